@@ -1,0 +1,106 @@
+/* Arena of malloc'ed blocks; see arena.h. Blocks double up to 1 MiB, large requests get their
+ * own, so that a plan costs a handful of mallocs. */
+#include "base/arena.h"
+
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+
+enum { ARENA_ALIGN = 64, ARENA_FIRST = 16 * 1024, ARENA_LARGEST = 1024 * 1024 };
+
+struct arena_block {
+    struct arena_block *next;
+    size_t used, capacity;
+    char *data; /* aligned to ARENA_ALIGN, inside this allocation */
+};
+
+static void out_of_memory(size_t bytes)
+{
+    fprintf(stderr, "moeplan: out of memory: %zu bytes asked for\n", bytes);
+    exit(STATUS_SYSTEM);
+}
+
+static struct arena_block *block_create(size_t capacity)
+{
+    size_t whole = sizeof(struct arena_block) + ARENA_ALIGN + capacity;
+    struct arena_block *block = malloc(whole);
+    if (!block)
+        out_of_memory(whole);
+    uintptr_t start = (uintptr_t)(block + 1);
+    uintptr_t aligned = (start + ARENA_ALIGN - 1) / ARENA_ALIGN * ARENA_ALIGN;
+    block->data = (char *)(block + 1) + (aligned - start);
+    block->used = 0;
+    block->capacity = capacity;
+    block->next = NULL;
+    return block;
+}
+
+void *arena_alloc(struct arena *arena, size_t n, size_t size)
+{
+    size_t bytes;
+    if (__builtin_mul_overflow(n, size, &bytes) || bytes > SIZE_MAX / 2)
+        out_of_memory(SIZE_MAX);
+    size_t rounded = (bytes + ARENA_ALIGN - 1) / ARENA_ALIGN * ARENA_ALIGN;
+    struct arena_block *block = arena->blocks;
+    if (!block || block->capacity - block->used < rounded) {
+        size_t next = block ? 2 * block->capacity : ARENA_FIRST;
+        if (next > ARENA_LARGEST)
+            next = ARENA_LARGEST;
+        block = block_create(rounded > next ? rounded : next);
+        block->next = arena->blocks;
+        arena->blocks = block;
+    }
+    void *found = block->data + block->used;
+    block->used += rounded;
+    return memset(found, 0, rounded);
+}
+
+char *arena_strndup(struct arena *arena, const char *text, size_t length)
+{
+    char *copy = arena_alloc(arena, length + 1, 1);
+    memcpy(copy, text, length);
+    return copy;
+}
+
+char *arena_strdup(struct arena *arena, const char *text)
+{
+    return arena_strndup(arena, text, strlen(text));
+}
+
+char *arena_printf(struct arena *arena, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    int length = vsnprintf(NULL, 0, format, args);
+    va_end(args);
+    char *text = arena_alloc(arena, (size_t)(length < 0 ? 0 : length) + 1, 1);
+    va_start(args, format);
+    vsnprintf(text, (size_t)(length < 0 ? 0 : length) + 1, format, args);
+    va_end(args);
+    return text;
+}
+
+void *arena_grow(struct arena *arena, void *items, size_t used, size_t *capacity, size_t size)
+{
+    if (used < *capacity)
+        return items;
+    size_t larger = *capacity ? 2 * *capacity : 16;
+    void *copy = arena_alloc(arena, larger, size);
+    if (used)
+        memcpy(copy, items, used * size);
+    *capacity = larger;
+    return copy;
+}
+
+void arena_release(struct arena *arena)
+{
+    while (arena->blocks) {
+        struct arena_block *block = arena->blocks;
+        arena->blocks = block->next;
+        free(block);
+    }
+}

@@ -1,0 +1,69 @@
+/* Errors as values; see err.h. */
+#include "base/err.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+static void err_record(struct err *err, enum status status, const char *where,
+                       const char *format, va_list args)
+{
+    err->status = status;
+    snprintf(err->where, sizeof err->where, "%s", where);
+    vsnprintf(err->text, sizeof err->text, format, args);
+    err->hint[0] = '\0';
+}
+
+enum status err_set(struct err *err, enum status status, const char *format, ...)
+{
+    if (err->status != STATUS_OK)
+        return err->status;
+    va_list args;
+    va_start(args, format);
+    err_record(err, status, "", format, args);
+    va_end(args);
+    return status;
+}
+
+enum status err_at(struct err *err, enum status status, struct mark mark, const char *format,
+                   ...)
+{
+    if (err->status != STATUS_OK)
+        return err->status;
+    char where[sizeof err->where] = "";
+    if (mark.file && mark.line)
+        snprintf(where, sizeof where, "%s:%u:%u", mark.file, mark.line, mark.column);
+    else if (mark.file)
+        snprintf(where, sizeof where, "%s", mark.file);
+    va_list args;
+    va_start(args, format);
+    err_record(err, status, where, format, args);
+    va_end(args);
+    return status;
+}
+
+enum status err_hint(struct err *err, const char *format, ...)
+{
+    if (err->hint[0] != '\0')
+        return err->status;
+    va_list args;
+    va_start(args, format);
+    vsnprintf(err->hint, sizeof err->hint, format, args);
+    va_end(args);
+    return err->status;
+}
+
+void err_clear(struct err *err)
+{
+    memset(err, 0, sizeof *err);
+}
+
+void err_print(const struct err *err, FILE *out)
+{
+    if (err->where[0] != '\0')
+        fprintf(out, "%s: ", err->where);
+    else
+        fputs("moeplan: ", out);
+    fprintf(out, "%s\n", err->text);
+    if (err->hint[0] != '\0')
+        fprintf(out, "  hint: %s\n", err->hint);
+}

@@ -1,0 +1,135 @@
+/* Growing strings and names; see text.h. */
+#include "base/text.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void text_reserve(struct text *text, size_t more)
+{
+    if (text->length + more + 1 <= text->capacity)
+        return;
+    size_t capacity = 2 * (text->length + more + 1);
+    char *data = arena_alloc(text->arena, capacity < 128 ? 128 : capacity, 1);
+    if (text->length)
+        memcpy(data, text->data, text->length);
+    text->data = data;
+    text->capacity = capacity < 128 ? 128 : capacity;
+}
+
+void text_append_n(struct text *text, const char *more, size_t length)
+{
+    text_reserve(text, length);
+    memcpy(text->data + text->length, more, length);
+    text->length += length;
+    text->data[text->length] = '\0';
+}
+
+void text_append(struct text *text, const char *more)
+{
+    text_append_n(text, more, strlen(more));
+}
+
+void text_printf(struct text *text, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    int length = vsnprintf(NULL, 0, format, args);
+    va_end(args);
+    if (length <= 0)
+        return;
+    text_reserve(text, (size_t)length);
+    va_start(args, format);
+    vsnprintf(text->data + text->length, (size_t)length + 1, format, args);
+    va_end(args);
+    text->length += (size_t)length;
+}
+
+const char *text_string(const struct text *text)
+{
+    return text->data ? text->data : "";
+}
+
+bool text_equal(const char *a, const char *b)
+{
+    return strcmp(a, b) == 0;
+}
+
+bool text_starts(const char *text, const char *prefix)
+{
+    return strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
+bool text_ends(const char *text, const char *suffix)
+{
+    size_t n = strlen(text), m = strlen(suffix);
+    return n >= m && text_equal(text + n - m, suffix);
+}
+
+enum { DISTANCE_MAX = 64 };
+
+static unsigned smaller(unsigned a, unsigned b)
+{
+    return a < b ? a : b;
+}
+
+/* Optimal string alignment distance over three rows (Damerau-Levenshtein, no substring edited
+ * twice). */
+unsigned text_distance(const char *a, const char *b)
+{
+    size_t n = strlen(a), m = strlen(b);
+    if (n > DISTANCE_MAX || m > DISTANCE_MAX)
+        return (unsigned)(n > m ? n : m);
+    unsigned rows[3][DISTANCE_MAX + 1];
+    unsigned *before = rows[0], *above = rows[1], *row = rows[2];
+    for (size_t j = 0; j <= m; j++)
+        above[j] = (unsigned)j;
+    for (size_t i = 1; i <= n; i++) {
+        row[0] = (unsigned)i;
+        for (size_t j = 1; j <= m; j++) {
+            unsigned change = above[j - 1] + (a[i - 1] != b[j - 1]);
+            row[j] = smaller(change, smaller(above[j], row[j - 1]) + 1);
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+                row[j] = smaller(row[j], before[j - 2] + 1);
+        }
+        unsigned *spare = before;
+        before = above;
+        above = row;
+        row = spare;
+    }
+    return above[m];
+}
+
+const char *text_nearest(const char *name, size_t n,
+                         const char *(*name_at)(const void *table, size_t i), const void *table)
+{
+    const char *best = NULL;
+    unsigned limit = (unsigned)strlen(name) / 3;
+    unsigned best_distance = (limit < 2 ? 2 : limit) + 1;
+    for (size_t i = 0; i < n; i++) {
+        unsigned distance = text_distance(name, name_at(table, i));
+        if (distance < best_distance) {
+            best_distance = distance;
+            best = name_at(table, i);
+        }
+    }
+    return best;
+}
+
+void text_double(char buffer[32], double value)
+{
+    assert(isfinite(value));
+    if (value == 0) {
+        snprintf(buffer, 32, "0");
+        return;
+    }
+    for (int digits = 15; digits <= 17; digits++) {
+        snprintf(buffer, 32, "%.*g", digits, value);
+        if (digits == 17 || strtod(buffer, NULL) == value)
+            return;
+    }
+}

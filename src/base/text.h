@@ -1,0 +1,43 @@
+/* Growing strings and what is asked of names. */
+#ifndef MOEPLAN_BASE_TEXT_H
+#define MOEPLAN_BASE_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/arena.h"
+
+/* A string that grows in an arena. data is always terminated once anything was appended;
+ * {.arena = a} is an empty text. */
+struct text {
+    struct arena *arena;
+    char *data;
+    size_t length, capacity;
+};
+
+void text_append(struct text *text, const char *more);
+void text_append_n(struct text *text, const char *more, size_t length);
+void text_printf(struct text *text, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* The text as a string, "" when nothing was appended. */
+const char *text_string(const struct text *text);
+
+bool text_equal(const char *a, const char *b);
+bool text_starts(const char *text, const char *prefix);
+bool text_ends(const char *text, const char *suffix);
+
+/* Edits (insert, delete, replace, swap neighbours) from a to b, at most 64 characters each. */
+unsigned text_distance(const char *a, const char *b);
+
+/* The nearest of n names within a third of the name's length (at least 2 edits), or NULL: the
+ * "did you mean" of every table. name_at(table, i) gives the i-th name. */
+const char *text_nearest(const char *name, size_t n,
+                         const char *(*name_at)(const void *table, size_t i),
+                         const void *table);
+
+/* The shortest decimal that reads back as the same double, without exponent where that is
+ * readable: "0.1", "1.25", "1e-06". Never NaN or infinity (asserts). */
+void text_double(char buffer[32], double value);
+
+#endif

@@ -1,0 +1,19 @@
+/* Quantities that follow from a plan alone: world, dp, tokens per rank. All rules hold already.
+ */
+#ifndef MOEPLAN_PLAN_DERIVE_H
+#define MOEPLAN_PLAN_DERIVE_H
+
+#include "plan/plan.h"
+
+uint64_t plan_world(const struct plan *plan);     /* ranks: nodes x devices x logical cores */
+uint64_t plan_dp(const struct plan *plan);        /* world / (tp pp cp) */
+uint64_t plan_expert_dp(const struct plan *plan); /* world / (ep etp pp) */
+uint64_t plan_moe_layers(const struct plan *plan);
+uint64_t plan_tokens(const struct plan *plan);        /* T: tokens per rank entering a layer */
+uint64_t plan_experts_total(const struct plan *plan); /* E with redundant experts */
+uint64_t plan_local_experts(const struct plan *plan); /* e = ceil(E_total / ep) */
+uint64_t plan_accumulation(const struct plan *plan);  /* micro-steps per step and dp rank */
+uint64_t
+plan_rank_memory(const struct plan *plan); /* bytes of a rank: device / logical cores */
+
+#endif

@@ -1,0 +1,322 @@
+/* The plan: one immutable typed value made from text.
+ *
+ * Plain data without pointers to owned memory, so a copy is an assignment; sweeps change fields
+ * of a copy. Every field stands once in the table of plan/schema.h, with its key, unit,
+ * default, limits and help. Units: bytes, bytes per second, FLOP per second, seconds, counts.
+ */
+#ifndef MOEPLAN_PLAN_PLAN_H
+#define MOEPLAN_PLAN_PLAN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { PLAN_NAME = 96, PLAN_PATH = 512, PLAN_LIST = 128, PLAN_NAMES = 12, PLAN_WORD = 32 };
+
+/* ---- words; the texts stand in schema_words.c in the same order ---- */
+
+enum attention_kind { ATTENTION_GQA, ATTENTION_MLA };
+
+enum mode { MODE_TRAIN, MODE_PREFILL, MODE_DECODE };
+
+enum dtype {
+    DTYPE_NONE, /* "none": the tensor does not exist (no master weights) */
+    DTYPE_F32,
+    DTYPE_BF16,
+    DTYPE_F16,
+    DTYPE_FP8,         /* E4M3, one f32 scale per tensor (counted as none) */
+    DTYPE_FP8_CHANNEL, /* E4M3, one f32 scale per output channel */
+    DTYPE_FP8_BLOCK,   /* E4M3, one f32 scale per 128 x 128 block (weights), per 128 (rows) */
+    DTYPE_MXFP8,       /* E4M3, one E8M0 byte per 32 */
+    DTYPE_MXFP4,       /* E2M1, one E8M0 byte per 32 */
+    DTYPE_NVFP4,       /* E2M1, one E4M3 byte per 16 */
+    DTYPE_INT8,
+    DTYPE_I32,
+    DTYPE_I64,
+    DTYPE_F64,
+    DTYPE_BOOL,
+    DTYPE_COUNT
+};
+
+enum compute { COMPUTE_F32, COMPUTE_F32X3, COMPUTE_BF16, COMPUTE_FP8 };
+
+enum moe_path {
+    PATH_AUTO,
+    PATH_CAPACITY,
+    PATH_RAGGED_DOT,
+    PATH_RAGGED_A2A,
+    PATH_DEEPEP,
+    PATH_DEEPEP_LL,
+    PATH_RDEP,
+    PATH_BLOCKWISE,
+    PATH_SELECTIVE,
+    PATH_ALL_EXPERTS,
+    PATH_MASKED,
+    PATH_EXPERT_LOOP,
+    PATH_CHUNKED_A2A,
+    PATH_ALLGATHER,
+    PATH_BLOCK_SPARSE,
+    PATH_COUNT
+};
+
+enum matmul { MATMUL_GROUPED, MATMUL_RAGGED_DOT, MATMUL_MEGABLOX };
+
+enum buffer_sizing { SIZING_WORST, SIZING_EXACT, SIZING_BALANCED, SIZING_FACTOR };
+
+enum distribution {
+    DISTRIBUTION_UNIFORM,
+    DISTRIBUTION_ZIPF,
+    DISTRIBUTION_LOGNORMAL,
+    DISTRIBUTION_DIRICHLET,
+    DISTRIBUTION_HOT_RANK,
+    DISTRIBUTION_TRACE
+};
+
+enum placement { PLACEMENT_CONTIGUOUS, PLACEMENT_STRIDED, PLACEMENT_TABLE, PLACEMENT_EPLB };
+
+enum scenario { SCENARIO_STEADY, SCENARIO_COLD, SCENARIO_BURST, SCENARIO_PROFILE_RUN };
+
+enum recompute { RECOMPUTE_NONE, RECOMPUTE_SELECTIVE, RECOMPUTE_FULL, RECOMPUTE_SAVE };
+
+enum stack_kind {
+    STACK_GENERIC,
+    STACK_MAXTEXT,
+    STACK_MEGATRON,
+    STACK_TORCHTITAN,
+    STACK_NXD,
+    STACK_VLLM,
+    STACK_SGLANG,
+    STACK_PRIMUS,
+    STACK_HOST, /* moeplan's own executor: what `moeplan run` performs */
+    STACK_COUNT
+};
+
+enum router_score { SCORE_SOFTMAX, SCORE_SIGMOID, SCORE_SQRTSOFTPLUS };
+enum router_order { ORDER_TOPK_THEN_SCORE, ORDER_SCORE_THEN_TOPK };
+enum activation { ACTIVATION_SILU, ACTIVATION_GELU, ACTIVATION_RELU, ACTIVATION_SWIGLU_OAI };
+enum gate_scale { GATE_POST, GATE_PRE }; /* gate multiplies the output, or the input */
+enum shard { SHARD_H, SHARD_I, SHARD_BLOCK };
+enum weight_skip { WEIGHT_SKIP_NONE, WEIGHT_SKIP_PING_PONG, WEIGHT_SKIP_HI_LO };
+enum shared_mode { SHARED_AUTO, SHARED_SP, SHARED_TP };
+enum pipeline_schedule {
+    PIPELINE_1F1B,
+    PIPELINE_INTERLEAVED,
+    PIPELINE_ZERO_BUBBLE,
+    PIPELINE_DUALPIPE,
+    PIPELINE_GPIPE
+};
+enum block_kind {
+    BLOCK_MOE,
+    BLOCK_ALLREDUCE_MATMUL,
+    BLOCK_REDUCE_SCATTER_MATMUL,
+    BLOCK_ALLGATHER_MATMUL,
+    BLOCK_MLP
+};
+enum collective { COLLECTIVE_BUILTIN, COLLECTIVE_RING, COLLECTIVE_HALVING };
+enum data_source { DATA_SYNTHETIC, DATA_REAL };
+enum drop_policy { DROP_POSITION, DROP_PROBS };
+enum capacity_scope { CAPACITY_SEQUENCE, CAPACITY_BATCH };
+
+/* ---- small lists ---- */
+
+struct number_list {
+    uint64_t n;
+    uint64_t value[PLAN_LIST];
+};
+
+struct word_list {
+    uint64_t n;
+    char word[PLAN_NAMES][PLAN_WORD];
+};
+
+/* ---- the groups of the plan file ---- */
+
+struct attention {
+    enum attention_kind kind;
+    uint64_t heads, kv_heads, head_dim;                      /* GQA; heads also MLA */
+    uint64_t q_lora_rank, kv_lora_rank;                      /* MLA; q_lora_rank 0: direct q */
+    uint64_t qk_nope_head_dim, qk_rope_head_dim, v_head_dim; /* MLA */
+    bool bias; /* q, k, v biases (and o when output_bias) */
+    bool output_bias;
+    bool qk_norm; /* RMS norms on q and k: head_dim each */
+    bool sinks;   /* one learned sink per head (gpt-oss) */
+};
+
+struct router {
+    enum router_score score;
+    enum router_order order;
+    bool normalize;              /* divide the K chosen scores by their sum */
+    bool bias;                   /* selection bias per expert (loss-free balancing) */
+    bool linear_bias;            /* the router's linear layer has a bias (gpt-oss) */
+    uint64_t groups, top_groups; /* group-limited when groups > 1 */
+    double scale;                /* route_scale */
+};
+
+struct model_moe {
+    uint64_t experts, top_k, intermediate;
+    uint64_t shared_experts, shared_intermediate; /* width of all shared experts together */
+    bool shared_gate; /* a [hidden] gate on the shared experts' output (Qwen2-MoE) */
+    enum activation activation;
+    bool glu;  /* gate and up matrices; false: one up matrix */
+    bool bias; /* biases on the expert matrices */
+    enum gate_scale scale;
+    struct router router;
+};
+
+struct model {
+    char name[PLAN_NAME];
+    uint64_t layers;       /* transformer layers, dense and MoE; without MTP */
+    uint64_t dense_layers; /* of them with a dense feed-forward network */
+    uint64_t moe_every;    /* 1: the dense layers come first; n: every n-th layer is MoE */
+    uint64_t hidden, dense_intermediate;
+    uint64_t residual_intermediate; /* a dense MLP beside the experts of a MoE layer (Arctic) */
+    uint64_t vocab;
+    bool tied_embeddings;
+    uint64_t mtp_layers; /* multi-token prediction modules; counted only when mtp_enabled */
+    bool mtp_enabled;
+    uint64_t norms_per_layer; /* [hidden] norm vectors per layer (2; 4 with post-norms) */
+    uint64_t max_position;
+    struct attention attention;
+    struct model_moe moe;
+};
+
+struct device {
+    char name[PLAN_NAME];
+    uint64_t memory_bytes;
+    double memory_bandwidth;                        /* bytes/s */
+    double peak_f32, peak_bf16, peak_fp8, peak_fp4; /* FLOP/s, dense */
+    uint64_t units;                                 /* SMs, CUs, cores */
+    uint64_t l2_bytes;
+    uint64_t logical_cores; /* ranks a device is seen as (Trainium LNC2: 4); 1 elsewhere */
+};
+
+struct node {
+    uint64_t devices;
+    double link_bandwidth; /* bytes/s per device and direction, inside the node */
+    double link_latency;   /* s */
+};
+
+struct network {
+    double bandwidth; /* bytes/s per device and direction, between nodes */
+    double latency;   /* s */
+};
+
+struct cluster {
+    char name[PLAN_NAME];
+    struct device device;
+    struct node node;
+    uint64_t nodes;
+    struct network network;
+    struct number_list mesh; /* TPU slices: [4, 2] */
+    bool wrap;               /* the mesh's axes close into rings */
+};
+
+/* Constants of a software stack that cannot be derived; each with its source in models/stacks.
+ */
+struct stack {
+    char name[PLAN_NAME];
+    enum stack_kind kind;
+    double fraction;        /* of device memory the stack may use */
+    uint64_t reserve_bytes; /* taken outside the pool before anything else */
+    double error;           /* stated relative error of temp: verdict is marginal within it */
+    double relax;           /* schedules: the relaxed one while state + temp <= relax * limit */
+    uint64_t grad_copies;   /* f32 copies of the largest stacked tensor at the step's end */
+    double fragmentation;   /* allocated bytes the allocator adds, relative */
+    uint64_t context_bytes; /* driver context and libraries */
+    uint64_t workspace_bytes;             /* GEMM library workspaces */
+    uint64_t comm_bytes_per_rank;         /* persistent collective buffers (NCCL, RCCL) */
+    bool static_shapes;                   /* XLA: worst case is always allocated */
+    uint64_t selective_threshold_percent; /* decode switch, in percent of experts */
+};
+
+struct workload {
+    enum mode mode;
+    uint64_t sequence_length, micro_batch;
+    uint64_t global_batch, tokens_per_step; /* 0: one micro-step */
+    uint64_t context_length;                /* decode: KV cache per sequence */
+    uint64_t tokens_per_sequence;           /* decode: 1, more when speculating */
+    enum data_source data;
+    enum scenario scenario;
+    uint64_t steps;
+};
+
+struct parallel {
+    uint64_t tp, pp, vpp, cp, ep, etp;
+    uint64_t dp; /* 0: derived from the cluster */
+    uint64_t zero;
+    bool sp;
+    enum pipeline_schedule schedule;
+    struct number_list stages; /* layers per pipeline stage; empty: even */
+    struct word_list order;    /* which axes lie inside a node, innermost first */
+};
+
+struct routing {
+    enum distribution distribution;
+    double alpha, sigma, concentration, share; /* zipf; lognormal; dirichlet; hot_rank */
+    enum placement placement;
+    char placement_file[PLAN_PATH]; /* placement: table */
+    char file[PLAN_PATH];           /* distribution: trace */
+    uint64_t seed, samples;
+};
+
+struct moe {
+    enum moe_path path;
+    double capacity_factor;
+    enum capacity_scope capacity_scope;
+    enum drop_policy drop;
+    uint64_t block_size;
+    enum buffer_sizing buffer;
+    double buffer_factor; /* buffer: <number> */
+    enum matmul matmul;
+    struct routing routing;
+    uint64_t chunk;
+    enum shard shard;
+    bool skip_token;
+    enum weight_skip skip_weight;
+    bool skip_dynamic;
+    uint64_t sync_free; /* 0..3 */
+    uint64_t dispatch_sms;
+    uint64_t redundant_experts;
+    enum shared_mode shared;
+    double switch_threshold; /* moe.switch: decode, selective against all experts */
+    bool dedup, reuse_handle, overlap;
+    uint64_t alignment; /* rows; 0: what the path's software uses */
+};
+
+struct precision {
+    enum dtype weights, gradients, master, moments, activations, dispatch, combine, kv_cache;
+    enum compute compute;
+};
+
+struct recompute_plan {
+    enum recompute kind;
+    struct word_list save; /* recompute: {save: [...]} and selective modules */
+};
+
+struct memory {
+    double fraction;        /* 0: the stack's */
+    uint64_t reserve_bytes; /* on top of the stack's */
+};
+
+struct block {
+    enum block_kind kind;
+    enum collective collective;
+};
+
+struct plan {
+    char name[PLAN_NAME];       /* the file's name without folder and ending */
+    char model_name[PLAN_NAME]; /* as the user wrote it, "inline" for a mapping */
+    char cluster_name[PLAN_NAME];
+    char stack_name[PLAN_NAME];
+    struct model model;
+    struct cluster cluster;
+    struct stack stack;
+    struct workload workload;
+    struct parallel parallel;
+    struct moe moe;
+    struct precision precision;
+    struct recompute_plan recompute;
+    struct memory memory;
+    struct block block;
+};
+
+#endif

@@ -1,0 +1,91 @@
+/* The field table: every key of the plan file once, with type, unit, default, limits and help.
+ *
+ * The table drives reading, --set, `show`, `help <key>`, completion, JSON's plan{} and sweeps.
+ * Keys are full dotted names below the file's root ("moe.routing.alpha"); the keys of a model
+ * file are those below "model.", of a cluster file below "cluster.", of a stack file below
+ * "stack.". The order of the table is the order of `show`. */
+#ifndef MOEPLAN_PLAN_SCHEMA_H
+#define MOEPLAN_PLAN_SCHEMA_H
+
+#include <stddef.h>
+
+#include "base/err.h"
+#include "base/text.h"
+#include "base/unit.h"
+#include "plan/plan.h"
+
+enum field_type {
+    FIELD_COUNT,  /* uint64_t, a whole number */
+    FIELD_REAL,   /* double */
+    FIELD_AMOUNT, /* uint64_t with a unit (bytes) */
+    FIELD_RATE,   /* double with a unit */
+    FIELD_BOOL,   /* bool: true, false */
+    FIELD_WORD,   /* enum: one of words[] */
+    FIELD_TEXT,   /* char[size] */
+    FIELD_COUNTS, /* struct number_list */
+    FIELD_WORDS   /* struct word_list */
+};
+
+struct field {
+    const char *key;
+    enum field_type type;
+    size_t offset; /* in struct plan */
+    enum unit unit;
+    const char *const *words; /* FIELD_WORD: NULL-terminated, indexed by the enum's value */
+    double min, max;          /* numbers, both included; max 0: no upper limit */
+    const char *fallback;     /* default, as the user would write it; NULL: required */
+    const char *help;         /* one line, lower case, no full stop */
+    size_t size; /* FIELD_TEXT: bytes of the array; FIELD_WORD: sizeof the enum (4) */
+};
+
+/* All fields; *n is their number. Constant. */
+const struct field *schema_fields(size_t *n);
+
+/* The field with this full key, or NULL. */
+const struct field *schema_find(const char *key);
+
+/* Sets every field to its fallback (required ones to zero). */
+void schema_defaults(struct plan *plan);
+
+/* Reads one scalar text into the field of a plan: checks type, unit, words and limits.
+ * `quoted` scalars are texts, not numbers or booleans. Errors carry the mark. */
+enum status schema_set(const struct field *field, struct plan *plan, const char *text,
+                       bool quoted, struct mark mark, struct err *err);
+
+/* The field's present value as the user would write it: reads back to the same value. Lists as
+ * flow sequences. */
+void schema_print(const struct field *field, const struct plan *plan, struct text *out);
+
+/* The number behind a numeric field (COUNT, REAL, AMOUNT, RATE, BOOL, WORD). */
+double schema_number(const struct field *field, const struct plan *plan);
+
+/* Words of the enums, NULL-terminated, in the order of the enums of plan.h. */
+extern const char *const words_attention[],
+    *const words_mode[],
+        *const words_dtype[],
+            *const words_compute[],
+                *const words_path[],
+                    *const words_matmul[],
+                        *const words_sizing[],
+                            *const words_distribution[],
+                                *const words_placement[],
+                                    *const words_scenario[],
+                                        *const words_recompute[],
+                                            *const words_stack[],
+                                                *const words_score[],
+                                                    *const words_order[],
+                                                        *const words_activation[],
+                                                            *const words_gate_scale[],
+                                                                *const words_shard[],
+                                                                    *const words_weight_skip[],
+                                                                        *const words_shared[],
+                                                                            *const words_pipeline[],
+                                                                                *const words_block[],
+                                                                                    *const words_collective[],
+                                                                                        *const words_data[],
+                                                                                            *const words_drop
+                                                                                                [],
+                                                                                                    *const words_capacity_scope
+                                                                                                        [];
+
+#endif
