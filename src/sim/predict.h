@@ -1,0 +1,91 @@
+/* Everything `moeplan predict` knows about a plan: one record, filled by pure functions.
+ *
+ * Every part says whether it was computed (`present`); report/ prints only parts that were. */
+#ifndef MOEPLAN_SIM_PREDICT_H
+#define MOEPLAN_SIM_PREDICT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "plan/plan.h"
+#include "sim/memory.h"
+#include "work/work.h"
+
+enum verdict { VERDICT_FITS, VERDICT_MARGINAL, VERDICT_OOM };
+
+const char *verdict_name(enum verdict verdict); /* "fits", "marginal", "oom" */
+
+struct category_bytes {
+    enum category category;
+    uint64_t bytes; /* at the peak of the verdict's total */
+};
+
+/* One buffer as the user sees it, copies and layers included. */
+struct buffer_report {
+    const char *name, *rule; /* rule: "fixed", "routing", "worst" */
+    enum category category;
+    enum segment segment;
+    enum dtype dtype;
+    unsigned n_dims;
+    uint64_t dims[WORK_DIMS];
+    uint64_t copies;                             /* count x layers x in-flight (rounded up) */
+    uint64_t one_bytes;                          /* one copy */
+    uint64_t bytes, expected_bytes, worst_bytes; /* all copies, for the verdict's sizing */
+    bool at_peak;                                /* alive at the moment of the peak */
+    const char *formula; /* "R*T*min(K, e)*H*2 = 8*32768*min(8, 32)*7168*2" */
+    const char *source;  /* or NULL */
+};
+
+/* A change that makes the plan fit, tried and evaluated. */
+struct fix {
+    const char *set; /* "workload.micro_batch=7", several joined by a space */
+    uint64_t total_bytes;
+    enum verdict verdict;
+    double cost; /* relative work per token, lower is better; ranks the fixes */
+};
+
+struct memory_report {
+    uint64_t capacity_bytes, limit_bytes;
+    uint64_t state_bytes, temp_bytes, total_bytes;
+    int64_t margin_bytes; /* limit - total */
+    enum verdict verdict;
+    const char *sizing;   /* what total is: "worst" (static shapes) or "p99" */
+    const char *schedule; /* the schedule that was chosen, or "" */
+    bool has_distribution;
+    uint64_t expected_bytes, p99_bytes, worst_bytes;
+    double oom_probability;
+    uint64_t samples;
+    struct category_bytes categories[CATEGORY_COUNT]; /* only those that are not 0 */
+    unsigned n_categories;
+    struct buffer_report *buffers; /* in order of lifetime: state, saved, transient */
+    size_t n_buffers;
+    const struct buffer_report *wall; /* allocation that crosses the limit; NULL when it fits */
+    struct fix *fixes;
+    size_t n_fixes;
+};
+
+struct model_report {
+    uint64_t parameters, active_parameters, parameters_per_device;
+    uint64_t flop_per_token; /* training: forward and backward, useful */
+};
+
+struct prediction {
+    struct memory_report memory;
+    struct model_report model;
+    const char **assumptions; /* one line each, for "what was assumed" */
+    size_t n_assumptions;
+};
+
+struct predict_options {
+    bool exact; /* exact sampling even where a closed form is valid */
+    bool fixes; /* search for fixes when it does not fit */
+    unsigned threads;
+};
+
+/* Fills the record; memory from the arena. STATUS_INPUT when the stack refuses the plan. */
+enum status predict(const struct plan *plan, const struct predict_options *options,
+                    struct arena *arena, struct prediction *out, struct err *err);
+
+#endif
