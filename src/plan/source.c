@@ -1,0 +1,380 @@
+/* libyaml's events as a tree, with the guards libyaml does not have; see source.h.
+ *
+ * The depth is checked event by event: libyaml's own loader takes seconds for some thousand
+ * open brackets. The characters are checked beforehand, because libyaml reports a bad one
+ * without its place. */
+#include "plan/source.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <yaml.h>
+
+#include "base/file.h"
+#include "base/text.h"
+#include "plan/encoding.h"
+
+struct reader {
+    yaml_parser_t parser;
+    struct arena *arena;
+    const char *file;
+    bool option; /* marks have no line */
+    struct err *err;
+};
+
+static struct mark mark_of(const struct reader *reader, yaml_mark_t mark)
+{
+    if (reader->option)
+        return (struct mark){.file = reader->file};
+    return (struct mark){reader->file, (uint32_t)mark.line + 1, (uint32_t)mark.column + 1};
+}
+
+/* What to do about libyaml's commonest complaints. */
+static const struct {
+    const char *problem, *hint;
+} parser_hints[] = {
+    {"found character that cannot start any token",
+     "indent with spaces, and put texts that start with @, ` or % in quotes"},
+    {"found a tab character that violates indentation", "indent with spaces"},
+    {"mapping values are not allowed in this context",
+     "one 'key: value' a line; put texts that hold ': ' in quotes"},
+    {"did not find expected ',' or '}'",
+     "entries are separated by ',' and end with '}'; a key has at most 1024 characters"},
+    {"did not find expected ',' or ']'", "items are separated by ',' and end with ']'"},
+    {"could not find expected ':'",
+     "a key is followed by ': ' on its line and has at most 1024 characters"},
+    {"did not find expected key", "the keys of one mapping start in the same column"},
+    {"did not find expected '-' indicator", "the items of one list start in the same column"},
+    {"found unexpected end of stream", "a quote that is opened must be closed"},
+    {"found unknown escape character", "write \\ as \\\\, or use single quotes"},
+    {"did not find expected <document start>", "a file holds one mapping and nothing after it"},
+};
+
+static enum status parser_fail(struct reader *reader)
+{
+    const yaml_parser_t *parser = &reader->parser;
+    if (parser->error == YAML_MEMORY_ERROR)
+        return err_set(reader->err, STATUS_SYSTEM, "out of memory while reading '%s'",
+                       reader->file);
+    const char *problem = parser->problem ? parser->problem : "not valid YAML";
+    struct mark mark = mark_of(reader, parser->problem_mark);
+    if (parser->context && !reader->option)
+        err_at(reader->err, STATUS_INPUT, mark, "%s %s from line %zu, column %zu", problem,
+               parser->context, parser->context_mark.line + 1, parser->context_mark.column + 1);
+    else
+        err_at(reader->err, STATUS_INPUT, mark, "%s", problem);
+    for (size_t i = 0; i < sizeof parser_hints / sizeof *parser_hints; i++) {
+        if (text_equal(problem, parser_hints[i].problem))
+            return err_hint(reader->err, "%s", parser_hints[i].hint);
+    }
+    return STATUS_INPUT;
+}
+
+static enum status next_event(struct reader *reader, yaml_event_t *event)
+{
+    if (!yaml_parser_parse(&reader->parser, event))
+        return parser_fail(reader);
+    return STATUS_OK;
+}
+
+static enum status refuse(struct reader *reader, struct mark mark, const char *what,
+                          const char *name, const char *hint)
+{
+    err_at(reader->err, STATUS_INPUT, mark, "%s '%s' is not supported", what, name);
+    return err_hint(reader->err, "%s", hint);
+}
+
+/* Anchors and tags of any node, aliases in place of one. */
+static enum status check_decoration(struct reader *reader, const yaml_event_t *event)
+{
+    const yaml_char_t *anchor = NULL, *tag = NULL;
+    struct mark mark = mark_of(reader, event->start_mark);
+    if (event->type == YAML_ALIAS_EVENT)
+        return refuse(reader, mark, "alias", (const char *)event->data.alias.anchor,
+                      "write the value out again");
+    if (event->type == YAML_SCALAR_EVENT) {
+        anchor = event->data.scalar.anchor;
+        tag = event->data.scalar.tag;
+    } else if (event->type == YAML_SEQUENCE_START_EVENT) {
+        anchor = event->data.sequence_start.anchor;
+        tag = event->data.sequence_start.tag;
+    } else if (event->type == YAML_MAPPING_START_EVENT) {
+        anchor = event->data.mapping_start.anchor;
+        tag = event->data.mapping_start.tag;
+    }
+    if (anchor)
+        return refuse(reader, mark, "anchor", (const char *)anchor,
+                      "write the value out wherever it is used");
+    if (tag)
+        return refuse(reader, mark, "tag", (const char *)tag,
+                      "remove it: the type of a value follows from its key");
+    return STATUS_OK;
+}
+
+static struct node *node_create(struct reader *reader, const yaml_event_t *event)
+{
+    struct node *node = arena_alloc(reader->arena, 1, sizeof *node);
+    node->mark = mark_of(reader, event->start_mark);
+    node->text = "";
+    if (event->type == YAML_SEQUENCE_START_EVENT)
+        node->kind = NODE_SEQUENCE;
+    if (event->type == YAML_MAPPING_START_EVENT)
+        node->kind = NODE_MAPPING;
+    if (event->type == YAML_SCALAR_EVENT) {
+        node->quoted = event->data.scalar.style != YAML_PLAIN_SCALAR_STYLE;
+        node->text = arena_strndup(reader->arena, (const char *)event->data.scalar.value,
+                                   event->data.scalar.length);
+    }
+    return node;
+}
+
+/* "\0" in a double-quoted scalar is the one way to a NUL byte. */
+static enum status check_scalar(struct reader *reader, const yaml_event_t *event)
+{
+    if (event->type != YAML_SCALAR_EVENT ||
+        !memchr(event->data.scalar.value, '\0', event->data.scalar.length))
+        return STATUS_OK;
+    return err_at(reader->err, STATUS_INPUT, mark_of(reader, event->start_mark),
+                  "a text holds a NUL character");
+}
+
+static int compare_keys(const void *a, const void *b)
+{
+    const struct node *first = *(struct node *const *)a, *second = *(struct node *const *)b;
+    int order = strcmp(first->key, second->key);
+    if (order != 0)
+        return order;
+    if (first->key_mark.line != second->key_mark.line)
+        return first->key_mark.line < second->key_mark.line ? -1 : 1;
+    return first->key_mark.column < second->key_mark.column ? -1 : 1;
+}
+
+/* By sorting: a file may hold a hundred thousand keys. */
+static enum status check_duplicates(struct reader *reader, const struct node *mapping)
+{
+    if (mapping->n < 2)
+        return STATUS_OK;
+    struct node **sorted = arena_alloc(reader->arena, mapping->n, sizeof *sorted);
+    size_t n = 0;
+    for (struct node *child = mapping->first; child; child = child->next)
+        sorted[n++] = child;
+    qsort(sorted, n, sizeof *sorted, compare_keys);
+    for (size_t i = 1; i < n; i++) {
+        const struct node *first = sorted[i - 1], *again = sorted[i];
+        if (!text_equal(first->key, again->key))
+            continue;
+        if (reader->option)
+            return err_at(reader->err, STATUS_INPUT, again->key_mark, "key '%s' is given twice",
+                          again->key);
+        return err_at(reader->err, STATUS_INPUT, again->key_mark,
+                      "key '%s' is given twice, first on line %u, column %u", again->key,
+                      first->key_mark.line, first->key_mark.column);
+    }
+    return STATUS_OK;
+}
+
+static enum status check_key(struct reader *reader, const struct node *key)
+{
+    if (key->kind != NODE_SCALAR) {
+        err_at(reader->err, STATUS_INPUT, key->mark, "a key must be a word, not %s",
+               node_kind_name(key->kind));
+        return err_hint(reader->err, "write 'key: value'");
+    }
+    if (key->text[0] == '\0')
+        return err_at(reader->err, STATUS_INPUT, key->mark, "a key is empty");
+    if (text_equal(key->text, "<<") && !key->quoted)
+        return refuse(reader, key->mark, "merge key", "<<",
+                      "write the keys out, or use 'base: <name>' in a model, cluster or stack");
+    return STATUS_OK;
+}
+
+/* Children are linked to their parent as they come; `last` is the parent's last child. */
+struct level {
+    struct node *node, *last;
+    struct node *key; /* mapping: the key that waits for its value */
+};
+
+static enum status attach(struct reader *reader, struct level *level, struct node *node)
+{
+    struct node *parent = level->node;
+    if (parent->kind == NODE_MAPPING && !level->key) {
+        TRY(check_key(reader, node));
+        level->key = node;
+        return STATUS_OK;
+    }
+    if (level->key) {
+        node->key = level->key->text;
+        node->key_mark = level->key->mark;
+        level->key = NULL;
+    }
+    if (level->last)
+        level->last->next = node;
+    else
+        parent->first = node;
+    level->last = node;
+    parent->n++;
+    return STATUS_OK;
+}
+
+static enum status take_event(struct reader *reader, const yaml_event_t *event,
+                              struct level *levels, size_t *depth, struct node **root)
+{
+    if (event->type == YAML_SEQUENCE_END_EVENT || event->type == YAML_MAPPING_END_EVENT) {
+        const struct node *node = levels[--*depth].node;
+        return node->kind == NODE_MAPPING ? check_duplicates(reader, node) : STATUS_OK;
+    }
+    TRY(check_decoration(reader, event));
+    TRY(check_scalar(reader, event));
+    struct node *node = node_create(reader, event);
+    if (*depth == 0)
+        *root = node;
+    else
+        TRY(attach(reader, &levels[*depth - 1], node));
+    if (node->kind == NODE_SCALAR)
+        return STATUS_OK;
+    if (*depth == SOURCE_DEPTH)
+        return err_at(reader->err, STATUS_INPUT, node->mark,
+                      "nested deeper than the limit of %d levels", SOURCE_DEPTH);
+    levels[(*depth)++] = (struct level){.node = node};
+    return STATUS_OK;
+}
+
+/* The node that starts with the next event, with everything in it. */
+static enum status read_node(struct reader *reader, struct node **root)
+{
+    struct level levels[SOURCE_DEPTH];
+    size_t depth = 0;
+    do {
+        yaml_event_t event;
+        TRY(next_event(reader, &event));
+        enum status status = take_event(reader, &event, levels, &depth, root);
+        yaml_event_delete(&event);
+        TRY(status);
+    } while (depth > 0);
+    return STATUS_OK;
+}
+
+/* The type of the next event, which carries nothing that is kept. */
+static enum status next_type(struct reader *reader, yaml_event_type_t *type, struct mark *mark)
+{
+    yaml_event_t event;
+    TRY(next_event(reader, &event));
+    *type = event.type;
+    *mark = mark_of(reader, event.start_mark);
+    yaml_event_delete(&event);
+    return STATUS_OK;
+}
+
+static enum status read_document(struct reader *reader, struct node **root)
+{
+    yaml_event_type_t type;
+    struct mark mark, whole = {.file = reader->file};
+    struct node *node = NULL;
+    TRY(next_type(reader, &type, &mark)); /* stream start */
+    TRY(next_type(reader, &type, &mark));
+    if (type == YAML_DOCUMENT_START_EVENT)
+        TRY(read_node(reader, &node));
+    if (!node || (!reader->option && node_is_null(node)))
+        return err_at(reader->err, STATUS_INPUT, whole, "nothing in it but space or comments");
+    TRY(next_type(reader, &type, &mark)); /* document end */
+    TRY(next_type(reader, &type, &mark));
+    if (type == YAML_DOCUMENT_START_EVENT) {
+        err_at(reader->err, STATUS_INPUT, mark, "a second document starts here");
+        return err_hint(reader->err, "a file holds one document: remove the '---'");
+    }
+    *root = node;
+    return STATUS_OK;
+}
+
+/* No plan needs directives, and libyaml compares every %TAG with all before it. */
+static enum status check_directives(struct mark mark, const char *text, size_t length,
+                                    struct err *err)
+{
+    const char *end = text + length;
+    for (const char *line = text; line < end; mark.line += !!mark.line) {
+        if (*line == '%') {
+            err_at(err, STATUS_INPUT, mark, "directives are not supported");
+            return err_hint(err, "remove the line that starts with %%");
+        }
+        const char *newline = memchr(line, '\n', (size_t)(end - line));
+        line = newline ? newline + 1 : end;
+    }
+    return STATUS_OK;
+}
+
+static enum status parse(const char *name, bool option, const char *text, size_t length,
+                         struct arena *arena, struct node **root, struct err *err)
+{
+    struct reader reader = {.arena = arena, .option = option, .err = err};
+    reader.file = arena_strdup(arena, name);
+    if (length == 0 && !option)
+        return err_at(err, STATUS_INPUT, (struct mark){.file = reader.file}, "it is empty");
+    TRY(encoding_check(reader.file, option, text, length, err));
+    TRY(check_directives(mark_of(&reader, (yaml_mark_t){0}), text, length, err));
+    if (text_ends(name, ".json") || encoding_looks_json(text, length))
+        text = encoding_join_surrogates(arena, text, &length);
+    if (!yaml_parser_initialize(&reader.parser))
+        return err_set(err, STATUS_SYSTEM, "out of memory while reading '%s'", name);
+    yaml_parser_set_encoding(&reader.parser, YAML_UTF8_ENCODING);
+    yaml_parser_set_input_string(&reader.parser, (const unsigned char *)text, length);
+    enum status status = read_document(&reader, root);
+    yaml_parser_delete(&reader.parser);
+    return status;
+}
+
+enum status source_read_text(const char *name, const char *text, size_t length,
+                             struct arena *arena, struct node **root, struct err *err)
+{
+    return parse(name, false, text, length, arena, root, err);
+}
+
+enum status source_read_option(const char *option, const char *text, struct arena *arena,
+                               struct node **root, struct err *err)
+{
+    size_t length = strlen(text);
+    if (strspn(text, " ") == length) {
+        struct node *node = arena_alloc(arena, 1, sizeof *node);
+        node->mark.file = arena_strdup(arena, option);
+        node->text = "";
+        *root = node;
+        return STATUS_OK;
+    }
+    return parse(option, true, text, length, arena, root, err);
+}
+
+enum status source_read_file(const char *file, struct arena *arena, struct node **root,
+                             struct err *err)
+{
+    char *text;
+    size_t length;
+    TRY(file_read(file, SOURCE_BYTES, arena, &text, &length, err));
+    return source_read_text(file, text, length, arena, root, err);
+}
+
+struct node *node_get(const struct node *node, const char *key)
+{
+    if (!node || node->kind != NODE_MAPPING)
+        return NULL;
+    for (struct node *child = node->first; child; child = child->next) {
+        if (text_equal(child->key, key))
+            return child;
+    }
+    return NULL;
+}
+
+bool node_is_null(const struct node *node)
+{
+    static const char *const nulls[] = {"", "~", "null", "Null", "NULL"};
+    if (node->kind != NODE_SCALAR || node->quoted)
+        return false;
+    for (size_t i = 0; i < sizeof nulls / sizeof *nulls; i++) {
+        if (text_equal(node->text, nulls[i]))
+            return true;
+    }
+    return false;
+}
+
+const char *node_kind_name(enum node_kind kind)
+{
+    static const char *const names[] = {"a value", "a list", "a mapping"};
+    return names[kind];
+}
