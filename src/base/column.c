@@ -1,0 +1,331 @@
+/* Records printed through their column tables; see column.h. */
+#include "base/column.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/unit.h"
+
+static const void *member(const struct column *column, const void *record)
+{
+    return (const char *)record + column->offset;
+}
+
+static uint64_t count_of(const struct column *column, const void *record)
+{
+    uint64_t value;
+    memcpy(&value, member(column, record), sizeof value);
+    return value;
+}
+
+static int64_t integer_of(const struct column *column, const void *record)
+{
+    int64_t value;
+    memcpy(&value, member(column, record), sizeof value);
+    return value;
+}
+
+static double real_of(const struct column *column, const void *record)
+{
+    double value;
+    memcpy(&value, member(column, record), sizeof value);
+    return value;
+}
+
+static bool bool_of(const struct column *column, const void *record)
+{
+    bool value;
+    memcpy(&value, member(column, record), sizeof value);
+    return value;
+}
+
+static const char *text_of(const struct column *column, const void *record)
+{
+    if (column->type == COLUMN_NAME)
+        return column->name(record);
+    const char *value;
+    memcpy(&value, member(column, record), sizeof value);
+    return value;
+}
+
+static unsigned length_of(const struct column *column, const void *record)
+{
+    unsigned length;
+    memcpy(&length, (const char *)record + column->length_offset, sizeof length);
+    return length;
+}
+
+static bool applies(const struct column *column, const void *record)
+{
+    if (column->present && !column->present(record))
+        return false;
+    if (column->type == COLUMN_SECONDS || column->type == COLUMN_REAL)
+        return isfinite(real_of(column, record));
+    if (column->type == COLUMN_TEXT || column->type == COLUMN_NAME)
+        return text_of(column, record) != NULL;
+    return true;
+}
+
+/* ---- one value, three ways: a row of the table per type ---- */
+
+struct printer {
+    void (*json)(struct json *json, const struct column *column, const void *record);
+    void (*csv)(FILE *out, const struct column *column, const void *record);
+    void (*people)(const struct column *column, const void *record, struct text *out);
+    bool right; /* numbers stand to the right in tables */
+};
+
+static void json_of_count(struct json *json, const struct column *column, const void *record)
+{
+    json_count(json, column->key, count_of(column, record));
+}
+
+static void json_of_integer(struct json *json, const struct column *column, const void *record)
+{
+    json_integer(json, column->key, integer_of(column, record));
+}
+
+static void json_of_real(struct json *json, const struct column *column, const void *record)
+{
+    json_real(json, column->key, real_of(column, record));
+}
+
+static void json_of_bool(struct json *json, const struct column *column, const void *record)
+{
+    json_bool(json, column->key, bool_of(column, record));
+}
+
+static void json_of_text(struct json *json, const struct column *column, const void *record)
+{
+    json_string(json, column->key, text_of(column, record));
+}
+
+static void json_of_counts(struct json *json, const struct column *column, const void *record)
+{
+    const uint64_t *values = member(column, record);
+    json_list(json, column->key);
+    for (unsigned i = 0; i < length_of(column, record); i++)
+        json_count(json, NULL, values[i]);
+    json_close(json);
+}
+
+static void csv_of_count(FILE *out, const struct column *column, const void *record)
+{
+    fprintf(out, "%" PRIu64, count_of(column, record));
+}
+
+static void csv_of_integer(FILE *out, const struct column *column, const void *record)
+{
+    fprintf(out, "%" PRId64, integer_of(column, record));
+}
+
+static void csv_of_real(FILE *out, const struct column *column, const void *record)
+{
+    char number[32];
+    text_double(number, real_of(column, record));
+    fputs(number, out);
+}
+
+static void csv_of_bool(FILE *out, const struct column *column, const void *record)
+{
+    fputs(bool_of(column, record) ? "true" : "false", out);
+}
+
+static void csv_of_text(FILE *out, const struct column *column, const void *record)
+{
+    column_csv_text(out, text_of(column, record));
+}
+
+static void csv_of_counts(FILE *out, const struct column *column, const void *record)
+{
+    const uint64_t *values = member(column, record);
+    for (unsigned i = 0; i < length_of(column, record); i++)
+        fprintf(out, "%s%" PRIu64, i ? "x" : "", values[i]);
+}
+
+static void people_count(const struct column *column, const void *record, struct text *out)
+{
+    char number[32];
+    unit_print_count(number, count_of(column, record));
+    text_append(out, number);
+}
+
+static void people_integer(const struct column *column, const void *record, struct text *out)
+{
+    text_printf(out, "%" PRId64, integer_of(column, record));
+}
+
+static void people_bytes(const struct column *column, const void *record, struct text *out)
+{
+    char amount[48];
+    unit_print(amount, UNIT_BYTES, (double)count_of(column, record));
+    text_append(out, amount);
+}
+
+static void people_signed(const struct column *column, const void *record, struct text *out)
+{
+    char amount[48];
+    int64_t value = integer_of(column, record);
+    unit_print(amount, UNIT_BYTES, fabs((double)value));
+    text_printf(out, "%s%s", value < 0 ? "-" : "", amount);
+}
+
+static void people_seconds(const struct column *column, const void *record, struct text *out)
+{
+    char amount[48];
+    unit_print(amount, UNIT_SECONDS, real_of(column, record));
+    text_append(out, amount);
+}
+
+static void people_real(const struct column *column, const void *record, struct text *out)
+{
+    text_printf(out, "%.4g", real_of(column, record));
+}
+
+static void people_bool(const struct column *column, const void *record, struct text *out)
+{
+    text_append(out, bool_of(column, record) ? "yes" : "no");
+}
+
+static void people_text(const struct column *column, const void *record, struct text *out)
+{
+    text_append(out, text_of(column, record));
+}
+
+static void people_counts(const struct column *column, const void *record, struct text *out)
+{
+    const uint64_t *values = member(column, record);
+    for (unsigned i = 0; i < length_of(column, record); i++)
+        text_printf(out, "%s%" PRIu64, i ? " x " : "", values[i]);
+}
+
+static const struct printer printers[] = {
+    [COLUMN_COUNT] = {json_of_count, csv_of_count, people_count, true},
+    [COLUMN_INTEGER] = {json_of_integer, csv_of_integer, people_integer, true},
+    [COLUMN_BYTES] = {json_of_count, csv_of_count, people_bytes, true},
+    [COLUMN_SIGNED] = {json_of_integer, csv_of_integer, people_signed, true},
+    [COLUMN_SECONDS] = {json_of_real, csv_of_real, people_seconds, true},
+    [COLUMN_REAL] = {json_of_real, csv_of_real, people_real, true},
+    [COLUMN_BOOL] = {json_of_bool, csv_of_bool, people_bool, false},
+    [COLUMN_TEXT] = {json_of_text, csv_of_text, people_text, false},
+    [COLUMN_NAME] = {json_of_text, csv_of_text, people_text, false},
+    [COLUMN_COUNTS] = {json_of_counts, csv_of_counts, people_counts, false},
+};
+
+/* ---- JSON ---- */
+
+void column_json(struct json *json, const struct column *columns, size_t n, const void *record)
+{
+    for (size_t i = 0; i < n; i++)
+        if (applies(&columns[i], record))
+            printers[columns[i].type].json(json, &columns[i], record);
+}
+
+void column_json_array(struct json *json, const char *key, const struct column *columns,
+                       size_t n, const void *records, size_t n_records, size_t record_size)
+{
+    json_array(json, key);
+    for (size_t i = 0; i < n_records; i++) {
+        json_object(json, NULL);
+        column_json(json, columns, n, (const char *)records + i * record_size);
+        json_close(json);
+    }
+    json_close(json);
+}
+
+/* ---- CSV ---- */
+
+void column_csv_text(FILE *out, const char *text)
+{
+    if (!strpbrk(text, ",\"\r\n") && text[0] != ' ' && !text_ends(text, " ")) {
+        fputs(text, out);
+        return;
+    }
+    fputc('"', out);
+    for (; *text; text++) {
+        if (*text == '"')
+            fputc('"', out);
+        fputc(*text, out);
+    }
+    fputc('"', out);
+}
+
+void column_csv_header(FILE *out, const struct column *columns, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        fputs(i ? "," : "", out);
+        column_csv_text(out, columns[i].key);
+    }
+    fputc('\n', out);
+}
+
+void column_csv_row(FILE *out, const struct column *columns, size_t n, const void *record)
+{
+    for (size_t i = 0; i < n; i++) {
+        fputs(i ? "," : "", out);
+        if (applies(&columns[i], record))
+            printers[columns[i].type].csv(out, &columns[i], record);
+    }
+    fputc('\n', out);
+}
+
+/* ---- tables ---- */
+
+void column_cell(const struct column *column, const void *record, struct text *out)
+{
+    if (applies(column, record))
+        printers[column->type].people(column, record, out);
+}
+
+static const char *title_of(const struct column *column)
+{
+    return column->title ? column->title : column->key;
+}
+
+static void print_cell(FILE *out, const char *cell, size_t width, bool right, bool last)
+{
+    size_t blank = width - term_columns(cell);
+    if (right)
+        fprintf(out, "%*s%s", (int)blank, "", cell);
+    else
+        fprintf(out, "%s%*s", cell, last ? 0 : (int)blank, "");
+    fputs(last ? "\n" : "  ", out);
+}
+
+static void print_headings(FILE *out, const struct term *term, const struct column *columns,
+                           size_t n, const size_t *widths, unsigned indent)
+{
+    fprintf(out, "%*s%s", (int)indent, "", term_style(term, STYLE_DIM));
+    for (size_t i = 0; i + 1 < n; i++)
+        print_cell(out, title_of(&columns[i]), widths[i], printers[columns[i].type].right,
+                   false);
+    const struct column *last = &columns[n - 1];
+    size_t blank =
+        printers[last->type].right ? widths[n - 1] - term_columns(title_of(last)) : 0;
+    fprintf(out, "%*s%s%s\n", (int)blank, "", title_of(last), term_plain(term));
+}
+
+void column_table(FILE *out, const struct term *term, const struct column *columns, size_t n,
+                  const void *records, size_t n_records, size_t record_size, unsigned indent,
+                  struct arena *arena)
+{
+    size_t *widths = arena_alloc(arena, n, sizeof *widths);
+    const char **cells = arena_alloc(arena, n * n_records + 1, sizeof *cells);
+    for (size_t i = 0; i < n; i++)
+        widths[i] = term_columns(title_of(&columns[i]));
+    for (size_t i = 0; i < n * n_records; i++) {
+        struct text cell = {.arena = arena};
+        column_cell(&columns[i % n], (const char *)records + i / n * record_size, &cell);
+        cells[i] = text_string(&cell);
+        size_t width = term_columns(cells[i]);
+        widths[i % n] = width > widths[i % n] ? width : widths[i % n];
+    }
+    print_headings(out, term, columns, n, widths, indent);
+    for (size_t i = 0; i < n * n_records; i++) {
+        if (i % n == 0)
+            fprintf(out, "%*s", (int)indent, "");
+        print_cell(out, cells[i], widths[i % n], printers[columns[i % n].type].right,
+                   i % n == n - 1);
+    }
+}

@@ -1,0 +1,164 @@
+/* JSON writer; see json.h. The stack of open brackets knows where commas and line breaks go. */
+#include "base/json.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/text.h"
+
+void json_init(struct json *json, FILE *out)
+{
+    memset(json, 0, sizeof *json);
+    json->out = out;
+}
+
+static void json_break(struct json *json)
+{
+    fputc('\n', json->out);
+    for (unsigned i = 0; i < json->depth; i++)
+        fputs("  ", json->out);
+}
+
+/* Comma, place and key of the next value. */
+static void json_place(struct json *json, const char *key)
+{
+    if (json->depth > 0) {
+        struct json_level *level = &json->levels[json->depth - 1];
+        assert((key != NULL) == (level->close == '}'));
+        if (level->used)
+            fputs(level->in_line ? ", " : ",", json->out);
+        level->used = true;
+        if (!level->in_line)
+            json_break(json);
+    }
+    if (key) {
+        json_quote(json->out, key);
+        fputs(": ", json->out);
+    }
+}
+
+static void json_open(struct json *json, const char *key, const char *brackets, bool in_line)
+{
+    assert(json->depth < JSON_DEPTH);
+    json_place(json, key);
+    fputc(brackets[0], json->out);
+    json->levels[json->depth++] = (struct json_level){brackets[1], false, in_line};
+}
+
+void json_object(struct json *json, const char *key)
+{
+    json_open(json, key, "{}", false);
+}
+
+void json_array(struct json *json, const char *key)
+{
+    json_open(json, key, "[]", false);
+}
+
+void json_list(struct json *json, const char *key)
+{
+    json_open(json, key, "[]", true);
+}
+
+void json_close(struct json *json)
+{
+    assert(json->depth > 0);
+    struct json_level *level = &json->levels[--json->depth];
+    if (level->used && !level->in_line)
+        json_break(json);
+    fputc(level->close, json->out);
+    if (json->depth == 0)
+        fputc('\n', json->out);
+}
+
+void json_count(struct json *json, const char *key, uint64_t value)
+{
+    json_place(json, key);
+    fprintf(json->out, "%" PRIu64, value);
+}
+
+void json_integer(struct json *json, const char *key, int64_t value)
+{
+    json_place(json, key);
+    fprintf(json->out, "%" PRId64, value);
+}
+
+void json_real(struct json *json, const char *key, double value)
+{
+    if (!isfinite(value))
+        return;
+    char number[32];
+    text_double(number, value);
+    json_place(json, key);
+    fputs(number, json->out);
+}
+
+void json_bool(struct json *json, const char *key, bool value)
+{
+    json_place(json, key);
+    fputs(value ? "true" : "false", json->out);
+}
+
+void json_string(struct json *json, const char *key, const char *value)
+{
+    json_place(json, key);
+    json_quote(json->out, value);
+}
+
+/* Bytes of the UTF-8 character at `at`; 0 when it is not one (overlong, surrogate, cut off). */
+static unsigned utf8_length(const unsigned char *at)
+{
+    static const struct {
+        unsigned char mask, lead, first_min, first_max; /* limits of the second byte */
+        unsigned length;
+    } forms[] = {
+        {0xff, 0xe0, 0xa0, 0xbf, 3}, {0xff, 0xed, 0x80, 0x9f, 3}, {0xf0, 0xe0, 0x80, 0xbf, 3},
+        {0xff, 0xf0, 0x90, 0xbf, 4}, {0xff, 0xf4, 0x80, 0x8f, 4}, {0xfc, 0xf0, 0x80, 0xbf, 4},
+        {0xe0, 0xc0, 0x80, 0xbf, 2},
+    };
+    if (at[0] < 0x80)
+        return 1;
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+        if ((at[0] & forms[i].mask) != forms[i].lead)
+            continue;
+        if (at[0] < 0xc2 || at[1] < forms[i].first_min || at[1] > forms[i].first_max)
+            return 0;
+        for (unsigned j = 2; j < forms[i].length; j++)
+            if ((at[j] & 0xc0) != 0x80)
+                return 0;
+        return forms[i].length;
+    }
+    return 0;
+}
+
+/* Quotes, backslashes and control characters; DEL too, which YAML does not read. */
+static void json_escape(FILE *out, unsigned char c)
+{
+    static const char plain[] = "\"\\\b\f\n\r\t", letters[] = "\"\\bfnrt";
+    const char *found = c ? strchr(plain, c) : NULL;
+    if (found)
+        fprintf(out, "\\%c", letters[found - plain]);
+    else if (c < 0x20 || c == 0x7f)
+        fprintf(out, "\\u%04x", (unsigned)c);
+    else
+        fputc(c, out);
+}
+
+void json_quote(FILE *out, const char *value)
+{
+    const unsigned char *at = (const unsigned char *)value;
+    fputc('"', out);
+    while (*at) {
+        unsigned length = utf8_length(at);
+        if (length == 1)
+            json_escape(out, *at);
+        else if (length == 0)
+            fputs("\xef\xbf\xbd", out);
+        else
+            fwrite(at, 1, length, out);
+        at += length ? length : 1;
+    }
+    fputc('"', out);
+}

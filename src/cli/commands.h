@@ -1,0 +1,17 @@
+/* All commands, in the order in which help lists them. */
+#ifndef MOEPLAN_CLI_COMMANDS_H
+#define MOEPLAN_CLI_COMMANDS_H
+
+#include "cli/command.h"
+
+extern const struct command command_help;
+
+const struct command *const *commands_all(size_t *n);
+
+/* The command of this name, or NULL. */
+const struct command *commands_find(const char *name);
+
+/* The nearest name, or NULL. */
+const char *commands_nearest(const char *name);
+
+#endif

@@ -1,0 +1,10 @@
+/* moeplan: memory, cost and execution of Mixture-of-Experts plans. The commands stand in
+ * cli/commands.c, one file each. */
+#include "base/output.h"
+#include "cli/command.h"
+
+int main(int argc, char **argv)
+{
+    output_prepare();
+    return command_main(argc, argv);
+}
