@@ -137,8 +137,9 @@ struct attention {
     uint64_t qk_nope_head_dim, qk_rope_head_dim, v_head_dim; /* MLA */
     bool bias; /* q, k, v biases (and o when output_bias) */
     bool output_bias;
-    bool qk_norm; /* RMS norms on q and k: head_dim each */
-    bool sinks;   /* one learned sink per head (gpt-oss) */
+    bool qk_norm;           /* RMS norms on q and k: head_dim each */
+    bool qk_norm_all_heads; /* those norms span all heads (OLMoE, MiniMax-M2) */
+    bool sinks;             /* one learned sink per head (gpt-oss) */
 };
 
 struct router {
@@ -174,6 +175,8 @@ struct model {
     uint64_t mtp_layers; /* multi-token prediction modules; counted only when mtp_enabled */
     bool mtp_enabled;
     uint64_t norms_per_layer; /* [hidden] norm vectors per layer (2; 4 with post-norms) */
+    bool norm_bias;           /* norms have a bias beside the weight (LayerNorm: Phi-3.5-MoE) */
+    bool head_bias;           /* the head has a [vocab] bias (Phi-3.5-MoE) */
     uint64_t max_position;
     struct attention attention;
     struct model_moe moe;
