@@ -10,12 +10,10 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "plan/plan.h"
+#include "sim/fix.h"
 #include "sim/memory.h"
+#include "sim/verdict.h"
 #include "work/work.h"
-
-enum verdict { VERDICT_FITS, VERDICT_MARGINAL, VERDICT_OOM };
-
-const char *verdict_name(enum verdict verdict); /* "fits", "marginal", "oom" */
 
 struct category_bytes {
     enum category category;
@@ -38,14 +36,6 @@ struct buffer_report {
     const char *source;  /* or NULL */
 };
 
-/* A change that makes the plan fit, tried and evaluated. */
-struct fix {
-    const char *set; /* "workload.micro_batch=7", several joined by a space */
-    uint64_t total_bytes;
-    enum verdict verdict;
-    double cost; /* relative work per token, lower is better; ranks the fixes */
-};
-
 struct memory_report {
     uint64_t capacity_bytes, limit_bytes;
     uint64_t state_bytes, temp_bytes, total_bytes;
@@ -62,7 +52,7 @@ struct memory_report {
     struct buffer_report *buffers; /* in order of lifetime: state, saved, transient */
     size_t n_buffers;
     const struct buffer_report *wall; /* allocation that crosses the limit; NULL when it fits */
-    struct fix *fixes;
+    const struct fix *fixes;
     size_t n_fixes;
 };
 

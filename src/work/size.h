@@ -44,9 +44,6 @@ struct size size_min(struct sizes *sizes, struct size a, struct size b);
 struct size size_max(struct sizes *sizes, struct size a, struct size b);
 /* trunc(a * real): the truncation of int(a * factor) in the frameworks */
 struct size size_scale(struct sizes *sizes, struct size a, enum real_slot real);
-/* a when a * real is smaller than real alone: int(max(a * real, real)), at least 0 */
-struct size size_scale_ceil(struct sizes *sizes, struct size a, enum real_slot real);
-
 /* Product of n sizes. */
 struct size size_product(struct sizes *sizes, unsigned n, const struct size *factors);
 /* a * constant */

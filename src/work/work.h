@@ -77,6 +77,7 @@ struct buffer {
     uint16_t first, last; /* ops between which a transient lives, both included */
     uint32_t schedules;   /* bit s: exists in schedule s */
     bool state;           /* parameters and optimizer: reported as state, the rest as temp */
+    bool pinned;          /* saved because the user named it: no schedule can drop it */
     const char *source;   /* where its presence is documented, or NULL */
 };
 

@@ -1,0 +1,191 @@
+/* Fixes; see fix.h. A kind of change is one row: the key, and the values to try in order of
+ * growing change. For a row of `largest`, the first value that fits is the answer; bisection
+ * finds the largest micro-batch because memory is monotone in it within one schedule. */
+#include "sim/fix.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plan/derive.h"
+#include "plan/rule.h"
+#include "plan/schema.h"
+#include "sim/cost.h"
+#include "work/stack.h"
+
+bool fix_evaluate(const struct plan *plan, struct arena *scratch, struct memory_peak *peak)
+{
+    char text[512], hint[512];
+    if (rule_check(plan, text, hint))
+        return false;
+    struct work work;
+    struct err err = {0};
+    if (work_build(plan, scratch, &work, &err) != STATUS_OK)
+        return false;
+    struct slots slots;
+    slots_from_plan(plan, &slots);
+    uint64_t *values = arena_alloc(scratch, work.sizes.n, sizeof *values);
+    if (!sizes_eval(&work.sizes, &slots, values))
+        return false;
+    verdict_fold(plan, &work, values, peak);
+    return true;
+}
+
+struct search {
+    const struct plan *plan;
+    struct arena *arena, scratch;
+    struct fix *fixes;
+    size_t n, capacity;
+};
+
+/* Sets one key of a copy; false when the value breaks its field's limits. */
+static bool set(struct plan *plan, const char *key, const char *value)
+{
+    struct err err = {0};
+    const struct field *field = schema_find(key);
+    return field &&
+           schema_set(field, plan, value, false, (struct mark){.file = key}, &err) == STATUS_OK;
+}
+
+static bool try_value(struct search *search, const char *key, const char *value)
+{
+    struct plan changed = *search->plan;
+    struct memory_peak peak;
+    if (!set(&changed, key, value))
+        return false;
+    bool known = fix_evaluate(&changed, &search->scratch, &peak);
+    arena_release(&search->scratch);
+    if (!known || verdict_of(&changed, &peak) == VERDICT_OOM)
+        return false;
+    struct cost cost;
+    cost_of(&changed, &cost);
+    search->fixes = arena_grow(search->arena, search->fixes, search->n, &search->capacity,
+                               sizeof *search->fixes);
+    search->fixes[search->n++] =
+        (struct fix){.set = arena_printf(search->arena, "%s=%s", key, value),
+                     .total_bytes = peak.total_bytes,
+                     .verdict = verdict_of(&changed, &peak),
+                     .seconds_per_token = cost.seconds_per_token};
+    return true;
+}
+
+static bool try_count(struct search *search, const char *key, uint64_t value)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%llu", (unsigned long long)value);
+    return try_value(search, key, text);
+}
+
+/* Largest micro-batch that fits, by bisection below the plan's own. */
+static void fix_micro_batch(struct search *search)
+{
+    uint64_t fits = 0, fails = search->plan->workload.micro_batch;
+    size_t before = search->n;
+    while (fails - fits > 1) {
+        uint64_t middle = fits + (fails - fits) / 2;
+        search->n = before;
+        if (try_count(search, "workload.micro_batch", middle))
+            fits = middle;
+        else
+            fails = middle;
+    }
+    search->n = before;
+    if (fits)
+        try_count(search, "workload.micro_batch", fits);
+}
+
+/* First power of two above the present value, up to the world, that fits. */
+static void fix_doubling(struct search *search, const char *key, uint64_t present,
+                         uint64_t limit)
+{
+    for (uint64_t value = 2 * present; value && value <= limit; value *= 2)
+        if (try_count(search, key, value))
+            return;
+}
+
+static void fix_ranks(struct search *search)
+{
+    const struct parallel *p = &search->plan->parallel;
+    uint64_t world = plan_world(search->plan);
+    fix_doubling(search, "parallel.ep", p->ep, world);
+    fix_doubling(search, "parallel.tp", p->tp, 16);
+    fix_doubling(search, "parallel.pp", p->pp, 32);
+    fix_doubling(search, "parallel.cp", p->cp, 16);
+}
+
+/* A key's values, smallest change first; `last` of them is the strongest. */
+static const struct choice_row {
+    const char *key;
+    const char *values[8];
+    bool all; /* every value is a change of its own (paths), not a scale */
+} choices[] = {
+    {"memory.fraction", {"0.94", "0.95", "0.96"}, false},
+    {"moe.capacity_factor", {"2", "1.5", "1.25", "1"}, false},
+    {"moe.path", {"capacity", "ragged_a2a", "deepep", "allgather"}, true},
+    {"moe.matmul", {"grouped"}, false},
+    {"moe.buffer", {"2", "1.5", "1.25"}, false},
+    {"recompute", {"selective", "full"}, false},
+    {"parallel.zero", {"1", "2", "3"}, false},
+    {"precision.moments", {"bf16"}, false},
+    {"precision.weights", {"fp8", "fp8_block", "mxfp4"}, false},
+    {"precision.kv_cache", {"fp8"}, false},
+};
+
+/* Whether a value would be a change in the direction of less memory. */
+static bool applies(const struct plan *plan, const char *key, const char *value)
+{
+    const struct field *field = schema_find(key);
+    struct plan changed = *plan;
+    if (!field || !set(&changed, key, value))
+        return false;
+    double before = schema_number(field, plan), after = schema_number(field, &changed);
+    bool training = plan->workload.mode == MODE_TRAIN;
+    enum moe_path path = stack_path(plan, NULL);
+    if (before == after)
+        return false;
+    if (!strcmp(key, "moe.capacity_factor"))
+        return path == PATH_CAPACITY && after < before;
+    if (!strcmp(key, "moe.buffer"))
+        return path != PATH_CAPACITY && plan->moe.buffer != SIZING_FACTOR;
+    if (!strcmp(key, "memory.fraction"))
+        return after > (before > 0 ? before : plan->stack.fraction);
+    if (!strcmp(key, "parallel.zero"))
+        return training && after > before;
+    if (!strcmp(key, "recompute"))
+        return training && plan->recompute.kind < changed.recompute.kind &&
+               plan->recompute.kind != RECOMPUTE_SAVE;
+    if (!strcmp(key, "precision.moments"))
+        return training;
+    if (!strcmp(key, "precision.weights") || !strcmp(key, "precision.kv_cache"))
+        return !training;
+    return true;
+}
+
+static void fix_choices(struct search *search)
+{
+    for (size_t i = 0; i < sizeof choices / sizeof *choices; i++)
+        for (size_t j = 0; j < 8 && choices[i].values[j]; j++)
+            if (applies(search->plan, choices[i].key, choices[i].values[j]) &&
+                try_value(search, choices[i].key, choices[i].values[j]) && !choices[i].all)
+                break;
+}
+
+static int by_cost(const void *a, const void *b)
+{
+    const struct fix *x = a, *y = b;
+    if (x->seconds_per_token != y->seconds_per_token)
+        return x->seconds_per_token < y->seconds_per_token ? -1 : 1;
+    return strcmp(x->set, y->set);
+}
+
+const struct fix *fix_find(const struct plan *plan, struct arena *arena, size_t *n)
+{
+    struct search search = {.plan = plan, .arena = arena};
+    fix_micro_batch(&search);
+    fix_choices(&search);
+    fix_ranks(&search);
+    if (search.n)
+        qsort(search.fixes, search.n, sizeof *search.fixes, by_cost);
+    *n = search.n;
+    return search.fixes;
+}

@@ -1,0 +1,24 @@
+/* Fixes: the smallest changes of a plan that make it fit, each evaluated like the plan itself.
+ */
+#ifndef MOEPLAN_SIM_FIX_H
+#define MOEPLAN_SIM_FIX_H
+
+#include "base/arena.h"
+#include "sim/verdict.h"
+
+/* A change that makes the plan fit (or marginal), tried and evaluated. */
+struct fix {
+    const char *set;      /* "workload.micro_batch=7" */
+    uint64_t total_bytes; /* with it */
+    enum verdict verdict;
+    double seconds_per_token; /* by sim/cost: ranks the fixes, best first */
+};
+
+/* Tries every kind of change (a table in fix.c) and returns those that work, best throughput by
+ * sim/cost first; *n of them, memory from the arena. The plan obeys all rules. */
+const struct fix *fix_find(const struct plan *plan, struct arena *arena, size_t *n);
+
+/* Builds, evaluates and folds a plan in one go; false when a rule or its stack refuses it. */
+bool fix_evaluate(const struct plan *plan, struct arena *scratch, struct memory_peak *peak);
+
+#endif

@@ -1,0 +1,31 @@
+/* The memory verdict: state + temp against limit = fraction x capacity - reserve. */
+#ifndef MOEPLAN_SIM_VERDICT_H
+#define MOEPLAN_SIM_VERDICT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "plan/plan.h"
+#include "sim/memory.h"
+
+enum verdict { VERDICT_FITS, VERDICT_MARGINAL, VERDICT_OOM };
+
+const char *verdict_name(enum verdict verdict); /* "fits", "marginal", "oom" */
+
+/* Bytes of one rank's memory, and what of it the plan may use: memory.fraction (or the stack's)
+ * of the capacity, less the reserves of plan and stack. */
+uint64_t verdict_capacity(const struct plan *plan);
+uint64_t verdict_limit(const struct plan *plan);
+
+/* Folds the schedule that the stack would run: the first one while state + temp, without what
+ * the user pinned, is at most stack.relax x fraction x capacity; otherwise the next, and so on.
+ * (Reference "training memory and throughput" section 2; published runs with pinned tensors
+ * keep the remainder of the first schedule.) Returns the schedule's number. */
+unsigned verdict_fold(const struct plan *plan, const struct work *work, const uint64_t *values,
+                      struct memory_peak *peak);
+
+/* fits or oom by total <= limit; marginal when the distance is at most the stack's stated error
+ * of temp. */
+enum verdict verdict_of(const struct plan *plan, const struct memory_peak *peak);
+
+#endif
