@@ -60,32 +60,30 @@ void schema_print(const struct field *field, const struct plan *plan, struct tex
 double schema_number(const struct field *field, const struct plan *plan);
 
 /* Words of the enums, NULL-terminated, in the order of the enums of plan.h. */
-extern const char *const words_attention[],
-    *const words_mode[],
-        *const words_dtype[],
-            *const words_compute[],
-                *const words_path[],
-                    *const words_matmul[],
-                        *const words_sizing[],
-                            *const words_distribution[],
-                                *const words_placement[],
-                                    *const words_scenario[],
-                                        *const words_recompute[],
-                                            *const words_stack[],
-                                                *const words_score[],
-                                                    *const words_order[],
-                                                        *const words_activation[],
-                                                            *const words_gate_scale[],
-                                                                *const words_shard[],
-                                                                    *const words_weight_skip[],
-                                                                        *const words_shared[],
-                                                                            *const words_pipeline[],
-                                                                                *const words_block[],
-                                                                                    *const words_collective[],
-                                                                                        *const words_data[],
-                                                                                            *const words_drop
-                                                                                                [],
-                                                                                                    *const words_capacity_scope
-                                                                                                        [];
+extern const char *const words_attention[];
+extern const char *const words_mode[];
+extern const char *const words_dtype[];
+extern const char *const words_compute[];
+extern const char *const words_path[];
+extern const char *const words_matmul[];
+extern const char *const words_sizing[];
+extern const char *const words_distribution[];
+extern const char *const words_placement[];
+extern const char *const words_scenario[];
+extern const char *const words_recompute[];
+extern const char *const words_stack[];
+extern const char *const words_score[];
+extern const char *const words_order[];
+extern const char *const words_activation[];
+extern const char *const words_gate_scale[];
+extern const char *const words_shard[];
+extern const char *const words_weight_skip[];
+extern const char *const words_shared[];
+extern const char *const words_pipeline[];
+extern const char *const words_block[];
+extern const char *const words_collective[];
+extern const char *const words_data[];
+extern const char *const words_drop[];
+extern const char *const words_capacity_scope[];
 
 #endif

@@ -185,9 +185,9 @@ static double saved_gib(enum moe_path path, const char *first, const char *secon
     uint64_t full = fold(&plan).peak.temp_bytes;
     plan.recompute.kind = RECOMPUTE_SAVE;
     plan.recompute.save.n = second ? 2 : 1;
-    strcpy(plan.recompute.save.word[0], first);
+    snprintf(plan.recompute.save.word[0], PLAN_WORD, "%s", first);
     if (second)
-        strcpy(plan.recompute.save.word[1], second);
+        snprintf(plan.recompute.save.word[1], PLAN_WORD, "%s", second);
     return (double)(fold(&plan).peak.temp_bytes - full) / (double)gib;
 }
 

@@ -1,0 +1,29 @@
+#!/bin/sh
+# Names that stand for no topic, names that POSIX owns, functions that are traps, notes to
+# oneself, and paths of the machine where a line was written.
+root=${1:?usage: check_names.sh ROOT}
+here=$(cd "$(dirname "$0")" && pwd)
+cd "$root" || exit 1
+status=0
+
+# Everything that is ours; this folder names what it forbids.
+ours() {
+    find . \( -path ./build -o -path ./.git -o -path ./tests/fuzz/corpus \
+        -o -path ./tests/style \) -prune -o -type f -print | sort
+}
+
+if ours | grep -E '/([^/]*_)?(common|utils?|misc|helpers?)(_[^/]*)?\.[^/]*$'; then
+    echo "above: files whose name says no topic"
+    status=1
+fi
+find src tests -name '*.[ch]' | sort |
+    xargs awk -f "$here/strip.awk" -f "$here/names.awk" || status=1
+if ours | xargs grep -nIE '(^|[^A-Za-z0-9])(TODO|FIXME|XXX)([^A-Za-z0-9]|$)'; then
+    echo "above: notes to oneself"
+    status=1
+fi
+if ours | xargs grep -nIE '(^|[^A-Za-z0-9_.}/-])/(work|home|root|Users)/'; then
+    echo "above: paths of one machine"
+    status=1
+fi
+exit $status

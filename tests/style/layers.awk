@@ -1,0 +1,66 @@
+function fail(text) {
+    printf "%s:%d: %s\n", FILENAME, FNR, text
+    failed = 1
+}
+function layer_of(path,    parts) {
+    split(path, parts, "/")
+    return parts[1] ~ /^main\./ ? "main" : parts[1]
+}
+BEGIN {
+    may["base"] = " base "
+    may["plan"] = " plan" may["base"]
+    may["work"] = " work" may["plan"]
+    may["sim"] = " sim" may["work"]
+    may["exec"] = " exec" may["work"]
+    may["report"] = " report" may["base"]
+    may["calib"] = " calib sim exec report work plan base "
+    may["cli"] = " cli" may["calib"]
+    may["main"] = " main" may["cli"]
+
+    # header, or its folder -> the only file or folder that includes it
+    home["yaml.h"] = "src/plan/source.c"
+    home["cblas.h"] = "src/exec/blas.c"
+    home["openblas_config.h"] = "src/exec/blas.c"
+    home["mpi.h"] = "src/exec/transport_mpi.c"
+    home["cuda.h"] = home["nvrtc.h"] = home["nccl.h"] = home["rccl.h"] = "src/exec/gpu/"
+    home["hip/"] = home["rccl/"] = "src/exec/gpu/"
+    home["Random123/"] = "src/base/"
+    home["immintrin.h"] = home["cpuid.h"] = home["arm_neon.h"] = "src/exec/"
+    home["dlfcn.h"] = "src/exec/"
+    home["linux/"] = home["sys/syscall.h"] = "src/"
+
+    plain = " assert ctype errno fcntl fenv float inttypes limits math setjmp signal stdalign" \
+        " stdarg stdatomic stdbool stddef stdint stdio stdlib string time wchar" \
+        " dirent fnmatch glob poll pthread sched semaphore spawn strings sys/ioctl sys/mman" \
+        " sys/resource sys/select sys/stat sys/time sys/types sys/utsname sys/wait termios" \
+        " unistd "
+}
+/^[ \t]*#[ \t]*include[ \t]*"/ {
+    split($0, quoted, "\"")
+    from = layer_of(substr(FILENAME, 5))
+    to = layer_of(quoted[2])
+    if (!(from in may))
+        fail("folder \"" from "\" is not a layer of the design")
+    else if (index(quoted[2], "/") == 0)
+        fail("\"" quoted[2] "\" is included without its folder")
+    else if (index(may[from], " " to " ") == 0)
+        fail(from " may not include " to " (\"" quoted[2] "\")")
+}
+/^[ \t]*#[ \t]*include[ \t]*</ {
+    header = $0
+    sub(/^[^<]*</, "", header)
+    sub(/>.*/, "", header)
+    folder = header
+    sub(/\/.*/, "/", folder)
+    place = header in home ? home[header] : folder in home ? home[folder] : ""
+    name = header
+    sub(/\.h$/, "", name)
+    if (place != "" && index(FILENAME, place) != 1)
+        fail("<" header "> has its home in " place)
+    else if (place == "" && index(plain, " " name " ") == 0)
+        fail("<" header "> is neither standard C, nor POSIX, nor a vendor header with a home")
+}
+/[^a-z_]cblas_[a-z]/ && FILENAME != "src/exec/blas.c" && !/^[ \t]*(\/\*|\*|\/\/)/ {
+    fail("CBLAS prototypes have their home in src/exec/blas.c")
+}
+END { exit failed }
