@@ -8,32 +8,16 @@
 #include <string.h>
 
 #include "plan/derive.h"
-#include "plan/rule.h"
 #include "plan/schema.h"
 #include "sim/cost.h"
+#include "sim/evaluate.h"
 #include "work/stack.h"
-
-bool fix_evaluate(const struct plan *plan, struct arena *scratch, struct memory_peak *peak)
-{
-    char text[512], hint[512];
-    if (rule_check(plan, text, hint))
-        return false;
-    struct work work;
-    struct err err = {0};
-    if (work_build(plan, scratch, &work, &err) != STATUS_OK)
-        return false;
-    struct slots slots;
-    slots_from_plan(plan, &slots);
-    uint64_t *values = arena_alloc(scratch, work.sizes.n, sizeof *values);
-    if (!sizes_eval(&work.sizes, &slots, values))
-        return false;
-    verdict_fold(plan, &work, values, peak);
-    return true;
-}
 
 struct search {
     const struct plan *plan;
-    struct arena *arena, scratch;
+    struct arena *arena;
+    struct evaluator evaluator;
+    uint64_t structure; /* every try is one of its own */
     struct fix *fixes;
     size_t n, capacity;
 };
@@ -50,12 +34,11 @@ static bool set(struct plan *plan, const char *key, const char *value)
 static bool try_value(struct search *search, const char *key, const char *value)
 {
     struct plan changed = *search->plan;
-    struct memory_peak peak;
+    struct evaluation result;
     if (!set(&changed, key, value))
         return false;
-    bool known = fix_evaluate(&changed, &search->scratch, &peak);
-    arena_release(&search->scratch);
-    if (!known || verdict_of(&changed, &peak) == VERDICT_OOM)
+    evaluate(&search->evaluator, &changed, ++search->structure, &result);
+    if (!result.valid || result.verdict == VERDICT_OOM)
         return false;
     struct cost cost;
     cost_of(&changed, &cost);
@@ -63,8 +46,8 @@ static bool try_value(struct search *search, const char *key, const char *value)
                                sizeof *search->fixes);
     search->fixes[search->n++] =
         (struct fix){.set = arena_printf(search->arena, "%s=%s", key, value),
-                     .total_bytes = peak.total_bytes,
-                     .verdict = verdict_of(&changed, &peak),
+                     .total_bytes = result.peak.total_bytes,
+                     .verdict = result.verdict,
                      .seconds_per_token = cost.seconds_per_token};
     return true;
 }
@@ -184,6 +167,7 @@ const struct fix *fix_find(const struct plan *plan, struct arena *arena, size_t 
     fix_micro_batch(&search);
     fix_choices(&search);
     fix_ranks(&search);
+    evaluator_release(&search.evaluator);
     if (search.n)
         qsort(search.fixes, search.n, sizeof *search.fixes, by_cost);
     *n = search.n;

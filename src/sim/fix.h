@@ -18,7 +18,4 @@ struct fix {
  * sim/cost first; *n of them, memory from the arena. The plan obeys all rules. */
 const struct fix *fix_find(const struct plan *plan, struct arena *arena, size_t *n);
 
-/* Builds, evaluates and folds a plan in one go; false when a rule or its stack refuses it. */
-bool fix_evaluate(const struct plan *plan, struct arena *scratch, struct memory_peak *peak);
-
 #endif

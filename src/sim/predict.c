@@ -69,25 +69,16 @@ static void report_buffer(const struct context *c, const uint64_t *worst,
     out->worst_bytes = memory_buffer_bytes(&c->work, worst, buffer);
 }
 
-/* State first, then what lives through the step, then saved, then transient: the order in which
- * a step comes to allocate them. */
-static unsigned order_of(const struct buffer *buffer)
-{
-    if (buffer->life == LIFE_PERSISTENT)
-        return buffer->state ? 0 : 1;
-    return buffer->life == LIFE_SAVED ? 2 : 3;
-}
-
 static enum status report_buffers(const struct context *c, struct memory_report *m,
                                   struct err *err)
 {
     uint64_t *worst = arena_alloc(c->arena, c->work.sizes.n, sizeof *worst);
     TRY(evaluate_worst(c, worst, err));
     m->buffers = arena_alloc(c->arena, c->work.n_buffers, sizeof *m->buffers);
-    for (unsigned order = 0; order < 4; order++)
+    for (unsigned order = 0; order < WORK_ORDERS; order++)
         for (size_t i = 0; i < c->work.n_buffers; i++) {
             const struct buffer *buffer = &c->work.buffers[i];
-            if (order_of(buffer) == order && (buffer->schedules >> c->schedule & 1))
+            if (work_order(buffer) == order && (buffer->schedules >> c->schedule & 1))
                 report_buffer(c, worst, buffer, &m->buffers[m->n_buffers++]);
         }
     return STATUS_OK;

@@ -66,6 +66,13 @@ uint16_t work_op(struct work *work, struct op op)
     return (uint16_t)work->n_ops++;
 }
 
+unsigned work_order(const struct buffer *buffer)
+{
+    if (buffer->life == LIFE_PERSISTENT)
+        return buffer->state ? 0 : 1;
+    return buffer->life == LIFE_SAVED ? 2 : 3;
+}
+
 void work_init(struct work *work, struct arena *arena)
 {
     *work = (struct work){.arena = arena, .n_schedules = 1, .schedule_name = {""}};

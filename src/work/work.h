@@ -156,6 +156,11 @@ struct work {
     struct arena *arena;
 };
 
+/* The order in which a step comes to allocate its buffers: 0 state, 1 what lives through the
+ * step, 2 saved, 3 transient. */
+enum { WORK_ORDERS = 4 };
+unsigned work_order(const struct buffer *buffer);
+
 /* Builds the list of a plan's step; the plan obeys all rules. STATUS_INPUT when the stack
  * refuses the plan (its reason in err). Memory from the arena. */
 enum status work_build(const struct plan *plan, struct arena *arena, struct work *work,
