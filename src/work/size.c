@@ -18,7 +18,8 @@ enum size_op {
     NODE_ROUND_UP,
     NODE_MIN,
     NODE_MAX,
-    NODE_SCALE
+    NODE_SCALE,
+    NODE_SCALE_UP
 };
 
 struct size_node {
@@ -115,6 +116,7 @@ static uint64_t apply(enum size_op op, uint64_t a, uint64_t b, bool *overflow)
     case NODE_CONST:
     case NODE_SLOT:
     case NODE_SCALE:
+    case NODE_SCALE_UP:
         break;
     }
     assert(!"not a binary size operation");
@@ -191,6 +193,12 @@ struct size size_scale(struct sizes *sizes, struct size a, enum real_slot real)
                        (struct size_node){.op = NODE_SCALE, .a = a.node, .b = (uint32_t)real});
 }
 
+struct size size_scale_up(struct sizes *sizes, struct size a, enum real_slot real)
+{
+    return node_intern(
+        sizes, (struct size_node){.op = NODE_SCALE_UP, .a = a.node, .b = (uint32_t)real});
+}
+
 struct size size_product(struct sizes *sizes, unsigned n, const struct size *factors)
 {
     struct size product = size_const(sizes, 1);
@@ -218,6 +226,12 @@ static uint64_t scale(uint64_t a, double real, bool *overflow)
     return UINT64_MAX;
 }
 
+static uint64_t scale_up(uint64_t a, double real, bool *overflow)
+{
+    uint64_t floor = scale(a, real, overflow);
+    return floor + ((double)floor < (double)a * real && floor != UINT64_MAX);
+}
+
 bool sizes_eval(const struct sizes *sizes, const struct slots *slots, uint64_t *values)
 {
     bool overflow = false;
@@ -227,6 +241,8 @@ bool sizes_eval(const struct sizes *sizes, const struct slots *slots, uint64_t *
             values[i] = node->value;
         else if (node->op == NODE_SLOT)
             values[i] = slots->value[node->a];
+        else if (node->op == NODE_SCALE_UP)
+            values[i] = scale_up(values[node->a], slots->real[node->b], &overflow);
         else if (node->op == NODE_SCALE)
             values[i] = scale(values[node->a], slots->real[node->b], &overflow);
         else
@@ -251,6 +267,7 @@ static const struct notation {
     [NODE_MIN] = {"min(", ", ", ")", 3},
     [NODE_MAX] = {"max(", ", ", ")", 3},
     [NODE_SCALE] = {"floor(", "*", ")", 3},
+    [NODE_SCALE_UP] = {"ceil(", "*", ")", 3},
 };
 
 static void leaf_print(const struct size_node *node, const struct slots *slots,
@@ -297,7 +314,7 @@ static void print(const struct sizes *sizes, uint32_t at, int context,
     text_append(out, how->open);
     print(sizes, node->a, operand_binds(node->op), slots, out);
     text_append(out, how->between);
-    if (node->op == NODE_SCALE)
+    if (node->op == NODE_SCALE || node->op == NODE_SCALE_UP)
         real_print((enum real_slot)node->b, slots, out);
     else
         print(sizes, node->b, operand_binds(node->op), slots, out);

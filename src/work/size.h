@@ -44,6 +44,8 @@ struct size size_min(struct sizes *sizes, struct size a, struct size b);
 struct size size_max(struct sizes *sizes, struct size a, struct size b);
 /* trunc(a * real): the truncation of int(a * factor) in the frameworks */
 struct size size_scale(struct sizes *sizes, struct size a, enum real_slot real);
+/* ceil(a * real) */
+struct size size_scale_up(struct sizes *sizes, struct size a, enum real_slot real);
 /* Product of n sizes. */
 struct size size_product(struct sizes *sizes, unsigned n, const struct size *factors);
 /* a * constant */

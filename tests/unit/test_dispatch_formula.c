@@ -1,0 +1,163 @@
+/* Sizes of every dispatcher against tests/data/dispatch_sizes.csv: bytes and rows to the unit,
+ * printed figures to their digits. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "base/checked.h"
+#include "base/csv.h"
+#include "work/dispatch_deepep.h"
+#include "work/dispatch_formula.h"
+
+static const struct {
+    const char *column;
+    enum slot slot;
+} letters_of[] = {
+    {"T", SLOT_TOKENS}, {"K", SLOT_TOP_K},    {"E", SLOT_EXPERTS},      {"R", SLOT_EP},
+    {"H", SLOT_HIDDEN}, {"I", SLOT_INTER},    {"sms", SLOT_SMS},        {"n_node", SLOT_NODE},
+    {"B", SLOT_BLOCK},  {"S", SLOT_SEQUENCE}, {"mb", SLOT_MICRO_BATCH}, {"n", SLOT_RECEIVED},
+};
+
+static uint64_t count(const struct csv *csv, size_t row, const char *column)
+{
+    return strtoull(csv_cell(csv, row, column), NULL, 10);
+}
+
+static void fill(const struct csv *csv, size_t row, struct slots *slots)
+{
+    memset(slots, 0, sizeof *slots);
+    for (size_t i = 0; i < sizeof letters_of / sizeof *letters_of; i++)
+        slots->value[letters_of[i].slot] = count(csv, row, letters_of[i].column);
+    slots->real[REAL_CAPACITY_FACTOR] = strtod(csv_cell(csv, row, "cf"), NULL);
+    if (slots->value[SLOT_EP])
+        slots->value[SLOT_LOCAL_EXPERTS] =
+            ceil_div(slots->value[SLOT_EXPERTS], slots->value[SLOT_EP]);
+}
+
+static uint64_t evaluate(const struct dispatch_formula *formula, const struct slots *slots)
+{
+    struct arena arena = {0};
+    struct sizes sizes;
+    sizes_init(&sizes, &arena);
+    struct letters x = letters_over(&sizes, slots->value[SLOT_EP]);
+    struct size size = dispatch_formula_size(formula, &x);
+    uint64_t *values = arena_alloc(&arena, sizes.n, sizeof *values);
+    bool exact = sizes_eval(&sizes, slots, values);
+    uint64_t value = values[size.node];
+    arena_release(&arena);
+    assert_true(exact);
+    return value;
+}
+
+/* The value in the unit, with as many decimals as the source printed. */
+static void as_printed(char text[64], uint64_t value, const char *unit, const char *printed)
+{
+    double scale = !strcmp(unit, "GiB") ? 1073741824.0 : !strcmp(unit, "MiB") ? 1048576.0 : 1.0;
+    const char *point = strchr(printed, '.');
+    int decimals = point ? (int)strlen(point + 1) : 0;
+    snprintf(text, 64, "%.*f", decimals, (double)value / scale);
+}
+
+/* Compares one row; true when it has a printed figure. */
+static bool check_row(const struct csv *csv, size_t row)
+{
+    const char *name = csv_cell(csv, row, "quantity");
+    const char *printed = csv_cell(csv, row, "printed");
+    const struct dispatch_formula *formula = dispatch_formula_find(name);
+    if (!formula)
+        fail_msg("line %u: no formula '%s'", csv->lines[row], name);
+    struct slots slots;
+    fill(csv, row, &slots);
+    uint64_t value = evaluate(formula, &slots);
+    char text[64];
+    as_printed(text, value, csv_cell(csv, row, "unit"), printed);
+    if (value != count(csv, row, "value") || (*printed && strcmp(text, printed)))
+        fail_msg("line %u: %s is %llu, expected %s, printed %s", csv->lines[row], name,
+                 (unsigned long long)value, csv_cell(csv, row, "value"), printed);
+    return *printed != '\0';
+}
+
+static void sizes_match_the_fixture(void **state)
+{
+    (void)state;
+    struct arena arena = {0};
+    struct err err = {0};
+    struct csv csv;
+    assert_int_equal(csv_read("tests/data/dispatch_sizes.csv", &arena, &csv, &err), STATUS_OK);
+    size_t printed = 0;
+    for (size_t row = 0; row < csv.n_rows; row++)
+        printed += check_row(&csv, row);
+    assert_true(csv.n_rows >= 290 && printed >= 190);
+    arena_release(&arena);
+}
+
+static void every_formula_is_in_the_fixture(void **state)
+{
+    (void)state;
+    struct arena arena = {0};
+    struct err err = {0};
+    struct csv csv;
+    assert_int_equal(csv_read("tests/data/dispatch_sizes.csv", &arena, &csv, &err), STATUS_OK);
+    size_t n;
+    const struct dispatch_formula *formulas = dispatch_formulas(&n);
+    for (size_t i = 0; i < n; i++) {
+        size_t rows = 0;
+        for (size_t row = 0; row < csv.n_rows; row++)
+            rows += !strcmp(csv_cell(&csv, row, "quantity"), formulas[i].name);
+        if (!rows)
+            fail_msg("%s is nowhere in the fixture", formulas[i].name);
+        assert_ptr_equal(dispatch_formula_find(formulas[i].name), &formulas[i]);
+        assert_true((formulas[i].plain != NULL) != (formulas[i].chosen != NULL));
+    }
+    assert_null(dispatch_formula_find("low_latencies"));
+    arena_release(&arena);
+}
+
+/* buffers.md 1.1, and node-limited routing as a choice among 128 experts of four nodes. */
+static void expected_groups_match(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t groups;
+        const char *printed;
+    } cases[] = {{2, "1.993020"},  {4, "3.614214"},  {8, "5.294652"},   {16, "6.523280"},
+                 {32, "7.266800"}, {64, "7.675750"}, {128, "7.890196"}, {256, "8.000000"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[32];
+        snprintf(text, sizeof text, "%.6f", expected_groups(256, 8, cases[i].groups));
+        assert_string_equal(text, cases[i].printed);
+    }
+    char text[32];
+    snprintf(text, sizeof text, "%.6f", expected_groups(128, 8, 4));
+    assert_string_equal(text, "3.629011");
+    snprintf(text, sizeof text, "%.6f", expected_groups(128, 8, 32));
+    assert_string_equal(text, "7.359370");
+    assert_true(expected_groups(8, 9, 2) == 0);
+}
+
+/* V1 asserts on other rank counts; the rows differ between the two ports. */
+static void rank_tables_are_closed(void **state)
+{
+    (void)state;
+    static const uint64_t absent[] = {1, 3, 12, 40, 56, 80, 192};
+    for (size_t i = 0; i < sizeof absent / sizeof *absent; i++)
+        assert_null(deepep_config(DEEPEP_UPSTREAM, DEEPEP_DISPATCH, absent[i]));
+    assert_non_null(deepep_config(DEEPEP_UPSTREAM, DEEPEP_COMBINE, 96));
+    assert_null(deepep_config(DEEPEP_PRIMUS, DEEPEP_COMBINE, 96));
+    assert_null(deepep_config(DEEPEP_PRIMUS, DEEPEP_DISPATCH, 48));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sizes_match_the_fixture),
+        cmocka_unit_test(every_formula_is_in_the_fixture),
+        cmocka_unit_test(expected_groups_match),
+        cmocka_unit_test(rank_tables_are_closed),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
