@@ -1,0 +1,330 @@
+/* The catalogue; see catalog.h. */
+#include "plan/catalog.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/text.h"
+
+enum { CATALOG_ROOTS = 6, CATALOG_LINE = 512 };
+
+static const struct kind {
+    const char *name, *folder, *ending, *list_option;
+} kinds[CATALOG_KIND_COUNT] = {
+    [CATALOG_MODEL] = {"model", "", ".yaml", "models"},
+    [CATALOG_CLUSTER] = {"cluster", "clusters/", ".yaml", "clusters"},
+    [CATALOG_STACK] = {"stack", "stacks/", ".yaml", "stacks"},
+    [CATALOG_PUBLISHED] = {"published table", "published/", ".csv", "published"},
+};
+
+/* Names people will try that cannot be expressed; any name with this beginning. */
+static const struct unsupported {
+    const char *prefix, *reason;
+} unsupported[] = {
+    {"deepseek-v4", "hybrid attention (compressed sparse attention)"},
+    {"gemma-4", "hybrid attention (local and global layers of different shapes)"},
+    {"jamba", "hybrid attention (Mamba and GQA layers)"},
+    {"kimi-k3", "hybrid attention (linear attention and MLA layers)"},
+    {"kimi-linear", "hybrid attention (linear attention and MLA layers)"},
+    {"mimo-v2", "hybrid attention (window and full layers of different shapes)"},
+    {"minimax-m3", "hybrid attention (sparse and dense layers)"},
+    {"nemotron-3", "hybrid attention (Mamba2 and GQA layers)"},
+    {"qwen3-next", "hybrid attention (gated delta net and GQA layers)"},
+    {"qwen3.5", "hybrid attention (gated delta net and GQA layers)"},
+    {"step-3.7", "hybrid attention (window and full layers of different shapes)"},
+};
+
+const char *catalog_kind_name(enum catalog_kind kind)
+{
+    return kinds[kind].name;
+}
+
+/* ---- roots ---- */
+
+struct roots {
+    size_t n;
+    const char *path[CATALOG_ROOTS];
+};
+
+static void roots_add(struct roots *roots, const char *path)
+{
+    if (path && path[0] != '\0')
+        roots->path[roots->n++] = path;
+}
+
+static struct roots roots_shared(struct arena *arena)
+{
+    struct roots roots = {0};
+    const char *data = getenv("MOEPLAN_DATA");
+    roots_add(&roots, data);
+    if (data && data[0] != '\0')
+        roots_add(&roots, arena_printf(arena, "%s/models", data));
+    roots_add(&roots, "models");
+    roots_add(&roots, MOEPLAN_SOURCE_DIR "/models");
+    roots_add(&roots, MOEPLAN_INSTALL_DIR "/share/moeplan/models");
+    return roots;
+}
+
+/* ---- files ---- */
+
+static bool is_readable(const char *path)
+{
+    return access(path, R_OK) == 0;
+}
+
+/* A plan has a top-level key "model"; no file of the catalogue has. */
+static bool is_plan(const char *path)
+{
+    FILE *file = fopen(path, "r");
+    if (!file)
+        return false;
+    char line[CATALOG_LINE];
+    bool found = false;
+    while (!found && fgets(line, sizeof line, file))
+        found = text_starts(line, "model:");
+    fclose(file);
+    return found;
+}
+
+static char *find_in_plan_folder(const struct kind *kind, const char *name, const char *folder,
+                                 struct arena *arena)
+{
+    if (!folder || folder[0] == '\0')
+        return NULL;
+    const char *below[] = {kind->folder, ""};
+    for (size_t i = 0; i < sizeof below / sizeof *below; i++) {
+        char *path = arena_printf(arena, "%s/%s%s%s", folder, below[i], name, kind->ending);
+        if (is_readable(path) && !is_plan(path))
+            return path;
+    }
+    return NULL;
+}
+
+static char *find_name(const struct kind *kind, const char *name, const char *plan_folder,
+                       struct arena *arena)
+{
+    char *beside = find_in_plan_folder(kind, name, plan_folder, arena);
+    if (beside)
+        return beside;
+    struct roots roots = roots_shared(arena);
+    for (size_t i = 0; i < roots.n; i++) {
+        char *path =
+            arena_printf(arena, "%s/%s%s%s", roots.path[i], kind->folder, name, kind->ending);
+        if (is_readable(path))
+            return path;
+    }
+    return NULL;
+}
+
+static char *find_path(const char *name, const char *plan_folder, struct arena *arena)
+{
+    if (plan_folder && plan_folder[0] != '\0' && name[0] != '/') {
+        char *beside = arena_printf(arena, "%s/%s", plan_folder, name);
+        if (is_readable(beside))
+            return beside;
+    }
+    return is_readable(name) ? arena_strdup(arena, name) : NULL;
+}
+
+static bool looks_like_path(const char *name)
+{
+    static const char *const endings[] = {".yaml", ".yml", ".json", ".csv"};
+    if (strchr(name, '/'))
+        return true;
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
+        if (text_ends(name, endings[i]))
+            return true;
+    return false;
+}
+
+/* ---- what is not there ---- */
+
+static const char *item_name(const void *table, size_t i)
+{
+    return ((const struct catalog_item *)table)[i].name;
+}
+
+/* "deepseek-ai/DeepSeek-V3" -> "deepseek-v3": how the catalogue would write it. */
+static char *catalogue_spelling(const char *name, struct arena *arena)
+{
+    const char *slash = strrchr(name, '/');
+    char *copy = arena_strdup(arena, slash ? slash + 1 : name);
+    for (char *c = copy; *c; c++)
+        *c = *c == '_' || *c == ' ' ? '-' : (char)tolower((unsigned char)*c);
+    return copy;
+}
+
+static enum status not_found(enum catalog_kind kind, const char *name, struct arena *arena,
+                             struct err *err)
+{
+    const struct kind *k = &kinds[kind];
+    if (looks_like_path(name))
+        err_set(err, STATUS_INPUT, "%s file '%s' cannot be opened", k->name, name);
+    else
+        err_set(err, STATUS_INPUT, "no %s is called '%s'", k->name, name);
+    struct catalog_item *items = NULL;
+    size_t n = 0;
+    catalog_list(kind, arena, &items, &n);
+    const char *nearest = text_nearest(catalogue_spelling(name, arena), n, item_name, items);
+    if (nearest)
+        return err_hint(err, "did you mean '%s'?", nearest);
+    return err_hint(err, "`moeplan list` shows all %s", k->list_option);
+}
+
+static const struct unsupported *find_unsupported(const char *name, struct arena *arena)
+{
+    const char *spelling = catalogue_spelling(name, arena);
+    for (size_t i = 0; i < sizeof unsupported / sizeof *unsupported; i++)
+        if (text_starts(spelling, unsupported[i].prefix))
+            return &unsupported[i];
+    return NULL;
+}
+
+enum status catalog_find(enum catalog_kind kind, const char *name, const char *plan_folder,
+                         struct arena *arena, char **path, struct err *err)
+{
+    char *found = looks_like_path(name) ? find_path(name, plan_folder, arena)
+                                        : find_name(&kinds[kind], name, plan_folder, arena);
+    if (found) {
+        *path = found;
+        return STATUS_OK;
+    }
+    const struct unsupported *known =
+        kind == CATALOG_MODEL ? find_unsupported(name, arena) : NULL;
+    if (!known)
+        return not_found(kind, name, arena, err);
+    err_set(err, STATUS_INPUT, "model '%s' is not supported: %s", name, known->reason);
+    return err_hint(err, "all layers must have the same attention, GQA or MLA");
+}
+
+/* ---- clusters ---- */
+
+/* Digits without a leading zero, at most 6 of them, up to `end`. */
+static bool read_count(const char *digits, const char *end, uint64_t *count)
+{
+    if (digits == end || end - digits > 6 || digits[0] == '0')
+        return false;
+    uint64_t value = 0;
+    for (const char *c = digits; c < end; c++) {
+        if (!isdigit((unsigned char)*c))
+            return false;
+        value = value * 10 + (uint64_t)(*c - '0');
+    }
+    *count = value;
+    return true;
+}
+
+/* "h100-8x2" -> "h100", 8, 2 */
+static bool split_composed(const char *name, struct arena *arena, char **device,
+                           struct catalog_cluster *size)
+{
+    const char *dash = strrchr(name, '-');
+    const char *times = dash ? strchr(dash, 'x') : NULL;
+    if (!times || dash == name || !read_count(dash + 1, times, &size->devices) ||
+        !read_count(times + 1, name + strlen(name), &size->nodes))
+        return false;
+    *device = arena_strndup(arena, name, (size_t)(dash - name));
+    return true;
+}
+
+enum status catalog_find_cluster(const char *name, const char *plan_folder, struct arena *arena,
+                                 struct catalog_cluster *cluster, struct err *err)
+{
+    struct catalog_cluster found = {0};
+    char *device = NULL;
+    bool composed = !looks_like_path(name) &&
+                    !find_name(&kinds[CATALOG_CLUSTER], name, plan_folder, arena) &&
+                    split_composed(name, arena, &device, &found);
+    TRY(catalog_find(CATALOG_CLUSTER, composed ? device : name, plan_folder, arena, &found.path,
+                     err));
+    *cluster = found;
+    return STATUS_OK;
+}
+
+/* ---- listing ---- */
+
+/* The comment in the first line, without "# " and line end; "" when there is none. */
+static const char *first_comment(FILE *file, struct arena *arena)
+{
+    char line[CATALOG_LINE];
+    if (!fgets(line, sizeof line, file) || !text_starts(line, "# "))
+        return "";
+    line[strcspn(line, "\r\n")] = '\0';
+    return arena_strdup(arena, line + 2);
+}
+
+static const char *count_rows(FILE *file, struct arena *arena)
+{
+    size_t lines = 0;
+    for (int c = getc(file); c != EOF; c = getc(file))
+        lines += c == '\n';
+    return arena_printf(arena, "%zu rows", lines > 0 ? lines - 1 : 0);
+}
+
+static const char *summarise(const char *path, struct arena *arena)
+{
+    FILE *file = fopen(path, "r");
+    if (!file)
+        return "";
+    const char *summary =
+        text_ends(path, ".csv") ? count_rows(file, arena) : first_comment(file, arena);
+    fclose(file);
+    return summary;
+}
+
+struct list {
+    struct catalog_item *items;
+    size_t n, capacity;
+};
+
+static bool list_has(const struct list *list, const char *name)
+{
+    for (size_t i = 0; i < list->n; i++)
+        if (text_equal(list->items[i].name, name))
+            return true;
+    return false;
+}
+
+static void list_add(struct list *list, const char *folder, const char *file,
+                     const char *ending, struct arena *arena)
+{
+    if (!text_ends(file, ending) || file[0] == '.')
+        return;
+    char *name = arena_strndup(arena, file, strlen(file) - strlen(ending));
+    if (list_has(list, name))
+        return;
+    const char *path = arena_printf(arena, "%s%s", folder, file);
+    list->items = arena_grow(arena, list->items, list->n, &list->capacity, sizeof *list->items);
+    list->items[list->n++] = (struct catalog_item){name, path, summarise(path, arena)};
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(((const struct catalog_item *)a)->name,
+                  ((const struct catalog_item *)b)->name);
+}
+
+void catalog_list(enum catalog_kind kind, struct arena *arena, struct catalog_item **items,
+                  size_t *n)
+{
+    struct list list = {0};
+    struct roots roots = roots_shared(arena);
+    for (size_t i = 0; i < roots.n; i++) {
+        const char *folder = arena_printf(arena, "%s/%s", roots.path[i], kinds[kind].folder);
+        DIR *open = opendir(folder);
+        if (!open)
+            continue;
+        for (struct dirent *entry = readdir(open); entry; entry = readdir(open))
+            list_add(&list, folder, entry->d_name, kinds[kind].ending, arena);
+        closedir(open);
+    }
+    if (list.n > 0)
+        qsort(list.items, list.n, sizeof *list.items, by_name);
+    *items = list.items;
+    *n = list.n;
+}

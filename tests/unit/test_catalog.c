@@ -1,0 +1,223 @@
+/* plan/catalog: where names are found, what composes, and what is said when nothing is. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "base/text.h"
+#include "plan/catalog.h"
+
+struct scratch {
+    struct arena arena;
+    struct err err;
+    char folder[64];
+};
+
+static int set_up(void **state)
+{
+    struct scratch *s = calloc(1, sizeof *s);
+    snprintf(s->folder, sizeof s->folder, "/tmp/moeplan-catalog-XXXXXX");
+    assert_non_null(mkdtemp(s->folder));
+    *state = s;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct scratch *s = *state;
+    unsetenv("MOEPLAN_DATA");
+    rmdir(s->folder);
+    arena_release(&s->arena);
+    free(s);
+    return 0;
+}
+
+/* Path of a new file in the scratch folder. */
+static char *write_file(struct scratch *s, const char *name, const char *text)
+{
+    char *path = arena_printf(&s->arena, "%s/%s", s->folder, name);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fputs(text, file);
+    fclose(file);
+    return path;
+}
+
+static char *find(struct scratch *s, enum catalog_kind kind, const char *name)
+{
+    char *path = NULL;
+    err_clear(&s->err);
+    catalog_find(kind, name, s->folder, &s->arena, &path, &s->err);
+    return path;
+}
+
+static void shipped_names_are_found(void **state)
+{
+    struct scratch *s = *state;
+    assert_string_equal(find(s, CATALOG_MODEL, "deepseek-v3"), "models/deepseek-v3.yaml");
+    assert_string_equal(find(s, CATALOG_CLUSTER, "h200"), "models/clusters/h200.yaml");
+    assert_string_equal(find(s, CATALOG_PUBLISHED, "model_shapes"),
+                        "models/published/model_shapes.csv");
+    assert_string_equal(find(s, CATALOG_MODEL, "models/arctic.yaml"), "models/arctic.yaml");
+}
+
+static void the_plans_folder_comes_first(void **state)
+{
+    struct scratch *s = *state;
+    char *path = write_file(s, "deepseek-v3.yaml", "layers: 1\n");
+    assert_string_equal(find(s, CATALOG_MODEL, "deepseek-v3"), path);
+    assert_string_equal(find(s, CATALOG_MODEL, "deepseek-v3.yaml"), path);
+    unlink(path);
+}
+
+static void a_plan_is_never_taken_for_its_model(void **state)
+{
+    struct scratch *s = *state;
+    char *path = write_file(s, "arctic.yaml", "# a plan\nmodel: arctic\n");
+    assert_string_equal(find(s, CATALOG_MODEL, "arctic"), "models/arctic.yaml");
+    unlink(path);
+}
+
+static void the_data_folder_comes_before_the_shipped_one(void **state)
+{
+    struct scratch *s = *state;
+    char *path = write_file(s, "dbrx.yaml", "layers: 1\n");
+    assert_int_equal(setenv("MOEPLAN_DATA", s->folder, 1), 0);
+    char *found = NULL;
+    assert_int_equal(catalog_find(CATALOG_MODEL, "dbrx", NULL, &s->arena, &found, &s->err),
+                     STATUS_OK);
+    assert_string_equal(found, path);
+    unlink(path);
+}
+
+static void unknown_names_get_the_nearest(void **state)
+{
+    struct scratch *s = *state;
+    static const struct {
+        enum catalog_kind kind;
+        const char *name, *text, *hint;
+    } cases[] = {
+        {CATALOG_MODEL, "deepseek-v33", "no model is called 'deepseek-v33'",
+         "did you mean 'deepseek-v3'?"},
+        {CATALOG_MODEL, "deepseek-ai/DeepSeek-R1",
+         "model file 'deepseek-ai/DeepSeek-R1' cannot be opened",
+         "did you mean 'deepseek-r1'?"},
+        {CATALOG_MODEL, "Mixtral_8x7B", "no model is called 'Mixtral_8x7B'",
+         "did you mean 'mixtral-8x7b'?"},
+        {CATALOG_CLUSTER, "h2000", "no cluster is called 'h2000'", "did you mean 'h200'?"},
+        {CATALOG_MODEL, "zzzzzzzzzzzz", "no model is called 'zzzzzzzzzzzz'",
+         "`moeplan list` shows all models"},
+        {CATALOG_CLUSTER, "nowhere/c.yaml", "cluster file 'nowhere/c.yaml' cannot be opened",
+         "`moeplan list` shows all clusters"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_null(find(s, cases[i].kind, cases[i].name));
+        assert_int_equal(s->err.status, STATUS_INPUT);
+        assert_string_equal(s->err.text, cases[i].text);
+        assert_string_equal(s->err.hint, cases[i].hint);
+    }
+}
+
+static void hybrid_models_are_refused_with_the_reason(void **state)
+{
+    struct scratch *s = *state;
+    static const char *const names[] = {
+        "minimax-m3",
+        "qwen3.5-122b-a10b",
+        "qwen3.5-35b-a3b",
+        "qwen3.5-397b-a17b",
+        "mimo-v2-flash",
+        "deepseek-v4-flash",
+        "deepseek-v4-pro",
+        "gemma-4-26b-a4b",
+        "kimi-k3",
+        "step-3.7-flash",
+        "qwen3-next-80b-a3b",
+        "jamba-v0.1",
+        "nemotron-3-nano-30b-a3b",
+    };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        assert_null(find(s, CATALOG_MODEL, names[i]));
+        assert_int_equal(s->err.status, STATUS_INPUT);
+        assert_non_null(strstr(s->err.text, "is not supported: hybrid attention"));
+        assert_non_null(strstr(s->err.text, names[i]));
+    }
+}
+
+static void clusters_compose_from_their_device(void **state)
+{
+    struct scratch *s = *state;
+    static const struct {
+        const char *name, *path;
+        uint64_t devices, nodes;
+    } cases[] = {
+        {"h100-8x2", "models/clusters/h100.yaml", 8, 2},
+        {"tpu-v5p-4x16", "models/clusters/tpu-v5p.yaml", 4, 16},
+        {"h100", "models/clusters/h100.yaml", 0, 0},
+        {"mi355x-8x8", "models/clusters/mi355x-8x8.yaml", 0, 0},
+        {"tpu-v5e-4x2", "models/clusters/tpu-v5e-4x2.yaml", 0, 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct catalog_cluster cluster = {0};
+        assert_int_equal(
+            catalog_find_cluster(cases[i].name, NULL, &s->arena, &cluster, &s->err), STATUS_OK);
+        assert_string_equal(cluster.path, cases[i].path);
+        assert_int_equal(cluster.devices, cases[i].devices);
+        assert_int_equal(cluster.nodes, cases[i].nodes);
+    }
+}
+
+static void odd_cluster_names_do_not_compose(void **state)
+{
+    struct scratch *s = *state;
+    static const char *const names[] = {"h100-0x8",  "h100-8x",  "h100-x8", "h100-08x8",
+                                        "h100-8x8x", "h100-8",   "-8x8",    "x",
+                                        "h100-8x-8", "b1000-8x1"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        struct catalog_cluster cluster = {0};
+        err_clear(&s->err);
+        assert_int_equal(catalog_find_cluster(names[i], NULL, &s->arena, &cluster, &s->err),
+                         STATUS_INPUT);
+        assert_null(cluster.path);
+    }
+}
+
+static void lists_are_sorted_and_described(void **state)
+{
+    struct scratch *s = *state;
+    static const size_t at_least[CATALOG_KIND_COUNT] = {34, 32, 0, 1};
+    for (unsigned kind = 0; kind < CATALOG_KIND_COUNT; kind++) {
+        struct catalog_item *items = NULL;
+        size_t n = 0;
+        catalog_list((enum catalog_kind)kind, &s->arena, &items, &n);
+        assert_true(n >= at_least[kind]);
+        for (size_t i = 0; i < n; i++) {
+            assert_true(items[i].summary[0] != '\0');
+            assert_true(i == 0 || strcmp(items[i - 1].name, items[i].name) < 0);
+            assert_string_equal(find(s, (enum catalog_kind)kind, items[i].name), items[i].path);
+        }
+    }
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(shipped_names_are_found),
+        TEST(the_plans_folder_comes_first),
+        TEST(a_plan_is_never_taken_for_its_model),
+        TEST(the_data_folder_comes_before_the_shipped_one),
+        TEST(unknown_names_get_the_nearest),
+        TEST(hybrid_models_are_refused_with_the_reason),
+        TEST(clusters_compose_from_their_device),
+        TEST(odd_cluster_names_do_not_compose),
+        TEST(lists_are_sorted_and_described),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
