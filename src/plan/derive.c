@@ -1,38 +1,50 @@
-/* Quantities that follow from a plan alone; see derive.h. */
+/* Quantities that follow from a plan; formulas of the design, "Rules of reading". Nothing here
+ * divides by zero, so that rules may ask before all of them hold. */
 #include "plan/derive.h"
 
 #include "base/checked.h"
 
+static uint64_t divide(uint64_t a, uint64_t b)
+{
+    return b ? a / b : 0;
+}
+
 uint64_t plan_world(const struct plan *plan)
 {
-    const struct cluster *c = &plan->cluster;
-    return c->nodes * c->node.devices * c->device.logical_cores;
+    bool overflow = false;
+    uint64_t devices = checked_mul(plan->cluster.nodes, plan->cluster.node.devices, &overflow);
+    return checked_mul(devices, plan->cluster.device.logical_cores, &overflow);
 }
 
 uint64_t plan_dp(const struct plan *plan)
 {
     const struct parallel *p = &plan->parallel;
-    return plan_world(plan) / (p->tp * p->pp * p->cp);
+    return divide(plan_world(plan), p->tp * p->pp * p->cp);
 }
 
 uint64_t plan_expert_dp(const struct plan *plan)
 {
     const struct parallel *p = &plan->parallel;
-    return plan_world(plan) / (p->ep * p->etp * p->pp);
+    return divide(plan_world(plan), p->ep * p->etp * p->pp);
 }
 
 uint64_t plan_moe_layers(const struct plan *plan)
 {
-    return plan->model.layers - plan->model.dense_layers;
+    const struct model *model = &plan->model;
+    return model->layers > model->dense_layers ? model->layers - model->dense_layers : 0;
 }
 
+/* Rounded up: a rank of an uneven split holds at most this. */
 uint64_t plan_tokens(const struct plan *plan)
 {
     const struct workload *w = &plan->workload;
     const struct parallel *p = &plan->parallel;
+    bool overflow = false;
     if (w->mode == MODE_DECODE)
-        return w->micro_batch * w->tokens_per_sequence;
-    return ceil_div(w->micro_batch * w->sequence_length, p->cp * (p->sp ? p->tp : 1));
+        return checked_mul(w->micro_batch, w->tokens_per_sequence, &overflow);
+    uint64_t split = p->cp * (p->sp ? p->tp : 1);
+    uint64_t tokens = checked_mul(w->micro_batch, w->sequence_length, &overflow);
+    return split ? ceil_div(tokens, split) : 0;
 }
 
 uint64_t plan_experts_total(const struct plan *plan)
@@ -42,21 +54,25 @@ uint64_t plan_experts_total(const struct plan *plan)
 
 uint64_t plan_local_experts(const struct plan *plan)
 {
-    return ceil_div(plan_experts_total(plan), plan->parallel.ep);
+    uint64_t ep = plan->parallel.ep;
+    return ep ? ceil_div(plan_experts_total(plan), ep) : 0;
 }
 
-/* Of the global batch; one micro-step when the plan names none. */
+/* The rules make the division exact; tokens_per_step and global_batch are not both given. */
 uint64_t plan_accumulation(const struct plan *plan)
 {
     const struct workload *w = &plan->workload;
-    uint64_t sequences = w->global_batch;
-    if (!sequences && w->tokens_per_step)
-        sequences = w->tokens_per_step / w->sequence_length;
-    uint64_t each = plan_dp(plan) * w->micro_batch;
-    return sequences > each ? ceil_div(sequences, each) : 1;
+    bool overflow = false;
+    uint64_t sequences = checked_mul(plan_dp(plan), w->micro_batch, &overflow);
+    uint64_t steps = divide(w->global_batch, sequences);
+    if (w->tokens_per_step)
+        steps =
+            divide(w->tokens_per_step, checked_mul(sequences, w->sequence_length, &overflow));
+    return steps ? steps : 1;
 }
 
 uint64_t plan_rank_memory(const struct plan *plan)
 {
-    return plan->cluster.device.memory_bytes / plan->cluster.device.logical_cores;
+    const struct device *device = &plan->cluster.device;
+    return divide(device->memory_bytes, device->logical_cores);
 }

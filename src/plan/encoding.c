@@ -62,6 +62,20 @@ enum status encoding_check(const char *name, bool option, const char *text, size
     return STATUS_OK;
 }
 
+bool encoding_is_line(const char *text)
+{
+    const unsigned char *bytes = (const unsigned char *)text;
+    size_t length = strlen(text), used;
+    for (size_t i = 0; i < length; i += used) {
+        uint32_t code = 0;
+        used = decode(bytes + i, length - i, &code);
+        bool breaks = code < 0x20 || code == 0x85 || code == 0x2028 || code == 0x2029;
+        if (used == 0 || breaks || code == 0xfeff || !is_printable(code))
+            return false;
+    }
+    return true;
+}
+
 bool encoding_looks_json(const char *text, size_t length)
 {
     size_t i = 0;

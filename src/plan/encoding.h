@@ -14,6 +14,10 @@
 enum status encoding_check(const char *name, bool option, const char *text, size_t length,
                            struct err *err);
 
+/* Printable UTF-8 on one line (no tab, no Unicode line break): what names and paths must be, so
+ * that they stand in YAML, CSV and messages as they are. */
+bool encoding_is_line(const char *text);
+
 /* The first character that is not space is '{'. */
 bool encoding_looks_json(const char *text, size_t length);
 

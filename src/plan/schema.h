@@ -26,6 +26,8 @@ enum field_type {
     FIELD_WORDS   /* struct word_list */
 };
 
+/* A word that stands for a number: FIELD_WORD with `number` takes a number in place of a word,
+ * which selects its last word and goes into the field of that key (moe.buffer: 1.5). */
 struct field {
     const char *key;
     enum field_type type;
@@ -35,7 +37,9 @@ struct field {
     double min, max;          /* numbers, both included; max 0: no upper limit */
     const char *fallback;     /* default, as the user would write it; NULL: required */
     const char *help;         /* one line, lower case, no full stop */
-    size_t size; /* FIELD_TEXT: bytes of the array; FIELD_WORD: sizeof the enum (4) */
+    size_t size;              /* bytes of the member */
+    const char *number;       /* FIELD_WORD: key of the field a number goes to, or NULL */
+    size_t key_length;
 };
 
 /* All fields; *n is their number. Constant. */
@@ -48,12 +52,25 @@ const struct field *schema_find(const char *key);
 void schema_defaults(struct plan *plan);
 
 /* Reads one scalar text into the field of a plan: checks type, unit, words and limits.
- * `quoted` scalars are texts, not numbers or booleans. Errors carry the mark. */
+ * `quoted` scalars are texts, not numbers or booleans. A list field takes "[a, b]" or one item.
+ * Errors carry the mark; the field keeps its value then, a list what was read of it. */
 enum status schema_set(const struct field *field, struct plan *plan, const char *text,
                        bool quoted, struct mark mark, struct err *err);
 
+/* Lists: empties the list; adds one item. */
+void schema_list_clear(const struct field *field, struct plan *plan);
+enum status schema_list_add(const struct field *field, struct plan *plan, const char *text,
+                            bool quoted, struct mark mark, struct err *err);
+bool schema_is_list(const struct field *field);
+
+/* "a whole number", "a word", "a list of words": what a field takes, for messages. */
+const char *schema_takes(const struct field *field);
+
+/* Adds the hint "did you mean 'x'? one of: a, b, c" for a word that is none of words[]. */
+void schema_hint_words(const char *text, const char *const *words, struct err *err);
+
 /* The field's present value as the user would write it: reads back to the same value. Lists as
- * flow sequences. */
+ * flow sequences; texts in quotes where YAML needs them. */
 void schema_print(const struct field *field, const struct plan *plan, struct text *out);
 
 /* The number behind a numeric field (COUNT, REAL, AMOUNT, RATE, BOOL, WORD). */

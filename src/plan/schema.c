@@ -1,0 +1,333 @@
+/* Finding and reading fields; the table itself stands in schema_table.c, printing in
+ * schema_print.c. */
+#include "plan/schema.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plan/encoding.h"
+#include "plan/schema_table.h"
+
+const struct field *schema_fields(size_t *n)
+{
+    *n = schema_table_size;
+    return schema_table;
+}
+
+/* The length tells most keys apart, so that no index is needed. */
+const struct field *schema_find(const char *key)
+{
+    size_t length = strlen(key);
+    for (size_t i = 0; i < schema_table_size; i++) {
+        const struct field *field = &schema_table[i];
+        if (field->key_length == length && memcmp(field->key, key, length) == 0)
+            return field;
+    }
+    return NULL;
+}
+
+bool schema_is_list(const struct field *field)
+{
+    return field->type == FIELD_COUNTS || field->type == FIELD_WORDS;
+}
+
+const char *schema_takes(const struct field *field)
+{
+    static const char *const takes[] = {
+        [FIELD_COUNT] = "a whole number", [FIELD_REAL] = "a number",
+        [FIELD_AMOUNT] = "a quantity",    [FIELD_RATE] = "a quantity",
+        [FIELD_BOOL] = "true or false",   [FIELD_WORD] = "a word",
+        [FIELD_TEXT] = "a text",          [FIELD_COUNTS] = "a list of whole numbers",
+        [FIELD_WORDS] = "a list of words"};
+    return takes[field->type];
+}
+
+/* ---- members; the table's tests hold size and type together ---- */
+
+static void *member_of(const struct field *field, struct plan *plan)
+{
+    return (char *)plan + field->offset;
+}
+
+/* ---- reading ---- */
+
+struct reading {
+    const struct field *field;
+    struct plan *plan;
+    const char *text;
+    bool quoted;
+    struct mark mark;
+    struct err *err;
+};
+
+static enum status wrong_type(const struct reading *r)
+{
+    const char *quote = r->quoted ? "\"" : "'";
+    err_at(r->err, STATUS_INPUT, r->mark, "'%s' takes %s, not %s%s%s", r->field->key,
+           schema_takes(r->field), quote, r->text, quote);
+    if (r->field->unit != UNIT_NONE)
+        return err_hint(r->err, "a number and one of the units %s", unit_names(r->field->unit));
+    if (r->quoted && r->field->type != FIELD_TEXT)
+        return err_hint(r->err, "remove the quotes: what stands in quotes is a text");
+    if (r->field->fallback && r->field->fallback[0] != '\0')
+        return err_hint(r->err, "for example %s", r->field->fallback);
+    return STATUS_INPUT;
+}
+
+/* A limit as the user would write it. */
+static void print_limit(char buffer[48], const struct field *field, double limit)
+{
+    if (field->unit == UNIT_NONE && limit < 1e15 && floor(limit) == limit)
+        snprintf(buffer, 48, "%.0f", limit);
+    else
+        unit_print_exact(buffer, field->unit, limit);
+}
+
+static enum status check_limits(const struct reading *r, double value)
+{
+    const struct field *field = r->field;
+    bool below = value < field->min, above = field->max != 0 && value > field->max;
+    if (!below && !above)
+        return STATUS_OK;
+    char limit[48];
+    print_limit(limit, field, below ? field->min : field->max);
+    return err_at(r->err, STATUS_INPUT, r->mark, "'%s' is %s, %s the limit %s", field->key,
+                  r->text, below ? "below" : "above", limit);
+}
+
+/* Digits only; *value is saturated when there are too many. */
+static bool parse_count(const char *text, uint64_t *value)
+{
+    size_t digits = strspn(text, "0123456789");
+    if (digits == 0 || text[digits] != '\0')
+        return false;
+    errno = 0;
+    *value = strtoull(text, NULL, 10);
+    return true;
+}
+
+static enum status read_count(const struct reading *r, uint64_t *value)
+{
+    double real;
+    if (r->quoted)
+        return wrong_type(r);
+    if (r->text[0] == '-' && unit_parse(UNIT_NONE, r->text, &real) && real < 0)
+        return check_limits(r, real);
+    if (!parse_count(r->text, value))
+        return wrong_type(r);
+    if (errno == ERANGE)
+        return err_at(r->err, STATUS_INPUT, r->mark, "'%s' is %s, above the limit %" PRIu64,
+                      r->field->key, r->text, UINT64_MAX);
+    return check_limits(r, (double)*value);
+}
+
+/* A quantity with a unit may stand in quotes, since it holds a space. */
+static enum status read_real(const struct reading *r, double *value)
+{
+    bool unit = r->text[0] != '\0' && isalpha((unsigned char)r->text[strlen(r->text) - 1]);
+    if (r->quoted && !(unit && r->field->unit != UNIT_NONE))
+        return wrong_type(r);
+    if (!unit_parse(r->field->unit, r->text, value))
+        return wrong_type(r);
+    if (*value == 0)
+        *value = 0; /* no negative zero: it would not read back */
+    return check_limits(r, *value);
+}
+
+static enum status set_count(const struct reading *r)
+{
+    uint64_t value = 0;
+    TRY(read_count(r, &value));
+    *(uint64_t *)member_of(r->field, r->plan) = value;
+    return STATUS_OK;
+}
+
+static enum status set_real(const struct reading *r)
+{
+    double value = 0;
+    TRY(read_real(r, &value));
+    *(double *)member_of(r->field, r->plan) = value;
+    return STATUS_OK;
+}
+
+/* Rounded to the nearest: 287.98 GiB is no whole number of bytes. */
+static enum status set_amount(const struct reading *r)
+{
+    double value = 0;
+    TRY(read_real(r, &value));
+    *(uint64_t *)member_of(r->field, r->plan) = (uint64_t)llround(value);
+    return STATUS_OK;
+}
+
+static enum status set_bool(const struct reading *r)
+{
+    static const char *const trues[] = {"true", "True", "TRUE"};
+    static const char *const falses[] = {"false", "False", "FALSE"};
+    for (size_t i = 0; i < 3 && !r->quoted; i++) {
+        bool yes = text_equal(r->text, trues[i]);
+        if (!yes && !text_equal(r->text, falses[i]))
+            continue;
+        *(bool *)member_of(r->field, r->plan) = yes;
+        return STATUS_OK;
+    }
+    return wrong_type(r);
+}
+
+static const char *word_at(const void *words, size_t i)
+{
+    return ((const char *const *)words)[i];
+}
+
+void schema_hint_words(const char *text, const char *const *words, struct err *err)
+{
+    char list[512] = "";
+    size_t n = 0, used = 0;
+    for (; words[n]; n++) {
+        int length = snprintf(list + used, sizeof list - used, "%s%s", n ? ", " : "", words[n]);
+        if (length > 0 && used + (size_t)length < sizeof list)
+            used += (size_t)length;
+    }
+    const char *nearest = text_nearest(text, n, word_at, words);
+    if (nearest)
+        err_hint(err, "did you mean '%s'? one of: %s", nearest, list);
+    else
+        err_hint(err, "one of: %s", list);
+}
+
+/* The number that stands in place of a word. */
+static enum status set_number_for_word(const struct reading *r, unsigned last)
+{
+    const struct field *number = schema_find(r->field->number);
+    TRY(schema_set(number, r->plan, r->text, r->quoted, r->mark, r->err));
+    memcpy(member_of(r->field, r->plan), &last, sizeof last);
+    return STATUS_OK;
+}
+
+static enum status set_word(const struct reading *r)
+{
+    const struct field *field = r->field;
+    unsigned n = 0;
+    double number;
+    for (; field->words[n]; n++) {
+        if (!text_equal(r->text, field->words[n]))
+            continue;
+        memcpy(member_of(field, r->plan), &n, sizeof n);
+        return STATUS_OK;
+    }
+    if (field->number && !r->quoted && unit_parse(UNIT_NONE, r->text, &number))
+        return set_number_for_word(r, n - 1);
+    err_at(r->err, STATUS_INPUT, r->mark, "'%s' is not a value of '%s'", r->text, field->key);
+    schema_hint_words(r->text, field->words, r->err);
+    return STATUS_INPUT;
+}
+
+static enum status set_text(const struct reading *r)
+{
+    char *target = member_of(r->field, r->plan);
+    size_t length = strlen(r->text);
+    if (length >= r->field->size)
+        return err_at(r->err, STATUS_INPUT, r->mark, "'%s' has %zu bytes, above the limit %zu",
+                      r->field->key, length, r->field->size - 1);
+    if (!encoding_is_line(r->text))
+        return err_at(r->err, STATUS_INPUT, r->mark,
+                      "'%s' holds a line break or a character that is not printable",
+                      r->field->key);
+    memset(target, 0, r->field->size);
+    memcpy(target, r->text, length);
+    return STATUS_OK;
+}
+
+/* "[a, b]", "a, b" or "a"; the loader gives lists item by item instead. */
+static enum status set_list(const struct reading *r)
+{
+    const char *at = r->text + strspn(r->text, " ");
+    bool bracket = *at == '[';
+    at += bracket;
+    schema_list_clear(r->field, r->plan);
+    for (;;) {
+        at += strspn(at, " ");
+        size_t length = strcspn(at, bracket ? ",]" : ","), used = length;
+        while (used > 0 && at[used - 1] == ' ')
+            used--;
+        char item[PLAN_WORD + 1];
+        if (used >= sizeof item || (bracket && at[length] == '\0'))
+            return wrong_type(r);
+        memcpy(item, at, used);
+        item[used] = '\0';
+        if (used == 0 && bracket && at[length] == ']')
+            return STATUS_OK;
+        TRY(schema_list_add(r->field, r->plan, item, false, r->mark, r->err));
+        if (at[length] != ',')
+            return STATUS_OK;
+        at += length + 1;
+    }
+}
+
+enum status schema_set(const struct field *field, struct plan *plan, const char *text,
+                       bool quoted, struct mark mark, struct err *err)
+{
+    static enum status (*const setters[])(const struct reading *) = {
+        [FIELD_COUNT] = set_count, [FIELD_REAL] = set_real,   [FIELD_AMOUNT] = set_amount,
+        [FIELD_RATE] = set_real,   [FIELD_BOOL] = set_bool,   [FIELD_WORD] = set_word,
+        [FIELD_TEXT] = set_text,   [FIELD_COUNTS] = set_list, [FIELD_WORDS] = set_list};
+    return setters[field->type](&(struct reading){field, plan, text, quoted, mark, err});
+}
+
+/* ---- lists ---- */
+
+void schema_list_clear(const struct field *field, struct plan *plan)
+{
+    memset(member_of(field, plan), 0, field->size);
+}
+
+static enum status add_count(const struct reading *r)
+{
+    struct number_list *list = member_of(r->field, r->plan);
+    uint64_t value = 0;
+    TRY(read_count(r, &value));
+    if (list->n == PLAN_LIST)
+        return err_at(r->err, STATUS_INPUT, r->mark, "'%s' has more than the limit of %d items",
+                      r->field->key, PLAN_LIST);
+    list->value[list->n++] = value;
+    return STATUS_OK;
+}
+
+static enum status add_word(const struct reading *r)
+{
+    struct word_list *list = member_of(r->field, r->plan);
+    size_t length = strlen(r->text);
+    if (!schema_is_name(r->text) || length >= PLAN_WORD) {
+        err_at(r->err, STATUS_INPUT, r->mark, "'%s' lists names, not '%s'", r->field->key,
+               r->text);
+        return err_hint(r->err, "letters, digits and _-.*/, at most %d", PLAN_WORD - 1);
+    }
+    if (list->n == PLAN_NAMES)
+        return err_at(r->err, STATUS_INPUT, r->mark, "'%s' has more than the limit of %d items",
+                      r->field->key, PLAN_NAMES);
+    memcpy(list->word[list->n++], r->text, length);
+    return STATUS_OK;
+}
+
+enum status schema_list_add(const struct field *field, struct plan *plan, const char *text,
+                            bool quoted, struct mark mark, struct err *err)
+{
+    const struct reading reading = {field, plan, text, quoted, mark, err};
+    return field->type == FIELD_COUNTS ? add_count(&reading) : add_word(&reading);
+}
+
+/* ---- defaults ---- */
+
+void schema_defaults(struct plan *plan)
+{
+    struct err err = {0};
+    memset(plan, 0, sizeof *plan);
+    for (size_t i = 0; i < schema_table_size; i++) {
+        const struct field *field = &schema_table[i];
+        if (field->fallback && field->fallback[0] != '\0')
+            schema_set(field, plan, field->fallback, false, (struct mark){0}, &err);
+    }
+}

@@ -1,0 +1,354 @@
+/* Every key of the plan file, once; see schema.h. The order is the order of `show`. */
+#include "plan/schema_table.h"
+
+#define MEMBER(member) offsetof(struct plan, member)
+#define SIZE(member) sizeof(((struct plan *)0)->member)
+#define ROW(name, kind, member, ...)                                                           \
+    {                                                                                          \
+        .key = name, .key_length = sizeof name - 1, .type = kind, .offset = MEMBER(member),    \
+        .size = SIZE(member), __VA_ARGS__                                                      \
+    }
+#define NUMBER(kind, name, member, what, low, high, def, text)                                 \
+    ROW(name, kind, member, .unit = what, .min = low, .max = high, .fallback = def,            \
+        .help = text)
+#define COUNT(name, member, low, high, def, text)                                              \
+    NUMBER(FIELD_COUNT, name, member, UNIT_NONE, low, high, def, text)
+#define REAL(name, member, low, high, def, text)                                               \
+    NUMBER(FIELD_REAL, name, member, UNIT_NONE, low, high, def, text)
+#define BYTES(name, member, low, def, text)                                                    \
+    NUMBER(FIELD_AMOUNT, name, member, UNIT_BYTES, low, 1e18, def, text)
+#define RATE(name, member, what, low, high, def, text)                                         \
+    NUMBER(FIELD_RATE, name, member, what, low, high, def, text)
+#define COUNTS(name, member, low, high, def, text)                                             \
+    NUMBER(FIELD_COUNTS, name, member, UNIT_NONE, low, high, def, text)
+#define BOOL(name, member, def, text)                                                          \
+    ROW(name, FIELD_BOOL, member, .fallback = def, .help = text)
+#define TEXT(name, member, def, text)                                                          \
+    ROW(name, FIELD_TEXT, member, .fallback = def, .help = text)
+#define WORDS(name, member, def, text)                                                         \
+    ROW(name, FIELD_WORDS, member, .fallback = def, .help = text)
+#define WORD(name, member, list, def, text)                                                    \
+    ROW(name, FIELD_WORD, member, .words = list, .fallback = def, .help = text)
+#define SIZING(name, member, list, def, to, text)                                              \
+    ROW(name, FIELD_WORD, member, .words = list, .fallback = def, .number = to, .help = text)
+
+/* A table: long lines are rows. */
+const struct field schema_table[] = {
+    TEXT("name", name, "",
+         "name of the plan in results; the file's name without folder and ending unless given"),
+
+    /* ---- model: what is trained or served ---- */
+
+    TEXT("model", model_name, NULL,
+         "name in models/, path of a model file or config.json, or a mapping in place"),
+    TEXT("model.name", model.name, "", "name of the model in results"),
+    COUNT("model.layers", model.layers, 1, 10000, NULL,
+          "transformer layers, dense and MoE, without multi-token prediction"),
+    COUNT("model.dense_layers", model.dense_layers, 0, 10000, "0",
+          "layers with a dense feed-forward network in place of experts"),
+    COUNT("model.moe_every", model.moe_every, 1, 10000, "1",
+          "1: the dense layers come first; n: every n-th layer has experts"),
+    COUNT("model.hidden", model.hidden, 1, 1e7, NULL, "hidden size H of a token"),
+    COUNT("model.dense_intermediate", model.dense_intermediate, 0, 1e8, "0",
+          "width of the dense layers' feed-forward network"),
+    COUNT("model.residual_intermediate", model.residual_intermediate, 0, 1e8, "0",
+          "width of a dense MLP beside the experts of each MoE layer (Arctic)"),
+    COUNT("model.vocab", model.vocab, 1, 1e9, NULL, "vocabulary size"),
+    BOOL("model.tied_embeddings", model.tied_embeddings, "false",
+         "the output layer shares the embedding's weights"),
+    COUNT("model.mtp_layers", model.mtp_layers, 0, 1000, "0",
+          "multi-token prediction modules; counted only with model.mtp_enabled"),
+    BOOL("model.mtp_enabled", model.mtp_enabled, "false",
+         "whether the multi-token prediction modules are part of the run"),
+    COUNT("model.norms_per_layer", model.norms_per_layer, 0, 100, "2",
+          "norm vectors of hidden size per layer; 4 with norms after the blocks"),
+    BOOL("model.norm_bias", model.norm_bias, "false",
+         "norms have a bias beside the weight (Phi-3.5-MoE)"),
+    BOOL("model.head_bias", model.head_bias, "false",
+         "the output layer has a bias (Phi-3.5-MoE)"),
+    COUNT("model.max_position", model.max_position, 0, 1e9, "0",
+          "longest sequence the model was built for; 0: not stated"),
+
+    /* ---- model.attention ---- */
+
+    WORD("model.attention.kind", model.attention.kind, words_attention, "gqa",
+         "gqa: grouped queries (multi-head too); mla: multi-head latent attention"),
+    COUNT("model.attention.heads", model.attention.heads, 1, 1e6, NULL, "query heads"),
+    COUNT("model.attention.kv_heads", model.attention.kv_heads, 0, 1e6, "0",
+          "gqa: key and value heads; 0: as many as query heads"),
+    COUNT("model.attention.head_dim", model.attention.head_dim, 0, 1e6, "0",
+          "gqa: size of a head; 0: hidden / heads"),
+    COUNT("model.attention.q_lora_rank", model.attention.q_lora_rank, 0, 1e6, "0",
+          "mla: rank of the query projection; 0: a direct projection"),
+    COUNT("model.attention.kv_lora_rank", model.attention.kv_lora_rank, 0, 1e6, "0",
+          "mla: rank of the key and value projection"),
+    COUNT("model.attention.qk_nope_head_dim", model.attention.qk_nope_head_dim, 0, 1e6, "0",
+          "mla: query and key size per head without rotary part"),
+    COUNT("model.attention.qk_rope_head_dim", model.attention.qk_rope_head_dim, 0, 1e6, "0",
+          "mla: rotary query and key size per head"),
+    COUNT("model.attention.v_head_dim", model.attention.v_head_dim, 0, 1e6, "0",
+          "mla: value size per head"),
+    BOOL("model.attention.bias", model.attention.bias, "false",
+         "biases on the query, key and value projections"),
+    BOOL("model.attention.output_bias", model.attention.output_bias, "false",
+         "bias on the output projection"),
+    BOOL("model.attention.qk_norm", model.attention.qk_norm, "false",
+         "norms on queries and keys"),
+    BOOL("model.attention.qk_norm_all_heads", model.attention.qk_norm_all_heads, "false",
+         "those norms span all heads together (OLMoE, MiniMax-M2)"),
+    BOOL("model.attention.sinks", model.attention.sinks, "false",
+         "one learned sink per head (gpt-oss)"),
+
+    /* ---- model.moe ---- */
+
+    COUNT("model.moe.experts", model.moe.experts, 0, 1e6, NULL, "routed experts E"),
+    COUNT("model.moe.top_k", model.moe.top_k, 0, 1e6, NULL,
+          "experts K that each token is sent to"),
+    COUNT("model.moe.intermediate", model.moe.intermediate, 0, 1e8, NULL,
+          "width I of one expert"),
+    COUNT("model.moe.shared_experts", model.moe.shared_experts, 0, 1e6, "0",
+          "experts that every token passes"),
+    COUNT("model.moe.shared_intermediate", model.moe.shared_intermediate, 0, 1e8, "0",
+          "width of all shared experts together; 0: shared_experts x intermediate"),
+    BOOL("model.moe.shared_gate", model.moe.shared_gate, "false",
+         "a learned gate on the shared experts' output (Qwen2-MoE)"),
+    WORD("model.moe.activation", model.moe.activation, words_activation, "silu",
+         "activation inside an expert"),
+    BOOL("model.moe.glu", model.moe.glu, "true",
+         "experts have a gate and an up matrix; false: one up matrix"),
+    BOOL("model.moe.bias", model.moe.bias, "false", "biases on the expert matrices (gpt-oss)"),
+    WORD("model.moe.scale", model.moe.scale, words_gate_scale, "post",
+         "where the gate multiplies: the expert's output (post) or its input (pre)"),
+
+    /* ---- model.moe.router ---- */
+
+    WORD("model.moe.router.score", model.moe.router.score, words_score, "softmax",
+         "function of the router's logits"),
+    WORD("model.moe.router.order", model.moe.router.order, words_order, "score_then_topk",
+         "whether experts are chosen before or after the scores are computed"),
+    BOOL("model.moe.router.normalize", model.moe.router.normalize, "true",
+         "divide the K chosen scores by their sum"),
+    BOOL("model.moe.router.bias", model.moe.router.bias, "false",
+         "a selection bias per expert (loss-free balancing)"),
+    BOOL("model.moe.router.linear_bias", model.moe.router.linear_bias, "false",
+         "the router's linear layer has a bias (gpt-oss)"),
+    COUNT("model.moe.router.groups", model.moe.router.groups, 1, 1e6, "1",
+          "expert groups; more than 1 limits a token to its best groups"),
+    COUNT("model.moe.router.top_groups", model.moe.router.top_groups, 1, 1e6, "1",
+          "groups a token may reach"),
+    REAL("model.moe.router.scale", model.moe.router.scale, 0, 1e6, "1",
+         "factor on the chosen scores (routed scaling factor)"),
+
+    /* ---- cluster: the machine ---- */
+
+    TEXT("cluster", cluster_name, NULL,
+         "name in models/clusters/, <device>-<devices>x<nodes>, a path, or a mapping in place"),
+    TEXT("cluster.name", cluster.name, "", "name of the cluster in results"),
+    TEXT("cluster.device.name", cluster.device.name, "", "name of the device in results"),
+    BYTES("cluster.device.memory", cluster.device.memory_bytes, 1, NULL,
+          "memory of one device"),
+    RATE("cluster.device.memory_bandwidth", cluster.device.memory_bandwidth, UNIT_BYTES_PER_S,
+         1, 1e18, NULL, "memory bandwidth of one device"),
+    RATE("cluster.device.peak.f32", cluster.device.peak_f32, UNIT_FLOP_PER_S, 0, 1e24, "0",
+         "dense f32 peak of one device; 0: not stated"),
+    RATE("cluster.device.peak.bf16", cluster.device.peak_bf16, UNIT_FLOP_PER_S, 1, 1e24, NULL,
+         "dense bf16 peak of one device"),
+    RATE("cluster.device.peak.fp8", cluster.device.peak_fp8, UNIT_FLOP_PER_S, 0, 1e24, "0",
+         "dense fp8 peak of one device; 0: not stated"),
+    RATE("cluster.device.peak.fp4", cluster.device.peak_fp4, UNIT_FLOP_PER_S, 0, 1e24, "0",
+         "dense fp4 peak of one device; 0: not stated"),
+    COUNT("cluster.device.units", cluster.device.units, 0, 1e6, "0",
+          "SMs, CUs or cores of one device; 0: not stated"),
+    BYTES("cluster.device.l2", cluster.device.l2_bytes, 0, "0 B",
+          "last-level cache of one device; 0: not stated"),
+    COUNT("cluster.device.logical_cores", cluster.device.logical_cores, 1, 1024, "1",
+          "ranks a device is seen as (Trainium: logical cores)"),
+    COUNT("cluster.node.devices", cluster.node.devices, 1, 1e5, "1", "devices of one node"),
+    RATE("cluster.node.link_bandwidth", cluster.node.link_bandwidth, UNIT_BYTES_PER_S, 0, 1e18,
+         "0", "link bandwidth inside a node, per device and direction"),
+    RATE("cluster.node.link_latency", cluster.node.link_latency, UNIT_SECONDS, 0, 10, "1 us",
+         "latency of a message inside a node"),
+    COUNT("cluster.nodes", cluster.nodes, 1, 1e6, "1", "nodes of the cluster"),
+    RATE("cluster.network.bandwidth", cluster.network.bandwidth, UNIT_BYTES_PER_S, 0, 1e18, "0",
+         "network bandwidth between nodes, per device and direction"),
+    RATE("cluster.network.latency", cluster.network.latency, UNIT_SECONDS, 0, 10, "5 us",
+         "latency of a message between nodes"),
+    COUNTS("cluster.mesh", cluster.mesh, 1, 1e6, "[]",
+           "axes of a TPU slice, such as [4, 2]; empty: no mesh"),
+    BOOL("cluster.wrap", cluster.wrap, "false", "the mesh's axes close into rings"),
+
+    /* ---- stack: the software that would run it ---- */
+
+    TEXT("stack", stack_name, "generic",
+         "name in models/stacks/, a path, or a mapping in place"),
+    TEXT("stack.name", stack.name, "", "name of the stack in results"),
+    WORD("stack.kind", stack.kind, words_stack, "generic",
+         "whose rules hold for what is saved, rounded, padded and refused"),
+    REAL("stack.fraction", stack.fraction, 0, 1, "0.9",
+         "fraction of device memory the stack may use"),
+    BYTES("stack.reserve", stack.reserve_bytes, 0, "0 B",
+          "bytes taken outside the pool before anything else"),
+    REAL("stack.error", stack.error, 0, 1, "0.05",
+         "stated relative error of temp: a verdict within it is marginal"),
+    REAL("stack.relax", stack.relax, 0, 100, "1",
+         "the relaxed schedule is kept while state + temp is below this times the limit"),
+    COUNT("stack.grad_copies", stack.grad_copies, 0, 100, "0",
+          "f32 copies of the largest stacked tensor at the step's end"),
+    REAL("stack.fragmentation", stack.fragmentation, 0, 10, "0",
+         "bytes the allocator adds, relative to what is allocated"),
+    BYTES("stack.context", stack.context_bytes, 0, "0 B", "driver context and libraries"),
+    BYTES("stack.workspace", stack.workspace_bytes, 0, "0 B", "workspaces of GEMM libraries"),
+    BYTES("stack.comm_per_rank", stack.comm_bytes_per_rank, 0, "0 B",
+          "persistent buffers of collectives, per rank"),
+    BOOL("stack.static_shapes", stack.static_shapes, "false",
+         "shapes are static, so the worst case is always allocated (XLA)"),
+    COUNT("stack.selective_threshold_percent", stack.selective_threshold_percent, 0, 1e6, "100",
+          "decode loads only hit experts below this percentage of T K / E"),
+
+    /* ---- workload ---- */
+
+    WORD("workload.mode", workload.mode, words_mode, "train", "what a step is"),
+    COUNT("workload.sequence_length", workload.sequence_length, 1, 1e9, "4096",
+          "tokens of a sequence"),
+    COUNT("workload.micro_batch", workload.micro_batch, 1, 1e9, "1",
+          "sequences per data-parallel rank and micro-step"),
+    COUNT("workload.global_batch", workload.global_batch, 0, 1e12, "0",
+          "sequences per step, over all ranks; 0: one micro-step"),
+    COUNT("workload.tokens_per_step", workload.tokens_per_step, 0, 1e15, "0",
+          "tokens per step, in place of global_batch; 0: one micro-step"),
+    COUNT("workload.context_length", workload.context_length, 0, 1e9, "4096",
+          "decode: tokens in the KV cache of each sequence"),
+    COUNT("workload.tokens_per_sequence", workload.tokens_per_sequence, 1, 1e6, "1",
+          "decode: tokens per sequence and step; more than 1 when speculating"),
+    WORD("workload.data", workload.data, words_data, "synthetic",
+         "whether the time of an input pipeline counts"),
+    WORD("workload.scenario", workload.scenario, words_scenario, "steady",
+         "phase of a run that memory is judged in"),
+    COUNT("workload.steps", workload.steps, 1, 1e12, "1000",
+          "steps of a run, for its chance of running out of memory"),
+
+    /* ---- parallel ---- */
+
+    COUNT("parallel.tp", parallel.tp, 1, 1e6, "1", "tensor-parallel ranks"),
+    COUNT("parallel.pp", parallel.pp, 1, 10000, "1", "pipeline stages"),
+    COUNT("parallel.vpp", parallel.vpp, 1, 10000, "1",
+          "model chunks per pipeline rank (interleaved schedule)"),
+    COUNT("parallel.cp", parallel.cp, 1, 1e6, "1", "context-parallel ranks"),
+    COUNT("parallel.ep", parallel.ep, 1, 1e6, "1", "expert-parallel ranks"),
+    COUNT("parallel.etp", parallel.etp, 1, 1e6, "1", "tensor-parallel ranks of an expert"),
+    COUNT("parallel.dp", parallel.dp, 0, 1e6, "0",
+          "data-parallel ranks; 0: what the cluster leaves, else checked against it"),
+    COUNT("parallel.zero", parallel.zero, 0, 3, "0",
+          "what data-parallel ranks share out: 1 optimizer, 2 and gradients, 3 and weights"),
+    BOOL("parallel.sp", parallel.sp, "false",
+         "sequence parallelism over the tensor-parallel ranks"),
+    WORD("parallel.schedule", parallel.schedule, words_pipeline, "1f1b", "pipeline schedule"),
+    COUNTS("parallel.stages", parallel.stages, 0, 10000, "[]",
+           "layers of each pipeline stage, in model order; empty: even"),
+    WORDS("parallel.order", parallel.order, "[tp, cp, ep, dp, pp]",
+          "axes from the innermost (inside a node) outwards"),
+
+    /* ---- moe: how an MoE layer is executed ---- */
+
+    WORD("moe.path", moe.path, words_path, "auto",
+         "way of executing an MoE layer; auto: the stack's own rule"),
+    REAL("moe.capacity_factor", moe.capacity_factor, 0, 1e6, "1.25",
+         "capacity paths: slots per expert over the balanced number of rows"),
+    WORD("moe.capacity_scope", moe.capacity_scope, words_capacity_scope, "sequence",
+         "capacity paths: tokens that share one capacity"),
+    WORD("moe.drop", moe.drop, words_drop, "position",
+         "capacity paths: rows dropped first, the last by position or the least probable"),
+    COUNT("moe.block_size", moe.block_size, 0, 1e9, "512", "blockwise: rows of a block"),
+    SIZING(
+        "moe.buffer", moe.buffer, words_sizing, "worst", "moe.buffer_factor",
+        "receive buffer: worst case, exact (pays a sync), balanced, or a factor on balanced"),
+    REAL("moe.buffer_factor", moe.buffer_factor, 0, 1e6, "1",
+         "the factor that moe.buffer stands for when it is a number"),
+    WORD("moe.matmul", moe.matmul, words_matmul, "grouped",
+         "what multiplies the experts, whatever exchanges the rows"),
+    COUNT("moe.chunk", moe.chunk, 0, 1e9, "64", "chunked_a2a: slots per expert and round"),
+    WORD("moe.shard", moe.shard, words_shard, "h",
+         "blockwise on two logical cores: what they share out"),
+    BOOL("moe.skip.token", moe.skip_token, "false",
+         "blockwise: skip the loads of padding tokens"),
+    WORD("moe.skip.weight", moe.skip_weight, words_weight_skip, "none",
+         "blockwise: skip loading weights that are there already"),
+    BOOL("moe.skip.dynamic", moe.skip_dynamic, "false",
+         "blockwise: stop after the blocks that hold tokens"),
+    COUNT("moe.sync_free", moe.sync_free, 0, 3, "0",
+          "primus: steps freed of host synchronisation"),
+    COUNT("moe.dispatch_sms", moe.dispatch_sms, 0, 1e5, "20",
+          "deepep: SMs or CUs given to dispatch and combine"),
+    COUNT("moe.redundant_experts", moe.redundant_experts, 0, 1e6, "0",
+          "copies of experts beside the model's own (EPLB)"),
+    WORD("moe.shared", moe.shared, words_shared, "auto",
+         "how shared experts are split: by sequence, by tensor, or as the stack does"),
+    REAL("moe.switch", moe.switch_threshold, 0, 1e9, "1",
+         "decode: compute all experts from this T K / E on, only hit experts below"),
+    BOOL("moe.dedup", moe.dedup, "true",
+         "send a token once to a rank that holds several of its experts"),
+    BOOL("moe.reuse_handle", moe.reuse_handle, "true",
+         "backward reuses the forward's dispatch layout"),
+    BOOL("moe.overlap", moe.overlap, "false", "overlap dispatch and combine with computation"),
+    COUNT("moe.alignment", moe.alignment, 0, 1e6, "0",
+          "rows each expert's segment is rounded up to; 0: as the path's software does"),
+
+    /* ---- moe.routing: which rows go where ---- */
+
+    WORD("moe.routing.distribution", moe.routing.distribution, words_distribution, "uniform",
+         "popularity of experts"),
+    REAL("moe.routing.alpha", moe.routing.alpha, 0, 100, "0.5",
+         "zipf: exponent of popularity by rank; 0 is uniform"),
+    REAL("moe.routing.sigma", moe.routing.sigma, 0, 100, "0.5",
+         "lognormal: standard deviation of log popularity"),
+    REAL("moe.routing.concentration", moe.routing.concentration, 0, 1e12, "10",
+         "dirichlet: concentration; smaller is more skewed"),
+    REAL("moe.routing.share", moe.routing.share, 0, 1, "0.5",
+         "hot_rank: share of all rows that goes to one rank"),
+    WORD("moe.routing.placement", moe.routing.placement, words_placement, "contiguous",
+         "which experts stand on which rank"),
+    TEXT("moe.routing.placement_file", moe.routing.placement_file, "",
+         "placement table: CSV with the rank of every expert"),
+    TEXT("moe.routing.file", moe.routing.file, "",
+         "distribution trace: CSV of recorded routing"),
+    COUNT("moe.routing.seed", moe.routing.seed, 0, 0, "1", "seed of the sampled routing"),
+    COUNT("moe.routing.samples", moe.routing.samples, 1, 1e9, "200",
+          "routing samples that expectations and percentiles are taken over"),
+
+    /* ---- precision ---- */
+
+    WORD("precision.weights", precision.weights, words_dtype, "bf16", "format of the weights"),
+    WORD("precision.gradients", precision.gradients, words_dtype, "bf16",
+         "format of the gradients"),
+    WORD("precision.master", precision.master, words_dtype, "none",
+         "format of the optimizer's copy of the weights; none: no copy"),
+    WORD("precision.moments", precision.moments, words_dtype, "bf16",
+         "format of the two Adam moments"),
+    WORD("precision.activations", precision.activations, words_dtype, "bf16",
+         "format of saved activations"),
+    WORD("precision.dispatch", precision.dispatch, words_dtype, "bf16",
+         "format of tokens on their way to experts"),
+    WORD("precision.combine", precision.combine, words_dtype, "bf16",
+         "format of tokens on their way back"),
+    WORD("precision.kv_cache", precision.kv_cache, words_dtype, "bf16",
+         "format of the KV cache"),
+    WORD("precision.compute", precision.compute, words_compute, "bf16",
+         "format matrices are multiplied in"),
+
+    /* ---- recompute, memory, block ---- */
+
+    WORD("recompute.kind", recompute.kind, words_recompute, "none",
+         "what backward computes again; save: all but the names in recompute.save"),
+    WORDS("recompute.save", recompute.save, "[]",
+          "names kept for backward (save), or modules computed again (selective)"),
+    REAL("memory.fraction", memory.fraction, 0, 1, "0",
+         "fraction of device memory to use; 0: the stack's"),
+    BYTES("memory.reserve", memory.reserve_bytes, 0, "0 B",
+          "bytes to leave free, on top of the stack's reserve"),
+    WORD("block.kind", block.kind, words_block, "moe",
+         "what a step performs: the model, or one collective matmul of seed 003"),
+    WORD("block.collective", block.collective, words_collective, "builtin",
+         "algorithm of the collective matmul"),
+};
+
+const size_t schema_table_size = sizeof schema_table / sizeof *schema_table;

@@ -1,0 +1,37 @@
+/* The words of the plan file's enums, in the order of the enums of plan.h. */
+#include "plan/schema.h"
+
+const char *const words_attention[] = {"gqa", "mla", NULL};
+const char *const words_mode[] = {"train", "prefill", "decode", NULL};
+const char *const words_dtype[] = {
+    "none",  "f32",   "bf16", "f16", "fp8", "fp8_channel", "fp8_block", "mxfp8",
+    "mxfp4", "nvfp4", "int8", "i32", "i64", "f64",         "bool",      NULL};
+const char *const words_compute[] = {"f32", "f32x3", "bf16", "fp8", NULL};
+const char *const words_path[] = {"auto",        "capacity",    "ragged_dot",   "ragged_a2a",
+                                  "deepep",      "deepep_ll",   "rdep",         "blockwise",
+                                  "selective",   "all_experts", "masked",       "expert_loop",
+                                  "chunked_a2a", "allgather",   "block_sparse", NULL};
+const char *const words_matmul[] = {"grouped", "ragged_dot", "megablox", NULL};
+const char *const words_sizing[] = {"worst", "exact", "balanced", "factor", NULL};
+const char *const words_distribution[] = {"uniform",  "zipf",  "lognormal", "dirichlet",
+                                          "hot_rank", "trace", NULL};
+const char *const words_placement[] = {"contiguous", "strided", "table", "eplb", NULL};
+const char *const words_scenario[] = {"steady", "cold", "burst", "profile_run", NULL};
+const char *const words_recompute[] = {"none", "selective", "full", "save", NULL};
+const char *const words_stack[] = {"generic", "maxtext", "megatron", "torchtitan", "nxd",
+                                   "vllm",    "sglang",  "primus",   "host",       NULL};
+const char *const words_score[] = {"softmax", "sigmoid", "sqrtsoftplus", NULL};
+const char *const words_order[] = {"topk_then_score", "score_then_topk", NULL};
+const char *const words_activation[] = {"silu", "gelu", "relu", "swiglu_oai", NULL};
+const char *const words_gate_scale[] = {"post", "pre", NULL};
+const char *const words_shard[] = {"h", "i", "block", NULL};
+const char *const words_weight_skip[] = {"none", "ping_pong", "hi_lo", NULL};
+const char *const words_shared[] = {"auto", "sp", "tp", NULL};
+const char *const words_pipeline[] = {"1f1b",     "interleaved", "zero_bubble",
+                                      "dualpipe", "gpipe",       NULL};
+const char *const words_block[] = {
+    "moe", "allreduce_matmul", "reduce_scatter_matmul", "allgather_matmul", "mlp", NULL};
+const char *const words_collective[] = {"builtin", "ring", "halving", NULL};
+const char *const words_data[] = {"synthetic", "real", NULL};
+const char *const words_drop[] = {"position", "probs", NULL};
+const char *const words_capacity_scope[] = {"sequence", "batch", NULL};
