@@ -5,6 +5,9 @@
 #include <string.h>
 
 static void err_record(struct err *err, enum status status, const char *where,
+                       const char *format, va_list args) __attribute__((format(printf, 4, 0)));
+
+static void err_record(struct err *err, enum status status, const char *where,
                        const char *format, va_list args)
 {
     err->status = status;

@@ -119,7 +119,7 @@ static uint64_t apply(enum size_op op, uint64_t a, uint64_t b, bool *overflow)
     case NODE_SCALE_UP:
         break;
     }
-    assert(!"not a binary size operation");
+    assert(false && "not a binary size operation");
     return 0;
 }
 
