@@ -1,0 +1,25 @@
+#!/bin/sh
+# cmake --install puts everything where it belongs.
+: "${MOEPLAN:?the binary under test}"
+root=${1:?usage: check_install.sh ROOT}
+case ${MOEPLAN_SANITIZE-} in
+?*) echo 'the release build shows it: skipped'; exit 77 ;;
+esac
+scratch=$(mktemp -d) || exit 1
+trap 'rm -rf "$scratch"' EXIT
+status=0
+DESTDIR=$scratch cmake --install "$(dirname "$MOEPLAN")" --prefix /usr > /dev/null || exit 1
+cd "$scratch/usr" || exit 1
+while IFS= read -r path; do
+    [ -s "$path" ] || {
+        echo "not installed: $path"
+        status=1
+    }
+done <<'END'
+bin/moeplan
+END
+for folder in models examples plots; do
+    [ ! -d "$root/$folder" ] || diff -r "$root/$folder" "share/moeplan/$folder" || status=1
+done
+bin/moeplan --version > /dev/null || status=1
+exit $status
