@@ -192,7 +192,7 @@ struct device {
     uint64_t logical_cores; /* ranks a device is seen as (Trainium LNC2: 4); 1 elsewhere */
 };
 
-struct node {
+struct cluster_node {
     uint64_t devices;
     double link_bandwidth; /* bytes/s per device and direction, inside the node */
     double link_latency;   /* s */
@@ -206,7 +206,7 @@ struct network {
 struct cluster {
     char name[PLAN_NAME];
     struct device device;
-    struct node node;
+    struct cluster_node node;
     uint64_t nodes;
     struct network network;
     struct number_list mesh; /* TPU slices: [4, 2] */
