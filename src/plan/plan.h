@@ -60,7 +60,8 @@ enum moe_path {
 
 enum matmul { MATMUL_GROUPED, MATMUL_RAGGED_DOT, MATMUL_MEGABLOX };
 
-enum buffer_sizing { SIZING_WORST, SIZING_EXACT, SIZING_BALANCED, SIZING_FACTOR };
+/* auto: what the stack does: the worst case where shapes are static, exact otherwise */
+enum buffer_sizing { SIZING_AUTO, SIZING_WORST, SIZING_EXACT, SIZING_BALANCED, SIZING_FACTOR };
 
 enum distribution {
     DISTRIBUTION_UNIFORM,

@@ -12,7 +12,7 @@ const char *const words_path[] = {"auto",        "capacity",    "ragged_dot",   
                                   "selective",   "all_experts", "masked",       "expert_loop",
                                   "chunked_a2a", "allgather",   "block_sparse", NULL};
 const char *const words_matmul[] = {"grouped", "ragged_dot", "megablox", NULL};
-const char *const words_sizing[] = {"worst", "exact", "balanced", "factor", NULL};
+const char *const words_sizing[] = {"auto", "worst", "exact", "balanced", "factor", NULL};
 const char *const words_distribution[] = {"uniform",  "zipf",  "lognormal", "dirichlet",
                                           "hot_rank", "trace", NULL};
 const char *const words_placement[] = {"contiguous", "strided", "table", "eplb", NULL};

@@ -25,6 +25,10 @@ void work_init(struct work *work, struct arena *arena);
  * it in a sentence (constant text). */
 enum moe_path stack_path(const struct plan *plan, const char **why);
 
+/* moe.buffer with `auto` resolved: worst where the stack's shapes are static, otherwise exact.
+ */
+enum buffer_sizing stack_sizing(const struct plan *plan);
+
 /* ---- pieces that several stacks share ---- */
 
 /* State: weights and, in training, master weights, moments, and gradients when they persist,

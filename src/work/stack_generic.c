@@ -137,11 +137,12 @@ static struct size routed_rows(struct generic *g)
     }
     if (g->path == PATH_MASKED || g->path == PATH_ALL_EXPERTS)
         return size_mul(z, size_slot(z, SLOT_LOCAL_EXPERTS), tokens);
-    if (g->plan->moe.buffer == SIZING_FACTOR)
+    enum buffer_sizing sizing = stack_sizing(g->plan);
+    if (sizing == SIZING_FACTOR)
         return size_scale(z, sent, REAL_BUFFER_FACTOR);
-    if (g->plan->moe.buffer == SIZING_BALANCED)
+    if (sizing == SIZING_BALANCED)
         return sent;
-    g->routed_rule = g->plan->moe.buffer == SIZING_EXACT ? RULE_ROUTING : RULE_WORST;
+    g->routed_rule = sizing == SIZING_EXACT ? RULE_ROUTING : RULE_WORST;
     if (g->routed_rule == RULE_ROUTING)
         return size_slot(z, SLOT_ROWS);
     struct size copies = size_min(z, top_k, size_slot(z, SLOT_LOCAL_EXPERTS));

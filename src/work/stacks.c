@@ -81,3 +81,10 @@ enum moe_path stack_path(const struct plan *plan, const char **why)
     *why = "generic: ragged all-to-all with grouped GEMM";
     return PATH_RAGGED_A2A;
 }
+
+enum buffer_sizing stack_sizing(const struct plan *plan)
+{
+    if (plan->moe.buffer != SIZING_AUTO)
+        return plan->moe.buffer;
+    return plan->stack.static_shapes ? SIZING_WORST : SIZING_EXACT;
+}

@@ -6,7 +6,7 @@ function fail(text) {
 BEGIN {
     trap = "(strtok|sprintf|vsprintf|strcpy|strcat|gets|rand|srand|atoi|atof)"
 }
-code ~ /typedef[ \t]+(struct|union|enum)/ { fail("typedef of a struct, union or enum") }
+code ~ /typedef[ \t]+(struct|union|enum)[^(]*$/ { fail("typedef of a struct, union or enum") }
 code ~ /(struct|union|enum)[ \t]+[A-Za-z0-9_]+_t([^A-Za-z0-9_]|$)/ ||
 code ~ /typedef[^()]*[^A-Za-z0-9_][A-Za-z0-9_]+_t[ \t]*;/ ||
 code ~ /typedef.*\(\*[A-Za-z0-9_]+_t\)/ { fail("names in _t are POSIX's") }
