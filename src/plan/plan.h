@@ -249,7 +249,8 @@ struct parallel {
     uint64_t zero;
     bool sp;
     enum pipeline_schedule schedule;
-    struct number_list stages; /* layers per pipeline stage; empty: even */
+    struct number_list stages; /* layers per pipeline stage (or chunk); empty: even */
+    uint64_t stage;            /* predict this stage only, from 1; 0: the one that needs most */
     struct word_list order;    /* which axes lie inside a node, innermost first */
 };
 

@@ -39,9 +39,9 @@ static const char *find_wall(const struct evaluator *e, const struct evaluation 
     for (unsigned order = 0; order < WORK_ORDERS; order++)
         for (size_t i = 0; i < e->work.n_buffers; i++) {
             const struct buffer *buffer = &e->work.buffers[i];
-            if (work_order(buffer) != order || !memory_at_peak(buffer, schedule, &result->peak))
+            if (work_order(buffer) != order)
                 continue;
-            sum += memory_buffer_bytes(&e->work, e->values, buffer);
+            sum += memory_bytes_at_peak(&e->work, e->values, buffer, schedule, &result->peak);
             if (sum > result->limit_bytes)
                 return buffer->name;
         }
@@ -60,9 +60,10 @@ void evaluate(struct evaluator *e, const struct plan *plan, uint64_t structure,
         rebuild(e, plan, structure, path);
     struct slots slots;
     slots_from_plan(plan, &slots);
-    if (e->refused || !sizes_eval(&e->work.sizes, &slots, e->values))
+    unsigned schedule;
+    if (e->refused ||
+        !verdict_evaluate(plan, &e->work, &slots, e->values, &out->peak, &schedule))
         return;
-    unsigned schedule = verdict_fold(plan, &e->work, e->values, &out->peak);
     out->valid = true;
     out->limit_bytes = verdict_limit(plan);
     out->verdict = verdict_of(plan, &out->peak);

@@ -49,6 +49,7 @@ static enum status evaluate_worst(const struct context *c, uint64_t *values, str
 static void report_buffer(const struct context *c, const uint64_t *worst,
                           const struct buffer *buffer, struct buffer_report *out)
 {
+    uint64_t now = memory_bytes_at_peak(&c->work, c->values, buffer, c->schedule, &c->peak);
     *out = (struct buffer_report){
         .name = buffer->name,
         .rule = rule_name(buffer->rule),
@@ -57,8 +58,8 @@ static void report_buffer(const struct context *c, const uint64_t *worst,
         .dtype = buffer->dtype,
         .n_dims = buffer->n_dims,
         .one_bytes = c->values[buffer->bytes.node],
-        .bytes = memory_buffer_bytes(&c->work, c->values, buffer),
-        .at_peak = memory_at_peak(buffer, c->schedule, &c->peak),
+        .bytes = now ? now : memory_buffer_bytes(&c->work, c->values, buffer),
+        .at_peak = now != 0,
         .formula = buffer_formula(c, buffer),
         .source = buffer->source,
     };
@@ -110,7 +111,6 @@ static void report_categories(const struct memory_peak *peak, struct memory_repo
 static enum status report_memory(struct context *c, const struct predict_options *options,
                                  struct memory_report *m, struct err *err)
 {
-    c->schedule = verdict_fold(c->plan, &c->work, c->values, &c->peak);
     *m = (struct memory_report){
         .capacity_bytes = verdict_capacity(c->plan),
         .limit_bytes = verdict_limit(c->plan),
@@ -157,7 +157,7 @@ enum status predict(const struct plan *plan, const struct predict_options *optio
     TRY(work_build(plan, arena, &c.work, err));
     slots_from_plan(plan, &c.slots);
     c.values = arena_alloc(arena, c.work.sizes.n, sizeof *c.values);
-    if (!sizes_eval(&c.work.sizes, &c.slots, c.values)) {
+    if (!verdict_evaluate(plan, &c.work, &c.slots, c.values, &c.peak, &c.schedule)) {
         err_set(err, STATUS_INPUT, "a size of the plan overflows 64 bits");
         return err_hint(err, "look for a number with too many digits: `moeplan show`");
     }

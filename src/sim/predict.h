@@ -28,12 +28,13 @@ struct buffer_report {
     enum dtype dtype;
     unsigned n_dims;
     uint64_t dims[WORK_DIMS];
-    uint64_t copies;                             /* count x layers x in-flight (rounded up) */
-    uint64_t one_bytes;                          /* one copy */
-    uint64_t bytes, expected_bytes, worst_bytes; /* all copies, for the verdict's sizing */
-    bool at_peak;                                /* alive at the moment of the peak */
-    const char *formula; /* "R*T*min(K, e)*H*2 = 8*32768*min(8, 32)*7168*2" */
-    const char *source;  /* or NULL */
+    uint64_t copies;                      /* count x layers x in-flight (rounded up) */
+    uint64_t one_bytes;                   /* one copy */
+    uint64_t bytes;                       /* at the peak; at its own worst when not there */
+    uint64_t expected_bytes, worst_bytes; /* all copies */
+    bool at_peak;                         /* alive at the moment of the peak */
+    const char *formula;                  /* "R*T*min(K, e)*H*2 = 8*32768*min(8, 32)*7168*2" */
+    const char *source;                   /* or NULL */
 };
 
 struct memory_report {

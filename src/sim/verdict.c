@@ -21,9 +21,12 @@ static double fraction_of(const struct plan *plan)
 
 uint64_t verdict_limit(const struct plan *plan)
 {
+    const struct stack *s = &plan->stack;
     uint64_t pool = (uint64_t)(fraction_of(plan) * (double)verdict_capacity(plan));
-    uint64_t reserve = plan->memory.reserve_bytes + plan->stack.reserve_bytes;
-    return pool > reserve ? pool - reserve : 0;
+    uint64_t reserve = plan->memory.reserve_bytes + s->reserve_bytes + s->context_bytes +
+                       s->comm_bytes_per_rank;
+    uint64_t left = pool > reserve ? pool - reserve : 0;
+    return s->fragmentation > 0 ? (uint64_t)((double)left / (1 + s->fragmentation)) : left;
 }
 
 unsigned verdict_fold(const struct plan *plan, const struct work *work, const uint64_t *values,
@@ -37,6 +40,36 @@ unsigned verdict_fold(const struct plan *plan, const struct work *work, const ui
         if (schedule + 1 == work->n_schedules || (double)choosable <= relaxed)
             return schedule;
     }
+}
+
+static bool evaluate_stage(const struct plan *plan, const struct work *work, uint64_t stage,
+                           struct slots *slots, uint64_t *values, struct memory_peak *peak,
+                           unsigned *schedule)
+{
+    slots_set_stage(plan, stage, slots);
+    if (!sizes_eval(&work->sizes, slots, values))
+        return false;
+    *schedule = verdict_fold(plan, work, values, peak);
+    return true;
+}
+
+bool verdict_evaluate(const struct plan *plan, const struct work *work, struct slots *slots,
+                      uint64_t *values, struct memory_peak *peak, unsigned *schedule)
+{
+    uint64_t named = plan->parallel.stage, stages = plan->parallel.pp, heaviest = 0;
+    if (named || stages == 1)
+        return evaluate_stage(plan, work, named ? named - 1 : 0, slots, values, peak, schedule);
+    uint64_t most = 0;
+    for (uint64_t i = 0; i < stages; i++) {
+        if (!evaluate_stage(plan, work, i, slots, values, peak, schedule))
+            return false;
+        if (peak->total_bytes > most) {
+            most = peak->total_bytes;
+            heaviest = i;
+        }
+    }
+    return heaviest + 1 == stages ||
+           evaluate_stage(plan, work, heaviest, slots, values, peak, schedule);
 }
 
 enum verdict verdict_of(const struct plan *plan, const struct memory_peak *peak)

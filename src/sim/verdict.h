@@ -1,4 +1,5 @@
-/* The memory verdict: state + temp against limit = fraction x capacity - reserve. */
+/* The memory verdict: state + temp against limit = fraction x capacity - reserve, less what the
+ * allocator loses to fragmentation. */
 #ifndef MOEPLAN_SIM_VERDICT_H
 #define MOEPLAN_SIM_VERDICT_H
 
@@ -12,8 +13,9 @@ enum verdict { VERDICT_FITS, VERDICT_MARGINAL, VERDICT_OOM };
 
 const char *verdict_name(enum verdict verdict); /* "fits", "marginal", "oom" */
 
-/* Bytes of one rank's memory, and what of it the plan may use: memory.fraction (or the stack's)
- * of the capacity, less the reserves of plan and stack. */
+/* Bytes of one rank's memory, and what of it the plan's tensors may use: memory.fraction (or
+ * the stack's) of the capacity, less the reserves of plan and stack (context and communication
+ * buffers outside the allocator included), over 1 + the stack's fragmentation. */
 uint64_t verdict_capacity(const struct plan *plan);
 uint64_t verdict_limit(const struct plan *plan);
 
@@ -23,6 +25,13 @@ uint64_t verdict_limit(const struct plan *plan);
  * keep the remainder of the first schedule.) Returns the schedule's number. */
 unsigned verdict_fold(const struct plan *plan, const struct work *work, const uint64_t *values,
                       struct memory_peak *peak);
+
+/* Evaluates the list for every pipeline stage, or the one that parallel.stage names, and keeps
+ * the one with the largest total: the heaviest rank is what counts. `slots` come from
+ * slots_from_plan (routing slots possibly replaced) and return with that stage's; so do values
+ * (room for work->sizes.n), peak and *schedule. False when a size overflows 64 bits. */
+bool verdict_evaluate(const struct plan *plan, const struct work *work, struct slots *slots,
+                      uint64_t *values, struct memory_peak *peak, unsigned *schedule);
 
 /* fits or oom by total <= limit; marginal when the distance is at most the stack's stated error
  * of temp. */

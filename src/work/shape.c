@@ -103,6 +103,26 @@ static void fill_balanced(uint64_t *v)
     v[SLOT_HOT_EXPERT] = v[SLOT_LOCAL_EXPERTS] ? ceil_div(rows, v[SLOT_LOCAL_EXPERTS]) : 0;
 }
 
+void slots_set_stage(const struct plan *plan, uint64_t index, struct slots *slots)
+{
+    uint64_t *v = slots->value;
+    struct params params;
+    struct stage stage;
+    params_count(&plan->model, &params);
+    stage_at(plan, index, &params, &stage);
+    v[SLOT_STAGE_DENSE_LAYERS] = stage.dense_layers;
+    v[SLOT_STAGE_MOE_LAYERS] = stage.moe_layers;
+    v[SLOT_STAGE_EMBEDDING] = stage.embedding;
+    v[SLOT_STAGE_HEAD] = stage.head;
+    v[SLOT_STAGE_MTP] = stage.mtp_layers;
+    v[SLOT_DENSE_IN_FLIGHT] = stage.dense_in_flight;
+    v[SLOT_MOE_IN_FLIGHT] = stage.moe_in_flight;
+    v[SLOT_HEAD_IN_FLIGHT] = stage.head_in_flight;
+    v[SLOT_DENSE_PARAMETERS] = stage.dense_parameters;
+    v[SLOT_EXPERT_PARAMETERS] = stage.expert_parameters;
+    v[SLOT_PARAMETERS] = stage.model_parameters;
+}
+
 void slots_from_plan(const struct plan *plan, struct slots *slots)
 {
     memset(slots, 0, sizeof *slots);
@@ -111,14 +131,8 @@ void slots_from_plan(const struct plan *plan, struct slots *slots)
     fill_parallel(plan, v);
     fill_layer(plan, v);
     fill_balanced(v);
-    struct stage stage;
-    stage_heaviest(plan, &stage);
-    v[SLOT_STAGE_DENSE_LAYERS] = stage.dense_layers;
-    v[SLOT_STAGE_MOE_LAYERS] = stage.moe_layers;
-    v[SLOT_IN_FLIGHT] = stage.in_flight_thousandths;
-    v[SLOT_DENSE_PARAMETERS] = stage.dense_parameters;
-    v[SLOT_EXPERT_PARAMETERS] = stage.expert_parameters;
-    v[SLOT_PARAMETERS] = stage.model_parameters;
+    uint64_t named = plan->parallel.stage;
+    slots_set_stage(plan, named ? named - 1 : 0, slots);
     slots->real[REAL_CAPACITY_FACTOR] = plan->moe.capacity_factor;
     slots->real[REAL_BUFFER_FACTOR] = plan->moe.buffer_factor;
 }

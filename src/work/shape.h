@@ -33,7 +33,15 @@
     X(MOE_LAYERS, "L_moe", "layers with experts")                                              \
     X(STAGE_DENSE_LAYERS, "l_dense", "dense layers on the heaviest pipeline stage")            \
     X(STAGE_MOE_LAYERS, "l_moe", "MoE layers on the heaviest pipeline stage")                  \
-    X(IN_FLIGHT, "n_flight", "micro-batches whose saved tensors are alive (x1000)")            \
+    X(STAGE_EMBEDDING, "on_first", "1 where the stage holds the embedding, else 0")            \
+    X(STAGE_HEAD, "on_last", "1 where the stage holds the head, else 0")                       \
+    X(STAGE_MTP, "l_mtp", "prediction modules on the stage, part of l_moe")                    \
+    X(DENSE_IN_FLIGHT, "n_flight_dense",                                                       \
+      "copies of a dense layer's saved tensors that are alive (x1000)")                        \
+    X(MOE_IN_FLIGHT, "n_flight",                                                               \
+      "copies of a MoE layer's saved tensors that are alive (x1000)")                          \
+    X(HEAD_IN_FLIGHT, "n_flight_head",                                                         \
+      "copies of the head's saved tensors that are alive (x1000)")                             \
     X(HEADS, "h", "attention heads")                                                           \
     X(KV_HEADS, "h_kv", "key and value heads")                                                 \
     X(HEAD_DIM, "d", "head size")                                                              \
@@ -89,7 +97,11 @@ const char *real_symbol(enum real_slot slot);
 
 /* Fills every slot from the plan; routing slots (ROWS, RECEIVED, PADDED_ROWS, HOT_EXPERT) with
  * the balanced values T K, ceil(T K), ... until sim/load replaces them by expected, p99 or
- * worst. The plan obeys all rules. No allocation. */
+ * worst. The stage is the one that parallel.stage names, or the first: sim/verdict tries all
+ * and keeps the one that needs most. The plan obeys all rules. No allocation. */
 void slots_from_plan(const struct plan *plan, struct slots *slots);
+
+/* The slots that a pipeline stage decides, for stage `index` from 0; the others stay. */
+void slots_set_stage(const struct plan *plan, uint64_t index, struct slots *slots);
 
 #endif

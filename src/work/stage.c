@@ -1,24 +1,51 @@
 /* Pipeline stages; see stage.h. */
 #include "work/stage.h"
 
+#include <string.h>
+
 #include "base/checked.h"
 #include "plan/derive.h"
 #include "work/params.h"
 
-/* Layers of stage `index`, and how many come before it. */
-static uint64_t stage_layers(const struct plan *plan, uint64_t index, uint64_t *before)
+enum { CHUNKS = 128 };
+
+/* The chunks of one rank, and how many of their micro-batches are alive at the worst moment. */
+struct chunks {
+    uint64_t n;
+    uint64_t at[CHUNKS]; /* place of the chunk in the order a token meets them */
+    uint64_t dense[CHUNKS], moe[CHUNKS];
+    uint64_t alive[CHUNKS];
+};
+
+static bool interleaved(const struct plan *plan)
+{
+    return plan->parallel.vpp > 1 && plan->parallel.schedule != PIPELINE_DUALPIPE;
+}
+
+/* Chunks of the whole model. */
+static uint64_t chunk_count(const struct plan *plan)
+{
+    return plan->parallel.pp * (interleaved(plan) ? plan->parallel.vpp : 1);
+}
+
+/* Layers in the first n chunks. A list with one entry per stage splits each evenly over its
+ * interleaved chunks. */
+static uint64_t layers_before(const struct plan *plan, uint64_t n)
 {
     const struct number_list *stages = &plan->parallel.stages;
-    uint64_t pp = plan->parallel.pp, layers = plan->model.layers;
-    *before = 0;
-    if (stages->n) {
-        for (uint64_t i = 0; i < index; i++)
-            *before += stages->value[i];
-        return stages->value[index];
+    uint64_t chunks = chunk_count(plan), layers = plan->model.layers, sum = 0;
+    if (stages->n == chunks) {
+        for (uint64_t i = 0; i < n; i++)
+            sum += stages->value[i];
+        return sum;
     }
-    uint64_t longer = layers % pp, each = layers / pp;
-    *before = index * each + (index < longer ? index : longer);
-    return each + (index < longer);
+    if (stages->n == plan->parallel.pp) {
+        for (uint64_t i = 0; i < n; i++)
+            sum += ceil_div(stages->value[i % stages->n], plan->parallel.vpp);
+        return sum < layers ? sum : layers;
+    }
+    uint64_t longer = layers % chunks;
+    return n * (layers / chunks) + (n < longer ? n : longer);
 }
 
 /* Dense layers among the first n: the leading ones, or those between every moe_every-th. */
@@ -29,69 +56,183 @@ static uint64_t dense_before(const struct model *model, uint64_t n)
     return n < model->dense_layers ? n : model->dense_layers;
 }
 
-/* Matrices divide by tp (experts by etp); norms and biases are whole on every rank. */
+static void add_chunk(const struct plan *plan, struct chunks *chunks, uint64_t at)
+{
+    uint64_t first = layers_before(plan, at), last = layers_before(plan, at + 1);
+    uint64_t dense = dense_before(&plan->model, last) - dense_before(&plan->model, first);
+    chunks->at[chunks->n] = at;
+    chunks->dense[chunks->n] = dense;
+    chunks->moe[chunks->n++] = last - first - dense;
+}
+
+static void rank_chunks(const struct plan *plan, uint64_t rank, struct chunks *chunks)
+{
+    const struct parallel *p = &plan->parallel;
+    memset(chunks, 0, sizeof *chunks);
+    add_chunk(plan, chunks, rank);
+    if (p->schedule == PIPELINE_DUALPIPE && p->pp > 1)
+        add_chunk(plan, chunks, p->pp - 1 - rank);
+    for (uint64_t i = 1; interleaved(plan) && i < p->vpp && i < CHUNKS; i++)
+        add_chunk(plan, chunks, i * p->pp + rank);
+}
+
+static uint64_t lesser(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Micro-batches of a step; as many as a schedule can keep in flight when the plan names none.
+ */
+static uint64_t micro_batches(const struct plan *plan)
+{
+    const struct workload *w = &plan->workload;
+    const struct parallel *p = &plan->parallel;
+    return w->global_batch || w->tokens_per_step ? plan_accumulation(plan) : 4 * p->pp * p->vpp;
+}
+
+/* Chunk of the k-th forward: pp micro-batches through each chunk in turn. */
+static uint64_t chunk_of(const struct parallel *p, uint64_t k)
+{
+    return k / p->pp % p->vpp;
+}
+
+static uint64_t weight_alive(const struct chunks *chunks, const uint64_t *alive)
+{
+    uint64_t weight = 0;
+    for (uint64_t i = 0; i < chunks->n; i++)
+        weight += alive[i] * (chunks->dense[i] + 4 * chunks->moe[i] + 1);
+    return weight;
+}
+
+/* Plays Megatron's interleaved 1F1B on one rank and keeps the moment with most layers alive. */
+static void play_interleaved(const struct plan *plan, uint64_t rank, struct chunks *chunks)
+{
+    const struct parallel *p = &plan->parallel;
+    uint64_t total = micro_batches(plan) * p->vpp, alive[CHUNKS] = {0}, most = 0;
+    uint64_t warmup = lesser(total, 2 * (p->pp - rank - 1) + (p->vpp - 1) * p->pp);
+    uint64_t steps = lesser(total, warmup + 4 * p->pp * p->vpp);
+    for (uint64_t k = 0; k < steps; k++) {
+        alive[chunk_of(p, k)]++;
+        uint64_t weight = weight_alive(chunks, alive);
+        if (weight > most) {
+            most = weight;
+            memcpy(chunks->alive, alive, sizeof alive);
+        }
+        if (k >= warmup)
+            alive[p->vpp - 1 - chunk_of(p, k - warmup)]--;
+    }
+}
+
+static void fill_alive(const struct plan *plan, uint64_t rank, struct chunks *chunks)
+{
+    const struct parallel *p = &plan->parallel;
+    uint64_t m = micro_batches(plan);
+    if (interleaved(plan) && chunks->n == p->vpp) {
+        play_interleaved(plan, rank, chunks);
+        return;
+    }
+    switch (p->schedule) {
+    case PIPELINE_GPIPE:
+        chunks->alive[0] = p->pp > 1 ? m : 1;
+        return;
+    case PIPELINE_ZERO_BUBBLE:
+        chunks->alive[0] = lesser(m, p->pp);
+        return;
+    case PIPELINE_1F1B:
+    case PIPELINE_INTERLEAVED:
+    case PIPELINE_DUALPIPE:
+        chunks->alive[0] = lesser(m, p->pp - rank);
+        chunks->alive[1] = lesser(m, rank + 1);
+        return;
+    }
+}
+
+/* Matrices that tensor parallelism leaves whole: the low-rank down projections of MLA and the
+ * router (Megatron's TELinear "duplicated", torchtitan's NoParallel). */
+static uint64_t replicated_matrices(const struct plan *plan, const struct params *params,
+                                    const struct stage *stage)
+{
+    const struct attention *a = &plan->model.attention;
+    uint64_t down = 0;
+    if (a->kind == ATTENTION_MLA)
+        down = plan->model.hidden * (a->q_lora_rank + a->kv_lora_rank + a->qk_rope_head_dim);
+    return (stage->dense_layers + stage->moe_layers) * down +
+           stage->moe_layers * params->router.matrices;
+}
+
+/* The projection and norms of a prediction module beside its layer, and the copy of the
+ * embedding that the last of several stages needs for it. */
+static uint64_t mtp_matrices(const struct plan *plan, const struct params *params,
+                             const struct stage *stage)
+{
+    uint64_t hidden = plan->model.hidden;
+    uint64_t copy = stage->mtp_layers && !stage->embedding ? params->embedding : 0;
+    return stage->mtp_layers * 2 * hidden * hidden + copy;
+}
+
 static void stage_parameters(const struct plan *plan, const struct params *params,
                              struct stage *stage)
 {
-    const struct params_part *layer[] = {&params->attention, &params->layer_norms};
-    const struct params_part *moe[] = {&params->router, &params->shared, &params->residual};
-    uint64_t matrices = (stage->embedding ? params->embedding : 0), vectors = 0;
-    for (unsigned i = 0; i < 2; i++) {
-        matrices += (stage->dense_layers + stage->moe_layers) * layer[i]->matrices;
-        vectors +=
-            (stage->dense_layers + stage->moe_layers) * (layer[i]->norms + layer[i]->biases);
+    uint64_t layers = stage->dense_layers + stage->moe_layers;
+    const struct {
+        const struct params_part *part;
+        uint64_t n;
+    } parts[] = {
+        {&params->attention, layers},
+        {&params->layer_norms, layers},
+        {&params->router, stage->moe_layers},
+        {&params->shared, stage->moe_layers},
+        {&params->residual, stage->moe_layers},
+        {&params->dense_mlp, stage->dense_layers},
+        {&params->head, stage->head},
+        {&params->final_norm, stage->head + 3 * stage->mtp_layers},
+    };
+    uint64_t matrices = stage->embedding ? params->embedding : 0, vectors = 0;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        matrices += parts[i].n * parts[i].part->matrices;
+        vectors += parts[i].n * (parts[i].part->norms + parts[i].part->biases);
     }
-    for (unsigned i = 0; i < 3; i++) {
-        matrices += stage->moe_layers * moe[i]->matrices;
-        vectors += stage->moe_layers * (moe[i]->norms + moe[i]->biases);
-    }
-    matrices += stage->dense_layers * params->dense_mlp.matrices;
-    vectors += stage->dense_layers * params->dense_mlp.biases;
-    if (stage->head) {
-        matrices += params->head.matrices + params->mtp.matrices;
-        vectors += params->final_norm.norms + params->mtp.norms + params->mtp.biases;
-        if (plan->model.tied_embeddings && !stage->embedding)
-            matrices += params->embedding;
-    }
-    stage->dense_parameters = ceil_div(matrices, plan->parallel.tp) + vectors;
+    matrices += mtp_matrices(plan, params, stage);
+    if (stage->head && plan->model.tied_embeddings && !stage->embedding && !stage->mtp_layers)
+        matrices += params->embedding;
+    uint64_t whole = replicated_matrices(plan, params, stage);
+    whole = whole < matrices ? whole : matrices;
+    stage->dense_parameters = ceil_div(matrices - whole, plan->parallel.tp) + whole + vectors;
     stage->expert_parameters = ceil_div(stage->moe_layers * plan_local_experts(plan) *
                                             params_part_total(params->expert),
                                         plan->parallel.etp);
 }
 
+/* 1000 alive / layers, rounded up; 1000 where there is no layer. */
+static uint64_t thousandths(uint64_t alive, uint64_t layers)
+{
+    return layers ? ceil_div(1000 * alive, layers) : 1000;
+}
+
 void stage_at(const struct plan *plan, uint64_t index, const struct params *params,
               struct stage *stage)
 {
-    const struct model *model = &plan->model;
-    const struct parallel *parallel = &plan->parallel;
-    uint64_t before, layers = stage_layers(plan, index, &before);
-    uint64_t dense = dense_before(model, before + layers) - dense_before(model, before);
-    *stage = (struct stage){.index = index,
-                            .dense_layers = dense,
-                            .moe_layers = layers - dense,
-                            .embedding = index == 0,
-                            .head = index + 1 == parallel->pp,
-                            .model_parameters = params->parameters,
-                            .in_flight_thousandths = 1000 * (parallel->pp - index)};
-    stage_parameters(plan, params, stage);
-}
-
-static uint64_t weight_of(const struct stage *stage)
-{
-    bool overflow = false;
-    uint64_t layers = stage->dense_layers + 4 * stage->moe_layers;
-    return checked_mul(layers, 1000 + stage->in_flight_thousandths, &overflow);
-}
-
-void stage_heaviest(const struct plan *plan, struct stage *stage)
-{
-    struct params params;
-    params_count(&plan->model, &params);
-    stage_at(plan, 0, &params, stage);
-    for (uint64_t i = 1; i < plan->parallel.pp; i++) {
-        struct stage other;
-        stage_at(plan, i, &params, &other);
-        if (weight_of(&other) > weight_of(stage))
-            *stage = other;
+    struct chunks chunks;
+    rank_chunks(plan, index, &chunks);
+    fill_alive(plan, index, &chunks);
+    *stage = (struct stage){.index = index, .model_parameters = params->parameters};
+    uint64_t dense = 0, moe = 0, last = chunk_count(plan) - 1;
+    stage->head_in_flight = 1000;
+    for (uint64_t i = 0; i < chunks.n; i++) {
+        stage->dense_layers += chunks.dense[i];
+        stage->moe_layers += chunks.moe[i];
+        dense += chunks.alive[i] * chunks.dense[i];
+        moe += chunks.alive[i] * chunks.moe[i];
+        stage->embedding |= chunks.at[i] == 0;
+        if (chunks.at[i] != last)
+            continue;
+        stage->head = true;
+        stage->head_in_flight = 1000 * chunks.alive[i];
+        stage->mtp_layers = plan->model.mtp_enabled ? plan->model.mtp_layers : 0;
+        stage->moe_layers += stage->mtp_layers;
+        moe += chunks.alive[i] * stage->mtp_layers;
     }
+    stage->dense_in_flight = thousandths(dense, stage->dense_layers);
+    stage->moe_in_flight = thousandths(moe, stage->moe_layers);
+    stage_parameters(plan, params, stage);
 }

@@ -1,5 +1,10 @@
-/* The pipeline stage that needs most memory: its layers, micro-batches in flight, parameters.
- */
+/* Pipeline stages: which layers a rank holds, how many micro-batches it keeps alive, and how
+ * many parameters that is.
+ *
+ * A rank holds one chunk of layers, vpp chunks when stages interleave, or two (its own and its
+ * mirror's) under DualPipe. What is kept alive follows the schedule: 1F1B pp - i, GPipe all,
+ * zero-bubble pp, DualPipe pp + 1 over both chunks (DeepSeek DualPipe, README's table), and
+ * interleaved 1F1B by playing the order of Megatron's schedule. */
 #ifndef MOEPLAN_WORK_STAGE_H
 #define MOEPLAN_WORK_STAGE_H
 
@@ -9,20 +14,19 @@
 struct stage {
     uint64_t index; /* from 0 */
     uint64_t dense_layers, moe_layers;
-    bool embedding, head;           /* first stage; last stage */
-    uint64_t in_flight_thousandths; /* micro-batches whose saved tensors live at once, x 1000 */
-    uint64_t dense_parameters;      /* not routed experts; on one rank of tp, before zero */
-    uint64_t model_parameters;      /* of the whole model */
-    uint64_t expert_parameters;     /* routed experts; on one rank of ep and etp, before zero */
+    uint64_t mtp_layers;  /* prediction modules on this rank; each also counts as a moe layer */
+    bool embedding, head; /* holds the first, the last chunk */
+    /* copies of a layer's saved tensors alive at once, in thousandths of the layers above */
+    uint64_t dense_in_flight, moe_in_flight;
+    uint64_t head_in_flight; /* micro-batches between the head's forward and backward, x 1000 */
+    uint64_t dense_parameters;  /* not routed experts; on one rank of tp, before zero */
+    uint64_t model_parameters;  /* of the whole model */
+    uint64_t expert_parameters; /* routed experts; on one rank of ep and etp, before zero */
 };
 
-/* Stage i of plan->parallel.pp (layers by parallel.stages, otherwise as even as possible with
- * the longer stages first). */
+/* Stage i of plan->parallel.pp. Layers by parallel.stages (pp entries, or pp x vpp chunks in
+ * the order a token meets them), otherwise as even as possible with the longer ones first. */
 void stage_at(const struct plan *plan, uint64_t index, const struct params *params,
               struct stage *stage);
-
-/* The stage with the largest parameters x bytes + saved activations, by the product of layers
- * and in-flight micro-batches; ties: the first. */
-void stage_heaviest(const struct plan *plan, struct stage *stage);
 
 #endif

@@ -56,9 +56,17 @@ void step_state(const struct plan *plan, struct work *work, bool gradients_persi
 
 void step_segments(struct work *work)
 {
+    static const struct {
+        enum segment segment;
+        enum slot repeat, in_flight;
+    } uses[] = {
+        {SEGMENT_DENSE, SLOT_STAGE_DENSE_LAYERS, SLOT_DENSE_IN_FLIGHT},
+        {SEGMENT_MOE, SLOT_STAGE_MOE_LAYERS, SLOT_MOE_IN_FLIGHT},
+        {SEGMENT_HEAD, SLOT_STAGE_HEAD, SLOT_HEAD_IN_FLIGHT},
+    };
     struct sizes *z = &work->sizes;
-    struct size flight = size_slot(z, SLOT_IN_FLIGHT);
-    work->use[SEGMENT_DENSE] =
-        (struct segment_use){size_slot(z, SLOT_STAGE_DENSE_LAYERS), flight};
-    work->use[SEGMENT_MOE] = (struct segment_use){size_slot(z, SLOT_STAGE_MOE_LAYERS), flight};
+    for (size_t i = 0; i < sizeof uses / sizeof *uses; i++)
+        work->use[uses[i].segment] =
+            (struct segment_use){size_slot(z, uses[i].repeat), size_slot(z, uses[i].in_flight)};
+    work->use[SEGMENT_EMBED].repeat = size_slot(z, SLOT_STAGE_EMBEDDING);
 }

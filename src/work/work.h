@@ -74,11 +74,14 @@ struct buffer {
     struct size count; /* copies alive for the same reason; {const 1} mostly */
     enum sizing_rule rule;
     enum life life;
-    uint16_t first, last; /* ops between which a transient lives, both included */
-    uint32_t schedules;   /* bit s: exists in schedule s */
-    bool state;           /* parameters and optimizer: reported as state, the rest as temp */
-    bool pinned;          /* saved because the user named it: no schedule can drop it */
-    const char *source;   /* where its presence is documented, or NULL */
+    /* ops, both included, between which the layer at hand holds a transient, and its own copy
+     * of a saved buffer (last WORK_NONE: to the end) */
+    uint16_t first, last;
+    uint32_t schedules; /* bit s: exists in schedule s */
+    bool state;         /* parameters and optimizer: reported as state, the rest as temp */
+    bool pinned;        /* saved because the user named it: no schedule can drop it */
+    bool outside;       /* not from the framework's allocator: communication libraries */
+    const char *source; /* where its presence is documented, or NULL */
 };
 
 /* What an op is; kernels, costs and backward rules are tables by kind. */
@@ -151,7 +154,8 @@ struct work {
     struct op *ops;
     size_t n_ops, op_capacity;
     struct segment_use use[SEGMENT_COUNT];
-    unsigned n_schedules;         /* at least 1 */
+    bool alternating;     /* dense and MoE layers take turns, instead of dense layers first */
+    unsigned n_schedules; /* at least 1 */
     const char *schedule_name[4]; /* "relaxed", "after rematerialisation" */
     struct arena *arena;
 };
