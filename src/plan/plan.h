@@ -112,6 +112,13 @@ enum block_kind {
     BLOCK_ALLGATHER_MATMUL,
     BLOCK_MLP
 };
+
+/* What a training stack's attention keeps: statistics per row, or the square of scores. */
+enum attention_backend { BACKEND_FLASH, BACKEND_UNFUSED };
+
+/* How a training stack's loss treats logits: an f32 copy and the 16-bit ones side by side, or
+ * the gradient written over the 16-bit logits. */
+enum cross_entropy { LOSS_F32, LOSS_IN_PLACE };
 enum collective { COLLECTIVE_BUILTIN, COLLECTIVE_RING, COLLECTIVE_HALVING };
 enum data_source { DATA_SYNTHETIC, DATA_REAL };
 enum drop_policy { DROP_POSITION, DROP_PROBS };
@@ -226,9 +233,13 @@ struct stack {
     uint64_t grad_copies;   /* f32 copies of the largest stacked tensor at the step's end */
     double fragmentation;   /* allocated bytes the allocator adds, relative */
     uint64_t context_bytes; /* driver context and libraries */
-    uint64_t workspace_bytes;             /* GEMM library workspaces */
-    uint64_t comm_bytes_per_rank;         /* persistent collective buffers (NCCL, RCCL) */
-    bool static_shapes;                   /* XLA: worst case is always allocated */
+    uint64_t workspace_bytes;     /* GEMM library workspaces */
+    uint64_t comm_bytes_per_rank; /* persistent collective buffers (NCCL, RCCL) */
+    enum attention_backend attention;
+    enum cross_entropy cross_entropy;
+    bool wgrad_placeholders; /* one 16-bit tensor per shape of weight stands in for gradients */
+    uint64_t vocab_multiple; /* vocabulary is padded to a multiple of this times tp */
+    bool static_shapes;      /* XLA: worst case is always allocated */
     uint64_t selective_threshold_percent; /* decode switch, in percent of experts */
 };
 
@@ -294,7 +305,9 @@ struct precision {
 
 struct recompute_plan {
     enum recompute kind;
-    struct word_list save; /* recompute: {save: [...]} and selective modules */
+    struct word_list save;    /* recompute: {save: [...]} */
+    struct word_list modules; /* selective: what is recomputed, in the stack's own names */
+    struct word_list offload; /* what is kept in host memory between forward and backward */
 };
 
 struct memory {

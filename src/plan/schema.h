@@ -83,6 +83,8 @@ extern const char *const words_dtype[];
 extern const char *const words_compute[];
 extern const char *const words_path[];
 extern const char *const words_matmul[];
+extern const char *const words_backend[];
+extern const char *const words_loss[];
 extern const char *const words_sizing[];
 extern const char *const words_distribution[];
 extern const char *const words_placement[];

@@ -17,6 +17,8 @@ const char *const words_distribution[] = {"uniform",  "zipf",  "lognormal", "dir
                                           "hot_rank", "trace", NULL};
 const char *const words_placement[] = {"contiguous", "strided", "table", "eplb", NULL};
 const char *const words_scenario[] = {"steady", "cold", "burst", "profile_run", NULL};
+const char *const words_backend[] = {"flash", "unfused", NULL};
+const char *const words_loss[] = {"f32", "in_place", NULL};
 const char *const words_recompute[] = {"none", "selective", "full", "save", NULL};
 const char *const words_stack[] = {"generic", "maxtext", "megatron", "torchtitan", "nxd",
                                    "vllm",    "sglang",  "primus",   "host",       NULL};

@@ -93,6 +93,8 @@ static void words_match_their_enums(void **state)
         {words_placement, PLACEMENT_EPLB},
         {words_scenario, SCENARIO_PROFILE_RUN},
         {words_recompute, RECOMPUTE_SAVE},
+        {words_backend, BACKEND_UNFUSED},
+        {words_loss, LOSS_IN_PLACE},
         {words_stack, STACK_COUNT - 1},
         {words_score, SCORE_SQRTSOFTPLUS},
         {words_order, ORDER_SCORE_THEN_TOPK},
