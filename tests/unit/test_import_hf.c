@@ -1,0 +1,316 @@
+/* plan/import_hf: a configuration of each family equals the shipped model, field by field. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "plan/import_hf.h"
+#include "plan/schema.h"
+#include "work/params.h"
+
+static enum status import_text(const char *text, struct arena *arena, struct model *model,
+                               struct err *err)
+{
+    struct node *root = NULL;
+    TRY(source_read_text("config.json", text, strlen(text), arena, &root, err));
+    return import_hf_model(root, model, err);
+}
+
+static void import_file(const char *name, struct arena *arena, struct model *model)
+{
+    struct err err = {0};
+    struct node *root = NULL;
+    const char *path = arena_printf(arena, "tests/configs/%s.json", name);
+    assert_int_equal(source_read_file(path, arena, &root, &err), STATUS_OK);
+    assert_true(import_hf_is_config(root));
+    if (import_hf_model(root, model, &err) != STATUS_OK)
+        fail_msg("%s: %s: %s (%s)", name, err.where, err.text, err.hint);
+}
+
+/* Sets the fields of a mapping below the key; texts of lists are not needed here. */
+static void set_fields(const struct node *mapping, const char *key, struct plan *plan,
+                       struct arena *arena)
+{
+    for (const struct node *value = mapping->first; value; value = value->next) {
+        const char *full = arena_printf(arena, "%s.%s", key, value->key);
+        if (value->kind == NODE_MAPPING) {
+            set_fields(value, full, plan, arena);
+            continue;
+        }
+        struct err err = {0};
+        const struct field *field = schema_find(full);
+        if (!field)
+            fail_msg("no field %s", full);
+        if (schema_set(field, plan, value->text, value->quoted, value->mark, &err) != STATUS_OK)
+            fail_msg("%s: %s", err.where, err.text);
+    }
+}
+
+static void shipped_model(const char *name, struct arena *arena, struct plan *plan)
+{
+    struct err err = {0};
+    struct node *root = NULL;
+    const char *path = arena_printf(arena, "models/%s.yaml", name);
+    assert_int_equal(source_read_file(path, arena, &root, &err), STATUS_OK);
+    schema_defaults(plan);
+    set_fields(root, "model", plan, arena);
+}
+
+static void expect_equal(const char *name, const struct plan *imported,
+                         const struct plan *shipped, struct arena *arena)
+{
+    size_t n;
+    const struct field *fields = schema_fields(&n);
+    for (size_t i = 0; i < n; i++) {
+        if (strncmp(fields[i].key, "model.", 6) != 0 ||
+            strcmp(fields[i].key, "model.name") == 0)
+            continue;
+        struct text a = {.arena = arena}, b = {.arena = arena};
+        schema_print(&fields[i], imported, &a);
+        schema_print(&fields[i], shipped, &b);
+        if (strcmp(text_string(&a), text_string(&b)) != 0)
+            fail_msg("%s: %s is %s imported, %s shipped", name, fields[i].key, text_string(&a),
+                     text_string(&b));
+    }
+}
+
+static void every_family_equals_the_shipped_model(void **state)
+{
+    (void)state;
+    static const char *const names[] = {
+        "arctic",
+        "dbrx",
+        "deepseek-v2",
+        "deepseek-v2-lite",
+        "deepseek-v3",
+        "deepseek-v3.2",
+        "glm-4.5",
+        "glm-4.5-air",
+        "glm-5",
+        "gpt-oss-120b",
+        "granite-3.1-3b-a800m",
+        "grok-1",
+        "kimi-k2",
+        "kimi-k2.5",
+        "llama4-maverick",
+        "llama4-scout",
+        "minimax-m2.5",
+        "mixtral-8x7b",
+        "olmoe-1b-7b",
+        "phi-3.5-moe",
+        "qwen3-235b-a22b",
+        "qwen3-30b-a3b",
+    };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        struct arena arena = {0};
+        struct plan imported = {0}, shipped = {0};
+        import_file(names[i], &arena, &imported.model);
+        shipped_model(names[i], &arena, &shipped);
+        expect_equal(names[i], &imported, &shipped, &arena);
+        struct params a, b;
+        params_count(&imported.model, &a);
+        params_count(&shipped.model, &b);
+        assert_int_equal(a.parameters, b.parameters);
+        arena_release(&arena);
+    }
+}
+
+/* Published as 14.3 G parameters of which 2.7 G are active; the shared expert has a gate. */
+static void qwen2_moe_has_a_gated_shared_expert(void **state)
+{
+    (void)state;
+    struct arena arena = {0};
+    struct model model = {0};
+    import_file("qwen1.5-moe-a2.7b", &arena, &model);
+    assert_true(model.moe.shared_gate);
+    assert_true(model.attention.bias);
+    assert_false(model.attention.output_bias);
+    assert_int_equal(model.moe.shared_intermediate, 5632);
+    struct params p;
+    params_count(&model, &p);
+    assert_int_equal(p.parameters, 14315784192);
+    assert_int_equal(p.active_matrices / 100000000, 26);
+    arena_release(&arena);
+}
+
+static const char mixtral[] = "{\"model_type\": \"mixtral\", \"num_hidden_layers\": 2,"
+                              " \"hidden_size\": 64, \"vocab_size\": 100,"
+                              " \"num_attention_heads\": 4, \"num_experts_per_tok\": 2,"
+                              " \"num_local_experts\": 4, \"intermediate_size\": 32";
+
+static void absent_keys_take_the_class_default(void **state)
+{
+    (void)state;
+    struct arena arena = {0};
+    struct err err = {0};
+    struct model model = {0};
+    const char *text = arena_printf(&arena, "%s}", mixtral);
+    assert_int_equal(import_text(text, &arena, &model, &err), STATUS_OK);
+    assert_int_equal(model.attention.kv_heads, 4);
+    assert_int_equal(model.attention.head_dim, 16);
+    assert_int_equal(model.moe_every, 1);
+    assert_int_equal(model.moe.router.groups, 1);
+    assert_false(model.tied_embeddings);
+    assert_string_equal(model.name, "mixtral");
+    arena_release(&arena);
+}
+
+static void dense_layers_follow_from_the_step(void **state)
+{
+    (void)state;
+    struct arena arena = {0};
+    struct model model = {0};
+    import_file("llama4-maverick", &arena, &model);
+    assert_int_equal(model.dense_layers, 24);
+    assert_int_equal(model.moe_every, 2);
+    arena_release(&arena);
+}
+
+static void broken_configurations_say_where(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *where, *message, *hint;
+    } cases[] = {
+        {"[1]", "config.json:1:1", "configuration must be a mapping", ""},
+        {"{\"hidden_size\": 4}", "config.json:1:1",
+         "configuration names no architecture: 'model_type' is missing", ""},
+        {"{\"model_type\": \"llama\"}", "config.json:1:16", "architecture 'llama' is not known",
+         "known: deepseek_v2, deepseek_v3, deepseek_v32, kimi_k2, glm_moe_dsa, glm4_moe, "
+         "grok-1, mixtral, granitemoe, phimoe, minimax_m2, arctic, gpt_oss, llama4, "
+         "llama4_text, olmoe, qwen2_moe, qwen3_moe, dbrx; or write the model's own keys, as "
+         "models/*.yaml do"},
+        {"{\"model_type\": \"jamba\"}", "config.json:1:16",
+         "architecture 'jamba' is not supported: hybrid attention (Mamba and attention layers)",
+         "all layers must have the same attention, GQA or MLA"},
+        {"{\"architectures\": [\"Qwen3NextForCausalLM\"]}", "config.json:1:20",
+         "architecture 'Qwen3NextForCausalLM' is not supported: hybrid attention (gated delta "
+         "net and attention layers)",
+         "all layers must have the same attention, GQA or MLA"},
+        {"{\n \"model_type\": \"mixtral\"}", "config.json:1:1",
+         "configuration has no 'num_hidden_layers'", "architecture 'mixtral' needs it"},
+        {"{\"model_type\": \"mixtral\", \"num_hidden_layers\": \"2\"}", "config.json:1:48",
+         "'num_hidden_layers' must be a whole number up to 1000000000, not '2'",
+         "it must be at least 1"},
+        {"{\"model_type\": \"mixtral\", \"num_hidden_layers\": 0}", "config.json:1:48",
+         "'num_hidden_layers' must be a whole number up to 1000000000, not '0'",
+         "it must be at least 1"},
+        {"{\"model_type\": \"mixtral\", \"num_hidden_layers\": 1.5}", "config.json:1:48",
+         "'num_hidden_layers' must be a whole number up to 1000000000, not '1.5'",
+         "it must be at least 1"},
+        {"{\"model_type\": \"mixtral\", \"num_hidden_layers\": [1]}", "config.json:1:48",
+         "'num_hidden_layers' must be a whole number up to 1000000000, not 'a list'",
+         "it must be at least 1"},
+        {"{\"model_type\": \"mixtral\", \"num_hidden_layers\": null}", "config.json:1:1",
+         "configuration has no 'num_hidden_layers'", "architecture 'mixtral' needs it"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct arena arena = {0};
+        struct err err = {0};
+        struct model model = {.layers = 77};
+        assert_int_equal(import_text(cases[i].text, &arena, &model, &err), STATUS_INPUT);
+        assert_string_equal(err.where, cases[i].where);
+        assert_string_equal(err.text, cases[i].message);
+        assert_string_equal(err.hint, cases[i].hint);
+        assert_int_equal(model.layers, 77);
+        arena_release(&arena);
+    }
+}
+
+/* Appended to a valid mixtral configuration, or another family's key in it. */
+static void broken_values_say_what_is_meant(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *more, *message;
+    } cases[] = {
+        {"\"tie_word_embeddings\": 1", "'tie_word_embeddings' must be true or false, not '1'"},
+        {"\"hidden_act\": \"relu6\"",
+         "'hidden_act' must be one of the known words, not 'relu6'"},
+        {"\"num_key_value_heads\": -1",
+         "'num_key_value_heads' must be a whole number up to 1000000000, not '-1'"},
+        {"\"max_position_embeddings\": 99999999999",
+         "'max_position_embeddings' must be a whole number up to 1000000000, not "
+         "'99999999999'"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct arena arena = {0};
+        struct err err = {0};
+        struct model model = {0};
+        const char *text = arena_printf(&arena, "%s, %s}", mixtral, cases[i].more);
+        assert_int_equal(import_text(text, &arena, &model, &err), STATUS_INPUT);
+        assert_string_equal(err.text, cases[i].message);
+        arena_release(&arena);
+    }
+}
+
+static const char qwen3[] =
+    "{\"model_type\": \"qwen3_moe\", \"num_hidden_layers\": 4, \"hidden_size\": 64,"
+    " \"vocab_size\": 100, \"num_attention_heads\": 4, \"num_experts_per_tok\": 2,"
+    " \"num_experts\": 4, \"moe_intermediate_size\": 32, \"intermediate_size\": 99";
+
+static void dense_layers_must_be_the_first_ones(void **state)
+{
+    (void)state;
+    struct arena arena = {0};
+    struct err err = {0};
+    struct model model = {0};
+    const char *good = arena_printf(&arena, "%s, \"mlp_only_layers\": [0, 1]}", qwen3);
+    assert_int_equal(import_text(good, &arena, &model, &err), STATUS_OK);
+    assert_int_equal(model.dense_layers, 2);
+    assert_int_equal(model.dense_intermediate, 99);
+    const char *bad = arena_printf(&arena, "%s, \"mlp_only_layers\": [0, 3]}", qwen3);
+    assert_int_equal(import_text(bad, &arena, &model, &err), STATUS_INPUT);
+    assert_string_equal(err.text, "'mlp_only_layers' must name the first layers and no others");
+    arena_release(&arena);
+}
+
+static void heads_must_split_the_hidden_state(void **state)
+{
+    (void)state;
+    struct arena arena = {0};
+    struct err err = {0};
+    struct model model = {0};
+    const char *text = "{\"model_type\": \"mixtral\", \"num_hidden_layers\": 2,"
+                       " \"hidden_size\": 64, \"vocab_size\": 100, \"num_attention_heads\": 3,"
+                       " \"num_experts_per_tok\": 2, \"num_local_experts\": 4,"
+                       " \"intermediate_size\": 32}";
+    assert_int_equal(import_text(text, &arena, &model, &err), STATUS_INPUT);
+    assert_string_equal(err.text, "hidden size 64 is not a multiple of the 3 attention heads");
+    arena_release(&arena);
+}
+
+static void linear_attention_layers_are_refused(void **state)
+{
+    (void)state;
+    struct arena arena = {0};
+    struct err err = {0};
+    struct model model = {0};
+    const char *text = "{\"model_type\": \"minimax_m2\", \"num_hidden_layers\": 2,"
+                       " \"hidden_size\": 64, \"vocab_size\": 100, \"num_attention_heads\": 4,"
+                       " \"num_experts_per_tok\": 2, \"num_local_experts\": 4,"
+                       " \"intermediate_size\": 32, \"attn_type_list\": [0, 1]}";
+    assert_int_equal(import_text(text, &arena, &model, &err), STATUS_INPUT);
+    assert_string_equal(
+        err.text, "not supported: hybrid attention (linear and softmax attention layers)");
+    arena_release(&arena);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_family_equals_the_shipped_model),
+        cmocka_unit_test(qwen2_moe_has_a_gated_shared_expert),
+        cmocka_unit_test(absent_keys_take_the_class_default),
+        cmocka_unit_test(dense_layers_follow_from_the_step),
+        cmocka_unit_test(broken_configurations_say_where),
+        cmocka_unit_test(broken_values_say_what_is_meant),
+        cmocka_unit_test(dense_layers_must_be_the_first_ones),
+        cmocka_unit_test(heads_must_split_the_hidden_state),
+        cmocka_unit_test(linear_attention_layers_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
