@@ -1,0 +1,44 @@
+/* See bench.h. */
+#include "bench/bench.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+double bench_now_s(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static int compare(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+double bench_median(double *samples, size_t n)
+{
+    qsort(samples, n, sizeof *samples, compare);
+    return n % 2 ? samples[n / 2] : 0.5 * (samples[n / 2 - 1] + samples[n / 2]);
+}
+
+void bench_row(struct bench *bench, const char *name, double figure, const char *unit,
+               enum bench_goal goal, double limit)
+{
+    if (goal == BENCH_SHOWN) {
+        printf("%-48s %10.4g %-12s\n", name, figure, unit);
+    } else {
+        bool reached = goal == BENCH_AT_MOST ? figure <= limit : figure >= limit;
+        bench->missed += !reached;
+        printf("%-48s %10.4g %-12s %s %-8.4g %s\n", name, figure, unit,
+               goal == BENCH_AT_MOST ? "<=" : ">=", limit, reached ? "reached" : "MISSED");
+    }
+    fflush(stdout);
+}
+
+int bench_status(const struct bench *bench)
+{
+    return bench->missed != 0;
+}
