@@ -1,0 +1,168 @@
+/* base/output: files appear whole or not at all, other things are written directly. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "base/output.h"
+
+struct place {
+    char folder[64], file[96], partial[112];
+};
+
+static int set_up(void **state)
+{
+    struct place *place = calloc(1, sizeof *place);
+    snprintf(place->folder, sizeof place->folder, "/tmp/moeplan-output-XXXXXX");
+    if (!mkdtemp(place->folder))
+        return -1;
+    snprintf(place->file, sizeof place->file, "%s/out.csv", place->folder);
+    snprintf(place->partial, sizeof place->partial, "%s.partial", place->file);
+    *state = place;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct place *place = *state;
+    unlink(place->file);
+    unlink(place->partial);
+    int removed = rmdir(place->folder);
+    free(place);
+    return removed;
+}
+
+static void write_file(const char *path, const char *text)
+{
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fputs(text, file);
+    fclose(file);
+}
+
+static void assert_contents(const char *path, const char *expected)
+{
+    char text[64] = "";
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    size_t n = fread(text, 1, sizeof text - 1, file);
+    text[n] = '\0';
+    fclose(file);
+    assert_string_equal(text, expected);
+}
+
+static void a_file_is_renamed_when_whole(void **state)
+{
+    const struct place *place = *state;
+    struct output output;
+    struct err err = {0};
+    assert_int_equal(output_open(&output, place->file, &err), STATUS_OK);
+    fputs("new", output.file);
+    fflush(output.file);
+    assert_int_equal(access(place->file, F_OK), -1);
+    assert_contents(place->partial, "new");
+    assert_int_equal(output_close(&output, &err), STATUS_OK);
+    assert_contents(place->file, "new");
+    assert_int_equal(access(place->partial, F_OK), -1);
+}
+
+static void giving_up_keeps_the_earlier_file(void **state)
+{
+    const struct place *place = *state;
+    struct output output;
+    struct err err = {0};
+    write_file(place->file, "old");
+    assert_int_equal(output_open(&output, place->file, &err), STATUS_OK);
+    fputs("half", output.file);
+    output_abandon(&output);
+    assert_contents(place->file, "old");
+    assert_int_equal(access(place->partial, F_OK), -1);
+}
+
+static void permissions_and_links_are_kept(void **state)
+{
+    const struct place *place = *state;
+    char link[128];
+    snprintf(link, sizeof link, "%s/link", place->folder);
+    write_file(place->file, "old");
+    assert_int_equal(chmod(place->file, 0640), 0);
+    assert_int_equal(symlink("out.csv", link), 0);
+    struct output output;
+    struct err err = {0};
+    assert_int_equal(output_open(&output, link, &err), STATUS_OK);
+    fputs("new", output.file);
+    assert_int_equal(output_close(&output, &err), STATUS_OK);
+    struct stat status;
+    assert_int_equal(lstat(link, &status), 0);
+    assert_true(S_ISLNK(status.st_mode));
+    assert_int_equal(stat(place->file, &status), 0);
+    assert_int_equal(status.st_mode & 0777, 0640);
+    assert_contents(place->file, "new");
+    unlink(link);
+}
+
+static void other_things_are_written_directly(void **state)
+{
+    const struct place *place = *state;
+    struct output output;
+    struct err err = {0};
+    assert_int_equal(output_open(&output, "/dev/null", &err), STATUS_OK);
+    assert_null(output.partial);
+    fputs("x", output.file);
+    assert_int_equal(output_close(&output, &err), STATUS_OK);
+    struct stat status;
+    assert_int_equal(stat("/dev/null", &status), 0);
+    assert_true(S_ISCHR(status.st_mode));
+    assert_int_equal(access(place->file, F_OK), -1);
+}
+
+static void a_full_device_is_an_error(void **state)
+{
+    (void)state;
+    if (access("/dev/full", W_OK) != 0)
+        skip();
+    struct output output;
+    struct err err = {0};
+    assert_int_equal(output_open(&output, "/dev/full", &err), STATUS_OK);
+    fputs("x", output.file);
+    assert_int_equal(output_close(&output, &err), STATUS_SYSTEM);
+    assert_string_equal(err.text, "cannot write \"/dev/full\": No space left on device");
+}
+
+static void what_cannot_be_opened_is_an_error(void **state)
+{
+    const struct place *place = *state;
+    char missing[128];
+    snprintf(missing, sizeof missing, "%s/no/such", place->folder);
+    const struct {
+        const char *path, *reason;
+    } cases[] = {{missing, "No such file or directory"}, {place->folder, "Is a directory"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct output output;
+        struct err err = {0};
+        char expected[256];
+        snprintf(expected, sizeof expected, "cannot write \"%s\": %s", cases[i].path,
+                 cases[i].reason);
+        assert_int_equal(output_open(&output, cases[i].path, &err), STATUS_INPUT);
+        assert_string_equal(err.text, expected);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_file_is_renamed_when_whole, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(giving_up_keeps_the_earlier_file, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(permissions_and_links_are_kept, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(other_things_are_written_directly, set_up, tear_down),
+        cmocka_unit_test(a_full_device_is_an_error),
+        cmocka_unit_test_setup_teardown(what_cannot_be_opened_is_an_error, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
