@@ -47,6 +47,7 @@ struct command {
     const char *operands;        /* "<plan.yaml>" */
     const char *summary;         /* one line, lower case, no full stop */
     const char *description;     /* paragraphs, separated by blank lines */
+    const char *const *words;    /* operands it knows by name, NULL-terminated; may be NULL */
     const char *const *examples; /* command lines, NULL-terminated; may be NULL */
     size_t min_operands, max_operands;
     const struct option *options;

@@ -16,7 +16,7 @@ static const struct {
 void manual_usage(FILE *out)
 {
     fputs("usage: moeplan <command> [options] <plan.yaml>\n"
-          "       moeplan help [command]\n"
+          "       moeplan help [command | key]\n"
           "       moeplan --version\n"
           "\n",
           out);
@@ -62,6 +62,10 @@ void manual_overview(FILE *out, const struct term *term, struct arena *arena)
     list_statuses(&page, arena);
     page_heading(&page, "more help");
     page_item(&page, 2, 30, "moeplan help <command>", "one command, all its options");
+    page_item(&page, 2, 30, "moeplan help <key>",
+              "one key of the plan file, or a group of them");
+    page_item(&page, 2, 30, "moeplan help keys", "every key of the plan file");
+    page_item(&page, 2, 30, "moeplan help --man", "the whole manual as a man page");
 }
 
 static void list_examples(struct page *page, const struct command *command)
