@@ -293,39 +293,57 @@ static void print_cell(FILE *out, const char *cell, size_t width, bool right, bo
     fputs(last ? "\n" : "  ", out);
 }
 
-static void print_headings(FILE *out, const struct term *term, const struct column *columns,
-                           size_t n, const size_t *widths, unsigned indent)
+static void print_headings(FILE *out, const struct term *term, const struct table *table,
+                           const size_t *widths)
 {
-    fprintf(out, "%*s%s", (int)indent, "", term_style(term, STYLE_DIM));
-    for (size_t i = 0; i + 1 < n; i++)
-        print_cell(out, title_of(&columns[i]), widths[i], printers[columns[i].type].right,
-                   false);
-    const struct column *last = &columns[n - 1];
-    size_t blank =
-        printers[last->type].right ? widths[n - 1] - term_columns(title_of(last)) : 0;
-    fprintf(out, "%*s%s%s\n", (int)blank, "", title_of(last), term_plain(term));
+    size_t last = table->n - 1;
+    fprintf(out, "%*s%s", (int)table->indent, "", term_style(term, STYLE_DIM));
+    for (size_t i = 0; i < last; i++)
+        print_cell(out, title_of(&table->columns[i]), widths[i],
+                   printers[table->columns[i].type].right, false);
+    const char *title = title_of(&table->columns[last]);
+    bool right = printers[table->columns[last].type].right;
+    size_t blank = right ? widths[last] - term_columns(title) : 0;
+    fprintf(out, "%*s%s%s\n", (int)blank, "", title, term_plain(term));
 }
 
-void column_table(FILE *out, const struct term *term, const struct column *columns, size_t n,
-                  const void *records, size_t n_records, size_t record_size, unsigned indent,
+static void print_note(FILE *out, const struct term *term, const struct table *table,
+                       const void *record, struct arena *arena)
+{
+    struct text note = {.arena = arena};
+    if (table->note)
+        column_cell(table->note, record, &note);
+    if (note.length)
+        fprintf(out, "%*s%s%s%s\n", (int)table->indent + 4, "", term_style(term, STYLE_DIM),
+                text_string(&note), term_plain(term));
+}
+
+static const void *record_at(const struct table *table, size_t i)
+{
+    return (const char *)table->records + i * table->record_size;
+}
+
+void column_table(FILE *out, const struct term *term, const struct table *table,
                   struct arena *arena)
 {
+    size_t n = table->n;
     size_t *widths = arena_alloc(arena, n, sizeof *widths);
-    const char **cells = arena_alloc(arena, n * n_records + 1, sizeof *cells);
+    const char **cells = arena_alloc(arena, n * table->n_records + 1, sizeof *cells);
     for (size_t i = 0; i < n; i++)
-        widths[i] = term_columns(title_of(&columns[i]));
-    for (size_t i = 0; i < n * n_records; i++) {
+        widths[i] = term_columns(title_of(&table->columns[i]));
+    for (size_t i = 0; i < n * table->n_records; i++) {
         struct text cell = {.arena = arena};
-        column_cell(&columns[i % n], (const char *)records + i / n * record_size, &cell);
+        column_cell(&table->columns[i % n], record_at(table, i / n), &cell);
         cells[i] = text_string(&cell);
         size_t width = term_columns(cells[i]);
         widths[i % n] = width > widths[i % n] ? width : widths[i % n];
     }
-    print_headings(out, term, columns, n, widths, indent);
-    for (size_t i = 0; i < n * n_records; i++) {
-        if (i % n == 0)
-            fprintf(out, "%*s", (int)indent, "");
-        print_cell(out, cells[i], widths[i % n], printers[columns[i % n].type].right,
-                   i % n == n - 1);
+    print_headings(out, term, table, widths);
+    for (size_t row = 0; row < table->n_records; row++) {
+        fprintf(out, "%*s", (int)table->indent, "");
+        for (size_t i = 0; i < n; i++)
+            print_cell(out, cells[row * n + i], widths[i],
+                       printers[table->columns[i].type].right, i == n - 1);
+        print_note(out, term, table, record_at(table, row), arena);
     }
 }

@@ -52,9 +52,18 @@ void column_csv_row(FILE *out, const struct column *columns, size_t n, const voi
 void column_csv_text(FILE *out, const char *text);
 
 /* An aligned table with headings: texts to the left, numbers to the right, two spaces between
- * columns, each line indented. Memory for the layout comes from the arena. */
-void column_table(FILE *out, const struct term *term, const struct column *columns, size_t n,
-                  const void *records, size_t n_records, size_t record_size, unsigned indent,
+ * columns, each line indented. */
+struct table {
+    const struct column *columns;
+    size_t n; /* columns */
+    const void *records;
+    size_t n_records, record_size;
+    unsigned indent;
+    const struct column *note; /* printed below its row where it applies; may be NULL */
+};
+
+/* Memory for the layout comes from the arena. */
+void column_table(FILE *out, const struct term *term, const struct table *table,
                   struct arena *arena);
 
 /* The cell of a table; "" when it does not apply. */

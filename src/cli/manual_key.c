@@ -56,7 +56,7 @@ void manual_key(const struct key_row *row, FILE *out, const struct term *term,
 void manual_keys(const struct key_row *rows, size_t n, FILE *out, const struct term *term,
                  struct arena *arena)
 {
-    size_t n_columns;
-    const struct column *columns = key_table(&n_columns);
-    column_table(out, term, columns, n_columns, rows, n, sizeof *rows, 0, arena);
+    struct table table = {.records = rows, .n_records = n, .record_size = sizeof *rows};
+    table.columns = key_table(&table.n);
+    column_table(out, term, &table, arena);
 }

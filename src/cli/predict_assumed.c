@@ -1,0 +1,109 @@
+/* The lines under "assumed"; see predict_assumed.h. */
+#include "cli/predict_assumed.h"
+
+#include "base/unit.h"
+#include "plan/schema.h"
+
+const char *predict_assumed_limit(const struct plan *plan, struct arena *arena)
+{
+    double fraction = plan->memory.fraction > 0 ? plan->memory.fraction : plan->stack.fraction;
+    uint64_t reserve = plan->memory.reserve_bytes + plan->stack.reserve_bytes;
+    char limit[48], capacity[48], kept[48];
+    unit_print(limit, UNIT_BYTES, (double)verdict_limit(plan));
+    unit_print(capacity, UNIT_BYTES, (double)verdict_capacity(plan));
+    unit_print(kept, UNIT_BYTES, (double)reserve);
+    if (reserve)
+        return arena_printf(arena, "%s = %.4g x %s per device - %s in reserve", limit, fraction,
+                            capacity, kept);
+    return arena_printf(arena, "%s = %.4g x %s per device", limit, fraction, capacity);
+}
+
+const char *predict_assumed_stack(const struct plan *plan, const struct memory_report *memory,
+                                  struct arena *arena)
+{
+    const struct stack *stack = &plan->stack;
+    bool scheduled = memory->schedule && memory->schedule[0];
+    return arena_printf(arena, "%s: %s shapes, %s%s%stemp within %.3g %% (its stated error)",
+                        stack->name, stack->static_shapes ? "static" : "dynamic",
+                        scheduled ? "schedule \"" : "", scheduled ? memory->schedule : "",
+                        scheduled ? "\", " : "", 100 * stack->error);
+}
+
+/* ---- defaults ---- */
+
+static bool always(const struct plan *plan)
+{
+    (void)plan;
+    return true;
+}
+
+static bool trains(const struct plan *plan)
+{
+    return plan->workload.mode == MODE_TRAIN;
+}
+
+static bool infers(const struct plan *plan)
+{
+    return plan->workload.mode != MODE_TRAIN;
+}
+
+static bool decodes(const struct plan *plan)
+{
+    return plan->workload.mode == MODE_DECODE;
+}
+
+static bool has_capacity(const struct plan *plan)
+{
+    return plan->moe.path == PATH_CAPACITY;
+}
+
+static bool has_blocks(const struct plan *plan)
+{
+    return plan->moe.path == PATH_BLOCKWISE;
+}
+
+static bool is_routed(const struct plan *plan)
+{
+    return !plan->stack.static_shapes;
+}
+
+/* Keys worth a word when nobody set them, in the order of importance. */
+static const struct {
+    const char *key;
+    bool (*matters)(const struct plan *plan);
+} keys[] = {
+    {"moe.path", always},
+    {"workload.micro_batch", always},
+    {"workload.sequence_length", trains},
+    {"workload.context_length", decodes},
+    {"moe.capacity_factor", has_capacity},
+    {"moe.block_size", has_blocks},
+    {"moe.routing.distribution", is_routed},
+    {"recompute.kind", trains},
+    {"parallel.zero", trains},
+    {"precision.weights", always},
+    {"precision.gradients", trains},
+    {"precision.master", trains},
+    {"precision.moments", trains},
+    {"precision.activations", always},
+    {"precision.kv_cache", infers},
+};
+
+static bool is_default(const struct origins *origins, const struct field *field)
+{
+    size_t n;
+    const struct mark *mark = &origins->mark[field - schema_fields(&n)];
+    return mark->file == NULL;
+}
+
+void predict_assumed_defaults(const struct plan *plan, const struct origins *origins,
+                              struct text *out)
+{
+    for (size_t i = 0; origins && i < sizeof keys / sizeof *keys; i++) {
+        const struct field *field = schema_find(keys[i].key);
+        if (!field || !keys[i].matters(plan) || !is_default(origins, field))
+            continue;
+        text_printf(out, "%s%s ", out->length ? ", " : "", keys[i].key);
+        schema_print(field, plan, out);
+    }
+}

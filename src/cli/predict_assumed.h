@@ -1,0 +1,17 @@
+/* What a prediction rests on besides the plan's own lines: limit, stack, defaults. */
+#ifndef MOEPLAN_CLI_PREDICT_ASSUMED_H
+#define MOEPLAN_CLI_PREDICT_ASSUMED_H
+
+#include "plan/load.h"
+#include "sim/predict.h"
+
+const char *predict_assumed_limit(const struct plan *plan, struct arena *arena);
+const char *predict_assumed_stack(const struct plan *plan, const struct memory_report *memory,
+                                  struct arena *arena);
+
+/* Appends the keys that matter to this plan and were left at their default, "key value, ...".
+ * Nothing when origins is NULL. */
+void predict_assumed_defaults(const struct plan *plan, const struct origins *origins,
+                              struct text *out);
+
+#endif

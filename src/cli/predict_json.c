@@ -1,0 +1,79 @@
+/* A prediction as the JSON of the contract. */
+#include "cli/plan_json.h"
+#include "cli/predict_print.h"
+
+static void write_categories(struct json *json, const struct memory_report *memory)
+{
+    json_array(json, "categories");
+    for (unsigned i = 0; i < memory->n_categories; i++) {
+        json_object(json, NULL);
+        json_string(json, "name", category_name(memory->categories[i].category));
+        json_count(json, "bytes", memory->categories[i].bytes);
+        json_close(json);
+    }
+    json_close(json);
+}
+
+static void write_wall(struct json *json, const struct buffer_report *wall)
+{
+    if (!wall)
+        return;
+    json_object(json, "wall");
+    json_string(json, "buffer", wall->name);
+    json_count(json, "bytes", wall->bytes);
+    json_string(json, "formula", wall->formula);
+    json_close(json);
+}
+
+static void write_memory(struct json *json, const struct memory_report *memory)
+{
+    size_t n;
+    const struct column *columns = memory_columns(&n);
+    json_object(json, "memory");
+    column_json(json, columns, n, memory);
+    columns = distribution_columns(&n);
+    if (memory->has_distribution)
+        column_json(json, columns, n, memory);
+    write_categories(json, memory);
+    columns = buffer_columns(&n);
+    column_json_array(json, "buffers", columns, n, memory->buffers, memory->n_buffers,
+                      sizeof *memory->buffers);
+    write_wall(json, memory->wall);
+    columns = fix_columns(&n);
+    if (memory->n_fixes)
+        column_json_array(json, "fixes", columns, n, memory->fixes, memory->n_fixes,
+                          sizeof *memory->fixes);
+    json_close(json);
+}
+
+static void write_assumptions(struct json *json, const struct prediction *prediction)
+{
+    json_array(json, "assumptions");
+    for (size_t i = 0; i < prediction->n_assumptions; i++)
+        json_string(json, NULL, prediction->assumptions[i]);
+    json_close(json);
+}
+
+void predict_print_json(const struct predict_view *view)
+{
+    const struct prediction *prediction = view->prediction;
+    struct json json;
+    size_t n;
+    json_init(&json, view->out);
+    json_object(&json, NULL);
+    provenance_json(&json, &view->provenance);
+    plan_json(&json, "plan", "", view->plan);
+    write_memory(&json, &prediction->memory);
+    const struct predict_section *sections = predict_sections(&n);
+    for (size_t i = 0; i < n; i++) {
+        if (sections[i].present && !sections[i].present(prediction))
+            continue;
+        json_object(&json, sections[i].key);
+        column_json(&json, sections[i].columns, sections[i].n_columns,
+                    (const char *)prediction + sections[i].offset);
+        json_close(&json);
+    }
+    if (prediction->n_assumptions)
+        write_assumptions(&json, prediction);
+    json_close(&json);
+}

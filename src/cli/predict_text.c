@@ -1,0 +1,256 @@
+/* A prediction on one screen: the verdict, where the memory goes, the wall, what would make it
+ * fit, what was assumed. Each part is a function that prints only what was computed; a new part
+ * of the prediction is a new function and a row of the table at the end. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/unit.h"
+#include "cli/page.h"
+#include "cli/predict_assumed.h"
+#include "cli/predict_print.h"
+#include "report/bars.h"
+
+enum { LARGEST_SHOWN = 3, FIXES_SHOWN = 6 };
+
+struct screen {
+    const struct predict_view *view;
+    const struct memory_report *memory;
+    struct scale scale;
+    struct page page;
+};
+
+static const char *amount(const struct screen *screen, uint64_t bytes)
+{
+    char buffer[32];
+    scale_print(buffer, screen->scale, bytes);
+    return arena_strdup(screen->view->arena, buffer);
+}
+
+static void heading(struct screen *screen, const char *title)
+{
+    page_heading(&screen->page, title);
+}
+
+/* ---- verdict ---- */
+
+static enum style verdict_style(enum verdict verdict)
+{
+    static const enum style styles[] = {[VERDICT_FITS] = STYLE_GOOD,
+                                        [VERDICT_MARGINAL] = STYLE_WARN,
+                                        [VERDICT_OOM] = STYLE_BAD};
+    return styles[verdict];
+}
+
+/* n samples without one out of memory show a chance below 3/n (95 %), not 0. */
+static const char *chance(const struct memory_report *memory, struct arena *arena)
+{
+    if (memory->oom_probability > 0 || memory->samples == 0)
+        return arena_printf(arena, "%.3g", memory->oom_probability);
+    return arena_printf(arena, "< %.2g", 3.0 / (double)memory->samples);
+}
+
+static void print_distribution(struct screen *screen)
+{
+    const struct memory_report *memory = screen->memory;
+    if (!memory->has_distribution)
+        return;
+    fprintf(screen->page.out,
+            "expected %s, p99 %s, worst %s %s; chance of running out %s per step\n",
+            amount(screen, memory->expected_bytes), amount(screen, memory->p99_bytes),
+            amount(screen, memory->worst_bytes), screen->scale.unit,
+            chance(memory, screen->view->arena));
+}
+
+static void print_verdict(struct screen *screen)
+{
+    const struct memory_report *memory = screen->memory;
+    const struct term *term = screen->view->term;
+    char margin[32];
+    scale_print_signed(margin, screen->scale, memory->margin_bytes);
+    fprintf(screen->page.out,
+            "%s%s%s: total %s %s = state %s + temp %s; limit %s, margin %s (%s%s, modelled)\n",
+            term_style(term, verdict_style(memory->verdict)), verdict_name(memory->verdict),
+            term_plain(term), amount(screen, memory->total_bytes), screen->scale.unit,
+            amount(screen, memory->state_bytes), amount(screen, memory->temp_bytes),
+            amount(screen, memory->limit_bytes), margin, memory->sizing,
+            text_equal(memory->sizing, "worst") ? " case" : "");
+    screen->page.used = true;
+    print_distribution(screen);
+}
+
+/* ---- where the memory goes ---- */
+
+static void print_categories(struct screen *screen)
+{
+    const struct memory_report *memory = screen->memory;
+    struct bar *bars = arena_alloc(screen->view->arena, CATEGORY_COUNT, sizeof *bars);
+    for (unsigned i = 0; i < memory->n_categories; i++)
+        bars[i] = (struct bar){category_name(memory->categories[i].category),
+                               memory->categories[i].bytes};
+    fputc('\n', screen->page.out);
+    bars_print(screen->page.out, screen->view->term, "where the memory goes", bars,
+               memory->n_categories, screen->scale, screen->view->arena);
+}
+
+/* ---- the wall, or the largest buffers ---- */
+
+static const char *shape_text(const struct buffer_report *buffer, struct arena *arena)
+{
+    struct text shape = {.arena = arena};
+    size_t n;
+    const struct column *columns = buffer_columns(&n);
+    for (size_t i = 0; i < n; i++)
+        if (text_equal(columns[i].key, "dtype") || text_equal(columns[i].key, "shape")) {
+            text_append(&shape, shape.length ? " " : "");
+            column_cell(&columns[i], buffer, &shape);
+        }
+    if (buffer->copies > 1)
+        text_printf(&shape, ", %" PRIu64 " copies", buffer->copies);
+    return text_string(&shape);
+}
+
+static void print_buffer(struct screen *screen, const struct buffer_report *buffer)
+{
+    const struct term *term = screen->view->term;
+    char percent[32];
+    percent_print(percent, buffer->bytes, screen->memory->total_bytes);
+    fprintf(screen->page.out, "  %-22s%10s%8s  %s, %s\n", buffer->name,
+            amount(screen, buffer->bytes), percent, category_name(buffer->category),
+            shape_text(buffer, screen->view->arena));
+    if (buffer->formula)
+        fprintf(screen->page.out, "    %s%s%s\n", term_style(term, STYLE_DIM), buffer->formula,
+                term_plain(term));
+}
+
+static const struct buffer_report *largest_below(const struct memory_report *memory,
+                                                 const struct buffer_report *last)
+{
+    const struct buffer_report *found = NULL;
+    for (size_t i = 0; i < memory->n_buffers; i++) {
+        const struct buffer_report *buffer = &memory->buffers[i];
+        bool smaller = !last || buffer->bytes < last->bytes ||
+                       (buffer->bytes == last->bytes && buffer > last);
+        if (buffer->at_peak && smaller && (!found || buffer->bytes > found->bytes))
+            found = buffer;
+    }
+    return found;
+}
+
+static void print_largest(struct screen *screen)
+{
+    const struct buffer_report *buffer = largest_below(screen->memory, NULL);
+    if (!buffer)
+        return;
+    heading(screen, "largest buffers");
+    for (unsigned i = 0; i < LARGEST_SHOWN && buffer; i++) {
+        print_buffer(screen, buffer);
+        buffer = largest_below(screen->memory, buffer);
+    }
+}
+
+static void print_wall(struct screen *screen)
+{
+    if (!screen->memory->wall) {
+        print_largest(screen);
+        return;
+    }
+    heading(screen, "the wall: the allocation that crosses the limit");
+    print_buffer(screen, screen->memory->wall);
+}
+
+/* ---- fixes ---- */
+
+/* "a=1 b=2" -> "--set a=1 --set b=2" */
+static const char *fix_options(const struct fix *fix, struct arena *arena)
+{
+    struct text options = {.arena = arena};
+    for (const char *at = fix->set; *at;) {
+        size_t length = strcspn(at, " ");
+        text_append(&options, options.length ? " --set " : "--set ");
+        text_append_n(&options, at, length);
+        at += length + strspn(at + length, " ");
+    }
+    return text_string(&options);
+}
+
+static void print_fixes(struct screen *screen)
+{
+    const struct memory_report *memory = screen->memory;
+    if (memory->verdict != VERDICT_OOM)
+        return;
+    heading(screen, memory->n_fixes ? "what makes it fit (best throughput first)"
+                                    : "no single change tried makes it fit");
+    size_t shown = memory->n_fixes < FIXES_SHOWN ? memory->n_fixes : FIXES_SHOWN;
+    for (size_t i = 0; i < shown; i++)
+        fprintf(screen->page.out, "  %-44s%10s %s  %s\n",
+                fix_options(&memory->fixes[i], screen->view->arena),
+                amount(screen, memory->fixes[i].total_bytes), screen->scale.unit,
+                verdict_name(memory->fixes[i].verdict));
+    if (shown < memory->n_fixes)
+        fprintf(screen->page.out, "  and %zu more in --format json\n", memory->n_fixes - shown);
+}
+
+/* ---- the model ---- */
+
+static const char *short_count(uint64_t value, struct arena *arena)
+{
+    static const struct {
+        double one;
+        const char *letter;
+    } steps[] = {{1e12, "T"}, {1e9, "B"}, {1e6, "M"}, {1e3, "k"}};
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++)
+        if ((double)value >= steps[i].one)
+            return arena_printf(arena, "%.4g %s", (double)value / steps[i].one,
+                                steps[i].letter);
+    return arena_printf(arena, "%" PRIu64, value);
+}
+
+static void print_model(struct screen *screen)
+{
+    const struct model_report *model = &screen->view->prediction->model;
+    struct arena *arena = screen->view->arena;
+    if (!model->parameters)
+        return;
+    heading(screen, "the model");
+    fprintf(screen->page.out, "  %s parameters, %s active, %s per device; %s FLOP per token\n",
+            short_count(model->parameters, arena), short_count(model->active_parameters, arena),
+            short_count(model->parameters_per_device, arena),
+            short_count(model->flop_per_token, arena));
+}
+
+/* ---- what was assumed ---- */
+
+static void print_assumed(struct screen *screen)
+{
+    const struct prediction *prediction = screen->view->prediction;
+    struct text defaults = {.arena = screen->view->arena};
+    heading(screen, "assumed");
+    page_item(&screen->page, 2, 12, "limit",
+              predict_assumed_limit(screen->view->plan, screen->view->arena));
+    page_item(&screen->page, 2, 12, "stack",
+              predict_assumed_stack(screen->view->plan, screen->memory, screen->view->arena));
+    predict_assumed_defaults(screen->view->plan, screen->view->origins, &defaults);
+    if (defaults.length)
+        page_item(&screen->page, 2, 12, "defaults", text_string(&defaults));
+    for (size_t i = 0; i < prediction->n_assumptions; i++)
+        page_item(&screen->page, 2, 12, i ? "" : "also", prediction->assumptions[i]);
+}
+
+static void (*const parts[])(struct screen *screen) = {
+    print_verdict, print_categories, print_wall, print_fixes, print_model, print_assumed,
+};
+
+void predict_print_text(const struct predict_view *view)
+{
+    const struct memory_report *memory = &view->prediction->memory;
+    struct screen screen = {
+        .view = view,
+        .memory = memory,
+        .scale = scale_for(memory->total_bytes),
+        .page = {.out = view->out, .term = view->term},
+    };
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        parts[i](&screen);
+    fputc('\n', view->out);
+    provenance_text(view->out, view->term, &view->provenance);
+}

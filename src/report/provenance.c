@@ -1,0 +1,40 @@
+/* Provenance lines; see provenance.h. */
+#include "report/provenance.h"
+
+#include <inttypes.h>
+
+#include "base/column.h"
+
+#define NAME(member)                                                                           \
+    {                                                                                          \
+        .key = #member, .type = COLUMN_TEXT, .offset = offsetof(struct provenance, member)     \
+    }
+
+static const struct column names[] = {NAME(plan), NAME(model), NAME(cluster), NAME(stack),
+                                      NAME(profile)};
+
+enum { N_NAMES = sizeof names / sizeof *names };
+
+void provenance_json(struct json *json, const struct provenance *provenance)
+{
+    json_count(json, "schema_version", SCHEMA_VERSION);
+    json_string(json, "version", MOEPLAN_VERSION);
+    json_count(json, "seed", provenance->seed);
+    json_object(json, "names");
+    column_json(json, names, N_NAMES, provenance);
+    json_close(json);
+}
+
+void provenance_text(FILE *out, const struct term *term, const struct provenance *provenance)
+{
+    const char *between = term->utf8 ? " \xc2\xb7 " : ", ";
+    const char *const values[N_NAMES] = {provenance->plan, provenance->model,
+                                         provenance->cluster, provenance->stack,
+                                         provenance->profile};
+    fprintf(out, "%smoeplan " MOEPLAN_VERSION "%sseed %" PRIu64, term_style(term, STYLE_DIM),
+            between, provenance->seed);
+    for (size_t i = 0; i < N_NAMES; i++)
+        if (values[i])
+            fprintf(out, "%s%s %s", between, names[i].key, values[i]);
+    fprintf(out, "%s\n", term_plain(term));
+}
