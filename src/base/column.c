@@ -283,28 +283,21 @@ static const char *title_of(const struct column *column)
     return column->title ? column->title : column->key;
 }
 
-static void print_cell(FILE *out, const char *cell, size_t width, bool right, bool last)
+/* One line of aligned cells, without blanks at its end. */
+static void print_line(FILE *out, const struct table *table, const char *const *cells,
+                       const size_t *widths, struct arena *arena)
 {
-    size_t blank = width - term_columns(cell);
-    if (right)
-        fprintf(out, "%*s%s", (int)blank, "", cell);
-    else
-        fprintf(out, "%s%*s", cell, last ? 0 : (int)blank, "");
-    fputs(last ? "\n" : "  ", out);
-}
-
-static void print_headings(FILE *out, const struct term *term, const struct table *table,
-                           const size_t *widths)
-{
-    size_t last = table->n - 1;
-    fprintf(out, "%*s%s", (int)table->indent, "", term_style(term, STYLE_DIM));
-    for (size_t i = 0; i < last; i++)
-        print_cell(out, title_of(&table->columns[i]), widths[i],
-                   printers[table->columns[i].type].right, false);
-    const char *title = title_of(&table->columns[last]);
-    bool right = printers[table->columns[last].type].right;
-    size_t blank = right ? widths[last] - term_columns(title) : 0;
-    fprintf(out, "%*s%s%s\n", (int)blank, "", title, term_plain(term));
+    struct text line = {.arena = arena};
+    text_printf(&line, "%*s", (int)table->indent, "");
+    for (size_t i = 0; i < table->n; i++) {
+        int blank = (int)(widths[i] - term_columns(cells[i]));
+        bool right = printers[table->columns[i].type].right;
+        text_printf(&line, "%*s%s%*s  ", right ? blank : 0, "", cells[i], right ? 0 : blank,
+                    "");
+    }
+    while (line.length && line.data[line.length - 1] == ' ')
+        line.data[--line.length] = '\0';
+    fputs(text_string(&line), out);
 }
 
 static void print_note(FILE *out, const struct term *term, const struct table *table,
@@ -323,27 +316,35 @@ static const void *record_at(const struct table *table, size_t i)
     return (const char *)table->records + i * table->record_size;
 }
 
-void column_table(FILE *out, const struct term *term, const struct table *table,
-                  struct arena *arena)
+/* cells[0 .. n-1] are the headings, then a row of n per record. */
+static const char **layout(const struct table *table, size_t *widths, struct arena *arena)
 {
-    size_t n = table->n;
-    size_t *widths = arena_alloc(arena, n, sizeof *widths);
-    const char **cells = arena_alloc(arena, n * table->n_records + 1, sizeof *cells);
-    for (size_t i = 0; i < n; i++)
-        widths[i] = term_columns(title_of(&table->columns[i]));
-    for (size_t i = 0; i < n * table->n_records; i++) {
+    size_t n = table->n, n_cells = n * (table->n_records + 1);
+    const char **cells = arena_alloc(arena, n_cells, sizeof *cells);
+    for (size_t i = 0; i < n_cells; i++) {
         struct text cell = {.arena = arena};
-        column_cell(&table->columns[i % n], record_at(table, i / n), &cell);
+        if (i < n)
+            text_append(&cell, title_of(&table->columns[i]));
+        else
+            column_cell(&table->columns[i % n], record_at(table, i / n - 1), &cell);
         cells[i] = text_string(&cell);
         size_t width = term_columns(cells[i]);
         widths[i % n] = width > widths[i % n] ? width : widths[i % n];
     }
-    print_headings(out, term, table, widths);
+    return cells;
+}
+
+void column_table(FILE *out, const struct term *term, const struct table *table,
+                  struct arena *arena)
+{
+    size_t *widths = arena_alloc(arena, table->n, sizeof *widths);
+    const char **cells = layout(table, widths, arena);
+    fputs(term_style(term, STYLE_DIM), out);
+    print_line(out, table, cells, widths, arena);
+    fprintf(out, "%s\n", term_plain(term));
     for (size_t row = 0; row < table->n_records; row++) {
-        fprintf(out, "%*s", (int)table->indent, "");
-        for (size_t i = 0; i < n; i++)
-            print_cell(out, cells[row * n + i], widths[i],
-                       printers[table->columns[i].type].right, i == n - 1);
+        print_line(out, table, cells + (row + 1) * table->n, widths, arena);
+        fputc('\n', out);
         print_note(out, term, table, record_at(table, row), arena);
     }
 }

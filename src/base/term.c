@@ -45,11 +45,15 @@ static bool locale_is_utf8(const char *(*variable)(const char *name))
     return false;
 }
 
-static unsigned clamp_width(unsigned columns)
+static unsigned choose_width(unsigned columns, const char *variable)
 {
-    if (columns == 0 || columns > TERM_WIDTH_MAX)
+    if (columns == 0 && is_set(variable))
+        columns = (unsigned)strtoul(variable, NULL, 10);
+    if (columns == 0)
+        return TERM_WIDTH;
+    if (columns > TERM_WIDTH_MAX)
         return TERM_WIDTH_MAX;
-    return columns < TERM_WIDTH ? TERM_WIDTH : columns;
+    return columns < TERM_WIDTH_MIN ? TERM_WIDTH_MIN : columns;
 }
 
 void term_decide(struct term *term, bool tty, unsigned columns,
@@ -60,7 +64,7 @@ void term_decide(struct term *term, bool tty, unsigned columns,
     term->colour =
         tty && !is_set(variable("NO_COLOR")) && is_set(kind) && !text_equal(kind, "dumb");
     term->utf8 = locale_is_utf8(variable);
-    term->width = clamp_width(columns);
+    term->width = choose_width(columns, variable("COLUMNS"));
 }
 
 const char *term_style(const struct term *term, enum style style)

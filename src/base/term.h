@@ -10,11 +10,11 @@
 
 #include "base/text.h"
 
-enum { TERM_WIDTH = 80, TERM_WIDTH_MAX = 100 };
+enum { TERM_WIDTH_MIN = 80, TERM_WIDTH = 96, TERM_WIDTH_MAX = 100 };
 
 struct term {
     bool tty, colour, utf8;
-    unsigned width; /* columns to fill: the terminal's, 80 to 100; 100 elsewhere */
+    unsigned width; /* columns to fill: the terminal's or $COLUMNS, 80 to 100; else 96 */
 };
 
 enum style { STYLE_PLAIN, STYLE_BOLD, STYLE_DIM, STYLE_GOOD, STYLE_WARN, STYLE_BAD, STYLE_BAR };
@@ -22,7 +22,7 @@ enum style { STYLE_PLAIN, STYLE_BOLD, STYLE_DIM, STYLE_GOOD, STYLE_WARN, STYLE_B
 /* Looks at the stream and the environment. */
 void term_detect(struct term *term, FILE *out);
 
-/* The decision alone, for tests: getenv is a parameter. */
+/* The decision alone, for tests: getenv is a parameter. columns 0: not known. */
 void term_decide(struct term *term, bool tty, unsigned columns,
                  const char *(*variable)(const char *name));
 

@@ -36,6 +36,10 @@ static enum status no_help(const struct topic *topic, const char *ambiguous, str
         nearest = key_nearest(topic->rows, topic->n_rows, topic->name);
     if (nearest)
         return err_hint(err, "did you mean \"%s\"?", nearest);
+    struct text mentions = {.arena = topic->call->arena};
+    key_mentions(topic->rows, topic->n_rows, topic->name, &mentions);
+    if (mentions.length)
+        return err_hint(err, "keys with that word: %s", text_string(&mentions));
     return err_hint(err, "\"moeplan help\" lists the commands, \"moeplan help keys\" the keys");
 }
 

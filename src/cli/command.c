@@ -2,7 +2,7 @@
 #include "cli/command.h"
 
 #include <string.h>
-#include <unistd.h>
+#include <sys/stat.h>
 
 #include "base/output.h"
 #include "cli/commands.h"
@@ -91,7 +91,8 @@ static enum status unknown_command(const char *name, struct err *err)
     if (nearest)
         return err_hint(err, "did you mean \"%s\"? \"moeplan help\" lists the commands",
                         nearest);
-    if (access(name, R_OK) == 0)
+    struct stat file;
+    if (stat(name, &file) == 0 && S_ISREG(file.st_mode))
         return err_hint(err, "to use a plan, name a command first: moeplan predict %s", name);
     return err_hint(err, "\"moeplan help\" lists the commands");
 }

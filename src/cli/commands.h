@@ -5,6 +5,7 @@
 #include "cli/command.h"
 
 extern const struct command command_help;
+extern const struct command command_list;
 
 const struct command *const *commands_all(size_t *n);
 

@@ -41,6 +41,13 @@ static const char *group_of(const struct field *field, struct arena *arena)
     return dot ? arena_strndup(arena, field->key, (size_t)(dot - field->key)) : "";
 }
 
+static const char *default_of(const struct field *field)
+{
+    if (!field->fallback)
+        return "(required)";
+    return field->fallback[0] ? field->fallback : "(empty)";
+}
+
 struct key_row *key_rows(struct arena *arena, size_t *n)
 {
     const struct field *fields = schema_fields(n);
@@ -52,6 +59,7 @@ struct key_row *key_rows(struct arena *arena, size_t *n)
             .type = type_names[fields[i].type],
             .unit = fields[i].unit == UNIT_NONE ? NULL : unit_names(fields[i].unit),
             .fallback = fields[i].fallback,
+            .shown = default_of(&fields[i]),
             .limits = limits_of(&fields[i], arena),
             .choices = choices_of(&fields[i], arena),
             .help = fields[i].help,
@@ -85,7 +93,7 @@ const struct column *key_table(size_t *n)
 {
     static const struct column columns[] = {
         TEXT_COLUMN(key, NULL),
-        {.key = "default", .type = COLUMN_TEXT, .offset = offsetof(struct key_row, fallback)},
+        {.key = "default", .type = COLUMN_TEXT, .offset = offsetof(struct key_row, shown)},
         TEXT_COLUMN(help, "meaning"),
     };
     *n = sizeof columns / sizeof *columns;
@@ -117,21 +125,39 @@ const struct key_row *key_find(const struct key_row *rows, size_t n, const char 
 size_t key_group(const struct key_row *rows, size_t n, const char *group, size_t *first)
 {
     size_t length = strlen(group), count = 0;
+    bool below = false;
     for (size_t i = 0; i < n; i++) {
-        if (strncmp(rows[i].key, group, length) != 0 || rows[i].key[length] != '.')
+        char next = strncmp(rows[i].key, group, length) == 0 ? rows[i].key[length] : 'x';
+        if (next != '.' && next != '\0')
             continue;
         if (count++ == 0)
             *first = i;
+        below = below || next == '.';
     }
-    return count;
+    return below ? count : 0;
 }
 
-static const char *key_at(const void *table, size_t i)
+void key_mentions(const struct key_row *rows, size_t n, const char *name, struct text *out)
 {
-    return ((const struct key_row *)table)[i].key;
+    for (size_t i = 0; i < n && strlen(name) > 1; i++)
+        if (strstr(rows[i].key, name))
+            text_printf(out, "%s%s", out->length ? ", " : "", rows[i].key);
+}
+
+/* Keys, then their groups. */
+struct names {
+    const struct key_row *rows;
+    size_t n;
+};
+
+static const char *name_at(const void *table, size_t i)
+{
+    const struct names *names = table;
+    return i < names->n ? names->rows[i].key : names->rows[i - names->n].group;
 }
 
 const char *key_nearest(const struct key_row *rows, size_t n, const char *name)
 {
-    return text_nearest(name, n, key_at, rows);
+    const struct names names = {rows, n};
+    return text_nearest(name, 2 * n, name_at, &names);
 }

@@ -10,6 +10,7 @@ struct key_row {
     const char *type;     /* "whole number" */
     const char *unit;     /* "bytes", or NULL */
     const char *fallback; /* NULL: required */
+    const char *shown;    /* the default for people: "(required)", "(empty)" */
     const char *limits;   /* "1 to 64", "at least 0", or NULL */
     const char *choices;  /* "a, b, c", or NULL */
     const char *help;
@@ -30,6 +31,10 @@ const struct key_row *key_find(const struct key_row *rows, size_t n, const char 
  * such group. */
 size_t key_group(const struct key_row *rows, size_t n, const char *group, size_t *first);
 
+/* Appends the keys that contain the name: "moe.capacity_factor, moe.capacity_scope". */
+void key_mentions(const struct key_row *rows, size_t n, const char *name, struct text *out);
+
+/* The nearest key or group, or NULL. */
 const char *key_nearest(const struct key_row *rows, size_t n, const char *name);
 
 #endif

@@ -105,7 +105,7 @@ static void write_keys(FILE *out, struct arena *arena)
             text_printf(&text, "; one of %s", rows[i].choices);
         if (rows[i].limits)
             text_printf(&text, "; %s", rows[i].limits);
-        text_printf(&text, rows[i].fallback ? "; default %s" : "; required", rows[i].fallback);
+        text_printf(&text, "; default %s", rows[i].shown);
         item(out, rows[i].key, text_string(&text));
     }
 }

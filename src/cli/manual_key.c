@@ -44,7 +44,7 @@ void manual_key(const struct key_row *row, FILE *out, const struct term *term,
     page_text(&page, 0, "\n");
     fact(&page, "type", row->type);
     fact(&page, "unit", row->unit);
-    fact(&page, "default", row->fallback ? row->fallback : "none, the key is required");
+    fact(&page, "default", row->shown);
     fact(&page, "limits", row->limits);
     fact(&page, "one of", row->choices);
     page_heading(&page, "in the plan file");

@@ -34,6 +34,7 @@ ENVIRONMENT(no_term, "LANG=en_US.UTF-8")
 ENVIRONMENT(lc_all_wins, "TERM=xterm", "LANG=en_US.UTF-8", "LC_ALL=C")
 ENVIRONMENT(lc_ctype_wins, "TERM=xterm", "LC_CTYPE=C.UTF-8", "LANG=C")
 ENVIRONMENT(empty_is_unset, "TERM=xterm", "LC_ALL=", "LANG=de_DE.UTF-8@euro")
+ENVIRONMENT(columns, "COLUMNS=88")
 ENVIRONMENT(latin, "TERM=xterm", "LANG=de_DE.ISO-8859-1")
 
 static void environment_decides(void **state)
@@ -68,12 +69,17 @@ static void environment_decides(void **state)
 static void width_is_kept_between_limits(void **state)
 {
     (void)state;
-    static const unsigned cases[][2] = {{0, 100}, {40, 80}, {80, 80}, {93, 93}, {240, 100}};
+    static const unsigned cases[][2] = {{0, 96}, {40, 80}, {80, 80}, {93, 93}, {240, 100}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct term term;
         term_decide(&term, true, cases[i][0], usual);
         assert_int_equal(term.width, cases[i][1]);
     }
+    struct term term;
+    term_decide(&term, false, 0, columns);
+    assert_int_equal(term.width, 88);
+    term_decide(&term, true, 90, columns);
+    assert_int_equal(term.width, 90);
 }
 
 static void bars_have_their_width(void **state)
