@@ -1,11 +1,9 @@
 /* CSV tables; see csv.h. One pass over the text, cells unquoted into the arena. */
 #include "base/csv.h"
 
-#include <errno.h>
 #include <stdbool.h>
-#include <stdio.h>
-#include <string.h>
 
+#include "base/file.h"
 #include "base/text.h"
 
 enum { CSV_MAX_BYTES = 64 << 20 };
@@ -134,24 +132,10 @@ enum status csv_parse(const char *file, const char *text, size_t length, struct 
 
 enum status csv_read(const char *file, struct arena *arena, struct csv *csv, struct err *err)
 {
-    enum status status = STATUS_INPUT;
-    struct mark mark = {.file = file};
-    FILE *in = fopen(file, "rb");
-    if (!in)
-        return err_at(err, STATUS_INPUT, mark, "cannot open: %s", strerror(errno));
-    struct text text = {.arena = arena};
-    char chunk[8192];
-    size_t n;
-    while ((n = fread(chunk, 1, sizeof chunk, in)) > 0 && text.length <= CSV_MAX_BYTES)
-        text_append_n(&text, chunk, n);
-    if (ferror(in))
-        err_at(err, STATUS_INPUT, mark, "cannot read: %s", strerror(errno));
-    else if (text.length > CSV_MAX_BYTES)
-        err_at(err, STATUS_INPUT, mark, "file is larger than the limit of 64 MiB");
-    else
-        status = csv_parse(file, text_string(&text), text.length, arena, csv, err);
-    fclose(in);
-    return status;
+    char *text = NULL;
+    size_t length = 0;
+    TRY(file_read(file, CSV_MAX_BYTES, arena, &text, &length, err));
+    return csv_parse(file, text, length, arena, csv, err);
 }
 
 size_t csv_column(const struct csv *csv, const char *name)
