@@ -17,6 +17,10 @@ while IFS= read -r path; do
     }
 done <<'END'
 bin/moeplan
+share/man/man1/moeplan.1
+share/bash-completion/completions/moeplan
+share/zsh/site-functions/_moeplan
+share/fish/vendor_completions.d/moeplan.fish
 END
 for folder in models examples plots; do
     [ ! -d "$root/$folder" ] || diff -r "$root/$folder" "share/moeplan/$folder" || status=1
