@@ -27,16 +27,30 @@ enum status err_set(struct err *err, enum status status, const char *format, ...
     return status;
 }
 
+/* "file:line:column", "file", or "" */
+static void print_mark(char where[512], struct mark mark)
+{
+    where[0] = '\0';
+    if (mark.file && mark.line)
+        snprintf(where, 512, "%s:%u:%u", mark.file, mark.line, mark.column);
+    else if (mark.file)
+        snprintf(where, 512, "%s", mark.file);
+}
+
+enum status err_place(struct err *err, struct mark mark)
+{
+    if (err->where[0] == '\0')
+        print_mark(err->where, mark);
+    return err->status;
+}
+
 enum status err_at(struct err *err, enum status status, struct mark mark, const char *format,
                    ...)
 {
     if (err->status != STATUS_OK)
         return err->status;
-    char where[sizeof err->where] = "";
-    if (mark.file && mark.line)
-        snprintf(where, sizeof where, "%s:%u:%u", mark.file, mark.line, mark.column);
-    else if (mark.file)
-        snprintf(where, sizeof where, "%s", mark.file);
+    char where[sizeof err->where];
+    print_mark(where, mark);
     va_list args;
     va_start(args, format);
     err_record(err, status, where, format, args);

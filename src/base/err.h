@@ -50,6 +50,9 @@ enum status err_at(struct err *err, enum status status, struct mark mark, const 
 enum status err_hint(struct err *err, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* Gives the error just recorded a place, unless it has one; returns its status. */
+enum status err_place(struct err *err, struct mark mark);
+
 /* Ready for reuse. */
 void err_clear(struct err *err);
 

@@ -1,21 +1,56 @@
-/* Cross-field rules, as a table: what must hold between values, with its message. */
+/* Cross-field rules, as a table: what must hold between values, with its message.
+ *
+ * A rule looks only at keys that the plan's mode, path and options read: a value that nothing
+ * reads is never an error. */
 #ifndef MOEPLAN_PLAN_RULE_H
 #define MOEPLAN_PLAN_RULE_H
+
+#include <stdbool.h>
+#include <stddef.h>
 
 #include "base/err.h"
 #include "plan/plan.h"
 
-/* A rule: `broken` writes what is wrong ("top_k 9 is more than experts 8") and a hint into the
- * two buffers and returns true when the plan breaks it. `key` is the field to point at. */
-struct rule {
-    const char *name; /* "ep-divides-experts" */
-    const char *key;
-    bool (*broken)(const struct plan *plan, char text[512], char hint[512]);
+enum { RULE_TEXT = 512 };
+
+/* A number of the plan: a member, or what `derive` computes. */
+struct quantity {
+    const char *name; /* as messages call it: "ep", "tp x pp x cp" */
+    size_t offset;    /* of a uint64_t (or, if real, double) in struct plan */
+    bool real;
+    uint64_t (*derive)(const struct plan *plan);
 };
 
-const struct rule *rule_table(size_t *n);
+enum rule_shape {
+    RULE_POSITIVE, /* a > 0 */
+    RULE_AT_MOST,  /* a <= b */
+    RULE_DIVIDES,  /* a is a multiple of b */
+    RULE_EQUAL,    /* a = b */
+    RULE_OTHER     /* what `broken` says */
+};
+
+struct rule {
+    const char *name; /* "ep-divides-experts" */
+    const char *key;  /* the field to point at */
+    enum rule_shape shape;
+    bool (*applies)(const struct plan *plan); /* NULL: always */
+    struct quantity a, b;
+    const char *hint; /* one line; NULL: computed from the numbers */
+    /* RULE_OTHER: whether the plan breaks it; writes what is wrong and what to do */
+    bool (*broken)(const struct plan *plan, char text[RULE_TEXT], char hint[RULE_TEXT]);
+    const char *also[2]; /* other fields it depends on, or NULL */
+};
+
+/* Rule i in the order of checking (a rule may rely on those before it); NULL behind the last.
+ */
+const struct rule *rule_at(size_t i);
+
+/* Whether the plan breaks one rule; text and hint are filled then. */
+bool rule_broken(const struct rule *rule, const struct plan *plan, char text[RULE_TEXT],
+                 char hint[RULE_TEXT]);
 
 /* First broken rule, or NULL; text and hint filled. No allocation: sweeps call it per point. */
-const struct rule *rule_check(const struct plan *plan, char text[512], char hint[512]);
+const struct rule *rule_check(const struct plan *plan, char text[RULE_TEXT],
+                              char hint[RULE_TEXT]);
 
 #endif

@@ -1,0 +1,269 @@
+/* See load.h. The order: parts (model, cluster, stack), the plan file's own keys, --set, what
+ * follows from other values, required keys, rules. */
+#include "plan/load.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/checked.h"
+#include "base/text.h"
+#include "plan/apply.h"
+#include "plan/derive.h"
+#include "plan/part.h"
+#include "plan/rule.h"
+#include "plan/schema.h"
+
+enum { PARTS = 3 };
+
+struct load {
+    struct loader loader;
+    const char *file, *folder;
+    const struct override *overrides;
+    struct node **values; /* of the overrides */
+    size_t n_overrides;
+    struct mark part_marks[PARTS];
+};
+
+/* ---- overrides ---- */
+
+static enum status read_overrides(struct load *load)
+{
+    load->values = arena_alloc(load->loader.arena, load->n_overrides + 1, sizeof *load->values);
+    for (size_t i = 0; i < load->n_overrides; i++)
+        TRY(source_read_option(load->overrides[i].option, load->overrides[i].value,
+                               load->loader.arena, &load->values[i], load->loader.err));
+    return STATUS_OK;
+}
+
+static bool is_part(const char *key)
+{
+    for (size_t i = 0; i < PARTS; i++) {
+        if (text_equal(part_keys[i], key))
+            return true;
+    }
+    return false;
+}
+
+static enum status apply_overrides(struct load *load)
+{
+    for (size_t i = 0; i < load->n_overrides; i++) {
+        const char *key = load->overrides[i].key;
+        if (!is_part(key))
+            TRY(apply_value(&load->loader, key, load->values[i], load->values[i]->mark));
+    }
+    return STATUS_OK;
+}
+
+/* ---- parts ---- */
+
+/* The last --set of a part, else the file's own, else NULL. */
+static const struct node *part_value(const struct load *load, const struct node *root,
+                                     const char *key)
+{
+    const struct node *value = node_get(root, key);
+    for (size_t i = 0; i < load->n_overrides; i++) {
+        if (text_equal(load->overrides[i].key, key))
+            value = load->values[i];
+    }
+    return value;
+}
+
+static enum status missing_parts(struct load *load, bool model, bool cluster)
+{
+    struct mark file = {.file = load->file};
+    err_at(load->loader.err, STATUS_INPUT, file, "missing: %s%s%s", model ? "'model'" : "",
+           model && cluster ? ", " : "", cluster ? "'cluster'" : "");
+    return err_hint(load->loader.err, "a plan names both, as in 'model: deepseek-v3' and "
+                                      "'cluster: h100-8x4'; `moeplan list` shows names");
+}
+
+static enum status load_parts(struct load *load, const struct node *root)
+{
+    static const struct node generic = {.kind = NODE_SCALAR, .text = "generic"};
+    const struct node *values[PARTS];
+    for (size_t i = 0; i < PARTS; i++)
+        values[i] = part_value(load, root, part_keys[i]);
+    if (!values[0] || !values[1])
+        return missing_parts(load, !values[0], !values[1]);
+    if (!values[2])
+        values[2] = &generic;
+    for (size_t i = 0; i < PARTS; i++)
+        TRY(part_load(&load->loader, part_keys[i], values[i], load->folder,
+                      &load->part_marks[i]));
+    return STATUS_OK;
+}
+
+/* ---- required keys ---- */
+
+static bool is_missing(const struct load *load, const struct field *field, size_t i,
+                       const char *part)
+{
+    size_t length = strlen(part);
+    if (field->fallback || load->loader.origins[i].file ||
+        strncmp(field->key, part, length) != 0 || field->key[length] != '.')
+        return false;
+    bool expert = text_starts(field->key, "model.moe.");
+    return !expert || plan_moe_layers(load->loader.plan) > 0;
+}
+
+static enum status check_required(struct load *load, size_t part)
+{
+    size_t n;
+    const struct field *fields = schema_fields(&n);
+    struct text list = {.arena = load->loader.arena};
+    for (size_t i = 0; i < n; i++) {
+        if (is_missing(load, &fields[i], i, part_keys[part]))
+            text_printf(&list, "%s'%s'", list.length ? ", " : "",
+                        fields[i].key + strlen(part_keys[part]) + 1);
+    }
+    if (list.length == 0)
+        return STATUS_OK;
+    return err_at(load->loader.err, STATUS_INPUT, load->part_marks[part],
+                  "missing in the %s: %s", part_keys[part], text_string(&list));
+}
+
+/* ---- what follows ---- */
+
+/* Zeros that stand for a value of the model itself. */
+static void complete_model(struct model *model)
+{
+    struct attention *attention = &model->attention;
+    bool overflow = false;
+    if (attention->kind == ATTENTION_GQA && attention->kv_heads == 0)
+        attention->kv_heads = attention->heads;
+    if (attention->kind == ATTENTION_GQA && attention->head_dim == 0 && attention->heads)
+        attention->head_dim = model->hidden / attention->heads;
+    if (model->moe.shared_intermediate == 0)
+        model->moe.shared_intermediate =
+            checked_mul(model->moe.shared_experts, model->moe.intermediate, &overflow);
+}
+
+/* A file named in the plan stands beside the plan, one named on the command line in the working
+ * directory; each is looked for in the other place too. */
+static void resolve_file(struct load *load, char path[PLAN_PATH], const char *key)
+{
+    if (path[0] == '\0' || path[0] == '/' || text_equal(load->folder, "."))
+        return;
+    const char *beside = arena_printf(load->loader.arena, "%s/%s", load->folder, path);
+    bool typed = apply_origin(&load->loader, key).line == 0;
+    if (strlen(beside) >= PLAN_PATH || access(beside, R_OK) != 0 ||
+        (typed && access(path, R_OK) == 0))
+        return;
+    memset(path, 0, PLAN_PATH);
+    memcpy(path, beside, strlen(beside));
+}
+
+static enum status check_file(struct load *load, const char *path, const char *key)
+{
+    if (path[0] == '\0' || access(path, R_OK) == 0)
+        return STATUS_OK;
+    return err_at(load->loader.err, STATUS_INPUT, apply_origin(&load->loader, key),
+                  "file '%s' cannot be opened: %s", path, strerror(errno));
+}
+
+static enum status complete(struct load *load)
+{
+    struct routing *routing = &load->loader.plan->moe.routing;
+    complete_model(&load->loader.plan->model);
+    if (load->loader.plan->name[0] == '\0')
+        part_name_of_path(load->loader.plan->name,
+                          text_equal(load->file, "-") ? "stdin" : load->file);
+    resolve_file(load, routing->file, "moe.routing.file");
+    resolve_file(load, routing->placement_file, "moe.routing.placement_file");
+    if (routing->distribution == DISTRIBUTION_TRACE)
+        TRY(check_file(load, routing->file, "moe.routing.file"));
+    if (routing->placement == PLACEMENT_TABLE)
+        TRY(check_file(load, routing->placement_file, "moe.routing.placement_file"));
+    return STATUS_OK;
+}
+
+/* ---- rules ---- */
+
+/* Where to point: at a --set that the rule depends on, else at its key, else at another field
+ * it depends on, else at the file. */
+static struct mark rule_mark(const struct load *load, const struct rule *rule)
+{
+    const char *keys[] = {rule->key, rule->also[0], rule->also[1]};
+    struct mark best = {0};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        struct mark mark = keys[i] ? apply_origin(&load->loader, keys[i]) : best;
+        bool option = mark.file && mark.line == 0;
+        if (mark.file && (!best.file || (option && best.line > 0)))
+            best = mark;
+    }
+    return best.file ? best : (struct mark){.file = load->file};
+}
+
+static enum status check_rules(struct load *load)
+{
+    char text[RULE_TEXT] = "", hint[RULE_TEXT] = "";
+    const struct rule *rule = rule_check(load->loader.plan, text, hint);
+    if (!rule)
+        return STATUS_OK;
+    err_at(load->loader.err, STATUS_INPUT, rule_mark(load, rule), "%s", text);
+    return err_hint(load->loader.err, "%s", hint);
+}
+
+/* ---- all of it ---- */
+
+static enum status load_root(struct load *load, const struct node *root)
+{
+    if (root->kind != NODE_MAPPING) {
+        err_at(load->loader.err, STATUS_INPUT, root->mark, "a plan is a mapping, not %s",
+               node_kind_name(root->kind));
+        return err_hint(load->loader.err, "write 'key: value' lines, such as 'model: "
+                                          "deepseek-v3'");
+    }
+    TRY(read_overrides(load));
+    TRY(load_parts(load, root));
+    TRY(apply_mapping(&load->loader, "", root, part_keys));
+    TRY(apply_overrides(load));
+    for (size_t i = 0; i < PARTS; i++)
+        TRY(check_required(load, i));
+    TRY(complete(load));
+    return check_rules(load);
+}
+
+static enum status load_node(const char *file, const struct node *root,
+                             const struct override *overrides, size_t n_overrides,
+                             struct arena *arena, struct plan *plan, struct origins *origins,
+                             struct err *err)
+{
+    size_t n;
+    struct plan loaded;
+    struct load load = {
+        .loader = {.arena = arena, .plan = &loaded, .err = err},
+        .file = arena_strdup(arena, file),
+        .folder = part_folder_of_path(arena, file),
+        .overrides = overrides,
+        .n_overrides = n_overrides,
+    };
+    schema_fields(&n);
+    load.loader.origins = arena_alloc(arena, n, sizeof *load.loader.origins);
+    schema_defaults(&loaded);
+    TRY(load_root(&load, root));
+    *plan = loaded;
+    if (origins)
+        origins->mark = load.loader.origins;
+    return STATUS_OK;
+}
+
+enum status plan_load(const char *file, const struct override *overrides, size_t n_overrides,
+                      struct arena *arena, struct plan *plan, struct origins *origins,
+                      struct err *err)
+{
+    struct node *root;
+    TRY(source_read_file(file, arena, &root, err));
+    return load_node(file, root, overrides, n_overrides, arena, plan, origins, err);
+}
+
+enum status plan_load_text(const char *name, const char *text, size_t length,
+                           const struct override *overrides, size_t n_overrides,
+                           struct arena *arena, struct plan *plan, struct origins *origins,
+                           struct err *err)
+{
+    struct node *root;
+    TRY(source_read_text(name, text, length, arena, &root, err));
+    return load_node(name, root, overrides, n_overrides, arena, plan, origins, err);
+}
