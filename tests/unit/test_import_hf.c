@@ -9,6 +9,7 @@
 
 #include "plan/import_hf.h"
 #include "plan/schema.h"
+#include "support/catalogue.h"
 #include "work/params.h"
 
 static enum status import_text(const char *text, struct arena *arena, struct model *model,
@@ -28,35 +29,6 @@ static void import_file(const char *name, struct arena *arena, struct model *mod
     assert_true(import_hf_is_config(root));
     if (import_hf_model(root, model, &err) != STATUS_OK)
         fail_msg("%s: %s: %s (%s)", name, err.where, err.text, err.hint);
-}
-
-/* Sets the fields of a mapping below the key; texts of lists are not needed here. */
-static void set_fields(const struct node *mapping, const char *key, struct plan *plan,
-                       struct arena *arena)
-{
-    for (const struct node *value = mapping->first; value; value = value->next) {
-        const char *full = arena_printf(arena, "%s.%s", key, value->key);
-        if (value->kind == NODE_MAPPING) {
-            set_fields(value, full, plan, arena);
-            continue;
-        }
-        struct err err = {0};
-        const struct field *field = schema_find(full);
-        if (!field)
-            fail_msg("no field %s", full);
-        if (schema_set(field, plan, value->text, value->quoted, value->mark, &err) != STATUS_OK)
-            fail_msg("%s: %s", err.where, err.text);
-    }
-}
-
-static void shipped_model(const char *name, struct arena *arena, struct plan *plan)
-{
-    struct err err = {0};
-    struct node *root = NULL;
-    const char *path = arena_printf(arena, "models/%s.yaml", name);
-    assert_int_equal(source_read_file(path, arena, &root, &err), STATUS_OK);
-    schema_defaults(plan);
-    set_fields(root, "model", plan, arena);
 }
 
 static void expect_equal(const char *name, const struct plan *imported,
@@ -108,7 +80,8 @@ static void every_family_equals_the_shipped_model(void **state)
         struct arena arena = {0};
         struct plan imported = {0}, shipped = {0};
         import_file(names[i], &arena, &imported.model);
-        shipped_model(names[i], &arena, &shipped);
+        catalogue_read(arena_printf(&arena, "models/%s.yaml", names[i]), "model", &arena,
+                       &shipped);
         expect_equal(names[i], &imported, &shipped, &arena);
         struct params a, b;
         params_count(&imported.model, &a);

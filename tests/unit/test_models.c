@@ -1,0 +1,311 @@
+/* models/: every shipped file reads, says what the published tables say, and composes. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "base/csv.h"
+#include "base/text.h"
+#include "plan/catalog.h"
+#include "plan/schema.h"
+#include "support/catalogue.h"
+#include "work/params.h"
+
+static void read_table(const char *name, struct arena *arena, struct csv *csv)
+{
+    struct err err = {0};
+    char *path = NULL;
+    assert_int_equal(catalog_find(CATALOG_PUBLISHED, name, NULL, arena, &path, &err),
+                     STATUS_OK);
+    if (csv_read(path, arena, csv, &err))
+        fail_msg("%s: %s", err.where, err.text);
+}
+
+static void expect_count(const struct csv *csv, size_t row, const char *column,
+                         uint64_t computed)
+{
+    const char *published = csv_cell(csv, row, column);
+    if (computed != strtoull(published, NULL, 10))
+        fail_msg("%s: %s %llu, published %s", csv_cell(csv, row, "model"), column,
+                 (unsigned long long)computed, published);
+}
+
+static void models_have_their_published_counts(void **state)
+{
+    (void)state;
+    struct arena arena = {0};
+    struct csv csv;
+    read_table("model_shapes", &arena, &csv);
+    size_t n = 0;
+    for (size_t row = 0; row < csv.n_rows; row++) {
+        if (csv_cell(&csv, row, "matrices")[0] == '\0')
+            continue;
+        struct plan plan;
+        struct params params;
+        const char *path = arena_printf(&arena, "models/%s.yaml", csv_cell(&csv, row, "model"));
+        catalogue_read(path, "model", &arena, &plan);
+        params_count(&plan.model, &params);
+        expect_count(&csv, row, "matrices", params.matrices);
+        expect_count(&csv, row, "active_matrices", params.active_matrices);
+        n++;
+    }
+    assert_int_equal(n, 34);
+    arena_release(&arena);
+}
+
+/* Published totals that count norms and biases too; sizes of the checkpoints' weights. */
+static void models_have_their_exact_parameters(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *model;
+        uint64_t parameters;
+    } exact[] = {
+        {"deepseek-v3", 671026419200},  {"deepseek-r1", 671026419200},
+        {"mixtral-8x7b", 46702792704},  {"mixtral-8x22b", 140620634112},
+        {"qwen3-30b-a3b", 30532122624}, {"qwen3-235b-a22b", 235093634560},
+        {"gpt-oss-120b", 116829156672}, {"gpt-oss-20b", 20914757184},
+        {"olmoe-1b-7b", 6919161856},    {"deepseek-v2-lite", 15706484224},
+        {"deepseek-v2", 235741434880},  {"phi-3.5-moe", 41873153344},
+    };
+    for (size_t i = 0; i < sizeof exact / sizeof *exact; i++) {
+        struct arena arena = {0};
+        struct plan plan;
+        struct params params;
+        catalogue_read(arena_printf(&arena, "models/%s.yaml", exact[i].model), "model", &arena,
+                       &plan);
+        params_count(&plan.model, &params);
+        if (params.parameters != exact[i].parameters)
+            fail_msg("%s: %llu parameters, published %llu", exact[i].model,
+                     (unsigned long long)params.parameters,
+                     (unsigned long long)exact[i].parameters);
+        arena_release(&arena);
+    }
+}
+
+static void every_file_reads(enum catalog_kind kind, const char *group)
+{
+    struct arena arena = {0};
+    struct catalog_item *items = NULL;
+    size_t n = 0;
+    catalog_list(kind, &arena, &items, &n);
+    for (size_t i = 0; i < n; i++) {
+        struct plan plan;
+        catalogue_read(items[i].path, group, &arena, &plan);
+    }
+    arena_release(&arena);
+}
+
+static void every_model_cluster_and_stack_reads(void **state)
+{
+    (void)state;
+    every_file_reads(CATALOG_MODEL, "model");
+    every_file_reads(CATALOG_CLUSTER, "cluster");
+    every_file_reads(CATALOG_STACK, "stack");
+}
+
+/* A column of hardware.csv, the key it stands for and the factor between their units. */
+static const struct figure {
+    const char *column, *key;
+    double factor;
+} figures[] = {
+    {"memory_bandwidth_tb_s", "cluster.device.memory_bandwidth", 1e12},
+    {"bf16_tflop_s", "cluster.device.peak.bf16", 1e12},
+    {"fp8_tflop_s", "cluster.device.peak.fp8", 1e12},
+    {"fp4_tflop_s", "cluster.device.peak.fp4", 1e12},
+    {"link_gb_s", "cluster.node.link_bandwidth", 1e9},
+    {"network_gbit_s", "cluster.network.bandwidth", 1e9 / 8},
+    {"units", "cluster.device.units", 1},
+};
+
+static void expect_figure(const struct csv *csv, size_t row, const struct figure *figure,
+                          const struct plan *plan)
+{
+    const char *cell = csv_cell(csv, row, figure->column);
+    assert_non_null(cell);
+    double published = catalogue_number(cell) * figure->factor;
+    double shipped = schema_number(schema_find(figure->key), plan);
+    if (isnan(published) || strstr(cell, "int8"))
+        return;
+    if (fabs(shipped / published - 1) > 1e-9)
+        fail_msg("%s: %s is %g, published %s", csv_cell(csv, row, "cluster"), figure->key,
+                 shipped, cell);
+}
+
+static void devices_have_their_published_figures(void **state)
+{
+    (void)state;
+    struct arena arena = {0};
+    struct csv csv;
+    read_table("hardware", &arena, &csv);
+    assert_int_equal(csv.n_rows, 21);
+    for (size_t row = 0; row < csv.n_rows; row++) {
+        struct plan plan;
+        catalogue_read(
+            arena_printf(&arena, "models/clusters/%s.yaml", csv_cell(&csv, row, "cluster")),
+            "cluster", &arena, &plan);
+        assert_int_equal(plan.cluster.node.devices, 1);
+        assert_int_equal(plan.cluster.nodes, 1);
+        /* usable memory: the nominal figure read as GiB or a little less (GB200: "185-192") */
+        double nominal = catalogue_number(csv_cell(&csv, row, "memory_nominal_gb"));
+        assert_true((double)plan.cluster.device.memory_bytes <= nominal * 1.001 * 1073741824.0);
+        assert_true((double)plan.cluster.device.memory_bytes >= nominal * 0.95e9);
+        for (size_t i = 0; i < sizeof figures / sizeof *figures; i++)
+            expect_figure(&csv, row, &figures[i], &plan);
+    }
+    arena_release(&arena);
+}
+
+/* A shipped cluster and the device composed to the same size differ in nothing. */
+static void shipped_clusters_equal_composed_ones(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *cluster, *device;
+        uint64_t devices, nodes;
+    } cases[] = {
+        {"mi355x-8x8", "mi355x", 8, 8}, {"mi355x-8x1", "mi355x", 8, 1},
+        {"b200-8x1", "b200", 8, 1},     {"h100-8x1", "h100", 8, 1},
+        {"h100-8x8", "h100", 8, 8},     {"h200-8x1", "h200", 8, 1},
+        {"gb200-72x1", "gb200", 72, 1}, {"trn2-16x1", "trn2", 16, 1},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct arena arena = {0};
+        struct plan shipped, composed;
+        catalogue_read(arena_printf(&arena, "models/clusters/%s.yaml", cases[i].cluster),
+                       "cluster", &arena, &shipped);
+        catalogue_read(arena_printf(&arena, "models/clusters/%s.yaml", cases[i].device),
+                       "cluster", &arena, &composed);
+        composed.cluster.node.devices = cases[i].devices;
+        composed.cluster.nodes = cases[i].nodes;
+        size_t n;
+        const struct field *fields = schema_fields(&n);
+        for (size_t f = 0; f < n; f++) {
+            struct text a = {.arena = &arena}, b = {.arena = &arena};
+            schema_print(&fields[f], &shipped, &a);
+            schema_print(&fields[f], &composed, &b);
+            if (!text_equal(text_string(&a), text_string(&b)))
+                fail_msg("%s: %s is %s, composed %s", cases[i].cluster, fields[f].key,
+                         text_string(&a), text_string(&b));
+        }
+        arena_release(&arena);
+    }
+}
+
+static void the_machine_of_seed_000_has_28798_gib(void **state)
+{
+    (void)state;
+    struct arena arena = {0};
+    struct plan plan;
+    catalogue_read("models/clusters/mi355x-8x8.yaml", "cluster", &arena, &plan);
+    assert_int_equal(plan.cluster.device.memory_bytes, (uint64_t)(287.98 * 1073741824.0 + 0.5));
+    assert_int_equal(plan.cluster.node.devices * plan.cluster.nodes, 64);
+    arena_release(&arena);
+}
+
+/* ---- tables of runs ---- */
+
+static const struct named_key {
+    const char *key;
+    enum catalog_kind kind;
+} named_keys[] = {
+    {"model", CATALOG_MODEL}, {"cluster", CATALOG_CLUSTER}, {"stack", CATALOG_STACK}};
+
+/* Models and clusters a row names must be in the catalogue (stacks come with their code). */
+static bool check_name(const char *key, const char *value, struct arena *arena)
+{
+    struct err err = {0};
+    for (size_t i = 0; i < sizeof named_keys / sizeof *named_keys; i++) {
+        if (!text_equal(key, named_keys[i].key))
+            continue;
+        char *path = NULL;
+        struct catalog_cluster cluster;
+        enum status status = STATUS_OK;
+        if (named_keys[i].kind == CATALOG_CLUSTER)
+            status = catalog_find_cluster(value, NULL, arena, &cluster, &err);
+        else if (named_keys[i].kind == CATALOG_MODEL)
+            status = catalog_find(CATALOG_MODEL, value, NULL, arena, &path, &err);
+        if (status)
+            fail_msg("%s", err.text);
+        return true;
+    }
+    return false;
+}
+
+/* One "key=value" of a row's settings. */
+static void check_setting(const char *setting, struct arena *arena)
+{
+    const char *equals = strchr(setting, '=');
+    assert_non_null(equals);
+    char *key = arena_strndup(arena, setting, (size_t)(equals - setting));
+    if (check_name(key, equals + 1, arena))
+        return;
+    struct plan plan;
+    struct err err = {0};
+    struct mark mark = {.file = setting};
+    schema_defaults(&plan);
+    const struct field *field = schema_find(key);
+    if (!field)
+        fail_msg("no key '%s'", key);
+    if (schema_set(field, &plan, equals + 1, false, mark, &err))
+        fail_msg("%s: %s", setting, err.text);
+}
+
+static void check_run(const struct csv *csv, size_t row, struct arena *arena)
+{
+    char *rest = arena_strdup(arena, csv_cell(csv, row, "set"));
+    while (*rest) {
+        size_t length = strcspn(rest, " ");
+        check_setting(arena_strndup(arena, rest, length), arena);
+        rest += length + (rest[length] == ' ');
+    }
+    assert_true(csv_cell(csv, row, "row")[0] != '\0');
+    assert_true(csv_cell(csv, row, "quantity")[0] != '\0');
+    assert_true(csv_cell(csv, row, "source")[0] != '\0');
+    const char *published = csv_cell(csv, row, "published");
+    if (text_equal(csv_cell(csv, row, "quantity"), "memory.verdict"))
+        assert_true(text_equal(published, "fits") || text_equal(published, "oom"));
+    else
+        assert_true(catalogue_number(published) > 0);
+}
+
+static void tables_of_runs_speak_the_plans_language(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        size_t n_rows, n_oom;
+    } tables[] = {
+        {"seed000_primus_turbo", 67, 7}, {"seed001_rdep", 74, 1}, {"memory_verdicts", 37, 0}};
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
+        struct arena arena = {0};
+        struct csv csv;
+        size_t n_oom = 0;
+        read_table(tables[i].name, &arena, &csv);
+        assert_int_equal(csv.n_rows, tables[i].n_rows);
+        for (size_t row = 0; row < csv.n_rows; row++) {
+            check_run(&csv, row, &arena);
+            n_oom += text_equal(csv_cell(&csv, row, "published"), "oom");
+        }
+        assert_int_equal(n_oom, tables[i].n_oom);
+        arena_release(&arena);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(models_have_their_published_counts),
+        cmocka_unit_test(models_have_their_exact_parameters),
+        cmocka_unit_test(every_model_cluster_and_stack_reads),
+        cmocka_unit_test(devices_have_their_published_figures),
+        cmocka_unit_test(shipped_clusters_equal_composed_ones),
+        cmocka_unit_test(the_machine_of_seed_000_has_28798_gib),
+        cmocka_unit_test(tables_of_runs_speak_the_plans_language),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
