@@ -8,6 +8,8 @@ static const struct stack_system systems[] = {
      stack_generic_build},
     {STACK_MAXTEXT, "maxtext", "MaxText on JAX and XLA: static shapes, rematerialisation",
      stack_maxtext_build},
+    {STACK_MEGATRON, "megatron",
+     "Megatron-Core with TransformerEngine: training, dynamic shapes", stack_megatron_build},
 };
 
 const struct stack_system *stack_system(enum stack_kind kind)
