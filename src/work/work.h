@@ -81,7 +81,8 @@ struct buffer {
     bool state;         /* parameters and optimizer: reported as state, the rest as temp */
     bool pinned;        /* saved because the user named it: no schedule can drop it */
     bool outside;       /* not from the framework's allocator: communication libraries */
-    const char *source; /* where its presence is documented, or NULL */
+    uint64_t addressable_bytes; /* most that the library's index reaches; 0: no such limit */
+    const char *source;         /* where its presence is documented, or NULL */
 };
 
 /* What an op is; kernels, costs and backward rules are tables by kind. */

@@ -1,0 +1,66 @@
+/* The routed part of an MoE layer as ops and buffers: router, dispatch, experts, combine.
+ *
+ * A stack calls dispatch_layer once for SEGMENT_MOE. The path says which tensors the layer
+ * makes and where rows come from; the style says how the stack's software does it. Persistent
+ * communication buffers go to SEGMENT_STEP. Which tensors are saved, recomputed or have
+ * gradients follows from the ops (work/flow.h). */
+#ifndef MOEPLAN_WORK_DISPATCH_H
+#define MOEPLAN_WORK_DISPATCH_H
+
+#include "base/err.h"
+#include "plan/plan.h"
+#include "work/flow.h"
+
+/* Whose buffers path deepep takes. */
+enum dispatch_library {
+    LIBRARY_DEEPEP,        /* V1: fixed NVLink and RDMA queues */
+    LIBRARY_DEEPEP_V2,     /* elastic buffer, grows with tokens */
+    LIBRARY_PRIMUS,        /* Primus-Turbo's port */
+    LIBRARY_PRIMUS_JAX,    /* and from JAX: one config row, no workspace */
+    LIBRARY_HYBRID_EP,     /* a budget of rows, overflow dropped and flagged */
+    LIBRARY_MEGA,          /* Primus-Turbo Mega MoE: symmetric heap of row pools */
+    LIBRARY_MEGA_DEEPGEMM, /* DeepGEMM mega kernel */
+    LIBRARY_MINIMAL_ASYNC  /* torchtitan: two symmetric row buffers */
+};
+
+/* Whose slots per expert path capacity takes. */
+enum capacity_kind { CAPACITY_MAXTEXT, CAPACITY_MEGATRON, CAPACITY_NEURON, CAPACITY_TUTEL };
+
+/* What computes the experts in inference: the workspaces it takes. */
+enum expert_kernel {
+    KERNEL_PLAIN,    /* each product writes its own tensor */
+    KERNEL_TRITON,   /* vLLM fused_experts: rows read through padded ids, caches 1+3 and 2 */
+    KERNEL_DEEPGEMM, /* vLLM modular, rows aligned to 128: workspace13 and workspace2 */
+    KERNEL_MASKED,   /* DeepGEMM over the slots of low latency */
+    KERNEL_CUTLASS   /* FlashInfer CUTLASS over all gathered tokens */
+};
+
+struct dispatch_style {
+    struct flow_style flow;
+    enum dispatch_library library;
+    enum capacity_kind capacity;
+    enum expert_kernel kernel;
+    enum buffer_sizing sizing;   /* rows a rank reserves: worst, exact, balanced, factor */
+    bool scale_before_down;      /* gates multiply the activation: down's output not saved */
+    bool split_gate_up;          /* gate and up are two products with outputs of their own */
+    bool f32_combine;            /* weighted sum over an f32 copy of the returned rows */
+    bool shared;                 /* add the shared experts */
+    uint64_t alignment;          /* rows of an expert are padded to this; 0: not */
+    uint64_t low_latency_tokens; /* least num_max_dispatch_tokens_per_rank */
+    enum dtype scores;           /* router scores and gates */
+};
+
+/* What a stack without habits of its own does: by the plan's mode, recompute and buffer. */
+struct dispatch_style dispatch_style_of(const struct plan *plan);
+
+/* Adds the layer for the path; `input` is its [T, H] input, a buffer the caller owns (the
+ * output of the norm before it), `*output` the [T, H] result. STATUS_INPUT when the path cannot
+ * run the plan. */
+enum status dispatch_layer(const struct plan *plan, struct work *work, enum moe_path path,
+                           const struct dispatch_style *style, uint16_t input, uint16_t *output,
+                           struct err *err);
+
+/* Rows an expert's part is padded to on this path when moe.alignment is 0; 1: not padded. */
+uint64_t dispatch_alignment(enum moe_path path);
+
+#endif

@@ -1,0 +1,104 @@
+/* Plans for tests; see plans.h. */
+#include "support/plans.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+#include <cmocka.h>
+
+static struct plan plan_base(uint64_t nodes, uint64_t ep)
+{
+    struct plan plan = {0};
+    plan.cluster.device = (struct device){.memory_bytes = 151397597184, .logical_cores = 1};
+    plan.cluster.node.devices = 8;
+    plan.cluster.nodes = nodes;
+    plan.stack = (struct stack){.kind = STACK_GENERIC, .fraction = 0.93, .relax = 1};
+    plan.workload = (struct workload){.sequence_length = 4096,
+                                      .micro_batch = 1,
+                                      .context_length = 4096,
+                                      .tokens_per_sequence = 1};
+    plan.parallel =
+        (struct parallel){.tp = 1, .pp = 1, .vpp = 1, .cp = 1, .ep = ep, .etp = 1, .zero = 3};
+    plan.moe = (struct moe){.path = PATH_RAGGED_A2A,
+                            .capacity_factor = 1.25,
+                            .buffer = SIZING_BALANCED,
+                            .buffer_factor = 1,
+                            .block_size = 512,
+                            .chunk = 64,
+                            .dispatch_sms = 20};
+    plan.precision =
+        (struct precision){DTYPE_BF16, DTYPE_BF16, DTYPE_NONE, DTYPE_BF16,  DTYPE_BF16,
+                           DTYPE_BF16, DTYPE_BF16, DTYPE_BF16, COMPUTE_BF16};
+    plan.recompute.kind = RECOMPUTE_NONE;
+    return plan;
+}
+
+struct plan plan_deepseek(uint64_t nodes, uint64_t ep)
+{
+    struct plan plan = plan_base(nodes, ep);
+    plan.model =
+        (struct model){.layers = 61,
+                       .dense_layers = 3,
+                       .moe_every = 1,
+                       .hidden = 7168,
+                       .dense_intermediate = 18432,
+                       .vocab = 129280,
+                       .norms_per_layer = 2,
+                       .attention = {.kind = ATTENTION_MLA,
+                                     .heads = 128,
+                                     .kv_heads = 128,
+                                     .q_lora_rank = 1536,
+                                     .kv_lora_rank = 512,
+                                     .qk_nope_head_dim = 128,
+                                     .qk_rope_head_dim = 64,
+                                     .v_head_dim = 128},
+                       .moe = {.experts = 256,
+                               .top_k = 8,
+                               .intermediate = 2048,
+                               .shared_experts = 1,
+                               .shared_intermediate = 2048,
+                               .glu = true,
+                               .router = {.bias = true, .groups = 8, .top_groups = 4}}};
+    return plan;
+}
+
+struct plan plan_small(uint64_t ep)
+{
+    struct plan plan = plan_base(1, ep);
+    plan.model = (struct model){
+        .layers = 8,
+        .moe_every = 1,
+        .hidden = 1024,
+        .dense_intermediate = 4096,
+        .vocab = 32000,
+        .norms_per_layer = 2,
+        .attention = {.kind = ATTENTION_GQA, .heads = 16, .kv_heads = 4, .head_dim = 64},
+        .moe = {.experts = 16, .top_k = 4, .intermediate = 512, .glu = true}};
+    return plan;
+}
+
+const uint64_t *plan_evaluate(const struct plan *plan, struct arena *arena, struct work *work)
+{
+    struct slots slots;
+    slots_from_plan(plan, &slots);
+    uint64_t *values = arena_alloc(arena, work->sizes.n, sizeof *values);
+    assert_true(sizes_eval(&work->sizes, &slots, values));
+    return values;
+}
+
+const struct buffer *plan_find(const struct work *work, const char *name)
+{
+    for (size_t i = 0; i < work->n_buffers; i++)
+        if (!strcmp(work->buffers[i].name, name))
+            return &work->buffers[i];
+    return NULL;
+}
+
+const struct buffer *plan_buffer(const struct work *work, const char *name)
+{
+    const struct buffer *buffer = plan_find(work, name);
+    if (!buffer)
+        fail_msg("no buffer '%s'", name);
+    return buffer;
+}

@@ -1,0 +1,23 @@
+/* Plans that several tests start from; each changes what it is about. */
+#ifndef MOEPLAN_TESTS_SUPPORT_PLANS_H
+#define MOEPLAN_TESTS_SUPPORT_PLANS_H
+
+#include "plan/plan.h"
+#include "work/work.h"
+
+/* DeepSeek-V3 in bf16 on H200 nodes of 8: training, 4096 tokens a rank, no recomputation,
+ * balanced buffers, stack generic. */
+struct plan plan_deepseek(uint64_t nodes, uint64_t ep);
+
+/* A small model on one node: 8 layers, hidden 1024, 16 experts of 512, top-4. */
+struct plan plan_small(uint64_t ep);
+
+/* An empty list over the arena, and the value of every size for the plan; the list ends with
+ * the arena. Fails the test when something overflows. */
+const uint64_t *plan_evaluate(const struct plan *plan, struct arena *arena, struct work *work);
+
+/* The first buffer with this name (fails the test when there is none), or NULL. */
+const struct buffer *plan_buffer(const struct work *work, const char *name);
+const struct buffer *plan_find(const struct work *work, const char *name);
+
+#endif
