@@ -1,4 +1,4 @@
-/* models/: every shipped file reads, says what the published tables say, and composes. */
+/* models/: every shipped name loads and says what the published tables say. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -46,8 +46,7 @@ static void models_have_their_published_counts(void **state)
             continue;
         struct plan plan;
         struct params params;
-        const char *path = arena_printf(&arena, "models/%s.yaml", csv_cell(&csv, row, "model"));
-        catalogue_read(path, "model", &arena, &plan);
+        catalogue_plan(csv_cell(&csv, row, "model"), NULL, NULL, &arena, &plan);
         params_count(&plan.model, &params);
         expect_count(&csv, row, "matrices", params.matrices);
         expect_count(&csv, row, "active_matrices", params.active_matrices);
@@ -76,8 +75,7 @@ static void models_have_their_exact_parameters(void **state)
         struct arena arena = {0};
         struct plan plan;
         struct params params;
-        catalogue_read(arena_printf(&arena, "models/%s.yaml", exact[i].model), "model", &arena,
-                       &plan);
+        catalogue_plan(exact[i].model, NULL, NULL, &arena, &plan);
         params_count(&plan.model, &params);
         if (params.parameters != exact[i].parameters)
             fail_msg("%s: %llu parameters, published %llu", exact[i].model,
@@ -87,25 +85,28 @@ static void models_have_their_exact_parameters(void **state)
     }
 }
 
-static void every_file_reads(enum catalog_kind kind, const char *group)
+/* Every name of a kind in a plan of its own; `part` 0: model, 1: cluster, 2: stack. */
+static void every_name_loads(enum catalog_kind kind, unsigned part)
 {
     struct arena arena = {0};
     struct catalog_item *items = NULL;
     size_t n = 0;
     catalog_list(kind, &arena, &items, &n);
     for (size_t i = 0; i < n; i++) {
+        const char *names[3] = {NULL};
         struct plan plan;
-        catalogue_read(items[i].path, group, &arena, &plan);
+        names[part] = items[i].name;
+        catalogue_plan(names[0], names[1], names[2], &arena, &plan);
     }
     arena_release(&arena);
 }
 
-static void every_model_cluster_and_stack_reads(void **state)
+static void every_model_cluster_and_stack_loads(void **state)
 {
     (void)state;
-    every_file_reads(CATALOG_MODEL, "model");
-    every_file_reads(CATALOG_CLUSTER, "cluster");
-    every_file_reads(CATALOG_STACK, "stack");
+    every_name_loads(CATALOG_MODEL, 0);
+    every_name_loads(CATALOG_CLUSTER, 1);
+    every_name_loads(CATALOG_STACK, 2);
 }
 
 /* A column of hardware.csv, the key it stands for and the factor between their units. */
@@ -145,9 +146,7 @@ static void devices_have_their_published_figures(void **state)
     assert_int_equal(csv.n_rows, 21);
     for (size_t row = 0; row < csv.n_rows; row++) {
         struct plan plan;
-        catalogue_read(
-            arena_printf(&arena, "models/clusters/%s.yaml", csv_cell(&csv, row, "cluster")),
-            "cluster", &arena, &plan);
+        catalogue_plan(NULL, csv_cell(&csv, row, "cluster"), NULL, &arena, &plan);
         assert_int_equal(plan.cluster.node.devices, 1);
         assert_int_equal(plan.cluster.nodes, 1);
         /* usable memory: the nominal figure read as GiB or a little less (GB200: "185-192") */
@@ -160,50 +159,22 @@ static void devices_have_their_published_figures(void **state)
     arena_release(&arena);
 }
 
-/* A shipped cluster and the device composed to the same size differ in nothing. */
-static void shipped_clusters_equal_composed_ones(void **state)
-{
-    (void)state;
-    static const struct {
-        const char *cluster, *device;
-        uint64_t devices, nodes;
-    } cases[] = {
-        {"mi355x-8x8", "mi355x", 8, 8}, {"mi355x-8x1", "mi355x", 8, 1},
-        {"b200-8x1", "b200", 8, 1},     {"h100-8x1", "h100", 8, 1},
-        {"h100-8x8", "h100", 8, 8},     {"h200-8x1", "h200", 8, 1},
-        {"gb200-72x1", "gb200", 72, 1}, {"trn2-16x1", "trn2", 16, 1},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct arena arena = {0};
-        struct plan shipped, composed;
-        catalogue_read(arena_printf(&arena, "models/clusters/%s.yaml", cases[i].cluster),
-                       "cluster", &arena, &shipped);
-        catalogue_read(arena_printf(&arena, "models/clusters/%s.yaml", cases[i].device),
-                       "cluster", &arena, &composed);
-        composed.cluster.node.devices = cases[i].devices;
-        composed.cluster.nodes = cases[i].nodes;
-        size_t n;
-        const struct field *fields = schema_fields(&n);
-        for (size_t f = 0; f < n; f++) {
-            struct text a = {.arena = &arena}, b = {.arena = &arena};
-            schema_print(&fields[f], &shipped, &a);
-            schema_print(&fields[f], &composed, &b);
-            if (!text_equal(text_string(&a), text_string(&b)))
-                fail_msg("%s: %s is %s, composed %s", cases[i].cluster, fields[f].key,
-                         text_string(&a), text_string(&b));
-        }
-        arena_release(&arena);
-    }
-}
-
-static void the_machine_of_seed_000_has_28798_gib(void **state)
+static void clusters_take_their_devices_figures(void **state)
 {
     (void)state;
     struct arena arena = {0};
     struct plan plan;
-    catalogue_read("models/clusters/mi355x-8x8.yaml", "cluster", &arena, &plan);
+    catalogue_plan(NULL, "mi355x-8x8", NULL, &arena, &plan);
     assert_int_equal(plan.cluster.device.memory_bytes, (uint64_t)(287.98 * 1073741824.0 + 0.5));
-    assert_int_equal(plan.cluster.node.devices * plan.cluster.nodes, 64);
+    assert_int_equal(plan.cluster.node.devices, 8);
+    assert_int_equal(plan.cluster.nodes, 8);
+    catalogue_plan(NULL, "tpu-v5e-4x2", NULL, &arena, &plan);
+    assert_int_equal(plan.cluster.node.devices, 8);
+    assert_int_equal(plan.cluster.mesh.n, 2);
+    assert_false(plan.cluster.wrap);
+    catalogue_plan(NULL, "h800-8x4", NULL, &arena, &plan);
+    assert_int_equal(plan.cluster.device.memory_bytes, 84943110144);
+    assert_int_equal(plan.cluster.nodes, 4);
     arena_release(&arena);
 }
 
@@ -301,10 +272,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(models_have_their_published_counts),
         cmocka_unit_test(models_have_their_exact_parameters),
-        cmocka_unit_test(every_model_cluster_and_stack_reads),
+        cmocka_unit_test(every_model_cluster_and_stack_loads),
         cmocka_unit_test(devices_have_their_published_figures),
-        cmocka_unit_test(shipped_clusters_equal_composed_ones),
-        cmocka_unit_test(the_machine_of_seed_000_has_28798_gib),
+        cmocka_unit_test(clusters_take_their_devices_figures),
         cmocka_unit_test(tables_of_runs_speak_the_plans_language),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
