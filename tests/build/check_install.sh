@@ -1,5 +1,6 @@
 #!/bin/sh
-# cmake --install puts everything where it belongs.
+# cmake --install puts everything where it belongs, and the binary finds its data from there,
+# whatever prefix the build was made for.
 : "${MOEPLAN:?the binary under test}"
 root=${1:?usage: check_install.sh ROOT}
 case ${MOEPLAN_SANITIZE-} in
@@ -25,5 +26,9 @@ END
 for folder in models examples plots; do
     [ ! -d "$root/$folder" ] || diff -r "$root/$folder" "share/moeplan/$folder" || status=1
 done
-bin/moeplan --version > /dev/null || status=1
+cp share/moeplan/models/deepseek-v3.yaml share/moeplan/models/only-installed-here.yaml
+(cd / && "$scratch/usr/bin/moeplan" list models) | grep -q only-installed-here || {
+    echo 'the installed binary does not look beside itself'
+    status=1
+}
 exit $status
