@@ -109,6 +109,22 @@ static void every_model_cluster_and_stack_loads(void **state)
     every_name_loads(CATALOG_STACK, 2);
 }
 
+/* The loader takes a configuration for a model when it is one. */
+static void a_configuration_is_a_model(void **state)
+{
+    (void)state;
+    struct arena arena = {0};
+    struct plan imported, shipped;
+    catalogue_plan("tests/configs/deepseek-v3.json", NULL, NULL, &arena, &imported);
+    catalogue_plan("deepseek-v3", NULL, NULL, &arena, &shipped);
+    struct params a, b;
+    params_count(&imported.model, &a);
+    params_count(&shipped.model, &b);
+    assert_int_equal(a.parameters, 671026419200);
+    assert_memory_equal(&a, &b, sizeof a);
+    arena_release(&arena);
+}
+
 /* A column of hardware.csv, the key it stands for and the factor between their units. */
 static const struct figure {
     const char *column, *key;
@@ -273,6 +289,7 @@ int main(void)
         cmocka_unit_test(models_have_their_published_counts),
         cmocka_unit_test(models_have_their_exact_parameters),
         cmocka_unit_test(every_model_cluster_and_stack_loads),
+        cmocka_unit_test(a_configuration_is_a_model),
         cmocka_unit_test(devices_have_their_published_figures),
         cmocka_unit_test(clusters_take_their_devices_figures),
         cmocka_unit_test(tables_of_runs_speak_the_plans_language),
