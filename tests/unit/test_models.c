@@ -109,6 +109,37 @@ static void every_model_cluster_and_stack_loads(void **state)
     every_name_loads(CATALOG_STACK, 2);
 }
 
+/* "671B parameters": the number before a word of a description, in parameters. */
+static double described(const char *summary, const char *word)
+{
+    const char *end = strstr(summary, word);
+    assert_non_null(end);
+    const char *start = end - 1;
+    while (start[-1] != ' ')
+        start--;
+    return catalogue_number(start) * (strchr(start, 'T') == end - 1 ? 1e12 : 1e9);
+}
+
+static void descriptions_agree_with_the_counts(void **state)
+{
+    (void)state;
+    struct arena arena = {0};
+    struct catalog_item *items = NULL;
+    size_t n = 0;
+    catalog_list(CATALOG_MODEL, &arena, &items, &n);
+    for (size_t i = 0; i < n; i++) {
+        struct plan plan;
+        struct params params;
+        catalogue_plan(items[i].name, NULL, NULL, &arena, &plan);
+        params_count(&plan.model, &params);
+        double total = described(items[i].summary, " parameters") / (double)params.matrices;
+        double active = described(items[i].summary, " active") / (double)params.active;
+        if (fabs(total - 1) > 0.006 || fabs(active - 1) > 0.006)
+            fail_msg("%s: %s", items[i].name, items[i].summary);
+    }
+    arena_release(&arena);
+}
+
 /* The loader takes a configuration for a model when it is one. */
 static void a_configuration_is_a_model(void **state)
 {
@@ -289,6 +320,7 @@ int main(void)
         cmocka_unit_test(models_have_their_published_counts),
         cmocka_unit_test(models_have_their_exact_parameters),
         cmocka_unit_test(every_model_cluster_and_stack_loads),
+        cmocka_unit_test(descriptions_agree_with_the_counts),
         cmocka_unit_test(a_configuration_is_a_model),
         cmocka_unit_test(devices_have_their_published_figures),
         cmocka_unit_test(clusters_take_their_devices_figures),
