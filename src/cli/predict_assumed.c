@@ -3,6 +3,7 @@
 
 #include "base/unit.h"
 #include "plan/schema.h"
+#include "work/stack.h"
 
 const char *predict_assumed_limit(const struct plan *plan, struct arena *arena)
 {
@@ -21,12 +22,21 @@ const char *predict_assumed_limit(const struct plan *plan, struct arena *arena)
 const char *predict_assumed_stack(const struct plan *plan, const struct memory_report *memory,
                                   struct arena *arena)
 {
-    const struct stack *stack = &plan->stack;
-    bool scheduled = memory->schedule && memory->schedule[0];
-    return arena_printf(arena, "%s: %s shapes, %s%s%stemp within %.3g %% (its stated error)",
-                        stack->name, stack->static_shapes ? "static" : "dynamic",
-                        scheduled ? "schedule \"" : "", scheduled ? memory->schedule : "",
-                        scheduled ? "\", " : "", 100 * stack->error);
+    struct text text = {.arena = arena};
+    text_printf(&text, "%s: %s shapes", plan->stack.name,
+                plan->stack.static_shapes ? "static" : "dynamic");
+    if (memory->schedule && memory->schedule[0])
+        text_printf(&text, ", schedule \"%s\"", memory->schedule);
+    text_printf(&text, "; marginal within %.3g %% of temp, its stated error",
+                100 * plan->stack.error);
+    return text_string(&text);
+}
+
+const char *predict_assumed_path(const struct plan *plan, struct arena *arena)
+{
+    const char *why = "";
+    enum moe_path path = stack_path(plan, &why);
+    return arena_printf(arena, "%s (%s)", words_path[path], why);
 }
 
 /* ---- defaults ---- */
@@ -72,21 +82,13 @@ static const struct {
     const char *key;
     bool (*matters)(const struct plan *plan);
 } keys[] = {
-    {"moe.path", always},
-    {"workload.micro_batch", always},
-    {"workload.sequence_length", trains},
-    {"workload.context_length", decodes},
-    {"moe.capacity_factor", has_capacity},
-    {"moe.block_size", has_blocks},
-    {"moe.routing.distribution", is_routed},
-    {"recompute.kind", trains},
-    {"parallel.zero", trains},
-    {"precision.weights", always},
-    {"precision.gradients", trains},
-    {"precision.master", trains},
-    {"precision.moments", trains},
-    {"precision.activations", always},
-    {"precision.kv_cache", infers},
+    {"workload.micro_batch", always},     {"workload.sequence_length", trains},
+    {"workload.context_length", decodes}, {"moe.capacity_factor", has_capacity},
+    {"moe.block_size", has_blocks},       {"moe.routing.distribution", is_routed},
+    {"recompute.kind", trains},           {"parallel.zero", trains},
+    {"precision.weights", always},        {"precision.gradients", trains},
+    {"precision.master", trains},         {"precision.moments", trains},
+    {"precision.activations", always},    {"precision.kv_cache", infers},
 };
 
 static bool is_default(const struct origins *origins, const struct field *field)

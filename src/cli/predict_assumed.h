@@ -8,6 +8,8 @@
 const char *predict_assumed_limit(const struct plan *plan, struct arena *arena);
 const char *predict_assumed_stack(const struct plan *plan, const struct memory_report *memory,
                                   struct arena *arena);
+/* What moe.path: auto stands for, with the stack's reason. */
+const char *predict_assumed_path(const struct plan *plan, struct arena *arena);
 
 /* Appends the keys that matter to this plan and were left at their default, "key value, ...".
  * Nothing when origins is NULL. */

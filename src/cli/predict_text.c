@@ -31,6 +31,15 @@ static void heading(struct screen *screen, const char *title)
     page_heading(&screen->page, title);
 }
 
+/* A heading over rows of print_buffer. */
+static void buffer_heading(struct screen *screen, const char *title)
+{
+    const struct term *term = screen->view->term;
+    fprintf(screen->page.out, "\n%s%-24s%s%s%10s%8s%s\n", term_style(term, STYLE_BOLD), title,
+            term_plain(term), term_style(term, STYLE_DIM), screen->scale.unit, "%",
+            term_plain(term));
+}
+
 /* ---- verdict ---- */
 
 static enum style verdict_style(enum verdict verdict)
@@ -68,7 +77,7 @@ static void print_verdict(struct screen *screen)
     char margin[32];
     scale_print_signed(margin, screen->scale, memory->margin_bytes);
     fprintf(screen->page.out,
-            "%s%s%s: total %s %s = state %s + temp %s; limit %s, margin %s (%s%s, modelled)\n",
+            "%s%s%s: %s %s = state %s + temp %s; limit %s, margin %s (%s%s, modelled)\n",
             term_style(term, verdict_style(memory->verdict)), verdict_name(memory->verdict),
             term_plain(term), amount(screen, memory->total_bytes), screen->scale.unit,
             amount(screen, memory->state_bytes), amount(screen, memory->temp_bytes),
@@ -109,17 +118,29 @@ static const char *shape_text(const struct buffer_report *buffer, struct arena *
     return text_string(&shape);
 }
 
-static void print_buffer(struct screen *screen, const struct buffer_report *buffer)
+/* "symbols = numbers" on one line, or the numbers on the next. */
+static void print_formula(const struct screen *screen, const char *formula)
 {
     const struct term *term = screen->view->term;
+    const char *numbers = strstr(formula, " = ");
+    bool fits = !numbers || strlen(formula) + 4 <= term->width;
+    fprintf(screen->page.out, "    %s", term_style(term, STYLE_DIM));
+    if (fits)
+        fprintf(screen->page.out, "%s", formula);
+    else
+        fprintf(screen->page.out, "%.*s\n   %s", (int)(numbers - formula), formula, numbers);
+    fprintf(screen->page.out, "%s\n", term_plain(term));
+}
+
+static void print_buffer(struct screen *screen, const struct buffer_report *buffer)
+{
     char percent[32];
     percent_print(percent, buffer->bytes, screen->memory->total_bytes);
     fprintf(screen->page.out, "  %-22s%10s%8s  %s, %s\n", buffer->name,
             amount(screen, buffer->bytes), percent, category_name(buffer->category),
             shape_text(buffer, screen->view->arena));
     if (buffer->formula)
-        fprintf(screen->page.out, "    %s%s%s\n", term_style(term, STYLE_DIM), buffer->formula,
-                term_plain(term));
+        print_formula(screen, buffer->formula);
 }
 
 static const struct buffer_report *largest_below(const struct memory_report *memory,
@@ -141,7 +162,7 @@ static void print_largest(struct screen *screen)
     const struct buffer_report *buffer = largest_below(screen->memory, NULL);
     if (!buffer)
         return;
-    heading(screen, "largest buffers");
+    buffer_heading(screen, "largest buffers");
     for (unsigned i = 0; i < LARGEST_SHOWN && buffer; i++) {
         print_buffer(screen, buffer);
         buffer = largest_below(screen->memory, buffer);
@@ -154,7 +175,7 @@ static void print_wall(struct screen *screen)
         print_largest(screen);
         return;
     }
-    heading(screen, "the wall: the allocation that crosses the limit");
+    buffer_heading(screen, "the wall");
     print_buffer(screen, screen->memory->wall);
 }
 
@@ -173,19 +194,28 @@ static const char *fix_options(const struct fix *fix, struct arena *arena)
     return text_string(&options);
 }
 
+static void print_fix(struct screen *screen, const struct fix *fix)
+{
+    fprintf(screen->page.out, "  %-46s%10s  %s\n", fix_options(fix, screen->view->arena),
+            amount(screen, fix->total_bytes), verdict_name(fix->verdict));
+}
+
 static void print_fixes(struct screen *screen)
 {
     const struct memory_report *memory = screen->memory;
+    const struct term *term = screen->view->term;
     if (memory->verdict != VERDICT_OOM)
         return;
-    heading(screen, memory->n_fixes ? "what makes it fit (best throughput first)"
-                                    : "no single change tried makes it fit");
+    if (memory->n_fixes == 0) {
+        heading(screen, "no single change that was tried makes it fit");
+        return;
+    }
+    fprintf(screen->page.out, "\n%s%-48s%s%s%10s%s\n", term_style(term, STYLE_BOLD),
+            "what makes it fit, best throughput first", term_plain(term),
+            term_style(term, STYLE_DIM), screen->scale.unit, term_plain(term));
     size_t shown = memory->n_fixes < FIXES_SHOWN ? memory->n_fixes : FIXES_SHOWN;
     for (size_t i = 0; i < shown; i++)
-        fprintf(screen->page.out, "  %-44s%10s %s  %s\n",
-                fix_options(&memory->fixes[i], screen->view->arena),
-                amount(screen, memory->fixes[i].total_bytes), screen->scale.unit,
-                verdict_name(memory->fixes[i].verdict));
+        print_fix(screen, &memory->fixes[i]);
     if (shown < memory->n_fixes)
         fprintf(screen->page.out, "  and %zu more in --format json\n", memory->n_fixes - shown);
 }
@@ -209,13 +239,15 @@ static void print_model(struct screen *screen)
 {
     const struct model_report *model = &screen->view->prediction->model;
     struct arena *arena = screen->view->arena;
+    char flop[48];
     if (!model->parameters)
         return;
     heading(screen, "the model");
-    fprintf(screen->page.out, "  %s parameters, %s active, %s per device; %s FLOP per token\n",
+    unit_print(flop, UNIT_FLOP_PER_S, (double)model->flop_per_token);
+    fprintf(screen->page.out,
+            "  %s parameters, %s active per token, %s on a device; %.*s per token\n",
             short_count(model->parameters, arena), short_count(model->active_parameters, arena),
-            short_count(model->parameters_per_device, arena),
-            short_count(model->flop_per_token, arena));
+            short_count(model->parameters_per_device, arena), (int)strcspn(flop, "/"), flop);
 }
 
 /* ---- what was assumed ---- */
@@ -229,6 +261,9 @@ static void print_assumed(struct screen *screen)
               predict_assumed_limit(screen->view->plan, screen->view->arena));
     page_item(&screen->page, 2, 12, "stack",
               predict_assumed_stack(screen->view->plan, screen->memory, screen->view->arena));
+    if (screen->view->plan->moe.path == PATH_AUTO)
+        page_item(&screen->page, 2, 12, "path",
+                  predict_assumed_path(screen->view->plan, screen->view->arena));
     predict_assumed_defaults(screen->view->plan, screen->view->origins, &defaults);
     if (defaults.length)
         page_item(&screen->page, 2, 12, "defaults", text_string(&defaults));

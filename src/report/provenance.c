@@ -2,6 +2,7 @@
 #include "report/provenance.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "base/column.h"
 
@@ -33,8 +34,14 @@ void provenance_text(FILE *out, const struct term *term, const struct provenance
                                          provenance->profile};
     fprintf(out, "%smoeplan " MOEPLAN_VERSION "%sseed %" PRIu64, term_style(term, STYLE_DIM),
             between, provenance->seed);
-    for (size_t i = 0; i < N_NAMES; i++)
-        if (values[i])
-            fprintf(out, "%s%s %s", between, names[i].key, values[i]);
+    size_t columns = strlen("moeplan " MOEPLAN_VERSION) + strlen(", seed 1");
+    for (size_t i = 0; i < N_NAMES; i++) {
+        if (!values[i])
+            continue;
+        size_t more = term_columns(values[i]) + strlen(names[i].key) + 4;
+        bool fits = columns + more <= term->width;
+        columns = fits ? columns + more : more;
+        fprintf(out, "%s%s %s", fits ? between : "\n", names[i].key, values[i]);
+    }
     fprintf(out, "%s\n", term_plain(term));
 }
