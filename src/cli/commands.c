@@ -2,6 +2,7 @@
 #include "cli/commands.h"
 
 static const struct command *const commands[] = {
+    &command_predict,
     &command_list,
     &command_help,
 };

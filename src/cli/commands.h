@@ -6,6 +6,7 @@
 
 extern const struct command command_help;
 extern const struct command command_list;
+extern const struct command command_predict;
 
 const struct command *const *commands_all(size_t *n);
 

@@ -15,7 +15,7 @@ struct page {
 void page_heading(struct page *page, const char *title);
 
 /* Paragraphs (separated by blank lines) wrapped to the width; a line that starts with a space
- * is printed as it is. */
+ * is not wrapped. */
 void page_text(struct page *page, unsigned indent, const char *text);
 
 /* A term and, from the given column on, its explanation. */

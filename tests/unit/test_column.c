@@ -3,13 +3,11 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <math.h>
 #include <cmocka.h>
 
 #include "base/column.h"
+#include "support/sink.h"
 
 struct record {
     const char *name;
@@ -58,64 +56,44 @@ static const struct record records[] = {
     {NULL, 2048, 0, {0}, 0, (double)NAN, (double)INFINITY, false},
 };
 
-struct sink {
-    FILE *out;
-    char *text;
-    size_t size;
-};
-
-static FILE *open_sink(struct sink *sink)
-{
-    memset(sink, 0, sizeof *sink);
-    sink->out = open_memstream(&sink->text, &sink->size);
-    assert_non_null(sink->out);
-    return sink->out;
-}
-
-static void expect(struct sink *sink, const char *expected)
-{
-    fclose(sink->out);
-    assert_string_equal(sink->text, expected);
-    free(sink->text);
-}
-
 static void json_leaves_out_what_does_not_apply(void **state)
 {
     (void)state;
     struct sink sink;
     struct json json;
-    json_init(&json, open_sink(&sink));
+    json_init(&json, sink_open(&sink));
     column_json_array(&json, NULL, columns, N_COLUMNS, records, 2, sizeof *records);
-    expect(&sink, "[\n"
-                  "  {\n"
-                  "    \"name\": \"recv, \\\"x\\\"\",\n"
-                  "    \"bytes\": 7516192769,\n"
-                  "    \"margin_bytes\": -1073741824,\n"
-                  "    \"shape\": [8, 4096],\n"
-                  "    \"seconds\": 0.00125,\n"
-                  "    \"ratio\": 0.1,\n"
-                  "    \"at_peak\": true,\n"
-                  "    \"parity\": \"odd\"\n"
-                  "  },\n"
-                  "  {\n"
-                  "    \"bytes\": 2048,\n"
-                  "    \"shape\": [],\n"
-                  "    \"at_peak\": false\n"
-                  "  }\n"
-                  "]\n");
+    sink_expect(&sink, "[\n"
+                       "  {\n"
+                       "    \"name\": \"recv, \\\"x\\\"\",\n"
+                       "    \"bytes\": 7516192769,\n"
+                       "    \"margin_bytes\": -1073741824,\n"
+                       "    \"shape\": [8, 4096],\n"
+                       "    \"seconds\": 0.00125,\n"
+                       "    \"ratio\": 0.1,\n"
+                       "    \"at_peak\": true,\n"
+                       "    \"parity\": \"odd\"\n"
+                       "  },\n"
+                       "  {\n"
+                       "    \"bytes\": 2048,\n"
+                       "    \"shape\": [],\n"
+                       "    \"at_peak\": false\n"
+                       "  }\n"
+                       "]\n");
 }
 
 static void csv_quotes_and_leaves_cells_empty(void **state)
 {
     (void)state;
     struct sink sink;
-    FILE *out = open_sink(&sink);
+    FILE *out = sink_open(&sink);
     column_csv_header(out, columns, N_COLUMNS);
     column_csv_row(out, columns, N_COLUMNS, &records[0]);
     column_csv_row(out, columns, N_COLUMNS, &records[1]);
-    expect(&sink, "name,bytes,margin_bytes,shape,seconds,ratio,at_peak,parity\n"
-                  "\"recv, \"\"x\"\"\",7516192769,-1073741824,8x4096,0.00125,0.1,true,odd\n"
-                  ",2048,,,,,false,\n");
+    sink_expect(&sink,
+                "name,bytes,margin_bytes,shape,seconds,ratio,at_peak,parity\n"
+                "\"recv, \"\"x\"\"\",7516192769,-1073741824,8x4096,0.00125,0.1,true,odd\n"
+                ",2048,,,,,false,\n");
 }
 
 static void csv_text_follows_rfc_4180(void **state)
@@ -132,8 +110,8 @@ static void csv_text_follows_rfc_4180(void **state)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct sink sink;
-        column_csv_text(open_sink(&sink), cases[i][0]);
-        expect(&sink, cases[i][1]);
+        column_csv_text(sink_open(&sink), cases[i][0]);
+        sink_expect(&sink, cases[i][1]);
     }
 }
 
@@ -151,11 +129,11 @@ static void tables_are_aligned(void **state)
                                 .record_size = sizeof *records,
                                 .indent = 2,
                                 .note = &columns[3]};
-    column_table(open_sink(&sink), &term, &table, &arena);
-    expect(&sink, "  buffer         bytes      margin  at_peak  parity\n"
-                  "  recv, \"x\"  7.000 GiB  -1.000 GiB  yes      odd\n"
-                  "      8 x 4096\n"
-                  "             2.000 KiB              no\n");
+    column_table(sink_open(&sink), &term, &table, &arena);
+    sink_expect(&sink, "  buffer         bytes      margin  at_peak  parity\n"
+                       "  recv, \"x\"  7.000 GiB  -1.000 GiB  yes      odd\n"
+                       "      8 x 4096\n"
+                       "             2.000 KiB              no\n");
     arena_release(&arena);
 }
 

@@ -3,34 +3,20 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <math.h>
 #include <cmocka.h>
 
 #include "base/json.h"
-
-/* What `write` writes; the caller frees it. */
-static char *written(void (*write)(struct json *json))
-{
-    char *text = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
-    assert_non_null(out);
-    struct json json;
-    json_init(&json, out);
-    write(&json);
-    assert_int_equal(json.depth, 0);
-    fclose(out);
-    return text;
-}
+#include "support/sink.h"
 
 static void expect(void (*write)(struct json *json), const char *expected)
 {
-    char *text = written(write);
-    assert_string_equal(text, expected);
-    free(text);
+    struct sink sink;
+    struct json json;
+    json_init(&json, sink_open(&sink));
+    write(&json);
+    assert_int_equal(json.depth, 0);
+    sink_expect(&sink, expected);
 }
 
 static void write_nested(struct json *json)
@@ -112,13 +98,9 @@ static void strings_are_escaped(void **state)
         {"\xf4\x90\x80\x80", "\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\""},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        char *text = NULL;
-        size_t size = 0;
-        FILE *out = open_memstream(&text, &size);
-        json_quote(out, cases[i].value);
-        fclose(out);
-        assert_string_equal(text, cases[i].expected);
-        free(text);
+        struct sink sink;
+        json_quote(sink_open(&sink), cases[i].value);
+        sink_expect(&sink, cases[i].expected);
     }
 }
 

@@ -1,0 +1,80 @@
+/* moeplan predict: the memory verdict of a plan, and why. */
+#include "cli/commands.h"
+#include "cli/plan_argument.h"
+#include "cli/predict_print.h"
+
+struct settings {
+    bool buffers;
+};
+
+static const struct option options[] = {
+    {"buffers", 0, OPTION_FLAG, offsetof(struct settings, buffers), NULL, NULL,
+     "list every buffer with its shape, formula, expected and worst bytes"},
+};
+
+static void print(const struct invocation *call, const struct predict_view *view)
+{
+    static void (*const printers[])(const struct predict_view *view) = {
+        [FORMAT_TEXT] = predict_print_text,
+        [FORMAT_JSON] = predict_print_json,
+        [FORMAT_CSV] = predict_print_csv,
+    };
+    const struct settings *settings = call->settings;
+    if (settings->buffers && call->general.format == FORMAT_TEXT)
+        predict_print_buffers(view);
+    else
+        printers[call->general.format](view);
+}
+
+static enum status run_predict(const struct invocation *call, struct err *err)
+{
+    struct plan *plan = arena_alloc(call->arena, 1, sizeof *plan);
+    struct origins origins = {0};
+    struct prediction prediction;
+    const struct predict_options predict_options = {.fixes = true};
+    TRY(plan_argument_load(call, 0, plan, &origins, err));
+    TRY(predict(plan, &predict_options, call->arena, &prediction, err));
+    const struct predict_view view = {
+        .plan = plan,
+        .origins = &origins,
+        .prediction = &prediction,
+        .provenance = plan_argument_provenance(plan),
+        .out = call->out,
+        .term = &call->term,
+        .arena = call->arena,
+    };
+    print(call, &view);
+    return prediction.memory.verdict == VERDICT_OOM ? STATUS_NOFIT : STATUS_OK;
+}
+
+static const char *const examples[] = {
+    "moeplan predict examples/seed000-primus-turbo.yaml",
+    "moeplan predict plan.yaml --set moe.path=capacity --set moe.capacity_factor=2",
+    "moeplan predict plan.yaml --buffers",
+    "moeplan predict plan.yaml --format json -o prediction.json",
+    "moeplan show plan.yaml | moeplan predict -",
+    NULL,
+};
+
+const struct command command_predict = {
+    .name = "predict",
+    .operands = "<plan.yaml>",
+    .summary = "does the plan fit: memory verdict, walls and fixes",
+    .description =
+        "Expands the plan into the buffers of one rank and says whether they fit: the verdict "
+        "with its numbers, where the memory goes, the first allocation that crosses the limit "
+        "with its formula, and the changes that would make the plan fit, each evaluated.\n"
+        "\n"
+        "A verdict within the stack's stated error of the limit is \"marginal\". With static "
+        "shapes the total is the worst case, which such stacks always allocate. The plan may "
+        "be \"-\", the standard input. The status is 4 when the plan does not fit.\n"
+        "\n"
+        "As CSV one row per buffer is written, as JSON everything, with the resolved plan.",
+    .examples = examples,
+    .min_operands = 1,
+    .max_operands = 1,
+    .options = options,
+    .n_options = sizeof options / sizeof *options,
+    .settings_size = sizeof(struct settings),
+    .run = run_predict,
+};

@@ -1,0 +1,291 @@
+/* cli/predict_*: a made-up prediction as text, JSON and CSV. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "cli/predict_print.h"
+#include "plan/schema.h"
+#include "support/sink.h"
+
+#define GIB ((uint64_t)1024 * 1024 * 1024)
+
+struct scene {
+    struct plan plan;
+    struct prediction prediction;
+    struct buffer_report buffers[3];
+    struct fix fixes[2];
+    struct term term;
+    struct arena arena;
+    struct sink sink;
+    struct predict_view view;
+};
+
+static void make_buffers(struct scene *scene)
+{
+    const struct buffer_report buffers[] = {
+        {.name = "weights",
+         .rule = "fixed",
+         .category = CATEGORY_WEIGHTS,
+         .segment = SEGMENT_STEP,
+         .dtype = DTYPE_BF16,
+         .n_dims = 1,
+         .dims = {16 * GIB},
+         .copies = 1,
+         .one_bytes = 32 * GIB,
+         .bytes = 32 * GIB,
+         .expected_bytes = 32 * GIB,
+         .worst_bytes = 32 * GIB,
+         .at_peak = true,
+         .formula = "P*2 = 17179869184*2"},
+        {.name = "received_x",
+         .rule = "routing",
+         .category = CATEGORY_DISPATCH,
+         .segment = SEGMENT_MOE,
+         .dtype = DTYPE_BF16,
+         .n_dims = 2,
+         .dims = {8388608, 4096},
+         .copies = 1,
+         .one_bytes = 64 * GIB,
+         .bytes = 64 * GIB,
+         .expected_bytes = 48 * GIB,
+         .worst_bytes = 128 * GIB,
+         .at_peak = true,
+         .formula = "M*H*2 = 8388608*4096*2",
+         .source = "made up"},
+        {.name = "logits",
+         .rule = "fixed",
+         .category = CATEGORY_LOGITS,
+         .segment = SEGMENT_HEAD,
+         .dtype = DTYPE_F32,
+         .copies = 2,
+         .bytes = GIB,
+         .expected_bytes = GIB,
+         .worst_bytes = GIB},
+    };
+    memcpy(scene->buffers, buffers, sizeof buffers);
+}
+
+static void make_memory(struct scene *scene)
+{
+    scene->fixes[0] = (struct fix){"workload.micro_batch=4", 64 * GIB, VERDICT_FITS, 1};
+    scene->fixes[1] =
+        (struct fix){"moe.path=deepep moe.buffer=2", 79 * GIB, VERDICT_MARGINAL, 2};
+    scene->prediction.memory = (struct memory_report){
+        .capacity_bytes = 80 * GIB,
+        .limit_bytes = 72 * GIB,
+        .state_bytes = 32 * GIB,
+        .temp_bytes = 64 * GIB,
+        .total_bytes = 96 * GIB,
+        .margin_bytes = -(int64_t)(24 * GIB),
+        .verdict = VERDICT_OOM,
+        .sizing = "p99",
+        .schedule = "",
+        .has_distribution = true,
+        .expected_bytes = 80 * GIB,
+        .p99_bytes = 96 * GIB,
+        .worst_bytes = 160 * GIB,
+        .samples = 200,
+        .categories = {{CATEGORY_WEIGHTS, 32 * GIB}, {CATEGORY_DISPATCH, 64 * GIB}},
+        .n_categories = 2,
+        .buffers = scene->buffers,
+        .n_buffers = 3,
+        .wall = &scene->buffers[1],
+        .fixes = scene->fixes,
+        .n_fixes = 2,
+    };
+}
+
+static int set_up(void **state)
+{
+    static const char *const assumptions[] = {"routing is uniform"};
+    struct scene *scene = calloc(1, sizeof *scene);
+    schema_defaults(&scene->plan);
+    make_buffers(scene);
+    make_memory(scene);
+    scene->plan.moe.path = PATH_DEEPEP;
+    scene->plan.cluster.device.memory_bytes = 80 * GIB;
+    snprintf(scene->plan.stack.name, sizeof scene->plan.stack.name, "generic");
+    scene->prediction.model =
+        (struct model_report){12000000000, 3000000000, 16 * GIB, 18000000000};
+    scene->prediction.assumptions = arena_alloc(&scene->arena, 1, sizeof(char *));
+    scene->prediction.assumptions[0] = assumptions[0];
+    scene->prediction.n_assumptions = 1;
+    scene->term.width = 96;
+    scene->view = (struct predict_view){
+        .plan = &scene->plan,
+        .prediction = &scene->prediction,
+        .provenance = {7, "a", "b", "c", "generic", "generic"},
+        .out = sink_open(&scene->sink),
+        .term = &scene->term,
+        .arena = &scene->arena,
+    };
+    *state = scene;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct scene *scene = *state;
+    arena_release(&scene->arena);
+    free(scene);
+    return 0;
+}
+
+static void text_says_verdict_wall_and_fixes(void **state)
+{
+    struct scene *scene = *state;
+    predict_print_text(&scene->view);
+    sink_expect(
+        &scene->sink,
+        "oom: 96.00 GiB = state 32.00 + temp 64.00; limit 72.00, margin -24.00 (p99, "
+        "modelled)\n"
+        "expected 80.00, p99 96.00, worst 160.00 GiB; chance of running out < 0.015 per step\n"
+        "\n"
+        "where the memory goes          GiB       %\n"
+        "  weights                    32.00    33.3  #########################\n"
+        "  dispatch                   64.00    66.7  "
+        "##################################################\n"
+        "\n"
+        "the wall                       GiB       %\n"
+        "  received_x                 64.00    66.7  dispatch, 8388608 x 4096 bf16\n"
+        "    M*H*2 = 8388608*4096*2\n"
+        "\n"
+        "what makes it fit, best throughput first               GiB\n"
+        "  --set workload.micro_batch=4                       64.00  fits\n"
+        "  --set moe.path=deepep --set moe.buffer=2           79.00  marginal\n"
+        "\n"
+        "the model\n"
+        "  12 B parameters, 3 B active per token, 17.18 B on a device; 18.0 GFLOP per token\n"
+        "\n"
+        "assumed\n"
+        "  limit     72.00 GiB = 0.9 x 80.00 GiB per device\n"
+        "  stack     generic: dynamic shapes; marginal within 5 % of temp, its stated error\n"
+        "  also      routing is uniform\n"
+        "\n"
+        "moeplan " MOEPLAN_VERSION ", seed 7, plan a, model b, cluster c, stack generic, "
+        "profile generic\n");
+}
+
+static void text_names_the_largest_buffers_when_it_fits(void **state)
+{
+    struct scene *scene = *state;
+    scene->prediction.memory.verdict = VERDICT_FITS;
+    scene->prediction.memory.wall = NULL;
+    scene->prediction.memory.n_fixes = 0;
+    predict_print_text(&scene->view);
+    char *text = sink_close(&scene->sink);
+    const char *largest = strstr(text, "largest buffers");
+    assert_non_null(largest);
+    const char *received = strstr(largest, "received_x"), *weights = strstr(largest, "weights");
+    assert_true(received && weights && received < weights);
+    assert_null(strstr(largest, "logits")); /* not alive at the peak */
+    assert_null(strstr(text, "makes it fit"));
+    assert_null(strstr(text, "the wall"));
+    free(text);
+}
+
+static void text_colours_only_where_allowed(void **state)
+{
+    struct scene *scene = *state;
+    scene->term.colour = true;
+    predict_print_text(&scene->view);
+    char *text = sink_close(&scene->sink);
+    assert_memory_equal(text, "\033[1;31moom\033[0m: ", 16);
+    free(text);
+}
+
+static void json_has_the_keys_of_the_contract(void **state)
+{
+    struct scene *scene = *state;
+    static const char *const expected[] = {
+        "\"schema_version\": 1,\n",
+        "\"seed\": 7,\n",
+        "\"names\": {\n    \"plan\": \"a\",",
+        "\"plan\": {\n",
+        "\"memory\": {\n    \"capacity_bytes\": 85899345920,\n",
+        "\"margin_bytes\": -25769803776,\n    \"verdict\": \"oom\",\n",
+        "\"expected_bytes\": 85899345920,\n    \"p99_bytes\": 103079215104,\n",
+        "\"oom_probability\": 0,\n",
+        "\"categories\": [\n      {\n        \"name\": \"weights\",\n        \"bytes\": ",
+        "\"buffers\": [\n      {\n        \"name\": \"weights\",\n",
+        "\"shape\": [8388608, 4096],\n        \"dtype\": \"bf16\",\n",
+        "\"rule\": \"routing\"",
+        "\"wall\": {\n      \"buffer\": \"received_x\",\n      \"bytes\": 68719476736,\n",
+        "\"fixes\": [\n      {\n        \"set\": \"workload.micro_batch=4\",\n",
+        "\"model\": {\n    \"parameters\": 12000000000,\n",
+    };
+    predict_print_json(&scene->view);
+    char *text = sink_close(&scene->sink);
+    const char *at = text;
+    for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
+        const char *found = strstr(at, expected[i]);
+        if (!found)
+            print_error("missing, or out of order: %s\n", expected[i]);
+        assert_non_null(found);
+        at = found;
+    }
+    free(text);
+}
+
+static void json_leaves_out_what_does_not_apply(void **state)
+{
+    struct scene *scene = *state;
+    scene->prediction.memory.has_distribution = false;
+    scene->prediction.memory.wall = NULL;
+    scene->prediction.memory.n_fixes = 0;
+    predict_print_json(&scene->view);
+    char *text = sink_close(&scene->sink);
+    static const char *const absent[] = {
+        "p99_bytes", "oom_probability", "\"wall\"", "\"fixes\"", "null", "nan"};
+    for (size_t i = 0; i < sizeof absent / sizeof *absent; i++)
+        assert_null(strstr(text, absent[i]));
+    free(text);
+}
+
+static void csv_has_a_row_per_buffer(void **state)
+{
+    struct scene *scene = *state;
+    predict_print_csv(&scene->view);
+    sink_expect(
+        &scene->sink,
+        "name,category,segment,shape,dtype,bytes,expected_bytes,worst_bytes,rule,copies,"
+        "at_peak,formula,source\n"
+        "weights,weights,step,17179869184,bf16,34359738368,34359738368,34359738368,"
+        "fixed,1,true,P*2 = 17179869184*2,\n"
+        "received_x,dispatch,moe layer,8388608x4096,bf16,68719476736,51539607552,"
+        "137438953472,routing,1,true,M*H*2 = 8388608*4096*2,made up\n"
+        "logits,logits,head,,f32,1073741824,1073741824,1073741824,fixed,2,false,,\n");
+}
+
+static void buffers_are_grouped_by_the_peak(void **state)
+{
+    struct scene *scene = *state;
+    predict_print_buffers(&scene->view);
+    char *text = sink_close(&scene->sink);
+    const char *at_peak = strstr(text, "buffers alive at the peak");
+    const char *others = strstr(text, "buffers not alive at the peak");
+    assert_true(at_peak && others && at_peak < others);
+    assert_true(strstr(at_peak, "received_x") < others);
+    assert_true(strstr(at_peak, "M*H*2 = 8388608*4096*2") < others);
+    assert_true(strstr(text, "logits") > others);
+    free(text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(text_says_verdict_wall_and_fixes, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(text_names_the_largest_buffers_when_it_fits, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(text_colours_only_where_allowed, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(json_has_the_keys_of_the_contract, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(json_leaves_out_what_does_not_apply, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(csv_has_a_row_per_buffer, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(buffers_are_grouped_by_the_peak, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
