@@ -41,7 +41,7 @@ static char *copy_with_ending(const char *text, const char *ending)
 
 static enum status cannot_open(const char *path, struct err *err)
 {
-    return err_set(err, STATUS_INPUT, "cannot write \"%s\": %s", path, strerror(errno));
+    return err_set(err, STATUS_INPUT, "cannot write '%s': %s", path, strerror(errno));
 }
 
 static enum status open_direct(struct output *output, const char *path, struct err *err)
@@ -101,7 +101,7 @@ enum status output_open(struct output *output, const char *path, struct err *err
 
 static enum status output_fail(const struct output *output, struct err *err)
 {
-    return err_set(err, STATUS_SYSTEM, "cannot write \"%s\": %s",
+    return err_set(err, STATUS_SYSTEM, "cannot write '%s': %s",
                    output->name ? output->name : "output",
                    errno ? strerror(errno) : "an earlier write failed");
 }

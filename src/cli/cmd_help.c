@@ -28,19 +28,19 @@ struct topic {
 
 static enum status no_help(const struct topic *topic, const char *ambiguous, struct err *err)
 {
-    err_set(err, STATUS_USAGE, "no help on \"%s\"", topic->name);
+    err_set(err, STATUS_USAGE, "no help on '%s'", topic->name);
     if (ambiguous[0])
         return err_hint(err, "several keys end in it: %s", ambiguous);
     const char *nearest = commands_nearest(topic->name);
     if (!nearest)
         nearest = key_nearest(topic->rows, topic->n_rows, topic->name);
     if (nearest)
-        return err_hint(err, "did you mean \"%s\"?", nearest);
+        return err_hint(err, "did you mean '%s'?", nearest);
     struct text mentions = {.arena = topic->call->arena};
     key_mentions(topic->rows, topic->n_rows, topic->name, &mentions);
     if (mentions.length)
         return err_hint(err, "keys with that word: %s", text_string(&mentions));
-    return err_hint(err, "\"moeplan help\" lists the commands, \"moeplan help keys\" the keys");
+    return err_hint(err, "'moeplan help' lists the commands, 'moeplan help keys' the keys");
 }
 
 static void print_rows(const struct invocation *call, const struct key_row *rows, size_t n)
@@ -119,7 +119,7 @@ const struct command command_help = {
         "Without an operand, lists the commands. With the name of a command, explains it and "
         "all its options. With a key of the plan file, gives its meaning, type, unit, default "
         "and limits; the last part of a key is enough where it is unique. With a group of "
-        "keys, such as moe or moe.routing, lists its keys; \"keys\" lists all of them.\n"
+        "keys, such as moe or moe.routing, lists its keys; 'keys' lists all of them.\n"
         "\n"
         "Keys are also written as JSON or CSV.",
     .words = words,

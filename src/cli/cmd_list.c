@@ -159,10 +159,10 @@ static enum status unknown_catalogue(const char *name, struct arena *arena, stru
     struct text names = {.arena = arena};
     for (size_t i = 0; i < N_CATALOGUES; i++)
         text_printf(&names, "%s%s", i ? ", " : "", catalogues[i].name);
-    err_set(err, STATUS_USAGE, "nothing is listed under \"%s\"", name);
+    err_set(err, STATUS_USAGE, "nothing is listed under '%s'", name);
     const char *nearest = text_nearest(name, N_CATALOGUES, catalogue_at, NULL);
     if (nearest)
-        return err_hint(err, "did you mean \"%s\"? one of: %s", nearest, text_string(&names));
+        return err_hint(err, "did you mean '%s'? one of: %s", nearest, text_string(&names));
     return err_hint(err, "one of: %s", text_string(&names));
 }
 

@@ -65,9 +65,9 @@ const struct command command_predict = {
         "with its numbers, where the memory goes, the first allocation that crosses the limit "
         "with its formula, and the changes that would make the plan fit, each evaluated.\n"
         "\n"
-        "A verdict within the stack's stated error of the limit is \"marginal\". With static "
+        "A verdict within the stack's stated error of the limit is 'marginal'. With static "
         "shapes the total is the worst case, which such stacks always allocate. The plan may "
-        "be \"-\", the standard input. The status is 4 when the plan does not fit.\n"
+        "be '-', the standard input. The status is 4 when the plan does not fit.\n"
         "\n"
         "As CSV one row per buffer is written, as JSON everything, with the resolved plan.",
     .examples = examples,

@@ -34,12 +34,12 @@ static enum status count_operands(const struct command *command, size_t n, struc
     if (n >= command->min_operands && n <= command->max_operands)
         return STATUS_OK;
     if (n < command->min_operands)
-        err_set(err, STATUS_USAGE, "\"moeplan %s\" needs %s", command->name, command->operands);
+        err_set(err, STATUS_USAGE, "'moeplan %s' needs %s", command->name, command->operands);
     else if (command->max_operands == 0)
-        err_set(err, STATUS_USAGE, "\"moeplan %s\" takes no operand, %zu given", command->name,
+        err_set(err, STATUS_USAGE, "'moeplan %s' takes no operand, %zu given", command->name,
                 n);
     else
-        err_set(err, STATUS_USAGE, "\"moeplan %s\" takes %s, %zu operands given", command->name,
+        err_set(err, STATUS_USAGE, "'moeplan %s' takes %s, %zu operands given", command->name,
                 command->operands, n);
     return err_hint(err, "usage: moeplan %s [options] %s", command->name, command->operands);
 }
@@ -86,15 +86,14 @@ static enum status perform(struct invocation *call, struct err *err)
 
 static enum status unknown_command(const char *name, struct err *err)
 {
-    err_set(err, STATUS_USAGE, "unknown command \"%s\"", name);
+    err_set(err, STATUS_USAGE, "unknown command '%s'", name);
     const char *nearest = commands_nearest(name);
     if (nearest)
-        return err_hint(err, "did you mean \"%s\"? \"moeplan help\" lists the commands",
-                        nearest);
+        return err_hint(err, "did you mean '%s'? 'moeplan help' lists the commands", nearest);
     struct stat file;
     if (stat(name, &file) == 0 && S_ISREG(file.st_mode))
         return err_hint(err, "to use a plan, name a command first: moeplan predict %s", name);
-    return err_hint(err, "\"moeplan help\" lists the commands");
+    return err_hint(err, "'moeplan help' lists the commands");
 }
 
 static enum status print_version(struct err *err)
@@ -125,7 +124,7 @@ static enum status run_line(int n, char *const *arguments, struct arena *arena, 
     }
     if (name[0] != '-')
         return unknown_command(name, err);
-    err_set(err, STATUS_USAGE, "unknown option \"%s\"", name);
+    err_set(err, STATUS_USAGE, "unknown option '%s'", name);
     return err_hint(err, "options follow the command: moeplan <command> [options] <plan.yaml>");
 }
 

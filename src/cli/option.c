@@ -35,7 +35,7 @@ struct slot {
 
 static enum status bad_value(const struct slot *slot, const char *text, const char *wanted)
 {
-    return err_set(slot->err, STATUS_USAGE, "option \"--%s\" takes %s, not \"%s\"",
+    return err_set(slot->err, STATUS_USAGE, "option '--%s' takes %s, not '%s'",
                    slot->option->name, wanted, text);
 }
 
@@ -98,11 +98,11 @@ static enum status store_choice(const struct slot *slot, const char *text)
     }
     struct text names = {.arena = slot->arena};
     join_choices(choices, ", ", &names);
-    err_set(slot->err, STATUS_USAGE, "option \"--%s\" does not know \"%s\"", slot->option->name,
+    err_set(slot->err, STATUS_USAGE, "option '--%s' does not know '%s'", slot->option->name,
             text);
     const char *nearest = text_nearest(text, n, choice_name, choices);
     if (nearest)
-        return err_hint(slot->err, "did you mean \"%s\"? it takes one of: %s", nearest,
+        return err_hint(slot->err, "did you mean '%s'? it takes one of: %s", nearest,
                         text_string(&names));
     return err_hint(slot->err, "it takes one of: %s", text_string(&names));
 }
@@ -161,11 +161,11 @@ static enum status unknown(const struct scan *scan, const char *name)
         n++;
     const char *bare = name[1] == '-' ? name + 2 : "";
     const char *nearest = *bare ? text_nearest(bare, n, option_name_at, scan) : NULL;
-    err_set(scan->err, STATUS_USAGE, "unknown option \"%s\"", name);
+    err_set(scan->err, STATUS_USAGE, "unknown option '%s'", name);
     if (nearest)
-        return err_hint(scan->err, "did you mean \"--%s\"? \"moeplan %s -h\" lists the options",
+        return err_hint(scan->err, "did you mean '--%s'? 'moeplan %s -h' lists the options",
                         nearest, scan->command);
-    return err_hint(scan->err, "\"moeplan %s -h\" lists the options", scan->command);
+    return err_hint(scan->err, "'moeplan %s -h' lists the options", scan->command);
 }
 
 /* ---- arguments ---- */
@@ -174,7 +174,7 @@ static enum status unknown(const struct scan *scan, const char *name)
 static enum status take_next(struct scan *scan, const struct slot *slot)
 {
     if (scan->at >= scan->n)
-        return err_set(scan->err, STATUS_USAGE, "option \"--%s\" needs a value: %s",
+        return err_set(scan->err, STATUS_USAGE, "option '--%s' needs a value: %s",
                        slot->option->name, slot->option->argument);
     return store[slot->option->type](slot, scan->arguments[scan->at++]);
 }
@@ -191,7 +191,7 @@ static enum status read_long(struct scan *scan, const char *argument)
         return given ? store[slot.option->type](&slot, name + length + 1)
                      : take_next(scan, &slot);
     if (given)
-        return err_set(scan->err, STATUS_USAGE, "option \"--%s\" takes no value",
+        return err_set(scan->err, STATUS_USAGE, "option '--%s' takes no value",
                        slot.option->name);
     return store_flag(&slot, NULL);
 }

@@ -8,7 +8,7 @@ static enum status split(const char *setting, struct arena *arena, struct overri
 {
     const char *equals = strchr(setting, '=');
     if (!equals || equals == setting) {
-        err_set(err, STATUS_USAGE, "option \"--set\" takes KEY=VALUE, not \"%s\"", setting);
+        err_set(err, STATUS_USAGE, "option '--set' takes KEY=VALUE, not '%s'", setting);
         return err_hint(err, "for example --set workload.micro_batch=4");
     }
     *override = (struct override){

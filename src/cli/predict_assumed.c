@@ -26,7 +26,7 @@ const char *predict_assumed_stack(const struct plan *plan, const struct memory_r
     text_printf(&text, "%s: %s shapes", plan->stack.name,
                 plan->stack.static_shapes ? "static" : "dynamic");
     if (memory->schedule && memory->schedule[0])
-        text_printf(&text, ", schedule \"%s\"", memory->schedule);
+        text_printf(&text, ", %s schedule", memory->schedule);
     text_printf(&text, "; marginal within %.3g %% of temp, its stated error",
                 100 * plan->stack.error);
     return text_string(&text);

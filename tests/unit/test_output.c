@@ -132,7 +132,7 @@ static void a_full_device_is_an_error(void **state)
     assert_int_equal(output_open(&output, "/dev/full", &err), STATUS_OK);
     fputs("x", output.file);
     assert_int_equal(output_close(&output, &err), STATUS_SYSTEM);
-    assert_string_equal(err.text, "cannot write \"/dev/full\": No space left on device");
+    assert_string_equal(err.text, "cannot write '/dev/full': No space left on device");
 }
 
 static void what_cannot_be_opened_is_an_error(void **state)
@@ -147,7 +147,7 @@ static void what_cannot_be_opened_is_an_error(void **state)
         struct output output;
         struct err err = {0};
         char expected[256];
-        snprintf(expected, sizeof expected, "cannot write \"%s\": %s", cases[i].path,
+        snprintf(expected, sizeof expected, "cannot write '%s': %s", cases[i].path,
                  cases[i].reason);
         assert_int_equal(output_open(&output, cases[i].path, &err), STATUS_INPUT);
         assert_string_equal(err.text, expected);
