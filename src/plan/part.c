@@ -111,7 +111,8 @@ static const char *without_dot(const char *path, const char *name)
 static enum status read_called(struct part *part, const struct node *value, const char *folder)
 {
     struct loader *loader = part->loader;
-    const char *key = part->depth ? "base" : part->key;
+    bool is_base = part->depth > 0;
+    const char *key = is_base ? "base" : part->key;
     if (node_is_null(value) || (value->kind == NODE_SCALAR && value->text[0] == '\0')) {
         err_at(loader->err, STATUS_INPUT, value->mark, "'%s' has no value", key);
         return err_hint(loader->err, "it takes a name or a path; `moeplan list` shows names");
@@ -119,7 +120,7 @@ static enum status read_called(struct part *part, const struct node *value, cons
     if (value->kind != NODE_SCALAR)
         return err_at(loader->err, STATUS_INPUT, value->mark,
                       "'%s' takes a name or a path%s, not %s", key,
-                      part->depth ? "" : ", or a mapping", node_kind_name(value->kind));
+                      is_base ? "" : ", or a mapping", node_kind_name(value->kind));
     struct catalog_cluster found = {0};
     enum status status =
         part->kind == CATALOG_CLUSTER
@@ -137,7 +138,7 @@ static enum status read_called(struct part *part, const struct node *value, cons
                       node_kind_name(root->kind));
     TRY(read_mapping(part, root, part_folder_of_path(loader->arena, path)));
     resize_cluster(part, &found, value->mark);
-    if (part->name[0] == '\0')
+    if (part->name[0] == '\0' && !is_base)
         part_name_of_path(part->name, strchr(value->text, '.') ? path : value->text);
     return STATUS_OK;
 }
