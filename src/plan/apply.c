@@ -180,12 +180,11 @@ static enum status set_items(struct loader *loader, const struct field *field,
     return STATUS_OK;
 }
 
-/* A list of names to save says how to recompute, unless it names modules to compute again. */
-static void imply(struct loader *loader, const struct field *field)
+/* A list of names to save says how to recompute. */
+static void imply_save(struct loader *loader)
 {
     struct recompute_plan *recompute = &loader->plan->recompute;
-    if (text_equal(field->key, "recompute.save") && recompute->save.n > 0 &&
-        recompute->kind != RECOMPUTE_SELECTIVE)
+    if (recompute->save.n > 0)
         recompute->kind = RECOMPUTE_SAVE;
 }
 
@@ -201,7 +200,6 @@ static enum status apply_field(struct loader *loader, const struct field *field,
                        loader->err));
     else
         return wrong_kind(loader, field, value);
-    imply(loader, field);
     record_origin(loader, field, at);
     return STATUS_OK;
 }
@@ -213,8 +211,12 @@ static enum status apply_group(struct loader *loader, const char *key, const str
     bool option = value->mark.line == 0;
     if (node_is_null(value) && !option)
         return STATUS_OK; /* all its keys are commented out */
-    if (value->kind == NODE_MAPPING)
-        return apply_mapping(loader, key, value, NULL);
+    if (value->kind == NODE_MAPPING) {
+        TRY(apply_mapping(loader, key, value, NULL));
+        if (text_equal(key, "recompute") && node_get(value, "save") && !node_get(value, "kind"))
+            imply_save(loader);
+        return STATUS_OK;
+    }
     const char *names[NAMES_MAX];
     err_at(loader->err, STATUS_INPUT, value->mark, "'%s' takes a mapping, not %s", key,
            node_kind_name(value->kind));
@@ -236,6 +238,14 @@ enum status apply_value(struct loader *loader, const char *key, const struct nod
     if (is_group(key))
         return apply_group(loader, key, value);
     return unknown_key(loader, key, at);
+}
+
+enum status apply_override(struct loader *loader, const char *key, const struct node *value)
+{
+    TRY(apply_value(loader, key, value, value->mark));
+    if (text_equal(key, "recompute.save"))
+        imply_save(loader);
+    return STATUS_OK;
 }
 
 static bool is_listed(const char *key, const char *const *list)

@@ -19,6 +19,10 @@ struct loader {
 enum status apply_value(struct loader *loader, const char *key, const struct node *value,
                         struct mark at);
 
+/* apply_value of one --set key=value: what the key implies for others included, since it stands
+ * alone. */
+enum status apply_override(struct loader *loader, const char *key, const struct node *value);
+
 /* apply_value of every entry of a mapping, below `group` ("" for the root), but for the keys
  * listed in `except` (NULL-terminated, or NULL). */
 enum status apply_mapping(struct loader *loader, const char *group, const struct node *mapping,

@@ -50,7 +50,7 @@ static enum status apply_overrides(struct load *load)
     for (size_t i = 0; i < load->n_overrides; i++) {
         const char *key = load->overrides[i].key;
         if (!is_part(key))
-            TRY(apply_value(&load->loader, key, load->values[i], load->values[i]->mark));
+            TRY(apply_override(&load->loader, key, load->values[i]));
     }
     return STATUS_OK;
 }

@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "base/text.h"
+#include "base/unit.h"
 #include "plan/derive.h"
 
 static bool has_experts(const struct plan *plan)
@@ -36,11 +37,6 @@ static bool shared_over_tp(const struct plan *plan)
 static bool has_dp(const struct plan *plan)
 {
     return plan->parallel.dp > 0;
-}
-
-static bool has_vpp(const struct plan *plan)
-{
-    return plan->parallel.vpp > 1;
 }
 
 static bool has_stages(const struct plan *plan)
@@ -116,6 +112,17 @@ static uint64_t two(const struct plan *plan)
     return 2;
 }
 
+static bool vpp_broken(const struct plan *plan, char *text, char *hint)
+{
+    if (plan->parallel.vpp == 1 || plan->parallel.pp > 1)
+        return false;
+    snprintf(text, RULE_TEXT, "vpp %" PRIu64 " without a pipeline: pp is 1",
+             plan->parallel.vpp);
+    snprintf(hint, RULE_TEXT,
+             "vpp splits the stages of a pipeline: raise pp, or leave out vpp");
+    return true;
+}
+
 static bool kv_heads_broken(const struct plan *plan, char *text, char *hint)
 {
     uint64_t kv_heads = plan->model.attention.kv_heads, tp = plan->parallel.tp;
@@ -177,10 +184,10 @@ static bool limit_broken(const struct plan *plan, char *text, char *hint)
     double reserve = (double)plan->stack.reserve_bytes + (double)plan->memory.reserve_bytes;
     if (usable > reserve)
         return false;
-    snprintf(text, RULE_TEXT,
-             "nothing of the device's memory is left: %.0f B usable, %.0f B "
-             "reserved",
-             usable, reserve);
+    char left[48], taken[48];
+    unit_print(left, UNIT_BYTES, usable);
+    unit_print(taken, UNIT_BYTES, reserve);
+    snprintf(text, RULE_TEXT, "no device memory is left: %s usable, %s reserved", left, taken);
     snprintf(hint, RULE_TEXT, "limit = fraction x memory - memory.reserve - stack.reserve");
     return true;
 }
@@ -298,11 +305,8 @@ static const struct rule rules[] = {
      .b = MEMBER("tp", parallel.tp)},
     {.name = "vpp-needs-pp",
      .key = "parallel.vpp",
-     .shape = RULE_AT_MOST,
-     .applies = has_vpp,
-     .a = DERIVED("2 stages,", two),
-     .b = MEMBER("pp", parallel.pp),
-     .hint = "vpp needs a pipeline of at least 2 stages",
+     .shape = RULE_OTHER,
+     .broken = vpp_broken,
      .also = {"parallel.pp"}},
     {.name = "pipeline-within-layers",
      .key = "parallel.pp",

@@ -1,0 +1,159 @@
+/* see random_plan.h. */
+#include "support/random_plan.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "plan/rule.h"
+#include "plan/schema.h"
+
+void plan_small(struct plan *plan)
+{
+    static const char *const values[][2] = {{"name", "small"},
+                                            {"model", "small"},
+                                            {"model.name", "small"},
+                                            {"model.layers", "8"},
+                                            {"model.dense_layers", "2"},
+                                            {"model.hidden", "64"},
+                                            {"model.dense_intermediate", "128"},
+                                            {"model.vocab", "1000"},
+                                            {"model.attention.heads", "8"},
+                                            {"model.attention.kv_heads", "4"},
+                                            {"model.attention.head_dim", "8"},
+                                            {"model.moe.experts", "16"},
+                                            {"model.moe.top_k", "2"},
+                                            {"model.moe.intermediate", "32"},
+                                            {"cluster", "small"},
+                                            {"cluster.name", "small"},
+                                            {"cluster.device.memory", "1 GiB"},
+                                            {"cluster.device.memory_bandwidth", "1 TB/s"},
+                                            {"cluster.device.peak.bf16", "100 TFLOP/s"},
+                                            {"cluster.node.devices", "4"},
+                                            {"cluster.node.link_bandwidth", "100 GB/s"},
+                                            {"cluster.nodes", "2"},
+                                            {"cluster.network.bandwidth", "10 GB/s"},
+                                            {"stack.name", "generic"},
+                                            {"workload.sequence_length", "64"}};
+    struct err err = {0};
+    schema_defaults(plan);
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++)
+        schema_set(schema_find(values[i][0]), plan, values[i][1], false, (struct mark){0},
+                   &err);
+    assert(err.status == STATUS_OK);
+}
+
+/* ---- random values, as text ---- */
+
+enum { VALUE = 128 };
+
+static void draw_number(struct rng *rng, const struct field *field, char text[VALUE])
+{
+    uint64_t most = field->max >= 1 && field->max < 1e15 ? (uint64_t)field->max : 1ull << 40;
+    uint64_t small = 1 + rng_below(rng, 8), power = 1ull << rng_below(rng, 14);
+    uint64_t any = rng_below(rng, most + 1);
+    uint64_t count = (const uint64_t[]){small, power, any}[rng_below(rng, 3)];
+    if (field->type == FIELD_COUNT || field->type == FIELD_COUNTS)
+        snprintf(text, VALUE, "%" PRIu64, count);
+    else if (field->type == FIELD_AMOUNT)
+        snprintf(text, VALUE, "%" PRIu64, rng_u64(rng) >> (11 + rng_below(rng, 40)));
+    else if (rng_below(rng, 2))
+        snprintf(text, VALUE, "%.17g", rng_uniform(rng) * (field->max ? field->max : 1e3));
+    else
+        snprintf(text, VALUE, "%.3g", (double)count / 64);
+}
+
+static void draw_text(struct rng *rng, char text[VALUE])
+{
+    static const char *const texts[] = {
+        "a",  "deepseek-v3", "8x7b",     "x y",       "null", "True",
+        "-",  "[x]",         "a: b # c", "\"q\" \\n", "'",    "\xc3\xa9\xe2\x82\xac",
+        "~",  "1e3",         "{a}",      "*x",        "&y",   "%z",
+        "no", " lead",       "trail "};
+    snprintf(text, VALUE, "%s", texts[rng_below(rng, sizeof texts / sizeof *texts)]);
+}
+
+static void draw_words(struct rng *rng, const struct field *field, char text[VALUE])
+{
+    static const char *const axes[] = {"tp", "cp", "ep", "dp", "pp"};
+    static const char *const names[] = {"moe_mlpwo", "out_proj", "null", "a.b", "2x", "-x"};
+    bool order = strstr(field->key, "order") != NULL;
+    uint64_t n = rng_below(rng, order ? 6 : 4), first = rng_below(rng, 5);
+    size_t used = (size_t)snprintf(text, VALUE, "[");
+    for (uint64_t i = 0; i < n; i++)
+        used += (size_t)snprintf(text + used, VALUE - used, "%s%s", i ? ", " : "",
+                                 order ? axes[(first + i) % 5] : names[rng_below(rng, 6)]);
+    snprintf(text + used, VALUE - used, "]");
+}
+
+static void draw_value(struct rng *rng, const struct field *field, char text[VALUE])
+{
+    size_t n_words = 0;
+    while (field->words && field->words[n_words])
+        n_words++;
+    switch (field->type) {
+    case FIELD_COUNT:
+    case FIELD_REAL:
+    case FIELD_AMOUNT:
+    case FIELD_RATE:
+    case FIELD_COUNTS:
+        draw_number(rng, field, text);
+        break;
+    case FIELD_BOOL:
+        snprintf(text, VALUE, "%s", rng_below(rng, 2) ? "true" : "false");
+        break;
+    case FIELD_WORD:
+        snprintf(text, VALUE, "%s", field->words[rng_below(rng, n_words)]);
+        break;
+    case FIELD_TEXT:
+        draw_text(rng, text);
+        break;
+    case FIELD_WORDS:
+        draw_words(rng, field, text);
+        break;
+    }
+}
+
+/* What loading would have filled in, or looked for. */
+static bool is_complete(const struct plan *plan)
+{
+    const struct model *model = &plan->model;
+    bool gqa = model->attention.kind == ATTENTION_GQA;
+    return (!gqa || (model->attention.kv_heads && model->attention.head_dim)) &&
+           (model->moe.shared_intermediate ||
+            !(model->moe.shared_experts && model->moe.intermediate)) &&
+           plan->moe.routing.distribution != DISTRIBUTION_TRACE &&
+           plan->moe.routing.placement != PLACEMENT_TABLE;
+}
+
+/* Keeps a change only if all rules still hold. */
+static void change(struct rng *rng, const struct field *field, struct plan *plan)
+{
+    char value[VALUE], text[RULE_TEXT], hint[RULE_TEXT];
+    struct err err = {0};
+    struct plan changed = *plan;
+    draw_value(rng, field, value);
+    if (schema_set(field, &changed, value, false, (struct mark){0}, &err) == STATUS_OK &&
+        is_complete(&changed) && !rule_check(&changed, text, hint))
+        *plan = changed;
+}
+
+void plan_random(struct plan *plan, uint64_t seed)
+{
+    struct rng rng;
+    size_t n;
+    const struct field *fields = schema_fields(&n);
+    rng_init(&rng, seed, 0, 0, 0, 0);
+    plan_small(plan);
+    for (size_t i = 0; i < 3 * n; i++) {
+        const struct field *field = &fields[rng_below(&rng, n)];
+        if (!text_equal(field->key, "model") && !text_equal(field->key, "cluster") &&
+            !text_equal(field->key, "stack"))
+            change(&rng, field, plan);
+    }
+    memcpy(plan->model_name, plan->model.name, PLAN_NAME);
+    memcpy(plan->cluster_name, plan->cluster.name, PLAN_NAME);
+    memcpy(plan->stack_name, plan->stack.name, PLAN_NAME);
+}

@@ -1,0 +1,302 @@
+/* plan/rule: every rule with a plan that breaks it and one that it applies to and holds for. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "base/text.h"
+#include "plan/derive.h"
+#include "plan/rule.h"
+#include "plan/schema.h"
+#include "support/random_plan.h"
+
+/* "key=value key=value" */
+static void change(struct plan *plan, const char *changes)
+{
+    char copy[512], *rest = copy;
+    snprintf(copy, sizeof copy, "%s", changes);
+    while (*rest) {
+        char *key = rest, *value = strchr(rest, '=');
+        assert_non_null(value);
+        *value++ = '\0';
+        rest = value + strcspn(value, " ");
+        if (*rest)
+            *rest++ = '\0';
+        struct err err = {0};
+        const struct field *field = schema_find(key);
+        assert_non_null(field);
+        schema_set(field, plan, value, false, (struct mark){0}, &err);
+        assert_string_equal(err.text, "");
+    }
+}
+
+#define MLA "model.attention.kind=mla model.attention.kv_heads=0 model.attention.head_dim=0 "
+#define MLA_DIMS                                                                               \
+    "model.attention.kv_lora_rank=16 model.attention.qk_nope_head_dim=8 "                      \
+    "model.attention.v_head_dim=8 "
+
+/* The small plan: 8 layers (2 dense), hidden 64, 8 heads, 16 experts, top 2, 2 nodes of 4. */
+static const struct {
+    const char *rule, *broken, *holds, *text, *hint;
+} cases[] = {
+    {"dense-layers-within-layers", "model.dense_layers=9", "model.dense_layers=8",
+     "dense_layers 9 is more than layers 8", "dense_layers counts some of the layers"},
+    {"moe-period", "model.moe_every=2", "model.moe_every=2 model.dense_layers=4",
+     "layers - dense_layers 6 is not layers / moe_every 4",
+     "with moe_every n, every n-th layer has experts"},
+    {"dense-width", "model.dense_intermediate=0",
+     "model.dense_layers=0 model.dense_intermediate=0",
+     "dense_intermediate is 0, it must be "
+     "larger",
+     "the model has dense layers"},
+    {"experts-there", "model.moe.experts=0", "model.moe.experts=0 model.dense_layers=8",
+     "experts is 0, it must be larger", "the model has MoE layers"},
+    {"top-k-there", "model.moe.top_k=0", "model.moe.top_k=1", "top_k is 0, it must be larger",
+     "the model has MoE layers"},
+    {"expert-width", "model.moe.intermediate=0", "model.moe.intermediate=1",
+     "intermediate is 0, it must be larger", "the model has MoE layers"},
+    {"top-k-within-experts", "model.moe.top_k=17", "model.moe.top_k=16",
+     "top_k 17 is more than experts 16", "a token goes to distinct experts"},
+    {"groups-divide-experts", "model.moe.router.groups=3", "model.moe.router.groups=4",
+     "experts 16 is not divisible by router groups 3", "divisors of 16 near it: 2, 4"},
+    {"top-groups-within-groups", "model.moe.router.groups=4 model.moe.router.top_groups=5",
+     "model.moe.router.groups=4 model.moe.router.top_groups=4",
+     "top_groups 5 is more than router groups 4", "a token goes to distinct groups"},
+    {"top-k-within-groups", "model.moe.router.groups=16 model.moe.top_k=2",
+     "model.moe.router.groups=16 model.moe.router.top_groups=2",
+     "top_k 2 is more than the experts of top_groups groups, 1",
+     "raise router.top_groups, or lower router.groups or top_k"},
+    {"gqa-head-size", "model.attention.head_dim=0", "model.attention.head_dim=1",
+     "head_dim is 0, it must be larger", "hidden / heads is not even 1: state head_dim"},
+    {"kv-heads-divide-heads", "model.attention.kv_heads=3", "model.attention.kv_heads=1",
+     "heads 8 is not divisible by kv_heads 3", "divisors of 8 near it: 2, 4"},
+    {"mla-kv-rank", MLA MLA_DIMS "model.attention.kv_lora_rank=0", MLA MLA_DIMS,
+     "kv_lora_rank is 0, it must be larger", "kind mla needs it"},
+    {"mla-qk-size", MLA MLA_DIMS "model.attention.qk_nope_head_dim=0",
+     MLA MLA_DIMS "model.attention.qk_nope_head_dim=0 model.attention.qk_rope_head_dim=8",
+     "qk_nope_head_dim + qk_rope_head_dim is 0, it must be larger", "kind mla needs them"},
+    {"mla-v-size", MLA MLA_DIMS "model.attention.v_head_dim=0", MLA MLA_DIMS,
+     "v_head_dim is 0, it must be larger", "kind mla needs it"},
+    {"model-in-64-bits",
+     "model.hidden=10000000 model.moe.intermediate=100000000 model.moe.experts=1000000",
+     "model.hidden=100000 model.moe.intermediate=10000 model.moe.experts=1000",
+     "the bytes of the model's parameters overflow 64 bits",
+     "layers, experts, hidden, intermediate or vocab is far too large"},
+    {"mesh-holds-devices", "cluster.mesh=[4,4]", "cluster.mesh=[4,2]",
+     "the mesh's product 16 is not nodes x devices 8",
+     "the mesh has one place for each device"},
+    {"link-known", "cluster.node.link_bandwidth=0",
+     "cluster.node.link_bandwidth=0 cluster.node.devices=1",
+     "cluster.node.link_bandwidth is 0, it must be larger",
+     "nodes of several devices need it, as in '450 GB/s'"},
+    {"network-known", "cluster.network.bandwidth=0",
+     "cluster.network.bandwidth=0 cluster.nodes=1",
+     "cluster.network.bandwidth is 0, it must be larger",
+     "clusters of several nodes need it, as in '50 GB/s'"},
+    {"stack-fraction", "stack.fraction=0", "stack.fraction=0 memory.fraction=0.5",
+     "stack.fraction is 0, it must be larger", "state it, or memory.fraction, as in 0.9"},
+    {"limit-positive", "memory.reserve=900MiB stack.reserve=100MiB", "memory.reserve=900MiB",
+     "no device memory is left: 921.6 MiB usable, 1000 MiB reserved",
+     "limit = fraction x memory - memory.reserve - stack.reserve"},
+    {"layout-fills-cluster", "parallel.tp=2 parallel.cp=3", "parallel.tp=2 parallel.cp=4",
+     "world size 8 is not divisible by tp x pp x cp 6", "divisors of 8 near it: 4, 8"},
+    {"expert-layout-fills-cluster", "parallel.ep=16", "parallel.ep=8",
+     "world size 8 is not divisible by ep x etp x pp 16", "divisors of 8 near it: 8"},
+    {"dp-as-derived", "parallel.dp=4", "parallel.dp=8",
+     "dp 4 is not world size / (tp x pp x cp) = 8",
+     "dp follows from the cluster: leave it out, or change the cluster's size"},
+    {"ep-within-experts", "parallel.ep=8 model.moe.experts=4", "parallel.ep=8",
+     "ep 8 is more than experts 4",
+     "a rank holds at least one expert; redundant experts count"},
+    {"ep-divides-experts", "parallel.ep=4 moe.redundant_experts=2",
+     "parallel.ep=4 moe.redundant_experts=4", "experts 18 is not divisible by ep 4",
+     "divisors of 18 near it: 3, 6"},
+    {"etp-divides-width", "parallel.etp=8 model.moe.intermediate=36", "parallel.etp=8",
+     "intermediate 36 is not divisible by etp 8", "divisors of 36 near it: 6, 9"},
+    {"tp-divides-heads", "parallel.tp=8 model.attention.heads=4", "parallel.tp=8",
+     "heads 4 is not divisible by tp 8", "divisors of 4 near it: 4"},
+    {"tp-fits-kv-heads", "parallel.tp=4 model.attention.heads=12 model.attention.kv_heads=6",
+     "parallel.tp=8 model.attention.kv_heads=4",
+     "kv_heads 6 and tp 4: neither is a multiple of the other",
+     "tp splits the key and value heads, or repeats them"},
+    {"tp-divides-hidden", "parallel.tp=8 model.hidden=60", "parallel.tp=8",
+     "hidden 60 is not divisible by tp 8", "divisors of 60 near it: 6, 10"},
+    {"tp-divides-dense-width", "parallel.tp=8 model.dense_intermediate=100", "parallel.tp=8",
+     "dense_intermediate 100 is not divisible by tp 8", "divisors of 100 near it: 5, 10"},
+    {"tp-divides-residual-width", "parallel.tp=8 model.residual_intermediate=100",
+     "parallel.tp=8 model.residual_intermediate=64",
+     "residual_intermediate 100 is not divisible by tp 8", "divisors of 100 near it: 5, 10"},
+    {"tp-divides-shared-width",
+     "parallel.tp=8 moe.shared=tp model.moe.shared_experts=1 model.moe.shared_intermediate=12",
+     "parallel.tp=8 moe.shared=sp model.moe.shared_experts=1 model.moe.shared_intermediate=12",
+     "shared_intermediate 12 is not divisible by tp 8", "divisors of 12 near it: 6, 12"},
+    {"vpp-needs-pp", "parallel.vpp=2", "parallel.vpp=2 parallel.pp=2",
+     "vpp 2 without a pipeline: pp is 1",
+     "vpp splits the stages of a pipeline: raise pp, or leave out vpp"},
+    {"pipeline-within-layers", "parallel.pp=4 parallel.vpp=3", "parallel.pp=4 parallel.vpp=2",
+     "pp x vpp 12 is more than layers 8", "each stage holds at least one layer"},
+    {"stages-match-pp", "parallel.stages=[4,2,2] parallel.pp=2",
+     "parallel.stages=[1,3,2,2] parallel.pp=2 parallel.vpp=2",
+     "stages has 3 entries for 2 stages", "one number of layers for each of the pp stages"},
+    {"stages-sum-to-layers", "parallel.stages=[4,5] parallel.pp=2",
+     "parallel.stages=[3,5] parallel.pp=2", "the sum of stages 9 is not layers 8",
+     "stages lists the layers of each stage, dense and MoE"},
+    {"stage-within-pp", "parallel.stage=3 parallel.pp=2", "parallel.stage=2 parallel.pp=2",
+     "stage 3 is more than pp 2", "stages are numbered from 1"},
+    {"dualpipe-is-even", "parallel.schedule=dualpipe parallel.pp=3 cluster.nodes=3",
+     "parallel.schedule=dualpipe parallel.pp=2", "pp 3 is not divisible by 2",
+     "dualpipe runs two pipelines from both ends"},
+    {"order-of-axes", "parallel.order=[tp,ep,tp]", "parallel.order=[ep,tp]",
+     "order names 'tp' twice", "each of tp, cp, ep, dp, pp at most once, innermost first"},
+    {"order-of-axes", "parallel.order=[tp,vp]", "parallel.order=[]",
+     "order names 'vp', which is no axis",
+     "each of tp, cp, ep, dp, pp at most once, innermost first"},
+    {"sequence-splits", "workload.sequence_length=100 parallel.cp=8",
+     "workload.sequence_length=100 parallel.cp=8 workload.mode=decode",
+     "sequence_length 100 is not divisible by cp x (tp if sp), 8",
+     "divisors of 100 near it: 5, 10"},
+    {"one-batch", "workload.global_batch=8 workload.tokens_per_step=1024",
+     "workload.global_batch=8 workload.tokens_per_step=512",
+     "tokens_per_step 1024 is not global_batch x sequence_length = 512", "give one of the two"},
+    {"batch-splits", "workload.global_batch=12", "workload.global_batch=16",
+     "global_batch 12 is not divisible by dp x micro_batch = 8",
+     "each rank does a whole number of micro-steps"},
+    {"tokens-split", "workload.tokens_per_step=1000", "workload.tokens_per_step=1024",
+     "tokens_per_step 1000 is not divisible by dp x micro_batch x sequence_length = 512",
+     "each rank does a whole number of micro-steps"},
+    {"decode-has-context", "workload.mode=decode workload.context_length=0",
+     "workload.context_length=0", "context_length is 0, it must be larger",
+     "decode reads a KV cache: say how many tokens each sequence has"},
+    {"capacity-positive", "moe.path=capacity moe.capacity_factor=0",
+     "moe.path=deepep moe.capacity_factor=0", "capacity_factor is 0, it must be larger",
+     "1 is balanced, 1.25 usual"},
+    {"block-positive", "moe.path=blockwise moe.block_size=0",
+     "moe.path=deepep moe.block_size=0", "block_size is 0, it must be larger",
+     "rows of a block, 128 to 1024"},
+    {"chunk-positive", "moe.path=chunked_a2a moe.chunk=0", "moe.path=deepep moe.chunk=0",
+     "chunk is 0, it must be larger", "slots per expert and round"},
+    {"buffer-factor-positive", "moe.buffer=0", "moe.buffer=worst moe.buffer_factor=0",
+     "buffer is 0, it must be larger", "1 is balanced"},
+    {"concentration-positive", "moe.routing.distribution=dirichlet moe.routing.concentration=0",
+     "moe.routing.concentration=0", "concentration is 0, it must be larger",
+     "smaller is more skewed, 10 is mild"},
+    {"trace-has-file", "moe.routing.distribution=trace",
+     "moe.routing.distribution=trace moe.routing.file=a.csv", "distribution trace has no file",
+     "name it in 'moe.routing.file'"},
+    {"placement-has-file", "moe.routing.placement=table",
+     "moe.routing.placement=table moe.routing.placement_file=a.csv",
+     "placement table has no file", "name it in 'moe.routing.placement_file'"},
+    {"save-has-names", "recompute.kind=save", "recompute.kind=save recompute.save=[a]",
+     "recompute save lists no names", "recompute: {save: [names]}, or recompute: full"},
+    {"save-has-names", "recompute.kind=full recompute.save=[a]",
+     "workload.mode=prefill recompute.kind=full recompute.save=[a]",
+     "recompute.save lists names, but recompute is not 'save'",
+     "leave out one of the two keys"},
+    {"number-formats", "precision.weights=i32", "precision.weights=mxfp4",
+     "precision.weights has no number format", "bf16, f32, fp8 and the like"},
+    {"number-formats", "precision.master=bool", "precision.master=none precision.moments=none",
+     "precision.master has no number format", "bf16, f32, fp8 and the like"},
+    {"number-formats", "workload.mode=decode precision.kv_cache=none",
+     "precision.kv_cache=none", "precision.kv_cache has no number format",
+     "bf16, f32, fp8 and the like"},
+    {"rows-in-64-bits", "workload.micro_batch=1000000000 workload.sequence_length=1000000000",
+     "workload.micro_batch=1000000 workload.sequence_length=1000000",
+     "tokens x top_k x experts x width overflows 64 bits",
+     "micro_batch or sequence_length is far too large"},
+};
+
+enum { CASES = sizeof cases / sizeof *cases };
+
+static void broken_plans_are_named(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < CASES; i++) {
+        struct plan plan;
+        char text[RULE_TEXT] = "", hint[RULE_TEXT] = "";
+        plan_small(&plan);
+        change(&plan, cases[i].broken);
+        print_message("%s: %s\n", cases[i].rule, cases[i].broken);
+        const struct rule *rule = rule_check(&plan, text, hint);
+        assert_non_null(rule);
+        assert_string_equal(text, cases[i].text);
+        assert_string_equal(hint, cases[i].hint);
+        assert_string_equal(rule->name, cases[i].rule);
+    }
+}
+
+static void plans_that_obey_pass(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < CASES; i++) {
+        struct plan plan;
+        char text[RULE_TEXT] = "", hint[RULE_TEXT] = "";
+        plan_small(&plan);
+        change(&plan, cases[i].holds);
+        print_message("%s: %s\n", cases[i].rule, cases[i].holds);
+        const struct rule *rule = rule_check(&plan, text, hint);
+        assert_string_equal(rule ? text : "", "");
+    }
+}
+
+static void every_rule_has_a_case(void **state)
+{
+    (void)state;
+    for (size_t i = 0; rule_at(i); i++) {
+        const struct rule *rule = rule_at(i);
+        size_t found = 0;
+        for (size_t j = 0; j < CASES; j++)
+            found += text_equal(cases[j].rule, rule->name);
+        print_message("%s\n", rule->name);
+        assert_true(found > 0);
+        assert_non_null(schema_find(rule->key));
+        for (size_t j = 0; j < 2; j++)
+            assert_true(!rule->also[j] || schema_find(rule->also[j]));
+        assert_int_equal(rule->shape == RULE_OTHER, rule->broken != NULL);
+    }
+}
+
+/* The design's rules of reading, on the example of seed 000: 64 ranks, 8 x 4096 tokens. */
+static void derived_quantities(void **state)
+{
+    (void)state;
+    struct plan plan;
+    plan_small(&plan);
+    change(&plan, "cluster.nodes=8 cluster.node.devices=8 workload.micro_batch=8 "
+                  "workload.sequence_length=4096 parallel.ep=8 model.moe.experts=256");
+    assert_int_equal(plan_world(&plan), 64);
+    assert_int_equal(plan_dp(&plan), 64);
+    assert_int_equal(plan_expert_dp(&plan), 8);
+    assert_int_equal(plan_tokens(&plan), 32768);
+    assert_int_equal(plan_local_experts(&plan), 32);
+    assert_int_equal(plan_moe_layers(&plan), 6);
+    assert_int_equal(plan_accumulation(&plan), 1);
+    change(&plan, "parallel.tp=2 parallel.cp=4 parallel.pp=2 workload.global_batch=256");
+    assert_int_equal(plan_dp(&plan), 4);
+    assert_int_equal(plan_expert_dp(&plan), 4);
+    assert_int_equal(plan_tokens(&plan), 8192);
+    assert_int_equal(plan_accumulation(&plan), 8);
+    change(&plan, "parallel.sp=true workload.global_batch=0 workload.tokens_per_step=524288");
+    assert_int_equal(plan_tokens(&plan), 4096);
+    assert_int_equal(plan_accumulation(&plan), 4);
+    change(&plan, "workload.mode=decode workload.tokens_per_sequence=3");
+    assert_int_equal(plan_tokens(&plan), 24);
+    change(&plan, "cluster.device.logical_cores=4 moe.redundant_experts=32");
+    assert_int_equal(plan_world(&plan), 256);
+    assert_int_equal(plan_rank_memory(&plan), 268435456);
+    assert_int_equal(plan_experts_total(&plan), 288);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(broken_plans_are_named),
+        cmocka_unit_test(plans_that_obey_pass),
+        cmocka_unit_test(every_rule_has_a_case),
+        cmocka_unit_test(derived_quantities),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
