@@ -100,7 +100,7 @@ static void random_plans_are_varied(void **state)
     struct arena arena = {0};
     size_t n, changed = 0;
     const struct field *fields = schema_fields(&n);
-    plan_small(&small);
+    plan_tiny(&small);
     for (size_t i = 0; i < DRAWS; i++)
         plan_random(&plans[i], i + 1);
     for (size_t i = 0; i < n; i++)

@@ -10,7 +10,7 @@
 #include "plan/rule.h"
 #include "plan/schema.h"
 
-void plan_small(struct plan *plan)
+void plan_tiny(struct plan *plan)
 {
     static const char *const values[][2] = {{"name", "small"},
                                             {"model", "small"},
@@ -146,7 +146,7 @@ void plan_random(struct plan *plan, uint64_t seed)
     size_t n;
     const struct field *fields = schema_fields(&n);
     rng_init(&rng, seed, 0, 0, 0, 0);
-    plan_small(plan);
+    plan_tiny(plan);
     for (size_t i = 0; i < 3 * n; i++) {
         const struct field *field = &fields[rng_below(&rng, n)];
         if (!text_equal(field->key, "model") && !text_equal(field->key, "cluster") &&

@@ -7,7 +7,7 @@
 
 /* A small plan that obeys all rules: 8 layers (2 dense) of hidden 64, 16 experts, top 2, on 2
  * nodes of 4 devices. */
-void plan_small(struct plan *plan);
+void plan_tiny(struct plan *plan);
 
 /* A random plan that obeys all rules, with most keys away from their defaults, and as complete
  * as a loaded one. Traces and placement tables are not drawn: they need files. */

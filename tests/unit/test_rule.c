@@ -217,7 +217,7 @@ static void broken_plans_are_named(void **state)
     for (size_t i = 0; i < CASES; i++) {
         struct plan plan;
         char text[RULE_TEXT] = "", hint[RULE_TEXT] = "";
-        plan_small(&plan);
+        plan_tiny(&plan);
         change(&plan, cases[i].broken);
         print_message("%s: %s\n", cases[i].rule, cases[i].broken);
         const struct rule *rule = rule_check(&plan, text, hint);
@@ -234,7 +234,7 @@ static void plans_that_obey_pass(void **state)
     for (size_t i = 0; i < CASES; i++) {
         struct plan plan;
         char text[RULE_TEXT] = "", hint[RULE_TEXT] = "";
-        plan_small(&plan);
+        plan_tiny(&plan);
         change(&plan, cases[i].holds);
         print_message("%s: %s\n", cases[i].rule, cases[i].holds);
         const struct rule *rule = rule_check(&plan, text, hint);
@@ -264,7 +264,7 @@ static void derived_quantities(void **state)
 {
     (void)state;
     struct plan plan;
-    plan_small(&plan);
+    plan_tiny(&plan);
     change(&plan, "cluster.nodes=8 cluster.node.devices=8 workload.micro_batch=8 "
                   "workload.sequence_length=4096 parallel.ep=8 model.moe.experts=256");
     assert_int_equal(plan_world(&plan), 64);
