@@ -42,34 +42,51 @@ unsigned verdict_fold(const struct plan *plan, const struct work *work, const ui
     }
 }
 
-static bool evaluate_stage(const struct plan *plan, const struct work *work, uint64_t stage,
-                           struct slots *slots, uint64_t *values, struct memory_peak *peak,
-                           unsigned *schedule)
+/* A pipeline stage at one moment of its schedule. */
+struct place {
+    uint64_t stage;
+    unsigned moment;
+};
+
+struct trial {
+    const struct plan *plan;
+    const struct work *work;
+    struct slots *slots;
+    uint64_t *values;
+    struct memory_peak *peak;
+    unsigned *schedule;
+};
+
+static bool try_place(const struct trial *t, struct place place, unsigned *moments)
 {
-    slots_set_stage(plan, stage, slots);
-    if (!sizes_eval(&work->sizes, slots, values))
+    *moments = slots_set_stage(t->plan, place.stage, place.moment, t->slots);
+    if (!sizes_eval(&t->work->sizes, t->slots, t->values))
         return false;
-    *schedule = verdict_fold(plan, work, values, peak);
+    *t->schedule = verdict_fold(t->plan, t->work, t->values, t->peak);
     return true;
 }
 
 bool verdict_evaluate(const struct plan *plan, const struct work *work, struct slots *slots,
                       uint64_t *values, struct memory_peak *peak, unsigned *schedule)
 {
-    uint64_t named = plan->parallel.stage, stages = plan->parallel.pp, heaviest = 0;
-    if (named || stages == 1)
-        return evaluate_stage(plan, work, named ? named - 1 : 0, slots, values, peak, schedule);
+    const struct trial trial = {plan, work, slots, values, peak, schedule};
+    uint64_t named = plan->parallel.stage;
+    uint64_t first = named ? named - 1 : 0, end = named ? named : plan->parallel.pp;
+    struct place heaviest = {first, 0}, last = heaviest;
     uint64_t most = 0;
-    for (uint64_t i = 0; i < stages; i++) {
-        if (!evaluate_stage(plan, work, i, slots, values, peak, schedule))
-            return false;
-        if (peak->total_bytes > most) {
+    unsigned moments = 1;
+    for (struct place place = {first, 0}; place.stage < end; place.stage++)
+        for (place.moment = 0; place.moment < moments || !place.moment; place.moment++) {
+            if (!try_place(&trial, place, &moments))
+                return false;
+            last = place;
+            if (peak->total_bytes <= most)
+                continue;
             most = peak->total_bytes;
-            heaviest = i;
+            heaviest = place;
         }
-    }
-    return heaviest + 1 == stages ||
-           evaluate_stage(plan, work, heaviest, slots, values, peak, schedule);
+    bool there = last.stage == heaviest.stage && last.moment == heaviest.moment;
+    return there || try_place(&trial, heaviest, &moments);
 }
 
 enum verdict verdict_of(const struct plan *plan, const struct memory_peak *peak)

@@ -103,13 +103,14 @@ static void fill_balanced(uint64_t *v)
     v[SLOT_HOT_EXPERT] = v[SLOT_LOCAL_EXPERTS] ? ceil_div(rows, v[SLOT_LOCAL_EXPERTS]) : 0;
 }
 
-void slots_set_stage(const struct plan *plan, uint64_t index, struct slots *slots)
+unsigned slots_set_stage(const struct plan *plan, uint64_t index, unsigned moment,
+                         struct slots *slots)
 {
     uint64_t *v = slots->value;
     struct params params;
     struct stage stage;
     params_count(&plan->model, &params);
-    stage_at(plan, index, &params, &stage);
+    stage_at(plan, index, moment, &params, &stage);
     v[SLOT_STAGE_DENSE_LAYERS] = stage.dense_layers;
     v[SLOT_STAGE_MOE_LAYERS] = stage.moe_layers;
     v[SLOT_STAGE_EMBEDDING] = stage.embedding;
@@ -121,6 +122,7 @@ void slots_set_stage(const struct plan *plan, uint64_t index, struct slots *slot
     v[SLOT_DENSE_PARAMETERS] = stage.dense_parameters;
     v[SLOT_EXPERT_PARAMETERS] = stage.expert_parameters;
     v[SLOT_PARAMETERS] = stage.model_parameters;
+    return stage.moments;
 }
 
 void slots_from_plan(const struct plan *plan, struct slots *slots)
@@ -132,7 +134,7 @@ void slots_from_plan(const struct plan *plan, struct slots *slots)
     fill_layer(plan, v);
     fill_balanced(v);
     uint64_t named = plan->parallel.stage;
-    slots_set_stage(plan, named ? named - 1 : 0, slots);
+    slots_set_stage(plan, named ? named - 1 : 0, 0, slots);
     slots->real[REAL_CAPACITY_FACTOR] = plan->moe.capacity_factor;
     slots->real[REAL_BUFFER_FACTOR] = plan->moe.buffer_factor;
 }

@@ -101,7 +101,9 @@ const char *real_symbol(enum real_slot slot);
  * and keeps the one that needs most. The plan obeys all rules. No allocation. */
 void slots_from_plan(const struct plan *plan, struct slots *slots);
 
-/* The slots that a pipeline stage decides, for stage `index` from 0; the others stay. */
-void slots_set_stage(const struct plan *plan, uint64_t index, struct slots *slots);
+/* The slots that a pipeline stage decides, for stage `index` and one moment of its schedule,
+ * both from 0; the others stay. Returns the number of moments of that stage. */
+unsigned slots_set_stage(const struct plan *plan, uint64_t index, unsigned moment,
+                         struct slots *slots);
 
 #endif

@@ -9,12 +9,21 @@
 
 enum { CHUNKS = 128 };
 
-/* The chunks of one rank, and how many of their micro-batches are alive at the worst moment. */
+/* Layers whose saved tensors are alive at one moment of the schedule, over all micro-batches.
+ */
+struct alive {
+    uint64_t dense, moe, head;
+};
+
+/* The chunks of one rank, and the moments of its schedule that no other exceeds in every count:
+ * the peak is at one of them. */
 struct chunks {
     uint64_t n;
     uint64_t at[CHUNKS]; /* place of the chunk in the order a token meets them */
     uint64_t dense[CHUNKS], moe[CHUNKS];
-    uint64_t alive[CHUNKS];
+    bool head[CHUNKS];
+    struct alive moment[STAGE_MOMENTS];
+    unsigned moments;
 };
 
 static bool interleaved(const struct plan *plan)
@@ -60,9 +69,12 @@ static void add_chunk(const struct plan *plan, struct chunks *chunks, uint64_t a
 {
     uint64_t first = layers_before(plan, at), last = layers_before(plan, at + 1);
     uint64_t dense = dense_before(&plan->model, last) - dense_before(&plan->model, first);
+    bool head = at + 1 == chunk_count(plan);
+    uint64_t modules = head && plan->model.mtp_enabled ? plan->model.mtp_layers : 0;
     chunks->at[chunks->n] = at;
+    chunks->head[chunks->n] = head;
     chunks->dense[chunks->n] = dense;
-    chunks->moe[chunks->n++] = last - first - dense;
+    chunks->moe[chunks->n++] = last - first - dense + modules;
 }
 
 static void rank_chunks(const struct plan *plan, uint64_t rank, struct chunks *chunks)
@@ -96,34 +108,48 @@ static uint64_t chunk_of(const struct parallel *p, uint64_t k)
     return k / p->pp % p->vpp;
 }
 
-static uint64_t weight_alive(const struct chunks *chunks, const uint64_t *alive)
+static bool covers(const struct alive *a, const struct alive *b)
 {
-    uint64_t weight = 0;
-    for (uint64_t i = 0; i < chunks->n; i++)
-        weight += alive[i] * (chunks->dense[i] + 4 * chunks->moe[i] + 1);
-    return weight;
+    return a->dense >= b->dense && a->moe >= b->moe && a->head >= b->head;
 }
 
-/* Plays Megatron's interleaved 1F1B on one rank and keeps the moment with most layers alive. */
+/* Adds the moment with these micro-batches of each chunk alive, unless another covers it. */
+static void add_moment(struct chunks *chunks, const uint64_t *micro_batches)
+{
+    struct alive alive = {0};
+    for (uint64_t i = 0; i < chunks->n; i++) {
+        alive.dense += micro_batches[i] * chunks->dense[i];
+        alive.moe += micro_batches[i] * chunks->moe[i];
+        alive.head += chunks->head[i] ? micro_batches[i] : 0;
+    }
+    unsigned kept = 0;
+    for (unsigned i = 0; i < chunks->moments; i++) {
+        if (covers(&chunks->moment[i], &alive))
+            return;
+        if (!covers(&alive, &chunks->moment[i]))
+            chunks->moment[kept++] = chunks->moment[i];
+    }
+    chunks->moments = kept;
+    if (chunks->moments < STAGE_MOMENTS)
+        chunks->moment[chunks->moments++] = alive;
+}
+
+/* Plays Megatron's interleaved 1F1B on one rank. */
 static void play_interleaved(const struct plan *plan, uint64_t rank, struct chunks *chunks)
 {
     const struct parallel *p = &plan->parallel;
-    uint64_t total = micro_batches(plan) * p->vpp, alive[CHUNKS] = {0}, most = 0;
+    uint64_t total = micro_batches(plan) * p->vpp, alive[CHUNKS] = {0};
     uint64_t warmup = lesser(total, 2 * (p->pp - rank - 1) + (p->vpp - 1) * p->pp);
     uint64_t steps = lesser(total, warmup + 4 * p->pp * p->vpp);
     for (uint64_t k = 0; k < steps; k++) {
         alive[chunk_of(p, k)]++;
-        uint64_t weight = weight_alive(chunks, alive);
-        if (weight > most) {
-            most = weight;
-            memcpy(chunks->alive, alive, sizeof alive);
-        }
+        add_moment(chunks, alive);
         if (k >= warmup)
             alive[p->vpp - 1 - chunk_of(p, k - warmup)]--;
     }
 }
 
-static void fill_alive(const struct plan *plan, uint64_t rank, struct chunks *chunks)
+static void fill_moments(const struct plan *plan, uint64_t rank, struct chunks *chunks)
 {
     const struct parallel *p = &plan->parallel;
     uint64_t m = micro_batches(plan);
@@ -131,20 +157,12 @@ static void fill_alive(const struct plan *plan, uint64_t rank, struct chunks *ch
         play_interleaved(plan, rank, chunks);
         return;
     }
-    switch (p->schedule) {
-    case PIPELINE_GPIPE:
-        chunks->alive[0] = p->pp > 1 ? m : 1;
-        return;
-    case PIPELINE_ZERO_BUBBLE:
-        chunks->alive[0] = lesser(m, p->pp);
-        return;
-    case PIPELINE_1F1B:
-    case PIPELINE_INTERLEAVED:
-    case PIPELINE_DUALPIPE:
-        chunks->alive[0] = lesser(m, p->pp - rank);
-        chunks->alive[1] = lesser(m, rank + 1);
-        return;
-    }
+    uint64_t alive[2] = {lesser(m, p->pp - rank), lesser(m, rank + 1)};
+    if (p->schedule == PIPELINE_GPIPE)
+        alive[0] = p->pp > 1 ? m : 1;
+    if (p->schedule == PIPELINE_ZERO_BUBBLE)
+        alive[0] = lesser(m, p->pp);
+    add_moment(chunks, alive);
 }
 
 /* Matrices that tensor parallelism leaves whole: the low-rank down projections of MLA and the
@@ -209,30 +227,25 @@ static uint64_t thousandths(uint64_t alive, uint64_t layers)
     return layers ? ceil_div(1000 * alive, layers) : 1000;
 }
 
-void stage_at(const struct plan *plan, uint64_t index, const struct params *params,
-              struct stage *stage)
+void stage_at(const struct plan *plan, uint64_t index, unsigned moment,
+              const struct params *params, struct stage *stage)
 {
     struct chunks chunks;
     rank_chunks(plan, index, &chunks);
-    fill_alive(plan, index, &chunks);
-    *stage = (struct stage){.index = index, .model_parameters = params->parameters};
-    uint64_t dense = 0, moe = 0, last = chunk_count(plan) - 1;
-    stage->head_in_flight = 1000;
+    fill_moments(plan, index, &chunks);
+    *stage = (struct stage){
+        .index = index, .moments = chunks.moments, .model_parameters = params->parameters};
     for (uint64_t i = 0; i < chunks.n; i++) {
         stage->dense_layers += chunks.dense[i];
         stage->moe_layers += chunks.moe[i];
-        dense += chunks.alive[i] * chunks.dense[i];
-        moe += chunks.alive[i] * chunks.moe[i];
         stage->embedding |= chunks.at[i] == 0;
-        if (chunks.at[i] != last)
-            continue;
-        stage->head = true;
-        stage->head_in_flight = 1000 * chunks.alive[i];
-        stage->mtp_layers = plan->model.mtp_enabled ? plan->model.mtp_layers : 0;
-        stage->moe_layers += stage->mtp_layers;
-        moe += chunks.alive[i] * stage->mtp_layers;
+        stage->head |= chunks.head[i];
     }
-    stage->dense_in_flight = thousandths(dense, stage->dense_layers);
-    stage->moe_in_flight = thousandths(moe, stage->moe_layers);
+    if (stage->head && plan->model.mtp_enabled)
+        stage->mtp_layers = plan->model.mtp_layers;
+    const struct alive *alive = &chunks.moment[moment < chunks.moments ? moment : 0];
+    stage->dense_in_flight = thousandths(alive->dense, stage->dense_layers);
+    stage->moe_in_flight = thousandths(alive->moe, stage->moe_layers);
+    stage->head_in_flight = 1000 * alive->head;
     stage_parameters(plan, params, stage);
 }

@@ -11,8 +11,11 @@
 #include "plan/plan.h"
 #include "work/params.h"
 
+enum { STAGE_MOMENTS = 16 };
+
 struct stage {
-    uint64_t index; /* from 0 */
+    uint64_t index;   /* from 0 */
+    unsigned moments; /* of its schedule that may hold the peak; the fields describe one */
     uint64_t dense_layers, moe_layers;
     uint64_t mtp_layers;  /* prediction modules on this rank; each also counts as a moe layer */
     bool embedding, head; /* holds the first, the last chunk */
@@ -25,8 +28,9 @@ struct stage {
 };
 
 /* Stage i of plan->parallel.pp. Layers by parallel.stages (pp entries, or pp x vpp chunks in
- * the order a token meets them), otherwise as even as possible with the longer ones first. */
-void stage_at(const struct plan *plan, uint64_t index, const struct params *params,
-              struct stage *stage);
+ * the order a token meets them), otherwise as even as possible with the longer ones first.
+ * `moment` counts from 0; 0 when the stage has fewer. */
+void stage_at(const struct plan *plan, uint64_t index, unsigned moment,
+              const struct params *params, struct stage *stage);
 
 #endif

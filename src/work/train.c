@@ -240,13 +240,15 @@ static bool by_routing(enum train_rows rows)
     return rows == TRAIN_RECEIVED_TOKENS || rows == TRAIN_RECEIVED || rows == TRAIN_COMPUTED;
 }
 
-static void add_life(struct train *t, const struct train_tensor *tensor, enum segment segment,
-                     enum life life, unsigned first, unsigned last)
+static void add_life(struct train *t, const struct train_tensor *tensor, const char *name,
+                     enum segment segment, enum life life, unsigned first, unsigned last)
 {
+    bool fp8 = tensor->product_input && t->plan->precision.compute == COMPUTE_FP8;
     enum dtype dtype =
         tensor->dtype == DTYPE_NONE ? t->plan->precision.activations : tensor->dtype;
+    dtype = fp8 ? DTYPE_FP8 : dtype;
     work_buffer(t->work, (struct buffer){
-                             .name = tensor->name,
+                             .name = name,
                              .category = tensor->category,
                              .segment = segment,
                              .dtype = dtype,
@@ -260,22 +262,34 @@ static void add_life(struct train *t, const struct train_tensor *tensor, enum se
                          });
 }
 
+/* Waits in host memory: here while its layer runs, and while the layer before it runs backward
+ * it is on its way back (one layer is reloaded ahead). */
+static void add_offloaded(struct train *t, const struct train_tensor *tensor,
+                          enum segment segment)
+{
+    const char *reloaded = arena_printf(t->work->arena, "reloaded_%s", tensor->name);
+    add_life(t, tensor, tensor->name, segment, LIFE_TRANSIENT, tensor->first, tensor->last);
+    add_life(t, tensor, reloaded, segment, LIFE_TRANSIENT, TRAIN_FORWARD_OPS,
+             2 * TRAIN_FORWARD_OPS - 1);
+}
+
 /* A dropped tensor lives twice: while forward reads it, and from its remaking to its last use.
  * Where whole modules run again, remaking and backward follow each other, so it lives once,
  * throughout; the first forward of that module holds less and never is the peak. */
 static void add_tensor(struct train *t, const struct train_tensor *tensor, enum segment segment)
 {
-    bool saved = tensor->saved, full = t->drops & TRAIN_FULL_LAYER;
-    unsigned drops = tensor->dropped_by & t->drops;
-    if (!saved || tensor->dropped_by & TRAIN_KEPT || !(full || drops)) {
-        bool away = saved && tensor->offload & t->offloads;
-        add_life(t, tensor, segment, saved && !away ? LIFE_SAVED : LIFE_TRANSIENT,
-                 tensor->first, tensor->last);
-    } else if (tensor->until && !full) {
-        add_life(t, tensor, segment, LIFE_TRANSIENT, tensor->first, tensor->until);
-        add_life(t, tensor, segment, LIFE_TRANSIENT, tensor->again, tensor->last);
+    bool full = t->drops & TRAIN_FULL_LAYER, kept = tensor->dropped_by & TRAIN_KEPT;
+    bool dropped = tensor->saved && !kept && (full || tensor->dropped_by & t->drops);
+    if (dropped && tensor->until && !full) {
+        add_life(t, tensor, tensor->name, segment, LIFE_TRANSIENT, tensor->first,
+                 tensor->until);
+        add_life(t, tensor, tensor->name, segment, LIFE_TRANSIENT, tensor->again, tensor->last);
+    } else if (tensor->saved && !dropped && tensor->offload & t->offloads) {
+        add_offloaded(t, tensor, segment);
     } else {
-        add_life(t, tensor, segment, LIFE_TRANSIENT, tensor->first, tensor->last);
+        add_life(t, tensor, tensor->name, segment,
+                 tensor->saved && !dropped ? LIFE_SAVED : LIFE_TRANSIENT, tensor->first,
+                 tensor->last);
     }
 }
 

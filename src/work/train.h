@@ -146,7 +146,9 @@ struct train_tensor {
         dropped_by; /* modules; without `until` the recomputed forward holds it throughout */
     unsigned until,
         again;        /* last op of forward that reads it; op of backward that remakes it */
-    unsigned offload; /* bits of the stack's own offload names */
+    unsigned offload; /* TRAIN_OFF_... */
+    bool
+        product_input; /* read by a product alone: kept in one byte when that computes in fp8 */
     const char *source;
 };
 

@@ -232,6 +232,31 @@ static void add_placeholders(struct train *t)
     add_placeholder(t, values, &shapes, "head", vocab, hidden, head);
 }
 
+/* Weights of the layers' products in 8 bits, by rows and by columns, kept for all micro-batches
+ * of a step (TransformerEngine weight workspaces). Router, embedding and head stay in 16 bits.
+ */
+static void add_fp8_weights(struct train *t)
+{
+    size_t n;
+    const struct train_matrix *matrices = train_matrices(&n);
+    struct size sum = size_const(t->z, 0);
+    struct size dense = size_slot(t->z, SLOT_STAGE_DENSE_LAYERS);
+    struct size moe = size_slot(t->z, SLOT_STAGE_MOE_LAYERS);
+    for (size_t i = 0; i < n; i++) {
+        const struct train_matrix *m = &matrices[i];
+        if ((m->when & t->holds) != m->when || m->op == TRAIN_ROUTER)
+            continue;
+        struct size layers = m->segments == TRAIN_IN_MOE     ? moe
+                             : m->segments == TRAIN_IN_DENSE ? dense
+                                                             : size_add(t->z, dense, moe);
+        struct size copies = m->expert ? size_mul(t->z, layers, t->letters.local) : layers;
+        sum = size_add(t->z, sum,
+                       size_product(t->z, SIZES(t->width[m->out], t->width[m->in], copies)));
+    }
+    persistent(t, "fp8_weights", CATEGORY_WEIGHTS, DTYPE_FP8, sum, size_const(t->z, 2),
+               size_const(t->z, 1), "TransformerEngine weight workspaces, rows and columns");
+}
+
 void train_extras(struct train *t)
 {
     const struct stack *stack = &t->plan->stack;
@@ -246,6 +271,8 @@ void train_extras(struct train *t)
     if (t->plan->parallel.pp > 1)
         persistent(t, "pipeline_gradient", CATEGORY_COMMUNICATION, dtype, t->rows[TRAIN_LOCAL],
                    hidden, one, "gradient of the last micro-batch, held by the schedule");
+    if (t->plan->precision.compute == COMPUTE_FP8)
+        add_fp8_weights(t);
     if (stack->wgrad_placeholders)
         add_placeholders(t);
 }
