@@ -1,0 +1,239 @@
+/* Charts through gnuplot; see gnuplot.h. */
+#include "report/gnuplot.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/output.h"
+
+static const struct {
+    const char *ending;
+    enum chart_type type;
+    const char *terminal;
+} types[] = {
+    {".png", CHART_PNG, "pngcairo size 1200,800 font 'DejaVu Sans,13' linewidth 1.5"},
+    {".svg", CHART_SVG,
+     "svg size 1200,800 font 'DejaVu Sans,13' linewidth 1.5 background '#ffffff'"},
+    {".pdf", CHART_PDF, "pdfcairo size 12in,8in font 'DejaVu Sans,13' linewidth 1.5"},
+    {".txt", CHART_TEXT, "dumb"},
+};
+
+enum { N_TYPES = sizeof types / sizeof *types };
+
+enum status chart_type_of(const char *picture, enum chart_type *type, struct err *err)
+{
+    if (text_equal(picture, "-")) {
+        *type = CHART_TEXT;
+        return STATUS_OK;
+    }
+    for (size_t i = 0; i < N_TYPES; i++)
+        if (text_ends(picture, types[i].ending)) {
+            *type = types[i].type;
+            return STATUS_OK;
+        }
+    err_set(err, STATUS_USAGE, "\"%s\" is no kind of picture", picture);
+    return err_hint(err,
+                    "end the name in .png, .svg, .pdf or .txt, or give - for the terminal");
+}
+
+void gnuplot_quote(const char *text, struct text *out)
+{
+    text_append(out, "'");
+    for (; *text; text++) {
+        char c = (unsigned char)*text < 32 || *text == 127 ? ' ' : *text;
+        text_append_n(out, &c, 1);
+        if (c == '\'')
+            text_append(out, "'");
+    }
+    text_append(out, "'");
+}
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+static const char *terminal_of(enum chart_type type)
+{
+    for (size_t i = 0; i < N_TYPES; i++)
+        if (types[i].type == type)
+            return types[i].terminal;
+    return types[0].terminal;
+}
+
+static void write_list(const struct chart_variable *variable, struct text *out)
+{
+    size_t n = 0;
+    while (variable->list[n])
+        n++;
+    text_printf(out, "n_%s = %zu\n", variable->name, n);
+    text_printf(out, "array %s[%zu]\n", variable->name, n ? n : 1);
+    for (size_t i = 0; i < n; i++) {
+        text_printf(out, "%s[%zu] = ", variable->name, i + 1);
+        gnuplot_quote(variable->list[i], out);
+        text_append(out, "\n");
+    }
+}
+
+static void write_variable(const struct chart_variable *variable, struct text *out)
+{
+    if (variable->list) {
+        write_list(variable, out);
+        return;
+    }
+    text_printf(out, "%s = ", variable->name);
+    if (variable->text) {
+        gnuplot_quote(variable->text, out);
+    } else {
+        char number[32];
+        text_double(number, variable->number);
+        text_append(out, number);
+    }
+    text_append(out, "\n");
+}
+
+static void write_head(const struct chart *chart, struct text *out)
+{
+    bool terminal = chart->type == CHART_TEXT;
+    text_printf(out, "# moeplan " MOEPLAN_VERSION ", chart \"%s\"; draw it with: gnuplot %s\n",
+                chart->kind, base_name(chart->script));
+    text_printf(out, "set terminal %s", terminal_of(chart->type));
+    if (terminal)
+        text_printf(out, " size %u,%u", chart->columns, chart->rows);
+    text_append(out, "\n");
+    if (!text_equal(chart->picture, "-")) {
+        text_append(out, "set output ");
+        gnuplot_quote(base_name(chart->picture), out);
+        text_append(out, "\n");
+    }
+    text_printf(out, "on_terminal = %d\ndata = ", terminal);
+    gnuplot_quote(base_name(chart->data), out);
+    text_append(out, "\n");
+    for (size_t i = 0; i < chart->n_variables; i++)
+        write_variable(&chart->variables[i], out);
+    text_append(out, "\n");
+}
+
+/* Templates stand in ./plots, in the source tree known at build, in the install prefix. */
+static enum status read_template(const char *kind, struct arena *arena, const char **text,
+                                 struct err *err)
+{
+    const char *const folders[] = {"plots", MOEPLAN_SOURCE_DIR "/plots",
+                                   MOEPLAN_INSTALL_DIR "/share/moeplan/plots"};
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
+        const char *path = arena_printf(arena, "%s/%s.gp", folders[i], kind);
+        size_t length;
+        char *found;
+        if (access(path, R_OK) != 0)
+            continue;
+        TRY(file_read(path, 1 << 20, arena, &found, &length, err));
+        *text = found;
+        return STATUS_OK;
+    }
+    err_set(err, STATUS_INPUT, "chart template \"%s.gp\" is not found", kind);
+    return err_hint(err, "it belongs to the folder plots/ of moeplan");
+}
+
+enum status chart_write(const struct chart *chart, struct arena *arena, struct err *err)
+{
+    struct text out = {.arena = arena};
+    const char *style, *body;
+    TRY(read_template("style", arena, &style, err));
+    TRY(read_template(chart->kind, arena, &body, err));
+    write_head(chart, &out);
+    text_append(&out, style);
+    text_append(&out, body);
+    struct output file;
+    TRY(output_open(&file, chart->script, err));
+    fputs(text_string(&out), file.file);
+    return output_close(&file, err);
+}
+
+/* ---- running it ---- */
+
+/* Runs a command, its output into `buffer`; its exit status, 127 when it does not exist. */
+static int run(char *const *arguments, const char *folder, char *buffer, size_t room,
+               bool errors, FILE *copy)
+{
+    int ends[2];
+    if (pipe(ends) != 0)
+        return -1;
+    pid_t child = fork();
+    if (child == 0) {
+        dup2(ends[1], STDOUT_FILENO);
+        if (errors)
+            dup2(ends[1], STDERR_FILENO);
+        close(ends[0]);
+        close(ends[1]);
+        if (folder && chdir(folder) != 0)
+            _exit(126);
+        execvp(arguments[0], arguments);
+        _exit(127);
+    }
+    close(ends[1]);
+    size_t used = 0;
+    char part[4096];
+    for (ssize_t n; child > 0 && (n = read(ends[0], part, sizeof part)) > 0;) {
+        size_t kept = (size_t)n < room - 1 - used ? (size_t)n : room - 1 - used;
+        memcpy(buffer + used, part, kept);
+        used += kept;
+        if (copy)
+            fwrite(part, 1, (size_t)n, copy);
+    }
+    buffer[used] = '\0';
+    close(ends[0]);
+    int status = -1;
+    if (child > 0)
+        waitpid(child, &status, 0);
+    return child > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/* gnuplot's cairo terminals draw no text at all without a font, and succeed. */
+static enum status check_fonts(enum chart_type type, struct err *err)
+{
+    char *const arguments[] = {(char[]){"fc-list"}, NULL};
+    char found[64] = "";
+    if (type == CHART_SVG || type == CHART_TEXT)
+        return STATUS_OK;
+    int status = run(arguments, NULL, found, sizeof found, false, NULL);
+    if (status == 127 || found[0] != '\0')
+        return STATUS_OK;
+    err_set(err, STATUS_ABSENT, "no fonts are installed, so the picture would have no text");
+    return err_hint(err, "install fonts-dejavu-core, or draw an .svg or .txt");
+}
+
+static void folder_of(const char *path, char folder[4096])
+{
+    const char *slash = strrchr(path, '/');
+    size_t length = slash ? (size_t)(slash - path) : 0;
+    snprintf(folder, 4096, "%.*s", (int)(length ? length : 1),
+             length  ? path
+             : slash ? "/"
+                     : ".");
+}
+
+enum status chart_draw(const struct chart *chart, FILE *out, struct err *err)
+{
+    char folder[4096], words[512] = "";
+    bool terminal = text_equal(chart->picture, "-");
+    TRY(check_fonts(chart->type, err));
+    folder_of(chart->script, folder);
+    char *script = strdup(base_name(chart->script));
+    char *const arguments[] = {(char[]){"gnuplot"}, script, NULL};
+    fflush(out);
+    int status = run(arguments, folder, words, sizeof words, !terminal, terminal ? out : NULL);
+    free(script);
+    if (status == 0)
+        return STATUS_OK;
+    if (status == 127) {
+        err_set(err, STATUS_ABSENT, "gnuplot is not installed");
+        return err_hint(err, "install gnuplot-nox, then: gnuplot %s", chart->script);
+    }
+    err_set(err, STATUS_SYSTEM, "gnuplot failed on \"%s\": %s", chart->script, words);
+    return err_hint(err, "run it by hand: gnuplot %s", chart->script);
+}
