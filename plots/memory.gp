@@ -1,11 +1,15 @@
 # Memory of a rank against one number, one line per series; what does not fit is crossed out.
-# Variables: x_key, x_title, series_key ('' for one line), series[], limit_gib, capacity_gib,
-# overlay ('' or a CSV with series,x,total_bytes,verdict of published runs).
+# Variables: x_key, x_title, series_key, series_key2, series_key3 ('' when unused), series[],
+# limit_gib, capacity_gib, log_x, overlay ('' or a CSV with series,x,total_bytes,verdict of
+# published runs).
 set xlabel x_title
 set ylabel 'memory of a rank (GiB)'
 set yrange [0:*]
 set offsets graph 0.02, graph 0.02, graph 0.08, 0
-of_series(s) = series_key eq '' ? 1 : strcol(series_key) eq s
+name_of(unused) = series_key2 eq '' ? strcol(series_key) : \
+    series_key3 eq '' ? strcol(series_key).', '.strcol(series_key2) : \
+    strcol(series_key).', '.strcol(series_key2).', '.strcol(series_key3)
+of_series(s) = series_key eq '' ? 1 : name_of(0) eq s
 verdict_is(v) = strcol('verdict') eq v
 total(s) = of_series(s) && !verdict_is('invalid') ? column('total_bytes') / gib : NaN
 total_if(s, v) = of_series(s) && verdict_is(v) ? column('total_bytes') / gib : NaN

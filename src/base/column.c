@@ -260,12 +260,17 @@ void column_csv_header(FILE *out, const struct column *columns, size_t n)
     fputc('\n', out);
 }
 
+void column_csv_field(FILE *out, const struct column *column, const void *record)
+{
+    if (applies(column, record))
+        printers[column->type].csv(out, column, record);
+}
+
 void column_csv_row(FILE *out, const struct column *columns, size_t n, const void *record)
 {
     for (size_t i = 0; i < n; i++) {
         fputs(i ? "," : "", out);
-        if (applies(&columns[i], record))
-            printers[columns[i].type].csv(out, &columns[i], record);
+        column_csv_field(out, &columns[i], record);
     }
     fputc('\n', out);
 }

@@ -48,6 +48,9 @@ void column_json_array(struct json *json, const char *key, const struct column *
 void column_csv_header(FILE *out, const struct column *columns, size_t n);
 void column_csv_row(FILE *out, const struct column *columns, size_t n, const void *record);
 
+/* One field of a record; nothing when it does not apply. */
+void column_csv_field(FILE *out, const struct column *column, const void *record);
+
 /* One CSV field, quoted when it must be. */
 void column_csv_text(FILE *out, const char *text);
 

@@ -4,6 +4,7 @@
 static const struct command *const commands[] = {
     &command_predict,
     &command_list,
+    &command_frontier,
     &command_help,
 };
 

@@ -22,6 +22,7 @@ struct load {
     const struct override *overrides;
     struct node **values; /* of the overrides */
     size_t n_overrides;
+    bool rules; /* run them at the end */
     struct mark part_marks[PARTS];
 };
 
@@ -222,11 +223,11 @@ static enum status load_root(struct load *load, const struct node *root)
     for (size_t i = 0; i < PARTS; i++)
         TRY(check_required(load, i));
     TRY(complete(load));
-    return check_rules(load);
+    return load->rules ? check_rules(load) : STATUS_OK;
 }
 
 static enum status load_node(const char *file, const struct node *root,
-                             const struct override *overrides, size_t n_overrides,
+                             const struct override *overrides, size_t n_overrides, bool rules,
                              struct arena *arena, struct plan *plan, struct origins *origins,
                              struct err *err)
 {
@@ -238,6 +239,7 @@ static enum status load_node(const char *file, const struct node *root,
         .folder = part_folder_of_path(arena, file),
         .overrides = overrides,
         .n_overrides = n_overrides,
+        .rules = rules,
     };
     schema_fields(&n);
     load.loader.origins = arena_alloc(arena, n, sizeof *load.loader.origins);
@@ -255,7 +257,7 @@ enum status plan_load(const char *file, const struct override *overrides, size_t
 {
     struct node *root;
     TRY(source_read_file(file, arena, &root, err));
-    return load_node(file, root, overrides, n_overrides, arena, plan, origins, err);
+    return load_node(file, root, overrides, n_overrides, true, arena, plan, origins, err);
 }
 
 enum status plan_load_text(const char *name, const char *text, size_t length,
@@ -265,5 +267,12 @@ enum status plan_load_text(const char *name, const char *text, size_t length,
 {
     struct node *root;
     TRY(source_read_text(name, text, length, arena, &root, err));
-    return load_node(name, root, overrides, n_overrides, arena, plan, origins, err);
+    return load_node(name, root, overrides, n_overrides, true, arena, plan, origins, err);
+}
+
+enum status plan_load_unruled(const char *name, const struct node *root,
+                              const struct override *overrides, size_t n_overrides,
+                              struct arena *arena, struct plan *plan, struct err *err)
+{
+    return load_node(name, root, overrides, n_overrides, false, arena, plan, NULL, err);
 }

@@ -31,4 +31,11 @@ enum status plan_load_text(const char *name, const char *text, size_t length,
                            struct arena *arena, struct plan *plan, struct origins *origins,
                            struct err *err);
 
+/* The same from a tree that was read before, and without the rules: for the points of a sweep,
+ * of which those that break a rule are points too. */
+struct node;
+enum status plan_load_unruled(const char *name, const struct node *root,
+                              const struct override *overrides, size_t n_overrides,
+                              struct arena *arena, struct plan *plan, struct err *err);
+
 #endif

@@ -1,0 +1,155 @@
+/* moeplan frontier: sweeps keys and shows where memory runs out. */
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/output.h"
+#include "cli/commands.h"
+#include "cli/frontier.h"
+#include "cli/frontier_chart.h"
+#include "cli/frontier_columns.h"
+#include "cli/frontier_csv.h"
+#include "cli/frontier_find.h"
+#include "cli/frontier_table.h"
+
+struct settings {
+    struct option_list cases, overs, columns;
+    const char *plot, *find;
+    uint64_t threads;
+};
+
+static const struct option options[] = {
+    {"over", 0, OPTION_LIST, offsetof(struct settings, overs), "KEY=VALUES", NULL,
+     "sweep a key: 1..32, 1..64*2, 0..1+0.1, a,b,c; up to three, the last varies fastest"},
+    {"case", 0, OPTION_LIST, offsetof(struct settings, cases), "NAME:KEY=VALUE,...", NULL,
+     "a named configuration; repeatable; NAME is the column \"case\" and the legend"},
+    {"column", 0, OPTION_LIST, offsetof(struct settings, columns), "JSON-KEY", NULL,
+     "add a value of predict's JSON as a column, such as padding.allocated_factor"},
+    {"find", 0, OPTION_TEXT, offsetof(struct settings, find), "max:KEY", NULL,
+     "the largest value of a key that still fits, for each point of the sweep"},
+    {"plot", 0, OPTION_TEXT, offsetof(struct settings, plot), "FILE", NULL,
+     "draw a chart: .png, .svg, .pdf, .txt, or - for the terminal; keeps .csv and .gp"},
+    {"threads", 0, OPTION_COUNT, offsetof(struct settings, threads), "N", NULL,
+     "threads to evaluate on; 0: one per CPU"},
+};
+
+/* Where rows go: a stream by whole lines, and memory when a table or chart needs them again. */
+struct sink {
+    FILE *file;
+    struct text *kept; /* NULL: not kept */
+    uint64_t points;
+    bool progress;
+};
+
+/* Whole lines in one write, so that an interrupted file ends with a complete row. */
+static enum status write_whole(FILE *file, const char *bytes, size_t n, struct err *err)
+{
+    if (fwrite(bytes, 1, n, file) == n && fflush(file) == 0)
+        return STATUS_OK;
+    return err_set(err, STATUS_SYSTEM, "the rows cannot be written");
+}
+
+static enum status sink_write(void *context, const char *bytes, size_t n, uint64_t done,
+                              struct err *err)
+{
+    struct sink *sink = context;
+    if (sink->kept)
+        text_append_n(sink->kept, bytes, n);
+    if (sink->file)
+        TRY(write_whole(sink->file, bytes, n, err));
+    if (sink->progress)
+        fprintf(stderr, "\r%3.0f %%", 100.0 * (double)done / (double)sink->points);
+    return STATUS_OK;
+}
+
+static enum status run_sweep(const struct frontier *frontier, const struct settings *settings,
+                             struct sink *sink, struct err *err)
+{
+    struct frontier_csv csv;
+    struct frontier_columns extra;
+    struct text header = {.arena = frontier->arena};
+    frontier_csv_init(&csv, frontier->axes, frontier->n_axes, frontier->arena);
+    TRY(frontier_columns_init(&extra, &csv, settings->columns.items, settings->columns.n, err));
+    frontier_csv_header(frontier->axes, frontier->n_axes, &header);
+    frontier_columns_header(&extra, &header);
+    TRY(sink_write(sink, text_string(&header), header.length, 0, err));
+    bool plain = settings->columns.n == 0;
+    const struct sweep_output output = {
+        .row = plain ? frontier_csv_row : frontier_columns_row,
+        .row_context = plain ? (const void *)&csv : (const void *)&extra,
+        .row_room = frontier_csv_room(&csv, frontier->axes) + frontier_columns_room(&extra),
+        .write = sink_write,
+        .write_context = sink,
+    };
+    struct pool *pool = pool_create((unsigned)settings->threads);
+    enum status status = sweep_run(&frontier->sweep, pool, &output, err);
+    pool_free(pool);
+    if (sink->progress)
+        fputs("\r     \r", stderr);
+    return status;
+}
+
+static enum status check_points(uint64_t points, bool keep, struct err *err)
+{
+    if (!keep || points <= FRONTIER_TABLE_POINTS)
+        return STATUS_OK;
+    err_set(err, STATUS_USAGE, "%llu points are too many for a table or a chart, at most %d",
+            (unsigned long long)points, FRONTIER_TABLE_POINTS);
+    return err_hint(err, "write them to a file: -o points.csv, or --format csv");
+}
+
+static enum status run_frontier(const struct invocation *call, struct err *err)
+{
+    const struct settings *settings = call->settings;
+    struct frontier frontier;
+    struct text kept = {.arena = call->arena};
+    TRY(frontier_init(&frontier, call, &settings->cases, &settings->overs, err));
+    if (settings->find)
+        return frontier_find(&frontier, settings->find, call, err);
+    bool text = call->general.format == FORMAT_TEXT && !frontier_is_csv(call->general.output);
+    struct sink sink = {.points = sweep_points(&frontier.sweep)};
+    struct frontier_chart chart;
+    if (settings->plot)
+        TRY(frontier_chart_init(&chart, &frontier, settings->plot, err));
+    bool keep = text || settings->plot || call->general.format == FORMAT_JSON;
+    TRY(check_points(sink.points, keep, err));
+    sink.kept = keep ? &kept : NULL;
+    sink.file = keep ? NULL : call->out;
+    sink.progress = !keep && isatty(STDERR_FILENO) && !isatty(fileno(call->out));
+    TRY(run_sweep(&frontier, settings, &sink, err));
+    TRY(frontier_provenance(&frontier, call, err));
+    if (settings->plot)
+        TRY(frontier_chart_finish(&chart, &kept, text, call, err));
+    return keep && !(settings->plot && text) ? frontier_table(&kept, call, err) : STATUS_OK;
+}
+
+static const char *const examples[] = {
+    "moeplan frontier --over workload.micro_batch=1..16 plan.yaml",
+    "moeplan frontier --over parallel.ep=1..64*2 --over workload.micro_batch=1..32 -o map.csv "
+    "--plot map.png plan.yaml",
+    "moeplan frontier --case cf2:moe.path=capacity,moe.capacity_factor=2 "
+    "--case deepep:moe.path=deepep --over workload.micro_batch=1..16 --plot walls.svg "
+    "plan.yaml",
+    "moeplan frontier --find max:workload.micro_batch --over moe.path=capacity,deepep "
+    "plan.yaml",
+    NULL,
+};
+
+const struct command command_frontier = {
+    .name = "frontier",
+    .operands = "<plan.yaml>",
+    .summary = "sweep keys and show where memory runs out",
+    .description =
+        "Evaluates the plan at every combination of the swept values: verdict, bytes and the "
+        "buffer at which memory runs out. Points that break a rule or that the stack refuses "
+        "have the verdict \"invalid\".\n\n"
+        "Writes CSV with -o FILE.csv or --format csv, one row per point in the order of the "
+        "axes, whatever the number of threads; FILE.json beside it says what made it. An "
+        "interrupted sweep leaves whole rows in FILE.csv.partial.",
+    .examples = examples,
+    .min_operands = 1,
+    .max_operands = 1,
+    .options = options,
+    .n_options = sizeof options / sizeof *options,
+    .settings_size = sizeof(struct settings),
+    .run = run_frontier,
+};
