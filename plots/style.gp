@@ -1,10 +1,11 @@
-# What every chart shares: CSV by column name, a palette that colour-blind readers can tell apart
-# (Okabe and Ito), room for the legend, no interpretation of the user's text.
+# What every chart shares: CSV by column name, a palette that colour-blind readers can tell
+# apart (Okabe and Ito), room for the legend, no interpretation of the user's text.
 set datafile separator ','
 set datafile columnheaders
 set encoding utf8
 set termoption noenhanced
-array colour[8] = ['#0072B2', '#D55E00', '#009E73', '#CC79A7', '#E69F00', '#56B4E9', '#7F7F7F', '#000000']
+array colour[8] = ['#0072B2', '#D55E00', '#009E73', '#CC79A7', \
+                   '#E69F00', '#56B4E9', '#7F7F7F', '#000000']
 array mark[8] = [7, 5, 9, 11, 13, 15, 6, 4]
 gib = 1024.0 ** 3
 set border 3 linewidth 0.8
@@ -13,7 +14,8 @@ set grid ytics linetype 1 linewidth 0.4 linecolor '#DDDDDD'
 set key outside right top vertical Left reverse samplen 2 spacing 1.2
 if (!on_terminal) {
     set title title_text offset 0,0.4 font ',17'
-    set label 1 source_text at screen 0.012, screen 0.018 left font ',9' textcolor '#666666'
+    set label 1 source_text at screen 0.012, screen 0.018 left font ',9' \
+        textcolor '#666666'
     set bmargin 5.2
     set tmargin 4
 } else {

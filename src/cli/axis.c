@@ -1,13 +1,14 @@
 /* Axes of a sweep; see axis.h. */
 #include "cli/axis.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
 
-enum { AXIS_VALUES = 10000000 };
+enum { AXIS_VALUES = 1000000 };
 
 /* A list that grows while one axis is read. */
 struct values {
@@ -78,16 +79,17 @@ static enum status range_expand(const struct range *range, const char *key, cons
         err_set(err, STATUS_USAGE, "range \"%s\" of %s has no values", part, key);
         return err_hint(err, "write FROM..TO, FROM..TO+STEP or FROM..TO*FACTOR, upward");
     }
+    double count = range->multiply ? log(range->to / range->from) / log(range->step)
+                                   : (range->to - range->from) / range->step;
+    if (count >= AXIS_VALUES)
+        return err_set(err, STATUS_USAGE, "range \"%s\" of %s has more than %d values", part,
+                       key, AXIS_VALUES);
     /* by index, so that steps such as 0.1 do not drift */
     double value = range->from;
-    for (uint64_t i = 0; value <= range->to * (1 + 1e-12);) {
+    for (uint64_t i = 1; value <= range->to * (1 + 1e-12); i++) {
         char text[32];
-        if (values->n == AXIS_VALUES)
-            return err_set(err, STATUS_USAGE, "range \"%s\" of %s has more than %d values",
-                           part, key, AXIS_VALUES);
         text_double(text, value);
         values_add(values, key, arena_strdup(arena, text), arena);
-        i++;
         value = range->multiply ? value * range->step : range->from + (double)i * range->step;
     }
     return STATUS_OK;

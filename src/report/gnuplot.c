@@ -1,14 +1,12 @@
 /* Charts through gnuplot; see gnuplot.h. */
 #include "report/gnuplot.h"
 
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/file.h"
 #include "base/output.h"
+#include "base/process.h"
 
 static const struct {
     const char *ending;
@@ -156,52 +154,17 @@ enum status chart_write(const struct chart *chart, struct arena *arena, struct e
 
 /* ---- running it ---- */
 
-/* Runs a command, its output into `buffer`; its exit status, 127 when it does not exist. */
-static int run(char *const *arguments, const char *folder, char *buffer, size_t room,
-               bool errors, FILE *copy)
-{
-    int ends[2];
-    if (pipe(ends) != 0)
-        return -1;
-    pid_t child = fork();
-    if (child == 0) {
-        dup2(ends[1], STDOUT_FILENO);
-        if (errors)
-            dup2(ends[1], STDERR_FILENO);
-        close(ends[0]);
-        close(ends[1]);
-        if (folder && chdir(folder) != 0)
-            _exit(126);
-        execvp(arguments[0], arguments);
-        _exit(127);
-    }
-    close(ends[1]);
-    size_t used = 0;
-    char part[4096];
-    for (ssize_t n; child > 0 && (n = read(ends[0], part, sizeof part)) > 0;) {
-        size_t kept = (size_t)n < room - 1 - used ? (size_t)n : room - 1 - used;
-        memcpy(buffer + used, part, kept);
-        used += kept;
-        if (copy)
-            fwrite(part, 1, (size_t)n, copy);
-    }
-    buffer[used] = '\0';
-    close(ends[0]);
-    int status = -1;
-    if (child > 0)
-        waitpid(child, &status, 0);
-    return child > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
-
 /* gnuplot's cairo terminals draw no text at all without a font, and succeed. */
 static enum status check_fonts(enum chart_type type, struct err *err)
 {
-    char *const arguments[] = {(char[]){"fc-list"}, NULL};
-    char found[64] = "";
+    char found[64];
+    struct process fonts = {.arguments = (char *[]){(char[]){"fc-list"}, NULL},
+                            .heard = found,
+                            .room = sizeof found};
     if (type == CHART_SVG || type == CHART_TEXT)
         return STATUS_OK;
-    int status = run(arguments, NULL, found, sizeof found, false, NULL);
-    if (status == 127 || found[0] != '\0')
+    int status = process_run(&fonts);
+    if (status == PROCESS_ABSENT || found[0] != '\0')
         return STATUS_OK;
     err_set(err, STATUS_ABSENT, "no fonts are installed, so the picture would have no text");
     return err_hint(err, "install fonts-dejavu-core, or draw an .svg or .txt");
@@ -219,18 +182,21 @@ static void folder_of(const char *path, char folder[4096])
 
 enum status chart_draw(const struct chart *chart, FILE *out, struct err *err)
 {
-    char folder[4096], words[512] = "";
+    char folder[4096], script[1024], words[512];
     bool terminal = text_equal(chart->picture, "-");
     TRY(check_fonts(chart->type, err));
     folder_of(chart->script, folder);
-    char *script = strdup(base_name(chart->script));
-    char *const arguments[] = {(char[]){"gnuplot"}, script, NULL};
-    fflush(out);
-    int status = run(arguments, folder, words, sizeof words, !terminal, terminal ? out : NULL);
-    free(script);
+    snprintf(script, sizeof script, "%s", base_name(chart->script));
+    struct process gnuplot = {.arguments = (char *[]){(char[]){"gnuplot"}, script, NULL},
+                              .folder = folder,
+                              .errors = !terminal,
+                              .copy = terminal ? out : NULL,
+                              .heard = words,
+                              .room = sizeof words};
+    int status = process_run(&gnuplot);
     if (status == 0)
         return STATUS_OK;
-    if (status == 127) {
+    if (status == PROCESS_ABSENT) {
         err_set(err, STATUS_ABSENT, "gnuplot is not installed");
         return err_hint(err, "install gnuplot-nox, then: gnuplot %s", chart->script);
     }

@@ -1,0 +1,54 @@
+/* Running another program; see process.h. */
+#include "base/process.h"
+
+#include <string.h>
+#include <sys/types.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static void become(const struct process *process, const int ends[2])
+{
+    dup2(ends[1], STDOUT_FILENO);
+    if (process->errors)
+        dup2(ends[1], STDERR_FILENO);
+    close(ends[0]);
+    close(ends[1]);
+    if (!process->folder || chdir(process->folder) == 0)
+        execvp(process->arguments[0], process->arguments);
+    _exit(PROCESS_ABSENT);
+}
+
+static void listen_to(struct process *process, int from)
+{
+    char part[4096];
+    size_t used = 0;
+    for (ssize_t n; (n = read(from, part, sizeof part)) > 0;) {
+        size_t left = process->room - 1 - used;
+        size_t kept = (size_t)n < left ? (size_t)n : left;
+        memcpy(process->heard + used, part, kept);
+        used += kept;
+        if (process->copy)
+            fwrite(part, 1, (size_t)n, process->copy);
+    }
+    process->heard[used] = '\0';
+}
+
+int process_run(struct process *process)
+{
+    int ends[2], status = -1;
+    process->heard[0] = '\0';
+    if (process->copy)
+        fflush(process->copy);
+    if (pipe(ends) != 0)
+        return -1;
+    pid_t child = fork();
+    if (child == 0)
+        become(process, ends);
+    close(ends[1]);
+    if (child > 0)
+        listen_to(process, ends[0]);
+    close(ends[0]);
+    if (child <= 0 || waitpid(child, &status, 0) != child || !WIFEXITED(status))
+        return -1;
+    return WEXITSTATUS(status);
+}
