@@ -35,7 +35,8 @@ if (on_terminal) {
 }
 set macros
 curves = "for [i=1:n_series] data using (x(0)):(total(series[i])) \
-    with linespoints linecolor rgb c(i) pointtype m(i) pointsize 0.9 linewidth 1.6 title series[i]"
+    with linespoints linecolor rgb c(i) pointtype m(i) pointsize 0.9 \
+    linewidth 1.6 title series[i]"
 walls = "for [i=1:n_series] data using (x(0)):(total_if(series[i], 'oom')) \
     with points linecolor rgb c(i) pointtype 2 pointsize 2 linewidth 2 notitle"
 crosses = "keyentry with points linecolor rgb '#000000' pointtype 2 pointsize 1.6 \
