@@ -3,6 +3,8 @@
 
 static const struct command *const commands[] = {
     &command_predict,
+    &command_show,
+    &command_import,
     &command_list,
     &command_frontier,
     &command_help,
