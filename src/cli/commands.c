@@ -1,14 +1,16 @@
 /* The command table. */
 #include "cli/commands.h"
 
+/* clang-format off: one to a line */
 static const struct command *const commands[] = {
     &command_predict,
+    &command_frontier,
     &command_show,
     &command_import,
     &command_list,
-    &command_frontier,
     &command_help,
 };
+/* clang-format on */
 
 enum { N_COMMANDS = sizeof commands / sizeof *commands };
 
