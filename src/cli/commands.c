@@ -1,7 +1,7 @@
 /* The command table. */
 #include "cli/commands.h"
 
-/* clang-format off: one to a line */
+/* clang-format off */
 static const struct command *const commands[] = {
     &command_predict,
     &command_frontier,
