@@ -94,7 +94,8 @@ struct buffer *maxtext_declare(const struct maxtext_layer *layer, enum segment s
                             .schedules = schedules};
     for (unsigned i = 0; i < n_dims; i++)
         buffer.dims[i] = dims[i];
-    return &layer->work->buffers[work_buffer(layer->work, buffer)];
+    uint16_t number = work_buffer(layer->work, buffer); /* may move the array */
+    return &layer->work->buffers[number];
 }
 
 static void declare_rows(struct maxtext_layer *layer, const char *name, enum category category,

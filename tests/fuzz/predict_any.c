@@ -1,0 +1,30 @@
+/* See predict_any.h. */
+#include "fuzz/predict_any.h"
+
+#include <stdlib.h>
+
+#include "sim/predict.h"
+
+/* Fails loudly in every build. */
+static void require(bool holds)
+{
+    if (!holds)
+        abort();
+}
+
+void predict_any(const struct plan *plan)
+{
+    struct arena arena = {0};
+    struct err err = {0};
+    struct prediction prediction = {0};
+    struct predict_options options = {.threads = 1};
+    enum status status = predict(plan, &options, &arena, &prediction, &err);
+    if (status == STATUS_OK) {
+        const struct memory_report *memory = &prediction.memory;
+        require(memory->state_bytes + memory->temp_bytes == memory->total_bytes);
+        require(memory->verdict != VERDICT_FITS || memory->margin_bytes >= 0);
+    } else {
+        require(err.status == status && err.text[0] != '\0');
+    }
+    arena_release(&arena);
+}
