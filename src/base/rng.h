@@ -7,10 +7,16 @@
 #ifndef MOEPLAN_BASE_RNG_H
 #define MOEPLAN_BASE_RNG_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 /* 128 random bits of a place. */
 void rng_block(uint64_t seed, const uint32_t counter[4], uint32_t out[4]);
+
+/* Blocks first_block .. first_block + n_blocks-1 of the streams (purpose, step, rank, token) of
+ * n tokens from `first` on: out [n][n_blocks][4], what rng_u32 would hand out. */
+void rng_fill(uint64_t seed, uint32_t purpose, uint32_t step, uint32_t rank, uint32_t first,
+              uint32_t n, unsigned first_block, unsigned n_blocks, uint32_t *out);
 
 /* The words of successive blocks from counter[3] on; plain data, a copy is a second reader. */
 struct rng {
@@ -31,6 +37,9 @@ double rng_uniform(struct rng *rng);             /* in (0, 1), 53 bits */
 double rng_exponential(struct rng *rng);         /* mean 1 */
 double rng_normal(struct rng *rng);              /* mean 0, variance 1 */
 double rng_gamma(struct rng *rng, double shape); /* mean and variance `shape`, shape > 0 */
+
+/* Exponential numbers, mean 1, one for each of n random words. */
+void rng_exponentials(size_t n, const uint32_t *words, double *out);
 
 /* Natural logarithm of x > 0, to 2 units in the last place on every machine. */
 double rng_log(double x);

@@ -47,6 +47,24 @@ static void a_stream_is_its_place(void **state)
     assert_int_not_equal(rng_u64(&a), rng_u64(&b));
 }
 
+/* Filling many streams at once gives what each stream gives alone. */
+static void filling_is_the_streams(void **state)
+{
+    (void)state;
+    for (uint32_t n = 1; n < 40; n += 3)
+        for (unsigned blocks = 1; blocks < 6; blocks++) {
+            uint32_t out[40 * 6 * 4];
+            rng_fill(0x123456789abcdef0, 9, 8, 7, 1000, n, 2, blocks, out);
+            for (uint32_t t = 0; t < n; t++) {
+                struct rng rng;
+                rng_init(&rng, 0x123456789abcdef0, 9, 8, 7, 1000 + t);
+                rng.counter[3] += 2;
+                for (unsigned w = 0; w < 4 * blocks; w++)
+                    assert_int_equal(out[t * blocks * 4 + w], rng_u32(&rng));
+            }
+        }
+}
+
 static void below_covers_its_range(void **state)
 {
     (void)state;
@@ -104,6 +122,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(philox_known_answers),
         cmocka_unit_test(a_stream_is_its_place),
+        cmocka_unit_test(filling_is_the_streams),
         cmocka_unit_test(below_covers_its_range),
         cmocka_unit_test(moments_match),
         cmocka_unit_test(log_and_quantile_agree_with_libm),
