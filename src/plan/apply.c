@@ -62,7 +62,7 @@ static bool is_group(const char *key)
     size_t n, length;
     const struct field *fields = schema_fields(&n);
     for (size_t i = 0; i < n; i++) {
-        if (component(fields[i].key, key, &length))
+        if (*key && component(fields[i].key, key, &length))
             return true;
     }
     return false;
@@ -113,6 +113,8 @@ static enum status suggest(struct loader *loader, const char *key)
     const struct field *fields = schema_fields(&n_fields);
     const char *nearest = text_nearest(name, n, name_at, names);
     const struct field *elsewhere = field_of_name(name);
+    if (nearest && 2 * text_distance(name, nearest) > strlen(name))
+        nearest = NULL; /* half of a short name changed is another name */
     if (nearest && (!elsewhere || text_distance(name, nearest) == 1))
         return err_hint(loader->err, "did you mean '%s%s%s'?", group, *group ? "." : "",
                         nearest);
@@ -172,8 +174,10 @@ static enum status set_items(struct loader *loader, const struct field *field,
 {
     schema_list_clear(field, loader->plan);
     for (const struct node *item = list->first; item; item = item->next) {
-        if (item->kind != NODE_SCALAR)
-            return wrong_kind(loader, field, item);
+        if (item->kind != NODE_SCALAR || node_is_null(item))
+            return err_at(loader->err, STATUS_INPUT, item->mark, "'%s' takes %s, not of %s",
+                          field->key, schema_takes(field),
+                          node_is_null(item) ? "nothing" : node_kind_name(item->kind));
         TRY(schema_list_add(field, loader->plan, item->text, item->quoted, item->mark,
                             loader->err));
     }

@@ -54,7 +54,7 @@ enum status encoding_check(const char *name, bool option, const char *text, size
         }
         if (!is_printable(code)) {
             err_at(err, STATUS_INPUT, place, "control character 0x%02x in the text", code);
-            return err_hint(err, "a plan is plain text; is this a binary file");
+            return err_hint(err, "this looks like a binary file");
         }
         mark.line += code == '\n';
         mark.column = code == '\n' ? 1 : mark.column + 1;

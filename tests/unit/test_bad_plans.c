@@ -1,0 +1,82 @@
+/* tests/plans/bad: every file is refused with exactly the message in the file beside it. With
+ * MOEPLAN_REWRITE=1 in the environment the messages are written there instead: read them. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#include <dirent.h>
+
+#include "base/file.h"
+#include "base/text.h"
+#include "plan/load.h"
+
+#define FOLDER "tests/plans/bad/"
+
+enum { MANY = 80 };
+
+/* "name.yaml" -> the message that loading it gives */
+static const char *message_of(const char *file, struct arena *arena)
+{
+    struct err err = {0};
+    struct plan plan, untouched;
+    struct text text = {.arena = arena};
+    memset(&plan, 0x5a, sizeof plan);
+    memset(&untouched, 0x5a, sizeof untouched);
+    enum status status = plan_load(file, NULL, 0, arena, &plan, NULL, &err);
+    assert_int_equal(status, STATUS_INPUT);
+    assert_memory_equal(&plan, &untouched, sizeof plan);
+    text_printf(&text, "%s: %s\n", err.where, err.text);
+    if (err.hint[0] != '\0')
+        text_printf(&text, "  hint: %s\n", err.hint);
+    return text_string(&text);
+}
+
+static void check(const char *name, struct arena *arena)
+{
+    struct err err = {0};
+    char *expected = NULL;
+    size_t length;
+    const char *file = arena_printf(arena, FOLDER "%s", name);
+    const char *beside = arena_printf(arena, "%s.expected", file);
+    const char *message = message_of(file, arena);
+    if (getenv("MOEPLAN_REWRITE")) {
+        FILE *out = fopen(beside, "w");
+        assert_non_null(out);
+        fputs(message, out);
+        assert_int_equal(fclose(out), 0);
+    }
+    print_message("%s\n", name);
+    file_read(beside, 65536, arena, &expected, &length, &err);
+    assert_string_equal(err.text, "");
+    assert_string_equal(message, expected);
+}
+
+static void bad_plans_are_refused_word_for_word(void **state)
+{
+    (void)state;
+    struct arena arena = {0};
+    size_t n = 0;
+    DIR *folder = opendir(FOLDER);
+    assert_non_null(folder);
+    for (struct dirent *entry = readdir(folder); entry; entry = readdir(folder)) {
+        if (!text_ends(entry->d_name, ".yaml") && !text_ends(entry->d_name, ".json"))
+            continue;
+        check(entry->d_name, &arena);
+        n++;
+    }
+    closedir(folder);
+    assert_true(n >= MANY);
+    arena_release(&arena);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bad_plans_are_refused_word_for_word),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
