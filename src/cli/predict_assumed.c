@@ -27,9 +27,15 @@ const char *predict_assumed_stack(const struct plan *plan, const struct memory_r
                 plan->stack.static_shapes ? "static" : "dynamic");
     if (memory->schedule && memory->schedule[0])
         text_printf(&text, ", %s schedule", memory->schedule);
-    text_printf(&text, "; marginal within %.3g %% of temp, its stated error",
-                100 * plan->stack.error);
+    if (plan->stack.error > 0)
+        text_printf(&text, "; marginal within %.3g %% of temp", 100 * plan->stack.error);
     return text_string(&text);
+}
+
+const char *predict_assumed_profile(const struct plan *plan)
+{
+    return plan->stack.calibration[0] ? plan->stack.calibration
+                                      : "not calibrated on measured runs";
 }
 
 const char *predict_assumed_path(const struct plan *plan, struct arena *arena)

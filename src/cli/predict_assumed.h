@@ -8,6 +8,9 @@
 const char *predict_assumed_limit(const struct plan *plan, struct arena *arena);
 const char *predict_assumed_stack(const struct plan *plan, const struct memory_report *memory,
                                   struct arena *arena);
+/* The measurements the stack's constants come from. */
+const char *predict_assumed_profile(const struct plan *plan);
+
 /* What moe.path: auto stands for, with the stack's reason. */
 const char *predict_assumed_path(const struct plan *plan, struct arena *arena);
 

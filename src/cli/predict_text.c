@@ -70,18 +70,29 @@ static void print_distribution(struct screen *screen)
             chance(memory, screen->view->arena));
 }
 
+/* Limit and margin; of a plan far smaller than its device in their own unit. */
+static const char *limit_text(const struct screen *screen)
+{
+    const struct memory_report *memory = screen->memory;
+    const struct scale scale = scale_for(memory->limit_bytes);
+    char limit[32], margin[32];
+    const char *unit = text_equal(scale.unit, screen->scale.unit) ? "" : scale.unit;
+    const char *space = unit[0] ? " " : "";
+    scale_print(limit, scale, memory->limit_bytes);
+    scale_print_signed(margin, scale, memory->margin_bytes);
+    return arena_printf(screen->view->arena, "limit %s%s%s, margin %s%s%s", limit, space, unit,
+                        margin, space, unit);
+}
+
 static void print_verdict(struct screen *screen)
 {
     const struct memory_report *memory = screen->memory;
     const struct term *term = screen->view->term;
-    char margin[32];
-    scale_print_signed(margin, screen->scale, memory->margin_bytes);
-    fprintf(screen->page.out,
-            "%s%s%s: %s %s = state %s + temp %s; limit %s, margin %s (%s%s, modelled)\n",
+    fprintf(screen->page.out, "%s%s%s: %s %s = state %s + temp %s; %s (%s%s, modelled)\n",
             term_style(term, verdict_style(memory->verdict)), verdict_name(memory->verdict),
             term_plain(term), amount(screen, memory->total_bytes), screen->scale.unit,
             amount(screen, memory->state_bytes), amount(screen, memory->temp_bytes),
-            amount(screen, memory->limit_bytes), margin, memory->sizing,
+            limit_text(screen), memory->sizing,
             text_equal(memory->sizing, "worst") ? " case" : "");
     screen->page.used = true;
     print_distribution(screen);
@@ -261,6 +272,7 @@ static void print_assumed(struct screen *screen)
               predict_assumed_limit(screen->view->plan, screen->view->arena));
     page_item(&screen->page, 2, 12, "stack",
               predict_assumed_stack(screen->view->plan, screen->memory, screen->view->arena));
+    page_item(&screen->page, 2, 12, "profile", predict_assumed_profile(screen->view->plan));
     if (screen->view->plan->moe.path == PATH_AUTO)
         page_item(&screen->page, 2, 12, "path",
                   predict_assumed_path(screen->view->plan, screen->view->arena));

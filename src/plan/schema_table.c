@@ -184,6 +184,8 @@ const struct field schema_table[] = {
     TEXT("stack.name", stack.name, "", "name of the stack in results"),
     WORD("stack.kind", stack.kind, words_stack, "generic",
          "whose rules hold for what is saved, rounded, padded and refused"),
+    TEXT("stack.calibration", stack.calibration, "",
+         "runs the stack's constants were measured on, and how well they agree"),
     REAL("stack.fraction", stack.fraction, 0, 1, "0.9",
          "fraction of device memory the stack may use"),
     BYTES("stack.reserve", stack.reserve_bytes, 0, "0 B",

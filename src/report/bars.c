@@ -3,6 +3,8 @@
 
 enum { NAME_WIDTH = 22, AMOUNT_WIDTH = 10, PERCENT_WIDTH = 8, BAR_MAX = 50 };
 
+static const double TINY = 0.0005; /* prints as 0.0 % */
+
 static size_t smallest(const struct bar *bars, size_t n)
 {
     size_t found = 0;
@@ -12,10 +14,18 @@ static size_t smallest(const struct bar *bars, size_t n)
     return found;
 }
 
-/* Moves the smallest parts to `other` until the rest fits; the order of the rest stays. */
-static size_t merge_smallest(struct bar *bars, size_t n, uint64_t *other)
+static size_t count_tiny(const struct bar *bars, size_t n, uint64_t total)
 {
-    while (n > BARS_MAX - 1) {
+    size_t tiny = 0;
+    for (size_t i = 0; i < n; i++)
+        tiny += (double)bars[i].bytes < TINY * (double)total;
+    return tiny;
+}
+
+/* Moves the smallest parts to `other` until `kept` are left; their order stays. */
+static size_t merge_smallest(struct bar *bars, size_t n, size_t kept, uint64_t *other)
+{
+    while (n > kept) {
         size_t gone = smallest(bars, n);
         *other += bars[gone].bytes;
         for (size_t i = gone; i + 1 < n; i++)
@@ -51,7 +61,11 @@ void bars_print(FILE *out, const struct term *term, const char *heading, const s
         rows[i] = bars[i];
         total += bars[i].bytes;
     }
-    size_t kept = n > BARS_MAX ? merge_smallest(rows, n, &other) : n;
+    size_t tiny = count_tiny(rows, n, total);
+    size_t shown = tiny > 1 ? n - tiny : n;
+    if (shown > BARS_MAX || (shown == BARS_MAX && shown < n))
+        shown = BARS_MAX - 1;
+    size_t kept = merge_smallest(rows, n, shown, &other);
     if (other)
         rows[kept++] = (struct bar){"other", other};
     for (size_t i = 0; i < kept; i++)

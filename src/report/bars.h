@@ -12,7 +12,9 @@ struct bar {
     uint64_t bytes;
 };
 
-enum { BARS_MAX = 10 }; /* rows; the smallest parts beyond are one row "other" */
+enum {
+    BARS_MAX = 10
+}; /* rows; the smallest parts beyond are a row "other", as are several tiny ones */
 
 /* A heading with the columns' units, then rows in the order given, indented by two; bars are
  * relative to the largest part. Memory for the layout comes from the arena. */

@@ -60,6 +60,22 @@ static void bars_compare_parts(void **state)
     arena_release(&arena);
 }
 
+static void tiny_parts_are_one_row(void **state)
+{
+    (void)state;
+    struct sink sink;
+    struct arena arena = {0};
+    const struct term term = {.width = 80};
+    const struct bar bars[] = {{"a", 1}, {"weights", 60 * GIB}, {"b", 1}, {"c", GIB / 100}};
+    bars_print(sink_open(&sink), &term, "where", bars, 4, scale_for(60 * GIB), &arena);
+    sink_expect(
+        &sink,
+        "where                          GiB       %\n"
+        "  weights                    60.00   100.0  ####################################\n"
+        "  other                       0.01     0.0  #\n");
+    arena_release(&arena);
+}
+
 static void the_smallest_parts_are_merged(void **state)
 {
     (void)state;
@@ -90,6 +106,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_page_has_one_unit),
         cmocka_unit_test(bars_compare_parts),
+        cmocka_unit_test(tiny_parts_are_one_row),
         cmocka_unit_test(the_smallest_parts_are_merged),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
