@@ -159,6 +159,7 @@ void memory_fold(const struct work *work, const uint64_t *values, unsigned sched
         *(buffer->state ? &peak->state_bytes : &peak->temp_bytes) += bytes;
         peak->pinned_bytes += buffer->pinned ? bytes : 0;
         peak->outside_bytes += buffer->outside ? bytes : 0;
+        peak->resident_bytes += buffer->life == LIFE_PERSISTENT && !buffer->outside ? bytes : 0;
     }
     peak->total_bytes = peak->state_bytes + peak->temp_bytes;
 }

@@ -21,6 +21,7 @@ struct memory_peak {
     uint64_t total_bytes;              /* state + temp */
     uint64_t pinned_bytes;             /* of temp: saved because the user named it */
     uint64_t outside_bytes;            /* of temp: not from the framework's allocator */
+    uint64_t resident_bytes;           /* from the allocator, and there between steps too */
     uint64_t category[CATEGORY_COUNT]; /* at that moment; sums to total_bytes */
     enum segment segment;              /* in which segment the moment is */
     uint16_t op; /* at which op, WORK_NONE when only the step's is alive */

@@ -122,6 +122,10 @@ static enum status report_memory(struct context *c, const struct predict_options
         .schedule = c->work.schedule_name[c->schedule],
     };
     m->margin_bytes = (int64_t)m->limit_bytes - (int64_t)m->total_bytes;
+    m->allocated_bytes = c->peak.total_bytes - c->peak.outside_bytes;
+    m->reserved_bytes =
+        (uint64_t)((double)m->allocated_bytes * (1 + c->plan->stack.fragmentation));
+    m->resident_bytes = c->peak.resident_bytes;
     report_categories(&c->peak, m);
     TRY(report_buffers(c, m, err));
     find_wall(m);

@@ -41,6 +41,9 @@ struct memory_report {
     uint64_t capacity_bytes, limit_bytes;
     uint64_t state_bytes, temp_bytes, total_bytes;
     int64_t margin_bytes; /* limit - total */
+    /* what a framework's own counters show: peak allocated, the same with the allocator's
+     * fragmentation (reserved), and allocated between steps */
+    uint64_t allocated_bytes, reserved_bytes, resident_bytes;
     enum verdict verdict;
     const char *sizing;   /* what total is: "worst" (static shapes) or "p99" */
     const char *schedule; /* the schedule that was chosen, or "" */

@@ -233,8 +233,8 @@ static void add_placeholders(struct train *t)
 }
 
 /* Weights of the layers' products in 8 bits, by rows and by columns, kept for all micro-batches
- * of a step (TransformerEngine weight workspaces). Router, embedding and head stay in 16 bits.
- */
+ * of a step (TransformerEngine weight workspaces); weights that are 8 bits themselves are the
+ * rows already. Router, embedding and head stay in 16 bits. */
 static void add_fp8_weights(struct train *t)
 {
     size_t n;
@@ -253,8 +253,10 @@ static void add_fp8_weights(struct train *t)
         sum = size_add(t->z, sum,
                        size_product(t->z, SIZES(t->width[m->out], t->width[m->in], copies)));
     }
-    persistent(t, "fp8_weights", CATEGORY_WEIGHTS, DTYPE_FP8, sum, size_const(t->z, 2),
-               size_const(t->z, 1), "TransformerEngine weight workspaces, rows and columns");
+    uint64_t copies_kept = t->plan->precision.weights == DTYPE_FP8 ? 1 : 2;
+    persistent(t, "fp8_weights", CATEGORY_WEIGHTS, DTYPE_FP8, sum,
+               size_const(t->z, copies_kept), size_const(t->z, 1),
+               "TransformerEngine weight workspaces, rows and columns");
 }
 
 void train_extras(struct train *t)
