@@ -99,12 +99,12 @@ const struct column *memory_columns(size_t *n)
         COLUMN(memory_report, temp_bytes, COLUMN_BYTES, NULL),
         COLUMN(memory_report, total_bytes, COLUMN_BYTES, NULL),
         COLUMN(memory_report, margin_bytes, COLUMN_SIGNED, NULL),
-        COLUMN(memory_report, allocated_bytes, COLUMN_BYTES, NULL),
-        COLUMN(memory_report, reserved_bytes, COLUMN_BYTES, NULL),
-        COLUMN(memory_report, resident_bytes, COLUMN_BYTES, NULL),
         NAME(NULL, "verdict", memory_verdict),
         COLUMN(memory_report, sizing, COLUMN_TEXT, NULL),
         COLUMN(memory_report, schedule, COLUMN_TEXT, NULL),
+        COLUMN(memory_report, allocated_bytes, COLUMN_BYTES, NULL),
+        COLUMN(memory_report, reserved_bytes, COLUMN_BYTES, NULL),
+        COLUMN(memory_report, resident_bytes, COLUMN_BYTES, NULL),
     };
     *n = COUNT_OF(columns);
     return columns;
