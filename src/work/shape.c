@@ -89,6 +89,7 @@ static void fill_layer(const struct plan *plan, uint64_t *v)
     v[SLOT_BLOCK] = plan->moe.block_size;
     v[SLOT_ALIGNMENT] = plan->moe.alignment;
     v[SLOT_CHUNK] = plan->moe.chunk;
+    v[SLOT_WORKERS] = 1;
 }
 
 /* Balanced routing: every rank receives what it sends. */

@@ -74,7 +74,17 @@
     X(ROWS, "M", "rows a rank receives (one per token and local expert)")                      \
     X(RECEIVED, "n", "tokens a rank receives (one per token, duplicates removed)")             \
     X(PADDED_ROWS, "M_pad", "rows after alignment per expert")                                 \
-    X(HOT_EXPERT, "n_hot", "rows of the fullest local expert")
+    X(HOT_EXPERT, "n_hot", "rows of the fullest local expert")                                 \
+    X(ROWS_SENT, "M_out", "rows a rank sends to other ranks")                                  \
+    X(ROWS_FROM, "M_in", "rows a rank receives from other ranks")                              \
+    X(TOKENS_OUT, "n_out", "tokens a rank sends, one per owner, itself included")              \
+    X(TOKENS_SENT, "n_sent", "tokens a rank sends to other ranks, one per owner")              \
+    X(TOKENS_FROM, "n_from", "tokens a rank receives from other ranks, one per token")         \
+    X(DROPPED, "n_drop", "rows a rank drops for lack of capacity")                             \
+    X(ROUNDS, "n_rounds", "rounds of chunks the fullest pair of rank and expert needs")        \
+    X(BLOCKS, "N_valid", "blocks with at least one row")                                       \
+    X(HIT_EXPERTS, "U", "local experts that at least one row chose")                           \
+    X(WORKERS, "n_worker", "worker threads of the executor")
 
 enum slot {
 #define SLOT_ENUM(name, symbol, meaning) SLOT_##name,

@@ -141,6 +141,11 @@ struct op {
     struct size groups, m, n, k;                    /* GEMM shape: groups x [m, k] x [k, n] */
     uint16_t reads[OP_BUFFERS], writes[OP_BUFFERS]; /* buffer numbers, WORK_NONE ends */
     uint16_t after[4];                              /* ops it waits for, WORK_NONE ends */
+    uint16_t kernel; /* host lists: how it is performed (enum kernel of kernel.h) */
+    uint16_t flags;  /* of that kernel */
+    uint16_t loop;   /* adjacent ops of one loop run in turn `trips` times; 0: not in a loop */
+    uint16_t trips_from; /* buffer that holds the trips at run time, WORK_NONE: the plan does */
+    struct size trips;
 };
 
 struct segment_use {

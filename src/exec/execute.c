@@ -1,0 +1,260 @@
+/* Steps, loops, lifetimes; see execute.h. Ops are performed in execute_op.c. */
+#include "exec/execute.h"
+
+#include <string.h>
+
+#include "exec/execute_op.h"
+#include "exec/stopwatch.h"
+
+/* ---- tensors ---- */
+
+static void evaluate_tensor(const struct buffer *buffer, const uint64_t *values,
+                            struct tensor *tensor)
+{
+    *tensor = (struct tensor){.dtype = buffer->dtype,
+                              .n_dims = buffer->n_dims,
+                              .width = 1,
+                              .copies = values[buffer->count.node],
+                              .bytes = values[buffer->bytes.node],
+                              .present = true};
+    for (unsigned i = 0; i < buffer->n_dims; i++)
+        tensor->dims[i] = values[buffer->dims[i].node];
+    for (unsigned i = 1; i < buffer->n_dims; i++)
+        tensor->width *= tensor->dims[i];
+    tensor->rows = tensor->dims[0];
+}
+
+static enum status init_rank(struct execution *x, const struct slots *slots, uint64_t i,
+                             struct arena *arena, struct err *err)
+{
+    const struct work *work = x->work;
+    struct rank_state *rank = &x->ranks[i];
+    uint64_t *values = arena_alloc(arena, work->sizes.n, sizeof *values);
+    rank->rank = x->session->transport->first + i;
+    if (!sizes_eval(&work->sizes, slots, values))
+        return err_set(err, STATUS_INPUT, "sizes of rank %llu overflow 64 bits",
+                       (unsigned long long)rank->rank);
+    rank->values = values;
+    rank->tensors = arena_alloc(arena, work->n_buffers, sizeof *rank->tensors);
+    rank->counts = arena_alloc(arena, work->n_ops, sizeof *rank->counts);
+    for (size_t b = 0; b < work->n_buffers; b++) {
+        evaluate_tensor(&work->buffers[b], values, &rank->tensors[b]);
+        if (work->buffers[b].dtype == DTYPE_I32 || rank->tensors[b].rows <= INT32_MAX)
+            continue;
+        return err_set(err, STATUS_INPUT,
+                       "buffer \"%s\" has %llu rows: index maps reach 2147483647",
+                       work->buffers[b].name, (unsigned long long)rank->tensors[b].rows);
+    }
+    return STATUS_OK;
+}
+
+enum status execution_init(struct execution *x, const struct execution_setup *setup,
+                           struct arena *arena, struct err *err)
+{
+    *x = (struct execution){
+        .work = setup->work,
+        .kernels = setup->kernels,
+        .session = setup->session,
+        .task = {.plan = setup->plan, .sample = setup->sample, .blas = &setup->session->blas}};
+    uint64_t n = setup->session->transport->n_local, peers = setup->sample->R;
+    x->n_ranks = n;
+    x->ranks = arena_alloc(arena, n, sizeof *x->ranks);
+    x->profile = arena_alloc(arena, setup->work->n_ops, CATEGORY_COUNT * sizeof *x->profile);
+    x->parcels = arena_alloc(arena, n, sizeof *x->parcels);
+    x->parcel_bytes = arena_alloc(arena, n * 4, peers * sizeof *x->parcel_bytes);
+    x->calls = arena_alloc(arena, n, sizeof *x->calls);
+    x->first_unit = arena_alloc(arena, n + 1, sizeof *x->first_unit);
+    x->scratch = arena_alloc(arena, pool_size(setup->session->pool), sizeof *x->scratch);
+    for (uint64_t i = 0; i < n; i++)
+        TRY(init_rank(x, &setup->slots[i], i, arena, err));
+    return STATUS_OK;
+}
+
+uint64_t execution_exchange_bytes(const struct execution *x)
+{
+    uint64_t most = 0;
+    for (uint64_t i = 0; i < x->n_ranks; i++) {
+        for (size_t op = 0; op < x->work->n_ops; op++) {
+            uint64_t sent = x->ranks[i].values[x->work->ops[op].bytes_sent.node];
+            most = sent > most ? sent : most;
+        }
+    }
+    return most;
+}
+
+/* ---- lifetimes ---- */
+
+/* Bytes all ones: NaN in every float format, -1 in index maps, so that what was never written
+ * is never mistaken for a result. */
+static enum status allocate(struct execution *x, size_t b, uint64_t i, struct err *err)
+{
+    const struct buffer *buffer = &x->work->buffers[b];
+    struct tensor *tensor = &x->ranks[i].tensors[b];
+    uint64_t bytes = tensor->bytes * tensor->copies;
+    TRY(meter_alloc(&x->meter, buffer->name, buffer->category, bytes, &tensor->data, err));
+    if (tensor->data)
+        memset(tensor->data, 0xff, bytes);
+    return STATUS_OK;
+}
+
+static void give_back(struct execution *x, size_t b, uint64_t i)
+{
+    struct tensor *tensor = &x->ranks[i].tensors[b];
+    meter_free(&x->meter, x->work->buffers[b].category, tensor->bytes * tensor->copies,
+               tensor->data);
+    tensor->data = NULL;
+}
+
+static bool per_process(const struct buffer *buffer)
+{
+    return buffer->segment == SEGMENT_STEP;
+}
+
+static enum status begin_lives(struct execution *x, size_t op, struct err *err)
+{
+    for (size_t b = 0; b < x->work->n_buffers; b++) {
+        const struct buffer *buffer = &x->work->buffers[b];
+        if (buffer->life != LIFE_TRANSIENT || buffer->first != op)
+            continue;
+        for (uint64_t i = 0; i < x->n_ranks; i++)
+            TRY(allocate(x, b, i, err));
+    }
+    memcpy(x->profile + op * CATEGORY_COUNT, x->meter.now, sizeof x->meter.now);
+    return STATUS_OK;
+}
+
+static void end_lives(struct execution *x, size_t op)
+{
+    for (size_t b = 0; b < x->work->n_buffers; b++) {
+        const struct buffer *buffer = &x->work->buffers[b];
+        if (buffer->life != LIFE_TRANSIENT || buffer->last != op)
+            continue;
+        for (uint64_t i = 0; i < x->n_ranks; i++)
+            give_back(x, b, i);
+    }
+}
+
+/* ---- begin and end ---- */
+
+static void share_scratch(struct execution *x, const struct tensor *tensor)
+{
+    for (unsigned w = 0; w < pool_size(x->session->pool); w++)
+        x->scratch[w] = (float *)tensor->data + (size_t)w * KERNEL_SCRATCH_FLOATS;
+}
+
+static bool fills_weights(const struct execution *x, const struct op *op)
+{
+    return op->kernel == KERNEL_FILL && x->work->buffers[op->writes[0]].life == LIFE_PERSISTENT;
+}
+
+enum status execution_begin(struct execution *x, const struct inputs *inputs, struct err *err)
+{
+    x->task.inputs = inputs;
+    for (size_t b = 0; b < x->work->n_buffers; b++) {
+        const struct buffer *buffer = &x->work->buffers[b];
+        uint64_t copies = per_process(buffer) ? 1 : x->n_ranks;
+        for (uint64_t i = 0; buffer->life == LIFE_PERSISTENT && i < copies; i++)
+            TRY(allocate(x, b, i, err));
+        if (per_process(buffer))
+            share_scratch(x, &x->ranks[0].tensors[b]);
+    }
+    for (size_t op = 0; op < x->work->n_ops; op++)
+        if (fills_weights(x, &x->work->ops[op]))
+            TRY(execute_op(x, op, 0, err));
+    return STATUS_OK;
+}
+
+void execution_end(struct execution *x)
+{
+    for (size_t b = 0; b < x->work->n_buffers; b++)
+        for (uint64_t i = 0; i < x->n_ranks; i++)
+            give_back(x, b, i);
+}
+
+/* ---- steps ---- */
+
+static enum status timed(struct execution *x, size_t op, uint64_t iteration, double *seconds,
+                         struct err *err)
+{
+    double begin = stopwatch_now_s();
+    TRY(execute_op(x, op, iteration, err));
+    if (seconds)
+        seconds[op] += stopwatch_now_s() - begin;
+    return STATUS_OK;
+}
+
+static enum status look(struct execution *x, const struct observer *observer, size_t op,
+                        struct err *err)
+{
+    for (uint64_t i = 0; observer && i < x->n_ranks; i++)
+        TRY(observer->after(observer->context, &x->ranks[i], &x->work->ops[op], err));
+    return STATUS_OK;
+}
+
+static size_t loop_end(const struct work *work, size_t first)
+{
+    size_t end = first + 1;
+    while (work->ops[first].loop && end < work->n_ops &&
+           work->ops[end].loop == work->ops[first].loop)
+        end++;
+    return end;
+}
+
+static uint64_t trips_of(const struct execution *x, const struct op *op)
+{
+    const struct rank_state *rank = &x->ranks[0];
+    if (!op->loop || op->trips_from == WORK_NONE)
+        return rank->values[op->trips.node];
+    return (uint64_t)tensor_i64(&rank->tensors[op->trips_from])[0];
+}
+
+/* One pass over a loop's ops; those that run ahead are an iteration further. */
+static enum status run_iteration(struct execution *x, size_t first, size_t end, uint64_t i,
+                                 uint64_t trips, double *seconds, struct err *err)
+{
+    for (size_t op = first; op < end; op++) {
+        uint64_t ahead = x->work->ops[op].flags & KERNEL_AHEAD ? 1 : 0;
+        if (i + ahead < trips)
+            TRY(timed(x, op, i + ahead, seconds, err));
+    }
+    return STATUS_OK;
+}
+
+static enum status run_ops(struct execution *x, size_t first, size_t end, double *seconds,
+                           struct err *err)
+{
+    uint64_t trips = trips_of(x, &x->work->ops[first]);
+    for (size_t op = first; op < end; op++)
+        if (trips > 0 && x->work->ops[op].flags & KERNEL_AHEAD)
+            TRY(timed(x, op, 0, seconds, err));
+    for (uint64_t i = 0; i < trips; i++)
+        TRY(run_iteration(x, first, end, i, trips, seconds, err));
+    return STATUS_OK;
+}
+
+static void clear_step(struct execution *x, double *seconds)
+{
+    x->task.step++;
+    for (uint64_t i = 0; i < x->n_ranks; i++)
+        memset(x->ranks[i].counts, 0, x->work->n_ops * sizeof *x->ranks[i].counts);
+    if (seconds)
+        memset(seconds, 0, x->work->n_ops * sizeof *seconds);
+}
+
+enum status execution_step(struct execution *x, const struct observer *observer,
+                           double *seconds, struct err *err)
+{
+    clear_step(x, seconds);
+    for (size_t first = 0, end; first < x->work->n_ops; first = end) {
+        end = loop_end(x->work, first);
+        for (size_t op = first; op < end; op++)
+            TRY(begin_lives(x, op, err));
+        if (!fills_weights(x, &x->work->ops[first]))
+            TRY(run_ops(x, first, end, seconds, err));
+        for (size_t op = first; op < end; op++) {
+            TRY(look(x, observer, op, err));
+            end_lives(x, op);
+        }
+    }
+    return STATUS_OK;
+}

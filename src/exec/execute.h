@@ -1,0 +1,81 @@
+/* The executor: performs a layer's work list on the ranks of this process.
+ *
+ * Op by op, all ranks in step: the buffers that begin with an op are allocated through the
+ * meter, the op is performed, the buffers that end with it are given back. So the bytes alive
+ * at every op are those of the list's lifetimes, to the byte. */
+#ifndef MOEPLAN_EXEC_EXECUTE_H
+#define MOEPLAN_EXEC_EXECUTE_H
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "exec/kernel.h"
+#include "exec/meter.h"
+#include "exec/session.h"
+#include "work/work.h"
+
+/* What one rank did in one op of one step. */
+struct op_counts {
+    uint64_t flop, rows, dropped;
+    uint64_t sent, received; /* bytes to and from other ranks */
+};
+
+struct rank_state {
+    uint64_t rank;
+    const uint64_t *values;   /* of the list's sizes, with this rank's slots */
+    struct tensor *tensors;   /* by buffer */
+    struct op_counts *counts; /* by op, of the last step */
+};
+
+/* Looks at the tensors of an op when it has been performed; not timed. */
+struct observer {
+    void *context;
+    enum status (*after)(void *context, const struct rank_state *rank, const struct op *op,
+                         struct err *err);
+};
+
+struct execution {
+    const struct work *work;
+    const struct kernels *kernels;
+    struct session *session;
+    struct task task;
+    struct meter meter;
+    uint64_t n_ranks; /* in this process */
+    struct rank_state *ranks;
+    void **scratch;    /* by worker */
+    uint64_t *profile; /* [n_ops][CATEGORY_COUNT] bytes alive while an op ran, last step */
+    /* of the exchange being prepared */
+    struct parcel *parcels;
+    uint64_t *parcel_bytes; /* [n_ranks][4][R] */
+    struct call *calls;     /* [n_ranks] */
+    uint64_t *first_unit;   /* [n_ranks + 1] */
+};
+
+struct execution_setup {
+    const struct work *work;
+    const struct plan *plan;
+    const struct layer_sample *sample;
+    const struct slots *slots; /* one per rank of this process, in order */
+    const struct kernels *kernels;
+    struct session *session;
+};
+
+/* Evaluates the list for every rank of this process. Nothing is allocated but bookkeeping, in
+ * the arena. */
+enum status execution_init(struct execution *x, const struct execution_setup *setup,
+                           struct arena *arena, struct err *err);
+
+/* Bytes of the largest exchange of a rank, for set-up. */
+uint64_t execution_exchange_bytes(const struct execution *x);
+
+/* Allocates what is persistent and fills weights from the inputs. */
+enum status execution_begin(struct execution *x, const struct inputs *inputs, struct err *err);
+
+/* One step. `seconds` [n_ops], or NULL, gets the time of each op, its loops summed. After a
+ * failure only execution_end may follow. */
+enum status execution_step(struct execution *x, const struct observer *observer,
+                           double *seconds, struct err *err);
+
+/* Gives everything back. */
+void execution_end(struct execution *x);
+
+#endif

@@ -1,0 +1,213 @@
+/* One op: kernels as one batch of units over all ranks, exchanges through the transport. */
+#include "exec/execute_op.h"
+
+#include <pthread.h>
+
+static void bind_operands(const struct rank_state *rank, const uint16_t *buffers,
+                          uint64_t iteration, struct tensor *tensors)
+{
+    for (unsigned i = 0; i < OP_BUFFERS; i++) {
+        if (buffers[i] == WORK_NONE) {
+            tensors[i] = (struct tensor){.present = false};
+            continue;
+        }
+        tensors[i] = rank->tensors[buffers[i]];
+        if (tensors[i].data && tensors[i].copies > 1)
+            tensors[i].data =
+                (char *)tensors[i].data + iteration % tensors[i].copies * tensors[i].bytes;
+    }
+}
+
+static void prepare(struct execution *x, size_t number, uint64_t i, uint64_t iteration)
+{
+    const struct op *op = &x->work->ops[number];
+    const struct rank_state *rank = &x->ranks[i];
+    struct call *call = &x->calls[i];
+    *call = (struct call){.task = &x->task,
+                          .op = op,
+                          .rank = rank->rank,
+                          .m = rank->values[op->m.node],
+                          .n = rank->values[op->n.node],
+                          .k = rank->values[op->k.node],
+                          .groups = rank->values[op->groups.node],
+                          .iteration = iteration};
+    bind_operands(rank, op->reads, iteration, call->in);
+    bind_operands(rank, op->writes, iteration, call->out);
+}
+
+/* ---- kernels ---- */
+
+struct batch {
+    struct execution *x;
+    const struct kernel_ops *kernel;
+    pthread_mutex_t lock; /* of the two below */
+    enum status status;
+    struct err *err;
+};
+
+static void note_failure(struct batch *batch, const struct err *err)
+{
+    pthread_mutex_lock(&batch->lock);
+    if (batch->status == STATUS_OK) {
+        batch->status = err->status;
+        *batch->err = *err;
+    }
+    pthread_mutex_unlock(&batch->lock);
+}
+
+static void run_unit(void *arg, size_t task, unsigned worker)
+{
+    struct batch *batch = arg;
+    struct execution *x = batch->x;
+    uint64_t i = 0;
+    while (task >= x->first_unit[i + 1])
+        i++;
+    struct err err = {.status = STATUS_OK};
+    if (batch->kernel->run(&x->calls[i], task - x->first_unit[i], x->scratch[worker], &err) !=
+        STATUS_OK)
+        note_failure(batch, &err);
+}
+
+static void add_counts(struct execution *x, size_t op, const struct kernel_ops *kernel)
+{
+    for (uint64_t i = 0; i < x->n_ranks; i++) {
+        struct op_counts *counts = &x->ranks[i].counts[op];
+        struct counts done = x->calls[i].counts;
+        if (kernel->count)
+            kernel->count(&x->calls[i], &done);
+        counts->flop += done.flop;
+        counts->rows += done.rows;
+        counts->dropped += done.dropped;
+    }
+}
+
+static enum status run_kernel(struct execution *x, size_t op, struct err *err)
+{
+    const struct kernel_ops *kernel = &x->kernels->table[x->work->ops[op].kernel];
+    if (!kernel->run)
+        return err_set(err, STATUS_ABSENT, "backend \"cpu\" has no kernel \"%s\"",
+                       kernel_name((enum kernel)x->work->ops[op].kernel));
+    x->first_unit[0] = 0;
+    for (uint64_t i = 0; i < x->n_ranks; i++)
+        x->first_unit[i + 1] =
+            x->first_unit[i] + (kernel->units ? kernel->units(&x->calls[i]) : 1);
+    struct batch batch = {.x = x, .kernel = kernel, .status = STATUS_OK, .err = err};
+    pthread_mutex_init(&batch.lock, NULL);
+    pool_run(x->session->pool, x->first_unit[x->n_ranks], run_unit, &batch);
+    pthread_mutex_destroy(&batch.lock);
+    add_counts(x, op, kernel);
+    return batch.status;
+}
+
+/* ---- exchanges ---- */
+
+/* Bytes and places of one rank's parcel; [R] each. */
+struct lanes {
+    uint64_t *send_bytes, *send_at, *receive_bytes, *receive_at;
+};
+
+static struct lanes lanes_of(struct execution *x, uint64_t i)
+{
+    uint64_t peers = x->session->transport->n_ranks, *at = x->parcel_bytes + i * 4 * peers;
+    return (struct lanes){at, at + peers, at + 2 * peers, at + 3 * peers};
+}
+
+/* By counts of rows, contiguous by peer. */
+static uint64_t lay_out(const struct tensor *counts, uint64_t peers, uint64_t row_bytes,
+                        uint64_t *bytes, uint64_t *at)
+{
+    uint64_t end = 0;
+    for (uint64_t p = 0; p < peers; p++) {
+        at[p] = end;
+        bytes[p] = (uint64_t)tensor_i64(counts)[p] * row_bytes;
+        end += bytes[p];
+    }
+    return end;
+}
+
+static enum status ragged_lanes(const struct call *call, uint64_t peers, struct lanes lanes,
+                                struct err *err)
+{
+    uint64_t row_bytes = tensor_row_bytes(&call->out[0]);
+    uint64_t sent = lay_out(&call->in[1], peers, row_bytes, lanes.send_bytes, lanes.send_at);
+    uint64_t got =
+        lay_out(&call->in[2], peers, row_bytes, lanes.receive_bytes, lanes.receive_at);
+    if (sent <= call->in[0].bytes && got <= call->out[0].bytes)
+        return STATUS_OK;
+    err_set(err, STATUS_NOFIT,
+            "\"%s\" of rank %llu sends %llu bytes and receives %llu, its buffers hold %llu "
+            "and %llu",
+            call->op->name, (unsigned long long)call->rank, (unsigned long long)sent,
+            (unsigned long long)got, (unsigned long long)call->in[0].bytes,
+            (unsigned long long)call->out[0].bytes);
+    return err_hint(err, "--set moe.buffer=exact or worst");
+}
+
+/* Equal parts; all-gather sends the whole of src to everyone. */
+static void fixed_lanes(const struct call *call, uint64_t peers, struct lanes lanes)
+{
+    bool gather = call->op->kernel == KERNEL_ALLGATHER;
+    uint64_t part = gather ? call->in[0].bytes : call->in[0].bytes / peers;
+    for (uint64_t p = 0; p < peers; p++) {
+        lanes.send_bytes[p] = lanes.receive_bytes[p] = part;
+        lanes.send_at[p] = gather ? 0 : p * part;
+        lanes.receive_at[p] = p * part;
+    }
+}
+
+static enum status check_handle(const struct execution *x, const struct call *call,
+                                struct err *err)
+{
+    const struct tensor *handle = &call->in[3];
+    if (call->op->kernel != KERNEL_EXCHANGE || !handle->present ||
+        (uint64_t)tensor_i64(handle)[0] == x->task.step)
+        return STATUS_OK;
+    return err_set(err, STATUS_MISMATCH,
+                   "stale handle in \"%s\": it is of dispatch %lld, the last one is %llu",
+                   call->op->name, (long long)tensor_i64(handle)[0],
+                   (unsigned long long)x->task.step);
+}
+
+static enum status prepare_parcel(struct execution *x, size_t op, uint64_t i, struct err *err)
+{
+    const struct call *call = &x->calls[i];
+    uint64_t peers = x->session->transport->n_ranks;
+    struct lanes lanes = lanes_of(x, i);
+    struct op_counts *counts = &x->ranks[i].counts[op];
+    TRY(check_handle(x, call, err));
+    if (call->op->kernel == KERNEL_EXCHANGE)
+        TRY(ragged_lanes(call, peers, lanes, err));
+    else
+        fixed_lanes(call, peers, lanes);
+    for (uint64_t p = 0; p < peers; p++) {
+        counts->sent += p == call->rank ? 0 : lanes.send_bytes[p];
+        counts->received += p == call->rank ? 0 : lanes.receive_bytes[p];
+    }
+    x->parcels[i] = (struct parcel){call->in[0].data, call->out[0].data,   lanes.send_bytes,
+                                    lanes.send_at,    lanes.receive_bytes, lanes.receive_at};
+    return STATUS_OK;
+}
+
+static enum status run_exchange(struct execution *x, size_t op, struct err *err)
+{
+    for (uint64_t i = 0; i < x->n_ranks; i++)
+        TRY(prepare_parcel(x, op, i, err));
+    struct transport *transport = x->session->transport;
+    return transport->ops->exchange(transport, x->parcels, err);
+}
+
+enum status execute_op(struct execution *x, size_t op, uint64_t iteration, struct err *err)
+{
+    for (uint64_t i = 0; i < x->n_ranks; i++)
+        prepare(x, op, i, iteration);
+    switch (x->work->ops[op].kernel) {
+    case KERNEL_RESULT:
+        return STATUS_OK;
+    case KERNEL_EXCHANGE:
+    case KERNEL_EXCHANGE_FIXED:
+    case KERNEL_ALLGATHER:
+        return run_exchange(x, op, err);
+    default:
+        return run_kernel(x, op, err);
+    }
+}

@@ -1,0 +1,43 @@
+/* What a run computes on: weights, tokens and gradients as pure functions of where they stand,
+ * so that any rank can compute any rank's data and a reference needs no copy of it. Tokens are
+ * numbered through the group, rank * T + t: how many ranks share them changes nothing. */
+#ifndef MOEPLAN_EXEC_INPUTS_H
+#define MOEPLAN_EXEC_INPUTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "work/kernel.h"
+
+struct inputs {
+    const char *name; /* "integers", "random" */
+    uint64_t seed;
+    const void *context;
+    /* Element of what is filled, before it is rounded to the buffer's format:
+     * FILL_X, FILL_DOUT (0, token of the group, h); FILL_W13, FILL_W2 (logical expert, row,
+     * column); FILL_B13, FILL_B2 (logical expert, 0, column); FILL_ROUTER (0, h, expert);
+     * FILL_BIAS (0, 0, expert); FILL_SHARED_* (0, row, column). */
+    float (*value)(const struct inputs *inputs, enum fill fill, uint64_t a, uint64_t b,
+                   uint64_t c);
+    /* Gate of a slot of a token of the group; NULL: the router's own scores. */
+    float (*gate)(const struct inputs *inputs, uint64_t token, uint64_t k);
+    bool linear; /* the activation is relu (times up): integers stay integers */
+    bool picked; /* a matrix has one non-zero element per column, where inputs_pick says */
+};
+
+/* Small integers, one per column in every expert matrix, so that every product, sum and
+ * gradient is exact in bf16 and f32 in any order: results are compared bit by bit. The shape
+ * must live as long as the inputs. */
+struct inputs_shape {
+    uint64_t hidden, inter, shared_inter;
+    bool glu;
+};
+void inputs_integers(struct inputs *inputs, const struct inputs_shape *shape, uint64_t seed);
+
+/* Uniform random numbers scaled so that every layer's values stay near 1. */
+void inputs_random(struct inputs *inputs, const struct inputs_shape *shape, uint64_t seed);
+
+/* For picked inputs: the row of the non-zero element of a column of a matrix of `rows` rows. */
+uint64_t inputs_pick(enum fill fill, uint64_t expert, uint64_t column, uint64_t rows);
+
+#endif

@@ -1,0 +1,66 @@
+/* Kernels that move whole rows: gather, scatter, swap, mask. */
+#include "exec/kernel.h"
+
+#include <string.h>
+
+static uint64_t out_units(const struct call *call)
+{
+    return kernel_row_units(call->out[0].rows);
+}
+
+/* gather: (src, index) -> (dst): dst[i] = src[index[i] / k], zero for -1 */
+static enum status gather_run(struct call *call, uint64_t unit, void *scratch, struct err *err)
+{
+    (void)scratch;
+    (void)err;
+    const int32_t *index = tensor_i32(&call->in[1]);
+    uint64_t begin, end, divide = call->k ? call->k : 1;
+    size_t bytes = tensor_row_bytes(&call->out[0]);
+    kernel_rows_of(unit, call->out[0].rows, &begin, &end);
+    for (uint64_t i = begin; i < end; i++) {
+        char *to = tensor_row(&call->out[0], i);
+        if (index[i] < 0)
+            memset(to, 0, bytes);
+        else
+            memcpy(to, tensor_row(&call->in[0], (uint64_t)index[i] / divide), bytes);
+    }
+    return STATUS_OK;
+}
+
+/* swap: (src[m,n,k,...]) -> (dst[n,m,k,...]) */
+static enum status swap_run(struct call *call, uint64_t unit, void *scratch, struct err *err)
+{
+    (void)scratch;
+    (void)err;
+    uint64_t begin, end;
+    size_t bytes = tensor_row_bytes(&call->out[0]);
+    kernel_rows_of(unit, call->out[0].rows, &begin, &end);
+    for (uint64_t i = begin; i < end; i++) {
+        uint64_t c = i % call->k, b = i / call->k % call->m, a = i / call->k / call->m;
+        memcpy(tensor_row(&call->out[0], i),
+               tensor_row(&call->in[0], (b * call->n + a) * call->k + c), bytes);
+    }
+    return STATUS_OK;
+}
+
+/* mask: rows behind the last group become zero */
+static enum status mask_run(struct call *call, uint64_t unit, void *scratch, struct err *err)
+{
+    (void)scratch;
+    (void)err;
+    uint64_t begin, end, valid = kernel_groups_end(&call->in[1], call->out[0].rows);
+    kernel_rows_of(unit, call->out[0].rows, &begin, &end);
+    if (begin < valid)
+        begin = valid;
+    if (begin < end)
+        memset(tensor_row(&call->out[0], begin), 0,
+               (end - begin) * tensor_row_bytes(&call->out[0]));
+    return STATUS_OK;
+}
+
+void kernels_add_rows(struct kernels *kernels)
+{
+    kernels->table[KERNEL_GATHER] = (struct kernel_ops){out_units, gather_run, NULL};
+    kernels->table[KERNEL_SWAP] = (struct kernel_ops){out_units, swap_run, NULL};
+    kernels->table[KERNEL_MASK] = (struct kernel_ops){out_units, mask_run, NULL};
+}

@@ -1,0 +1,102 @@
+/* Counting allocator; see meter.h. */
+#include "exec/meter.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/checked.h"
+#include "base/unit.h"
+
+enum { METER_ALIGN = 64 };
+
+static enum status no_memory(const struct meter *meter, const char *name, uint64_t bytes,
+                             struct err *err)
+{
+    char asked[48], held[48];
+    unit_print(asked, UNIT_BYTES, (double)bytes);
+    unit_print(held, UNIT_BYTES, (double)meter->now_bytes);
+    err_set(err, STATUS_NOFIT, "buffer \"%s\" does not fit this machine: %s on top of %s", name,
+            asked, held);
+    return err_hint(err, "--rank N runs one rank's share, --shrink N a smaller plan");
+}
+
+static void count_up(struct meter *meter, enum category category, uint64_t bytes)
+{
+    meter->n_allocations++;
+    meter->now_bytes += bytes;
+    meter->now[category] += bytes;
+    if (meter->now_bytes <= meter->peak_bytes)
+        return;
+    meter->peak_bytes = meter->now_bytes;
+    memcpy(meter->peak, meter->now, sizeof meter->peak);
+}
+
+enum status meter_alloc(struct meter *meter, const char *name, enum category category,
+                        uint64_t bytes, void **out, struct err *err)
+{
+    *out = NULL;
+    if (bytes == 0)
+        return STATUS_OK;
+    if (meter->limit_bytes && bytes > meter->limit_bytes - meter->now_bytes)
+        return no_memory(meter, name, bytes, err);
+    uint64_t rounded = round_up(bytes, METER_ALIGN);
+    void *memory = rounded < SIZE_MAX / 2 ? aligned_alloc(METER_ALIGN, (size_t)rounded) : NULL;
+    if (!memory)
+        return no_memory(meter, name, bytes, err);
+    count_up(meter, category, bytes);
+    *out = memory;
+    return STATUS_OK;
+}
+
+void meter_free(struct meter *meter, enum category category, uint64_t bytes, void *memory)
+{
+    if (!memory)
+        return;
+    meter->now_bytes -= bytes;
+    meter->now[category] -= bytes;
+    free(memory);
+}
+
+uint64_t meter_resident_bytes(void)
+{
+    FILE *file = fopen("/proc/self/statm", "r");
+    if (!file)
+        return 0;
+    uint64_t pages = 0, resident = 0;
+    int n = fscanf(file, "%" SCNu64 " %" SCNu64, &pages, &resident);
+    fclose(file);
+    long page = sysconf(_SC_PAGESIZE);
+    return n == 2 && page > 0 ? resident * (uint64_t)page : 0;
+}
+
+/* The number after `key` in a file of "key value" lines; UINT64_MAX when there is none. An
+ * empty key reads the file's first number. */
+static uint64_t number_in(const char *path, const char *key)
+{
+    FILE *file = fopen(path, "r");
+    if (!file)
+        return UINT64_MAX;
+    char line[256];
+    uint64_t value = UINT64_MAX;
+    size_t length = strlen(key);
+    while (value == UINT64_MAX && fgets(line, sizeof line, file)) {
+        if (strncmp(line, key, length) == 0 && sscanf(line + length, "%" SCNu64, &value) != 1)
+            value = UINT64_MAX;
+    }
+    fclose(file);
+    return value;
+}
+
+uint64_t meter_available_bytes(void)
+{
+    uint64_t kib = number_in("/proc/meminfo", "MemAvailable:");
+    uint64_t available = kib == UINT64_MAX ? UINT64_MAX : kib * 1024;
+    uint64_t limit = number_in("/sys/fs/cgroup/memory.max", "");
+    uint64_t used = number_in("/sys/fs/cgroup/memory.current", "");
+    if (limit == UINT64_MAX || used == UINT64_MAX || limit < used)
+        return available;
+    return limit - used < available ? limit - used : available;
+}

@@ -1,0 +1,330 @@
+/* The layer, token by token, in f64; see oracle.h. */
+#include "exec/oracle.h"
+
+#include <string.h>
+
+#include "base/checked.h"
+#include "exec/format.h"
+#include "exec/oracle_expert.h"
+#include "exec/oracle_router.h"
+#include "work/dtype.h"
+
+double oracle_flop(const struct plan *plan, const struct layer_sample *sample, uint64_t n_ranks)
+{
+    const struct model_moe *moe = &plan->model.moe;
+    double rows = (double)(n_ranks * sample->T * sample->K);
+    return rows * (moe->glu ? 6 : 4) * (double)plan->model.hidden * (double)moe->intermediate;
+}
+
+/* What the computation walks with: buffers of one row, the rows by expert. */
+struct walk {
+    struct oracle *o;
+    struct oracle_expert expert;
+    struct oracle_router router;
+    struct oracle_row row;
+    double *gates;    /* [R, T, K] */
+    bool *dropped;    /* [R, T, K] */
+    uint64_t *rows;   /* slots (r, t, k), by logical expert */
+    uint64_t *starts; /* [E + 1] into rows */
+    float *wire_in, *wire_out;
+    unsigned char *wire_bytes;
+};
+
+/* ---- routing ---- */
+
+static void mark_dropped(struct walk *w, uint64_t rank, uint64_t *used)
+{
+    const struct oracle_setup *setup = &w->o->setup;
+    const struct layer_sample *s = setup->sample;
+    uint64_t at = rank * s->T * s->K, part = s->T / setup->drop_groups * s->K;
+    for (uint64_t i = 0; i < s->T * s->K; i++) {
+        if (i % part == 0)
+            memset(used, 0, s->R * s->local * sizeof *used);
+        w->dropped[at + i] = used[s->phys[at + i]]++ >= setup->drop_capacity;
+    }
+}
+
+static void sort_by_expert(struct walk *w, uint64_t *cursor)
+{
+    const struct layer_sample *s = w->o->setup.sample;
+    uint64_t n = s->R * s->T * s->K;
+    for (uint64_t i = 0; i < n; i++)
+        w->starts[s->ids[i] + 1]++;
+    for (uint64_t e = 0; e < s->logical; e++) {
+        w->starts[e + 1] += w->starts[e];
+        cursor[e] = w->starts[e];
+    }
+    for (uint64_t i = 0; i < n; i++)
+        w->rows[cursor[s->ids[i]]++] = i;
+}
+
+static void walk_init(struct walk *w, struct oracle *o, struct arena *arena)
+{
+    const struct layer_sample *s = o->setup.sample;
+    uint64_t n = s->R * s->T * s->K;
+    *w = (struct walk){.o = o,
+                       .gates = arena_alloc(arena, n, sizeof *w->gates),
+                       .dropped = arena_alloc(arena, n, sizeof *w->dropped),
+                       .rows = arena_alloc(arena, n, sizeof *w->rows),
+                       .starts = arena_alloc(arena, s->logical + 1, sizeof *w->starts),
+                       .wire_in = arena_alloc(arena, o->H, sizeof(float)),
+                       .wire_out = arena_alloc(arena, o->H + 128 * 128, sizeof(float)),
+                       .wire_bytes = arena_alloc(arena, o->H + 1, 8)};
+    oracle_expert_init(&w->expert, &o->setup, o->I, arena);
+    oracle_router_init(&w->router, &o->setup, arena);
+    oracle_row_init(&w->row, &w->expert, arena);
+    uint64_t *scratch = arena_alloc(arena, s->R * s->local + s->logical, sizeof *scratch);
+    for (uint64_t rank = 0; o->setup.drop_capacity && rank < s->R; rank++)
+        mark_dropped(w, rank, scratch);
+    sort_by_expert(w, scratch);
+}
+
+static bool is_local(const struct oracle *o, uint64_t rank)
+{
+    return rank >= o->setup.first_rank && rank < o->setup.first_rank + o->setup.n_ranks;
+}
+
+static bool is_checked(const struct oracle *o, uint64_t rank, uint64_t t)
+{
+    return is_local(o, rank) && t % o->setup.stride == 0;
+}
+
+static uint64_t number_of(const struct oracle *o, uint64_t rank, uint64_t t)
+{
+    return (rank - o->setup.first_rank) * o->n_tokens + t / o->setup.stride;
+}
+
+/* ---- data ---- */
+
+static void load_token(const struct oracle *o, enum fill fill, uint64_t rank, uint64_t t,
+                       double *out)
+{
+    const struct inputs *inputs = o->setup.inputs;
+    uint64_t token = rank * o->setup.sample->T + t;
+    for (uint64_t h = 0; h < o->H; h++)
+        out[h] =
+            (double)format_round(o->setup.activation, inputs->value(inputs, fill, 0, token, h));
+}
+
+static void wire_column(const void *context, uint64_t c, uint64_t r0, uint64_t n, float *out)
+{
+    const float *values = context;
+    (void)c;
+    memcpy(out, values + r0, n * sizeof *out);
+}
+
+/* A token as experts see it: after its trip through the wire's format. */
+static void through_wire(struct walk *w, double *x)
+{
+    const struct oracle *o = w->o;
+    enum dtype wire = o->setup.wire;
+    for (uint64_t h = 0; h < o->H; h++)
+        w->wire_in[h] = (float)x[h];
+    if (format_is_plain(wire)) {
+        for (uint64_t h = 0; h < o->H; h++)
+            w->wire_out[h] = format_round(wire, w->wire_in[h]);
+    } else {
+        struct matrix_source source = {w->wire_in, wire_column};
+        memset(w->wire_bytes, 0, dtype_matrix_bytes(wire, o->H, 1));
+        format_encode_matrix(wire, o->H, 1, &source, w->wire_out, w->wire_bytes);
+        format_decode_columns(wire, w->wire_bytes, o->H, 1, 0, o->H, 0, 1, w->wire_out);
+    }
+    for (uint64_t h = 0; h < o->H; h++)
+        x[h] = (double)format_round(o->setup.activation, w->wire_out[h]);
+}
+
+/* Gates of every token that is checked or, for weight gradients, of every token. */
+static void compute_gates(struct walk *w)
+{
+    struct oracle *o = w->o;
+    const struct layer_sample *s = o->setup.sample;
+    const struct inputs *inputs = o->setup.inputs;
+    for (uint64_t i = 0; i < s->R * s->T; i++) {
+        uint64_t rank = i / s->T, t = i % s->T;
+        for (uint64_t k = 0; inputs->gate && k < s->K; k++)
+            w->gates[i * s->K + k] = (double)inputs->gate(inputs, i, k);
+        if (inputs->gate || !(o->dw13 || is_checked(o, rank, t)))
+            continue;
+        load_token(o, FILL_X, rank, t, w->row.x);
+        oracle_router_gates(&w->router, w->row.x, s->ids + i * s->K, w->gates + i * s->K);
+    }
+}
+
+/* ---- routed experts ---- */
+
+static void add_scaled(double *sum, const double *values, uint64_t n, double factor)
+{
+    for (uint64_t i = 0; i < n; i++)
+        sum[i] += factor * values[i];
+}
+
+static double dot(const double *a, const double *b, uint64_t n)
+{
+    double sum = 0;
+    for (uint64_t i = 0; i < n; i++)
+        sum += a[i] * b[i];
+    return sum;
+}
+
+/* Gradients of the matrices of the local expert that computed a row. */
+static void add_weight_gradients(struct walk *w, uint64_t slot)
+{
+    struct oracle *o = w->o;
+    const struct layer_sample *s = o->setup.sample;
+    uint64_t physical = (uint64_t)s->phys[slot];
+    if (!o->dw13 || !is_local(o, physical / s->local))
+        return;
+    uint64_t number = physical - o->setup.first_rank * s->local;
+    oracle_outer(w->row.x, o->H, w->row.dh, o->GI, o->dw13 + number * o->H * o->GI);
+    oracle_outer(w->row.a, o->I, w->row.dy, o->H, o->dw2 + number * o->I * o->H);
+}
+
+static void compute_row(struct walk *w, uint64_t slot)
+{
+    struct oracle *o = w->o;
+    const struct layer_sample *s = o->setup.sample;
+    uint64_t k = slot % s->K, t = slot / s->K % s->T, rank = slot / s->K / s->T;
+    bool checked = is_checked(o, rank, t);
+    bool owned = o->dw13 && is_local(o, (uint64_t)s->phys[slot] / s->local);
+    if (w->dropped[slot] || !(checked || owned))
+        return;
+    load_token(o, FILL_X, rank, t, w->row.x);
+    through_wire(w, w->row.x);
+    oracle_row_forward(&w->expert, &w->row);
+    uint64_t n = checked ? number_of(o, rank, t) : 0;
+    if (checked)
+        add_scaled(o->out + n * o->H, w->row.y, o->H, w->gates[slot]);
+    if (!o->setup.backward)
+        return;
+    load_token(o, FILL_DOUT, rank, t, w->row.dy);
+    if (checked)
+        o->dgates[n * o->K + k] = dot(w->row.y, w->row.dy, o->H);
+    for (uint64_t h = 0; h < o->H; h++)
+        w->row.dy[h] *= w->gates[slot];
+    oracle_row_backward(&w->expert, &w->row);
+    if (checked)
+        add_scaled(o->dx + n * o->H, w->row.dx, o->H, 1);
+    add_weight_gradients(w, slot);
+}
+
+static void compute_experts(struct walk *w)
+{
+    const struct layer_sample *s = w->o->setup.sample;
+    for (uint64_t e = 0; e < s->logical; e++) {
+        if (w->starts[e] == w->starts[e + 1])
+            continue;
+        oracle_expert_load(&w->expert, e, false);
+        for (uint64_t i = w->starts[e]; i < w->starts[e + 1]; i++)
+            compute_row(w, w->rows[i]);
+    }
+}
+
+/* ---- shared experts and the router ---- */
+
+static void shared_row(struct walk *w, struct oracle_expert *shared, struct oracle_row *row,
+                       uint64_t rank, uint64_t t)
+{
+    struct oracle *o = w->o;
+    uint64_t n = number_of(o, rank, t), local = rank - o->setup.first_rank;
+    uint64_t wide = shared->w13.columns, inter = shared->w2.rows;
+    load_token(o, FILL_X, rank, t, row->x);
+    oracle_row_forward(shared, row);
+    add_scaled(o->out + n * o->H, row->y, o->H, 1);
+    if (!o->setup.backward)
+        return;
+    load_token(o, FILL_DOUT, rank, t, row->dy);
+    oracle_row_backward(shared, row);
+    add_scaled(o->dx + n * o->H, row->dx, o->H, 1);
+    if (!o->dshared13)
+        return;
+    oracle_outer(row->x, o->H, row->dh, wide, o->dshared13 + local * o->H * wide);
+    oracle_outer(row->a, inter, row->dy, o->H, o->dshared2 + local * inter * o->H);
+}
+
+static void compute_shared(struct walk *w, struct arena *arena)
+{
+    struct oracle *o = w->o;
+    uint64_t inter = o->setup.plan->model.moe.shared_intermediate;
+    if (!inter)
+        return;
+    struct oracle_expert shared;
+    struct oracle_row row;
+    oracle_expert_init(&shared, &o->setup, inter, arena);
+    shared.b13 = shared.b2 = NULL;
+    oracle_row_init(&row, &shared, arena);
+    if (o->dw13) {
+        uint64_t each = o->H * shared.w13.columns;
+        o->dshared13 = arena_alloc(arena, o->setup.n_ranks * each, sizeof(double));
+        o->dshared2 = arena_alloc(arena, o->setup.n_ranks * o->H * inter, sizeof(double));
+    }
+    oracle_expert_load(&shared, 0, true);
+    for (uint64_t i = 0; i < o->setup.n_ranks; i++)
+        for (uint64_t t = 0; t < o->setup.sample->T; t += o->setup.stride)
+            shared_row(w, &shared, &row, o->setup.first_rank + i, t);
+}
+
+static void router_row(struct walk *w, uint64_t rank, uint64_t t)
+{
+    struct oracle *o = w->o;
+    const struct layer_sample *s = o->setup.sample;
+    uint64_t n = number_of(o, rank, t), at = (rank * s->T + t) * s->K;
+    struct oracle_router *router = &w->router;
+    load_token(o, FILL_X, rank, t, w->row.x);
+    oracle_router_gates(router, w->row.x, s->ids + at, w->gates + at);
+    oracle_router_backward(router, s->ids + at, o->dgates + n * o->K);
+    for (uint64_t h = 0; h < o->H; h++)
+        for (uint64_t e = 0; e < o->E; e++)
+            o->dx[n * o->H + h] += router->dlogits[e] * (double)router->matrix[h * o->E + e];
+    if (o->drouter)
+        oracle_outer(w->row.x, o->H, router->dlogits, o->E,
+                     o->drouter + (rank - o->setup.first_rank) * o->H * o->E);
+}
+
+static void compute_router(struct walk *w)
+{
+    const struct oracle *o = w->o;
+    if (!o->setup.backward || o->setup.inputs->gate)
+        return;
+    for (uint64_t i = 0; i < o->setup.n_ranks; i++)
+        for (uint64_t t = 0; t < o->setup.sample->T; t += o->setup.stride)
+            router_row(w, o->setup.first_rank + i, t);
+}
+
+/* ---- the whole ---- */
+
+static void allocate_results(struct oracle *o, struct arena *arena)
+{
+    const struct layer_sample *s = o->setup.sample;
+    uint64_t n = o->setup.n_ranks * o->n_tokens;
+    o->out = arena_alloc(arena, n * o->H, sizeof(double));
+    if (!o->setup.backward)
+        return;
+    o->dx = arena_alloc(arena, n * o->H, sizeof(double));
+    o->dgates = arena_alloc(arena, n * o->K, sizeof(double));
+    if (o->setup.stride != 1)
+        return;
+    uint64_t experts = o->setup.n_ranks * s->local;
+    o->dw13 = arena_alloc(arena, experts * o->H * o->GI, sizeof(double));
+    o->dw2 = arena_alloc(arena, experts * o->I * o->H, sizeof(double));
+    o->drouter = arena_alloc(arena, o->setup.n_ranks * o->H * o->E, sizeof(double));
+}
+
+void oracle_compute(struct oracle *o, const struct oracle_setup *setup, struct arena *arena)
+{
+    const struct model *model = &setup->plan->model;
+    uint64_t inter = ceil_div(model->moe.intermediate, setup->plan->parallel.etp);
+    *o = (struct oracle){.setup = *setup,
+                         .n_tokens = ceil_div(setup->sample->T, setup->stride),
+                         .H = model->hidden,
+                         .I = inter,
+                         .GI = model->moe.glu ? 2 * inter : inter,
+                         .K = setup->sample->K,
+                         .E = setup->sample->logical};
+    allocate_results(o, arena);
+    struct walk w;
+    walk_init(&w, o, arena);
+    compute_gates(&w);
+    compute_experts(&w);
+    compute_shared(&w, arena);
+    compute_router(&w);
+}

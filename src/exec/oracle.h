@@ -1,0 +1,53 @@
+/* The oracle: what the layer's results must be, computed token by token in f64 from the inputs'
+ * definition, with no code and no data of the executor but number formats.
+ *
+ * Operands are rounded to the formats they are stored in; sums are f64. Large plans are checked
+ * on every stride-th token. */
+#ifndef MOEPLAN_EXEC_ORACLE_H
+#define MOEPLAN_EXEC_ORACLE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "exec/inputs.h"
+#include "plan/plan.h"
+#include "work/layer_sample.h"
+
+struct oracle_setup {
+    const struct plan *plan;
+    const struct layer_sample *sample;
+    const struct inputs *inputs;
+    enum dtype activation, weight;
+    enum dtype wire;                     /* experts see x after a trip through it */
+    uint64_t first_rank, n_ranks;        /* of this process */
+    uint64_t stride;                     /* tokens 0, stride, ... of each of them; 1: all */
+    bool backward;                       /* weight gradients only with stride 1 */
+    uint64_t drop_groups, drop_capacity; /* capacity 0: nothing is dropped */
+};
+
+/* Tokens are numbered n = rank in this process * n_tokens + t / stride. Experts of a gradient
+ * are local to its rank, and get the rows of all ranks. */
+struct oracle {
+    struct oracle_setup setup;
+    uint64_t n_tokens; /* checked tokens of a rank */
+    uint64_t H, I, GI, K, E;
+    double *out;                  /* [n, H] */
+    double *dx;                   /* [n, H] */
+    double *dgates;               /* [n, K], in the order of the sample's ids */
+    double *dw13;                 /* [n_ranks, e, H, GI]; NULL with a stride, as all below */
+    double *dw2;                  /* [n_ranks, e, I, H] */
+    double *drouter;              /* [n_ranks, H, E] */
+    double *dshared13, *dshared2; /* [n_ranks, H, GI_s], [n_ranks, I_s, H] */
+};
+
+/* FLOP of the routed experts, forward, for all tokens of n_ranks: to be held against a budget.
+ */
+double oracle_flop(const struct plan *plan, const struct layer_sample *sample,
+                   uint64_t n_ranks);
+
+/* Computes everything; memory from the arena. */
+void oracle_compute(struct oracle *oracle, const struct oracle_setup *setup,
+                    struct arena *arena);
+
+#endif

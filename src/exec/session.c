@@ -1,0 +1,81 @@
+/* Opening, set-up and closing of a session; see session.h. */
+#include "exec/session.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static void open_blas(struct session *session, bool plain_c)
+{
+    struct err err = {0};
+    if (plain_c) {
+        blas_plain(&session->blas);
+        return;
+    }
+    if (blas_open(&session->blas, &err) != STATUS_OK)
+        snprintf(session->warning, sizeof session->warning, "%.180s; products in plain C: slow",
+                 err.text);
+}
+
+static enum status open_transport(struct session *session,
+                                  const struct session_options *options, struct err *err)
+{
+    if (options->transport == TRANSPORT_LOCAL)
+        return transport_local_open(options->ranks, session->pool, &session->transport, err);
+    TRY(transport_mpi_open(&session->transport, err));
+    if (session->transport->n_ranks == options->ranks)
+        return STATUS_OK;
+    err_set(err, STATUS_INPUT, "MPI started %llu processes, the plan has ep %llu",
+            (unsigned long long)session->transport->n_ranks,
+            (unsigned long long)options->ranks);
+    return err_hint(err, "mpirun -np %llu, or --set parallel.ep=%llu",
+                    (unsigned long long)options->ranks,
+                    (unsigned long long)session->transport->n_ranks);
+}
+
+/* The library first: it sets environment variables, which threads must not see change. */
+enum status session_open(struct session *session, const struct session_options *options,
+                         struct err *err)
+{
+    memset(session, 0, sizeof *session);
+    open_blas(session, options->plain_c);
+    unsigned workers = options->workers;
+    if (session->blas.one_thread) {
+        workers = 1;
+        snprintf(session->warning, sizeof session->warning,
+                 "this OpenBLAS is the serial build without locks: one worker only");
+    }
+    if (!workers && options->transport == TRANSPORT_MPI)
+        workers = 1;
+    session->pool = pool_create(workers);
+    return open_transport(session, options, err);
+}
+
+void session_close(struct session *session)
+{
+    transport_close(session->transport);
+    pool_free(session->pool);
+    blas_close(&session->blas);
+    memset(session, 0, sizeof *session);
+}
+
+enum status session_setup(struct session *session, uint64_t exchange_bytes, struct err *err)
+{
+    if (session->frozen && session->snapshot.exchange_bytes == exchange_bytes)
+        return STATUS_OK;
+    if (session->frozen)
+        return err_set(err, STATUS_INPUT,
+                       "set-up is frozen at exchanges of %llu bytes, %llu were asked for",
+                       (unsigned long long)session->snapshot.exchange_bytes,
+                       (unsigned long long)exchange_bytes);
+    const struct transport *t = session->transport;
+    session->snapshot = (struct snapshot){.transport = t->ops->name,
+                                          .mode = t->mode,
+                                          .ranks = t->n_ranks,
+                                          .first_rank = t->first,
+                                          .local_ranks = t->n_local,
+                                          .exchange_bytes = exchange_bytes,
+                                          .workers = pool_size(session->pool)};
+    session->frozen = true;
+    session->transport->ready = true;
+    return STATUS_OK;
+}

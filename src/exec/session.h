@@ -1,0 +1,49 @@
+/* A session: what a process opens once and keeps for all its runs: BLAS, workers, transport,
+ * and the snapshot that set-up freezes. */
+#ifndef MOEPLAN_EXEC_SESSION_H
+#define MOEPLAN_EXEC_SESSION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/pool.h"
+#include "exec/blas.h"
+#include "exec/transport.h"
+
+enum transport_kind { TRANSPORT_LOCAL, TRANSPORT_MPI };
+
+struct session_options {
+    enum transport_kind transport;
+    uint64_t ranks;   /* R of the plan's expert-parallel group */
+    unsigned workers; /* 0: one per core, one when MPI runs a rank per process */
+    bool plain_c;     /* no BLAS */
+};
+
+/* What set-up fixed: printed with every report, read by every exchange. */
+struct snapshot {
+    const char *transport, *mode;
+    uint64_t ranks, first_rank, local_ranks;
+    uint64_t exchange_bytes; /* the largest exchange of a rank */
+    unsigned workers;
+};
+
+struct session {
+    struct blas blas;
+    char warning[256]; /* "" or why BLAS is not what was hoped for */
+    struct pool *pool;
+    struct transport *transport;
+    bool frozen;
+    struct snapshot snapshot;
+};
+
+/* Opens everything. Release with session_close, also after a failure. */
+enum status session_open(struct session *session, const struct session_options *options,
+                         struct err *err);
+void session_close(struct session *session);
+
+/* Once per process: fixes group, sizes and units. The same again changes nothing; anything else
+ * after the first time is STATUS_INPUT. Exchanges before it are STATUS_INPUT. */
+enum status session_setup(struct session *session, uint64_t exchange_bytes, struct err *err);
+
+#endif

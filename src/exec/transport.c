@@ -1,0 +1,18 @@
+/* What all transports share; see transport.h. */
+#include "exec/transport.h"
+
+void transport_close(struct transport *transport)
+{
+    if (transport)
+        transport->ops->close(transport);
+}
+
+enum status transport_check_ready(const struct transport *transport, const char *what,
+                                  struct err *err)
+{
+    if (transport->ready)
+        return STATUS_OK;
+    err_set(err, STATUS_INPUT, "%s before set-up: transport \"%s\" has no group yet", what,
+            transport->ops->name);
+    return err_hint(err, "call session_setup once, before the first step");
+}

@@ -1,0 +1,65 @@
+/* Transports: how rows get from rank to rank. One exchange plan, many transports: `local`
+ * copies between the logical ranks of this process, `mpi` sends between processes of one rank
+ * each.
+ *
+ * All calls are collective: every rank of the group makes them in the same order. */
+#ifndef MOEPLAN_EXEC_TRANSPORT_H
+#define MOEPLAN_EXEC_TRANSPORT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/pool.h"
+
+/* One rank's part of an exchange; arrays have an element per peer, in bytes. */
+struct parcel {
+    const char *send;
+    char *receive;
+    const uint64_t *send_bytes, *send_at;
+    const uint64_t *receive_bytes, *receive_at;
+};
+
+struct transport;
+
+struct transport_ops {
+    const char *name;
+    /* Parcels of the ranks of this process, in order of rank. Fails on every rank when two
+     * ranks disagree about the bytes between them. */
+    enum status (*exchange)(struct transport *t, const struct parcel *parcels, struct err *err);
+    /* Begins an exchange that `finish` completes; one may be under way. */
+    enum status (*start)(struct transport *t, const struct parcel *parcels, struct err *err);
+    enum status (*finish)(struct transport *t, struct err *err);
+    /* The worst status of all ranks, with its text, on every rank. */
+    enum status (*agree)(struct transport *t, enum status mine, struct err *err);
+    /* Element-wise over all ranks, in place. */
+    enum status (*sum)(struct transport *t, uint64_t *values, size_t n, struct err *err);
+    enum status (*max)(struct transport *t, double *values, size_t n, struct err *err);
+    void (*close)(struct transport *t);
+};
+
+struct transport {
+    const struct transport_ops *ops;
+    const char *mode; /* "in-process", "process per rank, one node", "... , across nodes" */
+    uint64_t n_ranks; /* of the group */
+    uint64_t first;   /* rank of this process's first part */
+    uint64_t n_local; /* ranks in this process */
+    bool ready;       /* set-up is done: exchanges may run */
+};
+
+/* Logical ranks first .. first + n_local - 1 of n_ranks in this process. The pool does the
+ * copies; it must outlive the transport. */
+enum status transport_local_open(uint64_t n_ranks, struct pool *pool, struct transport **out,
+                                 struct err *err);
+
+/* One rank per process, from MPI's module; STATUS_ABSENT when there is none. */
+enum status transport_mpi_open(struct transport **out, struct err *err);
+
+void transport_close(struct transport *transport); /* NULL is fine */
+
+/* STATUS_INPUT before set-up: an exchange would not know its group and sizes. */
+enum status transport_check_ready(const struct transport *transport, const char *what,
+                                  struct err *err);
+
+#endif

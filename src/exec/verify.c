@@ -1,0 +1,347 @@
+/* Results against the oracle; see verify.h. */
+#include "exec/verify.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/checked.h"
+#include "exec/format.h"
+
+bool checks_passed(const struct checks *checks)
+{
+    for (unsigned i = 0; i < checks->n; i++)
+        if (!checks->check[i].passed)
+            return false;
+    return true;
+}
+
+struct check *checks_add(struct checks *checks, const char *name, double error,
+                         double tolerance)
+{
+    struct check *check = NULL;
+    for (unsigned i = 0; i < checks->n; i++)
+        if (strcmp(checks->check[i].name, name) == 0)
+            check = &checks->check[i];
+    if (!check && checks->n < VERIFY_CHECKS) {
+        check = &checks->check[checks->n++];
+        *check = (struct check){.name = name, .passed = true, .tolerance = tolerance};
+    }
+    if (!check)
+        check = &checks->check[VERIFY_CHECKS - 1];
+    /* NaN is not within any tolerance */
+    check->passed = check->passed && error <= tolerance;
+    if (!(error <= check->error))
+        check->error = isfinite(error) ? error : DBL_MAX;
+    return check;
+}
+
+/* ---- comparing ---- */
+
+/* What is wanted: rows of `width` doubles, row i being row i * step of the tensor. */
+struct wanted {
+    const char *name;
+    const double *values;
+    uint64_t rows, width, step;
+    double tolerance;
+};
+
+static double rms(const struct wanted *wanted)
+{
+    double sum = 0;
+    uint64_t n = wanted->rows * wanted->width;
+    for (uint64_t i = 0; i < n; i++)
+        sum += wanted->values[i] * wanted->values[i];
+    return n && sum > 0 ? sqrt(sum / (double)n) : 1;
+}
+
+struct worst {
+    double error;
+    uint64_t row, column;
+    double got, wanted;
+};
+
+static void look_at(struct worst *worst, double got, double want, uint64_t row, uint64_t column)
+{
+    double error = fabs(got - want);
+    if (error <= worst->error)
+        return;
+    *worst = (struct worst){isnan(error) ? DBL_MAX : error, row, column, got, want};
+}
+
+static struct worst compare_rows(const struct tensor *tensor, const struct wanted *wanted)
+{
+    struct worst worst = {.error = 0};
+    for (uint64_t i = 0; i < wanted->rows; i++) {
+        for (uint64_t c = 0; c < wanted->width; c++) {
+            float got;
+            uint64_t row = i * wanted->step;
+            format_load(tensor->dtype, tensor->data, row * wanted->width + c, 1, &got);
+            look_at(&worst, (double)got, wanted->values[i * wanted->width + c], row, c);
+        }
+    }
+    return worst;
+}
+
+static void compare(struct checks *checks, const struct rank_state *rank,
+                    const struct tensor *tensor, const struct wanted *wanted)
+{
+    if (!tensor->data || !wanted->values)
+        return;
+    struct worst worst = compare_rows(tensor, wanted);
+    double error = wanted->tolerance > 0 ? worst.error / rms(wanted) : worst.error;
+    struct check *check = checks_add(checks, wanted->name, error, wanted->tolerance);
+    if (error > wanted->tolerance && check->detail[0] == '\0')
+        snprintf(check->detail, sizeof check->detail,
+                 "rank %llu, row %llu, column %llu: got %g, wanted %g",
+                 (unsigned long long)rank->rank, (unsigned long long)worst.row,
+                 (unsigned long long)worst.column, worst.got, worst.wanted);
+}
+
+/* ---- what the results are ---- */
+
+struct verify {
+    struct checks *checks;
+    const struct oracle *oracle;
+    const struct work *work;
+    bool exact;
+    double tolerance; /* of activations and their gradients */
+    double tolerance_gradient;
+};
+
+enum result {
+    RESULT_OUT,
+    RESULT_DX,
+    RESULT_DGATES,
+    RESULT_DW13,
+    RESULT_DW2,
+    RESULT_DROUTER,
+    RESULT_DSHARED13,
+    RESULT_DSHARED2
+};
+
+static const char *const result_names[][2] = {
+    [RESULT_OUT] = {"random: out", "integers: out"},
+    [RESULT_DX] = {"random: d_x", "integers: d_x"},
+    [RESULT_DGATES] = {"random: d_gates", "integers: d_gates"},
+    [RESULT_DW13] = {"random: d_w13", "integers: d_w13"},
+    [RESULT_DW2] = {"random: d_w2", "integers: d_w2"},
+    [RESULT_DROUTER] = {"random: d_router", "integers: d_router"},
+    [RESULT_DSHARED13] = {"random: d_shared_w13", "integers: d_shared_w13"},
+    [RESULT_DSHARED2] = {"random: d_shared_w2", "integers: d_shared_w2"},
+};
+
+static struct wanted wanted_of(const struct verify *v, enum result which, const double *all,
+                               uint64_t local, uint64_t rows, uint64_t width)
+{
+    bool gradient = which >= RESULT_DW13;
+    return (struct wanted){.name = result_names[which][v->exact],
+                           .values = all ? all + local * rows * width : NULL,
+                           .rows = rows,
+                           .width = width,
+                           .step = gradient ? 1 : v->oracle->setup.stride,
+                           .tolerance = v->exact   ? 0
+                                        : gradient ? v->tolerance_gradient
+                                                   : v->tolerance};
+}
+
+/* Sum over tokens of a hash of the row's bits and the token's number in the group. */
+static uint64_t hash_rows(const struct tensor *out, uint64_t first_token)
+{
+    uint64_t sum = 0, bytes = tensor_row_bytes(out);
+    for (uint64_t row = 0; row < out->rows; row++) {
+        uint64_t hash = 0xcbf29ce484222325U ^ (first_token + row);
+        const unsigned char *at = (const unsigned char *)tensor_row(out, row);
+        for (uint64_t i = 0; i < bytes; i++)
+            hash = (hash ^ at[i]) * 0x100000001b3U;
+        sum += hash;
+    }
+    return sum;
+}
+
+static void check_forward(struct verify *v, const struct rank_state *rank,
+                          const struct tensor *out, uint64_t local)
+{
+    const struct oracle *o = v->oracle;
+    struct wanted out_rows = wanted_of(v, RESULT_OUT, o->out, local, o->n_tokens, o->H);
+    compare(v->checks, rank, out, &out_rows);
+    if (!v->exact)
+        v->checks->out_hash += hash_rows(out, rank->rank * o->setup.sample->T);
+}
+
+/* dgates [T, K] in the router's order of experts, wanted in the sample's. */
+static void check_gates(struct verify *v, const struct rank_state *rank,
+                        const struct tensor *dgates, const struct tensor *ids, uint64_t local)
+{
+    const struct oracle *o = v->oracle;
+    const struct layer_sample *s = o->setup.sample;
+    struct wanted w = wanted_of(v, RESULT_DGATES, o->dgates, local, o->n_tokens, o->K);
+    struct worst worst = {.error = 0};
+    for (uint64_t i = 0; dgates->data && i < o->n_tokens * o->K; i++) {
+        uint64_t t = i / o->K * o->setup.stride, k = 0;
+        int32_t expert = s->ids[(rank->rank * s->T + t) * o->K + i % o->K];
+        while (k + 1 < o->K && tensor_i32(ids)[t * o->K + k] != expert)
+            k++;
+        look_at(&worst, (double)tensor_f32(dgates)[t * o->K + k], w.values[i], t, k);
+    }
+    if (dgates->data)
+        checks_add(v->checks, w.name, v->exact ? worst.error : worst.error / rms(&w),
+                   w.tolerance);
+}
+
+/* reads of the last op: d_x, d_gates, ids, then matrices */
+static void check_backward(struct verify *v, const struct rank_state *rank,
+                           const struct tensor *in, uint64_t local)
+{
+    const struct oracle *o = v->oracle;
+    uint64_t e = o->setup.sample->local;
+    uint64_t shared = o->setup.plan->model.moe.shared_intermediate;
+    uint64_t wide = o->setup.plan->model.moe.glu ? 2 * shared : shared;
+    struct wanted dx = wanted_of(v, RESULT_DX, o->dx, local, o->n_tokens, o->H);
+    struct wanted dw13 = wanted_of(v, RESULT_DW13, o->dw13, local, e * o->H, o->GI);
+    struct wanted dw2 = wanted_of(v, RESULT_DW2, o->dw2, local, e * o->I, o->H);
+    struct wanted router = wanted_of(v, RESULT_DROUTER, o->drouter, local, o->H, o->E);
+    struct wanted shared13 = wanted_of(v, RESULT_DSHARED13, o->dshared13, local, o->H, wide);
+    struct wanted shared2 = wanted_of(v, RESULT_DSHARED2, o->dshared2, local, shared, o->H);
+    compare(v->checks, rank, &in[0], &dx);
+    check_gates(v, rank, &in[1], &in[2], local);
+    compare(v->checks, rank, &in[3], &dw13);
+    compare(v->checks, rank, &in[4], &dw2);
+    compare(v->checks, rank, &in[5], &router);
+    compare(v->checks, rank, &in[6], &shared13);
+    compare(v->checks, rank, &in[7], &shared2);
+}
+
+static enum status look(void *context, const struct rank_state *rank, const struct op *op,
+                        struct err *err)
+{
+    (void)err;
+    struct verify *v = context;
+    if (op->kernel != KERNEL_RESULT)
+        return STATUS_OK;
+    struct tensor in[OP_BUFFERS] = {{0}};
+    for (unsigned i = 0; i < OP_BUFFERS; i++)
+        if (op->reads[i] != WORK_NONE)
+            in[i] = rank->tensors[op->reads[i]];
+    uint64_t local = rank->rank - v->oracle->setup.first_rank;
+    if (op->phase == PHASE_FORWARD)
+        check_forward(v, rank, &in[0], local);
+    else
+        check_backward(v, rank, in, local);
+    return STATUS_OK;
+}
+
+/* ---- tolerances ---- */
+
+static double unit_roundoff(enum dtype dtype)
+{
+    return dtype == DTYPE_F32 ? 0x1p-24 : dtype == DTYPE_F16 ? 0x1p-11 : 0x1p-8;
+}
+
+/* Every stored intermediate (h, a, y, partial sums, gradients) adds a relative rounding error
+ * of at most u to elements of the size of the rms; about six of them, independent, give a
+ * standard deviation of u sqrt(6/3), and the largest of a million normal errors is 5.5
+ * deviations: 8 u. Sums of n terms in f32 add u32 sqrt(n), again times 5.5. Both are doubled
+ * for rounding elements that are themselves several times the rms. */
+static double tolerance_of(double u, uint64_t longest_sum)
+{
+    return 16 * u + 12 * 0x1p-24 * sqrt((double)longest_sum);
+}
+
+static void set_tolerances(struct verify *v)
+{
+    const struct oracle *o = v->oracle;
+    const struct work *work = v->work;
+    double u = unit_roundoff(o->setup.activation), gradient = 0x1p-24;
+    for (size_t b = 0; b < work->n_buffers; b++) {
+        const struct buffer *buffer = &work->buffers[b];
+        bool wide = buffer->dtype == DTYPE_BF16 || buffer->dtype == DTYPE_F16;
+        if (wide && buffer->category == CATEGORY_DISPATCH)
+            u = fmax(u, unit_roundoff(buffer->dtype));
+        if (wide && buffer->category == CATEGORY_GRADIENTS)
+            gradient = unit_roundoff(buffer->dtype);
+    }
+    uint64_t rows = o->setup.sample->R * o->setup.sample->T;
+    v->tolerance = tolerance_of(u, o->H + o->GI);
+    v->tolerance_gradient = tolerance_of(fmax(u, gradient), o->H + o->GI + rows);
+}
+
+/* ---- runs ---- */
+
+static const struct op *find_kernel(const struct work *work, enum kernel kernel)
+{
+    for (size_t i = 0; i < work->n_ops; i++)
+        if (work->ops[i].kernel == kernel)
+            return &work->ops[i];
+    return NULL;
+}
+
+static struct oracle_setup oracle_setup_of(const struct execution *x,
+                                           const struct verify_options *options)
+{
+    const struct work *work = x->work;
+    const struct op *pack = find_kernel(work, KERNEL_QUANTIZE);
+    const struct op *slots = find_kernel(work, KERNEL_SLOTS);
+    const struct op *product = find_kernel(work, KERNEL_ACTIVATION);
+    const uint64_t *values = x->ranks[0].values;
+    struct oracle_setup setup = {
+        .plan = x->task.plan,
+        .sample = x->task.sample,
+        .inputs = x->task.inputs,
+        .activation = product ? work->buffers[product->writes[0]].dtype : DTYPE_F32,
+        .weight = x->task.plan->precision.weights,
+        .first_rank = x->session->transport->first,
+        .n_ranks = x->n_ranks,
+        .stride = 1,
+        .backward = work->ops[work->n_ops - 1].phase == PHASE_BACKWARD};
+    setup.wire = pack ? work->buffers[pack->writes[0]].dtype : setup.activation;
+    setup.drop_groups = slots ? values[slots->groups.node] : 1;
+    setup.drop_capacity = slots ? values[slots->m.node] : 0;
+    double flop = oracle_flop(setup.plan, setup.sample, x->n_ranks) * (setup.backward ? 4 : 1);
+    if (options->budget_flop > 0 && flop > options->budget_flop && !setup.inputs->picked)
+        setup.stride = (uint64_t)ceil(flop / options->budget_flop);
+    if (setup.stride > setup.sample->T)
+        setup.stride = setup.sample->T;
+    return setup;
+}
+
+static enum status run_with(struct execution *x, const struct inputs *inputs,
+                            const struct verify_options *options, struct checks *checks,
+                            struct err *err)
+{
+    struct arena own = {0};
+    struct oracle oracle;
+    enum status status = execution_begin(x, inputs, err);
+    if (status == STATUS_OK) {
+        struct oracle_setup setup = oracle_setup_of(x, options);
+        oracle_compute(&oracle, &setup, &own);
+        struct verify v = {
+            .checks = checks, .oracle = &oracle, .work = x->work, .exact = inputs->picked};
+        set_tolerances(&v);
+        struct observer observer = {&v, look};
+        status = execution_step(x, &observer, NULL, err);
+        checks->tokens_checked = x->n_ranks * oracle.n_tokens;
+        checks->tokens = x->n_ranks * setup.sample->T;
+    }
+    execution_end(x);
+    arena_release(&own);
+    return status;
+}
+
+enum status verify_run(struct execution *x, const struct verify_options *options,
+                       struct arena *arena, struct checks *checks, struct err *err)
+{
+    const struct model *model = &x->task.plan->model;
+    struct inputs_shape *shape = arena_alloc(arena, 1, sizeof *shape);
+    *shape = (struct inputs_shape){
+        .hidden = model->hidden,
+        .inter = ceil_div(model->moe.intermediate, x->task.plan->parallel.etp),
+        .shared_inter = model->moe.shared_intermediate,
+        .glu = model->moe.glu};
+    struct inputs inputs;
+    inputs_integers(&inputs, shape, options->seed);
+    TRY(run_with(x, &inputs, options, checks, err));
+    inputs_random(&inputs, shape, options->seed);
+    return run_with(x, &inputs, options, checks, err);
+}

@@ -1,0 +1,141 @@
+/* Kernels: the ways the host performs ops, each with its operands.
+ *
+ * An op of a host list names one. Operands are positions in the op's reads and writes, written
+ * here as (reads) -> (writes); [?] may be absent (WORK_NONE). Shapes use the letters of
+ * shape.h; "slot" t*K+k is one (token, k) pair of a rank, M the capacity of a row buffer. Index
+ * maps are i32 with -1 for "no row", counts and offsets are i64. */
+#ifndef MOEPLAN_WORK_KERNEL_H
+#define MOEPLAN_WORK_KERNEL_H
+
+#include "work/work.h"
+
+/* name, text, kind of op, operands */
+#define KERNEL_LIST(X)                                                                         \
+    X(NONE, "none", SYNC, "an op that no host kernel performs")                                \
+    X(FILL, "fill", EMBED, "() -> (buffer): data by role, op.flags is an enum fill")           \
+    X(RESULT, "result", LOSS, "(outputs...) -> (): outputs are checked here")                  \
+    X(TOPK, "topk", ROUTER, "(logits[T,E], wanted[T,K], bias[E]?) -> (ids[T,K], gates[T,K])")  \
+    X(TOPK_GRAD, "topk_grad", ROUTER,                                                          \
+      "(logits[T,E], ids[T,K], gates[T,K], dgates[T,K], bias?) -> (dlogits[T,E])")             \
+    X(PLACE, "place", ROUTER,                                                                  \
+      "(ids[T,K], start[E_logical+1], replica[E]) -> (phys[T,K]): round robin over replicas")  \
+    X(SORT, "sort", SORT,                                                                      \
+      "(phys[T,K]) -> (order[TK], position[TK], counts[E], sends[R]): slots by owner and, "    \
+      "with KERNEL_BY_EXPERT, by expert; stable")                                              \
+    X(GROUP, "group", SORT,                                                                    \
+      "(counts[R,e]) -> (receives[R], offsets[e+1], rows[e], index[M], place[M_in]): rows "    \
+      "received in (source, expert) order to (expert, source) order, starts aligned to op.m")  \
+    X(FAN, "fan", SORT,                                                                        \
+      "(phys[n,K], receives[R]?) -> (offsets[e+1], rows[e], index[M], place[nK]): the slots "  \
+      "of local experts, sorted by expert; n rows, or as many as receives sums to")            \
+    X(LAYOUT, "layout", SORT,                                                                  \
+      "(phys[T,K]) -> (index[M], slot[M], position[T,R], sends[R], handle[4]): one row per "   \
+      "token and owner; index: token, slot: t*R+r")                                            \
+    X(SLOTS, "slots", SORT,                                                                    \
+      "(phys[T,K]) -> (index[E*C], position[TK], dropped[1]): C slots per expert and group "   \
+      "of T/op.groups tokens")                                                                 \
+    X(CHUNK, "chunk", SORT,                                                                    \
+      "(order[TK], counts[E]) -> (index[E*C], home[E*C], place[TK]): round op.iteration of "   \
+      "chunks of C; home: sorted position")                                                    \
+    X(ROUNDS, "rounds", SYNC, "(counts[E], gathered[R*E]) -> (rounds[1])")                     \
+    X(BLOCKS, "blocks", SORT,                                                                  \
+      "(phys[n,K]) -> (expert[N], index[N*B], place[nK], conditions[N], valid[1])")            \
+    X(HITS, "hits", SORT, "(phys[n,K]) -> (hits[e], n_hit[1], map[e])")                        \
+    X(RECORD, "record", PACK,                                                                  \
+      "(phys[T,K], gates[T,K], order[TK]) -> (records[TK,2]): row id, local expert, gate")     \
+    X(POOL, "pool", SORT,                                                                      \
+      "(records[M_in,2], receives[R]) -> (offsets[e+1], rows[e], index[M], place[M_in], "      \
+      "gates[M_in]): stable by local expert, starts aligned to op.m")                          \
+    X(EXCHANGE, "exchange", EXCHANGE,                                                          \
+      "(src, sends[R], receives[R], handle?) -> (dst): rows to and from every rank, "          \
+      "contiguous by peer")                                                                    \
+    X(EXCHANGE_FIXED, "exchange_fixed", EXCHANGE,                                              \
+      "(src[R*n,...]) -> (dst[R*n,...]): n rows to every rank")                                \
+    X(ALLGATHER, "allgather", EXCHANGE, "(src[n,...]) -> (dst[R*n,...])")                      \
+    X(GATHER, "gather", GATHER,                                                                \
+      "(src, index[rows], inverse?, keys?) -> (dst): dst[i] = src[index[i] / op.k], zero for " \
+      "-1; op.groups: slots per source row in `inverse`")                                      \
+    X(SCATTER, "scatter", GATHER,                                                              \
+      "(src, index[rows], dst) -> (dst): dst[index[i]] = src[i], injective")                   \
+    X(SWAP, "swap", PERMUTE, "(src[m,n,k,...]) -> (dst[n,m,k,...])")                           \
+    X(QUANTIZE, "quantize", PACK, "(src[n,H]) -> (dst[n,H] with scales)")                      \
+    X(DEQUANTIZE, "dequantize", PACK, "(src[n,H] with scales) -> (dst[n,H])")                  \
+    X(GEMM, "gemm", GROUPED_GEMM,                                                              \
+      "(a[M,k], w[e,k,n], offsets[e+1]?, rows[e]?, map?, bias[e,n]?) -> (c[M,n])")             \
+    X(WGRAD, "wgrad", GROUPED_GEMM,                                                            \
+      "(a[M,k], dc[M,n], offsets[e+1]?, rows[e]?, map?) -> (dw[e,k,n], dbias[e,n]?)")          \
+    X(EXPAND, "expand", MASK,                                                                  \
+      "(src[M,k], offsets[e+1]) -> (dst[e,M,k]): rows of other groups zero")                   \
+    X(EXPANDED_GEMM, "expanded_gemm", BATCHED_GEMM,                                            \
+      "(a[e,M,k], w[e,k,n], offsets[e+1]) -> (c[M,n]): the sum over e of all products")        \
+    X(EXPANDED_WGRAD, "expanded_wgrad", BATCHED_GEMM,                                          \
+      "(a[e,M,k], dc[M,n], offsets[e+1]) -> (dw[e,k,n])")                                      \
+    X(SPARSE_MAP, "sparse_map", SORT, "(offsets[e+1]) -> (row_block[nnz], column_block[nnz])") \
+    X(SDD, "sdd", BLOCKED_GEMM,                                                                \
+      "(a[M,k], w[e,k,n], row_block, column_block, offsets) -> (c[nnz,B,B])")                  \
+    X(DSD, "dsd", BLOCKED_GEMM,                                                                \
+      "(a[nnz,B,B], w[e,k,n], row_block, column_block, offsets) -> (c[M,n])")                  \
+    X(ACTIVATION, "activation", ACTIVATION, "(h[M,G I], offsets[e+1]?, rows[e]?) -> (a[M,I])") \
+    X(ACTIVATION_GRAD, "activation_grad", ACTIVATION,                                          \
+      "(h[M,G I], da[M,I], offsets[e+1]?, rows[e]?) -> (dh[M,G I])")                           \
+    X(MASK, "mask", MASK, "(y[M,...], offsets[e+1]) -> (y): rows from offsets[e] on zeroed")   \
+    X(ZERO, "zero", MASK, "() -> (buffer)")                                                    \
+    X(COMBINE, "combine", COMBINE,                                                             \
+      "(y, position[n,S]?, gates[n,S]?, keys[n,S]?, inverse?, handle?) -> (out[n,...]): the "  \
+      "sum of S rows in the order of a binary tree over keys")                                 \
+    X(SPREAD, "spread", COMBINE,                                                               \
+      "(dout[n,...], inverse[M], gates[n,S]?, handle?) -> (dy[M,...])")                        \
+    X(GATE_GRAD, "gate_grad", COMBINE,                                                         \
+      "(y, position[n,S], dout[n,...]) -> (dgates[n,S]): zero where there is no row")          \
+    X(ACCUMULATE, "accumulate", COMBINE,                                                       \
+      "(y, gates[n,K], phys[n,K], sum[n,...], index?) -> (sum): rows of one expert added")     \
+    X(ADD, "add", REDUCE, "(a, b) -> (sum)")                                                   \
+    X(PICK, "pick", GATHER, "(weights[e,...], hits[e], n_hit[1]) -> (dst[U,...])")
+
+enum kernel {
+#define KERNEL_ENUM(name, text, kind, operands) KERNEL_##name,
+    KERNEL_LIST(KERNEL_ENUM)
+#undef KERNEL_ENUM
+        KERNEL_COUNT
+};
+
+/* Floats of one worker's scratch: a tile of each operand of a product. */
+enum { KERNEL_TILE_ROWS = 256, KERNEL_TILE_COLUMNS = 512, KERNEL_TILE_DEPTH = 512 };
+enum {
+    KERNEL_SCRATCH_FLOATS = KERNEL_TILE_ROWS * KERNEL_TILE_DEPTH +
+                            KERNEL_TILE_DEPTH * KERNEL_TILE_COLUMNS +
+                            KERNEL_TILE_ROWS * KERNEL_TILE_COLUMNS
+};
+
+/* op.flags */
+enum {
+    KERNEL_TRANSPOSED = 1, /* GEMM: the weight's transpose, a[M,n] -> c[M,k] */
+    KERNEL_BY_EXPERT = 2,  /* SORT: by expert inside an owner */
+    KERNEL_AHEAD = 4,      /* in a loop: runs one iteration ahead of its neighbours */
+    KERNEL_WEIGHT_I = 8,   /* GEMM in a loop: the weight of iteration i */
+    KERNEL_ROUTER = 16,    /* GEMM of the router: one group, f32 result */
+};
+
+/* FILL: what a buffer is filled with. */
+enum fill {
+    FILL_X,
+    FILL_WANTED,    /* the experts routing chose, logical ids [T, K] */
+    FILL_W13,       /* gate and up matrices [e, H, G I] */
+    FILL_W2,        /* down matrices [e, I, H] */
+    FILL_ROUTER,    /* [H, E_logical] */
+    FILL_BIAS,      /* router selection bias [E_logical] */
+    FILL_B13,       /* biases [e, G I] */
+    FILL_B2,        /* [e, H] */
+    FILL_SHARED_13, /* shared experts [1, H, G I_s] */
+    FILL_SHARED_2,  /* [1, I_s, H] */
+    FILL_START,     /* first replica of every logical expert [E_logical + 1] */
+    FILL_REPLICA,   /* physical experts by logical expert [E] */
+    FILL_DOUT,      /* gradient of the output */
+    FILL_COUNT
+};
+
+const char *kernel_name(enum kernel kernel);
+enum op_kind kernel_kind(enum kernel kernel);
+const char *kernel_operands(enum kernel kernel);
+
+#endif

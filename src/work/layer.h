@@ -1,0 +1,160 @@
+/* The MoE layer of a plan as a work list that the host performs: router, path, shared experts,
+ * and their backward. One rank's list; ranks differ in the routing slots only.
+ *
+ * Under stack `host` nothing is reserved for other libraries: every buffer here is allocated,
+ * every op performed. A path (path.h) puts its ops between the router and the layer's output
+ * with the pieces below. Sizes are per rank. */
+#ifndef MOEPLAN_WORK_LAYER_H
+#define MOEPLAN_WORK_LAYER_H
+
+#include <stdbool.h>
+
+#include "work/kernel.h"
+#include "work/work.h"
+
+/* The layer's list, forward and, if asked for, backward; the plan obeys all rules. STATUS_INPUT
+ * when the path cannot do what is asked (its reason in err). Memory from the arena. */
+enum status layer_build(const struct plan *plan, bool backward, struct arena *arena,
+                        struct work *work, struct err *err);
+
+/* Rows of a buffer: what is reserved, by which rule, and how many of them are used. */
+struct extent {
+    struct size rows, used;
+    enum sizing_rule rule;
+};
+
+/* How rows are grouped by expert; absent operands are WORK_NONE. */
+struct groups {
+    uint16_t offsets; /* [e+1] starts */
+    uint16_t rows;    /* [e] rows of a group when it does not fill up to the next start */
+    uint16_t map;     /* weight of a group when it is not its number */
+};
+
+struct layer {
+    const struct plan *plan;
+    struct work *work;
+    struct sizes *z;
+    struct arena *arena;
+    bool backward; /* ops being added are the backward's */
+    struct err *err;
+    enum status status; /* the first refusal */
+
+    /* sizes: one, tokens, experts per token, ranks, experts in all and on this rank, widths */
+    struct size one, T, K, R, E, e, H, I, GI, TK;
+    struct extent tokens;   /* T */
+    struct extent slots;    /* T K: the rows a rank sends */
+    struct extent received; /* rows of local experts, from every rank, by moe.buffer */
+
+    /* dtypes */
+    enum dtype weight, activation, gradient, wire, combined;
+
+    /* buffers of the router and the weights */
+    uint16_t x, logits, ids, phys, gates, bias, router, w13, w2, b13, b2;
+
+    uint16_t loop, trips_from; /* of the ops being added; 0: none */
+    struct size trips;
+};
+
+/* ---- buffers ---- */
+
+uint16_t layer_buffer(struct layer *l, const char *name, enum category category,
+                      enum dtype dtype, enum sizing_rule rule, unsigned n_dims,
+                      const struct size *dims);
+/* [extent, width] */
+uint16_t layer_rows(struct layer *l, const char *name, enum category category, enum dtype dtype,
+                    struct extent extent, struct size width);
+/* index map, i32 [extent] */
+uint16_t layer_map(struct layer *l, const char *name, struct extent extent);
+/* counts or offsets, i64 [n] */
+uint16_t layer_counts(struct layer *l, const char *name, struct size n);
+/* [groups, rows, columns] matrices of the weights' dtype, persistent state */
+uint16_t layer_weights(struct layer *l, const char *name, struct size groups, struct size rows,
+                       struct size columns);
+
+struct size layer_width(const struct layer *l, uint16_t buffer); /* elements of a row */
+/* Bytes of rows of a width and dtype, scales included; of rows of a buffer. */
+struct size layer_bytes(const struct layer *l, struct size rows, struct size width,
+                        enum dtype dtype);
+struct size layer_traffic(const struct layer *l, struct size rows, uint16_t buffer);
+struct extent layer_fixed(struct size rows);
+
+/* ---- ops ---- */
+
+/* Operands: LAYER_OPERANDS(a, b, WORK_NONE, c). */
+enum { LAYER_END = 0xfffe };
+#define LAYER_OPERANDS(...) ((const uint16_t[]){__VA_ARGS__, LAYER_END})
+
+/* Adds an op with these operands; kind and resource follow from op.kernel. */
+uint16_t layer_op(struct layer *l, struct op op, const uint16_t *reads, const uint16_t *writes);
+
+/* Ops between begin and end are run in turn `trips` times. */
+void layer_loop_begin(struct layer *l, struct size trips, uint16_t trips_from);
+void layer_loop_end(struct layer *l);
+
+void layer_fill(struct layer *l, uint16_t buffer, enum fill fill);
+
+/* dst[i] = src[index[i] / divide]; `slots` rows of dst per row of src, found by `inverse`. */
+struct gather {
+    uint16_t src, index, inverse, keys, dst;
+    struct size divide, slots, used;
+};
+void layer_gather(struct layer *l, const char *name, struct gather gather);
+
+/* Rows to and from every rank; `sent` and `from` cross a link. */
+struct exchange {
+    uint16_t src, sends, receives, dst, handle;
+    struct size sent, from;
+};
+void layer_exchange(struct layer *l, const char *name, struct exchange exchange);
+/* The same for activations: quantised on the way when precision.dispatch says so. */
+void layer_dispatch(struct layer *l, const char *name, struct exchange exchange);
+/* src[R n] -> dst[R n], n = rows / R each way. */
+void layer_exchange_fixed(struct layer *l, const char *name, uint16_t src, uint16_t dst);
+void layer_allgather(struct layer *l, const char *name, uint16_t src, uint16_t dst);
+
+struct gemm_shape {
+    struct size rows, k, n, groups; /* rows in all groups together */
+};
+void layer_gemm(struct layer *l, const char *name, uint16_t a, uint16_t w, uint16_t bias,
+                uint16_t c, struct groups groups, struct gemm_shape shape, uint16_t flags);
+void layer_activation(struct layer *l, const char *name, uint16_t h, uint16_t a,
+                      struct groups groups, struct size used);
+/* Rows behind the last group zeroed. */
+void layer_mask(struct layer *l, const char *name, uint16_t y, uint16_t offsets);
+
+struct combine {
+    uint16_t y, position, gates, keys, inverse, handle, out;
+    struct size slots; /* S */
+    struct size used;  /* rows of y */
+};
+void layer_combine(struct layer *l, const char *name, struct combine combine);
+
+/* ---- larger pieces ---- */
+
+/* Gate-up, activation, down over grouped rows: returns y, of dtype `combined`. moe.matmul
+ * decides what multiplies. */
+uint16_t layer_expert(struct layer *l, uint16_t x, struct extent extent, struct groups groups);
+
+/* Counts [n] to every rank and back: counts of what this rank receives, [n] as well. */
+uint16_t layer_exchange_counts(struct layer *l, const char *name, uint16_t counts);
+
+/* All tokens of the group on every rank, with their experts and gates: rows rank by rank. */
+struct everyone {
+    uint16_t x, phys, gates;
+    struct extent tokens; /* R T */
+};
+struct everyone layer_gather_everyone(struct layer *l);
+
+/* Partial sums [R T, width] of every rank, exchanged in dtype `combined` and added up in the
+ * order of ranks: this rank's tokens, [T, width] of `dtype`. */
+uint16_t layer_reduce_everyone(struct layer *l, const char *name, uint16_t partial,
+                               enum dtype dtype);
+
+/* ---- the files of the layer ---- */
+
+void layer_router(struct layer *l);                          /* layer_router.c */
+uint16_t layer_shared(struct layer *l, uint16_t routed_out); /* layer_shared.c */
+void layer_backward(struct layer *l, uint16_t out);          /* backward.c */
+void layer_finish(struct layer *l);                          /* layer_finish.c */
+
+#endif

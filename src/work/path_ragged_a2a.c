@@ -1,0 +1,103 @@
+/* ragged_a2a: every (token, expert) row travels; sorted rows, ragged all-to-all, grouped GEMM
+ * (seed 000 sparse-gmm; MaxText sparse_matmul). ragged_dot is the same with masked expansion in
+ * place of the grouped GEMM. */
+#include "work/path.h"
+
+/* Rows sorted by owner and expert; where each slot's row stands; counts to every owner. */
+struct sorted {
+    uint16_t order, position, counts, sends;
+};
+
+static struct sorted sort_rows(struct layer *l)
+{
+    struct sorted s = {.order = layer_map(l, "order", l->slots),
+                       .position = layer_map(l, "position", l->slots),
+                       .counts = layer_counts(l, "counts", l->E),
+                       .sends = layer_counts(l, "sends", l->R)};
+    layer_op(l, (struct op){.name = "sort", .kernel = KERNEL_SORT, .flags = KERNEL_BY_EXPERT},
+             LAYER_OPERANDS(l->phys), LAYER_OPERANDS(s.order, s.position, s.counts, s.sends));
+    return s;
+}
+
+/* Received rows, in (source, expert) order, to expert order. */
+struct arrival {
+    uint16_t receives, index, place;
+    struct groups groups;
+};
+
+static struct arrival group_rows(struct layer *l, uint16_t counts)
+{
+    struct arrival a = {.receives = layer_counts(l, "receives", l->R),
+                        .index = layer_map(l, "group_index", l->received),
+                        .place = layer_map(l, "group_place", l->received),
+                        .groups = {.rows = WORK_NONE, .map = WORK_NONE}};
+    uint16_t rows = layer_counts(l, "group_sizes", l->e);
+    a.groups.offsets = layer_counts(l, "group_offsets", size_add(l->z, l->e, l->one));
+    layer_op(l, (struct op){.name = "group", .kernel = KERNEL_GROUP, .m = l->one},
+             LAYER_OPERANDS(layer_exchange_counts(l, "counts", counts)),
+             LAYER_OPERANDS(a.receives, a.groups.offsets, rows, a.index, a.place));
+    return a;
+}
+
+uint16_t path_ragged_a2a_build(struct layer *l)
+{
+    struct size sent = size_slot(l->z, SLOT_ROWS_SENT), from = size_slot(l->z, SLOT_ROWS_FROM);
+    enum dtype act = l->activation;
+    struct sorted s = sort_rows(l);
+    struct arrival a = group_rows(l, s.counts);
+
+    uint16_t send = layer_rows(l, "x_sorted", CATEGORY_DISPATCH, act, l->slots, l->H);
+    layer_gather(l, "permute",
+                 (struct gather){.src = l->x,
+                                 .index = s.order,
+                                 .inverse = s.position,
+                                 .keys = l->phys,
+                                 .dst = send,
+                                 .divide = l->K,
+                                 .slots = l->K,
+                                 .used = l->TK});
+    uint16_t arrived = layer_rows(l, "x_received", CATEGORY_DISPATCH, act, l->received, l->H);
+    layer_dispatch(
+        l, "dispatch",
+        (struct exchange){send, s.sends, a.receives, arrived, WORK_NONE, sent, from});
+    uint16_t x = layer_rows(l, "x_expert", CATEGORY_DISPATCH, act, l->received, l->H);
+    layer_gather(l, "fan_out",
+                 (struct gather){.src = arrived,
+                                 .index = a.index,
+                                 .inverse = a.place,
+                                 .keys = WORK_NONE,
+                                 .dst = x,
+                                 .divide = l->one,
+                                 .slots = l->one,
+                                 .used = l->received.used});
+
+    uint16_t y = layer_expert(l, x, l->received, a.groups);
+    layer_mask(l, "mask_tail", y, a.groups.offsets);
+
+    uint16_t back =
+        layer_rows(l, "y_received", CATEGORY_DISPATCH, l->combined, l->received, l->H);
+    layer_gather(l, "fan_in",
+                 (struct gather){.src = y,
+                                 .index = a.place,
+                                 .inverse = a.index,
+                                 .keys = WORK_NONE,
+                                 .dst = back,
+                                 .divide = l->one,
+                                 .slots = l->one,
+                                 .used = l->received.used});
+    uint16_t home = layer_rows(l, "y_sorted", CATEGORY_DISPATCH, l->combined, l->slots, l->H);
+    layer_exchange(l, "return",
+                   (struct exchange){back, a.receives, s.sends, home, WORK_NONE, from, sent});
+    uint16_t out = layer_rows(l, "routed_out", CATEGORY_ACTIVATION, act, l->tokens, l->H);
+    layer_combine(l, "combine",
+                  (struct combine){.y = home,
+                                   .position = s.position,
+                                   .gates = l->gates,
+                                   .keys = l->phys,
+                                   .inverse = s.order,
+                                   .handle = WORK_NONE,
+                                   .out = out,
+                                   .slots = l->K,
+                                   .used = l->TK});
+    return out;
+}

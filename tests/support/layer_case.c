@@ -1,0 +1,184 @@
+/* See layer_case.h. */
+#include "support/layer_case.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "plan/derive.h"
+#include "plan/schema.h"
+#include "work/layer.h"
+
+const char *case_routing_name(enum case_routing routing)
+{
+    static const char *const names[] = {"uniform", "zipf 1", "one rank", "empty experts"};
+    return names[routing];
+}
+
+void case_plan(struct plan *plan, enum moe_path path, uint64_t ranks)
+{
+    schema_defaults(plan);
+    plan->stack.kind = STACK_HOST;
+    plan->model.layers = 1;
+    plan->model.hidden = 16;
+    plan->model.vocab = 16;
+    plan->model.attention.heads = 1;
+    plan->model.moe.experts = 8;
+    plan->model.moe.top_k = 2;
+    plan->model.moe.intermediate = 12;
+    plan->cluster.nodes = 1;
+    plan->cluster.node.devices = ranks;
+    plan->cluster.device.logical_cores = 1;
+    plan->parallel.ep = ranks;
+    plan->workload.micro_batch = 1;
+    plan->workload.sequence_length = 24 / ranks;
+    plan->moe.path = path;
+    plan->moe.block_size = 4;
+    plan->moe.chunk = 2;
+    enum dtype *formats[] = {&plan->precision.weights, &plan->precision.gradients,
+                             &plan->precision.activations, &plan->precision.dispatch,
+                             &plan->precision.combine};
+    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
+        *formats[i] = DTYPE_F32;
+}
+
+/* A number below n, from a counter. */
+static uint64_t pick(uint64_t *state, uint64_t n)
+{
+    *state = *state * 6364136223846793005U + 1442695040888963407U;
+    return (*state >> 33) % n;
+}
+
+static int32_t draw(enum case_routing routing, uint64_t experts, uint64_t *state)
+{
+    if (routing == CASE_ONE_RANK) /* the last eighth, with luck; distinctness fills up */
+        return (int32_t)(experts - 1 - pick(state, experts / 4));
+    if (routing == CASE_EMPTY)
+        return (int32_t)(pick(state, experts / 2) * 2);
+    if (routing == CASE_ZIPF)
+        for (uint64_t e = 0; e + 1 < experts; e++)
+            if (pick(state, 3) == 0)
+                return (int32_t)e;
+    return (int32_t)pick(state, experts);
+}
+
+static bool taken(const int32_t *ids, uint64_t k, int32_t id)
+{
+    for (uint64_t i = 0; i < k; i++)
+        if (ids[i] == id)
+            return true;
+    return false;
+}
+
+void case_sample(const struct plan *plan, enum case_routing routing, struct arena *arena,
+                 struct layer_sample *sample)
+{
+    *sample = (struct layer_sample){.R = plan->parallel.ep,
+                                    .T = plan_tokens(plan),
+                                    .K = plan->model.moe.top_k,
+                                    .logical = plan->model.moe.experts,
+                                    .local = plan_local_experts(plan)};
+    uint64_t n = sample->R * sample->T, K = sample->K, state = 7 + routing;
+    int32_t *ids = arena_alloc(arena, n * K, sizeof *ids);
+    for (uint64_t i = 0; i < n * K; i++) {
+        do
+            ids[i] = draw(routing, sample->logical, &state);
+        while (taken(ids + i / K * K, i % K, ids[i]));
+    }
+    sample->ids = ids;
+    layer_sample_contiguous(sample, arena);
+}
+
+/* Counts of every rank and op against the list's. */
+static void compare_counts(const struct execution *x, struct case_result *result)
+{
+    result->counts_equal = true;
+    for (uint64_t i = 0; i < x->n_ranks; i++) {
+        for (size_t op = 0; op < x->work->n_ops; op++) {
+            const struct op *o = &x->work->ops[op];
+            const uint64_t *v = x->ranks[i].values;
+            const struct op_counts *c = &x->ranks[i].counts[op];
+            if (c->flop == v[o->flop.node] && c->sent == v[o->bytes_sent.node] &&
+                c->received == v[o->bytes_received.node])
+                continue;
+            if (result->counts_equal)
+                snprintf(result->mismatch, sizeof result->mismatch,
+                         "op %s rank %llu: flop %llu/%llu sent %llu/%llu received %llu/%llu",
+                         o->name, (unsigned long long)x->ranks[i].rank,
+                         (unsigned long long)c->flop, (unsigned long long)v[o->flop.node],
+                         (unsigned long long)c->sent, (unsigned long long)v[o->bytes_sent.node],
+                         (unsigned long long)c->received,
+                         (unsigned long long)v[o->bytes_received.node]);
+            result->counts_equal = false;
+        }
+    }
+}
+
+/* The peak over ops of what all ranks hold, from the lifetimes alone. */
+static uint64_t predicted_peak(const struct execution *x)
+{
+    uint64_t peak = 0;
+    for (size_t op = 0; op < x->work->n_ops; op++) {
+        uint64_t bytes = 0;
+        for (size_t b = 0; b < x->work->n_buffers; b++) {
+            const struct buffer *buffer = &x->work->buffers[b];
+            bool alive =
+                buffer->life == LIFE_PERSISTENT || (buffer->first <= op && op <= buffer->last);
+            uint64_t n = buffer->segment == SEGMENT_STEP ? 1 : x->n_ranks;
+            for (uint64_t i = 0; alive && i < n; i++)
+                bytes += x->ranks[i].values[buffer->bytes.node] *
+                         x->ranks[i].values[buffer->count.node];
+        }
+        peak = bytes > peak ? bytes : peak;
+    }
+    return peak;
+}
+
+static enum status run(const struct plan *plan, const struct layer_sample *sample,
+                       const struct case_options *options, struct session *session,
+                       struct arena *arena, struct case_result *result, struct err *err)
+{
+    struct work work;
+    TRY(layer_build(plan, options->backward, arena, &work, err));
+    struct slots *slots = arena_alloc(arena, sample->R, sizeof *slots);
+    for (uint64_t r = 0; r < sample->R; r++) {
+        slots_from_plan(plan, &slots[r]);
+        slots[r].value[SLOT_WORKERS] = pool_size(session->pool);
+        layer_sample_slots(sample, r, &slots[r]);
+    }
+    struct kernels fast;
+    kernels_fast(&fast);
+    struct execution_setup setup = {.work = &work,
+                                    .plan = plan,
+                                    .sample = sample,
+                                    .slots = slots,
+                                    .kernels = options->kernels ? options->kernels : &fast,
+                                    .session = session};
+    struct execution x;
+    TRY(execution_init(&x, &setup, arena, err));
+    TRY(session_setup(session, execution_exchange_bytes(&x), err));
+    struct verify_options verify = {.seed = 1};
+    TRY(verify_run(&x, &verify, arena, &result->checks, err));
+    result->out_hash = result->checks.out_hash;
+    result->metered_bytes = x.meter.peak_bytes;
+    result->predicted_bytes = predicted_peak(&x);
+    compare_counts(&x, result);
+    return STATUS_OK;
+}
+
+enum status case_run(const struct plan *plan, const struct layer_sample *sample,
+                     const struct case_options *options, struct case_result *result,
+                     struct err *err)
+{
+    memset(result, 0, sizeof *result);
+    struct session session;
+    struct session_options open = {.ranks = sample->R,
+                                   .workers = options->workers ? options->workers : 2,
+                                   .plain_c = options->plain_c};
+    struct arena arena = {0};
+    enum status status = session_open(&session, &open, err);
+    if (status == STATUS_OK)
+        status = run(plan, sample, options, &session, &arena, result, err);
+    session_close(&session);
+    arena_release(&arena);
+    return status;
+}

@@ -1,0 +1,40 @@
+/* Small MoE layers for tests of the executor: a plan, a routing sample, a run on local ranks.
+ */
+#ifndef MOEPLAN_TESTS_LAYER_CASE_H
+#define MOEPLAN_TESTS_LAYER_CASE_H
+
+#include "exec/verify.h"
+#include "plan/plan.h"
+
+enum case_routing { CASE_UNIFORM, CASE_ZIPF, CASE_ONE_RANK, CASE_EMPTY, CASE_ROUTINGS };
+
+const char *case_routing_name(enum case_routing routing);
+
+/* A host plan: 24 tokens a group, H 16, I 12, E 8, K 2, f32, on `ranks` ranks. */
+void case_plan(struct plan *plan, enum moe_path path, uint64_t ranks);
+
+/* Routing of all tokens of the group: the same for every number of ranks. */
+void case_sample(const struct plan *plan, enum case_routing routing, struct arena *arena,
+                 struct layer_sample *sample);
+
+struct case_result {
+    struct checks checks;
+    uint64_t out_hash;
+    uint64_t metered_bytes, predicted_bytes;
+    bool counts_equal;
+    char mismatch[256]; /* what differed first */
+};
+
+struct case_options {
+    bool backward;
+    unsigned workers;              /* 0: 2 */
+    const struct kernels *kernels; /* NULL: the fast ones */
+    bool plain_c;
+};
+
+/* Performs the plan's layer with this sample, checks results, bytes and counts. */
+enum status case_run(const struct plan *plan, const struct layer_sample *sample,
+                     const struct case_options *options, struct case_result *result,
+                     struct err *err);
+
+#endif
