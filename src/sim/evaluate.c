@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "plan/rule.h"
+#include "sim/address.h"
 #include "work/stack.h"
 
 /* Keys that no builder branches on. A key that is missing here costs a rebuild, no more. */
@@ -69,6 +70,11 @@ void evaluate(struct evaluator *e, const struct plan *plan, uint64_t structure,
     out->verdict = verdict_of(plan, &out->peak);
     if (out->verdict == VERDICT_OOM)
         out->wall = find_wall(e, out, schedule);
+    const struct buffer *beyond = address_beyond_library(&e->work, e->values, schedule);
+    if (beyond) {
+        out->verdict = VERDICT_OOM;
+        out->wall = beyond->name;
+    }
 }
 
 void evaluator_release(struct evaluator *evaluator)

@@ -2,6 +2,7 @@
 #include "sim/predict.h"
 
 #include "base/checked.h"
+#include "sim/address.h"
 #include "work/params.h"
 #include "work/stack.h"
 
@@ -100,6 +101,27 @@ static void find_wall(struct memory_report *m)
     }
 }
 
+/* The report of a buffer of the list; reports keep its name's pointer and segment. */
+static const struct buffer_report *report_of(const struct memory_report *m,
+                                             const struct buffer *buffer)
+{
+    for (size_t i = 0; buffer && i < m->n_buffers; i++)
+        if (m->buffers[i].name == buffer->name && m->buffers[i].segment == buffer->segment)
+            return &m->buffers[i];
+    return NULL;
+}
+
+/* Buffers no index reaches, however much memory there is. */
+static void find_address_walls(const struct context *c, struct memory_report *m)
+{
+    m->int_wall = report_of(m, address_beyond_int(&c->work, c->values, c->schedule));
+    m->address_wall = report_of(m, address_beyond_library(&c->work, c->values, c->schedule));
+    if (!m->address_wall)
+        return;
+    m->verdict = VERDICT_OOM;
+    m->wall = m->address_wall;
+}
+
 static void report_categories(const struct memory_peak *peak, struct memory_report *m)
 {
     for (unsigned i = 0; i < CATEGORY_COUNT; i++)
@@ -129,6 +151,7 @@ static enum status report_memory(struct context *c, const struct predict_options
     report_categories(&c->peak, m);
     TRY(report_buffers(c, m, err));
     find_wall(m);
+    find_address_walls(c, m);
     if (options->fixes && m->verdict == VERDICT_OOM)
         m->fixes = fix_find(c->plan, c->arena, &m->n_fixes);
     return STATUS_OK;

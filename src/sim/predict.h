@@ -56,6 +56,9 @@ struct memory_report {
     struct buffer_report *buffers; /* in order of lifetime: state, saved, transient */
     size_t n_buffers;
     const struct buffer_report *wall; /* allocation that crosses the limit; NULL when it fits */
+    const struct buffer_report *address_wall; /* larger than its library can address, or NULL:
+                                               * the verdict is then oom and this the wall */
+    const struct buffer_report *int_wall; /* first with more than 2^31 - 1 elements, or NULL */
     const struct fix *fixes;
     size_t n_fixes;
 };

@@ -14,6 +14,8 @@
 /* Whose buffers path deepep takes. */
 enum dispatch_library {
     LIBRARY_DEEPEP,        /* V1: fixed NVLink and RDMA queues */
+    LIBRARY_DEEPEP_VLLM,   /* V1 with VLLM_DEEPEP_BUFFER_SIZE_MB for both queues */
+    LIBRARY_DEEPEP_SGLANG, /* V1, hints by the bytes of the dispatched element */
     LIBRARY_DEEPEP_V2,     /* elastic buffer, grows with tokens */
     LIBRARY_PRIMUS,        /* Primus-Turbo's port */
     LIBRARY_PRIMUS_JAX,    /* and from JAX: one config row, no workspace */

@@ -50,12 +50,19 @@ const struct deepep_config *deepep_config(enum deepep_port port, enum deepep_use
     return NULL;
 }
 
-/* What a queue slot holds: a bf16 row, its source, and the assumed maxima of 128 top-k indices,
- * 128 top-k weights and 128 scales. */
-static struct size slot_bytes(const struct letters *x, bool meta)
+/* How a queue is filled: by which port, with or without source records, by rows of elements of
+ * this many bytes. */
+struct queue {
+    enum deepep_port port;
+    uint64_t meta_bytes, element_bytes;
+};
+
+/* What a queue slot holds: a row, its source, and the assumed maxima of 128 top-k indices, 128
+ * top-k weights and 128 scales. */
+static struct size slot_bytes(const struct letters *x, const struct queue *queue)
 {
-    return size_plus(x->sizes, size_times(x->sizes, x->hidden, 2),
-                     (meta ? 8 : 0) + 128 * 8 + 128 * 4 + 128 * 4);
+    return size_plus(x->sizes, size_times(x->sizes, x->hidden, queue->element_bytes),
+                     queue->meta_bytes + 128 * 8 + 128 * 4 + 128 * 4);
 }
 
 static struct size channels(const struct letters *x)
@@ -68,48 +75,62 @@ static uint64_t nodes_of(uint64_t ranks)
     return ranks > DEEPEP_NVL_PEERS ? ranks / DEEPEP_NVL_PEERS : 1;
 }
 
-static struct size nvl_row(const struct letters *x, const struct deepep_config *row, bool meta)
+static struct size nvl_row(const struct letters *x, const struct deepep_config *row,
+                           const struct queue *queue)
 {
     uint64_t peers = row->ranks < DEEPEP_NVL_PEERS ? row->ranks : DEEPEP_NVL_PEERS;
-    struct size queue = size_times(x->sizes, slot_bytes(x, meta), row->nvl_recv);
-    queue = size_plus(x->sizes, queue, 4 * (2 * nodes_of(row->ranks) + 3));
+    struct size bytes = size_times(x->sizes, slot_bytes(x, queue), row->nvl_recv);
+    bytes = size_plus(x->sizes, bytes, 4 * (2 * nodes_of(row->ranks) + 3));
     struct size all = size_times(x->sizes, channels(x), peers);
-    return size_up(x->sizes, size_mul(x->sizes, all, queue), 128);
+    return size_up(x->sizes, size_mul(x->sizes, all, bytes), 128);
 }
 
-static struct size rdma_row(const struct letters *x, const struct deepep_config *row, bool meta)
+static struct size rdma_row(const struct letters *x, const struct deepep_config *row,
+                            const struct queue *queue)
 {
     if (row->ranks <= DEEPEP_NVL_PEERS)
         return size_const(x->sizes, 0);
     uint64_t receive = row->rdma_recv + (uint64_t)row->rdma_send - 1;
     receive -= receive % row->rdma_send; /* Config rounds it to a multiple of the send size */
-    struct size slot = size_plus(x->sizes, slot_bytes(x, meta), 16);
-    struct size queue = size_times(x->sizes, slot, receive);
-    queue = size_plus(x->sizes, queue, 4 * (2 * DEEPEP_NVL_PEERS + 2));
+    struct size slot = size_plus(x->sizes, slot_bytes(x, queue), 16);
+    struct size bytes = size_times(x->sizes, slot, receive);
+    bytes = size_plus(x->sizes, bytes, 4 * (2 * DEEPEP_NVL_PEERS + 2));
     struct size all = size_times(x->sizes, channels(x), 2 * nodes_of(row->ranks));
-    return size_up(x->sizes, size_mul(x->sizes, all, queue), 128);
+    return size_up(x->sizes, size_mul(x->sizes, all, bytes), 128);
 }
 
-static struct size config_max(const struct letters *x, enum deepep_port port, bool meta,
+static struct size config_max(const struct letters *x, const struct queue *queue,
                               struct size (*bytes)(const struct letters *,
-                                                   const struct deepep_config *, bool))
+                                                   const struct deepep_config *,
+                                                   const struct queue *))
 {
-    const struct deepep_config *dispatch = deepep_config(port, DEEPEP_DISPATCH, x->ep);
-    const struct deepep_config *combine = deepep_config(port, DEEPEP_COMBINE, x->ep);
+    const struct deepep_config *dispatch = deepep_config(queue->port, DEEPEP_DISPATCH, x->ep);
+    const struct deepep_config *combine = deepep_config(queue->port, DEEPEP_COMBINE, x->ep);
     if (!dispatch || !combine)
         return size_const(x->sizes, 0);
-    struct size size = bytes(x, dispatch, meta);
-    return port == DEEPEP_PRIMUS ? size : size_max(x->sizes, size, bytes(x, combine, meta));
+    struct size size = bytes(x, dispatch, queue);
+    return queue->port == DEEPEP_PRIMUS ? size
+                                        : size_max(x->sizes, size, bytes(x, combine, queue));
 }
 
 struct size deepep_nvl_bytes(const struct letters *x, enum deepep_port port, bool meta)
 {
-    return config_max(x, port, meta, nvl_row);
+    return config_max(x, &(struct queue){port, meta ? 8 : 0, 2}, nvl_row);
 }
 
 struct size deepep_rdma_bytes(const struct letters *x, enum deepep_port port, bool meta)
 {
-    return config_max(x, port, meta, rdma_row);
+    return config_max(x, &(struct queue){port, meta ? 8 : 0, 2}, rdma_row);
+}
+
+struct size deepep_nvl_bytes_of(const struct letters *x, uint64_t element_bytes)
+{
+    return config_max(x, &(struct queue){DEEPEP_UPSTREAM, 8, element_bytes}, nvl_row);
+}
+
+struct size deepep_rdma_bytes_of(const struct letters *x, uint64_t element_bytes)
+{
+    return config_max(x, &(struct queue){DEEPEP_UPSTREAM, 8, element_bytes}, rdma_row);
 }
 
 struct size deepep_handle_bytes(const struct letters *x, struct size received)

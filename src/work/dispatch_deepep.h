@@ -8,10 +8,12 @@
 #include "work/dispatch_size.h"
 
 enum {
-    DEEPEP_NVL_PEERS = 8,                /* ranks of one NVLink domain in V1 */
-    DEEPEP_SMS = 20,                     /* default of Buffer.num_sms */
-    DEEPEP_PRIMUS_SMS = 64,              /* default of Primus-Turbo's JAX dispatch */
-    DEEPEP_WORKSPACE = 32 << 20,         /* V1 device workspace */
+    DEEPEP_NVL_PEERS = 8,         /* ranks of one NVLink domain in V1 */
+    DEEPEP_SMS = 20,              /* default of Buffer.num_sms */
+    DEEPEP_PRIMUS_SMS = 64,       /* default of Primus-Turbo's JAX dispatch */
+    DEEPEP_VLLM_BUFFER = 1 << 30, /* VLLM_DEEPEP_BUFFER_SIZE_MB 1024, each level */
+    DEEPEP_VLLM_TOKENS = 256,     /* VLLM_MOE_DP_CHUNK_SIZE: its low-latency tokens per rank */
+    DEEPEP_WORKSPACE = 32 << 20,  /* V1 device workspace */
     DEEPEP_RDMA_GRANULARITY = 512 << 20, /* NVSHMEM heap grows in steps of this */
     DEEPEP_LOW_LATENCY_TOKENS = 128      /* usual num_max_dispatch_tokens_per_rank */
 };
@@ -36,6 +38,11 @@ const struct deepep_config *deepep_config(enum deepep_port port, enum deepep_use
  * meta out where rocSHMEM is absent. 0 where V1 has no row (or, rdma, needs none). */
 struct size deepep_nvl_bytes(const struct letters *x, enum deepep_port port, bool meta);
 struct size deepep_rdma_bytes(const struct letters *x, enum deepep_port port, bool meta);
+
+/* The same of upstream for callers that give the hint another width than bf16: SGLang passes
+ * H bytes when it dispatches fp8. */
+struct size deepep_nvl_bytes_of(const struct letters *x, uint64_t element_bytes);
+struct size deepep_rdma_bytes_of(const struct letters *x, uint64_t element_bytes);
 
 /* What a V1 dispatch keeps until combine or backward (intranode handle), for n received. */
 struct size deepep_handle_bytes(const struct letters *x, struct size received);

@@ -7,23 +7,57 @@
 
 /* ---- persistent buffers of path deepep ---- */
 
+static bool fp8_dispatch(const struct path *p)
+{
+    return p->plan->precision.dispatch == DTYPE_FP8_BLOCK ||
+           p->plan->precision.dispatch == DTYPE_FP8;
+}
+
+/* NVLink and RDMA queues; the second only where ranks span NVLink domains. */
+static void queues(struct path *p, struct size bytes[2])
+{
+    enum deepep_port port = DEEPEP_PRIMUS;
+    bytes[0] = bytes[1] = size_const(p->x.sizes, DEEPEP_VLLM_BUFFER);
+    switch (p->style->library) {
+    case LIBRARY_DEEPEP_VLLM:
+        return;
+    case LIBRARY_DEEPEP_SGLANG:
+        bytes[0] = deepep_nvl_bytes_of(&p->x, fp8_dispatch(p) ? 1 : 2);
+        bytes[1] = deepep_rdma_bytes_of(&p->x, fp8_dispatch(p) ? 1 : 2);
+        return;
+    case LIBRARY_DEEPEP:
+    case LIBRARY_DEEPEP_V2:
+    case LIBRARY_HYBRID_EP:
+    case LIBRARY_MEGA:
+    case LIBRARY_MEGA_DEEPGEMM:
+    case LIBRARY_MINIMAL_ASYNC:
+        port = DEEPEP_UPSTREAM;
+        break;
+    case LIBRARY_PRIMUS:
+    case LIBRARY_PRIMUS_JAX:
+        break;
+    }
+    bytes[0] = deepep_nvl_bytes(&p->x, port, true);
+    bytes[1] = deepep_rdma_bytes(&p->x, port, true);
+}
+
 static void heaps_v1(struct path *p)
 {
     struct sizes *s = p->x.sizes;
-    bool primus = p->style->library == LIBRARY_PRIMUS_JAX;
-    enum deepep_port port =
-        primus || p->style->library == LIBRARY_PRIMUS ? DEEPEP_PRIMUS : DEEPEP_UPSTREAM;
-    part_heap(p, "deepep_nvl_buffer", CATEGORY_COMMUNICATION,
-              deepep_nvl_bytes(&p->x, port, true), "DeepEP csrc/legacy/config.hpp");
+    struct size bytes[2];
+    queues(p, bytes);
+    uint16_t nvl = part_heap(p, "deepep_nvl_buffer", CATEGORY_COMMUNICATION, bytes[0],
+                             "DeepEP csrc/legacy/config.hpp");
     if (p->plan->parallel.ep > DEEPEP_NVL_PEERS) {
-        struct size rdma = deepep_rdma_bytes(&p->x, port, true);
-        struct size heap = size_up(s, rdma, DEEPEP_RDMA_GRANULARITY);
-        part_heap(p, "deepep_rdma_buffer", CATEGORY_COMMUNICATION, rdma,
-                  "DeepEP csrc/legacy/config.hpp");
-        part_heap(p, "nvshmem_heap_rounding", CATEGORY_COMMUNICATION, size_sub(s, heap, rdma),
-                  "NVSHMEM heap granularity 512 MiB");
+        uint16_t rdma = part_heap(p, "deepep_rdma_buffer", CATEGORY_COMMUNICATION, bytes[1],
+                                  "DeepEP csrc/legacy/config.hpp");
+        struct size heap = size_up(s, bytes[1], DEEPEP_RDMA_GRANULARITY);
+        part_heap(p, "nvshmem_heap_rounding", CATEGORY_COMMUNICATION,
+                  size_sub(s, heap, bytes[1]), "NVSHMEM heap granularity 512 MiB");
+        p->work->buffers[nvl].addressable_bytes = INT32_MAX;
+        p->work->buffers[rdma].addressable_bytes = INT32_MAX;
     }
-    if (!primus)
+    if (p->style->library != LIBRARY_PRIMUS_JAX)
         part_heap(p, "deepep_workspace", CATEGORY_WORKSPACE,
                   size_const(s, DEEPEP_WORKSPACE + 4 * 8 + 8 * 8 + 8 * 8),
                   "DeepEP workspace, barrier signals and pointer tables");
@@ -34,10 +68,9 @@ static void heaps_elastic(struct path *p)
     struct sizes *s = p->x.sizes;
     uint64_t node = p->plan->cluster.node.devices * p->plan->cluster.device.logical_cores;
     enum elastic_layout layout = p->plan->parallel.ep <= node ? ELASTIC_NVLINK : ELASTIC_HYBRID;
-    bool fp8 = p->plan->precision.dispatch == DTYPE_FP8_BLOCK ||
-               p->plan->precision.dispatch == DTYPE_FP8;
     part_heap(p, "deepep_elastic_buffer", CATEGORY_COMMUNICATION,
-              elastic_buffer_bytes(&p->x, layout, fp8), "DeepEP csrc/elastic/buffer.hpp");
+              elastic_buffer_bytes(&p->x, layout, fp8_dispatch(p)),
+              "DeepEP csrc/elastic/buffer.hpp");
     part_heap(p, "deepep_workspace", CATEGORY_WORKSPACE,
               size_up(s, size_const(s, elastic_workspace_bytes()), 2 << 20),
               "DeepEP WorkspaceLayout, rounded up to 2 MiB");
@@ -83,6 +116,7 @@ static void no_heaps(struct path *p)
 }
 
 static void (*const heaps[])(struct path *) = {
+    [LIBRARY_DEEPEP_VLLM] = heaps_v1,     [LIBRARY_DEEPEP_SGLANG] = heaps_v1,
     [LIBRARY_DEEPEP] = heaps_v1,          [LIBRARY_DEEPEP_V2] = heaps_elastic,
     [LIBRARY_PRIMUS] = heaps_v1,          [LIBRARY_PRIMUS_JAX] = heaps_v1,
     [LIBRARY_HYBRID_EP] = no_heaps,       [LIBRARY_MEGA] = heaps_mega,
@@ -93,15 +127,15 @@ static void (*const heaps[])(struct path *) = {
 
 static bool is_v1(const struct path *p)
 {
-    return p->style->library == LIBRARY_DEEPEP || p->style->library == LIBRARY_PRIMUS ||
-           p->style->library == LIBRARY_PRIMUS_JAX;
+    return heaps[p->style->library] == heaps_v1;
 }
 
 static enum status check_ranks(const struct path *p, struct err *err)
 {
     uint64_t ranks = p->plan->parallel.ep;
-    enum deepep_port port =
-        p->style->library == LIBRARY_DEEPEP ? DEEPEP_UPSTREAM : DEEPEP_PRIMUS;
+    bool primus =
+        p->style->library == LIBRARY_PRIMUS || p->style->library == LIBRARY_PRIMUS_JAX;
+    enum deepep_port port = primus ? DEEPEP_PRIMUS : DEEPEP_UPSTREAM;
     if (!is_v1(p) || ranks == 1 || deepep_config(port, DEEPEP_DISPATCH, ranks))
         return STATUS_OK;
     err_set(err, STATUS_INPUT, "path deepep has no buffer sizes for parallel.ep %llu",
@@ -207,11 +241,14 @@ enum status path_deepep_ll(struct path *p, uint16_t *output, struct err *err)
                               "DeepEP LowLatencyLayout: slots for every expert, redundant ones "
                               "included, whatever R");
     p->work->buffers[heap].addressable_bytes = DEEPEP_LOW_LATENCY_LIMIT;
+    if (p->style->library == LIBRARY_DEEPEP_VLLM)
+        part_heap(p, "deepep_nvl_buffer", CATEGORY_COMMUNICATION,
+                  size_const(s, DEEPEP_VLLM_BUFFER), "vLLM VLLM_DEEPEP_BUFFER_SIZE_MB");
     struct rows slots = {2, {p->x.local, size_mul(s, p->x.ranks, most)}, RULE_FIXED};
     enum dtype dtype = p->plan->precision.dispatch;
     uint16_t x = part_floats(p, "packed_recv_x", CATEGORY_DISPATCH, dtype, &slots, p->x.hidden);
     uint16_t scales = WORK_NONE;
-    if (dtype == DTYPE_FP8_BLOCK || dtype == DTYPE_FP8)
+    if (fp8_dispatch(p))
         scales = part_table(p, "packed_recv_scales", DTYPE_F32, &slots,
                             size_ceil_by(s, p->x.hidden, 128));
     uint16_t sources = part_table(p, "packed_src_info", DTYPE_I32, &slots, one);

@@ -20,7 +20,8 @@ static struct op fused_op(const struct path *p, struct size rows)
     op.n = size_times(s, p->x.inter, matrices);
     op.k = p->x.hidden;
     op.flop = size_times(s, size_product(s, SIZES(rows, op.n, op.k)), 2);
-    op.bytes_read = size_product(s, SIZES(p->x.local, op.n, op.k));
+    op.bytes_read = dispatch_bytes(s, p->plan->precision.weights,
+                                   size_product(s, SIZES(p->x.local, op.n, op.k)));
     return op;
 }
 

@@ -79,6 +79,29 @@ enum status path_blockwise(struct path *p, uint16_t *output, struct err *err)
     return STATUS_OK;
 }
 
+/* [e, C, H] slots filled from the group's tokens; positions in f64, ids with one to spare. */
+enum status path_capacity_neuron(struct path *p, uint16_t *output, struct err *err)
+{
+    (void)err;
+    struct sizes *s = p->x.sizes;
+    struct rows group, slots = {2, {p->x.local, capacity_neuron(&p->x)}, RULE_FIXED};
+    uint16_t x = gather_group(p, &group, 0);
+    struct size all = size_mul(s, p->x.experts, slots.dims[1]);
+    struct rows ids = rows_of(size_plus(s, all, 1), RULE_FIXED);
+    uint16_t taken = part_table(p, "token_assignments", DTYPE_I64, &ids, size_const(s, 1));
+    flow_op(&p->flow, part_move(p, "assign", OP_SORT), FLOW(p->indices), FLOW(taken));
+    part_scratch(p, "position_in_expert", CATEGORY_MASK, DTYPE_F64, &group, p->x.experts,
+                 FLOW_FORWARD);
+    uint16_t filled = part_rows(p, "dispatched_slots", CATEGORY_DISPATCH, &slots, p->x.hidden);
+    flow_op(&p->flow, part_move(p, "fill_slots", OP_PACK), FLOW(x, taken), FLOW(filled));
+    uint16_t out = part_experts(p, filled, &slots, WORK_NONE, OP_BATCHED_GEMM);
+    uint16_t summed = part_rows(p, "group_output", CATEGORY_DISPATCH, &group, p->x.hidden);
+    flow_op(&p->flow, part_move(p, "combine", OP_COMBINE), FLOW(out, p->gates, taken),
+            FLOW(summed));
+    scatter_group(p, summed, output);
+    return STATUS_OK;
+}
+
 /* K experts' matrices gathered for one token after another. */
 enum status path_selective(struct path *p, uint16_t *output, struct err *err)
 {

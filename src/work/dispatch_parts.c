@@ -1,8 +1,6 @@
 /* Parts that all paths share: tensors, router, experts, combine; see dispatch_parts.h. */
 #include "work/dispatch_parts.h"
 
-#include "work/dtype.h"
-
 struct rows rows_of(struct size rows, enum sizing_rule rule)
 {
     return (struct rows){.n = 1, .dims = {rows}, .rule = rule};
@@ -113,8 +111,7 @@ struct op part_exchange(const struct path *p, const char *name, struct size rows
 struct size part_row_bytes(const struct path *p, enum dtype dtype)
 {
     struct sizes *s = p->x.sizes;
-    struct size bits = size_times(s, p->x.hidden, dtype_bits(dtype));
-    struct size row = size_ceil_by(s, bits, 8);
+    struct size row = dispatch_bytes(s, dtype, p->x.hidden);
     if (dtype == DTYPE_FP8_BLOCK)
         return size_add(s, row, size_times(s, size_ceil_by(s, p->x.hidden, 128), 4));
     if (dtype == DTYPE_MXFP8 || dtype == DTYPE_MXFP4)
@@ -175,9 +172,8 @@ static struct op product_of(const struct path *p, const char *name, enum op_kind
     op.n = n;
     op.k = k;
     op.flop = size_times(s, size_product(s, SIZES(total, n, k)), 2);
-    unsigned bits = dtype_bits(p->plan->precision.weights);
-    struct size elements = size_product(s, SIZES(p->x.local, n, k));
-    op.bytes_read = size_ceil_by(s, size_times(s, elements, bits), 8);
+    op.bytes_read =
+        dispatch_bytes(s, p->plan->precision.weights, size_product(s, SIZES(p->x.local, n, k)));
     return op;
 }
 

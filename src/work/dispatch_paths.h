@@ -13,6 +13,7 @@ enum status path_block_sparse(struct path *p, uint16_t *output, struct err *err)
 enum status path_allgather(struct path *p, uint16_t *output, struct err *err);
 enum status path_expert_loop(struct path *p, uint16_t *output, struct err *err);
 enum status path_capacity(struct path *p, uint16_t *output, struct err *err);
+enum status path_capacity_neuron(struct path *p, uint16_t *output, struct err *err);
 enum status path_chunked_a2a(struct path *p, uint16_t *output, struct err *err);
 enum status path_masked(struct path *p, uint16_t *output, struct err *err);
 enum status path_deepep(struct path *p, uint16_t *output, struct err *err);

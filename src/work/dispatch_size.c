@@ -1,6 +1,8 @@
 /* Letters, ceilings and padding rules shared by all dispatchers (buffers.md 1). */
 #include "work/dispatch_size.h"
 
+#include "work/dtype.h"
+
 struct letters letters_over(struct sizes *sizes, uint64_t ep)
 {
     return (struct letters){
@@ -47,6 +49,13 @@ struct size size_up(struct sizes *sizes, struct size a, uint64_t multiple)
 struct size size_ceil_by(struct sizes *sizes, struct size a, uint64_t divisor)
 {
     return size_ceil_div(sizes, a, size_const(sizes, divisor));
+}
+
+struct size dispatch_bytes(struct sizes *sizes, enum dtype dtype, struct size n)
+{
+    unsigned bits = dtype_bits(dtype);
+    return bits % 8 == 0 ? size_times(sizes, n, bits / 8)
+                         : size_ceil_by(sizes, size_times(sizes, n, bits), 8);
 }
 
 struct size rows_routed(const struct letters *x)

@@ -25,6 +25,9 @@ struct size size_plus(struct sizes *sizes, struct size a, uint64_t constant);
 struct size size_up(struct sizes *sizes, struct size a, uint64_t multiple);
 struct size size_ceil_by(struct sizes *sizes, struct size a, uint64_t divisor);
 
+/* Bytes of n elements of a format, without scales. */
+struct size dispatch_bytes(struct sizes *sizes, enum dtype dtype, struct size n);
+
 /* n and list of a sum or product written in place: size_sum(s, SIZES(a, b, c)). */
 #define SIZES(...)                                                                             \
     (unsigned)(sizeof((struct size[]){__VA_ARGS__}) / sizeof(struct size)), (struct size[])    \

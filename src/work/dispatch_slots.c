@@ -42,17 +42,16 @@ static uint16_t masks(struct path *p, uint16_t *dispatch)
     return combine;
 }
 
-/* Which slot each row takes, and its inverse, where no masks are built. */
+/* Which slot each row takes, where no masks are built. */
 static uint16_t slot_tables(struct path *p, const struct rows *slots)
 {
-    struct sizes *s = p->x.sizes;
-    bool neuron = p->style->capacity == CAPACITY_NEURON;
-    struct rows table = rows_of(size_plus(s, rows_total(p, slots), neuron ? 1 : 0), RULE_FIXED);
-    uint16_t ids = part_table(p, "token_assignments", DTYPE_I64, &table, size_const(s, 1));
-    struct rows tokens = rows_of(neuron ? rows_worst_tokens(&p->x) : p->x.tokens, RULE_FIXED);
+    struct rows table = rows_of(rows_total(p, slots), RULE_FIXED);
+    struct rows tokens = rows_of(p->x.tokens, RULE_FIXED);
+    uint16_t ids =
+        part_table(p, "token_assignments", DTYPE_I64, &table, size_const(p->x.sizes, 1));
     flow_op(&p->flow, part_move(p, "assign", OP_SORT), FLOW(p->indices), FLOW(ids));
-    part_scratch(p, "position_in_expert", CATEGORY_MASK, neuron ? DTYPE_F64 : DTYPE_I32,
-                 &tokens, p->x.experts, FLOW_FORWARD);
+    part_scratch(p, "position_in_expert", CATEGORY_MASK, DTYPE_I32, &tokens, p->x.experts,
+                 FLOW_FORWARD);
     return ids;
 }
 
@@ -72,7 +71,8 @@ enum status path_capacity(struct path *p, uint16_t *output, struct err *err)
 {
     static const char *const there[] = {"dispatch", "received_slots"};
     static const char *const back[] = {"return", "returned_slots"};
-    (void)err;
+    if (p->style->capacity == CAPACITY_NEURON)
+        return path_capacity_neuron(p, output, err);
     bool one_hot = p->style->capacity == CAPACITY_MAXTEXT;
     struct rows slots = slot_rows(p), tokens = rows_of(p->x.tokens, RULE_FIXED);
     uint16_t dispatch, combine = WORK_NONE;

@@ -48,6 +48,9 @@ struct shards step_shards(const struct plan *plan, struct work *work, unsigned f
 /* Builders. */
 enum status stack_maxtext_build(const struct plan *plan, struct work *work, struct err *err);
 enum status stack_megatron_build(const struct plan *plan, struct work *work, struct err *err);
+enum status stack_nxd_build(const struct plan *plan, struct work *work, struct err *err);
+enum status stack_vllm_build(const struct plan *plan, struct work *work, struct err *err);
+enum status stack_sglang_build(const struct plan *plan, struct work *work, struct err *err);
 enum status stack_generic_build(const struct plan *plan, struct work *work, struct err *err);
 
 #endif

@@ -10,6 +10,9 @@ static const struct stack_system systems[] = {
      stack_maxtext_build},
     {STACK_MEGATRON, "megatron",
      "Megatron-Core with TransformerEngine: training, dynamic shapes", stack_megatron_build},
+    {STACK_NXD, "nxd", "Neuron (NxD Inference): serving with static shapes", stack_nxd_build},
+    {STACK_VLLM, "vllm", "vLLM: serving, DeepEP and DeepGEMM", stack_vllm_build},
+    {STACK_SGLANG, "sglang", "SGLang: serving, DeepEP and DeepGEMM", stack_sglang_build},
 };
 
 const struct stack_system *stack_system(enum stack_kind kind)
