@@ -69,14 +69,28 @@ static enum status read_base(struct part *part, const struct node *base, const c
     return read_called(part, base, folder);
 }
 
+/* The importer takes numbers as they stand; limits are the field table's. */
+static enum status read_config(struct part *part, const struct node *config)
+{
+    struct loader *loader = part->loader;
+    size_t n;
+    const struct field *fields = schema_fields(&n);
+    TRY(import_hf_model(config, &loader->plan->model, loader->err));
+    apply_origin_group(loader, "model.", config->mark);
+    for (size_t i = 0; i < n; i++) {
+        if (text_starts(fields[i].key, "model."))
+            TRY(schema_check(&fields[i], loader->plan, config->mark, loader->err));
+    }
+    return STATUS_OK;
+}
+
 static enum status read_mapping(struct part *part, const struct node *mapping,
                                 const char *folder)
 {
     static const char *const except[] = {"base", NULL};
     struct loader *loader = part->loader;
     if (part->kind == CATALOG_MODEL && import_hf_is_config(mapping)) {
-        TRY(import_hf_model(mapping, &loader->plan->model, loader->err));
-        apply_origin_group(loader, "model.", mapping->mark);
+        TRY(read_config(part, mapping));
     } else {
         const struct node *base = node_get(mapping, "base");
         if (base)

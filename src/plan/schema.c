@@ -277,6 +277,18 @@ enum status schema_set(const struct field *field, struct plan *plan, const char 
     return setters[field->type](&(struct reading){field, plan, text, quoted, mark, err});
 }
 
+enum status schema_check(const struct field *field, const struct plan *plan, struct mark mark,
+                         struct err *err)
+{
+    char text[48];
+    double value = schema_number(field, plan);
+    if (field->type != FIELD_COUNT && field->type != FIELD_REAL)
+        return STATUS_OK;
+    unit_print_exact(text, UNIT_NONE, value);
+    struct reading reading = {.field = field, .text = text, .mark = mark, .err = err};
+    return check_limits(&reading, value);
+}
+
 /* ---- lists ---- */
 
 void schema_list_clear(const struct field *field, struct plan *plan)

@@ -57,6 +57,10 @@ void schema_defaults(struct plan *plan);
 enum status schema_set(const struct field *field, struct plan *plan, const char *text,
                        bool quoted, struct mark mark, struct err *err);
 
+/* Checks a value that no text gave (an imported model's) against the field's limits. */
+enum status schema_check(const struct field *field, const struct plan *plan, struct mark mark,
+                         struct err *err);
+
 /* Lists: empties the list; adds one item. */
 void schema_list_clear(const struct field *field, struct plan *plan);
 enum status schema_list_add(const struct field *field, struct plan *plan, const char *text,
