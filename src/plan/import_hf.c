@@ -173,14 +173,19 @@ static bool parse_word(const struct import_word *words, const char *text, size_t
     return false;
 }
 
+/* Counts that a configuration must give are at least 1; so is the distance of MoE layers. */
+static uint64_t least_count(const struct import_field *field)
+{
+    return !field->fallback || field->offset == offsetof(struct model, moe_every);
+}
+
 /* Reads a text into the field's member; false when it is not of the field's type. */
 static bool parse_field(const struct import_field *field, const char *text, struct model *model)
 {
     void *member = (char *)model + field->offset;
-    uint64_t least = field->fallback ? 0 : 1;
     switch (field->type) {
     case IMPORT_COUNT:
-        return parse_count(text, least, member);
+        return parse_count(text, least_count(field), member);
     case IMPORT_REAL:
         return parse_real(text, member);
     case IMPORT_BOOL:
@@ -203,7 +208,7 @@ static enum status wrong_value(const struct import_field *field, const struct no
     const char *got = value->kind == NODE_SCALAR ? value->text : node_kind_name(value->kind);
     err_at(err, STATUS_INPUT, value->mark, "'%s' must be %s, not '%s'", field->key,
            expected[field->type], got);
-    if (field->type == IMPORT_COUNT && !field->fallback)
+    if (field->type == IMPORT_COUNT && least_count(field))
         return err_hint(err, "it must be at least 1");
     if (field->type != IMPORT_WORD)
         return STATUS_INPUT;

@@ -60,8 +60,8 @@ static void catalogue_plans_read_back(void **state)
 {
     (void)state;
     static const char *const texts[] = {
-        "model: deepseek-v3\ncluster: mi355x-8x8\nstack: maxtext\nparallel: {ep: 8, zero: 3}\n"
-        "recompute: {save: [moe_mlpwo]}\nmoe: {buffer: 1.5}\n",
+        ("model: deepseek-v3\ncluster: mi355x-8x8\nstack: maxtext\nparallel: {ep: 8, zero: 3}\n"
+         "recompute: {save: [moe_mlpwo]}\nmoe: {buffer: 1.5}\n"),
         "model: llama4-maverick\ncluster: h100-8x2\nworkload: {mode: decode}\n",
         "model: {base: gpt-oss-20b, layers: 12}\ncluster: {base: h200, nodes: 1}\n",
     };

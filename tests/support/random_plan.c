@@ -60,7 +60,7 @@ static void draw_number(struct rng *rng, const struct field *field, char text[VA
     else if (field->type == FIELD_AMOUNT)
         snprintf(text, VALUE, "%" PRIu64, rng_u64(rng) >> (11 + rng_below(rng, 40)));
     else if (rng_below(rng, 2))
-        snprintf(text, VALUE, "%.17g", rng_uniform(rng) * (field->max ? field->max : 1e3));
+        snprintf(text, VALUE, "%.17g", rng_uniform(rng) * (field->max > 0 ? field->max : 1e3));
     else
         snprintf(text, VALUE, "%.3g", (double)count / 64);
 }
