@@ -6,7 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <signal.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -85,6 +87,29 @@ static void giving_up_keeps_the_earlier_file(void **state)
     assert_int_equal(access(place->partial, F_OK), -1);
 }
 
+/* A process killed while it writes. */
+static void an_interrupted_file_stays_partial(void **state)
+{
+    const struct place *place = *state;
+    write_file(place->file, "old");
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        struct output output;
+        struct err err = {0};
+        if (output_open(&output, place->file, &err) == STATUS_OK) {
+            fputs("half", output.file);
+            fflush(output.file);
+        }
+        raise(SIGKILL);
+    }
+    int status = 0;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFSIGNALED(status));
+    assert_contents(place->file, "old");
+    assert_contents(place->partial, "half");
+}
+
 static void permissions_and_links_are_kept(void **state)
 {
     const struct place *place = *state;
@@ -159,6 +184,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_file_is_renamed_when_whole, set_up, tear_down),
         cmocka_unit_test_setup_teardown(giving_up_keeps_the_earlier_file, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(an_interrupted_file_stays_partial, set_up, tear_down),
         cmocka_unit_test_setup_teardown(permissions_and_links_are_kept, set_up, tear_down),
         cmocka_unit_test_setup_teardown(other_things_are_written_directly, set_up, tear_down),
         cmocka_unit_test(a_full_device_is_an_error),
