@@ -114,3 +114,22 @@ const struct rule *rule_check(const struct plan *plan, char text[RULE_TEXT],
     }
     return NULL;
 }
+
+static bool obeys(const struct rule_set *set, const struct plan *plan)
+{
+    char text[RULE_TEXT], hint[RULE_TEXT];
+    for (size_t i = 0; i < set->n; i++)
+        if (rule_broken(&set->rules[i], plan, text, hint))
+            return false;
+    return true;
+}
+
+bool rule_check_layout(const struct plan *plan)
+{
+    return obeys(&rule_set_model, plan) && obeys(&rule_set_layout, plan);
+}
+
+bool rule_check_run(const struct plan *plan)
+{
+    return obeys(&rule_set_run, plan);
+}

@@ -53,4 +53,9 @@ bool rule_broken(const struct rule *rule, const struct plan *plan, char text[RUL
 const struct rule *rule_check(const struct plan *plan, char text[RULE_TEXT],
                               char hint[RULE_TEXT]);
 
+/* rule_check in two parts, for sweeps: the rules of model, cluster and parallel, and the rest,
+ * which rely on them. A plan obeys all rules when it obeys both. */
+bool rule_check_layout(const struct plan *plan);
+bool rule_check_run(const struct plan *plan);
+
 #endif

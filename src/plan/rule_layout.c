@@ -64,11 +64,6 @@ static bool has_network(const struct plan *plan)
     return plan->cluster.nodes > 1;
 }
 
-static bool stack_decides_fraction(const struct plan *plan)
-{
-    return plan->memory.fraction == 0;
-}
-
 static uint64_t dense_ranks(const struct plan *plan)
 {
     return rule_product(plan->parallel.tp, plan->parallel.pp, plan->parallel.cp);
@@ -176,22 +171,6 @@ static bool stages_broken(const struct plan *plan, char *text, char *hint)
     return true;
 }
 
-/* limit = fraction x capacity - reserve, for one device */
-static bool limit_broken(const struct plan *plan, char *text, char *hint)
-{
-    double fraction = plan->memory.fraction > 0 ? plan->memory.fraction : plan->stack.fraction;
-    double usable = fraction * (double)plan->cluster.device.memory_bytes;
-    double reserve = (double)plan->stack.reserve_bytes + (double)plan->memory.reserve_bytes;
-    if (usable > reserve)
-        return false;
-    char left[48], taken[48];
-    unit_print(left, UNIT_BYTES, usable);
-    unit_print(taken, UNIT_BYTES, reserve);
-    snprintf(text, RULE_TEXT, "no device memory is left: %s usable, %s reserved", left, taken);
-    snprintf(hint, RULE_TEXT, "limit = fraction x memory - memory.reserve - stack.reserve");
-    return true;
-}
-
 static const struct rule rules[] = {
     {.name = "mesh-holds-devices",
      .key = "cluster.mesh",
@@ -215,17 +194,6 @@ static const struct rule rules[] = {
      .a = REAL("cluster.network.bandwidth", cluster.network.bandwidth),
      .hint = "clusters of several nodes need it, as in '50 GB/s'",
      .also = {"cluster.nodes"}},
-    {.name = "stack-fraction",
-     .key = "stack.fraction",
-     .shape = RULE_POSITIVE,
-     .applies = stack_decides_fraction,
-     .a = REAL("stack.fraction", stack.fraction),
-     .hint = "state it, or memory.fraction, as in 0.9"},
-    {.name = "limit-positive",
-     .key = "memory.reserve",
-     .shape = RULE_OTHER,
-     .broken = limit_broken,
-     .also = {"memory.fraction", "stack.reserve"}},
     {.name = "layout-fills-cluster",
      .key = "parallel.tp",
      .shape = RULE_DIVIDES,

@@ -1,4 +1,5 @@
 /* What must hold of a workload, of the options a path reads, and of all sizes together. */
+#include "base/unit.h"
 #include "plan/rule_parts.h"
 
 #include <stdio.h>
@@ -192,7 +193,39 @@ static bool rows_broken(const struct plan *plan, char *text, char *hint)
     return true;
 }
 
+static bool stack_decides_fraction(const struct plan *plan)
+{
+    return plan->memory.fraction == 0;
+}
+
+/* limit = fraction x capacity - reserve, for one device */
+static bool limit_broken(const struct plan *plan, char *text, char *hint)
+{
+    double fraction = plan->memory.fraction > 0 ? plan->memory.fraction : plan->stack.fraction;
+    double usable = fraction * (double)plan->cluster.device.memory_bytes;
+    double reserve = (double)plan->stack.reserve_bytes + (double)plan->memory.reserve_bytes;
+    if (usable > reserve)
+        return false;
+    char left[48], taken[48];
+    unit_print(left, UNIT_BYTES, usable);
+    unit_print(taken, UNIT_BYTES, reserve);
+    snprintf(text, RULE_TEXT, "no device memory is left: %s usable, %s reserved", left, taken);
+    snprintf(hint, RULE_TEXT, "limit = fraction x memory - memory.reserve - stack.reserve");
+    return true;
+}
+
 static const struct rule rules[] = {
+    {.name = "stack-fraction",
+     .key = "stack.fraction",
+     .shape = RULE_POSITIVE,
+     .applies = stack_decides_fraction,
+     .a = REAL("stack.fraction", stack.fraction),
+     .hint = "state it, or memory.fraction, as in 0.9"},
+    {.name = "limit-positive",
+     .key = "memory.reserve",
+     .shape = RULE_OTHER,
+     .broken = limit_broken,
+     .also = {"memory.fraction", "stack.reserve"}},
     {.name = "sequence-splits",
      .key = "workload.sequence_length",
      .shape = RULE_DIVIDES,

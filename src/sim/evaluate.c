@@ -20,50 +20,58 @@ bool evaluate_is_slot(const char *key)
     return false;
 }
 
-static void rebuild(struct evaluator *e, const struct plan *plan, uint64_t structure,
-                    enum moe_path path)
+static void rebuild(struct evaluator *e, const struct plan *plan, enum moe_path path)
 {
     struct err err = {0};
     arena_release(&e->arena);
     e->built = true;
-    e->structure = structure;
     e->path = path;
     e->refused = work_build(plan, &e->arena, &e->work, &err) != STATUS_OK;
-    if (!e->refused)
-        e->values = arena_alloc(&e->arena, e->work.sizes.n, sizeof *e->values);
+    if (e->refused)
+        return;
+    e->values = arena_alloc(&e->arena, e->work.sizes.n, sizeof *e->values);
+    slots_from_plan(plan, &e->slots);
+}
+
+/* Brings list and slots up to the plan; false when a rule or the stack refuses it. */
+static bool follow(struct evaluator *e, const struct plan *plan, uint64_t structure)
+{
+    if (!e->known || e->structure != structure) {
+        e->known = true;
+        e->structure = structure;
+        e->layout_ok = rule_check_layout(plan);
+        e->built = false;
+    }
+    if (!e->layout_ok || !rule_check_run(plan))
+        return false;
+    enum moe_path path = stack_path(plan, NULL);
+    if (!e->built || e->path != path)
+        rebuild(e, plan, path);
+    else if (!e->refused)
+        slots_set_numbers(plan, &e->slots);
+    return !e->refused;
 }
 
 static const char *find_wall(const struct evaluator *e, const struct evaluation *result,
                              unsigned schedule)
 {
     uint64_t sum = 0;
-    for (unsigned order = 0; order < WORK_ORDERS; order++)
-        for (size_t i = 0; i < e->work.n_buffers; i++) {
-            const struct buffer *buffer = &e->work.buffers[i];
-            if (work_order(buffer) != order)
-                continue;
-            sum += memory_bytes_at_peak(&e->work, e->values, buffer, schedule, &result->peak);
-            if (sum > result->limit_bytes)
-                return buffer->name;
-        }
+    for (size_t i = 0; i < e->work.n_placed; i++) {
+        const struct buffer *buffer = &e->work.buffers[e->work.placed[i]];
+        sum += memory_bytes_at_peak(&e->work, e->values, buffer, schedule, &result->peak);
+        if (sum > result->limit_bytes)
+            return buffer->name;
+    }
     return NULL;
 }
 
 void evaluate(struct evaluator *e, const struct plan *plan, uint64_t structure,
               struct evaluation *out)
 {
-    char text[512], hint[512];
-    *out = (struct evaluation){0};
-    if (rule_check(plan, text, hint))
-        return;
-    enum moe_path path = stack_path(plan, NULL);
-    if (!e->built || e->structure != structure || e->path != path)
-        rebuild(e, plan, structure, path);
-    struct slots slots;
-    slots_from_plan(plan, &slots);
     unsigned schedule;
-    if (e->refused ||
-        !verdict_evaluate(plan, &e->work, &slots, e->values, &out->peak, &schedule))
+    *out = (struct evaluation){0};
+    if (!follow(e, plan, structure) ||
+        !verdict_evaluate(plan, &e->work, &e->slots, e->values, &out->peak, &schedule))
         return;
     out->valid = true;
     out->limit_bytes = verdict_limit(plan);

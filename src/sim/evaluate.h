@@ -11,10 +11,13 @@
 struct evaluator {
     struct arena arena;
     struct work work;
+    struct slots slots;
     uint64_t *values;
     uint64_t structure; /* the caller's number of the structure that is built */
     enum moe_path path;
-    bool built, refused;
+    bool known;          /* structure and layout_ok are set */
+    bool layout_ok;      /* model, cluster and parallel obey their rules */
+    bool built, refused; /* refused: by the stack */
 };
 
 struct evaluation {

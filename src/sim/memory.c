@@ -1,6 +1,7 @@
 /* Lifetimes folded into a peak; see memory.h. */
 #include "sim/memory.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* A moment of the step: this op of one layer of this segment. */
@@ -22,14 +23,11 @@ static uint64_t product(uint64_t a, uint64_t b)
     return __builtin_mul_overflow(a, b, &result) ? UINT64_MAX / 4 : result;
 }
 
-static uint64_t one_copy(const uint64_t *values, const struct buffer *buffer)
-{
-    return product(values[buffer->bytes.node], values[buffer->count.node]);
-}
-
 /* bytes x thousandths / 1000: whole copies exactly, a fraction of one rounded up */
 static uint64_t copies_of(uint64_t bytes, uint64_t thousandths)
 {
+    if (thousandths == 1000)
+        return bytes;
     uint64_t part = thousandths % 1000;
     return product(bytes, thousandths / 1000) +
            (part ? (product(bytes, part) + 999) / 1000 : 0);
@@ -43,7 +41,7 @@ static uint64_t repeat_of(const struct work *work, const uint64_t *values, enum 
 uint64_t memory_buffer_bytes(const struct work *work, const uint64_t *values,
                              const struct buffer *buffer)
 {
-    uint64_t bytes = one_copy(values, buffer);
+    uint64_t bytes = values[buffer->all.node];
     if (buffer->life != LIFE_SAVED)
         return bytes;
     uint64_t flight = values[work->use[buffer->segment].in_flight.node];
@@ -80,7 +78,7 @@ static uint64_t alive_bytes(const struct work *work, const uint64_t *values,
 {
     if (!exists(buffer, moment->schedule))
         return 0;
-    uint64_t bytes = one_copy(values, buffer);
+    uint64_t bytes = values[buffer->all.node];
     if (buffer->life == LIFE_PERSISTENT)
         return bytes;
     if (buffer->life == LIFE_TRANSIENT)
@@ -95,40 +93,116 @@ static uint64_t alive_bytes(const struct work *work, const uint64_t *values,
     return copies_of(bytes, others + held < all ? others + held : all);
 }
 
-static uint64_t moment_bytes(const struct work *work, const uint64_t *values,
-                             const struct moment *moment)
+/* ---- the worst moment ---- */
+
+/* Buffers of one allocation order and segment, as a range of work->placed. */
+struct range {
+    size_t begin, end;
+};
+
+static struct range range_of(const struct work *work, unsigned order, enum segment segment)
+{
+    size_t end = work->placed_end[order][segment];
+    if (segment > 0)
+        return (struct range){work->placed_end[order][segment - 1], end};
+    return (struct range){order ? work->placed_end[order - 1][SEGMENT_COUNT - 1] : 0, end};
+}
+
+static uint64_t range_bytes(const struct work *work, const uint64_t *values, struct range range,
+                            const struct moment *moment)
 {
     uint64_t bytes = 0;
-    for (size_t i = 0; i < work->n_buffers; i++)
-        bytes += alive_bytes(work, values, &work->buffers[i], moment);
+    for (size_t i = range.begin; i < range.end; i++)
+        bytes += alive_bytes(work, values, &work->buffers[work->placed[i]], moment);
     return bytes;
 }
 
-/* The sum rises only where a buffer begins, so those ops are the candidates. A segment that
- * this rank does not run has none. */
-static struct moment worst_moment(const struct work *work, const uint64_t *values,
-                                  unsigned schedule)
+/* range_bytes of transients of the moment's own segment: the innermost loop of a sweep. */
+static uint64_t transient_bytes(const struct work *work, const uint64_t *values,
+                                struct range range, const struct moment *moment)
 {
-    struct moment worst = {.segment = SEGMENT_STEP, .op = WORK_NONE, .schedule = schedule};
-    uint64_t most = 0;
-    uint16_t last_tried[SEGMENT_COUNT];
-    memset(last_tried, 0xff, sizeof last_tried);
-    for (size_t i = 0; i < work->n_buffers; i++) {
-        const struct buffer *buffer = &work->buffers[i];
-        if (buffer->life == LIFE_PERSISTENT || !exists(buffer, schedule) ||
-            last_tried[buffer->segment] == buffer->first ||
-            !repeat_of(work, values, buffer->segment))
-            continue;
-        last_tried[buffer->segment] = buffer->first;
-        struct moment moment = {buffer->segment, buffer->first, schedule};
-        uint64_t bytes = moment_bytes(work, values, &moment);
-        if (bytes > most) {
-            most = bytes;
-            worst = moment;
+    uint64_t bytes = 0;
+    for (size_t i = range.begin; i < range.end; i++) {
+        const struct buffer *buffer = &work->buffers[work->placed[i]];
+        if (exists(buffer, moment->schedule) && buffer->first <= moment->op &&
+            moment->op <= buffer->last)
+            bytes += values[buffer->all.node];
+    }
+    return bytes;
+}
+
+enum { ORDER_SAVED = 2, ORDER_TRANSIENT = 3 }; /* of work_order */
+
+/* What lives through the step. */
+static uint64_t persistent_bytes(const struct work *work, const uint64_t *values,
+                                 const struct moment *moment)
+{
+    struct range all = {0, work->placed_end[ORDER_SAVED - 1][SEGMENT_COUNT - 1]};
+    return range_bytes(work, values, all, moment);
+}
+
+/* Saved tensors of the other segments, alive whichever op of the moment's segment runs. */
+static uint64_t elsewhere_bytes(const struct work *work, const uint64_t *values,
+                                const struct moment *moment)
+{
+    uint64_t bytes = 0;
+    for (unsigned i = 0; i < SEGMENT_COUNT; i++)
+        if (i != moment->segment)
+            bytes +=
+                range_bytes(work, values, range_of(work, ORDER_SAVED, (enum segment)i), moment);
+    return bytes;
+}
+
+struct worst {
+    struct moment moment;
+    uint64_t bytes;
+};
+
+static void try_moment(const struct work *work, const uint64_t *values,
+                       const struct moment *moment, uint64_t standing, struct worst *worst)
+{
+    struct range saved = range_of(work, ORDER_SAVED, moment->segment);
+    struct range transient = range_of(work, ORDER_TRANSIENT, moment->segment);
+    uint64_t bytes = standing + range_bytes(work, values, saved, moment) +
+                     transient_bytes(work, values, transient, moment);
+    if (bytes > worst->bytes)
+        *worst = (struct worst){*moment, bytes};
+}
+
+/* The sum rises only where a buffer begins, so those ops are the candidates; runs of equal ones
+ * are tried once. */
+static void try_segment(const struct work *work, const uint64_t *values, enum segment segment,
+                        unsigned schedule, uint64_t persistent, struct worst *worst)
+{
+    uint32_t tried = UINT32_MAX;
+    struct moment moment = {segment, WORK_NONE, schedule};
+    uint64_t standing = persistent + elsewhere_bytes(work, values, &moment);
+    for (unsigned order = ORDER_SAVED; order <= ORDER_TRANSIENT; order++) {
+        struct range range = range_of(work, order, segment);
+        for (size_t i = range.begin; i < range.end; i++) {
+            const struct buffer *buffer = &work->buffers[work->placed[i]];
+            if (!exists(buffer, schedule) || tried == buffer->first)
+                continue;
+            tried = moment.op = buffer->first;
+            try_moment(work, values, &moment, standing, worst);
         }
     }
+}
+
+/* A segment that this rank does not run has no moments. */
+static struct worst worst_moment(const struct work *work, const uint64_t *values,
+                                 unsigned schedule)
+{
+    struct worst worst = {{SEGMENT_STEP, WORK_NONE, schedule}, 0};
+    uint64_t persistent = persistent_bytes(work, values, &worst.moment);
+    worst.bytes = persistent;
+    for (unsigned segment = 0; segment < SEGMENT_COUNT; segment++)
+        if (repeat_of(work, values, (enum segment)segment))
+            try_segment(work, values, (enum segment)segment, schedule, persistent, &worst);
     return worst;
 }
+
+/* ---- the fold ---- */
 
 uint64_t memory_bytes_at_peak(const struct work *work, const uint64_t *values,
                               const struct buffer *buffer, unsigned schedule,
@@ -148,18 +222,29 @@ bool memory_at_peak(const struct work *work, const uint64_t *values,
 void memory_fold(const struct work *work, const uint64_t *values, unsigned schedule,
                  struct memory_peak *peak)
 {
+    assert(work->n_placed == work->n_buffers);
     memset(peak, 0, sizeof *peak);
-    struct moment moment = worst_moment(work, values, schedule);
-    peak->segment = moment.segment;
-    peak->op = moment.op;
+    struct worst worst = worst_moment(work, values, schedule);
+    struct range state = {0, work->placed_end[0][SEGMENT_COUNT - 1]};
+    peak->segment = worst.moment.segment;
+    peak->op = worst.moment.op;
+    peak->state_bytes = range_bytes(work, values, state, &worst.moment);
+    peak->total_bytes = worst.bytes;
+    peak->temp_bytes = worst.bytes - peak->state_bytes;
+    for (size_t i = 0; work->pinned && i < work->n_buffers; i++)
+        if (work->buffers[i].pinned)
+            peak->pinned_bytes += alive_bytes(work, values, &work->buffers[i], &worst.moment);
+}
+
+void memory_explain(const struct work *work, const uint64_t *values, unsigned schedule,
+                    struct memory_peak *peak)
+{
+    struct moment moment = {peak->segment, peak->op, schedule};
     for (size_t i = 0; i < work->n_buffers; i++) {
         const struct buffer *buffer = &work->buffers[i];
         uint64_t bytes = alive_bytes(work, values, buffer, &moment);
         peak->category[buffer->category] += bytes;
-        *(buffer->state ? &peak->state_bytes : &peak->temp_bytes) += bytes;
-        peak->pinned_bytes += buffer->pinned ? bytes : 0;
         peak->outside_bytes += buffer->outside ? bytes : 0;
         peak->resident_bytes += buffer->life == LIFE_PERSISTENT && !buffer->outside ? bytes : 0;
     }
-    peak->total_bytes = peak->state_bytes + peak->temp_bytes;
 }

@@ -27,9 +27,14 @@ struct memory_peak {
     uint16_t op; /* at which op, WORK_NONE when only the step's is alive */
 };
 
-/* Folds one schedule. values: from sizes_eval. */
+/* Folds one schedule of a list that work_index saw: all but outside_bytes and the categories.
+ * values: from sizes_eval. */
 void memory_fold(const struct work *work, const uint64_t *values, unsigned schedule,
                  struct memory_peak *peak);
+
+/* Adds outside_bytes and the categories to a peak that memory_fold found. */
+void memory_explain(const struct work *work, const uint64_t *values, unsigned schedule,
+                    struct memory_peak *peak);
 
 /* Whether anything of a buffer is alive at that moment. */
 bool memory_at_peak(const struct work *work, const uint64_t *values,

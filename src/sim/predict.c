@@ -77,12 +77,11 @@ static enum status report_buffers(const struct context *c, struct memory_report 
     uint64_t *worst = arena_alloc(c->arena, c->work.sizes.n, sizeof *worst);
     TRY(evaluate_worst(c, worst, err));
     m->buffers = arena_alloc(c->arena, c->work.n_buffers, sizeof *m->buffers);
-    for (unsigned order = 0; order < WORK_ORDERS; order++)
-        for (size_t i = 0; i < c->work.n_buffers; i++) {
-            const struct buffer *buffer = &c->work.buffers[i];
-            if (work_order(buffer) == order && (buffer->schedules >> c->schedule & 1))
-                report_buffer(c, worst, buffer, &m->buffers[m->n_buffers++]);
-        }
+    for (size_t i = 0; i < c->work.n_placed; i++) {
+        const struct buffer *buffer = &c->work.buffers[c->work.placed[i]];
+        if (buffer->schedules >> c->schedule & 1)
+            report_buffer(c, worst, buffer, &m->buffers[m->n_buffers++]);
+    }
     return STATUS_OK;
 }
 
@@ -144,6 +143,7 @@ static enum status report_memory(struct context *c, const struct predict_options
         .schedule = c->work.schedule_name[c->schedule],
     };
     m->margin_bytes = (int64_t)m->limit_bytes - (int64_t)m->total_bytes;
+    memory_explain(&c->work, c->values, c->schedule, &c->peak);
     m->allocated_bytes = c->peak.total_bytes - c->peak.outside_bytes;
     m->reserved_bytes =
         (uint64_t)((double)m->allocated_bytes * (1 + c->plan->stack.fragmentation));

@@ -108,10 +108,8 @@ unsigned slots_set_stage(const struct plan *plan, uint64_t index, unsigned momen
                          struct slots *slots)
 {
     uint64_t *v = slots->value;
-    struct params params;
     struct stage stage;
-    params_count(&plan->model, &params);
-    stage_at(plan, index, moment, &params, &stage);
+    stage_at(plan, index, moment, &slots->params, &stage);
     v[SLOT_STAGE_DENSE_LAYERS] = stage.dense_layers;
     v[SLOT_STAGE_MOE_LAYERS] = stage.moe_layers;
     v[SLOT_STAGE_EMBEDDING] = stage.embedding;
@@ -126,16 +124,22 @@ unsigned slots_set_stage(const struct plan *plan, uint64_t index, unsigned momen
     return stage.moments;
 }
 
+void slots_set_numbers(const struct plan *plan, struct slots *slots)
+{
+    fill_layer(plan, slots->value);
+    fill_balanced(slots->value);
+    slots->real[REAL_CAPACITY_FACTOR] = plan->moe.capacity_factor;
+    slots->real[REAL_BUFFER_FACTOR] = plan->moe.buffer_factor;
+}
+
 void slots_from_plan(const struct plan *plan, struct slots *slots)
 {
     memset(slots, 0, sizeof *slots);
     uint64_t *v = slots->value;
     fill_model(&plan->model, v);
     fill_parallel(plan, v);
-    fill_layer(plan, v);
-    fill_balanced(v);
+    params_count(&plan->model, &slots->params);
+    slots_set_numbers(plan, slots);
     uint64_t named = plan->parallel.stage;
     slots_set_stage(plan, named ? named - 1 : 0, 0, slots);
-    slots->real[REAL_CAPACITY_FACTOR] = plan->moe.capacity_factor;
-    slots->real[REAL_BUFFER_FACTOR] = plan->moe.buffer_factor;
 }

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "plan/plan.h"
+#include "work/params.h"
 
 /* name, symbol in formulas, meaning */
 #define SLOT_LIST(X)                                                                           \
@@ -98,6 +99,7 @@ enum real_slot { REAL_CAPACITY_FACTOR, REAL_BUFFER_FACTOR, REAL_COUNT };
 struct slots {
     uint64_t value[SLOT_COUNT];
     double real[REAL_COUNT];
+    struct params params; /* of the plan's model, for the stages */
 };
 
 /* Symbol and meaning of a slot, for formulas and the manual. */
@@ -110,6 +112,10 @@ const char *real_symbol(enum real_slot slot);
  * worst. The stage is the one that parallel.stage names, or the first: sim/verdict tries all
  * and keeps the one that needs most. The plan obeys all rules. No allocation. */
 void slots_from_plan(const struct plan *plan, struct slots *slots);
+
+/* The same for a plan that differs from the one the slots came from in no key of model, cluster
+ * and parallel: workload and moe again, routing balanced again, the stage's slots kept. */
+void slots_set_numbers(const struct plan *plan, struct slots *slots);
 
 /* The slots that a pipeline stage decides, for stage `index` and one moment of its schedule,
  * both from 0; the others stay. Returns the number of moments of that stage. */

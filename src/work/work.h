@@ -9,7 +9,7 @@
 #include "plan/plan.h"
 #include "work/size.h"
 
-enum { WORK_DIMS = 6, OP_BUFFERS = 12, WORK_NONE = 0xffff };
+enum { WORK_DIMS = 6, OP_BUFFERS = 12, WORK_ORDERS = 4, WORK_NONE = 0xffff };
 
 /* name in JSON and text; the order of the bars */
 #define CATEGORY_LIST(X)                                                                       \
@@ -72,6 +72,7 @@ struct buffer {
     struct size dims[WORK_DIMS];
     struct size bytes; /* one copy */
     struct size count; /* copies alive for the same reason; {const 1} mostly */
+    struct size all;   /* bytes x count; set by work_index */
     enum sizing_rule rule;
     enum life life;
     /* ops, both included, between which the layer at hand holds a transient, and its own copy
@@ -159,16 +160,23 @@ struct work {
     size_t n_buffers, buffer_capacity;
     struct op *ops;
     size_t n_ops, op_capacity;
+    /* buffer numbers by allocation order, then segment: work_index */
+    uint16_t *placed;
+    size_t n_placed, placed_end[WORK_ORDERS][SEGMENT_COUNT];
     struct segment_use use[SEGMENT_COUNT];
+    bool pinned;          /* some buffer is */
     bool alternating;     /* dense and MoE layers take turns, instead of dense layers first */
     unsigned n_schedules; /* at least 1 */
     const char *schedule_name[4]; /* "relaxed", "after rematerialisation" */
     struct arena *arena;
 };
 
+/* Sorts the buffers' numbers for sim/memory and adds the sizes it needs; to be called when the
+ * list is complete and before its sizes are evaluated (work_build does). */
+void work_index(struct work *work);
+
 /* The order in which a step comes to allocate its buffers: 0 state, 1 what lives through the
  * step, 2 saved, 3 transient. */
-enum { WORK_ORDERS = 4 };
 unsigned work_order(const struct buffer *buffer);
 
 /* Builds the list of a plan's step; the plan obeys all rules. STATUS_INPUT when the stack

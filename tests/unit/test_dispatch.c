@@ -43,6 +43,7 @@ static enum status build(const struct plan *plan, const struct dispatch_style *s
                                                      .last = WORK_NONE});
     enum status status =
         dispatch_layer(plan, &b->work, plan->moe.path, style, b->input, &b->output, err);
+    work_index(&b->work);
     if (status == STATUS_OK)
         b->values = plan_evaluate(plan, &b->arena, &b->work);
     return status;
