@@ -1,6 +1,7 @@
 /* The lines under "assumed"; see predict_assumed.h. */
 #include "cli/predict_assumed.h"
 
+#include "base/checked.h"
 #include "base/unit.h"
 #include "plan/schema.h"
 #include "work/stack.h"
@@ -26,7 +27,7 @@ const char *predict_assumed_stack(const struct plan *plan, const struct memory_r
     text_printf(&text, "%s: %s shapes", plan->stack.name,
                 plan->stack.static_shapes ? "static" : "dynamic");
     if (memory->schedule && memory->schedule[0])
-        text_printf(&text, ", %s schedule", memory->schedule);
+        text_printf(&text, "; schedule: %s", memory->schedule);
     if (plan->stack.error > 0)
         text_printf(&text, "; marginal within %.3g %% of temp", 100 * plan->stack.error);
     return text_string(&text);
@@ -36,6 +37,18 @@ const char *predict_assumed_profile(const struct plan *plan)
 {
     return plan->stack.calibration[0] ? plan->stack.calibration
                                       : "not calibrated on measured runs";
+}
+
+const char *predict_assumed_indices(const struct buffer_report *buffer, struct arena *arena)
+{
+    uint64_t elements = 1;
+    bool overflow = false;
+    char count[32];
+    for (unsigned i = 0; i < buffer->n_dims; i++)
+        elements = checked_mul(elements, buffer->dims[i], &overflow);
+    unit_print_count(count, elements);
+    return arena_printf(arena, "64 bits: %s has %s elements, a 32-bit int ends at 2^31 - 1",
+                        buffer->name, count);
 }
 
 const char *predict_assumed_path(const struct plan *plan, struct arena *arena)

@@ -11,6 +11,9 @@ const char *predict_assumed_stack(const struct plan *plan, const struct memory_r
 /* The measurements the stack's constants come from. */
 const char *predict_assumed_profile(const struct plan *plan);
 
+/* That kernels index the buffer with 64 bits. */
+const char *predict_assumed_indices(const struct buffer_report *buffer, struct arena *arena);
+
 /* What moe.path: auto stands for, with the stack's reason. */
 const char *predict_assumed_path(const struct plan *plan, struct arena *arena);
 

@@ -14,11 +14,11 @@ static void write_categories(struct json *json, const struct memory_report *memo
     json_close(json);
 }
 
-static void write_wall(struct json *json, const struct buffer_report *wall)
+static void write_wall(struct json *json, const char *key, const struct buffer_report *wall)
 {
     if (!wall)
         return;
-    json_object(json, "wall");
+    json_object(json, key);
     json_string(json, "buffer", wall->name);
     json_count(json, "bytes", wall->bytes);
     json_string(json, "formula", wall->formula);
@@ -38,7 +38,9 @@ static void write_memory(struct json *json, const struct memory_report *memory)
     columns = buffer_columns(&n);
     column_json_array(json, "buffers", columns, n, memory->buffers, memory->n_buffers,
                       sizeof *memory->buffers);
-    write_wall(json, memory->wall);
+    write_wall(json, "wall", memory->wall);
+    write_wall(json, "address_wall", memory->address_wall);
+    write_wall(json, "int_wall", memory->int_wall);
     columns = fix_columns(&n);
     if (memory->n_fixes)
         column_json_array(json, "fixes", columns, n, memory->fixes, memory->n_fixes,

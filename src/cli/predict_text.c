@@ -129,18 +129,30 @@ static const char *shape_text(const struct buffer_report *buffer, struct arena *
     return text_string(&shape);
 }
 
-/* "symbols = numbers" on one line, or the numbers on the next. */
+/* One line of a formula, cut when it is too long for the screen; --buffers has all of it. */
+static void print_clipped(const struct screen *screen, const char *text, size_t length)
+{
+    size_t room = screen->view->term->width - 4;
+    bool whole = length <= room;
+    fprintf(screen->page.out, "    %.*s%s\n", (int)(whole ? length : room - 4), text,
+            whole ? "" : " ...");
+}
+
+/* "symbols = numbers" on one line, or the numbers, where they fit, on the next. */
 static void print_formula(const struct screen *screen, const char *formula)
 {
     const struct term *term = screen->view->term;
     const char *numbers = strstr(formula, " = ");
-    bool fits = !numbers || strlen(formula) + 4 <= term->width;
-    fprintf(screen->page.out, "    %s", term_style(term, STYLE_DIM));
-    if (fits)
-        fprintf(screen->page.out, "%s", formula);
-    else
-        fprintf(screen->page.out, "%.*s\n   %s", (int)(numbers - formula), formula, numbers);
-    fprintf(screen->page.out, "%s\n", term_plain(term));
+    size_t length = strlen(formula), room = term->width - 4;
+    fputs(term_style(term, STYLE_DIM), screen->page.out);
+    if (length <= room || !numbers) {
+        print_clipped(screen, formula, length);
+    } else {
+        print_clipped(screen, formula, (size_t)(numbers - formula));
+        if (strlen(numbers + 1) <= room)
+            print_clipped(screen, numbers + 1, strlen(numbers + 1));
+    }
+    fputs(term_plain(term), screen->page.out);
 }
 
 static void print_buffer(struct screen *screen, const struct buffer_report *buffer)
@@ -182,12 +194,20 @@ static void print_largest(struct screen *screen)
 
 static void print_wall(struct screen *screen)
 {
-    if (!screen->memory->wall) {
+    const struct buffer_report *wall = screen->memory->wall;
+    const struct buffer_report *largest = largest_below(screen->memory, NULL);
+    bool both = wall && largest && largest->bytes > wall->bytes;
+    if (!wall) {
         print_largest(screen);
         return;
     }
-    buffer_heading(screen, "the wall");
-    print_buffer(screen, screen->memory->wall);
+    buffer_heading(screen, both ? "the wall, the largest" : "the wall");
+    print_buffer(screen, wall);
+    if (screen->memory->address_wall)
+        fputs("    more than its library can address, whatever memory there is\n",
+              screen->page.out);
+    if (both)
+        print_buffer(screen, largest);
 }
 
 /* ---- fixes ---- */
@@ -276,6 +296,9 @@ static void print_assumed(struct screen *screen)
     if (screen->view->plan->moe.path == PATH_AUTO)
         page_item(&screen->page, 2, 12, "path",
                   predict_assumed_path(screen->view->plan, screen->view->arena));
+    if (screen->memory->int_wall)
+        page_item(&screen->page, 2, 12, "indices",
+                  predict_assumed_indices(screen->memory->int_wall, screen->view->arena));
     predict_assumed_defaults(screen->view->plan, screen->view->origins, &defaults);
     if (defaults.length)
         page_item(&screen->page, 2, 12, "defaults", text_string(&defaults));

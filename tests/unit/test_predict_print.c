@@ -189,6 +189,46 @@ static void text_names_the_largest_buffers_when_it_fits(void **state)
     free(text);
 }
 
+static void text_names_what_cannot_be_addressed(void **state)
+{
+    struct scene *scene = *state;
+    scene->prediction.memory.address_wall = &scene->buffers[1];
+    scene->prediction.memory.int_wall = &scene->buffers[1];
+    predict_print_text(&scene->view);
+    char *text = sink_close(&scene->sink);
+    assert_non_null(strstr(text, "M*H*2 = 8388608*4096*2\n"
+                                 "    more than its library can address, whatever memory"));
+    assert_non_null(
+        strstr(text, "  indices   64 bits: received_x has 34,359,738,368 elements"));
+    free(text);
+}
+
+static void text_shows_the_largest_beside_a_small_wall(void **state)
+{
+    struct scene *scene = *state;
+    scene->prediction.memory.wall = &scene->buffers[0];
+    predict_print_text(&scene->view);
+    char *text = sink_close(&scene->sink);
+    const char *wall = strstr(text, "the wall, the largest");
+    assert_non_null(wall);
+    assert_true(strstr(wall, "  weights  ") < strstr(wall, "  received_x  "));
+    free(text);
+}
+
+static void text_cuts_long_formulas(void **state)
+{
+    static const char formula[] =
+        "ceil(aaaaaaaaaaaaaaaaaaaaaaaa/128)*ceil(bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb/128)*"
+        "ceil(cccccccccccccccccccccccccccc/128)*4 = ceil(1/128)*ceil(2/128)*ceil(3/128)*4";
+    struct scene *scene = *state;
+    scene->buffers[1].formula = formula;
+    predict_print_text(&scene->view);
+    char *text = sink_close(&scene->sink);
+    assert_non_null(strstr(text, " ...\n"
+                                 "    = ceil(1/128)*ceil(2/128)*ceil(3/128)*4\n"));
+    free(text);
+}
+
 static void text_colours_only_where_allowed(void **state)
 {
     struct scene *scene = *state;
@@ -282,6 +322,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(text_says_verdict_wall_and_fixes, set_up, tear_down),
         cmocka_unit_test_setup_teardown(text_names_the_largest_buffers_when_it_fits, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(text_names_what_cannot_be_addressed, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(text_shows_the_largest_beside_a_small_wall, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(text_cuts_long_formulas, set_up, tear_down),
         cmocka_unit_test_setup_teardown(text_colours_only_where_allowed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(json_has_the_keys_of_the_contract, set_up, tear_down),
         cmocka_unit_test_setup_teardown(json_leaves_out_what_does_not_apply, set_up, tear_down),
