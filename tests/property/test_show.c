@@ -60,10 +60,10 @@ static void catalogue_plans_read_back(void **state)
 {
     (void)state;
     static const char *const texts[] = {
-        ("model: deepseek-v3\ncluster: mi355x-8x8\nstack: maxtext\nparallel: {ep: 8, zero: 3}\n"
-         "recompute: {save: [moe_mlpwo]}\nmoe: {buffer: 1.5}\n"),
-        "model: llama4-maverick\ncluster: h100-8x2\nworkload: {mode: decode}\n",
-        "model: {base: gpt-oss-20b, layers: 12}\ncluster: {base: h200, nodes: 1}\n",
+        "{model: deepseek-v3, cluster: mi355x-8x8, stack: maxtext, parallel: {ep: 8, zero: 3}}",
+        "{model: deepseek-v3, cluster: h200-8x4, recompute: {save: [a]}, moe: {buffer: 1.5}}",
+        "{model: llama4-maverick, cluster: h100-8x2, workload: {mode: decode}}",
+        "{model: {base: gpt-oss-20b, layers: 12}, cluster: {base: h200, nodes: 1}}",
     };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         struct arena arena = {0};
