@@ -300,6 +300,14 @@ static int operand_binds(enum size_op op)
     return op == NODE_MIN || op == NODE_MAX || op == NODE_ROUND_UP ? 0 : 2;
 }
 
+/* The second operand: a product that divides and a sum that is taken off need brackets. */
+static int second_binds(enum size_op op)
+{
+    if (op == NODE_DIV || op == NODE_CEIL_DIV)
+        return 3;
+    return op == NODE_SUB ? 2 : operand_binds(op);
+}
+
 static void print(const struct sizes *sizes, uint32_t at, int context,
                   const struct slots *slots, struct text *out)
 {
@@ -317,7 +325,7 @@ static void print(const struct sizes *sizes, uint32_t at, int context,
     if (node->op == NODE_SCALE || node->op == NODE_SCALE_UP)
         real_print((enum real_slot)node->b, slots, out);
     else
-        print(sizes, node->b, operand_binds(node->op), slots, out);
+        print(sizes, node->b, second_binds(node->op), slots, out);
     text_append(out, how->close);
     text_append(out, bracket ? ")" : "");
 }

@@ -112,6 +112,15 @@ static void sums_are_bracketed_in_products(void **state)
     struct text text = {.arena = &b->arena};
     size_formula(z, size_mul(z, sum, size_slot(z, SLOT_TOKENS)), &text);
     assert_string_equal(text_string(&text), "(R + 1)*T");
+
+    struct size product = size_mul(z, size_slot(z, SLOT_DP), size_slot(z, SLOT_CP));
+    struct text quotient = {.arena = z->arena};
+    size_formula(z, size_ceil_div(z, size_mul(z, sum, product), product), &quotient);
+    assert_string_equal(text_string(&quotient), "ceil((R + 1)*dp*cp/(dp*cp))");
+
+    struct text difference = {.arena = z->arena};
+    size_formula(z, size_sub(z, product, sum), &difference);
+    assert_string_equal(text_string(&difference), "max(0, dp*cp - (R + 1))");
 }
 
 int main(void)
