@@ -188,7 +188,7 @@ static void files_are_named(void **state)
     assert_int_equal(routing_data_load(plan, NULL, &arena, &data, &err), STATUS_INPUT);
     assert_string_equal(err.text, "moe.routing.distribution 'trace' needs moe.routing.file");
     err = (struct err){0};
-    strcpy(plan->moe.routing.file, "no/such/trace.csv");
+    snprintf(plan->moe.routing.file, PLAN_PATH, "no/such/trace.csv");
     assert_int_equal(routing_data_load(plan, "nowhere", &arena, &data, &err), STATUS_INPUT);
     assert_string_equal(err.where, "no/such/trace.csv");
     arena_release(&arena);
