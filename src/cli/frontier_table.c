@@ -63,16 +63,20 @@ static enum style style_of(const char *column, const char *text)
     return STYLE_PLAIN;
 }
 
+/* *blanks: owed by the cells to the left, paid only when something follows. */
 static void print_cell(const struct invocation *call, const char *text, size_t width,
-                       enum style style, bool last)
+                       enum style style, size_t *blanks)
 {
     size_t columns = term_columns(text);
-    int pad = (int)(width > columns ? width - columns : 0);
+    size_t pad = width > columns ? width - columns : 0;
     bool right = is_number(text);
-    fprintf(call->out, "%*s%s%s%s", right ? pad : 0, "", term_style(&call->term, style), text,
-            style == STYLE_PLAIN ? "" : term_plain(&call->term));
-    if (!last)
-        fprintf(call->out, "%*s", (right ? 0 : pad) + 2, "");
+    if (*text) {
+        fprintf(call->out, "%*s%s%s%s", (int)(*blanks + (right ? pad : 0)), "",
+                term_style(&call->term, style), text,
+                style == STYLE_PLAIN ? "" : term_plain(&call->term));
+        *blanks = 0;
+    }
+    *blanks += (right ? 0 : pad) + 2;
 }
 
 static void print_table(const struct csv *csv, const struct invocation *call)
@@ -85,17 +89,17 @@ static void print_table(const struct csv *csv, const struct invocation *call)
             width[c] = columns > width[c] ? columns : width[c];
         }
     }
+    size_t blanks = 0;
     for (size_t c = 0; c < csv->n_columns; c++)
         if (width[c])
-            print_cell(call, heading(csv, c, call->arena), width[c], STYLE_BOLD,
-                       c + 1 == csv->n_columns);
+            print_cell(call, heading(csv, c, call->arena), width[c], STYLE_BOLD, &blanks);
     fputc('\n', call->out);
     for (size_t row = 0; row < csv->n_rows; row++) {
+        blanks = 0;
         for (size_t c = 0; c < csv->n_columns; c++) {
             const char *text = cell(csv, row, c, call->arena);
             if (width[c])
-                print_cell(call, text, width[c], style_of(csv->columns[c], text),
-                           c + 1 == csv->n_columns);
+                print_cell(call, text, width[c], style_of(csv->columns[c], text), &blanks);
         }
         fputc('\n', call->out);
     }

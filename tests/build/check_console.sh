@@ -48,6 +48,16 @@ gamma 12.5 ms
 wrong
 [3]
 END
+console yes 'a command of two lines' <<'END'
+$ moeplan one | \
+    head -n 1
+alpha one
+END
+console no 'a command of two lines is run' <<'END'
+$ moeplan one | \
+    head -n 1
+    head -n 1
+END
 console no 'status not expected' <<'END'
 $ moeplan bad 2>&1 | cat; exit 3
 alpha bad

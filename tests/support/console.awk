@@ -78,8 +78,14 @@ markdown && /^```/ {
     close_command()
     inside = $0 == "```console" && !inside
 }
+more {
+    more = /\\$/
+    print > rewritten
+    next
+}
 (inside || !markdown) && /^\$ / {
     close_command()
+    more = /\\$/
     command = ++n_commands
     command_line = FNR
     command_text = substr($0, 3)
