@@ -277,6 +277,26 @@ void column_csv_row(FILE *out, const struct column *columns, size_t n, const voi
 
 /* ---- tables ---- */
 
+static const void *record_at(const struct table *table, size_t i)
+{
+    return (const char *)table->records + i * table->record_size;
+}
+
+void column_table_json(FILE *out, const struct table *table)
+{
+    struct json json;
+    json_init(&json, out);
+    column_json_array(&json, NULL, table->columns, table->n, table->records, table->n_records,
+                      table->record_size);
+}
+
+void column_table_csv(FILE *out, const struct table *table)
+{
+    column_csv_header(out, table->columns, table->n);
+    for (size_t i = 0; i < table->n_records; i++)
+        column_csv_row(out, table->columns, table->n, record_at(table, i));
+}
+
 void column_cell(const struct column *column, const void *record, struct text *out)
 {
     if (applies(column, record))
@@ -314,11 +334,6 @@ static void print_note(FILE *out, const struct term *term, const struct table *t
     if (note.length)
         fprintf(out, "%*s%s%s%s\n", (int)table->indent + 4, "", term_style(term, STYLE_DIM),
                 text_string(&note), term_plain(term));
-}
-
-static const void *record_at(const struct table *table, size_t i)
-{
-    return (const char *)table->records + i * table->record_size;
 }
 
 /* cells[0 .. n-1] are the headings, then a row of n per record. */

@@ -51,6 +51,11 @@ void column_csv_row(FILE *out, const struct column *columns, size_t n, const voi
 /* One field of a record; nothing when it does not apply. */
 void column_csv_field(FILE *out, const struct column *column, const void *record);
 
+/* All records of a table as a JSON array alone in the stream; as CSV with its header. */
+struct table;
+void column_table_json(FILE *out, const struct table *table);
+void column_table_csv(FILE *out, const struct table *table);
+
 /* One CSV field, quoted when it must be. */
 void column_csv_text(FILE *out, const char *text);
 

@@ -45,21 +45,10 @@ static enum status no_help(const struct topic *topic, const char *ambiguous, str
 
 static void print_rows(const struct invocation *call, const struct key_row *rows, size_t n)
 {
-    size_t n_columns;
-    const struct column *columns = key_columns(&n_columns);
-    if (call->general.format == FORMAT_JSON) {
-        struct json json;
-        json_init(&json, call->out);
-        column_json_array(&json, NULL, columns, n_columns, rows, n, sizeof *rows);
-    } else if (call->general.format == FORMAT_CSV) {
-        column_csv_header(call->out, columns, n_columns);
-        for (size_t i = 0; i < n; i++)
-            column_csv_row(call->out, columns, n_columns, &rows[i]);
-    } else if (n == 1) {
+    if (n == 1 && call->general.format == FORMAT_TEXT)
         manual_key(rows, call->out, &call->term, call->arena);
-    } else {
-        manual_keys(rows, n, call->out, &call->term, call->arena);
-    }
+    else
+        manual_keys(call, rows, n);
 }
 
 static enum status help_key(const struct topic *topic, struct err *err)
@@ -76,23 +65,28 @@ static enum status help_key(const struct topic *topic, struct err *err)
     return STATUS_OK;
 }
 
-static enum status run_help(const struct invocation *call, struct err *err)
+static bool wrote_script(const struct invocation *call)
 {
     const struct settings *settings = call->settings;
     if (settings->man)
         manpage_write(call->out, call->arena);
     else if (settings->completion != SHELL_NONE)
         completion_write(settings->completion, call->out);
-    if (settings->man || settings->completion != SHELL_NONE)
+    return settings->man || settings->completion != SHELL_NONE;
+}
+
+static enum status run_help(const struct invocation *call, struct err *err)
+{
+    if (wrote_script(call))
         return STATUS_OK;
     if (call->n_operands == 0) {
-        manual_overview(call->out, &call->term, call->arena);
+        manual_overview(call);
         return STATUS_OK;
     }
     struct topic topic = {.call = call, .name = call->operands[0]};
     const struct command *command = commands_find(topic.name);
     if (command) {
-        manual_command(command, call->out, &call->term, call->arena);
+        manual_command(call, command);
         return STATUS_OK;
     }
     topic.rows = key_rows(call->arena, &topic.n_rows);
@@ -121,7 +115,8 @@ const struct command command_help = {
         "and limits; the last part of a key is enough where it is unique. With a group of "
         "keys, such as moe or moe.routing, lists its keys; 'keys' lists all of them.\n"
         "\n"
-        "Keys are also written as JSON or CSV.",
+        "With --format json or csv the commands, a command's options, or keys are written as a "
+        "table.",
     .words = words,
     .examples = examples,
     .max_operands = 1,

@@ -20,22 +20,12 @@ enum { COLUMNS_TEXT = 2, COLUMNS_ALL = 3 };
 
 static void print_rows(const struct invocation *call, const struct row *rows, size_t n)
 {
-    if (call->general.format == FORMAT_JSON) {
-        struct json json;
-        json_init(&json, call->out);
-        column_json_array(&json, NULL, columns, COLUMNS_ALL, rows, n, sizeof *rows);
-    } else if (call->general.format == FORMAT_CSV) {
-        column_csv_header(call->out, columns, COLUMNS_ALL);
-        for (size_t i = 0; i < n; i++)
-            column_csv_row(call->out, columns, COLUMNS_ALL, &rows[i]);
-    } else {
-        const struct table table = {.columns = columns,
-                                    .n = COLUMNS_TEXT,
-                                    .records = rows,
-                                    .n_records = n,
-                                    .record_size = sizeof *rows};
-        column_table(call->out, &call->term, &table, call->arena);
-    }
+    const struct table table = {.columns = columns,
+                                .n = COLUMNS_ALL,
+                                .records = rows,
+                                .n_records = n,
+                                .record_size = sizeof *rows};
+    command_print_table(call, &table, COLUMNS_TEXT);
 }
 
 /* ---- catalogues ---- */
@@ -116,20 +106,9 @@ static void list_paths(const struct invocation *call)
 
 static void list_keys(const struct invocation *call)
 {
-    size_t n, n_columns;
+    size_t n;
     const struct key_row *rows = key_rows(call->arena, &n);
-    const struct column *table = key_columns(&n_columns);
-    if (call->general.format == FORMAT_JSON) {
-        struct json json;
-        json_init(&json, call->out);
-        column_json_array(&json, NULL, table, n_columns, rows, n, sizeof *rows);
-    } else if (call->general.format == FORMAT_CSV) {
-        column_csv_header(call->out, table, n_columns);
-        for (size_t i = 0; i < n; i++)
-            column_csv_row(call->out, table, n_columns, &rows[i]);
-    } else {
-        manual_keys(rows, n, call->out, &call->term, call->arena);
-    }
+    manual_keys(call, rows, n);
 }
 
 /* ---- the command ---- */

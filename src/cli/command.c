@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/column.h"
 #include "base/output.h"
 #include "cli/commands.h"
 #include "cli/manual.h"
@@ -27,6 +28,19 @@ const struct option *general_options(size_t *n)
 {
     *n = sizeof options / sizeof *options;
     return options;
+}
+
+void command_print_table(const struct invocation *call, const struct table *table,
+                         size_t n_text)
+{
+    struct table shown = *table;
+    shown.n = n_text;
+    if (call->general.format == FORMAT_JSON)
+        column_table_json(call->out, table);
+    else if (call->general.format == FORMAT_CSV)
+        column_table_csv(call->out, table);
+    else
+        column_table(call->out, &call->term, &shown, call->arena);
 }
 
 static enum status count_operands(const struct command *command, size_t n, struct err *err)
@@ -73,7 +87,7 @@ static enum status perform(struct invocation *call, struct err *err)
     term_detect(&call->term, call->out);
     enum status status = STATUS_OK;
     if (call->general.help)
-        manual_command(call->command, call->out, &call->term, call->arena);
+        manual_command(call, call->command);
     else
         status = call->command->run(call, err);
     if (err->status != STATUS_OK) {

@@ -57,6 +57,11 @@ struct command {
     enum status (*run)(const struct invocation *call, struct err *err);
 };
 
+/* Writes a table in the call's format; as text only its first n_text columns. */
+struct table;
+void command_print_table(const struct invocation *call, const struct table *table,
+                         size_t n_text);
+
 /* The options every command takes; their values go to a struct general. */
 const struct option *general_options(size_t *n);
 

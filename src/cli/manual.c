@@ -1,6 +1,7 @@
 /* Help pages from the command and option tables; see manual.h. */
 #include "cli/manual.h"
 
+#include "base/column.h"
 #include "cli/commands.h"
 #include "cli/page.h"
 
@@ -43,10 +44,67 @@ static void list_statuses(struct page *page, struct arena *arena)
         page_item(page, 2, 6, arena_printf(arena, "%d", statuses[i].code), statuses[i].text);
 }
 
-void manual_overview(FILE *out, const struct term *term, struct arena *arena)
+/* ---- as tables ---- */
+
+struct row {
+    const char *name, *operands, *text;
+};
+
+#define COLUMN(title, member)                                                                  \
+    {                                                                                          \
+        .key = title, .type = COLUMN_TEXT, .offset = offsetof(struct row, member)              \
+    }
+
+static void print_rows(const struct invocation *call, const struct column *columns,
+                       const struct row *rows, size_t n)
 {
-    struct page page = {.out = out, .term = term};
+    const struct table table = {.columns = columns,
+                                .n = 3,
+                                .records = rows,
+                                .n_records = n,
+                                .record_size = sizeof *rows};
+    command_print_table(call, &table, table.n);
+}
+
+static void tabulate_commands(const struct invocation *call)
+{
+    static const struct column columns[] = {COLUMN("name", name), COLUMN("operands", operands),
+                                            COLUMN("summary", text)};
     size_t n;
+    const struct command *const *commands = commands_all(&n);
+    struct row *rows = arena_alloc(call->arena, n, sizeof *rows);
+    for (size_t i = 0; i < n; i++)
+        rows[i] = (struct row){commands[i]->name, commands[i]->operands, commands[i]->summary};
+    print_rows(call, columns, rows, n);
+}
+
+static void tabulate_options(const struct invocation *call, const struct command *command)
+{
+    static const struct column columns[] = {COLUMN("option", name),
+                                            COLUMN("argument", operands), COLUMN("help", text)};
+    size_t n;
+    const struct option *general = general_options(&n);
+    struct row *rows = arena_alloc(call->arena, n + command->n_options, sizeof *rows);
+    for (size_t i = 0; i < n + command->n_options; i++) {
+        const struct option *option =
+            i < command->n_options ? &command->options[i] : &general[i - command->n_options];
+        rows[i] = (struct row){arena_printf(call->arena, "--%s", option->name),
+                               option->argument, option->help};
+    }
+    print_rows(call, columns, rows, n + command->n_options);
+}
+
+/* ---- as pages ---- */
+
+void manual_overview(const struct invocation *call)
+{
+    struct page page = {.out = call->out, .term = &call->term};
+    struct arena *arena = call->arena;
+    size_t n;
+    if (call->general.format != FORMAT_TEXT) {
+        tabulate_commands(call);
+        return;
+    }
     page_text(&page, 0,
               "moeplan simulates and plans Mixture-of-Experts models: does this model, on this "
               "cluster, with this software, fit, and what is in the way when it does not.");
@@ -77,11 +135,15 @@ static void list_examples(struct page *page, const struct command *command)
         page_text(page, 2, *example);
 }
 
-void manual_command(const struct command *command, FILE *out, const struct term *term,
-                    struct arena *arena)
+void manual_command(const struct invocation *call, const struct command *command)
 {
-    struct page page = {.out = out, .term = term};
+    struct page page = {.out = call->out, .term = &call->term};
+    struct arena *arena = call->arena;
     size_t n;
+    if (call->general.format != FORMAT_TEXT) {
+        tabulate_options(call, command);
+        return;
+    }
     page_text(&page, 0, arena_printf(arena, "moeplan %s: %s", command->name, command->summary));
     page_heading(&page, "usage");
     page_text(&page, 2,

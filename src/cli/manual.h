@@ -7,11 +7,10 @@
 /* A few lines for `moeplan` alone. */
 void manual_usage(FILE *out);
 
-/* `moeplan help`. */
-void manual_overview(FILE *out, const struct term *term, struct arena *arena);
+/* `moeplan help`; as JSON or CSV the table of commands. */
+void manual_overview(const struct invocation *call);
 
-/* `moeplan help <command>` and `moeplan <command> -h`. */
-void manual_command(const struct command *command, FILE *out, const struct term *term,
-                    struct arena *arena);
+/* `moeplan help <command>` and `moeplan <command> -h`; as JSON or CSV its options. */
+void manual_command(const struct invocation *call, const struct command *command);
 
 #endif

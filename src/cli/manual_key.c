@@ -53,10 +53,10 @@ void manual_key(const struct key_row *row, FILE *out, const struct term *term,
     page_text(&page, 4, arena_printf(arena, "--set %s=%s", row->key, value));
 }
 
-void manual_keys(const struct key_row *rows, size_t n, FILE *out, const struct term *term,
-                 struct arena *arena)
+void manual_keys(const struct invocation *call, const struct key_row *rows, size_t n)
 {
     struct table table = {.records = rows, .n_records = n, .record_size = sizeof *rows};
-    table.columns = key_table(&table.n);
-    column_table(out, term, &table, arena);
+    table.columns =
+        call->general.format == FORMAT_TEXT ? key_table(&table.n) : key_columns(&table.n);
+    command_print_table(call, &table, table.n);
 }
