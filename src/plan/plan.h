@@ -239,6 +239,7 @@ struct stack {
     uint64_t comm_bytes_per_rank; /* persistent collective buffers (NCCL, RCCL) */
     enum attention_backend attention;
     enum cross_entropy cross_entropy;
+    bool compiled; /* layers are compiled: element-wise results are made again in backward */
     bool wgrad_placeholders; /* one 16-bit tensor per shape of weight stands in for gradients */
     uint64_t vocab_multiple; /* vocabulary is padded to a multiple of this times tp */
     bool static_shapes;      /* XLA: worst case is always allocated */

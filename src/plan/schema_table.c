@@ -206,6 +206,8 @@ const struct field schema_table[] = {
          "what attention keeps for backward: row statistics, or the square of scores"),
     WORD("stack.cross_entropy", stack.cross_entropy, words_loss, "f32",
          "how the loss treats logits: an f32 copy, or a gradient in their place"),
+    BOOL("stack.compiled", stack.compiled, "false",
+         "layers are compiled, so element-wise results are made again in backward"),
     BOOL("stack.wgrad_placeholders", stack.wgrad_placeholders, "false",
          "one tensor per shape of weight stands in for gradients accumulated elsewhere"),
     COUNT("stack.vocab_multiple", stack.vocab_multiple, 1, 1e6, "1",

@@ -38,6 +38,14 @@ static uint64_t repeat_of(const struct work *work, const uint64_t *values, enum 
     return values[work->use[segment].repeat.node];
 }
 
+/* Layers that save a buffer. */
+static uint64_t saving_layers(const struct work *work, const uint64_t *values,
+                              const struct buffer *buffer)
+{
+    uint64_t repeat = repeat_of(work, values, buffer->segment);
+    return buffer->drop_every ? repeat - repeat / buffer->drop_every : repeat;
+}
+
 uint64_t memory_buffer_bytes(const struct work *work, const uint64_t *values,
                              const struct buffer *buffer)
 {
@@ -45,7 +53,7 @@ uint64_t memory_buffer_bytes(const struct work *work, const uint64_t *values,
     if (buffer->life != LIFE_SAVED)
         return bytes;
     uint64_t flight = values[work->use[buffer->segment].in_flight.node];
-    return copies_of(bytes, product(repeat_of(work, values, buffer->segment), flight));
+    return copies_of(bytes, product(saving_layers(work, values, buffer), flight));
 }
 
 static bool surrounds(const struct buffer *buffer, const struct moment *moment)
@@ -67,10 +75,10 @@ static bool passed(const struct work *work, enum segment segment, enum segment a
 static uint64_t layers_held(const struct work *work, const uint64_t *values,
                             const struct buffer *buffer, const struct moment *moment)
 {
-    uint64_t repeat = repeat_of(work, values, buffer->segment);
+    uint64_t layers = saving_layers(work, values, buffer);
     if (buffer->segment == moment->segment)
-        return repeat - (surrounds(buffer, moment) ? 0 : 1);
-    return passed(work, buffer->segment, moment->segment) ? repeat : 0;
+        return layers - (buffer->drop_every || surrounds(buffer, moment) ? 0 : 1);
+    return passed(work, buffer->segment, moment->segment) ? layers : 0;
 }
 
 static uint64_t alive_bytes(const struct work *work, const uint64_t *values,
@@ -83,13 +91,13 @@ static uint64_t alive_bytes(const struct work *work, const uint64_t *values,
         return bytes;
     if (buffer->life == LIFE_TRANSIENT)
         return surrounds(buffer, moment) ? bytes : 0;
-    uint64_t repeat = repeat_of(work, values, buffer->segment);
-    if (!repeat)
+    uint64_t layers = saving_layers(work, values, buffer);
+    if (!layers)
         return 0;
     uint64_t flight = values[work->use[buffer->segment].in_flight.node];
-    uint64_t others = flight > 1000 ? product(repeat, flight - 1000) : 0;
+    uint64_t others = flight > 1000 ? product(layers, flight - 1000) : 0;
     uint64_t held = product(layers_held(work, values, buffer, moment), 1000);
-    uint64_t all = product(repeat, flight);
+    uint64_t all = product(layers, flight);
     return copies_of(bytes, others + held < all ? others + held : all);
 }
 

@@ -47,6 +47,8 @@ struct shards step_shards(const struct plan *plan, struct work *work, unsigned f
 
 /* Builders. */
 enum status stack_maxtext_build(const struct plan *plan, struct work *work, struct err *err);
+enum status stack_primus_build(const struct plan *plan, struct work *work, struct err *err);
+enum status stack_torchtitan_build(const struct plan *plan, struct work *work, struct err *err);
 enum status stack_megatron_build(const struct plan *plan, struct work *work, struct err *err);
 enum status stack_nxd_build(const struct plan *plan, struct work *work, struct err *err);
 enum status stack_vllm_build(const struct plan *plan, struct work *work, struct err *err);

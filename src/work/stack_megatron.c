@@ -170,14 +170,14 @@ static enum status modules(struct train *t, struct err *err)
 }
 
 /* Persistent buffers of the exchange, from the driver's memory and not the allocator's. */
-static void exchange_buffers(struct train *t)
+static void exchange_buffers(struct train *t, enum deepep_port port)
 {
     const struct {
         const char *name;
         struct size bytes;
     } rows[] = {
-        {"deepep_nvl_buffer", deepep_nvl_bytes(&t->letters, DEEPEP_UPSTREAM, true)},
-        {"deepep_rdma_buffer", deepep_rdma_bytes(&t->letters, DEEPEP_UPSTREAM, true)},
+        {"deepep_nvl_buffer", deepep_nvl_bytes(&t->letters, port, true)},
+        {"deepep_rdma_buffer", deepep_rdma_bytes(&t->letters, port, true)},
         {"deepep_workspace", size_const(t->z, DEEPEP_WORKSPACE)},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows && t->path == PATH_DEEPEP; i++)
@@ -197,19 +197,20 @@ static enum status refuse(const struct plan *plan, enum moe_path path, struct er
 {
     static const enum moe_path known[] = {PATH_RAGGED_A2A, PATH_ALLGATHER, PATH_DEEPEP,
                                           PATH_CAPACITY};
+    const char *name = stack_system(plan->stack.kind)->name;
     if (plan->workload.mode != MODE_TRAIN) {
-        err_set(err, STATUS_INPUT, "stack megatron is modelled for workload.mode train only");
+        err_set(err, STATUS_INPUT, "stack %s is modelled for workload.mode train only", name);
         return err_hint(err, "use stack vllm, sglang, nxd or generic for inference");
     }
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (known[i] == path)
             return STATUS_OK;
-    err_set(err, STATUS_INPUT, "stack megatron does not run this moe.path");
+    err_set(err, STATUS_INPUT, "stack %s does not run this moe.path", name);
     return err_hint(err, "it runs ragged_a2a (alltoall), allgather, deepep (flex) and "
                          "capacity (drop and pad)");
 }
 
-enum status stack_megatron_build(const struct plan *plan, struct work *work, struct err *err)
+static enum status build(struct train *t, struct err *err)
 {
     static const struct {
         const struct train_tensor *rows;
@@ -220,19 +221,49 @@ enum status stack_megatron_build(const struct plan *plan, struct work *work, str
         {flex, sizeof flex / sizeof *flex},
         {allgather, sizeof allgather / sizeof *allgather},
     };
+    TRY(modules(t, err));
+    step_state(t->plan, t->work, true);
+    train_attention(t);
+    train_dense(t);
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
+        train_tensors(t, tables[i].rows, tables[i].n);
+    train_ends(t);
+    train_gathered_weights(t);
+    train_extras(t);
+    return STATUS_OK;
+}
+
+enum status stack_megatron_build(const struct plan *plan, struct work *work, struct err *err)
+{
     enum moe_path path = stack_path(plan, NULL);
     struct train t;
     TRY(refuse(plan, path, err));
     train_init(&t, plan, work, path);
-    TRY(modules(&t, err));
-    step_state(plan, work, true);
-    train_attention(&t);
-    train_dense(&t);
-    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
-        train_tensors(&t, tables[i].rows, tables[i].n);
-    train_ends(&t);
-    train_gathered_weights(&t);
-    train_extras(&t);
-    exchange_buffers(&t);
+    TRY(build(&t, err));
+    exchange_buffers(&t, DEEPEP_UPSTREAM);
+    return STATUS_OK;
+}
+
+/* Primus runs Megatron with Primus-Turbo's dispatcher. Freed of host synchronisation, the
+ * receive buffer holds every token of every rank (moe.sync_free 2), and from 3 on the permuted
+ * rows are K times that, whatever routing gives (buffers.md 4.5). */
+enum status stack_primus_build(const struct plan *plan, struct work *work, struct err *err)
+{
+    enum moe_path path = stack_path(plan, NULL);
+    struct train t;
+    TRY(refuse(plan, path, err));
+    train_init(&t, plan, work, path);
+    if (plan->moe.sync_free >= 2 && path == PATH_DEEPEP) {
+        t.rows[TRAIN_RECEIVED_TOKENS] = t.rows[TRAIN_GATHERED];
+        t.received_rule = RULE_WORST;
+    }
+    if (plan->moe.sync_free >= 3 && path == PATH_DEEPEP) {
+        t.rows[TRAIN_RECEIVED] = rows_worst_loose(&t.letters);
+        t.rows[TRAIN_COMPUTED] =
+            size_mul(t.z, t.rows[TRAIN_RECEIVED], size_slot(t.z, SLOT_ETP));
+        t.routed = RULE_WORST;
+    }
+    TRY(build(&t, err));
+    exchange_buffers(&t, DEEPEP_PRIMUS);
     return STATUS_OK;
 }

@@ -36,6 +36,8 @@ static void fill_rows(struct train *t)
     rows[TRAIN_RECEIVED_TOKENS] =
         t->routed == RULE_ROUTING ? x->received : size_mul(z, x->tokens, x->ranks);
     rows[TRAIN_GATHERED] = size_mul(z, x->tokens, x->ranks);
+    rows[TRAIN_ROUTED] = rows[TRAIN_SENT];
+    t->received_rule = t->routed;
     rows[TRAIN_COMPUTED] = size_mul(z, rows[TRAIN_RECEIVED], size_slot(z, SLOT_ETP));
 }
 
@@ -131,6 +133,8 @@ static unsigned facts_of(const struct plan *plan, enum moe_path path)
         {plan->model.moe.experts > p->ep, TRAIN_SORTED},
         {plan->model.moe.experts <= p->ep, TRAIN_UNSORTED},
         {p->sp && p->tp > 1, TRAIN_GATHER},
+        {!plan->stack.compiled, TRAIN_EAGER},
+        {plan->stack.compiled, TRAIN_COMPILED},
     };
     unsigned held = exchange_of(path);
     for (size_t i = 0; i < sizeof facts / sizeof *facts; i++)
@@ -235,9 +239,11 @@ void train_init(struct train *t, const struct plan *plan, struct work *work, enu
 
 /* ---- tensors ---- */
 
-static bool by_routing(enum train_rows rows)
+static enum sizing_rule rule_of(const struct train *t, enum train_rows rows)
 {
-    return rows == TRAIN_RECEIVED_TOKENS || rows == TRAIN_RECEIVED || rows == TRAIN_COMPUTED;
+    if (rows == TRAIN_RECEIVED_TOKENS)
+        return t->received_rule;
+    return rows == TRAIN_RECEIVED || rows == TRAIN_COMPUTED ? t->routed : RULE_FIXED;
 }
 
 static void add_life(struct train *t, const struct train_tensor *tensor, const char *name,
@@ -254,7 +260,7 @@ static void add_life(struct train *t, const struct train_tensor *tensor, const c
                              .dtype = dtype,
                              .n_dims = tensor->width == TRAIN_ONE ? 1 : 2,
                              .dims = {t->rows[tensor->rows], t->width[tensor->width]},
-                             .rule = by_routing(tensor->rows) ? t->routed : RULE_FIXED,
+                             .rule = rule_of(t, tensor->rows),
                              .life = life,
                              .first = (uint16_t)(t->base[segment] + first),
                              .last = (uint16_t)(t->base[segment] + last),
@@ -273,24 +279,42 @@ static void add_offloaded(struct train *t, const struct train_tensor *tensor,
              2 * TRAIN_FORWARD_OPS - 1);
 }
 
+/* Whether recomputation drops a saved tensor in every layer. */
+static bool is_dropped(const struct train *t, const struct train_tensor *tensor)
+{
+    if (!tensor->saved || tensor->dropped_by & TRAIN_KEPT)
+        return false;
+    if (t->drops & TRAIN_OPS)
+        return !(tensor->dropped_by & TRAIN_OP_KEPT);
+    return t->drops & (TRAIN_FULL_LAYER | tensor->dropped_by);
+}
+
 /* A dropped tensor lives twice: while forward reads it, and from its remaking to its last use.
  * Where whole modules run again, remaking and backward follow each other, so it lives once,
  * throughout; the first forward of that module holds less and never is the peak. */
 static void add_tensor(struct train *t, const struct train_tensor *tensor, enum segment segment)
 {
-    bool full = t->drops & TRAIN_FULL_LAYER, kept = tensor->dropped_by & TRAIN_KEPT;
-    bool dropped = tensor->saved && !kept && (full || tensor->dropped_by & t->drops);
-    if (dropped && tensor->until && !full) {
-        add_life(t, tensor, tensor->name, segment, LIFE_TRANSIENT, tensor->first,
-                 tensor->until);
-        add_life(t, tensor, tensor->name, segment, LIFE_TRANSIENT, tensor->again, tensor->last);
-    } else if (tensor->saved && !dropped && tensor->offload & t->offloads) {
-        add_offloaded(t, tensor, segment);
-    } else {
-        add_life(t, tensor, tensor->name, segment,
-                 tensor->saved && !dropped ? LIFE_SAVED : LIFE_TRANSIENT, tensor->first,
-                 tensor->last);
+    bool dropped = is_dropped(t, tensor), kept = tensor->dropped_by & TRAIN_KEPT;
+    bool whole = t->drops & (TRAIN_FULL_LAYER | TRAIN_OPS);
+    bool sometimes = tensor->saved && !dropped && !kept && t->drop_every;
+    const char *name = tensor->name;
+    if (dropped && tensor->until && !whole) {
+        add_life(t, tensor, name, segment, LIFE_TRANSIENT, tensor->first, tensor->until);
+        add_life(t, tensor, name, segment, LIFE_TRANSIENT, tensor->again, tensor->last);
+        return;
     }
+    if (tensor->saved && !dropped && tensor->offload & t->offloads) {
+        add_offloaded(t, tensor, segment);
+        return;
+    }
+    bool saved = tensor->saved && !dropped;
+    if (sometimes)
+        add_life(t, tensor, arena_printf(t->work->arena, "recomputed_%s", name), segment,
+                 LIFE_TRANSIENT, tensor->first, tensor->last);
+    add_life(t, tensor, name, segment, saved ? LIFE_SAVED : LIFE_TRANSIENT, tensor->first,
+             tensor->last);
+    if (sometimes)
+        t->work->buffers[t->work->n_buffers - 1].drop_every = t->drop_every;
 }
 
 void train_tensors(struct train *t, const struct train_tensor *tensors, size_t n)

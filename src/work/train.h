@@ -54,6 +54,7 @@ enum train_rows {
     TRAIN_GATHERED,        /* T R: tokens of all expert ranks */
     TRAIN_RECEIVED,        /* M: one row per received copy, or E C */
     TRAIN_COMPUTED,        /* M etp: what a rank's experts multiply */
+    TRAIN_ROUTED, /* rows that return to a rank's tokens, where a stack asks for them */
     TRAIN_ROWS
 };
 
@@ -103,7 +104,10 @@ enum {
     TRAIN_FLEX = 1 << 12, /* DeepEP and its kin: one row per received token */
     TRAIN_Q_FULL_RANK = 1 << 13,
     TRAIN_QK_NORM = 1 << 14, /* norms between the projection and rope: GQA only */
-    TRAIN_GATHER = 1 << 15   /* sp over tp > 1 */
+    TRAIN_GATHER = 1 << 15,  /* sp over tp > 1 */
+    TRAIN_PER_OP = 1 << 16,  /* TRAIN_OPS is on */
+    TRAIN_EAGER = 1 << 17,
+    TRAIN_COMPILED = 1 << 18
 };
 
 enum { TRAIN_IN_DENSE = 1, TRAIN_IN_MOE = 2, TRAIN_IN_BOTH = 3 };
@@ -118,7 +122,10 @@ enum {
     TRAIN_MOE = 1 << 5,
     TRAIN_SHARED_EXPERTS = 1 << 6,
     TRAIN_FULL_LAYER = 1 << 7,
-    TRAIN_KEPT = 1 << 8
+    TRAIN_KEPT = 1 << 8,
+    TRAIN_OPS = 1 << 9,       /* everything but the outputs of some ops (torchtitan's "op") */
+    TRAIN_OP_KEPT = 1 << 10,  /* on a tensor: TRAIN_OPS keeps it */
+    TRAIN_POINTWISE = 1 << 11 /* element-wise results, by a compiler */
 };
 
 /* Modules whose saved tensors wait in host memory (Megatron's fine-grained offloading). */
@@ -171,9 +178,10 @@ struct train {
     unsigned holds; /* TRAIN_MLA, ... that hold for this plan */
     unsigned drops; /* modules this plan recomputes */
     unsigned offloads;
+    uint16_t drop_every; /* of every so many layers one is recomputed whole; 0: none */
     struct size rows[TRAIN_ROWS], width[TRAIN_WIDTHS];
-    enum sizing_rule routed;      /* rule of the rows that routing gives */
-    uint16_t base[SEGMENT_COUNT]; /* number of a segment's first op */
+    enum sizing_rule routed, received_rule; /* of rows, and of received tokens */
+    uint16_t base[SEGMENT_COUNT];           /* number of a segment's first op */
 };
 
 /* Fills everything but drops and offloads from the plan; adds segments, ops and their FLOPs. */

@@ -78,6 +78,9 @@ struct buffer {
     /* ops, both included, between which the layer at hand holds a transient, and its own copy
      * of a saved buffer (last WORK_NONE: to the end) */
     uint16_t first, last;
+    /* saved in all layers but every n-th, which runs forward again (a transient beside it holds
+     * that layer's copy); 0: in all */
+    uint16_t drop_every;
     uint32_t schedules; /* bit s: exists in schedule s */
     bool state;         /* parameters and optimizer: reported as state, the rest as temp */
     bool pinned;        /* saved because the user named it: no schedule can drop it */

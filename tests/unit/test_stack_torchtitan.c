@@ -1,0 +1,116 @@
+/* torchtitan: verdict and wall of seed 001's baseline, what the two schemes of recomputation
+ * keep, and what it refuses. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "plan/load.h"
+#include "sim/predict.h"
+
+static const char example[] = MOEPLAN_SOURCE_DIR "/examples/torchtitan-deepseek-16b-b200.yaml";
+
+static void predict_example(const struct override *overrides, size_t n, struct arena *arena,
+                            struct prediction *prediction)
+{
+    struct plan *plan = arena_alloc(arena, 1, sizeof *plan);
+    struct err err = {0};
+    const struct predict_options options = {.threads = 1};
+    if (plan_load(example, overrides, n, arena, plan, NULL, &err) ||
+        predict(plan, &options, arena, prediction, &err))
+        fail_msg("%s: %s", err.where, err.text);
+}
+
+static void baseline_fits_at_131072_tokens_only(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *micro_batch;
+        enum verdict verdict;
+        const char *wall;
+    } points[] = {{"32", VERDICT_FITS, NULL}, {"48", VERDICT_OOM, "routed_output"}};
+    for (size_t i = 0; i < 2; i++) {
+        struct arena arena = {0};
+        struct prediction prediction;
+        const struct override set = {"workload.micro_batch", points[i].micro_batch, "--set"};
+        predict_example(&set, 1, &arena, &prediction);
+        const struct memory_report *memory = &prediction.memory;
+        assert_string_equal(verdict_name(memory->verdict), verdict_name(points[i].verdict));
+        if (points[i].wall)
+            assert_string_equal(memory->wall->name, points[i].wall);
+        arena_release(&arena);
+    }
+}
+
+/* What the tokens' rows cost: [6 tokens, 2048] in bf16 is 3 GiB at 131,072 tokens. */
+static void routed_output_is_not_divided_by_tensor_parallelism(void **state)
+{
+    (void)state;
+    struct arena arena = {0};
+    struct prediction prediction;
+    predict_example(NULL, 0, &arena, &prediction);
+    for (size_t i = 0; i < prediction.memory.n_buffers; i++)
+        if (!strcmp(prediction.memory.buffers[i].name, "routed_output"))
+            assert_int_equal(prediction.memory.buffers[i].one_bytes, UINT64_C(3) << 30);
+    arena_release(&arena);
+}
+
+static uint64_t total_of(const char *key, const char *value)
+{
+    struct arena arena = {0};
+    struct prediction prediction;
+    const struct override set = {key, value, "--set"};
+    predict_example(&set, 1, &arena, &prediction);
+    uint64_t total = prediction.memory.total_bytes;
+    arena_release(&arena);
+    return total;
+}
+
+/* full < op < every second layer < every third layer < none */
+static void recomputation_orders_memory(void **state)
+{
+    (void)state;
+    const uint64_t totals[] = {
+        total_of("recompute.kind", "full"), total_of("recompute.modules", "op"),
+        total_of("recompute.modules", "2"), total_of("recompute.modules", "3"),
+        total_of("recompute.kind", "none")};
+    for (size_t i = 1; i < sizeof totals / sizeof *totals; i++) {
+        print_message("%llu < %llu\n", (unsigned long long)totals[i - 1],
+                      (unsigned long long)totals[i]);
+        assert_true(totals[i - 1] < totals[i]);
+    }
+}
+
+static void what_it_does_not_run_is_refused(void **state)
+{
+    (void)state;
+    static const struct override sets[] = {{"recompute.modules", "layernorm", "--set"},
+                                           {"moe.path", "capacity", "--set"},
+                                           {"workload.mode", "prefill", "--set"}};
+    static const char *const reasons[] = {"no module 'layernorm'", "does not run this moe.path",
+                                          "train only"};
+    for (size_t i = 0; i < 3; i++) {
+        struct arena arena = {0};
+        struct plan *plan = arena_alloc(&arena, 1, sizeof *plan);
+        struct prediction prediction;
+        struct err err = {0};
+        const struct predict_options options = {.threads = 1};
+        assert_int_equal(plan_load(example, &sets[i], 1, &arena, plan, NULL, &err), STATUS_OK);
+        assert_int_equal(predict(plan, &options, &arena, &prediction, &err), STATUS_INPUT);
+        assert_non_null(strstr(err.text, reasons[i]));
+        arena_release(&arena);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(baseline_fits_at_131072_tokens_only),
+        cmocka_unit_test(routed_output_is_not_divided_by_tensor_parallelism),
+        cmocka_unit_test(recomputation_orders_memory),
+        cmocka_unit_test(what_it_does_not_run_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
