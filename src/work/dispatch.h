@@ -42,12 +42,14 @@ struct dispatch_style {
     enum dispatch_library library;
     enum capacity_kind capacity;
     enum expert_kernel kernel;
-    enum buffer_sizing sizing;   /* rows a rank reserves: worst, exact, balanced, factor */
-    bool scale_before_down;      /* gates multiply the activation: down's output not saved */
-    bool split_gate_up;          /* gate and up are two products with outputs of their own */
-    bool f32_combine;            /* weighted sum over an f32 copy of the returned rows */
-    bool shared;                 /* add the shared experts */
-    uint64_t alignment;          /* rows of an expert are padded to this; 0: not */
+    enum buffer_sizing sizing; /* rows a rank reserves: worst, exact, balanced, factor */
+    bool scale_before_down;    /* gates multiply the activation: down's output not saved */
+    bool split_gate_up;        /* gate and up are two products with outputs of their own */
+    bool f32_combine;          /* weighted sum over an f32 copy of the returned rows */
+    bool one_hot;              /* MaxText's einsums: capacity multiplies by [mb, S, E, C] masks,
+                                * masked computes all experts at once */
+    bool shared;               /* add the shared experts */
+    uint64_t alignment;        /* rows of an expert are padded to this; 0: not */
     uint64_t low_latency_tokens; /* least num_max_dispatch_tokens_per_rank */
     enum dtype scores;           /* router scores and gates */
 };

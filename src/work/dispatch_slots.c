@@ -73,7 +73,7 @@ enum status path_capacity(struct path *p, uint16_t *output, struct err *err)
     static const char *const back[] = {"return", "returned_slots"};
     if (p->style->capacity == CAPACITY_NEURON)
         return path_capacity_neuron(p, output, err);
-    bool one_hot = p->style->capacity == CAPACITY_MAXTEXT;
+    bool one_hot = p->style->one_hot;
     struct rows slots = slot_rows(p), tokens = rows_of(p->x.tokens, RULE_FIXED);
     uint16_t dispatch, combine = WORK_NONE;
     if (one_hot)
@@ -132,7 +132,7 @@ enum status path_masked(struct path *p, uint16_t *output, struct err *err)
 {
     (void)err;
     struct sizes *s = p->x.sizes;
-    bool all = p->style->flow.backward || p->style->capacity == CAPACITY_MAXTEXT;
+    bool all = p->style->flow.backward || p->style->one_hot;
     struct size experts = all ? p->x.experts : size_const(s, 1);
     struct rows rows = {2, {experts, p->x.tokens}, RULE_FIXED};
     struct rows tokens = rows_of(p->x.tokens, RULE_FIXED);

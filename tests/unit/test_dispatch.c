@@ -44,6 +44,7 @@ static enum status build(const struct plan *plan, const struct dispatch_style *s
     enum status status =
         dispatch_layer(plan, &b->work, plan->moe.path, style, b->input, &b->output, err);
     work_index(&b->work);
+    work_index(&b->work);
     if (status == STATUS_OK)
         b->values = plan_evaluate(plan, &b->arena, &b->work);
     return status;
@@ -245,7 +246,10 @@ static void capacity_masks_and_slots(void **state)
     plan.moe.path = PATH_CAPACITY;
     plan.moe.capacity_factor = 1;
     struct built b;
-    build_plan(&plan, &b);
+    struct err err = {0};
+    struct dispatch_style style = dispatch_style_of(&plan);
+    style.one_hot = true;
+    assert_int_equal(build(&plan, &style, &b, &err), STATUS_OK);
     assert_true(bytes_of(&b, "combine_mask") == 1ull << 28);
     assert_true(bytes_of(&b, "dispatch_mask") == 1ull << 27);
     assert_true(bytes_of(&b, "dispatched_slots") == 7ull << 26);
@@ -351,10 +355,12 @@ static void more_needs_more(void **state)
             struct built b;
             build_plan(&plans[i], &b);
             b.work.use[SEGMENT_MOE].repeat = size_const(&b.work.sizes, 8);
+            work_index(&b.work);
             b.values = plan_evaluate(&plans[i], &b.arena, &b.work);
             peak[i] = peak_of(&b);
             arena_release(&b.arena);
         }
+        assert_true(peak[0] > 0);
         if (peak[1] < peak[0] || peak[2] < peak[0] || peak[3] > peak[0] || peak[4] > peak[0])
             fail_msg("%s: balanced %llu, worst %llu, twice the tokens %llu, prefill %llu, "
                      "recomputed %llu",
