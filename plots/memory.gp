@@ -1,56 +1,83 @@
 # Memory of a rank against one number, one line per series; what does not fit is crossed out.
-# Variables: x_key, x_title, series_key, series_key2, series_key3 ('' when unused), series[],
-# limit_gib, capacity_gib, log_x, overlay ('' or a CSV with series,x,total_bytes,verdict of
-# published runs).
+# Variables: x_key, x_title, x_values[] (empty when x is a number), series_key, series_key2,
+# series_key3 ('' when unused), series[], series_title, verdicts[] (those that occur), limits[],
+# limit_titles[], capacity_gib, log_x,
+# top_gib (where boxes are cut), overlay ('' or a CSV of published runs: the same keys,
+# verdict, total_bytes), any_ran, any_failed (of those).
 set xlabel x_title
 set ylabel 'memory of a rank (GiB)'
 set yrange [0:*]
-set offsets graph 0.02, graph 0.02, graph 0.08, 0
+set autoscale xfix
+set offsets graph 0.03, graph 0.03, graph 0.06, 0
 name_of(unused) = series_key2 eq '' ? strcol(series_key) : \
     series_key3 eq '' ? strcol(series_key).', '.strcol(series_key2) : \
     strcol(series_key).', '.strcol(series_key2).', '.strcol(series_key3)
 of_series(s) = series_key eq '' ? 1 : name_of(0) eq s
 verdict_is(v) = strcol('verdict') eq v
+fitting(s) = of_series(s) && (verdict_is('fits') || verdict_is('marginal')) \
+    ? column('total_bytes') / gib : NaN
 total(s) = of_series(s) && !verdict_is('invalid') ? column('total_bytes') / gib : NaN
 total_if(s, v) = of_series(s) && verdict_is(v) ? column('total_bytes') / gib : NaN
-c(i) = colour[(i - 1) % 8 + 1]
-m(i) = mark[(i - 1) % 8 + 1]
-if (log_x) { set logscale x 2 }
-set arrow 1 from graph 0, first limit_gib to graph 1, first limit_gib nohead \
-    front linecolor '#000000' linewidth 1.4
-set label 2 sprintf('limit %.1f GiB', limit_gib) at graph 0.01, first limit_gib \
-    offset 0,0.6 left front
-if (capacity_gib > limit_gib) {
-    set arrow 2 from graph 0, first capacity_gib to graph 1, first capacity_gib nohead front \
-        linecolor '#7F7F7F' dashtype 2
+named = n_x_values > 0
+place_of(name) = sum [i=1:n_x_values] (x_values[i] eq name ? i : 0)
+x(unused) = named ? place_of(strcol(x_key)) : column(x_key)
+if (named) {
+    set xtics ()
+    set for [i=1:n_x_values] xtics add (x_values[i] i)
+    set xrange [0.5:n_x_values + 0.5]
 }
-x(unused) = column(x_key)
-published(s, v) = strcol('series') eq s && strcol('verdict') eq v \
-    ? column('total_bytes') / gib : NaN
+if (log_x) { set logscale x 2 }
+level(i) = limits[i] + 0.0
+set for [i=1:n_limits] arrow i from graph 0, first level(i) to graph 1, first level(i) \
+    nohead front linecolor '#000000' linewidth 1.4 dashtype i
 if (on_terminal) {
-    set key inside left top
-    plot for [i=1:n_series] data using (x(0)):(total(series[i])) with linespoints \
-        title series[i]
+    set ylabel
+    plot for [i=1:n_series] data using (x(0)):(fitting(series[i])) with points \
+             pointtype letter(i) title series[i], \
+         for [i=1:n_series] data using (x(0)):(total_if(series[i], 'oom')) with points \
+             pointtype capital(i) notitle, \
+         keyentry with points pointtype 'A' title 'capital: does not fit', \
+         for [i=1:n_limits] keyentry with points pointtype '-' title limit_titles[i]
     exit
 }
+if (capacity_gib > 0) {
+    set arrow 20 from graph 0, first capacity_gib to graph 1, first capacity_gib nohead front \
+        linecolor '#8F8F8F' linewidth 1.2 dashtype '.. '
+}
+set key title series_title
+if (n_series > 20) { set key font ',9' spacing 0.9 }
 set macros
 curves = "for [i=1:n_series] data using (x(0)):(total(series[i])) \
     with linespoints linecolor rgb c(i) pointtype m(i) pointsize 0.9 \
-    linewidth 1.6 title series[i]"
+    linewidth 1.6 dashtype dash(i) title series[i]"
+points = "for [i=1:n_series] data using (x(0)):(total(series[i])) \
+    with points linecolor rgb c(i) pointtype m(i) pointsize 1.4 title series[i]"
 walls = "for [i=1:n_series] data using (x(0)):(total_if(series[i], 'oom')) \
     with points linecolor rgb c(i) pointtype 2 pointsize 2 linewidth 2 notitle"
 crosses = "keyentry with points linecolor rgb '#000000' pointtype 2 pointsize 1.6 \
     linewidth 2 title 'predicted: does not fit'"
-ran = "for [i=1:n_series] overlay using (column('x')):(published(series[i], 'fits')) \
-    with points linecolor rgb c(i) pointtype 65 pointsize 3 linewidth 1.2 notitle"
-failed = "for [i=1:n_series] overlay using (column('x')):(published(series[i], 'oom')) \
-    with points linecolor rgb c(i) pointtype 12 pointsize 3 linewidth 2 notitle"
-circles = "keyentry with points linecolor rgb '#000000' pointtype 65 pointsize 2.4 \
-    linewidth 1.2 title 'published: ran'"
-diamonds = "keyentry with points linecolor rgb '#000000' pointtype 12 pointsize 2.4 \
-    linewidth 2 title 'published: out of memory'"
-if (overlay eq '') {
-    plot @curves, @walls, @crosses
-} else {
-    plot @curves, @walls, @ran, @failed, @crosses, @circles, @diamonds
+if (named) { curves = points }
+if (named && n_series == 1) {
+    set style fill solid 1 border rgb '#666666'
+    set yrange [0:top_gib]
+    amount(v) = sprintf(v > top_gib ? '%.0f (cut)' : '%.0f', v)
+    curves = "for [i=1:n_verdicts] data using (x(0)):(total_if(series[1], verdicts[i])) \
+        :(0.6) with boxes linecolor rgb shade(verdicts[i]) title meaning(verdicts[i])"
+    walls = "data using (x(0)):(0.03 * top_gib):(amount(total(series[1]))) with labels notitle"
+    crosses = "NaN notitle"
 }
+levels = "for [i=1:n_limits] keyentry with lines linecolor rgb '#000000' linewidth 1.4 \
+    dashtype i title limit_titles[i]"
+device = "keyentry with lines linecolor rgb '#8F8F8F' linewidth 1.2 dashtype '.. ' \
+    title sprintf('device %.1f GiB', capacity_gib)"
+ran = "overlay using (x(0)):(verdict_is('fits') ? column('total_bytes') / gib : NaN) \
+    with points linecolor rgb '#000000' pointtype 6 pointsize 2.8 linewidth 1.2 \
+    title 'published: ran'"
+failed = "for [i=1:n_series] overlay using (x(0)):(total_if(series[i], 'oom')) \
+    with points linecolor rgb c(i) pointtype 12 pointsize 2.8 linewidth 2.4 notitle, \
+    keyentry with points linecolor rgb '#000000' pointtype 12 pointsize 2.4 \
+    linewidth 2.4 title 'published: out of memory'"
+keys = capacity_gib > 0 ? levels.', '.device : levels
+if (any_ran) { keys = ran.', '.keys }
+if (any_failed) { keys = failed.', '.keys }
+plot @curves, @walls, @crosses, @keys

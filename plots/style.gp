@@ -7,18 +7,27 @@ set termoption noenhanced
 array colour[8] = ['#0072B2', '#D55E00', '#009E73', '#CC79A7', \
                    '#E69F00', '#56B4E9', '#7F7F7F', '#000000']
 array mark[8] = [7, 5, 9, 11, 13, 15, 6, 4]
+c(i) = colour[(i - 1) % 8 + 1]
+m(i) = mark[(i - 1) % 8 + 1]
+dash(i) = (i - 1) / 8 % 3 + 1
+letter(i) = 'abcdefghijklmnopqrstuvwxyz'[(i - 1) % 26 + 1:(i - 1) % 26 + 1]
+capital(i) = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ'[(i - 1) % 26 + 1:(i - 1) % 26 + 1]
+shade(v) = v eq 'fits' ? '#A9D5F0' : v eq 'marginal' ? '#F7E7A6' : v eq 'oom' ? '#E99B72' \
+    : '#E6E6E6'
+meaning(v) = v eq 'oom' ? 'does not fit' : v eq 'invalid' ? 'breaks a rule' : v
 gib = 1024.0 ** 3
 set border 3 linewidth 0.8
-set tics nomirror out scale 0.6
-set grid ytics linetype 1 linewidth 0.4 linecolor '#DDDDDD'
-set key outside right top vertical Left reverse samplen 2 spacing 1.2
 if (!on_terminal) {
+    set tics nomirror out scale 0.6
+    set grid ytics linetype 1 linewidth 0.4 linecolor '#DDDDDD'
+    set key outside right top vertical Left reverse samplen 2 spacing 1.2
     set title title_text offset 0,0.4 font ',17'
     set label 1 source_text at screen 0.012, screen 0.018 left font ',9' \
         textcolor '#666666'
     set bmargin 5.2
     set tmargin 4
 } else {
+    set tics nomirror scale 0
+    set key outside center bottom horizontal Left reverse samplen 1 width 2
     set title title_text
-    set key off
 }

@@ -3,12 +3,13 @@
 #include <unistd.h>
 
 #include "base/output.h"
+#include "cli/chart_sweep.h"
 #include "cli/commands.h"
 #include "cli/frontier.h"
-#include "cli/frontier_chart.h"
 #include "cli/frontier_columns.h"
 #include "cli/frontier_csv.h"
 #include "cli/frontier_find.h"
+#include "cli/frontier_published.h"
 #include "cli/frontier_table.h"
 
 struct settings {
@@ -97,6 +98,24 @@ static enum status check_points(uint64_t points, bool keep, struct err *err)
     return err_hint(err, "write them to a file: -o points.csv, or --format csv");
 }
 
+/* A table, or a picture in its place. */
+static bool is_text(const struct invocation *call)
+{
+    return call->general.format == FORMAT_TEXT && !frontier_is_csv(call->general.output);
+}
+
+static enum status draw(const struct frontier *frontier, const struct text *rows,
+                        struct picture *picture, const struct invocation *call, struct err *err)
+{
+    struct sweep_table table;
+    const struct chart_names names = chart_names_of(&frontier->base, call->arena);
+    picture->data = *rows;
+    TRY(frontier_published(frontier, &picture->published, err));
+    TRY(sweep_table_parse("rows", text_string(rows), rows->length, call->arena, &table, err));
+    TRY(chart_sweep(&table, &names, SWEEP_VIEW_AUTO, picture, err));
+    return picture_draw(picture, is_text(call), call, err);
+}
+
 static enum status run_frontier(const struct invocation *call, struct err *err)
 {
     const struct settings *settings = call->settings;
@@ -105,12 +124,11 @@ static enum status run_frontier(const struct invocation *call, struct err *err)
     TRY(frontier_init(&frontier, call, &settings->cases, &settings->overs, err));
     if (settings->find)
         return frontier_find(&frontier, settings->find, call, err);
-    bool text = call->general.format == FORMAT_TEXT && !frontier_is_csv(call->general.output);
     struct sink sink = {.points = sweep_points(&frontier.sweep)};
-    struct frontier_chart chart;
+    struct picture picture;
     if (settings->plot)
-        TRY(frontier_chart_init(&chart, &frontier, settings->plot, err));
-    bool keep = text || settings->plot || call->general.format == FORMAT_JSON;
+        TRY(picture_init(&picture, settings->plot, call, err));
+    bool keep = is_text(call) || settings->plot || call->general.format == FORMAT_JSON;
     TRY(check_points(sink.points, keep, err));
     sink.kept = keep ? &kept : NULL;
     sink.file = keep ? NULL : call->out;
@@ -118,8 +136,9 @@ static enum status run_frontier(const struct invocation *call, struct err *err)
     TRY(run_sweep(&frontier, settings, &sink, err));
     TRY(frontier_provenance(&frontier, call, err));
     if (settings->plot)
-        TRY(frontier_chart_finish(&chart, &kept, text, call, err));
-    return keep && !(settings->plot && text) ? frontier_table(&kept, call, err) : STATUS_OK;
+        TRY(draw(&frontier, &kept, &picture, call, err));
+    return keep && !(settings->plot && is_text(call)) ? frontier_table(&kept, call, err)
+                                                      : STATUS_OK;
 }
 
 static const char *const examples[] = {

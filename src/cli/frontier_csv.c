@@ -7,7 +7,7 @@
 
 enum { ROW_FIXED = 256 }; /* room of everything but the labels */
 
-static const char *quoted(const char *text, struct arena *arena)
+const char *frontier_csv_quote(const char *text, struct arena *arena)
 {
     if (!strpbrk(text, ",\"\n\r"))
         return text;
@@ -26,7 +26,7 @@ void frontier_csv_init(struct frontier_csv *csv, const struct axis *axes, size_t
     for (size_t i = 0; i < n_axes; i++) {
         csv->labels[i] = arena_alloc(arena, axes[i].n_values, sizeof *csv->labels[i]);
         for (size_t j = 0; j < axes[i].n_values; j++)
-            csv->labels[i][j] = quoted(axes[i].values[j].label, arena);
+            csv->labels[i][j] = frontier_csv_quote(axes[i].values[j].label, arena);
     }
 }
 

@@ -16,6 +16,9 @@ struct frontier_csv {
 void frontier_csv_init(struct frontier_csv *csv, const struct axis *axes, size_t n_axes,
                        struct arena *arena);
 
+/* The text as one CSV field; itself where it needs no quotes. */
+const char *frontier_csv_quote(const char *text, struct arena *arena);
+
 /* The header line. */
 void frontier_csv_header(const struct axis *axes, size_t n_axes, struct text *out);
 

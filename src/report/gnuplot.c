@@ -1,6 +1,7 @@
 /* Charts through gnuplot; see gnuplot.h. */
 #include "report/gnuplot.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -102,7 +103,8 @@ static void write_head(const struct chart *chart, struct text *out)
                 chart->kind, base_name(chart->script));
     text_printf(out, "set terminal %s", terminal_of(chart->type));
     if (terminal)
-        text_printf(out, " size %u,%u", chart->columns, chart->rows);
+        text_printf(out, " nofeed %s size %u,%u", chart->colour ? "ansi" : "mono",
+                    chart->columns, chart->rows);
     text_append(out, "\n");
     if (!text_equal(chart->picture, "-")) {
         text_append(out, "set output ");
@@ -180,6 +182,41 @@ static void folder_of(const char *path, char folder[4096])
                      : ".");
 }
 
+/* gnuplot fills every line to the full width; empty lines before and after say nothing. */
+static void print_trimmed(const char *text, FILE *out)
+{
+    size_t length, empty = 0;
+    bool started = false;
+    for (; *text; text += length + (text[length] == '\n')) {
+        length = strcspn(text, "\n");
+        size_t used = length;
+        while (used > 0 && (text[used - 1] == ' ' || text[used - 1] == '\f'))
+            used--;
+        if (!used) {
+            empty += started;
+            continue;
+        }
+        for (; empty; empty--)
+            fputc('\n', out);
+        fprintf(out, "%.*s\n", (int)used, text);
+        started = true;
+    }
+}
+
+static int run_gnuplot(struct process *gnuplot, FILE *out)
+{
+    char *heard = NULL;
+    size_t length = 0;
+    gnuplot->copy = out ? open_memstream(&heard, &length) : NULL;
+    int status = out && !gnuplot->copy ? -1 : process_run(gnuplot);
+    if (gnuplot->copy)
+        fclose(gnuplot->copy);
+    if (status == 0 && heard)
+        print_trimmed(heard, out);
+    free(heard);
+    return status;
+}
+
 enum status chart_draw(const struct chart *chart, FILE *out, struct err *err)
 {
     char folder[4096], script[1024], words[512];
@@ -190,10 +227,9 @@ enum status chart_draw(const struct chart *chart, FILE *out, struct err *err)
     struct process gnuplot = {.arguments = (char *[]){(char[]){"gnuplot"}, script, NULL},
                               .folder = folder,
                               .errors = !terminal,
-                              .copy = terminal ? out : NULL,
                               .heard = words,
                               .room = sizeof words};
-    int status = process_run(&gnuplot);
+    int status = run_gnuplot(&gnuplot, terminal ? out : NULL);
     if (status == 0)
         return STATUS_OK;
     if (status == PROCESS_ABSENT) {

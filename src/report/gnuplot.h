@@ -6,6 +6,7 @@
 #ifndef MOEPLAN_REPORT_GNUPLOT_H
 #define MOEPLAN_REPORT_GNUPLOT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 
@@ -30,6 +31,7 @@ struct chart {
     const char *data;       /* CSV file the template reads */
     const char *script;     /* .gp file to write */
     unsigned columns, rows; /* size of a terminal chart */
+    bool colour;            /* of a terminal chart */
     const struct chart_variable *variables;
     size_t n_variables;
 };
@@ -45,7 +47,8 @@ enum status chart_write(const struct chart *chart, struct arena *arena, struct e
 
 /* Runs gnuplot on the script. STATUS_ABSENT when gnuplot is not installed, or when a bitmap or
  * PDF has no font to draw with (gnuplot would leave out all text and say nothing);
- * STATUS_SYSTEM when gnuplot fails, with its words. `out` receives a terminal chart. */
+ * STATUS_SYSTEM when gnuplot fails, with its words. `out` receives a terminal chart, without
+ * the blanks around it. */
 enum status chart_draw(const struct chart *chart, FILE *out, struct err *err);
 
 #endif
