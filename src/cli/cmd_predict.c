@@ -2,14 +2,17 @@
 #include "cli/commands.h"
 #include "cli/plan_argument.h"
 #include "cli/predict_print.h"
+#include "plan/trace.h"
 
 struct settings {
-    bool buffers;
+    bool buffers, exact;
 };
 
 static const struct option options[] = {
     {"buffers", 0, OPTION_FLAG, offsetof(struct settings, buffers), NULL, NULL,
      "list every buffer with its shape, formula, expected and worst bytes"},
+    {"exact", 0, OPTION_FLAG, offsetof(struct settings, exact), NULL, NULL,
+     "sample routing token by token even where the Gaussian law is close"},
 };
 
 static void print(const struct invocation *call, const struct predict_view *view)
@@ -31,8 +34,12 @@ static enum status run_predict(const struct invocation *call, struct err *err)
     struct plan *plan = arena_alloc(call->arena, 1, sizeof *plan);
     struct origins origins = {0};
     struct prediction prediction;
-    const struct predict_options predict_options = {.fixes = true};
+    struct routing_data routing = {0};
+    const struct settings *settings = call->settings;
     TRY(plan_argument_load(call, 0, plan, &origins, err));
+    TRY(routing_data_load(plan, NULL, call->arena, &routing, err));
+    const struct predict_options predict_options = {
+        .routing = &routing, .fixes = true, .exact = settings->exact};
     TRY(predict(plan, &predict_options, call->arena, &prediction, err));
     const struct predict_view view = {
         .plan = plan,

@@ -84,7 +84,8 @@ enum status frontier_init(struct frontier *f, const struct invocation *call,
     TRY(source_read_file(f->file, f->arena, &f->root, err));
     TRY(plan_load_unruled(f->file, f->root, f->overrides, f->n_overrides, f->arena, &f->base,
                           err));
-    f->sweep = (struct sweep){.base = &f->base, .n_axes = f->n_axes};
+    TRY(routing_data_load(&f->base, NULL, f->arena, &f->routing, err));
+    f->sweep = (struct sweep){.base = &f->base, .routing = &f->routing, .n_axes = f->n_axes};
     for (size_t i = 0; i < f->n_axes; i++) {
         struct applied applied = {f, &f->axes[i]};
         TRY(sweep_axis_init(&f->sweep.axes[i], &f->base, f->axes[i].n_values,

@@ -7,6 +7,7 @@
 #include "cli/command.h"
 #include "plan/load.h"
 #include "plan/source.h"
+#include "plan/trace.h"
 #include "sim/sweep.h"
 
 struct frontier {
@@ -18,6 +19,7 @@ struct frontier {
     struct plan base;
     size_t n_axes;
     struct axis axes[SWEEP_AXES];
+    struct routing_data routing; /* files the base plan's routing names */
     struct sweep sweep;
 };
 

@@ -93,7 +93,7 @@ size_t frontier_csv_row(const void *context, const size_t indices[SWEEP_AXES],
             at = put_count(at, numbers[i]);
         }
         at = put_text(at, ",,"); /* no time model: the column stays empty */
-        at = put_text(at, result->wall ? result->wall : "");
+        at = put_text(at, result->wall ? result->wall->name : "");
         *at++ = '\n';
     }
     assert((size_t)(at - out) <= room);

@@ -128,7 +128,7 @@ static void print_row(const struct found *found, struct text *out)
 enum status frontier_find(const struct frontier *frontier, const char *what,
                           const struct invocation *call, struct err *err)
 {
-    struct finder finder = {0};
+    struct finder finder = {.evaluator = {.routing = &frontier->routing}};
     struct frontier_csv csv;
     struct text rows = {.arena = call->arena};
     TRY(read_what(what, &finder.field, err));

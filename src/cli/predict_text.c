@@ -1,6 +1,7 @@
 /* A prediction on one screen: the verdict, where the memory goes, the wall, what would make it
  * fit, what was assumed. Each part is a function that prints only what was computed; a new part
  * of the prediction is a new function and a row of the table at the end. */
+#include <math.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -50,12 +51,16 @@ static enum style verdict_style(enum verdict verdict)
     return styles[verdict];
 }
 
-/* n samples without one out of memory show a chance below 3/n (95 %), not 0. */
-static const char *chance(const struct memory_report *memory, struct arena *arena)
+/* The chance per step, and over the steps of the run when the plan names them; n samples
+ * without one out of memory bound it by 3/n (95 %), they do not make it 0. */
+static const char *chance(const struct memory_report *memory, double steps, struct arena *arena)
 {
-    if (memory->oom_probability > 0 || memory->samples == 0)
-        return arena_printf(arena, "%.3g", memory->oom_probability);
-    return arena_printf(arena, "< %.2g", 3.0 / (double)memory->samples);
+    const char *below = memory->oom_samples ? "" : "< ";
+    double step = memory->oom_probability;
+    if (steps <= 1)
+        return arena_printf(arena, "%s%.3g per step", below, step);
+    return arena_printf(arena, "%s%.3g per step, %s%.3g over %.0f steps", below, step, below,
+                        -expm1(steps * log1p(-fmin(step, 1))), steps);
 }
 
 static void print_distribution(struct screen *screen)
@@ -63,11 +68,10 @@ static void print_distribution(struct screen *screen)
     const struct memory_report *memory = screen->memory;
     if (!memory->has_distribution)
         return;
-    fprintf(screen->page.out,
-            "expected %s, p99 %s, worst %s %s; chance of running out %s per step\n",
+    fprintf(screen->page.out, "expected %s, p99 %s, worst %s %s; chance of running out %s\n",
             amount(screen, memory->expected_bytes), amount(screen, memory->p99_bytes),
             amount(screen, memory->worst_bytes), screen->scale.unit,
-            chance(memory, screen->view->arena));
+            chance(memory, (double)screen->view->plan->workload.steps, screen->view->arena));
 }
 
 /* Limit and margin; of a plan far smaller than its device in their own unit. */

@@ -1,8 +1,11 @@
 /* Evaluating many plans of one structure; see evaluate.h. */
 #include "sim/evaluate.h"
 
+#include <string.h>
+
 #include "base/text.h"
 #include "plan/rule.h"
+#include "sim/address.h"
 #include "sim/address.h"
 #include "work/stack.h"
 
@@ -20,6 +23,24 @@ bool evaluate_is_slot(const char *key)
     return false;
 }
 
+/* Makes the bank one of the plan's routing; false when that cannot be sampled. */
+static bool bank_open(struct demand_bank *bank, const struct plan *plan,
+                      const struct routing_data *routing)
+{
+    struct err err = {0};
+    struct demand_key key;
+    demand_key_of(plan, routing, &key);
+    if (bank->known && memcmp(&bank->key, &key, sizeof key) == 0)
+        return !bank->refused;
+    arena_release(&bank->arena);
+    memset(bank, 0, sizeof *bank);
+    memcpy(&bank->key, &key, sizeof key);
+    bank->known = true;
+    bank->refused =
+        demand_prepare(plan, routing, &bank->arena, &bank->source, &err) != STATUS_OK;
+    return !bank->refused;
+}
+
 static void rebuild(struct evaluator *e, const struct plan *plan, enum moe_path path)
 {
     struct err err = {0};
@@ -31,6 +52,24 @@ static void rebuild(struct evaluator *e, const struct plan *plan, enum moe_path 
         return;
     e->values = arena_alloc(&e->arena, e->work.sizes.n, sizeof *e->values);
     slots_from_plan(plan, &e->slots);
+    e->routed = evaluate_is_routed(plan, &e->work);
+    if (e->routed)
+        e->refused = !bank_open(&e->bank, plan, e->routing);
+}
+
+/* The 99th percentile of the plan's routing into the slots. */
+static void set_demand(struct evaluator *e)
+{
+    uint64_t tokens = e->slots.value[SLOT_TOKENS];
+    struct demand_bank *bank = &e->bank;
+    size_t at = tokens % EVALUATE_CACHE;
+    if (bank->tokens[at] != tokens) {
+        struct demand_spread spread;
+        demand_sample(&bank->source, tokens, false, &spread);
+        bank->tokens[at] = tokens;
+        bank->p99[at] = spread.p99;
+    }
+    demand_to_slots(&bank->p99[at], &e->slots);
 }
 
 /* Brings list and slots up to the plan; false when a rule or the stack refuses it. */
@@ -49,44 +88,57 @@ static bool follow(struct evaluator *e, const struct plan *plan, uint64_t struct
         rebuild(e, plan, path);
     else if (!e->refused)
         slots_set_numbers(plan, &e->slots);
+    if (!e->refused && e->routed)
+        set_demand(e);
     return !e->refused;
 }
 
-static const char *find_wall(const struct evaluator *e, const struct evaluation *result,
-                             unsigned schedule)
+static const struct buffer *find_wall(const struct work *work, const uint64_t *values,
+                                      const struct evaluation *result)
 {
     uint64_t sum = 0;
-    for (size_t i = 0; i < e->work.n_placed; i++) {
-        const struct buffer *buffer = &e->work.buffers[e->work.placed[i]];
-        sum += memory_bytes_at_peak(&e->work, e->values, buffer, schedule, &result->peak);
+    for (size_t i = 0; i < work->n_placed; i++) {
+        const struct buffer *buffer = &work->buffers[work->placed[i]];
+        sum += memory_bytes_at_peak(work, values, buffer, result->schedule, &result->peak);
         if (sum > result->limit_bytes)
-            return buffer->name;
+            return buffer;
     }
     return NULL;
+}
+
+bool evaluate_slots(const struct plan *plan, const struct work *work, struct slots *slots,
+                    uint64_t *values, struct evaluation *out)
+{
+    *out = (struct evaluation){.limit_bytes = verdict_limit(plan)};
+    if (!verdict_evaluate(plan, work, slots, values, &out->peak, &out->schedule))
+        return false;
+    out->valid = true;
+    out->verdict = verdict_of(plan, &out->peak);
+    out->wall = address_beyond_library(work, values, out->schedule);
+    out->unaddressable = out->wall != NULL;
+    if (out->unaddressable)
+        out->verdict = VERDICT_OOM;
+    else if (out->verdict == VERDICT_OOM)
+        out->wall = find_wall(work, values, out);
+    return true;
+}
+
+bool evaluate_is_routed(const struct plan *plan, const struct work *work)
+{
+    return !plan->stack.static_shapes && demand_matters(work);
 }
 
 void evaluate(struct evaluator *e, const struct plan *plan, uint64_t structure,
               struct evaluation *out)
 {
-    unsigned schedule;
     *out = (struct evaluation){0};
-    if (!follow(e, plan, structure) ||
-        !verdict_evaluate(plan, &e->work, &e->slots, e->values, &out->peak, &schedule))
-        return;
-    out->valid = true;
-    out->limit_bytes = verdict_limit(plan);
-    out->verdict = verdict_of(plan, &out->peak);
-    if (out->verdict == VERDICT_OOM)
-        out->wall = find_wall(e, out, schedule);
-    const struct buffer *beyond = address_beyond_library(&e->work, e->values, schedule);
-    if (beyond) {
-        out->verdict = VERDICT_OOM;
-        out->wall = beyond->name;
-    }
+    if (follow(e, plan, structure))
+        evaluate_slots(plan, &e->work, &e->slots, e->values, out);
 }
 
 void evaluator_release(struct evaluator *evaluator)
 {
     arena_release(&evaluator->arena);
-    *evaluator = (struct evaluator){0};
+    arena_release(&evaluator->bank.arena);
+    memset(evaluator, 0, sizeof *evaluator);
 }

@@ -5,10 +5,25 @@
 #define MOEPLAN_SIM_EVALUATE_H
 
 #include "base/arena.h"
+#include "sim/demand.h"
 #include "sim/verdict.h"
+
+enum { EVALUATE_CACHE = 64 };
+
+/* The p99 of what routing asks for, by tokens per rank, of one routing; kept while structures
+ * change that do not change it. */
+struct demand_bank {
+    struct arena arena;
+    struct demand_key key;
+    bool known, refused;
+    struct demand_source source;
+    uint64_t tokens[EVALUATE_CACHE]; /* 0: empty */
+    struct demand p99[EVALUATE_CACHE];
+};
 
 /* Holds the list of the last structure. One per thread; {0} is ready for use. */
 struct evaluator {
+    const struct routing_data *routing; /* set by the caller; NULL: the plan names no file */
     struct arena arena;
     struct work work;
     struct slots slots;
@@ -18,15 +33,29 @@ struct evaluator {
     bool known;          /* structure and layout_ok are set */
     bool layout_ok;      /* model, cluster and parallel obey their rules */
     bool built, refused; /* refused: by the stack */
+    bool routed;         /* sizes follow routing: the bank is set */
+    struct demand_bank bank;
 };
 
 struct evaluation {
     bool valid; /* false: a rule or the stack refuses the plan */
     enum verdict verdict;
-    struct memory_peak peak;
+    struct memory_peak peak; /* without what memory_explain adds */
     uint64_t limit_bytes;
-    const char *wall; /* name of the buffer that crosses the limit, or NULL */
+    unsigned schedule;
+    const struct buffer *wall; /* whose allocation crosses the limit, or what its library cannot
+                                  address; NULL when it fits */
+    bool unaddressable;        /* the wall is of the second kind */
 };
+
+/* Verdict and wall of a list with given slots (verdict_evaluate's rules for slots and values).
+ * False when a size overflows 64 bits. */
+bool evaluate_slots(const struct plan *plan, const struct work *work, struct slots *slots,
+                    uint64_t *values, struct evaluation *out);
+
+/* Whether a stack's sizes follow routing, so that its verdict is that of the 99th percentile.
+ */
+bool evaluate_is_routed(const struct plan *plan, const struct work *work);
 
 /* Evaluates a plan. `structure` is any number that changes whenever something other than a slot
  * (evaluate_is_slot) changed since the last call on this evaluator. Allocates only when the

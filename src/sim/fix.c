@@ -17,7 +17,7 @@ struct search {
     const struct plan *plan;
     struct arena *arena;
     struct evaluator evaluator;
-    uint64_t structure; /* every try is one of its own */
+    uint64_t structure; /* of its own for every try but those of mere numbers */
     struct fix *fixes;
     size_t n, capacity;
 };
@@ -37,7 +37,8 @@ static bool try_value(struct search *search, const char *key, const char *value)
     struct evaluation result;
     if (!set(&changed, key, value))
         return false;
-    evaluate(&search->evaluator, &changed, ++search->structure, &result);
+    search->structure += !evaluate_is_slot(key);
+    evaluate(&search->evaluator, &changed, search->structure, &result);
     if (!result.valid || result.verdict == VERDICT_OOM)
         return false;
     struct cost cost;
@@ -161,9 +162,10 @@ static int by_cost(const void *a, const void *b)
     return strcmp(x->set, y->set);
 }
 
-const struct fix *fix_find(const struct plan *plan, struct arena *arena, size_t *n)
+const struct fix *fix_find(const struct plan *plan, const struct routing_data *routing,
+                           struct arena *arena, size_t *n)
 {
-    struct search search = {.plan = plan, .arena = arena};
+    struct search search = {.plan = plan, .arena = arena, .evaluator = {.routing = routing}};
     fix_micro_batch(&search);
     fix_choices(&search);
     fix_ranks(&search);

@@ -4,6 +4,7 @@
 #define MOEPLAN_SIM_FIX_H
 
 #include "base/arena.h"
+#include "plan/trace.h"
 #include "sim/verdict.h"
 
 /* A change that makes the plan fit (or marginal), tried and evaluated. */
@@ -16,6 +17,7 @@ struct fix {
 
 /* Tries every kind of change (a table in fix.c) and returns those that work, best throughput by
  * sim/cost first; *n of them, memory from the arena. The plan obeys all rules. */
-const struct fix *fix_find(const struct plan *plan, struct arena *arena, size_t *n);
+const struct fix *fix_find(const struct plan *plan, const struct routing_data *routing,
+                           struct arena *arena, size_t *n);
 
 #endif

@@ -2,9 +2,18 @@
 #include "sim/predict.h"
 
 #include "base/checked.h"
+#include "base/stat.h"
 #include "sim/address.h"
+#include "sim/evaluate.h"
 #include "work/params.h"
 #include "work/stack.h"
+
+/* The list evaluated for another demand of routing. */
+struct other {
+    struct slots slots;
+    uint64_t *values;
+    struct evaluation result;
+};
 
 struct context {
     const struct plan *plan;
@@ -12,8 +21,10 @@ struct context {
     struct work work;
     struct slots slots;
     uint64_t *values;
-    struct memory_peak peak;
-    unsigned schedule;
+    struct evaluation result;
+    bool routed; /* sizes follow routing: demand is set */
+    struct demand_spread demand;
+    struct other *expected, *worst; /* the same list for other demands */
 };
 
 static const char *rule_name(enum sizing_rule rule)
@@ -31,26 +42,55 @@ static const char *buffer_formula(const struct context *c, const struct buffer *
     return text_string(&text);
 }
 
-/* Evaluates with the certified worst case of routing: every token of every rank to this one. */
-static enum status evaluate_worst(const struct context *c, uint64_t *values, struct err *err)
+/* Every token of every rank to this one, each to as many of its experts as it can. */
+static struct demand certified(const struct context *c)
 {
-    struct slots slots = c->slots;
-    uint64_t *v = slots.value;
-    uint64_t copies =
-        v[SLOT_TOP_K] < v[SLOT_LOCAL_EXPERTS] ? v[SLOT_TOP_K] : v[SLOT_LOCAL_EXPERTS];
-    v[SLOT_RECEIVED] = v[SLOT_TOKENS] * v[SLOT_EP];
-    v[SLOT_ROWS] = v[SLOT_RECEIVED] * copies;
-    v[SLOT_PADDED_ROWS] = v[SLOT_ROWS];
-    v[SLOT_HOT_EXPERT] = v[SLOT_RECEIVED];
-    if (!sizes_eval(&c->work.sizes, &slots, values))
-        return err_set(err, STATUS_INPUT, "a size of the plan's worst case overflows 64 bits");
-    return STATUS_OK;
+    const uint64_t *v = c->slots.value;
+    struct rows_ceilings most =
+        rows_ceilings(v[SLOT_TOKENS], v[SLOT_EP], v[SLOT_TOP_K], v[SLOT_LOCAL_EXPERTS]);
+    return (struct demand){most.rows, most.tokens, most.rows, most.tokens};
 }
 
-static void report_buffer(const struct context *c, const uint64_t *worst,
-                          const struct buffer *buffer, struct buffer_report *out)
+static enum status evaluate_other(const struct context *c, const struct demand *demand,
+                                  struct other **out, struct err *err)
 {
-    uint64_t now = memory_bytes_at_peak(&c->work, c->values, buffer, c->schedule, &c->peak);
+    struct other *other = arena_alloc(c->arena, 1, sizeof *other);
+    other->values = arena_alloc(c->arena, c->work.sizes.n, sizeof *other->values);
+    other->slots = c->slots;
+    demand_to_slots(demand, &other->slots);
+    *out = other;
+    if (evaluate_slots(c->plan, &c->work, &other->slots, other->values, &other->result))
+        return STATUS_OK;
+    return err_set(err, STATUS_INPUT, "a size of the plan's worst case overflows 64 bits");
+}
+
+/* Samples routing where sizes follow it, and evaluates the list for what is expected, for the
+ * 99th percentile (the verdict's) and for the certified worst. */
+static enum status evaluate_all(struct context *c, const struct predict_options *options,
+                                struct err *err)
+{
+    struct demand_source source;
+    struct demand worst = certified(c);
+    c->routed = evaluate_is_routed(c->plan, &c->work);
+    if (c->routed) {
+        TRY(demand_prepare(c->plan, options->routing, c->arena, &source, err));
+        demand_sample(&source, c->slots.value[SLOT_TOKENS], options->exact, &c->demand);
+        worst = c->demand.worst;
+        TRY(evaluate_other(c, &c->demand.expected, &c->expected, err));
+        demand_to_slots(&c->demand.p99, &c->slots);
+    }
+    TRY(evaluate_other(c, &worst, &c->worst, err));
+    if (evaluate_slots(c->plan, &c->work, &c->slots, c->values, &c->result))
+        return STATUS_OK;
+    err_set(err, STATUS_INPUT, "a size of the plan overflows 64 bits");
+    return err_hint(err, "look for a number with too many digits: `moeplan show`");
+}
+
+static void report_buffer(const struct context *c, const struct buffer *buffer,
+                          struct buffer_report *out)
+{
+    uint64_t now =
+        memory_bytes_at_peak(&c->work, c->values, buffer, c->result.schedule, &c->result.peak);
     *out = (struct buffer_report){
         .name = buffer->name,
         .rule = rule_name(buffer->rule),
@@ -67,36 +107,18 @@ static void report_buffer(const struct context *c, const uint64_t *worst,
     for (unsigned i = 0; i < buffer->n_dims; i++)
         out->dims[i] = c->values[buffer->dims[i].node];
     out->copies = out->one_bytes ? (out->bytes + out->one_bytes - 1) / out->one_bytes : 0;
-    out->expected_bytes = out->bytes;
-    out->worst_bytes = memory_buffer_bytes(&c->work, worst, buffer);
+    out->expected_bytes =
+        c->routed ? memory_buffer_bytes(&c->work, c->expected->values, buffer) : out->bytes;
+    out->worst_bytes = memory_buffer_bytes(&c->work, c->worst->values, buffer);
 }
 
-static enum status report_buffers(const struct context *c, struct memory_report *m,
-                                  struct err *err)
+static void report_buffers(const struct context *c, struct memory_report *m)
 {
-    uint64_t *worst = arena_alloc(c->arena, c->work.sizes.n, sizeof *worst);
-    TRY(evaluate_worst(c, worst, err));
     m->buffers = arena_alloc(c->arena, c->work.n_buffers, sizeof *m->buffers);
     for (size_t i = 0; i < c->work.n_placed; i++) {
         const struct buffer *buffer = &c->work.buffers[c->work.placed[i]];
-        if (buffer->schedules >> c->schedule & 1)
-            report_buffer(c, worst, buffer, &m->buffers[m->n_buffers++]);
-    }
-    return STATUS_OK;
-}
-
-/* The allocation that crosses the limit, in the order above. */
-static void find_wall(struct memory_report *m)
-{
-    uint64_t sum = 0;
-    for (size_t i = 0; i < m->n_buffers && m->verdict == VERDICT_OOM; i++) {
-        if (!m->buffers[i].at_peak)
-            continue;
-        sum += m->buffers[i].bytes;
-        if (sum > m->limit_bytes) {
-            m->wall = &m->buffers[i];
-            return;
-        }
+        if (buffer->schedules >> c->result.schedule & 1)
+            report_buffer(c, buffer, &m->buffers[m->n_buffers++]);
     }
 }
 
@@ -110,15 +132,33 @@ static const struct buffer_report *report_of(const struct memory_report *m,
     return NULL;
 }
 
-/* Buffers no index reaches, however much memory there is. */
-static void find_address_walls(const struct context *c, struct memory_report *m)
+/* The wall, and the first buffer that no int can index, however much memory there is. */
+static void report_walls(const struct context *c, struct memory_report *m)
 {
-    m->int_wall = report_of(m, address_beyond_int(&c->work, c->values, c->schedule));
-    m->address_wall = report_of(m, address_beyond_library(&c->work, c->values, c->schedule));
-    if (!m->address_wall)
-        return;
-    m->verdict = VERDICT_OOM;
-    m->wall = m->address_wall;
+    m->wall = report_of(m, c->result.wall);
+    m->address_wall = c->result.unaddressable ? m->wall : NULL;
+    m->int_wall = report_of(m, address_beyond_int(&c->work, c->values, c->result.schedule));
+}
+
+/* Expected and worst totals, and the chance of running out in a step: each sampled step through
+ * the list. */
+static void report_spread(const struct context *c, struct memory_report *m)
+{
+    struct other step = {.values = arena_alloc(c->arena, c->work.sizes.n, sizeof *step.values)};
+    uint64_t hits = 0;
+    m->has_distribution = true;
+    m->samples = c->demand.n;
+    m->expected_bytes = c->expected->result.peak.total_bytes;
+    m->p99_bytes = m->total_bytes;
+    m->worst_bytes = c->worst->result.peak.total_bytes;
+    for (uint64_t i = 0; i < c->demand.n; i++) {
+        step.slots = c->slots;
+        demand_to_slots(&c->demand.samples[i], &step.slots);
+        if (evaluate_slots(c->plan, &c->work, &step.slots, step.values, &step.result))
+            hits += step.result.peak.total_bytes > m->limit_bytes;
+    }
+    m->oom_samples = hits;
+    m->oom_probability = stat_chance_bound(hits, c->demand.n);
 }
 
 static void report_categories(const struct memory_peak *peak, struct memory_report *m)
@@ -129,32 +169,32 @@ static void report_categories(const struct memory_peak *peak, struct memory_repo
                 (struct category_bytes){(enum category)i, peak->category[i]};
 }
 
-static enum status report_memory(struct context *c, const struct predict_options *options,
-                                 struct memory_report *m, struct err *err)
+static void report_memory(struct context *c, const struct predict_options *options,
+                          struct memory_report *m)
 {
     *m = (struct memory_report){
         .capacity_bytes = verdict_capacity(c->plan),
         .limit_bytes = verdict_limit(c->plan),
-        .state_bytes = c->peak.state_bytes,
-        .temp_bytes = c->peak.temp_bytes,
-        .total_bytes = c->peak.total_bytes,
-        .verdict = verdict_of(c->plan, &c->peak),
-        .sizing = c->plan->stack.static_shapes ? "worst" : "expected",
-        .schedule = c->work.schedule_name[c->schedule],
+        .state_bytes = c->result.peak.state_bytes,
+        .temp_bytes = c->result.peak.temp_bytes,
+        .total_bytes = c->result.peak.total_bytes,
+        .verdict = c->result.verdict,
+        .sizing = c->routed ? "p99" : "worst",
+        .schedule = c->work.schedule_name[c->result.schedule],
     };
     m->margin_bytes = (int64_t)m->limit_bytes - (int64_t)m->total_bytes;
-    memory_explain(&c->work, c->values, c->schedule, &c->peak);
-    m->allocated_bytes = c->peak.total_bytes - c->peak.outside_bytes;
+    memory_explain(&c->work, c->values, c->result.schedule, &c->result.peak);
+    m->allocated_bytes = c->result.peak.total_bytes - c->result.peak.outside_bytes;
     m->reserved_bytes =
         (uint64_t)((double)m->allocated_bytes * (1 + c->plan->stack.fragmentation));
-    m->resident_bytes = c->peak.resident_bytes;
-    report_categories(&c->peak, m);
-    TRY(report_buffers(c, m, err));
-    find_wall(m);
-    find_address_walls(c, m);
+    m->resident_bytes = c->result.peak.resident_bytes;
+    report_categories(&c->result.peak, m);
+    report_buffers(c, m);
+    report_walls(c, m);
+    if (c->routed)
+        report_spread(c, m);
     if (options->fixes && m->verdict == VERDICT_OOM)
-        m->fixes = fix_find(c->plan, c->arena, &m->n_fixes);
-    return STATUS_OK;
+        m->fixes = fix_find(c->plan, options->routing, c->arena, &m->n_fixes);
 }
 
 static void report_model(const struct context *c, struct model_report *m)
@@ -184,11 +224,8 @@ enum status predict(const struct plan *plan, const struct predict_options *optio
     TRY(work_build(plan, arena, &c.work, err));
     slots_from_plan(plan, &c.slots);
     c.values = arena_alloc(arena, c.work.sizes.n, sizeof *c.values);
-    if (!verdict_evaluate(plan, &c.work, &c.slots, c.values, &c.peak, &c.schedule)) {
-        err_set(err, STATUS_INPUT, "a size of the plan overflows 64 bits");
-        return err_hint(err, "look for a number with too many digits: `moeplan show`");
-    }
-    TRY(report_memory(&c, options, &out->memory, err));
+    TRY(evaluate_all(&c, options, err));
+    report_memory(&c, options, &out->memory);
     report_model(&c, &out->model);
     return STATUS_OK;
 }

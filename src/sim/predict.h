@@ -45,12 +45,13 @@ struct memory_report {
      * fragmentation (reserved), and allocated between steps */
     uint64_t allocated_bytes, reserved_bytes, resident_bytes;
     enum verdict verdict;
-    const char *sizing;   /* what total is: "worst" (static shapes) or "p99" */
+    const char *sizing;   /* what total is: "worst" (static shapes), "p99" (of sampled
+                             routing) or "fixed" (nothing depends on routing) */
     const char *schedule; /* the schedule that was chosen, or "" */
     bool has_distribution;
     uint64_t expected_bytes, p99_bytes, worst_bytes;
-    double oom_probability;
-    uint64_t samples;
+    double oom_probability; /* per step: oom_samples / samples, or the bound 3 / samples */
+    uint64_t samples, oom_samples; /* sampled steps, and how many of them ran out */
     struct category_bytes categories[CATEGORY_COUNT]; /* only those that are not 0 */
     unsigned n_categories;
     struct buffer_report *buffers; /* in order of lifetime: state, saved, transient */
@@ -76,8 +77,9 @@ struct prediction {
 };
 
 struct predict_options {
-    bool exact; /* exact sampling even where a closed form is valid */
-    bool fixes; /* search for fixes when it does not fit */
+    const struct routing_data *routing; /* files the plan's routing names, or NULL */
+    bool exact;                         /* exact sampling even where a closed form is valid */
+    bool fixes;                         /* search for fixes when it does not fit */
     unsigned threads;
 };
 

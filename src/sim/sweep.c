@@ -145,8 +145,9 @@ static void run_chunk(void *arg, size_t task, unsigned number)
     while (point < end) {
         struct evaluation result;
         uint64_t structure = structure_of(sweep, indices);
-        evaluate(&worker->evaluators[structure % EVALUATORS], &worker->plan, structure,
-                 &result);
+        struct evaluator *evaluator = &worker->evaluators[structure % EVALUATORS];
+        evaluator->routing = sweep->routing;
+        evaluate(evaluator, &worker->plan, structure, &result);
         chunk->used +=
             run->output->row(run->output->row_context, indices, &worker->plan, &result,
                              chunk->bytes + chunk->used, run->output->row_room);

@@ -28,6 +28,7 @@ struct sweep_axis {
 
 struct sweep {
     const struct plan *base;
+    const struct routing_data *routing; /* files the base plan's routing names, or NULL */
     size_t n_axes;
     struct sweep_axis axes[SWEEP_AXES];
 };

@@ -89,6 +89,7 @@ static void make_memory(struct scene *scene)
         .p99_bytes = 96 * GIB,
         .worst_bytes = 160 * GIB,
         .samples = 200,
+        .oom_probability = 0.015,
         .categories = {{CATEGORY_WEIGHTS, 32 * GIB}, {CATEGORY_DISPATCH, 64 * GIB}},
         .n_categories = 2,
         .buffers = scene->buffers,
@@ -143,7 +144,8 @@ static void text_says_verdict_wall_and_fixes(void **state)
         &scene->sink,
         "oom: 96.00 GiB = state 32.00 + temp 64.00; limit 72.00, margin -24.00 (p99, "
         "modelled)\n"
-        "expected 80.00, p99 96.00, worst 160.00 GiB; chance of running out < 0.015 per step\n"
+        "expected 80.00, p99 96.00, worst 160.00 GiB; chance of running out < 0.015 per step, "
+        "< 1 over 1000 steps\n"
         "\n"
         "where the memory goes          GiB       %\n"
         "  weights                    32.00    33.3  #########################\n"
@@ -250,7 +252,7 @@ static void json_has_the_keys_of_the_contract(void **state)
         "\"memory\": {\n    \"capacity_bytes\": 85899345920,\n",
         "\"margin_bytes\": -25769803776,\n    \"verdict\": \"oom\",\n",
         "\"expected_bytes\": 85899345920,\n    \"p99_bytes\": 103079215104,\n",
-        "\"oom_probability\": 0,\n",
+        "\"oom_probability\": 0.015,\n",
         "\"categories\": [\n      {\n        \"name\": \"weights\",\n        \"bytes\": ",
         "\"buffers\": [\n      {\n        \"name\": \"weights\",\n",
         "\"shape\": [8388608, 4096],\n        \"dtype\": \"bf16\",\n",
