@@ -103,13 +103,16 @@ static void put_element(const struct scheme *scheme, unsigned char *out, uint64_
         out[i] = (unsigned char)code;
         return;
     }
-    unsigned shift = i % 2 ? 4 : 0;
-    out[i / 2] = (unsigned char)((out[i / 2] & ~(15U << shift)) | (code << shift));
+    unsigned shift = i % 2 ? 4 : 0, other = out[i / 2] & (i % 2 ? 15U : 240U);
+    out[i / 2] = (unsigned char)(other | code << shift);
 }
 
 static unsigned get_code(const struct scheme *scheme, const unsigned char *in, uint64_t i)
 {
-    return is_half_byte(scheme) ? (in[i / 2] >> (i % 2 ? 4 : 0)) & 15U : in[i];
+    if (!is_half_byte(scheme))
+        return in[i];
+    unsigned pair = in[i / 2];
+    return i % 2 ? pair >> 4 : pair & 15U;
 }
 
 /* A block's place in its matrix. */
