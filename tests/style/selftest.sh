@@ -3,6 +3,7 @@
 # one seeded fault at a time is caught by the check it belongs to.
 root=${1:?usage: selftest.sh ROOT}
 here=$(cd "$(dirname "$0")" && pwd)
+unset MOEPLAN_STAMPS
 scratch=$(mktemp -d) || exit 1
 trap 'rm -rf "$scratch"' EXIT
 tree=$scratch/tree
@@ -116,6 +117,23 @@ library() {
     "${CC:-cc}" -fPIC -c "$tree/src/base/x.c" -o "$scratch/x.o" &&
         ar rc "$scratch/x.a" "$scratch/x.o"
 }
+
+# A file that was looked at is not looked at again, one that changed is.
+sound
+MOEPLAN_STAMPS=$scratch/stamps
+export MOEPLAN_STAMPS
+run headers
+printf 'size_t f(void);\n' > "$tree/src/base/a.h"
+touch -d '2 minutes ago' "$tree/src/base/a.h"
+run headers || {
+    echo 'check_headers looks at headers that have not changed'
+    status=1
+}
+touch -d '1 minute' "$tree/src/base/a.h"
+if run headers; then
+    echo 'check_headers does not look at a header that changed'
+    status=1
+fi
 
 MOEPLAN_SANITIZE=
 MOEPLAN_LIBRARY=$scratch/x.a
