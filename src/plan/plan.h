@@ -61,6 +61,19 @@ enum moe_path {
 enum matmul { MATMUL_GROUPED, MATMUL_RAGGED_DOT, MATMUL_MEGABLOX };
 
 /* auto: what the stack does: the worst case where shapes are static, exact otherwise */
+enum moe_library {
+    LIBRARY_AUTO,          /* the stack's own; DeepEP V1 where it has none */
+    LIBRARY_DEEPEP,        /* V1: fixed NVLink and RDMA queues */
+    LIBRARY_DEEPEP_V2,     /* elastic buffer, grows with tokens */
+    LIBRARY_PRIMUS,        /* Primus-Turbo's port of V1 */
+    LIBRARY_PRIMUS_JAX,    /* and from JAX: sized by one config row, no workspace */
+    LIBRARY_HYBRID_EP,     /* a budget of rows, overflow dropped and flagged */
+    LIBRARY_MEGA,          /* Primus-Turbo Mega MoE: symmetric heap of row pools */
+    LIBRARY_MEGA_DEEPGEMM, /* DeepGEMM's mega kernel */
+    LIBRARY_MINIMAL_ASYNC, /* torchtitan's: two symmetric row buffers */
+    LIBRARY_COUNT
+};
+
 enum buffer_sizing { SIZING_AUTO, SIZING_WORST, SIZING_EXACT, SIZING_BALANCED, SIZING_FACTOR };
 
 enum distribution {
@@ -294,6 +307,9 @@ struct moe {
     bool skip_dynamic;
     uint64_t sync_free; /* 0..3 */
     uint64_t dispatch_sms;
+    enum moe_library library; /* whose buffers path deepep takes */
+    uint64_t
+        dispatch_tokens; /* low latency: most tokens a rank sends at once; 0: the stack's */
     uint64_t redundant_experts;
     enum shared_mode shared;
     double switch_threshold; /* moe.switch: decode, selective against all experts */

@@ -86,6 +86,7 @@ extern const char *const words_mode[];
 extern const char *const words_dtype[];
 extern const char *const words_compute[];
 extern const char *const words_path[];
+extern const char *const words_library[];
 extern const char *const words_matmul[];
 extern const char *const words_backend[];
 extern const char *const words_loss[];

@@ -11,6 +11,9 @@ const char *const words_path[] = {"auto",        "capacity",    "ragged_dot",   
                                   "deepep",      "deepep_ll",   "rdep",         "blockwise",
                                   "selective",   "all_experts", "masked",       "expert_loop",
                                   "chunked_a2a", "allgather",   "block_sparse", NULL};
+const char *const words_library[] = {"auto",          "deepep",    "deepep_v2", "primus",
+                                     "primus_jax",    "hybrid_ep", "mega",      "mega_deepgemm",
+                                     "minimal_async", NULL};
 const char *const words_matmul[] = {"grouped", "ragged_dot", "megablox", NULL};
 const char *const words_sizing[] = {"auto", "worst", "exact", "balanced", "factor", NULL};
 const char *const words_distribution[] = {"uniform",  "zipf",  "lognormal", "dirichlet",

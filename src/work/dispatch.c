@@ -38,7 +38,7 @@ struct dispatch_style dispatch_style_of(const struct plan *plan)
     return (struct dispatch_style){
         .flow = {.backward = training,
                  .recompute = training && plan->recompute.kind == RECOMPUTE_FULL},
-        .library = LIBRARY_DEEPEP,
+        .library = plan->moe.library == LIBRARY_AUTO ? LIBRARY_DEEPEP : plan->moe.library,
         .capacity = plan->moe.capacity_scope == CAPACITY_SEQUENCE ? CAPACITY_MAXTEXT
                                                                   : CAPACITY_MEGATRON,
         .kernel = KERNEL_PLAIN,

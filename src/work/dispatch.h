@@ -11,18 +11,11 @@
 #include "plan/plan.h"
 #include "work/flow.h"
 
-/* Whose buffers path deepep takes. */
-enum dispatch_library {
-    LIBRARY_DEEPEP,        /* V1: fixed NVLink and RDMA queues */
-    LIBRARY_DEEPEP_VLLM,   /* V1 with VLLM_DEEPEP_BUFFER_SIZE_MB for both queues */
-    LIBRARY_DEEPEP_SGLANG, /* V1, hints by the bytes of the dispatched element */
-    LIBRARY_DEEPEP_V2,     /* elastic buffer, grows with tokens */
-    LIBRARY_PRIMUS,        /* Primus-Turbo's port */
-    LIBRARY_PRIMUS_JAX,    /* and from JAX: one config row, no workspace */
-    LIBRARY_HYBRID_EP,     /* a budget of rows, overflow dropped and flagged */
-    LIBRARY_MEGA,          /* Primus-Turbo Mega MoE: symmetric heap of row pools */
-    LIBRARY_MEGA_DEEPGEMM, /* DeepGEMM mega kernel */
-    LIBRARY_MINIMAL_ASYNC  /* torchtitan: two symmetric row buffers */
+/* How a serving engine asks V1 for its queues. */
+enum queue_hint {
+    QUEUE_BF16,    /* the library's hint for 16-bit rows */
+    QUEUE_ELEMENT, /* its hint by the bytes of the dispatched element (SGLang) */
+    QUEUE_FIXED    /* VLLM_DEEPEP_BUFFER_SIZE_MB for each level */
 };
 
 /* Whose slots per expert path capacity takes. */
@@ -39,7 +32,8 @@ enum expert_kernel {
 
 struct dispatch_style {
     struct flow_style flow;
-    enum dispatch_library library;
+    enum moe_library library; /* resolved: not auto */
+    enum queue_hint queues;
     enum capacity_kind capacity;
     enum expert_kernel kernel;
     enum buffer_sizing sizing; /* rows a rank reserves: worst, exact, balanced, factor */
@@ -50,8 +44,9 @@ struct dispatch_style {
                                 * masked computes all experts at once */
     bool shared;               /* add the shared experts */
     uint64_t alignment;        /* rows of an expert are padded to this; 0: not */
-    uint64_t low_latency_tokens; /* least num_max_dispatch_tokens_per_rank */
-    enum dtype scores;           /* router scores and gates */
+    uint64_t
+        low_latency_tokens; /* least num_max_dispatch_tokens_per_rank when the plan is silent */
+    enum dtype scores;      /* router scores and gates */
 };
 
 /* What a stack without habits of its own does: by the plan's mode, recompute and buffer. */
@@ -63,6 +58,11 @@ struct dispatch_style dispatch_style_of(const struct plan *plan);
 enum status dispatch_layer(const struct plan *plan, struct work *work, enum moe_path path,
                            const struct dispatch_style *style, uint16_t input, uint16_t *output,
                            struct err *err);
+
+/* The whole list of an eager stack around such a layer: state, attention, dense networks, head
+ * as stack generic keeps them, with another style of experts. */
+enum status generic_build(const struct plan *plan, struct work *work, enum moe_path path,
+                          const struct dispatch_style *style, struct err *err);
 
 /* Rows an expert's part is padded to on this path when moe.alignment is 0; 1: not padded. */
 uint64_t dispatch_alignment(enum moe_path path);

@@ -16,29 +16,23 @@ static bool fp8_dispatch(const struct path *p)
 /* NVLink and RDMA queues; the second only where ranks span NVLink domains. */
 static void queues(struct path *p, struct size bytes[2])
 {
-    enum deepep_port port = DEEPEP_PRIMUS;
-    bytes[0] = bytes[1] = size_const(p->x.sizes, DEEPEP_VLLM_BUFFER);
-    switch (p->style->library) {
-    case LIBRARY_DEEPEP_VLLM:
+    bool primus =
+        p->style->library == LIBRARY_PRIMUS || p->style->library == LIBRARY_PRIMUS_JAX;
+    enum deepep_port port = primus ? DEEPEP_PRIMUS : DEEPEP_UPSTREAM;
+    uint64_t element_bytes = fp8_dispatch(p) ? 1 : 2;
+    switch (p->style->queues) {
+    case QUEUE_FIXED:
+        bytes[0] = bytes[1] = size_const(p->x.sizes, DEEPEP_VLLM_BUFFER);
         return;
-    case LIBRARY_DEEPEP_SGLANG:
-        bytes[0] = deepep_nvl_bytes_of(&p->x, fp8_dispatch(p) ? 1 : 2);
-        bytes[1] = deepep_rdma_bytes_of(&p->x, fp8_dispatch(p) ? 1 : 2);
+    case QUEUE_ELEMENT:
+        bytes[0] = deepep_nvl_bytes_of(&p->x, element_bytes);
+        bytes[1] = deepep_rdma_bytes_of(&p->x, element_bytes);
         return;
-    case LIBRARY_DEEPEP:
-    case LIBRARY_DEEPEP_V2:
-    case LIBRARY_HYBRID_EP:
-    case LIBRARY_MEGA:
-    case LIBRARY_MEGA_DEEPGEMM:
-    case LIBRARY_MINIMAL_ASYNC:
-        port = DEEPEP_UPSTREAM;
-        break;
-    case LIBRARY_PRIMUS:
-    case LIBRARY_PRIMUS_JAX:
-        break;
+    case QUEUE_BF16:
+        bytes[0] = deepep_nvl_bytes(&p->x, port, true);
+        bytes[1] = deepep_rdma_bytes(&p->x, port, true);
+        return;
     }
-    bytes[0] = deepep_nvl_bytes(&p->x, port, true);
-    bytes[1] = deepep_rdma_bytes(&p->x, port, true);
 }
 
 static void heaps_v1(struct path *p)
@@ -115,12 +109,16 @@ static void no_heaps(struct path *p)
     (void)p;
 }
 
-static void (*const heaps[])(struct path *) = {
-    [LIBRARY_DEEPEP_VLLM] = heaps_v1,     [LIBRARY_DEEPEP_SGLANG] = heaps_v1,
-    [LIBRARY_DEEPEP] = heaps_v1,          [LIBRARY_DEEPEP_V2] = heaps_elastic,
-    [LIBRARY_PRIMUS] = heaps_v1,          [LIBRARY_PRIMUS_JAX] = heaps_v1,
-    [LIBRARY_HYBRID_EP] = no_heaps,       [LIBRARY_MEGA] = heaps_mega,
-    [LIBRARY_MEGA_DEEPGEMM] = heaps_mega, [LIBRARY_MINIMAL_ASYNC] = heaps_minimal,
+static void (*const heaps[LIBRARY_COUNT])(struct path *) = {
+    [LIBRARY_AUTO] = heaps_v1,
+    [LIBRARY_DEEPEP] = heaps_v1,
+    [LIBRARY_DEEPEP_V2] = heaps_elastic,
+    [LIBRARY_PRIMUS] = heaps_v1,
+    [LIBRARY_PRIMUS_JAX] = heaps_v1,
+    [LIBRARY_HYBRID_EP] = no_heaps,
+    [LIBRARY_MEGA] = heaps_mega,
+    [LIBRARY_MEGA_DEEPGEMM] = heaps_mega,
+    [LIBRARY_MINIMAL_ASYNC] = heaps_minimal,
 };
 
 /* ---- path deepep ---- */
@@ -161,7 +159,7 @@ static uint16_t dispatch(struct path *p, const struct rows *received, uint16_t *
     struct op op = part_exchange(p, "dispatch", received->dims[0],
                                  size_add(s, part_row_bytes(p, p->plan->precision.dispatch),
                                           size_plus(s, size_times(s, p->x.top_k, 12), 8)));
-    op.host_syncs = size_const(s, p->style->sizing == SIZING_EXACT);
+    op.host_syncs = size_const(s, received->rule == RULE_ROUTING);
     flow_op(&p->flow, op, FLOW(p->input, layout, p->gates), FLOW(x, ids, weights, *handle));
     p->indices = ids;
     p->gates = weights;
@@ -183,7 +181,7 @@ static uint16_t fan_out(struct path *p, uint16_t x, const struct rows *received)
         gates = part_floats(p, "permuted_gates", CATEGORY_METADATA, DTYPE_F32, &rows,
                             size_const(s, 1));
     struct op op = part_move(p, "permute", OP_PERMUTE);
-    op.host_syncs = size_const(s, p->style->sizing == SIZING_EXACT);
+    op.host_syncs = size_const(s, rows.rule == RULE_ROUTING);
     flow_op(&p->flow, op, FLOW(x, map, p->gates), FLOW(permuted, gates));
     uint16_t out = part_experts(p, permuted, &rows, gates, OP_GROUPED_GEMM);
     uint16_t summed = part_rows(p, "recv_out", CATEGORY_DISPATCH, received, p->x.hidden);
@@ -193,9 +191,17 @@ static uint16_t fan_out(struct path *p, uint16_t x, const struct rows *received)
     return summed;
 }
 
+/* From sync-free stage 2 on, one row per token of every rank: num_worst_tokens. */
+static bool worst_tokens(const struct path *p)
+{
+    return p->plan->moe.sync_free >= 2;
+}
+
 static struct rows received_rows(const struct path *p)
 {
     struct rows rows = part_received(p);
+    if (worst_tokens(p))
+        rows = rows_of(rows_worst_tokens(&p->x), RULE_WORST);
     if (p->style->library == LIBRARY_HYBRID_EP) /* int(T K f), overflow dropped */
         rows =
             rows_of(size_scale(p->x.sizes, rows_routed(&p->x), REAL_BUFFER_FACTOR), RULE_FIXED);
@@ -225,7 +231,8 @@ enum status path_deepep(struct path *p, uint16_t *output, struct err *err)
 /* num_max_dispatch_tokens_per_rank: what the stack sets, more when a rank has more tokens. */
 static struct size max_tokens(const struct path *p)
 {
-    struct size least = size_const(p->x.sizes, p->style->low_latency_tokens);
+    uint64_t asked = p->plan->moe.dispatch_tokens;
+    struct size least = size_const(p->x.sizes, asked ? asked : p->style->low_latency_tokens);
     return size_max(p->x.sizes, p->x.tokens, least);
 }
 
@@ -241,7 +248,7 @@ enum status path_deepep_ll(struct path *p, uint16_t *output, struct err *err)
                               "DeepEP LowLatencyLayout: slots for every expert, redundant ones "
                               "included, whatever R");
     p->work->buffers[heap].addressable_bytes = DEEPEP_LOW_LATENCY_LIMIT;
-    if (p->style->library == LIBRARY_DEEPEP_VLLM)
+    if (p->style->queues == QUEUE_FIXED)
         part_heap(p, "deepep_nvl_buffer", CATEGORY_COMMUNICATION,
                   size_const(s, DEEPEP_VLLM_BUFFER), "vLLM VLLM_DEEPEP_BUFFER_SIZE_MB");
     struct rows slots = {2, {p->x.local, size_mul(s, p->x.ranks, most)}, RULE_FIXED};

@@ -30,7 +30,7 @@ static uint16_t permute(struct path *p, uint16_t *row_gates)
 }
 
 /* Counts between ranks; the host waits for them where buffers are sized by them. */
-static void counts(struct path *p)
+static void counts(struct path *p, uint64_t syncs)
 {
     struct rows ranks = rows_of(p->x.ranks, RULE_FIXED);
     uint16_t table = part_table(p, "rank_counts", DTYPE_I64, &ranks, p->x.experts);
@@ -38,7 +38,7 @@ static void counts(struct path *p)
                                  size_times(p->x.sizes, p->x.experts, 8));
     if (p->style->sizing == SIZING_EXACT) {
         op.resource = RESOURCE_HOST;
-        op.host_syncs = size_const(p->x.sizes, 1);
+        op.host_syncs = size_const(p->x.sizes, syncs);
     }
     flow_op(&p->flow, op, FLOW(p->indices), FLOW(table));
 }
@@ -82,7 +82,7 @@ static enum status sorted_path(struct path *p, const struct rows *sorted, uint16
     struct rows rows = part_expert_rows(p, 1), back = routed(p);
     uint16_t gates, x = permute(p, &gates);
     if (spread(p)) {
-        counts(p);
+        counts(p, 1);
         x = receive(p, x, &rows, sorted, &gates);
     }
     const struct rows *computed = spread(p) ? sorted : &back;
@@ -129,7 +129,7 @@ enum status path_block_sparse(struct path *p, uint16_t *output, struct err *err)
     uint16_t gates, x;
     if (spread(p)) {
         x = permute(p, &gates);
-        counts(p);
+        counts(p, 2); /* both directions' counts go to the host */
         x = receive(p, x, &rows, &sorted, &gates);
     } else {
         x = part_rows(p, "padded_rows", CATEGORY_DISPATCH, &sorted, p->x.hidden);

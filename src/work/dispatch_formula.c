@@ -44,6 +44,15 @@ static struct size low_latency_scales(const struct letters *x)
     return size_div(x->sizes, elements, size_const(x->sizes, 128));
 }
 
+/* What a rank puts on the wire in low latency: a message per chosen expert, no duplicates
+ * removed; fp8 rows out, 16-bit rows back. */
+static struct size low_latency_sent(const struct letters *x)
+{
+    struct size scales = size_div(x->sizes, x->hidden, size_const(x->sizes, 128));
+    struct size row = size_add(x->sizes, x->hidden, size_times(x->sizes, scales, 4));
+    return size_mul(x->sizes, rows_routed(x), size_plus(x->sizes, row, 16));
+}
+
 static struct size elastic(const struct letters *x, unsigned option)
 {
     return elastic_buffer_bytes(x, (enum elastic_layout)(option % FP8), option >= FP8);
@@ -224,6 +233,8 @@ static const struct dispatch_formula formulas[] = {
     {.name = "low_latency_packed_bf16", .plain = low_latency_slots, .hidden = 1, .times = 2},
     {.name = "low_latency_packed_fp8", .plain = low_latency_slots, .hidden = 1},
     {.name = "low_latency_scales", .plain = low_latency_scales, .times = 4},
+    {.name = "low_latency_sent_fp8", .plain = low_latency_sent},
+    {.name = "low_latency_returned", .plain = rows_routed, .hidden = 1, .times = 2},
     {.name = "elastic_workspace", .plain = elastic_workspace},
     {.name = "elastic_record_bf16", .chosen = elastic_record, .option = 0},
     {.name = "elastic_record_fp8", .chosen = elastic_record, .option = 1},

@@ -144,8 +144,9 @@ struct rows part_expert_rows(const struct path *p, uint64_t multiple)
 {
     const struct letters *x = &p->x;
     struct size worst = rows_worst(x), even = rows_routed(x);
-    if (p->plan->moe.sync_free >= 3) /* Primus: the receive buffer times K, whatever e */
-        worst = rows_worst_loose(x);
+    if (p->kind == PATH_DEEPEP &&
+        p->plan->moe.sync_free >= 3) /* Primus: the receive buffer times K, whatever e */
+        return rows_of(rows_worst_loose(x), RULE_WORST);
     if (multiple <= 1)
         return sized(p, worst, even, x->rows);
     return sized(p, rows_padded_up(x, worst, multiple), rows_padded_up(x, even, multiple),

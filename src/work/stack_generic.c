@@ -154,12 +154,11 @@ static void add_layers(struct generic *g, bool training)
 
 /* Router, dispatch, experts and combine by the path's ops. Selective recomputation drops the
  * activations; {save: [...]} keeps the named tensors and recomputes the rest. */
-static enum status add_experts(struct generic *g, struct err *err)
+static enum status add_experts(struct generic *g, struct dispatch_style style, struct err *err)
 {
     static const char *const cheap[] = {"expert_activated", "shared_activated", NULL};
     const struct recompute_plan *recompute = &g->plan->recompute;
     const char *kept[PLAN_NAMES + 1] = {NULL};
-    struct dispatch_style style = dispatch_style_of(g->plan);
     if (style.flow.backward && recompute->kind == RECOMPUTE_SELECTIVE)
         style.flow.dropped = cheap;
     if (style.flow.backward && recompute->kind == RECOMPUTE_SAVE) {
@@ -190,11 +189,11 @@ static void add_logits(struct generic *g, bool training)
                                              .last = WORK_NONE});
 }
 
-enum status stack_generic_build(const struct plan *plan, struct work *work, struct err *err)
+enum status generic_build(const struct plan *plan, struct work *work, enum moe_path path,
+                          const struct dispatch_style *style, struct err *err)
 {
     bool training = plan->workload.mode == MODE_TRAIN;
-    struct generic g = {
-        .plan = plan, .work = work, .z = &work->sizes, .path = stack_path(plan, NULL)};
+    struct generic g = {.plan = plan, .work = work, .z = &work->sizes, .path = path};
     g.tokens = size_slot(g.z, SLOT_TOKENS);
     fill_widths(&g);
     step_segments(work);
@@ -202,7 +201,13 @@ enum status stack_generic_build(const struct plan *plan, struct work *work, stru
     if (!training)
         serve_cache(plan, work, 1);
     add_layers(&g, training);
-    TRY(add_experts(&g, err));
+    TRY(add_experts(&g, *style, err));
     add_logits(&g, training);
     return check_saved(&g, err);
+}
+
+enum status stack_generic_build(const struct plan *plan, struct work *work, struct err *err)
+{
+    struct dispatch_style style = dispatch_style_of(plan);
+    return generic_build(plan, work, stack_path(plan, NULL), &style, err);
 }

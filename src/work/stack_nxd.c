@@ -1,5 +1,7 @@
-/* Neuron (NxD Inference): serving with static shapes. Hidden states of the expert-parallel
+/* Neuron (NxD): serving with static shapes, and training. Hidden states of the expert-parallel
  * group are gathered, computed blockwise, by selective loading or by all experts, and reduced.
+ * In training the blockwise kernels keep every block's gate_up and down; the rest of the layer
+ * is as stack generic keeps it.
  *
  * Sources: buffers.md 10.4, seed-systems.md B2 to B7 (neuronx-distributed
  * modules/moe/expert_mlps_v2.py, blockwise.py; nki-library moe kernels). */
@@ -31,7 +33,9 @@ enum status stack_nxd_build(const struct plan *plan, struct work *work, struct e
     TRY(refuse(plan, path, err));
     struct serve_style style = {.moe = dispatch_style_of(plan), .cache_block = 1};
     style.moe.capacity = CAPACITY_NEURON;
-    style.moe.scores = DTYPE_F64;
+    style.moe.scores = DTYPE_F64; /* affinities are computed in f64 */
     style.moe.sizing = SIZING_WORST;
+    if (plan->workload.mode == MODE_TRAIN)
+        return generic_build(plan, work, path, &style.moe, err);
     return serve_build(plan, work, path, &style, err);
 }

@@ -23,7 +23,7 @@ enum status stack_sglang_build(const struct plan *plan, struct work *work, struc
         .cache_block = 1,
         .absorbed_copies = true,
     };
-    style.moe.library = LIBRARY_DEEPEP_SGLANG;
+    style.moe.queues = QUEUE_ELEMENT;
     style.moe.low_latency_tokens = DEEPEP_LOW_LATENCY_TOKENS;
     style.moe.kernel = kernel_of(plan, path);
     if (plan->workload.scenario == SCENARIO_PROFILE_RUN)

@@ -37,7 +37,7 @@ enum status stack_vllm_build(const struct plan *plan, struct work *work, struct 
         .context_tokens = 64 * 1024,
         .context_source = "vLLM mla: chunked context, up-projected in the profile run",
     };
-    style.moe.library = LIBRARY_DEEPEP_VLLM;
+    style.moe.queues = QUEUE_FIXED;
     style.moe.low_latency_tokens = DEEPEP_VLLM_TOKENS;
     style.moe.kernel = kernel_of(plan, path);
     if (profile)

@@ -14,7 +14,8 @@ static const struct stack_system systems[] = {
      "Megatron-Core with Primus-Turbo on AMD: training, sync-free levels", stack_primus_build},
     {STACK_TORCHTITAN, "torchtitan", "torchtitan on PyTorch FSDP2: training, dynamic shapes",
      stack_torchtitan_build},
-    {STACK_NXD, "nxd", "Neuron (NxD Inference): serving with static shapes", stack_nxd_build},
+    {STACK_NXD, "nxd", "Neuron (NxD): serving and training with static shapes",
+     stack_nxd_build},
     {STACK_VLLM, "vllm", "vLLM: serving, DeepEP and DeepGEMM", stack_vllm_build},
     {STACK_SGLANG, "sglang", "SGLang: serving, DeepEP and DeepGEMM", stack_sglang_build},
 };

@@ -66,7 +66,16 @@ def deepep_v1():
         24: (377674624, 126017792), 32: (377675264, 168023680), 48: (377676544, 252035584),
         64: (377677824, 336047360), 96: (629461504, 519822720), 128: (734372864, 693096960),
         144: (944191744, 779734144), 160: (944193024, 866371200)}
+    mib = {2: ("80.040", ""), 4: ("160.079", ""), 8: ("320.158", ""), 16: ("360.178", "87.631"),
+           24: ("", "120.180"), 32: ("", "160.240"), 48: ("", "240.360"),
+           64: ("360.182", "320.480"), 96: ("600.301", "495.742"), 128: ("700.353", "660.989"),
+           144: ("900.451", "743.612"), 160: ("900.453", "826.236")}
     for ranks, configs in UPSTREAM.items():
+        at = dict(DSV3, R=ranks, sms=20, source="buffers 2.2")
+        row("deepep_nvl", max(nvl(14336, ranks, 20, c) for c in configs), mib[ranks][0], "MiB",
+            **at)
+        row("deepep_rdma", max(rdma(14336, ranks, 20, c) for c in configs), mib[ranks][1],
+            "MiB", **at)
         at = dict(DSV3, R=ranks, sms=20, source="buffers 2.2")
         row("deepep_nvl", max(nvl(14336, ranks, 20, c) for c in configs), printed[ranks][0],
             "B", **at)
@@ -115,6 +124,8 @@ def deepep_low_latency():
     row("low_latency_dispatch_message", 16 + 2 * 7168, 14352, "B", **at)
     row("low_latency_combine_message", 4 * 56 + 2 * 7168, 14560, "B", **at)
     row("low_latency_primus", low_latency(128, 7168, 256, False), 1880098944, "B", **at)
+    row("low_latency_sent_fp8", 128 * 8 * (16 + 7168 + 4 * 56), 7585792, "B", **at)
+    row("low_latency_returned", 128 * 8 * 2 * 7168, 14680064, "B", **at)
     for ranks in (8, 64):
         at = dict(DSV3, T=128, R=ranks, source="buffers 2.5")
         rows = 256 // ranks * ranks * 128
@@ -154,6 +165,10 @@ def deepep_elastic():
             (32768, "direct", 1, 64, False, 33973862400)):
         at = dict(DSV3, T=t, R=nodes * node, n_node=8, source="buffers 3")
         row("elastic_" + name, elastic(t, 7168, 8, nodes, node, False, nvlink)[0], printed, "B",
+            **at)
+        gib = {473956352: "0.4414", 4838129664: "4.5059", 4246732800: "3.9551",
+               3791650816: "3.5312", 37868273664: "35.2676", 33973862400: "31.6406"}[printed]
+        row("elastic_" + name, elastic(t, 7168, 8, nodes, node, False, nvlink)[0], gib, "GiB",
             **at)
         row("elastic_" + name + "_fp8", elastic(t, 7168, 8, nodes, node, True, nvlink)[0], **at)
 
@@ -344,9 +359,48 @@ def rdep():
             "seed-systems A4", **dict(shape, T=4096, R=r))
 
 
+# ---- expectations over K distinct uniform experts (buffers 1.1, 2.4, 13) ----
+def groups(experts, k, g):
+    return g * (1 - math.comb(experts - experts // g, k) / math.comb(experts, k))
+
+
+def expectations():
+    """Real-valued rows: `value` is left to the test, `printed` is what it must show."""
+    cases = ((4096, 8), (4096, 64), (32768, 8), (32768, 64))
+    table = {
+        "expected_received": ("21686.9", "31439.9", "173495.2", "251519.0"),
+        "expected_recv_x_bf16": ("0.2896", "0.4198", "2.3164", "3.3581"),
+        "expected_sent_bf16": ("0.2534", "0.4132", "2.0269", "3.3057"),
+        "expected_sent_fp8": ("0.1306", "0.2131", "1.0451", "1.7045"),
+        "expected_rdma_bf16": ("", "0.2548", "", "2.0382"),
+        "expected_rdma_bf16_limited": ("", "0.1746", "", "1.3970"),
+        "expected_rdma_fp8": ("", "0.1321", "", "1.0564"),
+        "expected_rdma_fp8_limited": ("", "0.0905", "", "0.7241"),
+    }
+    formulas = {
+        "expected_received": lambda t, u, n, m: t * u,
+        "expected_recv_x_bf16": lambda t, u, n, m: t * u * 14336 / 2**30,
+        "expected_sent_bf16": lambda t, u, n, m: t * m * 14336 / 2**30,
+        "expected_sent_fp8": lambda t, u, n, m: t * m * (7168 + 224) / 2**30,
+        "expected_rdma_bf16": lambda t, u, n, m: t * groups(256, 8, 8) * 7 / 8 * 14416 / 2**30,
+        "expected_rdma_bf16_limited": lambda t, u, n, m: t * n * 7 / 8 * 14416 / 2**30,
+        "expected_rdma_fp8": lambda t, u, n, m: t * groups(256, 8, 8) * 7 / 8 * 7472 / 2**30,
+        "expected_rdma_fp8_limited": lambda t, u, n, m: t * n * 7 / 8 * 7472 / 2**30,
+    }
+    for quantity, printed in table.items():
+        for (t, r), shown in zip(cases, printed):
+            if not shown:
+                continue
+            u = groups(256, 8, r)
+            value = formulas[quantity](t, u, groups(128, 8, 4), u * (1 - 1 / r))
+            decimals = len(shown.split(".")[1])
+            assert f"{value:.{decimals}f}" == shown, (quantity, t, r, value, shown)
+            row(quantity, "", shown, "", "buffers 13", **dict(DSV3, T=t, R=r))
+
+
 def main():
     for part in (deepep_v1, deepep_low_latency, deepep_elastic, maxtext, inference, neuron,
-                 worked, rdep):
+                 worked, expectations, rdep):
         part()
     with open(sys.argv[1], "w", newline="") as out:
         writer = csv.DictWriter(out, COLUMNS, lineterminator="\n")

@@ -282,6 +282,102 @@ static void neuron_blocks_saved(void **state)
     arena_release(&b.arena);
 }
 
+/* buffers.md 12: how often a layer's forward waits for the host. */
+static void host_syncs_match_the_reference(void **state)
+{
+    (void)state;
+    static const struct {
+        enum moe_path path;
+        enum buffer_sizing sizing;
+        uint64_t sync_free, syncs;
+    } cases[] = {
+        {PATH_RAGGED_A2A, SIZING_EXACT, 0, 1},   {PATH_RAGGED_A2A, SIZING_WORST, 0, 0},
+        {PATH_ALLGATHER, SIZING_EXACT, 0, 1},    {PATH_CAPACITY, SIZING_EXACT, 0, 0},
+        {PATH_DEEPEP, SIZING_EXACT, 0, 2},       {PATH_DEEPEP, SIZING_WORST, 0, 0},
+        {PATH_DEEPEP, SIZING_EXACT, 2, 1},       {PATH_DEEPEP, SIZING_EXACT, 3, 0},
+        {PATH_BLOCK_SPARSE, SIZING_EXACT, 0, 2}, {PATH_BLOCKWISE, SIZING_WORST, 0, 0},
+        {PATH_DEEPEP_LL, SIZING_EXACT, 0, 0},    {PATH_MASKED, SIZING_EXACT, 0, 0},
+        {PATH_RDEP, SIZING_EXACT, 0, 1},         {PATH_EXPERT_LOOP, SIZING_EXACT, 0, 32},
+    };
+    for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct plan plan = plan_deepseek(1, 8);
+        plan.moe.path = cases[i].path;
+        plan.moe.buffer = cases[i].sizing;
+        plan.moe.sync_free = cases[i].sync_free;
+        struct built b;
+        build_plan(&plan, &b);
+        uint64_t syncs = 0;
+        for (size_t j = 0; j < b.work.n_ops; j++)
+            if (b.work.ops[j].phase == PHASE_FORWARD)
+                syncs += b.values[b.work.ops[j].host_syncs.node];
+        if (syncs != cases[i].syncs)
+            fail_msg("case %u, %s: %llu waits, expected %llu", i, path_names[cases[i].path],
+                     (unsigned long long)syncs, (unsigned long long)cases[i].syncs);
+        arena_release(&b.arena);
+    }
+}
+
+/* Primus sync-free stages: the receive buffer is T R tokens from 2 on; permuted rows T R K
+ * from 3 on, 28 GiB at EP64 (buffers.md 4.5). Other paths do not read the key. */
+static void sync_free_stages_fix_buffers(void **state)
+{
+    (void)state;
+    struct plan plan = plan_deepseek(8, 64);
+    plan.moe.path = PATH_DEEPEP;
+    plan.moe.buffer = SIZING_EXACT;
+    struct built b;
+    for (uint64_t stage = 0; stage <= 3; stage++) {
+        plan.moe.sync_free = stage;
+        build_plan(&plan, &b);
+        const struct buffer *received = plan_buffer(&b.work, "recv_x");
+        const struct buffer *permuted = plan_buffer(&b.work, "permuted_rows");
+        assert_int_equal(received->rule, stage >= 2 ? RULE_WORST : RULE_ROUTING);
+        assert_int_equal(permuted->rule, stage >= 3 ? RULE_WORST : RULE_ROUTING);
+        if (stage == 3)
+            assert_true(b.values[permuted->bytes.node] == 28ull << 30);
+        arena_release(&b.arena);
+    }
+    plan.moe.path = PATH_RAGGED_A2A;
+    build_plan(&plan, &b);
+    assert_int_equal(plan_buffer(&b.work, "received_rows")->rule, RULE_ROUTING);
+    arena_release(&b.arena);
+}
+
+/* Every library has its heap; names and sizes of the reference calculator. */
+static void libraries_have_their_heaps(void **state)
+{
+    (void)state;
+    static const struct {
+        enum moe_library library;
+        const char *heap;
+        uint64_t bytes;
+    } cases[] = {
+        {LIBRARY_DEEPEP, "deepep_nvl_buffer", 335709824},
+        {LIBRARY_DEEPEP_V2, "deepep_elastic_buffer", 473956352},
+        {LIBRARY_PRIMUS, "deepep_nvl_buffer", 335709824},
+        {LIBRARY_MINIMAL_ASYNC, "symmetric_rows", 7ull << 30},
+        {LIBRARY_MEGA_DEEPGEMM, "mega_combine_slots", 4224ull * 8 * 7168 * 2},
+    };
+    for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct plan plan = plan_deepseek(1, 8);
+        plan.moe.path = PATH_DEEPEP;
+        plan.moe.library = cases[i].library;
+        struct built b;
+        build_plan(&plan, &b);
+        assert_true(bytes_of(&b, cases[i].heap) == cases[i].bytes);
+        assert_true(plan_buffer(&b.work, cases[i].heap)->outside);
+        arena_release(&b.arena);
+    }
+    struct plan plan = plan_deepseek(1, 8);
+    plan.moe.path = PATH_DEEPEP;
+    plan.moe.library = LIBRARY_HYBRID_EP;
+    plan.moe.buffer_factor = 1.5;
+    struct built b;
+    build_plan(&plan, &b);
+    assert_true(bytes_of(&b, "recv_x") == 49152ull * 7168 * 2); /* int(T K f) rows */
+    arena_release(&b.arena);
+}
+
 /* ---- laws ---- */
 
 static struct plan variant(enum moe_path path, enum mode mode, enum recompute recompute,
@@ -402,6 +498,9 @@ int main(void)
         cmocka_unit_test(ragged_dot_expands_every_operand),
         cmocka_unit_test(capacity_masks_and_slots),
         cmocka_unit_test(neuron_blocks_saved),
+        cmocka_unit_test(host_syncs_match_the_reference),
+        cmocka_unit_test(sync_free_stages_fix_buffers),
+        cmocka_unit_test(libraries_have_their_heaps),
         cmocka_unit_test(tensors_are_alive_where_used),
         cmocka_unit_test(more_needs_more),
         cmocka_unit_test(ep_never_divides_routed_activations),

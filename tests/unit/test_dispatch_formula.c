@@ -62,11 +62,65 @@ static void as_printed(char text[64], uint64_t value, const char *unit, const ch
     snprintf(text, 64, "%.*f", decimals, (double)value / scale);
 }
 
+/* Expected figures of de-duplicated dispatch under uniform routing: tokens times the groups
+ * they touch, times bytes; in GiB when bytes are asked for. nodes: RDMA once per distinct
+ * remote node of eight; limited: experts within four of eight nodes. */
+static const struct expected {
+    const char *name, *record; /* formula of a record's bytes; NULL: `row` bytes */
+    uint64_t row;
+    bool remote, nodes, limited;
+} expectations[] = {
+    {"expected_received", NULL, 0, false, false, false},
+    {"expected_recv_x_bf16", NULL, 7168 * 2, false, false, false},
+    {"expected_sent_bf16", NULL, 7168 * 2, true, false, false},
+    {"expected_sent_fp8", NULL, 7168 + 56 * 4, true, false, false},
+    {"expected_rdma_bf16", "deepep_record_bf16", 0, true, true, false},
+    {"expected_rdma_bf16_limited", "deepep_record_bf16", 0, true, true, true},
+    {"expected_rdma_fp8", "deepep_record_fp8", 0, true, true, false},
+    {"expected_rdma_fp8_limited", "deepep_record_fp8", 0, true, true, true},
+};
+
+static double expected_value(const struct expected *e, const struct slots *slots)
+{
+    const uint64_t *v = slots->value;
+    uint64_t experts = e->limited ? v[SLOT_EXPERTS] / 2 : v[SLOT_EXPERTS];
+    uint64_t groups = e->nodes ? v[SLOT_EP] / 8 : v[SLOT_EP];
+    double touched = expected_groups(experts, v[SLOT_TOP_K], e->limited ? groups / 2 : groups);
+    double rows = (double)v[SLOT_TOKENS] * touched;
+    if (e->remote)
+        rows *= 1 - 1 / (double)groups;
+    uint64_t bytes = e->row;
+    if (e->record)
+        bytes = evaluate(dispatch_formula_find(e->record), slots);
+    return bytes ? rows * (double)bytes / 1073741824.0 : rows;
+}
+
+/* Compares an expected row's printed figure; false when the row is none of those. */
+static bool expected_row(const struct csv *csv, size_t row)
+{
+    const char *name = csv_cell(csv, row, "quantity");
+    const char *printed = csv_cell(csv, row, "printed");
+    for (size_t i = 0; i < sizeof expectations / sizeof *expectations; i++) {
+        if (strcmp(expectations[i].name, name))
+            continue;
+        struct slots slots;
+        fill(csv, row, &slots);
+        char text[64];
+        snprintf(text, sizeof text, "%.*f", (int)strlen(strchr(printed, '.') + 1),
+                 expected_value(&expectations[i], &slots));
+        assert_string_equal(text, printed);
+        return true;
+    }
+    return false;
+}
+
 /* Compares one row; true when it has a printed figure. */
 static bool check_row(const struct csv *csv, size_t row)
 {
     const char *name = csv_cell(csv, row, "quantity");
     const char *printed = csv_cell(csv, row, "printed");
+    if (expected_row(csv, row))
+        return true;
     const struct dispatch_formula *formula = dispatch_formula_find(name);
     if (!formula)
         fail_msg("line %u: no formula '%s'", csv->lines[row], name);
@@ -91,7 +145,7 @@ static void sizes_match_the_fixture(void **state)
     size_t printed = 0;
     for (size_t row = 0; row < csv.n_rows; row++)
         printed += check_row(&csv, row);
-    assert_true(csv.n_rows >= 290 && printed >= 190);
+    assert_true(csv.n_rows >= 350 && printed >= 250);
     arena_release(&arena);
 }
 
@@ -139,6 +193,38 @@ static void expected_groups_match(void **state)
     assert_true(expected_groups(8, 9, 2) == 0);
 }
 
+/* DeepGEMM's reserve over balanced rows (buffers.md 13), and public reports of waste: about
+ * 20 % of 8192 tokens over 8 ranks of DeepSeek (DeepGEMM 98), 94 % of a decode batch of 256
+ * over 256 experts (vLLM 39331). */
+static void padding_matches_reports(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t tokens, local;
+        const char *printed;
+    } cases[] = {
+        {4096, 32, "12.50"}, {4096, 4, "1.56"}, {32768, 32, "1.56"}, {32768, 4, "0.20"}};
+    const struct dispatch_formula *rows = dispatch_formula_find("deepgemm_rows");
+    struct slots slots = {.value[SLOT_TOP_K] = 8};
+    char text[32];
+    for (unsigned i = 0; i < 4; i++) {
+        slots.value[SLOT_TOKENS] = cases[i].tokens;
+        slots.value[SLOT_LOCAL_EXPERTS] = cases[i].local;
+        double useful = (double)(cases[i].tokens * 8);
+        snprintf(text, sizeof text, "%.2f",
+                 100 * ((double)evaluate(rows, &slots) / useful - 1));
+        assert_string_equal(text, cases[i].printed);
+    }
+    slots.value[SLOT_TOKENS] = 256;
+    slots.value[SLOT_LOCAL_EXPERTS] = 256;
+    snprintf(text, sizeof text, "%.0f", 100 * (1 - 2048.0 / (double)evaluate(rows, &slots)));
+    assert_string_equal(text, "94");
+    /* 256 rows an expert on average: each ends in a block that is half full */
+    double even = 8192.0 * 8 / 256, pad = 127.0 / 2;
+    snprintf(text, sizeof text, "%.0f", 100 * pad / (even + pad));
+    assert_string_equal(text, "20");
+}
+
 /* V1 asserts on other rank counts; the rows differ between the two ports. */
 static void rank_tables_are_closed(void **state)
 {
@@ -157,6 +243,7 @@ int main(void)
         cmocka_unit_test(sizes_match_the_fixture),
         cmocka_unit_test(every_formula_is_in_the_fixture),
         cmocka_unit_test(expected_groups_match),
+        cmocka_unit_test(padding_matches_reports),
         cmocka_unit_test(rank_tables_are_closed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
