@@ -70,6 +70,7 @@ static void fill_attention_widths(struct train *t)
         w[TRAIN_K] = w[TRAIN_V] = size_mul(z, per_tp(t, size_slot(z, SLOT_KV_HEADS)), head);
         w[TRAIN_UP_OUT] = size_sum(z, SIZES(w[TRAIN_Q], w[TRAIN_K], w[TRAIN_V]));
     }
+    w[TRAIN_KV] = size_add(z, w[TRAIN_K], w[TRAIN_V]);
     w[TRAIN_QKV] = size_sum(z, SIZES(w[TRAIN_Q], w[TRAIN_K], w[TRAIN_V]));
 }
 
@@ -134,6 +135,7 @@ static unsigned facts_of(const struct plan *plan, enum moe_path path)
         {plan->model.moe.experts <= p->ep, TRAIN_UNSORTED},
         {p->sp && p->tp > 1, TRAIN_GATHER},
         {!plan->stack.compiled, TRAIN_EAGER},
+        {p->cp > 1, TRAIN_CP},
         {plan->stack.compiled, TRAIN_COMPILED},
     };
     unsigned held = exchange_of(path);

@@ -69,6 +69,7 @@ enum train_width {
     TRAIN_K,
     TRAIN_V,
     TRAIN_QKV,    /* q, k and v together */
+    TRAIN_KV,     /* k and v */
     TRAIN_KV_UP,  /* MLA: heads x (nope + v) */
     TRAIN_UP_OUT, /* what the projections to heads write: QKV, or for MLA q and k_nope with v */
     TRAIN_CONTEXT,
@@ -107,7 +108,8 @@ enum {
     TRAIN_GATHER = 1 << 15,  /* sp over tp > 1 */
     TRAIN_PER_OP = 1 << 16,  /* TRAIN_OPS is on */
     TRAIN_EAGER = 1 << 17,
-    TRAIN_COMPILED = 1 << 18
+    TRAIN_COMPILED = 1 << 18,
+    TRAIN_CP = 1 << 19 /* cp > 1: keys and values go around a ring */
 };
 
 enum { TRAIN_IN_DENSE = 1, TRAIN_IN_MOE = 2, TRAIN_IN_BOTH = 3 };
