@@ -4,8 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/frontier_published.h"
+#include "cli/frontier_rows.h"
 #include "plan/schema.h"
-#include "sim/verdict.h"
 
 enum { LIMITS = 3, SERIES_NAMED = 3 };
 
@@ -18,18 +19,6 @@ struct layout {
     const char **series; /* NULL-terminated: "deepep, 8" */
     size_t n_series;
 };
-
-struct chart_names chart_names_of(const struct plan *plan, struct arena *arena)
-{
-    const char *sizing = plan->stack.static_shapes ? "worst case (static shapes)"
-                                                   : "what routing needs (dynamic shapes)";
-    return (struct chart_names){
-        .subject = arena_printf(arena, "%s on %s", plan->model_name, plan->cluster_name),
-        .source =
-            arena_printf(arena, "moeplan " MOEPLAN_VERSION ": modelled, %s; plan %s, stack %s",
-                         sizing, plan->name, plan->stack_name),
-        .capacity_gib = (double)verdict_capacity(plan) / (1024.0 * 1024 * 1024)};
-}
 
 /* ---- layout ---- */
 
@@ -130,26 +119,34 @@ static const char *limit_owners(const struct layout *l, double gib)
     return text_string(&text);
 }
 
-/* One line per limit that occurs; when a sweep moves the limit, the least and the greatest. */
-static void add_limits(const struct layout *l, struct picture *p)
+/* One line per limit that occurs; when a sweep moves the limit, the least and the greatest.
+ * `layout` says which series a limit belongs to; NULL: not asked. */
+static void add_limits(const struct sweep_table *table, const struct layout *layout,
+                       struct picture *p)
 {
     double gib[64];
     bool more;
-    size_t n = sweep_table_gib(l->table, "limit_bytes", 64, gib, &more), shown = n;
+    size_t n = sweep_table_gib(table, "limit_bytes", 64, gib, &more), shown = n;
     if (n > LIMITS) {
         gib[1] = gib[n - 1];
         shown = 2;
     }
-    const char **values = arena_alloc(l->arena, shown + 1, sizeof *values);
-    const char **titles = arena_alloc(l->arena, shown + 1, sizeof *titles);
+    const char **values = arena_alloc(p->arena, shown + 1, sizeof *values);
+    const char **titles = arena_alloc(p->arena, shown + 1, sizeof *titles);
     for (size_t i = 0; i < shown; i++) {
         const char *word = shown == n ? "limit" : i ? "greatest limit" : "least limit";
-        values[i] = arena_printf(l->arena, "%.6f", gib[i]);
-        titles[i] = arena_printf(l->arena, "%s %.1f GiB%s", word, gib[i],
-                                 n > 1 && shown == n && l->n_y ? limit_owners(l, gib[i]) : "");
+        bool owned = n > 1 && shown == n && layout && layout->n_y;
+        values[i] = arena_printf(p->arena, "%.6f", gib[i]);
+        titles[i] = arena_printf(p->arena, "%s %.1f GiB%s", word, gib[i],
+                                 owned ? limit_owners(layout, gib[i]) : "");
     }
     picture_list(p, "limits", values);
     picture_list(p, "limit_titles", titles);
+}
+
+void chart_limits(const struct sweep_table *table, struct picture *p)
+{
+    add_limits(table, NULL, p);
 }
 
 /* Heading of the legend: the keys whose values its rows are; cases speak for themselves. */
@@ -199,7 +196,7 @@ static void add_curves(const struct layout *l, const struct chart_names *names,
     picture_number(p, "any_failed", has_verdict(&p->published, ",oom,"));
     picture_number(p, "capacity_gib", names->capacity_gib);
     picture_number(p, "log_x", is_geometric(l->x));
-    add_limits(l, p);
+    add_limits(l->table, l, p);
 }
 
 /* The verdicts that occur, for a legend without empty rows. */
@@ -240,11 +237,9 @@ enum status chart_sweep(const struct sweep_table *table, const struct chart_name
     }
     find_series(&l);
     bool map = view == SWEEP_VIEW_MAP || (view == SWEEP_VIEW_AUTO && is_map(&l));
-    picture_text(p, "title_text",
-                 arena_printf(p->arena, "%s: %s", names->subject,
-                              map ? "memory of a rank, GiB in the cells"
-                                  : "memory of a rank against its limit"));
-    picture_text(p, "source_text", names->source);
+    chart_titles(p, names,
+                 map ? "memory of a rank, GiB in the cells"
+                     : "memory of a rank against its limit");
     picture_text(p, "x_key", l.x->name);
     picture_text(p, "x_title", title_of(l.x, p->arena));
     picture_list(p, "verdicts", verdicts(&l));
@@ -254,3 +249,83 @@ enum status chart_sweep(const struct sweep_table *table, const struct chart_name
         add_curves(&l, names, p);
     return STATUS_OK;
 }
+
+/* ---- as kinds of `plot` ---- */
+
+enum status chart_frontier(const struct chart_request *request, const char *const *defaults,
+                           struct frontier *frontier, struct err *err)
+{
+    struct option_list overs = request->overs;
+    if (overs.n + request->cases.n == 0)
+        for (size_t i = 0; defaults[i]; i++)
+            option_list_add(&overs, defaults[i], request->call->arena);
+    return frontier_init(frontier, request->call, &request->cases, &overs, err);
+}
+
+static enum status make(const struct chart_request *request, const char *const *defaults,
+                        struct chart_names *names, struct picture *p, struct err *err)
+{
+    struct frontier frontier;
+    const struct option_list columns = {0};
+    TRY(chart_frontier(request, defaults, &frontier, err));
+    TRY(frontier_rows_few(&frontier, err));
+    struct frontier_sink sink = {.kept = &p->data, .points = sweep_points(&frontier.sweep)};
+    TRY(frontier_rows(&frontier, &columns, 0, &sink, err));
+    TRY(frontier_published(&frontier, &p->published, err));
+    *names = chart_names_of(&frontier.base, p->arena);
+    return STATUS_OK;
+}
+
+static enum status make_memory(const struct chart_request *request, struct chart_names *names,
+                               struct picture *p, struct err *err)
+{
+    static const char *const defaults[] = {"workload.micro_batch=1..16", NULL};
+    return make(request, defaults, names, p, err);
+}
+
+static enum status make_map(const struct chart_request *request, struct chart_names *names,
+                            struct picture *p, struct err *err)
+{
+    static const char *const defaults[] = {"parallel.ep=1..64*2", "workload.micro_batch=1..16",
+                                           NULL};
+    return make(request, defaults, names, p, err);
+}
+
+static enum status fill(const char *file, const struct chart_names *names, enum sweep_view view,
+                        struct picture *p, struct err *err)
+{
+    struct sweep_table table;
+    const char *text = text_string(&p->data);
+    TRY(sweep_table_parse(file, text, p->data.length, p->arena, &table, err));
+    return chart_sweep(&table, names, view, p, err);
+}
+
+static enum status fill_memory(const char *file, const struct chart_names *names,
+                               struct picture *p, struct err *err)
+{
+    return fill(file, names, SWEEP_VIEW_CURVES, p, err);
+}
+
+static enum status fill_map(const char *file, const struct chart_names *names,
+                            struct picture *p, struct err *err)
+{
+    return fill(file, names, SWEEP_VIEW_MAP, p, err);
+}
+
+const struct chart_kind chart_memory = {
+    .name = "memory",
+    .summary = "memory of a rank against a key, a line per configuration, with the limit",
+    .needs = "what `moeplan frontier -o FILE.csv` writes",
+    .make = make_memory,
+    .fill = fill_memory,
+    .sweeps = true,
+};
+
+const struct chart_kind chart_map = {
+    .name = "map",
+    .summary = "two keys: verdict as colour, GiB in the cells",
+    .needs = "what `moeplan frontier -o FILE.csv` writes for two keys",
+    .make = make_map,
+    .fill = fill_map,
+    .sweeps = true,
+};

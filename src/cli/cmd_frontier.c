@@ -2,14 +2,12 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "base/output.h"
 #include "cli/chart_sweep.h"
 #include "cli/commands.h"
 #include "cli/frontier.h"
-#include "cli/frontier_columns.h"
-#include "cli/frontier_csv.h"
 #include "cli/frontier_find.h"
 #include "cli/frontier_published.h"
+#include "cli/frontier_rows.h"
 #include "cli/frontier_table.h"
 
 struct settings {
@@ -32,71 +30,6 @@ static const struct option options[] = {
     {"threads", 0, OPTION_COUNT, offsetof(struct settings, threads), "N", NULL,
      "threads to evaluate on; 0: one per CPU"},
 };
-
-/* Where rows go: a stream by whole lines, and memory when a table or chart needs them again. */
-struct sink {
-    FILE *file;
-    struct text *kept; /* NULL: not kept */
-    uint64_t points;
-    bool progress;
-};
-
-/* Whole lines in one write, so that an interrupted file ends with a complete row. */
-static enum status write_whole(FILE *file, const char *bytes, size_t n, struct err *err)
-{
-    if (fwrite(bytes, 1, n, file) == n && fflush(file) == 0)
-        return STATUS_OK;
-    return err_set(err, STATUS_SYSTEM, "the rows cannot be written");
-}
-
-static enum status sink_write(void *context, const char *bytes, size_t n, uint64_t done,
-                              struct err *err)
-{
-    struct sink *sink = context;
-    if (sink->kept)
-        text_append_n(sink->kept, bytes, n);
-    if (sink->file)
-        TRY(write_whole(sink->file, bytes, n, err));
-    if (sink->progress)
-        fprintf(stderr, "\r%3.0f %%", 100.0 * (double)done / (double)sink->points);
-    return STATUS_OK;
-}
-
-static enum status run_sweep(const struct frontier *frontier, const struct settings *settings,
-                             struct sink *sink, struct err *err)
-{
-    struct frontier_csv csv;
-    struct frontier_columns extra;
-    struct text header = {.arena = frontier->arena};
-    frontier_csv_init(&csv, frontier->axes, frontier->n_axes, frontier->arena);
-    TRY(frontier_columns_init(&extra, &csv, settings->columns.items, settings->columns.n, err));
-    frontier_csv_header(frontier->axes, frontier->n_axes, &header);
-    frontier_columns_header(&extra, &header);
-    TRY(sink_write(sink, text_string(&header), header.length, 0, err));
-    bool plain = settings->columns.n == 0;
-    const struct sweep_output output = {
-        .row = plain ? frontier_csv_row : frontier_columns_row,
-        .row_context = plain ? (const void *)&csv : (const void *)&extra,
-        .row_room = frontier_csv_room(&csv, frontier->axes) + frontier_columns_room(&extra),
-        .write = sink_write,
-        .write_context = sink,
-    };
-    struct pool *pool = pool_create((unsigned)settings->threads);
-    enum status status = sweep_run(&frontier->sweep, pool, &output, err);
-    pool_free(pool);
-    if (sink->progress)
-        fputs("\r     \r", stderr);
-    return status;
-}
-
-static enum status check_points(uint64_t points, bool keep, struct err *err)
-{
-    if (!keep || points <= FRONTIER_TABLE_POINTS)
-        return STATUS_OK;
-    err_set(err, STATUS_USAGE, "%llu points are too many for a table or a chart, at most %d",
-            (unsigned long long)points, FRONTIER_TABLE_POINTS);
-    return err_hint(err, "write them to a file: -o points.csv, or --format csv");
-}
 
 /* A table, or a picture in its place. */
 static bool is_text(const struct invocation *call)
@@ -124,16 +57,17 @@ static enum status run_frontier(const struct invocation *call, struct err *err)
     TRY(frontier_init(&frontier, call, &settings->cases, &settings->overs, err));
     if (settings->find)
         return frontier_find(&frontier, settings->find, call, err);
-    struct sink sink = {.points = sweep_points(&frontier.sweep)};
+    struct frontier_sink sink = {.points = sweep_points(&frontier.sweep)};
     struct picture picture;
     if (settings->plot)
         TRY(picture_init(&picture, settings->plot, call, err));
     bool keep = is_text(call) || settings->plot || call->general.format == FORMAT_JSON;
-    TRY(check_points(sink.points, keep, err));
+    if (keep)
+        TRY(frontier_rows_few(&frontier, err));
     sink.kept = keep ? &kept : NULL;
     sink.file = keep ? NULL : call->out;
     sink.progress = !keep && isatty(STDERR_FILENO) && !isatty(fileno(call->out));
-    TRY(run_sweep(&frontier, settings, &sink, err));
+    TRY(frontier_rows(&frontier, &settings->columns, (unsigned)settings->threads, &sink, err));
     TRY(frontier_provenance(&frontier, call, err));
     if (settings->plot)
         TRY(draw(&frontier, &kept, &picture, call, err));

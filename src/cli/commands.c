@@ -5,6 +5,7 @@
 static const struct command *const commands[] = {
     &command_predict,
     &command_frontier,
+    &command_plot,
     &command_show,
     &command_import,
     &command_list,

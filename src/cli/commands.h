@@ -8,6 +8,7 @@ extern const struct command command_frontier;
 extern const struct command command_help;
 extern const struct command command_import;
 extern const struct command command_list;
+extern const struct command command_plot;
 extern const struct command command_predict;
 extern const struct command command_show;
 

@@ -6,9 +6,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/output.h"
 
-enum { TERMINAL_ROWS = 30 };
+enum { TERMINAL_ROWS = 30, PICTURE_BYTES = 64 << 20 };
 
 static enum status choose_base(struct picture *p, const char *file, struct err *err)
 {
@@ -129,6 +130,16 @@ static enum status absent(const struct picture *p, bool all, struct err *err)
     return STATUS_OK;
 }
 
+/* gnuplot wrote the picture under its own name, where -o will put what `out` holds. */
+static enum status copy_picture(const struct picture *p, FILE *out, struct err *err)
+{
+    char *bytes;
+    size_t length;
+    TRY(file_read(p->chart.picture, PICTURE_BYTES, p->arena, &bytes, &length, err));
+    fwrite(bytes, 1, length, out);
+    return STATUS_OK;
+}
+
 enum status picture_draw(struct picture *p, bool all, const struct invocation *call,
                          struct err *err)
 {
@@ -141,6 +152,8 @@ enum status picture_draw(struct picture *p, bool all, const struct invocation *c
         return absent(p, all, err);
     if (status != STATUS_OK || p->folder || !all)
         return status;
+    if (call->general.output && text_equal(call->general.output, p->chart.picture))
+        return copy_picture(p, call->out, err);
     const char *published = published_file(p);
     fprintf(call->out, "wrote %s, %s%s%s and %s\n", p->chart.picture, p->chart.data,
             published ? ", " : "", published ? published : "", p->chart.script);
