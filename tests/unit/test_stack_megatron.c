@@ -6,11 +6,14 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <cmocka.h>
 
 #include "base/text.h"
 #include "support/catalogue.h"
+#include "support/plans.h"
 #include "support/published.h"
+#include "work/stack.h"
 
 struct errors {
     double sum, largest;
@@ -97,12 +100,119 @@ static void completed_runs_fit(void **state)
     arena_release(&arena);
 }
 
+/* ---- buffers.md 7, 9.2 and 13: what one DeepSeek-V3 layer saves, balanced ---- */
+
+struct saved_row {
+    enum stack_kind stack;
+    enum moe_path path;
+    uint64_t sequences, ep; /* of 4096 tokens */
+    const char *module;     /* recomputed, or NULL */
+    const char *names[6];
+    double gib;
+};
+
+/* Bytes of one layer's copy of the named buffers that live to backward; a single name counts
+ * whatever its life, for the buffers of the dispatcher. */
+static uint64_t layer_bytes(const struct saved_row *row)
+{
+    struct arena arena = {0};
+    struct err err = {0};
+    struct work work;
+    uint64_t bytes = 0;
+    struct plan plan = plan_deepseek(8, row->ep);
+    plan.stack.kind = row->stack;
+    plan.workload.micro_batch = row->sequences;
+    plan.moe.path = row->path;
+    if (row->module) {
+        plan.recompute.kind = RECOMPUTE_SELECTIVE;
+        plan.recompute.modules.n = 1;
+        snprintf(plan.recompute.modules.word[0], PLAN_WORD, "%s", row->module);
+    }
+    assert_int_equal(work_build(&plan, &arena, &work, &err), STATUS_OK);
+    const uint64_t *values = plan_evaluate(&plan, &arena, &work);
+    for (size_t i = 0; i < work.n_buffers; i++)
+        for (unsigned j = 0; j < 6 && row->names[j]; j++)
+            if (work.buffers[i].segment == SEGMENT_MOE &&
+                text_equal(work.buffers[i].name, row->names[j]) &&
+                (work.buffers[i].life == LIFE_SAVED || !row->names[1]))
+                bytes += values[work.buffers[i].bytes.node];
+    arena_release(&arena);
+    return bytes;
+}
+
+#define ROWS_SAVED                                                                             \
+    {                                                                                          \
+        "expert_input", "expert_gate_up", "expert_activated"                                   \
+    }
+
+static void layers_save_what_the_reference_says(void **state)
+{
+    (void)state;
+    static const struct saved_row rows[] = {
+        {STACK_MEGATRON, PATH_RAGGED_A2A, 1, 8, NULL, ROWS_SAVED, 0.8125},
+        {STACK_MEGATRON, PATH_RAGGED_A2A, 1, 64, NULL, ROWS_SAVED, 0.8125},
+        {STACK_MEGATRON, PATH_RAGGED_A2A, 8, 8, NULL, ROWS_SAVED, 6.5},
+        {STACK_MEGATRON, PATH_RAGGED_A2A, 1, 8, "moe_act", ROWS_SAVED, 0.6875},
+        {STACK_MEGATRON, PATH_RAGGED_A2A, 8, 64, "moe_act", ROWS_SAVED, 5.5},
+        {STACK_MEGATRON, PATH_RAGGED_A2A, 1, 8, "moe", ROWS_SAVED, 0},
+        {STACK_MEGATRON, PATH_RAGGED_A2A, 1, 8, "moe", {"mlp_norm_out"}, 0.0546875},
+        {STACK_MEGATRON, PATH_RAGGED_A2A, 8, 8, "moe", {"mlp_norm_out"}, 0.4375},
+        {STACK_MEGATRON, PATH_ALLGATHER, 1, 8, NULL, {"gathered_tokens"}, 0.4375},
+        {STACK_MEGATRON, PATH_ALLGATHER, 1, 64, NULL, {"gathered_tokens"}, 3.5},
+        {STACK_MEGATRON, PATH_ALLGATHER, 8, 64, NULL, {"gathered_tokens"}, 28},
+        {STACK_MEGATRON, PATH_DEEPEP, 1, 8, NULL, ROWS_SAVED, 0.8125},
+        {STACK_TORCHTITAN,
+         PATH_RAGGED_A2A,
+         1,
+         8,
+         NULL,
+         {"expert_input", "expert_gate", "expert_silu", "expert_up", "expert_product"},
+         0.9375},
+        {STACK_TORCHTITAN, PATH_RAGGED_A2A, 1, 8, NULL, {"routed_output"}, 0.875},
+        {STACK_TORCHTITAN, PATH_RAGGED_A2A, 8, 64, NULL, {"routed_output"}, 7},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        assert_true((double)layer_bytes(&rows[i]) == rows[i].gib * 1073741824);
+}
+
+/* Primus-Turbo freed of synchronisation: W1 tokens from 2 on, W3 rows at 3 (buffers.md 4.5). */
+static void primus_reserves_for_its_sync_free_levels(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t level, ep;
+        const char *name;
+        double gib;
+    } rows[] = {
+        {2, 8, "received_tokens", 0.4375}, {2, 64, "received_tokens", 3.5},
+        {3, 8, "expert_input", 3.5},       {3, 64, "expert_input", 28},
+        {3, 8, "expert_gate_up", 2},       {3, 64, "expert_gate_up", 16},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct arena arena = {0};
+        struct err err = {0};
+        struct work work;
+        struct plan plan = plan_deepseek(8, rows[i].ep);
+        plan.stack.kind = STACK_PRIMUS;
+        plan.moe.path = PATH_DEEPEP;
+        plan.moe.sync_free = rows[i].level;
+        assert_int_equal(work_build(&plan, &arena, &work, &err), STATUS_OK);
+        const uint64_t *values = plan_evaluate(&plan, &arena, &work);
+        const struct buffer *buffer = plan_buffer(&work, rows[i].name);
+        assert_int_equal(buffer->rule, RULE_WORST);
+        assert_true((double)values[buffer->bytes.node] == rows[i].gib * 1073741824);
+        arena_release(&arena);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(b200_peaks),
         cmocka_unit_test(functional_tests_of_megatron),
         cmocka_unit_test(completed_runs_fit),
+        cmocka_unit_test(layers_save_what_the_reference_says),
+        cmocka_unit_test(primus_reserves_for_its_sync_free_levels),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
