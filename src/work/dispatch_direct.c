@@ -142,6 +142,18 @@ static enum status check_ranks(const struct path *p, struct err *err)
                          "ranks (Primus-Turbo not 48 and 96)");
 }
 
+/* Received rows in the dispatched format; fp8 blocks bring one f32 scale per 128 elements. */
+static uint16_t received_x(struct path *p, const struct rows *received, uint16_t *scales)
+{
+    *scales = WORK_NONE;
+    if (!fp8_dispatch(p))
+        return part_rows(p, "recv_x", CATEGORY_DISPATCH, received, p->x.hidden);
+    *scales = part_table(p, "recv_x_scales", DTYPE_F32, received,
+                         size_ceil_by(p->x.sizes, p->x.hidden, 128));
+    return part_floats(p, "recv_x", CATEGORY_DISPATCH, p->plan->precision.dispatch, received,
+                       p->x.hidden);
+}
+
 /* Layout, the handle that combine and backward need, and received tokens with their routing. */
 static uint16_t dispatch(struct path *p, const struct rows *received, uint16_t *handle)
 {
@@ -151,7 +163,7 @@ static uint16_t dispatch(struct path *p, const struct rows *received, uint16_t *
     struct rows bytes = rows_of(deepep_handle_bytes(&p->x, received->dims[0]), received->rule);
     uint16_t layout = part_table(p, "is_token_in_rank", DTYPE_BOOL, &tokens, p->x.ranks);
     flow_op(&p->flow, part_move(p, "layout", OP_SORT), FLOW(p->indices), FLOW(layout));
-    uint16_t x = part_rows(p, "recv_x", CATEGORY_DISPATCH, received, p->x.hidden);
+    uint16_t scales, x = received_x(p, received, &scales);
     uint16_t ids = part_table(p, "recv_topk_idx", DTYPE_I64, received, p->x.top_k);
     uint16_t weights =
         part_floats(p, "recv_topk_weights", CATEGORY_METADATA, DTYPE_F32, received, p->x.top_k);
@@ -160,7 +172,8 @@ static uint16_t dispatch(struct path *p, const struct rows *received, uint16_t *
                                  size_add(s, part_row_bytes(p, p->plan->precision.dispatch),
                                           size_plus(s, size_times(s, p->x.top_k, 12), 8)));
     op.host_syncs = size_const(s, received->rule == RULE_ROUTING);
-    flow_op(&p->flow, op, FLOW(p->input, layout, p->gates), FLOW(x, ids, weights, *handle));
+    flow_op(&p->flow, op, FLOW(p->input, layout, p->gates),
+            FLOW(x, scales, ids, weights, *handle));
     p->indices = ids;
     p->gates = weights;
     return x;

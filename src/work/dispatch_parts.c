@@ -278,8 +278,9 @@ void part_shared(struct path *p)
     if (!p->style->shared || !p->plan->model.moe.shared_intermediate)
         return;
     struct rows tokens = rows_of(p->x.tokens, RULE_FIXED);
-    struct size inter =
-        size_ceil_div(s, size_slot(s, SLOT_SHARED_INTER), size_slot(s, SLOT_TP));
+    struct size inter = size_slot(s, SLOT_SHARED_INTER);
+    if (p->plan->moe.shared != SHARED_SP) /* sp: whole weights on every rank's own tokens */
+        inter = size_ceil_div(s, inter, size_slot(s, SLOT_TP));
     struct size wide = size_times(s, inter, p->plan->model.moe.glu ? 2 : 1);
     uint16_t up = part_rows(p, "shared_gate_up", CATEGORY_EXPERT, &tokens, wide);
     uint16_t active = part_rows(p, "shared_activated", CATEGORY_EXPERT, &tokens, inter);

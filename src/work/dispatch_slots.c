@@ -80,7 +80,9 @@ enum status path_capacity(struct path *p, uint16_t *output, struct err *err)
         combine = masks(p, &dispatch);
     else
         dispatch = slot_tables(p, &slots);
-    uint16_t x = part_rows(p, "dispatched_slots", CATEGORY_DISPATCH, &slots, p->x.hidden);
+    bool logits = p->style->capacity == CAPACITY_TUTEL; /* it fills slots in the gates' dtype */
+    uint16_t x = part_floats(p, "dispatched_slots", CATEGORY_DISPATCH,
+                             logits ? p->style->scores : p->dtype, &slots, p->x.hidden);
     flow_op(&p->flow, part_move(p, "fill_slots", one_hot ? OP_MASK : OP_PACK),
             FLOW(p->input, dispatch), FLOW(x));
     x = exchange_slots(p, there, x, &slots);

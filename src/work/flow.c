@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "work/dtype.h"
 
 /* What the backward of an op reads again. Tables are tensors without gradient. */
 enum need { NEED_TABLES = 0, NEED_READS = 1, NEED_WRITES = 2 };
@@ -219,6 +220,10 @@ static uint16_t gradient_of(struct closing *c, uint16_t buffer)
         gradient.life = LIFE_TRANSIENT;
         gradient.first = gradient.last = (uint16_t)c->flow->work->n_ops;
         gradient.state = false;
+        if (dtype_bits(gradient.dtype) < 16) { /* gradients of quantised rows are not */
+            gradient.dtype = DTYPE_BF16;
+            gradient.bytes = size_const(&c->flow->work->sizes, 0);
+        }
         c->gradients[t] = work_buffer(c->flow->work, gradient);
     }
     return c->gradients[t];

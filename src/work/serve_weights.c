@@ -2,6 +2,7 @@
 #include "base/text.h"
 #include "work/dispatch_size.h"
 #include "work/dtype.h"
+#include "work/params.h"
 #include "work/serve.h"
 
 /* Elements that share one scale, along rows and columns of a [rows, columns] matrix, and the
@@ -96,7 +97,7 @@ static unsigned conditions(const struct plan *plan)
 }
 
 /* Widths of one tensor-parallel rank. */
-static void fill_widths(struct sizes *s, struct size widths[WIDTHS])
+static void fill_widths(const struct plan *plan, struct sizes *s, struct size widths[WIDTHS])
 {
     struct size tp = size_slot(s, SLOT_TP), heads = size_slot(s, SLOT_HEADS);
     struct size nope = size_slot(s, SLOT_NOPE_DIM), rope = size_slot(s, SLOT_ROPE_DIM);
@@ -113,7 +114,9 @@ static void fill_widths(struct sizes *s, struct size widths[WIDTHS])
     widths[V_WIDE] = size_mul(s, mine, v);
     widths[DENSE] = size_ceil_div(s, size_slot(s, SLOT_DENSE_INTER), tp);
     widths[INTER] = size_slot(s, SLOT_INTER);
-    widths[SHARED_INTER] = size_ceil_div(s, size_slot(s, SLOT_SHARED_INTER), tp);
+    widths[SHARED_INTER] = size_slot(s, SLOT_SHARED_INTER);
+    if (plan->moe.shared != SHARED_SP) /* sp: each rank holds them whole */
+        widths[SHARED_INTER] = size_ceil_div(s, widths[SHARED_INTER], tp);
     widths[RESIDUAL_INTER] = size_ceil_div(s, size_slot(s, SLOT_RESIDUAL_INTER), tp);
     widths[EXPERTS] = size_slot(s, SLOT_LOGICAL_EXPERTS);
 }
@@ -167,20 +170,42 @@ static size_t component(const struct plan *plan, struct work *work, size_t from,
     return i;
 }
 
+/* Biases, attention sinks and the norms inside attention, whole on every rank. */
+static void vectors(const struct plan *plan, struct work *work)
+{
+    struct sizes *s = &work->sizes;
+    struct params params;
+    params_count(&plan->model, &params);
+    uint64_t attention = params.attention.norms + params.attention.biases;
+    uint64_t moe = params.router.biases + params.shared.biases + params.residual.biases;
+    struct size terms[] = {
+        size_times(s, layers_of(s, ALL_LAYERS), attention),
+        size_times(s, layers_of(s, DENSE_LAYERS), params.dense_mlp.biases),
+        size_times(s, layers_of(s, MOE_LAYERS), moe),
+        size_times(s, size_mul(s, layers_of(s, MOE_LAYERS), size_slot(s, SLOT_LOCAL_EXPERTS)),
+                   params.expert.biases),
+    };
+    struct size elements = size_sum(s, sizeof terms / sizeof *terms, terms);
+    if (!size_is_zero(s, elements))
+        state(work, "bias_weights", DTYPE_BF16, size_times(s, elements, 2), size_const(s, 1),
+              NULL);
+}
+
 /* [vocab, hidden] over tp, twice unless tied; norms of all layers. */
 static void ends(const struct plan *plan, struct work *work)
 {
     struct sizes *s = &work->sizes;
-    struct size hidden = size_slot(s, SLOT_HIDDEN), one = size_const(s, 1);
+    struct size hidden = size_slot(s, SLOT_HIDDEN);
     struct size part = size_ceil_div(s, size_slot(s, SLOT_VOCAB), size_slot(s, SLOT_TP));
     struct size table = size_times(s, size_mul(s, part, hidden), 2);
     state(work, "embedding_weights", DTYPE_BF16, table, size_slot(s, SLOT_STAGE_EMBEDDING),
           NULL);
     if (!plan->model.tied_embeddings)
         state(work, "head_weights", DTYPE_BF16, table, size_slot(s, SLOT_STAGE_HEAD), NULL);
-    struct size norms = size_times(s, hidden, 2 * plan->model.norms_per_layer);
-    state(work, "norm_weights", DTYPE_BF16, norms, size_add(s, layers_of(s, ALL_LAYERS), one),
-          NULL);
+    struct size per_layer =
+        size_times(s, layers_of(s, ALL_LAYERS), plan->model.norms_per_layer);
+    struct size norms = size_add(s, per_layer, size_slot(s, SLOT_STAGE_HEAD));
+    state(work, "norm_weights", DTYPE_BF16, size_times(s, hidden, 2), norms, NULL);
 }
 
 /* W_UK [heads, nope, kv rank] and W_UV [heads, kv rank, v], split from kv_b after loading. */
@@ -195,9 +220,10 @@ static void absorbed(struct work *work, const struct size *widths)
 void serve_weights(const struct plan *plan, struct work *work, bool absorbed_copies)
 {
     struct size widths[WIDTHS];
-    fill_widths(&work->sizes, widths);
+    fill_widths(plan, &work->sizes, widths);
     for (size_t i = 0; i < sizeof matrices / sizeof *matrices;)
         i = component(plan, work, i, widths);
+    vectors(plan, work);
     ends(plan, work);
     if (absorbed_copies && plan->model.attention.kind == ATTENTION_MLA)
         absorbed(work, widths);

@@ -196,8 +196,7 @@ static void loaded_weights_match_logs(void **state)
     }
 }
 
-/* In 16 bits and on one rank the components add up to the model's matrices, and the norms to
- * its vectors of width hidden. */
+/* In 16 bits and on one rank the components add up to the model: matrices, norms, biases. */
 static void components_add_up_to_the_model(void **state)
 {
     (void)state;
@@ -217,14 +216,36 @@ static void components_add_up_to_the_model(void **state)
         const struct memory_report *m = &t.prediction.memory;
         for (size_t j = 0; j < m->n_buffers; j++)
             if (m->buffers[j].category == CATEGORY_WEIGHTS &&
-                strcmp(m->buffers[j].name, "norm_weights") &&
                 strcmp(m->buffers[j].name, "absorbed_kv_b_copies"))
                 bytes += m->buffers[j].bytes;
         struct params params;
         params_count(&t.plan.model, &params);
-        if (bytes != 2 * params.matrices)
-            fail_msg("%s: %llu bytes, the model has %llu in matrices", models[i],
-                     (unsigned long long)bytes, (unsigned long long)(2 * params.matrices));
+        if (bytes != 2 * params.parameters)
+            fail_msg("%s: %llu bytes, the model has %llu", models[i], (unsigned long long)bytes,
+                     (unsigned long long)(2 * params.parameters));
+        arena_release(&t.arena);
+    }
+}
+
+/* seed-systems.md B5: a shared expert of 251,658,240 bytes, 24 layers, whole on every core or
+ * over tp 8. */
+static void shared_experts_are_split_or_whole(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *shared;
+        uint64_t bytes;
+    } cases[] = {{"sp", 24ull * 251658240}, {"tp", 24ull * 251658240 / 8}};
+    for (unsigned i = 0; i < 2; i++) {
+        char text[512];
+        snprintf(text, sizeof text,
+                 "model: llama4-maverick\ncluster: trn2-16x1\nstack: nxd\n"
+                 "parallel: {tp: 8, etp: 8}\nmoe: {path: all_experts, shared: %s}\n"
+                 "workload: {mode: decode, micro_batch: 8, context_length: 128}\n",
+                 cases[i].shared);
+        struct told t;
+        must_tell(text, &t);
+        assert_true(find(&t, "shared_expert_weights")->bytes == cases[i].bytes);
         arena_release(&t.arena);
     }
 }
@@ -342,6 +363,7 @@ int main(void)
         cmocka_unit_test(low_latency_follows_experts_and_not_ranks),
         cmocka_unit_test(loaded_weights_match_logs),
         cmocka_unit_test(components_add_up_to_the_model),
+        cmocka_unit_test(shared_experts_are_split_or_whole),
         cmocka_unit_test(cache_counts_every_kind_of_attention),
         cmocka_unit_test(refusals_say_what_to_do),
         cmocka_unit_test(neuron_serves_with_static_blocks),
