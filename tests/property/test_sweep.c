@@ -1,0 +1,170 @@
+/* A point of a sweep is the plan that predict would be given: same verdict, same bytes, same
+ * wall; and the rows of a sweep do not depend on the number of threads or on the order of
+ * structures. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "plan/rule.h"
+#include "plan/schema.h"
+#include "sim/predict.h"
+#include "sim/sweep.h"
+#include "support/plans.h"
+#include "support/random_plan.h"
+
+enum { SEEDS = 60 };
+
+static const char *const axes[][5] = {
+    {"workload.micro_batch", "1", "3", "8", "64"},
+    {"workload.sequence_length", "64", "256", "1000", "8192"},
+    {"moe.capacity_factor", "0.5", "1.25", "2", "100"},
+    {"memory.fraction", "0.5", "0.8", "0.96", "1"},
+    {"moe.path", "capacity", "ragged_a2a", "deepep", "masked"},
+    {"parallel.ep", "1", "2", "4", "3"},
+    {"parallel.tp", "1", "2", "4", "8"},
+    {"parallel.pp", "1", "2", "4", "8"},
+    {"parallel.zero", "0", "1", "2", "3"},
+    {"recompute.kind", "none", "selective", "full", "none"},
+    {"moe.buffer", "worst", "exact", "balanced", "1.5"},
+    {"stack.kind", "maxtext", "generic", "megatron", "vllm"},
+    {"moe.routing.alpha", "0", "0.5", "1", "2"},
+    {"workload.mode", "train", "prefill", "train", "prefill"},
+};
+
+enum { N_AXES = sizeof axes / sizeof *axes };
+
+static enum status apply(void *context, size_t value, struct plan *plan, struct err *err)
+{
+    const char *const *axis = axes[*(const size_t *)context];
+    const struct field *field = schema_find(axis[0]);
+    return schema_set(field, plan, axis[1 + value], false, (struct mark){.file = axis[0]}, err);
+}
+
+static void sweep_init(struct sweep *sweep, const struct plan *base, size_t which[3],
+                       struct arena *arena)
+{
+    *sweep = (struct sweep){.base = base, .n_axes = 3};
+    for (size_t i = 0; i < 3; i++) {
+        struct err err = {0};
+        if (sweep_axis_init(&sweep->axes[i], base, 4, evaluate_is_slot(axes[which[i]][0]),
+                            apply, &which[i], arena, &err) != STATUS_OK)
+            fail_msg("%s", err.text);
+    }
+}
+
+/* One line per point: all that predict's record says about the same things. */
+static size_t write_row(const void *context, const size_t indices[SWEEP_AXES],
+                        const struct plan *plan, const struct evaluation *result, char *out,
+                        size_t room)
+{
+    (void)context;
+    (void)plan;
+    return (size_t)snprintf(
+        out, room, "%zu %zu %zu %d %s %llu %llu %s\n", indices[0], indices[1], indices[2],
+        result->valid, result->valid ? verdict_name(result->verdict) : "-",
+        (unsigned long long)result->peak.total_bytes,
+        (unsigned long long)result->peak.state_bytes, result->wall ? result->wall->name : "-");
+}
+
+static enum status collect(void *context, const char *bytes, size_t n, uint64_t done,
+                           struct err *err)
+{
+    (void)done;
+    (void)err;
+    text_append_n(context, bytes, n);
+    return STATUS_OK;
+}
+
+static const char *rows_of(const struct sweep *sweep, unsigned threads, struct arena *arena)
+{
+    struct text text = {.arena = arena};
+    struct err err = {0};
+    const struct sweep_output output = {
+        .row = write_row, .row_room = 256, .write = collect, .write_context = &text};
+    struct pool *pool = threads ? pool_create(threads) : NULL;
+    assert_int_equal(sweep_run(sweep, pool, &output, &err), STATUS_OK);
+    pool_free(pool);
+    return text_string(&text);
+}
+
+/* The same line from predict. */
+static const char *predicted_row(const struct sweep *sweep, uint64_t point, struct arena *arena)
+{
+    size_t indices[SWEEP_AXES] = {0};
+    struct plan plan;
+    struct prediction p;
+    struct err err = {0};
+    char text[RULE_TEXT], hint[RULE_TEXT];
+    const struct predict_options options = {0};
+    sweep_indices(sweep, point, indices);
+    sweep_plan(sweep, indices, &plan);
+    bool valid = !rule_check(&plan, text, hint) &&
+                 predict(&plan, &options, arena, &p, &err) == STATUS_OK;
+    if (!valid)
+        return arena_printf(arena, "%zu %zu %zu 0 - 0 0 -\n", indices[0], indices[1],
+                            indices[2]);
+    return arena_printf(
+        arena, "%zu %zu %zu 1 %s %llu %llu %s\n", indices[0], indices[1], indices[2],
+        verdict_name(p.memory.verdict), (unsigned long long)p.memory.total_bytes,
+        (unsigned long long)p.memory.state_bytes, p.memory.wall ? p.memory.wall->name : "-");
+}
+
+static uint64_t compare_sweep(const struct plan *base, uint64_t seed, size_t which[3])
+{
+    struct arena arena = {0};
+    struct sweep sweep;
+    uint64_t valid = 0;
+    sweep_init(&sweep, base, which, &arena);
+    const char *rows = rows_of(&sweep, 0, &arena);
+    assert_string_equal(rows_of(&sweep, 2, &arena), rows);
+    for (uint64_t point = 0; point < sweep_points(&sweep); point++) {
+        struct arena scratch = {0};
+        const char *row = predicted_row(&sweep, point, &scratch);
+        if (strncmp(rows, row, strlen(row)) != 0)
+            fail_msg("seed %llu, axes %s %s %s, point %llu: swept %.*s predicted %s",
+                     (unsigned long long)seed, axes[which[0]][0], axes[which[1]][0],
+                     axes[which[2]][0], (unsigned long long)point, (int)strcspn(rows, "\n"),
+                     rows, row);
+        valid += strstr(row, " 1 ") != NULL;
+        rows += strlen(row);
+        arena_release(&scratch);
+    }
+    arena_release(&arena);
+    return valid;
+}
+
+static void points_equal_predictions(void **state)
+{
+    (void)state;
+    uint64_t valid = 0;
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        struct rng rng;
+        struct plan base;
+        rng_init(&rng, seed, 77, 0, 0, 0);
+        if (seed % 3 == 0)
+            plan_random(&base, seed);
+        else
+            base = seed % 3 == 1 ? plan_small(4) : plan_deepseek(8, 8);
+        base.moe.routing.samples = 8;
+        base.workload.context_length = 128;
+        size_t which[3] = {rng_below(&rng, N_AXES), 0, 0};
+        for (unsigned i = 1; i < 3; i++)
+            which[i] = (which[i - 1] + 1 + rng_below(&rng, N_AXES / 3)) % N_AXES;
+        valid += compare_sweep(&base, seed, which);
+    }
+    printf("%llu of %d points are valid plans\n", (unsigned long long)valid, SEEDS * 64);
+    assert_in_range(valid, SEEDS * 8, SEEDS * 64);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(points_equal_predictions),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
