@@ -20,7 +20,7 @@ static bool exists(const struct buffer *buffer, const uint64_t *values, unsigned
 const struct buffer *address_beyond_library(const struct work *work, const uint64_t *values,
                                             unsigned schedule)
 {
-    for (size_t i = 0; i < work->n_buffers; i++) {
+    for (size_t i = 0; work->addressable && i < work->n_buffers; i++) {
         const struct buffer *buffer = &work->buffers[i];
         if (exists(buffer, values, schedule) && buffer->addressable_bytes &&
             values[buffer->bytes.node] > buffer->addressable_bytes)

@@ -125,21 +125,7 @@ static uint64_t range_bytes(const struct work *work, const uint64_t *values, str
     return bytes;
 }
 
-/* range_bytes of transients of the moment's own segment: the innermost loop of a sweep. */
-static uint64_t transient_bytes(const struct work *work, const uint64_t *values,
-                                struct range range, const struct moment *moment)
-{
-    uint64_t bytes = 0;
-    for (size_t i = range.begin; i < range.end; i++) {
-        const struct buffer *buffer = &work->buffers[work->placed[i]];
-        if (exists(buffer, moment->schedule) && buffer->first <= moment->op &&
-            moment->op <= buffer->last)
-            bytes += values[buffer->all.node];
-    }
-    return bytes;
-}
-
-enum { ORDER_SAVED = 2, ORDER_TRANSIENT = 3 }; /* of work_order */
+enum { ORDER_SAVED = 2 }; /* of work_order */
 
 /* What lives through the step. */
 static uint64_t persistent_bytes(const struct work *work, const uint64_t *values,
@@ -166,35 +152,15 @@ struct worst {
     uint64_t bytes;
 };
 
-static void try_moment(const struct work *work, const uint64_t *values,
-                       const struct moment *moment, uint64_t standing, struct worst *worst)
+/* What is alive at a moment besides what stands whichever op of its segment runs. */
+static uint64_t coming_bytes(const struct work *work, const uint64_t *values,
+                             const struct work_moment *at, const struct moment *moment)
 {
-    struct range saved = range_of(work, ORDER_SAVED, moment->segment);
-    struct range transient = range_of(work, ORDER_TRANSIENT, moment->segment);
-    uint64_t bytes = standing + range_bytes(work, values, saved, moment) +
-                     transient_bytes(work, values, transient, moment);
-    if (bytes > worst->bytes)
-        *worst = (struct worst){*moment, bytes};
-}
-
-/* The sum rises only where a buffer begins, so those ops are the candidates; runs of equal ones
- * are tried once. */
-static void try_segment(const struct work *work, const uint64_t *values, enum segment segment,
-                        unsigned schedule, uint64_t persistent, struct worst *worst)
-{
-    uint32_t tried = UINT32_MAX;
-    struct moment moment = {segment, WORK_NONE, schedule};
-    uint64_t standing = persistent + elsewhere_bytes(work, values, &moment);
-    for (unsigned order = ORDER_SAVED; order <= ORDER_TRANSIENT; order++) {
-        struct range range = range_of(work, order, segment);
-        for (size_t i = range.begin; i < range.end; i++) {
-            const struct buffer *buffer = &work->buffers[work->placed[i]];
-            if (!exists(buffer, schedule) || tried == buffer->first)
-                continue;
-            tried = moment.op = buffer->first;
-            try_moment(work, values, &moment, standing, worst);
-        }
-    }
+    uint64_t bytes =
+        range_bytes(work, values, range_of(work, ORDER_SAVED, at->segment), moment);
+    for (size_t i = at->begin; i < at->end; i++)
+        bytes += values[work->buffers[work->members[i]].all.node];
+    return bytes;
 }
 
 /* A segment that this rank does not run has no moments. */
@@ -202,11 +168,21 @@ static struct worst worst_moment(const struct work *work, const uint64_t *values
                                  unsigned schedule)
 {
     struct worst worst = {{SEGMENT_STEP, WORK_NONE, schedule}, 0};
-    uint64_t persistent = persistent_bytes(work, values, &worst.moment);
+    uint64_t persistent = persistent_bytes(work, values, &worst.moment), standing = persistent;
+    enum segment segment = SEGMENT_COUNT; /* whose standing bytes are known */
     worst.bytes = persistent;
-    for (unsigned segment = 0; segment < SEGMENT_COUNT; segment++)
-        if (repeat_of(work, values, (enum segment)segment))
-            try_segment(work, values, (enum segment)segment, schedule, persistent, &worst);
+    for (size_t i = 0; i < work->n_moments; i++) {
+        const struct work_moment *at = &work->moments[i];
+        struct moment moment = {at->segment, at->op, schedule};
+        if (at->schedule != schedule || !repeat_of(work, values, at->segment))
+            continue;
+        if (at->segment != segment)
+            standing = persistent + elsewhere_bytes(work, values, &moment);
+        segment = at->segment;
+        uint64_t bytes = standing + coming_bytes(work, values, at, &moment);
+        if (bytes > worst.bytes)
+            worst = (struct worst){moment, bytes};
+    }
     return worst;
 }
 

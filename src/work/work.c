@@ -82,26 +82,6 @@ void work_init(struct work *work, struct arena *arena)
         work->use[i] = (struct segment_use){.repeat = one, .in_flight = full};
 }
 
-void work_index(struct work *work)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < work->n_buffers; i++) {
-        struct buffer *buffer = &work->buffers[i];
-        buffer->all = size_mul(&work->sizes, buffer->bytes, buffer->count);
-        work->pinned = work->pinned || buffer->pinned;
-    }
-    work->placed = arena_alloc(work->arena, work->n_buffers + 1, sizeof *work->placed);
-    for (unsigned order = 0; order < WORK_ORDERS; order++)
-        for (unsigned segment = 0; segment < SEGMENT_COUNT; segment++) {
-            for (size_t i = 0; i < work->n_buffers; i++)
-                if (work_order(&work->buffers[i]) == order &&
-                    work->buffers[i].segment == (enum segment)segment)
-                    work->placed[n++] = (uint16_t)i;
-            work->placed_end[order][segment] = n;
-        }
-    work->n_placed = n;
-}
-
 enum status work_build(const struct plan *plan, struct arena *arena, struct work *work,
                        struct err *err)
 {

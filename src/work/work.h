@@ -157,6 +157,13 @@ struct segment_use {
     struct size in_flight; /* micro-batches saved at once, in thousandths */
 };
 
+/* An op of one layer of a segment, under one schedule, at which the peak may be. */
+struct work_moment {
+    enum segment segment;
+    uint16_t schedule, op;
+    size_t begin, end; /* of its living transients in work->members */
+};
+
 struct work {
     struct sizes sizes;
     struct buffer *buffers;
@@ -166,16 +173,19 @@ struct work {
     /* buffer numbers by allocation order, then segment: work_index */
     uint16_t *placed;
     size_t n_placed, placed_end[WORK_ORDERS][SEGMENT_COUNT];
+    struct work_moment *moments;
+    size_t n_moments, n_members;
+    uint16_t *members;
     struct segment_use use[SEGMENT_COUNT];
-    bool pinned;          /* some buffer is */
+    bool pinned, addressable; /* some buffer is pinned; has a limit of addressing */
     bool alternating;     /* dense and MoE layers take turns, instead of dense layers first */
     unsigned n_schedules; /* at least 1 */
     const char *schedule_name[4]; /* "relaxed", "after rematerialisation" */
     struct arena *arena;
 };
 
-/* Sorts the buffers' numbers for sim/memory and adds the sizes it needs; to be called when the
- * list is complete and before its sizes are evaluated (work_build does). */
+/* Prepares a list for sim/memory (work/index.c); to be called when it is complete and before
+ * its sizes are evaluated (work_build does). */
 void work_index(struct work *work);
 
 /* The order in which a step comes to allocate its buffers: 0 state, 1 what lives through the
