@@ -91,24 +91,42 @@ void tensor_load(const struct tensor *tensor, uint64_t row, uint64_t column, uin
 void tensor_store(const struct tensor *tensor, uint64_t row, uint64_t column, uint64_t n,
                   const float *in);
 
-/* Group g of a call whose operands `offsets` and `rows` may be absent; n_groups groups share
- * total rows evenly then. */
+/* How a call's rows are grouped, from its operands `offsets` and `rows`, either absent. */
 struct span_rows {
     uint64_t begin, end;
 };
-struct span_rows kernel_group(const struct tensor *offsets, const struct tensor *rows,
-                              uint64_t total, uint64_t n_groups, uint64_t g);
-/* The end of all groups: rows behind it hold nothing. */
-uint64_t kernel_groups_end(const struct tensor *offsets, uint64_t total);
+struct grouping {
+    const struct tensor *offsets, *rows;
+    uint64_t total; /* rows of the buffer */
+    uint64_t n;     /* groups; without offsets they share the rows evenly */
+    bool one;       /* in a loop: the first rows[iteration] rows, or all */
+    bool shared;    /* every group is all rows */
+    uint64_t iteration;
+};
+struct grouping kernel_grouping(const struct call *call, unsigned offsets, unsigned rows,
+                                uint64_t total);
+struct span_rows kernel_group(const struct grouping *grouping, uint64_t g);
+uint64_t kernel_grouped_rows(const struct grouping *grouping); /* in all groups together */
+/* Whether a row belongs to a group. */
+bool kernel_in_group(const struct grouping *grouping, uint64_t row);
+
+/* The part of an index that a call of a loop works on: [begin, end) of the map, padded with -1
+ * up to the rows of the result. */
+struct span_rows kernel_index_part(const struct call *call, const struct tensor *index,
+                                   const struct tensor *offsets);
 
 /* ---- the files of the table ---- */
 
 void kernels_add_data(struct kernels *kernels);
 void kernels_add_router(struct kernels *kernels);
 void kernels_add_sort(struct kernels *kernels);
+void kernels_add_fan(struct kernels *kernels);
+void kernels_add_blocks(struct kernels *kernels);
 void kernels_add_rows(struct kernels *kernels);
 void kernels_add_combine(struct kernels *kernels);
 void kernels_add_gemm(struct kernels *kernels, bool fast);
+void kernels_add_expand(struct kernels *kernels, bool fast);
+void kernels_add_sparse(struct kernels *kernels, bool fast);
 void kernels_add_activation(struct kernels *kernels);
 
 #endif

@@ -12,9 +12,13 @@ static void add_all(struct kernels *kernels, bool fast)
     kernels_add_data(kernels);
     kernels_add_router(kernels);
     kernels_add_sort(kernels);
+    kernels_add_fan(kernels);
+    kernels_add_blocks(kernels);
     kernels_add_rows(kernels);
     kernels_add_combine(kernels);
     kernels_add_gemm(kernels, fast);
+    kernels_add_expand(kernels, fast);
+    kernels_add_sparse(kernels, fast);
     kernels_add_activation(kernels);
 }
 
@@ -76,21 +80,74 @@ void tensor_store(const struct tensor *tensor, uint64_t row, uint64_t column, ui
     format_store(tensor->dtype, tensor->data, row * tensor->width + column, n, in);
 }
 
-struct span_rows kernel_group(const struct tensor *offsets, const struct tensor *rows,
-                              uint64_t total, uint64_t n_groups, uint64_t g)
+struct grouping kernel_grouping(const struct call *call, unsigned offsets, unsigned rows,
+                                uint64_t total)
 {
-    if (!offsets->present) {
-        uint64_t each = n_groups ? total / n_groups : 0;
-        return (struct span_rows){g * each, (g + 1) * each};
-    }
-    const int64_t *starts = offsets->data;
-    uint64_t begin = (uint64_t)starts[g];
-    uint64_t n =
-        rows->present ? (uint64_t)tensor_i64(rows)[g] : (uint64_t)(starts[g + 1] - starts[g]);
-    return (struct span_rows){begin, begin + n};
+    bool one = call->op->flags & KERNEL_WEIGHT_I && !call->in[offsets].present;
+    uint64_t even = call->groups ? call->groups : 1;
+    return (struct grouping){.offsets = &call->in[offsets],
+                             .rows = &call->in[rows],
+                             .total = total,
+                             .n = call->in[offsets].present ? call->in[offsets].rows - 1
+                                  : one                     ? 1
+                                                            : even,
+                             .one = one,
+                             .shared = call->op->flags & KERNEL_SHARED_A,
+                             .iteration = call->iteration};
 }
 
-uint64_t kernel_groups_end(const struct tensor *offsets, uint64_t total)
+struct span_rows kernel_group(const struct grouping *grouping, uint64_t g)
 {
-    return offsets->present ? (uint64_t)tensor_i64(offsets)[offsets->rows - 1] : total;
+    const int64_t *rows = grouping->rows->present ? tensor_i64(grouping->rows) : NULL;
+    if (grouping->one)
+        return (struct span_rows){0,
+                                  rows ? (uint64_t)rows[grouping->iteration] : grouping->total};
+    if (grouping->shared)
+        return (struct span_rows){0, grouping->total};
+    if (!grouping->offsets->present) {
+        uint64_t each = grouping->total / grouping->n;
+        return (struct span_rows){g * each, (g + 1) * each};
+    }
+    const int64_t *starts = tensor_i64(grouping->offsets);
+    uint64_t begin = (uint64_t)starts[g];
+    return (struct span_rows){begin,
+                              rows ? begin + (uint64_t)rows[g] : (uint64_t)starts[g + 1]};
+}
+
+uint64_t kernel_grouped_rows(const struct grouping *grouping)
+{
+    uint64_t rows = 0;
+    for (uint64_t g = 0; g < grouping->n; g++) {
+        struct span_rows span = kernel_group(grouping, g);
+        rows += span.end - span.begin;
+    }
+    return rows;
+}
+
+bool kernel_in_group(const struct grouping *grouping, uint64_t row)
+{
+    if (grouping->one)
+        return row < kernel_group(grouping, 0).end;
+    if (!grouping->offsets->present)
+        return true;
+    if (!grouping->rows->present)
+        return row < (uint64_t)tensor_i64(grouping->offsets)[grouping->n];
+    for (uint64_t g = 0; g < grouping->n; g++) {
+        struct span_rows span = kernel_group(grouping, g);
+        if (row >= span.begin && row < span.end)
+            return true;
+    }
+    return false;
+}
+
+struct span_rows kernel_index_part(const struct call *call, const struct tensor *index,
+                                   const struct tensor *offsets)
+{
+    if (!(call->op->flags & KERNEL_INDEX_I))
+        return (struct span_rows){0, index->rows};
+    if (!offsets->present)
+        return (struct span_rows){call->iteration * call->m, (call->iteration + 1) * call->m};
+    const int64_t *starts = tensor_i64(offsets);
+    return (struct span_rows){(uint64_t)starts[call->iteration],
+                              (uint64_t)starts[call->iteration + 1]};
 }

@@ -62,21 +62,6 @@ static struct curve up_curve(const struct shape_of *shape, float up)
     return (struct curve){up + shape->up_shift, 1};
 }
 
-/* Whether a row of a grouped buffer belongs to a group; all do when nothing says otherwise. */
-static bool in_group(const struct tensor *offsets, const struct tensor *rows, uint64_t row)
-{
-    if (!offsets->present)
-        return true;
-    if (!rows->present)
-        return row < kernel_groups_end(offsets, 0);
-    for (uint64_t g = 0; g + 1 < offsets->rows; g++) {
-        struct span_rows span = kernel_group(offsets, rows, 0, 0, g);
-        if (row >= span.begin && row < span.end)
-            return true;
-    }
-    return false;
-}
-
 static void forward_row(const struct call *call, const struct shape_of *shape, uint64_t row)
 {
     uint64_t inter = call->out[0].width;
@@ -128,10 +113,11 @@ static enum status activation_run(struct call *call, uint64_t unit, void *scratc
     (void)scratch;
     (void)err;
     struct shape_of shape = shape_of(call);
+    struct grouping grouping = kernel_grouping(call, 1, 2, call->out[0].rows);
     uint64_t begin, end;
     kernel_rows_of(unit, call->out[0].rows, &begin, &end);
     for (uint64_t row = begin; row < end; row++)
-        if (in_group(&call->in[1], &call->in[2], row))
+        if (kernel_in_group(&grouping, row))
             forward_row(call, &shape, row);
     return STATUS_OK;
 }
@@ -142,10 +128,11 @@ static enum status activation_grad_run(struct call *call, uint64_t unit, void *s
     (void)scratch;
     (void)err;
     struct shape_of shape = shape_of(call);
+    struct grouping grouping = kernel_grouping(call, 2, 3, call->out[0].rows);
     uint64_t begin, end;
     kernel_rows_of(unit, call->out[0].rows, &begin, &end);
     for (uint64_t row = begin; row < end; row++)
-        if (in_group(&call->in[2], &call->in[3], row))
+        if (kernel_in_group(&grouping, row))
             backward_row(call, &shape, row);
     return STATUS_OK;
 }

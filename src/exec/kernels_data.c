@@ -198,12 +198,22 @@ static void row_column(const void *context, uint64_t c, uint64_t r0, uint64_t n,
     tensor_load(source->from, source->row, r0, n, out);
 }
 
+/* Between plain formats. */
+static void round_row(const struct tensor *in, const struct tensor *out, uint64_t row)
+{
+    float piece[PIECE];
+    for (uint64_t c = 0; c < in->width; c += PIECE) {
+        uint64_t n = in->width - c < PIECE ? in->width - c : PIECE;
+        tensor_load(in, row, c, n, piece);
+        tensor_store(out, row, c, n, piece);
+    }
+}
+
 static void pack_row(const struct tensor *in, const struct tensor *out, uint64_t row,
                      void *scratch)
 {
     if (format_is_plain(out->dtype)) {
-        tensor_load(in, row, 0, in->width, scratch);
-        tensor_store(out, row, 0, in->width, scratch);
+        round_row(in, out, row);
         return;
     }
     struct row_source from = {in, row};
@@ -215,11 +225,12 @@ static void pack_row(const struct tensor *in, const struct tensor *out, uint64_t
 static void unpack_row(const struct tensor *in, const struct tensor *out, uint64_t row,
                        void *scratch)
 {
-    if (format_is_plain(in->dtype))
-        tensor_load(in, row, 0, in->width, scratch);
-    else
-        format_decode_columns(in->dtype, tensor_row(in, row), out->width, 1, 0, out->width, 0,
-                              1, scratch);
+    if (format_is_plain(in->dtype)) {
+        round_row(in, out, row);
+        return;
+    }
+    format_decode_columns(in->dtype, tensor_row(in, row), out->width, 1, 0, out->width, 0, 1,
+                          scratch);
     tensor_store(out, row, 0, out->width, scratch);
 }
 

@@ -8,23 +8,62 @@ static uint64_t out_units(const struct call *call)
     return kernel_row_units(call->out[0].rows);
 }
 
-/* gather: (src, index) -> (dst): dst[i] = src[index[i] / k], zero for -1 */
+/* gather: (src, index, inverse?, keys?, offsets?) -> (dst): dst[i] = src[index[i] / k], zero
+ * for -1 */
 static enum status gather_run(struct call *call, uint64_t unit, void *scratch, struct err *err)
 {
     (void)scratch;
     (void)err;
-    const int32_t *index = tensor_i32(&call->in[1]);
-    uint64_t begin, end, divide = call->k ? call->k : 1;
+    struct span_rows part = kernel_index_part(call, &call->in[1], &call->in[4]);
+    const int32_t *index = tensor_i32(&call->in[1]) + part.begin;
+    uint64_t begin, end, n = part.end - part.begin, divide = call->k ? call->k : 1;
     size_t bytes = tensor_row_bytes(&call->out[0]);
     kernel_rows_of(unit, call->out[0].rows, &begin, &end);
     for (uint64_t i = begin; i < end; i++) {
         char *to = tensor_row(&call->out[0], i);
-        if (index[i] < 0)
+        if (i >= n || index[i] < 0)
             memset(to, 0, bytes);
         else
             memcpy(to, tensor_row(&call->in[0], (uint64_t)index[i] / divide), bytes);
     }
     return STATUS_OK;
+}
+
+static uint64_t in_units(const struct call *call)
+{
+    return kernel_row_units(call->in[0].rows);
+}
+
+/* scatter: (src, index, dst) -> (dst): dst[index[i]] = src[i]; no two i share a row */
+static enum status scatter_run(struct call *call, uint64_t unit, void *scratch, struct err *err)
+{
+    (void)scratch;
+    (void)err;
+    const int32_t *index = tensor_i32(&call->in[1]);
+    uint64_t begin, end;
+    kernel_rows_of(unit, call->in[0].rows, &begin, &end);
+    for (uint64_t i = begin; i < end; i++)
+        if (index[i] >= 0)
+            memcpy(tensor_row(&call->out[0], (uint64_t)index[i]), tensor_row(&call->in[0], i),
+                   tensor_row_bytes(&call->in[0]));
+    return STATUS_OK;
+}
+
+/* pick: (weights[e,...], hits[U]) -> (dst[U,...]) */
+static enum status pick_run(struct call *call, uint64_t unit, void *scratch, struct err *err)
+{
+    (void)scratch;
+    (void)err;
+    int32_t from = tensor_i32(&call->in[1])[unit];
+    if (from >= 0)
+        memcpy(tensor_row(&call->out[0], unit), tensor_row(&call->in[0], (uint64_t)from),
+               tensor_row_bytes(&call->out[0]));
+    return STATUS_OK;
+}
+
+static uint64_t pick_units(const struct call *call)
+{
+    return call->out[0].rows;
 }
 
 /* swap: (src[m,n,k,...]) -> (dst[n,m,k,...]) */
@@ -48,7 +87,8 @@ static enum status mask_run(struct call *call, uint64_t unit, void *scratch, str
 {
     (void)scratch;
     (void)err;
-    uint64_t begin, end, valid = kernel_groups_end(&call->in[1], call->out[0].rows);
+    const struct tensor *offsets = &call->in[1];
+    uint64_t begin, end, valid = (uint64_t)tensor_i64(offsets)[offsets->rows - 1];
     kernel_rows_of(unit, call->out[0].rows, &begin, &end);
     if (begin < valid)
         begin = valid;
@@ -61,6 +101,8 @@ static enum status mask_run(struct call *call, uint64_t unit, void *scratch, str
 void kernels_add_rows(struct kernels *kernels)
 {
     kernels->table[KERNEL_GATHER] = (struct kernel_ops){out_units, gather_run, NULL};
+    kernels->table[KERNEL_SCATTER] = (struct kernel_ops){in_units, scatter_run, NULL};
+    kernels->table[KERNEL_PICK] = (struct kernel_ops){pick_units, pick_run, NULL};
     kernels->table[KERNEL_SWAP] = (struct kernel_ops){out_units, swap_run, NULL};
     kernels->table[KERNEL_MASK] = (struct kernel_ops){out_units, mask_run, NULL};
 }

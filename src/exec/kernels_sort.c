@@ -1,26 +1,25 @@
 /* Index maps: where rows go. Plain C, one unit each: a rank sorts its rows in one pass over
  * counts and prefix sums, stable, in (token, k) order. */
-#include "exec/kernel.h"
+#include "exec/kernels_maps.h"
 
 #include <string.h>
 
 #include "base/checked.h"
 
-static void fill_i32(const struct tensor *tensor, int32_t value)
+void map_fill(const struct tensor *map, int32_t value)
 {
-    int32_t *at = tensor->data;
-    for (uint64_t i = 0; tensor->present && i < tensor->rows * tensor->width; i++)
+    int32_t *at = map->data;
+    for (uint64_t i = 0; map->data && i < map->rows * map->width; i++)
         at[i] = value;
 }
 
-static void zero(const struct tensor *tensor)
+void map_zero(const struct tensor *tensor)
 {
     if (tensor->data)
         memset(tensor->data, 0, tensor->bytes);
 }
 
-/* counts -> start of each, in `cursor`; returns the sum. */
-static int64_t prefix(const int64_t *counts, uint64_t n, int64_t *cursor)
+int64_t map_prefix(const int64_t *counts, uint64_t n, int64_t *cursor)
 {
     int64_t sum = 0;
     for (uint64_t i = 0; i < n; i++) {
@@ -28,6 +27,23 @@ static int64_t prefix(const int64_t *counts, uint64_t n, int64_t *cursor)
         sum += counts[i];
     }
     return sum;
+}
+
+void map_align(const int64_t *sizes, uint64_t n, uint64_t alignment, int64_t *offsets)
+{
+    offsets[0] = 0;
+    for (uint64_t g = 0; g < n; g++)
+        offsets[g + 1] =
+            offsets[g] + (int64_t)round_up((uint64_t)sizes[g], alignment ? alignment : 1);
+}
+
+enum status map_overflow(const struct call *call, uint64_t rows, uint64_t capacity,
+                         struct err *err)
+{
+    err_set(err, STATUS_NOFIT, "\"%s\" of rank %llu has %llu rows, its buffer holds %llu",
+            call->op->name, (unsigned long long)call->rank, (unsigned long long)rows,
+            (unsigned long long)capacity);
+    return err_hint(err, "--set moe.buffer=exact or worst");
 }
 
 /* sort: (phys[T,K]) -> (order, position, counts[E], sends[R]). Without KERNEL_BY_EXPERT rows of
@@ -41,40 +57,23 @@ static enum status sort_run(struct call *call, uint64_t unit, void *scratch, str
     uint64_t n = call->in[0].rows * call->in[0].width, e = sample->local;
     int64_t *counts = tensor_i64(&call->out[2]), *sends = tensor_i64(&call->out[3]);
     int64_t *cursor = scratch;
-    zero(&call->out[2]);
-    zero(&call->out[3]);
+    map_zero(&call->out[2]);
+    map_zero(&call->out[3]);
     for (uint64_t i = 0; i < n; i++) {
         counts[phys[i]]++;
         sends[(uint64_t)phys[i] / e]++;
     }
     bool by_expert = call->op->flags & KERNEL_BY_EXPERT;
     if (by_expert)
-        prefix(counts, sample->R * e, cursor);
+        map_prefix(counts, sample->R * e, cursor);
     else
-        prefix(sends, sample->R, cursor);
+        map_prefix(sends, sample->R, cursor);
     for (uint64_t i = 0; i < n; i++) {
         int64_t at = cursor[by_expert ? (uint64_t)phys[i] : (uint64_t)phys[i] / e]++;
         tensor_i32(&call->out[0])[at] = (int32_t)i;
         tensor_i32(&call->out[1])[i] = (int32_t)at;
     }
     return STATUS_OK;
-}
-
-/* Starts of groups, aligned, into offsets [n+1]; the rows of each into rows. */
-static void align_groups(const int64_t *sizes, uint64_t n, uint64_t alignment, int64_t *offsets)
-{
-    offsets[0] = 0;
-    for (uint64_t g = 0; g < n; g++)
-        offsets[g + 1] =
-            offsets[g] + (int64_t)round_up((uint64_t)sizes[g], alignment ? alignment : 1);
-}
-
-static enum status overflow(const struct call *call, int64_t rows, uint64_t capacity,
-                            struct err *err)
-{
-    err_set(err, STATUS_NOFIT, "rank %llu receives %lld rows, its buffer holds %llu",
-            (unsigned long long)call->rank, (long long)rows, (unsigned long long)capacity);
-    return err_hint(err, "--set moe.buffer=exact or worst");
 }
 
 /* group: (counts[R,e]) -> (receives[R], offsets[e+1], rows[e], index[M], place[M_in]) */
@@ -87,23 +86,27 @@ static enum status group_run(struct call *call, uint64_t unit, void *scratch, st
     int64_t *receives = tensor_i64(&call->out[0]), *offsets = tensor_i64(&call->out[1]);
     int64_t *rows = tensor_i64(&call->out[2]);
     int32_t *index = tensor_i32(&call->out[3]), *place = tensor_i32(&call->out[4]);
-    zero(&call->out[0]);
-    zero(&call->out[2]);
+    map_zero(&call->out[0]);
+    map_zero(&call->out[2]);
     for (uint64_t i = 0; i < R * e; i++) {
         receives[i / e] += counts[i];
         rows[i % e] += counts[i];
     }
-    align_groups(rows, e, call->m, offsets);
+    if (call->op->flags & KERNEL_STRIDE)
+        for (uint64_t g = 0; g <= e; g++)
+            offsets[g] = (int64_t)(g * call->m);
+    else
+        map_align(rows, e, call->m, offsets);
     int64_t arrived = 0;
     for (uint64_t i = 0; i < R; i++)
         arrived += receives[i];
     if ((uint64_t)offsets[e] > call->out[3].rows)
-        return overflow(call, offsets[e], call->out[3].rows, err);
+        return map_overflow(call, (uint64_t)offsets[e], call->out[3].rows, err);
     if ((uint64_t)arrived > call->out[4].rows)
-        return overflow(call, arrived, call->out[4].rows, err);
-    fill_i32(&call->out[3], -1);
-    fill_i32(&call->out[4], -1);
-    zero(&call->out[2]);
+        return map_overflow(call, (uint64_t)arrived, call->out[4].rows, err);
+    map_fill(&call->out[3], -1);
+    map_fill(&call->out[4], -1);
+    map_zero(&call->out[2]);
     int32_t at = 0;
     for (uint64_t i = 0; i < R * e; i++) {
         for (int64_t j = 0; j < counts[i]; j++, at++) {
@@ -128,7 +131,7 @@ static enum status slots_run(struct call *call, uint64_t unit, void *scratch, st
     uint64_t per_group = s->T / call->groups * s->K;
     uint64_t *used = scratch;
     int64_t dropped = 0;
-    fill_i32(&call->out[0], -1);
+    map_fill(&call->out[0], -1);
     for (uint64_t i = 0; i < n; i++) {
         if (i % per_group == 0)
             memset(used, 0, n_experts * sizeof *used);

@@ -34,13 +34,19 @@
     X(SLOTS, "slots", SORT,                                                                    \
       "(phys[T,K]) -> (index[E*C], position[TK], dropped[1]): C slots per expert and group "   \
       "of T/op.groups tokens")                                                                 \
+    X(MOST, "most", SORT, "(counts[E]) -> (most[1]): the largest count")                       \
+    X(ROUNDS, "rounds", SYNC, "(most[R]) -> (rounds[1]): chunks of op.m rows that all need")   \
     X(CHUNK, "chunk", SORT,                                                                    \
-      "(order[TK], counts[E]) -> (index[E*C], home[E*C], place[TK]): round op.iteration of "   \
-      "chunks of C; home: sorted position")                                                    \
-    X(ROUNDS, "rounds", SYNC, "(counts[E], gathered[R*E]) -> (rounds[1])")                     \
+      "(order[TK], counts[E]) -> (index[E*C], home[E*C]): the slots of this round, and their " \
+      "places among the sorted rows")                                                          \
     X(BLOCKS, "blocks", SORT,                                                                  \
-      "(phys[n,K]) -> (expert[N], index[N*B], place[nK], conditions[N], valid[1])")            \
-    X(HITS, "hits", SORT, "(phys[n,K]) -> (hits[e], n_hit[1], map[e])")                        \
+      "(phys[n,K]) -> (expert[N], index[N*B], place[nK], conditions[N], trips[1]): blocks of " \
+      "one local expert each; op.m blocks run always, with KERNEL_DYNAMIC further only valid " \
+      "ones")                                                                                  \
+    X(TABLE, "table", SORT,                                                                    \
+      "(phys[n,K]) -> (place[nK], index[e*n]): row x*n+i for local expert x of token i")       \
+    X(HITS, "hits", SORT,                                                                      \
+      "(rows[e]) -> (hits[U], map[e]): experts with rows, and their numbers among them")       \
     X(RECORD, "record", PACK,                                                                  \
       "(phys[T,K], gates[T,K], order[TK]) -> (records[TK,2]): row id, local expert, gate")     \
     X(POOL, "pool", SORT,                                                                      \
@@ -53,8 +59,11 @@
       "(src[R*n,...]) -> (dst[R*n,...]): n rows to every rank")                                \
     X(ALLGATHER, "allgather", EXCHANGE, "(src[n,...]) -> (dst[R*n,...])")                      \
     X(GATHER, "gather", GATHER,                                                                \
-      "(src, index[rows], inverse?, keys?) -> (dst): dst[i] = src[index[i] / op.k], zero for " \
-      "-1; op.groups: slots per source row in `inverse`")                                      \
+      "(src, index[rows], inverse?, keys?, offsets?) -> (dst): dst[i] = src[index[i] / "       \
+      "op.k], "                                                                                \
+      "zero for -1; op.groups: slots per source row in `inverse`; KERNEL_INDEX_I: the part "   \
+      "of "                                                                                    \
+      "index from op.m * iteration, or from offsets[iteration] to the next")                   \
     X(SCATTER, "scatter", GATHER,                                                              \
       "(src, index[rows], dst) -> (dst): dst[index[i]] = src[i], injective")                   \
     X(SWAP, "swap", PERMUTE, "(src[m,n,k,...]) -> (dst[n,m,k,...])")                           \
@@ -70,11 +79,14 @@
       "(a[e,M,k], w[e,k,n], offsets[e+1]) -> (c[M,n]): the sum over e of all products")        \
     X(EXPANDED_WGRAD, "expanded_wgrad", BATCHED_GEMM,                                          \
       "(a[e,M,k], dc[M,n], offsets[e+1]) -> (dw[e,k,n])")                                      \
-    X(SPARSE_MAP, "sparse_map", SORT, "(offsets[e+1]) -> (row_block[nnz], column_block[nnz])") \
+    X(SPARSE_MAP, "sparse_map", SORT,                                                          \
+      "(offsets[e+1]) -> (row_block[nnz], column_block[nnz]); op.m is B, op.n is I")           \
     X(SDD, "sdd", BLOCKED_GEMM,                                                                \
-      "(a[M,k], w[e,k,n], row_block, column_block, offsets) -> (c[nnz,B,B])")                  \
+      "(a[M,k], w[e,k,G I], row_block, column_block, offsets) -> (c[nnz*B,G*B])")              \
     X(DSD, "dsd", BLOCKED_GEMM,                                                                \
-      "(a[nnz,B,B], w[e,k,n], row_block, column_block, offsets) -> (c[M,n])")                  \
+      "(a[nnz*B,G*B], w[e,I,n], row_block, column_block, offsets) -> (c[M,n])")                \
+    X(SPARSE_WGRAD, "sparse_wgrad", BLOCKED_GEMM,                                              \
+      "(sparse[nnz*B,G*B], dense[M,h], offsets) -> (dw[e,I,h], transposed dw[e,h,G I])")       \
     X(ACTIVATION, "activation", ACTIVATION, "(h[M,G I], offsets[e+1]?, rows[e]?) -> (a[M,I])") \
     X(ACTIVATION_GRAD, "activation_grad", ACTIVATION,                                          \
       "(h[M,G I], da[M,I], offsets[e+1]?, rows[e]?) -> (dh[M,G I])")                           \
@@ -84,13 +96,17 @@
       "(y, position[n,S]?, gates[n,S]?, keys[n,S]?, inverse?, handle?) -> (out[n,...]): the "  \
       "sum of S rows in the order of a binary tree over keys")                                 \
     X(SPREAD, "spread", COMBINE,                                                               \
-      "(dout[n,...], inverse[M], gates[n,S]?, handle?) -> (dy[M,...])")                        \
+      "(dout[n,...], inverse[M]?, gates[n,S]?, handle?) -> (dy[M,...]); op.groups is S")       \
     X(GATE_GRAD, "gate_grad", COMBINE,                                                         \
-      "(y, position[n,S], dout[n,...]) -> (dgates[n,S]): zero where there is no row")          \
+      "(y, position[n,S]?, dout[n,...]) -> (dgates[n,S]): zero where there is no row")         \
     X(ACCUMULATE, "accumulate", COMBINE,                                                       \
-      "(y, gates[n,K], phys[n,K], sum[n,...], index?) -> (sum): rows of one expert added")     \
+      "(y, gates[n,K]?, phys[n,K], sum[n,...], index?, offsets?) -> (sum): rows of the "       \
+      "expert "                                                                                \
+      "of this iteration added; index, as for gather, says whose they are")                    \
+    X(ACCUMULATE_GRAD, "accumulate_grad", COMBINE,                                             \
+      "(y, gates[n,K], phys[n,K], dsum[n,...], index?, offsets?, dgates) -> (dy, dgates)")     \
     X(ADD, "add", REDUCE, "(a, b) -> (sum)")                                                   \
-    X(PICK, "pick", GATHER, "(weights[e,...], hits[e], n_hit[1]) -> (dst[U,...])")
+    X(PICK, "pick", GATHER, "(weights[e,...], hits[U]) -> (dst[U,...]): matrices of a list")
 
 enum kernel {
 #define KERNEL_ENUM(name, text, kind, operands) KERNEL_##name,
@@ -109,11 +125,16 @@ enum {
 
 /* op.flags */
 enum {
-    KERNEL_TRANSPOSED = 1, /* GEMM: the weight's transpose, a[M,n] -> c[M,k] */
-    KERNEL_BY_EXPERT = 2,  /* SORT: by expert inside an owner */
-    KERNEL_AHEAD = 4,      /* in a loop: runs one iteration ahead of its neighbours */
-    KERNEL_WEIGHT_I = 8,   /* GEMM in a loop: the weight of iteration i */
-    KERNEL_ROUTER = 16,    /* GEMM of the router: one group, f32 result */
+    KERNEL_TRANSPOSED = 1,  /* GEMM: the weight's transpose, a[M,n] -> c[M,k] */
+    KERNEL_BY_EXPERT = 2,   /* SORT: by expert inside an owner */
+    KERNEL_AHEAD = 4,       /* in a loop: runs one iteration ahead of its neighbours */
+    KERNEL_WEIGHT_I = 8,    /* in a loop: the weight and the row count of iteration i */
+    KERNEL_INDEX_I = 16,    /* in a loop: a part of the index by iteration */
+    KERNEL_SHARED_A = 32,   /* GEMM: every group multiplies the same rows */
+    KERNEL_SLOT_MAJOR = 64, /* COMBINE without positions: row i*S+s, not s*n+i */
+    KERNEL_STRIDE = 128,    /* GROUP: group g starts at g * op.m */
+    KERNEL_SUM = 512,       /* WGRAD: added to what the gradient holds */
+    KERNEL_DYNAMIC = 256,   /* BLOCKS: blocks without rows are not run */
 };
 
 /* FILL: what a buffer is filled with. */

@@ -270,7 +270,10 @@ enum status layer_build(const struct plan *plan, bool backward, struct arena *ar
                           .z = &work->sizes,
                           .arena = arena,
                           .err = err,
-                          .trips_from = WORK_NONE};
+                          .trips_from = WORK_NONE,
+                          .shared13 = WORK_NONE,
+                          .shared2 = WORK_NONE,
+                          .gates_returned = WORK_NONE};
     struct layer *l = &layer;
     const struct path *path = path_find(stack_path(plan, NULL));
     if (backward && !path->backward)
@@ -283,6 +286,8 @@ enum status layer_build(const struct plan *plan, bool backward, struct arena *ar
     uint16_t out = layer_shared(l, path->build(l));
     layer_op(l, (struct op){.name = "output", .kernel = KERNEL_RESULT}, LAYER_OPERANDS(out),
              LAYER_OPERANDS(WORK_NONE));
+    if (backward)
+        layer_backward(l, out);
     layer_finish(l);
     return l->status;
 }

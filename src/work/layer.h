@@ -49,7 +49,8 @@ struct layer {
     enum dtype weight, activation, gradient, wire, combined;
 
     /* buffers of the router and the weights */
-    uint16_t x, logits, ids, phys, gates, bias, router, w13, w2, b13, b2;
+    uint16_t x, logits, ids, phys, gates, bias, router, w13, w2, b13, b2, shared13, shared2;
+    uint16_t gates_returned; /* rdep: gates that came back with their rows */
 
     uint16_t loop, trips_from; /* of the ops being added; 0: none */
     struct size trips;
@@ -118,7 +119,7 @@ struct gemm_shape {
 void layer_gemm(struct layer *l, const char *name, uint16_t a, uint16_t w, uint16_t bias,
                 uint16_t c, struct groups groups, struct gemm_shape shape, uint16_t flags);
 void layer_activation(struct layer *l, const char *name, uint16_t h, uint16_t a,
-                      struct groups groups, struct size used);
+                      struct groups groups, struct size used, uint16_t flags);
 /* Rows behind the last group zeroed. */
 void layer_mask(struct layer *l, const char *name, uint16_t y, uint16_t offsets);
 
@@ -132,8 +133,36 @@ void layer_combine(struct layer *l, const char *name, struct combine combine);
 /* ---- larger pieces ---- */
 
 /* Gate-up, activation, down over grouped rows: returns y, of dtype `combined`. moe.matmul
- * decides what multiplies. */
-uint16_t layer_expert(struct layer *l, uint16_t x, struct extent extent, struct groups groups);
+ * decides what multiplies. In a loop extent.used is the sum over its trips. */
+uint16_t layer_expert(struct layer *l, uint16_t x, struct extent extent, struct groups groups,
+                      uint16_t flags);
+
+/* The same bytes as [n, m, k, ...] instead of [m, n, k, ...], in a new buffer. */
+uint16_t layer_swap(struct layer *l, const char *name, uint16_t src, struct size m,
+                    struct size n, struct size k);
+
+/* Slots of local experts among tokens [n, K], sorted by expert and aligned to `alignment`. */
+struct fan {
+    struct groups groups;
+    uint16_t sizes; /* rows of each group, [e] */
+    uint16_t index, place;
+};
+struct fan layer_fan(struct layer *l, uint16_t phys, uint16_t receives, struct extent rows);
+
+/* Rows of fanned-out tokens through their experts and folded back: one row per token of `like`
+ * [n, H], gates applied, absent experts left out. */
+uint16_t layer_fan_compute(struct layer *l, uint16_t x, uint16_t gates, uint16_t phys,
+                           const struct fan *fan, struct extent tokens);
+
+/* Slots sorted by owner, and inside it by expert when asked. */
+struct sorted {
+    uint16_t order, position, counts, sends;
+};
+struct sorted layer_sort(struct layer *l, bool by_expert);
+
+/* Rows a rank may receive, rounded up per expert to multiples of `alignment`. */
+struct extent layer_padded(struct layer *l, uint64_t alignment);
+uint64_t layer_alignment(const struct plan *plan); /* moe.alignment, or 128 */
 
 /* Counts [n] to every rank and back: counts of what this rank receives, [n] as well. */
 uint16_t layer_exchange_counts(struct layer *l, const char *name, uint16_t counts);
@@ -145,10 +174,10 @@ struct everyone {
 };
 struct everyone layer_gather_everyone(struct layer *l);
 
-/* Partial sums [R T, width] of every rank, exchanged in dtype `combined` and added up in the
- * order of ranks: this rank's tokens, [T, width] of `dtype`. */
+/* Partial sums [R T, width] of every rank, exchanged in dtype `wire` and added up in the order
+ * of ranks: this rank's tokens, [T, width] of `dtype`. */
 uint16_t layer_reduce_everyone(struct layer *l, const char *name, uint16_t partial,
-                               enum dtype dtype);
+                               enum dtype wire, enum dtype dtype);
 
 /* ---- the files of the layer ---- */
 

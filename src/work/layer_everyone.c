@@ -25,7 +25,8 @@ static uint16_t rounded(struct layer *l, uint16_t from, enum dtype dtype, struct
 {
     if (l->work->buffers[from].dtype == dtype)
         return from;
-    uint16_t to = layer_rows(l, "partial", CATEGORY_DISPATCH, dtype, extent, l->H);
+    uint16_t to =
+        layer_rows(l, "partial", CATEGORY_DISPATCH, dtype, extent, layer_width(l, from));
     layer_combine(l, "round_partial",
                   (struct combine){.y = from,
                                    .position = WORK_NONE,
@@ -40,10 +41,10 @@ static uint16_t rounded(struct layer *l, uint16_t from, enum dtype dtype, struct
 }
 
 uint16_t layer_reduce_everyone(struct layer *l, const char *name, uint16_t partial,
-                               enum dtype dtype)
+                               enum dtype wire, enum dtype dtype)
 {
     struct extent all = layer_fixed(size_mul(l->z, l->R, l->T));
-    uint16_t send = rounded(l, partial, l->combined, all);
+    uint16_t send = rounded(l, partial, wire, all);
     uint16_t parts = layer_rows(l, arena_printf(l->arena, "%s_parts", name), CATEGORY_DISPATCH,
                                 l->work->buffers[send].dtype, all, layer_width(l, partial));
     layer_exchange_fixed(l, arena_printf(l->arena, "scatter_%s", name), send, parts);

@@ -32,29 +32,39 @@ static void expanded(struct layer *l, const char *name, uint16_t a, uint16_t w, 
              LAYER_OPERANDS(wide, w, offsets), LAYER_OPERANDS(c));
 }
 
-static void product(struct layer *l, const char *name, uint16_t a, uint16_t w, uint16_t bias,
-                    uint16_t c, struct extent extent, struct groups groups, struct size k,
-                    struct size n)
+/* Whether the products are masked copies of everything: plain groups only. */
+static bool is_expanded(const struct layer *l, struct groups groups)
 {
-    bool expand =
+    bool asked =
         l->plan->moe.matmul == MATMUL_RAGGED_DOT || l->plan->moe.path == PATH_RAGGED_DOT;
-    if (expand && groups.offsets != WORK_NONE && groups.rows == WORK_NONE &&
-        groups.map == WORK_NONE && bias == WORK_NONE) {
+    return asked && groups.offsets != WORK_NONE && groups.rows == WORK_NONE &&
+           groups.map == WORK_NONE && l->b13 == WORK_NONE;
+}
+
+static void product(struct layer *l, const char *name, uint16_t a, uint16_t w, uint16_t bias,
+                    uint16_t c, struct extent extent, struct groups groups, uint16_t flags)
+{
+    struct size k = layer_width(l, a), n = layer_width(l, c);
+    if (is_expanded(l, groups)) {
         expanded(l, name, a, w, c, extent, groups.offsets, k, n);
         return;
     }
-    struct size rows = l->loop ? size_mul(l->z, l->trips, extent.used) : extent.used;
-    struct gemm_shape shape = {.rows = rows, .k = k, .n = n, .groups = l->loop ? l->one : l->e};
-    layer_gemm(l, name, a, w, bias, c, groups, shape, l->loop ? KERNEL_WEIGHT_I : 0);
+    struct size n_groups = flags & KERNEL_WEIGHT_I ? l->one : l->work->buffers[w].dims[0];
+    struct gemm_shape shape = {.rows = extent.used, .k = k, .n = n, .groups = n_groups};
+    layer_gemm(l, name, a, w, bias, c, groups, shape, flags);
 }
 
-uint16_t layer_expert(struct layer *l, uint16_t x, struct extent extent, struct groups groups)
+uint16_t layer_expert(struct layer *l, uint16_t x, struct extent extent, struct groups groups,
+                      uint16_t flags)
 {
+    struct groups none = {WORK_NONE, WORK_NONE, WORK_NONE};
+    uint16_t own = flags & (uint16_t)~KERNEL_SHARED_A;
     uint16_t h = layer_rows(l, "h", CATEGORY_EXPERT, l->activation, extent, l->GI);
-    product(l, "gate_up", x, l->w13, l->b13, h, extent, groups, l->H, l->GI);
+    product(l, "gate_up", x, l->w13, l->b13, h, extent, groups, flags);
     uint16_t a = layer_rows(l, "a", CATEGORY_EXPERT, l->activation, extent, l->I);
-    layer_activation(l, "activation", h, a, groups, extent.used);
+    layer_activation(l, "activation", h, a, is_expanded(l, groups) ? none : groups, extent.used,
+                     own);
     uint16_t y = layer_rows(l, "y", CATEGORY_EXPERT, l->combined, extent, l->H);
-    product(l, "down", a, l->w2, l->b2, y, extent, groups, l->I, l->H);
+    product(l, "down", a, l->w2, l->b2, y, extent, groups, own);
     return y;
 }

@@ -30,6 +30,8 @@ void layer_finish(struct layer *l)
     for (size_t i = 0; i < work->n_ops; i++) {
         uint16_t first, last;
         loop_range(work, (uint16_t)i, &first, &last);
+        if (work->ops[i].trips_from != WORK_NONE)
+            touch(&work->buffers[work->ops[i].trips_from], first, last);
         for (unsigned j = 0; j < OP_BUFFERS; j++) {
             if (work->ops[i].reads[j] != WORK_NONE)
                 touch(&work->buffers[work->ops[i].reads[j]], first, last);

@@ -32,6 +32,8 @@ void layer_exchange(struct layer *l, const char *name, struct exchange x)
     layer_op(l,
              (struct op){.name = name,
                          .kernel = KERNEL_EXCHANGE,
+                         .m = x.sent,
+                         .n = x.from,
                          .bytes_sent = layer_traffic(l, x.sent, x.src),
                          .bytes_received = layer_traffic(l, x.from, x.dst)},
              LAYER_OPERANDS(x.src, x.sends, x.receives, x.handle), LAYER_OPERANDS(x.dst));
@@ -80,7 +82,9 @@ static void fixed(struct layer *l, enum kernel kernel, const char *name, uint16_
                   uint16_t dst, struct size part)
 {
     struct size others = size_sub(l->z, l->R, l->one);
-    struct size bytes = layer_traffic(l, size_mul(l->z, part, others), src);
+    struct size trips = l->loop ? l->trips : l->one;
+    struct size factors[] = {part, others, trips};
+    struct size bytes = layer_traffic(l, size_product(l->z, 3, factors), src);
     layer_op(l,
              (struct op){.name = name,
                          .kernel = (uint16_t)kernel,
@@ -129,11 +133,12 @@ void layer_gemm(struct layer *l, const char *name, uint16_t a, uint16_t w, uint1
 }
 
 void layer_activation(struct layer *l, const char *name, uint16_t h, uint16_t a,
-                      struct groups g, struct size used)
+                      struct groups g, struct size used, uint16_t flags)
 {
     layer_op(l,
              (struct op){.name = name,
                          .kernel = KERNEL_ACTIVATION,
+                         .flags = flags,
                          .bytes_read = layer_traffic(l, used, h),
                          .bytes_written = layer_traffic(l, used, a)},
              LAYER_OPERANDS(h, g.offsets, g.rows), LAYER_OPERANDS(a));

@@ -21,7 +21,7 @@ static void add_logits(struct layer *l, struct size experts)
     l->logits = layer_rows(l, "logits", CATEGORY_METADATA, DTYPE_F32, l->tokens, experts);
     struct gemm_shape shape = {.rows = l->T, .k = l->H, .n = experts, .groups = l->one};
     struct groups none = {WORK_NONE, WORK_NONE, WORK_NONE};
-    layer_gemm(l, "router", l->x, l->router, WORK_NONE, l->logits, none, shape, KERNEL_ROUTER);
+    layer_gemm(l, "router", l->x, l->router, WORK_NONE, l->logits, none, shape, 0);
 }
 
 void layer_router(struct layer *l)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "work/layer.h"
 
 void layer_sample_place(const struct layer_sample *s, const int32_t *ids, uint64_t n,
                         uint64_t *seen, int32_t *phys)
@@ -127,6 +128,15 @@ void layer_sample_slots(const struct layer_sample *s, uint64_t rank, struct slot
     }
     free(counts);
     v[SLOT_ROUNDS] = rounds(s, v[SLOT_CHUNK]);
+}
+
+void layer_sample_plan_slots(const struct plan *plan, const struct layer_sample *s,
+                             uint64_t rank, uint64_t workers, struct slots *slots)
+{
+    slots_from_plan(plan, slots);
+    slots->value[SLOT_WORKERS] = workers;
+    slots->value[SLOT_ALIGNMENT] = layer_alignment(plan);
+    layer_sample_slots(s, rank, slots);
 }
 
 uint64_t layer_sample_dropped(const struct layer_sample *s, uint64_t rank, uint64_t groups,

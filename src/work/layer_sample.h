@@ -26,6 +26,10 @@ void layer_sample_contiguous(struct layer_sample *sample, struct arena *arena);
 void layer_sample_place(const struct layer_sample *sample, const int32_t *ids, uint64_t n,
                         uint64_t *seen, int32_t *phys);
 
+/* All slots of one rank: the plan's, then those that routing decides. */
+void layer_sample_plan_slots(const struct plan *plan, const struct layer_sample *sample,
+                             uint64_t rank, uint64_t workers, struct slots *slots);
+
 /* Sets the slots that routing decides (ROWS, RECEIVED, ...) to those of one rank. */
 void layer_sample_slots(const struct layer_sample *sample, uint64_t rank, struct slots *slots);
 

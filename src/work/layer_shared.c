@@ -10,6 +10,8 @@ uint16_t layer_shared(struct layer *l, uint16_t routed_out)
     struct groups none = {WORK_NONE, WORK_NONE, WORK_NONE};
     uint16_t w13 = layer_weights(l, "shared_w13", l->one, l->H, wide);
     uint16_t w2 = layer_weights(l, "shared_w2", l->one, inter, l->H);
+    l->shared13 = w13;
+    l->shared2 = w2;
     layer_fill(l, w13, FILL_SHARED_13);
     layer_fill(l, w2, FILL_SHARED_2);
     uint16_t h = layer_rows(l, "shared_h", CATEGORY_EXPERT, l->activation, l->tokens, wide);
@@ -18,7 +20,7 @@ uint16_t layer_shared(struct layer *l, uint16_t routed_out)
     uint16_t sum = layer_rows(l, "out", CATEGORY_ACTIVATION, l->activation, l->tokens, l->H);
     layer_gemm(l, "shared_gate_up", l->x, w13, WORK_NONE, h, none,
                (struct gemm_shape){l->T, l->H, wide, l->one}, 0);
-    layer_activation(l, "shared_activation", h, a, none, l->T);
+    layer_activation(l, "shared_activation", h, a, none, l->T, 0);
     layer_gemm(l, "shared_down", a, w2, WORK_NONE, y, none,
                (struct gemm_shape){l->T, inter, l->H, l->one}, 0);
     layer_op(l, (struct op){.name = "add_shared", .kernel = KERNEL_ADD},

@@ -18,6 +18,19 @@ const struct path *path_find(enum moe_path path);
 
 uint16_t path_capacity_build(struct layer *l);
 uint16_t path_ragged_a2a_build(struct layer *l);
+uint16_t path_deepep_build(struct layer *l);
+uint16_t path_deepep_ll_build(struct layer *l);
+uint16_t path_rdep_build(struct layer *l);
+uint16_t path_blockwise_build(struct layer *l);
+uint16_t path_selective_build(struct layer *l);
+uint16_t path_all_experts_build(struct layer *l);
 uint16_t path_masked_build(struct layer *l);
+uint16_t path_expert_loop_build(struct layer *l);
+uint16_t path_chunked_a2a_build(struct layer *l);
+uint16_t path_allgather_build(struct layer *l);
+
+/* The experts of block_sparse: rows x padded to blocks, y likewise. */
+uint16_t path_block_sparse_expert(struct layer *l, uint16_t x, struct extent padded,
+                                  uint16_t offsets);
 
 #endif

@@ -22,24 +22,6 @@ static struct size capacity(struct layer *l, struct size groups)
     return size_min(z, tokens, size_ceil_div(z, wanted, l->E));
 }
 
-static uint16_t swapped(struct layer *l, const char *name, uint16_t src, struct size m,
-                        struct size n, struct size k)
-{
-    struct buffer like = l->work->buffers[src];
-    like.name = name;
-    uint16_t dst = work_buffer(l->work, like);
-    layer_op(l,
-             (struct op){.name = arena_printf(l->arena, "to_%s", name),
-                         .kernel = KERNEL_SWAP,
-                         .m = m,
-                         .n = n,
-                         .k = k,
-                         .bytes_read = like.bytes,
-                         .bytes_written = like.bytes},
-             LAYER_OPERANDS(src), LAYER_OPERANDS(dst));
-    return dst;
-}
-
 uint16_t path_capacity_build(struct layer *l)
 {
     struct sizes *z = l->z;
@@ -65,12 +47,12 @@ uint16_t path_capacity_build(struct layer *l)
                                  .used = slots.rows});
     uint16_t arrived = layer_rows(l, "x_received", CATEGORY_DISPATCH, act, slots, l->H);
     layer_exchange_fixed(l, "dispatch", send, arrived);
-    uint16_t x = swapped(l, "x_expert", arrived, l->R, l->e, per_expert);
+    uint16_t x = layer_swap(l, "x_expert", arrived, l->R, l->e, per_expert);
 
     struct groups batched = {WORK_NONE, WORK_NONE, WORK_NONE};
-    uint16_t y = layer_expert(l, x, slots, batched);
+    uint16_t y = layer_expert(l, x, slots, batched, 0);
 
-    uint16_t back = swapped(l, "y_received", y, l->e, l->R, per_expert);
+    uint16_t back = layer_swap(l, "y_received", y, l->e, l->R, per_expert);
     uint16_t home = layer_rows(l, "y_slots", CATEGORY_DISPATCH, l->combined, slots, l->H);
     layer_exchange_fixed(l, "return", back, home);
     uint16_t out = layer_rows(l, "routed_out", CATEGORY_ACTIVATION, act, l->tokens, l->H);

@@ -1,41 +1,35 @@
 /* ragged_a2a: every (token, expert) row travels; sorted rows, ragged all-to-all, grouped GEMM
  * (seed 000 sparse-gmm; MaxText sparse_matmul). ragged_dot is the same with masked expansion in
- * place of the grouped GEMM. */
+ * place of the grouped GEMM, block_sparse with rows padded to blocks (MegaBlocks). */
 #include "work/path.h"
-
-/* Rows sorted by owner and expert; where each slot's row stands; counts to every owner. */
-struct sorted {
-    uint16_t order, position, counts, sends;
-};
-
-static struct sorted sort_rows(struct layer *l)
-{
-    struct sorted s = {.order = layer_map(l, "order", l->slots),
-                       .position = layer_map(l, "position", l->slots),
-                       .counts = layer_counts(l, "counts", l->E),
-                       .sends = layer_counts(l, "sends", l->R)};
-    layer_op(l, (struct op){.name = "sort", .kernel = KERNEL_SORT, .flags = KERNEL_BY_EXPERT},
-             LAYER_OPERANDS(l->phys), LAYER_OPERANDS(s.order, s.position, s.counts, s.sends));
-    return s;
-}
 
 /* Received rows, in (source, expert) order, to expert order. */
 struct arrival {
     uint16_t receives, index, place;
+    struct extent rows; /* of the experts: padded when they are blocks */
     struct groups groups;
 };
 
+static bool is_sparse(const struct layer *l)
+{
+    return l->plan->moe.path == PATH_BLOCK_SPARSE;
+}
+
 static struct arrival group_rows(struct layer *l, uint16_t counts)
 {
+    uint64_t alignment = is_sparse(l) ? layer_alignment(l->plan) : 1;
     struct arrival a = {.receives = layer_counts(l, "receives", l->R),
-                        .index = layer_map(l, "group_index", l->received),
+                        .rows = is_sparse(l) ? layer_padded(l, alignment) : l->received,
                         .place = layer_map(l, "group_place", l->received),
                         .groups = {.rows = WORK_NONE, .map = WORK_NONE}};
     uint16_t rows = layer_counts(l, "group_sizes", l->e);
+    a.index = layer_map(l, "group_index", a.rows);
     a.groups.offsets = layer_counts(l, "group_offsets", size_add(l->z, l->e, l->one));
-    layer_op(l, (struct op){.name = "group", .kernel = KERNEL_GROUP, .m = l->one},
-             LAYER_OPERANDS(layer_exchange_counts(l, "counts", counts)),
-             LAYER_OPERANDS(a.receives, a.groups.offsets, rows, a.index, a.place));
+    layer_op(
+        l,
+        (struct op){.name = "group", .kernel = KERNEL_GROUP, .m = size_const(l->z, alignment)},
+        LAYER_OPERANDS(layer_exchange_counts(l, "counts", counts)),
+        LAYER_OPERANDS(a.receives, a.groups.offsets, rows, a.index, a.place));
     return a;
 }
 
@@ -43,7 +37,7 @@ uint16_t path_ragged_a2a_build(struct layer *l)
 {
     struct size sent = size_slot(l->z, SLOT_ROWS_SENT), from = size_slot(l->z, SLOT_ROWS_FROM);
     enum dtype act = l->activation;
-    struct sorted s = sort_rows(l);
+    struct sorted s = layer_sort(l, true);
     struct arrival a = group_rows(l, s.counts);
 
     uint16_t send = layer_rows(l, "x_sorted", CATEGORY_DISPATCH, act, l->slots, l->H);
@@ -60,7 +54,7 @@ uint16_t path_ragged_a2a_build(struct layer *l)
     layer_dispatch(
         l, "dispatch",
         (struct exchange){send, s.sends, a.receives, arrived, WORK_NONE, sent, from});
-    uint16_t x = layer_rows(l, "x_expert", CATEGORY_DISPATCH, act, l->received, l->H);
+    uint16_t x = layer_rows(l, "x_expert", CATEGORY_DISPATCH, act, a.rows, l->H);
     layer_gather(l, "fan_out",
                  (struct gather){.src = arrived,
                                  .index = a.index,
@@ -71,7 +65,8 @@ uint16_t path_ragged_a2a_build(struct layer *l)
                                  .slots = l->one,
                                  .used = l->received.used});
 
-    uint16_t y = layer_expert(l, x, l->received, a.groups);
+    uint16_t y = is_sparse(l) ? path_block_sparse_expert(l, x, a.rows, a.groups.offsets)
+                              : layer_expert(l, x, a.rows, a.groups, 0);
     layer_mask(l, "mask_tail", y, a.groups.offsets);
 
     uint16_t back =

@@ -34,6 +34,7 @@ void case_plan(struct plan *plan, enum moe_path path, uint64_t ranks)
     plan->moe.path = path;
     plan->moe.block_size = 4;
     plan->moe.chunk = 2;
+    plan->moe.alignment = 4;
     enum dtype *formats[] = {&plan->precision.weights, &plan->precision.gradients,
                              &plan->precision.activations, &plan->precision.dispatch,
                              &plan->precision.combine};
@@ -140,11 +141,8 @@ static enum status run(const struct plan *plan, const struct layer_sample *sampl
     struct work work;
     TRY(layer_build(plan, options->backward, arena, &work, err));
     struct slots *slots = arena_alloc(arena, sample->R, sizeof *slots);
-    for (uint64_t r = 0; r < sample->R; r++) {
-        slots_from_plan(plan, &slots[r]);
-        slots[r].value[SLOT_WORKERS] = pool_size(session->pool);
-        layer_sample_slots(sample, r, &slots[r]);
-    }
+    for (uint64_t r = 0; r < sample->R; r++)
+        layer_sample_plan_slots(plan, sample, r, pool_size(session->pool), &slots[r]);
     struct kernels fast;
     kernels_fast(&fast);
     struct execution_setup setup = {.work = &work,

@@ -1,0 +1,121 @@
+/* Walking the forward backwards, and what its rules share; see backward.h. */
+#include "work/backward.h"
+
+#include <string.h>
+
+uint16_t backward_value(const struct backward *b, uint16_t buffer)
+{
+    bool copied = b->in_loop && buffer != WORK_NONE && b->clone[buffer] != WORK_NONE;
+    return copied ? b->clone[buffer] : buffer;
+}
+
+static bool is_plain(enum dtype dtype)
+{
+    return dtype == DTYPE_F32 || dtype == DTYPE_BF16 || dtype == DTYPE_F16;
+}
+
+uint16_t backward_buffer(struct backward *b, uint16_t of, const char *suffix)
+{
+    struct layer *l = b->l;
+    struct buffer like = l->work->buffers[of];
+    like.name = arena_printf(l->arena, "d_%s%s", like.name, suffix);
+    like.life = LIFE_TRANSIENT;
+    like.state = false;
+    like.first = WORK_NONE;
+    like.last = 0;
+    like.count = l->one;
+    if (!is_plain(like.dtype)) {
+        like.dtype = l->activation;
+        like.bytes = size_const(l->z, 0); /* anew, from the dims */
+    }
+    return work_buffer(l->work, like);
+}
+
+void backward_arrive(struct backward *b, uint16_t of, uint16_t contribution)
+{
+    uint16_t before = b->grad[of];
+    if (before == WORK_NONE) {
+        b->grad[of] = contribution;
+        return;
+    }
+    uint16_t sum = backward_buffer(b, of, "_sum");
+    layer_op(b->l,
+             (struct op){.name = arena_printf(b->l->arena, "add_%s",
+                                              b->l->work->buffers[contribution].name),
+                         .kernel = KERNEL_ADD},
+             LAYER_OPERANDS(before, contribution), LAYER_OPERANDS(sum));
+    b->grad[of] = sum;
+}
+
+uint16_t backward_weight(struct backward *b, uint16_t weight)
+{
+    if (b->grad[weight] != WORK_NONE)
+        return b->grad[weight];
+    struct layer *l = b->l;
+    struct buffer like = l->work->buffers[weight];
+    like.name = arena_printf(l->arena, "d_%s", like.name);
+    like.category = CATEGORY_GRADIENTS;
+    like.life = LIFE_TRANSIENT;
+    like.state = false;
+    like.first = WORK_NONE;
+    like.last = 0;
+    /* the router and biases are f32; so are sums over blocks, which are rounded at the end */
+    like.dtype = like.n_dims < 3 || b->in_loop ? DTYPE_F32 : l->gradient;
+    like.bytes = size_const(l->z, 0);
+    b->grad[weight] = work_buffer(l->work, like);
+    return b->grad[weight];
+}
+
+static size_t loop_begin(const struct work *work, size_t last)
+{
+    size_t first = last;
+    while (first > 0 && work->ops[first - 1].loop == work->ops[last].loop)
+        first--;
+    return first;
+}
+
+static void add_output_gradient(struct backward *b, uint16_t out)
+{
+    struct layer *l = b->l;
+    uint16_t dout = layer_rows(l, "d_out", CATEGORY_ACTIVATION, l->activation, l->tokens, l->H);
+    layer_fill(l, dout, FILL_DOUT);
+    b->grad[out] = dout;
+}
+
+/* All results in the order of exec/verify. */
+static void add_results(struct backward *b)
+{
+    struct layer *l = b->l;
+    uint16_t weights[] = {l->w13, l->w2, l->router, l->shared13, l->shared2}, d[5];
+    for (unsigned i = 0; i < 5; i++)
+        d[i] = weights[i] == WORK_NONE ? WORK_NONE : b->grad[weights[i]];
+    layer_op(
+        l, (struct op){.name = "gradients", .kernel = KERNEL_RESULT},
+        LAYER_OPERANDS(b->grad[l->x], b->grad[l->gates], l->ids, d[0], d[1], d[2], d[3], d[4]),
+        LAYER_OPERANDS(WORK_NONE));
+}
+
+void layer_backward(struct layer *l, uint16_t out)
+{
+    size_t n = l->work->n_buffers;
+    struct backward b = {.l = l,
+                         .grad = arena_alloc(l->arena, n, sizeof(uint16_t)),
+                         .clone = arena_alloc(l->arena, n, sizeof(uint16_t)),
+                         .n_buffers = n,
+                         .n_ops = l->work->n_ops};
+    memset(b.grad, 0xff, n * sizeof *b.grad);
+    memset(b.clone, 0xff, n * sizeof *b.clone);
+    l->backward = true;
+    add_output_gradient(&b, out);
+    for (size_t i = b.n_ops; i-- > 0;) {
+        if (l->work->ops[i].loop) {
+            size_t first = loop_begin(l->work, i);
+            backward_loop(&b, first, i + 1);
+            i = first;
+            continue;
+        }
+        struct op op = l->work->ops[i]; /* a copy: the list grows */
+        backward_rule(&b, &op);
+    }
+    add_results(&b);
+}

@@ -1,0 +1,96 @@
+/* Larger pieces of paths: sorting, fanning out, swapping; see layer.h. */
+#include "work/layer.h"
+
+struct sorted layer_sort(struct layer *l, bool by_expert)
+{
+    struct sorted s = {.order = layer_map(l, "order", l->slots),
+                       .position = layer_map(l, "position", l->slots),
+                       .counts = layer_counts(l, "counts", l->E),
+                       .sends = layer_counts(l, "sends", l->R)};
+    layer_op(l,
+             (struct op){.name = "sort",
+                         .kernel = KERNEL_SORT,
+                         .flags = by_expert ? KERNEL_BY_EXPERT : 0},
+             LAYER_OPERANDS(l->phys), LAYER_OPERANDS(s.order, s.position, s.counts, s.sends));
+    return s;
+}
+
+uint16_t layer_swap(struct layer *l, const char *name, uint16_t src, struct size m,
+                    struct size n, struct size k)
+{
+    struct buffer like = l->work->buffers[src];
+    like.name = name;
+    uint16_t dst = work_buffer(l->work, like);
+    layer_op(l,
+             (struct op){.name = arena_printf(l->arena, "to_%s", name),
+                         .kernel = KERNEL_SWAP,
+                         .m = m,
+                         .n = n,
+                         .k = k,
+                         .bytes_read = like.bytes,
+                         .bytes_written = like.bytes},
+             LAYER_OPERANDS(src), LAYER_OPERANDS(dst));
+    return dst;
+}
+
+struct fan layer_fan(struct layer *l, uint16_t phys, uint16_t receives, struct extent rows)
+{
+    struct buffer tokens = l->work->buffers[phys];
+    struct extent slots = {.rows = size_mul(l->z, tokens.dims[0], l->K), .rule = tokens.rule};
+    struct fan fan = {.groups = {layer_counts(l, "group_offsets", size_add(l->z, l->e, l->one)),
+                                 WORK_NONE, WORK_NONE},
+                      .sizes = layer_counts(l, "group_sizes", l->e),
+                      .index = layer_map(l, "fan_index", rows),
+                      .place = layer_map(l, "fan_place", slots)};
+    layer_op(l, (struct op){.name = "fan", .kernel = KERNEL_FAN, .m = l->one},
+             LAYER_OPERANDS(phys, receives),
+             LAYER_OPERANDS(fan.groups.offsets, fan.sizes, fan.index, fan.place));
+    return fan;
+}
+
+uint16_t layer_fan_compute(struct layer *l, uint16_t x, uint16_t gates, uint16_t phys,
+                           const struct fan *fan, struct extent tokens)
+{
+    uint16_t rows =
+        layer_rows(l, "x_expert", CATEGORY_DISPATCH, l->activation, l->received, l->H);
+    layer_gather(l, "fan_out",
+                 (struct gather){.src = x,
+                                 .index = fan->index,
+                                 .inverse = fan->place,
+                                 .keys = phys,
+                                 .dst = rows,
+                                 .divide = l->K,
+                                 .slots = l->K,
+                                 .used = l->received.used});
+    uint16_t y = layer_expert(l, rows, l->received, fan->groups, 0);
+    layer_mask(l, "mask_tail", y, fan->groups.offsets);
+    uint16_t folded = layer_rows(l, "y_folded", CATEGORY_DISPATCH, l->combined, tokens, l->H);
+    layer_combine(l, "fan_in",
+                  (struct combine){.y = y,
+                                   .position = fan->place,
+                                   .gates = gates,
+                                   .keys = phys,
+                                   .inverse = fan->index,
+                                   .handle = WORK_NONE,
+                                   .out = folded,
+                                   .slots = l->K,
+                                   .used = l->received.used});
+    return folded;
+}
+
+uint64_t layer_alignment(const struct plan *plan)
+{
+    return plan->moe.alignment ? plan->moe.alignment : 128;
+}
+
+struct extent layer_padded(struct layer *l, uint64_t alignment)
+{
+    struct sizes *z = l->z;
+    struct size a = size_const(z, alignment);
+    struct extent padded = {.used = size_slot(z, SLOT_PADDED_ROWS), .rule = l->received.rule};
+    struct size slack = size_mul(z, l->e, size_const(z, alignment - 1));
+    padded.rows = l->received.rule == RULE_ROUTING
+                      ? padded.used
+                      : size_round_up(z, size_add(z, l->received.rows, slack), a);
+    return padded;
+}
