@@ -47,7 +47,8 @@ static void cold_start_runs_out(void **state)
                                "workload: {micro_batch: 2}\n"
                                "parallel: {ep: 8, zero: 1}\n"
                                "moe: {path: deepep}\n"
-                               "precision: {gradients: f32, master: f32, moments: f32}\n";
+                               "precision: {gradients: f32, master: f32, moments: f32}\n"
+                               "recompute: {kind: selective, modules: [layernorm]}\n";
     struct arena arena = {0};
     struct prediction steady, cold;
     predict_text(plan, "workload.scenario", "steady", &arena, &steady);
@@ -68,10 +69,10 @@ static void skew_runs_out_later(void **state)
     (void)state;
     static const char plan[] =
         "model: deepseek-v2\n"
-        "cluster: h100-8x32\n"
+        "cluster: h100-8x48\n"
         "stack: {base: megatron, cross_entropy: in_place}\n"
         "parallel: {pp: 16, ep: 8, zero: 1}\n"
-        "moe: {path: ragged_a2a, routing: {sigma: 1}}\n"
+        "moe: {path: ragged_a2a, routing: {sigma: 2}}\n"
         "precision: {gradients: f32, master: f32, moments: f32}\n"
         "recompute: {kind: selective, modules: [mla_up_proj, layernorm, moe_act]}\n";
     struct arena arena = {0};
