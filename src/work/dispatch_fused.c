@@ -25,11 +25,11 @@ static struct op fused_op(const struct path *p, struct size rows)
     return op;
 }
 
-static void workspace(struct path *p, const char *name, struct size bytes,
+static void workspace(struct path *p, const char *name, struct size rows, struct size width,
                       enum sizing_rule rule)
 {
-    struct rows all = rows_of(bytes, rule);
-    part_scratch(p, name, CATEGORY_WORKSPACE, DTYPE_INT8, &all, one(p), FLOW_FORWARD);
+    struct rows all = rows_of(rows, rule);
+    part_scratch(p, name, CATEGORY_WORKSPACE, DTYPE_BF16, &all, width, FLOW_FORWARD);
 }
 
 /* Rows are read through padded ids; caches hold chunks of at most 16,384 tokens. */
@@ -37,11 +37,12 @@ static void triton(struct path *p, const struct rows *tokens)
 {
     struct sizes *s = p->x.sizes;
     struct size chunk = size_min(s, tokens->dims[0], size_const(s, 16384));
+    struct size rows = size_mul(s, chunk, p->x.top_k);
     struct letters x = p->x;
     x.block = size_const(s, 128);
     struct rows ids = rows_of(triton_sorted_ids(&x, chunk), tokens->rule);
-    workspace(p, "intermediate_cache13", triton_cache13_bytes(&x, chunk), tokens->rule);
-    workspace(p, "intermediate_cache2", triton_cache2_bytes(&x, chunk), tokens->rule);
+    workspace(p, "intermediate_cache13", rows, workspace_width(&x, 2), tokens->rule);
+    workspace(p, "intermediate_cache2", rows, p->x.inter, tokens->rule);
     part_scratch(p, "sorted_token_ids", CATEGORY_METADATA, DTYPE_I32, &ids, one(p),
                  FLOW_FORWARD);
 }
@@ -50,21 +51,22 @@ static void deepgemm(struct path *p, const struct rows *tokens)
 {
     struct rows rows = part_expert_rows(p, 128);
     (void)tokens;
-    workspace(p, "workspace13", modular_workspace13_bytes(&p->x, rows.dims[0]), rows.rule);
-    workspace(p, "workspace2", modular_workspace2_bytes(&p->x, rows.dims[0]), rows.rule);
+    workspace(p, "workspace13", rows.dims[0], workspace_width(&p->x, 1), rows.rule);
+    workspace(p, "workspace2", rows.dims[0], workspace_width(&p->x, 2), rows.rule);
 }
 
 static void masked(struct path *p, const struct rows *slots)
 {
     struct size rows = rows_total(p, slots);
-    workspace(p, "workspace13", masked_workspace13_bytes(&p->x, rows), slots->rule);
-    workspace(p, "workspace2", masked_workspace2_bytes(&p->x, rows), slots->rule);
+    workspace(p, "workspace13", rows, workspace_width(&p->x, 2), slots->rule);
+    workspace(p, "workspace2", rows, p->x.inter, slots->rule);
 }
 
 static void cutlass(struct path *p, const struct rows *tokens)
 {
-    workspace(p, "cutlass_moe_workspace", cutlass_workspace_bytes(&p->x, tokens->dims[0]),
-              tokens->rule);
+    struct rows bytes = rows_of(cutlass_workspace_bytes(&p->x, tokens->dims[0]), tokens->rule);
+    part_scratch(p, "cutlass_moe_workspace", CATEGORY_WORKSPACE, DTYPE_INT8, &bytes, one(p),
+                 FLOW_FORWARD);
 }
 
 static void plain(struct path *p, const struct rows *tokens)

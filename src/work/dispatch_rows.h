@@ -41,6 +41,8 @@ struct size neuron_saved_bytes(const struct letters *x, struct size tokens);
 struct size triton_sorted_ids(const struct letters *x, struct size tokens);
 struct size triton_cache13_bytes(const struct letters *x, struct size tokens);
 struct size triton_cache2_bytes(const struct letters *x, struct size tokens);
+/* Columns of a row that holds H or `inters` times I. */
+struct size workspace_width(const struct letters *x, uint64_t inters);
 /* Modular kernels: workspace13 (shared with the output) and workspace2. */
 struct size modular_workspace13_bytes(const struct letters *x, struct size rows);
 struct size modular_workspace2_bytes(const struct letters *x, struct size rows);

@@ -1,7 +1,7 @@
 /* Workspaces of inference engines and of pooled kernels; see dispatch_rows.h. */
 #include "work/dispatch_rows.h"
 
-static struct size widest(const struct letters *x, uint64_t inters)
+struct size workspace_width(const struct letters *x, uint64_t inters)
 {
     return size_max(x->sizes, size_times(x->sizes, x->inter, inters), x->hidden);
 }
@@ -27,7 +27,7 @@ struct size triton_sorted_ids(const struct letters *x, struct size tokens)
 
 struct size triton_cache13_bytes(const struct letters *x, struct size tokens)
 {
-    return bf16(x, expanded(x, tokens), widest(x, 2));
+    return bf16(x, expanded(x, tokens), workspace_width(x, 2));
 }
 
 struct size triton_cache2_bytes(const struct letters *x, struct size tokens)
@@ -37,12 +37,12 @@ struct size triton_cache2_bytes(const struct letters *x, struct size tokens)
 
 struct size modular_workspace13_bytes(const struct letters *x, struct size rows)
 {
-    return bf16(x, rows, widest(x, 1));
+    return bf16(x, rows, workspace_width(x, 1));
 }
 
 struct size modular_workspace2_bytes(const struct letters *x, struct size rows)
 {
-    return bf16(x, rows, widest(x, 2));
+    return bf16(x, rows, workspace_width(x, 2));
 }
 
 struct size deepgemm_rows(const struct letters *x, struct size tokens)
@@ -52,7 +52,7 @@ struct size deepgemm_rows(const struct letters *x, struct size tokens)
 
 struct size masked_workspace13_bytes(const struct letters *x, struct size rows)
 {
-    return bf16(x, rows, widest(x, 2));
+    return bf16(x, rows, workspace_width(x, 2));
 }
 
 struct size masked_workspace2_bytes(const struct letters *x, struct size rows)
@@ -75,7 +75,8 @@ struct size cutlass_workspace_bytes(const struct letters *x, struct size tokens)
 {
     struct sizes *s = x->sizes;
     struct size rows = expanded(x, tokens);
-    struct size inputs = bf16(x, rows, widest(x, 1)); /* permuted, fc1 and fc2 share it */
+    struct size inputs =
+        bf16(x, rows, workspace_width(x, 1)); /* permuted, fc1 and fc2 share it */
     struct size outputs = bf16(x, rows, size_times(s, x->inter, 2));
     struct size quantised =
         size_max(s, cutlass_operand(x, rows, x->hidden), cutlass_operand(x, rows, x->inter));
