@@ -102,6 +102,9 @@ const struct column *memory_columns(size_t *n)
         NAME(NULL, "verdict", memory_verdict),
         COLUMN(memory_report, sizing, COLUMN_TEXT, NULL),
         COLUMN(memory_report, schedule, COLUMN_TEXT, NULL),
+        COLUMN(memory_report, expected_bytes, COLUMN_BYTES, NULL),
+        COLUMN(memory_report, p99_bytes, COLUMN_BYTES, NULL),
+        COLUMN(memory_report, worst_bytes, COLUMN_BYTES, NULL),
         COLUMN(memory_report, allocated_bytes, COLUMN_BYTES, NULL),
         COLUMN(memory_report, reserved_bytes, COLUMN_BYTES, NULL),
         COLUMN(memory_report, resident_bytes, COLUMN_BYTES, NULL),
@@ -113,10 +116,8 @@ const struct column *memory_columns(size_t *n)
 const struct column *distribution_columns(size_t *n)
 {
     static const struct column columns[] = {
-        COLUMN(memory_report, expected_bytes, COLUMN_BYTES, NULL),
-        COLUMN(memory_report, p99_bytes, COLUMN_BYTES, NULL),
-        COLUMN(memory_report, worst_bytes, COLUMN_BYTES, NULL),
         COLUMN(memory_report, oom_probability, COLUMN_REAL, NULL),
+        COLUMN(memory_report, oom_samples, COLUMN_COUNT, NULL),
         COLUMN(memory_report, samples, COLUMN_COUNT, NULL),
     };
     *n = COUNT_OF(columns);

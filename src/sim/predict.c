@@ -149,7 +149,6 @@ static void report_spread(const struct context *c, struct memory_report *m)
     m->has_distribution = true;
     m->samples = c->demand.n;
     m->expected_bytes = c->expected->result.peak.total_bytes;
-    m->p99_bytes = m->total_bytes;
     m->worst_bytes = c->worst->result.peak.total_bytes;
     for (uint64_t i = 0; i < c->demand.n; i++) {
         step.slots = c->slots;
@@ -191,6 +190,7 @@ static void report_memory(struct context *c, const struct predict_options *optio
     report_categories(&c->result.peak, m);
     report_buffers(c, m);
     report_walls(c, m);
+    m->expected_bytes = m->p99_bytes = m->worst_bytes = m->total_bytes;
     if (c->routed)
         report_spread(c, m);
     if (options->fixes && m->verdict == VERDICT_OOM)

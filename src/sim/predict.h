@@ -48,8 +48,9 @@ struct memory_report {
     const char *sizing;   /* what total is: "worst" (static shapes), "p99" (of sampled
                              routing) or "fixed" (nothing depends on routing) */
     const char *schedule; /* the schedule that was chosen, or "" */
-    bool has_distribution;
+    /* all equal to total_bytes where nothing depends on routing */
     uint64_t expected_bytes, p99_bytes, worst_bytes;
+    bool has_distribution;  /* the next three are set */
     double oom_probability; /* per step: oom_samples / samples, or the bound 3 / samples */
     uint64_t samples, oom_samples; /* sampled steps, and how many of them ran out */
     struct category_bytes categories[CATEGORY_COUNT]; /* only those that are not 0 */
