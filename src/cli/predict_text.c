@@ -56,11 +56,12 @@ static enum style verdict_style(enum verdict verdict)
 static const char *chance(const struct memory_report *memory, double steps, struct arena *arena)
 {
     const char *below = memory->oom_samples ? "" : "< ";
-    double step = memory->oom_probability;
-    if (steps <= 1)
+    double step = fmin(memory->oom_probability, 1);
+    double run = -expm1(steps * log1p(-step));
+    if (steps <= 1 || (!memory->oom_samples && run > 0.95)) /* a bound that says nothing */
         return arena_printf(arena, "%s%.3g per step", below, step);
     return arena_printf(arena, "%s%.3g per step, %s%.3g over %.0f steps", below, step, below,
-                        -expm1(steps * log1p(-fmin(step, 1))), steps);
+                        run, steps);
 }
 
 static void print_distribution(struct screen *screen)

@@ -144,8 +144,8 @@ static void text_says_verdict_wall_and_fixes(void **state)
         &scene->sink,
         "oom: 96.00 GiB = state 32.00 + temp 64.00; limit 72.00, margin -24.00 (p99, "
         "modelled)\n"
-        "expected 80.00, p99 96.00, worst 160.00 GiB; chance of running out < 0.015 per step, "
-        "< 1 over 1000 steps\n"
+        "expected 80.00, p99 96.00, worst 160.00 GiB; chance of running out < 0.015 per step"
+        "\n"
         "\n"
         "where the memory goes          GiB       %\n"
         "  weights                    32.00    33.3  #########################\n"
