@@ -6,7 +6,8 @@
 #include "work/work.h"
 
 /* The first buffer of a schedule, in the list's order, larger than its own library can address
- * (buffer.addressable_bytes), or NULL. Such a plan does not run: the library asserts. */
+ * (buffer.addressable_bytes), or NULL. Such a plan does not run: the library asserts. The list
+ * was indexed (work_index). */
 const struct buffer *address_beyond_library(const struct work *work, const uint64_t *values,
                                             unsigned schedule);
 
