@@ -40,7 +40,8 @@ static enum status run_predict(const struct invocation *call, struct err *err)
     TRY(routing_data_load(plan, NULL, call->arena, &routing, err));
     const struct predict_options predict_options = {
         .routing = &routing, .fixes = true, .exact = settings->exact};
-    TRY(predict(plan, &predict_options, call->arena, &prediction, err));
+    if (predict(plan, &predict_options, call->arena, &prediction, err) != STATUS_OK)
+        return err_place(err, plan_argument_place(call, 0, &origins, "moe.path"));
     const struct predict_view view = {
         .plan = plan,
         .origins = &origins,

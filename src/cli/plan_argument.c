@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "plan/schema.h"
+
 static enum status split(const char *setting, struct arena *arena, struct override *override,
                          struct err *err)
 {
@@ -44,6 +46,17 @@ enum status plan_argument_load(const struct invocation *call, size_t i, struct p
     size_t n = 0;
     TRY(plan_argument_overrides(call, &overrides, &n, err));
     return plan_load(call->operands[i], overrides, n, call->arena, plan, origins, err);
+}
+
+struct mark plan_argument_place(const struct invocation *call, size_t i,
+                                const struct origins *origins, const char *key)
+{
+    size_t n;
+    const struct field *fields = schema_fields(&n), *field = schema_find(key);
+    struct mark mark = {0};
+    if (field && origins->mark)
+        mark = origins->mark[field - fields];
+    return mark.file ? mark : (struct mark){.file = call->operands[i]};
 }
 
 struct provenance plan_argument_provenance(const struct plan *plan)

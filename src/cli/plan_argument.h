@@ -15,6 +15,10 @@ enum status plan_argument_load(const struct invocation *call, size_t i, struct p
 enum status plan_argument_overrides(const struct invocation *call, struct override **overrides,
                                     size_t *n, struct err *err);
 
+/* Where a key of the loaded plan was set: its place in the file, the option, or the file. */
+struct mark plan_argument_place(const struct invocation *call, size_t i,
+                                const struct origins *origins, const char *key);
+
 /* The names that the outputs of a plan carry; they point into the plan. */
 struct provenance plan_argument_provenance(const struct plan *plan);
 
