@@ -158,6 +158,8 @@ enum status execution_begin(struct execution *x, const struct inputs *inputs, st
         if (per_process(buffer))
             share_scratch(x, &x->ranks[0].tensors[b]);
     }
+    for (uint64_t i = 0; i < x->n_ranks; i++)
+        x->ranks[i].trips = 1;
     for (size_t op = 0; op < x->work->n_ops; op++)
         if (fills_weights(x, &x->work->ops[op]))
             TRY(execute_op(x, op, 0, err));
@@ -200,12 +202,19 @@ static size_t loop_end(const struct work *work, size_t first)
     return end;
 }
 
-static uint64_t trips_of(const struct execution *x, const struct op *op)
+/* Trips of each rank: a loop without exchanges may end earlier on one rank than on another.
+ * Returns the most. */
+static uint64_t set_trips(struct execution *x, const struct op *op)
 {
-    const struct rank_state *rank = &x->ranks[0];
-    if (!op->loop || op->trips_from == WORK_NONE)
-        return rank->values[op->trips.node];
-    return (uint64_t)tensor_i64(&rank->tensors[op->trips_from])[0];
+    uint64_t most = 0;
+    for (uint64_t i = 0; i < x->n_ranks; i++) {
+        struct rank_state *rank = &x->ranks[i];
+        rank->trips = rank->values[op->trips.node];
+        if (op->loop && op->trips_from != WORK_NONE)
+            rank->trips = (uint64_t)tensor_i64(&rank->tensors[op->trips_from])[0];
+        most = rank->trips > most ? rank->trips : most;
+    }
+    return most;
 }
 
 /* One pass over a loop's ops; those that run ahead are an iteration further. */
@@ -223,7 +232,7 @@ static enum status run_iteration(struct execution *x, size_t first, size_t end, 
 static enum status run_ops(struct execution *x, size_t first, size_t end, double *seconds,
                            struct err *err)
 {
-    uint64_t trips = trips_of(x, &x->work->ops[first]);
+    uint64_t trips = set_trips(x, &x->work->ops[first]);
     for (size_t op = first; op < end; op++)
         if (trips > 0 && x->work->ops[op].flags & KERNEL_AHEAD)
             TRY(timed(x, op, 0, seconds, err));

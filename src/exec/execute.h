@@ -24,6 +24,7 @@ struct rank_state {
     const uint64_t *values;   /* of the list's sizes, with this rank's slots */
     struct tensor *tensors;   /* by buffer */
     struct op_counts *counts; /* by op, of the last step */
+    uint64_t trips;           /* of the loop at hand, 1 outside loops */
 };
 
 /* Looks at the tensors of an op when it has been performed; not timed. */

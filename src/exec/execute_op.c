@@ -68,9 +68,17 @@ static void run_unit(void *arg, size_t task, unsigned worker)
         note_failure(batch, &err);
 }
 
+/* Whether a rank has this iteration at all. */
+static bool takes_part(const struct execution *x, uint64_t i)
+{
+    return x->calls[i].iteration < x->ranks[i].trips;
+}
+
 static void add_counts(struct execution *x, size_t op, const struct kernel_ops *kernel)
 {
     for (uint64_t i = 0; i < x->n_ranks; i++) {
+        if (!takes_part(x, i))
+            continue;
         struct op_counts *counts = &x->ranks[i].counts[op];
         struct counts done = x->calls[i].counts;
         if (kernel->count)
@@ -88,9 +96,10 @@ static enum status run_kernel(struct execution *x, size_t op, struct err *err)
         return err_set(err, STATUS_ABSENT, "backend \"cpu\" has no kernel \"%s\"",
                        kernel_name((enum kernel)x->work->ops[op].kernel));
     x->first_unit[0] = 0;
-    for (uint64_t i = 0; i < x->n_ranks; i++)
-        x->first_unit[i + 1] =
-            x->first_unit[i] + (kernel->units ? kernel->units(&x->calls[i]) : 1);
+    for (uint64_t i = 0; i < x->n_ranks; i++) {
+        uint64_t units = kernel->units ? kernel->units(&x->calls[i]) : 1;
+        x->first_unit[i + 1] = x->first_unit[i] + (takes_part(x, i) ? units : 0);
+    }
     struct batch batch = {.x = x, .kernel = kernel, .status = STATUS_OK, .err = err};
     pthread_mutex_init(&batch.lock, NULL);
     pool_run(x->session->pool, x->first_unit[x->n_ranks], run_unit, &batch);

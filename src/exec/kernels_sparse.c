@@ -38,6 +38,16 @@ static struct span_rows columns_of(const struct sparse *s, uint64_t p, uint64_t 
     return (struct span_rows){p * s->inter + begin, p * s->inter + end};
 }
 
+/* Adds an expert's bias, the operand after the topology, to `rows` rows of a product. */
+static void add_bias(const struct call *call, uint64_t expert, struct span_rows columns,
+                     float *c, uint64_t ldc, uint64_t rows)
+{
+    const struct tensor *bias = &call->in[5];
+    for (uint64_t i = 0; bias->present && i < rows; i++)
+        for (uint64_t j = 0; j < columns.end - columns.begin; j++)
+            c[i * ldc + j] += tensor_f32(bias)[expert * bias->width + columns.begin + j];
+}
+
 /* sparse_map: (offsets[e+1]) -> (row_block[nnz], column_block[nnz]), -1 behind the last */
 static enum status map_run(struct call *call, uint64_t unit, void *scratch, struct err *err)
 {
@@ -84,6 +94,7 @@ static void sdd_part(const struct call *call, const struct sparse *s, uint64_t u
                          &gemm);
         multiply(call->task->blas, &gemm);
     }
+    add_bias(call, expert_of(&call->in[4], row), columns, scratch->c, s->B, s->B);
     for (uint64_t i = 0; i < s->B; i++)
         tensor_store(&call->out[0], u * s->B + i, p * s->B, s->B, scratch->c + i * s->B);
 }
@@ -140,12 +151,15 @@ static enum status dsd(struct call *call, uint64_t unit, void *memory, multiply_
                          scratch.b, &gemm);
         multiply(call->task->blas, &gemm);
     }
+    add_bias(call, expert_of(&call->in[4], tile.rows.begin), tile.columns, gemm.c,
+             (uint64_t)gemm.ldc, s.B);
     tile_store(&call->out[0], tile.rows, tile.columns, gemm.c);
     return STATUS_OK;
 }
 
 /* ---- sparse_wgrad ----
- * (sparse, dense[M,h], offsets) -> dw[e,I,h], or with KERNEL_TRANSPOSED dw[e,h,parts*I] */
+ * (sparse, dense[M,h], offsets) -> dw[e,I,h], or with KERNEL_TRANSPOSED dw[e,h,parts*I]; and
+ * the bias' gradient, the sum of the result's rows */
 
 static struct sparse wgrad_sparse(const struct call *call)
 {
@@ -181,6 +195,42 @@ static struct wgrad_tile wgrad_tile_at(const struct call *call, const struct spa
                            .dense = {begin, end < width ? end : width}};
     t.columns = columns_of(s, t.p, t.cb);
     return t;
+}
+
+/* Sums columns of the rows of an expert: [column, column + n) of `from` into dbias at `at`. */
+static void sum_columns(const struct call *call, uint64_t expert, const struct tensor *from,
+                        struct span_rows rows, uint64_t column, struct span_rows at)
+{
+    float *sum = tensor_f32(&call->out[1]) + expert * call->out[1].width;
+    for (uint64_t r = rows.begin; r < rows.end; r++) {
+        for (uint64_t j = at.begin; j < at.end; j++) {
+            float value;
+            tensor_load(from, r, column + j - at.begin, 1, &value);
+            sum[j] += value;
+        }
+    }
+}
+
+/* The tiles of the first columns of the other operand sum the bias' gradient. */
+static void bias_grad(const struct call *call, const struct sparse *s,
+                      const struct wgrad_tile *t)
+{
+    bool transposed = call->op->flags & KERNEL_TRANSPOSED;
+    const int64_t *starts = tensor_i64(&call->in[2]);
+    struct span_rows at = transposed ? t->columns : t->dense;
+    if (!call->out[1].present || (transposed ? t->dense.begin > 0 : t->cb + t->p > 0))
+        return;
+    for (uint64_t j = at.begin; j < at.end; j++)
+        tensor_f32(&call->out[1])[t->expert * call->out[1].width + j] = 0;
+    for (int64_t row = starts[t->expert]; row < starts[t->expert + 1]; row += (int64_t)s->B) {
+        uint64_t first = ((uint64_t)row / s->B * s->across + t->cb) * s->B;
+        struct span_rows block = {first, first + s->B};
+        struct span_rows dense = {(uint64_t)row, (uint64_t)row + s->B};
+        if (transposed)
+            sum_columns(call, t->expert, &call->in[0], block, t->p * s->B, at);
+        else
+            sum_columns(call, t->expert, &call->in[1], dense, at.begin, at);
+    }
 }
 
 static enum status sparse_wgrad(struct call *call, uint64_t unit, void *memory,
@@ -221,6 +271,7 @@ static enum status sparse_wgrad(struct call *call, uint64_t unit, void *memory,
         row += s.B;
     } while (row < end);
     tile_store(&dw, rows, columns, gemm.c);
+    bias_grad(call, &s, &t);
     return STATUS_OK;
 }
 

@@ -177,6 +177,8 @@ static void add_weight_gradients(struct walk *w, uint64_t slot)
     uint64_t number = physical - o->setup.first_rank * s->local;
     oracle_outer(w->row.x, o->H, w->row.dh, o->GI, o->dw13 + number * o->H * o->GI);
     oracle_outer(w->row.a, o->I, w->row.dy, o->H, o->dw2 + number * o->I * o->H);
+    add_scaled(o->db13 + number * o->GI, w->row.dh, o->GI, 1);
+    add_scaled(o->db2 + number * o->H, w->row.dy, o->H, 1);
 }
 
 static void compute_row(struct walk *w, uint64_t slot)
@@ -306,6 +308,8 @@ static void allocate_results(struct oracle *o, struct arena *arena)
     uint64_t experts = o->setup.n_ranks * s->local;
     o->dw13 = arena_alloc(arena, experts * o->H * o->GI, sizeof(double));
     o->dw2 = arena_alloc(arena, experts * o->I * o->H, sizeof(double));
+    o->db13 = arena_alloc(arena, experts * o->GI, sizeof(double));
+    o->db2 = arena_alloc(arena, experts * o->H, sizeof(double));
     o->drouter = arena_alloc(arena, o->setup.n_ranks * o->H * o->E, sizeof(double));
 }
 

@@ -37,6 +37,7 @@ struct oracle {
     double *dgates;               /* [n, K], in the order of the sample's ids */
     double *dw13;                 /* [n_ranks, e, H, GI]; NULL with a stride, as all below */
     double *dw2;                  /* [n_ranks, e, I, H] */
+    double *db13, *db2;           /* [n_ranks, e, GI], [n_ranks, e, H] */
     double *drouter;              /* [n_ranks, H, E] */
     double *dshared13, *dshared2; /* [n_ranks, H, GI_s], [n_ranks, I_s, H] */
 };

@@ -118,7 +118,9 @@ enum result {
     RESULT_DW2,
     RESULT_DROUTER,
     RESULT_DSHARED13,
-    RESULT_DSHARED2
+    RESULT_DSHARED2,
+    RESULT_DB13,
+    RESULT_DB2
 };
 
 static const char *const result_names[][2] = {
@@ -130,6 +132,8 @@ static const char *const result_names[][2] = {
     [RESULT_DROUTER] = {"random: d_router", "integers: d_router"},
     [RESULT_DSHARED13] = {"random: d_shared_w13", "integers: d_shared_w13"},
     [RESULT_DSHARED2] = {"random: d_shared_w2", "integers: d_shared_w2"},
+    [RESULT_DB13] = {"random: d_b13", "integers: d_b13"},
+    [RESULT_DB2] = {"random: d_b2", "integers: d_b2"},
 };
 
 static struct wanted wanted_of(const struct verify *v, enum result which, const double *all,
@@ -190,7 +194,7 @@ static void check_gates(struct verify *v, const struct rank_state *rank,
                    w.tolerance);
 }
 
-/* reads of the last op: d_x, d_gates, ids, then matrices */
+/* Results of the last op, by the place among its reads; d_gates and ids apart. */
 static void check_backward(struct verify *v, const struct rank_state *rank,
                            const struct tensor *in, uint64_t local)
 {
@@ -198,19 +202,28 @@ static void check_backward(struct verify *v, const struct rank_state *rank,
     uint64_t e = o->setup.sample->local;
     uint64_t shared = o->setup.plan->model.moe.shared_intermediate;
     uint64_t wide = o->setup.plan->model.moe.glu ? 2 * shared : shared;
-    struct wanted dx = wanted_of(v, RESULT_DX, o->dx, local, o->n_tokens, o->H);
-    struct wanted dw13 = wanted_of(v, RESULT_DW13, o->dw13, local, e * o->H, o->GI);
-    struct wanted dw2 = wanted_of(v, RESULT_DW2, o->dw2, local, e * o->I, o->H);
-    struct wanted router = wanted_of(v, RESULT_DROUTER, o->drouter, local, o->H, o->E);
-    struct wanted shared13 = wanted_of(v, RESULT_DSHARED13, o->dshared13, local, o->H, wide);
-    struct wanted shared2 = wanted_of(v, RESULT_DSHARED2, o->dshared2, local, shared, o->H);
-    compare(v->checks, rank, &in[0], &dx);
+    const struct {
+        enum result which;
+        const double *all;
+        uint64_t rows, width;
+    } results[] = {
+        {RESULT_DX, o->dx, o->n_tokens, o->H},
+        {RESULT_DGATES, NULL, 0, 0}, /* below */
+        {RESULT_DGATES, NULL, 0, 0}, /* ids */
+        {RESULT_DW13, o->dw13, e * o->H, o->GI},
+        {RESULT_DW2, o->dw2, e * o->I, o->H},
+        {RESULT_DROUTER, o->drouter, o->H, o->E},
+        {RESULT_DSHARED13, o->dshared13, o->H, wide},
+        {RESULT_DSHARED2, o->dshared2, shared, o->H},
+        {RESULT_DB13, o->db13, e, o->GI},
+        {RESULT_DB2, o->db2, e, o->H},
+    };
+    for (unsigned i = 0; i < sizeof results / sizeof *results; i++) {
+        struct wanted wanted = wanted_of(v, results[i].which, results[i].all, local,
+                                         results[i].rows, results[i].width);
+        compare(v->checks, rank, &in[i], &wanted);
+    }
     check_gates(v, rank, &in[1], &in[2], local);
-    compare(v->checks, rank, &in[3], &dw13);
-    compare(v->checks, rank, &in[4], &dw2);
-    compare(v->checks, rank, &in[5], &router);
-    compare(v->checks, rank, &in[6], &shared13);
-    compare(v->checks, rank, &in[7], &shared2);
 }
 
 static enum status look(void *context, const struct rank_state *rank, const struct op *op,

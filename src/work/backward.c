@@ -86,8 +86,9 @@ static void add_output_gradient(struct backward *b, uint16_t out)
 static void add_results(struct backward *b)
 {
     struct layer *l = b->l;
-    uint16_t weights[] = {l->w13, l->w2, l->router, l->shared13, l->shared2}, d[5];
-    for (unsigned i = 0; i < 5; i++)
+    uint16_t weights[] = {l->w13, l->w2, l->router, l->shared13, l->shared2, l->b13, l->b2};
+    uint16_t d[7];
+    for (unsigned i = 0; i < 7; i++)
         d[i] = weights[i] == WORK_NONE ? WORK_NONE : b->grad[weights[i]];
     layer_op(
         l, (struct op){.name = "gradients", .kernel = KERNEL_RESULT},
@@ -101,10 +102,12 @@ void layer_backward(struct layer *l, uint16_t out)
     struct backward b = {.l = l,
                          .grad = arena_alloc(l->arena, n, sizeof(uint16_t)),
                          .clone = arena_alloc(l->arena, n, sizeof(uint16_t)),
+                         .outside = arena_alloc(l->arena, n, sizeof(uint16_t)),
                          .n_buffers = n,
                          .n_ops = l->work->n_ops};
     memset(b.grad, 0xff, n * sizeof *b.grad);
     memset(b.clone, 0xff, n * sizeof *b.clone);
+    memset(b.outside, 0xff, n * sizeof *b.outside);
     l->backward = true;
     add_output_gradient(&b, out);
     for (size_t i = b.n_ops; i-- > 0;) {

@@ -10,6 +10,7 @@ struct backward {
     struct layer *l;
     uint16_t *grad;          /* gradient of a forward buffer, WORK_NONE: none has arrived */
     uint16_t *clone;         /* in a loop: the buffer that holds a recomputed forward buffer */
+    uint16_t *outside;       /* in a loop: the sum over its trips, of buffers from outside */
     size_t n_buffers, n_ops; /* of the forward */
     bool in_loop;
     size_t loop_first, loop_end; /* forward ops of the loop at hand */

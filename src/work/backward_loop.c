@@ -138,13 +138,12 @@ static void prepare_sums(struct backward *b)
     for (size_t i = b->loop_first; i < b->loop_end; i++) {
         struct op op = l->work->ops[i];
         bool product = op.kernel == KERNEL_GEMM, gather = op.kernel == KERNEL_GATHER;
-        if ((product || gather) && !made_inside(b, op.reads[0]) &&
-            b->grad[op.reads[0]] == WORK_NONE)
-            b->grad[op.reads[0]] = gather && op.reads[2] == WORK_NONE
-                                       ? outside_slots(b, op.reads[0])
-                                       : outside_sum(b, op.reads[0]);
+        uint16_t x = op.reads[0];
+        if ((product || gather) && !made_inside(b, x) && b->outside[x] == WORK_NONE)
+            b->outside[x] =
+                gather && op.reads[2] == WORK_NONE ? outside_slots(b, x) : outside_sum(b, x);
         if (op.kernel == KERNEL_ACCUMULATE)
-            b->grad[op.reads[1]] = outside_sum(b, op.reads[1]);
+            b->outside[op.reads[1]] = outside_sum(b, op.reads[1]);
         bool summed = product && op.flags & KERNEL_WEIGHT_I && op.reads[4] != WORK_NONE;
         if (product && (summed || !(op.flags & KERNEL_WEIGHT_I))) {
             zeroed(l, backward_weight(b, op.reads[1]));
@@ -159,7 +158,8 @@ static void prepare_sums(struct backward *b)
 static void accumulate_rule(struct backward *b, const struct op *op)
 {
     struct layer *l = b->l;
-    uint16_t y = op->reads[0], dy = backward_buffer(b, y, ""), dgates = b->grad[op->reads[1]];
+    uint16_t y = op->reads[0], dy = backward_buffer(b, y, "");
+    uint16_t dgates = b->outside[op->reads[1]];
     layer_op(l,
              (struct op){.name = "accumulate_grad",
                          .kernel = KERNEL_ACCUMULATE_GRAD,
@@ -193,7 +193,7 @@ static void scatter_rule(struct backward *b, const struct op *op)
 static void gather_out_rule(struct backward *b, const struct op *op)
 {
     struct layer *l = b->l;
-    uint16_t d = b->grad[op->writes[0]], sum = b->grad[op->reads[0]];
+    uint16_t d = b->grad[op->writes[0]], sum = b->outside[op->reads[0]];
     uint16_t index = backward_value(b, op->reads[1]);
     if (op->reads[2] == WORK_NONE) {
         layer_op(l, (struct op){.name = "back_to_slots", .kernel = KERNEL_SCATTER},
@@ -214,12 +214,12 @@ static void gather_out_rule(struct backward *b, const struct op *op)
 static void product_out_rule(struct backward *b, const struct op *op)
 {
     struct layer *l = b->l;
-    uint16_t x = op->reads[0], sum = b->grad[x];
+    uint16_t x = op->reads[0], sum = b->outside[x], before = b->grad[x];
     b->grad[x] = WORK_NONE;
     backward_rule(b, op);
     layer_op(l, (struct op){.name = "add_to_sum", .kernel = KERNEL_ADD},
              LAYER_OPERANDS(sum, b->grad[x]), LAYER_OPERANDS(sum));
-    b->grad[x] = sum;
+    b->grad[x] = before;
 }
 
 static void body_rule(struct backward *b, const struct op *op)
@@ -239,31 +239,41 @@ static void body_rule(struct backward *b, const struct op *op)
 
 /* ---- after the loop ---- */
 
-/* Slots to tokens, and f32 sums of weights to the gradients' dtype. */
-static void settle_sums(struct backward *b)
+/* One row per token from one per slot. */
+static uint16_t fold_slots(struct backward *b, const struct op *gather, uint16_t slots)
 {
     struct layer *l = b->l;
+    uint16_t dx = backward_buffer(b, gather->reads[0], "");
+    layer_combine(l, "fold_slots",
+                  (struct combine){.y = slots,
+                                   .position = WORK_NONE,
+                                   .gates = WORK_NONE,
+                                   .keys = gather->reads[3],
+                                   .inverse = WORK_NONE,
+                                   .handle = WORK_NONE,
+                                   .out = dx,
+                                   .slots = l->K,
+                                   .used = l->TK});
+    l->work->ops[l->work->n_ops - 1].flags = KERNEL_SLOT_MAJOR;
+    return dx;
+}
+
+/* The sums arrive at the buffers they are gradients of. */
+static void settle_sums(struct backward *b)
+{
     for (size_t i = b->loop_first; i < b->loop_end; i++) {
-        struct op op = l->work->ops[i];
-        if (op.kernel != KERNEL_GATHER || op.reads[2] != WORK_NONE ||
-            made_inside(b, op.reads[0]))
+        struct op op = b->l->work->ops[i];
+        uint16_t x = op.kernel == KERNEL_ACCUMULATE ? op.reads[1] : op.reads[0];
+        if (x == WORK_NONE || b->outside[x] == WORK_NONE)
             continue;
-        uint16_t slots = b->grad[op.reads[0]], dx = backward_buffer(b, op.reads[0], "");
-        layer_combine(l, "fold_slots",
-                      (struct combine){.y = slots,
-                                       .position = WORK_NONE,
-                                       .gates = WORK_NONE,
-                                       .keys = op.reads[3],
-                                       .inverse = WORK_NONE,
-                                       .handle = WORK_NONE,
-                                       .out = dx,
-                                       .slots = l->K,
-                                       .used = l->TK});
-        l->work->ops[l->work->n_ops - 1].flags = KERNEL_SLOT_MAJOR;
-        b->grad[op.reads[0]] = dx;
+        uint16_t sum = b->outside[x];
+        b->outside[x] = WORK_NONE;
+        bool slots = op.kernel == KERNEL_GATHER && op.reads[2] == WORK_NONE;
+        backward_arrive(b, x, slots ? fold_slots(b, &op, sum) : sum);
     }
 }
 
+/* f32 sums of weights' gradients to the gradients' dtype. */
 static void round_weights(struct backward *b)
 {
     struct layer *l = b->l;

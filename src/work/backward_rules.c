@@ -330,7 +330,9 @@ static void sparse_rule(struct backward *b, const struct op *op)
                          .groups = op->groups,
                          .m = op->m,
                          .n = op->n};
-    layer_op(l, product, LAYER_OPERANDS(sdd ? d : a, sdd ? a : d, offsets), LAYER_OPERANDS(dw));
+    uint16_t dbias = op->reads[5] == WORK_NONE ? WORK_NONE : backward_weight(b, op->reads[5]);
+    layer_op(l, product, LAYER_OPERANDS(sdd ? d : a, sdd ? a : d, offsets),
+             LAYER_OPERANDS(dw, dbias));
     product.name = named(b, "dgrad", op);
     product.kernel = sdd ? KERNEL_DSD : KERNEL_SDD;
     product.flags = KERNEL_TRANSPOSED;

@@ -82,11 +82,11 @@
     X(SPARSE_MAP, "sparse_map", SORT,                                                          \
       "(offsets[e+1]) -> (row_block[nnz], column_block[nnz]); op.m is B, op.n is I")           \
     X(SDD, "sdd", BLOCKED_GEMM,                                                                \
-      "(a[M,k], w[e,k,G I], row_block, column_block, offsets) -> (c[nnz*B,G*B])")              \
+      "(a[M,k], w[e,k,G I], row_block, column_block, offsets, bias?) -> (c[nnz*B,G*B])")       \
     X(DSD, "dsd", BLOCKED_GEMM,                                                                \
-      "(a[nnz*B,G*B], w[e,I,n], row_block, column_block, offsets) -> (c[M,n])")                \
+      "(a[nnz*B,G*B], w[e,I,n], row_block, column_block, offsets, bias?) -> (c[M,n])")         \
     X(SPARSE_WGRAD, "sparse_wgrad", BLOCKED_GEMM,                                              \
-      "(sparse[nnz*B,G*B], dense[M,h], offsets) -> (dw[e,I,h], transposed dw[e,h,G I])")       \
+      "(sparse[nnz*B,G*B], dense[M,h], offsets) -> (dw[e,I,h] or transposed, dbias?)")         \
     X(ACTIVATION, "activation", ACTIVATION, "(h[M,G I], offsets[e+1]?, rows[e]?) -> (a[M,I])") \
     X(ACTIVATION_GRAD, "activation_grad", ACTIVATION,                                          \
       "(h[M,G I], da[M,I], offsets[e+1]?, rows[e]?) -> (dh[M,G I])")                           \

@@ -39,4 +39,5 @@ void layer_finish(struct layer *l)
                 touch(&work->buffers[work->ops[i].writes[j]], first, last);
         }
     }
+    work_index(work);
 }

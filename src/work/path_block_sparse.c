@@ -25,8 +25,8 @@ static struct topology map_sparse(struct layer *l, uint16_t offsets, struct exte
 }
 
 static void sparse_product(struct layer *l, const char *name, enum kernel kernel,
-                           const struct topology *t, uint16_t a, uint16_t w, uint16_t c,
-                           struct size width)
+                           const struct topology *t, uint16_t a, uint16_t w, uint16_t bias,
+                           uint16_t c, struct size width)
 {
     struct sizes *z = l->z;
     struct size parts = kernel == KERNEL_SDD ? l->GI : l->I;
@@ -41,7 +41,7 @@ static void sparse_product(struct layer *l, const char *name, enum kernel kernel
                          .m = t->B,
                          .n = l->I,
                          .groups = l->e},
-             LAYER_OPERANDS(a, w, t->row_block, t->column_block, t->offsets),
+             LAYER_OPERANDS(a, w, t->row_block, t->column_block, t->offsets, bias),
              LAYER_OPERANDS(c));
 }
 
@@ -55,10 +55,10 @@ uint16_t path_block_sparse_expert(struct layer *l, uint16_t x, struct extent pad
     struct size wide = l->plan->model.moe.glu ? size_times(z, t.B, 2) : t.B;
     struct groups none = {WORK_NONE, WORK_NONE, WORK_NONE};
     uint16_t h = layer_rows(l, "h_blocks", CATEGORY_EXPERT, l->activation, rows, wide);
-    sparse_product(l, "sdd", KERNEL_SDD, &t, x, l->w13, h, l->H);
+    sparse_product(l, "sdd", KERNEL_SDD, &t, x, l->w13, l->b13, h, l->H);
     uint16_t a = layer_rows(l, "a_blocks", CATEGORY_EXPERT, l->activation, rows, t.B);
     layer_activation(l, "activation", h, a, none, rows.used, 0);
     uint16_t y = layer_rows(l, "y", CATEGORY_EXPERT, l->combined, padded, l->H);
-    sparse_product(l, "dsd", KERNEL_DSD, &t, a, l->w2, y, l->H);
+    sparse_product(l, "dsd", KERNEL_DSD, &t, a, l->w2, l->b2, y, l->H);
     return y;
 }

@@ -1,0 +1,270 @@
+/* Layers of every format and option: small, on two ranks unless the option needs others. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <cmocka.h>
+
+#include "plan/schema.h"
+#include "support/layer_case.h"
+
+static const enum moe_path every_path[] = {
+    PATH_CAPACITY,    PATH_RAGGED_DOT,  PATH_RAGGED_A2A, PATH_DEEPEP,      PATH_DEEPEP_LL,
+    PATH_RDEP,        PATH_BLOCKWISE,   PATH_SELECTIVE,  PATH_ALL_EXPERTS, PATH_MASKED,
+    PATH_EXPERT_LOOP, PATH_CHUNKED_A2A, PATH_ALLGATHER,  PATH_BLOCK_SPARSE};
+
+enum { N_PATHS = sizeof every_path / sizeof *every_path };
+
+typedef void change(struct plan *plan);
+
+static void bf16(struct plan *plan)
+{
+    plan->precision.weights = plan->precision.activations = DTYPE_BF16;
+    plan->precision.dispatch = plan->precision.combine = DTYPE_BF16;
+    plan->precision.gradients = DTYPE_BF16;
+}
+
+static void f16(struct plan *plan)
+{
+    plan->precision.activations = plan->precision.dispatch = DTYPE_F16;
+    plan->precision.combine = DTYPE_F16;
+}
+
+static void bf16_weights(struct plan *plan)
+{
+    plan->precision.weights = DTYPE_BF16;
+}
+
+static void f32_combine(struct plan *plan)
+{
+    bf16(plan);
+    plan->precision.combine = plan->precision.gradients = DTYPE_F32;
+}
+
+static void fp8_dispatch(struct plan *plan)
+{
+    bf16(plan);
+    plan->precision.dispatch = DTYPE_FP8_BLOCK;
+}
+
+static void mxfp8_dispatch(struct plan *plan)
+{
+    bf16(plan);
+    plan->precision.dispatch = DTYPE_MXFP8;
+}
+
+static void fp8_weights(struct plan *plan)
+{
+    bf16(plan);
+    plan->precision.weights = DTYPE_FP8_BLOCK;
+}
+
+static void fp8_channel_weights(struct plan *plan)
+{
+    plan->precision.weights = DTYPE_FP8_CHANNEL;
+}
+
+static void mxfp4_weights(struct plan *plan)
+{
+    plan->precision.weights = DTYPE_MXFP4;
+}
+
+static void nvfp4_weights(struct plan *plan)
+{
+    plan->precision.weights = DTYPE_NVFP4;
+}
+
+static void biases(struct plan *plan)
+{
+    plan->model.moe.bias = true;
+}
+
+static void no_gate_matrix(struct plan *plan)
+{
+    plan->model.moe.glu = false;
+    plan->model.moe.activation = ACTIVATION_GELU;
+}
+
+static void gpt_oss(struct plan *plan)
+{
+    plan->model.moe.bias = true;
+    plan->model.moe.activation = ACTIVATION_SWIGLU_OAI;
+    plan->model.moe.router.order = ORDER_TOPK_THEN_SCORE;
+}
+
+static void shared_experts(struct plan *plan)
+{
+    plan->model.moe.shared_experts = 1;
+    plan->model.moe.shared_intermediate = 10;
+}
+
+static void sigmoid_router(struct plan *plan)
+{
+    plan->model.moe.router.score = SCORE_SIGMOID;
+    plan->model.moe.router.bias = true;
+    plan->model.moe.router.scale = 2.5;
+}
+
+static void softplus_router(struct plan *plan)
+{
+    plan->model.moe.router.score = SCORE_SQRTSOFTPLUS;
+    plan->model.moe.router.normalize = false;
+}
+
+static void exact_buffers(struct plan *plan)
+{
+    plan->moe.buffer = SIZING_EXACT;
+}
+
+static void dynamic_blocks(struct plan *plan)
+{
+    plan->moe.skip_dynamic = true;
+}
+
+static void overlapped_rounds(struct plan *plan)
+{
+    plan->moe.overlap = true;
+}
+
+static void four_per_token(struct plan *plan)
+{
+    plan->model.moe.top_k = 4;
+}
+
+static void one_per_token(struct plan *plan)
+{
+    plan->model.moe.top_k = 1;
+    plan->model.moe.router.normalize = false;
+}
+
+static void odd_sizes(struct plan *plan)
+{
+    plan->model.hidden = 33;
+    plan->model.moe.intermediate = 19;
+    plan->moe.block_size = 5;
+    plan->moe.chunk = 3;
+}
+
+static const struct variant {
+    const char *name;
+    change *change;
+} variants[] = {
+    {"bf16", bf16},
+    {"f16", f16},
+    {"bf16 weights, f32 activations", bf16_weights},
+    {"bf16, f32 combine and gradients", f32_combine},
+    {"fp8 dispatch", fp8_dispatch},
+    {"mxfp8 dispatch", mxfp8_dispatch},
+    {"fp8 weights by block", fp8_weights},
+    {"fp8 weights by channel", fp8_channel_weights},
+    {"mxfp4 weights", mxfp4_weights},
+    {"nvfp4 weights", nvfp4_weights},
+    {"biases", biases},
+    {"no gate matrix", no_gate_matrix},
+    {"gpt-oss", gpt_oss},
+    {"shared experts", shared_experts},
+    {"sigmoid router with bias", sigmoid_router},
+    {"square root of softplus", softplus_router},
+    {"exact buffers", exact_buffers},
+    {"dynamic blocks", dynamic_blocks},
+    {"overlapped rounds", overlapped_rounds},
+    {"four experts per token", four_per_token},
+    {"one expert per token", one_per_token},
+    {"odd sizes", odd_sizes},
+};
+
+static void expect_passed(const struct plan *plan, const char *variant,
+                          const struct case_options *options, struct case_result *result)
+{
+    struct arena arena = {0};
+    struct layer_sample sample;
+    struct err err = {0};
+    case_sample(plan, CASE_ZIPF, &arena, &sample);
+    if (case_run(plan, &sample, options, result, &err) != STATUS_OK)
+        fail_msg("%s, %s: %s", variant, words_path[plan->moe.path], err.text);
+    for (unsigned i = 0; i < result->checks.n; i++) {
+        const struct check *check = &result->checks.check[i];
+        if (!check->passed)
+            fail_msg("%s, %s: %s: error %g, tolerance %g: %s", variant,
+                     words_path[plan->moe.path], check->name, check->error, check->tolerance,
+                     check->detail);
+    }
+    if (!result->counts_equal)
+        fail_msg("%s, %s: %s", variant, words_path[plan->moe.path], result->mismatch);
+    assert_int_equal(result->metered_bytes, result->predicted_bytes);
+    arena_release(&arena);
+}
+
+static void every_variant_of_every_path(void **state)
+{
+    (void)state;
+    for (size_t v = 0; v < sizeof variants / sizeof *variants; v++) {
+        for (size_t p = 0; p < N_PATHS; p++) {
+            struct plan plan;
+            struct case_result result;
+            case_plan(&plan, every_path[p], 2);
+            variants[v].change(&plan);
+            struct case_options options = {.backward = every_path[p] != PATH_DEEPEP_LL};
+            expect_passed(&plan, variants[v].name, &options, &result);
+        }
+    }
+}
+
+/* Random numbers in f32: the same bits whatever the number of ranks and of workers, wherever
+ * sums are made by the tree over experts. The plain C products make rows independent of the
+ * rows beside them. */
+static void outputs_do_not_depend_on_ranks(void **state)
+{
+    (void)state;
+    for (size_t p = 0; p < N_PATHS; p++) {
+        uint64_t first = 0;
+        bool adds_in_turn = every_path[p] == PATH_MASKED || every_path[p] == PATH_EXPERT_LOOP ||
+                            every_path[p] == PATH_BLOCKWISE;
+        for (uint64_t ranks = 1; ranks <= 8 && !adds_in_turn; ranks *= 2) {
+            struct plan plan;
+            struct case_result result;
+            case_plan(&plan, every_path[p], ranks);
+            plan.model.moe.top_k = 4;
+            plan.moe.capacity_factor = 8; /* nothing is dropped */
+            struct case_options options = {.plain_c = true, .workers = 1 + (ranks & 1)};
+            expect_passed(&plan, "ranks", &options, &result);
+            if (ranks == 1)
+                first = result.out_hash;
+            if (result.out_hash != first)
+                fail_msg("%s: %llu ranks give other bits than one", words_path[every_path[p]],
+                         (unsigned long long)ranks);
+        }
+    }
+}
+
+/* The same bits from every path that adds by the tree. */
+static void paths_agree(void **state)
+{
+    (void)state;
+    uint64_t first = 0;
+    for (size_t p = 0; p < N_PATHS; p++) {
+        struct plan plan;
+        struct case_result result;
+        case_plan(&plan, every_path[p], 2);
+        plan.moe.capacity_factor = 8;
+        struct case_options options = {.plain_c = true};
+        expect_passed(&plan, "agreement", &options, &result);
+        first = p == 0 ? result.out_hash : first;
+        if (every_path[p] == PATH_RAGGED_DOT)
+            continue; /* adds products with rows of zeros: the order of sums differs */
+        if (result.out_hash != first)
+            fail_msg("%s gives other bits than %s", words_path[every_path[p]],
+                     words_path[every_path[0]]);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_variant_of_every_path),
+        cmocka_unit_test(outputs_do_not_depend_on_ranks),
+        cmocka_unit_test(paths_agree),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
