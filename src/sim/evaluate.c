@@ -62,7 +62,8 @@ static void set_demand(struct evaluator *e)
 {
     uint64_t tokens = e->slots.value[SLOT_TOKENS];
     struct demand_bank *bank = &e->bank;
-    size_t at = tokens % EVALUATE_CACHE;
+    /* tokens are multiples of a sequence: their low bits say nothing */
+    size_t at = tokens * UINT64_C(0x9e3779b97f4a7c15) >> 32 & (EVALUATE_CACHE - 1);
     if (bank->tokens[at] != tokens) {
         struct demand_spread spread;
         demand_sample(&bank->source, tokens, false, &spread);
