@@ -8,6 +8,7 @@
 
 #include "base/checked.h"
 #include "exec/format.h"
+#include "exec/verify_tail.h"
 
 bool checks_passed(const struct checks *checks)
 {
@@ -102,6 +103,7 @@ static void compare(struct checks *checks, const struct rank_state *rank,
 /* ---- what the results are ---- */
 
 struct verify {
+    const struct execution *execution;
     struct checks *checks;
     const struct oracle *oracle;
     const struct work *work;
@@ -231,6 +233,9 @@ static enum status look(void *context, const struct rank_state *rank, const stru
 {
     (void)err;
     struct verify *v = context;
+    uint64_t dirty;
+    if (verify_tail(v->execution, rank, op, &dirty))
+        checks_add(v->checks, "rows behind the groups are zero", (double)dirty, 0);
     if (op->kernel != KERNEL_RESULT)
         return STATUS_OK;
     struct tensor in[OP_BUFFERS] = {{0}};
@@ -329,8 +334,11 @@ static enum status run_with(struct execution *x, const struct inputs *inputs,
     if (status == STATUS_OK) {
         struct oracle_setup setup = oracle_setup_of(x, options);
         oracle_compute(&oracle, &setup, &own);
-        struct verify v = {
-            .checks = checks, .oracle = &oracle, .work = x->work, .exact = inputs->picked};
+        struct verify v = {.execution = x,
+                           .checks = checks,
+                           .oracle = &oracle,
+                           .work = x->work,
+                           .exact = inputs->picked};
         set_tolerances(&v);
         struct observer observer = {&v, look};
         status = execution_step(x, &observer, NULL, err);

@@ -1,0 +1,252 @@
+/* A wrong kernel is caught: every kernel is replaced by one whose result is off, and the
+ * verification, or the run itself, must fail. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "plan/schema.h"
+#include "support/layer_case.h"
+
+/* ---- faults: the right kernel first, then damage to what it wrote ---- */
+
+static const struct kernel_ops *right(struct kernels *kernels, const struct call *call)
+{
+    kernels_fast(kernels);
+    return &kernels->table[call->op->kernel];
+}
+
+static enum status run_right(struct call *call, uint64_t unit, void *scratch, struct err *err)
+{
+    struct kernels kernels;
+    return right(&kernels, call)->run(call, unit, scratch, err);
+}
+
+/* All units as one, so that damage is done once, behind all of them. */
+static enum status run_all(struct call *call, void *scratch, struct err *err)
+{
+    struct kernels kernels;
+    const struct kernel_ops *kernel = right(&kernels, call);
+    uint64_t units = kernel->units ? kernel->units(call) : 1;
+    for (uint64_t unit = 0; unit < units; unit++)
+        TRY(kernel->run(call, unit, scratch, err));
+    return STATUS_OK;
+}
+
+/* Row i takes the place of row i + 1. */
+static enum status off_by_one_row(struct call *call, uint64_t unit, void *scratch,
+                                  struct err *err)
+{
+    (void)unit;
+    TRY(run_all(call, scratch, err));
+    const struct tensor *out = &call->out[0];
+    size_t row = tensor_row_bytes(out);
+    if (out->rows > 1)
+        memmove(tensor_row(out, 1), tensor_row(out, 0), (out->rows - 1) * row);
+    return STATUS_OK;
+}
+
+/* One row with something in it becomes zero. */
+static enum status dropped_row(struct call *call, uint64_t unit, void *scratch, struct err *err)
+{
+    (void)unit;
+    TRY(run_all(call, scratch, err));
+    const struct tensor *out = &call->out[0];
+    for (uint64_t i = 0; i < out->rows; i++) {
+        char *row = tensor_row(out, i);
+        for (size_t b = 0; b < tensor_row_bytes(out); b++) {
+            if (row[b] != 0 && row[b] != (char)0xff) {
+                memset(row, 0, tensor_row_bytes(out));
+                return STATUS_OK;
+            }
+        }
+    }
+    return STATUS_OK;
+}
+
+/* The first two gates of every token change places. */
+static enum status swapped_gates(struct call *call, uint64_t unit, void *scratch,
+                                 struct err *err)
+{
+    (void)unit;
+    TRY(run_all(call, scratch, err));
+    float *gates = tensor_f32(&call->out[1]);
+    for (uint64_t t = 0; t < call->out[1].rows; t++) {
+        float *token = gates + t * call->out[1].width, first = token[0];
+        token[0] = token[1];
+        token[1] = first;
+    }
+    return STATUS_OK;
+}
+
+/* Nothing is done at all: what was there stays, poison mostly. */
+static enum status nothing(struct call *call, uint64_t unit, void *scratch, struct err *err)
+{
+    (void)call;
+    (void)unit;
+    (void)scratch;
+    (void)err;
+    return STATUS_OK;
+}
+
+/* The handle of the dispatch before this one. */
+static enum status stale_handle(struct call *call, uint64_t unit, void *scratch,
+                                struct err *err)
+{
+    TRY(run_right(call, unit, scratch, err));
+    tensor_i64(&call->out[4])[0]--;
+    return STATUS_OK;
+}
+
+/* Sorted rows exchange places without their index knowing: two slots of different experts. */
+static enum status swapped_index(struct call *call, uint64_t unit, void *scratch,
+                                 struct err *err)
+{
+    TRY(run_right(call, unit, scratch, err));
+    int32_t *order = tensor_i32(&call->out[0]), first = order[0];
+    uint64_t last = call->out[0].rows - 1;
+    order[0] = order[last];
+    order[last] = first;
+    return STATUS_OK;
+}
+
+typedef enum status run_fn(struct call *call, uint64_t unit, void *scratch, struct err *err);
+
+static const struct fault {
+    const char *name;
+    enum moe_path path;
+    enum kernel kernel;
+    run_fn *run;
+} faults[] = {
+    {"gather, rows off by one", PATH_RAGGED_A2A, KERNEL_GATHER, off_by_one_row},
+    {"gather, a row dropped", PATH_RAGGED_A2A, KERNEL_GATHER, dropped_row},
+    {"product, rows off by one", PATH_RAGGED_A2A, KERNEL_GEMM, off_by_one_row},
+    {"product, a row dropped", PATH_RAGGED_A2A, KERNEL_GEMM, dropped_row},
+    {"weight gradient, a matrix dropped", PATH_RAGGED_A2A, KERNEL_WGRAD, dropped_row},
+    {"activation, a row dropped", PATH_RAGGED_A2A, KERNEL_ACTIVATION, dropped_row},
+    {"activation gradient, a row dropped", PATH_RAGGED_A2A, KERNEL_ACTIVATION_GRAD,
+     dropped_row},
+    {"combine, rows off by one", PATH_RAGGED_A2A, KERNEL_COMBINE, off_by_one_row},
+    {"spread, a row dropped", PATH_RAGGED_A2A, KERNEL_SPREAD, dropped_row},
+    {"gate gradient, rows off by one", PATH_RAGGED_A2A, KERNEL_GATE_GRAD, off_by_one_row},
+    {"router gradient, a row dropped", PATH_RAGGED_A2A, KERNEL_TOPK_GRAD, dropped_row},
+    {"sort, two slots swapped", PATH_RAGGED_A2A, KERNEL_SORT, swapped_index},
+    {"gates swapped", PATH_RAGGED_A2A, KERNEL_TOPK, swapped_gates},
+    {"add, a row dropped", PATH_RAGGED_A2A, KERNEL_ADD, dropped_row},
+    {"swap, rows off by one", PATH_CAPACITY, KERNEL_SWAP, off_by_one_row},
+    {"slots, rows off by one", PATH_CAPACITY, KERNEL_SLOTS, off_by_one_row},
+    {"layout, a stale handle", PATH_DEEPEP, KERNEL_LAYOUT, stale_handle},
+    {"fold, a row dropped", PATH_DEEPEP, KERNEL_COMBINE, dropped_row},
+    {"records, rows off by one", PATH_RDEP, KERNEL_RECORD, off_by_one_row},
+    {"accumulate, nothing added", PATH_MASKED, KERNEL_ACCUMULATE, nothing},
+    {"accumulate gradient, a row dropped", PATH_MASKED, KERNEL_ACCUMULATE_GRAD, dropped_row},
+    {"sum not zeroed", PATH_MASKED, KERNEL_ZERO, nothing},
+    {"block's rows off by one", PATH_BLOCKWISE, KERNEL_GATHER, off_by_one_row},
+    {"pick, matrices off by one", PATH_SELECTIVE, KERNEL_PICK, off_by_one_row},
+    {"chunk not scattered", PATH_CHUNKED_A2A, KERNEL_SCATTER, nothing},
+    {"expanded rows dropped", PATH_RAGGED_DOT, KERNEL_EXPAND, dropped_row},
+    {"sparse product, rows off by one", PATH_BLOCK_SPARSE, KERNEL_SDD, off_by_one_row},
+    {"dense product, a row dropped", PATH_BLOCK_SPARSE, KERNEL_DSD, dropped_row},
+    {"sparse gradient, a matrix dropped", PATH_BLOCK_SPARSE, KERNEL_SPARSE_WGRAD, dropped_row},
+};
+
+static enum status run_with(const struct plan *plan, const struct kernels *kernels,
+                            struct case_result *result, struct err *err)
+{
+    struct arena arena = {0};
+    struct layer_sample sample;
+    case_sample(plan, CASE_UNIFORM, &arena, &sample);
+    struct case_options options = {.backward = true, .kernels = kernels};
+    enum status status = case_run(plan, &sample, &options, result, err);
+    arena_release(&arena);
+    return status;
+}
+
+static void every_fault_is_caught(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
+        struct plan plan;
+        struct kernels kernels;
+        struct case_result result;
+        struct err err = {0};
+        case_plan(&plan, faults[i].path, 2);
+        if (faults[i].kernel == KERNEL_ADD) {
+            plan.model.moe.shared_experts = 1;
+            plan.model.moe.shared_intermediate = 8;
+        }
+        kernels_fast(&kernels);
+        kernels.table[faults[i].kernel].run = faults[i].run;
+        kernels.table[faults[i].kernel].units = NULL;
+        if (run_with(&plan, &kernels, &result, &err) == STATUS_OK &&
+            checks_passed(&result.checks))
+            fail_msg("not caught: %s (%s)", faults[i].name, words_path[plan.moe.path]);
+    }
+}
+
+/* What is left behind the last group: poison after a product, old rows after a gather. */
+static enum status keeps_the_tail(struct call *call, uint64_t unit, void *scratch,
+                                  struct err *err)
+{
+    (void)unit;
+    const struct tensor *out = &call->out[0];
+    TRY(run_all(call, scratch, err));
+    if (strcmp(call->op->name, "fan_out") == 0)
+        memset(tensor_row(out, out->rows - 1), 0xff, tensor_row_bytes(out));
+    return STATUS_OK;
+}
+
+static enum status all_units(struct call *call, uint64_t unit, void *scratch, struct err *err)
+{
+    (void)unit;
+    return run_all(call, scratch, err);
+}
+
+static const struct check *find_check(const struct checks *checks, const char *name)
+{
+    for (unsigned i = 0; i < checks->n; i++)
+        if (strcmp(checks->check[i].name, name) == 0)
+            return &checks->check[i];
+    return NULL;
+}
+
+static void unmasked_rows_are_caught(void **state)
+{
+    (void)state;
+    static const struct {
+        enum kernel kernel;
+        run_fn *run;
+        bool passed;
+    } cases[] = {
+        {KERNEL_MASK, all_units, true},
+        {KERNEL_MASK, nothing, false},
+        {KERNEL_GATHER, keeps_the_tail, false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct plan plan;
+        struct kernels kernels;
+        struct case_result result;
+        struct err err = {0};
+        case_plan(&plan, PATH_DEEPEP, 2);
+        kernels_fast(&kernels);
+        kernels.table[cases[i].kernel].run = cases[i].run;
+        kernels.table[cases[i].kernel].units = NULL;
+        assert_int_equal(run_with(&plan, &kernels, &result, &err), STATUS_OK);
+        const struct check *check =
+            find_check(&result.checks, "rows behind the groups are zero");
+        assert_non_null(check);
+        assert_int_equal(check->passed, cases[i].passed);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_fault_is_caught),
+        cmocka_unit_test(unmasked_rows_are_caught),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
