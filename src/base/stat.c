@@ -3,7 +3,6 @@
 
 #include <assert.h>
 #include <math.h>
-#include <stdlib.h>
 
 void stat_add(struct stat *stat, double value)
 {
@@ -37,15 +36,68 @@ double stat_mean_error(const struct stat *stat)
     return stat->n < 2 ? 0 : sqrt(stat->m2 / (double)(stat->n - 1) / (double)stat->n);
 }
 
-static int compare(const void *left, const void *right)
+static inline void exchange(double *a, double *b)
 {
-    double a = *(const double *)left, b = *(const double *)right;
-    return (a > b) - (a < b);
+    double kept = *a;
+    *a = *b;
+    *b = kept;
 }
 
+static void insert_sort(double *values, size_t n)
+{
+    for (size_t i = 1; i < n; i++) {
+        double value = values[i];
+        size_t at = i;
+        for (; at > 0 && values[at - 1] > value; at--)
+            values[at] = values[at - 1];
+        values[at] = value;
+    }
+}
+
+/* The median of first, middle and last goes to the front; returns where it ends up after the
+ * smaller values. */
+static size_t divide(double *values, size_t n)
+{
+    double *middle = values + n / 2, *last = values + n - 1;
+    if (*middle < *values)
+        exchange(middle, values);
+    if (*last < *values)
+        exchange(last, values);
+    if (*last < *middle)
+        exchange(last, middle);
+    exchange(values, middle);
+    double pivot = *values;
+    size_t low = 0, high = n;
+    for (;;) {
+        while (values[++low] < pivot)
+            ;
+        while (values[--high] > pivot)
+            ;
+        if (low >= high)
+            break;
+        exchange(values + low, values + high);
+    }
+    exchange(values, values + high);
+    return high;
+}
+
+/* Quicksort without a callback: predictions sort loads many times. The shorter side first, so
+ * that the stack stays logarithmic. */
 void stat_sort(double *values, size_t n)
 {
-    qsort(values, n, sizeof *values, compare);
+    enum { FEW = 16 };
+    while (n > FEW) {
+        size_t at = divide(values, n), rest = n - at - 1;
+        if (at < rest) {
+            stat_sort(values, at);
+            values += at + 1;
+            n = rest;
+        } else {
+            stat_sort(values + at + 1, rest);
+            n = at;
+        }
+    }
+    insert_sort(values, n);
 }
 
 double stat_percentile(const double *sorted, size_t n, double q)

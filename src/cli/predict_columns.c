@@ -144,11 +144,134 @@ static const struct column model_columns[] = {
     COLUMN(model_report, flop_per_token, COLUMN_COUNT, NULL),
 };
 
+static const struct column routing_columns[] = {
+    COLUMN(routing_report, rows, COLUMN_COUNT, NULL),
+    COLUMN(routing_report, rows_per_expert_mean, COLUMN_REAL, NULL),
+    COLUMN(routing_report, rows_per_expert_p10, COLUMN_REAL, NULL),
+    COLUMN(routing_report, rows_per_expert_p50, COLUMN_REAL, NULL),
+    COLUMN(routing_report, rows_per_expert_p90, COLUMN_REAL, NULL),
+    COLUMN(routing_report, rows_per_expert_p99, COLUMN_REAL, NULL),
+    COLUMN(routing_report, rows_per_expert_max, COLUMN_REAL, NULL),
+    COLUMN(routing_report, load_cv, COLUMN_REAL, NULL),
+    COLUMN(routing_report, rank_imbalance, COLUMN_REAL, NULL),
+    COLUMN(routing_report, rank_imbalance_p99, COLUMN_REAL, NULL),
+    COLUMN(routing_report, drop_fraction, COLUMN_REAL, NULL),
+    COLUMN(routing_report, drop_fraction_p99, COLUMN_REAL, NULL),
+    COLUMN(routing_report, distinct_ranks, COLUMN_REAL, NULL),
+    COLUMN(routing_report, distinct_nodes, COLUMN_REAL, NULL),
+    COLUMN(routing_report, heaviest_rows_expected, COLUMN_COUNT, NULL),
+    COLUMN(routing_report, heaviest_rows_p99, COLUMN_COUNT, NULL),
+    COLUMN(routing_report, heaviest_rows_worst, COLUMN_COUNT, NULL),
+    COLUMN(routing_report, received_expected, COLUMN_COUNT, NULL),
+    COLUMN(routing_report, received_p99, COLUMN_COUNT, NULL),
+    COLUMN(routing_report, received_worst, COLUMN_COUNT, NULL),
+    COLUMN(routing_report, placement_imbalance_before, COLUMN_REAL, NULL),
+    COLUMN(routing_report, placement_imbalance_after, COLUMN_REAL, NULL),
+    COLUMN(routing_report, method, COLUMN_TEXT, NULL),
+    COLUMN(routing_report, samples, COLUMN_COUNT, NULL),
+};
+
+static bool has_blocks(const void *record)
+{
+    return ((const struct padding_report *)record)->block_size > 0;
+}
+
+static bool has_provisioned(const void *record)
+{
+    return ((const struct padding_report *)record)->blocks_provisioned > 0;
+}
+
+static bool has_rounds(const void *record)
+{
+    return ((const struct padding_report *)record)->rounds > 0;
+}
+
+#define WHERE(record, member, kind, condition)                                                 \
+    {                                                                                          \
+        .key = #member, .type = kind, .offset = offsetof(struct record, member),               \
+        .present = condition                                                                   \
+    }
+
+static const struct column padding_columns[] = {
+    COLUMN(padding_report, exact_factor, COLUMN_REAL, NULL),
+    COLUMN(padding_report, allocated_factor, COLUMN_REAL, NULL),
+    WHERE(padding_report, blocks_provisioned, COLUMN_COUNT, has_provisioned),
+    WHERE(padding_report, blocks_document, COLUMN_COUNT, has_provisioned),
+    COLUMN(padding_report, blocks_expected, COLUMN_REAL, NULL),
+    COLUMN(padding_report, blocks_executed, COLUMN_REAL, NULL),
+    WHERE(padding_report, block_size, COLUMN_COUNT, has_blocks),
+    COLUMN(padding_report, token_rows_skipped, COLUMN_REAL, NULL),
+    COLUMN(padding_report, weight_loads, COLUMN_REAL, NULL),
+    WHERE(padding_report, rounds, COLUMN_COUNT, has_rounds),
+    COLUMN(padding_report, rounds_expected, COLUMN_REAL, NULL),
+    COLUMN(padding_report, rule, COLUMN_TEXT, NULL),
+    COLUMN(padding_report, formula, COLUMN_TEXT, NULL),
+    COLUMN(padding_report, alignment, COLUMN_COUNT, NULL),
+};
+
+static bool has_smallest(const void *record)
+{
+    return ((const struct intensity_report *)record)->smallest_compute_bound_block > 0;
+}
+
+static const struct column intensity_columns[] = {
+    COLUMN(intensity_report, aif, COLUMN_REAL, NULL),
+    COLUMN(intensity_report, flop_per_byte, COLUMN_REAL, NULL),
+    COLUMN(intensity_report, ridge_flop_per_byte, COLUMN_REAL, NULL),
+    COLUMN(intensity_report, bound, COLUMN_TEXT, NULL),
+    WHERE(intensity_report, smallest_compute_bound_block, COLUMN_COUNT, has_smallest),
+};
+
+static const struct column decode_columns[] = {
+    COLUMN(decode_report, expected_experts_loaded, COLUMN_REAL, NULL),
+    COLUMN(decode_report, fraction_loaded, COLUMN_REAL, NULL),
+    COLUMN(decode_report, sd, COLUMN_REAL, NULL),
+    COLUMN(decode_report, bytes_loaded, COLUMN_BYTES, NULL),
+    COLUMN(decode_report, bytes_selective, COLUMN_BYTES, NULL),
+    COLUMN(decode_report, bytes_all, COLUMN_BYTES, NULL),
+    COLUMN(decode_report, switch_batch, COLUMN_COUNT, NULL),
+    COLUMN(decode_report, break_even_batch, COLUMN_REAL, NULL),
+    COLUMN(decode_report, algorithm, COLUMN_TEXT, NULL),
+};
+
+static const struct column sync_columns[] = {
+    COLUMN(sync_report, per_layer, COLUMN_COUNT, NULL),
+};
+
+static bool has_routing(const struct prediction *prediction)
+{
+    return prediction->moe.has_routing;
+}
+
+static bool has_padding(const struct prediction *prediction)
+{
+    return prediction->moe.has_padding;
+}
+
+static bool has_intensity(const struct prediction *prediction)
+{
+    return prediction->moe.has_intensity;
+}
+
+static bool has_decode(const struct prediction *prediction)
+{
+    return prediction->moe.has_decode;
+}
+
+#define SECTION(name, table, part, condition)                                                  \
+    {                                                                                          \
+        name, table, COUNT_OF(table), offsetof(struct prediction, part), condition             \
+    }
+
 const struct predict_section *predict_sections(size_t *n)
 {
     static const struct predict_section sections[] = {
-        {"model", model_columns, COUNT_OF(model_columns), offsetof(struct prediction, model),
-         NULL},
+        SECTION("model", model_columns, model, NULL),
+        SECTION("routing", routing_columns, moe.routing, has_routing),
+        SECTION("padding", padding_columns, moe.padding, has_padding),
+        SECTION("intensity", intensity_columns, moe.intensity, has_intensity),
+        SECTION("decode", decode_columns, moe.decode, has_decode),
+        SECTION("sync", sync_columns, sync, has_routing),
     };
     *n = COUNT_OF(sections);
     return sections;

@@ -151,25 +151,29 @@ static void range_of(const struct load_step *steps, uint64_t n, size_t offset, d
 
 static void average(const struct sampling *s, uint64_t n, struct load *out)
 {
-    double at[POINTS] = {0}, share = 1 / (double)n;
+    double at[POINTS] = {0}, steps = (double)n;
+    double *const sums[] = {&out->mean,           &out->cv,
+                            &out->rank_cv,        &out->exact_padding,
+                            &out->blocks,         &out->distinct_ranks,
+                            &out->distinct_nodes, &out->rank_imbalance};
     for (uint64_t i = 0; i < n; i++) {
-        const struct step_stats *stats = &s->stats[i];
-        out->mean += share * stats->mean;
-        out->cv += share * stats->cv;
-        out->rank_cv += share * stats->rank_cv;
-        out->exact_padding += share * stats->exact;
-        out->blocks += share * stats->blocks;
-        out->distinct_ranks += share * stats->distinct_ranks;
-        out->distinct_nodes += share * stats->distinct_nodes;
-        out->rank_imbalance += share * s->steps[i].imbalance;
+        const struct step_stats *t = &s->stats[i];
+        const double values[] = {t->mean,           t->cv,
+                                 t->rank_cv,        t->exact,
+                                 t->blocks,         t->distinct_ranks,
+                                 t->distinct_nodes, s->steps[i].imbalance};
+        for (size_t v = 0; v < sizeof values / sizeof *values; v++)
+            *sums[v] += values[v];
         for (int p = 0; p < POINTS; p++)
-            at[p] += share * stats->at[p];
+            at[p] += t->at[p];
     }
-    out->p10 = at[0];
-    out->p50 = at[1];
-    out->p90 = at[2];
-    out->p99 = at[3];
-    out->max = at[4];
+    for (size_t v = 0; v < sizeof sums / sizeof *sums; v++)
+        *sums[v] /= steps;
+    out->p10 = at[0] / steps;
+    out->p50 = at[1] / steps;
+    out->p90 = at[2] / steps;
+    out->p99 = at[3] / steps;
+    out->max = at[4] / steps;
     out->rank_mean = (double)out->rows / (double)s->rows->spec.ranks;
 }
 

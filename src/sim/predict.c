@@ -24,6 +24,7 @@ struct context {
     struct evaluation result;
     bool routed; /* sizes follow routing: demand is set */
     struct demand_spread demand;
+    struct demand_source source;
     struct other *expected, *worst; /* the same list for other demands */
 };
 
@@ -69,12 +70,11 @@ static enum status evaluate_other(const struct context *c, const struct demand *
 static enum status evaluate_all(struct context *c, const struct predict_options *options,
                                 struct err *err)
 {
-    struct demand_source source;
     struct demand worst = certified(c);
     c->routed = evaluate_is_routed(c->plan, &c->work);
     if (c->routed) {
-        TRY(demand_prepare(c->plan, options->routing, c->arena, &source, err));
-        demand_sample(&source, c->slots.value[SLOT_TOKENS], options->exact, &c->demand);
+        TRY(demand_prepare(c->plan, options->routing, c->arena, &c->source, err));
+        demand_sample(&c->source, c->slots.value[SLOT_TOKENS], options->exact, &c->demand);
         worst = c->demand.worst;
         TRY(evaluate_other(c, &c->demand.expected, &c->expected, err));
         demand_to_slots(&c->demand.p99, &c->slots);
@@ -216,6 +216,28 @@ static void report_model(const struct context *c, struct model_report *m)
             : params_forward_flop_per_token(&c->plan->model, c->plan->workload.sequence_length);
 }
 
+/* Host waits of the forward ops of one MoE layer. */
+static void report_sync(const struct context *c, struct sync_report *sync)
+{
+    for (size_t i = 0; i < c->work.n_ops; i++) {
+        const struct op *op = &c->work.ops[i];
+        if (op->segment == SEGMENT_MOE && op->phase == PHASE_FORWARD)
+            sync->per_layer += c->values[op->host_syncs.node];
+    }
+}
+
+static enum status report_moe(const struct context *c, const struct predict_options *options,
+                              struct prediction *out, struct err *err)
+{
+    const struct predict_moe_options moe = {
+        .routing = options->routing,
+        .rows = c->routed ? &c->source.rows : NULL,
+        .exact = options->exact,
+        .free_bytes = out->memory.margin_bytes > 0 ? (uint64_t)out->memory.margin_bytes : 0,
+    };
+    return predict_moe(c->plan, &moe, c->arena, &out->moe, err);
+}
+
 enum status predict(const struct plan *plan, const struct predict_options *options,
                     struct arena *arena, struct prediction *out, struct err *err)
 {
@@ -227,5 +249,6 @@ enum status predict(const struct plan *plan, const struct predict_options *optio
     TRY(evaluate_all(&c, options, err));
     report_memory(&c, options, &out->memory);
     report_model(&c, &out->model);
-    return STATUS_OK;
+    report_sync(&c, &out->sync);
+    return report_moe(&c, options, out, err);
 }

@@ -12,6 +12,7 @@
 #include "plan/plan.h"
 #include "sim/fix.h"
 #include "sim/memory.h"
+#include "sim/predict_moe.h"
 #include "sim/verdict.h"
 #include "work/work.h"
 
@@ -70,9 +71,15 @@ struct model_report {
     uint64_t flop_per_token; /* training: forward and backward, useful */
 };
 
+struct sync_report {
+    uint64_t per_layer; /* host waits of one MoE layer, forward */
+};
+
 struct prediction {
     struct memory_report memory;
     struct model_report model;
+    struct moe_report moe; /* routing, padding, intensity, decode: each says if it is there */
+    struct sync_report sync;
     const char **assumptions; /* one line each, for "what was assumed" */
     size_t n_assumptions;
 };

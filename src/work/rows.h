@@ -22,7 +22,7 @@
 enum {
     ROWS_BURST_RUN = 64, /* tokens of a burst that are routed alike: variance grows by it */
     ROWS_FEW = 16,       /* fewer rows than this expected: Poisson's law, not the normal one */
-    ROWS_PILOT = 4096,   /* tokens from which a law without closed form is estimated */
+    ROWS_PILOT = 2048,   /* tokens from which a law without closed form is estimated */
     ROWS_BINS = 1024     /* of the table of normal quantiles */
 };
 

@@ -112,7 +112,7 @@ static void fill_leaves(const struct race *race, double x)
         memset(leaf, 0, k * sizeof *leaf);
         leaf[0] = 1;
         for (uint32_t i = race->start[s]; i < race->start[s + 1]; i++) {
-            double arrived = -expm1(-race->p[race->order[i]] * x);
+            double arrived = 1 - exp(-race->p[race->order[i]] * x);
             for (uint64_t j = k; j-- > 1;)
                 leaf[j] += arrived * (leaf[j - 1] - leaf[j]);
             leaf[0] -= arrived * leaf[0];

@@ -257,12 +257,51 @@ static void factor(double *a, uint64_t n)
 static void even_out(const struct rows *rows, struct rows_law *law)
 {
     uint64_t n = rows->spec.experts, r = rows->spec.ranks;
-    if (rows->alias)
-        return;
     for (uint64_t e = 0; e < n; e++)
         law->pi[e] = (double)rows->spec.top_k / (double)n;
     for (uint64_t i = 0; rows->map.most_local * r == rows->map.replicas && i < r; i++)
         law->touch[i] = law->distinct_ranks / (double)r;
+}
+
+/* Chance that a rank is touched when its experts were independent, their chances to miss raised
+ * to `power`. */
+static double touch_by_power(const struct rows *rows, const double *log_miss, double power,
+                             double *touch)
+{
+    double sum = 0;
+    for (uint64_t r = 0; r < rows->spec.ranks; r++) {
+        touch[r] = -expm1(power * log_miss[r]);
+        sum += touch[r];
+    }
+    return sum;
+}
+
+/* Skewed popularity: the pilot's groups are well known, its single experts and ranks are not.
+ * Inside a group experts share as Rosen's chances do; ranks share so that their number per
+ * token is the pilot's. */
+static void smooth(const struct rows *rows, unsigned number, const double *group_mean,
+                   struct arena *arena, struct rows_law *law)
+{
+    enum { HALVINGS = 40 };
+    const struct expert_map *map = &rows->map;
+    uint64_t n = rows->spec.experts, groups = rows->groups, size = n / groups;
+    double *log_miss = arena_alloc(arena, rows->spec.ranks, sizeof *log_miss);
+    rows_rosen(rows->p + number * n, n, rows->spec.top_k, law->pi);
+    for (uint64_t g = 0; g < groups; g++) {
+        double sum = 0;
+        for (uint64_t e = g * size; e < (g + 1) * size; e++)
+            sum += law->pi[e];
+        for (uint64_t e = g * size; sum > 0 && e < (g + 1) * size; e++)
+            law->pi[e] = fmin(law->pi[e] * group_mean[g] / sum, 1 - 1e-9);
+    }
+    for (uint64_t i = 0; i < map->replicas; i++)
+        log_miss[map->rank[i]] += log1p(-law->pi[map->expert[i]] / map->count[map->expert[i]]);
+    double low = 0, high = 8;
+    for (int i = 0; i < HALVINGS; i++) {
+        double middle = (low + high) / 2;
+        bool less = touch_by_power(rows, log_miss, middle, law->touch) < law->distinct_ranks;
+        *(less ? &low : &high) = middle;
+    }
 }
 
 /* Between groups the piloted covariance; within a group Hajek's, given that it was kept. */
@@ -283,7 +322,10 @@ static void fill_grouped(const struct rows *rows, unsigned number, struct arena 
         }
     }
     finish_frequencies(&f, ROWS_PILOT);
-    even_out(rows, law);
+    if (rows->alias)
+        smooth(rows, number, f.group_mean, arena, law);
+    else
+        even_out(rows, law);
     law->group = f.group_square;
     factor(law->group, groups);
     for (uint64_t g = 0; g < groups; g++) {

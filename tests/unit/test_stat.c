@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
+#include "base/rng.h"
 #include "base/stat.h"
 
 static void moments_of_a_small_list(void **state)
@@ -33,6 +34,32 @@ static void percentiles_interpolate(void **state)
     assert_true(fabs(stat_percentile(values, 1, 0.3) - 10) < 1e-12);
 }
 
+/* Random, sorted, reversed and constant lists of all small lengths and some long ones. */
+static void sorting(void **state)
+{
+    (void)state;
+    enum { MOST = 3000 };
+    static double values[MOST];
+    for (size_t n = 0; n < MOST; n = n < 70 ? n + 1 : 2 * n + 1)
+        for (int kind = 0; kind < 5; kind++) {
+            struct rng rng;
+            double sum = 0, after = 0;
+            rng_init(&rng, 1, 0, (uint32_t)n, (uint32_t)kind, 0);
+            for (size_t i = 0; i < n; i++) {
+                uint64_t any = rng_below(&rng, kind == 0 ? 1000000 : 3);
+                uint64_t ordered = kind == 2 ? i : kind == 3 ? n - i : 7;
+                values[i] = (double)(kind < 2 ? any : ordered);
+                sum += values[i];
+            }
+            stat_sort(values, n);
+            for (size_t i = 0; i < n; i++) {
+                after += values[i];
+                assert_true(i == 0 || values[i - 1] <= values[i]);
+            }
+            assert_true(fabs(sum - after) < 1e-6);
+        }
+}
+
 static void nothing_seen_is_not_never(void **state)
 {
     (void)state;
@@ -46,6 +73,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(moments_of_a_small_list),
         cmocka_unit_test(percentiles_interpolate),
+        cmocka_unit_test(sorting),
         cmocka_unit_test(nothing_seen_is_not_never),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

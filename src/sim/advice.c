@@ -1,0 +1,273 @@
+/* Advice; see advice.h. One function per topic, in a table. */
+#include "sim/advice.h"
+
+#include <math.h>
+
+#include "base/checked.h"
+#include "base/text.h"
+#include "base/unit.h"
+#include "plan/derive.h"
+#include "sim/shared.h"
+#include "work/blocks.h"
+#include "work/dtype.h"
+#include "work/params.h"
+
+enum { ENGINE_LANES = 128, FEW_EXPERTS = 32, MANY_EXPERTS = 64 };
+
+uint64_t advice_router_gather(uint64_t tokens, uint64_t experts, uint64_t score_bytes,
+                              uint64_t tp)
+{
+    uint64_t volume = tokens * experts * score_bytes;
+    return volume - volume / tp;
+}
+
+uint64_t advice_router_delayed(uint64_t tokens, uint64_t top_k, uint64_t score_bytes,
+                               uint64_t index_bytes, uint64_t tp)
+{
+    return advice_router_gather(tokens, top_k, score_bytes + index_bytes, tp);
+}
+
+double advice_gather_ratio(uint64_t experts, uint64_t top_k, uint64_t ranks)
+{
+    return 1 / rows_touch_uniform(experts, top_k, experts / ranks);
+}
+
+double advice_engine_use(uint64_t inter, uint64_t tp)
+{
+    double part = (double)inter / (double)tp;
+    return part / (ENGINE_LANES * ceil(part / ENGINE_LANES - 1e-9));
+}
+
+double advice_layout_cost(uint64_t inter, uint64_t tp, double imbalance)
+{
+    return imbalance / advice_engine_use(inter, tp);
+}
+
+double advice_row_ratio(uint64_t experts, uint64_t top_k, uint64_t ranks)
+{
+    return (double)top_k /
+           ((double)ranks * rows_touch_uniform(experts, top_k, experts / ranks));
+}
+
+/* ---- topics ---- */
+
+struct topic {
+    const struct plan *plan;
+    enum moe_path path;
+    const struct rows *rows;
+    const struct moe_report *report;
+    struct arena *arena;
+    uint64_t free_bytes; /* of a rank's limit */
+};
+
+/* NULL when the topic does not apply. */
+typedef const char *advise(const struct topic *t);
+
+static const char *bytes_text(const struct topic *t, uint64_t bytes)
+{
+    char buffer[48];
+    unit_print(buffer, UNIT_BYTES, (double)bytes);
+    return arena_strdup(t->arena, buffer);
+}
+
+/* Dropping TP from the dense path: everything but the routed experts on every rank. */
+static const char *dense_replicated(const struct topic *t)
+{
+    const struct plan *plan = t->plan;
+    struct params params;
+    if (plan->parallel.tp <= 1)
+        return NULL;
+    params_count(&plan->model, &params);
+    uint64_t dense = params.parameters - params.routed;
+    uint64_t bytes = dtype_bytes(plan->precision.weights, dense) / plan->parallel.pp;
+    uint64_t free_bytes = t->free_bytes;
+    if (bytes - bytes / plan->parallel.tp > free_bytes)
+        return NULL;
+    return arena_printf(t->arena,
+                        "the dense path fits replicated (%s of weights per rank, %s now, %s "
+                        "free): tp %llu can leave it",
+                        bytes_text(t, bytes), bytes_text(t, bytes / plan->parallel.tp),
+                        bytes_text(t, free_bytes), (unsigned long long)plan->parallel.tp);
+}
+
+/* Fullest over mean of the expected rows when E experts lie contiguously on `ranks` ranks. */
+static double imbalance_at(const struct rows *rows, uint64_t ranks)
+{
+    double most = 0, sum = 0, load = 0;
+    uint64_t experts = rows->spec.experts, local = ceil_div(experts, ranks);
+    for (uint64_t e = 0; e < experts; e++) {
+        load = e % local ? load + rows->laws[0].pi[e] : rows->laws[0].pi[e];
+        sum += rows->laws[0].pi[e];
+        most = fmax(most, load);
+    }
+    return sum > 0 ? most * (double)ranks / sum : 1;
+}
+
+struct layout {
+    uint64_t tp, ep;
+    double cost;
+};
+
+/* TP alone, EP alone, and TP 2 to 8 with EP, over n ranks; the cheapest. */
+static struct layout best_layout(const struct topic *t, uint64_t n, struct text *list)
+{
+    struct layout best = {0};
+    uint64_t experts = t->rows->spec.experts, inter = t->plan->model.moe.intermediate;
+    for (uint64_t tp = 1; tp <= n; tp *= 2) {
+        uint64_t ep = n / tp;
+        bool hybrid = tp > 1 && ep > 1;
+        if (n % tp || experts % ep || inter % tp || (hybrid && tp > 8))
+            continue;
+        double cost = advice_layout_cost(inter, tp, imbalance_at(t->rows, ep));
+        text_printf(list, "%stp %llu x ep %llu %.2f", list->length ? ", " : "",
+                    (unsigned long long)tp, (unsigned long long)ep, cost);
+        if (best.tp == 0 || cost < best.cost)
+            best = (struct layout){tp, ep, cost};
+    }
+    return best;
+}
+
+static const char *expert_layout(const struct topic *t)
+{
+    const struct parallel *p = &t->plan->parallel;
+    uint64_t n = p->ep * p->etp, experts = t->rows->spec.experts;
+    struct text list = {.arena = t->arena};
+    if (n <= 1)
+        return NULL;
+    struct layout best = best_layout(t, n, &list);
+    const char *rule = experts <= FEW_EXPERTS    ? "tp (few experts)"
+                       : experts >= MANY_EXPERTS ? "ep (many experts)"
+                                                 : "either, by cost";
+    if (best.tp == 0)
+        return NULL;
+    return arena_printf(
+        t->arena,
+        "expert layout over %llu ranks: rule says %s; by cost (imbalance / lanes "
+        "used) %s: take tp %llu x ep %llu",
+        (unsigned long long)n, rule, text_string(&list), (unsigned long long)best.tp,
+        (unsigned long long)best.ep);
+}
+
+static const char *rdep_domain(const struct topic *t)
+{
+    const struct rows_spec *s = &t->rows->spec;
+    if (t->path != PATH_RDEP || s->experts % s->ranks)
+        return NULL;
+    double ratio = advice_row_ratio(s->experts, s->top_k, s->ranks);
+    if (s->ranks > s->ranks_per_node)
+        return arena_printf(
+            t->arena,
+            "rdep pools rows inside one scale-up domain: ep %llu spans nodes of "
+            "%llu ranks",
+            (unsigned long long)s->ranks, (unsigned long long)s->ranks_per_node);
+    if (s->ranks == 1)
+        return NULL;
+    return arena_printf(
+        t->arena,
+        "rdep sends one row per choice: %.4f times the rows of a transport that "
+        "sends a token once per rank",
+        ratio);
+}
+
+/* LNC2: which way to share a block between two cores. */
+static const char *core_sharding(const struct topic *t)
+{
+    const struct plan *plan = t->plan;
+    const struct rows_spec *s = &t->rows->spec;
+    if (t->path != PATH_BLOCKWISE || plan->stack.kind != STACK_NXD)
+        return NULL;
+    uint64_t hidden = plan->model.hidden, tokens = s->tokens * s->ranks;
+    uint64_t inter = ceil_div(plan->model.moe.intermediate, plan->parallel.etp);
+    uint64_t block = t->report->padding.block_size, sent[3];
+    for (int i = 0; i < 3; i++) {
+        struct block_cost c =
+            blocks_shard_cost((enum shard)i, tokens, s->top_k, hidden, inter, block, false);
+        double executed = t->report->padding.blocks_executed;
+        sent[i] = (uint64_t)((double)c.sent * executed * 4) + c.sent_once * 2;
+    }
+    uint64_t extra = s->top_k > 1 ? tokens * hidden * 2 : 0;
+    bool fits = extra <= t->free_bytes, more = t->rows->map.most_local > 1;
+    const char *take = fits && more ? "block" : sent[SHARD_H] <= sent[SHARD_I] ? "h" : "i";
+    return arena_printf(
+        t->arena,
+        "moe.shard: %s; between cores per layer h %s, i %s, block %s and %s more output%s",
+        take, bytes_text(t, sent[SHARD_H]), bytes_text(t, sent[SHARD_I]),
+        bytes_text(t, sent[SHARD_BLOCK]), bytes_text(t, extra),
+        !more  ? " (one expert per core)"
+        : fits ? ""
+               : " (does not fit)");
+}
+
+static const char *router_gather(const struct topic *t)
+{
+    const struct rows_spec *s = &t->rows->spec;
+    uint64_t tp = t->plan->parallel.tp;
+    if (tp <= 1 || !t->plan->parallel.sp)
+        return NULL;
+    uint64_t all = s->tokens * tp;
+    uint64_t naive = advice_router_gather(all, s->experts, 2, tp);
+    uint64_t delayed = advice_router_delayed(all, s->top_k, 2, 4, tp);
+    return arena_printf(t->arena,
+                        "gather router results after the choice: %s per rank and layer, not %s",
+                        bytes_text(t, delayed), bytes_text(t, naive));
+}
+
+static const char *gather_or_exchange(const struct topic *t)
+{
+    const struct rows_spec *s = &t->rows->spec;
+    if (t->path != PATH_ALLGATHER || s->ranks <= 1 || s->experts % s->ranks)
+        return NULL;
+    return arena_printf(t->arena,
+                        "all-gather moves %.2f times what an all-to-all-v of only the tokens a "
+                        "rank needs would",
+                        advice_gather_ratio(s->experts, s->top_k, s->ranks));
+}
+
+static const char *shared_experts(const struct topic *t)
+{
+    const struct plan *plan = t->plan;
+    uint64_t tp = plan->parallel.tp;
+    if (plan->model.moe.shared_intermediate == 0 || tp <= 1)
+        return NULL;
+    struct shared_choice choice;
+    uint64_t tokens = t->rows->spec.tokens * (plan->parallel.sp ? tp : 1);
+    const struct shared_ask ask = {.tokens = tokens,
+                                   .hidden = plan->model.hidden,
+                                   .inter = plan->model.moe.shared_intermediate,
+                                   .tp = tp,
+                                   .layers = plan_moe_layers(plan),
+                                   .element_bytes = 2,
+                                   .ridge = t->report->intensity.ridge_flop_per_byte > 0
+                                                ? t->report->intensity.ridge_flop_per_byte
+                                                : 0,
+                                   .room_bytes = t->free_bytes};
+    shared_choose(&ask, &choice);
+    return arena_printf(t->arena,
+                        "moe.shared: %s, %s (weights per rank sp %s, tp %s; tp moves %s "
+                        "per layer)",
+                        choice.choice == SHARED_SP ? "sp" : "tp", choice.why,
+                        bytes_text(t, choice.sp.weight_bytes),
+                        bytes_text(t, choice.tp.weight_bytes),
+                        bytes_text(t, choice.tp.exchange_bytes));
+}
+
+static advise *const topics[] = {
+    dense_replicated, expert_layout,      rdep_domain,    core_sharding,
+    router_gather,    gather_or_exchange, shared_experts,
+};
+
+const char **advice_of(const struct plan *plan, enum moe_path path, const struct rows *rows,
+                       const struct moe_report *report, uint64_t free_bytes,
+                       struct arena *arena, size_t *n)
+{
+    enum { TOPICS = sizeof topics / sizeof *topics };
+    struct topic topic = {plan, path, rows, report, arena, free_bytes};
+    const char **lines = arena_alloc(arena, TOPICS, sizeof *lines);
+    *n = 0;
+    for (size_t i = 0; i < TOPICS; i++) {
+        const char *line = topics[i](&topic);
+        if (line)
+            lines[(*n)++] = line;
+    }
+    return lines;
+}
