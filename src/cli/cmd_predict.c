@@ -1,16 +1,19 @@
 /* moeplan predict: the memory verdict of a plan, and why. */
 #include "cli/commands.h"
 #include "cli/plan_argument.h"
+#include "cli/predict_moe.h"
 #include "cli/predict_print.h"
 #include "plan/trace.h"
 
 struct settings {
-    bool buffers, exact;
+    bool buffers, experts, exact;
 };
 
 static const struct option options[] = {
     {"buffers", 0, OPTION_FLAG, offsetof(struct settings, buffers), NULL, NULL,
      "list every buffer with its shape, formula, expected and worst bytes"},
+    {"experts", 0, OPTION_FLAG, offsetof(struct settings, experts), NULL, NULL,
+     "show loads, padding, intensity, decode, drops and layout advice of the experts"},
     {"exact", 0, OPTION_FLAG, offsetof(struct settings, exact), NULL, NULL,
      "sample routing token by token even where the Gaussian law is close"},
 };
@@ -25,6 +28,8 @@ static void print(const struct invocation *call, const struct predict_view *view
     const struct settings *settings = call->settings;
     if (settings->buffers && call->general.format == FORMAT_TEXT)
         predict_print_buffers(view);
+    else if (settings->experts && call->general.format == FORMAT_TEXT)
+        predict_print_experts(view);
     else
         printers[call->general.format](view);
 }
@@ -59,6 +64,7 @@ static const char *const examples[] = {
     "moeplan predict examples/seed000-primus-turbo.yaml",
     "moeplan predict plan.yaml --set moe.path=capacity --set moe.capacity_factor=2",
     "moeplan predict plan.yaml --buffers",
+    "moeplan predict plan.yaml --experts --set moe.routing.distribution=zipf",
     "moeplan predict plan.yaml --format json -o prediction.json",
     "moeplan show plan.yaml | moeplan predict -",
     NULL,

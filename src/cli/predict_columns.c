@@ -144,6 +144,33 @@ static const struct column model_columns[] = {
     COLUMN(model_report, flop_per_token, COLUMN_COUNT, NULL),
 };
 
+const struct column *trade_columns(size_t *n)
+{
+    static const struct column columns[] = {
+        COLUMN(capacity_point, factor, COLUMN_REAL, NULL),
+        COLUMN(capacity_point, slots, COLUMN_COUNT, NULL),
+        COLUMN(capacity_point, drop, COLUMN_REAL, NULL),
+        COLUMN(capacity_point, padding, COLUMN_REAL, NULL),
+        COLUMN(capacity_point, flop_factor, COLUMN_REAL, NULL),
+        COLUMN(capacity_point, buffer_bytes, COLUMN_BYTES, NULL),
+    };
+    *n = COUNT_OF(columns);
+    return columns;
+}
+
+const struct column *block_columns(size_t *n)
+{
+    static const struct column columns[] = {
+        COLUMN(block_choice, block, COLUMN_COUNT, NULL),
+        COLUMN(block_choice, blocks, COLUMN_COUNT, NULL),
+        COLUMN(block_choice, aif, COLUMN_REAL, NULL),
+        COLUMN(block_choice, padding, COLUMN_REAL, NULL),
+        COLUMN(block_choice, compute_bound, COLUMN_BOOL, NULL),
+    };
+    *n = COUNT_OF(columns);
+    return columns;
+}
+
 static const struct column routing_columns[] = {
     COLUMN(routing_report, rows, COLUMN_COUNT, NULL),
     COLUMN(routing_report, rows_per_expert_mean, COLUMN_REAL, NULL),

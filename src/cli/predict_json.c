@@ -48,12 +48,29 @@ static void write_memory(struct json *json, const struct memory_report *memory)
     json_close(json);
 }
 
-static void write_assumptions(struct json *json, const struct prediction *prediction)
+static void write_lines(struct json *json, const char *key, const char *const *lines, size_t n)
 {
-    json_array(json, "assumptions");
-    for (size_t i = 0; i < prediction->n_assumptions; i++)
-        json_string(json, NULL, prediction->assumptions[i]);
+    if (n == 0)
+        return;
+    json_array(json, key);
+    for (size_t i = 0; i < n; i++)
+        json_string(json, NULL, lines[i]);
     json_close(json);
+}
+
+/* Tables beside the sections of the contract: the trade of capacity factors, block choices. */
+static void write_moe(struct json *json, const struct moe_report *moe)
+{
+    size_t n;
+    const struct column *columns = trade_columns(&n);
+    if (moe->n_trade)
+        column_json_array(json, "capacity_trade", columns, n, moe->trade, moe->n_trade,
+                          sizeof *moe->trade);
+    columns = block_columns(&n);
+    if (moe->intensity.has_blocks)
+        column_json_array(json, "block_guidance", columns, n, moe->intensity.blocks,
+                          BLOCK_CHOICES, sizeof *moe->intensity.blocks);
+    write_lines(json, "advice", moe->advice, moe->n_advice);
 }
 
 void predict_print_json(const struct predict_view *view)
@@ -75,7 +92,7 @@ void predict_print_json(const struct predict_view *view)
                     (const char *)prediction + sections[i].offset);
         json_close(&json);
     }
-    if (prediction->n_assumptions)
-        write_assumptions(&json, prediction);
+    write_moe(&json, &prediction->moe);
+    write_lines(&json, "assumptions", prediction->assumptions, prediction->n_assumptions);
     json_close(&json);
 }

@@ -8,6 +8,7 @@
 #include "base/unit.h"
 #include "cli/page.h"
 #include "cli/predict_assumed.h"
+#include "cli/predict_moe.h"
 #include "cli/predict_print.h"
 #include "report/bars.h"
 
@@ -284,6 +285,7 @@ static void print_model(struct screen *screen)
             "  %s parameters, %s active per token, %s on a device; %.*s per token\n",
             short_count(model->parameters, arena), short_count(model->active_parameters, arena),
             short_count(model->parameters_per_device, arena), (int)strcspn(flop, "/"), flop);
+    predict_summarise_experts(screen->view);
 }
 
 /* ---- what was assumed ---- */

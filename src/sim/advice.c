@@ -6,8 +6,6 @@
 #include "base/checked.h"
 #include "base/text.h"
 #include "base/unit.h"
-#include "plan/derive.h"
-#include "sim/shared.h"
 #include "work/blocks.h"
 #include "work/dtype.h"
 #include "work/params.h"
@@ -108,20 +106,28 @@ struct layout {
     double cost;
 };
 
-/* TP alone, EP alone, and TP 2 to 8 with EP, over n ranks; the cheapest. */
+/* Whether the rule of thumb (few experts: TP, many: EP, between: the cost) admits a layout. */
+static bool rule_admits(uint64_t experts, uint64_t tp, uint64_t ep)
+{
+    if (experts <= FEW_EXPERTS)
+        return ep == 1 || tp > 1;
+    return experts < MANY_EXPERTS || ep > 1;
+}
+
+/* The cheapest layout of n ranks that the rule admits; TP beside EP only from 2 to 8. `list`
+ * takes the costs of all. */
 static struct layout best_layout(const struct topic *t, uint64_t n, struct text *list)
 {
     struct layout best = {0};
     uint64_t experts = t->rows->spec.experts, inter = t->plan->model.moe.intermediate;
     for (uint64_t tp = 1; tp <= n; tp *= 2) {
         uint64_t ep = n / tp;
-        bool hybrid = tp > 1 && ep > 1;
-        if (n % tp || experts % ep || inter % tp || (hybrid && tp > 8))
+        if (n % tp || experts % ep || inter % tp || (tp > 8 && ep > 1))
             continue;
         double cost = advice_layout_cost(inter, tp, imbalance_at(t->rows, ep));
-        text_printf(list, "%stp %llu x ep %llu %.2f", list->length ? ", " : "",
-                    (unsigned long long)tp, (unsigned long long)ep, cost);
-        if (best.tp == 0 || cost < best.cost)
+        text_printf(list, "%s%llux%llu %.2f", list->length ? ", " : "", (unsigned long long)tp,
+                    (unsigned long long)ep, cost);
+        if (rule_admits(experts, tp, ep) && (best.tp == 0 || cost < best.cost - 1e-9))
             best = (struct layout){tp, ep, cost};
     }
     return best;
@@ -135,17 +141,14 @@ static const char *expert_layout(const struct topic *t)
     if (n <= 1)
         return NULL;
     struct layout best = best_layout(t, n, &list);
-    const char *rule = experts <= FEW_EXPERTS    ? "tp (few experts)"
-                       : experts >= MANY_EXPERTS ? "ep (many experts)"
-                                                 : "either, by cost";
+    const char *rule = experts <= FEW_EXPERTS    ? "few experts: tp"
+                       : experts >= MANY_EXPERTS ? "many experts: ep"
+                                                 : "by cost";
     if (best.tp == 0)
         return NULL;
     return arena_printf(
-        t->arena,
-        "expert layout over %llu ranks: rule says %s; by cost (imbalance / lanes "
-        "used) %s: take tp %llu x ep %llu",
-        (unsigned long long)n, rule, text_string(&list), (unsigned long long)best.tp,
-        (unsigned long long)best.ep);
+        t->arena, "experts as tp %llu x ep %llu (%s; imbalance over lanes used: %s)",
+        (unsigned long long)best.tp, (unsigned long long)best.ep, rule, text_string(&list));
 }
 
 static const char *rdep_domain(const struct topic *t)
@@ -223,37 +226,9 @@ static const char *gather_or_exchange(const struct topic *t)
                         advice_gather_ratio(s->experts, s->top_k, s->ranks));
 }
 
-static const char *shared_experts(const struct topic *t)
-{
-    const struct plan *plan = t->plan;
-    uint64_t tp = plan->parallel.tp;
-    if (plan->model.moe.shared_intermediate == 0 || tp <= 1)
-        return NULL;
-    struct shared_choice choice;
-    uint64_t tokens = t->rows->spec.tokens * (plan->parallel.sp ? tp : 1);
-    const struct shared_ask ask = {.tokens = tokens,
-                                   .hidden = plan->model.hidden,
-                                   .inter = plan->model.moe.shared_intermediate,
-                                   .tp = tp,
-                                   .layers = plan_moe_layers(plan),
-                                   .element_bytes = 2,
-                                   .ridge = t->report->intensity.ridge_flop_per_byte > 0
-                                                ? t->report->intensity.ridge_flop_per_byte
-                                                : 0,
-                                   .room_bytes = t->free_bytes};
-    shared_choose(&ask, &choice);
-    return arena_printf(t->arena,
-                        "moe.shared: %s, %s (weights per rank sp %s, tp %s; tp moves %s "
-                        "per layer)",
-                        choice.choice == SHARED_SP ? "sp" : "tp", choice.why,
-                        bytes_text(t, choice.sp.weight_bytes),
-                        bytes_text(t, choice.tp.weight_bytes),
-                        bytes_text(t, choice.tp.exchange_bytes));
-}
-
 static advise *const topics[] = {
-    dense_replicated, expert_layout,      rdep_domain,    core_sharding,
-    router_gather,    gather_or_exchange, shared_experts,
+    dense_replicated, expert_layout, rdep_domain,
+    core_sharding,    router_gather, gather_or_exchange,
 };
 
 const char **advice_of(const struct plan *plan, enum moe_path path, const struct rows *rows,

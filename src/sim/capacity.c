@@ -112,20 +112,31 @@ uint64_t capacity_step_dropped(const struct rows *rows, uint64_t step, uint64_t 
     return lost;
 }
 
-void capacity_trade(const struct rows *rows, enum capacity_rule rule, uint64_t tokens,
-                    double factor, uint64_t row_bytes,
-                    struct capacity_point points[CAPACITY_POINTS])
+static struct capacity_point point_of(const struct rows *rows, enum capacity_rule rule,
+                                      uint64_t tokens, double factor, uint64_t row_bytes)
 {
+    static const double next_to_nothing = 1e-12;
     uint64_t k = rows->spec.top_k, experts = rows->spec.experts;
-    double factors[CAPACITY_POINTS] = {1, 1.25, 1.5, 2, 4, factor, (double)experts / (double)k};
+    struct capacity_point p = {.factor = factor};
+    p.slots = capacity_slots(rule, tokens, k, experts, factor);
+    double drop = p.slots >= tokens ? 0 : capacity_drop(rows, tokens, p.slots, NULL);
+    p.drop = drop > next_to_nothing ? drop : 0;
+    p.flop_factor = (double)p.slots * (double)experts / ((double)tokens * (double)k);
+    p.padding = p.drop < 1 ? p.flop_factor / (1 - p.drop) : 0;
+    p.buffer_bytes = experts * p.slots * row_bytes;
+    return p;
+}
+
+unsigned capacity_trade(const struct rows *rows, enum capacity_rule rule, uint64_t tokens,
+                        double factor, uint64_t row_bytes,
+                        struct capacity_point points[CAPACITY_POINTS])
+{
+    double all = (double)rows->spec.experts / (double)rows->spec.top_k;
+    double factors[CAPACITY_POINTS] = {1, 1.25, 1.5, 2, 4, factor, all};
+    unsigned n = 0;
     stat_sort(factors, CAPACITY_POINTS);
-    for (int i = 0; i < CAPACITY_POINTS; i++) {
-        struct capacity_point *p = &points[i];
-        *p = (struct capacity_point){.factor = factors[i]};
-        p->slots = capacity_slots(rule, tokens, k, experts, factors[i]);
-        p->drop = p->slots >= tokens ? 0 : capacity_drop(rows, tokens, p->slots, NULL);
-        p->flop_factor = (double)p->slots * (double)experts / ((double)tokens * (double)k);
-        p->padding = p->drop < 1 ? p->flop_factor / (1 - p->drop) : 0;
-        p->buffer_bytes = experts * p->slots * row_bytes;
-    }
+    for (int i = 0; i < CAPACITY_POINTS; i++)
+        if (i == 0 || factors[i] > factors[i - 1])
+            points[n++] = point_of(rows, rule, tokens, factors[i], row_bytes);
+    return n;
 }

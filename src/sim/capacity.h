@@ -51,9 +51,10 @@ struct capacity_point {
 
 enum { CAPACITY_POINTS = 7 };
 
-/* Factors 1, 1.25, 1.5, 2, 4, the plan's own, and E / K (drops nothing), ascending. */
-void capacity_trade(const struct rows *rows, enum capacity_rule rule, uint64_t tokens,
-                    double factor, uint64_t row_bytes,
-                    struct capacity_point points[CAPACITY_POINTS]);
+/* Factors 1, 1.25, 1.5, 2, 4, the plan's own, and E / K (drops nothing), ascending, each once.
+ * Returns their number. */
+unsigned capacity_trade(const struct rows *rows, enum capacity_rule rule, uint64_t tokens,
+                        double factor, uint64_t row_bytes,
+                        struct capacity_point points[CAPACITY_POINTS]);
 
 #endif

@@ -65,9 +65,9 @@ static void fill_drops(struct moe_context *c, struct routing_report *r)
     bool closed = !c->options->exact && rows_gauss_valid(c->rows);
     r->drop_fraction = closed ? capacity_drop(c->rows, tokens, slots, NULL) : sample.mean;
     r->drop_fraction_p99 = fmax(sample.p99, r->drop_fraction);
-    c->out->has_trade = true;
     uint64_t row_bytes = plan->model.hidden * 2;
-    capacity_trade(c->rows, rule, tokens, plan->moe.capacity_factor, row_bytes, c->out->trade);
+    c->out->n_trade = capacity_trade(c->rows, rule, tokens, plan->moe.capacity_factor,
+                                     row_bytes, c->out->trade);
 }
 
 /* Expected load of the fullest rank over the mean. */

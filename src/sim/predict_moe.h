@@ -64,12 +64,13 @@ struct decode_report {
 };
 
 struct moe_report {
-    bool has_routing, has_padding, has_intensity, has_decode, has_trade;
+    bool has_routing, has_padding, has_intensity, has_decode;
     struct routing_report routing;
     struct padding_report padding;
     struct intensity_report intensity;
     struct decode_report decode;
     struct capacity_point trade[CAPACITY_POINTS];
+    unsigned n_trade;    /* 0 unless the path drops */
     const char **advice; /* one sentence each */
     size_t n_advice;
 };

@@ -83,7 +83,10 @@ static void the_trade(void **state)
     struct rows rows;
     struct capacity_point points[CAPACITY_POINTS];
     prepare(0.5, &arena, &rows);
-    capacity_trade(&rows, CAPACITY_RULE_MAXTEXT, 4096, 3, 2 * 7168, points);
+    assert_int_equal(capacity_trade(&rows, CAPACITY_RULE_MAXTEXT, 4096, 1.25, 2 * 7168, points),
+                     CAPACITY_POINTS - 1);
+    assert_int_equal(capacity_trade(&rows, CAPACITY_RULE_MAXTEXT, 4096, 3, 2 * 7168, points),
+                     CAPACITY_POINTS);
     for (int i = 1; i < CAPACITY_POINTS; i++) {
         assert_true(points[i].factor >= points[i - 1].factor);
         assert_true(points[i].drop <= points[i - 1].drop);
