@@ -45,7 +45,7 @@ static void append_point(const struct frontier *f, const struct frontier_csv *cs
     struct arena arena = {0};
     struct plan *plan = arena_alloc(&arena, 1, sizeof *plan);
     struct prediction *prediction = arena_alloc(&arena, 1, sizeof *prediction);
-    const struct predict_options options = {0};
+    const struct predict_options options = {.memory_only = true};
     char text[RULE_TEXT], hint[RULE_TEXT];
     size_t indices[SWEEP_AXES] = {0};
     struct err refused = {0};

@@ -88,6 +88,7 @@ struct predict_options {
     const struct routing_data *routing; /* files the plan's routing names, or NULL */
     bool exact;                         /* exact sampling even where a closed form is valid */
     bool fixes;                         /* search for fixes when it does not fit */
+    bool memory_only;                   /* leave out the record of the experts */
     unsigned threads;
 };
 

@@ -9,8 +9,9 @@
 #include "sim/padding.h"
 #include "work/stack.h"
 
-/* Exact samples that keep a prediction within its 20 ms: token choices over all samples. */
-enum { EXACT_TOKENS = 1 << 18, CAPACITY_TOKENS = 1 << 16 };
+/* Exact samples that keep a prediction within its 20 ms: tokens over all samples; choices
+ * within groups cost some ten times as much. */
+enum { EXACT_TOKENS = 1 << 16, GROUPED_TOKENS = 1 << 13, LEAST_SAMPLES = 4 };
 
 struct moe_context {
     const struct plan *plan;
@@ -22,6 +23,11 @@ struct moe_context {
     struct moe_report *out;
 };
 
+static uint64_t tokens_of(const struct moe_context *c)
+{
+    return c->rows->kind == ROWS_GROUPED ? GROUPED_TOKENS : EXACT_TOKENS;
+}
+
 /* Fewer exact samples where a step is large, unless --exact asks for all. */
 static uint64_t samples_of(const struct moe_context *c, enum load_method method)
 {
@@ -29,8 +35,8 @@ static uint64_t samples_of(const struct moe_context *c, enum load_method method)
              step = c->rows->spec.tokens * c->rows->spec.ranks;
     if (method != LOAD_EXACT || c->options->exact || step == 0)
         return n;
-    uint64_t most = EXACT_TOKENS / step;
-    most = most < 4 ? 4 : most;
+    uint64_t most = tokens_of(c) / step;
+    most = most < LEAST_SAMPLES ? LEAST_SAMPLES : most;
     return n < most ? n : most;
 }
 
@@ -59,9 +65,10 @@ static void fill_drops(struct moe_context *c, struct routing_report *r)
         return;
     uint64_t slots =
         capacity_slots(rule, tokens, s->top_k, s->experts, plan->moe.capacity_factor);
-    uint64_t units = c->options->exact ? plan->moe.routing.samples : CAPACITY_TOKENS / tokens;
+    uint64_t units = c->options->exact ? plan->moe.routing.samples : tokens_of(c) / tokens;
     struct capacity_sample sample;
-    capacity_sampled(c->rows, tokens, slots, units < 8 ? 8 : units, c->arena, &sample);
+    capacity_sampled(c->rows, tokens, slots, units < LEAST_SAMPLES ? LEAST_SAMPLES : units,
+                     c->arena, &sample);
     bool closed = !c->options->exact && rows_gauss_valid(c->rows);
     r->drop_fraction = closed ? capacity_drop(c->rows, tokens, slots, NULL) : sample.mean;
     r->drop_fraction_p99 = fmax(sample.p99, r->drop_fraction);

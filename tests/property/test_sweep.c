@@ -100,7 +100,7 @@ static const char *predicted_row(const struct sweep *sweep, uint64_t point, stru
     struct prediction p;
     struct err err = {0};
     char text[RULE_TEXT], hint[RULE_TEXT];
-    const struct predict_options options = {0};
+    const struct predict_options options = {.memory_only = true};
     sweep_indices(sweep, point, indices);
     sweep_plan(sweep, indices, &plan);
     bool valid = !rule_check(&plan, text, hint) &&
