@@ -82,14 +82,17 @@ static enum status parse(struct invocation *call, int n, char *const *arguments,
 static enum status perform(struct invocation *call, struct err *err)
 {
     struct output output;
-    TRY(output_open(&output, call->general.output, err));
+    const struct command *command = call->command;
+    if (command->prepare && !call->general.help)
+        TRY(command->prepare(call, err));
+    TRY(output_open(&output, call->silent ? "/dev/null" : call->general.output, err));
     call->out = output.file;
     term_detect(&call->term, call->out);
     enum status status = STATUS_OK;
     if (call->general.help)
-        manual_command(call, call->command);
+        manual_command(call, command);
     else
-        status = call->command->run(call, err);
+        status = command->run(call, err);
     if (err->status != STATUS_OK) {
         output_abandon(&output);
         return status;
@@ -123,6 +126,22 @@ static bool is_one_of(const char *word, const char *a, const char *b)
     return text_equal(word, a) || text_equal(word, b);
 }
 
+/* Errors are printed before finish: when processes run together, the first to end may take the
+ * others with it. */
+static enum status run_command(struct invocation *call, int n, char *const *arguments,
+                               struct err *err)
+{
+    enum status status = parse(call, n, arguments, err);
+    if (status == STATUS_OK)
+        status = perform(call, err);
+    if (err->status != STATUS_OK)
+        err_print(err, stderr);
+    if (call->command->finish)
+        call->command->finish(call);
+    err_clear(err);
+    return status;
+}
+
 /* arguments[0] names the command, or is one of the flags that stand in its place. */
 static enum status run_line(int n, char *const *arguments, struct arena *arena, struct err *err)
 {
@@ -132,10 +151,8 @@ static enum status run_line(int n, char *const *arguments, struct arena *arena, 
     if (is_one_of(name, "--help", "-h"))
         name = "help";
     struct invocation call = {.command = commands_find(name), .arena = arena};
-    if (call.command) {
-        TRY(parse(&call, n - 1, arguments + 1, err));
-        return perform(&call, err);
-    }
+    if (call.command)
+        return run_command(&call, n - 1, arguments + 1, err);
     if (name[0] != '-')
         return unknown_command(name, err);
     err_set(err, STATUS_USAGE, "unknown option '%s'", name);

@@ -40,6 +40,8 @@ struct invocation {
     struct arena *arena;
     FILE *out; /* the result, and nothing else */
     struct term term;
+    void *state; /* the command's own, from prepare to finish */
+    bool silent; /* set by prepare: another process writes the result */
 };
 
 struct command {
@@ -54,7 +56,12 @@ struct command {
     size_t n_options;
     size_t settings_size; /* of its struct; 0 without options of its own */
     const void *defaults; /* such a struct; NULL: all zero */
+    /* Before the output is opened, for what concerns several processes; may be NULL. */
+    enum status (*prepare)(struct invocation *call, struct err *err);
     enum status (*run)(const struct invocation *call, struct err *err);
+    /* After the output is closed and errors are printed, also when prepare failed; may be NULL.
+     */
+    void (*finish)(struct invocation *call);
 };
 
 /* Writes a table in the call's format; as text only its first n_text columns. */

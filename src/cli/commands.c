@@ -4,9 +4,9 @@
 /* clang-format off */
 static const struct command *const commands[] = {
     &command_predict,
+    &command_run,
     &command_frontier,
     &command_plot,
-    &command_claims,
     &command_show,
     &command_import,
     &command_list,

@@ -4,13 +4,13 @@
 
 #include "cli/command.h"
 
-extern const struct command command_claims;
 extern const struct command command_frontier;
 extern const struct command command_help;
 extern const struct command command_import;
 extern const struct command command_list;
 extern const struct command command_plot;
 extern const struct command command_predict;
+extern const struct command command_run;
 extern const struct command command_show;
 
 const struct command *const *commands_all(size_t *n);

@@ -210,7 +210,7 @@ static uint64_t set_trips(struct execution *x, const struct op *op)
     for (uint64_t i = 0; i < x->n_ranks; i++) {
         struct rank_state *rank = &x->ranks[i];
         rank->trips = rank->values[op->trips.node];
-        if (op->loop && op->trips_from != WORK_NONE)
+        if (op->loop && op->trips_from != WORK_NONE && !x->kernels->null)
             rank->trips = (uint64_t)tensor_i64(&rank->tensors[op->trips_from])[0];
         most = rank->trips > most ? rank->trips : most;
     }

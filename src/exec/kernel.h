@@ -66,11 +66,14 @@ struct kernel_ops {
  * transport performs them. */
 struct kernels {
     struct kernel_ops table[KERNEL_COUNT];
+    bool null; /* nothing is performed: exchanges and loops without data, too */
 };
 
 /* Plain C everywhere; the same with every faster version there is. */
 void kernels_reference(struct kernels *kernels);
 void kernels_fast(struct kernels *kernels);
+/* Kernels that do nothing. */
+void kernels_null(struct kernels *kernels);
 
 /* ---- pieces that kernels share ---- */
 

@@ -90,6 +90,21 @@ static uint64_t number_in(const char *path, const char *key)
     return value;
 }
 
+uint64_t meter_resident_peak_bytes(void)
+{
+    uint64_t kib = number_in("/proc/self/status", "VmHWM:");
+    return kib == UINT64_MAX ? 0 : kib * 1024;
+}
+
+void meter_resident_mark(void)
+{
+    FILE *file = fopen("/proc/self/clear_refs", "w");
+    if (!file)
+        return;
+    fputs("5\n", file); /* forget the peak */
+    fclose(file);
+}
+
 uint64_t meter_available_bytes(void)
 {
     uint64_t kib = number_in("/proc/meminfo", "MemAvailable:");

@@ -27,6 +27,11 @@ void meter_free(struct meter *meter, enum category category, uint64_t bytes, voi
 /* Resident memory of this process now, in bytes; 0 where the system does not say. */
 uint64_t meter_resident_bytes(void);
 
+/* The most it was since meter_resident_mark (since the process began where the system cannot
+ * forget); 0 where the system does not say. */
+uint64_t meter_resident_peak_bytes(void);
+void meter_resident_mark(void);
+
 /* Memory that the system could still give without swapping, in bytes; UINT64_MAX where it does
  * not say. The smallest of MemAvailable and the limit of the control group. */
 uint64_t meter_available_bytes(void);

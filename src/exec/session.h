@@ -25,7 +25,7 @@ struct snapshot {
     const char *transport, *mode;
     uint64_t ranks, first_rank, local_ranks;
     uint64_t exchange_bytes; /* the largest exchange of a rank */
-    unsigned workers;
+    uint64_t workers;        /* threads of this process */
 };
 
 struct session {

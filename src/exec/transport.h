@@ -41,11 +41,12 @@ struct transport_ops {
 
 struct transport {
     const struct transport_ops *ops;
-    const char *mode; /* "in-process", "process per rank, one node", "... , across nodes" */
-    uint64_t n_ranks; /* of the group */
-    uint64_t first;   /* rank of this process's first part */
-    uint64_t n_local; /* ranks in this process */
-    bool ready;       /* set-up is done: exchanges may run */
+    const char *mode;    /* "in-process", "process per rank, one node", "... , across nodes" */
+    uint64_t n_ranks;    /* of the group */
+    uint64_t first;      /* rank of this process's first part */
+    uint64_t n_local;    /* ranks in this process */
+    uint64_t node_ranks; /* processes of the group on this machine: they share its memory */
+    bool ready;          /* set-up is done: exchanges may run */
 };
 
 /* Logical ranks first .. first + n_local - 1 of n_ranks in this process. The pool does the

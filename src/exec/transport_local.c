@@ -110,8 +110,11 @@ enum status transport_local_open(uint64_t n_ranks, struct pool *pool, struct tra
     struct local *local = calloc(1, sizeof *local);
     if (!local)
         return err_set(err, STATUS_SYSTEM, "out of memory for the local transport");
-    local->base = (struct transport){
-        .ops = &local_ops, .mode = "in-process", .n_ranks = n_ranks, .n_local = n_ranks};
+    local->base = (struct transport){.ops = &local_ops,
+                                     .mode = "in-process",
+                                     .n_ranks = n_ranks,
+                                     .n_local = n_ranks,
+                                     .node_ranks = 1};
     local->pool = pool;
     *out = &local->base;
     return STATUS_OK;

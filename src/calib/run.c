@@ -1,0 +1,270 @@
+/* Predict, perform, compare; see run.h. */
+#include "calib/run.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/checked.h"
+#include "base/pool.h"
+#include "calib/run_case.h"
+#include "calib/run_compare.h"
+#include "calib/run_fix.h"
+#include "calib/run_summary.h"
+#include "exec/execute.h"
+#include "exec/measure.h"
+#include "plan/derive.h"
+#include "work/stack.h"
+
+/* FLOP of the oracle, which computes token by token in f64: half a second. */
+static const double oracle_budget_flop = 4e8;
+static const double measure_budget_s = 0.25, overhead_budget_s = 0.05;
+
+const char *run_verdict_name(enum run_verdict verdict)
+{
+    static const char *const names[] = {"agrees", "disagrees", "oom", "dry run"};
+    return names[verdict];
+}
+
+enum status run_host_plan(struct plan *plan, struct err *err)
+{
+    if (plan_moe_layers(plan) == 0) {
+        err_set(err, STATUS_INPUT, "model \"%s\" has no MoE layer to run", plan->model.name);
+        return err_hint(err, "dense_layers is %llu of %llu layers",
+                        (unsigned long long)plan->model.dense_layers,
+                        (unsigned long long)plan->model.layers);
+    }
+    plan->moe.path = stack_path(plan, NULL);
+    if (plan->stack.kind != STACK_HOST)
+        plan->moe.buffer = stack_sizing(plan);
+    plan->stack.kind = STACK_HOST;
+    return STATUS_OK;
+}
+
+struct run {
+    const struct plan *plan;
+    const struct run_options *options;
+    struct session *session;
+    struct arena *arena;
+    struct run_report *report;
+    struct run_case list;
+    struct run_summary summary;
+    struct kernels kernels, idle; /* the backend's; kernels that do nothing */
+};
+
+/* ---- prediction ---- */
+
+static struct run_ranks ranks_of(const struct plan *plan, const struct session *session)
+{
+    if (!session)
+        return (struct run_ranks){0, plan->parallel.ep, pool_cpus()};
+    return (struct run_ranks){session->transport->first, session->transport->n_local,
+                              pool_size(session->pool)};
+}
+
+static uint64_t limit_of(const struct plan *plan, const struct run *run)
+{
+    double fraction = plan->memory.fraction > 0 ? plan->memory.fraction : 0.9;
+    uint64_t sharers = run->session ? run->session->transport->node_ranks : 1;
+    return (uint64_t)(fraction * (double)run->report->machine.memory_bytes / (double)sharers);
+}
+
+/* Whether it fits in every process. */
+static enum status check_fit(struct run *run, bool *fits, struct err *err)
+{
+    struct run_memory *memory = &run->report->memory;
+    memory->limit_bytes = limit_of(run->plan, run);
+    uint64_t over = memory->predicted_peak_bytes > memory->limit_bytes;
+    if (run->session) {
+        struct transport *transport = run->session->transport;
+        TRY(transport->ops->sum(transport, &over, 1, err));
+    }
+    *fits = over == 0;
+    return STATUS_OK;
+}
+
+static enum status predict_all(struct run *run, struct err *err)
+{
+    uint64_t exchange_bytes = 0;
+    for (uint64_t step = 0; step < run->options->samples; step++) {
+        if (step > 0)
+            TRY(run_case_step(&run->list, step, err));
+        run_summary_predict(&run->summary, &run->list);
+        uint64_t bytes = run_case_exchange_bytes(&run->list);
+        exchange_bytes = bytes > exchange_bytes ? bytes : exchange_bytes;
+    }
+    if (run->options->samples > 1)
+        TRY(run_case_step(&run->list, 0, err));
+    return run->session ? session_setup(run->session, exchange_bytes, err) : STATUS_OK;
+}
+
+/* ---- performance ---- */
+
+static void inputs_of(const struct run *run, struct inputs *inputs)
+{
+    const struct model *model = &run->plan->model;
+    struct inputs_shape *shape = arena_alloc(run->arena, 1, sizeof *shape);
+    *shape = (struct inputs_shape){
+        .hidden = model->hidden,
+        .inter = ceil_div(model->moe.intermediate, run->plan->parallel.etp),
+        .shared_inter = model->moe.shared_intermediate,
+        .glu = model->moe.glu};
+    inputs_random(inputs, shape, run->plan->moe.routing.seed);
+}
+
+static enum status check(struct run *run, struct execution *x, struct err *err)
+{
+    struct verify_options options = {.budget_flop = oracle_budget_flop,
+                                     .seed = run->plan->moe.routing.seed};
+    struct checks *checks = &run->report->checks;
+    checks->out_hash = 0;
+    TRY(verify_run(x, &options, run->arena, checks, err));
+    run_compare_counts(x, checks);
+    run_summary_count(&run->summary, x);
+    return STATUS_OK;
+}
+
+static enum status measure(struct run *run, struct execution *x, struct err *err)
+{
+    struct measurement measured, overhead;
+    struct measure_options options = {.repeat = run->options->repeat,
+                                      .budget_s = measure_budget_s};
+    struct measure_options idle = {.budget_s = overhead_budget_s};
+    TRY(measure_run(x, &options, run->arena, &measured, err));
+    x->kernels = &run->idle;
+    enum status status = measure_run(x, &idle, run->arena, &overhead, err);
+    x->kernels = &run->kernels;
+    if (status == STATUS_OK)
+        run_summary_measure(&run->summary, &measured, &overhead);
+    return status;
+}
+
+static enum status perform_begun(struct run *run, struct execution *x, struct err *err)
+{
+    struct memory_peak peak;
+    TRY(measure(run, x, err));
+    run_case_peak(&run->list, run->arena, &peak);
+    run_compare_memory(x, &peak, &run->report->checks);
+    run_summary_meter(&run->summary, x, &peak);
+    return STATUS_OK;
+}
+
+static enum status perform_sample(struct run *run, struct err *err)
+{
+    struct execution x;
+    struct inputs inputs;
+    struct execution_setup setup = {.work = &run->list.work,
+                                    .plan = run->plan,
+                                    .sample = &run->list.routing.sample,
+                                    .slots = run->list.slots,
+                                    .kernels = &run->kernels,
+                                    .session = run->session};
+    TRY(execution_init(&x, &setup, run->arena, err));
+    if (run->options->backend != RUN_NULL)
+        TRY(check(run, &x, err));
+    inputs_of(run, &inputs);
+    meter_resident_mark();
+    uint64_t before = meter_resident_bytes();
+    enum status status = execution_begin(&x, &inputs, err);
+    if (status == STATUS_OK)
+        status = perform_begun(run, &x, err);
+    execution_end(&x);
+    uint64_t most = meter_resident_peak_bytes();
+    run_summary_resident(&run->summary, most > before ? most - before : 0);
+    return status;
+}
+
+static enum status perform_all(struct run *run, struct err *err)
+{
+    for (uint64_t step = 0; step < run->options->samples; step++) {
+        if (step > 0)
+            TRY(run_case_step(&run->list, step, err));
+        TRY(perform_sample(run, err));
+    }
+    return STATUS_OK;
+}
+
+/* A disagreement between ranks while running is a result, like any failed check. */
+static enum status note_mismatch(struct run *run, enum status status, struct err *err)
+{
+    if (status != STATUS_MISMATCH)
+        return status;
+    struct check *check = checks_add(&run->report->checks, "performed", 1, 0);
+    snprintf(check->detail, sizeof check->detail, "%.150s", err->text);
+    err_clear(err);
+    return STATUS_OK;
+}
+
+/* ---- the whole ---- */
+
+static bool beyond_band(const struct run_report *report, double percent)
+{
+    return percent >= 0 && !(fabs(report->time.ratio - 1) * 100 <= percent);
+}
+
+static void judge(struct run *run)
+{
+    struct run_report *report = run->report;
+    report->time.judged = run->options->band_percent >= 0;
+    report->time.within = !beyond_band(report, run->options->band_percent);
+    bool agrees = checks_passed(&report->checks) && report->time.within;
+    report->verdict = agrees ? RUN_AGREES : RUN_DISAGREES;
+}
+
+static void begin_report(struct run *run)
+{
+    struct run_report *report = run->report;
+    report->backend = run->options->backend == RUN_NULL ? "null" : "cpu";
+    report->work = &run->list.work;
+    report->values = run->list.values[0];
+    report->transport = run->session ? run->session->transport->ops->name : "local";
+    if (!run->session)
+        return;
+    report->snapshot = run->session->snapshot;
+    report->blas = run->session->blas.name;
+    report->warning = run->session->warning;
+}
+
+static enum status perform(struct run *run, struct err *err)
+{
+    bool fits;
+    const struct run_options *options = run->options;
+    TRY(run_case_init(run->plan, options->routing, options->backward,
+                      ranks_of(run->plan, run->session), run->arena, &run->list, err));
+    run_summary_init(&run->summary, run->plan, &run->list, options->samples, run->arena,
+                     run->report);
+    TRY(predict_all(run, err));
+    begin_report(run);
+    TRY(check_fit(run, &fits, err));
+    if (!fits) {
+        run->report->verdict = RUN_OOM;
+        run_find_fixes(run->plan, options, run->report->memory.limit_bytes,
+                       ranks_of(run->plan, run->session), run->arena, run->report);
+    } else if (options->dry_run) {
+        run->report->verdict = RUN_DRY;
+    } else {
+        TRY(note_mismatch(run, perform_all(run, err), err));
+        TRY(run_compare_everywhere(run->session->transport, &run->report->checks, err));
+    }
+    TRY(run_summary_close(&run->summary, run->session, err));
+    if (fits && !options->dry_run)
+        judge(run);
+    return STATUS_OK;
+}
+
+enum status run_perform(const struct plan *plan, const struct run_options *options,
+                        struct session *session, struct arena *arena, struct run_report *out,
+                        struct err *err)
+{
+    struct run *run = arena_alloc(arena, 1, sizeof *run); /* the report points into it */
+    *run = (struct run){
+        .plan = plan, .options = options, .session = session, .arena = arena, .report = out};
+    memset(out, 0, sizeof *out);
+    machine_describe(&out->machine);
+    kernels_null(&run->idle);
+    if (options->backend == RUN_NULL)
+        run->kernels = run->idle;
+    else
+        kernels_fast(&run->kernels);
+    return perform(run, err);
+}

@@ -1,0 +1,49 @@
+/* See run_case.h. */
+#include "calib/run_case.h"
+
+#include "calib/run_memory.h"
+#include "work/layer.h"
+
+enum status run_case_init(const struct plan *plan, const struct routing_data *data,
+                          bool backward, struct run_ranks ranks, struct arena *arena,
+                          struct run_case *out, struct err *err)
+{
+    *out = (struct run_case){
+        .plan = plan, .first = ranks.first, .n = ranks.n, .workers = ranks.workers};
+    TRY(layer_build(plan, backward, arena, &out->work, err));
+    work_index(&out->work);
+    TRY(run_routing_init(plan, data, arena, &out->routing, err));
+    out->slots = arena_alloc(arena, ranks.n, sizeof *out->slots);
+    out->values = arena_alloc(arena, ranks.n, sizeof *out->values);
+    for (uint64_t i = 0; i < ranks.n; i++)
+        out->values[i] = arena_alloc(arena, out->work.sizes.n, sizeof **out->values);
+    return run_case_step(out, 0, err);
+}
+
+enum status run_case_step(struct run_case *c, uint64_t step, struct err *err)
+{
+    run_routing_step(&c->routing, step);
+    for (uint64_t i = 0; i < c->n; i++) {
+        run_routing_slots(&c->routing, c->plan, c->first + i, c->workers, &c->slots[i]);
+        if (!sizes_eval(&c->work.sizes, &c->slots[i], c->values[i]))
+            return err_set(err, STATUS_INPUT, "sizes of rank %llu overflow 64 bits",
+                           (unsigned long long)(c->first + i));
+    }
+    return STATUS_OK;
+}
+
+void run_case_peak(const struct run_case *c, struct arena *arena, struct memory_peak *peak)
+{
+    run_memory_peak(&c->work, (const uint64_t *const *)c->values, c->n, arena, peak);
+}
+
+uint64_t run_case_exchange_bytes(const struct run_case *c)
+{
+    uint64_t most = 0;
+    for (uint64_t i = 0; i < c->n; i++)
+        for (size_t op = 0; op < c->work.n_ops; op++) {
+            uint64_t sent = c->values[i][c->work.ops[op].bytes_sent.node];
+            most = sent > most ? sent : most;
+        }
+    return most;
+}

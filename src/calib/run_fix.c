@@ -1,0 +1,67 @@
+/* See run_fix.h. */
+#include "calib/run_fix.h"
+
+#include <inttypes.h>
+
+#include "calib/run_shrink.h"
+
+enum { MOST_FIXES = 6, LARGEST_SHRINK = 1 << 16 };
+
+struct search {
+    const struct run_options *options;
+    uint64_t limit_bytes, workers;
+    struct arena *arena;
+    struct run_report *report;
+};
+
+/* Adds a fix when its peak fits; false when it does not, or cannot be performed at all. */
+static bool try(struct search *s, const struct plan *plan, struct run_ranks ranks,
+                const char *set)
+{
+    struct arena arena = {0};
+    struct run_case list;
+    struct memory_peak peak = {.total_bytes = UINT64_MAX};
+    struct err err = {0};
+    if (run_case_init(plan, s->options->routing, s->options->backward, ranks, &arena, &list,
+                      &err) == STATUS_OK)
+        run_case_peak(&list, &arena, &peak);
+    arena_release(&arena);
+    if (peak.total_bytes > s->limit_bytes || s->report->n_fixes == MOST_FIXES)
+        return false;
+    s->report->fixes[s->report->n_fixes++] =
+        (struct run_fix){arena_strdup(s->arena, set), peak.total_bytes};
+    return true;
+}
+
+static void try_shrinks(struct search *s, const struct plan *plan, bool one_rank)
+{
+    for (uint64_t n = 2; n <= LARGEST_SHRINK; n *= 2) {
+        struct plan small = *plan;
+        struct err err = {0};
+        const char *how;
+        char set[64];
+        if (run_shrink(&small, n, s->arena, &how, &err) != STATUS_OK)
+            continue;
+        uint64_t ranks = one_rank ? 1 : small.parallel.ep;
+        snprintf(set, sizeof set, "--shrink %" PRIu64, n);
+        if (try(s, &small, (struct run_ranks){0, ranks, s->workers}, set))
+            return;
+    }
+}
+
+void run_find_fixes(const struct plan *plan, const struct run_options *options,
+                    uint64_t limit_bytes, struct run_ranks ranks, struct arena *arena,
+                    struct run_report *report)
+{
+    struct search s = {options, limit_bytes, ranks.workers, arena, report};
+    struct plan exact = *plan;
+    bool local = ranks.n > 1;
+    exact.moe.buffer = SIZING_EXACT;
+    report->fixes = arena_alloc(arena, MOST_FIXES, sizeof *report->fixes);
+    if (plan->moe.buffer != SIZING_EXACT)
+        try(&s, &exact, ranks, "--set moe.buffer=exact");
+    struct run_ranks share = {ranks.first, 1, ranks.workers};
+    if (local && !try(&s, plan, share, "--rank 0") && plan->moe.buffer != SIZING_EXACT)
+        try(&s, &exact, share, "--rank 0 --set moe.buffer=exact");
+    try_shrinks(&s, plan, !local);
+}

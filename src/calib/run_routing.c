@@ -1,0 +1,71 @@
+/* From the sampler's placement and tokens to a layer's sample; see run_routing.h. */
+#include "calib/run_routing.h"
+
+#include <string.h>
+
+#include "plan/derive.h"
+
+/* Physical experts are numbered rank * e + number on the rank, replicas by logical expert. A
+ * rank with fewer than e experts leaves numbers that no token chooses. */
+static void place(struct run_routing *r, struct arena *arena)
+{
+    const struct expert_map *map = &r->rows.map;
+    struct layer_sample *s = &r->sample;
+    int32_t *start = arena_alloc(arena, s->logical + 1, sizeof *start);
+    int32_t *replica = arena_alloc(arena, s->R * s->local, sizeof *replica);
+    int32_t n = 0;
+    for (uint64_t e = 0; e < s->logical; e++) {
+        start[e] = n;
+        for (uint32_t j = 0; j < map->count[e]; j++) {
+            uint32_t p = map->replica[map->first[e] + j];
+            replica[n++] = (int32_t)(map->rank[p] * s->local + map->local[p]);
+        }
+    }
+    start[s->logical] = n;
+    s->start = start;
+    s->replica = replica;
+}
+
+enum status run_routing_init(const struct plan *plan, const struct routing_data *data,
+                             struct arena *arena, struct run_routing *r, struct err *err)
+{
+    struct rows_spec spec;
+    rows_spec_from_plan(plan, data, &spec);
+    memset(r, 0, sizeof *r);
+    TRY(rows_prepare(&spec, arena, &r->rows, err));
+    rows_scratch_init(&r->rows, arena, &r->scratch);
+    struct layer_sample *s = &r->sample;
+    *s = (struct layer_sample){.R = spec.ranks,
+                               .T = spec.tokens,
+                               .K = spec.top_k,
+                               .logical = spec.experts,
+                               .local = r->rows.map.most_local};
+    uint64_t n = s->R * s->T * s->K;
+    r->ids = arena_alloc(arena, n, sizeof *r->ids);
+    s->ids = r->ids;
+    s->phys = arena_alloc(arena, n, sizeof *s->phys);
+    place(r, arena);
+    return STATUS_OK;
+}
+
+void run_routing_step(struct run_routing *r, uint64_t step)
+{
+    struct layer_sample *s = &r->sample;
+    uint64_t each = s->T * s->K;
+    for (uint64_t rank = 0; rank < s->R; rank++) {
+        rows_sample_tokens(&r->rows, step, rank, 0, s->T, &r->scratch, r->ids + rank * each);
+        memset(r->scratch.seen, 0, s->logical * sizeof *r->scratch.seen);
+        layer_sample_place(s, s->ids + rank * each, s->T, r->scratch.seen,
+                           s->phys + rank * each);
+    }
+}
+
+void run_routing_slots(const struct run_routing *r, const struct plan *plan, uint64_t rank,
+                       uint64_t workers, struct slots *slots)
+{
+    slots_from_plan(plan, slots);
+    slots->value[SLOT_WORKERS] = workers;
+    slots->value[SLOT_LOCAL_EXPERTS] = r->sample.local;
+    slots->value[SLOT_EXPERTS] = r->sample.R * r->sample.local;
+    layer_sample_slots(&r->sample, rank, slots);
+}

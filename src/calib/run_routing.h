@@ -1,0 +1,31 @@
+/* Routing of a run: the sampler's tokens of a step as what the executor performs and the sizes
+ * are evaluated with. */
+#ifndef MOEPLAN_CALIB_RUN_ROUTING_H
+#define MOEPLAN_CALIB_RUN_ROUTING_H
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "plan/plan.h"
+#include "work/layer_sample.h"
+#include "work/rows.h"
+
+struct run_routing {
+    struct rows rows;
+    struct rows_scratch scratch;
+    struct layer_sample sample; /* of the step last taken */
+    int32_t *ids;               /* [R, T, K], the sample's */
+};
+
+/* STATUS_INPUT when the plan's routing cannot be sampled. data: files the plan names, or NULL.
+ * Memory from the arena. */
+enum status run_routing_init(const struct plan *plan, const struct routing_data *data,
+                             struct arena *arena, struct run_routing *routing, struct err *err);
+
+/* Samples a step of the whole group into routing->sample, in place of the one before. */
+void run_routing_step(struct run_routing *routing, uint64_t step);
+
+/* The plan's slots with those that routing and placement decide set for one rank. */
+void run_routing_slots(const struct run_routing *routing, const struct plan *plan,
+                       uint64_t rank, uint64_t workers, struct slots *slots);
+
+#endif

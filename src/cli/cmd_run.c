@@ -1,0 +1,223 @@
+/* moeplan run: the plan's MoE layer performed on this machine, checked and measured. */
+#include <string.h>
+
+#include "calib/run.h"
+#include "calib/run_shrink.h"
+#include "cli/commands.h"
+#include "cli/plan_argument.h"
+#include "cli/run_print.h"
+
+struct settings {
+    const char *backend, *transport;
+    bool backward, dry_run;
+    uint64_t shrink, repeat, samples, workers;
+    double band;
+};
+
+static const struct option options[] = {
+    {"backend", 0, OPTION_TEXT, offsetof(struct settings, backend), "cpu|null", NULL,
+     "what performs the ops: the CPU, or nothing (measures the harness)"},
+    {"transport", 0, OPTION_TEXT, offsetof(struct settings, transport), "local|mpi", NULL,
+     "how rows travel: between ranks of this process, or between processes of mpirun"},
+    {"backward", 0, OPTION_FLAG, offsetof(struct settings, backward), NULL, NULL,
+     "run the backward after the forward, with all gradients"},
+    {"shrink", 0, OPTION_COUNT, offsetof(struct settings, shrink), "N", NULL,
+     "divide the plan: N times fewer tokens, and ranks as far as N divides them"},
+    {"dry-run", 0, OPTION_FLAG, offsetof(struct settings, dry_run), NULL, NULL,
+     "print buffers and bytes, perform nothing"},
+    {"band", 0, OPTION_REAL, offsetof(struct settings, band), "PCT", NULL,
+     "fail (status 7) when time is further than PCT percent from its prediction"},
+    {"repeat", 0, OPTION_COUNT, offsetof(struct settings, repeat), "N", NULL,
+     "measure N samples; default: as many as fit into a quarter of a second, at most 64"},
+    {"samples", 0, OPTION_COUNT, offsetof(struct settings, samples), "N", NULL,
+     "routing samples to perform, each checked and measured; default 1"},
+    {"workers", 0, OPTION_COUNT, offsetof(struct settings, workers), "N", NULL,
+     "threads of a process; default: one per CPU, under MPI one"},
+};
+
+static const struct settings defaults = {
+    .backend = "cpu", .transport = "local", .shrink = 1, .samples = 1, .band = -1};
+
+enum { MOST_SAMPLES = 1000, MOST_WORKERS = 1024 };
+
+/* From prepare to finish. */
+struct state {
+    struct plan plan;
+    struct routing_data routing;
+    struct run_options options;
+    struct session session;
+    bool opened;
+    const char *shrunk;
+};
+
+/* ---- options ---- */
+
+struct word {
+    const char *name;
+    int value;          /* negative: known, but not here */
+    const char *absent; /* why, and what to do */
+};
+
+static const struct word backends[] = {
+    {"cpu", RUN_CPU, NULL},
+    {"null", RUN_NULL, NULL},
+    {"gpu", -1, "this build performs layers on the CPU only: --backend cpu"},
+};
+
+static const struct word transports[] = {
+    {"local", TRANSPORT_LOCAL, NULL},
+    {"mpi", TRANSPORT_MPI, NULL},
+    {"nccl", -1,
+     "NCCL moves rows between GPUs, which this build does not use: --transport mpi"},
+};
+
+static enum status find_word(const char *option, const char *text, const struct word *words,
+                             size_t n, int *value, struct err *err)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (!text_equal(words[i].name, text))
+            continue;
+        if (words[i].absent) {
+            err_set(err, STATUS_ABSENT, "%s \"%s\" is not present", option, text);
+            return err_hint(err, "%s", words[i].absent);
+        }
+        *value = words[i].value;
+        return STATUS_OK;
+    }
+    err_set(err, STATUS_USAGE, "option '--%s' does not know '%s'", option, text);
+    return err_hint(err, "it takes one of: %s, %s", words[0].name, words[1].name);
+}
+
+static enum status at_most(const char *option, uint64_t value, uint64_t limit, struct err *err)
+{
+    if (value <= limit)
+        return STATUS_OK;
+    return err_set(err, STATUS_USAGE, "option '--%s' takes at most %llu, not %llu", option,
+                   (unsigned long long)limit, (unsigned long long)value);
+}
+
+static enum status read_options(const struct settings *settings, struct state *state,
+                                int *transport, struct err *err)
+{
+    int backend = 0;
+    TRY(find_word("backend", settings->backend, backends, sizeof backends / sizeof *backends,
+                  &backend, err));
+    TRY(find_word("transport", settings->transport, transports,
+                  sizeof transports / sizeof *transports, transport, err));
+    TRY(at_most("samples", settings->samples, MOST_SAMPLES, err));
+    TRY(at_most("workers", settings->workers, MOST_WORKERS, err));
+    state->options = (struct run_options){.backend = (enum run_backend)backend,
+                                          .backward = settings->backward,
+                                          .dry_run = settings->dry_run,
+                                          .samples = settings->samples ? settings->samples : 1,
+                                          .repeat = settings->repeat,
+                                          .band_percent = settings->band,
+                                          .routing = &state->routing};
+    return STATUS_OK;
+}
+
+/* ---- the command ---- */
+
+static enum status load(const struct invocation *call, struct state *state, struct err *err)
+{
+    const struct settings *settings = call->settings;
+    TRY(plan_argument_load(call, 0, &state->plan, NULL, err));
+    TRY(run_host_plan(&state->plan, err));
+    if (settings->shrink != 1)
+        TRY(run_shrink(&state->plan, settings->shrink, call->arena, &state->shrunk, err));
+    return routing_data_load(&state->plan, NULL, call->arena, &state->routing, err);
+}
+
+static enum status prepare_run(struct invocation *call, struct err *err)
+{
+    const struct settings *settings = call->settings;
+    struct state *state = arena_alloc(call->arena, 1, sizeof *state);
+    int transport = TRANSPORT_LOCAL;
+    call->state = state;
+    TRY(read_options(settings, state, &transport, err));
+    TRY(load(call, state, err));
+    if (settings->dry_run)
+        return STATUS_OK;
+    struct session_options open = {.transport = (enum transport_kind)transport,
+                                   .ranks = state->plan.parallel.ep,
+                                   .workers = (unsigned)settings->workers};
+    state->opened = true;
+    return session_open(&state->session, &open, err);
+}
+
+static void print(const struct invocation *call, const struct run_view *view)
+{
+    static void (*const printers[])(const struct run_view *view) = {
+        [FORMAT_TEXT] = run_print_text,
+        [FORMAT_JSON] = run_print_json,
+        [FORMAT_CSV] = run_print_csv,
+    };
+    if (view->report->warning && view->report->warning[0])
+        fprintf(stderr, "moeplan: warning: %s\n", view->report->warning);
+    printers[call->general.format](view);
+}
+
+static enum status run_run(const struct invocation *call, struct err *err)
+{
+    static const enum status statuses[] = {[RUN_AGREES] = STATUS_OK,
+                                           [RUN_DISAGREES] = STATUS_MISMATCH,
+                                           [RUN_OOM] = STATUS_NOFIT,
+                                           [RUN_DRY] = STATUS_OK};
+    struct state *state = call->state;
+    struct run_report *report = arena_alloc(call->arena, 1, sizeof *report);
+    TRY(run_perform(&state->plan, &state->options, state->opened ? &state->session : NULL,
+                    call->arena, report, err));
+    const struct run_view view = {
+        .plan = &state->plan,
+        .report = report,
+        .provenance = plan_argument_provenance(&state->plan),
+        .shrunk = state->shrunk,
+        .out = call->out,
+        .term = &call->term,
+        .arena = call->arena,
+    };
+    print(call, &view);
+    return statuses[report->verdict];
+}
+
+static void finish_run(struct invocation *call)
+{
+    struct state *state = call->state;
+    if (state && state->opened)
+        session_close(&state->session);
+}
+
+static const char *const examples[] = {
+    "moeplan run examples/host-small.yaml",
+    "moeplan run examples/host-small.yaml --set moe.path=deepep --backward",
+    "moeplan run examples/host-small.yaml --format json -o run.json",
+    NULL,
+};
+
+const struct command command_run = {
+    .name = "run",
+    .operands = "<plan.yaml>",
+    .summary = "perform the plan's MoE layer here, checked, beside its prediction",
+    .description =
+        "Performs the ops of one MoE layer of the plan, the same that 'predict' prices, on the "
+        "ranks of its expert-parallel group. Results are held against a reference before "
+        "anything is timed; FLOP, bytes, rows, drops and memory are counted while the layer "
+        "runs and must equal what was predicted. The plan's path is taken in every mode; its "
+        "stack is 'host', in which every byte is a buffer of the list.\n"
+        "\n"
+        "Time is compared with the roofline of the cluster's figures: FLOP over peak, bytes "
+        "over bandwidth.\n"
+        "\n"
+        "The status is 7 when bytes, rows or a check disagree, or time with --band; 4 when the "
+        "layer does not fit this machine, with what would.",
+    .examples = examples,
+    .min_operands = 1,
+    .max_operands = 1,
+    .options = options,
+    .n_options = sizeof options / sizeof *options,
+    .settings_size = sizeof(struct settings),
+    .defaults = &defaults,
+    .prepare = prepare_run,
+    .run = run_run,
+    .finish = finish_run,
+};

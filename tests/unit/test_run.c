@@ -1,0 +1,251 @@
+/* Runs on local ranks: verdicts, what is compared, what is refused, how plans are divided. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "calib/run.h"
+#include "calib/run_case.h"
+#include "calib/run_shrink.h"
+#include "plan/derive.h"
+#include "plan/load.h"
+#include "support/layer_case.h"
+
+/* The example with settings "a=b", ... applied; its rules hold. */
+static void load(struct plan *plan, struct arena *arena, size_t n,
+                 const struct override *overrides)
+{
+    struct err err = {0};
+    if (plan_load("examples/host-small.yaml", overrides, n, arena, plan, NULL, &err) !=
+        STATUS_OK)
+        fail_msg("%s", err.text);
+}
+
+static void run(const struct plan *plan, const struct run_options *options, struct arena *arena,
+                struct run_report *report)
+{
+    struct session session;
+    struct err err = {0};
+    struct session_options open = {.ranks = plan->parallel.ep, .workers = 2};
+    struct run_options all = *options;
+    all.samples = all.samples ? all.samples : 1;
+    all.band_percent = -1;
+    assert_int_equal(session_open(&session, &open, &err), STATUS_OK);
+    if (run_perform(plan, &all, &session, arena, report, &err) != STATUS_OK)
+        fail_msg("%s", err.text);
+    session_close(&session);
+}
+
+static const struct run_op *op_named(const struct run_report *report, const char *name)
+{
+    for (size_t i = 0; i < report->n_ops; i++)
+        if (strcmp(report->ops[i].name, name) == 0)
+            return &report->ops[i];
+    fail_msg("no op \"%s\"", name);
+    return NULL;
+}
+
+/* 24 tokens of 2 experts each, E 8, on 2 ranks: every row is computed once. */
+static void performed_layer_agrees_with_its_prediction(void **state)
+{
+    (void)state;
+    struct arena arena = {0};
+    struct plan plan;
+    struct run_report report;
+    case_plan(&plan, PATH_RAGGED_A2A, 2);
+    run(&plan, &(struct run_options){.repeat = 3}, &arena, &report);
+    assert_int_equal(report.verdict, RUN_AGREES);
+    assert_true(report.memory.equal);
+    assert_true(report.memory.measured_peak_bytes == report.memory.predicted_peak_bytes);
+    assert_int_equal(report.rows.routed, 48);
+    assert_int_equal(report.rows.computed, 48);
+    assert_int_equal(report.rows.dropped, 0);
+    /* gate and up: 48 rows x 2 x 16 x 24 */
+    assert_int_equal(op_named(&report, "gate_up")->flop, 48 * 2 * 16 * 24);
+    assert_int_equal(op_named(&report, "gate_up")->samples, 3);
+    assert_true(report.time.measured_s > 0);
+    assert_true(report.time.low_s <= report.time.p50_s &&
+                report.time.p50_s <= report.time.high_s);
+    arena_release(&arena);
+}
+
+static void every_routing_sample_is_checked_and_measured(void **state)
+{
+    (void)state;
+    struct arena arena = {0};
+    struct plan plan;
+    struct run_report report;
+    case_plan(&plan, PATH_CAPACITY, 2);
+    run(&plan, &(struct run_options){.repeat = 2, .samples = 3}, &arena, &report);
+    assert_int_equal(report.verdict, RUN_AGREES);
+    assert_int_equal(report.time.samples, 6);
+    assert_true(report.rows.dropped > 0 || report.rows.routed == 3 * 48);
+    arena_release(&arena);
+}
+
+static void null_backend_measures_the_harness_alone(void **state)
+{
+    (void)state;
+    struct arena arena = {0};
+    struct plan plan;
+    struct run_report report;
+    case_plan(&plan, PATH_RAGGED_A2A, 2);
+    run(&plan, &(struct run_options){.backend = RUN_NULL, .repeat = 3}, &arena, &report);
+    assert_int_equal(report.verdict, RUN_AGREES);
+    assert_true(report.memory.equal);
+    assert_int_equal(report.rows.computed, 0);
+    arena_release(&arena);
+}
+
+static void plan_that_does_not_fit_is_not_performed(void **state)
+{
+    (void)state;
+    struct arena arena = {0};
+    struct plan plan;
+    struct run_report report;
+    const struct override large[] = {{"workload.sequence_length", "65536", "--set"},
+                                     {"workload.micro_batch", "64", "--set"},
+                                     {"model.hidden", "65536", "--set"}};
+    load(&plan, &arena, 3, large);
+    run(&plan, &(struct run_options){0}, &arena, &report);
+    assert_int_equal(report.verdict, RUN_OOM);
+    assert_int_equal(report.memory.measured_peak_bytes, 0);
+    assert_true(report.memory.predicted_peak_bytes > report.memory.limit_bytes);
+    for (size_t i = 0; i < report.n_fixes; i++)
+        assert_true(report.fixes[i].predicted_peak_bytes <= report.memory.limit_bytes);
+    assert_true(report.n_fixes > 0);
+    arena_release(&arena);
+}
+
+static void dry_run_predicts_what_a_run_meters(void **state)
+{
+    (void)state;
+    struct arena arena = {0};
+    struct plan plan;
+    struct run_report dry, real;
+    struct err err = {0};
+    case_plan(&plan, PATH_MASKED, 4);
+    run(&plan, &(struct run_options){.repeat = 1}, &arena, &real);
+    struct run_options options = {.dry_run = true, .samples = 1, .band_percent = -1};
+    assert_int_equal(run_perform(&plan, &options, NULL, &arena, &dry, &err), STATUS_OK);
+    assert_int_equal(dry.verdict, RUN_DRY);
+    uint64_t scratch = 4 * KERNEL_SCRATCH_FLOATS; /* of one worker */
+    assert_true(dry.memory.predicted_peak_bytes - dry.machine.cpus * scratch ==
+                real.memory.measured_peak_bytes - real.snapshot.workers * scratch);
+    arena_release(&arena);
+}
+
+static void band_judges_time_alone(void **state)
+{
+    (void)state;
+    struct arena arena = {0};
+    struct plan plan;
+    struct run_report report;
+    struct session session;
+    struct err err = {0};
+    struct session_options open = {.ranks = 1, .workers = 1};
+    struct run_options options = {.samples = 1, .repeat = 1, .band_percent = 1e-9};
+    case_plan(&plan, PATH_RAGGED_A2A, 1);
+    assert_int_equal(session_open(&session, &open, &err), STATUS_OK);
+    assert_int_equal(run_perform(&plan, &options, &session, &arena, &report, &err), STATUS_OK);
+    assert_int_equal(report.verdict, RUN_DISAGREES);
+    assert_true(checks_passed(&report.checks));
+    assert_false(report.time.within);
+    session_close(&session);
+    arena_release(&arena);
+}
+
+/* ---- dividing plans ---- */
+
+static void shrinking_keeps_the_experts_of_a_rank(void **state)
+{
+    (void)state;
+    struct arena arena = {0};
+    struct plan plan;
+    struct err err = {0};
+    const char *how;
+    const struct override eight[] = {{"cluster", "host-8x1", "--set"},
+                                     {"parallel.ep", "8", "--set"},
+                                     {"model.moe.experts", "64", "--set"},
+                                     {"workload.sequence_length", "100", "--set"}};
+    load(&plan, &arena, 4, eight);
+    assert_int_equal(run_shrink(&plan, 4, &arena, &how, &err), STATUS_OK);
+    assert_int_equal(plan.parallel.ep, 2);
+    assert_int_equal(plan.model.moe.experts, 16);
+    assert_int_equal(plan_local_experts(&plan), 8);
+    assert_int_equal(plan_tokens(&plan), 25);
+    assert_string_equal(how, "ep 8 -> 2, experts 64 -> 16, sequence_length 100 -> 25");
+    arena_release(&arena);
+}
+
+static void shrinking_by_what_does_not_divide_ranks_divides_tokens(void **state)
+{
+    (void)state;
+    struct arena arena = {0};
+    struct plan plan;
+    struct err err = {0};
+    const char *how;
+    const struct override eight[] = {{"cluster", "host-8x1", "--set"},
+                                     {"parallel.ep", "8", "--set"},
+                                     {"workload.sequence_length", "100", "--set"}};
+    load(&plan, &arena, 3, eight);
+    assert_int_equal(run_shrink(&plan, 3, &arena, &how, &err), STATUS_OK);
+    assert_int_equal(plan.parallel.ep, 8);
+    assert_int_equal(plan_tokens(&plan), 34);
+    arena_release(&arena);
+}
+
+static void shrinking_lowers_top_k_to_the_experts_left(void **state)
+{
+    (void)state;
+    struct arena arena = {0};
+    struct plan plan;
+    struct err err = {0};
+    const char *how;
+    const struct override sixteen[] = {{"cluster", "host-16x1", "--set"},
+                                       {"parallel.ep", "16", "--set"}};
+    load(&plan, &arena, 2, sixteen);
+    assert_int_equal(run_shrink(&plan, 16, &arena, &how, &err), STATUS_OK);
+    assert_int_equal(plan.model.moe.experts, 1);
+    assert_int_equal(plan.model.moe.top_k, 1);
+    assert_int_equal(run_shrink(&plan, 0, &arena, &how, &err), STATUS_USAGE);
+    arena_release(&arena);
+}
+
+/* ---- the plan as it is run ---- */
+
+static void a_dense_model_has_nothing_to_run(void **state)
+{
+    (void)state;
+    struct plan plan;
+    struct err err = {0};
+    case_plan(&plan, PATH_AUTO, 1);
+    plan.stack.kind = STACK_MAXTEXT;
+    plan.stack.static_shapes = true;
+    assert_int_equal(run_host_plan(&plan, &err), STATUS_OK);
+    assert_int_equal(plan.moe.path, PATH_RAGGED_A2A); /* maxtext's own choice */
+    assert_int_equal(plan.moe.buffer, SIZING_WORST);
+    assert_int_equal(plan.stack.kind, STACK_HOST);
+    plan.model.dense_layers = plan.model.layers;
+    assert_int_equal(run_host_plan(&plan, &err), STATUS_INPUT);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(performed_layer_agrees_with_its_prediction),
+        cmocka_unit_test(every_routing_sample_is_checked_and_measured),
+        cmocka_unit_test(null_backend_measures_the_harness_alone),
+        cmocka_unit_test(plan_that_does_not_fit_is_not_performed),
+        cmocka_unit_test(dry_run_predicts_what_a_run_meters),
+        cmocka_unit_test(band_judges_time_alone),
+        cmocka_unit_test(shrinking_keeps_the_experts_of_a_rank),
+        cmocka_unit_test(shrinking_by_what_does_not_divide_ranks_divides_tokens),
+        cmocka_unit_test(shrinking_lowers_top_k_to_the_experts_left),
+        cmocka_unit_test(a_dense_model_has_nothing_to_run),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
