@@ -44,7 +44,9 @@ static enum status draw(const struct frontier *frontier, const struct text *rows
     const struct chart_names names = chart_names_of(&frontier->base, call->arena);
     picture->data = *rows;
     TRY(frontier_published(frontier, &picture->published, err));
-    TRY(sweep_table_parse("rows", text_string(rows), rows->length, call->arena, &table, err));
+    TRY(picture_plain(picture, "rows", err));
+    const char *text = text_string(&picture->data);
+    TRY(sweep_table_parse("rows", text, picture->data.length, call->arena, &table, err));
     TRY(chart_sweep(&table, &names, SWEEP_VIEW_AUTO, picture, err));
     return picture_draw(picture, is_text(call), call, err);
 }

@@ -60,14 +60,11 @@ static const char *picture_file(const struct invocation *call)
 {
     const struct settings *settings = call->settings;
     const char *output = call->general.output;
-    enum chart_type ignored;
-    struct err refused = {0};
     if (settings->plot)
         return settings->plot;
     if (call->general.format != FORMAT_TEXT || frontier_is_csv(output))
         return NULL;
-    if (output && !text_equal(output, "-") &&
-        chart_type_of(output, &ignored, &refused) == STATUS_OK)
+    if (output)
         return output;
     return "-";
 }
@@ -94,11 +91,13 @@ static enum status run_plot(const struct invocation *call, struct err *err)
         TRY(kind->make(&request, &names, &picture, err));
     }
     bool all = call->general.format == FORMAT_TEXT && !frontier_is_csv(call->general.output);
+    const struct text rows = picture.data;
     if (drawn) {
+        TRY(picture_plain(&picture, file, err));
         TRY(kind->fill(file, &names, &picture, err));
         TRY(picture_draw(&picture, all, call, err));
     }
-    return all ? STATUS_OK : frontier_table(&picture.data, call, err);
+    return all ? STATUS_OK : frontier_table(&rows, call, err);
 }
 
 static const char *const examples[] = {

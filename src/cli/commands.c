@@ -7,6 +7,7 @@ static const struct command *const commands[] = {
     &command_run,
     &command_frontier,
     &command_plot,
+    &command_claims,
     &command_show,
     &command_import,
     &command_list,

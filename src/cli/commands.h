@@ -4,6 +4,7 @@
 
 #include "cli/command.h"
 
+extern const struct command command_claims;
 extern const struct command command_frontier;
 extern const struct command command_help;
 extern const struct command command_import;

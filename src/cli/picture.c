@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/csv.h"
 #include "base/file.h"
 #include "base/output.h"
 
@@ -68,6 +69,38 @@ void picture_number(struct picture *p, const char *name, double number)
 void picture_list(struct picture *p, const char *name, const char *const *list)
 {
     add(p, (struct chart_variable){.name = name, .list = list});
+}
+
+static void append_plain(struct text *out, const char *cell)
+{
+    for (; *cell; cell++) {
+        char c = *cell == '"'                ? '\''
+                 : *cell == ','              ? ';'
+                 : (unsigned char)*cell < 32 ? ' '
+                                             : *cell;
+        text_append_n(out, &c, 1);
+    }
+}
+
+static enum status plain_table(const char *file, struct text *table, struct err *err)
+{
+    struct text out = {.arena = table->arena};
+    struct csv csv;
+    if (!table->length)
+        return STATUS_OK;
+    TRY(csv_parse(file, text_string(table), table->length, table->arena, &csv, err));
+    for (size_t i = 0; i < (csv.n_rows + 1) * csv.n_columns; i++) {
+        append_plain(&out, i < csv.n_columns ? csv.columns[i] : csv.cells[i - csv.n_columns]);
+        text_append(&out, (i + 1) % csv.n_columns ? "," : "\n");
+    }
+    *table = out;
+    return STATUS_OK;
+}
+
+enum status picture_plain(struct picture *p, const char *file, struct err *err)
+{
+    TRY(plain_table(file, &p->data, err));
+    return plain_table(file, &p->published, err);
 }
 
 static const char *published_file(const struct picture *p)

@@ -224,7 +224,10 @@ enum status chart_draw(const struct chart *chart, FILE *out, struct err *err)
     TRY(check_fonts(chart->type, err));
     folder_of(chart->script, folder);
     snprintf(script, sizeof script, "%s", base_name(chart->script));
-    struct process gnuplot = {.arguments = (char *[]){(char[]){"gnuplot"}, script, NULL},
+    /* gnuplot warns of UTF-8 in any other locale */
+    char *arguments[] = {(char[]){"env"}, (char[]){"LC_ALL=C.UTF-8"}, (char[]){"gnuplot"},
+                         script, NULL};
+    struct process gnuplot = {.arguments = arguments,
                               .folder = folder,
                               .errors = !terminal,
                               .heard = words,

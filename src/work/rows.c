@@ -172,7 +172,7 @@ void rows_scratch_init(const struct rows *rows, struct arena *arena,
     scratch->node_stamp = arena_alloc(arena, r, sizeof *scratch->node_stamp);
     scratch->counts = arena_alloc(arena, e, sizeof *scratch->counts);
     scratch->seen = arena_alloc(arena, e, sizeof *scratch->seen);
-    scratch->words = arena_alloc(arena, ROWS_CHUNK * 4 * rows_blocks(rows), sizeof(uint32_t));
+    scratch->words = arena_alloc(arena, ROWS_CHUNK * 8 * rows_blocks(rows), sizeof(uint32_t));
     scratch->noise = arena_alloc(arena, round_up(e, 4), sizeof *scratch->noise);
     scratch->ids = arena_alloc(arena, ROWS_CHUNK * k, sizeof *scratch->ids);
     scratch->replicas = arena_alloc(arena, ROWS_CHUNK * k, sizeof *scratch->replicas);

@@ -55,12 +55,19 @@ void rows_alias_make(const double *p, uint64_t groups, uint64_t n, struct arena 
                     out->other + g * n);
 }
 
+/* Uniform draws from a power of two of experts are exact with 16 bits: two to a word. */
+static bool draws_halves(const struct rows *rows)
+{
+    uint64_t e = rows->spec.experts;
+    return rows->kind == ROWS_FLAT && !rows->alias && e <= 65536 && (e & (e - 1)) == 0;
+}
+
 unsigned rows_blocks(const struct rows *rows)
 {
     uint64_t draws = rows->spec.top_k;
     if (rows->kind == ROWS_GROUPED) /* experts of groups that are not kept, a few rejections */
         draws += rows->groups + 4;
-    return (unsigned)ceil_div(draws, 4);
+    return (unsigned)ceil_div(draws, draws_halves(rows) ? 8 : 4);
 }
 
 /* The best `missing` of the experts not yet stamped, by log weight plus Gumbel noise. */
@@ -138,10 +145,20 @@ static inline bool any_equal(const uint32_t *draws, unsigned n)
     return found[0] | found[1] | found[2] | found[3];
 }
 
-/* One draw for each word, in place. */
+/* n words become draws: one each, or two each of halved words, which are spread from the end.
+ */
 static void draw_words(const struct rows *rows, unsigned law, uint32_t n, uint32_t *words)
 {
     uint64_t experts = rows->spec.experts;
+    if (draws_halves(rows)) {
+        uint32_t shift = 16 - (uint32_t)__builtin_ctzll(experts);
+        for (uint32_t i = n; i-- > 0;) {
+            uint32_t word = words[i];
+            words[2 * i] = (word & 0xffff) >> shift;
+            words[2 * i + 1] = word >> 16 >> shift;
+        }
+        return;
+    }
     if (!rows->alias) {
         for (uint32_t i = 0; i < n; i++)
             words[i] = (uint32_t)((uint64_t)words[i] * experts >> 32);
@@ -176,8 +193,9 @@ static void redraw(const struct rows *rows, struct token_place at, const uint32_
 static void sample_flat_chunk(const struct rows *rows, struct token_place at, uint32_t n,
                               struct rows_scratch *scratch, int32_t *ids)
 {
-    uint64_t want = rows->spec.top_k, stride = 4 * rows_blocks(rows);
-    unsigned blocks = rows_blocks(rows);
+    uint64_t want = rows->spec.top_k;
+    unsigned blocks = rows_blocks(rows), fours = draws_halves(rows) ? 2 * blocks : blocks;
+    uint64_t stride = 4 * fours;
     uint32_t *draws = scratch->words;
     rng_fill(rows->spec.routing.seed, ROWS_RNG_TOKENS, at.step, at.rank, at.token, n, 0, blocks,
              draws);
@@ -185,10 +203,15 @@ static void sample_flat_chunk(const struct rows *rows, struct token_place at, ui
     for (uint32_t t = 0; t < n; t++, at.token++, draws += stride, ids += want) {
         for (uint64_t i = want; i < stride; i++)
             draws[i] = UINT32_MAX - (uint32_t)i;
-        if (any_equal(draws, blocks))
+        if (any_equal(draws, fours)) {
             redraw(rows, at, draws, scratch, ids);
-        else
-            memcpy(ids, draws, want * sizeof *ids);
+            continue;
+        }
+        uint64_t i = 0;
+        for (; i + 4 <= want; i += 4)
+            memcpy(ids + i, draws + i, 4 * sizeof *ids);
+        for (; i < want; i++)
+            ids[i] = (int32_t)draws[i];
     }
 }
 

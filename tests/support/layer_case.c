@@ -180,3 +180,44 @@ enum status case_run(const struct plan *plan, const struct layer_sample *sample,
     arena_release(&arena);
     return status;
 }
+
+static enum status step(const struct plan *plan, const struct layer_sample *sample,
+                        const struct inputs *inputs, const struct kernels *kernels,
+                        const struct observer *observer, struct session *session,
+                        struct arena *arena, struct err *err)
+{
+    struct work work;
+    TRY(layer_build(plan, false, arena, &work, err));
+    struct slots *slots = arena_alloc(arena, sample->R, sizeof *slots);
+    for (uint64_t r = 0; r < sample->R; r++)
+        layer_sample_plan_slots(plan, sample, r, pool_size(session->pool), &slots[r]);
+    struct execution_setup setup = {.work = &work,
+                                    .plan = plan,
+                                    .sample = sample,
+                                    .slots = slots,
+                                    .kernels = kernels,
+                                    .session = session};
+    struct execution x;
+    TRY(execution_init(&x, &setup, arena, err));
+    TRY(session_setup(session, execution_exchange_bytes(&x), err));
+    enum status status = execution_begin(&x, inputs, err);
+    if (status == STATUS_OK)
+        status = execution_step(&x, observer, NULL, err);
+    execution_end(&x);
+    return status;
+}
+
+enum status case_step(const struct plan *plan, const struct layer_sample *sample,
+                      const struct inputs *inputs, const struct kernels *kernels,
+                      const struct observer *observer, struct err *err)
+{
+    struct session session;
+    struct session_options open = {.ranks = sample->R, .workers = 1, .plain_c = true};
+    struct arena arena = {0};
+    enum status status = session_open(&session, &open, err);
+    if (status == STATUS_OK)
+        status = step(plan, sample, inputs, kernels, observer, &session, &arena, err);
+    session_close(&session);
+    arena_release(&arena);
+    return status;
+}
