@@ -42,7 +42,7 @@ static void write_memory(struct json *json, const struct memory_report *memory)
     write_wall(json, "address_wall", memory->address_wall);
     write_wall(json, "int_wall", memory->int_wall);
     columns = fix_columns(&n);
-    if (memory->n_fixes)
+    if (memory->verdict == VERDICT_OOM)
         column_json_array(json, "fixes", columns, n, memory->fixes, memory->n_fixes,
                           sizeof *memory->fixes);
     json_close(json);

@@ -244,7 +244,7 @@ static void print_fixes(struct screen *screen)
     if (memory->verdict != VERDICT_OOM)
         return;
     if (memory->n_fixes == 0) {
-        heading(screen, "no single change that was tried makes it fit");
+        heading(screen, "no change that was tried makes it fit");
         return;
     }
     fprintf(screen->page.out, "\n%s%-48s%s%s%10s%s\n", term_style(term, STYLE_BOLD),

@@ -6,7 +6,6 @@
 #include "base/text.h"
 #include "plan/rule.h"
 #include "sim/address.h"
-#include "sim/address.h"
 #include "work/stack.h"
 
 /* Keys that no builder branches on. A key that is missing here costs a rebuild, no more. */
@@ -53,8 +52,17 @@ static void rebuild(struct evaluator *e, const struct plan *plan, enum moe_path 
     e->values = arena_alloc(&e->arena, e->work.sizes.n, sizeof *e->values);
     slots_from_plan(plan, &e->slots);
     e->routed = evaluate_is_routed(plan, &e->work);
-    if (e->routed)
-        e->refused = !bank_open(&e->bank, plan, e->routing);
+    e->banked = false;
+}
+
+/* The heaviest rank has at least the mean of the group: balanced rows, each token to as few
+ * ranks as can hold its experts. What does not fit with these does not fit with any sample. */
+static void set_least(struct slots *slots)
+{
+    uint64_t *v = slots->value;
+    uint64_t together =
+        v[SLOT_TOP_K] < v[SLOT_LOCAL_EXPERTS] ? v[SLOT_TOP_K] : v[SLOT_LOCAL_EXPERTS];
+    v[SLOT_RECEIVED] = together ? v[SLOT_ROWS] / together : 0;
 }
 
 /* The 99th percentile of the plan's routing into the slots. */
@@ -71,6 +79,19 @@ static void set_demand(struct evaluator *e)
         bank->p99[at] = spread.p99;
     }
     demand_to_slots(&bank->p99[at], &e->slots);
+}
+
+static void follow_routing(struct evaluator *e, const struct plan *plan)
+{
+    if (e->least) {
+        set_least(&e->slots);
+        return;
+    }
+    if (!e->banked)
+        e->refused = !bank_open(&e->bank, plan, e->routing);
+    e->banked = true;
+    if (!e->refused)
+        set_demand(e);
 }
 
 /* Brings list and slots up to the plan; false when a rule or the stack refuses it. */
@@ -90,7 +111,7 @@ static bool follow(struct evaluator *e, const struct plan *plan, uint64_t struct
     else if (!e->refused)
         slots_set_numbers(plan, &e->slots);
     if (!e->refused && e->routed)
-        set_demand(e);
+        follow_routing(e, plan);
     return !e->refused;
 }
 

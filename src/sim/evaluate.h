@@ -30,10 +30,12 @@ struct evaluator {
     uint64_t *values;
     uint64_t structure; /* the caller's number of the structure that is built */
     enum moe_path path;
-    bool known;          /* structure and layout_ok are set */
-    bool layout_ok;      /* model, cluster and parallel obey their rules */
+    bool least;     /* set by the caller: for the least that routing can ask for, unsampled */
+    bool known;     /* structure and layout_ok are set */
+    bool layout_ok; /* model, cluster and parallel obey their rules */
     bool built, refused; /* refused: by the stack */
-    bool routed;         /* sizes follow routing: the bank is set */
+    bool routed;         /* sizes follow routing */
+    bool banked;         /* the bank is that of the structure */
     struct demand_bank bank;
 };
 

@@ -11,19 +11,10 @@
 #include "plan/schema.h"
 #include "sim/cost.h"
 #include "sim/evaluate.h"
+#include "sim/fix_parts.h"
 #include "work/stack.h"
 
-struct search {
-    const struct plan *plan;
-    struct arena *arena;
-    struct evaluator evaluator;
-    uint64_t structure; /* of its own for every try but those of mere numbers */
-    struct fix *fixes;
-    size_t n, capacity;
-};
-
-/* Sets one key of a copy; false when the value breaks its field's limits. */
-static bool set(struct plan *plan, const char *key, const char *value)
+bool fix_set(struct plan *plan, const char *key, const char *value)
 {
     struct err err = {0};
     const struct field *field = schema_find(key);
@@ -31,29 +22,47 @@ static bool set(struct plan *plan, const char *key, const char *value)
            schema_set(field, plan, value, false, (struct mark){.file = key}, &err) == STATUS_OK;
 }
 
-static bool try_value(struct search *search, const char *key, const char *value)
+bool fix_fits(struct fix_search *search, const struct plan *plan, struct evaluation *result)
 {
-    struct plan changed = *search->plan;
-    struct evaluation result;
-    if (!set(&changed, key, value))
-        return false;
-    search->structure += !evaluate_is_slot(key);
-    evaluate(&search->evaluator, &changed, search->structure, &result);
-    if (!result.valid || result.verdict == VERDICT_OOM)
-        return false;
-    struct cost cost;
-    cost_of(&changed, &cost);
-    search->fixes = arena_grow(search->arena, search->fixes, search->n, &search->capacity,
-                               sizeof *search->fixes);
-    search->fixes[search->n++] =
-        (struct fix){.set = arena_printf(search->arena, "%s=%s", key, value),
-                     .total_bytes = result.peak.total_bytes,
-                     .verdict = result.verdict,
-                     .seconds_per_token = cost.seconds_per_token};
+    struct evaluator *evaluator = &search->evaluator;
+    for (int pass = 0; pass < 2; pass++) {
+        evaluator->least = pass == 0;
+        evaluate(evaluator, plan, search->structure, result);
+        if (!result->valid || result->verdict == VERDICT_OOM)
+            return false;
+        if (!evaluator->routed)
+            return true;
+    }
     return true;
 }
 
-static bool try_count(struct search *search, const char *key, uint64_t value)
+void fix_add(struct fix_search *search, const char *settings, const struct plan *changed,
+             const struct evaluation *result)
+{
+    struct cost cost;
+    cost_of(changed, &cost);
+    search->fixes = arena_grow(search->arena, search->fixes, search->n, &search->capacity,
+                               sizeof *search->fixes);
+    search->fixes[search->n++] = (struct fix){.set = settings,
+                                              .total_bytes = result->peak.total_bytes,
+                                              .verdict = result->verdict,
+                                              .seconds_per_token = cost.seconds_per_token};
+}
+
+static bool try_value(struct fix_search *search, const char *key, const char *value)
+{
+    struct plan changed = *search->plan;
+    struct evaluation result;
+    if (!fix_set(&changed, key, value))
+        return false;
+    search->structure += !evaluate_is_slot(key);
+    if (!fix_fits(search, &changed, &result))
+        return false;
+    fix_add(search, arena_printf(search->arena, "%s=%s", key, value), &changed, &result);
+    return true;
+}
+
+static bool try_count(struct fix_search *search, const char *key, uint64_t value)
 {
     char text[32];
     snprintf(text, sizeof text, "%llu", (unsigned long long)value);
@@ -61,7 +70,7 @@ static bool try_count(struct search *search, const char *key, uint64_t value)
 }
 
 /* Largest micro-batch that fits, by bisection below the plan's own. */
-static void fix_micro_batch(struct search *search)
+static void fix_micro_batch(struct fix_search *search)
 {
     uint64_t fits = 0, fails = search->plan->workload.micro_batch;
     size_t before = search->n;
@@ -79,7 +88,7 @@ static void fix_micro_batch(struct search *search)
 }
 
 /* First power of two above the present value, up to the world, that fits. */
-static void fix_doubling(struct search *search, const char *key, uint64_t present,
+static void fix_doubling(struct fix_search *search, const char *key, uint64_t present,
                          uint64_t limit)
 {
     for (uint64_t value = 2 * present; value && value <= limit; value *= 2)
@@ -87,7 +96,7 @@ static void fix_doubling(struct search *search, const char *key, uint64_t presen
             return;
 }
 
-static void fix_ranks(struct search *search)
+static void fix_ranks(struct fix_search *search)
 {
     const struct parallel *p = &search->plan->parallel;
     uint64_t world = plan_world(search->plan);
@@ -97,12 +106,7 @@ static void fix_ranks(struct search *search)
     fix_doubling(search, "parallel.cp", p->cp, 16);
 }
 
-/* A key's values, smallest change first; `last` of them is the strongest. */
-static const struct choice_row {
-    const char *key;
-    const char *values[8];
-    bool all; /* every value is a change of its own (paths), not a scale */
-} choices[] = {
+static const struct fix_choice choices[] = {
     {"memory.fraction", {"0.94", "0.95", "0.96"}, false},
     {"moe.capacity_factor", {"2", "1.5", "1.25", "1"}, false},
     {"moe.path", {"capacity", "ragged_a2a", "deepep", "allgather"}, true},
@@ -115,12 +119,17 @@ static const struct choice_row {
     {"precision.kv_cache", {"fp8"}, false},
 };
 
-/* Whether a value would be a change in the direction of less memory. */
-static bool applies(const struct plan *plan, const char *key, const char *value)
+const struct fix_choice *fix_choices(size_t *n)
+{
+    *n = sizeof choices / sizeof *choices;
+    return choices;
+}
+
+bool fix_applies(const struct plan *plan, const char *key, const char *value)
 {
     const struct field *field = schema_find(key);
     struct plan changed = *plan;
-    if (!field || !set(&changed, key, value))
+    if (!field || !fix_set(&changed, key, value))
         return false;
     double before = schema_number(field, plan), after = schema_number(field, &changed);
     bool training = plan->workload.mode == MODE_TRAIN;
@@ -145,11 +154,11 @@ static bool applies(const struct plan *plan, const char *key, const char *value)
     return true;
 }
 
-static void fix_choices(struct search *search)
+static void try_choices(struct fix_search *search)
 {
     for (size_t i = 0; i < sizeof choices / sizeof *choices; i++)
         for (size_t j = 0; j < 8 && choices[i].values[j]; j++)
-            if (applies(search->plan, choices[i].key, choices[i].values[j]) &&
+            if (fix_applies(search->plan, choices[i].key, choices[i].values[j]) &&
                 try_value(search, choices[i].key, choices[i].values[j]) && !choices[i].all)
                 break;
 }
@@ -165,10 +174,13 @@ static int by_cost(const void *a, const void *b)
 const struct fix *fix_find(const struct plan *plan, const struct routing_data *routing,
                            struct arena *arena, size_t *n)
 {
-    struct search search = {.plan = plan, .arena = arena, .evaluator = {.routing = routing}};
+    struct fix_search search = {
+        .plan = plan, .arena = arena, .evaluator = {.routing = routing}};
     fix_micro_batch(&search);
-    fix_choices(&search);
+    try_choices(&search);
     fix_ranks(&search);
+    if (!search.n)
+        fix_together(&search);
     evaluator_release(&search.evaluator);
     if (search.n)
         qsort(search.fixes, search.n, sizeof *search.fixes, by_cost);

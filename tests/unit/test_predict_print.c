@@ -277,6 +277,7 @@ static void json_has_the_keys_of_the_contract(void **state)
 static void json_leaves_out_what_does_not_apply(void **state)
 {
     struct scene *scene = *state;
+    scene->prediction.memory.verdict = VERDICT_FITS;
     scene->prediction.memory.has_distribution = false;
     scene->prediction.memory.wall = NULL;
     scene->prediction.memory.n_fixes = 0;
