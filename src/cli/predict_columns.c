@@ -171,6 +171,17 @@ const struct column *block_columns(size_t *n)
     return columns;
 }
 
+#define WHERE(record, member, kind, condition)                                                 \
+    {                                                                                          \
+        .key = #member, .type = kind, .offset = offsetof(struct record, member),               \
+        .present = condition                                                                   \
+    }
+
+static bool has_recovery(const void *record)
+{
+    return ((const struct routing_report *)record)->recovery_steps > 0;
+}
+
 static const struct column routing_columns[] = {
     COLUMN(routing_report, rows, COLUMN_COUNT, NULL),
     COLUMN(routing_report, rows_per_expert_mean, COLUMN_REAL, NULL),
@@ -194,6 +205,9 @@ static const struct column routing_columns[] = {
     COLUMN(routing_report, received_worst, COLUMN_COUNT, NULL),
     COLUMN(routing_report, placement_imbalance_before, COLUMN_REAL, NULL),
     COLUMN(routing_report, placement_imbalance_after, COLUMN_REAL, NULL),
+    COLUMN(routing_report, recovery_before, COLUMN_REAL, NULL),
+    COLUMN(routing_report, recovery_after, COLUMN_REAL, NULL),
+    WHERE(routing_report, recovery_steps, COLUMN_COUNT, has_recovery),
     COLUMN(routing_report, method, COLUMN_TEXT, NULL),
     COLUMN(routing_report, samples, COLUMN_COUNT, NULL),
 };
@@ -212,12 +226,6 @@ static bool has_rounds(const void *record)
 {
     return ((const struct padding_report *)record)->rounds > 0;
 }
-
-#define WHERE(record, member, kind, condition)                                                 \
-    {                                                                                          \
-        .key = #member, .type = kind, .offset = offsetof(struct record, member),               \
-        .present = condition                                                                   \
-    }
 
 static const struct column padding_columns[] = {
     COLUMN(padding_report, exact_factor, COLUMN_REAL, NULL),

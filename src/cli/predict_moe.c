@@ -58,6 +58,20 @@ static void print_reach(const struct predict_view *view, struct page *page)
     item(page, "reach", &text);
 }
 
+static void print_recovery(const struct predict_view *view, struct page *page)
+{
+    const struct routing_report *r = &view->prediction->moe.routing;
+    struct text text = {.arena = view->arena};
+    if (isnan(r->recovery_before))
+        return;
+    text_printf(&text, "loss-free bias at rate 0.001: fullest expert %.3g x mean at first, ",
+                r->recovery_before);
+    if (r->recovery_steps)
+        text_printf(&text, "1.5 x after %" PRIu64 " steps, ", r->recovery_steps);
+    text_printf(&text, "%.3g x after %d", r->recovery_after, RECOVERY_STEPS);
+    item(page, "recovery", &text);
+}
+
 /* Drops per factor; beyond the first that drops next to nothing there is no more to say. */
 static void print_drops(const struct predict_view *view, struct page *page)
 {
@@ -175,7 +189,7 @@ static void print_tables(const struct predict_view *view, struct page *page)
 void predict_print_experts(const struct predict_view *view)
 {
     static void (*const lines[])(const struct predict_view *view, struct page *page) = {
-        print_rows,    print_tails,     print_reach,  print_drops,
+        print_rows,    print_tails,     print_reach,  print_recovery, print_drops,
         print_padding, print_intensity, print_decode, print_advice,
     };
     struct page page = {.out = view->out, .term = view->term};

@@ -6,6 +6,7 @@
 #include "base/checked.h"
 #include "base/text.h"
 #include "base/unit.h"
+#include "sim/shared.h"
 #include "work/blocks.h"
 #include "work/dtype.h"
 #include "work/params.h"
@@ -226,9 +227,23 @@ static const char *gather_or_exchange(const struct topic *t)
                         advice_gather_ratio(s->experts, s->top_k, s->ranks));
 }
 
+static const char *shared_experts(const struct topic *t)
+{
+    struct shared_ask ask;
+    struct shared found;
+    if (t->plan->parallel.tp <= 1 || !shared_ask_of(t->plan, t->free_bytes, &ask))
+        return NULL;
+    shared_of(&ask, &found);
+    return arena_printf(
+        t->arena, "moe.shared: %s, %s; weights on a rank sp %s, tp %s, tp sends %s per layer",
+        found.choice == SHARED_SP ? "sp" : "tp", found.why,
+        bytes_text(t, found.sp.all_weight_bytes), bytes_text(t, found.tp.all_weight_bytes),
+        bytes_text(t, found.tp.sent_bytes));
+}
+
 static advise *const topics[] = {
-    dense_replicated, expert_layout, rdep_domain,
-    core_sharding,    router_gather, gather_or_exchange,
+    dense_replicated, expert_layout,      rdep_domain,    core_sharding,
+    router_gather,    gather_or_exchange, shared_experts,
 };
 
 const char **advice_of(const struct plan *plan, enum moe_path path, const struct rows *rows,

@@ -6,6 +6,7 @@
 #include "base/checked.h"
 #include "plan/derive.h"
 #include "sim/advice.h"
+#include "sim/balance.h"
 #include "sim/padding.h"
 #include "work/stack.h"
 
@@ -108,6 +109,29 @@ static enum status fill_placement(struct moe_context *c, struct routing_report *
     return STATUS_OK;
 }
 
+/* How a cold router with a selection bias finds back; only on demand, it costs a second. */
+static void fill_recovery(struct moe_context *c, struct routing_report *r)
+{
+    enum {
+        WINDOW_ROWS = 64,
+        WINDOW = 10
+    }; /* rows per expert that make a window's maximum known */
+    const struct rows_spec *s = &c->rows->spec;
+    if (!c->options->exact || s->scenario != SCENARIO_COLD || !s->router.bias)
+        return;
+    struct balance found;
+    const struct balance_ask ask = {
+        .tokens = ceil_div(WINDOW_ROWS * s->experts, WINDOW * s->top_k),
+        .steps = RECOVERY_STEPS,
+        .rate = 0.001,
+        .goal = 1.5,
+    };
+    balance_recover(c->rows, &ask, c->arena, &found);
+    r->recovery_before = found.before;
+    r->recovery_after = found.after;
+    r->recovery_steps = found.steps;
+}
+
 static enum status fill_routing(struct moe_context *c, struct err *err)
 {
     const struct load *load = &c->load;
@@ -135,12 +159,15 @@ static enum status fill_routing(struct moe_context *c, struct err *err)
         .received_worst = load->received.worst,
         .placement_imbalance_before = NAN,
         .placement_imbalance_after = NAN,
+        .recovery_before = NAN,
+        .recovery_after = NAN,
         .method = load_method_name(load->method),
         .samples = load->samples,
     };
     c->out->has_routing = true;
     if (c->path == PATH_CAPACITY)
         fill_drops(c, r);
+    fill_recovery(c, r);
     return fill_placement(c, r, err);
 }
 

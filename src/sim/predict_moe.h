@@ -17,6 +17,8 @@
 #include "sim/load.h"
 #include "work/rows.h"
 
+enum { RECOVERY_STEPS = 500 };
+
 struct routing_report {
     uint64_t rows; /* token-expert pairs of the expert-parallel group */
     double rows_per_expert_mean, rows_per_expert_p10, rows_per_expert_p50;
@@ -29,8 +31,12 @@ struct routing_report {
     uint64_t heaviest_rows_expected, heaviest_rows_p99, heaviest_rows_worst;
     uint64_t received_expected, received_p99, received_worst; /* tokens, duplicates removed */
     double placement_imbalance_before, placement_imbalance_after; /* EPLB, expected loads */
-    const char *method; /* "closed form", "gaussian", "exact sample" */
-    uint64_t samples;   /* 0 for closed forms */
+    /* cold start with --exact: the loss-free bias at DeepSeek-V3's rate, fullest expert / mean
+     */
+    double recovery_before, recovery_after;
+    uint64_t recovery_steps; /* until 1.5, 0: not within RECOVERY_STEPS */
+    const char *method;      /* "closed form", "gaussian", "exact sample" */
+    uint64_t samples;        /* 0 for closed forms */
 };
 
 struct padding_report {
