@@ -273,6 +273,28 @@ static const struct column sync_columns[] = {
     COLUMN(sync_report, per_layer, COLUMN_COUNT, NULL),
 };
 
+static const char *collective_kind(const void *record)
+{
+    return words_block[((const struct collective_block *)record)->kind];
+}
+
+static const struct column collective_columns[] = {
+    NAME(NULL, "kind", collective_kind),
+    COLUMN(collective_block, ranks, COLUMN_COUNT, NULL),
+    COLUMN(collective_block, flop, COLUMN_REAL, NULL),
+    COLUMN(collective_block, bytes_sent, COLUMN_REAL, NULL),
+    COLUMN(collective_block, matmul_s, COLUMN_SECONDS, NULL),
+    COLUMN(collective_block, gather_s, COLUMN_SECONDS, NULL),
+    COLUMN(collective_block, reduce_s, COLUMN_SECONDS, NULL),
+    COLUMN(collective_block, serial_s, COLUMN_SECONDS, NULL),
+    COLUMN(collective_block, overlapped_s, COLUMN_SECONDS, NULL),
+};
+
+static bool has_collective(const struct prediction *prediction)
+{
+    return prediction->has_collective;
+}
+
 static bool has_routing(const struct prediction *prediction)
 {
     return prediction->moe.has_routing;
@@ -307,6 +329,7 @@ const struct predict_section *predict_sections(size_t *n)
         SECTION("intensity", intensity_columns, moe.intensity, has_intensity),
         SECTION("decode", decode_columns, moe.decode, has_decode),
         SECTION("sync", sync_columns, sync, has_routing),
+        SECTION("collective", collective_columns, collective, has_collective),
     };
     *n = COUNT_OF(sections);
     return sections;

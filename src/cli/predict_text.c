@@ -10,6 +10,7 @@
 #include "cli/predict_assumed.h"
 #include "cli/predict_moe.h"
 #include "cli/predict_print.h"
+#include "plan/schema.h"
 #include "report/bars.h"
 
 enum { LARGEST_SHOWN = 3, FIXES_SHOWN = 6 };
@@ -288,6 +289,30 @@ static void print_model(struct screen *screen)
     predict_summarise_experts(screen->view);
 }
 
+/* ---- a block other than moe ---- */
+
+static void print_collective(struct screen *screen)
+{
+    const struct prediction *prediction = screen->view->prediction;
+    const struct collective_block *b = &prediction->collective;
+    char matmul[48], wire[48], serial[48], overlapped[48];
+    if (!prediction->has_collective)
+        return;
+    heading(screen, "the block, by peak rates and link bandwidth");
+    unit_print(matmul, UNIT_SECONDS, b->matmul_s);
+    unit_print(wire, UNIT_SECONDS, b->gather_s + b->reduce_s);
+    unit_print(serial, UNIT_SECONDS, b->serial_s);
+    unit_print(overlapped, UNIT_SECONDS, b->overlapped_s);
+    page_item(&screen->page, 2, 12, "over",
+              arena_printf(screen->view->arena, "%" PRIu64 " ranks (%s)", b->ranks,
+                           words_block[b->kind]));
+    page_item(&screen->page, 2, 12, "products", matmul);
+    page_item(&screen->page, 2, 12, "exchange", wire);
+    page_item(&screen->page, 2, 12, "together",
+              arena_printf(screen->view->arena, "%s one after the other, %s overlapped", serial,
+                           overlapped));
+}
+
 /* ---- what was assumed ---- */
 
 static void print_assumed(struct screen *screen)
@@ -314,7 +339,8 @@ static void print_assumed(struct screen *screen)
 }
 
 static void (*const parts[])(struct screen *screen) = {
-    print_verdict, print_categories, print_wall, print_fixes, print_model, print_assumed,
+    print_verdict, print_categories, print_wall,    print_fixes,
+    print_model,   print_collective, print_assumed,
 };
 
 void predict_print_text(const struct predict_view *view)

@@ -69,24 +69,35 @@ static const char *bytes_text(const struct topic *t, uint64_t bytes)
     return arena_strdup(t->arena, buffer);
 }
 
+/* Bytes that a rank keeps per parameter that data-parallel ranks do not share out. */
+static uint64_t state_bits(const struct plan *plan)
+{
+    const struct precision *p = &plan->precision;
+    uint64_t zero = plan->parallel.zero, bits = zero < 3 ? dtype_bits(p->weights) : 0;
+    if (plan->workload.mode != MODE_TRAIN)
+        return dtype_bits(p->weights);
+    bits += zero < 2 ? dtype_bits(p->gradients) : 0;
+    return bits + (zero < 1 ? dtype_bits(p->master) + 2 * dtype_bits(p->moments) : 0);
+}
+
 /* Dropping TP from the dense path: everything but the routed experts on every rank. */
 static const char *dense_replicated(const struct topic *t)
 {
     const struct plan *plan = t->plan;
     struct params params;
-    if (plan->parallel.tp <= 1)
+    uint64_t tp = plan->parallel.tp;
+    if (tp <= 1)
         return NULL;
     params_count(&plan->model, &params);
-    uint64_t dense = params.parameters - params.routed;
-    uint64_t bytes = dtype_bytes(plan->precision.weights, dense) / plan->parallel.pp;
-    uint64_t free_bytes = t->free_bytes;
-    if (bytes - bytes / plan->parallel.tp > free_bytes)
+    uint64_t dense = (params.parameters - params.routed) / plan->parallel.pp;
+    uint64_t bytes = dense * state_bits(plan) / 8, more = bytes - bytes / tp;
+    if (more > t->free_bytes)
         return NULL;
     return arena_printf(t->arena,
-                        "the dense path fits replicated (%s of weights per rank, %s now, %s "
-                        "free): tp %llu can leave it",
-                        bytes_text(t, bytes), bytes_text(t, bytes / plan->parallel.tp),
-                        bytes_text(t, free_bytes), (unsigned long long)plan->parallel.tp);
+                        "drop tp %llu from the dense path: replicated it keeps %s of state per "
+                        "rank, %s now, and %s are free",
+                        (unsigned long long)tp, bytes_text(t, bytes), bytes_text(t, bytes / tp),
+                        bytes_text(t, t->free_bytes));
 }
 
 /* Fullest over mean of the expected rows when E experts lie contiguously on `ranks` ranks. */

@@ -250,5 +250,6 @@ enum status predict(const struct plan *plan, const struct predict_options *optio
     report_memory(&c, options, &out->memory);
     report_model(&c, &out->model);
     report_sync(&c, &out->sync);
+    out->has_collective = collective_block_of(plan, COLLECTIVE_TILES, &out->collective);
     return options->memory_only ? STATUS_OK : report_moe(&c, options, out, err);
 }

@@ -10,6 +10,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "plan/plan.h"
+#include "sim/collective.h"
 #include "sim/fix.h"
 #include "sim/memory.h"
 #include "sim/predict_moe.h"
@@ -80,6 +81,8 @@ struct prediction {
     struct model_report model;
     struct moe_report moe; /* routing, padding, intensity, decode: each says if it is there */
     struct sync_report sync;
+    bool has_collective; /* block other than moe */
+    struct collective_block collective;
     const char **assumptions; /* one line each, for "what was assumed" */
     size_t n_assumptions;
 };

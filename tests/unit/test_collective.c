@@ -10,6 +10,7 @@
 
 #include "plan/load.h"
 #include "sim/collective.h"
+#include "sim/predict.h"
 #include "work/reduce.h"
 
 enum { MOST = 16 };
@@ -186,6 +187,12 @@ static void blocks(void **state)
     assert_true(collective_block_of(&plan, 4, &b));
     assert_close(b.reduce_s, 1.305e-3, 2e-3);
     assert_true(b.overlapped_s < b.serial_s && b.overlapped_s > b.reduce_s);
+    struct prediction prediction;
+    struct err err = {0};
+    const struct predict_options options = {0};
+    assert_int_equal(predict(&plan, &options, &arena, &prediction, &err), STATUS_OK);
+    assert_true(prediction.has_collective);
+    assert_close(prediction.collective.reduce_s, b.reduce_s, 1e-12);
     plan.block.kind = BLOCK_MOE;
     assert_false(collective_block_of(&plan, 4, &b));
     arena_release(&arena);

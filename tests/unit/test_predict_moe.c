@@ -127,11 +127,34 @@ static void advice_numbers(void **state)
     near("cost", advice_layout_cost(1024, 16, 1.2), 2.4, 1e-12);
 }
 
+/* The advice that starts like this; fails when there is none. */
+static const char *advised(const struct moe_report *report, const char *start)
+{
+    for (size_t i = 0; i < report->n_advice; i++)
+        if (strncmp(report->advice[i], start, strlen(start)) == 0)
+            return report->advice[i];
+    fail_msg("no advice starts with \"%s\"", start);
+    return NULL;
+}
+
+static void advice_lines(void **state)
+{
+    (void)state;
+    struct arena arena = {0};
+    struct moe_report out;
+    report("examples/seed002-neuron-prefill.yaml", NULL, &arena, &out);
+    assert_non_null(strstr(advised(&out, "drop tp 8 from the dense path"), "GiB are free"));
+    advised(&out, "moe.shard: block");
+    advised(&out, "experts as tp 1 x ep 8 (many experts: ep");
+    arena_release(&arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rdep),    cmocka_unit_test(blockwise),      cmocka_unit_test(decode),
-        cmocka_unit_test(chunked), cmocka_unit_test(advice_numbers),
+        cmocka_unit_test(rdep),           cmocka_unit_test(blockwise),
+        cmocka_unit_test(decode),         cmocka_unit_test(chunked),
+        cmocka_unit_test(advice_numbers), cmocka_unit_test(advice_lines),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
