@@ -90,6 +90,13 @@ const struct column *buffer_table(size_t *n)
 
 /* ---- memory ---- */
 
+/* A stack with one schedule gives it no name. */
+static bool has_schedule(const void *record)
+{
+    const char *schedule = ((const struct memory_report *)record)->schedule;
+    return schedule && schedule[0];
+}
+
 const struct column *memory_columns(size_t *n)
 {
     static const struct column columns[] = {
@@ -101,7 +108,10 @@ const struct column *memory_columns(size_t *n)
         COLUMN(memory_report, margin_bytes, COLUMN_SIGNED, NULL),
         NAME(NULL, "verdict", memory_verdict),
         COLUMN(memory_report, sizing, COLUMN_TEXT, NULL),
-        COLUMN(memory_report, schedule, COLUMN_TEXT, NULL),
+        {.key = "schedule",
+         .type = COLUMN_TEXT,
+         .offset = offsetof(struct memory_report, schedule),
+         .present = has_schedule},
         COLUMN(memory_report, expected_bytes, COLUMN_BYTES, NULL),
         COLUMN(memory_report, p99_bytes, COLUMN_BYTES, NULL),
         COLUMN(memory_report, worst_bytes, COLUMN_BYTES, NULL),

@@ -66,15 +66,29 @@ static const char *chance(const struct memory_report *memory, double steps, stru
                         run, steps);
 }
 
+/* Two halves of a sentence that go on from column `at`, on one line, or on two where the
+ * terminal is narrow. */
+static void print_halves(const struct screen *screen, size_t at, const char *first,
+                         const char *second)
+{
+    const struct term *term = screen->view->term;
+    bool fits = at + term_columns(first) + 2 + term_columns(second) <= term->width;
+    fprintf(screen->page.out, "%s;%s%s\n", first, fits ? " " : "\n  ", second);
+}
+
 static void print_distribution(struct screen *screen)
 {
     const struct memory_report *memory = screen->memory;
     if (!memory->has_distribution)
         return;
-    fprintf(screen->page.out, "expected %s, p99 %s, worst %s %s; chance of running out %s\n",
-            amount(screen, memory->expected_bytes), amount(screen, memory->p99_bytes),
-            amount(screen, memory->worst_bytes), screen->scale.unit,
-            chance(memory, (double)screen->view->plan->workload.steps, screen->view->arena));
+    struct arena *arena = screen->view->arena;
+    const char *sizes =
+        arena_printf(arena, "expected %s, p99 %s, worst %s %s",
+                     amount(screen, memory->expected_bytes), amount(screen, memory->p99_bytes),
+                     amount(screen, memory->worst_bytes), screen->scale.unit);
+    double steps = (double)screen->view->plan->workload.steps;
+    print_halves(screen, 0, sizes,
+                 arena_printf(arena, "chance of running out %s", chance(memory, steps, arena)));
 }
 
 /* Limit and margin; of a plan far smaller than its device in their own unit. */
@@ -95,12 +109,18 @@ static void print_verdict(struct screen *screen)
 {
     const struct memory_report *memory = screen->memory;
     const struct term *term = screen->view->term;
-    fprintf(screen->page.out, "%s%s%s: %s %s = state %s + temp %s; %s (%s%s, modelled)\n",
-            term_style(term, verdict_style(memory->verdict)), verdict_name(memory->verdict),
-            term_plain(term), amount(screen, memory->total_bytes), screen->scale.unit,
-            amount(screen, memory->state_bytes), amount(screen, memory->temp_bytes),
-            limit_text(screen), memory->sizing,
-            text_equal(memory->sizing, "worst") ? " case" : "");
+    struct arena *arena = screen->view->arena;
+    const char *verdict = verdict_name(memory->verdict);
+    const char *sum =
+        arena_printf(arena, ": %s %s = state %s + temp %s", amount(screen, memory->total_bytes),
+                     screen->scale.unit, amount(screen, memory->state_bytes),
+                     amount(screen, memory->temp_bytes));
+    const char *limit =
+        arena_printf(arena, "%s (%s%s, modelled)", limit_text(screen), memory->sizing,
+                     text_equal(memory->sizing, "worst") ? " case" : "");
+    fprintf(screen->page.out, "%s%s%s", term_style(term, verdict_style(memory->verdict)),
+            verdict, term_plain(term));
+    print_halves(screen, strlen(verdict), sum, limit);
     screen->page.used = true;
     print_distribution(screen);
 }

@@ -274,6 +274,20 @@ static void json_has_the_keys_of_the_contract(void **state)
     free(text);
 }
 
+static void a_narrow_terminal_gets_the_verdict_on_two_lines(void **state)
+{
+    struct scene *scene = *state;
+    scene->term.width = 80;
+    predict_print_text(&scene->view);
+    char *text = sink_close(&scene->sink);
+    const char *first = "oom: 96.00 GiB = state 32.00 + temp 64.00;\n"
+                        "  limit 72.00, margin -24.00 (p99, modelled)\n"
+                        "expected 80.00, p99 96.00, worst 160.00 GiB;\n"
+                        "  chance of running out < 0.015 per step\n";
+    assert_int_equal(strncmp(text, first, strlen(first)), 0);
+    free(text);
+}
+
 static void json_leaves_out_what_does_not_apply(void **state)
 {
     struct scene *scene = *state;
@@ -283,8 +297,9 @@ static void json_leaves_out_what_does_not_apply(void **state)
     scene->prediction.memory.n_fixes = 0;
     predict_print_json(&scene->view);
     char *text = sink_close(&scene->sink);
-    static const char *const absent[] = {
-        "oom_samples", "oom_probability", "\"wall\"", "\"fixes\"", "null", "nan"};
+    static const char *const absent[] = {"oom_samples", "oom_probability", "\"schedule\": \"\"",
+                                         "\"wall\"",    "\"fixes\"",       "null",
+                                         "nan"};
     for (size_t i = 0; i < sizeof absent / sizeof *absent; i++)
         assert_null(strstr(text, absent[i]));
     free(text);
@@ -331,6 +346,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(text_cuts_long_formulas, set_up, tear_down),
         cmocka_unit_test_setup_teardown(text_colours_only_where_allowed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(json_has_the_keys_of_the_contract, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_narrow_terminal_gets_the_verdict_on_two_lines, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(json_leaves_out_what_does_not_apply, set_up, tear_down),
         cmocka_unit_test_setup_teardown(csv_has_a_row_per_buffer, set_up, tear_down),
         cmocka_unit_test_setup_teardown(buffers_are_grouped_by_the_peak, set_up, tear_down),
