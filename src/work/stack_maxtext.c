@@ -6,6 +6,7 @@
  * three after rematerialisation; which of the two runs is decided by the memory limit, in sim.
  * Sources of the shapes: MaxText layers/moe.py (permute, generate_masks) and published job logs
  * of seed 000. */
+#include "plan/schema.h"
 #include "work/stack.h"
 #include "work/stack_maxtext.h"
 
@@ -304,7 +305,7 @@ static bool exact_buffer(const struct plan *plan, enum moe_path path)
 }
 
 static const struct refusal refusals[] = {
-    {path_unknown, "stack maxtext does not run this moe.path",
+    {path_unknown, "stack maxtext does not run moe.path ",
      "it runs capacity, ragged_a2a, ragged_dot, deepep, masked and allgather"},
     {deepep_not_bf16, "stack maxtext runs path deepep in bf16 only",
      "set precision.activations and precision.dispatch to bf16"},
@@ -319,7 +320,8 @@ static enum status refuse(const struct plan *plan, enum moe_path path, struct er
     for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++) {
         if (!refusals[i].applies(plan, path))
             continue;
-        err_set(err, STATUS_INPUT, "%s", refusals[i].text);
+        err_set(err, STATUS_INPUT, "%s%s", refusals[i].text,
+                refusals[i].applies == path_unknown ? words_path[path] : "");
         return err_hint(err, "%s", refusals[i].hint);
     }
     return STATUS_OK;

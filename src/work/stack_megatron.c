@@ -9,6 +9,7 @@
  * Megatron-LM moe_layer.py, token_dispatcher.py, experts.py, router.py,
  * multi_latent_attention.py; TransformerEngine linear.py, grouped_linear.py, permutation.py;
  * buffers.md 9. */
+#include "plan/schema.h"
 #include "work/dispatch_deepep.h"
 #include "work/stack.h"
 #include "work/train.h"
@@ -205,7 +206,7 @@ static enum status refuse(const struct plan *plan, enum moe_path path, struct er
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (known[i] == path)
             return STATUS_OK;
-    err_set(err, STATUS_INPUT, "stack %s does not run this moe.path", name);
+    err_set(err, STATUS_INPUT, "stack %s does not run moe.path %s", name, words_path[path]);
     return err_hint(err, "it runs ragged_a2a (alltoall), allgather, deepep (flex) and "
                          "capacity (drop and pad)");
 }

@@ -5,6 +5,7 @@
  *
  * Sources: buffers.md 10.4, seed-systems.md B2 to B7 (neuronx-distributed
  * modules/moe/expert_mlps_v2.py, blockwise.py; nki-library moe kernels). */
+#include "plan/schema.h"
 #include "work/serve.h"
 #include "work/stack.h"
 
@@ -23,7 +24,7 @@ static enum status refuse(const struct plan *plan, enum moe_path path, struct er
             err, "its kernels pad the model: set model.hidden to %llu",
             (unsigned long long)(plan->model.hidden + 511 - (plan->model.hidden + 511) % 512));
     }
-    err_set(err, STATUS_INPUT, "stack nxd does not run this moe.path");
+    err_set(err, STATUS_INPUT, "stack nxd does not run moe.path %s", words_path[path]);
     return err_hint(err, "it runs capacity, blockwise, selective and all_experts");
 }
 

@@ -9,6 +9,7 @@
  * Recomputation (activation_checkpoint.mode): full; selective with "op" keeps the output of
  * every second matrix product and of attention, selective with a number n runs every n-th layer
  * again. */
+#include "plan/schema.h"
 #include "work/stack.h"
 
 #include "base/text.h"
@@ -190,7 +191,7 @@ static enum status refuse(const struct plan *plan, enum moe_path path, struct er
     }
     if (path == PATH_RAGGED_A2A || path == PATH_DEEPEP)
         return STATUS_OK;
-    err_set(err, STATUS_INPUT, "stack torchtitan does not run this moe.path");
+    err_set(err, STATUS_INPUT, "stack torchtitan does not run moe.path %s", words_path[path]);
     return err_hint(err, "it runs ragged_a2a and deepep");
 }
 

@@ -89,8 +89,8 @@ static void what_it_does_not_run_is_refused(void **state)
     static const struct override sets[] = {{"recompute.modules", "layernorm", "--set"},
                                            {"moe.path", "capacity", "--set"},
                                            {"workload.mode", "prefill", "--set"}};
-    static const char *const reasons[] = {"no module 'layernorm'", "does not run this moe.path",
-                                          "train only"};
+    static const char *const reasons[] = {"no module 'layernorm'",
+                                          "does not run moe.path capacity", "train only"};
     for (size_t i = 0; i < 3; i++) {
         struct arena arena = {0};
         struct plan *plan = arena_alloc(&arena, 1, sizeof *plan);
