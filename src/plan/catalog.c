@@ -187,7 +187,7 @@ static enum status not_found(enum catalog_kind kind, const char *name, struct ar
     const char *nearest = text_nearest(catalogue_spelling(name, arena), n, item_name, items);
     if (nearest)
         return err_hint(err, "did you mean '%s'?", nearest);
-    return err_hint(err, "`moeplan list` shows all %s", k->list_option);
+    return err_hint(err, "`moeplan list %s` shows them all", k->list_option);
 }
 
 static const struct unsupported *find_unsupported(const char *name, struct arena *arena)

@@ -1,6 +1,7 @@
 /* See part.h. */
 #include "plan/part.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -159,6 +160,16 @@ static enum status read_called(struct part *part, const struct node *value, cons
 
 /* ---- all of it ---- */
 
+/* What stands in place is called after its base, so that results say what it is. */
+static void name_in_place(struct part *part, const struct node *value)
+{
+    const struct node *base = value->kind == NODE_MAPPING ? node_get(value, "base") : NULL;
+    if (base && base->kind == NODE_SCALAR)
+        snprintf(part->name, PLAN_NAME, "%.64s (changed)", base->text);
+    else
+        memcpy(part->name, "inline", sizeof "inline");
+}
+
 enum status part_load(struct loader *loader, const char *key, const struct node *value,
                       const char *folder, struct mark *mark)
 {
@@ -179,7 +190,7 @@ enum status part_load(struct loader *loader, const char *key, const struct node 
     else
         TRY(read_called(part, value, folder));
     if (part->name[0] == '\0')
-        memcpy(part->name, "inline", sizeof "inline");
+        name_in_place(part, value);
     memcpy(part->as_called, part->name, PLAN_NAME);
     apply_origin_set(loader, key, value->mark);
     *mark = part->mark;

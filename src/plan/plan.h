@@ -341,7 +341,7 @@ struct block {
 
 struct plan {
     char name[PLAN_NAME];       /* the file's name without folder and ending */
-    char model_name[PLAN_NAME]; /* as the user wrote it, "inline" for a mapping */
+    char model_name[PLAN_NAME]; /* as the user wrote it; a mapping: "inline", or its base */
     char cluster_name[PLAN_NAME];
     char stack_name[PLAN_NAME];
     struct model model;

@@ -207,13 +207,30 @@ static enum status set_number_for_word(const struct reading *r, unsigned last)
     return STATUS_OK;
 }
 
+/* Words that a switch may stand for: what is on or off elsewhere is a choice here. */
+static const struct synonym {
+    const char *key, *text, *word;
+} synonyms[] = {
+    {"moe.skip.weight", "false", "none"},
+    {"moe.skip.weight", "true", "hi_lo"}, /* NxD's default order of blocks */
+};
+
+static const char *word_meant(const struct reading *r)
+{
+    for (size_t i = 0; !r->quoted && i < sizeof synonyms / sizeof *synonyms; i++)
+        if (text_equal(synonyms[i].text, r->text) && text_equal(synonyms[i].key, r->field->key))
+            return synonyms[i].word;
+    return r->text;
+}
+
 static enum status set_word(const struct reading *r)
 {
     const struct field *field = r->field;
+    const char *word = word_meant(r);
     unsigned n = 0;
     double number;
     for (; field->words[n]; n++) {
-        if (!text_equal(r->text, field->words[n]))
+        if (!text_equal(word, field->words[n]))
             continue;
         memcpy(member_of(field, r->plan), &n, sizeof n);
         return STATUS_OK;

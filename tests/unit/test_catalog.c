@@ -112,9 +112,9 @@ static void unknown_names_get_the_nearest(void **state)
          "did you mean 'mixtral-8x7b'?"},
         {CATALOG_CLUSTER, "h2000", "no cluster is called 'h2000'", "did you mean 'h200'?"},
         {CATALOG_MODEL, "zzzzzzzzzzzz", "no model is called 'zzzzzzzzzzzz'",
-         "`moeplan list` shows all models"},
+         "`moeplan list models` shows them all"},
         {CATALOG_CLUSTER, "nowhere/c.yaml", "cluster file 'nowhere/c.yaml' cannot be opened",
-         "`moeplan list` shows all clusters"},
+         "`moeplan list clusters` shows them all"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         assert_null(find(s, cases[i].kind, cases[i].name));

@@ -117,6 +117,7 @@ static void parts_stand_in_place(void **state)
                        "block: mlp\ncollective: ring\nmoe:\n");
     assert_string_equal(fixture->err.text, "");
     assert_string_equal(plan->model_name, "inline");
+    assert_string_equal(plan->cluster_name, "h100 (changed)");
     assert_string_equal(plan->stack_name, "inline");
     assert_int_equal(plan->model.attention.kv_heads, 4);
     assert_int_equal(plan->model.attention.head_dim, 16);
@@ -179,6 +180,8 @@ static void sets_change_the_plan(void **state)
         {{"recompute={save: [a, b]}", "recompute=full"}, "recompute.save", "[]"},
         {{"moe={path: rdep, skip: {token: true}}"}, "moe.skip.token", "true"},
         {{"moe.skip={weight: hi_lo, dynamic: true}"}, "moe.skip.weight", "hi_lo"},
+        {{"moe.skip={token: true, weight: true, dynamic: true}"}, "moe.skip.weight", "hi_lo"},
+        {{"moe.skip.weight=ping_pong", "moe.skip.weight=false"}, "moe.skip.weight", "none"},
         {{"moe.buffer=1.5"}, "moe.buffer", "1.5"},
         {{"moe.buffer=exact"}, "moe.buffer", "exact"},
         {{"moe.switch=2"}, "moe.switch", "2"},
