@@ -257,15 +257,15 @@ static void fill_op(struct run_summary *s, size_t o)
                            .bytes = s->bytes[o] / s->samples,
                            .bytes_exchanged = s->sent[o] / s->samples,
                            .predicted_s = s->predicted_s[o] / (double)s->samples,
-                           .measured_s = NAN,
-                           .p50_s = NAN,
-                           .p99_s = NAN,
-                           .low_s = NAN,
-                           .high_s = NAN,
-                           .overhead_s = NAN,
-                           .ratio = NAN,
-                           .flop_per_s = NAN,
-                           .bytes_per_s = NAN};
+                           .measured_s = (double)NAN,
+                           .p50_s = (double)NAN,
+                           .p99_s = (double)NAN,
+                           .low_s = (double)NAN,
+                           .high_s = (double)NAN,
+                           .overhead_s = (double)NAN,
+                           .ratio = (double)NAN,
+                           .flop_per_s = (double)NAN,
+                           .bytes_per_s = (double)NAN};
     s->report->time.predicted_s += row->predicted_s;
     if (s->measured)
         fill_times(s, o, row);
@@ -274,8 +274,8 @@ static void fill_op(struct run_summary *s, size_t o)
 static void fill_time(struct run_summary *s)
 {
     struct run_time *time = &s->report->time;
-    time->measured_s = time->p50_s = time->p99_s = time->low_s = time->high_s = NAN;
-    time->ratio = time->overhead_s = time->tokens_per_s = NAN;
+    time->measured_s = time->p50_s = time->p99_s = time->low_s = time->high_s = (double)NAN;
+    time->ratio = time->overhead_s = time->tokens_per_s = (double)NAN;
     if (!s->measured)
         return;
     struct spread spread = measure_spread(s->step_s, s->n);

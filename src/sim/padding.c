@@ -107,7 +107,7 @@ static void fill_capacity(const struct plan *plan, const struct rows *rows,
     out->rule = "capacity";
     out->formula = "E C";
     out->alignment = slots;
-    out->exact_factor = NAN;
+    out->exact_factor = (double)NAN;
     out->allocated_factor = (double)slots * (double)e / ((double)tokens * (double)k);
 }
 
@@ -138,11 +138,11 @@ void padding_of(const struct plan *plan, enum moe_path path, const struct rows *
         .alignment = align_of(plan, kind),
         .exact_factor = load->exact_padding,
         .allocated_factor = allocated_factor(plan, kind, rows),
-        .blocks_expected = NAN,
-        .blocks_executed = NAN,
-        .token_rows_skipped = NAN,
-        .weight_loads = NAN,
-        .rounds_expected = NAN,
+        .blocks_expected = (double)NAN,
+        .blocks_executed = (double)NAN,
+        .token_rows_skipped = (double)NAN,
+        .weight_loads = (double)NAN,
+        .rounds_expected = (double)NAN,
     };
     if (path == PATH_CAPACITY)
         fill_capacity(plan, rows, out);

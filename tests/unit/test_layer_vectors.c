@@ -357,7 +357,7 @@ static void eplb_example(void **state)
             rows += (uint64_t)kept[0].value[r][i];
         assert_int_equal(rows, wanted);
         /* an odd row of each source goes to the first replica: half a row of each, twice */
-        assert_true(rows >= 8 * (load[r] - 1) && rows <= 8 * (load[r] + 1));
+        assert_true((double)rows >= 8 * (load[r] - 1) && (double)rows <= 8 * (load[r] + 1));
     }
     for (uint64_t t = 0; t < MOST_VALUES; t++) /* x = 1: the output names the expert */
         assert_true(kept[1].value[3][t] == ids[t] + 1);
