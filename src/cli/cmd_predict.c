@@ -1,4 +1,5 @@
 /* moeplan predict: the memory verdict of a plan, and why. */
+#include "base/pool.h"
 #include "cli/commands.h"
 #include "cli/plan_argument.h"
 #include "cli/predict_moe.h"
@@ -43,9 +44,12 @@ static enum status run_predict(const struct invocation *call, struct err *err)
     const struct settings *settings = call->settings;
     TRY(plan_argument_load(call, 0, plan, &origins, err));
     TRY(routing_data_load(plan, NULL, call->arena, &routing, err));
+    struct pool *pool = settings->exact ? pool_create(0) : NULL;
     const struct predict_options predict_options = {
-        .routing = &routing, .fixes = true, .exact = settings->exact};
-    if (predict(plan, &predict_options, call->arena, &prediction, err) != STATUS_OK)
+        .routing = &routing, .fixes = true, .exact = settings->exact, .pool = pool};
+    enum status status = predict(plan, &predict_options, call->arena, &prediction, err);
+    pool_free(pool);
+    if (status != STATUS_OK)
         return err_place(err, plan_argument_place(call, 0, &origins, "moe.path"));
     const struct predict_view view = {
         .plan = plan,

@@ -233,6 +233,7 @@ static enum status report_moe(const struct context *c, const struct predict_opti
         .routing = options->routing,
         .rows = c->routed ? &c->source.rows : NULL,
         .exact = options->exact,
+        .pool = options->pool,
         .free_bytes = out->memory.margin_bytes > 0 ? (uint64_t)out->memory.margin_bytes : 0,
     };
     return predict_moe(c->plan, &moe, c->arena, &out->moe, err);

@@ -92,6 +92,7 @@ struct predict_options {
     bool exact;                         /* exact sampling even where a closed form is valid */
     bool fixes;                         /* search for fixes when it does not fit */
     bool memory_only;                   /* leave out the record of the experts */
+    struct pool *pool;                  /* for samples of the experts' loads, or NULL */
     unsigned threads;
 };
 

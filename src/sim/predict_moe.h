@@ -86,6 +86,7 @@ struct predict_moe_options {
     const struct rows *rows;            /* the plan's sampler when it stands already, or NULL */
     bool exact;                         /* exact sampling even where it is not needed */
     uint64_t free_bytes;                /* of a rank's memory limit, for advice */
+    struct pool *pool;                  /* for the samples, or NULL */
 };
 
 /* Nothing is present when the model has no routed experts. STATUS_INPUT when the routing cannot
