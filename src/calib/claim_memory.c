@@ -11,7 +11,7 @@
 /* The prediction of the call's plan; false after an error. */
 static bool predicted(struct claim_call *call, struct plan *plan, struct prediction *out)
 {
-    const struct predict_options options = {0};
+    const struct predict_options options = {.memory_only = true};
     if (!claim_plan(call, plan))
         return false;
     return predict(plan, &options, call->arena, out, call->err) == STATUS_OK;
@@ -132,7 +132,7 @@ static struct claim_answer temp_saved(struct claim_call *call)
 {
     struct plan plan;
     struct prediction p, other;
-    const struct predict_options options = {0};
+    const struct predict_options options = {.memory_only = true};
     const struct mark mark = {.file = "claims"};
     if (!predicted(call, &plan, &p) ||
         schema_set(schema_find("moe.path"), &plan, claim_word(call, "on_path"), false, mark,

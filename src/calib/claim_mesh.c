@@ -147,7 +147,7 @@ static bool round_of(struct claim_call *call, const struct chunks_ask *ask, stru
     if (!claim_parts(call, &plan))
         return false;
     double slots = (double)(ask->experts * ask->chunk), link = plan.cluster.node.link_bandwidth;
-    double rows = slots; /* sent and received alike */
+    double rows = slots; /* a device receives as many as it sends */
     double local = (double)ask->experts / (double)ask->devices;
     double bytes = 4 * (local * in * width + rows * (in + width));
     out->fetch = collective_all_to_all_cut(ask->devices, 4 * slots * in, 2, link);
