@@ -148,7 +148,7 @@ uint64_t align_of(const struct plan *plan, enum align_kind kind)
 {
     if (plan->moe.alignment)
         return plan->moe.alignment;
-    if ((kind == ALIGN_NEURON || kind == ALIGN_RDEP) && plan->moe.block_size)
+    if (kind == ALIGN_NEURON && plan->moe.block_size)
         return plan->moe.block_size;
     return rules[kind].align;
 }

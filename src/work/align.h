@@ -52,8 +52,8 @@ uint64_t align_exact(enum align_kind kind, const uint64_t *counts, uint64_t grou
 /* The rule of a plan's path and stack. */
 enum align_kind align_kind_of(const struct plan *plan, enum moe_path path);
 
-/* The plan's A under that rule: moe.alignment, else block_size on blockwise and RDEP, else the
- * system's. */
+/* The plan's A under that rule: moe.alignment, else block_size on blockwise, else the system's
+ * (RDEP pads its buffers to 128 whatever the blocks of blockwise are). */
 uint64_t align_of(const struct plan *plan, enum align_kind kind);
 
 #endif

@@ -202,6 +202,18 @@ static void empty_experts(void **state)
     assert_int_equal(align_exact(ALIGN_NONE, counts, 4, 8), 18);
 }
 
+/* block_size is blockwise's alone: RDEP's padding is that of its buffers. */
+static void alignment_of_a_plan(void **state)
+{
+    (void)state;
+    struct plan plan = {.moe.block_size = 512};
+    assert_int_equal(align_of(&plan, ALIGN_NEURON), 512);
+    assert_int_equal(align_of(&plan, ALIGN_RDEP), 128);
+    plan.moe.alignment = 16;
+    assert_int_equal(align_of(&plan, ALIGN_NEURON), 16);
+    assert_int_equal(align_of(&plan, ALIGN_RDEP), 16);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -209,7 +221,7 @@ int main(void)
         cmocka_unit_test(mapping_computes),   cmocka_unit_test(weight_loads),
         cmocka_unit_test(dynamic_loops),      cmocka_unit_test(shard_costs),
         cmocka_unit_test(rdep_allocation),    cmocka_unit_test(published_worst_rows),
-        cmocka_unit_test(empty_experts),
+        cmocka_unit_test(empty_experts),      cmocka_unit_test(alignment_of_a_plan),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
