@@ -250,8 +250,8 @@ static void clear_step(struct execution *x, double *seconds)
         memset(seconds, 0, x->work->n_ops * sizeof *seconds);
 }
 
-enum status execution_step(struct execution *x, const struct observer *observer,
-                           double *seconds, struct err *err)
+static enum status run_step(struct execution *x, const struct observer *observer,
+                            double *seconds, struct err *err)
 {
     clear_step(x, seconds);
     for (size_t first = 0, end; first < x->work->n_ops; first = end) {
@@ -266,4 +266,13 @@ enum status execution_step(struct execution *x, const struct observer *observer,
         }
     }
     return STATUS_OK;
+}
+
+enum status execution_step(struct execution *x, const struct observer *observer,
+                           double *seconds, struct err *err)
+{
+    enum status status = run_step(x, observer, seconds, err);
+    struct transport *transport = x->session->transport;
+    /* the other ranks may be waiting for this one in an exchange: they must hear of it */
+    return status == STATUS_OK ? status : transport->ops->agree(transport, status, err);
 }

@@ -134,6 +134,9 @@ static uint64_t predicted_peak(const struct execution *x)
     return peak;
 }
 
+/* More than any case exchanges: set-up is the same for all cases of a process. */
+static const uint64_t case_exchange_bytes = 1 << 20;
+
 static enum status run(const struct plan *plan, const struct layer_sample *sample,
                        const struct case_options *options, struct session *session,
                        struct arena *arena, struct case_result *result, struct err *err)
@@ -141,8 +144,9 @@ static enum status run(const struct plan *plan, const struct layer_sample *sampl
     struct work work;
     TRY(layer_build(plan, options->backward, arena, &work, err));
     struct slots *slots = arena_alloc(arena, sample->R, sizeof *slots);
-    for (uint64_t r = 0; r < sample->R; r++)
-        layer_sample_plan_slots(plan, sample, r, pool_size(session->pool), &slots[r]);
+    uint64_t first = session->transport->first;
+    for (uint64_t r = 0; r < session->transport->n_local; r++)
+        layer_sample_plan_slots(plan, sample, first + r, pool_size(session->pool), &slots[r]);
     struct kernels fast;
     kernels_fast(&fast);
     struct execution_setup setup = {.work = &work,
@@ -153,7 +157,7 @@ static enum status run(const struct plan *plan, const struct layer_sample *sampl
                                     .session = session};
     struct execution x;
     TRY(execution_init(&x, &setup, arena, err));
-    TRY(session_setup(session, execution_exchange_bytes(&x), err));
+    TRY(session_setup(session, case_exchange_bytes, err));
     struct verify_options verify = {.seed = 1};
     TRY(verify_run(&x, &verify, arena, &result->checks, err));
     result->out_hash = result->checks.out_hash;
@@ -161,6 +165,17 @@ static enum status run(const struct plan *plan, const struct layer_sample *sampl
     result->predicted_bytes = predicted_peak(&x);
     compare_counts(&x, result);
     return STATUS_OK;
+}
+
+enum status case_run_in(struct session *session, const struct plan *plan,
+                        const struct layer_sample *sample, const struct case_options *options,
+                        struct case_result *result, struct err *err)
+{
+    memset(result, 0, sizeof *result);
+    struct arena arena = {0};
+    enum status status = run(plan, sample, options, session, &arena, result, err);
+    arena_release(&arena);
+    return status;
 }
 
 enum status case_run(const struct plan *plan, const struct layer_sample *sample,
@@ -172,10 +187,49 @@ enum status case_run(const struct plan *plan, const struct layer_sample *sample,
     struct session_options open = {.ranks = sample->R,
                                    .workers = options->workers ? options->workers : 2,
                                    .plain_c = options->plain_c};
+    enum status status = session_open(&session, &open, err);
+    if (status == STATUS_OK)
+        status = case_run_in(&session, plan, sample, options, result, err);
+    session_close(&session);
+    return status;
+}
+
+static enum status step(const struct plan *plan, const struct layer_sample *sample,
+                        const struct inputs *inputs, const struct kernels *kernels,
+                        const struct observer *observer, struct session *session,
+                        struct arena *arena, struct err *err)
+{
+    struct work work;
+    TRY(layer_build(plan, false, arena, &work, err));
+    struct slots *slots = arena_alloc(arena, sample->R, sizeof *slots);
+    for (uint64_t r = 0; r < sample->R; r++)
+        layer_sample_plan_slots(plan, sample, r, pool_size(session->pool), &slots[r]);
+    struct execution_setup setup = {.work = &work,
+                                    .plan = plan,
+                                    .sample = sample,
+                                    .slots = slots,
+                                    .kernels = kernels,
+                                    .session = session};
+    struct execution x;
+    TRY(execution_init(&x, &setup, arena, err));
+    TRY(session_setup(session, execution_exchange_bytes(&x), err));
+    enum status status = execution_begin(&x, inputs, err);
+    if (status == STATUS_OK)
+        status = execution_step(&x, observer, NULL, err);
+    execution_end(&x);
+    return status;
+}
+
+enum status case_step(const struct plan *plan, const struct layer_sample *sample,
+                      const struct inputs *inputs, const struct kernels *kernels,
+                      const struct observer *observer, struct err *err)
+{
+    struct session session;
+    struct session_options open = {.ranks = sample->R, .workers = 1, .plain_c = true};
     struct arena arena = {0};
     enum status status = session_open(&session, &open, err);
     if (status == STATUS_OK)
-        status = run(plan, sample, options, &session, &arena, result, err);
+        status = step(plan, sample, inputs, kernels, observer, &session, &arena, err);
     session_close(&session);
     arena_release(&arena);
     return status;

@@ -37,6 +37,11 @@ enum status case_run(const struct plan *plan, const struct layer_sample *sample,
                      const struct case_options *options, struct case_result *result,
                      struct err *err);
 
+/* The same in a session that is open already. */
+enum status case_run_in(struct session *session, const struct plan *plan,
+                        const struct layer_sample *sample, const struct case_options *options,
+                        struct case_result *result, struct err *err);
+
 /* One forward step on these inputs, seen by the observer; no checks. */
 enum status case_step(const struct plan *plan, const struct layer_sample *sample,
                       const struct inputs *inputs, const struct kernels *kernels,

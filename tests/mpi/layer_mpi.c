@@ -1,0 +1,119 @@
+/* Every path on as many processes as mpirun starts: the same checks as on local ranks, and the
+ * same output bits. Prints what failed on stderr; ends with 1 then. With the argument "fail",
+ * rank 1 gets a wrong kernel and every rank must end with its error; with "plans", rank 1 has
+ * another plan. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plan/schema.h"
+#include "support/layer_case.h"
+
+static int complain(const struct session *session, const char *name, const char *what)
+{
+    fprintf(stderr, "rank %d: %s: %s\n", (int)session->transport->first, name, what);
+    return 1;
+}
+
+static uint64_t local_hash(const struct plan *plan, const struct layer_sample *sample,
+                           const struct case_options *options)
+{
+    struct case_result result;
+    struct err err = {0};
+    case_run(plan, sample, options, &result, &err);
+    return result.out_hash;
+}
+
+static int run_case(struct session *session, enum moe_path path, enum case_routing routing)
+{
+    struct plan plan;
+    struct arena arena = {0};
+    struct layer_sample sample;
+    struct case_result result;
+    struct err err = {0};
+    char name[96];
+    case_plan(&plan, path, session->transport->n_ranks);
+    case_sample(&plan, routing, &arena, &sample);
+    struct case_options options = {.backward = path != PATH_DEEPEP_LL, .workers = 1};
+    snprintf(name, sizeof name, "%s, %s", words_path[path], case_routing_name(routing));
+    if (case_run_in(session, &plan, &sample, &options, &result, &err) != STATUS_OK)
+        return complain(session, name, err.text);
+    int failed = 0;
+    for (unsigned i = 0; i < result.checks.n; i++)
+        if (!result.checks.check[i].passed)
+            failed = complain(session, name, result.checks.check[i].name);
+    if (!result.counts_equal)
+        failed = complain(session, name, result.mismatch);
+    if (result.metered_bytes != result.predicted_bytes)
+        failed = complain(session, name, "metered bytes are not those predicted");
+    uint64_t hash = result.out_hash;
+    struct transport *t = session->transport;
+    if (t->ops->sum(t, &hash, 1, &err) != STATUS_OK)
+        return complain(session, name, err.text);
+    if (t->first == 0 && hash != local_hash(&plan, &sample, &options))
+        failed = complain(session, name, "other output bits than on local ranks");
+    arena_release(&arena);
+    return failed;
+}
+
+static enum status wrong(struct call *call, uint64_t unit, void *scratch, struct err *err)
+{
+    (void)unit;
+    (void)scratch;
+    return err_set(err, STATUS_MISMATCH, "seeded failure in \"%s\"", call->op->name);
+}
+
+/* 0 when this rank ended with an error that says what happened. */
+static int run_failing(struct session *session, bool other_plan)
+{
+    struct plan plan;
+    struct arena arena = {0};
+    struct layer_sample sample;
+    struct case_result result;
+    struct err err = {0};
+    struct kernels kernels;
+    kernels_fast(&kernels);
+    bool mine = session->transport->first == 1;
+    case_plan(&plan, PATH_RAGGED_A2A, session->transport->n_ranks);
+    if (mine && other_plan)
+        plan.model.hidden = 24;
+    if (mine && !other_plan)
+        kernels.table[KERNEL_ACTIVATION].run = wrong;
+    case_sample(&plan, CASE_UNIFORM, &arena, &sample);
+    struct case_options options = {.kernels = &kernels, .workers = 1};
+    enum status status = case_run_in(session, &plan, &sample, &options, &result, &err);
+    fprintf(stderr, "rank %d: %s\n", (int)session->transport->first, err.text);
+    arena_release(&arena);
+    bool told = other_plan
+                    ? strstr(err.text, "bytes") != NULL || strstr(err.text, "MPI") != NULL
+                    : strstr(err.text, "seeded failure") != NULL;
+    return status != STATUS_OK && told ? 0 : 1;
+}
+
+static int run_all(struct session *session)
+{
+    int failed = 0;
+    for (unsigned path = PATH_CAPACITY; path < PATH_COUNT; path++)
+        for (unsigned routing = 0; routing < CASE_ROUTINGS; routing++)
+            failed |= run_case(session, (enum moe_path)path, (enum case_routing)routing);
+    return failed;
+}
+
+int main(int argc, char **argv)
+{
+    struct session session;
+    struct err err = {0};
+    char *end = NULL;
+    uint64_t ranks = argc > 1 ? (uint64_t)strtoul(argv[1], &end, 10) : 0;
+    struct session_options options = {.transport = TRANSPORT_MPI, .ranks = ranks, .workers = 1};
+    if (session_open(&session, &options, &err) != STATUS_OK) {
+        err_print(&err, stderr);
+        session_close(&session);
+        return (int)err.status;
+    }
+    bool fail = argc > 2 && strcmp(argv[2], "fail") == 0;
+    bool plans = argc > 2 && strcmp(argv[2], "plans") == 0;
+    int result = fail || plans ? run_failing(&session, plans) : run_all(&session);
+    session_close(&session);
+    return result;
+}
