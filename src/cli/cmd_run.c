@@ -142,7 +142,9 @@ static enum status prepare_run(struct invocation *call, struct err *err)
                                    .ranks = state->plan.parallel.ep,
                                    .workers = (unsigned)settings->workers};
     state->opened = true;
-    return session_open(&state->session, &open, err);
+    TRY(session_open(&state->session, &open, err));
+    call->silent = state->session.transport->first != 0; /* rank 0 speaks for all */
+    return STATUS_OK;
 }
 
 static void print(const struct invocation *call, const struct run_view *view)

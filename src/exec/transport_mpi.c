@@ -318,15 +318,14 @@ static const struct transport_ops mpi_ops = {
     .close = mpi_close,
 };
 
-static const char *find_mode(int n_ranks)
+static int ranks_of_node(void)
 {
     MPI_Comm node;
-    int n_node = 0;
+    int n = 0;
     MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
-    MPI_Comm_size(node, &n_node);
+    MPI_Comm_size(node, &n);
     MPI_Comm_free(&node);
-    return n_node == n_ranks ? "one rank per process, one node"
-                             : "one rank per process, across nodes";
+    return n;
 }
 
 static enum status start_mpi(struct err *err)
@@ -346,7 +345,7 @@ enum status moeplan_transport_mpi_open(struct transport **out, struct err *err);
 __attribute__((visibility("default"))) enum status
 moeplan_transport_mpi_open(struct transport **out, struct err *err)
 {
-    int n_ranks = 0, rank = 0;
+    int n_ranks = 0, rank = 0, n_node;
     TRY(start_mpi(err));
     struct mpi *mpi = calloc(1, sizeof *mpi);
     if (!mpi)
@@ -358,11 +357,15 @@ moeplan_transport_mpi_open(struct transport **out, struct err *err)
     MPI_Comm_size(mpi->data, &n_ranks);
     MPI_Comm_rank(mpi->data, &rank);
     mpi->tag = FIRST_TAG;
-    mpi->base = (struct transport){.ops = &mpi_ops,
-                                   .mode = find_mode(n_ranks),
-                                   .n_ranks = (uint64_t)n_ranks,
-                                   .first = (uint64_t)rank,
-                                   .n_local = 1};
+    n_node = ranks_of_node();
+    mpi->base =
+        (struct transport){.ops = &mpi_ops,
+                           .mode = n_node == n_ranks ? "one rank per process, one node"
+                                                     : "one rank per process, across nodes",
+                           .node_ranks = (uint64_t)n_node,
+                           .n_ranks = (uint64_t)n_ranks,
+                           .first = (uint64_t)rank,
+                           .n_local = 1};
     *out = &mpi->base;
     return STATUS_OK;
 }
