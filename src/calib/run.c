@@ -14,6 +14,7 @@
 #include "exec/execute.h"
 #include "exec/measure.h"
 #include "plan/derive.h"
+#include "plan/show.h"
 #include "work/stack.h"
 
 /* FLOP of the oracle, which computes token by token in f64: half a second. */
@@ -129,7 +130,8 @@ static enum status measure(struct run *run, struct execution *x, struct err *err
     struct measurement measured, overhead;
     struct measure_options options = {.repeat = run->options->repeat,
                                       .budget_s = measure_budget_s};
-    struct measure_options idle = {.budget_s = overhead_budget_s};
+    struct measure_options idle = {.repeat = run->options->repeat,
+                                   .budget_s = overhead_budget_s};
     TRY(measure_run(x, &options, run->arena, &measured, err));
     x->kernels = &run->idle;
     enum status status = measure_run(x, &idle, run->arena, &overhead, err);
@@ -193,6 +195,41 @@ static enum status note_mismatch(struct run *run, enum status status, struct err
     snprintf(check->detail, sizeof check->detail, "%.150s", err->text);
     err_clear(err);
     return STATUS_OK;
+}
+
+/* ---- several processes ---- */
+
+static uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t n)
+{
+    const unsigned char *at = bytes;
+    for (size_t i = 0; i < n; i++)
+        hash = (hash ^ at[i]) * 0x100000001b3U;
+    return hash;
+}
+
+static uint64_t fingerprint(const struct plan *plan, const struct run_options *options)
+{
+    struct arena arena = {0};
+    struct text text = {.arena = &arena};
+    const uint64_t numbers[] = {options->backend, options->backward, options->samples,
+                                options->repeat};
+    plan_print(plan, &text);
+    uint64_t hash = hash_bytes(0xcbf29ce484222325U, numbers, sizeof numbers);
+    hash = hash_bytes(hash, text_string(&text), text.length);
+    arena_release(&arena);
+    return hash;
+}
+
+enum status run_check_same(const struct plan *plan, const struct run_options *options,
+                           struct transport *transport, struct err *err)
+{
+    double hash = (double)(fingerprint(plan, options) >> 12); /* exact as a double */
+    double ends[] = {hash, -hash};
+    TRY(transport->ops->max(transport, ends, 2, err));
+    if (ends[0] + ends[1] <= 0)
+        return STATUS_OK;
+    err_set(err, STATUS_INPUT, "the processes do not have the same plan and options");
+    return err_hint(err, "start all of them with one command line and one plan file");
 }
 
 /* ---- the whole ---- */

@@ -110,6 +110,10 @@ struct run_report {
  * STATUS_INPUT when it has no MoE layer. */
 enum status run_host_plan(struct plan *plan, struct err *err);
 
+/* STATUS_INPUT, in every process, when they do not all have the same plan and options. */
+enum status run_check_same(const struct plan *plan, const struct run_options *options,
+                           struct transport *transport, struct err *err);
+
 /* Predicts, performs, compares. session: opened, or NULL with dry_run. STATUS_OK whatever the
  * verdict; errors are those that leave nothing to report. Memory from the arena. */
 enum status run_perform(const struct plan *plan, const struct run_options *options,

@@ -11,7 +11,7 @@ struct settings {
     const char *backend, *transport;
     bool backward, dry_run;
     uint64_t shrink, repeat, samples, workers;
-    double band;
+    double band, timeout;
 };
 
 static const struct option options[] = {
@@ -33,6 +33,8 @@ static const struct option options[] = {
      "routing samples to perform, each checked and measured; default 1"},
     {"workers", 0, OPTION_COUNT, offsetof(struct settings, workers), "N", NULL,
      "threads of a process; default: one per CPU, under MPI one"},
+    {"timeout", 0, OPTION_REAL, offsetof(struct settings, timeout), "SECONDS", NULL,
+     "longest wait for another process of mpirun; default 60"},
 };
 
 static const struct settings defaults = {
@@ -128,6 +130,27 @@ static enum status load(const struct invocation *call, struct state *state, stru
     return routing_data_load(&state->plan, NULL, call->arena, &state->routing, err);
 }
 
+static enum status open_session(const struct settings *settings, struct state *state,
+                                enum transport_kind transport, uint64_t ranks, struct err *err)
+{
+    struct session_options open = {.transport = transport,
+                                   .ranks = ranks,
+                                   .workers = (unsigned)settings->workers,
+                                   .timeout_s = settings->timeout};
+    state->opened = true;
+    return session_open(&state->session, &open, err);
+}
+
+/* All processes go on, or none: each waits for what the others say about their plans. */
+static enum status agree_on_plan(struct state *state, enum status status, struct err *err)
+{
+    struct transport *transport = state->session.transport;
+    TRY(transport->ops->agree(transport, status, err));
+    TRY(run_check_same(&state->plan, &state->options, transport, err));
+    return session_check_ranks(&state->session, state->plan.parallel.ep, err);
+}
+
+/* MPI is opened before the plan is read, so that a process that cannot read it can tell. */
 static enum status prepare_run(struct invocation *call, struct err *err)
 {
     const struct settings *settings = call->settings;
@@ -135,16 +158,15 @@ static enum status prepare_run(struct invocation *call, struct err *err)
     int transport = TRANSPORT_LOCAL;
     call->state = state;
     TRY(read_options(settings, state, &transport, err));
-    TRY(load(call, state, err));
-    if (settings->dry_run)
-        return STATUS_OK;
-    struct session_options open = {.transport = (enum transport_kind)transport,
-                                   .ranks = state->plan.parallel.ep,
-                                   .workers = (unsigned)settings->workers};
-    state->opened = true;
-    TRY(session_open(&state->session, &open, err));
-    call->silent = state->session.transport->first != 0; /* rank 0 speaks for all */
-    return STATUS_OK;
+    if (transport == TRANSPORT_LOCAL || settings->dry_run) {
+        TRY(load(call, state, err));
+        uint64_t ranks = state->plan.parallel.ep;
+        return settings->dry_run ? STATUS_OK
+                                 : open_session(settings, state, TRANSPORT_LOCAL, ranks, err);
+    }
+    TRY(open_session(settings, state, TRANSPORT_MPI, 0, err));
+    call->silent = state->session.transport->first != 0;
+    return agree_on_plan(state, load(call, state, err), err);
 }
 
 static void print(const struct invocation *call, const struct run_view *view)
@@ -154,7 +176,7 @@ static void print(const struct invocation *call, const struct run_view *view)
         [FORMAT_JSON] = run_print_json,
         [FORMAT_CSV] = run_print_csv,
     };
-    if (view->report->warning && view->report->warning[0])
+    if (view->report->warning && view->report->warning[0] && !call->silent)
         fprintf(stderr, "moeplan: warning: %s\n", view->report->warning);
     printers[call->general.format](view);
 }
@@ -167,8 +189,12 @@ static enum status run_run(const struct invocation *call, struct err *err)
                                            [RUN_DRY] = STATUS_OK};
     struct state *state = call->state;
     struct run_report *report = arena_alloc(call->arena, 1, sizeof *report);
-    TRY(run_perform(&state->plan, &state->options, state->opened ? &state->session : NULL,
-                    call->arena, report, err));
+    enum status status =
+        run_perform(&state->plan, &state->options, state->opened ? &state->session : NULL,
+                    call->arena, report, err);
+    if (state->opened)
+        status = state->session.transport->ops->agree(state->session.transport, status, err);
+    TRY(status);
     const struct run_view view = {
         .plan = &state->plan,
         .report = report,
@@ -193,6 +219,7 @@ static const char *const examples[] = {
     "moeplan run examples/host-small.yaml",
     "moeplan run examples/host-small.yaml --set moe.path=deepep --backward",
     "moeplan run examples/host-small.yaml --format json -o run.json",
+    "mpirun -np 2 moeplan run examples/host-small.yaml --transport mpi",
     NULL,
 };
 

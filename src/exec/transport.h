@@ -46,6 +46,7 @@ struct transport {
     uint64_t first;      /* rank of this process's first part */
     uint64_t n_local;    /* ranks in this process */
     uint64_t node_ranks; /* processes of the group on this machine: they share its memory */
+    double timeout_s;    /* longest wait for another process */
     bool ready;          /* set-up is done: exchanges may run */
 };
 

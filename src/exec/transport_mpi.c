@@ -15,7 +15,6 @@
 
 enum { FAILURE_TAG = 7, FIRST_TAG = 8, TAGS = 16384 };
 enum { POLLS_BETWEEN_LOOKS = 64, PIECE_BYTES = 1 << 30 };
-static const double deadline_s = 60;
 
 /* What a failed rank tells the others. */
 struct failure {
@@ -113,13 +112,14 @@ static enum status wait_for(struct mpi *mpi, MPI_Request *request, MPI_Status *s
             continue;
         TRY(look_for_failure(mpi, err));
         sched_yield();
-        if (MPI_Wtime() - begin > deadline_s)
+        if (MPI_Wtime() - begin > mpi->base.timeout_s)
             break;
     }
     mpi->failed = true;
-    err_set(err, STATUS_SYSTEM, "rank %llu waited %.0f s for the other ranks",
-            (unsigned long long)mpi->base.first, deadline_s);
-    return err_hint(err, "a rank stopped, or does something else: look at its messages");
+    err_set(err, STATUS_SYSTEM, "rank %llu waited %g s for the other ranks",
+            (unsigned long long)mpi->base.first, mpi->base.timeout_s);
+    return err_hint(err, "a rank stopped, or does something else: look at its messages; "
+                         "--timeout SECONDS waits longer");
 }
 
 /* ---- exchanges ----
@@ -365,7 +365,8 @@ moeplan_transport_mpi_open(struct transport **out, struct err *err)
                            .node_ranks = (uint64_t)n_node,
                            .n_ranks = (uint64_t)n_ranks,
                            .first = (uint64_t)rank,
-                           .n_local = 1};
+                           .n_local = 1,
+                           .timeout_s = 60};
     *out = &mpi->base;
     return STATUS_OK;
 }
