@@ -83,7 +83,7 @@ struct run_time {
 };
 
 struct run_fix {
-    const char *set; /* options: "--rank 0", "--shrink 8", "--set moe.buffer=exact" */
+    const char *set; /* options: "--shrink 8", "--set moe.buffer=exact" */
     uint64_t predicted_peak_bytes;
 };
 

@@ -55,13 +55,9 @@ void run_find_fixes(const struct plan *plan, const struct run_options *options,
 {
     struct search s = {options, limit_bytes, ranks.workers, arena, report};
     struct plan exact = *plan;
-    bool local = ranks.n > 1;
     exact.moe.buffer = SIZING_EXACT;
     report->fixes = arena_alloc(arena, MOST_FIXES, sizeof *report->fixes);
     if (plan->moe.buffer != SIZING_EXACT)
         try(&s, &exact, ranks, "--set moe.buffer=exact");
-    struct run_ranks share = {ranks.first, 1, ranks.workers};
-    if (local && !try(&s, plan, share, "--rank 0") && plan->moe.buffer != SIZING_EXACT)
-        try(&s, &exact, share, "--rank 0 --set moe.buffer=exact");
-    try_shrinks(&s, plan, !local);
+    try_shrinks(&s, plan, ranks.n < plan->parallel.ep);
 }

@@ -31,6 +31,7 @@ struct mpi {
     MPI_Comm data, control;
     bool failed;          /* MPI is not finalised */
     bool told;            /* the others know of it, or it is theirs */
+    bool lost;            /* another rank does not answer: it must be ended by force */
     int tag;              /* of the exchange under way */
     struct piece *pieces; /* its messages */
     size_t n_pieces, piece_capacity;
@@ -115,7 +116,7 @@ static enum status wait_for(struct mpi *mpi, MPI_Request *request, MPI_Status *s
         if (MPI_Wtime() - begin > mpi->base.timeout_s)
             break;
     }
-    mpi->failed = true;
+    mpi->failed = mpi->lost = true;
     err_set(err, STATUS_SYSTEM, "rank %llu waited %g s for the other ranks",
             (unsigned long long)mpi->base.first, mpi->base.timeout_s);
     return err_hint(err, "a rank stopped, or does something else: look at its messages; "
@@ -292,6 +293,8 @@ static void leave(struct mpi *mpi)
     const struct timespec grace = {.tv_nsec = 300 * 1000 * 1000};
     if (mpi->failed) {
         nanosleep(&grace, NULL);
+        if (mpi->lost)
+            MPI_Abort(MPI_COMM_WORLD, STATUS_SYSTEM);
         return;
     }
     MPI_Comm_free(&mpi->data);
