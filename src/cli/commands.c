@@ -6,6 +6,7 @@ static const struct command *const commands[] = {
     &command_predict,
     &command_run,
     &command_frontier,
+    &command_search,
     &command_plot,
     &command_claims,
     &command_show,

@@ -12,6 +12,7 @@ extern const struct command command_list;
 extern const struct command command_plot;
 extern const struct command command_predict;
 extern const struct command command_run;
+extern const struct command command_search;
 extern const struct command command_show;
 
 const struct command *const *commands_all(size_t *n);

@@ -1,0 +1,442 @@
+/* Search; see search.h. */
+#include "sim/search.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "plan/derive.h"
+#include "plan/rule.h"
+#include "work/stack.h"
+
+enum { INNER = SEARCH_ZERO, LAYOUTS = 64 }; /* keys from INNER on vary inside a task */
+
+/* A combination that may fit: its price, the least it can need, and which values. */
+struct candidate {
+    double seconds;
+    uint64_t least_bytes;
+    uint64_t number; /* place in the enumeration: breaks ties */
+    uint8_t index[SEARCH_KEYS];
+};
+
+/* A layout: the keys before INNER. */
+struct layout {
+    uint8_t index[SEARCH_KEYS];
+    uint64_t first; /* number of its first combination */
+};
+
+/* What one task finds. */
+struct found {
+    struct arena arena;
+    struct candidate *items;
+    size_t n, capacity;
+    uint64_t points, invalid, too_large;
+    struct candidate nearest;
+    bool any; /* nearest is set */
+};
+
+/* A work list and its sizes under the least that routing can ask for. */
+struct bound {
+    struct arena arena;
+    struct work work;
+    struct slots slots;
+    uint64_t *values;
+    bool refused, routed;
+};
+
+struct hunt {
+    const struct search_ask *ask;
+    struct plan base;
+    struct layout *layouts;
+    size_t n_layouts, first; /* first: of the batch */
+    bool nearest;            /* nothing fits: look at what cannot fit, too */
+    struct found *found;     /* [LAYOUTS] of the batch */
+};
+
+/* ---- the enumeration ---- */
+
+/* Keys that only some paths read; others keep the plan's value. */
+static bool reads(const struct plan *plan, enum search_key key)
+{
+    enum moe_path path = stack_path(plan, NULL);
+    if (key == SEARCH_CAPACITY)
+        return path == PATH_CAPACITY;
+    if (key == SEARCH_BLOCK)
+        return path == PATH_BLOCKWISE || path == PATH_BLOCK_SPARSE;
+    return true;
+}
+
+/* How many values of a key a plan has to try, and the i-th. */
+static size_t n_values(const struct hunt *hunt, const struct plan *plan, enum search_key key)
+{
+    return reads(plan, key) ? hunt->ask->space->n[key] : 1;
+}
+
+static double value_at(const struct hunt *hunt, const struct plan *plan, enum search_key key,
+                       size_t i)
+{
+    return reads(plan, key) ? hunt->ask->space->value[key][i] : search_get(&hunt->base, key);
+}
+
+/* Sets the keys [from, SEARCH_KEYS); those before are set. */
+static void set_keys(const struct hunt *hunt, unsigned from, const uint8_t index[SEARCH_KEYS],
+                     struct plan *plan)
+{
+    for (unsigned key = from; key < SEARCH_KEYS; key++)
+        search_set(plan, (enum search_key)key,
+                   value_at(hunt, plan, (enum search_key)key, index[key]));
+}
+
+/* The next combination like an odometer over keys [from, to), of a plan that stands at the
+ * present one. The first key that moved; SEARCH_KEYS when it wrapped. */
+static unsigned turn(const struct hunt *hunt, const struct plan *plan, unsigned from,
+                     unsigned to, uint8_t index[SEARCH_KEYS])
+{
+    for (unsigned key = to; key-- > from;) {
+        if (++index[key] < n_values(hunt, plan, (enum search_key)key))
+            return key;
+        index[key] = 0;
+    }
+    return SEARCH_KEYS;
+}
+
+static void list_layouts(struct hunt *hunt, struct arena *arena)
+{
+    struct plan plan = hunt->base;
+    uint8_t index[SEARCH_KEYS] = {0};
+    size_t capacity = 0;
+    uint64_t inner = 1;
+    for (unsigned key = INNER; key < SEARCH_KEYS; key++)
+        inner *= hunt->ask->space->n[key];
+    do {
+        for (unsigned key = 0; key < INNER; key++)
+            search_set(&plan, (enum search_key)key, hunt->ask->space->value[key][index[key]]);
+        if (!rule_check_layout(&plan))
+            continue;
+        hunt->layouts =
+            arena_grow(arena, hunt->layouts, hunt->n_layouts, &capacity, sizeof *hunt->layouts);
+        struct layout *layout = &hunt->layouts[hunt->n_layouts];
+        *layout = (struct layout){.first = hunt->n_layouts * inner};
+        memcpy(layout->index, index, sizeof index);
+        hunt->n_layouts++;
+    } while (turn(hunt, &plan, 0, INNER, index) < SEARCH_KEYS);
+}
+
+/* ---- bounds ---- */
+
+static void bound_build(struct bound *bound, const struct plan *plan)
+{
+    struct err err = {0};
+    arena_release(&bound->arena);
+    bound->refused = work_build(plan, &bound->arena, &bound->work, &err) != STATUS_OK;
+    if (bound->refused)
+        return;
+    bound->values = arena_alloc(&bound->arena, bound->work.sizes.n, sizeof *bound->values);
+    bound->routed = evaluate_is_routed(plan, &bound->work);
+    slots_from_plan(plan, &bound->slots);
+}
+
+/* The fullest stage at its worst moment needs at least what the first one does at some moment;
+ * its fullest rank holds at least the mean of the rows, and its own tokens once. */
+static bool bound_evaluate(struct bound *bound, const struct plan *plan,
+                           struct memory_peak *peak)
+{
+    struct slots slots = bound->slots;
+    const struct workload *w = &plan->workload;
+    if (w->global_batch ||
+        w->tokens_per_step) /* micro-batches in flight depend on their size */
+        slots_from_plan(plan, &slots);
+    else
+        slots_set_numbers(plan, &slots);
+    uint64_t rows = slots.value[SLOT_ROWS], local = slots.value[SLOT_LOCAL_EXPERTS];
+    const struct demand least = {.rows = rows,
+                                 .received = slots.value[SLOT_TOKENS],
+                                 .padded = rows,
+                                 .hot = local ? rows / local : 0};
+    if (bound->routed)
+        demand_to_slots(&least, &slots);
+    if (!sizes_eval(&bound->work.sizes, &slots, bound->values))
+        return false;
+    verdict_fold(plan, &bound->work, bound->values, peak);
+    return true;
+}
+
+/* What needs more cannot even be marginal: total - limit <= error x temp has to hold. */
+static uint64_t most_bytes(const struct search_ask *ask, const struct plan *plan)
+{
+    double error = plan->stack.error < 0.9 ? plan->stack.error : 0.9;
+    uint64_t most = (uint64_t)((double)verdict_limit(plan) / (1 - error)) + 1;
+    return ask->at_most_bytes && ask->at_most_bytes < most ? ask->at_most_bytes : most;
+}
+
+static bool wanted(const struct search_ask *ask, const struct evaluation *result)
+{
+    return result->valid && result->verdict != VERDICT_OOM &&
+           (!ask->at_most_bytes || result->peak.total_bytes <= ask->at_most_bytes);
+}
+
+/* ---- one layout ---- */
+
+/* Where a task stands: what its list was built for, and since when no layout can fit. */
+struct walk {
+    const struct hunt *hunt;
+    struct found *found;
+    struct plan plan; /* at the present combination */
+    struct bound bound;
+    uint8_t built[SEARCH_KEYS], hopeless[SEARCH_KEYS];
+    bool any_built, any_hopeless;
+    uint64_t number;
+};
+
+/* The state of the first stage follows from the keys before the path alone: when it is too
+ * large, so is everything. */
+static bool is_hopeless(const struct walk *walk, const uint8_t index[SEARCH_KEYS])
+{
+    return walk->any_hopeless && memcmp(walk->hopeless, index, SEARCH_PATH) == 0;
+}
+
+static void follow(struct walk *walk, const uint8_t index[SEARCH_KEYS])
+{
+    if (walk->any_built && memcmp(walk->built, index, SEARCH_CAPACITY) == 0)
+        return;
+    bound_build(&walk->bound, &walk->plan);
+    memcpy(walk->built, index, sizeof walk->built);
+    walk->any_built = true;
+}
+
+static void keep(struct walk *walk, const uint8_t index[SEARCH_KEYS],
+                 const struct memory_peak *peak)
+{
+    struct found *found = walk->found;
+    uint64_t most = most_bytes(walk->hunt->ask, &walk->plan);
+    struct cost cost;
+    struct candidate c = {.least_bytes = peak->total_bytes, .number = walk->number};
+    memcpy(c.index, index, sizeof c.index);
+    if (!found->any || c.least_bytes < found->nearest.least_bytes)
+        found->nearest = c;
+    found->any = true;
+    if (c.least_bytes > most) {
+        found->too_large++;
+        walk->any_hopeless = peak->state_bytes > most;
+        memcpy(walk->hopeless, index, sizeof walk->hopeless);
+        return;
+    }
+    cost_of(&walk->plan, &cost);
+    c.seconds = cost.seconds_per_token;
+    found->items = arena_grow(&found->arena, found->items, found->n, &found->capacity,
+                              sizeof *found->items);
+    found->items[found->n++] = c;
+}
+
+static void visit(struct walk *walk, const uint8_t index[SEARCH_KEYS])
+{
+    struct memory_peak peak;
+    walk->found->points++;
+    if (!rule_check_run(&walk->plan)) {
+        walk->found->invalid++;
+        return;
+    }
+    if (!walk->hunt->nearest && is_hopeless(walk, index)) {
+        walk->found->too_large++;
+        return;
+    }
+    follow(walk, index);
+    if (walk->bound.refused || !bound_evaluate(&walk->bound, &walk->plan, &peak))
+        walk->found->invalid++;
+    else
+        keep(walk, index, &peak);
+}
+
+static void run_layout(void *arg, size_t task, unsigned worker)
+{
+    (void)worker;
+    struct hunt *hunt = arg;
+    const struct layout *layout = &hunt->layouts[hunt->first + task];
+    struct walk walk = {
+        .hunt = hunt, .found = &hunt->found[task], .plan = hunt->base, .number = layout->first};
+    uint8_t index[SEARCH_KEYS];
+    unsigned moved = 0;
+    memcpy(index, layout->index, sizeof index);
+    do {
+        set_keys(hunt, moved, index, &walk.plan);
+        visit(&walk, index);
+        walk.number++;
+        moved = turn(hunt, &walk.plan, INNER, SEARCH_KEYS, index);
+    } while (moved < SEARCH_KEYS);
+    arena_release(&walk.bound.arena);
+}
+
+/* ---- all of them ---- */
+
+struct pile {
+    struct arena arena;
+    struct candidate *items;
+    size_t n, room;
+    struct candidate nearest;
+    bool any;
+};
+
+static void pile_up(struct pile *pile, struct found *found, struct search_result *result)
+{
+    if (pile->n + found->n > pile->room) {
+        pile->room = 2 * (pile->n + found->n);
+        struct arena larger = {0};
+        struct candidate *items = arena_alloc(&larger, pile->room, sizeof *items);
+        if (pile->n)
+            memcpy(items, pile->items, pile->n * sizeof *items);
+        arena_release(&pile->arena);
+        pile->arena = larger;
+        pile->items = items;
+    }
+    if (found->n)
+        memcpy(pile->items + pile->n, found->items, found->n * sizeof *found->items);
+    pile->n += found->n;
+    if (found->any && (!pile->any || found->nearest.least_bytes < pile->nearest.least_bytes))
+        pile->nearest = found->nearest;
+    pile->any = pile->any || found->any;
+    result->points += found->points;
+    result->invalid += found->invalid;
+    result->too_large += found->too_large;
+    arena_release(&found->arena);
+    *found = (struct found){0};
+}
+
+static void gather(struct hunt *hunt, struct pile *pile, struct search_result *result)
+{
+    const struct search_ask *ask = hunt->ask;
+    struct found found[LAYOUTS] = {{.n = 0}};
+    hunt->found = found;
+    for (hunt->first = 0; hunt->first < hunt->n_layouts; hunt->first += LAYOUTS) {
+        size_t left = hunt->n_layouts - hunt->first, n = left < LAYOUTS ? left : LAYOUTS;
+        pool_run(ask->pool, n, run_layout, hunt);
+        for (size_t i = 0; i < n; i++)
+            pile_up(pile, &found[i], result);
+        if (ask->progress)
+            ask->progress(ask->context, (double)(hunt->first + n) / (double)hunt->n_layouts);
+    }
+}
+
+static int by_cost(const void *a, const void *b)
+{
+    const struct candidate *x = a, *y = b;
+    if (x->seconds != y->seconds)
+        return x->seconds < y->seconds ? -1 : 1;
+    if (x->least_bytes != y->least_bytes)
+        return x->least_bytes < y->least_bytes ? -1 : 1;
+    return x->number < y->number ? -1 : x->number > y->number;
+}
+
+/* ---- exactly ---- */
+
+struct judge {
+    const struct hunt *hunt;
+    struct arena *arena;
+    struct evaluator evaluator;
+    uint64_t structure;
+    struct search_result *result;
+};
+
+static bool judge_candidate(struct judge *judge, const struct candidate *c,
+                            struct search_hit *hit)
+{
+    struct plan plan;
+    struct evaluation result;
+    plan = judge->hunt->base;
+    set_keys(judge->hunt, 0, c->index, &plan);
+    evaluate(&judge->evaluator, &plan, ++judge->structure, &result);
+    judge->result->exact++;
+    *hit = (struct search_hit){
+        .total_bytes = result.peak.total_bytes,
+        .state_bytes = result.peak.state_bytes,
+        .limit_bytes = result.limit_bytes,
+        .verdict = result.verdict,
+        .wall = result.wall ? arena_strdup(judge->arena, result.wall->name) : NULL};
+    for (unsigned key = 0; key < SEARCH_KEYS; key++)
+        hit->value[key] = search_get(&plan, (enum search_key)key);
+    cost_of(&plan, &hit->cost);
+    return wanted(judge->hunt->ask, &result);
+}
+
+/* Of the candidates of one cost, from `at` to the end returned, the one with the least memory;
+ * `below`: what it must need less than. */
+static size_t judge_equal(struct judge *judge, const struct pile *pile, size_t at,
+                          uint64_t below, struct search_hit *best, bool *any)
+{
+    double seconds = pile->items[at].seconds;
+    *any = false;
+    for (; at < pile->n && pile->items[at].seconds == seconds; at++) {
+        struct search_hit hit;
+        uint64_t bar = *any ? best->total_bytes : below;
+        if (pile->items[at].least_bytes >= bar ||
+            !judge_candidate(judge, &pile->items[at], &hit) || hit.total_bytes >= bar)
+            continue;
+        *best = hit;
+        *any = true;
+    }
+    return at;
+}
+
+static void judge_all(struct judge *judge, const struct pile *pile, struct arena *arena)
+{
+    struct search_result *r = judge->result;
+    size_t capacity = 0, wanted_n = judge->hunt->ask->best;
+    uint64_t least = UINT64_MAX;
+    r->best = arena_alloc(arena, wanted_n + 1, sizeof *r->best);
+    for (size_t at = 0; at < pile->n;) {
+        struct search_hit hit;
+        bool any, listing = r->n_best < wanted_n;
+        at = judge_equal(judge, pile, at, listing ? UINT64_MAX : least, &hit, &any);
+        if (any && listing)
+            r->best[r->n_best++] = hit;
+        if (!any || hit.total_bytes >= least)
+            continue;
+        least = hit.total_bytes;
+        r->pareto = arena_grow(arena, r->pareto, r->n_pareto, &capacity, sizeof hit);
+        r->pareto[r->n_pareto++] = hit;
+    }
+    r->missed = r->n_pareto == 0;
+    if (r->missed)
+        judge_candidate(judge, &pile->nearest, &r->nearest);
+}
+
+/* What follows from the layout rather than deciding it. Whoever takes up tensor parallelism in
+ * training splits the sequence over it, too. */
+static void loosen(const struct search_ask *ask, struct plan *base)
+{
+    bool stages = ask->space->n[SEARCH_PP] > 1 || ask->space->n[SEARCH_VPP] > 1;
+    base->parallel.dp = 0;
+    base->parallel.stage = 0;
+    base->parallel.sp =
+        base->parallel.sp || (base->workload.mode == MODE_TRAIN && base->parallel.tp == 1);
+    base->parallel.stages.n = stages ? 0 : base->parallel.stages.n;
+}
+
+enum status search_run(const struct search_ask *ask, struct arena *arena,
+                       struct search_result *result, struct err *err)
+{
+    struct hunt hunt = {.ask = ask, .base = *ask->plan};
+    struct pile pile = {0};
+    struct search_result found = {0};
+    loosen(ask, &hunt.base);
+    list_layouts(&hunt, arena);
+    gather(&hunt, &pile, &found);
+    if (pile.any && !pile.n) {
+        struct search_result again = {0};
+        hunt.nearest = true;
+        gather(&hunt, &pile, &again);
+    }
+    if (!pile.any) {
+        arena_release(&pile.arena);
+        err_set(err, STATUS_INPUT, "no layout obeys the rules of %s", ask->plan->stack_name);
+        return err_hint(err, "%llu combinations were tried; fix fewer keys",
+                        (unsigned long long)found.points);
+    }
+    if (pile.n)
+        qsort(pile.items, pile.n, sizeof *pile.items, by_cost);
+    struct judge judge = {.hunt = &hunt, .arena = arena, .result = &found};
+    judge.evaluator.routing = ask->routing;
+    judge_all(&judge, &pile, arena);
+    evaluator_release(&judge.evaluator);
+    arena_release(&pile.arena);
+    *result = found;
+    return STATUS_OK;
+}

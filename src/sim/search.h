@@ -1,0 +1,97 @@
+/* Search: every layout of a plan's model on its cluster, cheapest first, and the Pareto set of
+ * memory and cost.
+ *
+ * First every combination of the space is checked against the rules, priced, and bounded from
+ * below in memory (what routing asks for taken at its balanced part: exact where nothing
+ * follows routing). Then, cheapest first, only those are evaluated exactly that can still be
+ * listed. Neither step changes the answer (tested against brute force); the answer does not
+ * depend on the number of threads. A layout with tp in training splits the sequence over it
+ * (parallel.sp) unless the plan has tp without sp itself. Pure. */
+#ifndef MOEPLAN_SIM_SEARCH_H
+#define MOEPLAN_SIM_SEARCH_H
+
+#include "base/arena.h"
+#include "base/pool.h"
+#include "sim/cost.h"
+#include "sim/evaluate.h"
+
+/* name, the plan's key; the order of enumeration, the last varies fastest */
+#define SEARCH_LIST(X)                                                                         \
+    X(TP, "tp", "parallel.tp")                                                                 \
+    X(CP, "cp", "parallel.cp")                                                                 \
+    X(PP, "pp", "parallel.pp")                                                                 \
+    X(VPP, "vpp", "parallel.vpp")                                                              \
+    X(EP, "ep", "parallel.ep")                                                                 \
+    X(ETP, "etp", "parallel.etp")                                                              \
+    X(ZERO, "zero", "parallel.zero")                                                           \
+    X(PATH, "path", "moe.path")                                                                \
+    X(RECOMPUTE, "recompute", "recompute.kind")                                                \
+    X(BLOCK, "block_size", "moe.block_size")                                                   \
+    X(CAPACITY, "capacity_factor", "moe.capacity_factor")                                      \
+    X(MICRO_BATCH, "micro_batch", "workload.micro_batch")
+
+enum search_key {
+#define SEARCH_ENUM(name, text, key) SEARCH_##name,
+    SEARCH_LIST(SEARCH_ENUM)
+#undef SEARCH_ENUM
+        SEARCH_KEYS
+};
+
+const char *search_key_name(enum search_key key); /* "ep" */
+const char *search_key_full(enum search_key key); /* "parallel.ep" */
+
+enum { SEARCH_VALUES = 64 };
+
+/* Values to try, ascending; words by their number in the plan. */
+struct search_space {
+    size_t n[SEARCH_KEYS];
+    double value[SEARCH_KEYS][SEARCH_VALUES];
+};
+
+/* Everything that can matter for the plan's mode and cluster: divisors of the world for the
+ * parallel keys (tp and etp inside a node, cp up to 16), every path, recompute none, selective
+ * and full, zero 0 to 3, powers of two of micro-batches; and the plan's own value of each. */
+void search_space_default(const struct plan *plan, struct search_space *space);
+
+/* The plan's value of a key; a plan with another one. Keys that the chosen path does not read
+ * keep the plan's value in every layout found. */
+double search_get(const struct plan *plan, enum search_key key);
+void search_set(struct plan *plan, enum search_key key, double value);
+
+struct search_hit {
+    double value[SEARCH_KEYS];
+    struct cost cost;
+    uint64_t total_bytes, state_bytes, limit_bytes;
+    enum verdict verdict;
+    const char *wall; /* of one that does not fit, or NULL */
+};
+
+struct search_ask {
+    const struct plan *plan;
+    const struct routing_data *routing; /* or NULL */
+    const struct search_space *space;
+    uint64_t at_most_bytes; /* more total is not wanted; 0: the limit alone */
+    size_t best;            /* how many to list */
+    struct pool *pool;      /* or NULL */
+    void (*progress)(void *context, double share); /* or NULL; called on the caller's thread */
+    void *context;
+};
+
+struct search_result {
+    uint64_t points;    /* combinations whose layout obeys the rules */
+    uint64_t invalid;   /* of them: a rule or the stack refuses them */
+    uint64_t too_large; /* of them: do not fit, by the bound */
+    uint64_t exact;     /* of the rest: evaluated exactly */
+    struct search_hit *best;
+    size_t n_best; /* cheapest first; of equal cost only the one with the least memory */
+    struct search_hit *pareto;
+    size_t n_pareto; /* cheapest first: nothing listed before needs as little memory */
+    bool missed;     /* nothing fits: `nearest` is the least memory found */
+    struct search_hit nearest; /* evaluated exactly */
+};
+
+/* Memory from the arena. STATUS_INPUT when no combination obeys the rules. */
+enum status search_run(const struct search_ask *ask, struct arena *arena,
+                       struct search_result *result, struct err *err);
+
+#endif

@@ -1,0 +1,215 @@
+/* The search lists exactly what trying everything would: on small clusters, on stacks with
+ * static and with routed sizes, under limits that most layouts do not meet. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plan/rule.h"
+#include "sim/search.h"
+#include "support/random_plan.h"
+
+enum { HITS = 32768, BEST = 6 };
+
+struct brute {
+    struct search_hit hits[HITS];
+    size_t n;
+};
+
+static void small_plan(struct plan *plan, enum stack_kind stack)
+{
+    plan_tiny(plan);
+    plan->stack.kind = stack;
+    plan->stack.static_shapes = stack == STACK_MAXTEXT;
+    plan->stack.fraction = 0.9;
+    plan->stack.error = stack == STACK_MAXTEXT ? 0.05 : 0.1;
+    plan->stack.relax = 1.1;
+    plan->stack.grad_copies = 2;
+    plan->workload.mode = MODE_TRAIN;
+    plan->moe.path = PATH_RAGGED_A2A;
+    plan->moe.routing.samples = 20;
+    plan->parallel.dp = 0;
+    plan->parallel.stages.n = 0;
+}
+
+static void small_space(const struct plan *plan, struct search_space *space)
+{
+    static const double paths[] = {PATH_CAPACITY, PATH_RAGGED_A2A, PATH_BLOCKWISE};
+    search_space_default(plan, space);
+    space->n[SEARCH_PATH] = 3;
+    memcpy(space->value[SEARCH_PATH], paths, sizeof paths);
+    space->n[SEARCH_CAPACITY] = space->n[SEARCH_BLOCK] = 2;
+    space->n[SEARCH_MICRO_BATCH] = 3;
+    space->n[SEARCH_VPP] = space->n[SEARCH_CP] = space->n[SEARCH_ETP] = 2;
+    space->n[SEARCH_ZERO] = space->n[SEARCH_ZERO] > 2 ? 2 : space->n[SEARCH_ZERO];
+}
+
+/* The first value of a key stands for all where the path does not read it. */
+static bool is_unread(const struct plan *plan, unsigned key, size_t index)
+{
+    bool reads = key == SEARCH_CAPACITY ? plan->moe.path == PATH_CAPACITY
+                 : key == SEARCH_BLOCK  ? plan->moe.path == PATH_BLOCKWISE
+                                        : true;
+    return !reads && index > 0;
+}
+
+static bool make_plan(const struct plan *base, const struct search_space *space,
+                      uint64_t number, struct plan *plan)
+{
+    size_t index[SEARCH_KEYS];
+    *plan = *base;
+    for (unsigned key = SEARCH_KEYS; key-- > 0;) {
+        index[key] = number % space->n[key];
+        number /= space->n[key];
+        search_set(plan, (enum search_key)key, space->value[key][index[key]]);
+    }
+    for (unsigned key = 0; key < SEARCH_KEYS; key++)
+        if (is_unread(plan, key, index[key]))
+            return false;
+    if (plan->moe.path != PATH_CAPACITY)
+        plan->moe.capacity_factor = base->moe.capacity_factor;
+    if (plan->moe.path != PATH_BLOCKWISE)
+        plan->moe.block_size = base->moe.block_size;
+    plan->parallel.sp = base->parallel.sp || base->parallel.tp == 1;
+    return true;
+}
+
+/* Cheaper first, then less memory. */
+static int by_cost(const void *a, const void *b)
+{
+    const struct search_hit *x = a, *y = b;
+    if (x->cost.seconds_per_token != y->cost.seconds_per_token)
+        return x->cost.seconds_per_token < y->cost.seconds_per_token ? -1 : 1;
+    return x->total_bytes < y->total_bytes ? -1 : x->total_bytes > y->total_bytes;
+}
+
+static void try_all(const struct plan *base, const struct search_space *space, uint64_t at_most,
+                    struct brute *brute)
+{
+    struct evaluator evaluator = {0};
+    uint64_t points = 1;
+    for (unsigned key = 0; key < SEARCH_KEYS; key++)
+        points *= space->n[key];
+    for (uint64_t number = 0; number < points; number++) {
+        struct plan plan;
+        struct evaluation result;
+        struct search_hit hit = {.wall = NULL};
+        if (!make_plan(base, space, number, &plan))
+            continue;
+        evaluate(&evaluator, &plan, number, &result);
+        if (!result.valid || result.verdict == VERDICT_OOM ||
+            (at_most && result.peak.total_bytes > at_most))
+            continue;
+        cost_of(&plan, &hit.cost);
+        hit.total_bytes = result.peak.total_bytes;
+        assert_true(brute->n < HITS);
+        brute->hits[brute->n++] = hit;
+    }
+    evaluator_release(&evaluator);
+    if (brute->n)
+        qsort(brute->hits, brute->n, sizeof *brute->hits, by_cost);
+}
+
+static void assert_hit(const struct search_hit *got, const struct search_hit *expected,
+                       const char *list, size_t i)
+{
+    if (got->total_bytes != expected->total_bytes ||
+        got->cost.seconds_per_token != expected->cost.seconds_per_token)
+        fail_msg("%s %zu: %llu bytes at %.17g instead of %llu at %.17g", list, i,
+                 (unsigned long long)got->total_bytes, got->cost.seconds_per_token,
+                 (unsigned long long)expected->total_bytes, expected->cost.seconds_per_token);
+}
+
+/* Of equal cost only the one with the least memory; in the Pareto set only what needs less. */
+static void compare(const struct search_result *result, const struct brute *brute)
+{
+    size_t best = 0, pareto = 0;
+    uint64_t least = UINT64_MAX;
+    double last = -1;
+    for (size_t i = 0; i < brute->n; i++) {
+        const struct search_hit *hit = &brute->hits[i];
+        if (hit->cost.seconds_per_token == last)
+            continue;
+        last = hit->cost.seconds_per_token;
+        if (best < BEST) {
+            assert_true(best < result->n_best);
+            assert_hit(&result->best[best], hit, "best", best);
+            best++;
+        }
+        if (hit->total_bytes >= least)
+            continue;
+        least = hit->total_bytes;
+        assert_true(pareto < result->n_pareto);
+        assert_hit(&result->pareto[pareto], hit, "pareto", pareto);
+        pareto++;
+    }
+    assert_int_equal(result->n_best, best);
+    assert_int_equal(result->n_pareto, pareto);
+    assert_int_equal(result->missed, brute->n == 0);
+}
+
+static void check(enum stack_kind stack, uint64_t memory_bytes, uint64_t at_most)
+{
+    static struct brute brute;
+    struct arena arena = {0};
+    struct plan plan;
+    struct search_space space;
+    struct err err = {0};
+    brute.n = 0;
+    small_plan(&plan, stack);
+    plan.cluster.device.memory_bytes = memory_bytes;
+    small_space(&plan, &space);
+    try_all(&plan, &space, at_most, &brute);
+    printf("stack %d, %llu bytes: %zu fit\n", (int)stack, (unsigned long long)memory_bytes,
+           brute.n);
+    for (unsigned threads = 1; threads <= 2; threads++) {
+        struct pool *pool = pool_create(threads);
+        struct search_result result;
+        const struct search_ask ask = {.plan = &plan,
+                                       .space = &space,
+                                       .best = BEST,
+                                       .pool = pool,
+                                       .at_most_bytes = at_most};
+        assert_int_equal(search_run(&ask, &arena, &result, &err), STATUS_OK);
+        compare(&result, &brute);
+        pool_free(pool);
+    }
+    arena_release(&arena);
+}
+
+static void test_static(void **state)
+{
+    (void)state;
+    check(STACK_MAXTEXT, 1500000, 0);
+    check(STACK_MAXTEXT, 3000000, 0);
+    check(STACK_MAXTEXT, UINT64_C(1) << 34, 2000000);
+}
+
+static void test_routed(void **state)
+{
+    (void)state;
+    check(STACK_GENERIC, 1500000, 0);
+    check(STACK_GENERIC, 3000000, 0);
+}
+
+static void test_nothing_fits(void **state)
+{
+    (void)state;
+    check(STACK_MAXTEXT, UINT64_C(1) << 12, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_static),
+        cmocka_unit_test(test_routed),
+        cmocka_unit_test(test_nothing_fits),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
