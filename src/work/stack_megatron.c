@@ -234,6 +234,15 @@ static enum status build(struct train *t, struct err *err)
     return STATUS_OK;
 }
 
+/* DeepEP waits for its counts and the permutation for their sum; alltoall and allgather wait
+ * for the counts once; drop-and-pad never (buffers.md 12). */
+static uint64_t host_syncs(enum moe_path path)
+{
+    if (path == PATH_CAPACITY)
+        return 0;
+    return path == PATH_DEEPEP ? 2 : 1;
+}
+
 enum status stack_megatron_build(const struct plan *plan, struct work *work, struct err *err)
 {
     enum moe_path path = stack_path(plan, NULL);
@@ -241,6 +250,7 @@ enum status stack_megatron_build(const struct plan *plan, struct work *work, str
     TRY(refuse(plan, path, err));
     train_init(&t, plan, work, path);
     TRY(build(&t, err));
+    train_host_syncs(&t, host_syncs(path));
     exchange_buffers(&t, DEEPEP_UPSTREAM);
     return STATUS_OK;
 }
@@ -265,6 +275,9 @@ enum status stack_primus_build(const struct plan *plan, struct work *work, struc
         t.routed = RULE_WORST;
     }
     TRY(build(&t, err));
+    uint64_t freed =
+        plan->moe.sync_free >= 2 && path == PATH_DEEPEP ? plan->moe.sync_free - 1 : 0;
+    train_host_syncs(&t, host_syncs(path) - freed);
     exchange_buffers(&t, DEEPEP_PRIMUS);
     return STATUS_OK;
 }

@@ -240,6 +240,7 @@ enum status stack_torchtitan_build(const struct plan *plan, struct work *work, s
     train_ends(&t);
     train_gathered_weights(&t);
     train_extras(&t);
+    train_host_syncs(&t, plan->parallel.ep > 1); /* the split lists go to the host */
     elastic_buffer(&t);
     return STATUS_OK;
 }

@@ -359,3 +359,14 @@ enum status train_names(const struct word_list *words, const struct train_name *
     }
     return STATUS_OK;
 }
+
+void train_host_syncs(struct train *t, uint64_t n)
+{
+    for (size_t i = 0; i < t->work->n_ops; i++) {
+        struct op *op = &t->work->ops[i];
+        if (op->segment != SEGMENT_MOE || op->phase != PHASE_FORWARD || op->kind != OP_EXCHANGE)
+            continue;
+        op->host_syncs = size_const(t->z, n);
+        return;
+    }
+}

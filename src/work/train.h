@@ -215,4 +215,8 @@ struct train_name {
 enum status train_names(const struct word_list *words, const struct train_name *names,
                         const char *what, unsigned *bits, struct err *err);
 
+/* How often the host waits for counts in the forward of one MoE layer (buffers.md 12): recorded
+ * with its first exchange. */
+void train_host_syncs(struct train *t, uint64_t n);
+
 #endif

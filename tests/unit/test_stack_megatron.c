@@ -205,6 +205,37 @@ static void primus_reserves_for_its_sync_free_levels(void **state)
     }
 }
 
+/* Waits of the host in one layer's forward (buffers.md 12). */
+static void host_waits_by_dispatcher(void **state)
+{
+    (void)state;
+    static const struct {
+        enum stack_kind stack;
+        enum moe_path path;
+        uint64_t level, waits;
+    } rows[] = {
+        {STACK_MEGATRON, PATH_RAGGED_A2A, 0, 1}, {STACK_MEGATRON, PATH_ALLGATHER, 0, 1},
+        {STACK_MEGATRON, PATH_CAPACITY, 0, 0},   {STACK_MEGATRON, PATH_DEEPEP, 0, 2},
+        {STACK_PRIMUS, PATH_DEEPEP, 1, 2},       {STACK_PRIMUS, PATH_DEEPEP, 2, 1},
+        {STACK_PRIMUS, PATH_DEEPEP, 3, 0},       {STACK_TORCHTITAN, PATH_RAGGED_A2A, 0, 1},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct arena arena = {0};
+        struct prediction prediction;
+        struct err err = {0};
+        const struct predict_options options = {0};
+        struct plan plan = plan_deepseek(8, 8);
+        plan.stack.kind = rows[i].stack;
+        plan.moe.path = rows[i].path;
+        plan.moe.sync_free = rows[i].level;
+        plan.moe.routing.samples = 4;
+        if (predict(&plan, &options, &arena, &prediction, &err) != STATUS_OK)
+            fail_msg("row %zu: %s", i, err.text);
+        assert_int_equal(prediction.sync.per_layer, rows[i].waits);
+        arena_release(&arena);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -213,6 +244,7 @@ int main(void)
         cmocka_unit_test(completed_runs_fit),
         cmocka_unit_test(layers_save_what_the_reference_says),
         cmocka_unit_test(primus_reserves_for_its_sync_free_levels),
+        cmocka_unit_test(host_waits_by_dispatcher),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
