@@ -1,0 +1,163 @@
+/* Grouped products of the executor beside one big product of as many FLOP, through the same
+ * BLAS on the same workers in the same run: 2,048 tokens, top-6 of 64 experts, 2048 x 1408,
+ * f32, balanced and skewed (Zipf 1). */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/bench.h"
+#include "support/layer_case.h"
+#include "work/layer.h"
+#include "work/rows.h"
+
+enum { STEPS = 5, TOKENS = 2048, EXPERTS = 64, TOP_K = 6, HIDDEN = 2048, INTER = 1408 };
+
+static void make_plan(struct plan *plan, double alpha)
+{
+    case_plan(plan, PATH_RAGGED_A2A, 1);
+    plan->workload.sequence_length = TOKENS;
+    plan->model.hidden = HIDDEN;
+    plan->model.moe.experts = EXPERTS;
+    plan->model.moe.top_k = TOP_K;
+    plan->model.moe.intermediate = INTER;
+    plan->moe.buffer = SIZING_EXACT;
+    plan->moe.routing.distribution = DISTRIBUTION_ZIPF;
+    plan->moe.routing.alpha = alpha;
+}
+
+static enum status sample_routing(const struct plan *plan, struct arena *arena,
+                                  struct layer_sample *sample, struct err *err)
+{
+    struct rows_spec spec;
+    struct rows rows;
+    struct rows_scratch scratch;
+    int32_t *ids = arena_alloc(arena, TOKENS * TOP_K, sizeof *ids);
+    rows_spec_from_plan(plan, NULL, &spec);
+    TRY(rows_prepare(&spec, arena, &rows, err));
+    rows_scratch_init(&rows, arena, &scratch);
+    rows_sample_tokens(&rows, 0, 0, 0, TOKENS, &scratch, ids);
+    *sample = (struct layer_sample){
+        .R = 1, .T = TOKENS, .K = TOP_K, .logical = EXPERTS, .local = EXPERTS, .ids = ids};
+    layer_sample_contiguous(sample, arena);
+    return STATUS_OK;
+}
+
+/* ---- one big product: [T K, H] x [H, 2 I], in row parts over the workers ---- */
+
+struct big {
+    const struct blas *blas;
+    float *a, *b, *c;
+    unsigned parts;
+};
+
+static void big_part(void *arg, size_t part, unsigned worker)
+{
+    (void)worker;
+    const struct big *big = arg;
+    size_t rows = TOKENS * TOP_K / big->parts, first = part * rows;
+    struct gemm gemm = {.m = (int)rows,
+                        .n = 2 * INTER,
+                        .k = HIDDEN,
+                        .a = big->a + first * HIDDEN,
+                        .lda = HIDDEN,
+                        .b = big->b,
+                        .ldb = 2 * INTER,
+                        .c = big->c + first * 2 * INTER,
+                        .ldc = 2 * INTER};
+    blas_gemm(big->blas, &gemm);
+}
+
+static float *filled(size_t n)
+{
+    float *values = malloc(n * sizeof *values);
+    for (size_t i = 0; values && i < n; i++)
+        values[i] = (float)(i % 7) - 3;
+    return values;
+}
+
+static double time_big(struct session *session)
+{
+    struct big big = {.blas = &session->blas,
+                      .a = filled((size_t)TOKENS * TOP_K * HIDDEN),
+                      .b = filled((size_t)HIDDEN * 2 * INTER),
+                      .c = filled((size_t)TOKENS * TOP_K * 2 * INTER),
+                      .parts = pool_size(session->pool)};
+    double samples[STEPS];
+    for (unsigned i = 0; big.a && big.b && big.c && i < STEPS; i++) {
+        double begin = bench_now_s();
+        pool_run(session->pool, big.parts, big_part, &big);
+        samples[i] = bench_now_s() - begin;
+    }
+    free(big.a);
+    free(big.b);
+    free(big.c);
+    return bench_median(samples, STEPS);
+}
+
+/* ---- the executor's op of the same name ---- */
+
+static size_t op_named(const struct work *work, const char *name)
+{
+    size_t i = 0;
+    while (i + 1 < work->n_ops && strcmp(work->ops[i].name, name) != 0)
+        i++;
+    return i;
+}
+
+static enum status time_grouped(struct session *session, const struct plan *plan,
+                                struct arena *arena, double *median_s, struct err *err)
+{
+    struct layer_sample sample;
+    struct work work;
+    struct slots slots;
+    struct kernels kernels;
+    struct execution x;
+    TRY(sample_routing(plan, arena, &sample, err));
+    TRY(layer_build(plan, false, arena, &work, err));
+    layer_sample_plan_slots(plan, &sample, 0, pool_size(session->pool), &slots);
+    kernels_fast(&kernels);
+    struct execution_setup setup = {&work, plan, &sample, &slots, &kernels, session};
+    TRY(execution_init(&x, &setup, arena, err));
+    TRY(session_setup(session, execution_exchange_bytes(&x), err));
+    struct inputs_shape shape = {HIDDEN, INTER, 0, true};
+    struct inputs inputs;
+    inputs_random(&inputs, &shape, 1);
+    double *seconds = arena_alloc(arena, work.n_ops, sizeof *seconds), samples[STEPS];
+    enum status status = execution_begin(&x, &inputs, err);
+    for (unsigned i = 0; status == STATUS_OK && i < STEPS; i++) {
+        status = execution_step(&x, NULL, seconds, err);
+        samples[i] = seconds[op_named(&work, "gate_up")];
+    }
+    execution_end(&x);
+    *median_s = bench_median(samples, STEPS);
+    return status;
+}
+
+int main(void)
+{
+    static const double alphas[] = {0, 1};
+    static const double flop = 2.0 * TOKENS * TOP_K * HIDDEN * 2 * INTER;
+    struct bench bench = {0};
+    struct session session;
+    struct session_options options = {.ranks = 1};
+    struct err err = {0};
+    enum status status = session_open(&session, &options, &err);
+    for (unsigned i = 0; status == STATUS_OK && i < 2; i++) {
+        struct plan plan;
+        struct arena arena = {0};
+        double grouped_s = 1;
+        char name[64];
+        make_plan(&plan, alphas[i]);
+        status = time_grouped(&session, &plan, &arena, &grouped_s, &err);
+        double big_s = time_big(&session);
+        snprintf(name, sizeof name, "one big product, Zipf %g beside it", alphas[i]);
+        bench_row(&bench, name, flop / big_s * 1e-9, "GFLOP/s", BENCH_SHOWN, 0);
+        snprintf(name, sizeof name, "grouped product, Zipf %g", alphas[i]);
+        bench_row(&bench, name, 100 * big_s / grouped_s, "% of it", BENCH_AT_LEAST, 60);
+        arena_release(&arena);
+    }
+    session_close(&session);
+    if (status != STATUS_OK)
+        err_print(&err, stderr);
+    return status == STATUS_OK ? bench_status(&bench) : 1;
+}
