@@ -264,6 +264,7 @@ static void add_scratch(struct layer *l)
 enum status layer_build(const struct plan *plan, bool backward, struct arena *arena,
                         struct work *work, struct err *err)
 {
+    TRY(layer_check(plan, err));
     work_init(work, arena);
     struct layer layer = {.plan = plan,
                           .work = work,

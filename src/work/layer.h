@@ -17,6 +17,9 @@
 enum status layer_build(const struct plan *plan, bool backward, struct arena *arena,
                         struct work *work, struct err *err);
 
+/* STATUS_INPUT with the reason when the host cannot perform the plan's layer as it is. */
+enum status layer_check(const struct plan *plan, struct err *err);
+
 /* Rows of a buffer: what is reserved, by which rule, and how many of them are used. */
 struct extent {
     struct size rows, used;

@@ -1,0 +1,91 @@
+/* What the host cannot perform, refused by name before anything is built: a layer that computed
+ * something else than the plan says would be worse than none. */
+#include <stddef.h>
+
+#include "plan/derive.h"
+#include "work/layer.h"
+
+/* A product's index tables and the router's scores stand in a worker's scratch. */
+enum { MOST_EXPERTS = 65536, MOST_TOP_K = 128, MOST_RANKS = 512 };
+
+static bool scales_input(const struct plan *plan)
+{
+    return plan->model.moe.scale == GATE_PRE;
+}
+
+static bool gates_shared(const struct plan *plan)
+{
+    return plan->model.moe.shared_intermediate && plan->model.moe.shared_gate;
+}
+
+static bool biases_router(const struct plan *plan)
+{
+    return plan->model.moe.router.linear_bias;
+}
+
+static bool has_residual(const struct plan *plan)
+{
+    return plan->model.residual_intermediate > 0;
+}
+
+static bool weighs_in_integers(const struct plan *plan)
+{
+    enum dtype dtype = plan->precision.weights;
+    return dtype == DTYPE_INT8 || dtype == DTYPE_I32 || dtype == DTYPE_I64 ||
+           dtype == DTYPE_F64 || dtype == DTYPE_BOOL || dtype == DTYPE_NONE;
+}
+
+static bool many_experts(const struct plan *plan)
+{
+    return plan_experts_total(plan) > MOST_EXPERTS;
+}
+
+static bool many_per_token(const struct plan *plan)
+{
+    return plan->model.moe.top_k > MOST_TOP_K;
+}
+
+static bool many_ranks(const struct plan *plan)
+{
+    return plan->parallel.ep > MOST_RANKS;
+}
+
+static bool large_blocks(const struct plan *plan)
+{
+    return plan->moe.path == PATH_BLOCK_SPARSE && layer_alignment(plan) > KERNEL_TILE_ROWS;
+}
+
+static const struct refusal {
+    bool (*broken)(const struct plan *plan);
+    const char *text, *hint;
+} refusals[] = {
+    {scales_input,
+     "the host applies gates to the experts' output: model.moe.scale pre is not "
+     "performed",
+     "--set model.moe.scale=post computes another function"},
+    {gates_shared, "a gate on the shared experts' output is not performed on the host",
+     "--set model.moe.shared_gate=false"},
+    {biases_router, "a bias of the router's linear layer is not performed on the host",
+     "--set model.moe.router.linear_bias=false"},
+    {has_residual, "an MLP beside the experts is not performed on the host",
+     "--set model.residual_intermediate=0"},
+    {weighs_in_integers, "weights of this format are not performed on the host",
+     "precision.weights: f32, bf16, f16, fp8, fp8_channel, fp8_block, mxfp8, mxfp4 or nvfp4"},
+    {many_experts, "the host performs at most 65536 experts", "--shrink N divides the plan"},
+    {many_per_token, "the host performs at most 128 experts per token",
+     "--set model.moe.top_k=128"},
+    {many_ranks, "the host performs at most 512 ranks of a group", "--set parallel.ep=512"},
+    {large_blocks, "block_sparse on the host takes blocks of at most 256 rows",
+     "--set moe.alignment=128"},
+};
+
+enum status layer_check(const struct plan *plan, struct err *err)
+{
+    for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++) {
+        if (!refusals[i].broken(plan))
+            continue;
+        err_set(err, STATUS_INPUT, "%s", refusals[i].text);
+        return err_hint(err, "%s", refusals[i].hint);
+    }
+    return STATUS_OK;
+}

@@ -1,0 +1,118 @@
+/* Plans whose layer the host would compute differently than they say are refused by name. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "support/layer_case.h"
+#include "work/layer.h"
+
+static void scale_pre(struct plan *plan)
+{
+    plan->model.moe.scale = GATE_PRE;
+}
+
+static void shared_gate(struct plan *plan)
+{
+    plan->model.moe.shared_intermediate = 8;
+    plan->model.moe.shared_gate = true;
+}
+
+static void router_bias(struct plan *plan)
+{
+    plan->model.moe.router.linear_bias = true;
+}
+
+static void residual(struct plan *plan)
+{
+    plan->model.residual_intermediate = 8;
+}
+
+static void integers(struct plan *plan)
+{
+    plan->precision.weights = DTYPE_INT8;
+}
+
+static void experts(struct plan *plan)
+{
+    plan->model.moe.experts = 65537;
+}
+
+static void per_token(struct plan *plan)
+{
+    plan->model.moe.experts = 256;
+    plan->model.moe.top_k = 129;
+}
+
+static void ranks(struct plan *plan)
+{
+    plan->model.moe.experts = 1024;
+    plan->parallel.ep = 1024;
+}
+
+static void blocks(struct plan *plan)
+{
+    plan->moe.path = PATH_BLOCK_SPARSE;
+    plan->moe.alignment = 512;
+}
+
+static void refusals_name_the_reason(void **state)
+{
+    (void)state;
+    static const struct {
+        void (*change)(struct plan *plan);
+        const char *part;
+    } cases[] = {
+        {scale_pre, "model.moe.scale pre"},
+        {shared_gate, "shared experts"},
+        {router_bias, "linear layer"},
+        {residual, "beside the experts"},
+        {integers, "weights of this"},
+        {experts, "65536 experts"},
+        {per_token, "128 experts"},
+        {ranks, "512 ranks"},
+        {blocks, "256 rows"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct plan plan;
+        struct err err = {0};
+        case_plan(&plan, PATH_RAGGED_A2A, 2);
+        assert_int_equal(layer_check(&plan, &err), STATUS_OK);
+        cases[i].change(&plan);
+        assert_int_equal(layer_check(&plan, &err), STATUS_INPUT);
+        if (!strstr(err.text, cases[i].part) || err.hint[0] == '\0')
+            fail_msg("wanted \"%s\" in \"%s\", and a hint", cases[i].part, err.text);
+    }
+}
+
+/* Exchange before set-up, and another set-up after the first. */
+static void set_up_happens_once(void **state)
+{
+    (void)state;
+    struct session session;
+    struct err err = {0};
+    struct session_options options = {.ranks = 2, .workers = 1, .plain_c = true};
+    assert_int_equal(session_open(&session, &options, &err), STATUS_OK);
+    struct transport *t = session.transport;
+    assert_int_equal(t->ops->exchange(t, NULL, &err), STATUS_INPUT);
+    assert_non_null(strstr(err.text, "before set-up"));
+    err_clear(&err);
+    assert_int_equal(session_setup(&session, 4096, &err), STATUS_OK);
+    assert_int_equal(session_setup(&session, 4096, &err), STATUS_OK);
+    assert_int_equal(session.snapshot.exchange_bytes, 4096);
+    assert_int_equal(session_setup(&session, 8192, &err), STATUS_INPUT);
+    assert_non_null(strstr(err.text, "frozen"));
+    assert_int_equal(session.snapshot.exchange_bytes, 4096);
+    session_close(&session);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(refusals_name_the_reason),
+        cmocka_unit_test(set_up_happens_once),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
