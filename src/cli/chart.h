@@ -15,6 +15,9 @@
     X(memory)                                                                                  \
     X(map)                                                                                     \
     X(categories)                                                                              \
+    X(load)                                                                                    \
+    X(drops)                                                                                   \
+    X(padding)                                                                                 \
     X(roofline)                                                                                \
     X(timeline)
 

@@ -15,13 +15,15 @@
 struct run {
     const char *name, *source;
     struct plan *plan;
-    bool known, ran;      /* known: its verdict is published */
+    bool known, ran;      /* known: its verdict, or the value wanted, is published */
+    const char *value;    /* of the wanted quantity */
     uint64_t temp, total; /* bytes; 0: not published */
 };
 
 struct matcher {
     const struct frontier *frontier;
-    const char *file; /* of the plan that the table names, and what stands in it */
+    const char *wanted; /* a quantity in place of verdict and bytes; or NULL */
+    const char *file;   /* of the plan that the table names, and what stands in it */
     struct node *root;
     struct run *runs;
     size_t n_runs, run_capacity;
@@ -101,10 +103,16 @@ static enum status read_bytes(const struct csv *csv, size_t row, uint64_t *bytes
     return STATUS_OK;
 }
 
-static enum status add_quantity(struct run *run, const struct csv *csv, size_t row,
-                                struct err *err)
+static enum status add_quantity(const char *wanted, struct run *run, const struct csv *csv,
+                                size_t row, struct err *err)
 {
     const char *quantity = csv_cell(csv, row, "quantity");
+    if (wanted && text_equal(quantity, wanted)) {
+        run->known = true;
+        run->value = csv_cell(csv, row, "published");
+    }
+    if (wanted)
+        return STATUS_OK;
     if (text_equal(quantity, "memory.temp_bytes"))
         return read_bytes(csv, row, &run->temp, err);
     if (text_equal(quantity, "memory.total_bytes"))
@@ -151,7 +159,7 @@ static enum status read_runs(struct matcher *m, const struct csv *csv, struct er
             continue;
         if (!m->n_runs || !text_equal(m->runs[m->n_runs - 1].name, name))
             TRY(add_run(m, csv, row, err));
-        TRY(add_quantity(&m->runs[m->n_runs - 1], csv, row, err));
+        TRY(add_quantity(m->wanted, &m->runs[m->n_runs - 1], csv, row, err));
     }
     return STATUS_OK;
 }
@@ -236,6 +244,16 @@ static void print_run(const struct frontier_csv *csv, const size_t indices[SWEEP
                 frontier_csv_quote(run->source, out->arena));
 }
 
+static void print_value(const struct frontier_csv *csv, const size_t indices[SWEEP_AXES],
+                        const struct run *run, struct text *out)
+{
+    for (size_t i = 0; i < csv->n_axes; i++)
+        text_printf(out, "%s,", csv->labels[i][indices[i]]);
+    text_printf(out, "%s,%s,%s\n", frontier_csv_quote(run->value, out->arena),
+                frontier_csv_quote(run->name, out->arena),
+                frontier_csv_quote(run->source, out->arena));
+}
+
 static void match_points(const struct matcher *m, struct text *out)
 {
     const struct frontier *f = m->frontier;
@@ -252,6 +270,10 @@ static void match_points(const struct matcher *m, struct text *out)
             struct evaluation predicted;
             if (!matches(m, &m->runs[i], plan))
                 continue;
+            if (m->wanted) {
+                print_value(&csv, indices, &m->runs[i], out);
+                continue;
+            }
             evaluate(&evaluator, plan, ++structure, &predicted);
             if (predicted.valid)
                 print_run(&csv, indices, &m->runs[i], &predicted, out);
@@ -260,27 +282,40 @@ static void match_points(const struct matcher *m, struct text *out)
     evaluator_release(&evaluator);
 }
 
-enum status frontier_published(const struct frontier *f, struct text *out, struct err *err)
+static enum status match_all(struct matcher *m, struct text *out, struct err *err)
 {
-    struct matcher m = {.frontier = f};
+    const struct frontier *f = m->frontier;
     struct catalog_item *items;
+    struct text rows = {.arena = f->arena};
     size_t n;
     catalog_list(CATALOG_PUBLISHED, f->arena, &items, &n);
     for (size_t i = 0; i < n; i++) {
         struct csv csv;
         TRY(csv_read(items[i].path, f->arena, &csv, err));
-        TRY(read_runs(&m, &csv, err));
+        TRY(read_runs(m, &csv, err));
     }
-    if (!m.n_runs)
+    if (!m->n_runs)
         return STATUS_OK;
-    struct text rows = {.arena = f->arena};
-    find_fields(&m);
-    match_points(&m, &rows);
+    find_fields(m);
+    match_points(m, &rows);
     if (!rows.length)
         return STATUS_OK;
     for (size_t i = 0; i < f->n_axes; i++)
         text_printf(out, "%s,", f->axes[i].column);
-    text_append(out, "verdict,total_bytes,row,source\n");
+    text_printf(out, "%s,row,source\n", m->wanted ? m->wanted : "verdict,total_bytes");
     text_append_n(out, text_string(&rows), rows.length);
     return STATUS_OK;
+}
+
+enum status frontier_published(const struct frontier *f, struct text *out, struct err *err)
+{
+    struct matcher m = {.frontier = f};
+    return match_all(&m, out, err);
+}
+
+enum status frontier_published_value(const struct frontier *f, const char *quantity,
+                                     struct text *out, struct err *err)
+{
+    struct matcher m = {.frontier = f, .wanted = quantity};
+    return match_all(&m, out, err);
 }

@@ -14,4 +14,9 @@
 enum status frontier_published(const struct frontier *frontier, struct text *out,
                                struct err *err);
 
+/* The same for one quantity of the tables, such as "routing.rows_per_expert_p10": the axes, the
+ * value as published, row, source. */
+enum status frontier_published_value(const struct frontier *frontier, const char *quantity,
+                                     struct text *out, struct err *err);
+
 #endif

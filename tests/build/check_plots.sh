@@ -7,7 +7,6 @@ command -v gnuplot > /dev/null || { echo 'gnuplot is not installed'; exit 77; }
 scratch=$(mktemp -d) || exit 1
 trap 'rm -rf "$scratch"' EXIT
 cd "$scratch" || exit 1
-plan=$root/examples/seed000-primus-turbo.yaml
 status=0
 
 fail() {
@@ -28,6 +27,8 @@ draws() {
 for template in "$root"/plots/*.gp; do
     kind=$(basename "$template" .gp)
     [ "$kind" != style ] || continue
+    plan=$root/examples/seed000-primus-turbo.yaml
+    [ "$kind" != padding ] || plan=$root/examples/seed002-neuron-prefill.yaml
     draws "$kind.svg" "$MOEPLAN" plot "$kind" "$plan" -o "$kind.svg"
     draws again.svg "$MOEPLAN" plot "$kind" "$kind.csv" -o again.svg
     draws "$kind.txt" "$MOEPLAN" plot "$kind" "$plan" -o "$kind.txt"
@@ -36,6 +37,7 @@ for template in "$root"/plots/*.gp; do
     LC_ALL=C.UTF-8 gnuplot "$kind.gp" > out 2> log || fail "gnuplot $kind.gp: failed"
     [ ! -s log ] || fail "gnuplot $kind.gp: complained"
 done
+plan=$root/examples/seed000-primus-turbo.yaml
 draws three.svg "$MOEPLAN" frontier --over moe.path=capacity,deepep --over parallel.ep=4,8 \
     --over workload.micro_batch=1..4 --plot three.svg "$plan"
 draws words.svg "$MOEPLAN" frontier --over moe.path=capacity,deepep,ragged_dot \
