@@ -33,19 +33,21 @@ static const char *heading(const struct csv *csv, size_t column, struct arena *a
     return arena_printf(arena, "%.*s GiB", (int)(strlen(name) - strlen("_bytes")), name);
 }
 
-static const char *cell(const struct csv *csv, size_t row, size_t column, struct arena *arena)
-{
-    const char *text = csv->cells[row * csv->n_columns + column];
-    if (!text[0] || !text_ends(csv->columns[column], "_bytes"))
-        return text;
-    return arena_printf(arena, "%.2f", strtod(text, NULL) / (1024.0 * 1024 * 1024));
-}
-
 static bool is_number(const char *text)
 {
     char *end;
     strtod(text, &end);
     return *text && *end == '\0';
+}
+
+static const char *cell(const struct csv *csv, size_t row, size_t column, struct arena *arena)
+{
+    const char *text = csv->cells[row * csv->n_columns + column];
+    if (is_number(text) && strchr(text, '.') && strlen(text) > 8)
+        return arena_printf(arena, "%.5g", strtod(text, NULL)); /* all digits are in the CSV */
+    if (!text[0] || !text_ends(csv->columns[column], "_bytes"))
+        return text;
+    return arena_printf(arena, "%.2f", strtod(text, NULL) / (1024.0 * 1024 * 1024));
 }
 
 static enum style style_of(const char *column, const char *text)
