@@ -112,7 +112,7 @@ static const struct fix_choice choices[] = {
     {"moe.path", {"capacity", "ragged_a2a", "deepep", "allgather"}, true},
     {"moe.matmul", {"grouped"}, false},
     {"moe.buffer", {"2", "1.5", "1.25"}, false},
-    {"recompute", {"selective", "full"}, false},
+    {"recompute.kind", {"selective", "full"}, false},
     {"parallel.zero", {"1", "2", "3"}, false},
     {"precision.moments", {"bf16"}, false},
     {"precision.weights", {"fp8", "fp8_block", "mxfp4"}, false},
@@ -144,7 +144,7 @@ bool fix_applies(const struct plan *plan, const char *key, const char *value)
         return after > (before > 0 ? before : plan->stack.fraction);
     if (!strcmp(key, "parallel.zero"))
         return training && after > before;
-    if (!strcmp(key, "recompute"))
+    if (!strcmp(key, "recompute.kind"))
         return training && plan->recompute.kind < changed.recompute.kind &&
                plan->recompute.kind != RECOMPUTE_SAVE;
     if (!strcmp(key, "precision.moments"))
