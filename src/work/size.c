@@ -94,7 +94,7 @@ struct size size_slot(struct sizes *sizes, enum slot slot)
     return node_intern(sizes, (struct size_node){.op = NODE_SLOT, .a = (uint32_t)slot});
 }
 
-static uint64_t apply(enum size_op op, uint64_t a, uint64_t b, bool *overflow)
+static inline uint64_t apply(enum size_op op, uint64_t a, uint64_t b, bool *overflow)
 {
     switch (op) {
     case NODE_ADD:
