@@ -24,7 +24,8 @@ enum status run_case_step(struct run_case *c, uint64_t step, struct err *err)
 {
     run_routing_step(&c->routing, step);
     for (uint64_t i = 0; i < c->n; i++) {
-        run_routing_slots(&c->routing, c->plan, c->first + i, c->workers, &c->slots[i]);
+        layer_sample_plan_slots(c->plan, &c->routing.sample, c->first + i, c->workers,
+                                &c->slots[i]);
         if (!sizes_eval(&c->work.sizes, &c->slots[i], c->values[i]))
             return err_set(err, STATUS_INPUT, "sizes of rank %llu overflow 64 bits",
                            (unsigned long long)(c->first + i));

@@ -59,13 +59,3 @@ void run_routing_step(struct run_routing *r, uint64_t step)
                            s->phys + rank * each);
     }
 }
-
-void run_routing_slots(const struct run_routing *r, const struct plan *plan, uint64_t rank,
-                       uint64_t workers, struct slots *slots)
-{
-    slots_from_plan(plan, slots);
-    slots->value[SLOT_WORKERS] = workers;
-    slots->value[SLOT_LOCAL_EXPERTS] = r->sample.local;
-    slots->value[SLOT_EXPERTS] = r->sample.R * r->sample.local;
-    layer_sample_slots(&r->sample, rank, slots);
-}

@@ -24,8 +24,4 @@ enum status run_routing_init(const struct plan *plan, const struct routing_data 
 /* Samples a step of the whole group into routing->sample, in place of the one before. */
 void run_routing_step(struct run_routing *routing, uint64_t step);
 
-/* The plan's slots with those that routing and placement decide set for one rank. */
-void run_routing_slots(const struct run_routing *routing, const struct plan *plan,
-                       uint64_t rank, uint64_t workers, struct slots *slots);
-
 #endif

@@ -165,7 +165,7 @@ struct sorted layer_sort(struct layer *l, bool by_expert);
 
 /* Rows a rank may receive, rounded up per expert to multiples of `alignment`. */
 struct extent layer_padded(struct layer *l, uint64_t alignment);
-uint64_t layer_alignment(const struct plan *plan); /* moe.alignment, or 128 */
+uint64_t layer_alignment(const struct plan *plan); /* moe.alignment, or the path's own */
 
 /* Counts [n] to every rank and back: counts of what this rank receives, [n] as well. */
 uint16_t layer_exchange_counts(struct layer *l, const char *name, uint16_t counts);

@@ -1,4 +1,5 @@
 /* Larger pieces of paths: sorting, fanning out, swapping; see layer.h. */
+#include "work/dispatch.h"
 #include "work/layer.h"
 
 struct sorted layer_sort(struct layer *l, bool by_expert)
@@ -80,7 +81,7 @@ uint16_t layer_fan_compute(struct layer *l, uint16_t x, uint16_t gates, uint16_t
 
 uint64_t layer_alignment(const struct plan *plan)
 {
-    return plan->moe.alignment ? plan->moe.alignment : 128;
+    return plan->moe.alignment ? plan->moe.alignment : dispatch_alignment(plan->moe.path);
 }
 
 struct extent layer_padded(struct layer *l, uint64_t alignment)

@@ -82,13 +82,12 @@ static void count_experts(const struct layer_sample *s, uint64_t rank, uint64_t 
 
 static void count_groups(const struct layer_sample *s, const uint64_t *counts, uint64_t *v)
 {
-    uint64_t align = v[SLOT_ALIGNMENT] ? v[SLOT_ALIGNMENT] : 1;
     v[SLOT_PADDED_ROWS] = v[SLOT_HOT_EXPERT] = v[SLOT_BLOCKS] = v[SLOT_HIT_EXPERTS] = 0;
     for (uint64_t e = 0; e < s->local; e++) {
         uint64_t rows = 0;
         for (uint64_t r = 0; r < s->R; r++)
             rows += counts[r * s->local + e];
-        v[SLOT_PADDED_ROWS] += round_up(rows, align);
+        v[SLOT_PADDED_ROWS] += round_up(rows, v[SLOT_ALIGNMENT]);
         v[SLOT_HIT_EXPERTS] += rows > 0;
         v[SLOT_BLOCKS] += v[SLOT_BLOCK] ? ceil_div(rows, v[SLOT_BLOCK]) : 0;
         if (rows > v[SLOT_HOT_EXPERT])
@@ -111,7 +110,8 @@ static uint64_t rounds(const struct layer_sample *s, uint64_t chunk)
     return chunk ? ceil_div(most, chunk) : 0;
 }
 
-void layer_sample_slots(const struct layer_sample *s, uint64_t rank, struct slots *slots)
+/* The slots that routing decides (ROWS, RECEIVED, ...) of one rank. */
+static void routing_slots(const struct layer_sample *s, uint64_t rank, struct slots *slots)
 {
     static const enum slot counted[] = {SLOT_ROWS,       SLOT_RECEIVED,    SLOT_ROWS_FROM,
                                         SLOT_ROWS_SENT,  SLOT_TOKENS_FROM, SLOT_TOKENS_OUT,
@@ -136,7 +136,9 @@ void layer_sample_plan_slots(const struct plan *plan, const struct layer_sample 
     slots_from_plan(plan, slots);
     slots->value[SLOT_WORKERS] = workers;
     slots->value[SLOT_ALIGNMENT] = layer_alignment(plan);
-    layer_sample_slots(s, rank, slots);
+    slots->value[SLOT_LOCAL_EXPERTS] = s->local;
+    slots->value[SLOT_EXPERTS] = s->R * s->local;
+    routing_slots(s, rank, slots);
 }
 
 uint64_t layer_sample_dropped(const struct layer_sample *s, uint64_t rank, uint64_t groups,

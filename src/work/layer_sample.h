@@ -30,9 +30,6 @@ void layer_sample_place(const struct layer_sample *sample, const int32_t *ids, u
 void layer_sample_plan_slots(const struct plan *plan, const struct layer_sample *sample,
                              uint64_t rank, uint64_t workers, struct slots *slots);
 
-/* Sets the slots that routing decides (ROWS, RECEIVED, ...) to those of one rank. */
-void layer_sample_slots(const struct layer_sample *sample, uint64_t rank, struct slots *slots);
-
 /* Rows that a rank drops when an expert takes at most `capacity` rows of each of `groups` equal
  * parts of its tokens, the first ones. */
 uint64_t layer_sample_dropped(const struct layer_sample *sample, uint64_t rank, uint64_t groups,

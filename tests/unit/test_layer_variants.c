@@ -122,6 +122,11 @@ static void dynamic_blocks(struct plan *plan)
     plan->moe.skip_dynamic = true;
 }
 
+static void default_alignment(struct plan *plan)
+{
+    plan->moe.alignment = 0;
+}
+
 static void overlapped_rounds(struct plan *plan)
 {
     plan->moe.overlap = true;
@@ -168,6 +173,7 @@ static const struct variant {
     {"square root of softplus", softplus_router},
     {"exact buffers", exact_buffers},
     {"dynamic blocks", dynamic_blocks},
+    {"default alignment", default_alignment},
     {"overlapped rounds", overlapped_rounds},
     {"four experts per token", four_per_token},
     {"one expert per token", one_per_token},
