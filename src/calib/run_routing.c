@@ -1,8 +1,6 @@
 /* From the sampler's placement and tokens to a layer's sample; see run_routing.h. */
 #include "calib/run_routing.h"
 
-#include <string.h>
-
 #include "plan/derive.h"
 
 /* Physical experts are numbered rank * e + number on the rank, replicas by logical expert. A
@@ -31,7 +29,7 @@ enum status run_routing_init(const struct plan *plan, const struct routing_data 
 {
     struct rows_spec spec;
     rows_spec_from_plan(plan, data, &spec);
-    memset(r, 0, sizeof *r);
+    *r = (struct run_routing){.arena = arena};
     TRY(rows_prepare(&spec, arena, &r->rows, err));
     rows_scratch_init(&r->rows, arena, &r->scratch);
     struct layer_sample *s = &r->sample;
@@ -40,10 +38,8 @@ enum status run_routing_init(const struct plan *plan, const struct routing_data 
                                .K = spec.top_k,
                                .logical = spec.experts,
                                .local = r->rows.map.most_local};
-    uint64_t n = s->R * s->T * s->K;
-    r->ids = arena_alloc(arena, n, sizeof *r->ids);
+    r->ids = arena_alloc(arena, s->R * s->T * s->K, sizeof *r->ids);
     s->ids = r->ids;
-    s->phys = arena_alloc(arena, n, sizeof *s->phys);
     place(r, arena);
     return STATUS_OK;
 }
@@ -52,10 +48,7 @@ void run_routing_step(struct run_routing *r, uint64_t step)
 {
     struct layer_sample *s = &r->sample;
     uint64_t each = s->T * s->K;
-    for (uint64_t rank = 0; rank < s->R; rank++) {
+    for (uint64_t rank = 0; rank < s->R; rank++)
         rows_sample_tokens(&r->rows, step, rank, 0, s->T, &r->scratch, r->ids + rank * each);
-        memset(r->scratch.seen, 0, s->logical * sizeof *r->scratch.seen);
-        layer_sample_place(s, s->ids + rank * each, s->T, r->scratch.seen,
-                           s->phys + rank * each);
-    }
+    layer_sample_route(s, r->arena);
 }

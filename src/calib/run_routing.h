@@ -10,6 +10,7 @@
 #include "work/rows.h"
 
 struct run_routing {
+    struct arena *arena;
     struct rows rows;
     struct rows_scratch scratch;
     struct layer_sample sample; /* of the step last taken */

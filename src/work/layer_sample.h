@@ -14,11 +14,19 @@ struct layer_sample {
     const int32_t *ids;        /* [R, T, K] logical experts, distinct within a token */
     const int32_t *start;      /* [logical + 1] into replica */
     const int32_t *replica;    /* [R e] physical experts, by logical expert */
-    int32_t *phys;             /* [R, T, K], from layer_sample_place */
+    /* what layer_sample_route finds: */
+    int32_t *phys;    /* [R, T, K] physical experts */
+    uint32_t *rows;   /* [R, R e] rows of a source for a physical expert */
+    uint32_t *tokens; /* [R, R] tokens of a source with an expert on a rank */
+    uint32_t most;    /* the largest of rows */
+    uint64_t *seen;   /* [logical] scratch */
 };
 
-/* One replica per expert, expert x on rank x / e. Fills start, replica and phys; the rest is
- * set. Memory from the arena. */
+/* Places the ids of every rank by start and replica, and counts the result. Memory, at the
+ * first call, from the arena; later ones overwrite it. */
+void layer_sample_route(struct layer_sample *sample, struct arena *arena);
+
+/* The same with one replica per expert, expert x on rank x / e: fills start and replica too. */
 void layer_sample_contiguous(struct layer_sample *sample, struct arena *arena);
 
 /* Physical experts of one rank's [n, K] ids: the j-th occurrence of an expert goes to its
@@ -26,7 +34,7 @@ void layer_sample_contiguous(struct layer_sample *sample, struct arena *arena);
 void layer_sample_place(const struct layer_sample *sample, const int32_t *ids, uint64_t n,
                         uint64_t *seen, int32_t *phys);
 
-/* All slots of one rank: the plan's, then those that routing decides. */
+/* All slots of one rank: the plan's, then those that routing decides (ROWS, RECEIVED, ...). */
 void layer_sample_plan_slots(const struct plan *plan, const struct layer_sample *sample,
                              uint64_t rank, uint64_t workers, struct slots *slots);
 

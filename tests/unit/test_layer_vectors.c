@@ -304,12 +304,7 @@ static struct layer_sample replicated_sample(const struct expert_map *map, const
     }
     s.start = start;
     s.replica = replica;
-    s.phys = arena_alloc(arena, s.R * s.T, sizeof *s.phys);
-    uint64_t *none = arena_alloc(arena, s.logical, sizeof *none);
-    for (uint64_t r = 0; r < s.R; r++) {
-        memset(none, 0, s.logical * sizeof *none);
-        layer_sample_place(&s, ids + r * tokens, tokens, none, s.phys + r * tokens);
-    }
+    layer_sample_route(&s, arena);
     return s;
 }
 
