@@ -74,6 +74,8 @@ static enum status parse(struct invocation *call, int n, char *const *arguments,
     call->settings = settings;
     call->operands = operands.items;
     call->n_operands = operands.n;
+    if (call->general.output && !call->general.output[0])
+        return err_set(err, STATUS_USAGE, "option '--output' needs the name of a file");
     return call->general.help ? STATUS_OK : count_operands(command, operands.n, err);
 }
 

@@ -1,6 +1,9 @@
 /* A prediction as the JSON of the contract. */
 #include "cli/plan_json.h"
 #include "cli/predict_print.h"
+#include "plan/derive.h"
+#include "plan/schema.h"
+#include "work/stack.h"
 
 static void write_categories(struct json *json, const struct memory_report *memory)
 {
@@ -73,6 +76,16 @@ static void write_moe(struct json *json, const struct moe_report *moe)
     write_lines(json, "advice", moe->advice, moe->n_advice);
 }
 
+/* The path taken and why: moe.path may be `auto`. */
+static void write_path(struct json *json, const struct plan *plan)
+{
+    const char *why = "";
+    json_object(json, "path");
+    json_string(json, "name", words_path[stack_path(plan, &why)]);
+    json_string(json, "reason", why);
+    json_close(json);
+}
+
 void predict_print_json(const struct predict_view *view)
 {
     const struct prediction *prediction = view->prediction;
@@ -82,6 +95,8 @@ void predict_print_json(const struct predict_view *view)
     json_object(&json, NULL);
     provenance_json(&json, &view->provenance);
     plan_json(&json, "plan", "", view->plan);
+    if (plan_moe_layers(view->plan) > 0)
+        write_path(&json, view->plan);
     write_memory(&json, &prediction->memory);
     const struct predict_section *sections = predict_sections(&n);
     for (size_t i = 0; i < n; i++) {

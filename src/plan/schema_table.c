@@ -276,7 +276,8 @@ const struct field schema_table[] = {
     COUNT("moe.block_size", moe.block_size, 0, 1e9, "512", "blockwise: rows of a block"),
     SIZING(
         "moe.buffer", moe.buffer, words_sizing, "auto", "moe.buffer_factor",
-        "receive buffer: worst case, exact (pays a sync), balanced, or a factor on balanced"),
+        "receive buffer: worst case, exact (pays a sync), balanced, or a factor on balanced; "
+        "auto: what the stack does"),
     REAL("moe.buffer_factor", moe.buffer_factor, 0, 1e6, "1",
          "the factor that moe.buffer stands for when it is a number"),
     WORD("moe.matmul", moe.matmul, words_matmul, "grouped",
