@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/checked.h"
 #include "exec/execute_op.h"
 #include "exec/stopwatch.h"
 
@@ -84,16 +85,32 @@ uint64_t execution_exchange_bytes(const struct execution *x)
 
 /* ---- lifetimes ---- */
 
+enum { POISON_BYTES = 1 << 21 };
+
+struct poison {
+    char *data;
+    uint64_t bytes;
+};
+
+static void poison_piece(void *arg, size_t task, unsigned worker)
+{
+    (void)worker;
+    const struct poison *poison = arg;
+    uint64_t at = (uint64_t)task * POISON_BYTES, left = poison->bytes - at;
+    memset(poison->data + at, 0xff, left < POISON_BYTES ? left : POISON_BYTES);
+}
+
 /* Bytes all ones: NaN in every float format, -1 in index maps, so that what was never written
- * is never mistaken for a result. */
+ * is never mistaken for a result. All workers share the page faults of large buffers. */
 static enum status allocate(struct execution *x, size_t b, uint64_t i, struct err *err)
 {
     const struct buffer *buffer = &x->work->buffers[b];
     struct tensor *tensor = &x->ranks[i].tensors[b];
     uint64_t bytes = tensor->bytes * tensor->copies;
     TRY(meter_alloc(&x->meter, buffer->name, buffer->category, bytes, &tensor->data, err));
+    struct poison poison = {tensor->data, bytes};
     if (tensor->data)
-        memset(tensor->data, 0xff, bytes);
+        pool_run(x->session->pool, ceil_div(bytes, POISON_BYTES), poison_piece, &poison);
     return STATUS_OK;
 }
 

@@ -108,3 +108,9 @@ float format_round(enum dtype dtype, float value)
         return format_from_bf16(format_to_bf16(value));
     return dtype == DTYPE_F16 ? from_f16(to_f16(value)) : value;
 }
+
+void format_round_all(enum dtype dtype, uint64_t n, float *values)
+{
+    for (uint64_t i = 0; dtype != DTYPE_F32 && i < n; i++)
+        values[i] = format_round(dtype, values[i]);
+}

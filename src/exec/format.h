@@ -38,6 +38,7 @@ void format_load(enum dtype dtype, const void *data, uint64_t first, uint64_t n,
 void format_store(enum dtype dtype, void *data, uint64_t first, uint64_t n, const float *in);
 /* The value after a trip through a plain format. */
 float format_round(enum dtype dtype, float value);
+void format_round_all(enum dtype dtype, uint64_t n, float *values);
 
 /* Quantises a matrix; `column` writes rows [r0, r0 + n) of column c into `out`. Plain formats
  * are stored row by row and are not handled here. */

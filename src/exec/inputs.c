@@ -1,9 +1,12 @@
 /* Integer and random inputs; see inputs.h. */
 #include "exec/inputs.h"
 
+#include <assert.h>
 #include <math.h>
+#include <string.h>
 
-/* The finaliser of splitmix64: every bit of the result depends on every bit of the key. */
+/* Finalisers: every bit of the result depends on every bit of the key (splitmix64; lowbias32,
+ * whose products of 32 bits vectorise). */
 static uint64_t mix(uint64_t z)
 {
     z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
@@ -11,62 +14,115 @@ static uint64_t mix(uint64_t z)
     return z ^ (z >> 31);
 }
 
-static uint64_t draw(const struct inputs *inputs, enum fill fill, uint64_t a, uint64_t b,
-                     uint64_t c)
+static inline uint32_t scramble(uint32_t x)
+{
+    x = (x ^ x >> 16) * 0x7feb352dU;
+    x = (x ^ x >> 15) * 0x846ca68bU;
+    return x ^ x >> 16;
+}
+
+/* An element's number is made of three: of what is filled and its matrix, row, column. */
+static uint32_t key_of(const struct inputs *inputs, enum fill fill, uint64_t a)
 {
     uint64_t key = inputs->seed * 0x9e3779b97f4a7c15U + (uint64_t)fill * 0xd1b54a32d192ed03U;
-    return mix(mix(key + a * 0x8cb92ba72f3d8dd7U) + b * 0xaef17502108ef2d9U + c);
+    return (uint32_t)mix(key + a * 0x8cb92ba72f3d8dd7U);
+}
+
+static inline uint32_t key_row(uint32_t key, uint64_t row)
+{
+    return scramble(key + (uint32_t)row * 0x9e3779b9U);
+}
+
+static inline uint32_t draw(uint32_t row_key, uint64_t column)
+{
+    return scramble(row_key + (uint32_t)column * 0x85ebca77U);
 }
 
 /* ---- integers ---- */
 
-uint64_t inputs_pick(enum fill fill, uint64_t expert, uint64_t column, uint64_t rows)
+/* The row of a column's element is column + shift, modulo the rows. */
+static uint64_t shift_of(enum fill fill, uint64_t expert)
 {
     bool down = fill == FILL_W2 || fill == FILL_SHARED_2;
-    return (column + (down ? 5 * expert + 2 : 3 * expert + 1)) % rows;
+    return down ? 5 * expert + 2 : 3 * expert + 1;
 }
 
-static float sign(const struct inputs *inputs, enum fill fill, uint64_t a, uint64_t c)
+uint64_t inputs_pick(enum fill fill, uint64_t expert, uint64_t column, uint64_t rows)
 {
-    return draw(inputs, fill, a, 0, c) & 1 ? 1 : -1;
+    return (column + shift_of(fill, expert)) % rows;
+}
+
+static uint64_t rows_of(const struct inputs_shape *shape, enum fill fill)
+{
+    if (fill == FILL_W2)
+        return shape->inter;
+    return fill == FILL_SHARED_2 ? shape->shared_inter : shape->hidden;
+}
+
+/* Of a column's element: +-1. */
+static float sign(uint32_t key, uint64_t column)
+{
+    return draw(key, column) & 1 ? 1 : -1;
+}
+
+/* The elements of a row are `rows` columns apart. */
+static void picked_row(const struct inputs *inputs, enum fill fill, uint64_t a, uint64_t row,
+                       uint64_t c, uint64_t n, float *out)
+{
+    uint64_t rows = rows_of(inputs->context, fill);
+    uint64_t first = (row + rows - inputs_pick(fill, a, c, rows)) % rows;
+    uint32_t key = key_of(inputs, fill, a);
+    memset(out, 0, n * sizeof *out);
+    for (uint64_t i = first; i < n; i += rows)
+        out[i] = sign(key, c + i);
+}
+
+static void picked_column(const struct inputs *inputs, enum fill fill, uint64_t a, uint64_t c,
+                          uint64_t r, uint64_t n, float *out)
+{
+    uint64_t pick = inputs_pick(fill, a, c, rows_of(inputs->context, fill));
+    memset(out, 0, n * sizeof *out);
+    if (pick >= r && pick - r < n)
+        out[pick - r] = sign(key_of(inputs, fill, a), c);
+}
+
+static bool is_matrix(enum fill fill)
+{
+    return fill == FILL_W13 || fill == FILL_W2 || fill == FILL_SHARED_13 ||
+           fill == FILL_SHARED_2;
 }
 
 /* x is 1 or 2, negative half of the time; matrices hold one +-1 per column; so gate and up are
  * at most 2, the activated product 4, and K outputs with gates 1 or 2 stay far below 256. */
-static float integer_value(const struct inputs *inputs, enum fill fill, uint64_t a, uint64_t b,
-                           uint64_t c)
+static void integer_row(const struct inputs *inputs, enum fill fill, uint64_t a, uint64_t row,
+                        uint64_t c, uint64_t n, float *out)
 {
     static const float small[] = {-2, -1, 1, 2};
-    const struct inputs_shape *shape = inputs->context;
-    switch (fill) {
-    case FILL_X:
-        return small[draw(inputs, fill, a, b, c) % 4];
-    case FILL_DOUT:
-        return draw(inputs, fill, a, b, c) & 1 ? 1 : -1;
-    case FILL_W13:
-    case FILL_SHARED_13:
-        return b == inputs_pick(fill, a, c, shape->hidden) ? sign(inputs, fill, a, c) : 0;
-    case FILL_W2:
-        return b == inputs_pick(fill, a, c, shape->inter) ? sign(inputs, fill, a, c) : 0;
-    case FILL_SHARED_2:
-        return b == inputs_pick(fill, a, c, shape->shared_inter) ? sign(inputs, fill, a, c) : 0;
-    case FILL_B13:
-    case FILL_B2:
-        return (float)(draw(inputs, fill, a, b, c) % 3) - 1;
-    case FILL_ROUTER:
-    case FILL_BIAS:
-    case FILL_WANTED:
-    case FILL_START:
-    case FILL_REPLICA:
-    case FILL_COUNT:
-        break;
+    if (is_matrix(fill)) {
+        picked_row(inputs, fill, a, row, c, n, out);
+        return;
     }
-    return 0;
+    uint32_t key = key_row(key_of(inputs, fill, a), row);
+    memset(out, 0, n * sizeof *out); /* the router and its bias stay so */
+    for (uint64_t i = 0; fill == FILL_X && i < n; i++)
+        out[i] = small[draw(key, c + i) % 4];
+    for (uint64_t i = 0; fill == FILL_DOUT && i < n; i++)
+        out[i] = sign(key, c + i);
+    for (uint64_t i = 0; (fill == FILL_B13 || fill == FILL_B2) && i < n; i++)
+        out[i] = (float)(draw(key, c + i) % 3) - 1;
+}
+
+/* Matrices only: nothing else is read by columns. */
+static void integer_column(const struct inputs *inputs, enum fill fill, uint64_t a, uint64_t c,
+                           uint64_t r, uint64_t n, float *out)
+{
+    assert(is_matrix(fill));
+    picked_column(inputs, fill, a, c, r, n, out);
 }
 
 static float integer_gate(const struct inputs *inputs, uint64_t token, uint64_t k)
 {
-    return draw(inputs, FILL_COUNT, 0, token, k) & 1 ? 2 : 1;
+    return sign(key_row(key_of(inputs, FILL_COUNT, 0), token), k) > 0 ? 2 : 1;
 }
 
 void inputs_integers(struct inputs *inputs, const struct inputs_shape *shape, uint64_t seed)
@@ -74,7 +130,8 @@ void inputs_integers(struct inputs *inputs, const struct inputs_shape *shape, ui
     *inputs = (struct inputs){.name = "integers",
                               .seed = seed,
                               .context = shape,
-                              .value = integer_value,
+                              .row = integer_row,
+                              .column = integer_column,
                               .gate = integer_gate,
                               .linear = true,
                               .picked = true};
@@ -82,47 +139,47 @@ void inputs_integers(struct inputs *inputs, const struct inputs_shape *shape, ui
 
 /* ---- random ---- */
 
-static float uniform(const struct inputs *inputs, enum fill fill, uint64_t a, uint64_t b,
-                     uint64_t c)
+/* Matrices have variance 1/rows, tokens 1/3: products keep the size of tokens. */
+static float scale_of(const struct inputs_shape *shape, enum fill fill)
 {
-    return (float)(draw(inputs, fill, a, b, c) >> 40) * 0x1p-23F - 1;
+    if (is_matrix(fill))
+        return sqrtf(3 / (float)rows_of(shape, fill));
+    if (fill == FILL_ROUTER)
+        return 1 / sqrtf((float)shape->hidden);
+    if (fill == FILL_BIAS)
+        return 0.05F;
+    return fill == FILL_B13 || fill == FILL_B2 ? 0.25F : 1;
 }
 
-/* Matrices have variance 1/rows times 3, tokens 1/3: products keep the size of tokens. */
-static float random_value(const struct inputs *inputs, enum fill fill, uint64_t a, uint64_t b,
-                          uint64_t c)
+/* In [-1, 1] of all 32 bits. */
+static inline float uniform(uint32_t bits)
 {
-    const struct inputs_shape *shape = inputs->context;
-    float value = uniform(inputs, fill, a, b, c);
-    float hidden = (float)shape->hidden, inter = (float)shape->inter;
-    switch (fill) {
-    case FILL_W13:
-    case FILL_SHARED_13:
-        return value * sqrtf(3 / hidden);
-    case FILL_W2:
-        return value * sqrtf(3 / inter);
-    case FILL_SHARED_2:
-        return value * sqrtf(3 / (float)shape->shared_inter);
-    case FILL_ROUTER:
-        return value / sqrtf(hidden);
-    case FILL_BIAS:
-        return value * 0.05F;
-    case FILL_B13:
-    case FILL_B2:
-        return value * 0.25F;
-    case FILL_X:
-    case FILL_DOUT:
-    case FILL_WANTED:
-    case FILL_START:
-    case FILL_REPLICA:
-    case FILL_COUNT:
-        break;
-    }
-    return value;
+    return (float)(int32_t)bits * 0x1p-31F;
+}
+
+static void random_row(const struct inputs *inputs, enum fill fill, uint64_t a, uint64_t row,
+                       uint64_t c, uint64_t n, float *out)
+{
+    uint32_t key = key_row(key_of(inputs, fill, a), row);
+    float scale = scale_of(inputs->context, fill);
+    for (uint64_t i = 0; i < n; i++)
+        out[i] = uniform(draw(key, c + i)) * scale;
+}
+
+static void random_column(const struct inputs *inputs, enum fill fill, uint64_t a, uint64_t c,
+                          uint64_t r, uint64_t n, float *out)
+{
+    uint32_t key = key_of(inputs, fill, a);
+    float scale = scale_of(inputs->context, fill);
+    for (uint64_t i = 0; i < n; i++)
+        out[i] = uniform(draw(key_row(key, r + i), c)) * scale;
 }
 
 void inputs_random(struct inputs *inputs, const struct inputs_shape *shape, uint64_t seed)
 {
-    *inputs = (struct inputs){
-        .name = "random", .seed = seed, .context = shape, .value = random_value};
+    *inputs = (struct inputs){.name = "random",
+                              .seed = seed,
+                              .context = shape,
+                              .row = random_row,
+                              .column = random_column};
 }

@@ -13,12 +13,15 @@ struct inputs {
     const char *name; /* "integers", "random" */
     uint64_t seed;
     const void *context;
-    /* Element of what is filled, before it is rounded to the buffer's format:
-     * FILL_X, FILL_DOUT (0, token of the group, h); FILL_W13, FILL_W2 (logical expert, row,
-     * column); FILL_B13, FILL_B2 (logical expert, 0, column); FILL_ROUTER (0, h, expert);
-     * FILL_BIAS (0, 0, expert); FILL_SHARED_* (0, row, column). */
-    float (*value)(const struct inputs *inputs, enum fill fill, uint64_t a, uint64_t b,
-                   uint64_t c);
+    /* Elements [c, c + n) of a row of what is filled, before they are rounded to the buffer's
+     * format. (a, row) is FILL_X, FILL_DOUT (0, token of the group); FILL_W13, FILL_W2 (logical
+     * expert, row); FILL_B13, FILL_B2 (logical expert, 0); FILL_ROUTER (0, h), columns being
+     * experts; FILL_BIAS (0, 0); FILL_SHARED_* (0, row). */
+    void (*row)(const struct inputs *inputs, enum fill fill, uint64_t a, uint64_t row,
+                uint64_t c, uint64_t n, float *out);
+    /* The same elements down a column: rows [r, r + n). */
+    void (*column)(const struct inputs *inputs, enum fill fill, uint64_t a, uint64_t column,
+                   uint64_t r, uint64_t n, float *out);
     /* Gate of a slot of a token of the group; NULL: the router's own scores. */
     float (*gate)(const struct inputs *inputs, uint64_t token, uint64_t k);
     bool linear; /* the activation is relu (times up): integers stay integers */

@@ -41,8 +41,7 @@ static void fill_row(const struct tensor *out, struct place place, uint64_t row,
     float piece[PIECE];
     for (uint64_t c = 0; c < width; c += PIECE) {
         uint64_t n = width - c < PIECE ? width - c : PIECE;
-        for (uint64_t i = 0; i < n; i++)
-            piece[i] = place.inputs->value(place.inputs, place.fill, place.a, b, c + i);
+        place.inputs->row(place.inputs, place.fill, place.a, b, c, n, piece);
         format_store(out->dtype, out->data, row * width + c, n, piece);
     }
 }
@@ -50,8 +49,7 @@ static void fill_row(const struct tensor *out, struct place place, uint64_t row,
 static void fill_column(const void *context, uint64_t c, uint64_t r0, uint64_t n, float *out)
 {
     const struct place *place = context;
-    for (uint64_t r = 0; r < n; r++)
-        out[r] = place->inputs->value(place->inputs, place->fill, place->a, r0 + r, c);
+    place->inputs->column(place->inputs, place->fill, place->a, c, r0, n, out);
 }
 
 static bool is_matrix(const struct call *call)
@@ -101,10 +99,9 @@ static void fill_matrix_rows(const struct call *call, uint64_t unit)
 static void fill_vector(const struct call *call, uint64_t begin, uint64_t end)
 {
     struct place place = place_of(call, 0);
-    for (uint64_t c = begin; c < end; c++) {
-        float value = place.inputs->value(place.inputs, place.fill, place.a, 0, c);
-        format_store(call->out[0].dtype, call->out[0].data, c, 1, &value);
-    }
+    float piece[CHUNK_ROWS];
+    place.inputs->row(place.inputs, place.fill, place.a, 0, begin, end - begin, piece);
+    format_store(call->out[0].dtype, call->out[0].data, begin, end - begin, piece);
 }
 
 static enum status fill_run(struct call *call, uint64_t unit, void *scratch, struct err *err)

@@ -96,14 +96,13 @@ static uint64_t number_of(const struct oracle *o, uint64_t rank, uint64_t t)
 
 /* ---- data ---- */
 
-static void load_token(const struct oracle *o, enum fill fill, uint64_t rank, uint64_t t,
-                       double *out)
+static void load_token(struct walk *w, enum fill fill, uint64_t rank, uint64_t t, double *out)
 {
+    const struct oracle *o = w->o;
     const struct inputs *inputs = o->setup.inputs;
-    uint64_t token = rank * o->setup.sample->T + t;
+    inputs->row(inputs, fill, 0, rank * o->setup.sample->T + t, 0, o->H, w->wire_in);
     for (uint64_t h = 0; h < o->H; h++)
-        out[h] =
-            (double)format_round(o->setup.activation, inputs->value(inputs, fill, 0, token, h));
+        out[h] = (double)format_round(o->setup.activation, w->wire_in[h]);
 }
 
 static void wire_column(const void *context, uint64_t c, uint64_t r0, uint64_t n, float *out)
@@ -145,7 +144,7 @@ static void compute_gates(struct walk *w)
             w->gates[i * s->K + k] = (double)inputs->gate(inputs, i, k);
         if (inputs->gate || !(o->dw13 || is_checked(o, rank, t)))
             continue;
-        load_token(o, FILL_X, rank, t, w->row.x);
+        load_token(w, FILL_X, rank, t, w->row.x);
         oracle_router_gates(&w->router, w->row.x, s->ids + i * s->K, w->gates + i * s->K);
     }
 }
@@ -190,7 +189,7 @@ static void compute_row(struct walk *w, uint64_t slot)
     bool owned = o->dw13 && is_local(o, (uint64_t)s->phys[slot] / s->local);
     if (w->dropped[slot] || !(checked || owned))
         return;
-    load_token(o, FILL_X, rank, t, w->row.x);
+    load_token(w, FILL_X, rank, t, w->row.x);
     through_wire(w, w->row.x);
     oracle_row_forward(&w->expert, &w->row);
     uint64_t n = checked ? number_of(o, rank, t) : 0;
@@ -198,7 +197,7 @@ static void compute_row(struct walk *w, uint64_t slot)
         add_scaled(o->out + n * o->H, w->row.y, o->H, w->gates[slot]);
     if (!o->setup.backward)
         return;
-    load_token(o, FILL_DOUT, rank, t, w->row.dy);
+    load_token(w, FILL_DOUT, rank, t, w->row.dy);
     if (checked)
         o->dgates[n * o->K + k] = dot(w->row.y, w->row.dy, o->H);
     for (uint64_t h = 0; h < o->H; h++)
@@ -229,12 +228,12 @@ static void shared_row(struct walk *w, struct oracle_expert *shared, struct orac
     struct oracle *o = w->o;
     uint64_t n = number_of(o, rank, t), local = rank - o->setup.first_rank;
     uint64_t wide = shared->w13.columns, inter = shared->w2.rows;
-    load_token(o, FILL_X, rank, t, row->x);
+    load_token(w, FILL_X, rank, t, row->x);
     oracle_row_forward(shared, row);
     add_scaled(o->out + n * o->H, row->y, o->H, 1);
     if (!o->setup.backward)
         return;
-    load_token(o, FILL_DOUT, rank, t, row->dy);
+    load_token(w, FILL_DOUT, rank, t, row->dy);
     oracle_row_backward(shared, row);
     add_scaled(o->dx + n * o->H, row->dx, o->H, 1);
     if (!o->dshared13)
@@ -271,15 +270,18 @@ static void router_row(struct walk *w, uint64_t rank, uint64_t t)
     const struct layer_sample *s = o->setup.sample;
     uint64_t n = number_of(o, rank, t), at = (rank * s->T + t) * s->K;
     struct oracle_router *router = &w->router;
-    load_token(o, FILL_X, rank, t, w->row.x);
+    load_token(w, FILL_X, rank, t, w->row.x);
     oracle_router_gates(router, w->row.x, s->ids + at, w->gates + at);
     oracle_router_backward(router, s->ids + at, o->dgates + n * o->K);
     for (uint64_t h = 0; h < o->H; h++)
         for (uint64_t e = 0; e < o->E; e++)
             o->dx[n * o->H + h] += router->dlogits[e] * (double)router->matrix[h * o->E + e];
-    if (o->drouter)
-        oracle_outer(w->row.x, o->H, router->dlogits, o->E,
-                     o->drouter + (rank - o->setup.first_rank) * o->H * o->E);
+    if (!o->drouter)
+        return;
+    uint64_t local = rank - o->setup.first_rank;
+    oracle_outer(w->row.x, o->H, router->dlogits, o->E, o->drouter + local * o->H * o->E);
+    o->router_terms[local] +=
+        dot(w->row.x, w->row.x, o->H) * dot(router->slopes, router->slopes, o->E);
 }
 
 static void compute_router(struct walk *w)
@@ -311,6 +313,7 @@ static void allocate_results(struct oracle *o, struct arena *arena)
     o->db13 = arena_alloc(arena, experts * o->GI, sizeof(double));
     o->db2 = arena_alloc(arena, experts * o->H, sizeof(double));
     o->drouter = arena_alloc(arena, o->setup.n_ranks * o->H * o->E, sizeof(double));
+    o->router_terms = arena_alloc(arena, o->setup.n_ranks, sizeof(double));
 }
 
 void oracle_compute(struct oracle *o, const struct oracle_setup *setup, struct arena *arena)

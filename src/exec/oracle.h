@@ -39,6 +39,8 @@ struct oracle {
     double *dw2;                  /* [n_ranks, e, I, H] */
     double *db13, *db2;           /* [n_ranks, e, GI], [n_ranks, e, H] */
     double *drouter;              /* [n_ranks, H, E] */
+    double *router_terms;         /* [n_ranks] what drouter sums up, were every d_gate 1: the
+                                     sum over its elements of their terms' squares */
     double *dshared13, *dshared2; /* [n_ranks, H, GI_s], [n_ranks, I_s, H] */
 };
 

@@ -15,15 +15,10 @@ struct origin {
     uint64_t number;
 };
 
-static float value_at(const struct origin *from, uint64_t r, uint64_t c)
-{
-    return from->inputs->value(from->inputs, from->fill, from->number, r, c);
-}
-
 static void origin_column(const void *context, uint64_t c, uint64_t r0, uint64_t n, float *out)
 {
-    for (uint64_t r = 0; r < n; r++)
-        out[r] = value_at(context, r0 + r, c);
+    const struct origin *from = context;
+    from->inputs->column(from->inputs, from->fill, from->number, c, r0, n, out);
 }
 
 static void load_quantised(struct oracle_matrix *m, enum dtype dtype, const struct origin *from)
@@ -48,10 +43,11 @@ static void load_quantised(struct oracle_matrix *m, enum dtype dtype, const stru
 static void load_plain(struct oracle_matrix *m, enum dtype dtype, const struct origin *from)
 {
     for (uint64_t c = 0; m->pick && c < m->columns; c++)
-        m->value[c] = format_round(dtype, value_at(from, m->pick[c], c));
+        origin_column(from, c, m->pick[c], 1, &m->value[c]);
     for (uint64_t r = 0; !m->pick && r < m->rows; r++)
-        for (uint64_t c = 0; c < m->columns; c++)
-            m->value[r * m->columns + c] = format_round(dtype, value_at(from, r, c));
+        from->inputs->row(from->inputs, from->fill, from->number, r, 0, m->columns,
+                          m->value + r * m->columns);
+    format_round_all(dtype, m->pick ? m->columns : m->rows * m->columns, m->value);
 }
 
 static void load_matrix(struct oracle_matrix *m, const struct oracle_setup *setup,
@@ -69,8 +65,8 @@ static void load_matrix(struct oracle_matrix *m, const struct oracle_setup *setu
 static void load_bias(float *bias, uint64_t n, const struct oracle_setup *setup, enum fill fill,
                       uint64_t number)
 {
-    for (uint64_t c = 0; bias && c < n; c++)
-        bias[c] = setup->inputs->value(setup->inputs, fill, number, 0, c);
+    if (bias)
+        setup->inputs->row(setup->inputs, fill, number, 0, 0, n, bias);
 }
 
 static struct oracle_matrix make_matrix(uint64_t rows, uint64_t columns, bool picked,

@@ -10,6 +10,7 @@ struct oracle_router {
     float *matrix;  /* [hidden, experts] */
     double *logits; /* [experts] of the token at hand, wanted experts lifted */
     double *dlogits;
+    double *slopes; /* [experts] sum over k of |d gate / d logit| */
 };
 
 void oracle_router_init(struct oracle_router *router, const struct oracle_setup *setup,
@@ -19,7 +20,8 @@ void oracle_router_init(struct oracle_router *router, const struct oracle_setup 
 void oracle_router_gates(struct oracle_router *router, const double *x, const int32_t *ids,
                          double *gates);
 
-/* After oracle_router_gates of the same token: dlogits [experts] from dgates [K]. */
+/* After oracle_router_gates of the same token: dlogits [experts] from dgates [K],
+ * and slopes. */
 void oracle_router_backward(struct oracle_router *router, const int32_t *ids,
                             const double *dgates);
 

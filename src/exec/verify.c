@@ -45,16 +45,21 @@ struct wanted {
     const char *name;
     const double *values;
     uint64_t rows, width, step;
-    double tolerance;
+    double tolerance; /* times the scale */
+    double scale;     /* 0: the rms of the values */
 };
 
-static double rms(const struct wanted *wanted)
+static double rms(const double *values, uint64_t n)
 {
     double sum = 0;
-    uint64_t n = wanted->rows * wanted->width;
     for (uint64_t i = 0; i < n; i++)
-        sum += wanted->values[i] * wanted->values[i];
+        sum += values[i] * values[i];
     return n && sum > 0 ? sqrt(sum / (double)n) : 1;
+}
+
+static double scale_of(const struct wanted *w)
+{
+    return w->scale > 0 ? w->scale : rms(w->values, w->rows * w->width);
 }
 
 struct worst {
@@ -91,7 +96,7 @@ static void compare(struct checks *checks, const struct rank_state *rank,
     if (!tensor->data || !wanted->values)
         return;
     struct worst worst = compare_rows(tensor, wanted);
-    double error = wanted->tolerance > 0 ? worst.error / rms(wanted) : worst.error;
+    double error = wanted->tolerance > 0 ? worst.error / scale_of(wanted) : worst.error;
     struct check *check = checks_add(checks, wanted->name, error, wanted->tolerance);
     if (error > wanted->tolerance && check->detail[0] == '\0')
         snprintf(check->detail, sizeof check->detail,
@@ -137,6 +142,14 @@ static const char *const result_names[][2] = {
     [RESULT_DB13] = {"random: d_b13", "integers: d_b13"},
     [RESULT_DB2] = {"random: d_b2", "integers: d_b2"},
 };
+
+/* d_router is a sum over tokens of x times what is left of d_gates when those of a token's
+ * experts have cancelled each other. Errors are of the size of d_gates, whatever is left. */
+static double router_scale(const struct oracle *o, uint64_t local)
+{
+    double terms = o->router_terms[local] / (double)(o->H * o->E);
+    return sqrt(terms) * rms(o->dgates + local * o->n_tokens * o->K, o->n_tokens * o->K);
+}
 
 static struct wanted wanted_of(const struct verify *v, enum result which, const double *all,
                                uint64_t local, uint64_t rows, uint64_t width)
@@ -192,7 +205,7 @@ static void check_gates(struct verify *v, const struct rank_state *rank,
         look_at(&worst, (double)tensor_f32(dgates)[t * o->K + k], w.values[i], t, k);
     }
     if (dgates->data)
-        checks_add(v->checks, w.name, v->exact ? worst.error : worst.error / rms(&w),
+        checks_add(v->checks, w.name, v->exact ? worst.error : worst.error / scale_of(&w),
                    w.tolerance);
 }
 
@@ -223,6 +236,8 @@ static void check_backward(struct verify *v, const struct rank_state *rank,
     for (unsigned i = 0; i < sizeof results / sizeof *results; i++) {
         struct wanted wanted = wanted_of(v, results[i].which, results[i].all, local,
                                          results[i].rows, results[i].width);
+        if (results[i].which == RESULT_DROUTER && o->drouter)
+            wanted.scale = router_scale(o, local);
         compare(v->checks, rank, &in[i], &wanted);
     }
     check_gates(v, rank, &in[1], &in[2], local);

@@ -20,14 +20,14 @@ struct example {
     uint64_t top_k;
 };
 
-static float example_value(const struct inputs *inputs, enum fill fill, uint64_t a, uint64_t b,
-                           uint64_t c)
+static void example_row(const struct inputs *inputs, enum fill fill, uint64_t a, uint64_t row,
+                        uint64_t c, uint64_t n, float *out)
 {
-    (void)c;
     const struct example *example = inputs->context;
-    if (fill == FILL_X)
-        return example->x ? example->x[b] : 1;
-    return fill == FILL_W13 ? (float)(a + 1) : 1;
+    float other = fill == FILL_W13 ? (float)(a + 1) : 1;
+    (void)c;
+    for (uint64_t i = 0; i < n; i++)
+        out[i] = fill == FILL_X && example->x ? example->x[row] : other;
 }
 
 static float example_gate(const struct inputs *inputs, uint64_t token, uint64_t k)
@@ -125,7 +125,7 @@ static void perform(const struct plan *plan, const struct layer_sample *sample,
 {
     struct inputs inputs = {.name = "example",
                             .context = example,
-                            .value = example_value,
+                            .row = example_row,
                             .gate = example_gate,
                             .linear = true};
     struct observer observer = {keeper, keep};
