@@ -8,6 +8,7 @@
 
 #include "base/checked.h"
 #include "exec/format.h"
+#include "exec/verify_rows.h"
 #include "exec/verify_tail.h"
 
 bool checks_passed(const struct checks *checks)
@@ -36,73 +37,6 @@ struct check *checks_add(struct checks *checks, const char *name, double error,
     if (!(error <= check->error))
         check->error = isfinite(error) ? error : DBL_MAX;
     return check;
-}
-
-/* ---- comparing ---- */
-
-/* What is wanted: rows of `width` doubles, row i being row i * step of the tensor. */
-struct wanted {
-    const char *name;
-    const double *values;
-    uint64_t rows, width, step;
-    double tolerance; /* times the scale */
-    double scale;     /* 0: the rms of the values */
-};
-
-static double rms(const double *values, uint64_t n)
-{
-    double sum = 0;
-    for (uint64_t i = 0; i < n; i++)
-        sum += values[i] * values[i];
-    return n && sum > 0 ? sqrt(sum / (double)n) : 1;
-}
-
-static double scale_of(const struct wanted *w)
-{
-    return w->scale > 0 ? w->scale : rms(w->values, w->rows * w->width);
-}
-
-struct worst {
-    double error;
-    uint64_t row, column;
-    double got, wanted;
-};
-
-static void look_at(struct worst *worst, double got, double want, uint64_t row, uint64_t column)
-{
-    double error = fabs(got - want);
-    if (error <= worst->error)
-        return;
-    *worst = (struct worst){isnan(error) ? DBL_MAX : error, row, column, got, want};
-}
-
-static struct worst compare_rows(const struct tensor *tensor, const struct wanted *wanted)
-{
-    struct worst worst = {.error = 0};
-    for (uint64_t i = 0; i < wanted->rows; i++) {
-        for (uint64_t c = 0; c < wanted->width; c++) {
-            float got;
-            uint64_t row = i * wanted->step;
-            format_load(tensor->dtype, tensor->data, row * wanted->width + c, 1, &got);
-            look_at(&worst, (double)got, wanted->values[i * wanted->width + c], row, c);
-        }
-    }
-    return worst;
-}
-
-static void compare(struct checks *checks, const struct rank_state *rank,
-                    const struct tensor *tensor, const struct wanted *wanted)
-{
-    if (!tensor->data || !wanted->values)
-        return;
-    struct worst worst = compare_rows(tensor, wanted);
-    double error = wanted->tolerance > 0 ? worst.error / scale_of(wanted) : worst.error;
-    struct check *check = checks_add(checks, wanted->name, error, wanted->tolerance);
-    if (error > wanted->tolerance && check->detail[0] == '\0')
-        snprintf(check->detail, sizeof check->detail,
-                 "rank %llu, row %llu, column %llu: got %g, wanted %g",
-                 (unsigned long long)rank->rank, (unsigned long long)worst.row,
-                 (unsigned long long)worst.column, worst.got, worst.wanted);
 }
 
 /* ---- what the results are ---- */
@@ -148,7 +82,7 @@ static const char *const result_names[][2] = {
 static double router_scale(const struct oracle *o, uint64_t local)
 {
     double terms = o->router_terms[local] / (double)(o->H * o->E);
-    return sqrt(terms) * rms(o->dgates + local * o->n_tokens * o->K, o->n_tokens * o->K);
+    return sqrt(terms) * verify_rms(o->dgates + local * o->n_tokens * o->K, o->n_tokens * o->K);
 }
 
 static struct wanted wanted_of(const struct verify *v, enum result which, const double *all,
@@ -165,28 +99,14 @@ static struct wanted wanted_of(const struct verify *v, enum result which, const 
                                                    : v->tolerance};
 }
 
-/* Sum over tokens of a hash of the row's bits and the token's number in the group. */
-static uint64_t hash_rows(const struct tensor *out, uint64_t first_token)
-{
-    uint64_t sum = 0, bytes = tensor_row_bytes(out);
-    for (uint64_t row = 0; row < out->rows; row++) {
-        uint64_t hash = 0xcbf29ce484222325U ^ (first_token + row);
-        const unsigned char *at = (const unsigned char *)tensor_row(out, row);
-        for (uint64_t i = 0; i < bytes; i++)
-            hash = (hash ^ at[i]) * 0x100000001b3U;
-        sum += hash;
-    }
-    return sum;
-}
-
 static void check_forward(struct verify *v, const struct rank_state *rank,
                           const struct tensor *out, uint64_t local)
 {
     const struct oracle *o = v->oracle;
     struct wanted out_rows = wanted_of(v, RESULT_OUT, o->out, local, o->n_tokens, o->H);
-    compare(v->checks, rank, out, &out_rows);
+    verify_compare(v->checks, rank, out, &out_rows);
     if (!v->exact)
-        v->checks->out_hash += hash_rows(out, rank->rank * o->setup.sample->T);
+        v->checks->out_hash += verify_hash_rows(out, rank->rank * o->setup.sample->T);
 }
 
 /* dgates [T, K] in the router's order of experts, wanted in the sample's. */
@@ -202,10 +122,10 @@ static void check_gates(struct verify *v, const struct rank_state *rank,
         int32_t expert = s->ids[(rank->rank * s->T + t) * o->K + i % o->K];
         while (k + 1 < o->K && tensor_i32(ids)[t * o->K + k] != expert)
             k++;
-        look_at(&worst, (double)tensor_f32(dgates)[t * o->K + k], w.values[i], t, k);
+        verify_look_at(&worst, (double)tensor_f32(dgates)[t * o->K + k], w.values[i], t, k);
     }
     if (dgates->data)
-        checks_add(v->checks, w.name, v->exact ? worst.error : worst.error / scale_of(&w),
+        checks_add(v->checks, w.name, v->exact ? worst.error : worst.error / verify_scale(&w),
                    w.tolerance);
 }
 
@@ -238,7 +158,7 @@ static void check_backward(struct verify *v, const struct rank_state *rank,
                                          results[i].rows, results[i].width);
         if (results[i].which == RESULT_DROUTER && o->drouter)
             wanted.scale = router_scale(o, local);
-        compare(v->checks, rank, &in[i], &wanted);
+        verify_compare(v->checks, rank, &in[i], &wanted);
     }
     check_gates(v, rank, &in[1], &in[2], local);
 }
@@ -267,11 +187,6 @@ static enum status look(void *context, const struct rank_state *rank, const stru
 
 /* ---- tolerances ---- */
 
-static double unit_roundoff(enum dtype dtype)
-{
-    return dtype == DTYPE_F32 ? 0x1p-24 : dtype == DTYPE_F16 ? 0x1p-11 : 0x1p-8;
-}
-
 /* Every stored intermediate (h, a, y, partial sums, gradients) adds a relative rounding error
  * of at most u to elements of the size of the rms; about six of them, independent, give a
  * standard deviation of u sqrt(6/3), and the largest of a million normal errors is 5.5
@@ -286,14 +201,14 @@ static void set_tolerances(struct verify *v)
 {
     const struct oracle *o = v->oracle;
     const struct work *work = v->work;
-    double u = unit_roundoff(o->setup.activation), gradient = 0x1p-24;
+    double u = verify_unit_roundoff(o->setup.activation), gradient = 0x1p-24;
     for (size_t b = 0; b < work->n_buffers; b++) {
         const struct buffer *buffer = &work->buffers[b];
         bool wide = buffer->dtype == DTYPE_BF16 || buffer->dtype == DTYPE_F16;
         if (wide && buffer->category == CATEGORY_DISPATCH)
-            u = fmax(u, unit_roundoff(buffer->dtype));
+            u = fmax(u, verify_unit_roundoff(buffer->dtype));
         if (wide && buffer->category == CATEGORY_GRADIENTS)
-            gradient = unit_roundoff(buffer->dtype);
+            gradient = verify_unit_roundoff(buffer->dtype);
     }
     uint64_t rows = o->setup.sample->R * o->setup.sample->T;
     v->tolerance = tolerance_of(u, o->H + o->GI);
