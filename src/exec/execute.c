@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "exec/execute_flight.h"
 #include "exec/execute_op.h"
 #include "exec/stopwatch.h"
 
@@ -61,8 +62,10 @@ enum status execution_init(struct execution *x, const struct execution_setup *se
     x->n_ranks = n;
     x->ranks = arena_alloc(arena, n, sizeof *x->ranks);
     x->profile = arena_alloc(arena, setup->work->n_ops, CATEGORY_COUNT * sizeof *x->profile);
-    x->parcels = arena_alloc(arena, n, sizeof *x->parcels);
-    x->parcel_bytes = arena_alloc(arena, n * 4, peers * sizeof *x->parcel_bytes);
+    for (unsigned slot = 0; slot <= TRANSPORT_SLOTS; slot++) {
+        x->flights[slot].parcels = arena_alloc(arena, n, sizeof(struct parcel));
+        x->flights[slot].bytes = arena_alloc(arena, n * 4, peers * sizeof(uint64_t));
+    }
     x->calls = arena_alloc(arena, n, sizeof *x->calls);
     x->first_unit = arena_alloc(arena, n + 1, sizeof *x->first_unit);
     x->scratch = arena_alloc(arena, pool_size(setup->session->pool), sizeof *x->scratch);
@@ -195,6 +198,7 @@ void execution_end(struct execution *x)
 static enum status timed(struct execution *x, size_t op, uint64_t iteration, double *seconds,
                          struct err *err)
 {
+    TRY(flights_settle(x, op, iteration, seconds, err));
     double begin = stopwatch_now_s();
     TRY(execute_op(x, op, iteration, err));
     if (seconds)
@@ -255,7 +259,7 @@ static enum status run_ops(struct execution *x, size_t first, size_t end, double
             TRY(timed(x, op, 0, seconds, err));
     for (uint64_t i = 0; i < trips; i++)
         TRY(run_iteration(x, first, end, i, trips, seconds, err));
-    return STATUS_OK;
+    return flights_finish(x, seconds, err);
 }
 
 static void clear_step(struct execution *x, double *seconds)

@@ -34,6 +34,15 @@ struct observer {
                          struct err *err);
 };
 
+/* An exchange: of one op, of all ranks of the process; see execute_flight.h. */
+struct flight {
+    struct parcel *parcels; /* [n_ranks] */
+    uint64_t *bytes;        /* [n_ranks][4][R], of the parcels */
+    size_t op;
+    uint64_t iteration;
+    bool under_way;
+};
+
 struct execution {
     const struct work *work;
     const struct kernels *kernels;
@@ -44,11 +53,10 @@ struct execution {
     struct rank_state *ranks;
     void **scratch;    /* by worker */
     uint64_t *profile; /* [n_ops][CATEGORY_COUNT] bytes alive while an op ran, last step */
-    /* of the exchange being prepared */
-    struct parcel *parcels;
-    uint64_t *parcel_bytes; /* [n_ranks][4][R] */
-    struct call *calls;     /* [n_ranks] */
-    uint64_t *first_unit;   /* [n_ranks + 1] */
+    struct flight flights[TRANSPORT_SLOTS + 1]; /* by slot; the last for one that blocks */
+    unsigned n_under_way;
+    struct call *calls;   /* [n_ranks] */
+    uint64_t *first_unit; /* [n_ranks + 1] */
 };
 
 struct execution_setup {
@@ -71,8 +79,9 @@ uint64_t execution_exchange_bytes(const struct execution *x);
 /* Allocates what is persistent and fills weights from the inputs. */
 enum status execution_begin(struct execution *x, const struct inputs *inputs, struct err *err);
 
-/* One step. `seconds` [n_ops], or NULL, gets the time of each op, its loops summed. After a
- * failure only execution_end may follow. */
+/* One step. `seconds` [n_ops], or NULL, gets the time of each op, its loops summed; of an
+ * exchange that runs ahead it is what starting it took, and the wait that computation left.
+ * After a failure only execution_end may follow. */
 enum status execution_step(struct execution *x, const struct observer *observer,
                            double *seconds, struct err *err);
 

@@ -3,6 +3,8 @@
 
 #include <pthread.h>
 
+#include "exec/execute_flight.h"
+
 static void bind_operands(const struct rank_state *rank, const uint16_t *buffers,
                           uint64_t iteration, struct tensor *tensors)
 {
@@ -66,6 +68,8 @@ static void run_unit(void *arg, size_t task, unsigned worker)
     if (batch->kernel->run(&x->calls[i], task - x->first_unit[i], x->scratch[worker], &err) !=
         STATUS_OK)
         note_failure(batch, &err);
+    if (x->n_under_way)
+        x->session->transport->ops->progress(x->session->transport, worker);
 }
 
 /* Whether a rank has this iteration at all. */
@@ -115,9 +119,9 @@ struct lanes {
     uint64_t *send_bytes, *send_at, *receive_bytes, *receive_at;
 };
 
-static struct lanes lanes_of(struct execution *x, uint64_t i)
+static struct lanes lanes_of(const struct execution *x, const struct flight *flight, uint64_t i)
 {
-    uint64_t peers = x->session->transport->n_ranks, *at = x->parcel_bytes + i * 4 * peers;
+    uint64_t peers = x->session->transport->n_ranks, *at = flight->bytes + i * 4 * peers;
     return (struct lanes){at, at + peers, at + 2 * peers, at + 3 * peers};
 }
 
@@ -177,11 +181,12 @@ static enum status check_handle(const struct execution *x, const struct call *ca
                    (unsigned long long)x->task.step);
 }
 
-static enum status prepare_parcel(struct execution *x, size_t op, uint64_t i, struct err *err)
+static enum status prepare_parcel(struct execution *x, struct flight *flight, size_t op,
+                                  uint64_t i, struct err *err)
 {
     const struct call *call = &x->calls[i];
     uint64_t peers = x->session->transport->n_ranks;
-    struct lanes lanes = lanes_of(x, i);
+    struct lanes lanes = lanes_of(x, flight, i);
     struct op_counts *counts = &x->ranks[i].counts[op];
     TRY(check_handle(x, call, err));
     if (call->op->kernel == KERNEL_EXCHANGE)
@@ -192,17 +197,23 @@ static enum status prepare_parcel(struct execution *x, size_t op, uint64_t i, st
         counts->sent += p == call->rank ? 0 : lanes.send_bytes[p];
         counts->received += p == call->rank ? 0 : lanes.receive_bytes[p];
     }
-    x->parcels[i] = (struct parcel){call->in[0].data, call->out[0].data,   lanes.send_bytes,
-                                    lanes.send_at,    lanes.receive_bytes, lanes.receive_at};
+    flight->parcels[i] =
+        (struct parcel){call->in[0].data, call->out[0].data,   lanes.send_bytes,
+                        lanes.send_at,    lanes.receive_bytes, lanes.receive_at};
     return STATUS_OK;
 }
 
-static enum status run_exchange(struct execution *x, size_t op, struct err *err)
+static enum status run_exchange(struct execution *x, size_t op, uint64_t iteration,
+                                struct err *err)
 {
+    bool ahead = flight_is_ahead(&x->work->ops[op]);
+    struct flight *flight = ahead ? flight_free(x) : &x->flights[TRANSPORT_SLOTS];
     for (uint64_t i = 0; i < x->n_ranks; i++)
-        TRY(prepare_parcel(x, op, i, err));
+        TRY(prepare_parcel(x, flight, op, i, err));
+    if (ahead)
+        return flight_start(x, flight, op, iteration, err);
     struct transport *transport = x->session->transport;
-    return transport->ops->exchange(transport, x->parcels, err);
+    return transport->ops->exchange(transport, flight->parcels, err);
 }
 
 enum status execute_op(struct execution *x, size_t op, uint64_t iteration, struct err *err)
@@ -217,7 +228,7 @@ enum status execute_op(struct execution *x, size_t op, uint64_t iteration, struc
     case KERNEL_EXCHANGE:
     case KERNEL_EXCHANGE_FIXED:
     case KERNEL_ALLGATHER:
-        return run_exchange(x, op, err);
+        return run_exchange(x, op, iteration, err);
     default:
         return run_kernel(x, op, err);
     }

@@ -2,7 +2,12 @@
  * copies between the logical ranks of this process, `mpi` sends between processes of one rank
  * each.
  *
- * All calls are collective: every rank of the group makes them in the same order. */
+ * All calls are collective: every rank of the group makes them in the same order.
+ *
+ * Exchanges that run beside computation: `start` in a slot, compute, `finish` the slot. Until
+ * then the parcels, their arrays, and the rows sent must stay as they are, and the places they
+ * go to must not be looked at. Slots are independent of each other and of `exchange`, which may
+ * run while others are under way. Computing threads call `progress` now and then. */
 #ifndef MOEPLAN_EXEC_TRANSPORT_H
 #define MOEPLAN_EXEC_TRANSPORT_H
 
@@ -12,6 +17,8 @@
 
 #include "base/err.h"
 #include "base/pool.h"
+
+enum { TRANSPORT_SLOTS = 4 }; /* exchanges under way at once, `exchange` not counted */
 
 /* One rank's part of an exchange; arrays have an element per peer, in bytes. */
 struct parcel {
@@ -28,10 +35,18 @@ struct transport_ops {
     /* Parcels of the ranks of this process, in order of rank. Fails on every rank when two
      * ranks disagree about the bytes between them. */
     enum status (*exchange)(struct transport *t, const struct parcel *parcels, struct err *err);
-    /* Begins an exchange that `finish` completes; one may be under way. */
-    enum status (*start)(struct transport *t, const struct parcel *parcels, struct err *err);
-    enum status (*finish)(struct transport *t, struct err *err);
-    /* The worst status of all ranks, with its text, on every rank. */
+    /* Begins an exchange in a slot that is free (0 .. TRANSPORT_SLOTS - 1, the same on every
+     * rank), without waiting for other ranks. */
+    enum status (*start)(struct transport *t, unsigned slot, const struct parcel *parcels,
+                         struct err *err);
+    /* Waits until the slot's exchange is done; the slot is free again. */
+    enum status (*finish)(struct transport *t, unsigned slot, struct err *err);
+    /* Moves on what is under way, for a short time; errors wait for `finish`. Called by any
+     * worker of the session's pool between two pieces of work, from several at once, never
+     * beside another call. Not collective. */
+    void (*progress)(struct transport *t, unsigned worker);
+    /* The worst status of all ranks, with its text, on every rank. A failure gives up what is
+     * under way: its rows and parcels may then be freed. */
     enum status (*agree)(struct transport *t, enum status mine, struct err *err);
     /* Element-wise over all ranks, in place. */
     enum status (*sum)(struct transport *t, uint64_t *values, size_t n, struct err *err);

@@ -5,6 +5,7 @@
  * gone ends the others after the deadline: never a hang. After a failure MPI is not finalised,
  * as that would wait for the ranks that failed. */
 #include <mpi.h>
+#include <assert.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +16,7 @@
 
 enum { FAILURE_TAG = 7, FIRST_TAG = 8, TAGS = 16384 };
 enum { POLLS_BETWEEN_LOOKS = 64, PIECE_BYTES = 1 << 30 };
+static const double give_up_s = 1;
 
 /* What a failed rank tells the others. */
 struct failure {
@@ -26,15 +28,22 @@ struct failure {
 
 struct piece;
 
+/* An exchange under way: its messages. */
+struct flight {
+    struct piece *pieces;
+    size_t n_pieces, capacity;
+    size_t done; /* the first ones, known to be complete */
+    int tag;
+};
+
 struct mpi {
     struct transport base;
     MPI_Comm data, control;
-    bool failed;          /* MPI is not finalised */
-    bool told;            /* the others know of it, or it is theirs */
-    bool lost;            /* another rank does not answer: it must be ended by force */
-    int tag;              /* of the exchange under way */
-    struct piece *pieces; /* its messages */
-    size_t n_pieces, piece_capacity;
+    bool failed; /* MPI is not finalised */
+    bool told;   /* the others know of it, or it is theirs */
+    bool lost;   /* another rank does not answer: it must be ended by force */
+    int tag;     /* of the exchange started last */
+    struct flight flights[TRANSPORT_SLOTS + 1]; /* the last one is `exchange`'s */
 };
 
 static struct mpi *mpi_of(struct transport *transport)
@@ -134,20 +143,20 @@ struct piece {
     int expected, peer;
 };
 
-static enum status add_piece(struct mpi *mpi, int expected, int peer, struct piece **piece,
-                             struct err *err)
+static enum status add_piece(struct flight *flight, int expected, int peer,
+                             struct piece **piece, struct err *err)
 {
-    if (mpi->n_pieces == mpi->piece_capacity) {
-        size_t larger = mpi->piece_capacity ? 2 * mpi->piece_capacity : 64;
-        struct piece *grown = realloc(mpi->pieces, larger * sizeof *grown);
+    if (flight->n_pieces == flight->capacity) {
+        size_t larger = flight->capacity ? 2 * flight->capacity : 64;
+        struct piece *grown = realloc(flight->pieces, larger * sizeof *grown);
         if (!grown)
             return err_set(err, STATUS_SYSTEM, "out of memory for %zu messages", larger);
-        mpi->pieces = grown;
-        mpi->piece_capacity = larger;
+        flight->pieces = grown;
+        flight->capacity = larger;
     }
-    *piece = &mpi->pieces[mpi->n_pieces++];
-    (*piece)->expected = expected;
-    (*piece)->peer = peer;
+    *piece = &flight->pieces[flight->n_pieces];
+    **piece = (struct piece){MPI_REQUEST_NULL, expected, peer};
+    flight->n_pieces++;
     return STATUS_OK;
 }
 
@@ -156,29 +165,30 @@ static int piece_bytes(uint64_t bytes, uint64_t at)
     return (int)(bytes - at < PIECE_BYTES ? bytes - at : PIECE_BYTES);
 }
 
-static enum status receive_from(struct mpi *mpi, const struct parcel *p, int peer,
-                                struct err *err)
+static enum status receive_from(struct mpi *mpi, struct flight *flight, const struct parcel *p,
+                                int peer, struct err *err)
 {
     for (uint64_t at = 0; at < p->receive_bytes[peer]; at += PIECE_BYTES) {
         struct piece *piece;
         int bytes = piece_bytes(p->receive_bytes[peer], at);
-        TRY(add_piece(mpi, bytes, peer, &piece, err));
+        TRY(add_piece(flight, bytes, peer, &piece, err));
         MPI_TRY(mpi,
                 MPI_Irecv(p->receive + p->receive_at[peer] + at, bytes, MPI_BYTE, peer,
-                          mpi->tag, mpi->data, &piece->request),
+                          flight->tag, mpi->data, &piece->request),
                 err);
     }
     return STATUS_OK;
 }
 
-static enum status send_to(struct mpi *mpi, const struct parcel *p, int peer, struct err *err)
+static enum status send_to(struct mpi *mpi, struct flight *flight, const struct parcel *p,
+                           int peer, struct err *err)
 {
     for (uint64_t at = 0; at < p->send_bytes[peer]; at += PIECE_BYTES) {
         struct piece *piece;
-        TRY(add_piece(mpi, 0, peer, &piece, err));
+        TRY(add_piece(flight, 0, peer, &piece, err));
         MPI_TRY(mpi,
                 MPI_Isend(p->send + p->send_at[peer] + at, piece_bytes(p->send_bytes[peer], at),
-                          MPI_BYTE, peer, mpi->tag, mpi->data, &piece->request),
+                          MPI_BYTE, peer, flight->tag, mpi->data, &piece->request),
                 err);
     }
     return STATUS_OK;
@@ -197,18 +207,20 @@ static enum status copy_own(struct mpi *mpi, const struct parcel *p, struct err 
     return STATUS_OK;
 }
 
-static enum status mpi_start(struct transport *transport, const struct parcel *parcels,
-                             struct err *err)
+static enum status mpi_start(struct transport *transport, unsigned slot,
+                             const struct parcel *parcels, struct err *err)
 {
     struct mpi *mpi = mpi_of(transport);
+    struct flight *flight = &mpi->flights[slot];
     int n = (int)transport->n_ranks, own = (int)transport->first;
     TRY(transport_check_ready(transport, "exchange", err));
-    mpi->n_pieces = 0;
-    mpi->tag = FIRST_TAG + (mpi->tag + 1 - FIRST_TAG) % TAGS;
+    assert(flight->done == flight->n_pieces);
+    flight->n_pieces = flight->done = 0;
+    flight->tag = mpi->tag = FIRST_TAG + (mpi->tag + 1 - FIRST_TAG) % TAGS;
     for (int i = 1; i < n; i++)
-        TRY(receive_from(mpi, parcels, (own + n - i) % n, err));
+        TRY(receive_from(mpi, flight, parcels, (own + n - i) % n, err));
     for (int i = 1; i < n; i++)
-        TRY(send_to(mpi, parcels, (own + i) % n, err));
+        TRY(send_to(mpi, flight, parcels, (own + i) % n, err));
     return copy_own(mpi, parcels, err);
 }
 
@@ -226,13 +238,15 @@ static enum status check_length(struct mpi *mpi, const struct piece *piece,
                    (unsigned long long)mpi->base.first, piece->expected);
 }
 
-static enum status mpi_finish(struct transport *transport, struct err *err)
+static enum status mpi_finish(struct transport *transport, unsigned slot, struct err *err)
 {
     struct mpi *mpi = mpi_of(transport);
-    for (size_t i = 0; i < mpi->n_pieces; i++) {
+    struct flight *flight = &mpi->flights[slot];
+    for (; flight->done < flight->n_pieces; flight->done++) {
+        struct piece *piece = &flight->pieces[flight->done];
         MPI_Status status;
-        TRY(wait_for(mpi, &mpi->pieces[i].request, &status, err));
-        TRY(check_length(mpi, &mpi->pieces[i], &status, err));
+        TRY(wait_for(mpi, &piece->request, &status, err));
+        TRY(check_length(mpi, piece, &status, err));
     }
     return STATUS_OK;
 }
@@ -240,8 +254,46 @@ static enum status mpi_finish(struct transport *transport, struct err *err)
 static enum status mpi_exchange(struct transport *transport, const struct parcel *parcels,
                                 struct err *err)
 {
-    TRY(mpi_start(transport, parcels, err));
-    return mpi_finish(transport, err);
+    TRY(mpi_start(transport, TRANSPORT_SLOTS, parcels, err));
+    return mpi_finish(transport, TRANSPORT_SLOTS, err);
+}
+
+/* MPI moves messages inside its calls only. One look at a message that is not complete moves on
+ * all of them; MPI_Request_get_status leaves its outcome to mpi_finish. The caller's thread is
+ * the one that opened MPI (MPI_THREAD_FUNNELED). */
+static void mpi_progress(struct transport *transport, unsigned worker)
+{
+    struct mpi *mpi = mpi_of(transport);
+    for (unsigned slot = 0; worker == 0 && slot < TRANSPORT_SLOTS; slot++) {
+        struct flight *flight = &mpi->flights[slot];
+        for (size_t i = flight->done; i < flight->n_pieces; i++) {
+            int done = 0;
+            if (MPI_Request_get_status(flight->pieces[i].request, &done, MPI_STATUS_IGNORE) !=
+                    MPI_SUCCESS ||
+                !done)
+                return;
+        }
+    }
+}
+
+/* After a failure the rows of exchanges under way are freed, so nothing may be written there
+ * any more: receives are taken back, and those that have begun get a moment to end. A send that
+ * nobody receives is not looked at again. */
+static void give_up(struct mpi *mpi)
+{
+    double begin = MPI_Wtime();
+    for (unsigned slot = 0; slot <= TRANSPORT_SLOTS; slot++) {
+        struct flight *flight = &mpi->flights[slot];
+        for (; flight->done < flight->n_pieces; flight->done++) {
+            struct piece *piece = &flight->pieces[flight->done];
+            int done = !piece->expected || piece->request == MPI_REQUEST_NULL;
+            if (!done)
+                MPI_Cancel(&piece->request);
+            while (!done && MPI_Wtime() - begin < give_up_s)
+                if (MPI_Test(&piece->request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS)
+                    break;
+        }
+    }
 }
 
 /* ---- agreement ---- */
@@ -277,6 +329,7 @@ static enum status mpi_agree(struct transport *transport, enum status mine, stru
     if (mine != STATUS_OK) {
         if (!mpi->told)
             tell_others(mpi, mine, err);
+        give_up(mpi);
         return mine;
     }
     MPI_Request request;
@@ -306,7 +359,8 @@ static void mpi_close(struct transport *transport)
 {
     struct mpi *mpi = mpi_of(transport);
     leave(mpi);
-    free(mpi->pieces);
+    for (unsigned slot = 0; slot <= TRANSPORT_SLOTS; slot++)
+        free(mpi->flights[slot].pieces);
     free(mpi);
 }
 
@@ -315,6 +369,7 @@ static const struct transport_ops mpi_ops = {
     .exchange = mpi_exchange,
     .start = mpi_start,
     .finish = mpi_finish,
+    .progress = mpi_progress,
     .agree = mpi_agree,
     .sum = mpi_sum,
     .max = mpi_max,

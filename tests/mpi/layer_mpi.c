@@ -24,7 +24,8 @@ static uint64_t local_hash(const struct plan *plan, const struct layer_sample *s
     return result.out_hash;
 }
 
-static int run_case(struct session *session, enum moe_path path, enum case_routing routing)
+static int run_case(struct session *session, enum moe_path path, enum case_routing routing,
+                    bool overlap)
 {
     struct plan plan;
     struct arena arena = {0};
@@ -33,9 +34,14 @@ static int run_case(struct session *session, enum moe_path path, enum case_routi
     struct err err = {0};
     char name[96];
     case_plan(&plan, path, session->transport->n_ranks);
+    if (overlap) {
+        plan.moe.overlap = true;
+        plan.moe.chunk = 1;
+    }
     case_sample(&plan, routing, &arena, &sample);
     struct case_options options = {.backward = path != PATH_DEEPEP_LL, .workers = 1};
-    snprintf(name, sizeof name, "%s, %s", words_path[path], case_routing_name(routing));
+    snprintf(name, sizeof name, "%s, %s%s", words_path[path], case_routing_name(routing),
+             overlap ? ", overlapped" : "");
     if (case_run_in(session, &plan, &sample, &options, &result, &err) != STATUS_OK)
         return complain(session, name, err.text);
     int failed = 0;
@@ -63,8 +69,17 @@ static enum status wrong(struct call *call, uint64_t unit, void *scratch, struct
     return err_set(err, STATUS_MISMATCH, "seeded failure in \"%s\"", call->op->name);
 }
 
+static enum status wrong_later(struct call *call, uint64_t unit, void *scratch, struct err *err)
+{
+    struct kernels fast;
+    if (call->iteration == 1)
+        return wrong(call, unit, scratch, err);
+    kernels_fast(&fast);
+    return fast.table[call->op->kernel].run(call, unit, scratch, err);
+}
+
 /* 0 when this rank ended with an error that says what happened. */
-static int run_failing(struct session *session, bool other_plan)
+static int run_failing(struct session *session, bool other_plan, bool ahead)
 {
     struct plan plan;
     struct arena arena = {0};
@@ -74,11 +89,12 @@ static int run_failing(struct session *session, bool other_plan)
     struct kernels kernels;
     kernels_fast(&kernels);
     bool mine = session->transport->first == 1;
-    case_plan(&plan, PATH_RAGGED_A2A, session->transport->n_ranks);
+    case_plan(&plan, ahead ? PATH_CHUNKED_A2A : PATH_RAGGED_A2A, session->transport->n_ranks);
+    plan.moe.overlap = ahead;
     if (mine && other_plan)
         plan.model.hidden = 24;
     if (mine && !other_plan)
-        kernels.table[KERNEL_ACTIVATION].run = wrong;
+        kernels.table[KERNEL_ACTIVATION].run = ahead ? wrong_later : wrong;
     case_sample(&plan, CASE_UNIFORM, &arena, &sample);
     struct case_options options = {.kernels = &kernels, .workers = 1};
     enum status status = case_run_in(session, &plan, &sample, &options, &result, &err);
@@ -95,7 +111,9 @@ static int run_all(struct session *session)
     int failed = 0;
     for (unsigned path = PATH_CAPACITY; path < PATH_COUNT; path++)
         for (unsigned routing = 0; routing < CASE_ROUTINGS; routing++)
-            failed |= run_case(session, (enum moe_path)path, (enum case_routing)routing);
+            failed |= run_case(session, (enum moe_path)path, (enum case_routing)routing, false);
+    for (unsigned routing = 0; routing < CASE_ROUTINGS; routing++)
+        failed |= run_case(session, PATH_CHUNKED_A2A, (enum case_routing)routing, true);
     return failed;
 }
 
@@ -112,8 +130,10 @@ int main(int argc, char **argv)
         return (int)err.status;
     }
     bool fail = argc > 2 && strcmp(argv[2], "fail") == 0;
+    bool ahead = argc > 2 && strcmp(argv[2], "ahead") == 0;
     bool plans = argc > 2 && strcmp(argv[2], "plans") == 0;
-    int result = fail || plans ? run_failing(&session, plans) : run_all(&session);
+    int result =
+        fail || ahead || plans ? run_failing(&session, plans, ahead) : run_all(&session);
     session_close(&session);
     return result;
 }

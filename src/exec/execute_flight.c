@@ -1,0 +1,94 @@
+/* Bookkeeping of exchanges under way; see execute_flight.h. */
+#include "exec/execute_flight.h"
+
+#include <assert.h>
+
+#include "exec/stopwatch.h"
+
+bool flight_is_ahead(const struct op *op)
+{
+    return op->flags & KERNEL_AHEAD &&
+           (op->kernel == KERNEL_EXCHANGE || op->kernel == KERNEL_EXCHANGE_FIXED ||
+            op->kernel == KERNEL_ALLGATHER);
+}
+
+struct flight *flight_free(struct execution *x)
+{
+    for (unsigned slot = 0; slot < TRANSPORT_SLOTS; slot++)
+        if (!x->flights[slot].under_way)
+            return &x->flights[slot];
+    return NULL;
+}
+
+enum status flight_start(struct execution *x, struct flight *flight, size_t op,
+                         uint64_t iteration, struct err *err)
+{
+    struct transport *transport = x->session->transport;
+    assert(!flight->under_way);
+    flight->op = op;
+    flight->iteration = iteration;
+    TRY(transport->ops->start(transport, (unsigned)(flight - x->flights), flight->parcels,
+                              err));
+    flight->under_way = true;
+    x->n_under_way++;
+    return STATUS_OK;
+}
+
+static enum status finish(struct execution *x, struct flight *flight, double *seconds,
+                          struct err *err)
+{
+    struct transport *transport = x->session->transport;
+    double begin = stopwatch_now_s();
+    flight->under_way = false;
+    x->n_under_way--;
+    TRY(transport->ops->finish(transport, (unsigned)(flight - x->flights), err));
+    if (seconds)
+        seconds[flight->op] += stopwatch_now_s() - begin;
+    return STATUS_OK;
+}
+
+/* Buffers with two copies take turns by iteration. */
+static bool is_same_copy(const struct execution *x, uint16_t buffer, uint64_t i, uint64_t j)
+{
+    uint64_t copies = x->ranks[0].tensors[buffer].copies;
+    return copies < 2 || i % copies == j % copies;
+}
+
+static bool has_operand(const uint16_t *operands, uint16_t buffer)
+{
+    for (unsigned i = 0; i < OP_BUFFERS; i++)
+        if (operands[i] == buffer)
+            return true;
+    return false;
+}
+
+static bool disturbs(const struct execution *x, const struct flight *flight,
+                     const struct op *op, uint64_t iteration)
+{
+    uint16_t from = x->work->ops[flight->op].reads[0], to = x->work->ops[flight->op].writes[0];
+    bool arrives = has_operand(op->reads, to) || has_operand(op->writes, to);
+    return (arrives && is_same_copy(x, to, flight->iteration, iteration)) ||
+           (has_operand(op->writes, from) &&
+            is_same_copy(x, from, flight->iteration, iteration));
+}
+
+enum status flights_settle(struct execution *x, size_t op, uint64_t iteration, double *seconds,
+                           struct err *err)
+{
+    const struct op *next = &x->work->ops[op];
+    bool all = flight_is_ahead(next) && !flight_free(x);
+    for (unsigned slot = 0; x->n_under_way && slot < TRANSPORT_SLOTS; slot++) {
+        struct flight *flight = &x->flights[slot];
+        if (flight->under_way && (all || disturbs(x, flight, next, iteration)))
+            TRY(finish(x, flight, seconds, err));
+    }
+    return STATUS_OK;
+}
+
+enum status flights_finish(struct execution *x, double *seconds, struct err *err)
+{
+    for (unsigned slot = 0; slot < TRANSPORT_SLOTS; slot++)
+        if (x->flights[slot].under_way)
+            TRY(finish(x, &x->flights[slot], seconds, err));
+    return STATUS_OK;
+}
