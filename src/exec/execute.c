@@ -58,7 +58,7 @@ enum status execution_init(struct execution *x, const struct execution_setup *se
         .kernels = setup->kernels,
         .session = setup->session,
         .task = {.plan = setup->plan, .sample = setup->sample, .blas = &setup->session->blas}};
-    uint64_t n = setup->session->transport->n_local, peers = setup->sample->R;
+    uint64_t n = setup->session->transport->n_local, peers = setup->session->transport->n_ranks;
     x->n_ranks = n;
     x->ranks = arena_alloc(arena, n, sizeof *x->ranks);
     x->profile = arena_alloc(arena, setup->work->n_ops, CATEGORY_COUNT * sizeof *x->profile);
@@ -164,7 +164,8 @@ static void share_scratch(struct execution *x, const struct tensor *tensor)
 
 static bool fills_weights(const struct execution *x, const struct op *op)
 {
-    return op->kernel == KERNEL_FILL && x->work->buffers[op->writes[0]].life == LIFE_PERSISTENT;
+    bool fills = op->kernel == KERNEL_FILL || op->kernel == KERNEL_SHARD;
+    return fills && x->work->buffers[op->writes[0]].life == LIFE_PERSISTENT;
 }
 
 enum status execution_begin(struct execution *x, const struct inputs *inputs, struct err *err)

@@ -62,8 +62,8 @@ struct execution {
 struct execution_setup {
     const struct work *work;
     const struct plan *plan;
-    const struct layer_sample *sample;
-    const struct slots *slots; /* one per rank of this process, in order */
+    const struct layer_sample *sample; /* NULL for a list without routing */
+    const struct slots *slots;         /* one per rank of this process, in order */
     const struct kernels *kernels;
     struct session *session;
 };

@@ -2,6 +2,7 @@
 #include "exec/execute_op.h"
 
 #include <pthread.h>
+#include <string.h>
 
 #include "exec/execute_flight.h"
 
@@ -168,6 +169,47 @@ static void fixed_lanes(const struct call *call, uint64_t peers, struct lanes la
     }
 }
 
+/* ---- hops ----
+ * One peer to send to and one to receive from, straight from the array at an offset. */
+
+/* A rank's own chunk enters the array; nothing crosses a link. */
+static void enter_lanes(const struct call *call, bool pass, struct lanes lanes)
+{
+    uint64_t bytes = call->in[1].bytes;
+    lanes.send_bytes[call->rank] = lanes.receive_bytes[call->rank] = bytes;
+    lanes.receive_at[call->rank] = pass ? 0 : call->rank * bytes;
+}
+
+static void hop_lanes(const struct call *call, uint64_t peers, uint64_t step,
+                      struct lanes lanes)
+{
+    enum schedule schedule = kernel_schedule(call->op);
+    struct hop hop = schedule_hop(schedule, call->rank, step, peers);
+    uint64_t chunk = call->in[0].bytes / (schedule == SCHEDULE_PASS_LEFT ? 1 : peers);
+    lanes.send_bytes[hop.to] = lanes.receive_bytes[hop.from] = hop.chunks * chunk;
+    lanes.send_at[hop.to] = hop.sent * chunk;
+    lanes.receive_at[hop.from] = schedule_reduces(schedule) ? 0 : hop.received * chunk;
+}
+
+/* The lanes of one iteration of a hop; returns where they send from. */
+static const char *prepare_hop(const struct rank_state *rank, const struct call *call,
+                               uint64_t peers, struct lanes lanes)
+{
+    bool pass = kernel_schedule(call->op) == SCHEDULE_PASS_LEFT;
+    uint64_t step = call->m + call->iteration;
+    memset(lanes.send_bytes, 0, 4 * peers * sizeof *lanes.send_bytes);
+    if (call->in[1].present && call->iteration == 0) {
+        enter_lanes(call, pass, lanes);
+        return call->in[1].data;
+    }
+    hop_lanes(call, peers, call->in[1].present ? step - 1 : step, lanes);
+    if (!pass)
+        return call->in[0].data;
+    /* what the iteration before left in the other copy */
+    const struct tensor *moving = &rank->tensors[call->op->reads[0]];
+    return (const char *)moving->data + (call->iteration - 1) % moving->copies * moving->bytes;
+}
+
 static enum status check_handle(const struct execution *x, const struct call *call,
                                 struct err *err)
 {
@@ -187,19 +229,21 @@ static enum status prepare_parcel(struct execution *x, struct flight *flight, si
     const struct call *call = &x->calls[i];
     uint64_t peers = x->session->transport->n_ranks;
     struct lanes lanes = lanes_of(x, flight, i);
+    const char *from = call->in[0].data;
     struct op_counts *counts = &x->ranks[i].counts[op];
     TRY(check_handle(x, call, err));
     if (call->op->kernel == KERNEL_EXCHANGE)
         TRY(ragged_lanes(call, peers, lanes, err));
+    else if (call->op->kernel == KERNEL_HOP)
+        from = prepare_hop(&x->ranks[i], call, peers, lanes);
     else
         fixed_lanes(call, peers, lanes);
     for (uint64_t p = 0; p < peers; p++) {
         counts->sent += p == call->rank ? 0 : lanes.send_bytes[p];
         counts->received += p == call->rank ? 0 : lanes.receive_bytes[p];
     }
-    flight->parcels[i] =
-        (struct parcel){call->in[0].data, call->out[0].data,   lanes.send_bytes,
-                        lanes.send_at,    lanes.receive_bytes, lanes.receive_at};
+    flight->parcels[i] = (struct parcel){from,          call->out[0].data,   lanes.send_bytes,
+                                         lanes.send_at, lanes.receive_bytes, lanes.receive_at};
     return STATUS_OK;
 }
 
@@ -228,6 +272,7 @@ enum status execute_op(struct execution *x, size_t op, uint64_t iteration, struc
     case KERNEL_EXCHANGE:
     case KERNEL_EXCHANGE_FIXED:
     case KERNEL_ALLGATHER:
+    case KERNEL_HOP:
         return run_exchange(x, op, iteration, err);
     default:
         return run_kernel(x, op, err);

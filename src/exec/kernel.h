@@ -94,6 +94,10 @@ void tensor_load(const struct tensor *tensor, uint64_t row, uint64_t column, uin
 void tensor_store(const struct tensor *tensor, uint64_t row, uint64_t column, uint64_t n,
                   const float *in);
 
+/* Row `row_b` of the sum: row `row_a` of a added to row `row_b` of b. */
+void kernel_add_row(const struct tensor *a, uint64_t row_a, const struct tensor *b,
+                    uint64_t row_b, const struct tensor *sum);
+
 /* How a call's rows are grouped, from its operands `offsets` and `rows`, either absent. */
 struct span_rows {
     uint64_t begin, end;
@@ -131,5 +135,6 @@ void kernels_add_gemm(struct kernels *kernels, bool fast);
 void kernels_add_expand(struct kernels *kernels, bool fast);
 void kernels_add_sparse(struct kernels *kernels, bool fast);
 void kernels_add_activation(struct kernels *kernels);
+void kernels_add_chunks(struct kernels *kernels);
 
 #endif

@@ -20,6 +20,7 @@ static void add_all(struct kernels *kernels, bool fast)
     kernels_add_expand(kernels, fast);
     kernels_add_sparse(kernels, fast);
     kernels_add_activation(kernels);
+    kernels_add_chunks(kernels);
 }
 
 void kernels_reference(struct kernels *kernels)

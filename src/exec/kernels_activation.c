@@ -51,8 +51,11 @@ static struct shape_of shape_of(const struct call *call)
         [ACTIVATION_RELU] = {relu, 0, 0},
         [ACTIVATION_SWIGLU_OAI] = {swiglu_oai, 1, 7},
     };
-    return call->task->inputs->linear ? shapes[ACTIVATION_RELU]
-                                      : shapes[call->task->plan->model.moe.activation];
+    if (call->task->inputs->linear)
+        return shapes[ACTIVATION_RELU];
+    if (call->op->flags & KERNEL_GELU)
+        return shapes[ACTIVATION_GELU];
+    return shapes[call->task->plan->model.moe.activation];
 }
 
 static struct curve up_curve(const struct shape_of *shape, float up)

@@ -157,16 +157,17 @@ static enum status zero_run(struct call *call, uint64_t unit, void *scratch, str
     return STATUS_OK;
 }
 
-static void add_row(const struct call *call, uint64_t row)
+void kernel_add_row(const struct tensor *a, uint64_t row_a, const struct tensor *b,
+                    uint64_t row_b, const struct tensor *sum)
 {
-    float a[PIECE], b[PIECE];
-    for (uint64_t c = 0; c < call->out[0].width; c += PIECE) {
-        uint64_t n = call->out[0].width - c < PIECE ? call->out[0].width - c : PIECE;
-        tensor_load(&call->in[0], row, c, n, a);
-        tensor_load(&call->in[1], row, c, n, b);
+    float x[PIECE], y[PIECE];
+    for (uint64_t c = 0; c < sum->width; c += PIECE) {
+        uint64_t n = sum->width - c < PIECE ? sum->width - c : PIECE;
+        tensor_load(a, row_a, c, n, x);
+        tensor_load(b, row_b, c, n, y);
         for (uint64_t i = 0; i < n; i++)
-            a[i] += b[i];
-        tensor_store(&call->out[0], row, c, n, a);
+            x[i] += y[i];
+        tensor_store(sum, row_b, c, n, x);
     }
 }
 
@@ -177,7 +178,7 @@ static enum status add_run(struct call *call, uint64_t unit, void *scratch, stru
     uint64_t begin, end;
     kernel_rows_of(unit, call->out[0].rows, &begin, &end);
     for (uint64_t row = begin; row < end; row++)
-        add_row(call, row);
+        kernel_add_row(&call->in[0], row, &call->in[1], row, &call->out[0]);
     return STATUS_OK;
 }
 

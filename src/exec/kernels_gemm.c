@@ -9,7 +9,8 @@
 
 enum { DIRECT_ROWS = 512, DIRECT_COLUMNS = 1024 };
 
-/* ---- gemm: (a, w, offsets?, rows?, map?, bias?) -> c ---- */
+/* ---- gemm: (a, w, offsets?, rows?, map?, bias?) -> c ----
+ * chunk_gemm: the same places, and c to be added to. */
 
 static bool gemm_is_direct(const struct call *call)
 {
@@ -33,6 +34,8 @@ static uint64_t gemm_units(const struct call *call)
 
 static uint64_t weight_number(const struct call *call, uint64_t group)
 {
+    if (call->op->kernel == KERNEL_CHUNK_GEMM)
+        return (call->rank + call->iteration) % call->in[1].dims[0];
     uint64_t number = call->op->flags & KERNEL_WEIGHT_I ? call->iteration : group;
     return call->in[4].present ? (uint64_t)tensor_i32(&call->in[4])[number] : number;
 }
@@ -50,6 +53,19 @@ static void add_bias(const struct call *call, uint64_t group, struct span_rows c
             c[r * (uint64_t)ldc + j] += add[j];
 }
 
+/* The sum so far; true when the tile's product is added to it. */
+static bool load_sum(const struct call *call, struct span_rows rows, struct span_rows columns,
+                     float *to)
+{
+    const struct tensor *c = &call->out[0];
+    if (call->op->kernel != KERNEL_CHUNK_GEMM || call->iteration == 0)
+        return false;
+    uint64_t n = columns.end - columns.begin;
+    for (uint64_t r = rows.begin; !tile_is_f32(c) && r < rows.end; r++)
+        tensor_load(c, r, columns.begin, n, to + (r - rows.begin) * n);
+    return true;
+}
+
 static enum status gemm_tile(struct call *call, uint64_t unit, void *memory,
                              multiply_fn *multiply)
 {
@@ -64,11 +80,12 @@ static enum status gemm_tile(struct call *call, uint64_t unit, void *memory,
     struct gemm gemm = {.m = (int)(rows.end - rows.begin),
                         .n = (int)(tile.columns.end - tile.columns.begin)};
     gemm.c = tile_result(&call->out[0], rows, tile.columns, scratch.c, &gemm.ldc);
+    bool adds = load_sum(call, rows, tile.columns, gemm.c);
     uint64_t all = call->in[0].width, step = gemm_is_direct(call) ? all : KERNEL_TILE_DEPTH;
     for (uint64_t d = 0; d < all; d += step) {
         struct span_rows depth = {d, d + step < all ? d + step : all};
         gemm.k = (int)(depth.end - depth.begin);
-        gemm.beta = d > 0;
+        gemm.beta = adds || d > 0;
         gemm.a = tile_load_rows(&call->in[0], from, depth, scratch.a, &gemm.lda);
         tile_load_weight(&w, call->op->flags & KERNEL_TRANSPOSED, depth, tile.columns,
                          scratch.b, &gemm);
@@ -205,6 +222,7 @@ void kernels_add_gemm(struct kernels *kernels, bool fast)
 {
     kernels->table[KERNEL_GEMM] =
         (struct kernel_ops){gemm_units, fast ? gemm_run_blas : gemm_run_plain, gemm_count};
+    kernels->table[KERNEL_CHUNK_GEMM] = kernels->table[KERNEL_GEMM];
     kernels->table[KERNEL_WGRAD] =
         (struct kernel_ops){wgrad_units, fast ? wgrad_run_blas : wgrad_run_plain, wgrad_count};
 }

@@ -66,17 +66,17 @@ static uint64_t pick_units(const struct call *call)
     return call->out[0].rows;
 }
 
-/* swap: (src[m,n,k,...]) -> (dst[n,m,k,...]) */
+/* swap: (src[m,n,k,...]) -> (dst[n,m,k,...]); dst may be seen as longer rows */
 static enum status swap_run(struct call *call, uint64_t unit, void *scratch, struct err *err)
 {
     (void)scratch;
     (void)err;
     uint64_t begin, end;
-    size_t bytes = tensor_row_bytes(&call->out[0]);
-    kernel_rows_of(unit, call->out[0].rows, &begin, &end);
+    size_t bytes = tensor_row_bytes(&call->in[0]);
+    kernel_rows_of(unit, call->in[0].rows, &begin, &end);
     for (uint64_t i = begin; i < end; i++) {
         uint64_t c = i % call->k, b = i / call->k % call->m, a = i / call->k / call->m;
-        memcpy(tensor_row(&call->out[0], i),
+        memcpy((char *)call->out[0].data + i * bytes,
                tensor_row(&call->in[0], (b * call->n + a) * call->k + c), bytes);
     }
     return STATUS_OK;
@@ -103,6 +103,6 @@ void kernels_add_rows(struct kernels *kernels)
     kernels->table[KERNEL_GATHER] = (struct kernel_ops){out_units, gather_run, NULL};
     kernels->table[KERNEL_SCATTER] = (struct kernel_ops){in_units, scatter_run, NULL};
     kernels->table[KERNEL_PICK] = (struct kernel_ops){pick_units, pick_run, NULL};
-    kernels->table[KERNEL_SWAP] = (struct kernel_ops){out_units, swap_run, NULL};
+    kernels->table[KERNEL_SWAP] = (struct kernel_ops){in_units, swap_run, NULL};
     kernels->table[KERNEL_MASK] = (struct kernel_ops){out_units, mask_run, NULL};
 }

@@ -50,7 +50,8 @@ static void flush_weights(const struct execution *x)
 
 bool measure_is_work(const struct op *op)
 {
-    return op->kernel != KERNEL_FILL && op->kernel != KERNEL_RESULT;
+    return op->kernel != KERNEL_FILL && op->kernel != KERNEL_SHARD &&
+           op->kernel != KERNEL_RESULT;
 }
 
 struct measuring {

@@ -33,6 +33,9 @@ void oracle_row_init(struct oracle_row *row, const struct oracle_expert *expert,
 void oracle_row_forward(const struct oracle_expert *expert, struct oracle_row *row);
 void oracle_row_backward(const struct oracle_expert *expert, struct oracle_row *row);
 
+/* The tanh form, of numbers in f64. */
+double oracle_gelu(double x);
+
 /* sum[n, m] += a[n] b[m] */
 void oracle_outer(const double *a, uint64_t n, const double *b, uint64_t m, double *sum);
 

@@ -24,3 +24,8 @@ const char *kernel_operands(enum kernel kernel)
 {
     return kernels[kernel].operands;
 }
+
+enum schedule kernel_schedule(const struct op *op)
+{
+    return (enum schedule)(op->flags / KERNEL_SCHEDULE);
+}

@@ -7,12 +7,16 @@
 #ifndef MOEPLAN_WORK_KERNEL_H
 #define MOEPLAN_WORK_KERNEL_H
 
+#include "work/schedule.h"
 #include "work/work.h"
 
 /* name, text, kind of op, operands */
 #define KERNEL_LIST(X)                                                                         \
     X(NONE, "none", SYNC, "an op that no host kernel performs")                                \
     X(FILL, "fill", EMBED, "() -> (buffer): data by role, op.flags is an enum fill")           \
+    X(SHARD, "shard", EMBED,                                                                   \
+      "() -> (buffer[g,m,n]): a tensor-parallel rank's part of the tokens or of a matrix, by " \
+      "role, op.flags; op.m: columns in front of it")                                          \
     X(RESULT, "result", LOSS, "(outputs...) -> (): outputs are checked here")                  \
     X(TOPK, "topk", ROUTER, "(logits[T,E], wanted[T,K], bias[E]?) -> (ids[T,K], gates[T,K])")  \
     X(TOPK_GRAD, "topk_grad", ROUTER,                                                          \
@@ -58,6 +62,10 @@
     X(EXCHANGE_FIXED, "exchange_fixed", EXCHANGE,                                              \
       "(src[R*n,...]) -> (dst[R*n,...]): n rows to every rank")                                \
     X(ALLGATHER, "allgather", EXCHANGE, "(src[n,...]) -> (dst[R*n,...])")                      \
+    X(HOP, "hop", EXCHANGE,                                                                    \
+      "(array, own?) -> (dst): step op.m + iteration of a schedule of schedule.h: chunks of "  \
+      "array to one peer; dst: what arrives (reduce), array itself (gather), its next copy "   \
+      "(pass). With own, iteration 0 only puts own into its place")                            \
     X(GATHER, "gather", GATHER,                                                                \
       "(src, index[rows], inverse?, keys?, offsets?) -> (dst): dst[i] = src[index[i] / "       \
       "op.k], "                                                                                \
@@ -71,6 +79,9 @@
     X(DEQUANTIZE, "dequantize", PACK, "(src[n,H] with scales) -> (dst[n,H])")                  \
     X(GEMM, "gemm", GROUPED_GEMM,                                                              \
       "(a[M,k], w[e,k,n], offsets[e+1]?, rows[e]?, map?, bias[e,n]?) -> (c[M,n])")             \
+    X(CHUNK_GEMM, "chunk_gemm", GEMM,                                                          \
+      "(as gemm, c[M,n]) -> (c): a times matrix (rank + iteration) mod p of w[p,k,n], added "  \
+      "to c but in iteration 0")                                                               \
     X(WGRAD, "wgrad", GROUPED_GEMM,                                                            \
       "(a[M,k], dc[M,n], offsets[e+1]?, rows[e]?, map?) -> (dw[e,k,n], dbias[e,n]?)")          \
     X(EXPAND, "expand", MASK,                                                                  \
@@ -106,6 +117,9 @@
     X(ACCUMULATE_GRAD, "accumulate_grad", COMBINE,                                             \
       "(y, gates[n,K], phys[n,K], dsum[n,...], index?, offsets?, dgates) -> (dy, dgates)")     \
     X(ADD, "add", REDUCE, "(a, b) -> (sum)")                                                   \
+    X(ADD_CHUNKS, "add_chunks", REDUCE,                                                        \
+      "(arrived, array) -> (array[p n,...]): the chunks of this hop added to the rank's own; " \
+      "op.groups is p")                                                                        \
     X(PICK, "pick", GATHER, "(weights[e,...], hits[U]) -> (dst[U,...]): matrices of a list")
 
 enum kernel {
@@ -135,6 +149,9 @@ enum {
     KERNEL_STRIDE = 128,    /* GROUP: group g starts at g * op.m */
     KERNEL_SUM = 512,       /* WGRAD: added to what the gradient holds */
     KERNEL_DYNAMIC = 256,   /* BLOCKS: blocks without rows are not run */
+    KERNEL_GELU = 1024,     /* ACTIVATION: GeLU, whatever the model's experts use */
+    KERNEL_ROWS = 2048,     /* SHARD: the rank's rows of the matrix, not its columns */
+    KERNEL_SCHEDULE = 4096, /* HOP, ADD_CHUNKS: enum schedule times this */
 };
 
 /* FILL: what a buffer is filled with. */
@@ -154,6 +171,9 @@ enum fill {
     FILL_DOUT,      /* gradient of the output */
     FILL_COUNT
 };
+
+/* The schedule of a hop. */
+enum schedule kernel_schedule(const struct op *op);
 
 const char *kernel_name(enum kernel kernel);
 enum op_kind kernel_kind(enum kernel kernel);

@@ -251,8 +251,7 @@ static void add_weights(struct layer *l)
     layer_fill(l, l->b2, FILL_B2);
 }
 
-/* Once per process, not per rank: operands on their way into a product. */
-static void add_scratch(struct layer *l)
+void layer_scratch(struct layer *l)
 {
     struct size dims[] = {size_slot(l->z, SLOT_WORKERS),
                           size_const(l->z, KERNEL_SCRATCH_FLOATS)};
@@ -281,7 +280,7 @@ enum status layer_build(const struct plan *plan, bool backward, struct arena *ar
         return err_set(err, STATUS_INPUT, "path \"%s\" has no backward", path->title);
     fill_sizes(l);
     fill_dtypes(l);
-    add_scratch(l);
+    layer_scratch(l);
     add_weights(l);
     layer_router(l);
     uint16_t out = layer_shared(l, path->build(l));

@@ -133,6 +133,9 @@ struct combine {
 };
 void layer_combine(struct layer *l, const char *name, struct combine combine);
 
+/* Operands on their way into a product: once per process, not per rank. */
+void layer_scratch(struct layer *l);
+
 /* ---- larger pieces ---- */
 
 /* Gate-up, activation, down over grouped rows: returns y, of dtype `combined`. moe.matmul

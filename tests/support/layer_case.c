@@ -4,9 +4,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "exec/verify_matmul.h"
 #include "plan/derive.h"
 #include "plan/schema.h"
 #include "work/layer.h"
+#include "work/matmul.h"
 
 const char *case_routing_name(enum case_routing routing)
 {
@@ -40,6 +42,20 @@ void case_plan(struct plan *plan, enum moe_path path, uint64_t ranks)
                              &plan->precision.combine};
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
         *formats[i] = DTYPE_F32;
+}
+
+void case_matmul(struct plan *plan, enum block_kind kind, enum collective collective,
+                 uint64_t ranks)
+{
+    case_plan(plan, PATH_AUTO, 1);
+    plan->model.dense_layers = 1;
+    plan->model.hidden = 48;
+    plan->model.dense_intermediate = 96;
+    plan->cluster.node.devices = ranks;
+    plan->parallel.tp = ranks;
+    plan->workload.sequence_length = 10;
+    plan->block.kind = kind;
+    plan->block.collective = collective;
 }
 
 /* A number below n, from a counter. */
@@ -137,16 +153,34 @@ static uint64_t predicted_peak(const struct execution *x)
 /* More than any case exchanges: set-up is the same for all cases of a process. */
 static const uint64_t case_exchange_bytes = 1 << 20;
 
+/* The list of the plan's layer or matmul, and the slots of this process's ranks. */
+static enum status build(const struct plan *plan, const struct layer_sample *sample,
+                         bool backward, const struct session *session, struct arena *arena,
+                         struct work *work, struct slots **slots, struct err *err)
+{
+    uint64_t first = session->transport->first, n = session->transport->n_local;
+    *slots = arena_alloc(arena, n, sizeof **slots);
+    if (!sample)
+        TRY(matmul_build(plan, arena, work, err));
+    else
+        TRY(layer_build(plan, backward, arena, work, err));
+    for (uint64_t r = 0; r < n; r++) {
+        if (!sample)
+            matmul_plan_slots(plan, pool_size(session->pool), &(*slots)[r]);
+        else
+            layer_sample_plan_slots(plan, sample, first + r, pool_size(session->pool),
+                                    &(*slots)[r]);
+    }
+    return STATUS_OK;
+}
+
 static enum status run(const struct plan *plan, const struct layer_sample *sample,
                        const struct case_options *options, struct session *session,
                        struct arena *arena, struct case_result *result, struct err *err)
 {
     struct work work;
-    TRY(layer_build(plan, options->backward, arena, &work, err));
-    struct slots *slots = arena_alloc(arena, sample->R, sizeof *slots);
-    uint64_t first = session->transport->first;
-    for (uint64_t r = 0; r < session->transport->n_local; r++)
-        layer_sample_plan_slots(plan, sample, first + r, pool_size(session->pool), &slots[r]);
+    struct slots *slots;
+    TRY(build(plan, sample, options->backward, session, arena, &work, &slots, err));
     struct kernels fast;
     kernels_fast(&fast);
     struct execution_setup setup = {.work = &work,
@@ -159,12 +193,20 @@ static enum status run(const struct plan *plan, const struct layer_sample *sampl
     TRY(execution_init(&x, &setup, arena, err));
     TRY(session_setup(session, case_exchange_bytes, err));
     struct verify_options verify = {.seed = 1};
-    TRY(verify_run(&x, &verify, arena, &result->checks, err));
+    if (sample)
+        TRY(verify_run(&x, &verify, arena, &result->checks, err));
+    else
+        TRY(verify_matmul(&x, &verify, arena, &result->checks, err));
     result->out_hash = result->checks.out_hash;
     result->metered_bytes = x.meter.peak_bytes;
     result->predicted_bytes = predicted_peak(&x);
     compare_counts(&x, result);
     return STATUS_OK;
+}
+
+static uint64_t ranks_of(const struct plan *plan, const struct layer_sample *sample)
+{
+    return sample ? sample->R : plan->parallel.tp;
 }
 
 enum status case_run_in(struct session *session, const struct plan *plan,
@@ -184,7 +226,7 @@ enum status case_run(const struct plan *plan, const struct layer_sample *sample,
 {
     memset(result, 0, sizeof *result);
     struct session session;
-    struct session_options open = {.ranks = sample->R,
+    struct session_options open = {.ranks = ranks_of(plan, sample),
                                    .workers = options->workers ? options->workers : 2,
                                    .plain_c = options->plain_c};
     enum status status = session_open(&session, &open, err);
@@ -200,10 +242,8 @@ static enum status step(const struct plan *plan, const struct layer_sample *samp
                         struct arena *arena, struct err *err)
 {
     struct work work;
-    TRY(layer_build(plan, false, arena, &work, err));
-    struct slots *slots = arena_alloc(arena, sample->R, sizeof *slots);
-    for (uint64_t r = 0; r < sample->R; r++)
-        layer_sample_plan_slots(plan, sample, r, pool_size(session->pool), &slots[r]);
+    struct slots *slots;
+    TRY(build(plan, sample, false, session, arena, &work, &slots, err));
     struct execution_setup setup = {.work = &work,
                                     .plan = plan,
                                     .sample = sample,
@@ -225,7 +265,8 @@ enum status case_step(const struct plan *plan, const struct layer_sample *sample
                       const struct observer *observer, struct err *err)
 {
     struct session session;
-    struct session_options open = {.ranks = sample->R, .workers = 1, .plain_c = true};
+    struct session_options open = {
+        .ranks = ranks_of(plan, sample), .workers = 1, .plain_c = true};
     struct arena arena = {0};
     enum status status = session_open(&session, &open, err);
     if (status == STATUS_OK)

@@ -1,5 +1,5 @@
-/* Small MoE layers for tests of the executor: a plan, a routing sample, a run on local ranks.
- */
+/* Small MoE layers and collective matmuls for tests of the executor: a plan, a routing sample,
+ * a run on local ranks. A matmul has no sample: NULL. */
 #ifndef MOEPLAN_TESTS_LAYER_CASE_H
 #define MOEPLAN_TESTS_LAYER_CASE_H
 
@@ -12,6 +12,10 @@ const char *case_routing_name(enum case_routing routing);
 
 /* A host plan: 24 tokens a group, H 16, I 12, E 8, K 2, f32, on `ranks` ranks. */
 void case_plan(struct plan *plan, enum moe_path path, uint64_t ranks);
+
+/* A collective matmul: 10 tokens, H 48, F 96, f32, on `ranks` ranks, which divide 48. */
+void case_matmul(struct plan *plan, enum block_kind kind, enum collective collective,
+                 uint64_t ranks);
 
 /* Routing of all tokens of the group: the same for every number of ranks. */
 void case_sample(const struct plan *plan, enum case_routing routing, struct arena *arena,
