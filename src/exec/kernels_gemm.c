@@ -193,8 +193,9 @@ static enum status wgrad_tile(struct call *call, uint64_t unit, void *memory,
         row = rows.end;
     } while (row < group.end);
     tile_store(&dw, tile.rows, tile.columns, gemm.c);
+    struct span_rows of_bias = {group.begin + shift, group.end + shift};
     if (tile.rows.begin == 0)
-        bias_grad(call, tile.group, group, tile.columns);
+        bias_grad(call, tile.group, of_bias, tile.columns);
     return STATUS_OK;
 }
 

@@ -86,14 +86,15 @@ static void add_output_gradient(struct backward *b, uint16_t out)
 static void add_results(struct backward *b)
 {
     struct layer *l = b->l;
-    uint16_t weights[] = {l->w13, l->w2, l->router, l->shared13, l->shared2, l->b13, l->b2};
-    uint16_t d[7];
-    for (unsigned i = 0; i < 7; i++)
-        d[i] = weights[i] == WORK_NONE ? WORK_NONE : b->grad[weights[i]];
-    layer_op(
-        l, (struct op){.name = "gradients", .kernel = KERNEL_RESULT},
-        LAYER_OPERANDS(b->grad[l->x], b->grad[l->gates], l->ids, d[0], d[1], d[2], d[3], d[4]),
-        LAYER_OPERANDS(WORK_NONE));
+    const uint16_t weights[] = {l->w13,     l->w2,  l->router, l->shared13,
+                                l->shared2, l->b13, l->b2};
+    enum { N = sizeof weights / sizeof *weights };
+    uint16_t reads[3 + N + 1] = {b->grad[l->x], b->grad[l->gates], l->ids};
+    for (unsigned i = 0; i < N; i++)
+        reads[3 + i] = weights[i] == WORK_NONE ? WORK_NONE : b->grad[weights[i]];
+    reads[3 + N] = LAYER_END;
+    layer_op(l, (struct op){.name = "gradients", .kernel = KERNEL_RESULT}, reads,
+             LAYER_OPERANDS(WORK_NONE));
 }
 
 void layer_backward(struct layer *l, uint16_t out)

@@ -9,7 +9,7 @@
 #include "plan/plan.h"
 #include "work/size.h"
 
-enum { WORK_DIMS = 6, OP_BUFFERS = 12, WORK_ORDERS = 4, WORK_NONE = 0xffff };
+enum { WORK_DIMS = 6, OP_BUFFERS = 16, WORK_ORDERS = 4, WORK_NONE = 0xffff };
 
 /* name in JSON and text; the order of the bars */
 #define CATEGORY_LIST(X)                                                                       \
