@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/checked.h"
 #include "base/pool.h"
 #include "calib/run_case.h"
 #include "calib/run_compare.h"
@@ -103,13 +102,8 @@ static enum status predict_all(struct run *run, struct err *err)
 
 static void inputs_of(const struct run *run, struct inputs *inputs)
 {
-    const struct model *model = &run->plan->model;
     struct inputs_shape *shape = arena_alloc(run->arena, 1, sizeof *shape);
-    *shape = (struct inputs_shape){
-        .hidden = model->hidden,
-        .inter = ceil_div(model->moe.intermediate, run->plan->parallel.etp),
-        .shared_inter = model->moe.shared_intermediate,
-        .glu = model->moe.glu};
+    *shape = inputs_shape_of(run->plan);
     inputs_random(inputs, shape, run->plan->moe.routing.seed);
 }
 

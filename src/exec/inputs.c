@@ -5,6 +5,17 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/checked.h"
+
+struct inputs_shape inputs_shape_of(const struct plan *plan)
+{
+    const struct model *model = &plan->model;
+    return (struct inputs_shape){.hidden = model->hidden,
+                                 .inter = ceil_div(model->moe.intermediate, plan->parallel.etp),
+                                 .shared_inter = model->moe.shared_intermediate,
+                                 .residual_inter = model->residual_intermediate};
+}
+
 /* Finalisers: every bit of the result depends on every bit of the key (splitmix64; lowbias32,
  * whose products of 32 bits vectorise). */
 static uint64_t mix(uint64_t z)
@@ -43,7 +54,7 @@ static inline uint32_t draw(uint32_t row_key, uint64_t column)
 /* The row of a column's element is column + shift, modulo the rows. */
 static uint64_t shift_of(enum fill fill, uint64_t expert)
 {
-    bool down = fill == FILL_W2 || fill == FILL_SHARED_2;
+    bool down = fill == FILL_W2 || fill == FILL_SHARED_2 || fill == FILL_RESIDUAL_2;
     return down ? 5 * expert + 2 : 3 * expert + 1;
 }
 
@@ -54,9 +65,10 @@ uint64_t inputs_pick(enum fill fill, uint64_t expert, uint64_t column, uint64_t 
 
 static uint64_t rows_of(const struct inputs_shape *shape, enum fill fill)
 {
-    if (fill == FILL_W2)
-        return shape->inter;
-    return fill == FILL_SHARED_2 ? shape->shared_inter : shape->hidden;
+    return fill == FILL_W2           ? shape->inter
+           : fill == FILL_SHARED_2   ? shape->shared_inter
+           : fill == FILL_RESIDUAL_2 ? shape->residual_inter
+                                     : shape->hidden;
 }
 
 /* Of a column's element: +-1. */
@@ -89,7 +101,7 @@ static void picked_column(const struct inputs *inputs, enum fill fill, uint64_t 
 static bool is_matrix(enum fill fill)
 {
     return fill == FILL_W13 || fill == FILL_W2 || fill == FILL_SHARED_13 ||
-           fill == FILL_SHARED_2;
+           fill == FILL_SHARED_2 || fill == FILL_RESIDUAL_13 || fill == FILL_RESIDUAL_2;
 }
 
 /* x is 1 or 2, negative half of the time; matrices hold one +-1 per column; so gate and up are
@@ -103,7 +115,7 @@ static void integer_row(const struct inputs *inputs, enum fill fill, uint64_t a,
         return;
     }
     uint32_t key = key_row(key_of(inputs, fill, a), row);
-    memset(out, 0, n * sizeof *out); /* the router and its bias stay so */
+    memset(out, 0, n * sizeof *out); /* the router and all gates' logits stay so */
     for (uint64_t i = 0; fill == FILL_X && i < n; i++)
         out[i] = small[draw(key, c + i) % 4];
     for (uint64_t i = 0; fill == FILL_DOUT && i < n; i++)
@@ -142,7 +154,7 @@ void inputs_integers(struct inputs *inputs, const struct inputs_shape *shape, ui
 /* Matrices have variance 1/rows, tokens 1/3: products keep the size of tokens. */
 static float scale_of(const struct inputs_shape *shape, enum fill fill)
 {
-    if (is_matrix(fill))
+    if (is_matrix(fill) || fill == FILL_SHARED_GATE)
         return sqrtf(3 / (float)rows_of(shape, fill));
     if (fill == FILL_ROUTER)
         return 1 / sqrtf((float)shape->hidden);

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "plan/plan.h"
 #include "work/kernel.h"
 
 struct inputs {
@@ -16,7 +17,8 @@ struct inputs {
     /* Elements [c, c + n) of a row of what is filled, before they are rounded to the buffer's
      * format. (a, row) is FILL_X, FILL_DOUT (0, token of the group); FILL_W13, FILL_W2 (logical
      * expert, row); FILL_B13, FILL_B2 (logical expert, 0); FILL_ROUTER (0, h), columns being
-     * experts; FILL_BIAS (0, 0); FILL_SHARED_* (0, row). */
+     * experts; FILL_BIAS (0, 0); FILL_SHARED_*, FILL_RESIDUAL_* (0, row);
+     * FILL_SHARED_GATE (0, h), one column. */
     void (*row)(const struct inputs *inputs, enum fill fill, uint64_t a, uint64_t row,
                 uint64_t c, uint64_t n, float *out);
     /* The same elements down a column: rows [r, r + n). */
@@ -32,9 +34,9 @@ struct inputs {
  * gradient is exact in bf16 and f32 in any order: results are compared bit by bit. The shape
  * must live as long as the inputs. */
 struct inputs_shape {
-    uint64_t hidden, inter, shared_inter;
-    bool glu;
+    uint64_t hidden, inter, shared_inter, residual_inter;
 };
+struct inputs_shape inputs_shape_of(const struct plan *plan);
 void inputs_integers(struct inputs *inputs, const struct inputs_shape *shape, uint64_t seed);
 
 /* Uniform random numbers scaled so that every layer's values stay near 1. */

@@ -140,8 +140,38 @@ static enum status activation_grad_run(struct call *call, uint64_t unit, void *s
     return STATUS_OK;
 }
 
+/* ---- gates of their own: (logits) -> gates; (gates, dgates) -> dlogits ---- */
+
+static enum status sigmoid_run(struct call *call, uint64_t unit, void *scratch, struct err *err)
+{
+    (void)scratch;
+    (void)err;
+    uint64_t begin, end, width = call->out[0].width;
+    kernel_rows_of(unit, call->out[0].rows, &begin, &end);
+    for (uint64_t i = begin * width; i < end * width; i++)
+        tensor_f32(&call->out[0])[i] = 1 / (1 + expf(-tensor_f32(&call->in[0])[i]));
+    return STATUS_OK;
+}
+
+static enum status sigmoid_grad_run(struct call *call, uint64_t unit, void *scratch,
+                                    struct err *err)
+{
+    (void)scratch;
+    (void)err;
+    uint64_t begin, end, width = call->out[0].width;
+    kernel_rows_of(unit, call->out[0].rows, &begin, &end);
+    for (uint64_t i = begin * width; i < end * width; i++) {
+        float gate = tensor_f32(&call->in[0])[i];
+        tensor_f32(&call->out[0])[i] = tensor_f32(&call->in[1])[i] * gate * (1 - gate);
+    }
+    return STATUS_OK;
+}
+
 void kernels_add_activation(struct kernels *kernels)
 {
+    kernels->table[KERNEL_SIGMOID] = (struct kernel_ops){row_units, sigmoid_run, NULL};
+    kernels->table[KERNEL_SIGMOID_GRAD] =
+        (struct kernel_ops){row_units, sigmoid_grad_run, NULL};
     kernels->table[KERNEL_ACTIVATION] = (struct kernel_ops){row_units, activation_run, NULL};
     kernels->table[KERNEL_ACTIVATION_GRAD] =
         (struct kernel_ops){row_units, activation_grad_run, NULL};

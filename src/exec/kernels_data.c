@@ -56,7 +56,7 @@ static bool is_matrix(const struct call *call)
 {
     enum fill fill = (enum fill)call->op->flags;
     return fill == FILL_W13 || fill == FILL_W2 || fill == FILL_SHARED_13 ||
-           fill == FILL_SHARED_2;
+           fill == FILL_SHARED_2 || fill == FILL_RESIDUAL_13 || fill == FILL_RESIDUAL_2;
 }
 
 static bool is_index(enum fill fill)

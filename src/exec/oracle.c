@@ -1,6 +1,7 @@
 /* The layer, token by token, in f64; see oracle.h. */
 #include "exec/oracle.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/checked.h"
@@ -214,54 +215,100 @@ static void compute_experts(struct walk *w)
     for (uint64_t e = 0; e < s->logical; e++) {
         if (w->starts[e] == w->starts[e + 1])
             continue;
-        oracle_expert_load(&w->expert, e, false);
+        oracle_expert_load(&w->expert, e);
         for (uint64_t i = w->starts[e]; i < w->starts[e + 1]; i++)
             compute_row(w, w->rows[i]);
     }
 }
 
-/* ---- shared experts and the router ---- */
+/* ---- networks that every token passes, and the router ---- */
 
-static void shared_row(struct walk *w, struct oracle_expert *shared, struct oracle_row *row,
-                       uint64_t rank, uint64_t t)
+struct beside {
+    struct oracle_expert expert;
+    struct oracle_row row;
+    double *gate;     /* [H]: the output is multiplied by sigmoid(x gate); NULL: by 1 */
+    double *d13, *d2; /* sums over the tokens of the rank at hand; NULL: not wanted */
+    double *dgate;    /* [H] */
+};
+
+static void beside_row(struct walk *w, struct beside *b, uint64_t rank, uint64_t t)
 {
     struct oracle *o = w->o;
-    uint64_t n = number_of(o, rank, t), local = rank - o->setup.first_rank;
-    uint64_t wide = shared->w13.columns, inter = shared->w2.rows;
+    struct oracle_row *row = &b->row;
+    uint64_t n = number_of(o, rank, t);
     load_token(w, FILL_X, rank, t, row->x);
-    oracle_row_forward(shared, row);
-    add_scaled(o->out + n * o->H, row->y, o->H, 1);
+    oracle_row_forward(&b->expert, row);
+    double logit = b->gate ? dot(row->x, b->gate, o->H) : 0;
+    double gate = b->gate ? 1 / (1 + exp(-logit)) : 1;
+    add_scaled(o->out + n * o->H, row->y, o->H, gate);
     if (!o->setup.backward)
         return;
     load_token(w, FILL_DOUT, rank, t, row->dy);
-    oracle_row_backward(shared, row);
+    double dgate = dot(row->y, row->dy, o->H);
+    double slope = exp(-logit) / ((1 + exp(-logit)) * (1 + exp(-logit)));
+    for (uint64_t h = 0; h < o->H; h++)
+        row->dy[h] *= gate;
+    oracle_row_backward(&b->expert, row);
     add_scaled(o->dx + n * o->H, row->dx, o->H, 1);
-    if (!o->dshared13)
+    if (b->gate)
+        add_scaled(o->dx + n * o->H, b->gate, o->H, dgate * slope);
+    if (!b->d13)
         return;
-    oracle_outer(row->x, o->H, row->dh, wide, o->dshared13 + local * o->H * wide);
-    oracle_outer(row->a, inter, row->dy, o->H, o->dshared2 + local * inter * o->H);
+    oracle_outer(row->x, o->H, row->dh, b->expert.w13.columns, b->d13);
+    oracle_outer(row->a, b->expert.w2.rows, row->dy, o->H, b->d2);
+    if (b->gate)
+        add_scaled(b->dgate, row->x, o->H, dgate * slope);
 }
 
-static void compute_shared(struct walk *w, struct arena *arena)
+/* All checked tokens of this process through a network of width `inter`. */
+static void compute_beside(struct walk *w, struct beside *b, uint64_t inter, enum fill fill13,
+                           enum fill fill2, double **d13, double **d2, struct arena *arena)
 {
     struct oracle *o = w->o;
-    uint64_t inter = o->setup.plan->model.moe.shared_intermediate;
-    if (!inter)
-        return;
-    struct oracle_expert shared;
-    struct oracle_row row;
-    oracle_expert_init(&shared, &o->setup, inter, arena);
-    shared.b13 = shared.b2 = NULL;
-    oracle_row_init(&row, &shared, arena);
+    oracle_expert_init(&b->expert, &o->setup, inter, arena);
+    oracle_row_init(&b->row, &b->expert, arena);
+    oracle_expert_load_beside(&b->expert, fill13, fill2);
+    uint64_t each13 = o->H * b->expert.w13.columns, each2 = inter * o->H;
     if (o->dw13) {
-        uint64_t each = o->H * shared.w13.columns;
-        o->dshared13 = arena_alloc(arena, o->setup.n_ranks * each, sizeof(double));
-        o->dshared2 = arena_alloc(arena, o->setup.n_ranks * o->H * inter, sizeof(double));
+        *d13 = arena_alloc(arena, o->setup.n_ranks * each13, sizeof(double));
+        *d2 = arena_alloc(arena, o->setup.n_ranks * each2, sizeof(double));
     }
-    oracle_expert_load(&shared, 0, true);
-    for (uint64_t i = 0; i < o->setup.n_ranks; i++)
+    for (uint64_t i = 0; i < o->setup.n_ranks; i++) {
+        b->d13 = *d13 ? *d13 + i * each13 : NULL;
+        b->d2 = *d2 ? *d2 + i * each2 : NULL;
+        b->dgate = o->dshared_gate ? o->dshared_gate + i * o->H : NULL;
         for (uint64_t t = 0; t < o->setup.sample->T; t += o->setup.stride)
-            shared_row(w, &shared, &row, o->setup.first_rank + i, t);
+            beside_row(w, b, o->setup.first_rank + i, t);
+    }
+}
+
+static double *load_shared_gate(struct oracle *o, struct arena *arena)
+{
+    const struct inputs *inputs = o->setup.inputs;
+    double *gate = arena_alloc(arena, o->H, sizeof *gate);
+    for (uint64_t h = 0; h < o->H; h++) {
+        float value;
+        inputs->row(inputs, FILL_SHARED_GATE, 0, h, 0, 1, &value);
+        gate[h] = (double)value;
+    }
+    if (o->dw13)
+        o->dshared_gate = arena_alloc(arena, o->setup.n_ranks * o->H, sizeof(double));
+    return gate;
+}
+
+static void compute_all_beside(struct walk *w, struct arena *arena)
+{
+    struct oracle *o = w->o;
+    const struct model *model = &o->setup.plan->model;
+    struct beside shared = {.gate = NULL}, residual = {.gate = NULL};
+    if (model->moe.shared_intermediate && model->moe.shared_gate)
+        shared.gate = load_shared_gate(o, arena);
+    if (model->moe.shared_intermediate)
+        compute_beside(w, &shared, model->moe.shared_intermediate, FILL_SHARED_13,
+                       FILL_SHARED_2, &o->dshared13, &o->dshared2, arena);
+    if (model->residual_intermediate)
+        compute_beside(w, &residual, model->residual_intermediate, FILL_RESIDUAL_13,
+                       FILL_RESIDUAL_2, &o->dresidual13, &o->dresidual2, arena);
 }
 
 static void router_row(struct walk *w, uint64_t rank, uint64_t t)
@@ -332,6 +379,6 @@ void oracle_compute(struct oracle *o, const struct oracle_setup *setup, struct a
     walk_init(&w, o, arena);
     compute_gates(&w);
     compute_experts(&w);
-    compute_shared(&w, arena);
+    compute_all_beside(&w, arena);
     compute_router(&w);
 }

@@ -94,15 +94,20 @@ void oracle_expert_init(struct oracle_expert *expert, const struct oracle_setup 
     expert->b2 = arena_alloc(arena, model->hidden, sizeof *expert->b2);
 }
 
-void oracle_expert_load(struct oracle_expert *expert, uint64_t number, bool shared)
+void oracle_expert_load(struct oracle_expert *expert, uint64_t number)
 {
     const struct oracle_setup *setup = expert->setup;
-    load_matrix(&expert->w13, setup, shared ? FILL_SHARED_13 : FILL_W13, number);
-    load_matrix(&expert->w2, setup, shared ? FILL_SHARED_2 : FILL_W2, number);
-    if (shared)
-        return;
+    load_matrix(&expert->w13, setup, FILL_W13, number);
+    load_matrix(&expert->w2, setup, FILL_W2, number);
     load_bias(expert->b13, expert->w13.columns, setup, FILL_B13, number);
     load_bias(expert->b2, expert->w2.columns, setup, FILL_B2, number);
+}
+
+void oracle_expert_load_beside(struct oracle_expert *expert, enum fill fill13, enum fill fill2)
+{
+    load_matrix(&expert->w13, expert->setup, fill13, 0);
+    load_matrix(&expert->w2, expert->setup, fill2, 0);
+    expert->b13 = expert->b2 = NULL;
 }
 
 /* y = x M */

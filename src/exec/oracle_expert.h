@@ -20,8 +20,10 @@ struct oracle_expert {
 /* Room for experts of width `inter`. */
 void oracle_expert_init(struct oracle_expert *expert, const struct oracle_setup *setup,
                         uint64_t inter, struct arena *arena);
-/* Loads the matrices of a logical expert or, with `shared`, of the shared experts. */
-void oracle_expert_load(struct oracle_expert *expert, uint64_t number, bool shared);
+/* Loads the matrices and biases of a logical expert; those of a network that all tokens pass.
+ */
+void oracle_expert_load(struct oracle_expert *expert, uint64_t number);
+void oracle_expert_load_beside(struct oracle_expert *expert, enum fill fill13, enum fill fill2);
 
 /* The values of one row, of widths GI, I, H as in the layer; x is [H]. */
 struct oracle_row {

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/checked.h"
 #include "exec/format.h"
 #include "exec/verify_rows.h"
 #include "exec/verify_tail.h"
@@ -61,7 +60,10 @@ enum result {
     RESULT_DSHARED13,
     RESULT_DSHARED2,
     RESULT_DB13,
-    RESULT_DB2
+    RESULT_DB2,
+    RESULT_DRESIDUAL13,
+    RESULT_DRESIDUAL2,
+    RESULT_DSHARED_GATE
 };
 
 static const char *const result_names[][2] = {
@@ -75,6 +77,9 @@ static const char *const result_names[][2] = {
     [RESULT_DSHARED2] = {"random: d_shared_w2", "integers: d_shared_w2"},
     [RESULT_DB13] = {"random: d_b13", "integers: d_b13"},
     [RESULT_DB2] = {"random: d_b2", "integers: d_b2"},
+    [RESULT_DRESIDUAL13] = {"random: d_residual_w13", "integers: d_residual_w13"},
+    [RESULT_DRESIDUAL2] = {"random: d_residual_w2", "integers: d_residual_w2"},
+    [RESULT_DSHARED_GATE] = {"random: d_shared_gate", "integers: d_shared_gate"},
 };
 
 /* d_router is a sum over tokens of x times what is left of d_gates when those of a token's
@@ -135,8 +140,9 @@ static void check_backward(struct verify *v, const struct rank_state *rank,
 {
     const struct oracle *o = v->oracle;
     uint64_t e = o->setup.sample->local;
-    uint64_t shared = o->setup.plan->model.moe.shared_intermediate;
-    uint64_t wide = o->setup.plan->model.moe.glu ? 2 * shared : shared;
+    const struct model *model = &o->setup.plan->model;
+    uint64_t shared = model->moe.shared_intermediate, residual = model->residual_intermediate;
+    uint64_t inputs = model->moe.glu ? 2 : 1;
     const struct {
         enum result which;
         const double *all;
@@ -148,10 +154,13 @@ static void check_backward(struct verify *v, const struct rank_state *rank,
         {RESULT_DW13, o->dw13, e * o->H, o->GI},
         {RESULT_DW2, o->dw2, e * o->I, o->H},
         {RESULT_DROUTER, o->drouter, o->H, o->E},
-        {RESULT_DSHARED13, o->dshared13, o->H, wide},
+        {RESULT_DSHARED13, o->dshared13, o->H, inputs * shared},
         {RESULT_DSHARED2, o->dshared2, shared, o->H},
         {RESULT_DB13, o->db13, e, o->GI},
         {RESULT_DB2, o->db2, e, o->H},
+        {RESULT_DRESIDUAL13, o->dresidual13, o->H, inputs * residual},
+        {RESULT_DRESIDUAL2, o->dresidual2, residual, o->H},
+        {RESULT_DSHARED_GATE, o->dshared_gate, o->H, 1},
     };
     for (unsigned i = 0; i < sizeof results / sizeof *results; i++) {
         struct wanted wanted = wanted_of(v, results[i].which, results[i].all, local,
@@ -283,13 +292,8 @@ static enum status run_with(struct execution *x, const struct inputs *inputs,
 enum status verify_run(struct execution *x, const struct verify_options *options,
                        struct arena *arena, struct checks *checks, struct err *err)
 {
-    const struct model *model = &x->task.plan->model;
     struct inputs_shape *shape = arena_alloc(arena, 1, sizeof *shape);
-    *shape = (struct inputs_shape){
-        .hidden = model->hidden,
-        .inter = ceil_div(model->moe.intermediate, x->task.plan->parallel.etp),
-        .shared_inter = model->moe.shared_intermediate,
-        .glu = model->moe.glu};
+    *shape = inputs_shape_of(x->task.plan);
     struct inputs inputs;
     inputs_integers(&inputs, shape, options->seed);
     TRY(run_with(x, &inputs, options, checks, err));

@@ -16,7 +16,7 @@ struct check {
     char detail[160]; /* where and what differed most, or "" */
 };
 
-enum { VERIFY_CHECKS = 40 };
+enum { VERIFY_CHECKS = 48 };
 
 struct checks {
     struct check check[VERIFY_CHECKS];

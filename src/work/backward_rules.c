@@ -158,6 +158,17 @@ static void activation_rule(struct backward *b, const struct op *op)
     backward_arrive(b, op->reads[0], dh);
 }
 
+static void sigmoid_rule(struct backward *b, const struct op *op)
+{
+    uint16_t d = arrived(b, op, 0);
+    if (d == WORK_NONE)
+        return;
+    uint16_t dlogits = backward_buffer(b, op->reads[0], "");
+    layer_op(b->l, (struct op){.name = named(b, "back", op), .kernel = KERNEL_SIGMOID_GRAD},
+             LAYER_OPERANDS(op->writes[0], d), LAYER_OPERANDS(dlogits));
+    backward_arrive(b, op->reads[0], dlogits);
+}
+
 /* Dispatch and combine are each other's backward, by the same counts and handle. */
 static void exchange_rule(struct backward *b, const struct op *op)
 {
@@ -346,6 +357,7 @@ static void (*const rules[KERNEL_COUNT])(struct backward *b, const struct op *op
     [KERNEL_COMBINE] = combine_rule,
     [KERNEL_GEMM] = gemm_rule,
     [KERNEL_ACTIVATION] = activation_rule,
+    [KERNEL_SIGMOID] = sigmoid_rule,
     [KERNEL_EXCHANGE] = exchange_rule,
     [KERNEL_EXCHANGE_FIXED] = exchange_fixed_rule,
     [KERNEL_ALLGATHER] = allgather_rule,

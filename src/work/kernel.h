@@ -101,6 +101,9 @@
     X(ACTIVATION, "activation", ACTIVATION, "(h[M,G I], offsets[e+1]?, rows[e]?) -> (a[M,I])") \
     X(ACTIVATION_GRAD, "activation_grad", ACTIVATION,                                          \
       "(h[M,G I], da[M,I], offsets[e+1]?, rows[e]?) -> (dh[M,G I])")                           \
+    X(SIGMOID, "sigmoid", ACTIVATION, "(logits[n,...]) -> (gates[n,...])")                     \
+    X(SIGMOID_GRAD, "sigmoid_grad", ACTIVATION,                                                \
+      "(gates[n,...], dgates[n,...]) -> (dlogits[n,...])")                                     \
     X(MASK, "mask", MASK, "(y[M,...], offsets[e+1]) -> (y): rows from offsets[e] on zeroed")   \
     X(ZERO, "zero", MASK, "() -> (buffer)")                                                    \
     X(COMBINE, "combine", COMBINE,                                                             \
@@ -157,18 +160,21 @@ enum {
 /* FILL: what a buffer is filled with. */
 enum fill {
     FILL_X,
-    FILL_WANTED,    /* the experts routing chose, logical ids [T, K] */
-    FILL_W13,       /* gate and up matrices [e, H, G I] */
-    FILL_W2,        /* down matrices [e, I, H] */
-    FILL_ROUTER,    /* [H, E_logical] */
-    FILL_BIAS,      /* router selection bias [E_logical] */
-    FILL_B13,       /* biases [e, G I] */
-    FILL_B2,        /* [e, H] */
-    FILL_SHARED_13, /* shared experts [1, H, G I_s] */
-    FILL_SHARED_2,  /* [1, I_s, H] */
-    FILL_START,     /* first replica of every logical expert [E_logical + 1] */
-    FILL_REPLICA,   /* physical experts by logical expert [E] */
-    FILL_DOUT,      /* gradient of the output */
+    FILL_WANTED,      /* the experts routing chose, logical ids [T, K] */
+    FILL_W13,         /* gate and up matrices [e, H, G I] */
+    FILL_W2,          /* down matrices [e, I, H] */
+    FILL_ROUTER,      /* [H, E_logical] */
+    FILL_BIAS,        /* router selection bias [E_logical] */
+    FILL_B13,         /* biases [e, G I] */
+    FILL_B2,          /* [e, H] */
+    FILL_SHARED_13,   /* shared experts [1, H, G I_s] */
+    FILL_SHARED_2,    /* [1, I_s, H] */
+    FILL_START,       /* first replica of every logical expert [E_logical + 1] */
+    FILL_REPLICA,     /* physical experts by logical expert [E] */
+    FILL_DOUT,        /* gradient of the output */
+    FILL_RESIDUAL_13, /* the MLP beside the experts [1, H, G I_r] */
+    FILL_RESIDUAL_2,  /* [1, I_r, H] */
+    FILL_SHARED_GATE, /* gate on the shared experts' output [H, 1] */
     FILL_COUNT
 };
 

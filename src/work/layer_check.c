@@ -13,19 +13,9 @@ static bool scales_input(const struct plan *plan)
     return plan->model.moe.scale == GATE_PRE;
 }
 
-static bool gates_shared(const struct plan *plan)
-{
-    return plan->model.moe.shared_intermediate && plan->model.moe.shared_gate;
-}
-
 static bool biases_router(const struct plan *plan)
 {
     return plan->model.moe.router.linear_bias;
-}
-
-static bool has_residual(const struct plan *plan)
-{
-    return plan->model.residual_intermediate > 0;
 }
 
 static bool weighs_in_integers(const struct plan *plan)
@@ -63,12 +53,8 @@ static const struct refusal {
      "the host applies gates to the experts' output: model.moe.scale pre is not "
      "performed",
      "--set model.moe.scale=post computes another function"},
-    {gates_shared, "a gate on the shared experts' output is not performed on the host",
-     "--set model.moe.shared_gate=false"},
     {biases_router, "a bias of the router's linear layer is not performed on the host",
      "--set model.moe.router.linear_bias=false"},
-    {has_residual, "an MLP beside the experts is not performed on the host",
-     "--set model.residual_intermediate=0"},
     {weighs_in_integers, "weights of this format are not performed on the host",
      "precision.weights: f32, bf16, f16, fp8, fp8_channel, fp8_block, mxfp8, mxfp4 or nvfp4"},
     {many_experts, "the host performs at most 65536 experts", "--shrink N divides the plan"},

@@ -119,7 +119,7 @@ static enum status time_grouped(struct session *session, const struct plan *plan
     struct execution_setup setup = {&work, plan, &sample, &slots, &kernels, session};
     TRY(execution_init(&x, &setup, arena, err));
     TRY(session_setup(session, execution_exchange_bytes(&x), err));
-    struct inputs_shape shape = {HIDDEN, INTER, 0, true};
+    struct inputs_shape shape = {HIDDEN, INTER, 0, 0};
     struct inputs inputs;
     inputs_random(&inputs, &shape, 1);
     double *seconds = arena_alloc(arena, work.n_ops, sizeof *seconds), samples[STEPS];

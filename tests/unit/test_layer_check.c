@@ -14,20 +14,9 @@ static void scale_pre(struct plan *plan)
     plan->model.moe.scale = GATE_PRE;
 }
 
-static void shared_gate(struct plan *plan)
-{
-    plan->model.moe.shared_intermediate = 8;
-    plan->model.moe.shared_gate = true;
-}
-
 static void router_bias(struct plan *plan)
 {
     plan->model.moe.router.linear_bias = true;
-}
-
-static void residual(struct plan *plan)
-{
-    plan->model.residual_intermediate = 8;
 }
 
 static void integers(struct plan *plan)
@@ -66,9 +55,7 @@ static void refusals_name_the_reason(void **state)
         const char *part;
     } cases[] = {
         {scale_pre, "model.moe.scale pre"},
-        {shared_gate, "shared experts"},
         {router_bias, "linear layer"},
-        {residual, "beside the experts"},
         {integers, "weights of this"},
         {experts, "65536 experts"},
         {per_token, "128 experts"},

@@ -173,6 +173,17 @@ static const struct fault {
     {"sparse gradient, a matrix dropped", PATH_BLOCK_SPARSE, KERNEL_SPARSE_WGRAD, dropped_row},
 };
 
+static void with_shared_gate(struct plan *plan)
+{
+    with_shared(plan);
+    plan->model.moe.shared_gate = true;
+}
+
+static void with_residual(struct plan *plan)
+{
+    plan->model.residual_intermediate = 8;
+}
+
 typedef void change_fn(struct plan *plan);
 
 /* Of layers that are more than the plain one. */
@@ -184,6 +195,12 @@ static const struct {
     {{"biases' gradients zero", PATH_RAGGED_A2A, KERNEL_WGRAD, second_zero}, with_biases},
     {{"sparse biases' gradients zero", PATH_BLOCK_SPARSE, KERNEL_SPARSE_WGRAD, second_zero},
      with_biases},
+    {{"sigmoid, a gate zero", PATH_RAGGED_A2A, KERNEL_SIGMOID, dropped_row}, with_shared_gate},
+    {{"sigmoid, gates off by one", PATH_DEEPEP, KERNEL_SIGMOID, off_by_one_row},
+     with_shared_gate},
+    {{"sigmoid's gradient, a row dropped", PATH_RAGGED_A2A, KERNEL_SIGMOID_GRAD, dropped_row},
+     with_shared_gate},
+    {{"MLP beside not added", PATH_RAGGED_A2A, KERNEL_ADD, dropped_row}, with_residual},
 };
 
 static enum status run_with(const struct plan *plan, const struct kernels *kernels,

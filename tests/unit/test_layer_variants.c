@@ -99,6 +99,32 @@ static void shared_experts(struct plan *plan)
     plan->model.moe.shared_intermediate = 10;
 }
 
+static void shared_gate(struct plan *plan)
+{
+    shared_experts(plan);
+    plan->model.moe.shared_gate = true;
+}
+
+static void shared_gate_fp8(struct plan *plan)
+{
+    fp8_weights(plan);
+    shared_gate(plan);
+    plan->precision.dispatch = DTYPE_FP8_BLOCK;
+}
+
+static void arctic(struct plan *plan)
+{
+    plan->model.residual_intermediate = 20;
+}
+
+static void everything_beside(struct plan *plan)
+{
+    bf16(plan);
+    shared_gate(plan);
+    arctic(plan);
+    no_gate_matrix(plan);
+}
+
 static void sigmoid_router(struct plan *plan)
 {
     plan->model.moe.router.score = SCORE_SIGMOID;
@@ -169,6 +195,10 @@ static const struct variant {
     {"no gate matrix", no_gate_matrix},
     {"gpt-oss", gpt_oss},
     {"shared experts", shared_experts},
+    {"gate on the shared experts", shared_gate},
+    {"the same in fp8", shared_gate_fp8},
+    {"MLP beside the experts", arctic},
+    {"MLP and gated shared experts beside", everything_beside},
     {"sigmoid router with bias", sigmoid_router},
     {"square root of softplus", softplus_router},
     {"exact buffers", exact_buffers},
