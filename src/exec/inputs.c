@@ -160,7 +160,7 @@ static float scale_of(const struct inputs_shape *shape, enum fill fill)
         return 1 / sqrtf((float)shape->hidden);
     if (fill == FILL_BIAS)
         return 0.05F;
-    return fill == FILL_B13 || fill == FILL_B2 ? 0.25F : 1;
+    return fill == FILL_B13 || fill == FILL_B2 || fill == FILL_LINEAR_BIAS ? 0.25F : 1;
 }
 
 /* In [-1, 1] of all 32 bits. */

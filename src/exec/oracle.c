@@ -329,6 +329,7 @@ static void router_row(struct walk *w, uint64_t rank, uint64_t t)
     oracle_outer(w->row.x, o->H, router->dlogits, o->E, o->drouter + local * o->H * o->E);
     o->router_terms[local] +=
         dot(w->row.x, w->row.x, o->H) * dot(router->slopes, router->slopes, o->E);
+    add_scaled(o->dlinear_bias + local * o->E, router->dlogits, o->E, 1);
 }
 
 static void compute_router(struct walk *w)
@@ -359,6 +360,7 @@ static void allocate_results(struct oracle *o, struct arena *arena)
     o->dw2 = arena_alloc(arena, experts * o->I * o->H, sizeof(double));
     o->db13 = arena_alloc(arena, experts * o->GI, sizeof(double));
     o->db2 = arena_alloc(arena, experts * o->H, sizeof(double));
+    o->dlinear_bias = arena_alloc(arena, o->setup.n_ranks * o->E, sizeof(double));
     o->drouter = arena_alloc(arena, o->setup.n_ranks * o->H * o->E, sizeof(double));
     o->router_terms = arena_alloc(arena, o->setup.n_ranks, sizeof(double));
 }

@@ -42,6 +42,7 @@ struct oracle {
     double *router_terms;         /* [n_ranks] what drouter sums up, were every d_gate 1: the
                                      sum over its elements of their terms' squares */
     double *dshared13, *dshared2; /* [n_ranks, H, GI_s], [n_ranks, I_s, H] */
+    double *dlinear_bias;         /* [n_ranks, E] */
     double *dshared_gate;         /* [n_ranks, H] */
     double *dresidual13, *dresidual2; /* [n_ranks, H, GI_r], [n_ranks, I_r, H] */
 };

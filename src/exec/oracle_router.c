@@ -15,12 +15,15 @@ void oracle_router_init(struct oracle_router *router, const struct oracle_setup 
                                      .experts = E,
                                      .top_k = setup->sample->K,
                                      .matrix = arena_alloc(arena, H * E, sizeof(float)),
+                                     .bias = arena_alloc(arena, E, sizeof(float)),
                                      .logits = arena_alloc(arena, E, sizeof(double)),
                                      .dlogits = arena_alloc(arena, E, sizeof(double)),
                                      .slopes = arena_alloc(arena, E, sizeof(double))};
     const struct inputs *inputs = setup->inputs;
     for (uint64_t h = 0; !inputs->gate && h < H; h++)
         inputs->row(inputs, FILL_ROUTER, 0, h, 0, E, router->matrix + h * E);
+    if (model->moe.router.linear_bias)
+        inputs->row(inputs, FILL_LINEAR_BIAS, 0, 0, 0, E, router->bias);
 }
 
 static double score_of(enum router_score kind, double logit, double denominator)
@@ -60,9 +63,9 @@ void oracle_router_gates(struct oracle_router *router, const double *x, const in
                          double *gates)
 {
     for (uint64_t e = 0; e < router->experts; e++)
-        router->logits[e] = -3;
+        router->logits[e] = (double)router->bias[e] - 3;
     for (uint64_t k = 0; k < router->top_k; k++)
-        router->logits[ids[k]] = 3;
+        router->logits[ids[k]] += 6;
     for (uint64_t h = 0; h < router->hidden; h++)
         for (uint64_t e = 0; e < router->experts; e++)
             router->logits[e] += x[h] * (double)router->matrix[h * router->experts + e];

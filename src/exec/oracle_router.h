@@ -8,6 +8,7 @@ struct oracle_router {
     const struct oracle_setup *setup;
     uint64_t hidden, experts, top_k;
     float *matrix;  /* [hidden, experts] */
+    float *bias;    /* [experts] of the product; zeros when there is none */
     double *logits; /* [experts] of the token at hand, wanted experts lifted */
     double *dlogits;
     double *slopes; /* [experts] sum over k of |d gate / d logit| */

@@ -63,7 +63,8 @@ enum result {
     RESULT_DB2,
     RESULT_DRESIDUAL13,
     RESULT_DRESIDUAL2,
-    RESULT_DSHARED_GATE
+    RESULT_DSHARED_GATE,
+    RESULT_DLINEAR_BIAS
 };
 
 static const char *const result_names[][2] = {
@@ -80,6 +81,7 @@ static const char *const result_names[][2] = {
     [RESULT_DRESIDUAL13] = {"random: d_residual_w13", "integers: d_residual_w13"},
     [RESULT_DRESIDUAL2] = {"random: d_residual_w2", "integers: d_residual_w2"},
     [RESULT_DSHARED_GATE] = {"random: d_shared_gate", "integers: d_shared_gate"},
+    [RESULT_DLINEAR_BIAS] = {"random: d_router_bias", "integers: d_router_bias"},
 };
 
 /* d_router is a sum over tokens of x times what is left of d_gates when those of a token's
@@ -161,12 +163,15 @@ static void check_backward(struct verify *v, const struct rank_state *rank,
         {RESULT_DRESIDUAL13, o->dresidual13, o->H, inputs * residual},
         {RESULT_DRESIDUAL2, o->dresidual2, residual, o->H},
         {RESULT_DSHARED_GATE, o->dshared_gate, o->H, 1},
+        {RESULT_DLINEAR_BIAS, o->dlinear_bias, 1, o->E},
     };
     for (unsigned i = 0; i < sizeof results / sizeof *results; i++) {
         struct wanted wanted = wanted_of(v, results[i].which, results[i].all, local,
                                          results[i].rows, results[i].width);
         if (results[i].which == RESULT_DROUTER && o->drouter)
             wanted.scale = router_scale(o, local);
+        if (results[i].which == RESULT_DLINEAR_BIAS && o->drouter)
+            wanted.scale = sqrt(3) * router_scale(o, local); /* tokens have mean square 1/3 */
         verify_compare(v->checks, rank, &in[i], &wanted);
     }
     check_gates(v, rank, &in[1], &in[2], local);

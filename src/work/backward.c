@@ -86,8 +86,9 @@ static void add_output_gradient(struct backward *b, uint16_t out)
 static void add_results(struct backward *b)
 {
     struct layer *l = b->l;
-    const uint16_t weights[] = {l->w13, l->w2, l->router,     l->shared13,  l->shared2,
-                                l->b13, l->b2, l->residual13, l->residual2, l->shared_gate};
+    const uint16_t weights[] = {l->w13,       l->w2,          l->router,     l->shared13,
+                                l->shared2,   l->b13,         l->b2,         l->residual13,
+                                l->residual2, l->shared_gate, l->linear_bias};
     enum { N = sizeof weights / sizeof *weights };
     uint16_t reads[3 + N + 1] = {b->grad[l->x], b->grad[l->gates], l->ids};
     for (unsigned i = 0; i < N; i++)

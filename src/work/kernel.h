@@ -175,6 +175,7 @@ enum fill {
     FILL_RESIDUAL_13, /* the MLP beside the experts [1, H, G I_r] */
     FILL_RESIDUAL_2,  /* [1, I_r, H] */
     FILL_SHARED_GATE, /* gate on the shared experts' output [H, 1] */
+    FILL_LINEAR_BIAS, /* of the router's product [1, E_logical] */
     FILL_COUNT
 };
 

@@ -276,6 +276,7 @@ enum status layer_build(const struct plan *plan, bool backward, struct arena *ar
                           .residual13 = WORK_NONE,
                           .residual2 = WORK_NONE,
                           .shared_gate = WORK_NONE,
+                          .linear_bias = WORK_NONE,
                           .gates_returned = WORK_NONE};
     struct layer *l = &layer;
     const struct path *path = path_find(stack_path(plan, NULL));

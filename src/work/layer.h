@@ -53,7 +53,7 @@ struct layer {
 
     /* buffers of the router and the weights */
     uint16_t x, logits, ids, phys, gates, bias, router, w13, w2, b13, b2, shared13, shared2;
-    uint16_t residual13, residual2, shared_gate;
+    uint16_t residual13, residual2, shared_gate, linear_bias;
     uint16_t gates_returned; /* rdep: gates that came back with their rows */
 
     uint16_t loop, trips_from; /* of the ops being added; 0: none */

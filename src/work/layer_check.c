@@ -13,11 +13,6 @@ static bool scales_input(const struct plan *plan)
     return plan->model.moe.scale == GATE_PRE;
 }
 
-static bool biases_router(const struct plan *plan)
-{
-    return plan->model.moe.router.linear_bias;
-}
-
 static bool weighs_in_integers(const struct plan *plan)
 {
     enum dtype dtype = plan->precision.weights;
@@ -53,8 +48,6 @@ static const struct refusal {
      "the host applies gates to the experts' output: model.moe.scale pre is not "
      "performed",
      "--set model.moe.scale=post computes another function"},
-    {biases_router, "a bias of the router's linear layer is not performed on the host",
-     "--set model.moe.router.linear_bias=false"},
     {weighs_in_integers, "weights of this format are not performed on the host",
      "precision.weights: f32, bf16, f16, fp8, fp8_channel, fp8_block, mxfp8, mxfp4 or nvfp4"},
     {many_experts, "the host performs at most 65536 experts", "--shrink N divides the plan"},

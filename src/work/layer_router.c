@@ -19,9 +19,14 @@ static void add_logits(struct layer *l, struct size experts)
         layer_rows(l, "router", CATEGORY_WEIGHTS, DTYPE_F32, layer_fixed(l->H), experts);
     layer_fill(l, l->router, FILL_ROUTER);
     l->logits = layer_rows(l, "logits", CATEGORY_METADATA, DTYPE_F32, l->tokens, experts);
+    if (l->plan->model.moe.router.linear_bias) {
+        l->linear_bias = layer_rows(l, "router_linear_bias", CATEGORY_WEIGHTS, DTYPE_F32,
+                                    layer_fixed(l->one), experts);
+        layer_fill(l, l->linear_bias, FILL_LINEAR_BIAS);
+    }
     struct gemm_shape shape = {.rows = l->T, .k = l->H, .n = experts, .groups = l->one};
     struct groups none = {WORK_NONE, WORK_NONE, WORK_NONE};
-    layer_gemm(l, "router", l->x, l->router, WORK_NONE, l->logits, none, shape, 0);
+    layer_gemm(l, "router", l->x, l->router, l->linear_bias, l->logits, none, shape, 0);
 }
 
 void layer_router(struct layer *l)

@@ -14,11 +14,6 @@ static void scale_pre(struct plan *plan)
     plan->model.moe.scale = GATE_PRE;
 }
 
-static void router_bias(struct plan *plan)
-{
-    plan->model.moe.router.linear_bias = true;
-}
-
 static void integers(struct plan *plan)
 {
     plan->precision.weights = DTYPE_INT8;
@@ -55,7 +50,6 @@ static void refusals_name_the_reason(void **state)
         const char *part;
     } cases[] = {
         {scale_pre, "model.moe.scale pre"},
-        {router_bias, "linear layer"},
         {integers, "weights of this"},
         {experts, "65536 experts"},
         {per_token, "128 experts"},

@@ -123,6 +123,16 @@ static enum status second_zero(struct call *call, uint64_t unit, void *scratch, 
     return STATUS_OK;
 }
 
+static enum status no_linear_bias(struct call *call, uint64_t unit, void *scratch,
+                                  struct err *err)
+{
+    (void)unit;
+    TRY(run_all(call, scratch, err));
+    if (call->op->flags == FILL_LINEAR_BIAS)
+        memset(call->out[0].data, 0, call->out[0].bytes);
+    return STATUS_OK;
+}
+
 static void with_shared(struct plan *plan)
 {
     plan->model.moe.shared_experts = 1;
@@ -184,6 +194,11 @@ static void with_residual(struct plan *plan)
     plan->model.residual_intermediate = 8;
 }
 
+static void with_router_bias(struct plan *plan)
+{
+    plan->model.moe.router.linear_bias = true;
+}
+
 typedef void change_fn(struct plan *plan);
 
 /* Of layers that are more than the plain one. */
@@ -195,6 +210,9 @@ static const struct {
     {{"biases' gradients zero", PATH_RAGGED_A2A, KERNEL_WGRAD, second_zero}, with_biases},
     {{"sparse biases' gradients zero", PATH_BLOCK_SPARSE, KERNEL_SPARSE_WGRAD, second_zero},
      with_biases},
+    {{"router bias' gradient zero", PATH_RAGGED_A2A, KERNEL_WGRAD, second_zero},
+     with_router_bias},
+    {{"router bias zero", PATH_RAGGED_A2A, KERNEL_FILL, no_linear_bias}, with_router_bias},
     {{"sigmoid, a gate zero", PATH_RAGGED_A2A, KERNEL_SIGMOID, dropped_row}, with_shared_gate},
     {{"sigmoid, gates off by one", PATH_DEEPEP, KERNEL_SIGMOID, off_by_one_row},
      with_shared_gate},

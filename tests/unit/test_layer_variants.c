@@ -91,6 +91,15 @@ static void gpt_oss(struct plan *plan)
     plan->model.moe.bias = true;
     plan->model.moe.activation = ACTIVATION_SWIGLU_OAI;
     plan->model.moe.router.order = ORDER_TOPK_THEN_SCORE;
+    plan->model.moe.router.normalize = false;
+    plan->model.moe.router.linear_bias = true;
+}
+
+static void router_linear_bias(struct plan *plan)
+{
+    plan->model.moe.router.linear_bias = true;
+    plan->model.moe.router.bias = true;
+    plan->model.moe.top_k = 3;
 }
 
 static void shared_experts(struct plan *plan)
@@ -194,6 +203,7 @@ static const struct variant {
     {"biases", biases},
     {"no gate matrix", no_gate_matrix},
     {"gpt-oss", gpt_oss},
+    {"router with both biases", router_linear_bias},
     {"shared experts", shared_experts},
     {"gate on the shared experts", shared_gate},
     {"the same in fp8", shared_gate_fp8},
