@@ -88,6 +88,9 @@ int64_t *tensor_i64(const struct tensor *tensor);
 float *tensor_f32(const struct tensor *tensor);
 uint64_t tensor_row_bytes(const struct tensor *tensor);
 char *tensor_row(const struct tensor *tensor, uint64_t row);
+/* to = factor * row of `from`, of one width */
+void tensor_scale_row(const struct tensor *from, uint64_t row, float factor,
+                      const struct tensor *to, uint64_t to_row);
 /* Elements [column, column + n) of a row of a plain format, as f32. */
 void tensor_load(const struct tensor *tensor, uint64_t row, uint64_t column, uint64_t n,
                  float *out);

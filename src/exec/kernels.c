@@ -81,6 +81,20 @@ void tensor_store(const struct tensor *tensor, uint64_t row, uint64_t column, ui
     format_store(tensor->dtype, tensor->data, row * tensor->width + column, n, in);
 }
 
+void tensor_scale_row(const struct tensor *from, uint64_t row, float factor,
+                      const struct tensor *to, uint64_t to_row)
+{
+    enum { PIECE = 256 };
+    float values[PIECE];
+    for (uint64_t c = 0; c < to->width; c += PIECE) {
+        uint64_t n = to->width - c < PIECE ? to->width - c : PIECE;
+        tensor_load(from, row, c, n, values);
+        for (uint64_t i = 0; i < n; i++)
+            values[i] *= factor;
+        tensor_store(to, to_row, c, n, values);
+    }
+}
+
 struct grouping kernel_grouping(const struct call *call, unsigned offsets, unsigned rows,
                                 uint64_t total)
 {

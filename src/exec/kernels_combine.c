@@ -145,20 +145,6 @@ static int64_t slot_of_row(const struct call *call, const struct tensor *inverse
     return (int64_t)(row % rows * call->groups + row / rows);
 }
 
-/* to = factor * row of `from` */
-static void scale_row(const struct tensor *from, uint64_t row, float factor,
-                      const struct tensor *to, uint64_t to_row)
-{
-    float values[PIECE];
-    for (uint64_t c = 0; c < to->width; c += PIECE) {
-        uint64_t n = to->width - c < PIECE ? to->width - c : PIECE;
-        tensor_load(from, row, c, n, values);
-        for (uint64_t i = 0; i < n; i++)
-            values[i] *= factor;
-        tensor_store(to, to_row, c, n, values);
-    }
-}
-
 /* spread: (dout[n,...], inverse?, gates?, handle?) -> (dy) */
 static enum status spread_run(struct call *call, uint64_t unit, void *scratch, struct err *err)
 {
@@ -172,8 +158,8 @@ static enum status spread_run(struct call *call, uint64_t unit, void *scratch, s
         if (slot < 0)
             memset(tensor_row(dy, row), 0, tensor_row_bytes(dy));
         else
-            scale_row(dout, (uint64_t)slot / call->groups,
-                      gates->present ? tensor_f32(gates)[slot] : 1, dy, row);
+            tensor_scale_row(dout, (uint64_t)slot / call->groups,
+                             gates->present ? tensor_f32(gates)[slot] : 1, dy, row);
     }
     return STATUS_OK;
 }
@@ -231,12 +217,14 @@ static void add_to_sum(const struct call *call, uint64_t from, uint64_t token, f
 /* Row i of y is token i: it counts where the token chose this iteration's expert. */
 static void accumulate_token(const struct call *call, uint64_t token)
 {
-    uint64_t K = call->in[1].width;
+    uint64_t K = call->in[2].width;
     const struct layer_sample *s = call->task->sample;
+    const struct tensor *gates = &call->in[1];
     int32_t expert = (int32_t)(call->rank * s->local + call->iteration);
     for (uint64_t k = 0; k < K; k++)
         if (tensor_i32(&call->in[2])[token * K + k] == expert)
-            add_to_sum(call, token, token, tensor_f32(&call->in[1])[token * K + k]);
+            add_to_sum(call, token, token,
+                       gates->present ? tensor_f32(gates)[token * K + k] : 1);
 }
 
 /* Row i of y is the slot that the index names; an expert has no token twice. */
@@ -286,26 +274,45 @@ static int64_t slot_in_loop(const struct call *call, uint64_t row)
     return -1;
 }
 
-/* accumulate_grad: (y, gates, phys, dsum, index?, offsets?, dgates) -> (dy, dgates) */
+/* accumulate_grad: (y?, gates?, phys, dsum, index?, offsets?, dgates?) -> (dy?, dgates?) */
+
+/* dy, or y where only the gates' gradient is asked for. */
+static const struct tensor *gradient_rows(const struct call *call)
+{
+    return call->out[0].present ? &call->out[0] : &call->in[0];
+}
+
+static void accumulate_grad_row(const struct call *call, uint64_t row)
+{
+    const struct tensor *dsum = &call->in[3], *gates = &call->in[1], *dy = &call->out[0];
+    int64_t slot = slot_in_loop(call, row);
+    if (slot < 0) {
+        if (dy->present)
+            memset(tensor_row(dy, row), 0, tensor_row_bytes(dy));
+        return;
+    }
+    uint64_t token = (uint64_t)slot / call->in[2].width;
+    if (dy->present)
+        tensor_scale_row(dsum, token, gates->present ? tensor_f32(gates)[slot] : 1, dy, row);
+    if (call->out[1].present)
+        tensor_f32(&call->out[1])[slot] = dot_rows(&call->in[0], row, dsum, token);
+}
+
 static enum status accumulate_grad_run(struct call *call, uint64_t unit, void *scratch,
                                        struct err *err)
 {
     (void)scratch;
     (void)err;
-    const struct tensor *y = &call->in[0], *dsum = &call->in[3], *dy = &call->out[0];
     uint64_t begin, end;
-    kernel_rows_of(unit, y->rows, &begin, &end);
-    for (uint64_t row = begin; row < end; row++) {
-        int64_t slot = slot_in_loop(call, row);
-        if (slot < 0) {
-            memset(tensor_row(dy, row), 0, tensor_row_bytes(dy));
-            continue;
-        }
-        uint64_t token = (uint64_t)slot / call->in[2].width;
-        scale_row(dsum, token, tensor_f32(&call->in[1])[slot], dy, row);
-        tensor_f32(&call->out[1])[slot] = dot_rows(y, row, dsum, token);
-    }
+    kernel_rows_of(unit, gradient_rows(call)->rows, &begin, &end);
+    for (uint64_t row = begin; row < end; row++)
+        accumulate_grad_row(call, row);
     return STATUS_OK;
+}
+
+static uint64_t gradient_units(const struct call *call)
+{
+    return kernel_row_units(gradient_rows(call)->rows);
 }
 
 static uint64_t in_units(const struct call *call)
@@ -319,6 +326,6 @@ void kernels_add_combine(struct kernels *kernels)
     kernels->table[KERNEL_SPREAD] = (struct kernel_ops){out_units, spread_run, NULL};
     kernels->table[KERNEL_GATE_GRAD] = (struct kernel_ops){gate_units, gate_grad_run, NULL};
     kernels->table[KERNEL_ACCUMULATE_GRAD] =
-        (struct kernel_ops){in_units, accumulate_grad_run, NULL};
+        (struct kernel_ops){gradient_units, accumulate_grad_run, NULL};
     kernels->table[KERNEL_ACCUMULATE] = (struct kernel_ops){in_units, accumulate_run, NULL};
 }

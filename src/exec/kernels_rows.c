@@ -8,14 +8,15 @@ static uint64_t out_units(const struct call *call)
     return kernel_row_units(call->out[0].rows);
 }
 
-/* gather: (src, index, inverse?, keys?, offsets?) -> (dst): dst[i] = src[index[i] / k], zero
- * for -1 */
+/* gather: (src, index, inverse?, keys?, offsets?, gates?) -> (dst): dst[i] = src[index[i] / k],
+ * times gates[index[i]], zero for -1 */
 static enum status gather_run(struct call *call, uint64_t unit, void *scratch, struct err *err)
 {
     (void)scratch;
     (void)err;
     struct span_rows part = kernel_index_part(call, &call->in[1], &call->in[4]);
     const int32_t *index = tensor_i32(&call->in[1]) + part.begin;
+    const struct tensor *gates = &call->in[5];
     uint64_t begin, end, n = part.end - part.begin, divide = call->k ? call->k : 1;
     size_t bytes = tensor_row_bytes(&call->out[0]);
     kernel_rows_of(unit, call->out[0].rows, &begin, &end);
@@ -23,6 +24,9 @@ static enum status gather_run(struct call *call, uint64_t unit, void *scratch, s
         char *to = tensor_row(&call->out[0], i);
         if (i >= n || index[i] < 0)
             memset(to, 0, bytes);
+        else if (gates->present)
+            tensor_scale_row(&call->in[0], (uint64_t)index[i] / divide,
+                             tensor_f32(gates)[index[i]], &call->out[0], i);
         else
             memcpy(to, tensor_row(&call->in[0], (uint64_t)index[i] / divide), bytes);
     }

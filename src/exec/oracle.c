@@ -27,6 +27,7 @@ struct walk {
     bool *dropped;    /* [R, T, K] */
     uint64_t *rows;   /* slots (r, t, k), by logical expert */
     uint64_t *starts; /* [E + 1] into rows */
+    double *unscaled; /* [H] the row at hand before its gate, where gates scale the input */
     float *wire_in, *wire_out;
     unsigned char *wire_bytes;
 };
@@ -68,6 +69,7 @@ static void walk_init(struct walk *w, struct oracle *o, struct arena *arena)
                        .dropped = arena_alloc(arena, n, sizeof *w->dropped),
                        .rows = arena_alloc(arena, n, sizeof *w->rows),
                        .starts = arena_alloc(arena, s->logical + 1, sizeof *w->starts),
+                       .unscaled = arena_alloc(arena, o->H, sizeof(double)),
                        .wire_in = arena_alloc(arena, o->H, sizeof(float)),
                        .wire_out = arena_alloc(arena, o->H + 128 * 128, sizeof(float)),
                        .wire_bytes = arena_alloc(arena, o->H + 1, 8)};
@@ -181,6 +183,46 @@ static void add_weight_gradients(struct walk *w, uint64_t slot)
     add_scaled(o->db2 + number * o->H, w->row.dy, o->H, 1);
 }
 
+static bool scales_input(const struct walk *w)
+{
+    return w->o->setup.plan->model.moe.scale == GATE_PRE;
+}
+
+static void scale_input(struct walk *w, double gate)
+{
+    const struct oracle *o = w->o;
+    for (uint64_t h = 0; h < o->H; h++) {
+        w->unscaled[h] = w->row.x[h];
+        w->row.x[h] = (double)format_round(o->setup.activation, (float)(gate * w->row.x[h]));
+    }
+}
+
+/* What an expert sees of a slot. */
+static void load_row(struct walk *w, uint64_t slot, uint64_t rank, uint64_t t)
+{
+    const struct oracle *o = w->o;
+    bool scales = scales_input(w);
+    load_token(w, FILL_X, rank, t, w->row.x);
+    if (scales && o->setup.scaled_first)
+        scale_input(w, w->gates[slot]);
+    through_wire(w, w->row.x);
+    if (scales && !o->setup.scaled_first)
+        scale_input(w, w->gates[slot]);
+}
+
+static void measure_spread(struct walk *w)
+{
+    const struct layer_sample *s = w->o->setup.sample;
+    double sum = 0, most = 0, n = 0;
+    for (uint64_t i = 0; i < s->R * s->T * s->K; i++) {
+        double square = w->gates[i] * w->gates[i]; /* 0: not of a token that is looked at */
+        sum += square;
+        most = fmax(most, square);
+        n += square > 0;
+    }
+    w->o->spread = scales_input(w) && sum > 0 ? most * n / sum : 1;
+}
+
 static void compute_row(struct walk *w, uint64_t slot)
 {
     struct oracle *o = w->o;
@@ -190,22 +232,25 @@ static void compute_row(struct walk *w, uint64_t slot)
     bool owned = o->dw13 && is_local(o, (uint64_t)s->phys[slot] / s->local);
     if (w->dropped[slot] || !(checked || owned))
         return;
-    load_token(w, FILL_X, rank, t, w->row.x);
-    through_wire(w, w->row.x);
+    bool pre = scales_input(w);
+    double in = pre ? w->gates[slot] : 1, out = pre ? 1 : w->gates[slot];
+    load_row(w, slot, rank, t);
     oracle_row_forward(&w->expert, &w->row);
     uint64_t n = checked ? number_of(o, rank, t) : 0;
     if (checked)
-        add_scaled(o->out + n * o->H, w->row.y, o->H, w->gates[slot]);
+        add_scaled(o->out + n * o->H, w->row.y, o->H, out);
     if (!o->setup.backward)
         return;
     load_token(w, FILL_DOUT, rank, t, w->row.dy);
-    if (checked)
+    if (checked && !pre)
         o->dgates[n * o->K + k] = dot(w->row.y, w->row.dy, o->H);
     for (uint64_t h = 0; h < o->H; h++)
-        w->row.dy[h] *= w->gates[slot];
+        w->row.dy[h] *= out;
     oracle_row_backward(&w->expert, &w->row);
     if (checked)
-        add_scaled(o->dx + n * o->H, w->row.dx, o->H, 1);
+        add_scaled(o->dx + n * o->H, w->row.dx, o->H, in);
+    if (checked && pre)
+        o->dgates[n * o->K + k] = dot(w->row.dx, w->unscaled, o->H);
     add_weight_gradients(w, slot);
 }
 
@@ -380,6 +425,7 @@ void oracle_compute(struct oracle *o, const struct oracle_setup *setup, struct a
     struct walk w;
     walk_init(&w, o, arena);
     compute_gates(&w);
+    measure_spread(&w);
     compute_experts(&w);
     compute_all_beside(&w, arena);
     compute_router(&w);

@@ -20,6 +20,7 @@ struct oracle_setup {
     const struct inputs *inputs;
     enum dtype activation, weight;
     enum dtype wire;                     /* experts see x after a trip through it */
+    bool scaled_first;                   /* scale pre: gates apply before that trip, or after */
     uint64_t first_rank, n_ranks;        /* of this process */
     uint64_t stride;                     /* tokens 0, stride, ... of each of them; 1: all */
     bool backward;                       /* weight gradients only with stride 1 */
@@ -32,6 +33,9 @@ struct oracle {
     struct oracle_setup setup;
     uint64_t n_tokens; /* checked tokens of a rank */
     uint64_t H, I, GI, K, E;
+    /* Where gates scale the input: the largest square of a gate over their mean square, for
+     * the product of two scaled inputs (gate and up); 1 elsewhere. */
+    double spread;
     double *out;                  /* [n, H] */
     double *dx;                   /* [n, H] */
     double *dgates;               /* [n, K], in the order of the sample's ids */

@@ -4,7 +4,7 @@
  *
  * Three kernels pass values out of a body: accumulate and scatter into a buffer of the outside,
  * and products into weights. Four take values in: gather, products on outside rows, and the two
- * that hand a row its gate. */
+ * that hand a row its gate (accumulate, or gather where gates scale the input). */
 #include <string.h>
 
 #include "work/backward.h"
@@ -49,6 +49,8 @@ static unsigned read_again(const struct op *op)
         [KERNEL_SCATTER] = 1 << 1,
         [KERNEL_GATHER] = 1 << 1,
     };
+    if (op->kernel == KERNEL_ACCUMULATE && op->reads[1] == WORK_NONE)
+        return 1 << 4; /* without gates no gradient needs the rows themselves */
     return bits[op->kernel];
 }
 
@@ -131,6 +133,15 @@ static bool is_matrix(const struct buffer *buffer)
     return buffer->category == CATEGORY_WEIGHTS;
 }
 
+/* The gates whose gradient is a sum over trips. Rows that are put into slots (below) have
+ * theirs computed behind the loop. */
+static uint16_t gates_of(const struct op *op)
+{
+    if (op->kernel == KERNEL_ACCUMULATE)
+        return op->reads[1];
+    return op->kernel == KERNEL_GATHER && op->reads[2] != WORK_NONE ? op->reads[5] : WORK_NONE;
+}
+
 /* Sums for everything that the body takes from outside, before the loop begins. */
 static void prepare_sums(struct backward *b)
 {
@@ -142,8 +153,9 @@ static void prepare_sums(struct backward *b)
         if ((product || gather) && !made_inside(b, x) && b->outside[x] == WORK_NONE)
             b->outside[x] =
                 gather && op.reads[2] == WORK_NONE ? outside_slots(b, x) : outside_sum(b, x);
-        if (op.kernel == KERNEL_ACCUMULATE)
-            b->outside[op.reads[1]] = outside_sum(b, op.reads[1]);
+        uint16_t gates = gates_of(&op);
+        if (gates != WORK_NONE)
+            b->outside[gates] = outside_sum(b, gates);
         bool summed = product && op.flags & KERNEL_WEIGHT_I && op.reads[4] != WORK_NONE;
         if (product && (summed || !(op.flags & KERNEL_WEIGHT_I))) {
             zeroed(l, backward_weight(b, op.reads[1]));
@@ -158,8 +170,9 @@ static void prepare_sums(struct backward *b)
 static void accumulate_rule(struct backward *b, const struct op *op)
 {
     struct layer *l = b->l;
-    uint16_t y = op->reads[0], dy = backward_buffer(b, y, "");
-    uint16_t dgates = b->outside[op->reads[1]];
+    uint16_t y = op->reads[0], dy = backward_buffer(b, y, ""), gates = op->reads[1];
+    bool gated = gates != WORK_NONE;
+    uint16_t dgates = gated ? b->outside[gates] : WORK_NONE;
     layer_op(l,
              (struct op){.name = "accumulate_grad",
                          .kernel = KERNEL_ACCUMULATE_GRAD,
@@ -167,7 +180,7 @@ static void accumulate_rule(struct backward *b, const struct op *op)
                          .m = op->m,
                          .bytes_read = op->bytes_read,
                          .bytes_written = op->bytes_read},
-             LAYER_OPERANDS(backward_value(b, y), op->reads[1], op->reads[2],
+             LAYER_OPERANDS(gated ? backward_value(b, y) : WORK_NONE, gates, op->reads[2],
                             b->grad[op->reads[3]], op->reads[4], op->reads[5], dgates),
              LAYER_OPERANDS(dy, dgates));
     b->grad[y] = dy;
@@ -189,6 +202,11 @@ static void scatter_rule(struct backward *b, const struct op *op)
     b->grad[op->reads[0]] = dsrc;
 }
 
+static const char *named_gates(const struct backward *b, const struct op *op)
+{
+    return arena_printf(b->l->arena, "gates_%s", op->name);
+}
+
 /* Rows gathered from outside: added to their tokens, or put into their slots. */
 static void gather_out_rule(struct backward *b, const struct op *op)
 {
@@ -200,13 +218,23 @@ static void gather_out_rule(struct backward *b, const struct op *op)
                  LAYER_OPERANDS(d, index, sum), LAYER_OPERANDS(sum));
         return;
     }
+    if (op->reads[5] != WORK_NONE)
+        layer_op(l,
+                 (struct op){.name = named_gates(b, op),
+                             .kernel = KERNEL_ACCUMULATE_GRAD,
+                             .flags = op->flags,
+                             .m = op->m,
+                             .bytes_read = size_times(l->z, op->bytes_written, 2)},
+                 LAYER_OPERANDS(d, op->reads[5], op->reads[3], op->reads[0], index,
+                                op->reads[4], b->outside[op->reads[5]]),
+                 LAYER_OPERANDS(WORK_NONE, b->outside[op->reads[5]]));
     layer_op(l,
              (struct op){.name = "back_to_tokens",
                          .kernel = KERNEL_ACCUMULATE,
                          .flags = op->flags,
                          .m = op->m,
                          .bytes_read = op->bytes_written},
-             LAYER_OPERANDS(d, WORK_NONE, op->reads[3], sum, index, op->reads[4]),
+             LAYER_OPERANDS(d, op->reads[5], op->reads[3], sum, index, op->reads[4]),
              LAYER_OPERANDS(sum));
 }
 
@@ -247,7 +275,7 @@ static uint16_t fold_slots(struct backward *b, const struct op *gather, uint16_t
     layer_combine(l, "fold_slots",
                   (struct combine){.y = slots,
                                    .position = WORK_NONE,
-                                   .gates = WORK_NONE,
+                                   .gates = gather->reads[5],
                                    .keys = gather->reads[3],
                                    .inverse = WORK_NONE,
                                    .handle = WORK_NONE,
@@ -258,18 +286,44 @@ static uint16_t fold_slots(struct backward *b, const struct op *gather, uint16_t
     return dx;
 }
 
+/* The gates' gradients from one row per slot, when they scaled what the gather took. */
+static void slots_gates(struct backward *b, const struct op *gather, uint16_t slots)
+{
+    struct layer *l = b->l;
+    uint16_t gates = gather->reads[5];
+    if (gates == WORK_NONE)
+        return;
+    uint16_t dgates = backward_buffer(b, gates, "");
+    layer_op(l,
+             (struct op){.name = named_gates(b, gather),
+                         .kernel = KERNEL_GATE_GRAD,
+                         .groups = l->K,
+                         .bytes_read = l->work->buffers[slots].bytes},
+             LAYER_OPERANDS(slots, WORK_NONE, gather->reads[0]), LAYER_OPERANDS(dgates));
+    backward_arrive(b, gates, dgates);
+}
+
+static void settle(struct backward *b, uint16_t of, uint16_t sum)
+{
+    b->outside[of] = WORK_NONE;
+    backward_arrive(b, of, sum);
+}
+
 /* The sums arrive at the buffers they are gradients of. */
 static void settle_sums(struct backward *b)
 {
     for (size_t i = b->loop_first; i < b->loop_end; i++) {
         struct op op = b->l->work->ops[i];
-        uint16_t x = op.kernel == KERNEL_ACCUMULATE ? op.reads[1] : op.reads[0];
-        if (x == WORK_NONE || b->outside[x] == WORK_NONE)
+        uint16_t gates = gates_of(&op), x = op.reads[0];
+        if (gates != WORK_NONE && b->outside[gates] != WORK_NONE)
+            settle(b, gates, b->outside[gates]);
+        if (op.kernel == KERNEL_ACCUMULATE || x == WORK_NONE || b->outside[x] == WORK_NONE)
             continue;
         uint16_t sum = b->outside[x];
-        b->outside[x] = WORK_NONE;
         bool slots = op.kernel == KERNEL_GATHER && op.reads[2] == WORK_NONE;
-        backward_arrive(b, x, slots ? fold_slots(b, &op, sum) : sum);
+        if (slots)
+            slots_gates(b, &op, sum);
+        settle(b, x, slots ? fold_slots(b, &op, sum) : sum);
     }
 }
 

@@ -17,14 +17,32 @@ static uint16_t in(const struct backward *b, const struct op *op, unsigned n)
     return backward_value(b, op->reads[n]);
 }
 
+/* d gates of a slot: the product of its row of `rows`, found by position, and its token's row
+ * of `tokens`. */
+static void gate_gradient(struct backward *b, const struct op *op, uint16_t rows,
+                          uint16_t position, uint16_t tokens, uint16_t gates)
+{
+    uint16_t dgates = backward_buffer(b, gates, "");
+    layer_op(b->l,
+             (struct op){.name = named(b, "gates", op),
+                         .kernel = KERNEL_GATE_GRAD,
+                         .flags = op->flags,
+                         .groups = op->groups,
+                         .bytes_read = op->bytes_read},
+             LAYER_OPERANDS(rows, position, tokens), LAYER_OPERANDS(dgates));
+    backward_arrive(b, gates == b->l->gates_returned ? b->l->gates : gates, dgates);
+}
+
 /* dst[i] = src[index[i]]: gathered back by the inverse map, or, when a source row went to
  * several places, the sum of its copies. Never a scatter. */
 static void gather_rule(struct backward *b, const struct op *op)
 {
     struct layer *l = b->l;
-    uint16_t d = arrived(b, op, 0), dsrc;
+    uint16_t d = arrived(b, op, 0), gates = op->reads[5], dsrc;
     if (d == WORK_NONE)
         return;
+    if (gates != WORK_NONE)
+        gate_gradient(b, op, d, op->reads[2], op->reads[0], gates);
     dsrc = backward_buffer(b, op->reads[0], "");
     if (op->groups.node == l->one.node)
         layer_gather(l, named(b, "back", op),
@@ -40,7 +58,7 @@ static void gather_rule(struct backward *b, const struct op *op)
         layer_combine(l, named(b, "fold", op),
                       (struct combine){.y = d,
                                        .position = op->reads[2],
-                                       .gates = WORK_NONE,
+                                       .gates = gates,
                                        .keys = op->reads[3],
                                        .inverse = op->reads[1],
                                        .handle = WORK_NONE,
@@ -65,17 +83,8 @@ static void combine_rule(struct backward *b, const struct op *op)
                          .bytes_read = op->bytes_written,
                          .bytes_written = op->bytes_read},
              LAYER_OPERANDS(d, op->reads[4], gates, op->reads[5]), LAYER_OPERANDS(dy));
-    if (gates != WORK_NONE) {
-        uint16_t dgates = backward_buffer(b, gates, "");
-        layer_op(l,
-                 (struct op){.name = named(b, "gates", op),
-                             .kernel = KERNEL_GATE_GRAD,
-                             .flags = op->flags,
-                             .groups = op->groups,
-                             .bytes_read = op->bytes_read},
-                 LAYER_OPERANDS(y, op->reads[1], d), LAYER_OPERANDS(dgates));
-        backward_arrive(b, gates == l->gates_returned ? l->gates : gates, dgates);
-    }
+    if (gates != WORK_NONE)
+        gate_gradient(b, op, y, op->reads[1], d, gates);
     backward_arrive(b, y, dy);
 }
 

@@ -67,9 +67,9 @@
       "array to one peer; dst: what arrives (reduce), array itself (gather), its next copy "   \
       "(pass). With own, iteration 0 only puts own into its place")                            \
     X(GATHER, "gather", GATHER,                                                                \
-      "(src, index[rows], inverse?, keys?, offsets?) -> (dst): dst[i] = src[index[i] / "       \
-      "op.k], "                                                                                \
-      "zero for -1; op.groups: slots per source row in `inverse`; KERNEL_INDEX_I: the part "   \
+      "(src, index[rows], inverse?, keys?, offsets?, gates?) -> (dst): dst[i] = src[index[i] " \
+      "/ op.k], times gates[index[i]], zero for -1; op.groups: slots per source row in "       \
+      "`inverse`; KERNEL_INDEX_I: the part "                                                   \
       "of "                                                                                    \
       "index from op.m * iteration, or from offsets[iteration] to the next")                   \
     X(SCATTER, "scatter", GATHER,                                                              \
@@ -118,7 +118,8 @@
       "expert "                                                                                \
       "of this iteration added; index, as for gather, says whose they are")                    \
     X(ACCUMULATE_GRAD, "accumulate_grad", COMBINE,                                             \
-      "(y, gates[n,K], phys[n,K], dsum[n,...], index?, offsets?, dgates) -> (dy, dgates)")     \
+      "(y?, gates[n,K]?, phys[n,K], dsum[n,...], index?, offsets?, dgates?) -> (dy?, "         \
+      "dgates?)")                                                                              \
     X(ADD, "add", REDUCE, "(a, b) -> (sum)")                                                   \
     X(ADD_CHUNKS, "add_chunks", REDUCE,                                                        \
       "(arrived, array) -> (array[p n,...]): the chunks of this hop added to the rank's own; " \

@@ -104,6 +104,15 @@ struct gather {
     struct size divide, slots, used;
 };
 void layer_gather(struct layer *l, const char *name, struct gather gather);
+/* Rows of tokens to rows of their slots, on their way to the experts; `index` holds slots, and
+ * `gates` [n, K] those of src's tokens. Each row is multiplied by its gate where the plan says
+ * that gates scale the input. */
+void layer_fan_out(struct layer *l, const char *name, struct gather gather, uint16_t gates);
+
+/* Gates as an operand of what feeds the experts, and of what adds up their rows: one of the two
+ * is WORK_NONE, by model.moe.scale. */
+uint16_t layer_gates_in(const struct layer *l, uint16_t gates);
+uint16_t layer_gates_out(const struct layer *l, uint16_t gates);
 
 /* Rows to and from every rank; `sent` and `from` cross a link. */
 struct exchange {

@@ -8,11 +8,6 @@
 /* A product's index tables and the router's scores stand in a worker's scratch. */
 enum { MOST_EXPERTS = 65536, MOST_TOP_K = 128, MOST_RANKS = 512 };
 
-static bool scales_input(const struct plan *plan)
-{
-    return plan->model.moe.scale == GATE_PRE;
-}
-
 static bool weighs_in_integers(const struct plan *plan)
 {
     enum dtype dtype = plan->precision.weights;
@@ -44,10 +39,6 @@ static const struct refusal {
     bool (*broken)(const struct plan *plan);
     const char *text, *hint;
 } refusals[] = {
-    {scales_input,
-     "the host applies gates to the experts' output: model.moe.scale pre is not "
-     "performed",
-     "--set model.moe.scale=post computes another function"},
     {weighs_in_integers, "weights of this format are not performed on the host",
      "precision.weights: f32, bf16, f16, fp8, fp8_channel, fp8_block, mxfp8, mxfp4 or nvfp4"},
     {many_experts, "the host performs at most 65536 experts", "--shrink N divides the plan"},

@@ -15,7 +15,17 @@ void layer_fill(struct layer *l, uint16_t buffer, enum fill fill)
              LAYER_OPERANDS(WORK_NONE), LAYER_OPERANDS(buffer));
 }
 
-void layer_gather(struct layer *l, const char *name, struct gather g)
+uint16_t layer_gates_in(const struct layer *l, uint16_t gates)
+{
+    return l->plan->model.moe.scale == GATE_PRE ? gates : WORK_NONE;
+}
+
+uint16_t layer_gates_out(const struct layer *l, uint16_t gates)
+{
+    return l->plan->model.moe.scale == GATE_PRE ? WORK_NONE : gates;
+}
+
+static void gather(struct layer *l, const char *name, struct gather g, uint16_t gates)
 {
     layer_op(l,
              (struct op){.name = name,
@@ -24,7 +34,18 @@ void layer_gather(struct layer *l, const char *name, struct gather g)
                          .groups = g.slots,
                          .bytes_read = layer_traffic(l, g.used, g.src),
                          .bytes_written = layer_traffic(l, rows_of(l, g.dst), g.dst)},
-             LAYER_OPERANDS(g.src, g.index, g.inverse, g.keys), LAYER_OPERANDS(g.dst));
+             LAYER_OPERANDS(g.src, g.index, g.inverse, g.keys, WORK_NONE, gates),
+             LAYER_OPERANDS(g.dst));
+}
+
+void layer_gather(struct layer *l, const char *name, struct gather g)
+{
+    gather(l, name, g, WORK_NONE);
+}
+
+void layer_fan_out(struct layer *l, const char *name, struct gather g, uint16_t gates)
+{
+    gather(l, name, g, layer_gates_in(l, gates));
 }
 
 void layer_exchange(struct layer *l, const char *name, struct exchange x)

@@ -54,22 +54,23 @@ uint16_t layer_fan_compute(struct layer *l, uint16_t x, uint16_t gates, uint16_t
 {
     uint16_t rows =
         layer_rows(l, "x_expert", CATEGORY_DISPATCH, l->activation, l->received, l->H);
-    layer_gather(l, "fan_out",
-                 (struct gather){.src = x,
-                                 .index = fan->index,
-                                 .inverse = fan->place,
-                                 .keys = phys,
-                                 .dst = rows,
-                                 .divide = l->K,
-                                 .slots = l->K,
-                                 .used = l->received.used});
+    layer_fan_out(l, "fan_out",
+                  (struct gather){.src = x,
+                                  .index = fan->index,
+                                  .inverse = fan->place,
+                                  .keys = phys,
+                                  .dst = rows,
+                                  .divide = l->K,
+                                  .slots = l->K,
+                                  .used = l->received.used},
+                  gates);
     uint16_t y = layer_expert(l, rows, l->received, fan->groups, 0);
     layer_mask(l, "mask_tail", y, fan->groups.offsets);
     uint16_t folded = layer_rows(l, "y_folded", CATEGORY_DISPATCH, l->combined, tokens, l->H);
     layer_combine(l, "fan_in",
                   (struct combine){.y = y,
                                    .position = fan->place,
-                                   .gates = gates,
+                                   .gates = layer_gates_out(l, gates),
                                    .keys = phys,
                                    .inverse = fan->index,
                                    .handle = WORK_NONE,

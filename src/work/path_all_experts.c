@@ -2,6 +2,24 @@
  * not chosen (seed 002 decode). */
 #include "work/path.h"
 
+/* Every expert's own copy of the tokens: scaled where they chose it, zero elsewhere. */
+static uint16_t scaled(struct layer *l, const struct everyone *all, uint16_t index,
+                       uint16_t place, struct extent rows)
+{
+    uint16_t x = layer_rows(l, "x_scaled", CATEGORY_DISPATCH, l->activation, rows, l->H);
+    layer_fan_out(l, "scale",
+                  (struct gather){.src = all->x,
+                                  .index = index,
+                                  .inverse = place,
+                                  .keys = all->phys,
+                                  .dst = x,
+                                  .divide = l->K,
+                                  .slots = l->K,
+                                  .used = rows.rows},
+                  all->gates);
+    return x;
+}
+
 uint16_t path_all_experts_build(struct layer *l)
 {
     struct sizes *z = l->z;
@@ -12,13 +30,15 @@ uint16_t path_all_experts_build(struct layer *l)
     layer_op(l, (struct op){.name = "table", .kernel = KERNEL_TABLE}, LAYER_OPERANDS(all.phys),
              LAYER_OPERANDS(place, index));
     struct groups batched = {WORK_NONE, WORK_NONE, WORK_NONE};
-    uint16_t y = layer_expert(l, all.x, rows, batched, KERNEL_SHARED_A);
+    bool scales = layer_gates_in(l, all.gates) != WORK_NONE;
+    uint16_t x = scales ? scaled(l, &all, index, place, rows) : all.x;
+    uint16_t y = layer_expert(l, x, rows, batched, scales ? 0 : KERNEL_SHARED_A);
     uint16_t partial =
         layer_rows(l, "y_folded", CATEGORY_DISPATCH, l->combined, all.tokens, l->H);
     layer_combine(l, "mask_and_add",
                   (struct combine){.y = y,
                                    .position = place,
-                                   .gates = all.gates,
+                                   .gates = layer_gates_out(l, all.gates),
                                    .keys = all.phys,
                                    .inverse = index,
                                    .handle = WORK_NONE,

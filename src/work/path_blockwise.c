@@ -72,17 +72,20 @@ uint16_t path_blockwise_build(struct layer *l)
                          .groups = l->K,
                          .bytes_read = layer_traffic(l, rows.used, all.x),
                          .bytes_written = layer_traffic(l, rows.used, x)},
-             LAYER_OPERANDS(all.x, m.index, m.place, all.phys, WORK_NONE), LAYER_OPERANDS(x));
+             LAYER_OPERANDS(all.x, m.index, m.place, all.phys, WORK_NONE,
+                            layer_gates_in(l, all.gates)),
+             LAYER_OPERANDS(x));
     struct groups one = {WORK_NONE, WORK_NONE, m.expert};
     uint16_t y = layer_expert(l, x, rows, one, KERNEL_WEIGHT_I);
-    layer_op(l,
-             (struct op){.name = "accumulate",
-                         .kernel = KERNEL_ACCUMULATE,
-                         .flags = KERNEL_INDEX_I,
-                         .m = B,
-                         .bytes_read = layer_traffic(l, rows.used, y)},
-             LAYER_OPERANDS(y, all.gates, all.phys, sum, m.index, WORK_NONE),
-             LAYER_OPERANDS(sum));
+    layer_op(
+        l,
+        (struct op){.name = "accumulate",
+                    .kernel = KERNEL_ACCUMULATE,
+                    .flags = KERNEL_INDEX_I,
+                    .m = B,
+                    .bytes_read = layer_traffic(l, rows.used, y)},
+        LAYER_OPERANDS(y, layer_gates_out(l, all.gates), all.phys, sum, m.index, WORK_NONE),
+        LAYER_OPERANDS(sum));
     layer_loop_end(l);
     return layer_reduce_everyone(l, "routed_out", sum, l->combined, l->activation);
 }

@@ -36,15 +36,16 @@ uint16_t path_capacity_build(struct layer *l)
 
     enum dtype act = l->activation;
     uint16_t send = layer_rows(l, "x_slots", CATEGORY_DISPATCH, act, slots, l->H);
-    layer_gather(l, "fill_slots",
-                 (struct gather){.src = l->x,
-                                 .index = index,
-                                 .inverse = position,
-                                 .keys = l->phys,
-                                 .dst = send,
-                                 .divide = l->K,
-                                 .slots = l->K,
-                                 .used = slots.rows});
+    layer_fan_out(l, "fill_slots",
+                  (struct gather){.src = l->x,
+                                  .index = index,
+                                  .inverse = position,
+                                  .keys = l->phys,
+                                  .dst = send,
+                                  .divide = l->K,
+                                  .slots = l->K,
+                                  .used = slots.rows},
+                  l->gates);
     uint16_t arrived = layer_rows(l, "x_received", CATEGORY_DISPATCH, act, slots, l->H);
     layer_exchange_fixed(l, "dispatch", send, arrived);
     uint16_t x = layer_swap(l, "x_expert", arrived, l->R, l->e, per_expert);
@@ -59,7 +60,7 @@ uint16_t path_capacity_build(struct layer *l)
     layer_combine(l, "combine",
                   (struct combine){.y = home,
                                    .position = position,
-                                   .gates = l->gates,
+                                   .gates = layer_gates_out(l, l->gates),
                                    .keys = l->phys,
                                    .inverse = index,
                                    .handle = WORK_NONE,

@@ -49,15 +49,16 @@ static struct round send_round(struct layer *l, const struct sorted *s, struct e
         l,
         (struct op){.name = "chunk", .kernel = KERNEL_CHUNK, .m = size_slot(l->z, SLOT_CHUNK)},
         LAYER_OPERANDS(s->order, s->counts), LAYER_OPERANDS(r.index, r.home));
-    layer_gather(l, "fill_chunk",
-                 (struct gather){.src = l->x,
-                                 .index = r.index,
-                                 .inverse = WORK_NONE,
-                                 .keys = WORK_NONE,
-                                 .dst = r.send,
-                                 .divide = l->K,
-                                 .slots = l->one,
-                                 .used = size_mul(l->z, l->trips, slots.rows)});
+    layer_fan_out(l, "fill_chunk",
+                  (struct gather){.src = l->x,
+                                  .index = r.index,
+                                  .inverse = WORK_NONE,
+                                  .keys = WORK_NONE,
+                                  .dst = r.send,
+                                  .divide = l->K,
+                                  .slots = l->one,
+                                  .used = size_mul(l->z, l->trips, slots.rows)},
+                  l->gates);
     layer_exchange_fixed(l, "dispatch", r.send, r.arrived);
     for (size_t i = first; l->plan->moe.overlap && i < l->work->n_ops; i++)
         l->work->ops[i].flags |= KERNEL_AHEAD;
@@ -98,7 +99,7 @@ uint16_t path_chunked_a2a_build(struct layer *l)
     layer_combine(l, "combine",
                   (struct combine){.y = sums,
                                    .position = s.position,
-                                   .gates = l->gates,
+                                   .gates = layer_gates_out(l, l->gates),
                                    .keys = l->phys,
                                    .inverse = s.order,
                                    .handle = WORK_NONE,

@@ -22,15 +22,16 @@ uint16_t path_deepep_ll_build(struct layer *l)
              LAYER_OPERANDS(receives, groups.offsets, groups.rows, index, place));
 
     uint16_t send = layer_rows(l, "x_sorted", CATEGORY_DISPATCH, l->activation, l->slots, l->H);
-    layer_gather(l, "pack",
-                 (struct gather){.src = l->x,
-                                 .index = s.order,
-                                 .inverse = s.position,
-                                 .keys = l->phys,
-                                 .dst = send,
-                                 .divide = l->K,
-                                 .slots = l->K,
-                                 .used = l->TK});
+    layer_fan_out(l, "pack",
+                  (struct gather){.src = l->x,
+                                  .index = s.order,
+                                  .inverse = s.position,
+                                  .keys = l->phys,
+                                  .dst = send,
+                                  .divide = l->K,
+                                  .slots = l->K,
+                                  .used = l->TK},
+                  l->gates);
     uint16_t arrived =
         layer_rows(l, "x_received", CATEGORY_DISPATCH, l->activation, l->received, l->H);
     layer_dispatch(l, "dispatch",
@@ -66,7 +67,7 @@ uint16_t path_deepep_ll_build(struct layer *l)
     layer_combine(l, "combine",
                   (struct combine){.y = home,
                                    .position = s.position,
-                                   .gates = l->gates,
+                                   .gates = layer_gates_out(l, l->gates),
                                    .keys = l->phys,
                                    .inverse = s.order,
                                    .handle = WORK_NONE,

@@ -25,7 +25,8 @@ uint16_t path_expert_loop_build(struct layer *l)
                          .host_syncs = l->e,
                          .bytes_read = layer_traffic(l, rows.used, all.x),
                          .bytes_written = layer_traffic(l, rows.used, x)},
-             LAYER_OPERANDS(all.x, fan.index, fan.place, all.phys, fan.groups.offsets),
+             LAYER_OPERANDS(all.x, fan.index, fan.place, all.phys, fan.groups.offsets,
+                            layer_gates_in(l, all.gates)),
              LAYER_OPERANDS(x));
     struct groups one = {WORK_NONE, fan.sizes, WORK_NONE};
     uint16_t y = layer_expert(l, x, rows, one, KERNEL_WEIGHT_I);
@@ -34,7 +35,8 @@ uint16_t path_expert_loop_build(struct layer *l)
                          .kernel = KERNEL_ACCUMULATE,
                          .flags = KERNEL_INDEX_I,
                          .bytes_read = layer_traffic(l, rows.used, y)},
-             LAYER_OPERANDS(y, all.gates, all.phys, sum, fan.index, fan.groups.offsets),
+             LAYER_OPERANDS(y, layer_gates_out(l, all.gates), all.phys, sum, fan.index,
+                            fan.groups.offsets),
              LAYER_OPERANDS(sum));
     layer_loop_end(l);
     return layer_reduce_everyone(l, "routed_out", sum, l->combined, l->activation);

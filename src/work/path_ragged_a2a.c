@@ -41,15 +41,16 @@ uint16_t path_ragged_a2a_build(struct layer *l)
     struct arrival a = group_rows(l, s.counts);
 
     uint16_t send = layer_rows(l, "x_sorted", CATEGORY_DISPATCH, act, l->slots, l->H);
-    layer_gather(l, "permute",
-                 (struct gather){.src = l->x,
-                                 .index = s.order,
-                                 .inverse = s.position,
-                                 .keys = l->phys,
-                                 .dst = send,
-                                 .divide = l->K,
-                                 .slots = l->K,
-                                 .used = l->TK});
+    layer_fan_out(l, "permute",
+                  (struct gather){.src = l->x,
+                                  .index = s.order,
+                                  .inverse = s.position,
+                                  .keys = l->phys,
+                                  .dst = send,
+                                  .divide = l->K,
+                                  .slots = l->K,
+                                  .used = l->TK},
+                  l->gates);
     uint16_t arrived = layer_rows(l, "x_received", CATEGORY_DISPATCH, act, l->received, l->H);
     layer_dispatch(
         l, "dispatch",
@@ -87,7 +88,7 @@ uint16_t path_ragged_a2a_build(struct layer *l)
     layer_combine(l, "combine",
                   (struct combine){.y = home,
                                    .position = s.position,
-                                   .gates = l->gates,
+                                   .gates = layer_gates_out(l, l->gates),
                                    .keys = l->phys,
                                    .inverse = s.order,
                                    .handle = WORK_NONE,

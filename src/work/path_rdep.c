@@ -72,15 +72,16 @@ uint16_t path_rdep_build(struct layer *l)
     struct pool_maps p = exchange_records(l, &s, padded, sent, from);
 
     uint16_t send = layer_rows(l, "x_rows", CATEGORY_DISPATCH, l->activation, l->slots, l->H);
-    layer_gather(l, "pack",
-                 (struct gather){.src = l->x,
-                                 .index = s.order,
-                                 .inverse = s.position,
-                                 .keys = l->phys,
-                                 .dst = send,
-                                 .divide = l->K,
-                                 .slots = l->K,
-                                 .used = l->TK});
+    layer_fan_out(l, "pack",
+                  (struct gather){.src = l->x,
+                                  .index = s.order,
+                                  .inverse = s.position,
+                                  .keys = l->phys,
+                                  .dst = send,
+                                  .divide = l->K,
+                                  .slots = l->K,
+                                  .used = l->TK},
+                  l->gates);
     uint16_t arrived =
         layer_rows(l, "x_received", CATEGORY_DISPATCH, l->activation, l->received, l->H);
     layer_dispatch(
@@ -109,8 +110,9 @@ uint16_t path_rdep_build(struct layer *l)
                                  .slots = l->one,
                                  .used = l->received.used});
     uint16_t rows = to_slots(l, "y", back, &p, &s, sent, from);
-    uint16_t gates = to_slots(l, "gates", p.gates, &p, &s, sent, from);
-    l->gates_returned = gates;
+    uint16_t gates = WORK_NONE; /* needed no more when they have scaled the input */
+    if (layer_gates_out(l, l->gates) != WORK_NONE)
+        l->gates_returned = gates = to_slots(l, "gates", p.gates, &p, &s, sent, from);
     uint16_t out =
         layer_rows(l, "routed_out", CATEGORY_ACTIVATION, l->activation, l->tokens, l->H);
     layer_combine(l, "reduce_slots",

@@ -9,11 +9,6 @@
 #include "support/layer_case.h"
 #include "work/layer.h"
 
-static void scale_pre(struct plan *plan)
-{
-    plan->model.moe.scale = GATE_PRE;
-}
-
 static void integers(struct plan *plan)
 {
     plan->precision.weights = DTYPE_INT8;
@@ -49,12 +44,8 @@ static void refusals_name_the_reason(void **state)
         void (*change)(struct plan *plan);
         const char *part;
     } cases[] = {
-        {scale_pre, "model.moe.scale pre"},
-        {integers, "weights of this"},
-        {experts, "65536 experts"},
-        {per_token, "128 experts"},
-        {ranks, "512 ranks"},
-        {blocks, "256 rows"},
+        {integers, "weights of this"}, {experts, "65536 experts"}, {per_token, "128 experts"},
+        {ranks, "512 ranks"},          {blocks, "256 rows"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct plan plan;

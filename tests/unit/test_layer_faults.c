@@ -123,6 +123,16 @@ static enum status second_zero(struct call *call, uint64_t unit, void *scratch, 
     return STATUS_OK;
 }
 
+/* As if there were no gates. */
+static enum status unscaled_rows(struct call *call, uint64_t unit, void *scratch,
+                                 struct err *err)
+{
+    (void)unit;
+    struct call bare = *call;
+    bare.in[call->op->kernel == KERNEL_GATHER ? 5 : 2].present = false;
+    return run_all(&bare, scratch, err);
+}
+
 static enum status no_linear_bias(struct call *call, uint64_t unit, void *scratch,
                                   struct err *err)
 {
@@ -199,6 +209,11 @@ static void with_router_bias(struct plan *plan)
     plan->model.moe.router.linear_bias = true;
 }
 
+static void with_scale_pre(struct plan *plan)
+{
+    plan->model.moe.scale = GATE_PRE;
+}
+
 typedef void change_fn(struct plan *plan);
 
 /* Of layers that are more than the plain one. */
@@ -213,6 +228,17 @@ static const struct {
     {{"router bias' gradient zero", PATH_RAGGED_A2A, KERNEL_WGRAD, second_zero},
      with_router_bias},
     {{"router bias zero", PATH_RAGGED_A2A, KERNEL_FILL, no_linear_bias}, with_router_bias},
+    {{"input not scaled", PATH_RAGGED_A2A, KERNEL_GATHER, unscaled_rows}, with_scale_pre},
+    {{"input not scaled at its owner", PATH_DEEPEP, KERNEL_GATHER, unscaled_rows},
+     with_scale_pre},
+    {{"input of a block not scaled", PATH_BLOCKWISE, KERNEL_GATHER, unscaled_rows},
+     with_scale_pre},
+    {{"gates' gradient off by one", PATH_RAGGED_A2A, KERNEL_GATE_GRAD, off_by_one_row},
+     with_scale_pre},
+    {{"gates' gradient not made", PATH_EXPERT_LOOP, KERNEL_ACCUMULATE_GRAD, second_zero},
+     with_scale_pre},
+    {{"sum of slots' gradients not scaled", PATH_CHUNKED_A2A, KERNEL_COMBINE, unscaled_rows},
+     with_scale_pre},
     {{"sigmoid, a gate zero", PATH_RAGGED_A2A, KERNEL_SIGMOID, dropped_row}, with_shared_gate},
     {{"sigmoid, gates off by one", PATH_DEEPEP, KERNEL_SIGMOID, off_by_one_row},
      with_shared_gate},

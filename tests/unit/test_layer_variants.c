@@ -178,6 +178,50 @@ static void one_per_token(struct plan *plan)
     plan->model.moe.router.normalize = false;
 }
 
+static void scale_pre(struct plan *plan)
+{
+    plan->model.moe.scale = GATE_PRE;
+}
+
+static void llama4(struct plan *plan)
+{
+    bf16(plan);
+    shared_experts(plan);
+    scale_pre(plan);
+    one_per_token(plan);
+    plan->model.moe.router.score = SCORE_SIGMOID;
+}
+
+static void llama4_fp8(struct plan *plan)
+{
+    llama4(plan);
+    plan->precision.dispatch = DTYPE_FP8_BLOCK;
+}
+
+static void scale_pre_fp8(struct plan *plan)
+{
+    scale_pre(plan);
+    four_per_token(plan);
+    plan->precision.dispatch = DTYPE_FP8_BLOCK;
+}
+
+static void scale_pre_mxfp4(struct plan *plan)
+{
+    bf16(plan);
+    scale_pre(plan);
+    biases(plan);
+    plan->precision.dispatch = DTYPE_MXFP4;
+}
+
+static void scale_pre_exact(struct plan *plan)
+{
+    scale_pre(plan);
+    everything_beside(plan);
+    plan->moe.buffer = SIZING_EXACT;
+    plan->moe.overlap = plan->moe.skip_dynamic = true;
+    plan->model.moe.router.linear_bias = true;
+}
+
 static void odd_sizes(struct plan *plan)
 {
     plan->model.hidden = 33;
@@ -217,6 +261,12 @@ static const struct variant {
     {"overlapped rounds", overlapped_rounds},
     {"four experts per token", four_per_token},
     {"one expert per token", one_per_token},
+    {"gates scale the input", scale_pre},
+    {"llama 4", llama4},
+    {"llama 4, fp8 dispatch", llama4_fp8},
+    {"gates scale the input of four, fp8 dispatch", scale_pre_fp8},
+    {"gates scale the input, mxfp4 dispatch and biases", scale_pre_mxfp4},
+    {"gates scale the input, everything beside", scale_pre_exact},
     {"odd sizes", odd_sizes},
 };
 
