@@ -9,39 +9,15 @@
 #include <cmocka.h>
 
 #include "sim/verdict.h"
+#include "support/plans.h"
 #include "work/work.h"
 
 static const uint64_t gib = UINT64_C(1) << 30;
 
 static struct plan deepseek(enum moe_path path, uint64_t micro_batch, double fraction)
 {
-    struct plan plan = {0};
-    plan.model =
-        (struct model){.layers = 61,
-                       .dense_layers = 3,
-                       .moe_every = 1,
-                       .hidden = 7168,
-                       .dense_intermediate = 18432,
-                       .vocab = 129280,
-                       .norms_per_layer = 2,
-                       .attention = {.kind = ATTENTION_MLA,
-                                     .heads = 128,
-                                     .kv_heads = 128,
-                                     .q_lora_rank = 1536,
-                                     .kv_lora_rank = 512,
-                                     .qk_nope_head_dim = 128,
-                                     .qk_rope_head_dim = 64,
-                                     .v_head_dim = 128},
-                       .moe = {.experts = 256,
-                               .top_k = 8,
-                               .intermediate = 2048,
-                               .shared_experts = 1,
-                               .shared_intermediate = 2048,
-                               .glu = true,
-                               .router = {.bias = true, .groups = 8, .top_groups = 4}}};
-    plan.cluster.device = (struct device){.memory_bytes = 309216170475, .logical_cores = 1};
-    plan.cluster.node.devices = 8;
-    plan.cluster.nodes = 8;
+    struct plan plan = plan_deepseek(8, 8);
+    plan.cluster.device.memory_bytes = 309216170475;
     plan.stack = (struct stack){.kind = STACK_MAXTEXT,
                                 .fraction = 0.93,
                                 .error = 0.05,
@@ -49,12 +25,7 @@ static struct plan deepseek(enum moe_path path, uint64_t micro_batch, double fra
                                 .grad_copies = 2,
                                 .static_shapes = true};
     plan.workload = (struct workload){.sequence_length = 4096, .micro_batch = micro_batch};
-    plan.parallel =
-        (struct parallel){.tp = 1, .pp = 1, .vpp = 1, .cp = 1, .ep = 8, .etp = 1, .zero = 3};
     plan.moe = (struct moe){.path = path, .capacity_factor = 1.25};
-    plan.precision =
-        (struct precision){DTYPE_BF16, DTYPE_BF16, DTYPE_NONE, DTYPE_BF16,  DTYPE_BF16,
-                           DTYPE_BF16, DTYPE_BF16, DTYPE_BF16, COMPUTE_BF16};
     plan.recompute.kind = RECOMPUTE_FULL;
     plan.memory.fraction = fraction;
     return plan;

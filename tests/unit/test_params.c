@@ -9,39 +9,23 @@
 
 #include "base/csv.h"
 #include "base/text.h"
+#include "support/plans.h"
 #include "work/params.h"
 
-/* Training-model.md section 1; facts of the model's published configuration. */
-static const struct model deepseek_v3 = {
-    .layers = 61,
-    .dense_layers = 3,
-    .moe_every = 1,
-    .hidden = 7168,
-    .dense_intermediate = 18432,
-    .vocab = 129280,
-    .mtp_layers = 1,
-    .norms_per_layer = 2,
-    .attention = {.kind = ATTENTION_MLA,
-                  .heads = 128,
-                  .q_lora_rank = 1536,
-                  .kv_lora_rank = 512,
-                  .qk_nope_head_dim = 128,
-                  .qk_rope_head_dim = 64,
-                  .v_head_dim = 128},
-    .moe = {.experts = 256,
-            .top_k = 8,
-            .intermediate = 2048,
-            .shared_experts = 1,
-            .shared_intermediate = 2048,
-            .glu = true,
-            .router = {.bias = true}},
-};
+/* Training-model.md section 1: with the prediction module that the model was published with. */
+static struct model deepseek_v3(void)
+{
+    struct model model = plan_deepseek(1, 8).model;
+    model.mtp_layers = 1;
+    return model;
+}
 
 static void deepseek_v3_is_exact(void **state)
 {
     (void)state;
     struct params p;
-    params_count(&deepseek_v3, &p);
+    struct model model = deepseek_v3();
+    params_count(&model, &p);
     assert_false(p.overflow);
     assert_int_equal(p.parameters, 671026419200);
     assert_int_equal(p.matrices, 671025397760);
@@ -58,19 +42,21 @@ static void deepseek_v3_is_exact(void **state)
 static void useful_flop_matches_the_reference(void **state)
 {
     (void)state;
+    struct model model = deepseek_v3();
     /* 10.23 and 250.45 GFLOP per token, to the digits printed there */
-    assert_int_equal((params_attention_flop(&deepseek_v3, 4096) + 5000000) / 10000000, 1023);
-    assert_int_equal((params_flop_per_token(&deepseek_v3, 4096) + 5000000) / 10000000, 25045);
-    assert_int_equal(params_flop_per_token(&deepseek_v3, 4096),
-                     3 * params_forward_flop_per_token(&deepseek_v3, 4096));
+    assert_int_equal((params_attention_flop(&model, 4096) + 5000000) / 10000000, 1023);
+    assert_int_equal((params_flop_per_token(&model, 4096) + 5000000) / 10000000, 25045);
+    assert_int_equal(params_flop_per_token(&model, 4096),
+                     3 * params_forward_flop_per_token(&model, 4096));
 }
 
 static void prediction_modules_count_only_when_enabled(void **state)
 {
     (void)state;
     struct params without, with;
-    struct model model = deepseek_v3;
+    struct model model = deepseek_v3();
     params_count(&model, &without);
+    uint64_t flop = params_flop_per_token(&model, 4096);
     model.mtp_enabled = true;
     params_count(&model, &with);
     /* one MoE layer, the joining projection and three norms */
@@ -78,8 +64,7 @@ static void prediction_modules_count_only_when_enabled(void **state)
     assert_int_equal(with.parameters - without.parameters, layer + 2 * 7168 * 7168 + 3 * 7168);
     assert_int_equal(params_part_total(with.mtp), with.parameters - without.parameters);
     assert_int_equal(with.routed, without.routed);
-    assert_true(params_flop_per_token(&model, 4096) >
-                params_flop_per_token(&deepseek_v3, 4096) + 6 * with.head.matrices);
+    assert_true(params_flop_per_token(&model, 4096) > flop + 6 * with.head.matrices);
 }
 
 /* gpt-oss-120b: every kind of bias. Checkpoint size published as 116.83 G parameters. */
@@ -118,7 +103,7 @@ static void gpt_oss_counts_its_biases(void **state)
 static void absurd_models_overflow_and_say_so(void **state)
 {
     (void)state;
-    struct model model = deepseek_v3;
+    struct model model = deepseek_v3();
     model.hidden = UINT64_C(1) << 40;
     model.moe.intermediate = UINT64_C(1) << 40;
     struct params p;
