@@ -9,11 +9,6 @@ uint16_t backward_value(const struct backward *b, uint16_t buffer)
     return copied ? b->clone[buffer] : buffer;
 }
 
-static bool is_plain(enum dtype dtype)
-{
-    return dtype == DTYPE_F32 || dtype == DTYPE_BF16 || dtype == DTYPE_F16;
-}
-
 uint16_t backward_buffer(struct backward *b, uint16_t of, const char *suffix)
 {
     struct layer *l = b->l;
@@ -24,7 +19,7 @@ uint16_t backward_buffer(struct backward *b, uint16_t of, const char *suffix)
     like.first = WORK_NONE;
     like.last = 0;
     like.count = l->one;
-    if (!is_plain(like.dtype)) {
+    if (like.category == CATEGORY_COMMUNICATION) { /* rows packed for the wire */
         like.dtype = l->activation;
         like.bytes = size_const(l->z, 0); /* anew, from the dims */
     }

@@ -20,8 +20,8 @@ struct backward {
  * loop, itself otherwise; WORK_NONE stays. */
 uint16_t backward_value(const struct backward *b, uint16_t buffer);
 
-/* A buffer for the gradient of a forward buffer: same shape; floats of the wire's formats
- * become activations. `suffix` tells copies apart, "" mostly. */
+/* A buffer for the gradient of a forward buffer: same shape; rows packed for the wire
+ * have that of activations. `suffix` tells copies apart, "" mostly. */
 uint16_t backward_buffer(struct backward *b, uint16_t of, const char *suffix);
 
 /* A contribution to a gradient: the gradient, or added to the one that is there. */
