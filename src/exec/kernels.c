@@ -5,6 +5,7 @@
 
 #include "base/checked.h"
 #include "exec/format.h"
+#include "work/dtype.h"
 
 static void add_all(struct kernels *kernels, bool fast)
 {
@@ -61,7 +62,8 @@ float *tensor_f32(const struct tensor *tensor)
 
 uint64_t tensor_row_bytes(const struct tensor *tensor)
 {
-    return tensor->rows ? tensor->bytes / tensor->rows : 0;
+    return tensor->rows ? tensor->bytes / tensor->rows
+                        : dtype_matrix_bytes(tensor->dtype, tensor->width, 1);
 }
 
 char *tensor_row(const struct tensor *tensor, uint64_t row)
