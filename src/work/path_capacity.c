@@ -18,7 +18,7 @@ static struct size capacity(struct layer *l, struct size groups)
 {
     struct sizes *z = l->z;
     struct size tokens = size_div(z, l->T, groups);
-    struct size wanted = size_scale(z, size_mul(z, tokens, l->K), REAL_CAPACITY_FACTOR);
+    struct size wanted = size_scale_up(z, size_mul(z, tokens, l->K), REAL_CAPACITY_FACTOR);
     return size_min(z, tokens, size_ceil_div(z, wanted, l->E));
 }
 

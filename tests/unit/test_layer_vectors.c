@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "support/layer_case.h"
+#include "work/layer.h"
 #include "work/placement.h"
 
 enum { MOST_RANKS = 8, MOST_VALUES = 64 };
@@ -359,12 +360,47 @@ static void eplb_example(void **state)
     arena_release(&arena);
 }
 
+/* ---- B1: slots of an expert ---- */
+
+static void capacity_rounds_up(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t tokens, top_k, experts;
+        double factor;
+        uint64_t slots;
+    } cases[] = {{6, 1, 3, 1, 2},
+                 {1000, 2, 8, 1.25, 313},
+                 {7, 1, 10, 1.5, 2}, /* 10.5 rows: one slot each would hold 10 */
+                 {1, 2, 8, 0.1, 1},
+                 {4, 2, 2, 8, 4}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct arena arena = {0};
+        struct plan plan;
+        struct work work;
+        struct slots slots;
+        struct err err = {0};
+        example_plan(&plan, PATH_CAPACITY, 1, cases[i].tokens, cases[i].experts,
+                     cases[i].top_k);
+        plan.moe.capacity_factor = cases[i].factor;
+        assert_int_equal(layer_build(&plan, false, &arena, &work, &err), STATUS_OK);
+        int32_t *ids = arena_alloc(&arena, cases[i].tokens * cases[i].top_k, sizeof *ids);
+        struct layer_sample sample = example_sample(&plan, ids, &arena);
+        layer_sample_plan_slots(&plan, &sample, 0, 1, &slots);
+        uint64_t *values = arena_alloc(&arena, work.sizes.n, sizeof *values);
+        assert_true(sizes_eval(&work.sizes, &slots, values));
+        for (size_t op = 0; op < work.n_ops; op++)
+            if (work.ops[op].kernel == KERNEL_SLOTS)
+                assert_int_equal(values[work.ops[op].m.node], cases[i].slots);
+        arena_release(&arena);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rdep_example),
-        cmocka_unit_test(blockwise_examples),
-        cmocka_unit_test(chunked_example),
+        cmocka_unit_test(capacity_rounds_up), cmocka_unit_test(rdep_example),
+        cmocka_unit_test(blockwise_examples), cmocka_unit_test(chunked_example),
         cmocka_unit_test(eplb_example),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
