@@ -177,8 +177,10 @@ static void add_weight_gradients(struct walk *w, uint64_t slot)
     if (!o->dw13 || !is_local(o, physical / s->local))
         return;
     uint64_t number = physical - o->setup.first_rank * s->local;
-    oracle_outer(w->row.x, o->H, w->row.dh, o->GI, o->dw13 + number * o->H * o->GI);
-    oracle_outer(w->row.a, o->I, w->row.dy, o->H, o->dw2 + number * o->I * o->H);
+    struct oracle_terms *terms = &o->terms[number / s->local];
+    terms->dw13 +=
+        oracle_outer(w->row.x, o->H, w->row.dh, o->GI, o->dw13 + number * o->H * o->GI);
+    terms->dw2 += oracle_outer(w->row.a, o->I, w->row.dy, o->H, o->dw2 + number * o->I * o->H);
     add_scaled(o->db13 + number * o->GI, w->row.dh, o->GI, 1);
     add_scaled(o->db2 + number * o->H, w->row.dy, o->H, 1);
 }
@@ -274,6 +276,7 @@ struct beside {
     double *gate;     /* [H]: the output is multiplied by sigmoid(x gate); NULL: by 1 */
     double *d13, *d2; /* sums over the tokens of the rank at hand; NULL: not wanted */
     double *dgate;    /* [H] */
+    struct oracle_beside_terms *terms;
 };
 
 static void beside_row(struct walk *w, struct beside *b, uint64_t rank, uint64_t t)
@@ -299,10 +302,10 @@ static void beside_row(struct walk *w, struct beside *b, uint64_t rank, uint64_t
         add_scaled(o->dx + n * o->H, b->gate, o->H, dgate * slope);
     if (!b->d13)
         return;
-    oracle_outer(row->x, o->H, row->dh, b->expert.w13.columns, b->d13);
-    oracle_outer(row->a, b->expert.w2.rows, row->dy, o->H, b->d2);
+    b->terms->d13 += oracle_outer(row->x, o->H, row->dh, b->expert.w13.columns, b->d13);
+    b->terms->d2 += oracle_outer(row->a, b->expert.w2.rows, row->dy, o->H, b->d2);
     if (b->gate)
-        add_scaled(b->dgate, row->x, o->H, dgate * slope);
+        b->terms->dgate += oracle_outer(row->x, o->H, &(double){dgate * slope}, 1, b->dgate);
 }
 
 /* All checked tokens of this process through a network of width `inter`. */
@@ -322,6 +325,9 @@ static void compute_beside(struct walk *w, struct beside *b, uint64_t inter, enu
         b->d13 = *d13 ? *d13 + i * each13 : NULL;
         b->d2 = *d2 ? *d2 + i * each2 : NULL;
         b->dgate = o->dshared_gate ? o->dshared_gate + i * o->H : NULL;
+        b->terms =
+            o->terms ? (fill13 == FILL_SHARED_13 ? &o->terms[i].shared : &o->terms[i].residual)
+                     : NULL;
         for (uint64_t t = 0; t < o->setup.sample->T; t += o->setup.stride)
             beside_row(w, b, o->setup.first_rank + i, t);
     }
@@ -372,9 +378,13 @@ static void router_row(struct walk *w, uint64_t rank, uint64_t t)
         return;
     uint64_t local = rank - o->setup.first_rank;
     oracle_outer(w->row.x, o->H, router->dlogits, o->E, o->drouter + local * o->H * o->E);
-    o->router_terms[local] +=
-        dot(w->row.x, w->row.x, o->H) * dot(router->slopes, router->slopes, o->E);
     add_scaled(o->dlinear_bias + local * o->E, router->dlogits, o->E, 1);
+    /* a softmax subtracts products of gates and their gradients, often to nothing at all */
+    double squares = 0;
+    for (uint64_t k = 0; k < s->K; k++)
+        squares += pow(w->gates[at + k] * o->dgates[n * o->K + k], 2);
+    o->terms[local].drouter += squares * dot(w->row.x, w->row.x, o->H);
+    o->terms[local].dlinear_bias += squares;
 }
 
 static void compute_router(struct walk *w)
@@ -407,7 +417,7 @@ static void allocate_results(struct oracle *o, struct arena *arena)
     o->db2 = arena_alloc(arena, experts * o->H, sizeof(double));
     o->dlinear_bias = arena_alloc(arena, o->setup.n_ranks * o->E, sizeof(double));
     o->drouter = arena_alloc(arena, o->setup.n_ranks * o->H * o->E, sizeof(double));
-    o->router_terms = arena_alloc(arena, o->setup.n_ranks, sizeof(double));
+    o->terms = arena_alloc(arena, o->setup.n_ranks, sizeof *o->terms);
 }
 
 void oracle_compute(struct oracle *o, const struct oracle_setup *setup, struct arena *arena)

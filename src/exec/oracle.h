@@ -27,6 +27,15 @@ struct oracle_setup {
     uint64_t drop_groups, drop_capacity; /* capacity 0: nothing is dropped */
 };
 
+/* Sums of squares of the products that a rank's weight gradients are sums of: how large the
+ * gradients would be if nothing cancelled, which is what their rounding errors follow. */
+struct oracle_terms {
+    double dw13, dw2, drouter, dlinear_bias;
+    struct oracle_beside_terms {
+        double d13, d2, dgate;
+    } shared, residual;
+};
+
 /* Tokens are numbered n = rank in this process * n_tokens + t / stride. Experts of a gradient
  * are local to its rank, and get the rows of all ranks. */
 struct oracle {
@@ -43,12 +52,11 @@ struct oracle {
     double *dw2;                  /* [n_ranks, e, I, H] */
     double *db13, *db2;           /* [n_ranks, e, GI], [n_ranks, e, H] */
     double *drouter;              /* [n_ranks, H, E] */
-    double *router_terms;         /* [n_ranks] what drouter sums up, were every d_gate 1: the
-                                     sum over its elements of their terms' squares */
     double *dshared13, *dshared2; /* [n_ranks, H, GI_s], [n_ranks, I_s, H] */
     double *dlinear_bias;         /* [n_ranks, E] */
     double *dshared_gate;         /* [n_ranks, H] */
     double *dresidual13, *dresidual2; /* [n_ranks, H, GI_r], [n_ranks, I_r, H] */
+    struct oracle_terms *terms;       /* [n_ranks] */
 };
 
 /* FLOP of the routed experts, forward, for all tokens of n_ranks: to be held against a budget.

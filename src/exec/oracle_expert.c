@@ -132,11 +132,17 @@ static void times_column(const struct oracle_matrix *m, const double *y, double 
             x[r] += y[c] * (double)m->value[r * m->columns + c];
 }
 
-void oracle_outer(const double *a, uint64_t n, const double *b, uint64_t m, double *sum)
+double oracle_outer(const double *a, uint64_t n, const double *b, uint64_t m, double *sum)
 {
-    for (uint64_t i = 0; i < n; i++)
+    double of_a = 0, of_b = 0;
+    for (uint64_t i = 0; i < n; i++) {
+        of_a += a[i] * a[i];
         for (uint64_t j = 0; a[i] != 0 && j < m; j++)
             sum[i * m + j] += a[i] * b[j];
+    }
+    for (uint64_t j = 0; j < m; j++)
+        of_b += b[j] * b[j];
+    return of_a * of_b;
 }
 
 /* ---- activation, by definition ---- */

@@ -38,7 +38,7 @@ void oracle_row_backward(const struct oracle_expert *expert, struct oracle_row *
 /* The tanh form, of numbers in f64. */
 double oracle_gelu(double x);
 
-/* sum[n, m] += a[n] b[m] */
-void oracle_outer(const double *a, uint64_t n, const double *b, uint64_t m, double *sum);
+/* sum[n, m] += a[n] b[m]; returns the sum of squares of what was added. */
+double oracle_outer(const double *a, uint64_t n, const double *b, uint64_t m, double *sum);
 
 #endif

@@ -17,8 +17,7 @@ void oracle_router_init(struct oracle_router *router, const struct oracle_setup 
                                      .matrix = arena_alloc(arena, H * E, sizeof(float)),
                                      .bias = arena_alloc(arena, E, sizeof(float)),
                                      .logits = arena_alloc(arena, E, sizeof(double)),
-                                     .dlogits = arena_alloc(arena, E, sizeof(double)),
-                                     .slopes = arena_alloc(arena, E, sizeof(double))};
+                                     .dlogits = arena_alloc(arena, E, sizeof(double))};
     const struct inputs *inputs = setup->inputs;
     for (uint64_t h = 0; !inputs->gate && h < H; h++)
         inputs->row(inputs, FILL_ROUTER, 0, h, 0, E, router->matrix + h * E);
@@ -72,24 +71,26 @@ void oracle_router_gates(struct oracle_router *router, const double *x, const in
     gates_of(router, ids, gates);
 }
 
-/* The gates as functions of one logit at a time, differentiated. */
+/* dot(dgates, gates) as a function of the logits, differentiated one logit at a time. */
+static double loss(const struct oracle_router *router, const int32_t *ids, const double *dgates)
+{
+    double gates[PLAN_LIST], sum = 0;
+    gates_of(router, ids, gates);
+    for (uint64_t k = 0; k < router->top_k; k++)
+        sum += dgates[k] * gates[k];
+    return sum;
+}
+
 void oracle_router_backward(struct oracle_router *router, const int32_t *ids,
                             const double *dgates)
 {
     const double step = 1e-5;
-    double above[PLAN_LIST], below[PLAN_LIST];
     for (uint64_t e = 0; e < router->experts; e++) {
         double logit = router->logits[e];
         router->logits[e] = logit + step;
-        gates_of(router, ids, above);
+        double above = loss(router, ids, dgates);
         router->logits[e] = logit - step;
-        gates_of(router, ids, below);
+        router->dlogits[e] = (above - loss(router, ids, dgates)) / (2 * step);
         router->logits[e] = logit;
-        router->dlogits[e] = router->slopes[e] = 0;
-        for (uint64_t k = 0; k < router->top_k; k++) {
-            double slope = (above[k] - below[k]) / (2 * step);
-            router->dlogits[e] += dgates[k] * slope;
-            router->slopes[e] += fabs(slope);
-        }
     }
 }

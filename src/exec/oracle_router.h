@@ -11,7 +11,6 @@ struct oracle_router {
     float *bias;    /* [experts] of the product; zeros when there is none */
     double *logits; /* [experts] of the token at hand, wanted experts lifted */
     double *dlogits;
-    double *slopes; /* [experts] sum over k of |d gate / d logit| */
 };
 
 void oracle_router_init(struct oracle_router *router, const struct oracle_setup *setup,
@@ -21,8 +20,7 @@ void oracle_router_init(struct oracle_router *router, const struct oracle_setup 
 void oracle_router_gates(struct oracle_router *router, const double *x, const int32_t *ids,
                          double *gates);
 
-/* After oracle_router_gates of the same token: dlogits [experts] from dgates [K],
- * and slopes. */
+/* After oracle_router_gates of the same token: dlogits [experts] from dgates [K]. */
 void oracle_router_backward(struct oracle_router *router, const int32_t *ids,
                             const double *dgates);
 

@@ -1,7 +1,8 @@
 /* Verification: a step's results against the oracle, before anything is timed.
  *
- * Two kinds of inputs: integers, whose results are known to the bit in every order of sums, and
- * random numbers, held to a tolerance that follows from formats and lengths of sums. */
+ * Two kinds of inputs: integers, whose results are known to the bit in every order of sums
+ * (where the weights' format holds them), and random numbers, held to a tolerance that follows
+ * from formats and lengths of sums. */
 #ifndef MOEPLAN_EXEC_VERIFY_H
 #define MOEPLAN_EXEC_VERIFY_H
 
@@ -11,7 +12,7 @@
 struct check {
     const char *name; /* "integers: out" */
     bool passed;
-    double error;     /* largest difference, relative to the rms of what is wanted */
+    double error;     /* largest difference; with a tolerance relative to what is wanted */
     double tolerance; /* 0: the same bits */
     char detail[160]; /* where and what differed most, or "" */
 };

@@ -20,46 +20,37 @@ static double sum_of_squares(const double *values, uint64_t n)
     return sum;
 }
 
-static double root_mean(double sum, uint64_t n)
-{
-    return n && sum > 0 ? sqrt(sum / (double)n) : 1;
-}
-
-double verify_rms(const double *values, uint64_t n)
-{
-    return root_mean(sum_of_squares(values, n), n);
-}
-
 double verify_scale(const struct wanted *wanted)
 {
-    double sum = 0;
-    if (wanted->scale > 0)
-        return wanted->scale;
+    double sum = 0, n = (double)(wanted->rows * wanted->width);
     for (uint64_t i = 0; i < wanted->rows; i++)
         sum += sum_of_squares(row_at(wanted, i), wanted->width);
-    return root_mean(sum, wanted->rows * wanted->width);
+    double scale = fmax(n > 0 ? sqrt(sum / n) : 0, wanted->least);
+    return scale > 0 ? scale : 1;
 }
 
-void verify_look_at(struct worst *worst, double got, double want, uint64_t row, uint64_t column)
+void verify_look_at(struct worst *worst, double got, double want, double scale, uint64_t row,
+                    uint64_t column)
 {
-    double error = fabs(got - want);
+    double error = fabs(got - want) / (scale > 0 ? fmax(scale, fabs(want)) : 1);
     if (error <= worst->error)
         return;
     *worst = (struct worst){isnan(error) ? DBL_MAX : error, row, column, got, want};
 }
 
-static struct worst compare_rows(const struct tensor *tensor, const struct wanted *wanted)
+static void compare_row(const struct tensor *tensor, const struct wanted *wanted, uint64_t i,
+                        double all, struct worst *worst)
 {
-    struct worst worst = {.error = 0};
-    for (uint64_t i = 0; i < wanted->rows; i++) {
-        for (uint64_t c = 0; c < wanted->width; c++) {
-            float got;
-            uint64_t row = i * wanted->step;
-            format_load(tensor->dtype, tensor->data, row * wanted->width + c, 1, &got);
-            verify_look_at(&worst, (double)got, row_at(wanted, i)[c], row, c);
-        }
+    const double *values = row_at(wanted, i);
+    double own = sqrt(sum_of_squares(values, wanted->width) / (double)wanted->width);
+    bool exact = !(wanted->tolerance > 0);
+    for (uint64_t c = 0; c < wanted->width; c++) {
+        float got;
+        uint64_t row = i * wanted->step;
+        double want = exact ? (double)format_round(tensor->dtype, (float)values[c]) : values[c];
+        format_load(tensor->dtype, tensor->data, row * wanted->width + c, 1, &got);
+        verify_look_at(worst, (double)got, want, exact ? 0 : fmax(all, own), row, c);
     }
-    return worst;
 }
 
 void verify_compare(struct checks *checks, const struct rank_state *rank,
@@ -67,10 +58,12 @@ void verify_compare(struct checks *checks, const struct rank_state *rank,
 {
     if (!tensor->data || !wanted->values)
         return;
-    struct worst worst = compare_rows(tensor, wanted);
-    double error = wanted->tolerance > 0 ? worst.error / verify_scale(wanted) : worst.error;
-    struct check *check = checks_add(checks, wanted->name, error, wanted->tolerance);
-    if (error > wanted->tolerance && check->detail[0] == '\0')
+    struct worst worst = {.error = 0};
+    double all = verify_scale(wanted);
+    for (uint64_t i = 0; i < wanted->rows; i++)
+        compare_row(tensor, wanted, i, all, &worst);
+    struct check *check = checks_add(checks, wanted->name, worst.error, wanted->tolerance);
+    if (worst.error > wanted->tolerance && check->detail[0] == '\0')
         snprintf(check->detail, sizeof check->detail,
                  "rank %llu, row %llu, column %llu: got %g, wanted %g",
                  (unsigned long long)rank->rank, (unsigned long long)worst.row,

@@ -10,15 +10,17 @@ struct wanted {
     const double *values;
     uint64_t rows, width, step;
     uint64_t across;  /* doubles from one row to the next; 0: width */
-    double tolerance; /* times the scale; 0: the same bits */
-    double scale;     /* 0: the rms of the values */
+    double tolerance; /* 0: the same bits, in the tensor's format */
+    double least;     /* errors are relative to at least this */
 };
 
-double verify_rms(const double *values, uint64_t n); /* 1 when all are zero */
+/* What errors are relative to: the rms of all values, at least `least`, so that small elements,
+ * which are differences of large ones, are not held to their own size. 1 when all are zero. */
 double verify_scale(const struct wanted *wanted);
 
-/* Adds to the check of that name: the largest difference, relative to the scale unless the
- * tolerance is 0. Nothing to compare with: no check. */
+/* Adds to the check of that name: the largest difference; with a tolerance, relative to the
+ * scale or, where they are larger, the rms of the row and the element itself. Nothing to
+ * compare with: no check. */
 void verify_compare(struct checks *checks, const struct rank_state *rank,
                     const struct tensor *tensor, const struct wanted *wanted);
 
@@ -27,8 +29,8 @@ struct worst {
     uint64_t row, column;
     double got, wanted;
 };
-/* Keeps the larger difference. */
-void verify_look_at(struct worst *worst, double got, double want, uint64_t row,
+/* Keeps the larger difference of an element, relative to `scale`; 0: as it is. */
+void verify_look_at(struct worst *worst, double got, double want, double scale, uint64_t row,
                     uint64_t column);
 
 /* Sum over rows of a hash of the row's bits and its number, from `first`: tokens are numbered
