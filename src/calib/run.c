@@ -6,15 +6,14 @@
 #include <string.h>
 
 #include "base/pool.h"
+#include "calib/run_block.h"
 #include "calib/run_case.h"
 #include "calib/run_compare.h"
 #include "calib/run_fix.h"
 #include "calib/run_summary.h"
 #include "exec/execute.h"
 #include "exec/measure.h"
-#include "plan/derive.h"
 #include "plan/show.h"
-#include "work/stack.h"
 
 /* FLOP of the oracle, which computes token by token in f64: half a second. */
 static const double oracle_budget_flop = 4e8;
@@ -28,15 +27,7 @@ const char *run_verdict_name(enum run_verdict verdict)
 
 enum status run_host_plan(struct plan *plan, struct err *err)
 {
-    if (plan_moe_layers(plan) == 0) {
-        err_set(err, STATUS_INPUT, "model \"%s\" has no MoE layer to run", plan->model.name);
-        return err_hint(err, "dense_layers is %llu of %llu layers",
-                        (unsigned long long)plan->model.dense_layers,
-                        (unsigned long long)plan->model.layers);
-    }
-    plan->moe.path = stack_path(plan, NULL);
-    if (plan->stack.kind != STACK_HOST)
-        plan->moe.buffer = stack_sizing(plan);
+    TRY(run_block_of(plan)->resolve(plan, err));
     plan->stack.kind = STACK_HOST;
     return STATUS_OK;
 }
@@ -57,7 +48,7 @@ struct run {
 static struct run_ranks ranks_of(const struct plan *plan, const struct session *session)
 {
     if (!session)
-        return (struct run_ranks){0, plan->parallel.ep, pool_cpus()};
+        return (struct run_ranks){0, run_block_of(plan)->ranks(plan), pool_cpus()};
     return (struct run_ranks){session->transport->first, session->transport->n_local,
                               pool_size(session->pool)};
 }
@@ -100,20 +91,13 @@ static enum status predict_all(struct run *run, struct err *err)
 
 /* ---- performance ---- */
 
-static void inputs_of(const struct run *run, struct inputs *inputs)
-{
-    struct inputs_shape *shape = arena_alloc(run->arena, 1, sizeof *shape);
-    *shape = inputs_shape_of(run->plan);
-    inputs_random(inputs, shape, run->plan->moe.routing.seed);
-}
-
 static enum status check(struct run *run, struct execution *x, struct err *err)
 {
     struct verify_options options = {.budget_flop = oracle_budget_flop,
                                      .seed = run->plan->moe.routing.seed};
     struct checks *checks = &run->report->checks;
     checks->out_hash = 0;
-    TRY(verify_run(x, &options, run->arena, checks, err));
+    TRY(run_block_of(run->plan)->verify(x, &options, run->arena, checks, err));
     run_compare_counts(x, checks);
     run_summary_count(&run->summary, x);
     return STATUS_OK;
@@ -151,14 +135,14 @@ static enum status perform_sample(struct run *run, struct err *err)
     struct inputs inputs;
     struct execution_setup setup = {.work = &run->list.work,
                                     .plan = run->plan,
-                                    .sample = &run->list.routing.sample,
+                                    .sample = run->list.sample,
                                     .slots = run->list.slots,
                                     .kernels = &run->kernels,
                                     .session = run->session};
     TRY(execution_init(&x, &setup, run->arena, err));
     if (run->options->backend != RUN_NULL)
         TRY(check(run, &x, err));
-    inputs_of(run, &inputs);
+    run_block_of(run->plan)->make_inputs(run->plan, run->arena, &inputs);
     meter_resident_mark();
     uint64_t before = meter_resident_bytes();
     enum status status = execution_begin(&x, &inputs, err);
@@ -248,6 +232,7 @@ static void begin_report(struct run *run)
     report->backend = run->options->backend == RUN_NULL ? "null" : "cpu";
     report->work = &run->list.work;
     report->values = run->list.values[0];
+    report->routed = run_block_of(run->plan)->routed;
     report->transport = run->session ? run->session->transport->ops->name : "local";
     if (!run->session)
         return;

@@ -1,4 +1,5 @@
-/* A run: the plan's MoE layer predicted, performed on this machine and compared.
+/* A run: the plan's MoE layer, or collective matmul, predicted, performed on this machine and
+ * compared.
  *
  * The same work list is evaluated for every rank of the process, folded into a predicted peak,
  * performed through the meter, verified against the oracle and measured. Bytes, FLOP, rows,
@@ -97,6 +98,7 @@ struct run_report {
     struct run_op *ops;
     size_t n_ops;
     struct checks checks;
+    bool routed; /* there are rows */
     struct run_rows rows;
     struct run_time time;
     uint64_t buffers; /* allocations of a step in the process */
@@ -107,7 +109,7 @@ struct run_report {
 };
 
 /* The plan as `run` performs it: stack `host`, its path resolved by the rule of its own stack.
- * STATUS_INPUT when it has no MoE layer. */
+ * STATUS_INPUT when it has no MoE layer, or the host cannot perform its block. */
 enum status run_host_plan(struct plan *plan, struct err *err);
 
 /* STATUS_INPUT, in every process, when they do not all have the same plan and options. */

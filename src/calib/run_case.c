@@ -1,8 +1,8 @@
 /* See run_case.h. */
 #include "calib/run_case.h"
 
+#include "calib/run_block.h"
 #include "calib/run_memory.h"
-#include "work/layer.h"
 
 enum status run_case_init(const struct plan *plan, const struct routing_data *data,
                           bool backward, struct run_ranks ranks, struct arena *arena,
@@ -10,9 +10,8 @@ enum status run_case_init(const struct plan *plan, const struct routing_data *da
 {
     *out = (struct run_case){
         .plan = plan, .first = ranks.first, .n = ranks.n, .workers = ranks.workers};
-    TRY(layer_build(plan, backward, arena, &out->work, err));
+    TRY(run_block_of(plan)->build(out, data, backward, arena, err));
     work_index(&out->work);
-    TRY(run_routing_init(plan, data, arena, &out->routing, err));
     out->slots = arena_alloc(arena, ranks.n, sizeof *out->slots);
     out->values = arena_alloc(arena, ranks.n, sizeof *out->values);
     for (uint64_t i = 0; i < ranks.n; i++)
@@ -22,14 +21,11 @@ enum status run_case_init(const struct plan *plan, const struct routing_data *da
 
 enum status run_case_step(struct run_case *c, uint64_t step, struct err *err)
 {
-    run_routing_step(&c->routing, step);
-    for (uint64_t i = 0; i < c->n; i++) {
-        layer_sample_plan_slots(c->plan, &c->routing.sample, c->first + i, c->workers,
-                                &c->slots[i]);
+    run_block_of(c->plan)->fill_slots(c, step);
+    for (uint64_t i = 0; i < c->n; i++)
         if (!sizes_eval(&c->work.sizes, &c->slots[i], c->values[i]))
             return err_set(err, STATUS_INPUT, "sizes of rank %llu overflow 64 bits",
                            (unsigned long long)(c->first + i));
-    }
     return STATUS_OK;
 }
 

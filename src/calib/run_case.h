@@ -1,4 +1,4 @@
-/* The work list of a plan's MoE layer, evaluated for the ranks of one process. */
+/* The work list of a plan's MoE layer or matmul, evaluated for the ranks of one process. */
 #ifndef MOEPLAN_CALIB_RUN_CASE_H
 #define MOEPLAN_CALIB_RUN_CASE_H
 
@@ -9,6 +9,7 @@
 struct run_case {
     const struct plan *plan;
     struct run_routing routing;
+    const struct layer_sample *sample; /* of routing; NULL: nothing is routed */
     struct work work;
     uint64_t first, n; /* ranks first .. first + n - 1 */
     uint64_t workers;

@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 
+#include "calib/run_block.h"
 #include "calib/run_shrink.h"
 
 enum { MOST_FIXES = 6, LARGEST_SHRINK = 1 << 16 };
@@ -42,7 +43,7 @@ static void try_shrinks(struct search *s, const struct plan *plan, bool one_rank
         char set[64];
         if (run_shrink(&small, n, s->arena, &how, &err) != STATUS_OK)
             continue;
-        uint64_t ranks = one_rank ? 1 : small.parallel.ep;
+        uint64_t ranks = one_rank ? 1 : run_block_of(&small)->ranks(&small);
         snprintf(set, sizeof set, "--shrink %" PRIu64, n);
         if (try(s, &small, (struct run_ranks){0, ranks, s->workers}, set))
             return;
@@ -57,7 +58,7 @@ void run_find_fixes(const struct plan *plan, const struct run_options *options,
     struct plan exact = *plan;
     exact.moe.buffer = SIZING_EXACT;
     report->fixes = arena_alloc(arena, MOST_FIXES, sizeof *report->fixes);
-    if (plan->moe.buffer != SIZING_EXACT)
+    if (run_block_of(plan)->routed && plan->moe.buffer != SIZING_EXACT)
         try(&s, &exact, ranks, "--set moe.buffer=exact");
-    try_shrinks(&s, plan, ranks.n < plan->parallel.ep);
+    try_shrinks(&s, plan, ranks.n < run_block_of(plan)->ranks(plan));
 }

@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+#include "calib/run_block.h"
+
 static double peak_of(const struct plan *plan)
 {
     const struct device *device = &plan->cluster.device;
@@ -22,7 +24,7 @@ static double over(double amount, double rate)
 static double link_s(const struct plan *plan, double sent, double received)
 {
     const struct cluster *c = &plan->cluster;
-    bool inside = plan->parallel.ep <= c->node.devices * c->device.logical_cores;
+    bool inside = run_block_of(plan)->ranks(plan) <= c->node.devices * c->device.logical_cores;
     double rate = inside ? c->node.link_bandwidth : c->network.bandwidth;
     double latency = inside ? c->node.link_latency : c->network.latency;
     double bytes = fmax(sent, received);

@@ -66,7 +66,8 @@ enum status run_shrink(struct plan *plan, uint64_t n, struct arena *arena, const
     char text[RULE_TEXT] = "", hint[RULE_TEXT] = "";
     if (n == 0)
         return err_set(err, STATUS_USAGE, "option '--shrink' takes a number from 1");
-    shrink_ranks(plan, n, &changes);
+    if (plan->block.kind == BLOCK_MOE)
+        shrink_ranks(plan, n, &changes);
     shrink_tokens(plan, n, &changes);
     *how = text_string(&changes);
     if (!rule_check(plan, text, hint))

@@ -4,9 +4,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "calib/run_block.h"
 #include "calib/run_memory.h"
 #include "calib/run_roofline.h"
-#include "plan/derive.h"
 
 void run_summary_init(struct run_summary *s, const struct plan *plan,
                       const struct run_case *list, uint64_t samples, struct arena *arena,
@@ -286,8 +286,7 @@ static void fill_time(struct run_summary *s)
     time->ratio = quotient(time->measured_s, time->predicted_s);
     time->overhead_s = s->idle_s;
     time->samples = s->n;
-    time->tokens_per_s =
-        (double)(plan_tokens(s->plan) * s->plan->parallel.ep) / time->measured_s;
+    time->tokens_per_s = (double)run_block_of(s->plan)->tokens(s->plan) / time->measured_s;
 }
 
 static void fill_rows(struct run_rows *rows)

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "calib/run.h"
+#include "calib/run_block.h"
 #include "calib/run_shrink.h"
 #include "cli/commands.h"
 #include "cli/plan_argument.h"
@@ -147,7 +148,8 @@ static enum status agree_on_plan(struct state *state, enum status status, struct
     struct transport *transport = state->session.transport;
     TRY(transport->ops->agree(transport, status, err));
     TRY(run_check_same(&state->plan, &state->options, transport, err));
-    return session_check_ranks(&state->session, state->plan.parallel.ep, err);
+    const struct run_block *block = run_block_of(&state->plan);
+    return session_check_ranks(&state->session, block->axis, block->ranks(&state->plan), err);
 }
 
 /* MPI is opened before the plan is read, so that a process that cannot read it can tell. */
@@ -160,7 +162,7 @@ static enum status prepare_run(struct invocation *call, struct err *err)
     TRY(read_options(settings, state, &transport, err));
     if (transport == TRANSPORT_LOCAL || settings->dry_run) {
         TRY(load(call, state, err));
-        uint64_t ranks = state->plan.parallel.ep;
+        uint64_t ranks = run_block_of(&state->plan)->ranks(&state->plan);
         return settings->dry_run ? STATUS_OK
                                  : open_session(settings, state, TRANSPORT_LOCAL, ranks, err);
     }

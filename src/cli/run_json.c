@@ -69,7 +69,8 @@ static void write_hash(struct json *json, const struct checks *checks)
 void run_print_json(const struct run_view *view)
 {
     const struct run_report *report = view->report;
-    static const struct run_section *const more[] = {&run_section_rows, &run_section_setup};
+    static const struct run_section *const more[] = {
+        &run_section_rows, &run_section_setup}; /* rows: of routed tokens */
     struct json json;
     json_init(&json, view->out);
     json_object(&json, NULL);
@@ -86,7 +87,7 @@ void run_print_json(const struct run_view *view)
     write_section(&json, view, &run_section_time);
     json_close(&json);
     json_string(&json, "verdict", run_verdict_name(report->verdict));
-    for (size_t i = 0; i < sizeof more / sizeof *more; i++) {
+    for (size_t i = report->routed ? 0 : 1; i < sizeof more / sizeof *more; i++) {
         write_section(&json, view, more[i]);
         json_close(&json);
     }

@@ -232,6 +232,8 @@ static void print_checks(struct screen *screen)
 
 static void print_rows(struct screen *screen)
 {
+    if (!screen->report->routed)
+        return;
     const struct run_rows *rows = &screen->report->rows;
     struct text line = {.arena = screen->view->arena};
     text_printf(&line, "%" PRIu64 " routed, a rank %" PRIu64 " to %" PRIu64, rows->routed,

@@ -16,15 +16,16 @@ static void open_blas(struct session *session, bool plain_c)
                  err.text);
 }
 
-enum status session_check_ranks(const struct session *session, uint64_t ranks, struct err *err)
+enum status session_check_ranks(const struct session *session, const char *axis, uint64_t ranks,
+                                struct err *err)
 {
     uint64_t n = session->transport->n_ranks;
     if (n == ranks)
         return STATUS_OK;
-    err_set(err, STATUS_INPUT, "MPI started %llu process%s, the plan has ep %llu",
-            (unsigned long long)n, n > 1 ? "es" : "", (unsigned long long)ranks);
-    return err_hint(err, "mpirun -np %llu, or --set parallel.ep=%llu",
-                    (unsigned long long)ranks, (unsigned long long)n);
+    err_set(err, STATUS_INPUT, "MPI started %llu process%s, the plan has %s %llu",
+            (unsigned long long)n, n > 1 ? "es" : "", axis, (unsigned long long)ranks);
+    return err_hint(err, "mpirun -np %llu, or --set parallel.%s=%llu",
+                    (unsigned long long)ranks, axis, (unsigned long long)n);
 }
 
 static enum status open_transport(struct session *session,
@@ -35,7 +36,7 @@ static enum status open_transport(struct session *session,
     TRY(transport_mpi_open(&session->transport, err));
     if (options->timeout_s > 0)
         session->transport->timeout_s = options->timeout_s;
-    return options->ranks ? session_check_ranks(session, options->ranks, err) : STATUS_OK;
+    return options->ranks ? session_check_ranks(session, "ep", options->ranks, err) : STATUS_OK;
 }
 
 /* The library first: it sets environment variables, which threads must not see change. */

@@ -15,7 +15,7 @@ enum transport_kind { TRANSPORT_LOCAL, TRANSPORT_MPI };
 
 struct session_options {
     enum transport_kind transport;
-    uint64_t ranks; /* R of the plan's expert-parallel group; 0, MPI only: as many as it has */
+    uint64_t ranks;   /* R of the plan's group; 0, MPI only: as many as it has */
     unsigned workers; /* 0: one per core, one when MPI runs a rank per process */
     bool plain_c;     /* no BLAS */
     double timeout_s; /* longest wait for another process; 0: a minute */
@@ -43,8 +43,10 @@ enum status session_open(struct session *session, const struct session_options *
                          struct err *err);
 void session_close(struct session *session);
 
-/* STATUS_INPUT when the group does not have as many ranks as the plan. */
-enum status session_check_ranks(const struct session *session, uint64_t ranks, struct err *err);
+/* STATUS_INPUT when the group does not have as many ranks as the plan has along `axis`, as in
+ * "ep". */
+enum status session_check_ranks(const struct session *session, const char *axis, uint64_t ranks,
+                                struct err *err);
 
 /* Once per process: fixes group, sizes and units. The same again changes nothing; anything else
  * after the first time is STATUS_INPUT. Exchanges before it are STATUS_INPUT. */
