@@ -1,6 +1,7 @@
 /* Steps, loops, lifetimes; see execute.h. Ops are performed in execute_op.c. */
 #include "exec/execute.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/checked.h"
@@ -149,6 +150,7 @@ static void end_lives(struct execution *x, size_t op)
         const struct buffer *buffer = &x->work->buffers[b];
         if (buffer->life != LIFE_TRANSIENT || buffer->last != op)
             continue;
+        assert(!flights_use(x, (uint16_t)b));
         for (uint64_t i = 0; i < x->n_ranks; i++)
             give_back(x, b, i);
     }
@@ -260,7 +262,7 @@ static enum status run_ops(struct execution *x, size_t first, size_t end, double
             TRY(timed(x, op, 0, seconds, err));
     for (uint64_t i = 0; i < trips; i++)
         TRY(run_iteration(x, first, end, i, trips, seconds, err));
-    return flights_finish(x, seconds, err);
+    return x->work->ops[first].loop ? flights_finish(x, seconds, err) : STATUS_OK;
 }
 
 static void clear_step(struct execution *x, double *seconds)

@@ -9,7 +9,7 @@ bool flight_is_ahead(const struct op *op)
 {
     return op->flags & KERNEL_AHEAD &&
            (op->kernel == KERNEL_EXCHANGE || op->kernel == KERNEL_EXCHANGE_FIXED ||
-            op->kernel == KERNEL_ALLGATHER);
+            op->kernel == KERNEL_ALLGATHER || op->kernel == KERNEL_HOP);
 }
 
 struct flight *flight_free(struct execution *x)
@@ -62,14 +62,36 @@ static bool has_operand(const uint16_t *operands, uint16_t buffer)
     return false;
 }
 
+/* The iteration whose copy an op reads: what is passed on came in the one before. */
+static uint64_t read_iteration(const struct op *op, uint64_t iteration)
+{
+    bool passes =
+        op->kernel == KERNEL_HOP && kernel_schedule(op) == SCHEDULE_PASS_LEFT && iteration > 0;
+    return passes ? iteration - 1 : iteration;
+}
+
 static bool disturbs(const struct execution *x, const struct flight *flight,
                      const struct op *op, uint64_t iteration)
 {
-    uint16_t from = x->work->ops[flight->op].reads[0], to = x->work->ops[flight->op].writes[0];
-    bool arrives = has_operand(op->reads, to) || has_operand(op->writes, to);
-    return (arrives && is_same_copy(x, to, flight->iteration, iteration)) ||
-           (has_operand(op->writes, from) &&
-            is_same_copy(x, from, flight->iteration, iteration));
+    const struct op *flying = &x->work->ops[flight->op];
+    uint16_t from = flying->reads[0], to = flying->writes[0];
+    uint64_t arrives = flight->iteration, leaves = read_iteration(flying, arrives);
+    return (has_operand(op->reads, to) &&
+            is_same_copy(x, to, arrives, read_iteration(op, iteration))) ||
+           (has_operand(op->writes, to) && is_same_copy(x, to, arrives, iteration)) ||
+           (has_operand(op->writes, from) && is_same_copy(x, from, leaves, iteration));
+}
+
+bool flights_use(const struct execution *x, uint16_t buffer)
+{
+    for (unsigned slot = 0; x->n_under_way && slot < TRANSPORT_SLOTS; slot++) {
+        const struct flight *flight = &x->flights[slot];
+        const struct op *op = &x->work->ops[flight->op];
+        if (flight->under_way &&
+            (has_operand(op->reads, buffer) || has_operand(op->writes, buffer)))
+            return true;
+    }
+    return false;
 }
 
 enum status flights_settle(struct execution *x, size_t op, uint64_t iteration, double *seconds,

@@ -1,9 +1,10 @@
 /* Exchanges under way while other ops run; for execute.c and execute_op.c.
  *
  * In a loop, ops flagged KERNEL_AHEAD run one iteration further than their neighbours. An
- * exchange among them is started when its turn comes and finished before the first op that
- * would see or disturb it: one that reads or writes the copy of a buffer it arrives in, or
- * writes the copy it leaves from. Which op that is follows from the operands. */
+ * exchange among them, or one outside loops with that flag, is started when its turn comes and
+ * finished before the first op that would see or disturb it: one that reads or writes the copy
+ * of a buffer it arrives in, or writes the copy it leaves from. Which op that is follows from
+ * the operands; the list keeps what is under way alive until then. */
 #ifndef MOEPLAN_EXEC_EXECUTE_FLIGHT_H
 #define MOEPLAN_EXEC_EXECUTE_FLIGHT_H
 
@@ -23,6 +24,9 @@ enum status flights_settle(struct execution *x, size_t op, uint64_t iteration, d
                            struct err *err);
 
 enum status flights_finish(struct execution *x, double *seconds, struct err *err);
+
+/* Whether one leaves from a buffer or arrives in it. */
+bool flights_use(const struct execution *x, uint16_t buffer);
 
 /* Whether the op is an exchange that others may run beside. */
 bool flight_is_ahead(const struct op *op);

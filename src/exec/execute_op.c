@@ -268,6 +268,7 @@ enum status execute_op(struct execution *x, size_t op, uint64_t iteration, struc
         return run_kernel(x, op, err);
     switch (x->work->ops[op].kernel) {
     case KERNEL_RESULT:
+    case KERNEL_WAIT:
         return STATUS_OK;
     case KERNEL_EXCHANGE:
     case KERNEL_EXCHANGE_FIXED:

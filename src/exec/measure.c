@@ -50,8 +50,11 @@ static void flush_weights(const struct execution *x)
 
 bool measure_is_work(const struct op *op)
 {
-    return op->kernel != KERNEL_FILL && op->kernel != KERNEL_SHARD &&
-           op->kernel != KERNEL_RESULT;
+    static const enum kernel others[] = {KERNEL_FILL, KERNEL_SHARD, KERNEL_RESULT, KERNEL_WAIT};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (op->kernel == others[i])
+            return false;
+    return true;
 }
 
 struct measuring {

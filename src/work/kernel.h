@@ -17,6 +17,7 @@
     X(SHARD, "shard", EMBED,                                                                   \
       "() -> (buffer[g,m,n]): a tensor-parallel rank's part of the tokens or of a matrix, by " \
       "role, op.flags; op.m: columns in front of it")                                          \
+    X(WAIT, "wait", SYNC, "(buffers...) -> (): exchanges that run ahead with them end here")   \
     X(RESULT, "result", LOSS, "(outputs...) -> (): outputs are checked here")                  \
     X(TOPK, "topk", ROUTER, "(logits[T,E], wanted[T,K], bias[E]?) -> (ids[T,K], gates[T,K])")  \
     X(TOPK_GRAD, "topk_grad", ROUTER,                                                          \

@@ -171,6 +171,28 @@ static void output(struct layer *l, const uint16_t *results)
 
 /* ---- blocks ---- */
 
+/* The product of tile i beside the reduction of the tile before it and the gathering of the one
+ * before that. */
+static void add_tiles(struct layer *l, uint16_t x, const uint16_t *w, uint64_t n, uint16_t *out)
+{
+    struct matmul_reduction tiles[MATMUL_TILES + 1] = {{0}};
+    for (uint64_t i = 0; i <= n + 1; i++) {
+        const char *number = arena_printf(l->arena, "%d", (int)i);
+        if (i > 0 && i <= n)
+            tiles[i - 1] = matmul_reduce_begin(l, arena_printf(l->arena, "tile_%d", (int)i - 1),
+                                               out[i - 1]);
+        if (i > 1)
+            matmul_gather_begin(l, &tiles[i - 2]);
+        if (i < n)
+            out[i] = product(l, arena_printf(l->arena, "product_%s", number),
+                             arena_printf(l->arena, "out_%s", number), x, w[i]);
+        if (i > 1)
+            matmul_gather_end(l, &tiles[i - 2]);
+        if (i > 0 && i <= n)
+            matmul_reduce_end(l, &tiles[i - 1]);
+    }
+}
+
 /* Tiles of F / n columns, every one reduced and gathered again where it stands. */
 static void allreduce(struct sharded *b)
 {
@@ -181,17 +203,10 @@ static void allreduce(struct sharded *b)
     uint16_t w[MATMUL_TILES], out[MATMUL_TILES + 1];
     uint16_t x = tokens(l, b->h);
     for (uint64_t i = 0; i < n; i++) {
-        const char *name = arena_printf(l->arena, "w_%d", (int)i);
-        w[i] = layer_weights(l, name, l->R, b->h, chunk);
+        w[i] = layer_weights(l, arena_printf(l->arena, "w_%d", (int)i), l->R, b->h, chunk);
         shard(l, w[i], FILL_W13, KERNEL_ROWS, size_times(l->z, wide, i));
     }
-    for (uint64_t i = 0; i < n; i++) {
-        const char *name = arena_printf(l->arena, "tile_%d", (int)i);
-        out[i] = product(l, arena_printf(l->arena, "product_%d", (int)i), name, x, w[i]);
-        uint16_t own = matmul_reduce_scatter(l, name, out[i]);
-        matmul_all_gather(l, arena_printf(l->arena, "gather_%s", name),
-                          own == out[i] ? WORK_NONE : own, out[i]);
-    }
+    add_tiles(l, x, w, n, out);
     out[n] = LAYER_END;
     output(l, out);
 }

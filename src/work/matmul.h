@@ -43,9 +43,21 @@ bool matmul_reduces_in_place(const struct plan *plan);
  * place, or in a buffer of its own, which is returned. */
 uint16_t matmul_reduce_scatter(struct layer *l, const char *name, uint16_t array);
 
-/* own[n, width] of every rank: all[p n, width]; own may be a chunk of all that is in place
- * (WORK_NONE). */
+/* own[n, width] of every rank: all[p n, width]. */
 void matmul_all_gather(struct layer *l, const char *name, uint16_t own, uint16_t all);
+
+/* An all-reduce of array[p n, width] in place, in two halves that each begin with an exchange
+ * that other ops may run beside, and end behind them. */
+struct matmul_reduction {
+    const char *name;
+    uint16_t array;
+    uint16_t arrived; /* from other ranks */
+    uint16_t own;     /* the rank's sum; the array itself, or builtin's buffer */
+};
+struct matmul_reduction matmul_reduce_begin(struct layer *l, const char *name, uint16_t array);
+void matmul_reduce_end(struct layer *l, const struct matmul_reduction *reduction);
+void matmul_gather_begin(struct layer *l, const struct matmul_reduction *reduction);
+void matmul_gather_end(struct layer *l, const struct matmul_reduction *reduction);
 
 /* A loop's hop: the rank's whole array on to its left neighbour, first its own. */
 void matmul_pass(struct layer *l, const char *name, uint16_t own, uint16_t moving);
