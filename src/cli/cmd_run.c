@@ -1,4 +1,5 @@
-/* moeplan run: the plan's MoE layer performed on this machine, checked and measured. */
+/* moeplan run: the plan's MoE layer or matmul performed on this machine, checked and measured.
+ */
 #include <string.h>
 
 #include "calib/run.h"
@@ -221,6 +222,7 @@ static const char *const examples[] = {
     "moeplan run examples/host-small.yaml",
     "moeplan run examples/host-small.yaml --set moe.path=deepep --backward",
     "moeplan run examples/host-small.yaml --format json -o run.json",
+    "moeplan run examples/host-collective.yaml --set block.kind=mlp",
     "mpirun -np 2 moeplan run examples/host-small.yaml --transport mpi",
     NULL,
 };
@@ -235,6 +237,10 @@ const struct command command_run = {
         "anything is timed; FLOP, bytes, rows, drops and memory are counted while the layer "
         "runs and must equal what was predicted. The plan's path is taken in every mode; its "
         "stack is 'host', in which every byte is a buffer of the list.\n"
+        "\n"
+        "With block.kind other than moe it is one matmul, or an MLP, spread over "
+        "tensor-parallel "
+        "ranks; block.collective says how they reduce and gather.\n"
         "\n"
         "Time is compared with the roofline of the cluster's figures: FLOP over peak, bytes "
         "over bandwidth.\n"

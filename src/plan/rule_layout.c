@@ -14,9 +14,15 @@ static bool has_experts(const struct plan *plan)
     return plan_moe_layers(plan) > 0;
 }
 
+/* A collective matmul has the dense layers' matrices. */
 static bool has_dense(const struct plan *plan)
 {
-    return plan->model.dense_layers > 0;
+    return plan->model.dense_layers > 0 || plan->block.kind != BLOCK_MOE;
+}
+
+static bool is_matmul(const struct plan *plan)
+{
+    return plan->block.kind != BLOCK_MOE;
 }
 
 static bool has_residual(const struct plan *plan)
@@ -127,6 +133,18 @@ static bool kv_heads_broken(const struct plan *plan, char *text, char *hint)
              "kv_heads %" PRIu64 " and tp %" PRIu64 ": neither is a multiple of the other",
              kv_heads, tp);
     snprintf(hint, RULE_TEXT, "tp splits the key and value heads, or repeats them");
+    return true;
+}
+
+static bool halving_broken(const struct plan *plan, char *text, char *hint)
+{
+    uint64_t tp = plan->parallel.tp;
+    if (plan->block.collective != COLLECTIVE_HALVING || (tp & (tp - 1)) == 0)
+        return false;
+    snprintf(text, RULE_TEXT, "recursive halving over tp %" PRIu64 ": not a power of two", tp);
+    snprintf(hint, RULE_TEXT,
+             "every step splits the ranks in two: block.collective ring takes "
+             "any number of them");
     return true;
 }
 
@@ -311,6 +329,12 @@ static const struct rule rules[] = {
      .a = MEMBER("pp", parallel.pp),
      .b = DERIVED("", two),
      .hint = "dualpipe runs two pipelines from both ends"},
+    {.name = "halving-splits-ranks",
+     .key = "block.collective",
+     .shape = RULE_OTHER,
+     .applies = is_matmul,
+     .broken = halving_broken,
+     .also = {"parallel.tp"}},
     {.name = "order-of-axes",
      .key = "parallel.order",
      .shape = RULE_OTHER,

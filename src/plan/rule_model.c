@@ -8,9 +8,10 @@ static bool has_experts(const struct plan *plan)
     return plan_moe_layers(plan) > 0;
 }
 
+/* A collective matmul has the dense layers' matrices. */
 static bool has_dense(const struct plan *plan)
 {
-    return plan->model.dense_layers > 0;
+    return plan->model.dense_layers > 0 || plan->block.kind != BLOCK_MOE;
 }
 
 static bool has_groups(const struct plan *plan)
@@ -70,7 +71,7 @@ static const struct rule rules[] = {
      .shape = RULE_POSITIVE,
      .applies = has_dense,
      .a = MEMBER("dense_intermediate", model.dense_intermediate),
-     .hint = "the model has dense layers"},
+     .hint = "the model has dense layers, or the block is a collective matmul"},
     {.name = "experts-there",
      .key = "model.moe.experts",
      .shape = RULE_POSITIVE,

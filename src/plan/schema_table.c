@@ -369,10 +369,11 @@ const struct field schema_table[] = {
          "fraction of device memory to use; 0: the stack's"),
     BYTES("memory.reserve", memory.reserve_bytes, 0, "0 B",
           "bytes to leave free, on top of the stack's reserve"),
-    WORD("block.kind", block.kind, words_block, "moe",
-         "what a step performs: the model, or one collective matmul of seed 003"),
+    WORD(
+        "block.kind", block.kind, words_block, "moe",
+        "what run performs and predict adds: the model's MoE layer, or a matmul over tp ranks"),
     WORD("block.collective", block.collective, words_collective, "builtin",
-         "algorithm of the collective matmul"),
+         "how its ranks exchange: at once, round a ring, or in halves (tp a power of two)"),
 };
 
 const size_t schema_table_size = sizeof schema_table / sizeof *schema_table;

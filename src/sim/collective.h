@@ -58,8 +58,6 @@ double collective_gather_matmul(double matmul_s, double gather_s, uint64_t ranks
 
 /* ---- a plan with a block other than moe ---- */
 
-enum { COLLECTIVE_TILES = 8 }; /* of a product that predict overlaps with its reduction */
-
 struct collective_block {
     enum block_kind kind;
     uint64_t ranks;                    /* tp */

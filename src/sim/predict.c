@@ -5,6 +5,7 @@
 #include "base/stat.h"
 #include "sim/address.h"
 #include "sim/evaluate.h"
+#include "work/matmul.h"
 #include "work/params.h"
 #include "work/stack.h"
 
@@ -251,6 +252,6 @@ enum status predict(const struct plan *plan, const struct predict_options *optio
     report_memory(&c, options, &out->memory);
     report_model(&c, &out->model);
     report_sync(&c, &out->sync);
-    out->has_collective = collective_block_of(plan, COLLECTIVE_TILES, &out->collective);
+    out->has_collective = collective_block_of(plan, matmul_tiles(plan), &out->collective);
     return options->memory_only ? STATUS_OK : report_moe(&c, options, out, err);
 }

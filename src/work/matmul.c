@@ -1,31 +1,13 @@
 /* The blocks as work lists; see matmul.h. */
 #include "work/matmul.h"
 
-#include "work/reduce.h"
 #include "work/stack.h"
 
 /* ---- what the host refuses ---- */
 
-static bool odd_ranks(const struct plan *plan)
-{
-    uint64_t p = plan->parallel.tp;
-    return plan->block.collective == COLLECTIVE_HALVING &&
-           (uint64_t)1 << reduce_halving_steps(p) != p;
-}
-
 static bool many_ranks(const struct plan *plan)
 {
     return plan->parallel.tp > 512; /* rows that a sum takes at once */
-}
-
-static bool uneven_width(const struct plan *plan)
-{
-    return plan->model.dense_intermediate % plan->parallel.tp != 0;
-}
-
-static bool no_width(const struct plan *plan)
-{
-    return plan->model.dense_intermediate == 0;
 }
 
 static bool is_plain(enum dtype dtype)
@@ -47,13 +29,7 @@ static const struct refusal {
     bool (*broken)(const struct plan *plan);
     const char *text, *hint;
 } refusals[] = {
-    {odd_ranks, "recursive halving needs a power of two of ranks: parallel.tp is none",
-     "--set block.collective=ring takes any number of ranks"},
     {many_ranks, "the host performs at most 512 ranks of a group", "--set parallel.tp=512"},
-    {no_width, "the block's matrices are hidden x dense_intermediate, which is 0",
-     "--set model.dense_intermediate=N"},
-    {uneven_width, "model.dense_intermediate is not a multiple of parallel.tp",
-     "every rank holds an equal part of the matrices"},
     {packed,
      "a collective matmul on the host takes activations and weights in f32, bf16 or f16",
      "--set precision.activations=bf16 --set precision.weights=bf16"},

@@ -1,7 +1,7 @@
-/* Every path on as many processes as mpirun starts: the same checks as on local ranks, and the
- * same output bits. Prints what failed on stderr; ends with 1 then. With the argument "fail",
- * rank 1 gets a wrong kernel and every rank must end with its error; with "plans", rank 1 has
- * another plan. */
+/* Every path and every collective matmul on as many processes as mpirun starts: the same checks
+ * as on local ranks, and the same output bits. Prints what failed on stderr; ends with 1 then.
+ * With the argument "fail", rank 1 gets a wrong kernel and every rank must end with its error;
+ * with "plans", rank 1 has another plan. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,25 +24,13 @@ static uint64_t local_hash(const struct plan *plan, const struct layer_sample *s
     return result.out_hash;
 }
 
-static int run_case(struct session *session, enum moe_path path, enum case_routing routing,
-                    bool overlap)
+/* sample NULL: a matmul */
+static int perform(struct session *session, const char *name, const struct plan *plan,
+                   const struct layer_sample *sample, const struct case_options *options)
 {
-    struct plan plan;
-    struct arena arena = {0};
-    struct layer_sample sample;
     struct case_result result;
     struct err err = {0};
-    char name[96];
-    case_plan(&plan, path, session->transport->n_ranks);
-    if (overlap) {
-        plan.moe.overlap = true;
-        plan.moe.chunk = 1;
-    }
-    case_sample(&plan, routing, &arena, &sample);
-    struct case_options options = {.backward = path != PATH_DEEPEP_LL, .workers = 1};
-    snprintf(name, sizeof name, "%s, %s%s", words_path[path], case_routing_name(routing),
-             overlap ? ", overlapped" : "");
-    if (case_run_in(session, &plan, &sample, &options, &result, &err) != STATUS_OK)
+    if (case_run_in(session, plan, sample, options, &result, &err) != STATUS_OK)
         return complain(session, name, err.text);
     int failed = 0;
     for (unsigned i = 0; i < result.checks.n; i++)
@@ -56,9 +44,45 @@ static int run_case(struct session *session, enum moe_path path, enum case_routi
     struct transport *t = session->transport;
     if (t->ops->sum(t, &hash, 1, &err) != STATUS_OK)
         return complain(session, name, err.text);
-    if (t->first == 0 && hash != local_hash(&plan, &sample, &options))
+    if (t->first == 0 && hash != local_hash(plan, sample, options))
         failed = complain(session, name, "other output bits than on local ranks");
+    return failed;
+}
+
+static int run_case(struct session *session, enum moe_path path, enum case_routing routing,
+                    bool overlap)
+{
+    struct plan plan;
+    struct arena arena = {0};
+    struct layer_sample sample;
+    char name[96];
+    case_plan(&plan, path, session->transport->n_ranks);
+    if (overlap) {
+        plan.moe.overlap = true;
+        plan.moe.chunk = 1;
+    }
+    case_sample(&plan, routing, &arena, &sample);
+    struct case_options options = {.backward = path != PATH_DEEPEP_LL, .workers = 1};
+    snprintf(name, sizeof name, "%s, %s%s", words_path[path], case_routing_name(routing),
+             overlap ? ", overlapped" : "");
+    int failed = perform(session, name, &plan, &sample, &options);
     arena_release(&arena);
+    return failed;
+}
+
+static int run_matmuls(struct session *session)
+{
+    const struct case_options options = {.workers = 1};
+    int failed = 0;
+    for (unsigned kind = BLOCK_ALLREDUCE_MATMUL; kind <= BLOCK_MLP; kind++)
+        for (unsigned how = COLLECTIVE_BUILTIN; how <= COLLECTIVE_HALVING; how++) {
+            struct plan plan;
+            char name[96];
+            case_matmul(&plan, (enum block_kind)kind, (enum collective)how,
+                        session->transport->n_ranks);
+            snprintf(name, sizeof name, "%s, %s", words_block[kind], words_collective[how]);
+            failed |= perform(session, name, &plan, NULL, &options);
+        }
     return failed;
 }
 
@@ -114,7 +138,7 @@ static int run_all(struct session *session)
             failed |= run_case(session, (enum moe_path)path, (enum case_routing)routing, false);
     for (unsigned routing = 0; routing < CASE_ROUTINGS; routing++)
         failed |= run_case(session, PATH_CHUNKED_A2A, (enum case_routing)routing, true);
-    return failed;
+    return failed | run_matmuls(session);
 }
 
 int main(int argc, char **argv)

@@ -110,7 +110,8 @@ static void parts_stand_in_place(void **state)
 {
     struct fixture *fixture = *state;
     const struct plan *plan = &fixture->plan;
-    load_text(fixture, "model: {layers: 4, hidden: 64, vocab: 100, attention: {heads: 4},\n"
+    load_text(fixture, "model: {layers: 4, hidden: 64, dense_intermediate: 128, vocab: 100,\n"
+                       "  attention: {heads: 4},\n"
                        "  moe: {experts: 8, top_k: 2, intermediate: 32, shared_experts: 2}}\n"
                        "cluster: {base: h100, nodes: 4, node: {devices: 2}}\n"
                        "stack: {kind: megatron, fraction: 0.8}\n"

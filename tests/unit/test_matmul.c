@@ -330,16 +330,14 @@ static void what_the_host_cannot_do_is_named(void **state)
 {
     (void)state;
     struct plan plan;
-    case_matmul(&plan, BLOCK_MLP, COLLECTIVE_HALVING, 3);
-    refused(&plan, "power of two");
-    case_matmul(&plan, BLOCK_MLP, COLLECTIVE_RING, 5);
-    refused(&plan, "multiple of parallel.tp");
     case_matmul(&plan, BLOCK_MLP, COLLECTIVE_RING, 4);
     plan.precision.weights = DTYPE_FP8_BLOCK;
     refused(&plan, "f32, bf16 or f16");
     case_matmul(&plan, BLOCK_MLP, COLLECTIVE_RING, 4);
-    plan.model.dense_intermediate = 0;
-    refused(&plan, "which is 0");
+    plan.parallel.pp = 2;
+    refused(&plan, "no pipeline");
+    case_matmul(&plan, BLOCK_MLP, COLLECTIVE_RING, 1024);
+    refused(&plan, "at most 512 ranks");
 }
 
 static void tiles_divide_a_ranks_columns(void **state)
@@ -352,6 +350,57 @@ static void tiles_divide_a_ranks_columns(void **state)
         plan.model.dense_intermediate = cases[i][0];
         assert_int_equal(matmul_tiles(&plan), cases[i][2]);
     }
+}
+
+/* ---- what runs beside what ---- */
+
+static size_t op_named(const struct work *work, const char *name)
+{
+    size_t i = 0;
+    while (i < work->n_ops && strcmp(work->ops[i].name, name) != 0)
+        i++;
+    if (i == work->n_ops)
+        fail_msg("no op \"%s\"", name);
+    return i;
+}
+
+/* An exchange that is started, then a product, then the op that needs what arrives. */
+static void product_between(const struct work *work, const char *exchange, const char *product,
+                            const char *next)
+{
+    size_t begin = op_named(work, exchange);
+    assert_true(work->ops[begin].flags & KERNEL_AHEAD);
+    assert_true(begin < op_named(work, product));
+    assert_true(op_named(work, product) < op_named(work, next));
+}
+
+static void exchanges_run_beside_products(void **state)
+{
+    (void)state;
+    static const struct {
+        enum collective collective;
+        const char *reduce, *reduced, *gather, *gathered;
+    } cases[] = {
+        {COLLECTIVE_BUILTIN, "scatter_tile_1", "sum_tile_1", "gather_tile_0", "end_tile_0"},
+        {COLLECTIVE_RING, "begin_tile_1", "add_tile_1", "gather_tile_0", "spread_tile_0"},
+        {COLLECTIVE_HALVING, "begin_tile_1", "add_tile_1", "gather_tile_0", "spread_tile_0"},
+    };
+    struct arena arena = {0};
+    struct plan plan;
+    struct work work;
+    struct err err = {0};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        case_matmul(&plan, BLOCK_ALLREDUCE_MATMUL, cases[i].collective, RANKS);
+        assert_int_equal(matmul_build(&plan, &arena, &work, &err), STATUS_OK);
+        product_between(&work, cases[i].reduce, "product_2", cases[i].reduced);
+        product_between(&work, cases[i].gather, "product_2", cases[i].gathered);
+    }
+    case_matmul(&plan, BLOCK_ALLGATHER_MATMUL, COLLECTIVE_RING, RANKS);
+    assert_int_equal(matmul_build(&plan, &arena, &work, &err), STATUS_OK);
+    const struct op *pass = &work.ops[op_named(&work, "pass_x")];
+    assert_true(pass->flags & KERNEL_AHEAD);
+    assert_int_equal(pass->loop, work.ops[op_named(&work, "project_in")].loop);
+    arena_release(&arena);
 }
 
 /* ---- wrong kernels ---- */
@@ -427,6 +476,7 @@ int main(void)
         cmocka_unit_test(an_allreduce_is_a_reduce_scatter_gathered),
         cmocka_unit_test(what_the_host_cannot_do_is_named),
         cmocka_unit_test(tiles_divide_a_ranks_columns),
+        cmocka_unit_test(exchanges_run_beside_products),
         cmocka_unit_test(every_fault_is_caught),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

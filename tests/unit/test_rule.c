@@ -52,7 +52,7 @@ static const struct {
      "model.dense_layers=0 model.dense_intermediate=0",
      "dense_intermediate is 0, it must be "
      "larger",
-     "the model has dense layers"},
+     "the model has dense layers, or the block is a collective matmul"},
     {"experts-there", "model.moe.experts=0", "model.moe.experts=0 model.dense_layers=8",
      "experts is 0, it must be larger", "the model has MoE layers"},
     {"top-k-there", "model.moe.top_k=0", "model.moe.top_k=1", "top_k is 0, it must be larger",
@@ -150,6 +150,15 @@ static const struct {
     {"dualpipe-is-even", "parallel.schedule=dualpipe parallel.pp=3 cluster.nodes=3",
      "parallel.schedule=dualpipe parallel.pp=2", "pp 3 is not divisible by 2",
      "dualpipe runs two pipelines from both ends"},
+    {"halving-splits-ranks",
+     "block.kind=mlp block.collective=halving parallel.tp=3 model.hidden=96 "
+     "model.attention.heads=24 model.attention.kv_heads=3 model.dense_intermediate=96 "
+     "cluster.nodes=3",
+     "block.kind=mlp block.collective=ring parallel.tp=3 model.hidden=96 "
+     "model.attention.heads=24 model.attention.kv_heads=3 model.dense_intermediate=96 "
+     "cluster.nodes=3",
+     "recursive halving over tp 3: not a power of two",
+     "every step splits the ranks in two: block.collective ring takes any number of them"},
     {"order-of-axes", "parallel.order=[tp,ep,tp]", "parallel.order=[ep,tp]",
      "order names 'tp' twice", "each of tp, cp, ep, dp, pp at most once, innermost first"},
     {"order-of-axes", "parallel.order=[tp,vp]", "parallel.order=[]",

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "calib/run.h"
+#include "calib/run_block.h"
 #include "calib/run_case.h"
 #include "calib/run_shrink.h"
 #include "plan/derive.h"
@@ -29,7 +30,7 @@ static void run(const struct plan *plan, const struct run_options *options, stru
 {
     struct session session;
     struct err err = {0};
-    struct session_options open = {.ranks = plan->parallel.ep, .workers = 2};
+    struct session_options open = {.ranks = run_block_of(plan)->ranks(plan), .workers = 2};
     struct run_options all = *options;
     all.samples = all.samples ? all.samples : 1;
     all.band_percent = -1;
@@ -158,6 +159,69 @@ static void band_judges_time_alone(void **state)
     arena_release(&arena);
 }
 
+/* ---- collective matmuls ---- */
+
+/* 10 tokens, H 48, F 96 on 4 ranks: 3/4 of [10, 48] in f32 leave every rank. */
+static void performed_matmul_agrees_with_its_prediction(void **state)
+{
+    (void)state;
+    struct arena arena = {0};
+    struct plan plan;
+    struct run_report report;
+    case_matmul(&plan, BLOCK_REDUCE_SCATTER_MATMUL, COLLECTIVE_RING, 4);
+    run(&plan, &(struct run_options){.repeat = 3, .samples = 2}, &arena, &report);
+    assert_int_equal(report.verdict, RUN_AGREES);
+    assert_true(report.memory.equal);
+    assert_false(report.routed);
+    assert_int_equal(op_named(&report, "project_out")->flop, 4 * 2 * 10 * 24 * 48);
+    assert_int_equal(op_named(&report, "send_out")->bytes_exchanged, 4 * 10 * 48 * 4 * 3 / 4);
+    assert_int_equal(report.time.samples, 6);
+    assert_int_equal(report.checks.n, 8);
+    assert_true(report.time.tokens_per_s * report.time.measured_s > 9.99 &&
+                report.time.tokens_per_s * report.time.measured_s < 10.01);
+    arena_release(&arena);
+}
+
+static void a_matmul_that_does_not_fit_is_divided(void **state)
+{
+    (void)state;
+    struct arena arena = {0};
+    struct plan plan;
+    struct run_report report;
+    struct err err = {0};
+    const char *how;
+    const struct override large[] = {{"workload.sequence_length", "16777216", "--set"},
+                                     {"workload.micro_batch", "1024", "--set"}};
+    if (plan_load("examples/host-collective.yaml", large, 2, &arena, &plan, NULL, &err) !=
+        STATUS_OK)
+        fail_msg("%s", err.text);
+    run(&plan, &(struct run_options){0}, &arena, &report);
+    assert_int_equal(report.verdict, RUN_OOM);
+    assert_true(report.n_fixes == 1 &&
+                strncmp(report.fixes[0].set, "--shrink", strlen("--shrink")) == 0);
+    assert_int_equal(run_shrink(&plan, 1 << 20, &arena, &how, &err), STATUS_OK);
+    assert_string_equal(how, "sequence_length 16777216 -> 16");
+    assert_int_equal(plan.parallel.tp, 4);
+    arena_release(&arena);
+}
+
+static void a_matmul_has_no_backward(void **state)
+{
+    (void)state;
+    struct arena arena = {0};
+    struct plan plan;
+    struct run_report report;
+    struct err err = {0};
+    case_matmul(&plan, BLOCK_ALLGATHER_MATMUL, COLLECTIVE_RING, 2);
+    struct run_options options = {
+        .backward = true, .dry_run = true, .samples = 1, .band_percent = -1};
+    assert_int_equal(run_perform(&plan, &options, NULL, &arena, &report, &err), STATUS_INPUT);
+    assert_string_equal(err.text, "block \"allgather_matmul\" has no backward on the host");
+    plan.precision.weights = DTYPE_MXFP4;
+    assert_int_equal(run_host_plan(&plan, &err), STATUS_INPUT);
+    arena_release(&arena);
+}
+
 /* ---- dividing plans ---- */
 
 static void shrinking_keeps_the_experts_of_a_rank(void **state)
@@ -242,6 +306,9 @@ int main(void)
         cmocka_unit_test(plan_that_does_not_fit_is_not_performed),
         cmocka_unit_test(dry_run_predicts_what_a_run_meters),
         cmocka_unit_test(band_judges_time_alone),
+        cmocka_unit_test(performed_matmul_agrees_with_its_prediction),
+        cmocka_unit_test(a_matmul_that_does_not_fit_is_divided),
+        cmocka_unit_test(a_matmul_has_no_backward),
         cmocka_unit_test(shrinking_keeps_the_experts_of_a_rank),
         cmocka_unit_test(shrinking_by_what_does_not_divide_ranks_divides_tokens),
         cmocka_unit_test(shrinking_lowers_top_k_to_the_experts_left),
