@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "calib/run_block.h"
+#include "work/kernel.h"
 
 static double peak_of(const struct plan *plan)
 {
@@ -21,14 +22,22 @@ static double over(double amount, double rate)
     return rate > 0 ? amount / rate : 0;
 }
 
-static double link_s(const struct plan *plan, double sent, double received)
+/* An exchange in a loop waits for the link in every trip that sends: all, or all but the one in
+ * which a hop's own chunk takes its place. */
+static double messages(const struct op *op, const uint64_t *values)
+{
+    bool enters = op->kernel == KERNEL_HOP && op->reads[1] != WORK_NONE;
+    return (double)values[op->trips.node] - (enters ? 1 : 0);
+}
+
+static double link_s(const struct plan *plan, double sent, double received, double n)
 {
     const struct cluster *c = &plan->cluster;
     bool inside = run_block_of(plan)->ranks(plan) <= c->node.devices * c->device.logical_cores;
     double rate = inside ? c->node.link_bandwidth : c->network.bandwidth;
     double latency = inside ? c->node.link_latency : c->network.latency;
     double bytes = fmax(sent, received);
-    return bytes > 0 ? latency + over(bytes, rate) : 0;
+    return bytes > 0 ? n * latency + over(bytes, rate) : 0;
 }
 
 double run_roofline_s(const struct plan *plan, const struct op *op, const uint64_t *values)
@@ -37,5 +46,6 @@ double run_roofline_s(const struct plan *plan, const struct op *op, const uint64
     double compute_s = over((double)values[op->flop.node], peak_of(plan));
     double memory_s = over(bytes, plan->cluster.device.memory_bandwidth);
     return fmax(compute_s, memory_s) + link_s(plan, (double)values[op->bytes_sent.node],
-                                              (double)values[op->bytes_received.node]);
+                                              (double)values[op->bytes_received.node],
+                                              messages(op, values));
 }

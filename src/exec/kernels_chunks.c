@@ -54,9 +54,18 @@ static struct hop hop_of(const struct call *call)
                         call->groups);
 }
 
+/* The array in rows of what arrives. */
+static struct tensor array_of(const struct call *call)
+{
+    struct tensor array = call->out[0];
+    array.rows = array.rows * array.width / call->in[0].width;
+    array.width = call->in[0].width;
+    return array;
+}
+
 static uint64_t chunk_rows(const struct call *call)
 {
-    return call->out[0].rows / call->groups;
+    return array_of(call).rows / call->groups;
 }
 
 static uint64_t add_units(const struct call *call)
@@ -69,11 +78,11 @@ static enum status add_run(struct call *call, uint64_t unit, void *scratch, stru
     (void)scratch;
     (void)err;
     struct hop hop = hop_of(call);
+    struct tensor array = array_of(call);
     uint64_t rows = chunk_rows(call), begin, end;
     kernel_rows_of(unit, hop.chunks * rows, &begin, &end);
     for (uint64_t row = begin; row < end; row++)
-        kernel_add_row(&call->in[0], row, &call->in[1], hop.received * rows + row,
-                       &call->out[0]);
+        kernel_add_row(&call->in[0], row, &array, hop.received * rows + row, &array);
     return STATUS_OK;
 }
 

@@ -12,7 +12,7 @@
 
 /* ---- parts of the result ---- */
 
-/* The n-th chunk of T rows. */
+/* The n-th part of T rows. */
 static struct tensor chunk(const struct tensor *tensor, uint64_t rows, uint64_t n)
 {
     struct tensor view = *tensor;
@@ -22,18 +22,16 @@ static struct tensor chunk(const struct tensor *tensor, uint64_t rows, uint64_t 
     return view;
 }
 
-/* Of all columns every tile holds p chunks; of a rank's columns there is one array. */
+/* Every tile holds some of all columns; of a rank's columns there is one array. */
 bool matmul_part_of(const struct plan *plan, const struct rank_state *rank,
                     const struct op *result, uint64_t number, struct matmul_part *part)
 {
-    uint64_t p = plan->parallel.tp, T = plan_tokens(plan);
     bool everywhere = plan->block.kind == BLOCK_ALLREDUCE_MATMUL;
-    uint64_t operand = everywhere ? number / p : number;
-    if (operand >= OP_BUFFERS || result->reads[operand] == WORK_NONE)
+    if (number >= OP_BUFFERS || result->reads[number] == WORK_NONE)
         return false;
-    const struct tensor *tensor = &rank->tensors[result->reads[operand]];
-    uint64_t n = everywhere ? number % p : matmul_reduces_in_place(plan) ? rank->rank : 0;
-    part->view = chunk(tensor, T, n);
+    const struct tensor *tensor = &rank->tensors[result->reads[number]];
+    part->view =
+        chunk(tensor, plan_tokens(plan), matmul_reduces_in_place(plan) ? rank->rank : 0);
     part->first = (everywhere ? number : rank->rank) * tensor->width;
     return true;
 }

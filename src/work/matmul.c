@@ -175,11 +175,10 @@ static void allreduce(struct sharded *b)
     struct layer *l = &b->l;
     uint64_t n = matmul_tiles(l->plan);
     struct size wide = size_div(l->z, b->F, size_const(l->z, n));
-    struct size chunk = size_div(l->z, wide, l->R);
     uint16_t w[MATMUL_TILES], out[MATMUL_TILES + 1];
     uint16_t x = tokens(l, b->h);
     for (uint64_t i = 0; i < n; i++) {
-        w[i] = layer_weights(l, arena_printf(l->arena, "w_%d", (int)i), l->R, b->h, chunk);
+        w[i] = layer_weights(l, arena_printf(l->arena, "w_%d", (int)i), l->one, b->h, wide);
         shard(l, w[i], FILL_W13, KERNEL_ROWS, size_times(l->z, wide, i));
     }
     add_tiles(l, x, w, n, out);

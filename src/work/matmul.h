@@ -39,15 +39,15 @@ bool matmul_reduces_in_place(const struct plan *plan);
 
 /* ---- pieces; struct layer with R = p ---- */
 
-/* Sums array[p n, width] over ranks by the plan's algorithm. The rank's part [n, width]: in
- * place, or in a buffer of its own, which is returned. */
+/* Sums an array of p chunks over ranks by the plan's algorithm. The rank's chunk: in place, or
+ * in a buffer of its own, which is returned. */
 uint16_t matmul_reduce_scatter(struct layer *l, const char *name, uint16_t array);
 
 /* own[n, width] of every rank: all[p n, width]. */
 void matmul_all_gather(struct layer *l, const char *name, uint16_t own, uint16_t all);
 
-/* An all-reduce of array[p n, width] in place, in two halves that each begin with an exchange
- * that other ops may run beside, and end behind them. */
+/* An all-reduce of an array of p chunks in place, in two halves that each begin with an
+ * exchange that other ops may run beside, and end behind them. */
 struct matmul_reduction {
     const char *name;
     uint16_t array;

@@ -1,14 +1,17 @@
 /* Reduce-scatter and all-gather of chunks in the ways of block.collective: see matmul.h. */
 #include "work/matmul.h"
 
-static struct size chunk_rows(struct layer *l, uint16_t array)
+/* A chunk is a p-th of the array's memory, seen as T rows. */
+static struct size chunk_width(struct layer *l, uint16_t array)
 {
-    return size_div(l->z, l->work->buffers[array].dims[0], l->R);
+    const struct buffer *buffer = &l->work->buffers[array];
+    struct size elements = size_product(l->z, buffer->n_dims, buffer->dims);
+    return size_div(l->z, elements, size_mul(l->z, l->R, l->T));
 }
 
 static struct size chunk_bytes(struct layer *l, uint16_t array, struct size chunks)
 {
-    return layer_traffic(l, size_mul(l->z, chunk_rows(l, array), chunks), array);
+    return size_mul(l->z, size_div(l->z, l->work->buffers[array].bytes, l->R), chunks);
 }
 
 static enum schedule reduction_of(const struct layer *l)
@@ -120,20 +123,20 @@ static void gather_steps(struct layer *l, const char *name, const struct steps *
 
 /* ---- reduce-scatter ---- */
 
-static uint16_t like(struct layer *l, const char *name, enum category category, uint16_t array,
-                     struct size rows)
+static uint16_t chunks_of(struct layer *l, const char *name, enum category category,
+                          uint16_t array, struct size chunks)
 {
-    return layer_rows(l, name, category, l->work->buffers[array].dtype, layer_fixed(rows),
-                      layer_width(l, array));
+    return layer_rows(l, name, category, l->work->buffers[array].dtype,
+                      layer_fixed(size_mul(l->z, chunks, l->T)), chunk_width(l, array));
 }
 
 /* Room for what arrives in the largest step: one chunk, or half of all; all for builtin. */
 static uint16_t room(struct layer *l, const char *name, uint16_t array)
 {
-    struct size rows = l->work->buffers[array].dims[0];
+    struct size chunks = l->R;
     if (!is_builtin(l) && l->plan->parallel.tp > 1)
-        rows = size_mul(l->z, chunk_rows(l, array), first_step(l, reduction_of(l)).chunks);
-    return like(l, named(l, name, "arrived"), CATEGORY_COMMUNICATION, array, rows);
+        chunks = first_step(l, reduction_of(l)).chunks;
+    return chunks_of(l, named(l, name, "arrived"), CATEGORY_COMMUNICATION, array, chunks);
 }
 
 /* The chunks of all ranks summed in their order. */
@@ -151,6 +154,18 @@ static void sum(struct layer *l, const char *name, uint16_t arrived, uint16_t ou
                                    .used = l->work->buffers[arrived].dims[0]});
 }
 
+/* A chunk to every rank. */
+static void scatter(struct layer *l, const char *name, uint16_t array, uint16_t arrived)
+{
+    struct size bytes = chunk_bytes(l, array, size_sub(l->z, l->R, l->one));
+    layer_op(l,
+             (struct op){.name = named(l, "scatter", name),
+                         .kernel = KERNEL_EXCHANGE_FIXED,
+                         .bytes_sent = bytes,
+                         .bytes_received = bytes},
+             LAYER_OPERANDS(array), LAYER_OPERANDS(arrived));
+}
+
 uint16_t matmul_reduce_scatter(struct layer *l, const char *name, uint16_t array)
 {
     uint16_t arrived = room(l, name, array);
@@ -159,9 +174,8 @@ uint16_t matmul_reduce_scatter(struct layer *l, const char *name, uint16_t array
         reduce_steps(l, name, &steps, array, arrived);
         return array;
     }
-    uint16_t out =
-        like(l, named(l, name, "sum"), CATEGORY_ACTIVATION, array, chunk_rows(l, array));
-    layer_exchange_fixed(l, named(l, "scatter", name), array, arrived);
+    uint16_t out = chunks_of(l, named(l, name, "sum"), CATEGORY_ACTIVATION, array, l->one);
+    scatter(l, name, array, arrived);
     sum(l, name, arrived, out);
     return out;
 }
@@ -202,9 +216,8 @@ struct matmul_reduction matmul_reduce_begin(struct layer *l, const char *name, u
 {
     struct matmul_reduction r = {name, array, room(l, name, array), array};
     if (is_builtin(l)) {
-        r.own =
-            like(l, named(l, name, "sum"), CATEGORY_ACTIVATION, array, chunk_rows(l, array));
-        layer_exchange_fixed(l, named(l, "scatter", name), array, r.arrived);
+        r.own = chunks_of(l, named(l, name, "sum"), CATEGORY_ACTIVATION, array, l->one);
+        scatter(l, name, array, r.arrived);
         ahead(l);
     } else if (has_steps(l)) {
         struct steps first = first_step(l, reduction_of(l));

@@ -301,12 +301,12 @@ static void an_allreduce_is_a_reduce_scatter_gathered(void **state)
         parts = (struct kept){.plan = &plan};
         struct observer observer = {&parts, keep_parts};
         assert_int_equal(case_step(&plan, NULL, &inputs, &kernels, &observer, &err), STATUS_OK);
-        uint64_t T = 10, F = 96, each = F / RANKS, chunk = F / MATMUL_TILES / RANKS;
+        uint64_t T = 10, F = 96, each = F / RANKS, wide = F / MATMUL_TILES;
         for (uint64_t rank = 0; rank < RANKS; rank++)
             for (uint64_t t = 0; t < T; t++)
                 for (uint64_t c = 0; c < F; c++) {
-                    float whole = all.values[(rank * F / chunk + c / chunk) * T * chunk +
-                                             t * chunk + c % chunk];
+                    float whole = all.values[((rank * MATMUL_TILES + c / wide) * T + t) * wide +
+                                             c % wide];
                     float part = parts.values[(c / each * T + t) * each + c % each];
                     assert_true(whole <= part && whole >= part);
                 }

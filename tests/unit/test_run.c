@@ -169,12 +169,16 @@ static void performed_matmul_agrees_with_its_prediction(void **state)
     struct plan plan;
     struct run_report report;
     case_matmul(&plan, BLOCK_REDUCE_SCATTER_MATMUL, COLLECTIVE_RING, 4);
+    plan.cluster.node.link_latency = 1;
     run(&plan, &(struct run_options){.repeat = 3, .samples = 2}, &arena, &report);
     assert_int_equal(report.verdict, RUN_AGREES);
     assert_true(report.memory.equal);
     assert_false(report.routed);
     assert_int_equal(op_named(&report, "project_out")->flop, 4 * 2 * 10 * 24 * 48);
     assert_int_equal(op_named(&report, "send_out")->bytes_exchanged, 4 * 10 * 48 * 4 * 3 / 4);
+    /* three hops of a second by four ranks on two workers */
+    double predicted_s = op_named(&report, "send_out")->predicted_s;
+    assert_true(predicted_s > 5.9 && predicted_s < 6.1);
     assert_int_equal(report.time.samples, 6);
     assert_int_equal(report.checks.n, 8);
     assert_true(report.time.tokens_per_s * report.time.measured_s > 9.99 &&
