@@ -369,9 +369,9 @@ const struct field schema_table[] = {
          "fraction of device memory to use; 0: the stack's"),
     BYTES("memory.reserve", memory.reserve_bytes, 0, "0 B",
           "bytes to leave free, on top of the stack's reserve"),
-    WORD(
-        "block.kind", block.kind, words_block, "moe",
-        "what run performs and predict adds: the model's MoE layer, or a matmul over tp ranks"),
+    WORD("block.kind", block.kind, words_block, "moe",
+         "what run performs: the model's MoE layer, or a matmul over tp ranks (predict times "
+         "it)"),
     WORD("block.collective", block.collective, words_collective, "builtin",
          "how its ranks exchange: at once, round a ring, or in halves (tp a power of two)"),
 };
