@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "exec/absent.h"
 #include "exec/execute_flight.h"
 #include "exec/execute_op.h"
 #include "exec/stopwatch.h"
@@ -27,19 +28,19 @@ static void evaluate_tensor(const struct buffer *buffer, const uint64_t *values,
     tensor->rows = tensor->dims[0];
 }
 
-static enum status init_rank(struct execution *x, const struct slots *slots, uint64_t i,
-                             struct arena *arena, struct err *err)
+enum status execution_rank_init(const struct work *work, const struct slots *slots,
+                                uint64_t number, struct arena *arena, struct rank_state *rank,
+                                struct err *err)
 {
-    const struct work *work = x->work;
-    struct rank_state *rank = &x->ranks[i];
     uint64_t *values = arena_alloc(arena, work->sizes.n, sizeof *values);
-    rank->rank = x->session->transport->first + i;
     if (!sizes_eval(&work->sizes, slots, values))
         return err_set(err, STATUS_INPUT, "sizes of rank %llu overflow 64 bits",
-                       (unsigned long long)rank->rank);
-    rank->values = values;
-    rank->tensors = arena_alloc(arena, work->n_buffers, sizeof *rank->tensors);
-    rank->counts = arena_alloc(arena, work->n_ops, sizeof *rank->counts);
+                       (unsigned long long)number);
+    *rank = (struct rank_state){
+        .rank = number,
+        .values = values,
+        .tensors = arena_alloc(arena, work->n_buffers, sizeof *rank->tensors),
+        .counts = arena_alloc(arena, work->n_ops, sizeof *rank->counts)};
     for (size_t b = 0; b < work->n_buffers; b++) {
         evaluate_tensor(&work->buffers[b], values, &rank->tensors[b]);
         if (work->buffers[b].dtype == DTYPE_I32 || rank->tensors[b].rows <= INT32_MAX)
@@ -71,7 +72,8 @@ enum status execution_init(struct execution *x, const struct execution_setup *se
     x->first_unit = arena_alloc(arena, n + 1, sizeof *x->first_unit);
     x->scratch = arena_alloc(arena, pool_size(setup->session->pool), sizeof *x->scratch);
     for (uint64_t i = 0; i < n; i++)
-        TRY(init_rank(x, &setup->slots[i], i, arena, err));
+        TRY(execution_rank_init(x->work, &setup->slots[i], x->session->transport->first + i,
+                                arena, &x->ranks[i], err));
     return STATUS_OK;
 }
 
@@ -186,11 +188,12 @@ enum status execution_begin(struct execution *x, const struct inputs *inputs, st
     for (size_t op = 0; op < x->work->n_ops; op++)
         if (fills_weights(x, &x->work->ops[op]))
             TRY(execute_op(x, op, 0, err));
-    return STATUS_OK;
+    return x->session->transport->alone && !x->kernels->null ? absent_begin(x, err) : STATUS_OK;
 }
 
 void execution_end(struct execution *x)
 {
+    absent_end(x);
     for (size_t b = 0; b < x->work->n_buffers; b++)
         for (uint64_t i = 0; i < x->n_ranks; i++)
             give_back(x, b, i);
@@ -217,7 +220,7 @@ static enum status look(struct execution *x, const struct observer *observer, si
     return STATUS_OK;
 }
 
-static size_t loop_end(const struct work *work, size_t first)
+size_t execution_loop_end(const struct work *work, size_t first)
 {
     size_t end = first + 1;
     while (work->ops[first].loop && end < work->n_ops &&
@@ -279,7 +282,7 @@ static enum status run_step(struct execution *x, const struct observer *observer
 {
     clear_step(x, seconds);
     for (size_t first = 0, end; first < x->work->n_ops; first = end) {
-        end = loop_end(x->work, first);
+        end = execution_loop_end(x->work, first);
         for (size_t op = first; op < end; op++)
             TRY(begin_lives(x, op, err));
         if (!fills_weights(x, &x->work->ops[first]))

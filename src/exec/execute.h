@@ -42,6 +42,7 @@ struct flight {
     uint64_t iteration;
     bool under_way;
 };
+struct absent;
 
 struct execution {
     const struct work *work;
@@ -49,7 +50,8 @@ struct execution {
     struct session *session;
     struct task task;
     struct meter meter;
-    uint64_t n_ranks; /* in this process */
+    struct absent *absent; /* what absent ranks send, while begun; NULL: there are none */
+    uint64_t n_ranks;      /* in this process */
     struct rank_state *ranks;
     void **scratch;    /* by worker */
     uint64_t *profile; /* [n_ops][CATEGORY_COUNT] bytes alive while an op ran, last step */
@@ -72,6 +74,14 @@ struct execution_setup {
  * the arena. */
 enum status execution_init(struct execution *x, const struct execution_setup *setup,
                            struct arena *arena, struct err *err);
+
+/* Evaluates the list for a rank: sizes and tensors, without data. */
+enum status execution_rank_init(const struct work *work, const struct slots *slots,
+                                uint64_t number, struct arena *arena, struct rank_state *rank,
+                                struct err *err);
+
+/* The op behind the loop of op `first`, or behind the op when it is in none. */
+size_t execution_loop_end(const struct work *work, size_t first);
 
 /* Bytes of the largest exchange of a rank, for set-up. */
 uint64_t execution_exchange_bytes(const struct execution *x);

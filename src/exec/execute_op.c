@@ -6,27 +6,28 @@
 
 #include "exec/execute_flight.h"
 
+struct tensor execute_tensor(const struct rank_state *rank, uint16_t buffer, uint64_t iteration)
+{
+    struct tensor tensor = rank->tensors[buffer];
+    if (tensor.data && tensor.copies > 1)
+        tensor.data = (char *)tensor.data + iteration % tensor.copies * tensor.bytes;
+    return tensor;
+}
+
 static void bind_operands(const struct rank_state *rank, const uint16_t *buffers,
                           uint64_t iteration, struct tensor *tensors)
 {
     for (unsigned i = 0; i < OP_BUFFERS; i++) {
-        if (buffers[i] == WORK_NONE) {
-            tensors[i] = (struct tensor){.present = false};
-            continue;
-        }
-        tensors[i] = rank->tensors[buffers[i]];
-        if (tensors[i].data && tensors[i].copies > 1)
-            tensors[i].data =
-                (char *)tensors[i].data + iteration % tensors[i].copies * tensors[i].bytes;
+        tensors[i] = (struct tensor){.present = false};
+        if (buffers[i] != WORK_NONE)
+            tensors[i] = execute_tensor(rank, buffers[i], iteration);
     }
 }
 
-static void prepare(struct execution *x, size_t number, uint64_t i, uint64_t iteration)
+void execute_prepare(const struct task *task, const struct op *op,
+                     const struct rank_state *rank, uint64_t iteration, struct call *call)
 {
-    const struct op *op = &x->work->ops[number];
-    const struct rank_state *rank = &x->ranks[i];
-    struct call *call = &x->calls[i];
-    *call = (struct call){.task = &x->task,
+    *call = (struct call){.task = task,
                           .op = op,
                           .rank = rank->rank,
                           .m = rank->values[op->m.node],
@@ -242,8 +243,14 @@ static enum status prepare_parcel(struct execution *x, struct flight *flight, si
         counts->sent += p == call->rank ? 0 : lanes.send_bytes[p];
         counts->received += p == call->rank ? 0 : lanes.receive_bytes[p];
     }
-    flight->parcels[i] = (struct parcel){from,          call->out[0].data,   lanes.send_bytes,
-                                         lanes.send_at, lanes.receive_bytes, lanes.receive_at};
+    flight->parcels[i] = (struct parcel){.send = from,
+                                         .receive = call->out[0].data,
+                                         .send_bytes = lanes.send_bytes,
+                                         .send_at = lanes.send_at,
+                                         .receive_bytes = lanes.receive_bytes,
+                                         .receive_at = lanes.receive_at,
+                                         .op = op,
+                                         .iteration = call->iteration};
     return STATUS_OK;
 }
 
@@ -263,7 +270,7 @@ static enum status run_exchange(struct execution *x, size_t op, uint64_t iterati
 enum status execute_op(struct execution *x, size_t op, uint64_t iteration, struct err *err)
 {
     for (uint64_t i = 0; i < x->n_ranks; i++)
-        prepare(x, op, i, iteration);
+        execute_prepare(&x->task, &x->work->ops[op], &x->ranks[i], iteration, &x->calls[i]);
     if (x->kernels->null)
         return run_kernel(x, op, err);
     switch (x->work->ops[op].kernel) {

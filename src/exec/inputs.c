@@ -33,9 +33,9 @@ static inline uint32_t scramble(uint32_t x)
 }
 
 /* An element's number is made of three: of what is filled and its matrix, row, column. */
-static uint32_t key_of(const struct inputs *inputs, enum fill fill, uint64_t a)
+static uint32_t key_of(const struct inputs *inputs, uint64_t what, uint64_t a)
 {
-    uint64_t key = inputs->seed * 0x9e3779b97f4a7c15U + (uint64_t)fill * 0xd1b54a32d192ed03U;
+    uint64_t key = inputs->seed * 0x9e3779b97f4a7c15U + what * 0xd1b54a32d192ed03U;
     return (uint32_t)mix(key + a * 0x8cb92ba72f3d8dd7U);
 }
 
@@ -194,4 +194,33 @@ void inputs_random(struct inputs *inputs, const struct inputs_shape *shape, uint
                               .context = shape,
                               .row = random_row,
                               .column = random_column};
+}
+
+/* ---- rows of absent ranks ---- */
+
+static float absent_integer(enum absent_row which, uint32_t bits)
+{
+    float size = 1;
+    if (which == ABSENT_TOKENS || which == ABSENT_GATES)
+        size = bits & 2 ? 2 : 1;
+    return bits & 1 && which != ABSENT_GATES ? -size : size;
+}
+
+/* Multiples of 1/128: in (0, 1] for gates, else in [-1, 1). */
+static float absent_random(enum absent_row which, uint32_t bits)
+{
+    if (which == ABSENT_GATES)
+        return (float)(1 + (bits >> 25)) / 128;
+    return (float)(bits >> 24) / 128 - 1;
+}
+
+void inputs_absent(const struct inputs *inputs, enum absent_row which, uint64_t rank,
+                   uint64_t n, float *out)
+{
+    bool one = which == ABSENT_GATES || which == ABSENT_GATE_GRADIENTS;
+    uint32_t key = key_row(key_of(inputs, FILL_COUNT + 1 + (uint64_t)which, 0), rank);
+    for (uint64_t i = 0; i < n; i++) {
+        uint32_t bits = draw(key, one ? 0 : i);
+        out[i] = inputs->picked ? absent_integer(which, bits) : absent_random(which, bits);
+    }
 }

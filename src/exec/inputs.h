@@ -42,6 +42,22 @@ void inputs_integers(struct inputs *inputs, const struct inputs_shape *shape, ui
 /* Uniform random numbers scaled so that every layer's values stay near 1. */
 void inputs_random(struct inputs *inputs, const struct inputs_shape *shape, uint64_t seed);
 
+/* What absent ranks send when one rank of a group is performed alone (absent.h): rows that are
+ * all alike, one for each rank and purpose. */
+enum absent_row {
+    ABSENT_TOKENS,         /* x of its tokens */
+    ABSENT_OUTPUTS,        /* what its experts return to the tokens of others */
+    ABSENT_GRADIENTS,      /* of what was returned to it */
+    ABSENT_X_GRADIENTS,    /* what its experts return in the backward */
+    ABSENT_GATES,          /* of its tokens, and those it returns: one number */
+    ABSENT_GATE_GRADIENTS, /* one number */
+    ABSENT_ROWS
+};
+/* n elements of such a row. Each is a number of bf16 and of f16, so that it does not matter
+ * where it is rounded on its way. */
+void inputs_absent(const struct inputs *inputs, enum absent_row which, uint64_t rank,
+                   uint64_t n, float *out);
+
 /* For picked inputs: the row of the non-zero element of a column of a matrix of `rows` rows. */
 uint64_t inputs_pick(enum fill fill, uint64_t expert, uint64_t column, uint64_t rows);
 

@@ -6,6 +6,7 @@
 
 #include "base/checked.h"
 #include "exec/format.h"
+#include "exec/oracle_absent.h"
 #include "exec/oracle_expert.h"
 #include "exec/oracle_router.h"
 #include "work/dtype.h"
@@ -23,10 +24,11 @@ struct walk {
     struct oracle_expert expert;
     struct oracle_router router;
     struct oracle_row row;
-    double *gates;    /* [R, T, K] */
-    bool *dropped;    /* [R, T, K] */
-    uint64_t *rows;   /* slots (r, t, k), by logical expert */
-    uint64_t *starts; /* [E + 1] into rows */
+    struct oracle_absent absent; /* when alone */
+    double *gates;               /* [R, T, K] */
+    bool *dropped;               /* [R, T, K] */
+    uint64_t *rows;              /* slots (r, t, k), by logical expert */
+    uint64_t *starts;            /* [E + 1] into rows */
     double *unscaled; /* [H] the row at hand before its gate, where gates scale the input */
     float *wire_in, *wire_out;
     unsigned char *wire_bytes;
@@ -99,8 +101,9 @@ static uint64_t number_of(const struct oracle *o, uint64_t rank, uint64_t t)
 
 /* ---- data ---- */
 
-static void load_token(struct walk *w, enum fill fill, uint64_t rank, uint64_t t, double *out)
+static void load_token(void *context, enum fill fill, uint64_t rank, uint64_t t, double *out)
 {
+    struct walk *w = context;
     const struct oracle *o = w->o;
     const struct inputs *inputs = o->setup.inputs;
     inputs->row(inputs, fill, 0, rank * o->setup.sample->T + t, 0, o->H, w->wire_in);
@@ -116,8 +119,9 @@ static void wire_column(const void *context, uint64_t c, uint64_t r0, uint64_t n
 }
 
 /* A token as experts see it: after its trip through the wire's format. */
-static void through_wire(struct walk *w, double *x)
+static void through_wire(void *context, double *x)
 {
+    struct walk *w = context;
     const struct oracle *o = w->o;
     enum dtype wire = o->setup.wire;
     for (uint64_t h = 0; h < o->H; h++)
@@ -143,9 +147,13 @@ static void compute_gates(struct walk *w)
     const struct inputs *inputs = o->setup.inputs;
     for (uint64_t i = 0; i < s->R * s->T; i++) {
         uint64_t rank = i / s->T, t = i % s->T;
-        for (uint64_t k = 0; inputs->gate && k < s->K; k++)
+        bool absent = o->setup.alone && !is_local(o, rank);
+        for (uint64_t k = 0; absent && k < s->K; k++)
+            w->gates[i * s->K + k] = oracle_absent_gate(o, rank);
+        for (uint64_t k = 0; inputs->gate && !absent && k < s->K; k++)
             w->gates[i * s->K + k] = (double)inputs->gate(inputs, i, k);
-        if (inputs->gate || !(o->dw13 || is_checked(o, rank, t)))
+        bool needed = o->setup.alone || o->dw13 || is_checked(o, rank, t);
+        if (inputs->gate || absent || !needed)
             continue;
         load_token(w, FILL_X, rank, t, w->row.x);
         oracle_router_gates(&w->router, w->row.x, s->ids + i * s->K, w->gates + i * s->K);
@@ -230,10 +238,13 @@ static void compute_row(struct walk *w, uint64_t slot)
     struct oracle *o = w->o;
     const struct layer_sample *s = o->setup.sample;
     uint64_t k = slot % s->K, t = slot / s->K % s->T, rank = slot / s->K / s->T;
-    bool checked = is_checked(o, rank, t);
-    bool owned = o->dw13 && is_local(o, (uint64_t)s->phys[slot] / s->local);
+    bool checked = is_checked(o, rank, t),
+         here = is_local(o, (uint64_t)s->phys[slot] / s->local);
+    bool owned = o->dw13 && here;
     if (w->dropped[slot] || !(checked || owned))
         return;
+    if (o->setup.alone && !(here && is_local(o, rank)))
+        return; /* oracle_absent.c's */
     bool pre = scales_input(w);
     double in = pre ? w->gates[slot] : 1, out = pre ? 1 : w->gates[slot];
     load_row(w, slot, rank, t);
@@ -259,13 +270,26 @@ static void compute_row(struct walk *w, uint64_t slot)
 static void compute_experts(struct walk *w)
 {
     const struct layer_sample *s = w->o->setup.sample;
+    bool alone = w->o->setup.alone;
     for (uint64_t e = 0; e < s->logical; e++) {
-        if (w->starts[e] == w->starts[e + 1])
+        bool idle = w->starts[e] == w->starts[e + 1];
+        if (alone ? !oracle_absent_holds(&w->absent, e) : idle)
             continue;
         oracle_expert_load(&w->expert, e);
         for (uint64_t i = w->starts[e]; i < w->starts[e + 1]; i++)
             compute_row(w, w->rows[i]);
+        if (alone)
+            oracle_absent_expert(&w->absent, &w->expert, e, &w->row);
     }
+    if (alone)
+        oracle_absent_tokens(&w->absent);
+}
+
+static void init_absent(struct walk *w, struct arena *arena)
+{
+    struct oracle_tokens tokens = {w, load_token, through_wire, w->gates, w->dropped};
+    if (w->o->setup.alone)
+        oracle_absent_init(&w->absent, w->o, &tokens, arena);
 }
 
 /* ---- networks that every token passes, and the router ---- */
@@ -434,6 +458,7 @@ void oracle_compute(struct oracle *o, const struct oracle_setup *setup, struct a
     allocate_results(o, arena);
     struct walk w;
     walk_init(&w, o, arena);
+    init_absent(&w, arena);
     compute_gates(&w);
     measure_spread(&w);
     compute_experts(&w);

@@ -25,6 +25,17 @@ struct oracle_setup {
     uint64_t stride;                     /* tokens 0, stride, ... of each of them; 1: all */
     bool backward;                       /* weight gradients only with stride 1 */
     uint64_t drop_groups, drop_capacity; /* capacity 0: nothing is dropped */
+    bool alone;                          /* all other ranks are absent (absent.h) */
+    uint64_t peer_stride; /* what every peer_stride-th absent rank gets back is checked */
+    uint64_t pair_slots;  /* rows an expert gets of a rank, empty ones included; 0: as routed */
+};
+
+/* What a rank that is alone sends to the absent ones in one role: sums over rows. */
+struct oracle_sent {
+    uint64_t width, stride; /* complete for every stride-th rank behind this one */
+    double *sum;            /* [R, width]; NULL: nothing is sent in this role */
+    uint64_t *rows;         /* [R] in a sum */
+    double scale;           /* of one element before its own terms cancel; 0: none do */
 };
 
 /* Sums of squares of the products that a rank's weight gradients are sums of: how large the
@@ -55,8 +66,9 @@ struct oracle {
     double *dshared13, *dshared2; /* [n_ranks, H, GI_s], [n_ranks, I_s, H] */
     double *dlinear_bias;         /* [n_ranks, E] */
     double *dshared_gate;         /* [n_ranks, H] */
-    double *dresidual13, *dresidual2; /* [n_ranks, H, GI_r], [n_ranks, I_r, H] */
-    struct oracle_terms *terms;       /* [n_ranks] */
+    double *dresidual13, *dresidual2;     /* [n_ranks, H, GI_r], [n_ranks, I_r, H] */
+    struct oracle_terms *terms;           /* [n_ranks] */
+    struct oracle_sent sent[ABSENT_ROWS]; /* when alone */
 };
 
 /* FLOP of the routed experts, forward, for all tokens of n_ranks: to be held against a budget.

@@ -33,6 +33,9 @@ static enum status open_transport(struct session *session,
 {
     if (options->transport == TRANSPORT_LOCAL)
         return transport_local_open(options->ranks, session->pool, &session->transport, err);
+    if (options->transport == TRANSPORT_SHARE)
+        return transport_share_open(options->rank, options->ranks, session->pool,
+                                    &session->transport, err);
     TRY(transport_mpi_open(&session->transport, err));
     if (options->timeout_s > 0)
         session->transport->timeout_s = options->timeout_s;

@@ -11,11 +11,12 @@
 #include "exec/blas.h"
 #include "exec/transport.h"
 
-enum transport_kind { TRANSPORT_LOCAL, TRANSPORT_MPI };
+enum transport_kind { TRANSPORT_LOCAL, TRANSPORT_SHARE, TRANSPORT_MPI };
 
 struct session_options {
     enum transport_kind transport;
     uint64_t ranks;   /* R of the plan's group; 0, MPI only: as many as it has */
+    uint64_t rank;    /* TRANSPORT_SHARE: the one that is performed */
     unsigned workers; /* 0: one per core, one when MPI runs a rank per process */
     bool plain_c;     /* no BLAS */
     double timeout_s; /* longest wait for another process; 0: a minute */

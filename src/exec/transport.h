@@ -1,6 +1,6 @@
 /* Transports: how rows get from rank to rank. One exchange plan, many transports: `local`
- * copies between the logical ranks of this process, `mpi` sends between processes of one rank
- * each.
+ * copies between the logical ranks of this process, `share` performs one rank alone, `mpi`
+ * sends between processes of one rank each.
  *
  * All calls are collective: every rank of the group makes them in the same order.
  *
@@ -26,6 +26,7 @@ struct parcel {
     char *receive;
     const uint64_t *send_bytes, *send_at;
     const uint64_t *receive_bytes, *receive_at;
+    uint64_t op, iteration; /* which exchange of the list it is */
 };
 
 struct transport;
@@ -62,6 +63,7 @@ struct transport {
     uint64_t n_local;    /* ranks in this process */
     uint64_t node_ranks; /* processes of the group on this machine: they share its memory */
     double timeout_s;    /* longest wait for another process */
+    bool alone;          /* the other ranks are absent: what they send is made up */
     bool ready;          /* set-up is done: exchanges may run */
 };
 
@@ -69,6 +71,14 @@ struct transport {
  * copies; it must outlive the transport. */
 enum status transport_local_open(uint64_t n_ranks, struct pool *pool, struct transport **out,
                                  struct err *err);
+
+/* One rank of n_ranks in this process and no others: they are absent, and what they send is
+ * made up (absent.h). The pool must outlive the transport. */
+enum status transport_share_open(uint64_t rank, uint64_t n_ranks, struct pool *pool,
+                                 struct transport **out, struct err *err);
+/* Where it comes from, from now on; NULL: exchanges are errors. Not owned. */
+struct absent;
+void transport_share_bind(struct transport *transport, struct absent *absent);
 
 /* One rank per process, from MPI's module; STATUS_ABSENT when there is none. */
 enum status transport_mpi_open(struct transport **out, struct err *err);

@@ -6,8 +6,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "exec/absent.h"
 #include "exec/format.h"
 #include "exec/verify_rows.h"
+#include "exec/verify_sent.h"
 #include "exec/verify_tail.h"
 
 bool checks_passed(const struct checks *checks)
@@ -201,7 +203,8 @@ static enum status look(void *context, const struct rank_state *rank, const stru
  * of at most u to elements of the size of the rms; about six of them, independent, give a
  * standard deviation of u sqrt(6/3), and the largest of a million normal errors is 5.5
  * deviations: 8 u. Sums of n terms in f32 add u32 sqrt(n), again times 5.5. Both are doubled
- * for rounding elements that are themselves several times the rms. */
+ * for intermediates that are themselves several times the rms; results that are have errors as
+ * much larger, and are judged by their own size. */
 static double tolerance_of(double u, uint64_t longest_sum)
 {
     return 16 * u + 12 * 0x1p-24 * sqrt((double)longest_sum);
@@ -258,6 +261,42 @@ static const struct op *find_scale(const struct work *work)
     return NULL;
 }
 
+/* Rows that every expert computes of every rank, when their number is fixed. */
+static uint64_t pair_slots(const struct execution *x)
+{
+    const struct op *slots = find_kernel(x->work, KERNEL_SLOTS);
+    const struct op *chunk = find_kernel(x->work, KERNEL_CHUNK);
+    const uint64_t *values = x->ranks[0].values;
+    if (slots)
+        return values[slots->groups.node] * values[slots->m.node];
+    return chunk ? values[chunk->trips.node] * values[chunk->m.node] : 0;
+}
+
+/* Steps through `n` things of `flop` each, as many as the budget allows. */
+static uint64_t stride_of(double flop, double budget_flop, uint64_t n)
+{
+    uint64_t stride = flop > budget_flop ? (uint64_t)ceil(flop / budget_flop) : 1;
+    return stride < n ? stride : n;
+}
+
+/* A rank that is alone computes those rows of its tokens that it owns, and one row for every
+ * absent rank and local expert: each gets half of the budget. */
+static void set_strides(struct oracle_setup *setup, double budget_flop)
+{
+    const struct layer_sample *s = setup->sample;
+    double flop = oracle_flop(setup->plan, s, setup->n_ranks) * (setup->backward ? 4 : 1);
+    if (!setup->alone) {
+        setup->stride = stride_of(flop, budget_flop, s->T);
+        return;
+    }
+    double row = flop / (double)(s->T * s->K), half = budget_flop / 2;
+    uint64_t rank = setup->first_rank, own = 0;
+    for (uint64_t e = 0; e < s->local; e++)
+        own += s->rows[rank * s->R * s->local + rank * s->local + e];
+    setup->stride = stride_of((double)own * row, half, s->T);
+    setup->peer_stride = stride_of((double)((s->R - 1) * s->local) * row, half, s->R);
+}
+
 static struct oracle_setup oracle_setup_of(const struct execution *x,
                                            const struct verify_options *options)
 {
@@ -281,11 +320,11 @@ static struct oracle_setup oracle_setup_of(const struct execution *x,
     setup.wire = pack ? work->buffers[pack->writes[0]].dtype : setup.activation;
     setup.drop_groups = slots ? values[slots->groups.node] : 1;
     setup.drop_capacity = slots ? values[slots->m.node] : 0;
-    double flop = oracle_flop(setup.plan, setup.sample, x->n_ranks) * (setup.backward ? 4 : 1);
-    if (options->budget_flop > 0 && flop > options->budget_flop && !setup.inputs->picked)
-        setup.stride = (uint64_t)ceil(flop / options->budget_flop);
-    if (setup.stride > setup.sample->T)
-        setup.stride = setup.sample->T;
+    setup.alone = x->session->transport->alone;
+    setup.peer_stride = 1;
+    setup.pair_slots = pair_slots(x);
+    if (options->budget_flop > 0 && !setup.inputs->picked)
+        set_strides(&setup, options->budget_flop);
     return setup;
 }
 
@@ -329,7 +368,11 @@ static enum status run_with(struct execution *x, const struct inputs *inputs,
                            .exact = inputs->picked && holds_one(setup.weight)};
         set_tolerances(&v);
         struct observer observer = {&v, look};
+        if (setup.alone)
+            absent_audit(x);
         status = execution_step(x, &observer, NULL, err);
+        if (setup.alone && status == STATUS_OK)
+            verify_sent(x, &oracle, v.integers, v.exact ? 0 : v.tolerance, checks);
         checks->tokens_checked = x->n_ranks * oracle.n_tokens;
         checks->tokens = x->n_ranks * setup.sample->T;
     }

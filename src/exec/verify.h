@@ -17,7 +17,7 @@ struct check {
     char detail[160]; /* where and what differed most, or "" */
 };
 
-enum { VERIFY_CHECKS = 48 };
+enum { VERIFY_CHECKS = 60 };
 
 struct checks {
     struct check check[VERIFY_CHECKS];

@@ -185,7 +185,8 @@ static void exchange_rule(struct backward *b, const struct op *op)
     if (d == WORK_NONE)
         return;
     uint16_t dsrc = backward_buffer(b, op->reads[0], "");
-    layer_exchange(
+    bool came_home = op->flags & KERNEL_RETURN;
+    (came_home ? layer_exchange : layer_return)(
         b->l, named(b, "back", op),
         (struct exchange){d, op->reads[2], op->reads[1], dsrc, op->reads[3], op->n, op->m});
     backward_arrive(b, op->reads[0], dsrc);
@@ -197,7 +198,9 @@ static void exchange_fixed_rule(struct backward *b, const struct op *op)
     if (d == WORK_NONE)
         return;
     uint16_t dsrc = backward_buffer(b, op->reads[0], "");
-    layer_exchange_fixed(b->l, named(b, "back", op), d, dsrc);
+    bool came_home = op->flags & KERNEL_RETURN;
+    (came_home ? layer_exchange_fixed : layer_return_fixed)(b->l, named(b, "back", op), d,
+                                                            dsrc);
     backward_arrive(b, op->reads[0], dsrc);
 }
 

@@ -152,6 +152,7 @@ enum {
     KERNEL_SHARED_A = 32,   /* GEMM: every group multiplies the same rows */
     KERNEL_SLOT_MAJOR = 64, /* COMBINE without positions: row i*S+s, not s*n+i */
     KERNEL_STRIDE = 128,    /* GROUP: group g starts at g * op.m */
+    KERNEL_RETURN = 1024,   /* exchanges: rows go back to the rank whose tokens they are of */
     KERNEL_SUM = 512,       /* WGRAD: added to what the gradient holds */
     KERNEL_DYNAMIC = 256,   /* BLOCKS: blocks without rows are not run */
     KERNEL_GELU = 1024,     /* ACTIVATION: GeLU, whatever the model's experts use */

@@ -120,10 +120,13 @@ struct exchange {
     struct size sent, from;
 };
 void layer_exchange(struct layer *l, const char *name, struct exchange exchange);
+/* The same, of rows on their way back to the rank whose tokens they are of. */
+void layer_return(struct layer *l, const char *name, struct exchange exchange);
 /* The same for activations: quantised on the way when precision.dispatch says so. */
 void layer_dispatch(struct layer *l, const char *name, struct exchange exchange);
 /* src[R n] -> dst[R n], n = rows / R each way. */
 void layer_exchange_fixed(struct layer *l, const char *name, uint16_t src, uint16_t dst);
+void layer_return_fixed(struct layer *l, const char *name, uint16_t src, uint16_t dst);
 void layer_allgather(struct layer *l, const char *name, uint16_t src, uint16_t dst);
 
 struct gemm_shape {

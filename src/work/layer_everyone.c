@@ -47,7 +47,7 @@ uint16_t layer_reduce_everyone(struct layer *l, const char *name, uint16_t parti
     uint16_t send = rounded(l, partial, wire, all);
     uint16_t parts = layer_rows(l, arena_printf(l->arena, "%s_parts", name), CATEGORY_DISPATCH,
                                 l->work->buffers[send].dtype, all, layer_width(l, partial));
-    layer_exchange_fixed(l, arena_printf(l->arena, "scatter_%s", name), send, parts);
+    layer_return_fixed(l, arena_printf(l->arena, "scatter_%s", name), send, parts);
     uint16_t out =
         layer_rows(l, name, CATEGORY_ACTIVATION, dtype, l->tokens, layer_width(l, partial));
     layer_combine(l, arena_printf(l->arena, "reduce_%s", name),

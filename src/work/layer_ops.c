@@ -60,6 +60,17 @@ void layer_exchange(struct layer *l, const char *name, struct exchange x)
              LAYER_OPERANDS(x.src, x.sends, x.receives, x.handle), LAYER_OPERANDS(x.dst));
 }
 
+static void mark_return(struct layer *l)
+{
+    l->work->ops[l->work->n_ops - 1].flags |= KERNEL_RETURN;
+}
+
+void layer_return(struct layer *l, const char *name, struct exchange x)
+{
+    layer_exchange(l, name, x);
+    mark_return(l);
+}
+
 /* A buffer with the rows of `like` in the dtype of the wire. */
 static uint16_t wire_buffer(struct layer *l, const char *suffix, uint16_t like)
 {
@@ -117,6 +128,12 @@ static void fixed(struct layer *l, enum kernel kernel, const char *name, uint16_
 void layer_exchange_fixed(struct layer *l, const char *name, uint16_t src, uint16_t dst)
 {
     fixed(l, KERNEL_EXCHANGE_FIXED, name, src, dst, size_div(l->z, rows_of(l, src), l->R));
+}
+
+void layer_return_fixed(struct layer *l, const char *name, uint16_t src, uint16_t dst)
+{
+    layer_exchange_fixed(l, name, src, dst);
+    mark_return(l);
 }
 
 void layer_allgather(struct layer *l, const char *name, uint16_t src, uint16_t dst)

@@ -55,7 +55,7 @@ uint16_t path_capacity_build(struct layer *l)
 
     uint16_t back = layer_swap(l, "y_received", y, l->e, l->R, per_expert);
     uint16_t home = layer_rows(l, "y_slots", CATEGORY_DISPATCH, l->combined, slots, l->H);
-    layer_exchange_fixed(l, "return", back, home);
+    layer_return_fixed(l, "return", back, home);
     uint16_t out = layer_rows(l, "routed_out", CATEGORY_ACTIVATION, act, l->tokens, l->H);
     layer_combine(l, "combine",
                   (struct combine){.y = home,

@@ -86,7 +86,7 @@ uint16_t path_chunked_a2a_build(struct layer *l)
     uint16_t y = layer_expert(l, x, computed, batched, 0);
     uint16_t back = layer_swap(l, "y_received", y, l->e, l->R, chunk);
     uint16_t home = layer_rows(l, "y_chunk", CATEGORY_DISPATCH, l->combined, slots, l->H);
-    layer_exchange_fixed(l, "return", back, home);
+    layer_return_fixed(l, "return", back, home);
     layer_op(l,
              (struct op){.name = "scatter_chunk",
                          .kernel = KERNEL_SCATTER,

@@ -85,10 +85,10 @@ uint16_t path_deepep_build(struct layer *l)
     uint16_t folded = layer_fan_compute(l, x, gates, phys, &fan, o.in);
 
     uint16_t back = layer_rows(l, "y_back", CATEGORY_DISPATCH, l->combined, o.out, l->H);
-    layer_exchange(l, "return",
-                   (struct exchange){folded, o.receives, o.sends, back, o.handle,
-                                     size_slot(l->z, SLOT_TOKENS_FROM),
-                                     size_slot(l->z, SLOT_TOKENS_SENT)});
+    layer_return(l, "return",
+                 (struct exchange){folded, o.receives, o.sends, back, o.handle,
+                                   size_slot(l->z, SLOT_TOKENS_FROM),
+                                   size_slot(l->z, SLOT_TOKENS_SENT)});
     uint16_t out =
         layer_rows(l, "routed_out", CATEGORY_ACTIVATION, l->activation, l->tokens, l->H);
     layer_combine(l, "combine",

@@ -60,8 +60,8 @@ uint16_t path_deepep_ll_build(struct layer *l)
                                  .slots = l->one,
                                  .used = l->received.used});
     uint16_t home = layer_rows(l, "y_sorted", CATEGORY_DISPATCH, l->combined, l->slots, l->H);
-    layer_exchange(l, "return",
-                   (struct exchange){back, receives, s.sends, home, WORK_NONE, from, sent});
+    layer_return(l, "return",
+                 (struct exchange){back, receives, s.sends, home, WORK_NONE, from, sent});
     uint16_t out =
         layer_rows(l, "routed_out", CATEGORY_ACTIVATION, l->activation, l->tokens, l->H);
     layer_combine(l, "combine",

@@ -50,8 +50,8 @@ static uint16_t to_slots(struct layer *l, const char *name, uint16_t rows,
                                like.dtype, l->slots, width);
     uint16_t slots = layer_rows(l, arena_printf(l->arena, "%s_slots", name), like.category,
                                 like.dtype, l->slots, width);
-    layer_exchange(l, arena_printf(l->arena, "return_%s", name),
-                   (struct exchange){rows, p->receives, s->sends, home, WORK_NONE, from, sent});
+    layer_return(l, arena_printf(l->arena, "return_%s", name),
+                 (struct exchange){rows, p->receives, s->sends, home, WORK_NONE, from, sent});
     layer_gather(l, arena_printf(l->arena, "place_%s", name),
                  (struct gather){.src = home,
                                  .index = s->position,

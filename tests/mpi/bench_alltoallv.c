@@ -30,7 +30,12 @@ static int make_pattern(struct pattern *p, int ranks, int each)
 
 static double time_ours(struct transport *t, const struct pattern *p, struct err *err)
 {
-    struct parcel parcel = {p->send, p->receive, p->bytes, p->at, p->bytes, p->at};
+    struct parcel parcel = {.send = p->send,
+                            .receive = p->receive,
+                            .send_bytes = p->bytes,
+                            .send_at = p->at,
+                            .receive_bytes = p->bytes,
+                            .receive_at = p->at};
     MPI_Barrier(MPI_COMM_WORLD);
     double begin = bench_now_s();
     if (t->ops->exchange(t, &parcel, err) != STATUS_OK)

@@ -112,13 +112,15 @@ static void expect_equal(const struct case_result *result, const char *how)
                  (unsigned long long)result->predicted_bytes);
 }
 
-/* True when it was performed. */
-static bool perform(const struct plan *plan, const char *how, struct arena *arena)
+/* True when it was performed: all ranks, or one alone. */
+static bool perform(const struct plan *plan, const char *how, bool alone, uint64_t rank,
+                    struct arena *arena)
 {
     struct err err = {0};
     struct run_routing routing;
     struct case_result result;
-    struct case_options options = {.backward = plan->moe.path != PATH_DEEPEP_LL};
+    struct case_options options = {
+        .backward = plan->moe.path != PATH_DEEPEP_LL, .alone = alone, .rank = rank};
     if (run_routing_init(plan, NULL, arena, &routing, &err) != STATUS_OK)
         fail_msg("%s: %s", how, err.text);
     run_routing_step(&routing, 0);
@@ -141,7 +143,10 @@ static void the_host_performs_what_the_list_says(void **state)
         struct plan plan;
         struct text how = {.arena = &arena};
         random_plan(&plan, i, &how);
-        performed += perform(&plan, text_string(&how), &arena);
+        performed += perform(&plan, text_string(&how), false, 0, &arena);
+        uint64_t rank = i % plan.parallel.ep;
+        text_printf(&how, ": rank %d alone", (int)rank);
+        perform(&plan, text_string(&how), true, rank, &arena);
         arena_release(&arena);
     }
     assert_in_range(performed, PLANS * 3 / 4, PLANS);

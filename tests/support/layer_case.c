@@ -201,6 +201,9 @@ static enum status run(const struct plan *plan, const struct layer_sample *sampl
     result->metered_bytes = x.meter.peak_bytes;
     result->predicted_bytes = predicted_peak(&x);
     compare_counts(&x, result);
+    const struct rank_state *kept = &x.ranks[options->alone ? 0 : options->rank];
+    for (size_t op = 0; options->counts && op < work.n_ops && op < options->n_counts; op++)
+        options->counts[op] = kept->counts[op];
     return STATUS_OK;
 }
 
@@ -228,7 +231,10 @@ enum status case_run(const struct plan *plan, const struct layer_sample *sample,
     struct session session;
     struct session_options open = {.ranks = ranks_of(plan, sample),
                                    .workers = options->workers ? options->workers : 2,
-                                   .plain_c = options->plain_c};
+                                   .plain_c = options->plain_c,
+                                   .transport =
+                                       options->alone ? TRANSPORT_SHARE : TRANSPORT_LOCAL,
+                                   .rank = options->rank};
     enum status status = session_open(&session, &open, err);
     if (status == STATUS_OK)
         status = case_run_in(&session, plan, sample, options, result, err);

@@ -31,6 +31,10 @@ struct case_result {
 
 struct case_options {
     bool backward;
+    bool alone;               /* `rank` is performed, the others are absent */
+    uint64_t rank;            /* also: whose counts are kept */
+    struct op_counts *counts; /* [of the list's ops] of that rank, or NULL */
+    size_t n_counts;
     unsigned workers;              /* 0: 2 */
     const struct kernels *kernels; /* NULL: the fast ones */
     bool plain_c;

@@ -247,41 +247,56 @@ static const struct {
     {{"MLP beside not added", PATH_RAGGED_A2A, KERNEL_ADD, dropped_row}, with_residual},
 };
 
-static enum status run_with(const struct plan *plan, const struct kernels *kernels,
+static enum status run_with(const struct plan *plan, const struct kernels *kernels, bool alone,
                             struct case_result *result, struct err *err)
 {
     struct arena arena = {0};
     struct layer_sample sample;
     case_sample(plan, CASE_UNIFORM, &arena, &sample);
-    struct case_options options = {.backward = true, .kernels = kernels};
+    struct case_options options = {
+        .backward = true, .kernels = kernels, .alone = alone, .rank = alone ? 1 : 0};
     enum status status = case_run(plan, &sample, &options, result, err);
     arena_release(&arena);
     return status;
 }
 
-static void expect_caught(const struct fault *fault, change_fn *change)
+static void expect_caught(const struct fault *fault, change_fn *change, bool alone)
 {
     struct plan plan;
     struct kernels kernels;
     struct case_result result;
     struct err err = {0};
-    case_plan(&plan, fault->path, 2);
+    case_plan(&plan, fault->path, alone ? 4 : 2);
     if (change)
         change(&plan);
     kernels_fast(&kernels);
     kernels.table[fault->kernel].run = fault->run;
     kernels.table[fault->kernel].units = NULL;
-    if (run_with(&plan, &kernels, &result, &err) == STATUS_OK && checks_passed(&result.checks))
-        fail_msg("not caught: %s (%s)", fault->name, words_path[plan.moe.path]);
+    if (run_with(&plan, &kernels, alone, &result, &err) == STATUS_OK &&
+        checks_passed(&result.checks))
+        fail_msg("not caught: %s (%s%s)", fault->name, words_path[plan.moe.path],
+                 alone ? ", one rank alone" : "");
+}
+
+static void expect_all_caught(bool alone)
+{
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
+        expect_caught(&faults[i], NULL, alone);
+    for (size_t i = 0; i < sizeof more_faults / sizeof *more_faults; i++)
+        expect_caught(&more_faults[i].fault, more_faults[i].change, alone);
 }
 
 static void every_fault_is_caught(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
-        expect_caught(&faults[i], NULL);
-    for (size_t i = 0; i < sizeof more_faults / sizeof *more_faults; i++)
-        expect_caught(&more_faults[i].fault, more_faults[i].change);
+    expect_all_caught(false);
+}
+
+/* Three of four ranks are absent: what they get is checked as well as what is kept. */
+static void every_fault_of_one_rank_is_caught(void **state)
+{
+    (void)state;
+    expect_all_caught(true);
 }
 
 /* What is left behind the last group: poison after a product, old rows after a gather. */
@@ -331,7 +346,7 @@ static void unmasked_rows_are_caught(void **state)
         kernels_fast(&kernels);
         kernels.table[cases[i].kernel].run = cases[i].run;
         kernels.table[cases[i].kernel].units = NULL;
-        assert_int_equal(run_with(&plan, &kernels, &result, &err), STATUS_OK);
+        assert_int_equal(run_with(&plan, &kernels, false, &result, &err), STATUS_OK);
         const struct check *check =
             find_check(&result.checks, "rows behind the groups are zero");
         assert_non_null(check);
@@ -343,6 +358,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_fault_is_caught),
+        cmocka_unit_test(every_fault_of_one_rank_is_caught),
         cmocka_unit_test(unmasked_rows_are_caught),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,250 @@
+/* One rank of a group alone: every path, checked, and counted as in the full run. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "plan/schema.h"
+#include "support/layer_case.h"
+
+static const enum moe_path paths[] = {
+    PATH_CAPACITY,    PATH_RAGGED_DOT,  PATH_RAGGED_A2A, PATH_DEEPEP,      PATH_DEEPEP_LL,
+    PATH_RDEP,        PATH_BLOCKWISE,   PATH_SELECTIVE,  PATH_ALL_EXPERTS, PATH_MASKED,
+    PATH_EXPERT_LOOP, PATH_CHUNKED_A2A, PATH_ALLGATHER,  PATH_BLOCK_SPARSE};
+
+enum { N_PATHS = sizeof paths / sizeof *paths, MOST_OPS = 256 };
+
+typedef void change(struct plan *plan);
+
+static void bf16(struct plan *plan)
+{
+    plan->precision.weights = plan->precision.activations = DTYPE_BF16;
+    plan->precision.dispatch = plan->precision.combine = DTYPE_BF16;
+    plan->precision.gradients = DTYPE_BF16;
+}
+
+static void fp8_dispatch(struct plan *plan)
+{
+    bf16(plan);
+    plan->precision.dispatch = DTYPE_FP8_BLOCK;
+}
+
+static void mxfp8_dispatch(struct plan *plan)
+{
+    bf16(plan);
+    plan->precision.dispatch = DTYPE_MXFP8;
+}
+
+static void biases_of_every_kind(struct plan *plan)
+{
+    plan->model.moe.bias = true;
+    plan->model.moe.activation = ACTIVATION_SWIGLU_OAI;
+    plan->model.moe.router.order = ORDER_TOPK_THEN_SCORE;
+}
+
+static void shared_experts(struct plan *plan)
+{
+    plan->model.moe.shared_experts = 1;
+    plan->model.moe.shared_intermediate = 10;
+}
+
+static void exact_buffers(struct plan *plan)
+{
+    plan->moe.buffer = SIZING_EXACT;
+    plan->moe.skip_dynamic = true;
+}
+
+static void overlapped_rounds_of_four(struct plan *plan)
+{
+    plan->moe.overlap = true;
+    plan->model.moe.top_k = 4;
+}
+
+static void scaled_input(struct plan *plan)
+{
+    plan->model.moe.scale = GATE_PRE;
+}
+
+static void scaled_input_in_fp8(struct plan *plan)
+{
+    fp8_dispatch(plan);
+    plan->model.moe.scale = GATE_PRE;
+}
+
+static void networks_beside(struct plan *plan)
+{
+    shared_experts(plan);
+    plan->model.moe.shared_gate = true;
+    plan->model.residual_intermediate = 8;
+    plan->model.moe.router.linear_bias = true;
+}
+
+static const struct variant {
+    const char *name;
+    change *change;
+} variants[] = {
+    {"bf16", bf16},
+    {"fp8 dispatch", fp8_dispatch},
+    {"mxfp8 dispatch", mxfp8_dispatch},
+    {"biases", biases_of_every_kind},
+    {"shared experts", shared_experts},
+    {"exact buffers", exact_buffers},
+    {"overlapped rounds", overlapped_rounds_of_four},
+    {"scaled input", scaled_input},
+    {"scaled input, fp8 dispatch", scaled_input_in_fp8},
+    {"shared gate, MLP beside, router bias", networks_beside},
+};
+
+struct who {
+    const char *variant;
+    const struct plan *plan;
+    enum case_routing routing;
+    uint64_t rank;
+};
+
+static void expect_passed(const struct who *who, const struct case_result *result)
+{
+    char name[160];
+    snprintf(name, sizeof name, "%s, %s, %s, rank %llu of %llu",
+             words_path[who->plan->moe.path], who->variant, case_routing_name(who->routing),
+             (unsigned long long)who->rank, (unsigned long long)who->plan->parallel.ep);
+    for (unsigned i = 0; i < result->checks.n; i++) {
+        const struct check *check = &result->checks.check[i];
+        if (!check->passed)
+            fail_msg("%s: %s: error %g, tolerance %g: %s", name, check->name, check->error,
+                     check->tolerance, check->detail);
+    }
+    assert_true(result->checks.n > 0);
+    if (!result->counts_equal)
+        fail_msg("%s: %s", name, result->mismatch);
+    if (result->metered_bytes != result->predicted_bytes)
+        fail_msg("%s: metered %llu bytes, predicted %llu", name,
+                 (unsigned long long)result->metered_bytes,
+                 (unsigned long long)result->predicted_bytes);
+}
+
+static void perform(const struct who *who, bool alone, struct op_counts *counts)
+{
+    struct arena arena = {0};
+    struct layer_sample sample;
+    struct case_result result;
+    struct err err = {0};
+    struct case_options options = {.backward = who->plan->moe.path != PATH_DEEPEP_LL,
+                                   .alone = alone,
+                                   .rank = who->rank,
+                                   .counts = counts,
+                                   .n_counts = MOST_OPS};
+    case_sample(who->plan, who->routing, &arena, &sample);
+    memset(counts, 0, MOST_OPS * sizeof *counts);
+    if (case_run(who->plan, &sample, &options, &result, &err) != STATUS_OK)
+        fail_msg("%s, %s, rank %llu: %s", words_path[who->plan->moe.path], who->variant,
+                 (unsigned long long)who->rank, err.text);
+    expect_passed(who, &result);
+    arena_release(&arena);
+}
+
+static void every_path_of_every_routing(void **state)
+{
+    (void)state;
+    static struct op_counts full[MOST_OPS], share[MOST_OPS];
+    for (size_t p = 0; p < N_PATHS; p++) {
+        for (unsigned routing = 0; routing < CASE_ROUTINGS; routing++) {
+            for (uint64_t i = 0; i < 6; i++) {
+                struct plan plan;
+                uint64_t ranks = i < 3 ? 4 : 8, which[] = {0, 1, ranks - 1};
+                struct who who = {"f32", &plan, (enum case_routing)routing, which[i % 3]};
+                case_plan(&plan, paths[p], ranks);
+                perform(&who, false, full);
+                perform(&who, true, share);
+                for (size_t op = 0; op < MOST_OPS; op++)
+                    if (memcmp(&full[op], &share[op], sizeof *full) != 0)
+                        fail_msg("%s, %s: op %zu of rank %llu of %llu counts otherwise",
+                                 words_path[paths[p]], case_routing_name(who.routing), op,
+                                 (unsigned long long)who.rank, (unsigned long long)ranks);
+            }
+        }
+    }
+}
+
+static void every_variant_of_every_path(void **state)
+{
+    (void)state;
+    static struct op_counts counts[MOST_OPS];
+    for (size_t v = 0; v < sizeof variants / sizeof *variants; v++) {
+        for (size_t p = 0; p < N_PATHS; p++) {
+            struct plan plan;
+            struct who who = {variants[v].name, &plan, CASE_ZIPF, 1};
+            case_plan(&plan, paths[p], 4);
+            variants[v].change(&plan);
+            perform(&who, true, counts);
+        }
+    }
+}
+
+/* ---- what is sent is checked as well as what is kept ---- */
+
+/* The last row that an op makes, which here is on its way to the last rank, is lost. */
+static enum status lose_last_row(struct call *call, uint64_t unit, void *scratch,
+                                 struct err *err)
+{
+    struct kernels kernels;
+    kernels_fast(&kernels);
+    (void)unit;
+    const struct kernel_ops *kernel = &kernels.table[KERNEL_GATHER];
+    for (uint64_t i = 0; i < kernel->units(call); i++)
+        TRY(kernel->run(call, i, scratch, err));
+    const struct tensor *out = &call->out[0];
+    if (strcmp(call->op->name, "fan_in") == 0)
+        memset(tensor_row(out, out->rows - 1), 0, tensor_row_bytes(out));
+    return STATUS_OK;
+}
+
+static void rows_of_absent_ranks_are_checked(void **state)
+{
+    (void)state;
+    struct arena arena = {0};
+    struct plan plan;
+    struct layer_sample sample;
+    struct kernels kernels;
+    struct case_result result;
+    struct err err = {0};
+    struct case_options options = {.alone = true, .rank = 1, .kernels = &kernels};
+    case_plan(&plan, PATH_RAGGED_A2A, 4);
+    plan.moe.buffer = SIZING_EXACT;
+    kernels_fast(&kernels);
+    kernels.table[KERNEL_GATHER].run = lose_last_row;
+    kernels.table[KERNEL_GATHER].units = NULL;
+    case_sample(&plan, CASE_UNIFORM, &arena, &sample);
+    assert_int_equal(case_run(&plan, &sample, &options, &result, &err), STATUS_OK);
+    for (unsigned i = 0; i < result.checks.n; i++) {
+        const struct check *check = &result.checks.check[i];
+        if (check->passed != (strstr(check->name, "sent y") == NULL))
+            fail_msg("%s: %s", check->name, check->passed ? "passed" : "failed");
+    }
+    arena_release(&arena);
+}
+
+/* A group of one rank has nobody absent. */
+static void a_group_of_one_is_alone(void **state)
+{
+    (void)state;
+    static struct op_counts counts[MOST_OPS];
+    struct plan plan;
+    struct who who = {"f32", &plan, CASE_UNIFORM, 0};
+    case_plan(&plan, PATH_DEEPEP, 1);
+    perform(&who, true, counts);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_path_of_every_routing),
+        cmocka_unit_test(every_variant_of_every_path),
+        cmocka_unit_test(rows_of_absent_ranks_are_checked),
+        cmocka_unit_test(a_group_of_one_is_alone),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
