@@ -337,6 +337,7 @@ struct memory {
 struct block {
     enum block_kind kind;
     enum collective collective;
+    uint64_t tiles; /* most column tiles of a product beside its all-reduce */
 };
 
 struct plan {

@@ -374,6 +374,9 @@ const struct field schema_table[] = {
          "it)"),
     WORD("block.collective", block.collective, words_collective, "builtin",
          "how its ranks exchange: at once, round a ring, or in halves (tp a power of two)"),
+    COUNT("block.tiles", block.tiles, 1, 8, "8",
+          "column tiles of allreduce_matmul, at most: one is reduced while the next is "
+          "multiplied"),
 };
 
 const size_t schema_table_size = sizeof schema_table / sizeof *schema_table;

@@ -55,7 +55,8 @@ void matmul_plan_slots(const struct plan *plan, uint64_t workers, struct slots *
 
 uint64_t matmul_tiles(const struct plan *plan)
 {
-    uint64_t part = plan->model.dense_intermediate / plan->parallel.tp, tiles = MATMUL_TILES;
+    uint64_t part = plan->model.dense_intermediate / plan->parallel.tp,
+             tiles = plan->block.tiles;
     while (tiles > 1 && part % tiles)
         tiles--;
     return tiles;

@@ -28,9 +28,9 @@ enum status matmul_check(const struct plan *plan, struct err *err);
 /* Slots of every rank: the plan's. */
 void matmul_plan_slots(const struct plan *plan, uint64_t workers, struct slots *slots);
 
-enum { MATMUL_TILES = 8 }; /* most column tiles of a product beside its reduction */
+enum { MATMUL_TILES = 8 }; /* the most that block.tiles can be */
 
-/* Column tiles of allreduce_matmul: the most up to MATMUL_TILES that divide F / p. */
+/* Column tiles of allreduce_matmul: the most up to block.tiles that divide F / p. */
 uint64_t matmul_tiles(const struct plan *plan);
 
 /* Whether the rank's columns of the result are chunk `rank` of the array that was reduced,

@@ -11,7 +11,7 @@
 #include "support/layer_case.h"
 #include "work/matmul.h"
 
-enum { SAMPLES = 15, TOKENS = 512, HIDDEN = 1024, INTER = 4096, LOCAL_RANKS = 4, CASES = 9 };
+enum { SAMPLES = 15, TOKENS = 512, HIDDEN = 1024, INTER = 4096, LOCAL_RANKS = 4, CASES = 12 };
 
 /* ---- a plain product of a process's FLOP, in row parts over its workers ---- */
 
@@ -70,6 +70,26 @@ static enum status time_plain(struct plain *p, double *seconds, struct err *err)
 
 /* ---- a block ---- */
 
+static const struct {
+    enum block_kind kind;
+    enum collective collective;
+    uint64_t tiles;
+    const char *name;
+} cases[CASES] = {
+    {BLOCK_REDUCE_SCATTER_MATMUL, COLLECTIVE_BUILTIN, 1, "reduce-scatter matmul, all-to-all"},
+    {BLOCK_REDUCE_SCATTER_MATMUL, COLLECTIVE_RING, 1, "reduce-scatter matmul, ring"},
+    {BLOCK_REDUCE_SCATTER_MATMUL, COLLECTIVE_HALVING, 1, "reduce-scatter matmul, halving"},
+    {BLOCK_ALLGATHER_MATMUL, COLLECTIVE_BUILTIN, 1, "all-gather, then product"},
+    {BLOCK_ALLGATHER_MATMUL, COLLECTIVE_HALVING, 1, "doubling gather, then product"},
+    {BLOCK_ALLGATHER_MATMUL, COLLECTIVE_RING, 1, "product of chunks passed on"},
+    {BLOCK_ALLREDUCE_MATMUL, COLLECTIVE_BUILTIN, 1, "all-reduce matmul, all-to-all"},
+    {BLOCK_ALLREDUCE_MATMUL, COLLECTIVE_BUILTIN, 8, "all-reduce matmul, all-to-all, 8 tiles"},
+    {BLOCK_ALLREDUCE_MATMUL, COLLECTIVE_RING, 1, "all-reduce matmul, ring"},
+    {BLOCK_ALLREDUCE_MATMUL, COLLECTIVE_RING, 8, "all-reduce matmul, ring, 8 tiles"},
+    {BLOCK_ALLREDUCE_MATMUL, COLLECTIVE_HALVING, 1, "all-reduce matmul, halving"},
+    {BLOCK_ALLREDUCE_MATMUL, COLLECTIVE_HALVING, 8, "all-reduce matmul, halving, 8 tiles"},
+};
+
 struct performed {
     struct plan plan;
     struct work work;
@@ -79,12 +99,14 @@ struct performed {
     double samples[SAMPLES];
 };
 
-static enum status make_block(struct performed *b, enum block_kind kind,
-                              enum collective collective, const struct kernels *kernels,
-                              struct session *session, struct arena *arena, struct err *err)
+static enum status make_block(struct performed *b, unsigned number,
+                              const struct kernels *kernels, struct session *session,
+                              struct arena *arena, struct err *err)
 {
     uint64_t n = session->transport->n_local;
-    case_matmul(&b->plan, kind, collective, session->transport->n_ranks);
+    case_matmul(&b->plan, cases[number].kind, cases[number].collective,
+                session->transport->n_ranks);
+    b->plan.block.tiles = cases[number].tiles;
     b->plan.workload.sequence_length = TOKENS;
     b->plan.model.hidden = HIDDEN;
     b->plan.model.dense_intermediate = INTER;
@@ -114,22 +136,6 @@ static enum status time_block(struct performed *b, double *seconds, double *ops,
 
 /* ---- the table ---- */
 
-static const struct {
-    enum block_kind kind;
-    enum collective collective;
-    const char *name;
-} cases[CASES] = {
-    {BLOCK_REDUCE_SCATTER_MATMUL, COLLECTIVE_BUILTIN, "reduce-scatter matmul, all-to-all"},
-    {BLOCK_REDUCE_SCATTER_MATMUL, COLLECTIVE_RING, "reduce-scatter matmul, ring"},
-    {BLOCK_REDUCE_SCATTER_MATMUL, COLLECTIVE_HALVING, "reduce-scatter matmul, halving"},
-    {BLOCK_ALLGATHER_MATMUL, COLLECTIVE_BUILTIN, "all-gather, then product"},
-    {BLOCK_ALLGATHER_MATMUL, COLLECTIVE_HALVING, "doubling gather, then product"},
-    {BLOCK_ALLGATHER_MATMUL, COLLECTIVE_RING, "product of chunks passed on"},
-    {BLOCK_ALLREDUCE_MATMUL, COLLECTIVE_BUILTIN, "all-reduce matmul in tiles, all-to-all"},
-    {BLOCK_ALLREDUCE_MATMUL, COLLECTIVE_RING, "all-reduce matmul in tiles, ring"},
-    {BLOCK_ALLREDUCE_MATMUL, COLLECTIVE_HALVING, "all-reduce matmul in tiles, halving"},
-};
-
 static enum status measure_all(struct session *session, struct performed *blocks,
                                struct bench *bench, struct arena *arena, struct err *err)
 {
@@ -140,8 +146,7 @@ static enum status measure_all(struct session *session, struct performed *blocks
     make_plain(&plain, session, arena);
     TRY(session_setup(session, (uint64_t)TOKENS * INTER * 8, err));
     for (unsigned i = 0; i < CASES; i++)
-        TRY(make_block(&blocks[i], cases[i].kind, cases[i].collective, &kernels, session, arena,
-                       err));
+        TRY(make_block(&blocks[i], i, &kernels, session, arena, err));
     for (unsigned s = 0; s < SAMPLES; s++) {
         TRY(time_plain(&plain, &samples[s], err));
         for (unsigned i = 0; i < CASES; i++)

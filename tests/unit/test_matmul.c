@@ -191,6 +191,26 @@ static void results_bytes_and_memory(void **state)
     for_every_case(check_results);
 }
 
+/* One tile, and the kernels in plain C that the fast ones are held against. */
+static void serial_and_plain(void **state)
+{
+    (void)state;
+    struct plan plan;
+    struct kernels reference;
+    struct case_result result;
+    struct err err = {0};
+    case_matmul(&plan, BLOCK_ALLREDUCE_MATMUL, COLLECTIVE_HALVING, RANKS);
+    plan.block.tiles = 1;
+    perform(&plan, &result);
+    kernels_reference(&reference);
+    const struct case_options options = {.kernels = &reference, .plain_c = true};
+    for (unsigned kind = BLOCK_ALLREDUCE_MATMUL; kind <= BLOCK_MLP; kind++) {
+        case_matmul(&plan, (enum block_kind)kind, COLLECTIVE_RING, RANKS);
+        assert_int_equal(case_run(&plan, NULL, &options, &result, &err), STATUS_OK);
+        assert_true(checks_passed(&result.checks));
+    }
+}
+
 /* JX-5: what the list says, which the executor counts, is the closed form (p - 1)/p V. */
 static void check_closed_form(const struct plan *plan)
 {
@@ -344,11 +364,13 @@ static void tiles_divide_a_ranks_columns(void **state)
 {
     (void)state;
     struct plan plan;
-    static const uint64_t cases[][3] = {{96, 4, 8}, {96, 16, 6}, {28, 4, 7}, {13, 1, 1}};
+    static const uint64_t cases[][4] = {{96, 4, 8, 8}, {96, 16, 8, 6}, {28, 4, 8, 7},
+                                        {13, 1, 8, 1}, {96, 4, 1, 1},  {96, 4, 7, 6}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         case_matmul(&plan, BLOCK_ALLREDUCE_MATMUL, COLLECTIVE_RING, cases[i][1]);
         plan.model.dense_intermediate = cases[i][0];
-        assert_int_equal(matmul_tiles(&plan), cases[i][2]);
+        plan.block.tiles = cases[i][2];
+        assert_int_equal(matmul_tiles(&plan), cases[i][3]);
     }
 }
 
@@ -471,6 +493,7 @@ int main(void)
         cmocka_unit_test(ring_of_four_ranks),
         cmocka_unit_test(builtin_of_four_ranks),
         cmocka_unit_test(results_bytes_and_memory),
+        cmocka_unit_test(serial_and_plain),
         cmocka_unit_test(bytes_are_the_closed_forms),
         cmocka_unit_test(algorithms_agree_to_the_bit),
         cmocka_unit_test(an_allreduce_is_a_reduce_scatter_gathered),
