@@ -52,6 +52,14 @@ enum status execution_rank_init(const struct work *work, const struct slots *slo
     return STATUS_OK;
 }
 
+static enum status check_alone(const struct execution_setup *setup, struct err *err)
+{
+    if (!setup->session->transport->alone || setup->sample)
+        return STATUS_OK;
+    err_set(err, STATUS_INPUT, "a collective matmul is not performed by one rank alone");
+    return err_hint(err, "what absent ranks send is known of rows for experts only");
+}
+
 enum status execution_init(struct execution *x, const struct execution_setup *setup,
                            struct arena *arena, struct err *err)
 {
@@ -71,6 +79,7 @@ enum status execution_init(struct execution *x, const struct execution_setup *se
     x->calls = arena_alloc(arena, n, sizeof *x->calls);
     x->first_unit = arena_alloc(arena, n + 1, sizeof *x->first_unit);
     x->scratch = arena_alloc(arena, pool_size(setup->session->pool), sizeof *x->scratch);
+    TRY(check_alone(setup, err));
     for (uint64_t i = 0; i < n; i++)
         TRY(execution_rank_init(x->work, &setup->slots[i], x->session->transport->first + i,
                                 arena, &x->ranks[i], err));

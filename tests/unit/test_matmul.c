@@ -360,6 +360,23 @@ static void what_the_host_cannot_do_is_named(void **state)
     refused(&plan, "at most 512 ranks");
 }
 
+static void one_rank_alone_is_refused(void **state)
+{
+    (void)state;
+    struct plan plan;
+    struct session session;
+    struct case_result result;
+    struct err err = {0};
+    const struct case_options options = {0};
+    const struct session_options alone = {
+        .transport = TRANSPORT_SHARE, .ranks = RANKS, .rank = 1, .workers = 1};
+    case_matmul(&plan, BLOCK_MLP, COLLECTIVE_RING, RANKS);
+    assert_int_equal(session_open(&session, &alone, &err), STATUS_OK);
+    assert_int_equal(case_run_in(&session, &plan, NULL, &options, &result, &err), STATUS_INPUT);
+    assert_non_null(strstr(err.text, "one rank alone"));
+    session_close(&session);
+}
+
 static void tiles_divide_a_ranks_columns(void **state)
 {
     (void)state;
@@ -498,6 +515,7 @@ int main(void)
         cmocka_unit_test(algorithms_agree_to_the_bit),
         cmocka_unit_test(an_allreduce_is_a_reduce_scatter_gathered),
         cmocka_unit_test(what_the_host_cannot_do_is_named),
+        cmocka_unit_test(one_rank_alone_is_refused),
         cmocka_unit_test(tiles_divide_a_ranks_columns),
         cmocka_unit_test(exchanges_run_beside_products),
         cmocka_unit_test(every_fault_is_caught),
