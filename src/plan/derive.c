@@ -58,6 +58,12 @@ uint64_t plan_local_experts(const struct plan *plan)
     return ep ? ceil_div(plan_experts_total(plan), ep) : 0;
 }
 
+uint64_t plan_cores(const struct plan *plan)
+{
+    uint64_t of_stack = plan->stack.kind == STACK_NXD ? 2 : 1;
+    return plan->moe.cores ? plan->moe.cores : of_stack;
+}
+
 /* The rules make the division exact; tokens_per_step and global_batch are not both given. */
 uint64_t plan_accumulation(const struct plan *plan)
 {

@@ -12,6 +12,7 @@ uint64_t plan_moe_layers(const struct plan *plan);
 uint64_t plan_tokens(const struct plan *plan);        /* T: tokens per rank entering a layer */
 uint64_t plan_experts_total(const struct plan *plan); /* E with redundant experts */
 uint64_t plan_local_experts(const struct plan *plan); /* e = ceil(E_total / ep) */
+uint64_t plan_cores(const struct plan *plan);         /* that share a rank's blocks: 1 or 2 */
 uint64_t plan_accumulation(const struct plan *plan);  /* micro-steps per step and dp rank */
 uint64_t
 plan_rank_memory(const struct plan *plan); /* bytes of a rank: device / logical cores */

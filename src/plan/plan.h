@@ -110,6 +110,7 @@ enum activation { ACTIVATION_SILU, ACTIVATION_GELU, ACTIVATION_RELU, ACTIVATION_
 enum gate_scale { GATE_POST, GATE_PRE }; /* gate multiplies the output, or the input */
 enum shard { SHARD_H, SHARD_I, SHARD_BLOCK };
 enum weight_skip { WEIGHT_SKIP_NONE, WEIGHT_SKIP_PING_PONG, WEIGHT_SKIP_HI_LO };
+enum static_blocks { STATIC_BLOCKS_NXD, STATIC_BLOCKS_KERNEL };
 enum shared_mode { SHARED_AUTO, SHARED_SP, SHARED_TP };
 enum pipeline_schedule {
     PIPELINE_1F1B,
@@ -305,6 +306,8 @@ struct moe {
     bool skip_token;
     enum weight_skip skip_weight;
     bool skip_dynamic;
+    enum static_blocks static_blocks;
+    uint64_t cores;     /* that share a rank's blocks; 0: as the stack does (plan_cores) */
     uint64_t sync_free; /* 0..3 */
     uint64_t dispatch_sms;
     enum moe_library library; /* whose buffers path deepep takes */

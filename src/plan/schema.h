@@ -102,6 +102,7 @@ extern const char *const words_activation[];
 extern const char *const words_gate_scale[];
 extern const char *const words_shard[];
 extern const char *const words_weight_skip[];
+extern const char *const words_static_blocks[];
 extern const char *const words_shared[];
 extern const char *const words_pipeline[];
 extern const char *const words_block[];

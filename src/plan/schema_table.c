@@ -283,6 +283,9 @@ const struct field schema_table[] = {
     WORD("moe.matmul", moe.matmul, words_matmul, "grouped",
          "what multiplies the experts, whatever exchanges the rows"),
     COUNT("moe.chunk", moe.chunk, 0, 1e9, "64", "chunked_a2a: slots per expert and round"),
+    COUNT("moe.cores", moe.cores, 0, 2, "0",
+          "blockwise: cores that share a rank's blocks, 2 under Trainium's LNC2; 0: 2 under "
+          "stack nxd, else 1"),
     WORD("moe.shard", moe.shard, words_shard, "h",
          "blockwise on two logical cores: what they share out"),
     BOOL("moe.skip.token", moe.skip_token, "false",
@@ -291,6 +294,9 @@ const struct field schema_table[] = {
          "blockwise: skip loading weights that are there already"),
     BOOL("moe.skip.dynamic", moe.skip_dynamic, "false",
          "blockwise: stop after the blocks that hold tokens"),
+    WORD("moe.skip.static", moe.static_blocks, words_static_blocks, "nxd",
+         "blockwise: blocks that run whatever they hold, nxd's T K / block or the kernel's "
+         "N - e"),
     COUNT("moe.sync_free", moe.sync_free, 0, 3, "0",
           "primus: steps freed of host synchronisation"),
     COUNT("moe.dispatch_sms", moe.dispatch_sms, 0, 1e5, "20",

@@ -31,6 +31,7 @@ const char *const words_activation[] = {"silu", "gelu", "relu", "swiglu_oai", NU
 const char *const words_gate_scale[] = {"post", "pre", NULL};
 const char *const words_shard[] = {"h", "i", "block", NULL};
 const char *const words_weight_skip[] = {"none", "ping_pong", "hi_lo", NULL};
+const char *const words_static_blocks[] = {"nxd", "kernel", NULL};
 const char *const words_shared[] = {"auto", "sp", "tp", NULL};
 const char *const words_pipeline[] = {"1f1b",     "interleaved", "zero_bubble",
                                       "dualpipe", "gpipe",       NULL};

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "base/unit.h"
 #include "sim/shared.h"
+#include "plan/derive.h"
 #include "work/blocks.h"
 #include "work/dtype.h"
 #include "work/params.h"
@@ -189,7 +190,7 @@ static const char *core_sharding(const struct topic *t)
 {
     const struct plan *plan = t->plan;
     const struct rows_spec *s = &t->rows->spec;
-    if (t->path != PATH_BLOCKWISE || plan->stack.kind != STACK_NXD)
+    if (t->path != PATH_BLOCKWISE || plan_cores(plan) != 2)
         return NULL;
     uint64_t hidden = plan->model.hidden, tokens = s->tokens * s->ranks;
     uint64_t inter = ceil_div(plan->model.moe.intermediate, plan->parallel.etp);

@@ -5,7 +5,7 @@
 
 #include "base/checked.h"
 #include "plan/derive.h"
-#include "work/blocks.h"
+#include "work/block_run.h"
 #include "work/stack.h"
 
 /* Rows of all experts of a rank, mean over ranks. */
@@ -71,7 +71,7 @@ static void fill_blocks(const struct plan *plan, const struct rows *rows,
     out->blocks_document = blocks_document(all, local, block);
     out->blocks_expected = load->blocks;
     double provisioned = (double)out->blocks_provisioned;
-    double fixed = (double)blocks_fixed_nxd(all, rows->spec.ranks, block);
+    double fixed = (double)block_run_fixed(plan, all, local, out->blocks_provisioned);
     out->blocks_executed =
         plan->moe.skip_dynamic ? fmin(provisioned, fmax(fixed, load->blocks)) : provisioned;
     double slots = out->blocks_executed * (double)block;
@@ -80,10 +80,12 @@ static void fill_blocks(const struct plan *plan, const struct rows *rows,
      * every second one. Trailing empty blocks belong to the last expert. */
     double used = fmin(load->blocks, (double)local);
     out->weight_loads = out->blocks_executed;
-    if (plan->moe.skip_weight == WEIGHT_SKIP_HI_LO)
-        out->weight_loads = fmin(out->blocks_executed, used + 1);
-    if (plan->moe.skip_weight == WEIGHT_SKIP_PING_PONG)
-        out->weight_loads = fmin(out->blocks_executed, 2 * used);
+    enum block_order order = block_run_order(plan);
+    double loads = order == BLOCKS_HI_LO       ? used + 1
+                   : order == BLOCKS_PING_PONG ? 2 * used
+                                               : used;
+    if (plan->moe.skip_weight != WEIGHT_SKIP_NONE)
+        out->weight_loads = fmin(out->blocks_executed, loads);
 }
 
 /* ---- fixed slots ---- */

@@ -26,21 +26,30 @@ uint64_t blocks_needed(const uint64_t *counts, uint64_t experts, uint64_t block)
     return sum;
 }
 
+uint64_t blocks_experts(const uint64_t *counts, uint64_t experts, uint64_t block, uint64_t n,
+                        int32_t *expert)
+{
+    uint64_t at = 0;
+    for (uint64_t e = 0; e < experts; e++)
+        for (uint64_t i = ceil_div(counts[e], block); i > 0 && at < n; i--)
+            expert[at++] = (int32_t)e;
+    for (uint64_t b = at; b < n; b++)
+        expert[b] = (int32_t)experts - 1;
+    return at;
+}
+
 /* Counts in cursor become first positions; fills the experts of the blocks. */
 static bool lay_out(uint64_t experts, uint64_t *cursor, struct block_map *map)
 {
     uint64_t at = 0;
     if (blocks_needed(cursor, experts, map->block) > map->blocks)
         return false;
+    map->valid = blocks_experts(cursor, experts, map->block, map->blocks, map->expert);
     for (uint64_t e = 0; e < experts; e++) {
         uint64_t blocks = ceil_div(cursor[e], map->block);
         cursor[e] = at * map->block;
-        for (uint64_t i = 0; i < blocks; i++)
-            map->expert[at++] = (int32_t)e;
+        at += blocks;
     }
-    map->valid = at;
-    while (at < map->blocks)
-        map->expert[at++] = (int32_t)experts - 1;
     return true;
 }
 

@@ -18,6 +18,11 @@ uint64_t blocks_tight(uint64_t rows, uint64_t experts, uint64_t block);
 /* Blocks that hold these counts: sum of ceil(n / B). */
 uint64_t blocks_needed(const uint64_t *counts, uint64_t experts, uint64_t block);
 
+/* The experts of n blocks that these counts fill one expert after the other; blocks behind them
+ * belong to the last expert. Returns the blocks filled. */
+uint64_t blocks_experts(const uint64_t *counts, uint64_t experts, uint64_t block, uint64_t n,
+                        int32_t *expert);
+
 struct block_map {
     uint64_t blocks, block; /* N and B: set by the caller */
     int32_t *expert;        /* [N] expert of a block; trailing ones: the last expert */

@@ -1,5 +1,6 @@
 /* Neuron's paths: blockwise, selective loading, all experts. Sources: buffers.md 10.4,
  * seed-systems.md B2, B4, B7. */
+#include "plan/derive.h"
 #include "work/dispatch_paths.h"
 #include "work/dispatch_rows.h"
 
@@ -58,7 +59,8 @@ enum status path_blockwise(struct path *p, uint16_t *output, struct err *err)
     uint16_t ids = block_tables(p, blocks);
     struct rows rows = {2, {blocks, p->x.block}, RULE_WORST};
     struct rows out_rows = {2, {group.dims[0], size_const(s, 1)}, RULE_FIXED};
-    if (!p->style->flow.backward && p->plan->moe.shard == SHARD_BLOCK)
+    if (!p->style->flow.backward && plan_cores(p->plan) == 2 &&
+        p->plan->moe.shard == SHARD_BLOCK)
         out_rows.dims[1] = size_const(s, 2); /* each core writes its own copy */
     uint16_t out = part_rows(p, "block_output", CATEGORY_DISPATCH, &out_rows, p->x.hidden);
     if (p->style->flow.backward) {

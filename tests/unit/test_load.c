@@ -221,7 +221,7 @@ static void sets_are_refused_by_name(void **state)
          "did you mean 'moe.routing.seed'?"},
         {"moe.=7", "unknown key 'moe.'",
          "keys of 'moe' are: path, capacity_factor, capacity_scope, drop, block_size, buffer, "
-         "buffer_factor, matmul, chunk, shard, skip, sync_free, dispatch_sms, library, "
+         "buffer_factor, matmul, chunk, cores, shard, skip, sync_free, dispatch_sms, library, "
          "dispatch_tokens, "
          "redundant_experts, shared, switch, dedup, reuse_handle, overlap, alignment, routing"},
         {"workload.micro_batch=", "'workload.micro_batch' has no value",
