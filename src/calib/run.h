@@ -11,6 +11,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "calib/run_loads.h"
 #include "exec/machine.h"
 #include "exec/session.h"
 #include "exec/verify.h"
@@ -100,6 +101,7 @@ struct run_report {
     struct checks checks;
     bool routed; /* there are rows */
     struct run_rows rows;
+    struct run_loads loads;
     struct run_time time;
     uint64_t buffers; /* allocations of a step in the process */
     struct run_fix *fixes;

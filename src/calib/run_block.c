@@ -32,6 +32,7 @@ static enum status layer_resolve(struct plan *plan, struct err *err)
     plan->moe.path = stack_path(plan, NULL);
     if (plan->stack.kind != STACK_HOST)
         plan->moe.buffer = stack_sizing(plan);
+    plan->moe.cores = plan_cores(plan);
     return STATUS_OK;
 }
 

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "calib/run_loads.h"
+
 enum counted { COUNTED_FLOP, COUNTED_SENT, COUNTED_RECEIVED, COUNTED_DROPPED, COUNTED };
 
 static const char *const counted_names[COUNTED] = {
@@ -24,6 +26,16 @@ static double difference(uint64_t a, uint64_t b)
     return a > b ? (double)(a - b) : (double)(b - a);
 }
 
+void run_compare_count(struct checks *checks, const char *name, const struct op *op,
+                       uint64_t rank, uint64_t counted, uint64_t predicted)
+{
+    struct check *check = checks_add(checks, name, difference(counted, predicted), 0);
+    if (counted != predicted && check->detail[0] == '\0')
+        snprintf(check->detail, sizeof check->detail,
+                 "op %.40s, rank %" PRIu64 ": counted %" PRIu64 ", predicted %" PRIu64,
+                 op->name, rank, counted, predicted);
+}
+
 static void compare_op(const struct execution *x, size_t number, uint64_t rank,
                        struct checks *checks)
 {
@@ -36,14 +48,9 @@ static void compare_op(const struct execution *x, size_t number, uint64_t rank,
         [COUNTED_RECEIVED] = {counts->received, values[op->bytes_received.node]},
         [COUNTED_DROPPED] = {counts->dropped, run_predicted_drops(x, op, rank)},
     };
-    for (unsigned i = 0; i < COUNTED; i++) {
-        struct check *check =
-            checks_add(checks, counted_names[i], difference(pairs[i][0], pairs[i][1]), 0);
-        if (pairs[i][0] != pairs[i][1] && check->detail[0] == '\0')
-            snprintf(check->detail, sizeof check->detail,
-                     "op %.40s, rank %" PRIu64 ": counted %" PRIu64 ", predicted %" PRIu64,
-                     op->name, x->ranks[rank].rank, pairs[i][0], pairs[i][1]);
-    }
+    for (unsigned i = 0; i < COUNTED; i++)
+        run_compare_count(checks, counted_names[i], op, x->ranks[rank].rank, pairs[i][0],
+                          pairs[i][1]);
 }
 
 void run_compare_counts(const struct execution *x, struct checks *checks)
@@ -51,6 +58,7 @@ void run_compare_counts(const struct execution *x, struct checks *checks)
     for (uint64_t rank = 0; rank < x->n_ranks; rank++)
         for (size_t op = 0; op < x->work->n_ops; op++)
             compare_op(x, op, rank, checks);
+    run_loads_compare(x, checks);
 }
 
 void run_compare_memory(const struct execution *x, const struct memory_peak *peak,

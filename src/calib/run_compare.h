@@ -7,8 +7,12 @@
 #include "exec/verify.h"
 #include "sim/memory.h"
 
-/* FLOP, bytes sent and received, drops: op by op and rank by rank, of the last step. */
+/* FLOP, bytes sent and received, drops, loads: op by op and rank by rank, of the last step. */
 void run_compare_counts(const struct execution *x, struct checks *checks);
+
+/* One count of an op on a rank. */
+void run_compare_count(struct checks *checks, const char *name, const struct op *op,
+                       uint64_t rank, uint64_t counted, uint64_t predicted);
 
 /* Metered against predicted: the peak, and the categories at its op. */
 void run_compare_memory(const struct execution *x, const struct memory_peak *peak,

@@ -87,6 +87,7 @@ void run_summary_predict(struct run_summary *s, const struct run_case *list)
     }
     keep_peak(s, list);
     predict_rows(s, list);
+    run_loads_predict(s->plan, list->sample, list->first, list->n, &s->report->loads);
 }
 
 /* ---- measurement ---- */
@@ -130,6 +131,7 @@ void run_summary_count(struct run_summary *s, const struct execution *x)
 {
     struct run_rows *rows = &s->report->rows;
     size_t o = 0;
+    run_loads_count(x, &s->report->loads);
     while (o < x->work->n_ops && !is_expert_product(x->work, &x->work->ops[o]))
         o++;
     for (uint64_t i = 0; i < x->n_ranks; i++) {
@@ -141,7 +143,8 @@ void run_summary_count(struct run_summary *s, const struct execution *x)
         const struct op *op = &x->work->ops[o];
         uint16_t counted = op->kernel == KERNEL_GEMM ? op->writes[0] : op->reads[0];
         rows->computed += rank->counts[o].rows;
-        rows->allocated += buffer_rows(&x->work->buffers[counted], rank->values) *
+        uint64_t sharers = op->flags & KERNEL_SPLIT ? rank->values[op->groups.node] : 1;
+        rows->allocated += buffer_rows(&x->work->buffers[counted], rank->values) / sharers *
                            rank->values[op->trips.node];
     }
 }
@@ -219,6 +222,7 @@ static enum status join(struct run_summary *s, struct transport *t, struct err *
 {
     TRY(join_ops(s, t, err));
     TRY(join_rows(&s->report->rows, t, err));
+    TRY(run_loads_join(&s->report->loads, t, err));
     return join_memory(&s->report->memory, t, err);
 }
 

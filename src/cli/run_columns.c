@@ -230,6 +230,41 @@ static const struct column rows_columns[] = {
     COLUMN(run_rows, allocated_factor, COLUMN_REAL, NULL),
 };
 
+static bool has_blocks(const void *record)
+{
+    return ((const struct run_loads *)record)->blocks_provisioned > 0;
+}
+
+static bool has_counted(const void *record)
+{
+    return ((const struct run_loads *)record)->counted.weight_bytes > 0;
+}
+
+static bool has_counted_blocks(const void *record)
+{
+    return has_blocks(record) && has_counted(record);
+}
+
+#define LOADS(name, member, kind, when)                                                        \
+    {                                                                                          \
+        .key = name, .type = kind, .offset = offsetof(struct run_loads, member),               \
+        .present = when                                                                        \
+    }
+
+static const struct column loads_columns[] = {
+    LOADS("blocks_provisioned", blocks_provisioned, COLUMN_COUNT, has_blocks),
+    LOADS("blocks_valid", blocks_valid, COLUMN_COUNT, has_blocks),
+    LOADS("blocks_executed", blocks_executed, COLUMN_COUNT, has_blocks),
+    LOADS("weight_loads", weight_loads, COLUMN_COUNT, NULL),
+    LOADS("token_rows", token_rows, COLUMN_COUNT, has_blocks),
+    LOADS("blocks_executed_counted", counted.blocks_executed, COLUMN_COUNT, has_counted_blocks),
+    LOADS("weight_loads_counted", counted.weight_loads, COLUMN_COUNT, has_counted),
+    LOADS("token_rows_counted", counted.token_rows, COLUMN_COUNT, has_counted_blocks),
+    LOADS("weight_bytes", counted.weight_bytes, COLUMN_BYTES, has_counted),
+    LOADS("token_bytes", counted.token_bytes, COLUMN_BYTES, has_counted_blocks),
+    LOADS("core_bytes", counted.core_bytes, COLUMN_BYTES, has_counted_blocks),
+};
+
 static const struct column setup_columns[] = {
     COLUMN(snapshot, mode, COLUMN_TEXT, NULL),
     COLUMN(snapshot, ranks, COLUMN_COUNT, NULL),
@@ -248,6 +283,7 @@ const struct run_section run_section_machine = SECTION("machine", machine_column
                          run_section_memory = SECTION("memory", memory_columns, memory),
                          run_section_time = SECTION("time", time_columns, time),
                          run_section_rows = SECTION("rows", rows_columns, rows),
+                         run_section_loads = SECTION("loads", loads_columns, loads),
                          run_section_setup = SECTION("setup", setup_columns, snapshot);
 
 /* ---- buffers ---- */

@@ -70,7 +70,7 @@ void run_print_json(const struct run_view *view)
 {
     const struct run_report *report = view->report;
     static const struct run_section *const more[] = {
-        &run_section_rows, &run_section_setup}; /* rows: of routed tokens */
+        &run_section_rows, &run_section_loads, &run_section_setup}; /* rows: of routed tokens */
     struct json json;
     json_init(&json, view->out);
     json_object(&json, NULL);
@@ -88,6 +88,8 @@ void run_print_json(const struct run_view *view)
     json_close(&json);
     json_string(&json, "verdict", run_verdict_name(report->verdict));
     for (size_t i = report->routed ? 0 : 1; i < sizeof more / sizeof *more; i++) {
+        if (more[i] == &run_section_loads && !report->loads.weight_loads)
+            continue;
         write_section(&json, view, more[i]);
         json_close(&json);
     }

@@ -37,7 +37,7 @@ struct run_section {
 };
 
 extern const struct run_section run_section_machine, run_section_memory, run_section_time,
-    run_section_rows, run_section_setup;
+    run_section_rows, run_section_loads, run_section_setup;
 
 /* A buffer of the process, for --dry-run. */
 struct run_buffer {

@@ -247,6 +247,27 @@ static void print_rows(struct screen *screen)
     page_item(&screen->page, 2, 12, "rows", text_string(&line));
 }
 
+/* What a path fetches for blocks or tokens of its own. */
+static void print_loads(struct screen *screen)
+{
+    const struct run_loads *loads = &screen->report->loads;
+    struct text line = {.arena = screen->view->arena};
+    if (!loads->weight_loads)
+        return;
+    if (loads->blocks_provisioned)
+        text_printf(&line,
+                    "%" PRIu64 " blocks provided, %" PRIu64 " with rows, %" PRIu64
+                    " run; %" PRIu64 " token rows; ",
+                    loads->blocks_provisioned, loads->blocks_valid, loads->blocks_executed,
+                    loads->token_rows);
+    text_printf(&line, "weights of an expert %" PRIu64 " times", loads->weight_loads);
+    if (loads->counted.weight_bytes)
+        text_printf(&line, ": %s", bytes(screen, loads->counted.weight_bytes));
+    if (loads->counted.core_bytes)
+        text_printf(&line, "; %s between cores", bytes(screen, loads->counted.core_bytes));
+    page_item(&screen->page, 2, 12, "loads", text_string(&line));
+}
+
 static void print_time(struct screen *screen)
 {
     const struct run_time *time = &screen->report->time;
@@ -287,6 +308,7 @@ static void print_how(struct screen *screen)
 {
     page_heading(&screen->page, "how");
     print_rows(screen);
+    print_loads(screen);
     print_time(screen);
     print_machine(screen);
 }

@@ -16,7 +16,8 @@
 /* What one rank did in one op of one step. */
 struct op_counts {
     uint64_t flop, rows, dropped;
-    uint64_t sent, received; /* bytes to and from other ranks */
+    uint64_t blocks, loads, fetched, crossed; /* as in struct counts */
+    uint64_t sent, received;                  /* bytes to and from other ranks */
 };
 
 struct rank_state {

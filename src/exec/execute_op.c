@@ -92,6 +92,10 @@ static void add_counts(struct execution *x, size_t op, const struct kernel_ops *
         counts->flop += done.flop;
         counts->rows += done.rows;
         counts->dropped += done.dropped;
+        counts->blocks += done.blocks;
+        counts->loads += done.loads;
+        counts->fetched += done.fetched;
+        counts->crossed += done.crossed;
     }
 }
 
@@ -162,7 +166,9 @@ static enum status ragged_lanes(const struct call *call, uint64_t peers, struct 
 static void fixed_lanes(const struct call *call, uint64_t peers, struct lanes lanes)
 {
     bool gather = call->op->kernel == KERNEL_ALLGATHER;
-    uint64_t part = gather ? call->in[0].bytes : call->in[0].bytes / peers;
+    uint64_t from = call->in[0].bytes, to = call->out[0].bytes;
+    uint64_t part =
+        gather ? from : (from < to ? from : to) / peers; /* a row may be left over */
     for (uint64_t p = 0; p < peers; p++) {
         lanes.send_bytes[p] = lanes.receive_bytes[p] = part;
         lanes.send_at[p] = gather ? 0 : p * part;

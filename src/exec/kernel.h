@@ -32,6 +32,10 @@ struct counts {
     uint64_t flop;
     uint64_t rows; /* rows of expert work, padding included */
     uint64_t dropped;
+    uint64_t blocks;  /* of path blockwise, begun */
+    uint64_t loads;   /* matrices or token rows fetched for a core or a token */
+    uint64_t fetched; /* their bytes as they are stored */
+    uint64_t crossed; /* bytes that one core of the rank took from the other */
 };
 
 /* What all calls of a run share. */
@@ -132,6 +136,7 @@ void kernels_add_router(struct kernels *kernels);
 void kernels_add_sort(struct kernels *kernels);
 void kernels_add_fan(struct kernels *kernels);
 void kernels_add_blocks(struct kernels *kernels);
+void kernels_add_cores(struct kernels *kernels);
 void kernels_add_rows(struct kernels *kernels);
 void kernels_add_combine(struct kernels *kernels);
 void kernels_add_gemm(struct kernels *kernels, bool fast);

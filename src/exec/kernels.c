@@ -15,6 +15,7 @@ static void add_all(struct kernels *kernels, bool fast)
     kernels_add_sort(kernels);
     kernels_add_fan(kernels);
     kernels_add_blocks(kernels);
+    kernels_add_cores(kernels);
     kernels_add_rows(kernels);
     kernels_add_combine(kernels);
     kernels_add_gemm(kernels, fast);

@@ -74,8 +74,15 @@ static struct block_plan plan_blocks(const struct call *call, uint64_t B, void *
     return plan;
 }
 
-/* blocks: (phys[n,K]) -> (expert[N], index[N*B], place[nK], conditions[N], trips[1]); blocks
- * without rows belong to the last expert */
+/* The static ones, and those with rows, as many together as cores take a block each. */
+static uint64_t blocks_to_run(const struct call *call, uint64_t valid, uint64_t N)
+{
+    uint64_t needed = round_up(valid, call->n), run = call->m > needed ? call->m : needed;
+    return run < N && call->op->flags & KERNEL_DYNAMIC ? run : N;
+}
+
+/* blocks: (phys[n,K]) -> (expert[N], index[N*B], place[nK], conditions[N], run[1], trips[1]);
+ * blocks without rows belong to the last expert */
 static enum status blocks_run(struct call *call, uint64_t unit, void *scratch, struct err *err)
 {
     (void)unit;
@@ -105,11 +112,9 @@ static enum status blocks_run(struct call *call, uint64_t unit, void *scratch, s
         tensor_i32(&call->out[2])[i] = row;
         tensor_i32(&call->out[1])[row] = (int32_t)i;
     }
-    bool dynamic = call->op->flags & KERNEL_DYNAMIC;
-    tensor_i64(&call->out[4])[0] = (int64_t)(!dynamic          ? N
-                                             : valid > call->m ? valid
-                                             : call->m < N     ? call->m
-                                                               : N);
+    uint64_t run = blocks_to_run(call, valid, N);
+    tensor_i64(&call->out[4])[0] = (int64_t)run;
+    tensor_i64(&call->out[5])[0] = (int64_t)ceil_div(run, call->n);
     return STATUS_OK;
 }
 

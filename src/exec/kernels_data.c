@@ -146,13 +146,18 @@ static uint64_t out_units(const struct call *call)
     return kernel_row_units(call->out[0].rows);
 }
 
+static uint64_t zero_units(const struct call *call)
+{
+    return kernel_row_units(call->out[0].rows - call->m);
+}
+
 static enum status zero_run(struct call *call, uint64_t unit, void *scratch, struct err *err)
 {
     (void)scratch;
     (void)err;
     uint64_t begin, end;
-    kernel_rows_of(unit, call->out[0].rows, &begin, &end);
-    memset(tensor_row(&call->out[0], begin), 0,
+    kernel_rows_of(unit, call->out[0].rows - call->m, &begin, &end);
+    memset(tensor_row(&call->out[0], call->m + begin), 0,
            (end - begin) * tensor_row_bytes(&call->out[0]));
     return STATUS_OK;
 }
@@ -261,7 +266,7 @@ static enum status dequantize_run(struct call *call, uint64_t unit, void *scratc
 void kernels_add_data(struct kernels *kernels)
 {
     kernels->table[KERNEL_FILL] = (struct kernel_ops){fill_units, fill_run, NULL};
-    kernels->table[KERNEL_ZERO] = (struct kernel_ops){out_units, zero_run, NULL};
+    kernels->table[KERNEL_ZERO] = (struct kernel_ops){zero_units, zero_run, NULL};
     kernels->table[KERNEL_ADD] = (struct kernel_ops){out_units, add_run, NULL};
     kernels->table[KERNEL_QUANTIZE] = (struct kernel_ops){out_units, quantize_run, NULL};
     kernels->table[KERNEL_DEQUANTIZE] = (struct kernel_ops){out_units, dequantize_run, NULL};

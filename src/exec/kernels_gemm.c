@@ -113,8 +113,9 @@ static enum status gemm_run_blas(struct call *call, uint64_t unit, void *scratch
 static void gemm_count(const struct call *call, struct counts *counts)
 {
     struct grouping grouping = kernel_grouping(call, 2, 3, call->in[0].rows);
-    counts->rows = kernel_grouped_rows(&grouping);
-    counts->flop = 2 * counts->rows * call->in[0].width * call->out[0].width;
+    uint64_t rows = kernel_grouped_rows(&grouping);
+    counts->rows = call->op->flags & KERNEL_SPLIT ? rows / grouping.n : rows;
+    counts->flop = 2 * rows * call->in[0].width * call->out[0].width;
 }
 
 /* ---- wgrad: (a, dc, offsets?, rows?, map?) -> (dw, dbias?) ---- */

@@ -65,6 +65,13 @@ static enum status pick_run(struct call *call, uint64_t unit, void *scratch, str
     return STATUS_OK;
 }
 
+static void pick_count(const struct call *call, struct counts *counts)
+{
+    for (uint64_t i = 0; i < call->out[0].rows; i++)
+        counts->loads += tensor_i32(&call->in[1])[i] >= 0;
+    counts->fetched = counts->loads * tensor_row_bytes(&call->in[0]);
+}
+
 static uint64_t pick_units(const struct call *call)
 {
     return call->out[0].rows;
@@ -106,7 +113,7 @@ void kernels_add_rows(struct kernels *kernels)
 {
     kernels->table[KERNEL_GATHER] = (struct kernel_ops){out_units, gather_run, NULL};
     kernels->table[KERNEL_SCATTER] = (struct kernel_ops){in_units, scatter_run, NULL};
-    kernels->table[KERNEL_PICK] = (struct kernel_ops){pick_units, pick_run, NULL};
+    kernels->table[KERNEL_PICK] = (struct kernel_ops){pick_units, pick_run, pick_count};
     kernels->table[KERNEL_SWAP] = (struct kernel_ops){in_units, swap_run, NULL};
     kernels->table[KERNEL_MASK] = (struct kernel_ops){out_units, mask_run, NULL};
 }

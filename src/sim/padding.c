@@ -5,7 +5,7 @@
 
 #include "base/checked.h"
 #include "plan/derive.h"
-#include "work/block_run.h"
+#include "work/block_loop.h"
 #include "work/stack.h"
 
 /* Rows of all experts of a rank, mean over ranks. */
@@ -71,7 +71,7 @@ static void fill_blocks(const struct plan *plan, const struct rows *rows,
     out->blocks_document = blocks_document(all, local, block);
     out->blocks_expected = load->blocks;
     double provisioned = (double)out->blocks_provisioned;
-    double fixed = (double)block_run_fixed(plan, all, local, out->blocks_provisioned);
+    double fixed = (double)block_loop_fixed(plan, all, local, out->blocks_provisioned);
     out->blocks_executed =
         plan->moe.skip_dynamic ? fmin(provisioned, fmax(fixed, load->blocks)) : provisioned;
     double slots = out->blocks_executed * (double)block;
@@ -80,7 +80,7 @@ static void fill_blocks(const struct plan *plan, const struct rows *rows,
      * every second one. Trailing empty blocks belong to the last expert. */
     double used = fmin(load->blocks, (double)local);
     out->weight_loads = out->blocks_executed;
-    enum block_order order = block_run_order(plan);
+    enum block_order order = block_loop_order(plan);
     double loads = order == BLOCKS_HI_LO       ? used + 1
                    : order == BLOCKS_PING_PONG ? 2 * used
                                                : used;

@@ -69,6 +69,20 @@ static size_t loop_begin(const struct work *work, size_t last)
     return first;
 }
 
+/* A copy, as the list grows: of the loop's ops, or of the plainer ones written down for it. */
+static void walk_loop(struct backward *b, size_t first, size_t end)
+{
+    const struct layer *l = b->l;
+    const struct op *loop = l->work->ops + first;
+    if (l->n_twin && l->twin[0].loop == loop->loop) {
+        backward_loop(b, l->twin, l->n_twin);
+        return;
+    }
+    struct op *body = arena_alloc(l->arena, end - first, sizeof *body);
+    memcpy(body, loop, (end - first) * sizeof *body);
+    backward_loop(b, body, end - first);
+}
+
 static void add_output_gradient(struct backward *b, uint16_t out)
 {
     struct layer *l = b->l;
@@ -110,7 +124,7 @@ void layer_backward(struct layer *l, uint16_t out)
     for (size_t i = b.n_ops; i-- > 0;) {
         if (l->work->ops[i].loop) {
             size_t first = loop_begin(l->work, i);
-            backward_loop(&b, first, i + 1);
+            walk_loop(&b, first, i + 1);
             i = first;
             continue;
         }

@@ -13,7 +13,8 @@ struct backward {
     uint16_t *outside;       /* in a loop: the sum over its trips, of buffers from outside */
     size_t n_buffers, n_ops; /* of the forward */
     bool in_loop;
-    size_t loop_first, loop_end; /* forward ops of the loop at hand */
+    const struct op *body; /* forward ops of the loop at hand, or those of its twin */
+    size_t n_body;
 };
 
 /* The buffer that a backward op reads in place of a forward buffer: its recomputed copy in a
@@ -33,7 +34,7 @@ uint16_t backward_weight(struct backward *b, uint16_t weight);
 /* Adds the gradient ops of one forward op. */
 void backward_rule(struct backward *b, const struct op *op);
 
-/* Adds the backward of the loop of forward ops [first, end). */
-void backward_loop(struct backward *b, size_t first, size_t end);
+/* Adds the backward of a loop of n forward ops. */
+void backward_loop(struct backward *b, const struct op *body, size_t n);
 
 #endif

@@ -17,8 +17,8 @@ static bool writes_outside(const struct op *op)
 /* Whether an op of the loop makes the buffer; those that only add to it do not count. */
 static bool made_inside(const struct backward *b, uint16_t buffer)
 {
-    for (size_t i = b->loop_first; i < b->loop_end; i++) {
-        const struct op *op = &b->l->work->ops[i];
+    for (size_t i = 0; i < b->n_body; i++) {
+        const struct op *op = &b->body[i];
         for (unsigned j = 0; !writes_outside(op) && j < OP_BUFFERS; j++)
             if (op->writes[j] == buffer)
                 return true;
@@ -57,15 +57,14 @@ static unsigned read_again(const struct op *op)
 /* Marks the ops of the body whose results the gradients read, directly or not. */
 static void mark_needed(const struct backward *b, bool *needed_buffer, bool *needed_op)
 {
-    for (size_t i = b->loop_end; i-- > b->loop_first;) {
-        const struct op *op = &b->l->work->ops[i];
+    for (size_t i = b->n_body; i-- > 0;) {
+        const struct op *op = &b->body[i];
         bool needed = false;
         for (unsigned j = 0; j < OP_BUFFERS; j++)
             needed |= op->writes[j] != WORK_NONE && needed_buffer[op->writes[j]];
-        needed_op[i - b->loop_first] = needed && !writes_outside(op);
+        needed_op[i] = needed && !writes_outside(op);
         for (unsigned j = 0; j < OP_BUFFERS; j++)
-            if (op->reads[j] != WORK_NONE &&
-                (needed_op[i - b->loop_first] || read_again(op) >> j & 1))
+            if (op->reads[j] != WORK_NONE && (needed_op[i] || read_again(op) >> j & 1))
                 needed_buffer[op->reads[j]] = true;
     }
 }
@@ -90,11 +89,11 @@ static void recompute(struct backward *b)
 {
     struct layer *l = b->l;
     bool *buffers = arena_alloc(l->arena, b->n_buffers, sizeof *buffers);
-    bool *ops = arena_alloc(l->arena, b->loop_end - b->loop_first, sizeof *ops);
+    bool *ops = arena_alloc(l->arena, b->n_body, sizeof *ops);
     mark_needed(b, buffers, ops);
-    for (size_t i = b->loop_first; i < b->loop_end; i++)
-        if (ops[i - b->loop_first])
-            repeat_op(b, l->work->ops[i]);
+    for (size_t i = 0; i < b->n_body; i++)
+        if (ops[i])
+            repeat_op(b, b->body[i]);
 }
 
 /* ---- gradients of outside buffers ---- */
@@ -146,8 +145,8 @@ static uint16_t gates_of(const struct op *op)
 static void prepare_sums(struct backward *b)
 {
     struct layer *l = b->l;
-    for (size_t i = b->loop_first; i < b->loop_end; i++) {
-        struct op op = l->work->ops[i];
+    for (size_t i = 0; i < b->n_body; i++) {
+        struct op op = b->body[i];
         bool product = op.kernel == KERNEL_GEMM, gather = op.kernel == KERNEL_GATHER;
         uint16_t x = op.reads[0];
         if ((product || gather) && !made_inside(b, x) && b->outside[x] == WORK_NONE)
@@ -312,8 +311,8 @@ static void settle(struct backward *b, uint16_t of, uint16_t sum)
 /* The sums arrive at the buffers they are gradients of. */
 static void settle_sums(struct backward *b)
 {
-    for (size_t i = b->loop_first; i < b->loop_end; i++) {
-        struct op op = b->l->work->ops[i];
+    for (size_t i = 0; i < b->n_body; i++) {
+        struct op op = b->body[i];
         uint16_t gates = gates_of(&op), x = op.reads[0];
         if (gates != WORK_NONE && b->outside[gates] != WORK_NONE)
             settle(b, gates, b->outside[gates]);
@@ -348,20 +347,17 @@ static void round_weights(struct backward *b)
     }
 }
 
-void backward_loop(struct backward *b, size_t first, size_t end)
+void backward_loop(struct backward *b, const struct op *body, size_t n)
 {
     struct layer *l = b->l;
-    struct op body = l->work->ops[first];
-    b->loop_first = first;
-    b->loop_end = end;
+    b->body = body;
+    b->n_body = n;
     b->in_loop = true;
     prepare_sums(b);
-    layer_loop_begin(l, body.trips, body.trips_from);
+    layer_loop_begin(l, body[0].trips, body[0].trips_from);
     recompute(b);
-    for (size_t i = end; i-- > first;) {
-        struct op op = l->work->ops[i];
-        body_rule(b, &op);
-    }
+    for (size_t i = n; i-- > 0;)
+        body_rule(b, &body[i]);
     layer_loop_end(l);
     b->in_loop = false;
     settle_sums(b);

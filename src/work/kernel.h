@@ -45,9 +45,27 @@
       "(order[TK], counts[E]) -> (index[E*C], home[E*C]): the slots of this round, and their " \
       "places among the sorted rows")                                                          \
     X(BLOCKS, "blocks", SORT,                                                                  \
-      "(phys[n,K]) -> (expert[N], index[N*B], place[nK], conditions[N], trips[1]): blocks of " \
-      "one local expert each; op.m blocks run always, with KERNEL_DYNAMIC further only valid " \
-      "ones")                                                                                  \
+      "(phys[n,K]) -> (expert[N], index[N*B], place[nK], conditions[N], run[1], trips[1]): "   \
+      "blocks of one local expert each; op.m blocks run always, with KERNEL_DYNAMIC further "  \
+      "only valid ones, op.n together in one trip")                                            \
+    X(DEAL, "deal", SORT,                                                                      \
+      "(expert[N], run[1]) -> (block[c], number[c], fetch[c], rows[c], offsets[c+1]): what "   \
+      "each core does in this trip: its block of op.m rows (-1: none), that block's expert, "  \
+      "whether its matrices must be fetched")                                                  \
+    X(FETCH, "fetch", PACK,                                                                    \
+      "(w[e,k,n], number[c], fetch[c]) -> (operand[c,k',n']): a core's part of an expert's "   \
+      "matrix, of each of op.groups panels of columns")                                        \
+    X(LOAD_BLOCK, "load_block", GATHER,                                                        \
+      "(src[n+1,H], index[N*B], block[c], gates[n,K]?) -> (dst[c*B,H']): a core's part of "    \
+      "the tokens of its block, times their gates; padding is row n of src, or with "          \
+      "KERNEL_SKIP not read")                                                                  \
+    X(CORE_SUM, "core_sum", REDUCE,                                                            \
+      "(partial[2*m,n]) -> (sum[2*m,n], [2*m,n/2] or [m,n]): both cores' partial sums added "  \
+      "up on both cores, or on each half of the columns, apart or in place")                   \
+    X(ADD_BLOCK, "add_block", COMBINE,                                                         \
+      "(y[c*B,H'], gates[n,K]?, index[N*B], block[c], sum) -> (sum[n,H] or [c*n,H]): the "     \
+      "rows "                                                                                  \
+      "of a core's block added to their tokens")                                               \
     X(TABLE, "table", SORT,                                                                    \
       "(phys[n,K]) -> (place[nK], index[e*n]): row x*n+i for local expert x of token i")       \
     X(HITS, "hits", SORT,                                                                      \
@@ -106,7 +124,7 @@
     X(SIGMOID_GRAD, "sigmoid_grad", ACTIVATION,                                                \
       "(gates[n,...], dgates[n,...]) -> (dlogits[n,...])")                                     \
     X(MASK, "mask", MASK, "(y[M,...], offsets[e+1]) -> (y): rows from offsets[e] on zeroed")   \
-    X(ZERO, "zero", MASK, "() -> (buffer)")                                                    \
+    X(ZERO, "zero", MASK, "() -> (buffer): rows from op.m on")                                 \
     X(COMBINE, "combine", COMBINE,                                                             \
       "(y, position[n,S]?, gates[n,S]?, keys[n,S]?, inverse?, handle?) -> (out[n,...]): the "  \
       "sum of S rows in the order of a binary tree over keys")                                 \
@@ -158,6 +176,9 @@ enum {
     KERNEL_GELU = 1024,     /* ACTIVATION: GeLU, whatever the model's experts use */
     KERNEL_ROWS = 2048,     /* SHARD: the rank's rows of the matrix, not its columns */
     KERNEL_SCHEDULE = 4096, /* HOP, ADD_CHUNKS: enum schedule times this */
+    KERNEL_SPLIT = 8192,    /* both cores have a part of the same block */
+    KERNEL_HI_LO = 16384,   /* DEAL: one half of the blocks each, not every second one */
+    KERNEL_SKIP = 32768,    /* DEAL: weights, LOAD_BLOCK: padding that need not be fetched */
 };
 
 /* FILL: what a buffer is filled with. */

@@ -173,6 +173,22 @@ void layer_loop_end(struct layer *l)
     l->trips_from = WORK_NONE;
 }
 
+bool layer_twin_begin(struct layer *l)
+{
+    l->twin_first = l->work->n_ops;
+    return l->trains;
+}
+
+void layer_twin_end(struct layer *l)
+{
+    struct work *work = l->work;
+    l->n_twin = work->n_ops - l->twin_first;
+    l->twin = arena_alloc(l->arena, l->n_twin + 1, sizeof *l->twin);
+    for (size_t i = 0; i < l->n_twin; i++)
+        l->twin[i] = work->ops[l->twin_first + i];
+    work->n_ops = l->twin_first;
+}
+
 /* ---- the whole ---- */
 
 /* Rows that a rank's experts receive: what moe.buffer reserves, and what routing uses. */
@@ -270,6 +286,7 @@ enum status layer_build(const struct plan *plan, bool backward, struct arena *ar
                           .z = &work->sizes,
                           .arena = arena,
                           .err = err,
+                          .trains = backward,
                           .trips_from = WORK_NONE,
                           .shared13 = WORK_NONE,
                           .shared2 = WORK_NONE,

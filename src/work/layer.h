@@ -38,6 +38,7 @@ struct layer {
     struct work *work;
     struct sizes *z;
     struct arena *arena;
+    bool trains;   /* a backward follows */
     bool backward; /* ops being added are the backward's */
     struct err *err;
     enum status status; /* the first refusal */
@@ -58,6 +59,9 @@ struct layer {
 
     uint16_t loop, trips_from; /* of the ops being added; 0: none */
     struct size trips;
+
+    struct op *twin; /* a loop's plainer self: layer_twin_begin */
+    size_t n_twin, twin_first;
 };
 
 /* ---- buffers ---- */
@@ -96,6 +100,12 @@ uint16_t layer_op(struct layer *l, struct op op, const uint16_t *reads, const ui
 void layer_loop_begin(struct layer *l, struct size trips, uint16_t trips_from);
 void layer_loop_end(struct layer *l);
 
+/* Between begin and end a loop is written down but not added to the list: it does what the next
+ * loop will do, in plainer ops, and the backward is made of it (two cores' shares of a block
+ * have no gradient of their own). Does nothing in a forward alone. */
+bool layer_twin_begin(struct layer *l);
+void layer_twin_end(struct layer *l);
+
 void layer_fill(struct layer *l, uint16_t buffer, enum fill fill);
 
 /* dst[i] = src[index[i] / divide]; `slots` rows of dst per row of src, found by `inverse`. */
@@ -124,7 +134,7 @@ void layer_exchange(struct layer *l, const char *name, struct exchange exchange)
 void layer_return(struct layer *l, const char *name, struct exchange exchange);
 /* The same for activations: quantised on the way when precision.dispatch says so. */
 void layer_dispatch(struct layer *l, const char *name, struct exchange exchange);
-/* src[R n] -> dst[R n], n = rows / R each way. */
+/* src[R n] -> dst[R n], n = rows / R each way; what src holds beyond that stays. */
 void layer_exchange_fixed(struct layer *l, const char *name, uint16_t src, uint16_t dst);
 void layer_return_fixed(struct layer *l, const char *name, uint16_t src, uint16_t dst);
 void layer_allgather(struct layer *l, const char *name, uint16_t src, uint16_t dst);

@@ -2,6 +2,7 @@
  * something else than the plan says would be worse than none. */
 #include <stddef.h>
 
+#include "base/checked.h"
 #include "plan/derive.h"
 #include "work/layer.h"
 
@@ -35,6 +36,30 @@ static bool large_blocks(const struct plan *plan)
     return plan->moe.path == PATH_BLOCK_SPARSE && layer_alignment(plan) > KERNEL_TILE_ROWS;
 }
 
+/* Blocks shared by two cores. */
+static bool has_pair(const struct plan *plan)
+{
+    return plan->moe.path == PATH_BLOCKWISE && plan_cores(plan) == 2;
+}
+
+static bool halves_odd_hidden(const struct plan *plan)
+{
+    bool whole = plan->moe.shard == SHARD_BLOCK && plan->model.moe.top_k == 1;
+    return has_pair(plan) && !whole && plan->model.hidden % 2;
+}
+
+static bool halves_odd_inter(const struct plan *plan)
+{
+    uint64_t inter = ceil_div(plan->model.moe.intermediate, plan->parallel.etp);
+    return has_pair(plan) && plan->moe.shard == SHARD_I && inter % 2;
+}
+
+static bool skips_on_i(const struct plan *plan)
+{
+    return has_pair(plan) && plan->moe.shard == SHARD_I &&
+           plan->moe.skip_weight != WEIGHT_SKIP_NONE;
+}
+
 static const struct refusal {
     bool (*broken)(const struct plan *plan);
     const char *text, *hint;
@@ -47,6 +72,13 @@ static const struct refusal {
     {many_ranks, "the host performs at most 512 ranks of a group", "--set parallel.ep=512"},
     {large_blocks, "block_sparse on the host takes blocks of at most 256 rows",
      "--set moe.alignment=128"},
+    {halves_odd_hidden, "two cores share the hidden size in halves: it must be even",
+     "--set moe.cores=1"},
+    {halves_odd_inter,
+     "two cores share the experts' intermediate size in halves: it must be even",
+     "--set moe.shard=h"},
+    {skips_on_i, "moe.shard i fetches the weights of every block, as its kernel does",
+     "--set moe.skip.weight=none"},
 };
 
 enum status layer_check(const struct plan *plan, struct err *err)

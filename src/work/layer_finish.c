@@ -1,5 +1,5 @@
 /* Lifetimes from use: a transient lives from the first op that touches it to the last, and for
- * the whole of any loop that does. */
+ * the whole of any loop that does. What no op touches is dropped. */
 #include "work/layer.h"
 
 static void touch(struct buffer *buffer, uint16_t first, uint16_t last)
@@ -24,6 +24,33 @@ static void loop_range(const struct work *work, uint16_t op, uint16_t *first, ui
         ++*last;
 }
 
+static void renumber(uint16_t *buffers, unsigned n, const uint16_t *number)
+{
+    for (unsigned i = 0; i < n; i++)
+        if (buffers[i] != WORK_NONE)
+            buffers[i] = number[buffers[i]];
+}
+
+/* Buffers of a twin that the backward had no need of. */
+static void drop_untouched(struct layer *l)
+{
+    struct work *work = l->work;
+    uint16_t *number = arena_alloc(l->arena, work->n_buffers + 1, sizeof *number);
+    size_t n = 0;
+    for (size_t b = 0; b < work->n_buffers; b++) {
+        if (work->buffers[b].life == LIFE_TRANSIENT && work->buffers[b].first == WORK_NONE)
+            continue;
+        number[b] = (uint16_t)n;
+        work->buffers[n++] = work->buffers[b];
+    }
+    work->n_buffers = n;
+    for (size_t i = 0; i < work->n_ops; i++) {
+        renumber(work->ops[i].reads, OP_BUFFERS, number);
+        renumber(work->ops[i].writes, OP_BUFFERS, number);
+        renumber(&work->ops[i].trips_from, 1, number);
+    }
+}
+
 void layer_finish(struct layer *l)
 {
     struct work *work = l->work;
@@ -39,5 +66,6 @@ void layer_finish(struct layer *l)
                 touch(&work->buffers[work->ops[i].writes[j]], first, last);
         }
     }
+    drop_untouched(l);
     work_index(work);
 }

@@ -127,7 +127,7 @@ static void fixed(struct layer *l, enum kernel kernel, const char *name, uint16_
 
 void layer_exchange_fixed(struct layer *l, const char *name, uint16_t src, uint16_t dst)
 {
-    fixed(l, KERNEL_EXCHANGE_FIXED, name, src, dst, size_div(l->z, rows_of(l, src), l->R));
+    fixed(l, KERNEL_EXCHANGE_FIXED, name, src, dst, size_div(l->z, rows_of(l, dst), l->R));
 }
 
 void layer_return_fixed(struct layer *l, const char *name, uint16_t src, uint16_t dst)

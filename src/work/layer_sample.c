@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "work/block_loop.h"
 #include "work/layer.h"
 
 void layer_sample_place(const struct layer_sample *s, const int32_t *ids, uint64_t n,
@@ -128,6 +129,10 @@ void layer_sample_plan_slots(const struct plan *plan, const struct layer_sample 
     v[SLOT_EXPERTS] = s->R * s->local;
     count_pairs(s, rank, v);
     count_experts(s, rank, v);
+    struct block_loop blocks = {0};
+    if (plan->moe.path == PATH_BLOCKWISE)
+        block_loop_of(plan, s, rank, &blocks);
+    v[SLOT_WEIGHT_LOADS] = blocks.weight_loads;
     v[SLOT_ROUNDS] = v[SLOT_CHUNK] ? ceil_div(s->most, v[SLOT_CHUNK]) : 0;
 }
 

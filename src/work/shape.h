@@ -84,6 +84,8 @@
     X(DROPPED, "n_drop", "rows a rank drops for lack of capacity")                             \
     X(ROUNDS, "n_rounds", "rounds of chunks the fullest pair of rank and expert needs")        \
     X(BLOCKS, "N_valid", "blocks with at least one row")                                       \
+    X(WEIGHT_LOADS, "n_load",                                                                  \
+      "times a rank's cores fetch an expert's matrices for its blocks")                        \
     X(HIT_EXPERTS, "U", "local experts that at least one row chose")                           \
     X(WORKERS, "n_worker", "worker threads of the executor")
 

@@ -201,6 +201,8 @@ static enum status run(const struct plan *plan, const struct layer_sample *sampl
     result->metered_bytes = x.meter.peak_bytes;
     result->predicted_bytes = predicted_peak(&x);
     compare_counts(&x, result);
+    run_loads_compare(&x, &result->checks);
+    run_loads_count(&x, &result->loads);
     const struct rank_state *kept = &x.ranks[options->alone ? 0 : options->rank];
     for (size_t op = 0; options->counts && op < work.n_ops && op < options->n_counts; op++)
         options->counts[op] = kept->counts[op];

@@ -3,6 +3,7 @@
 #ifndef MOEPLAN_TESTS_LAYER_CASE_H
 #define MOEPLAN_TESTS_LAYER_CASE_H
 
+#include "calib/run_loads.h"
 #include "exec/verify.h"
 #include "plan/plan.h"
 
@@ -26,7 +27,8 @@ struct case_result {
     uint64_t out_hash;
     uint64_t metered_bytes, predicted_bytes;
     bool counts_equal;
-    char mismatch[256]; /* what differed first */
+    char mismatch[256];     /* what differed first */
+    struct run_loads loads; /* counted, of all ranks of this process */
 };
 
 struct case_options {

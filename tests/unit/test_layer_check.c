@@ -37,6 +37,29 @@ static void blocks(struct plan *plan)
     plan->moe.alignment = 512;
 }
 
+static void odd_hidden(struct plan *plan)
+{
+    plan->moe.path = PATH_BLOCKWISE;
+    plan->moe.cores = 2;
+    plan->model.hidden = 17;
+}
+
+static void odd_inter(struct plan *plan)
+{
+    plan->moe.path = PATH_BLOCKWISE;
+    plan->moe.cores = 2;
+    plan->moe.shard = SHARD_I;
+    plan->model.moe.intermediate = 13;
+}
+
+static void skip_on_i(struct plan *plan)
+{
+    plan->moe.path = PATH_BLOCKWISE;
+    plan->moe.cores = 2;
+    plan->moe.shard = SHARD_I;
+    plan->moe.skip_weight = WEIGHT_SKIP_PING_PONG;
+}
+
 static void refusals_name_the_reason(void **state)
 {
     (void)state;
@@ -44,8 +67,14 @@ static void refusals_name_the_reason(void **state)
         void (*change)(struct plan *plan);
         const char *part;
     } cases[] = {
-        {integers, "weights of this"}, {experts, "65536 experts"}, {per_token, "128 experts"},
-        {ranks, "512 ranks"},          {blocks, "256 rows"},
+        {integers, "weights of this"},
+        {experts, "65536 experts"},
+        {per_token, "128 experts"},
+        {ranks, "512 ranks"},
+        {blocks, "256 rows"},
+        {odd_hidden, "hidden size in halves"},
+        {odd_inter, "intermediate size in halves"},
+        {skip_on_i, "weights of every block"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct plan plan;

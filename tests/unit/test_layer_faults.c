@@ -143,6 +143,54 @@ static enum status no_linear_bias(struct call *call, uint64_t unit, void *scratc
     return STATUS_OK;
 }
 
+/* Weights stay what they were at the first trip. */
+static enum status stale_weights(struct call *call, uint64_t unit, void *scratch,
+                                 struct err *err)
+{
+    TRY(run_right(call, unit, scratch, err));
+    for (uint64_t c = 0; call->iteration > 0 && c < call->out[2].rows; c++)
+        tensor_i32(&call->out[2])[c] = 0;
+    return STATUS_OK;
+}
+
+/* The second core does what the first one does. */
+static enum status one_block_twice(struct call *call, uint64_t unit, void *scratch,
+                                   struct err *err)
+{
+    TRY(run_right(call, unit, scratch, err));
+    for (unsigned map = 0; map < 2; map++)
+        tensor_i32(&call->out[map])[1] = tensor_i32(&call->out[map])[0];
+    return STATUS_OK;
+}
+
+/* Cores exchange their halves of a result (of gate and up alone: with those of down it would be
+ * another order of the same sums). */
+static enum status swapped_halves(struct call *call, uint64_t unit, void *scratch,
+                                  struct err *err)
+{
+    (void)unit;
+    TRY(run_all(call, scratch, err));
+    char *data = call->out[0].data, other[4096];
+    size_t half = (size_t)call->out[0].bytes / 2;
+    if (half > sizeof other || strcmp(call->op->name, "fetch_w2") == 0)
+        return STATUS_OK;
+    memcpy(other, data, half);
+    memcpy(data, data + half, half);
+    memcpy(data + half, other, half);
+    return STATUS_OK;
+}
+
+/* Nothing comes from the other core. */
+static enum status own_part_only(struct call *call, uint64_t unit, void *scratch,
+                                 struct err *err)
+{
+    (void)unit;
+    const struct tensor *partial = &call->in[0];
+    for (uint64_t row = call->m; row < partial->rows; row++)
+        memset(tensor_row(partial, row), 0, tensor_row_bytes(partial));
+    return run_all(call, scratch, err);
+}
+
 static void with_shared(struct plan *plan)
 {
     plan->model.moe.shared_experts = 1;
@@ -185,6 +233,10 @@ static const struct fault {
     {"accumulate gradient, a row dropped", PATH_MASKED, KERNEL_ACCUMULATE_GRAD, dropped_row},
     {"sum not zeroed", PATH_MASKED, KERNEL_ZERO, nothing},
     {"block's rows off by one", PATH_BLOCKWISE, KERNEL_GATHER, off_by_one_row},
+    {"weights of another block", PATH_BLOCKWISE, KERNEL_DEAL, stale_weights},
+    {"weights not fetched", PATH_BLOCKWISE, KERNEL_FETCH, nothing},
+    {"rows of a core's block off by one", PATH_BLOCKWISE, KERNEL_LOAD_BLOCK, off_by_one_row},
+    {"block not added", PATH_BLOCKWISE, KERNEL_ADD_BLOCK, nothing},
     {"pick, matrices off by one", PATH_SELECTIVE, KERNEL_PICK, off_by_one_row},
     {"chunk not scattered", PATH_CHUNKED_A2A, KERNEL_SCATTER, nothing},
     {"expanded rows dropped", PATH_RAGGED_DOT, KERNEL_EXPAND, dropped_row},
@@ -212,6 +264,23 @@ static void with_router_bias(struct plan *plan)
 static void with_scale_pre(struct plan *plan)
 {
     plan->model.moe.scale = GATE_PRE;
+}
+
+static void with_cores_on_h(struct plan *plan)
+{
+    plan->moe.cores = 2;
+}
+
+static void with_cores_on_i(struct plan *plan)
+{
+    plan->moe.cores = 2;
+    plan->moe.shard = SHARD_I;
+}
+
+static void with_cores_on_blocks(struct plan *plan)
+{
+    plan->moe.cores = 2;
+    plan->moe.shard = SHARD_BLOCK;
 }
 
 typedef void change_fn(struct plan *plan);
@@ -244,6 +313,21 @@ static const struct {
      with_shared_gate},
     {{"sigmoid's gradient, a row dropped", PATH_RAGGED_A2A, KERNEL_SIGMOID_GRAD, dropped_row},
      with_shared_gate},
+    {{"weights of another block, two cores", PATH_BLOCKWISE, KERNEL_DEAL, stale_weights},
+     with_cores_on_blocks},
+    {{"a block dealt twice", PATH_BLOCKWISE, KERNEL_DEAL, one_block_twice},
+     with_cores_on_blocks},
+    {{"halves of H swapped", PATH_BLOCKWISE, KERNEL_FETCH, swapped_halves}, with_cores_on_h},
+    {{"halves of I swapped", PATH_BLOCKWISE, KERNEL_FETCH, swapped_halves}, with_cores_on_i},
+    {{"halves of tokens swapped", PATH_BLOCKWISE, KERNEL_LOAD_BLOCK, swapped_halves},
+     with_cores_on_h},
+    {{"gate and up not exchanged", PATH_BLOCKWISE, KERNEL_CORE_SUM, own_part_only},
+     with_cores_on_h},
+    {{"down not reduced", PATH_BLOCKWISE, KERNEL_CORE_SUM, own_part_only}, with_cores_on_i},
+    {{"cores' outputs not added", PATH_BLOCKWISE, KERNEL_CORE_SUM, own_part_only},
+     with_cores_on_blocks},
+    {{"cores' output off by one row", PATH_BLOCKWISE, KERNEL_CORE_SUM, off_by_one_row},
+     with_cores_on_blocks},
     {{"MLP beside not added", PATH_RAGGED_A2A, KERNEL_ADD, dropped_row}, with_residual},
 };
 
@@ -297,6 +381,37 @@ static void every_fault_of_one_rank_is_caught(void **state)
 {
     (void)state;
     expect_all_caught(true);
+}
+
+/* A kernel that fetches what it need not, or counts what it does not fetch, gives the right
+ * result: the counts tell. */
+static void count_twice(const struct call *call, struct counts *counts)
+{
+    struct kernels kernels;
+    right(&kernels, call)->count(call, counts);
+    counts->blocks *= 2;
+    counts->loads *= 2;
+    counts->crossed *= 2;
+}
+
+static void wrong_counts_are_caught(void **state)
+{
+    (void)state;
+    static const enum kernel counting[] = {KERNEL_DEAL, KERNEL_FETCH, KERNEL_LOAD_BLOCK,
+                                           KERNEL_CORE_SUM};
+    for (size_t i = 0; i < sizeof counting / sizeof *counting; i++) {
+        struct plan plan;
+        struct kernels kernels;
+        struct case_result result;
+        struct err err = {0};
+        case_plan(&plan, PATH_BLOCKWISE, 2);
+        with_cores_on_h(&plan);
+        kernels_fast(&kernels);
+        kernels.table[counting[i]].count = count_twice;
+        assert_int_equal(run_with(&plan, &kernels, false, &result, &err), STATUS_OK);
+        if (checks_passed(&result.checks))
+            fail_msg("not caught: kernel %s counts twice", kernel_name(counting[i]));
+    }
 }
 
 /* What is left behind the last group: poison after a product, old rows after a gather. */
@@ -359,6 +474,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_fault_is_caught),
         cmocka_unit_test(every_fault_of_one_rank_is_caught),
+        cmocka_unit_test(wrong_counts_are_caught),
         cmocka_unit_test(unmasked_rows_are_caught),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -157,6 +157,57 @@ static void dynamic_blocks(struct plan *plan)
     plan->moe.skip_dynamic = true;
 }
 
+static void two_cores_on_h(struct plan *plan)
+{
+    plan->moe.cores = 2;
+}
+
+static void two_cores_on_i(struct plan *plan)
+{
+    plan->moe.cores = 2;
+    plan->moe.shard = SHARD_I;
+}
+
+static void two_cores_on_blocks(struct plan *plan)
+{
+    plan->moe.cores = 2;
+    plan->moe.shard = SHARD_BLOCK;
+    plan->moe.skip_weight = WEIGHT_SKIP_HI_LO;
+}
+
+static void two_cores_scale_input(struct plan *plan)
+{
+    two_cores_on_h(plan);
+    plan->model.moe.scale = GATE_PRE;
+}
+
+static void two_cores_with_biases(struct plan *plan)
+{
+    gpt_oss(plan);
+    two_cores_on_h(plan);
+    plan->moe.skip_token = true;
+}
+
+static void two_cores_without_gates(struct plan *plan)
+{
+    no_gate_matrix(plan);
+    biases(plan);
+    two_cores_on_i(plan);
+}
+
+static void two_cores_with_fp8(struct plan *plan)
+{
+    fp8_weights(plan);
+    two_cores_on_h(plan);
+    plan->moe.skip_weight = WEIGHT_SKIP_PING_PONG;
+}
+
+static void two_cores_with_mxfp4(struct plan *plan)
+{
+    mxfp4_weights(plan);
+    two_cores_on_i(plan);
+}
+
 static void default_alignment(struct plan *plan)
 {
     plan->moe.alignment = 0;
@@ -257,6 +308,14 @@ static const struct variant {
     {"square root of softplus", softplus_router},
     {"exact buffers", exact_buffers},
     {"dynamic blocks", dynamic_blocks},
+    {"two cores share H", two_cores_on_h},
+    {"two cores share I", two_cores_on_i},
+    {"two cores share blocks", two_cores_on_blocks},
+    {"two cores share H, gates on the input", two_cores_scale_input},
+    {"two cores share H, biases", two_cores_with_biases},
+    {"two cores share I, no gate matrix", two_cores_without_gates},
+    {"two cores share H, fp8 weights", two_cores_with_fp8},
+    {"two cores share I, mxfp4 weights", two_cores_with_mxfp4},
     {"default alignment", default_alignment},
     {"overlapped rounds", overlapped_rounds},
     {"four experts per token", four_per_token},

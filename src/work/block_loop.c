@@ -1,5 +1,5 @@
-/* See block_run.h. */
-#include "work/block_run.h"
+/* See block_loop.h. */
+#include "work/block_loop.h"
 
 #include <stdlib.h>
 
@@ -9,24 +9,24 @@
 /* Partial products and partial sums are f32. */
 enum { PARTIAL_BYTES = 4 };
 
-bool block_run_split(const struct plan *plan)
+bool block_loop_split(const struct plan *plan)
 {
     return plan_cores(plan) == 2 && plan->moe.shard != SHARD_BLOCK;
 }
 
-uint64_t block_run_step(const struct plan *plan)
+uint64_t block_loop_step(const struct plan *plan)
 {
-    return block_run_split(plan) ? 1 : plan_cores(plan);
+    return block_loop_split(plan) ? 1 : plan_cores(plan);
 }
 
-enum block_order block_run_order(const struct plan *plan)
+enum block_order block_loop_order(const struct plan *plan)
 {
-    if (block_run_step(plan) == 1)
+    if (block_loop_step(plan) == 1)
         return BLOCKS_ONE_CORE;
     return plan->moe.skip_weight == WEIGHT_SKIP_HI_LO ? BLOCKS_HI_LO : BLOCKS_PING_PONG;
 }
 
-uint64_t block_run_fixed(const struct plan *plan, uint64_t rows, uint64_t experts, uint64_t N)
+uint64_t block_loop_fixed(const struct plan *plan, uint64_t rows, uint64_t experts, uint64_t N)
 {
     if (plan->moe.static_blocks == STATIC_BLOCKS_KERNEL)
         return blocks_fixed_kernel(N, experts);
@@ -59,23 +59,23 @@ static uint64_t count_rows(const struct layer_sample *s, uint64_t rank, uint64_t
     return sum;
 }
 
-void block_run_of(const struct plan *plan, const struct layer_sample *s, uint64_t rank,
-                  struct block_run *out)
+void block_loop_of(const struct plan *plan, const struct layer_sample *s, uint64_t rank,
+                   struct block_loop *out)
 {
     uint64_t all = s->R * s->T * s->K, B = plan->moe.block_size;
-    uint64_t N = blocks_tight(all, s->local, B), step = block_run_step(plan);
-    *out = (struct block_run){.cores = plan_cores(plan), .provisioned = N};
+    uint64_t N = blocks_tight(all, s->local, B), step = block_loop_step(plan);
+    *out = (struct block_loop){.cores = plan_cores(plan), .provisioned = N};
     uint64_t *counts = calloc(s->local, sizeof *counts);
     int32_t *expert = calloc(N + 1, sizeof *expert);
     if (counts && expert) {
         uint64_t rows = count_rows(s, rank, counts);
-        uint64_t fixed = block_run_fixed(plan, all, s->local, N);
+        uint64_t fixed = block_loop_fixed(plan, all, s->local, N);
         out->valid = blocks_experts(counts, s->local, B, N, expert);
         out->executed =
             plan->moe.skip_dynamic ? blocks_executed(fixed, out->valid, N, step) : N;
         out->weight_loads = blocks_weight_loads(expert, out->executed,
                                                 plan->moe.skip_weight != WEIGHT_SKIP_NONE,
-                                                block_run_order(plan));
+                                                block_loop_order(plan));
         out->token_rows = plan->moe.skip_token ? rows : out->executed * B;
         out->crossed_bytes = crossed_bytes(plan, s, out->executed);
     }

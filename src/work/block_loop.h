@@ -1,12 +1,12 @@
 /* What the loop over the blocks of path blockwise does on a rank, as plan and routing have it:
  * the prediction that the executor's counts are held against (seed-systems.md B3, B4). */
-#ifndef MOEPLAN_WORK_BLOCK_RUN_H
-#define MOEPLAN_WORK_BLOCK_RUN_H
+#ifndef MOEPLAN_WORK_BLOCK_LOOP_H
+#define MOEPLAN_WORK_BLOCK_LOOP_H
 
 #include "work/blocks.h"
 #include "work/layer_sample.h"
 
-struct block_run {
+struct block_loop {
     uint64_t cores;       /* that share the blocks */
     uint64_t provisioned; /* N */
     uint64_t valid;       /* blocks with a row */
@@ -18,18 +18,18 @@ struct block_run {
 };
 
 /* Whether both cores work on every block (moe.shard h, i), not on blocks of their own. */
-bool block_run_split(const struct plan *plan);
+bool block_loop_split(const struct plan *plan);
 
 /* Blocks begun together: 2 where every core has its own. */
-uint64_t block_run_step(const struct plan *plan);
+uint64_t block_loop_step(const struct plan *plan);
 
-enum block_order block_run_order(const struct plan *plan);
+enum block_order block_loop_order(const struct plan *plan);
 
 /* Blocks that run whatever they hold, of N for `rows` of the whole group and `experts` held. */
-uint64_t block_run_fixed(const struct plan *plan, uint64_t rows, uint64_t experts, uint64_t N);
+uint64_t block_loop_fixed(const struct plan *plan, uint64_t rows, uint64_t experts, uint64_t N);
 
 /* Everything, for a rank of a sample. */
-void block_run_of(const struct plan *plan, const struct layer_sample *sample, uint64_t rank,
-                  struct block_run *out);
+void block_loop_of(const struct plan *plan, const struct layer_sample *sample, uint64_t rank,
+                   struct block_loop *out);
 
 #endif
