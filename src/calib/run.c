@@ -45,10 +45,33 @@ struct run {
 
 /* ---- prediction ---- */
 
-static struct run_ranks ranks_of(const struct plan *plan, const struct session *session)
+enum status run_check_rank(const struct plan *plan, const struct run_options *options,
+                           struct err *err)
 {
+    const struct run_block *block = run_block_of(plan);
+    uint64_t ranks = block->ranks(plan);
+    if (!options->alone || (block->routed && options->rank < ranks))
+        return STATUS_OK;
+    if (!block->routed) {
+        err_set(err, STATUS_USAGE,
+                "option '--rank' takes one of the ranks that share experts, "
+                "a matmul has none");
+        return err_hint(err, "--set parallel.%s=1 performs it on one", block->axis);
+    }
+    err_set(err, STATUS_USAGE, "there is no rank %llu in a group of %llu",
+            (unsigned long long)options->rank, (unsigned long long)ranks);
+    return err_hint(err, "ranks count from 0: --rank takes 0 to %llu",
+                    (unsigned long long)ranks - 1);
+}
+
+static struct run_ranks ranks_of(const struct run *run)
+{
+    const struct session *session = run->session;
+    const struct run_options *options = run->options;
+    if (!session && options->alone)
+        return (struct run_ranks){options->rank, 1, pool_cpus()};
     if (!session)
-        return (struct run_ranks){0, run_block_of(plan)->ranks(plan), pool_cpus()};
+        return (struct run_ranks){0, run_block_of(run->plan)->ranks(run->plan), pool_cpus()};
     return (struct run_ranks){session->transport->first, session->transport->n_local,
                               pool_size(session->pool)};
 }
@@ -233,6 +256,9 @@ static void begin_report(struct run *run)
     report->work = &run->list.work;
     report->values = run->list.values[0];
     report->routed = run_block_of(run->plan)->routed;
+    report->alone = run->options->alone;
+    report->rank = run->options->rank;
+    report->ranks = run_block_of(run->plan)->ranks(run->plan);
     report->transport = run->session ? run->session->transport->ops->name : "local";
     if (!run->session)
         return;
@@ -245,8 +271,8 @@ static enum status perform(struct run *run, struct err *err)
 {
     bool fits;
     const struct run_options *options = run->options;
-    TRY(run_case_init(run->plan, options->routing, options->backward,
-                      ranks_of(run->plan, run->session), run->arena, &run->list, err));
+    TRY(run_case_init(run->plan, options->routing, options->backward, ranks_of(run), run->arena,
+                      &run->list, err));
     run_summary_init(&run->summary, run->plan, &run->list, options->samples, run->arena,
                      run->report);
     TRY(predict_all(run, err));
@@ -254,8 +280,8 @@ static enum status perform(struct run *run, struct err *err)
     TRY(check_fit(run, &fits, err));
     if (!fits) {
         run->report->verdict = RUN_OOM;
-        run_find_fixes(run->plan, options, run->report->memory.limit_bytes,
-                       ranks_of(run->plan, run->session), run->arena, run->report);
+        run_find_fixes(run->plan, options, run->report->memory.limit_bytes, ranks_of(run),
+                       run->arena, run->report);
     } else if (options->dry_run) {
         run->report->verdict = RUN_DRY;
     } else {

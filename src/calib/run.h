@@ -33,7 +33,9 @@ struct run_options {
     enum run_backend backend;
     bool backward, dry_run;
     uint64_t samples, repeat; /* routing samples, at least 1; measured steps, 0: by the clock */
-    double band_percent;      /* time may differ so much from its prediction; negative: any */
+    bool alone;               /* only `rank` is performed, its peers are absent */
+    uint64_t rank;
+    double band_percent; /* time may differ so much from its prediction; negative: any */
     const struct routing_data *routing; /* files the plan's routing names, or NULL */
 };
 
@@ -93,6 +95,8 @@ struct run_report {
     enum run_verdict verdict;
     const char *backend, *transport, *blas; /* blas NULL: not opened */
     const char *warning;
+    bool alone; /* of `ranks` one was performed, or would be: everything is its own */
+    uint64_t rank, ranks;
     struct snapshot snapshot; /* what set-up fixed */
     struct machine machine;
     struct run_memory memory;
@@ -113,6 +117,10 @@ struct run_report {
 /* The plan as `run` performs it: stack `host`, its path resolved by the rule of its own stack.
  * STATUS_INPUT when it has no MoE layer, or the host cannot perform its block. */
 enum status run_host_plan(struct plan *plan, struct err *err);
+
+/* STATUS_USAGE when options ask for a rank that the plan's group does not have. */
+enum status run_check_rank(const struct plan *plan, const struct run_options *options,
+                           struct err *err);
 
 /* STATUS_INPUT, in every process, when they do not all have the same plan and options. */
 enum status run_check_same(const struct plan *plan, const struct run_options *options,

@@ -34,7 +34,8 @@ static bool try(struct search *s, const struct plan *plan, struct run_ranks rank
     return true;
 }
 
-static void try_shrinks(struct search *s, const struct plan *plan, bool one_rank)
+/* `one`: the rank that is performed by this process, or NULL: all are. */
+static void try_shrinks(struct search *s, const struct plan *plan, const uint64_t *one)
 {
     for (uint64_t n = 2; n <= LARGEST_SHRINK; n *= 2) {
         struct plan small = *plan;
@@ -43,9 +44,12 @@ static void try_shrinks(struct search *s, const struct plan *plan, bool one_rank
         char set[64];
         if (run_shrink(&small, n, s->arena, &how, &err) != STATUS_OK)
             continue;
-        uint64_t ranks = one_rank ? 1 : run_block_of(&small)->ranks(&small);
+        uint64_t all = run_block_of(&small)->ranks(&small);
+        if (one && *one >= all) /* there is no such rank any more */
+            return;
+        struct run_ranks ranks = {one ? *one : 0, one ? 1 : all, s->workers};
         snprintf(set, sizeof set, "--shrink %" PRIu64, n);
-        if (try(s, &small, (struct run_ranks){0, ranks, s->workers}, set))
+        if (try(s, &small, ranks, set))
             return;
     }
 }
@@ -55,10 +59,14 @@ void run_find_fixes(const struct plan *plan, const struct run_options *options,
                     struct run_report *report)
 {
     struct search s = {options, limit_bytes, ranks.workers, arena, report};
+    const struct run_block *block = run_block_of(plan);
+    bool all = ranks.n == block->ranks(plan);
     struct plan exact = *plan;
     exact.moe.buffer = SIZING_EXACT;
     report->fixes = arena_alloc(arena, MOST_FIXES, sizeof *report->fixes);
-    if (run_block_of(plan)->routed && plan->moe.buffer != SIZING_EXACT)
+    if (block->routed && plan->moe.buffer != SIZING_EXACT)
         try(&s, &exact, ranks, "--set moe.buffer=exact");
-    try_shrinks(&s, plan, ranks.n < run_block_of(plan)->ranks(plan));
+    if (block->routed && all && ranks.n > 1)
+        try(&s, plan, (struct run_ranks){0, 1, ranks.workers}, "--rank 0");
+    try_shrinks(&s, plan, all ? NULL : &ranks.first);
 }

@@ -5,7 +5,8 @@
 #include "calib/run.h"
 #include "calib/run_case.h"
 
-/* Fills the report's fixes with those that fit limit_bytes: another buffer, a divided plan.
+/* Fills the report's fixes with those that fit limit_bytes: another buffer, one rank
+ * alone, a divided plan.
  * ranks: those of the process that do not fit. */
 void run_find_fixes(const struct plan *plan, const struct run_options *options,
                     uint64_t limit_bytes, struct run_ranks ranks, struct arena *arena,

@@ -290,7 +290,10 @@ static void fill_time(struct run_summary *s)
     time->ratio = quotient(time->measured_s, time->predicted_s);
     time->overhead_s = s->idle_s;
     time->samples = s->n;
-    time->tokens_per_s = (double)run_block_of(s->plan)->tokens(s->plan) / time->measured_s;
+    uint64_t tokens = run_block_of(s->plan)->tokens(s->plan);
+    if (s->report->alone)
+        tokens /= s->report->ranks;
+    time->tokens_per_s = (double)tokens / time->measured_s;
 }
 
 static void fill_rows(struct run_rows *rows)

@@ -12,7 +12,7 @@
 struct settings {
     const char *backend, *transport;
     bool backward, dry_run;
-    uint64_t shrink, repeat, samples, workers;
+    uint64_t shrink, rank, repeat, samples, workers;
     double band, timeout;
 };
 
@@ -25,6 +25,8 @@ static const struct option options[] = {
      "run the backward after the forward, with all gradients"},
     {"shrink", 0, OPTION_COUNT, offsetof(struct settings, shrink), "N", NULL,
      "divide the plan: N times fewer tokens, and ranks as far as N divides them"},
+    {"rank", 0, OPTION_COUNT, offsetof(struct settings, rank), "N", NULL,
+     "perform rank N of the expert-parallel group alone; what its peers send is made up"},
     {"dry-run", 0, OPTION_FLAG, offsetof(struct settings, dry_run), NULL, NULL,
      "print buffers and bytes, perform nothing"},
     {"band", 0, OPTION_REAL, offsetof(struct settings, band), "PCT", NULL,
@@ -39,8 +41,14 @@ static const struct option options[] = {
      "longest wait for another process of mpirun; default 60"},
 };
 
-static const struct settings defaults = {
-    .backend = "cpu", .transport = "local", .shrink = 1, .samples = 1, .band = -1};
+static const uint64_t all_ranks = UINT64_MAX; /* --rank was not given */
+
+static const struct settings defaults = {.backend = "cpu",
+                                         .transport = "local",
+                                         .shrink = 1,
+                                         .rank = UINT64_MAX,
+                                         .samples = 1,
+                                         .band = -1};
 
 enum { MOST_SAMPLES = 1000, MOST_WORKERS = 1024 };
 
@@ -110,11 +118,18 @@ static enum status read_options(const struct settings *settings, struct state *s
                   sizeof transports / sizeof *transports, transport, err));
     TRY(at_most("samples", settings->samples, MOST_SAMPLES, err));
     TRY(at_most("workers", settings->workers, MOST_WORKERS, err));
+    bool alone = settings->rank != all_ranks;
+    if (alone && *transport == TRANSPORT_MPI) {
+        err_set(err, STATUS_USAGE, "options '--rank' and '--transport mpi' exclude each other");
+        return err_hint(err, "mpirun makes a rank of every process; --rank performs one alone");
+    }
     state->options = (struct run_options){.backend = (enum run_backend)backend,
                                           .backward = settings->backward,
                                           .dry_run = settings->dry_run,
                                           .samples = settings->samples ? settings->samples : 1,
                                           .repeat = settings->repeat,
+                                          .alone = alone,
+                                          .rank = alone ? settings->rank : 0,
                                           .band_percent = settings->band,
                                           .routing = &state->routing};
     return STATUS_OK;
@@ -129,6 +144,7 @@ static enum status load(const struct invocation *call, struct state *state, stru
     TRY(run_host_plan(&state->plan, err));
     if (settings->shrink != 1)
         TRY(run_shrink(&state->plan, settings->shrink, call->arena, &state->shrunk, err));
+    TRY(run_check_rank(&state->plan, &state->options, err));
     return routing_data_load(&state->plan, NULL, call->arena, &state->routing, err);
 }
 
@@ -137,6 +153,7 @@ static enum status open_session(const struct settings *settings, struct state *s
 {
     struct session_options open = {.transport = transport,
                                    .ranks = ranks,
+                                   .rank = state->options.rank,
                                    .workers = (unsigned)settings->workers,
                                    .timeout_s = settings->timeout};
     state->opened = true;
@@ -164,8 +181,8 @@ static enum status prepare_run(struct invocation *call, struct err *err)
     if (transport == TRANSPORT_LOCAL || settings->dry_run) {
         TRY(load(call, state, err));
         uint64_t ranks = run_block_of(&state->plan)->ranks(&state->plan);
-        return settings->dry_run ? STATUS_OK
-                                 : open_session(settings, state, TRANSPORT_LOCAL, ranks, err);
+        enum transport_kind kind = state->options.alone ? TRANSPORT_SHARE : TRANSPORT_LOCAL;
+        return settings->dry_run ? STATUS_OK : open_session(settings, state, kind, ranks, err);
     }
     TRY(open_session(settings, state, TRANSPORT_MPI, 0, err));
     call->silent = state->session.transport->first != 0;
@@ -223,6 +240,7 @@ static const char *const examples[] = {
     "moeplan run examples/host-small.yaml --set moe.path=deepep --backward",
     "moeplan run examples/host-small.yaml --format json -o run.json",
     "moeplan run examples/host-collective.yaml --set block.kind=mlp",
+    "moeplan run examples/host-deepseek-rank.yaml --rank 0",
     "mpirun -np 2 moeplan run examples/host-small.yaml --transport mpi",
     NULL,
 };
@@ -241,6 +259,12 @@ const struct command command_run = {
         "With block.kind other than moe it is one matmul, or an MLP, spread over "
         "tensor-parallel "
         "ranks; block.collective says how they reduce and gather.\n"
+        "\n"
+        "With --rank N one rank of the group is performed alone: it has the experts, tokens, "
+        "rows and bytes that it has in the full run, and its peers are absent. Counts and row "
+        "records that they send follow from the routing; their rows of numbers are made up, "
+        "all alike for one peer, so that every result can be known. Exchanges are copies in "
+        "memory then, and their times say nothing about a network.\n"
         "\n"
         "Time is compared with the roofline of the cluster's figures: FLOP over peak, bytes "
         "over bandwidth.\n"

@@ -79,6 +79,11 @@ void run_print_json(const struct run_view *view)
     json_close(&json);
     json_string(&json, "backend", report->backend);
     json_string(&json, "transport", report->transport);
+    if (report->alone) {
+        json_count(&json, "rank", report->rank);
+        json_count(&json, "ranks", report->ranks);
+        json_string(&json, "peers", "absent: rows made up, exchanges are copies in memory");
+    }
     if (report->blas)
         json_string(&json, "blas", report->blas);
     write_memory(&json, view);

@@ -87,6 +87,11 @@ static void print_verdict(struct screen *screen)
     screen->page.used = true;
     if (screen->view->shrunk)
         fprintf(screen->page.out, "shrunk: %s\n", screen->view->shrunk);
+    if (report->alone && report->ranks > 1)
+        fprintf(screen->page.out,
+                "rank %" PRIu64 " of %" PRIu64 " alone: peers are absent, their rows made up; "
+                "exchanges are copies in memory\n",
+                report->rank, report->ranks);
 }
 
 /* ---- ops ---- */

@@ -20,7 +20,7 @@ static enum status no_memory(const struct meter *meter, const char *name, uint64
     unit_print(held, UNIT_BYTES, (double)meter->now_bytes);
     err_set(err, STATUS_NOFIT, "buffer \"%s\" does not fit this machine: %s on top of %s", name,
             asked, held);
-    return err_hint(err, "--shrink N runs a smaller plan");
+    return err_hint(err, "--rank N runs one rank of a group, --shrink N a smaller plan");
 }
 
 static void count_up(struct meter *meter, enum category category, uint64_t bytes)

@@ -9,7 +9,9 @@
 
 #include "calib/run.h"
 #include "calib/run_block.h"
+#include "base/pool.h"
 #include "calib/run_case.h"
+#include "calib/run_fix.h"
 #include "calib/run_shrink.h"
 #include "plan/derive.h"
 #include "plan/load.h"
@@ -30,7 +32,11 @@ static void run(const struct plan *plan, const struct run_options *options, stru
 {
     struct session session;
     struct err err = {0};
-    struct session_options open = {.ranks = run_block_of(plan)->ranks(plan), .workers = 2};
+    struct session_options open = {.ranks = run_block_of(plan)->ranks(plan),
+                                   .workers = 2,
+                                   .rank = options->rank,
+                                   .transport =
+                                       options->alone ? TRANSPORT_SHARE : TRANSPORT_LOCAL};
     struct run_options all = *options;
     all.samples = all.samples ? all.samples : 1;
     all.band_percent = -1;
@@ -137,6 +143,100 @@ static void dry_run_predicts_what_a_run_meters(void **state)
     assert_true(dry.memory.predicted_peak_bytes - dry.machine.cpus * scratch ==
                 real.memory.measured_peak_bytes - real.snapshot.workers * scratch);
     arena_release(&arena);
+}
+
+/* ---- one rank alone ---- */
+
+static void shares_of_all_ranks_are_the_whole(void **state)
+{
+    (void)state;
+    struct arena arena = {0};
+    struct plan plan;
+    struct run_report full, share;
+    case_plan(&plan, PATH_DEEPEP, 4);
+    run(&plan, &(struct run_options){.repeat = 1, .backward = true}, &arena, &full);
+    uint64_t *flop = arena_alloc(&arena, full.n_ops, sizeof *flop);
+    uint64_t *exchanged = arena_alloc(&arena, full.n_ops, sizeof *exchanged);
+    uint64_t routed = 0;
+    for (uint64_t rank = 0; rank < 4; rank++) {
+        struct run_options options = {
+            .repeat = 1, .backward = true, .alone = true, .rank = rank};
+        run(&plan, &options, &arena, &share);
+        assert_int_equal(share.verdict, RUN_AGREES);
+        assert_true(share.memory.equal);
+        assert_int_equal(share.rank, rank);
+        assert_int_equal(share.ranks, 4);
+        assert_int_equal(share.n_ops, full.n_ops);
+        double tokens = share.time.tokens_per_s * share.time.measured_s;
+        assert_true(tokens > 5.999 && tokens < 6.001);
+        routed += share.rows.routed;
+        for (size_t i = 0; i < full.n_ops; i++) {
+            flop[i] += share.ops[i].flop;
+            exchanged[i] += share.ops[i].bytes_exchanged;
+        }
+    }
+    assert_int_equal(routed, full.rows.routed);
+    for (size_t i = 0; i < full.n_ops; i++) {
+        assert_int_equal(flop[i], full.ops[i].flop);
+        assert_int_equal(exchanged[i], full.ops[i].bytes_exchanged);
+    }
+    arena_release(&arena);
+}
+
+static uint64_t dry_peak(const struct plan *plan, struct run_options options,
+                         struct arena *arena, struct run_report *report)
+{
+    struct err err = {0};
+    options.dry_run = true;
+    options.samples = 1;
+    options.band_percent = -1;
+    assert_int_equal(run_perform(plan, &options, NULL, arena, report, &err), STATUS_OK);
+    return report->memory.predicted_peak_bytes;
+}
+
+static bool proposes(const struct plan *plan, uint64_t limit_bytes, const char *set,
+                     struct arena *arena, struct run_report *report)
+{
+    struct run_options options = {.samples = 1};
+    struct run_ranks ranks = {0, plan->parallel.ep, pool_cpus()};
+    report->n_fixes = 0;
+    run_find_fixes(plan, &options, limit_bytes, ranks, arena, report);
+    for (size_t i = 0; i < report->n_fixes; i++)
+        if (strcmp(report->fixes[i].set, set) == 0)
+            return true;
+    return false;
+}
+
+static void one_rank_is_proposed_when_it_fits(void **state)
+{
+    (void)state;
+    struct arena arena = {0};
+    struct plan plan;
+    struct run_report report;
+    const struct override eight[] = {{"cluster", "host-8x1", "--set"},
+                                     {"parallel.ep", "8", "--set"}};
+    load(&plan, &arena, 2, eight);
+    struct run_options one = {.alone = true};
+    uint64_t share = dry_peak(&plan, one, &arena, &report);
+    uint64_t all = dry_peak(&plan, (struct run_options){0}, &arena, &report);
+    assert_true(share < all);
+    assert_true(proposes(&plan, share, "--rank 0", &arena, &report));
+    assert_false(proposes(&plan, share - 1, "--rank 0", &arena, &report));
+    arena_release(&arena);
+}
+
+static void a_rank_that_is_not_there_is_refused(void **state)
+{
+    (void)state;
+    struct plan plan;
+    struct err err = {0};
+    case_plan(&plan, PATH_RAGGED_A2A, 4);
+    struct run_options options = {.alone = true, .rank = 3};
+    assert_int_equal(run_check_rank(&plan, &options, &err), STATUS_OK);
+    options.rank = 4;
+    assert_int_equal(run_check_rank(&plan, &options, &err), STATUS_USAGE);
+    options.alone = false;
+    assert_int_equal(run_check_rank(&plan, &options, &err), STATUS_OK);
 }
 
 static void band_judges_time_alone(void **state)
@@ -309,6 +409,9 @@ int main(void)
         cmocka_unit_test(null_backend_measures_the_harness_alone),
         cmocka_unit_test(plan_that_does_not_fit_is_not_performed),
         cmocka_unit_test(dry_run_predicts_what_a_run_meters),
+        cmocka_unit_test(shares_of_all_ranks_are_the_whole),
+        cmocka_unit_test(one_rank_is_proposed_when_it_fits),
+        cmocka_unit_test(a_rank_that_is_not_there_is_refused),
         cmocka_unit_test(band_judges_time_alone),
         cmocka_unit_test(performed_matmul_agrees_with_its_prediction),
         cmocka_unit_test(a_matmul_that_does_not_fit_is_divided),
