@@ -116,6 +116,7 @@ struct grouping {
     bool one;       /* in a loop: the first rows[iteration] rows, or all */
     bool shared;    /* every group is all rows */
     uint64_t iteration;
+    uint64_t first; /* of the groups of this iteration, among `rows` */
 };
 struct grouping kernel_grouping(const struct call *call, unsigned offsets, unsigned rows,
                                 uint64_t total);

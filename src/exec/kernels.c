@@ -103,15 +103,18 @@ struct grouping kernel_grouping(const struct call *call, unsigned offsets, unsig
 {
     bool one = call->op->flags & KERNEL_WEIGHT_I && !call->in[offsets].present;
     uint64_t even = call->groups ? call->groups : 1;
-    return (struct grouping){.offsets = &call->in[offsets],
-                             .rows = &call->in[rows],
-                             .total = total,
-                             .n = call->in[offsets].present ? call->in[offsets].rows - 1
-                                  : one                     ? 1
-                                                            : even,
-                             .one = one,
-                             .shared = call->op->flags & KERNEL_SHARED_A,
-                             .iteration = call->iteration};
+    struct grouping grouping = {.offsets = &call->in[offsets],
+                                .rows = &call->in[rows],
+                                .total = total,
+                                .n = call->in[offsets].present ? call->in[offsets].rows - 1
+                                     : one                     ? 1
+                                                               : even,
+                                .one = one,
+                                .shared = call->op->flags & KERNEL_SHARED_A,
+                                .iteration = call->iteration};
+    if (call->op->flags & KERNEL_INDEX_I)
+        grouping.first = call->iteration * grouping.n;
+    return grouping;
 }
 
 struct span_rows kernel_group(const struct grouping *grouping, uint64_t g)
@@ -128,8 +131,8 @@ struct span_rows kernel_group(const struct grouping *grouping, uint64_t g)
     }
     const int64_t *starts = tensor_i64(grouping->offsets);
     uint64_t begin = (uint64_t)starts[g];
-    return (struct span_rows){begin,
-                              rows ? begin + (uint64_t)rows[g] : (uint64_t)starts[g + 1]};
+    return (struct span_rows){begin, rows ? begin + (uint64_t)rows[grouping->first + g]
+                                          : (uint64_t)starts[g + 1]};
 }
 
 uint64_t kernel_grouped_rows(const struct grouping *grouping)

@@ -159,6 +159,27 @@ static enum status hits_run(struct call *call, uint64_t unit, void *scratch, str
     return STATUS_OK;
 }
 
+/* own: (phys[n,K]) -> (slot[nK], place[nK], hits[nK], rows[nK], offsets[K+1]) */
+static enum status own_run(struct call *call, uint64_t unit, void *scratch, struct err *err)
+{
+    (void)unit;
+    (void)scratch;
+    (void)err;
+    const struct tensor *phys = &call->in[0];
+    uint64_t e = call->task->sample->local, K = phys->width;
+    for (uint64_t i = 0; i < phys->rows * K; i++) {
+        uint64_t expert = (uint64_t)tensor_i32(phys)[i];
+        bool own = expert / e == call->rank;
+        tensor_i32(&call->out[0])[i] = own ? (int32_t)i : -1;
+        tensor_i32(&call->out[1])[i] = own ? (int32_t)(i % K) : -1;
+        tensor_i32(&call->out[2])[i] = own ? (int32_t)(expert % e) : -1;
+        tensor_i64(&call->out[3])[i] = own;
+    }
+    for (uint64_t k = 0; k <= K; k++)
+        tensor_i64(&call->out[4])[k] = (int64_t)k;
+    return STATUS_OK;
+}
+
 void kernels_add_blocks(struct kernels *kernels)
 {
     kernels->table[KERNEL_MOST] = (struct kernel_ops){NULL, most_run, NULL};
@@ -166,5 +187,6 @@ void kernels_add_blocks(struct kernels *kernels)
     kernels->table[KERNEL_CHUNK] = (struct kernel_ops){NULL, chunk_run, NULL};
     kernels->table[KERNEL_BLOCKS] = (struct kernel_ops){NULL, blocks_run, NULL};
     kernels->table[KERNEL_TABLE] = (struct kernel_ops){NULL, table_run, NULL};
+    kernels->table[KERNEL_OWN] = (struct kernel_ops){NULL, own_run, NULL};
     kernels->table[KERNEL_HITS] = (struct kernel_ops){NULL, hits_run, NULL};
 }

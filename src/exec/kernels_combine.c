@@ -125,11 +125,18 @@ static enum status combine_run(struct call *call, uint64_t unit, void *scratch, 
     if (call->groups > MOST_SLOTS)
         return err_set(err, STATUS_INPUT, "\"%s\" adds %llu rows, the limit is %d",
                        call->op->name, (unsigned long long)call->groups, MOST_SLOTS);
-    uint64_t begin, end;
-    kernel_rows_of(unit, call->out[0].rows, &begin, &end);
+    uint64_t begin = call->iteration, end = begin + 1;
+    if (!(call->op->flags & KERNEL_INDEX_I))
+        kernel_rows_of(unit, call->out[0].rows, &begin, &end);
     for (uint64_t row = begin; row < end; row++)
         combine_row(call, row);
     return STATUS_OK;
+}
+
+/* In a loop the row of this iteration alone. */
+static uint64_t combine_units(const struct call *call)
+{
+    return call->op->flags & KERNEL_INDEX_I ? 1 : out_units(call);
 }
 
 /* ---- gradients ---- */
@@ -322,7 +329,7 @@ static uint64_t in_units(const struct call *call)
 
 void kernels_add_combine(struct kernels *kernels)
 {
-    kernels->table[KERNEL_COMBINE] = (struct kernel_ops){out_units, combine_run, NULL};
+    kernels->table[KERNEL_COMBINE] = (struct kernel_ops){combine_units, combine_run, NULL};
     kernels->table[KERNEL_SPREAD] = (struct kernel_ops){out_units, spread_run, NULL};
     kernels->table[KERNEL_GATE_GRAD] = (struct kernel_ops){gate_units, gate_grad_run, NULL};
     kernels->table[KERNEL_ACCUMULATE_GRAD] =

@@ -53,12 +53,19 @@ static enum status scatter_run(struct call *call, uint64_t unit, void *scratch, 
     return STATUS_OK;
 }
 
+/* The numbers of this iteration. */
+static const int32_t *picked(const struct call *call)
+{
+    bool part = call->op->flags & KERNEL_INDEX_I;
+    return tensor_i32(&call->in[1]) + (part ? call->iteration * call->out[0].rows : 0);
+}
+
 /* pick: (weights[e,...], hits[U]) -> (dst[U,...]) */
 static enum status pick_run(struct call *call, uint64_t unit, void *scratch, struct err *err)
 {
     (void)scratch;
     (void)err;
-    int32_t from = tensor_i32(&call->in[1])[unit];
+    int32_t from = picked(call)[unit];
     if (from >= 0)
         memcpy(tensor_row(&call->out[0], unit), tensor_row(&call->in[0], (uint64_t)from),
                tensor_row_bytes(&call->out[0]));
@@ -68,7 +75,7 @@ static enum status pick_run(struct call *call, uint64_t unit, void *scratch, str
 static void pick_count(const struct call *call, struct counts *counts)
 {
     for (uint64_t i = 0; i < call->out[0].rows; i++)
-        counts->loads += tensor_i32(&call->in[1])[i] >= 0;
+        counts->loads += picked(call)[i] >= 0;
     counts->fetched = counts->loads * tensor_row_bytes(&call->in[0]);
 }
 

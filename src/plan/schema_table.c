@@ -312,7 +312,8 @@ const struct field schema_table[] = {
     REAL("moe.switch", moe.switch_threshold, 0, 1e9, "1",
          "decode: compute all experts from this T K / E on, only hit experts below"),
     BOOL("moe.dedup", moe.dedup, "true",
-         "send a token once to a rank that holds several of its experts"),
+         "send a token once to a rank that holds several of its experts; selective: load an "
+         "expert once, not for every token that chose it"),
     BOOL("moe.reuse_handle", moe.reuse_handle, "true",
          "backward reuses the forward's dispatch layout"),
     BOOL("moe.overlap", moe.overlap, "false", "overlap dispatch and combine with computation"),

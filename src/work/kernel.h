@@ -70,6 +70,9 @@
       "(phys[n,K]) -> (place[nK], index[e*n]): row x*n+i for local expert x of token i")       \
     X(HITS, "hits", SORT,                                                                      \
       "(rows[e]) -> (hits[U], map[e]): experts with rows, and their numbers among them")       \
+    X(OWN, "own", SORT,                                                                        \
+      "(phys[n,K]) -> (slot[nK], place[nK], hits[nK], rows[nK], offsets[K+1]): of the slots "  \
+      "of local experts the slot, its k, the expert, 1 row; -1 and 0 rows for others")         \
     X(RECORD, "record", PACK,                                                                  \
       "(phys[T,K], gates[T,K], order[TK]) -> (records[TK,2]): row id, local expert, gate")     \
     X(POOL, "pool", SORT,                                                                      \
@@ -143,7 +146,9 @@
     X(ADD_CHUNKS, "add_chunks", REDUCE,                                                        \
       "(arrived, array) -> (array[p n,...]): the chunks of this hop added to the rank's own; " \
       "op.groups is p")                                                                        \
-    X(PICK, "pick", GATHER, "(weights[e,...], hits[U]) -> (dst[U,...]): matrices of a list")
+    X(PICK, "pick", GATHER,                                                                    \
+      "(weights[e,...], hits[U]) -> (dst[U,...]): matrices of a list; KERNEL_INDEX_I: of its " \
+      "part by iteration")
 
 enum kernel {
 #define KERNEL_ENUM(name, text, kind, operands) KERNEL_##name,
@@ -166,7 +171,7 @@ enum {
     KERNEL_BY_EXPERT = 2,   /* SORT: by expert inside an owner */
     KERNEL_AHEAD = 4,       /* in a loop: runs one iteration ahead of its neighbours */
     KERNEL_WEIGHT_I = 8,    /* in a loop: the weight and the row count of iteration i */
-    KERNEL_INDEX_I = 16,    /* in a loop: a part of the index by iteration */
+    KERNEL_INDEX_I = 16,    /* in a loop: a part of the index or the groups by iteration */
     KERNEL_SHARED_A = 32,   /* GEMM: every group multiplies the same rows */
     KERNEL_SLOT_MAJOR = 64, /* COMBINE without positions: row i*S+s, not s*n+i */
     KERNEL_STRIDE = 128,    /* GROUP: group g starts at g * op.m */

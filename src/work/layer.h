@@ -203,6 +203,11 @@ struct everyone {
 };
 struct everyone layer_gather_everyone(struct layer *l);
 
+/* A loop over the local experts, each of which computes its tokens and adds them to sum [R T,
+ * H] (path_expert_loop.c). */
+void layer_turns(struct layer *l, const struct everyone *all, const struct fan *fan,
+                 uint16_t sum);
+
 /* Partial sums [R T, width] of every rank, exchanged in dtype `wire` and added up in the order
  * of ranks: this rank's tokens, [T, width] of `dtype`. */
 uint16_t layer_reduce_everyone(struct layer *l, const char *name, uint16_t partial,

@@ -1,5 +1,6 @@
 /* Path blockwise with everything its kernels can skip or share: the vectors of seed-systems.md
- * B3 and B4 through the executor, and every combination on every number of ranks. */
+ * B3 and B4 through the executor, and every combination on every number of ranks; B7's loads of
+ * path selective. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,6 +9,7 @@
 #include <cmocka.h>
 
 #include "plan/schema.h"
+#include "sim/decode.h"
 #include "support/layer_case.h"
 #include "work/block_loop.h"
 
@@ -223,6 +225,104 @@ static void bytes_between_cores(void **state)
     }
 }
 
+/* ---- B7: loads of path selective ---- */
+
+/* The sets of K of 4 experts, K 1 or 2. */
+static unsigned expert_sets(uint64_t top_k, int32_t sets[6][2])
+{
+    unsigned n = 0;
+    for (int32_t a = 0; a < 4; a++)
+        for (int32_t b = top_k > 1 ? a + 1 : a; b < (top_k > 1 ? 4 : a + 1); b++) {
+            sets[n][0] = a;
+            sets[n++][1] = b;
+        }
+    return n;
+}
+
+static uint64_t loads_of(struct session *session, uint64_t top_k, const int32_t *ids,
+                         bool dedup)
+{
+    struct arena arena = {0};
+    struct plan plan;
+    struct case_result result;
+    case_plan(&plan, PATH_SELECTIVE, 1);
+    plan.model.moe.experts = 4;
+    plan.model.moe.top_k = top_k;
+    plan.model.moe.router.normalize = top_k > 1;
+    plan.workload.sequence_length = 2;
+    plan.moe.dedup = dedup;
+    struct layer_sample sample = {
+        .R = 1, .T = 2, .K = top_k, .logical = 4, .local = 4, .ids = ids};
+    layer_sample_contiguous(&sample, &arena);
+    run_in(session, &plan, &sample, "selective", false, &result);
+    assert_int_equal(result.loads.counted.weight_bytes,
+                     result.loads.counted.weight_loads * 3 * 16 * 12 * 4);
+    arena_release(&arena);
+    return result.loads.counted.weight_loads;
+}
+
+/* E 4, two tokens: the mean over all their choices is 1.75 distinct experts with K 1, 3 with K
+ * 2; without deduplication every token loads its K. */
+static void distinct_experts_are_loaded_once(void **state)
+{
+    (void)state;
+    static const double wanted[] = {1.75, 3};
+    struct session session;
+    begin(&session, 1);
+    for (uint64_t top_k = 1; top_k <= 2; top_k++) {
+        int32_t sets[6][2], ids[4];
+        unsigned n = expert_sets(top_k, sets);
+        uint64_t sum = 0;
+        for (unsigned i = 0; i < n * n; i++) {
+            for (uint64_t k = 0; k < top_k; k++) {
+                ids[k] = sets[i / n][k];
+                ids[top_k + k] = sets[i % n][k];
+            }
+            sum += loads_of(&session, top_k, ids, true);
+            assert_int_equal(loads_of(&session, top_k, ids, false), 2 * top_k);
+        }
+        double mean = (double)sum / (n * n);
+        assert_true(mean >= wanted[top_k - 1] && mean <= wanted[top_k - 1]);
+    }
+    session_close(&session);
+}
+
+/* On any number of ranks the same bits as with deduplication, and T K loads in all: what
+ * sim/decode predicts for one rank. */
+static void loads_by_token_change_no_bit(void **state)
+{
+    (void)state;
+    for (uint64_t ranks = 1; ranks <= 8; ranks *= 2) {
+        struct session session;
+        begin(&session, ranks);
+        for (unsigned routing = 0; routing < CASE_ROUTINGS; routing++) {
+            struct arena arena = {0};
+            struct plan plan;
+            struct case_result first, second;
+            struct layer_sample sample;
+            case_plan(&plan, PATH_SELECTIVE, ranks);
+            case_sample(&plan, (enum case_routing)routing, &arena, &sample);
+            run_in(&session, &plan, &sample, "once", true, &first);
+            plan.moe.dedup = false;
+            run_in(&session, &plan, &sample, "by token", true, &second);
+            assert_true(first.out_hash == second.out_hash);
+            assert_int_equal(second.loads.counted.weight_loads, 24 * 2);
+            struct decode decode;
+            decode_of(&(struct decode_ask){.experts = 8,
+                                           .top_k = 2,
+                                           .local = 8,
+                                           .batch = 24,
+                                           .expert_bytes =
+                                               decode_expert_bytes(DTYPE_F32, 16, 12, true),
+                                           .threshold = 1},
+                      &decode);
+            assert_int_equal(second.loads.counted.weight_bytes, decode.bytes_selective);
+            arena_release(&arena);
+        }
+        session_close(&session);
+    }
+}
+
 /* ---- everything with everything ---- */
 
 struct choice {
@@ -308,6 +408,8 @@ int main(void)
         cmocka_unit_test(dynamic_while_runs_what_holds_tokens),
         cmocka_unit_test(static_blocks_run_without_tokens),
         cmocka_unit_test(bytes_between_cores),
+        cmocka_unit_test(distinct_experts_are_loaded_once),
+        cmocka_unit_test(loads_by_token_change_no_bit),
         cmocka_unit_test(every_combination),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

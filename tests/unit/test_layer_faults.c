@@ -266,6 +266,11 @@ static void with_scale_pre(struct plan *plan)
     plan->model.moe.scale = GATE_PRE;
 }
 
+static void with_loads_by_token(struct plan *plan)
+{
+    plan->moe.dedup = false;
+}
+
 static void with_cores_on_h(struct plan *plan)
 {
     plan->moe.cores = 2;
@@ -328,6 +333,10 @@ static const struct {
      with_cores_on_blocks},
     {{"cores' output off by one row", PATH_BLOCKWISE, KERNEL_CORE_SUM, off_by_one_row},
      with_cores_on_blocks},
+    {{"matrices of another token", PATH_SELECTIVE, KERNEL_PICK, off_by_one_row},
+     with_loads_by_token},
+    {{"slots off by one", PATH_SELECTIVE, KERNEL_OWN, off_by_one_row}, with_loads_by_token},
+    {{"tokens not folded", PATH_SELECTIVE, KERNEL_COMBINE, nothing}, with_loads_by_token},
     {{"MLP beside not added", PATH_RAGGED_A2A, KERNEL_ADD, dropped_row}, with_residual},
 };
 

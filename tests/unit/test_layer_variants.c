@@ -157,6 +157,24 @@ static void dynamic_blocks(struct plan *plan)
     plan->moe.skip_dynamic = true;
 }
 
+static void loads_by_token(struct plan *plan)
+{
+    plan->moe.dedup = false;
+}
+
+static void biases_by_token(struct plan *plan)
+{
+    biases(plan);
+    fp8_weights(plan);
+    loads_by_token(plan);
+}
+
+static void input_scaled_by_token(struct plan *plan)
+{
+    plan->model.moe.scale = GATE_PRE;
+    loads_by_token(plan);
+}
+
 static void two_cores_on_h(struct plan *plan)
 {
     plan->moe.cores = 2;
@@ -308,6 +326,9 @@ static const struct variant {
     {"square root of softplus", softplus_router},
     {"exact buffers", exact_buffers},
     {"dynamic blocks", dynamic_blocks},
+    {"loads by token", loads_by_token},
+    {"loads by token, biases, fp8 weights", biases_by_token},
+    {"loads by token, gates on the input", input_scaled_by_token},
     {"two cores share H", two_cores_on_h},
     {"two cores share I", two_cores_on_i},
     {"two cores share blocks", two_cores_on_blocks},
