@@ -169,7 +169,7 @@ enum {
 enum {
     KERNEL_TRANSPOSED = 1,  /* GEMM: the weight's transpose, a[M,n] -> c[M,k] */
     KERNEL_BY_EXPERT = 2,   /* SORT: by expert inside an owner */
-    KERNEL_AHEAD = 4,       /* in a loop: runs one iteration ahead of its neighbours */
+    KERNEL_AHEAD = 4,       /* an iteration ahead of its loop; exchanges: beside others */
     KERNEL_WEIGHT_I = 8,    /* in a loop: the weight and the row count of iteration i */
     KERNEL_INDEX_I = 16,    /* in a loop: a part of the index or the groups by iteration */
     KERNEL_SHARED_A = 32,   /* GEMM: every group multiplies the same rows */
