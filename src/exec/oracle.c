@@ -220,19 +220,6 @@ static void load_row(struct walk *w, uint64_t slot, uint64_t rank, uint64_t t)
         scale_input(w, w->gates[slot]);
 }
 
-static void measure_spread(struct walk *w)
-{
-    const struct layer_sample *s = w->o->setup.sample;
-    double sum = 0, most = 0, n = 0;
-    for (uint64_t i = 0; i < s->R * s->T * s->K; i++) {
-        double square = w->gates[i] * w->gates[i]; /* 0: not of a token that is looked at */
-        sum += square;
-        most = fmax(most, square);
-        n += square > 0;
-    }
-    w->o->spread = scales_input(w) && sum > 0 ? most * n / sum : 1;
-}
-
 static void compute_row(struct walk *w, uint64_t slot)
 {
     struct oracle *o = w->o;
@@ -460,7 +447,6 @@ void oracle_compute(struct oracle *o, const struct oracle_setup *setup, struct a
     walk_init(&w, o, arena);
     init_absent(&w, arena);
     compute_gates(&w);
-    measure_spread(&w);
     compute_experts(&w);
     compute_all_beside(&w, arena);
     compute_router(&w);

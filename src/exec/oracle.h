@@ -53,9 +53,6 @@ struct oracle {
     struct oracle_setup setup;
     uint64_t n_tokens; /* checked tokens of a rank */
     uint64_t H, I, GI, K, E;
-    /* Where gates scale the input: the largest square of a gate over their mean square, for
-     * the product of two scaled inputs (gate and up); 1 elsewhere. */
-    double spread;
     double *out;                  /* [n, H] */
     double *dx;                   /* [n, H] */
     double *dgates;               /* [n, K], in the order of the sample's ids */

@@ -237,9 +237,8 @@ static void set_tolerances(struct verify *v)
     if (o->setup.scaled_first)
         u = fmax(u, wire_roundoff(o->setup.wire));
     uint64_t rows = o->setup.sample->R * o->setup.sample->T;
-    /* rows with large gates are that much larger than the rms, and so are their errors */
-    v->tolerance = o->spread * tolerance_of(u, o->H + o->GI);
-    v->tolerance_gradient = o->spread * tolerance_of(fmax(u, gradient), o->H + o->GI + rows);
+    v->tolerance = tolerance_of(u, o->H + o->GI);
+    v->tolerance_gradient = tolerance_of(fmax(u, gradient), o->H + o->GI + rows);
 }
 
 /* ---- runs ---- */
