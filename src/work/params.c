@@ -175,7 +175,7 @@ static void count_parts(const struct model *model, struct params *p, bool *overf
     p->expert = count_mlp(model, moe->intermediate, moe->bias, overflow);
     p->router = count_router(model, overflow);
     p->shared = count_mlp(model, moe->shared_intermediate, false, overflow);
-    if (moe->shared_gate)
+    if (moe->shared_gate && moe->shared_intermediate)
         p->shared.matrices = checked_add(p->shared.matrices, model->hidden, overflow);
     p->residual = count_mlp(model, model->residual_intermediate, false, overflow);
     p->layer_norms = count_norms(model, model->norms_per_layer, overflow);

@@ -81,7 +81,10 @@ static const struct matrix {
     {"shared_expert_weights", SHARED | GLU, MOE_LAYERS, HIDDEN, SHARED_INTER, 1, false, false},
     {"shared_expert_weights", SHARED, MOE_LAYERS, HIDDEN, SHARED_INTER, 1, false, false},
     {"shared_expert_weights", SHARED, MOE_LAYERS, SHARED_INTER, HIDDEN, 1, false, false},
-    {"residual_mlp_weights", RESIDUAL, MOE_LAYERS, HIDDEN, RESIDUAL_INTER, 3, false, false},
+    {"residual_mlp_weights", RESIDUAL | GLU, MOE_LAYERS, HIDDEN, RESIDUAL_INTER, 1, false,
+     false},
+    {"residual_mlp_weights", RESIDUAL, MOE_LAYERS, HIDDEN, RESIDUAL_INTER, 1, false, false},
+    {"residual_mlp_weights", RESIDUAL, MOE_LAYERS, RESIDUAL_INTER, HIDDEN, 1, false, false},
     {"router_weights", 0, MOE_LAYERS, HIDDEN, EXPERTS, 1, false, true},
 };
 
@@ -170,14 +173,17 @@ static size_t component(const struct plan *plan, struct work *work, size_t from,
     return i;
 }
 
-/* Biases, attention sinks and the norms inside attention, whole on every rank. */
+/* Biases, attention sinks, the gate on shared experts and the norms inside attention, whole on
+ * every rank. */
 static void vectors(const struct plan *plan, struct work *work)
 {
     struct sizes *s = &work->sizes;
     struct params params;
     params_count(&plan->model, &params);
     uint64_t attention = params.attention.norms + params.attention.biases;
-    uint64_t moe = params.router.biases + params.shared.biases + params.residual.biases;
+    bool gated = plan->model.moe.shared_intermediate && plan->model.moe.shared_gate;
+    uint64_t moe = params.router.biases + params.shared.biases + params.residual.biases +
+                   (gated ? plan->model.hidden : 0);
     struct size terms[] = {
         size_times(s, layers_of(s, ALL_LAYERS), attention),
         size_times(s, layers_of(s, DENSE_LAYERS), params.dense_mlp.biases),
