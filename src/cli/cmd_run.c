@@ -4,6 +4,7 @@
 
 #include "calib/run.h"
 #include "calib/run_block.h"
+#include "calib/run_share.h"
 #include "calib/run_shrink.h"
 #include "cli/commands.h"
 #include "cli/plan_argument.h"
@@ -220,6 +221,7 @@ static enum status run_run(const struct invocation *call, struct err *err)
         .report = report,
         .provenance = plan_argument_provenance(&state->plan),
         .shrunk = state->shrunk,
+        .share = run_share(&state->plan, call->arena),
         .out = call->out,
         .term = &call->term,
         .arena = call->arena,

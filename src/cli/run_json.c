@@ -101,6 +101,8 @@ void run_print_json(const struct run_view *view)
     write_hash(&json, &report->checks);
     if (view->shrunk)
         json_string(&json, "shrunk", view->shrunk);
+    if (view->share)
+        json_string(&json, "share", view->share);
     write_plan(&json, view);
     json_close(&json);
 }

@@ -11,6 +11,7 @@ struct run_view {
     const struct run_report *report;
     struct provenance provenance;
     const char *shrunk; /* how --shrink changed the plan, or NULL */
+    const char *share;  /* what of a layer split by tp or etp is performed, or NULL */
     FILE *out;
     const struct term *term;
     struct arena *arena;

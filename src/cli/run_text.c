@@ -92,6 +92,8 @@ static void print_verdict(struct screen *screen)
                 "rank %" PRIu64 " of %" PRIu64 " alone: peers are absent, their rows made up; "
                 "exchanges are copies in memory\n",
                 report->rank, report->ranks);
+    if (screen->view->share)
+        fprintf(screen->page.out, "one rank's share: %s\n", screen->view->share);
 }
 
 /* ---- ops ---- */

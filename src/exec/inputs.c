@@ -5,15 +5,14 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/checked.h"
+#include "plan/derive.h"
 
 struct inputs_shape inputs_shape_of(const struct plan *plan)
 {
-    const struct model *model = &plan->model;
-    return (struct inputs_shape){.hidden = model->hidden,
-                                 .inter = ceil_div(model->moe.intermediate, plan->parallel.etp),
-                                 .shared_inter = model->moe.shared_intermediate,
-                                 .residual_inter = model->residual_intermediate};
+    return (struct inputs_shape){.hidden = plan->model.hidden,
+                                 .inter = plan_expert_width(plan),
+                                 .shared_inter = plan_shared_width(plan),
+                                 .residual_inter = plan_residual_width(plan)};
 }
 
 /* Finalisers: every bit of the result depends on every bit of the key (splitmix64; lowbias32,

@@ -9,6 +9,7 @@
 #include "exec/oracle_absent.h"
 #include "exec/oracle_expert.h"
 #include "exec/oracle_router.h"
+#include "plan/derive.h"
 #include "work/dtype.h"
 
 double oracle_flop(const struct plan *plan, const struct layer_sample *sample, uint64_t n_ranks)
@@ -361,16 +362,17 @@ static double *load_shared_gate(struct oracle *o, struct arena *arena)
 static void compute_all_beside(struct walk *w, struct arena *arena)
 {
     struct oracle *o = w->o;
-    const struct model *model = &o->setup.plan->model;
+    const struct plan *plan = o->setup.plan;
+    uint64_t shared_width = plan_shared_width(plan), width = plan_residual_width(plan);
     struct beside shared = {.gate = NULL}, residual = {.gate = NULL};
-    if (model->moe.shared_intermediate && model->moe.shared_gate)
+    if (shared_width && plan->model.moe.shared_gate)
         shared.gate = load_shared_gate(o, arena);
-    if (model->moe.shared_intermediate)
-        compute_beside(w, &shared, model->moe.shared_intermediate, FILL_SHARED_13,
-                       FILL_SHARED_2, &o->dshared13, &o->dshared2, arena);
-    if (model->residual_intermediate)
-        compute_beside(w, &residual, model->residual_intermediate, FILL_RESIDUAL_13,
-                       FILL_RESIDUAL_2, &o->dresidual13, &o->dresidual2, arena);
+    if (shared_width)
+        compute_beside(w, &shared, shared_width, FILL_SHARED_13, FILL_SHARED_2, &o->dshared13,
+                       &o->dshared2, arena);
+    if (width)
+        compute_beside(w, &residual, width, FILL_RESIDUAL_13, FILL_RESIDUAL_2, &o->dresidual13,
+                       &o->dresidual2, arena);
 }
 
 static void router_row(struct walk *w, uint64_t rank, uint64_t t)
@@ -434,7 +436,7 @@ static void allocate_results(struct oracle *o, struct arena *arena)
 void oracle_compute(struct oracle *o, const struct oracle_setup *setup, struct arena *arena)
 {
     const struct model *model = &setup->plan->model;
-    uint64_t inter = ceil_div(model->moe.intermediate, setup->plan->parallel.etp);
+    uint64_t inter = plan_expert_width(setup->plan);
     *o = (struct oracle){.setup = *setup,
                          .n_tokens = ceil_div(setup->sample->T, setup->stride),
                          .H = model->hidden,

@@ -11,6 +11,7 @@
 #include "exec/verify_rows.h"
 #include "exec/verify_sent.h"
 #include "exec/verify_tail.h"
+#include "plan/derive.h"
 
 bool checks_passed(const struct checks *checks)
 {
@@ -139,7 +140,8 @@ static void check_backward(struct verify *v, const struct rank_state *rank,
     const struct oracle *o = v->oracle;
     uint64_t e = o->setup.sample->local;
     const struct model *model = &o->setup.plan->model;
-    uint64_t shared = model->moe.shared_intermediate, residual = model->residual_intermediate;
+    uint64_t shared = plan_shared_width(o->setup.plan);
+    uint64_t residual = plan_residual_width(o->setup.plan);
     uint64_t inputs = model->moe.glu ? 2 : 1;
     struct oracle_terms terms = {0};
     if (o->terms)

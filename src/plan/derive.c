@@ -64,6 +64,24 @@ uint64_t plan_cores(const struct plan *plan)
     return plan->moe.cores ? plan->moe.cores : of_stack;
 }
 
+uint64_t plan_shared_width(const struct plan *plan)
+{
+    uint64_t split = plan->moe.shared == SHARED_SP ? 1 : plan->parallel.tp;
+    return split ? ceil_div(plan->model.moe.shared_intermediate, split) : 0;
+}
+
+uint64_t plan_residual_width(const struct plan *plan)
+{
+    uint64_t tp = plan->parallel.tp;
+    return tp ? ceil_div(plan->model.residual_intermediate, tp) : 0;
+}
+
+uint64_t plan_expert_width(const struct plan *plan)
+{
+    uint64_t etp = plan->parallel.etp;
+    return etp ? ceil_div(plan->model.moe.intermediate, etp) : 0;
+}
+
 /* The rules make the division exact; tokens_per_step and global_batch are not both given. */
 uint64_t plan_accumulation(const struct plan *plan)
 {

@@ -13,7 +13,12 @@ uint64_t plan_tokens(const struct plan *plan);        /* T: tokens per rank ente
 uint64_t plan_experts_total(const struct plan *plan); /* E with redundant experts */
 uint64_t plan_local_experts(const struct plan *plan); /* e = ceil(E_total / ep) */
 uint64_t plan_cores(const struct plan *plan);         /* that share a rank's blocks: 1 or 2 */
-uint64_t plan_accumulation(const struct plan *plan);  /* micro-steps per step and dp rank */
+/* A rank's part of the networks beside the experts: after tp, unless each rank holds the shared
+ * experts whole (moe.shared sp). Rounded up. */
+uint64_t plan_shared_width(const struct plan *plan);
+uint64_t plan_residual_width(const struct plan *plan);
+uint64_t plan_expert_width(const struct plan *plan); /* of an expert, after etp */
+uint64_t plan_accumulation(const struct plan *plan); /* micro-steps per step and dp rank */
 uint64_t
 plan_rank_memory(const struct plan *plan); /* bytes of a rank: device / logical cores */
 

@@ -9,6 +9,61 @@
 /* A product's index tables and the router's scores stand in a worker's scratch. */
 enum { MOST_EXPERTS = 65536, MOST_TOP_K = 128, MOST_RANKS = 512 };
 
+/* A rank computes its share of every expert for tokens that all ranks of the group have. */
+static bool gathers_over_etp(const struct plan *plan)
+{
+    const struct parallel *p = &plan->parallel;
+    return p->etp > 1 && (p->sp || p->tp % p->etp != 0);
+}
+
+static bool adds_bias_often(const struct plan *plan)
+{
+    return plan->parallel.etp > 1 && plan->model.moe.bias;
+}
+
+static bool gathers_for_shared(const struct plan *plan)
+{
+    return plan->parallel.sp && plan->parallel.tp > 1 && plan->moe.shared != SHARED_SP &&
+           plan->model.moe.shared_intermediate;
+}
+
+static bool gathers_for_residual(const struct plan *plan)
+{
+    return plan->parallel.sp && plan->parallel.tp > 1 && plan->model.residual_intermediate;
+}
+
+static bool drops_improbable(const struct plan *plan)
+{
+    return plan->moe.path == PATH_CAPACITY && plan->moe.drop == DROP_PROBS;
+}
+
+static bool is_plain(enum dtype dtype)
+{
+    return dtype == DTYPE_F32 || dtype == DTYPE_BF16 || dtype == DTYPE_F16;
+}
+
+static bool activates_packed(const struct plan *plan)
+{
+    return !is_plain(plan->precision.activations);
+}
+
+static bool combines_packed(const struct plan *plan)
+{
+    return !is_plain(plan->precision.combine);
+}
+
+static bool packs_gradients(const struct plan *plan)
+{
+    enum dtype dtype = plan->precision.gradients;
+    return dtype != DTYPE_NONE && !is_plain(dtype);
+}
+
+static bool sends_integers(const struct plan *plan)
+{
+    enum dtype dtype = plan->precision.dispatch;
+    return dtype == DTYPE_INT8 || dtype == DTYPE_F64;
+}
+
 static bool weighs_in_integers(const struct plan *plan)
 {
     enum dtype dtype = plan->precision.weights;
@@ -64,6 +119,30 @@ static const struct refusal {
     bool (*broken)(const struct plan *plan);
     const char *text, *hint;
 } refusals[] = {
+    {gathers_over_etp,
+     "experts split by etp over ranks that have different tokens are not performed on the host",
+     "--set parallel.etp=1; a rank's share is performed where tp is a multiple of etp, "
+     "without sp"},
+    {adds_bias_often, "biases of experts split by etp are not performed on the host",
+     "--set parallel.etp=1"},
+    {gathers_for_shared,
+     "shared experts split by tp over ranks that have different tokens (sp) are not performed "
+     "on the host",
+     "--set moe.shared=sp: each rank holds them whole"},
+    {gathers_for_residual,
+     "an MLP beside the experts, split by tp over ranks that have different tokens (sp), is "
+     "not performed on the host",
+     "--set parallel.sp=false"},
+    {drops_improbable, "dropping by probability is not performed on the host",
+     "--set moe.drop=position"},
+    {activates_packed, "activations of this format are not performed on the host",
+     "precision.activations: f32, bf16 or f16"},
+    {combines_packed, "a combine in this format is not performed on the host",
+     "precision.combine: f32, bf16 or f16"},
+    {packs_gradients, "gradients of this format are not performed on the host",
+     "precision.gradients: f32, bf16 or f16"},
+    {sends_integers, "a dispatch in this format is not performed on the host",
+     "precision.dispatch: f32, bf16, f16, fp8, fp8_channel, fp8_block, mxfp8, mxfp4 or nvfp4"},
     {weighs_in_integers, "weights of this format are not performed on the host",
      "precision.weights: f32, bf16, f16, fp8, fp8_channel, fp8_block, mxfp8, mxfp4 or nvfp4"},
     {many_experts, "the host performs at most 65536 experts", "--shrink N divides the plan"},

@@ -75,6 +75,8 @@ static uint16_t added(struct layer *l, const char *name, const char *sum_name, u
 static uint16_t add_shared(struct layer *l, uint16_t out)
 {
     struct size inter = size_slot(l->z, SLOT_SHARED_INTER);
+    if (l->plan->moe.shared != SHARED_SP) /* sp: each rank holds them whole */
+        inter = size_ceil_div(l->z, inter, size_slot(l->z, SLOT_TP));
     add_weights(l, "shared", inter, FILL_SHARED_13, FILL_SHARED_2, &l->shared13, &l->shared2);
     uint16_t y = network(l, "shared", inter, l->shared13, l->shared2);
     if (l->plan->model.moe.shared_gate)
@@ -84,7 +86,8 @@ static uint16_t add_shared(struct layer *l, uint16_t out)
 
 static uint16_t add_residual(struct layer *l, uint16_t out)
 {
-    struct size inter = size_slot(l->z, SLOT_RESIDUAL_INTER);
+    struct size inter =
+        size_ceil_div(l->z, size_slot(l->z, SLOT_RESIDUAL_INTER), size_slot(l->z, SLOT_TP));
     add_weights(l, "residual", inter, FILL_RESIDUAL_13, FILL_RESIDUAL_2, &l->residual13,
                 &l->residual2);
     uint16_t y = network(l, "residual", inter, l->residual13, l->residual2);

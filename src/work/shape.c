@@ -85,7 +85,7 @@ static void fill_layer(const struct plan *plan, uint64_t *v)
     v[SLOT_MOE_LAYERS] = plan_moe_layers(plan);
     v[SLOT_EXPERTS] = plan_experts_total(plan);
     v[SLOT_LOCAL_EXPERTS] = plan_local_experts(plan);
-    v[SLOT_INTER] = ceil_div(plan->model.moe.intermediate, p->etp);
+    v[SLOT_INTER] = plan_expert_width(plan);
     v[SLOT_BLOCK] = plan->moe.block_size;
     v[SLOT_ALIGNMENT] = plan->moe.alignment;
     v[SLOT_CHUNK] = plan->moe.chunk;
