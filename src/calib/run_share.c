@@ -25,7 +25,7 @@ const char *run_share(const struct plan *plan, struct arena *arena)
         plan->parallel.tp);
     add(&text, "width beside", model->residual_intermediate, plan_residual_width(plan), "tp",
         plan->parallel.tp);
-    if (!text.length)
+    if (!text.length || plan->block.kind != BLOCK_MOE) /* a matmul is performed on all ranks */
         return NULL;
     text_printf(&text, "; the sum over these ranks is not performed");
     return text_string(&text);

@@ -5,7 +5,8 @@
 #include "base/arena.h"
 #include "plan/plan.h"
 
-/* "expert width 2048 -> 32 (etp 64), ...", in the arena; NULL when nothing is split. The ranks
+/* "expert width 2048 -> 32 (etp 64), ...", in the arena; NULL when nothing is split, or
+ * when block.kind is not moe. The ranks
  * of such a group have the same tokens, so that only the sum over them is not performed. */
 const char *run_share(const struct plan *plan, struct arena *arena);
 
