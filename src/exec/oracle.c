@@ -306,8 +306,11 @@ static void beside_row(struct walk *w, struct beside *b, uint64_t rank, uint64_t
     load_token(w, FILL_DOUT, rank, t, row->dy);
     double dgate = dot(row->y, row->dy, o->H);
     double slope = exp(-logit) / ((1 + exp(-logit)) * (1 + exp(-logit)));
-    for (uint64_t h = 0; h < o->H; h++)
+    double squares = 0; /* of the terms of dgate, which may cancel each other */
+    for (uint64_t h = 0; h < o->H; h++) {
+        squares += row->y[h] * row->dy[h] * row->y[h] * row->dy[h];
         row->dy[h] *= gate;
+    }
     oracle_row_backward(&b->expert, row);
     add_scaled(o->dx + n * o->H, row->dx, o->H, 1);
     if (b->gate)
@@ -316,8 +319,10 @@ static void beside_row(struct walk *w, struct beside *b, uint64_t rank, uint64_t
         return;
     b->terms->d13 += oracle_outer(row->x, o->H, row->dh, b->expert.w13.columns, b->d13);
     b->terms->d2 += oracle_outer(row->a, b->expert.w2.rows, row->dy, o->H, b->d2);
-    if (b->gate)
-        b->terms->dgate += oracle_outer(row->x, o->H, &(double){dgate * slope}, 1, b->dgate);
+    if (!b->gate)
+        return;
+    add_scaled(b->dgate, row->x, o->H, dgate * slope);
+    b->terms->dgate += slope * slope * squares * dot(row->x, row->x, o->H);
 }
 
 /* All checked tokens of this process through a network of width `inter`. */
