@@ -192,7 +192,7 @@ static enum status run(const struct plan *plan, const struct layer_sample *sampl
     struct execution x;
     TRY(execution_init(&x, &setup, arena, err));
     TRY(session_setup(session, case_exchange_bytes, err));
-    struct verify_options verify = {.seed = 1};
+    struct verify_options verify = {.seed = 1, .budget_flop = options->budget_flop};
     if (sample)
         TRY(verify_run(&x, &verify, arena, &result->checks, err));
     else

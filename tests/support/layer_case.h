@@ -33,6 +33,7 @@ struct case_result {
 
 struct case_options {
     bool backward;
+    double budget_flop;       /* of the oracle; 0: everything is checked */
     bool alone;               /* `rank` is performed, the others are absent */
     uint64_t rank;            /* also: whose counts are kept */
     struct op_counts *counts; /* [of the list's ops] of that rank, or NULL */

@@ -82,6 +82,18 @@ static void networks_beside(struct plan *plan)
     plan->model.moe.router.linear_bias = true;
 }
 
+static void two_cores_on_h(struct plan *plan)
+{
+    plan->moe.cores = 2;
+}
+
+static void two_cores_on_blocks(struct plan *plan)
+{
+    plan->moe.cores = 2;
+    plan->moe.shard = SHARD_BLOCK;
+    plan->moe.skip_weight = WEIGHT_SKIP_HI_LO;
+}
+
 static const struct variant {
     const char *name;
     change *change;
@@ -93,6 +105,8 @@ static const struct variant {
     {"shared experts", shared_experts},
     {"exact buffers", exact_buffers},
     {"overlapped rounds", overlapped_rounds_of_four},
+    {"two cores on h", two_cores_on_h},
+    {"two cores on blocks", two_cores_on_blocks},
     {"scaled input", scaled_input},
     {"scaled input, fp8 dispatch", scaled_input_in_fp8},
     {"shared gate, MLP beside, router bias", networks_beside},
@@ -184,6 +198,39 @@ static void every_variant_of_every_path(void **state)
     }
 }
 
+static bool has_check(const struct checks *checks, const char *name)
+{
+    for (unsigned i = 0; i < checks->n; i++)
+        if (strcmp(checks->check[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+/* Beyond its budget the oracle takes every n-th token, and every m-th absent rank. */
+static void parts_are_checked_within_a_budget(void **state)
+{
+    (void)state;
+    for (size_t p = 0; p < N_PATHS; p++) {
+        struct arena arena = {0};
+        struct plan plan;
+        struct layer_sample sample;
+        struct case_result result;
+        struct err err = {0};
+        struct who who = {"budget", &plan, CASE_ZIPF, 0};
+        case_plan(&plan, paths[p], 4);
+        case_sample(&plan, who.routing, &arena, &sample);
+        struct case_options options = {.backward = paths[p] != PATH_DEEPEP_LL,
+                                       .budget_flop = 3 * 6 * 16 * 12,
+                                       .alone = true,
+                                       .rank = who.rank};
+        assert_int_equal(case_run(&plan, &sample, &options, &result, &err), STATUS_OK);
+        expect_passed(&who, &result);
+        assert_in_range(result.checks.tokens_checked, 1, 5); /* of 6 */
+        assert_true(has_check(&result.checks, "random: sent y"));
+        arena_release(&arena);
+    }
+}
+
 /* ---- what is sent is checked as well as what is kept ---- */
 
 /* The last row that an op makes, which here is on its way to the last rank, is lost. */
@@ -243,6 +290,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_path_of_every_routing),
         cmocka_unit_test(every_variant_of_every_path),
+        cmocka_unit_test(parts_are_checked_within_a_budget),
         cmocka_unit_test(rows_of_absent_ranks_are_checked),
         cmocka_unit_test(a_group_of_one_is_alone),
     };
