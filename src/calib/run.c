@@ -152,7 +152,13 @@ static enum status perform_begun(struct run *run, struct execution *x, struct er
     return STATUS_OK;
 }
 
-static enum status perform_sample(struct run *run, struct err *err)
+static void tell(const struct run *run, const char *what, uint64_t sample)
+{
+    if (run->options->begins)
+        run->options->begins(what, sample);
+}
+
+static enum status perform_sample(struct run *run, uint64_t step, struct err *err)
 {
     struct execution x;
     struct inputs inputs;
@@ -163,8 +169,10 @@ static enum status perform_sample(struct run *run, struct err *err)
                                     .kernels = &run->kernels,
                                     .session = run->session};
     TRY(execution_init(&x, &setup, run->arena, err));
+    tell(run, "checking", step);
     if (run->options->backend != RUN_NULL)
         TRY(check(run, &x, err));
+    tell(run, "measuring", step);
     run_block_of(run->plan)->make_inputs(run->plan, run->arena, &inputs);
     meter_resident_mark();
     uint64_t before = meter_resident_bytes();
@@ -182,7 +190,7 @@ static enum status perform_all(struct run *run, struct err *err)
     for (uint64_t step = 0; step < run->options->samples; step++) {
         if (step > 0)
             TRY(run_case_step(&run->list, step, err));
-        TRY(perform_sample(run, err));
+        TRY(perform_sample(run, step, err));
     }
     return STATUS_OK;
 }

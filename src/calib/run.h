@@ -36,6 +36,8 @@ struct run_options {
     bool alone;               /* only `rank` is performed, its peers are absent */
     uint64_t rank;
     double band_percent; /* time may differ so much from its prediction; negative: any */
+    /* Told what begins, and of which sample; or NULL. */
+    void (*begins)(const char *what, uint64_t sample);
     const struct routing_data *routing; /* files the plan's routing names, or NULL */
 };
 

@@ -1,6 +1,7 @@
 /* moeplan run: the plan's MoE layer or matmul performed on this machine, checked and measured.
  */
 #include <string.h>
+#include <unistd.h>
 
 #include "calib/run.h"
 #include "calib/run_block.h"
@@ -202,6 +203,26 @@ static void print(const struct invocation *call, const struct run_view *view)
     printers[call->general.format](view);
 }
 
+/* On a terminal, while a large layer takes its time. */
+static void show_progress(const char *what, uint64_t sample)
+{
+    fprintf(stderr, "\r%s, sample %llu ", what, (unsigned long long)sample + 1);
+}
+
+static enum status perform(const struct invocation *call, struct state *state,
+                           struct run_report *report, struct err *err)
+{
+    bool progress = isatty(STDERR_FILENO) && !call->silent;
+    if (progress)
+        state->options.begins = show_progress;
+    enum status status =
+        run_perform(&state->plan, &state->options, state->opened ? &state->session : NULL,
+                    call->arena, report, err);
+    if (progress)
+        fputs("\r                              \r", stderr);
+    return status;
+}
+
 static enum status run_run(const struct invocation *call, struct err *err)
 {
     static const enum status statuses[] = {[RUN_AGREES] = STATUS_OK,
@@ -210,9 +231,7 @@ static enum status run_run(const struct invocation *call, struct err *err)
                                            [RUN_DRY] = STATUS_OK};
     struct state *state = call->state;
     struct run_report *report = arena_alloc(call->arena, 1, sizeof *report);
-    enum status status =
-        run_perform(&state->plan, &state->options, state->opened ? &state->session : NULL,
-                    call->arena, report, err);
+    enum status status = perform(call, state, report, err);
     if (state->opened)
         status = state->session.transport->ops->agree(state->session.transport, status, err);
     TRY(status);
