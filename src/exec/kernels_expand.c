@@ -142,7 +142,8 @@ static enum status expanded_wgrad(struct call *call, uint64_t unit, void *memory
                         .m = (int)(tile.rows.end - tile.rows.begin),
                         .n = (int)(tile.columns.end - tile.columns.begin)};
     gemm.c = tile_result(&dw, tile.rows, tile.columns, scratch.c, &gemm.ldc);
-    for (uint64_t row = 0; row < a.rows; row += KERNEL_TILE_DEPTH) {
+    uint64_t row = 0;
+    do { /* once at least: the gradient of a rank without rows is zero */
         uint64_t end = row + KERNEL_TILE_DEPTH < a.rows ? row + KERNEL_TILE_DEPTH : a.rows;
         struct span_rows rows = {row, end};
         gemm.k = (int)(end - row);
@@ -150,7 +151,8 @@ static enum status expanded_wgrad(struct call *call, uint64_t unit, void *memory
         gemm.a = tile_load_rows(&a, rows, tile.rows, scratch.a, &gemm.lda);
         gemm.b = tile_load_rows(&call->in[1], rows, tile.columns, scratch.b, &gemm.ldb);
         multiply(call->task->blas, &gemm);
-    }
+        row = end;
+    } while (row < a.rows);
     tile_store(&dw, tile.rows, tile.columns, gemm.c);
     return STATUS_OK;
 }

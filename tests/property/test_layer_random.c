@@ -14,8 +14,9 @@
 #include "plan/derive.h"
 #include "plan/schema.h"
 #include "support/layer_case.h"
+#include "work/layer.h"
 
-enum { PLANS = 220, MOST_VALUES = 10 };
+enum { PLANS = 280, MOST_VALUES = 10 };
 
 static const struct draw {
     const char *key;
@@ -34,6 +35,12 @@ static const struct draw {
     {"moe.alignment", {"0", "8", "100"}},
     {"moe.skip.dynamic", {"true"}},
     {"moe.overlap", {"true"}},
+    {"moe.matmul", {"ragged_dot"}},
+    {"moe.dedup", {"false"}},
+    {"moe.cores", {"1", "2"}},
+    {"moe.shard", {"h", "i", "block"}},
+    {"moe.skip.token", {"true"}},
+    {"moe.skip.weight", {"ping_pong", "hi_lo"}},
     {"model.moe.shared_experts", {"1", "2"}},
     {"model.moe.shared_intermediate", {"1", "10"}},
     {"model.moe.glu", {"false"}},
@@ -121,6 +128,8 @@ static bool perform(const struct plan *plan, const char *how, bool alone, uint64
     struct case_result result;
     struct case_options options = {
         .backward = plan->moe.path != PATH_DEEPEP_LL, .alone = alone, .rank = rank};
+    if (layer_check(plan, &err) != STATUS_OK) /* refused by name */
+        return false;
     if (run_routing_init(plan, NULL, arena, &routing, &err) != STATUS_OK)
         fail_msg("%s: %s", how, err.text);
     run_routing_step(&routing, 0);
