@@ -94,7 +94,8 @@ static void add_tokens(struct layer *l, const struct everyone *all, const struct
                          .k = l->K,
                          .groups = l->K,
                          .bytes_read = layer_traffic(l, rows.used, all->x),
-                         .bytes_written = layer_traffic(l, rows.used, x)},
+                         .bytes_written =
+                             layer_traffic(l, size_mul(l->z, all->tokens.rows, l->K), x)},
              LAYER_OPERANDS(all->x, own->slot, WORK_NONE, all->phys, WORK_NONE,
                             layer_gates_in(l, all->gates)),
              LAYER_OPERANDS(x));
