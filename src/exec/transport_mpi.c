@@ -11,12 +11,16 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "exec/transport.h"
 
 enum { FAILURE_TAG = 7, FIRST_TAG = 8, TAGS = 16384 };
 enum { POLLS_BETWEEN_LOOKS = 64, PIECE_BYTES = 1 << 30 };
 static const double give_up_s = 1;
+/* A processor given away comes back only when others have had their turn: longer than most
+ * exchanges take. Where every process can have one of its own, it is kept for so long. */
+static const double spin_s = 1e-3;
 
 /* What a failed rank tells the others. */
 struct failure {
@@ -39,10 +43,11 @@ struct flight {
 struct mpi {
     struct transport base;
     MPI_Comm data, control;
-    bool failed; /* MPI is not finalised */
-    bool told;   /* the others know of it, or it is theirs */
-    bool lost;   /* another rank does not answer: it must be ended by force */
-    int tag;     /* of the exchange started last */
+    bool failed;  /* MPI is not finalised */
+    bool told;    /* the others know of it, or it is theirs */
+    bool lost;    /* another rank does not answer: it must be ended by force */
+    bool crowded; /* more processes on this machine than processors */
+    int tag;      /* of the exchange started last */
     struct flight flights[TRANSPORT_SLOTS + 1]; /* the last one is `exchange`'s */
 };
 
@@ -121,7 +126,8 @@ static enum status wait_for(struct mpi *mpi, MPI_Request *request, MPI_Status *s
         if (polls % POLLS_BETWEEN_LOOKS)
             continue;
         TRY(look_for_failure(mpi, err));
-        sched_yield();
+        if (mpi->crowded || MPI_Wtime() - begin > spin_s)
+            sched_yield();
         if (MPI_Wtime() - begin > mpi->base.timeout_s)
             break;
     }
@@ -416,6 +422,7 @@ moeplan_transport_mpi_open(struct transport **out, struct err *err)
     MPI_Comm_rank(mpi->data, &rank);
     mpi->tag = FIRST_TAG;
     n_node = ranks_of_node();
+    mpi->crowded = n_node > sysconf(_SC_NPROCESSORS_ONLN);
     mpi->base =
         (struct transport){.ops = &mpi_ops,
                            .mode = n_node == n_ranks ? "one rank per process, one node"

@@ -1,6 +1,7 @@
 /* See bench.h. */
 #include "bench/bench.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -22,6 +23,15 @@ double bench_median(double *samples, size_t n)
 {
     qsort(samples, n, sizeof *samples, compare);
     return n % 2 ? samples[n / 2] : 0.5 * (samples[n / 2 - 1] + samples[n / 2]);
+}
+
+double bench_ratio(const double *samples, const double *others, size_t n)
+{
+    double ratios[BENCH_PAIRS];
+    assert(n <= BENCH_PAIRS);
+    for (size_t i = 0; i < n; i++)
+        ratios[i] = samples[i] / others[i];
+    return bench_median(ratios, n);
 }
 
 void bench_row(struct bench *bench, const char *name, double figure, const char *unit,

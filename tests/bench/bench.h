@@ -18,6 +18,11 @@ double bench_now_s(void);
 /* Median of n samples; sorts them. */
 double bench_median(double *samples, size_t n);
 
+/* Median of samples[i] / others[i], taken in turns: between two neighbours the machine changes
+ * less than over a run. At most BENCH_PAIRS pairs. */
+enum { BENCH_PAIRS = 64 };
+double bench_ratio(const double *samples, const double *others, size_t n);
+
 /* Prints "name  figure unit  goal  verdict"; with BENCH_SHOWN there is no goal. */
 void bench_row(struct bench *bench, const char *name, double figure, const char *unit,
                enum bench_goal goal, double limit);

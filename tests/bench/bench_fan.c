@@ -157,20 +157,15 @@ static void fill(struct tensor *y)
     }
 }
 
-static void print(struct bench *bench, struct fan *fan, const double *gathered,
-                  const double *scattered)
+static void print(struct bench *bench, struct fan *fan, double *gathered, double *scattered)
 {
     char name[64];
-    double ratios[STEPS], times[STEPS];
     const struct tensor *y = &fan->call.in[0], *out = &fan->call.out[0];
-    for (unsigned i = 0; i < STEPS; i++)
-        ratios[i] = scattered[i] / gathered[i];
-    memcpy(times, gathered, sizeof times);
+    double ratio = bench_ratio(scattered, gathered, STEPS);
+    double bytes_per_s = (double)(y->bytes + out->bytes) / bench_median(gathered, STEPS);
     snprintf(name, sizeof name, "gather, %d tokens, H %d", (int)out->rows, (int)out->width);
-    bench_row(bench, name, (double)(y->bytes + out->bytes) / bench_median(times, STEPS) * 1e-9,
-              "GB/s", BENCH_SHOWN, 0);
-    bench_row(bench, "  with atomics instead", bench_median(ratios, STEPS), "x its time",
-              BENCH_AT_LEAST, 1);
+    bench_row(bench, name, bytes_per_s * 1e-9, "GB/s", BENCH_SHOWN, 0);
+    bench_row(bench, "  with atomics instead", ratio, "x its time", BENCH_AT_LEAST, 1);
     /* K - 1 roundings, each of at most half an ulp of a sum below K */
     double tolerance = (TOP_K - 1) * TOP_K * 0x1p-24;
     bench_row(bench, "  error of the gather", worst_error(fan, false), "", BENCH_AT_MOST,

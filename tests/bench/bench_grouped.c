@@ -1,5 +1,5 @@
 /* Grouped products of the executor beside one big product of as many FLOP, through the same
- * BLAS on the same workers in the same run: 2,048 tokens, top-6 of 64 experts, 2048 x 1408,
+ * BLAS on the same workers, in turns: 2,048 tokens, top-6 of 64 experts, 2048 x 1408,
  * f32, balanced and skewed (Zipf 1). */
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "work/layer.h"
 #include "work/rows.h"
 
-enum { STEPS = 5, TOKENS = 2048, EXPERTS = 64, TOP_K = 6, HIDDEN = 2048, INTER = 1408 };
+enum { STEPS = 9, TOKENS = 2048, EXPERTS = 64, TOP_K = 6, HIDDEN = 2048, INTER = 1408 };
 
 static void make_plan(struct plan *plan, double alpha)
 {
@@ -75,23 +75,28 @@ static float *filled(size_t n)
     return values;
 }
 
-static double time_big(struct session *session)
+static void open_big(struct big *big, const struct session *session)
 {
-    struct big big = {.blas = &session->blas,
-                      .a = filled((size_t)TOKENS * TOP_K * HIDDEN),
-                      .b = filled((size_t)HIDDEN * 2 * INTER),
-                      .c = filled((size_t)TOKENS * TOP_K * 2 * INTER),
-                      .parts = pool_size(session->pool)};
-    double samples[STEPS];
-    for (unsigned i = 0; big.a && big.b && big.c && i < STEPS; i++) {
-        double begin = bench_now_s();
-        pool_run(session->pool, big.parts, big_part, &big);
-        samples[i] = bench_now_s() - begin;
-    }
-    free(big.a);
-    free(big.b);
-    free(big.c);
-    return bench_median(samples, STEPS);
+    *big = (struct big){.blas = &session->blas,
+                        .a = filled((size_t)TOKENS * TOP_K * HIDDEN),
+                        .b = filled((size_t)HIDDEN * 2 * INTER),
+                        .c = filled((size_t)TOKENS * TOP_K * 2 * INTER),
+                        .parts = pool_size(session->pool)};
+}
+
+static void close_big(struct big *big)
+{
+    free(big->a);
+    free(big->b);
+    free(big->c);
+}
+
+static double time_big(struct big *big, struct session *session)
+{
+    double begin = bench_now_s();
+    if (big->a && big->b && big->c)
+        pool_run(session->pool, big->parts, big_part, big);
+    return bench_now_s() - begin;
 }
 
 /* ---- the executor's op of the same name ---- */
@@ -104,56 +109,67 @@ static size_t op_named(const struct work *work, const char *name)
     return i;
 }
 
-static enum status time_grouped(struct session *session, const struct plan *plan,
-                                struct arena *arena, double *median_s, struct err *err)
+static enum status take_turns(struct execution *x, const struct inputs *inputs,
+                              struct arena *arena, double grouped_s[STEPS], double big_s[STEPS],
+                              struct err *err)
 {
+    struct big big;
+    double *seconds = arena_alloc(arena, x->work->n_ops, sizeof *seconds);
+    enum status status = execution_begin(x, inputs, err);
+    open_big(&big, x->session);
+    time_big(&big, x->session);
+    for (unsigned i = 0; status == STATUS_OK && i < STEPS; i++) {
+        big_s[i] = time_big(&big, x->session);
+        status = execution_step(x, NULL, seconds, err);
+        grouped_s[i] = seconds[op_named(x->work, "gate_up")];
+    }
+    close_big(&big);
+    execution_end(x);
+    return status;
+}
+
+static enum status compare(struct bench *bench, struct session *session, double alpha,
+                           struct arena *arena, struct err *err)
+{
+    static const double flop = 2.0 * TOKENS * TOP_K * HIDDEN * 2 * INTER;
+    struct plan plan;
     struct layer_sample sample;
     struct work work;
     struct slots slots;
     struct kernels kernels;
     struct execution x;
-    TRY(sample_routing(plan, arena, &sample, err));
-    TRY(layer_build(plan, false, arena, &work, err));
-    layer_sample_plan_slots(plan, &sample, 0, pool_size(session->pool), &slots);
+    struct inputs inputs;
+    struct inputs_shape shape = {HIDDEN, INTER, 0, true};
+    double grouped_s[STEPS], big_s[STEPS];
+    char name[64];
+    make_plan(&plan, alpha);
+    TRY(sample_routing(&plan, arena, &sample, err));
+    TRY(layer_build(&plan, false, arena, &work, err));
+    layer_sample_plan_slots(&plan, &sample, 0, pool_size(session->pool), &slots);
     kernels_fast(&kernels);
-    struct execution_setup setup = {&work, plan, &sample, &slots, &kernels, session};
+    struct execution_setup setup = {&work, &plan, &sample, &slots, &kernels, session};
     TRY(execution_init(&x, &setup, arena, err));
     TRY(session_setup(session, execution_exchange_bytes(&x), err));
-    struct inputs_shape shape = {HIDDEN, INTER, 0, 0};
-    struct inputs inputs;
     inputs_random(&inputs, &shape, 1);
-    double *seconds = arena_alloc(arena, work.n_ops, sizeof *seconds), samples[STEPS];
-    enum status status = execution_begin(&x, &inputs, err);
-    for (unsigned i = 0; status == STATUS_OK && i < STEPS; i++) {
-        status = execution_step(&x, NULL, seconds, err);
-        samples[i] = seconds[op_named(&work, "gate_up")];
-    }
-    execution_end(&x);
-    *median_s = bench_median(samples, STEPS);
-    return status;
+    TRY(take_turns(&x, &inputs, arena, grouped_s, big_s, err));
+    double ratio = bench_ratio(big_s, grouped_s, STEPS);
+    snprintf(name, sizeof name, "one big product, Zipf %g beside it", alpha);
+    bench_row(bench, name, flop / bench_median(big_s, STEPS) * 1e-9, "GFLOP/s", BENCH_SHOWN, 0);
+    snprintf(name, sizeof name, "grouped product, Zipf %g", alpha);
+    bench_row(bench, name, 100 * ratio, "% of it", BENCH_AT_LEAST, 60);
+    return STATUS_OK;
 }
 
 int main(void)
 {
-    static const double alphas[] = {0, 1};
-    static const double flop = 2.0 * TOKENS * TOP_K * HIDDEN * 2 * INTER;
     struct bench bench = {0};
     struct session session;
     struct session_options options = {.ranks = 1};
     struct err err = {0};
     enum status status = session_open(&session, &options, &err);
-    for (unsigned i = 0; status == STATUS_OK && i < 2; i++) {
-        struct plan plan;
+    for (unsigned zipf = 0; status == STATUS_OK && zipf < 2; zipf++) {
         struct arena arena = {0};
-        double grouped_s = 1;
-        char name[64];
-        make_plan(&plan, alphas[i]);
-        status = time_grouped(&session, &plan, &arena, &grouped_s, &err);
-        double big_s = time_big(&session);
-        snprintf(name, sizeof name, "one big product, Zipf %g beside it", alphas[i]);
-        bench_row(&bench, name, flop / big_s * 1e-9, "GFLOP/s", BENCH_SHOWN, 0);
-        snprintf(name, sizeof name, "grouped product, Zipf %g", alphas[i]);
-        bench_row(&bench, name, 100 * big_s / grouped_s, "% of it", BENCH_AT_LEAST, 60);
+        status = compare(&bench, &session, zipf, &arena, &err);
         arena_release(&arena);
     }
     session_close(&session);

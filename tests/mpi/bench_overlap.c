@@ -85,19 +85,10 @@ static enum status take_all(struct side *sides, struct err *err)
     return STATUS_OK;
 }
 
-/* The median of what pairs of neighbours say: the machine drifts less between two of them. */
-static double median_ratio(const double *samples, const double *others)
-{
-    double ratios[SAMPLES];
-    for (unsigned i = 0; i < SAMPLES; i++)
-        ratios[i] = samples[i] / others[i];
-    return bench_median(ratios, SAMPLES);
-}
-
 static void print(struct bench *bench, struct side *sides)
 {
-    double loop = median_ratio(sides[1].loop_s, sides[0].loop_s);
-    double dispatch = median_ratio(sides[1].dispatch_s, sides[0].dispatch_s);
+    double loop = bench_ratio(sides[1].loop_s, sides[0].loop_s, SAMPLES);
+    double dispatch = bench_ratio(sides[1].dispatch_s, sides[0].dispatch_s, SAMPLES);
     double loop_s = bench_median(sides[0].loop_s, SAMPLES);
     double dispatch_s = bench_median(sides[0].dispatch_s, SAMPLES);
     bench_row(bench, "rounds one after the other", 1e3 * loop_s, "ms", BENCH_SHOWN, 0);
