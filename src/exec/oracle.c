@@ -163,20 +163,6 @@ static void compute_gates(struct walk *w)
 
 /* ---- routed experts ---- */
 
-static void add_scaled(double *sum, const double *values, uint64_t n, double factor)
-{
-    for (uint64_t i = 0; i < n; i++)
-        sum[i] += factor * values[i];
-}
-
-static double dot(const double *a, const double *b, uint64_t n)
-{
-    double sum = 0;
-    for (uint64_t i = 0; i < n; i++)
-        sum += a[i] * b[i];
-    return sum;
-}
-
 /* Gradients of the matrices of the local expert that computed a row. */
 static void add_weight_gradients(struct walk *w, uint64_t slot)
 {
@@ -190,8 +176,8 @@ static void add_weight_gradients(struct walk *w, uint64_t slot)
     terms->dw13 +=
         oracle_outer(w->row.x, o->H, w->row.dh, o->GI, o->dw13 + number * o->H * o->GI);
     terms->dw2 += oracle_outer(w->row.a, o->I, w->row.dy, o->H, o->dw2 + number * o->I * o->H);
-    add_scaled(o->db13 + number * o->GI, w->row.dh, o->GI, 1);
-    add_scaled(o->db2 + number * o->H, w->row.dy, o->H, 1);
+    oracle_add(o->db13 + number * o->GI, w->row.dh, o->GI, 1);
+    oracle_add(o->db2 + number * o->H, w->row.dy, o->H, 1);
 }
 
 static bool scales_input(const struct walk *w)
@@ -239,19 +225,19 @@ static void compute_row(struct walk *w, uint64_t slot)
     oracle_row_forward(&w->expert, &w->row);
     uint64_t n = checked ? number_of(o, rank, t) : 0;
     if (checked)
-        add_scaled(o->out + n * o->H, w->row.y, o->H, out);
+        oracle_add(o->out + n * o->H, w->row.y, o->H, out);
     if (!o->setup.backward)
         return;
     load_token(w, FILL_DOUT, rank, t, w->row.dy);
     if (checked && !pre)
-        o->dgates[n * o->K + k] = dot(w->row.y, w->row.dy, o->H);
+        o->dgates[n * o->K + k] = oracle_dot(w->row.y, w->row.dy, o->H);
     for (uint64_t h = 0; h < o->H; h++)
         w->row.dy[h] *= out;
     oracle_row_backward(&w->expert, &w->row);
     if (checked)
-        add_scaled(o->dx + n * o->H, w->row.dx, o->H, in);
+        oracle_add(o->dx + n * o->H, w->row.dx, o->H, in);
     if (checked && pre)
-        o->dgates[n * o->K + k] = dot(w->row.dx, w->unscaled, o->H);
+        o->dgates[n * o->K + k] = oracle_dot(w->row.dx, w->unscaled, o->H);
     add_weight_gradients(w, slot);
 }
 
@@ -298,13 +284,13 @@ static void beside_row(struct walk *w, struct beside *b, uint64_t rank, uint64_t
     uint64_t n = number_of(o, rank, t);
     load_token(w, FILL_X, rank, t, row->x);
     oracle_row_forward(&b->expert, row);
-    double logit = b->gate ? dot(row->x, b->gate, o->H) : 0;
+    double logit = b->gate ? oracle_dot(row->x, b->gate, o->H) : 0;
     double gate = b->gate ? 1 / (1 + exp(-logit)) : 1;
-    add_scaled(o->out + n * o->H, row->y, o->H, gate);
+    oracle_add(o->out + n * o->H, row->y, o->H, gate);
     if (!o->setup.backward)
         return;
     load_token(w, FILL_DOUT, rank, t, row->dy);
-    double dgate = dot(row->y, row->dy, o->H);
+    double dgate = oracle_dot(row->y, row->dy, o->H);
     double slope = exp(-logit) / ((1 + exp(-logit)) * (1 + exp(-logit)));
     double squares = 0; /* of the terms of dgate, which may cancel each other */
     for (uint64_t h = 0; h < o->H; h++) {
@@ -312,17 +298,17 @@ static void beside_row(struct walk *w, struct beside *b, uint64_t rank, uint64_t
         row->dy[h] *= gate;
     }
     oracle_row_backward(&b->expert, row);
-    add_scaled(o->dx + n * o->H, row->dx, o->H, 1);
+    oracle_add(o->dx + n * o->H, row->dx, o->H, 1);
     if (b->gate)
-        add_scaled(o->dx + n * o->H, b->gate, o->H, dgate * slope);
+        oracle_add(o->dx + n * o->H, b->gate, o->H, dgate * slope);
     if (!b->d13)
         return;
     b->terms->d13 += oracle_outer(row->x, o->H, row->dh, b->expert.w13.columns, b->d13);
     b->terms->d2 += oracle_outer(row->a, b->expert.w2.rows, row->dy, o->H, b->d2);
     if (!b->gate)
         return;
-    add_scaled(b->dgate, row->x, o->H, dgate * slope);
-    b->terms->dgate += slope * slope * squares * dot(row->x, row->x, o->H);
+    oracle_add(b->dgate, row->x, o->H, dgate * slope);
+    b->terms->dgate += slope * slope * squares * oracle_dot(row->x, row->x, o->H);
 }
 
 /* All checked tokens of this process through a network of width `inter`. */
@@ -396,12 +382,12 @@ static void router_row(struct walk *w, uint64_t rank, uint64_t t)
         return;
     uint64_t local = rank - o->setup.first_rank;
     oracle_outer(w->row.x, o->H, router->dlogits, o->E, o->drouter + local * o->H * o->E);
-    add_scaled(o->dlinear_bias + local * o->E, router->dlogits, o->E, 1);
+    oracle_add(o->dlinear_bias + local * o->E, router->dlogits, o->E, 1);
     /* a softmax subtracts products of gates and their gradients, often to nothing at all */
     double squares = 0;
     for (uint64_t k = 0; k < s->K; k++)
         squares += pow(w->gates[at + k] * o->dgates[n * o->K + k], 2);
-    o->terms[local].drouter += squares * dot(w->row.x, w->row.x, o->H);
+    o->terms[local].drouter += squares * oracle_dot(w->row.x, w->row.x, o->H);
     o->terms[local].dlinear_bias += squares;
 }
 

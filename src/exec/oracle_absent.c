@@ -91,12 +91,6 @@ bool oracle_absent_holds(const struct oracle_absent *a, uint64_t number)
 
 /* ---- pieces ---- */
 
-static void add_scaled(double *sum, const double *values, uint64_t n, double factor)
-{
-    for (uint64_t i = 0; i < n; i++)
-        sum[i] += factor * values[i];
-}
-
 static void add_row(double *sum, const float *values, uint64_t n, double factor)
 {
     for (uint64_t i = 0; i < n; i++)
@@ -107,15 +101,7 @@ static void add_sent(struct oracle_absent *a, enum absent_row which, uint64_t to
                      const double *values, double factor)
 {
     struct oracle_sent *sent = &a->o->sent[which];
-    add_scaled(sent->sum + to * sent->width, values, sent->width, factor);
-}
-
-static double dot(const double *a, const double *b, uint64_t n)
-{
-    double sum = 0;
-    for (uint64_t i = 0; i < n; i++)
-        sum += a[i] * b[i];
-    return sum;
+    oracle_add(sent->sum + to * sent->width, values, sent->width, factor);
 }
 
 static void load_absent(struct oracle_absent *a, enum absent_row which, uint64_t from,
@@ -165,8 +151,8 @@ static void add_weight_gradients(struct oracle_absent *a, struct oracle_row *row
     o->terms->dw13 +=
         oracle_outer(row->x, o->H, row->dh, o->GI, o->dw13 + local * o->H * o->GI);
     o->terms->dw2 += oracle_outer(row->a, o->I, row->dy, o->H, o->dw2 + local * o->I * o->H);
-    add_scaled(o->db13 + local * o->GI, row->dh, o->GI, 1);
-    add_scaled(o->db2 + local * o->H, row->dy, o->H, 1);
+    oracle_add(o->db13 + local * o->GI, row->dh, o->GI, 1);
+    oracle_add(o->db2 + local * o->H, row->dy, o->H, 1);
 }
 
 /* n rows of an absent rank at a local expert. Owners apply the gates unless every slot returns
@@ -194,7 +180,7 @@ static void add_gate_gradients(struct oracle_absent *a, const struct rows *rows,
 {
     struct oracle *o = a->o;
     struct oracle_sent *sent = &o->sent[ABSENT_GATE_GRADIENTS];
-    double dgate = dot(row, with, o->H), squares = 0;
+    double dgate = oracle_dot(row, with, o->H), squares = 0;
     for (uint64_t h = 0; h < o->H; h++)
         squares += row[h] * with[h] * row[h] * with[h];
     sent->scale = fmax(sent->scale, sqrt(squares));

@@ -132,6 +132,20 @@ static void times_column(const struct oracle_matrix *m, const double *y, double 
             x[r] += y[c] * (double)m->value[r * m->columns + c];
 }
 
+void oracle_add(double *sum, const double *values, uint64_t n, double factor)
+{
+    for (uint64_t i = 0; i < n; i++)
+        sum[i] += factor * values[i];
+}
+
+double oracle_dot(const double *a, const double *b, uint64_t n)
+{
+    double sum = 0;
+    for (uint64_t i = 0; i < n; i++)
+        sum += a[i] * b[i];
+    return sum;
+}
+
 double oracle_outer(const double *a, uint64_t n, const double *b, uint64_t m, double *sum)
 {
     double of_a = 0, of_b = 0;

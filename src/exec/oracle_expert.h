@@ -38,6 +38,9 @@ void oracle_row_backward(const struct oracle_expert *expert, struct oracle_row *
 /* The tanh form, of numbers in f64. */
 double oracle_gelu(double x);
 
+/* sum[n] += factor values[n] */
+void oracle_add(double *sum, const double *values, uint64_t n, double factor);
+double oracle_dot(const double *a, const double *b, uint64_t n);
 /* sum[n, m] += a[n] b[m]; returns the sum of squares of what was added. */
 double oracle_outer(const double *a, uint64_t n, const double *b, uint64_t m, double *sum);
 

@@ -85,6 +85,12 @@ enum status transport_mpi_open(struct transport **out, struct err *err);
 
 void transport_close(struct transport *transport); /* NULL is fine */
 
+/* sum and max where this process is all there is of the group. */
+enum status transport_own_sum(struct transport *transport, uint64_t *values, size_t n,
+                              struct err *err);
+enum status transport_own_max(struct transport *transport, double *values, size_t n,
+                              struct err *err);
+
 /* STATUS_INPUT before set-up: an exchange would not know its group and sizes. */
 enum status transport_check_ready(const struct transport *transport, const char *what,
                                   struct err *err);

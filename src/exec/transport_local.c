@@ -147,26 +147,6 @@ static enum status local_agree(struct transport *transport, enum status mine, st
     return mine;
 }
 
-static enum status local_sum(struct transport *transport, uint64_t *values, size_t n,
-                             struct err *err)
-{
-    (void)transport;
-    (void)values;
-    (void)n;
-    (void)err;
-    return STATUS_OK;
-}
-
-static enum status local_max(struct transport *transport, double *values, size_t n,
-                             struct err *err)
-{
-    (void)transport;
-    (void)values;
-    (void)n;
-    (void)err;
-    return STATUS_OK;
-}
-
 static void local_close(struct transport *transport)
 {
     free(local_of(transport));
@@ -179,8 +159,8 @@ static const struct transport_ops local_ops = {
     .finish = local_finish,
     .progress = local_progress,
     .agree = local_agree,
-    .sum = local_sum,
-    .max = local_max,
+    .sum = transport_own_sum,
+    .max = transport_own_max,
     .close = local_close,
 };
 

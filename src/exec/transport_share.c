@@ -79,26 +79,6 @@ static enum status share_agree(struct transport *transport, enum status mine, st
     return mine;
 }
 
-static enum status share_sum(struct transport *transport, uint64_t *values, size_t n,
-                             struct err *err)
-{
-    (void)transport;
-    (void)values;
-    (void)n;
-    (void)err;
-    return STATUS_OK;
-}
-
-static enum status share_max(struct transport *transport, double *values, size_t n,
-                             struct err *err)
-{
-    (void)transport;
-    (void)values;
-    (void)n;
-    (void)err;
-    return STATUS_OK;
-}
-
 static void share_close(struct transport *transport)
 {
     free(share_of(transport));
@@ -111,8 +91,8 @@ static const struct transport_ops share_ops = {
     .finish = share_finish,
     .progress = share_progress,
     .agree = share_agree,
-    .sum = share_sum,
-    .max = share_max,
+    .sum = transport_own_sum,
+    .max = transport_own_max,
     .close = share_close,
 };
 
