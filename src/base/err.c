@@ -74,13 +74,12 @@ void err_clear(struct err *err)
     memset(err, 0, sizeof *err);
 }
 
+/* In one piece: several processes may write to one terminal. */
 void err_print(const struct err *err, FILE *out)
 {
-    if (err->where[0] != '\0')
-        fprintf(out, "%s: ", err->where);
+    const char *where = err->where[0] ? err->where : "moeplan";
+    if (err->hint[0])
+        fprintf(out, "%s: %s\n  hint: %s\n", where, err->text, err->hint);
     else
-        fputs("moeplan: ", out);
-    fprintf(out, "%s\n", err->text);
-    if (err->hint[0] != '\0')
-        fprintf(out, "  hint: %s\n", err->hint);
+        fprintf(out, "%s: %s\n", where, err->text);
 }
