@@ -20,6 +20,14 @@ enum status layer_build(const struct plan *plan, bool backward, struct arena *ar
 /* STATUS_INPUT with the reason when the host cannot perform the plan's layer as it is. */
 enum status layer_check(const struct plan *plan, struct err *err);
 
+/* What the host cannot perform: the first that is broken is the error. */
+struct refusal {
+    bool (*broken)(const struct plan *plan);
+    const char *text, *hint;
+};
+enum status layer_refuse(const struct plan *plan, const struct refusal *list, size_t n,
+                         struct err *err);
+
 /* Rows of a buffer: what is reserved, by which rule, and how many of them are used. */
 struct extent {
     struct size rows, used;
@@ -188,6 +196,21 @@ struct sorted {
     uint16_t order, position, counts, sends;
 };
 struct sorted layer_sort(struct layer *l, bool by_expert);
+
+/* Rows in another order, one to one: dst[i] = src[index[i]], src[j] = dst[inverse[j]]. */
+struct reorder {
+    uint16_t src, index, inverse, dst;
+    struct size used; /* rows of src */
+};
+void layer_reorder(struct layer *l, const char *name, struct reorder reorder);
+
+/* This rank's tokens as rows of their slots: row i is slot index[i], position [T K] the other
+ * way; `used` rows of dst. */
+void layer_pack_slots(struct layer *l, const char *name, uint16_t index, uint16_t position,
+                      uint16_t dst, struct size used);
+/* The way back: rows y of the slots added up with their gates, [T, H]. */
+uint16_t layer_unpack_slots(struct layer *l, const char *name, uint16_t y, uint16_t index,
+                            uint16_t position, struct size used);
 
 /* Rows a rank may receive, rounded up per expert to multiples of `alignment`. */
 struct extent layer_padded(struct layer *l, uint64_t alignment);

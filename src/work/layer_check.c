@@ -115,10 +115,7 @@ static bool skips_on_i(const struct plan *plan)
            plan->moe.skip_weight != WEIGHT_SKIP_NONE;
 }
 
-static const struct refusal {
-    bool (*broken)(const struct plan *plan);
-    const char *text, *hint;
-} refusals[] = {
+static const struct refusal refusals[] = {
     {gathers_over_etp,
      "experts split by etp over ranks that have different tokens are not performed on the host",
      "--set parallel.etp=1; a rank's share is performed where tp is a multiple of etp, "
@@ -160,13 +157,19 @@ static const struct refusal {
      "--set moe.skip.weight=none"},
 };
 
-enum status layer_check(const struct plan *plan, struct err *err)
+enum status layer_refuse(const struct plan *plan, const struct refusal *list, size_t n,
+                         struct err *err)
 {
-    for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++) {
-        if (!refusals[i].broken(plan))
+    for (size_t i = 0; i < n; i++) {
+        if (!list[i].broken(plan))
             continue;
-        err_set(err, STATUS_INPUT, "%s", refusals[i].text);
-        return err_hint(err, "%s", refusals[i].hint);
+        err_set(err, STATUS_INPUT, "%s", list[i].text);
+        return err_hint(err, "%s", list[i].hint);
     }
     return STATUS_OK;
+}
+
+enum status layer_check(const struct plan *plan, struct err *err)
+{
+    return layer_refuse(plan, refusals, sizeof refusals / sizeof *refusals, err);
 }

@@ -80,6 +80,52 @@ uint16_t layer_fan_compute(struct layer *l, uint16_t x, uint16_t gates, uint16_t
     return folded;
 }
 
+void layer_reorder(struct layer *l, const char *name, struct reorder r)
+{
+    layer_gather(l, name,
+                 (struct gather){.src = r.src,
+                                 .index = r.index,
+                                 .inverse = r.inverse,
+                                 .keys = WORK_NONE,
+                                 .dst = r.dst,
+                                 .divide = l->one,
+                                 .slots = l->one,
+                                 .used = r.used});
+}
+
+void layer_pack_slots(struct layer *l, const char *name, uint16_t index, uint16_t position,
+                      uint16_t dst, struct size used)
+{
+    layer_fan_out(l, name,
+                  (struct gather){.src = l->x,
+                                  .index = index,
+                                  .inverse = position,
+                                  .keys = l->phys,
+                                  .dst = dst,
+                                  .divide = l->K,
+                                  .slots = l->K,
+                                  .used = used},
+                  l->gates);
+}
+
+uint16_t layer_unpack_slots(struct layer *l, const char *name, uint16_t y, uint16_t index,
+                            uint16_t position, struct size used)
+{
+    uint16_t out =
+        layer_rows(l, "routed_out", CATEGORY_ACTIVATION, l->activation, l->tokens, l->H);
+    layer_combine(l, name,
+                  (struct combine){.y = y,
+                                   .position = position,
+                                   .gates = layer_gates_out(l, l->gates),
+                                   .keys = l->phys,
+                                   .inverse = index,
+                                   .handle = WORK_NONE,
+                                   .out = out,
+                                   .slots = l->K,
+                                   .used = used});
+    return out;
+}
+
 uint64_t layer_alignment(const struct plan *plan)
 {
     return plan->moe.alignment ? plan->moe.alignment : dispatch_alignment(plan->moe.path);

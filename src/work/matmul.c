@@ -25,10 +25,7 @@ static bool spread_otherwise(const struct plan *plan)
     return plan->parallel.pp > 1;
 }
 
-static const struct refusal {
-    bool (*broken)(const struct plan *plan);
-    const char *text, *hint;
-} refusals[] = {
+static const struct refusal refusals[] = {
     {many_ranks, "the host performs at most 512 ranks of a group", "--set parallel.tp=512"},
     {packed,
      "a collective matmul on the host takes activations and weights in f32, bf16 or f16",
@@ -38,13 +35,7 @@ static const struct refusal {
 
 enum status matmul_check(const struct plan *plan, struct err *err)
 {
-    for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++) {
-        if (!refusals[i].broken(plan))
-            continue;
-        err_set(err, STATUS_INPUT, "%s", refusals[i].text);
-        return err_hint(err, "%s", refusals[i].hint);
-    }
-    return STATUS_OK;
+    return layer_refuse(plan, refusals, sizeof refusals / sizeof *refusals, err);
 }
 
 void matmul_plan_slots(const struct plan *plan, uint64_t workers, struct slots *slots)

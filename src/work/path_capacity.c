@@ -36,16 +36,7 @@ uint16_t path_capacity_build(struct layer *l)
 
     enum dtype act = l->activation;
     uint16_t send = layer_rows(l, "x_slots", CATEGORY_DISPATCH, act, slots, l->H);
-    layer_fan_out(l, "fill_slots",
-                  (struct gather){.src = l->x,
-                                  .index = index,
-                                  .inverse = position,
-                                  .keys = l->phys,
-                                  .dst = send,
-                                  .divide = l->K,
-                                  .slots = l->K,
-                                  .used = slots.rows},
-                  l->gates);
+    layer_pack_slots(l, "fill_slots", index, position, send, slots.rows);
     uint16_t arrived = layer_rows(l, "x_received", CATEGORY_DISPATCH, act, slots, l->H);
     layer_exchange_fixed(l, "dispatch", send, arrived);
     uint16_t x = layer_swap(l, "x_expert", arrived, l->R, l->e, per_expert);
@@ -56,16 +47,5 @@ uint16_t path_capacity_build(struct layer *l)
     uint16_t back = layer_swap(l, "y_received", y, l->e, l->R, per_expert);
     uint16_t home = layer_rows(l, "y_slots", CATEGORY_DISPATCH, l->combined, slots, l->H);
     layer_return_fixed(l, "return", back, home);
-    uint16_t out = layer_rows(l, "routed_out", CATEGORY_ACTIVATION, act, l->tokens, l->H);
-    layer_combine(l, "combine",
-                  (struct combine){.y = home,
-                                   .position = position,
-                                   .gates = layer_gates_out(l, l->gates),
-                                   .keys = l->phys,
-                                   .inverse = index,
-                                   .handle = WORK_NONE,
-                                   .out = out,
-                                   .slots = l->K,
-                                   .used = slots.rows});
-    return out;
+    return layer_unpack_slots(l, "combine", home, index, position, slots.rows);
 }

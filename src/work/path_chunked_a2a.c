@@ -94,17 +94,5 @@ uint16_t path_chunked_a2a_build(struct layer *l)
              LAYER_OPERANDS(home, r.home, sums), LAYER_OPERANDS(sums));
     layer_loop_end(l);
 
-    uint16_t out =
-        layer_rows(l, "routed_out", CATEGORY_ACTIVATION, l->activation, l->tokens, l->H);
-    layer_combine(l, "combine",
-                  (struct combine){.y = sums,
-                                   .position = s.position,
-                                   .gates = layer_gates_out(l, l->gates),
-                                   .keys = l->phys,
-                                   .inverse = s.order,
-                                   .handle = WORK_NONE,
-                                   .out = out,
-                                   .slots = l->K,
-                                   .used = l->TK});
-    return out;
+    return layer_unpack_slots(l, "combine", sums, s.order, s.position, l->TK);
 }

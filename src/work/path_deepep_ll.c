@@ -22,57 +22,21 @@ uint16_t path_deepep_ll_build(struct layer *l)
              LAYER_OPERANDS(receives, groups.offsets, groups.rows, index, place));
 
     uint16_t send = layer_rows(l, "x_sorted", CATEGORY_DISPATCH, l->activation, l->slots, l->H);
-    layer_fan_out(l, "pack",
-                  (struct gather){.src = l->x,
-                                  .index = s.order,
-                                  .inverse = s.position,
-                                  .keys = l->phys,
-                                  .dst = send,
-                                  .divide = l->K,
-                                  .slots = l->K,
-                                  .used = l->TK},
-                  l->gates);
+    layer_pack_slots(l, "pack", s.order, s.position, send, l->TK);
     uint16_t arrived =
         layer_rows(l, "x_received", CATEGORY_DISPATCH, l->activation, l->received, l->H);
     layer_dispatch(l, "dispatch",
                    (struct exchange){send, s.sends, receives, arrived, WORK_NONE, sent, from});
     uint16_t x = layer_rows(l, "x_slots", CATEGORY_DISPATCH, l->activation, slots, l->H);
-    layer_gather(l, "fill_slots",
-                 (struct gather){.src = arrived,
-                                 .index = index,
-                                 .inverse = place,
-                                 .keys = WORK_NONE,
-                                 .dst = x,
-                                 .divide = l->one,
-                                 .slots = l->one,
-                                 .used = l->received.used});
+    layer_reorder(l, "fill_slots",
+                  (struct reorder){arrived, index, place, x, l->received.used});
     uint16_t y = layer_expert(l, x, slots, groups, 0);
 
     uint16_t back =
         layer_rows(l, "y_received", CATEGORY_DISPATCH, l->combined, l->received, l->H);
-    layer_gather(l, "empty_slots",
-                 (struct gather){.src = y,
-                                 .index = place,
-                                 .inverse = index,
-                                 .keys = WORK_NONE,
-                                 .dst = back,
-                                 .divide = l->one,
-                                 .slots = l->one,
-                                 .used = l->received.used});
+    layer_reorder(l, "empty_slots", (struct reorder){y, place, index, back, l->received.used});
     uint16_t home = layer_rows(l, "y_sorted", CATEGORY_DISPATCH, l->combined, l->slots, l->H);
     layer_return(l, "return",
                  (struct exchange){back, receives, s.sends, home, WORK_NONE, from, sent});
-    uint16_t out =
-        layer_rows(l, "routed_out", CATEGORY_ACTIVATION, l->activation, l->tokens, l->H);
-    layer_combine(l, "combine",
-                  (struct combine){.y = home,
-                                   .position = s.position,
-                                   .gates = layer_gates_out(l, l->gates),
-                                   .keys = l->phys,
-                                   .inverse = s.order,
-                                   .handle = WORK_NONE,
-                                   .out = out,
-                                   .slots = l->K,
-                                   .used = l->TK});
-    return out;
+    return layer_unpack_slots(l, "combine", home, s.order, s.position, l->TK);
 }

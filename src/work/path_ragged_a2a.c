@@ -41,30 +41,14 @@ uint16_t path_ragged_a2a_build(struct layer *l)
     struct arrival a = group_rows(l, s.counts);
 
     uint16_t send = layer_rows(l, "x_sorted", CATEGORY_DISPATCH, act, l->slots, l->H);
-    layer_fan_out(l, "permute",
-                  (struct gather){.src = l->x,
-                                  .index = s.order,
-                                  .inverse = s.position,
-                                  .keys = l->phys,
-                                  .dst = send,
-                                  .divide = l->K,
-                                  .slots = l->K,
-                                  .used = l->TK},
-                  l->gates);
+    layer_pack_slots(l, "permute", s.order, s.position, send, l->TK);
     uint16_t arrived = layer_rows(l, "x_received", CATEGORY_DISPATCH, act, l->received, l->H);
     layer_dispatch(
         l, "dispatch",
         (struct exchange){send, s.sends, a.receives, arrived, WORK_NONE, sent, from});
     uint16_t x = layer_rows(l, "x_expert", CATEGORY_DISPATCH, act, a.rows, l->H);
-    layer_gather(l, "fan_out",
-                 (struct gather){.src = arrived,
-                                 .index = a.index,
-                                 .inverse = a.place,
-                                 .keys = WORK_NONE,
-                                 .dst = x,
-                                 .divide = l->one,
-                                 .slots = l->one,
-                                 .used = l->received.used});
+    layer_reorder(l, "fan_out",
+                  (struct reorder){arrived, a.index, a.place, x, l->received.used});
 
     uint16_t y = is_sparse(l) ? path_block_sparse_expert(l, x, a.rows, a.groups.offsets)
                               : layer_expert(l, x, a.rows, a.groups, 0);
@@ -72,28 +56,9 @@ uint16_t path_ragged_a2a_build(struct layer *l)
 
     uint16_t back =
         layer_rows(l, "y_received", CATEGORY_DISPATCH, l->combined, l->received, l->H);
-    layer_gather(l, "fan_in",
-                 (struct gather){.src = y,
-                                 .index = a.place,
-                                 .inverse = a.index,
-                                 .keys = WORK_NONE,
-                                 .dst = back,
-                                 .divide = l->one,
-                                 .slots = l->one,
-                                 .used = l->received.used});
+    layer_reorder(l, "fan_in", (struct reorder){y, a.place, a.index, back, l->received.used});
     uint16_t home = layer_rows(l, "y_sorted", CATEGORY_DISPATCH, l->combined, l->slots, l->H);
     layer_return(l, "return",
                  (struct exchange){back, a.receives, s.sends, home, WORK_NONE, from, sent});
-    uint16_t out = layer_rows(l, "routed_out", CATEGORY_ACTIVATION, act, l->tokens, l->H);
-    layer_combine(l, "combine",
-                  (struct combine){.y = home,
-                                   .position = s.position,
-                                   .gates = layer_gates_out(l, l->gates),
-                                   .keys = l->phys,
-                                   .inverse = s.order,
-                                   .handle = WORK_NONE,
-                                   .out = out,
-                                   .slots = l->K,
-                                   .used = l->TK});
-    return out;
+    return layer_unpack_slots(l, "combine", home, s.order, s.position, l->TK);
 }

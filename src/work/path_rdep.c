@@ -52,15 +52,8 @@ static uint16_t to_slots(struct layer *l, const char *name, uint16_t rows,
                                 like.dtype, l->slots, width);
     layer_return(l, arena_printf(l->arena, "return_%s", name),
                  (struct exchange){rows, p->receives, s->sends, home, WORK_NONE, from, sent});
-    layer_gather(l, arena_printf(l->arena, "place_%s", name),
-                 (struct gather){.src = home,
-                                 .index = s->position,
-                                 .inverse = s->order,
-                                 .keys = WORK_NONE,
-                                 .dst = slots,
-                                 .divide = l->one,
-                                 .slots = l->one,
-                                 .used = l->TK});
+    layer_reorder(l, arena_printf(l->arena, "place_%s", name),
+                  (struct reorder){home, s->position, s->order, slots, l->TK});
     return slots;
 }
 
@@ -72,43 +65,20 @@ uint16_t path_rdep_build(struct layer *l)
     struct pool_maps p = exchange_records(l, &s, padded, sent, from);
 
     uint16_t send = layer_rows(l, "x_rows", CATEGORY_DISPATCH, l->activation, l->slots, l->H);
-    layer_fan_out(l, "pack",
-                  (struct gather){.src = l->x,
-                                  .index = s.order,
-                                  .inverse = s.position,
-                                  .keys = l->phys,
-                                  .dst = send,
-                                  .divide = l->K,
-                                  .slots = l->K,
-                                  .used = l->TK},
-                  l->gates);
+    layer_pack_slots(l, "pack", s.order, s.position, send, l->TK);
     uint16_t arrived =
         layer_rows(l, "x_received", CATEGORY_DISPATCH, l->activation, l->received, l->H);
     layer_dispatch(
         l, "dispatch",
         (struct exchange){send, s.sends, p.receives, arrived, WORK_NONE, sent, from});
     uint16_t x = layer_rows(l, "x_pool", CATEGORY_DISPATCH, l->activation, padded, l->H);
-    layer_gather(l, "pool_rows",
-                 (struct gather){.src = arrived,
-                                 .index = p.index,
-                                 .inverse = p.place,
-                                 .keys = WORK_NONE,
-                                 .dst = x,
-                                 .divide = l->one,
-                                 .slots = l->one,
-                                 .used = l->received.used});
+    layer_reorder(l, "pool_rows",
+                  (struct reorder){arrived, p.index, p.place, x, l->received.used});
     uint16_t y = layer_expert(l, x, padded, p.groups, 0);
 
     uint16_t back = layer_rows(l, "y", CATEGORY_DISPATCH, l->combined, l->received, l->H);
-    layer_gather(l, "unpool_rows",
-                 (struct gather){.src = y,
-                                 .index = p.place,
-                                 .inverse = p.index,
-                                 .keys = WORK_NONE,
-                                 .dst = back,
-                                 .divide = l->one,
-                                 .slots = l->one,
-                                 .used = l->received.used});
+    layer_reorder(l, "unpool_rows",
+                  (struct reorder){y, p.place, p.index, back, l->received.used});
     uint16_t rows = to_slots(l, "y", back, &p, &s, sent, from);
     uint16_t gates = WORK_NONE; /* needed no more when they have scaled the input */
     if (layer_gates_out(l, l->gates) != WORK_NONE)
