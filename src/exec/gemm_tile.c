@@ -100,7 +100,7 @@ const float *tile_load_rows(const struct tensor *tensor, struct span_rows rows,
                             struct span_rows columns, float *scratch, int *ld)
 {
     uint64_t nc = columns.end - columns.begin;
-    if (tile_is_f32(tensor)) {
+    if (tile_is_f32(tensor) && tensor->data) { /* none of a rank without rows */
         *ld = (int)tensor->width;
         return tensor_f32(tensor) + rows.begin * tensor->width + columns.begin;
     }
