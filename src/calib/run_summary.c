@@ -131,6 +131,7 @@ void run_summary_count(struct run_summary *s, const struct execution *x)
 {
     struct run_rows *rows = &s->report->rows;
     size_t o = 0;
+    rows->dropped = rows->computed = rows->allocated = 0; /* of the last sample */
     run_loads_count(x, &s->report->loads);
     while (o < x->work->n_ops && !is_expert_product(x->work, &x->work->ops[o]))
         o++;
