@@ -92,19 +92,12 @@ static void describe(const struct execution *x, struct absent *absent, size_t nu
 
 /* ---- rows ---- */
 
-static void values_column(const void *context, uint64_t c, uint64_t r0, uint64_t n, float *out)
-{
-    const float *values = context;
-    (void)c; /* a row is a matrix of one column */
-    memcpy(out, values + r0, n * sizeof *out);
-}
-
 static void encode_rows(const struct execution *x, struct absent *absent,
                         struct absent_exchange *e)
 {
     float *values = arena_alloc(&absent->arena, e->width, sizeof *values);
     float *scratch = arena_alloc(&absent->arena, e->width + 128 * 128, sizeof *scratch);
-    struct matrix_source source = {values, values_column};
+    struct matrix_source source = format_row_source(values);
     e->rows = arena_alloc(&absent->arena, absent->n_ranks, e->row_bytes);
     for (uint64_t rank = 0; rank < absent->n_ranks; rank++) {
         unsigned char *row = e->rows + rank * e->row_bytes;

@@ -47,6 +47,9 @@ struct matrix_source {
     void (*column)(const void *context, uint64_t c, uint64_t r0, uint64_t n, float *out);
 };
 
+/* A row of elements as a matrix of one column. */
+struct matrix_source format_row_source(const float *values);
+
 /* `scratch` holds max(rows, 128 * 128) floats. */
 void format_encode_matrix(enum dtype dtype, uint64_t rows, uint64_t columns,
                           const struct matrix_source *source, float *scratch, void *out);

@@ -150,6 +150,18 @@ static uint64_t at_most(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
+static void row_column(const void *context, uint64_t c, uint64_t r0, uint64_t n, float *out)
+{
+    const float *values = context;
+    (void)c;
+    memcpy(out, values + r0, n * sizeof *out);
+}
+
+struct matrix_source format_row_source(const float *values)
+{
+    return (struct matrix_source){values, row_column};
+}
+
 void format_encode_matrix(enum dtype dtype, uint64_t rows, uint64_t columns,
                           const struct matrix_source *source, float *scratch, void *out)
 {

@@ -88,19 +88,21 @@ static void picked_row(const struct inputs *inputs, enum fill fill, uint64_t a, 
         out[i] = sign(key, c + i);
 }
 
-static void picked_column(const struct inputs *inputs, enum fill fill, uint64_t a, uint64_t c,
-                          uint64_t r, uint64_t n, float *out)
-{
-    uint64_t pick = inputs_pick(fill, a, c, rows_of(inputs->context, fill));
-    memset(out, 0, n * sizeof *out);
-    if (pick >= r && pick - r < n)
-        out[pick - r] = sign(key_of(inputs, fill, a), c);
-}
-
 static bool is_matrix(enum fill fill)
 {
     return fill == FILL_W13 || fill == FILL_W2 || fill == FILL_SHARED_13 ||
            fill == FILL_SHARED_2 || fill == FILL_RESIDUAL_13 || fill == FILL_RESIDUAL_2;
+}
+
+/* Matrices only: nothing else is read by columns. */
+static void integer_column(const struct inputs *inputs, enum fill fill, uint64_t a, uint64_t c,
+                           uint64_t r, uint64_t n, float *out)
+{
+    assert(is_matrix(fill));
+    uint64_t pick = inputs_pick(fill, a, c, rows_of(inputs->context, fill));
+    memset(out, 0, n * sizeof *out);
+    if (pick >= r && pick - r < n)
+        out[pick - r] = sign(key_of(inputs, fill, a), c);
 }
 
 /* x is 1 or 2, negative half of the time; matrices hold one +-1 per column; so gate and up are
@@ -121,14 +123,6 @@ static void integer_row(const struct inputs *inputs, enum fill fill, uint64_t a,
         out[i] = sign(key, c + i);
     for (uint64_t i = 0; (fill == FILL_B13 || fill == FILL_B2) && i < n; i++)
         out[i] = (float)(draw(key, c + i) % 3) - 1;
-}
-
-/* Matrices only: nothing else is read by columns. */
-static void integer_column(const struct inputs *inputs, enum fill fill, uint64_t a, uint64_t c,
-                           uint64_t r, uint64_t n, float *out)
-{
-    assert(is_matrix(fill));
-    picked_column(inputs, fill, a, c, r, n, out);
 }
 
 static float integer_gate(const struct inputs *inputs, uint64_t token, uint64_t k)

@@ -112,13 +112,6 @@ static void load_token(void *context, enum fill fill, uint64_t rank, uint64_t t,
         out[h] = (double)format_round(o->setup.activation, w->wire_in[h]);
 }
 
-static void wire_column(const void *context, uint64_t c, uint64_t r0, uint64_t n, float *out)
-{
-    const float *values = context;
-    (void)c;
-    memcpy(out, values + r0, n * sizeof *out);
-}
-
 /* A token as experts see it: after its trip through the wire's format. */
 static void through_wire(void *context, double *x)
 {
@@ -131,7 +124,7 @@ static void through_wire(void *context, double *x)
         for (uint64_t h = 0; h < o->H; h++)
             w->wire_out[h] = format_round(wire, w->wire_in[h]);
     } else {
-        struct matrix_source source = {w->wire_in, wire_column};
+        struct matrix_source source = format_row_source(w->wire_in);
         memset(w->wire_bytes, 0, dtype_matrix_bytes(wire, o->H, 1));
         format_encode_matrix(wire, o->H, 1, &source, w->wire_out, w->wire_bytes);
         format_decode_columns(wire, w->wire_bytes, o->H, 1, 0, o->H, 0, 1, w->wire_out);

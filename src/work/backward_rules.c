@@ -45,15 +45,9 @@ static void gather_rule(struct backward *b, const struct op *op)
         gate_gradient(b, op, d, op->reads[2], op->reads[0], gates);
     dsrc = backward_buffer(b, op->reads[0], "");
     if (op->groups.node == l->one.node)
-        layer_gather(l, named(b, "back", op),
-                     (struct gather){.src = d,
-                                     .index = op->reads[2],
-                                     .inverse = op->reads[1],
-                                     .keys = WORK_NONE,
-                                     .dst = dsrc,
-                                     .divide = l->one,
-                                     .slots = l->one,
-                                     .used = l->work->buffers[dsrc].dims[0]});
+        layer_reorder(l, named(b, "back", op),
+                      (struct reorder){d, op->reads[2], op->reads[1], dsrc,
+                                       l->work->buffers[dsrc].dims[0]});
     else
         layer_combine(l, named(b, "fold", op),
                       (struct combine){.y = d,
@@ -117,16 +111,7 @@ static uint16_t sum_groups(struct backward *b, const struct op *op, uint16_t wid
 {
     struct layer *l = b->l;
     uint16_t da = backward_buffer(b, op->reads[0], "");
-    layer_combine(l, named(b, "fold", op),
-                  (struct combine){.y = wide,
-                                   .position = WORK_NONE,
-                                   .gates = WORK_NONE,
-                                   .keys = WORK_NONE,
-                                   .inverse = WORK_NONE,
-                                   .handle = WORK_NONE,
-                                   .out = da,
-                                   .slots = l->e,
-                                   .used = l->work->buffers[wide].dims[0]});
+    layer_sum(l, named(b, "fold", op), wide, da, l->e);
     return da;
 }
 

@@ -163,6 +163,8 @@ struct combine {
     struct size used;  /* rows of y */
 };
 void layer_combine(struct layer *l, const char *name, struct combine combine);
+/* out[n, ...]: the sum of `slots` arrays of its rows, y[slots n, ...]. */
+void layer_sum(struct layer *l, const char *name, uint16_t y, uint16_t out, struct size slots);
 
 /* Operands on their way into a product: once per process, not per rank. */
 void layer_scratch(struct layer *l);

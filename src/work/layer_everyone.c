@@ -27,16 +27,7 @@ static uint16_t rounded(struct layer *l, uint16_t from, enum dtype dtype, struct
         return from;
     uint16_t to =
         layer_rows(l, "partial", CATEGORY_DISPATCH, dtype, extent, layer_width(l, from));
-    layer_combine(l, "round_partial",
-                  (struct combine){.y = from,
-                                   .position = WORK_NONE,
-                                   .gates = WORK_NONE,
-                                   .keys = WORK_NONE,
-                                   .inverse = WORK_NONE,
-                                   .handle = WORK_NONE,
-                                   .out = to,
-                                   .slots = l->one,
-                                   .used = extent.rows});
+    layer_sum(l, "round_partial", from, to, l->one);
     return to;
 }
 
@@ -50,15 +41,6 @@ uint16_t layer_reduce_everyone(struct layer *l, const char *name, uint16_t parti
     layer_return_fixed(l, arena_printf(l->arena, "scatter_%s", name), send, parts);
     uint16_t out =
         layer_rows(l, name, CATEGORY_ACTIVATION, dtype, l->tokens, layer_width(l, partial));
-    layer_combine(l, arena_printf(l->arena, "reduce_%s", name),
-                  (struct combine){.y = parts,
-                                   .position = WORK_NONE,
-                                   .gates = WORK_NONE,
-                                   .keys = WORK_NONE,
-                                   .inverse = WORK_NONE,
-                                   .handle = WORK_NONE,
-                                   .out = out,
-                                   .slots = l->R,
-                                   .used = all.rows});
+    layer_sum(l, arena_printf(l->arena, "reduce_%s", name), parts, out, l->R);
     return out;
 }

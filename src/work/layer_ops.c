@@ -199,3 +199,17 @@ void layer_combine(struct layer *l, const char *name, struct combine c)
              LAYER_OPERANDS(c.y, c.position, c.gates, c.keys, c.inverse, c.handle),
              LAYER_OPERANDS(c.out));
 }
+
+void layer_sum(struct layer *l, const char *name, uint16_t y, uint16_t out, struct size slots)
+{
+    layer_combine(l, name,
+                  (struct combine){.y = y,
+                                   .position = WORK_NONE,
+                                   .gates = WORK_NONE,
+                                   .keys = WORK_NONE,
+                                   .inverse = WORK_NONE,
+                                   .handle = WORK_NONE,
+                                   .out = out,
+                                   .slots = slots,
+                                   .used = rows_of(l, y)});
+}

@@ -142,16 +142,7 @@ static uint16_t room(struct layer *l, const char *name, uint16_t array)
 /* The chunks of all ranks summed in their order. */
 static void sum(struct layer *l, const char *name, uint16_t arrived, uint16_t out)
 {
-    layer_combine(l, named(l, "sum", name),
-                  (struct combine){.y = arrived,
-                                   .position = WORK_NONE,
-                                   .gates = WORK_NONE,
-                                   .keys = WORK_NONE,
-                                   .inverse = WORK_NONE,
-                                   .handle = WORK_NONE,
-                                   .out = out,
-                                   .slots = l->R,
-                                   .used = l->work->buffers[arrived].dims[0]});
+    layer_sum(l, named(l, "sum", name), arrived, out, l->R);
 }
 
 /* A chunk to every rank. */
