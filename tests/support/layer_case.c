@@ -1,14 +1,61 @@
 /* See layer_case.h. */
 #include "support/layer_case.h"
 
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <cmocka.h>
 
 #include "exec/verify_matmul.h"
 #include "plan/derive.h"
 #include "plan/schema.h"
 #include "work/layer.h"
 #include "work/matmul.h"
+
+const enum moe_path case_paths[CASE_PATHS] = {
+    PATH_CAPACITY,    PATH_RAGGED_DOT,  PATH_RAGGED_A2A, PATH_DEEPEP,      PATH_DEEPEP_LL,
+    PATH_RDEP,        PATH_BLOCKWISE,   PATH_SELECTIVE,  PATH_ALL_EXPERTS, PATH_MASKED,
+    PATH_EXPERT_LOOP, PATH_CHUNKED_A2A, PATH_ALLGATHER,  PATH_BLOCK_SPARSE};
+
+void case_bf16(struct plan *plan)
+{
+    plan->precision.weights = plan->precision.activations = DTYPE_BF16;
+    plan->precision.dispatch = plan->precision.combine = DTYPE_BF16;
+    plan->precision.gradients = DTYPE_BF16;
+}
+
+void case_fp8_dispatch(struct plan *plan)
+{
+    case_bf16(plan);
+    plan->precision.dispatch = DTYPE_FP8_BLOCK;
+}
+
+void case_mxfp8_dispatch(struct plan *plan)
+{
+    case_bf16(plan);
+    plan->precision.dispatch = DTYPE_MXFP8;
+}
+
+void case_expect(const struct case_result *result, const char *name)
+{
+    for (unsigned i = 0; i < result->checks.n; i++) {
+        const struct check *check = &result->checks.check[i];
+        if (!check->passed)
+            fail_msg("%s: %s: error %g, tolerance %g: %s", name, check->name, check->error,
+                     check->tolerance, check->detail);
+    }
+    if (result->checks.n == 0)
+        fail_msg("%s: nothing was checked", name);
+    if (!result->counts_equal)
+        fail_msg("%s: %s", name, result->mismatch);
+    if (result->metered_bytes != result->predicted_bytes)
+        fail_msg("%s: metered %llu bytes, predicted %llu", name,
+                 (unsigned long long)result->metered_bytes,
+                 (unsigned long long)result->predicted_bytes);
+}
 
 const char *case_routing_name(enum case_routing routing)
 {

@@ -11,6 +11,10 @@ enum case_routing { CASE_UNIFORM, CASE_ZIPF, CASE_ONE_RANK, CASE_EMPTY, CASE_ROU
 
 const char *case_routing_name(enum case_routing routing);
 
+/* Every path there is. */
+enum { CASE_PATHS = 14 };
+extern const enum moe_path case_paths[CASE_PATHS];
+
 /* A host plan: 24 tokens a group, H 16, I 12, E 8, K 2, f32, on `ranks` ranks. */
 void case_plan(struct plan *plan, enum moe_path path, uint64_t ranks);
 
@@ -42,6 +46,15 @@ struct case_options {
     const struct kernels *kernels; /* NULL: the fast ones */
     bool plain_c;
 };
+
+/* Fails the test that called it, under this name, unless there are checks and all passed, and
+ * counts and the metered peak are those predicted. */
+void case_expect(const struct case_result *result, const char *name);
+
+/* Plans in bf16 throughout, and with rows packed on the wire. */
+void case_bf16(struct plan *plan);
+void case_fp8_dispatch(struct plan *plan);
+void case_mxfp8_dispatch(struct plan *plan);
 
 /* Performs the plan's layer with this sample, checks results, bytes and counts. */
 enum status case_run(const struct plan *plan, const struct layer_sample *sample,

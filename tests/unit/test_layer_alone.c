@@ -10,33 +10,9 @@
 #include "plan/schema.h"
 #include "support/layer_case.h"
 
-static const enum moe_path paths[] = {
-    PATH_CAPACITY,    PATH_RAGGED_DOT,  PATH_RAGGED_A2A, PATH_DEEPEP,      PATH_DEEPEP_LL,
-    PATH_RDEP,        PATH_BLOCKWISE,   PATH_SELECTIVE,  PATH_ALL_EXPERTS, PATH_MASKED,
-    PATH_EXPERT_LOOP, PATH_CHUNKED_A2A, PATH_ALLGATHER,  PATH_BLOCK_SPARSE};
-
-enum { N_PATHS = sizeof paths / sizeof *paths, MOST_OPS = 256 };
+enum { MOST_OPS = 256 };
 
 typedef void change(struct plan *plan);
-
-static void bf16(struct plan *plan)
-{
-    plan->precision.weights = plan->precision.activations = DTYPE_BF16;
-    plan->precision.dispatch = plan->precision.combine = DTYPE_BF16;
-    plan->precision.gradients = DTYPE_BF16;
-}
-
-static void fp8_dispatch(struct plan *plan)
-{
-    bf16(plan);
-    plan->precision.dispatch = DTYPE_FP8_BLOCK;
-}
-
-static void mxfp8_dispatch(struct plan *plan)
-{
-    bf16(plan);
-    plan->precision.dispatch = DTYPE_MXFP8;
-}
 
 static void biases_of_every_kind(struct plan *plan)
 {
@@ -70,7 +46,7 @@ static void scaled_input(struct plan *plan)
 
 static void scaled_input_in_fp8(struct plan *plan)
 {
-    fp8_dispatch(plan);
+    case_fp8_dispatch(plan);
     plan->model.moe.scale = GATE_PRE;
 }
 
@@ -98,9 +74,9 @@ static const struct variant {
     const char *name;
     change *change;
 } variants[] = {
-    {"bf16", bf16},
-    {"fp8 dispatch", fp8_dispatch},
-    {"mxfp8 dispatch", mxfp8_dispatch},
+    {"bf16", case_bf16},
+    {"fp8 dispatch", case_fp8_dispatch},
+    {"mxfp8 dispatch", case_mxfp8_dispatch},
     {"biases", biases_of_every_kind},
     {"shared experts", shared_experts},
     {"exact buffers", exact_buffers},
@@ -125,19 +101,7 @@ static void expect_passed(const struct who *who, const struct case_result *resul
     snprintf(name, sizeof name, "%s, %s, %s, rank %llu of %llu",
              words_path[who->plan->moe.path], who->variant, case_routing_name(who->routing),
              (unsigned long long)who->rank, (unsigned long long)who->plan->parallel.ep);
-    for (unsigned i = 0; i < result->checks.n; i++) {
-        const struct check *check = &result->checks.check[i];
-        if (!check->passed)
-            fail_msg("%s: %s: error %g, tolerance %g: %s", name, check->name, check->error,
-                     check->tolerance, check->detail);
-    }
-    assert_true(result->checks.n > 0);
-    if (!result->counts_equal)
-        fail_msg("%s: %s", name, result->mismatch);
-    if (result->metered_bytes != result->predicted_bytes)
-        fail_msg("%s: metered %llu bytes, predicted %llu", name,
-                 (unsigned long long)result->metered_bytes,
-                 (unsigned long long)result->predicted_bytes);
+    case_expect(result, name);
 }
 
 static void perform(const struct who *who, bool alone, struct op_counts *counts)
@@ -164,19 +128,19 @@ static void every_path_of_every_routing(void **state)
 {
     (void)state;
     static struct op_counts full[MOST_OPS], share[MOST_OPS];
-    for (size_t p = 0; p < N_PATHS; p++) {
+    for (size_t p = 0; p < CASE_PATHS; p++) {
         for (unsigned routing = 0; routing < CASE_ROUTINGS; routing++) {
             for (uint64_t i = 0; i < 6; i++) {
                 struct plan plan;
                 uint64_t ranks = i < 3 ? 4 : 8, which[] = {0, 1, ranks - 1};
                 struct who who = {"f32", &plan, (enum case_routing)routing, which[i % 3]};
-                case_plan(&plan, paths[p], ranks);
+                case_plan(&plan, case_paths[p], ranks);
                 perform(&who, false, full);
                 perform(&who, true, share);
                 for (size_t op = 0; op < MOST_OPS; op++)
                     if (memcmp(&full[op], &share[op], sizeof *full) != 0)
                         fail_msg("%s, %s: op %zu of rank %llu of %llu counts otherwise",
-                                 words_path[paths[p]], case_routing_name(who.routing), op,
+                                 words_path[case_paths[p]], case_routing_name(who.routing), op,
                                  (unsigned long long)who.rank, (unsigned long long)ranks);
             }
         }
@@ -188,10 +152,10 @@ static void every_variant_of_every_path(void **state)
     (void)state;
     static struct op_counts counts[MOST_OPS];
     for (size_t v = 0; v < sizeof variants / sizeof *variants; v++) {
-        for (size_t p = 0; p < N_PATHS; p++) {
+        for (size_t p = 0; p < CASE_PATHS; p++) {
             struct plan plan;
             struct who who = {variants[v].name, &plan, CASE_ZIPF, 1};
-            case_plan(&plan, paths[p], 4);
+            case_plan(&plan, case_paths[p], 4);
             variants[v].change(&plan);
             perform(&who, true, counts);
         }
@@ -210,16 +174,16 @@ static bool has_check(const struct checks *checks, const char *name)
 static void parts_are_checked_within_a_budget(void **state)
 {
     (void)state;
-    for (size_t p = 0; p < N_PATHS; p++) {
+    for (size_t p = 0; p < CASE_PATHS; p++) {
         struct arena arena = {0};
         struct plan plan;
         struct layer_sample sample;
         struct case_result result;
         struct err err = {0};
         struct who who = {"budget", &plan, CASE_ZIPF, 0};
-        case_plan(&plan, paths[p], 4);
+        case_plan(&plan, case_paths[p], 4);
         case_sample(&plan, who.routing, &arena, &sample);
-        struct case_options options = {.backward = paths[p] != PATH_DEEPEP_LL,
+        struct case_options options = {.backward = case_paths[p] != PATH_DEEPEP_LL,
                                        .budget_flop = 3 * 6 * 16 * 12,
                                        .alone = true,
                                        .rank = who.rank};

@@ -21,15 +21,7 @@ static void run_in(struct session *session, const struct plan *plan,
     struct case_options options = {.backward = backward};
     if (case_run_in(session, plan, sample, &options, result, &err) != STATUS_OK)
         fail_msg("%s: %s", name, err.text);
-    for (unsigned i = 0; i < result->checks.n; i++) {
-        const struct check *check = &result->checks.check[i];
-        if (!check->passed)
-            fail_msg("%s: %s: error %g, tolerance %g: %s", name, check->name, check->error,
-                     check->tolerance, check->detail);
-    }
-    if (!result->counts_equal)
-        fail_msg("%s: %s", name, result->mismatch);
-    assert_int_equal(result->metered_bytes, result->predicted_bytes);
+    case_expect(result, name);
 }
 
 static void begin(struct session *session, uint64_t ranks)

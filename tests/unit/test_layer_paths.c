@@ -9,11 +9,6 @@
 #include "plan/schema.h"
 #include "support/layer_case.h"
 
-static const enum moe_path paths[] = {
-    PATH_CAPACITY,    PATH_RAGGED_DOT,  PATH_RAGGED_A2A, PATH_DEEPEP,      PATH_DEEPEP_LL,
-    PATH_RDEP,        PATH_BLOCKWISE,   PATH_SELECTIVE,  PATH_ALL_EXPERTS, PATH_MASKED,
-    PATH_EXPERT_LOOP, PATH_CHUNKED_A2A, PATH_ALLGATHER,  PATH_BLOCK_SPARSE};
-
 static void expect_all(const struct plan *plan, enum case_routing routing,
                        const struct case_options *options, uint64_t *hash)
 {
@@ -28,33 +23,21 @@ static void expect_all(const struct plan *plan, enum case_routing routing,
              case_routing_name(routing), (unsigned long long)plan->parallel.ep);
     if (status != STATUS_OK)
         fail_msg("%s: %s", name, err.text);
-    for (unsigned i = 0; i < result.checks.n; i++) {
-        const struct check *check = &result.checks.check[i];
-        if (!check->passed)
-            fail_msg("%s: %s: error %g, tolerance %g: %s", name, check->name, check->error,
-                     check->tolerance, check->detail);
-    }
-    assert_true(result.checks.n > 0);
-    if (!result.counts_equal)
-        fail_msg("%s: %s", name, result.mismatch);
-    if (result.metered_bytes != result.predicted_bytes)
-        fail_msg("%s: metered %llu bytes, predicted %llu", name,
-                 (unsigned long long)result.metered_bytes,
-                 (unsigned long long)result.predicted_bytes);
+    case_expect(&result, name);
     *hash = result.out_hash;
     arena_release(&arena);
 }
 
 static void run_all(bool backward)
 {
-    for (size_t p = 0; p < sizeof paths / sizeof *paths; p++) {
+    for (size_t p = 0; p < CASE_PATHS; p++) {
         for (unsigned routing = 0; routing < CASE_ROUTINGS; routing++) {
             for (uint64_t ranks = 1; ranks <= 8; ranks *= 2) {
                 struct plan plan;
                 uint64_t hash;
-                if (backward && paths[p] == PATH_DEEPEP_LL)
+                if (backward && case_paths[p] == PATH_DEEPEP_LL)
                     continue;
-                case_plan(&plan, paths[p], ranks);
+                case_plan(&plan, case_paths[p], ranks);
                 struct case_options options = {.backward = backward};
                 expect_all(&plan, (enum case_routing)routing, &options, &hash);
             }

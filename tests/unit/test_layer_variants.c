@@ -9,21 +9,7 @@
 #include "plan/schema.h"
 #include "support/layer_case.h"
 
-static const enum moe_path every_path[] = {
-    PATH_CAPACITY,    PATH_RAGGED_DOT,  PATH_RAGGED_A2A, PATH_DEEPEP,      PATH_DEEPEP_LL,
-    PATH_RDEP,        PATH_BLOCKWISE,   PATH_SELECTIVE,  PATH_ALL_EXPERTS, PATH_MASKED,
-    PATH_EXPERT_LOOP, PATH_CHUNKED_A2A, PATH_ALLGATHER,  PATH_BLOCK_SPARSE};
-
-enum { N_PATHS = sizeof every_path / sizeof *every_path };
-
 typedef void change(struct plan *plan);
-
-static void bf16(struct plan *plan)
-{
-    plan->precision.weights = plan->precision.activations = DTYPE_BF16;
-    plan->precision.dispatch = plan->precision.combine = DTYPE_BF16;
-    plan->precision.gradients = DTYPE_BF16;
-}
 
 static void f16(struct plan *plan)
 {
@@ -38,25 +24,13 @@ static void bf16_weights(struct plan *plan)
 
 static void f32_combine(struct plan *plan)
 {
-    bf16(plan);
+    case_bf16(plan);
     plan->precision.combine = plan->precision.gradients = DTYPE_F32;
-}
-
-static void fp8_dispatch(struct plan *plan)
-{
-    bf16(plan);
-    plan->precision.dispatch = DTYPE_FP8_BLOCK;
-}
-
-static void mxfp8_dispatch(struct plan *plan)
-{
-    bf16(plan);
-    plan->precision.dispatch = DTYPE_MXFP8;
 }
 
 static void fp8_weights(struct plan *plan)
 {
-    bf16(plan);
+    case_bf16(plan);
     plan->precision.weights = DTYPE_FP8_BLOCK;
 }
 
@@ -128,7 +102,7 @@ static void arctic(struct plan *plan)
 
 static void everything_beside(struct plan *plan)
 {
-    bf16(plan);
+    case_bf16(plan);
     shared_gate(plan);
     arctic(plan);
     no_gate_matrix(plan);
@@ -254,7 +228,7 @@ static void scale_pre(struct plan *plan)
 
 static void llama4(struct plan *plan)
 {
-    bf16(plan);
+    case_bf16(plan);
     shared_experts(plan);
     scale_pre(plan);
     one_per_token(plan);
@@ -276,7 +250,7 @@ static void scale_pre_fp8(struct plan *plan)
 
 static void scale_pre_mxfp4(struct plan *plan)
 {
-    bf16(plan);
+    case_bf16(plan);
     scale_pre(plan);
     biases(plan);
     plan->precision.dispatch = DTYPE_MXFP4;
@@ -303,12 +277,12 @@ static const struct variant {
     const char *name;
     change *change;
 } variants[] = {
-    {"bf16", bf16},
+    {"bf16", case_bf16},
     {"f16", f16},
     {"bf16 weights, f32 activations", bf16_weights},
     {"bf16, f32 combine and gradients", f32_combine},
-    {"fp8 dispatch", fp8_dispatch},
-    {"mxfp8 dispatch", mxfp8_dispatch},
+    {"fp8 dispatch", case_fp8_dispatch},
+    {"mxfp8 dispatch", case_mxfp8_dispatch},
     {"fp8 weights by block", fp8_weights},
     {"fp8 weights by channel", fp8_channel_weights},
     {"mxfp4 weights", mxfp4_weights},
@@ -359,16 +333,9 @@ static void expect_passed(const struct plan *plan, const char *variant,
     case_sample(plan, CASE_ZIPF, &arena, &sample);
     if (case_run(plan, &sample, options, result, &err) != STATUS_OK)
         fail_msg("%s, %s: %s", variant, words_path[plan->moe.path], err.text);
-    for (unsigned i = 0; i < result->checks.n; i++) {
-        const struct check *check = &result->checks.check[i];
-        if (!check->passed)
-            fail_msg("%s, %s: %s: error %g, tolerance %g: %s", variant,
-                     words_path[plan->moe.path], check->name, check->error, check->tolerance,
-                     check->detail);
-    }
-    if (!result->counts_equal)
-        fail_msg("%s, %s: %s", variant, words_path[plan->moe.path], result->mismatch);
-    assert_int_equal(result->metered_bytes, result->predicted_bytes);
+    char name[128];
+    snprintf(name, sizeof name, "%s, %s", variant, words_path[plan->moe.path]);
+    case_expect(result, name);
     arena_release(&arena);
 }
 
@@ -376,12 +343,12 @@ static void every_variant_of_every_path(void **state)
 {
     (void)state;
     for (size_t v = 0; v < sizeof variants / sizeof *variants; v++) {
-        for (size_t p = 0; p < N_PATHS; p++) {
+        for (size_t p = 0; p < CASE_PATHS; p++) {
             struct plan plan;
             struct case_result result;
-            case_plan(&plan, every_path[p], 2);
+            case_plan(&plan, case_paths[p], 2);
             variants[v].change(&plan);
-            struct case_options options = {.backward = every_path[p] != PATH_DEEPEP_LL};
+            struct case_options options = {.backward = case_paths[p] != PATH_DEEPEP_LL};
             expect_passed(&plan, variants[v].name, &options, &result);
         }
     }
@@ -393,14 +360,14 @@ static void every_variant_of_every_path(void **state)
 static void outputs_do_not_depend_on_ranks(void **state)
 {
     (void)state;
-    for (size_t p = 0; p < N_PATHS; p++) {
+    for (size_t p = 0; p < CASE_PATHS; p++) {
         uint64_t first = 0;
-        bool adds_in_turn = every_path[p] == PATH_MASKED || every_path[p] == PATH_EXPERT_LOOP ||
-                            every_path[p] == PATH_BLOCKWISE;
+        bool adds_in_turn = case_paths[p] == PATH_MASKED || case_paths[p] == PATH_EXPERT_LOOP ||
+                            case_paths[p] == PATH_BLOCKWISE;
         for (uint64_t ranks = 1; ranks <= 8 && !adds_in_turn; ranks *= 2) {
             struct plan plan;
             struct case_result result;
-            case_plan(&plan, every_path[p], ranks);
+            case_plan(&plan, case_paths[p], ranks);
             plan.model.moe.top_k = 4;
             plan.moe.capacity_factor = 8; /* nothing is dropped */
             struct case_options options = {.plain_c = true, .workers = 1 + (ranks & 1)};
@@ -408,7 +375,7 @@ static void outputs_do_not_depend_on_ranks(void **state)
             if (ranks == 1)
                 first = result.out_hash;
             if (result.out_hash != first)
-                fail_msg("%s: %llu ranks give other bits than one", words_path[every_path[p]],
+                fail_msg("%s: %llu ranks give other bits than one", words_path[case_paths[p]],
                          (unsigned long long)ranks);
         }
     }
@@ -419,19 +386,19 @@ static void paths_agree(void **state)
 {
     (void)state;
     uint64_t first = 0;
-    for (size_t p = 0; p < N_PATHS; p++) {
+    for (size_t p = 0; p < CASE_PATHS; p++) {
         struct plan plan;
         struct case_result result;
-        case_plan(&plan, every_path[p], 2);
+        case_plan(&plan, case_paths[p], 2);
         plan.moe.capacity_factor = 8;
         struct case_options options = {.plain_c = true};
         expect_passed(&plan, "agreement", &options, &result);
         first = p == 0 ? result.out_hash : first;
-        if (every_path[p] == PATH_RAGGED_DOT)
+        if (case_paths[p] == PATH_RAGGED_DOT)
             continue; /* adds products with rows of zeros: the order of sums differs */
         if (result.out_hash != first)
-            fail_msg("%s gives other bits than %s", words_path[every_path[p]],
-                     words_path[every_path[0]]);
+            fail_msg("%s gives other bits than %s", words_path[case_paths[p]],
+                     words_path[case_paths[0]]);
     }
 }
 
