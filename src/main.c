@@ -1,7 +1,7 @@
 /* moeplan: memory, cost and execution of Mixture-of-Experts plans. The commands stand in
  * cli/commands.c, one file each. */
 #include "base/output.h"
-#include "cli/command.h"
+#include "cli/command/command.h"
 
 int main(int argc, char **argv)
 {

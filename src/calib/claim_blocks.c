@@ -3,7 +3,7 @@
 
 #include "base/text.h"
 #include "calib/claim_quantity.h"
-#include "work/blocks.h"
+#include "work/rows/blocks.h"
 
 enum { MOST = 256 };
 

@@ -6,7 +6,7 @@
 #include "calib/claim_quantity.h"
 #include "plan/schema.h"
 #include "sim/predict.h"
-#include "work/stack.h"
+#include "work/stack/stack.h"
 
 /* The prediction of the call's plan; false after an error. */
 static bool predicted(struct claim_call *call, struct plan *plan, struct prediction *out)

@@ -5,8 +5,8 @@
 #include "sim/capacity.h"
 #include "sim/intensity.h"
 #include "sim/load.h"
-#include "work/align.h"
-#include "work/params.h"
+#include "work/rows/align.h"
+#include "work/list/params.h"
 
 /* Tokens per rank, top_k, experts and ranks of the call; a Zipf law when its exponent, the
  * argument of that name, is given. */

@@ -12,9 +12,9 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "calib/run_loads.h"
-#include "exec/machine.h"
+#include "exec/backend/machine.h"
 #include "exec/session.h"
-#include "exec/verify.h"
+#include "exec/verify/verify.h"
 #include "plan/plan.h"
 #include "plan/trace.h"
 

@@ -1,13 +1,13 @@
 /* See run_block.h. */
 #include "calib/run_block.h"
 
-#include "exec/inputs_matmul.h"
-#include "exec/verify_matmul.h"
+#include "exec/verify/inputs_matmul.h"
+#include "exec/verify/verify_matmul.h"
 #include "plan/derive.h"
 #include "plan/schema.h"
-#include "work/layer.h"
-#include "work/matmul.h"
-#include "work/stack.h"
+#include "work/piece/layer.h"
+#include "work/piece/matmul.h"
+#include "work/stack/stack.h"
 
 /* ---- an MoE layer ---- */
 

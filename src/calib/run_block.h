@@ -4,7 +4,7 @@
 #define MOEPLAN_CALIB_RUN_BLOCK_H
 
 #include "calib/run_case.h"
-#include "exec/verify.h"
+#include "exec/verify/verify.h"
 
 struct run_block {
     const char *axis; /* of the group that performs it: "ep", "tp" */

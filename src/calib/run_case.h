@@ -4,7 +4,7 @@
 
 #include "calib/run_routing.h"
 #include "sim/memory.h"
-#include "work/work.h"
+#include "work/list/work.h"
 
 struct run_case {
     const struct plan *plan;

@@ -4,7 +4,7 @@
 #define MOEPLAN_CALIB_RUN_COMPARE_H
 
 #include "exec/execute.h"
-#include "exec/verify.h"
+#include "exec/verify/verify.h"
 #include "sim/memory.h"
 
 /* FLOP, bytes sent and received, drops, loads: op by op and rank by rank, of the last step. */

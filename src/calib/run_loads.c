@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "calib/run_compare.h"
-#include "work/block_loop.h"
+#include "work/rows/block_loop.h"
 
 /* Experts of a rank that some token chose, and the rows that chose them. */
 static void choices(const struct layer_sample *s, uint64_t rank, uint64_t *experts,

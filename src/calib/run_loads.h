@@ -6,7 +6,7 @@
 #define MOEPLAN_CALIB_RUN_LOADS_H
 
 #include "exec/execute.h"
-#include "exec/verify.h"
+#include "exec/verify/verify.h"
 
 /* Of all ranks, in the last routing sample; the counted are 0 when it was not performed. */
 struct run_loads {

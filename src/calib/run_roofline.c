@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "calib/run_block.h"
-#include "work/kernel.h"
+#include "work/list/kernel.h"
 
 static double peak_of(const struct plan *plan)
 {

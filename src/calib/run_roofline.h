@@ -4,7 +4,7 @@
 #define MOEPLAN_CALIB_RUN_ROOFLINE_H
 
 #include "plan/plan.h"
-#include "work/work.h"
+#include "work/list/work.h"
 
 /* Seconds of one rank, on a device of its own. */
 double run_roofline_s(const struct plan *plan, const struct op *op, const uint64_t *values);

@@ -6,8 +6,8 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "plan/plan.h"
-#include "work/layer_sample.h"
-#include "work/rows.h"
+#include "work/piece/layer_sample.h"
+#include "work/rows/rows.h"
 
 struct run_routing {
     struct arena *arena;

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/checked.h"
-#include "exec/absent.h"
+#include "exec/absent/absent.h"
 #include "exec/execute_flight.h"
 #include "exec/execute_op.h"
 #include "exec/stopwatch.h"

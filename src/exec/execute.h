@@ -8,10 +8,10 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "exec/kernel.h"
+#include "exec/kernels/kernel.h"
 #include "exec/meter.h"
 #include "exec/session.h"
-#include "work/work.h"
+#include "work/list/work.h"
 
 /* What one rank did in one op of one step. */
 struct op_counts {

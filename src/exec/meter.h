@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "work/work.h"
+#include "work/list/work.h"
 
 struct meter {
     uint64_t now_bytes, peak_bytes;

@@ -8,8 +8,8 @@
 
 #include "base/err.h"
 #include "base/pool.h"
-#include "exec/blas.h"
-#include "exec/transport.h"
+#include "exec/backend/blas.h"
+#include "exec/transport/transport.h"
 
 enum transport_kind { TRANSPORT_LOCAL, TRANSPORT_SHARE, TRANSPORT_MPI };
 

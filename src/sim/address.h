@@ -3,7 +3,7 @@
 #ifndef MOEPLAN_SIM_ADDRESS_H
 #define MOEPLAN_SIM_ADDRESS_H
 
-#include "work/work.h"
+#include "work/list/work.h"
 
 /* The first buffer of a schedule, in the list's order, larger than its own library can address
  * (buffer.addressable_bytes), or NULL. Such a plan does not run: the library asserts. The list

@@ -8,9 +8,9 @@
 #include "base/unit.h"
 #include "sim/shared.h"
 #include "plan/derive.h"
-#include "work/blocks.h"
-#include "work/dtype.h"
-#include "work/params.h"
+#include "work/rows/blocks.h"
+#include "work/list/dtype.h"
+#include "work/list/params.h"
 
 enum { ENGINE_LANES = 128, FEW_EXPERTS = 32, MANY_EXPERTS = 64 };
 

@@ -2,7 +2,7 @@
 #include "sim/balance.h"
 
 #include "base/rng.h"
-#include "work/router.h"
+#include "work/rows/router.h"
 
 enum { WINDOW = 10, BALANCE_PURPOSE = 16 };
 

@@ -8,7 +8,7 @@
 #define MOEPLAN_SIM_BALANCE_H
 
 #include "base/arena.h"
-#include "work/rows.h"
+#include "work/rows/rows.h"
 
 struct balance_ask {
     uint64_t tokens; /* of a step; more make the counts less noisy and cost more */

@@ -6,7 +6,7 @@
 
 #include "base/checked.h"
 #include "base/stat.h"
-#include "work/router.h"
+#include "work/rows/router.h"
 
 enum capacity_rule capacity_rule_of(const struct plan *plan)
 {

@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 #include "base/arena.h"
-#include "work/rows.h"
+#include "work/rows/rows.h"
 
 /* Frameworks round the slots of S tokens differently (buffers.md 5.2, 9.3, 10.4, 10.6). */
 enum capacity_rule {

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "base/arena.h"
-#include "work/rows.h"
+#include "work/rows/rows.h"
 
 struct chunks_ask {
     uint64_t tokens; /* S_x: per device */

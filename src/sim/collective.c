@@ -5,8 +5,8 @@
 
 #include "plan/derive.h"
 #include "sim/intensity.h"
-#include "work/dtype.h"
-#include "work/reduce.h"
+#include "work/list/dtype.h"
+#include "work/piece/reduce.h"
 
 /* Hops of the longest way, and links a rank sends over at once. */
 static double hops(const struct fabric *f)

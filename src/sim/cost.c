@@ -2,9 +2,9 @@
 #include "sim/cost.h"
 
 #include "plan/derive.h"
-#include "work/dtype.h"
-#include "work/params.h"
-#include "work/stack.h"
+#include "work/list/dtype.h"
+#include "work/list/params.h"
+#include "work/stack/stack.h"
 
 /* Executed over useful FLOPs of the expert products. */
 static double expert_factor(const struct plan *plan, enum moe_path path)

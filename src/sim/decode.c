@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "work/dtype.h"
+#include "work/list/dtype.h"
 
 /* Indirect loads reach 0.8 to 1 of the streaming rate (seed 002's alpha); the lower end where
  * the plan's own threshold is 1 and gives no break-even. */

@@ -7,8 +7,8 @@
 #include "base/checked.h"
 #include "base/stat.h"
 #include "plan/derive.h"
-#include "work/dispatch.h"
-#include "work/stack.h"
+#include "work/stack/dispatch.h"
+#include "work/stack/stack.h"
 
 static uint64_t alignment_of(const struct plan *plan)
 {

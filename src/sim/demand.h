@@ -7,8 +7,8 @@
 #ifndef MOEPLAN_SIM_DEMAND_H
 #define MOEPLAN_SIM_DEMAND_H
 
-#include "work/rows.h"
-#include "work/work.h"
+#include "work/rows/rows.h"
+#include "work/list/work.h"
 
 struct demand {
     uint64_t rows;     /* one per token and local expert: SLOT_ROWS */

@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "plan/rule.h"
 #include "sim/address.h"
-#include "work/stack.h"
+#include "work/stack/stack.h"
 
 /* Keys that no builder branches on. A key that is missing here costs a rebuild, no more. */
 static const char *const slot_keys[] = {

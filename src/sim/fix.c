@@ -12,7 +12,7 @@
 #include "sim/cost.h"
 #include "sim/evaluate.h"
 #include "sim/fix_parts.h"
-#include "work/stack.h"
+#include "work/stack/stack.h"
 
 bool fix_set(struct plan *plan, const char *key, const char *value)
 {

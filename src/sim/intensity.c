@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "base/stat.h"
-#include "work/blocks.h"
+#include "work/rows/blocks.h"
 
 double intensity_aif(uint64_t block, uint64_t blocks, uint64_t experts)
 {

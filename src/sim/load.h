@@ -11,8 +11,8 @@
 
 #include "base/arena.h"
 #include "base/pool.h"
-#include "work/align.h"
-#include "work/rows.h"
+#include "work/rows/align.h"
+#include "work/rows/rows.h"
 
 enum load_method { LOAD_CLOSED, LOAD_GAUSS, LOAD_EXACT };
 

@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "work/work.h"
+#include "work/list/work.h"
 
 struct memory_peak {
     uint64_t state_bytes;              /* parameters and optimizer */

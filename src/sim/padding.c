@@ -5,8 +5,8 @@
 
 #include "base/checked.h"
 #include "plan/derive.h"
-#include "work/block_loop.h"
-#include "work/stack.h"
+#include "work/rows/block_loop.h"
+#include "work/stack/stack.h"
 
 /* Rows of all experts of a rank, mean over ranks. */
 static double mean_rows(const struct rows *rows)

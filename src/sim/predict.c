@@ -5,9 +5,9 @@
 #include "base/stat.h"
 #include "sim/address.h"
 #include "sim/evaluate.h"
-#include "work/matmul.h"
-#include "work/params.h"
-#include "work/stack.h"
+#include "work/piece/matmul.h"
+#include "work/list/params.h"
+#include "work/stack/stack.h"
 
 /* The list evaluated for another demand of routing. */
 struct other {

@@ -15,7 +15,7 @@
 #include "sim/memory.h"
 #include "sim/predict_moe.h"
 #include "sim/verdict.h"
-#include "work/work.h"
+#include "work/list/work.h"
 
 struct category_bytes {
     enum category category;

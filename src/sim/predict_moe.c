@@ -8,7 +8,7 @@
 #include "sim/advice.h"
 #include "sim/balance.h"
 #include "sim/padding.h"
-#include "work/stack.h"
+#include "work/stack/stack.h"
 
 /* Exact samples that keep a prediction within its 20 ms: tokens over all samples; choices
  * within groups cost some ten times as much. */

@@ -15,7 +15,7 @@
 #include "sim/decode.h"
 #include "sim/intensity.h"
 #include "sim/load.h"
-#include "work/rows.h"
+#include "work/rows/rows.h"
 
 enum { RECOVERY_STEPS = 500 };
 

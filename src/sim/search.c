@@ -6,7 +6,7 @@
 
 #include "plan/derive.h"
 #include "plan/rule.h"
-#include "work/stack.h"
+#include "work/stack/stack.h"
 
 enum { INNER = SEARCH_ZERO, LAYOUTS = 64 }; /* keys from INNER on vary inside a task */
 

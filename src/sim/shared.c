@@ -6,8 +6,8 @@
 #include "base/checked.h"
 #include "plan/derive.h"
 #include "sim/intensity.h"
-#include "work/dtype.h"
-#include "work/stack.h"
+#include "work/list/dtype.h"
+#include "work/stack/stack.h"
 
 static uint64_t layer_bytes(const struct shared_ask *ask, uint64_t inter)
 {

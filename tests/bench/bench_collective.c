@@ -6,10 +6,10 @@
 #include <stdlib.h>
 
 #include "bench/bench.h"
-#include "exec/inputs_matmul.h"
+#include "exec/verify/inputs_matmul.h"
 #include "plan/schema.h"
 #include "support/layer_case.h"
-#include "work/matmul.h"
+#include "work/piece/matmul.h"
 
 enum { SAMPLES = 15, TOKENS = 512, HIDDEN = 1024, INTER = 4096, LOCAL_RANKS = 4, CASES = 12 };
 

@@ -8,7 +8,7 @@
 #include "base/pool.h"
 #include "base/stat.h"
 #include "bench/bench.h"
-#include "work/rows.h"
+#include "work/rows/rows.h"
 
 enum { STEPS = 1000, GAUSS_STEPS = 20000, GROUPED_STEPS = 20, WORKERS = 2, RUNS = 3 };
 

@@ -23,9 +23,9 @@ for shell in bash zsh fish; do
     "$MOEPLAN" help --completion $shell > "$scratch/$shell" || exit 1
 done
 
-names=$(cat src/cli/cmd_*.c | sed -n 's/^    \.name = "\([a-z]*\)",$/\1/p')
-[ "$(printf '%s\n' "$names" | wc -l)" -eq "$(find src/cli -name 'cmd_*.c' | wc -l)" ] ||
-    wrong 'not every src/cli/cmd_*.c is one command'
+names=$(cat src/cli/command/cmd_*.c | sed -n 's/^    \.name = "\([a-z]*\)",$/\1/p')
+[ "$(printf '%s\n' "$names" | wc -l)" -eq "$(find src/cli/command -name 'cmd_*.c' | wc -l)" ] ||
+    wrong 'not every src/cli/command/cmd_*.c is one command'
 for name in $names; do
     grep -q "^  $name  *[a-z]" "$scratch/overview" || wrong "overview has no line for \"$name\""
     for page in manual bash zsh fish; do

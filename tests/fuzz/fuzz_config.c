@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "plan/import_hf.h"
-#include "work/params.h"
+#include "work/list/params.h"
 
 /* Fails loudly in every build, with or without NDEBUG. */
 static void require(int holds)

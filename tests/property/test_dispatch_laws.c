@@ -8,7 +8,7 @@
 
 #include "sim/verdict.h"
 #include "support/random_plan.h"
-#include "work/stack.h"
+#include "work/stack/stack.h"
 
 enum { SEEDS = 24 };
 

@@ -9,8 +9,8 @@
 #include <cmocka.h>
 
 #include "base/rng.h"
-#include "work/eplb.h"
-#include "work/placement.h"
+#include "work/rows/eplb.h"
+#include "work/rows/placement.h"
 
 enum { SEED = 77, CASES = 200 };
 

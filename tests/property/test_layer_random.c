@@ -14,7 +14,7 @@
 #include "plan/derive.h"
 #include "plan/schema.h"
 #include "support/layer_case.h"
-#include "work/layer.h"
+#include "work/piece/layer.h"
 
 enum { PLANS = 280, MOST_VALUES = 10 };
 

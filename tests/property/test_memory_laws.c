@@ -13,7 +13,7 @@
 #include "plan/rule.h"
 #include "sim/verdict.h"
 #include "support/random_plan.h"
-#include "work/stack.h"
+#include "work/stack/stack.h"
 
 enum { DRAWS = 300 };
 

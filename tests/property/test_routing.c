@@ -11,8 +11,8 @@
 
 #include "base/pool.h"
 #include "base/rng.h"
-#include "work/router.h"
-#include "work/rows.h"
+#include "work/rows/router.h"
+#include "work/rows/rows.h"
 
 enum { CASES = 60, SEED = 20251 };
 

@@ -1,8 +1,7 @@
 #!/bin/sh
 # Directions of dependence between the folders of src/, and the one home of each vendor header.
 #
-#   main -> cli -> calib -> (sim, exec) -> work -> plan -> base
-#   main, cli, calib -> report -> base
+#   main -> cli -> report -> calib -> (sim, exec) -> work -> plan -> base
 #
 # `may` in layers.awk is that relation closed under transitivity, so checking each include line
 # checks every chain of includes.

@@ -9,11 +9,11 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "exec/verify_matmul.h"
+#include "exec/verify/verify_matmul.h"
 #include "plan/derive.h"
 #include "plan/schema.h"
-#include "work/layer.h"
-#include "work/matmul.h"
+#include "work/piece/layer.h"
+#include "work/piece/matmul.h"
 
 const enum moe_path case_paths[CASE_PATHS] = {
     PATH_CAPACITY,    PATH_RAGGED_DOT,  PATH_RAGGED_A2A, PATH_DEEPEP,      PATH_DEEPEP_LL,

@@ -4,7 +4,7 @@
 #define MOEPLAN_TESTS_LAYER_CASE_H
 
 #include "calib/run_loads.h"
-#include "exec/verify.h"
+#include "exec/verify/verify.h"
 #include "plan/plan.h"
 
 enum case_routing { CASE_UNIFORM, CASE_ZIPF, CASE_ONE_RANK, CASE_EMPTY, CASE_ROUTINGS };

@@ -3,7 +3,7 @@
 #define MOEPLAN_TESTS_SUPPORT_PLANS_H
 
 #include "plan/plan.h"
-#include "work/work.h"
+#include "work/list/work.h"
 
 /* DeepSeek-V3 in bf16 on H200 nodes of 8: training, 4096 tokens a rank, no recomputation,
  * balanced buffers, stack generic. */

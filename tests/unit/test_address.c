@@ -7,7 +7,7 @@
 
 #include "sim/address.h"
 #include "support/plans.h"
-#include "work/stack.h"
+#include "work/stack/stack.h"
 
 static void add(struct work *work, const char *name, uint64_t rows, uint64_t columns,
                 enum life life, uint64_t addressable)

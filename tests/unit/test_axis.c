@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "base/text.h"
-#include "cli/axis.h"
+#include "cli/option/axis.h"
 
 static void values_of(const char *option, const char *expected)
 {

@@ -9,8 +9,8 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "work/align.h"
-#include "work/blocks.h"
+#include "work/rows/align.h"
+#include "work/rows/blocks.h"
 
 static void provisioned_blocks(void **state)
 {

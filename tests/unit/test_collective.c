@@ -11,7 +11,7 @@
 #include "plan/load.h"
 #include "sim/collective.h"
 #include "sim/predict.h"
-#include "work/reduce.h"
+#include "work/piece/reduce.h"
 
 enum { MOST = 16 };
 

@@ -9,8 +9,8 @@
 
 #include "sim/memory.h"
 #include "support/plans.h"
-#include "work/dispatch.h"
-#include "work/stack.h"
+#include "work/stack/dispatch.h"
+#include "work/stack/stack.h"
 
 static const char *const path_names[PATH_COUNT] = {
     "auto",      "capacity",    "ragged_dot",  "ragged_a2a", "deepep",

@@ -10,8 +10,8 @@
 
 #include "base/checked.h"
 #include "base/csv.h"
-#include "work/dispatch_deepep.h"
-#include "work/dispatch_formula.h"
+#include "work/stack/dispatch_deepep.h"
+#include "work/stack/dispatch_formula.h"
 
 static const struct {
     const char *column;

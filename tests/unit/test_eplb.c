@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-#include "work/eplb.h"
-#include "work/placement.h"
+#include "work/rows/eplb.h"
+#include "work/rows/placement.h"
 
 static const double layer1[12] = {90, 132, 40, 61, 104, 165, 39, 4, 73, 56, 183, 86};
 static const double layer2[12] = {20, 107, 104, 64, 19, 197, 187, 157, 172, 86, 16, 27};

@@ -8,8 +8,8 @@
 #include <cmocka.h>
 
 #include "support/plans.h"
-#include "work/flow.h"
-#include "work/stack.h"
+#include "work/pass/flow.h"
+#include "work/stack/stack.h"
 
 struct layer {
     struct arena arena;

@@ -10,7 +10,7 @@
 #include "plan/import_hf.h"
 #include "plan/schema.h"
 #include "support/catalogue.h"
-#include "work/params.h"
+#include "work/list/params.h"
 
 static enum status import_text(const char *text, struct arena *arena, struct model *model,
                                struct err *err)

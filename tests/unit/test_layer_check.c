@@ -10,7 +10,7 @@
 #include "calib/run_share.h"
 #include "plan/load.h"
 #include "support/layer_case.h"
-#include "work/layer.h"
+#include "work/piece/layer.h"
 
 static void etp_of_others(struct plan *plan)
 {

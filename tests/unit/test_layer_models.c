@@ -13,8 +13,8 @@
 #include "support/catalogue.h"
 #include "support/layer_case.h"
 #include "support/plans.h"
-#include "work/layer.h"
-#include "work/params.h"
+#include "work/piece/layer.h"
+#include "work/list/params.h"
 
 typedef void plan_fn(struct plan *plan, size_t number);
 

@@ -9,8 +9,8 @@
 #include <cmocka.h>
 
 #include "support/layer_case.h"
-#include "work/layer.h"
-#include "work/placement.h"
+#include "work/piece/layer.h"
+#include "work/rows/placement.h"
 
 enum { MOST_RANKS = 8, MOST_VALUES = 64 };
 

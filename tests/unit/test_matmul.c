@@ -10,12 +10,12 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "exec/verify_matmul.h"
+#include "exec/verify/verify_matmul.h"
 #include "plan/derive.h"
 #include "plan/schema.h"
 #include "sim/collective.h"
 #include "support/layer_case.h"
-#include "work/matmul.h"
+#include "work/piece/matmul.h"
 
 /* ---- p = 4, rank i holds [10 i, 10 i + 1, 10 i + 2, 10 i + 3] ---- */
 

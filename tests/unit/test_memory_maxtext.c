@@ -10,7 +10,7 @@
 
 #include "sim/verdict.h"
 #include "support/plans.h"
-#include "work/work.h"
+#include "work/list/work.h"
 
 static const uint64_t gib = UINT64_C(1) << 30;
 

@@ -13,7 +13,7 @@
 #include "plan/catalog.h"
 #include "plan/schema.h"
 #include "support/catalogue.h"
-#include "work/params.h"
+#include "work/list/params.h"
 
 static void read_table(const char *name, struct arena *arena, struct csv *csv)
 {

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "cli/option.h"
+#include "cli/option/option.h"
 
 struct values {
     bool buffers, dry;

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "cli/page.h"
+#include "report/page.h"
 #include "support/sink.h"
 
 static const struct term narrow = {.width = 24};

@@ -10,7 +10,7 @@
 #include "base/csv.h"
 #include "base/text.h"
 #include "support/plans.h"
-#include "work/params.h"
+#include "work/list/params.h"
 
 /* Training-model.md section 1: with the prediction module that the model was published with. */
 static struct model deepseek_v3(void)

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "cli/predict_print.h"
+#include "report/predict/print.h"
 #include "plan/schema.h"
 #include "support/sink.h"
 

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "work/router.h"
+#include "work/rows/router.h"
 
 /* The logit whose sigmoid is s. */
 static float logit(double s)

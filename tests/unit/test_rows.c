@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "base/stat.h"
-#include "work/rows.h"
+#include "work/rows/rows.h"
 
 /* RDEP's controlled set-up: 8 ranks of 4096 tokens, 64 experts, top 6. */
 static struct rows_spec rdep(double alpha, enum placement placement)

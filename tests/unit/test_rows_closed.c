@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-#include "work/rows.h"
+#include "work/rows/rows.h"
 
 /* Chance of each set of experts to be touched, by following every sequence of draws. */
 static void enumerate(const double *p, unsigned n, unsigned k, const uint32_t *set_of,

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "work/schedule.h"
+#include "work/piece/schedule.h"
 
 enum { MOST = 16 };
 

@@ -12,8 +12,8 @@
 #include "plan/load.h"
 #include "sim/predict.h"
 #include "support/plans.h"
-#include "work/params.h"
-#include "work/serve.h"
+#include "work/list/params.h"
+#include "work/stack/serve.h"
 
 struct told {
     struct arena arena;

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "work/size.h"
+#include "work/list/size.h"
 
 struct bench {
     struct arena arena;

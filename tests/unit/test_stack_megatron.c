@@ -13,7 +13,7 @@
 #include "support/catalogue.h"
 #include "support/plans.h"
 #include "support/published.h"
-#include "work/stack.h"
+#include "work/stack/stack.h"
 
 struct errors {
     double sum, largest;

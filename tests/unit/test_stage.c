@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "support/random_plan.h"
-#include "work/stage.h"
+#include "work/piece/stage.h"
 
 static struct plan pipeline(uint64_t pp, uint64_t vpp, enum pipeline_schedule schedule)
 {

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "cli/sweep_table.h"
+#include "cli/frontier/sweep_table.h"
 
 static enum status parse(const char *text, struct arena *arena, struct sweep_table *table)
 {

@@ -1,0 +1,331 @@
+/* Pictures of a sweep; see chart_sweep.h. */
+#include "cli/chart/sweep.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/frontier/published.h"
+#include "cli/frontier/rows.h"
+#include "plan/schema.h"
+
+enum { LIMITS = 3, SERIES_NAMED = 3 };
+
+/* Which axis runs along the bottom, and which make the series (or, in a map, the rows). */
+struct layout {
+    const struct sweep_table *table;
+    struct arena *arena;
+    const struct sweep_column *x, *y[SWEEP_TABLE_AXES];
+    size_t n_y;
+    const char **series; /* NULL-terminated: "deepep, 8" */
+    size_t n_series;
+};
+
+/* ---- layout ---- */
+
+static void choose(struct layout *l)
+{
+    const struct sweep_table *t = l->table;
+    l->x = &t->axes[t->n_axes - 1];
+    for (size_t i = 0; i < t->n_axes; i++)
+        if (t->axes[i].numeric)
+            l->x = &t->axes[i];
+    for (size_t i = 0; i < t->n_axes; i++)
+        if (&t->axes[i] != l->x)
+            l->y[l->n_y++] = &t->axes[i];
+}
+
+static bool is_map(const struct layout *l)
+{
+    return l->table->n_axes == 2 && l->x->numeric == l->y[0]->numeric;
+}
+
+/* The series a row belongs to. */
+static const char *series_of(const struct layout *l, size_t row)
+{
+    struct text text = {.arena = l->arena};
+    if (!l->n_y)
+        return "memory";
+    for (size_t i = 0; i < l->n_y; i++)
+        text_printf(&text, "%s%s", i ? ", " : "", csv_cell(&l->table->csv, row, l->y[i]->name));
+    return text_string(&text);
+}
+
+static void find_series(struct layout *l)
+{
+    size_t most = 1;
+    for (size_t i = 0; i < l->n_y; i++)
+        most *= l->y[i]->n_values;
+    l->series = arena_alloc(l->arena, most + 1, sizeof *l->series);
+    for (size_t row = 0, last = 0; row < l->table->csv.n_rows; row++) {
+        const char *name = series_of(l, row);
+        if (l->n_series && text_equal(l->series[last], name))
+            continue;
+        for (last = 0; last < l->n_series && !text_equal(l->series[last], name); last++)
+            ;
+        if (last == l->n_series && last < most)
+            l->series[l->n_series++] = name;
+    }
+}
+
+/* ---- variables ---- */
+
+/* "workload.micro_batch: sequences per data-parallel rank and micro-step" */
+static const char *title_of(const struct sweep_column *axis, struct arena *arena)
+{
+    const struct field *field = schema_find(axis->name);
+    if (!field || !field->help || strlen(field->help) > 70)
+        return axis->name;
+    return arena_printf(arena, "%s: %s", axis->name, field->help);
+}
+
+/* Powers of two and the like are drawn on a logarithmic axis. */
+static bool is_geometric(const struct sweep_column *axis)
+{
+    if (axis->n_values < 4 || !axis->numeric)
+        return false;
+    double first = strtod(axis->values[0], NULL);
+    double last = strtod(axis->values[axis->n_values - 1], NULL);
+    double middle = strtod(axis->values[axis->n_values / 2], NULL);
+    return first > 0 && last >= 16 * first && middle < 0.3 * last;
+}
+
+static const char *key_of(const struct layout *l, size_t i)
+{
+    return i < l->n_y ? l->y[i]->name : "";
+}
+
+/* Names of the series that have this limit: ": sparse-gmm"; "" when all or too many do. */
+static const char *limit_owners(const struct layout *l, double gib)
+{
+    struct text text = {.arena = l->arena};
+    const char *names[SERIES_NAMED + 1];
+    size_t n = 0;
+    for (size_t row = 0; row < l->table->csv.n_rows && n <= SERIES_NAMED; row++) {
+        double bytes;
+        const char *cell = csv_cell(&l->table->csv, row, "limit_bytes");
+        if (!cell || !sweep_table_number(cell, &bytes) || bytes / (1024.0 * 1024 * 1024) != gib)
+            continue;
+        const char *name = series_of(l, row);
+        size_t i = 0;
+        while (i < n && !text_equal(names[i], name))
+            i++;
+        if (i == n)
+            names[n++] = name;
+    }
+    if (n == l->n_series || n > SERIES_NAMED)
+        return "";
+    for (size_t i = 0; i < n; i++)
+        text_printf(&text, "%s%s", i ? ", " : ": ", names[i]);
+    return text_string(&text);
+}
+
+/* One line per limit that occurs; when a sweep moves the limit, the least and the greatest.
+ * `layout` says which series a limit belongs to; NULL: not asked. */
+static void add_limits(const struct sweep_table *table, const struct layout *layout,
+                       struct picture *p)
+{
+    double gib[64];
+    bool more;
+    size_t n = sweep_table_gib(table, "limit_bytes", 64, gib, &more), shown = n;
+    if (n > LIMITS) {
+        gib[1] = gib[n - 1];
+        shown = 2;
+    }
+    const char **values = arena_alloc(p->arena, shown + 1, sizeof *values);
+    const char **titles = arena_alloc(p->arena, shown + 1, sizeof *titles);
+    for (size_t i = 0; i < shown; i++) {
+        const char *word = shown == n ? "limit" : i ? "greatest limit" : "least limit";
+        bool owned = n > 1 && shown == n && layout && layout->n_y;
+        values[i] = arena_printf(p->arena, "%.6f", gib[i]);
+        titles[i] = arena_printf(p->arena, "%s %.1f GiB%s", word, gib[i],
+                                 owned ? limit_owners(layout, gib[i]) : "");
+    }
+    picture_list(p, "limits", values);
+    picture_list(p, "limit_titles", titles);
+}
+
+void chart_limits(const struct sweep_table *table, struct picture *p)
+{
+    add_limits(table, NULL, p);
+}
+
+/* Heading of the legend: the keys whose values its rows are; cases speak for themselves. */
+static const char *series_title(const struct layout *l)
+{
+    struct text text = {.arena = l->arena};
+    for (size_t i = 0; i < l->n_y; i++)
+        text_printf(&text, "%s%s", i ? ", " : "", l->y[i]->name);
+    return l->n_y == 1 && text_equal(l->y[0]->name, "case") ? "" : text_string(&text);
+}
+
+/* A little above the greatest total, but at most three times the greatest limit: one value far
+ * away would press all others to the ground. */
+static double top_of(const struct layout *l)
+{
+    double limit = 0, total = 0, value;
+    for (size_t row = 0; row < l->table->csv.n_rows; row++) {
+        if (sweep_table_number(csv_cell(&l->table->csv, row, "total_bytes"), &value))
+            total = value > total ? value : total;
+        const char *cell = csv_cell(&l->table->csv, row, "limit_bytes");
+        if (cell && sweep_table_number(cell, &value))
+            limit = value > limit ? value : limit;
+    }
+    double top = 1.1 * (total > limit ? total : limit);
+    return (limit > 0 && top > 3 * limit ? 3 * limit : top) / (1024.0 * 1024 * 1024);
+}
+
+static bool has_verdict(const struct text *published, const char *cell)
+{
+    return strstr(text_string(published), cell) != NULL;
+}
+
+static void add_curves(const struct layout *l, const struct chart_names *names,
+                       struct picture *p)
+{
+    static const char *const none[] = {NULL};
+    p->chart.kind = "memory";
+    picture_list(p, "x_values",
+                 l->x->numeric ? none : (const char *const *)(const void *)l->x->values);
+    picture_text(p, "series_key", key_of(l, 0));
+    picture_text(p, "series_key2", key_of(l, 1));
+    picture_text(p, "series_key3", key_of(l, 2));
+    picture_text(p, "series_title", series_title(l));
+    picture_list(p, "series", l->series);
+    picture_number(p, "top_gib", top_of(l));
+    picture_number(p, "any_ran", has_verdict(&p->published, ",fits,"));
+    picture_number(p, "any_failed", has_verdict(&p->published, ",oom,"));
+    picture_number(p, "capacity_gib", names->capacity_gib);
+    picture_number(p, "log_x", is_geometric(l->x));
+    add_limits(l->table, l, p);
+}
+
+/* The verdicts that occur, for a legend without empty rows. */
+static const char *const *verdicts(const struct layout *l)
+{
+    static const char *const all[] = {"fits", "marginal", "oom", "invalid"};
+    enum { N = sizeof all / sizeof *all };
+    const char **words = arena_alloc(l->arena, N + 1, sizeof *words);
+    size_t n = 0;
+    for (size_t i = 0; i < N; i++) {
+        bool occurs = false;
+        for (size_t row = 0; row < l->table->csv.n_rows && !occurs; row++)
+            occurs = text_equal(csv_cell(&l->table->csv, row, "verdict"), all[i]);
+        if (occurs)
+            words[n++] = all[i];
+    }
+    return words;
+}
+
+static void add_map(const struct layout *l, struct picture *p)
+{
+    p->chart.kind = "map";
+    picture_text(p, "y_key", l->y[0]->name);
+    picture_text(p, "y_title", title_of(l->y[0], l->arena));
+    picture_list(p, "y_values", l->y[0]->values);
+    picture_list(p, "x_values", l->x->values);
+}
+
+enum status chart_sweep(const struct sweep_table *table, const struct chart_names *names,
+                        enum sweep_view view, struct picture *p, struct err *err)
+{
+    struct layout l = {.table = table, .arena = p->arena};
+    choose(&l);
+    if (view == SWEEP_VIEW_MAP && table->n_axes != 2) {
+        err_set(err, STATUS_USAGE, "a map has two keys, not %zu", table->n_axes);
+        return err_hint(err, "sweep two: --over parallel.ep=1..64*2 --over "
+                             "workload.micro_batch=1..16");
+    }
+    find_series(&l);
+    bool map = view == SWEEP_VIEW_MAP || (view == SWEEP_VIEW_AUTO && is_map(&l));
+    chart_titles(p, names,
+                 map ? "memory of a rank, GiB in the cells"
+                     : "memory of a rank against its limit");
+    picture_text(p, "x_key", l.x->name);
+    picture_text(p, "x_title", title_of(l.x, p->arena));
+    picture_list(p, "verdicts", verdicts(&l));
+    if (map)
+        add_map(&l, p);
+    else
+        add_curves(&l, names, p);
+    return STATUS_OK;
+}
+
+/* ---- as kinds of `plot` ---- */
+
+enum status chart_frontier(const struct chart_request *request, const char *const *defaults,
+                           struct frontier *frontier, struct err *err)
+{
+    struct option_list overs = request->overs;
+    if (overs.n + request->cases.n == 0)
+        for (size_t i = 0; defaults[i]; i++)
+            option_list_add(&overs, defaults[i], request->call->arena);
+    return frontier_init(frontier, request->call, &request->cases, &overs, err);
+}
+
+static enum status make(const struct chart_request *request, const char *const *defaults,
+                        struct chart_names *names, struct picture *p, struct err *err)
+{
+    struct frontier frontier;
+    const struct option_list columns = {0};
+    TRY(chart_frontier(request, defaults, &frontier, err));
+    TRY(frontier_rows_few(&frontier, err));
+    struct frontier_sink sink = {.kept = &p->data, .points = sweep_points(&frontier.sweep)};
+    TRY(frontier_rows(&frontier, &columns, 0, &sink, err));
+    TRY(frontier_published(&frontier, &p->published, err));
+    *names = chart_names_of(&frontier.base, p->arena);
+    return STATUS_OK;
+}
+
+static enum status make_memory(const struct chart_request *request, struct chart_names *names,
+                               struct picture *p, struct err *err)
+{
+    static const char *const defaults[] = {"workload.micro_batch=1..16", NULL};
+    return make(request, defaults, names, p, err);
+}
+
+static enum status make_map(const struct chart_request *request, struct chart_names *names,
+                            struct picture *p, struct err *err)
+{
+    static const char *const defaults[] = {"parallel.ep=1..64*2", "workload.micro_batch=1..16",
+                                           NULL};
+    return make(request, defaults, names, p, err);
+}
+
+static enum status fill(const char *file, const struct chart_names *names, enum sweep_view view,
+                        struct picture *p, struct err *err)
+{
+    struct sweep_table table;
+    const char *text = text_string(&p->data);
+    TRY(sweep_table_parse(file, text, p->data.length, p->arena, &table, err));
+    return chart_sweep(&table, names, view, p, err);
+}
+
+static enum status fill_memory(const char *file, const struct chart_names *names,
+                               struct picture *p, struct err *err)
+{
+    return fill(file, names, SWEEP_VIEW_CURVES, p, err);
+}
+
+static enum status fill_map(const char *file, const struct chart_names *names,
+                            struct picture *p, struct err *err)
+{
+    return fill(file, names, SWEEP_VIEW_MAP, p, err);
+}
+
+const struct chart_kind chart_memory = {
+    .name = "memory",
+    .summary = "memory of a rank against a key, a line per configuration, with the limit",
+    .needs = "what `moeplan frontier -o FILE.csv` writes",
+    .make = make_memory,
+    .fill = fill_memory,
+    .sweeps = true,
+};
+
+const struct chart_kind chart_map = {
+    .name = "map",
+    .summary = "two keys: verdict as colour, GiB in the cells",
+    .needs = "what `moeplan frontier -o FILE.csv` writes for two keys",
+    .make = make_map,
+    .fill = fill_map,
+    .sweeps = true,
+};

@@ -1,0 +1,110 @@
+/* moeplan frontier: sweeps keys and shows where memory runs out. */
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "cli/chart/sweep.h"
+#include "cli/command/commands.h"
+#include "cli/frontier/frontier.h"
+#include "cli/frontier/find.h"
+#include "cli/frontier/published.h"
+#include "cli/frontier/rows.h"
+#include "cli/frontier/table.h"
+
+struct settings {
+    struct option_list cases, overs, columns;
+    const char *plot, *find;
+    uint64_t threads;
+};
+
+static const struct option options[] = {
+    {"over", 0, OPTION_LIST, offsetof(struct settings, overs), "KEY=VALUES", NULL,
+     "sweep a key: 1..32, 1..64*2, 0..1+0.1, a,b,c; up to three, the last varies fastest"},
+    {"case", 0, OPTION_LIST, offsetof(struct settings, cases), "NAME:KEY=VALUE,...", NULL,
+     "a named configuration; repeatable; NAME is the column \"case\" and the legend"},
+    {"column", 0, OPTION_LIST, offsetof(struct settings, columns), "JSON-KEY", NULL,
+     "add a value of predict's JSON as a column, such as padding.allocated_factor"},
+    {"find", 0, OPTION_TEXT, offsetof(struct settings, find), "max:KEY", NULL,
+     "the largest value of a key that still fits, for each point of the sweep"},
+    {"plot", 0, OPTION_TEXT, offsetof(struct settings, plot), "FILE", NULL,
+     "draw a chart: .png, .svg, .pdf, .txt, or - for the terminal; keeps .csv and .gp"},
+    {"threads", 0, OPTION_COUNT, offsetof(struct settings, threads), "N", NULL,
+     "threads to evaluate on; 0: one per CPU"},
+};
+
+/* A table, or a picture in its place. */
+static bool is_text(const struct invocation *call)
+{
+    return call->general.format == FORMAT_TEXT && !frontier_is_csv(call->general.output);
+}
+
+static enum status draw(const struct frontier *frontier, const struct text *rows,
+                        struct picture *picture, const struct invocation *call, struct err *err)
+{
+    struct sweep_table table;
+    const struct chart_names names = chart_names_of(&frontier->base, call->arena);
+    picture->data = *rows;
+    TRY(frontier_published(frontier, &picture->published, err));
+    TRY(picture_plain(picture, "rows", err));
+    const char *text = text_string(&picture->data);
+    TRY(sweep_table_parse("rows", text, picture->data.length, call->arena, &table, err));
+    TRY(chart_sweep(&table, &names, SWEEP_VIEW_AUTO, picture, err));
+    return picture_draw(picture, is_text(call), call, err);
+}
+
+static enum status run_frontier(const struct invocation *call, struct err *err)
+{
+    const struct settings *settings = call->settings;
+    struct frontier frontier;
+    struct text kept = {.arena = call->arena};
+    TRY(frontier_init(&frontier, call, &settings->cases, &settings->overs, err));
+    if (settings->find)
+        return frontier_find(&frontier, settings->find, call, err);
+    struct frontier_sink sink = {.points = sweep_points(&frontier.sweep)};
+    struct picture picture;
+    if (settings->plot)
+        TRY(picture_init(&picture, settings->plot, call, err));
+    bool keep = is_text(call) || settings->plot || call->general.format == FORMAT_JSON;
+    if (keep)
+        TRY(frontier_rows_few(&frontier, err));
+    sink.kept = keep ? &kept : NULL;
+    sink.file = keep ? NULL : call->out;
+    sink.progress = !keep && isatty(STDERR_FILENO) && !isatty(fileno(call->out));
+    TRY(frontier_rows(&frontier, &settings->columns, (unsigned)settings->threads, &sink, err));
+    TRY(frontier_provenance(&frontier, call, err));
+    if (settings->plot)
+        TRY(draw(&frontier, &kept, &picture, call, err));
+    return keep && !(settings->plot && is_text(call)) ? frontier_table(&kept, call, err)
+                                                      : STATUS_OK;
+}
+
+static const char *const examples[] = {
+    "moeplan frontier --over workload.micro_batch=1..16 plan.yaml",
+    "moeplan frontier --over parallel.ep=1..64*2 --over workload.micro_batch=1..32 -o map.csv "
+    "--plot map.png plan.yaml",
+    "moeplan frontier --case cf2:moe.path=capacity,moe.capacity_factor=2 "
+    "--case deepep:moe.path=deepep --over workload.micro_batch=1..16 --plot walls.svg "
+    "plan.yaml",
+    "moeplan frontier --find max:workload.micro_batch --over moe.path=capacity,deepep "
+    "plan.yaml",
+    NULL,
+};
+
+const struct command command_frontier = {
+    .name = "frontier",
+    .operands = "<plan.yaml>",
+    .summary = "sweep keys and show where memory runs out",
+    .description =
+        "Evaluates the plan at every combination of the swept values: verdict, bytes and the "
+        "buffer at which memory runs out. Points that break a rule or that the stack refuses "
+        "have the verdict \"invalid\".\n\n"
+        "Writes CSV with -o FILE.csv or --format csv, one row per point in the order of the "
+        "axes, whatever the number of threads; FILE.json beside it says what made it. An "
+        "interrupted sweep leaves whole rows in FILE.csv.partial.",
+    .examples = examples,
+    .min_operands = 1,
+    .max_operands = 1,
+    .options = options,
+    .n_options = sizeof options / sizeof *options,
+    .settings_size = sizeof(struct settings),
+    .run = run_frontier,
+};

@@ -1,0 +1,185 @@
+/* moeplan list: what a plan can name. */
+#include "base/column.h"
+#include "cli/command/commands.h"
+#include "cli/option/keys.h"
+#include "cli/help/manual_key.h"
+#include "plan/catalog.h"
+#include "work/stack/stack.h"
+
+struct row {
+    const char *name, *summary, *path;
+};
+
+static const struct column columns[] = {
+    {.key = "name", .type = COLUMN_TEXT, .offset = offsetof(struct row, name)},
+    {.key = "summary", .type = COLUMN_TEXT, .offset = offsetof(struct row, summary)},
+    {.key = "path", .type = COLUMN_TEXT, .offset = offsetof(struct row, path)},
+};
+
+enum { COLUMNS_TEXT = 2, COLUMNS_ALL = 3 };
+
+static void print_rows(const struct invocation *call, const struct row *rows, size_t n)
+{
+    const struct table table = {.columns = columns,
+                                .n = COLUMNS_ALL,
+                                .records = rows,
+                                .n_records = n,
+                                .record_size = sizeof *rows};
+    command_print_table(call, &table, COLUMNS_TEXT);
+}
+
+/* ---- catalogues ---- */
+
+static void list_catalog(const struct invocation *call, enum catalog_kind kind)
+{
+    struct catalog_item *items;
+    size_t n;
+    catalog_list(kind, call->arena, &items, &n);
+    struct row *rows = arena_alloc(call->arena, n + 1, sizeof *rows);
+    for (size_t i = 0; i < n; i++)
+        rows[i] = (struct row){items[i].name, items[i].summary, items[i].path};
+    print_rows(call, rows, n);
+}
+
+static void list_models(const struct invocation *call)
+{
+    list_catalog(call, CATALOG_MODEL);
+}
+
+static void list_clusters(const struct invocation *call)
+{
+    list_catalog(call, CATALOG_CLUSTER);
+}
+
+/* A stack with a builder of its own is described by that. */
+static const char *stack_title(const char *name, const char *summary)
+{
+    for (unsigned kind = 0; kind < STACK_COUNT; kind++)
+        if (text_equal(words_stack[kind], name))
+            return stack_system((enum stack_kind)kind)->kind == kind
+                       ? stack_system((enum stack_kind)kind)->title
+                       : summary;
+    return summary;
+}
+
+static void list_stacks(const struct invocation *call)
+{
+    struct catalog_item *items;
+    size_t n;
+    catalog_list(CATALOG_STACK, call->arena, &items, &n);
+    struct row *rows = arena_alloc(call->arena, n + 1, sizeof *rows);
+    for (size_t i = 0; i < n; i++)
+        rows[i] = (struct row){items[i].name, stack_title(items[i].name, items[i].summary),
+                               items[i].path};
+    print_rows(call, rows, n);
+}
+
+static void list_tables(const struct invocation *call)
+{
+    list_catalog(call, CATALOG_PUBLISHED);
+}
+
+static void list_paths(const struct invocation *call)
+{
+    static const char *const summaries[PATH_COUNT] = {
+        [PATH_AUTO] = "the stack's own choice; the reason is printed",
+        [PATH_CAPACITY] = "fixed [E, C, H] buffers, rows beyond the capacity are dropped",
+        [PATH_RAGGED_DOT] = "sorted rows, masked expansion to [e, rows, H]",
+        [PATH_RAGGED_A2A] = "permute, ragged all-to-all, grouped products",
+        [PATH_DEEPEP] = "token-deduplicated dispatch and combine with a handle",
+        [PATH_DEEPEP_LL] = "low latency: fixed slots per expert, for decode",
+        [PATH_RDEP] = "routed rows with explicit offsets to pooled owner experts",
+        [PATH_BLOCKWISE] = "fixed blocks of rows, one expert per block",
+        [PATH_SELECTIVE] = "decode: load only the experts that are hit",
+        [PATH_ALL_EXPERTS] = "decode: compute all experts and mask",
+        [PATH_MASKED] = "every expert on every token, masked",
+        [PATH_EXPERT_LOOP] = "one set of products per expert, sizes known to the host",
+        [PATH_CHUNKED_A2A] = "chunks of fixed capacity in a pipelined all-to-all",
+        [PATH_ALLGATHER] = "gather all tokens, compute local experts, reduce-scatter",
+        [PATH_BLOCK_SPARSE] = "rows padded to 128, block-sparse products",
+    };
+    struct row rows[PATH_COUNT] = {{0}};
+    for (size_t i = 0; i < PATH_COUNT; i++)
+        rows[i] = (struct row){words_path[i], summaries[i], NULL};
+    print_rows(call, rows, PATH_COUNT);
+}
+
+static void list_keys(const struct invocation *call)
+{
+    size_t n;
+    const struct key_row *rows = key_rows(call->arena, &n);
+    manual_keys(call, rows, n);
+}
+
+/* ---- the command ---- */
+
+static const struct {
+    const char *name, *summary;
+    void (*list)(const struct invocation *call);
+} catalogues[] = {
+    {"models", "models that `model:` can name", list_models},
+    {"clusters", "clusters and devices that `cluster:` can name", list_clusters},
+    {"stacks", "software stacks that `stack:` can name", list_stacks},
+    {"paths", "ways to execute an MoE layer, for `moe.path:`", list_paths},
+    {"keys", "every key of the plan file", list_keys},
+    {"tables", "published measurements", list_tables},
+};
+
+enum { N_CATALOGUES = sizeof catalogues / sizeof *catalogues };
+
+static const char *catalogue_at(const void *table, size_t i)
+{
+    (void)table;
+    return catalogues[i].name;
+}
+
+static enum status unknown_catalogue(const char *name, struct arena *arena, struct err *err)
+{
+    struct text names = {.arena = arena};
+    for (size_t i = 0; i < N_CATALOGUES; i++)
+        text_printf(&names, "%s%s", i ? ", " : "", catalogues[i].name);
+    err_set(err, STATUS_USAGE, "nothing is listed under '%s'", name);
+    const char *nearest = text_nearest(name, N_CATALOGUES, catalogue_at, NULL);
+    if (nearest)
+        return err_hint(err, "did you mean '%s'? one of: %s", nearest, text_string(&names));
+    return err_hint(err, "one of: %s", text_string(&names));
+}
+
+static enum status run_list(const struct invocation *call, struct err *err)
+{
+    if (call->n_operands == 0) {
+        struct row rows[N_CATALOGUES];
+        for (size_t i = 0; i < N_CATALOGUES; i++)
+            rows[i] = (struct row){catalogues[i].name, catalogues[i].summary, NULL};
+        print_rows(call, rows, N_CATALOGUES);
+        return STATUS_OK;
+    }
+    for (size_t i = 0; i < N_CATALOGUES; i++)
+        if (text_equal(catalogues[i].name, call->operands[0])) {
+            catalogues[i].list(call);
+            return STATUS_OK;
+        }
+    return unknown_catalogue(call->operands[0], call->arena, err);
+}
+
+static const char *const words[] = {"models", "clusters", "stacks", "paths",
+                                    "keys",   "tables",   NULL};
+
+static const char *const examples[] = {"moeplan list models", "moeplan list keys --format csv",
+                                       NULL};
+
+const struct command command_list = {
+    .name = "list",
+    .operands = "[models | clusters | stacks | paths | keys | tables]",
+    .summary = "list models, clusters, stacks, paths or keys",
+    .description =
+        "Lists what a plan can name, with a line on each. Files of your own are found beside "
+        "the "
+        "plan, in the folder that MOEPLAN_DATA names and in ./models.\n"
+        "\n"
+        "A cluster of any size is composed from its device: h200-8x4 is four nodes of eight.",
+    .words = words,
+    .examples = examples,
+    .max_operands = 1,
+    .run = run_list,
+};

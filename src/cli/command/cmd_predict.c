@@ -1,0 +1,98 @@
+/* moeplan predict: the memory verdict of a plan, and why. */
+#include "base/pool.h"
+#include "cli/command/commands.h"
+#include "cli/option/plan_argument.h"
+#include "report/predict/moe.h"
+#include "report/predict/print.h"
+#include "plan/trace.h"
+
+struct settings {
+    bool buffers, experts, exact;
+};
+
+static const struct option options[] = {
+    {"buffers", 0, OPTION_FLAG, offsetof(struct settings, buffers), NULL, NULL,
+     "list every buffer with its shape, formula, expected and worst bytes"},
+    {"experts", 0, OPTION_FLAG, offsetof(struct settings, experts), NULL, NULL,
+     "show loads, padding, intensity, decode, drops and layout advice of the experts"},
+    {"exact", 0, OPTION_FLAG, offsetof(struct settings, exact), NULL, NULL,
+     "sample routing token by token even where the Gaussian law is close"},
+};
+
+static void print(const struct invocation *call, const struct predict_view *view)
+{
+    static void (*const printers[])(const struct predict_view *view) = {
+        [FORMAT_TEXT] = predict_print_text,
+        [FORMAT_JSON] = predict_print_json,
+        [FORMAT_CSV] = predict_print_csv,
+    };
+    const struct settings *settings = call->settings;
+    if (settings->buffers && call->general.format == FORMAT_TEXT)
+        predict_print_buffers(view);
+    else if (settings->experts && call->general.format == FORMAT_TEXT)
+        predict_print_experts(view);
+    else
+        printers[call->general.format](view);
+}
+
+static enum status run_predict(const struct invocation *call, struct err *err)
+{
+    struct plan *plan = arena_alloc(call->arena, 1, sizeof *plan);
+    struct origins origins = {0};
+    struct prediction prediction;
+    struct routing_data routing = {0};
+    const struct settings *settings = call->settings;
+    TRY(plan_argument_load(call, 0, plan, &origins, err));
+    TRY(routing_data_load(plan, NULL, call->arena, &routing, err));
+    struct pool *pool = settings->exact ? pool_create(0) : NULL;
+    const struct predict_options predict_options = {
+        .routing = &routing, .fixes = true, .exact = settings->exact, .pool = pool};
+    enum status status = predict(plan, &predict_options, call->arena, &prediction, err);
+    pool_free(pool);
+    if (status != STATUS_OK)
+        return err_place(err, plan_argument_place(call, 0, &origins, "moe.path"));
+    const struct predict_view view = {
+        .plan = plan,
+        .origins = &origins,
+        .prediction = &prediction,
+        .provenance = plan_argument_provenance(plan),
+        .out = call->out,
+        .term = &call->term,
+        .arena = call->arena,
+    };
+    print(call, &view);
+    return prediction.memory.verdict == VERDICT_OOM ? STATUS_NOFIT : STATUS_OK;
+}
+
+static const char *const examples[] = {
+    "moeplan predict examples/seed000-primus-turbo.yaml",
+    "moeplan predict plan.yaml --set moe.path=capacity --set moe.capacity_factor=2",
+    "moeplan predict plan.yaml --buffers",
+    "moeplan predict plan.yaml --experts --set moe.routing.distribution=zipf",
+    "moeplan predict plan.yaml --format json -o prediction.json",
+    "moeplan show plan.yaml | moeplan predict -",
+    NULL,
+};
+
+const struct command command_predict = {
+    .name = "predict",
+    .operands = "<plan.yaml>",
+    .summary = "does the plan fit: memory verdict, walls and fixes",
+    .description =
+        "Expands the plan into the buffers of one rank and says whether they fit: the verdict "
+        "with its numbers, where the memory goes, the first allocation that crosses the limit "
+        "with its formula, and the changes that would make the plan fit, each evaluated.\n"
+        "\n"
+        "A verdict within the stack's stated error of the limit is 'marginal'. With static "
+        "shapes the total is the worst case, which such stacks always allocate. The plan may "
+        "be '-', the standard input. The status is 4 when the plan does not fit.\n"
+        "\n"
+        "As CSV one row per buffer is written, as JSON everything, with the resolved plan.",
+    .examples = examples,
+    .min_operands = 1,
+    .max_operands = 1,
+    .options = options,
+    .n_options = sizeof options / sizeof *options,
+    .settings_size = sizeof(struct settings),
+    .run = run_predict,
+};

@@ -1,0 +1,310 @@
+/* moeplan run: the plan's MoE layer or matmul performed on this machine, checked and measured.
+ */
+#include <string.h>
+#include <unistd.h>
+
+#include "calib/run.h"
+#include "calib/run_block.h"
+#include "calib/run_share.h"
+#include "calib/run_shrink.h"
+#include "cli/command/commands.h"
+#include "cli/option/plan_argument.h"
+#include "report/run/print.h"
+
+struct settings {
+    const char *backend, *transport;
+    bool backward, dry_run;
+    uint64_t shrink, rank, repeat, samples, workers;
+    double band, timeout;
+};
+
+static const struct option options[] = {
+    {"backend", 0, OPTION_TEXT, offsetof(struct settings, backend), "cpu|null", NULL,
+     "what performs the ops: the CPU, or nothing (measures the harness)"},
+    {"transport", 0, OPTION_TEXT, offsetof(struct settings, transport), "local|mpi", NULL,
+     "how rows travel: between ranks of this process, or between processes of mpirun"},
+    {"backward", 0, OPTION_FLAG, offsetof(struct settings, backward), NULL, NULL,
+     "run the backward after the forward, with all gradients"},
+    {"shrink", 0, OPTION_COUNT, offsetof(struct settings, shrink), "N", NULL,
+     "divide the plan: N times fewer tokens, and ranks as far as N divides them"},
+    {"rank", 0, OPTION_COUNT, offsetof(struct settings, rank), "N", NULL,
+     "perform rank N of the expert-parallel group alone; what its peers send is made up"},
+    {"dry-run", 0, OPTION_FLAG, offsetof(struct settings, dry_run), NULL, NULL,
+     "print buffers and bytes, perform nothing"},
+    {"band", 0, OPTION_REAL, offsetof(struct settings, band), "PCT", NULL,
+     "fail (status 7) when time is further than PCT percent from its prediction"},
+    {"repeat", 0, OPTION_COUNT, offsetof(struct settings, repeat), "N", NULL,
+     "measure N samples; default: as many as fit into a quarter of a second, at most 64"},
+    {"samples", 0, OPTION_COUNT, offsetof(struct settings, samples), "N", NULL,
+     "routing samples to perform, each checked and measured; default 1"},
+    {"workers", 0, OPTION_COUNT, offsetof(struct settings, workers), "N", NULL,
+     "threads of a process; default: one per CPU, under MPI one"},
+    {"timeout", 0, OPTION_REAL, offsetof(struct settings, timeout), "SECONDS", NULL,
+     "longest wait for another process of mpirun; default 60"},
+};
+
+static const uint64_t all_ranks = UINT64_MAX; /* --rank was not given */
+
+static const struct settings defaults = {.backend = "cpu",
+                                         .transport = "local",
+                                         .shrink = 1,
+                                         .rank = UINT64_MAX,
+                                         .samples = 1,
+                                         .band = -1};
+
+enum { MOST_SAMPLES = 1000, MOST_WORKERS = 1024 };
+
+/* From prepare to finish. */
+struct state {
+    struct plan plan;
+    struct routing_data routing;
+    struct run_options options;
+    struct session session;
+    bool opened;
+    const char *shrunk;
+};
+
+/* ---- options ---- */
+
+struct word {
+    const char *name;
+    int value;          /* negative: known, but not here */
+    const char *absent; /* why, and what to do */
+};
+
+static const struct word backends[] = {
+    {"cpu", RUN_CPU, NULL},
+    {"null", RUN_NULL, NULL},
+    {"gpu", -1, "this build performs layers on the CPU only: --backend cpu"},
+};
+
+static const struct word transports[] = {
+    {"local", TRANSPORT_LOCAL, NULL},
+    {"mpi", TRANSPORT_MPI, NULL},
+    {"nccl", -1,
+     "NCCL moves rows between GPUs, which this build does not use: --transport mpi"},
+};
+
+static enum status find_word(const char *option, const char *text, const struct word *words,
+                             size_t n, int *value, struct err *err)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (!text_equal(words[i].name, text))
+            continue;
+        if (words[i].absent) {
+            err_set(err, STATUS_ABSENT, "%s \"%s\" is not present", option, text);
+            return err_hint(err, "%s", words[i].absent);
+        }
+        *value = words[i].value;
+        return STATUS_OK;
+    }
+    err_set(err, STATUS_USAGE, "option '--%s' does not know '%s'", option, text);
+    return err_hint(err, "it takes one of: %s, %s", words[0].name, words[1].name);
+}
+
+static enum status at_most(const char *option, uint64_t value, uint64_t limit, struct err *err)
+{
+    if (value <= limit)
+        return STATUS_OK;
+    return err_set(err, STATUS_USAGE, "option '--%s' takes at most %llu, not %llu", option,
+                   (unsigned long long)limit, (unsigned long long)value);
+}
+
+static enum status read_options(const struct settings *settings, struct state *state,
+                                int *transport, struct err *err)
+{
+    int backend = 0;
+    TRY(find_word("backend", settings->backend, backends, sizeof backends / sizeof *backends,
+                  &backend, err));
+    TRY(find_word("transport", settings->transport, transports,
+                  sizeof transports / sizeof *transports, transport, err));
+    TRY(at_most("samples", settings->samples, MOST_SAMPLES, err));
+    TRY(at_most("workers", settings->workers, MOST_WORKERS, err));
+    bool alone = settings->rank != all_ranks;
+    if (alone && *transport == TRANSPORT_MPI) {
+        err_set(err, STATUS_USAGE, "options '--rank' and '--transport mpi' exclude each other");
+        return err_hint(err, "mpirun makes a rank of every process; --rank performs one alone");
+    }
+    state->options = (struct run_options){.backend = (enum run_backend)backend,
+                                          .backward = settings->backward,
+                                          .dry_run = settings->dry_run,
+                                          .samples = settings->samples ? settings->samples : 1,
+                                          .repeat = settings->repeat,
+                                          .alone = alone,
+                                          .rank = alone ? settings->rank : 0,
+                                          .band_percent = settings->band,
+                                          .routing = &state->routing};
+    return STATUS_OK;
+}
+
+/* ---- the command ---- */
+
+static enum status load(const struct invocation *call, struct state *state, struct err *err)
+{
+    const struct settings *settings = call->settings;
+    TRY(plan_argument_load(call, 0, &state->plan, NULL, err));
+    TRY(run_host_plan(&state->plan, err));
+    if (settings->shrink != 1)
+        TRY(run_shrink(&state->plan, settings->shrink, call->arena, &state->shrunk, err));
+    TRY(run_check_rank(&state->plan, &state->options, err));
+    return routing_data_load(&state->plan, NULL, call->arena, &state->routing, err);
+}
+
+static enum status open_session(const struct settings *settings, struct state *state,
+                                enum transport_kind transport, uint64_t ranks, struct err *err)
+{
+    struct session_options open = {.transport = transport,
+                                   .ranks = ranks,
+                                   .rank = state->options.rank,
+                                   .workers = (unsigned)settings->workers,
+                                   .timeout_s = settings->timeout};
+    state->opened = true;
+    return session_open(&state->session, &open, err);
+}
+
+/* All processes go on, or none: each waits for what the others say about their plans. */
+static enum status agree_on_plan(struct state *state, enum status status, struct err *err)
+{
+    struct transport *transport = state->session.transport;
+    TRY(transport->ops->agree(transport, status, err));
+    TRY(run_check_same(&state->plan, &state->options, transport, err));
+    const struct run_block *block = run_block_of(&state->plan);
+    return session_check_ranks(&state->session, block->axis, block->ranks(&state->plan), err);
+}
+
+/* MPI is opened before the plan is read, so that a process that cannot read it can tell. */
+static enum status prepare_run(struct invocation *call, struct err *err)
+{
+    const struct settings *settings = call->settings;
+    struct state *state = arena_alloc(call->arena, 1, sizeof *state);
+    int transport = TRANSPORT_LOCAL;
+    call->state = state;
+    TRY(read_options(settings, state, &transport, err));
+    if (transport == TRANSPORT_LOCAL || settings->dry_run) {
+        TRY(load(call, state, err));
+        uint64_t ranks = run_block_of(&state->plan)->ranks(&state->plan);
+        enum transport_kind kind = state->options.alone ? TRANSPORT_SHARE : TRANSPORT_LOCAL;
+        return settings->dry_run ? STATUS_OK : open_session(settings, state, kind, ranks, err);
+    }
+    TRY(open_session(settings, state, TRANSPORT_MPI, 0, err));
+    call->silent = state->session.transport->first != 0;
+    return agree_on_plan(state, load(call, state, err), err);
+}
+
+static void print(const struct invocation *call, const struct run_view *view)
+{
+    static void (*const printers[])(const struct run_view *view) = {
+        [FORMAT_TEXT] = run_print_text,
+        [FORMAT_JSON] = run_print_json,
+        [FORMAT_CSV] = run_print_csv,
+    };
+    if (view->report->warning && view->report->warning[0] && !call->silent)
+        fprintf(stderr, "moeplan: warning: %s\n", view->report->warning);
+    printers[call->general.format](view);
+}
+
+/* On a terminal, while a large layer takes its time. */
+static void show_progress(const char *what, uint64_t sample)
+{
+    fprintf(stderr, "\r%s, sample %llu ", what, (unsigned long long)sample + 1);
+}
+
+static enum status perform(const struct invocation *call, struct state *state,
+                           struct run_report *report, struct err *err)
+{
+    bool progress = isatty(STDERR_FILENO) && !call->silent;
+    if (progress)
+        state->options.begins = show_progress;
+    enum status status =
+        run_perform(&state->plan, &state->options, state->opened ? &state->session : NULL,
+                    call->arena, report, err);
+    if (progress)
+        fputs("\r                              \r", stderr);
+    return status;
+}
+
+static enum status run_run(const struct invocation *call, struct err *err)
+{
+    static const enum status statuses[] = {[RUN_AGREES] = STATUS_OK,
+                                           [RUN_DISAGREES] = STATUS_MISMATCH,
+                                           [RUN_OOM] = STATUS_NOFIT,
+                                           [RUN_DRY] = STATUS_OK};
+    struct state *state = call->state;
+    struct run_report *report = arena_alloc(call->arena, 1, sizeof *report);
+    enum status status = perform(call, state, report, err);
+    if (state->opened)
+        status = state->session.transport->ops->agree(state->session.transport, status, err);
+    TRY(status);
+    const struct run_view view = {
+        .plan = &state->plan,
+        .report = report,
+        .provenance = plan_argument_provenance(&state->plan),
+        .shrunk = state->shrunk,
+        .share = run_share(&state->plan, call->arena),
+        .out = call->out,
+        .term = &call->term,
+        .arena = call->arena,
+    };
+    print(call, &view);
+    return statuses[report->verdict];
+}
+
+static void finish_run(struct invocation *call)
+{
+    struct state *state = call->state;
+    if (state && state->opened)
+        session_close(&state->session);
+}
+
+static const char *const examples[] = {
+    "moeplan run examples/host-small.yaml",
+    "moeplan run examples/host-small.yaml --set moe.path=deepep --backward",
+    "moeplan run examples/host-small.yaml --format json -o run.json",
+    "moeplan run examples/host-collective.yaml --set block.kind=mlp",
+    "moeplan run examples/host-deepseek-rank.yaml --rank 0",
+    "mpirun -np 2 moeplan run examples/host-small.yaml --transport mpi",
+    NULL,
+};
+
+const struct command command_run = {
+    .name = "run",
+    .operands = "<plan.yaml>",
+    .summary = "perform the plan's MoE layer here, checked, beside its prediction",
+    .description =
+        "Performs the ops of one MoE layer of the plan, the same that 'predict' prices, on the "
+        "ranks of its expert-parallel group. Results are held against a reference before "
+        "anything is timed; FLOP, bytes, rows, drops and memory are counted while the layer "
+        "runs and must equal what was predicted. The plan's path is taken in every mode; its "
+        "stack is 'host', in which every byte is a buffer of the list.\n"
+        "\n"
+        "Products multiply operands as they are stored and add in f32, whatever "
+        "precision.compute says. Of what tp or etp splits, one rank's share is performed and "
+        "named; the sum over the ranks is not. An MLP beside the experts reads the rows that "
+        "the experts read. What cannot be performed as the plan says is refused by name.\n"
+        "\n"
+        "With block.kind other than moe it is one matmul, or an MLP, spread over "
+        "tensor-parallel "
+        "ranks; block.collective says how they reduce and gather.\n"
+        "\n"
+        "With --rank N one rank of the group is performed alone: it has the experts, tokens, "
+        "rows and bytes that it has in the full run, and its peers are absent. Counts and row "
+        "records that they send follow from the routing; their rows of numbers are made up, "
+        "all alike for one peer, so that every result can be known. Exchanges are copies in "
+        "memory then, and their times say nothing about a network.\n"
+        "\n"
+        "Time is compared with the roofline of the cluster's figures: FLOP over peak, bytes "
+        "over bandwidth.\n"
+        "\n"
+        "The status is 7 when bytes, rows or a check disagree, or time with --band; 4 when the "
+        "layer does not fit this machine, with what would.",
+    .examples = examples,
+    .min_operands = 1,
+    .max_operands = 1,
+    .options = options,
+    .n_options = sizeof options / sizeof *options,
+    .settings_size = sizeof(struct settings),
+    .defaults = &defaults,
+    .prepare = prepare_run,
+    .run = run_run,
+    .finish = finish_run,
+};

@@ -1,0 +1,257 @@
+/* moeplan search: the best layouts of a model on a cluster. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/unit.h"
+#include "cli/option/axis.h"
+#include "cli/command/commands.h"
+#include "cli/option/plan_argument.h"
+#include "cli/search/search_print.h"
+#include "plan/schema.h"
+
+enum { SIZES = 64 };
+
+struct settings {
+    struct option_list fix, over;
+    const char *at_most, *devices;
+    uint64_t best, threads;
+};
+
+static const struct settings defaults = {.best = 10};
+
+static const struct option options[] = {
+    {"fix", 0, OPTION_LIST, offsetof(struct settings, fix), "KEY=VALUE", NULL,
+     "keep a key at this value: ep=8, path=deepep, parallel.zero=3; repeatable"},
+    {"over", 0, OPTION_LIST, offsetof(struct settings, over), "KEY=VALUES", NULL,
+     "try these values of a key in place of the usual ones: tp=1..64*2; repeatable"},
+    {"at-most", 0, OPTION_TEXT, offsetof(struct settings, at_most), "memory=SIZE", NULL,
+     "want layouts of at most this total per rank, such as memory=200GiB"},
+    {"devices", 0, OPTION_TEXT, offsetof(struct settings, devices), "COUNTS", NULL,
+     "how many devices are needed: the best layout for each count, such as 8..1024*2"},
+    {"best", 0, OPTION_COUNT, offsetof(struct settings, best), "N", NULL,
+     "how many layouts to list; 10 unless given"},
+    {"threads", 0, OPTION_COUNT, offsetof(struct settings, threads), "N", NULL,
+     "threads to search on; 0: one per CPU"},
+};
+
+/* ---- options ---- */
+
+static enum status find_key(const char *name, const char *option, enum search_key *key,
+                            struct err *err)
+{
+    for (unsigned i = 0; i < SEARCH_KEYS; i++)
+        if (text_equal(name, search_key_name((enum search_key)i)) ||
+            text_equal(name, search_key_full((enum search_key)i))) {
+            *key = (enum search_key)i;
+            return STATUS_OK;
+        }
+    err_set(err, STATUS_USAGE, "\"%s\": '%s' is no key of a layout", option, name);
+    return err_hint(err, "one of: tp, cp, pp, vpp, ep, etp, zero, path, recompute, block_size, "
+                         "capacity_factor, micro_batch; set others with --set");
+}
+
+static enum status set_values(const struct axis *axis, const struct plan *base,
+                              struct search_space *space, struct err *err)
+{
+    enum search_key key = SEARCH_TP;
+    TRY(find_key(axis->column, axis->option, &key, err));
+    if (axis->n_values > SEARCH_VALUES)
+        return err_set(err, STATUS_USAGE, "%s: %zu values, at most %d", axis->option,
+                       axis->n_values, SEARCH_VALUES);
+    space->n[key] = 0;
+    for (size_t i = 0; i < axis->n_values; i++) {
+        struct plan plan = *base;
+        struct mark mark = {.file = axis->option};
+        TRY(schema_set(schema_find(search_key_full(key)), &plan, axis->values[i].label, false,
+                       mark, err));
+        space->value[key][space->n[key]++] = search_get(&plan, key);
+    }
+    return STATUS_OK;
+}
+
+static enum status read_space(const struct invocation *call, const struct plan *plan,
+                              struct search_space *space, struct err *err)
+{
+    const struct settings *settings = call->settings;
+    struct axis axis;
+    search_space_default(plan, space);
+    for (size_t i = 0; i < settings->over.n; i++) {
+        TRY(axis_parse_over(settings->over.items[i], call->arena, &axis, err));
+        TRY(set_values(&axis, plan, space, err));
+    }
+    for (size_t i = 0; i < settings->fix.n; i++) {
+        TRY(axis_parse_over(settings->fix.items[i], call->arena, &axis, err));
+        axis.option = arena_printf(call->arena, "--fix %s", settings->fix.items[i]);
+        if (axis.n_values != 1)
+            return err_set(err, STATUS_USAGE, "--fix %s: one value, not %zu",
+                           settings->fix.items[i], axis.n_values);
+        TRY(set_values(&axis, plan, space, err));
+    }
+    return STATUS_OK;
+}
+
+static enum status read_at_most(const char *text, uint64_t *bytes, struct err *err)
+{
+    double value = 0;
+    *bytes = 0;
+    if (!text)
+        return STATUS_OK;
+    if (text_starts(text, "memory=") &&
+        unit_parse(UNIT_BYTES, text + strlen("memory="), &value) && value >= 1) {
+        *bytes = (uint64_t)value;
+        return STATUS_OK;
+    }
+    err_set(err, STATUS_USAGE, "--at-most \"%s\" is not memory=SIZE", text);
+    return err_hint(err, "for example --at-most memory=200GiB");
+}
+
+/* ---- one search ---- */
+
+static void show_progress(void *context, double share)
+{
+    const char *what = context;
+    fprintf(stderr, "\r%s%3.0f %%", what, 100 * share);
+}
+
+static enum status search_plan(const struct invocation *call, const struct plan *plan,
+                               size_t best, const char *what, struct pool *pool,
+                               struct search_result *result, struct err *err)
+{
+    const struct settings *settings = call->settings;
+    struct search_space space;
+    char label[64];
+    struct search_ask ask = {.plan = plan, .space = &space, .best = best, .pool = pool};
+    bool progress = isatty(STDERR_FILENO);
+    snprintf(label, sizeof label, "%s", what);
+    TRY(read_space(call, plan, &space, err));
+    TRY(read_at_most(settings->at_most, &ask.at_most_bytes, err));
+    if (progress) {
+        ask.progress = show_progress;
+        ask.context = label;
+    }
+    enum status status = search_run(&ask, call->arena, result, err);
+    if (progress)
+        fputs("\r                    \r", stderr);
+    return status;
+}
+
+/* ---- several sizes ---- */
+
+/* The same nodes, more or fewer of them; less than a node is a part of one. */
+static bool resize(struct plan *plan, uint64_t devices, const char **refused)
+{
+    struct cluster *c = &plan->cluster;
+    if (devices > c->node.devices && devices % c->node.devices) {
+        *refused = "not a whole number of nodes";
+        return false;
+    }
+    c->nodes = devices < c->node.devices ? 1 : devices / c->node.devices;
+    c->node.devices = devices < c->node.devices ? devices : c->node.devices;
+    c->mesh.n = 0;
+    return true;
+}
+
+static enum status search_size(const struct invocation *call, const struct plan *plan,
+                               struct pool *pool, struct search_size *size, struct err *err)
+{
+    struct plan sized = *plan;
+    struct search_result result;
+    struct err none = {0};
+    if (!resize(&sized, size->devices, &size->refused))
+        return STATUS_OK;
+    const char *what = arena_printf(call->arena, "%" PRIu64 " devices: ", size->devices);
+    enum status status = search_plan(call, &sized, 1, what, pool, &result, &none);
+    if (status == STATUS_INPUT) { /* no layout of this size */
+        size->refused = arena_strdup(call->arena, none.text);
+        return STATUS_OK;
+    }
+    if (status != STATUS_OK) {
+        *err = none;
+        return status;
+    }
+    size->fits = !result.missed;
+    size->hit = size->fits ? result.best[0] : result.nearest;
+    return STATUS_OK;
+}
+
+static enum status search_sizes(const struct invocation *call, const struct plan *plan,
+                                struct pool *pool, struct err *err)
+{
+    const struct settings *settings = call->settings;
+    const struct search_view view = {.call = call, .plan = plan};
+    struct search_size sizes[SIZES] = {{.devices = 0}};
+    struct axis axis;
+    TRY(axis_parse_over(arena_printf(call->arena, "devices=%s", settings->devices), call->arena,
+                        &axis, err));
+    if (axis.n_values > SIZES)
+        return err_set(err, STATUS_USAGE, "--devices: %zu counts, at most %d", axis.n_values,
+                       SIZES);
+    for (size_t i = 0; i < axis.n_values; i++) {
+        char *end;
+        sizes[i].devices = strtoull(axis.values[i].label, &end, 10);
+        if (*end || !sizes[i].devices)
+            return err_set(err, STATUS_USAGE, "--devices: '%s' is no number of devices",
+                           axis.values[i].label);
+        TRY(search_size(call, plan, pool, &sizes[i], err));
+    }
+    return search_print_sizes(sizes, axis.n_values, &view, err);
+}
+
+static enum status run(const struct invocation *call, const struct plan *plan,
+                       struct pool *pool, struct err *err)
+{
+    const struct settings *settings = call->settings;
+    struct search_result result;
+    struct search_view view = {.call = call, .plan = plan, .result = &result};
+    if (settings->devices)
+        return search_sizes(call, plan, pool, err);
+    TRY(read_at_most(settings->at_most, &view.at_most_bytes, err));
+    TRY(search_plan(call, plan, settings->best ? settings->best : 1, "", pool, &result, err));
+    return search_print(&view, err);
+}
+
+static enum status run_search(const struct invocation *call, struct err *err)
+{
+    const struct settings *settings = call->settings;
+    struct plan *plan = arena_alloc(call->arena, 1, sizeof *plan);
+    struct origins origins;
+    TRY(plan_argument_load(call, 0, plan, &origins, err));
+    struct pool *pool = pool_create((unsigned)settings->threads);
+    enum status status = run(call, plan, pool, err);
+    pool_free(pool);
+    return status;
+}
+
+static const char *const examples[] = {
+    "moeplan search plan.yaml",
+    "moeplan search plan.yaml --fix ep=8 --fix path=deepep --at-most memory=200GiB",
+    "moeplan search plan.yaml --over tp=1..64*2 --best 3",
+    "moeplan search plan.yaml --devices 8..1024*2",
+    NULL,
+};
+
+const struct command command_search = {
+    .name = "search",
+    .operands = "<plan.yaml>",
+    .summary = "best layouts for the cluster under its memory limit, ranked",
+    .description =
+        "Tries every combination of tp, cp, pp, vpp, ep, etp, zero, path, recompute, block "
+        "size, capacity factor and micro-batch that the rules allow, and lists those that fit, "
+        "cheapest first, each with the part of its cost by which it loses to the first; then "
+        "the Pareto set of memory and cost.\n\n"
+        "tp and etp stay inside a node and cp within 16 unless --over says otherwise. In "
+        "training, tp splits the sequence too (parallel.sp). Capacity paths drop rows at small "
+        "factors: compare layouts of one path with --fix path=NAME.\n\n"
+        "Cost is FLOPs over peak and bytes over bandwidth, without overlap and with balanced "
+        "routing: it orders layouts and predicts no time. Memory is that of `predict`.",
+    .examples = examples,
+    .min_operands = 1,
+    .max_operands = 1,
+    .options = options,
+    .n_options = sizeof options / sizeof *options,
+    .settings_size = sizeof(struct settings),
+    .defaults = &defaults,
+    .run = run_search,
+};

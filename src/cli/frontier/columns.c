@@ -1,0 +1,158 @@
+/* Extra columns of a sweep; see frontier_columns.h. */
+#include "cli/frontier/columns.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/predict/print.h"
+
+/* One column of one section, as a dotted key. */
+struct place {
+    const struct column *column;
+    size_t offset;
+    bool (*present)(const struct prediction *prediction);
+};
+
+static bool has_distribution(const struct prediction *prediction)
+{
+    return prediction->memory.has_distribution;
+}
+
+/* The k-th section: memory, its distribution, then those of predict's JSON; false past the
+ * last. */
+static bool section_at(size_t k, struct predict_section *section)
+{
+    size_t n;
+    if (k < 2) {
+        *section = (struct predict_section){.key = "memory",
+                                            .offset = offsetof(struct prediction, memory)};
+        section->columns =
+            k ? distribution_columns(&section->n_columns) : memory_columns(&section->n_columns);
+        section->present = k ? has_distribution : NULL;
+        return true;
+    }
+    const struct predict_section *sections = predict_sections(&n);
+    if (k - 2 >= n)
+        return false;
+    *section = sections[k - 2];
+    return true;
+}
+
+/* "section.key" against a dotted name. */
+static bool names(const struct predict_section *section, const struct column *column,
+                  const char *key)
+{
+    size_t length = strlen(section->key);
+    return strncmp(key, section->key, length) == 0 && key[length] == '.' &&
+           strcmp(key + length + 1, column->key) == 0;
+}
+
+static bool find(const char *key, struct place *place)
+{
+    struct predict_section section;
+    for (size_t k = 0; section_at(k, &section); k++)
+        for (size_t i = 0; i < section.n_columns; i++)
+            if (names(&section, &section.columns[i], key)) {
+                *place = (struct place){&section.columns[i], section.offset, section.present};
+                return true;
+            }
+    return false;
+}
+
+/* The nearest dotted key into `best`; empty when none is near. */
+static void nearest(const char *key, char best[128])
+{
+    struct predict_section section;
+    unsigned distance = (unsigned)strlen(key) / 2 + 1;
+    best[0] = '\0';
+    for (size_t k = 0; section_at(k, &section); k++)
+        for (size_t i = 0; i < section.n_columns; i++) {
+            char name[128];
+            snprintf(name, sizeof name, "%s.%s", section.key, section.columns[i].key);
+            if (text_distance(key, name) >= distance)
+                continue;
+            distance = text_distance(key, name);
+            memcpy(best, name, sizeof name);
+        }
+}
+
+enum status frontier_columns_init(struct frontier_columns *extra,
+                                  const struct frontier_csv *csv, const char *const *keys,
+                                  size_t n, struct err *err)
+{
+    *extra = (struct frontier_columns){.csv = csv, .n = n};
+    if (n > FRONTIER_COLUMNS)
+        return err_set(err, STATUS_USAGE, "%zu extra columns, at most %d", n, FRONTIER_COLUMNS);
+    for (size_t i = 0; i < n; i++) {
+        struct place place;
+        if (!find(keys[i], &place)) {
+            char best[128];
+            nearest(keys[i], best);
+            err_set(err, STATUS_USAGE, "--column \"%s\" is no number of predict's JSON",
+                    keys[i]);
+            if (best[0])
+                return err_hint(err, "did you mean \"%s\"?", best);
+            return err_hint(err, "for example memory.margin_bytes; `moeplan predict --format "
+                                 "json` shows all");
+        }
+        extra->keys[i] = keys[i];
+        extra->columns[i] = place.column;
+        extra->offsets[i] = place.offset;
+        extra->present[i] = place.present;
+    }
+    return STATUS_OK;
+}
+
+void frontier_columns_header(const struct frontier_columns *extra, struct text *header)
+{
+    if (extra->n == 0)
+        return;
+    header->length--; /* the newline */
+    for (size_t i = 0; i < extra->n; i++)
+        text_printf(header, ",%s", extra->keys[i]);
+    text_append(header, "\n");
+}
+
+size_t frontier_columns_room(const struct frontier_columns *extra)
+{
+    return extra->n * (FRONTIER_COLUMN_ROOM + 1);
+}
+
+static void print_field(const struct frontier_columns *extra, size_t i,
+                        const struct prediction *prediction, FILE *out)
+{
+    const char *record = (const char *)prediction + extra->offsets[i];
+    fputc(',', out);
+    if (!extra->present[i] || extra->present[i](prediction))
+        column_csv_field(out, extra->columns[i], record);
+}
+
+size_t frontier_columns_row(const void *context, const size_t indices[SWEEP_AXES],
+                            const struct plan *plan, const struct evaluation *result, char *out,
+                            size_t room)
+{
+    const struct frontier_columns *extra = context;
+    size_t used = frontier_csv_row(extra->csv, indices, plan, result, out, room) - 1;
+    struct arena arena = {0};
+    struct prediction prediction;
+    struct err err = {0};
+    const struct predict_options options = {0};
+    bool known =
+        result->valid && predict(plan, &options, &arena, &prediction, &err) == STATUS_OK;
+    FILE *rest = fmemopen(out + used, room - used, "w");
+    for (size_t i = 0; rest && i < extra->n; i++) {
+        if (known)
+            print_field(extra, i, &prediction, rest);
+        else
+            fputc(',', rest);
+    }
+    if (rest) {
+        fputc('\n', rest);
+        long end = ftell(rest);
+        fclose(rest);
+        used += end > 0 ? (size_t)end : 0;
+    }
+    arena_release(&arena);
+    return used;
+}

@@ -1,0 +1,13 @@
+/* The largest value of a key that still fits, for each point of the other axes. */
+#ifndef MOEPLAN_CLI_FRONTIER_FIND_H
+#define MOEPLAN_CLI_FRONTIER_FIND_H
+
+#include "cli/frontier/frontier.h"
+
+/* `what` is "max:KEY"; KEY a whole number of the plan. Prints one row per point: the axes, the
+ * value found (empty when none fits), its verdict and bytes, and whether every smaller value
+ * fits too (the verdict need not be monotone: a stack may change its schedule). */
+enum status frontier_find(const struct frontier *frontier, const char *what,
+                          const struct invocation *call, struct err *err);
+
+#endif

@@ -1,0 +1,190 @@
+/* A sweep's rows for people; see frontier_table.h. */
+#include "cli/frontier/table.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/csv.h"
+#include "base/json.h"
+#include "base/output.h"
+#include "cli/option/plan_argument.h"
+
+bool frontier_is_csv(const char *output)
+{
+    return output && text_ends(output, ".csv");
+}
+
+/* ---- a table ---- */
+
+/* "total_bytes" is shown as "total GiB"; the empty time column is left out. */
+static bool hidden(const struct csv *csv, size_t column)
+{
+    for (size_t row = 0; row < csv->n_rows; row++)
+        if (csv->cells[row * csv->n_columns + column][0])
+            return false;
+    return true;
+}
+
+static const char *heading(const struct csv *csv, size_t column, struct arena *arena)
+{
+    const char *name = csv->columns[column];
+    if (!text_ends(name, "_bytes"))
+        return name;
+    return arena_printf(arena, "%.*s GiB", (int)(strlen(name) - strlen("_bytes")), name);
+}
+
+static bool is_number(const char *text)
+{
+    char *end;
+    strtod(text, &end);
+    return *text && *end == '\0';
+}
+
+static const char *cell(const struct csv *csv, size_t row, size_t column, struct arena *arena)
+{
+    const char *text = csv->cells[row * csv->n_columns + column];
+    if (is_number(text) && strchr(text, '.') && strlen(text) > 8)
+        return arena_printf(arena, "%.5g", strtod(text, NULL)); /* all digits are in the CSV */
+    if (!text[0] || !text_ends(csv->columns[column], "_bytes"))
+        return text;
+    return arena_printf(arena, "%.2f", strtod(text, NULL) / (1024.0 * 1024 * 1024));
+}
+
+static enum style style_of(const char *column, const char *text)
+{
+    static const struct {
+        const char *verdict;
+        enum style style;
+    } styles[] = {{"fits", STYLE_GOOD},
+                  {"marginal", STYLE_WARN},
+                  {"oom", STYLE_BAD},
+                  {"invalid", STYLE_DIM}};
+    for (size_t i = 0; text_equal(column, "verdict") && i < 4; i++)
+        if (text_equal(text, styles[i].verdict))
+            return styles[i].style;
+    return STYLE_PLAIN;
+}
+
+/* *blanks: owed by the cells to the left, paid only when something follows. */
+static void print_cell(const struct invocation *call, const char *text, size_t width,
+                       enum style style, size_t *blanks)
+{
+    size_t columns = term_columns(text);
+    size_t pad = width > columns ? width - columns : 0;
+    bool right = is_number(text);
+    if (*text) {
+        fprintf(call->out, "%*s%s%s%s", (int)(*blanks + (right ? pad : 0)), "",
+                term_style(&call->term, style), text,
+                style == STYLE_PLAIN ? "" : term_plain(&call->term));
+        *blanks = 0;
+    }
+    *blanks += (right ? 0 : pad) + 2;
+}
+
+static void print_table(const struct csv *csv, const struct invocation *call)
+{
+    size_t *width = arena_alloc(call->arena, csv->n_columns, sizeof *width);
+    for (size_t c = 0; c < csv->n_columns; c++) {
+        width[c] = hidden(csv, c) ? 0 : term_columns(heading(csv, c, call->arena));
+        for (size_t row = 0; width[c] && row < csv->n_rows; row++) {
+            size_t columns = term_columns(cell(csv, row, c, call->arena));
+            width[c] = columns > width[c] ? columns : width[c];
+        }
+    }
+    size_t blanks = 0;
+    for (size_t c = 0; c < csv->n_columns; c++)
+        if (width[c])
+            print_cell(call, heading(csv, c, call->arena), width[c], STYLE_BOLD, &blanks);
+    fputc('\n', call->out);
+    for (size_t row = 0; row < csv->n_rows; row++) {
+        blanks = 0;
+        for (size_t c = 0; c < csv->n_columns; c++) {
+            const char *text = cell(csv, row, c, call->arena);
+            if (width[c])
+                print_cell(call, text, width[c], style_of(csv->columns[c], text), &blanks);
+        }
+        fputc('\n', call->out);
+    }
+}
+
+/* ---- JSON ---- */
+
+static void print_json(const struct csv *csv, const struct invocation *call)
+{
+    struct json json;
+    json_init(&json, call->out);
+    json_array(&json, NULL);
+    for (size_t row = 0; row < csv->n_rows; row++) {
+        json_object(&json, NULL);
+        for (size_t c = 0; c < csv->n_columns; c++) {
+            const char *text = csv->cells[row * csv->n_columns + c];
+            char *end;
+            unsigned long long count = strtoull(text, &end, 10);
+            if (!text[0])
+                continue;
+            if (*end == '\0' && text[0] != '-')
+                json_count(&json, csv->columns[c], count);
+            else if (is_number(text))
+                json_real(&json, csv->columns[c], strtod(text, NULL));
+            else
+                json_string(&json, csv->columns[c], text);
+        }
+        json_close(&json);
+    }
+    json_close(&json);
+}
+
+enum status frontier_table(const struct text *rows, const struct invocation *call,
+                           struct err *err)
+{
+    struct csv csv;
+    TRY(csv_parse("rows", text_string(rows), rows->length, call->arena, &csv, err));
+    if (call->general.format == FORMAT_JSON)
+        print_json(&csv, call);
+    else if (call->general.format == FORMAT_CSV || frontier_is_csv(call->general.output))
+        fwrite(text_string(rows), 1, rows->length, call->out);
+    else
+        print_table(&csv, call);
+    return STATUS_OK;
+}
+
+/* ---- provenance ---- */
+
+static void write_axes(struct json *json, const struct frontier *f)
+{
+    json_array(json, "axes");
+    for (size_t i = 0; i < f->n_axes; i++) {
+        json_object(json, NULL);
+        json_string(json, "column", f->axes[i].column);
+        json_string(json, "option", f->axes[i].option);
+        json_count(json, "values", f->axes[i].n_values);
+        json_close(json);
+    }
+    json_close(json);
+    json_array(json, "set");
+    for (size_t i = 0; i < f->n_overrides; i++)
+        json_string(json, NULL, f->overrides[i].option);
+    json_close(json);
+}
+
+enum status frontier_provenance(const struct frontier *f, const struct invocation *call,
+                                struct err *err)
+{
+    if (!frontier_is_csv(call->general.output))
+        return STATUS_OK;
+    size_t length = strlen(call->general.output) - strlen(".csv");
+    const char *path =
+        arena_printf(call->arena, "%.*s.json", (int)length, call->general.output);
+    struct output output;
+    struct json json;
+    TRY(output_open(&output, path, err));
+    json_init(&json, output.file);
+    json_object(&json, NULL);
+    const struct provenance provenance = plan_argument_provenance(&f->base);
+    provenance_json(&json, &provenance);
+    json_string(&json, "command", "frontier");
+    write_axes(&json, f);
+    json_count(&json, "points", sweep_points(&f->sweep));
+    json_close(&json);
+    return output_close(&output, err);
+}

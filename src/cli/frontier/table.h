@@ -1,0 +1,21 @@
+/* A sweep's rows for people, and what stands beside its CSV. */
+#ifndef MOEPLAN_CLI_FRONTIER_TABLE_H
+#define MOEPLAN_CLI_FRONTIER_TABLE_H
+
+#include "cli/frontier/frontier.h"
+
+enum { FRONTIER_TABLE_POINTS = 20000 }; /* of a table, a chart or JSON */
+
+/* Whether an output's name asks for CSV ("x.csv"); NULL: no. */
+bool frontier_is_csv(const char *output);
+
+/* Prints rows, given as CSV text, as an aligned table (GiB, verdicts coloured) or as JSON. */
+enum status frontier_table(const struct text *rows, const struct invocation *call,
+                           struct err *err);
+
+/* FILE.json beside -o FILE.csv: version, plan, command's sweep and overrides. Nothing without a
+ * regular output file. */
+enum status frontier_provenance(const struct frontier *frontier, const struct invocation *call,
+                                struct err *err);
+
+#endif

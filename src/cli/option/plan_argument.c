@@ -1,0 +1,72 @@
+/* From options to a loaded plan; see plan_argument.h. */
+#include "cli/option/plan_argument.h"
+
+#include <string.h>
+
+#include "plan/schema.h"
+
+static enum status split(const char *setting, struct arena *arena, struct override *override,
+                         struct err *err)
+{
+    const char *equals = strchr(setting, '=');
+    if (!equals || equals == setting) {
+        err_set(err, STATUS_USAGE, "option '--set' takes KEY=VALUE, not '%s'", setting);
+        return err_hint(err, "for example --set workload.micro_batch=4");
+    }
+    *override = (struct override){
+        .key = arena_strndup(arena, setting, (size_t)(equals - setting)),
+        .value = equals + 1,
+        .option = arena_printf(arena, "--set %s", setting),
+    };
+    return STATUS_OK;
+}
+
+enum status plan_argument_overrides(const struct invocation *call, struct override **overrides,
+                                    size_t *n, struct err *err)
+{
+    const struct general *general = &call->general;
+    struct override *list = arena_alloc(call->arena, general->set.n + 1, sizeof *list);
+    for (size_t i = 0; i < general->set.n; i++)
+        TRY(split(general->set.items[i], call->arena, &list[i], err));
+    *overrides = list;
+    *n = general->set.n;
+    if (general->seed)
+        list[(*n)++] = (struct override){
+            .key = "moe.routing.seed",
+            .value = general->seed,
+            .option = arena_printf(call->arena, "--seed %s", general->seed),
+        };
+    return STATUS_OK;
+}
+
+enum status plan_argument_load(const struct invocation *call, size_t i, struct plan *plan,
+                               struct origins *origins, struct err *err)
+{
+    struct override *overrides = NULL;
+    size_t n = 0;
+    TRY(plan_argument_overrides(call, &overrides, &n, err));
+    return plan_load(call->operands[i], overrides, n, call->arena, plan, origins, err);
+}
+
+struct mark plan_argument_place(const struct invocation *call, size_t i,
+                                const struct origins *origins, const char *key)
+{
+    size_t n;
+    const struct field *fields = schema_fields(&n), *field = schema_find(key);
+    struct mark mark = {0};
+    if (field && origins->mark)
+        mark = origins->mark[field - fields];
+    return mark.file ? mark : (struct mark){.file = call->operands[i]};
+}
+
+struct provenance plan_argument_provenance(const struct plan *plan)
+{
+    return (struct provenance){
+        .seed = plan->moe.routing.seed,
+        .plan = plan->name,
+        .model = plan->model.name,
+        .cluster = plan->cluster.name,
+        .stack = plan->stack_name,
+        .profile = plan->stack.name,
+    };
+}

@@ -1,0 +1,25 @@
+/* The plan that a command line names: its file, --set and --seed. */
+#ifndef MOEPLAN_CLI_OPTION_PLAN_ARGUMENT_H
+#define MOEPLAN_CLI_OPTION_PLAN_ARGUMENT_H
+
+#include "cli/command/command.h"
+#include "plan/load.h"
+#include "report/provenance.h"
+
+/* Loads the plan of the call's operand `i` with every --set and --seed applied. Memory from the
+ * call's arena. STATUS_USAGE for a --set that is not KEY=VALUE, STATUS_INPUT for the rest. */
+enum status plan_argument_load(const struct invocation *call, size_t i, struct plan *plan,
+                               struct origins *origins, struct err *err);
+
+/* The overrides alone, for commands that load plans themselves. */
+enum status plan_argument_overrides(const struct invocation *call, struct override **overrides,
+                                    size_t *n, struct err *err);
+
+/* Where a key of the loaded plan was set: its place in the file, the option, or the file. */
+struct mark plan_argument_place(const struct invocation *call, size_t i,
+                                const struct origins *origins, const char *key);
+
+/* The names that the outputs of a plan carry; they point into the plan. */
+struct provenance plan_argument_provenance(const struct plan *plan);
+
+#endif

@@ -1,0 +1,311 @@
+/* The result of a search; see search_print.h. */
+#include "cli/search/search_print.h"
+
+#include <inttypes.h>
+
+#include "base/json.h"
+#include "cli/frontier/csv.h"
+#include "cli/frontier/table.h"
+#include "cli/option/plan_argument.h"
+#include "plan/derive.h"
+#include "plan/schema.h"
+
+enum { PARETO_SHOWN = 12 };
+
+static const double gib = 1024.0 * 1024 * 1024;
+
+const char *search_value(enum search_key key, double value, struct arena *arena)
+{
+    char text[32];
+    if (key == SEARCH_PATH)
+        return words_path[(unsigned)value];
+    if (key == SEARCH_RECOMPUTE)
+        return words_recompute[(unsigned)value];
+    text_double(text, value);
+    return arena_strdup(arena, text);
+}
+
+const char *search_layout(const struct search_hit *hit, struct arena *arena)
+{
+    struct text out = {.arena = arena};
+    for (unsigned key = 0; key < SEARCH_KEYS; key++)
+        text_printf(&out, "%s%s=%s", key ? " " : "", search_key_name((enum search_key)key),
+                    search_value((enum search_key)key, hit->value[key], arena));
+    return text_string(&out);
+}
+
+const char *search_loss(const struct search_hit *hit, const struct search_hit *best,
+                        struct arena *arena)
+{
+    enum cost_part worst = COST_COMPUTE;
+    double most = 0;
+    for (unsigned i = 0; i < COST_PARTS; i++) {
+        double more = hit->cost.part_s[i] - best->cost.part_s[i];
+        if (more > most) {
+            most = more;
+            worst = (enum cost_part)i;
+        }
+    }
+    if (most <= 0)
+        return "";
+    return arena_printf(arena, "%s +%.1f %%", cost_part_name(worst),
+                        100 * most / best->cost.seconds_per_token);
+}
+
+static double tokens_per_s(const struct search_hit *hit)
+{
+    return 1 / hit->cost.seconds_per_token;
+}
+
+/* ---- text ---- */
+
+/* Whether a column says anything: the hits differ in it. */
+static bool differs(const struct search_hit *hits, size_t n, unsigned key)
+{
+    for (size_t i = 1; i < n; i++)
+        if (hits[i].value[key] != hits[0].value[key])
+            return true;
+    return false;
+}
+
+static enum status print_hits(const struct search_view *view, const struct search_hit *hits,
+                              size_t n, struct err *err)
+{
+    const struct invocation *call = view->call;
+    struct arena *arena = call->arena;
+    struct text rows = {.arena = arena};
+    text_append(&rows, "rank");
+    for (unsigned key = 0; key < SEARCH_KEYS; key++)
+        if (differs(hits, n, key))
+            text_printf(&rows, ",%s", search_key_name((enum search_key)key));
+    text_append(&rows, ",verdict,total_bytes,tokens/s,loses by\n");
+    for (size_t i = 0; i < n; i++) {
+        text_printf(&rows, "%zu", i + 1);
+        for (unsigned key = 0; key < SEARCH_KEYS; key++)
+            if (differs(hits, n, key))
+                text_printf(&rows, ",%s",
+                            search_value((enum search_key)key, hits[i].value[key], arena));
+        text_printf(&rows, ",%s,%" PRIu64 ",%.0f,%s\n", verdict_name(hits[i].verdict),
+                    hits[i].total_bytes, tokens_per_s(&hits[i]),
+                    search_loss(&hits[i], &hits[0], arena));
+    }
+    return frontier_table(&rows, call, err);
+}
+
+/* What all of them have in common, wrapped. */
+static void print_shared(const struct search_view *view, const struct search_hit *hits,
+                         size_t n)
+{
+    FILE *out = view->call->out;
+    size_t column = (size_t)fprintf(out, "all:");
+    for (unsigned key = 0; key < SEARCH_KEYS; key++) {
+        const char *name = search_key_name((enum search_key)key);
+        const char *value =
+            search_value((enum search_key)key, hits[0].value[key], view->call->arena);
+        size_t length = term_columns(name) + term_columns(value) + 2;
+        if (differs(hits, n, key))
+            continue;
+        if (column + length > view->call->term.width)
+            column = (size_t)fprintf(out, "\n    ") - 1;
+        fprintf(out, " %s=%s", name, value);
+        column += length;
+    }
+    fputc('\n', out);
+}
+
+static void print_head(const struct search_view *view)
+{
+    const struct plan *plan = view->plan;
+    const struct search_result *r = view->result;
+    FILE *out = view->call->out;
+    fprintf(out, "%s on %s, stack %s: %" PRIu64 " ranks, limit %.2f GiB each", plan->model_name,
+            plan->cluster_name, plan->stack_name, plan_world(plan),
+            (double)verdict_limit(plan) / gib);
+    if (view->at_most_bytes)
+        fprintf(out, ", at most %.2f wanted", (double)view->at_most_bytes / gib);
+    fprintf(
+        out,
+        "\n%" PRIu64 " combinations: %" PRIu64 " refused, %" PRIu64 " too large, %" PRIu64
+        " may fit; %" PRIu64 " evaluated exactly\n"
+        "tokens/s: per device, by FLOPs and bytes without overlap: an order, no prediction\n",
+        r->points, r->invalid, r->too_large, r->points - r->invalid - r->too_large, r->exact);
+}
+
+static void print_miss(const struct search_view *view)
+{
+    const struct search_hit *nearest = &view->result->nearest;
+    fprintf(view->call->out, "\nnothing fits; the least memory found: %.2f GiB%s%s\n  %s\n",
+            (double)nearest->total_bytes / gib, nearest->wall ? ", wall " : "",
+            nearest->wall ? nearest->wall : "", search_layout(nearest, view->call->arena));
+}
+
+static enum status print_text(const struct search_view *view, struct err *err)
+{
+    const struct search_result *r = view->result;
+    FILE *out = view->call->out;
+    print_head(view);
+    if (r->missed) {
+        print_miss(view);
+        return STATUS_OK;
+    }
+    fputs("\ncheapest first\n", out);
+    TRY(print_hits(view, r->best, r->n_best, err));
+    print_shared(view, r->best, r->n_best);
+    fputs("\nless memory for a higher cost (Pareto set)\n", out);
+    size_t shown = r->n_pareto < PARETO_SHOWN ? r->n_pareto : PARETO_SHOWN;
+    TRY(print_hits(view, r->pareto, shown, err));
+    print_shared(view, r->pareto, shown);
+    if (shown < r->n_pareto)
+        fprintf(out, "and %zu more, down to %.2f GiB: --format csv lists all\n",
+                r->n_pareto - shown, (double)r->pareto[r->n_pareto - 1].total_bytes / gib);
+    return STATUS_OK;
+}
+
+/* ---- JSON ---- */
+
+static void json_hit(struct json *json, const char *key, const struct search_hit *hit,
+                     const struct search_hit *best, struct arena *arena)
+{
+    json_object(json, key);
+    json_object(json, "set");
+    for (unsigned i = 0; i < SEARCH_KEYS; i++) {
+        const char *name = search_key_full((enum search_key)i);
+        if (i == SEARCH_PATH || i == SEARCH_RECOMPUTE)
+            json_string(json, name, search_value((enum search_key)i, hit->value[i], arena));
+        else
+            json_real(json, name, hit->value[i]);
+    }
+    json_close(json);
+    json_string(json, "verdict", verdict_name(hit->verdict));
+    json_count(json, "total_bytes", hit->total_bytes);
+    json_count(json, "state_bytes", hit->state_bytes);
+    json_count(json, "limit_bytes", hit->limit_bytes);
+    if (hit->wall)
+        json_string(json, "wall", hit->wall);
+    json_real(json, "device_s_per_token", hit->cost.seconds_per_token);
+    json_object(json, "device_s_per_token_parts");
+    for (unsigned i = 0; i < COST_PARTS; i++)
+        json_real(json, cost_part_name((enum cost_part)i), hit->cost.part_s[i]);
+    json_close(json);
+    if (best && search_loss(hit, best, arena)[0])
+        json_string(json, "loses_by", search_loss(hit, best, arena));
+    json_close(json);
+}
+
+static void json_hits(struct json *json, const char *key, const struct search_hit *hits,
+                      size_t n, struct arena *arena)
+{
+    json_array(json, key);
+    for (size_t i = 0; i < n; i++)
+        json_hit(json, NULL, &hits[i], &hits[0], arena);
+    json_close(json);
+}
+
+static enum status print_json(const struct search_view *view, struct err *err)
+{
+    const struct search_result *r = view->result;
+    struct arena *arena = view->call->arena;
+    const struct provenance provenance = plan_argument_provenance(view->plan);
+    struct json json;
+    (void)err;
+    json_init(&json, view->call->out);
+    json_object(&json, NULL);
+    provenance_json(&json, &provenance);
+    json_count(&json, "ranks", plan_world(view->plan));
+    json_count(&json, "combinations", r->points);
+    json_count(&json, "refused", r->invalid);
+    json_count(&json, "too_large", r->too_large);
+    json_count(&json, "evaluated", r->exact);
+    json_hits(&json, "best", r->best, r->n_best, arena);
+    json_hits(&json, "pareto", r->pareto, r->n_pareto, arena);
+    if (r->missed)
+        json_hit(&json, "nearest", &r->nearest, NULL, arena);
+    json_close(&json);
+    return STATUS_OK;
+}
+
+/* ---- CSV ---- */
+
+static void csv_hits(const char *list, const struct search_hit *hits, size_t n,
+                     struct arena *arena, FILE *out)
+{
+    for (size_t i = 0; i < n; i++) {
+        char seconds[32];
+        fprintf(out, "%s,%zu", list, i + 1);
+        for (unsigned key = 0; key < SEARCH_KEYS; key++)
+            fprintf(out, ",%s", search_value((enum search_key)key, hits[i].value[key], arena));
+        text_double(seconds, hits[i].cost.seconds_per_token);
+        fprintf(out, ",%s,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%s,%s\n",
+                verdict_name(hits[i].verdict), hits[i].total_bytes, hits[i].limit_bytes,
+                hits[i].state_bytes, seconds, search_loss(&hits[i], &hits[0], arena));
+    }
+}
+
+static enum status print_csv(const struct search_view *view, struct err *err)
+{
+    const struct search_result *r = view->result;
+    FILE *out = view->call->out;
+    (void)err;
+    fputs("list,rank", out);
+    for (unsigned key = 0; key < SEARCH_KEYS; key++)
+        fprintf(out, ",%s", search_key_full((enum search_key)key));
+    fputs(",verdict,total_bytes,limit_bytes,state_bytes,device_s_per_token,loses_by\n", out);
+    csv_hits("best", r->best, r->n_best, view->call->arena, out);
+    csv_hits("pareto", r->pareto, r->n_pareto, view->call->arena, out);
+    if (r->missed)
+        csv_hits("nearest", &r->nearest, 1, view->call->arena, out);
+    return STATUS_OK;
+}
+
+enum status search_print(const struct search_view *view, struct err *err)
+{
+    enum status (*const printers[])(const struct search_view *view, struct err *err) = {
+        [FORMAT_TEXT] = print_text, [FORMAT_JSON] = print_json, [FORMAT_CSV] = print_csv};
+    enum format format = frontier_is_csv(view->call->general.output)
+                             ? FORMAT_CSV
+                             : (enum format)view->call->general.format;
+    return printers[format](view, err);
+}
+
+/* ---- sizes of a cluster ---- */
+
+static void size_row(const struct search_size *size, struct arena *arena, struct text *rows)
+{
+    const struct search_hit *hit = &size->hit;
+    text_printf(rows, "%" PRIu64 ",", size->devices);
+    if (size->refused) {
+        text_printf(rows, "invalid,,,%s\n", frontier_csv_quote(size->refused, arena));
+        return;
+    }
+    text_printf(rows, "%s,%" PRIu64 ",", size->fits ? verdict_name(hit->verdict) : "oom",
+                hit->total_bytes);
+    if (size->fits)
+        text_printf(rows, "%.0f", tokens_per_s(hit) * (double)size->devices);
+    text_printf(rows, ",%s\n", search_layout(hit, arena));
+}
+
+enum status search_print_sizes(const struct search_size *sizes, size_t n,
+                               const struct search_view *view, struct err *err)
+{
+    const struct invocation *call = view->call;
+    struct text rows = {.arena = call->arena};
+    const struct search_size *smallest = NULL;
+    text_append(&rows, "devices,verdict,total_bytes,tokens/s,layout\n");
+    for (size_t i = 0; i < n; i++) {
+        size_row(&sizes[i], call->arena, &rows);
+        if (sizes[i].fits && !smallest)
+            smallest = &sizes[i];
+    }
+    TRY(frontier_table(&rows, call, err));
+    if (call->general.format != FORMAT_TEXT || frontier_is_csv(call->general.output))
+        return STATUS_OK;
+    if (smallest)
+        fprintf(call->out, "\n%" PRIu64 " devices are the fewest that fit\n",
+                smallest->devices);
+    else
+        fputs("\nnone of these sizes fits; oom rows show the least memory found\n", call->out);
+    fputs(
+        "tokens/s: all devices, by FLOPs and bytes without overlap: an order, no prediction\n",
+        call->out);
+    return STATUS_OK;
+}

@@ -1,0 +1,178 @@
+/* Activations: one input, or gate and up side by side (h = [gate | up]). */
+#include "exec/kernels/kernel.h"
+
+#include <math.h>
+
+enum { PIECE = 256 };
+
+/* The value and, for the gradient, its derivative. */
+struct curve {
+    float value, slope;
+};
+
+static struct curve silu(float x)
+{
+    float s = 1 / (1 + expf(-x));
+    return (struct curve){x * s, s * (1 + x * (1 - s))};
+}
+
+/* The tanh form that frameworks call gelu_tanh. */
+static struct curve gelu(float x)
+{
+    const float a = 0.7978845608F, b = 0.044715F;
+    float t = tanhf(a * (x + b * x * x * x));
+    float inner = a * (1 + 3 * b * x * x);
+    return (struct curve){0.5F * x * (1 + t), 0.5F * (1 + t) + 0.5F * x * (1 - t * t) * inner};
+}
+
+static struct curve relu(float x)
+{
+    return (struct curve){x > 0 ? x : 0, x > 0 ? 1 : 0};
+}
+
+/* gpt-oss: gate clamped to 7 from above, slope 1.702 inside. */
+static struct curve swiglu_oai(float x)
+{
+    float clamped = x < 7 ? x : 7, s = 1 / (1 + expf(-1.702F * clamped));
+    float slope = s * (1 + 1.702F * clamped * (1 - s));
+    return (struct curve){clamped * s, x < 7 ? slope : 0};
+}
+
+struct shape_of {
+    struct curve (*curve)(float x);
+    float up_shift, up_limit; /* gpt-oss multiplies by up + 1, up within +-7; 0: no limit */
+};
+
+static struct shape_of shape_of(const struct call *call)
+{
+    static const struct shape_of shapes[] = {
+        [ACTIVATION_SILU] = {silu, 0, 0},
+        [ACTIVATION_GELU] = {gelu, 0, 0},
+        [ACTIVATION_RELU] = {relu, 0, 0},
+        [ACTIVATION_SWIGLU_OAI] = {swiglu_oai, 1, 7},
+    };
+    if (call->task->inputs->linear)
+        return shapes[ACTIVATION_RELU];
+    if (call->op->flags & KERNEL_GELU)
+        return shapes[ACTIVATION_GELU];
+    return shapes[call->task->plan->model.moe.activation];
+}
+
+static struct curve up_curve(const struct shape_of *shape, float up)
+{
+    if (shape->up_limit > 0 && fabsf(up) >= shape->up_limit)
+        return (struct curve){copysignf(shape->up_limit, up) + shape->up_shift, 0};
+    return (struct curve){up + shape->up_shift, 1};
+}
+
+static void forward_row(const struct call *call, const struct shape_of *shape, uint64_t row)
+{
+    uint64_t inter = call->out[0].width;
+    bool glu = call->in[0].width == 2 * inter;
+    float gate[PIECE], up[PIECE];
+    for (uint64_t c = 0; c < inter; c += PIECE) {
+        uint64_t n = inter - c < PIECE ? inter - c : PIECE;
+        tensor_load(&call->in[0], row, c, n, gate);
+        if (glu)
+            tensor_load(&call->in[0], row, inter + c, n, up);
+        for (uint64_t i = 0; i < n; i++)
+            gate[i] = shape->curve(gate[i]).value * (glu ? up_curve(shape, up[i]).value : 1);
+        tensor_store(&call->out[0], row, c, n, gate);
+    }
+}
+
+/* (h, da) -> dh */
+static void backward_row(const struct call *call, const struct shape_of *shape, uint64_t row)
+{
+    uint64_t inter = call->in[1].width;
+    bool glu = call->in[0].width == 2 * inter;
+    float gate[PIECE], up[PIECE], da[PIECE];
+    for (uint64_t c = 0; c < inter; c += PIECE) {
+        uint64_t n = inter - c < PIECE ? inter - c : PIECE;
+        tensor_load(&call->in[0], row, c, n, gate);
+        tensor_load(&call->in[1], row, c, n, da);
+        if (glu)
+            tensor_load(&call->in[0], row, inter + c, n, up);
+        for (uint64_t i = 0; i < n; i++) {
+            struct curve g = shape->curve(gate[i]);
+            struct curve u = glu ? up_curve(shape, up[i]) : (struct curve){1, 0};
+            gate[i] = da[i] * u.value * g.slope;
+            up[i] = da[i] * g.value * u.slope;
+        }
+        tensor_store(&call->out[0], row, c, n, gate);
+        if (glu)
+            tensor_store(&call->out[0], row, inter + c, n, up);
+    }
+}
+
+static uint64_t row_units(const struct call *call)
+{
+    return kernel_row_units(call->out[0].rows);
+}
+
+static enum status activation_run(struct call *call, uint64_t unit, void *scratch,
+                                  struct err *err)
+{
+    (void)scratch;
+    (void)err;
+    struct shape_of shape = shape_of(call);
+    struct grouping grouping = kernel_grouping(call, 1, 2, call->out[0].rows);
+    uint64_t begin, end;
+    kernel_rows_of(unit, call->out[0].rows, &begin, &end);
+    for (uint64_t row = begin; row < end; row++)
+        if (kernel_in_group(&grouping, row))
+            forward_row(call, &shape, row);
+    return STATUS_OK;
+}
+
+static enum status activation_grad_run(struct call *call, uint64_t unit, void *scratch,
+                                       struct err *err)
+{
+    (void)scratch;
+    (void)err;
+    struct shape_of shape = shape_of(call);
+    struct grouping grouping = kernel_grouping(call, 2, 3, call->out[0].rows);
+    uint64_t begin, end;
+    kernel_rows_of(unit, call->out[0].rows, &begin, &end);
+    for (uint64_t row = begin; row < end; row++)
+        if (kernel_in_group(&grouping, row))
+            backward_row(call, &shape, row);
+    return STATUS_OK;
+}
+
+/* ---- gates of their own: (logits) -> gates; (gates, dgates) -> dlogits ---- */
+
+static enum status sigmoid_run(struct call *call, uint64_t unit, void *scratch, struct err *err)
+{
+    (void)scratch;
+    (void)err;
+    uint64_t begin, end, width = call->out[0].width;
+    kernel_rows_of(unit, call->out[0].rows, &begin, &end);
+    for (uint64_t i = begin * width; i < end * width; i++)
+        tensor_f32(&call->out[0])[i] = 1 / (1 + expf(-tensor_f32(&call->in[0])[i]));
+    return STATUS_OK;
+}
+
+static enum status sigmoid_grad_run(struct call *call, uint64_t unit, void *scratch,
+                                    struct err *err)
+{
+    (void)scratch;
+    (void)err;
+    uint64_t begin, end, width = call->out[0].width;
+    kernel_rows_of(unit, call->out[0].rows, &begin, &end);
+    for (uint64_t i = begin * width; i < end * width; i++) {
+        float gate = tensor_f32(&call->in[0])[i];
+        tensor_f32(&call->out[0])[i] = tensor_f32(&call->in[1])[i] * gate * (1 - gate);
+    }
+    return STATUS_OK;
+}
+
+void kernels_add_activation(struct kernels *kernels)
+{
+    kernels->table[KERNEL_SIGMOID] = (struct kernel_ops){row_units, sigmoid_run, NULL};
+    kernels->table[KERNEL_SIGMOID_GRAD] =
+        (struct kernel_ops){row_units, sigmoid_grad_run, NULL};
+    kernels->table[KERNEL_ACTIVATION] = (struct kernel_ops){row_units, activation_run, NULL};
+    kernels->table[KERNEL_ACTIVATION_GRAD] =
+        (struct kernel_ops){row_units, activation_grad_run, NULL};
+}

@@ -1,0 +1,192 @@
+/* Index maps of chunks, blocks and hit experts. */
+#include <string.h>
+
+#include "base/checked.h"
+#include "exec/kernels/maps.h"
+
+/* ---- chunks (seed-systems.md C2) ---- */
+
+/* most: (counts[E]) -> (most[1]) */
+static enum status most_run(struct call *call, uint64_t unit, void *scratch, struct err *err)
+{
+    (void)unit;
+    (void)scratch;
+    (void)err;
+    int64_t most = 0;
+    for (uint64_t e = 0; e < call->in[0].rows; e++)
+        if (tensor_i64(&call->in[0])[e] > most)
+            most = tensor_i64(&call->in[0])[e];
+    tensor_i64(&call->out[0])[0] = most;
+    return STATUS_OK;
+}
+
+/* rounds: (most[R]) -> (rounds[1]) */
+static enum status rounds_run(struct call *call, uint64_t unit, void *scratch, struct err *err)
+{
+    TRY(most_run(call, unit, scratch, err));
+    int64_t *rounds = tensor_i64(&call->out[0]);
+    rounds[0] = (int64_t)ceil_div((uint64_t)rounds[0], call->m);
+    return STATUS_OK;
+}
+
+/* chunk: (order[TK], counts[E]) -> (index[E*C], home[E*C]); round i takes rows i C .. of every
+ * expert's queue */
+static enum status chunk_run(struct call *call, uint64_t unit, void *scratch, struct err *err)
+{
+    (void)unit;
+    (void)scratch;
+    (void)err;
+    const int64_t *counts = tensor_i64(&call->in[1]);
+    int32_t *index = tensor_i32(&call->out[0]), *home = tensor_i32(&call->out[1]);
+    uint64_t C = call->m, start = 0;
+    for (uint64_t e = 0; e < call->in[1].rows; e++) {
+        for (uint64_t c = 0; c < C; c++) {
+            uint64_t q = call->iteration * C + c;
+            bool valid = q < (uint64_t)counts[e];
+            home[e * C + c] = valid ? (int32_t)(start + q) : -1;
+            index[e * C + c] = valid ? tensor_i32(&call->in[0])[start + q] : -1;
+        }
+        start += (uint64_t)counts[e];
+    }
+    return STATUS_OK;
+}
+
+/* ---- blocks (seed-systems.md B2) ---- */
+
+/* Rows of each local expert, and the first block of each; e + 1 values each. */
+struct block_plan {
+    int64_t *rows, *first;
+};
+
+static struct block_plan plan_blocks(const struct call *call, uint64_t B, void *scratch)
+{
+    const struct tensor *phys = &call->in[0];
+    uint64_t e = call->task->sample->local;
+    struct block_plan plan = {scratch, (int64_t *)scratch + e + 1};
+    memset(scratch, 0, 2 * (e + 1) * sizeof(int64_t));
+    for (uint64_t i = 0; i < phys->rows * phys->width; i++) {
+        uint64_t expert = (uint64_t)tensor_i32(phys)[i];
+        if (expert / e == call->rank)
+            plan.rows[expert % e]++;
+    }
+    for (uint64_t x = 0; x < e; x++)
+        plan.first[x + 1] = plan.first[x] + (int64_t)ceil_div((uint64_t)plan.rows[x], B);
+    return plan;
+}
+
+/* The static ones, and those with rows, as many together as cores take a block each. */
+static uint64_t blocks_to_run(const struct call *call, uint64_t valid, uint64_t N)
+{
+    uint64_t needed = round_up(valid, call->n), run = call->m > needed ? call->m : needed;
+    return run < N && call->op->flags & KERNEL_DYNAMIC ? run : N;
+}
+
+/* blocks: (phys[n,K]) -> (expert[N], index[N*B], place[nK], conditions[N], run[1], trips[1]);
+ * blocks without rows belong to the last expert */
+static enum status blocks_run(struct call *call, uint64_t unit, void *scratch, struct err *err)
+{
+    (void)unit;
+    const struct tensor *phys = &call->in[0];
+    uint64_t e = call->task->sample->local, N = call->out[0].rows;
+    uint64_t B = N ? call->out[1].rows / N : 1;
+    struct block_plan plan = plan_blocks(call, B, scratch);
+    uint64_t valid = (uint64_t)plan.first[e];
+    if (valid > N)
+        return map_overflow(call, valid * B, N * B, err);
+    map_fill(&call->out[1], -1);
+    map_fill(&call->out[2], -1);
+    for (uint64_t b = 0; b < N; b++) {
+        uint64_t x = 0;
+        while (x + 1 < e && b >= (uint64_t)plan.first[x + 1])
+            x++;
+        tensor_i32(&call->out[0])[b] = (int32_t)x;
+        tensor_i32(&call->out[3])[b] = b < valid;
+    }
+    memset(plan.rows, 0, e * sizeof *plan.rows);
+    for (uint64_t i = 0; i < phys->rows * phys->width; i++) {
+        uint64_t expert = (uint64_t)tensor_i32(phys)[i];
+        if (expert / e != call->rank)
+            continue;
+        uint64_t x = expert % e;
+        int32_t row = (int32_t)((uint64_t)plan.first[x] * B) + (int32_t)plan.rows[x]++;
+        tensor_i32(&call->out[2])[i] = row;
+        tensor_i32(&call->out[1])[row] = (int32_t)i;
+    }
+    uint64_t run = blocks_to_run(call, valid, N);
+    tensor_i64(&call->out[4])[0] = (int64_t)run;
+    tensor_i64(&call->out[5])[0] = (int64_t)ceil_div(run, call->n);
+    return STATUS_OK;
+}
+
+/* ---- tables of all tokens or all hit experts ---- */
+
+/* table: (phys[n,K]) -> (place[nK], index[e*n]) */
+static enum status table_run(struct call *call, uint64_t unit, void *scratch, struct err *err)
+{
+    (void)unit;
+    (void)scratch;
+    (void)err;
+    const struct tensor *phys = &call->in[0];
+    uint64_t e = call->task->sample->local, K = phys->width;
+    map_fill(&call->out[0], -1);
+    map_fill(&call->out[1], -1);
+    for (uint64_t i = 0; i < phys->rows * K; i++) {
+        uint64_t expert = (uint64_t)tensor_i32(phys)[i];
+        if (expert / e != call->rank)
+            continue;
+        int32_t row = (int32_t)(expert % e * phys->rows + i / K);
+        tensor_i32(&call->out[0])[i] = row;
+        tensor_i32(&call->out[1])[row] = (int32_t)i;
+    }
+    return STATUS_OK;
+}
+
+/* hits: (rows[e]) -> (hits[U], map[e]) */
+static enum status hits_run(struct call *call, uint64_t unit, void *scratch, struct err *err)
+{
+    (void)unit;
+    (void)scratch;
+    int32_t *hits = tensor_i32(&call->out[0]), *map = tensor_i32(&call->out[1]), n = 0;
+    map_fill(&call->out[0], -1);
+    for (uint64_t x = 0; x < call->in[0].rows; x++) {
+        bool hit = tensor_i64(&call->in[0])[x] > 0;
+        if (hit && (uint64_t)n == call->out[0].rows)
+            return map_overflow(call, (uint64_t)n + 1, call->out[0].rows, err);
+        map[x] = hit ? n : 0;
+        if (hit)
+            hits[n++] = (int32_t)x;
+    }
+    return STATUS_OK;
+}
+
+/* own: (phys[n,K]) -> (slot[nK], place[nK], hits[nK], rows[nK], offsets[K+1]) */
+static enum status own_run(struct call *call, uint64_t unit, void *scratch, struct err *err)
+{
+    (void)unit;
+    (void)scratch;
+    (void)err;
+    const struct tensor *phys = &call->in[0];
+    uint64_t e = call->task->sample->local, K = phys->width;
+    for (uint64_t i = 0; i < phys->rows * K; i++) {
+        uint64_t expert = (uint64_t)tensor_i32(phys)[i];
+        bool own = expert / e == call->rank;
+        tensor_i32(&call->out[0])[i] = own ? (int32_t)i : -1;
+        tensor_i32(&call->out[1])[i] = own ? (int32_t)(i % K) : -1;
+        tensor_i32(&call->out[2])[i] = own ? (int32_t)(expert % e) : -1;
+        tensor_i64(&call->out[3])[i] = own;
+    }
+    for (uint64_t k = 0; k <= K; k++)
+        tensor_i64(&call->out[4])[k] = (int64_t)k;
+    return STATUS_OK;
+}
+
+void kernels_add_blocks(struct kernels *kernels)
+{
+    kernels->table[KERNEL_MOST] = (struct kernel_ops){NULL, most_run, NULL};
+    kernels->table[KERNEL_ROUNDS] = (struct kernel_ops){NULL, rounds_run, NULL};
+    kernels->table[KERNEL_CHUNK] = (struct kernel_ops){NULL, chunk_run, NULL};
+    kernels->table[KERNEL_BLOCKS] = (struct kernel_ops){NULL, blocks_run, NULL};
+    kernels->table[KERNEL_TABLE] = (struct kernel_ops){NULL, table_run, NULL};
+    kernels->table[KERNEL_OWN] = (struct kernel_ops){NULL, own_run, NULL};
+    kernels->table[KERNEL_HITS] = (struct kernel_ops){NULL, hits_run, NULL};
+}

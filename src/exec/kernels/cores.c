@@ -1,0 +1,308 @@
+/* The cores of a rank at the blocks of path blockwise: every core's share of a trip is units of
+ * its own, and reads nothing of the other core's but in core_sum (seed-systems.md B3, B4). */
+#include <string.h>
+
+#include "exec/kernels/format.h"
+#include "exec/kernels/gemm_tile.h"
+
+enum { PIECE = 256 };
+
+/* ---- deal: (expert[N], run[1]) -> (block[c], number[c], fetch[c], rows[c], offsets[c+1]) ----
+ */
+
+/* The block of a core in a trip, or -1; block < 0 before the first trip. */
+static int64_t block_of(const struct call *call, int64_t core, int64_t trip)
+{
+    int64_t run = tensor_i64(&call->in[1])[0], n = (int64_t)call->out[0].rows;
+    bool own = n > 1 && !(call->op->flags & KERNEL_SPLIT);
+    int64_t first = 0, end = run, step = 1;
+    if (own && call->op->flags & KERNEL_HI_LO) {
+        int64_t half = run - run / 2;
+        first = core * half;
+        end = core == 0 ? half : run;
+    } else if (own) {
+        first = core;
+        step = n;
+    }
+    int64_t block = first + trip * step;
+    return trip >= 0 && block < end ? block : -1;
+}
+
+static enum status deal_run(struct call *call, uint64_t unit, void *scratch, struct err *err)
+{
+    (void)unit;
+    (void)scratch;
+    (void)err;
+    const int32_t *expert = tensor_i32(&call->in[0]);
+    int64_t trip = (int64_t)call->iteration, B = (int64_t)call->m;
+    for (int64_t c = 0; c < (int64_t)call->out[0].rows; c++) {
+        int64_t block = block_of(call, c, trip), before = block_of(call, c, trip - 1);
+        bool held = call->op->flags & KERNEL_SKIP && before >= 0 && block >= 0 &&
+                    expert[before] == expert[block];
+        tensor_i32(&call->out[0])[c] = (int32_t)block;
+        tensor_i32(&call->out[1])[c] = block < 0 ? -1 : expert[block];
+        tensor_i32(&call->out[2])[c] = block >= 0 && !held;
+        tensor_i64(&call->out[3])[c] = block < 0 ? 0 : B;
+        tensor_i64(&call->out[4])[c + 1] = (c + 1) * B;
+    }
+    tensor_i64(&call->out[4])[0] = 0;
+    return STATUS_OK;
+}
+
+/* Cores that act in a trip; those that share a block are one. */
+static uint64_t acting(const struct call *call, const struct tensor *map, int32_t least)
+{
+    uint64_t n = 0;
+    for (uint64_t c = 0; c < map->rows; c++)
+        n += tensor_i32(map)[c] >= least;
+    return call->op->flags & KERNEL_SPLIT ? n / map->rows : n;
+}
+
+static void deal_count(const struct call *call, struct counts *counts)
+{
+    counts->blocks = acting(call, &call->out[0], 0);
+}
+
+/* ---- fetch: (w[e,k,n], number[c], fetch[c]) -> (operand[c,k',n']) ---- */
+
+/* A core's part of a matrix: rows from `row`, columns from `column` of every panel. */
+struct part {
+    struct matrix from;
+    uint64_t rows, columns;               /* of the part; columns of one panel */
+    uint64_t panels, row, column, across; /* across: columns of a whole panel */
+    bool none;                            /* nothing: the other core has all of it */
+};
+
+static struct part part_of(const struct call *call, uint64_t core)
+{
+    const struct tensor *w = &call->in[0], *operand = &call->out[0];
+    uint64_t number = (uint64_t)tensor_i32(&call->in[1])[core];
+    bool matrix = w->n_dims == 3;
+    struct matrix from = {tensor_row(w, number), w->dtype, 1, w->width};
+    if (matrix)
+        from = tile_matrix(w, number);
+    uint64_t rows = matrix ? operand->dims[1] : 1, columns = operand->dims[matrix ? 2 : 1];
+    bool halved = rows < from.k || columns < from.n;
+    return (struct part){.from = from,
+                         .rows = rows,
+                         .columns = columns / call->groups,
+                         .panels = call->groups,
+                         .row = rows < from.k ? core * rows : 0,
+                         .column = columns < from.n ? core * columns / call->groups : 0,
+                         .across = from.n / call->groups,
+                         .none = call->op->flags & KERNEL_SPLIT && !halved && core > 0};
+}
+
+/* Rows [r0, r0 + n) of one panel of the part, into `to` with rows `ld` apart. */
+static void fetch_panel(const struct part *part, uint64_t panel, uint64_t r0, uint64_t n,
+                        float *to, uint64_t ld, float *scratch)
+{
+    const struct matrix *from = &part->from;
+    uint64_t row = part->row + r0, column = panel * part->across + part->column;
+    if (format_is_plain(from->dtype)) {
+        for (uint64_t r = 0; r < n; r++)
+            format_load(from->dtype, from->data, (row + r) * from->n + column, part->columns,
+                        to + r * ld);
+        return;
+    }
+    for (uint64_t c = 0; c < part->columns; c += PIECE) {
+        uint64_t wide = part->columns - c < PIECE ? part->columns - c : PIECE;
+        format_decode_columns(from->dtype, from->data, from->k, from->n, row, n, column + c,
+                              wide, scratch);
+        for (uint64_t j = 0; j < wide; j++)
+            for (uint64_t r = 0; r < n; r++)
+                to[r * ld + c + j] = scratch[j * n + r];
+    }
+}
+
+/* Rows of one core's operand: a matrix's, or the one row of a bias. */
+static uint64_t operand_rows(const struct call *call)
+{
+    return call->out[0].n_dims == 3 ? call->out[0].dims[1] : 1;
+}
+
+static uint64_t fetch_units(const struct call *call)
+{
+    return call->out[0].rows * kernel_row_units(operand_rows(call));
+}
+
+static enum status fetch_run(struct call *call, uint64_t unit, void *scratch, struct err *err)
+{
+    (void)err;
+    uint64_t rows = operand_rows(call), units = kernel_row_units(rows), begin, end;
+    uint64_t core = unit / units, ld = call->out[0].width / rows;
+    if (tensor_i32(&call->in[2])[core] <= 0)
+        return STATUS_OK; /* what the core holds is what it needs */
+    struct part part = part_of(call, core);
+    kernel_rows_of(unit % units, rows, &begin, &end);
+    float *to = tensor_f32(&call->out[0]) + core * call->out[0].width + begin * ld;
+    if (part.none)
+        memset(to, 0, (end - begin) * ld * sizeof *to);
+    for (uint64_t p = 0; p < part.panels && !part.none; p++)
+        fetch_panel(&part, p, begin, end - begin, to + p * part.columns, ld, scratch);
+    return STATUS_OK;
+}
+
+static void fetch_count(const struct call *call, struct counts *counts)
+{
+    const struct tensor *fetch = &call->in[2];
+    uint64_t elements = 0;
+    for (uint64_t c = 0; c < fetch->rows; c++) {
+        if (tensor_i32(fetch)[c] <= 0)
+            continue;
+        struct part part = part_of(call, c);
+        elements += part.none ? 0 : part.rows * part.columns * part.panels;
+    }
+    counts->loads = acting(call, fetch, 1);
+    counts->fetched = elements * tensor_row_bytes(&call->in[0]) / call->in[0].width;
+}
+
+/* ---- load_block: (src[n+1,H], index[N*B], block[c], gates?) -> (dst[c*B,H']) ---- */
+
+static int32_t *block_index(const struct call *call, const struct tensor *index,
+                            const struct tensor *block, uint64_t core)
+{
+    int32_t number = tensor_i32(block)[core];
+    return number < 0 ? NULL : tensor_i32(index) + (uint64_t)number * call->m;
+}
+
+/* Units of one core, and of all. */
+static uint64_t rows_units(const struct call *call)
+{
+    return kernel_row_units(call->m);
+}
+
+static uint64_t load_units(const struct call *call)
+{
+    return call->in[2].rows * rows_units(call);
+}
+
+static enum status load_run(struct call *call, uint64_t unit, void *scratch, struct err *err)
+{
+    (void)scratch;
+    (void)err;
+    const struct tensor *src = &call->in[0], *dst = &call->out[0], *gates = &call->in[3];
+    uint64_t core = unit / rows_units(call), begin, end, zero = src->rows - 1;
+    const int32_t *index = block_index(call, &call->in[1], &call->in[2], core);
+    size_t bytes = tensor_row_bytes(dst);
+    size_t skip = bytes < tensor_row_bytes(src) ? core * bytes : 0;
+    kernel_rows_of(unit % rows_units(call), call->m, &begin, &end);
+    for (uint64_t i = begin; index && i < end; i++) {
+        char *to = tensor_row(dst, core * call->m + i);
+        uint64_t row = index[i] < 0 ? zero : (uint64_t)index[i] / call->k;
+        if (index[i] < 0 && call->op->flags & KERNEL_SKIP)
+            memset(to, 0, bytes);
+        else
+            memcpy(to, tensor_row(src, row) + skip, bytes);
+        if (gates->present && index[i] >= 0)
+            tensor_scale_row(dst, core * call->m + i, tensor_f32(gates)[index[i]], dst,
+                             core * call->m + i);
+    }
+    return STATUS_OK;
+}
+
+static void load_count(const struct call *call, struct counts *counts)
+{
+    uint64_t rows = 0;
+    bool skip = call->op->flags & KERNEL_SKIP;
+    for (uint64_t c = 0; c < call->in[2].rows; c++) {
+        const int32_t *index = block_index(call, &call->in[1], &call->in[2], c);
+        for (uint64_t i = 0; index && i < call->m; i++)
+            rows += !skip || index[i] >= 0;
+    }
+    counts->fetched = rows * tensor_row_bytes(&call->out[0]);
+    counts->loads = call->op->flags & KERNEL_SPLIT ? rows / call->in[2].rows : rows;
+}
+
+/* ---- core_sum: (partial[2*m,n]) -> (sum[2*m,n], [2*m,n/2] or [m,n]) ---- */
+
+enum { CORES = 2 };
+
+/* What a core adds up: columns from `column` of both partial sums, `width` of them. */
+struct share {
+    uint64_t column, width;
+    uint64_t row, to_column; /* of the result */
+};
+
+static struct share share_of(const struct call *call, uint64_t core)
+{
+    const struct tensor *sum = &call->out[0];
+    bool apart = sum->rows > call->m, whole = apart && sum->width == call->n;
+    uint64_t width = whole ? call->n : call->n / CORES, column = whole ? 0 : core * width;
+    return (struct share){column, width, apart ? core * call->m : 0, apart ? 0 : column};
+}
+
+static uint64_t sum_units(const struct call *call)
+{
+    return CORES * rows_units(call);
+}
+
+static enum status sum_run(struct call *call, uint64_t unit, void *scratch, struct err *err)
+{
+    (void)scratch;
+    (void)err;
+    const struct tensor *partial = &call->in[0];
+    uint64_t core = unit / rows_units(call), begin, end;
+    struct share share = share_of(call, core);
+    kernel_rows_of(unit % rows_units(call), call->m, &begin, &end);
+    for (uint64_t r = begin; r < end; r++) {
+        for (uint64_t c = 0; c < share.width; c += PIECE) {
+            uint64_t n = share.width - c < PIECE ? share.width - c : PIECE;
+            float own[PIECE], other[PIECE];
+            tensor_load(partial, core * call->m + r, share.column + c, n, own);
+            tensor_load(partial, (1 - core) * call->m + r, share.column + c, n, other);
+            for (uint64_t i = 0; i < n; i++)
+                own[i] += other[i];
+            tensor_store(&call->out[0], share.row + r, share.to_column + c, n, own);
+        }
+    }
+    return STATUS_OK;
+}
+
+static void sum_count(const struct call *call, struct counts *counts)
+{
+    for (uint64_t core = 0; core < CORES; core++)
+        counts->crossed += call->m * share_of(call, core).width * sizeof(float);
+}
+
+/* ---- add_block: (y[c*B,H'], gates?, index[N*B], block[c], sum) -> (sum) ---- */
+
+static uint64_t add_units(const struct call *call)
+{
+    return call->in[3].rows * rows_units(call);
+}
+
+static enum status add_run(struct call *call, uint64_t unit, void *scratch, struct err *err)
+{
+    (void)scratch;
+    (void)err;
+    const struct tensor *y = &call->in[0], *gates = &call->in[1], *sum = &call->out[0];
+    uint64_t core = unit / rows_units(call), begin, end;
+    const int32_t *index = block_index(call, &call->in[2], &call->in[3], core);
+    uint64_t first = sum->rows > call->n ? core * call->n : 0;
+    uint64_t column = y->width < sum->width ? core * y->width : 0;
+    kernel_rows_of(unit % rows_units(call), call->m, &begin, &end);
+    for (uint64_t i = begin; index && i < end; i++) {
+        if (index[i] < 0)
+            continue;
+        uint64_t slot = (uint64_t)index[i];
+        float gate = gates->present ? tensor_f32(gates)[slot] : 1, piece[PIECE];
+        float *to = tensor_f32(sum) + (first + slot / call->k) * sum->width + column;
+        for (uint64_t c = 0; c < y->width; c += PIECE) {
+            uint64_t n = y->width - c < PIECE ? y->width - c : PIECE;
+            tensor_load(y, core * call->m + i, c, n, piece);
+            for (uint64_t j = 0; j < n; j++)
+                to[c + j] += gate * piece[j];
+        }
+    }
+    return STATUS_OK;
+}
+
+void kernels_add_cores(struct kernels *kernels)
+{
+    kernels->table[KERNEL_DEAL] = (struct kernel_ops){NULL, deal_run, deal_count};
+    kernels->table[KERNEL_FETCH] = (struct kernel_ops){fetch_units, fetch_run, fetch_count};
+    kernels->table[KERNEL_LOAD_BLOCK] = (struct kernel_ops){load_units, load_run, load_count};
+    kernels->table[KERNEL_CORE_SUM] = (struct kernel_ops){sum_units, sum_run, sum_count};
+    kernels->table[KERNEL_ADD_BLOCK] = (struct kernel_ops){add_units, add_run, NULL};
+}

@@ -1,0 +1,158 @@
+/* Index maps: where rows go. Plain C, one unit each: a rank sorts its rows in one pass over
+ * counts and prefix sums, stable, in (token, k) order. */
+#include "exec/kernels/maps.h"
+
+#include <string.h>
+
+#include "base/checked.h"
+
+void map_fill(const struct tensor *map, int32_t value)
+{
+    int32_t *at = map->data;
+    for (uint64_t i = 0; map->data && i < map->rows * map->width; i++)
+        at[i] = value;
+}
+
+void map_zero(const struct tensor *tensor)
+{
+    if (tensor->data)
+        memset(tensor->data, 0, tensor->bytes);
+}
+
+int64_t map_prefix(const int64_t *counts, uint64_t n, int64_t *cursor)
+{
+    int64_t sum = 0;
+    for (uint64_t i = 0; i < n; i++) {
+        cursor[i] = sum;
+        sum += counts[i];
+    }
+    return sum;
+}
+
+void map_align(const int64_t *sizes, uint64_t n, uint64_t alignment, int64_t *offsets)
+{
+    offsets[0] = 0;
+    for (uint64_t g = 0; g < n; g++)
+        offsets[g + 1] =
+            offsets[g] + (int64_t)round_up((uint64_t)sizes[g], alignment ? alignment : 1);
+}
+
+enum status map_overflow(const struct call *call, uint64_t rows, uint64_t capacity,
+                         struct err *err)
+{
+    err_set(err, STATUS_NOFIT, "\"%s\" of rank %llu has %llu rows, its buffer holds %llu",
+            call->op->name, (unsigned long long)call->rank, (unsigned long long)rows,
+            (unsigned long long)capacity);
+    return err_hint(err, "--set moe.buffer=exact or worst");
+}
+
+/* sort: (phys[T,K]) -> (order, position, counts[E], sends[R]). Without KERNEL_BY_EXPERT rows of
+ * an owner keep (token, k) order. */
+static enum status sort_run(struct call *call, uint64_t unit, void *scratch, struct err *err)
+{
+    (void)unit;
+    (void)err;
+    const struct layer_sample *sample = call->task->sample;
+    const int32_t *phys = tensor_i32(&call->in[0]);
+    uint64_t n = call->in[0].rows * call->in[0].width, e = sample->local;
+    int64_t *counts = tensor_i64(&call->out[2]), *sends = tensor_i64(&call->out[3]);
+    int64_t *cursor = scratch;
+    map_zero(&call->out[2]);
+    map_zero(&call->out[3]);
+    for (uint64_t i = 0; i < n; i++) {
+        counts[phys[i]]++;
+        sends[(uint64_t)phys[i] / e]++;
+    }
+    bool by_expert = call->op->flags & KERNEL_BY_EXPERT;
+    if (by_expert)
+        map_prefix(counts, sample->R * e, cursor);
+    else
+        map_prefix(sends, sample->R, cursor);
+    for (uint64_t i = 0; i < n; i++) {
+        int64_t at = cursor[by_expert ? (uint64_t)phys[i] : (uint64_t)phys[i] / e]++;
+        tensor_i32(&call->out[0])[at] = (int32_t)i;
+        tensor_i32(&call->out[1])[i] = (int32_t)at;
+    }
+    return STATUS_OK;
+}
+
+/* group: (counts[R,e]) -> (receives[R], offsets[e+1], rows[e], index[M], place[M_in]) */
+static enum status group_run(struct call *call, uint64_t unit, void *scratch, struct err *err)
+{
+    (void)unit;
+    (void)scratch;
+    uint64_t R = call->task->sample->R, e = call->task->sample->local;
+    const int64_t *counts = tensor_i64(&call->in[0]);
+    int64_t *receives = tensor_i64(&call->out[0]), *offsets = tensor_i64(&call->out[1]);
+    int64_t *rows = tensor_i64(&call->out[2]);
+    int32_t *index = tensor_i32(&call->out[3]), *place = tensor_i32(&call->out[4]);
+    map_zero(&call->out[0]);
+    map_zero(&call->out[2]);
+    for (uint64_t i = 0; i < R * e; i++) {
+        receives[i / e] += counts[i];
+        rows[i % e] += counts[i];
+    }
+    if (call->op->flags & KERNEL_STRIDE)
+        for (uint64_t g = 0; g <= e; g++)
+            offsets[g] = (int64_t)(g * call->m);
+    else
+        map_align(rows, e, call->m, offsets);
+    int64_t arrived = 0;
+    for (uint64_t i = 0; i < R; i++)
+        arrived += receives[i];
+    if ((uint64_t)offsets[e] > call->out[3].rows)
+        return map_overflow(call, (uint64_t)offsets[e], call->out[3].rows, err);
+    if ((uint64_t)arrived > call->out[4].rows)
+        return map_overflow(call, (uint64_t)arrived, call->out[4].rows, err);
+    map_fill(&call->out[3], -1);
+    map_fill(&call->out[4], -1);
+    map_zero(&call->out[2]);
+    int32_t at = 0;
+    for (uint64_t i = 0; i < R * e; i++) {
+        for (int64_t j = 0; j < counts[i]; j++, at++) {
+            int32_t to = (int32_t)(offsets[i % e] + rows[i % e]++);
+            index[to] = at;
+            place[at] = to;
+        }
+    }
+    return STATUS_OK;
+}
+
+/* slots: (phys[T,K]) -> (index[E*S], position[TK], dropped[1]); S = groups * C slots of an
+ * expert, C of them for each group of T / groups tokens, the first rows win */
+static enum status slots_run(struct call *call, uint64_t unit, void *scratch, struct err *err)
+{
+    (void)unit;
+    (void)err;
+    const struct layer_sample *s = call->task->sample;
+    const int32_t *phys = tensor_i32(&call->in[0]);
+    int32_t *index = tensor_i32(&call->out[0]), *position = tensor_i32(&call->out[1]);
+    uint64_t n_experts = s->R * s->local, n = s->T * s->K, C = call->m;
+    uint64_t per_group = s->T / call->groups * s->K;
+    uint64_t *used = scratch;
+    int64_t dropped = 0;
+    map_fill(&call->out[0], -1);
+    for (uint64_t i = 0; i < n; i++) {
+        if (i % per_group == 0)
+            memset(used, 0, n_experts * sizeof *used);
+        uint64_t expert = (uint64_t)phys[i], c = used[expert]++;
+        position[i] = -1;
+        if (c >= C) {
+            dropped++;
+            continue;
+        }
+        uint64_t slot = (expert * call->groups + i / per_group) * C + c;
+        index[slot] = (int32_t)i;
+        position[i] = (int32_t)slot;
+    }
+    tensor_i64(&call->out[2])[0] = dropped;
+    call->counts.dropped = (uint64_t)dropped;
+    return STATUS_OK;
+}
+
+void kernels_add_sort(struct kernels *kernels)
+{
+    kernels->table[KERNEL_SORT] = (struct kernel_ops){NULL, sort_run, NULL};
+    kernels->table[KERNEL_GROUP] = (struct kernel_ops){NULL, group_run, NULL};
+    kernels->table[KERNEL_SLOTS] = (struct kernel_ops){NULL, slots_run, NULL};
+}

@@ -1,0 +1,352 @@
+/* See oracle_absent.h. */
+#include "exec/verify/oracle_absent.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "exec/kernels/format.h"
+/* ---- begin ---- */
+
+/* How a path returns rows; those that are not here: one for every slot. */
+static enum oracle_returns returns_of(enum moe_path path)
+{
+    static const struct {
+        enum moe_path path;
+        enum oracle_returns returns;
+    } others[] = {
+        {PATH_DEEPEP, RETURNS_OWNERS},      {PATH_BLOCKWISE, RETURNS_EVERYONE},
+        {PATH_SELECTIVE, RETURNS_EVERYONE}, {PATH_ALL_EXPERTS, RETURNS_EVERYONE},
+        {PATH_MASKED, RETURNS_EVERYONE},    {PATH_EXPERT_LOOP, RETURNS_EVERYONE},
+        {PATH_ALLGATHER, RETURNS_EVERYONE},
+    };
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (others[i].path == path)
+            return others[i].returns;
+    return RETURNS_SLOTS;
+}
+
+static void expect(struct oracle_absent *a, enum absent_row which, uint64_t width,
+                   uint64_t stride, struct arena *arena)
+{
+    uint64_t R = a->o->setup.sample->R;
+    a->o->sent[which] =
+        (struct oracle_sent){.width = width,
+                             .stride = stride,
+                             .sum = arena_alloc(arena, R * width, sizeof(double)),
+                             .rows = arena_alloc(arena, R, sizeof(uint64_t))};
+}
+
+static void count_rows(struct oracle_absent *a)
+{
+    const struct layer_sample *s = a->o->setup.sample;
+    for (uint64_t i = 0; i < s->R * s->T * s->K; i++) {
+        uint64_t from = i / (s->T * s->K), expert = (uint64_t)s->phys[i];
+        if (from != a->rank && expert / s->local == a->rank && !a->tokens.dropped[i])
+            a->rows[(from * s->local + expert % s->local) * s->K + i % s->K]++;
+    }
+}
+
+void oracle_absent_init(struct oracle_absent *a, struct oracle *o,
+                        const struct oracle_tokens *tokens, struct arena *arena)
+{
+    const struct layer_sample *s = o->setup.sample;
+    enum moe_path path = o->setup.plan->moe.path;
+    *a = (struct oracle_absent){.o = o,
+                                .tokens = *tokens,
+                                .returns = returns_of(path),
+                                .gates_return = path == PATH_RDEP,
+                                .scales_input = o->setup.plan->model.moe.scale == GATE_PRE,
+                                .rank = o->setup.first_rank,
+                                .rows =
+                                    arena_alloc(arena, s->R * s->local * s->K, sizeof *a->rows),
+                                .outputs = arena_alloc(arena, s->R * o->H, sizeof *a->outputs),
+                                .back = arena_alloc(arena, s->R * o->H, sizeof *a->back),
+                                .x = arena_alloc(arena, o->H, sizeof *a->x),
+                                .sent = arena_alloc(arena, o->H, sizeof *a->sent),
+                                .dout = arena_alloc(arena, o->H, sizeof *a->dout),
+                                .values = arena_alloc(arena, o->H, sizeof *a->values)};
+    for (uint64_t p = 0; p < s->R; p++) {
+        inputs_absent(o->setup.inputs, ABSENT_OUTPUTS, p, o->H, a->outputs + p * o->H);
+        inputs_absent(o->setup.inputs, ABSENT_X_GRADIENTS, p, o->H, a->back + p * o->H);
+    }
+    count_rows(a);
+    expect(a, ABSENT_TOKENS, o->H, 1, arena);
+    expect(a, ABSENT_OUTPUTS, o->H, o->setup.peer_stride, arena);
+    if (!o->setup.backward)
+        return;
+    expect(a, ABSENT_GRADIENTS, o->H, 1, arena);
+    expect(a, ABSENT_X_GRADIENTS, o->H, o->setup.peer_stride, arena);
+    if (a->returns != RETURNS_SLOTS)
+        expect(a, ABSENT_GATE_GRADIENTS, o->K, o->setup.peer_stride, arena);
+}
+
+bool oracle_absent_holds(const struct oracle_absent *a, uint64_t number)
+{
+    const struct layer_sample *s = a->o->setup.sample;
+    for (int32_t i = s->start[number]; i < s->start[number + 1]; i++)
+        if ((uint64_t)s->replica[i] / s->local == a->rank)
+            return true;
+    return false;
+}
+
+/* ---- pieces ---- */
+
+static void add_row(double *sum, const float *values, uint64_t n, double factor)
+{
+    for (uint64_t i = 0; i < n; i++)
+        sum[i] += factor * (double)values[i];
+}
+
+static void add_sent(struct oracle_absent *a, enum absent_row which, uint64_t to,
+                     const double *values, double factor)
+{
+    struct oracle_sent *sent = &a->o->sent[which];
+    oracle_add(sent->sum + to * sent->width, values, sent->width, factor);
+}
+
+static void load_absent(struct oracle_absent *a, enum absent_row which, uint64_t from,
+                        double *out)
+{
+    inputs_absent(a->o->setup.inputs, which, from, a->o->H, a->values);
+    for (uint64_t h = 0; h < a->o->H; h++)
+        out[h] = (double)a->values[h];
+}
+
+static double absent_number(const struct oracle *o, enum absent_row which, uint64_t from)
+{
+    float value;
+    inputs_absent(o->setup.inputs, which, from, 1, &value);
+    return (double)value;
+}
+
+double oracle_absent_gate(const struct oracle *o, uint64_t rank)
+{
+    return absent_number(o, ABSENT_GATES, rank);
+}
+
+/* ---- rows of absent ranks at local experts ---- */
+
+/* Slots that stay empty are computed too: rows of zeros, which a bias makes something of. */
+static void add_empty(struct oracle_absent *a, const struct oracle_expert *expert,
+                      struct oracle_row *row, uint64_t to, uint64_t n)
+{
+    if (n == 0)
+        return;
+    a->o->sent[ABSENT_OUTPUTS].rows[to] += n;
+    if (!expert->b13)
+        return;
+    memset(row->x, 0, a->o->H * sizeof *row->x);
+    oracle_row_forward(expert, row);
+    add_sent(a, ABSENT_OUTPUTS, to, row->y, (double)n);
+}
+
+static void add_weight_gradients(struct oracle_absent *a, struct oracle_row *row,
+                                 uint64_t local, double n)
+{
+    struct oracle *o = a->o;
+    for (uint64_t i = 0; i < o->GI; i++)
+        row->dh[i] *= n;
+    for (uint64_t i = 0; i < o->H; i++)
+        row->dy[i] *= n;
+    o->terms->dw13 +=
+        oracle_outer(row->x, o->H, row->dh, o->GI, o->dw13 + local * o->H * o->GI);
+    o->terms->dw2 += oracle_outer(row->a, o->I, row->dy, o->H, o->dw2 + local * o->I * o->H);
+    oracle_add(o->db13 + local * o->GI, row->dh, o->GI, 1);
+    oracle_add(o->db2 + local * o->H, row->dy, o->H, 1);
+}
+
+/* n rows of an absent rank at a local expert. Owners apply the gates unless every slot returns
+ * alone: then they are the tokens' ranks' business, and 1 here. */
+struct rows {
+    uint64_t from, local, n;
+    double in, out; /* gates of the expert's input and output */
+};
+
+static struct rows rows_of(const struct oracle_absent *a, uint64_t from, uint64_t local)
+{
+    const struct oracle *o = a->o;
+    struct rows rows = {.from = from, .local = local, .in = 1, .out = 1};
+    for (uint64_t k = 0; k < o->K; k++)
+        rows.n += a->rows[(from * o->setup.sample->local + local) * o->K + k];
+    if (a->returns != RETURNS_SLOTS)
+        *(a->scales_input ? &rows.in : &rows.out) = oracle_absent_gate(o, from);
+    return rows;
+}
+
+/* A gate's gradient is a product of two rows, most of which cancels: its errors are of the
+ * size of what does. The largest of them, as the scale. */
+static void add_gate_gradients(struct oracle_absent *a, const struct rows *rows,
+                               const double *row, const double *with)
+{
+    struct oracle *o = a->o;
+    struct oracle_sent *sent = &o->sent[ABSENT_GATE_GRADIENTS];
+    double dgate = oracle_dot(row, with, o->H), squares = 0;
+    for (uint64_t h = 0; h < o->H; h++)
+        squares += row[h] * with[h] * row[h] * with[h];
+    sent->scale = fmax(sent->scale, sqrt(squares));
+    const uint64_t *slots =
+        a->rows + (rows->from * o->setup.sample->local + rows->local) * o->K;
+    for (uint64_t k = 0; sent->sum && k < o->K; k++)
+        sent->sum[rows->from * o->K + k] += (double)slots[k] * dgate;
+    if (sent->sum)
+        sent->rows[rows->from] += rows->n;
+}
+
+/* y of the row is there, and in a->x the row before its gate. */
+static void backward_rows(struct oracle_absent *a, const struct oracle_expert *expert,
+                          struct oracle_row *row, const struct rows *rows)
+{
+    struct oracle *o = a->o;
+    load_absent(a, ABSENT_GRADIENTS, rows->from, row->dy);
+    if (!a->scales_input)
+        add_gate_gradients(a, rows, row->y, row->dy);
+    for (uint64_t h = 0; h < o->H; h++)
+        row->dy[h] *= rows->out;
+    oracle_row_backward(expert, row);
+    if (a->scales_input)
+        add_gate_gradients(a, rows, row->dx, a->x);
+    add_sent(a, ABSENT_X_GRADIENTS, rows->from, row->dx, (double)rows->n * rows->in);
+    o->sent[ABSENT_X_GRADIENTS].rows[rows->from] += rows->n;
+    if (o->dw13)
+        add_weight_gradients(a, row, rows->local, (double)rows->n);
+}
+
+/* As it came through the wire, in a->x, and as the expert sees it. */
+static void load_input(struct oracle_absent *a, const struct rows *rows, double *x)
+{
+    const struct oracle *o = a->o;
+    load_absent(a, ABSENT_TOKENS, rows->from, a->x);
+    a->tokens.through_wire(a->tokens.context, a->x);
+    for (uint64_t h = 0; h < o->H; h++)
+        x[h] = (double)format_round(o->setup.activation, (float)(rows->in * a->x[h]));
+}
+
+static void add_rows(struct oracle_absent *a, const struct oracle_expert *expert,
+                     struct oracle_row *row, uint64_t from, uint64_t local)
+{
+    struct oracle *o = a->o;
+    struct rows rows = rows_of(a, from, local);
+    if (o->setup.pair_slots)
+        add_empty(a, expert, row, from, o->setup.pair_slots - rows.n);
+    if (rows.n == 0)
+        return;
+    load_input(a, &rows, row->x);
+    oracle_row_forward(expert, row);
+    add_sent(a, ABSENT_OUTPUTS, from, row->y, (double)rows.n * rows.out);
+    o->sent[ABSENT_OUTPUTS].rows[from] += rows.n;
+    if (o->setup.backward)
+        backward_rows(a, expert, row, &rows);
+}
+
+void oracle_absent_expert(struct oracle_absent *a, const struct oracle_expert *expert,
+                          uint64_t number, struct oracle_row *row)
+{
+    const struct layer_sample *s = a->o->setup.sample;
+    uint64_t stride = a->o->dw13 ? 1 : a->o->setup.peer_stride;
+    for (int32_t i = s->start[number]; i < s->start[number + 1]; i++) {
+        uint64_t physical = (uint64_t)s->replica[i];
+        for (uint64_t n = 1; physical / s->local == a->rank && n < s->R; n += stride)
+            add_rows(a, expert, row, (a->rank + n) % s->R, physical % s->local);
+    }
+}
+
+/* ---- rows of local tokens at absent experts ---- */
+
+/* The token at hand as it leaves: scaled where its rank does that, then encoded. */
+static void load_sent(struct oracle_absent *a, double gate)
+{
+    const struct oracle *o = a->o;
+    for (uint64_t h = 0; h < o->H; h++)
+        a->sent[h] = (double)format_round(o->setup.activation, (float)(gate * a->x[h]));
+    a->tokens.through_wire(a->tokens.context, a->sent);
+}
+
+struct token {
+    uint64_t t, n; /* number among the checked ones */
+    bool checked;
+};
+
+/* A row of the token that rank `to` gets, a->sent, and what it returns, times gates: 1 where
+ * the owner applies them. */
+static void exchange_row(struct oracle_absent *a, const struct token *token, uint64_t to,
+                         double in, double out)
+{
+    struct oracle *o = a->o;
+    add_sent(a, ABSENT_TOKENS, to, a->sent, 1);
+    o->sent[ABSENT_TOKENS].rows[to]++;
+    if (token->checked)
+        add_row(o->out + token->n * o->H, a->outputs + to * o->H, o->H, out);
+    if (!o->setup.backward)
+        return;
+    add_sent(a, ABSENT_GRADIENTS, to, a->dout, out);
+    o->sent[ABSENT_GRADIENTS].rows[to]++;
+    if (token->checked)
+        add_row(o->dx + token->n * o->H, a->back + to * o->H, o->H, in);
+}
+
+static void exchange_slot(struct oracle_absent *a, const struct token *token, uint64_t to,
+                          uint64_t k)
+{
+    struct oracle *o = a->o;
+    const struct layer_sample *s = o->setup.sample;
+    bool pre = a->scales_input;
+    double own = a->tokens.gates[(a->rank * s->T + token->t) * s->K + k];
+    load_sent(a, pre ? own : 1);
+    if (pre)
+        exchange_row(a, token, to, own, 1);
+    else
+        exchange_row(a, token, to, 1, a->gates_return ? oracle_absent_gate(o, to) : own);
+    const float *row = (pre ? a->back : a->outputs) + to * o->H;
+    const double *with = pre ? a->x : a->dout;
+    for (uint64_t h = 0; o->setup.backward && token->checked && h < o->H; h++)
+        o->dgates[token->n * o->K + k] += (double)row[h] * with[h];
+}
+
+/* One row for all slots that rank `to` has or, gathered, might have. */
+static void exchange_token(struct oracle_absent *a, const struct token *token, uint64_t to)
+{
+    struct oracle *o = a->o;
+    exchange_row(a, token, to, 1, 1);
+    for (uint64_t k = 0; o->setup.backward && token->checked && k < o->K; k++)
+        o->dgates[token->n * o->K + k] += absent_number(o, ABSENT_GATE_GRADIENTS, to);
+}
+
+static bool is_first(const int32_t *phys, uint64_t k, uint64_t local)
+{
+    for (uint64_t i = 0; i < k; i++)
+        if ((uint64_t)phys[i] / local == (uint64_t)phys[k] / local)
+            return false;
+    return true;
+}
+
+static void exchange_owners(struct oracle_absent *a, const struct token *token)
+{
+    const struct layer_sample *s = a->o->setup.sample;
+    uint64_t at = (a->rank * s->T + token->t) * s->K;
+    for (uint64_t k = 0; k < s->K; k++) {
+        uint64_t owner = (uint64_t)s->phys[at + k] / s->local;
+        if (owner == a->rank || a->tokens.dropped[at + k])
+            continue;
+        if (a->returns == RETURNS_SLOTS)
+            exchange_slot(a, token, owner, k);
+        else if (is_first(s->phys + at, k, s->local))
+            exchange_token(a, token, owner);
+    }
+}
+
+void oracle_absent_tokens(struct oracle_absent *a)
+{
+    const struct oracle *o = a->o;
+    for (uint64_t t = 0; t < o->setup.sample->T; t++) {
+        struct token token = {t, t / o->setup.stride, t % o->setup.stride == 0};
+        a->tokens.load(a->tokens.context, FILL_X, a->rank, t, a->x);
+        load_sent(a, 1);
+        if (o->setup.backward)
+            a->tokens.load(a->tokens.context, FILL_DOUT, a->rank, t, a->dout);
+        if (a->returns != RETURNS_EVERYONE)
+            exchange_owners(a, &token);
+        for (uint64_t to = 0; a->returns == RETURNS_EVERYONE && to < o->setup.sample->R; to++)
+            if (to != a->rank)
+                exchange_token(a, &token, to);
+    }
+}

@@ -1,0 +1,43 @@
+/* Rows of a tensor against rows of wanted numbers: what all verifications share. */
+#ifndef MOEPLAN_EXEC_VERIFY_VERIFY_ROWS_H
+#define MOEPLAN_EXEC_VERIFY_VERIFY_ROWS_H
+
+#include "exec/verify/verify.h"
+
+/* What is wanted: rows of `width` doubles, row i being row i * step of the tensor. */
+struct wanted {
+    const char *name;
+    const double *values;
+    uint64_t rows, width, step;
+    uint64_t across;  /* doubles from one row to the next; 0: width */
+    double tolerance; /* 0: the same bits, in the tensor's format */
+    double least;     /* errors are relative to at least this */
+};
+
+/* What errors are relative to: the rms of all values, at least `least`, so that small elements,
+ * which are differences of large ones, are not held to their own size. 1 when all are zero. */
+double verify_scale(const struct wanted *wanted);
+
+/* Adds to the check of that name: the largest difference; with a tolerance, relative to the
+ * scale or, where they are larger, the rms of the row and the element itself. Nothing to
+ * compare with: no check. */
+void verify_compare(struct checks *checks, const struct rank_state *rank,
+                    const struct tensor *tensor, const struct wanted *wanted);
+
+struct worst {
+    double error;
+    uint64_t row, column;
+    double got, wanted;
+};
+/* Keeps the larger difference of an element, relative to `scale`; 0: as it is. */
+void verify_look_at(struct worst *worst, double got, double want, double scale, uint64_t row,
+                    uint64_t column);
+
+/* Sum over rows of a hash of the row's bits and its number, from `first`: tokens are numbered
+ * through the group. */
+uint64_t verify_hash_rows(const struct tensor *out, uint64_t first);
+
+/* Of a plain format. */
+double verify_unit_roundoff(enum dtype dtype);
+
+#endif

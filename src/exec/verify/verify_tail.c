@@ -1,0 +1,42 @@
+/* See verify_tail.h. */
+#include "exec/verify/verify_tail.h"
+
+/* The offsets of the groups that rows of a buffer are multiplied by, or WORK_NONE. Groups with
+ * row counts of their own leave holes by design. */
+static uint16_t groups_of(const struct work *work, uint16_t buffer)
+{
+    for (size_t i = 0; i < work->n_ops; i++) {
+        const struct op *op = &work->ops[i];
+        bool product = op->kernel == KERNEL_GEMM && op->phase == PHASE_FORWARD;
+        if (product && op->reads[0] == buffer && op->reads[3] == WORK_NONE)
+            return op->reads[2];
+    }
+    return WORK_NONE;
+}
+
+static bool is_zero(const struct tensor *tensor, uint64_t row)
+{
+    const char *at = tensor_row(tensor, row);
+    for (uint64_t i = 0; i < tensor_row_bytes(tensor); i++)
+        if (at[i] != 0)
+            return false;
+    return true;
+}
+
+bool verify_tail(const struct execution *x, const struct rank_state *rank, const struct op *op,
+                 uint64_t *dirty)
+{
+    uint16_t offsets = WORK_NONE;
+    if (op->kernel == KERNEL_MASK)
+        offsets = op->reads[1];
+    if (op->kernel == KERNEL_GATHER && !op->loop && op->phase == PHASE_FORWARD)
+        offsets = groups_of(x->work, op->writes[0]);
+    if (offsets == WORK_NONE)
+        return false;
+    const struct tensor *rows = &rank->tensors[op->writes[0]];
+    const struct tensor *starts = &rank->tensors[offsets];
+    *dirty = 0;
+    for (uint64_t i = (uint64_t)tensor_i64(starts)[starts->rows - 1]; i < rows->rows; i++)
+        *dirty += !is_zero(rows, i);
+    return true;
+}

@@ -1,0 +1,130 @@
+/* The lines under "assumed"; see predict_assumed.h. */
+#include "report/predict/assumed.h"
+
+#include "base/checked.h"
+#include "base/unit.h"
+#include "plan/schema.h"
+#include "work/stack/stack.h"
+
+const char *predict_assumed_limit(const struct plan *plan, struct arena *arena)
+{
+    double fraction = plan->memory.fraction > 0 ? plan->memory.fraction : plan->stack.fraction;
+    uint64_t reserve = plan->memory.reserve_bytes + plan->stack.reserve_bytes;
+    char limit[48], capacity[48], kept[48];
+    unit_print(limit, UNIT_BYTES, (double)verdict_limit(plan));
+    unit_print(capacity, UNIT_BYTES, (double)verdict_capacity(plan));
+    unit_print(kept, UNIT_BYTES, (double)reserve);
+    if (reserve)
+        return arena_printf(arena, "%s = %.4g x %s per device - %s in reserve", limit, fraction,
+                            capacity, kept);
+    return arena_printf(arena, "%s = %.4g x %s per device", limit, fraction, capacity);
+}
+
+const char *predict_assumed_stack(const struct plan *plan, const struct memory_report *memory,
+                                  struct arena *arena)
+{
+    struct text text = {.arena = arena};
+    text_printf(&text, "%s: %s shapes", plan->stack.name,
+                plan->stack.static_shapes ? "static" : "dynamic");
+    if (memory->schedule && memory->schedule[0])
+        text_printf(&text, "; schedule: %s", memory->schedule);
+    if (plan->stack.error > 0)
+        text_printf(&text, "; marginal within %.3g %% of temp", 100 * plan->stack.error);
+    return text_string(&text);
+}
+
+const char *predict_assumed_profile(const struct plan *plan)
+{
+    return plan->stack.calibration[0] ? plan->stack.calibration
+                                      : "not calibrated on measured runs";
+}
+
+const char *predict_assumed_indices(const struct buffer_report *buffer, struct arena *arena)
+{
+    uint64_t elements = 1;
+    bool overflow = false;
+    char count[32];
+    for (unsigned i = 0; i < buffer->n_dims; i++)
+        elements = checked_mul(elements, buffer->dims[i], &overflow);
+    unit_print_count(count, elements);
+    return arena_printf(arena, "64 bits: %s has %s elements, a 32-bit int ends at 2^31 - 1",
+                        buffer->name, count);
+}
+
+const char *predict_assumed_path(const struct plan *plan, struct arena *arena)
+{
+    const char *why = "";
+    enum moe_path path = stack_path(plan, &why);
+    return arena_printf(arena, "%s (%s)", words_path[path], why);
+}
+
+/* ---- defaults ---- */
+
+static bool always(const struct plan *plan)
+{
+    (void)plan;
+    return true;
+}
+
+static bool trains(const struct plan *plan)
+{
+    return plan->workload.mode == MODE_TRAIN;
+}
+
+static bool infers(const struct plan *plan)
+{
+    return plan->workload.mode != MODE_TRAIN;
+}
+
+static bool decodes(const struct plan *plan)
+{
+    return plan->workload.mode == MODE_DECODE;
+}
+
+static bool has_capacity(const struct plan *plan)
+{
+    return plan->moe.path == PATH_CAPACITY;
+}
+
+static bool has_blocks(const struct plan *plan)
+{
+    return plan->moe.path == PATH_BLOCKWISE;
+}
+
+static bool is_routed(const struct plan *plan)
+{
+    return !plan->stack.static_shapes;
+}
+
+/* Keys worth a word when nobody set them, in the order of importance. */
+static const struct {
+    const char *key;
+    bool (*matters)(const struct plan *plan);
+} keys[] = {
+    {"workload.micro_batch", always},     {"workload.sequence_length", trains},
+    {"workload.context_length", decodes}, {"moe.capacity_factor", has_capacity},
+    {"moe.block_size", has_blocks},       {"moe.routing.distribution", is_routed},
+    {"recompute.kind", trains},           {"parallel.zero", trains},
+    {"precision.weights", always},        {"precision.gradients", trains},
+    {"precision.master", trains},         {"precision.moments", trains},
+    {"precision.activations", always},    {"precision.kv_cache", infers},
+};
+
+static bool is_default(const struct origins *origins, const struct field *field)
+{
+    size_t n;
+    const struct mark *mark = &origins->mark[field - schema_fields(&n)];
+    return mark->file == NULL;
+}
+
+void predict_assumed_defaults(const struct plan *plan, const struct origins *origins,
+                              struct text *out)
+{
+    for (size_t i = 0; origins && i < sizeof keys / sizeof *keys; i++) {
+        const struct field *field = schema_find(keys[i].key);
+        if (!field || !keys[i].matters(plan) || !is_default(origins, field))
+            continue;
+        text_printf(out, "%s%s ", out->length ? ", " : "", keys[i].key);
+        schema_print(field, plan, out);
+    }
+}

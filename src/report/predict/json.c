@@ -1,0 +1,113 @@
+/* A prediction as the JSON of the contract. */
+#include "report/plan_json.h"
+#include "report/predict/print.h"
+#include "plan/derive.h"
+#include "plan/schema.h"
+#include "work/stack/stack.h"
+
+static void write_categories(struct json *json, const struct memory_report *memory)
+{
+    json_array(json, "categories");
+    for (unsigned i = 0; i < memory->n_categories; i++) {
+        json_object(json, NULL);
+        json_string(json, "name", category_name(memory->categories[i].category));
+        json_count(json, "bytes", memory->categories[i].bytes);
+        json_close(json);
+    }
+    json_close(json);
+}
+
+static void write_wall(struct json *json, const char *key, const struct buffer_report *wall)
+{
+    if (!wall)
+        return;
+    json_object(json, key);
+    json_string(json, "buffer", wall->name);
+    json_count(json, "bytes", wall->bytes);
+    json_string(json, "formula", wall->formula);
+    json_close(json);
+}
+
+static void write_memory(struct json *json, const struct memory_report *memory)
+{
+    size_t n;
+    const struct column *columns = memory_columns(&n);
+    json_object(json, "memory");
+    column_json(json, columns, n, memory);
+    columns = distribution_columns(&n);
+    if (memory->has_distribution)
+        column_json(json, columns, n, memory);
+    write_categories(json, memory);
+    columns = buffer_columns(&n);
+    column_json_array(json, "buffers", columns, n, memory->buffers, memory->n_buffers,
+                      sizeof *memory->buffers);
+    write_wall(json, "wall", memory->wall);
+    write_wall(json, "address_wall", memory->address_wall);
+    write_wall(json, "int_wall", memory->int_wall);
+    columns = fix_columns(&n);
+    if (memory->verdict == VERDICT_OOM)
+        column_json_array(json, "fixes", columns, n, memory->fixes, memory->n_fixes,
+                          sizeof *memory->fixes);
+    json_close(json);
+}
+
+static void write_lines(struct json *json, const char *key, const char *const *lines, size_t n)
+{
+    if (n == 0)
+        return;
+    json_array(json, key);
+    for (size_t i = 0; i < n; i++)
+        json_string(json, NULL, lines[i]);
+    json_close(json);
+}
+
+/* Tables beside the sections of the contract: the trade of capacity factors, block choices. */
+static void write_moe(struct json *json, const struct moe_report *moe)
+{
+    size_t n;
+    const struct column *columns = trade_columns(&n);
+    if (moe->n_trade)
+        column_json_array(json, "capacity_trade", columns, n, moe->trade, moe->n_trade,
+                          sizeof *moe->trade);
+    columns = block_columns(&n);
+    if (moe->intensity.has_blocks)
+        column_json_array(json, "block_guidance", columns, n, moe->intensity.blocks,
+                          BLOCK_CHOICES, sizeof *moe->intensity.blocks);
+    write_lines(json, "advice", moe->advice, moe->n_advice);
+}
+
+/* The path taken and why: moe.path may be `auto`. */
+static void write_path(struct json *json, const struct plan *plan)
+{
+    const char *why = "";
+    json_object(json, "path");
+    json_string(json, "name", words_path[stack_path(plan, &why)]);
+    json_string(json, "reason", why);
+    json_close(json);
+}
+
+void predict_print_json(const struct predict_view *view)
+{
+    const struct prediction *prediction = view->prediction;
+    struct json json;
+    size_t n;
+    json_init(&json, view->out);
+    json_object(&json, NULL);
+    provenance_json(&json, &view->provenance);
+    plan_json(&json, "plan", "", view->plan);
+    if (plan_moe_layers(view->plan) > 0)
+        write_path(&json, view->plan);
+    write_memory(&json, &prediction->memory);
+    const struct predict_section *sections = predict_sections(&n);
+    for (size_t i = 0; i < n; i++) {
+        if (sections[i].present && !sections[i].present(prediction))
+            continue;
+        json_object(&json, sections[i].key);
+        column_json(&json, sections[i].columns, sections[i].n_columns,
+                    (const char *)prediction + sections[i].offset);
+        json_close(&json);
+    }
+    write_moe(&json, &prediction->moe);
+    write_lines(&json, "assumptions", prediction->assumptions, prediction->n_assumptions);
+    json_close(&json);
+}

@@ -1,0 +1,51 @@
+/* A prediction printed: one screen of text, the JSON of the contract, CSV of its buffers. */
+#ifndef MOEPLAN_REPORT_PREDICT_PRINT_H
+#define MOEPLAN_REPORT_PREDICT_PRINT_H
+
+#include "base/column.h"
+#include "plan/load.h"
+#include "report/provenance.h"
+#include "sim/predict.h"
+
+/* What is printed, and where. */
+struct predict_view {
+    const struct plan *plan;
+    const struct origins *origins; /* where values came from; NULL: not said */
+    const struct prediction *prediction;
+    struct provenance provenance;
+    FILE *out;
+    const struct term *term;
+    struct arena *arena;
+};
+
+void predict_print_text(const struct predict_view *view);
+void predict_print_json(const struct predict_view *view);
+void predict_print_csv(const struct predict_view *view); /* one row per buffer */
+
+/* --buffers: every buffer with shape, formula, expected and worst bytes. */
+void predict_print_buffers(const struct predict_view *view);
+
+/* ---- the columns, shared by all of them ---- */
+
+const struct column *buffer_columns(size_t *n); /* struct buffer_report: JSON and CSV */
+const struct column *buffer_table(size_t *n);   /* the same for --buffers */
+const struct column *fix_columns(size_t *n);    /* struct fix */
+const struct column *trade_columns(size_t *n);  /* struct capacity_point */
+const struct column *block_columns(size_t *n);  /* struct block_choice */
+
+/* A section of the JSON contract that is one object of a part of struct prediction. */
+struct predict_section {
+    const char *key;
+    const struct column *columns;
+    size_t n_columns;
+    size_t offset;                                        /* of the part in struct prediction */
+    bool (*present)(const struct prediction *prediction); /* NULL: always */
+};
+
+const struct predict_section *predict_sections(size_t *n);
+
+/* Members of "memory" before its lists; the second table only when there is a distribution. */
+const struct column *memory_columns(size_t *n);
+const struct column *distribution_columns(size_t *n);
+
+#endif

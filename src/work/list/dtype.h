@@ -1,0 +1,20 @@
+/* Bytes of a number format, block scales included. */
+#ifndef MOEPLAN_WORK_LIST_DTYPE_H
+#define MOEPLAN_WORK_LIST_DTYPE_H
+
+#include <stdint.h>
+
+#include "plan/plan.h"
+
+/* Bits of one element without scales: 32, 16, 8, 4; 0 for DTYPE_NONE. */
+unsigned dtype_bits(enum dtype dtype);
+
+/* Bytes of n elements of a plain format (bits a multiple of 8). */
+uint64_t dtype_bytes(enum dtype dtype, uint64_t n);
+
+/* Bytes of a [rows, columns] weight matrix with its scales (rows: input size, columns: output
+ * channels): FP8_CHANNEL adds 4 per column, FP8_BLOCK 4 per 128x128 block, MXFP* 1 per 32
+ * elements of a column, NVFP4 1 per 16. Source: seed-systems.md B8. */
+uint64_t dtype_matrix_bytes(enum dtype dtype, uint64_t rows, uint64_t columns);
+
+#endif

@@ -1,0 +1,31 @@
+/* Names of kernels; see kernel.h. */
+#include "work/list/kernel.h"
+
+static const struct {
+    const char *name, *operands;
+    enum op_kind kind;
+} kernels[] = {
+#define KERNEL_ROW(name, text, kind, operands) {text, operands, OP_##kind},
+    KERNEL_LIST(KERNEL_ROW)
+#undef KERNEL_ROW
+};
+
+const char *kernel_name(enum kernel kernel)
+{
+    return kernels[kernel].name;
+}
+
+enum op_kind kernel_kind(enum kernel kernel)
+{
+    return kernels[kernel].kind;
+}
+
+const char *kernel_operands(enum kernel kernel)
+{
+    return kernels[kernel].operands;
+}
+
+enum schedule kernel_schedule(const struct op *op)
+{
+    return (enum schedule)(op->flags / KERNEL_SCHEDULE);
+}

@@ -1,0 +1,67 @@
+/* Parameter counts of a model, exact, by component; and its useful FLOPs per token.
+ *
+ * "matrices" are what matrix products multiply, the embedding table included: projections,
+ * expert and router matrices, embedding and head. `parameters` adds norm vectors, biases,
+ * attention sinks and the router's selection bias. Sources: training-model.md section 1
+ * (DeepSeek-V3: 671,026,419,200 parameters, 671,025,397,760 of them in matrices).
+ *
+ * Not counted: multi-token prediction modules unless model.mtp_enabled, the sparse-attention
+ * indexer of DeepSeek-V3.2 and GLM-5, vision towers. */
+#ifndef MOEPLAN_WORK_LIST_PARAMS_H
+#define MOEPLAN_WORK_LIST_PARAMS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "plan/plan.h"
+
+/* A component: its matrices, and the vectors that are not matrices. */
+struct params_part {
+    uint64_t matrices;
+    uint64_t norms;
+    uint64_t biases; /* biases of linear layers, attention sinks, selection bias */
+};
+
+struct params {
+    uint64_t embedding;             /* [vocab, hidden] */
+    struct params_part head;        /* matrices 0 when tied to the embedding */
+    struct params_part attention;   /* one layer */
+    struct params_part dense_mlp;   /* one dense layer */
+    struct params_part expert;      /* one routed expert */
+    struct params_part router;      /* one MoE layer */
+    struct params_part shared;      /* one MoE layer: all shared experts and their gate */
+    struct params_part residual;    /* one MoE layer: the MLP beside the experts (Arctic) */
+    struct params_part layer_norms; /* one layer: the norms of width hidden */
+    struct params_part final_norm;
+    struct params_part mtp; /* all multi-token prediction modules; 0 unless enabled */
+
+    uint64_t moe_layers;      /* layers - dense_layers, without MTP */
+    uint64_t routed;          /* all parameters of all routed experts, MTP's excluded */
+    uint64_t matrices;        /* whole model */
+    uint64_t parameters;      /* whole model with norms and biases */
+    uint64_t active_matrices; /* per token: top_k experts a layer, embedding included */
+    uint64_t active;          /* per token, matrices without the embedding: DeepSeek-V3
+                                 36,624,596,992. A tied table counts: it is the head */
+    bool overflow;            /* a count passed 64 bits and is saturated */
+};
+
+/* Fills every count. The model obeys the rules; dense_layers may not exceed layers. */
+void params_count(const struct model *model, struct params *params);
+
+/* matrices + norms + biases of one component. */
+uint64_t params_part_total(struct params_part part);
+
+/* FLOP of causal attention's two products for one token, forward, all layers, averaged over a
+ * sequence: layers * heads * S * (qk dim + v dim), half of the full square (10.23 GFLOP for
+ * DeepSeek-V3 at 4096; training-model.md section 3). Saturates. */
+uint64_t params_attention_flop(const struct model *model, uint64_t sequence_length);
+
+/* Useful FLOP of training one token: 6 * active + 3 * params_attention_flop, the recomputed
+ * forward not included (250.45 GFLOP for DeepSeek-V3 at 4096). An enabled prediction module
+ * multiplies by the head once more. Saturates. */
+uint64_t params_flop_per_token(const struct model *model, uint64_t sequence_length);
+
+/* The forward part alone: 2 * active + params_attention_flop. Saturates. */
+uint64_t params_forward_flop_per_token(const struct model *model, uint64_t sequence_length);
+
+#endif

@@ -1,0 +1,145 @@
+/* Slots from a plan; see shape.h. */
+#include "work/list/shape.h"
+
+#include <string.h>
+
+#include "base/checked.h"
+#include "plan/derive.h"
+#include "work/piece/stage.h"
+
+const char *slot_symbol(enum slot slot)
+{
+    static const char *const symbols[] = {
+#define SLOT_SYMBOL(name, symbol, meaning) symbol,
+        SLOT_LIST(SLOT_SYMBOL)
+#undef SLOT_SYMBOL
+    };
+    return symbols[slot];
+}
+
+const char *slot_meaning(enum slot slot)
+{
+    static const char *const meanings[] = {
+#define SLOT_MEANING(name, symbol, meaning) meaning,
+        SLOT_LIST(SLOT_MEANING)
+#undef SLOT_MEANING
+    };
+    return meanings[slot];
+}
+
+const char *real_symbol(enum real_slot slot)
+{
+    static const char *const symbols[] = {"cf", "factor"};
+    return symbols[slot];
+}
+
+static void fill_model(const struct model *model, uint64_t *v)
+{
+    const struct attention *a = &model->attention;
+    v[SLOT_HIDDEN] = model->hidden;
+    v[SLOT_TOP_K] = model->moe.top_k;
+    v[SLOT_LOGICAL_EXPERTS] = model->moe.experts;
+    v[SLOT_INTER_FULL] = model->moe.intermediate;
+    v[SLOT_SHARED_INTER] = model->moe.shared_intermediate;
+    v[SLOT_DENSE_INTER] = model->dense_intermediate;
+    v[SLOT_RESIDUAL_INTER] = model->residual_intermediate;
+    v[SLOT_VOCAB] = model->vocab;
+    v[SLOT_LAYERS] = model->layers;
+    v[SLOT_DENSE_LAYERS] = model->dense_layers;
+    v[SLOT_HEADS] = a->heads;
+    v[SLOT_KV_HEADS] = a->kv_heads;
+    v[SLOT_HEAD_DIM] = a->head_dim;
+    v[SLOT_Q_RANK] = a->q_lora_rank;
+    v[SLOT_KV_RANK] = a->kv_lora_rank;
+    v[SLOT_NOPE_DIM] = a->qk_nope_head_dim;
+    v[SLOT_ROPE_DIM] = a->qk_rope_head_dim;
+    v[SLOT_V_DIM] = a->v_head_dim;
+    v[SLOT_GROUPS] = model->moe.router.groups;
+}
+
+static void fill_parallel(const struct plan *plan, uint64_t *v)
+{
+    const struct parallel *p = &plan->parallel;
+    v[SLOT_TP] = p->tp;
+    v[SLOT_PP] = p->pp;
+    v[SLOT_VPP] = p->vpp;
+    v[SLOT_CP] = p->cp;
+    v[SLOT_EP] = p->ep;
+    v[SLOT_ETP] = p->etp;
+    v[SLOT_DP] = plan_dp(plan);
+    v[SLOT_EXPERT_DP] = plan_expert_dp(plan);
+    v[SLOT_WORLD] = plan_world(plan);
+    v[SLOT_NODE] = plan->cluster.node.devices * plan->cluster.device.logical_cores;
+    v[SLOT_SMS] = plan->moe.dispatch_sms;
+}
+
+static void fill_layer(const struct plan *plan, uint64_t *v)
+{
+    const struct workload *w = &plan->workload;
+    const struct parallel *p = &plan->parallel;
+    v[SLOT_TOKENS] = plan_tokens(plan);
+    v[SLOT_SEQUENCE_FULL] = w->sequence_length;
+    v[SLOT_SEQUENCE] = ceil_div(w->sequence_length, p->cp * (p->sp ? p->tp : 1));
+    v[SLOT_MICRO_BATCH] = w->micro_batch;
+    v[SLOT_CONTEXT] = w->context_length;
+    v[SLOT_MOE_LAYERS] = plan_moe_layers(plan);
+    v[SLOT_EXPERTS] = plan_experts_total(plan);
+    v[SLOT_LOCAL_EXPERTS] = plan_local_experts(plan);
+    v[SLOT_INTER] = plan_expert_width(plan);
+    v[SLOT_BLOCK] = plan->moe.block_size;
+    v[SLOT_ALIGNMENT] = plan->moe.alignment;
+    v[SLOT_CHUNK] = plan->moe.chunk;
+    v[SLOT_WORKERS] = 1;
+}
+
+/* Balanced routing: every rank receives what it sends. */
+static void fill_balanced(uint64_t *v)
+{
+    bool overflow = false;
+    uint64_t rows = checked_mul(v[SLOT_TOKENS], v[SLOT_TOP_K], &overflow);
+    uint64_t copies = v[SLOT_EP] < v[SLOT_TOP_K] ? v[SLOT_EP] : v[SLOT_TOP_K];
+    v[SLOT_ROWS] = rows;
+    v[SLOT_PADDED_ROWS] = rows;
+    v[SLOT_RECEIVED] = checked_mul(v[SLOT_TOKENS], copies, &overflow);
+    v[SLOT_HOT_EXPERT] = v[SLOT_LOCAL_EXPERTS] ? ceil_div(rows, v[SLOT_LOCAL_EXPERTS]) : 0;
+}
+
+unsigned slots_set_stage(const struct plan *plan, uint64_t index, unsigned moment,
+                         struct slots *slots)
+{
+    uint64_t *v = slots->value;
+    struct stage stage;
+    stage_at(plan, index, moment, &slots->params, &stage);
+    v[SLOT_STAGE_DENSE_LAYERS] = stage.dense_layers;
+    v[SLOT_STAGE_MOE_LAYERS] = stage.moe_layers;
+    v[SLOT_STAGE_EMBEDDING] = stage.embedding;
+    v[SLOT_STAGE_HEAD] = stage.head;
+    v[SLOT_STAGE_MTP] = stage.mtp_layers;
+    v[SLOT_DENSE_IN_FLIGHT] = stage.dense_in_flight;
+    v[SLOT_MOE_IN_FLIGHT] = stage.moe_in_flight;
+    v[SLOT_HEAD_IN_FLIGHT] = stage.head_in_flight;
+    v[SLOT_DENSE_PARAMETERS] = stage.dense_parameters;
+    v[SLOT_EXPERT_PARAMETERS] = stage.expert_parameters;
+    v[SLOT_PARAMETERS] = stage.model_parameters;
+    return stage.moments;
+}
+
+void slots_set_numbers(const struct plan *plan, struct slots *slots)
+{
+    fill_layer(plan, slots->value);
+    fill_balanced(slots->value);
+    slots->real[REAL_CAPACITY_FACTOR] = plan->moe.capacity_factor;
+    slots->real[REAL_BUFFER_FACTOR] = plan->moe.buffer_factor;
+}
+
+void slots_from_plan(const struct plan *plan, struct slots *slots)
+{
+    memset(slots, 0, sizeof *slots);
+    uint64_t *v = slots->value;
+    fill_model(&plan->model, v);
+    fill_parallel(plan, v);
+    params_count(&plan->model, &slots->params);
+    slots_set_numbers(plan, slots);
+    uint64_t named = plan->parallel.stage;
+    slots_set_stage(plan, named ? named - 1 : 0, 0, slots);
+}

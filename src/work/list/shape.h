@@ -1,0 +1,127 @@
+/* Slots: the few numbers all sizes are expressions over, and how a plan fills them.
+ *
+ * Everything numeric in a plan is a slot, so a work list is built once per discrete choice
+ * (path, stack, kinds, flags) and its sizes are evaluated again for every point of a sweep. */
+#ifndef MOEPLAN_WORK_LIST_SHAPE_H
+#define MOEPLAN_WORK_LIST_SHAPE_H
+
+#include <stdint.h>
+
+#include "plan/plan.h"
+#include "work/list/params.h"
+
+/* name, symbol in formulas, meaning */
+#define SLOT_LIST(X)                                                                           \
+    X(TOKENS, "T", "tokens per rank entering a layer")                                         \
+    X(SEQUENCE, "S", "sequence length on this rank (after cp, and sp where it applies)")       \
+    X(SEQUENCE_FULL, "S_full", "sequence length of the workload")                              \
+    X(MICRO_BATCH, "mb", "sequences per micro-step and data-parallel rank")                    \
+    X(CONTEXT, "S_ctx", "tokens the KV cache holds per sequence")                              \
+    X(TOP_K, "K", "experts per token")                                                         \
+    X(EXPERTS, "E", "routed experts, redundant ones included")                                 \
+    X(LOGICAL_EXPERTS, "E_logical", "routed experts of the model")                             \
+    X(LOCAL_EXPERTS, "e", "experts held by a rank, E / R")                                     \
+    X(EP, "R", "expert-parallel ranks")                                                        \
+    X(HIDDEN, "H", "hidden size")                                                              \
+    X(INTER, "I", "expert intermediate size (a rank's part: after etp)")                       \
+    X(INTER_FULL, "I_full", "expert intermediate size of the model")                           \
+    X(SHARED_INTER, "I_shared", "intermediate size of all shared experts together")            \
+    X(DENSE_INTER, "I_dense", "dense feed-forward intermediate size")                          \
+    X(RESIDUAL_INTER, "I_residual", "intermediate size of a MLP beside the experts")           \
+    X(VOCAB, "V", "vocabulary")                                                                \
+    X(LAYERS, "L", "layers of the model")                                                      \
+    X(DENSE_LAYERS, "L_dense", "layers with a dense feed-forward network")                     \
+    X(MOE_LAYERS, "L_moe", "layers with experts")                                              \
+    X(STAGE_DENSE_LAYERS, "l_dense", "dense layers on the heaviest pipeline stage")            \
+    X(STAGE_MOE_LAYERS, "l_moe", "MoE layers on the heaviest pipeline stage")                  \
+    X(STAGE_EMBEDDING, "on_first", "1 where the stage holds the embedding, else 0")            \
+    X(STAGE_HEAD, "on_last", "1 where the stage holds the head, else 0")                       \
+    X(STAGE_MTP, "l_mtp", "prediction modules on the stage, part of l_moe")                    \
+    X(DENSE_IN_FLIGHT, "n_flight_dense",                                                       \
+      "copies of a dense layer's saved tensors that are alive (x1000)")                        \
+    X(MOE_IN_FLIGHT, "n_flight",                                                               \
+      "copies of a MoE layer's saved tensors that are alive (x1000)")                          \
+    X(HEAD_IN_FLIGHT, "n_flight_head",                                                         \
+      "copies of the head's saved tensors that are alive (x1000)")                             \
+    X(HEADS, "h", "attention heads")                                                           \
+    X(KV_HEADS, "h_kv", "key and value heads")                                                 \
+    X(HEAD_DIM, "d", "head size")                                                              \
+    X(Q_RANK, "r_q", "q low rank")                                                             \
+    X(KV_RANK, "r_kv", "kv low rank")                                                          \
+    X(NOPE_DIM, "d_nope", "q/k head size without rotary part")                                 \
+    X(ROPE_DIM, "d_rope", "rotary head size")                                                  \
+    X(V_DIM, "d_v", "value head size")                                                         \
+    X(BLOCK, "B", "block size")                                                                \
+    X(ALIGNMENT, "A", "row alignment per expert")                                              \
+    X(CHUNK, "C_chunk", "slots per expert and round")                                          \
+    X(GROUPS, "n_group", "router groups")                                                      \
+    X(TP, "tp", "tensor-parallel ranks")                                                       \
+    X(PP, "pp", "pipeline stages")                                                             \
+    X(VPP, "vpp", "virtual pipeline stages per rank")                                          \
+    X(CP, "cp", "context-parallel ranks")                                                      \
+    X(ETP, "etp", "expert tensor-parallel ranks")                                              \
+    X(DP, "dp", "data-parallel ranks")                                                         \
+    X(EXPERT_DP, "edp", "ranks that hold the same experts")                                    \
+    X(WORLD, "N", "ranks")                                                                     \
+    X(NODE, "n_node", "ranks of a node")                                                       \
+    X(SMS, "sms", "SMs or CUs given to dispatch")                                              \
+    X(DENSE_PARAMETERS, "P_dense",                                                             \
+      "parameters that are not routed experts, on one rank of "                                \
+      "its tp and pp group, before zero")                                                      \
+    X(EXPERT_PARAMETERS, "P_expert",                                                           \
+      "routed expert parameters on one rank of its ep, etp "                                   \
+      "and pp group, before zero")                                                             \
+    X(PARAMETERS, "P", "parameters of the whole model")                                        \
+    X(ROWS, "M", "rows a rank receives (one per token and local expert)")                      \
+    X(RECEIVED, "n", "tokens a rank receives (one per token, duplicates removed)")             \
+    X(PADDED_ROWS, "M_pad", "rows after alignment per expert")                                 \
+    X(HOT_EXPERT, "n_hot", "rows of the fullest local expert")                                 \
+    X(ROWS_SENT, "M_out", "rows a rank sends to other ranks")                                  \
+    X(ROWS_FROM, "M_in", "rows a rank receives from other ranks")                              \
+    X(TOKENS_OUT, "n_out", "tokens a rank sends, one per owner, itself included")              \
+    X(TOKENS_SENT, "n_sent", "tokens a rank sends to other ranks, one per owner")              \
+    X(TOKENS_FROM, "n_from", "tokens a rank receives from other ranks, one per token")         \
+    X(DROPPED, "n_drop", "rows a rank drops for lack of capacity")                             \
+    X(ROUNDS, "n_rounds", "rounds of chunks the fullest pair of rank and expert needs")        \
+    X(BLOCKS, "N_valid", "blocks with at least one row")                                       \
+    X(WEIGHT_LOADS, "n_load",                                                                  \
+      "times a rank's cores fetch an expert's matrices for its blocks")                        \
+    X(HIT_EXPERTS, "U", "local experts that at least one row chose")                           \
+    X(WORKERS, "n_worker", "worker threads of the executor")
+
+enum slot {
+#define SLOT_ENUM(name, symbol, meaning) SLOT_##name,
+    SLOT_LIST(SLOT_ENUM)
+#undef SLOT_ENUM
+        SLOT_COUNT
+};
+
+enum real_slot { REAL_CAPACITY_FACTOR, REAL_BUFFER_FACTOR, REAL_COUNT };
+
+struct slots {
+    uint64_t value[SLOT_COUNT];
+    double real[REAL_COUNT];
+    struct params params; /* of the plan's model, for the stages */
+};
+
+/* Symbol and meaning of a slot, for formulas and the manual. */
+const char *slot_symbol(enum slot slot);
+const char *slot_meaning(enum slot slot);
+const char *real_symbol(enum real_slot slot);
+
+/* Fills every slot from the plan; routing slots (ROWS, RECEIVED, PADDED_ROWS, HOT_EXPERT) with
+ * the balanced values T K, ceil(T K), ... until sim/load replaces them by expected, p99 or
+ * worst. The stage is the one that parallel.stage names, or the first: sim/verdict tries all
+ * and keeps the one that needs most. The plan obeys all rules. No allocation. */
+void slots_from_plan(const struct plan *plan, struct slots *slots);
+
+/* The same for a plan that differs from the one the slots came from in no key of model, cluster
+ * and parallel: workload and moe again, routing balanced again, the stage's slots kept. */
+void slots_set_numbers(const struct plan *plan, struct slots *slots);
+
+/* The slots that a pipeline stage decides, for stage `index` and one moment of its schedule,
+ * both from 0; the others stay. Returns the number of moments of that stage. */
+unsigned slots_set_stage(const struct plan *plan, uint64_t index, unsigned moment,
+                         struct slots *slots);
+
+#endif

@@ -1,0 +1,92 @@
+/* Building blocks of a work list; see work.h. */
+#include "work/list/work.h"
+
+#include <assert.h>
+
+#include "base/err.h"
+#include "work/list/dtype.h"
+#include "work/stack/stack.h"
+
+const char *category_name(enum category category)
+{
+    static const char *const names[] = {
+#define CATEGORY_TEXT(name, text) text,
+        CATEGORY_LIST(CATEGORY_TEXT)
+#undef CATEGORY_TEXT
+    };
+    return names[category];
+}
+
+const char *segment_name(enum segment segment)
+{
+    static const char *const names[] = {"step", "embedding", "dense layer", "moe layer",
+                                        "head"};
+    return names[segment];
+}
+
+const char *op_kind_name(enum op_kind kind)
+{
+    static const char *const names[] = {
+#define OP_TEXT(name, text) text,
+        OP_LIST(OP_TEXT)
+#undef OP_TEXT
+    };
+    return names[kind];
+}
+
+static struct size shape_bytes(struct sizes *sizes, const struct buffer *buffer)
+{
+    struct size elements = size_product(sizes, buffer->n_dims, buffer->dims);
+    unsigned bits = dtype_bits(buffer->dtype);
+    if (bits >= 8)
+        return size_times(sizes, elements, bits / 8);
+    return size_ceil_div(sizes, size_times(sizes, elements, bits), size_const(sizes, 8));
+}
+
+uint16_t work_buffer(struct work *work, struct buffer buffer)
+{
+    assert(work->n_buffers < WORK_NONE);
+    if (size_is_zero(&work->sizes, buffer.bytes))
+        buffer.bytes = shape_bytes(&work->sizes, &buffer);
+    if (size_is_zero(&work->sizes, buffer.count))
+        buffer.count = size_const(&work->sizes, 1);
+    if (!buffer.schedules)
+        buffer.schedules = UINT32_MAX;
+    work->buffers = arena_grow(work->arena, work->buffers, work->n_buffers,
+                               &work->buffer_capacity, sizeof buffer);
+    work->buffers[work->n_buffers] = buffer;
+    return (uint16_t)work->n_buffers++;
+}
+
+uint16_t work_op(struct work *work, struct op op)
+{
+    assert(work->n_ops < WORK_NONE);
+    work->ops = arena_grow(work->arena, work->ops, work->n_ops, &work->op_capacity, sizeof op);
+    work->ops[work->n_ops] = op;
+    return (uint16_t)work->n_ops++;
+}
+
+unsigned work_order(const struct buffer *buffer)
+{
+    if (buffer->life == LIFE_PERSISTENT)
+        return buffer->state ? 0 : 1;
+    return buffer->life == LIFE_SAVED ? 2 : 3;
+}
+
+void work_init(struct work *work, struct arena *arena)
+{
+    *work = (struct work){.arena = arena, .n_schedules = 1, .schedule_name = {""}};
+    sizes_init(&work->sizes, arena);
+    struct size one = size_const(&work->sizes, 1), full = size_const(&work->sizes, 1000);
+    for (unsigned i = 0; i < SEGMENT_COUNT; i++)
+        work->use[i] = (struct segment_use){.repeat = one, .in_flight = full};
+}
+
+enum status work_build(const struct plan *plan, struct arena *arena, struct work *work,
+                       struct err *err)
+{
+    work_init(work, arena);
+    TRY(stack_system(plan->stack.kind)->build(plan, work, err));
+    work_index(work);
+    return STATUS_OK;
+}

@@ -1,0 +1,205 @@
+/* The work list: the ops that one rank does in one step, and the buffers they touch.
+ *
+ * sim prices it, exec performs it. It holds one layer of each segment with a repeat count,
+ * never L copies. Peak = persistent + saved x repeat x in-flight + one layer's transient. */
+#ifndef MOEPLAN_WORK_LIST_WORK_H
+#define MOEPLAN_WORK_LIST_WORK_H
+
+#include "base/err.h"
+#include "plan/plan.h"
+#include "work/list/size.h"
+
+enum { WORK_DIMS = 6, OP_BUFFERS = 16, WORK_ORDERS = 4, WORK_NONE = 0xffff };
+
+/* name in JSON and text; the order of the bars */
+#define CATEGORY_LIST(X)                                                                       \
+    X(WEIGHTS, "weights")                                                                      \
+    X(GRADIENTS, "gradients")                                                                  \
+    X(MASTER, "master")                                                                        \
+    X(OPTIMIZER, "optimizer")                                                                  \
+    X(KV_CACHE, "kv_cache")                                                                    \
+    X(CHECKPOINT, "checkpoint")                                                                \
+    X(ACTIVATION, "activation")                                                                \
+    X(ATTENTION, "attention")                                                                  \
+    X(DISPATCH, "dispatch")                                                                    \
+    X(EXPERT, "expert")                                                                        \
+    X(MASK, "mask")                                                                            \
+    X(METADATA, "metadata")                                                                    \
+    X(LOGITS, "logits")                                                                        \
+    X(WORKSPACE, "workspace")                                                                  \
+    X(COMMUNICATION, "communication")                                                          \
+    X(RUNTIME, "runtime")
+
+enum category {
+#define CATEGORY_ENUM(name, text) CATEGORY_##name,
+    CATEGORY_LIST(CATEGORY_ENUM)
+#undef CATEGORY_ENUM
+        CATEGORY_COUNT
+};
+
+const char *category_name(enum category category);
+
+enum segment {
+    SEGMENT_STEP,  /* what lives once per step: state, optimizer, runtime */
+    SEGMENT_EMBED, /* embedding */
+    SEGMENT_DENSE, /* a layer with a dense feed-forward network */
+    SEGMENT_MOE,   /* a layer with experts */
+    SEGMENT_HEAD,  /* final norm, logits, loss */
+    SEGMENT_COUNT
+};
+
+const char *segment_name(enum segment segment);
+
+enum sizing_rule {
+    RULE_FIXED,   /* the plan decides */
+    RULE_ROUTING, /* routing decides: expected, p99 and worst differ */
+    RULE_WORST    /* reserved for the worst case whatever routing does */
+};
+
+enum life {
+    LIFE_PERSISTENT, /* the whole step */
+    LIFE_SAVED,      /* from the layer's forward to its backward: x repeat x in-flight */
+    LIFE_TRANSIENT   /* from op first to op last of its segment */
+};
+
+/* A buffer is one allocation of one layer of its segment (or of the step). */
+struct buffer {
+    const char *name;
+    enum category category;
+    enum segment segment;
+    enum dtype dtype;
+    unsigned n_dims;
+    struct size dims[WORK_DIMS];
+    struct size bytes; /* one copy */
+    struct size count; /* copies alive for the same reason; {const 1} mostly */
+    struct size all;   /* bytes x count; set by work_index */
+    enum sizing_rule rule;
+    enum life life;
+    /* ops, both included, between which the layer at hand holds a transient, and its own copy
+     * of a saved buffer (last WORK_NONE: to the end) */
+    uint16_t first, last;
+    /* saved in all layers but every n-th, which runs forward again (a transient beside it holds
+     * that layer's copy); 0: in all */
+    uint16_t drop_every;
+    uint32_t schedules; /* bit s: exists in schedule s */
+    bool state;         /* parameters and optimizer: reported as state, the rest as temp */
+    bool pinned;        /* saved because the user named it: no schedule can drop it */
+    bool outside;       /* not from the framework's allocator: communication libraries */
+    uint64_t addressable_bytes; /* most that the library's index reaches; 0: no such limit */
+    const char *source;         /* where its presence is documented, or NULL */
+};
+
+/* What an op is; kernels, costs and backward rules are tables by kind. */
+#define OP_LIST(X)                                                                             \
+    X(ROUTER, "router")                                                                        \
+    X(SORT, "sort")                                                                            \
+    X(PERMUTE, "permute")                                                                      \
+    X(PACK, "pack")                                                                            \
+    X(EXCHANGE, "exchange")                                                                    \
+    X(GATHER, "gather")                                                                        \
+    X(GROUPED_GEMM, "grouped_gemm")                                                            \
+    X(BATCHED_GEMM, "batched_gemm")                                                            \
+    X(BLOCKED_GEMM, "blocked_gemm")                                                            \
+    X(GEMM, "gemm")                                                                            \
+    X(ACTIVATION, "activation")                                                                \
+    X(ATTENTION, "attention")                                                                  \
+    X(NORM, "norm")                                                                            \
+    X(COMBINE, "combine")                                                                      \
+    X(REDUCE, "reduce")                                                                        \
+    X(MASK, "mask")                                                                            \
+    X(EMBED, "embed")                                                                          \
+    X(LOSS, "loss")                                                                            \
+    X(UPDATE, "update")                                                                        \
+    X(SYNC, "sync")
+
+enum op_kind {
+#define OP_ENUM(name, text) OP_##name,
+    OP_LIST(OP_ENUM)
+#undef OP_ENUM
+        OP_KIND_COUNT
+};
+
+const char *op_kind_name(enum op_kind kind);
+
+enum phase { PHASE_FORWARD, PHASE_RECOMPUTE, PHASE_BACKWARD, PHASE_UPDATE };
+
+enum resource {
+    RESOURCE_COMPUTE,
+    RESOURCE_MEMORY,
+    RESOURCE_SCALE_UP,
+    RESOURCE_SCALE_OUT,
+    RESOURCE_HOST
+};
+
+/* Counts are per rank, for one layer of the segment and one micro-step. */
+struct op {
+    const char *name;
+    enum op_kind kind;
+    enum segment segment;
+    enum phase phase;
+    enum resource resource;
+    struct size flop; /* executed */
+    struct size bytes_read, bytes_written;
+    struct size bytes_sent, bytes_received; /* over links; zero for local ops */
+    struct size host_syncs;
+    struct size groups, m, n, k;                    /* GEMM shape: groups x [m, k] x [k, n] */
+    uint16_t reads[OP_BUFFERS], writes[OP_BUFFERS]; /* buffer numbers, WORK_NONE ends */
+    uint16_t after[4];                              /* ops it waits for, WORK_NONE ends */
+    uint16_t kernel; /* host lists: how it is performed (enum kernel of kernel.h) */
+    uint16_t flags;  /* of that kernel */
+    uint16_t loop;   /* adjacent ops of one loop run in turn `trips` times; 0: not in a loop */
+    uint16_t trips_from; /* buffer that holds the trips at run time, WORK_NONE: the plan does */
+    struct size trips;
+};
+
+struct segment_use {
+    struct size repeat;    /* layers of this kind on the heaviest stage */
+    struct size in_flight; /* micro-batches saved at once, in thousandths */
+};
+
+/* An op of one layer of a segment, under one schedule, at which the peak may be. */
+struct work_moment {
+    enum segment segment;
+    uint16_t schedule, op;
+    size_t begin, end; /* of its living transients in work->members */
+};
+
+struct work {
+    struct sizes sizes;
+    struct buffer *buffers;
+    size_t n_buffers, buffer_capacity;
+    struct op *ops;
+    size_t n_ops, op_capacity;
+    /* buffer numbers by allocation order, then segment: work_index */
+    uint16_t *placed;
+    size_t n_placed, placed_end[WORK_ORDERS][SEGMENT_COUNT];
+    struct work_moment *moments;
+    size_t n_moments, n_members;
+    uint16_t *members;
+    struct segment_use use[SEGMENT_COUNT];
+    bool pinned, addressable; /* some buffer is pinned; has a limit of addressing */
+    bool alternating;     /* dense and MoE layers take turns, instead of dense layers first */
+    unsigned n_schedules; /* at least 1 */
+    const char *schedule_name[4]; /* "relaxed", "after rematerialisation" */
+    struct arena *arena;
+};
+
+/* Prepares a list for sim/memory (work/index.c); to be called when it is complete and before
+ * its sizes are evaluated (work_build does). */
+void work_index(struct work *work);
+
+/* The order in which a step comes to allocate its buffers: 0 state, 1 what lives through the
+ * step, 2 saved, 3 transient. */
+unsigned work_order(const struct buffer *buffer);
+
+/* Builds the list of a plan's step; the plan obeys all rules. STATUS_INPUT when the stack
+ * refuses the plan (its reason in err). Memory from the arena. */
+enum status work_build(const struct plan *plan, struct arena *arena, struct work *work,
+                       struct err *err);
+
+/* Adding to a list; the returned numbers name the buffer or op. `bytes` of a buffer is set from
+ * its dims and dtype unless given. */
+uint16_t work_buffer(struct work *work, struct buffer buffer);
+uint16_t work_op(struct work *work, struct op op);
+
+#endif

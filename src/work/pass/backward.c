@@ -1,0 +1,135 @@
+/* Walking the forward backwards, and what its rules share; see backward.h. */
+#include "work/pass/backward.h"
+
+#include <string.h>
+
+uint16_t backward_value(const struct backward *b, uint16_t buffer)
+{
+    bool copied = b->in_loop && buffer != WORK_NONE && b->clone[buffer] != WORK_NONE;
+    return copied ? b->clone[buffer] : buffer;
+}
+
+uint16_t backward_buffer(struct backward *b, uint16_t of, const char *suffix)
+{
+    struct layer *l = b->l;
+    struct buffer like = l->work->buffers[of];
+    like.name = arena_printf(l->arena, "d_%s%s", like.name, suffix);
+    like.life = LIFE_TRANSIENT;
+    like.state = false;
+    like.first = WORK_NONE;
+    like.last = 0;
+    like.count = l->one;
+    if (like.category == CATEGORY_COMMUNICATION) { /* rows packed for the wire */
+        like.dtype = l->activation;
+        like.bytes = size_const(l->z, 0); /* anew, from the dims */
+    }
+    return work_buffer(l->work, like);
+}
+
+void backward_arrive(struct backward *b, uint16_t of, uint16_t contribution)
+{
+    uint16_t before = b->grad[of];
+    if (before == WORK_NONE) {
+        b->grad[of] = contribution;
+        return;
+    }
+    uint16_t sum = backward_buffer(b, of, "_sum");
+    layer_op(b->l,
+             (struct op){.name = arena_printf(b->l->arena, "add_%s",
+                                              b->l->work->buffers[contribution].name),
+                         .kernel = KERNEL_ADD},
+             LAYER_OPERANDS(before, contribution), LAYER_OPERANDS(sum));
+    b->grad[of] = sum;
+}
+
+uint16_t backward_weight(struct backward *b, uint16_t weight)
+{
+    if (b->grad[weight] != WORK_NONE)
+        return b->grad[weight];
+    struct layer *l = b->l;
+    struct buffer like = l->work->buffers[weight];
+    like.name = arena_printf(l->arena, "d_%s", like.name);
+    like.category = CATEGORY_GRADIENTS;
+    like.life = LIFE_TRANSIENT;
+    like.state = false;
+    like.first = WORK_NONE;
+    like.last = 0;
+    /* the router and biases are f32; so are sums over blocks, which are rounded at the end */
+    like.dtype = like.n_dims < 3 || b->in_loop ? DTYPE_F32 : l->gradient;
+    like.bytes = size_const(l->z, 0);
+    b->grad[weight] = work_buffer(l->work, like);
+    return b->grad[weight];
+}
+
+static size_t loop_begin(const struct work *work, size_t last)
+{
+    size_t first = last;
+    while (first > 0 && work->ops[first - 1].loop == work->ops[last].loop)
+        first--;
+    return first;
+}
+
+/* A copy, as the list grows: of the loop's ops, or of the plainer ones written down for it. */
+static void walk_loop(struct backward *b, size_t first, size_t end)
+{
+    const struct layer *l = b->l;
+    const struct op *loop = l->work->ops + first;
+    if (l->n_twin && l->twin[0].loop == loop->loop) {
+        backward_loop(b, l->twin, l->n_twin);
+        return;
+    }
+    struct op *body = arena_alloc(l->arena, end - first, sizeof *body);
+    memcpy(body, loop, (end - first) * sizeof *body);
+    backward_loop(b, body, end - first);
+}
+
+static void add_output_gradient(struct backward *b, uint16_t out)
+{
+    struct layer *l = b->l;
+    uint16_t dout = layer_rows(l, "d_out", CATEGORY_ACTIVATION, l->activation, l->tokens, l->H);
+    layer_fill(l, dout, FILL_DOUT);
+    b->grad[out] = dout;
+}
+
+/* All results in the order of exec/verify. */
+static void add_results(struct backward *b)
+{
+    struct layer *l = b->l;
+    const uint16_t weights[] = {l->w13,       l->w2,          l->router,     l->shared13,
+                                l->shared2,   l->b13,         l->b2,         l->residual13,
+                                l->residual2, l->shared_gate, l->linear_bias};
+    enum { N = sizeof weights / sizeof *weights };
+    uint16_t reads[3 + N + 1] = {b->grad[l->x], b->grad[l->gates], l->ids};
+    for (unsigned i = 0; i < N; i++)
+        reads[3 + i] = weights[i] == WORK_NONE ? WORK_NONE : b->grad[weights[i]];
+    reads[3 + N] = LAYER_END;
+    layer_op(l, (struct op){.name = "gradients", .kernel = KERNEL_RESULT}, reads,
+             LAYER_OPERANDS(WORK_NONE));
+}
+
+void layer_backward(struct layer *l, uint16_t out)
+{
+    size_t n = l->work->n_buffers;
+    struct backward b = {.l = l,
+                         .grad = arena_alloc(l->arena, n, sizeof(uint16_t)),
+                         .clone = arena_alloc(l->arena, n, sizeof(uint16_t)),
+                         .outside = arena_alloc(l->arena, n, sizeof(uint16_t)),
+                         .n_buffers = n,
+                         .n_ops = l->work->n_ops};
+    memset(b.grad, 0xff, n * sizeof *b.grad);
+    memset(b.clone, 0xff, n * sizeof *b.clone);
+    memset(b.outside, 0xff, n * sizeof *b.outside);
+    l->backward = true;
+    add_output_gradient(&b, out);
+    for (size_t i = b.n_ops; i-- > 0;) {
+        if (l->work->ops[i].loop) {
+            size_t first = loop_begin(l->work, i);
+            walk_loop(&b, first, i + 1);
+            i = first;
+            continue;
+        }
+        struct op op = l->work->ops[i]; /* a copy: the list grows */
+        backward_rule(&b, &op);
+    }
+    add_results(&b);
+}

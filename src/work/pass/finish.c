@@ -1,0 +1,71 @@
+/* Lifetimes from use: a transient lives from the first op that touches it to the last, and for
+ * the whole of any loop that does. What no op touches is dropped. */
+#include "work/piece/layer.h"
+
+static void touch(struct buffer *buffer, uint16_t first, uint16_t last)
+{
+    if (buffer->life != LIFE_TRANSIENT)
+        return;
+    if (buffer->first == WORK_NONE || first < buffer->first)
+        buffer->first = first;
+    if (last > buffer->last)
+        buffer->last = last;
+}
+
+static void loop_range(const struct work *work, uint16_t op, uint16_t *first, uint16_t *last)
+{
+    *first = *last = op;
+    uint16_t loop = work->ops[op].loop;
+    if (!loop)
+        return;
+    while (*first > 0 && work->ops[*first - 1].loop == loop)
+        --*first;
+    while (*last + 1U < work->n_ops && work->ops[*last + 1].loop == loop)
+        ++*last;
+}
+
+static void renumber(uint16_t *buffers, unsigned n, const uint16_t *number)
+{
+    for (unsigned i = 0; i < n; i++)
+        if (buffers[i] != WORK_NONE)
+            buffers[i] = number[buffers[i]];
+}
+
+/* Buffers of a twin that the backward had no need of. */
+static void drop_untouched(struct layer *l)
+{
+    struct work *work = l->work;
+    uint16_t *number = arena_alloc(l->arena, work->n_buffers + 1, sizeof *number);
+    size_t n = 0;
+    for (size_t b = 0; b < work->n_buffers; b++) {
+        if (work->buffers[b].life == LIFE_TRANSIENT && work->buffers[b].first == WORK_NONE)
+            continue;
+        number[b] = (uint16_t)n;
+        work->buffers[n++] = work->buffers[b];
+    }
+    work->n_buffers = n;
+    for (size_t i = 0; i < work->n_ops; i++) {
+        renumber(work->ops[i].reads, OP_BUFFERS, number);
+        renumber(work->ops[i].writes, OP_BUFFERS, number);
+        renumber(&work->ops[i].trips_from, 1, number);
+    }
+}
+
+void layer_finish(struct layer *l)
+{
+    struct work *work = l->work;
+    for (size_t i = 0; i < work->n_ops; i++) {
+        uint16_t first, last;
+        loop_range(work, (uint16_t)i, &first, &last);
+        if (work->ops[i].trips_from != WORK_NONE)
+            touch(&work->buffers[work->ops[i].trips_from], first, last);
+        for (unsigned j = 0; j < OP_BUFFERS; j++) {
+            if (work->ops[i].reads[j] != WORK_NONE)
+                touch(&work->buffers[work->ops[i].reads[j]], first, last);
+            if (work->ops[i].writes[j] != WORK_NONE)
+                touch(&work->buffers[work->ops[i].writes[j]], first, last);
+        }
+    }
+    drop_untouched(l);
+    work_index(work);
+}

@@ -1,0 +1,49 @@
+/* all_experts: every local expert computes every token at once, and combine leaves out what was
+ * not chosen (seed 002 decode). */
+#include "work/path/path.h"
+
+/* Every expert's own copy of the tokens: scaled where they chose it, zero elsewhere. */
+static uint16_t scaled(struct layer *l, const struct everyone *all, uint16_t index,
+                       uint16_t place, struct extent rows)
+{
+    uint16_t x = layer_rows(l, "x_scaled", CATEGORY_DISPATCH, l->activation, rows, l->H);
+    layer_fan_out(l, "scale",
+                  (struct gather){.src = all->x,
+                                  .index = index,
+                                  .inverse = place,
+                                  .keys = all->phys,
+                                  .dst = x,
+                                  .divide = l->K,
+                                  .slots = l->K,
+                                  .used = rows.rows},
+                  all->gates);
+    return x;
+}
+
+uint16_t path_all_experts_build(struct layer *l)
+{
+    struct sizes *z = l->z;
+    struct everyone all = layer_gather_everyone(l);
+    struct extent rows = layer_fixed(size_mul(z, l->e, all.tokens.rows));
+    uint16_t place = layer_map(l, "place", layer_fixed(size_mul(z, all.tokens.rows, l->K)));
+    uint16_t index = layer_map(l, "index", rows);
+    layer_op(l, (struct op){.name = "table", .kernel = KERNEL_TABLE}, LAYER_OPERANDS(all.phys),
+             LAYER_OPERANDS(place, index));
+    struct groups batched = {WORK_NONE, WORK_NONE, WORK_NONE};
+    bool scales = layer_gates_in(l, all.gates) != WORK_NONE;
+    uint16_t x = scales ? scaled(l, &all, index, place, rows) : all.x;
+    uint16_t y = layer_expert(l, x, rows, batched, scales ? 0 : KERNEL_SHARED_A);
+    uint16_t partial =
+        layer_rows(l, "y_folded", CATEGORY_DISPATCH, l->combined, all.tokens, l->H);
+    layer_combine(l, "mask_and_add",
+                  (struct combine){.y = y,
+                                   .position = place,
+                                   .gates = layer_gates_out(l, all.gates),
+                                   .keys = all.phys,
+                                   .inverse = index,
+                                   .handle = WORK_NONE,
+                                   .out = partial,
+                                   .slots = l->K,
+                                   .used = rows.rows});
+    return layer_reduce_everyone(l, "routed_out", partial, l->combined, l->activation);
+}

@@ -1,0 +1,225 @@
+/* blockwise: rows in blocks of B, one expert a block; blocks are computed one after the other
+ * and added to their tokens (seed 002 BWMM; seed-systems.md B2 to B4). As many blocks are
+ * provided as any routing can need; with moe.skip.dynamic only those with rows are run beyond a
+ * static number. Two cores share the blocks, or the work of each, as moe.shard says. */
+#include "work/path/path.h"
+
+#include "plan/derive.h"
+#include "work/rows/block_loop.h"
+#include "work/piece/layer_cores.h"
+
+/* Rows that may reach this rank's experts: all tokens' K, as in Neuron's kernels. */
+static struct size provisioned(struct layer *l, struct size tokens)
+{
+    struct sizes *z = l->z;
+    struct size rows = size_mul(z, tokens, l->K), B = size_slot(z, SLOT_BLOCK);
+    struct size slack = size_mul(z, l->e, size_sub(z, B, l->one));
+    return size_min(z, size_div(z, size_add(z, rows, slack), B), rows);
+}
+
+/* Blocks that always run: ceil(ceil(T K / R) / B) of the whole group's tokens, or the kernel's
+ * own N - e. */
+static struct size always(struct layer *l, struct size tokens, struct size N)
+{
+    struct sizes *z = l->z;
+    if (l->plan->moe.static_blocks == STATIC_BLOCKS_KERNEL)
+        return size_sub(z, N, l->e);
+    struct size share = size_ceil_div(z, size_mul(z, tokens, l->K), l->R);
+    return size_ceil_div(z, share, size_slot(z, SLOT_BLOCK));
+}
+
+struct block_maps {
+    uint16_t expert, index, place;
+    uint16_t run, trips; /* [1] blocks executed, and trips of the loop over them */
+    struct size executed, n_trips;
+};
+
+static struct block_maps map_blocks(struct layer *l, const struct everyone *all)
+{
+    struct sizes *z = l->z;
+    struct size n = all->tokens.rows, N = provisioned(l, n), fixed = always(l, n, N);
+    struct size step = size_const(z, block_loop_step(l->plan));
+    bool dynamic = l->plan->moe.skip_dynamic;
+    struct size valid = size_round_up(z, size_slot(z, SLOT_BLOCKS), step);
+    struct block_maps m = {
+        .expert = layer_map(l, "block_expert", layer_fixed(N)),
+        .index =
+            layer_map(l, "block_index", layer_fixed(size_mul(z, N, size_slot(z, SLOT_BLOCK)))),
+        .place = layer_map(l, "block_place", layer_fixed(size_mul(z, n, l->K))),
+        .run = layer_counts(l, "blocks_run", l->one),
+        .trips = layer_counts(l, "block_trips", l->one),
+        .executed = dynamic ? size_min(z, N, size_max(z, fixed, valid)) : N};
+    m.n_trips = size_ceil_div(z, m.executed, step);
+    layer_op(l,
+             (struct op){.name = "blocks",
+                         .kernel = KERNEL_BLOCKS,
+                         .flags = dynamic ? KERNEL_DYNAMIC : 0,
+                         .m = fixed,
+                         .n = step},
+             LAYER_OPERANDS(all->phys),
+             LAYER_OPERANDS(m.expert, m.index, m.place,
+                            layer_map(l, "conditions", layer_fixed(N)), m.run, m.trips));
+    return m;
+}
+
+/* Padding reads a row of zeros behind the tokens, as every input of the kernels has one. */
+static struct everyone gather_tokens(struct layer *l)
+{
+    struct everyone all = layer_gather_everyone(l);
+    struct buffer *x = &l->work->buffers[all.x];
+    if (l->plan->moe.skip_token)
+        return all;
+    x->dims[0] = size_add(l->z, x->dims[0], l->one);
+    x->bytes = layer_traffic(l, x->dims[0], all.x);
+    layer_op(l, (struct op){.name = "zero_row", .kernel = KERNEL_ZERO, .m = all.tokens.rows},
+             LAYER_OPERANDS(WORK_NONE), LAYER_OPERANDS(all.x));
+    return all;
+}
+
+/* The loop as one core without operands of its own would do it: what the backward undoes. */
+static void add_twin(struct layer *l, const struct everyone *all, const struct block_maps *m,
+                     uint16_t sum)
+{
+    struct sizes *z = l->z;
+    struct size B = size_slot(z, SLOT_BLOCK);
+    struct extent rows = {B, size_mul(z, m->executed, B), RULE_FIXED};
+    if (!layer_twin_begin(l))
+        return;
+    layer_loop_begin(l, m->executed, m->run);
+    uint16_t x = layer_rows(l, "x_block", CATEGORY_DISPATCH, l->activation, rows, l->H);
+    layer_op(l,
+             (struct op){.name = "load_block",
+                         .kernel = KERNEL_GATHER,
+                         .flags = KERNEL_INDEX_I,
+                         .m = B,
+                         .k = l->K,
+                         .groups = l->K,
+                         .bytes_read = layer_traffic(l, rows.used, all->x),
+                         .bytes_written = layer_traffic(l, rows.used, x)},
+             LAYER_OPERANDS(all->x, m->index, m->place, all->phys, WORK_NONE,
+                            layer_gates_in(l, all->gates)),
+             LAYER_OPERANDS(x));
+    struct groups one = {WORK_NONE, WORK_NONE, m->expert};
+    uint16_t y = layer_expert(l, x, rows, one, KERNEL_WEIGHT_I);
+    layer_op(
+        l,
+        (struct op){.name = "accumulate",
+                    .kernel = KERNEL_ACCUMULATE,
+                    .flags = KERNEL_INDEX_I,
+                    .m = B,
+                    .bytes_read = layer_traffic(l, rows.used, y)},
+        LAYER_OPERANDS(y, layer_gates_out(l, all->gates), all->phys, sum, m->index, WORK_NONE),
+        LAYER_OPERANDS(sum));
+    layer_loop_end(l);
+    layer_twin_end(l);
+}
+
+static struct size half_if(const struct layer *l, bool halved, struct size size)
+{
+    return halved ? size_div(l->z, size, size_const(l->z, 2)) : size;
+}
+
+static uint16_t load_block(struct layer *l, const struct cores *cores,
+                           const struct everyone *all, const struct block_maps *m,
+                           struct size width)
+{
+    bool skip = l->plan->moe.skip_token;
+    struct size shares = cores->split ? cores->count : l->one;
+    struct size filled = size_mul(l->z, shares, size_slot(l->z, SLOT_ROWS));
+    uint16_t x = layer_rows(l, "x_block", CATEGORY_DISPATCH, l->activation, cores->rows, width);
+    layer_op(l,
+             (struct op){.name = "load_block",
+                         .kernel = KERNEL_LOAD_BLOCK,
+                         .flags = (uint16_t)(cores->flags | (skip ? KERNEL_SKIP : 0)),
+                         .m = size_slot(l->z, SLOT_BLOCK),
+                         .k = l->K,
+                         .bytes_read = layer_traffic(l, skip ? filled : cores->rows.used, x),
+                         .bytes_written = layer_traffic(l, cores->rows.used, x)},
+             LAYER_OPERANDS(all->x, m->index, cores->block, layer_gates_in(l, all->gates)),
+             LAYER_OPERANDS(x));
+    return x;
+}
+
+static uint16_t summed(struct layer *l, const struct cores *cores, const char *name,
+                       uint16_t partial, struct size columns, const char *result,
+                       enum dtype dtype)
+{
+    uint16_t sum = layer_rows(l, result, CATEGORY_EXPERT, dtype, cores->rows, columns);
+    layer_cores_sum(l, name, partial, sum);
+    return sum;
+}
+
+/* Shares of the two cores (B4). h: halves of H; partial gate and up products are exchanged
+ * whole and activated twice. i: halves of I; partial outputs are reduced and scattered. */
+static uint16_t compute_block(struct layer *l, const struct cores *cores, uint16_t x)
+{
+    bool h = cores->split && l->plan->moe.shard == SHARD_H, i = cores->split && !h;
+    struct size H = half_if(l, h, l->H), I = half_if(l, i, l->I), GI = half_if(l, i, l->GI);
+    uint64_t panels = l->plan->model.moe.glu ? 2 : 1;
+    uint16_t w13 = layer_cores_fetch(l, cores, "fetch_w13", l->w13, H, GI, panels);
+    uint16_t w2 = layer_cores_fetch(l, cores, "fetch_w2", l->w2, I, H, 1);
+    uint16_t b13 = layer_cores_fetch(l, cores, "fetch_b13", l->b13, H, GI, panels);
+    uint16_t b2 = layer_cores_fetch(l, cores, "fetch_b2", l->b2, I, H, 1);
+    uint16_t to_h = layer_cores_product(l, cores, "gate_up", h ? "h_partial" : "h", x, w13, b13,
+                                        GI, CATEGORY_EXPERT, h ? DTYPE_F32 : l->activation);
+    if (h)
+        to_h = summed(l, cores, "exchange_gate_up", to_h, GI, "h", l->activation);
+    uint16_t a = layer_rows(l, "a", CATEGORY_EXPERT, l->activation, cores->rows, I);
+    layer_activation(l, "activation", to_h, a, cores->groups, cores->rows.used, 0);
+    uint16_t y = layer_cores_product(l, cores, "down", i ? "y_partial" : "y", a, w2, b2, H,
+                                     CATEGORY_EXPERT, i ? DTYPE_F32 : l->combined);
+    return i ? summed(l, cores, "scatter_down", y, half_if(l, i, H), "y", l->combined) : y;
+}
+
+/* With blocks of their own both cores may meet a token: each adds to a sum of its own, and the
+ * two are added up at the end. A token of one expert is met once. */
+static bool sums_apart(const struct layer *l)
+{
+    return plan_cores(l->plan) == 2 && !block_loop_split(l->plan) &&
+           l->plan->model.moe.top_k > 1;
+}
+
+static void zero(struct layer *l, const char *name, uint16_t buffer)
+{
+    layer_op(l, (struct op){.name = name, .kernel = KERNEL_ZERO}, LAYER_OPERANDS(WORK_NONE),
+             LAYER_OPERANDS(buffer));
+}
+
+static void add_loop(struct layer *l, const struct everyone *all, const struct block_maps *m,
+                     uint16_t sum)
+{
+    layer_loop_begin(l, m->n_trips, m->trips);
+    struct cores cores = layer_cores_deal(l, m->expert, m->run, m->executed, m->n_trips);
+    bool h = cores.split && l->plan->moe.shard == SHARD_H;
+    uint16_t x = load_block(l, &cores, all, m, half_if(l, h, l->H));
+    uint16_t y = compute_block(l, &cores, x);
+    layer_op(l,
+             (struct op){.name = "add_block",
+                         .kernel = KERNEL_ADD_BLOCK,
+                         .m = size_slot(l->z, SLOT_BLOCK),
+                         .n = all->tokens.rows,
+                         .k = l->K,
+                         .bytes_read = layer_traffic(l, cores.rows.used, y)},
+             LAYER_OPERANDS(y, layer_gates_out(l, all->gates), m->index, cores.block, sum),
+             LAYER_OPERANDS(sum));
+    layer_loop_end(l);
+}
+
+uint16_t path_blockwise_build(struct layer *l)
+{
+    struct everyone all = gather_tokens(l);
+    struct block_maps m = map_blocks(l, &all);
+    uint16_t out = layer_rows(l, "sum", CATEGORY_ACTIVATION, DTYPE_F32, all.tokens, l->H);
+    add_twin(l, &all, &m, out);
+    if (!sums_apart(l)) {
+        zero(l, "zero_sum", out);
+        add_loop(l, &all, &m, out);
+        return layer_reduce_everyone(l, "routed_out", out, l->combined, l->activation);
+    }
+    struct extent twice = layer_fixed(size_times(l->z, all.tokens.rows, 2));
+    uint16_t sums = layer_rows(l, "core_sums", CATEGORY_ACTIVATION, DTYPE_F32, twice, l->H);
+    zero(l, "zero_sums", sums);
+    add_loop(l, &all, &m, sums);
+    layer_cores_sum(l, "add_cores", sums, out);
+    return layer_reduce_everyone(l, "routed_out", out, l->combined, l->activation);
+}

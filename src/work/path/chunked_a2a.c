@@ -1,0 +1,98 @@
+/* chunked_a2a: rounds of C rows per (source, expert) through equal all-to-alls, as many rounds
+ * as the fullest queue needs (seed 003; seed-systems.md C2). With moe.overlap a round's
+ * dispatch is under way while the one before is computed. */
+#include "work/path/path.h"
+
+/* Rounds that all ranks agree on: the largest count of any source and expert, in chunks. */
+static uint16_t agree_rounds(struct layer *l, uint16_t counts)
+{
+    uint16_t most = layer_counts(l, "most", l->one);
+    uint16_t all = layer_counts(l, "most_all", l->R);
+    uint16_t rounds = layer_counts(l, "rounds", l->one);
+    layer_op(l, (struct op){.name = "most", .kernel = KERNEL_MOST}, LAYER_OPERANDS(counts),
+             LAYER_OPERANDS(most));
+    layer_allgather(l, "gather_most", most, all);
+    layer_op(l,
+             (struct op){.name = "rounds",
+                         .kernel = KERNEL_ROUNDS,
+                         .m = size_slot(l->z, SLOT_CHUNK),
+                         .host_syncs = l->one},
+             LAYER_OPERANDS(all), LAYER_OPERANDS(rounds));
+    return rounds;
+}
+
+/* Buffers of a round in flight: two copies when rounds overlap. */
+static uint16_t round_buffer(struct layer *l, const char *name, enum category category,
+                             enum dtype dtype, struct extent slots, struct size width)
+{
+    uint16_t buffer = layer_rows(l, name, category, dtype, slots, width);
+    if (l->plan->moe.overlap)
+        l->work->buffers[buffer].count = size_const(l->z, 2);
+    return buffer;
+}
+
+struct round {
+    uint16_t index, home, send, arrived;
+};
+
+/* Picks this round's rows and sends them; ahead of the computation when rounds overlap. */
+static struct round send_round(struct layer *l, const struct sorted *s, struct extent slots)
+{
+    size_t first = l->work->n_ops;
+    struct round r = {
+        .index = round_buffer(l, "chunk_index", CATEGORY_METADATA, DTYPE_I32, slots, l->one),
+        .home = round_buffer(l, "chunk_home", CATEGORY_METADATA, DTYPE_I32, slots, l->one),
+        .send = round_buffer(l, "x_chunk", CATEGORY_DISPATCH, l->activation, slots, l->H),
+        .arrived =
+            round_buffer(l, "x_received", CATEGORY_DISPATCH, l->activation, slots, l->H)};
+    layer_op(
+        l,
+        (struct op){.name = "chunk", .kernel = KERNEL_CHUNK, .m = size_slot(l->z, SLOT_CHUNK)},
+        LAYER_OPERANDS(s->order, s->counts), LAYER_OPERANDS(r.index, r.home));
+    layer_fan_out(l, "fill_chunk",
+                  (struct gather){.src = l->x,
+                                  .index = r.index,
+                                  .inverse = WORK_NONE,
+                                  .keys = WORK_NONE,
+                                  .dst = r.send,
+                                  .divide = l->K,
+                                  .slots = l->one,
+                                  .used = size_mul(l->z, l->trips, slots.rows)},
+                  l->gates);
+    layer_exchange_fixed(l, "dispatch", r.send, r.arrived);
+    for (size_t i = first; l->plan->moe.overlap && i < l->work->n_ops; i++)
+        l->work->ops[i].flags |= KERNEL_AHEAD;
+    return r;
+}
+
+uint16_t path_chunked_a2a_build(struct layer *l)
+{
+    struct sizes *z = l->z;
+    struct size chunk = size_slot(z, SLOT_CHUNK), rounds = size_slot(z, SLOT_ROUNDS);
+    struct extent slots = layer_fixed(size_mul(z, l->E, chunk));
+    struct sorted s = layer_sort(l, true);
+    uint16_t trips = agree_rounds(l, s.counts);
+    uint16_t sums = layer_rows(l, "y_sorted", CATEGORY_DISPATCH, l->combined, l->slots, l->H);
+    layer_op(l, (struct op){.name = "zero_y", .kernel = KERNEL_ZERO}, LAYER_OPERANDS(WORK_NONE),
+             LAYER_OPERANDS(sums));
+
+    layer_loop_begin(l, rounds, trips);
+    struct round r = send_round(l, &s, slots);
+    uint16_t x = layer_swap(l, "x_expert", r.arrived, l->R, l->e, chunk);
+    l->work->buffers[x].count = l->one;
+    struct groups batched = {WORK_NONE, WORK_NONE, WORK_NONE};
+    struct extent computed = slots;
+    computed.used = size_mul(z, rounds, slots.rows);
+    uint16_t y = layer_expert(l, x, computed, batched, 0);
+    uint16_t back = layer_swap(l, "y_received", y, l->e, l->R, chunk);
+    uint16_t home = layer_rows(l, "y_chunk", CATEGORY_DISPATCH, l->combined, slots, l->H);
+    layer_return_fixed(l, "return", back, home);
+    layer_op(l,
+             (struct op){.name = "scatter_chunk",
+                         .kernel = KERNEL_SCATTER,
+                         .bytes_written = layer_traffic(l, l->TK, sums)},
+             LAYER_OPERANDS(home, r.home, sums), LAYER_OPERANDS(sums));
+    layer_loop_end(l);
+
+    return layer_unpack_slots(l, "combine", sums, s.order, s.position, l->TK);
+}

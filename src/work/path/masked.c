@@ -1,0 +1,65 @@
+/* masked: every local expert computes every token, and a mask keeps what was routed to it
+ * (seed 003's naive scan). */
+#include "work/path/path.h"
+
+/* Which slot a row of expert x is: maps over [e, R T]; only gates that scale need them. */
+struct slot_maps {
+    uint16_t place, index;
+};
+
+static struct slot_maps map_slots(struct layer *l, const struct everyone *all)
+{
+    struct sizes *z = l->z;
+    struct slot_maps s = {
+        layer_map(l, "place", layer_fixed(size_mul(z, all->tokens.rows, l->K))),
+        layer_map(l, "index", layer_fixed(size_mul(z, l->e, all->tokens.rows)))};
+    layer_op(l, (struct op){.name = "table", .kernel = KERNEL_TABLE}, LAYER_OPERANDS(all->phys),
+             LAYER_OPERANDS(s.place, s.index));
+    return s;
+}
+
+/* The tokens as this iteration's expert sees them: its own scaled, the others zero. */
+static uint16_t scaled(struct layer *l, const struct everyone *all, const struct slot_maps *s)
+{
+    struct extent rows = all->tokens;
+    rows.used = size_mul(l->z, l->e, rows.rows);
+    uint16_t x = layer_rows(l, "x_scaled", CATEGORY_DISPATCH, l->activation, rows, l->H);
+    layer_op(l,
+             (struct op){.name = "scale",
+                         .kernel = KERNEL_GATHER,
+                         .flags = KERNEL_INDEX_I,
+                         .m = rows.rows,
+                         .k = l->K,
+                         .groups = l->K,
+                         .bytes_read = layer_traffic(l, rows.used, all->x),
+                         .bytes_written = layer_traffic(l, rows.used, x)},
+             LAYER_OPERANDS(all->x, s->index, s->place, all->phys, WORK_NONE, all->gates),
+             LAYER_OPERANDS(x));
+    return x;
+}
+
+uint16_t path_masked_build(struct layer *l)
+{
+    struct everyone all = layer_gather_everyone(l);
+    bool scales = layer_gates_in(l, all.gates) != WORK_NONE;
+    struct slot_maps slots = {WORK_NONE, WORK_NONE};
+    if (scales)
+        slots = map_slots(l, &all);
+    uint16_t sum = layer_rows(l, "sum", CATEGORY_ACTIVATION, DTYPE_F32, all.tokens, l->H);
+    layer_op(l, (struct op){.name = "zero_sum", .kernel = KERNEL_ZERO},
+             LAYER_OPERANDS(WORK_NONE), LAYER_OPERANDS(sum));
+    layer_loop_begin(l, l->e, WORK_NONE);
+    struct groups none = {WORK_NONE, WORK_NONE, WORK_NONE};
+    struct extent rows = all.tokens;
+    rows.used = size_mul(l->z, l->e, rows.rows);
+    uint16_t x = scales ? scaled(l, &all, &slots) : all.x;
+    uint16_t y = layer_expert(l, x, rows, none, KERNEL_WEIGHT_I);
+    layer_op(l,
+             (struct op){.name = "accumulate",
+                         .kernel = KERNEL_ACCUMULATE,
+                         .bytes_read = layer_traffic(l, rows.used, y)},
+             LAYER_OPERANDS(y, layer_gates_out(l, all.gates), all.phys, sum),
+             LAYER_OPERANDS(sum));
+    layer_loop_end(l);
+    return layer_reduce_everyone(l, "routed_out", sum, l->combined, l->activation);
+}

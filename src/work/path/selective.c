@@ -1,0 +1,148 @@
+/* selective: only the experts that some token chose are loaded (seed 002 decode;
+ * seed-systems.md B7). With moe.dedup each once: their matrices are copied together and the
+ * products run over the copies. Without it the K of every token are copied for that token
+ * alone. */
+#include "work/path/path.h"
+
+/* Maps of slots (token, k): those of local experts, parts of them by token in a loop. */
+struct owned {
+    uint16_t slot, place, hits; /* the slot itself, its k, its expert's number; -1: another's */
+    struct groups groups;       /* K of a row or none, for every token */
+};
+
+static uint16_t picked(struct layer *l, const char *name, uint16_t weights, uint16_t hits,
+                       struct extent hit, uint16_t flags)
+{
+    struct buffer like = l->work->buffers[weights];
+    struct size each = size_div(l->z, like.bytes, l->e);
+    like.name = name;
+    like.category = CATEGORY_WORKSPACE;
+    like.life = LIFE_TRANSIENT;
+    like.state = false;
+    like.dims[0] = hit.rows;
+    like.rule = hit.rule;
+    like.bytes = size_mul(l->z, hit.rows, each);
+    uint16_t copy = work_buffer(l->work, like);
+    struct size loaded = size_mul(l->z, hit.used, each);
+    layer_op(l,
+             (struct op){.name = arena_printf(l->arena, "load_%s", name),
+                         .kernel = KERNEL_PICK,
+                         .flags = flags,
+                         .bytes_read = loaded,
+                         .bytes_written = loaded},
+             LAYER_OPERANDS(weights, hits), LAYER_OPERANDS(copy));
+    return copy;
+}
+
+/* The experts' matrices as the picked ones: WORK_NONE stays. */
+struct matrices {
+    uint16_t w13, w2, b13, b2;
+};
+
+static struct matrices take_picked(struct layer *l, uint16_t hits, struct extent hit,
+                                   uint16_t flags)
+{
+    struct matrices whole = {l->w13, l->w2, l->b13, l->b2};
+    l->w13 = picked(l, "w13_hit", whole.w13, hits, hit, flags);
+    l->w2 = picked(l, "w2_hit", whole.w2, hits, hit, flags);
+    if (whole.b13 == WORK_NONE)
+        return whole;
+    l->b13 = picked(l, "b13_hit", whole.b13, hits, hit, flags);
+    l->b2 = picked(l, "b2_hit", whole.b2, hits, hit, flags);
+    return whole;
+}
+
+static void give_back(struct layer *l, struct matrices whole)
+{
+    l->w13 = whole.w13;
+    l->w2 = whole.w2;
+    l->b13 = whole.b13;
+    l->b2 = whole.b2;
+}
+
+/* Every expert once, for all tokens that chose it. */
+static uint16_t once(struct layer *l, const struct everyone *all)
+{
+    struct fan fan = layer_fan(l, all->phys, WORK_NONE, l->received);
+    bool exact = l->received.rule == RULE_ROUTING;
+    struct size most = size_min(l->z, l->e, size_mul(l->z, all->tokens.rows, l->K));
+    struct size used = size_slot(l->z, SLOT_HIT_EXPERTS);
+    struct extent hit = {exact ? used : most, used, exact ? RULE_ROUTING : RULE_WORST};
+    uint16_t hits = layer_map(l, "hits", hit);
+    fan.groups.map = layer_map(l, "hit_of", layer_fixed(l->e));
+    layer_op(l, (struct op){.name = "hits", .kernel = KERNEL_HITS, .host_syncs = l->one},
+             LAYER_OPERANDS(fan.sizes), LAYER_OPERANDS(hits, fan.groups.map));
+    struct matrices whole = take_picked(l, hits, hit, 0);
+    uint16_t partial = layer_fan_compute(l, all->x, all->gates, all->phys, &fan, all->tokens);
+    give_back(l, whole);
+    return partial;
+}
+
+/* Token by token, its local experts' matrices copied whoever had them before. */
+static void add_tokens(struct layer *l, const struct everyone *all, const struct owned *own,
+                       uint16_t out)
+{
+    struct extent rows = {l->K, size_slot(l->z, SLOT_ROWS), RULE_FIXED};
+    layer_loop_begin(l, all->tokens.rows, WORK_NONE);
+    struct matrices whole = take_picked(l, own->hits, rows, KERNEL_INDEX_I);
+    uint16_t x = layer_rows(l, "x_token", CATEGORY_DISPATCH, l->activation, rows, l->H);
+    layer_op(l,
+             (struct op){.name = "select",
+                         .kernel = KERNEL_GATHER,
+                         .flags = KERNEL_INDEX_I,
+                         .m = l->K,
+                         .k = l->K,
+                         .groups = l->K,
+                         .bytes_read = layer_traffic(l, rows.used, all->x),
+                         .bytes_written =
+                             layer_traffic(l, size_mul(l->z, all->tokens.rows, l->K), x)},
+             LAYER_OPERANDS(all->x, own->slot, WORK_NONE, all->phys, WORK_NONE,
+                            layer_gates_in(l, all->gates)),
+             LAYER_OPERANDS(x));
+    uint16_t y = layer_expert(l, x, rows, own->groups, KERNEL_INDEX_I);
+    give_back(l, whole);
+    layer_combine(l, "fold_token",
+                  (struct combine){.y = y,
+                                   .position = own->place,
+                                   .gates = layer_gates_out(l, all->gates),
+                                   .keys = all->phys,
+                                   .inverse = WORK_NONE,
+                                   .handle = WORK_NONE,
+                                   .out = out,
+                                   .slots = l->K,
+                                   .used = rows.used});
+    l->work->ops[l->work->n_ops - 1].flags = KERNEL_INDEX_I;
+    layer_loop_end(l);
+}
+
+/* K experts for one token after the other, as the public PyTorch path does: T K loads. The
+ * backward takes the tokens by expert. */
+static uint16_t by_token(struct layer *l, const struct everyone *all)
+{
+    struct extent slots = layer_fixed(size_mul(l->z, all->tokens.rows, l->K));
+    uint16_t out = layer_rows(l, "y_folded", CATEGORY_DISPATCH, l->combined, all->tokens, l->H);
+    struct owned own = {.slot = layer_map(l, "own_slot", slots),
+                        .place = layer_map(l, "own_place", slots),
+                        .hits = layer_map(l, "own_expert", slots),
+                        .groups = {layer_counts(l, "own_offsets", size_add(l->z, l->K, l->one)),
+                                   layer_counts(l, "own_rows", slots.rows), WORK_NONE}};
+    layer_op(
+        l, (struct op){.name = "own", .kernel = KERNEL_OWN}, LAYER_OPERANDS(all->phys),
+        LAYER_OPERANDS(own.slot, own.place, own.hits, own.groups.rows, own.groups.offsets));
+    struct fan fan = {0};
+    if (l->trains)
+        fan = layer_fan(l, all->phys, WORK_NONE, l->received);
+    if (layer_twin_begin(l)) {
+        layer_turns(l, all, &fan, out);
+        layer_twin_end(l);
+    }
+    add_tokens(l, all, &own, out);
+    return out;
+}
+
+uint16_t path_selective_build(struct layer *l)
+{
+    struct everyone all = layer_gather_everyone(l);
+    uint16_t partial = l->plan->moe.dedup ? once(l, &all) : by_token(l, &all);
+    return layer_reduce_everyone(l, "routed_out", partial, l->combined, l->activation);
+}

@@ -1,0 +1,314 @@
+/* The layer's frame: sizes, order of its parts, buffers and ops; see layer.h. */
+#include "work/piece/layer.h"
+
+#include <assert.h>
+
+#include "work/list/dtype.h"
+#include "work/path/path.h"
+#include "work/stack/stack.h"
+
+struct extent layer_fixed(struct size rows)
+{
+    return (struct extent){.rows = rows, .used = rows, .rule = RULE_FIXED};
+}
+
+/* ---- buffers ---- */
+
+static enum life life_of(enum category category)
+{
+    return category == CATEGORY_WEIGHTS || category == CATEGORY_WORKSPACE ? LIFE_PERSISTENT
+                                                                          : LIFE_TRANSIENT;
+}
+
+/* Bytes of n_groups [rows, columns] matrices with their scales. */
+static struct size matrix_bytes(struct sizes *z, enum dtype dtype, const struct size *dims)
+{
+    struct size rows = dims[1], columns = dims[2];
+    struct size bits = size_times(z, size_mul(z, rows, columns), dtype_bits(dtype));
+    struct size bytes = size_ceil_div(z, bits, size_const(z, 8)), scales = {0};
+    if (dtype == DTYPE_FP8_CHANNEL)
+        scales = size_times(z, columns, 4);
+    if (dtype == DTYPE_FP8_BLOCK)
+        scales = size_times(z,
+                            size_mul(z, size_ceil_div(z, rows, size_const(z, 128)),
+                                     size_ceil_div(z, columns, size_const(z, 128))),
+                            4);
+    if (dtype == DTYPE_MXFP8 || dtype == DTYPE_MXFP4)
+        scales = size_mul(z, size_ceil_div(z, rows, size_const(z, 32)), columns);
+    if (dtype == DTYPE_NVFP4)
+        scales = size_mul(z, size_ceil_div(z, rows, size_const(z, 16)), columns);
+    return size_mul(z, dims[0], size_add(z, bytes, scales));
+}
+
+uint16_t layer_buffer(struct layer *l, const char *name, enum category category,
+                      enum dtype dtype, enum sizing_rule rule, unsigned n_dims,
+                      const struct size *dims)
+{
+    struct buffer buffer = {.name = name,
+                            .category = category,
+                            .segment = SEGMENT_MOE,
+                            .dtype = dtype,
+                            .n_dims = n_dims,
+                            .rule = rule,
+                            .life = life_of(category),
+                            .first = WORK_NONE,
+                            .state = category == CATEGORY_WEIGHTS};
+    for (unsigned i = 0; i < n_dims; i++)
+        buffer.dims[i] = dims[i];
+    return work_buffer(l->work, buffer);
+}
+
+uint16_t layer_rows(struct layer *l, const char *name, enum category category, enum dtype dtype,
+                    struct extent extent, struct size width)
+{
+    struct size dims[] = {extent.rows, width};
+    return layer_buffer(l, name, category, dtype, extent.rule, 2, dims);
+}
+
+uint16_t layer_map(struct layer *l, const char *name, struct extent extent)
+{
+    return layer_buffer(l, name, CATEGORY_METADATA, DTYPE_I32, extent.rule, 1, &extent.rows);
+}
+
+uint16_t layer_counts(struct layer *l, const char *name, struct size n)
+{
+    return layer_buffer(l, name, CATEGORY_METADATA, DTYPE_I64, RULE_FIXED, 1, &n);
+}
+
+uint16_t layer_weights(struct layer *l, const char *name, struct size groups, struct size rows,
+                       struct size columns)
+{
+    struct size dims[] = {groups, rows, columns};
+    uint16_t number = layer_buffer(l, name, CATEGORY_WEIGHTS, l->weight, RULE_FIXED, 3, dims);
+    l->work->buffers[number].bytes = matrix_bytes(l->z, l->weight, dims);
+    return number;
+}
+
+struct size layer_width(const struct layer *l, uint16_t buffer)
+{
+    const struct buffer *b = &l->work->buffers[buffer];
+    return size_product(l->z, b->n_dims - 1, b->dims + 1);
+}
+
+struct size layer_bytes(const struct layer *l, struct size rows, struct size width,
+                        enum dtype dtype)
+{
+    return matrix_bytes(l->z, dtype, (struct size[]){rows, width, l->one});
+}
+
+struct size layer_traffic(const struct layer *l, struct size rows, uint16_t buffer)
+{
+    return layer_bytes(l, rows, layer_width(l, buffer), l->work->buffers[buffer].dtype);
+}
+
+/* ---- ops ---- */
+
+static void set_operands(uint16_t *operands, const uint16_t *given)
+{
+    unsigned n = 0;
+    while (given[n] != LAYER_END) {
+        assert(n < OP_BUFFERS);
+        operands[n] = given[n];
+        n++;
+    }
+    for (; n < OP_BUFFERS; n++)
+        operands[n] = WORK_NONE;
+}
+
+static enum resource resource_of(enum op_kind kind)
+{
+    static const enum resource resources[OP_KIND_COUNT] = {
+        [OP_ROUTER] = RESOURCE_COMPUTE,
+        [OP_SORT] = RESOURCE_MEMORY,
+        [OP_PERMUTE] = RESOURCE_MEMORY,
+        [OP_PACK] = RESOURCE_MEMORY,
+        [OP_EXCHANGE] = RESOURCE_SCALE_UP,
+        [OP_GATHER] = RESOURCE_MEMORY,
+        [OP_GROUPED_GEMM] = RESOURCE_COMPUTE,
+        [OP_BATCHED_GEMM] = RESOURCE_COMPUTE,
+        [OP_BLOCKED_GEMM] = RESOURCE_COMPUTE,
+        [OP_GEMM] = RESOURCE_COMPUTE,
+        [OP_ACTIVATION] = RESOURCE_MEMORY,
+        [OP_COMBINE] = RESOURCE_MEMORY,
+        [OP_REDUCE] = RESOURCE_MEMORY,
+        [OP_MASK] = RESOURCE_MEMORY,
+        [OP_EMBED] = RESOURCE_HOST,
+        [OP_LOSS] = RESOURCE_HOST,
+        [OP_SYNC] = RESOURCE_HOST,
+    };
+    return resources[kind];
+}
+
+uint16_t layer_op(struct layer *l, struct op op, const uint16_t *reads, const uint16_t *writes)
+{
+    op.kind = kernel_kind((enum kernel)op.kernel);
+    op.resource = resource_of(op.kind);
+    op.segment = SEGMENT_MOE;
+    op.phase = l->backward ? PHASE_BACKWARD : PHASE_FORWARD;
+    op.loop = l->loop;
+    op.trips_from = l->trips_from;
+    op.trips = l->loop ? l->trips : l->one;
+    set_operands(op.reads, reads);
+    set_operands(op.writes, writes);
+    for (unsigned i = 0; i < 4; i++)
+        op.after[i] = WORK_NONE;
+    if (l->work->n_ops > 0)
+        op.after[0] = (uint16_t)(l->work->n_ops - 1);
+    return work_op(l->work, op);
+}
+
+void layer_loop_begin(struct layer *l, struct size trips, uint16_t trips_from)
+{
+    uint16_t last = 0;
+    for (size_t i = 0; i < l->work->n_ops; i++)
+        last = l->work->ops[i].loop > last ? l->work->ops[i].loop : last;
+    l->loop = (uint16_t)(last + 1);
+    l->trips = trips;
+    l->trips_from = trips_from;
+}
+
+void layer_loop_end(struct layer *l)
+{
+    l->loop = 0;
+    l->trips_from = WORK_NONE;
+}
+
+bool layer_twin_begin(struct layer *l)
+{
+    l->twin_first = l->work->n_ops;
+    return l->trains;
+}
+
+void layer_twin_end(struct layer *l)
+{
+    struct work *work = l->work;
+    l->n_twin = work->n_ops - l->twin_first;
+    l->twin = arena_alloc(l->arena, l->n_twin + 1, sizeof *l->twin);
+    for (size_t i = 0; i < l->n_twin; i++)
+        l->twin[i] = work->ops[l->twin_first + i];
+    work->n_ops = l->twin_first;
+}
+
+/* ---- the whole ---- */
+
+/* Rows that a rank's experts receive: what moe.buffer reserves, and what routing uses. */
+static struct extent received(struct layer *l)
+{
+    struct extent extent = {.used = size_slot(l->z, SLOT_ROWS), .rule = RULE_FIXED};
+    switch (l->plan->moe.buffer) {
+    case SIZING_EXACT:
+        extent.rows = extent.used;
+        extent.rule = RULE_ROUTING;
+        break;
+    case SIZING_BALANCED:
+        extent.rows = l->TK;
+        break;
+    case SIZING_FACTOR:
+        extent.rows = size_scale(l->z, l->TK, REAL_BUFFER_FACTOR);
+        break;
+    case SIZING_AUTO:
+    case SIZING_WORST:
+        extent.rows =
+            size_product(l->z, 3, (struct size[]){l->R, l->T, size_min(l->z, l->K, l->e)});
+        extent.rule = RULE_WORST;
+        break;
+    }
+    return extent;
+}
+
+static void fill_sizes(struct layer *l)
+{
+    struct sizes *z = l->z;
+    l->one = size_const(z, 1);
+    l->T = size_slot(z, SLOT_TOKENS);
+    l->K = size_slot(z, SLOT_TOP_K);
+    l->R = size_slot(z, SLOT_EP);
+    l->E = size_slot(z, SLOT_EXPERTS);
+    l->e = size_slot(z, SLOT_LOCAL_EXPERTS);
+    l->H = size_slot(z, SLOT_HIDDEN);
+    l->I = size_slot(z, SLOT_INTER);
+    l->GI = l->plan->model.moe.glu ? size_times(z, l->I, 2) : l->I;
+    l->TK = size_mul(z, l->T, l->K);
+    l->tokens = layer_fixed(l->T);
+    l->slots = layer_fixed(l->TK);
+    l->received = received(l);
+}
+
+/* Activations travel and rest in plain formats; a quantised one is for the wire only. */
+static enum dtype plain(enum dtype dtype, enum dtype otherwise)
+{
+    bool known = dtype == DTYPE_F32 || dtype == DTYPE_BF16 || dtype == DTYPE_F16;
+    return known ? dtype : otherwise;
+}
+
+static void fill_dtypes(struct layer *l)
+{
+    const struct precision *p = &l->plan->precision;
+    l->activation = plain(p->activations, DTYPE_BF16);
+    l->weight = p->weights;
+    l->gradient = plain(p->gradients, DTYPE_F32);
+    l->combined = plain(p->combine, l->activation);
+    l->wire = p->dispatch == DTYPE_NONE ? l->activation : p->dispatch;
+}
+
+static void add_weights(struct layer *l)
+{
+    const struct model_moe *moe = &l->plan->model.moe;
+    l->w13 = layer_weights(l, "w13", l->e, l->H, l->GI);
+    l->w2 = layer_weights(l, "w2", l->e, l->I, l->H);
+    layer_fill(l, l->w13, FILL_W13);
+    layer_fill(l, l->w2, FILL_W2);
+    l->b13 = l->b2 = WORK_NONE;
+    if (!moe->bias)
+        return;
+    l->b13 = layer_rows(l, "b13", CATEGORY_WEIGHTS, DTYPE_F32, layer_fixed(l->e), l->GI);
+    l->b2 = layer_rows(l, "b2", CATEGORY_WEIGHTS, DTYPE_F32, layer_fixed(l->e), l->H);
+    layer_fill(l, l->b13, FILL_B13);
+    layer_fill(l, l->b2, FILL_B2);
+}
+
+void layer_scratch(struct layer *l)
+{
+    struct size dims[] = {size_slot(l->z, SLOT_WORKERS),
+                          size_const(l->z, KERNEL_SCRATCH_FLOATS)};
+    uint16_t scratch =
+        layer_buffer(l, "worker_scratch", CATEGORY_WORKSPACE, DTYPE_F32, RULE_FIXED, 2, dims);
+    l->work->buffers[scratch].segment = SEGMENT_STEP;
+}
+
+enum status layer_build(const struct plan *plan, bool backward, struct arena *arena,
+                        struct work *work, struct err *err)
+{
+    TRY(layer_check(plan, err));
+    work_init(work, arena);
+    struct layer layer = {.plan = plan,
+                          .work = work,
+                          .z = &work->sizes,
+                          .arena = arena,
+                          .err = err,
+                          .trains = backward,
+                          .trips_from = WORK_NONE,
+                          .shared13 = WORK_NONE,
+                          .shared2 = WORK_NONE,
+                          .residual13 = WORK_NONE,
+                          .residual2 = WORK_NONE,
+                          .shared_gate = WORK_NONE,
+                          .linear_bias = WORK_NONE,
+                          .gates_returned = WORK_NONE};
+    struct layer *l = &layer;
+    const struct path *path = path_find(stack_path(plan, NULL));
+    if (backward && !path->backward)
+        return err_set(err, STATUS_INPUT, "path \"%s\" has no backward", path->title);
+    fill_sizes(l);
+    fill_dtypes(l);
+    layer_scratch(l);
+    add_weights(l);
+    layer_router(l);
+    uint16_t out = layer_shared(l, path->build(l));
+    layer_op(l, (struct op){.name = "output", .kernel = KERNEL_RESULT}, LAYER_OPERANDS(out),
+             LAYER_OPERANDS(WORK_NONE));
+    if (backward)
+        layer_backward(l, out);
+    layer_finish(l);
+    return l->status;
+}

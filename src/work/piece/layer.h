@@ -1,0 +1,248 @@
+/* The MoE layer of a plan as a work list that the host performs: router, path, shared experts,
+ * and their backward. One rank's list; ranks differ in the routing slots only.
+ *
+ * Under stack `host` nothing is reserved for other libraries: every buffer here is allocated,
+ * every op performed. A path (path.h) puts its ops between the router and the layer's output
+ * with the pieces below. Sizes are per rank. */
+#ifndef MOEPLAN_WORK_PIECE_LAYER_H
+#define MOEPLAN_WORK_PIECE_LAYER_H
+
+#include <stdbool.h>
+
+#include "work/list/kernel.h"
+#include "work/list/work.h"
+
+/* The layer's list, forward and, if asked for, backward; the plan obeys all rules. STATUS_INPUT
+ * when the path cannot do what is asked (its reason in err). Memory from the arena. */
+enum status layer_build(const struct plan *plan, bool backward, struct arena *arena,
+                        struct work *work, struct err *err);
+
+/* STATUS_INPUT with the reason when the host cannot perform the plan's layer as it is. */
+enum status layer_check(const struct plan *plan, struct err *err);
+
+/* What the host cannot perform: the first that is broken is the error. */
+struct refusal {
+    bool (*broken)(const struct plan *plan);
+    const char *text, *hint;
+};
+enum status layer_refuse(const struct plan *plan, const struct refusal *list, size_t n,
+                         struct err *err);
+
+/* Rows of a buffer: what is reserved, by which rule, and how many of them are used. */
+struct extent {
+    struct size rows, used;
+    enum sizing_rule rule;
+};
+
+/* How rows are grouped by expert; absent operands are WORK_NONE. */
+struct groups {
+    uint16_t offsets; /* [e+1] starts */
+    uint16_t rows;    /* [e] rows of a group when it does not fill up to the next start */
+    uint16_t map;     /* weight of a group when it is not its number */
+};
+
+struct layer {
+    const struct plan *plan;
+    struct work *work;
+    struct sizes *z;
+    struct arena *arena;
+    bool trains;   /* a backward follows */
+    bool backward; /* ops being added are the backward's */
+    struct err *err;
+    enum status status; /* the first refusal */
+
+    /* sizes: one, tokens, experts per token, ranks, experts in all and on this rank, widths */
+    struct size one, T, K, R, E, e, H, I, GI, TK;
+    struct extent tokens;   /* T */
+    struct extent slots;    /* T K: the rows a rank sends */
+    struct extent received; /* rows of local experts, from every rank, by moe.buffer */
+
+    /* dtypes */
+    enum dtype weight, activation, gradient, wire, combined;
+
+    /* buffers of the router and the weights */
+    uint16_t x, logits, ids, phys, gates, bias, router, w13, w2, b13, b2, shared13, shared2;
+    uint16_t residual13, residual2, shared_gate, linear_bias;
+    uint16_t gates_returned; /* rdep: gates that came back with their rows */
+
+    uint16_t loop, trips_from; /* of the ops being added; 0: none */
+    struct size trips;
+
+    struct op *twin; /* a loop's plainer self: layer_twin_begin */
+    size_t n_twin, twin_first;
+};
+
+/* ---- buffers ---- */
+
+uint16_t layer_buffer(struct layer *l, const char *name, enum category category,
+                      enum dtype dtype, enum sizing_rule rule, unsigned n_dims,
+                      const struct size *dims);
+/* [extent, width] */
+uint16_t layer_rows(struct layer *l, const char *name, enum category category, enum dtype dtype,
+                    struct extent extent, struct size width);
+/* index map, i32 [extent] */
+uint16_t layer_map(struct layer *l, const char *name, struct extent extent);
+/* counts or offsets, i64 [n] */
+uint16_t layer_counts(struct layer *l, const char *name, struct size n);
+/* [groups, rows, columns] matrices of the weights' dtype, persistent state */
+uint16_t layer_weights(struct layer *l, const char *name, struct size groups, struct size rows,
+                       struct size columns);
+
+struct size layer_width(const struct layer *l, uint16_t buffer); /* elements of a row */
+/* Bytes of rows of a width and dtype, scales included; of rows of a buffer. */
+struct size layer_bytes(const struct layer *l, struct size rows, struct size width,
+                        enum dtype dtype);
+struct size layer_traffic(const struct layer *l, struct size rows, uint16_t buffer);
+struct extent layer_fixed(struct size rows);
+
+/* ---- ops ---- */
+
+/* Operands: LAYER_OPERANDS(a, b, WORK_NONE, c). */
+enum { LAYER_END = 0xfffe };
+#define LAYER_OPERANDS(...) ((const uint16_t[]){__VA_ARGS__, LAYER_END})
+
+/* Adds an op with these operands; kind and resource follow from op.kernel. */
+uint16_t layer_op(struct layer *l, struct op op, const uint16_t *reads, const uint16_t *writes);
+
+/* Ops between begin and end are run in turn `trips` times. */
+void layer_loop_begin(struct layer *l, struct size trips, uint16_t trips_from);
+void layer_loop_end(struct layer *l);
+
+/* Between begin and end a loop is written down but not added to the list: it does what the next
+ * loop will do, in plainer ops, and the backward is made of it (two cores' shares of a block
+ * have no gradient of their own). Does nothing in a forward alone. */
+bool layer_twin_begin(struct layer *l);
+void layer_twin_end(struct layer *l);
+
+void layer_fill(struct layer *l, uint16_t buffer, enum fill fill);
+
+/* dst[i] = src[index[i] / divide]; `slots` rows of dst per row of src, found by `inverse`. */
+struct gather {
+    uint16_t src, index, inverse, keys, dst;
+    struct size divide, slots, used;
+};
+void layer_gather(struct layer *l, const char *name, struct gather gather);
+/* Rows of tokens to rows of their slots, on their way to the experts; `index` holds slots, and
+ * `gates` [n, K] those of src's tokens. Each row is multiplied by its gate where the plan says
+ * that gates scale the input. */
+void layer_fan_out(struct layer *l, const char *name, struct gather gather, uint16_t gates);
+
+/* Gates as an operand of what feeds the experts, and of what adds up their rows: one of the two
+ * is WORK_NONE, by model.moe.scale. */
+uint16_t layer_gates_in(const struct layer *l, uint16_t gates);
+uint16_t layer_gates_out(const struct layer *l, uint16_t gates);
+
+/* Rows to and from every rank; `sent` and `from` cross a link. */
+struct exchange {
+    uint16_t src, sends, receives, dst, handle;
+    struct size sent, from;
+};
+void layer_exchange(struct layer *l, const char *name, struct exchange exchange);
+/* The same, of rows on their way back to the rank whose tokens they are of. */
+void layer_return(struct layer *l, const char *name, struct exchange exchange);
+/* The same for activations: quantised on the way when precision.dispatch says so. */
+void layer_dispatch(struct layer *l, const char *name, struct exchange exchange);
+/* src[R n] -> dst[R n], n = rows / R each way; what src holds beyond that stays. */
+void layer_exchange_fixed(struct layer *l, const char *name, uint16_t src, uint16_t dst);
+void layer_return_fixed(struct layer *l, const char *name, uint16_t src, uint16_t dst);
+void layer_allgather(struct layer *l, const char *name, uint16_t src, uint16_t dst);
+
+struct gemm_shape {
+    struct size rows, k, n, groups; /* rows in all groups together */
+};
+void layer_gemm(struct layer *l, const char *name, uint16_t a, uint16_t w, uint16_t bias,
+                uint16_t c, struct groups groups, struct gemm_shape shape, uint16_t flags);
+void layer_activation(struct layer *l, const char *name, uint16_t h, uint16_t a,
+                      struct groups groups, struct size used, uint16_t flags);
+/* Rows behind the last group zeroed. */
+void layer_mask(struct layer *l, const char *name, uint16_t y, uint16_t offsets);
+
+struct combine {
+    uint16_t y, position, gates, keys, inverse, handle, out;
+    struct size slots; /* S */
+    struct size used;  /* rows of y */
+};
+void layer_combine(struct layer *l, const char *name, struct combine combine);
+/* out[n, ...]: the sum of `slots` arrays of its rows, y[slots n, ...]. */
+void layer_sum(struct layer *l, const char *name, uint16_t y, uint16_t out, struct size slots);
+
+/* Operands on their way into a product: once per process, not per rank. */
+void layer_scratch(struct layer *l);
+
+/* ---- larger pieces ---- */
+
+/* Gate-up, activation, down over grouped rows: returns y, of dtype `combined`. moe.matmul
+ * decides what multiplies. In a loop extent.used is the sum over its trips. */
+uint16_t layer_expert(struct layer *l, uint16_t x, struct extent extent, struct groups groups,
+                      uint16_t flags);
+
+/* The same bytes as [n, m, k, ...] instead of [m, n, k, ...], in a new buffer. */
+uint16_t layer_swap(struct layer *l, const char *name, uint16_t src, struct size m,
+                    struct size n, struct size k);
+
+/* Slots of local experts among tokens [n, K], sorted by expert and aligned to `alignment`. */
+struct fan {
+    struct groups groups;
+    uint16_t sizes; /* rows of each group, [e] */
+    uint16_t index, place;
+};
+struct fan layer_fan(struct layer *l, uint16_t phys, uint16_t receives, struct extent rows);
+
+/* Rows of fanned-out tokens through their experts and folded back: one row per token of `like`
+ * [n, H], gates applied, absent experts left out. */
+uint16_t layer_fan_compute(struct layer *l, uint16_t x, uint16_t gates, uint16_t phys,
+                           const struct fan *fan, struct extent tokens);
+
+/* Slots sorted by owner, and inside it by expert when asked. */
+struct sorted {
+    uint16_t order, position, counts, sends;
+};
+struct sorted layer_sort(struct layer *l, bool by_expert);
+
+/* Rows in another order, one to one: dst[i] = src[index[i]], src[j] = dst[inverse[j]]. */
+struct reorder {
+    uint16_t src, index, inverse, dst;
+    struct size used; /* rows of src */
+};
+void layer_reorder(struct layer *l, const char *name, struct reorder reorder);
+
+/* This rank's tokens as rows of their slots: row i is slot index[i], position [T K] the other
+ * way; `used` rows of dst. */
+void layer_pack_slots(struct layer *l, const char *name, uint16_t index, uint16_t position,
+                      uint16_t dst, struct size used);
+/* The way back: rows y of the slots added up with their gates, [T, H]. */
+uint16_t layer_unpack_slots(struct layer *l, const char *name, uint16_t y, uint16_t index,
+                            uint16_t position, struct size used);
+
+/* Rows a rank may receive, rounded up per expert to multiples of `alignment`. */
+struct extent layer_padded(struct layer *l, uint64_t alignment);
+uint64_t layer_alignment(const struct plan *plan); /* moe.alignment, or the path's own */
+
+/* Counts [n] to every rank and back: counts of what this rank receives, [n] as well. */
+uint16_t layer_exchange_counts(struct layer *l, const char *name, uint16_t counts);
+
+/* All tokens of the group on every rank, with their experts and gates: rows rank by rank. */
+struct everyone {
+    uint16_t x, phys, gates;
+    struct extent tokens; /* R T */
+};
+struct everyone layer_gather_everyone(struct layer *l);
+
+/* A loop over the local experts, each of which computes its tokens and adds them to sum [R T,
+ * H] (path/expert_loop.c). */
+void layer_turns(struct layer *l, const struct everyone *all, const struct fan *fan,
+                 uint16_t sum);
+
+/* Partial sums [R T, width] of every rank, exchanged in dtype `wire` and added up in the order
+ * of ranks: this rank's tokens, [T, width] of `dtype`. */
+uint16_t layer_reduce_everyone(struct layer *l, const char *name, uint16_t partial,
+                               enum dtype wire, enum dtype dtype);
+
+/* ---- the files of the layer ---- */
+
+void layer_router(struct layer *l);                          /* layer_router.c */
+uint16_t layer_shared(struct layer *l, uint16_t routed_out); /* layer_shared.c */
+void layer_backward(struct layer *l, uint16_t out);          /* pass/backward.c */
+void layer_finish(struct layer *l);                          /* pass/finish.c */
+
+#endif

@@ -1,0 +1,175 @@
+/* What the host cannot perform, refused by name before anything is built: a layer that computed
+ * something else than the plan says would be worse than none. */
+#include <stddef.h>
+
+#include "base/checked.h"
+#include "plan/derive.h"
+#include "work/piece/layer.h"
+
+/* A product's index tables and the router's scores stand in a worker's scratch. */
+enum { MOST_EXPERTS = 65536, MOST_TOP_K = 128, MOST_RANKS = 512 };
+
+/* A rank computes its share of every expert for tokens that all ranks of the group have. */
+static bool gathers_over_etp(const struct plan *plan)
+{
+    const struct parallel *p = &plan->parallel;
+    return p->etp > 1 && (p->sp || p->tp % p->etp != 0);
+}
+
+static bool adds_bias_often(const struct plan *plan)
+{
+    return plan->parallel.etp > 1 && plan->model.moe.bias;
+}
+
+static bool gathers_for_shared(const struct plan *plan)
+{
+    return plan->parallel.sp && plan->parallel.tp > 1 && plan->moe.shared != SHARED_SP &&
+           plan->model.moe.shared_intermediate;
+}
+
+static bool gathers_for_residual(const struct plan *plan)
+{
+    return plan->parallel.sp && plan->parallel.tp > 1 && plan->model.residual_intermediate;
+}
+
+static bool drops_improbable(const struct plan *plan)
+{
+    return plan->moe.path == PATH_CAPACITY && plan->moe.drop == DROP_PROBS;
+}
+
+static bool is_plain(enum dtype dtype)
+{
+    return dtype == DTYPE_F32 || dtype == DTYPE_BF16 || dtype == DTYPE_F16;
+}
+
+static bool activates_packed(const struct plan *plan)
+{
+    return !is_plain(plan->precision.activations);
+}
+
+static bool combines_packed(const struct plan *plan)
+{
+    return !is_plain(plan->precision.combine);
+}
+
+static bool packs_gradients(const struct plan *plan)
+{
+    enum dtype dtype = plan->precision.gradients;
+    return dtype != DTYPE_NONE && !is_plain(dtype);
+}
+
+static bool sends_integers(const struct plan *plan)
+{
+    enum dtype dtype = plan->precision.dispatch;
+    return dtype == DTYPE_INT8 || dtype == DTYPE_F64;
+}
+
+static bool weighs_in_integers(const struct plan *plan)
+{
+    enum dtype dtype = plan->precision.weights;
+    return dtype == DTYPE_INT8 || dtype == DTYPE_I32 || dtype == DTYPE_I64 ||
+           dtype == DTYPE_F64 || dtype == DTYPE_BOOL || dtype == DTYPE_NONE;
+}
+
+static bool many_experts(const struct plan *plan)
+{
+    return plan_experts_total(plan) > MOST_EXPERTS;
+}
+
+static bool many_per_token(const struct plan *plan)
+{
+    return plan->model.moe.top_k > MOST_TOP_K;
+}
+
+static bool many_ranks(const struct plan *plan)
+{
+    return plan->parallel.ep > MOST_RANKS;
+}
+
+static bool large_blocks(const struct plan *plan)
+{
+    return plan->moe.path == PATH_BLOCK_SPARSE && layer_alignment(plan) > KERNEL_TILE_ROWS;
+}
+
+/* Blocks shared by two cores. */
+static bool has_pair(const struct plan *plan)
+{
+    return plan->moe.path == PATH_BLOCKWISE && plan_cores(plan) == 2;
+}
+
+static bool halves_odd_hidden(const struct plan *plan)
+{
+    bool whole = plan->moe.shard == SHARD_BLOCK && plan->model.moe.top_k == 1;
+    return has_pair(plan) && !whole && plan->model.hidden % 2;
+}
+
+static bool halves_odd_inter(const struct plan *plan)
+{
+    uint64_t inter = ceil_div(plan->model.moe.intermediate, plan->parallel.etp);
+    return has_pair(plan) && plan->moe.shard == SHARD_I && inter % 2;
+}
+
+static bool skips_on_i(const struct plan *plan)
+{
+    return has_pair(plan) && plan->moe.shard == SHARD_I &&
+           plan->moe.skip_weight != WEIGHT_SKIP_NONE;
+}
+
+static const struct refusal refusals[] = {
+    {gathers_over_etp,
+     "experts split by etp over ranks that have different tokens are not performed on the host",
+     "--set parallel.etp=1; a rank's share is performed where tp is a multiple of etp, "
+     "without sp"},
+    {adds_bias_often, "biases of experts split by etp are not performed on the host",
+     "--set parallel.etp=1"},
+    {gathers_for_shared,
+     "shared experts split by tp over ranks that have different tokens (sp) are not performed "
+     "on the host",
+     "--set moe.shared=sp: each rank holds them whole"},
+    {gathers_for_residual,
+     "an MLP beside the experts, split by tp over ranks that have different tokens (sp), is "
+     "not performed on the host",
+     "--set parallel.sp=false"},
+    {drops_improbable, "dropping by probability is not performed on the host",
+     "--set moe.drop=position"},
+    {activates_packed, "activations of this format are not performed on the host",
+     "precision.activations: f32, bf16 or f16"},
+    {combines_packed, "a combine in this format is not performed on the host",
+     "precision.combine: f32, bf16 or f16"},
+    {packs_gradients, "gradients of this format are not performed on the host",
+     "precision.gradients: f32, bf16 or f16"},
+    {sends_integers, "a dispatch in this format is not performed on the host",
+     "precision.dispatch: f32, bf16, f16, fp8, fp8_channel, fp8_block, mxfp8, mxfp4 or nvfp4"},
+    {weighs_in_integers, "weights of this format are not performed on the host",
+     "precision.weights: f32, bf16, f16, fp8, fp8_channel, fp8_block, mxfp8, mxfp4 or nvfp4"},
+    {many_experts, "the host performs at most 65536 experts", "--shrink N divides the plan"},
+    {many_per_token, "the host performs at most 128 experts per token",
+     "--set model.moe.top_k=128"},
+    {many_ranks, "the host performs at most 512 ranks of a group", "--set parallel.ep=512"},
+    {large_blocks, "block_sparse on the host takes blocks of at most 256 rows",
+     "--set moe.alignment=128"},
+    {halves_odd_hidden, "two cores share the hidden size in halves: it must be even",
+     "--set moe.cores=1"},
+    {halves_odd_inter,
+     "two cores share the experts' intermediate size in halves: it must be even",
+     "--set moe.shard=h"},
+    {skips_on_i, "moe.shard i fetches the weights of every block, as its kernel does",
+     "--set moe.skip.weight=none"},
+};
+
+enum status layer_refuse(const struct plan *plan, const struct refusal *list, size_t n,
+                         struct err *err)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (!list[i].broken(plan))
+            continue;
+        err_set(err, STATUS_INPUT, "%s", list[i].text);
+        return err_hint(err, "%s", list[i].hint);
+    }
+    return STATUS_OK;
+}
+
+enum status layer_check(const struct plan *plan, struct err *err)
+{
+    return layer_refuse(plan, refusals, sizeof refusals / sizeof *refusals, err);
+}

@@ -1,0 +1,46 @@
+/* Every rank sees every token of the group: all-gather in, partial sums exchanged and reduced
+ * out (Neuron expert parallelism today; Megatron's allgather dispatcher). */
+#include "work/piece/layer.h"
+
+static uint16_t gathered(struct layer *l, const char *name, uint16_t src, struct extent all)
+{
+    struct buffer like = l->work->buffers[src];
+    uint16_t dst = layer_rows(l, arena_printf(l->arena, "%s_all", name), like.category,
+                              like.dtype, all, layer_width(l, src));
+    layer_allgather(l, arena_printf(l->arena, "gather_%s", name), src, dst);
+    return dst;
+}
+
+struct everyone layer_gather_everyone(struct layer *l)
+{
+    struct everyone all = {.tokens = layer_fixed(size_mul(l->z, l->R, l->T))};
+    all.x = gathered(l, "x", l->x, all.tokens);
+    all.phys = gathered(l, "phys", l->phys, all.tokens);
+    all.gates = gathered(l, "gates", l->gates, all.tokens);
+    return all;
+}
+
+/* The rows of `from` in another dtype. */
+static uint16_t rounded(struct layer *l, uint16_t from, enum dtype dtype, struct extent extent)
+{
+    if (l->work->buffers[from].dtype == dtype)
+        return from;
+    uint16_t to =
+        layer_rows(l, "partial", CATEGORY_DISPATCH, dtype, extent, layer_width(l, from));
+    layer_sum(l, "round_partial", from, to, l->one);
+    return to;
+}
+
+uint16_t layer_reduce_everyone(struct layer *l, const char *name, uint16_t partial,
+                               enum dtype wire, enum dtype dtype)
+{
+    struct extent all = layer_fixed(size_mul(l->z, l->R, l->T));
+    uint16_t send = rounded(l, partial, wire, all);
+    uint16_t parts = layer_rows(l, arena_printf(l->arena, "%s_parts", name), CATEGORY_DISPATCH,
+                                l->work->buffers[send].dtype, all, layer_width(l, partial));
+    layer_return_fixed(l, arena_printf(l->arena, "scatter_%s", name), send, parts);
+    uint16_t out =
+        layer_rows(l, name, CATEGORY_ACTIVATION, dtype, l->tokens, layer_width(l, partial));
+    layer_sum(l, arena_printf(l->arena, "reduce_%s", name), parts, out, l->R);
+    return out;
+}

@@ -1,0 +1,70 @@
+/* The expert network over grouped rows: gate and up in one product, activation, down. */
+#include "work/piece/layer.h"
+
+/* [e, M, k] copies in which only a group's own rows are not zero, and one product over them:
+ * what ragged_dot becomes without a grouped kernel (buffers.md 6). */
+static void expanded(struct layer *l, const char *name, uint16_t a, uint16_t w, uint16_t c,
+                     struct extent extent, uint16_t offsets, struct size k, struct size n)
+{
+    struct sizes *z = l->z;
+    const struct buffer *source = &l->work->buffers[a];
+    struct size dims[] = {l->e, extent.rows, k};
+    uint16_t wide = layer_buffer(l, arena_printf(l->arena, "%s_expanded", source->name),
+                                 CATEGORY_EXPERT, source->dtype, extent.rule, 3, dims);
+    layer_op(l,
+             (struct op){.name = arena_printf(l->arena, "%s_expand", name),
+                         .kernel = KERNEL_EXPAND,
+                         .bytes_read = layer_traffic(l, extent.used, a),
+                         .bytes_written = l->work->buffers[wide].bytes},
+             LAYER_OPERANDS(a, offsets), LAYER_OPERANDS(wide));
+    struct size factors[] = {l->e, extent.rows, k, n};
+    layer_op(l,
+             (struct op){.name = name,
+                         .kernel = KERNEL_EXPANDED_GEMM,
+                         .flop = size_times(z, size_product(z, 4, factors), 2),
+                         .bytes_read = size_add(z, l->work->buffers[wide].bytes,
+                                                l->work->buffers[w].bytes),
+                         .bytes_written = layer_traffic(l, extent.rows, c),
+                         .groups = l->e,
+                         .m = extent.rows,
+                         .n = n,
+                         .k = k},
+             LAYER_OPERANDS(wide, w, offsets), LAYER_OPERANDS(c));
+}
+
+/* Whether the products are masked copies of everything: plain groups only. */
+static bool is_expanded(const struct layer *l, struct groups groups)
+{
+    bool asked =
+        l->plan->moe.matmul == MATMUL_RAGGED_DOT || l->plan->moe.path == PATH_RAGGED_DOT;
+    return asked && groups.offsets != WORK_NONE && groups.rows == WORK_NONE &&
+           groups.map == WORK_NONE && l->b13 == WORK_NONE;
+}
+
+static void product(struct layer *l, const char *name, uint16_t a, uint16_t w, uint16_t bias,
+                    uint16_t c, struct extent extent, struct groups groups, uint16_t flags)
+{
+    struct size k = layer_width(l, a), n = layer_width(l, c);
+    if (is_expanded(l, groups)) {
+        expanded(l, name, a, w, c, extent, groups.offsets, k, n);
+        return;
+    }
+    struct size n_groups = flags & KERNEL_WEIGHT_I ? l->one : l->work->buffers[w].dims[0];
+    struct gemm_shape shape = {.rows = extent.used, .k = k, .n = n, .groups = n_groups};
+    layer_gemm(l, name, a, w, bias, c, groups, shape, flags);
+}
+
+uint16_t layer_expert(struct layer *l, uint16_t x, struct extent extent, struct groups groups,
+                      uint16_t flags)
+{
+    struct groups none = {WORK_NONE, WORK_NONE, WORK_NONE};
+    uint16_t own = flags & (uint16_t)~KERNEL_SHARED_A;
+    uint16_t h = layer_rows(l, "h", CATEGORY_EXPERT, l->activation, extent, l->GI);
+    product(l, "gate_up", x, l->w13, l->b13, h, extent, groups, flags);
+    uint16_t a = layer_rows(l, "a", CATEGORY_EXPERT, l->activation, extent, l->I);
+    layer_activation(l, "activation", h, a, is_expanded(l, groups) ? none : groups, extent.used,
+                     own);
+    uint16_t y = layer_rows(l, "y", CATEGORY_EXPERT, l->combined, extent, l->H);
+    product(l, "down", a, l->w2, l->b2, y, extent, groups, own);
+    return y;
+}

@@ -1,0 +1,215 @@
+/* Ops of the layer with their costs: FLOP executed, bytes touched, bytes over links. */
+#include "work/piece/layer.h"
+
+static struct size rows_of(const struct layer *l, uint16_t buffer)
+{
+    return l->work->buffers[buffer].dims[0];
+}
+
+void layer_fill(struct layer *l, uint16_t buffer, enum fill fill)
+{
+    layer_op(l,
+             (struct op){.name = l->work->buffers[buffer].name,
+                         .kernel = KERNEL_FILL,
+                         .flags = (uint16_t)fill},
+             LAYER_OPERANDS(WORK_NONE), LAYER_OPERANDS(buffer));
+}
+
+uint16_t layer_gates_in(const struct layer *l, uint16_t gates)
+{
+    return l->plan->model.moe.scale == GATE_PRE ? gates : WORK_NONE;
+}
+
+uint16_t layer_gates_out(const struct layer *l, uint16_t gates)
+{
+    return l->plan->model.moe.scale == GATE_PRE ? WORK_NONE : gates;
+}
+
+static void gather(struct layer *l, const char *name, struct gather g, uint16_t gates)
+{
+    layer_op(l,
+             (struct op){.name = name,
+                         .kernel = KERNEL_GATHER,
+                         .k = g.divide,
+                         .groups = g.slots,
+                         .bytes_read = layer_traffic(l, g.used, g.src),
+                         .bytes_written = layer_traffic(l, rows_of(l, g.dst), g.dst)},
+             LAYER_OPERANDS(g.src, g.index, g.inverse, g.keys, WORK_NONE, gates),
+             LAYER_OPERANDS(g.dst));
+}
+
+void layer_gather(struct layer *l, const char *name, struct gather g)
+{
+    gather(l, name, g, WORK_NONE);
+}
+
+void layer_fan_out(struct layer *l, const char *name, struct gather g, uint16_t gates)
+{
+    gather(l, name, g, layer_gates_in(l, gates));
+}
+
+void layer_exchange(struct layer *l, const char *name, struct exchange x)
+{
+    layer_op(l,
+             (struct op){.name = name,
+                         .kernel = KERNEL_EXCHANGE,
+                         .m = x.sent,
+                         .n = x.from,
+                         .bytes_sent = layer_traffic(l, x.sent, x.src),
+                         .bytes_received = layer_traffic(l, x.from, x.dst)},
+             LAYER_OPERANDS(x.src, x.sends, x.receives, x.handle), LAYER_OPERANDS(x.dst));
+}
+
+static void mark_return(struct layer *l)
+{
+    l->work->ops[l->work->n_ops - 1].flags |= KERNEL_RETURN;
+}
+
+void layer_return(struct layer *l, const char *name, struct exchange x)
+{
+    layer_exchange(l, name, x);
+    mark_return(l);
+}
+
+/* A buffer with the rows of `like` in the dtype of the wire. */
+static uint16_t wire_buffer(struct layer *l, const char *suffix, uint16_t like)
+{
+    struct buffer buffer = l->work->buffers[like];
+    buffer.name = arena_printf(l->arena, "%s_%s", buffer.name, suffix);
+    buffer.category = CATEGORY_COMMUNICATION;
+    buffer.dtype = l->wire;
+    buffer.bytes = layer_bytes(l, buffer.dims[0], layer_width(l, like), l->wire);
+    return work_buffer(l->work, buffer);
+}
+
+static void convert(struct layer *l, enum kernel kernel, const char *name, uint16_t from,
+                    uint16_t to)
+{
+    layer_op(l,
+             (struct op){.name = name,
+                         .kernel = (uint16_t)kernel,
+                         .bytes_read = layer_traffic(l, rows_of(l, from), from),
+                         .bytes_written = layer_traffic(l, rows_of(l, to), to)},
+             LAYER_OPERANDS(from), LAYER_OPERANDS(to));
+}
+
+void layer_dispatch(struct layer *l, const char *name, struct exchange x)
+{
+    if (l->wire == l->activation) {
+        layer_exchange(l, name, x);
+        return;
+    }
+    uint16_t packed = wire_buffer(l, "packed", x.src),
+             arrived = wire_buffer(l, "packed", x.dst);
+    convert(l, KERNEL_QUANTIZE, "pack", x.src, packed);
+    struct exchange wire = x;
+    wire.src = packed;
+    wire.dst = arrived;
+    layer_exchange(l, name, wire);
+    convert(l, KERNEL_DEQUANTIZE, "unpack", arrived, x.dst);
+}
+
+/* All rows but the rank's own part cross a link. */
+static void fixed(struct layer *l, enum kernel kernel, const char *name, uint16_t src,
+                  uint16_t dst, struct size part)
+{
+    struct size others = size_sub(l->z, l->R, l->one);
+    struct size trips = l->loop ? l->trips : l->one;
+    struct size factors[] = {part, others, trips};
+    struct size bytes = layer_traffic(l, size_product(l->z, 3, factors), src);
+    layer_op(l,
+             (struct op){.name = name,
+                         .kernel = (uint16_t)kernel,
+                         .bytes_sent = bytes,
+                         .bytes_received = bytes},
+             LAYER_OPERANDS(src), LAYER_OPERANDS(dst));
+}
+
+void layer_exchange_fixed(struct layer *l, const char *name, uint16_t src, uint16_t dst)
+{
+    fixed(l, KERNEL_EXCHANGE_FIXED, name, src, dst, size_div(l->z, rows_of(l, dst), l->R));
+}
+
+void layer_return_fixed(struct layer *l, const char *name, uint16_t src, uint16_t dst)
+{
+    layer_exchange_fixed(l, name, src, dst);
+    mark_return(l);
+}
+
+void layer_allgather(struct layer *l, const char *name, uint16_t src, uint16_t dst)
+{
+    fixed(l, KERNEL_ALLGATHER, name, src, dst, rows_of(l, src));
+}
+
+uint16_t layer_exchange_counts(struct layer *l, const char *name, uint16_t counts)
+{
+    uint16_t received =
+        layer_counts(l, arena_printf(l->arena, "%s_received", name), rows_of(l, counts));
+    layer_exchange_fixed(l, arena_printf(l->arena, "exchange_%s", name), counts, received);
+    return received;
+}
+
+void layer_gemm(struct layer *l, const char *name, uint16_t a, uint16_t w, uint16_t bias,
+                uint16_t c, struct groups g, struct gemm_shape shape, uint16_t flags)
+{
+    struct sizes *z = l->z;
+    struct size flop =
+        size_times(z, size_product(z, 3, (struct size[]){shape.rows, shape.k, shape.n}), 2);
+    layer_op(l,
+             (struct op){.name = name,
+                         .kernel = KERNEL_GEMM,
+                         .flags = flags,
+                         .flop = flop,
+                         .bytes_read = size_add(z, layer_traffic(l, shape.rows, a),
+                                                l->work->buffers[w].bytes),
+                         .bytes_written = layer_traffic(l, shape.rows, c),
+                         .groups = shape.groups,
+                         .m = shape.rows,
+                         .n = shape.n,
+                         .k = shape.k},
+             LAYER_OPERANDS(a, w, g.offsets, g.rows, g.map, bias), LAYER_OPERANDS(c));
+}
+
+void layer_activation(struct layer *l, const char *name, uint16_t h, uint16_t a,
+                      struct groups g, struct size used, uint16_t flags)
+{
+    layer_op(l,
+             (struct op){.name = name,
+                         .kernel = KERNEL_ACTIVATION,
+                         .flags = flags,
+                         .bytes_read = layer_traffic(l, used, h),
+                         .bytes_written = layer_traffic(l, used, a)},
+             LAYER_OPERANDS(h, g.offsets, g.rows), LAYER_OPERANDS(a));
+}
+
+void layer_mask(struct layer *l, const char *name, uint16_t y, uint16_t offsets)
+{
+    layer_op(l, (struct op){.name = name, .kernel = KERNEL_MASK}, LAYER_OPERANDS(y, offsets),
+             LAYER_OPERANDS(y));
+}
+
+void layer_combine(struct layer *l, const char *name, struct combine c)
+{
+    layer_op(l,
+             (struct op){.name = name,
+                         .kernel = KERNEL_COMBINE,
+                         .groups = c.slots,
+                         .bytes_read = layer_traffic(l, c.used, c.y),
+                         .bytes_written = layer_traffic(l, rows_of(l, c.out), c.out)},
+             LAYER_OPERANDS(c.y, c.position, c.gates, c.keys, c.inverse, c.handle),
+             LAYER_OPERANDS(c.out));
+}
+
+void layer_sum(struct layer *l, const char *name, uint16_t y, uint16_t out, struct size slots)
+{
+    layer_combine(l, name,
+                  (struct combine){.y = y,
+                                   .position = WORK_NONE,
+                                   .gates = WORK_NONE,
+                                   .keys = WORK_NONE,
+                                   .inverse = WORK_NONE,
+                                   .handle = WORK_NONE,
+                                   .out = out,
+                                   .slots = slots,
+                                   .used = rows_of(l, y)});
+}

@@ -1,0 +1,53 @@
+/* The router: logits by a product, top-k, logical experts to physical ones.
+ *
+ * Which experts are chosen is routing's sample: the logits of the wanted experts are lifted, so
+ * that the real top-k, run on real logits, chooses exactly those (frameworks call it forced
+ * load balancing); the gates are the scores it computes. */
+#include "work/piece/layer.h"
+
+static uint16_t table(struct layer *l, const char *name, enum dtype dtype, struct size n,
+                      enum fill fill)
+{
+    uint16_t buffer = layer_buffer(l, name, CATEGORY_WEIGHTS, dtype, RULE_FIXED, 1, &n);
+    layer_fill(l, buffer, fill);
+    return buffer;
+}
+
+static void add_logits(struct layer *l, struct size experts)
+{
+    l->router =
+        layer_rows(l, "router", CATEGORY_WEIGHTS, DTYPE_F32, layer_fixed(l->H), experts);
+    layer_fill(l, l->router, FILL_ROUTER);
+    l->logits = layer_rows(l, "logits", CATEGORY_METADATA, DTYPE_F32, l->tokens, experts);
+    if (l->plan->model.moe.router.linear_bias) {
+        l->linear_bias = layer_rows(l, "router_linear_bias", CATEGORY_WEIGHTS, DTYPE_F32,
+                                    layer_fixed(l->one), experts);
+        layer_fill(l, l->linear_bias, FILL_LINEAR_BIAS);
+    }
+    struct gemm_shape shape = {.rows = l->T, .k = l->H, .n = experts, .groups = l->one};
+    struct groups none = {WORK_NONE, WORK_NONE, WORK_NONE};
+    layer_gemm(l, "router", l->x, l->router, l->linear_bias, l->logits, none, shape, 0);
+}
+
+void layer_router(struct layer *l)
+{
+    struct size experts = size_slot(l->z, SLOT_LOGICAL_EXPERTS);
+    l->x = layer_rows(l, "x", CATEGORY_ACTIVATION, l->activation, l->tokens, l->H);
+    layer_fill(l, l->x, FILL_X);
+    uint16_t wanted = layer_rows(l, "wanted", CATEGORY_METADATA, DTYPE_I32, l->tokens, l->K);
+    layer_fill(l, wanted, FILL_WANTED);
+    l->bias = WORK_NONE;
+    if (l->plan->model.moe.router.bias)
+        l->bias = table(l, "router_bias", DTYPE_F32, experts, FILL_BIAS);
+    uint16_t start =
+        table(l, "replica_start", DTYPE_I32, size_add(l->z, experts, l->one), FILL_START);
+    uint16_t replica = table(l, "replica", DTYPE_I32, l->E, FILL_REPLICA);
+    add_logits(l, experts);
+    l->ids = layer_rows(l, "ids", CATEGORY_METADATA, DTYPE_I32, l->tokens, l->K);
+    l->gates = layer_rows(l, "gates", CATEGORY_METADATA, DTYPE_F32, l->tokens, l->K);
+    l->phys = layer_rows(l, "phys", CATEGORY_METADATA, DTYPE_I32, l->tokens, l->K);
+    layer_op(l, (struct op){.name = "topk", .kernel = KERNEL_TOPK},
+             LAYER_OPERANDS(l->logits, wanted, l->bias), LAYER_OPERANDS(l->ids, l->gates));
+    layer_op(l, (struct op){.name = "place", .kernel = KERNEL_PLACE},
+             LAYER_OPERANDS(l->ids, start, replica), LAYER_OPERANDS(l->phys));
+}

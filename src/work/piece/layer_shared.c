@@ -1,0 +1,105 @@
+/* Networks beside the routed experts: every token, no routing; their output is added to the
+ * routed one. Shared experts, whose output may have a gate of its own, sigmoid(x w)
+ * (Qwen2-MoE), and a dense MLP (Arctic), which here reads the rows that the experts read. */
+#include "work/piece/layer.h"
+
+/* A network of width `inter` over all tokens: returns its output [T, H]. */
+static uint16_t network(struct layer *l, const char *name, struct size inter, uint16_t w13,
+                        uint16_t w2)
+{
+    struct groups none = {WORK_NONE, WORK_NONE, WORK_NONE};
+    struct size wide = l->plan->model.moe.glu ? size_times(l->z, inter, 2) : inter;
+    uint16_t h = layer_rows(l, arena_printf(l->arena, "%s_h", name), CATEGORY_EXPERT,
+                            l->activation, l->tokens, wide);
+    uint16_t a = layer_rows(l, arena_printf(l->arena, "%s_a", name), CATEGORY_EXPERT,
+                            l->activation, l->tokens, inter);
+    uint16_t y = layer_rows(l, arena_printf(l->arena, "%s_y", name), CATEGORY_EXPERT,
+                            l->activation, l->tokens, l->H);
+    layer_gemm(l, arena_printf(l->arena, "%s_gate_up", name), l->x, w13, WORK_NONE, h, none,
+               (struct gemm_shape){l->T, l->H, wide, l->one}, 0);
+    layer_activation(l, arena_printf(l->arena, "%s_activation", name), h, a, none, l->T, 0);
+    layer_gemm(l, arena_printf(l->arena, "%s_down", name), a, w2, WORK_NONE, y, none,
+               (struct gemm_shape){l->T, inter, l->H, l->one}, 0);
+    return y;
+}
+
+static void add_weights(struct layer *l, const char *name, struct size inter, enum fill fill13,
+                        enum fill fill2, uint16_t *w13, uint16_t *w2)
+{
+    struct size wide = l->plan->model.moe.glu ? size_times(l->z, inter, 2) : inter;
+    *w13 = layer_weights(l, arena_printf(l->arena, "%s_w13", name), l->one, l->H, wide);
+    *w2 = layer_weights(l, arena_printf(l->arena, "%s_w2", name), l->one, inter, l->H);
+    layer_fill(l, *w13, fill13);
+    layer_fill(l, *w2, fill2);
+}
+
+/* y times the token's gate. */
+static uint16_t gated(struct layer *l, uint16_t y)
+{
+    struct groups none = {WORK_NONE, WORK_NONE, WORK_NONE};
+    l->shared_gate =
+        layer_rows(l, "shared_gate", CATEGORY_WEIGHTS, DTYPE_F32, layer_fixed(l->H), l->one);
+    layer_fill(l, l->shared_gate, FILL_SHARED_GATE);
+    uint16_t logits =
+        layer_rows(l, "shared_logits", CATEGORY_METADATA, DTYPE_F32, l->tokens, l->one);
+    uint16_t gates =
+        layer_rows(l, "shared_gates", CATEGORY_METADATA, DTYPE_F32, l->tokens, l->one);
+    uint16_t out =
+        layer_rows(l, "shared_gated", CATEGORY_EXPERT, l->activation, l->tokens, l->H);
+    layer_gemm(l, "shared_gate", l->x, l->shared_gate, WORK_NONE, logits, none,
+               (struct gemm_shape){l->T, l->H, l->one, l->one}, 0);
+    layer_op(l, (struct op){.name = "shared_sigmoid", .kernel = KERNEL_SIGMOID},
+             LAYER_OPERANDS(logits), LAYER_OPERANDS(gates));
+    layer_combine(l, "gate_shared",
+                  (struct combine){.y = y,
+                                   .position = WORK_NONE,
+                                   .gates = gates,
+                                   .keys = WORK_NONE,
+                                   .inverse = WORK_NONE,
+                                   .handle = WORK_NONE,
+                                   .out = out,
+                                   .slots = l->one,
+                                   .used = l->T});
+    return out;
+}
+
+static uint16_t added(struct layer *l, const char *name, const char *sum_name, uint16_t out,
+                      uint16_t y)
+{
+    uint16_t sum = layer_rows(l, sum_name, CATEGORY_ACTIVATION, l->activation, l->tokens, l->H);
+    layer_op(l, (struct op){.name = name, .kernel = KERNEL_ADD}, LAYER_OPERANDS(out, y),
+             LAYER_OPERANDS(sum));
+    return sum;
+}
+
+static uint16_t add_shared(struct layer *l, uint16_t out)
+{
+    struct size inter = size_slot(l->z, SLOT_SHARED_INTER);
+    if (l->plan->moe.shared != SHARED_SP) /* sp: each rank holds them whole */
+        inter = size_ceil_div(l->z, inter, size_slot(l->z, SLOT_TP));
+    add_weights(l, "shared", inter, FILL_SHARED_13, FILL_SHARED_2, &l->shared13, &l->shared2);
+    uint16_t y = network(l, "shared", inter, l->shared13, l->shared2);
+    if (l->plan->model.moe.shared_gate)
+        y = gated(l, y);
+    return added(l, "add_shared", "out", out, y);
+}
+
+static uint16_t add_residual(struct layer *l, uint16_t out)
+{
+    struct size inter =
+        size_ceil_div(l->z, size_slot(l->z, SLOT_RESIDUAL_INTER), size_slot(l->z, SLOT_TP));
+    add_weights(l, "residual", inter, FILL_RESIDUAL_13, FILL_RESIDUAL_2, &l->residual13,
+                &l->residual2);
+    uint16_t y = network(l, "residual", inter, l->residual13, l->residual2);
+    return added(l, "add_residual", "out_residual", out, y);
+}
+
+uint16_t layer_shared(struct layer *l, uint16_t routed_out)
+{
+    uint16_t out = routed_out;
+    if (l->plan->model.moe.shared_intermediate)
+        out = add_shared(l, out);
+    if (l->plan->model.residual_intermediate)
+        out = add_residual(l, out);
+    return out;
+}

@@ -1,0 +1,251 @@
+/* Pipeline stages; see stage.h. */
+#include "work/piece/stage.h"
+
+#include <string.h>
+
+#include "base/checked.h"
+#include "plan/derive.h"
+#include "work/list/params.h"
+
+enum { CHUNKS = 128 };
+
+/* Layers whose saved tensors are alive at one moment of the schedule, over all micro-batches.
+ */
+struct alive {
+    uint64_t dense, moe, head;
+};
+
+/* The chunks of one rank, and the moments of its schedule that no other exceeds in every count:
+ * the peak is at one of them. */
+struct chunks {
+    uint64_t n;
+    uint64_t at[CHUNKS]; /* place of the chunk in the order a token meets them */
+    uint64_t dense[CHUNKS], moe[CHUNKS];
+    bool head[CHUNKS];
+    struct alive moment[STAGE_MOMENTS];
+    unsigned moments;
+};
+
+static bool interleaved(const struct plan *plan)
+{
+    return plan->parallel.vpp > 1 && plan->parallel.schedule != PIPELINE_DUALPIPE;
+}
+
+/* Chunks of the whole model. */
+static uint64_t chunk_count(const struct plan *plan)
+{
+    return plan->parallel.pp * (interleaved(plan) ? plan->parallel.vpp : 1);
+}
+
+/* Layers in the first n chunks. A list with one entry per stage splits each evenly over its
+ * interleaved chunks. */
+static uint64_t layers_before(const struct plan *plan, uint64_t n)
+{
+    const struct number_list *stages = &plan->parallel.stages;
+    uint64_t chunks = chunk_count(plan), layers = plan->model.layers, sum = 0;
+    if (stages->n == chunks) {
+        for (uint64_t i = 0; i < n; i++)
+            sum += stages->value[i];
+        return sum;
+    }
+    if (stages->n == plan->parallel.pp) {
+        for (uint64_t i = 0; i < n; i++)
+            sum += ceil_div(stages->value[i % stages->n], plan->parallel.vpp);
+        return sum < layers ? sum : layers;
+    }
+    uint64_t longer = layers % chunks;
+    return n * (layers / chunks) + (n < longer ? n : longer);
+}
+
+/* Dense layers among the first n: the leading ones, or those between every moe_every-th. */
+static uint64_t dense_before(const struct model *model, uint64_t n)
+{
+    if (model->moe_every > 1)
+        return n - n / model->moe_every;
+    return n < model->dense_layers ? n : model->dense_layers;
+}
+
+static void add_chunk(const struct plan *plan, struct chunks *chunks, uint64_t at)
+{
+    uint64_t first = layers_before(plan, at), last = layers_before(plan, at + 1);
+    uint64_t dense = dense_before(&plan->model, last) - dense_before(&plan->model, first);
+    bool head = at + 1 == chunk_count(plan);
+    uint64_t modules = head && plan->model.mtp_enabled ? plan->model.mtp_layers : 0;
+    chunks->at[chunks->n] = at;
+    chunks->head[chunks->n] = head;
+    chunks->dense[chunks->n] = dense;
+    chunks->moe[chunks->n++] = last - first - dense + modules;
+}
+
+static void rank_chunks(const struct plan *plan, uint64_t rank, struct chunks *chunks)
+{
+    const struct parallel *p = &plan->parallel;
+    memset(chunks, 0, sizeof *chunks);
+    add_chunk(plan, chunks, rank);
+    if (p->schedule == PIPELINE_DUALPIPE && p->pp > 1)
+        add_chunk(plan, chunks, p->pp - 1 - rank);
+    for (uint64_t i = 1; interleaved(plan) && i < p->vpp && i < CHUNKS; i++)
+        add_chunk(plan, chunks, i * p->pp + rank);
+}
+
+static uint64_t lesser(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Micro-batches of a step; as many as a schedule can keep in flight when the plan names none.
+ */
+static uint64_t micro_batches(const struct plan *plan)
+{
+    const struct workload *w = &plan->workload;
+    const struct parallel *p = &plan->parallel;
+    return w->global_batch || w->tokens_per_step ? plan_accumulation(plan) : 4 * p->pp * p->vpp;
+}
+
+/* Chunk of the k-th forward: pp micro-batches through each chunk in turn. */
+static uint64_t chunk_of(const struct parallel *p, uint64_t k)
+{
+    return k / p->pp % p->vpp;
+}
+
+static bool covers(const struct alive *a, const struct alive *b)
+{
+    return a->dense >= b->dense && a->moe >= b->moe && a->head >= b->head;
+}
+
+/* Adds the moment with these micro-batches of each chunk alive, unless another covers it. */
+static void add_moment(struct chunks *chunks, const uint64_t *micro_batches)
+{
+    struct alive alive = {0};
+    for (uint64_t i = 0; i < chunks->n; i++) {
+        alive.dense += micro_batches[i] * chunks->dense[i];
+        alive.moe += micro_batches[i] * chunks->moe[i];
+        alive.head += chunks->head[i] ? micro_batches[i] : 0;
+    }
+    unsigned kept = 0;
+    for (unsigned i = 0; i < chunks->moments; i++) {
+        if (covers(&chunks->moment[i], &alive))
+            return;
+        if (!covers(&alive, &chunks->moment[i]))
+            chunks->moment[kept++] = chunks->moment[i];
+    }
+    chunks->moments = kept;
+    if (chunks->moments < STAGE_MOMENTS)
+        chunks->moment[chunks->moments++] = alive;
+}
+
+/* Plays Megatron's interleaved 1F1B on one rank. */
+static void play_interleaved(const struct plan *plan, uint64_t rank, struct chunks *chunks)
+{
+    const struct parallel *p = &plan->parallel;
+    uint64_t total = micro_batches(plan) * p->vpp, alive[CHUNKS] = {0};
+    uint64_t warmup = lesser(total, 2 * (p->pp - rank - 1) + (p->vpp - 1) * p->pp);
+    uint64_t steps = lesser(total, warmup + 4 * p->pp * p->vpp);
+    for (uint64_t k = 0; k < steps; k++) {
+        alive[chunk_of(p, k)]++;
+        add_moment(chunks, alive);
+        if (k >= warmup)
+            alive[p->vpp - 1 - chunk_of(p, k - warmup)]--;
+    }
+}
+
+static void fill_moments(const struct plan *plan, uint64_t rank, struct chunks *chunks)
+{
+    const struct parallel *p = &plan->parallel;
+    uint64_t m = micro_batches(plan);
+    if (interleaved(plan) && chunks->n == p->vpp) {
+        play_interleaved(plan, rank, chunks);
+        return;
+    }
+    uint64_t alive[2] = {lesser(m, p->pp - rank), lesser(m, rank + 1)};
+    if (p->schedule == PIPELINE_GPIPE)
+        alive[0] = p->pp > 1 ? m : 1;
+    if (p->schedule == PIPELINE_ZERO_BUBBLE)
+        alive[0] = lesser(m, p->pp);
+    add_moment(chunks, alive);
+}
+
+/* Matrices that tensor parallelism leaves whole: the low-rank down projections of MLA and the
+ * router (Megatron's TELinear "duplicated", torchtitan's NoParallel). */
+static uint64_t replicated_matrices(const struct plan *plan, const struct params *params,
+                                    const struct stage *stage)
+{
+    const struct attention *a = &plan->model.attention;
+    uint64_t down = 0;
+    if (a->kind == ATTENTION_MLA)
+        down = plan->model.hidden * (a->q_lora_rank + a->kv_lora_rank + a->qk_rope_head_dim);
+    return (stage->dense_layers + stage->moe_layers) * down +
+           stage->moe_layers * params->router.matrices;
+}
+
+/* The projection and norms of a prediction module beside its layer, and the copy of the
+ * embedding that the last of several stages needs for it. */
+static uint64_t mtp_matrices(const struct plan *plan, const struct params *params,
+                             const struct stage *stage)
+{
+    uint64_t hidden = plan->model.hidden;
+    uint64_t copy = stage->mtp_layers && !stage->embedding ? params->embedding : 0;
+    return stage->mtp_layers * 2 * hidden * hidden + copy;
+}
+
+static void stage_parameters(const struct plan *plan, const struct params *params,
+                             struct stage *stage)
+{
+    uint64_t layers = stage->dense_layers + stage->moe_layers;
+    const struct {
+        const struct params_part *part;
+        uint64_t n;
+    } parts[] = {
+        {&params->attention, layers},
+        {&params->layer_norms, layers},
+        {&params->router, stage->moe_layers},
+        {&params->shared, stage->moe_layers},
+        {&params->residual, stage->moe_layers},
+        {&params->dense_mlp, stage->dense_layers},
+        {&params->head, stage->head},
+        {&params->final_norm, stage->head + 3 * stage->mtp_layers},
+    };
+    uint64_t matrices = stage->embedding ? params->embedding : 0, vectors = 0;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        matrices += parts[i].n * parts[i].part->matrices;
+        vectors += parts[i].n * (parts[i].part->norms + parts[i].part->biases);
+    }
+    matrices += mtp_matrices(plan, params, stage);
+    if (stage->head && plan->model.tied_embeddings && !stage->embedding && !stage->mtp_layers)
+        matrices += params->embedding;
+    uint64_t whole = replicated_matrices(plan, params, stage);
+    whole = whole < matrices ? whole : matrices;
+    stage->dense_parameters = ceil_div(matrices - whole, plan->parallel.tp) + whole + vectors;
+    stage->expert_parameters = ceil_div(stage->moe_layers * plan_local_experts(plan) *
+                                            params_part_total(params->expert),
+                                        plan->parallel.etp);
+}
+
+/* 1000 alive / layers, rounded up; 1000 where there is no layer. */
+static uint64_t thousandths(uint64_t alive, uint64_t layers)
+{
+    return layers ? ceil_div(1000 * alive, layers) : 1000;
+}
+
+void stage_at(const struct plan *plan, uint64_t index, unsigned moment,
+              const struct params *params, struct stage *stage)
+{
+    struct chunks chunks;
+    rank_chunks(plan, index, &chunks);
+    fill_moments(plan, index, &chunks);
+    *stage = (struct stage){
+        .index = index, .moments = chunks.moments, .model_parameters = params->parameters};
+    for (uint64_t i = 0; i < chunks.n; i++) {
+        stage->dense_layers += chunks.dense[i];
+        stage->moe_layers += chunks.moe[i];
+        stage->embedding |= chunks.at[i] == 0;
+        stage->head |= chunks.head[i];
+    }
+    if (stage->head && plan->model.mtp_enabled)
+        stage->mtp_layers = plan->model.mtp_layers;
+    const struct alive *alive = &chunks.moment[moment < chunks.moments ? moment : 0];
+    stage->dense_in_flight = thousandths(alive->dense, stage->dense_layers);
+    stage->moe_in_flight = thousandths(alive->moe, stage->moe_layers);
+    stage->head_in_flight = 1000 * alive->head;
+    stage_parameters(plan, params, stage);
+}

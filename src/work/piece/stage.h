@@ -1,0 +1,36 @@
+/* Pipeline stages: which layers a rank holds, how many micro-batches it keeps alive, and how
+ * many parameters that is.
+ *
+ * A rank holds one chunk of layers, vpp chunks when stages interleave, or two (its own and its
+ * mirror's) under DualPipe. What is kept alive follows the schedule: 1F1B pp - i, GPipe all,
+ * zero-bubble pp, DualPipe pp + 1 over both chunks (DeepSeek DualPipe, README's table), and
+ * interleaved 1F1B by playing the order of Megatron's schedule. */
+#ifndef MOEPLAN_WORK_PIECE_STAGE_H
+#define MOEPLAN_WORK_PIECE_STAGE_H
+
+#include "plan/plan.h"
+#include "work/list/params.h"
+
+enum { STAGE_MOMENTS = 16 };
+
+struct stage {
+    uint64_t index;   /* from 0 */
+    unsigned moments; /* of its schedule that may hold the peak; the fields describe one */
+    uint64_t dense_layers, moe_layers;
+    uint64_t mtp_layers;  /* prediction modules on this rank; each also counts as a moe layer */
+    bool embedding, head; /* holds the first, the last chunk */
+    /* copies of a layer's saved tensors alive at once, in thousandths of the layers above */
+    uint64_t dense_in_flight, moe_in_flight;
+    uint64_t head_in_flight; /* micro-batches between the head's forward and backward, x 1000 */
+    uint64_t dense_parameters;  /* not routed experts; on one rank of tp, before zero */
+    uint64_t model_parameters;  /* of the whole model */
+    uint64_t expert_parameters; /* routed experts; on one rank of ep and etp, before zero */
+};
+
+/* Stage i of plan->parallel.pp. Layers by parallel.stages (pp entries, or pp x vpp chunks in
+ * the order a token meets them), otherwise as even as possible with the longer ones first.
+ * `moment` counts from 0; 0 when the stage has fewer. */
+void stage_at(const struct plan *plan, uint64_t index, unsigned moment,
+              const struct params *params, struct stage *stage);
+
+#endif

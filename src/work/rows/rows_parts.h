@@ -1,0 +1,75 @@
+/* What the files of the sampler share; not for others. */
+#ifndef MOEPLAN_WORK_ROWS_ROWS_PARTS_H
+#define MOEPLAN_WORK_ROWS_ROWS_PARTS_H
+
+#include "work/rows/rows.h"
+
+/* Uses of random numbers under one seed. */
+enum {
+    ROWS_RNG_TOKENS = 1,
+    ROWS_RNG_GATES = 2,
+    ROWS_RNG_POPULARITY = 3,
+    ROWS_RNG_GAUSS = 4,
+    ROWS_RNG_PILOT = 5
+};
+
+enum { ROWS_CHUNK = 64 }; /* tokens sampled at a time */
+
+/* Alias tables (Walker, Vose) of one law: group g's experts are g n .. g n + n - 1. The high
+ * word of word x n picks a column, the low word decides between it and `other`: chances are
+ * true to n / 2^32. */
+struct rows_alias {
+    uint32_t n;          /* experts of a group */
+    uint32_t *threshold; /* [groups n] */
+    uint32_t *other;     /* [groups n] numbers within the group */
+};
+
+void rows_alias_make(const double *p, uint64_t groups, uint64_t n, struct arena *arena,
+                     struct rows_alias *out);
+
+static inline uint32_t rows_alias_draw(const struct rows_alias *alias, uint32_t base,
+                                       uint32_t word)
+{
+    uint64_t product = (uint64_t)word * alias->n;
+    uint32_t column = (uint32_t)(product >> 32);
+    return (uint32_t)product < alias->threshold[base + column] ? column
+                                                               : alias->other[base + column];
+}
+
+/* Popularity of the experts: log weights and chances of every law. */
+enum status rows_weights(const struct rows_spec *spec, struct arena *arena, unsigned n_laws,
+                         double *log_weight, double *p, struct err *err);
+
+/* Fills the laws of prepared rows. */
+void rows_laws(struct rows *rows, struct arena *arena);
+
+/* Group-limited choice of one token (router.groups): the Gumbel top-K law after DeepSeek's
+ * group rule. `purpose` keeps pilot tokens apart from real ones. */
+void rows_grouped_tokens(const struct rows *rows, unsigned law, uint32_t purpose, uint32_t step,
+                         uint32_t rank, uint32_t first, uint32_t n,
+                         struct rows_scratch *scratch, int32_t *ids);
+
+/* Blocks of random words that a token nearly always gets by with. */
+unsigned rows_blocks(const struct rows *rows);
+
+/* Blocks of waiting times of a group-limited token: two per group, one per choice. */
+static inline unsigned rows_time_blocks(const struct rows *rows)
+{
+    return (unsigned)(2 * rows->groups + rows->spec.top_k + 3) / 4;
+}
+
+/* Fills a table of normal quantiles for rows.normal. */
+void rows_normal_table(double *table);
+
+/* Marks a new token in the stamps; returns its clock. */
+static inline uint32_t rows_tick(uint32_t *clock, uint32_t *stamp, uint64_t n)
+{
+    if (++*clock == 0) {
+        for (uint64_t i = 0; i < n; i++)
+            stamp[i] = 0;
+        *clock = 1;
+    }
+    return *clock;
+}
+
+#endif

@@ -1,0 +1,70 @@
+/* The routed part of an MoE layer as ops and buffers: router, dispatch, experts, combine.
+ *
+ * A stack calls dispatch_layer once for SEGMENT_MOE. The path says which tensors the layer
+ * makes and where rows come from; the style says how the stack's software does it. Persistent
+ * communication buffers go to SEGMENT_STEP. Which tensors are saved, recomputed or have
+ * gradients follows from the ops (work/flow.h). */
+#ifndef MOEPLAN_WORK_STACK_DISPATCH_H
+#define MOEPLAN_WORK_STACK_DISPATCH_H
+
+#include "base/err.h"
+#include "plan/plan.h"
+#include "work/pass/flow.h"
+
+/* How a serving engine asks V1 for its queues. */
+enum queue_hint {
+    QUEUE_BF16,    /* the library's hint for 16-bit rows */
+    QUEUE_ELEMENT, /* its hint by the bytes of the dispatched element (SGLang) */
+    QUEUE_FIXED    /* VLLM_DEEPEP_BUFFER_SIZE_MB for each level */
+};
+
+/* Whose slots per expert path capacity takes. */
+enum capacity_kind { CAPACITY_MAXTEXT, CAPACITY_MEGATRON, CAPACITY_NEURON, CAPACITY_TUTEL };
+
+/* What computes the experts in inference: the workspaces it takes. */
+enum expert_kernel {
+    KERNEL_PLAIN,    /* each product writes its own tensor */
+    KERNEL_TRITON,   /* vLLM fused_experts: rows read through padded ids, caches 1+3 and 2 */
+    KERNEL_DEEPGEMM, /* vLLM modular, rows aligned to 128: workspace13 and workspace2 */
+    KERNEL_MASKED,   /* DeepGEMM over the slots of low latency */
+    KERNEL_CUTLASS   /* FlashInfer CUTLASS over all gathered tokens */
+};
+
+struct dispatch_style {
+    struct flow_style flow;
+    enum moe_library library; /* resolved: not auto */
+    enum queue_hint queues;
+    enum capacity_kind capacity;
+    enum expert_kernel kernel;
+    enum buffer_sizing sizing; /* rows a rank reserves: worst, exact, balanced, factor */
+    bool scale_before_down;    /* gates multiply the activation: down's output not saved */
+    bool split_gate_up;        /* gate and up are two products with outputs of their own */
+    bool f32_combine;          /* weighted sum over an f32 copy of the returned rows */
+    bool one_hot;              /* MaxText's einsums: capacity multiplies by [mb, S, E, C] masks,
+                                * masked computes all experts at once */
+    bool shared;               /* add the shared experts */
+    uint64_t alignment;        /* rows of an expert are padded to this; 0: not */
+    uint64_t
+        low_latency_tokens; /* least num_max_dispatch_tokens_per_rank when the plan is silent */
+    enum dtype scores;      /* router scores and gates */
+};
+
+/* What a stack without habits of its own does: by the plan's mode, recompute and buffer. */
+struct dispatch_style dispatch_style_of(const struct plan *plan);
+
+/* Adds the layer for the path; `input` is its [T, H] input, a buffer the caller owns (the
+ * output of the norm before it), `*output` the [T, H] result. STATUS_INPUT when the path cannot
+ * run the plan. */
+enum status dispatch_layer(const struct plan *plan, struct work *work, enum moe_path path,
+                           const struct dispatch_style *style, uint16_t input, uint16_t *output,
+                           struct err *err);
+
+/* The whole list of an eager stack around such a layer: state, attention, dense networks, head
+ * as stack generic keeps them, with another style of experts. */
+enum status generic_build(const struct plan *plan, struct work *work, enum moe_path path,
+                          const struct dispatch_style *style, struct err *err);
+
+/* Rows an expert's part is padded to on this path when moe.alignment is 0; 1: not padded. */
+uint64_t dispatch_alignment(enum moe_path path);
+
+#endif

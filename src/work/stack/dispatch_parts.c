@@ -1,0 +1,294 @@
+/* Parts that all paths share: tensors, router, experts, combine; see dispatch_parts.h. */
+#include "work/stack/dispatch_parts.h"
+
+struct rows rows_of(struct size rows, enum sizing_rule rule)
+{
+    return (struct rows){.n = 1, .dims = {rows}, .rule = rule};
+}
+
+struct size rows_total(const struct path *p, const struct rows *rows)
+{
+    return size_product(p->x.sizes, rows->n, rows->dims);
+}
+
+static struct buffer shaped(const char *name, enum category category, enum dtype dtype,
+                            const struct rows *rows, struct size width)
+{
+    struct buffer buffer = {.name = name,
+                            .category = category,
+                            .dtype = dtype,
+                            .n_dims = rows->n + 1,
+                            .rule = rows->rule};
+    for (unsigned i = 0; i < rows->n; i++)
+        buffer.dims[i] = rows->dims[i];
+    buffer.dims[rows->n] = width;
+    return buffer;
+}
+
+uint16_t part_rows(struct path *p, const char *name, enum category category,
+                   const struct rows *rows, struct size width)
+{
+    return flow_tensor(&p->flow, shaped(name, category, p->dtype, rows, width), true);
+}
+
+uint16_t part_floats(struct path *p, const char *name, enum category category, enum dtype dtype,
+                     const struct rows *rows, struct size width)
+{
+    return flow_tensor(&p->flow, shaped(name, category, dtype, rows, width), true);
+}
+
+uint16_t part_table(struct path *p, const char *name, enum dtype dtype, const struct rows *rows,
+                    struct size width)
+{
+    return flow_tensor(&p->flow, shaped(name, CATEGORY_METADATA, dtype, rows, width), false);
+}
+
+uint16_t part_heap(struct path *p, const char *name, enum category category, struct size bytes,
+                   const char *source)
+{
+    struct buffer buffer = {.name = name,
+                            .category = category,
+                            .segment = SEGMENT_STEP,
+                            .dtype = DTYPE_INT8,
+                            .n_dims = 1,
+                            .dims = {bytes},
+                            .rule = RULE_WORST,
+                            .life = LIFE_PERSISTENT,
+                            .outside = true,
+                            .source = source};
+    uint16_t number = work_buffer(p->work, buffer);
+    flow_given(&p->flow, number, false);
+    return number;
+}
+
+void part_scratch(struct path *p, const char *name, enum category category, enum dtype dtype,
+                  const struct rows *rows, struct size width, unsigned passes)
+{
+    flow_scratch(&p->flow, shaped(name, category, dtype, rows, width), passes);
+}
+
+/* ---- ops ---- */
+
+static struct op op_of(const struct path *p, const char *name, enum op_kind kind,
+                       enum resource resource)
+{
+    struct size zero = p->zero;
+    return (struct op){.name = name,
+                       .kind = kind,
+                       .resource = resource,
+                       .flop = zero,
+                       .bytes_read = zero,
+                       .bytes_written = zero,
+                       .bytes_sent = zero,
+                       .bytes_received = zero,
+                       .host_syncs = zero,
+                       .groups = zero,
+                       .m = zero,
+                       .n = zero,
+                       .k = zero};
+}
+
+struct op part_move(const struct path *p, const char *name, enum op_kind kind)
+{
+    return op_of(p, name, kind, RESOURCE_MEMORY);
+}
+
+/* Scale-out once the expert-parallel group spans nodes. */
+struct op part_exchange(const struct path *p, const char *name, struct size rows,
+                        struct size row_bytes)
+{
+    struct sizes *s = p->x.sizes;
+    uint64_t node = p->plan->cluster.node.devices * p->plan->cluster.device.logical_cores;
+    bool out = p->plan->parallel.ep > node;
+    struct op op = op_of(p, name, OP_EXCHANGE, out ? RESOURCE_SCALE_OUT : RESOURCE_SCALE_UP);
+    struct size others = size_sub(s, p->x.ranks, size_const(s, 1));
+    struct size bytes = size_mul(s, rows, row_bytes);
+    op.bytes_sent = size_div(s, size_mul(s, bytes, others), p->x.ranks);
+    op.bytes_received = op.bytes_sent;
+    return op;
+}
+
+struct size part_row_bytes(const struct path *p, enum dtype dtype)
+{
+    struct sizes *s = p->x.sizes;
+    struct size row = dispatch_bytes(s, dtype, p->x.hidden);
+    if (dtype == DTYPE_FP8_BLOCK)
+        return size_add(s, row, size_times(s, size_ceil_by(s, p->x.hidden, 128), 4));
+    if (dtype == DTYPE_MXFP8 || dtype == DTYPE_MXFP4)
+        return size_add(s, row, size_ceil_by(s, p->x.hidden, 32));
+    if (dtype == DTYPE_NVFP4)
+        return size_add(s, row, size_ceil_by(s, p->x.hidden, 16));
+    return row;
+}
+
+/* ---- rows ---- */
+
+static struct rows sized(const struct path *p, struct size worst, struct size even,
+                         struct size exact)
+{
+    switch (p->style->sizing) {
+    case SIZING_EXACT:
+        return rows_of(exact, RULE_ROUTING);
+    case SIZING_BALANCED:
+        return rows_of(even, RULE_FIXED);
+    case SIZING_FACTOR:
+        return rows_of(size_scale(p->x.sizes, even, REAL_BUFFER_FACTOR), RULE_FIXED);
+    case SIZING_AUTO: /* stack_sizing has decided */
+    case SIZING_WORST:
+        break;
+    }
+    return rows_of(worst, RULE_WORST);
+}
+
+struct rows part_expert_rows(const struct path *p, uint64_t multiple)
+{
+    const struct letters *x = &p->x;
+    struct size worst = rows_worst(x), even = rows_routed(x);
+    if (p->kind == PATH_DEEPEP &&
+        p->plan->moe.sync_free >= 3) /* Primus: the receive buffer times K, whatever e */
+        return rows_of(rows_worst_loose(x), RULE_WORST);
+    if (multiple <= 1)
+        return sized(p, worst, even, x->rows);
+    return sized(p, rows_padded_up(x, worst, multiple), rows_padded_up(x, even, multiple),
+                 x->padded);
+}
+
+struct rows part_received(const struct path *p)
+{
+    const struct letters *x = &p->x;
+    struct size copies = size_min(x->sizes, x->ranks, x->top_k);
+    return sized(p, rows_worst_tokens(x), size_mul(x->sizes, x->tokens, copies), x->received);
+}
+
+/* ---- router, experts, combine ---- */
+
+static struct op product_of(const struct path *p, const char *name, enum op_kind kind,
+                            const struct rows *rows, struct size n, struct size k)
+{
+    struct sizes *s = p->x.sizes;
+    struct op op = op_of(p, name, kind, RESOURCE_COMPUTE);
+    struct size total = rows_total(p, rows);
+    op.groups = p->x.local;
+    op.m = kind == OP_BATCHED_GEMM ? size_div(s, total, p->x.local) : total;
+    op.n = n;
+    op.k = k;
+    op.flop = size_times(s, size_product(s, SIZES(total, n, k)), 2);
+    op.bytes_read =
+        dispatch_bytes(s, p->plan->precision.weights, size_product(s, SIZES(p->x.local, n, k)));
+    return op;
+}
+
+void part_router(struct path *p)
+{
+    struct sizes *s = p->x.sizes;
+    struct rows tokens = rows_of(p->x.tokens, RULE_FIXED);
+    p->scores = part_floats(p, "router_scores", CATEGORY_METADATA, p->style->scores, &tokens,
+                            p->x.experts);
+    p->indices = part_table(p, "topk_indices", DTYPE_I64, &tokens, p->x.top_k);
+    p->gates =
+        part_floats(p, "topk_gates", CATEGORY_METADATA, p->style->scores, &tokens, p->x.top_k);
+    struct op op = op_of(p, "router", OP_ROUTER, RESOURCE_COMPUTE);
+    op.groups = size_const(s, 1);
+    op.m = p->x.tokens;
+    op.n = p->x.experts;
+    op.k = p->x.hidden;
+    op.flop = size_times(s, size_product(s, SIZES(op.m, op.n, op.k)), 2);
+    flow_op(&p->flow, op, FLOW(p->input), FLOW(p->scores, p->indices, p->gates));
+}
+
+/* ragged_dot without a grouped kernel masks one operand per local expert (buffers.md 6): the
+ * input for the forward and the weight gradient, the output's gradient for both gradients. */
+static void part_expand(struct path *p, const struct rows *rows, const char *const names[2],
+                        struct size in, struct size out)
+{
+    if (p->kind != PATH_RAGGED_DOT && p->plan->moe.matmul != MATMUL_RAGGED_DOT)
+        return;
+    struct rows masked = {.n = 2, .dims = {p->x.local, rows_total(p, rows)}, rows->rule};
+    part_scratch(p, names[0], CATEGORY_EXPERT, p->dtype, &masked, in,
+                 FLOW_FORWARD | FLOW_BACKWARD);
+    part_scratch(p, names[1], CATEGORY_EXPERT, p->dtype, &masked, out, FLOW_BACKWARD);
+}
+
+/* Outputs of the products before the activation: one [rows, 2 I], two [rows, I], or one when
+ * the experts have no gate. */
+static void part_gate_up(struct path *p, uint16_t x, const struct rows *rows,
+                         enum op_kind product, uint16_t outputs[2])
+{
+    bool glu = p->plan->model.moe.glu, split = glu && p->style->split_gate_up;
+    struct size width = size_times(p->x.sizes, p->x.inter, glu && !split ? 2 : 1);
+    const char *const names[] = {split ? "expert_gate"
+                                 : glu ? "expert_gate_up"
+                                       : "expert_up",
+                                 "expert_up"};
+    outputs[1] = WORK_NONE;
+    for (unsigned i = 0; i < (split ? 2u : 1u); i++) {
+        outputs[i] = part_rows(p, names[i], CATEGORY_EXPERT, rows, width);
+        struct op op = product_of(p, names[i], product, rows, width, p->x.hidden);
+        flow_op(&p->flow, op, FLOW(x), FLOW(outputs[i]));
+        static const char *const expanded[] = {"expanded_x", "expanded_d_gate_up"};
+        if (product == OP_GROUPED_GEMM)
+            part_expand(p, rows, expanded, p->x.hidden, width);
+    }
+}
+
+uint16_t part_experts(struct path *p, uint16_t x, const struct rows *rows, uint16_t row_gates,
+                      enum op_kind product)
+{
+    uint16_t before[2];
+    part_gate_up(p, x, rows, product, before);
+    uint16_t active = part_rows(p, "expert_activated", CATEGORY_EXPERT, rows, p->x.inter);
+    uint16_t out = part_rows(p, "expert_out", CATEGORY_EXPERT, rows, p->x.hidden);
+    flow_op(&p->flow, part_move(p, "expert_activation", OP_ACTIVATION),
+            FLOW(before[0], before[1], row_gates), FLOW(active));
+    struct op down = product_of(p, "expert_down", product, rows, p->x.hidden, p->x.inter);
+    flow_op(&p->flow, down, FLOW(active), FLOW(out));
+    static const char *const expanded[] = {"expanded_activated", "expanded_d_out"};
+    if (product == OP_GROUPED_GEMM)
+        part_expand(p, rows, expanded, p->x.inter, p->x.hidden);
+    return out;
+}
+
+uint16_t part_scatter(struct path *p, const char *name, uint16_t from)
+{
+    struct rows tokens = rows_of(p->x.tokens, RULE_FIXED);
+    uint16_t out = part_rows(p, "moe_output", CATEGORY_ACTIVATION, &tokens, p->x.hidden);
+    flow_op(&p->flow, part_move(p, name, OP_REDUCE), FLOW(from), FLOW(out));
+    return out;
+}
+
+uint16_t part_combine(struct path *p, uint16_t returned, const struct rows *rows)
+{
+    if (p->style->scale_before_down)
+        return part_scatter(p, "unpermute", returned);
+    struct rows tokens = rows_of(p->x.tokens, RULE_FIXED);
+    if (p->style->f32_combine) {
+        uint16_t copy =
+            part_floats(p, "returned_f32", CATEGORY_DISPATCH, DTYPE_F32, rows, p->x.hidden);
+        flow_op(&p->flow, part_move(p, "upcast", OP_PACK), FLOW(returned), FLOW(copy));
+        returned = copy;
+    }
+    uint16_t out = part_rows(p, "moe_output", CATEGORY_ACTIVATION, &tokens, p->x.hidden);
+    flow_op(&p->flow, part_move(p, "combine", OP_COMBINE), FLOW(returned, p->gates), FLOW(out));
+    return out;
+}
+
+void part_shared(struct path *p)
+{
+    struct sizes *s = p->x.sizes;
+    if (!p->style->shared || !p->plan->model.moe.shared_intermediate)
+        return;
+    struct rows tokens = rows_of(p->x.tokens, RULE_FIXED);
+    struct size inter = size_slot(s, SLOT_SHARED_INTER);
+    if (p->plan->moe.shared != SHARED_SP) /* sp: whole weights on every rank's own tokens */
+        inter = size_ceil_div(s, inter, size_slot(s, SLOT_TP));
+    struct size wide = size_times(s, inter, p->plan->model.moe.glu ? 2 : 1);
+    uint16_t up = part_rows(p, "shared_gate_up", CATEGORY_EXPERT, &tokens, wide);
+    uint16_t active = part_rows(p, "shared_activated", CATEGORY_EXPERT, &tokens, inter);
+    uint16_t out = part_rows(p, "shared_out", CATEGORY_EXPERT, &tokens, p->x.hidden);
+    struct op first = product_of(p, "shared_gate_up", OP_GEMM, &tokens, wide, p->x.hidden);
+    struct op last = product_of(p, "shared_down", OP_GEMM, &tokens, p->x.hidden, inter);
+    first.groups = last.groups = size_const(s, 1);
+    flow_op(&p->flow, first, FLOW(p->input), FLOW(up));
+    flow_op(&p->flow, part_move(p, "shared_activation", OP_ACTIVATION), FLOW(up), FLOW(active));
+    flow_op(&p->flow, last, FLOW(active), FLOW(out));
+}

@@ -1,0 +1,54 @@
+/* The letters of the MoE formulas as sizes, and the sums and products that formulas share.
+ *
+ * Every dispatcher's buffers are expressions over these letters, so one statement of a formula
+ * sizes the work list, prints in `--buffers`, and is tested against the published tables. */
+#ifndef MOEPLAN_WORK_STACK_DISPATCH_SIZE_H
+#define MOEPLAN_WORK_STACK_DISPATCH_SIZE_H
+
+#include "work/list/size.h"
+
+struct letters {
+    struct sizes *sizes;
+    struct size tokens, top_k, experts, local, ranks, hidden, inter; /* T K E e R H I */
+    struct size node, block, align, sms;                             /* n_node B A sms */
+    struct size sequence, micro_batch;                               /* S mb */
+    struct size rows, received, padded, hottest; /* M n M_pad n_hot: given by routing */
+    uint64_t ep;                                 /* R as a number: tables are looked up by it */
+};
+
+/* Letters over the slots of `sizes`; a list built with one `ep` serves only that R. */
+struct letters letters_over(struct sizes *sizes, uint64_t ep);
+
+/* Sum and product of several sizes: size_all(s, size_add, n, list). */
+struct size size_sum(struct sizes *sizes, unsigned n, const struct size *terms);
+struct size size_plus(struct sizes *sizes, struct size a, uint64_t constant);
+struct size size_up(struct sizes *sizes, struct size a, uint64_t multiple);
+struct size size_ceil_by(struct sizes *sizes, struct size a, uint64_t divisor);
+
+/* Bytes of n elements of a format, without scales. */
+struct size dispatch_bytes(struct sizes *sizes, enum dtype dtype, struct size n);
+
+/* n and list of a sum or product written in place: size_sum(s, SIZES(a, b, c)). */
+#define SIZES(...)                                                                             \
+    (unsigned)(sizeof((struct size[]){__VA_ARGS__}) / sizeof(struct size)), (struct size[])    \
+    {                                                                                          \
+        __VA_ARGS__                                                                            \
+    }
+
+/* The three ceilings of rows a rank may receive (buffers.md 1.2). */
+struct size rows_routed(const struct letters *x);       /* N = T K: what a rank sends */
+struct size rows_worst_tokens(const struct letters *x); /* W1 = T R: one row per token */
+struct size rows_worst(const struct letters *x);        /* W2 = T R min(K, e): certified */
+struct size rows_worst_loose(const struct letters *x);  /* W3 = T R K: not tightened by e */
+
+/* Rows after padding each of the e groups to `multiple`, whatever the counts: the largest sum
+ * of rounded groups is rows + e (multiple - 1), rounded down to a multiple, when rows can fill
+ * all groups; systems reserve the plain sum, or round it up. */
+struct size rows_padded(const struct letters *x, struct size rows, uint64_t multiple);
+struct size rows_padded_up(const struct letters *x, struct size rows, uint64_t multiple);
+
+/* Expected number of the `groups` even groups of E experts that a token's K distinct uniform
+ * experts touch (DeepEP elastic.py; buffers.md 1.1). */
+double expected_groups(uint64_t experts, uint64_t top_k, uint64_t groups);
+
+#endif

@@ -1,0 +1,148 @@
+/* Workspaces of inference engines and of pooled kernels; see dispatch_rows.h. */
+#include "work/stack/dispatch_rows.h"
+
+struct size workspace_width(const struct letters *x, uint64_t inters)
+{
+    return size_max(x->sizes, size_times(x->sizes, x->inter, inters), x->hidden);
+}
+
+static struct size bf16(const struct letters *x, struct size rows, struct size width)
+{
+    return size_times(x->sizes, size_mul(x->sizes, rows, width), 2);
+}
+
+static struct size expanded(const struct letters *x, struct size tokens)
+{
+    return size_mul(x->sizes, tokens, x->top_k);
+}
+
+/* ---- vLLM and SGLang ---- */
+
+struct size triton_sorted_ids(const struct letters *x, struct size tokens)
+{
+    struct sizes *s = x->sizes;
+    struct size pad = size_sub(s, x->block, size_const(s, 1));
+    return size_add(s, expanded(x, tokens), size_mul(s, x->experts, pad));
+}
+
+struct size triton_cache13_bytes(const struct letters *x, struct size tokens)
+{
+    return bf16(x, expanded(x, tokens), workspace_width(x, 2));
+}
+
+struct size triton_cache2_bytes(const struct letters *x, struct size tokens)
+{
+    return bf16(x, expanded(x, tokens), x->inter);
+}
+
+struct size modular_workspace13_bytes(const struct letters *x, struct size rows)
+{
+    return bf16(x, rows, workspace_width(x, 1));
+}
+
+struct size modular_workspace2_bytes(const struct letters *x, struct size rows)
+{
+    return bf16(x, rows, workspace_width(x, 2));
+}
+
+struct size deepgemm_rows(const struct letters *x, struct size tokens)
+{
+    return rows_padded_up(x, expanded(x, tokens), 128);
+}
+
+struct size masked_workspace13_bytes(const struct letters *x, struct size rows)
+{
+    return bf16(x, rows, workspace_width(x, 2));
+}
+
+struct size masked_workspace2_bytes(const struct letters *x, struct size rows)
+{
+    return bf16(x, rows, x->inter);
+}
+
+/* One GEMM's quantised operand: fp8 rows, and f32 scales per 128 of rows padded to 32 a group.
+ */
+static struct size cutlass_operand(const struct letters *x, struct size rows, struct size width)
+{
+    struct sizes *s = x->sizes;
+    struct size padded = size_add(s, rows, size_times(s, x->local, 31));
+    padded = size_times(s, size_div(s, padded, size_const(s, 32)), 32);
+    struct size scales = size_mul(s, padded, size_ceil_by(s, width, 128));
+    return size_add(s, size_mul(s, size_up(s, rows, 4), width), size_times(s, scales, 4));
+}
+
+struct size cutlass_workspace_bytes(const struct letters *x, struct size tokens)
+{
+    struct sizes *s = x->sizes;
+    struct size rows = expanded(x, tokens);
+    struct size inputs =
+        bf16(x, rows, workspace_width(x, 1)); /* permuted, fc1 and fc2 share it */
+    struct size outputs = bf16(x, rows, size_times(s, x->inter, 2));
+    struct size quantised =
+        size_max(s, cutlass_operand(x, rows, x->hidden), cutlass_operand(x, rows, x->inter));
+    struct size maps = size_times(s, rows, 5 * 4); /* four index maps and the final scales */
+    return size_sum(s, SIZES(maps, inputs, outputs, quantised));
+}
+
+/* ---- Primus-Turbo and DeepGEMM ---- */
+
+/* Tables between ranks: intranode keeps a source index per row and a head per token and rank,
+ * internode a source record and heads per row and node. */
+static struct size primus_tables(const struct letters *x)
+{
+    struct sizes *s = x->sizes;
+    struct size rows = rows_worst_tokens(x);
+    if (x->ep <= 8)
+        return size_times(s, rows, 4 + 4);
+    struct size nodes = size_div(s, x->ranks, size_const(s, 8));
+    return size_add(s, size_times(s, rows, 8 + 8 * 4),
+                    size_times(s, size_mul(s, x->tokens, nodes), 4));
+}
+
+struct size primus_dispatch_bytes(const struct letters *x)
+{
+    struct sizes *s = x->sizes;
+    struct size rows = rows_worst_tokens(x);
+    struct size routed = size_times(s, size_mul(s, rows, x->top_k), 4 * 2);
+    return size_sum(s, SIZES(bf16(x, rows, x->hidden), routed, rows, primus_tables(x)));
+}
+
+struct size primus_row_map_bytes(const struct letters *x, struct size received)
+{
+    struct sizes *s = x->sizes;
+    struct size columns = size_plus(s, size_times(s, x->local, 2), 1);
+    return size_times(s, size_mul(s, received, columns), 4);
+}
+
+struct size primus_pool_rows(const struct letters *x)
+{
+    return rows_padded_up(x, rows_worst(x), 256);
+}
+
+struct size primus_heap_bytes(const struct letters *x)
+{
+    struct sizes *s = x->sizes;
+    struct size pool = primus_pool_rows(x), tokens = size_up(s, x->tokens, 128);
+    struct size slots = size_mul(s, tokens, x->top_k);
+    struct size blocks = size_ceil_by(s, pool, 256);
+    struct size experts = size_mul(s, x->ranks, x->experts);
+    return size_sum(s, SIZES(size_const(s, 256),
+                             size_times(s, size_up(s, bf16(x, pool, x->hidden), 256), 2),
+                             size_up(s, bf16(x, slots, x->hidden), 256),
+                             size_times(s, size_up(s, size_times(s, blocks, 16), 256), 2),
+                             size_up(s, size_times(s, slots, 16), 256),
+                             size_up(s, size_times(s, experts, 4), 256),
+                             size_times(s, size_up(s, size_times(s, pool, 4), 256), 3),
+                             size_up(s, size_times(s, slots, 4), 256)));
+}
+
+struct size deepgemm_pool_rows(const struct letters *x)
+{
+    return size_up(x->sizes, rows_padded(x, rows_worst(x), 192), 384);
+}
+
+struct size deepgemm_source_bytes(const struct letters *x)
+{
+    struct sizes *s = x->sizes;
+    return size_times(s, size_product(s, SIZES(x->local, x->ranks, rows_worst_tokens(x))), 4);
+}

@@ -1,0 +1,213 @@
+/* generic: what an eager, PyTorch-like stack keeps, without any one library's extras.
+ *
+ * Saved tensors are those the autograd rules of the layer need (buffers.md 1.4): the inputs of
+ * every product, the inputs of the activation, router scores. Attention and dense networks are
+ * rows of a table; recompute decides whether a tensor lives from forward to backward, or only
+ * while its layer runs backward. The experts are the ops of the plan's path. */
+#include "work/stack/stack.h"
+
+#include "base/text.h"
+#include "work/stack/dispatch.h"
+#include "work/stack/serve.h"
+
+enum width { WIDTH_HIDDEN, WIDTH_Q, WIDTH_K, WIDTH_V, WIDTH_CONTEXT, WIDTH_DENSE, WIDTH_COUNT };
+
+enum { IN_DENSE = 1, IN_MOE = 2, IN_BOTH = 3 };
+
+/* keep: what becomes of the tensor between forward and backward */
+enum keep {
+    KEEP_ALWAYS,    /* saved even under full recomputation */
+    KEEP_SELECTIVE, /* recomputed by full only */
+    KEEP_NONE,      /* recomputed by selective and full: cheap element-wise results */
+    KEEP_BACKWARD   /* a gradient: alive in the layer's backward only */
+};
+
+static const struct tensor {
+    const char *name;
+    enum category category;
+    unsigned segments;
+    enum width width;
+    enum keep keep;
+} tensors[] = {
+    {"layer_input", CATEGORY_CHECKPOINT, IN_BOTH, WIDTH_HIDDEN, KEEP_ALWAYS},
+    {"attention_norm_out", CATEGORY_ACTIVATION, IN_BOTH, WIDTH_HIDDEN, KEEP_NONE},
+    {"q", CATEGORY_ATTENTION, IN_BOTH, WIDTH_Q, KEEP_SELECTIVE},
+    {"k", CATEGORY_ATTENTION, IN_BOTH, WIDTH_K, KEEP_SELECTIVE},
+    {"v", CATEGORY_ATTENTION, IN_BOTH, WIDTH_V, KEEP_SELECTIVE},
+    {"attention_context", CATEGORY_ATTENTION, IN_BOTH, WIDTH_CONTEXT, KEEP_SELECTIVE},
+    {"mlp_input", CATEGORY_ACTIVATION, IN_BOTH, WIDTH_HIDDEN, KEEP_SELECTIVE},
+    {"mlp_norm_out", CATEGORY_ACTIVATION, IN_BOTH, WIDTH_HIDDEN, KEEP_NONE},
+    {"mlp_gate", CATEGORY_ACTIVATION, IN_DENSE, WIDTH_DENSE, KEEP_SELECTIVE},
+    {"mlp_up", CATEGORY_ACTIVATION, IN_DENSE, WIDTH_DENSE, KEEP_SELECTIVE},
+    {"mlp_activated", CATEGORY_ACTIVATION, IN_DENSE, WIDTH_DENSE, KEEP_NONE},
+    {"d_mlp_gate", CATEGORY_ACTIVATION, IN_DENSE, WIDTH_DENSE, KEEP_BACKWARD},
+    {"d_mlp_up", CATEGORY_ACTIVATION, IN_DENSE, WIDTH_DENSE, KEEP_BACKWARD},
+    {"d_mlp_activated", CATEGORY_ACTIVATION, IN_DENSE, WIDTH_DENSE, KEEP_BACKWARD},
+    {"d_layer_output", CATEGORY_ACTIVATION, IN_BOTH, WIDTH_HIDDEN, KEEP_BACKWARD},
+    {"d_residual", CATEGORY_ACTIVATION, IN_BOTH, WIDTH_HIDDEN, KEEP_BACKWARD},
+};
+
+struct generic {
+    const struct plan *plan;
+    struct work *work;
+    struct sizes *z;
+    enum moe_path path;
+    struct size tokens, width[WIDTH_COUNT];
+    uint16_t moe_input; /* the norm's output before the experts */
+};
+
+static struct size attention_width(const struct plan *plan, struct sizes *z, enum width which)
+{
+    struct size heads = size_slot(z, SLOT_HEADS), head = size_slot(z, SLOT_HEAD_DIM);
+    struct size each = head;
+    bool kv = which == WIDTH_K || which == WIDTH_V;
+    if (plan->model.attention.kind == ATTENTION_MLA) {
+        bool value = which == WIDTH_V || which == WIDTH_CONTEXT;
+        each = value ? size_slot(z, SLOT_V_DIM)
+                     : size_add(z, size_slot(z, SLOT_NOPE_DIM), size_slot(z, SLOT_ROPE_DIM));
+    } else if (kv) {
+        heads = size_slot(z, SLOT_KV_HEADS);
+    }
+    return size_ceil_div(z, size_mul(z, heads, each), size_slot(z, SLOT_TP));
+}
+
+static void fill_widths(struct generic *g)
+{
+    struct sizes *z = g->z;
+    struct size tp = size_slot(z, SLOT_TP);
+    g->width[WIDTH_HIDDEN] = size_slot(z, SLOT_HIDDEN);
+    for (unsigned i = WIDTH_Q; i <= WIDTH_CONTEXT; i++)
+        g->width[i] = attention_width(g->plan, z, (enum width)i);
+    g->width[WIDTH_DENSE] = size_ceil_div(z, size_slot(z, SLOT_DENSE_INTER), tp);
+}
+
+static uint16_t add(struct generic *g, enum segment segment, const struct tensor *t,
+                    enum life life)
+{
+    return work_buffer(g->work, (struct buffer){.name = t->name,
+                                                .category = t->category,
+                                                .segment = segment,
+                                                .dtype = g->plan->precision.activations,
+                                                .n_dims = 2,
+                                                .dims = {g->tokens, g->width[t->width]},
+                                                .life = life,
+                                                .last = WORK_NONE});
+}
+
+static bool named(const struct word_list *list, const char *name)
+{
+    for (uint64_t i = 0; i < list->n; i++)
+        if (text_equal(list->word[i], name))
+            return true;
+    return false;
+}
+
+/* none: keeps all but gradients; selective: all but element-wise results; full: layer inputs;
+ * {save: [...]}: layer inputs and what is named. */
+static enum life life_of(const struct plan *plan, const struct tensor *t)
+{
+    const enum keep least[] = {
+        [RECOMPUTE_NONE] = KEEP_NONE,
+        [RECOMPUTE_SELECTIVE] = KEEP_SELECTIVE,
+        [RECOMPUTE_FULL] = KEEP_ALWAYS,
+        [RECOMPUTE_SAVE] = KEEP_ALWAYS,
+    };
+    bool saved = t->keep <= least[plan->recompute.kind] ||
+                 (plan->recompute.kind == RECOMPUTE_SAVE && t->keep != KEEP_BACKWARD &&
+                  named(&plan->recompute.save, t->name));
+    return saved ? LIFE_SAVED : LIFE_TRANSIENT;
+}
+
+/* A name in recompute.save that the layers do not have is a mistake, not a wish. */
+static enum status check_saved(const struct generic *g, struct err *err)
+{
+    const struct word_list *list = &g->plan->recompute.save;
+    for (uint64_t i = 0; i < list->n && g->plan->recompute.kind == RECOMPUTE_SAVE; i++) {
+        bool found = false;
+        for (size_t j = 0; j < g->work->n_buffers && !found; j++)
+            found = text_equal(g->work->buffers[j].name, list->word[i]);
+        if (found)
+            continue;
+        err_set(err, STATUS_INPUT, "recompute.save names '%s', which no layer has",
+                list->word[i]);
+        return err_hint(err, "the names are those of `moeplan predict --buffers`");
+    }
+    return STATUS_OK;
+}
+
+static void add_layers(struct generic *g, bool training)
+{
+    for (size_t i = 0; i < sizeof tensors / sizeof *tensors; i++) {
+        const struct tensor *t = &tensors[i];
+        if (!training && t->keep == KEEP_BACKWARD)
+            continue;
+        enum life life = training ? life_of(g->plan, t) : LIFE_TRANSIENT;
+        if (t->segments & IN_DENSE)
+            add(g, SEGMENT_DENSE, t, life);
+        if (!(t->segments & IN_MOE))
+            continue;
+        uint16_t number = add(g, SEGMENT_MOE, t, life);
+        if (text_equal(t->name, "mlp_norm_out"))
+            g->moe_input = number;
+    }
+}
+
+/* Router, dispatch, experts and combine by the path's ops. Selective recomputation drops the
+ * activations; {save: [...]} keeps the named tensors and recomputes the rest. */
+static enum status add_experts(struct generic *g, struct dispatch_style style, struct err *err)
+{
+    static const char *const cheap[] = {"expert_activated", "shared_activated", NULL};
+    const struct recompute_plan *recompute = &g->plan->recompute;
+    const char *kept[PLAN_NAMES + 1] = {NULL};
+    if (style.flow.backward && recompute->kind == RECOMPUTE_SELECTIVE)
+        style.flow.dropped = cheap;
+    if (style.flow.backward && recompute->kind == RECOMPUTE_SAVE) {
+        for (uint64_t i = 0; i < recompute->save.n; i++)
+            kept[i] = recompute->save.word[i];
+        style.flow.recompute = true;
+        style.flow.keep = kept;
+    }
+    uint16_t output;
+    return dispatch_layer(g->plan, g->work, g->path, &style, g->moe_input, &output, err);
+}
+
+/* Logits in f32 and, in training, their gradient; serving keeps one row per sequence. */
+static void add_logits(struct generic *g, bool training)
+{
+    struct sizes *z = g->z;
+    struct size vocab = size_ceil_div(z, size_slot(z, SLOT_VOCAB), size_slot(z, SLOT_TP));
+    struct size rows = training ? size_slot(z, SLOT_TOKENS) : size_slot(z, SLOT_MICRO_BATCH);
+    const char *const names[] = {"logits", "d_logits"};
+    for (unsigned i = 0; i < (training ? 2u : 1u); i++)
+        work_buffer(g->work, (struct buffer){.name = names[i],
+                                             .category = CATEGORY_LOGITS,
+                                             .segment = SEGMENT_HEAD,
+                                             .dtype = DTYPE_F32,
+                                             .n_dims = 2,
+                                             .dims = {rows, vocab},
+                                             .life = LIFE_TRANSIENT,
+                                             .last = WORK_NONE});
+}
+
+enum status generic_build(const struct plan *plan, struct work *work, enum moe_path path,
+                          const struct dispatch_style *style, struct err *err)
+{
+    bool training = plan->workload.mode == MODE_TRAIN;
+    struct generic g = {.plan = plan, .work = work, .z = &work->sizes, .path = path};
+    g.tokens = size_slot(g.z, SLOT_TOKENS);
+    fill_widths(&g);
+    step_segments(work);
+    step_state(plan, work, training);
+    if (!training)
+        serve_cache(plan, work, 1);
+    add_layers(&g, training);
+    TRY(add_experts(&g, *style, err));
+    add_logits(&g, training);
+    return check_saved(&g, err);
+}
+
+enum status stack_generic_build(const struct plan *plan, struct work *work, struct err *err)
+{
+    struct dispatch_style style = dispatch_style_of(plan);
+    return generic_build(plan, work, stack_path(plan, NULL), &style, err);
+}

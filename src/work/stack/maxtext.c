@@ -1,0 +1,356 @@
+/* MaxText (JAX, XLA): static shapes, rematerialised layers, gradients as part of temp.
+ *
+ * The buffers alive while a layer runs backward are declared by name; their fold is the model
+ * of reference "training memory and throughput", section 2, to the byte: temp = F + mb (c + nH
+ * rows + nF rows I/H + 3 masks) XLA keeps six [rows, I] buffers in its relaxed schedule and
+ * three after rematerialisation; which of the two runs is decided by the memory limit, in sim.
+ * Sources of the shapes: MaxText layers/moe.py (permute, generate_masks) and published job logs
+ * of seed 000. */
+#include "plan/schema.h"
+#include "work/stack/stack.h"
+#include "work/stack/maxtext.h"
+
+enum { RELAXED = 1u << 0, REMATERIALISED = 1u << 1 };
+
+static struct size width(struct sizes *z, enum slot count, struct size each)
+{
+    return size_mul(z, size_slot(z, count), each);
+}
+
+static void attention_widths(const struct plan *plan, struct maxtext_layer *layer)
+{
+    struct sizes *z = layer->z;
+    if (plan->model.attention.kind == ATTENTION_MLA) {
+        struct size qk = size_add(z, size_slot(z, SLOT_NOPE_DIM), size_slot(z, SLOT_ROPE_DIM));
+        layer->q = layer->k = width(z, SLOT_HEADS, qk);
+        layer->v = layer->context = width(z, SLOT_HEADS, size_slot(z, SLOT_V_DIM));
+        return;
+    }
+    struct size head = size_slot(z, SLOT_HEAD_DIM);
+    layer->q = layer->context = width(z, SLOT_HEADS, head);
+    layer->k = layer->v = width(z, SLOT_KV_HEADS, head);
+}
+
+/* Slots of one expert in a sequence: int(max(ceil(S K / E) cf, cf)). */
+static struct size capacity(struct maxtext_layer *layer)
+{
+    struct sizes *z = layer->z;
+    struct size chosen =
+        size_mul(z, size_slot(z, SLOT_SEQUENCE_FULL), size_slot(z, SLOT_TOP_K));
+    struct size mean = size_ceil_div(z, chosen, size_slot(z, SLOT_EXPERTS));
+    return size_scale(z, mean, REAL_CAPACITY_FACTOR);
+}
+
+/* Rows of the ragged buffer: T K min(R, E/K) in the worst case, T K factor otherwise. */
+static struct size ragged_rows(const struct plan *plan, struct maxtext_layer *layer)
+{
+    struct sizes *z = layer->z;
+    struct size top_k = size_slot(z, SLOT_TOP_K);
+    struct size routed = size_mul(z, layer->tokens, top_k);
+    if (plan->moe.buffer == SIZING_FACTOR)
+        return size_scale(z, routed, REAL_BUFFER_FACTOR);
+    if (plan->moe.buffer == SIZING_BALANCED)
+        return routed;
+    struct size copies = size_min(z, top_k, size_slot(z, SLOT_LOCAL_EXPERTS));
+    return size_product(z, 3, (struct size[]){size_slot(z, SLOT_EP), layer->tokens, copies});
+}
+
+static void layer_init(const struct plan *plan, struct work *work, enum moe_path path,
+                       struct maxtext_layer *layer)
+{
+    struct sizes *z = &work->sizes;
+    *layer = (struct maxtext_layer){.work = work, .z = z, .dtype = plan->precision.activations};
+    layer->tokens = size_slot(z, SLOT_TOKENS);
+    layer->hidden = size_slot(z, SLOT_HIDDEN);
+    layer->inter = size_slot(z, SLOT_INTER);
+    attention_widths(plan, layer);
+    layer->n_rows = 1;
+    if (path == PATH_CAPACITY) {
+        layer->n_rows = 2;
+        layer->rows[0] =
+            size_mul(z, size_slot(z, SLOT_EXPERTS), size_slot(z, SLOT_MICRO_BATCH));
+        layer->rows[1] = capacity(layer);
+    } else if (path == PATH_MASKED) {
+        layer->n_rows = 2;
+        layer->rows[0] = size_slot(z, SLOT_EXPERTS);
+        layer->rows[1] = layer->tokens;
+    } else {
+        layer->rows[0] = ragged_rows(plan, layer);
+    }
+}
+
+struct buffer *maxtext_declare(const struct maxtext_layer *layer, enum segment segment,
+                               const char *name, enum category category, uint32_t schedules,
+                               unsigned n_dims, const struct size *dims)
+{
+    bool routed = category == CATEGORY_DISPATCH || category == CATEGORY_EXPERT;
+    struct buffer buffer = {.name = name,
+                            .category = category,
+                            .segment = segment,
+                            .dtype = layer->dtype,
+                            .n_dims = n_dims,
+                            .rule = routed ? RULE_WORST : RULE_FIXED,
+                            .life = LIFE_TRANSIENT,
+                            .last = WORK_NONE,
+                            .schedules = schedules};
+    for (unsigned i = 0; i < n_dims; i++)
+        buffer.dims[i] = dims[i];
+    uint16_t number = work_buffer(layer->work, buffer); /* may move the array */
+    return &layer->work->buffers[number];
+}
+
+static void declare_rows(struct maxtext_layer *layer, const char *name, enum category category,
+                         uint32_t schedules, struct size width)
+{
+    struct size dims[3];
+    for (unsigned i = 0; i < layer->n_rows; i++)
+        dims[i] = layer->rows[i];
+    dims[layer->n_rows] = width;
+    maxtext_declare(layer, SEGMENT_MOE, name, category, schedules, layer->n_rows + 1, dims);
+}
+
+/* 2 (q + k + v) + context + 3 [T, H]: flash attention's inputs, their gradients, its output,
+ * and the residual stream with its gradient. */
+static void declare_attention(struct maxtext_layer *layer, enum segment segment)
+{
+    const struct {
+        const char *name;
+        enum category category;
+        struct size width;
+    } tensors[] = {
+        {"q", CATEGORY_ATTENTION, layer->q},
+        {"k", CATEGORY_ATTENTION, layer->k},
+        {"v", CATEGORY_ATTENTION, layer->v},
+        {"d_q", CATEGORY_ATTENTION, layer->q},
+        {"d_k", CATEGORY_ATTENTION, layer->k},
+        {"d_v", CATEGORY_ATTENTION, layer->v},
+        {"attention_context", CATEGORY_ATTENTION, layer->context},
+        {"layer_norm_out", CATEGORY_ACTIVATION, layer->hidden},
+        {"residual", CATEGORY_ACTIVATION, layer->hidden},
+        {"d_residual", CATEGORY_ACTIVATION, layer->hidden},
+    };
+    for (size_t i = 0; i < sizeof tensors / sizeof *tensors; i++)
+        maxtext_declare(layer, segment, tensors[i].name, tensors[i].category, 0, 2,
+                        (struct size[]){layer->tokens, tensors[i].width});
+}
+
+/* [rows, H] buffers alive in the layer's backward, by what exchanges; counts by published job
+ * logs (capacity 3, ragged all-to-all 4, DeepEP 2). */
+static void declare_rows_hidden(struct maxtext_layer *layer, enum moe_path path)
+{
+    static const struct {
+        enum moe_path path;
+        const char *names[5];
+    } tensors[] = {
+        {PATH_CAPACITY, {"dispatched_x", "expert_out", "d_dispatched_x"}},
+        {PATH_MASKED, {"expert_out", "d_expert_out"}},
+        {PATH_RAGGED_A2A, {"received_x", "sorted_x", "expert_out", "d_sorted_x"}},
+        {PATH_DEEPEP, {"fan_out_x", "d_fan_out_x"}},
+        {PATH_ALLGATHER, {"permuted_x", "expert_out", "d_permuted_x"}},
+    };
+    for (size_t i = 0; i < sizeof tensors / sizeof *tensors; i++)
+        for (unsigned j = 0; tensors[i].path == path && tensors[i].names[j]; j++)
+            declare_rows(layer, tensors[i].names[j], CATEGORY_DISPATCH, 0, layer->hidden);
+}
+
+/* Six [rows, I] in the relaxed schedule; rematerialisation drops three. */
+static void declare_rows_inter(struct maxtext_layer *layer)
+{
+    static const struct {
+        const char *name;
+        uint32_t schedules;
+    } tensors[] = {
+        {"gate_out", 0},     {"up_out", 0},     {"activated", 0},
+        {"d_gate", RELAXED}, {"d_up", RELAXED}, {"d_activated", RELAXED},
+    };
+    for (size_t i = 0; i < sizeof tensors / sizeof *tensors; i++)
+        declare_rows(layer, tensors[i].name, CATEGORY_EXPERT, tensors[i].schedules,
+                     layer->inter);
+}
+
+/* One-hot masks [b, S, E, C]: combine, dispatch (as the weights' dtype in the einsum), and the
+ * gradient of combine. */
+static void declare_masks(struct maxtext_layer *layer)
+{
+    static const char *const names[] = {"combine_mask", "dispatch_mask", "d_combine_mask"};
+    struct sizes *z = layer->z;
+    struct size dims[] = {size_slot(z, SLOT_MICRO_BATCH), size_slot(z, SLOT_SEQUENCE_FULL),
+                          size_slot(z, SLOT_EXPERTS), capacity(layer)};
+    for (unsigned i = 0; i < 3; i++)
+        maxtext_declare(layer, SEGMENT_MOE, names[i], CATEGORY_MASK, 0, 4, dims);
+}
+
+/* ragged_dot without a grouped kernel: XLA masks and expands one operand per local expert,
+ * [e, rows, width]. Counts: 2 x H, 5 x I with the ragged all-to-all, 3 x I with DeepEP. */
+static void declare_expanded(struct maxtext_layer *layer, enum moe_path path)
+{
+    static const struct {
+        const char *name;
+        bool hidden, deepep;
+    } tensors[] = {
+        {"expanded_x", true, true},          {"expanded_d_out", true, true},
+        {"expanded_activated", false, true}, {"expanded_d_gate", false, true},
+        {"expanded_d_up", false, true},      {"expanded_gate", false, false},
+        {"expanded_up", false, false},
+    };
+    struct size experts = size_slot(layer->z, SLOT_LOCAL_EXPERTS);
+    for (size_t i = 0; i < sizeof tensors / sizeof *tensors; i++)
+        if (path != PATH_DEEPEP || tensors[i].deepep)
+            maxtext_declare(layer, SEGMENT_MOE, tensors[i].name, CATEGORY_EXPERT, 0, 3,
+                            (struct size[]){experts, layer->rows[0],
+                                            tensors[i].hidden ? layer->hidden : layer->inter});
+}
+
+static void declare_dense_mlp(struct maxtext_layer *layer)
+{
+    static const char *const names[] = {"gate_out", "up_out", "activated", "d_activated"};
+    struct size width = size_slot(layer->z, SLOT_DENSE_INTER);
+    for (unsigned i = 0; i < 4; i++)
+        maxtext_declare(layer, SEGMENT_DENSE, names[i], CATEGORY_ACTIVATION, 0, 2,
+                        (struct size[]){layer->tokens, width});
+}
+
+static void step_buffer(struct work *work, const char *name, enum category category,
+                        enum dtype dtype, struct size elements, uint64_t count)
+{
+    work_buffer(work, (struct buffer){.name = name,
+                                      .category = category,
+                                      .segment = SEGMENT_STEP,
+                                      .dtype = dtype,
+                                      .n_dims = 1,
+                                      .dims = {elements},
+                                      .count = size_const(&work->sizes, count),
+                                      .life = LIFE_PERSISTENT});
+}
+
+/* F: gradients of the rank's shard, and f32 copies of the largest stacked tensor (scanned
+ * layers hold one kind of weight as [layers, ...]): an expert matrix, a dense one, or the
+ * embedding. */
+static void declare_gradients(const struct plan *plan, struct work *work)
+{
+    struct sizes *z = &work->sizes;
+    struct shards shards = step_shards(plan, work, 2);
+    step_buffer(work, "gradients", CATEGORY_GRADIENTS, plan->precision.gradients, shards.dense,
+                1);
+    step_buffer(work, "expert_gradients", CATEGORY_GRADIENTS, plan->precision.gradients,
+                shards.experts, 1);
+    struct size copies = size_mul(z, size_slot(z, SLOT_DP), size_slot(z, SLOT_CP));
+    struct size hidden = size_slot(z, SLOT_HIDDEN),
+                expert_copies = size_slot(z, SLOT_EXPERT_DP);
+    struct size experts = size_product(z, 4,
+                                       (struct size[]){size_slot(z, SLOT_STAGE_MOE_LAYERS),
+                                                       size_slot(z, SLOT_LOCAL_EXPERTS), hidden,
+                                                       size_slot(z, SLOT_INTER)});
+    struct size dense = size_product(z, 3,
+                                     (struct size[]){size_slot(z, SLOT_STAGE_DENSE_LAYERS),
+                                                     hidden, size_slot(z, SLOT_DENSE_INTER)});
+    struct size embedding = size_mul(z, size_slot(z, SLOT_VOCAB), hidden);
+    if (plan->parallel.zero >= 2) {
+        experts = size_ceil_div(z, experts, expert_copies);
+        dense = size_ceil_div(z, dense, copies);
+        embedding = size_ceil_div(z, embedding, copies);
+    }
+    struct size tp = size_slot(z, SLOT_TP);
+    struct size largest =
+        size_max(z, experts, size_ceil_div(z, size_max(z, dense, embedding), tp));
+    step_buffer(work, "f32_gradient_copies", CATEGORY_GRADIENTS, DTYPE_F32, largest,
+                plan->stack.grad_copies);
+}
+
+/* f32 logits and their gradient, while the loss runs. */
+static void declare_logits(const struct maxtext_layer *layer)
+{
+    struct maxtext_layer f32 = *layer;
+    f32.dtype = DTYPE_F32;
+    struct sizes *z = layer->z;
+    struct size vocab = size_ceil_div(z, size_slot(z, SLOT_VOCAB), size_slot(z, SLOT_TP));
+    maxtext_declare(&f32, SEGMENT_HEAD, "logits", CATEGORY_LOGITS, 0, 2,
+                    (struct size[]){layer->tokens, vocab});
+    maxtext_declare(&f32, SEGMENT_HEAD, "d_logits", CATEGORY_LOGITS, 0, 2,
+                    (struct size[]){layer->tokens, vocab});
+}
+
+struct refusal {
+    bool (*applies)(const struct plan *plan, enum moe_path path);
+    const char *text, *hint;
+};
+
+static bool path_unknown(const struct plan *plan, enum moe_path path)
+{
+    static const enum moe_path known[] = {PATH_CAPACITY, PATH_RAGGED_A2A, PATH_RAGGED_DOT,
+                                          PATH_DEEPEP,   PATH_MASKED,     PATH_ALLGATHER};
+    (void)plan;
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (known[i] == path)
+            return false;
+    return true;
+}
+
+static bool deepep_not_bf16(const struct plan *plan, enum moe_path path)
+{
+    return path == PATH_DEEPEP && (plan->precision.activations != DTYPE_BF16 ||
+                                   plan->precision.dispatch != DTYPE_BF16);
+}
+
+static bool not_training(const struct plan *plan, enum moe_path path)
+{
+    (void)path;
+    return plan->workload.mode != MODE_TRAIN;
+}
+
+static bool exact_buffer(const struct plan *plan, enum moe_path path)
+{
+    return plan->moe.buffer == SIZING_EXACT &&
+           (path == PATH_RAGGED_A2A || path == PATH_RAGGED_DOT || path == PATH_DEEPEP);
+}
+
+static const struct refusal refusals[] = {
+    {path_unknown, "stack maxtext does not run moe.path ",
+     "it runs capacity, ragged_a2a, ragged_dot, deepep, masked and allgather"},
+    {deepep_not_bf16, "stack maxtext runs path deepep in bf16 only",
+     "set precision.activations and precision.dispatch to bf16"},
+    {not_training, "stack maxtext is modelled for workload.mode train only",
+     "use stack vllm, sglang, nxd or generic for inference"},
+    {exact_buffer, "stack maxtext cannot size a buffer by routing: XLA shapes are static",
+     "use moe.buffer worst, balanced or a factor"},
+};
+
+static enum status refuse(const struct plan *plan, enum moe_path path, struct err *err)
+{
+    for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++) {
+        if (!refusals[i].applies(plan, path))
+            continue;
+        err_set(err, STATUS_INPUT, "%s%s", refusals[i].text,
+                refusals[i].applies == path_unknown ? words_path[path] : "");
+        return err_hint(err, "%s", refusals[i].hint);
+    }
+    return STATUS_OK;
+}
+
+enum status stack_maxtext_build(const struct plan *plan, struct work *work, struct err *err)
+{
+    enum moe_path path = stack_path(plan, NULL);
+    TRY(refuse(plan, path, err));
+    enum moe_path exchange = path == PATH_RAGGED_DOT ? PATH_RAGGED_A2A : path;
+    bool expanded = path == PATH_RAGGED_DOT || plan->moe.matmul == MATMUL_RAGGED_DOT;
+    struct maxtext_layer layer;
+    layer_init(plan, work, exchange, &layer);
+    work->n_schedules = 2;
+    work->schedule_name[0] = "relaxed";
+    work->schedule_name[1] = "after rematerialisation";
+    step_segments(work);
+    step_state(plan, work, false);
+    declare_gradients(plan, work);
+    TRY(maxtext_save(plan, &layer, err));
+    declare_attention(&layer, SEGMENT_DENSE);
+    declare_dense_mlp(&layer);
+    declare_attention(&layer, SEGMENT_MOE);
+    declare_rows_hidden(&layer, exchange);
+    declare_rows_inter(&layer);
+    if (exchange == PATH_CAPACITY)
+        declare_masks(&layer);
+    if (expanded && exchange != PATH_CAPACITY && exchange != PATH_MASKED)
+        declare_expanded(&layer, exchange);
+    declare_logits(&layer);
+    return STATUS_OK;
+}

@@ -1,0 +1,29 @@
+/* What maxtext.c and maxtext_save.c share: the sizes their declarations are made
+ * of. */
+#ifndef MOEPLAN_WORK_STACK_MAXTEXT_H
+#define MOEPLAN_WORK_STACK_MAXTEXT_H
+
+#include "work/list/work.h"
+
+struct maxtext_layer {
+    struct work *work;
+    struct sizes *z;
+    enum dtype dtype; /* of activations */
+    struct size tokens, hidden, inter;
+    struct size q, k, v, context; /* widths of the attention's tensors per token */
+    struct size rows[2];          /* dims of a routed tensor before its width */
+    unsigned n_rows;
+};
+
+/* A buffer of the layer's backward, alive through it; schedules 0: in every one. Returns it;
+ * valid until the next is added. */
+struct buffer *maxtext_declare(const struct maxtext_layer *layer, enum segment segment,
+                               const char *name, enum category category, uint32_t schedules,
+                               unsigned n_dims, const struct size *dims);
+
+/* Tensors kept from forward to backward: the residual stream of every layer, and those that
+ * plan->recompute names. STATUS_INPUT for a name MaxText does not know. */
+enum status maxtext_save(const struct plan *plan, const struct maxtext_layer *layer,
+                         struct err *err);
+
+#endif

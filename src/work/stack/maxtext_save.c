@@ -1,0 +1,123 @@
+/* MaxText's saved tensors: what rematerialisation policies keep from forward to backward.
+ *
+ * Published totals of other policies differ from `full` by exactly these tensors
+ * (training-model.md section 2: 1421.0 GiB for mlpwo, 870.8 for mlpwi + context + dense MLP).
+ */
+#include "base/text.h"
+#include "work/stack/maxtext.h"
+
+static void save(const struct maxtext_layer *layer, enum segment segment, const char *name,
+                 bool pinned, unsigned n_dims, const struct size *dims)
+{
+    struct buffer *buffer =
+        maxtext_declare(layer, segment, name, CATEGORY_CHECKPOINT, 0, n_dims, dims);
+    buffer->life = LIFE_SAVED;
+    buffer->pinned = pinned;
+}
+
+/* The residual stream at the start of every layer, whatever else is recomputed. */
+static void save_residual(const struct maxtext_layer *layer)
+{
+    static const enum segment segments[] = {SEGMENT_DENSE, SEGMENT_MOE};
+    for (unsigned i = 0; i < 2; i++)
+        save(layer, segments[i], "layer_input", false, 2,
+             (struct size[]){layer->tokens, layer->hidden});
+}
+
+/* Names MaxText's remat policies know. `moe` tensors have routed rows; the output of the dense
+ * MLP carries no name (published totals grow by the MoE layers' outputs alone). */
+enum saved_width { SAVED_Q, SAVED_K, SAVED_V, SAVED_CONTEXT, SAVED_DENSE, SAVED_I, SAVED_H };
+
+static const struct saved_name {
+    const char *name;
+    bool routed;
+    enum saved_width width;
+    const char *tensor;
+} saved_names[] = {
+    {"query_proj", false, SAVED_Q, "saved_q"},
+    {"key_proj", false, SAVED_K, "saved_k"},
+    {"value_proj", false, SAVED_V, "saved_v"},
+    {"qkv_proj", false, SAVED_Q, "saved_q"},
+    {"qkv_proj", false, SAVED_K, "saved_k"},
+    {"qkv_proj", false, SAVED_V, "saved_v"},
+    {"context", false, SAVED_CONTEXT, "saved_context"},
+    {"mlpwi", false, SAVED_DENSE, "saved_mlp_gate"},
+    {"mlpwi", false, SAVED_DENSE, "saved_mlp_up"},
+    {"mlpwi", true, SAVED_I, "saved_expert_gate"},
+    {"mlpwi", true, SAVED_I, "saved_expert_up"},
+    {"mlpwi_0", false, SAVED_DENSE, "saved_mlp_gate"},
+    {"mlpwi_0", true, SAVED_I, "saved_expert_gate"},
+    {"mlpwi_1", false, SAVED_DENSE, "saved_mlp_up"},
+    {"mlpwi_1", true, SAVED_I, "saved_expert_up"},
+    {"mlpwo", true, SAVED_H, "saved_expert_out"},
+    {"moe_mlpwi_0", true, SAVED_I, "saved_expert_gate"},
+    {"moe_mlpwi_1", true, SAVED_I, "saved_expert_up"},
+    {"moe_mlpwi", true, SAVED_I, "saved_expert_gate"},
+    {"moe_mlpwi", true, SAVED_I, "saved_expert_up"},
+    {"moe_mlpwo", true, SAVED_H, "saved_expert_out"},
+};
+
+static void save_named(const struct maxtext_layer *layer, const struct saved_name *saved)
+{
+    const struct size widths[] = {layer->q,
+                                  layer->k,
+                                  layer->v,
+                                  layer->context,
+                                  size_slot(layer->z, SLOT_DENSE_INTER),
+                                  layer->inter,
+                                  layer->hidden};
+    struct size width = widths[saved->width];
+    if (saved->routed) {
+        struct size dims[3] = {layer->rows[0], layer->rows[1], layer->rows[1]};
+        dims[layer->n_rows] = width;
+        save(layer, SEGMENT_MOE, saved->tensor, true, layer->n_rows + 1, dims);
+        return;
+    }
+    struct size dims[] = {layer->tokens, width};
+    save(layer, SEGMENT_DENSE, saved->tensor, true, 2, dims);
+    if (saved->width != SAVED_DENSE)
+        save(layer, SEGMENT_MOE, saved->tensor, true, 2, dims);
+}
+
+static enum status save_user_names(const struct plan *plan, const struct maxtext_layer *layer,
+                                   struct err *err)
+{
+    const struct word_list *list = &plan->recompute.save;
+    for (uint64_t i = 0; i < list->n; i++) {
+        bool known = false;
+        for (size_t j = 0; j < sizeof saved_names / sizeof *saved_names; j++) {
+            if (!text_equal(saved_names[j].name, list->word[i]))
+                continue;
+            known = true;
+            save_named(layer, &saved_names[j]);
+        }
+        if (!known) {
+            err_set(err, STATUS_INPUT, "recompute.save: stack maxtext knows no tensor \"%s\"",
+                    list->word[i]);
+            return err_hint(err, "known: query_proj, key_proj, value_proj, qkv_proj, context, "
+                                 "mlpwi, mlpwi_0, mlpwi_1, mlpwo, moe_mlpwi, moe_mlpwi_0, "
+                                 "moe_mlpwi_1, moe_mlpwo");
+        }
+    }
+    return STATUS_OK;
+}
+
+/* recompute: none keeps every named tensor; selective keeps what is cheap to keep and dear to
+ * recompute: attention's projections and output, the gate and up outputs. */
+enum status maxtext_save(const struct plan *plan, const struct maxtext_layer *layer,
+                         struct err *err)
+{
+    static const char *const kept[] = {"qkv_proj", "context", "mlpwi", "mlpwo"};
+    save_residual(layer);
+    unsigned n = 0;
+    if (plan->recompute.kind == RECOMPUTE_NONE)
+        n = 4;
+    else if (plan->recompute.kind == RECOMPUTE_SELECTIVE)
+        n = 3;
+    for (unsigned i = 0; i < n; i++)
+        for (size_t j = 0; j < sizeof saved_names / sizeof *saved_names; j++)
+            if (text_equal(saved_names[j].name, kept[i]))
+                save_named(layer, &saved_names[j]);
+    return plan->recompute.kind == RECOMPUTE_SAVE ? save_user_names(plan, layer, err)
+                                                  : STATUS_OK;
+}

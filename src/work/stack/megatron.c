@@ -1,0 +1,283 @@
+/* Megatron-Core with TransformerEngine: training.
+ *
+ * moe.path names the dispatcher: ragged_a2a is alltoall, allgather is allgather, deepep is
+ * flex, capacity is alltoall with tokens dropped and padded to capacity. Tables give what the
+ * layer saves (TransformerEngine modules save the inputs of norms and products, attention q, k,
+ * v, output and statistics, the fused activation its input) and what it holds while it runs.
+ * The Python frame of MoELayer.forward keeps the permuted rows and the dispatched rows until
+ * the layer returns, so all four row buffers of the exchange stand at its end. Sources:
+ * Megatron-LM moe_layer.py, token_dispatcher.py, experts.py, router.py,
+ * multi_latent_attention.py; TransformerEngine linear.py, grouped_linear.py, permutation.py;
+ * buffers.md 9. */
+#include "plan/schema.h"
+#include "work/stack/dispatch_deepep.h"
+#include "work/stack/stack.h"
+#include "work/stack/train.h"
+
+enum {
+    BACK_SHARED = TRAIN_BACK(TRAIN_SHARED),
+    BACK_ROUTER = TRAIN_BACK(TRAIN_ROUTER),
+    BACK_PERMUTE = TRAIN_BACK(TRAIN_PERMUTE),
+    BACK_DISPATCH = TRAIN_BACK(TRAIN_DISPATCH),
+    BACK_SORT = TRAIN_BACK(TRAIN_SORT),
+    BACK_GATE_UP = TRAIN_BACK(TRAIN_GATE_UP),
+    BACK_ACTIVATE = TRAIN_BACK(TRAIN_ACTIVATE),
+    BACK_EXPERT_DOWN = TRAIN_BACK(TRAIN_EXPERT_DOWN),
+    BACK_UNSORT = TRAIN_BACK(TRAIN_UNSORT),
+    BACK_COMBINE = TRAIN_BACK(TRAIN_COMBINE),
+    BACK_UNPERMUTE = TRAIN_BACK(TRAIN_UNPERMUTE)
+};
+
+#define MOE CATEGORY_DISPATCH, TRAIN_IN_MOE
+#define EXPERT CATEGORY_EXPERT, TRAIN_IN_MOE
+#define META CATEGORY_METADATA, TRAIN_IN_MOE
+
+static const struct train_tensor experts[] = {
+    /* router: logits, the softmax of routing and that of the balancing loss, the map */
+    {"router_logits", META, 0, TRAIN_LOCAL, TRAIN_EXPERTS, .saved = true, .first = TRAIN_ROUTER,
+     .last = BACK_ROUTER, .dropped_by = TRAIN_MOE},
+    {"router_scores", META, 0, TRAIN_LOCAL, TRAIN_EXPERTS, DTYPE_F32, .saved = true,
+     .first = TRAIN_ROUTER, .last = BACK_ROUTER, .dropped_by = TRAIN_MOE},
+    {"balancing_scores", META, 0, TRAIN_LOCAL, TRAIN_EXPERTS, DTYPE_F32, .saved = true,
+     .first = TRAIN_ROUTER, .last = BACK_ROUTER, .dropped_by = TRAIN_MOE},
+    {"routing_map", META, 0, TRAIN_LOCAL, TRAIN_EXPERTS, DTYPE_BOOL, .saved = true,
+     .first = TRAIN_ROUTER, .last = BACK_ROUTER, .dropped_by = TRAIN_MOE},
+    {"row_id_map", META, 0, TRAIN_LOCAL, TRAIN_ROW_MAP, DTYPE_I32, .saved = true,
+     .first = TRAIN_PERMUTE, .last = BACK_PERMUTE, .dropped_by = TRAIN_MOE},
+    /* shared experts */
+    {"shared_gate_up", EXPERT, TRAIN_HAS_SHARED, TRAIN_FULL, TRAIN_SHARED_IN, .saved = true,
+     .first = TRAIN_SHARED, .last = BACK_SHARED,
+     .dropped_by = TRAIN_MOE | TRAIN_SHARED_EXPERTS},
+    {"shared_activated", EXPERT, TRAIN_HAS_SHARED, TRAIN_FULL, TRAIN_SHARED_INTER,
+     .saved = true, .first = TRAIN_SHARED, .last = BACK_SHARED,
+     .dropped_by = TRAIN_MOE | TRAIN_SHARED_EXPERTS, .product_input = true},
+    {"shared_out", EXPERT, TRAIN_HAS_SHARED, TRAIN_LOCAL, TRAIN_HIDDEN, .first = TRAIN_SHARED,
+     .last = TRAIN_RESIDUAL},
+    /* routed experts */
+    {"expert_input", EXPERT, 0, TRAIN_COMPUTED, TRAIN_HIDDEN, .saved = true,
+     .first = TRAIN_SORT, .last = BACK_GATE_UP, .dropped_by = TRAIN_MOE,
+     .offload = TRAIN_OFF_EXPERT_INPUT, .product_input = true},
+    {"expert_probabilities", META, 0, TRAIN_COMPUTED, TRAIN_ONE, DTYPE_F32, .saved = true,
+     .first = TRAIN_SORT, .last = BACK_ACTIVATE, .dropped_by = TRAIN_MOE},
+    {"expert_gate_up", EXPERT, 0, TRAIN_COMPUTED, TRAIN_INTER_IN, .saved = true,
+     .first = TRAIN_GATE_UP, .last = BACK_ACTIVATE, .dropped_by = TRAIN_MOE,
+     .offload = TRAIN_OFF_EXPERT_GATE_UP},
+    {"expert_activated", EXPERT, 0, TRAIN_COMPUTED, TRAIN_INTER, .saved = true,
+     .first = TRAIN_ACTIVATE, .last = BACK_EXPERT_DOWN,
+     .dropped_by = TRAIN_MOE | TRAIN_MOE_ACTIVATION, .until = TRAIN_EXPERT_DOWN,
+     .again = BACK_EXPERT_DOWN, .product_input = true},
+    {"expert_out", EXPERT, 0, TRAIN_COMPUTED, TRAIN_HIDDEN, .first = TRAIN_EXPERT_DOWN,
+     .last = TRAIN_UNSORT},
+    {"d_expert_activated", EXPERT, 0, TRAIN_COMPUTED, TRAIN_INTER, .first = BACK_EXPERT_DOWN,
+     .last = BACK_ACTIVATE},
+    {"d_expert_gate_up", EXPERT, 0, TRAIN_COMPUTED, TRAIN_INTER_IN, .first = BACK_ACTIVATE,
+     .last = BACK_GATE_UP},
+    {"d_expert_input", EXPERT, 0, TRAIN_COMPUTED, TRAIN_HIDDEN, .first = BACK_GATE_UP,
+     .last = BACK_SORT},
+    {"moe_out", MOE, 0, TRAIN_LOCAL, TRAIN_HIDDEN, .first = TRAIN_UNPERMUTE,
+     .last = TRAIN_RESIDUAL},
+};
+
+static const struct train_tensor alltoall[] = {
+    {"permuted_rows", MOE, TRAIN_ALLTOALL, TRAIN_SENT, TRAIN_HIDDEN, .first = TRAIN_PERMUTE,
+     .last = TRAIN_UNPERMUTE},
+    {"received_rows", MOE, TRAIN_ALLTOALL | TRAIN_EP | TRAIN_SORTED, TRAIN_RECEIVED,
+     TRAIN_HIDDEN, .first = TRAIN_DISPATCH, .last = TRAIN_UNPERMUTE},
+    {"gathered_rows", MOE, TRAIN_ALLTOALL | TRAIN_ETP | TRAIN_SORTED, TRAIN_COMPUTED,
+     TRAIN_HIDDEN, .first = TRAIN_SORT, .last = TRAIN_SORT},
+    {"unsorted_rows", MOE, TRAIN_ALLTOALL | TRAIN_SORTED, TRAIN_RECEIVED, TRAIN_HIDDEN,
+     .first = TRAIN_UNSORT, .last = TRAIN_UNPERMUTE},
+    {"combined_rows", MOE, TRAIN_ALLTOALL | TRAIN_EP, TRAIN_SENT, TRAIN_HIDDEN,
+     .first = TRAIN_COMBINE, .last = TRAIN_UNPERMUTE},
+    {"d_combined_rows", MOE, TRAIN_ALLTOALL, TRAIN_SENT, TRAIN_HIDDEN, .first = BACK_UNPERMUTE,
+     .last = BACK_COMBINE},
+    {"d_unsorted_rows", MOE, TRAIN_ALLTOALL, TRAIN_RECEIVED, TRAIN_HIDDEN,
+     .first = BACK_COMBINE, .last = BACK_UNSORT},
+    {"d_expert_out", MOE, TRAIN_ALLTOALL, TRAIN_COMPUTED, TRAIN_HIDDEN, .first = BACK_UNSORT,
+     .last = BACK_EXPERT_DOWN},
+    {"d_received_rows", MOE, TRAIN_ALLTOALL, TRAIN_RECEIVED, TRAIN_HIDDEN, .first = BACK_SORT,
+     .last = BACK_DISPATCH},
+    {"d_permuted_rows", MOE, TRAIN_ALLTOALL, TRAIN_SENT, TRAIN_HIDDEN, .first = BACK_DISPATCH,
+     .last = BACK_PERMUTE},
+};
+
+/* One row per token travels; rows are expanded after arrival and reduced before the return. */
+static const struct train_tensor flex[] = {
+    {"received_tokens", MOE, TRAIN_FLEX, TRAIN_RECEIVED_TOKENS, TRAIN_HIDDEN,
+     .first = TRAIN_DISPATCH, .last = TRAIN_UNPERMUTE},
+    {"received_topk_ids", META, TRAIN_FLEX, TRAIN_RECEIVED_TOKENS, TRAIN_TOP_K, DTYPE_I64,
+     .saved = true, .first = TRAIN_DISPATCH, .last = BACK_DISPATCH, .dropped_by = TRAIN_MOE},
+    {"received_topk_weights", META, TRAIN_FLEX, TRAIN_RECEIVED_TOKENS, TRAIN_TOP_K, DTYPE_F32,
+     .saved = true, .first = TRAIN_DISPATCH, .last = BACK_DISPATCH, .dropped_by = TRAIN_MOE},
+    {"reduced_tokens", MOE, TRAIN_FLEX, TRAIN_RECEIVED_TOKENS, TRAIN_HIDDEN,
+     .first = TRAIN_UNSORT, .last = TRAIN_UNPERMUTE},
+    {"d_reduced_tokens", MOE, TRAIN_FLEX, TRAIN_RECEIVED_TOKENS, TRAIN_HIDDEN,
+     .first = BACK_COMBINE, .last = BACK_UNSORT},
+    {"d_expert_out", MOE, TRAIN_FLEX, TRAIN_COMPUTED, TRAIN_HIDDEN, .first = BACK_UNSORT,
+     .last = BACK_EXPERT_DOWN},
+    {"d_received_tokens", MOE, TRAIN_FLEX, TRAIN_RECEIVED_TOKENS, TRAIN_HIDDEN,
+     .first = BACK_SORT, .last = BACK_DISPATCH},
+};
+
+/* All tokens of the expert ranks are gathered; a rank permutes only the rows of its experts. */
+static const struct train_tensor allgather[] = {
+    {"gathered_tokens", MOE, TRAIN_ALLGATHER, TRAIN_GATHERED, TRAIN_HIDDEN,
+     .first = TRAIN_DISPATCH, .last = TRAIN_UNPERMUTE},
+    {"gathered_probabilities", META, TRAIN_ALLGATHER, TRAIN_GATHERED, TRAIN_EXPERTS, DTYPE_F32,
+     .saved = true, .first = TRAIN_DISPATCH, .last = BACK_DISPATCH, .dropped_by = TRAIN_MOE},
+    {"gathered_map", META, TRAIN_ALLGATHER, TRAIN_GATHERED, TRAIN_EXPERTS, DTYPE_BOOL,
+     .saved = true, .first = TRAIN_DISPATCH, .last = BACK_DISPATCH, .dropped_by = TRAIN_MOE},
+    {"unpermuted_tokens", MOE, TRAIN_ALLGATHER, TRAIN_GATHERED, TRAIN_HIDDEN,
+     .first = TRAIN_UNSORT, .last = TRAIN_UNPERMUTE},
+    {"d_unpermuted_tokens", MOE, TRAIN_ALLGATHER, TRAIN_GATHERED, TRAIN_HIDDEN,
+     .first = BACK_COMBINE, .last = BACK_UNSORT},
+    {"d_expert_out", MOE, TRAIN_ALLGATHER, TRAIN_COMPUTED, TRAIN_HIDDEN, .first = BACK_UNSORT,
+     .last = BACK_EXPERT_DOWN},
+    {"d_gathered_tokens", MOE, TRAIN_ALLGATHER, TRAIN_GATHERED, TRAIN_HIDDEN,
+     .first = BACK_SORT, .last = BACK_DISPATCH},
+};
+
+static const struct train_name module_names[] = {
+    {"layernorm", TRAIN_NORMS},
+    {"mla_up_proj", TRAIN_MLA_UP},
+    {"core_attn", TRAIN_CORE_ATTENTION},
+    {"mlp", TRAIN_MLP},
+    {"moe_act", TRAIN_MOE_ACTIVATION},
+    {"moe", TRAIN_MOE},
+    {"shared_experts", TRAIN_SHARED_EXPERTS},
+    {NULL, 0},
+};
+
+static const struct train_name offload_names[] = {
+    {"attn_norm", TRAIN_OFF_ATTENTION_NORM}, {"qkv_linear", TRAIN_OFF_QKV},
+    {"core_attn", TRAIN_OFF_ATTENTION},      {"attn_proj", TRAIN_OFF_PROJECTION},
+    {"mlp_norm", TRAIN_OFF_MLP_NORM},        {"expert_fc1", TRAIN_OFF_EXPERT_INPUT},
+    {"moe_act", TRAIN_OFF_EXPERT_GATE_UP},   {NULL, 0},
+};
+
+/* Selective without names recomputes core attention, Megatron's default. */
+static enum status modules(struct train *t, struct err *err)
+{
+    const struct recompute_plan *recompute = &t->plan->recompute;
+    if (recompute->kind == RECOMPUTE_FULL)
+        t->drops = TRAIN_FULL_LAYER;
+    if (recompute->kind == RECOMPUTE_SELECTIVE && !recompute->modules.n)
+        t->drops = TRAIN_CORE_ATTENTION;
+    if (recompute->kind == RECOMPUTE_SELECTIVE)
+        TRY(train_names(&recompute->modules, module_names, "recompute.modules", &t->drops,
+                        err));
+    return train_names(&recompute->offload, offload_names, "recompute.offload", &t->offloads,
+                       err);
+}
+
+/* Persistent buffers of the exchange, from the driver's memory and not the allocator's. */
+static void exchange_buffers(struct train *t, enum deepep_port port)
+{
+    const struct {
+        const char *name;
+        struct size bytes;
+    } rows[] = {
+        {"deepep_nvl_buffer", deepep_nvl_bytes(&t->letters, port, true)},
+        {"deepep_rdma_buffer", deepep_rdma_bytes(&t->letters, port, true)},
+        {"deepep_workspace", size_const(t->z, DEEPEP_WORKSPACE)},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows && t->path == PATH_DEEPEP; i++)
+        if (t->plan->parallel.ep > 1 && !size_is_zero(t->z, rows[i].bytes))
+            work_buffer(t->work, (struct buffer){.name = rows[i].name,
+                                                 .category = CATEGORY_COMMUNICATION,
+                                                 .segment = SEGMENT_STEP,
+                                                 .dtype = DTYPE_INT8,
+                                                 .n_dims = 1,
+                                                 .dims = {rows[i].bytes},
+                                                 .life = LIFE_PERSISTENT,
+                                                 .outside = true,
+                                                 .source = "buffers.md 2.2"});
+}
+
+static enum status refuse(const struct plan *plan, enum moe_path path, struct err *err)
+{
+    static const enum moe_path known[] = {PATH_RAGGED_A2A, PATH_ALLGATHER, PATH_DEEPEP,
+                                          PATH_CAPACITY};
+    const char *name = stack_system(plan->stack.kind)->name;
+    if (plan->workload.mode != MODE_TRAIN) {
+        err_set(err, STATUS_INPUT, "stack %s is modelled for workload.mode train only", name);
+        return err_hint(err, "use stack vllm, sglang, nxd or generic for inference");
+    }
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (known[i] == path)
+            return STATUS_OK;
+    err_set(err, STATUS_INPUT, "stack %s does not run moe.path %s", name, words_path[path]);
+    return err_hint(err, "it runs ragged_a2a (alltoall), allgather, deepep (flex) and "
+                         "capacity (drop and pad)");
+}
+
+static enum status build(struct train *t, struct err *err)
+{
+    static const struct {
+        const struct train_tensor *rows;
+        size_t n;
+    } tables[] = {
+        {experts, sizeof experts / sizeof *experts},
+        {alltoall, sizeof alltoall / sizeof *alltoall},
+        {flex, sizeof flex / sizeof *flex},
+        {allgather, sizeof allgather / sizeof *allgather},
+    };
+    TRY(modules(t, err));
+    step_state(t->plan, t->work, true);
+    train_attention(t);
+    train_dense(t);
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
+        train_tensors(t, tables[i].rows, tables[i].n);
+    train_ends(t);
+    train_gathered_weights(t);
+    train_extras(t);
+    return STATUS_OK;
+}
+
+/* DeepEP waits for its counts and the permutation for their sum; alltoall and allgather wait
+ * for the counts once; drop-and-pad never (buffers.md 12). */
+static uint64_t host_syncs(enum moe_path path)
+{
+    if (path == PATH_CAPACITY)
+        return 0;
+    return path == PATH_DEEPEP ? 2 : 1;
+}
+
+enum status stack_megatron_build(const struct plan *plan, struct work *work, struct err *err)
+{
+    enum moe_path path = stack_path(plan, NULL);
+    struct train t;
+    TRY(refuse(plan, path, err));
+    train_init(&t, plan, work, path);
+    TRY(build(&t, err));
+    train_host_syncs(&t, host_syncs(path));
+    exchange_buffers(&t, DEEPEP_UPSTREAM);
+    return STATUS_OK;
+}
+
+/* Primus runs Megatron with Primus-Turbo's dispatcher. Freed of host synchronisation, the
+ * receive buffer holds every token of every rank (moe.sync_free 2), and from 3 on the permuted
+ * rows are K times that, whatever routing gives (buffers.md 4.5). */
+enum status stack_primus_build(const struct plan *plan, struct work *work, struct err *err)
+{
+    enum moe_path path = stack_path(plan, NULL);
+    struct train t;
+    TRY(refuse(plan, path, err));
+    train_init(&t, plan, work, path);
+    if (plan->moe.sync_free >= 2 && path == PATH_DEEPEP) {
+        t.rows[TRAIN_RECEIVED_TOKENS] = t.rows[TRAIN_GATHERED];
+        t.received_rule = RULE_WORST;
+    }
+    if (plan->moe.sync_free >= 3 && path == PATH_DEEPEP) {
+        t.rows[TRAIN_RECEIVED] = rows_worst_loose(&t.letters);
+        t.rows[TRAIN_COMPUTED] =
+            size_mul(t.z, t.rows[TRAIN_RECEIVED], size_slot(t.z, SLOT_ETP));
+        t.routed = RULE_WORST;
+    }
+    TRY(build(&t, err));
+    uint64_t freed =
+        plan->moe.sync_free >= 2 && path == PATH_DEEPEP ? plan->moe.sync_free - 1 : 0;
+    train_host_syncs(&t, host_syncs(path) - freed);
+    exchange_buffers(&t, DEEPEP_PRIMUS);
+    return STATUS_OK;
+}

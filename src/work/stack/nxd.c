@@ -1,0 +1,42 @@
+/* Neuron (NxD): serving with static shapes, and training. Hidden states of the expert-parallel
+ * group are gathered, computed blockwise, by selective loading or by all experts, and reduced.
+ * In training the blockwise kernels keep every block's gate_up and down; the rest of the layer
+ * is as stack generic keeps it.
+ *
+ * Sources: buffers.md 10.4, seed-systems.md B2 to B7 (neuronx-distributed
+ * modules/moe/expert_mlps_v2.py, blockwise.py; nki-library moe kernels). */
+#include "plan/schema.h"
+#include "work/stack/serve.h"
+#include "work/stack/stack.h"
+
+static enum status refuse(const struct plan *plan, enum moe_path path, struct err *err)
+{
+    static const enum moe_path known[] = {PATH_CAPACITY, PATH_BLOCKWISE, PATH_SELECTIVE,
+                                          PATH_ALL_EXPERTS};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        if (known[i] != path)
+            continue;
+        if (path != PATH_BLOCKWISE || plan->model.hidden % 512 == 0)
+            return STATUS_OK;
+        err_set(err, STATUS_INPUT, "path blockwise needs hidden a multiple of 512, not %llu",
+                (unsigned long long)plan->model.hidden);
+        return err_hint(
+            err, "its kernels pad the model: set model.hidden to %llu",
+            (unsigned long long)(plan->model.hidden + 511 - (plan->model.hidden + 511) % 512));
+    }
+    err_set(err, STATUS_INPUT, "stack nxd does not run moe.path %s", words_path[path]);
+    return err_hint(err, "it runs capacity, blockwise, selective and all_experts");
+}
+
+enum status stack_nxd_build(const struct plan *plan, struct work *work, struct err *err)
+{
+    enum moe_path path = stack_path(plan, NULL);
+    TRY(refuse(plan, path, err));
+    struct serve_style style = {.moe = dispatch_style_of(plan), .cache_block = 1};
+    style.moe.capacity = CAPACITY_NEURON;
+    style.moe.scores = DTYPE_F64; /* affinities are computed in f64 */
+    style.moe.sizing = SIZING_WORST;
+    if (plan->workload.mode == MODE_TRAIN)
+        return generic_build(plan, work, path, &style.moe, err);
+    return serve_build(plan, work, path, &style, err);
+}

@@ -1,0 +1,278 @@
+/* One forward pass of a serving engine; see serve.h. Attention and dense layers are flows of
+ * their own, so that the peak is the fullest op and not the sum of a layer's tensors. */
+#include "work/stack/serve.h"
+
+#include "plan/derive.h"
+#include "work/stack/dispatch_size.h"
+#include "work/stack/stack.h"
+
+struct serve {
+    const struct plan *plan;
+    struct work *work;
+    struct sizes *s;
+    const struct serve_style *style;
+    enum moe_path path;
+    struct size tokens;        /* that attention sees: the whole sequence on every tp rank */
+    struct size hidden, heads; /* heads: of one tensor-parallel rank */
+    struct size zero;
+    bool mla, decode;
+};
+
+static struct buffer shape(const struct serve *v, const char *name, enum category category,
+                           struct size rows, struct size width)
+{
+    return (struct buffer){.name = name,
+                           .category = category,
+                           .dtype = v->plan->precision.activations,
+                           .n_dims = 2,
+                           .dims = {rows, width}};
+}
+
+static uint16_t tensor(const struct serve *v, struct flow *flow, const char *name,
+                       enum category category, struct size width)
+{
+    return flow_tensor(flow, shape(v, name, category, v->tokens, width), false);
+}
+
+static struct op op_of(const struct serve *v, const char *name, enum op_kind kind,
+                       struct size n, struct size k)
+{
+    struct op op = {.name = name,
+                    .kind = kind,
+                    .resource = RESOURCE_COMPUTE,
+                    .groups = size_const(v->s, 1),
+                    .m = v->tokens,
+                    .n = n,
+                    .k = k};
+    op.flop = size_times(v->s, size_product(v->s, SIZES(op.m, n, k)), 2);
+    op.bytes_read = serve_matrix_bytes(v->s, v->plan->precision.weights, k, n);
+    return op;
+}
+
+/* ---- attention ---- */
+
+/* The residual stream and the normalised hidden, alive through the layer. */
+static uint16_t stream(const struct serve *v, enum segment segment)
+{
+    struct buffer residual = shape(v, "residual", CATEGORY_ACTIVATION, v->tokens, v->hidden);
+    residual.segment = segment;
+    residual.life = LIFE_TRANSIENT;
+    residual.last = WORK_NONE;
+    work_buffer(v->work, residual);
+    residual.name = "layer_hidden";
+    return work_buffer(v->work, residual);
+}
+
+/* Widths per head: what the projections write, and what attention leaves. Prefill multiplies
+ * expanded heads; decode of MLA stays in the latent space. */
+static void head_widths(const struct serve *v, struct size *in, struct size *out)
+{
+    struct sizes *s = v->s;
+    struct size head = size_slot(s, SLOT_HEAD_DIM);
+    struct size latent = size_slot(s, SLOT_KV_RANK), rope = size_slot(s, SLOT_ROPE_DIM);
+    struct size nope = size_slot(s, SLOT_NOPE_DIM), value = size_slot(s, SLOT_V_DIM);
+    struct size qk = size_add(s, nope, rope);
+    *in = *out = head;
+    if (v->mla && v->decode) { /* q in the latent space beside the rotary part */
+        *in = size_add(s, latent, rope);
+        *out = latent;
+    } else if (v->mla) { /* q, the up-projected k_nope and v, and k with its rotary part */
+        *in = size_sum(s, SIZES(qk, nope, value, qk));
+        *out = value;
+    }
+}
+
+static struct size projected_width(const struct serve *v, struct size in)
+{
+    struct size q = size_mul(v->s, v->heads, in);
+    if (v->mla)
+        return q;
+    struct size kv =
+        size_ceil_div(v->s, size_slot(v->s, SLOT_KV_HEADS), size_slot(v->s, SLOT_TP));
+    return size_add(v->s, q, size_times(v->s, size_mul(v->s, kv, in), 2));
+}
+
+/* Cached context that prefill up-projects at once: min(max(8 L, 4 blocks of every sequence),
+ * limit) tokens, k_nope and v of all heads. */
+static void context_workspace(const struct serve *v, struct flow *flow)
+{
+    if (!v->mla || v->decode || !v->style->context_tokens)
+        return;
+    struct sizes *s = v->s;
+    struct size longest = size_times(s, size_slot(s, SLOT_CONTEXT), 8);
+    struct size blocks =
+        size_times(s, size_slot(s, SLOT_MICRO_BATCH), 4 * v->style->cache_block);
+    struct size tokens =
+        size_min(s, size_max(s, longest, blocks), size_const(s, v->style->context_tokens));
+    struct size width = size_add(s, size_slot(s, SLOT_NOPE_DIM), size_slot(s, SLOT_V_DIM));
+    struct buffer buffer = shape(v, "mla_context_workspace", CATEGORY_WORKSPACE, tokens,
+                                 size_mul(s, v->heads, width));
+    buffer.source = v->style->context_source;
+    flow_scratch(flow, buffer, FLOW_FORWARD);
+}
+
+static void attention(const struct serve *v, enum segment segment, uint16_t hidden)
+{
+    struct flow flow;
+    struct size in, out;
+    flow_init(&flow, v->work, segment);
+    flow_given(&flow, hidden, false);
+    head_widths(v, &in, &out);
+    struct size projected = projected_width(v, in), left = size_mul(v->s, v->heads, out);
+    uint16_t qkv = tensor(v, &flow, "attention_qkv", CATEGORY_ATTENTION, projected);
+    uint16_t context = tensor(v, &flow, "attention_context", CATEGORY_ATTENTION, left);
+    uint16_t result = tensor(v, &flow, "attention_out", CATEGORY_ATTENTION, v->hidden);
+    flow_op(&flow, op_of(v, "attention_qkv", OP_GEMM, projected, v->hidden), FLOW(hidden),
+            FLOW(qkv));
+    struct op op = op_of(v, "attention", OP_ATTENTION, left, size_slot(v->s, SLOT_SEQUENCE));
+    op.bytes_read = v->zero;
+    flow_op(&flow, op, FLOW(qkv), FLOW(context));
+    context_workspace(v, &flow);
+    flow_op(&flow, op_of(v, "attention_out", OP_GEMM, v->hidden, left), FLOW(context),
+            FLOW(result));
+    flow_close(&flow, &(struct flow_style){0});
+}
+
+/* ---- the layers ---- */
+
+static void dense_mlp(const struct serve *v, uint16_t hidden)
+{
+    struct flow flow;
+    struct sizes *s = v->s;
+    flow_init(&flow, v->work, SEGMENT_DENSE);
+    flow_given(&flow, hidden, false);
+    struct size inter = size_ceil_div(s, size_slot(s, SLOT_DENSE_INTER), size_slot(s, SLOT_TP));
+    struct size wide = size_times(s, inter, v->plan->model.moe.glu ? 2 : 1);
+    uint16_t up = tensor(v, &flow, "mlp_gate_up", CATEGORY_ACTIVATION, wide);
+    uint16_t active = tensor(v, &flow, "mlp_activated", CATEGORY_ACTIVATION, inter);
+    uint16_t out = tensor(v, &flow, "mlp_out", CATEGORY_ACTIVATION, v->hidden);
+    struct op move = op_of(v, "mlp_activation", OP_ACTIVATION, v->zero, v->zero);
+    flow_op(&flow, op_of(v, "mlp_gate_up", OP_GEMM, wide, v->hidden), FLOW(hidden), FLOW(up));
+    flow_op(&flow, move, FLOW(up), FLOW(active));
+    flow_op(&flow, op_of(v, "mlp_down", OP_GEMM, v->hidden, inter), FLOW(active), FLOW(out));
+    flow_close(&flow, &(struct flow_style){0});
+}
+
+/* Under sp each tp rank brings its own part of the tokens to the experts. */
+static uint16_t moe_input(const struct serve *v, uint16_t hidden)
+{
+    if (!v->plan->parallel.sp || v->plan->parallel.tp == 1)
+        return hidden;
+    struct buffer part =
+        shape(v, "moe_tokens", CATEGORY_ACTIVATION, size_slot(v->s, SLOT_TOKENS), v->hidden);
+    part.segment = SEGMENT_MOE;
+    part.life = LIFE_TRANSIENT;
+    part.last = WORK_NONE;
+    return work_buffer(v->work, part);
+}
+
+static enum status layers(const struct serve *v, struct err *err)
+{
+    uint16_t output, hidden = stream(v, SEGMENT_DENSE);
+    attention(v, SEGMENT_DENSE, hidden);
+    dense_mlp(v, hidden);
+    hidden = stream(v, SEGMENT_MOE);
+    attention(v, SEGMENT_MOE, hidden);
+    hidden = moe_input(v, hidden);
+    return dispatch_layer(v->plan, v->work, v->path, &v->style->moe, hidden, &output, err);
+}
+
+/* Logits of the last token of every sequence (of every token when speculating), gathered over
+ * tp in f32, and the sampler's probabilities. */
+static void head(const struct serve *v)
+{
+    struct sizes *s = v->s;
+    uint64_t per = v->decode ? v->plan->workload.tokens_per_sequence : 1;
+    struct size rows = size_times(s, size_slot(s, SLOT_MICRO_BATCH), per ? per : 1);
+    const char *const names[] = {"logits", "probabilities"};
+    for (unsigned i = 0; i < 2; i++) {
+        struct buffer buffer =
+            shape(v, names[i], CATEGORY_LOGITS, rows, size_slot(s, SLOT_VOCAB));
+        buffer.dtype = DTYPE_F32;
+        buffer.segment = SEGMENT_HEAD;
+        buffer.life = LIFE_TRANSIENT;
+        buffer.last = WORK_NONE;
+        work_buffer(v->work, buffer);
+    }
+}
+
+/* ---- the cache ---- */
+
+void serve_cache(const struct plan *plan, struct work *work, uint64_t block)
+{
+    struct sizes *s = &work->sizes;
+    bool mla = plan->model.attention.kind == ATTENTION_MLA;
+    struct size kv = size_ceil_div(s, size_slot(s, SLOT_KV_HEADS), size_slot(s, SLOT_TP));
+    struct size width =
+        mla ? size_add(s, size_slot(s, SLOT_KV_RANK), size_slot(s, SLOT_ROPE_DIM))
+            : size_times(s, size_mul(s, kv, size_slot(s, SLOT_HEAD_DIM)), 2);
+    struct size context = plan->workload.mode == MODE_DECODE ? size_slot(s, SLOT_CONTEXT)
+                                                             : size_slot(s, SLOT_SEQUENCE_FULL);
+    struct size layers =
+        size_add(s, size_slot(s, SLOT_STAGE_DENSE_LAYERS), size_slot(s, SLOT_STAGE_MOE_LAYERS));
+    work_buffer(work, (struct buffer){.name = "kv_cache",
+                                      .category = CATEGORY_KV_CACHE,
+                                      .segment = SEGMENT_STEP,
+                                      .dtype = plan->precision.kv_cache,
+                                      .n_dims = 4,
+                                      .dims = {layers, size_slot(s, SLOT_MICRO_BATCH),
+                                               size_up(s, context, block ? block : 1), width},
+                                      .life = LIFE_PERSISTENT,
+                                      .state = true});
+}
+
+static enum status refuse(const struct plan *plan, const struct serve_style *style,
+                          struct err *err)
+{
+    const char *name = stack_system(plan->stack.kind)->name;
+    if (plan->workload.mode == MODE_TRAIN) {
+        err_set(err, STATUS_INPUT, "stack %s serves: it has no workload.mode train", name);
+        return err_hint(err, "set workload.mode to prefill or decode");
+    }
+    const struct parallel *p = &plan->parallel;
+    uint64_t experts = p->ep * p->etp, ranks = p->tp * plan_dp(plan);
+    if (style->spread && p->ep > 1 && p->tp > 1 && !p->sp) {
+        err_set(err, STATUS_INPUT,
+                "stack %s gives each of the %llu tp ranks its own part of the tokens before "
+                "the experts",
+                name, (unsigned long long)p->tp);
+        return err_hint(err, "set parallel.sp to true");
+    }
+    if (!style->spread || (experts == ranks && (p->ep > 1 || p->etp == p->tp)))
+        return STATUS_OK;
+    err_set(err, STATUS_INPUT,
+            "stack %s spreads the experts over all %llu ranks of tp and dp, not over %llu",
+            name, (unsigned long long)ranks, (unsigned long long)experts);
+    return err_hint(err,
+                    "set parallel.ep to %llu (expert parallel), or parallel.etp (experts "
+                    "sharded like dense networks)",
+                    (unsigned long long)ranks);
+}
+
+enum status serve_build(const struct plan *plan, struct work *work, enum moe_path path,
+                        const struct serve_style *style, struct err *err)
+{
+    TRY(refuse(plan, style, err));
+    struct sizes *s = &work->sizes;
+    struct serve v = {.plan = plan,
+                      .work = work,
+                      .s = s,
+                      .style = style,
+                      .path = path,
+                      .tokens = size_slot(s, SLOT_TOKENS),
+                      .hidden = size_slot(s, SLOT_HIDDEN),
+                      .heads =
+                          size_ceil_div(s, size_slot(s, SLOT_HEADS), size_slot(s, SLOT_TP)),
+                      .zero = size_const(s, 0),
+                      .mla = plan->model.attention.kind == ATTENTION_MLA,
+                      .decode = plan->workload.mode == MODE_DECODE};
+    if (plan->parallel.sp)
+        v.tokens = size_mul(s, v.tokens, size_slot(s, SLOT_TP));
+    step_segments(work);
+    serve_weights(plan, work, style->absorbed_copies);
+    if (!style->no_cache)
+        serve_cache(plan, work, style->cache_block);
+    TRY(layers(&v, err));
+    head(&v);
+    return STATUS_OK;
+}

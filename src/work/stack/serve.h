@@ -1,0 +1,38 @@
+/* What serving stacks share: quantised weights by component, the KV cache in blocks, one
+ * forward pass of prefill or decode, logits. Forward only; no gradients, no optimizer.
+ *
+ * Weights follow precision.weights for the matrices that serving quantises (projections,
+ * experts, dense networks); embedding, head, router, norms and biases stay in 16 bits, as in
+ * the published fp8 and fp4 checkpoints. tp divides attention and dense networks, ep and etp
+ * the experts; prefill and decode hold no copy sharded over data-parallel ranks. */
+#ifndef MOEPLAN_WORK_STACK_SERVE_H
+#define MOEPLAN_WORK_STACK_SERVE_H
+
+#include "work/stack/dispatch.h"
+
+struct serve_style {
+    struct dispatch_style moe;
+    bool spread;             /* experts lie over all ranks: ep x etp = tp x dp */
+    bool no_cache;           /* before the cache is allocated: an engine's profile run */
+    uint64_t cache_block;    /* tokens of a KV cache block; sequences round up to it */
+    bool absorbed_copies;    /* MLA keeps W_UK and W_UV beside kv_b, in 16 bits */
+    uint64_t context_tokens; /* MLA prefill up-projects cached context in pieces of at most
+                              * this many tokens, reserved by the profile run; 0: not */
+    const char *context_source;
+};
+
+/* Bytes of `count` matrices [rows, columns] with their scales, as dtype_matrix_bytes counts
+ * them. */
+struct size serve_matrix_bytes(struct sizes *sizes, enum dtype dtype, struct size rows,
+                               struct size columns);
+
+/* Fills the list for one forward pass. STATUS_INPUT when the plan trains, or experts are not
+ * spread over all ranks of the engine. */
+enum status serve_build(const struct plan *plan, struct work *work, enum moe_path path,
+                        const struct serve_style *style, struct err *err);
+
+/* Parts of serve_build. */
+void serve_weights(const struct plan *plan, struct work *work, bool absorbed_copies);
+void serve_cache(const struct plan *plan, struct work *work, uint64_t block);
+
+#endif

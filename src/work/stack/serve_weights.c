@@ -1,0 +1,236 @@
+/* Weights of a serving rank, component by component; see serve.h. */
+#include "base/text.h"
+#include "work/stack/dispatch_size.h"
+#include "work/list/dtype.h"
+#include "work/list/params.h"
+#include "work/stack/serve.h"
+
+/* Elements that share one scale, along rows and columns of a [rows, columns] matrix, and the
+ * bytes of a scale (dtype.h). 0: no scales in this direction's sense. */
+static const struct {
+    uint64_t rows, columns, bytes;
+} scales[DTYPE_COUNT] = {
+    [DTYPE_FP8_CHANNEL] = {UINT64_MAX, 1, 4},
+    [DTYPE_FP8_BLOCK] = {128, 128, 4},
+    [DTYPE_MXFP8] = {32, 1, 1},
+    [DTYPE_MXFP4] = {32, 1, 1},
+    [DTYPE_NVFP4] = {16, 1, 1},
+};
+
+struct size serve_matrix_bytes(struct sizes *s, enum dtype dtype, struct size rows,
+                               struct size columns)
+{
+    struct size bytes = dispatch_bytes(s, dtype, size_mul(s, rows, columns));
+    if (!scales[dtype].bytes)
+        return bytes;
+    struct size down = scales[dtype].rows == UINT64_MAX
+                           ? size_const(s, 1)
+                           : size_ceil_by(s, rows, scales[dtype].rows);
+    struct size across = size_ceil_by(s, columns, scales[dtype].columns);
+    return size_add(s, bytes, size_times(s, size_mul(s, down, across), scales[dtype].bytes));
+}
+
+/* ---- the matrices of one layer ---- */
+
+enum { MLA = 1, GQA = 2, Q_LOW_RANK = 4, Q_DIRECT = 8, GLU = 16, SHARED = 32, RESIDUAL = 64 };
+
+enum width {
+    HIDDEN,
+    Q_RANK,
+    KV_RANK,
+    LATENT,
+    Q_HEADS,
+    Q_WIDE,
+    KV_WIDE,
+    KV_UP,
+    V_WIDE,
+    DENSE,
+    INTER,
+    SHARED_INTER,
+    RESIDUAL_INTER,
+    EXPERTS,
+    WIDTHS
+};
+
+enum layers { DENSE_LAYERS, MOE_LAYERS, ALL_LAYERS, LAYER_KINDS };
+
+/* rows: input size; copies: matrices of this shape in a layer */
+static const struct matrix {
+    const char *component;
+    unsigned when;
+    enum layers layers;
+    enum width rows, columns;
+    unsigned copies;
+    bool local, plain; /* per local expert; kept in 16 bits */
+} matrices[] = {
+    {"attention_weights", MLA | Q_LOW_RANK, ALL_LAYERS, HIDDEN, Q_RANK, 1, false, false},
+    {"attention_weights", MLA | Q_LOW_RANK, ALL_LAYERS, Q_RANK, Q_WIDE, 1, false, false},
+    {"attention_weights", MLA | Q_DIRECT, ALL_LAYERS, HIDDEN, Q_WIDE, 1, false, false},
+    {"attention_weights", MLA, ALL_LAYERS, HIDDEN, LATENT, 1, false, false},
+    {"attention_weights", MLA, ALL_LAYERS, KV_RANK, KV_UP, 1, false, false},
+    {"attention_weights", MLA, ALL_LAYERS, V_WIDE, HIDDEN, 1, false, false},
+    {"attention_weights", GQA, ALL_LAYERS, HIDDEN, Q_HEADS, 1, false, false},
+    {"attention_weights", GQA, ALL_LAYERS, HIDDEN, KV_WIDE, 2, false, false},
+    {"attention_weights", GQA, ALL_LAYERS, Q_HEADS, HIDDEN, 1, false, false},
+    {"dense_mlp_weights", GLU, DENSE_LAYERS, HIDDEN, DENSE, 1, false, false},
+    {"dense_mlp_weights", 0, DENSE_LAYERS, HIDDEN, DENSE, 1, false, false},
+    {"dense_mlp_weights", 0, DENSE_LAYERS, DENSE, HIDDEN, 1, false, false},
+    {"expert_weights", GLU, MOE_LAYERS, HIDDEN, INTER, 1, true, false},
+    {"expert_weights", 0, MOE_LAYERS, HIDDEN, INTER, 1, true, false},
+    {"expert_weights", 0, MOE_LAYERS, INTER, HIDDEN, 1, true, false},
+    {"shared_expert_weights", SHARED | GLU, MOE_LAYERS, HIDDEN, SHARED_INTER, 1, false, false},
+    {"shared_expert_weights", SHARED, MOE_LAYERS, HIDDEN, SHARED_INTER, 1, false, false},
+    {"shared_expert_weights", SHARED, MOE_LAYERS, SHARED_INTER, HIDDEN, 1, false, false},
+    {"residual_mlp_weights", RESIDUAL | GLU, MOE_LAYERS, HIDDEN, RESIDUAL_INTER, 1, false,
+     false},
+    {"residual_mlp_weights", RESIDUAL, MOE_LAYERS, HIDDEN, RESIDUAL_INTER, 1, false, false},
+    {"residual_mlp_weights", RESIDUAL, MOE_LAYERS, RESIDUAL_INTER, HIDDEN, 1, false, false},
+    {"router_weights", 0, MOE_LAYERS, HIDDEN, EXPERTS, 1, false, true},
+};
+
+static unsigned conditions(const struct plan *plan)
+{
+    const struct attention *a = &plan->model.attention;
+    const struct model_moe *moe = &plan->model.moe;
+    unsigned holds = a->kind == ATTENTION_MLA ? MLA : GQA;
+    holds |= a->q_lora_rank ? Q_LOW_RANK : Q_DIRECT;
+    holds |= moe->glu ? GLU : 0;
+    holds |= moe->shared_intermediate ? SHARED : 0;
+    return holds | (plan->model.residual_intermediate ? RESIDUAL : 0);
+}
+
+/* Widths of one tensor-parallel rank. */
+static void fill_widths(const struct plan *plan, struct sizes *s, struct size widths[WIDTHS])
+{
+    struct size tp = size_slot(s, SLOT_TP), heads = size_slot(s, SLOT_HEADS);
+    struct size nope = size_slot(s, SLOT_NOPE_DIM), rope = size_slot(s, SLOT_ROPE_DIM);
+    struct size v = size_slot(s, SLOT_V_DIM), head = size_slot(s, SLOT_HEAD_DIM);
+    struct size mine = size_ceil_div(s, heads, tp);
+    widths[HIDDEN] = size_slot(s, SLOT_HIDDEN);
+    widths[Q_RANK] = size_slot(s, SLOT_Q_RANK);
+    widths[KV_RANK] = size_slot(s, SLOT_KV_RANK);
+    widths[LATENT] = size_add(s, widths[KV_RANK], rope);
+    widths[Q_HEADS] = size_mul(s, mine, head);
+    widths[Q_WIDE] = size_mul(s, mine, size_add(s, nope, rope));
+    widths[KV_WIDE] = size_mul(s, size_ceil_div(s, size_slot(s, SLOT_KV_HEADS), tp), head);
+    widths[KV_UP] = size_mul(s, mine, size_add(s, nope, v));
+    widths[V_WIDE] = size_mul(s, mine, v);
+    widths[DENSE] = size_ceil_div(s, size_slot(s, SLOT_DENSE_INTER), tp);
+    widths[INTER] = size_slot(s, SLOT_INTER);
+    widths[SHARED_INTER] = size_slot(s, SLOT_SHARED_INTER);
+    if (plan->moe.shared != SHARED_SP) /* sp: each rank holds them whole */
+        widths[SHARED_INTER] = size_ceil_div(s, widths[SHARED_INTER], tp);
+    widths[RESIDUAL_INTER] = size_ceil_div(s, size_slot(s, SLOT_RESIDUAL_INTER), tp);
+    widths[EXPERTS] = size_slot(s, SLOT_LOGICAL_EXPERTS);
+}
+
+static void state(struct work *work, const char *name, enum dtype dtype, struct size bytes,
+                  struct size count, const char *source)
+{
+    work_buffer(work, (struct buffer){.name = name,
+                                      .category = CATEGORY_WEIGHTS,
+                                      .segment = SEGMENT_STEP,
+                                      .dtype = dtype,
+                                      .n_dims = 2,
+                                      .dims = {count, bytes},
+                                      .bytes = bytes,
+                                      .count = count,
+                                      .life = LIFE_PERSISTENT,
+                                      .state = true,
+                                      .source = source});
+}
+
+static struct size layers_of(struct sizes *s, enum layers kind)
+{
+    struct size dense = size_slot(s, SLOT_STAGE_DENSE_LAYERS);
+    struct size moe = size_slot(s, SLOT_STAGE_MOE_LAYERS);
+    return kind == ALL_LAYERS ? size_add(s, dense, moe) : kind == MOE_LAYERS ? moe : dense;
+}
+
+/* Rows of the table with the same component name stand together and make one buffer. */
+static size_t component(const struct plan *plan, struct work *work, size_t from,
+                        const struct size *widths)
+{
+    struct sizes *s = &work->sizes;
+    unsigned holds = conditions(plan);
+    const struct matrix *first = &matrices[from];
+    enum dtype dtype = first->plain ? DTYPE_BF16 : plan->precision.weights;
+    struct size bytes = size_const(s, 0);
+    size_t i = from;
+    for (; i < sizeof matrices / sizeof *matrices; i++) {
+        const struct matrix *m = &matrices[i];
+        if (!text_equal(m->component, first->component))
+            break;
+        if ((m->when & holds) != m->when)
+            continue;
+        struct size one = serve_matrix_bytes(s, dtype, widths[m->rows], widths[m->columns]);
+        bytes = size_add(s, bytes, size_times(s, one, m->copies));
+    }
+    if (first->local)
+        bytes = size_mul(s, bytes, size_slot(s, SLOT_LOCAL_EXPERTS));
+    if (!size_is_zero(s, bytes))
+        state(work, first->component, dtype, bytes, layers_of(s, first->layers), NULL);
+    return i;
+}
+
+/* Biases, attention sinks, the gate on shared experts and the norms inside attention, whole on
+ * every rank. */
+static void vectors(const struct plan *plan, struct work *work)
+{
+    struct sizes *s = &work->sizes;
+    struct params params;
+    params_count(&plan->model, &params);
+    uint64_t attention = params.attention.norms + params.attention.biases;
+    bool gated = plan->model.moe.shared_intermediate && plan->model.moe.shared_gate;
+    uint64_t moe = params.router.biases + params.shared.biases + params.residual.biases +
+                   (gated ? plan->model.hidden : 0);
+    struct size terms[] = {
+        size_times(s, layers_of(s, ALL_LAYERS), attention),
+        size_times(s, layers_of(s, DENSE_LAYERS), params.dense_mlp.biases),
+        size_times(s, layers_of(s, MOE_LAYERS), moe),
+        size_times(s, size_mul(s, layers_of(s, MOE_LAYERS), size_slot(s, SLOT_LOCAL_EXPERTS)),
+                   params.expert.biases),
+    };
+    struct size elements = size_sum(s, sizeof terms / sizeof *terms, terms);
+    if (!size_is_zero(s, elements))
+        state(work, "bias_weights", DTYPE_BF16, size_times(s, elements, 2), size_const(s, 1),
+              NULL);
+}
+
+/* [vocab, hidden] over tp, twice unless tied; norms of all layers. */
+static void ends(const struct plan *plan, struct work *work)
+{
+    struct sizes *s = &work->sizes;
+    struct size hidden = size_slot(s, SLOT_HIDDEN);
+    struct size part = size_ceil_div(s, size_slot(s, SLOT_VOCAB), size_slot(s, SLOT_TP));
+    struct size table = size_times(s, size_mul(s, part, hidden), 2);
+    state(work, "embedding_weights", DTYPE_BF16, table, size_slot(s, SLOT_STAGE_EMBEDDING),
+          NULL);
+    if (!plan->model.tied_embeddings)
+        state(work, "head_weights", DTYPE_BF16, table, size_slot(s, SLOT_STAGE_HEAD), NULL);
+    struct size per_layer =
+        size_times(s, layers_of(s, ALL_LAYERS), plan->model.norms_per_layer);
+    struct size norms = size_add(s, per_layer, size_slot(s, SLOT_STAGE_HEAD));
+    state(work, "norm_weights", DTYPE_BF16, size_times(s, hidden, 2), norms, NULL);
+}
+
+/* W_UK [heads, nope, kv rank] and W_UV [heads, kv rank, v], split from kv_b after loading. */
+static void absorbed(struct work *work, const struct size *widths)
+{
+    struct sizes *s = &work->sizes;
+    struct size bytes = size_times(s, size_mul(s, widths[KV_RANK], widths[KV_UP]), 2);
+    state(work, "absorbed_kv_b_copies", DTYPE_BF16, bytes, layers_of(s, ALL_LAYERS),
+          "vLLM v1/attention/backends/mla: W_UK_T and W_UV are kept beside kv_b_proj");
+}
+
+void serve_weights(const struct plan *plan, struct work *work, bool absorbed_copies)
+{
+    struct size widths[WIDTHS];
+    fill_widths(plan, &work->sizes, widths);
+    for (size_t i = 0; i < sizeof matrices / sizeof *matrices;)
+        i = component(plan, work, i, widths);
+    vectors(plan, work);
+    ends(plan, work);
+    if (absorbed_copies && plan->model.attention.kind == ATTENTION_MLA)
+        absorbed(work, widths);
+}

@@ -1,0 +1,32 @@
+/* SGLang: serving. DeepEP in normal mode for prefill (DeepGEMM over contiguous rows) and in
+ * low-latency mode for decode (DeepGEMM over masked slots); Triton on one rank.
+ *
+ * Sources: buffers.md 2.5, 10.3; sglang srt/layers/moe/token_dispatcher/deepep.py. */
+#include "work/stack/dispatch_deepep.h"
+#include "work/stack/serve.h"
+#include "work/stack/stack.h"
+
+static enum expert_kernel kernel_of(const struct plan *plan, enum moe_path path)
+{
+    if (path == PATH_DEEPEP_LL)
+        return KERNEL_MASKED;
+    bool deepgemm = path == PATH_DEEPEP && plan->precision.weights == DTYPE_FP8_BLOCK;
+    return deepgemm ? KERNEL_DEEPGEMM : KERNEL_TRITON;
+}
+
+enum status stack_sglang_build(const struct plan *plan, struct work *work, struct err *err)
+{
+    enum moe_path path = stack_path(plan, NULL);
+    struct serve_style style = {
+        .moe = dispatch_style_of(plan),
+        .spread = true,
+        .cache_block = 1,
+        .absorbed_copies = true,
+    };
+    style.moe.queues = QUEUE_ELEMENT;
+    style.moe.low_latency_tokens = DEEPEP_LOW_LATENCY_TOKENS;
+    style.moe.kernel = kernel_of(plan, path);
+    if (plan->workload.scenario == SCENARIO_PROFILE_RUN)
+        style.moe.sizing = SIZING_WORST;
+    return serve_build(plan, work, path, &style, err);
+}

@@ -1,0 +1,58 @@
+/* Stacks: the software that would run the plan. One file each (<name>.c), one row here.
+ *
+ * A stack's builder puts into the work list what that software keeps: state, what it saves for
+ * backward, what lives while one layer runs, what its libraries reserve. A builder may refuse a
+ * plan (STATUS_INPUT with the reason). It never looks at the memory limit. */
+#ifndef MOEPLAN_WORK_STACK_STACK_H
+#define MOEPLAN_WORK_STACK_STACK_H
+
+#include "work/list/work.h"
+
+struct stack_system {
+    enum stack_kind kind;
+    const char *name;
+    const char *title; /* one line for `moeplan list stacks` */
+    enum status (*build)(const struct plan *plan, struct work *work, struct err *err);
+};
+
+/* The row of a kind; every kind has one. */
+const struct stack_system *stack_system(enum stack_kind kind);
+
+/* An empty list with all segments used once, ready for a builder. */
+void work_init(struct work *work, struct arena *arena);
+
+/* The path a plan's layer takes: moe.path, or the stack's own rule when it is `auto`; *why says
+ * it in a sentence (constant text). */
+enum moe_path stack_path(const struct plan *plan, const char **why);
+
+/* moe.buffer with `auto` resolved: worst where the stack's shapes are static, otherwise exact.
+ */
+enum buffer_sizing stack_sizing(const struct plan *plan);
+
+/* ---- pieces that several stacks share ---- */
+
+/* State: weights and, in training, master weights, moments, and gradients when they persist,
+ * sharded as parallel.zero says, dense and expert parameters apart. gradients_persist: false
+ * where the stack holds gradients as part of temp (XLA). */
+void step_state(const struct plan *plan, struct work *work, bool gradients_persist);
+
+/* Repeat counts and in-flight factors of the segments from the pipeline stage's slots. */
+void step_segments(struct work *work);
+
+/* The parameters one rank's gradients cover, in elements: {dense, experts} after sharding. */
+struct shards {
+    struct size dense, experts;
+};
+struct shards step_shards(const struct plan *plan, struct work *work, unsigned from_zero);
+
+/* Builders. */
+enum status stack_maxtext_build(const struct plan *plan, struct work *work, struct err *err);
+enum status stack_primus_build(const struct plan *plan, struct work *work, struct err *err);
+enum status stack_torchtitan_build(const struct plan *plan, struct work *work, struct err *err);
+enum status stack_megatron_build(const struct plan *plan, struct work *work, struct err *err);
+enum status stack_nxd_build(const struct plan *plan, struct work *work, struct err *err);
+enum status stack_vllm_build(const struct plan *plan, struct work *work, struct err *err);
+enum status stack_sglang_build(const struct plan *plan, struct work *work, struct err *err);
+enum status stack_generic_build(const struct plan *plan, struct work *work, struct err *err);
+
+#endif

@@ -1,0 +1,100 @@
+/* The table of stacks, and their own choice of path; see stack.h. */
+#include <assert.h>
+
+#include "work/stack/stack.h"
+
+static const struct stack_system systems[] = {
+    {STACK_GENERIC, "generic", "PyTorch-like eager training and serving, dynamic shapes",
+     stack_generic_build},
+    {STACK_MAXTEXT, "maxtext", "MaxText on JAX and XLA: static shapes, rematerialisation",
+     stack_maxtext_build},
+    {STACK_MEGATRON, "megatron",
+     "Megatron-Core with TransformerEngine: training, dynamic shapes", stack_megatron_build},
+    {STACK_PRIMUS, "primus",
+     "Megatron-Core with Primus-Turbo on AMD: training, sync-free levels", stack_primus_build},
+    {STACK_TORCHTITAN, "torchtitan", "torchtitan on PyTorch FSDP2: training, dynamic shapes",
+     stack_torchtitan_build},
+    {STACK_NXD, "nxd", "Neuron (NxD): serving and training with static shapes",
+     stack_nxd_build},
+    {STACK_VLLM, "vllm", "vLLM: serving, DeepEP and DeepGEMM", stack_vllm_build},
+    {STACK_SGLANG, "sglang", "SGLang: serving, DeepEP and DeepGEMM", stack_sglang_build},
+};
+
+const struct stack_system *stack_system(enum stack_kind kind)
+{
+    for (size_t i = 0; i < sizeof systems / sizeof *systems; i++)
+        if (systems[i].kind == kind)
+            return &systems[i];
+    return &systems[0];
+}
+
+/* A stack's own rule for moe.path auto. Sources: MaxText sparse_matmul defaults to true;
+ * Megatron's default dispatcher is alltoall; torchtitan has one all-to-all dispatcher; vLLM and
+ * SGLang permute inside one rank's fused kernel and use DeepEP across ranks. */
+static const struct {
+    enum stack_kind stack;
+    bool decode;
+    enum moe_path path;
+    const char *why;
+} defaults[] = {
+    {STACK_MAXTEXT, false, PATH_RAGGED_A2A, "maxtext: sparse_matmul is its default"},
+    {STACK_MEGATRON, false, PATH_RAGGED_A2A, "megatron: the alltoall dispatcher"},
+    {STACK_PRIMUS, false, PATH_DEEPEP, "primus: DeepEP dispatch with grouped GEMM"},
+    {STACK_TORCHTITAN, false, PATH_RAGGED_A2A, "torchtitan: its all-to-all dispatcher"},
+    {STACK_VLLM, false, PATH_DEEPEP, "vllm: DeepEP high throughput for prefill"},
+    {STACK_VLLM, true, PATH_DEEPEP_LL, "vllm: DeepEP low latency for decode"},
+    {STACK_SGLANG, false, PATH_DEEPEP, "sglang: DeepEP normal mode for prefill"},
+    {STACK_SGLANG, true, PATH_DEEPEP_LL, "sglang: DeepEP low latency for decode"},
+};
+
+/* Neuron's rule (NxD expert_mlps_v2, buffers.md 10.4): decode loads only hit experts while
+ * T K / E < 1 and the experts are not spread; prefill takes blocks once T K reaches one. */
+static enum moe_path nxd_path(const struct plan *plan, const char **why)
+{
+    const struct model_moe *moe = &plan->model.moe;
+    uint64_t tokens = plan->workload.micro_batch * (plan->workload.mode == MODE_DECODE
+                                                        ? plan->workload.tokens_per_sequence
+                                                        : plan->workload.sequence_length);
+    bool few = tokens * moe->top_k < moe->experts;
+    if (plan->workload.mode == MODE_DECODE) {
+        bool selective = few && plan->parallel.ep == 1;
+        *why = selective ? "nxd: T K / E < 1, load only the hit experts"
+                         : "nxd: T K / E >= 1 or experts spread, compute all experts";
+        return selective ? PATH_SELECTIVE : PATH_ALL_EXPERTS;
+    }
+    if (plan->workload.mode == MODE_PREFILL && few && plan->parallel.ep == 1) {
+        *why = "nxd: T K / E < 1, load only the hit experts";
+        return PATH_SELECTIVE;
+    }
+    bool short_prompt = tokens * moe->top_k < plan->moe.block_size;
+    *why = short_prompt ? "nxd: T K is less than a block, compute all experts"
+                        : "nxd: dropless prefill takes blockwise";
+    return short_prompt ? PATH_ALL_EXPERTS : PATH_BLOCKWISE;
+}
+
+enum moe_path stack_path(const struct plan *plan, const char **why)
+{
+    const char *ignored;
+    why = why ? why : &ignored;
+    *why = "as the plan says";
+    if (plan->moe.path != PATH_AUTO)
+        return plan->moe.path;
+    if (plan->stack.kind == STACK_NXD)
+        return nxd_path(plan, why);
+    for (size_t i = 0; i < sizeof defaults / sizeof *defaults; i++) {
+        if (defaults[i].stack != plan->stack.kind ||
+            defaults[i].decode != (plan->workload.mode == MODE_DECODE))
+            continue;
+        *why = defaults[i].why;
+        return defaults[i].path;
+    }
+    *why = "generic: ragged all-to-all with grouped GEMM";
+    return PATH_RAGGED_A2A;
+}
+
+enum buffer_sizing stack_sizing(const struct plan *plan)
+{
+    if (plan->moe.buffer != SIZING_AUTO)
+        return plan->moe.buffer;
+    return plan->stack.static_shapes ? SIZING_WORST : SIZING_EXACT;
+}
