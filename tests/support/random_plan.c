@@ -140,19 +140,24 @@ static void change(struct rng *rng, const struct field *field, struct plan *plan
         *plan = changed;
 }
 
+void plan_vary(struct plan *plan, struct rng *rng)
+{
+    size_t n;
+    const struct field *fields = schema_fields(&n), *field = &fields[rng_below(rng, n)];
+    if (!text_equal(field->key, "model") && !text_equal(field->key, "cluster") &&
+        !text_equal(field->key, "stack"))
+        change(rng, field, plan);
+}
+
 void plan_random(struct plan *plan, uint64_t seed)
 {
     struct rng rng;
     size_t n;
-    const struct field *fields = schema_fields(&n);
+    schema_fields(&n);
     rng_init(&rng, seed, 0, 0, 0, 0);
     plan_tiny(plan);
-    for (size_t i = 0; i < 3 * n; i++) {
-        const struct field *field = &fields[rng_below(&rng, n)];
-        if (!text_equal(field->key, "model") && !text_equal(field->key, "cluster") &&
-            !text_equal(field->key, "stack"))
-            change(&rng, field, plan);
-    }
+    for (size_t i = 0; i < 3 * n; i++)
+        plan_vary(plan, &rng);
     memcpy(plan->model_name, plan->model.name, PLAN_NAME);
     memcpy(plan->cluster_name, plan->cluster.name, PLAN_NAME);
     memcpy(plan->stack_name, plan->stack.name, PLAN_NAME);

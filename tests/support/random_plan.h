@@ -13,4 +13,7 @@ void plan_tiny(struct plan *plan);
  * as a loaded one. Traces and placement tables are not drawn: they need files. */
 void plan_random(struct plan *plan, uint64_t seed);
 
+/* Gives one key drawn by chance any value, unless a rule forbids it. */
+void plan_vary(struct plan *plan, struct rng *rng);
+
 #endif
