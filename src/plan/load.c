@@ -206,6 +206,36 @@ static enum status check_rules(struct load *load)
     return err_hint(load->loader.err, "%s", hint);
 }
 
+/* ---- origins ---- */
+
+static bool is_same_place(const struct mark *a, const struct mark *b)
+{
+    return a->line == b->line && a->column == b->column && text_equal(a->file, b->file);
+}
+
+/* A config.json in place gives all fields of its part one origin, that of the part. */
+static bool is_of_part(const struct origins *origins, const struct mark *mark)
+{
+    size_t n;
+    const struct field *fields = schema_fields(&n);
+    for (size_t i = 0; i < PARTS; i++) {
+        const struct mark *part = &origins->mark[schema_find(part_keys[i]) - fields];
+        if (part->file && is_same_place(mark, part))
+            return true;
+    }
+    return false;
+}
+
+bool origins_by_user(const struct origins *origins, const struct field *field)
+{
+    size_t n;
+    const struct mark *mark = &origins->mark[field - schema_fields(&n)];
+    if (!mark->file)
+        return false;
+    bool option = mark->line == 0;
+    return option || (text_equal(mark->file, origins->file) && !is_of_part(origins, mark));
+}
+
 /* ---- all of it ---- */
 
 static enum status load_root(struct load *load, const struct node *root)
@@ -247,7 +277,7 @@ static enum status load_node(const char *file, const struct node *root,
     TRY(load_root(&load, root));
     *plan = loaded;
     if (origins)
-        origins->mark = load.loader.origins;
+        *origins = (struct origins){load.loader.origins, load.file};
     return STATUS_OK;
 }
 

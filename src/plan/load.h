@@ -17,7 +17,13 @@ struct override {
  * schema_fields(). line 0 and file NULL: the default. */
 struct origins {
     struct mark *mark;
+    const char *file; /* the plan's own, as marks name it */
 };
+
+/* Whether the plan's text or an option gave this field, not a file it names (a model of the
+ * catalogue) nor a config.json as a whole. */
+struct field;
+bool origins_by_user(const struct origins *origins, const struct field *field);
 
 /* Reads `file` ("-": standard input). The plan is untouched on failure. Strings that marks
  * point to live in the arena. */

@@ -117,7 +117,7 @@ static void draw_value(struct rng *rng, const struct field *field, char text[VAL
 }
 
 /* What loading would have filled in, or looked for. */
-static bool is_complete(const struct plan *plan)
+bool plan_is_complete(const struct plan *plan)
 {
     const struct model *model = &plan->model;
     bool gqa = model->attention.kind == ATTENTION_GQA;
@@ -136,7 +136,7 @@ static void change(struct rng *rng, const struct field *field, struct plan *plan
     struct plan changed = *plan;
     draw_value(rng, field, value);
     if (schema_set(field, &changed, value, false, (struct mark){0}, &err) == STATUS_OK &&
-        is_complete(&changed) && !rule_check(&changed, text, hint))
+        plan_is_complete(&changed) && !rule_check(&changed, text, hint))
         *plan = changed;
 }
 
@@ -161,4 +161,80 @@ void plan_random(struct plan *plan, uint64_t seed)
     memcpy(plan->model_name, plan->model.name, PLAN_NAME);
     memcpy(plan->cluster_name, plan->cluster.name, PLAN_NAME);
     memcpy(plan->stack_name, plan->stack.name, PLAN_NAME);
+}
+
+/* ---- near the present value ---- */
+
+static void draw_near(struct rng *rng, const struct field *field, double now, char text[VALUE])
+{
+    const double choices[] = {now * 2, now + 1,  now / 2, 1 + (double)rng_below(rng, 8),
+                              now * 8, now / 1e6};
+    double value = choices[rng_below(rng, sizeof choices / sizeof *choices)];
+    if (text_equal(field->key, "moe.routing.samples"))
+        value = 5 + (double)rng_below(rng, 30); /* each costs time */
+    else if (field->max == 1)
+        value = rng_uniform(rng);
+    bool whole = field->type == FIELD_COUNT || field->type == FIELD_AMOUNT;
+    snprintf(text, VALUE, whole ? "%.0f" : "%.17g", value);
+}
+
+/* Names that stacks know, so that lists of them are not refused for their spelling. */
+static void draw_names(struct rng *rng, const struct field *field, char text[VALUE])
+{
+    static const char *const modules[] = {"core_attn", "moe_act", "layernorm", "mlp",
+                                          "moe",       "op",      "2"};
+    static const char *const tensors[] = {"mlpwi", "context", "q", "mlp_gate", "layer_input"};
+    static const char *const offload[] = {"attn_norm", "core_attn", "moe_act", "expert_fc1"};
+    const char *name = text_equal(field->key, "recompute.save") ? tensors[rng_below(rng, 5)]
+                       : text_equal(field->key, "recompute.offload")
+                           ? offload[rng_below(rng, 4)]
+                           : modules[rng_below(rng, 7)];
+    snprintf(text, VALUE, "[%s]", name);
+}
+
+/* Meshes of 8 devices, stages of 8 layers. */
+static void draw_list(struct rng *rng, char text[VALUE])
+{
+    static const char *const lists[] = {"[]", "[8]", "[4, 2]", "[3, 5]", "[2, 6]", "[2, 2, 2]"};
+    snprintf(text, VALUE, "%s", lists[rng_below(rng, sizeof lists / sizeof *lists)]);
+}
+
+static void draw_other(struct rng *rng, const struct field *field, const struct plan *plan,
+                       char text[VALUE])
+{
+    bool number = field->type == FIELD_COUNT || field->type == FIELD_REAL ||
+                  field->type == FIELD_AMOUNT || field->type == FIELD_RATE;
+    if (number)
+        draw_near(rng, field, schema_number(field, plan), text);
+    else if (field->type == FIELD_COUNTS && rng_below(rng, 2))
+        draw_list(rng, text);
+    else if (field->type == FIELD_WORDS && !strstr(field->key, "order"))
+        draw_names(rng, field, text);
+    else
+        draw_value(rng, field, text);
+}
+
+static bool is_same(const struct field *field, const struct plan *a, const struct plan *b)
+{
+    return memcmp((const char *)a + field->offset, (const char *)b + field->offset,
+                  field->size) == 0 &&
+           (!field->number || is_same(schema_find(field->number), a, b));
+}
+
+bool plan_alter(struct rng *rng, const struct field *field, struct plan *plan)
+{
+    enum { DRAWS = 12 };
+    for (int i = 0; i < DRAWS; i++) {
+        char value[VALUE], text[RULE_TEXT], hint[RULE_TEXT];
+        struct err err = {0};
+        struct plan changed = *plan;
+        draw_other(rng, field, plan, value);
+        if (schema_set(field, &changed, value, false, (struct mark){0}, &err) != STATUS_OK ||
+            is_same(field, plan, &changed) || !plan_is_complete(&changed) ||
+            rule_check(&changed, text, hint))
+            continue;
+        *plan = changed;
+        return true;
+    }
+    return false;
 }

@@ -15,5 +15,12 @@ void plan_random(struct plan *plan, uint64_t seed);
 
 /* Gives one key drawn by chance any value, unless a rule forbids it. */
 void plan_vary(struct plan *plan, struct rng *rng);
+/* Another legal value for a field, near its present one for numbers, or any; false when a few
+ * draws gave none. */
+struct field;
+bool plan_alter(struct rng *rng, const struct field *field, struct plan *plan);
+
+/* What a loaded plan always has, and no file that a test would have to bring. */
+bool plan_is_complete(const struct plan *plan);
 
 #endif

@@ -1,0 +1,267 @@
+/* When each key is read; see unread_table.h. Rows of one key are neighbours: alternatives. */
+#include "plan/unread_table.h"
+
+#include "base/checked.h"
+#include "plan/derive.h"
+
+#define BIT(word) (UINT32_C(1) << (word))
+#define ALL(count) (BIT(count) - 1)
+
+#define ONE_OF(name, bits)                                                                     \
+    {                                                                                          \
+        .kind = CONDITION_WORD, .key = name, .words = bits                                     \
+    }
+#define ABOVE(name, limit)                                                                     \
+    {                                                                                          \
+        .kind = CONDITION_ABOVE, .key = name, .above = limit                                   \
+    }
+#define ZERO(name)                                                                             \
+    {                                                                                          \
+        .kind = CONDITION_ZERO, .key = name                                                    \
+    }
+#define ON(name) ONE_OF(name, BIT(true))
+#define OFF(name) ONE_OF(name, BIT(false))
+
+/* ---- conditions that many rows share ---- */
+
+#define MODE(bits) ONE_OF("workload.mode", bits)
+#define TRAINS MODE(BIT(MODE_TRAIN))
+#define DECODES MODE(BIT(MODE_DECODE))
+#define INFERS MODE(BIT(MODE_PREFILL) | BIT(MODE_DECODE))
+
+#define STACK(bits) ONE_OF("stack.kind", bits)
+#define NOT_STACK(bits) STACK(ALL(STACK_COUNT) & ~(bits))
+#define TRAINERS (BIT(STACK_MEGATRON) | BIT(STACK_PRIMUS) | BIT(STACK_TORCHTITAN))
+/* whose experts are built by the paths' own dispatchers */
+#define DISPATCHERS                                                                            \
+    (BIT(STACK_GENERIC) | BIT(STACK_HOST) | BIT(STACK_NXD) | BIT(STACK_VLLM) |                 \
+     BIT(STACK_SGLANG))
+
+#define PATH(bits) ONE_OF("moe.path", bits)
+#define NOT_PATH(bits) PATH(ALL(PATH_COUNT) & ~(BIT(PATH_AUTO) | (bits)))
+#define BLOCKWISE PATH(BIT(PATH_BLOCKWISE))
+#define DEEPEP PATH(BIT(PATH_DEEPEP))
+#define FIXED_SLOTS (BIT(PATH_CAPACITY) | BIT(PATH_CHUNKED_A2A))
+
+#define GQA ONE_OF("model.attention.kind", BIT(ATTENTION_GQA))
+#define MLA ONE_OF("model.attention.kind", BIT(ATTENTION_MLA))
+#define HAS_SHARED ABOVE("model.moe.shared_intermediate", 0)
+
+#define SCENARIO(bits) ONE_OF("workload.scenario", bits)
+#define NOT_COLD SCENARIO(ALL(SCENARIO_PROFILE_RUN + 1) & ~BIT(SCENARIO_COLD))
+#define NOT_PROFILED SCENARIO(ALL(SCENARIO_PROFILE_RUN))
+#define DISTRIBUTION(word) ONE_OF("moe.routing.distribution", BIT(word))
+
+#define COMPUTE(bits) ONE_OF("precision.compute", bits)
+#define BLOCK(bits) ONE_OF("block.kind", bits)
+#define MATMUL_BLOCK BLOCK(ALL(BLOCK_MLP + 1) & ~BIT(BLOCK_MOE))
+
+#define PIPELINE ABOVE("parallel.pp", 1)
+#define TENSOR ABOVE("parallel.tp", 1)
+#define SPREAD ABOVE("parallel.ep", 1)
+
+/* The width of all shared experts is what their number gives, and may come from it. */
+static bool width_follows(const struct plan *plan)
+{
+    const struct model_moe *moe = &plan->model.moe;
+    bool overflow = false;
+    return moe->shared_intermediate ==
+           checked_mul(moe->shared_experts, moe->intermediate, &overflow);
+}
+
+#define WIDTH_FOLLOWS                                                                          \
+    {                                                                                          \
+        .kind = CONDITION_OTHER, .key = "model.moe.shared_intermediate",                       \
+        .holds = width_follows,                                                                \
+        .text = "model.moe.shared_intermediate is shared_experts x intermediate",              \
+        .otherwise = "model.moe.shared_intermediate is given"                                  \
+    }
+
+/* Those of prediction modules count. */
+static bool has_moe(const struct plan *plan)
+{
+    return plan_moe_layers(plan) > 0 || (plan->model.mtp_enabled && plan->model.mtp_layers > 0);
+}
+
+#define HAS_MOE                                                                                \
+    {                                                                                          \
+        .kind = CONDITION_OTHER, .key = "model.dense_layers", .holds = has_moe,                \
+        .text = "the model has MoE layers", .otherwise = "the model has no MoE layers"         \
+    }
+/* Serving engines count the vectors of a MoE layer, and then how many layers there are. */
+#define SERVES STACK(BIT(STACK_NXD) | BIT(STACK_VLLM) | BIT(STACK_SGLANG)), INFERS
+#define WRITTEN_AUTO                                                                           \
+    {                                                                                          \
+        .kind = CONDITION_WORD, .key = "moe.path", .words = BIT(PATH_AUTO), .as_written = true \
+    }
+
+#define WHEN(name, ...)                                                                        \
+    {                                                                                          \
+        .key = name, .when = { __VA_ARGS__ }                                                   \
+    }
+#define NEVER(name, why)                                                                       \
+    {                                                                                          \
+        .key = name, .never = why                                                              \
+    }
+
+#define NO_VALUES "predict computes no values, run does"
+#define NO_TIME "nothing is timed by it yet"
+
+/* A table, in the order of the field table. */
+const struct unread_row unread_rows[] = {
+    /* ---- model ---- */
+    WHEN("model.residual_intermediate", HAS_MOE),
+    WHEN("model.residual_intermediate", SERVES),
+    WHEN("model.mtp_layers", ON("model.mtp_enabled")),
+    WHEN("model.mtp_enabled", ABOVE("model.mtp_layers", 0)),
+    NEVER("model.max_position", "no sequence is checked against it yet"),
+    WHEN("model.attention.kv_heads", GQA),
+    WHEN("model.attention.head_dim", GQA),
+    WHEN("model.attention.q_lora_rank", MLA),
+    WHEN("model.attention.kv_lora_rank", MLA),
+    WHEN("model.attention.qk_nope_head_dim", MLA),
+    WHEN("model.attention.qk_rope_head_dim", MLA),
+    WHEN("model.attention.v_head_dim", MLA),
+    WHEN("model.attention.qk_norm", GQA),
+    WHEN("model.attention.qk_norm_all_heads", GQA, ON("model.attention.qk_norm")),
+    WHEN("model.attention.sinks", GQA),
+    WHEN("model.moe.shared_experts", WIDTH_FOLLOWS),
+    WHEN("model.moe.shared_experts", ONE_OF("moe.shared", BIT(SHARED_TP))),
+    WHEN("model.moe.shared_gate", HAS_SHARED, HAS_MOE),
+    WHEN("model.moe.shared_gate", HAS_SHARED, SERVES),
+    NEVER("model.moe.activation", NO_VALUES),
+    WHEN("model.moe.bias", HAS_MOE),
+    WHEN("model.moe.bias", SERVES),
+    NEVER("model.moe.scale", NO_VALUES),
+    WHEN("model.moe.router.score", ON("model.moe.router.bias"),
+         ABOVE("model.moe.router.groups", 1)),
+    WHEN("model.moe.router.score", ON("model.moe.router.bias"), SCENARIO(BIT(SCENARIO_COLD))),
+    NEVER("model.moe.router.order", NO_VALUES),
+    NEVER("model.moe.router.normalize", NO_VALUES),
+    WHEN("model.moe.router.bias", HAS_MOE),
+    WHEN("model.moe.router.bias", SERVES),
+    WHEN("model.moe.router.bias", ABOVE("model.moe.router.groups", 1)),
+    WHEN("model.moe.router.bias", SCENARIO(BIT(SCENARIO_COLD))),
+    WHEN("model.moe.router.linear_bias", HAS_MOE),
+    WHEN("model.moe.router.linear_bias", SERVES),
+    WHEN("model.moe.router.top_groups", ABOVE("model.moe.router.groups", 1)),
+    NEVER("model.moe.router.scale", NO_VALUES),
+
+    /* ---- cluster ---- */
+    WHEN("cluster.device.memory_bandwidth", COMPUTE(BIT(COMPUTE_BF16) | BIT(COMPUTE_F32X3))),
+    WHEN("cluster.device.memory_bandwidth", COMPUTE(BIT(COMPUTE_F32)),
+         ABOVE("cluster.device.peak.f32", 0)),
+    WHEN("cluster.device.memory_bandwidth", COMPUTE(BIT(COMPUTE_FP8)),
+         ABOVE("cluster.device.peak.fp8", 0)),
+    WHEN("cluster.device.memory_bandwidth", TENSOR, HAS_SHARED),
+    WHEN("cluster.device.peak.f32", COMPUTE(BIT(COMPUTE_F32))),
+    WHEN("cluster.device.peak.bf16", COMPUTE(BIT(COMPUTE_BF16) | BIT(COMPUTE_F32X3))),
+    WHEN("cluster.device.peak.fp8", COMPUTE(BIT(COMPUTE_FP8))),
+    NEVER("cluster.device.peak.fp4", "no precision.compute multiplies at it yet"),
+    NEVER("cluster.device.units", NO_TIME),
+    NEVER("cluster.device.l2", NO_TIME),
+    WHEN("cluster.node.link_bandwidth", TENSOR, MATMUL_BLOCK),
+    WHEN("cluster.node.link_bandwidth", TENSOR, HAS_SHARED),
+    WHEN("cluster.node.link_latency", MATMUL_BLOCK, TENSOR),
+    NEVER("cluster.network.bandwidth", "predict times nothing between nodes, search does"),
+    NEVER("cluster.network.latency", NO_TIME),
+    WHEN("cluster.mesh", MATMUL_BLOCK, TENSOR),
+    WHEN("cluster.wrap", MATMUL_BLOCK, TENSOR, ABOVE("cluster.mesh", 0)),
+
+    /* ---- stack ---- */
+    WHEN("stack.fraction", ZERO("memory.fraction")),
+    WHEN("stack.relax", STACK(BIT(STACK_MAXTEXT))),
+    WHEN("stack.grad_copies", STACK(BIT(STACK_MAXTEXT))),
+    WHEN("stack.workspace", STACK(TRAINERS)),
+    WHEN("stack.attention", STACK(TRAINERS)),
+    WHEN("stack.cross_entropy", STACK(TRAINERS)),
+    WHEN("stack.compiled", STACK(BIT(STACK_TORCHTITAN))),
+    WHEN("stack.wgrad_placeholders", STACK(TRAINERS)),
+    WHEN("stack.vocab_multiple", STACK(TRAINERS)),
+    NEVER("stack.selective_threshold_percent", "moe.switch says where decode changes over"),
+
+    /* ---- workload ---- */
+    WHEN("workload.global_batch", TRAINS, PIPELINE),
+    WHEN("workload.tokens_per_step", TRAINS, PIPELINE),
+    WHEN("workload.context_length", DECODES, NOT_PROFILED),
+    WHEN("workload.context_length", DECODES, NOT_STACK(BIT(STACK_VLLM))),
+    WHEN("workload.context_length", MODE(BIT(MODE_PREFILL)), STACK(BIT(STACK_VLLM)), MLA),
+    WHEN("workload.tokens_per_sequence", DECODES),
+    NEVER("workload.data", "no input pipeline is timed yet"),
+    WHEN("workload.steps", OFF("stack.static_shapes")),
+
+    /* ---- parallel ---- */
+    WHEN("parallel.vpp",
+         ONE_OF("parallel.schedule", ALL(PIPELINE_GPIPE + 1) & ~BIT(PIPELINE_DUALPIPE))),
+    WHEN("parallel.sp", TENSOR),
+    WHEN("parallel.sp", SERVES),
+    WHEN("parallel.schedule", PIPELINE),
+    WHEN("parallel.stages", PIPELINE),
+    WHEN("parallel.stage", PIPELINE),
+    NEVER("parallel.order", "ranks are placed in the order tp, cp, ep, dp, pp yet"),
+
+    /* ---- moe ---- */
+    WHEN("moe.capacity_factor", PATH(BIT(PATH_CAPACITY))),
+    WHEN("moe.capacity_scope", PATH(BIT(PATH_CAPACITY)), NOT_STACK(BIT(STACK_NXD))),
+    NEVER("moe.drop", "predict counts dropped rows, run says which"),
+    WHEN("moe.block_size", BLOCKWISE),
+    WHEN("moe.block_size", WRITTEN_AUTO, STACK(BIT(STACK_NXD)),
+         MODE(BIT(MODE_TRAIN) | BIT(MODE_PREFILL))),
+    WHEN("moe.buffer", NOT_PATH(FIXED_SLOTS | BIT(PATH_BLOCKWISE))),
+    WHEN("moe.buffer_factor", ONE_OF("moe.buffer", BIT(SIZING_FACTOR)),
+         NOT_PATH(FIXED_SLOTS | BIT(PATH_BLOCKWISE))),
+    WHEN("moe.buffer_factor", DEEPEP, ONE_OF("moe.library", BIT(LIBRARY_HYBRID_EP)),
+         STACK(DISPATCHERS), SPREAD),
+    WHEN("moe.matmul",
+         PATH(BIT(PATH_RAGGED_A2A) | BIT(PATH_DEEPEP) | BIT(PATH_ALLGATHER) | BIT(PATH_RDEP)),
+         NOT_STACK(TRAINERS)),
+    WHEN("moe.chunk", PATH(BIT(PATH_CHUNKED_A2A))),
+    WHEN("moe.cores", BLOCKWISE),
+    WHEN("moe.shard", BLOCKWISE, ABOVE("moe.cores", 1)),
+    WHEN("moe.skip.token", BLOCKWISE),
+    WHEN("moe.skip.weight", BLOCKWISE),
+    WHEN("moe.skip.dynamic", BLOCKWISE),
+    WHEN("moe.skip.static", BLOCKWISE, ON("moe.skip.dynamic")),
+    WHEN("moe.sync_free", DEEPEP, STACK(DISPATCHERS | BIT(STACK_PRIMUS))),
+    WHEN("moe.dispatch_sms", DEEPEP, SPREAD,
+         NOT_STACK(BIT(STACK_MAXTEXT) | BIT(STACK_TORCHTITAN))),
+    WHEN("moe.library", PATH(BIT(PATH_DEEPEP_LL)), STACK(DISPATCHERS)),
+    WHEN("moe.library", DEEPEP, STACK(DISPATCHERS), SPREAD),
+    WHEN("moe.dispatch_tokens", PATH(BIT(PATH_DEEPEP_LL))),
+    WHEN("moe.shared", HAS_SHARED, STACK(DISPATCHERS)),
+    WHEN("moe.switch", DECODES),
+    WHEN("moe.dedup", DECODES),
+    WHEN("moe.dedup", PATH(BIT(PATH_SELECTIVE))),
+    NEVER("moe.reuse_handle", "no exchange of backward is timed yet"),
+    WHEN("moe.overlap", PATH(BIT(PATH_CHUNKED_A2A))),
+    WHEN("moe.alignment", NOT_PATH(FIXED_SLOTS)),
+    WHEN("moe.routing.distribution", NOT_COLD),
+    WHEN("moe.routing.distribution", DISTRIBUTION(DISTRIBUTION_TRACE)),
+    WHEN("moe.routing.alpha", DISTRIBUTION(DISTRIBUTION_ZIPF), NOT_COLD),
+    WHEN("moe.routing.sigma", DISTRIBUTION(DISTRIBUTION_LOGNORMAL), NOT_COLD),
+    WHEN("moe.routing.concentration", DISTRIBUTION(DISTRIBUTION_DIRICHLET), NOT_COLD),
+    WHEN("moe.routing.share", DISTRIBUTION(DISTRIBUTION_HOT_RANK), NOT_COLD),
+    WHEN("moe.routing.placement_file", ONE_OF("moe.routing.placement", BIT(PLACEMENT_TABLE))),
+    WHEN("moe.routing.file", DISTRIBUTION(DISTRIBUTION_TRACE)),
+
+    /* ---- precision, recompute, block ---- */
+    WHEN("precision.gradients", TRAINS),
+    WHEN("precision.master", TRAINS),
+    WHEN("precision.moments", TRAINS),
+    WHEN("precision.dispatch", PATH(BIT(PATH_DEEPEP_LL))),
+    WHEN("precision.dispatch", DEEPEP, STACK(BIT(STACK_MAXTEXT))),
+    WHEN("precision.dispatch", DEEPEP, STACK(DISPATCHERS | BIT(STACK_TORCHTITAN)), SPREAD),
+    NEVER("precision.combine", "predict sums no bytes on their way back yet, run does"),
+    WHEN("precision.kv_cache", INFERS, NOT_PROFILED),
+    WHEN("precision.kv_cache", INFERS, NOT_STACK(BIT(STACK_VLLM))),
+    WHEN("recompute.kind", TRAINS),
+    WHEN("recompute.save", TRAINS, ONE_OF("recompute.kind", BIT(RECOMPUTE_SAVE)),
+         NOT_STACK(TRAINERS)),
+    WHEN("recompute.modules", TRAINS, ONE_OF("recompute.kind", BIT(RECOMPUTE_SELECTIVE)),
+         STACK(TRAINERS)),
+    WHEN("recompute.offload", TRAINS, STACK(BIT(STACK_MEGATRON) | BIT(STACK_PRIMUS))),
+    WHEN("block.collective", BLOCK(ALL(BLOCK_MLP + 1) & ~BIT(BLOCK_MOE)), TENSOR),
+    WHEN("block.tiles", BLOCK(BIT(BLOCK_ALLREDUCE_MATMUL) | BIT(BLOCK_REDUCE_SCATTER_MATMUL))),
+};
+
+const size_t unread_rows_n = sizeof unread_rows / sizeof *unread_rows;

@@ -1,0 +1,267 @@
+/* plan/unread: a key that the table says is not read changes nothing of a prediction; a key
+ * that changes nothing is said not to be read, or stands below with the reason. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "base/text.h"
+#include "plan/load.h"
+#include "plan/unread.h"
+#include "plan/unread_table.h"
+#include "support/random_plan.h"
+#include "support/record.h"
+#include "support/shaped_plan.h"
+#include "work/stack/stack.h"
+
+enum { KEYS = 256 };
+
+/* What was seen of each key, over all plans. */
+struct seen {
+    unsigned compared[KEYS], changed[KEYS];
+};
+
+static struct unread_plan of(const struct plan *plan)
+{
+    return (struct unread_plan){plan, stack_path(plan, NULL)};
+}
+
+static bool is_read(const struct field *field, const struct plan *plan, struct arena *arena)
+{
+    const struct unread_plan asked = of(plan);
+    return unread_reason(field, &asked, arena) == NULL;
+}
+
+/* Draws other values; whether one changed the prediction. Those that make an unread key read
+ * are no case. */
+static bool changes(struct rng *rng, const struct field *field, const struct plan *plan,
+                    const char *record, unsigned draws, unsigned *compared)
+{
+    struct arena arena = {0};
+    bool changed = false, read = is_read(field, plan, &arena);
+    for (unsigned i = 0; i < draws && !changed; i++) {
+        struct plan other = *plan;
+        if (!plan_alter(rng, field, &other) || (!read && is_read(field, &other, &arena)))
+            continue;
+        ++*compared;
+        changed = !text_equal(plan_record(&other, &arena), record);
+        if (changed && !read) {
+            struct text value = {.arena = &arena};
+            schema_print(field, &other, &value);
+            print_error(
+                "%s = %s: was said to be %s\n", field->key, text_string(&value),
+                unread_reason(field, &(struct unread_plan){plan, of(plan).path}, &arena));
+        }
+    }
+    arena_release(&arena);
+    return changed;
+}
+
+static unsigned check_plan(const struct plan *plan, uint64_t seed, struct seen *seen)
+{
+    struct arena arena = {0};
+    struct rng rng;
+    size_t n;
+    unsigned wrong = 0;
+    const struct field *fields = schema_fields(&n);
+    const char *record = plan_record(plan, &arena);
+    rng_init(&rng, seed, 1, 0, 0, 0);
+    for (size_t i = 0; i < n; i++) {
+        bool read = is_read(&fields[i], plan, &arena);
+        if (read && seen->changed[i])
+            continue; /* known to matter somewhere: enough */
+        unsigned draws = read ? 3 : 1;
+        bool changed = changes(&rng, &fields[i], plan, record, draws, &seen->compared[i]);
+        seen->changed[i] += changed && read;
+        wrong += changed && !read;
+    }
+    arena_release(&arena);
+    return wrong;
+}
+
+static uint64_t plans_per_stack(void)
+{
+    const char *wanted = getenv("MOEPLAN_TEST_PLANS"); /* for a long run by hand */
+    return wanted ? strtoull(wanted, NULL, 10) : 9;
+}
+
+/* Keys that no random plan sees at work. */
+static const struct silent {
+    const char *key, *why;
+} unseen[] = {
+    {"name", "a name in results"},
+    {"model", "the loader reads it: the part's fields stand for it"},
+    {"model.name", "a name in results"},
+    {"model.moe.shared_experts", "the loader makes the shared width of it"},
+    {"cluster", "the loader reads it"},
+    {"cluster.name", "a name in results"},
+    {"cluster.device.name", "a name in results"},
+    {"stack", "the loader reads it"},
+    {"parallel.dp", "checked against what the cluster leaves, derived otherwise"},
+    {"moe.routing.placement_file", "names a file, which these plans do not have"},
+    {"moe.routing.file", "names a file, which these plans do not have"},
+};
+
+static bool is_listed(const struct silent *list, size_t n, const char *key)
+{
+    for (size_t i = 0; i < n; i++)
+        if (text_equal(list[i].key, key))
+            return true;
+    return false;
+}
+
+static bool is_never(const char *key)
+{
+    for (size_t i = 0; i < unread_rows_n; i++)
+        if (text_equal(unread_rows[i].key, key) && unread_rows[i].never)
+            return true;
+    return false;
+}
+
+/* Every row was put to the test, and every key without `never` changed something somewhere. */
+static void assert_all_seen(const struct seen *seen)
+{
+    size_t n;
+    unsigned missing = 0;
+    const struct field *fields = schema_fields(&n);
+    assert_true(n <= KEYS);
+    for (size_t i = 0; i < n; i++) {
+        bool listed = is_listed(unseen, sizeof unseen / sizeof *unseen, fields[i].key);
+        bool idle = is_never(fields[i].key) ? !seen->compared[i] : !seen->changed[i];
+        if (idle != listed) {
+            print_error("%s: %u compared, %u changed%s\n", fields[i].key, seen->compared[i],
+                        seen->changed[i], listed ? ", but listed as unseen" : "");
+            missing++;
+        }
+    }
+    assert_int_equal(missing, 0);
+}
+
+static void unread_keys_change_nothing(void **state)
+{
+    (void)state;
+    static struct seen seen;
+    unsigned wrong = 0;
+    for (uint64_t seed = 1; seed <= plans_per_stack(); seed++)
+        for (unsigned stack = 0; stack < STACK_COUNT; stack++) {
+            static struct plan plan;
+            if (!plan_shaped(&plan, (enum stack_kind)stack, seed))
+                fail_msg("no plan of stack %s from seed %d", words_stack[stack], (int)seed);
+            unsigned here = check_plan(&plan, seed, &seen);
+            if (here)
+                print_error("stack %s, seed %d\n", words_stack[stack], (int)seed);
+            wrong += here;
+        }
+    assert_int_equal(wrong, 0);
+    assert_all_seen(&seen);
+}
+
+/* ---- the examples ---- */
+
+static const char *const examples[] = {
+    "host-collective",
+    "host-deepseek-rank",
+    "host-small",
+    "maxtext-mixtral-8x7b-v5p",
+    "megatron-qwen3-30b-h100",
+    "seed000-primus-turbo",
+    "seed001-rdep",
+    "seed002-neuron-decode",
+    "seed002-neuron-prefill",
+    "seed003-tpu-v5e",
+    "torchtitan-deepseek-16b-b200",
+    "vllm-deepseek-v3-h200",
+};
+
+/* Keys that change nothing of some example and have no note there. */
+static const struct silent silents[] = {
+    {"name", "a name in results"},
+    {"model", "a name in results once it is loaded"},
+    {"model.name", "a name in results"},
+    {"model.moe_every", "says which layers are dense: here all are, or none"},
+    {"model.moe.shared_experts", "the loader makes the shared width of it"},
+    {"cluster", "a name in results once it is loaded"},
+    {"cluster.name", "a name in results"},
+    {"cluster.device.name", "a name in results"},
+    {"cluster.node.devices", "ranks more or less copy what one rank holds"},
+    {"cluster.node.link_bandwidth", "weighs sp against tp for shared experts: the same wins"},
+    {"cluster.nodes", "ranks more or less copy what one rank holds"},
+    {"cluster.mesh", "a mesh of another shape is a line as long"},
+    {"stack", "a name in results once it is loaded"},
+    {"workload.steps", "the chance of a run is said where few samples bound it"},
+    {"parallel.dp", "checked against what the cluster leaves"},
+    {"parallel.zero", "shares out among copies of which there is one"},
+    {"moe.buffer", "decides between sizes that are equal here"},
+    {"moe.skip.static", "fewer blocks are fixed than hold tokens"},
+    {"moe.routing.placement", "of experts that all lie on one rank"},
+};
+
+static void load_example(const char *name, struct arena *arena, struct plan *plan)
+{
+    struct err err = {0};
+    const char *file = arena_printf(arena, "examples/%s.yaml", name);
+    const struct override few = {"moe.routing.samples", "8", "--set moe.routing.samples=8"};
+    if (plan_load(file, &few, 1, arena, plan, NULL, &err))
+        fail_msg("%s: %s", err.where, err.text);
+}
+
+/* Prints the keys that are not in the list; marks those that are. */
+static unsigned silent_keys(const char *name, const struct plan *plan, bool *stale)
+{
+    enum { DRAWS = 6, LISTED = sizeof silents / sizeof *silents };
+    struct arena arena = {0};
+    struct rng rng;
+    size_t n;
+    unsigned wrong = 0;
+    const struct field *fields = schema_fields(&n);
+    const char *record = plan_record(plan, &arena);
+    rng_init(&rng, 1, 2, 0, 0, 0);
+    for (size_t i = 0; i < n; i++) {
+        unsigned compared = 0;
+        if (!is_read(&fields[i], plan, &arena) ||
+            changes(&rng, &fields[i], plan, record, DRAWS, &compared) || !compared)
+            continue;
+        if (!is_listed(silents, LISTED, fields[i].key)) {
+            print_error("%s: %s changes nothing and has no note\n", name, fields[i].key);
+            wrong++;
+        }
+        for (size_t j = 0; j < LISTED; j++)
+            stale[j] = stale[j] && !text_equal(silents[j].key, fields[i].key);
+    }
+    arena_release(&arena);
+    return wrong;
+}
+
+static void examples_keep_no_silence(void **state)
+{
+    (void)state;
+    enum { LISTED = sizeof silents / sizeof *silents };
+    bool stale[LISTED];
+    unsigned wrong = 0;
+    memset(stale, true, sizeof stale);
+    for (size_t i = 0; i < sizeof examples / sizeof *examples; i++) {
+        struct arena arena = {0};
+        static struct plan plan;
+        load_example(examples[i], &arena, &plan);
+        wrong += silent_keys(examples[i], &plan, stale);
+        arena_release(&arena);
+    }
+    for (size_t j = 0; j < LISTED; j++)
+        if (stale[j])
+            print_error("%s is listed, but is silent in no example\n", silents[j].key);
+    assert_int_equal(wrong, 0);
+    for (size_t j = 0; j < LISTED; j++)
+        assert_false(stale[j]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(unread_keys_change_nothing),
+        cmocka_unit_test(examples_keep_no_silence),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,56 @@
+/* See record.h. */
+#include "support/record.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "report/predict/print.h"
+
+static const char *printed(const struct predict_view *view,
+                           void (*print)(const struct predict_view *view))
+{
+    char *bytes = NULL;
+    size_t n = 0;
+    struct predict_view to = *view;
+    to.out = open_memstream(&bytes, &n);
+    assert_non_null(to.out);
+    print(&to);
+    assert_int_equal(fclose(to.out), 0);
+    const char *copy = arena_strdup(view->arena, bytes);
+    free(bytes);
+    return copy;
+}
+
+/* Behind the member "plan" of the JSON: the first line that closes an outermost member. */
+static const char *behind_plan(const char *json)
+{
+    const char *plan = strstr(json, "\n  \"plan\": {\n");
+    const char *end = plan ? strstr(plan, "\n  },\n") : NULL;
+    assert_non_null(end);
+    return end;
+}
+
+const char *plan_record(const struct plan *plan, struct arena *arena)
+{
+    static const struct term term = {.width = 200};
+    struct err err = {0};
+    struct prediction prediction;
+    const struct predict_options options = {.fixes = false};
+    if (predict(plan, &options, arena, &prediction, &err) != STATUS_OK)
+        return arena_printf(arena, "refused: %s", err.text);
+    const struct predict_view view = {
+        .plan = plan,
+        .prediction = &prediction,
+        .provenance = {.plan = "p", .model = "m", .cluster = "c", .stack = "s", .profile = "f"},
+        .term = &term,
+        .arena = arena,
+    };
+    return arena_printf(arena, "%s%s", printed(&view, predict_print_text),
+                        behind_plan(printed(&view, predict_print_json)));
+}

@@ -1,0 +1,174 @@
+/* See shaped_plan.h. */
+#include "support/shaped_plan.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "plan/rule.h"
+#include "plan/schema.h"
+#include "support/random_plan.h"
+#include "work/stack/stack.h"
+
+/* Values a key is drawn from, separated by blanks; a repeated one is more likely. */
+static const struct choice {
+    const char *key, *values;
+} choices[] = {
+    {"model.hidden", "64 512"},
+    {"model.dense_layers", "2 0 8"},
+    {"model.residual_intermediate", "0 0 32"},
+    {"model.mtp_layers", "0 1"},
+    {"model.mtp_enabled", "false true"},
+    {"model.attention.qk_norm", "false true"},
+    {"model.moe.shared_experts", "0 1 2"},
+    {"model.moe.shared_intermediate", "0 32 48"},
+    {"model.moe.router.bias", "false true"},
+    {"model.moe.router.groups", "1 4"},
+    {"model.moe.router.top_groups", "1 2"},
+    {"cluster.device.peak.f32", "0 5e13"},
+    {"cluster.device.peak.fp8", "0 2e14"},
+    {"cluster.wrap", "false true"},
+    {"cluster.mesh", "[] [4,2]"},
+    {"stack.fragmentation", "0 0.1"},
+    {"stack.static_shapes", "false true"},
+    {"stack.relax", "1 1 0.000001"},
+    {"stack.attention", "flash unfused"},
+    {"stack.cross_entropy", "f32 in_place"},
+    {"stack.compiled", "false true"},
+    {"stack.wgrad_placeholders", "false true"},
+    {"stack.grad_copies", "0 2"},
+    {"workload.mode", "train prefill decode"},
+    {"workload.micro_batch", "1 2 4"},
+    {"workload.global_batch", "0 16"},
+    {"workload.tokens_per_step", "0 256 512 1024"},
+    {"workload.steps", "1000 2"},
+    {"workload.scenario", "steady steady cold burst profile_run"},
+    {"parallel.tp", "1 2"},
+    {"parallel.pp", "1 2"},
+    {"parallel.vpp", "1 2"},
+    {"parallel.cp", "1 1 2"},
+    {"parallel.ep", "1 2 4"},
+    {"parallel.etp", "1 1 2"},
+    {"parallel.zero", "0 1 2 3"},
+    {"parallel.sp", "false true"},
+    {"parallel.schedule", "1f1b interleaved zero_bubble dualpipe gpipe"},
+    {"moe.path",
+     "auto auto capacity ragged_dot ragged_a2a deepep deepep deepep_ll rdep blockwise "
+     "blockwise selective all_experts masked expert_loop chunked_a2a allgather "
+     "block_sparse"},
+    {"moe.capacity_scope", "sequence batch"},
+    {"moe.block_size", "16 32"},
+    {"moe.buffer", "auto worst exact balanced 1.5"},
+    {"moe.matmul", "grouped ragged_dot megablox"},
+    {"moe.cores", "0 1 2"},
+    {"moe.shard", "h i block"},
+    {"moe.skip.token", "false true"},
+    {"moe.skip.weight", "none ping_pong hi_lo"},
+    {"moe.skip.dynamic", "false true true"},
+    {"moe.sync_free", "0 1 2 3"},
+    {"moe.library", "auto deepep deepep_v2 primus primus_jax hybrid_ep mega mega_deepgemm "
+                    "minimal_async"},
+    {"moe.redundant_experts", "0 0 4"},
+    {"moe.shared", "auto sp tp"},
+    {"moe.dedup", "true false"},
+    {"moe.overlap", "false true"},
+    {"moe.alignment", "0 8"},
+    {"moe.routing.distribution", "uniform zipf lognormal dirichlet hot_rank"},
+    {"moe.routing.placement", "contiguous strided eplb"},
+    {"precision.master", "none f32"},
+    {"precision.weights", "bf16 fp8 fp8_block mxfp4"},
+    {"precision.activations", "bf16 bf16 fp8"},
+    {"precision.dispatch", "bf16 fp8 fp8_block"},
+    {"precision.compute", "bf16 fp8 f32 f32x3"},
+    {"recompute.kind", "none selective full"},
+    {"memory.fraction", "0 0.8"},
+    {"block.kind",
+     "moe moe moe moe allreduce_matmul reduce_scatter_matmul allgather_matmul mlp"},
+};
+
+enum { VALUE = 32 };
+
+static void pick(struct rng *rng, const char *values, char value[VALUE])
+{
+    uint64_t n = 1;
+    for (const char *at = values; *at; at++)
+        n += *at == ' ';
+    for (uint64_t skip = rng_below(rng, n); skip > 0; skip--)
+        values = strchr(values, ' ') + 1;
+    size_t length = strcspn(values, " ");
+    assert(length < VALUE);
+    memcpy(value, values, length);
+    value[length] = '\0';
+}
+
+static void set(struct plan *plan, const char *key, const char *value)
+{
+    struct err err = {0};
+    enum status status =
+        schema_set(schema_find(key), plan, value, false, (struct mark){0}, &err);
+    assert(status == STATUS_OK);
+    (void)status;
+}
+
+/* Keeps a value only where all rules still hold. */
+static void draw(struct rng *rng, const struct choice *choice, struct plan *plan)
+{
+    char value[VALUE], text[RULE_TEXT], hint[RULE_TEXT];
+    struct plan changed = *plan;
+    pick(rng, choice->values, value);
+    set(&changed, choice->key, value);
+    if (plan_is_complete(&changed) && !rule_check(&changed, text, hint))
+        *plan = changed;
+}
+
+/* Names of tensors to keep, of the stacks that take them; recompute.kind then stays. */
+static void keep_named(struct rng *rng, enum stack_kind stack, struct plan *plan)
+{
+    if (rng_below(rng, 3))
+        return;
+    plan->recompute.kind = RECOMPUTE_SAVE;
+    set(plan, "recompute.save", stack == STACK_MAXTEXT ? "[context]" : "[layer_input]");
+}
+
+static void base(struct rng *rng, enum stack_kind stack, struct plan *plan)
+{
+    plan_tiny(plan);
+    plan->stack.kind = stack;
+    plan->moe.routing.samples = 12;
+    keep_named(rng, stack, plan);
+    if (rng_below(rng, 3) == 0) {
+        struct attention *a = &plan->model.attention;
+        a->kind = ATTENTION_MLA;
+        a->q_lora_rank = rng_below(rng, 2) ? 16 : 0;
+        a->kv_lora_rank = 8;
+        a->qk_nope_head_dim = 8;
+        a->qk_rope_head_dim = 4;
+        a->v_head_dim = 8;
+    }
+}
+
+static bool is_refused(const struct plan *plan)
+{
+    struct arena arena = {0};
+    struct err err = {0};
+    struct work work;
+    bool refused = work_build(plan, &arena, &work, &err) != STATUS_OK;
+    arena_release(&arena);
+    return refused;
+}
+
+bool plan_shaped(struct plan *plan, enum stack_kind stack, uint64_t seed)
+{
+    enum { DRAWS = 400, PASSES = 2 };
+    struct rng rng;
+    rng_init(&rng, seed, stack, 0, 0, 0);
+    for (unsigned i = 0; i < DRAWS; i++) {
+        base(&rng, stack, plan);
+        /* a second time for what the first could not have yet */
+        for (size_t j = 0; j < PASSES * (sizeof choices / sizeof *choices); j++)
+            draw(&rng, &choices[j % (sizeof choices / sizeof *choices)], plan);
+        if (!is_refused(plan))
+            return true;
+    }
+    return false;
+}
