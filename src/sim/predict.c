@@ -240,6 +240,14 @@ static enum status report_moe(const struct context *c, const struct predict_opti
     return predict_moe(c->plan, &moe, c->arena, &out->moe, err);
 }
 
+static void report_notes(const struct context *c, const struct origins *origins,
+                         struct prediction *out)
+{
+    const struct unread_plan of = {c->plan, stack_path(c->plan, NULL)};
+    if (origins)
+        out->notes = unread_notes(&of, origins, c->arena, &out->n_notes);
+}
+
 enum status predict(const struct plan *plan, const struct predict_options *options,
                     struct arena *arena, struct prediction *out, struct err *err)
 {
@@ -252,6 +260,7 @@ enum status predict(const struct plan *plan, const struct predict_options *optio
     report_memory(&c, options, &out->memory);
     report_model(&c, &out->model);
     report_sync(&c, &out->sync);
+    report_notes(&c, options->origins, out);
     out->has_collective = collective_block_of(plan, matmul_tiles(plan), &out->collective);
     return options->memory_only ? STATUS_OK : report_moe(&c, options, out, err);
 }

@@ -9,7 +9,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "plan/plan.h"
+#include "plan/unread.h"
 #include "sim/collective.h"
 #include "sim/fix.h"
 #include "sim/memory.h"
@@ -85,10 +85,13 @@ struct prediction {
     struct collective_block collective;
     const char **assumptions; /* one line each, for "what was assumed" */
     size_t n_assumptions;
+    const struct note *notes; /* keys the user set and the plan does not read */
+    size_t n_notes;
 };
 
 struct predict_options {
     const struct routing_data *routing; /* files the plan's routing names, or NULL */
+    const struct origins *origins;      /* who set each key, for notes; or NULL */
     bool exact;                         /* exact sampling even where a closed form is valid */
     bool fixes;                         /* search for fixes when it does not fit */
     bool memory_only;                   /* leave out the record of the experts */

@@ -9,6 +9,7 @@
 #include "cli/frontier/published.h"
 #include "cli/frontier/rows.h"
 #include "cli/frontier/table.h"
+#include "cli/frontier/unread.h"
 
 struct settings {
     struct option_list cases, overs, columns;
@@ -57,6 +58,7 @@ static enum status run_frontier(const struct invocation *call, struct err *err)
     struct frontier frontier;
     struct text kept = {.arena = call->arena};
     TRY(frontier_init(&frontier, call, &settings->cases, &settings->overs, err));
+    frontier_unread(&frontier, stderr);
     if (settings->find)
         return frontier_find(&frontier, settings->find, call, err);
     struct frontier_sink sink = {.points = sweep_points(&frontier.sweep)};
@@ -96,7 +98,8 @@ const struct command command_frontier = {
     .description =
         "Evaluates the plan at every combination of the swept values: verdict, bytes and the "
         "buffer at which memory runs out. Points that break a rule or that the stack refuses "
-        "have the verdict \"invalid\".\n\n"
+        "have the verdict \"invalid\". A key of --over that no point reads is named on the "
+        "standard error, with the reason.\n\n"
         "Writes CSV with -o FILE.csv or --format csv, one row per point in the order of the "
         "axes, whatever the number of threads; FILE.json beside it says what made it. An "
         "interrupted sweep leaves whole rows in FILE.csv.partial.",

@@ -45,8 +45,11 @@ static enum status run_predict(const struct invocation *call, struct err *err)
     TRY(plan_argument_load(call, 0, plan, &origins, err));
     TRY(routing_data_load(plan, NULL, call->arena, &routing, err));
     struct pool *pool = settings->exact ? pool_create(0) : NULL;
-    const struct predict_options predict_options = {
-        .routing = &routing, .fixes = true, .exact = settings->exact, .pool = pool};
+    const struct predict_options predict_options = {.routing = &routing,
+                                                    .origins = &origins,
+                                                    .fixes = true,
+                                                    .exact = settings->exact,
+                                                    .pool = pool};
     enum status status = predict(plan, &predict_options, call->arena, &prediction, err);
     pool_free(pool);
     if (status != STATUS_OK)
@@ -86,6 +89,9 @@ const struct command command_predict = {
         "A verdict within the stack's stated error of the limit is 'marginal'. With static "
         "shapes the total is the worst case, which such stacks always allocate. The plan may "
         "be '-', the standard input. The status is 4 when the plan does not fit.\n"
+        "\n"
+        "Keys that the plan's text or an option sets and that this plan does not read stand "
+        "under 'notes', with the reason; they change none of its numbers.\n"
         "\n"
         "As CSV one row per buffer is written, as JSON everything, with the resolved plan.",
     .examples = examples,

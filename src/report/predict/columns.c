@@ -181,6 +181,16 @@ const struct column *block_columns(size_t *n)
     return columns;
 }
 
+const struct column *note_columns(size_t *n)
+{
+    static const struct column columns[] = {
+        COLUMN(note, key, COLUMN_TEXT, NULL),
+        COLUMN(note, text, COLUMN_TEXT, NULL),
+    };
+    *n = COUNT_OF(columns);
+    return columns;
+}
+
 #define WHERE(record, member, kind, condition)                                                 \
     {                                                                                          \
         .key = #member, .type = kind, .offset = offsetof(struct record, member),               \

@@ -86,6 +86,15 @@ static void write_path(struct json *json, const struct plan *plan)
     json_close(json);
 }
 
+static void write_notes(struct json *json, const struct prediction *prediction)
+{
+    size_t n;
+    const struct column *columns = note_columns(&n);
+    if (prediction->n_notes)
+        column_json_array(json, "notes", columns, n, prediction->notes, prediction->n_notes,
+                          sizeof *prediction->notes);
+}
+
 void predict_print_json(const struct predict_view *view)
 {
     const struct prediction *prediction = view->prediction;
@@ -98,6 +107,7 @@ void predict_print_json(const struct predict_view *view)
     if (plan_moe_layers(view->plan) > 0)
         write_path(&json, view->plan);
     write_memory(&json, &prediction->memory);
+    write_notes(&json, prediction);
     const struct predict_section *sections = predict_sections(&n);
     for (size_t i = 0; i < n; i++) {
         if (sections[i].present && !sections[i].present(prediction))

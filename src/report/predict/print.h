@@ -32,6 +32,7 @@ const struct column *buffer_table(size_t *n);   /* the same for --buffers */
 const struct column *fix_columns(size_t *n);    /* struct fix */
 const struct column *trade_columns(size_t *n);  /* struct capacity_point */
 const struct column *block_columns(size_t *n);  /* struct block_choice */
+const struct column *note_columns(size_t *n);   /* struct note */
 
 /* A section of the JSON contract that is one object of a part of struct prediction. */
 struct predict_section {

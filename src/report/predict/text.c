@@ -9,6 +9,7 @@
 #include "report/page.h"
 #include "report/predict/assumed.h"
 #include "report/predict/moe.h"
+#include "report/predict/notes.h"
 #include "report/predict/print.h"
 #include "plan/schema.h"
 #include "report/bars.h"
@@ -358,9 +359,14 @@ static void print_assumed(struct screen *screen)
         page_item(&screen->page, 2, 12, i ? "" : "also", prediction->assumptions[i]);
 }
 
+static void print_notes(struct screen *screen)
+{
+    predict_notes_print(screen->view->prediction, &screen->page, screen->view->arena);
+}
+
 static void (*const parts[])(struct screen *screen) = {
     print_verdict, print_categories, print_wall,    print_fixes,
-    print_model,   print_collective, print_assumed,
+    print_model,   print_collective, print_assumed, print_notes,
 };
 
 void predict_print_text(const struct predict_view *view)

@@ -1,0 +1,43 @@
+/* Notes grouped by what they say; see notes.h. */
+#include "report/predict/notes.h"
+
+#include "base/text.h"
+
+enum { REASONS_SHOWN = 8 };
+
+static bool is_first(const struct note *notes, size_t i)
+{
+    for (size_t j = 0; j < i; j++)
+        if (text_equal(notes[j].text, notes[i].text))
+            return false;
+    return true;
+}
+
+/* "moe.chunk, moe.overlap: not read, moe.path is deepep"; returns how many keys it names. */
+static size_t print_reason(const struct prediction *p, size_t first, struct page *page,
+                           struct arena *arena)
+{
+    struct text line = {.arena = arena};
+    size_t keys = 0;
+    for (size_t i = first; i < p->n_notes; i++)
+        if (text_equal(p->notes[i].text, p->notes[first].text))
+            text_printf(&line, "%s%s", keys++ ? ", " : "", p->notes[i].key);
+    text_printf(&line, ": %s", p->notes[first].text);
+    page_text(page, 2, text_string(&line));
+    return keys;
+}
+
+void predict_notes_print(const struct prediction *prediction, struct page *page,
+                         struct arena *arena)
+{
+    size_t reasons = 0, named = 0;
+    if (prediction->n_notes == 0)
+        return;
+    page_heading(page, "notes");
+    for (size_t i = 0; i < prediction->n_notes; i++)
+        if (is_first(prediction->notes, i) && reasons++ < REASONS_SHOWN)
+            named += print_reason(prediction, i, page, arena);
+    if (named < prediction->n_notes)
+        fprintf(page->out, "  and %zu keys more in --format json\n",
+                prediction->n_notes - named);
+}

@@ -1,0 +1,13 @@
+/* Keys the user set and the plan does not read, on the screen. */
+#ifndef MOEPLAN_REPORT_PREDICT_NOTES_H
+#define MOEPLAN_REPORT_PREDICT_NOTES_H
+
+#include "report/page.h"
+#include "sim/predict.h"
+
+/* Keys of one reason on one line; of many reasons the first, and how many more keys there are.
+ */
+void predict_notes_print(const struct prediction *prediction, struct page *page,
+                         struct arena *arena);
+
+#endif
