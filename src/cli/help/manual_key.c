@@ -47,6 +47,7 @@ void manual_key(const struct key_row *row, FILE *out, const struct term *term,
     fact(&page, "default", row->shown);
     fact(&page, "limits", row->limits);
     fact(&page, "one of", row->choices);
+    fact(&page, "read", row->read);
     page_heading(&page, "in the plan file");
     print_in_file(&page, row, value);
     page_heading(&page, "on the command line");

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "plan/unread.h"
+
 static const char *const type_names[] = {
     [FIELD_COUNT] = "whole number",  [FIELD_REAL] = "number",
     [FIELD_AMOUNT] = "amount",       [FIELD_RATE] = "rate",
@@ -62,6 +64,7 @@ struct key_row *key_rows(struct arena *arena, size_t *n)
             .shown = default_of(&fields[i]),
             .limits = limits_of(&fields[i], arena),
             .choices = choices_of(&fields[i], arena),
+            .read = unread_when(&fields[i], arena),
             .help = fields[i].help,
         };
     return rows;
@@ -83,6 +86,7 @@ const struct column *key_columns(size_t *n)
         {.key = "default", .type = COLUMN_TEXT, .offset = offsetof(struct key_row, fallback)},
         TEXT_COLUMN(limits, NULL),
         TEXT_COLUMN(choices, NULL),
+        TEXT_COLUMN(read, NULL),
         TEXT_COLUMN(help, NULL),
     };
     *n = sizeof columns / sizeof *columns;

@@ -13,6 +13,7 @@ struct key_row {
     const char *shown;    /* the default for people: "(required)", "(empty)" */
     const char *limits;   /* "1 to 64", "at least 0", or NULL */
     const char *choices;  /* "a, b, c", or NULL */
+    const char *read;     /* "when moe.path is capacity", or NULL: always */
     const char *help;
 };
 
