@@ -77,10 +77,13 @@ static bool width_follows(const struct plan *plan)
         .otherwise = "model.moe.shared_intermediate is given"                                  \
     }
 
-/* Those of prediction modules count. */
+/* Those of prediction modules count; a period of MoE layers makes some whatever dense_layers
+ * is.
+ */
 static bool has_moe(const struct plan *plan)
 {
-    return plan_moe_layers(plan) > 0 || (plan->model.mtp_enabled && plan->model.mtp_layers > 0);
+    return plan_moe_layers(plan) > 0 || plan->model.moe_every > 1 ||
+           (plan->model.mtp_enabled && plan->model.mtp_layers > 0);
 }
 
 #define HAS_MOE                                                                                \
@@ -257,6 +260,8 @@ const struct unread_row unread_rows[] = {
     WHEN("recompute.kind", TRAINS),
     WHEN("recompute.save", TRAINS, ONE_OF("recompute.kind", BIT(RECOMPUTE_SAVE)),
          NOT_STACK(TRAINERS)),
+    WHEN("recompute.save", ONE_OF("recompute.kind", BIT(RECOMPUTE_SAVE)),
+         STACK(BIT(STACK_GENERIC) | BIT(STACK_HOST))), /* its names are checked in every mode */
     WHEN("recompute.modules", TRAINS, ONE_OF("recompute.kind", BIT(RECOMPUTE_SELECTIVE)),
          STACK(TRAINERS)),
     WHEN("recompute.offload", TRAINS, STACK(BIT(STACK_MEGATRON) | BIT(STACK_PRIMUS))),

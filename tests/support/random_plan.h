@@ -15,6 +15,7 @@ void plan_random(struct plan *plan, uint64_t seed);
 
 /* Gives one key drawn by chance any value, unless a rule forbids it. */
 void plan_vary(struct plan *plan, struct rng *rng);
+
 /* Another legal value for a field, near its present one for numbers, or any; false when a few
  * draws gave none. */
 struct field;
