@@ -70,8 +70,8 @@ void run_compare_memory(const struct execution *x, const struct memory_peak *pea
         snprintf(check->detail, sizeof check->detail,
                  "metered %" PRIu64 " bytes, predicted %" PRIu64, x->meter.peak_bytes,
                  peak->total_bytes);
-    const uint64_t *metered = x->profile + (size_t)peak->op * CATEGORY_COUNT;
-    for (unsigned c = 0; peak->op != WORK_NONE && c < CATEGORY_COUNT; c++) {
+    const uint64_t *metered = x->profile + (size_t)peak->tick * CATEGORY_COUNT;
+    for (unsigned c = 0; peak->tick != WORK_NONE && c < CATEGORY_COUNT; c++) {
         check = checks_add(checks, "metered: bytes by category",
                            difference(metered[c], peak->category[c]), 0);
         if (metered[c] != peak->category[c] && check->detail[0] == '\0')

@@ -154,13 +154,13 @@ void run_summary_meter(struct run_summary *s, const struct execution *x,
                        const struct memory_peak *peak)
 {
     struct run_memory *memory = &s->report->memory;
-    const uint64_t *metered = x->profile + (size_t)peak->op * CATEGORY_COUNT;
+    const uint64_t *metered = x->profile + (size_t)peak->tick * CATEGORY_COUNT;
     s->performed = true;
     s->report->buffers = x->meter.n_allocations;
     if (x->meter.peak_bytes <= memory->measured_peak_bytes)
         return;
     memory->measured_peak_bytes = x->meter.peak_bytes;
-    for (unsigned i = 0, c = 0; peak->op != WORK_NONE && c < CATEGORY_COUNT; c++)
+    for (unsigned i = 0, c = 0; peak->tick != WORK_NONE && c < CATEGORY_COUNT; c++)
         if (i < memory->n_categories &&
             strcmp(memory->categories[i].name, category_name((enum category)c)) == 0)
             memory->categories[i++].measured_bytes = metered[c];

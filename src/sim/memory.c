@@ -4,10 +4,10 @@
 #include <assert.h>
 #include <string.h>
 
-/* A moment of the step: this op of one layer of this segment. */
+/* A moment of the step: this tick of one layer of this segment. */
 struct moment {
     enum segment segment;
-    uint16_t op;
+    uint16_t tick;
     unsigned schedule;
 };
 
@@ -58,8 +58,8 @@ uint64_t memory_buffer_bytes(const struct work *work, const uint64_t *values,
 
 static bool surrounds(const struct buffer *buffer, const struct moment *moment)
 {
-    return buffer->segment == moment->segment && buffer->first <= moment->op &&
-           moment->op <= buffer->last;
+    return buffer->segment == moment->segment && buffer->first <= moment->tick &&
+           moment->tick <= buffer->last;
 }
 
 /* Whether all layers of `segment` have run forward, and none backward, when the micro-batch is
@@ -173,7 +173,7 @@ static struct worst worst_moment(const struct work *work, const uint64_t *values
     worst.bytes = persistent;
     for (size_t i = 0; i < work->n_moments; i++) {
         const struct work_moment *at = &work->moments[i];
-        struct moment moment = {at->segment, at->op, schedule};
+        struct moment moment = {at->segment, at->tick, schedule};
         if (at->schedule != schedule || !repeat_of(work, values, at->segment))
             continue;
         if (at->segment != segment)
@@ -192,7 +192,7 @@ uint64_t memory_bytes_at_peak(const struct work *work, const uint64_t *values,
                               const struct buffer *buffer, unsigned schedule,
                               const struct memory_peak *peak)
 {
-    struct moment moment = {peak->segment, peak->op, schedule};
+    struct moment moment = {peak->segment, peak->tick, schedule};
     return alive_bytes(work, values, buffer, &moment);
 }
 
@@ -211,7 +211,7 @@ void memory_fold(const struct work *work, const uint64_t *values, unsigned sched
     struct worst worst = worst_moment(work, values, schedule);
     struct range state = {0, work->placed_end[0][SEGMENT_COUNT - 1]};
     peak->segment = worst.moment.segment;
-    peak->op = worst.moment.op;
+    peak->tick = worst.moment.tick;
     peak->state_bytes = range_bytes(work, values, state, &worst.moment);
     peak->total_bytes = worst.bytes;
     peak->temp_bytes = worst.bytes - peak->state_bytes;
@@ -223,7 +223,7 @@ void memory_fold(const struct work *work, const uint64_t *values, unsigned sched
 void memory_explain(const struct work *work, const uint64_t *values, unsigned schedule,
                     struct memory_peak *peak)
 {
-    struct moment moment = {peak->segment, peak->op, schedule};
+    struct moment moment = {peak->segment, peak->tick, schedule};
     for (size_t i = 0; i < work->n_buffers; i++) {
         const struct buffer *buffer = &work->buffers[i];
         uint64_t bytes = alive_bytes(work, values, buffer, &moment);

@@ -217,13 +217,13 @@ static void report_model(const struct context *c, struct model_report *m)
             : params_forward_flop_per_token(&c->plan->model, c->plan->workload.sequence_length);
 }
 
-/* Host waits of the forward ops of one MoE layer. */
+/* Host waits of one MoE layer's forward. */
 static void report_sync(const struct context *c, struct sync_report *sync)
 {
-    for (size_t i = 0; i < c->work.n_ops; i++) {
-        const struct op *op = &c->work.ops[i];
-        if (op->segment == SEGMENT_MOE && op->phase == PHASE_FORWARD)
-            sync->per_layer += c->values[op->host_syncs.node];
+    for (size_t i = 0; i < c->work.n_ticks; i++) {
+        const struct tick *tick = &c->work.ticks[i];
+        if (tick->segment == SEGMENT_MOE && tick->phase == PHASE_FORWARD)
+            sync->per_layer += c->values[tick->host_syncs.node];
     }
 }
 

@@ -71,8 +71,8 @@ static void check_moments(const struct case_ *c, uint64_t seed, enum moe_path pa
     if (sum != c->peak.total_bytes)
         fail_msg("seed %llu path %d: categories %llu, total %llu", (unsigned long long)seed,
                  (int)path, (unsigned long long)sum, (unsigned long long)c->peak.total_bytes);
-    for (size_t i = 0; i < c->work.n_ops; i++) {
-        struct memory_peak moment = {.segment = c->work.ops[i].segment, .op = (uint16_t)i};
+    for (size_t i = 0; i < c->work.n_ticks; i++) {
+        struct memory_peak moment = {.segment = c->work.ticks[i].segment, .tick = (uint16_t)i};
         if (!c->values[c->work.use[moment.segment].repeat.node])
             continue;
         uint64_t bytes = 0;
@@ -81,7 +81,7 @@ static void check_moments(const struct case_ *c, uint64_t seed, enum moe_path pa
                                           &moment);
         if (bytes > c->peak.total_bytes)
             fail_msg("seed %llu path %d: op %zu '%s' holds %llu, the peak is %llu",
-                     (unsigned long long)seed, (int)path, i, c->work.ops[i].name,
+                     (unsigned long long)seed, (int)path, i, c->work.ticks[i].name,
                      (unsigned long long)bytes, (unsigned long long)c->peak.total_bytes);
     }
 }

@@ -140,7 +140,7 @@ static void for_draws(void (*law)(const struct plan *plan, const struct evaluate
 
 static uint64_t bytes_at(const struct evaluated *e, enum segment segment, uint16_t op)
 {
-    struct memory_peak moment = {.segment = segment, .op = op};
+    struct memory_peak moment = {.segment = segment, .tick = op};
     uint64_t bytes = 0;
     for (size_t i = 0; i < e->work.n_buffers; i++)
         bytes += memory_bytes_at_peak(&e->work, e->values, &e->work.buffers[i], e->schedule,
@@ -151,8 +151,8 @@ static uint64_t bytes_at(const struct evaluated *e, enum segment segment, uint16
 static void no_op_holds_more(const struct plan *plan, const struct evaluated *e)
 {
     (void)plan;
-    for (size_t i = 0; i < e->work.n_ops; i++) {
-        enum segment segment = e->work.ops[i].segment;
+    for (size_t i = 0; i < e->work.n_ticks; i++) {
+        enum segment segment = e->work.ticks[i].segment;
         if (e->values[e->work.use[segment].repeat.node])
             assert_true(bytes_at(e, segment, (uint16_t)i) <= e->peak.total_bytes);
     }
@@ -172,7 +172,7 @@ static void sums_agree(const struct plan *plan, const struct evaluated *e)
         sum += e->peak.category[i];
     assert_int_equal(sum, e->peak.total_bytes);
     assert_int_equal(e->peak.state_bytes + e->peak.temp_bytes, e->peak.total_bytes);
-    assert_int_equal(bytes_at(e, e->peak.segment, e->peak.op), e->peak.total_bytes);
+    assert_int_equal(bytes_at(e, e->peak.segment, e->peak.tick), e->peak.total_bytes);
 }
 
 static void categories_sum_to_the_peak(void **state)

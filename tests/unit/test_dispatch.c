@@ -307,9 +307,9 @@ static void host_syncs_match_the_reference(void **state)
         struct built b;
         build_plan(&plan, &b);
         uint64_t syncs = 0;
-        for (size_t j = 0; j < b.work.n_ops; j++)
-            if (b.work.ops[j].phase == PHASE_FORWARD)
-                syncs += b.values[b.work.ops[j].host_syncs.node];
+        for (size_t j = 0; j < b.work.n_ticks; j++)
+            if (b.work.ticks[j].phase == PHASE_FORWARD)
+                syncs += b.values[b.work.ticks[j].host_syncs.node];
         if (syncs != cases[i].syncs)
             fail_msg("case %u, %s: %llu waits, expected %llu", i, path_names[cases[i].path],
                      (unsigned long long)syncs, (unsigned long long)cases[i].syncs);
@@ -391,26 +391,26 @@ static struct plan variant(enum moe_path path, enum mode mode, enum recompute re
     return plan;
 }
 
-static void check_list(const struct plan *plan, const uint16_t *list, const struct built *b,
-                       size_t at)
+static void check_life(const struct plan *plan, const struct built *b,
+                       const struct buffer *buffer)
 {
-    const struct op *op = &b->work.ops[at];
-    for (unsigned j = 0; j < OP_BUFFERS && list[j] != WORK_NONE; j++) {
-        const struct buffer *buffer = &b->work.buffers[list[j]];
-        bool earlier_pass =
-            plan->recompute.kind == RECOMPUTE_FULL || plan->moe.path == PATH_RDEP;
-        if (buffer->life == LIFE_PERSISTENT || (op->phase == PHASE_FORWARD && earlier_pass))
-            continue;
-        if (at < buffer->first || at > buffer->last)
-            fail_msg("%s mode %d recompute %d: op %zu '%s' uses '%s', alive %u to %u",
-                     path_names[plan->moe.path], (int)plan->workload.mode,
-                     (int)plan->recompute.kind, at, op->name, buffer->name, buffer->first,
-                     buffer->last);
-    }
+    if (buffer->segment != SEGMENT_MOE || buffer->life == LIFE_PERSISTENT)
+        return;
+    bool to_the_end = buffer->last == WORK_NONE; /* the layer's stream */
+    if (buffer->first > buffer->last || (!to_the_end && buffer->last >= b->work.n_ticks))
+        fail_msg("%s mode %d recompute %d: '%s' is alive from tick %u to %u of %zu",
+                 path_names[plan->moe.path], (int)plan->workload.mode,
+                 (int)plan->recompute.kind, buffer->name, buffer->first, buffer->last,
+                 b->work.n_ticks);
+    bool saved = buffer->life == LIFE_SAVED && !to_the_end;
+    if (saved && b->work.ticks[buffer->last].phase != PHASE_BACKWARD)
+        fail_msg("%s: '%s' is saved for '%s'", path_names[plan->moe.path], buffer->name,
+                 b->work.ticks[buffer->last].name);
 }
 
-/* Every op's tensors are alive when it runs, whatever the path, mode and recomputation. */
-static void tensors_are_alive_where_used(void **state)
+/* Every tensor's life lies on the layer's ticks, and what is saved is saved for a backward,
+ * whatever the path, mode and recomputation. */
+static void lives_lie_on_ticks(void **state)
 {
     (void)state;
     static const enum recompute kinds[] = {RECOMPUTE_NONE, RECOMPUTE_FULL};
@@ -424,11 +424,9 @@ static void tensors_are_alive_where_used(void **state)
                                                SIZING_EXACT, ep);
                     struct built b;
                     build_plan(&plan, &b);
-                    assert_in_range(b.work.n_ops, 4, 400);
-                    for (size_t i = 0; i < b.work.n_ops; i++) {
-                        check_list(&plan, b.work.ops[i].reads, &b, i);
-                        check_list(&plan, b.work.ops[i].writes, &b, i);
-                    }
+                    assert_in_range(b.work.n_ticks, 4, 400);
+                    for (size_t i = 0; i < b.work.n_buffers; i++)
+                        check_life(&plan, &b, &b.work.buffers[i]);
                     arena_release(&b.arena);
                 }
 }
@@ -501,7 +499,7 @@ int main(void)
         cmocka_unit_test(host_syncs_match_the_reference),
         cmocka_unit_test(sync_free_stages_fix_buffers),
         cmocka_unit_test(libraries_have_their_heaps),
-        cmocka_unit_test(tensors_are_alive_where_used),
+        cmocka_unit_test(lives_lie_on_ticks),
         cmocka_unit_test(more_needs_more),
         cmocka_unit_test(ep_never_divides_routed_activations),
     };

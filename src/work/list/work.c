@@ -58,6 +58,15 @@ uint16_t work_buffer(struct work *work, struct buffer buffer)
     return (uint16_t)work->n_buffers++;
 }
 
+uint16_t work_tick(struct work *work, struct tick tick)
+{
+    assert(work->n_ticks < WORK_NONE);
+    work->ticks =
+        arena_grow(work->arena, work->ticks, work->n_ticks, &work->tick_capacity, sizeof tick);
+    work->ticks[work->n_ticks] = tick;
+    return (uint16_t)work->n_ticks++;
+}
+
 uint16_t work_op(struct work *work, struct op op)
 {
     assert(work->n_ops < WORK_NONE);

@@ -75,7 +75,7 @@ struct buffer {
     struct size all;   /* bytes x count; set by work_index */
     enum sizing_rule rule;
     enum life life;
-    /* ops, both included, between which the layer at hand holds a transient, and its own copy
+    /* ticks, both included, between which the layer at hand holds a transient, and its own copy
      * of a saved buffer (last WORK_NONE: to the end) */
     uint16_t first, last;
     /* saved in all layers but every n-th, which runs forward again (a transient beside it holds
@@ -152,15 +152,26 @@ struct op {
     struct size trips;
 };
 
+/* A point of a layer's run, or of the step's, from which or up to which buffers are held: the
+ * time axis of memory. What a stack's software holds does not follow from data alone, so its
+ * tables speak of ticks; each hangs on an op of the list. */
+struct tick {
+    const char *name;
+    enum op_kind kind;
+    enum segment segment;
+    enum phase phase;
+    struct size host_syncs; /* waits of the host for the device */
+};
+
 struct segment_use {
     struct size repeat;    /* layers of this kind on the heaviest stage */
     struct size in_flight; /* micro-batches saved at once, in thousandths */
 };
 
-/* An op of one layer of a segment, under one schedule, at which the peak may be. */
+/* A tick of one layer of a segment, under one schedule, at which the peak may be. */
 struct work_moment {
     enum segment segment;
-    uint16_t schedule, op;
+    uint16_t schedule, tick;
     size_t begin, end; /* of its living transients in work->members */
 };
 
@@ -168,6 +179,8 @@ struct work {
     struct sizes sizes;
     struct buffer *buffers;
     size_t n_buffers, buffer_capacity;
+    struct tick *ticks;
+    size_t n_ticks, tick_capacity;
     struct op *ops;
     size_t n_ops, op_capacity;
     /* buffer numbers by allocation order, then segment: work_index */
@@ -197,9 +210,10 @@ unsigned work_order(const struct buffer *buffer);
 enum status work_build(const struct plan *plan, struct arena *arena, struct work *work,
                        struct err *err);
 
-/* Adding to a list; the returned numbers name the buffer or op. `bytes` of a buffer is set from
- * its dims and dtype unless given. */
+/* Adding to a list; the returned numbers name the buffer, tick or op. `bytes` of a buffer is
+ * set from its dims and dtype unless given. */
 uint16_t work_buffer(struct work *work, struct buffer buffer);
+uint16_t work_tick(struct work *work, struct tick tick);
 uint16_t work_op(struct work *work, struct op op);
 
 #endif

@@ -27,17 +27,17 @@ static const uint8_t needs[OP_KIND_COUNT] = {
     [OP_LOSS] = NEED_READS,
 };
 
-/* Everything flow_close works out, by tensor and by forward op. */
+/* Everything flow_close works out, by tensor and by step of the forward. */
 struct closing {
     struct flow *flow;
     const struct flow_style *style;
-    int producer[FLOW_TENSORS], reader[FLOW_TENSORS]; /* forward op, -1: none; reader: last */
-    int needer[FLOW_TENSORS]; /* first forward op whose backward reads */
+    int producer[FLOW_TENSORS], reader[FLOW_TENSORS]; /* step, -1: none; reader: last */
+    int needer[FLOW_TENSORS];                         /* first step whose backward reads */
     bool kept[FLOW_TENSORS], dropped[FLOW_TENSORS];
-    uint16_t again[FLOW_OPS], back[FLOW_OPS]; /* numbers of recompute and backward ops */
-    uint16_t redo[FLOW_TENSORS];              /* op that recomputes a dropped tensor */
+    uint16_t again[FLOW_OPS], back[FLOW_OPS]; /* ticks of recomputation and backward */
+    uint16_t redo[FLOW_TENSORS];              /* tick that remakes a dropped tensor */
     uint16_t gradients[FLOW_TENSORS];         /* buffers */
-    uint16_t after_forward;                   /* first op after the forward */
+    uint16_t after_forward;                   /* first tick after the forward */
 };
 
 void flow_init(struct flow *flow, struct work *work, enum segment segment)
@@ -70,42 +70,37 @@ void flow_given(struct flow *flow, uint16_t buffer, bool gradient)
     enlist(flow, buffer, gradient, true);
 }
 
-static struct size listed(struct flow *flow, uint16_t to[OP_BUFFERS], struct size bytes,
-                          unsigned n, const uint16_t *from)
+static void listed(uint16_t to[FLOW_OPERANDS], unsigned n, const uint16_t *from)
 {
     unsigned used = 0;
-    memset(to, 0xff, OP_BUFFERS * sizeof *to);
+    memset(to, 0xff, FLOW_OPERANDS * sizeof *to);
     for (unsigned i = 0; i < n; i++) {
         if (from[i] == WORK_NONE)
             continue;
-        assert(used < OP_BUFFERS);
+        assert(used < FLOW_OPERANDS);
         to[used++] = from[i];
-        bytes = size_add(&flow->work->sizes, bytes, flow->work->buffers[from[i]].bytes);
     }
-    return bytes;
 }
 
-uint16_t flow_op(struct flow *flow, struct op op, unsigned n_reads, const uint16_t *reads,
+uint16_t flow_op(struct flow *flow, struct tick tick, unsigned n_reads, const uint16_t *reads,
                  unsigned n_writes, const uint16_t *writes)
 {
-    assert(flow->n_ops < FLOW_OPS);
-    op.segment = flow->segment;
-    op.phase = PHASE_FORWARD;
-    op.bytes_read = listed(flow, op.reads, op.bytes_read, n_reads, reads);
-    op.bytes_written = listed(flow, op.writes, op.bytes_written, n_writes, writes);
-    memset(op.after, 0xff, sizeof op.after);
-    if (flow->n_ops)
-        op.after[0] = flow->ops[flow->n_ops - 1];
-    return flow->ops[flow->n_ops++] = work_op(flow->work, op);
+    assert(flow->n_steps < FLOW_OPS);
+    struct flow_step *step = &flow->steps[flow->n_steps++];
+    tick.segment = flow->segment;
+    tick.phase = PHASE_FORWARD;
+    listed(step->reads, n_reads, reads);
+    listed(step->writes, n_writes, writes);
+    return step->tick = work_tick(flow->work, tick);
 }
 
 void flow_scratch(struct flow *flow, struct buffer buffer, unsigned passes)
 {
-    assert(flow->n_scratch < FLOW_SCRATCH && flow->n_ops);
+    assert(flow->n_scratch < FLOW_SCRATCH && flow->n_steps);
     buffer.segment = flow->segment;
     buffer.life = LIFE_TRANSIENT;
     flow->scratch[flow->n_scratch].buffer = work_buffer(flow->work, buffer);
-    flow->scratch[flow->n_scratch].op = (uint8_t)(flow->n_ops - 1);
+    flow->scratch[flow->n_scratch].step = (uint8_t)(flow->n_steps - 1);
     flow->scratch[flow->n_scratch++].passes = (uint8_t)passes;
 }
 
@@ -136,13 +131,19 @@ static bool reads_again(const struct flow *flow, enum op_kind kind, int t, bool 
     return table || needs[kind] & (written ? NEED_WRITES : NEED_READS);
 }
 
-static void note_needs(struct closing *c, const struct op *op, int number)
+static enum op_kind kind_of(const struct flow *flow, int step)
 {
-    const uint16_t *lists[] = {op->reads, op->writes};
+    return flow->work->ticks[flow->steps[step].tick].kind;
+}
+
+static void note_needs(struct closing *c, int number)
+{
+    const struct flow_step *step = &c->flow->steps[number];
+    const uint16_t *lists[] = {step->reads, step->writes};
     for (unsigned l = 0; l < 2; l++)
-        for (unsigned i = 0; i < OP_BUFFERS && lists[l][i] != WORK_NONE; i++) {
+        for (unsigned i = 0; i < FLOW_OPERANDS && lists[l][i] != WORK_NONE; i++) {
             int t = tensor_of(c->flow, lists[l][i]);
-            if (reads_again(c->flow, op->kind, t, l == 1) && c->needer[t] < 0)
+            if (reads_again(c->flow, kind_of(c->flow, number), t, l == 1) && c->needer[t] < 0)
                 c->needer[t] = number;
         }
 }
@@ -153,19 +154,19 @@ static void note_uses(struct closing *c)
     memset(c->producer, 0xff, sizeof c->producer);
     memset(c->reader, 0xff, sizeof c->reader);
     memset(c->needer, 0xff, sizeof c->needer);
-    for (int i = 0; i < flow->n_ops; i++) {
-        const struct op *op = &flow->work->ops[flow->ops[i]];
-        for (unsigned j = 0; j < OP_BUFFERS && op->writes[j] != WORK_NONE; j++) {
-            int t = tensor_of(flow, op->writes[j]);
+    for (int i = 0; i < flow->n_steps; i++) {
+        const struct flow_step *step = &flow->steps[i];
+        for (unsigned j = 0; j < FLOW_OPERANDS && step->writes[j] != WORK_NONE; j++) {
+            int t = tensor_of(flow, step->writes[j]);
             if (t >= 0 && c->producer[t] < 0)
                 c->producer[t] = i;
         }
-        for (unsigned j = 0; j < OP_BUFFERS && op->reads[j] != WORK_NONE; j++) {
-            int t = tensor_of(flow, op->reads[j]);
+        for (unsigned j = 0; j < FLOW_OPERANDS && step->reads[j] != WORK_NONE; j++) {
+            int t = tensor_of(flow, step->reads[j]);
             if (t >= 0)
                 c->reader[t] = i;
         }
-        note_needs(c, op, i);
+        note_needs(c, i);
     }
     for (int t = 0; t < flow->n_tensors; t++) {
         const char *name = flow->work->buffers[flow->tensors[t]].name;
@@ -174,6 +175,13 @@ static void note_uses(struct closing *c)
         c->redo[t] = WORK_NONE;
         c->gradients[t] = WORK_NONE;
     }
+}
+
+static uint16_t tick_again(const struct flow *flow, int step)
+{
+    struct tick tick = flow->work->ticks[flow->steps[step].tick];
+    tick.phase = PHASE_RECOMPUTE;
+    return work_tick(flow->work, tick);
 }
 
 /* The forward again, as far as it makes something that backward needs. */
@@ -185,27 +193,24 @@ static void add_recompute(struct closing *c)
         if (c->needer[t] >= 0 && c->producer[t] > last && !c->kept[t])
             last = c->producer[t];
     for (int i = 0; i <= last; i++) {
-        struct op op = c->flow->work->ops[c->flow->ops[i]];
-        op.phase = PHASE_RECOMPUTE;
-        c->again[i] = work_op(c->flow->work, op);
+        c->again[i] = tick_again(c->flow, i);
     }
+}
+
+static bool reads(const struct flow_step *step, uint16_t buffer)
+{
+    for (unsigned j = 0; j < FLOW_OPERANDS && step->reads[j] != WORK_NONE; j++)
+        if (step->reads[j] == buffer)
+            return true;
+    return false;
 }
 
 static void add_redo(struct closing *c, int number)
 {
-    for (int t = 0; t < c->flow->n_tensors; t++) {
-        if (!c->dropped[t] || c->redo[t] != WORK_NONE || c->producer[t] < 0)
-            continue;
-        const struct op *op = &c->flow->work->ops[c->flow->ops[number]];
-        for (unsigned j = 0; j < OP_BUFFERS && op->reads[j] != WORK_NONE; j++) {
-            if (op->reads[j] != c->flow->tensors[t])
-                continue;
-            struct op copy = c->flow->work->ops[c->flow->ops[c->producer[t]]];
-            copy.phase = PHASE_RECOMPUTE;
-            c->redo[t] = work_op(c->flow->work, copy);
-            break;
-        }
-    }
+    for (int t = 0; t < c->flow->n_tensors; t++)
+        if (c->dropped[t] && c->redo[t] == WORK_NONE && c->producer[t] >= 0 &&
+            reads(&c->flow->steps[number], c->flow->tensors[t]))
+            c->redo[t] = tick_again(c->flow, c->producer[t]);
 }
 
 static uint16_t gradient_of(struct closing *c, uint16_t buffer)
@@ -218,7 +223,7 @@ static uint16_t gradient_of(struct closing *c, uint16_t buffer)
         gradient.name = arena_printf(c->flow->work->arena, "d_%s", gradient.name);
         gradient.segment = c->flow->segment;
         gradient.life = LIFE_TRANSIENT;
-        gradient.first = gradient.last = (uint16_t)c->flow->work->n_ops;
+        gradient.first = gradient.last = (uint16_t)c->flow->work->n_ticks;
         gradient.state = false;
         if (dtype_bits(gradient.dtype) < 16) { /* gradients of quantised rows are not */
             gradient.dtype = DTYPE_BF16;
@@ -229,47 +234,26 @@ static uint16_t gradient_of(struct closing *c, uint16_t buffer)
     return c->gradients[t];
 }
 
-static bool is_product(enum op_kind kind)
-{
-    return kind == OP_GROUPED_GEMM || kind == OP_BATCHED_GEMM || kind == OP_BLOCKED_GEMM ||
-           kind == OP_GEMM || kind == OP_ROUTER;
-}
-
-/* Backward of a forward op: gradients of what it wrote, and what it needs again, become the
- * gradients of what it read. A product runs twice: for its input and for its weights. */
+/* Backward of a tick: gradients of what the forward wrote are read, those of what it read made.
+ */
 static void add_backward(struct closing *c, int number)
 {
     struct work *work = c->flow->work;
-    const struct op forward = work->ops[c->flow->ops[number]];
-    struct op op = forward;
-    uint16_t reads[3 * OP_BUFFERS], writes[OP_BUFFERS];
-    unsigned n_reads = 0, n_writes = 0;
-    for (unsigned j = 0; j < OP_BUFFERS && forward.writes[j] != WORK_NONE; j++) {
-        reads[n_reads++] = gradient_of(c, forward.writes[j]);
-        if (reads_again(c->flow, op.kind, tensor_of(c->flow, forward.writes[j]), true))
-            reads[n_reads++] = forward.writes[j];
-    }
-    for (unsigned j = 0; j < OP_BUFFERS && forward.reads[j] != WORK_NONE; j++) {
-        if (reads_again(c->flow, op.kind, tensor_of(c->flow, forward.reads[j]), false))
-            reads[n_reads++] = forward.reads[j];
-        writes[n_writes++] = gradient_of(c, forward.reads[j]);
-    }
-    op.name = arena_printf(work->arena, "%s_backward", forward.name);
-    op.phase = PHASE_BACKWARD;
-    op.flop = size_times(&work->sizes, forward.flop, is_product(forward.kind) ? 2 : 1);
-    op.bytes_sent = forward.bytes_received;
-    op.bytes_received = forward.bytes_sent;
-    op.bytes_read = op.bytes_written = op.host_syncs = size_const(&work->sizes, 0);
-    op.bytes_read = listed(c->flow, op.reads, op.bytes_read, n_reads, reads);
-    op.bytes_written = listed(c->flow, op.writes, op.bytes_written, n_writes, writes);
-    memset(op.after, 0xff, sizeof op.after);
-    op.after[0] = (uint16_t)(work->n_ops - 1);
-    c->back[number] = work_op(work, op);
+    const struct flow_step *step = &c->flow->steps[number];
+    struct tick tick = work->ticks[step->tick];
+    for (unsigned j = 0; j < FLOW_OPERANDS && step->writes[j] != WORK_NONE; j++)
+        gradient_of(c, step->writes[j]);
+    for (unsigned j = 0; j < FLOW_OPERANDS && step->reads[j] != WORK_NONE; j++)
+        gradient_of(c, step->reads[j]);
+    tick.name = arena_printf(work->arena, "%s_backward", tick.name);
+    tick.phase = PHASE_BACKWARD;
+    tick.host_syncs = size_const(&work->sizes, 0);
+    c->back[number] = work_tick(work, tick);
 }
 
-static uint16_t last_op(const struct flow *flow)
+static uint16_t last_tick(const struct flow *flow)
 {
-    return (uint16_t)(flow->work->n_ops - 1);
+    return (uint16_t)(flow->work->n_ticks - 1);
 }
 
 /* From where its first reader in backward order makes it to where its maker consumes it. What
@@ -280,7 +264,7 @@ static void gradient_life(struct closing *c, int t)
         return;
     struct buffer *gradient = &c->flow->work->buffers[c->gradients[t]];
     gradient->first = c->reader[t] >= 0 ? c->back[c->reader[t]] : c->after_forward;
-    gradient->last = c->producer[t] >= 0 ? c->back[c->producer[t]] : last_op(c->flow);
+    gradient->last = c->producer[t] >= 0 ? c->back[c->producer[t]] : last_tick(c->flow);
 }
 
 /* Of what backward does not read, the recomputation makes what leads to something it does. */
@@ -299,11 +283,11 @@ static void tensor_life(struct closing *c, int t)
     const struct flow *flow = c->flow;
     struct buffer *buffer = &flow->work->buffers[flow->tensors[t]];
     int from = c->producer[t] < 0 ? 0 : c->producer[t];
-    int to = c->reader[t] < 0 ? flow->n_ops - 1 : c->reader[t];
+    int to = c->reader[t] < 0 ? flow->n_steps - 1 : c->reader[t];
     if (flow->given[t])
         return;
-    buffer->first = flow->ops[from];
-    buffer->last = flow->ops[to];
+    buffer->first = flow->steps[from].tick;
+    buffer->last = flow->steps[to].tick;
     if (!c->style->backward || c->needer[t] < 0) {
         again_life(c, buffer, from, to);
         return;
@@ -322,10 +306,10 @@ static void tensor_life(struct closing *c, int t)
 static void scratch_life(struct closing *c, unsigned at)
 {
     struct work *work = c->flow->work;
-    unsigned op = c->flow->scratch[at].op, passes = c->flow->scratch[at].passes;
+    unsigned step = c->flow->scratch[at].step, passes = c->flow->scratch[at].passes;
     uint16_t number = c->flow->scratch[at].buffer;
     bool backward = c->style->backward && passes & FLOW_BACKWARD;
-    uint16_t forward = c->flow->ops[op];
+    uint16_t forward = c->flow->steps[step].tick;
     work->buffers[number].first = work->buffers[number].last = forward;
     if (!(passes & FLOW_FORWARD) && !backward)
         work->buffers[number].count = size_const(&work->sizes, 0);
@@ -336,17 +320,17 @@ static void scratch_life(struct closing *c, unsigned at)
         copy.name = arena_printf(work->arena, "%s_backward", copy.name);
         number = work_buffer(work, copy);
     }
-    work->buffers[number].first = work->buffers[number].last = c->back[op];
+    work->buffers[number].first = work->buffers[number].last = c->back[step];
 }
 
 void flow_close(struct flow *flow, const struct flow_style *style)
 {
     struct closing c = {.flow = flow, .style = style};
     note_uses(&c);
-    c.after_forward = (uint16_t)flow->work->n_ops;
+    c.after_forward = (uint16_t)flow->work->n_ticks;
     if (style->backward)
         add_recompute(&c);
-    for (int i = flow->n_ops - 1; style->backward && i >= 0; i--) {
+    for (int i = flow->n_steps - 1; style->backward && i >= 0; i--) {
         add_redo(&c, i);
         add_backward(&c, i);
     }

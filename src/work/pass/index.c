@@ -27,15 +27,15 @@ static void place_buffers(struct work *work)
 /* The buffers of one segment and schedule that come and go, and the moments at which one of
  * them begins (a sum of what is alive rises nowhere else). */
 struct candidates {
-    size_t n, n_ops, words; /* words: of a set of buffers */
-    uint16_t *buffers, *ops;
-    uint64_t *sets; /* [n_ops][words] who is alive */
+    size_t n, n_ticks, words; /* words: of a set of buffers */
+    uint16_t *buffers, *ticks;
+    uint64_t *sets; /* [n_ticks][words] who is alive */
 };
 
-static bool is_new(const struct candidates *c, uint16_t op)
+static bool is_new(const struct candidates *c, uint16_t tick)
 {
-    for (size_t i = 0; i < c->n_ops; i++)
-        if (c->ops[i] == op)
+    for (size_t i = 0; i < c->n_ticks; i++)
+        if (c->ticks[i] == tick)
             return false;
     return true;
 }
@@ -43,7 +43,7 @@ static bool is_new(const struct candidates *c, uint16_t op)
 static void gather(const struct work *work, enum segment segment, unsigned schedule,
                    struct candidates *c)
 {
-    c->n = c->n_ops = 0;
+    c->n = c->n_ticks = 0;
     for (size_t i = 0; i < work->n_buffers; i++) {
         const struct buffer *buffer = &work->buffers[i];
         if (buffer->segment != segment || work_order(buffer) < ORDER_SAVED ||
@@ -51,15 +51,15 @@ static void gather(const struct work *work, enum segment segment, unsigned sched
             continue;
         c->buffers[c->n++] = (uint16_t)i;
         if (is_new(c, buffer->first))
-            c->ops[c->n_ops++] = buffer->first;
+            c->ticks[c->n_ticks++] = buffer->first;
     }
     c->words = (c->n + 63) / 64;
-    memset(c->sets, 0, c->n_ops * c->words * sizeof *c->sets);
-    for (size_t op = 0; op < c->n_ops; op++)
+    memset(c->sets, 0, c->n_ticks * c->words * sizeof *c->sets);
+    for (size_t tick = 0; tick < c->n_ticks; tick++)
         for (size_t i = 0; i < c->n; i++) {
             const struct buffer *buffer = &work->buffers[c->buffers[i]];
-            if (buffer->first <= c->ops[op] && c->ops[op] <= buffer->last)
-                c->sets[op * c->words + i / 64] |= UINT64_C(1) << i % 64;
+            if (buffer->first <= c->ticks[tick] && c->ticks[tick] <= buffer->last)
+                c->sets[tick * c->words + i / 64] |= UINT64_C(1) << i % 64;
         }
 }
 
@@ -72,22 +72,23 @@ static bool contains(const struct candidates *c, size_t outer, size_t inner)
 }
 
 /* Another moment holds at least as much; of equal ones the first is kept. */
-static bool is_covered(const struct candidates *c, size_t op)
+static bool is_covered(const struct candidates *c, size_t tick)
 {
-    for (size_t other = 0; other < c->n_ops; other++)
-        if (other != op && contains(c, other, op) && (other < op || !contains(c, op, other)))
+    for (size_t other = 0; other < c->n_ticks; other++)
+        if (other != tick && contains(c, other, tick) &&
+            (other < tick || !contains(c, tick, other)))
             return true;
     return false;
 }
 
-static void add_moment(struct work *work, const struct candidates *c, size_t op,
+static void add_moment(struct work *work, const struct candidates *c, size_t tick,
                        enum segment segment, unsigned schedule)
 {
     struct work_moment *moment = &work->moments[work->n_moments++];
-    *moment = (struct work_moment){segment, (uint16_t)schedule, c->ops[op], work->n_members,
+    *moment = (struct work_moment){segment, (uint16_t)schedule, c->ticks[tick], work->n_members,
                                    work->n_members};
     for (size_t i = 0; i < c->n; i++)
-        if (c->sets[op * c->words + i / 64] >> i % 64 & 1 &&
+        if (c->sets[tick * c->words + i / 64] >> i % 64 & 1 &&
             work->buffers[c->buffers[i]].life == LIFE_TRANSIENT)
             work->members[moment->end++] = c->buffers[i];
     work->n_members = moment->end;
@@ -100,7 +101,7 @@ static void find_moments(struct work *work)
     struct arena scratch = {0};
     struct candidates c = {
         .buffers = arena_alloc(&scratch, n, sizeof *c.buffers),
-        .ops = arena_alloc(&scratch, n, sizeof *c.ops),
+        .ticks = arena_alloc(&scratch, n, sizeof *c.ticks),
         .sets = arena_alloc(&scratch, n * ((n + 63) / 64), sizeof *c.sets),
     };
     work->moments = arena_alloc(work->arena, most, sizeof *work->moments);
@@ -109,9 +110,9 @@ static void find_moments(struct work *work)
     for (unsigned schedule = 0; schedule < work->n_schedules; schedule++)
         for (unsigned segment = 0; segment < SEGMENT_COUNT; segment++) {
             gather(work, (enum segment)segment, schedule, &c);
-            for (size_t op = 0; op < c.n_ops; op++)
-                if (!is_covered(&c, op))
-                    add_moment(work, &c, op, (enum segment)segment, schedule);
+            for (size_t tick = 0; tick < c.n_ticks; tick++)
+                if (!is_covered(&c, tick))
+                    add_moment(work, &c, tick, (enum segment)segment, schedule);
         }
     arena_release(&scratch);
 }

@@ -168,9 +168,7 @@ static uint16_t dispatch(struct path *p, const struct rows *received, uint16_t *
     uint16_t weights =
         part_floats(p, "recv_topk_weights", CATEGORY_METADATA, DTYPE_F32, received, p->x.top_k);
     *handle = part_table(p, "dispatch_handle", DTYPE_INT8, &bytes, one);
-    struct op op = part_exchange(p, "dispatch", received->dims[0],
-                                 size_add(s, part_row_bytes(p, p->plan->precision.dispatch),
-                                          size_plus(s, size_times(s, p->x.top_k, 12), 8)));
+    struct tick op = part_exchange(p, "dispatch");
     op.host_syncs = size_const(s, received->rule == RULE_ROUTING);
     flow_op(&p->flow, op, FLOW(p->input, layout, p->gates),
             FLOW(x, scales, ids, weights, *handle));
@@ -193,7 +191,7 @@ static uint16_t fan_out(struct path *p, uint16_t x, const struct rows *received)
     if (p->style->scale_before_down)
         gates = part_floats(p, "permuted_gates", CATEGORY_METADATA, DTYPE_F32, &rows,
                             size_const(s, 1));
-    struct op op = part_move(p, "permute", OP_PERMUTE);
+    struct tick op = part_move(p, "permute", OP_PERMUTE);
     op.host_syncs = size_const(s, rows.rule == RULE_ROUTING);
     flow_op(&p->flow, op, FLOW(x, map, p->gates), FLOW(permuted, gates));
     uint16_t out = part_experts(p, permuted, &rows, gates, OP_GROUPED_GEMM);
@@ -232,10 +230,7 @@ enum status path_deepep(struct path *p, uint16_t *output, struct err *err)
     uint16_t out = p->style->kernel != KERNEL_PLAIN ? part_fused(p, x, &received)
                                                     : fan_out(p, x, &received);
     *output = part_rows(p, "moe_output", CATEGORY_ACTIVATION, &tokens, p->x.hidden);
-    flow_op(&p->flow,
-            part_exchange(p, "combine", received.dims[0],
-                          part_row_bytes(p, p->plan->precision.combine)),
-            FLOW(out, handle), FLOW(*output));
+    flow_op(&p->flow, part_exchange(p, "combine"), FLOW(out, handle), FLOW(*output));
     return STATUS_OK;
 }
 
@@ -274,16 +269,14 @@ enum status path_deepep_ll(struct path *p, uint16_t *output, struct err *err)
     uint16_t sources = part_table(p, "packed_src_info", DTYPE_I32, &slots, one);
     struct rows ranges = {2, {p->x.local, p->x.ranks}, RULE_FIXED};
     uint16_t layout = part_table(p, "packed_layout_range", DTYPE_I64, &ranges, one);
-    struct size row = size_plus(s, part_row_bytes(p, dtype), 16);
-    flow_op(&p->flow, part_exchange(p, "dispatch", rows_routed(&p->x), row),
-            FLOW(p->input, p->indices, heap), FLOW(x, scales, sources, layout));
+    flow_op(&p->flow, part_exchange(p, "dispatch"), FLOW(p->input, p->indices, heap),
+            FLOW(x, scales, sources, layout));
     uint16_t out = p->style->kernel == KERNEL_MASKED
                        ? part_fused(p, x, &slots)
                        : part_experts(p, x, &slots, WORK_NONE, OP_BATCHED_GEMM);
     struct rows tokens = rows_of(p->x.tokens, RULE_FIXED);
     *output = part_rows(p, "moe_output", CATEGORY_ACTIVATION, &tokens, p->x.hidden);
-    struct op op =
-        part_exchange(p, "combine", rows_routed(&p->x), size_times(s, p->x.hidden, 2));
+    struct tick op = part_exchange(p, "combine");
     op.kind = OP_COMBINE; /* it applies the weights */
     flow_op(&p->flow, op, FLOW(out, p->gates, sources, layout, heap), FLOW(*output));
     return STATUS_OK;
@@ -310,20 +303,16 @@ enum status path_rdep(struct path *p, uint16_t *output, struct err *err)
     padded.dims[0] = rdep_allocated_rows(&p->x, got.dims[0], multiple);
     uint16_t heap[2];
     rdep_heaps(p, heap);
-    struct size one = size_const(s, 1), row = rdep_row_elements(&p->x);
+    struct size one = size_const(s, 1);
     uint16_t order = part_table(p, "owner_order", DTYPE_I32, &got, one);
-    struct op put =
-        part_exchange(p, "put", rows_routed(&p->x), size_plus(s, size_times(s, row, 2), 16));
+    struct tick put = part_exchange(p, "put");
     put.host_syncs = one;
     flow_op(&p->flow, put, FLOW(p->input, p->indices, p->gates), FLOW(heap[0]));
     flow_op(&p->flow, part_move(p, "owner_sort", OP_SORT), FLOW(heap[0]), FLOW(order));
     uint16_t x = part_rows(p, "x_pad", CATEGORY_DISPATCH, &padded, p->x.hidden);
     flow_op(&p->flow, part_move(p, "gather", OP_GATHER), FLOW(p->input, order), FLOW(x));
     uint16_t out = part_experts(p, x, &padded, WORK_NONE, OP_GROUPED_GEMM);
-    flow_op(
-        &p->flow,
-        part_exchange(p, "return", rows_routed(&p->x), size_plus(s, size_times(s, row, 2), 4)),
-        FLOW(out, order), FLOW(heap[1]));
+    flow_op(&p->flow, part_exchange(p, "return"), FLOW(out, order), FLOW(heap[1]));
     struct rows tokens = rows_of(p->x.tokens, RULE_FIXED);
     *output = part_rows(p, "moe_output", CATEGORY_ACTIVATION, &tokens, p->x.hidden);
     flow_op(&p->flow, part_move(p, "slot_sum", OP_REDUCE), FLOW(out, heap[1], p->gates),

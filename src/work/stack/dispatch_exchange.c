@@ -34,10 +34,8 @@ static void counts(struct path *p, uint64_t syncs)
 {
     struct rows ranks = rows_of(p->x.ranks, RULE_FIXED);
     uint16_t table = part_table(p, "rank_counts", DTYPE_I64, &ranks, p->x.experts);
-    struct op op = part_exchange(p, "exchange_counts", p->x.ranks,
-                                 size_times(p->x.sizes, p->x.experts, 8));
+    struct tick op = part_exchange(p, "exchange_counts");
     if (p->style->sizing == SIZING_EXACT) {
-        op.resource = RESOURCE_HOST;
         op.host_syncs = size_const(p->x.sizes, syncs);
     }
     flow_op(&p->flow, op, FLOW(p->indices), FLOW(table));
@@ -53,10 +51,7 @@ static uint16_t receive(struct path *p, uint16_t sent, const struct rows *rows,
     if (*gates != WORK_NONE)
         got_gates =
             part_floats(p, "received_gates", CATEGORY_METADATA, p->style->scores, rows, one);
-    flow_op(&p->flow,
-            part_exchange(p, "dispatch", rows_routed(&p->x),
-                          part_row_bytes(p, p->plan->precision.dispatch)),
-            FLOW(sent, *gates), FLOW(got, got_gates));
+    flow_op(&p->flow, part_exchange(p, "dispatch"), FLOW(sent, *gates), FLOW(got, got_gates));
     *gates = got_gates;
     uint16_t order = part_table(p, "local_order", DTYPE_I32, rows, one);
     uint16_t out = part_rows(p, "sorted_rows", CATEGORY_DISPATCH, sorted, p->x.hidden);
@@ -70,10 +65,7 @@ static uint16_t send_back(struct path *p, uint16_t from, const struct rows *rows
     uint16_t unsorted = part_rows(p, "unsorted_rows", CATEGORY_DISPATCH, rows, p->x.hidden);
     flow_op(&p->flow, part_move(p, "local_unpermute", OP_PERMUTE), FLOW(from), FLOW(unsorted));
     uint16_t out = part_rows(p, "returned_rows", CATEGORY_DISPATCH, &back, p->x.hidden);
-    flow_op(&p->flow,
-            part_exchange(p, "return", rows_routed(&p->x),
-                          part_row_bytes(p, p->plan->precision.combine)),
-            FLOW(unsorted), FLOW(out));
+    flow_op(&p->flow, part_exchange(p, "return"), FLOW(unsorted), FLOW(out));
     return out;
 }
 
@@ -134,7 +126,7 @@ enum status path_block_sparse(struct path *p, uint16_t *output, struct err *err)
     } else {
         x = part_rows(p, "padded_rows", CATEGORY_DISPATCH, &sorted, p->x.hidden);
         gates = WORK_NONE;
-        struct op op = part_move(p, "padded_gather", OP_PERMUTE);
+        struct tick op = part_move(p, "padded_gather", OP_PERMUTE);
         op.host_syncs = size_const(p->x.sizes, 1);
         flow_op(&p->flow, op, FLOW(p->input, p->indices), FLOW(x));
     }
@@ -156,16 +148,15 @@ enum status path_allgather(struct path *p, uint16_t *output, struct err *err)
     uint16_t probs = part_floats(p, "gathered_probs", CATEGORY_COMMUNICATION, p->style->scores,
                                  &all, p->x.experts);
     uint16_t map = part_table(p, "gathered_map", DTYPE_BOOL, &all, p->x.experts);
-    struct size row = size_add(s, part_row_bytes(p, p->dtype), size_times(s, p->x.experts, 5));
-    flow_op(&p->flow, part_exchange(p, "gather_tokens", all.dims[0], row),
-            FLOW(p->input, p->scores, p->indices), FLOW(x, probs, map));
+    flow_op(&p->flow, part_exchange(p, "gather_tokens"), FLOW(p->input, p->scores, p->indices),
+            FLOW(x, probs, map));
     uint16_t out;
     if (p->style->kernel != KERNEL_PLAIN) {
         out = part_fused(p, x, &all);
     } else {
         struct rows rows = part_expert_rows(p, p->style->alignment);
         uint16_t local = part_rows(p, "local_rows", CATEGORY_DISPATCH, &rows, p->x.hidden);
-        struct op op = part_move(p, "permute", OP_PERMUTE);
+        struct tick op = part_move(p, "permute", OP_PERMUTE);
         op.host_syncs = size_const(s, p->style->sizing == SIZING_EXACT);
         flow_op(&p->flow, op, FLOW(x, map), FLOW(local));
         uint16_t y = part_experts(p, local, &rows, WORK_NONE, OP_GROUPED_GEMM);
@@ -176,10 +167,7 @@ enum status path_allgather(struct path *p, uint16_t *output, struct err *err)
     }
     struct rows tokens = rows_of(p->x.tokens, RULE_FIXED);
     *output = part_rows(p, "moe_output", CATEGORY_ACTIVATION, &tokens, p->x.hidden);
-    flow_op(&p->flow,
-            part_exchange(p, "reduce_scatter", all.dims[0],
-                          part_row_bytes(p, p->plan->precision.combine)),
-            FLOW(out), FLOW(*output));
+    flow_op(&p->flow, part_exchange(p, "reduce_scatter"), FLOW(out), FLOW(*output));
     return STATUS_OK;
 }
 
@@ -195,8 +183,7 @@ enum status path_expert_loop(struct path *p, uint16_t *output, struct err *err)
     struct rows exact = rows_of(all ? p->x.rows : p->x.hottest, RULE_ROUTING);
     struct rows hits = {.n = 2, .dims = {p->x.experts, p->x.top_k}, .rule = RULE_FIXED};
     uint16_t mask = part_table(p, "expert_mask", DTYPE_I64, &hits, p->x.tokens);
-    struct op select = part_move(p, "select", OP_SYNC);
-    select.resource = RESOURCE_HOST;
+    struct tick select = part_move(p, "select", OP_SYNC);
     select.host_syncs = p->x.local;
     flow_op(&p->flow, select, FLOW(p->indices), FLOW(mask));
     uint16_t x = part_rows(p, "expert_rows", CATEGORY_DISPATCH, &exact, p->x.hidden);

@@ -8,23 +8,6 @@ static struct size one(const struct path *p)
     return size_const(p->x.sizes, 1);
 }
 
-/* The op that stands for both products and the activation between them. */
-static struct op fused_op(const struct path *p, struct size rows)
-{
-    struct sizes *s = p->x.sizes;
-    uint64_t matrices = p->plan->model.moe.glu ? 3 : 2;
-    struct op op = part_move(p, "fused_experts", OP_GROUPED_GEMM);
-    op.resource = RESOURCE_COMPUTE;
-    op.groups = p->x.local;
-    op.m = rows;
-    op.n = size_times(s, p->x.inter, matrices);
-    op.k = p->x.hidden;
-    op.flop = size_times(s, size_product(s, SIZES(rows, op.n, op.k)), 2);
-    op.bytes_read = dispatch_bytes(s, p->plan->precision.weights,
-                                   size_product(s, SIZES(p->x.local, op.n, op.k)));
-    return op;
-}
-
 static void workspace(struct path *p, const char *name, struct size rows, struct size width,
                       enum sizing_rule rule)
 {
@@ -81,9 +64,9 @@ uint16_t part_fused(struct path *p, uint16_t x, const struct rows *tokens)
         [KERNEL_PLAIN] = plain,   [KERNEL_TRITON] = triton,   [KERNEL_DEEPGEMM] = deepgemm,
         [KERNEL_MASKED] = masked, [KERNEL_CUTLASS] = cutlass,
     };
-    struct size rows = p->style->kernel == KERNEL_MASKED ? rows_total(p, tokens) : p->x.rows;
     uint16_t out = part_rows(p, "fused_out", CATEGORY_DISPATCH, tokens, p->x.hidden);
-    flow_op(&p->flow, fused_op(p, rows), FLOW(x, p->indices, p->gates), FLOW(out));
+    flow_op(&p->flow, part_move(p, "fused_experts", OP_GROUPED_GEMM),
+            FLOW(x, p->indices, p->gates), FLOW(out));
     workspaces[p->style->kernel](p, tokens);
     return out;
 }

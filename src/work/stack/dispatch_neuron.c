@@ -12,10 +12,7 @@ static uint16_t gather_group(struct path *p, struct rows *group, uint64_t extra)
     if (p->plan->parallel.ep == 1 && !extra)
         return p->input;
     uint16_t all = part_rows(p, "group_hidden", CATEGORY_COMMUNICATION, group, p->x.hidden);
-    flow_op(&p->flow,
-            part_exchange(p, "gather_tokens", rows_worst_tokens(&p->x),
-                          part_row_bytes(p, p->dtype)),
-            FLOW(p->input), FLOW(all));
+    flow_op(&p->flow, part_exchange(p, "gather_tokens"), FLOW(p->input), FLOW(all));
     return all;
 }
 
@@ -23,10 +20,7 @@ static void scatter_group(struct path *p, uint16_t from, uint16_t *output)
 {
     struct rows tokens = rows_of(p->x.tokens, RULE_FIXED);
     *output = part_rows(p, "moe_output", CATEGORY_ACTIVATION, &tokens, p->x.hidden);
-    flow_op(&p->flow,
-            part_exchange(p, "reduce_scatter", rows_worst_tokens(&p->x),
-                          part_row_bytes(p, p->dtype)),
-            FLOW(from), FLOW(*output));
+    flow_op(&p->flow, part_exchange(p, "reduce_scatter"), FLOW(from), FLOW(*output));
 }
 
 /* Blocks' tables: the expert of each block, and the token of each position (-1: none). */
@@ -68,13 +62,7 @@ enum status path_blockwise(struct path *p, uint16_t *output, struct err *err)
         flow_op(&p->flow, part_move(p, "scatter_blocks", OP_COMBINE), FLOW(down, p->gates, ids),
                 FLOW(out));
     } else {
-        struct op op = part_move(p, "blockwise", OP_BLOCKED_GEMM);
-        op.resource = RESOURCE_COMPUTE;
-        op.groups = blocks;
-        op.m = p->x.block;
-        op.n = size_times(s, p->x.inter, p->plan->model.moe.glu ? 3 : 2);
-        op.k = p->x.hidden;
-        op.flop = size_times(s, size_product(s, SIZES(blocks, op.m, op.n, op.k)), 2);
+        struct tick op = part_move(p, "blockwise", OP_BLOCKED_GEMM);
         flow_op(&p->flow, op, FLOW(x, p->gates, ids), FLOW(out));
     }
     scatter_group(p, out, output);

@@ -69,56 +69,14 @@ void part_scratch(struct path *p, const char *name, enum category category, enum
 
 /* ---- ops ---- */
 
-static struct op op_of(const struct path *p, const char *name, enum op_kind kind,
-                       enum resource resource)
+struct tick part_move(const struct path *p, const char *name, enum op_kind kind)
 {
-    struct size zero = p->zero;
-    return (struct op){.name = name,
-                       .kind = kind,
-                       .resource = resource,
-                       .flop = zero,
-                       .bytes_read = zero,
-                       .bytes_written = zero,
-                       .bytes_sent = zero,
-                       .bytes_received = zero,
-                       .host_syncs = zero,
-                       .groups = zero,
-                       .m = zero,
-                       .n = zero,
-                       .k = zero};
+    return (struct tick){.name = name, .kind = kind, .host_syncs = p->zero};
 }
 
-struct op part_move(const struct path *p, const char *name, enum op_kind kind)
+struct tick part_exchange(const struct path *p, const char *name)
 {
-    return op_of(p, name, kind, RESOURCE_MEMORY);
-}
-
-/* Scale-out once the expert-parallel group spans nodes. */
-struct op part_exchange(const struct path *p, const char *name, struct size rows,
-                        struct size row_bytes)
-{
-    struct sizes *s = p->x.sizes;
-    uint64_t node = p->plan->cluster.node.devices * p->plan->cluster.device.logical_cores;
-    bool out = p->plan->parallel.ep > node;
-    struct op op = op_of(p, name, OP_EXCHANGE, out ? RESOURCE_SCALE_OUT : RESOURCE_SCALE_UP);
-    struct size others = size_sub(s, p->x.ranks, size_const(s, 1));
-    struct size bytes = size_mul(s, rows, row_bytes);
-    op.bytes_sent = size_div(s, size_mul(s, bytes, others), p->x.ranks);
-    op.bytes_received = op.bytes_sent;
-    return op;
-}
-
-struct size part_row_bytes(const struct path *p, enum dtype dtype)
-{
-    struct sizes *s = p->x.sizes;
-    struct size row = dispatch_bytes(s, dtype, p->x.hidden);
-    if (dtype == DTYPE_FP8_BLOCK)
-        return size_add(s, row, size_times(s, size_ceil_by(s, p->x.hidden, 128), 4));
-    if (dtype == DTYPE_MXFP8 || dtype == DTYPE_MXFP4)
-        return size_add(s, row, size_ceil_by(s, p->x.hidden, 32));
-    if (dtype == DTYPE_NVFP4)
-        return size_add(s, row, size_ceil_by(s, p->x.hidden, 16));
-    return row;
+    return part_move(p, name, OP_EXCHANGE);
 }
 
 /* ---- rows ---- */
@@ -162,38 +120,16 @@ struct rows part_received(const struct path *p)
 
 /* ---- router, experts, combine ---- */
 
-static struct op product_of(const struct path *p, const char *name, enum op_kind kind,
-                            const struct rows *rows, struct size n, struct size k)
-{
-    struct sizes *s = p->x.sizes;
-    struct op op = op_of(p, name, kind, RESOURCE_COMPUTE);
-    struct size total = rows_total(p, rows);
-    op.groups = p->x.local;
-    op.m = kind == OP_BATCHED_GEMM ? size_div(s, total, p->x.local) : total;
-    op.n = n;
-    op.k = k;
-    op.flop = size_times(s, size_product(s, SIZES(total, n, k)), 2);
-    op.bytes_read =
-        dispatch_bytes(s, p->plan->precision.weights, size_product(s, SIZES(p->x.local, n, k)));
-    return op;
-}
-
 void part_router(struct path *p)
 {
-    struct sizes *s = p->x.sizes;
     struct rows tokens = rows_of(p->x.tokens, RULE_FIXED);
     p->scores = part_floats(p, "router_scores", CATEGORY_METADATA, p->style->scores, &tokens,
                             p->x.experts);
     p->indices = part_table(p, "topk_indices", DTYPE_I64, &tokens, p->x.top_k);
     p->gates =
         part_floats(p, "topk_gates", CATEGORY_METADATA, p->style->scores, &tokens, p->x.top_k);
-    struct op op = op_of(p, "router", OP_ROUTER, RESOURCE_COMPUTE);
-    op.groups = size_const(s, 1);
-    op.m = p->x.tokens;
-    op.n = p->x.experts;
-    op.k = p->x.hidden;
-    op.flop = size_times(s, size_product(s, SIZES(op.m, op.n, op.k)), 2);
-    flow_op(&p->flow, op, FLOW(p->input), FLOW(p->scores, p->indices, p->gates));
+    flow_op(&p->flow, part_move(p, "router", OP_ROUTER), FLOW(p->input),
+            FLOW(p->scores, p->indices, p->gates));
 }
 
 /* ragged_dot without a grouped kernel masks one operand per local expert (buffers.md 6): the
@@ -223,8 +159,7 @@ static void part_gate_up(struct path *p, uint16_t x, const struct rows *rows,
     outputs[1] = WORK_NONE;
     for (unsigned i = 0; i < (split ? 2u : 1u); i++) {
         outputs[i] = part_rows(p, names[i], CATEGORY_EXPERT, rows, width);
-        struct op op = product_of(p, names[i], product, rows, width, p->x.hidden);
-        flow_op(&p->flow, op, FLOW(x), FLOW(outputs[i]));
+        flow_op(&p->flow, part_move(p, names[i], product), FLOW(x), FLOW(outputs[i]));
         static const char *const expanded[] = {"expanded_x", "expanded_d_gate_up"};
         if (product == OP_GROUPED_GEMM)
             part_expand(p, rows, expanded, p->x.hidden, width);
@@ -240,8 +175,7 @@ uint16_t part_experts(struct path *p, uint16_t x, const struct rows *rows, uint1
     uint16_t out = part_rows(p, "expert_out", CATEGORY_EXPERT, rows, p->x.hidden);
     flow_op(&p->flow, part_move(p, "expert_activation", OP_ACTIVATION),
             FLOW(before[0], before[1], row_gates), FLOW(active));
-    struct op down = product_of(p, "expert_down", product, rows, p->x.hidden, p->x.inter);
-    flow_op(&p->flow, down, FLOW(active), FLOW(out));
+    flow_op(&p->flow, part_move(p, "expert_down", product), FLOW(active), FLOW(out));
     static const char *const expanded[] = {"expanded_activated", "expanded_d_out"};
     if (product == OP_GROUPED_GEMM)
         part_expand(p, rows, expanded, p->x.inter, p->x.hidden);
@@ -285,10 +219,7 @@ void part_shared(struct path *p)
     uint16_t up = part_rows(p, "shared_gate_up", CATEGORY_EXPERT, &tokens, wide);
     uint16_t active = part_rows(p, "shared_activated", CATEGORY_EXPERT, &tokens, inter);
     uint16_t out = part_rows(p, "shared_out", CATEGORY_EXPERT, &tokens, p->x.hidden);
-    struct op first = product_of(p, "shared_gate_up", OP_GEMM, &tokens, wide, p->x.hidden);
-    struct op last = product_of(p, "shared_down", OP_GEMM, &tokens, p->x.hidden, inter);
-    first.groups = last.groups = size_const(s, 1);
-    flow_op(&p->flow, first, FLOW(p->input), FLOW(up));
+    flow_op(&p->flow, part_move(p, "shared_gate_up", OP_GEMM), FLOW(p->input), FLOW(up));
     flow_op(&p->flow, part_move(p, "shared_activation", OP_ACTIVATION), FLOW(up), FLOW(active));
-    flow_op(&p->flow, last, FLOW(active), FLOW(out));
+    flow_op(&p->flow, part_move(p, "shared_down", OP_GEMM), FLOW(active), FLOW(out));
 }

@@ -43,12 +43,9 @@ uint16_t part_floats(struct path *p, const char *name, enum category category, e
 uint16_t part_heap(struct path *p, const char *name, enum category category, struct size bytes,
                    const char *source);
 
-/* An op that moves tensors in memory, waits for the host, or sends over links: `rows` rows of
- * `row_bytes`, of which (R - 1) / R leave the rank. */
-struct op part_move(const struct path *p, const char *name, enum op_kind kind);
-struct op part_exchange(const struct path *p, const char *name, struct size rows,
-                        struct size row_bytes);
-struct size part_row_bytes(const struct path *p, enum dtype dtype); /* [H] with its scales */
+/* Ticks: of an op of any kind, of an exchange. */
+struct tick part_move(const struct path *p, const char *name, enum op_kind kind);
+struct tick part_exchange(const struct path *p, const char *name);
 
 /* ---- parts ---- */
 

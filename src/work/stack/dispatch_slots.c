@@ -61,9 +61,7 @@ static uint16_t exchange_slots(struct path *p, const char *const names[2], uint1
     if (p->plan->parallel.ep == 1)
         return from;
     uint16_t to = part_rows(p, names[1], CATEGORY_DISPATCH, slots, p->x.hidden);
-    flow_op(&p->flow,
-            part_exchange(p, names[0], rows_total(p, slots), part_row_bytes(p, p->dtype)),
-            FLOW(from), FLOW(to));
+    flow_op(&p->flow, part_exchange(p, names[0]), FLOW(from), FLOW(to));
     return to;
 }
 
@@ -108,8 +106,7 @@ enum status path_chunked_a2a(struct path *p, uint16_t *output, struct err *err)
     struct rows send = {3, {pairs, p->x.experts, chunk}, RULE_FIXED};
     struct rows receive = {3, {pairs, p->x.local, size_mul(s, p->x.ranks, chunk)}, RULE_FIXED};
     struct rows routed = rows_of(rows_routed(&p->x), RULE_FIXED);
-    struct size one = size_const(s, 1),
-                slots = size_product(s, SIZES(p->x.experts, chunk, rounds));
+    struct size one = size_const(s, 1);
     uint16_t order = part_table(p, "sort_order", DTYPE_I32, &routed, one);
     flow_op(&p->flow, part_move(p, "sort", OP_SORT), FLOW(p->indices), FLOW(order));
     uint16_t sent = part_rows(p, "send_chunk", CATEGORY_DISPATCH, &send, p->x.hidden);
@@ -117,10 +114,9 @@ enum status path_chunked_a2a(struct path *p, uint16_t *output, struct err *err)
     uint16_t back = part_rows(p, "returned_chunk", CATEGORY_DISPATCH, &send, p->x.hidden);
     uint16_t all = part_rows(p, "returned_rows", CATEGORY_DISPATCH, &routed, p->x.hidden);
     flow_op(&p->flow, part_move(p, "pack_chunk", OP_PACK), FLOW(p->input, order), FLOW(sent));
-    struct size row = part_row_bytes(p, p->dtype);
-    flow_op(&p->flow, part_exchange(p, "dispatch", slots, row), FLOW(sent), FLOW(got));
+    flow_op(&p->flow, part_exchange(p, "dispatch"), FLOW(sent), FLOW(got));
     uint16_t out = part_experts(p, got, &receive, WORK_NONE, OP_BATCHED_GEMM);
-    flow_op(&p->flow, part_exchange(p, "return", slots, row), FLOW(out), FLOW(back));
+    flow_op(&p->flow, part_exchange(p, "return"), FLOW(out), FLOW(back));
     flow_op(&p->flow, part_move(p, "scatter_chunk", OP_PACK), FLOW(back, order), FLOW(all));
     *output = part_combine(p, all, &routed);
     return STATUS_OK;

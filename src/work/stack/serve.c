@@ -34,19 +34,9 @@ static uint16_t tensor(const struct serve *v, struct flow *flow, const char *nam
     return flow_tensor(flow, shape(v, name, category, v->tokens, width), false);
 }
 
-static struct op op_of(const struct serve *v, const char *name, enum op_kind kind,
-                       struct size n, struct size k)
+static struct tick tick_of(const struct serve *v, const char *name, enum op_kind kind)
 {
-    struct op op = {.name = name,
-                    .kind = kind,
-                    .resource = RESOURCE_COMPUTE,
-                    .groups = size_const(v->s, 1),
-                    .m = v->tokens,
-                    .n = n,
-                    .k = k};
-    op.flop = size_times(v->s, size_product(v->s, SIZES(op.m, n, k)), 2);
-    op.bytes_read = serve_matrix_bytes(v->s, v->plan->precision.weights, k, n);
-    return op;
+    return (struct tick){.name = name, .kind = kind, .host_syncs = v->zero};
 }
 
 /* ---- attention ---- */
@@ -122,14 +112,10 @@ static void attention(const struct serve *v, enum segment segment, uint16_t hidd
     uint16_t qkv = tensor(v, &flow, "attention_qkv", CATEGORY_ATTENTION, projected);
     uint16_t context = tensor(v, &flow, "attention_context", CATEGORY_ATTENTION, left);
     uint16_t result = tensor(v, &flow, "attention_out", CATEGORY_ATTENTION, v->hidden);
-    flow_op(&flow, op_of(v, "attention_qkv", OP_GEMM, projected, v->hidden), FLOW(hidden),
-            FLOW(qkv));
-    struct op op = op_of(v, "attention", OP_ATTENTION, left, size_slot(v->s, SLOT_SEQUENCE));
-    op.bytes_read = v->zero;
-    flow_op(&flow, op, FLOW(qkv), FLOW(context));
+    flow_op(&flow, tick_of(v, "attention_qkv", OP_GEMM), FLOW(hidden), FLOW(qkv));
+    flow_op(&flow, tick_of(v, "attention", OP_ATTENTION), FLOW(qkv), FLOW(context));
     context_workspace(v, &flow);
-    flow_op(&flow, op_of(v, "attention_out", OP_GEMM, v->hidden, left), FLOW(context),
-            FLOW(result));
+    flow_op(&flow, tick_of(v, "attention_out", OP_GEMM), FLOW(context), FLOW(result));
     flow_close(&flow, &(struct flow_style){0});
 }
 
@@ -146,10 +132,9 @@ static void dense_mlp(const struct serve *v, uint16_t hidden)
     uint16_t up = tensor(v, &flow, "mlp_gate_up", CATEGORY_ACTIVATION, wide);
     uint16_t active = tensor(v, &flow, "mlp_activated", CATEGORY_ACTIVATION, inter);
     uint16_t out = tensor(v, &flow, "mlp_out", CATEGORY_ACTIVATION, v->hidden);
-    struct op move = op_of(v, "mlp_activation", OP_ACTIVATION, v->zero, v->zero);
-    flow_op(&flow, op_of(v, "mlp_gate_up", OP_GEMM, wide, v->hidden), FLOW(hidden), FLOW(up));
-    flow_op(&flow, move, FLOW(up), FLOW(active));
-    flow_op(&flow, op_of(v, "mlp_down", OP_GEMM, v->hidden, inter), FLOW(active), FLOW(out));
+    flow_op(&flow, tick_of(v, "mlp_gate_up", OP_GEMM), FLOW(hidden), FLOW(up));
+    flow_op(&flow, tick_of(v, "mlp_activation", OP_ACTIVATION), FLOW(up), FLOW(active));
+    flow_op(&flow, tick_of(v, "mlp_down", OP_GEMM), FLOW(active), FLOW(out));
     flow_close(&flow, &(struct flow_style){0});
 }
 

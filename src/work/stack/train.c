@@ -144,7 +144,7 @@ static unsigned facts_of(const struct plan *plan, enum moe_path path)
     return held;
 }
 
-/* ---- ops ---- */
+/* ---- ticks ---- */
 
 static const struct train_op_row {
     const char *name;
@@ -155,75 +155,27 @@ static const struct train_op_row {
 #undef TRAIN_ROW
 };
 
-/* Which MoE ops a dense layer runs: its two products take the experts' places. */
-static bool dense_runs(enum train_op op)
-{
-    return op <= TRAIN_MLP_NORM || op == TRAIN_GATE_UP || op == TRAIN_ACTIVATE ||
-           op == TRAIN_EXPERT_DOWN || op == TRAIN_RESIDUAL;
-}
-
-static struct size attention_flop(const struct train *t)
-{
-    struct size each = size_add(t->z, t->width[TRAIN_Q], t->width[TRAIN_CONTEXT]);
-    struct size square =
-        size_mul(t->z, t->rows[TRAIN_FULL], size_slot(t->z, SLOT_SEQUENCE_FULL));
-    return size_mul(t->z, square, each);
-}
-
-/* Forward FLOPs of an op: 2 m k n of each matrix it multiplies; causal attention's half square.
- */
-static struct size flop_of(const struct train *t, enum segment segment, enum train_op op)
-{
-    size_t n;
-    const struct train_matrix *matrices = train_matrices(&n);
-    unsigned in = segment == SEGMENT_MOE ? TRAIN_IN_MOE : TRAIN_IN_DENSE;
-    struct size flop = size_const(t->z, 0);
-    if (op == TRAIN_ATTENTION)
-        flop = attention_flop(t);
-    for (size_t i = 0; i < n; i++) {
-        const struct train_matrix *m = &matrices[i];
-        if (m->op != op || !(m->segments & in) || (m->when & t->holds) != m->when)
-            continue;
-        struct size one =
-            size_product(t->z, SIZES(t->rows[m->rows], t->width[m->in], t->width[m->out]));
-        flop = size_add(t->z, flop, size_times(t->z, one, 2));
-    }
-    return flop;
-}
-
-static void add_op(struct train *t, enum segment segment, enum train_op op, enum phase phase)
+static void add_tick(struct train *t, enum segment segment, enum train_op op, enum phase phase)
 {
     static const char *const backward[] = {
 #define TRAIN_BACKWARD_NAME(name, text, kind) "d_" text,
         TRAIN_OP_LIST(TRAIN_BACKWARD_NAME)
 #undef TRAIN_BACKWARD_NAME
     };
-    bool runs = segment == SEGMENT_MOE || dense_runs(op);
-    struct size flop = runs ? flop_of(t, segment, op) : size_const(t->z, 0);
-    bool exchange = op_rows[op].kind == OP_EXCHANGE && runs && t->plan->parallel.ep > 1;
-    struct size sent = size_product(t->z, SIZES(t->rows[TRAIN_SENT], t->width[TRAIN_HIDDEN]));
-    work_op(t->work,
-            (struct op){
-                .name = phase == PHASE_FORWARD ? op_rows[op].name : backward[op],
-                .kind = op_rows[op].kind,
-                .segment = segment,
-                .phase = phase,
-                .resource = exchange                   ? RESOURCE_SCALE_UP
-                            : size_is_zero(t->z, flop) ? RESOURCE_MEMORY
-                                                       : RESOURCE_COMPUTE,
-                .flop = phase == PHASE_FORWARD ? flop : size_times(t->z, flop, 2),
-                .bytes_sent = exchange ? size_times(t->z, sent, 2) : size_const(t->z, 0),
-                .bytes_received = exchange ? size_times(t->z, sent, 2) : size_const(t->z, 0),
-            });
+    work_tick(t->work,
+              (struct tick){.name = phase == PHASE_FORWARD ? op_rows[op].name : backward[op],
+                            .kind = op_rows[op].kind,
+                            .segment = segment,
+                            .phase = phase});
 }
 
-static void add_ops(struct train *t, enum segment segment)
+static void add_ticks(struct train *t, enum segment segment)
 {
-    t->base[segment] = (uint16_t)t->work->n_ops;
+    t->base[segment] = (uint16_t)t->work->n_ticks;
     for (unsigned op = 0; op < TRAIN_FORWARD_OPS; op++)
-        add_op(t, segment, (enum train_op)op, PHASE_FORWARD);
+        add_tick(t, segment, (enum train_op)op, PHASE_FORWARD);
     for (unsigned op = TRAIN_FORWARD_OPS; op-- > 0;)
-        add_op(t, segment, (enum train_op)op, PHASE_BACKWARD);
+        add_tick(t, segment, (enum train_op)op, PHASE_BACKWARD);
 }
 
 void train_init(struct train *t, const struct plan *plan, struct work *work, enum moe_path path)
@@ -235,8 +187,8 @@ void train_init(struct train *t, const struct plan *plan, struct work *work, enu
     fill_widths(t);
     step_segments(work);
     work->alternating = plan->model.moe_every > 1;
-    add_ops(t, SEGMENT_DENSE);
-    add_ops(t, SEGMENT_MOE);
+    add_ticks(t, SEGMENT_DENSE);
+    add_ticks(t, SEGMENT_MOE);
 }
 
 /* ---- tensors ---- */
@@ -362,11 +314,6 @@ enum status train_names(const struct word_list *words, const struct train_name *
 
 void train_host_syncs(struct train *t, uint64_t n)
 {
-    for (size_t i = 0; i < t->work->n_ops; i++) {
-        struct op *op = &t->work->ops[i];
-        if (op->segment != SEGMENT_MOE || op->phase != PHASE_FORWARD || op->kind != OP_EXCHANGE)
-            continue;
-        op->host_syncs = size_const(t->z, n);
-        return;
-    }
+    struct tick *dispatch = &t->work->ticks[t->base[SEGMENT_MOE] + TRAIN_DISPATCH];
+    dispatch->host_syncs = size_const(t->z, n);
 }

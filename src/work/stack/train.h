@@ -1,4 +1,4 @@
-/* A training layer as eager frameworks run it: its ops in order, forward and then backward, and
+/* A training layer as eager frameworks run it: its ticks in order, forward and then backward, and
  * the tensors that live between them. Stacks on PyTorch (megatron, primus, torchtitan) are
  * tables of these tensors; what they share (attention, dense network, head, state) stands here.
  *
@@ -13,8 +13,8 @@
 #include "work/stack/dispatch_size.h"
 #include "work/list/work.h"
 
-/* Ops of a layer in forward order; the backward of op i is TRAIN_BACK(i), in reverse order. A
- * segment's ops have consecutive numbers in the work list. */
+/* Ticks of a layer in forward order; the backward of tick i is TRAIN_BACK(i), in reverse order.
+ * A segment's ticks have consecutive numbers in the work list. */
 #define TRAIN_OP_LIST(X)                                                                       \
     X(ATTENTION_NORM, "attention_norm", NORM)                                                  \
     X(DOWN, "attention_down", GEMM)                                                            \
@@ -183,10 +183,10 @@ struct train {
     uint16_t drop_every; /* of every so many layers one is recomputed whole; 0: none */
     struct size rows[TRAIN_ROWS], width[TRAIN_WIDTHS];
     enum sizing_rule routed, received_rule; /* of rows, and of received tokens */
-    uint16_t base[SEGMENT_COUNT];           /* number of a segment's first op */
+    uint16_t base[SEGMENT_COUNT];           /* number of a segment's first tick */
 };
 
-/* Fills everything but drops and offloads from the plan; adds segments, ops and their FLOPs. */
+/* Fills everything but drops and offloads from the plan; adds segments and ticks. */
 void train_init(struct train *train, const struct plan *plan, struct work *work,
                 enum moe_path path);
 

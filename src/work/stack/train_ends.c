@@ -18,28 +18,22 @@ enum head_op {
     HEAD_OPS
 };
 
-static void add_head_ops(struct train *t)
+static void add_head_ticks(struct train *t)
 {
     static const struct {
         const char *name;
         enum op_kind kind;
-        unsigned products;
     } rows[HEAD_OPS] = {
-        {"final_norm", OP_NORM, 0}, {"logits", OP_GEMM, 1},   {"loss", OP_LOSS, 0},
-        {"d_loss", OP_LOSS, 0},     {"d_logits", OP_GEMM, 2}, {"d_final_norm", OP_NORM, 0},
+        {"final_norm", OP_NORM}, {"logits", OP_GEMM},   {"loss", OP_LOSS},
+        {"d_loss", OP_LOSS},     {"d_logits", OP_GEMM}, {"d_final_norm", OP_NORM},
     };
-    struct size product = size_product(
-        t->z, SIZES(t->rows[TRAIN_FULL], t->width[TRAIN_HIDDEN], t->width[TRAIN_VOCAB]));
-    t->base[SEGMENT_HEAD] = (uint16_t)t->work->n_ops;
+    t->base[SEGMENT_HEAD] = (uint16_t)t->work->n_ticks;
     for (unsigned i = 0; i < HEAD_OPS; i++)
-        work_op(t->work, (struct op){
-                             .name = rows[i].name,
-                             .kind = rows[i].kind,
-                             .segment = SEGMENT_HEAD,
-                             .phase = i < HEAD_BACK_LOSS ? PHASE_FORWARD : PHASE_BACKWARD,
-                             .resource = rows[i].products ? RESOURCE_COMPUTE : RESOURCE_MEMORY,
-                             .flop = size_times(t->z, product, 2 * rows[i].products),
-                         });
+        work_tick(t->work,
+                  (struct tick){.name = rows[i].name,
+                                .kind = rows[i].kind,
+                                .segment = SEGMENT_HEAD,
+                                .phase = i < HEAD_BACK_LOSS ? PHASE_FORWARD : PHASE_BACKWARD});
 }
 
 static void head_tensor(struct train *t, struct buffer buffer, enum head_op first,
@@ -123,15 +117,13 @@ static void add_head(struct train *t)
 /* The embedding's gradient is one dense tensor before it is added to the main gradient. */
 static void add_embedding(struct train *t)
 {
-    t->base[SEGMENT_EMBED] = work_op(t->work, (struct op){.name = "embedding",
-                                                          .kind = OP_EMBED,
-                                                          .segment = SEGMENT_EMBED,
-                                                          .resource = RESOURCE_MEMORY});
-    uint16_t back = work_op(t->work, (struct op){.name = "d_embedding",
-                                                 .kind = OP_EMBED,
-                                                 .segment = SEGMENT_EMBED,
-                                                 .phase = PHASE_BACKWARD,
-                                                 .resource = RESOURCE_MEMORY});
+    t->base[SEGMENT_EMBED] = work_tick(
+        t->work,
+        (struct tick){.name = "embedding", .kind = OP_EMBED, .segment = SEGMENT_EMBED});
+    uint16_t back = work_tick(t->work, (struct tick){.name = "d_embedding",
+                                                     .kind = OP_EMBED,
+                                                     .segment = SEGMENT_EMBED,
+                                                     .phase = PHASE_BACKWARD});
     work_buffer(t->work, (struct buffer){
                              .name = "d_embedding_weight",
                              .category = CATEGORY_GRADIENTS,
@@ -148,7 +140,7 @@ static void add_embedding(struct train *t)
 void train_ends(struct train *train)
 {
     add_embedding(train);
-    add_head_ops(train);
+    add_head_ticks(train);
     add_head(train);
 }
 
