@@ -5,7 +5,7 @@
 #ifndef MOEPLAN_WORK_STACK_DISPATCH_DEEPEP_H
 #define MOEPLAN_WORK_STACK_DISPATCH_DEEPEP_H
 
-#include "work/stack/dispatch_size.h"
+#include "work/list/letters.h"
 
 enum {
     DEEPEP_NVL_PEERS = 8,         /* ranks of one NVLink domain in V1 */

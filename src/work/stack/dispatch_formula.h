@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-#include "work/stack/dispatch_size.h"
+#include "work/list/letters.h"
 
 struct dispatch_formula {
     const char *name;                              /* "low_latency" */

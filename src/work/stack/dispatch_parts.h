@@ -3,7 +3,7 @@
 #define MOEPLAN_WORK_STACK_DISPATCH_PARTS_H
 
 #include "work/stack/dispatch.h"
-#include "work/stack/dispatch_size.h"
+#include "work/list/letters.h"
 
 /* A path being written. */
 struct path {

@@ -4,7 +4,7 @@
 #ifndef MOEPLAN_WORK_STACK_DISPATCH_ROWS_H
 #define MOEPLAN_WORK_STACK_DISPATCH_ROWS_H
 
-#include "work/stack/dispatch_size.h"
+#include "work/list/letters.h"
 
 /* ---- capacity: slots per expert ---- */
 

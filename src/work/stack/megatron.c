@@ -15,126 +15,126 @@
 #include "work/stack/train.h"
 
 enum {
-    BACK_SHARED = TRAIN_BACK(TRAIN_SHARED),
-    BACK_ROUTER = TRAIN_BACK(TRAIN_ROUTER),
-    BACK_PERMUTE = TRAIN_BACK(TRAIN_PERMUTE),
-    BACK_DISPATCH = TRAIN_BACK(TRAIN_DISPATCH),
-    BACK_SORT = TRAIN_BACK(TRAIN_SORT),
-    BACK_GATE_UP = TRAIN_BACK(TRAIN_GATE_UP),
-    BACK_ACTIVATE = TRAIN_BACK(TRAIN_ACTIVATE),
-    BACK_EXPERT_DOWN = TRAIN_BACK(TRAIN_EXPERT_DOWN),
-    BACK_UNSORT = TRAIN_BACK(TRAIN_UNSORT),
-    BACK_COMBINE = TRAIN_BACK(TRAIN_COMBINE),
-    BACK_UNPERMUTE = TRAIN_BACK(TRAIN_UNPERMUTE)
+    BACK_SHARED = TRAIN_BACK(MODULE_SHARED),
+    BACK_ROUTER = TRAIN_BACK(MODULE_ROUTER),
+    BACK_PERMUTE = TRAIN_BACK(MODULE_PERMUTE),
+    BACK_DISPATCH = TRAIN_BACK(MODULE_DISPATCH),
+    BACK_SORT = TRAIN_BACK(MODULE_SORT),
+    BACK_GATE_UP = TRAIN_BACK(MODULE_GATE_UP),
+    BACK_ACTIVATE = TRAIN_BACK(MODULE_ACTIVATE),
+    BACK_EXPERT_DOWN = TRAIN_BACK(MODULE_EXPERT_DOWN),
+    BACK_UNSORT = TRAIN_BACK(MODULE_UNSORT),
+    BACK_COMBINE = TRAIN_BACK(MODULE_COMBINE),
+    BACK_UNPERMUTE = TRAIN_BACK(MODULE_UNPERMUTE)
 };
 
-#define MOE CATEGORY_DISPATCH, TRAIN_IN_MOE
-#define EXPERT CATEGORY_EXPERT, TRAIN_IN_MOE
-#define META CATEGORY_METADATA, TRAIN_IN_MOE
+#define MOE CATEGORY_DISPATCH, IN_MOE
+#define EXPERT CATEGORY_EXPERT, IN_MOE
+#define META CATEGORY_METADATA, IN_MOE
 
 static const struct train_tensor experts[] = {
     /* router: logits, the softmax of routing and that of the balancing loss, the map */
-    {"router_logits", META, 0, TRAIN_LOCAL, TRAIN_EXPERTS, .saved = true, .first = TRAIN_ROUTER,
+    {"router_logits", META, 0, ROW_LOCAL, COL_EXPERTS, .saved = true, .first = MODULE_ROUTER,
      .last = BACK_ROUTER, .dropped_by = TRAIN_MOE},
-    {"router_scores", META, 0, TRAIN_LOCAL, TRAIN_EXPERTS, DTYPE_F32, .saved = true,
-     .first = TRAIN_ROUTER, .last = BACK_ROUTER, .dropped_by = TRAIN_MOE},
-    {"balancing_scores", META, 0, TRAIN_LOCAL, TRAIN_EXPERTS, DTYPE_F32, .saved = true,
-     .first = TRAIN_ROUTER, .last = BACK_ROUTER, .dropped_by = TRAIN_MOE},
-    {"routing_map", META, 0, TRAIN_LOCAL, TRAIN_EXPERTS, DTYPE_BOOL, .saved = true,
-     .first = TRAIN_ROUTER, .last = BACK_ROUTER, .dropped_by = TRAIN_MOE},
-    {"row_id_map", META, 0, TRAIN_LOCAL, TRAIN_ROW_MAP, DTYPE_I32, .saved = true,
-     .first = TRAIN_PERMUTE, .last = BACK_PERMUTE, .dropped_by = TRAIN_MOE},
+    {"router_scores", META, 0, ROW_LOCAL, COL_EXPERTS, DTYPE_F32, .saved = true,
+     .first = MODULE_ROUTER, .last = BACK_ROUTER, .dropped_by = TRAIN_MOE},
+    {"balancing_scores", META, 0, ROW_LOCAL, COL_EXPERTS, DTYPE_F32, .saved = true,
+     .first = MODULE_ROUTER, .last = BACK_ROUTER, .dropped_by = TRAIN_MOE},
+    {"routing_map", META, 0, ROW_LOCAL, COL_EXPERTS, DTYPE_BOOL, .saved = true,
+     .first = MODULE_ROUTER, .last = BACK_ROUTER, .dropped_by = TRAIN_MOE},
+    {"row_id_map", META, 0, ROW_LOCAL, COL_ROW_MAP, DTYPE_I32, .saved = true,
+     .first = MODULE_PERMUTE, .last = BACK_PERMUTE, .dropped_by = TRAIN_MOE},
     /* shared experts */
-    {"shared_gate_up", EXPERT, TRAIN_HAS_SHARED, TRAIN_FULL, TRAIN_SHARED_IN, .saved = true,
-     .first = TRAIN_SHARED, .last = BACK_SHARED,
+    {"shared_gate_up", EXPERT, FACT_SHARED, ROW_FULL, COL_SHARED_IN, .saved = true,
+     .first = MODULE_SHARED, .last = BACK_SHARED,
      .dropped_by = TRAIN_MOE | TRAIN_SHARED_EXPERTS},
-    {"shared_activated", EXPERT, TRAIN_HAS_SHARED, TRAIN_FULL, TRAIN_SHARED_INTER,
-     .saved = true, .first = TRAIN_SHARED, .last = BACK_SHARED,
+    {"shared_activated", EXPERT, FACT_SHARED, ROW_FULL, COL_SHARED_INTER, .saved = true,
+     .first = MODULE_SHARED, .last = BACK_SHARED,
      .dropped_by = TRAIN_MOE | TRAIN_SHARED_EXPERTS, .product_input = true},
-    {"shared_out", EXPERT, TRAIN_HAS_SHARED, TRAIN_LOCAL, TRAIN_HIDDEN, .first = TRAIN_SHARED,
-     .last = TRAIN_RESIDUAL},
+    {"shared_out", EXPERT, FACT_SHARED, ROW_LOCAL, COL_HIDDEN, .first = MODULE_SHARED,
+     .last = MODULE_RESIDUAL},
     /* routed experts */
-    {"expert_input", EXPERT, 0, TRAIN_COMPUTED, TRAIN_HIDDEN, .saved = true,
-     .first = TRAIN_SORT, .last = BACK_GATE_UP, .dropped_by = TRAIN_MOE,
-     .offload = TRAIN_OFF_EXPERT_INPUT, .product_input = true},
-    {"expert_probabilities", META, 0, TRAIN_COMPUTED, TRAIN_ONE, DTYPE_F32, .saved = true,
-     .first = TRAIN_SORT, .last = BACK_ACTIVATE, .dropped_by = TRAIN_MOE},
-    {"expert_gate_up", EXPERT, 0, TRAIN_COMPUTED, TRAIN_INTER_IN, .saved = true,
-     .first = TRAIN_GATE_UP, .last = BACK_ACTIVATE, .dropped_by = TRAIN_MOE,
+    {"expert_input", EXPERT, 0, ROW_COMPUTED, COL_HIDDEN, .saved = true, .first = MODULE_SORT,
+     .last = BACK_GATE_UP, .dropped_by = TRAIN_MOE, .offload = TRAIN_OFF_EXPERT_INPUT,
+     .product_input = true},
+    {"expert_probabilities", META, 0, ROW_COMPUTED, COL_ONE, DTYPE_F32, .saved = true,
+     .first = MODULE_SORT, .last = BACK_ACTIVATE, .dropped_by = TRAIN_MOE},
+    {"expert_gate_up", EXPERT, 0, ROW_COMPUTED, COL_INTER_IN, .saved = true,
+     .first = MODULE_GATE_UP, .last = BACK_ACTIVATE, .dropped_by = TRAIN_MOE,
      .offload = TRAIN_OFF_EXPERT_GATE_UP},
-    {"expert_activated", EXPERT, 0, TRAIN_COMPUTED, TRAIN_INTER, .saved = true,
-     .first = TRAIN_ACTIVATE, .last = BACK_EXPERT_DOWN,
-     .dropped_by = TRAIN_MOE | TRAIN_MOE_ACTIVATION, .until = TRAIN_EXPERT_DOWN,
+    {"expert_activated", EXPERT, 0, ROW_COMPUTED, COL_INTER, .saved = true,
+     .first = MODULE_ACTIVATE, .last = BACK_EXPERT_DOWN,
+     .dropped_by = TRAIN_MOE | TRAIN_MOE_ACTIVATION, .until = MODULE_EXPERT_DOWN,
      .again = BACK_EXPERT_DOWN, .product_input = true},
-    {"expert_out", EXPERT, 0, TRAIN_COMPUTED, TRAIN_HIDDEN, .first = TRAIN_EXPERT_DOWN,
-     .last = TRAIN_UNSORT},
-    {"d_expert_activated", EXPERT, 0, TRAIN_COMPUTED, TRAIN_INTER, .first = BACK_EXPERT_DOWN,
+    {"expert_out", EXPERT, 0, ROW_COMPUTED, COL_HIDDEN, .first = MODULE_EXPERT_DOWN,
+     .last = MODULE_UNSORT},
+    {"d_expert_activated", EXPERT, 0, ROW_COMPUTED, COL_INTER, .first = BACK_EXPERT_DOWN,
      .last = BACK_ACTIVATE},
-    {"d_expert_gate_up", EXPERT, 0, TRAIN_COMPUTED, TRAIN_INTER_IN, .first = BACK_ACTIVATE,
+    {"d_expert_gate_up", EXPERT, 0, ROW_COMPUTED, COL_INTER_IN, .first = BACK_ACTIVATE,
      .last = BACK_GATE_UP},
-    {"d_expert_input", EXPERT, 0, TRAIN_COMPUTED, TRAIN_HIDDEN, .first = BACK_GATE_UP,
+    {"d_expert_input", EXPERT, 0, ROW_COMPUTED, COL_HIDDEN, .first = BACK_GATE_UP,
      .last = BACK_SORT},
-    {"moe_out", MOE, 0, TRAIN_LOCAL, TRAIN_HIDDEN, .first = TRAIN_UNPERMUTE,
-     .last = TRAIN_RESIDUAL},
+    {"moe_out", MOE, 0, ROW_LOCAL, COL_HIDDEN, .first = MODULE_UNPERMUTE,
+     .last = MODULE_RESIDUAL},
 };
 
 static const struct train_tensor alltoall[] = {
-    {"permuted_rows", MOE, TRAIN_ALLTOALL, TRAIN_SENT, TRAIN_HIDDEN, .first = TRAIN_PERMUTE,
-     .last = TRAIN_UNPERMUTE},
-    {"received_rows", MOE, TRAIN_ALLTOALL | TRAIN_EP | TRAIN_SORTED, TRAIN_RECEIVED,
-     TRAIN_HIDDEN, .first = TRAIN_DISPATCH, .last = TRAIN_UNPERMUTE},
-    {"gathered_rows", MOE, TRAIN_ALLTOALL | TRAIN_ETP | TRAIN_SORTED, TRAIN_COMPUTED,
-     TRAIN_HIDDEN, .first = TRAIN_SORT, .last = TRAIN_SORT},
-    {"unsorted_rows", MOE, TRAIN_ALLTOALL | TRAIN_SORTED, TRAIN_RECEIVED, TRAIN_HIDDEN,
-     .first = TRAIN_UNSORT, .last = TRAIN_UNPERMUTE},
-    {"combined_rows", MOE, TRAIN_ALLTOALL | TRAIN_EP, TRAIN_SENT, TRAIN_HIDDEN,
-     .first = TRAIN_COMBINE, .last = TRAIN_UNPERMUTE},
-    {"d_combined_rows", MOE, TRAIN_ALLTOALL, TRAIN_SENT, TRAIN_HIDDEN, .first = BACK_UNPERMUTE,
+    {"permuted_rows", MOE, FACT_ALLTOALL, ROW_SENT, COL_HIDDEN, .first = MODULE_PERMUTE,
+     .last = MODULE_UNPERMUTE},
+    {"received_rows", MOE, FACT_ALLTOALL | FACT_EP | FACT_SORTED, ROW_RECEIVED, COL_HIDDEN,
+     .first = MODULE_DISPATCH, .last = MODULE_UNPERMUTE},
+    {"gathered_rows", MOE, FACT_ALLTOALL | FACT_ETP | FACT_SORTED, ROW_COMPUTED, COL_HIDDEN,
+     .first = MODULE_SORT, .last = MODULE_SORT},
+    {"unsorted_rows", MOE, FACT_ALLTOALL | FACT_SORTED, ROW_RECEIVED, COL_HIDDEN,
+     .first = MODULE_UNSORT, .last = MODULE_UNPERMUTE},
+    {"combined_rows", MOE, FACT_ALLTOALL | FACT_EP, ROW_SENT, COL_HIDDEN,
+     .first = MODULE_COMBINE, .last = MODULE_UNPERMUTE},
+    {"d_combined_rows", MOE, FACT_ALLTOALL, ROW_SENT, COL_HIDDEN, .first = BACK_UNPERMUTE,
      .last = BACK_COMBINE},
-    {"d_unsorted_rows", MOE, TRAIN_ALLTOALL, TRAIN_RECEIVED, TRAIN_HIDDEN,
-     .first = BACK_COMBINE, .last = BACK_UNSORT},
-    {"d_expert_out", MOE, TRAIN_ALLTOALL, TRAIN_COMPUTED, TRAIN_HIDDEN, .first = BACK_UNSORT,
+    {"d_unsorted_rows", MOE, FACT_ALLTOALL, ROW_RECEIVED, COL_HIDDEN, .first = BACK_COMBINE,
+     .last = BACK_UNSORT},
+    {"d_expert_out", MOE, FACT_ALLTOALL, ROW_COMPUTED, COL_HIDDEN, .first = BACK_UNSORT,
      .last = BACK_EXPERT_DOWN},
-    {"d_received_rows", MOE, TRAIN_ALLTOALL, TRAIN_RECEIVED, TRAIN_HIDDEN, .first = BACK_SORT,
+    {"d_received_rows", MOE, FACT_ALLTOALL, ROW_RECEIVED, COL_HIDDEN, .first = BACK_SORT,
      .last = BACK_DISPATCH},
-    {"d_permuted_rows", MOE, TRAIN_ALLTOALL, TRAIN_SENT, TRAIN_HIDDEN, .first = BACK_DISPATCH,
+    {"d_permuted_rows", MOE, FACT_ALLTOALL, ROW_SENT, COL_HIDDEN, .first = BACK_DISPATCH,
      .last = BACK_PERMUTE},
 };
 
 /* One row per token travels; rows are expanded after arrival and reduced before the return. */
 static const struct train_tensor flex[] = {
-    {"received_tokens", MOE, TRAIN_FLEX, TRAIN_RECEIVED_TOKENS, TRAIN_HIDDEN,
-     .first = TRAIN_DISPATCH, .last = TRAIN_UNPERMUTE},
-    {"received_topk_ids", META, TRAIN_FLEX, TRAIN_RECEIVED_TOKENS, TRAIN_TOP_K, DTYPE_I64,
-     .saved = true, .first = TRAIN_DISPATCH, .last = BACK_DISPATCH, .dropped_by = TRAIN_MOE},
-    {"received_topk_weights", META, TRAIN_FLEX, TRAIN_RECEIVED_TOKENS, TRAIN_TOP_K, DTYPE_F32,
-     .saved = true, .first = TRAIN_DISPATCH, .last = BACK_DISPATCH, .dropped_by = TRAIN_MOE},
-    {"reduced_tokens", MOE, TRAIN_FLEX, TRAIN_RECEIVED_TOKENS, TRAIN_HIDDEN,
-     .first = TRAIN_UNSORT, .last = TRAIN_UNPERMUTE},
-    {"d_reduced_tokens", MOE, TRAIN_FLEX, TRAIN_RECEIVED_TOKENS, TRAIN_HIDDEN,
-     .first = BACK_COMBINE, .last = BACK_UNSORT},
-    {"d_expert_out", MOE, TRAIN_FLEX, TRAIN_COMPUTED, TRAIN_HIDDEN, .first = BACK_UNSORT,
+    {"received_tokens", MOE, FACT_FLEX, ROW_RECEIVED_TOKENS, COL_HIDDEN,
+     .first = MODULE_DISPATCH, .last = MODULE_UNPERMUTE},
+    {"received_topk_ids", META, FACT_FLEX, ROW_RECEIVED_TOKENS, COL_TOP_K, DTYPE_I64,
+     .saved = true, .first = MODULE_DISPATCH, .last = BACK_DISPATCH, .dropped_by = TRAIN_MOE},
+    {"received_topk_weights", META, FACT_FLEX, ROW_RECEIVED_TOKENS, COL_TOP_K, DTYPE_F32,
+     .saved = true, .first = MODULE_DISPATCH, .last = BACK_DISPATCH, .dropped_by = TRAIN_MOE},
+    {"reduced_tokens", MOE, FACT_FLEX, ROW_RECEIVED_TOKENS, COL_HIDDEN, .first = MODULE_UNSORT,
+     .last = MODULE_UNPERMUTE},
+    {"d_reduced_tokens", MOE, FACT_FLEX, ROW_RECEIVED_TOKENS, COL_HIDDEN, .first = BACK_COMBINE,
+     .last = BACK_UNSORT},
+    {"d_expert_out", MOE, FACT_FLEX, ROW_COMPUTED, COL_HIDDEN, .first = BACK_UNSORT,
      .last = BACK_EXPERT_DOWN},
-    {"d_received_tokens", MOE, TRAIN_FLEX, TRAIN_RECEIVED_TOKENS, TRAIN_HIDDEN,
-     .first = BACK_SORT, .last = BACK_DISPATCH},
+    {"d_received_tokens", MOE, FACT_FLEX, ROW_RECEIVED_TOKENS, COL_HIDDEN, .first = BACK_SORT,
+     .last = BACK_DISPATCH},
 };
 
 /* All tokens of the expert ranks are gathered; a rank permutes only the rows of its experts. */
 static const struct train_tensor allgather[] = {
-    {"gathered_tokens", MOE, TRAIN_ALLGATHER, TRAIN_GATHERED, TRAIN_HIDDEN,
-     .first = TRAIN_DISPATCH, .last = TRAIN_UNPERMUTE},
-    {"gathered_probabilities", META, TRAIN_ALLGATHER, TRAIN_GATHERED, TRAIN_EXPERTS, DTYPE_F32,
-     .saved = true, .first = TRAIN_DISPATCH, .last = BACK_DISPATCH, .dropped_by = TRAIN_MOE},
-    {"gathered_map", META, TRAIN_ALLGATHER, TRAIN_GATHERED, TRAIN_EXPERTS, DTYPE_BOOL,
-     .saved = true, .first = TRAIN_DISPATCH, .last = BACK_DISPATCH, .dropped_by = TRAIN_MOE},
-    {"unpermuted_tokens", MOE, TRAIN_ALLGATHER, TRAIN_GATHERED, TRAIN_HIDDEN,
-     .first = TRAIN_UNSORT, .last = TRAIN_UNPERMUTE},
-    {"d_unpermuted_tokens", MOE, TRAIN_ALLGATHER, TRAIN_GATHERED, TRAIN_HIDDEN,
+    {"gathered_tokens", MOE, FACT_ALLGATHER, ROW_GATHERED, COL_HIDDEN, .first = MODULE_DISPATCH,
+     .last = MODULE_UNPERMUTE},
+    {"gathered_probabilities", META, FACT_ALLGATHER, ROW_GATHERED, COL_EXPERTS, DTYPE_F32,
+     .saved = true, .first = MODULE_DISPATCH, .last = BACK_DISPATCH, .dropped_by = TRAIN_MOE},
+    {"gathered_map", META, FACT_ALLGATHER, ROW_GATHERED, COL_EXPERTS, DTYPE_BOOL, .saved = true,
+     .first = MODULE_DISPATCH, .last = BACK_DISPATCH, .dropped_by = TRAIN_MOE},
+    {"unpermuted_tokens", MOE, FACT_ALLGATHER, ROW_GATHERED, COL_HIDDEN, .first = MODULE_UNSORT,
+     .last = MODULE_UNPERMUTE},
+    {"d_unpermuted_tokens", MOE, FACT_ALLGATHER, ROW_GATHERED, COL_HIDDEN,
      .first = BACK_COMBINE, .last = BACK_UNSORT},
-    {"d_expert_out", MOE, TRAIN_ALLGATHER, TRAIN_COMPUTED, TRAIN_HIDDEN, .first = BACK_UNSORT,
+    {"d_expert_out", MOE, FACT_ALLGATHER, ROW_COMPUTED, COL_HIDDEN, .first = BACK_UNSORT,
      .last = BACK_EXPERT_DOWN},
-    {"d_gathered_tokens", MOE, TRAIN_ALLGATHER, TRAIN_GATHERED, TRAIN_HIDDEN,
-     .first = BACK_SORT, .last = BACK_DISPATCH},
+    {"d_gathered_tokens", MOE, FACT_ALLGATHER, ROW_GATHERED, COL_HIDDEN, .first = BACK_SORT,
+     .last = BACK_DISPATCH},
 };
 
 static const struct train_name module_names[] = {
@@ -177,8 +177,8 @@ static void exchange_buffers(struct train *t, enum deepep_port port)
         const char *name;
         struct size bytes;
     } rows[] = {
-        {"deepep_nvl_buffer", deepep_nvl_bytes(&t->letters, port, true)},
-        {"deepep_rdma_buffer", deepep_rdma_bytes(&t->letters, port, true)},
+        {"deepep_nvl_buffer", deepep_nvl_bytes(&t->d.letters, port, true)},
+        {"deepep_rdma_buffer", deepep_rdma_bytes(&t->d.letters, port, true)},
         {"deepep_workspace", size_const(t->z, DEEPEP_WORKSPACE)},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows && t->path == PATH_DEEPEP; i++)
@@ -265,13 +265,13 @@ enum status stack_primus_build(const struct plan *plan, struct work *work, struc
     TRY(refuse(plan, path, err));
     train_init(&t, plan, work, path);
     if (plan->moe.sync_free >= 2 && path == PATH_DEEPEP) {
-        t.rows[TRAIN_RECEIVED_TOKENS] = t.rows[TRAIN_GATHERED];
+        t.d.rows[ROW_RECEIVED_TOKENS] = t.d.rows[ROW_GATHERED];
         t.received_rule = RULE_WORST;
     }
     if (plan->moe.sync_free >= 3 && path == PATH_DEEPEP) {
-        t.rows[TRAIN_RECEIVED] = rows_worst_loose(&t.letters);
-        t.rows[TRAIN_COMPUTED] =
-            size_mul(t.z, t.rows[TRAIN_RECEIVED], size_slot(t.z, SLOT_ETP));
+        t.d.rows[ROW_RECEIVED] = rows_worst_loose(&t.d.letters);
+        t.d.rows[ROW_COMPUTED] =
+            size_mul(t.z, t.d.rows[ROW_RECEIVED], size_slot(t.z, SLOT_ETP));
         t.routed = RULE_WORST;
     }
     TRY(build(&t, err));

@@ -3,7 +3,7 @@
 #include "work/stack/serve.h"
 
 #include "plan/derive.h"
-#include "work/stack/dispatch_size.h"
+#include "work/list/letters.h"
 #include "work/stack/stack.h"
 
 struct serve {

@@ -1,6 +1,6 @@
 /* Weights of a serving rank, component by component; see serve.h. */
 #include "base/text.h"
-#include "work/stack/dispatch_size.h"
+#include "work/list/letters.h"
 #include "work/list/dtype.h"
 #include "work/list/params.h"
 #include "work/stack/serve.h"

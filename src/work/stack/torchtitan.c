@@ -17,142 +17,141 @@
 #include "work/stack/train.h"
 
 enum {
-    BACK_UP = TRAIN_BACK(TRAIN_UP),
-    BACK_SHARED = TRAIN_BACK(TRAIN_SHARED),
-    BACK_ROUTER = TRAIN_BACK(TRAIN_ROUTER),
-    BACK_PERMUTE = TRAIN_BACK(TRAIN_PERMUTE),
-    BACK_DISPATCH = TRAIN_BACK(TRAIN_DISPATCH),
-    BACK_SORT = TRAIN_BACK(TRAIN_SORT),
-    BACK_GATE_UP = TRAIN_BACK(TRAIN_GATE_UP),
-    BACK_ACTIVATE = TRAIN_BACK(TRAIN_ACTIVATE),
-    BACK_EXPERT_DOWN = TRAIN_BACK(TRAIN_EXPERT_DOWN),
-    BACK_UNSORT = TRAIN_BACK(TRAIN_UNSORT),
-    BACK_COMBINE = TRAIN_BACK(TRAIN_COMBINE),
-    BACK_UNPERMUTE = TRAIN_BACK(TRAIN_UNPERMUTE)
+    BACK_UP = TRAIN_BACK(MODULE_UP),
+    BACK_SHARED = TRAIN_BACK(MODULE_SHARED),
+    BACK_ROUTER = TRAIN_BACK(MODULE_ROUTER),
+    BACK_PERMUTE = TRAIN_BACK(MODULE_PERMUTE),
+    BACK_DISPATCH = TRAIN_BACK(MODULE_DISPATCH),
+    BACK_SORT = TRAIN_BACK(MODULE_SORT),
+    BACK_GATE_UP = TRAIN_BACK(MODULE_GATE_UP),
+    BACK_ACTIVATE = TRAIN_BACK(MODULE_ACTIVATE),
+    BACK_EXPERT_DOWN = TRAIN_BACK(MODULE_EXPERT_DOWN),
+    BACK_UNSORT = TRAIN_BACK(MODULE_UNSORT),
+    BACK_COMBINE = TRAIN_BACK(MODULE_COMBINE),
+    BACK_UNPERMUTE = TRAIN_BACK(MODULE_UNPERMUTE)
 };
 
-#define MOE CATEGORY_DISPATCH, TRAIN_IN_MOE
-#define EXPERT CATEGORY_EXPERT, TRAIN_IN_MOE
-#define META CATEGORY_METADATA, TRAIN_IN_MOE
+#define MOE CATEGORY_DISPATCH, IN_MOE
+#define EXPERT CATEGORY_EXPERT, IN_MOE
+#define META CATEGORY_METADATA, IN_MOE
 
 static const struct train_tensor moe[] = {
-    {"router_logits", META, 0, TRAIN_LOCAL, TRAIN_EXPERTS, .saved = true, .first = TRAIN_ROUTER,
+    {"router_logits", META, 0, ROW_LOCAL, COL_EXPERTS, .saved = true, .first = MODULE_ROUTER,
      .last = BACK_ROUTER},
-    {"router_scores", META, 0, TRAIN_LOCAL, TRAIN_EXPERTS, DTYPE_F32, .saved = true,
-     .first = TRAIN_ROUTER, .last = BACK_ROUTER},
-    {"top_scores", META, 0, TRAIN_LOCAL, TRAIN_TOP_K, DTYPE_F32, .saved = true,
-     .first = TRAIN_ROUTER, .last = BACK_ROUTER},
-    {"top_indices", META, 0, TRAIN_LOCAL, TRAIN_TOP_K, DTYPE_I64, .saved = true,
-     .first = TRAIN_ROUTER, .last = BACK_PERMUTE},
+    {"router_scores", META, 0, ROW_LOCAL, COL_EXPERTS, DTYPE_F32, .saved = true,
+     .first = MODULE_ROUTER, .last = BACK_ROUTER},
+    {"top_scores", META, 0, ROW_LOCAL, COL_TOP_K, DTYPE_F32, .saved = true,
+     .first = MODULE_ROUTER, .last = BACK_ROUTER},
+    {"top_indices", META, 0, ROW_LOCAL, COL_TOP_K, DTYPE_I64, .saved = true,
+     .first = MODULE_ROUTER, .last = BACK_PERMUTE},
     /* shared experts: four unfused tensors */
-    {"shared_gate", EXPERT, TRAIN_HAS_SHARED, TRAIN_FULL, TRAIN_SHARED_INTER, .saved = true,
-     .first = TRAIN_SHARED, .last = BACK_SHARED},
-    {"shared_silu", EXPERT, TRAIN_HAS_SHARED, TRAIN_FULL, TRAIN_SHARED_INTER, .saved = true,
-     .first = TRAIN_SHARED, .last = BACK_SHARED, .dropped_by = TRAIN_POINTWISE,
-     .until = TRAIN_SHARED, .again = BACK_SHARED},
-    {"shared_up", EXPERT, TRAIN_HAS_SHARED, TRAIN_FULL, TRAIN_SHARED_INTER, .saved = true,
-     .first = TRAIN_SHARED, .last = BACK_SHARED},
-    {"shared_product", EXPERT, TRAIN_HAS_SHARED, TRAIN_FULL, TRAIN_SHARED_INTER, .saved = true,
-     .first = TRAIN_SHARED, .last = BACK_SHARED, .dropped_by = TRAIN_POINTWISE,
-     .until = TRAIN_SHARED, .again = BACK_SHARED},
-    {"shared_out", EXPERT, TRAIN_HAS_SHARED, TRAIN_LOCAL, TRAIN_HIDDEN, .first = TRAIN_SHARED,
-     .last = TRAIN_RESIDUAL},
+    {"shared_gate", EXPERT, FACT_SHARED, ROW_FULL, COL_SHARED_INTER, .saved = true,
+     .first = MODULE_SHARED, .last = BACK_SHARED},
+    {"shared_silu", EXPERT, FACT_SHARED, ROW_FULL, COL_SHARED_INTER, .saved = true,
+     .first = MODULE_SHARED, .last = BACK_SHARED, .dropped_by = TRAIN_POINTWISE,
+     .until = MODULE_SHARED, .again = BACK_SHARED},
+    {"shared_up", EXPERT, FACT_SHARED, ROW_FULL, COL_SHARED_INTER, .saved = true,
+     .first = MODULE_SHARED, .last = BACK_SHARED},
+    {"shared_product", EXPERT, FACT_SHARED, ROW_FULL, COL_SHARED_INTER, .saved = true,
+     .first = MODULE_SHARED, .last = BACK_SHARED, .dropped_by = TRAIN_POINTWISE,
+     .until = MODULE_SHARED, .again = BACK_SHARED},
+    {"shared_out", EXPERT, FACT_SHARED, ROW_LOCAL, COL_HIDDEN, .first = MODULE_SHARED,
+     .last = MODULE_RESIDUAL},
     /* routed experts */
-    {"expert_input", EXPERT, 0, TRAIN_COMPUTED, TRAIN_HIDDEN, .saved = true,
-     .first = TRAIN_SORT, .last = BACK_GATE_UP},
-    {"expert_gate", EXPERT, 0, TRAIN_COMPUTED, TRAIN_INTER, .saved = true,
-     .first = TRAIN_GATE_UP, .last = BACK_ACTIVATE},
-    {"expert_silu", EXPERT, 0, TRAIN_COMPUTED, TRAIN_INTER, .saved = true,
-     .first = TRAIN_ACTIVATE, .last = BACK_ACTIVATE, .dropped_by = TRAIN_POINTWISE,
-     .until = TRAIN_EXPERT_DOWN, .again = BACK_EXPERT_DOWN},
-    {"expert_up", EXPERT, 0, TRAIN_COMPUTED, TRAIN_INTER, .saved = true, .first = TRAIN_GATE_UP,
-     .last = BACK_ACTIVATE},
-    {"expert_product", EXPERT, 0, TRAIN_COMPUTED, TRAIN_INTER, .saved = true,
-     .first = TRAIN_ACTIVATE, .last = BACK_EXPERT_DOWN, .dropped_by = TRAIN_POINTWISE,
-     .until = TRAIN_EXPERT_DOWN, .again = BACK_EXPERT_DOWN},
-    {"expert_out", EXPERT, 0, TRAIN_COMPUTED, TRAIN_HIDDEN, .first = TRAIN_EXPERT_DOWN,
-     .last = TRAIN_UNSORT},
-    {"d_expert_product", EXPERT, 0, TRAIN_COMPUTED, TRAIN_INTER, .first = BACK_EXPERT_DOWN,
-     .last = BACK_ACTIVATE},
-    {"d_expert_gate_up", EXPERT, 0, TRAIN_COMPUTED, TRAIN_INTER_IN, .first = BACK_ACTIVATE,
+    {"expert_input", EXPERT, 0, ROW_COMPUTED, COL_HIDDEN, .saved = true, .first = MODULE_SORT,
      .last = BACK_GATE_UP},
-    {"d_expert_input", EXPERT, 0, TRAIN_COMPUTED, TRAIN_HIDDEN, .first = BACK_GATE_UP,
+    {"expert_gate", EXPERT, 0, ROW_COMPUTED, COL_INTER, .saved = true, .first = MODULE_GATE_UP,
+     .last = BACK_ACTIVATE},
+    {"expert_silu", EXPERT, 0, ROW_COMPUTED, COL_INTER, .saved = true, .first = MODULE_ACTIVATE,
+     .last = BACK_ACTIVATE, .dropped_by = TRAIN_POINTWISE, .until = MODULE_EXPERT_DOWN,
+     .again = BACK_EXPERT_DOWN},
+    {"expert_up", EXPERT, 0, ROW_COMPUTED, COL_INTER, .saved = true, .first = MODULE_GATE_UP,
+     .last = BACK_ACTIVATE},
+    {"expert_product", EXPERT, 0, ROW_COMPUTED, COL_INTER, .saved = true,
+     .first = MODULE_ACTIVATE, .last = BACK_EXPERT_DOWN, .dropped_by = TRAIN_POINTWISE,
+     .until = MODULE_EXPERT_DOWN, .again = BACK_EXPERT_DOWN},
+    {"expert_out", EXPERT, 0, ROW_COMPUTED, COL_HIDDEN, .first = MODULE_EXPERT_DOWN,
+     .last = MODULE_UNSORT},
+    {"d_expert_product", EXPERT, 0, ROW_COMPUTED, COL_INTER, .first = BACK_EXPERT_DOWN,
+     .last = BACK_ACTIVATE},
+    {"d_expert_gate_up", EXPERT, 0, ROW_COMPUTED, COL_INTER_IN, .first = BACK_ACTIVATE,
+     .last = BACK_GATE_UP},
+    {"d_expert_input", EXPERT, 0, ROW_COMPUTED, COL_HIDDEN, .first = BACK_GATE_UP,
      .last = BACK_SORT},
     /* the routed output times its scores: in f32, with its factor saved; compiled, the products
      * read and write 16 bits and the factor is saved as it came */
-    {"routed_output", MOE, TRAIN_EAGER, TRAIN_ROUTED, TRAIN_HIDDEN, DTYPE_F32, .saved = true,
-     .first = TRAIN_UNPERMUTE, .last = BACK_UNPERMUTE},
-    {"scored_output", MOE, TRAIN_EAGER, TRAIN_ROUTED, TRAIN_HIDDEN, DTYPE_F32,
-     .first = TRAIN_UNPERMUTE, .last = TRAIN_UNPERMUTE},
-    {"d_scored_output", MOE, TRAIN_EAGER, TRAIN_ROUTED, TRAIN_HIDDEN, DTYPE_F32,
+    {"routed_output", MOE, FACT_EAGER, ROW_ROUTED, COL_HIDDEN, DTYPE_F32, .saved = true,
+     .first = MODULE_UNPERMUTE, .last = BACK_UNPERMUTE},
+    {"scored_output", MOE, FACT_EAGER, ROW_ROUTED, COL_HIDDEN, DTYPE_F32,
+     .first = MODULE_UNPERMUTE, .last = MODULE_UNPERMUTE},
+    {"d_scored_output", MOE, FACT_EAGER, ROW_ROUTED, COL_HIDDEN, DTYPE_F32,
      .first = BACK_UNPERMUTE, .last = BACK_UNPERMUTE},
-    {"routed_output", MOE, TRAIN_COMPILED, TRAIN_ROUTED, TRAIN_HIDDEN, .saved = true,
-     .first = TRAIN_UNSORT, .last = BACK_UNPERMUTE},
-    {"scored_output", MOE, TRAIN_COMPILED, TRAIN_ROUTED, TRAIN_HIDDEN, .first = TRAIN_UNPERMUTE,
-     .last = TRAIN_UNPERMUTE},
-    {"moe_out", MOE, 0, TRAIN_LOCAL, TRAIN_HIDDEN, .first = TRAIN_UNPERMUTE,
-     .last = TRAIN_RESIDUAL},
-    {"d_routed_output", MOE, 0, TRAIN_ROUTED, TRAIN_HIDDEN, .first = BACK_UNPERMUTE,
+    {"routed_output", MOE, FACT_COMPILED, ROW_ROUTED, COL_HIDDEN, .saved = true,
+     .first = MODULE_UNSORT, .last = BACK_UNPERMUTE},
+    {"scored_output", MOE, FACT_COMPILED, ROW_ROUTED, COL_HIDDEN, .first = MODULE_UNPERMUTE,
+     .last = MODULE_UNPERMUTE},
+    {"moe_out", MOE, 0, ROW_LOCAL, COL_HIDDEN, .first = MODULE_UNPERMUTE,
+     .last = MODULE_RESIDUAL},
+    {"d_routed_output", MOE, 0, ROW_ROUTED, COL_HIDDEN, .first = BACK_UNPERMUTE,
      .last = BACK_COMBINE},
-    {"d_expert_out", MOE, 0, TRAIN_COMPUTED, TRAIN_HIDDEN, .first = BACK_UNSORT,
+    {"d_expert_out", MOE, 0, ROW_COMPUTED, COL_HIDDEN, .first = BACK_UNSORT,
      .last = BACK_EXPERT_DOWN},
 };
 
 /* Rows on their way: sorted by expert, received, sorted again; back the same way. */
 static const struct train_tensor exchange[] = {
-    {"sorted_rows", MOE, TRAIN_ALLTOALL | TRAIN_EP, TRAIN_SENT, TRAIN_HIDDEN,
-     .first = TRAIN_PERMUTE, .last = TRAIN_DISPATCH},
-    {"received_rows", MOE, TRAIN_ALLTOALL | TRAIN_EP, TRAIN_RECEIVED, TRAIN_HIDDEN,
-     .first = TRAIN_DISPATCH, .last = TRAIN_SORT},
-    {"unsorted_rows", MOE, TRAIN_ALLTOALL | TRAIN_EP, TRAIN_RECEIVED, TRAIN_HIDDEN,
-     .first = TRAIN_UNSORT, .last = TRAIN_COMBINE},
-    {"returned_rows", MOE, TRAIN_ALLTOALL | TRAIN_EP, TRAIN_SENT, TRAIN_HIDDEN,
-     .first = TRAIN_COMBINE, .last = TRAIN_UNPERMUTE},
-    {"d_unsorted_rows", MOE, TRAIN_ALLTOALL | TRAIN_EP, TRAIN_RECEIVED, TRAIN_HIDDEN,
+    {"sorted_rows", MOE, FACT_ALLTOALL | FACT_EP, ROW_SENT, COL_HIDDEN, .first = MODULE_PERMUTE,
+     .last = MODULE_DISPATCH},
+    {"received_rows", MOE, FACT_ALLTOALL | FACT_EP, ROW_RECEIVED, COL_HIDDEN,
+     .first = MODULE_DISPATCH, .last = MODULE_SORT},
+    {"unsorted_rows", MOE, FACT_ALLTOALL | FACT_EP, ROW_RECEIVED, COL_HIDDEN,
+     .first = MODULE_UNSORT, .last = MODULE_COMBINE},
+    {"returned_rows", MOE, FACT_ALLTOALL | FACT_EP, ROW_SENT, COL_HIDDEN,
+     .first = MODULE_COMBINE, .last = MODULE_UNPERMUTE},
+    {"d_unsorted_rows", MOE, FACT_ALLTOALL | FACT_EP, ROW_RECEIVED, COL_HIDDEN,
      .first = BACK_COMBINE, .last = BACK_UNSORT},
-    {"d_received_rows", MOE, TRAIN_ALLTOALL | TRAIN_EP, TRAIN_RECEIVED, TRAIN_HIDDEN,
+    {"d_received_rows", MOE, FACT_ALLTOALL | FACT_EP, ROW_RECEIVED, COL_HIDDEN,
      .first = BACK_SORT, .last = BACK_DISPATCH},
-    {"d_sorted_rows", MOE, TRAIN_ALLTOALL | TRAIN_EP, TRAIN_SENT, TRAIN_HIDDEN,
+    {"d_sorted_rows", MOE, FACT_ALLTOALL | FACT_EP, ROW_SENT, COL_HIDDEN,
      .first = BACK_DISPATCH, .last = BACK_PERMUTE},
-    {"received_tokens", MOE, TRAIN_FLEX, TRAIN_RECEIVED_TOKENS, TRAIN_HIDDEN,
-     .first = TRAIN_DISPATCH, .last = TRAIN_SORT},
-    {"reduced_tokens", MOE, TRAIN_FLEX, TRAIN_RECEIVED_TOKENS, TRAIN_HIDDEN,
-     .first = TRAIN_UNSORT, .last = TRAIN_COMBINE},
-    {"d_received_tokens", MOE, TRAIN_FLEX, TRAIN_RECEIVED_TOKENS, TRAIN_HIDDEN,
-     .first = BACK_SORT, .last = BACK_DISPATCH},
+    {"received_tokens", MOE, FACT_FLEX, ROW_RECEIVED_TOKENS, COL_HIDDEN,
+     .first = MODULE_DISPATCH, .last = MODULE_SORT},
+    {"reduced_tokens", MOE, FACT_FLEX, ROW_RECEIVED_TOKENS, COL_HIDDEN, .first = MODULE_UNSORT,
+     .last = MODULE_COMBINE},
+    {"d_received_tokens", MOE, FACT_FLEX, ROW_RECEIVED_TOKENS, COL_HIDDEN, .first = BACK_SORT,
+     .last = BACK_DISPATCH},
 };
 
 static const struct train_tensor network[] = {
-    {"mlp_gate", CATEGORY_ACTIVATION, TRAIN_IN_DENSE, 0, TRAIN_FULL, TRAIN_DENSE, .saved = true,
-     .first = TRAIN_GATE_UP, .last = BACK_ACTIVATE, .dropped_by = TRAIN_OP_KEPT},
-    {"mlp_silu", CATEGORY_ACTIVATION, TRAIN_IN_DENSE, 0, TRAIN_FULL, TRAIN_DENSE, .saved = true,
-     .first = TRAIN_ACTIVATE, .last = BACK_ACTIVATE, .dropped_by = TRAIN_POINTWISE,
-     .until = TRAIN_EXPERT_DOWN, .again = BACK_EXPERT_DOWN},
-    {"mlp_up", CATEGORY_ACTIVATION, TRAIN_IN_DENSE, 0, TRAIN_FULL, TRAIN_DENSE, .saved = true,
-     .first = TRAIN_GATE_UP, .last = BACK_ACTIVATE},
-    {"mlp_product", CATEGORY_ACTIVATION, TRAIN_IN_DENSE, 0, TRAIN_FULL, TRAIN_DENSE,
-     .saved = true, .first = TRAIN_ACTIVATE, .last = BACK_EXPERT_DOWN,
-     .dropped_by = TRAIN_POINTWISE, .until = TRAIN_EXPERT_DOWN, .again = BACK_EXPERT_DOWN},
-    {"d_mlp_product", CATEGORY_ACTIVATION, TRAIN_IN_DENSE, 0, TRAIN_FULL, TRAIN_DENSE,
+    {"mlp_gate", CATEGORY_ACTIVATION, IN_DENSE, 0, ROW_FULL, COL_DENSE, .saved = true,
+     .first = MODULE_GATE_UP, .last = BACK_ACTIVATE, .dropped_by = TRAIN_OP_KEPT},
+    {"mlp_silu", CATEGORY_ACTIVATION, IN_DENSE, 0, ROW_FULL, COL_DENSE, .saved = true,
+     .first = MODULE_ACTIVATE, .last = BACK_ACTIVATE, .dropped_by = TRAIN_POINTWISE,
+     .until = MODULE_EXPERT_DOWN, .again = BACK_EXPERT_DOWN},
+    {"mlp_up", CATEGORY_ACTIVATION, IN_DENSE, 0, ROW_FULL, COL_DENSE, .saved = true,
+     .first = MODULE_GATE_UP, .last = BACK_ACTIVATE},
+    {"mlp_product", CATEGORY_ACTIVATION, IN_DENSE, 0, ROW_FULL, COL_DENSE, .saved = true,
+     .first = MODULE_ACTIVATE, .last = BACK_EXPERT_DOWN, .dropped_by = TRAIN_POINTWISE,
+     .until = MODULE_EXPERT_DOWN, .again = BACK_EXPERT_DOWN},
+    {"d_mlp_product", CATEGORY_ACTIVATION, IN_DENSE, 0, ROW_FULL, COL_DENSE,
      .first = BACK_EXPERT_DOWN, .last = BACK_ACTIVATE},
-    {"d_mlp_gate_up", CATEGORY_ACTIVATION, TRAIN_IN_DENSE, 0, TRAIN_FULL, TRAIN_DENSE_IN,
+    {"d_mlp_gate_up", CATEGORY_ACTIVATION, IN_DENSE, 0, ROW_FULL, COL_DENSE_IN,
      .first = BACK_ACTIVATE, .last = BACK_GATE_UP},
 };
 
 /* What "op" keeps beside the table's own: outputs of the first, third, fifth and seventh matrix
  * product of a layer (q, kv up, shared gate, shared down). */
 static const struct train_tensor per_op[] = {
-    {"q_out", CATEGORY_ATTENTION, TRAIN_IN_BOTH, TRAIN_PER_OP, TRAIN_FULL, TRAIN_Q,
-     .saved = true, .first = TRAIN_UP, .last = BACK_UP, .dropped_by = TRAIN_OP_KEPT},
-    {"kv_up_out", CATEGORY_ATTENTION, TRAIN_IN_BOTH, TRAIN_PER_OP | TRAIN_MLA, TRAIN_FULL,
-     TRAIN_KV_UP, .saved = true, .first = TRAIN_UP, .last = BACK_UP,
-     .dropped_by = TRAIN_OP_KEPT},
-    {"v_out", CATEGORY_ATTENTION, TRAIN_IN_BOTH, TRAIN_PER_OP | TRAIN_GQA, TRAIN_FULL, TRAIN_V,
-     .saved = true, .first = TRAIN_UP, .last = BACK_UP, .dropped_by = TRAIN_OP_KEPT},
-    {"shared_gate_out", EXPERT, TRAIN_PER_OP | TRAIN_HAS_SHARED, TRAIN_FULL, TRAIN_SHARED_INTER,
-     .saved = true, .first = TRAIN_SHARED, .last = BACK_SHARED, .dropped_by = TRAIN_OP_KEPT},
-    {"shared_down_out", EXPERT, TRAIN_PER_OP | TRAIN_HAS_SHARED, TRAIN_LOCAL, TRAIN_HIDDEN,
-     .saved = true, .first = TRAIN_SHARED, .last = BACK_SHARED, .dropped_by = TRAIN_OP_KEPT},
+    {"q_out", CATEGORY_ATTENTION, IN_BOTH, FACT_PER_OP, ROW_FULL, COL_Q, .saved = true,
+     .first = MODULE_UP, .last = BACK_UP, .dropped_by = TRAIN_OP_KEPT},
+    {"kv_up_out", CATEGORY_ATTENTION, IN_BOTH, FACT_PER_OP | FACT_MLA, ROW_FULL, COL_KV_UP,
+     .saved = true, .first = MODULE_UP, .last = BACK_UP, .dropped_by = TRAIN_OP_KEPT},
+    {"v_out", CATEGORY_ATTENTION, IN_BOTH, FACT_PER_OP | FACT_GQA, ROW_FULL, COL_V,
+     .saved = true, .first = MODULE_UP, .last = BACK_UP, .dropped_by = TRAIN_OP_KEPT},
+    {"shared_gate_out", EXPERT, FACT_PER_OP | FACT_SHARED, ROW_FULL, COL_SHARED_INTER,
+     .saved = true, .first = MODULE_SHARED, .last = BACK_SHARED, .dropped_by = TRAIN_OP_KEPT},
+    {"shared_down_out", EXPERT, FACT_PER_OP | FACT_SHARED, ROW_LOCAL, COL_HIDDEN, .saved = true,
+     .first = MODULE_SHARED, .last = BACK_SHARED, .dropped_by = TRAIN_OP_KEPT},
 };
 
 /* selective: "op", or every how many layers one runs again ("1" is full). */
@@ -167,7 +166,7 @@ static enum status modules(struct train *t, struct err *err)
     const char *option = recompute->modules.n ? recompute->modules.word[0] : "op";
     if (text_equal(option, "op")) {
         t->drops |= TRAIN_OPS;
-        t->holds |= TRAIN_PER_OP;
+        t->d.facts |= FACT_PER_OP;
         return STATUS_OK;
     }
     unsigned every = 0;
@@ -209,7 +208,7 @@ static void elastic_buffer(struct train *t)
                                 .dtype = DTYPE_INT8,
                                 .n_dims = 1,
                                 .dims = {elastic_buffer_bytes(
-                                    &t->letters, inside ? ELASTIC_NVLINK : ELASTIC_HYBRID,
+                                    &t->d.letters, inside ? ELASTIC_NVLINK : ELASTIC_HYBRID,
                                     plan->precision.dispatch == DTYPE_FP8)},
                                 .life = LIFE_PERSISTENT,
                                 .outside = true,
@@ -232,7 +231,7 @@ enum status stack_torchtitan_build(const struct plan *plan, struct work *work, s
     TRY(refuse(plan, path, err));
     train_init(&t, plan, work, path);
     TRY(modules(&t, err));
-    t.rows[TRAIN_ROUTED] = plan->parallel.ep == 1 ? t.rows[TRAIN_COMPUTED] : t.rows[TRAIN_SENT];
+    t.d.rows[ROW_ROUTED] = plan->parallel.ep == 1 ? t.d.rows[ROW_COMPUTED] : t.d.rows[ROW_SENT];
     step_state(plan, work, true);
     train_attention(&t);
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)

@@ -14,152 +14,53 @@ static struct size received_rows(struct train *t)
     struct sizes *z = t->z;
     t->routed = RULE_FIXED;
     if (t->path == PATH_CAPACITY)
-        return size_mul(z, t->letters.experts, capacity_megatron(&t->letters));
+        return size_mul(z, t->d.letters.experts, capacity_megatron(&t->d.letters));
     if (t->plan->moe.buffer == SIZING_FACTOR)
-        return size_scale(z, rows_routed(&t->letters), REAL_BUFFER_FACTOR);
+        return size_scale(z, rows_routed(&t->d.letters), REAL_BUFFER_FACTOR);
     if (t->plan->moe.buffer == SIZING_BALANCED)
-        return rows_routed(&t->letters);
+        return rows_routed(&t->d.letters);
     t->routed = RULE_ROUTING;
-    return t->letters.rows;
+    return t->d.letters.rows;
 }
 
+/* Rows that the exchange makes, as the stack sizes them. */
 static void fill_rows(struct train *t)
 {
     struct sizes *z = t->z;
-    const struct letters *x = &t->letters;
-    bool gathered = t->plan->parallel.sp && t->plan->parallel.tp > 1;
-    struct size *rows = t->rows;
-    rows[TRAIN_LOCAL] = x->tokens;
-    rows[TRAIN_FULL] = gathered ? size_mul(z, x->tokens, size_slot(z, SLOT_TP)) : x->tokens;
-    rows[TRAIN_RECEIVED] = received_rows(t);
-    rows[TRAIN_SENT] = t->path == PATH_CAPACITY ? rows[TRAIN_RECEIVED] : rows_routed(x);
-    rows[TRAIN_RECEIVED_TOKENS] =
-        t->routed == RULE_ROUTING ? x->received : size_mul(z, x->tokens, x->ranks);
-    rows[TRAIN_GATHERED] = size_mul(z, x->tokens, x->ranks);
-    rows[TRAIN_ROUTED] = rows[TRAIN_SENT];
+    const struct letters *x = &t->d.letters;
+    struct size *rows = t->d.rows;
+    rows[ROW_RECEIVED] = received_rows(t);
+    rows[ROW_SENT] = t->path == PATH_CAPACITY ? rows[ROW_RECEIVED] : rows_routed(x);
+    if (t->routed == RULE_ROUTING)
+        rows[ROW_RECEIVED_TOKENS] = x->received;
+    rows[ROW_ROUTED] = rows[ROW_SENT];
     t->received_rule = t->routed;
-    rows[TRAIN_COMPUTED] = size_mul(z, rows[TRAIN_RECEIVED], size_slot(z, SLOT_ETP));
+    rows[ROW_COMPUTED] = size_mul(z, rows[ROW_RECEIVED], size_slot(z, SLOT_ETP));
 }
 
-/* ---- widths ---- */
-
-static struct size per_tp(struct train *t, struct size width)
-{
-    return size_ceil_div(t->z, width, size_slot(t->z, SLOT_TP));
-}
-
-static void fill_attention_widths(struct train *t)
-{
-    struct sizes *z = t->z;
-    struct size heads = per_tp(t, size_slot(z, SLOT_HEADS)), *w = t->width;
-    w[TRAIN_HEADS] = heads;
-    w[TRAIN_SCORES] = size_mul(z, heads, size_slot(z, SLOT_SEQUENCE_FULL));
-    w[TRAIN_Q_RANK] = size_slot(z, SLOT_Q_RANK);
-    w[TRAIN_KV_RANK] = size_slot(z, SLOT_KV_RANK);
-    w[TRAIN_KV_LATENT] = size_add(z, w[TRAIN_KV_RANK], size_slot(z, SLOT_ROPE_DIM));
-    if (t->plan->model.attention.kind == ATTENTION_MLA) {
-        struct size nope = size_slot(z, SLOT_NOPE_DIM), v = size_slot(z, SLOT_V_DIM);
-        struct size qk = size_add(z, nope, size_slot(z, SLOT_ROPE_DIM));
-        w[TRAIN_Q] = w[TRAIN_K] = size_mul(z, heads, qk);
-        w[TRAIN_V] = w[TRAIN_CONTEXT] = size_mul(z, heads, v);
-        w[TRAIN_KV_UP] = size_mul(z, heads, size_add(z, nope, v));
-        w[TRAIN_UP_OUT] = size_add(z, w[TRAIN_Q], w[TRAIN_KV_UP]);
-    } else {
-        struct size head = size_slot(z, SLOT_HEAD_DIM);
-        w[TRAIN_Q] = w[TRAIN_CONTEXT] = size_mul(z, heads, head);
-        w[TRAIN_K] = w[TRAIN_V] = size_mul(z, per_tp(t, size_slot(z, SLOT_KV_HEADS)), head);
-        w[TRAIN_UP_OUT] = size_sum(z, SIZES(w[TRAIN_Q], w[TRAIN_K], w[TRAIN_V]));
-    }
-    w[TRAIN_KV] = size_add(z, w[TRAIN_K], w[TRAIN_V]);
-    w[TRAIN_QKV] = size_sum(z, SIZES(w[TRAIN_Q], w[TRAIN_K], w[TRAIN_V]));
-}
-
-/* Padded to a multiple of stack.vocab_multiple x tp. */
-static struct size vocabulary(struct train *t)
-{
-    uint64_t multiple = t->plan->stack.vocab_multiple;
-    struct size vocab = size_slot(t->z, SLOT_VOCAB), tp = size_slot(t->z, SLOT_TP);
-    if (multiple > 1)
-        vocab = size_round_up(t->z, vocab, size_times(t->z, tp, multiple));
-    return size_ceil_div(t->z, vocab, tp);
-}
-
-static void fill_widths(struct train *t)
-{
-    struct sizes *z = t->z;
-    uint64_t inputs = t->plan->model.moe.glu ? 2 : 1;
-    struct size *w = t->width;
-    w[TRAIN_ONE] = size_const(z, 1);
-    w[TRAIN_HIDDEN] = t->letters.hidden;
-    fill_attention_widths(t);
-    w[TRAIN_DENSE] = per_tp(t, size_slot(z, SLOT_DENSE_INTER));
-    w[TRAIN_DENSE_IN] = size_times(z, w[TRAIN_DENSE], inputs);
-    w[TRAIN_INTER] = t->letters.inter;
-    w[TRAIN_INTER_IN] = size_times(z, w[TRAIN_INTER], inputs);
-    w[TRAIN_SHARED_INTER] = per_tp(t, size_slot(z, SLOT_SHARED_INTER));
-    w[TRAIN_SHARED_IN] = size_times(z, w[TRAIN_SHARED_INTER], inputs);
-    w[TRAIN_EXPERTS] = t->letters.experts;
-    w[TRAIN_ROW_MAP] = size_plus(z, size_times(z, t->letters.experts, 2), 1);
-    w[TRAIN_TOP_K] = t->letters.top_k;
-    w[TRAIN_VOCAB] = vocabulary(t);
-}
-
-/* ---- what holds for this plan ---- */
+/* ---- ticks ---- */
 
 static unsigned exchange_of(enum moe_path path)
 {
     if (path == PATH_ALLGATHER)
-        return TRAIN_ALLGATHER;
-    return path == PATH_DEEPEP ? TRAIN_FLEX : TRAIN_ALLTOALL;
+        return FACT_ALLGATHER;
+    return path == PATH_DEEPEP ? FACT_FLEX : FACT_ALLTOALL;
 }
-
-static unsigned facts_of(const struct plan *plan, enum moe_path path)
-{
-    const struct attention *a = &plan->model.attention;
-    const struct parallel *p = &plan->parallel;
-    const struct {
-        bool holds;
-        unsigned fact;
-    } facts[] = {
-        {a->kind == ATTENTION_MLA, TRAIN_MLA},
-        {a->kind == ATTENTION_GQA, TRAIN_GQA},
-        {a->kind == ATTENTION_MLA && a->q_lora_rank, TRAIN_Q_LOW_RANK},
-        {a->kind == ATTENTION_MLA && !a->q_lora_rank, TRAIN_Q_FULL_RANK},
-        {a->kind == ATTENTION_GQA && a->qk_norm, TRAIN_QK_NORM},
-        {plan->stack.attention == BACKEND_FLASH, TRAIN_FLASH},
-        {plan->stack.attention == BACKEND_UNFUSED, TRAIN_UNFUSED},
-        {plan->model.moe.shared_intermediate > 0, TRAIN_HAS_SHARED},
-        {p->ep > 1, TRAIN_EP},
-        {p->etp > 1, TRAIN_ETP},
-        {plan->model.moe.experts > p->ep, TRAIN_SORTED},
-        {plan->model.moe.experts <= p->ep, TRAIN_UNSORTED},
-        {p->sp && p->tp > 1, TRAIN_GATHER},
-        {!plan->stack.compiled, TRAIN_EAGER},
-        {p->cp > 1, TRAIN_CP},
-        {plan->stack.compiled, TRAIN_COMPILED},
-    };
-    unsigned held = exchange_of(path);
-    for (size_t i = 0; i < sizeof facts / sizeof *facts; i++)
-        held |= facts[i].holds ? facts[i].fact : 0;
-    return held;
-}
-
-/* ---- ticks ---- */
 
 static const struct train_op_row {
     const char *name;
     enum op_kind kind;
 } op_rows[] = {
 #define TRAIN_ROW(name, text, kind) {text, OP_##kind},
-    TRAIN_OP_LIST(TRAIN_ROW)
+    MODULE_LIST(TRAIN_ROW)
 #undef TRAIN_ROW
 };
 
-static void add_tick(struct train *t, enum segment segment, enum train_op op, enum phase phase)
+static void add_tick(struct train *t, enum segment segment, enum module op, enum phase phase)
 {
     static const char *const backward[] = {
 #define TRAIN_BACKWARD_NAME(name, text, kind) "d_" text,
-        TRAIN_OP_LIST(TRAIN_BACKWARD_NAME)
+        MODULE_LIST(TRAIN_BACKWARD_NAME)
 #undef TRAIN_BACKWARD_NAME
     };
     work_tick(t->work,
@@ -172,19 +73,18 @@ static void add_tick(struct train *t, enum segment segment, enum train_op op, en
 static void add_ticks(struct train *t, enum segment segment)
 {
     t->base[segment] = (uint16_t)t->work->n_ticks;
-    for (unsigned op = 0; op < TRAIN_FORWARD_OPS; op++)
-        add_tick(t, segment, (enum train_op)op, PHASE_FORWARD);
-    for (unsigned op = TRAIN_FORWARD_OPS; op-- > 0;)
-        add_tick(t, segment, (enum train_op)op, PHASE_BACKWARD);
+    for (unsigned op = 0; op < MODULES; op++)
+        add_tick(t, segment, (enum module)op, PHASE_FORWARD);
+    for (unsigned op = MODULES; op-- > 0;)
+        add_tick(t, segment, (enum module)op, PHASE_BACKWARD);
 }
 
 void train_init(struct train *t, const struct plan *plan, struct work *work, enum moe_path path)
 {
     *t = (struct train){.plan = plan, .work = work, .z = &work->sizes, .path = path};
-    t->letters = letters_over(t->z, plan->parallel.ep);
-    t->holds = facts_of(plan, path);
+    dims_fill(&t->d, plan, t->z);
+    t->d.facts |= exchange_of(path);
     fill_rows(t);
-    fill_widths(t);
     step_segments(work);
     work->alternating = plan->model.moe_every > 1;
     add_ticks(t, SEGMENT_DENSE);
@@ -193,11 +93,11 @@ void train_init(struct train *t, const struct plan *plan, struct work *work, enu
 
 /* ---- tensors ---- */
 
-static enum sizing_rule rule_of(const struct train *t, enum train_rows rows)
+static enum sizing_rule rule_of(const struct train *t, enum row rows)
 {
-    if (rows == TRAIN_RECEIVED_TOKENS)
+    if (rows == ROW_RECEIVED_TOKENS)
         return t->received_rule;
-    return rows == TRAIN_RECEIVED || rows == TRAIN_COMPUTED ? t->routed : RULE_FIXED;
+    return rows == ROW_RECEIVED || rows == ROW_COMPUTED ? t->routed : RULE_FIXED;
 }
 
 static void add_life(struct train *t, const struct train_tensor *tensor, const char *name,
@@ -212,8 +112,8 @@ static void add_life(struct train *t, const struct train_tensor *tensor, const c
                              .category = tensor->category,
                              .segment = segment,
                              .dtype = dtype,
-                             .n_dims = tensor->width == TRAIN_ONE ? 1 : 2,
-                             .dims = {t->rows[tensor->rows], t->width[tensor->width]},
+                             .n_dims = tensor->width == COL_ONE ? 1 : 2,
+                             .dims = {t->d.rows[tensor->rows], t->d.width[tensor->width]},
                              .rule = rule_of(t, tensor->rows),
                              .life = life,
                              .first = (uint16_t)(t->base[segment] + first),
@@ -229,8 +129,7 @@ static void add_offloaded(struct train *t, const struct train_tensor *tensor,
 {
     const char *reloaded = arena_printf(t->work->arena, "reloaded_%s", tensor->name);
     add_life(t, tensor, tensor->name, segment, LIFE_TRANSIENT, tensor->first, tensor->last);
-    add_life(t, tensor, reloaded, segment, LIFE_TRANSIENT, TRAIN_FORWARD_OPS,
-             2 * TRAIN_FORWARD_OPS - 1);
+    add_life(t, tensor, reloaded, segment, LIFE_TRANSIENT, MODULES, 2 * MODULES - 1);
 }
 
 /* Whether recomputation drops a saved tensor in every layer. */
@@ -275,11 +174,11 @@ void train_tensors(struct train *t, const struct train_tensor *tensors, size_t n
 {
     for (size_t i = 0; i < n; i++) {
         const struct train_tensor *tensor = &tensors[i];
-        if ((tensor->when & t->holds) != tensor->when)
+        if ((tensor->when & t->d.facts) != tensor->when)
             continue;
-        if (tensor->segments & TRAIN_IN_DENSE)
+        if (tensor->segments & IN_DENSE)
             add_tensor(t, tensor, SEGMENT_DENSE);
-        if (tensor->segments & TRAIN_IN_MOE)
+        if (tensor->segments & IN_MOE)
             add_tensor(t, tensor, SEGMENT_MOE);
     }
 }
@@ -314,6 +213,6 @@ enum status train_names(const struct word_list *words, const struct train_name *
 
 void train_host_syncs(struct train *t, uint64_t n)
 {
-    struct tick *dispatch = &t->work->ticks[t->base[SEGMENT_MOE] + TRAIN_DISPATCH];
+    struct tick *dispatch = &t->work->ticks[t->base[SEGMENT_MOE] + MODULE_DISPATCH];
     dispatch->host_syncs = size_const(t->z, n);
 }

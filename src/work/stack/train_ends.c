@@ -58,7 +58,7 @@ static struct size losses(struct train *t)
  * vocab_parallel_cross_entropy, fused or not). */
 static void add_logits(struct train *t)
 {
-    struct size rows = t->rows[TRAIN_FULL], vocab = t->width[TRAIN_VOCAB];
+    struct size rows = t->d.rows[ROW_FULL], vocab = t->d.width[COL_VOCAB];
     enum dtype dtype = t->plan->precision.activations;
     bool in_place = t->plan->stack.cross_entropy == LOSS_IN_PLACE;
     head_tensor(t,
@@ -81,24 +81,24 @@ static void add_logits(struct train *t)
 
 static void add_head(struct train *t)
 {
-    struct size hidden = t->width[TRAIN_HIDDEN];
+    struct size hidden = t->d.width[COL_HIDDEN];
     enum dtype dtype = t->plan->precision.activations;
     const struct {
         const char *name;
-        enum train_rows rows;
+        enum row rows;
         enum life life;
         enum head_op first, last;
     } rows[] = {
-        {"head_input", TRAIN_LOCAL, LIFE_SAVED, HEAD_NORM, HEAD_BACK_NORM},
-        {"final_norm_out", TRAIN_LOCAL, LIFE_SAVED, HEAD_NORM, HEAD_BACK_LOGITS},
-        {"d_final_norm_out", TRAIN_FULL, LIFE_TRANSIENT, HEAD_BACK_LOGITS, HEAD_BACK_NORM},
+        {"head_input", ROW_LOCAL, LIFE_SAVED, HEAD_NORM, HEAD_BACK_NORM},
+        {"final_norm_out", ROW_LOCAL, LIFE_SAVED, HEAD_NORM, HEAD_BACK_LOGITS},
+        {"d_final_norm_out", ROW_FULL, LIFE_TRANSIENT, HEAD_BACK_LOGITS, HEAD_BACK_NORM},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         head_tensor(t,
                     (struct buffer){.name = rows[i].name,
                                     .category = CATEGORY_ACTIVATION,
                                     .dtype = dtype,
-                                    .dims = {t->rows[rows[i].rows], hidden},
+                                    .dims = {t->d.rows[rows[i].rows], hidden},
                                     .count = rows[i].life == LIFE_SAVED ? losses(t)
                                                                         : size_const(t->z, 1),
                                     .life = rows[i].life},
@@ -109,7 +109,7 @@ static void add_head(struct train *t)
                     (struct buffer){.name = "d_head_weight",
                                     .category = CATEGORY_GRADIENTS,
                                     .dtype = t->plan->precision.weights,
-                                    .dims = {t->width[TRAIN_VOCAB], hidden},
+                                    .dims = {t->d.width[COL_VOCAB], hidden},
                                     .life = LIFE_TRANSIENT},
                     HEAD_BACK_LOGITS, HEAD_BACK_LOGITS);
 }
@@ -130,7 +130,7 @@ static void add_embedding(struct train *t)
                              .segment = SEGMENT_EMBED,
                              .dtype = t->plan->precision.weights,
                              .n_dims = 2,
-                             .dims = {t->width[TRAIN_VOCAB], t->width[TRAIN_HIDDEN]},
+                             .dims = {t->d.width[COL_VOCAB], t->d.width[COL_HIDDEN]},
                              .life = LIFE_TRANSIENT,
                              .first = back,
                              .last = back,
@@ -181,10 +181,9 @@ static bool seen(struct shapes *shapes, uint64_t out, uint64_t in)
 static struct size present(struct train *t, unsigned segments)
 {
     struct size one = size_const(t->z, 1);
-    if (segments == TRAIN_IN_BOTH)
+    if (segments == IN_BOTH)
         return one;
-    enum slot layers =
-        segments == TRAIN_IN_MOE ? SLOT_STAGE_MOE_LAYERS : SLOT_STAGE_DENSE_LAYERS;
+    enum slot layers = segments == IN_MOE ? SLOT_STAGE_MOE_LAYERS : SLOT_STAGE_DENSE_LAYERS;
     return size_min(t->z, size_slot(t->z, layers), one);
 }
 
@@ -206,10 +205,10 @@ static void add_placeholder(struct train *t, const uint64_t *values, struct shap
 static void add_placeholders(struct train *t)
 {
     size_t n;
-    const struct train_matrix *matrices = train_matrices(&n);
-    struct size hidden = t->width[TRAIN_HIDDEN], twice = size_times(t->z, hidden, 2);
+    const struct layer_matrix *matrices = matrices_of_layer(&n);
+    struct size hidden = t->d.width[COL_HIDDEN], twice = size_times(t->z, hidden, 2);
     struct size mtp_out = size_ceil_div(t->z, hidden, size_slot(t->z, SLOT_TP));
-    struct size vocab = t->width[TRAIN_VOCAB], head = size_slot(t->z, SLOT_STAGE_HEAD);
+    struct size vocab = t->d.width[COL_VOCAB], head = size_slot(t->z, SLOT_STAGE_HEAD);
     struct size mtp = size_min(t->z, size_slot(t->z, SLOT_STAGE_MTP), size_const(t->z, 1));
     struct slots slots;
     struct shapes shapes = {.n = 0};
@@ -217,9 +216,10 @@ static void add_placeholders(struct train *t)
     slots_from_plan(t->plan, &slots);
     sizes_eval(t->z, &slots, values);
     for (size_t i = 0; i < n; i++)
-        if ((matrices[i].when & t->holds) == matrices[i].when && matrices[i].op != TRAIN_ROUTER)
-            add_placeholder(t, values, &shapes, matrices[i].name, t->width[matrices[i].out],
-                            t->width[matrices[i].in], present(t, matrices[i].segments));
+        if ((matrices[i].when & t->d.facts) == matrices[i].when &&
+            matrices[i].op != MODULE_ROUTER)
+            add_placeholder(t, values, &shapes, matrices[i].name, t->d.width[matrices[i].out],
+                            t->d.width[matrices[i].in], present(t, matrices[i].segments));
     add_placeholder(t, values, &shapes, "mtp_projection", mtp_out, twice, mtp);
     add_placeholder(t, values, &shapes, "head", vocab, hidden, head);
 }
@@ -230,20 +230,21 @@ static void add_placeholders(struct train *t)
 static void add_fp8_weights(struct train *t)
 {
     size_t n;
-    const struct train_matrix *matrices = train_matrices(&n);
+    const struct layer_matrix *matrices = matrices_of_layer(&n);
     struct size sum = size_const(t->z, 0);
     struct size dense = size_slot(t->z, SLOT_STAGE_DENSE_LAYERS);
     struct size moe = size_slot(t->z, SLOT_STAGE_MOE_LAYERS);
     for (size_t i = 0; i < n; i++) {
-        const struct train_matrix *m = &matrices[i];
-        if ((m->when & t->holds) != m->when || m->op == TRAIN_ROUTER)
+        const struct layer_matrix *m = &matrices[i];
+        if ((m->when & t->d.facts) != m->when || m->op == MODULE_ROUTER)
             continue;
-        struct size layers = m->segments == TRAIN_IN_MOE     ? moe
-                             : m->segments == TRAIN_IN_DENSE ? dense
-                                                             : size_add(t->z, dense, moe);
-        struct size copies = m->expert ? size_mul(t->z, layers, t->letters.local) : layers;
-        sum = size_add(t->z, sum,
-                       size_product(t->z, SIZES(t->width[m->out], t->width[m->in], copies)));
+        struct size layers = m->segments == IN_MOE     ? moe
+                             : m->segments == IN_DENSE ? dense
+                                                       : size_add(t->z, dense, moe);
+        struct size copies = m->expert ? size_mul(t->z, layers, t->d.letters.local) : layers;
+        sum =
+            size_add(t->z, sum,
+                     size_product(t->z, SIZES(t->d.width[m->out], t->d.width[m->in], copies)));
     }
     uint64_t copies_kept = t->plan->precision.weights == DTYPE_FP8 ? 1 : 2;
     persistent(t, "fp8_weights", CATEGORY_WEIGHTS, DTYPE_FP8, sum,
@@ -254,16 +255,16 @@ static void add_fp8_weights(struct train *t)
 void train_extras(struct train *t)
 {
     const struct stack *stack = &t->plan->stack;
-    struct size one = size_const(t->z, 1), hidden = t->width[TRAIN_HIDDEN];
+    struct size one = size_const(t->z, 1), hidden = t->d.width[COL_HIDDEN];
     enum dtype dtype = t->plan->precision.activations;
     if (stack->workspace_bytes)
         persistent(t, "gemm_workspaces", CATEGORY_WORKSPACE, DTYPE_INT8,
                    size_const(t->z, stack->workspace_bytes), one, one, "stack profile");
-    if (t->holds & TRAIN_GATHER)
-        persistent(t, "gathered_sequence", CATEGORY_COMMUNICATION, dtype, t->rows[TRAIN_FULL],
+    if (t->d.facts & FACT_GATHER)
+        persistent(t, "gathered_sequence", CATEGORY_COMMUNICATION, dtype, t->d.rows[ROW_FULL],
                    hidden, one, "Megatron GlobalMemoryBuffer \"mpu\"");
     if (t->plan->parallel.pp > 1)
-        persistent(t, "pipeline_gradient", CATEGORY_COMMUNICATION, dtype, t->rows[TRAIN_LOCAL],
+        persistent(t, "pipeline_gradient", CATEGORY_COMMUNICATION, dtype, t->d.rows[ROW_LOCAL],
                    hidden, one, "gradient of the last micro-batch, held by the schedule");
     if (t->plan->precision.compute == COMPUTE_FP8)
         add_fp8_weights(t);
@@ -280,20 +281,21 @@ void train_gathered_weights(struct train *t)
     if (t->plan->parallel.zero < 3)
         return;
     size_t n;
-    const struct train_matrix *matrices = train_matrices(&n);
+    const struct layer_matrix *matrices = matrices_of_layer(&n);
     const struct {
         enum segment segment;
         unsigned in;
-    } segments[] = {{SEGMENT_DENSE, TRAIN_IN_DENSE}, {SEGMENT_MOE, TRAIN_IN_MOE}};
+    } segments[] = {{SEGMENT_DENSE, IN_DENSE}, {SEGMENT_MOE, IN_MOE}};
     for (unsigned s = 0; s < 2; s++) {
         struct size sum = size_const(t->z, 0);
         for (size_t i = 0; i < n; i++) {
-            const struct train_matrix *m = &matrices[i];
-            if (!(m->segments & segments[s].in) || (m->when & t->holds) != m->when ||
+            const struct layer_matrix *m = &matrices[i];
+            if (!(m->segments & segments[s].in) || (m->when & t->d.facts) != m->when ||
                 (m->expert && plan_expert_dp(t->plan) == 1))
                 continue;
-            struct size one = size_mul(t->z, t->width[m->out], t->width[m->in]);
-            sum = size_add(t->z, sum, m->expert ? size_mul(t->z, one, t->letters.local) : one);
+            struct size one = size_mul(t->z, t->d.width[m->out], t->d.width[m->in]);
+            sum =
+                size_add(t->z, sum, m->expert ? size_mul(t->z, one, t->d.letters.local) : one);
         }
         const struct {
             const char *name;
@@ -304,7 +306,7 @@ void train_gathered_weights(struct train *t)
         } kinds[] = {
             {"gathered_weights", CATEGORY_WEIGHTS, t->plan->precision.activations, 2, 0},
             {"unsharded_gradients", CATEGORY_GRADIENTS, t->plan->precision.activations, 1,
-             TRAIN_FORWARD_OPS},
+             MODULES},
         };
         for (unsigned k = 0; k < 2; k++)
             work_buffer(t->work,
@@ -318,8 +320,7 @@ void train_gathered_weights(struct train *t)
                             .count = size_const(t->z, kinds[k].copies),
                             .life = LIFE_TRANSIENT,
                             .first = (uint16_t)(t->base[segments[s].segment] + kinds[k].first),
-                            .last = (uint16_t)(t->base[segments[s].segment] +
-                                               2 * TRAIN_FORWARD_OPS - 1),
+                            .last = (uint16_t)(t->base[segments[s].segment] + 2 * MODULES - 1),
                         });
     }
 }

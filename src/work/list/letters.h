@@ -2,8 +2,8 @@
  *
  * Every dispatcher's buffers are expressions over these letters, so one statement of a formula
  * sizes the work list, prints in `--buffers`, and is tested against the published tables. */
-#ifndef MOEPLAN_WORK_STACK_DISPATCH_SIZE_H
-#define MOEPLAN_WORK_STACK_DISPATCH_SIZE_H
+#ifndef MOEPLAN_WORK_LIST_LETTERS_H
+#define MOEPLAN_WORK_LIST_LETTERS_H
 
 #include "work/list/size.h"
 

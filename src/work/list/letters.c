@@ -1,5 +1,5 @@
 /* Letters, ceilings and padding rules shared by all dispatchers (buffers.md 1). */
-#include "work/stack/dispatch_size.h"
+#include "work/list/letters.h"
 
 #include "work/list/dtype.h"
 
