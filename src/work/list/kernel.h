@@ -146,6 +146,21 @@
     X(ADD_CHUNKS, "add_chunks", REDUCE,                                                        \
       "(arrived, array) -> (array[p n,...]): the chunks of this hop added to the rank's own; " \
       "op.groups is p")                                                                        \
+    X(EMBED, "embed", EMBED, "(table[V,H], ids) -> (x[T,H])")                                  \
+    X(EMBED_GRAD, "embed_grad", EMBED, "(dx[T,H], ids) -> (dtable[V,H])")                      \
+    X(NORM, "norm", NORM, "(x[n,w]) -> (y[n,w])")                                              \
+    X(NORM_GRAD, "norm_grad", NORM, "(x[n,w], dy[n,w]) -> (dx[n,w])")                          \
+    X(ROPE, "rope", ATTENTION, "(projected...) -> (q, k, v): split, rotated, joined")          \
+    X(ROPE_GRAD, "rope_grad", ATTENTION, "(dq, dk, dv) -> (dprojected...)")                    \
+    X(ATTENTION, "attention", ATTENTION, "(q, k, v, cache?) -> (context)")                     \
+    X(ATTENTION_GRAD, "attention_grad", ATTENTION,                                             \
+      "(q, k, v, context, dcontext) -> (dq, dk, dv)")                                          \
+    X(CACHE, "cache", CACHE, "(k, v) -> (cache)")                                              \
+    X(LOSS, "loss", LOSS, "(logits[n,V]) -> (dlogits[n,V])")                                   \
+    X(SAMPLE, "sample", LOSS, "(logits[n,V]) -> (ids[n])")                                     \
+    X(COLLECTIVE, "collective", COLLECTIVE, "(src...) -> (dst...): over op.group")             \
+    X(UPDATE, "update", UPDATE, "(state...) -> (state...)")                                    \
+    X(COPY, "copy", COPY, "(src) -> (dst): between device and host memory")                    \
     X(PICK, "pick", GATHER,                                                                    \
       "(weights[e,...], hits[U]) -> (dst[U,...]): matrices of a list; KERNEL_INDEX_I: of its " \
       "part by iteration")

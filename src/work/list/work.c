@@ -34,6 +34,22 @@ const char *op_kind_name(enum op_kind kind)
     return names[kind];
 }
 
+const char *phase_name(enum phase phase)
+{
+    static const char *const names[] = {"forward", "recompute", "backward", "update"};
+    return names[phase];
+}
+
+const char *process_group_name(enum process_group group)
+{
+    static const char *const names[] = {
+#define GROUP_TEXT(name, text) text,
+        GROUP_LIST(GROUP_TEXT)
+#undef GROUP_TEXT
+    };
+    return names[group];
+}
+
 static struct size shape_bytes(struct sizes *sizes, const struct buffer *buffer)
 {
     struct size elements = size_product(sizes, buffer->n_dims, buffer->dims);

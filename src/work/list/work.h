@@ -7,6 +7,7 @@
 
 #include "base/err.h"
 #include "plan/plan.h"
+#include "work/list/module.h"
 #include "work/list/size.h"
 
 enum { WORK_DIMS = 6, OP_BUFFERS = 16, WORK_ORDERS = 4, WORK_NONE = 0xffff };
@@ -110,6 +111,9 @@ struct buffer {
     X(EMBED, "embed")                                                                          \
     X(LOSS, "loss")                                                                            \
     X(UPDATE, "update")                                                                        \
+    X(CACHE, "cache")                                                                          \
+    X(COLLECTIVE, "collective")                                                                \
+    X(COPY, "copy")                                                                            \
     X(SYNC, "sync")
 
 enum op_kind {
@@ -122,6 +126,28 @@ enum op_kind {
 const char *op_kind_name(enum op_kind kind);
 
 enum phase { PHASE_FORWARD, PHASE_RECOMPUTE, PHASE_BACKWARD, PHASE_UPDATE };
+
+const char *phase_name(enum phase phase);
+
+/* Ranks that an op exchanges data with. */
+#define GROUP_LIST(X)                                                                          \
+    X(NONE, "none")                                                                            \
+    X(TP, "tp")                                                                                \
+    X(CP, "cp")                                                                                \
+    X(EP, "ep")                                                                                \
+    X(ETP, "etp")                                                                              \
+    X(DP, "dp")   /* all that hold the same dense parameters: dp x cp */                       \
+    X(EDP, "edp") /* all that hold the same experts */                                         \
+    X(PP, "pp")
+
+enum process_group {
+#define GROUP_ENUM(name, text) GROUP_##name,
+    GROUP_LIST(GROUP_ENUM)
+#undef GROUP_ENUM
+        GROUP_COUNT
+};
+
+const char *process_group_name(enum process_group group);
 
 enum resource {
     RESOURCE_COMPUTE,
@@ -138,7 +164,10 @@ struct op {
     enum segment segment;
     enum phase phase;
     enum resource resource;
-    struct size flop; /* executed */
+    enum module module;
+    enum process_group group;
+    struct size layers; /* of the segment that run it, per micro-step; phase update: per step */
+    struct size flop;   /* executed */
     struct size bytes_read, bytes_written;
     struct size bytes_sent, bytes_received; /* over links; zero for local ops */
     struct size host_syncs;

@@ -83,14 +83,6 @@ static void walk_loop(struct backward *b, size_t first, size_t end)
     backward_loop(b, body, end - first);
 }
 
-static void add_output_gradient(struct backward *b, uint16_t out)
-{
-    struct layer *l = b->l;
-    uint16_t dout = layer_rows(l, "d_out", CATEGORY_ACTIVATION, l->activation, l->tokens, l->H);
-    layer_fill(l, dout, FILL_DOUT);
-    b->grad[out] = dout;
-}
-
 /* All results in the order of exec/verify. */
 static void add_results(struct backward *b)
 {
@@ -107,29 +99,56 @@ static void add_results(struct backward *b)
              LAYER_OPERANDS(WORK_NONE));
 }
 
-void layer_backward(struct layer *l, uint16_t out)
+static void backward_begin(struct backward *b, struct layer *l)
 {
     size_t n = l->work->n_buffers;
-    struct backward b = {.l = l,
-                         .grad = arena_alloc(l->arena, n, sizeof(uint16_t)),
-                         .clone = arena_alloc(l->arena, n, sizeof(uint16_t)),
-                         .outside = arena_alloc(l->arena, n, sizeof(uint16_t)),
-                         .n_buffers = n,
-                         .n_ops = l->work->n_ops};
-    memset(b.grad, 0xff, n * sizeof *b.grad);
-    memset(b.clone, 0xff, n * sizeof *b.clone);
-    memset(b.outside, 0xff, n * sizeof *b.outside);
+    *b = (struct backward){.l = l,
+                           .grad = arena_alloc(l->arena, n, sizeof(uint16_t)),
+                           .clone = arena_alloc(l->arena, n, sizeof(uint16_t)),
+                           .outside = arena_alloc(l->arena, n, sizeof(uint16_t)),
+                           .n_buffers = n,
+                           .n_ops = l->work->n_ops};
+    memset(b->grad, 0xff, n * sizeof *b->grad);
+    memset(b->clone, 0xff, n * sizeof *b->clone);
+    memset(b->outside, 0xff, n * sizeof *b->outside);
     l->backward = true;
-    add_output_gradient(&b, out);
-    for (size_t i = b.n_ops; i-- > 0;) {
-        if (l->work->ops[i].loop) {
-            size_t first = loop_begin(l->work, i);
-            walk_loop(&b, first, i + 1);
-            i = first;
+}
+
+/* From the last forward op to op `first`. */
+static void walk(struct backward *b, size_t first)
+{
+    const struct work *work = b->l->work;
+    for (size_t i = b->n_ops; i-- > first;) {
+        b->l->module = work->ops[i].module;
+        b->l->group = work->ops[i].group;
+        if (work->ops[i].loop) {
+            size_t begin = loop_begin(work, i);
+            walk_loop(b, begin, i + 1);
+            i = begin;
             continue;
         }
-        struct op op = l->work->ops[i]; /* a copy: the list grows */
-        backward_rule(&b, &op);
+        struct op op = work->ops[i]; /* a copy: the list grows */
+        backward_rule(b, &op);
     }
+}
+
+void layer_backward(struct layer *l, uint16_t out)
+{
+    struct backward b;
+    backward_begin(&b, l);
+    b.grad[out] =
+        layer_rows(l, "d_out", CATEGORY_ACTIVATION, l->activation, l->tokens, l->H);
+    layer_fill(l, b.grad[out], FILL_DOUT);
+    walk(&b, 0);
     add_results(&b);
+}
+
+uint16_t layer_undo(struct layer *l, size_t first, uint16_t out, uint16_t gradient, uint16_t in)
+{
+    struct backward b;
+    backward_begin(&b, l);
+    b.grad[out] = gradient;
+    walk(&b, first);
+    l->backward = false;
+    return b.grad[in];
 }

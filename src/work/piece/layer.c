@@ -46,7 +46,7 @@ uint16_t layer_buffer(struct layer *l, const char *name, enum category category,
 {
     struct buffer buffer = {.name = name,
                             .category = category,
-                            .segment = SEGMENT_MOE,
+                            .segment = l->segment,
                             .dtype = dtype,
                             .n_dims = n_dims,
                             .rule = rule,
@@ -135,6 +135,12 @@ static enum resource resource_of(enum op_kind kind)
         [OP_EMBED] = RESOURCE_HOST,
         [OP_LOSS] = RESOURCE_HOST,
         [OP_SYNC] = RESOURCE_HOST,
+        [OP_ATTENTION] = RESOURCE_COMPUTE,
+        [OP_NORM] = RESOURCE_MEMORY,
+        [OP_UPDATE] = RESOURCE_MEMORY,
+        [OP_CACHE] = RESOURCE_MEMORY,
+        [OP_COLLECTIVE] = RESOURCE_SCALE_UP,
+        [OP_COPY] = RESOURCE_HOST,
     };
     return resources[kind];
 }
@@ -143,7 +149,10 @@ uint16_t layer_op(struct layer *l, struct op op, const uint16_t *reads, const ui
 {
     op.kind = kernel_kind((enum kernel)op.kernel);
     op.resource = resource_of(op.kind);
-    op.segment = SEGMENT_MOE;
+    op.segment = l->segment;
+    op.module = l->module;
+    op.group = op.group ? op.group : op.kind == OP_EXCHANGE ? GROUP_EP : l->group;
+    op.layers = l->layers;
     op.phase = l->backward ? PHASE_BACKWARD : PHASE_FORWARD;
     op.loop = l->loop;
     op.trips_from = l->trips_from;
@@ -276,35 +285,49 @@ void layer_scratch(struct layer *l)
     l->work->buffers[scratch].segment = SEGMENT_STEP;
 }
 
+void layer_begin(struct layer *l, const struct plan *plan, struct work *work, struct err *err)
+{
+    uint16_t none = WORK_NONE;
+    *l = (struct layer){.plan = plan,
+                        .work = work,
+                        .z = &work->sizes,
+                        .arena = work->arena,
+                        .err = err,
+                        .segment = SEGMENT_MOE,
+                        .trips_from = none,
+                        .x = none,
+                        .shared13 = none,
+                        .shared2 = none,
+                        .residual13 = none,
+                        .residual2 = none,
+                        .shared_gate = none,
+                        .linear_bias = none,
+                        .gates_returned = none};
+    fill_sizes(l);
+    fill_dtypes(l);
+    l->layers = l->one;
+}
+
+uint16_t layer_forward(struct layer *l)
+{
+    add_weights(l);
+    layer_router(l);
+    return layer_shared(l, path_find(stack_path(l->plan, NULL))->build(l));
+}
+
 enum status layer_build(const struct plan *plan, bool backward, struct arena *arena,
                         struct work *work, struct err *err)
 {
     TRY(layer_check(plan, err));
-    work_init(work, arena);
-    struct layer layer = {.plan = plan,
-                          .work = work,
-                          .z = &work->sizes,
-                          .arena = arena,
-                          .err = err,
-                          .trains = backward,
-                          .trips_from = WORK_NONE,
-                          .shared13 = WORK_NONE,
-                          .shared2 = WORK_NONE,
-                          .residual13 = WORK_NONE,
-                          .residual2 = WORK_NONE,
-                          .shared_gate = WORK_NONE,
-                          .linear_bias = WORK_NONE,
-                          .gates_returned = WORK_NONE};
-    struct layer *l = &layer;
     const struct path *path = path_find(stack_path(plan, NULL));
     if (backward && !path->backward)
         return err_set(err, STATUS_INPUT, "path \"%s\" has no backward", path->title);
-    fill_sizes(l);
-    fill_dtypes(l);
+    work_init(work, arena);
+    struct layer layer, *l = &layer;
+    layer_begin(l, plan, work, err);
+    l->trains = backward;
     layer_scratch(l);
-    add_weights(l);
-    layer_router(l);
-    uint16_t out = layer_shared(l, path->build(l));
+    uint16_t out = layer_forward(l);
     layer_op(l, (struct op){.name = "output", .kernel = KERNEL_RESULT}, LAYER_OPERANDS(out),
              LAYER_OPERANDS(WORK_NONE));
     if (backward)

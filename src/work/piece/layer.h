@@ -17,6 +17,16 @@
 enum status layer_build(const struct plan *plan, bool backward, struct arena *arena,
                         struct work *work, struct err *err);
 
+/* The parts of layer_build for a list that holds more than the layer: a frame on a list, ready
+ * for pieces; the routed layer and what stands beside it from its input l->x on (made up when
+ * WORK_NONE); its backward, from the gradient of `out` on, of the ops from `first` on: returns the
+ * gradient of `in`. */
+struct layer;
+void layer_begin(struct layer *l, const struct plan *plan, struct work *work, struct err *err);
+uint16_t layer_forward(struct layer *l);
+uint16_t layer_undo(struct layer *l, size_t first, uint16_t out, uint16_t gradient,
+                    uint16_t in);
+
 /* STATUS_INPUT with the reason when the host cannot perform the plan's layer as it is. */
 enum status layer_check(const struct plan *plan, struct err *err);
 
@@ -46,6 +56,7 @@ struct layer {
     struct work *work;
     struct sizes *z;
     struct arena *arena;
+    bool listed;   /* part of a whole step's list: priced, its inputs are not made up here */
     bool trains;   /* a backward follows */
     bool backward; /* ops being added are the backward's */
     struct err *err;
@@ -65,7 +76,12 @@ struct layer {
     uint16_t residual13, residual2, shared_gate, linear_bias;
     uint16_t gates_returned; /* rdep: gates that came back with their rows */
 
-    uint16_t loop, trips_from; /* of the ops being added; 0: none */
+    /* of the ops being added */
+    enum segment segment;
+    enum module module;
+    enum process_group group;
+    struct size layers;
+    uint16_t loop, trips_from; /* 0: none */
     struct size trips;
 
     struct op *twin; /* a loop's plainer self: layer_twin_begin */

@@ -8,6 +8,8 @@ static struct size rows_of(const struct layer *l, uint16_t buffer)
 
 void layer_fill(struct layer *l, uint16_t buffer, enum fill fill)
 {
+    if (l->listed)
+        return;
     layer_op(l,
              (struct op){.name = l->work->buffers[buffer].name,
                          .kernel = KERNEL_FILL,

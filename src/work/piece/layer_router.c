@@ -29,13 +29,22 @@ static void add_logits(struct layer *l, struct size experts)
     layer_gemm(l, "router", l->x, l->router, l->linear_bias, l->logits, none, shape, 0);
 }
 
-void layer_router(struct layer *l)
+/* The layer's input and the experts its tokens want, which a step's list has from elsewhere. */
+static uint16_t make_up(struct layer *l)
 {
-    struct size experts = size_slot(l->z, SLOT_LOGICAL_EXPERTS);
+    if (l->x != WORK_NONE)
+        return WORK_NONE;
     l->x = layer_rows(l, "x", CATEGORY_ACTIVATION, l->activation, l->tokens, l->H);
     layer_fill(l, l->x, FILL_X);
     uint16_t wanted = layer_rows(l, "wanted", CATEGORY_METADATA, DTYPE_I32, l->tokens, l->K);
     layer_fill(l, wanted, FILL_WANTED);
+    return wanted;
+}
+
+void layer_router(struct layer *l)
+{
+    struct size experts = size_slot(l->z, SLOT_LOGICAL_EXPERTS);
+    uint16_t wanted = make_up(l);
     l->bias = WORK_NONE;
     if (l->plan->model.moe.router.bias)
         l->bias = table(l, "router_bias", DTYPE_F32, experts, FILL_BIAS);

@@ -1,0 +1,74 @@
+/* The complete list of a plan's step: every op that one rank does, from fragments that all
+ * stacks share.
+ *
+ * A segment is written once forward: the mixer (attention), the network (dense, or the path of
+ * the plan's experts), norms, residual stream, the collectives of tensor and context
+ * parallelism. Its backward is one pass over it (pass/backward), its recomputation another.
+ * Ends, gathers of sharded weights, reductions of gradients, the optimizer, pipeline sends,
+ * offload copies and host waits complete the step. */
+#ifndef MOEPLAN_WORK_PIECE_STEP_H
+#define MOEPLAN_WORK_PIECE_STEP_H
+
+#include "work/piece/dims.h"
+#include "work/piece/layer.h"
+#include "work/piece/matrix.h"
+
+/* How ranks of a group exchange data; an op's flags. */
+enum collective_kind {
+    ALL_REDUCE = 1,
+    ALL_GATHER,
+    REDUCE_SCATTER,
+    RING, /* keys and values once around the group */
+    SEND, /* to the next pipeline stage, and from the one before */
+    REGATHER = 16 /* ALL_GATHER whose result is not kept: gathered again for the weight gradient */
+};
+
+struct step {
+    const struct plan *plan; /* its path resolved */
+    struct layer l;
+    struct dims d;
+    bool training, decode;
+    unsigned in;     /* IN_DENSE or IN_MOE: the segment at hand */
+    uint16_t labels; /* ids of the step's tokens */
+};
+
+/* ---- pieces: buffers in the activations' dtype, ops with the bytes of their operands ---- */
+
+uint16_t step_rows(struct step *s, const char *name, enum category category, struct size rows,
+                   struct size width);
+/* Reads and writes end with LAYER_END; WORK_NONE is skipped. Returns the op's number. */
+uint16_t step_op(struct step *s, const char *name, enum kernel kernel, const uint16_t *reads,
+                 const uint16_t *writes);
+/* The product with a matrix of the table: [rows, in] x [in, out]. */
+uint16_t step_product(struct step *s, const char *matrix, uint16_t a, const char *out,
+                      enum category category);
+/* Over a group of n ranks; `full` is the bytes of the whole array. */
+uint16_t step_collective(struct step *s, const char *name, enum process_group group,
+                         unsigned how, uint16_t src, uint16_t dst, struct size full);
+struct size step_ranks(struct step *s, enum process_group group);
+/* x summed over the group's ranks: the same rows, or with `rows` fewer of them scattered. */
+uint16_t step_reduced(struct step *s, const char *name, enum process_group group, uint16_t x);
+
+/* Runs of ops of one segment. */
+uint16_t step_norm(struct step *s, const char *name, uint16_t x);
+uint16_t step_add(struct step *s, const char *name, uint16_t a, uint16_t b);
+/* The sequence gathered over tp where sp splits it; x itself elsewhere. */
+uint16_t step_gathered(struct step *s, const char *name, uint16_t x);
+
+/* ---- fragments ---- */
+
+uint16_t step_attention(struct step *s, uint16_t x); /* [T, H] -> [T, H]: step_attention.c */
+uint16_t step_dense(struct step *s, uint16_t x);     /* step_dense.c */
+uint16_t step_experts(struct step *s, uint16_t x);
+uint16_t step_embedding(struct step *s); /* step_ends.c: [T, H] */
+/* Final norm, logits, loss or sampler; in training returns the gradient of x. */
+uint16_t step_head(struct step *s, uint16_t x);
+/* Gathers of sharded weights before a segment's forward or backward, and the reduction of its
+ * gradients: step_parallel.c */
+void step_gather_weights(struct step *s, enum phase phase);
+void step_reduce_gradients(struct step *s);
+void step_pipeline(struct step *s, enum phase phase);
+void step_update(struct step *s);  /* step_update.c: once per step */
+void step_extras(struct step *s);  /* host waits and offload copies */
+
+#endif

@@ -1,0 +1,190 @@
+/* Attention as ops: GQA; MLA with heads expanded from its latents, or, in decode, absorbed into
+ * the latent space. Sources: training-model.md section 3, engines.md (MLA decode). */
+#include "work/piece/step.h"
+
+/* ---- what the core reads ---- */
+
+/* Elements of the cache per token: keys and values of this rank's heads, or MLA's latent. */
+static struct size cache_width(const struct step *s)
+{
+    return s->d.facts & FACT_MLA ? s->d.width[COL_KV_LATENT] : s->d.width[COL_KV];
+}
+
+static struct size cache_bytes(struct step *s, struct size tokens)
+{
+    return layer_bytes(&s->l, tokens, cache_width(s), s->plan->precision.kv_cache);
+}
+
+/* Tokens of all sequences that the cache holds when a decode step reads it. */
+static struct size cached_tokens(struct step *s)
+{
+    struct sizes *z = s->l.z;
+    return size_mul(z, size_slot(z, SLOT_MICRO_BATCH), size_slot(z, SLOT_CONTEXT));
+}
+
+/* Columns per token of both products of the core: q k and scores v, over all heads of a rank. */
+static struct size core_width(struct step *s)
+{
+    struct sizes *z = s->l.z;
+    if (!(s->decode && s->d.facts & FACT_MLA))
+        return size_add(z, s->d.width[COL_Q], s->d.width[COL_CONTEXT]);
+    struct size latent = s->d.width[COL_KV_RANK];
+    struct size both = size_add(z, size_times(z, latent, 2), size_slot(z, SLOT_ROPE_DIM));
+    return size_mul(z, s->d.width[COL_HEADS], both);
+}
+
+/* Causal: a token meets half of its sequence; in decode, the whole cache. 2 FLOP an element. */
+static struct size core_flop(struct step *s)
+{
+    struct sizes *z = s->l.z;
+    struct size rows = s->d.rows[ROW_FULL], width = core_width(s);
+    if (s->decode)
+        return size_times(z, size_product(z, SIZES(rows, size_slot(z, SLOT_CONTEXT), width)), 2);
+    return size_product(z, SIZES(rows, size_slot(z, SLOT_SEQUENCE_FULL), width));
+}
+
+/* ---- projections ---- */
+
+struct heads {
+    uint16_t q, k, v; /* as the core reads them */
+    uint16_t kv;      /* what the cache stores: k and v together, or the latent */
+};
+
+static uint16_t heads_rows(struct step *s, const char *name, enum col width)
+{
+    return step_rows(s, name, CATEGORY_ATTENTION, s->d.rows[ROW_FULL], s->d.width[width]);
+}
+
+static struct heads gqa(struct step *s, uint16_t x)
+{
+    uint16_t all = step_gathered(s, "attention_in", x);
+    uint16_t qkv = step_product(s, "qkv", all, "qkv_out", CATEGORY_ATTENTION);
+    s->l.module = MODULE_ROPE;
+    if (s->d.facts & FACT_QK_NORM)
+        qkv = step_norm(s, "qk_norm", qkv);
+    struct heads h = {heads_rows(s, "q", COL_Q), heads_rows(s, "k", COL_K),
+                      heads_rows(s, "v", COL_V), WORK_NONE};
+    step_op(s, "rope", KERNEL_ROPE, LAYER_OPERANDS(qkv), LAYER_OPERANDS(h.q, h.k, h.v));
+    return h;
+}
+
+/* A latent of the down projection, normed and gathered over tp. */
+static uint16_t latent(struct step *s, const char *matrix, const char *name, uint16_t x)
+{
+    uint16_t down = step_product(s, matrix, x, name, CATEGORY_ATTENTION);
+    s->l.module = MODULE_UP;
+    return step_gathered(s, name, step_norm(s, arena_printf(s->l.arena, "%s_norm", name), down));
+}
+
+static uint16_t mla_q(struct step *s, uint16_t x)
+{
+    if (s->d.facts & FACT_Q_LOW_RANK)
+        return step_product(s, "q_up", latent(s, "q_down", "q_latent", x), "q_out",
+                            CATEGORY_ATTENTION);
+    return step_product(s, "q", step_gathered(s, "attention_in", x), "q_out",
+                        CATEGORY_ATTENTION);
+}
+
+static struct heads mla(struct step *s, uint16_t x)
+{
+    uint16_t q = mla_q(s, x), c = latent(s, "kv_down", "kv_latent", x);
+    uint16_t up = step_product(s, "kv_up", c, "kv_up_out", CATEGORY_ATTENTION);
+    struct heads h = {heads_rows(s, "q", COL_Q), heads_rows(s, "k", COL_K),
+                      heads_rows(s, "v", COL_V), c};
+    s->l.module = MODULE_ROPE;
+    step_op(s, "rope", KERNEL_ROPE, LAYER_OPERANDS(q, up, c), LAYER_OPERANDS(h.q, h.k, h.v));
+    return h;
+}
+
+/* A product of every head with its own [in, out] part of kv_b, folded into q or the context. */
+static uint16_t absorb(struct step *s, const char *name, uint16_t a, struct size in,
+                       struct size out)
+{
+    struct layer *l = &s->l;
+    struct size heads = s->d.width[COL_HEADS], rows = s->d.rows[ROW_FULL];
+    uint16_t w = layer_weights(l, arena_printf(l->arena, "w_%s", name), heads, in, out);
+    uint16_t c = step_rows(s, arena_printf(l->arena, "%s_out", name), CATEGORY_ATTENTION, rows,
+                           size_mul(l->z, heads, out));
+    layer_gemm(l, name, a, w, WORK_NONE, c, (struct groups){WORK_NONE, WORK_NONE, WORK_NONE},
+               (struct gemm_shape){size_mul(l->z, rows, heads), in, out, heads}, 0);
+    return c;
+}
+
+static struct heads mla_absorbed(struct step *s, uint16_t x)
+{
+    struct sizes *z = s->l.z;
+    uint16_t q = mla_q(s, x), c = latent(s, "kv_down", "kv_latent", x);
+    s->l.module = MODULE_ROPE;
+    uint16_t turned = heads_rows(s, "q", COL_Q);
+    step_op(s, "rope", KERNEL_ROPE, LAYER_OPERANDS(q, c), LAYER_OPERANDS(turned));
+    s->l.module = MODULE_UP;
+    uint16_t folded = absorb(s, "absorb_q", turned, size_slot(z, SLOT_NOPE_DIM),
+                             size_slot(z, SLOT_KV_RANK));
+    return (struct heads){folded, WORK_NONE, WORK_NONE, c};
+}
+
+/* ---- the core ---- */
+
+/* New tokens into the cache; the cache is a buffer of the step's. */
+static void write_cache(struct step *s, const struct heads *h)
+{
+    struct size rows = s->d.rows[ROW_FULL];
+    uint16_t op = step_op(s, "write_cache", KERNEL_CACHE, LAYER_OPERANDS(h->kv, h->k, h->v),
+                          LAYER_OPERANDS(WORK_NONE));
+    s->l.work->ops[op].bytes_written = cache_bytes(s, rows);
+}
+
+/* Keys and values of the other cp ranks go around their ring while the core runs. */
+static void ring(struct step *s, const struct heads *h)
+{
+    if (!(s->d.facts & FACT_CP))
+        return;
+    struct layer *l = &s->l;
+    uint16_t kv = step_rows(s, "ring_kv", CATEGORY_COMMUNICATION, s->d.rows[ROW_FULL],
+                            s->d.width[COL_KV]);
+    step_op(s, "pack_kv", KERNEL_ROPE, LAYER_OPERANDS(h->k, h->v), LAYER_OPERANDS(kv));
+    uint16_t arrived = step_rows(s, "ring_kv_received", CATEGORY_COMMUNICATION,
+                                 s->d.rows[ROW_FULL], s->d.width[COL_KV]);
+    step_collective(s, "ring_kv", GROUP_CP, RING, kv, arrived, l->work->buffers[kv].bytes);
+}
+
+static uint16_t core(struct step *s, const struct heads *h)
+{
+    struct layer *l = &s->l;
+    bool absorbed = s->decode && s->d.facts & FACT_MLA;
+    struct size width = absorbed ? size_mul(l->z, s->d.width[COL_HEADS], s->d.width[COL_KV_RANK])
+                                 : s->d.width[COL_CONTEXT];
+    uint16_t context =
+        step_rows(s, absorbed ? "latent_context" : "attention_context", CATEGORY_ATTENTION,
+                  s->d.rows[ROW_FULL], width);
+    s->l.module = MODULE_ATTENTION;
+    uint16_t op = step_op(s, "attention", KERNEL_ATTENTION, LAYER_OPERANDS(h->q, h->k, h->v),
+                          LAYER_OPERANDS(context));
+    struct op *attention = &l->work->ops[op];
+    attention->flop = core_flop(s);
+    if (s->decode)
+        attention->bytes_read = size_add(l->z, l->work->buffers[h->q].bytes,
+                                         cache_bytes(s, cached_tokens(s)));
+    return absorbed ? absorb(s, "absorb_v", context, size_slot(l->z, SLOT_KV_RANK),
+                             size_slot(l->z, SLOT_V_DIM))
+                    : context;
+}
+
+uint16_t step_attention(struct step *s, uint16_t x)
+{
+    s->l.module = MODULE_ATTENTION_NORM;
+    uint16_t normed = step_norm(s, "attention_norm", x);
+    bool is_mla = s->d.facts & FACT_MLA;
+    struct heads h = !is_mla      ? gqa(s, normed)
+                     : s->decode ? mla_absorbed(s, normed)
+                                 : mla(s, normed);
+    if (!s->training)
+        write_cache(s, &h);
+    ring(s, &h);
+    uint16_t context = core(s, &h);
+    uint16_t out = step_product(s, "attention_out", context, "attention_out", CATEGORY_ATTENTION);
+    if (s->plan->parallel.tp > 1)
+        out = step_reduced(s, "attention_sum", GROUP_TP, out);
+    s->l.module = MODULE_RESIDUAL;
+    return step_add(s, "mlp_input", x, out);
+}
