@@ -7,7 +7,7 @@
 
 #include "base/pool.h"
 #include "calib/run_block.h"
-#include "calib/run_case.h"
+#include "sim/slice.h"
 #include "calib/run_compare.h"
 #include "calib/run_fix.h"
 #include "calib/run_summary.h"
@@ -27,7 +27,7 @@ const char *run_verdict_name(enum run_verdict verdict)
 
 enum status run_host_plan(struct plan *plan, struct err *err)
 {
-    TRY(run_block_of(plan)->resolve(plan, err));
+    TRY(slice_kind_of(plan)->resolve(plan, err));
     plan->stack.kind = STACK_HOST;
     return STATUS_OK;
 }
@@ -38,7 +38,7 @@ struct run {
     struct session *session;
     struct arena *arena;
     struct run_report *report;
-    struct run_case list;
+    struct slice list;
     struct run_summary summary;
     struct kernels kernels, idle; /* the backend's; kernels that do nothing */
 };
@@ -48,15 +48,15 @@ struct run {
 enum status run_check_rank(const struct plan *plan, const struct run_options *options,
                            struct err *err)
 {
-    const struct run_block *block = run_block_of(plan);
-    uint64_t ranks = block->ranks(plan);
-    if (!options->alone || (block->routed && options->rank < ranks))
+    const struct slice_kind *slice = slice_kind_of(plan);
+    uint64_t ranks = slice->ranks(plan);
+    if (!options->alone || (slice->routed && options->rank < ranks))
         return STATUS_OK;
-    if (!block->routed) {
+    if (!slice->routed) {
         err_set(err, STATUS_USAGE,
                 "option '--rank' takes one of the ranks that share experts, "
                 "a matmul has none");
-        return err_hint(err, "--set parallel.%s=1 performs it on one", block->axis);
+        return err_hint(err, "--set parallel.%s=1 performs it on one", slice->axis);
     }
     err_set(err, STATUS_USAGE, "there is no rank %llu in a group of %llu",
             (unsigned long long)options->rank, (unsigned long long)ranks);
@@ -64,15 +64,15 @@ enum status run_check_rank(const struct plan *plan, const struct run_options *op
                     (unsigned long long)ranks - 1);
 }
 
-static struct run_ranks ranks_of(const struct run *run)
+static struct slice_ranks ranks_of(const struct run *run)
 {
     const struct session *session = run->session;
     const struct run_options *options = run->options;
     if (!session && options->alone)
-        return (struct run_ranks){options->rank, 1, pool_cpus()};
+        return (struct slice_ranks){options->rank, 1, pool_cpus()};
     if (!session)
-        return (struct run_ranks){0, run_block_of(run->plan)->ranks(run->plan), pool_cpus()};
-    return (struct run_ranks){session->transport->first, session->transport->n_local,
+        return (struct slice_ranks){0, slice_kind_of(run->plan)->ranks(run->plan), pool_cpus()};
+    return (struct slice_ranks){session->transport->first, session->transport->n_local,
                               pool_size(session->pool)};
 }
 
@@ -102,13 +102,13 @@ static enum status predict_all(struct run *run, struct err *err)
     uint64_t exchange_bytes = 0;
     for (uint64_t step = 0; step < run->options->samples; step++) {
         if (step > 0)
-            TRY(run_case_step(&run->list, step, err));
+            TRY(slice_step(&run->list, step, err));
         run_summary_predict(&run->summary, &run->list);
-        uint64_t bytes = run_case_exchange_bytes(&run->list);
+        uint64_t bytes = slice_exchange_bytes(&run->list);
         exchange_bytes = bytes > exchange_bytes ? bytes : exchange_bytes;
     }
     if (run->options->samples > 1)
-        TRY(run_case_step(&run->list, 0, err));
+        TRY(slice_step(&run->list, 0, err));
     return run->session ? session_setup(run->session, exchange_bytes, err) : STATUS_OK;
 }
 
@@ -146,7 +146,7 @@ static enum status perform_begun(struct run *run, struct execution *x, struct er
 {
     struct memory_peak peak;
     TRY(measure(run, x, err));
-    run_case_peak(&run->list, run->arena, &peak);
+    slice_peak(&run->list, run->arena, &peak);
     run_compare_memory(x, &peak, &run->report->checks);
     run_summary_meter(&run->summary, x, &peak);
     return STATUS_OK;
@@ -189,7 +189,7 @@ static enum status perform_all(struct run *run, struct err *err)
 {
     for (uint64_t step = 0; step < run->options->samples; step++) {
         if (step > 0)
-            TRY(run_case_step(&run->list, step, err));
+            TRY(slice_step(&run->list, step, err));
         TRY(perform_sample(run, step, err));
     }
     return STATUS_OK;
@@ -263,10 +263,10 @@ static void begin_report(struct run *run)
     report->backend = run->options->backend == RUN_NULL ? "null" : "cpu";
     report->work = &run->list.work;
     report->values = run->list.values[0];
-    report->routed = run_block_of(run->plan)->routed;
+    report->routed = slice_kind_of(run->plan)->routed;
     report->alone = run->options->alone;
     report->rank = run->options->rank;
-    report->ranks = run_block_of(run->plan)->ranks(run->plan);
+    report->ranks = slice_kind_of(run->plan)->ranks(run->plan);
     report->transport = run->session ? run->session->transport->ops->name : "local";
     if (!run->session)
         return;
@@ -279,7 +279,7 @@ static enum status perform(struct run *run, struct err *err)
 {
     bool fits;
     const struct run_options *options = run->options;
-    TRY(run_case_init(run->plan, options->routing, options->backward, ranks_of(run), run->arena,
+    TRY(slice_init(run->plan, options->routing, options->backward, ranks_of(run), run->arena,
                       &run->list, err));
     run_summary_init(&run->summary, run->plan, &run->list, options->samples, run->arena,
                      run->report);

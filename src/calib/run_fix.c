@@ -16,16 +16,16 @@ struct search {
 };
 
 /* Adds a fix when its peak fits; false when it does not, or cannot be performed at all. */
-static bool try(struct search *s, const struct plan *plan, struct run_ranks ranks,
+static bool try(struct search *s, const struct plan *plan, struct slice_ranks ranks,
                 const char *set)
 {
     struct arena arena = {0};
-    struct run_case list;
+    struct slice list;
     struct memory_peak peak = {.total_bytes = UINT64_MAX};
     struct err err = {0};
-    if (run_case_init(plan, s->options->routing, s->options->backward, ranks, &arena, &list,
+    if (slice_init(plan, s->options->routing, s->options->backward, ranks, &arena, &list,
                       &err) == STATUS_OK)
-        run_case_peak(&list, &arena, &peak);
+        slice_peak(&list, &arena, &peak);
     arena_release(&arena);
     if (peak.total_bytes > s->limit_bytes || s->report->n_fixes == MOST_FIXES)
         return false;
@@ -44,10 +44,10 @@ static void try_shrinks(struct search *s, const struct plan *plan, const uint64_
         char set[64];
         if (run_shrink(&small, n, s->arena, &how, &err) != STATUS_OK)
             continue;
-        uint64_t all = run_block_of(&small)->ranks(&small);
+        uint64_t all = slice_kind_of(&small)->ranks(&small);
         if (one && *one >= all) /* there is no such rank any more */
             return;
-        struct run_ranks ranks = {one ? *one : 0, one ? 1 : all, s->workers};
+        struct slice_ranks ranks = {one ? *one : 0, one ? 1 : all, s->workers};
         snprintf(set, sizeof set, "--shrink %" PRIu64, n);
         if (try(s, &small, ranks, set))
             return;
@@ -55,18 +55,18 @@ static void try_shrinks(struct search *s, const struct plan *plan, const uint64_
 }
 
 void run_find_fixes(const struct plan *plan, const struct run_options *options,
-                    uint64_t limit_bytes, struct run_ranks ranks, struct arena *arena,
+                    uint64_t limit_bytes, struct slice_ranks ranks, struct arena *arena,
                     struct run_report *report)
 {
     struct search s = {options, limit_bytes, ranks.workers, arena, report};
-    const struct run_block *block = run_block_of(plan);
-    bool all = ranks.n == block->ranks(plan);
+    const struct slice_kind *slice = slice_kind_of(plan);
+    bool all = ranks.n == slice->ranks(plan);
     struct plan exact = *plan;
     exact.moe.buffer = SIZING_EXACT;
     report->fixes = arena_alloc(arena, MOST_FIXES, sizeof *report->fixes);
-    if (block->routed && plan->moe.buffer != SIZING_EXACT)
+    if (slice->routed && plan->moe.buffer != SIZING_EXACT)
         try(&s, &exact, ranks, "--set moe.buffer=exact");
-    if (block->routed && all && ranks.n > 1)
-        try(&s, plan, (struct run_ranks){0, 1, ranks.workers}, "--rank 0");
+    if (slice->routed && all && ranks.n > 1)
+        try(&s, plan, (struct slice_ranks){0, 1, ranks.workers}, "--rank 0");
     try_shrinks(&s, plan, all ? NULL : &ranks.first);
 }

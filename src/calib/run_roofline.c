@@ -33,7 +33,7 @@ static double messages(const struct op *op, const uint64_t *values)
 static double link_s(const struct plan *plan, double sent, double received, double n)
 {
     const struct cluster *c = &plan->cluster;
-    bool inside = run_block_of(plan)->ranks(plan) <= c->node.devices * c->device.logical_cores;
+    bool inside = slice_kind_of(plan)->ranks(plan) <= c->node.devices * c->device.logical_cores;
     double rate = inside ? c->node.link_bandwidth : c->network.bandwidth;
     double latency = inside ? c->node.link_latency : c->network.latency;
     double bytes = fmax(sent, received);

@@ -5,11 +5,11 @@
 #include <string.h>
 
 #include "calib/run_block.h"
-#include "calib/run_memory.h"
+#include "sim/slice_memory.h"
 #include "calib/run_roofline.h"
 
 void run_summary_init(struct run_summary *s, const struct plan *plan,
-                      const struct run_case *list, uint64_t samples, struct arena *arena,
+                      const struct slice *list, uint64_t samples, struct arena *arena,
                       struct run_report *report)
 {
     size_t n = list->work.n_ops;
@@ -32,7 +32,7 @@ void run_summary_init(struct run_summary *s, const struct plan *plan,
 
 /* As if every worker were a device: the slowest rank, and no less than the ranks' sum shared by
  * the workers. */
-static double process_s(const struct run_summary *s, const struct run_case *list,
+static double process_s(const struct run_summary *s, const struct slice *list,
                         const struct op *op)
 {
     double slowest = 0, sum = 0;
@@ -44,12 +44,12 @@ static double process_s(const struct run_summary *s, const struct run_case *list
     return fmax(slowest, sum / (double)list->workers);
 }
 
-static void keep_peak(struct run_summary *s, const struct run_case *list)
+static void keep_peak(struct run_summary *s, const struct slice *list)
 {
     struct arena arena = {0};
     struct memory_peak peak;
     struct run_memory *memory = &s->report->memory;
-    run_case_peak(list, &arena, &peak);
+    slice_peak(list, &arena, &peak);
     arena_release(&arena);
     if (peak.total_bytes <= memory->predicted_peak_bytes)
         return;
@@ -61,7 +61,7 @@ static void keep_peak(struct run_summary *s, const struct run_case *list)
                 (struct run_category){category_name((enum category)c), peak.category[c], 0};
 }
 
-static void predict_rows(struct run_summary *s, const struct run_case *list)
+static void predict_rows(struct run_summary *s, const struct slice *list)
 {
     struct run_rows *rows = &s->report->rows;
     *rows = (struct run_rows){.smallest = UINT64_MAX};
@@ -73,7 +73,7 @@ static void predict_rows(struct run_summary *s, const struct run_case *list)
     }
 }
 
-void run_summary_predict(struct run_summary *s, const struct run_case *list)
+void run_summary_predict(struct run_summary *s, const struct slice *list)
 {
     for (size_t o = 0; o < list->work.n_ops; o++) {
         const struct op *op = &list->work.ops[o];
@@ -291,7 +291,7 @@ static void fill_time(struct run_summary *s)
     time->ratio = quotient(time->measured_s, time->predicted_s);
     time->overhead_s = s->idle_s;
     time->samples = s->n;
-    uint64_t tokens = run_block_of(s->plan)->tokens(s->plan);
+    uint64_t tokens = slice_kind_of(s->plan)->tokens(s->plan);
     if (s->report->alone)
         tokens /= s->report->ranks;
     time->tokens_per_s = (double)tokens / time->measured_s;

@@ -3,13 +3,13 @@
 #define MOEPLAN_CALIB_RUN_SUMMARY_H
 
 #include "calib/run.h"
-#include "calib/run_case.h"
+#include "sim/slice.h"
 #include "exec/measure.h"
 
 /* Sums over routing samples, by op of the list. */
 struct run_summary {
     const struct plan *plan;
-    const struct run_case *list;
+    const struct slice *list;
     struct run_report *report;
     uint64_t samples; /* of routing, planned */
     bool performed, measured;
@@ -23,11 +23,11 @@ struct run_summary {
 };
 
 void run_summary_init(struct run_summary *s, const struct plan *plan,
-                      const struct run_case *list, uint64_t samples, struct arena *arena,
+                      const struct slice *list, uint64_t samples, struct arena *arena,
                       struct run_report *report);
 
 /* Adds the prediction of the list as it is evaluated now. */
-void run_summary_predict(struct run_summary *s, const struct run_case *list);
+void run_summary_predict(struct run_summary *s, const struct slice *list);
 
 /* Adds what one routing sample measured. Sorts the samples of `overhead`. */
 void run_summary_measure(struct run_summary *s, const struct measurement *measured,

@@ -50,11 +50,7 @@ static void flush_weights(const struct execution *x)
 
 bool measure_is_work(const struct op *op)
 {
-    static const enum kernel others[] = {KERNEL_FILL, KERNEL_SHARD, KERNEL_RESULT, KERNEL_WAIT};
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        if (op->kernel == others[i])
-            return false;
-    return true;
+    return kernel_is_work((enum kernel)op->kernel);
 }
 
 struct measuring {

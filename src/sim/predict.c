@@ -248,6 +248,22 @@ static void report_notes(const struct context *c, const struct origins *origins,
         out->notes = unread_notes(&of, origins, c->arena, &out->n_notes);
 }
 
+/* Ops of the stage that counts; under stack host also what run performs of them. */
+static enum status report_ops(struct context *c, const struct predict_options *options,
+                              struct prediction *out, struct err *err)
+{
+    if (!options->ops)
+        return STATUS_OK;
+    TRY(ops_of(c->plan, options->ops, &c->work, &c->slots, c->arena, &out->ops, err));
+    out->has_ops = true;
+    struct err refused = {0}; /* a plan that the host cannot perform has no slice */
+    bool backward = c->plan->workload.mode == MODE_TRAIN;
+    if (c->plan->stack.kind == STACK_HOST)
+        out->has_slice = ops_slice(c->plan, options->routing, backward, options->workers,
+                                   c->arena, &out->slice, &refused) == STATUS_OK;
+    return STATUS_OK;
+}
+
 enum status predict(const struct plan *plan, const struct predict_options *options,
                     struct arena *arena, struct prediction *out, struct err *err)
 {
@@ -261,6 +277,7 @@ enum status predict(const struct plan *plan, const struct predict_options *optio
     report_model(&c, &out->model);
     report_sync(&c, &out->sync);
     report_notes(&c, options->origins, out);
+    TRY(report_ops(&c, options, out, err));
     out->has_collective = collective_block_of(plan, matmul_tiles(plan), &out->collective);
     return options->memory_only ? STATUS_OK : report_moe(&c, options, out, err);
 }

@@ -13,6 +13,7 @@
 #include "sim/collective.h"
 #include "sim/fix.h"
 #include "sim/memory.h"
+#include "sim/ops.h"
 #include "sim/predict_moe.h"
 #include "sim/verdict.h"
 #include "work/list/work.h"
@@ -81,6 +82,10 @@ struct prediction {
     struct model_report model;
     struct moe_report moe; /* routing, padding, intensity, decode: each says if it is there */
     struct sync_report sync;
+    bool has_ops; /* asked for */
+    struct ops_report ops;
+    bool has_slice; /* stack host: what run performs */
+    struct slice_report slice;
     bool has_collective; /* block other than moe */
     struct collective_block collective;
     const char **assumptions; /* one line each, for "what was assumed" */
@@ -95,6 +100,8 @@ struct predict_options {
     bool exact;                         /* exact sampling even where a closed form is valid */
     bool fixes;                         /* search for fixes when it does not fit */
     bool memory_only;                   /* leave out the record of the experts */
+    const struct ops_ask *ops;          /* whose ops to list; NULL: none */
+    uint64_t workers;                   /* threads that run would use; for the slice */
     struct pool *pool;                  /* for samples of the experts' loads, or NULL */
     unsigned threads;
 };

@@ -10,7 +10,7 @@
 
 #include "base/rng.h"
 #include "base/text.h"
-#include "calib/run_routing.h"
+#include "sim/route.h"
 #include "plan/derive.h"
 #include "plan/schema.h"
 #include "support/layer_case.h"
@@ -113,13 +113,13 @@ static bool perform(const struct plan *plan, const char *how, bool alone, uint64
                     struct arena *arena)
 {
     struct err err = {0};
-    struct run_routing routing;
+    struct route routing;
     struct case_result result;
     struct case_options options = {
         .backward = plan->moe.path != PATH_DEEPEP_LL, .alone = alone, .rank = rank};
-    if (run_routing_init(plan, NULL, arena, &routing, &err) != STATUS_OK)
+    if (route_init(plan, NULL, arena, &routing, &err) != STATUS_OK)
         fail_msg("%s: %s", how, err.text);
-    run_routing_step(&routing, 0);
+    route_step(&routing, 0);
     enum status status = case_run(plan, &routing.sample, &options, &result, &err);
     /* a buffer of three times the balanced rows may be too small: said, not overrun */
     if (status == STATUS_NOFIT && plan->moe.buffer == SIZING_FACTOR)

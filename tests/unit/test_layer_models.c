@@ -7,7 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "calib/run_routing.h"
+#include "sim/route.h"
 #include "plan/catalog.h"
 #include "plan/schema.h"
 #include "support/catalogue.h"
@@ -128,14 +128,14 @@ static void shrink(struct plan *plan, size_t number)
 static void perform(struct plan *plan, size_t number)
 {
     struct arena arena = {0};
-    struct run_routing routing;
+    struct route routing;
     struct case_result result;
     struct err err = {0};
     struct case_options options = {.backward = true, .workers = 1};
     shrink(plan, number);
-    if (run_routing_init(plan, NULL, &arena, &routing, &err) != STATUS_OK)
+    if (route_init(plan, NULL, &arena, &routing, &err) != STATUS_OK)
         fail_msg("%s: %s", plan->model_name, err.text);
-    run_routing_step(&routing, 0);
+    route_step(&routing, 0);
     if (case_run(plan, &routing.sample, &options, &result, &err) != STATUS_OK)
         fail_msg("%s: %s", plan->model_name, err.text);
     for (unsigned i = 0; i < result.checks.n; i++)

@@ -10,7 +10,7 @@
 #include "calib/run.h"
 #include "calib/run_block.h"
 #include "base/pool.h"
-#include "calib/run_case.h"
+#include "sim/slice.h"
 #include "calib/run_fix.h"
 #include "calib/run_shrink.h"
 #include "plan/derive.h"
@@ -32,7 +32,7 @@ static void run(const struct plan *plan, const struct run_options *options, stru
 {
     struct session session;
     struct err err = {0};
-    struct session_options open = {.ranks = run_block_of(plan)->ranks(plan),
+    struct session_options open = {.ranks = slice_kind_of(plan)->ranks(plan),
                                    .workers = 2,
                                    .rank = options->rank,
                                    .transport =
@@ -201,7 +201,7 @@ static bool proposes(const struct plan *plan, uint64_t limit_bytes, const char *
                      struct arena *arena, struct run_report *report)
 {
     struct run_options options = {.samples = 1};
-    struct run_ranks ranks = {0, plan->parallel.ep, pool_cpus()};
+    struct slice_ranks ranks = {0, plan->parallel.ep, pool_cpus()};
     report->n_fixes = 0;
     run_find_fixes(plan, &options, limit_bytes, ranks, arena, report);
     for (size_t i = 0; i < report->n_fixes; i++)

@@ -7,12 +7,23 @@
 #include "plan/trace.h"
 
 struct settings {
-    bool buffers, experts, exact;
+    bool buffers, experts, exact, ops;
+    uint64_t rank, sample;
 };
+
+static const uint64_t fullest_rank = UINT64_MAX; /* --rank was not given */
+
+static const struct settings defaults = {.rank = UINT64_MAX};
 
 static const struct option options[] = {
     {"buffers", 0, OPTION_FLAG, offsetof(struct settings, buffers), NULL, NULL,
      "list every buffer with its shape, formula, expected and worst bytes"},
+    {"ops", 0, OPTION_FLAG, offsetof(struct settings, ops), NULL, NULL,
+     "list every op of one rank's step with its FLOPs and bytes"},
+    {"rank", 0, OPTION_COUNT, offsetof(struct settings, rank), "N", NULL,
+     "the rank of the expert-parallel group whose ops are listed (default: the fullest)"},
+    {"sample", 0, OPTION_COUNT, offsetof(struct settings, sample), "S", NULL,
+     "the routing sample that its rows are of (default: 0)"},
     {"experts", 0, OPTION_FLAG, offsetof(struct settings, experts), NULL, NULL,
      "show loads, padding, intensity, decode, drops and layout advice of the experts"},
     {"exact", 0, OPTION_FLAG, offsetof(struct settings, exact), NULL, NULL,
@@ -29,6 +40,8 @@ static void print(const struct invocation *call, const struct predict_view *view
     const struct settings *settings = call->settings;
     if (settings->buffers && call->general.format == FORMAT_TEXT)
         predict_print_buffers(view);
+    else if (settings->ops && call->general.format == FORMAT_TEXT)
+        predict_print_ops(view);
     else if (settings->experts && call->general.format == FORMAT_TEXT)
         predict_print_experts(view);
     else
@@ -45,11 +58,18 @@ static enum status run_predict(const struct invocation *call, struct err *err)
     TRY(plan_argument_load(call, 0, plan, &origins, err));
     TRY(routing_data_load(plan, NULL, call->arena, &routing, err));
     struct pool *pool = settings->exact ? pool_create(0) : NULL;
+    const struct ops_ask ops = {.data = &routing,
+                                .named = settings->rank != fullest_rank,
+                                .rank = settings->rank,
+                                .sample = settings->sample};
+    bool listed = settings->ops || call->general.format == FORMAT_JSON;
     const struct predict_options predict_options = {.routing = &routing,
                                                     .origins = &origins,
                                                     .fixes = true,
                                                     .exact = settings->exact,
-                                                    .pool = pool};
+                                                    .pool = pool,
+                                                    .ops = listed ? &ops : NULL,
+                                                    .workers = pool_cpus()};
     enum status status = predict(plan, &predict_options, call->arena, &prediction, err);
     pool_free(pool);
     if (status != STATUS_OK)
@@ -100,5 +120,6 @@ const struct command command_predict = {
     .options = options,
     .n_options = sizeof options / sizeof *options,
     .settings_size = sizeof(struct settings),
+    .defaults = &defaults,
     .run = run_predict,
 };

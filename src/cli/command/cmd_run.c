@@ -168,8 +168,8 @@ static enum status agree_on_plan(struct state *state, enum status status, struct
     struct transport *transport = state->session.transport;
     TRY(transport->ops->agree(transport, status, err));
     TRY(run_check_same(&state->plan, &state->options, transport, err));
-    const struct run_block *block = run_block_of(&state->plan);
-    return session_check_ranks(&state->session, block->axis, block->ranks(&state->plan), err);
+    const struct slice_kind *slice = slice_kind_of(&state->plan);
+    return session_check_ranks(&state->session, slice->axis, slice->ranks(&state->plan), err);
 }
 
 /* MPI is opened before the plan is read, so that a process that cannot read it can tell. */
@@ -182,7 +182,7 @@ static enum status prepare_run(struct invocation *call, struct err *err)
     TRY(read_options(settings, state, &transport, err));
     if (transport == TRANSPORT_LOCAL || settings->dry_run) {
         TRY(load(call, state, err));
-        uint64_t ranks = run_block_of(&state->plan)->ranks(&state->plan);
+        uint64_t ranks = slice_kind_of(&state->plan)->ranks(&state->plan);
         enum transport_kind kind = state->options.alone ? TRANSPORT_SHARE : TRANSPORT_LOCAL;
         return settings->dry_run ? STATUS_OK : open_session(settings, state, kind, ranks, err);
     }

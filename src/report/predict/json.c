@@ -76,6 +76,45 @@ static void write_moe(struct json *json, const struct moe_report *moe)
     write_lines(json, "advice", moe->advice, moe->n_advice);
 }
 
+static void write_slice(struct json *json, const struct slice_report *slice)
+{
+    size_t n;
+    const struct column *columns = op_columns(&n);
+    json_object(json, "run");
+    json_count(json, "ranks", slice->ranks);
+    json_object(json, "memory");
+    json_count(json, "peak_bytes", slice->peak_bytes);
+    json_array(json, "categories");
+    for (unsigned c = 0; c < CATEGORY_COUNT; c++) {
+        if (!slice->category[c])
+            continue;
+        json_object(json, NULL);
+        json_string(json, "name", category_name((enum category)c));
+        json_count(json, "bytes", slice->category[c]);
+        json_close(json);
+    }
+    json_close(json);
+    json_close(json);
+    column_json_array(json, "ops", columns, n, slice->ops, slice->n, sizeof *slice->ops);
+    json_close(json);
+}
+
+/* Ops of one rank and one routing sample, both named. */
+static void write_ops(struct json *json, const struct prediction *prediction)
+{
+    size_t n;
+    const struct column *columns = op_columns(&n);
+    if (!prediction->has_ops)
+        return;
+    json_count(json, "ops_rank", prediction->ops.rank);
+    json_count(json, "ops_sample", prediction->ops.sample);
+    json_string(json, "ops_method", prediction->ops.method);
+    column_json_array(json, "ops", columns, n, prediction->ops.ops, prediction->ops.n,
+                      sizeof *prediction->ops.ops);
+    if (prediction->has_slice)
+        write_slice(json, &prediction->slice);
+}
+
 /* The path taken and why: moe.path may be `auto`. */
 static void write_path(struct json *json, const struct plan *plan)
 {
@@ -118,6 +157,7 @@ void predict_print_json(const struct predict_view *view)
         json_close(&json);
     }
     write_moe(&json, &prediction->moe);
+    write_ops(&json, prediction);
     write_lines(&json, "assumptions", prediction->assumptions, prediction->n_assumptions);
     json_close(&json);
 }

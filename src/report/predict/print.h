@@ -25,10 +25,15 @@ void predict_print_csv(const struct predict_view *view); /* one row per buffer *
 /* --buffers: every buffer with shape, formula, expected and worst bytes. */
 void predict_print_buffers(const struct predict_view *view);
 
+/* --ops: every op of one rank's step. */
+void predict_print_ops(const struct predict_view *view);
+
 /* ---- the columns, shared by all of them ---- */
 
 const struct column *buffer_columns(size_t *n); /* struct buffer_report: JSON and CSV */
 const struct column *buffer_table(size_t *n);   /* the same for --buffers */
+const struct column *op_columns(size_t *n);     /* struct op_report: JSON and CSV */
+const struct column *op_table(size_t *n);       /* the same for --ops */
 const struct column *fix_columns(size_t *n);    /* struct fix */
 const struct column *trade_columns(size_t *n);  /* struct capacity_point */
 const struct column *block_columns(size_t *n);  /* struct block_choice */

@@ -29,3 +29,12 @@ enum schedule kernel_schedule(const struct op *op)
 {
     return (enum schedule)(op->flags / KERNEL_SCHEDULE);
 }
+
+bool kernel_is_work(enum kernel kernel)
+{
+    static const enum kernel others[] = {KERNEL_FILL, KERNEL_SHARD, KERNEL_RESULT, KERNEL_WAIT};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (kernel == others[i])
+            return false;
+    return true;
+}

@@ -226,6 +226,10 @@ enum fill {
 /* The schedule of a hop. */
 enum schedule kernel_schedule(const struct op *op);
 
+/* Whether an op of this kernel is work of the plan's: not inputs made up for a measurement, a
+ * check of its outputs, or a wait. */
+bool kernel_is_work(enum kernel kernel);
+
 const char *kernel_name(enum kernel kernel);
 enum op_kind kernel_kind(enum kernel kernel);
 const char *kernel_operands(enum kernel kernel);

@@ -208,6 +208,9 @@ struct work {
     struct sizes sizes;
     struct buffer *buffers;
     size_t n_buffers, buffer_capacity;
+    size_t n_held; /* the first of them are what the stack holds; the others are operands of ops
+                      that its holds stand for (or that it fuses away), with no memory of their
+                      own in the fold */
     struct tick *ticks;
     size_t n_ticks, tick_capacity;
     struct op *ops;
@@ -238,6 +241,10 @@ unsigned work_order(const struct buffer *buffer);
  * refuses the plan (its reason in err). Memory from the arena. */
 enum status work_build(const struct plan *plan, struct arena *arena, struct work *work,
                        struct err *err);
+
+/* Adds the ops of the plan's step to a list that work_build made, and their operands: the same
+ * for every stack but for what its policy recomputes, offloads, gathers and waits for. */
+enum status work_ops(const struct plan *plan, struct work *work, struct err *err);
 
 /* Adding to a list; the returned numbers name the buffer, tick or op. `bytes` of a buffer is
  * set from its dims and dtype unless given. */

@@ -145,8 +145,15 @@ void layer_backward(struct layer *l, uint16_t out)
 
 uint16_t layer_undo(struct layer *l, size_t first, uint16_t out, uint16_t gradient, uint16_t in)
 {
+    return layer_undo_range(l, first, l->work->n_ops, out, gradient, in);
+}
+
+uint16_t layer_undo_range(struct layer *l, size_t first, size_t end, uint16_t out,
+                          uint16_t gradient, uint16_t in)
+{
     struct backward b;
     backward_begin(&b, l);
+    b.n_ops = end;
     b.grad[out] = gradient;
     walk(&b, first);
     l->backward = false;

@@ -349,6 +349,113 @@ static void sparse_rule(struct backward *b, const struct op *op)
     backward_arrive(b, a, da);
 }
 
+/* ---- ops of a step's list that no host performs ---- */
+
+/* Gradients of all that an op read, from those of what it wrote; `inputs`: read again. */
+static void plain_rule(struct backward *b, const struct op *op, enum kernel kernel, bool inputs,
+                       uint64_t flop_times)
+{
+    struct layer *l = b->l;
+    uint16_t reads[2 * OP_BUFFERS + 1], writes[OP_BUFFERS + 1];
+    unsigned n_reads = 0, n_writes = 0;
+    struct size read = size_const(l->z, 0), written = read;
+    for (unsigned i = 0; i < OP_BUFFERS; i++)
+        if (arrived(b, op, i) != WORK_NONE)
+            reads[n_reads++] = arrived(b, op, i);
+    if (!n_reads)
+        return;
+    for (unsigned i = 0; inputs && i < OP_BUFFERS; i++)
+        if (op->reads[i] != WORK_NONE)
+            reads[n_reads++] = op->reads[i];
+    for (unsigned i = 0; i < n_reads; i++)
+        read = size_add(l->z, read, l->work->buffers[reads[i]].bytes);
+    reads[n_reads] = LAYER_END;
+    for (unsigned i = 0; i < OP_BUFFERS; i++) {
+        if (op->reads[i] == WORK_NONE)
+            continue;
+        uint16_t d = backward_buffer(b, op->reads[i], "");
+        written = size_add(l->z, written, l->work->buffers[d].bytes);
+        writes[n_writes++] = d;
+    }
+    writes[n_writes] = LAYER_END;
+    layer_op(l,
+             (struct op){.name = named(b, "back", op),
+                         .kernel = (uint16_t)kernel,
+                         .flop = size_times(l->z, op->flop, flop_times),
+                         .bytes_read = read,
+                         .bytes_written = written},
+             reads, writes);
+    for (unsigned i = 0, n = 0; i < OP_BUFFERS; i++)
+        if (op->reads[i] != WORK_NONE)
+            backward_arrive(b, op->reads[i], writes[n++]);
+}
+
+static void norm_rule(struct backward *b, const struct op *op)
+{
+    plain_rule(b, op, KERNEL_NORM_GRAD, true, 0);
+}
+
+static void rope_rule(struct backward *b, const struct op *op)
+{
+    plain_rule(b, op, KERNEL_ROPE_GRAD, false, 0);
+}
+
+/* Two products forward, four backward. */
+static void attention_rule(struct backward *b, const struct op *op)
+{
+    plain_rule(b, op, KERNEL_ATTENTION_GRAD, true, 2);
+}
+
+/* The table's gradient: a row added per token. */
+static void embed_rule(struct backward *b, const struct op *op)
+{
+    struct layer *l = b->l;
+    uint16_t d = arrived(b, op, 0);
+    if (d == WORK_NONE)
+        return;
+    uint16_t dtable = backward_weight(b, op->reads[0]);
+    layer_op(l,
+             (struct op){.name = named(b, "back", op),
+                         .kernel = KERNEL_EMBED_GRAD,
+                         .bytes_read = op->bytes_read,
+                         .bytes_written = l->work->buffers[dtable].bytes},
+             LAYER_OPERANDS(d, op->reads[1]), LAYER_OPERANDS(dtable));
+}
+
+/* A sum's gradient is gathered, a gathered array's is summed and scattered. An all-reduce hands
+ * its gradient on; where its sum began, at the network's input, gradients are all-reduced: the
+ * same bytes, counted here. A ring carries the gradients of what it carried beside that. */
+static void collective_rule(struct backward *b, const struct op *op)
+{
+    static const unsigned dual[] = {[ALL_REDUCE] = ALL_REDUCE,
+                                    [ALL_GATHER] = REDUCE_SCATTER,
+                                    [REDUCE_SCATTER] = ALL_GATHER,
+                                    [RING] = RING};
+    struct layer *l = b->l;
+    unsigned how = op->flags & (unsigned)~REGATHER;
+    uint16_t d = arrived(b, op, 0), src = op->reads[0];
+    struct op again = *op;
+    again.name = named(b, "regather", op);
+    again.flags = ALL_GATHER;
+    if (op->flags & REGATHER)
+        layer_op(l, again, LAYER_OPERANDS(src), LAYER_OPERANDS(op->writes[0]));
+    if (d == WORK_NONE)
+        return;
+    uint16_t dsrc = backward_buffer(b, src, "");
+    struct size sent = how == RING ? size_times(l->z, op->bytes_sent, 2) : op->bytes_sent;
+    layer_op(l,
+             (struct op){.name = named(b, "back", op),
+                         .kernel = KERNEL_COLLECTIVE,
+                         .flags = (uint16_t)dual[how],
+                         .group = op->group,
+                         .bytes_read = op->bytes_written,
+                         .bytes_written = op->bytes_read,
+                         .bytes_sent = sent,
+                         .bytes_received = sent},
+             LAYER_OPERANDS(d), LAYER_OPERANDS(dsrc));
+    backward_arrive(b, src, dsrc);
+}
+
 static void (*const rules[KERNEL_COUNT])(struct backward *b, const struct op *op) = {
     [KERNEL_GATHER] = gather_rule,
     [KERNEL_COMBINE] = combine_rule,
@@ -368,6 +475,11 @@ static void (*const rules[KERNEL_COUNT])(struct backward *b, const struct op *op
     [KERNEL_EXPANDED_GEMM] = expanded_rule,
     [KERNEL_SDD] = sparse_rule,
     [KERNEL_DSD] = sparse_rule,
+    [KERNEL_NORM] = norm_rule,
+    [KERNEL_ROPE] = rope_rule,
+    [KERNEL_ATTENTION] = attention_rule,
+    [KERNEL_EMBED] = embed_rule,
+    [KERNEL_COLLECTIVE] = collective_rule,
 };
 
 void backward_rule(struct backward *b, const struct op *op)

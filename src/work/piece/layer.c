@@ -312,7 +312,11 @@ uint16_t layer_forward(struct layer *l)
 {
     add_weights(l);
     layer_router(l);
-    return layer_shared(l, path_find(stack_path(l->plan, NULL))->build(l));
+    uint16_t routed = path_find(stack_path(l->plan, NULL))->build(l);
+    bool partial = l->plan->parallel.etp > 1 && !layer_gathers_over_etp(l->plan);
+    if (l->listed && partial) /* each rank computed its part of the experts' width */
+        routed = layer_all_reduced(l, "etp_sum", GROUP_ETP, routed);
+    return layer_shared(l, routed);
 }
 
 enum status layer_build(const struct plan *plan, bool backward, struct arena *arena,

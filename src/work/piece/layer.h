@@ -19,16 +19,21 @@ enum status layer_build(const struct plan *plan, bool backward, struct arena *ar
 
 /* The parts of layer_build for a list that holds more than the layer: a frame on a list, ready
  * for pieces; the routed layer and what stands beside it from its input l->x on (made up when
- * WORK_NONE); its backward, from the gradient of `out` on, of the ops from `first` on: returns the
+ * WORK_NONE); its backward, from the gradient of `out` on, of the ops from `first` (to `end`): returns the
  * gradient of `in`. */
 struct layer;
 void layer_begin(struct layer *l, const struct plan *plan, struct work *work, struct err *err);
 uint16_t layer_forward(struct layer *l);
 uint16_t layer_undo(struct layer *l, size_t first, uint16_t out, uint16_t gradient,
                     uint16_t in);
+uint16_t layer_undo_range(struct layer *l, size_t first, size_t end, uint16_t out,
+                          uint16_t gradient, uint16_t in);
 
 /* STATUS_INPUT with the reason when the host cannot perform the plan's layer as it is. */
 enum status layer_check(const struct plan *plan, struct err *err);
+
+/* Whether the ranks that share an expert's width have different tokens. */
+bool layer_gathers_over_etp(const struct plan *plan);
 
 /* What the host cannot perform: the first that is broken is the error. */
 struct refusal {
@@ -181,6 +186,25 @@ struct combine {
 void layer_combine(struct layer *l, const char *name, struct combine combine);
 /* out[n, ...]: the sum of `slots` arrays of its rows, y[slots n, ...]. */
 void layer_sum(struct layer *l, const char *name, uint16_t y, uint16_t out, struct size slots);
+
+/* How ranks of a group exchange data; an op's flags. */
+enum collective_kind {
+    ALL_REDUCE = 1,
+    ALL_GATHER,
+    REDUCE_SCATTER,
+    RING, /* keys and values once around the group */
+    SEND, /* to the next pipeline stage, and from the one before */
+    REGATHER = 16 /* ALL_GATHER whose result is not kept: gathered again for the weight gradient */
+};
+
+/* Over a group of n ranks; `full`: bytes of the whole array. No host performs it: it is part of
+ * a step's list, not of the layer that run measures. */
+void layer_collective(struct layer *l, const char *name, enum process_group group,
+                      unsigned how, uint16_t src, uint16_t dst, struct size full);
+struct size layer_group_ranks(struct layer *l, enum process_group group);
+/* x added up over the ranks of a group, [rows, width] like x. */
+uint16_t layer_all_reduced(struct layer *l, const char *name, enum process_group group,
+                           uint16_t x);
 
 /* Operands on their way into a product: once per process, not per rank. */
 void layer_scratch(struct layer *l);

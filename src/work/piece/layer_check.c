@@ -10,7 +10,7 @@
 enum { MOST_EXPERTS = 65536, MOST_TOP_K = 128, MOST_RANKS = 512 };
 
 /* A rank computes its share of every expert for tokens that all ranks of the group have. */
-static bool gathers_over_etp(const struct plan *plan)
+bool layer_gathers_over_etp(const struct plan *plan)
 {
     const struct parallel *p = &plan->parallel;
     return p->etp > 1 && (p->sp || p->tp % p->etp != 0);
@@ -116,7 +116,7 @@ static bool skips_on_i(const struct plan *plan)
 }
 
 static const struct refusal refusals[] = {
-    {gathers_over_etp,
+    {layer_gathers_over_etp,
      "experts split by etp over ranks that have different tokens are not performed on the host",
      "--set parallel.etp=1; a rank's share is performed where tp is a multiple of etp, "
      "without sp"},

@@ -54,8 +54,8 @@ static void product(struct layer *l, const char *name, uint16_t a, uint16_t w, u
     layer_gemm(l, name, a, w, bias, c, groups, shape, flags);
 }
 
-uint16_t layer_expert(struct layer *l, uint16_t x, struct extent extent, struct groups groups,
-                      uint16_t flags)
+static uint16_t experts(struct layer *l, uint16_t x, struct extent extent, struct groups groups,
+                        uint16_t flags)
 {
     struct groups none = {WORK_NONE, WORK_NONE, WORK_NONE};
     uint16_t own = flags & (uint16_t)~KERNEL_SHARED_A;
@@ -67,4 +67,28 @@ uint16_t layer_expert(struct layer *l, uint16_t x, struct extent extent, struct 
     uint16_t y = layer_rows(l, "y", CATEGORY_EXPERT, l->combined, extent, l->H);
     product(l, "down", a, l->w2, l->b2, y, extent, groups, own);
     return y;
+}
+
+/* Rows of all etp ranks, each of which has a part of every expert's width; and their sums back,
+ * each rank's rows to it (a step's list only: the host refuses). `used`: rows of all of them. */
+static uint16_t over_etp(struct layer *l, const char *name, unsigned how, uint16_t from,
+                         struct extent to, struct size used)
+{
+    uint16_t out = layer_rows(l, name, CATEGORY_COMMUNICATION, l->work->buffers[from].dtype, to,
+                              layer_width(l, from));
+    layer_collective(l, arena_printf(l->arena, "etp_%s", name), GROUP_ETP, how, from, out,
+                     layer_traffic(l, used, from));
+    return out;
+}
+
+uint16_t layer_expert(struct layer *l, uint16_t x, struct extent extent, struct groups groups,
+                      uint16_t flags)
+{
+    if (!layer_gathers_over_etp(l->plan))
+        return experts(l, x, extent, groups, flags);
+    struct size etp = size_slot(l->z, SLOT_ETP), used = size_mul(l->z, extent.used, etp);
+    struct extent all = {size_mul(l->z, extent.rows, etp), used, extent.rule};
+    uint16_t gathered = over_etp(l, "x_etp", ALL_GATHER, x, all, used);
+    uint16_t y = experts(l, gathered, all, groups, flags);
+    return over_etp(l, "y_etp", REDUCE_SCATTER, y, extent, used);
 }

@@ -3,24 +3,61 @@
  * (Qwen2-MoE), and a dense MLP (Arctic), which here reads the rows that the experts read. */
 #include "work/piece/layer.h"
 
-/* A network of width `inter` over all tokens: returns its output [T, H]. */
-static uint16_t network(struct layer *l, const char *name, struct size inter, uint16_t w13,
-                        uint16_t w2)
+/* Whether a network's width is split over tp ranks that have different tokens: they are
+ * gathered before it and its sums scattered after (a step's list only: the host refuses). */
+static bool gathers(const struct layer *l, bool split)
+{
+    return split && l->plan->parallel.sp && l->plan->parallel.tp > 1;
+}
+
+static uint16_t entered(struct layer *l, const char *name, bool split, struct extent *rows)
+{
+    *rows = l->tokens;
+    if (!gathers(l, split))
+        return l->x;
+    *rows = layer_fixed(size_mul(l->z, l->T, size_slot(l->z, SLOT_TP)));
+    uint16_t all = layer_rows(l, arena_printf(l->arena, "%s_x", name), CATEGORY_COMMUNICATION,
+                              l->activation, *rows, l->H);
+    layer_collective(l, arena_printf(l->arena, "gather_%s", name), GROUP_TP,
+                     ALL_GATHER | REGATHER, l->x, all, l->work->buffers[all].bytes);
+    return all;
+}
+
+static uint16_t summed(struct layer *l, const char *name, bool split, uint16_t y)
+{
+    if (!l->listed || !split || l->plan->parallel.tp == 1)
+        return y;
+    const char *sum = arena_printf(l->arena, "%s_sum", name);
+    if (!gathers(l, split))
+        return layer_all_reduced(l, sum, GROUP_TP, y);
+    uint16_t out = layer_rows(l, sum, CATEGORY_EXPERT, l->activation, l->tokens, l->H);
+    layer_collective(l, arena_printf(l->arena, "scatter_%s", name), GROUP_TP, REDUCE_SCATTER, y,
+                     out, l->work->buffers[y].bytes);
+    return out;
+}
+
+/* A network of width `inter`, or of a tp rank's part of it, over all tokens: returns its output
+ * [T, H]. */
+static uint16_t network(struct layer *l, const char *name, struct size inter, bool split,
+                        uint16_t w13, uint16_t w2)
 {
     struct groups none = {WORK_NONE, WORK_NONE, WORK_NONE};
     struct size wide = l->plan->model.moe.glu ? size_times(l->z, inter, 2) : inter;
+    struct extent rows;
+    uint16_t x = entered(l, name, split, &rows);
     uint16_t h = layer_rows(l, arena_printf(l->arena, "%s_h", name), CATEGORY_EXPERT,
-                            l->activation, l->tokens, wide);
+                            l->activation, rows, wide);
     uint16_t a = layer_rows(l, arena_printf(l->arena, "%s_a", name), CATEGORY_EXPERT,
-                            l->activation, l->tokens, inter);
+                            l->activation, rows, inter);
     uint16_t y = layer_rows(l, arena_printf(l->arena, "%s_y", name), CATEGORY_EXPERT,
-                            l->activation, l->tokens, l->H);
-    layer_gemm(l, arena_printf(l->arena, "%s_gate_up", name), l->x, w13, WORK_NONE, h, none,
-               (struct gemm_shape){l->T, l->H, wide, l->one}, 0);
-    layer_activation(l, arena_printf(l->arena, "%s_activation", name), h, a, none, l->T, 0);
+                            l->activation, rows, l->H);
+    layer_gemm(l, arena_printf(l->arena, "%s_gate_up", name), x, w13, WORK_NONE, h, none,
+               (struct gemm_shape){rows.rows, l->H, wide, l->one}, 0);
+    layer_activation(l, arena_printf(l->arena, "%s_activation", name), h, a, none, rows.rows,
+                     0);
     layer_gemm(l, arena_printf(l->arena, "%s_down", name), a, w2, WORK_NONE, y, none,
-               (struct gemm_shape){l->T, inter, l->H, l->one}, 0);
-    return y;
+               (struct gemm_shape){rows.rows, inter, l->H, l->one}, 0);
+    return summed(l, name, split, y);
 }
 
 static void add_weights(struct layer *l, const char *name, struct size inter, enum fill fill13,
@@ -75,10 +112,11 @@ static uint16_t added(struct layer *l, const char *name, const char *sum_name, u
 static uint16_t add_shared(struct layer *l, uint16_t out)
 {
     struct size inter = size_slot(l->z, SLOT_SHARED_INTER);
-    if (l->plan->moe.shared != SHARED_SP) /* sp: each rank holds them whole */
+    bool split = l->plan->moe.shared != SHARED_SP; /* sp: each rank holds them whole */
+    if (split)
         inter = size_ceil_div(l->z, inter, size_slot(l->z, SLOT_TP));
     add_weights(l, "shared", inter, FILL_SHARED_13, FILL_SHARED_2, &l->shared13, &l->shared2);
-    uint16_t y = network(l, "shared", inter, l->shared13, l->shared2);
+    uint16_t y = network(l, "shared", inter, split, l->shared13, l->shared2);
     if (l->plan->model.moe.shared_gate)
         y = gated(l, y);
     return added(l, "add_shared", "out", out, y);
@@ -90,7 +128,7 @@ static uint16_t add_residual(struct layer *l, uint16_t out)
         size_ceil_div(l->z, size_slot(l->z, SLOT_RESIDUAL_INTER), size_slot(l->z, SLOT_TP));
     add_weights(l, "residual", inter, FILL_RESIDUAL_13, FILL_RESIDUAL_2, &l->residual13,
                 &l->residual2);
-    uint16_t y = network(l, "residual", inter, l->residual13, l->residual2);
+    uint16_t y = network(l, "residual", inter, true, l->residual13, l->residual2);
     return added(l, "add_residual", "out_residual", out, y);
 }
 

@@ -9,19 +9,10 @@
 #ifndef MOEPLAN_WORK_PIECE_STEP_H
 #define MOEPLAN_WORK_PIECE_STEP_H
 
+#include "work/pass/again.h"
 #include "work/piece/dims.h"
 #include "work/piece/layer.h"
 #include "work/piece/matrix.h"
-
-/* How ranks of a group exchange data; an op's flags. */
-enum collective_kind {
-    ALL_REDUCE = 1,
-    ALL_GATHER,
-    REDUCE_SCATTER,
-    RING, /* keys and values once around the group */
-    SEND, /* to the next pipeline stage, and from the one before */
-    REGATHER = 16 /* ALL_GATHER whose result is not kept: gathered again for the weight gradient */
-};
 
 struct step {
     const struct plan *plan; /* its path resolved */
@@ -29,7 +20,8 @@ struct step {
     struct dims d;
     bool training, decode;
     unsigned in;     /* IN_DENSE or IN_MOE: the segment at hand */
-    uint16_t labels; /* ids of the step's tokens */
+    struct again again; /* what the stack recomputes */
+    uint16_t labels;    /* ids of the step's tokens */
 };
 
 /* ---- pieces: buffers in the activations' dtype, ops with the bytes of their operands ---- */
@@ -42,12 +34,8 @@ uint16_t step_op(struct step *s, const char *name, enum kernel kernel, const uin
 /* The product with a matrix of the table: [rows, in] x [in, out]. */
 uint16_t step_product(struct step *s, const char *matrix, uint16_t a, const char *out,
                       enum category category);
-/* Over a group of n ranks; `full` is the bytes of the whole array. */
-uint16_t step_collective(struct step *s, const char *name, enum process_group group,
-                         unsigned how, uint16_t src, uint16_t dst, struct size full);
-struct size step_ranks(struct step *s, enum process_group group);
-/* x summed over the group's ranks: the same rows, or with `rows` fewer of them scattered. */
-uint16_t step_reduced(struct step *s, const char *name, enum process_group group, uint16_t x);
+/* x summed over the tp ranks; where sp splits the sequence, each keeps its own rows. */
+uint16_t step_reduced(struct step *s, const char *name, uint16_t x);
 
 /* Runs of ops of one segment. */
 uint16_t step_norm(struct step *s, const char *name, uint16_t x);
@@ -68,7 +56,13 @@ uint16_t step_head(struct step *s, uint16_t x);
 void step_gather_weights(struct step *s, enum phase phase);
 void step_reduce_gradients(struct step *s);
 void step_pipeline(struct step *s, enum phase phase);
-void step_update(struct step *s);  /* step_update.c: once per step */
-void step_extras(struct step *s);  /* host waits and offload copies */
+/* Once per step: gradients over the ranks that hold the same parameters, and after the update
+ * the new weights, where they are not sharded layer by layer. */
+void step_reduce_all(struct step *s);
+void step_gather_all(struct step *s);
+/* Gradient norm and optimizer, with the two above: step_update.c */
+void step_update(struct step *s);
+/* Host waits and offload copies, as the stack's buffers and ticks say. */
+void step_extras(struct step *s);
 
 #endif

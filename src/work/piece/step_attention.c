@@ -145,7 +145,7 @@ static void ring(struct step *s, const struct heads *h)
     step_op(s, "pack_kv", KERNEL_ROPE, LAYER_OPERANDS(h->k, h->v), LAYER_OPERANDS(kv));
     uint16_t arrived = step_rows(s, "ring_kv_received", CATEGORY_COMMUNICATION,
                                  s->d.rows[ROW_FULL], s->d.width[COL_KV]);
-    step_collective(s, "ring_kv", GROUP_CP, RING, kv, arrived, l->work->buffers[kv].bytes);
+    layer_collective(l, "ring_kv", GROUP_CP, RING, kv, arrived, l->work->buffers[kv].bytes);
 }
 
 static uint16_t core(struct step *s, const struct heads *h)
@@ -183,8 +183,7 @@ uint16_t step_attention(struct step *s, uint16_t x)
     ring(s, &h);
     uint16_t context = core(s, &h);
     uint16_t out = step_product(s, "attention_out", context, "attention_out", CATEGORY_ATTENTION);
-    if (s->plan->parallel.tp > 1)
-        out = step_reduced(s, "attention_sum", GROUP_TP, out);
+    out = step_reduced(s, "attention_sum", out);
     s->l.module = MODULE_RESIDUAL;
     return step_add(s, "mlp_input", x, out);
 }

@@ -52,59 +52,17 @@ uint16_t step_product(struct step *s, const char *matrix, uint16_t a, const char
     return c;
 }
 
-struct size step_ranks(struct step *s, enum process_group group)
+uint16_t step_reduced(struct step *s, const char *name, uint16_t x)
 {
-    struct sizes *z = s->l.z;
-    static const enum slot slots[GROUP_COUNT] = {
-        [GROUP_TP] = SLOT_TP,   [GROUP_CP] = SLOT_CP,         [GROUP_EP] = SLOT_EP,
-        [GROUP_ETP] = SLOT_ETP, [GROUP_EDP] = SLOT_EXPERT_DP, [GROUP_PP] = SLOT_PP,
-    };
-    if (group == GROUP_DP)
-        return size_mul(z, size_slot(z, SLOT_DP), size_slot(z, SLOT_CP));
-    return size_slot(z, slots[group]);
-}
-
-/* What a rank sends, and receives, of an array of `full` bytes: the closed forms of ring
- * collectives, (n - 1) / n of it once, or twice where it is reduced and gathered; around a
- * ring every rank's part to the next n - 1 times. */
-static struct size volume(struct step *s, enum process_group group, unsigned how,
-                          struct size full)
-{
-    struct sizes *z = s->l.z;
-    struct size n = step_ranks(s, group), others = size_sub(z, n, s->l.one);
-    if (how == SEND)
-        return full;
-    if (how == RING)
-        return size_mul(z, full, others);
-    struct size once = size_div(z, size_mul(z, full, others), n);
-    return how == ALL_REDUCE ? size_times(z, once, 2) : once;
-}
-
-uint16_t step_collective(struct step *s, const char *name, enum process_group group,
-                         unsigned how, uint16_t src, uint16_t dst, struct size full)
-{
-    struct size bytes = volume(s, group, how & ~(unsigned)REGATHER, full);
-    struct work *work = s->l.work;
-    return layer_op(&s->l,
-                    (struct op){.name = name,
-                                .kernel = KERNEL_COLLECTIVE,
-                                .flags = (uint16_t)how,
-                                .group = group,
-                                .bytes_read = work->buffers[src].bytes,
-                                .bytes_written = work->buffers[dst].bytes,
-                                .bytes_sent = bytes,
-                                .bytes_received = bytes},
-                    LAYER_OPERANDS(src), LAYER_OPERANDS(dst));
-}
-
-uint16_t step_reduced(struct step *s, const char *name, enum process_group group, uint16_t x)
-{
+    if (s->plan->parallel.tp == 1)
+        return x;
+    if (!(s->d.facts & FACT_GATHER))
+        return layer_all_reduced(&s->l, name, GROUP_TP, x);
     struct buffer source = s->l.work->buffers[x];
-    bool scatters = group == GROUP_TP && s->d.facts & FACT_GATHER;
-    struct size rows = scatters ? s->d.rows[ROW_LOCAL] : source.dims[0];
-    uint16_t out = step_rows(s, name, source.category, rows, source.dims[1]);
-    step_collective(s, arena_printf(s->l.arena, "%s_%s", scatters ? "scatter" : "reduce", name),
-                    group, scatters ? REDUCE_SCATTER : ALL_REDUCE, x, out, source.bytes);
+    uint16_t out =
+        step_rows(s, name, source.category, s->d.rows[ROW_LOCAL], source.dims[1]);
+    layer_collective(&s->l, arena_printf(s->l.arena, "scatter_%s", name), GROUP_TP,
+                     REDUCE_SCATTER, x, out, source.bytes);
     return out;
 }
 
@@ -133,7 +91,7 @@ uint16_t step_gathered(struct step *s, const char *name, uint16_t x)
     uint16_t all = step_rows(s, arena_printf(s->l.arena, "%s_gathered", name),
                              CATEGORY_COMMUNICATION, s->d.rows[ROW_FULL],
                              s->l.work->buffers[x].dims[1]);
-    step_collective(s, arena_printf(s->l.arena, "gather_%s", name), GROUP_TP,
+    layer_collective(&s->l, arena_printf(s->l.arena, "gather_%s", name), GROUP_TP,
                     ALL_GATHER | REGATHER, x, all, s->l.work->buffers[all].bytes);
     return all;
 }

@@ -211,3 +211,32 @@ enum status stack_generic_build(const struct plan *plan, struct work *work, stru
     struct dispatch_style style = dispatch_style_of(plan);
     return generic_build(plan, work, stack_path(plan, NULL), &style, err);
 }
+
+/* ---- what runs again ---- */
+
+static const struct again_name saved_names[] = {
+    {"attention_norm_out", MODULE_BIT(ATTENTION_NORM), MODULE_BIT(ATTENTION_NORM)},
+    {"q", MODULE_BIT(UP) | MODULE_BIT(DOWN) | MODULE_BIT(ROPE),
+     MODULE_BIT(UP) | MODULE_BIT(DOWN) | MODULE_BIT(ROPE)},
+    {"attention_context", MODULE_BIT(ATTENTION), MODULE_BIT(ATTENTION)},
+    {"mlp_input", MODULE_BIT(PROJECTION), MODULE_BIT(PROJECTION)},
+    {"mlp_norm_out", MODULE_BIT(MLP_NORM), MODULE_BIT(MLP_NORM)},
+    {"mlp_gate", MODULE_BIT(GATE_UP), 0},
+    {"mlp_activated", MODULE_BIT(ACTIVATE), 0},
+    {"expert_gate_up", 0, MODULE_BIT(GATE_UP)},
+    {"expert_activated", 0, MODULE_BIT(ACTIVATE)},
+    {NULL, 0, 0},
+};
+
+/* selective: what is cheap to make again; full: all; {save: [...]}: all but what is named. */
+void stack_generic_again(const struct plan *plan, struct again *again)
+{
+    const struct recompute_plan *recompute = &plan->recompute;
+    if (recompute->kind == RECOMPUTE_SELECTIVE)
+        again_all(again, MODULE_BIT(ATTENTION_NORM) | MODULE_BIT(MLP_NORM) |
+                             MODULE_BIT(ACTIVATE));
+    if (recompute->kind == RECOMPUTE_FULL || recompute->kind == RECOMPUTE_SAVE)
+        again_all(again, MODULES_ALL);
+    if (recompute->kind == RECOMPUTE_SAVE)
+        again_words(again, &recompute->save, saved_names, true);
+}

@@ -3,8 +3,11 @@
  * Published totals of other policies differ from `full` by exactly these tensors
  * (training-model.md section 2: 1421.0 GiB for mlpwo, 870.8 for mlpwi + context + dense MLP).
  */
+#include <stdio.h>
+
 #include "base/text.h"
 #include "work/stack/maxtext.h"
+#include "work/stack/stack.h"
 
 static void save(const struct maxtext_layer *layer, enum segment segment, const char *name,
                  bool pinned, unsigned n_dims, const struct size *dims)
@@ -102,18 +105,48 @@ static enum status save_user_names(const struct plan *plan, const struct maxtext
     return STATUS_OK;
 }
 
+/* Modules whose results a policy's name keeps, so that they do not run again. */
+#define QKV (MODULE_BIT(DOWN) | MODULE_BIT(UP) | MODULE_BIT(ROPE))
+static const struct again_name kept_modules[] = {
+    {"query_proj", 0, 0}, /* keys and values run again, and with them the latents of both */
+    {"qkv_proj", QKV, QKV},
+    {"context", MODULE_BIT(ATTENTION), MODULE_BIT(ATTENTION)},
+    {"mlpwi", MODULE_BIT(GATE_UP), MODULE_BIT(GATE_UP)},
+    {"mlpwo", 0, MODULE_BIT(EXPERT_DOWN)},
+    {"moe_mlpwi", 0, MODULE_BIT(GATE_UP)},
+    {"moe_mlpwo", 0, MODULE_BIT(EXPERT_DOWN)},
+    {NULL, 0, 0},
+};
+
+/* Names that recompute none and selective keep, by kind. */
+static unsigned names_kept(const struct plan *plan)
+{
+    return plan->recompute.kind == RECOMPUTE_NONE        ? 4
+           : plan->recompute.kind == RECOMPUTE_SELECTIVE ? 3
+                                                         : 0;
+}
+
+static const char *const kept[] = {"qkv_proj", "context", "mlpwi", "mlpwo"};
+
+/* A rematerialised layer runs again but for what its policy keeps. */
+void stack_maxtext_again(const struct plan *plan, struct again *again)
+{
+    struct word_list words = {.n = names_kept(plan)};
+    for (unsigned i = 0; i < words.n; i++)
+        snprintf(words.word[i], sizeof words.word[i], "%s", kept[i]);
+    again_all(again, MODULES_ALL);
+    again_words(again, &words, kept_modules, true);
+    if (plan->recompute.kind == RECOMPUTE_SAVE)
+        again_words(again, &plan->recompute.save, kept_modules, true);
+}
+
 /* recompute: none keeps every named tensor; selective keeps what is cheap to keep and dear to
  * recompute: attention's projections and output, the gate and up outputs. */
 enum status maxtext_save(const struct plan *plan, const struct maxtext_layer *layer,
                          struct err *err)
 {
-    static const char *const kept[] = {"qkv_proj", "context", "mlpwi", "mlpwo"};
+    unsigned n = names_kept(plan);
     save_residual(layer);
-    unsigned n = 0;
-    if (plan->recompute.kind == RECOMPUTE_NONE)
-        n = 4;
-    else if (plan->recompute.kind == RECOMPUTE_SELECTIVE)
-        n = 3;
     for (unsigned i = 0; i < n; i++)
         for (size_t j = 0; j < sizeof saved_names / sizeof *saved_names; j++)
             if (text_equal(saved_names[j].name, kept[i]))

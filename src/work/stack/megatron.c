@@ -281,3 +281,27 @@ enum status stack_primus_build(const struct plan *plan, struct work *work, struc
     exchange_buffers(&t, DEEPEP_PRIMUS);
     return STATUS_OK;
 }
+
+/* ---- what runs again ---- */
+
+void stack_megatron_again(const struct plan *plan, struct again *again)
+{
+    static const struct again_name names[] = {
+        {"layernorm", MODULE_BIT(ATTENTION_NORM) | MODULE_BIT(MLP_NORM),
+         MODULE_BIT(ATTENTION_NORM) | MODULE_BIT(MLP_NORM)},
+        {"mla_up_proj", MODULE_BIT(UP) | MODULE_BIT(ROPE), MODULE_BIT(UP) | MODULE_BIT(ROPE)},
+        {"core_attn", MODULE_BIT(ATTENTION), MODULE_BIT(ATTENTION)},
+        {"mlp", MODULES_NETWORK, 0},
+        {"moe_act", 0, MODULE_BIT(ACTIVATE)},
+        {"moe", 0, MODULES_EXPERTS},
+        {"shared_experts", 0, MODULE_BIT(SHARED)},
+        {NULL, 0, 0},
+    };
+    const struct recompute_plan *recompute = &plan->recompute;
+    if (recompute->kind == RECOMPUTE_FULL)
+        again_all(again, MODULES_ALL);
+    if (recompute->kind == RECOMPUTE_SELECTIVE && !recompute->modules.n)
+        again_all(again, MODULE_BIT(ATTENTION));
+    if (recompute->kind == RECOMPUTE_SELECTIVE)
+        again_words(again, &recompute->modules, names, false);
+}

@@ -7,12 +7,15 @@
 #define MOEPLAN_WORK_STACK_STACK_H
 
 #include "work/list/work.h"
+#include "work/pass/again.h"
 
 struct stack_system {
     enum stack_kind kind;
     const char *name;
     const char *title; /* one line for `moeplan list stacks` */
     enum status (*build)(const struct plan *plan, struct work *work, struct err *err);
+    /* what its backward runs again of a layer's forward; `again` is zero, every 1 */
+    void (*again)(const struct plan *plan, struct again *again);
 };
 
 /* The row of a kind; every kind has one. */
@@ -44,6 +47,12 @@ struct shards {
     struct size dense, experts;
 };
 struct shards step_shards(const struct plan *plan, struct work *work, unsigned from_zero);
+
+/* What runs again, by stack; one without habits of its own: as stack generic keeps tensors. */
+void stack_generic_again(const struct plan *plan, struct again *again);
+void stack_maxtext_again(const struct plan *plan, struct again *again);
+void stack_megatron_again(const struct plan *plan, struct again *again);
+void stack_torchtitan_again(const struct plan *plan, struct again *again);
 
 /* Builders. */
 enum status stack_maxtext_build(const struct plan *plan, struct work *work, struct err *err);

@@ -5,19 +5,19 @@
 
 static const struct stack_system systems[] = {
     {STACK_GENERIC, "generic", "PyTorch-like eager training and serving, dynamic shapes",
-     stack_generic_build},
+     stack_generic_build, stack_generic_again},
     {STACK_MAXTEXT, "maxtext", "MaxText on JAX and XLA: static shapes, rematerialisation",
-     stack_maxtext_build},
+     stack_maxtext_build, stack_maxtext_again},
     {STACK_MEGATRON, "megatron",
-     "Megatron-Core with TransformerEngine: training, dynamic shapes", stack_megatron_build},
+     "Megatron-Core with TransformerEngine: training, dynamic shapes", stack_megatron_build, stack_megatron_again},
     {STACK_PRIMUS, "primus",
-     "Megatron-Core with Primus-Turbo on AMD: training, sync-free levels", stack_primus_build},
+     "Megatron-Core with Primus-Turbo on AMD: training, sync-free levels", stack_primus_build, stack_megatron_again},
     {STACK_TORCHTITAN, "torchtitan", "torchtitan on PyTorch FSDP2: training, dynamic shapes",
-     stack_torchtitan_build},
+     stack_torchtitan_build, stack_torchtitan_again},
     {STACK_NXD, "nxd", "Neuron (NxD): serving and training with static shapes",
-     stack_nxd_build},
-    {STACK_VLLM, "vllm", "vLLM: serving, DeepEP and DeepGEMM", stack_vllm_build},
-    {STACK_SGLANG, "sglang", "SGLang: serving, DeepEP and DeepGEMM", stack_sglang_build},
+     stack_nxd_build, stack_generic_again},
+    {STACK_VLLM, "vllm", "vLLM: serving, DeepEP and DeepGEMM", stack_vllm_build, stack_generic_again},
+    {STACK_SGLANG, "sglang", "SGLang: serving, DeepEP and DeepGEMM", stack_sglang_build, stack_generic_again},
 };
 
 const struct stack_system *stack_system(enum stack_kind kind)

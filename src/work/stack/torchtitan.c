@@ -154,6 +154,15 @@ static const struct train_tensor per_op[] = {
      .first = MODULE_SHARED, .last = BACK_SHARED, .dropped_by = TRAIN_OP_KEPT},
 };
 
+/* The number that an option is; 0: none. */
+static unsigned every_of(const char *option)
+{
+    unsigned every = 0;
+    for (const char *digit = option; *digit >= '0' && *digit <= '9' && every < 1000; digit++)
+        every = 10 * every + (unsigned)(*digit - '0');
+    return every;
+}
+
 /* selective: "op", or every how many layers one runs again ("1" is full). */
 static enum status modules(struct train *t, struct err *err)
 {
@@ -169,9 +178,7 @@ static enum status modules(struct train *t, struct err *err)
         t->d.facts |= FACT_PER_OP;
         return STATUS_OK;
     }
-    unsigned every = 0;
-    for (const char *digit = option; *digit >= '0' && *digit <= '9' && every < 1000; digit++)
-        every = 10 * every + (unsigned)(*digit - '0');
+    unsigned every = every_of(option);
     if (!every || recompute->modules.n > 1) {
         err_set(err, STATUS_INPUT, "recompute.modules: stack torchtitan has no module '%s'",
                 option);
@@ -242,4 +249,26 @@ enum status stack_torchtitan_build(const struct plan *plan, struct work *work, s
     train_host_syncs(&t, plan->parallel.ep > 1); /* the split lists go to the host */
     elastic_buffer(&t);
     return STATUS_OK;
+}
+
+/* ---- what runs again ---- */
+
+/* "op" keeps the outputs of attention and of the products that per_op lists; of GQA's one
+ * product it keeps q and v, two of its three parts, which is counted as all of it. */
+void stack_torchtitan_again(const struct plan *plan, struct again *again)
+{
+    static const char *const kept[] = {"attention", "q",  "q_up", "kv_up", "qkv",
+                                       "shared_gate_up", "shared_down", NULL};
+    const struct recompute_plan *recompute = &plan->recompute;
+    if (recompute->kind != RECOMPUTE_FULL && recompute->kind != RECOMPUTE_SELECTIVE)
+        return;
+    again_all(again, MODULES_ALL);
+    if (recompute->kind == RECOMPUTE_FULL)
+        return;
+    const char *option = recompute->modules.n ? recompute->modules.word[0] : "op";
+    again->every = every_of(option);
+    if (again->every)
+        return;
+    again->every = 1;
+    again->kept = kept;
 }

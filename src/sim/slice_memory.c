@@ -1,10 +1,10 @@
-/* See run_memory.h. The fold reads a buffer's bytes at one node of the sizes; here every buffer
+/* See slice_memory.h. The fold reads a buffer's bytes at one node of the sizes; here every buffer
  * gets a node of its own that holds the sum over ranks. */
-#include "calib/run_memory.h"
+#include "sim/slice_memory.h"
 
 #include <string.h>
 
-uint64_t run_memory_bytes(const struct buffer *buffer, const uint64_t *const *values,
+uint64_t slice_memory_bytes(const struct buffer *buffer, const uint64_t *const *values,
                           uint64_t n)
 {
     uint64_t bytes = 0, copies = buffer->segment == SEGMENT_STEP ? 1 : n;
@@ -13,7 +13,7 @@ uint64_t run_memory_bytes(const struct buffer *buffer, const uint64_t *const *va
     return bytes;
 }
 
-void run_memory_peak(const struct work *work, const uint64_t *const *values, uint64_t n,
+void slice_memory_peak(const struct work *work, const uint64_t *const *values, uint64_t n,
                      struct arena *arena, struct memory_peak *peak)
 {
     struct work process = *work;
@@ -24,7 +24,7 @@ void run_memory_peak(const struct work *work, const uint64_t *const *values, uin
     memcpy(process.buffers, work->buffers, work->n_buffers * sizeof *process.buffers);
     for (size_t b = 0; b < work->n_buffers; b++) {
         process.buffers[b].all.node = first + (uint32_t)b;
-        sums[first + b] = run_memory_bytes(&work->buffers[b], values, n);
+        sums[first + b] = slice_memory_bytes(&work->buffers[b], values, n);
     }
     memory_fold(&process, sums, 0, peak);
     memory_explain(&process, sums, 0, peak);

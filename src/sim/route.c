@@ -1,11 +1,11 @@
-/* From the sampler's placement and tokens to a layer's sample; see run_routing.h. */
-#include "calib/run_routing.h"
+/* From the sampler's placement and tokens to a layer's sample; see route.h. */
+#include "sim/route.h"
 
 #include "plan/derive.h"
 
 /* Physical experts are numbered rank * e + number on the rank, replicas by logical expert. A
  * rank with fewer than e experts leaves numbers that no token chooses. */
-static void place(struct run_routing *r, struct arena *arena)
+static void place(struct route *r, struct arena *arena)
 {
     const struct expert_map *map = &r->rows.map;
     struct layer_sample *s = &r->sample;
@@ -24,12 +24,12 @@ static void place(struct run_routing *r, struct arena *arena)
     s->replica = replica;
 }
 
-enum status run_routing_init(const struct plan *plan, const struct routing_data *data,
-                             struct arena *arena, struct run_routing *r, struct err *err)
+enum status route_init(const struct plan *plan, const struct routing_data *data,
+                             struct arena *arena, struct route *r, struct err *err)
 {
     struct rows_spec spec;
     rows_spec_from_plan(plan, data, &spec);
-    *r = (struct run_routing){.arena = arena};
+    *r = (struct route){.arena = arena};
     TRY(rows_prepare(&spec, arena, &r->rows, err));
     rows_scratch_init(&r->rows, arena, &r->scratch);
     struct layer_sample *s = &r->sample;
@@ -44,7 +44,7 @@ enum status run_routing_init(const struct plan *plan, const struct routing_data 
     return STATUS_OK;
 }
 
-void run_routing_step(struct run_routing *r, uint64_t step)
+void route_step(struct route *r, uint64_t step)
 {
     struct layer_sample *s = &r->sample;
     uint64_t each = s->T * s->K;

@@ -1,27 +1,26 @@
-/* See run_case.h. */
-#include "calib/run_case.h"
+/* See slice.h. */
+#include "sim/slice.h"
 
-#include "calib/run_block.h"
-#include "calib/run_memory.h"
+#include "sim/slice_memory.h"
 
-enum status run_case_init(const struct plan *plan, const struct routing_data *data,
-                          bool backward, struct run_ranks ranks, struct arena *arena,
-                          struct run_case *out, struct err *err)
+enum status slice_init(const struct plan *plan, const struct routing_data *data,
+                          bool backward, struct slice_ranks ranks, struct arena *arena,
+                          struct slice *out, struct err *err)
 {
-    *out = (struct run_case){
+    *out = (struct slice){
         .plan = plan, .first = ranks.first, .n = ranks.n, .workers = ranks.workers};
-    TRY(run_block_of(plan)->build(out, data, backward, arena, err));
+    TRY(slice_kind_of(plan)->build(out, data, backward, arena, err));
     work_index(&out->work);
     out->slots = arena_alloc(arena, ranks.n, sizeof *out->slots);
     out->values = arena_alloc(arena, ranks.n, sizeof *out->values);
     for (uint64_t i = 0; i < ranks.n; i++)
         out->values[i] = arena_alloc(arena, out->work.sizes.n, sizeof **out->values);
-    return run_case_step(out, 0, err);
+    return slice_step(out, 0, err);
 }
 
-enum status run_case_step(struct run_case *c, uint64_t step, struct err *err)
+enum status slice_step(struct slice *c, uint64_t step, struct err *err)
 {
-    run_block_of(c->plan)->fill_slots(c, step);
+    slice_kind_of(c->plan)->fill_slots(c, step);
     for (uint64_t i = 0; i < c->n; i++)
         if (!sizes_eval(&c->work.sizes, &c->slots[i], c->values[i]))
             return err_set(err, STATUS_INPUT, "sizes of rank %llu overflow 64 bits",
@@ -29,12 +28,12 @@ enum status run_case_step(struct run_case *c, uint64_t step, struct err *err)
     return STATUS_OK;
 }
 
-void run_case_peak(const struct run_case *c, struct arena *arena, struct memory_peak *peak)
+void slice_peak(const struct slice *c, struct arena *arena, struct memory_peak *peak)
 {
-    run_memory_peak(&c->work, (const uint64_t *const *)c->values, c->n, arena, peak);
+    slice_memory_peak(&c->work, (const uint64_t *const *)c->values, c->n, arena, peak);
 }
 
-uint64_t run_case_exchange_bytes(const struct run_case *c)
+uint64_t slice_exchange_bytes(const struct slice *c)
 {
     uint64_t most = 0;
     for (uint64_t i = 0; i < c->n; i++)

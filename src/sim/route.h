@@ -1,7 +1,7 @@
 /* Routing of a run: the sampler's tokens of a step as what the executor performs and the sizes
  * are evaluated with. */
-#ifndef MOEPLAN_CALIB_RUN_ROUTING_H
-#define MOEPLAN_CALIB_RUN_ROUTING_H
+#ifndef MOEPLAN_SIM_ROUTE_H
+#define MOEPLAN_SIM_ROUTE_H
 
 #include "base/arena.h"
 #include "base/err.h"
@@ -9,7 +9,7 @@
 #include "work/piece/layer_sample.h"
 #include "work/rows/rows.h"
 
-struct run_routing {
+struct route {
     struct arena *arena;
     struct rows rows;
     struct rows_scratch scratch;
@@ -19,10 +19,10 @@ struct run_routing {
 
 /* STATUS_INPUT when the plan's routing cannot be sampled. data: files the plan names, or NULL.
  * Memory from the arena. */
-enum status run_routing_init(const struct plan *plan, const struct routing_data *data,
-                             struct arena *arena, struct run_routing *routing, struct err *err);
+enum status route_init(const struct plan *plan, const struct routing_data *data,
+                             struct arena *arena, struct route *routing, struct err *err);
 
 /* Samples a step of the whole group into routing->sample, in place of the one before. */
-void run_routing_step(struct run_routing *routing, uint64_t step);
+void route_step(struct route *routing, uint64_t step);
 
 #endif

@@ -1,0 +1,94 @@
+/* The ops of one rank's step: columns, and as a table. */
+#include "report/page.h"
+#include "report/predict/print.h"
+
+#define COLUMN(member, kind, heading)                                                          \
+    {                                                                                          \
+        .key = #member, .type = kind, .offset = offsetof(struct op_report, member),            \
+        .title = heading                                                                       \
+    }
+#define NAME(title_text, key_text, function)                                                   \
+    {                                                                                          \
+        .key = key_text, .type = COLUMN_NAME, .name = function, .title = title_text            \
+    }
+#define COUNT_OF(array) (sizeof(array) / sizeof *(array))
+
+static const char *kind_of(const void *record)
+{
+    return op_kind_name(((const struct op_report *)record)->kind);
+}
+
+static const char *segment_of(const void *record)
+{
+    static const char *const names[] = {"step", "embed", "dense", "moe", "head"};
+    return names[((const struct op_report *)record)->segment];
+}
+
+static const char *phase_of(const void *record)
+{
+    return phase_name(((const struct op_report *)record)->phase);
+}
+
+static const char *group_of(const void *record)
+{
+    return process_group_name(((const struct op_report *)record)->group);
+}
+
+const struct column *op_columns(size_t *n)
+{
+    static const struct column columns[] = {
+        COLUMN(name, COLUMN_TEXT, NULL),
+        NAME(NULL, "kind", kind_of),
+        NAME(NULL, "segment", segment_of),
+        NAME(NULL, "phase", phase_of),
+        NAME(NULL, "group", group_of),
+        COLUMN(layers, COLUMN_COUNT, NULL),
+        COLUMN(rows, COLUMN_COUNT, NULL),
+        COLUMN(groups, COLUMN_COUNT, NULL),
+        COLUMN(k, COLUMN_COUNT, NULL),
+        COLUMN(n, COLUMN_COUNT, NULL),
+        COLUMN(flop, COLUMN_COUNT, NULL),
+        COLUMN(bytes, COLUMN_COUNT, NULL),
+        COLUMN(bytes_read, COLUMN_COUNT, NULL),
+        COLUMN(bytes_written, COLUMN_COUNT, NULL),
+        COLUMN(bytes_sent, COLUMN_COUNT, NULL),
+        COLUMN(bytes_received, COLUMN_COUNT, NULL),
+        COLUMN(host_syncs, COLUMN_COUNT, NULL),
+    };
+    *n = COUNT_OF(columns);
+    return columns;
+}
+
+const struct column *op_table(size_t *n)
+{
+    static const struct column columns[] = {
+        COLUMN(name, COLUMN_TEXT, "op"),
+        NAME("segment", "segment", segment_of),
+        NAME("phase", "phase", phase_of),
+        COLUMN(layers, COLUMN_COUNT, "layers"),
+        COLUMN(rows, COLUMN_COUNT, "rows"),
+        COLUMN(flop, COLUMN_COUNT, "FLOP"),
+        COLUMN(bytes, COLUMN_BYTES, "memory"),
+        COLUMN(bytes_sent, COLUMN_BYTES, "sent"),
+        NAME("group", "group", group_of),
+    };
+    *n = COUNT_OF(columns);
+    return columns;
+}
+
+void predict_print_ops(const struct predict_view *view)
+{
+    const struct ops_report *ops = &view->prediction->ops;
+    struct page page = {.out = view->out, .term = view->term};
+    struct table table = {.records = ops->ops, .n_records = ops->n,
+                          .record_size = sizeof *ops->ops, .indent = 2};
+    page_heading(&page, arena_printf(view->arena,
+                                     "ops of rank %llu, routing sample %llu (%s): one layer and "
+                                     "micro-step; phase update: one step",
+                                     (unsigned long long)ops->rank,
+                                     (unsigned long long)ops->sample, ops->method));
+    table.columns = op_table(&table.n);
+    column_table(view->out, view->term, &table, view->arena);
+    fputc('\n', view->out);
+    provenance_text(view->out, view->term, &view->provenance);
+}

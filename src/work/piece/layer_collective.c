@@ -1,0 +1,54 @@
+/* Collectives of a step's list, by the closed forms of ring algorithms; see layer.h. */
+#include "work/piece/layer.h"
+
+struct size layer_group_ranks(struct layer *l, enum process_group group)
+{
+    static const enum slot slots[GROUP_COUNT] = {
+        [GROUP_TP] = SLOT_TP,   [GROUP_CP] = SLOT_CP,         [GROUP_EP] = SLOT_EP,
+        [GROUP_ETP] = SLOT_ETP, [GROUP_EDP] = SLOT_EXPERT_DP, [GROUP_PP] = SLOT_PP,
+    };
+    if (group == GROUP_DP)
+        return size_mul(l->z, size_slot(l->z, SLOT_DP), size_slot(l->z, SLOT_CP));
+    return size_slot(l->z, slots[group]);
+}
+
+/* What a rank sends, and receives: (n - 1) / n of the array once, or twice where it is reduced
+ * and gathered again; around a ring, its own part to the next rank n - 1 times. */
+static struct size volume(struct layer *l, enum process_group group, unsigned how,
+                          struct size full)
+{
+    struct size n = layer_group_ranks(l, group), others = size_sub(l->z, n, l->one);
+    if (how == SEND)
+        return full;
+    if (how == RING)
+        return size_mul(l->z, full, others);
+    struct size once = size_div(l->z, size_mul(l->z, full, others), n);
+    return how == ALL_REDUCE ? size_times(l->z, once, 2) : once;
+}
+
+void layer_collective(struct layer *l, const char *name, enum process_group group, unsigned how,
+                      uint16_t src, uint16_t dst, struct size full)
+{
+    struct size bytes = volume(l, group, how & ~(unsigned)REGATHER, full);
+    layer_op(l,
+             (struct op){.name = name,
+                         .kernel = KERNEL_COLLECTIVE,
+                         .flags = (uint16_t)how,
+                         .group = group,
+                         .bytes_read = l->work->buffers[src].bytes,
+                         .bytes_written = l->work->buffers[dst].bytes,
+                         .bytes_sent = bytes,
+                         .bytes_received = bytes},
+             LAYER_OPERANDS(src), LAYER_OPERANDS(dst));
+}
+
+uint16_t layer_all_reduced(struct layer *l, const char *name, enum process_group group,
+                           uint16_t x)
+{
+    struct buffer like = l->work->buffers[x];
+    like.name = name;
+    uint16_t sum = work_buffer(l->work, like);
+    layer_collective(l, arena_printf(l->arena, "reduce_%s", name), group, ALL_REDUCE, x, sum,
+                     like.bytes);
+    return sum;
+}

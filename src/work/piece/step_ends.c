@@ -1,0 +1,140 @@
+/* Both ends of the model as ops: embedding; final norm, logits, loss or sampler. Prediction
+ * modules repeat the head, after a projection of [embedding, hidden] of their own. */
+#include "work/piece/step.h"
+
+static uint16_t labels(struct step *s)
+{
+    struct size rows = s->d.rows[ROW_FULL];
+    return layer_buffer(&s->l, "token_ids", CATEGORY_METADATA, DTYPE_I32, RULE_FIXED, 1, &rows);
+}
+
+static uint16_t table_of(struct step *s, const char *name)
+{
+    struct size dims[] = {s->d.width[COL_VOCAB], s->d.width[COL_HIDDEN]};
+    return layer_buffer(&s->l, name, CATEGORY_WEIGHTS, s->l.weight, RULE_FIXED, 2, dims);
+}
+
+/* A row of the table per token; where tp splits the vocabulary, sums of its parts. */
+uint16_t step_embedding(struct step *s)
+{
+    struct layer *l = &s->l;
+    s->labels = labels(s);
+    uint16_t table = table_of(s, "embedding_table");
+    uint16_t x = step_rows(s, "embedded", CATEGORY_ACTIVATION, s->d.rows[ROW_FULL],
+                           s->d.width[COL_HIDDEN]);
+    uint16_t op = step_op(s, "embedding", KERNEL_EMBED, LAYER_OPERANDS(table, s->labels),
+                          LAYER_OPERANDS(x));
+    l->work->ops[op].bytes_read =
+        size_add(l->z, l->work->buffers[x].bytes, l->work->buffers[s->labels].bytes);
+    return step_reduced(s, "layer_input", x);
+}
+
+/* Rows whose logits are made: all when training, else the last of every sequence. */
+static struct size head_rows(struct step *s)
+{
+    struct sizes *z = s->l.z;
+    if (s->training)
+        return s->d.rows[ROW_FULL];
+    uint64_t per = s->decode ? s->plan->workload.tokens_per_sequence : 1;
+    return size_times(z, size_slot(z, SLOT_MICRO_BATCH), per ? per : 1);
+}
+
+static struct size losses(struct step *s)
+{
+    struct sizes *z = s->l.z;
+    return s->training ? size_plus(z, size_slot(z, SLOT_STAGE_MTP), 1) : s->l.one;
+}
+
+static uint16_t last_rows(struct step *s, uint16_t x, struct size rows)
+{
+    if (s->training)
+        return x;
+    uint16_t last = step_rows(s, "last_tokens", CATEGORY_ACTIVATION, rows,
+                              s->d.width[COL_HIDDEN]);
+    uint16_t op = step_op(s, "take_last", KERNEL_ROPE, LAYER_OPERANDS(x), LAYER_OPERANDS(last));
+    s->l.work->ops[op].bytes_read = s->l.work->buffers[last].bytes;
+    return last;
+}
+
+static uint16_t logits_of(struct step *s, uint16_t x, struct size rows)
+{
+    struct layer *l = &s->l;
+    struct size vocab = s->d.width[COL_VOCAB], hidden = s->d.width[COL_HIDDEN];
+    uint16_t w = layer_weights(l, "head_table", l->one, hidden, vocab);
+    uint16_t logits = step_rows(s, "logits", CATEGORY_LOGITS, rows, vocab);
+    layer_gemm(l, "logits", x, w, WORK_NONE, logits,
+               (struct groups){WORK_NONE, WORK_NONE, WORK_NONE},
+               (struct gemm_shape){rows, hidden, vocab, l->one}, 0);
+    return logits;
+}
+
+/* Serving: logits of all tp ranks gathered, then a token drawn from each row. */
+static void sample(struct step *s, uint16_t logits, struct size rows)
+{
+    struct layer *l = &s->l;
+    uint16_t all = logits;
+    if (s->plan->parallel.tp > 1) {
+        all = step_rows(s, "logits_gathered", CATEGORY_LOGITS, rows,
+                        size_slot(l->z, SLOT_VOCAB));
+        layer_collective(l, "gather_logits", GROUP_TP, ALL_GATHER, logits, all,
+                         l->work->buffers[all].bytes);
+    }
+    uint16_t ids =
+        layer_buffer(l, "sampled_ids", CATEGORY_METADATA, DTYPE_I32, RULE_FIXED, 1, &rows);
+    step_op(s, "sampler", KERNEL_SAMPLE, LAYER_OPERANDS(all), LAYER_OPERANDS(ids));
+}
+
+/* The loss reads logits and writes their gradient; over a split vocabulary ranks agree on each
+ * row's maximum, sum and the label's logit, three numbers. */
+static uint16_t loss(struct step *s, uint16_t logits, struct size rows)
+{
+    struct layer *l = &s->l;
+    if (s->plan->parallel.tp > 1) {
+        uint16_t parts = layer_rows(l, "loss_statistics", CATEGORY_METADATA, DTYPE_F32,
+                                    layer_fixed(rows), size_const(l->z, 3));
+        layer_collective(l, "reduce_loss_statistics", GROUP_TP, ALL_REDUCE, logits, parts,
+                         l->work->buffers[parts].bytes);
+    }
+    uint16_t d = step_rows(s, "d_logits", CATEGORY_LOGITS, rows, s->d.width[COL_VOCAB]);
+    l->work->buffers[d].category = CATEGORY_LOGITS;
+    step_op(s, "loss", KERNEL_LOSS, LAYER_OPERANDS(logits), LAYER_OPERANDS(d));
+    return d;
+}
+
+/* A prediction module joins the hidden rows with the next tokens' embeddings: [2 H] x [2 H, H].
+ */
+static void project_mtp(struct step *s, uint16_t x)
+{
+    struct layer *l = &s->l;
+    if (!s->training || !s->plan->model.mtp_enabled || !s->plan->model.mtp_layers)
+        return;
+    struct size hidden = s->d.width[COL_HIDDEN], twice = size_times(l->z, hidden, 2);
+    struct size rows = s->d.rows[ROW_LOCAL], before = l->layers;
+    l->layers = size_slot(l->z, SLOT_STAGE_MTP);
+    uint16_t joined = step_rows(s, "mtp_joined", CATEGORY_ACTIVATION, rows, twice);
+    step_op(s, "mtp_join", KERNEL_ROPE, LAYER_OPERANDS(x), LAYER_OPERANDS(joined));
+    uint16_t w = layer_weights(l, "w_mtp_projection", l->one, twice, hidden);
+    uint16_t out = step_rows(s, "mtp_input", CATEGORY_ACTIVATION, rows, hidden);
+    layer_gemm(l, "mtp_projection", joined, w, WORK_NONE, out,
+               (struct groups){WORK_NONE, WORK_NONE, WORK_NONE},
+               (struct gemm_shape){rows, twice, hidden, l->one}, 0);
+    l->layers = before;
+}
+
+uint16_t step_head(struct step *s, uint16_t x)
+{
+    struct layer *l = &s->l;
+    struct size rows = head_rows(s);
+    size_t first = l->work->n_ops;
+    project_mtp(s, x);
+    l->layers = size_mul(l->z, l->layers, losses(s));
+    uint16_t normed = step_norm(s, "final_norm", last_rows(s, x, rows));
+    uint16_t in = s->training ? step_gathered(s, "head_in", normed) : normed;
+    uint16_t logits = logits_of(s, in, rows);
+    if (!s->training) {
+        sample(s, logits, rows);
+        return WORK_NONE;
+    }
+    uint16_t d = loss(s, logits, rows);
+    return layer_undo(l, first, logits, d, x);
+}

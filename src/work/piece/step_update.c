@@ -1,0 +1,153 @@
+/* What runs once per step: gradients reduced, their norm, the optimizer, new weights gathered.
+ * Its operands are the state that the stack holds, so its bytes are the state's. */
+#include <string.h>
+
+#include "base/text.h"
+#include "work/piece/step.h"
+
+/* The buffers of one part of the state: dense and experts. */
+struct pair {
+    uint16_t number[2];
+};
+
+static struct pair state_of(const struct step *s, const char *dense, const char *experts)
+{
+    const char *const names[] = {dense, experts};
+    struct pair pair = {{WORK_NONE, WORK_NONE}};
+    const struct work *work = s->l.work;
+    for (unsigned n = 0; n < 2; n++)
+        for (size_t i = 0; i < work->n_buffers && pair.number[n] == WORK_NONE; i++)
+            if (work->buffers[i].segment == SEGMENT_STEP &&
+                work->buffers[i].life == LIFE_PERSISTENT &&
+                text_equal(work->buffers[i].name, names[n]))
+                pair.number[n] = (uint16_t)i;
+    return pair;
+}
+
+static struct size bytes_of(struct step *s, struct pair pair)
+{
+    struct sizes *z = s->l.z;
+    struct size sum = size_const(z, 0);
+    for (unsigned n = 0; n < 2; n++) {
+        if (pair.number[n] == WORK_NONE)
+            continue;
+        const struct buffer *buffer = &s->l.work->buffers[pair.number[n]];
+        sum = size_add(z, sum, size_mul(z, buffer->bytes, buffer->count));
+    }
+    return sum;
+}
+
+/* Of arrays that every rank holds whole, a rank updates its own part under zero 1 and 2. */
+static struct size own_part(struct step *s, struct pair pair, uint64_t sharded_from)
+{
+    struct sizes *z = s->l.z;
+    uint64_t zero = s->plan->parallel.zero;
+    if (zero == 0 || zero >= sharded_from)
+        return bytes_of(s, pair);
+    struct size sum = size_const(z, 0);
+    for (unsigned n = 0; n < 2; n++) {
+        struct pair one = {{n == 0 ? pair.number[0] : WORK_NONE,
+                            n == 1 ? pair.number[1] : WORK_NONE}};
+        struct size ranks = layer_group_ranks(&s->l, n == 0 ? GROUP_DP : GROUP_EDP);
+        sum = size_add(z, sum, size_ceil_div(z, bytes_of(s, one), ranks));
+    }
+    return sum;
+}
+
+/* The norm of all gradients: read once, and one number agreed on by all ranks. */
+static void gradient_norm(struct step *s, struct pair gradients, struct size read)
+{
+    struct layer *l = &s->l;
+    uint16_t norm =
+        layer_buffer(l, "gradient_norm", CATEGORY_METADATA, DTYPE_F32, RULE_FIXED, 1, &l->one);
+    layer_op(l,
+             (struct op){.name = "gradient_norm",
+                         .kernel = KERNEL_UPDATE,
+                         .bytes_read = read,
+                         .bytes_written = l->work->buffers[norm].bytes},
+             LAYER_OPERANDS(gradients.number[0], gradients.number[1]), LAYER_OPERANDS(norm));
+    uint16_t sum = layer_buffer(l, "global_gradient_norm", CATEGORY_METADATA, DTYPE_F32,
+                                RULE_FIXED, 1, &l->one);
+    layer_collective(l, "reduce_gradient_norm", GROUP_DP, ALL_REDUCE, norm, sum,
+                     l->work->buffers[norm].bytes);
+}
+
+void step_update(struct step *s)
+{
+    struct layer *l = &s->l;
+    struct sizes *z = l->z;
+    size_t first = l->work->n_ops;
+    struct pair weights = state_of(s, "weights", "expert_weights");
+    struct pair gradients = state_of(s, "gradients", "expert_gradients");
+    struct pair master = state_of(s, "master_weights", "expert_master_weights");
+    struct pair moments = state_of(s, "adam_moments", "expert_adam_moments");
+    struct size read = own_part(s, gradients, 2), written = own_part(s, weights, 3);
+    struct size kept = size_add(z, bytes_of(s, master), bytes_of(s, moments));
+    l->segment = SEGMENT_STEP;
+    step_reduce_all(s);
+    gradient_norm(s, gradients, read);
+    bool in_place = s->plan->precision.master == DTYPE_NONE; /* the weights are updated */
+    layer_op(l,
+             (struct op){.name = "optimizer",
+                         .kernel = KERNEL_UPDATE,
+                         .bytes_read = size_sum(
+                             z, SIZES(read, kept, in_place ? written : size_const(z, 0))),
+                         .bytes_written = size_add(z, kept, written)},
+             LAYER_OPERANDS(gradients.number[0], gradients.number[1], master.number[0],
+                            master.number[1], moments.number[0], moments.number[1]),
+             LAYER_OPERANDS(weights.number[0], weights.number[1], master.number[0],
+                            master.number[1], moments.number[0], moments.number[1]));
+    step_gather_all(s);
+    for (size_t i = first; i < l->work->n_ops; i++)
+        l->work->ops[i].phase = PHASE_UPDATE;
+}
+
+/* ---- what hangs on the stack's own ticks and buffers ---- */
+
+static void add_waits(struct step *s, size_t n_ticks)
+{
+    struct layer *l = &s->l;
+    for (size_t i = 0; i < n_ticks; i++) {
+        const struct tick tick = l->work->ticks[i];
+        if (size_is_zero(l->z, tick.host_syncs))
+            continue;
+        l->segment = tick.segment;
+        l->layers = l->work->use[tick.segment].repeat;
+        uint16_t op = layer_op(l,
+                               (struct op){.name = arena_printf(l->arena, "wait_%s", tick.name),
+                                           .kernel = KERNEL_WAIT,
+                                           .host_syncs = tick.host_syncs},
+                               LAYER_OPERANDS(WORK_NONE), LAYER_OPERANDS(WORK_NONE));
+        l->work->ops[op].phase = tick.phase;
+    }
+}
+
+/* A tensor that waits in host memory goes out after its layer's forward and comes back before
+ * its backward. */
+static void add_copies(struct step *s, size_t n_buffers)
+{
+    struct layer *l = &s->l;
+    for (size_t i = 0; i < n_buffers; i++) {
+        const struct buffer buffer = l->work->buffers[i];
+        if (!text_starts(buffer.name, "reloaded_"))
+            continue;
+        l->segment = buffer.segment;
+        l->layers = l->work->use[buffer.segment].repeat;
+        for (unsigned back = 0; back < 2; back++) {
+            struct op copy = {.name = arena_printf(l->arena, back ? "reload_%s" : "offload_%s",
+                                                   buffer.name + strlen("reloaded_")),
+                              .kernel = KERNEL_COPY,
+                              .bytes_read = buffer.bytes,
+                              .bytes_written = buffer.bytes};
+            uint16_t op = layer_op(l, copy, LAYER_OPERANDS((uint16_t)i),
+                                   LAYER_OPERANDS((uint16_t)i));
+            l->work->ops[op].phase = back ? PHASE_BACKWARD : PHASE_FORWARD;
+        }
+    }
+}
+
+void step_extras(struct step *s)
+{
+    add_copies(s, s->l.work->n_held);
+    add_waits(s, s->l.work->n_ticks);
+}
