@@ -14,11 +14,11 @@ static bool is_product(enum op_kind kind)
            kind == OP_BLOCKED_GEMM;
 }
 
-/* Rows it works on: a product's and an exchange's are theirs to say, others make rows. */
+/* Rows it works on: as it says, else those it makes. */
 static uint64_t rows_of(const struct work *work, const struct op *op, const uint64_t *v)
 {
-    if (is_product(op->kind) || op->kernel == KERNEL_EXCHANGE)
-        return v[op->m.node];
+    if (op->rows.node)
+        return v[op->rows.node];
     const uint16_t *lists[] = {op->writes, op->reads};
     for (unsigned l = 0; l < 2; l++)
         if (lists[l][0] != WORK_NONE && work->buffers[lists[l][0]].n_dims > 0)

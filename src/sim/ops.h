@@ -39,6 +39,9 @@ struct ops_ask {
     uint64_t rank, sample;
 };
 
+/* STATUS_INPUT when the rank that is asked for does not exist. */
+enum status ops_check(const struct plan *plan, const struct ops_ask *ask, struct err *err);
+
 /* `held`: the plan's list as work_build made it, `stage`: slots of the stage that counts. Its
  * ops are added to a copy. STATUS_INPUT when the rank does not exist or routing cannot be
  * sampled. */

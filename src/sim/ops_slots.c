@@ -11,8 +11,9 @@
 /* Choices of a step that are sampled token by token while a prediction has to answer at once. */
 enum { EXACT_CHOICES = 1 << 18 };
 
-static enum status check_rank(const struct ops_ask *ask, uint64_t ranks, struct err *err)
+enum status ops_check(const struct plan *plan, const struct ops_ask *ask, struct err *err)
 {
+    uint64_t ranks = plan->parallel.ep;
     if (!ask->named || ask->rank < ranks)
         return STATUS_OK;
     err_set(err, STATUS_INPUT, "--rank %llu: the expert-parallel group has ranks 0 to %llu",
@@ -131,7 +132,7 @@ enum status ops_slots(const struct plan *resolved, const struct ops_ask *ask,
     out->rank = 0;
     out->method = "balanced";
     slots_from_plan(resolved, slots);
-    TRY(check_rank(ask, ranks, err));
+    TRY(ops_check(resolved, ask, err));
     if (resolved->model.moe.experts == 0 || choices == 0)
         return STATUS_OK;
     return !overflow && choices <= EXACT_CHOICES

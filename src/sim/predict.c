@@ -254,9 +254,10 @@ static enum status report_ops(struct context *c, const struct predict_options *o
 {
     if (!options->ops)
         return STATUS_OK;
-    TRY(ops_of(c->plan, options->ops, &c->work, &c->slots, c->arena, &out->ops, err));
-    out->has_ops = true;
-    struct err refused = {0}; /* a plan that the host cannot perform has no slice */
+    struct err refused = {0}; /* sizes past 64 bits, or a plan that the host cannot perform */
+    TRY(ops_check(c->plan, options->ops, err));
+    out->has_ops = ops_of(c->plan, options->ops, &c->work, &c->slots, c->arena, &out->ops,
+                          &refused) == STATUS_OK;
     bool backward = c->plan->workload.mode == MODE_TRAIN;
     if (c->plan->stack.kind == STACK_HOST)
         out->has_slice = ops_slice(c->plan, options->routing, backward, options->workers,

@@ -167,6 +167,7 @@ struct op {
     enum module module;
     enum process_group group;
     struct size layers; /* of the segment that run it, per micro-step; phase update: per step */
+    struct size rows;   /* it works on, where its operands reserve more */
     struct size flop;   /* executed */
     struct size bytes_read, bytes_written;
     struct size bytes_sent, bytes_received; /* over links; zero for local ops */
@@ -245,6 +246,9 @@ enum status work_build(const struct plan *plan, struct arena *arena, struct work
 /* Adds the ops of the plan's step to a list that work_build made, and their operands: the same
  * for every stack but for what its policy recomputes, offloads, gathers and waits for. */
 enum status work_ops(const struct plan *plan, struct work *work, struct err *err);
+
+/* Gives ops that say no bytes, mostly moves of index tables, those of their operands. */
+void work_fill_bytes(struct work *work);
 
 /* Adding to a list; the returned numbers name the buffer, tick or op. `bytes` of a buffer is
  * set from its dims and dtype unless given. */

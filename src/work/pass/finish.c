@@ -51,9 +51,37 @@ static void drop_untouched(struct layer *l)
     }
 }
 
+/* ---- bytes ---- */
+
+static struct size operand_bytes(struct work *work, const uint16_t *list, struct size trips)
+{
+    struct size sum = size_const(&work->sizes, 0);
+    for (unsigned i = 0; i < OP_BUFFERS; i++)
+        if (list[i] != WORK_NONE)
+            sum = size_add(&work->sizes, sum, work->buffers[list[i]].bytes);
+    return size_mul(&work->sizes, sum, trips);
+}
+
+void work_fill_bytes(struct work *work)
+{
+    for (size_t i = 0; i < work->n_ops; i++) {
+        struct op *op = &work->ops[i];
+        bool said = !size_is_zero(&work->sizes, op->bytes_read) ||
+                    !size_is_zero(&work->sizes, op->bytes_written);
+        if (said || !kernel_is_work((enum kernel)op->kernel))
+            continue;
+        struct size trips = size_is_zero(&work->sizes, op->trips)
+                                ? size_const(&work->sizes, 1)
+                                : op->trips;
+        op->bytes_read = operand_bytes(work, op->reads, trips);
+        op->bytes_written = operand_bytes(work, op->writes, trips);
+    }
+}
+
 void layer_finish(struct layer *l)
 {
     struct work *work = l->work;
+    work_fill_bytes(work);
     for (size_t i = 0; i < work->n_ops; i++) {
         uint16_t first, last;
         loop_range(work, (uint16_t)i, &first, &last);

@@ -17,12 +17,12 @@ struct size layer_group_ranks(struct layer *l, enum process_group group)
 static struct size volume(struct layer *l, enum process_group group, unsigned how,
                           struct size full)
 {
-    struct size n = layer_group_ranks(l, group), others = size_sub(l->z, n, l->one);
+    struct size n = layer_group_ranks(l, group);
     if (how == SEND)
         return full;
     if (how == RING)
-        return size_mul(l->z, full, others);
-    struct size once = size_div(l->z, size_mul(l->z, full, others), n);
+        return size_mul(l->z, full, size_sub(l->z, n, l->one));
+    struct size once = size_sub(l->z, full, size_ceil_div(l->z, full, n));
     return how == ALL_REDUCE ? size_times(l->z, once, 2) : once;
 }
 

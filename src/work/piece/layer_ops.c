@@ -34,8 +34,9 @@ static void gather(struct layer *l, const char *name, struct gather g, uint16_t 
                          .kernel = KERNEL_GATHER,
                          .k = g.divide,
                          .groups = g.slots,
+                         .rows = g.used,
                          .bytes_read = layer_traffic(l, g.used, g.src),
-                         .bytes_written = layer_traffic(l, rows_of(l, g.dst), g.dst)},
+                         .bytes_written = layer_traffic(l, g.used, g.dst)},
              LAYER_OPERANDS(g.src, g.index, g.inverse, g.keys, WORK_NONE, gates),
              LAYER_OPERANDS(g.dst));
 }
@@ -57,6 +58,9 @@ void layer_exchange(struct layer *l, const char *name, struct exchange x)
                          .kernel = KERNEL_EXCHANGE,
                          .m = x.sent,
                          .n = x.from,
+                         .rows = x.sent,
+                         .bytes_read = layer_traffic(l, x.sent, x.src),
+                         .bytes_written = layer_traffic(l, x.from, x.dst),
                          .bytes_sent = layer_traffic(l, x.sent, x.src),
                          .bytes_received = layer_traffic(l, x.from, x.dst)},
              LAYER_OPERANDS(x.src, x.sends, x.receives, x.handle), LAYER_OPERANDS(x.dst));
@@ -122,6 +126,8 @@ static void fixed(struct layer *l, enum kernel kernel, const char *name, uint16_
     layer_op(l,
              (struct op){.name = name,
                          .kernel = (uint16_t)kernel,
+                         .bytes_read = bytes,
+                         .bytes_written = bytes,
                          .bytes_sent = bytes,
                          .bytes_received = bytes},
              LAYER_OPERANDS(src), LAYER_OPERANDS(dst));
@@ -161,6 +167,7 @@ void layer_gemm(struct layer *l, const char *name, uint16_t a, uint16_t w, uint1
              (struct op){.name = name,
                          .kernel = KERNEL_GEMM,
                          .flags = flags,
+                         .rows = shape.rows,
                          .flop = flop,
                          .bytes_read = size_add(z, layer_traffic(l, shape.rows, a),
                                                 l->work->buffers[w].bytes),
@@ -179,6 +186,7 @@ void layer_activation(struct layer *l, const char *name, uint16_t h, uint16_t a,
              (struct op){.name = name,
                          .kernel = KERNEL_ACTIVATION,
                          .flags = flags,
+                         .rows = used,
                          .bytes_read = layer_traffic(l, used, h),
                          .bytes_written = layer_traffic(l, used, a)},
              LAYER_OPERANDS(h, g.offsets, g.rows), LAYER_OPERANDS(a));
@@ -186,8 +194,11 @@ void layer_activation(struct layer *l, const char *name, uint16_t h, uint16_t a,
 
 void layer_mask(struct layer *l, const char *name, uint16_t y, uint16_t offsets)
 {
-    layer_op(l, (struct op){.name = name, .kernel = KERNEL_MASK}, LAYER_OPERANDS(y, offsets),
-             LAYER_OPERANDS(y));
+    layer_op(l,
+             (struct op){.name = name,
+                         .kernel = KERNEL_MASK,
+                         .bytes_read = l->work->buffers[offsets].bytes},
+             LAYER_OPERANDS(y, offsets), LAYER_OPERANDS(y));
 }
 
 void layer_combine(struct layer *l, const char *name, struct combine c)
@@ -196,6 +207,7 @@ void layer_combine(struct layer *l, const char *name, struct combine c)
              (struct op){.name = name,
                          .kernel = KERNEL_COMBINE,
                          .groups = c.slots,
+                         .rows = rows_of(l, c.out),
                          .bytes_read = layer_traffic(l, c.used, c.y),
                          .bytes_written = layer_traffic(l, rows_of(l, c.out), c.out)},
              LAYER_OPERANDS(c.y, c.position, c.gates, c.keys, c.inverse, c.handle),

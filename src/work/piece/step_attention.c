@@ -134,11 +134,12 @@ static void write_cache(struct step *s, const struct heads *h)
     s->l.work->ops[op].bytes_written = cache_bytes(s, rows);
 }
 
-/* Keys and values of the other cp ranks go around their ring while the core runs. */
-static void ring(struct step *s, const struct heads *h)
+/* Keys and values of the other cp ranks go around their ring while the core runs: returns what
+ * arrives. */
+static uint16_t ring(struct step *s, const struct heads *h)
 {
     if (!(s->d.facts & FACT_CP))
-        return;
+        return WORK_NONE;
     struct layer *l = &s->l;
     uint16_t kv = step_rows(s, "ring_kv", CATEGORY_COMMUNICATION, s->d.rows[ROW_FULL],
                             s->d.width[COL_KV]);
@@ -146,9 +147,10 @@ static void ring(struct step *s, const struct heads *h)
     uint16_t arrived = step_rows(s, "ring_kv_received", CATEGORY_COMMUNICATION,
                                  s->d.rows[ROW_FULL], s->d.width[COL_KV]);
     layer_collective(l, "ring_kv", GROUP_CP, RING, kv, arrived, l->work->buffers[kv].bytes);
+    return arrived;
 }
 
-static uint16_t core(struct step *s, const struct heads *h)
+static uint16_t core(struct step *s, const struct heads *h, uint16_t arrived)
 {
     struct layer *l = &s->l;
     bool absorbed = s->decode && s->d.facts & FACT_MLA;
@@ -158,7 +160,7 @@ static uint16_t core(struct step *s, const struct heads *h)
         step_rows(s, absorbed ? "latent_context" : "attention_context", CATEGORY_ATTENTION,
                   s->d.rows[ROW_FULL], width);
     s->l.module = MODULE_ATTENTION;
-    uint16_t op = step_op(s, "attention", KERNEL_ATTENTION, LAYER_OPERANDS(h->q, h->k, h->v),
+    uint16_t op = step_op(s, "attention", KERNEL_ATTENTION, LAYER_OPERANDS(h->q, h->k, h->v, arrived),
                           LAYER_OPERANDS(context));
     struct op *attention = &l->work->ops[op];
     attention->flop = core_flop(s);
@@ -180,8 +182,7 @@ uint16_t step_attention(struct step *s, uint16_t x)
                                  : mla(s, normed);
     if (!s->training)
         write_cache(s, &h);
-    ring(s, &h);
-    uint16_t context = core(s, &h);
+    uint16_t context = core(s, &h, ring(s, &h));
     uint16_t out = step_product(s, "attention_out", context, "attention_out", CATEGORY_ATTENTION);
     out = step_reduced(s, "attention_sum", out);
     s->l.module = MODULE_RESIDUAL;

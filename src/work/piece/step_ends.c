@@ -75,7 +75,7 @@ static void sample(struct step *s, uint16_t logits, struct size rows)
     uint16_t all = logits;
     if (s->plan->parallel.tp > 1) {
         all = step_rows(s, "logits_gathered", CATEGORY_LOGITS, rows,
-                        size_slot(l->z, SLOT_VOCAB));
+                        size_mul(l->z, s->d.width[COL_VOCAB], size_slot(l->z, SLOT_TP)));
         layer_collective(l, "gather_logits", GROUP_TP, ALL_GATHER, logits, all,
                          l->work->buffers[all].bytes);
     }

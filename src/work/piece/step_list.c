@@ -100,6 +100,7 @@ enum status work_ops(const struct plan *plan, struct work *work, struct err *err
     s.again.every = 1;
     stack_system(plan->stack.kind)->again(plan, &s.again);
     add_all(&s);
+    work_fill_bytes(work);
     step_extras(&s);
     return s.l.status;
 }

@@ -1,0 +1,431 @@
+/* Laws of the complete list, on random plans of every stack and mode: FLOPs are the model's,
+ * every op has bytes and operands, what is computed hangs together, collectives follow their
+ * closed forms, sharded weights are gathered whole, the optimizer touches the state, and what
+ * the experts' exchange sends is what the host's layer sends. */
+#include <inttypes.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "base/checked.h"
+#include "base/rng.h"
+#include "base/text.h"
+#include "plan/derive.h"
+#include "plan/rule.h"
+#include "plan/schema.h"
+#include "sim/ops.h"
+#include "support/random_plan.h"
+#include "work/list/kernel.h"
+#include "work/piece/layer.h"
+#include "work/stack/stack.h"
+
+enum { DRAWS = 400 };
+
+struct listed {
+    struct arena arena;
+    struct plan plan; /* path and sizes of buffers resolved */
+    struct work work;
+    struct slots slots;
+    uint64_t *values;
+};
+
+/* False when a rule or the stack refuses the plan. */
+static bool list_plan(const struct plan *plan, struct listed *l)
+{
+    char text[RULE_TEXT], hint[RULE_TEXT];
+    struct err err = {0};
+    memset(l, 0, sizeof *l);
+    if (rule_check(plan, text, hint) ||
+        work_build(plan, &l->arena, &l->work, &err) != STATUS_OK)
+        return false;
+    l->plan = *plan;
+    l->plan.moe.path = stack_path(plan, NULL);
+    l->plan.moe.buffer = stack_sizing(plan);
+    assert_int_equal(work_ops(plan, &l->work, &err), STATUS_OK);
+    return true;
+}
+
+static uint64_t at(const struct listed *l, struct size size)
+{
+    return l->values[size.node];
+}
+
+/* False when the routing cannot be sampled. */
+static bool evaluate(struct listed *l, uint64_t rank)
+{
+    struct err err = {0};
+    struct ops_report report = {0};
+    const struct ops_ask ask = {.named = true, .rank = rank};
+    if (ops_slots(&l->plan, &ask, &l->arena, &l->slots, &report, &err) != STATUS_OK)
+        return false;
+    l->values = arena_alloc(&l->arena, l->work.sizes.n, sizeof *l->values);
+    return sizes_eval(&l->work.sizes, &l->slots, l->values); /* past 64 bits: not listed */
+}
+
+static void draw(uint64_t seed, struct plan *plan)
+{
+    plan_random(plan, seed);
+    if (plan->workload.sequence_length > 64)
+        plan->workload.sequence_length = 64;
+    if (plan->workload.micro_batch > 4)
+        plan->workload.micro_batch = 4;
+    plan->moe.routing.distribution = DISTRIBUTION_UNIFORM; /* others take seconds to prepare */
+    plan->workload.scenario = SCENARIO_STEADY;
+    if (plan->moe.routing.placement == PLACEMENT_EPLB)
+        plan->moe.routing.placement = PLACEMENT_STRIDED;
+    plan->block.kind = BLOCK_MOE;
+}
+
+/* ---- bytes, operands, one graph ---- */
+
+static uint16_t root_of(uint16_t *parent, uint16_t i)
+{
+    while (parent[i] != i)
+        i = parent[i] = parent[parent[i]];
+    return i;
+}
+
+static void join(uint16_t *parent, uint16_t a, uint16_t b)
+{
+    parent[root_of(parent, a)] = root_of(parent, b);
+}
+
+static void check_operands(const struct listed *l, size_t number, uint16_t *parent,
+                           uint64_t seed)
+{
+    const struct op *op = &l->work.ops[number];
+    const uint16_t *lists[] = {op->reads, op->writes};
+    bool touches = false;
+    for (unsigned i = 0; i < 2; i++)
+        for (unsigned j = 0; j < OP_BUFFERS; j++) {
+            uint16_t buffer = lists[i][j];
+            if (buffer == WORK_NONE)
+                continue;
+            assert_in_range(buffer, 0, l->work.n_buffers - 1);
+            join(parent, (uint16_t)number, (uint16_t)(l->work.n_ops + buffer));
+            touches = true;
+        }
+    bool waits = op->kernel == KERNEL_WAIT;
+    uint64_t bytes = at(l, op->bytes_read) + at(l, op->bytes_written) + at(l, op->bytes_sent) +
+                     at(l, op->bytes_received);
+    bool peerless = op->kind == OP_COLLECTIVE || op->kind == OP_EXCHANGE;
+    if (!touches != waits || (!bytes && !waits && !peerless && at(l, op->layers)))
+        fail_msg("seed %" PRIu64 ", stack %s, path %s: op '%s' (%s) has %s", seed,
+                 words_stack[l->plan.stack.kind], words_path[l->plan.moe.path], op->name,
+                 phase_name(op->phase), touches ? "no bytes" : "no operand");
+}
+
+static void check_graph(const struct listed *l, uint64_t seed)
+{
+    size_t n = l->work.n_ops + l->work.n_buffers;
+    uint16_t *parent = test_calloc(n, sizeof *parent);
+    for (size_t i = 0; i < n; i++)
+        parent[i] = (uint16_t)i;
+    for (size_t i = 0; i < l->work.n_ops; i++)
+        check_operands(l, i, parent, seed);
+    uint16_t layers = WORK_NONE; /* all that a token passes through hangs together */
+    for (size_t i = 0; i < l->work.n_ops; i++) {
+        const struct op *op = &l->work.ops[i];
+        if (op->kind == OP_COLLECTIVE || op->kernel == KERNEL_WAIT || op->kind == OP_COPY ||
+            op->phase == PHASE_UPDATE)
+            continue;
+        uint16_t root = root_of(parent, (uint16_t)i);
+        layers = layers == WORK_NONE ? root : layers;
+        if (root != layers)
+            fail_msg("seed %" PRIu64 ": op '%s' hangs on nothing", seed, op->name);
+    }
+    test_free(parent);
+}
+
+static void every_op_has_bytes_and_operands(void **state)
+{
+    (void)state;
+    unsigned listed = 0;
+    for (uint64_t seed = 1; seed <= DRAWS; seed++) {
+        struct plan plan;
+        struct listed l;
+        draw(seed, &plan);
+        if (list_plan(&plan, &l) && evaluate(&l, 0)) {
+            check_graph(&l, seed);
+            listed++;
+        }
+        arena_release(&l.arena);
+    }
+    assert_in_range(listed, DRAWS / 4, DRAWS);
+}
+
+/* ---- FLOPs ---- */
+
+static bool is_of_experts(const struct op *op)
+{
+    return op->segment == SEGMENT_MOE &&
+           (op->module == MODULE_GATE_UP || op->module == MODULE_EXPERT_DOWN);
+}
+
+/* Forward FLOPs of the rank, all its layers; those of the routed experts apart. */
+static void forward_flop(const struct listed *l, uint64_t *others, uint64_t *experts)
+{
+    for (size_t i = 0; i < l->work.n_ops; i++) {
+        const struct op *op = &l->work.ops[i];
+        if (op->phase == PHASE_FORWARD)
+            *(is_of_experts(op) ? experts : others) += at(l, op->layers) * at(l, op->flop);
+    }
+}
+
+static uint64_t expert_flop_per_token(const struct model *model)
+{
+    uint64_t matrices = model->moe.glu ? 3 : 2;
+    return 2 * matrices * model->hidden * model->moe.intermediate * model->moe.top_k;
+}
+
+/* The paths that compute each row once, in no padding. */
+static bool computes_rows_only(const struct plan *plan)
+{
+    static const char *const words[] = {"ragged_a2a", "deepep", "allgather", "expert_loop"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (text_equal(words_path[plan->moe.path], words[i]))
+            return plan->moe.matmul == MATMUL_GROUPED;
+    return false;
+}
+
+static void draw_attention(struct rng *rng, struct attention *a)
+{
+    *a = (struct attention){.kind = ATTENTION_GQA, .heads = 8, .kv_heads = 4, .head_dim = 16};
+    if (rng_below(rng, 2))
+        *a = (struct attention){.kind = ATTENTION_MLA,
+                                .heads = 8,
+                                .kv_heads = 8,
+                                .q_lora_rank = 32 * rng_below(rng, 2),
+                                .kv_lora_rank = 32,
+                                .qk_nope_head_dim = 16,
+                                .qk_rope_head_dim = 8,
+                                .v_head_dim = 16};
+}
+
+/* A plan of one stage in which every width is divided evenly by what splits it and no rank has
+ * another's tokens: what rounding and copies add is zero. */
+static void draw_even(struct rng *rng, struct plan *plan)
+{
+    static const enum stack_kind stacks[] = {STACK_GENERIC, STACK_MEGATRON, STACK_PRIMUS,
+                                             STACK_TORCHTITAN, STACK_MAXTEXT, STACK_HOST};
+    static const char *const paths[] = {"ragged_a2a", "deepep", "allgather", "rdep",
+                                        "expert_loop", "masked"};
+    enum { STACKS = sizeof stacks / sizeof *stacks, PATHS = sizeof paths / sizeof *paths };
+    plan_tiny(plan);
+    plan->stack.kind = stacks[rng_below(rng, STACKS)];
+    const char *path = paths[rng_below(rng, PATHS)];
+    for (int p = 0; p < PATH_COUNT; p++)
+        if (text_equal(words_path[p], path))
+            plan->moe.path = (enum moe_path)p;
+    draw_attention(rng, &plan->model.attention);
+    plan->model.moe.shared_experts = rng_below(rng, 2);
+    plan->model.moe.shared_intermediate = 64 * plan->model.moe.shared_experts;
+    plan->model.moe.glu = rng_below(rng, 2);
+    plan->model.dense_layers = rng_below(rng, 3);
+    plan->parallel.tp = UINT64_C(1) << rng_below(rng, 3);
+    plan->parallel.sp = plan->parallel.tp > 1;
+    plan->parallel.cp = UINT64_C(1) << rng_below(rng, 2);
+    plan->parallel.ep = UINT64_C(1) << rng_below(rng, 4);
+    plan->parallel.zero = rng_below(rng, 4);
+    plan->moe.shared = rng_below(rng, 2) ? SHARED_SP : SHARED_TP;
+    plan->workload.mode = MODE_TRAIN;
+    plan->workload.sequence_length = 256;
+    plan->workload.micro_batch = 1 + rng_below(rng, 2);
+    plan->stack.vocab_multiple = 0;
+    plan->recompute.kind = rng_below(rng, 2) ? RECOMPUTE_FULL : RECOMPUTE_NONE;
+}
+
+/* Without the experts, a rank's tokens cost what the model's do; with them, summed over the
+ * group, since each computes the others' rows. */
+static void training_flop_is_the_models(void **state)
+{
+    (void)state;
+    unsigned rows_only = 0, all = 0;
+    struct rng rng;
+    rng_init(&rng, 1, 91, 0, 0, 0);
+    for (uint64_t seed = 1; seed <= DRAWS; seed++) {
+        struct plan plan;
+        struct listed l;
+        draw_even(&rng, &plan);
+        if (!list_plan(&plan, &l))
+            continue;
+        struct params params;
+        params_count(&l.plan.model, &params);
+        uint64_t others = 0, experts = 0, R = l.plan.parallel.ep, T = plan_tokens(&l.plan);
+        uint64_t layers = plan_moe_layers(&l.plan);
+        bool sampled = true;
+        for (uint64_t rank = 0; rank < R && sampled; rank++) {
+            sampled = evaluate(&l, rank);
+            if (sampled)
+                forward_flop(&l, &others, &experts);
+        }
+        if (!sampled)
+            continue;
+        uint64_t each = expert_flop_per_token(&l.plan.model) * layers;
+        uint64_t model =
+            params_forward_flop_per_token(&l.plan.model, l.plan.workload.sequence_length);
+        if (others != R * T * (model - each))
+            fail_msg("seed %" PRIu64 ", %s, %s, tp %" PRIu64 ": %" PRIu64
+                     " FLOP besides the experts, the model has %" PRIu64,
+                     seed, words_stack[l.plan.stack.kind], words_path[l.plan.moe.path],
+                     l.plan.parallel.tp, others, R * T * (model - each));
+        if (computes_rows_only(&l.plan) && experts != R * T * each)
+            fail_msg("seed %" PRIu64 ", %s, %s: %" PRIu64
+                     " FLOP of the experts, the model has %" PRIu64,
+                     seed, words_stack[l.plan.stack.kind], words_path[l.plan.moe.path], experts,
+                     R * T * each);
+        rows_only += computes_rows_only(&l.plan);
+        all++;
+        arena_release(&l.arena);
+    }
+    assert_in_range(all, 100, DRAWS);
+    assert_in_range(rows_only, 40, DRAWS);
+}
+
+/* ---- collectives, shards, state ---- */
+
+static uint64_t ranks_of(const struct plan *plan, enum process_group group)
+{
+    const struct parallel *p = &plan->parallel;
+    const uint64_t ranks[GROUP_COUNT] = {[GROUP_TP] = p->tp,
+                                         [GROUP_CP] = p->cp,
+                                         [GROUP_EP] = p->ep,
+                                         [GROUP_ETP] = p->etp,
+                                         [GROUP_DP] = plan_dp(plan) * p->cp,
+                                         [GROUP_EDP] = plan_expert_dp(plan)};
+    return ranks[group];
+}
+
+/* Bytes of the whole array, and how often (n - 1) / n of it goes over a link. */
+static void check_volume(const struct listed *l, const struct op *op, uint64_t seed)
+{
+    uint64_t n = ranks_of(&l->plan, op->group), times = 1;
+    uint64_t src = at(l, l->work.buffers[op->reads[0]].bytes);
+    uint64_t dst = at(l, l->work.buffers[op->writes[0]].bytes);
+    uint64_t full = src > dst ? src : dst, expected;
+    unsigned how = op->flags & (unsigned)~REGATHER;
+    if (how == SEND)
+        return;
+    if (op->group == GROUP_ETP && how != ALL_REDUCE)
+        return; /* of used rows: the buffers reserve more */
+    times = how == ALL_REDUCE ? 2 : 1;
+    if (text_starts(op->name, "reduce_loss"))
+        full = dst; /* three numbers a row */
+    if (text_starts(op->name, "back_reduce_loss"))
+        return;
+    expected = how == RING ? full * (n - 1) * (op->phase == PHASE_BACKWARD ? 2 : 1)
+                           : (full - ceil_div(full, n)) * times;
+    if (at(l, op->bytes_sent) != expected || at(l, op->bytes_received) != expected)
+        fail_msg("seed %" PRIu64 ": '%s' over %" PRIu64 " ranks sends %" PRIu64
+                 ", its closed form is %" PRIu64,
+                 seed, op->name, n, at(l, op->bytes_sent), expected);
+}
+
+static void check_gathers(const struct listed *l, uint64_t seed)
+{
+    uint64_t gathered = 0;
+    for (size_t i = 0; i < l->work.n_ops; i++) {
+        const struct op *op = &l->work.ops[i];
+        bool weights = text_equal(op->name, "gather_weights") ||
+                       text_equal(op->name, "gather_expert_weights");
+        if (weights && op->phase == PHASE_FORWARD)
+            gathered += at(l, op->layers) * at(l, l->work.buffers[op->writes[0]].dims[0]);
+    }
+    const struct parallel *p = &l->plan.parallel;
+    bool dense = plan_dp(&l->plan) * p->cp > 1, experts = plan_expert_dp(&l->plan) > 1;
+    bool head = l->slots.value[SLOT_STAGE_HEAD];
+    if (p->zero < 3 || !head || l->plan.workload.mode != MODE_TRAIN ||
+        l->slots.value[SLOT_EXPERT_PARAMETERS] %
+            (l->slots.value[SLOT_STAGE_MOE_LAYERS] ? l->slots.value[SLOT_STAGE_MOE_LAYERS] : 1))
+        return;
+    uint64_t expected = (dense ? l->slots.value[SLOT_DENSE_PARAMETERS] : 0) +
+                        (experts ? l->slots.value[SLOT_EXPERT_PARAMETERS] : 0);
+    if (gathered != expected)
+        fail_msg("seed %" PRIu64 ": %" PRIu64 " elements gathered, %" PRIu64 " sharded", seed,
+                 gathered, expected);
+}
+
+/* All of the state is read or written once but for the weights under zero 1 and 2. */
+static void check_optimizer(const struct listed *l, uint64_t seed)
+{
+    uint64_t state = 0, kept = 0;
+    for (size_t i = 0; i < l->work.n_held; i++) {
+        const struct buffer *buffer = &l->work.buffers[i];
+        uint64_t bytes = at(l, buffer->bytes) * at(l, buffer->count);
+        bool moments = text_ends(buffer->name, "adam_moments");
+        bool master = text_ends(buffer->name, "master_weights");
+        bool weights =
+            text_equal(buffer->name, "weights") || text_equal(buffer->name, "expert_weights");
+        kept += moments || master ? bytes : 0;
+        state += weights ? bytes : 0;
+    }
+    for (size_t i = 0; i < l->work.n_ops; i++) {
+        const struct op *op = &l->work.ops[i];
+        if (!text_equal(op->name, "optimizer"))
+            continue;
+        uint64_t written = at(l, op->bytes_written);
+        bool whole = l->plan.parallel.zero == 0 || l->plan.parallel.zero == 3;
+        if (whole ? written != state + kept : written < kept || written > state + kept)
+            fail_msg("seed %" PRIu64 ": the optimizer writes %" PRIu64 " bytes of %" PRIu64,
+                     seed, written, state + kept);
+    }
+}
+
+/* Rows, width and dtype of what the path sends are the same under every stack: those of the
+ * layer that the host performs on the same sample. */
+static void check_payload(const struct listed *l, uint64_t seed)
+{
+    struct arena arena = {0};
+    struct work host;
+    struct err err = {0};
+    uint64_t sent[2] = {0, 0};
+    if (layer_build(&l->plan, false, &arena, &host, &err) == STATUS_OK) {
+        uint64_t *values = arena_alloc(&arena, host.sizes.n, sizeof *values);
+        assert_true(sizes_eval(&host.sizes, &l->slots, values));
+        for (size_t i = 0; i < host.n_ops; i++)
+            sent[0] += values[host.ops[i].bytes_sent.node];
+        for (size_t i = 0; i < l->work.n_ops; i++)
+            if (l->work.ops[i].kind == OP_EXCHANGE && l->work.ops[i].phase == PHASE_FORWARD)
+                sent[1] += at(l, l->work.ops[i].bytes_sent);
+        if (sent[0] != sent[1])
+            fail_msg("seed %" PRIu64 ", %s, %s: %" PRIu64
+                     " bytes sent, the host's layer %" PRIu64,
+                     seed, words_stack[l->plan.stack.kind], words_path[l->plan.moe.path],
+                     sent[1], sent[0]);
+    }
+    arena_release(&arena);
+}
+
+static void volumes_follow_closed_forms(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= DRAWS; seed++) {
+        struct plan plan;
+        struct listed l;
+        draw(seed, &plan);
+        if (list_plan(&plan, &l) && evaluate(&l, 0)) {
+            for (size_t i = 0; i < l.work.n_ops; i++)
+                if (l.work.ops[i].kind == OP_COLLECTIVE)
+                    check_volume(&l, &l.work.ops[i], seed);
+            check_gathers(&l, seed);
+            check_optimizer(&l, seed);
+            if (l.plan.model.moe.experts)
+                check_payload(&l, seed);
+        }
+        arena_release(&l.arena);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_op_has_bytes_and_operands),
+        cmocka_unit_test(training_flop_is_the_models),
+        cmocka_unit_test(volumes_follow_closed_forms),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
