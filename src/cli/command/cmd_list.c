@@ -81,27 +81,11 @@ static void list_tables(const struct invocation *call)
 
 static void list_paths(const struct invocation *call)
 {
-    static const char *const summaries[PATH_COUNT] = {
-        [PATH_AUTO] = "the stack's own choice; the reason is printed",
-        [PATH_CAPACITY] = "fixed [E, C, H] buffers, rows beyond the capacity are dropped",
-        [PATH_RAGGED_DOT] = "sorted rows, masked expansion to [e, rows, H]",
-        [PATH_RAGGED_A2A] = "permute, ragged all-to-all, grouped products",
-        [PATH_DEEPEP] = "token-deduplicated dispatch and combine with a handle",
-        [PATH_DEEPEP_LL] = "low latency: fixed slots per expert, for decode",
-        [PATH_RDEP] = "routed rows with explicit offsets to pooled owner experts",
-        [PATH_BLOCKWISE] = "fixed blocks of rows, one expert per block",
-        [PATH_SELECTIVE] = "decode: load only the experts that are hit",
-        [PATH_ALL_EXPERTS] = "decode: compute all experts and mask",
-        [PATH_MASKED] = "every expert on every token, masked",
-        [PATH_EXPERT_LOOP] = "one set of products per expert, sizes known to the host",
-        [PATH_CHUNKED_A2A] = "chunks of fixed capacity in a pipelined all-to-all",
-        [PATH_ALLGATHER] = "gather all tokens, compute local experts, reduce-scatter",
-        [PATH_BLOCK_SPARSE] = "rows padded to 128, block-sparse products",
-    };
-    struct row rows[PATH_COUNT] = {{0}};
-    for (size_t i = 0; i < PATH_COUNT; i++)
-        rows[i] = (struct row){words_path[i], summaries[i], NULL};
-    print_rows(call, rows, PATH_COUNT);
+    size_t n = paths_count();
+    struct row *rows = arena_alloc(call->arena, n, sizeof *rows);
+    for (size_t i = 0; i < n; i++)
+        rows[i] = (struct row){words_path[i], path_title((enum moe_path)i), NULL};
+    print_rows(call, rows, n);
 }
 
 static void list_keys(const struct invocation *call)
