@@ -114,7 +114,7 @@ static double imbalance_at(const struct rows *rows, uint64_t ranks)
     return sum > 0 ? most * (double)ranks / sum : 1;
 }
 
-struct layout {
+struct expert_layout {
     uint64_t tp, ep;
     double cost;
 };
@@ -129,9 +129,9 @@ static bool rule_admits(uint64_t experts, uint64_t tp, uint64_t ep)
 
 /* The cheapest layout of n ranks that the rule admits; TP beside EP only from 2 to 8. `list`
  * takes the costs of all. */
-static struct layout best_layout(const struct topic *t, uint64_t n, struct text *list)
+static struct expert_layout best_layout(const struct topic *t, uint64_t n, struct text *list)
 {
-    struct layout best = {0};
+    struct expert_layout best = {0};
     uint64_t experts = t->rows->spec.experts, inter = t->plan->model.moe.intermediate;
     for (uint64_t tp = 1; tp <= n; tp *= 2) {
         uint64_t ep = n / tp;
@@ -141,7 +141,7 @@ static struct layout best_layout(const struct topic *t, uint64_t n, struct text 
         text_printf(list, "%s%llux%llu %.2f", list->length ? ", " : "", (unsigned long long)tp,
                     (unsigned long long)ep, cost);
         if (rule_admits(experts, tp, ep) && (best.tp == 0 || cost < best.cost - 1e-9))
-            best = (struct layout){tp, ep, cost};
+            best = (struct expert_layout){tp, ep, cost};
     }
     return best;
 }
@@ -153,7 +153,7 @@ static const char *expert_layout(const struct topic *t)
     struct text list = {.arena = t->arena};
     if (n <= 1)
         return NULL;
-    struct layout best = best_layout(t, n, &list);
+    struct expert_layout best = best_layout(t, n, &list);
     const char *rule = experts <= FEW_EXPERTS    ? "few experts: tp"
                        : experts >= MANY_EXPERTS ? "many experts: ep"
                                                  : "by cost";

@@ -5,7 +5,7 @@
 #include "work/path/path.h"
 
 /* The layout of a dispatch. */
-struct layout {
+struct token_maps {
     struct extent out, in; /* tokens sent and received, one per owner */
     uint16_t index, slot, position, sends, receives, handle;
 };
@@ -27,9 +27,9 @@ static struct extent tokens_in(struct layer *l)
     return (struct extent){size_mul(l->z, l->T, l->R), used, RULE_WORST};
 }
 
-static struct layout lay_out(struct layer *l)
+static struct token_maps lay_out(struct layer *l)
 {
-    struct layout o = {.out = tokens_out(l), .in = tokens_in(l)};
+    struct token_maps o = {.out = tokens_out(l), .in = tokens_in(l)};
     o.index = layer_map(l, "send_index", o.out);
     o.slot = layer_map(l, "send_slot", o.out);
     o.position = layer_rows(l, "send_head", CATEGORY_METADATA, DTYPE_I32, l->tokens, l->R);
@@ -42,8 +42,8 @@ static struct layout lay_out(struct layer *l)
 }
 
 /* Rows of src, one per token and owner, sent; returns them received. */
-static uint16_t send(struct layer *l, const struct layout *o, const char *name, uint16_t src,
-                     bool payload)
+static uint16_t send(struct layer *l, const struct token_maps *o, const char *name,
+                     uint16_t src, bool payload)
 {
     struct buffer like = l->work->buffers[src];
     uint16_t out = layer_rows(l, arena_printf(l->arena, "%s_send", name),
@@ -77,7 +77,7 @@ static uint16_t send(struct layer *l, const struct layout *o, const char *name, 
 
 uint16_t path_deepep_build(struct layer *l)
 {
-    struct layout o = lay_out(l);
+    struct token_maps o = lay_out(l);
     uint16_t x = send(l, &o, "x", l->x, true);
     uint16_t phys = send(l, &o, "phys", l->phys, false);
     uint16_t gates = send(l, &o, "gates", l->gates, false);

@@ -41,7 +41,7 @@ struct dispatch_style dispatch_style_of(const struct plan *plan)
         .library = plan->moe.library == LIBRARY_AUTO ? LIBRARY_DEEPEP : plan->moe.library,
         .capacity = plan->moe.capacity_scope == CAPACITY_SEQUENCE ? CAPACITY_MAXTEXT
                                                                   : CAPACITY_MEGATRON,
-        .kernel = KERNEL_PLAIN,
+        .kernel = EXPERT_KERNEL_PLAIN,
         .sizing = stack_sizing(plan),
         .shared = true,
         .alignment = plan->moe.alignment,
@@ -70,14 +70,14 @@ enum status dispatch_layer(const struct plan *plan, struct work *work, enum moe_
         used.alignment = dispatch_alignment(path);
     if (path == PATH_RDEP)
         rdep_flow(&used.flow);
-    struct path p = {.plan = plan,
-                     .style = &used,
-                     .work = work,
-                     .x = letters_over(&work->sizes, plan->parallel.ep),
-                     .kind = path,
-                     .dtype = plan->precision.activations,
-                     .zero = size_const(&work->sizes, 0),
-                     .input = input};
+    struct hold_path p = {.plan = plan,
+                          .style = &used,
+                          .work = work,
+                          .x = letters_over(&work->sizes, plan->parallel.ep),
+                          .kind = path,
+                          .dtype = plan->precision.activations,
+                          .zero = size_const(&work->sizes, 0),
+                          .input = input};
     flow_init(&p.flow, work, SEGMENT_MOE);
     flow_given(&p.flow, input, true);
     part_router(&p);

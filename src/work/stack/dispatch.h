@@ -23,11 +23,12 @@ enum capacity_kind { CAPACITY_MAXTEXT, CAPACITY_MEGATRON, CAPACITY_NEURON, CAPAC
 
 /* What computes the experts in inference: the workspaces it takes. */
 enum expert_kernel {
-    KERNEL_PLAIN,    /* each product writes its own tensor */
-    KERNEL_TRITON,   /* vLLM fused_experts: rows read through padded ids, caches 1+3 and 2 */
-    KERNEL_DEEPGEMM, /* vLLM modular, rows aligned to 128: workspace13 and workspace2 */
-    KERNEL_MASKED,   /* DeepGEMM over the slots of low latency */
-    KERNEL_CUTLASS   /* FlashInfer CUTLASS over all gathered tokens */
+    EXPERT_KERNEL_PLAIN,  /* each product writes its own tensor */
+    EXPERT_KERNEL_TRITON, /* vLLM fused_experts: rows read through padded ids, caches 1+3 and 2
+                           */
+    EXPERT_KERNEL_DEEPGEMM, /* vLLM modular, rows aligned to 128: workspace13 and workspace2 */
+    EXPERT_KERNEL_MASKED,   /* DeepGEMM over the slots of low latency */
+    EXPERT_KERNEL_CUTLASS   /* FlashInfer CUTLASS over all gathered tokens */
 };
 
 struct dispatch_style {

@@ -7,14 +7,14 @@
 
 /* ---- persistent buffers of path deepep ---- */
 
-static bool fp8_dispatch(const struct path *p)
+static bool fp8_dispatch(const struct hold_path *p)
 {
     return p->plan->precision.dispatch == DTYPE_FP8_BLOCK ||
            p->plan->precision.dispatch == DTYPE_FP8;
 }
 
 /* NVLink and RDMA queues; the second only where ranks span NVLink domains. */
-static void queues(struct path *p, struct size bytes[2])
+static void queues(struct hold_path *p, struct size bytes[2])
 {
     bool primus =
         p->style->library == LIBRARY_PRIMUS || p->style->library == LIBRARY_PRIMUS_JAX;
@@ -35,7 +35,7 @@ static void queues(struct path *p, struct size bytes[2])
     }
 }
 
-static void heaps_v1(struct path *p)
+static void heaps_v1(struct hold_path *p)
 {
     struct sizes *s = p->x.sizes;
     struct size bytes[2];
@@ -57,7 +57,7 @@ static void heaps_v1(struct path *p)
                   "DeepEP workspace, barrier signals and pointer tables");
 }
 
-static void heaps_elastic(struct path *p)
+static void heaps_elastic(struct hold_path *p)
 {
     struct sizes *s = p->x.sizes;
     uint64_t node = p->plan->cluster.node.devices * p->plan->cluster.device.logical_cores;
@@ -70,7 +70,7 @@ static void heaps_elastic(struct path *p)
               "DeepEP WorkspaceLayout, rounded up to 2 MiB");
 }
 
-static void heaps_mega(struct path *p)
+static void heaps_mega(struct hold_path *p)
 {
     struct sizes *s = p->x.sizes;
     struct letters aligned = p->x;
@@ -93,7 +93,7 @@ static void heaps_mega(struct path *p)
               "DeepGEMM csrc/apis/mega.hpp");
 }
 
-static void heaps_minimal(struct path *p)
+static void heaps_minimal(struct hold_path *p)
 {
     struct sizes *s = p->x.sizes;
     struct size rows = size_mul(s, rows_worst(&p->x), p->x.hidden);
@@ -104,12 +104,12 @@ static void heaps_minimal(struct path *p)
               "torchtitan minimal_async_ep");
 }
 
-static void no_heaps(struct path *p)
+static void no_heaps(struct hold_path *p)
 {
     (void)p;
 }
 
-static void (*const heaps[LIBRARY_COUNT])(struct path *) = {
+static void (*const heaps[LIBRARY_COUNT])(struct hold_path *) = {
     [LIBRARY_AUTO] = heaps_v1,
     [LIBRARY_DEEPEP] = heaps_v1,
     [LIBRARY_DEEPEP_V2] = heaps_elastic,
@@ -123,12 +123,12 @@ static void (*const heaps[LIBRARY_COUNT])(struct path *) = {
 
 /* ---- path deepep ---- */
 
-static bool is_v1(const struct path *p)
+static bool is_v1(const struct hold_path *p)
 {
     return heaps[p->style->library] == heaps_v1;
 }
 
-static enum status check_ranks(const struct path *p, struct err *err)
+static enum status check_ranks(const struct hold_path *p, struct err *err)
 {
     uint64_t ranks = p->plan->parallel.ep;
     bool primus =
@@ -143,7 +143,8 @@ static enum status check_ranks(const struct path *p, struct err *err)
 }
 
 /* Received rows in the dispatched format; fp8 blocks bring one f32 scale per 128 elements. */
-static uint16_t received_x(struct path *p, const struct rows *received, uint16_t *scales)
+static uint16_t received_x(struct hold_path *p, const struct row_dims *received,
+                           uint16_t *scales)
 {
     *scales = WORK_NONE;
     if (!fp8_dispatch(p))
@@ -155,12 +156,13 @@ static uint16_t received_x(struct path *p, const struct rows *received, uint16_t
 }
 
 /* Layout, the handle that combine and backward need, and received tokens with their routing. */
-static uint16_t dispatch(struct path *p, const struct rows *received, uint16_t *handle)
+static uint16_t dispatch(struct hold_path *p, const struct row_dims *received, uint16_t *handle)
 {
     struct sizes *s = p->x.sizes;
     struct size one = size_const(s, 1);
-    struct rows tokens = rows_of(p->x.tokens, RULE_FIXED);
-    struct rows bytes = rows_of(deepep_handle_bytes(&p->x, received->dims[0]), received->rule);
+    struct row_dims tokens = rows_of(p->x.tokens, RULE_FIXED);
+    struct row_dims bytes =
+        rows_of(deepep_handle_bytes(&p->x, received->dims[0]), received->rule);
     uint16_t layout = part_table(p, "is_token_in_rank", DTYPE_BOOL, &tokens, p->x.ranks);
     flow_op(&p->flow, part_move(p, "layout", OP_SORT), FLOW(p->indices), FLOW(layout));
     uint16_t scales, x = received_x(p, received, &scales);
@@ -181,10 +183,10 @@ static uint16_t dispatch(struct path *p, const struct rows *received, uint16_t *
 
 /* Received tokens fanned out to one row per local expert, computed, and summed with their
  * weights at the owner: combine itself adds without weights. */
-static uint16_t fan_out(struct path *p, uint16_t x, const struct rows *received)
+static uint16_t fan_out(struct hold_path *p, uint16_t x, const struct row_dims *received)
 {
     struct sizes *s = p->x.sizes;
-    struct rows rows = part_expert_rows(p, p->style->alignment);
+    struct row_dims rows = part_expert_rows(p, p->style->alignment);
     uint16_t map = part_table(p, "row_id_map", DTYPE_I32, received,
                               size_plus(s, size_times(s, p->x.local, 2), 1));
     flow_op(&p->flow, part_move(p, "row_map", OP_SORT), FLOW(p->indices), FLOW(map));
@@ -205,14 +207,14 @@ static uint16_t fan_out(struct path *p, uint16_t x, const struct rows *received)
 }
 
 /* From sync-free stage 2 on, one row per token of every rank: num_worst_tokens. */
-static bool worst_tokens(const struct path *p)
+static bool worst_tokens(const struct hold_path *p)
 {
     return p->plan->moe.sync_free >= 2;
 }
 
-static struct rows received_rows(const struct path *p)
+static struct row_dims received_rows(const struct hold_path *p)
 {
-    struct rows rows = part_received(p);
+    struct row_dims rows = part_received(p);
     if (worst_tokens(p))
         rows = rows_of(rows_worst_tokens(&p->x), RULE_WORST);
     if (p->style->library == LIBRARY_HYBRID_EP) /* int(T K f), overflow dropped */
@@ -221,16 +223,16 @@ static struct rows received_rows(const struct path *p)
     return rows;
 }
 
-enum status path_deepep(struct path *p, uint16_t *output, struct err *err)
+enum status path_deepep(struct hold_path *p, uint16_t *output, struct err *err)
 {
     TRY(check_ranks(p, err));
     if (p->plan->parallel.ep == 1)
         return path_ragged_a2a(p, output, err);
     heaps[p->style->library](p);
-    struct rows received = received_rows(p), tokens = rows_of(p->x.tokens, RULE_FIXED);
+    struct row_dims received = received_rows(p), tokens = rows_of(p->x.tokens, RULE_FIXED);
     uint16_t handle, x = dispatch(p, &received, &handle);
-    uint16_t out = p->style->kernel != KERNEL_PLAIN ? part_fused(p, x, &received)
-                                                    : fan_out(p, x, &received);
+    uint16_t out = p->style->kernel != EXPERT_KERNEL_PLAIN ? part_fused(p, x, &received)
+                                                           : fan_out(p, x, &received);
     *output = part_rows(p, "moe_output", CATEGORY_ACTIVATION, &tokens, p->x.hidden);
     flow_op(&p->flow,
             part_exchange(p, "combine", received.dims[0],
@@ -242,14 +244,14 @@ enum status path_deepep(struct path *p, uint16_t *output, struct err *err)
 /* ---- low latency ---- */
 
 /* num_max_dispatch_tokens_per_rank: what the stack sets, more when a rank has more tokens. */
-static struct size max_tokens(const struct path *p)
+static struct size max_tokens(const struct hold_path *p)
 {
     uint64_t asked = p->plan->moe.dispatch_tokens;
     struct size least = size_const(p->x.sizes, asked ? asked : p->style->low_latency_tokens);
     return size_max(p->x.sizes, p->x.tokens, least);
 }
 
-enum status path_deepep_ll(struct path *p, uint16_t *output, struct err *err)
+enum status path_deepep_ll(struct hold_path *p, uint16_t *output, struct err *err)
 {
     (void)err;
     struct sizes *s = p->x.sizes;
@@ -264,7 +266,7 @@ enum status path_deepep_ll(struct path *p, uint16_t *output, struct err *err)
     if (p->style->queues == QUEUE_FIXED)
         part_heap(p, "deepep_nvl_buffer", CATEGORY_COMMUNICATION,
                   size_const(s, DEEPEP_VLLM_BUFFER), "vLLM VLLM_DEEPEP_BUFFER_SIZE_MB");
-    struct rows slots = {2, {p->x.local, size_mul(s, p->x.ranks, most)}, RULE_FIXED};
+    struct row_dims slots = {2, {p->x.local, size_mul(s, p->x.ranks, most)}, RULE_FIXED};
     enum dtype dtype = p->plan->precision.dispatch;
     uint16_t x = part_floats(p, "packed_recv_x", CATEGORY_DISPATCH, dtype, &slots, p->x.hidden);
     uint16_t scales = WORK_NONE;
@@ -272,15 +274,15 @@ enum status path_deepep_ll(struct path *p, uint16_t *output, struct err *err)
         scales = part_table(p, "packed_recv_scales", DTYPE_F32, &slots,
                             size_ceil_by(s, p->x.hidden, 128));
     uint16_t sources = part_table(p, "packed_src_info", DTYPE_I32, &slots, one);
-    struct rows ranges = {2, {p->x.local, p->x.ranks}, RULE_FIXED};
+    struct row_dims ranges = {2, {p->x.local, p->x.ranks}, RULE_FIXED};
     uint16_t layout = part_table(p, "packed_layout_range", DTYPE_I64, &ranges, one);
     struct size row = size_plus(s, part_row_bytes(p, dtype), 16);
     flow_op(&p->flow, part_exchange(p, "dispatch", rows_routed(&p->x), row),
             FLOW(p->input, p->indices, heap), FLOW(x, scales, sources, layout));
-    uint16_t out = p->style->kernel == KERNEL_MASKED
+    uint16_t out = p->style->kernel == EXPERT_KERNEL_MASKED
                        ? part_fused(p, x, &slots)
                        : part_experts(p, x, &slots, WORK_NONE, OP_BATCHED_GEMM);
-    struct rows tokens = rows_of(p->x.tokens, RULE_FIXED);
+    struct row_dims tokens = rows_of(p->x.tokens, RULE_FIXED);
     *output = part_rows(p, "moe_output", CATEGORY_ACTIVATION, &tokens, p->x.hidden);
     struct op op =
         part_exchange(p, "combine", rows_routed(&p->x), size_times(s, p->x.hidden, 2));
@@ -291,7 +293,7 @@ enum status path_deepep_ll(struct path *p, uint16_t *output, struct err *err)
 
 /* ---- RDEP ---- */
 
-static void rdep_heaps(struct path *p, uint16_t heap[2])
+static void rdep_heaps(struct hold_path *p, uint16_t heap[2])
 {
     heap[0] = part_heap(p, "rdep_x_buf", CATEGORY_COMMUNICATION, rdep_payload_bytes(&p->x),
                         "nmoe rdep.cu: R T K rows of 8 ceil(H / 8) bf16");
@@ -301,12 +303,12 @@ static void rdep_heaps(struct path *p, uint16_t heap[2])
                         "nmoe rdep.cu: token slots and gates");
 }
 
-enum status path_rdep(struct path *p, uint16_t *output, struct err *err)
+enum status path_rdep(struct hold_path *p, uint16_t *output, struct err *err)
 {
     (void)err;
     struct sizes *s = p->x.sizes;
     uint64_t multiple = p->style->alignment > 1 ? p->style->alignment : 1;
-    struct rows got = part_expert_rows(p, 1), padded = got;
+    struct row_dims got = part_expert_rows(p, 1), padded = got;
     padded.dims[0] = rdep_allocated_rows(&p->x, got.dims[0], multiple);
     uint16_t heap[2];
     rdep_heaps(p, heap);
@@ -324,7 +326,7 @@ enum status path_rdep(struct path *p, uint16_t *output, struct err *err)
         &p->flow,
         part_exchange(p, "return", rows_routed(&p->x), size_plus(s, size_times(s, row, 2), 4)),
         FLOW(out, order), FLOW(heap[1]));
-    struct rows tokens = rows_of(p->x.tokens, RULE_FIXED);
+    struct row_dims tokens = rows_of(p->x.tokens, RULE_FIXED);
     *output = part_rows(p, "moe_output", CATEGORY_ACTIVATION, &tokens, p->x.hidden);
     flow_op(&p->flow, part_move(p, "slot_sum", OP_REDUCE), FLOW(out, heap[1], p->gates),
             FLOW(*output));

@@ -2,20 +2,20 @@
  * loop. Sources: buffers.md 5.3, 7, 8, 9.1, 9.2. */
 #include "work/stack/dispatch_paths.h"
 
-static bool spread(const struct path *p)
+static bool spread(const struct hold_path *p)
 {
     return p->plan->parallel.ep > 1;
 }
 
-static struct rows routed(const struct path *p)
+static struct row_dims routed(const struct hold_path *p)
 {
     return rows_of(rows_routed(&p->x), RULE_FIXED);
 }
 
 /* Rows in order of expert: an index of T K, and [T K, H] gathered through it. */
-static uint16_t permute(struct path *p, uint16_t *row_gates)
+static uint16_t permute(struct hold_path *p, uint16_t *row_gates)
 {
-    struct rows rows = routed(p);
+    struct row_dims rows = routed(p);
     struct size one = size_const(p->x.sizes, 1);
     uint16_t order = part_table(p, "sort_order", DTYPE_I32, &rows, one);
     flow_op(&p->flow, part_move(p, "sort", OP_SORT), FLOW(p->indices), FLOW(order));
@@ -30,9 +30,9 @@ static uint16_t permute(struct path *p, uint16_t *row_gates)
 }
 
 /* Counts between ranks; the host waits for them where buffers are sized by them. */
-static void counts(struct path *p, uint64_t syncs)
+static void counts(struct hold_path *p, uint64_t syncs)
 {
-    struct rows ranks = rows_of(p->x.ranks, RULE_FIXED);
+    struct row_dims ranks = rows_of(p->x.ranks, RULE_FIXED);
     uint16_t table = part_table(p, "rank_counts", DTYPE_I64, &ranks, p->x.experts);
     struct op op = part_exchange(p, "exchange_counts", p->x.ranks,
                                  size_times(p->x.sizes, p->x.experts, 8));
@@ -44,8 +44,8 @@ static void counts(struct path *p, uint64_t syncs)
 }
 
 /* Rows of all sources, then sorted by local expert (a second copy) when there are several. */
-static uint16_t receive(struct path *p, uint16_t sent, const struct rows *rows,
-                        const struct rows *sorted, uint16_t *gates)
+static uint16_t receive(struct hold_path *p, uint16_t sent, const struct row_dims *rows,
+                        const struct row_dims *sorted, uint16_t *gates)
 {
     struct size one = size_const(p->x.sizes, 1);
     uint16_t got = part_rows(p, "received_rows", CATEGORY_DISPATCH, rows, p->x.hidden);
@@ -64,9 +64,9 @@ static uint16_t receive(struct path *p, uint16_t sent, const struct rows *rows,
     return out;
 }
 
-static uint16_t send_back(struct path *p, uint16_t from, const struct rows *rows)
+static uint16_t send_back(struct hold_path *p, uint16_t from, const struct row_dims *rows)
 {
-    struct rows back = routed(p);
+    struct row_dims back = routed(p);
     uint16_t unsorted = part_rows(p, "unsorted_rows", CATEGORY_DISPATCH, rows, p->x.hidden);
     flow_op(&p->flow, part_move(p, "local_unpermute", OP_PERMUTE), FLOW(from), FLOW(unsorted));
     uint16_t out = part_rows(p, "returned_rows", CATEGORY_DISPATCH, &back, p->x.hidden);
@@ -77,15 +77,16 @@ static uint16_t send_back(struct path *p, uint16_t from, const struct rows *rows
     return out;
 }
 
-static enum status sorted_path(struct path *p, const struct rows *sorted, uint16_t *output)
+static enum status sorted_path(struct hold_path *p, const struct row_dims *sorted,
+                               uint16_t *output)
 {
-    struct rows rows = part_expert_rows(p, 1), back = routed(p);
+    struct row_dims rows = part_expert_rows(p, 1), back = routed(p);
     uint16_t gates, x = permute(p, &gates);
     if (spread(p)) {
         counts(p, 1);
         x = receive(p, x, &rows, sorted, &gates);
     }
-    const struct rows *computed = spread(p) ? sorted : &back;
+    const struct row_dims *computed = spread(p) ? sorted : &back;
     uint16_t out = part_experts(p, x, computed, gates, OP_GROUPED_GEMM);
     if (spread(p))
         out = send_back(p, out, &rows);
@@ -93,15 +94,15 @@ static enum status sorted_path(struct path *p, const struct rows *sorted, uint16
     return STATUS_OK;
 }
 
-enum status path_ragged_a2a(struct path *p, uint16_t *output, struct err *err)
+enum status path_ragged_a2a(struct hold_path *p, uint16_t *output, struct err *err)
 {
     (void)err;
-    if (!spread(p) && p->style->kernel != KERNEL_PLAIN) {
-        struct rows tokens = rows_of(p->x.tokens, RULE_FIXED);
+    if (!spread(p) && p->style->kernel != EXPERT_KERNEL_PLAIN) {
+        struct row_dims tokens = rows_of(p->x.tokens, RULE_FIXED);
         *output = part_fused(p, p->input, &tokens);
         return STATUS_OK;
     }
-    struct rows sorted = part_expert_rows(p, p->style->alignment);
+    struct row_dims sorted = part_expert_rows(p, p->style->alignment);
     return sorted_path(p, &sorted, output);
 }
 
@@ -109,23 +110,23 @@ enum status path_ragged_a2a(struct path *p, uint16_t *output, struct err *err)
 
 /* Topology of the block-sparse product: 16-bit column indices and five arrays of one entry per
  * 128 x 128 block. */
-static void topology(struct path *p, const struct rows *rows)
+static void topology(struct hold_path *p, const struct row_dims *rows)
 {
     struct sizes *s = p->x.sizes;
     struct size blocks =
         size_mul(s, size_ceil_by(s, rows->dims[0], 128), size_ceil_by(s, p->x.inter, 128));
-    struct rows n = rows_of(blocks, rows->rule);
+    struct row_dims n = rows_of(blocks, rows->rule);
     uint16_t columns = part_table(p, "column_indices", DTYPE_F16, &n, size_const(s, 1));
     uint16_t sorted = part_table(p, "block_offsets", DTYPE_I32, &n, size_const(s, 5));
     flow_op(&p->flow, part_move(p, "topology", OP_SORT), FLOW(p->indices),
             FLOW(columns, sorted));
 }
 
-enum status path_block_sparse(struct path *p, uint16_t *output, struct err *err)
+enum status path_block_sparse(struct hold_path *p, uint16_t *output, struct err *err)
 {
     (void)err;
-    struct rows sorted = part_expert_rows(p, p->style->alignment), back = routed(p);
-    struct rows rows = part_expert_rows(p, 1);
+    struct row_dims sorted = part_expert_rows(p, p->style->alignment), back = routed(p);
+    struct row_dims rows = part_expert_rows(p, 1);
     uint16_t gates, x;
     if (spread(p)) {
         x = permute(p, &gates);
@@ -147,11 +148,11 @@ enum status path_block_sparse(struct path *p, uint16_t *output, struct err *err)
 
 /* ---- all-gather ---- */
 
-enum status path_allgather(struct path *p, uint16_t *output, struct err *err)
+enum status path_allgather(struct hold_path *p, uint16_t *output, struct err *err)
 {
     (void)err;
     struct sizes *s = p->x.sizes;
-    struct rows all = rows_of(rows_worst_tokens(&p->x), RULE_FIXED);
+    struct row_dims all = rows_of(rows_worst_tokens(&p->x), RULE_FIXED);
     uint16_t x = part_rows(p, "gathered_hidden", CATEGORY_COMMUNICATION, &all, p->x.hidden);
     uint16_t probs = part_floats(p, "gathered_probs", CATEGORY_COMMUNICATION, p->style->scores,
                                  &all, p->x.experts);
@@ -160,10 +161,10 @@ enum status path_allgather(struct path *p, uint16_t *output, struct err *err)
     flow_op(&p->flow, part_exchange(p, "gather_tokens", all.dims[0], row),
             FLOW(p->input, p->scores, p->indices), FLOW(x, probs, map));
     uint16_t out;
-    if (p->style->kernel != KERNEL_PLAIN) {
+    if (p->style->kernel != EXPERT_KERNEL_PLAIN) {
         out = part_fused(p, x, &all);
     } else {
-        struct rows rows = part_expert_rows(p, p->style->alignment);
+        struct row_dims rows = part_expert_rows(p, p->style->alignment);
         uint16_t local = part_rows(p, "local_rows", CATEGORY_DISPATCH, &rows, p->x.hidden);
         struct op op = part_move(p, "permute", OP_PERMUTE);
         op.host_syncs = size_const(s, p->style->sizing == SIZING_EXACT);
@@ -174,7 +175,7 @@ enum status path_allgather(struct path *p, uint16_t *output, struct err *err)
                           p->style->f32_combine ? DTYPE_F32 : p->dtype, &all, p->x.hidden);
         flow_op(&p->flow, part_move(p, "unpermute", OP_COMBINE), FLOW(y, probs), FLOW(out));
     }
-    struct rows tokens = rows_of(p->x.tokens, RULE_FIXED);
+    struct row_dims tokens = rows_of(p->x.tokens, RULE_FIXED);
     *output = part_rows(p, "moe_output", CATEGORY_ACTIVATION, &tokens, p->x.hidden);
     flow_op(&p->flow,
             part_exchange(p, "reduce_scatter", all.dims[0],
@@ -187,13 +188,13 @@ enum status path_allgather(struct path *p, uint16_t *output, struct err *err)
 
 /* HuggingFace: the host asks for each expert's rows. In inference only one expert's rows are
  * alive; in training autograd keeps all of them, which together are the rank's rows. */
-enum status path_expert_loop(struct path *p, uint16_t *output, struct err *err)
+enum status path_expert_loop(struct hold_path *p, uint16_t *output, struct err *err)
 {
     (void)err;
     struct sizes *s = p->x.sizes;
     bool all = p->style->flow.backward;
-    struct rows exact = rows_of(all ? p->x.rows : p->x.hottest, RULE_ROUTING);
-    struct rows hits = {.n = 2, .dims = {p->x.experts, p->x.top_k}, .rule = RULE_FIXED};
+    struct row_dims exact = rows_of(all ? p->x.rows : p->x.hottest, RULE_ROUTING);
+    struct row_dims hits = {.n = 2, .dims = {p->x.experts, p->x.top_k}, .rule = RULE_FIXED};
     uint16_t mask = part_table(p, "expert_mask", DTYPE_I64, &hits, p->x.tokens);
     struct op select = part_move(p, "select", OP_SYNC);
     select.resource = RESOURCE_HOST;
@@ -203,7 +204,7 @@ enum status path_expert_loop(struct path *p, uint16_t *output, struct err *err)
     uint16_t order = part_table(p, "row_index", DTYPE_I64, &exact, size_const(s, 1));
     flow_op(&p->flow, part_move(p, "gather", OP_GATHER), FLOW(p->input, mask), FLOW(x, order));
     uint16_t out = part_experts(p, x, &exact, WORK_NONE, OP_GEMM);
-    struct rows tokens = rows_of(p->x.tokens, RULE_FIXED);
+    struct row_dims tokens = rows_of(p->x.tokens, RULE_FIXED);
     *output = part_rows(p, "moe_output", CATEGORY_ACTIVATION, &tokens, p->x.hidden);
     flow_op(&p->flow, part_move(p, "index_add", OP_COMBINE), FLOW(out, p->gates, order),
             FLOW(*output));

@@ -5,7 +5,7 @@
 #include "work/stack/dispatch_rows.h"
 
 /* Tokens of the whole expert-parallel group, as every rank sees them. */
-static uint16_t gather_group(struct path *p, struct rows *group, uint64_t extra)
+static uint16_t gather_group(struct hold_path *p, struct row_dims *group, uint64_t extra)
 {
     struct size tokens = size_plus(p->x.sizes, rows_worst_tokens(&p->x), extra);
     *group = rows_of(tokens, RULE_FIXED);
@@ -19,9 +19,9 @@ static uint16_t gather_group(struct path *p, struct rows *group, uint64_t extra)
     return all;
 }
 
-static void scatter_group(struct path *p, uint16_t from, uint16_t *output)
+static void scatter_group(struct hold_path *p, uint16_t from, uint16_t *output)
 {
-    struct rows tokens = rows_of(p->x.tokens, RULE_FIXED);
+    struct row_dims tokens = rows_of(p->x.tokens, RULE_FIXED);
     *output = part_rows(p, "moe_output", CATEGORY_ACTIVATION, &tokens, p->x.hidden);
     flow_op(&p->flow,
             part_exchange(p, "reduce_scatter", rows_worst_tokens(&p->x),
@@ -30,14 +30,14 @@ static void scatter_group(struct path *p, uint16_t from, uint16_t *output)
 }
 
 /* Blocks' tables: the expert of each block, and the token of each position (-1: none). */
-static uint16_t block_tables(struct path *p, struct size blocks)
+static uint16_t block_tables(struct hold_path *p, struct size blocks)
 {
     struct sizes *s = p->x.sizes;
     struct size one = size_const(s, 1);
-    struct rows n = rows_of(blocks, RULE_WORST);
-    struct rows positions =
+    struct row_dims n = rows_of(blocks, RULE_WORST);
+    struct row_dims positions =
         rows_of(size_plus(s, size_mul(s, blocks, p->x.block), 1), RULE_WORST);
-    struct rows group = rows_of(rows_worst_tokens(&p->x), RULE_FIXED);
+    struct row_dims group = rows_of(rows_worst_tokens(&p->x), RULE_FIXED);
     uint16_t owner = part_table(p, "block_to_expert", DTYPE_I64, &n, one);
     uint16_t ids = part_table(p, "token_position_to_id", DTYPE_I64, &positions, one);
     flow_op(&p->flow, part_move(p, "assign_blocks", OP_SORT), FLOW(p->indices),
@@ -49,16 +49,16 @@ static uint16_t block_tables(struct path *p, struct size blocks)
 
 /* In training the kernels write every block's gate_up [N, 2, I, B] and down [N, B, H] for
  * backward; in inference a block's intermediates stay on chip. */
-enum status path_blockwise(struct path *p, uint16_t *output, struct err *err)
+enum status path_blockwise(struct hold_path *p, uint16_t *output, struct err *err)
 {
     (void)err;
     struct sizes *s = p->x.sizes;
-    struct rows group;
+    struct row_dims group;
     uint16_t x = gather_group(p, &group, 1); /* a zero row absorbs padding */
     struct size blocks = neuron_blocks(&p->x, rows_worst_tokens(&p->x));
     uint16_t ids = block_tables(p, blocks);
-    struct rows rows = {2, {blocks, p->x.block}, RULE_WORST};
-    struct rows out_rows = {2, {group.dims[0], size_const(s, 1)}, RULE_FIXED};
+    struct row_dims rows = {2, {blocks, p->x.block}, RULE_WORST};
+    struct row_dims out_rows = {2, {group.dims[0], size_const(s, 1)}, RULE_FIXED};
     if (!p->style->flow.backward && plan_cores(p->plan) == 2 &&
         p->plan->moe.shard == SHARD_BLOCK)
         out_rows.dims[1] = size_const(s, 2); /* each core writes its own copy */
@@ -82,14 +82,14 @@ enum status path_blockwise(struct path *p, uint16_t *output, struct err *err)
 }
 
 /* [e, C, H] slots filled from the group's tokens; positions in f64, ids with one to spare. */
-enum status path_capacity_neuron(struct path *p, uint16_t *output, struct err *err)
+enum status path_capacity_neuron(struct hold_path *p, uint16_t *output, struct err *err)
 {
     (void)err;
     struct sizes *s = p->x.sizes;
-    struct rows group, slots = {2, {p->x.local, capacity_neuron(&p->x)}, RULE_FIXED};
+    struct row_dims group, slots = {2, {p->x.local, capacity_neuron(&p->x)}, RULE_FIXED};
     uint16_t x = gather_group(p, &group, 0);
     struct size all = size_mul(s, p->x.experts, slots.dims[1]);
-    struct rows ids = rows_of(size_plus(s, all, 1), RULE_FIXED);
+    struct row_dims ids = rows_of(size_plus(s, all, 1), RULE_FIXED);
     uint16_t taken = part_table(p, "token_assignments", DTYPE_I64, &ids, size_const(s, 1));
     flow_op(&p->flow, part_move(p, "assign", OP_SORT), FLOW(p->indices), FLOW(taken));
     part_scratch(p, "position_in_expert", CATEGORY_MASK, DTYPE_F64, &group, p->x.experts,
@@ -105,7 +105,7 @@ enum status path_capacity_neuron(struct path *p, uint16_t *output, struct err *e
 }
 
 /* K experts' matrices gathered for one token after another. */
-enum status path_selective(struct path *p, uint16_t *output, struct err *err)
+enum status path_selective(struct hold_path *p, uint16_t *output, struct err *err)
 {
     if (p->plan->parallel.ep > 1) {
         err_set(err, STATUS_INPUT, "path selective cannot run with parallel.ep %llu",
@@ -114,25 +114,25 @@ enum status path_selective(struct path *p, uint16_t *output, struct err *err)
                              "or moe.path all_experts");
     }
     struct sizes *s = p->x.sizes;
-    struct rows chosen = {2, {p->x.top_k, size_const(s, 1)}, RULE_FIXED};
+    struct row_dims chosen = {2, {p->x.top_k, size_const(s, 1)}, RULE_FIXED};
     uint16_t out = part_experts(p, p->input, &chosen, WORK_NONE, OP_BATCHED_GEMM);
-    struct rows matrices = {
+    struct row_dims matrices = {
         2, {p->x.top_k, size_const(s, p->plan->model.moe.glu ? 3 : 2)}, RULE_FIXED};
     part_scratch(p, "selected_weights", CATEGORY_WORKSPACE, p->plan->precision.weights,
                  &matrices, size_mul(s, p->x.hidden, p->x.inter), FLOW_FORWARD | FLOW_BACKWARD);
-    struct rows tokens = rows_of(p->x.tokens, RULE_FIXED);
+    struct row_dims tokens = rows_of(p->x.tokens, RULE_FIXED);
     *output = part_rows(p, "moe_output", CATEGORY_ACTIVATION, &tokens, p->x.hidden);
     flow_op(&p->flow, part_move(p, "combine", OP_COMBINE), FLOW(out, p->gates), FLOW(*output));
     return STATUS_OK;
 }
 
 /* Every local expert on every token of the group, masked in the sum: [e, T, ...]. */
-enum status path_all_experts(struct path *p, uint16_t *output, struct err *err)
+enum status path_all_experts(struct hold_path *p, uint16_t *output, struct err *err)
 {
     (void)err;
-    struct rows group;
+    struct row_dims group;
     uint16_t x = gather_group(p, &group, 0);
-    struct rows rows = {2, {p->x.local, group.dims[0]}, RULE_FIXED};
+    struct row_dims rows = {2, {p->x.local, group.dims[0]}, RULE_FIXED};
     uint16_t affinities = part_floats(p, "masked_affinities", CATEGORY_MASK, p->style->scores,
                                       &group, p->x.experts);
     flow_op(&p->flow, part_move(p, "mask", OP_PACK), FLOW(p->indices, p->gates),

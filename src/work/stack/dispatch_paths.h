@@ -6,21 +6,21 @@
 
 /* Fused kernels of inference (style.kernel): from [tokens, H] to the weighted sum [tokens, H],
  * with the workspaces they take. */
-uint16_t part_fused(struct path *p, uint16_t x, const struct rows *tokens);
+uint16_t part_fused(struct hold_path *p, uint16_t x, const struct row_dims *tokens);
 
-enum status path_ragged_a2a(struct path *p, uint16_t *output, struct err *err);
-enum status path_block_sparse(struct path *p, uint16_t *output, struct err *err);
-enum status path_allgather(struct path *p, uint16_t *output, struct err *err);
-enum status path_expert_loop(struct path *p, uint16_t *output, struct err *err);
-enum status path_capacity(struct path *p, uint16_t *output, struct err *err);
-enum status path_capacity_neuron(struct path *p, uint16_t *output, struct err *err);
-enum status path_chunked_a2a(struct path *p, uint16_t *output, struct err *err);
-enum status path_masked(struct path *p, uint16_t *output, struct err *err);
-enum status path_deepep(struct path *p, uint16_t *output, struct err *err);
-enum status path_deepep_ll(struct path *p, uint16_t *output, struct err *err);
-enum status path_rdep(struct path *p, uint16_t *output, struct err *err);
-enum status path_blockwise(struct path *p, uint16_t *output, struct err *err);
-enum status path_selective(struct path *p, uint16_t *output, struct err *err);
-enum status path_all_experts(struct path *p, uint16_t *output, struct err *err);
+enum status path_ragged_a2a(struct hold_path *p, uint16_t *output, struct err *err);
+enum status path_block_sparse(struct hold_path *p, uint16_t *output, struct err *err);
+enum status path_allgather(struct hold_path *p, uint16_t *output, struct err *err);
+enum status path_expert_loop(struct hold_path *p, uint16_t *output, struct err *err);
+enum status path_capacity(struct hold_path *p, uint16_t *output, struct err *err);
+enum status path_capacity_neuron(struct hold_path *p, uint16_t *output, struct err *err);
+enum status path_chunked_a2a(struct hold_path *p, uint16_t *output, struct err *err);
+enum status path_masked(struct hold_path *p, uint16_t *output, struct err *err);
+enum status path_deepep(struct hold_path *p, uint16_t *output, struct err *err);
+enum status path_deepep_ll(struct hold_path *p, uint16_t *output, struct err *err);
+enum status path_rdep(struct hold_path *p, uint16_t *output, struct err *err);
+enum status path_blockwise(struct hold_path *p, uint16_t *output, struct err *err);
+enum status path_selective(struct hold_path *p, uint16_t *output, struct err *err);
+enum status path_all_experts(struct hold_path *p, uint16_t *output, struct err *err);
 
 #endif

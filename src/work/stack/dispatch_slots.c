@@ -3,7 +3,7 @@
 #include "work/stack/dispatch_paths.h"
 #include "work/stack/dispatch_rows.h"
 
-static struct size capacity(const struct path *p)
+static struct size capacity(const struct hold_path *p)
 {
     static struct size (*const slots[])(const struct letters *) = {
         [CAPACITY_MAXTEXT] = capacity_maxtext,
@@ -15,20 +15,20 @@ static struct size capacity(const struct path *p)
 }
 
 /* [E, C] slots of a rank, or [E, mb, C] where capacity counts per sequence. */
-static struct rows slot_rows(const struct path *p)
+static struct row_dims slot_rows(const struct hold_path *p)
 {
     if (p->style->capacity == CAPACITY_MAXTEXT)
-        return (struct rows){3, {p->x.experts, p->x.micro_batch, capacity(p)}, RULE_FIXED};
-    return (struct rows){2, {p->x.experts, capacity(p)}, RULE_FIXED};
+        return (struct row_dims){3, {p->x.experts, p->x.micro_batch, capacity(p)}, RULE_FIXED};
+    return (struct row_dims){2, {p->x.experts, capacity(p)}, RULE_FIXED};
 }
 
 /* One-hot masks of MaxText: [mb, S, E, C]. */
-static uint16_t masks(struct path *p, uint16_t *dispatch)
+static uint16_t masks(struct hold_path *p, uint16_t *dispatch)
 {
     struct sizes *s = p->x.sizes;
     struct size slots = capacity(p);
-    struct rows tokens = {3, {p->x.micro_batch, p->x.sequence, p->x.experts}, RULE_FIXED};
-    struct rows chosen = {3, {p->x.micro_batch, p->x.sequence, p->x.top_k}, RULE_FIXED};
+    struct row_dims tokens = {3, {p->x.micro_batch, p->x.sequence, p->x.experts}, RULE_FIXED};
+    struct row_dims chosen = {3, {p->x.micro_batch, p->x.sequence, p->x.top_k}, RULE_FIXED};
     uint16_t combine = part_floats(p, "combine_mask", CATEGORY_MASK, p->dtype, &tokens, slots);
     *dispatch = part_table(p, "dispatch_mask", DTYPE_BOOL, &tokens, slots);
     flow_op(&p->flow, part_move(p, "masks", OP_PACK), FLOW(p->indices, p->gates),
@@ -43,10 +43,10 @@ static uint16_t masks(struct path *p, uint16_t *dispatch)
 }
 
 /* Which slot each row takes, where no masks are built. */
-static uint16_t slot_tables(struct path *p, const struct rows *slots)
+static uint16_t slot_tables(struct hold_path *p, const struct row_dims *slots)
 {
-    struct rows table = rows_of(rows_total(p, slots), RULE_FIXED);
-    struct rows tokens = rows_of(p->x.tokens, RULE_FIXED);
+    struct row_dims table = rows_of(rows_total(p, slots), RULE_FIXED);
+    struct row_dims tokens = rows_of(p->x.tokens, RULE_FIXED);
     uint16_t ids =
         part_table(p, "token_assignments", DTYPE_I64, &table, size_const(p->x.sizes, 1));
     flow_op(&p->flow, part_move(p, "assign", OP_SORT), FLOW(p->indices), FLOW(ids));
@@ -55,8 +55,8 @@ static uint16_t slot_tables(struct path *p, const struct rows *slots)
     return ids;
 }
 
-static uint16_t exchange_slots(struct path *p, const char *const names[2], uint16_t from,
-                               const struct rows *slots)
+static uint16_t exchange_slots(struct hold_path *p, const char *const names[2], uint16_t from,
+                               const struct row_dims *slots)
 {
     if (p->plan->parallel.ep == 1)
         return from;
@@ -67,14 +67,14 @@ static uint16_t exchange_slots(struct path *p, const char *const names[2], uint1
     return to;
 }
 
-enum status path_capacity(struct path *p, uint16_t *output, struct err *err)
+enum status path_capacity(struct hold_path *p, uint16_t *output, struct err *err)
 {
     static const char *const there[] = {"dispatch", "received_slots"};
     static const char *const back[] = {"return", "returned_slots"};
     if (p->style->capacity == CAPACITY_NEURON)
         return path_capacity_neuron(p, output, err);
     bool one_hot = p->style->one_hot;
-    struct rows slots = slot_rows(p), tokens = rows_of(p->x.tokens, RULE_FIXED);
+    struct row_dims slots = slot_rows(p), tokens = rows_of(p->x.tokens, RULE_FIXED);
     uint16_t dispatch, combine = WORK_NONE;
     if (one_hot)
         combine = masks(p, &dispatch);
@@ -97,7 +97,7 @@ enum status path_capacity(struct path *p, uint16_t *output, struct err *err)
 /* ---- chunked all-to-all ---- */
 
 /* Send [E, C, H] and receive [e, R C, H] of a round; a second pair where rounds overlap. */
-enum status path_chunked_a2a(struct path *p, uint16_t *output, struct err *err)
+enum status path_chunked_a2a(struct hold_path *p, uint16_t *output, struct err *err)
 {
     (void)err;
     struct sizes *s = p->x.sizes;
@@ -105,9 +105,10 @@ enum status path_chunked_a2a(struct path *p, uint16_t *output, struct err *err)
     struct size pairs = size_const(s, p->plan->moe.overlap ? 2 : 1);
     if (p->style->flow.backward) /* autograd keeps every round's chunks */
         pairs = size_max(s, pairs, rounds);
-    struct rows send = {3, {pairs, p->x.experts, chunk}, RULE_FIXED};
-    struct rows receive = {3, {pairs, p->x.local, size_mul(s, p->x.ranks, chunk)}, RULE_FIXED};
-    struct rows routed = rows_of(rows_routed(&p->x), RULE_FIXED);
+    struct row_dims send = {3, {pairs, p->x.experts, chunk}, RULE_FIXED};
+    struct row_dims receive = {
+        3, {pairs, p->x.local, size_mul(s, p->x.ranks, chunk)}, RULE_FIXED};
+    struct row_dims routed = rows_of(rows_routed(&p->x), RULE_FIXED);
     struct size one = size_const(s, 1),
                 slots = size_product(s, SIZES(p->x.experts, chunk, rounds));
     uint16_t order = part_table(p, "sort_order", DTYPE_I32, &routed, one);
@@ -130,19 +131,19 @@ enum status path_chunked_a2a(struct path *p, uint16_t *output, struct err *err)
 
 /* One expert at a time in inference; in training all of them stay for backward: [e, T, ...].
  * With experts spread, each expert's weights are broadcast in turn (seed-systems.md C1). */
-enum status path_masked(struct path *p, uint16_t *output, struct err *err)
+enum status path_masked(struct hold_path *p, uint16_t *output, struct err *err)
 {
     (void)err;
     struct sizes *s = p->x.sizes;
     bool all = p->style->flow.backward || p->style->one_hot;
     struct size experts = all ? p->x.experts : size_const(s, 1);
-    struct rows rows = {2, {experts, p->x.tokens}, RULE_FIXED};
-    struct rows tokens = rows_of(p->x.tokens, RULE_FIXED);
+    struct row_dims rows = {2, {experts, p->x.tokens}, RULE_FIXED};
+    struct row_dims tokens = rows_of(p->x.tokens, RULE_FIXED);
     uint16_t mask = part_table(p, "expert_mask", DTYPE_BOOL, &tokens, p->x.experts);
     flow_op(&p->flow, part_move(p, "mask", OP_SORT), FLOW(p->indices), FLOW(mask));
     uint16_t out = part_experts(p, p->input, &rows, WORK_NONE, OP_BATCHED_GEMM);
     if (p->plan->parallel.ep > 1) {
-        struct rows matrices =
+        struct row_dims matrices =
             rows_of(size_const(s, p->plan->model.moe.glu ? 3 : 2), RULE_FIXED);
         part_scratch(p, "broadcast_expert", CATEGORY_COMMUNICATION, p->plan->precision.weights,
                      &matrices, size_mul(s, p->x.hidden, p->x.inter),

@@ -9,9 +9,9 @@
 static enum expert_kernel kernel_of(const struct plan *plan, enum moe_path path)
 {
     if (path == PATH_DEEPEP_LL)
-        return KERNEL_MASKED;
+        return EXPERT_KERNEL_MASKED;
     bool deepgemm = path == PATH_DEEPEP && plan->precision.weights == DTYPE_FP8_BLOCK;
-    return deepgemm ? KERNEL_DEEPGEMM : KERNEL_TRITON;
+    return deepgemm ? EXPERT_KERNEL_DEEPGEMM : EXPERT_KERNEL_TRITON;
 }
 
 enum status stack_sglang_build(const struct plan *plan, struct work *work, struct err *err)

@@ -18,10 +18,10 @@ static bool fp8_weights(const struct plan *plan)
 static enum expert_kernel kernel_of(const struct plan *plan, enum moe_path path)
 {
     if (path == PATH_DEEPEP_LL)
-        return KERNEL_MASKED;
+        return EXPERT_KERNEL_MASKED;
     if (!fp8_weights(plan))
-        return KERNEL_TRITON;
-    return path == PATH_ALLGATHER ? KERNEL_CUTLASS : KERNEL_DEEPGEMM;
+        return EXPERT_KERNEL_TRITON;
+    return path == PATH_ALLGATHER ? EXPERT_KERNEL_CUTLASS : EXPERT_KERNEL_DEEPGEMM;
 }
 
 enum status stack_vllm_build(const struct plan *plan, struct work *work, struct err *err)
