@@ -5,6 +5,7 @@
 
 #include "base/checked.h"
 #include "plan/derive.h"
+#include "work/path/path.h"
 #include "work/rows/block_loop.h"
 #include "work/stack/stack.h"
 
@@ -17,7 +18,7 @@ static double mean_rows(const struct rows *rows)
 void padding_rule(const struct plan *plan, enum moe_path path, enum align_kind *kind,
                   uint64_t *multiple)
 {
-    *kind = align_kind_of(plan, path);
+    *kind = path_align(plan, path);
     *multiple = align_rule(*kind)->group ? align_of(plan, *kind) : 0;
 }
 
@@ -133,7 +134,7 @@ static void fill_chunks(const struct plan *plan, const struct rows *rows,
 void padding_of(const struct plan *plan, enum moe_path path, const struct rows *rows,
                 const struct load *load, struct padding_report *out)
 {
-    enum align_kind kind = align_kind_of(plan, path);
+    enum align_kind kind = path_align(plan, path);
     *out = (struct padding_report){
         .rule = align_rule(kind)->system,
         .formula = align_rule(kind)->formula,

@@ -1,6 +1,7 @@
 /* all_experts: every local expert computes every token at once, and combine leaves out what was
  * not chosen (seed 002 decode). */
 #include "work/path/path.h"
+#include "work/stack/dispatch_paths.h"
 
 /* Every expert's own copy of the tokens: scaled where they chose it, zero elsewhere. */
 static uint16_t scaled(struct layer *l, const struct everyone *all, uint16_t index,
@@ -20,7 +21,7 @@ static uint16_t scaled(struct layer *l, const struct everyone *all, uint16_t ind
     return x;
 }
 
-uint16_t path_all_experts_build(struct layer *l)
+static uint16_t build(struct layer *l)
 {
     struct sizes *z = l->z;
     struct everyone all = layer_gather_everyone(l);
@@ -47,3 +48,11 @@ uint16_t path_all_experts_build(struct layer *l)
                                    .used = rows.rows});
     return layer_reduce_everyone(l, "routed_out", partial, l->combined, l->activation);
 }
+
+const struct path_system path_all_experts = {
+    .backward = true,
+    .build = build,
+    .hold = hold_all_experts,
+    .exchange = EXCHANGE_EVERYONE,
+    .computes = COMPUTES_ALL,
+};

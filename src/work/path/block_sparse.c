@@ -1,6 +1,8 @@
 /* block_sparse: ragged_a2a whose experts' rows are padded to blocks of B, computed by block-
  * sparse products (MegaBlocks dMoE; buffers.md 8). */
 #include "work/path/path.h"
+#include "work/path/ragged.h"
+#include "work/stack/dispatch_paths.h"
 
 struct topology {
     uint16_t offsets, row_block, column_block;
@@ -45,8 +47,7 @@ static void sparse_product(struct layer *l, const char *name, enum kernel kernel
              LAYER_OPERANDS(c));
 }
 
-uint16_t path_block_sparse_expert(struct layer *l, uint16_t x, struct extent padded,
-                                  uint16_t offsets)
+static uint16_t experts(struct layer *l, uint16_t x, struct extent padded, uint16_t offsets)
 {
     struct sizes *z = l->z;
     struct topology t = map_sparse(l, offsets, padded);
@@ -62,3 +63,35 @@ uint16_t path_block_sparse_expert(struct layer *l, uint16_t x, struct extent pad
     sparse_product(l, "dsd", KERNEL_DSD, &t, a, l->w2, l->b2, y, l->H);
     return y;
 }
+
+static uint16_t build(struct layer *l)
+{
+    return ragged_build(l, experts);
+}
+
+static enum align_kind align(const struct plan *plan)
+{
+    (void)plan;
+    return ALIGN_MEGABLOCKS;
+}
+
+static bool large_blocks(const struct plan *plan)
+{
+    return layer_alignment(plan) > KERNEL_TILE_ROWS;
+}
+
+static const struct refusal refusals[] = {
+    {large_blocks, "block_sparse on the host takes blocks of at most 256 rows",
+     "--set moe.alignment=128"},
+};
+
+const struct path_system path_block_sparse = {
+    .backward = true,
+    .build = build,
+    .hold = hold_block_sparse,
+    .alignment = 128,
+    .align = align,
+    .exchange = EXCHANGE_ROWS,
+    .refusals = refusals,
+    .n_refusals = sizeof refusals / sizeof *refusals,
+};

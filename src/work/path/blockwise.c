@@ -3,7 +3,9 @@
  * provided as any routing can need; with moe.skip.dynamic only those with rows are run beyond a
  * static number. Two cores share the blocks, or the work of each, as moe.shard says. */
 #include "work/path/path.h"
+#include "work/stack/dispatch_paths.h"
 
+#include "base/checked.h"
 #include "plan/derive.h"
 #include "work/rows/block_loop.h"
 #include "work/piece/layer_cores.h"
@@ -205,7 +207,7 @@ static void add_loop(struct layer *l, const struct everyone *all, const struct b
     layer_loop_end(l);
 }
 
-uint16_t path_blockwise_build(struct layer *l)
+static uint16_t build(struct layer *l)
 {
     struct everyone all = gather_tokens(l);
     struct block_maps m = map_blocks(l, &all);
@@ -223,3 +225,53 @@ uint16_t path_blockwise_build(struct layer *l)
     layer_cores_sum(l, "add_cores", sums, out);
     return layer_reduce_everyone(l, "routed_out", out, l->combined, l->activation);
 }
+
+static enum align_kind align(const struct plan *plan)
+{
+    (void)plan;
+    return ALIGN_NEURON;
+}
+
+static bool has_pair(const struct plan *plan)
+{
+    return plan_cores(plan) == 2;
+}
+
+static bool halves_odd_hidden(const struct plan *plan)
+{
+    bool whole = plan->moe.shard == SHARD_BLOCK && plan->model.moe.top_k == 1;
+    return has_pair(plan) && !whole && plan->model.hidden % 2;
+}
+
+static bool halves_odd_inter(const struct plan *plan)
+{
+    uint64_t inter = ceil_div(plan->model.moe.intermediate, plan->parallel.etp);
+    return has_pair(plan) && plan->moe.shard == SHARD_I && inter % 2;
+}
+
+static bool skips_on_i(const struct plan *plan)
+{
+    return has_pair(plan) && plan->moe.shard == SHARD_I &&
+           plan->moe.skip_weight != WEIGHT_SKIP_NONE;
+}
+
+static const struct refusal refusals[] = {
+    {halves_odd_hidden, "two cores share the hidden size in halves: it must be even",
+     "--set moe.cores=1"},
+    {halves_odd_inter,
+     "two cores share the experts' intermediate size in halves: it must be even",
+     "--set moe.shard=h"},
+    {skips_on_i, "moe.shard i fetches the weights of every block, as its kernel does",
+     "--set moe.skip.weight=none"},
+};
+
+const struct path_system path_blockwise = {
+    .backward = true,
+    .build = build,
+    .hold = hold_blockwise,
+    .align = align,
+    .exchange = EXCHANGE_EVERYONE,
+    .blocks = true,
+    .refusals = refusals,
+    .n_refusals = sizeof refusals / sizeof *refusals,
+};

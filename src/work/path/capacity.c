@@ -1,6 +1,7 @@
 /* capacity: every expert takes at most C rows of a source, the rest is dropped; one batched
  * GEMM over a fixed buffer (GShard, Switch; seed 000 dense_matmul; Megatron drop-and-pad). */
 #include "work/path/path.h"
+#include "work/stack/dispatch_paths.h"
 
 #include "plan/derive.h"
 
@@ -22,7 +23,7 @@ static struct size capacity(struct layer *l, struct size groups)
     return size_min(z, tokens, size_ceil_div(z, wanted, l->E));
 }
 
-uint16_t path_capacity_build(struct layer *l)
+static uint16_t build(struct layer *l)
 {
     struct sizes *z = l->z;
     struct size groups = competing_groups(l), C = capacity(l, groups);
@@ -49,3 +50,23 @@ uint16_t path_capacity_build(struct layer *l)
     layer_return_fixed(l, "return", back, home);
     return layer_unpack_slots(l, "combine", home, index, position, slots.rows);
 }
+
+static bool drops_improbable(const struct plan *plan)
+{
+    return plan->moe.drop == DROP_PROBS;
+}
+
+static const struct refusal refusals[] = {
+    {drops_improbable, "dropping by probability is not performed on the host",
+     "--set moe.drop=position"},
+};
+
+const struct path_system path_capacity = {
+    .backward = true,
+    .build = build,
+    .hold = hold_capacity,
+    .exchange = EXCHANGE_CAPACITY,
+    .computes = COMPUTES_RESERVED,
+    .refusals = refusals,
+    .n_refusals = sizeof refusals / sizeof *refusals,
+};

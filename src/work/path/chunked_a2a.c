@@ -2,6 +2,7 @@
  * as the fullest queue needs (seed 003; seed-systems.md C2). With moe.overlap a round's
  * dispatch is under way while the one before is computed. */
 #include "work/path/path.h"
+#include "work/stack/dispatch_paths.h"
 
 /* Rounds that all ranks agree on: the largest count of any source and expert, in chunks. */
 static uint16_t agree_rounds(struct layer *l, uint16_t counts)
@@ -65,7 +66,7 @@ static struct round send_round(struct layer *l, const struct sorted *s, struct e
     return r;
 }
 
-uint16_t path_chunked_a2a_build(struct layer *l)
+static uint16_t build(struct layer *l)
 {
     struct sizes *z = l->z;
     struct size chunk = size_slot(z, SLOT_CHUNK), rounds = size_slot(z, SLOT_ROUNDS);
@@ -96,3 +97,12 @@ uint16_t path_chunked_a2a_build(struct layer *l)
 
     return layer_unpack_slots(l, "combine", sums, s.order, s.position, l->TK);
 }
+
+const struct path_system path_chunked_a2a = {
+    .backward = true,
+    .build = build,
+    .hold = hold_chunked_a2a,
+    .exchange = EXCHANGE_CHUNKS,
+    .computes = COMPUTES_RESERVED,
+    .loads = LOADS_ROUNDS,
+};

@@ -3,6 +3,7 @@
  * mode; seed 000 sparse-gmm-deepep). Received tokens are as many as routing makes them (exact)
  * or T R (worst: the sync-free num_worst_tokens). */
 #include "work/path/path.h"
+#include "work/stack/dispatch_paths.h"
 
 /* The layout of a dispatch. */
 struct token_maps {
@@ -75,7 +76,7 @@ static uint16_t send(struct layer *l, const struct token_maps *o, const char *na
     return in;
 }
 
-uint16_t path_deepep_build(struct layer *l)
+static uint16_t build(struct layer *l)
 {
     struct token_maps o = lay_out(l);
     uint16_t x = send(l, &o, "x", l->x, true);
@@ -103,3 +104,19 @@ uint16_t path_deepep_build(struct layer *l)
                                    .used = o.out.used});
     return out;
 }
+
+/* DeepEP V2 reserves its worst case unless the host waits for counts. */
+static enum align_kind align(const struct plan *plan)
+{
+    if (plan->moe.buffer != SIZING_EXACT && plan->stack.kind == STACK_TORCHTITAN)
+        return ALIGN_DEEPEP_V2;
+    return align_by_stack(plan);
+}
+
+const struct path_system path_deepep = {
+    .backward = true,
+    .build = build,
+    .hold = hold_deepep,
+    .align = align,
+    .exchange = EXCHANGE_TOKENS,
+};

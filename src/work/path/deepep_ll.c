@@ -2,8 +2,9 @@
  * the slots that stayed empty; gates are applied where the rows return (DeepEP low latency;
  * decode). */
 #include "work/path/path.h"
+#include "work/stack/dispatch_paths.h"
 
-uint16_t path_deepep_ll_build(struct layer *l)
+static uint16_t build(struct layer *l)
 {
     struct sizes *z = l->z;
     struct size sent = size_slot(z, SLOT_ROWS_SENT), from = size_slot(z, SLOT_ROWS_FROM);
@@ -40,3 +41,9 @@ uint16_t path_deepep_ll_build(struct layer *l)
                  (struct exchange){back, receives, s.sends, home, WORK_NONE, from, sent});
     return layer_unpack_slots(l, "combine", home, s.order, s.position, l->TK);
 }
+
+const struct path_system path_deepep_ll = {
+    .build = build,
+    .hold = hold_deepep_ll,
+    .exchange = EXCHANGE_MESSAGES,
+};

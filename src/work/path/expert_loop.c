@@ -1,6 +1,7 @@
 /* expert_loop: one expert after the other gathers its tokens, computes them and adds them up
  * (seed 002's naive loop, as in transformers). Sizes follow the host's count of each expert. */
 #include "work/path/path.h"
+#include "work/stack/dispatch_paths.h"
 
 void layer_turns(struct layer *l, const struct everyone *all, const struct fan *fan,
                  uint16_t sum)
@@ -35,7 +36,7 @@ void layer_turns(struct layer *l, const struct everyone *all, const struct fan *
     layer_loop_end(l);
 }
 
-uint16_t path_expert_loop_build(struct layer *l)
+static uint16_t build(struct layer *l)
 {
     struct everyone all = layer_gather_everyone(l);
     struct fan fan = layer_fan(l, all.phys, WORK_NONE, l->received);
@@ -45,3 +46,10 @@ uint16_t path_expert_loop_build(struct layer *l)
     layer_turns(l, &all, &fan, sum);
     return layer_reduce_everyone(l, "routed_out", sum, l->combined, l->activation);
 }
+
+const struct path_system path_expert_loop = {
+    .backward = true,
+    .build = build,
+    .hold = hold_expert_loop,
+    .exchange = EXCHANGE_EVERYONE,
+};

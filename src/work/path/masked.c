@@ -1,6 +1,7 @@
 /* masked: every local expert computes every token, and a mask keeps what was routed to it
  * (seed 003's naive scan). */
 #include "work/path/path.h"
+#include "work/stack/dispatch_paths.h"
 
 /* Which slot a row of expert x is: maps over [e, R T]; only gates that scale need them. */
 struct slot_maps {
@@ -38,7 +39,7 @@ static uint16_t scaled(struct layer *l, const struct everyone *all, const struct
     return x;
 }
 
-uint16_t path_masked_build(struct layer *l)
+static uint16_t build(struct layer *l)
 {
     struct everyone all = layer_gather_everyone(l);
     bool scales = layer_gates_in(l, all.gates) != WORK_NONE;
@@ -63,3 +64,11 @@ uint16_t path_masked_build(struct layer *l)
     layer_loop_end(l);
     return layer_reduce_everyone(l, "routed_out", sum, l->combined, l->activation);
 }
+
+const struct path_system path_masked = {
+    .backward = true,
+    .build = build,
+    .hold = hold_masked,
+    .exchange = EXCHANGE_EVERYONE,
+    .computes = COMPUTES_ALL,
+};

@@ -2,6 +2,7 @@
  * expert into padded segments, and return by row id to the token's slot, where slots are summed
  * (seed 001; seed-systems.md A2). Padding rows are computed, as there. */
 #include "work/path/path.h"
+#include "work/stack/dispatch_paths.h"
 
 struct pool_maps {
     uint16_t receives, records, index, place, gates;
@@ -57,7 +58,7 @@ static uint16_t to_slots(struct layer *l, const char *name, uint16_t rows,
     return slots;
 }
 
-uint16_t path_rdep_build(struct layer *l)
+static uint16_t build(struct layer *l)
 {
     struct size sent = size_slot(l->z, SLOT_ROWS_SENT), from = size_slot(l->z, SLOT_ROWS_FROM);
     struct extent padded = layer_padded(l, layer_alignment(l->plan));
@@ -98,3 +99,24 @@ uint16_t path_rdep_build(struct layer *l)
     l->work->ops[l->work->n_ops - 1].flags = KERNEL_SLOT_MAJOR;
     return out;
 }
+
+static enum align_kind align(const struct plan *plan)
+{
+    (void)plan;
+    return ALIGN_RDEP;
+}
+
+static const char *const keeps[] = {"router_scores", "topk_indices", "topk_gates", NULL};
+
+const struct path_system path_rdep = {
+    .backward = true,
+    .build = build,
+    .hold = hold_rdep,
+    .alignment = 128,
+    .align = align,
+    .exchange = EXCHANGE_ROWS,
+    .computes = COMPUTES_RESERVED,
+    .pools = true,
+    .returns_gates = true,
+    .keeps = keeps,
+};

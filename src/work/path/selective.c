@@ -3,6 +3,7 @@
  * products run over the copies. Without it the K of every token are copied for that token
  * alone. */
 #include "work/path/path.h"
+#include "work/stack/dispatch_paths.h"
 
 /* Maps of slots (token, k): those of local experts, parts of them by token in a loop. */
 struct owned {
@@ -140,9 +141,17 @@ static uint16_t by_token(struct layer *l, const struct everyone *all)
     return out;
 }
 
-uint16_t path_selective_build(struct layer *l)
+static uint16_t build(struct layer *l)
 {
     struct everyone all = layer_gather_everyone(l);
     uint16_t partial = l->plan->moe.dedup ? once(l, &all) : by_token(l, &all);
     return layer_reduce_everyone(l, "routed_out", partial, l->combined, l->activation);
 }
+
+const struct path_system path_selective = {
+    .backward = true,
+    .build = build,
+    .hold = hold_selective,
+    .exchange = EXCHANGE_EVERYONE,
+    .loads = LOADS_CHOICES,
+};

@@ -3,6 +3,7 @@
 
 #include <assert.h>
 
+#include "plan/schema.h"
 #include "work/list/dtype.h"
 #include "work/path/path.h"
 #include "work/stack/stack.h"
@@ -281,7 +282,9 @@ enum status layer_build(const struct plan *plan, bool backward, struct arena *ar
 {
     TRY(layer_check(plan, err));
     work_init(work, arena);
+    enum moe_path path = stack_path(plan, NULL);
     struct layer layer = {.plan = plan,
+                          .path = path_system_of(path),
                           .work = work,
                           .z = &work->sizes,
                           .arena = arena,
@@ -296,15 +299,14 @@ enum status layer_build(const struct plan *plan, bool backward, struct arena *ar
                           .linear_bias = WORK_NONE,
                           .gates_returned = WORK_NONE};
     struct layer *l = &layer;
-    const struct path *path = path_find(stack_path(plan, NULL));
-    if (backward && !path->backward)
-        return err_set(err, STATUS_INPUT, "path \"%s\" has no backward", path->title);
+    if (backward && !l->path->backward)
+        return err_set(err, STATUS_INPUT, "path \"%s\" has no backward", words_path[path]);
     fill_sizes(l);
     fill_dtypes(l);
     layer_scratch(l);
     add_weights(l);
     layer_router(l);
-    uint16_t out = layer_shared(l, path->build(l));
+    uint16_t out = layer_shared(l, l->path->build(l));
     layer_op(l, (struct op){.name = "output", .kernel = KERNEL_RESULT}, LAYER_OPERANDS(out),
              LAYER_OPERANDS(WORK_NONE));
     if (backward)

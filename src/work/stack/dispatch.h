@@ -65,7 +65,4 @@ enum status dispatch_layer(const struct plan *plan, struct work *work, enum moe_
 enum status generic_build(const struct plan *plan, struct work *work, enum moe_path path,
                           const struct dispatch_style *style, struct err *err);
 
-/* Rows an expert's part is padded to on this path when moe.alignment is 0; 1: not padded. */
-uint64_t dispatch_alignment(enum moe_path path);
-
 #endif

@@ -223,11 +223,11 @@ static struct row_dims received_rows(const struct hold_path *p)
     return rows;
 }
 
-enum status path_deepep(struct hold_path *p, uint16_t *output, struct err *err)
+enum status hold_deepep(struct hold_path *p, uint16_t *output, struct err *err)
 {
     TRY(check_ranks(p, err));
     if (p->plan->parallel.ep == 1)
-        return path_ragged_a2a(p, output, err);
+        return hold_ragged_a2a(p, output, err);
     heaps[p->style->library](p);
     struct row_dims received = received_rows(p), tokens = rows_of(p->x.tokens, RULE_FIXED);
     uint16_t handle, x = dispatch(p, &received, &handle);
@@ -251,7 +251,7 @@ static struct size max_tokens(const struct hold_path *p)
     return size_max(p->x.sizes, p->x.tokens, least);
 }
 
-enum status path_deepep_ll(struct hold_path *p, uint16_t *output, struct err *err)
+enum status hold_deepep_ll(struct hold_path *p, uint16_t *output, struct err *err)
 {
     (void)err;
     struct sizes *s = p->x.sizes;
@@ -303,7 +303,7 @@ static void rdep_heaps(struct hold_path *p, uint16_t heap[2])
                         "nmoe rdep.cu: token slots and gates");
 }
 
-enum status path_rdep(struct hold_path *p, uint16_t *output, struct err *err)
+enum status hold_rdep(struct hold_path *p, uint16_t *output, struct err *err)
 {
     (void)err;
     struct sizes *s = p->x.sizes;

@@ -94,7 +94,7 @@ static enum status sorted_path(struct hold_path *p, const struct row_dims *sorte
     return STATUS_OK;
 }
 
-enum status path_ragged_a2a(struct hold_path *p, uint16_t *output, struct err *err)
+enum status hold_ragged_a2a(struct hold_path *p, uint16_t *output, struct err *err)
 {
     (void)err;
     if (!spread(p) && p->style->kernel != EXPERT_KERNEL_PLAIN) {
@@ -122,7 +122,7 @@ static void topology(struct hold_path *p, const struct row_dims *rows)
             FLOW(columns, sorted));
 }
 
-enum status path_block_sparse(struct hold_path *p, uint16_t *output, struct err *err)
+enum status hold_block_sparse(struct hold_path *p, uint16_t *output, struct err *err)
 {
     (void)err;
     struct row_dims sorted = part_expert_rows(p, p->style->alignment), back = routed(p);
@@ -148,7 +148,7 @@ enum status path_block_sparse(struct hold_path *p, uint16_t *output, struct err 
 
 /* ---- all-gather ---- */
 
-enum status path_allgather(struct hold_path *p, uint16_t *output, struct err *err)
+enum status hold_allgather(struct hold_path *p, uint16_t *output, struct err *err)
 {
     (void)err;
     struct sizes *s = p->x.sizes;
@@ -188,7 +188,7 @@ enum status path_allgather(struct hold_path *p, uint16_t *output, struct err *er
 
 /* HuggingFace: the host asks for each expert's rows. In inference only one expert's rows are
  * alive; in training autograd keeps all of them, which together are the rank's rows. */
-enum status path_expert_loop(struct hold_path *p, uint16_t *output, struct err *err)
+enum status hold_expert_loop(struct hold_path *p, uint16_t *output, struct err *err)
 {
     (void)err;
     struct sizes *s = p->x.sizes;

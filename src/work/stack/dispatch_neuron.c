@@ -49,7 +49,7 @@ static uint16_t block_tables(struct hold_path *p, struct size blocks)
 
 /* In training the kernels write every block's gate_up [N, 2, I, B] and down [N, B, H] for
  * backward; in inference a block's intermediates stay on chip. */
-enum status path_blockwise(struct hold_path *p, uint16_t *output, struct err *err)
+enum status hold_blockwise(struct hold_path *p, uint16_t *output, struct err *err)
 {
     (void)err;
     struct sizes *s = p->x.sizes;
@@ -82,7 +82,7 @@ enum status path_blockwise(struct hold_path *p, uint16_t *output, struct err *er
 }
 
 /* [e, C, H] slots filled from the group's tokens; positions in f64, ids with one to spare. */
-enum status path_capacity_neuron(struct hold_path *p, uint16_t *output, struct err *err)
+enum status hold_capacity_neuron(struct hold_path *p, uint16_t *output, struct err *err)
 {
     (void)err;
     struct sizes *s = p->x.sizes;
@@ -105,7 +105,7 @@ enum status path_capacity_neuron(struct hold_path *p, uint16_t *output, struct e
 }
 
 /* K experts' matrices gathered for one token after another. */
-enum status path_selective(struct hold_path *p, uint16_t *output, struct err *err)
+enum status hold_selective(struct hold_path *p, uint16_t *output, struct err *err)
 {
     if (p->plan->parallel.ep > 1) {
         err_set(err, STATUS_INPUT, "path selective cannot run with parallel.ep %llu",
@@ -127,7 +127,7 @@ enum status path_selective(struct hold_path *p, uint16_t *output, struct err *er
 }
 
 /* Every local expert on every token of the group, masked in the sum: [e, T, ...]. */
-enum status path_all_experts(struct hold_path *p, uint16_t *output, struct err *err)
+enum status hold_all_experts(struct hold_path *p, uint16_t *output, struct err *err)
 {
     (void)err;
     struct row_dims group;

@@ -1,6 +1,8 @@
 /* Parts that all paths share: tensors, router, experts, combine; see dispatch_parts.h. */
 #include "work/stack/dispatch_parts.h"
 
+#include "work/path/path.h"
+
 struct row_dims rows_of(struct size rows, enum sizing_rule rule)
 {
     return (struct row_dims){.n = 1, .dims = {rows}, .rule = rule};
@@ -145,7 +147,7 @@ struct row_dims part_expert_rows(const struct hold_path *p, uint64_t multiple)
 {
     const struct letters *x = &p->x;
     struct size worst = rows_worst(x), even = rows_routed(x);
-    if (p->kind == PATH_DEEPEP &&
+    if (p->path->exchange == EXCHANGE_TOKENS &&
         p->plan->moe.sync_free >= 3) /* Primus: the receive buffer times K, whatever e */
         return rows_of(rows_worst_loose(x), RULE_WORST);
     if (multiple <= 1)
@@ -202,7 +204,7 @@ void part_router(struct hold_path *p)
 static void part_expand(struct hold_path *p, const struct row_dims *rows,
                         const char *const names[2], struct size in, struct size out)
 {
-    if (p->kind != PATH_RAGGED_DOT && p->plan->moe.matmul != MATMUL_RAGGED_DOT)
+    if (!p->path->expands && p->plan->moe.matmul != MATMUL_RAGGED_DOT)
         return;
     struct row_dims masked = {.n = 2, .dims = {p->x.local, rows_total(p, rows)}, rows->rule};
     part_scratch(p, names[0], CATEGORY_EXPERT, p->dtype, &masked, in,

@@ -12,7 +12,7 @@ struct hold_path {
     struct work *work;
     struct flow flow;
     struct letters x;
-    enum moe_path kind;
+    const struct path_system *path;
     enum dtype dtype; /* activations */
     struct size zero;
     uint16_t input, scores, indices, gates;
@@ -24,8 +24,6 @@ struct row_dims {
     struct size dims[3];
     enum sizing_rule rule;
 };
-
-typedef enum status (*path_builder)(struct hold_path *p, uint16_t *output, struct err *err);
 
 /* ---- tensors and ops ---- */
 

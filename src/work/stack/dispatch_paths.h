@@ -8,19 +8,19 @@
  * with the workspaces they take. */
 uint16_t part_fused(struct hold_path *p, uint16_t x, const struct row_dims *tokens);
 
-enum status path_ragged_a2a(struct hold_path *p, uint16_t *output, struct err *err);
-enum status path_block_sparse(struct hold_path *p, uint16_t *output, struct err *err);
-enum status path_allgather(struct hold_path *p, uint16_t *output, struct err *err);
-enum status path_expert_loop(struct hold_path *p, uint16_t *output, struct err *err);
-enum status path_capacity(struct hold_path *p, uint16_t *output, struct err *err);
-enum status path_capacity_neuron(struct hold_path *p, uint16_t *output, struct err *err);
-enum status path_chunked_a2a(struct hold_path *p, uint16_t *output, struct err *err);
-enum status path_masked(struct hold_path *p, uint16_t *output, struct err *err);
-enum status path_deepep(struct hold_path *p, uint16_t *output, struct err *err);
-enum status path_deepep_ll(struct hold_path *p, uint16_t *output, struct err *err);
-enum status path_rdep(struct hold_path *p, uint16_t *output, struct err *err);
-enum status path_blockwise(struct hold_path *p, uint16_t *output, struct err *err);
-enum status path_selective(struct hold_path *p, uint16_t *output, struct err *err);
-enum status path_all_experts(struct hold_path *p, uint16_t *output, struct err *err);
+enum status hold_ragged_a2a(struct hold_path *p, uint16_t *output, struct err *err);
+enum status hold_block_sparse(struct hold_path *p, uint16_t *output, struct err *err);
+enum status hold_allgather(struct hold_path *p, uint16_t *output, struct err *err);
+enum status hold_expert_loop(struct hold_path *p, uint16_t *output, struct err *err);
+enum status hold_capacity(struct hold_path *p, uint16_t *output, struct err *err);
+enum status hold_capacity_neuron(struct hold_path *p, uint16_t *output, struct err *err);
+enum status hold_chunked_a2a(struct hold_path *p, uint16_t *output, struct err *err);
+enum status hold_masked(struct hold_path *p, uint16_t *output, struct err *err);
+enum status hold_deepep(struct hold_path *p, uint16_t *output, struct err *err);
+enum status hold_deepep_ll(struct hold_path *p, uint16_t *output, struct err *err);
+enum status hold_rdep(struct hold_path *p, uint16_t *output, struct err *err);
+enum status hold_blockwise(struct hold_path *p, uint16_t *output, struct err *err);
+enum status hold_selective(struct hold_path *p, uint16_t *output, struct err *err);
+enum status hold_all_experts(struct hold_path *p, uint16_t *output, struct err *err);
 
 #endif

@@ -67,12 +67,12 @@ static uint16_t exchange_slots(struct hold_path *p, const char *const names[2], 
     return to;
 }
 
-enum status path_capacity(struct hold_path *p, uint16_t *output, struct err *err)
+enum status hold_capacity(struct hold_path *p, uint16_t *output, struct err *err)
 {
     static const char *const there[] = {"dispatch", "received_slots"};
     static const char *const back[] = {"return", "returned_slots"};
     if (p->style->capacity == CAPACITY_NEURON)
-        return path_capacity_neuron(p, output, err);
+        return hold_capacity_neuron(p, output, err);
     bool one_hot = p->style->one_hot;
     struct row_dims slots = slot_rows(p), tokens = rows_of(p->x.tokens, RULE_FIXED);
     uint16_t dispatch, combine = WORK_NONE;
@@ -97,7 +97,7 @@ enum status path_capacity(struct hold_path *p, uint16_t *output, struct err *err
 /* ---- chunked all-to-all ---- */
 
 /* Send [E, C, H] and receive [e, R C, H] of a round; a second pair where rounds overlap. */
-enum status path_chunked_a2a(struct hold_path *p, uint16_t *output, struct err *err)
+enum status hold_chunked_a2a(struct hold_path *p, uint16_t *output, struct err *err)
 {
     (void)err;
     struct sizes *s = p->x.sizes;
@@ -131,7 +131,7 @@ enum status path_chunked_a2a(struct hold_path *p, uint16_t *output, struct err *
 
 /* One expert at a time in inference; in training all of them stay for backward: [e, T, ...].
  * With experts spread, each expert's weights are broadcast in turn (seed-systems.md C1). */
-enum status path_masked(struct hold_path *p, uint16_t *output, struct err *err)
+enum status hold_masked(struct hold_path *p, uint16_t *output, struct err *err)
 {
     (void)err;
     struct sizes *s = p->x.sizes;
