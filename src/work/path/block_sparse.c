@@ -2,7 +2,7 @@
  * sparse products (MegaBlocks dMoE; buffers.md 8). */
 #include "work/path/path.h"
 #include "work/path/ragged.h"
-#include "work/stack/dispatch_paths.h"
+#include "work/stack/dispatch_parts.h"
 
 struct topology {
     uint16_t offsets, row_block, column_block;
@@ -85,10 +85,48 @@ static const struct refusal refusals[] = {
      "--set moe.alignment=128"},
 };
 
+/* Topology of the block-sparse product: 16-bit column indices and five arrays of one entry per
+ * 128 x 128 block. */
+static void topology(struct hold_path *p, const struct row_dims *rows)
+{
+    struct sizes *s = p->x.sizes;
+    struct size blocks =
+        size_mul(s, size_ceil_by(s, rows->dims[0], 128), size_ceil_by(s, p->x.inter, 128));
+    struct row_dims n = rows_of(blocks, rows->rule);
+    uint16_t columns = part_table(p, "column_indices", DTYPE_F16, &n, size_const(s, 1));
+    uint16_t sorted = part_table(p, "block_offsets", DTYPE_I32, &n, size_const(s, 5));
+    flow_op(&p->flow, part_move(p, "topology", OP_SORT), FLOW(p->indices),
+            FLOW(columns, sorted));
+}
+
+static enum status hold(struct hold_path *p, uint16_t *output, struct err *err)
+{
+    (void)err;
+    struct row_dims sorted = part_expert_rows(p, p->style->alignment), back = ragged_rows(p);
+    struct row_dims rows = part_expert_rows(p, 1);
+    uint16_t gates, x;
+    if (ragged_spread(p)) {
+        x = ragged_permute(p, &gates);
+        ragged_counts(p, 2); /* both directions' counts go to the host */
+        x = ragged_receive(p, x, &rows, &sorted, &gates);
+    } else {
+        x = part_rows(p, "padded_rows", CATEGORY_DISPATCH, &sorted, p->x.hidden);
+        gates = WORK_NONE;
+        struct op op = part_move(p, "padded_gather", OP_PERMUTE);
+        op.host_syncs = size_const(p->x.sizes, 1);
+        flow_op(&p->flow, op, FLOW(p->input, p->indices), FLOW(x));
+    }
+    topology(p, &sorted);
+    uint16_t out = part_experts(p, x, &sorted, WORK_NONE, OP_BLOCKED_GEMM);
+    *output = part_combine(p, ragged_spread(p) ? ragged_send_back(p, out, &rows) : out,
+                           ragged_spread(p) ? &back : &sorted);
+    return STATUS_OK;
+}
+
 const struct path_system path_block_sparse = {
     .backward = true,
     .build = build,
-    .hold = hold_block_sparse,
+    .hold = hold,
     .alignment = 128,
     .align = align,
     .exchange = EXCHANGE_ROWS,

@@ -2,7 +2,6 @@
  * gmm; Megatron's all-to-all dispatcher). */
 #include "work/path/path.h"
 #include "work/path/ragged.h"
-#include "work/stack/dispatch_paths.h"
 
 static uint16_t build(struct layer *l)
 {
@@ -12,7 +11,7 @@ static uint16_t build(struct layer *l)
 const struct path_system path_ragged_a2a = {
     .backward = true,
     .build = build,
-    .hold = hold_ragged_a2a,
+    .hold = ragged_hold,
     .align = align_by_stack,
     .exchange = EXCHANGE_ROWS,
 };

@@ -2,6 +2,7 @@
  * low latency, RDEP. Persistent heaps go to the step. Sources: buffers.md 2, 3, 4, 7, 9.4,
  * 10.5; seed-systems.md A2, A3. */
 #include "work/stack/dispatch_deepep.h"
+#include "work/path/ragged.h"
 #include "work/stack/dispatch_paths.h"
 #include "work/stack/dispatch_rows.h"
 
@@ -227,7 +228,7 @@ enum status hold_deepep(struct hold_path *p, uint16_t *output, struct err *err)
 {
     TRY(check_ranks(p, err));
     if (p->plan->parallel.ep == 1)
-        return hold_ragged_a2a(p, output, err);
+        return ragged_hold(p, output, err);
     heaps[p->style->library](p);
     struct row_dims received = received_rows(p), tokens = rows_of(p->x.tokens, RULE_FIXED);
     uint16_t handle, x = dispatch(p, &received, &handle);

@@ -1,6 +1,6 @@
 /* Fused kernels of vLLM and SGLang: workspaces in place of one tensor per product. Sources:
  * buffers.md 10.1 to 10.3, FlashInfer cutlass_fused_moe (caller-side workspace). */
-#include "work/stack/dispatch_paths.h"
+#include "work/stack/dispatch_parts.h"
 #include "work/stack/dispatch_rows.h"
 
 static struct size one(const struct hold_path *p)

@@ -1,4 +1,4 @@
-/* Parts that paths are made of; only the dispatch_*.c files include this. */
+/* Parts of what stacks hold on a path; the files of work/path write it with them. */
 #ifndef MOEPLAN_WORK_STACK_DISPATCH_PARTS_H
 #define MOEPLAN_WORK_STACK_DISPATCH_PARTS_H
 
@@ -68,6 +68,10 @@ void part_scratch(struct hold_path *p, const char *name, enum category category,
  * row_gates: per-row gates multiplied into the activation, or WORK_NONE. */
 uint16_t part_experts(struct hold_path *p, uint16_t x, const struct row_dims *rows,
                       uint16_t row_gates, enum op_kind product);
+
+/* Fused kernels of inference (style.kernel): from [tokens, H] to the weighted sum [tokens, H],
+ * with the workspaces they take (dispatch_fused.c). */
+uint16_t part_fused(struct hold_path *p, uint16_t x, const struct row_dims *tokens);
 
 /* Weighted sum of returned rows [T K, H] into [T, H]. */
 uint16_t part_combine(struct hold_path *p, uint16_t returned, const struct row_dims *rows);

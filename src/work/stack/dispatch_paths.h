@@ -4,14 +4,6 @@
 
 #include "work/stack/dispatch_parts.h"
 
-/* Fused kernels of inference (style.kernel): from [tokens, H] to the weighted sum [tokens, H],
- * with the workspaces they take. */
-uint16_t part_fused(struct hold_path *p, uint16_t x, const struct row_dims *tokens);
-
-enum status hold_ragged_a2a(struct hold_path *p, uint16_t *output, struct err *err);
-enum status hold_block_sparse(struct hold_path *p, uint16_t *output, struct err *err);
-enum status hold_allgather(struct hold_path *p, uint16_t *output, struct err *err);
-enum status hold_expert_loop(struct hold_path *p, uint16_t *output, struct err *err);
 enum status hold_capacity(struct hold_path *p, uint16_t *output, struct err *err);
 enum status hold_capacity_neuron(struct hold_path *p, uint16_t *output, struct err *err);
 enum status hold_chunked_a2a(struct hold_path *p, uint16_t *output, struct err *err);
