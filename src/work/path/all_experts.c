@@ -1,7 +1,8 @@
 /* all_experts: every local expert computes every token at once, and combine leaves out what was
  * not chosen (seed 002 decode). */
 #include "work/path/path.h"
-#include "work/stack/dispatch_paths.h"
+#include "work/stack/dispatch_parts.h"
+#include "work/stack/dispatch_rows.h"
 
 /* Every expert's own copy of the tokens: scaled where they chose it, zero elsewhere. */
 static uint16_t scaled(struct layer *l, const struct everyone *all, uint16_t index,
@@ -49,10 +50,32 @@ static uint16_t build(struct layer *l)
     return layer_reduce_everyone(l, "routed_out", partial, l->combined, l->activation);
 }
 
+/* Every local expert on every token of the group, masked in the sum: [e, T, ...]. */
+static enum status hold(struct hold_path *p, uint16_t *output, struct err *err)
+{
+    (void)err;
+    struct row_dims group;
+    uint16_t x = part_gather_group(p, &group, 0);
+    struct row_dims rows = {2, {p->x.local, group.dims[0]}, RULE_FIXED};
+    uint16_t affinities = part_floats(p, "masked_affinities", CATEGORY_MASK, p->style->scores,
+                                      &group, p->x.experts);
+    flow_op(&p->flow, part_move(p, "mask", OP_PACK), FLOW(p->indices, p->gates),
+            FLOW(affinities));
+    uint16_t out = part_experts(p, x, &rows, WORK_NONE, OP_BATCHED_GEMM);
+    uint16_t summed = part_rows(p, "masked_sum", CATEGORY_DISPATCH, &group, p->x.hidden);
+    flow_op(&p->flow, part_move(p, "masked_sum", OP_COMBINE), FLOW(out, affinities),
+            FLOW(summed));
+    if (p->plan->parallel.ep > 1)
+        part_scatter_group(p, summed, output);
+    else
+        *output = summed;
+    return STATUS_OK;
+}
+
 const struct path_system path_all_experts = {
     .backward = true,
     .build = build,
-    .hold = hold_all_experts,
+    .hold = hold,
     .exchange = EXCHANGE_EVERYONE,
     .computes = COMPUTES_ALL,
 };

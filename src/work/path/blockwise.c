@@ -3,7 +3,8 @@
  * provided as any routing can need; with moe.skip.dynamic only those with rows are run beyond a
  * static number. Two cores share the blocks, or the work of each, as moe.shard says. */
 #include "work/path/path.h"
-#include "work/stack/dispatch_paths.h"
+#include "work/stack/dispatch_parts.h"
+#include "work/stack/dispatch_rows.h"
 
 #include "base/checked.h"
 #include "plan/derive.h"
@@ -265,10 +266,62 @@ static const struct refusal refusals[] = {
      "--set moe.skip.weight=none"},
 };
 
+/* Blocks' tables: the expert of each block, and the token of each position (-1: none). */
+static uint16_t block_tables(struct hold_path *p, struct size blocks)
+{
+    struct sizes *s = p->x.sizes;
+    struct size one = size_const(s, 1);
+    struct row_dims n = rows_of(blocks, RULE_WORST);
+    struct row_dims positions =
+        rows_of(size_plus(s, size_mul(s, blocks, p->x.block), 1), RULE_WORST);
+    struct row_dims group = rows_of(rows_worst_tokens(&p->x), RULE_FIXED);
+    uint16_t owner = part_table(p, "block_to_expert", DTYPE_I64, &n, one);
+    uint16_t ids = part_table(p, "token_position_to_id", DTYPE_I64, &positions, one);
+    flow_op(&p->flow, part_move(p, "assign_blocks", OP_SORT), FLOW(p->indices),
+            FLOW(owner, ids));
+    part_scratch(p, "token_position_by_expert", CATEGORY_MASK, DTYPE_F64, &group, p->x.experts,
+                 FLOW_FORWARD);
+    return ids;
+}
+
+/* In training the kernels write every block's gate_up [N, 2, I, B] and down [N, B, H] for
+ * backward; in inference a block's intermediates stay on chip. */
+static enum status hold(struct hold_path *p, uint16_t *output, struct err *err)
+{
+    (void)err;
+    struct sizes *s = p->x.sizes;
+    struct row_dims group;
+    uint16_t x = part_gather_group(p, &group, 1); /* a zero row absorbs padding */
+    struct size blocks = neuron_blocks(&p->x, rows_worst_tokens(&p->x));
+    uint16_t ids = block_tables(p, blocks);
+    struct row_dims rows = {2, {blocks, p->x.block}, RULE_WORST};
+    struct row_dims out_rows = {2, {group.dims[0], size_const(s, 1)}, RULE_FIXED};
+    if (!p->style->flow.backward && plan_cores(p->plan) == 2 &&
+        p->plan->moe.shard == SHARD_BLOCK)
+        out_rows.dims[1] = size_const(s, 2); /* each core writes its own copy */
+    uint16_t out = part_rows(p, "block_output", CATEGORY_DISPATCH, &out_rows, p->x.hidden);
+    if (p->style->flow.backward) {
+        uint16_t down = part_experts(p, x, &rows, WORK_NONE, OP_BLOCKED_GEMM);
+        flow_op(&p->flow, part_move(p, "scatter_blocks", OP_COMBINE), FLOW(down, p->gates, ids),
+                FLOW(out));
+    } else {
+        struct op op = part_move(p, "blockwise", OP_BLOCKED_GEMM);
+        op.resource = RESOURCE_COMPUTE;
+        op.groups = blocks;
+        op.m = p->x.block;
+        op.n = size_times(s, p->x.inter, p->plan->model.moe.glu ? 3 : 2);
+        op.k = p->x.hidden;
+        op.flop = size_times(s, size_product(s, SIZES(blocks, op.m, op.n, op.k)), 2);
+        flow_op(&p->flow, op, FLOW(x, p->gates, ids), FLOW(out));
+    }
+    part_scatter_group(p, out, output);
+    return STATUS_OK;
+}
+
 const struct path_system path_blockwise = {
     .backward = true,
     .build = build,
-    .hold = hold_blockwise,
+    .hold = hold,
     .align = align,
     .exchange = EXCHANGE_EVERYONE,
     .blocks = true,

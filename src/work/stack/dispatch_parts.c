@@ -275,6 +275,31 @@ uint16_t part_combine(struct hold_path *p, uint16_t returned, const struct row_d
     return out;
 }
 
+/* Tokens of the whole expert-parallel group, as every rank sees them. */
+uint16_t part_gather_group(struct hold_path *p, struct row_dims *group, uint64_t extra)
+{
+    struct size tokens = size_plus(p->x.sizes, rows_worst_tokens(&p->x), extra);
+    *group = rows_of(tokens, RULE_FIXED);
+    if (p->plan->parallel.ep == 1 && !extra)
+        return p->input;
+    uint16_t all = part_rows(p, "group_hidden", CATEGORY_COMMUNICATION, group, p->x.hidden);
+    flow_op(&p->flow,
+            part_exchange(p, "gather_tokens", rows_worst_tokens(&p->x),
+                          part_row_bytes(p, p->dtype)),
+            FLOW(p->input), FLOW(all));
+    return all;
+}
+
+void part_scatter_group(struct hold_path *p, uint16_t from, uint16_t *output)
+{
+    struct row_dims tokens = rows_of(p->x.tokens, RULE_FIXED);
+    *output = part_rows(p, "moe_output", CATEGORY_ACTIVATION, &tokens, p->x.hidden);
+    flow_op(&p->flow,
+            part_exchange(p, "reduce_scatter", rows_worst_tokens(&p->x),
+                          part_row_bytes(p, p->dtype)),
+            FLOW(from), FLOW(*output));
+}
+
 void part_shared(struct hold_path *p)
 {
     struct sizes *s = p->x.sizes;

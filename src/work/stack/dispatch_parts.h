@@ -78,6 +78,11 @@ uint16_t part_combine(struct hold_path *p, uint16_t returned, const struct row_d
 /* Plain move of rows into [T, H] (the weights were applied before). */
 uint16_t part_scatter(struct hold_path *p, const char *name, uint16_t from);
 
+/* Hidden states of the expert-parallel group, `extra` rows behind them; the input itself on one
+ * rank. And the group's results back to their ranks. */
+uint16_t part_gather_group(struct hold_path *p, struct row_dims *group, uint64_t extra);
+void part_scatter_group(struct hold_path *p, uint16_t from, uint16_t *output);
+
 void part_shared(struct hold_path *p);
 
 #endif
