@@ -1,5 +1,6 @@
 /* allgather: every rank gathers all tokens, computes its experts' rows, and partial sums are
- * reduced and scattered (Neuron expert parallelism; Megatron's allgather dispatcher). */
+ * reduced and scattered (Neuron expert parallelism; Megatron's allgather dispatcher). What
+ * stacks hold: buffers.md 9.1. */
 #include "work/path/path.h"
 #include "work/stack/dispatch_parts.h"
 

@@ -1,5 +1,5 @@
 /* block_sparse: ragged_a2a whose experts' rows are padded to blocks of B, computed by block-
- * sparse products (MegaBlocks dMoE; buffers.md 8). */
+ * sparse products (MegaBlocks dMoE; buffers.md 8). What stacks hold: buffers.md 8. */
 #include "work/path/path.h"
 #include "work/path/ragged.h"
 #include "work/stack/dispatch_parts.h"

@@ -1,7 +1,8 @@
 /* blockwise: rows in blocks of B, one expert a block; blocks are computed one after the other
  * and added to their tokens (seed 002 BWMM; seed-systems.md B2 to B4). As many blocks are
  * provided as any routing can need; with moe.skip.dynamic only those with rows are run beyond a
- * static number. Two cores share the blocks, or the work of each, as moe.shard says. */
+ * static number. Two cores share the blocks, or the work of each, as moe.shard says. What
+ * stacks hold: buffers.md 10.4; seed-systems.md B2. */
 #include "work/path/path.h"
 #include "work/stack/dispatch_parts.h"
 #include "work/stack/dispatch_rows.h"

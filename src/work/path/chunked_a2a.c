@@ -1,6 +1,7 @@
 /* chunked_a2a: rounds of C rows per (source, expert) through equal all-to-alls, as many rounds
  * as the fullest queue needs (seed 003; seed-systems.md C2). With moe.overlap a round's
- * dispatch is under way while the one before is computed. */
+ * dispatch is under way while the one before is computed. What stacks hold: seed-systems.md C2.
+ */
 #include "work/path/path.h"
 #include "work/stack/dispatch_parts.h"
 #include "work/stack/dispatch_rows.h"

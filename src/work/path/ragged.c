@@ -1,5 +1,5 @@
 /* Every (token, expert) row travels: sorted rows, a ragged all-to-all, products by expert; see
- * ragged.h. */
+ * ragged.h. What stacks hold: buffers.md 5.3, 7, 9.2. */
 #include "work/path/ragged.h"
 
 #include <stddef.h>

@@ -1,10 +1,9 @@
 /* selective: only the experts that some token chose are loaded (seed 002 decode;
  * seed-systems.md B7). With moe.dedup each once: their matrices are copied together and the
  * products run over the copies. Without it the K of every token are copied for that token
- * alone. */
+ * alone. What stacks hold: buffers.md 10.4; seed-systems.md B7. */
 #include "work/path/path.h"
 #include "work/stack/dispatch_parts.h"
-#include "work/stack/dispatch_rows.h"
 
 /* Maps of slots (token, k): those of local experts, parts of them by token in a loop. */
 struct owned {

@@ -1,7 +1,9 @@
 /* The table of paths; see path.h. */
 #include "work/path/path.h"
 
-static const struct path_system *const systems[] = {&(const struct path_system){0},
+static const struct path_system nothing;
+
+static const struct path_system *const systems[] = {&nothing, /* auto */
 #define PATH_ROW(constant, word, reads, title) &path_##word,
                                                     MOE_PATHS(PATH_ROW)
 #undef PATH_ROW

@@ -3,7 +3,7 @@
 
 #include "work/path/path.h"
 #include "work/stack/dispatch_deepep.h"
-#include "work/stack/dispatch_paths.h"
+#include "work/stack/dispatch_parts.h"
 #include "work/stack/stack.h"
 
 struct dispatch_style dispatch_style_of(const struct plan *plan)

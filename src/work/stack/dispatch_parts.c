@@ -124,6 +124,12 @@ struct size part_row_bytes(const struct hold_path *p, enum dtype dtype)
     return row;
 }
 
+bool part_fp8_dispatch(const struct hold_path *p)
+{
+    return p->plan->precision.dispatch == DTYPE_FP8_BLOCK ||
+           p->plan->precision.dispatch == DTYPE_FP8;
+}
+
 /* ---- rows ---- */
 
 static struct row_dims sized(const struct hold_path *p, struct size worst, struct size even,

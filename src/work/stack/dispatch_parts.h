@@ -49,6 +49,8 @@ struct op part_exchange(const struct hold_path *p, const char *name, struct size
 struct size part_row_bytes(const struct hold_path *p,
                            enum dtype dtype); /* [H] with its scales */
 
+bool part_fp8_dispatch(const struct hold_path *p); /* rows travel in fp8 */
+
 /* ---- parts ---- */
 
 /* Rows that a rank's experts compute under style.sizing; worst: T R min(K, e). Each expert's
