@@ -8,6 +8,7 @@
 #include "base/unit.h"
 #include "sim/shared.h"
 #include "plan/derive.h"
+#include "work/path/path.h"
 #include "work/rows/blocks.h"
 #include "work/list/dtype.h"
 #include "work/list/params.h"
@@ -53,7 +54,7 @@ double advice_row_ratio(uint64_t experts, uint64_t top_k, uint64_t ranks)
 
 struct topic {
     const struct plan *plan;
-    enum moe_path path;
+    const struct path_system *path;
     const struct rows *rows;
     const struct moe_report *report;
     struct arena *arena;
@@ -167,7 +168,7 @@ static const char *expert_layout(const struct topic *t)
 static const char *rdep_domain(const struct topic *t)
 {
     const struct rows_spec *s = &t->rows->spec;
-    if (t->path != PATH_RDEP || s->experts % s->ranks)
+    if (!t->path->pools || s->experts % s->ranks)
         return NULL;
     double ratio = advice_row_ratio(s->experts, s->top_k, s->ranks);
     if (s->ranks > s->ranks_per_node)
@@ -190,7 +191,7 @@ static const char *core_sharding(const struct topic *t)
 {
     const struct plan *plan = t->plan;
     const struct rows_spec *s = &t->rows->spec;
-    if (t->path != PATH_BLOCKWISE || plan_cores(plan) != 2)
+    if (!t->path->blocks || plan_cores(plan) != 2)
         return NULL;
     uint64_t hidden = plan->model.hidden, tokens = s->tokens * s->ranks;
     uint64_t inter = ceil_div(plan->model.moe.intermediate, plan->parallel.etp);
@@ -231,7 +232,7 @@ static const char *router_gather(const struct topic *t)
 static const char *gather_or_exchange(const struct topic *t)
 {
     const struct rows_spec *s = &t->rows->spec;
-    if (t->path != PATH_ALLGATHER || s->ranks <= 1 || s->experts % s->ranks)
+    if (t->path->exchange != EXCHANGE_GATHER || s->ranks <= 1 || s->experts % s->ranks)
         return NULL;
     return arena_printf(t->arena,
                         "all-gather moves %.2f times what an all-to-all-v of only the tokens a "
@@ -263,7 +264,7 @@ const char **advice_of(const struct plan *plan, enum moe_path path, const struct
                        struct arena *arena, size_t *n)
 {
     enum { TOPICS = sizeof topics / sizeof *topics };
-    struct topic topic = {plan, path, rows, report, arena, free_bytes};
+    struct topic topic = {plan, path_system_of(path), rows, report, arena, free_bytes};
     const char **lines = arena_alloc(arena, TOPICS, sizeof *lines);
     *n = 0;
     for (size_t i = 0; i < TOPICS; i++) {

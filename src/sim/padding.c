@@ -147,9 +147,10 @@ void padding_of(const struct plan *plan, enum moe_path path, const struct rows *
         .weight_loads = (double)NAN,
         .rounds_expected = (double)NAN,
     };
-    if (path == PATH_CAPACITY)
+    enum path_exchange exchange = path_system_of(path)->exchange;
+    if (exchange == EXCHANGE_CAPACITY)
         fill_capacity(plan, rows, out);
-    else if (path == PATH_CHUNKED_A2A)
+    else if (exchange == EXCHANGE_CHUNKS)
         fill_chunks(plan, rows, out);
     else if (kind == ALIGN_NEURON)
         fill_blocks(plan, rows, load, out);
@@ -166,17 +167,18 @@ void padding_computed(const struct plan *plan, enum moe_path path, const struct 
     double distinct = decode_distinct_of(rows->laws[0].pi, rows->spec.experts, all_tokens);
     *computed = mean * load->exact_padding;
     *loads = fmin(local, distinct * local / (double)rows->map.replicas);
-    if (path == PATH_MASKED || path == PATH_ALL_EXPERTS) {
+    const struct path_system *system = path_system_of(path);
+    if (system->computes == COMPUTES_ALL) {
         *computed = all_tokens * local;
         *loads = local;
-    } else if (path == PATH_RDEP || path == PATH_CAPACITY || path == PATH_CHUNKED_A2A) {
+    } else if (system->computes == COMPUTES_RESERVED) {
         *computed = mean * padding->allocated_factor;
-    } else if (path == PATH_SELECTIVE && !plan->moe.dedup) {
+    } else if (system->loads == LOADS_CHOICES && !plan->moe.dedup) {
         *loads = mean;
     } else if (padding->blocks_provisioned) {
         *computed = padding->blocks_executed * (double)padding->block_size;
         *loads = padding->weight_loads;
     }
-    if (path == PATH_CHUNKED_A2A) /* weights are read again in every round */
+    if (system->loads == LOADS_ROUNDS)
         *loads = local * (double)padding->rounds;
 }

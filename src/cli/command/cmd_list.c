@@ -51,15 +51,35 @@ static void list_clusters(const struct invocation *call)
     list_catalog(call, CATALOG_CLUSTER);
 }
 
-/* A stack with a builder of its own is described by that. */
-static const char *stack_title(const char *name, const char *summary)
+/* A stack as its builder describes it, with the paths it runs and why no others. */
+struct stack_row {
+    const char *name, *summary, *paths, *only, *path;
+};
+
+static const struct column stack_columns[] = {
+    {.key = "name", .type = COLUMN_TEXT, .offset = offsetof(struct stack_row, name)},
+    {.key = "summary", .type = COLUMN_TEXT, .offset = offsetof(struct stack_row, summary)},
+    {.key = "paths", .type = COLUMN_TEXT, .offset = offsetof(struct stack_row, paths)},
+    {.key = "only", .type = COLUMN_TEXT, .offset = offsetof(struct stack_row, only)},
+    {.key = "path", .type = COLUMN_TEXT, .offset = offsetof(struct stack_row, path)},
+};
+
+enum { STACK_COLUMNS_TEXT = 3, STACK_COLUMNS = 5 };
+
+static struct stack_row stack_row_of(const struct catalog_item *item, struct arena *arena)
 {
-    for (unsigned kind = 0; kind < STACK_COUNT; kind++)
-        if (text_equal(words_stack[kind], name))
-            return stack_system((enum stack_kind)kind)->kind == kind
-                       ? stack_system((enum stack_kind)kind)->title
-                       : summary;
-    return summary;
+    struct stack_row row = {item->name, item->summary, "all", NULL, item->path};
+    for (unsigned kind = 0; kind < STACK_COUNT; kind++) {
+        const struct stack_system *system = stack_system((enum stack_kind)kind);
+        if (!text_equal(words_stack[kind], item->name) || system->kind != kind)
+            continue;
+        struct text paths = {.arena = arena};
+        stack_paths_print(system, &paths);
+        row.summary = system->title;
+        row.paths = text_string(&paths);
+        row.only = system->only;
+    }
+    return row;
 }
 
 static void list_stacks(const struct invocation *call)
@@ -67,11 +87,15 @@ static void list_stacks(const struct invocation *call)
     struct catalog_item *items;
     size_t n;
     catalog_list(CATALOG_STACK, call->arena, &items, &n);
-    struct row *rows = arena_alloc(call->arena, n + 1, sizeof *rows);
+    struct stack_row *rows = arena_alloc(call->arena, n + 1, sizeof *rows);
     for (size_t i = 0; i < n; i++)
-        rows[i] = (struct row){items[i].name, stack_title(items[i].name, items[i].summary),
-                               items[i].path};
-    print_rows(call, rows, n);
+        rows[i] = stack_row_of(&items[i], call->arena);
+    const struct table table = {.columns = stack_columns,
+                                .n = STACK_COLUMNS,
+                                .records = rows,
+                                .n_records = n,
+                                .record_size = sizeof *rows};
+    command_print_table(call, &table, STACK_COLUMNS_TEXT);
 }
 
 static void list_tables(const struct invocation *call)

@@ -5,24 +5,19 @@
 #include <string.h>
 
 #include "exec/kernels/format.h"
+#include "work/path/path.h"
 /* ---- begin ---- */
 
-/* How a path returns rows; those that are not here: one for every slot. */
-static enum oracle_returns returns_of(enum moe_path path)
+/* How rows return by what crossed. */
+static enum oracle_returns returns_of(enum path_exchange exchange)
 {
-    static const struct {
-        enum moe_path path;
-        enum oracle_returns returns;
-    } others[] = {
-        {PATH_DEEPEP, RETURNS_OWNERS},      {PATH_BLOCKWISE, RETURNS_EVERYONE},
-        {PATH_SELECTIVE, RETURNS_EVERYONE}, {PATH_ALL_EXPERTS, RETURNS_EVERYONE},
-        {PATH_MASKED, RETURNS_EVERYONE},    {PATH_EXPERT_LOOP, RETURNS_EVERYONE},
-        {PATH_ALLGATHER, RETURNS_EVERYONE},
+    static const enum oracle_returns returns[] = {
+        [EXCHANGE_ROWS] = RETURNS_SLOTS,        [EXCHANGE_TOKENS] = RETURNS_OWNERS,
+        [EXCHANGE_MESSAGES] = RETURNS_SLOTS,    [EXCHANGE_CAPACITY] = RETURNS_SLOTS,
+        [EXCHANGE_CHUNKS] = RETURNS_SLOTS,      [EXCHANGE_GATHER] = RETURNS_EVERYONE,
+        [EXCHANGE_EVERYONE] = RETURNS_EVERYONE,
     };
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        if (others[i].path == path)
-            return others[i].returns;
-    return RETURNS_SLOTS;
+    return returns[exchange];
 }
 
 static void expect(struct oracle_absent *a, enum absent_row which, uint64_t width,
@@ -50,11 +45,11 @@ void oracle_absent_init(struct oracle_absent *a, struct oracle *o,
                         const struct oracle_tokens *tokens, struct arena *arena)
 {
     const struct layer_sample *s = o->setup.sample;
-    enum moe_path path = o->setup.plan->moe.path;
+    const struct path_system *path = path_system_of(o->setup.plan->moe.path);
     *a = (struct oracle_absent){.o = o,
                                 .tokens = *tokens,
-                                .returns = returns_of(path),
-                                .gates_return = path == PATH_RDEP,
+                                .returns = returns_of(path->exchange),
+                                .gates_return = path->returns_gates,
                                 .scales_input = o->setup.plan->model.moe.scale == GATE_PRE,
                                 .rank = o->setup.first_rank,
                                 .rows =

@@ -2,6 +2,7 @@
  * reduced and scattered (Neuron expert parallelism; Megatron's allgather dispatcher). What
  * stacks hold: buffers.md 9.1. */
 #include "work/path/path.h"
+#include "work/piece/layer.h"
 #include "work/stack/dispatch_parts.h"
 
 static uint16_t build(struct layer *l)

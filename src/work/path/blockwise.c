@@ -4,6 +4,7 @@
  * static number. Two cores share the blocks, or the work of each, as moe.shard says. What
  * stacks hold: buffers.md 10.4; seed-systems.md B2. */
 #include "work/path/path.h"
+#include "work/piece/layer.h"
 #include "work/stack/dispatch_parts.h"
 #include "work/stack/dispatch_rows.h"
 

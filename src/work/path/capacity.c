@@ -2,6 +2,7 @@
  * GEMM over a fixed buffer (GShard, Switch; seed 000 dense_matmul; Megatron drop-and-pad). What
  * stacks hold: buffers.md 5.2, 9.3, 10.4, 10.6. */
 #include "work/path/path.h"
+#include "work/piece/layer.h"
 #include "work/stack/dispatch_parts.h"
 #include "work/stack/dispatch_rows.h"
 

@@ -3,6 +3,7 @@
  * dispatch is under way while the one before is computed. What stacks hold: seed-systems.md C2.
  */
 #include "work/path/path.h"
+#include "work/piece/layer.h"
 #include "work/stack/dispatch_parts.h"
 #include "work/stack/dispatch_rows.h"
 

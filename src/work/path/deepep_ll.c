@@ -2,6 +2,7 @@
  * the slots that stayed empty; gates are applied where the rows return (DeepEP low latency;
  * decode). What stacks hold: buffers.md 2.5, 10.3. */
 #include "work/path/path.h"
+#include "work/piece/layer.h"
 #include "work/stack/dispatch_deepep.h"
 #include "work/stack/dispatch_parts.h"
 

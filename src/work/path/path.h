@@ -4,10 +4,12 @@
 #ifndef MOEPLAN_WORK_PATH_PATH_H
 #define MOEPLAN_WORK_PATH_PATH_H
 
-#include "work/piece/layer.h"
+#include "base/err.h"
 #include "work/rows/align.h"
 
-struct hold_path;
+struct layer;     /* work/piece/layer.h */
+struct refusal;   /* as well */
+struct hold_path; /* work/stack/dispatch_parts.h */
 
 /* What crosses between ranks. */
 enum path_exchange {

@@ -3,6 +3,7 @@
  * (seed 001; seed-systems.md A2). Padding rows are computed, as there. What stacks hold:
  * seed-systems.md A2, A3. */
 #include "work/path/path.h"
+#include "work/piece/layer.h"
 #include "work/stack/dispatch_parts.h"
 #include "work/stack/dispatch_rows.h"
 

@@ -4,6 +4,7 @@
 
 #include "plan/derive.h"
 #include "work/path/path.h"
+#include "work/piece/layer.h"
 #include "work/stack/stack.h"
 
 /* A product's index tables and the router's scores stand in a worker's scratch. */

@@ -1,5 +1,6 @@
 /* The expert network over grouped rows: gate and up in one product, activation, down. */
 #include "work/path/path.h"
+#include "work/piece/layer.h"
 
 /* [e, M, k] copies in which only a group's own rows are not zero, and one product over them:
  * what ragged_dot becomes without a grouped kernel (buffers.md 6). */

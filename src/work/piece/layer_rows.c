@@ -1,5 +1,6 @@
 /* Larger pieces of paths: sorting, fanning out, swapping; see layer.h. */
 #include "work/path/path.h"
+#include "work/piece/layer.h"
 
 struct sorted layer_sort(struct layer *l, bool by_expert)
 {

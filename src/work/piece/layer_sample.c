@@ -8,6 +8,7 @@
 #include "base/checked.h"
 #include "work/rows/block_loop.h"
 #include "work/path/path.h"
+#include "work/piece/layer.h"
 
 void layer_sample_place(const struct layer_sample *s, const int32_t *ids, uint64_t n,
                         uint64_t *seen, int32_t *phys)

@@ -6,13 +6,21 @@
 #ifndef MOEPLAN_WORK_STACK_STACK_H
 #define MOEPLAN_WORK_STACK_STACK_H
 
+#include "base/text.h"
 #include "work/list/work.h"
+
+/* A path that a stack runs, and what the stack calls it where that is another word. */
+struct stack_path {
+    const char *word, *as;
+};
 
 struct stack_system {
     enum stack_kind kind;
     const char *name;
     const char *title; /* one line for `moeplan list stacks` */
     enum status (*build)(const struct plan *plan, struct work *work, struct err *err);
+    const struct stack_path *paths; /* that it runs, the last one without a word; NULL: all */
+    const char *only;               /* why no others */
 };
 
 /* The row of a kind; every kind has one. */
@@ -24,6 +32,12 @@ void work_init(struct work *work, struct arena *arena);
 /* The path a plan's layer takes: moe.path, or the stack's own rule when it is `auto`; *why says
  * it in a sentence (constant text). */
 enum moe_path stack_path(const struct plan *plan, const char **why);
+
+/* The paths a stack runs as a list of words: "capacity, deepep (flex) and allgather"; "all". */
+void stack_paths_print(const struct stack_system *system, struct text *out);
+
+/* STATUS_INPUT with the list and the reason when the plan's stack does not run the path. */
+enum status stack_runs(const struct plan *plan, enum moe_path path, struct err *err);
 
 /* moe.buffer with `auto` resolved: worst where the stack's shapes are static, otherwise exact.
  */
@@ -44,6 +58,12 @@ struct shards {
     struct size dense, experts;
 };
 struct shards step_shards(const struct plan *plan, struct work *work, unsigned from_zero);
+
+/* The paths of stacks that do not run all; in their files. */
+extern const struct stack_path stack_maxtext_paths[];
+extern const struct stack_path stack_megatron_paths[];
+extern const struct stack_path stack_torchtitan_paths[];
+extern const struct stack_path stack_nxd_paths[];
 
 /* Builders. */
 enum status stack_maxtext_build(const struct plan *plan, struct work *work, struct err *err);

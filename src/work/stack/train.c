@@ -2,10 +2,16 @@
 #include "work/stack/train.h"
 
 #include "base/text.h"
+#include "work/path/path.h"
 #include "work/stack/dispatch_rows.h"
 #include "work/stack/stack.h"
 
 /* ---- rows ---- */
+
+static bool has_slots(const struct train *t)
+{
+    return path_system_of(t->path)->exchange == EXCHANGE_CAPACITY;
+}
 
 /* moe.buffer balanced (forced balance) and a factor (a budget per rank) size rows by the plan;
  * otherwise routing does. */
@@ -13,7 +19,7 @@ static struct size received_rows(struct train *t)
 {
     struct sizes *z = t->z;
     t->routed = RULE_FIXED;
-    if (t->path == PATH_CAPACITY)
+    if (has_slots(t))
         return size_mul(z, t->letters.experts, capacity_megatron(&t->letters));
     if (t->plan->moe.buffer == SIZING_FACTOR)
         return size_scale(z, rows_routed(&t->letters), REAL_BUFFER_FACTOR);
@@ -32,7 +38,7 @@ static void fill_rows(struct train *t)
     rows[TRAIN_LOCAL] = x->tokens;
     rows[TRAIN_FULL] = gathered ? size_mul(z, x->tokens, size_slot(z, SLOT_TP)) : x->tokens;
     rows[TRAIN_RECEIVED] = received_rows(t);
-    rows[TRAIN_SENT] = t->path == PATH_CAPACITY ? rows[TRAIN_RECEIVED] : rows_routed(x);
+    rows[TRAIN_SENT] = has_slots(t) ? rows[TRAIN_RECEIVED] : rows_routed(x);
     rows[TRAIN_RECEIVED_TOKENS] =
         t->routed == RULE_ROUTING ? x->received : size_mul(z, x->tokens, x->ranks);
     rows[TRAIN_GATHERED] = size_mul(z, x->tokens, x->ranks);
@@ -108,9 +114,10 @@ static void fill_widths(struct train *t)
 
 static unsigned exchange_of(enum moe_path path)
 {
-    if (path == PATH_ALLGATHER)
+    enum path_exchange exchange = path_system_of(path)->exchange;
+    if (exchange == EXCHANGE_GATHER)
         return TRAIN_ALLGATHER;
-    return path == PATH_DEEPEP ? TRAIN_FLEX : TRAIN_ALLTOALL;
+    return exchange == EXCHANGE_TOKENS ? TRAIN_FLEX : TRAIN_ALLTOALL;
 }
 
 static unsigned facts_of(const struct plan *plan, enum moe_path path)
