@@ -213,6 +213,5 @@ enum schedule kernel_schedule(const struct op *op);
 
 const char *kernel_name(enum kernel kernel);
 enum op_kind kernel_kind(enum kernel kernel);
-const char *kernel_operands(enum kernel kernel);
 
 #endif

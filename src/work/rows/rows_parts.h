@@ -7,7 +7,6 @@
 /* Uses of random numbers under one seed. */
 enum {
     ROWS_RNG_TOKENS = 1,
-    ROWS_RNG_GATES = 2,
     ROWS_RNG_POPULARITY = 3,
     ROWS_RNG_GAUSS = 4,
     ROWS_RNG_PILOT = 5
