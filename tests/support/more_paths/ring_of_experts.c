@@ -1,5 +1,5 @@
-/* ring_of_experts: MaxText's other dispatcher. Tokens are all-gathered, all their T R K rows are
- * permuted, each rank multiplies those of its experts, and sums are reduced and scattered.
+/* ring_of_experts: MaxText's other dispatcher. Tokens are all-gathered, all their T R K rows
+ * are permuted, each rank multiplies those of its experts, and sums are reduced and scattered.
  *
  * A path that only a test has: with its row (rows.h) and this file it is predicted, performed,
  * checked and drawn like the others. What stacks hold: buffers.md 5.4. */
@@ -20,8 +20,7 @@ static enum status hold(struct hold_path *p, uint16_t *output, struct err *err)
     (void)err;
     struct row_dims group, rows = part_expert_rows(p, p->style->alignment);
     uint16_t x = part_gather_group(p, &group, 0);
-    struct row_dims all =
-        rows_of(size_mul(p->x.sizes, group.dims[0], p->x.top_k), RULE_FIXED);
+    struct row_dims all = rows_of(size_mul(p->x.sizes, group.dims[0], p->x.top_k), RULE_FIXED);
     uint16_t permuted = part_rows(p, "ring_rows", CATEGORY_DISPATCH, &all, p->x.hidden);
     flow_op(&p->flow, part_move(p, "permute", OP_PERMUTE), FLOW(x, p->indices), FLOW(permuted));
     uint16_t y = part_experts(p, permuted, &rows, WORK_NONE, OP_GROUPED_GEMM);
