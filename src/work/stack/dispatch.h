@@ -3,7 +3,7 @@
  * A stack calls dispatch_layer once for SEGMENT_MOE. The path says which tensors the layer
  * makes and where rows come from; the style says how the stack's software does it. Persistent
  * communication buffers go to SEGMENT_STEP. Which tensors are saved, recomputed or have
- * gradients follows from the ops (work/flow.h). */
+ * gradients follows from the ops (work/pass/flow.h). */
 #ifndef MOEPLAN_WORK_STACK_DISPATCH_H
 #define MOEPLAN_WORK_STACK_DISPATCH_H
 
@@ -23,9 +23,8 @@ enum capacity_kind { CAPACITY_MAXTEXT, CAPACITY_MEGATRON, CAPACITY_NEURON, CAPAC
 
 /* What computes the experts in inference: the workspaces it takes. */
 enum expert_kernel {
-    EXPERT_KERNEL_PLAIN,  /* each product writes its own tensor */
-    EXPERT_KERNEL_TRITON, /* vLLM fused_experts: rows read through padded ids, caches 1+3 and 2
-                           */
+    EXPERT_KERNEL_PLAIN,    /* each product writes its own tensor */
+    EXPERT_KERNEL_TRITON,   /* vLLM fused_experts: padded ids, caches 1+3 and 2 */
     EXPERT_KERNEL_DEEPGEMM, /* vLLM modular, rows aligned to 128: workspace13 and workspace2 */
     EXPERT_KERNEL_MASKED,   /* DeepGEMM over the slots of low latency */
     EXPERT_KERNEL_CUTLASS   /* FlashInfer CUTLASS over all gathered tokens */
