@@ -6,6 +6,7 @@
 #include "calib/claim_quantity.h"
 #include "plan/schema.h"
 #include "sim/predict.h"
+#include "work/path/path.h"
 #include "work/stack/stack.h"
 
 /* The prediction of the call's plan; false after an error. */
@@ -190,7 +191,7 @@ static struct claim_answer dropping(struct claim_call *call)
         return claim_says("");
     plan.stack.kind = STACK_NXD;
     plan.workload.mode = MODE_PREFILL;
-    bool drops = stack_path(&plan, &why) == PATH_CAPACITY;
+    bool drops = path_system_of(stack_path(&plan, &why))->exchange == EXCHANGE_CAPACITY;
     struct claim_answer answer = claim_says(drops ? "dropping" : "dropless");
     answer.note = why;
     return answer;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "calib/run_compare.h"
+#include "work/path/path.h"
 #include "work/rows/block_loop.h"
 
 /* Experts of a rank that some token chose, and the rows that chose them. */
@@ -31,12 +32,13 @@ static uint64_t picks(const struct plan *plan, const struct layer_sample *s, uin
 void run_loads_predict(const struct plan *plan, const struct layer_sample *sample,
                        uint64_t first_rank, uint64_t n_ranks, struct run_loads *loads)
 {
+    const struct path_system *path = path_system_of(plan->moe.path);
     *loads = (struct run_loads){0};
     for (uint64_t i = 0; sample && i < n_ranks; i++) {
         struct block_loop blocks = {0};
-        if (plan->moe.path == PATH_BLOCKWISE)
+        if (path->blocks)
             block_loop_of(plan, sample, first_rank + i, &blocks);
-        if (plan->moe.path == PATH_SELECTIVE)
+        if (path->loads == LOADS_CHOICES)
             blocks.weight_loads = picks(plan, sample, first_rank + i);
         loads->blocks_provisioned += blocks.provisioned;
         loads->blocks_valid += blocks.valid;

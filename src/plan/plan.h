@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "plan/paths.h"
+
 enum { PLAN_NAME = 96, PLAN_PATH = 512, PLAN_LIST = 128, PLAN_NAMES = 12, PLAN_WORD = 32 };
 
 /* ---- words; the texts stand in schema_words.c in the same order ---- */
@@ -38,25 +40,6 @@ enum dtype {
 };
 
 enum compute { COMPUTE_F32, COMPUTE_F32X3, COMPUTE_BF16, COMPUTE_FP8 };
-
-enum moe_path {
-    PATH_AUTO,
-    PATH_CAPACITY,
-    PATH_RAGGED_DOT,
-    PATH_RAGGED_A2A,
-    PATH_DEEPEP,
-    PATH_DEEPEP_LL,
-    PATH_RDEP,
-    PATH_BLOCKWISE,
-    PATH_SELECTIVE,
-    PATH_ALL_EXPERTS,
-    PATH_MASKED,
-    PATH_EXPERT_LOOP,
-    PATH_CHUNKED_A2A,
-    PATH_ALLGATHER,
-    PATH_BLOCK_SPARSE,
-    PATH_COUNT
-};
 
 enum matmul { MATMUL_GROUPED, MATMUL_RAGGED_DOT, MATMUL_MEGABLOX };
 

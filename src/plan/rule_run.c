@@ -37,20 +37,20 @@ static bool has_both_batches(const struct plan *plan)
     return has_global_batch(plan) && plan->workload.tokens_per_step > 0;
 }
 
-static bool is_capacity(const struct plan *plan)
+static bool reads_capacity(const struct plan *plan)
 {
-    return plan->moe.path == PATH_CAPACITY;
+    return path_reads(plan->moe.path, READS_CAPACITY_FACTOR);
 }
 
-static bool is_blockwise(const struct plan *plan)
+static bool reads_block(const struct plan *plan)
 {
-    return plan->moe.path == PATH_BLOCKWISE ||
+    return path_reads(plan->moe.path, READS_BLOCK_SIZE) ||
            (plan->moe.path == PATH_AUTO && plan->stack.kind == STACK_NXD);
 }
 
-static bool is_chunked(const struct plan *plan)
+static bool reads_chunk(const struct plan *plan)
 {
-    return plan->moe.path == PATH_CHUNKED_A2A;
+    return path_reads(plan->moe.path, READS_CHUNK);
 }
 
 static bool has_factor(const struct plan *plan)
@@ -265,19 +265,19 @@ static const struct rule rules[] = {
     {.name = "capacity-positive",
      .key = "moe.capacity_factor",
      .shape = RULE_POSITIVE,
-     .applies = is_capacity,
+     .applies = reads_capacity,
      .a = REAL("capacity_factor", moe.capacity_factor),
      .hint = "1 is balanced, 1.25 usual"},
     {.name = "block-positive",
      .key = "moe.block_size",
      .shape = RULE_POSITIVE,
-     .applies = is_blockwise,
+     .applies = reads_block,
      .a = MEMBER("block_size", moe.block_size),
      .hint = "rows of a block, 128 to 1024"},
     {.name = "chunk-positive",
      .key = "moe.chunk",
      .shape = RULE_POSITIVE,
-     .applies = is_chunked,
+     .applies = reads_chunk,
      .a = MEMBER("chunk", moe.chunk),
      .hint = "slots per expert and round"},
     {.name = "buffer-factor-positive",

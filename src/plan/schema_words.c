@@ -1,4 +1,5 @@
-/* The words of the plan file's enums, in the order of the enums of plan.h. */
+/* The words of the plan file's enums, in the order of the enums of plan.h;
+ * those of the paths stand in paths.c. */
 #include "plan/schema.h"
 
 const char *const words_attention[] = {"gqa", "mla", NULL};
@@ -7,10 +8,6 @@ const char *const words_dtype[] = {
     "none",  "f32",   "bf16", "f16", "fp8", "fp8_channel", "fp8_block", "mxfp8",
     "mxfp4", "nvfp4", "int8", "i32", "i64", "f64",         "bool",      NULL};
 const char *const words_compute[] = {"f32", "f32x3", "bf16", "fp8", NULL};
-const char *const words_path[] = {"auto",        "capacity",    "ragged_dot",   "ragged_a2a",
-                                  "deepep",      "deepep_ll",   "rdep",         "blockwise",
-                                  "selective",   "all_experts", "masked",       "expert_loop",
-                                  "chunked_a2a", "allgather",   "block_sparse", NULL};
 const char *const words_library[] = {"auto",          "deepep",    "deepep_v2", "primus",
                                      "primus_jax",    "hybrid_ep", "mega",      "mega_deepgemm",
                                      "minimal_async", NULL};

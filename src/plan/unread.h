@@ -21,7 +21,7 @@ struct note {
 /* A plan and what its stack makes of moe.path: auto. */
 struct unread_plan {
     const struct plan *plan;
-    enum moe_path path; /* never PATH_AUTO */
+    enum moe_path path; /* resolved: never auto */
 };
 
 /* Why the plan does not read the field, as a note's text; NULL when it reads it. */

@@ -8,6 +8,7 @@
 #include "base/unit.h"
 #include "sim/shared.h"
 #include "plan/derive.h"
+#include "work/path/path.h"
 #include "work/rows/blocks.h"
 #include "work/list/dtype.h"
 #include "work/list/params.h"
@@ -53,7 +54,7 @@ double advice_row_ratio(uint64_t experts, uint64_t top_k, uint64_t ranks)
 
 struct topic {
     const struct plan *plan;
-    enum moe_path path;
+    const struct path_system *path;
     const struct rows *rows;
     const struct moe_report *report;
     struct arena *arena;
@@ -114,7 +115,7 @@ static double imbalance_at(const struct rows *rows, uint64_t ranks)
     return sum > 0 ? most * (double)ranks / sum : 1;
 }
 
-struct layout {
+struct expert_layout {
     uint64_t tp, ep;
     double cost;
 };
@@ -129,9 +130,9 @@ static bool rule_admits(uint64_t experts, uint64_t tp, uint64_t ep)
 
 /* The cheapest layout of n ranks that the rule admits; TP beside EP only from 2 to 8. `list`
  * takes the costs of all. */
-static struct layout best_layout(const struct topic *t, uint64_t n, struct text *list)
+static struct expert_layout best_layout(const struct topic *t, uint64_t n, struct text *list)
 {
-    struct layout best = {0};
+    struct expert_layout best = {0};
     uint64_t experts = t->rows->spec.experts, inter = t->plan->model.moe.intermediate;
     for (uint64_t tp = 1; tp <= n; tp *= 2) {
         uint64_t ep = n / tp;
@@ -141,7 +142,7 @@ static struct layout best_layout(const struct topic *t, uint64_t n, struct text 
         text_printf(list, "%s%llux%llu %.2f", list->length ? ", " : "", (unsigned long long)tp,
                     (unsigned long long)ep, cost);
         if (rule_admits(experts, tp, ep) && (best.tp == 0 || cost < best.cost - 1e-9))
-            best = (struct layout){tp, ep, cost};
+            best = (struct expert_layout){tp, ep, cost};
     }
     return best;
 }
@@ -153,7 +154,7 @@ static const char *expert_layout(const struct topic *t)
     struct text list = {.arena = t->arena};
     if (n <= 1)
         return NULL;
-    struct layout best = best_layout(t, n, &list);
+    struct expert_layout best = best_layout(t, n, &list);
     const char *rule = experts <= FEW_EXPERTS    ? "few experts: tp"
                        : experts >= MANY_EXPERTS ? "many experts: ep"
                                                  : "by cost";
@@ -167,7 +168,7 @@ static const char *expert_layout(const struct topic *t)
 static const char *rdep_domain(const struct topic *t)
 {
     const struct rows_spec *s = &t->rows->spec;
-    if (t->path != PATH_RDEP || s->experts % s->ranks)
+    if (!t->path->pools || s->experts % s->ranks)
         return NULL;
     double ratio = advice_row_ratio(s->experts, s->top_k, s->ranks);
     if (s->ranks > s->ranks_per_node)
@@ -190,7 +191,7 @@ static const char *core_sharding(const struct topic *t)
 {
     const struct plan *plan = t->plan;
     const struct rows_spec *s = &t->rows->spec;
-    if (t->path != PATH_BLOCKWISE || plan_cores(plan) != 2)
+    if (!t->path->blocks || plan_cores(plan) != 2)
         return NULL;
     uint64_t hidden = plan->model.hidden, tokens = s->tokens * s->ranks;
     uint64_t inter = ceil_div(plan->model.moe.intermediate, plan->parallel.etp);
@@ -231,7 +232,7 @@ static const char *router_gather(const struct topic *t)
 static const char *gather_or_exchange(const struct topic *t)
 {
     const struct rows_spec *s = &t->rows->spec;
-    if (t->path != PATH_ALLGATHER || s->ranks <= 1 || s->experts % s->ranks)
+    if (t->path->exchange != EXCHANGE_GATHER || s->ranks <= 1 || s->experts % s->ranks)
         return NULL;
     return arena_printf(t->arena,
                         "all-gather moves %.2f times what an all-to-all-v of only the tokens a "
@@ -263,7 +264,7 @@ const char **advice_of(const struct plan *plan, enum moe_path path, const struct
                        struct arena *arena, size_t *n)
 {
     enum { TOPICS = sizeof topics / sizeof *topics };
-    struct topic topic = {plan, path, rows, report, arena, free_bytes};
+    struct topic topic = {plan, path_system_of(path), rows, report, arena, free_bytes};
     const char **lines = arena_alloc(arena, TOPICS, sizeof *lines);
     *n = 0;
     for (size_t i = 0; i < TOPICS; i++) {

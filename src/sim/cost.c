@@ -4,17 +4,19 @@
 #include "plan/derive.h"
 #include "work/list/dtype.h"
 #include "work/list/params.h"
+#include "work/path/path.h"
 #include "work/stack/stack.h"
 
 /* Executed over useful FLOPs of the expert products. */
 static double expert_factor(const struct plan *plan, enum moe_path path)
 {
     const struct model_moe *moe = &plan->model.moe;
-    if (path == PATH_CAPACITY)
+    const struct path_system *system = path_system_of(path);
+    if (system->exchange == EXCHANGE_CAPACITY)
         return plan->moe.capacity_factor;
-    if (path == PATH_MASKED || path == PATH_ALL_EXPERTS)
+    if (system->computes == COMPUTES_ALL)
         return (double)moe->experts / (double)moe->top_k;
-    if (path == PATH_RAGGED_DOT || plan->moe.matmul == MATMUL_RAGGED_DOT)
+    if (system->expands || plan->moe.matmul == MATMUL_RAGGED_DOT)
         return (double)plan_local_experts(plan);
     return 1;
 }
@@ -31,7 +33,8 @@ static double expert_forward_flop(const struct plan *plan)
  * rematerialised step (forward 2, recompute 1, backward 3), two when serving. */
 static double mask_flop(const struct plan *plan, enum moe_path path, bool training)
 {
-    if (path != PATH_CAPACITY || plan->stack.kind != STACK_MAXTEXT)
+    if (path_system_of(path)->exchange != EXCHANGE_CAPACITY ||
+        plan->stack.kind != STACK_MAXTEXT)
         return 0;
     return (training ? 6 : 2) * 2 * (double)plan->model.moe.top_k *
            (double)plan->workload.sequence_length * (double)plan->model.hidden *
@@ -159,9 +162,10 @@ static double exchange_bytes(const struct step *s)
 {
     const struct plan *plan = s->plan;
     double ranks = (double)plan->parallel.ep, copies = (double)plan->model.moe.top_k;
-    if (s->path == PATH_DEEPEP || s->path == PATH_ALLGATHER)
+    enum path_exchange exchange = path_system_of(s->path)->exchange;
+    if (exchange == EXCHANGE_TOKENS || exchange == EXCHANGE_GATHER)
         copies = copies < ranks ? copies : ranks;
-    if (s->path == PATH_CAPACITY)
+    if (exchange == EXCHANGE_CAPACITY)
         copies *= plan->moe.capacity_factor;
     double times = s->training ? 4 : 2;
     return times * copies * (double)plan_tokens(plan) * (double)plan->model.hidden *

@@ -7,13 +7,13 @@
 #include "base/checked.h"
 #include "base/stat.h"
 #include "plan/derive.h"
-#include "work/stack/dispatch.h"
+#include "work/path/path.h"
 #include "work/stack/stack.h"
 
 static uint64_t alignment_of(const struct plan *plan)
 {
     uint64_t alignment = plan->moe.alignment;
-    return alignment ? alignment : dispatch_alignment(stack_path(plan, NULL));
+    return alignment ? alignment : path_alignment(stack_path(plan, NULL));
 }
 
 void demand_key_of(const struct plan *plan, const struct routing_data *data,

@@ -133,13 +133,13 @@ bool fix_applies(const struct plan *plan, const char *key, const char *value)
         return false;
     double before = schema_number(field, plan), after = schema_number(field, &changed);
     bool training = plan->workload.mode == MODE_TRAIN;
-    enum moe_path path = stack_path(plan, NULL);
+    bool slots = path_reads(stack_path(plan, NULL), READS_CAPACITY_FACTOR);
     if (before == after)
         return false;
     if (!strcmp(key, "moe.capacity_factor"))
-        return path == PATH_CAPACITY && after < before;
+        return slots && after < before;
     if (!strcmp(key, "moe.buffer"))
-        return path != PATH_CAPACITY && plan->moe.buffer != SIZING_FACTOR;
+        return !slots && plan->moe.buffer != SIZING_FACTOR;
     if (!strcmp(key, "memory.fraction"))
         return after > (before > 0 ? before : plan->stack.fraction);
     if (!strcmp(key, "parallel.zero"))

@@ -76,25 +76,4 @@ double load_normal_percentile(const double *mean, const double *sd, uint64_t n, 
  * fixed. */
 double load_normal_maximum(const double *mean, const double *sd, uint64_t n, double *p99);
 
-/* ---- makespan ---- */
-
-struct makespan_ask {
-    uint64_t hidden, inter, block; /* block: rows a tile computes at once; 1: none */
-    bool glu;
-    double flop_per_s;                    /* of full tiles */
-    double row_bytes_out, row_bytes_back; /* per remote row */
-    double link_bytes_per_s, latency_s;
-    double fixed_s; /* sort, barriers, launches */
-};
-
-struct makespan {
-    double gemm_s, comm_s, fixed_s, total_s; /* slowest rank */
-    double balanced_s;                       /* with every expert at the mean */
-};
-
-/* Layer time of one step of the group: the slowest rank's products, the slowest link (egress or
- * ingress, dispatch and return), and the fixed part (seed-systems.md A6). step needs matrix. */
-void load_makespan(const struct rows *rows, const struct rows_step *step,
-                   const struct makespan_ask *ask, struct makespan *out);
-
 #endif

@@ -5,6 +5,7 @@
 
 #include "base/checked.h"
 #include "plan/derive.h"
+#include "work/path/path.h"
 #include "work/rows/block_loop.h"
 #include "work/stack/stack.h"
 
@@ -17,7 +18,7 @@ static double mean_rows(const struct rows *rows)
 void padding_rule(const struct plan *plan, enum moe_path path, enum align_kind *kind,
                   uint64_t *multiple)
 {
-    *kind = align_kind_of(plan, path);
+    *kind = path_align(plan, path);
     *multiple = align_rule(*kind)->group ? align_of(plan, *kind) : 0;
 }
 
@@ -133,7 +134,7 @@ static void fill_chunks(const struct plan *plan, const struct rows *rows,
 void padding_of(const struct plan *plan, enum moe_path path, const struct rows *rows,
                 const struct load *load, struct padding_report *out)
 {
-    enum align_kind kind = align_kind_of(plan, path);
+    enum align_kind kind = path_align(plan, path);
     *out = (struct padding_report){
         .rule = align_rule(kind)->system,
         .formula = align_rule(kind)->formula,
@@ -146,9 +147,10 @@ void padding_of(const struct plan *plan, enum moe_path path, const struct rows *
         .weight_loads = (double)NAN,
         .rounds_expected = (double)NAN,
     };
-    if (path == PATH_CAPACITY)
+    enum path_exchange exchange = path_system_of(path)->exchange;
+    if (exchange == EXCHANGE_CAPACITY)
         fill_capacity(plan, rows, out);
-    else if (path == PATH_CHUNKED_A2A)
+    else if (exchange == EXCHANGE_CHUNKS)
         fill_chunks(plan, rows, out);
     else if (kind == ALIGN_NEURON)
         fill_blocks(plan, rows, load, out);
@@ -165,17 +167,18 @@ void padding_computed(const struct plan *plan, enum moe_path path, const struct 
     double distinct = decode_distinct_of(rows->laws[0].pi, rows->spec.experts, all_tokens);
     *computed = mean * load->exact_padding;
     *loads = fmin(local, distinct * local / (double)rows->map.replicas);
-    if (path == PATH_MASKED || path == PATH_ALL_EXPERTS) {
+    const struct path_system *system = path_system_of(path);
+    if (system->computes == COMPUTES_ALL) {
         *computed = all_tokens * local;
         *loads = local;
-    } else if (path == PATH_RDEP || path == PATH_CAPACITY || path == PATH_CHUNKED_A2A) {
+    } else if (system->computes == COMPUTES_RESERVED) {
         *computed = mean * padding->allocated_factor;
-    } else if (path == PATH_SELECTIVE && !plan->moe.dedup) {
+    } else if (system->loads == LOADS_CHOICES && !plan->moe.dedup) {
         *loads = mean;
     } else if (padding->blocks_provisioned) {
         *computed = padding->blocks_executed * (double)padding->block_size;
         *loads = padding->weight_loads;
     }
-    if (path == PATH_CHUNKED_A2A) /* weights are read again in every round */
+    if (system->loads == LOADS_ROUNDS)
         *loads = local * (double)padding->rounds;
 }

@@ -8,6 +8,7 @@
 #include "sim/advice.h"
 #include "sim/balance.h"
 #include "sim/padding.h"
+#include "work/path/path.h"
 #include "work/stack/stack.h"
 
 /* Exact samples that keep a prediction within its 20 ms: tokens over all samples; choices
@@ -166,7 +167,7 @@ static enum status fill_routing(struct moe_context *c, struct err *err)
         .samples = load->samples,
     };
     c->out->has_routing = true;
-    if (c->path == PATH_CAPACITY)
+    if (path_system_of(c->path)->exchange == EXCHANGE_CAPACITY)
         fill_drops(c, r);
     fill_recovery(c, r);
     return fill_placement(c, r, err);
@@ -211,7 +212,7 @@ static void fill_intensity(struct moe_context *c)
                                 .glu = plan->model.moe.glu,
                                 .expert_bytes = expert_bytes(plan),
                                 .row_bytes = 2,
-                                .fused = c->path == PATH_BLOCKWISE};
+                                .fused = path_system_of(c->path)->blocks};
     padding_computed(plan, c->path, c->rows, &c->load, &c->out->padding, &ask.rows, &ask.loads);
     intensity_of(&ask, intensity_peak(plan), plan->cluster.device.memory_bandwidth, &found);
     *r = (struct intensity_report){
@@ -220,7 +221,7 @@ static void fill_intensity(struct moe_context *c)
         .ridge_flop_per_byte = found.ridge > 0 ? found.ridge : (double)NAN,
         .bound = found.ridge > 0 ? (found.compute_bound ? "compute" : "memory") : NULL,
     };
-    if (c->path == PATH_BLOCKWISE && found.ridge > 0)
+    if (path_system_of(c->path)->blocks && found.ridge > 0)
         fill_blocks(c, r);
     c->out->has_intensity = true;
 }

@@ -59,9 +59,9 @@ static bool reads(const struct plan *plan, enum search_key key)
 {
     enum moe_path path = stack_path(plan, NULL);
     if (key == SEARCH_CAPACITY)
-        return path == PATH_CAPACITY;
+        return path_reads(path, READS_CAPACITY_FACTOR);
     if (key == SEARCH_BLOCK)
-        return path == PATH_BLOCKWISE || path == PATH_BLOCK_SPARSE;
+        return path_reads(path, READS_BLOCK_SIZE);
     return true;
 }
 

@@ -126,7 +126,7 @@ void search_space_default(const struct plan *plan, struct search_space *space)
     add_divisors(space, SEARCH_PP, world, plan->model.layers);
     add_divisors(space, SEARCH_EP, world, plan_experts_total(plan));
     add_divisors(space, SEARCH_ETP, world, node);
-    for (unsigned path = PATH_AUTO + 1; path < PATH_COUNT; path++)
+    for (unsigned path = 1; path < paths_count(); path++) /* after `auto` */
         add(space, SEARCH_PATH, path);
     for (size_t i = 0; i < sizeof factors / sizeof *factors; i++)
         add(space, SEARCH_CAPACITY, factors[i]);

@@ -7,6 +7,7 @@
 #include "plan/derive.h"
 #include "sim/intensity.h"
 #include "work/list/dtype.h"
+#include "work/path/path.h"
 #include "work/stack/stack.h"
 
 static uint64_t layer_bytes(const struct shared_ask *ask, uint64_t inter)
@@ -74,6 +75,7 @@ bool shared_ask_of(const struct plan *plan, uint64_t free_bytes, struct shared_a
     const struct device *device = &plan->cluster.device;
     double cores = (double)device->logical_cores;
     const struct parallel *p = &plan->parallel;
+    const struct path_system *path = path_system_of(stack_path(plan, NULL));
     if (plan->model.moe.shared_intermediate == 0)
         return false;
     bool decode = plan->workload.mode == MODE_DECODE;
@@ -86,7 +88,7 @@ bool shared_ask_of(const struct plan *plan, uint64_t free_bytes, struct shared_a
         .weights = plan->precision.weights,
         .activations = plan->precision.activations,
         .layers = ceil_div(plan_moe_layers(plan), p->pp),
-        .gathered = stack_path(plan, NULL) == PATH_ALLGATHER || !p->sp,
+        .gathered = path->exchange == EXCHANGE_GATHER || !p->sp,
         .decode = decode,
         .free_bytes = free_bytes,
         .flop_per_s = intensity_peak(plan) / cores,

@@ -91,8 +91,6 @@ def deepep_v1():
         row("primus_rdma", rdma(14336, ranks, sms, PRIMUS[ranks]), b, "B", **at)
     row("primus_nvl_no_rocshmem", nvl(14336, 8, 64, PRIMUS[8], 0), 1073746944, "B",
         "buffers 4.1", **dict(DSV3, R=8, sms=64))
-    row("deepep_record_bf16", up(14336 + 8 + 8 * 8, 16), 14416, "B", "buffers 2.4", **DSV3)
-    row("deepep_record_fp8", up(7168 + 8 + 4 * 56 + 8 * 8, 16), 7472, "B", "buffers 2.4", **DSV3)
     for ranks in (2, 8):
         tokens, received = 4096, 30000
         handle = 4 * ranks**2 + 8 * ranks * 10 + 4 * received + 5 * tokens * ranks
@@ -210,17 +208,15 @@ def maxtext():
         row("ragged_dot_worst_inter", local * rows * 2048 * 2, p[4], "GiB", "buffers 6", **at)
         row("ragged_dot_even_hidden", local * t * 8 * 7168 * 2, p[5], "GiB", "buffers 6", **at)
         row("ragged_dot_even_inter", local * t * 8 * 2048 * 2, p[6], "GiB", "buffers 6", **at)
-        row("ragged_a2a_dense", ranks * t * 8 * 7168 * 2, p[7], "GiB", "buffers 6", **at)
 
 
 # ---- inference (buffers 10) ----
 def inference():
     for t, cache13, cache2 in ((16384, "1.75", "0.5"), (32768, "3.5", "1.0")):
         at = dict(DSV3, T=t, source="buffers 10.1")
-        row("triton_cache13", t * 8 * max(4096, 7168) * 2, cache13, "GiB", **at)
-        row("triton_cache2", t * 8 * 2048 * 2, cache2, "GiB", **at)
-        row("modular_workspace13", t * 8 * max(2048, 7168) * 2, cache13, "GiB", **at)
-        row("modular_workspace2", t * 8 * max(4096, 7168) * 2, cache13, "GiB", **at)
+        if t <= 16384:  # more tokens go through in chunks
+            row("triton_cache13", t * 8 * max(4096, 7168) * 2, cache13, "GiB", **at)
+            row("triton_cache2", t * 8 * 2048 * 2, cache2, "GiB", **at)
         for b in (16, 64, 128):
             row("triton_sorted_ids", t * 8 + 256 * (b - 1), **dict(at, B=b))
     for ranks, t, w13, w2, out in ((8, 128, "0.4375", "0.125", "0.4375"),
@@ -263,7 +259,6 @@ def neuron():
         n = neuron_blocks(group, 8, local, 512)
         at = dict(DSV3, T=t, R=ranks, B=512, cf=1.0, source="buffers 10.4, 13")
         row("neuron_blocks", n, p[0], "", **at)
-        row("neuron_static_blocks", cdiv(cdiv(group * 8, ranks), 512), p[1], "", **at)
         row("neuron_gate_up", n * 512 * 4096 * 2, p[2], "GiB", **at)
         row("neuron_down", n * 512 * 7168 * 2, p[3], "GiB", **at)
         row("neuron_saved", n * 512 * (4096 + 7168) * 2, p[4], "GiB", **at)
@@ -299,8 +294,6 @@ def worked():
                             (36832, 33276, 266208, 262652), ""),
         "torchtitan_rows": (lambda t, r, l: up(t * 8 + l * 8, 8),
                             (33024, 32800, 262400, 262176), ""),
-        "primus_dispatch": (lambda t, r, l: primus_dispatch(t, r),
-                            ("0.4397", "3.5258", "3.5178", "28.2061"), "GiB"),
         "expert_weights_bf16": (lambda t, r, l: 3 * 7168 * 2048 * l * 2,
                                 ("2.625", "0.3281", "2.625", "0.3281"), "GiB"),
         "saved_megatron": (lambda t, r, l: t * 8 * (7168 + 3 * 2048) * 2,
@@ -336,12 +329,6 @@ def primus_heap(t, r, local):
     return (256 + 2 * up(pool * 7168 * 2, 256) + up(slots * 7168 * 2, 256) +
             2 * up(16 * cdiv(pool, 256), 256) + up(16 * slots, 256) + up(4 * r * 256, 256) +
             3 * up(4 * pool, 256) + up(4 * slots, 256))
-
-
-def primus_dispatch(t, r):
-    rows = t * r
-    tables = rows * 4 + t * r * 4 if r <= 8 else rows * 8 + rows * 32 + t * (r // 8) * 4
-    return rows * 7168 * 2 + rows * 8 * 4 * 2 + t * r + tables
 
 
 # ---- RDEP (seed-systems A2, A4) ----

@@ -1,4 +1,4 @@
-/* sim/load: closed forms against samples, RDEP's sweep, ceilings, the makespan. */
+/* sim/load: closed forms against samples, RDEP's sweep and ceilings. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -155,52 +155,12 @@ static void maximum_of_two_with_fixed_sum(void **state)
     near("a part alone with a fixed sum", load_normal_maximum(mean, sd, 1, &p99), 100, 1e-12);
 }
 
-/* RDEP, A6: ingress of the hot owner is lambda times the mean, the return makes it the hot
- * egress. */
-static void makespans(void **state)
-{
-    (void)state;
-    struct arena arena = {0};
-    struct err err = {0};
-    for (int skewed = 0; skewed < 2; skewed++) {
-        struct rows_spec spec = rdep(8, skewed ? 1.5 : 0);
-        struct rows rows;
-        struct rows_scratch scratch;
-        struct rows_step step;
-        struct makespan span;
-        assert_int_equal(rows_prepare(&spec, &arena, &rows, &err), STATUS_OK);
-        rows_scratch_init(&rows, &arena, &scratch);
-        rows_step_init(&rows, ROWS_WANT_MATRIX, &arena, &step);
-        rows_sample_step(&rows, 0, &scratch, &step);
-        const struct makespan_ask ask = {.hidden = 2048,
-                                         .inter = 1408,
-                                         .block = 1,
-                                         .glu = true,
-                                         .flop_per_s = 1.2e15,
-                                         .row_bytes_out = 2 * 2048 + 16,
-                                         .row_bytes_back = 2 * 2048 + 4,
-                                         .link_bytes_per_s = 9e11,
-                                         .fixed_s = 0.79e-3};
-        load_makespan(&rows, &step, &ask, &span);
-        double lambda = skewed ? 1.76 : 1.01;
-        near("gemm", span.gemm_s, lambda * 425201762304.0 / 1.2e15, 0.02);
-        near("balanced", span.balanced_s, 425201762304.0 / 1.2e15, 1e-9);
-        /* 98.2 us each way when balanced: 196.4 us through one direction of a link. */
-        if (!skewed)
-            near("links", span.comm_s, 196.2e-6, 0.02);
-        else
-            assert_true(span.comm_s > 1.3 * 196.2e-6);
-        near("total", span.total_s, span.gemm_s + span.comm_s + 0.79e-3, 1e-9);
-    }
-    arena_release(&arena);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(skew_by_three_methods),         cmocka_unit_test(rosen_alone),
         cmocka_unit_test(tightening_is_the_root_law),    cmocka_unit_test(padding_of_samples),
-        cmocka_unit_test(maximum_of_two_with_fixed_sum), cmocka_unit_test(makespans),
+        cmocka_unit_test(maximum_of_two_with_fixed_sum),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

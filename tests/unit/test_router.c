@@ -110,18 +110,6 @@ static void capacities(void **state)
     assert_int_equal(router_capacity(6, 1, 3, 1), 2);
     assert_int_equal(router_capacity(1000, 2, 8, 1.25), 313);
     assert_int_equal(router_capacity(64, 2, 8, 4), 64); /* cf = E / K: dropless */
-    static const int32_t ids[6] = {0, 1, 0, 2, 1, 0};
-    static const float probs[6] = {.1f, .9f, .5f, .4f, .9f, .5f};
-    uint8_t dropped[6];
-    uint64_t kept[3];
-    struct router_row scratch[6];
-    assert_int_equal(router_drop(ids, 6, 1, 3, 2, NULL, NULL, dropped, kept), 1);
-    static const uint8_t last[6] = {0, 0, 0, 0, 0, 1}, least[6] = {1, 0, 0, 0, 0, 0};
-    assert_memory_equal(dropped, last, 6);
-    assert_int_equal(router_drop(ids, 6, 1, 3, 2, probs, scratch, dropped, kept), 1);
-    assert_memory_equal(dropped, least, 6);
-    assert_int_equal(kept[0], 2);
-    assert_int_equal(router_drop(ids, 6, 1, 3, 0, NULL, NULL, dropped, kept), 6);
 }
 
 static void bias_follows_the_load(void **state)

@@ -11,7 +11,7 @@
 enum { LIMITS = 3, SERIES_NAMED = 3 };
 
 /* Which axis runs along the bottom, and which make the series (or, in a map, the rows). */
-struct layout {
+struct sweep_chart {
     const struct sweep_table *table;
     struct arena *arena;
     const struct sweep_column *x, *y[SWEEP_TABLE_AXES];
@@ -22,7 +22,7 @@ struct layout {
 
 /* ---- layout ---- */
 
-static void choose(struct layout *l)
+static void choose(struct sweep_chart *l)
 {
     const struct sweep_table *t = l->table;
     l->x = &t->axes[t->n_axes - 1];
@@ -34,13 +34,13 @@ static void choose(struct layout *l)
             l->y[l->n_y++] = &t->axes[i];
 }
 
-static bool is_map(const struct layout *l)
+static bool is_map(const struct sweep_chart *l)
 {
     return l->table->n_axes == 2 && l->x->numeric == l->y[0]->numeric;
 }
 
 /* The series a row belongs to. */
-static const char *series_of(const struct layout *l, size_t row)
+static const char *series_of(const struct sweep_chart *l, size_t row)
 {
     struct text text = {.arena = l->arena};
     if (!l->n_y)
@@ -50,7 +50,7 @@ static const char *series_of(const struct layout *l, size_t row)
     return text_string(&text);
 }
 
-static void find_series(struct layout *l)
+static void find_series(struct sweep_chart *l)
 {
     size_t most = 1;
     for (size_t i = 0; i < l->n_y; i++)
@@ -89,13 +89,13 @@ static bool is_geometric(const struct sweep_column *axis)
     return first > 0 && last >= 16 * first && middle < 0.3 * last;
 }
 
-static const char *key_of(const struct layout *l, size_t i)
+static const char *key_of(const struct sweep_chart *l, size_t i)
 {
     return i < l->n_y ? l->y[i]->name : "";
 }
 
 /* Names of the series that have this limit: ": sparse-gmm"; "" when all or too many do. */
-static const char *limit_owners(const struct layout *l, double gib)
+static const char *limit_owners(const struct sweep_chart *l, double gib)
 {
     struct text text = {.arena = l->arena};
     const char *names[SERIES_NAMED + 1];
@@ -121,7 +121,7 @@ static const char *limit_owners(const struct layout *l, double gib)
 
 /* One line per limit that occurs; when a sweep moves the limit, the least and the greatest.
  * `layout` says which series a limit belongs to; NULL: not asked. */
-static void add_limits(const struct sweep_table *table, const struct layout *layout,
+static void add_limits(const struct sweep_table *table, const struct sweep_chart *layout,
                        struct picture *p)
 {
     double gib[64];
@@ -150,7 +150,7 @@ void chart_limits(const struct sweep_table *table, struct picture *p)
 }
 
 /* Heading of the legend: the keys whose values its rows are; cases speak for themselves. */
-static const char *series_title(const struct layout *l)
+static const char *series_title(const struct sweep_chart *l)
 {
     struct text text = {.arena = l->arena};
     for (size_t i = 0; i < l->n_y; i++)
@@ -160,7 +160,7 @@ static const char *series_title(const struct layout *l)
 
 /* A little above the greatest total, but at most three times the greatest limit: one value far
  * away would press all others to the ground. */
-static double top_of(const struct layout *l)
+static double top_of(const struct sweep_chart *l)
 {
     double limit = 0, total = 0, value;
     for (size_t row = 0; row < l->table->csv.n_rows; row++) {
@@ -179,7 +179,7 @@ static bool has_verdict(const struct text *published, const char *cell)
     return strstr(text_string(published), cell) != NULL;
 }
 
-static void add_curves(const struct layout *l, const struct chart_names *names,
+static void add_curves(const struct sweep_chart *l, const struct chart_names *names,
                        struct picture *p)
 {
     static const char *const none[] = {NULL};
@@ -200,7 +200,7 @@ static void add_curves(const struct layout *l, const struct chart_names *names,
 }
 
 /* The verdicts that occur, for a legend without empty rows. */
-static const char *const *verdicts(const struct layout *l)
+static const char *const *verdicts(const struct sweep_chart *l)
 {
     static const char *const all[] = {"fits", "marginal", "oom", "invalid"};
     enum { N = sizeof all / sizeof *all };
@@ -216,7 +216,7 @@ static const char *const *verdicts(const struct layout *l)
     return words;
 }
 
-static void add_map(const struct layout *l, struct picture *p)
+static void add_map(const struct sweep_chart *l, struct picture *p)
 {
     p->chart.kind = "map";
     picture_text(p, "y_key", l->y[0]->name);
@@ -228,7 +228,7 @@ static void add_map(const struct layout *l, struct picture *p)
 enum status chart_sweep(const struct sweep_table *table, const struct chart_names *names,
                         enum sweep_view view, struct picture *p, struct err *err)
 {
-    struct layout l = {.table = table, .arena = p->arena};
+    struct sweep_chart l = {.table = table, .arena = p->arena};
     choose(&l);
     if (view == SWEEP_VIEW_MAP && table->n_axes != 2) {
         err_set(err, STATUS_USAGE, "a map has two keys, not %zu", table->n_axes);

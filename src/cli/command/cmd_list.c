@@ -51,15 +51,35 @@ static void list_clusters(const struct invocation *call)
     list_catalog(call, CATALOG_CLUSTER);
 }
 
-/* A stack with a builder of its own is described by that. */
-static const char *stack_title(const char *name, const char *summary)
+/* A stack as its builder describes it, with the paths it runs and why no others. */
+struct stack_row {
+    const char *name, *summary, *paths, *only, *path;
+};
+
+static const struct column stack_columns[] = {
+    {.key = "name", .type = COLUMN_TEXT, .offset = offsetof(struct stack_row, name)},
+    {.key = "summary", .type = COLUMN_TEXT, .offset = offsetof(struct stack_row, summary)},
+    {.key = "paths", .type = COLUMN_TEXT, .offset = offsetof(struct stack_row, paths)},
+    {.key = "only", .type = COLUMN_TEXT, .offset = offsetof(struct stack_row, only)},
+    {.key = "path", .type = COLUMN_TEXT, .offset = offsetof(struct stack_row, path)},
+};
+
+enum { STACK_COLUMNS_TEXT = 3, STACK_COLUMNS = 5 };
+
+static struct stack_row stack_row_of(const struct catalog_item *item, struct arena *arena)
 {
-    for (unsigned kind = 0; kind < STACK_COUNT; kind++)
-        if (text_equal(words_stack[kind], name))
-            return stack_system((enum stack_kind)kind)->kind == kind
-                       ? stack_system((enum stack_kind)kind)->title
-                       : summary;
-    return summary;
+    struct stack_row row = {item->name, item->summary, "all", NULL, item->path};
+    for (unsigned kind = 0; kind < STACK_COUNT; kind++) {
+        const struct stack_system *system = stack_system((enum stack_kind)kind);
+        if (!text_equal(words_stack[kind], item->name) || system->kind != kind)
+            continue;
+        struct text paths = {.arena = arena};
+        stack_paths_print(system, &paths);
+        row.summary = system->title;
+        row.paths = text_string(&paths);
+        row.only = system->only;
+    }
+    return row;
 }
 
 static void list_stacks(const struct invocation *call)
@@ -67,11 +87,15 @@ static void list_stacks(const struct invocation *call)
     struct catalog_item *items;
     size_t n;
     catalog_list(CATALOG_STACK, call->arena, &items, &n);
-    struct row *rows = arena_alloc(call->arena, n + 1, sizeof *rows);
+    struct stack_row *rows = arena_alloc(call->arena, n + 1, sizeof *rows);
     for (size_t i = 0; i < n; i++)
-        rows[i] = (struct row){items[i].name, stack_title(items[i].name, items[i].summary),
-                               items[i].path};
-    print_rows(call, rows, n);
+        rows[i] = stack_row_of(&items[i], call->arena);
+    const struct table table = {.columns = stack_columns,
+                                .n = STACK_COLUMNS,
+                                .records = rows,
+                                .n_records = n,
+                                .record_size = sizeof *rows};
+    command_print_table(call, &table, STACK_COLUMNS_TEXT);
 }
 
 static void list_tables(const struct invocation *call)
@@ -81,27 +105,11 @@ static void list_tables(const struct invocation *call)
 
 static void list_paths(const struct invocation *call)
 {
-    static const char *const summaries[PATH_COUNT] = {
-        [PATH_AUTO] = "the stack's own choice; the reason is printed",
-        [PATH_CAPACITY] = "fixed [E, C, H] buffers, rows beyond the capacity are dropped",
-        [PATH_RAGGED_DOT] = "sorted rows, masked expansion to [e, rows, H]",
-        [PATH_RAGGED_A2A] = "permute, ragged all-to-all, grouped products",
-        [PATH_DEEPEP] = "token-deduplicated dispatch and combine with a handle",
-        [PATH_DEEPEP_LL] = "low latency: fixed slots per expert, for decode",
-        [PATH_RDEP] = "routed rows with explicit offsets to pooled owner experts",
-        [PATH_BLOCKWISE] = "fixed blocks of rows, one expert per block",
-        [PATH_SELECTIVE] = "decode: load only the experts that are hit",
-        [PATH_ALL_EXPERTS] = "decode: compute all experts and mask",
-        [PATH_MASKED] = "every expert on every token, masked",
-        [PATH_EXPERT_LOOP] = "one set of products per expert, sizes known to the host",
-        [PATH_CHUNKED_A2A] = "chunks of fixed capacity in a pipelined all-to-all",
-        [PATH_ALLGATHER] = "gather all tokens, compute local experts, reduce-scatter",
-        [PATH_BLOCK_SPARSE] = "rows padded to 128, block-sparse products",
-    };
-    struct row rows[PATH_COUNT] = {{0}};
-    for (size_t i = 0; i < PATH_COUNT; i++)
-        rows[i] = (struct row){words_path[i], summaries[i], NULL};
-    print_rows(call, rows, PATH_COUNT);
+    size_t n = paths_count();
+    struct row *rows = arena_alloc(call->arena, n, sizeof *rows);
+    for (size_t i = 0; i < n; i++)
+        rows[i] = (struct row){words_path[i], path_title((enum moe_path)i), NULL};
+    print_rows(call, rows, n);
 }
 
 static void list_keys(const struct invocation *call)

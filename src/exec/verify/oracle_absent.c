@@ -5,24 +5,19 @@
 #include <string.h>
 
 #include "exec/kernels/format.h"
+#include "work/path/path.h"
 /* ---- begin ---- */
 
-/* How a path returns rows; those that are not here: one for every slot. */
-static enum oracle_returns returns_of(enum moe_path path)
+/* How rows return by what crossed. */
+static enum oracle_returns returns_of(enum path_exchange exchange)
 {
-    static const struct {
-        enum moe_path path;
-        enum oracle_returns returns;
-    } others[] = {
-        {PATH_DEEPEP, RETURNS_OWNERS},      {PATH_BLOCKWISE, RETURNS_EVERYONE},
-        {PATH_SELECTIVE, RETURNS_EVERYONE}, {PATH_ALL_EXPERTS, RETURNS_EVERYONE},
-        {PATH_MASKED, RETURNS_EVERYONE},    {PATH_EXPERT_LOOP, RETURNS_EVERYONE},
-        {PATH_ALLGATHER, RETURNS_EVERYONE},
+    static const enum oracle_returns returns[] = {
+        [EXCHANGE_ROWS] = RETURNS_SLOTS,        [EXCHANGE_TOKENS] = RETURNS_OWNERS,
+        [EXCHANGE_MESSAGES] = RETURNS_SLOTS,    [EXCHANGE_CAPACITY] = RETURNS_SLOTS,
+        [EXCHANGE_CHUNKS] = RETURNS_SLOTS,      [EXCHANGE_GATHER] = RETURNS_EVERYONE,
+        [EXCHANGE_EVERYONE] = RETURNS_EVERYONE,
     };
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        if (others[i].path == path)
-            return others[i].returns;
-    return RETURNS_SLOTS;
+    return returns[exchange];
 }
 
 static void expect(struct oracle_absent *a, enum absent_row which, uint64_t width,
@@ -50,11 +45,11 @@ void oracle_absent_init(struct oracle_absent *a, struct oracle *o,
                         const struct oracle_tokens *tokens, struct arena *arena)
 {
     const struct layer_sample *s = o->setup.sample;
-    enum moe_path path = o->setup.plan->moe.path;
+    const struct path_system *path = path_system_of(o->setup.plan->moe.path);
     *a = (struct oracle_absent){.o = o,
                                 .tokens = *tokens,
-                                .returns = returns_of(path),
-                                .gates_return = path == PATH_RDEP,
+                                .returns = returns_of(path->exchange),
+                                .gates_return = path->returns_gates,
                                 .scales_input = o->setup.plan->model.moe.scale == GATE_PRE,
                                 .rank = o->setup.first_rank,
                                 .rows =
@@ -157,15 +152,15 @@ static void add_weight_gradients(struct oracle_absent *a, struct oracle_row *row
 
 /* n rows of an absent rank at a local expert. Owners apply the gates unless every slot returns
  * alone: then they are the tokens' ranks' business, and 1 here. */
-struct rows {
+struct absent_rows {
     uint64_t from, local, n;
     double in, out; /* gates of the expert's input and output */
 };
 
-static struct rows rows_of(const struct oracle_absent *a, uint64_t from, uint64_t local)
+static struct absent_rows rows_of(const struct oracle_absent *a, uint64_t from, uint64_t local)
 {
     const struct oracle *o = a->o;
-    struct rows rows = {.from = from, .local = local, .in = 1, .out = 1};
+    struct absent_rows rows = {.from = from, .local = local, .in = 1, .out = 1};
     for (uint64_t k = 0; k < o->K; k++)
         rows.n += a->rows[(from * o->setup.sample->local + local) * o->K + k];
     if (a->returns != RETURNS_SLOTS)
@@ -175,7 +170,7 @@ static struct rows rows_of(const struct oracle_absent *a, uint64_t from, uint64_
 
 /* A gate's gradient is a product of two rows, most of which cancels: its errors are of the
  * size of what does. The largest of them, as the scale. */
-static void add_gate_gradients(struct oracle_absent *a, const struct rows *rows,
+static void add_gate_gradients(struct oracle_absent *a, const struct absent_rows *rows,
                                const double *row, const double *with)
 {
     struct oracle *o = a->o;
@@ -194,7 +189,7 @@ static void add_gate_gradients(struct oracle_absent *a, const struct rows *rows,
 
 /* y of the row is there, and in a->x the row before its gate. */
 static void backward_rows(struct oracle_absent *a, const struct oracle_expert *expert,
-                          struct oracle_row *row, const struct rows *rows)
+                          struct oracle_row *row, const struct absent_rows *rows)
 {
     struct oracle *o = a->o;
     load_absent(a, ABSENT_GRADIENTS, rows->from, row->dy);
@@ -212,7 +207,7 @@ static void backward_rows(struct oracle_absent *a, const struct oracle_expert *e
 }
 
 /* As it came through the wire, in a->x, and as the expert sees it. */
-static void load_input(struct oracle_absent *a, const struct rows *rows, double *x)
+static void load_input(struct oracle_absent *a, const struct absent_rows *rows, double *x)
 {
     const struct oracle *o = a->o;
     load_absent(a, ABSENT_TOKENS, rows->from, a->x);
@@ -225,7 +220,7 @@ static void add_rows(struct oracle_absent *a, const struct oracle_expert *expert
                      struct oracle_row *row, uint64_t from, uint64_t local)
 {
     struct oracle *o = a->o;
-    struct rows rows = rows_of(a, from, local);
+    struct absent_rows rows = rows_of(a, from, local);
     if (o->setup.pair_slots)
         add_empty(a, expert, row, from, o->setup.pair_slots - rows.n);
     if (rows.n == 0)

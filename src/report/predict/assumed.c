@@ -83,12 +83,12 @@ static bool decodes(const struct plan *plan)
 
 static bool has_capacity(const struct plan *plan)
 {
-    return plan->moe.path == PATH_CAPACITY;
+    return path_reads(plan->moe.path, READS_CAPACITY_FACTOR);
 }
 
 static bool has_blocks(const struct plan *plan)
 {
-    return plan->moe.path == PATH_BLOCKWISE;
+    return path_reads(plan->moe.path, READS_BLOCK_SIZE);
 }
 
 static bool is_routed(const struct plan *plan)

@@ -2,10 +2,10 @@
 #include "work/list/kernel.h"
 
 static const struct {
-    const char *name, *operands;
+    const char *name;
     enum op_kind kind;
 } kernels[] = {
-#define KERNEL_ROW(name, text, kind, operands) {text, operands, OP_##kind},
+#define KERNEL_ROW(name, text, kind, operands) {text, OP_##kind},
     KERNEL_LIST(KERNEL_ROW)
 #undef KERNEL_ROW
 };
@@ -18,11 +18,6 @@ const char *kernel_name(enum kernel kernel)
 enum op_kind kernel_kind(enum kernel kernel)
 {
     return kernels[kernel].kind;
-}
-
-const char *kernel_operands(enum kernel kernel)
-{
-    return kernels[kernel].operands;
 }
 
 enum schedule kernel_schedule(const struct op *op)

@@ -232,6 +232,5 @@ bool kernel_is_work(enum kernel kernel);
 
 const char *kernel_name(enum kernel kernel);
 enum op_kind kernel_kind(enum kernel kernel);
-const char *kernel_operands(enum kernel kernel);
 
 #endif

@@ -87,16 +87,3 @@ struct size rows_padded_up(const struct letters *x, struct size rows, uint64_t m
 {
     return size_up(x->sizes, rows_padded(x, rows, multiple), multiple);
 }
-
-double expected_groups(uint64_t experts, uint64_t top_k, uint64_t groups)
-{
-    if (!groups || !experts || top_k > experts)
-        return 0;
-    double outside = (double)experts - (double)experts / (double)groups;
-    double untouched = 1; /* C(E - E/G, K) / C(E, K) */
-    for (uint64_t i = 0; i < top_k; i++) {
-        double left = outside - (double)i;
-        untouched *= left > 0 ? left / (double)(experts - i) : 0;
-    }
-    return (double)groups * (1 - untouched);
-}

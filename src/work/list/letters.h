@@ -47,8 +47,4 @@ struct size rows_worst_loose(const struct letters *x);  /* W3 = T R K: not tight
 struct size rows_padded(const struct letters *x, struct size rows, uint64_t multiple);
 struct size rows_padded_up(const struct letters *x, struct size rows, uint64_t multiple);
 
-/* Expected number of the `groups` even groups of E experts that a token's K distinct uniform
- * experts touch (DeepEP elastic.py; buffers.md 1.1). */
-double expected_groups(uint64_t experts, uint64_t top_k, uint64_t groups);
-
 #endif

@@ -17,16 +17,6 @@ const char *slot_symbol(enum slot slot)
     return symbols[slot];
 }
 
-const char *slot_meaning(enum slot slot)
-{
-    static const char *const meanings[] = {
-#define SLOT_MEANING(name, symbol, meaning) meaning,
-        SLOT_LIST(SLOT_MEANING)
-#undef SLOT_MEANING
-    };
-    return meanings[slot];
-}
-
 const char *real_symbol(enum real_slot slot)
 {
     static const char *const symbols[] = {"cf", "factor"};

@@ -104,9 +104,8 @@ struct slots {
     struct params params; /* of the plan's model, for the stages */
 };
 
-/* Symbol and meaning of a slot, for formulas and the manual. */
+/* Symbol of a slot in formulas. */
 const char *slot_symbol(enum slot slot);
-const char *slot_meaning(enum slot slot);
 const char *real_symbol(enum real_slot slot);
 
 /* Fills every slot from the plan; routing slots (ROWS, RECEIVED, PADDED_ROWS, HOT_EXPERT) with

@@ -1,6 +1,8 @@
 /* all_experts: every local expert computes every token at once, and combine leaves out what was
- * not chosen (seed 002 decode). */
+ * not chosen (seed 002 decode). What stacks hold: buffers.md 10.4; seed-systems.md B7. */
 #include "work/path/path.h"
+#include "work/piece/layer.h"
+#include "work/stack/dispatch_parts.h"
 
 /* Every expert's own copy of the tokens: scaled where they chose it, zero elsewhere. */
 static uint16_t scaled(struct layer *l, const struct everyone *all, uint16_t index,
@@ -20,7 +22,7 @@ static uint16_t scaled(struct layer *l, const struct everyone *all, uint16_t ind
     return x;
 }
 
-uint16_t path_all_experts_build(struct layer *l)
+static uint16_t build(struct layer *l)
 {
     struct sizes *z = l->z;
     struct everyone all = layer_gather_everyone(l);
@@ -47,3 +49,33 @@ uint16_t path_all_experts_build(struct layer *l)
                                    .used = rows.rows});
     return layer_reduce_everyone(l, "routed_out", partial, l->combined, l->activation);
 }
+
+/* Every local expert on every token of the group, masked in the sum: [e, T, ...]. */
+static enum status hold(struct hold_path *p, uint16_t *output, struct err *err)
+{
+    (void)err;
+    struct row_dims group;
+    uint16_t x = part_gather_group(p, &group, 0);
+    struct row_dims rows = {2, {p->x.local, group.dims[0]}, RULE_FIXED};
+    uint16_t affinities = part_floats(p, "masked_affinities", CATEGORY_MASK, p->style->scores,
+                                      &group, p->x.experts);
+    flow_op(&p->flow, part_move(p, "mask", OP_PACK), FLOW(p->indices, p->gates),
+            FLOW(affinities));
+    uint16_t out = part_experts(p, x, &rows, WORK_NONE, OP_BATCHED_GEMM);
+    uint16_t summed = part_rows(p, "masked_sum", CATEGORY_DISPATCH, &group, p->x.hidden);
+    flow_op(&p->flow, part_move(p, "masked_sum", OP_COMBINE), FLOW(out, affinities),
+            FLOW(summed));
+    if (p->plan->parallel.ep > 1)
+        part_scatter_group(p, summed, output);
+    else
+        *output = summed;
+    return STATUS_OK;
+}
+
+const struct path_system path_all_experts = {
+    .backward = true,
+    .build = build,
+    .hold = hold,
+    .exchange = EXCHANGE_EVERYONE,
+    .computes = COMPUTES_ALL,
+};

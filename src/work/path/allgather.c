@@ -1,11 +1,56 @@
 /* allgather: every rank gathers all tokens, computes its experts' rows, and partial sums are
- * reduced and scattered (Neuron expert parallelism; Megatron's allgather dispatcher). */
+ * reduced and scattered (Neuron expert parallelism; Megatron's allgather dispatcher). What
+ * stacks hold: buffers.md 9.1. */
 #include "work/path/path.h"
+#include "work/piece/layer.h"
+#include "work/stack/dispatch_parts.h"
 
-uint16_t path_allgather_build(struct layer *l)
+static uint16_t build(struct layer *l)
 {
     struct everyone all = layer_gather_everyone(l);
     struct fan fan = layer_fan(l, all.phys, WORK_NONE, l->received);
     uint16_t partial = layer_fan_compute(l, all.x, all.gates, all.phys, &fan, all.tokens);
     return layer_reduce_everyone(l, "routed_out", partial, l->combined, l->activation);
 }
+
+static enum status hold(struct hold_path *p, uint16_t *output, struct err *err)
+{
+    (void)err;
+    struct sizes *s = p->x.sizes;
+    struct row_dims all = rows_of(rows_worst_tokens(&p->x), RULE_FIXED);
+    uint16_t x = part_rows(p, "gathered_hidden", CATEGORY_COMMUNICATION, &all, p->x.hidden);
+    uint16_t probs = part_floats(p, "gathered_probs", CATEGORY_COMMUNICATION, p->style->scores,
+                                 &all, p->x.experts);
+    uint16_t map = part_table(p, "gathered_map", DTYPE_BOOL, &all, p->x.experts);
+    flow_op(&p->flow, part_exchange(p, "gather_tokens"),
+            FLOW(p->input, p->scores, p->indices), FLOW(x, probs, map));
+    uint16_t out;
+    if (p->style->kernel != EXPERT_KERNEL_PLAIN) {
+        out = part_fused(p, x, &all);
+    } else {
+        struct row_dims rows = part_expert_rows(p, p->style->alignment);
+        uint16_t local = part_rows(p, "local_rows", CATEGORY_DISPATCH, &rows, p->x.hidden);
+        struct tick op = part_move(p, "permute", OP_PERMUTE);
+        op.host_syncs = size_const(s, p->style->sizing == SIZING_EXACT);
+        flow_op(&p->flow, op, FLOW(x, map), FLOW(local));
+        uint16_t y = part_experts(p, local, &rows, WORK_NONE, OP_GROUPED_GEMM);
+        /* the sum runs in the dtype of the probabilities */
+        out = part_floats(p, "unpermuted", CATEGORY_COMMUNICATION,
+                          p->style->f32_combine ? DTYPE_F32 : p->dtype, &all, p->x.hidden);
+        flow_op(&p->flow, part_move(p, "unpermute", OP_COMBINE), FLOW(y, probs), FLOW(out));
+    }
+    struct row_dims tokens = rows_of(p->x.tokens, RULE_FIXED);
+    *output = part_rows(p, "moe_output", CATEGORY_ACTIVATION, &tokens, p->x.hidden);
+    flow_op(&p->flow,
+            part_exchange(p, "reduce_scatter"),
+            FLOW(out), FLOW(*output));
+    return STATUS_OK;
+}
+
+const struct path_system path_allgather = {
+    .backward = true,
+    .build = build,
+    .hold = hold,
+    .align = align_by_stack,
+    .exchange = EXCHANGE_GATHER,
+};

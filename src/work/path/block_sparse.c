@@ -1,6 +1,8 @@
 /* block_sparse: ragged_a2a whose experts' rows are padded to blocks of B, computed by block-
- * sparse products (MegaBlocks dMoE; buffers.md 8). */
+ * sparse products (MegaBlocks dMoE; buffers.md 8). What stacks hold: buffers.md 8. */
 #include "work/path/path.h"
+#include "work/path/ragged.h"
+#include "work/stack/dispatch_parts.h"
 
 struct topology {
     uint16_t offsets, row_block, column_block;
@@ -45,8 +47,7 @@ static void sparse_product(struct layer *l, const char *name, enum kernel kernel
              LAYER_OPERANDS(c));
 }
 
-uint16_t path_block_sparse_expert(struct layer *l, uint16_t x, struct extent padded,
-                                  uint16_t offsets)
+static uint16_t experts(struct layer *l, uint16_t x, struct extent padded, uint16_t offsets)
 {
     struct sizes *z = l->z;
     struct topology t = map_sparse(l, offsets, padded);
@@ -62,3 +63,73 @@ uint16_t path_block_sparse_expert(struct layer *l, uint16_t x, struct extent pad
     sparse_product(l, "dsd", KERNEL_DSD, &t, a, l->w2, l->b2, y, l->H);
     return y;
 }
+
+static uint16_t build(struct layer *l)
+{
+    return ragged_build(l, experts);
+}
+
+static enum align_kind align(const struct plan *plan)
+{
+    (void)plan;
+    return ALIGN_MEGABLOCKS;
+}
+
+static bool large_blocks(const struct plan *plan)
+{
+    return layer_alignment(plan) > KERNEL_TILE_ROWS;
+}
+
+static const struct refusal refusals[] = {
+    {large_blocks, "block_sparse on the host takes blocks of at most 256 rows",
+     "--set moe.alignment=128"},
+};
+
+/* Topology of the block-sparse product: 16-bit column indices and five arrays of one entry per
+ * 128 x 128 block. */
+static void topology(struct hold_path *p, const struct row_dims *rows)
+{
+    struct sizes *s = p->x.sizes;
+    struct size blocks =
+        size_mul(s, size_ceil_by(s, rows->dims[0], 128), size_ceil_by(s, p->x.inter, 128));
+    struct row_dims n = rows_of(blocks, rows->rule);
+    uint16_t columns = part_table(p, "column_indices", DTYPE_F16, &n, size_const(s, 1));
+    uint16_t sorted = part_table(p, "block_offsets", DTYPE_I32, &n, size_const(s, 5));
+    flow_op(&p->flow, part_move(p, "topology", OP_SORT), FLOW(p->indices),
+            FLOW(columns, sorted));
+}
+
+static enum status hold(struct hold_path *p, uint16_t *output, struct err *err)
+{
+    (void)err;
+    struct row_dims sorted = part_expert_rows(p, p->style->alignment), back = ragged_rows(p);
+    struct row_dims rows = part_expert_rows(p, 1);
+    uint16_t gates, x;
+    if (ragged_spread(p)) {
+        x = ragged_permute(p, &gates);
+        ragged_counts(p, 2); /* both directions' counts go to the host */
+        x = ragged_receive(p, x, &rows, &sorted, &gates);
+    } else {
+        x = part_rows(p, "padded_rows", CATEGORY_DISPATCH, &sorted, p->x.hidden);
+        gates = WORK_NONE;
+        struct tick op = part_move(p, "padded_gather", OP_PERMUTE);
+        op.host_syncs = size_const(p->x.sizes, 1);
+        flow_op(&p->flow, op, FLOW(p->input, p->indices), FLOW(x));
+    }
+    topology(p, &sorted);
+    uint16_t out = part_experts(p, x, &sorted, WORK_NONE, OP_BLOCKED_GEMM);
+    *output = part_combine(p, ragged_spread(p) ? ragged_send_back(p, out, &rows) : out,
+                           ragged_spread(p) ? &back : &sorted);
+    return STATUS_OK;
+}
+
+const struct path_system path_block_sparse = {
+    .backward = true,
+    .build = build,
+    .hold = hold,
+    .alignment = 128,
+    .align = align,
+    .exchange = EXCHANGE_ROWS,
+    .refusals = refusals,
+    .n_refusals = sizeof refusals / sizeof *refusals,
+};

@@ -1,9 +1,14 @@
 /* blockwise: rows in blocks of B, one expert a block; blocks are computed one after the other
  * and added to their tokens (seed 002 BWMM; seed-systems.md B2 to B4). As many blocks are
  * provided as any routing can need; with moe.skip.dynamic only those with rows are run beyond a
- * static number. Two cores share the blocks, or the work of each, as moe.shard says. */
+ * static number. Two cores share the blocks, or the work of each, as moe.shard says. What
+ * stacks hold: buffers.md 10.4; seed-systems.md B2. */
 #include "work/path/path.h"
+#include "work/piece/layer.h"
+#include "work/stack/dispatch_parts.h"
+#include "work/stack/dispatch_rows.h"
 
+#include "base/checked.h"
 #include "plan/derive.h"
 #include "work/rows/block_loop.h"
 #include "work/piece/layer_cores.h"
@@ -205,7 +210,7 @@ static void add_loop(struct layer *l, const struct everyone *all, const struct b
     layer_loop_end(l);
 }
 
-uint16_t path_blockwise_build(struct layer *l)
+static uint16_t build(struct layer *l)
 {
     struct everyone all = gather_tokens(l);
     struct block_maps m = map_blocks(l, &all);
@@ -223,3 +228,99 @@ uint16_t path_blockwise_build(struct layer *l)
     layer_cores_sum(l, "add_cores", sums, out);
     return layer_reduce_everyone(l, "routed_out", out, l->combined, l->activation);
 }
+
+static enum align_kind align(const struct plan *plan)
+{
+    (void)plan;
+    return ALIGN_NEURON;
+}
+
+static bool has_pair(const struct plan *plan)
+{
+    return plan_cores(plan) == 2;
+}
+
+static bool halves_odd_hidden(const struct plan *plan)
+{
+    bool whole = plan->moe.shard == SHARD_BLOCK && plan->model.moe.top_k == 1;
+    return has_pair(plan) && !whole && plan->model.hidden % 2;
+}
+
+static bool halves_odd_inter(const struct plan *plan)
+{
+    uint64_t inter = ceil_div(plan->model.moe.intermediate, plan->parallel.etp);
+    return has_pair(plan) && plan->moe.shard == SHARD_I && inter % 2;
+}
+
+static bool skips_on_i(const struct plan *plan)
+{
+    return has_pair(plan) && plan->moe.shard == SHARD_I &&
+           plan->moe.skip_weight != WEIGHT_SKIP_NONE;
+}
+
+static const struct refusal refusals[] = {
+    {halves_odd_hidden, "two cores share the hidden size in halves: it must be even",
+     "--set moe.cores=1"},
+    {halves_odd_inter,
+     "two cores share the experts' intermediate size in halves: it must be even",
+     "--set moe.shard=h"},
+    {skips_on_i, "moe.shard i fetches the weights of every block, as its kernel does",
+     "--set moe.skip.weight=none"},
+};
+
+/* Blocks' tables: the expert of each block, and the token of each position (-1: none). */
+static uint16_t block_tables(struct hold_path *p, struct size blocks)
+{
+    struct sizes *s = p->x.sizes;
+    struct size one = size_const(s, 1);
+    struct row_dims n = rows_of(blocks, RULE_WORST);
+    struct row_dims positions =
+        rows_of(size_plus(s, size_mul(s, blocks, p->x.block), 1), RULE_WORST);
+    struct row_dims group = rows_of(rows_worst_tokens(&p->x), RULE_FIXED);
+    uint16_t owner = part_table(p, "block_to_expert", DTYPE_I64, &n, one);
+    uint16_t ids = part_table(p, "token_position_to_id", DTYPE_I64, &positions, one);
+    flow_op(&p->flow, part_move(p, "assign_blocks", OP_SORT), FLOW(p->indices),
+            FLOW(owner, ids));
+    part_scratch(p, "token_position_by_expert", CATEGORY_MASK, DTYPE_F64, &group, p->x.experts,
+                 FLOW_FORWARD);
+    return ids;
+}
+
+/* In training the kernels write every block's gate_up [N, 2, I, B] and down [N, B, H] for
+ * backward; in inference a block's intermediates stay on chip. */
+static enum status hold(struct hold_path *p, uint16_t *output, struct err *err)
+{
+    (void)err;
+    struct sizes *s = p->x.sizes;
+    struct row_dims group;
+    uint16_t x = part_gather_group(p, &group, 1); /* a zero row absorbs padding */
+    struct size blocks = neuron_blocks(&p->x, rows_worst_tokens(&p->x));
+    uint16_t ids = block_tables(p, blocks);
+    struct row_dims rows = {2, {blocks, p->x.block}, RULE_WORST};
+    struct row_dims out_rows = {2, {group.dims[0], size_const(s, 1)}, RULE_FIXED};
+    if (!p->style->flow.backward && plan_cores(p->plan) == 2 &&
+        p->plan->moe.shard == SHARD_BLOCK)
+        out_rows.dims[1] = size_const(s, 2); /* each core writes its own copy */
+    uint16_t out = part_rows(p, "block_output", CATEGORY_DISPATCH, &out_rows, p->x.hidden);
+    if (p->style->flow.backward) {
+        uint16_t down = part_experts(p, x, &rows, WORK_NONE, OP_BLOCKED_GEMM);
+        flow_op(&p->flow, part_move(p, "scatter_blocks", OP_COMBINE), FLOW(down, p->gates, ids),
+                FLOW(out));
+    } else {
+        struct tick op = part_move(p, "blockwise", OP_BLOCKED_GEMM);
+        flow_op(&p->flow, op, FLOW(x, p->gates, ids), FLOW(out));
+    }
+    part_scatter_group(p, out, output);
+    return STATUS_OK;
+}
+
+const struct path_system path_blockwise = {
+    .backward = true,
+    .build = build,
+    .hold = hold,
+    .align = align,
+    .exchange = EXCHANGE_EVERYONE,
+    .blocks = true,
+    .refusals = refusals,
+    .n_refusals = sizeof refusals / sizeof *refusals,
+};

@@ -1,7 +1,11 @@
 /* chunked_a2a: rounds of C rows per (source, expert) through equal all-to-alls, as many rounds
  * as the fullest queue needs (seed 003; seed-systems.md C2). With moe.overlap a round's
- * dispatch is under way while the one before is computed. */
+ * dispatch is under way while the one before is computed. What stacks hold: seed-systems.md C2.
+ */
 #include "work/path/path.h"
+#include "work/piece/layer.h"
+#include "work/stack/dispatch_parts.h"
+#include "work/stack/dispatch_rows.h"
 
 /* Rounds that all ranks agree on: the largest count of any source and expert, in chunks. */
 static uint16_t agree_rounds(struct layer *l, uint16_t counts)
@@ -65,7 +69,7 @@ static struct round send_round(struct layer *l, const struct sorted *s, struct e
     return r;
 }
 
-uint16_t path_chunked_a2a_build(struct layer *l)
+static uint16_t build(struct layer *l)
 {
     struct sizes *z = l->z;
     struct size chunk = size_slot(z, SLOT_CHUNK), rounds = size_slot(z, SLOT_ROUNDS);
@@ -96,3 +100,41 @@ uint16_t path_chunked_a2a_build(struct layer *l)
 
     return layer_unpack_slots(l, "combine", sums, s.order, s.position, l->TK);
 }
+
+/* Send [E, C, H] and receive [e, R C, H] of a round; a second pair where rounds overlap. */
+static enum status hold(struct hold_path *p, uint16_t *output, struct err *err)
+{
+    (void)err;
+    struct sizes *s = p->x.sizes;
+    struct size chunk = size_slot(s, SLOT_CHUNK), rounds = chunk_rounds(&p->x, chunk);
+    struct size pairs = size_const(s, p->plan->moe.overlap ? 2 : 1);
+    if (p->style->flow.backward) /* autograd keeps every round's chunks */
+        pairs = size_max(s, pairs, rounds);
+    struct row_dims send = {3, {pairs, p->x.experts, chunk}, RULE_FIXED};
+    struct row_dims receive = {
+        3, {pairs, p->x.local, size_mul(s, p->x.ranks, chunk)}, RULE_FIXED};
+    struct row_dims routed = rows_of(rows_routed(&p->x), RULE_FIXED);
+    struct size one = size_const(s, 1);
+    uint16_t order = part_table(p, "sort_order", DTYPE_I32, &routed, one);
+    flow_op(&p->flow, part_move(p, "sort", OP_SORT), FLOW(p->indices), FLOW(order));
+    uint16_t sent = part_rows(p, "send_chunk", CATEGORY_DISPATCH, &send, p->x.hidden);
+    uint16_t got = part_rows(p, "received_chunk", CATEGORY_DISPATCH, &receive, p->x.hidden);
+    uint16_t back = part_rows(p, "returned_chunk", CATEGORY_DISPATCH, &send, p->x.hidden);
+    uint16_t all = part_rows(p, "returned_rows", CATEGORY_DISPATCH, &routed, p->x.hidden);
+    flow_op(&p->flow, part_move(p, "pack_chunk", OP_PACK), FLOW(p->input, order), FLOW(sent));
+    flow_op(&p->flow, part_exchange(p, "dispatch"), FLOW(sent), FLOW(got));
+    uint16_t out = part_experts(p, got, &receive, WORK_NONE, OP_BATCHED_GEMM);
+    flow_op(&p->flow, part_exchange(p, "return"), FLOW(out), FLOW(back));
+    flow_op(&p->flow, part_move(p, "scatter_chunk", OP_PACK), FLOW(back, order), FLOW(all));
+    *output = part_combine(p, all, &routed);
+    return STATUS_OK;
+}
+
+const struct path_system path_chunked_a2a = {
+    .backward = true,
+    .build = build,
+    .hold = hold,
+    .exchange = EXCHANGE_CHUNKS,
+    .computes = COMPUTES_RESERVED,
+    .loads = LOADS_ROUNDS,
+};

@@ -1,6 +1,8 @@
 /* expert_loop: one expert after the other gathers its tokens, computes them and adds them up
  * (seed 002's naive loop, as in transformers). Sizes follow the host's count of each expert. */
 #include "work/path/path.h"
+#include "work/piece/layer.h"
+#include "work/stack/dispatch_parts.h"
 
 void layer_turns(struct layer *l, const struct everyone *all, const struct fan *fan,
                  uint16_t sum)
@@ -35,7 +37,7 @@ void layer_turns(struct layer *l, const struct everyone *all, const struct fan *
     layer_loop_end(l);
 }
 
-uint16_t path_expert_loop_build(struct layer *l)
+static uint16_t build(struct layer *l)
 {
     struct everyone all = layer_gather_everyone(l);
     struct fan fan = layer_fan(l, all.phys, WORK_NONE, l->received);
@@ -45,3 +47,34 @@ uint16_t path_expert_loop_build(struct layer *l)
     layer_turns(l, &all, &fan, sum);
     return layer_reduce_everyone(l, "routed_out", sum, l->combined, l->activation);
 }
+
+/* HuggingFace: the host asks for each expert's rows. In inference only one expert's rows are
+ * alive; in training autograd keeps all of them, which together are the rank's rows. */
+static enum status hold(struct hold_path *p, uint16_t *output, struct err *err)
+{
+    (void)err;
+    struct sizes *s = p->x.sizes;
+    bool all = p->style->flow.backward;
+    struct row_dims exact = rows_of(all ? p->x.rows : p->x.hottest, RULE_ROUTING);
+    struct row_dims hits = {.n = 2, .dims = {p->x.experts, p->x.top_k}, .rule = RULE_FIXED};
+    uint16_t mask = part_table(p, "expert_mask", DTYPE_I64, &hits, p->x.tokens);
+    struct tick select = part_move(p, "select", OP_SYNC);
+    select.host_syncs = p->x.local;
+    flow_op(&p->flow, select, FLOW(p->indices), FLOW(mask));
+    uint16_t x = part_rows(p, "expert_rows", CATEGORY_DISPATCH, &exact, p->x.hidden);
+    uint16_t order = part_table(p, "row_index", DTYPE_I64, &exact, size_const(s, 1));
+    flow_op(&p->flow, part_move(p, "gather", OP_GATHER), FLOW(p->input, mask), FLOW(x, order));
+    uint16_t out = part_experts(p, x, &exact, WORK_NONE, OP_GEMM);
+    struct row_dims tokens = rows_of(p->x.tokens, RULE_FIXED);
+    *output = part_rows(p, "moe_output", CATEGORY_ACTIVATION, &tokens, p->x.hidden);
+    flow_op(&p->flow, part_move(p, "index_add", OP_COMBINE), FLOW(out, p->gates, order),
+            FLOW(*output));
+    return STATUS_OK;
+}
+
+const struct path_system path_expert_loop = {
+    .backward = true,
+    .build = build,
+    .hold = hold,
+    .exchange = EXCHANGE_EVERYONE,
+};

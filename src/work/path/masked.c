@@ -1,6 +1,8 @@
 /* masked: every local expert computes every token, and a mask keeps what was routed to it
- * (seed 003's naive scan). */
+ * (seed 003's naive scan). What stacks hold: buffers.md 5.1; seed-systems.md C1. */
 #include "work/path/path.h"
+#include "work/piece/layer.h"
+#include "work/stack/dispatch_parts.h"
 
 /* Which slot a row of expert x is: maps over [e, R T]; only gates that scale need them. */
 struct slot_maps {
@@ -38,7 +40,7 @@ static uint16_t scaled(struct layer *l, const struct everyone *all, const struct
     return x;
 }
 
-uint16_t path_masked_build(struct layer *l)
+static uint16_t build(struct layer *l)
 {
     struct everyone all = layer_gather_everyone(l);
     bool scales = layer_gates_in(l, all.gates) != WORK_NONE;
@@ -63,3 +65,40 @@ uint16_t path_masked_build(struct layer *l)
     layer_loop_end(l);
     return layer_reduce_everyone(l, "routed_out", sum, l->combined, l->activation);
 }
+
+/* One expert at a time in inference; in training all of them stay for backward: [e, T, ...].
+ * With experts spread, each expert's weights are broadcast in turn (seed-systems.md C1). */
+static enum status hold(struct hold_path *p, uint16_t *output, struct err *err)
+{
+    (void)err;
+    struct sizes *s = p->x.sizes;
+    bool all = p->style->flow.backward || p->style->one_hot;
+    struct size experts = all ? p->x.experts : size_const(s, 1);
+    struct row_dims rows = {2, {experts, p->x.tokens}, RULE_FIXED};
+    struct row_dims tokens = rows_of(p->x.tokens, RULE_FIXED);
+    uint16_t mask = part_table(p, "expert_mask", DTYPE_BOOL, &tokens, p->x.experts);
+    flow_op(&p->flow, part_move(p, "mask", OP_SORT), FLOW(p->indices), FLOW(mask));
+    uint16_t out = part_experts(p, p->input, &rows, WORK_NONE, OP_BATCHED_GEMM);
+    if (p->plan->parallel.ep > 1) {
+        struct row_dims matrices =
+            rows_of(size_const(s, p->plan->model.moe.glu ? 3 : 2), RULE_FIXED);
+        part_scratch(p, "broadcast_expert", CATEGORY_COMMUNICATION, p->plan->precision.weights,
+                     &matrices, size_mul(s, p->x.hidden, p->x.inter),
+                     FLOW_FORWARD | FLOW_BACKWARD);
+    }
+    *output = part_rows(p, "moe_output", CATEGORY_ACTIVATION, &tokens, p->x.hidden);
+    flow_op(&p->flow, part_move(p, "masked_sum", OP_COMBINE), FLOW(out, p->gates, mask),
+            FLOW(*output));
+    if (p->style->f32_combine)
+        part_scratch(p, "expert_out_f32", CATEGORY_EXPERT, DTYPE_F32, &rows, p->x.hidden,
+                     FLOW_FORWARD);
+    return STATUS_OK;
+}
+
+const struct path_system path_masked = {
+    .backward = true,
+    .build = build,
+    .hold = hold,
+    .exchange = EXCHANGE_EVERYONE,
+    .computes = COMPUTES_ALL,
+};

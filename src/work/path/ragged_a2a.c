@@ -1,64 +1,17 @@
-/* ragged_a2a: every (token, expert) row travels; sorted rows, ragged all-to-all, grouped GEMM
- * (seed 000 sparse-gmm; MaxText sparse_matmul). ragged_dot is the same with masked expansion in
- * place of the grouped GEMM, block_sparse with rows padded to blocks (MegaBlocks). */
+/* ragged_a2a: rows sorted by expert, a ragged all-to-all, grouped products (seed 000 sparse
+ * gmm; Megatron's all-to-all dispatcher). */
 #include "work/path/path.h"
+#include "work/path/ragged.h"
 
-/* Received rows, in (source, expert) order, to expert order. */
-struct arrival {
-    uint16_t receives, index, place;
-    struct extent rows; /* of the experts: padded when they are blocks */
-    struct groups groups;
+static uint16_t build(struct layer *l)
+{
+    return ragged_build(l, NULL);
+}
+
+const struct path_system path_ragged_a2a = {
+    .backward = true,
+    .build = build,
+    .hold = ragged_hold,
+    .align = align_by_stack,
+    .exchange = EXCHANGE_ROWS,
 };
-
-static bool is_sparse(const struct layer *l)
-{
-    return l->plan->moe.path == PATH_BLOCK_SPARSE;
-}
-
-static struct arrival group_rows(struct layer *l, uint16_t counts)
-{
-    uint64_t alignment = is_sparse(l) ? layer_alignment(l->plan) : 1;
-    struct arrival a = {.receives = layer_counts(l, "receives", l->R),
-                        .rows = is_sparse(l) ? layer_padded(l, alignment) : l->received,
-                        .place = layer_map(l, "group_place", l->received),
-                        .groups = {.rows = WORK_NONE, .map = WORK_NONE}};
-    uint16_t rows = layer_counts(l, "group_sizes", l->e);
-    a.index = layer_map(l, "group_index", a.rows);
-    a.groups.offsets = layer_counts(l, "group_offsets", size_add(l->z, l->e, l->one));
-    layer_op(
-        l,
-        (struct op){.name = "group", .kernel = KERNEL_GROUP, .m = size_const(l->z, alignment)},
-        LAYER_OPERANDS(layer_exchange_counts(l, "counts", counts)),
-        LAYER_OPERANDS(a.receives, a.groups.offsets, rows, a.index, a.place));
-    return a;
-}
-
-uint16_t path_ragged_a2a_build(struct layer *l)
-{
-    struct size sent = size_slot(l->z, SLOT_ROWS_SENT), from = size_slot(l->z, SLOT_ROWS_FROM);
-    enum dtype act = l->activation;
-    struct sorted s = layer_sort(l, true);
-    struct arrival a = group_rows(l, s.counts);
-
-    uint16_t send = layer_rows(l, "x_sorted", CATEGORY_DISPATCH, act, l->slots, l->H);
-    layer_pack_slots(l, "permute", s.order, s.position, send, l->TK);
-    uint16_t arrived = layer_rows(l, "x_received", CATEGORY_DISPATCH, act, l->received, l->H);
-    layer_dispatch(
-        l, "dispatch",
-        (struct exchange){send, s.sends, a.receives, arrived, WORK_NONE, sent, from});
-    uint16_t x = layer_rows(l, "x_expert", CATEGORY_DISPATCH, act, a.rows, l->H);
-    layer_reorder(l, "fan_out",
-                  (struct reorder){arrived, a.index, a.place, x, l->received.used});
-
-    uint16_t y = is_sparse(l) ? path_block_sparse_expert(l, x, a.rows, a.groups.offsets)
-                              : layer_expert(l, x, a.rows, a.groups, 0);
-    layer_mask(l, "mask_tail", y, a.groups.offsets);
-
-    uint16_t back =
-        layer_rows(l, "y_received", CATEGORY_DISPATCH, l->combined, l->received, l->H);
-    layer_reorder(l, "fan_in", (struct reorder){y, a.place, a.index, back, l->received.used});
-    uint16_t home = layer_rows(l, "y_sorted", CATEGORY_DISPATCH, l->combined, l->slots, l->H);
-    layer_return(l, "return",
-                 (struct exchange){back, a.receives, s.sends, home, WORK_NONE, from, sent});
-    return layer_unpack_slots(l, "combine", home, s.order, s.position, l->TK);
-}

@@ -1,7 +1,11 @@
 /* rdep: route rows with their records go to their owners in (token, k) order, are pooled by
  * expert into padded segments, and return by row id to the token's slot, where slots are summed
- * (seed 001; seed-systems.md A2). Padding rows are computed, as there. */
+ * (seed 001; seed-systems.md A2). Padding rows are computed, as there. What stacks hold:
+ * seed-systems.md A2, A3. */
 #include "work/path/path.h"
+#include "work/piece/layer.h"
+#include "work/stack/dispatch_parts.h"
+#include "work/stack/dispatch_rows.h"
 
 struct pool_maps {
     uint16_t receives, records, index, place, gates;
@@ -57,7 +61,7 @@ static uint16_t to_slots(struct layer *l, const char *name, uint16_t rows,
     return slots;
 }
 
-uint16_t path_rdep_build(struct layer *l)
+static uint16_t build(struct layer *l)
 {
     struct size sent = size_slot(l->z, SLOT_ROWS_SENT), from = size_slot(l->z, SLOT_ROWS_FROM);
     struct extent padded = layer_padded(l, layer_alignment(l->plan));
@@ -98,3 +102,63 @@ uint16_t path_rdep_build(struct layer *l)
     l->work->ops[l->work->n_ops - 1].flags = KERNEL_SLOT_MAJOR;
     return out;
 }
+
+static enum align_kind align(const struct plan *plan)
+{
+    (void)plan;
+    return ALIGN_RDEP;
+}
+
+static const char *const keeps[] = {"router_scores", "topk_indices", "topk_gates", NULL};
+
+static void rdep_heaps(struct hold_path *p, uint16_t heap[2])
+{
+    heap[0] = part_heap(p, "rdep_x_buf", CATEGORY_COMMUNICATION, rdep_payload_bytes(&p->x),
+                        "nmoe rdep.cu: R T K rows of 8 ceil(H / 8) bf16");
+    part_heap(p, "rdep_records", CATEGORY_METADATA, rdep_record_bytes(&p->x),
+              "nmoe rdep.cu: 16 bytes per row");
+    heap[1] = part_heap(p, "rdep_tok_y", CATEGORY_COMMUNICATION, rdep_return_bytes(&p->x),
+                        "nmoe rdep.cu: token slots and gates");
+}
+
+static enum status hold(struct hold_path *p, uint16_t *output, struct err *err)
+{
+    (void)err;
+    struct sizes *s = p->x.sizes;
+    uint64_t multiple = p->style->alignment > 1 ? p->style->alignment : 1;
+    struct row_dims got = part_expert_rows(p, 1), padded = got;
+    padded.dims[0] = rdep_allocated_rows(&p->x, got.dims[0], multiple);
+    uint16_t heap[2];
+    rdep_heaps(p, heap);
+    struct size one = size_const(s, 1);
+    uint16_t order = part_table(p, "owner_order", DTYPE_I32, &got, one);
+    struct tick put = part_exchange(p, "put");
+    put.host_syncs = one;
+    flow_op(&p->flow, put, FLOW(p->input, p->indices, p->gates), FLOW(heap[0]));
+    flow_op(&p->flow, part_move(p, "owner_sort", OP_SORT), FLOW(heap[0]), FLOW(order));
+    uint16_t x = part_rows(p, "x_pad", CATEGORY_DISPATCH, &padded, p->x.hidden);
+    flow_op(&p->flow, part_move(p, "gather", OP_GATHER), FLOW(p->input, order), FLOW(x));
+    uint16_t out = part_experts(p, x, &padded, WORK_NONE, OP_GROUPED_GEMM);
+    flow_op(
+        &p->flow,
+        part_exchange(p, "return"),
+        FLOW(out, order), FLOW(heap[1]));
+    struct row_dims tokens = rows_of(p->x.tokens, RULE_FIXED);
+    *output = part_rows(p, "moe_output", CATEGORY_ACTIVATION, &tokens, p->x.hidden);
+    flow_op(&p->flow, part_move(p, "slot_sum", OP_REDUCE), FLOW(out, heap[1], p->gates),
+            FLOW(*output));
+    return STATUS_OK;
+}
+
+const struct path_system path_rdep = {
+    .backward = true,
+    .build = build,
+    .hold = hold,
+    .alignment = 128,
+    .align = align,
+    .exchange = EXCHANGE_ROWS,
+    .computes = COMPUTES_RESERVED,
+    .pools = true,
+    .returns_gates = true,
+    .keeps = keeps,
+};

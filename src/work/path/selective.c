@@ -1,8 +1,10 @@
 /* selective: only the experts that some token chose are loaded (seed 002 decode;
  * seed-systems.md B7). With moe.dedup each once: their matrices are copied together and the
  * products run over the copies. Without it the K of every token are copied for that token
- * alone. */
+ * alone. What stacks hold: buffers.md 10.4; seed-systems.md B7. */
 #include "work/path/path.h"
+#include "work/piece/layer.h"
+#include "work/stack/dispatch_parts.h"
 
 /* Maps of slots (token, k): those of local experts, parts of them by token in a loop. */
 struct owned {
@@ -140,9 +142,39 @@ static uint16_t by_token(struct layer *l, const struct everyone *all)
     return out;
 }
 
-uint16_t path_selective_build(struct layer *l)
+static uint16_t build(struct layer *l)
 {
     struct everyone all = layer_gather_everyone(l);
     uint16_t partial = l->plan->moe.dedup ? once(l, &all) : by_token(l, &all);
     return layer_reduce_everyone(l, "routed_out", partial, l->combined, l->activation);
 }
+
+/* K experts' matrices gathered for one token after another. */
+static enum status hold(struct hold_path *p, uint16_t *output, struct err *err)
+{
+    if (p->plan->parallel.ep > 1) {
+        err_set(err, STATUS_INPUT, "path selective cannot run with parallel.ep %llu",
+                (unsigned long long)p->plan->parallel.ep);
+        return err_hint(err, "selective loading holds all experts on a rank: use parallel.tp, "
+                             "or moe.path all_experts");
+    }
+    struct sizes *s = p->x.sizes;
+    struct row_dims chosen = {2, {p->x.top_k, size_const(s, 1)}, RULE_FIXED};
+    uint16_t out = part_experts(p, p->input, &chosen, WORK_NONE, OP_BATCHED_GEMM);
+    struct row_dims matrices = {
+        2, {p->x.top_k, size_const(s, p->plan->model.moe.glu ? 3 : 2)}, RULE_FIXED};
+    part_scratch(p, "selected_weights", CATEGORY_WORKSPACE, p->plan->precision.weights,
+                 &matrices, size_mul(s, p->x.hidden, p->x.inter), FLOW_FORWARD | FLOW_BACKWARD);
+    struct row_dims tokens = rows_of(p->x.tokens, RULE_FIXED);
+    *output = part_rows(p, "moe_output", CATEGORY_ACTIVATION, &tokens, p->x.hidden);
+    flow_op(&p->flow, part_move(p, "combine", OP_COMBINE), FLOW(out, p->gates), FLOW(*output));
+    return STATUS_OK;
+}
+
+const struct path_system path_selective = {
+    .backward = true,
+    .build = build,
+    .hold = hold,
+    .exchange = EXCHANGE_EVERYONE,
+    .loads = LOADS_CHOICES,
+};

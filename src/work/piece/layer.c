@@ -3,6 +3,7 @@
 
 #include <assert.h>
 
+#include "plan/schema.h"
 #include "work/list/dtype.h"
 #include "work/path/path.h"
 #include "work/stack/stack.h"
@@ -289,6 +290,7 @@ void layer_begin(struct layer *l, const struct plan *plan, struct work *work, st
 {
     uint16_t none = WORK_NONE;
     *l = (struct layer){.plan = plan,
+                        .path = path_system_of(stack_path(plan, NULL)),
                         .work = work,
                         .z = &work->sizes,
                         .arena = work->arena,
@@ -312,7 +314,7 @@ uint16_t layer_forward(struct layer *l)
 {
     add_weights(l);
     layer_router(l);
-    uint16_t routed = path_find(stack_path(l->plan, NULL))->build(l);
+    uint16_t routed = l->path->build(l);
     bool partial = l->plan->parallel.etp > 1 && !layer_gathers_over_etp(l->plan);
     if (l->listed && partial) /* each rank computed its part of the experts' width */
         routed = layer_all_reduced(l, "etp_sum", GROUP_ETP, routed);
@@ -323,9 +325,9 @@ enum status layer_build(const struct plan *plan, bool backward, struct arena *ar
                         struct work *work, struct err *err)
 {
     TRY(layer_check(plan, err));
-    const struct path *path = path_find(stack_path(plan, NULL));
-    if (backward && !path->backward)
-        return err_set(err, STATUS_INPUT, "path \"%s\" has no backward", path->title);
+    enum moe_path path = stack_path(plan, NULL);
+    if (backward && !path_system_of(path)->backward)
+        return err_set(err, STATUS_INPUT, "path \"%s\" has no backward", words_path[path]);
     work_init(work, arena);
     struct layer layer, *l = &layer;
     layer_begin(l, plan, work, err);

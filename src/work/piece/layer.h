@@ -49,6 +49,8 @@ struct extent {
     enum sizing_rule rule;
 };
 
+struct path_system; /* work/path/path.h */
+
 /* How rows are grouped by expert; absent operands are WORK_NONE. */
 struct groups {
     uint16_t offsets; /* [e+1] starts */
@@ -58,6 +60,7 @@ struct groups {
 
 struct layer {
     const struct plan *plan;
+    const struct path_system *path;
     struct work *work;
     struct sizes *z;
     struct arena *arena;

@@ -2,9 +2,10 @@
  * something else than the plan says would be worse than none. */
 #include <stddef.h>
 
-#include "base/checked.h"
 #include "plan/derive.h"
+#include "work/path/path.h"
 #include "work/piece/layer.h"
+#include "work/stack/stack.h"
 
 /* A product's index tables and the router's scores stand in a worker's scratch. */
 enum { MOST_EXPERTS = 65536, MOST_TOP_K = 128, MOST_RANKS = 512 };
@@ -30,11 +31,6 @@ static bool gathers_for_shared(const struct plan *plan)
 static bool gathers_for_residual(const struct plan *plan)
 {
     return plan->parallel.sp && plan->parallel.tp > 1 && plan->model.residual_intermediate;
-}
-
-static bool drops_improbable(const struct plan *plan)
-{
-    return plan->moe.path == PATH_CAPACITY && plan->moe.drop == DROP_PROBS;
 }
 
 static bool is_plain(enum dtype dtype)
@@ -86,35 +82,6 @@ static bool many_ranks(const struct plan *plan)
     return plan->parallel.ep > MOST_RANKS;
 }
 
-static bool large_blocks(const struct plan *plan)
-{
-    return plan->moe.path == PATH_BLOCK_SPARSE && layer_alignment(plan) > KERNEL_TILE_ROWS;
-}
-
-/* Blocks shared by two cores. */
-static bool has_pair(const struct plan *plan)
-{
-    return plan->moe.path == PATH_BLOCKWISE && plan_cores(plan) == 2;
-}
-
-static bool halves_odd_hidden(const struct plan *plan)
-{
-    bool whole = plan->moe.shard == SHARD_BLOCK && plan->model.moe.top_k == 1;
-    return has_pair(plan) && !whole && plan->model.hidden % 2;
-}
-
-static bool halves_odd_inter(const struct plan *plan)
-{
-    uint64_t inter = ceil_div(plan->model.moe.intermediate, plan->parallel.etp);
-    return has_pair(plan) && plan->moe.shard == SHARD_I && inter % 2;
-}
-
-static bool skips_on_i(const struct plan *plan)
-{
-    return has_pair(plan) && plan->moe.shard == SHARD_I &&
-           plan->moe.skip_weight != WEIGHT_SKIP_NONE;
-}
-
 static const struct refusal refusals[] = {
     {layer_gathers_over_etp,
      "experts split by etp over ranks that have different tokens are not performed on the host",
@@ -130,8 +97,6 @@ static const struct refusal refusals[] = {
      "an MLP beside the experts, split by tp over ranks that have different tokens (sp), is "
      "not performed on the host",
      "--set parallel.sp=false"},
-    {drops_improbable, "dropping by probability is not performed on the host",
-     "--set moe.drop=position"},
     {activates_packed, "activations of this format are not performed on the host",
      "precision.activations: f32, bf16 or f16"},
     {combines_packed, "a combine in this format is not performed on the host",
@@ -146,15 +111,6 @@ static const struct refusal refusals[] = {
     {many_per_token, "the host performs at most 128 experts per token",
      "--set model.moe.top_k=128"},
     {many_ranks, "the host performs at most 512 ranks of a group", "--set parallel.ep=512"},
-    {large_blocks, "block_sparse on the host takes blocks of at most 256 rows",
-     "--set moe.alignment=128"},
-    {halves_odd_hidden, "two cores share the hidden size in halves: it must be even",
-     "--set moe.cores=1"},
-    {halves_odd_inter,
-     "two cores share the experts' intermediate size in halves: it must be even",
-     "--set moe.shard=h"},
-    {skips_on_i, "moe.shard i fetches the weights of every block, as its kernel does",
-     "--set moe.skip.weight=none"},
 };
 
 enum status layer_refuse(const struct plan *plan, const struct refusal *list, size_t n,
@@ -171,5 +127,7 @@ enum status layer_refuse(const struct plan *plan, const struct refusal *list, si
 
 enum status layer_check(const struct plan *plan, struct err *err)
 {
-    return layer_refuse(plan, refusals, sizeof refusals / sizeof *refusals, err);
+    const struct path_system *path = path_system_of(stack_path(plan, NULL));
+    TRY(layer_refuse(plan, refusals, sizeof refusals / sizeof *refusals, err));
+    return layer_refuse(plan, path->refusals, path->n_refusals, err);
 }

@@ -1,5 +1,5 @@
 /* Larger pieces of paths: sorting, fanning out, swapping; see layer.h. */
-#include "work/stack/dispatch.h"
+#include "work/path/path.h"
 #include "work/piece/layer.h"
 
 struct sorted layer_sort(struct layer *l, bool by_expert)
@@ -128,7 +128,7 @@ uint16_t layer_unpack_slots(struct layer *l, const char *name, uint16_t y, uint1
 
 uint64_t layer_alignment(const struct plan *plan)
 {
-    return plan->moe.alignment ? plan->moe.alignment : dispatch_alignment(plan->moe.path);
+    return plan->moe.alignment ? plan->moe.alignment : path_alignment(plan->moe.path);
 }
 
 struct extent layer_padded(struct layer *l, uint64_t alignment)

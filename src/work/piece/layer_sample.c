@@ -7,6 +7,7 @@
 
 #include "base/checked.h"
 #include "work/rows/block_loop.h"
+#include "work/path/path.h"
 #include "work/piece/layer.h"
 
 void layer_sample_place(const struct layer_sample *s, const int32_t *ids, uint64_t n,
@@ -130,7 +131,7 @@ void layer_sample_plan_slots(const struct plan *plan, const struct layer_sample 
     count_pairs(s, rank, v);
     count_experts(s, rank, v);
     struct block_loop blocks = {0};
-    if (plan->moe.path == PATH_BLOCKWISE)
+    if (path_system_of(plan->moe.path)->blocks)
         block_loop_of(plan, s, rank, &blocks);
     v[SLOT_WEIGHT_LOADS] = blocks.weight_loads;
     v[SLOT_ROUNDS] = v[SLOT_CHUNK] ? ceil_div(s->most, v[SLOT_CHUNK]) : 0;

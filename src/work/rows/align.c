@@ -117,28 +117,15 @@ uint64_t align_exact(enum align_kind kind, const uint64_t *counts, uint64_t grou
     return sum;
 }
 
-/* Stacks whose grouped products pad; paths with a rule of their own come first. */
-enum align_kind align_kind_of(const struct plan *plan, enum moe_path path)
+/* Stacks whose grouped products pad. */
+enum align_kind align_by_stack(const struct plan *plan)
 {
     static const enum align_kind by_stack[STACK_COUNT] = {
         [STACK_MAXTEXT] = ALIGN_TOTAL,   [STACK_TORCHTITAN] = ALIGN_TORCHTITAN_OLD,
         [STACK_NXD] = ALIGN_NEURON,      [STACK_VLLM] = ALIGN_VLLM_TRITON,
         [STACK_SGLANG] = ALIGN_DEEPGEMM,
     };
-    if (path == PATH_RDEP)
-        return ALIGN_RDEP;
-    if (path == PATH_BLOCKWISE)
-        return ALIGN_NEURON;
-    if (path == PATH_BLOCK_SPARSE)
-        return ALIGN_MEGABLOCKS;
-    if (path == PATH_DEEPEP && plan->moe.buffer != SIZING_EXACT &&
-        plan->stack.kind == STACK_TORCHTITAN)
-        return ALIGN_DEEPEP_V2;
-    bool plain = path != PATH_RAGGED_A2A && path != PATH_RAGGED_DOT && path != PATH_DEEPEP &&
-                 path != PATH_ALLGATHER;
     bool quantised = plan->precision.compute == COMPUTE_FP8;
-    if (plain)
-        return ALIGN_NONE;
     if (plan->stack.kind == STACK_MEGATRON || plan->stack.kind == STACK_PRIMUS)
         return quantised ? ALIGN_SUM : ALIGN_NONE;
     return by_stack[plan->stack.kind];

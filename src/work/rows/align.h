@@ -49,8 +49,8 @@ uint64_t align_allocated(enum align_kind kind, const struct align_ask *ask);
 uint64_t align_exact(enum align_kind kind, const uint64_t *counts, uint64_t groups,
                      uint64_t align);
 
-/* The rule of a plan's path and stack. */
-enum align_kind align_kind_of(const struct plan *plan, enum moe_path path);
+/* The rule of a stack's grouped products, for paths without a rule of their own. */
+enum align_kind align_by_stack(const struct plan *plan);
 
 /* The plan's A under that rule: moe.alignment, else block_size on blockwise, else the system's
  * (RDEP pads its buffers to 128 whatever the blocks of blockwise are). */

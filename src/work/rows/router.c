@@ -3,8 +3,6 @@
 
 #include <assert.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 static double sigmoid(double x)
 {
@@ -132,54 +130,4 @@ uint64_t router_capacity(uint64_t tokens, uint64_t top_k, uint64_t experts, doub
 {
     double slots = ceil((double)tokens * (double)top_k * factor / (double)experts - 1e-9);
     return slots < (double)tokens ? (uint64_t)slots : tokens;
-}
-
-/* Keeps the first `capacity` rows of each expert. */
-static void keep_first(const int32_t *ids, uint64_t rows, uint64_t capacity, uint8_t *dropped,
-                       uint64_t *kept)
-{
-    for (uint64_t i = 0; i < rows; i++) {
-        dropped[i] = kept[ids[i]] >= capacity;
-        kept[ids[i]] += !dropped[i];
-    }
-}
-
-/* Larger gate first, then the earlier row. */
-static int by_gate(const void *left, const void *right)
-{
-    const struct router_row *a = left, *b = right;
-    if (a->gate > b->gate || a->gate < b->gate)
-        return a->gate > b->gate ? -1 : 1;
-    return (a->row > b->row) - (a->row < b->row);
-}
-
-static void keep_likely(const int32_t *ids, uint64_t rows, uint64_t experts, uint64_t capacity,
-                        const float *probs, struct router_row *scratch, uint8_t *dropped,
-                        uint64_t *kept)
-{
-    for (uint64_t e = 0; e < experts; e++) {
-        uint64_t n = 0;
-        for (uint64_t i = 0; i < rows; i++)
-            if ((uint64_t)ids[i] == e)
-                scratch[n++] = (struct router_row){probs[i], i};
-        qsort(scratch, n, sizeof *scratch, by_gate);
-        for (uint64_t i = 0; i < n; i++)
-            dropped[scratch[i].row] = i >= capacity;
-        kept[e] = n < capacity ? n : capacity;
-    }
-}
-
-uint64_t router_drop(const int32_t *ids, uint64_t n, uint64_t top_k, uint64_t experts,
-                     uint64_t capacity, const float *probs, struct router_row *scratch,
-                     uint8_t *dropped, uint64_t *kept)
-{
-    uint64_t rows = n * top_k, stay = 0;
-    memset(kept, 0, experts * sizeof *kept);
-    if (probs)
-        keep_likely(ids, rows, experts, capacity, probs, scratch, dropped, kept);
-    else
-        keep_first(ids, rows, capacity, dropped, kept);
-    for (uint64_t e = 0; e < experts; e++)
-        stay += kept[e];
-    return rows - stay;
 }

@@ -33,17 +33,4 @@ void router_update_bias(float *bias, const uint64_t *tokens, uint64_t experts, d
 /* Slots per expert: min(T, ceil(T K cf / E)); cf >= E / K keeps everything. */
 uint64_t router_capacity(uint64_t tokens, uint64_t top_k, uint64_t experts, double factor);
 
-struct router_row {
-    float gate;
-    uint64_t row;
-};
-
-/* Marks dropped choices: ids [n][K]; an expert keeps the first `capacity` rows in the order of
- * (token, slot), or, when probs is given ([n][K] gates), those with the largest gates (ties to
- * the earlier row). dropped [n][K] is 1 where the row falls out; kept [E] rows that stay.
- * scratch [n K], only with probs. Returns the number of dropped rows. */
-uint64_t router_drop(const int32_t *ids, uint64_t n, uint64_t top_k, uint64_t experts,
-                     uint64_t capacity, const float *probs, struct router_row *scratch,
-                     uint8_t *dropped, uint64_t *kept);
-
 #endif

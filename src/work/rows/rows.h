@@ -130,10 +130,6 @@ void rows_scratch_init(const struct rows *rows, struct arena *arena,
 void rows_sample_tokens(const struct rows *rows, uint64_t step, uint64_t rank, uint64_t first,
                         uint64_t n, struct rows_scratch *scratch, int32_t *ids);
 
-/* Gates of the same tokens: [n][K] positive, each token's sum 1. */
-void rows_sample_gates(const struct rows *rows, uint64_t step, uint64_t rank, uint64_t first,
-                       uint64_t n, float *gates);
-
 /* Replicas of the experts in ids [n][K]: the j-th occurrence of an expert goes to its replica
  * j mod count. seen [E] counts occurrences: zero before a source rank's first token. */
 void rows_assign_replicas(const struct rows *rows, const int32_t *ids, uint64_t n,

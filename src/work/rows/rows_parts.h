@@ -5,13 +5,7 @@
 #include "work/rows/rows.h"
 
 /* Uses of random numbers under one seed. */
-enum {
-    ROWS_RNG_TOKENS = 1,
-    ROWS_RNG_GATES = 2,
-    ROWS_RNG_POPULARITY = 3,
-    ROWS_RNG_GAUSS = 4,
-    ROWS_RNG_PILOT = 5
-};
+enum { ROWS_RNG_TOKENS = 1, ROWS_RNG_POPULARITY = 3, ROWS_RNG_GAUSS = 4, ROWS_RNG_PILOT = 5 };
 
 enum { ROWS_CHUNK = 64 }; /* tokens sampled at a time */
 

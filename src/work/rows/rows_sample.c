@@ -320,25 +320,6 @@ void rows_sample_tokens(const struct rows *rows, uint64_t step, uint64_t rank, u
     }
 }
 
-void rows_sample_gates(const struct rows *rows, uint64_t step, uint64_t rank, uint64_t first,
-                       uint64_t n, float *gates)
-{
-    uint64_t k = rows->spec.top_k;
-    for (uint64_t t = 0; t < n; t++, gates += k) {
-        struct rng rng;
-        double sum = 0;
-        rng_init(&rng, rows->spec.routing.seed, ROWS_RNG_GATES, (uint32_t)step, (uint32_t)rank,
-                 (uint32_t)(first + t));
-        for (uint64_t i = 0; i < k; i++) {
-            double gate = 0.25 + rng_uniform(&rng);
-            gates[i] = (float)gate;
-            sum += gate;
-        }
-        for (uint64_t i = 0; i < k; i++)
-            gates[i] = (float)((double)gates[i] / sum);
-    }
-}
-
 void rows_assign_replicas(const struct rows *rows, const int32_t *ids, uint64_t n,
                           uint64_t *seen, int32_t *replicas)
 {

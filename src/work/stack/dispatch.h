@@ -3,7 +3,7 @@
  * A stack calls dispatch_layer once for SEGMENT_MOE. The path says which tensors the layer
  * makes and where rows come from; the style says how the stack's software does it. Persistent
  * communication buffers go to SEGMENT_STEP. Which tensors are saved, recomputed or have
- * gradients follows from the ops (work/flow.h). */
+ * gradients follows from the ops (work/pass/flow.h). */
 #ifndef MOEPLAN_WORK_STACK_DISPATCH_H
 #define MOEPLAN_WORK_STACK_DISPATCH_H
 
@@ -23,11 +23,11 @@ enum capacity_kind { CAPACITY_MAXTEXT, CAPACITY_MEGATRON, CAPACITY_NEURON, CAPAC
 
 /* What computes the experts in inference: the workspaces it takes. */
 enum expert_kernel {
-    KERNEL_PLAIN,    /* each product writes its own tensor */
-    KERNEL_TRITON,   /* vLLM fused_experts: rows read through padded ids, caches 1+3 and 2 */
-    KERNEL_DEEPGEMM, /* vLLM modular, rows aligned to 128: workspace13 and workspace2 */
-    KERNEL_MASKED,   /* DeepGEMM over the slots of low latency */
-    KERNEL_CUTLASS   /* FlashInfer CUTLASS over all gathered tokens */
+    EXPERT_KERNEL_PLAIN,    /* each product writes its own tensor */
+    EXPERT_KERNEL_TRITON,   /* vLLM fused_experts: padded ids, caches 1+3 and 2 */
+    EXPERT_KERNEL_DEEPGEMM, /* vLLM modular, rows aligned to 128: workspace13 and workspace2 */
+    EXPERT_KERNEL_MASKED,   /* DeepGEMM over the slots of low latency */
+    EXPERT_KERNEL_CUTLASS   /* FlashInfer CUTLASS over all gathered tokens */
 };
 
 struct dispatch_style {
@@ -63,8 +63,5 @@ enum status dispatch_layer(const struct plan *plan, struct work *work, enum moe_
  * as stack generic keeps them, with another style of experts. */
 enum status generic_build(const struct plan *plan, struct work *work, enum moe_path path,
                           const struct dispatch_style *style, struct err *err);
-
-/* Rows an expert's part is padded to on this path when moe.alignment is 0; 1: not padded. */
-uint64_t dispatch_alignment(enum moe_path path);
 
 #endif

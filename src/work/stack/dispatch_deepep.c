@@ -143,15 +143,6 @@ struct size deepep_handle_bytes(const struct letters *x, struct size received)
                              size_times(s, rows_worst_tokens(x), 1 + 4)));
 }
 
-struct size deepep_record_bytes(const struct letters *x, uint64_t element_bytes, bool scales)
-{
-    struct sizes *s = x->sizes;
-    struct size row = size_plus(s, size_times(s, x->hidden, element_bytes), 8);
-    if (scales)
-        row = size_add(s, row, size_times(s, size_ceil_by(s, x->hidden, 128), 4));
-    return size_up(s, size_add(s, row, size_times(s, x->top_k, 8)), 16);
-}
-
 /* ---- low latency ---- */
 
 static struct size scale_bytes(const struct letters *x)
@@ -187,9 +178,4 @@ struct size low_latency_bytes(const struct letters *x, struct size tokens,
     /* the hint adds a whole line even to an aligned total: floor((total + 128) / 128) * 128 */
     struct size lines = size_div(s, size_plus(s, total, 128), size_const(s, 128));
     return size_times(s, lines, 128);
-}
-
-struct size low_latency_rows(const struct letters *x, struct size tokens)
-{
-    return size_product(x->sizes, SIZES(x->local, x->ranks, tokens));
 }

@@ -46,15 +46,12 @@ struct size deepep_rdma_bytes_of(const struct letters *x, uint64_t element_bytes
 
 /* What a V1 dispatch keeps until combine or backward (intranode handle), for n received. */
 struct size deepep_handle_bytes(const struct letters *x, struct size received);
-/* One token on the wire between nodes: hidden, source meta, scales, indices and weights. */
-struct size deepep_record_bytes(const struct letters *x, uint64_t element_bytes, bool scales);
 
 /* Low latency: `tokens` is num_max_dispatch_tokens_per_rank. Independent of R. */
 struct size low_latency_dispatch_message(const struct letters *x);
 struct size low_latency_combine_message(const struct letters *x, enum deepep_port port);
 struct size low_latency_bytes(const struct letters *x, struct size tokens,
                               enum deepep_port port);
-struct size low_latency_rows(const struct letters *x, struct size tokens); /* e R tokens */
 
 /* V2. `so` nodes of `su` ranks; so = 1 is direct. nvlink: all ranks share the domain. */
 enum elastic_layout { ELASTIC_NVLINK, ELASTIC_DIRECT, ELASTIC_HYBRID };
@@ -62,7 +59,5 @@ struct size elastic_dispatch_record(const struct letters *x, bool fp8);
 struct size elastic_combine_record(const struct letters *x);
 struct size elastic_buffer_bytes(const struct letters *x, enum elastic_layout layout, bool fp8);
 uint64_t elastic_workspace_bytes(void); /* before rounding up to 2 MiB */
-/* Rows of an expanded receive without host sync, groups aligned to `multiple`. */
-struct size elastic_expanded_rows(const struct letters *x, uint64_t multiple);
 
 #endif

@@ -87,8 +87,3 @@ uint64_t elastic_workspace_bytes(void)
         bytes += terms[i];
     return bytes;
 }
-
-struct size elastic_expanded_rows(const struct letters *x, uint64_t multiple)
-{
-    return rows_padded_up(x, rows_worst(x), multiple);
-}

@@ -1,18 +1,20 @@
 /* Parts that all paths share: tensors, router, experts, combine; see dispatch_parts.h. */
 #include "work/stack/dispatch_parts.h"
 
-struct rows rows_of(struct size rows, enum sizing_rule rule)
+#include "work/path/path.h"
+
+struct row_dims rows_of(struct size rows, enum sizing_rule rule)
 {
-    return (struct rows){.n = 1, .dims = {rows}, .rule = rule};
+    return (struct row_dims){.n = 1, .dims = {rows}, .rule = rule};
 }
 
-struct size rows_total(const struct path *p, const struct rows *rows)
+struct size rows_total(const struct hold_path *p, const struct row_dims *rows)
 {
     return size_product(p->x.sizes, rows->n, rows->dims);
 }
 
 static struct buffer shaped(const char *name, enum category category, enum dtype dtype,
-                            const struct rows *rows, struct size width)
+                            const struct row_dims *rows, struct size width)
 {
     struct buffer buffer = {.name = name,
                             .category = category,
@@ -25,26 +27,26 @@ static struct buffer shaped(const char *name, enum category category, enum dtype
     return buffer;
 }
 
-uint16_t part_rows(struct path *p, const char *name, enum category category,
-                   const struct rows *rows, struct size width)
+uint16_t part_rows(struct hold_path *p, const char *name, enum category category,
+                   const struct row_dims *rows, struct size width)
 {
     return flow_tensor(&p->flow, shaped(name, category, p->dtype, rows, width), true);
 }
 
-uint16_t part_floats(struct path *p, const char *name, enum category category, enum dtype dtype,
-                     const struct rows *rows, struct size width)
+uint16_t part_floats(struct hold_path *p, const char *name, enum category category,
+                     enum dtype dtype, const struct row_dims *rows, struct size width)
 {
     return flow_tensor(&p->flow, shaped(name, category, dtype, rows, width), true);
 }
 
-uint16_t part_table(struct path *p, const char *name, enum dtype dtype, const struct rows *rows,
-                    struct size width)
+uint16_t part_table(struct hold_path *p, const char *name, enum dtype dtype,
+                    const struct row_dims *rows, struct size width)
 {
     return flow_tensor(&p->flow, shaped(name, CATEGORY_METADATA, dtype, rows, width), false);
 }
 
-uint16_t part_heap(struct path *p, const char *name, enum category category, struct size bytes,
-                   const char *source)
+uint16_t part_heap(struct hold_path *p, const char *name, enum category category,
+                   struct size bytes, const char *source)
 {
     struct buffer buffer = {.name = name,
                             .category = category,
@@ -61,28 +63,35 @@ uint16_t part_heap(struct path *p, const char *name, enum category category, str
     return number;
 }
 
-void part_scratch(struct path *p, const char *name, enum category category, enum dtype dtype,
-                  const struct rows *rows, struct size width, unsigned passes)
+void part_scratch(struct hold_path *p, const char *name, enum category category,
+                  enum dtype dtype, const struct row_dims *rows, struct size width,
+                  unsigned passes)
 {
     flow_scratch(&p->flow, shaped(name, category, dtype, rows, width), passes);
 }
 
 /* ---- ops ---- */
 
-struct tick part_move(const struct path *p, const char *name, enum op_kind kind)
+struct tick part_move(const struct hold_path *p, const char *name, enum op_kind kind)
 {
     return (struct tick){.name = name, .kind = kind, .host_syncs = p->zero};
 }
 
-struct tick part_exchange(const struct path *p, const char *name)
+struct tick part_exchange(const struct hold_path *p, const char *name)
 {
     return part_move(p, name, OP_EXCHANGE);
 }
 
+bool part_fp8_dispatch(const struct hold_path *p)
+{
+    return p->plan->precision.dispatch == DTYPE_FP8_BLOCK ||
+           p->plan->precision.dispatch == DTYPE_FP8;
+}
+
 /* ---- rows ---- */
 
-static struct rows sized(const struct path *p, struct size worst, struct size even,
-                         struct size exact)
+static struct row_dims sized(const struct hold_path *p, struct size worst, struct size even,
+                             struct size exact)
 {
     switch (p->style->sizing) {
     case SIZING_EXACT:
@@ -98,11 +107,11 @@ static struct rows sized(const struct path *p, struct size worst, struct size ev
     return rows_of(worst, RULE_WORST);
 }
 
-struct rows part_expert_rows(const struct path *p, uint64_t multiple)
+struct row_dims part_expert_rows(const struct hold_path *p, uint64_t multiple)
 {
     const struct letters *x = &p->x;
     struct size worst = rows_worst(x), even = rows_routed(x);
-    if (p->kind == PATH_DEEPEP &&
+    if (p->path->exchange == EXCHANGE_TOKENS &&
         p->plan->moe.sync_free >= 3) /* Primus: the receive buffer times K, whatever e */
         return rows_of(rows_worst_loose(x), RULE_WORST);
     if (multiple <= 1)
@@ -111,7 +120,7 @@ struct rows part_expert_rows(const struct path *p, uint64_t multiple)
                  x->padded);
 }
 
-struct rows part_received(const struct path *p)
+struct row_dims part_received(const struct hold_path *p)
 {
     const struct letters *x = &p->x;
     struct size copies = size_min(x->sizes, x->ranks, x->top_k);
@@ -120,9 +129,9 @@ struct rows part_received(const struct path *p)
 
 /* ---- router, experts, combine ---- */
 
-void part_router(struct path *p)
+void part_router(struct hold_path *p)
 {
-    struct rows tokens = rows_of(p->x.tokens, RULE_FIXED);
+    struct row_dims tokens = rows_of(p->x.tokens, RULE_FIXED);
     p->scores = part_floats(p, "router_scores", CATEGORY_METADATA, p->style->scores, &tokens,
                             p->x.experts);
     p->indices = part_table(p, "topk_indices", DTYPE_I64, &tokens, p->x.top_k);
@@ -134,12 +143,12 @@ void part_router(struct path *p)
 
 /* ragged_dot without a grouped kernel masks one operand per local expert (buffers.md 6): the
  * input for the forward and the weight gradient, the output's gradient for both gradients. */
-static void part_expand(struct path *p, const struct rows *rows, const char *const names[2],
-                        struct size in, struct size out)
+static void part_expand(struct hold_path *p, const struct row_dims *rows,
+                        const char *const names[2], struct size in, struct size out)
 {
-    if (p->kind != PATH_RAGGED_DOT && p->plan->moe.matmul != MATMUL_RAGGED_DOT)
+    if (!p->path->expands && p->plan->moe.matmul != MATMUL_RAGGED_DOT)
         return;
-    struct rows masked = {.n = 2, .dims = {p->x.local, rows_total(p, rows)}, rows->rule};
+    struct row_dims masked = {.n = 2, .dims = {p->x.local, rows_total(p, rows)}, rows->rule};
     part_scratch(p, names[0], CATEGORY_EXPERT, p->dtype, &masked, in,
                  FLOW_FORWARD | FLOW_BACKWARD);
     part_scratch(p, names[1], CATEGORY_EXPERT, p->dtype, &masked, out, FLOW_BACKWARD);
@@ -147,7 +156,7 @@ static void part_expand(struct path *p, const struct rows *rows, const char *con
 
 /* Outputs of the products before the activation: one [rows, 2 I], two [rows, I], or one when
  * the experts have no gate. */
-static void part_gate_up(struct path *p, uint16_t x, const struct rows *rows,
+static void part_gate_up(struct hold_path *p, uint16_t x, const struct row_dims *rows,
                          enum op_kind product, uint16_t outputs[2])
 {
     bool glu = p->plan->model.moe.glu, split = glu && p->style->split_gate_up;
@@ -166,8 +175,8 @@ static void part_gate_up(struct path *p, uint16_t x, const struct rows *rows,
     }
 }
 
-uint16_t part_experts(struct path *p, uint16_t x, const struct rows *rows, uint16_t row_gates,
-                      enum op_kind product)
+uint16_t part_experts(struct hold_path *p, uint16_t x, const struct row_dims *rows,
+                      uint16_t row_gates, enum op_kind product)
 {
     uint16_t before[2];
     part_gate_up(p, x, rows, product, before);
@@ -182,19 +191,19 @@ uint16_t part_experts(struct path *p, uint16_t x, const struct rows *rows, uint1
     return out;
 }
 
-uint16_t part_scatter(struct path *p, const char *name, uint16_t from)
+uint16_t part_scatter(struct hold_path *p, const char *name, uint16_t from)
 {
-    struct rows tokens = rows_of(p->x.tokens, RULE_FIXED);
+    struct row_dims tokens = rows_of(p->x.tokens, RULE_FIXED);
     uint16_t out = part_rows(p, "moe_output", CATEGORY_ACTIVATION, &tokens, p->x.hidden);
     flow_op(&p->flow, part_move(p, name, OP_REDUCE), FLOW(from), FLOW(out));
     return out;
 }
 
-uint16_t part_combine(struct path *p, uint16_t returned, const struct rows *rows)
+uint16_t part_combine(struct hold_path *p, uint16_t returned, const struct row_dims *rows)
 {
     if (p->style->scale_before_down)
         return part_scatter(p, "unpermute", returned);
-    struct rows tokens = rows_of(p->x.tokens, RULE_FIXED);
+    struct row_dims tokens = rows_of(p->x.tokens, RULE_FIXED);
     if (p->style->f32_combine) {
         uint16_t copy =
             part_floats(p, "returned_f32", CATEGORY_DISPATCH, DTYPE_F32, rows, p->x.hidden);
@@ -206,12 +215,35 @@ uint16_t part_combine(struct path *p, uint16_t returned, const struct rows *rows
     return out;
 }
 
-void part_shared(struct path *p)
+/* Tokens of the whole expert-parallel group, as every rank sees them. */
+uint16_t part_gather_group(struct hold_path *p, struct row_dims *group, uint64_t extra)
+{
+    struct size tokens = size_plus(p->x.sizes, rows_worst_tokens(&p->x), extra);
+    *group = rows_of(tokens, RULE_FIXED);
+    if (p->plan->parallel.ep == 1 && !extra)
+        return p->input;
+    uint16_t all = part_rows(p, "group_hidden", CATEGORY_COMMUNICATION, group, p->x.hidden);
+    flow_op(&p->flow,
+            part_exchange(p, "gather_tokens"),
+            FLOW(p->input), FLOW(all));
+    return all;
+}
+
+void part_scatter_group(struct hold_path *p, uint16_t from, uint16_t *output)
+{
+    struct row_dims tokens = rows_of(p->x.tokens, RULE_FIXED);
+    *output = part_rows(p, "moe_output", CATEGORY_ACTIVATION, &tokens, p->x.hidden);
+    flow_op(&p->flow,
+            part_exchange(p, "reduce_scatter"),
+            FLOW(from), FLOW(*output));
+}
+
+void part_shared(struct hold_path *p)
 {
     struct sizes *s = p->x.sizes;
     if (!p->style->shared || !p->plan->model.moe.shared_intermediate)
         return;
-    struct rows tokens = rows_of(p->x.tokens, RULE_FIXED);
+    struct row_dims tokens = rows_of(p->x.tokens, RULE_FIXED);
     struct size inter = size_slot(s, SLOT_SHARED_INTER);
     if (p->plan->moe.shared != SHARED_SP) /* sp: whole weights on every rank's own tokens */
         inter = size_ceil_div(s, inter, size_slot(s, SLOT_TP));

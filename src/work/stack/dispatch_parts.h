@@ -1,4 +1,4 @@
-/* Parts that paths are made of; only the dispatch_*.c files include this. */
+/* Parts of what stacks hold on a path; the files of work/path write it with them. */
 #ifndef MOEPLAN_WORK_STACK_DISPATCH_PARTS_H
 #define MOEPLAN_WORK_STACK_DISPATCH_PARTS_H
 
@@ -6,71 +6,81 @@
 #include "work/list/letters.h"
 
 /* A path being written. */
-struct path {
+struct hold_path {
     const struct plan *plan;
     const struct dispatch_style *style;
     struct work *work;
     struct flow flow;
     struct letters x;
-    enum moe_path kind;
+    const struct path_system *path;
     enum dtype dtype; /* activations */
     struct size zero;
     uint16_t input, scores, indices, gates;
 };
 
 /* Leading dimensions of rows ([rows], [e, C], [E, mb, C]), with their rule. */
-struct rows {
+struct row_dims {
     unsigned n;
     struct size dims[3];
     enum sizing_rule rule;
 };
 
-typedef enum status (*path_builder)(struct path *p, uint16_t *output, struct err *err);
-
 /* ---- tensors and ops ---- */
 
-struct rows rows_of(struct size rows, enum sizing_rule rule);
-struct size rows_total(const struct path *p, const struct rows *rows);
+struct row_dims rows_of(struct size rows, enum sizing_rule rule);
+struct size rows_total(const struct hold_path *p, const struct row_dims *rows);
 
 /* [rows..., width] with a gradient; a table (no gradient) of any dtype; a persistent heap. */
-uint16_t part_rows(struct path *p, const char *name, enum category category,
-                   const struct rows *rows, struct size width);
-uint16_t part_table(struct path *p, const char *name, enum dtype dtype, const struct rows *rows,
-                    struct size width);
+uint16_t part_rows(struct hold_path *p, const char *name, enum category category,
+                   const struct row_dims *rows, struct size width);
+uint16_t part_table(struct hold_path *p, const char *name, enum dtype dtype,
+                    const struct row_dims *rows, struct size width);
 /* A float tensor of another dtype than activations, with a gradient. */
-uint16_t part_floats(struct path *p, const char *name, enum category category, enum dtype dtype,
-                     const struct rows *rows, struct size width);
-uint16_t part_heap(struct path *p, const char *name, enum category category, struct size bytes,
-                   const char *source);
+uint16_t part_floats(struct hold_path *p, const char *name, enum category category,
+                     enum dtype dtype, const struct row_dims *rows, struct size width);
+uint16_t part_heap(struct hold_path *p, const char *name, enum category category,
+                   struct size bytes, const char *source);
 
 /* Ticks: of an op of any kind, of an exchange. */
-struct tick part_move(const struct path *p, const char *name, enum op_kind kind);
-struct tick part_exchange(const struct path *p, const char *name);
+struct tick part_move(const struct hold_path *p, const char *name, enum op_kind kind);
+struct tick part_exchange(const struct hold_path *p, const char *name);
+
+bool part_fp8_dispatch(const struct hold_path *p); /* rows travel in fp8 */
 
 /* ---- parts ---- */
 
 /* Rows that a rank's experts compute under style.sizing; worst: T R min(K, e). Each expert's
  * part is padded to `multiple` (0, 1: not). */
-struct rows part_expert_rows(const struct path *p, uint64_t multiple);
+struct row_dims part_expert_rows(const struct hold_path *p, uint64_t multiple);
 /* Tokens a rank receives, duplicates removed; worst: T R. */
-struct rows part_received(const struct path *p);
+struct row_dims part_received(const struct hold_path *p);
 
-void part_router(struct path *p);
+void part_router(struct hold_path *p);
 
 /* A scratch tensor of the op added last; see flow_scratch. */
-void part_scratch(struct path *p, const char *name, enum category category, enum dtype dtype,
-                  const struct rows *rows, struct size width, unsigned passes);
+void part_scratch(struct hold_path *p, const char *name, enum category category,
+                  enum dtype dtype, const struct row_dims *rows, struct size width,
+                  unsigned passes);
 
 /* Products of the experts over rows of x: gate and up, activation, down; returns down's output.
  * row_gates: per-row gates multiplied into the activation, or WORK_NONE. */
-uint16_t part_experts(struct path *p, uint16_t x, const struct rows *rows, uint16_t row_gates,
-                      enum op_kind product);
+uint16_t part_experts(struct hold_path *p, uint16_t x, const struct row_dims *rows,
+                      uint16_t row_gates, enum op_kind product);
+
+/* Fused kernels of inference (style.kernel): from [tokens, H] to the weighted sum [tokens, H],
+ * with the workspaces they take (dispatch_fused.c). */
+uint16_t part_fused(struct hold_path *p, uint16_t x, const struct row_dims *tokens);
 
 /* Weighted sum of returned rows [T K, H] into [T, H]. */
-uint16_t part_combine(struct path *p, uint16_t returned, const struct rows *rows);
+uint16_t part_combine(struct hold_path *p, uint16_t returned, const struct row_dims *rows);
 /* Plain move of rows into [T, H] (the weights were applied before). */
-uint16_t part_scatter(struct path *p, const char *name, uint16_t from);
+uint16_t part_scatter(struct hold_path *p, const char *name, uint16_t from);
 
-void part_shared(struct path *p);
+/* Hidden states of the expert-parallel group, `extra` rows behind them; the input itself on one
+ * rank. And the group's results back to their ranks. */
+uint16_t part_gather_group(struct hold_path *p, struct row_dims *group, uint64_t extra);
+void part_scatter_group(struct hold_path *p, uint16_t from, uint16_t *output);
+
+void part_shared(struct hold_path *p);
 
 #endif

@@ -45,19 +45,6 @@ struct size chunk_rounds(const struct letters *x, struct size chunk)
     return size_ceil_div(s, size_max(s, bound, one(x)), chunk);
 }
 
-/* ---- ragged ---- */
-
-struct size ragged_dot_bytes(const struct letters *x, struct size rows, struct size width)
-{
-    return size_times(x->sizes, size_product(x->sizes, SIZES(x->local, rows, width)), 2);
-}
-
-struct size ragged_a2a_dense_bytes(const struct letters *x)
-{
-    struct sizes *s = x->sizes;
-    return size_times(s, size_product(s, SIZES(x->ranks, rows_routed(x), x->hidden)), 2);
-}
-
 /* ---- Neuron ---- */
 
 struct size neuron_blocks(const struct letters *x, struct size tokens)
@@ -68,20 +55,6 @@ struct size neuron_blocks(const struct letters *x, struct size tokens)
     struct size blocks =
         size_add(s, size_ceil_div(s, size_sub(s, rows, others), x->block), others);
     return size_min(s, blocks, rows);
-}
-
-struct size neuron_static_blocks(const struct letters *x, struct size tokens)
-{
-    struct sizes *s = x->sizes;
-    struct size rows = size_mul(s, tokens, x->top_k);
-    return size_ceil_div(s, size_ceil_div(s, rows, x->ranks), x->block);
-}
-
-struct size neuron_saved_bytes(const struct letters *x, struct size tokens)
-{
-    struct sizes *s = x->sizes;
-    struct size width = size_add(s, size_times(s, x->inter, 2), x->hidden);
-    return size_times(s, size_product(s, SIZES(neuron_blocks(x, tokens), x->block, width)), 2);
 }
 
 /* ---- RDEP ---- */

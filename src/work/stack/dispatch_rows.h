@@ -19,47 +19,23 @@ struct size capacity_tutel(const struct letters *x);
 /* Seed 003: 2 S K / (E R), at least 1; `chunk` slots per (source, expert) and round. */
 struct size chunk_rounds(const struct letters *x, struct size chunk);
 
-/* ---- JAX ragged paths ---- */
-
-/* Rows ragged_dot's rewriting expands: one operand per local expert, [e, rows, width]. */
-struct size ragged_dot_bytes(const struct letters *x, struct size rows, struct size width);
-/* Fallback of ragged-all-to-all as dense slices, bytes each way: R T K H elements. */
-struct size ragged_a2a_dense_bytes(const struct letters *x);
-
 /* ---- Neuron blockwise ---- */
 
 /* Blocks provisioned for `tokens` tokens: min(ceil((tokens K - (e-1)) / B) + e - 1, tokens K).
  * Not tightened by min(K, e), as in the source. */
 struct size neuron_blocks(const struct letters *x, struct size tokens);
-struct size neuron_static_blocks(const struct letters *x, struct size tokens);
-/* Bytes of gate_up [N, 2, I, B] and down [N, B, H], bf16, both saved in training. */
-struct size neuron_saved_bytes(const struct letters *x, struct size tokens);
 
 /* ---- inference workspaces (bytes unless rows) ---- */
 
-/* vLLM Triton: padded ids, and the caches of m tokens in bf16. */
+/* vLLM Triton: padded ids of m tokens. */
 struct size triton_sorted_ids(const struct letters *x, struct size tokens);
-struct size triton_cache13_bytes(const struct letters *x, struct size tokens);
-struct size triton_cache2_bytes(const struct letters *x, struct size tokens);
 /* Columns of a row that holds H or `inters` times I. */
 struct size workspace_width(const struct letters *x, uint64_t inters);
-/* Modular kernels: workspace13 (shared with the output) and workspace2. */
-struct size modular_workspace13_bytes(const struct letters *x, struct size rows);
-struct size modular_workspace2_bytes(const struct letters *x, struct size rows);
-/* DeepGEMM contiguous layout: rows of `tokens` received tokens, aligned to 128 per expert. */
-struct size deepgemm_rows(const struct letters *x, struct size tokens);
-/* Masked layout over the low-latency slots. */
-struct size masked_workspace13_bytes(const struct letters *x, struct size rows);
-struct size masked_workspace2_bytes(const struct letters *x, struct size rows);
 /* FlashInfer's CUTLASS runner with fp8 blocks, for the rows of all gathered tokens. */
 struct size cutlass_workspace_bytes(const struct letters *x, struct size tokens);
 
 /* ---- Primus-Turbo ---- */
 
-/* Outputs of the JAX dispatch (buffers.md 4.2). */
-struct size primus_dispatch_bytes(const struct letters *x);
-/* row_id_map i32 [n, 2 e + 1] of its permute. */
-struct size primus_row_map_bytes(const struct letters *x, struct size received);
 /* Mega MoE: rows of one pool, and the whole symmetric heap. */
 struct size primus_pool_rows(const struct letters *x);
 struct size primus_heap_bytes(const struct letters *x);

@@ -25,41 +25,6 @@ struct size triton_sorted_ids(const struct letters *x, struct size tokens)
     return size_add(s, expanded(x, tokens), size_mul(s, x->experts, pad));
 }
 
-struct size triton_cache13_bytes(const struct letters *x, struct size tokens)
-{
-    return bf16(x, expanded(x, tokens), workspace_width(x, 2));
-}
-
-struct size triton_cache2_bytes(const struct letters *x, struct size tokens)
-{
-    return bf16(x, expanded(x, tokens), x->inter);
-}
-
-struct size modular_workspace13_bytes(const struct letters *x, struct size rows)
-{
-    return bf16(x, rows, workspace_width(x, 1));
-}
-
-struct size modular_workspace2_bytes(const struct letters *x, struct size rows)
-{
-    return bf16(x, rows, workspace_width(x, 2));
-}
-
-struct size deepgemm_rows(const struct letters *x, struct size tokens)
-{
-    return rows_padded_up(x, expanded(x, tokens), 128);
-}
-
-struct size masked_workspace13_bytes(const struct letters *x, struct size rows)
-{
-    return bf16(x, rows, workspace_width(x, 2));
-}
-
-struct size masked_workspace2_bytes(const struct letters *x, struct size rows)
-{
-    return bf16(x, rows, x->inter);
-}
-
 /* One GEMM's quantised operand: fp8 rows, and f32 scales per 128 of rows padded to 32 a group.
  */
 static struct size cutlass_operand(const struct letters *x, struct size rows, struct size width)
@@ -85,34 +50,6 @@ struct size cutlass_workspace_bytes(const struct letters *x, struct size tokens)
 }
 
 /* ---- Primus-Turbo and DeepGEMM ---- */
-
-/* Tables between ranks: intranode keeps a source index per row and a head per token and rank,
- * internode a source record and heads per row and node. */
-static struct size primus_tables(const struct letters *x)
-{
-    struct sizes *s = x->sizes;
-    struct size rows = rows_worst_tokens(x);
-    if (x->ep <= 8)
-        return size_times(s, rows, 4 + 4);
-    struct size nodes = size_div(s, x->ranks, size_const(s, 8));
-    return size_add(s, size_times(s, rows, 8 + 8 * 4),
-                    size_times(s, size_mul(s, x->tokens, nodes), 4));
-}
-
-struct size primus_dispatch_bytes(const struct letters *x)
-{
-    struct sizes *s = x->sizes;
-    struct size rows = rows_worst_tokens(x);
-    struct size routed = size_times(s, size_mul(s, rows, x->top_k), 4 * 2);
-    return size_sum(s, SIZES(bf16(x, rows, x->hidden), routed, rows, primus_tables(x)));
-}
-
-struct size primus_row_map_bytes(const struct letters *x, struct size received)
-{
-    struct sizes *s = x->sizes;
-    struct size columns = size_plus(s, size_times(s, x->local, 2), 1);
-    return size_times(s, size_mul(s, received, columns), 4);
-}
 
 struct size primus_pool_rows(const struct letters *x)
 {

@@ -6,7 +6,7 @@
  * three after rematerialisation; which of the two runs is decided by the memory limit, in sim.
  * Sources of the shapes: MaxText layers/moe.py (permute, generate_masks) and published job logs
  * of seed 000. */
-#include "plan/schema.h"
+#include "work/path/path.h"
 #include "work/stack/stack.h"
 #include "work/stack/maxtext.h"
 
@@ -55,8 +55,8 @@ static struct size ragged_rows(const struct plan *plan, struct maxtext_layer *la
     return size_product(z, 3, (struct size[]){size_slot(z, SLOT_EP), layer->tokens, copies});
 }
 
-static void layer_init(const struct plan *plan, struct work *work, enum moe_path path,
-                       struct maxtext_layer *layer)
+static void layer_init(const struct plan *plan, struct work *work,
+                       const struct path_system *path, struct maxtext_layer *layer)
 {
     struct sizes *z = &work->sizes;
     *layer = (struct maxtext_layer){.work = work, .z = z, .dtype = plan->precision.activations};
@@ -65,12 +65,12 @@ static void layer_init(const struct plan *plan, struct work *work, enum moe_path
     layer->inter = size_slot(z, SLOT_INTER);
     attention_widths(plan, layer);
     layer->n_rows = 1;
-    if (path == PATH_CAPACITY) {
+    if (path->exchange == EXCHANGE_CAPACITY) {
         layer->n_rows = 2;
         layer->rows[0] =
             size_mul(z, size_slot(z, SLOT_EXPERTS), size_slot(z, SLOT_MICRO_BATCH));
         layer->rows[1] = capacity(layer);
-    } else if (path == PATH_MASKED) {
+    } else if (path->computes == COMPUTES_ALL) {
         layer->n_rows = 2;
         layer->rows[0] = size_slot(z, SLOT_EXPERTS);
         layer->rows[1] = layer->tokens;
@@ -136,20 +136,20 @@ static void declare_attention(struct maxtext_layer *layer, enum segment segment)
 
 /* [rows, H] buffers alive in the layer's backward, by what exchanges; counts by published job
  * logs (capacity 3, ragged all-to-all 4, DeepEP 2). */
-static void declare_rows_hidden(struct maxtext_layer *layer, enum moe_path path)
+static void declare_rows_hidden(struct maxtext_layer *layer, enum path_exchange exchange)
 {
     static const struct {
-        enum moe_path path;
+        enum path_exchange exchange;
         const char *names[5];
     } tensors[] = {
-        {PATH_CAPACITY, {"dispatched_x", "expert_out", "d_dispatched_x"}},
-        {PATH_MASKED, {"expert_out", "d_expert_out"}},
-        {PATH_RAGGED_A2A, {"received_x", "sorted_x", "expert_out", "d_sorted_x"}},
-        {PATH_DEEPEP, {"fan_out_x", "d_fan_out_x"}},
-        {PATH_ALLGATHER, {"permuted_x", "expert_out", "d_permuted_x"}},
+        {EXCHANGE_CAPACITY, {"dispatched_x", "expert_out", "d_dispatched_x"}},
+        {EXCHANGE_EVERYONE, {"expert_out", "d_expert_out"}},
+        {EXCHANGE_ROWS, {"received_x", "sorted_x", "expert_out", "d_sorted_x"}},
+        {EXCHANGE_TOKENS, {"fan_out_x", "d_fan_out_x"}},
+        {EXCHANGE_GATHER, {"permuted_x", "expert_out", "d_permuted_x"}},
     };
     for (size_t i = 0; i < sizeof tensors / sizeof *tensors; i++)
-        for (unsigned j = 0; tensors[i].path == path && tensors[i].names[j]; j++)
+        for (unsigned j = 0; tensors[i].exchange == exchange && tensors[i].names[j]; j++)
             declare_rows(layer, tensors[i].names[j], CATEGORY_DISPATCH, 0, layer->hidden);
 }
 
@@ -182,7 +182,7 @@ static void declare_masks(struct maxtext_layer *layer)
 
 /* ragged_dot without a grouped kernel: XLA masks and expands one operand per local expert,
  * [e, rows, width]. Counts: 2 x H, 5 x I with the ragged all-to-all, 3 x I with DeepEP. */
-static void declare_expanded(struct maxtext_layer *layer, enum moe_path path)
+static void declare_expanded(struct maxtext_layer *layer, enum path_exchange exchange)
 {
     static const struct {
         const char *name;
@@ -195,7 +195,7 @@ static void declare_expanded(struct maxtext_layer *layer, enum moe_path path)
     };
     struct size experts = size_slot(layer->z, SLOT_LOCAL_EXPERTS);
     for (size_t i = 0; i < sizeof tensors / sizeof *tensors; i++)
-        if (path != PATH_DEEPEP || tensors[i].deepep)
+        if (exchange != EXCHANGE_TOKENS || tensors[i].deepep)
             maxtext_declare(layer, SEGMENT_MOE, tensors[i].name, CATEGORY_EXPERT, 0, 3,
                             (struct size[]){experts, layer->rows[0],
                                             tensors[i].hidden ? layer->hidden : layer->inter});
@@ -270,43 +270,35 @@ static void declare_logits(const struct maxtext_layer *layer)
                     (struct size[]){layer->tokens, vocab});
 }
 
-struct refusal {
-    bool (*applies)(const struct plan *plan, enum moe_path path);
+const struct stack_path stack_maxtext_paths[] = {
+    {"capacity", NULL}, {"ragged_a2a", NULL}, {"ragged_dot", NULL}, {"deepep", NULL},
+    {"masked", NULL},   {"allgather", NULL},  {NULL, NULL},
+};
+
+struct maxtext_refusal {
+    bool (*applies)(const struct plan *plan, enum path_exchange exchange);
     const char *text, *hint;
 };
 
-static bool path_unknown(const struct plan *plan, enum moe_path path)
+static bool deepep_not_bf16(const struct plan *plan, enum path_exchange exchange)
 {
-    static const enum moe_path known[] = {PATH_CAPACITY, PATH_RAGGED_A2A, PATH_RAGGED_DOT,
-                                          PATH_DEEPEP,   PATH_MASKED,     PATH_ALLGATHER};
-    (void)plan;
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (known[i] == path)
-            return false;
-    return true;
+    return exchange == EXCHANGE_TOKENS && (plan->precision.activations != DTYPE_BF16 ||
+                                           plan->precision.dispatch != DTYPE_BF16);
 }
 
-static bool deepep_not_bf16(const struct plan *plan, enum moe_path path)
+static bool not_training(const struct plan *plan, enum path_exchange exchange)
 {
-    return path == PATH_DEEPEP && (plan->precision.activations != DTYPE_BF16 ||
-                                   plan->precision.dispatch != DTYPE_BF16);
-}
-
-static bool not_training(const struct plan *plan, enum moe_path path)
-{
-    (void)path;
+    (void)exchange;
     return plan->workload.mode != MODE_TRAIN;
 }
 
-static bool exact_buffer(const struct plan *plan, enum moe_path path)
+static bool exact_buffer(const struct plan *plan, enum path_exchange exchange)
 {
     return plan->moe.buffer == SIZING_EXACT &&
-           (path == PATH_RAGGED_A2A || path == PATH_RAGGED_DOT || path == PATH_DEEPEP);
+           (exchange == EXCHANGE_ROWS || exchange == EXCHANGE_TOKENS);
 }
 
-static const struct refusal refusals[] = {
-    {path_unknown, "stack maxtext does not run moe.path ",
-     "it runs capacity, ragged_a2a, ragged_dot, deepep, masked and allgather"},
+static const struct maxtext_refusal refusals[] = {
     {deepep_not_bf16, "stack maxtext runs path deepep in bf16 only",
      "set precision.activations and precision.dispatch to bf16"},
     {not_training, "stack maxtext is modelled for workload.mode train only",
@@ -315,13 +307,12 @@ static const struct refusal refusals[] = {
      "use moe.buffer worst, balanced or a factor"},
 };
 
-static enum status refuse(const struct plan *plan, enum moe_path path, struct err *err)
+static enum status refuse(const struct plan *plan, enum path_exchange exchange, struct err *err)
 {
     for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++) {
-        if (!refusals[i].applies(plan, path))
+        if (!refusals[i].applies(plan, exchange))
             continue;
-        err_set(err, STATUS_INPUT, "%s%s", refusals[i].text,
-                refusals[i].applies == path_unknown ? words_path[path] : "");
+        err_set(err, STATUS_INPUT, "%s", refusals[i].text);
         return err_hint(err, "%s", refusals[i].hint);
     }
     return STATUS_OK;
@@ -330,11 +321,13 @@ static enum status refuse(const struct plan *plan, enum moe_path path, struct er
 enum status stack_maxtext_build(const struct plan *plan, struct work *work, struct err *err)
 {
     enum moe_path path = stack_path(plan, NULL);
-    TRY(refuse(plan, path, err));
-    enum moe_path exchange = path == PATH_RAGGED_DOT ? PATH_RAGGED_A2A : path;
-    bool expanded = path == PATH_RAGGED_DOT || plan->moe.matmul == MATMUL_RAGGED_DOT;
+    const struct path_system *system = path_system_of(path);
+    enum path_exchange exchange = system->exchange;
+    TRY(stack_runs(plan, path, err));
+    TRY(refuse(plan, exchange, err));
+    bool expanded = system->expands || plan->moe.matmul == MATMUL_RAGGED_DOT;
     struct maxtext_layer layer;
-    layer_init(plan, work, exchange, &layer);
+    layer_init(plan, work, system, &layer);
     work->n_schedules = 2;
     work->schedule_name[0] = "relaxed";
     work->schedule_name[1] = "after rematerialisation";
@@ -347,9 +340,9 @@ enum status stack_maxtext_build(const struct plan *plan, struct work *work, stru
     declare_attention(&layer, SEGMENT_MOE);
     declare_rows_hidden(&layer, exchange);
     declare_rows_inter(&layer);
-    if (exchange == PATH_CAPACITY)
+    if (exchange == EXCHANGE_CAPACITY)
         declare_masks(&layer);
-    if (expanded && exchange != PATH_CAPACITY && exchange != PATH_MASKED)
+    if (expanded && exchange != EXCHANGE_CAPACITY && exchange != EXCHANGE_EVERYONE)
         declare_expanded(&layer, exchange);
     declare_logits(&layer);
     return STATUS_OK;

@@ -9,7 +9,7 @@
  * Megatron-LM moe_layer.py, token_dispatcher.py, experts.py, router.py,
  * multi_latent_attention.py; TransformerEngine linear.py, grouped_linear.py, permutation.py;
  * buffers.md 9. */
-#include "plan/schema.h"
+#include "work/path/path.h"
 #include "work/stack/dispatch_deepep.h"
 #include "work/stack/stack.h"
 #include "work/stack/train.h"
@@ -170,6 +170,12 @@ static enum status modules(struct train *t, struct err *err)
                        err);
 }
 
+/* Dispatcher flex: DeepEP. */
+static bool is_flex(enum moe_path path)
+{
+    return path_system_of(path)->exchange == EXCHANGE_TOKENS;
+}
+
 /* Persistent buffers of the exchange, from the driver's memory and not the allocator's. */
 static void exchange_buffers(struct train *t, enum deepep_port port)
 {
@@ -181,7 +187,7 @@ static void exchange_buffers(struct train *t, enum deepep_port port)
         {"deepep_rdma_buffer", deepep_rdma_bytes(&t->d.letters, port, true)},
         {"deepep_workspace", size_const(t->z, DEEPEP_WORKSPACE)},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows && t->path == PATH_DEEPEP; i++)
+    for (size_t i = 0; i < sizeof rows / sizeof *rows && is_flex(t->path); i++)
         if (t->plan->parallel.ep > 1 && !size_is_zero(t->z, rows[i].bytes))
             work_buffer(t->work, (struct buffer){.name = rows[i].name,
                                                  .category = CATEGORY_COMMUNICATION,
@@ -194,21 +200,19 @@ static void exchange_buffers(struct train *t, enum deepep_port port)
                                                  .source = "buffers.md 2.2"});
 }
 
+const struct stack_path stack_megatron_paths[] = {
+    {"ragged_a2a", "alltoall"},   {"allgather", NULL}, {"deepep", "flex"},
+    {"capacity", "drop and pad"}, {NULL, NULL},
+};
+
 static enum status refuse(const struct plan *plan, enum moe_path path, struct err *err)
 {
-    static const enum moe_path known[] = {PATH_RAGGED_A2A, PATH_ALLGATHER, PATH_DEEPEP,
-                                          PATH_CAPACITY};
     const char *name = stack_system(plan->stack.kind)->name;
     if (plan->workload.mode != MODE_TRAIN) {
         err_set(err, STATUS_INPUT, "stack %s is modelled for workload.mode train only", name);
         return err_hint(err, "use stack vllm, sglang, nxd or generic for inference");
     }
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (known[i] == path)
-            return STATUS_OK;
-    err_set(err, STATUS_INPUT, "stack %s does not run moe.path %s", name, words_path[path]);
-    return err_hint(err, "it runs ragged_a2a (alltoall), allgather, deepep (flex) and "
-                         "capacity (drop and pad)");
+    return stack_runs(plan, path, err);
 }
 
 static enum status build(struct train *t, struct err *err)
@@ -238,9 +242,9 @@ static enum status build(struct train *t, struct err *err)
  * for the counts once; drop-and-pad never (buffers.md 12). */
 static uint64_t host_syncs(enum moe_path path)
 {
-    if (path == PATH_CAPACITY)
+    if (path_system_of(path)->exchange == EXCHANGE_CAPACITY)
         return 0;
-    return path == PATH_DEEPEP ? 2 : 1;
+    return is_flex(path) ? 2 : 1;
 }
 
 enum status stack_megatron_build(const struct plan *plan, struct work *work, struct err *err)
@@ -264,19 +268,18 @@ enum status stack_primus_build(const struct plan *plan, struct work *work, struc
     struct train t;
     TRY(refuse(plan, path, err));
     train_init(&t, plan, work, path);
-    if (plan->moe.sync_free >= 2 && path == PATH_DEEPEP) {
+    if (plan->moe.sync_free >= 2 && is_flex(path)) {
         t.d.rows[ROW_RECEIVED_TOKENS] = t.d.rows[ROW_GATHERED];
         t.received_rule = RULE_WORST;
     }
-    if (plan->moe.sync_free >= 3 && path == PATH_DEEPEP) {
+    if (plan->moe.sync_free >= 3 && is_flex(path)) {
         t.d.rows[ROW_RECEIVED] = rows_worst_loose(&t.d.letters);
         t.d.rows[ROW_COMPUTED] =
             size_mul(t.z, t.d.rows[ROW_RECEIVED], size_slot(t.z, SLOT_ETP));
         t.routed = RULE_WORST;
     }
     TRY(build(&t, err));
-    uint64_t freed =
-        plan->moe.sync_free >= 2 && path == PATH_DEEPEP ? plan->moe.sync_free - 1 : 0;
+    uint64_t freed = plan->moe.sync_free >= 2 && is_flex(path) ? plan->moe.sync_free - 1 : 0;
     train_host_syncs(&t, host_syncs(path) - freed);
     exchange_buffers(&t, DEEPEP_PRIMUS);
     return STATUS_OK;

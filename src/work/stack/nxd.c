@@ -5,27 +5,25 @@
  *
  * Sources: buffers.md 10.4, seed-systems.md B2 to B7 (neuronx-distributed
  * modules/moe/expert_mlps_v2.py, blockwise.py; nki-library moe kernels). */
-#include "plan/schema.h"
+#include "work/path/path.h"
 #include "work/stack/serve.h"
 #include "work/stack/stack.h"
 
+const struct stack_path stack_nxd_paths[] = {
+    {"capacity", NULL},    {"blockwise", NULL}, {"selective", NULL},
+    {"all_experts", NULL}, {NULL, NULL},
+};
+
 static enum status refuse(const struct plan *plan, enum moe_path path, struct err *err)
 {
-    static const enum moe_path known[] = {PATH_CAPACITY, PATH_BLOCKWISE, PATH_SELECTIVE,
-                                          PATH_ALL_EXPERTS};
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-        if (known[i] != path)
-            continue;
-        if (path != PATH_BLOCKWISE || plan->model.hidden % 512 == 0)
-            return STATUS_OK;
-        err_set(err, STATUS_INPUT, "path blockwise needs hidden a multiple of 512, not %llu",
-                (unsigned long long)plan->model.hidden);
-        return err_hint(
-            err, "its kernels pad the model: set model.hidden to %llu",
-            (unsigned long long)(plan->model.hidden + 511 - (plan->model.hidden + 511) % 512));
-    }
-    err_set(err, STATUS_INPUT, "stack nxd does not run moe.path %s", words_path[path]);
-    return err_hint(err, "it runs capacity, blockwise, selective and all_experts");
+    TRY(stack_runs(plan, path, err));
+    if (!path_system_of(path)->blocks || plan->model.hidden % 512 == 0)
+        return STATUS_OK;
+    err_set(err, STATUS_INPUT, "path blockwise needs hidden a multiple of 512, not %llu",
+            (unsigned long long)plan->model.hidden);
+    return err_hint(
+        err, "its kernels pad the model: set model.hidden to %llu",
+        (unsigned long long)(plan->model.hidden + 511 - (plan->model.hidden + 511) % 512));
 }
 
 enum status stack_nxd_build(const struct plan *plan, struct work *work, struct err *err)

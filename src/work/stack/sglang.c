@@ -2,16 +2,18 @@
  * low-latency mode for decode (DeepGEMM over masked slots); Triton on one rank.
  *
  * Sources: buffers.md 2.5, 10.3; sglang srt/layers/moe/token_dispatcher/deepep.py. */
+#include "work/path/path.h"
 #include "work/stack/dispatch_deepep.h"
 #include "work/stack/serve.h"
 #include "work/stack/stack.h"
 
 static enum expert_kernel kernel_of(const struct plan *plan, enum moe_path path)
 {
-    if (path == PATH_DEEPEP_LL)
-        return KERNEL_MASKED;
-    bool deepgemm = path == PATH_DEEPEP && plan->precision.weights == DTYPE_FP8_BLOCK;
-    return deepgemm ? KERNEL_DEEPGEMM : KERNEL_TRITON;
+    enum path_exchange exchange = path_system_of(path)->exchange;
+    if (exchange == EXCHANGE_MESSAGES)
+        return EXPERT_KERNEL_MASKED;
+    bool deepgemm = exchange == EXCHANGE_TOKENS && plan->precision.weights == DTYPE_FP8_BLOCK;
+    return deepgemm ? EXPERT_KERNEL_DEEPGEMM : EXPERT_KERNEL_TRITON;
 }
 
 enum status stack_sglang_build(const struct plan *plan, struct work *work, struct err *err)

@@ -6,8 +6,14 @@
 #ifndef MOEPLAN_WORK_STACK_STACK_H
 #define MOEPLAN_WORK_STACK_STACK_H
 
+#include "base/text.h"
 #include "work/list/work.h"
 #include "work/pass/again.h"
+
+/* A path that a stack runs, and what the stack calls it where that is another word. */
+struct stack_path {
+    const char *word, *as;
+};
 
 struct stack_system {
     enum stack_kind kind;
@@ -16,6 +22,8 @@ struct stack_system {
     enum status (*build)(const struct plan *plan, struct work *work, struct err *err);
     /* what its backward runs again of a layer's forward; `again` is zero, every 1 */
     void (*again)(const struct plan *plan, struct again *again);
+    const struct stack_path *paths; /* that it runs, the last one without a word; NULL: all */
+    const char *only;               /* why no others */
 };
 
 /* The row of a kind; every kind has one. */
@@ -27,6 +35,12 @@ void work_init(struct work *work, struct arena *arena);
 /* The path a plan's layer takes: moe.path, or the stack's own rule when it is `auto`; *why says
  * it in a sentence (constant text). */
 enum moe_path stack_path(const struct plan *plan, const char **why);
+
+/* The paths a stack runs as a list of words: "capacity, deepep (flex) and allgather"; "all". */
+void stack_paths_print(const struct stack_system *system, struct text *out);
+
+/* STATUS_INPUT with the list and the reason when the plan's stack does not run the path. */
+enum status stack_runs(const struct plan *plan, enum moe_path path, struct err *err);
 
 /* moe.buffer with `auto` resolved: worst where the stack's shapes are static, otherwise exact.
  */
@@ -53,6 +67,11 @@ void stack_generic_again(const struct plan *plan, struct again *again);
 void stack_maxtext_again(const struct plan *plan, struct again *again);
 void stack_megatron_again(const struct plan *plan, struct again *again);
 void stack_torchtitan_again(const struct plan *plan, struct again *again);
+/* The paths of stacks that do not run all; in their files. */
+extern const struct stack_path stack_maxtext_paths[];
+extern const struct stack_path stack_megatron_paths[];
+extern const struct stack_path stack_torchtitan_paths[];
+extern const struct stack_path stack_nxd_paths[];
 
 /* Builders. */
 enum status stack_maxtext_build(const struct plan *plan, struct work *work, struct err *err);

@@ -1,23 +1,29 @@
 /* The table of stacks, and their own choice of path; see stack.h. */
-#include <assert.h>
+#include <string.h>
 
+#include "plan/schema.h"
 #include "work/stack/stack.h"
 
 static const struct stack_system systems[] = {
     {STACK_GENERIC, "generic", "PyTorch-like eager training and serving, dynamic shapes",
-     stack_generic_build, stack_generic_again},
+     stack_generic_build, stack_generic_again, NULL, NULL},
     {STACK_MAXTEXT, "maxtext", "MaxText on JAX and XLA: static shapes, rematerialisation",
-     stack_maxtext_build, stack_maxtext_again},
+     stack_maxtext_build, stack_maxtext_again, stack_maxtext_paths,
+     "dense_matmul and sparse_matmul of layers/moe.py have no others"},
     {STACK_MEGATRON, "megatron",
-     "Megatron-Core with TransformerEngine: training, dynamic shapes", stack_megatron_build, stack_megatron_again},
+     "Megatron-Core with TransformerEngine: training, dynamic shapes", stack_megatron_build, stack_megatron_again,
+     stack_megatron_paths, "its token dispatchers are these"},
     {STACK_PRIMUS, "primus",
-     "Megatron-Core with Primus-Turbo on AMD: training, sync-free levels", stack_primus_build, stack_megatron_again},
+     "Megatron-Core with Primus-Turbo on AMD: training, sync-free levels", stack_primus_build, stack_megatron_again,
+     stack_megatron_paths, "its token dispatchers are Megatron's"},
     {STACK_TORCHTITAN, "torchtitan", "torchtitan on PyTorch FSDP2: training, dynamic shapes",
-     stack_torchtitan_build, stack_torchtitan_again},
-    {STACK_NXD, "nxd", "Neuron (NxD): serving and training with static shapes",
-     stack_nxd_build, stack_generic_again},
-    {STACK_VLLM, "vllm", "vLLM: serving, DeepEP and DeepGEMM", stack_vllm_build, stack_generic_again},
-    {STACK_SGLANG, "sglang", "SGLang: serving, DeepEP and DeepGEMM", stack_sglang_build, stack_generic_again},
+     stack_torchtitan_build, stack_torchtitan_again, stack_torchtitan_paths,
+     "its expert parallelism is one all-to-all, plain or by DeepEP"},
+    {STACK_NXD, "nxd", "Neuron (NxD): serving and training with static shapes", stack_nxd_build, stack_generic_again,
+     stack_nxd_paths, "its expert MLPs are these"},
+    {STACK_VLLM, "vllm", "vLLM: serving, DeepEP and DeepGEMM", stack_vllm_build, stack_generic_again, NULL, NULL},
+    {STACK_SGLANG, "sglang", "SGLang: serving, DeepEP and DeepGEMM", stack_sglang_build, stack_generic_again, NULL,
+     NULL},
 };
 
 const struct stack_system *stack_system(enum stack_kind kind)
@@ -90,6 +96,41 @@ enum moe_path stack_path(const struct plan *plan, const char **why)
     }
     *why = "generic: ragged all-to-all with grouped GEMM";
     return PATH_RAGGED_A2A;
+}
+
+void stack_paths_print(const struct stack_system *system, struct text *out)
+{
+    const struct stack_path *path = system->paths;
+    if (!path)
+        text_append(out, "all");
+    for (size_t i = 0; path && path[i].word; i++) {
+        text_printf(out, "%s%s", i == 0 ? "" : path[i + 1].word ? ", " : " and ", path[i].word);
+        if (path[i].as)
+            text_printf(out, " (%s)", path[i].as);
+    }
+}
+
+static bool lists(const struct stack_system *system, const char *word)
+{
+    for (const struct stack_path *path = system->paths; path && path->word; path++)
+        if (!strcmp(path->word, word))
+            return true;
+    return !system->paths;
+}
+
+enum status stack_runs(const struct plan *plan, enum moe_path path, struct err *err)
+{
+    const struct stack_system *system = stack_system(plan->stack.kind);
+    struct arena arena = {0};
+    struct text list = {.arena = &arena};
+    if (lists(system, words_path[path]))
+        return STATUS_OK;
+    stack_paths_print(system, &list);
+    err_set(err, STATUS_INPUT, "stack %s does not run moe.path %s", system->name,
+            words_path[path]);
+    err_hint(err, "it runs %s: %s", text_string(&list), system->only);
+    arena_release(&arena);
+    return STATUS_INPUT;
 }
 
 enum buffer_sizing stack_sizing(const struct plan *plan)

@@ -9,7 +9,7 @@
  * Recomputation (activation_checkpoint.mode): full; selective with "op" keeps the output of
  * every second matrix product and of attention, selective with a number n runs every n-th layer
  * again. */
-#include "plan/schema.h"
+#include "work/path/path.h"
 #include "work/stack/stack.h"
 
 #include "base/text.h"
@@ -189,23 +189,23 @@ static enum status modules(struct train *t, struct err *err)
     return STATUS_OK;
 }
 
+const struct stack_path stack_torchtitan_paths[] = {
+    {"ragged_a2a", NULL}, {"deepep", NULL}, {NULL, NULL}};
+
 static enum status refuse(const struct plan *plan, enum moe_path path, struct err *err)
 {
     if (plan->workload.mode != MODE_TRAIN) {
         err_set(err, STATUS_INPUT, "stack torchtitan is modelled for workload.mode train only");
         return err_hint(err, "use stack vllm, sglang, nxd or generic for inference");
     }
-    if (path == PATH_RAGGED_A2A || path == PATH_DEEPEP)
-        return STATUS_OK;
-    err_set(err, STATUS_INPUT, "stack torchtitan does not run moe.path %s", words_path[path]);
-    return err_hint(err, "it runs ragged_a2a and deepep");
+    return stack_runs(plan, path, err);
 }
 
 /* V2 of DeepEP, sized by tokens (buffers.md 3); outside PyTorch's allocator. */
 static void elastic_buffer(struct train *t)
 {
     const struct plan *plan = t->plan;
-    if (t->path != PATH_DEEPEP || plan->parallel.ep == 1)
+    if (path_system_of(t->path)->exchange != EXCHANGE_TOKENS || plan->parallel.ep == 1)
         return;
     bool inside = plan->parallel.ep <= plan->cluster.node.devices;
     work_buffer(t->work,

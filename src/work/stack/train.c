@@ -2,10 +2,16 @@
 #include "work/stack/train.h"
 
 #include "base/text.h"
+#include "work/path/path.h"
 #include "work/stack/dispatch_rows.h"
 #include "work/stack/stack.h"
 
 /* ---- rows ---- */
+
+static bool has_slots(const struct train *t)
+{
+    return path_system_of(t->path)->exchange == EXCHANGE_CAPACITY;
+}
 
 /* moe.buffer balanced (forced balance) and a factor (a budget per rank) size rows by the plan;
  * otherwise routing does. */
@@ -13,7 +19,7 @@ static struct size received_rows(struct train *t)
 {
     struct sizes *z = t->z;
     t->routed = RULE_FIXED;
-    if (t->path == PATH_CAPACITY)
+    if (has_slots(t))
         return size_mul(z, t->d.letters.experts, capacity_megatron(&t->d.letters));
     if (t->plan->moe.buffer == SIZING_FACTOR)
         return size_scale(z, rows_routed(&t->d.letters), REAL_BUFFER_FACTOR);
@@ -30,7 +36,7 @@ static void fill_rows(struct train *t)
     const struct letters *x = &t->d.letters;
     struct size *rows = t->d.rows;
     rows[ROW_RECEIVED] = received_rows(t);
-    rows[ROW_SENT] = t->path == PATH_CAPACITY ? rows[ROW_RECEIVED] : rows_routed(x);
+    rows[ROW_SENT] = has_slots(t) ? rows[ROW_RECEIVED] : rows_routed(x);
     if (t->routed == RULE_ROUTING)
         rows[ROW_RECEIVED_TOKENS] = x->received;
     rows[ROW_ROUTED] = rows[ROW_SENT];
@@ -42,9 +48,10 @@ static void fill_rows(struct train *t)
 
 static unsigned exchange_of(enum moe_path path)
 {
-    if (path == PATH_ALLGATHER)
+    enum path_exchange exchange = path_system_of(path)->exchange;
+    if (exchange == EXCHANGE_GATHER)
         return FACT_ALLGATHER;
-    return path == PATH_DEEPEP ? FACT_FLEX : FACT_ALLTOALL;
+    return exchange == EXCHANGE_TOKENS ? FACT_FLEX : FACT_ALLTOALL;
 }
 
 static const struct train_op_row {

@@ -4,6 +4,7 @@
  * Sources: buffers.md 2.5, 10.1 to 10.3; vllm model_executor/layers/fused_moe, envs.py;
  * v1/attention/backends/mla. In the profile run every token goes to one rank (dummy inputs are
  * alike, so their routing is) and the KV cache is not there yet. */
+#include "work/path/path.h"
 #include "work/stack/dispatch_deepep.h"
 #include "work/stack/serve.h"
 #include "work/stack/stack.h"
@@ -17,11 +18,12 @@ static bool fp8_weights(const struct plan *plan)
  */
 static enum expert_kernel kernel_of(const struct plan *plan, enum moe_path path)
 {
-    if (path == PATH_DEEPEP_LL)
-        return KERNEL_MASKED;
+    enum path_exchange exchange = path_system_of(path)->exchange;
+    if (exchange == EXCHANGE_MESSAGES)
+        return EXPERT_KERNEL_MASKED;
     if (!fp8_weights(plan))
-        return KERNEL_TRITON;
-    return path == PATH_ALLGATHER ? KERNEL_CUTLASS : KERNEL_DEEPGEMM;
+        return EXPERT_KERNEL_TRITON;
+    return exchange == EXCHANGE_GATHER ? EXPERT_KERNEL_CUTLASS : EXPERT_KERNEL_DEEPGEMM;
 }
 
 enum status stack_vllm_build(const struct plan *plan, struct work *work, struct err *err)

@@ -1,6 +1,6 @@
 /* The sizes of all dispatchers by name: what tests, claims and explanations look up. */
-#ifndef MOEPLAN_WORK_STACK_DISPATCH_FORMULA_H
-#define MOEPLAN_WORK_STACK_DISPATCH_FORMULA_H
+#ifndef MOEPLAN_SUPPORT_DISPATCH_FORMULA_H
+#define MOEPLAN_SUPPORT_DISPATCH_FORMULA_H
 
 #include <stddef.h>
 
