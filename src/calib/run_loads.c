@@ -102,8 +102,8 @@ static bool expected(const struct execution *x, const struct op *op, uint64_t ra
     if (!of_cores)
         return false;
     block_loop_of(plan, x->task.sample, x->ranks[rank].rank, &blocks);
-    if (op->kernel == KERNEL_DEAL)
-        counts->blocks = blocks.executed;
+    if (op->kernel == KERNEL_DEAL) /* its bytes are index tables */
+        *counts = (struct counts){.blocks = blocks.executed};
     if (op->kernel == KERNEL_FETCH)
         counts->loads = blocks.weight_loads;
     if (op->kernel == KERNEL_LOAD_BLOCK)

@@ -152,7 +152,10 @@ uint16_t layer_op(struct layer *l, struct op op, const uint16_t *reads, const ui
     op.resource = resource_of(op.kind);
     op.segment = l->segment;
     op.module = l->module;
-    op.group = op.group ? op.group : op.kind == OP_EXCHANGE ? GROUP_EP : l->group;
+    op.group = op.group                 ? op.group
+               : l->group               ? l->group
+               : op.kind == OP_EXCHANGE ? GROUP_EP
+                                        : GROUP_NONE;
     op.layers = l->layers;
     op.phase = l->backward ? PHASE_BACKWARD : PHASE_FORWARD;
     op.loop = l->loop;
