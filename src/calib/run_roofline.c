@@ -24,9 +24,9 @@ static double over(double amount, double rate)
 
 /* An exchange in a loop waits for the link in every trip that sends: all, or all but the one in
  * which a hop's own chunk takes its place. */
-static double messages(const struct op *op, const uint64_t *values)
+static double messages(const struct work *work, const struct op *op, const uint64_t *values)
 {
-    bool enters = op->kernel == KERNEL_HOP && op->reads[1] != WORK_NONE;
+    bool enters = op->kernel == KERNEL_HOP && op_buffer(work, op, ROLE_OWN) != WORK_NONE;
     return (double)values[op->trips.node] - (enters ? 1 : 0);
 }
 
@@ -40,12 +40,13 @@ static double link_s(const struct plan *plan, double sent, double received, doub
     return bytes > 0 ? n * latency + over(bytes, rate) : 0;
 }
 
-double run_roofline_s(const struct plan *plan, const struct op *op, const uint64_t *values)
+double run_roofline_s(const struct plan *plan, const struct work *work, const struct op *op,
+                      const uint64_t *values)
 {
     double bytes = (double)values[op->bytes_read.node] + (double)values[op->bytes_written.node];
     double compute_s = over((double)values[op->flop.node], peak_of(plan));
     double memory_s = over(bytes, plan->cluster.device.memory_bandwidth);
     return fmax(compute_s, memory_s) + link_s(plan, (double)values[op->bytes_sent.node],
                                               (double)values[op->bytes_received.node],
-                                              messages(op, values));
+                                              messages(work, op, values));
 }

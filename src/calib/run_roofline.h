@@ -7,6 +7,7 @@
 #include "work/list/work.h"
 
 /* Seconds of one rank, on a device of its own. */
-double run_roofline_s(const struct plan *plan, const struct op *op, const uint64_t *values);
+double run_roofline_s(const struct plan *plan, const struct work *work, const struct op *op,
+                      const uint64_t *values);
 
 #endif

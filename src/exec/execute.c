@@ -37,6 +37,7 @@ enum status execution_rank_init(const struct work *work, const struct slots *slo
         return err_set(err, STATUS_INPUT, "sizes of rank %llu overflow 64 bits",
                        (unsigned long long)number);
     *rank = (struct rank_state){
+        .work = work,
         .rank = number,
         .values = values,
         .tensors = arena_alloc(arena, work->n_buffers, sizeof *rank->tensors),
@@ -178,7 +179,7 @@ static void share_scratch(struct execution *x, const struct tensor *tensor)
 static bool fills_weights(const struct execution *x, const struct op *op)
 {
     bool fills = op->kernel == KERNEL_FILL || op->kernel == KERNEL_SHARD;
-    return fills && x->work->buffers[op->writes[0]].life == LIFE_PERSISTENT;
+    return fills && x->work->buffers[op_buffer(x->work, op, ROLE_DST)].life == LIFE_PERSISTENT;
 }
 
 enum status execution_begin(struct execution *x, const struct inputs *inputs, struct err *err)

@@ -21,6 +21,7 @@ struct op_counts {
 };
 
 struct rank_state {
+    const struct work *work;
     uint64_t rank;
     const uint64_t *values;   /* of the list's sizes, with this rank's slots */
     struct tensor *tensors;   /* by buffer */

@@ -54,14 +54,6 @@ static bool is_same_copy(const struct execution *x, uint16_t buffer, uint64_t i,
     return copies < 2 || i % copies == j % copies;
 }
 
-static bool has_operand(const uint16_t *operands, uint16_t buffer)
-{
-    for (unsigned i = 0; i < OP_BUFFERS; i++)
-        if (operands[i] == buffer)
-            return true;
-    return false;
-}
-
 /* The iteration whose copy an op reads: what is passed on came in the one before. */
 static uint64_t read_iteration(const struct op *op, uint64_t iteration)
 {
@@ -74,12 +66,13 @@ static bool disturbs(const struct execution *x, const struct flight *flight,
                      const struct op *op, uint64_t iteration)
 {
     const struct op *flying = &x->work->ops[flight->op];
-    uint16_t from = flying->reads[0], to = flying->writes[0];
+    uint16_t from = op_buffer(x->work, flying, ROLE_SRC),
+             to = op_buffer(x->work, flying, ROLE_DST);
     uint64_t arrives = flight->iteration, leaves = read_iteration(flying, arrives);
-    return (has_operand(op->reads, to) &&
+    return (op_reads(x->work, op, to) &&
             is_same_copy(x, to, arrives, read_iteration(op, iteration))) ||
-           (has_operand(op->writes, to) && is_same_copy(x, to, arrives, iteration)) ||
-           (has_operand(op->writes, from) && is_same_copy(x, from, leaves, iteration));
+           (op_writes(x->work, op, to) && is_same_copy(x, to, arrives, iteration)) ||
+           (op_writes(x->work, op, from) && is_same_copy(x, from, leaves, iteration));
 }
 
 bool flights_use(const struct execution *x, uint16_t buffer)
@@ -88,7 +81,7 @@ bool flights_use(const struct execution *x, uint16_t buffer)
         const struct flight *flight = &x->flights[slot];
         const struct op *op = &x->work->ops[flight->op];
         if (flight->under_way &&
-            (has_operand(op->reads, buffer) || has_operand(op->writes, buffer)))
+            (op_reads(x->work, op, buffer) || op_writes(x->work, op, buffer)))
             return true;
     }
     return false;

@@ -14,16 +14,6 @@ struct tensor execute_tensor(const struct rank_state *rank, uint16_t buffer, uin
     return tensor;
 }
 
-static void bind_operands(const struct rank_state *rank, const uint16_t *buffers,
-                          uint64_t iteration, struct tensor *tensors)
-{
-    for (unsigned i = 0; i < OP_BUFFERS; i++) {
-        tensors[i] = (struct tensor){.present = false};
-        if (buffers[i] != WORK_NONE)
-            tensors[i] = execute_tensor(rank, buffers[i], iteration);
-    }
-}
-
 void execute_prepare(const struct task *task, const struct op *op,
                      const struct rank_state *rank, uint64_t iteration, struct call *call)
 {
@@ -35,8 +25,9 @@ void execute_prepare(const struct task *task, const struct op *op,
                           .k = rank->values[op->k.node],
                           .groups = rank->values[op->groups.node],
                           .iteration = iteration};
-    bind_operands(rank, op->reads, iteration, call->in);
-    bind_operands(rank, op->writes, iteration, call->out);
+    const struct operand *operands = op_operands(rank->work, op);
+    for (unsigned i = 0; i < op->n_operands; i++)
+        call->of[operands[i].role] = execute_tensor(rank, operands[i].buffer, iteration);
 }
 
 /* ---- kernels ---- */
@@ -147,18 +138,19 @@ static uint64_t lay_out(const struct tensor *counts, uint64_t peers, uint64_t ro
 static enum status ragged_lanes(const struct call *call, uint64_t peers, struct lanes lanes,
                                 struct err *err)
 {
-    uint64_t row_bytes = tensor_row_bytes(&call->out[0]);
-    uint64_t sent = lay_out(&call->in[1], peers, row_bytes, lanes.send_bytes, lanes.send_at);
-    uint64_t got =
-        lay_out(&call->in[2], peers, row_bytes, lanes.receive_bytes, lanes.receive_at);
-    if (sent <= call->in[0].bytes && got <= call->out[0].bytes)
+    uint64_t row_bytes = tensor_row_bytes(&call->of[ROLE_DST]);
+    uint64_t sent =
+        lay_out(&call->of[ROLE_SENDS], peers, row_bytes, lanes.send_bytes, lanes.send_at);
+    uint64_t got = lay_out(&call->of[ROLE_RECEIVES], peers, row_bytes, lanes.receive_bytes,
+                           lanes.receive_at);
+    if (sent <= call->of[ROLE_SRC].bytes && got <= call->of[ROLE_DST].bytes)
         return STATUS_OK;
     err_set(err, STATUS_NOFIT,
             "\"%s\" of rank %llu sends %llu bytes and receives %llu, its buffers hold %llu "
             "and %llu",
             call->op->name, (unsigned long long)call->rank, (unsigned long long)sent,
-            (unsigned long long)got, (unsigned long long)call->in[0].bytes,
-            (unsigned long long)call->out[0].bytes);
+            (unsigned long long)got, (unsigned long long)call->of[ROLE_SRC].bytes,
+            (unsigned long long)call->of[ROLE_DST].bytes);
     return err_hint(err, "--set moe.buffer=exact or worst");
 }
 
@@ -166,7 +158,7 @@ static enum status ragged_lanes(const struct call *call, uint64_t peers, struct 
 static void fixed_lanes(const struct call *call, uint64_t peers, struct lanes lanes)
 {
     bool gather = call->op->kernel == KERNEL_ALLGATHER;
-    uint64_t from = call->in[0].bytes, to = call->out[0].bytes;
+    uint64_t from = call->of[ROLE_SRC].bytes, to = call->of[ROLE_DST].bytes;
     uint64_t part =
         gather ? from : (from < to ? from : to) / peers; /* a row may be left over */
     for (uint64_t p = 0; p < peers; p++) {
@@ -182,7 +174,7 @@ static void fixed_lanes(const struct call *call, uint64_t peers, struct lanes la
 /* A rank's own chunk enters the array; nothing crosses a link. */
 static void enter_lanes(const struct call *call, bool pass, struct lanes lanes)
 {
-    uint64_t bytes = call->in[1].bytes;
+    uint64_t bytes = call->of[ROLE_OWN].bytes;
     lanes.send_bytes[call->rank] = lanes.receive_bytes[call->rank] = bytes;
     lanes.receive_at[call->rank] = pass ? 0 : call->rank * bytes;
 }
@@ -192,7 +184,7 @@ static void hop_lanes(const struct call *call, uint64_t peers, uint64_t step,
 {
     enum schedule schedule = kernel_schedule(call->op);
     struct hop hop = schedule_hop(schedule, call->rank, step, peers);
-    uint64_t chunk = call->in[0].bytes / (schedule == SCHEDULE_PASS_LEFT ? 1 : peers);
+    uint64_t chunk = call->of[ROLE_SRC].bytes / (schedule == SCHEDULE_PASS_LEFT ? 1 : peers);
     lanes.send_bytes[hop.to] = lanes.receive_bytes[hop.from] = hop.chunks * chunk;
     lanes.send_at[hop.to] = hop.sent * chunk;
     lanes.receive_at[hop.from] = schedule_reduces(schedule) ? 0 : hop.received * chunk;
@@ -205,22 +197,22 @@ static const char *prepare_hop(const struct rank_state *rank, const struct call 
     bool pass = kernel_schedule(call->op) == SCHEDULE_PASS_LEFT;
     uint64_t step = call->m + call->iteration;
     memset(lanes.send_bytes, 0, 4 * peers * sizeof *lanes.send_bytes);
-    if (call->in[1].present && call->iteration == 0) {
+    if (call->of[ROLE_OWN].present && call->iteration == 0) {
         enter_lanes(call, pass, lanes);
-        return call->in[1].data;
+        return call->of[ROLE_OWN].data;
     }
-    hop_lanes(call, peers, call->in[1].present ? step - 1 : step, lanes);
+    hop_lanes(call, peers, call->of[ROLE_OWN].present ? step - 1 : step, lanes);
     if (!pass)
-        return call->in[0].data;
+        return call->of[ROLE_SRC].data;
     /* what the iteration before left in the other copy */
-    const struct tensor *moving = &rank->tensors[call->op->reads[0]];
-    return (const char *)moving->data + (call->iteration - 1) % moving->copies * moving->bytes;
+    return execute_tensor(rank, op_buffer(rank->work, call->op, ROLE_SRC), call->iteration - 1)
+        .data;
 }
 
 static enum status check_handle(const struct execution *x, const struct call *call,
                                 struct err *err)
 {
-    const struct tensor *handle = &call->in[3];
+    const struct tensor *handle = &call->of[ROLE_HANDLE];
     if (call->op->kernel != KERNEL_EXCHANGE || !handle->present ||
         (uint64_t)tensor_i64(handle)[0] == x->task.step)
         return STATUS_OK;
@@ -236,7 +228,7 @@ static enum status prepare_parcel(struct execution *x, struct flight *flight, si
     const struct call *call = &x->calls[i];
     uint64_t peers = x->session->transport->n_ranks;
     struct lanes lanes = lanes_of(x, flight, i);
-    const char *from = call->in[0].data;
+    const char *from = call->of[ROLE_SRC].data;
     struct op_counts *counts = &x->ranks[i].counts[op];
     TRY(check_handle(x, call, err));
     if (call->op->kernel == KERNEL_EXCHANGE)
@@ -250,7 +242,7 @@ static enum status prepare_parcel(struct execution *x, struct flight *flight, si
         counts->received += p == call->rank ? 0 : lanes.receive_bytes[p];
     }
     flight->parcels[i] = (struct parcel){.send = from,
-                                         .receive = call->out[0].data,
+                                         .receive = call->of[ROLE_DST].data,
                                          .send_bytes = lanes.send_bytes,
                                          .send_at = lanes.send_at,
                                          .receive_bytes = lanes.receive_bytes,

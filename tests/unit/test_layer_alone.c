@@ -207,7 +207,7 @@ static enum status lose_last_row(struct call *call, uint64_t unit, void *scratch
     const struct kernel_ops *kernel = &kernels.table[KERNEL_GATHER];
     for (uint64_t i = 0; i < kernel->units(call); i++)
         TRY(kernel->run(call, i, scratch, err));
-    const struct tensor *out = &call->out[0];
+    const struct tensor *out = &call->of[ROLE_DST];
     if (strcmp(call->op->name, "fan_in") == 0)
         memset(tensor_row(out, out->rows - 1), 0, tensor_row_bytes(out));
     return STATUS_OK;

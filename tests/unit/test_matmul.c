@@ -44,7 +44,7 @@ static enum status traced_add(struct call *call, uint64_t unit, void *scratch, s
     struct trace *trace = (struct trace *)(uintptr_t)call->task->inputs->context;
     kernels_fast(&kernels);
     TRY(kernels.table[KERNEL_ADD_CHUNKS].run(call, unit, scratch, err));
-    memcpy(trace->after[call->iteration][call->rank], call->out[0].data,
+    memcpy(trace->after[call->iteration][call->rank], call->of[ROLE_DST].data,
            sizeof trace->after[0][0]);
     return STATUS_OK;
 }

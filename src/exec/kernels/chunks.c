@@ -13,14 +13,14 @@ static uint64_t shard_rows(const struct tensor *out)
 
 static uint64_t shard_units(const struct call *call)
 {
-    return kernel_row_units(shard_rows(&call->out[0]));
+    return kernel_row_units(shard_rows(&call->of[ROLE_DST]));
 }
 
 /* Matrix g of the rank's rows holds the g-th part of the columns, of its columns the g-th part
  * of the rows: both in the order of the whole matrix. */
 static void shard_row(const struct call *call, uint64_t number)
 {
-    const struct tensor *out = &call->out[0];
+    const struct tensor *out = &call->of[ROLE_DST];
     const struct inputs *inputs = call->task->inputs;
     uint64_t n = out->dims[out->n_dims - 1], rows = out->n_dims == 3 ? out->dims[1] : number;
     bool by_rows = call->op->flags & KERNEL_ROWS;
@@ -40,7 +40,7 @@ static enum status shard_run(struct call *call, uint64_t unit, void *scratch, st
     (void)scratch;
     (void)err;
     uint64_t begin, end;
-    kernel_rows_of(unit, shard_rows(&call->out[0]), &begin, &end);
+    kernel_rows_of(unit, shard_rows(&call->of[ROLE_DST]), &begin, &end);
     for (uint64_t row = begin; row < end; row++)
         shard_row(call, row);
     return STATUS_OK;
@@ -57,9 +57,9 @@ static struct hop hop_of(const struct call *call)
 /* The array in rows of what arrives. */
 static struct tensor array_of(const struct call *call)
 {
-    struct tensor array = call->out[0];
-    array.rows = array.rows * array.width / call->in[0].width;
-    array.width = call->in[0].width;
+    struct tensor array = call->of[ROLE_DST];
+    array.rows = array.rows * array.width / call->of[ROLE_SRC].width;
+    array.width = call->of[ROLE_SRC].width;
     return array;
 }
 
@@ -82,7 +82,7 @@ static enum status add_run(struct call *call, uint64_t unit, void *scratch, stru
     uint64_t rows = chunk_rows(call), begin, end;
     kernel_rows_of(unit, hop.chunks * rows, &begin, &end);
     for (uint64_t row = begin; row < end; row++)
-        kernel_add_row(&call->in[0], row, &array, hop.received * rows + row, &array);
+        kernel_add_row(&call->of[ROLE_SRC], row, &array, hop.received * rows + row, &array);
     return STATUS_OK;
 }
 

@@ -13,7 +13,7 @@ enum { PIECE = 256 };
 /* The block of a core in a trip, or -1; block < 0 before the first trip. */
 static int64_t block_of(const struct call *call, int64_t core, int64_t trip)
 {
-    int64_t run = tensor_i64(&call->in[1])[0], n = (int64_t)call->out[0].rows;
+    int64_t run = tensor_i64(&call->of[ROLE_RUN])[0], n = (int64_t)call->of[ROLE_BLOCK].rows;
     bool own = n > 1 && !(call->op->flags & KERNEL_SPLIT);
     int64_t first = 0, end = run, step = 1;
     if (own && call->op->flags & KERNEL_HI_LO) {
@@ -33,19 +33,19 @@ static enum status deal_run(struct call *call, uint64_t unit, void *scratch, str
     (void)unit;
     (void)scratch;
     (void)err;
-    const int32_t *expert = tensor_i32(&call->in[0]);
+    const int32_t *expert = tensor_i32(&call->of[ROLE_EXPERT]);
     int64_t trip = (int64_t)call->iteration, B = (int64_t)call->m;
-    for (int64_t c = 0; c < (int64_t)call->out[0].rows; c++) {
+    for (int64_t c = 0; c < (int64_t)call->of[ROLE_BLOCK].rows; c++) {
         int64_t block = block_of(call, c, trip), before = block_of(call, c, trip - 1);
         bool held = call->op->flags & KERNEL_SKIP && before >= 0 && block >= 0 &&
                     expert[before] == expert[block];
-        tensor_i32(&call->out[0])[c] = (int32_t)block;
-        tensor_i32(&call->out[1])[c] = block < 0 ? -1 : expert[block];
-        tensor_i32(&call->out[2])[c] = block >= 0 && !held;
-        tensor_i64(&call->out[3])[c] = block < 0 ? 0 : B;
-        tensor_i64(&call->out[4])[c + 1] = (c + 1) * B;
+        tensor_i32(&call->of[ROLE_BLOCK])[c] = (int32_t)block;
+        tensor_i32(&call->of[ROLE_NUMBER])[c] = block < 0 ? -1 : expert[block];
+        tensor_i32(&call->of[ROLE_FETCH])[c] = block >= 0 && !held;
+        tensor_i64(&call->of[ROLE_SIZES])[c] = block < 0 ? 0 : B;
+        tensor_i64(&call->of[ROLE_OFFSETS])[c + 1] = (c + 1) * B;
     }
-    tensor_i64(&call->out[4])[0] = 0;
+    tensor_i64(&call->of[ROLE_OFFSETS])[0] = 0;
     return STATUS_OK;
 }
 
@@ -60,7 +60,7 @@ static uint64_t acting(const struct call *call, const struct tensor *map, int32_
 
 static void deal_count(const struct call *call, struct counts *counts)
 {
-    counts->blocks = acting(call, &call->out[0], 0);
+    counts->blocks = acting(call, &call->of[ROLE_BLOCK], 0);
 }
 
 /* ---- fetch: (w[e,k,n], number[c], fetch[c]) -> (operand[c,k',n']) ---- */
@@ -75,8 +75,8 @@ struct part {
 
 static struct part part_of(const struct call *call, uint64_t core)
 {
-    const struct tensor *w = &call->in[0], *operand = &call->out[0];
-    uint64_t number = (uint64_t)tensor_i32(&call->in[1])[core];
+    const struct tensor *w = &call->of[ROLE_WEIGHT], *operand = &call->of[ROLE_DST];
+    uint64_t number = (uint64_t)tensor_i32(&call->of[ROLE_NUMBER])[core];
     bool matrix = w->n_dims == 3;
     struct matrix from = {tensor_row(w, number), w->dtype, 1, w->width};
     if (matrix)
@@ -118,24 +118,24 @@ static void fetch_panel(const struct part *part, uint64_t panel, uint64_t r0, ui
 /* Rows of one core's operand: a matrix's, or the one row of a bias. */
 static uint64_t operand_rows(const struct call *call)
 {
-    return call->out[0].n_dims == 3 ? call->out[0].dims[1] : 1;
+    return call->of[ROLE_DST].n_dims == 3 ? call->of[ROLE_DST].dims[1] : 1;
 }
 
 static uint64_t fetch_units(const struct call *call)
 {
-    return call->out[0].rows * kernel_row_units(operand_rows(call));
+    return call->of[ROLE_DST].rows * kernel_row_units(operand_rows(call));
 }
 
 static enum status fetch_run(struct call *call, uint64_t unit, void *scratch, struct err *err)
 {
     (void)err;
     uint64_t rows = operand_rows(call), units = kernel_row_units(rows), begin, end;
-    uint64_t core = unit / units, ld = call->out[0].width / rows;
-    if (tensor_i32(&call->in[2])[core] <= 0)
+    uint64_t core = unit / units, ld = call->of[ROLE_DST].width / rows;
+    if (tensor_i32(&call->of[ROLE_FETCH])[core] <= 0)
         return STATUS_OK; /* what the core holds is what it needs */
     struct part part = part_of(call, core);
     kernel_rows_of(unit % units, rows, &begin, &end);
-    float *to = tensor_f32(&call->out[0]) + core * call->out[0].width + begin * ld;
+    float *to = tensor_f32(&call->of[ROLE_DST]) + core * call->of[ROLE_DST].width + begin * ld;
     if (part.none)
         memset(to, 0, (end - begin) * ld * sizeof *to);
     for (uint64_t p = 0; p < part.panels && !part.none; p++)
@@ -145,7 +145,7 @@ static enum status fetch_run(struct call *call, uint64_t unit, void *scratch, st
 
 static void fetch_count(const struct call *call, struct counts *counts)
 {
-    const struct tensor *fetch = &call->in[2];
+    const struct tensor *fetch = &call->of[ROLE_FETCH];
     uint64_t elements = 0;
     for (uint64_t c = 0; c < fetch->rows; c++) {
         if (tensor_i32(fetch)[c] <= 0)
@@ -154,7 +154,8 @@ static void fetch_count(const struct call *call, struct counts *counts)
         elements += part.none ? 0 : part.rows * part.columns * part.panels;
     }
     counts->loads = acting(call, fetch, 1);
-    counts->fetched = elements * tensor_row_bytes(&call->in[0]) / call->in[0].width;
+    counts->fetched =
+        elements * tensor_row_bytes(&call->of[ROLE_WEIGHT]) / call->of[ROLE_WEIGHT].width;
 }
 
 /* ---- load_block: (src[n+1,H], index[N*B], block[c], gates?) -> (dst[c*B,H']) ---- */
@@ -174,16 +175,18 @@ static uint64_t rows_units(const struct call *call)
 
 static uint64_t load_units(const struct call *call)
 {
-    return call->in[2].rows * rows_units(call);
+    return call->of[ROLE_BLOCK].rows * rows_units(call);
 }
 
 static enum status load_run(struct call *call, uint64_t unit, void *scratch, struct err *err)
 {
     (void)scratch;
     (void)err;
-    const struct tensor *src = &call->in[0], *dst = &call->out[0], *gates = &call->in[3];
+    const struct tensor *src = &call->of[ROLE_SRC], *dst = &call->of[ROLE_DST],
+                        *gates = &call->of[ROLE_GATES];
     uint64_t core = unit / rows_units(call), begin, end, zero = src->rows - 1;
-    const int32_t *index = block_index(call, &call->in[1], &call->in[2], core);
+    const int32_t *index =
+        block_index(call, &call->of[ROLE_INDEX], &call->of[ROLE_BLOCK], core);
     size_t bytes = tensor_row_bytes(dst);
     size_t skip = bytes < tensor_row_bytes(src) ? core * bytes : 0;
     kernel_rows_of(unit % rows_units(call), call->m, &begin, &end);
@@ -205,13 +208,14 @@ static void load_count(const struct call *call, struct counts *counts)
 {
     uint64_t rows = 0;
     bool skip = call->op->flags & KERNEL_SKIP;
-    for (uint64_t c = 0; c < call->in[2].rows; c++) {
-        const int32_t *index = block_index(call, &call->in[1], &call->in[2], c);
+    for (uint64_t c = 0; c < call->of[ROLE_BLOCK].rows; c++) {
+        const int32_t *index =
+            block_index(call, &call->of[ROLE_INDEX], &call->of[ROLE_BLOCK], c);
         for (uint64_t i = 0; index && i < call->m; i++)
             rows += !skip || index[i] >= 0;
     }
-    counts->fetched = rows * tensor_row_bytes(&call->out[0]);
-    counts->loads = call->op->flags & KERNEL_SPLIT ? rows / call->in[2].rows : rows;
+    counts->fetched = rows * tensor_row_bytes(&call->of[ROLE_DST]);
+    counts->loads = call->op->flags & KERNEL_SPLIT ? rows / call->of[ROLE_BLOCK].rows : rows;
 }
 
 /* ---- core_sum: (partial[2*m,n]) -> (sum[2*m,n], [2*m,n/2] or [m,n]) ---- */
@@ -226,7 +230,7 @@ struct share {
 
 static struct share share_of(const struct call *call, uint64_t core)
 {
-    const struct tensor *sum = &call->out[0];
+    const struct tensor *sum = &call->of[ROLE_DST];
     bool apart = sum->rows > call->m, whole = apart && sum->width == call->n;
     uint64_t width = whole ? call->n : call->n / CORES, column = whole ? 0 : core * width;
     return (struct share){column, width, apart ? core * call->m : 0, apart ? 0 : column};
@@ -241,7 +245,7 @@ static enum status sum_run(struct call *call, uint64_t unit, void *scratch, stru
 {
     (void)scratch;
     (void)err;
-    const struct tensor *partial = &call->in[0];
+    const struct tensor *partial = &call->of[ROLE_SRC];
     uint64_t core = unit / rows_units(call), begin, end;
     struct share share = share_of(call, core);
     kernel_rows_of(unit % rows_units(call), call->m, &begin, &end);
@@ -253,7 +257,7 @@ static enum status sum_run(struct call *call, uint64_t unit, void *scratch, stru
             tensor_load(partial, (1 - core) * call->m + r, share.column + c, n, other);
             for (uint64_t i = 0; i < n; i++)
                 own[i] += other[i];
-            tensor_store(&call->out[0], share.row + r, share.to_column + c, n, own);
+            tensor_store(&call->of[ROLE_DST], share.row + r, share.to_column + c, n, own);
         }
     }
     return STATUS_OK;
@@ -269,16 +273,18 @@ static void sum_count(const struct call *call, struct counts *counts)
 
 static uint64_t add_units(const struct call *call)
 {
-    return call->in[3].rows * rows_units(call);
+    return call->of[ROLE_BLOCK].rows * rows_units(call);
 }
 
 static enum status add_run(struct call *call, uint64_t unit, void *scratch, struct err *err)
 {
     (void)scratch;
     (void)err;
-    const struct tensor *y = &call->in[0], *gates = &call->in[1], *sum = &call->out[0];
+    const struct tensor *y = &call->of[ROLE_SRC], *gates = &call->of[ROLE_GATES],
+                        *sum = &call->of[ROLE_DST];
     uint64_t core = unit / rows_units(call), begin, end;
-    const int32_t *index = block_index(call, &call->in[2], &call->in[3], core);
+    const int32_t *index =
+        block_index(call, &call->of[ROLE_INDEX], &call->of[ROLE_BLOCK], core);
     uint64_t first = sum->rows > call->n ? core * call->n : 0;
     uint64_t column = y->width < sum->width ? core * y->width : 0;
     kernel_rows_of(unit % rows_units(call), call->m, &begin, &end);

@@ -51,9 +51,9 @@ struct call {
     const struct task *task;
     const struct op *op;
     uint64_t rank;
-    uint64_t m, n, k, groups; /* the op's, evaluated */
-    uint64_t iteration;       /* of its loop */
-    struct tensor in[OP_BUFFERS], out[OP_BUFFERS];
+    uint64_t m, n, k, groups;     /* the op's, evaluated */
+    uint64_t iteration;           /* of its loop */
+    struct tensor of[ROLE_COUNT]; /* operands; those the op has not are not present */
     struct counts counts;
 };
 
@@ -105,7 +105,7 @@ void tensor_store(const struct tensor *tensor, uint64_t row, uint64_t column, ui
 void kernel_add_row(const struct tensor *a, uint64_t row_a, const struct tensor *b,
                     uint64_t row_b, const struct tensor *sum);
 
-/* How a call's rows are grouped, from its operands `offsets` and `rows`, either absent. */
+/* How a call's rows are grouped, from its operands `offsets` and `sizes`, either absent. */
 struct span_rows {
     uint64_t begin, end;
 };
@@ -118,8 +118,7 @@ struct grouping {
     uint64_t iteration;
     uint64_t first; /* of the groups of this iteration, among `rows` */
 };
-struct grouping kernel_grouping(const struct call *call, unsigned offsets, unsigned rows,
-                                uint64_t total);
+struct grouping kernel_grouping(const struct call *call, uint64_t total);
 struct span_rows kernel_group(const struct grouping *grouping, uint64_t g);
 uint64_t kernel_grouped_rows(const struct grouping *grouping); /* in all groups together */
 /* Whether a row belongs to a group. */

@@ -53,12 +53,13 @@ static enum status sort_run(struct call *call, uint64_t unit, void *scratch, str
     (void)unit;
     (void)err;
     const struct layer_sample *sample = call->task->sample;
-    const int32_t *phys = tensor_i32(&call->in[0]);
-    uint64_t n = call->in[0].rows * call->in[0].width, e = sample->local;
-    int64_t *counts = tensor_i64(&call->out[2]), *sends = tensor_i64(&call->out[3]);
+    const int32_t *phys = tensor_i32(&call->of[ROLE_PHYS]);
+    uint64_t n = call->of[ROLE_PHYS].rows * call->of[ROLE_PHYS].width, e = sample->local;
+    int64_t *counts = tensor_i64(&call->of[ROLE_COUNTS]),
+            *sends = tensor_i64(&call->of[ROLE_SENDS]);
     int64_t *cursor = scratch;
-    map_zero(&call->out[2]);
-    map_zero(&call->out[3]);
+    map_zero(&call->of[ROLE_COUNTS]);
+    map_zero(&call->of[ROLE_SENDS]);
     for (uint64_t i = 0; i < n; i++) {
         counts[phys[i]]++;
         sends[(uint64_t)phys[i] / e]++;
@@ -70,8 +71,8 @@ static enum status sort_run(struct call *call, uint64_t unit, void *scratch, str
         map_prefix(sends, sample->R, cursor);
     for (uint64_t i = 0; i < n; i++) {
         int64_t at = cursor[by_expert ? (uint64_t)phys[i] : (uint64_t)phys[i] / e]++;
-        tensor_i32(&call->out[0])[at] = (int32_t)i;
-        tensor_i32(&call->out[1])[i] = (int32_t)at;
+        tensor_i32(&call->of[ROLE_ORDER])[at] = (int32_t)i;
+        tensor_i32(&call->of[ROLE_POSITION])[i] = (int32_t)at;
     }
     return STATUS_OK;
 }
@@ -82,12 +83,14 @@ static enum status group_run(struct call *call, uint64_t unit, void *scratch, st
     (void)unit;
     (void)scratch;
     uint64_t R = call->task->sample->R, e = call->task->sample->local;
-    const int64_t *counts = tensor_i64(&call->in[0]);
-    int64_t *receives = tensor_i64(&call->out[0]), *offsets = tensor_i64(&call->out[1]);
-    int64_t *rows = tensor_i64(&call->out[2]);
-    int32_t *index = tensor_i32(&call->out[3]), *place = tensor_i32(&call->out[4]);
-    map_zero(&call->out[0]);
-    map_zero(&call->out[2]);
+    const int64_t *counts = tensor_i64(&call->of[ROLE_COUNTS]);
+    int64_t *receives = tensor_i64(&call->of[ROLE_RECEIVES]),
+            *offsets = tensor_i64(&call->of[ROLE_OFFSETS]);
+    int64_t *rows = tensor_i64(&call->of[ROLE_SIZES]);
+    int32_t *index = tensor_i32(&call->of[ROLE_INDEX]),
+            *place = tensor_i32(&call->of[ROLE_PLACE]);
+    map_zero(&call->of[ROLE_RECEIVES]);
+    map_zero(&call->of[ROLE_SIZES]);
     for (uint64_t i = 0; i < R * e; i++) {
         receives[i / e] += counts[i];
         rows[i % e] += counts[i];
@@ -100,13 +103,13 @@ static enum status group_run(struct call *call, uint64_t unit, void *scratch, st
     int64_t arrived = 0;
     for (uint64_t i = 0; i < R; i++)
         arrived += receives[i];
-    if ((uint64_t)offsets[e] > call->out[3].rows)
-        return map_overflow(call, (uint64_t)offsets[e], call->out[3].rows, err);
-    if ((uint64_t)arrived > call->out[4].rows)
-        return map_overflow(call, (uint64_t)arrived, call->out[4].rows, err);
-    map_fill(&call->out[3], -1);
-    map_fill(&call->out[4], -1);
-    map_zero(&call->out[2]);
+    if ((uint64_t)offsets[e] > call->of[ROLE_INDEX].rows)
+        return map_overflow(call, (uint64_t)offsets[e], call->of[ROLE_INDEX].rows, err);
+    if ((uint64_t)arrived > call->of[ROLE_PLACE].rows)
+        return map_overflow(call, (uint64_t)arrived, call->of[ROLE_PLACE].rows, err);
+    map_fill(&call->of[ROLE_INDEX], -1);
+    map_fill(&call->of[ROLE_PLACE], -1);
+    map_zero(&call->of[ROLE_SIZES]);
     int32_t at = 0;
     for (uint64_t i = 0; i < R * e; i++) {
         for (int64_t j = 0; j < counts[i]; j++, at++) {
@@ -125,13 +128,14 @@ static enum status slots_run(struct call *call, uint64_t unit, void *scratch, st
     (void)unit;
     (void)err;
     const struct layer_sample *s = call->task->sample;
-    const int32_t *phys = tensor_i32(&call->in[0]);
-    int32_t *index = tensor_i32(&call->out[0]), *position = tensor_i32(&call->out[1]);
+    const int32_t *phys = tensor_i32(&call->of[ROLE_PHYS]);
+    int32_t *index = tensor_i32(&call->of[ROLE_INDEX]),
+            *position = tensor_i32(&call->of[ROLE_POSITION]);
     uint64_t n_experts = s->R * s->local, n = s->T * s->K, C = call->m;
     uint64_t per_group = s->T / call->groups * s->K;
     uint64_t *used = scratch;
     int64_t dropped = 0;
-    map_fill(&call->out[0], -1);
+    map_fill(&call->of[ROLE_INDEX], -1);
     for (uint64_t i = 0; i < n; i++) {
         if (i % per_group == 0)
             memset(used, 0, n_experts * sizeof *used);
@@ -145,7 +149,7 @@ static enum status slots_run(struct call *call, uint64_t unit, void *scratch, st
         index[slot] = (int32_t)i;
         position[i] = (int32_t)slot;
     }
-    tensor_i64(&call->out[2])[0] = dropped;
+    tensor_i64(&call->of[ROLE_DROPPED])[0] = dropped;
     call->counts.dropped = (uint64_t)dropped;
     return STATUS_OK;
 }

@@ -98,17 +98,17 @@ void tensor_scale_row(const struct tensor *from, uint64_t row, float factor,
     }
 }
 
-struct grouping kernel_grouping(const struct call *call, unsigned offsets, unsigned rows,
-                                uint64_t total)
+struct grouping kernel_grouping(const struct call *call, uint64_t total)
 {
-    bool one = call->op->flags & KERNEL_WEIGHT_I && !call->in[offsets].present;
+    const struct tensor *offsets = &call->of[ROLE_OFFSETS];
+    bool one = call->op->flags & KERNEL_WEIGHT_I && !offsets->present;
     uint64_t even = call->groups ? call->groups : 1;
-    struct grouping grouping = {.offsets = &call->in[offsets],
-                                .rows = &call->in[rows],
+    struct grouping grouping = {.offsets = offsets,
+                                .rows = &call->of[ROLE_SIZES],
                                 .total = total,
-                                .n = call->in[offsets].present ? call->in[offsets].rows - 1
-                                     : one                     ? 1
-                                                               : even,
+                                .n = offsets->present ? offsets->rows - 1
+                                     : one            ? 1
+                                                      : even,
                                 .one = one,
                                 .shared = call->op->flags & KERNEL_SHARED_A,
                                 .iteration = call->iteration};

@@ -133,9 +133,25 @@ static void check_gates(struct verify *v, const struct rank_state *rank,
         checks_add(v->checks, w.name, worst.error, w.tolerance);
 }
 
-/* Results of the last op, by the place among its reads; d_gates and ids apart. */
-static void check_backward(struct verify *v, const struct rank_state *rank,
-                           const struct tensor *in, uint64_t local)
+static const struct tensor *tensor_of(const struct verify *v, const struct rank_state *rank,
+                                      const struct op *op, enum role role)
+{
+    return &rank->tensors[op_buffer(v->work, op, role)];
+}
+
+/* The result that is the gradient of what is filled so, or NULL. */
+static const struct tensor *gradient_of(const struct verify *v, const struct rank_state *rank,
+                                        const struct op *op, enum fill fill)
+{
+    const struct operand *operands = op_operands(v->work, op);
+    for (unsigned i = 0; i < op->n_operands; i++)
+        if (operands[i].role == ROLE_RESULT && operands[i].number == fill)
+            return &rank->tensors[operands[i].buffer];
+    return NULL;
+}
+
+static void check_backward(struct verify *v, const struct rank_state *rank, const struct op *op,
+                           uint64_t local)
 {
     const struct oracle *o = v->oracle;
     uint64_t e = o->setup.sample->local;
@@ -148,33 +164,37 @@ static void check_backward(struct verify *v, const struct rank_state *rank,
         terms = o->terms[local];
     const struct {
         enum result which;
+        enum fill of;
         const double *all;
         uint64_t rows, width;
         double squares; /* of the products that were added up */
     } results[] = {
-        {RESULT_DX, o->dx, o->n_tokens, o->H, 0},
-        {RESULT_DGATES, NULL, 0, 0, 0}, /* below */
-        {RESULT_DGATES, NULL, 0, 0, 0}, /* ids */
-        {RESULT_DW13, o->dw13, e * o->H, o->GI, terms.dw13},
-        {RESULT_DW2, o->dw2, e * o->I, o->H, terms.dw2},
-        {RESULT_DROUTER, o->drouter, o->H, o->E, terms.drouter},
-        {RESULT_DSHARED13, o->dshared13, o->H, inputs * shared, terms.shared.d13},
-        {RESULT_DSHARED2, o->dshared2, shared, o->H, terms.shared.d2},
-        {RESULT_DB13, o->db13, e, o->GI, 0},
-        {RESULT_DB2, o->db2, e, o->H, 0},
-        {RESULT_DRESIDUAL13, o->dresidual13, o->H, inputs * residual, terms.residual.d13},
-        {RESULT_DRESIDUAL2, o->dresidual2, residual, o->H, terms.residual.d2},
-        {RESULT_DSHARED_GATE, o->dshared_gate, o->H, 1, terms.shared.dgate},
-        {RESULT_DLINEAR_BIAS, o->dlinear_bias, 1, o->E, terms.dlinear_bias},
+        {RESULT_DX, FILL_X, o->dx, o->n_tokens, o->H, 0},
+        {RESULT_DW13, FILL_W13, o->dw13, e * o->H, o->GI, terms.dw13},
+        {RESULT_DW2, FILL_W2, o->dw2, e * o->I, o->H, terms.dw2},
+        {RESULT_DROUTER, FILL_ROUTER, o->drouter, o->H, o->E, terms.drouter},
+        {RESULT_DSHARED13, FILL_SHARED_13, o->dshared13, o->H, inputs * shared,
+         terms.shared.d13},
+        {RESULT_DSHARED2, FILL_SHARED_2, o->dshared2, shared, o->H, terms.shared.d2},
+        {RESULT_DB13, FILL_B13, o->db13, e, o->GI, 0},
+        {RESULT_DB2, FILL_B2, o->db2, e, o->H, 0},
+        {RESULT_DRESIDUAL13, FILL_RESIDUAL_13, o->dresidual13, o->H, inputs * residual,
+         terms.residual.d13},
+        {RESULT_DRESIDUAL2, FILL_RESIDUAL_2, o->dresidual2, residual, o->H, terms.residual.d2},
+        {RESULT_DSHARED_GATE, FILL_SHARED_GATE, o->dshared_gate, o->H, 1, terms.shared.dgate},
+        {RESULT_DLINEAR_BIAS, FILL_LINEAR_BIAS, o->dlinear_bias, 1, o->E, terms.dlinear_bias},
     };
     for (unsigned i = 0; i < sizeof results / sizeof *results; i++) {
         struct wanted wanted = wanted_of(v, results[i].which, results[i].all, local,
                                          results[i].rows, results[i].width);
         if (wanted.values)
             wanted.least = sqrt(results[i].squares / (double)(wanted.rows * wanted.width));
-        verify_compare(v->checks, rank, &in[i], &wanted);
+        const struct tensor *got = gradient_of(v, rank, op, results[i].of);
+        if (got)
+            verify_compare(v->checks, rank, got, &wanted);
     }
-    check_gates(v, rank, &in[1], &in[2], local);
+    check_gates(v, rank, tensor_of(v, rank, op, ROLE_D_GATES), tensor_of(v, rank, op, ROLE_IDS),
+                local);
 }
 
 static enum status look(void *context, const struct rank_state *rank, const struct op *op,
@@ -187,15 +207,11 @@ static enum status look(void *context, const struct rank_state *rank, const stru
         checks_add(v->checks, "rows behind the groups are zero", (double)dirty, 0);
     if (op->kernel != KERNEL_RESULT)
         return STATUS_OK;
-    struct tensor in[OP_BUFFERS] = {{0}};
-    for (unsigned i = 0; i < OP_BUFFERS; i++)
-        if (op->reads[i] != WORK_NONE)
-            in[i] = rank->tensors[op->reads[i]];
     uint64_t local = rank->rank - v->oracle->setup.first_rank;
     if (op->phase == PHASE_FORWARD)
-        check_forward(v, rank, &in[0], local);
+        check_forward(v, rank, tensor_of(v, rank, op, ROLE_RESULT), local);
     else
-        check_backward(v, rank, in, local);
+        check_backward(v, rank, op, local);
     return STATUS_OK;
 }
 
@@ -257,7 +273,8 @@ static const struct op *find_kernel(const struct work *work, enum kernel kernel)
 static const struct op *find_scale(const struct work *work)
 {
     for (size_t i = 0; i < work->n_ops; i++)
-        if (work->ops[i].kernel == KERNEL_GATHER && work->ops[i].reads[5] != WORK_NONE)
+        if (work->ops[i].kernel == KERNEL_GATHER &&
+            op_buffer(work, &work->ops[i], ROLE_GATES) != WORK_NONE)
             return &work->ops[i];
     return NULL;
 }
@@ -310,7 +327,8 @@ static struct oracle_setup oracle_setup_of(const struct execution *x,
         .plan = x->task.plan,
         .sample = x->task.sample,
         .inputs = x->task.inputs,
-        .activation = product ? work->buffers[product->writes[0]].dtype : DTYPE_F32,
+        .activation =
+            product ? work->buffers[op_buffer(work, product, ROLE_DST)].dtype : DTYPE_F32,
         .weight = x->task.plan->precision.weights,
         .first_rank = x->session->transport->first,
         .n_ranks = x->n_ranks,
@@ -318,7 +336,7 @@ static struct oracle_setup oracle_setup_of(const struct execution *x,
         .backward = work->ops[work->n_ops - 1].phase == PHASE_BACKWARD};
     const struct op *scale = find_scale(work);
     setup.scaled_first = scale && (!pack || scale < pack);
-    setup.wire = pack ? work->buffers[pack->writes[0]].dtype : setup.activation;
+    setup.wire = pack ? work->buffers[op_buffer(work, pack, ROLE_DST)].dtype : setup.activation;
     setup.drop_groups = slots ? values[slots->groups.node] : 1;
     setup.drop_capacity = slots ? values[slots->m.node] : 0;
     setup.alone = x->session->transport->alone;

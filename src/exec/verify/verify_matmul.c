@@ -27,9 +27,10 @@ bool matmul_part_of(const struct plan *plan, const struct rank_state *rank,
                     const struct op *result, uint64_t number, struct matmul_part *part)
 {
     bool everywhere = plan->block.kind == BLOCK_ALLREDUCE_MATMUL;
-    if (number >= OP_BUFFERS || result->reads[number] == WORK_NONE)
+    if (number >= result->n_operands)
         return false;
-    const struct tensor *tensor = &rank->tensors[result->reads[number]];
+    const struct tensor *tensor =
+        &rank->tensors[op_operands(rank->work, result)[number].buffer];
     part->view =
         chunk(tensor, plan_tokens(plan), matmul_reduces_in_place(plan) ? rank->rank : 0);
     part->first = (everywhere ? number : rank->rank) * tensor->width;

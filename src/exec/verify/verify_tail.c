@@ -8,8 +8,9 @@ static uint16_t groups_of(const struct work *work, uint16_t buffer)
     for (size_t i = 0; i < work->n_ops; i++) {
         const struct op *op = &work->ops[i];
         bool product = op->kernel == KERNEL_GEMM && op->phase == PHASE_FORWARD;
-        if (product && op->reads[0] == buffer && op->reads[3] == WORK_NONE)
-            return op->reads[2];
+        if (product && op_buffer(work, op, ROLE_SRC) == buffer &&
+            op_buffer(work, op, ROLE_SIZES) == WORK_NONE)
+            return op_buffer(work, op, ROLE_OFFSETS);
     }
     return WORK_NONE;
 }
@@ -28,12 +29,12 @@ bool verify_tail(const struct execution *x, const struct rank_state *rank, const
 {
     uint16_t offsets = WORK_NONE;
     if (op->kernel == KERNEL_MASK)
-        offsets = op->reads[1];
+        offsets = op_buffer(x->work, op, ROLE_OFFSETS);
     if (op->kernel == KERNEL_GATHER && !op->loop && op->phase == PHASE_FORWARD)
-        offsets = groups_of(x->work, op->writes[0]);
+        offsets = groups_of(x->work, op_buffer(x->work, op, ROLE_DST));
     if (offsets == WORK_NONE)
         return false;
-    const struct tensor *rows = &rank->tensors[op->writes[0]];
+    const struct tensor *rows = &rank->tensors[op_buffer(x->work, op, ROLE_DST)];
     const struct tensor *starts = &rank->tensors[offsets];
     *dirty = 0;
     for (uint64_t i = (uint64_t)tensor_i64(starts)[starts->rows - 1]; i < rows->rows; i++)

@@ -7,6 +7,7 @@
 
 #include "base/err.h"
 #include "plan/plan.h"
+#include "work/list/operand.h"
 #include "work/list/size.h"
 
 enum { WORK_DIMS = 6, OP_BUFFERS = 16, WORK_ORDERS = 4, WORK_NONE = 0xffff };
@@ -142,12 +143,16 @@ struct op {
     struct size bytes_read, bytes_written;
     struct size bytes_sent, bytes_received; /* over links; zero for local ops */
     struct size host_syncs;
-    struct size groups, m, n, k;                    /* GEMM shape: groups x [m, k] x [k, n] */
-    uint16_t reads[OP_BUFFERS], writes[OP_BUFFERS]; /* buffer numbers, WORK_NONE ends */
-    uint16_t after[4];                              /* ops it waits for, WORK_NONE ends */
-    uint16_t kernel; /* host lists: how it is performed (enum kernel of kernel.h) */
-    uint16_t flags;  /* of that kernel */
-    uint16_t loop;   /* adjacent ops of one loop run in turn `trips` times; 0: not in a loop */
+    struct size groups, m, n, k; /* GEMM shape: groups x [m, k] x [k, n] */
+    /* of host lists: first_operand .. + n_operands - 1 of work->operands; see operand.h */
+    uint32_t first_operand;
+    uint16_t n_operands;
+    /* of flows (pass/flow.h), until they have operands: buffer numbers, WORK_NONE ends */
+    uint16_t reads[OP_BUFFERS], writes[OP_BUFFERS];
+    uint16_t after[4]; /* ops it waits for, WORK_NONE ends */
+    uint16_t kernel;   /* host lists: how it is performed (enum kernel of kernel.h) */
+    uint16_t flags;    /* of that kernel */
+    uint16_t loop; /* adjacent ops of one loop run in turn `trips` times; 0: not in a loop */
     uint16_t trips_from; /* buffer that holds the trips at run time, WORK_NONE: the plan does */
     struct size trips;
 };
@@ -170,6 +175,8 @@ struct work {
     size_t n_buffers, buffer_capacity;
     struct op *ops;
     size_t n_ops, op_capacity;
+    struct operand *operands; /* of all ops */
+    size_t n_operands, operand_capacity;
     /* buffer numbers by allocation order, then segment: work_index */
     uint16_t *placed;
     size_t n_placed, placed_end[WORK_ORDERS][SEGMENT_COUNT];

@@ -24,13 +24,6 @@ static void loop_range(const struct work *work, uint16_t op, uint16_t *first, ui
         ++*last;
 }
 
-static void renumber(uint16_t *buffers, unsigned n, const uint16_t *number)
-{
-    for (unsigned i = 0; i < n; i++)
-        if (buffers[i] != WORK_NONE)
-            buffers[i] = number[buffers[i]];
-}
-
 /* Buffers of a twin that the backward had no need of. */
 static void drop_untouched(struct layer *l)
 {
@@ -45,9 +38,11 @@ static void drop_untouched(struct layer *l)
     }
     work->n_buffers = n;
     for (size_t i = 0; i < work->n_ops; i++) {
-        renumber(work->ops[i].reads, OP_BUFFERS, number);
-        renumber(work->ops[i].writes, OP_BUFFERS, number);
-        renumber(&work->ops[i].trips_from, 1, number);
+        struct op *op = &work->ops[i];
+        for (unsigned j = 0; j < op->n_operands; j++)
+            op_operands(work, op)[j].buffer = number[op_operands(work, op)[j].buffer];
+        if (op->trips_from != WORK_NONE)
+            op->trips_from = number[op->trips_from];
     }
 }
 
@@ -56,15 +51,12 @@ void layer_finish(struct layer *l)
     struct work *work = l->work;
     for (size_t i = 0; i < work->n_ops; i++) {
         uint16_t first, last;
+        const struct op *op = &work->ops[i];
         loop_range(work, (uint16_t)i, &first, &last);
-        if (work->ops[i].trips_from != WORK_NONE)
-            touch(&work->buffers[work->ops[i].trips_from], first, last);
-        for (unsigned j = 0; j < OP_BUFFERS; j++) {
-            if (work->ops[i].reads[j] != WORK_NONE)
-                touch(&work->buffers[work->ops[i].reads[j]], first, last);
-            if (work->ops[i].writes[j] != WORK_NONE)
-                touch(&work->buffers[work->ops[i].writes[j]], first, last);
-        }
+        if (op->trips_from != WORK_NONE)
+            touch(&work->buffers[op->trips_from], first, last);
+        for (unsigned j = 0; j < op->n_operands; j++)
+            touch(&work->buffers[op_operands(work, op)[j].buffer], first, last);
     }
     drop_untouched(l);
     work_index(work);

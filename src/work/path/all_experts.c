@@ -27,8 +27,8 @@ uint16_t path_all_experts_build(struct layer *l)
     struct extent rows = layer_fixed(size_mul(z, l->e, all.tokens.rows));
     uint16_t place = layer_map(l, "place", layer_fixed(size_mul(z, all.tokens.rows, l->K)));
     uint16_t index = layer_map(l, "index", rows);
-    layer_op(l, (struct op){.name = "table", .kernel = KERNEL_TABLE}, LAYER_OPERANDS(all.phys),
-             LAYER_OPERANDS(place, index));
+    layer_op(l, (struct op){.name = "table", .kernel = KERNEL_TABLE},
+             OPERANDS(IN(PHYS, all.phys), OUT(PLACE, place), OUT(INDEX, index)));
     struct groups batched = {WORK_NONE, WORK_NONE, WORK_NONE};
     bool scales = layer_gates_in(l, all.gates) != WORK_NONE;
     uint16_t x = scales ? scaled(l, &all, index, place, rows) : all.x;

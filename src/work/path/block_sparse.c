@@ -20,7 +20,8 @@ static struct topology map_sparse(struct layer *l, uint16_t offsets, struct exte
     t.column_block = layer_map(l, "column_block", nnz);
     layer_op(l,
              (struct op){.name = "topology", .kernel = KERNEL_SPARSE_MAP, .m = t.B, .n = l->I},
-             LAYER_OPERANDS(offsets), LAYER_OPERANDS(t.row_block, t.column_block));
+             OPERANDS(IN(OFFSETS, offsets), OUT(ROW_BLOCK, t.row_block),
+                      OUT(COLUMN_BLOCK, t.column_block)));
     return t;
 }
 
@@ -41,8 +42,9 @@ static void sparse_product(struct layer *l, const char *name, enum kernel kernel
                          .m = t->B,
                          .n = l->I,
                          .groups = l->e},
-             LAYER_OPERANDS(a, w, t->row_block, t->column_block, t->offsets, bias),
-             LAYER_OPERANDS(c));
+             OPERANDS(IN(SRC, a), IN(WEIGHT, w), IN(ROW_BLOCK, t->row_block),
+                      IN(COLUMN_BLOCK, t->column_block), IN(OFFSETS, t->offsets),
+                      IN(BIAS, bias), OUT(DST, c)));
 }
 
 uint16_t path_block_sparse_expert(struct layer *l, uint16_t x, struct extent padded,

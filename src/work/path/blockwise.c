@@ -56,9 +56,10 @@ static struct block_maps map_blocks(struct layer *l, const struct everyone *all)
                          .flags = dynamic ? KERNEL_DYNAMIC : 0,
                          .m = fixed,
                          .n = step},
-             LAYER_OPERANDS(all->phys),
-             LAYER_OPERANDS(m.expert, m.index, m.place,
-                            layer_map(l, "conditions", layer_fixed(N)), m.run, m.trips));
+             OPERANDS(IN(PHYS, all->phys), OUT(EXPERT, m.expert), OUT(INDEX, m.index),
+                      OUT(PLACE, m.place),
+                      OUT(CONDITIONS, layer_map(l, "conditions", layer_fixed(N))),
+                      OUT(RUN, m.run), OUT(TRIPS, m.trips)));
     return m;
 }
 
@@ -72,7 +73,7 @@ static struct everyone gather_tokens(struct layer *l)
     x->dims[0] = size_add(l->z, x->dims[0], l->one);
     x->bytes = layer_traffic(l, x->dims[0], all.x);
     layer_op(l, (struct op){.name = "zero_row", .kernel = KERNEL_ZERO, .m = all.tokens.rows},
-             LAYER_OPERANDS(WORK_NONE), LAYER_OPERANDS(all.x));
+             OPERANDS(OUT(DST, all.x)));
     return all;
 }
 
@@ -96,20 +97,19 @@ static void add_twin(struct layer *l, const struct everyone *all, const struct b
                          .groups = l->K,
                          .bytes_read = layer_traffic(l, rows.used, all->x),
                          .bytes_written = layer_traffic(l, rows.used, x)},
-             LAYER_OPERANDS(all->x, m->index, m->place, all->phys, WORK_NONE,
-                            layer_gates_in(l, all->gates)),
-             LAYER_OPERANDS(x));
+             OPERANDS(IN(SRC, all->x), IN(INDEX, m->index), IN(INVERSE, m->place),
+                      IN(KEYS, all->phys), IN(GATES, layer_gates_in(l, all->gates)),
+                      OUT(DST, x)));
     struct groups one = {WORK_NONE, WORK_NONE, m->expert};
     uint16_t y = layer_expert(l, x, rows, one, KERNEL_WEIGHT_I);
-    layer_op(
-        l,
-        (struct op){.name = "accumulate",
-                    .kernel = KERNEL_ACCUMULATE,
-                    .flags = KERNEL_INDEX_I,
-                    .m = B,
-                    .bytes_read = layer_traffic(l, rows.used, y)},
-        LAYER_OPERANDS(y, layer_gates_out(l, all->gates), all->phys, sum, m->index, WORK_NONE),
-        LAYER_OPERANDS(sum));
+    layer_op(l,
+             (struct op){.name = "accumulate",
+                         .kernel = KERNEL_ACCUMULATE,
+                         .flags = KERNEL_INDEX_I,
+                         .m = B,
+                         .bytes_read = layer_traffic(l, rows.used, y)},
+             OPERANDS(IN(SRC, y), IN(GATES, layer_gates_out(l, all->gates)),
+                      IN(PHYS, all->phys), IN(INDEX, m->index), INOUT(DST, sum)));
     layer_loop_end(l);
     layer_twin_end(l);
 }
@@ -135,8 +135,8 @@ static uint16_t load_block(struct layer *l, const struct cores *cores,
                          .k = l->K,
                          .bytes_read = layer_traffic(l, skip ? filled : cores->rows.used, x),
                          .bytes_written = layer_traffic(l, cores->rows.used, x)},
-             LAYER_OPERANDS(all->x, m->index, cores->block, layer_gates_in(l, all->gates)),
-             LAYER_OPERANDS(x));
+             OPERANDS(IN(SRC, all->x), IN(INDEX, m->index), IN(BLOCK, cores->block),
+                      IN(GATES, layer_gates_in(l, all->gates)), OUT(DST, x)));
     return x;
 }
 
@@ -181,8 +181,7 @@ static bool sums_apart(const struct layer *l)
 
 static void zero(struct layer *l, const char *name, uint16_t buffer)
 {
-    layer_op(l, (struct op){.name = name, .kernel = KERNEL_ZERO}, LAYER_OPERANDS(WORK_NONE),
-             LAYER_OPERANDS(buffer));
+    layer_op(l, (struct op){.name = name, .kernel = KERNEL_ZERO}, OPERANDS(OUT(DST, buffer)));
 }
 
 static void add_loop(struct layer *l, const struct everyone *all, const struct block_maps *m,
@@ -200,8 +199,8 @@ static void add_loop(struct layer *l, const struct everyone *all, const struct b
                          .n = all->tokens.rows,
                          .k = l->K,
                          .bytes_read = layer_traffic(l, cores.rows.used, y)},
-             LAYER_OPERANDS(y, layer_gates_out(l, all->gates), m->index, cores.block, sum),
-             LAYER_OPERANDS(sum));
+             OPERANDS(IN(SRC, y), IN(GATES, layer_gates_out(l, all->gates)),
+                      IN(INDEX, m->index), IN(BLOCK, cores.block), INOUT(DST, sum)));
     layer_loop_end(l);
 }
 

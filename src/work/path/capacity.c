@@ -32,7 +32,8 @@ uint16_t path_capacity_build(struct layer *l)
     uint16_t position = layer_map(l, "position", l->slots);
     uint16_t dropped = layer_counts(l, "dropped", l->one);
     layer_op(l, (struct op){.name = "slots", .kernel = KERNEL_SLOTS, .groups = groups, .m = C},
-             LAYER_OPERANDS(l->phys), LAYER_OPERANDS(index, position, dropped));
+             OPERANDS(IN(PHYS, l->phys), OUT(INDEX, index), OUT(POSITION, position),
+                      OUT(DROPPED, dropped)));
 
     enum dtype act = l->activation;
     uint16_t send = layer_rows(l, "x_slots", CATEGORY_DISPATCH, act, slots, l->H);

@@ -9,15 +9,15 @@ static uint16_t agree_rounds(struct layer *l, uint16_t counts)
     uint16_t most = layer_counts(l, "most", l->one);
     uint16_t all = layer_counts(l, "most_all", l->R);
     uint16_t rounds = layer_counts(l, "rounds", l->one);
-    layer_op(l, (struct op){.name = "most", .kernel = KERNEL_MOST}, LAYER_OPERANDS(counts),
-             LAYER_OPERANDS(most));
+    layer_op(l, (struct op){.name = "most", .kernel = KERNEL_MOST},
+             OPERANDS(IN(COUNTS, counts), OUT(DST, most)));
     layer_allgather(l, "gather_most", most, all);
     layer_op(l,
              (struct op){.name = "rounds",
                          .kernel = KERNEL_ROUNDS,
                          .m = size_slot(l->z, SLOT_CHUNK),
                          .host_syncs = l->one},
-             LAYER_OPERANDS(all), LAYER_OPERANDS(rounds));
+             OPERANDS(IN(COUNTS, all), OUT(DST, rounds)));
     return rounds;
 }
 
@@ -48,7 +48,8 @@ static struct round send_round(struct layer *l, const struct sorted *s, struct e
     layer_op(
         l,
         (struct op){.name = "chunk", .kernel = KERNEL_CHUNK, .m = size_slot(l->z, SLOT_CHUNK)},
-        LAYER_OPERANDS(s->order, s->counts), LAYER_OPERANDS(r.index, r.home));
+        OPERANDS(IN(ORDER, s->order), IN(COUNTS, s->counts), OUT(INDEX, r.index),
+                 OUT(HOME, r.home)));
     layer_fan_out(l, "fill_chunk",
                   (struct gather){.src = l->x,
                                   .index = r.index,
@@ -73,8 +74,7 @@ uint16_t path_chunked_a2a_build(struct layer *l)
     struct sorted s = layer_sort(l, true);
     uint16_t trips = agree_rounds(l, s.counts);
     uint16_t sums = layer_rows(l, "y_sorted", CATEGORY_DISPATCH, l->combined, l->slots, l->H);
-    layer_op(l, (struct op){.name = "zero_y", .kernel = KERNEL_ZERO}, LAYER_OPERANDS(WORK_NONE),
-             LAYER_OPERANDS(sums));
+    layer_op(l, (struct op){.name = "zero_y", .kernel = KERNEL_ZERO}, OPERANDS(OUT(DST, sums)));
 
     layer_loop_begin(l, rounds, trips);
     struct round r = send_round(l, &s, slots);
@@ -91,7 +91,7 @@ uint16_t path_chunked_a2a_build(struct layer *l)
              (struct op){.name = "scatter_chunk",
                          .kernel = KERNEL_SCATTER,
                          .bytes_written = layer_traffic(l, l->TK, sums)},
-             LAYER_OPERANDS(home, r.home, sums), LAYER_OPERANDS(sums));
+             OPERANDS(IN(SRC, home), IN(INDEX, r.home), INOUT(DST, sums)));
     layer_loop_end(l);
 
     return layer_unpack_slots(l, "combine", sums, s.order, s.position, l->TK);

@@ -18,8 +18,9 @@ uint16_t path_deepep_ll_build(struct layer *l)
     layer_op(l,
              (struct op){
                  .name = "group", .kernel = KERNEL_GROUP, .flags = KERNEL_STRIDE, .m = depth},
-             LAYER_OPERANDS(layer_exchange_counts(l, "counts", s.counts)),
-             LAYER_OPERANDS(receives, groups.offsets, groups.rows, index, place));
+             OPERANDS(IN(COUNTS, layer_exchange_counts(l, "counts", s.counts)),
+                      OUT(RECEIVES, receives), OUT(OFFSETS, groups.offsets),
+                      OUT(SIZES, groups.rows), OUT(INDEX, index), OUT(PLACE, place)));
 
     uint16_t send = layer_rows(l, "x_sorted", CATEGORY_DISPATCH, l->activation, l->slots, l->H);
     layer_pack_slots(l, "pack", s.order, s.position, send, l->TK);

@@ -19,9 +19,9 @@ void layer_turns(struct layer *l, const struct everyone *all, const struct fan *
                          .host_syncs = l->e,
                          .bytes_read = layer_traffic(l, rows.used, all->x),
                          .bytes_written = layer_traffic(l, rows.used, x)},
-             LAYER_OPERANDS(all->x, fan->index, fan->place, all->phys, fan->groups.offsets,
-                            layer_gates_in(l, all->gates)),
-             LAYER_OPERANDS(x));
+             OPERANDS(IN(SRC, all->x), IN(INDEX, fan->index), IN(INVERSE, fan->place),
+                      IN(KEYS, all->phys), IN(OFFSETS, fan->groups.offsets),
+                      IN(GATES, layer_gates_in(l, all->gates)), OUT(DST, x)));
     struct groups one = {WORK_NONE, fan->sizes, WORK_NONE};
     uint16_t y = layer_expert(l, x, rows, one, KERNEL_WEIGHT_I);
     layer_op(l,
@@ -29,9 +29,9 @@ void layer_turns(struct layer *l, const struct everyone *all, const struct fan *
                          .kernel = KERNEL_ACCUMULATE,
                          .flags = KERNEL_INDEX_I,
                          .bytes_read = layer_traffic(l, rows.used, y)},
-             LAYER_OPERANDS(y, layer_gates_out(l, all->gates), all->phys, sum, fan->index,
-                            fan->groups.offsets),
-             LAYER_OPERANDS(sum));
+             OPERANDS(IN(SRC, y), IN(GATES, layer_gates_out(l, all->gates)),
+                      IN(PHYS, all->phys), IN(INDEX, fan->index),
+                      IN(OFFSETS, fan->groups.offsets), INOUT(DST, sum)));
     layer_loop_end(l);
 }
 
@@ -41,7 +41,7 @@ uint16_t path_expert_loop_build(struct layer *l)
     struct fan fan = layer_fan(l, all.phys, WORK_NONE, l->received);
     uint16_t sum = layer_rows(l, "sum", CATEGORY_ACTIVATION, DTYPE_F32, all.tokens, l->H);
     layer_op(l, (struct op){.name = "zero_sum", .kernel = KERNEL_ZERO},
-             LAYER_OPERANDS(WORK_NONE), LAYER_OPERANDS(sum));
+             OPERANDS(OUT(DST, sum)));
     layer_turns(l, &all, &fan, sum);
     return layer_reduce_everyone(l, "routed_out", sum, l->combined, l->activation);
 }

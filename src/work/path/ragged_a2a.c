@@ -28,8 +28,9 @@ static struct arrival group_rows(struct layer *l, uint16_t counts)
     layer_op(
         l,
         (struct op){.name = "group", .kernel = KERNEL_GROUP, .m = size_const(l->z, alignment)},
-        LAYER_OPERANDS(layer_exchange_counts(l, "counts", counts)),
-        LAYER_OPERANDS(a.receives, a.groups.offsets, rows, a.index, a.place));
+        OPERANDS(IN(COUNTS, layer_exchange_counts(l, "counts", counts)),
+                 OUT(RECEIVES, a.receives), OUT(OFFSETS, a.groups.offsets), OUT(SIZES, rows),
+                 OUT(INDEX, a.index), OUT(PLACE, a.place)));
     return a;
 }
 

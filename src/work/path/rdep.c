@@ -25,7 +25,8 @@ static struct pool_maps exchange_records(struct layer *l, const struct sorted *s
         .groups = {layer_counts(l, "pool_offsets", size_add(l->z, l->e, l->one)), WORK_NONE,
                    WORK_NONE}};
     layer_op(l, (struct op){.name = "record", .kernel = KERNEL_RECORD},
-             LAYER_OPERANDS(l->phys, l->gates, s->order), LAYER_OPERANDS(records));
+             OPERANDS(IN(PHYS, l->phys), IN(GATES, l->gates), IN(ORDER, s->order),
+                      OUT(DST, records)));
     layer_exchange(
         l, "dispatch_records",
         (struct exchange){records, s->sends, p.receives, p.records, WORK_NONE, sent, from});
@@ -33,9 +34,10 @@ static struct pool_maps exchange_records(struct layer *l, const struct sorted *s
              (struct op){.name = "pool",
                          .kernel = KERNEL_POOL,
                          .m = size_const(l->z, layer_alignment(l->plan))},
-             LAYER_OPERANDS(p.records, p.receives),
-             LAYER_OPERANDS(p.groups.offsets, layer_counts(l, "pool_sizes", l->e), p.index,
-                            p.place, p.gates));
+             OPERANDS(IN(SRC, p.records), IN(RECEIVES, p.receives),
+                      OUT(OFFSETS, p.groups.offsets),
+                      OUT(SIZES, layer_counts(l, "pool_sizes", l->e)), OUT(INDEX, p.index),
+                      OUT(PLACE, p.place), OUT(GATES, p.gates)));
     return p;
 }
 

@@ -30,7 +30,7 @@ static uint16_t picked(struct layer *l, const char *name, uint16_t weights, uint
                          .flags = flags,
                          .bytes_read = loaded,
                          .bytes_written = loaded},
-             LAYER_OPERANDS(weights, hits), LAYER_OPERANDS(copy));
+             OPERANDS(IN(WEIGHT, weights), IN(HITS, hits), OUT(DST, copy)));
     return copy;
 }
 
@@ -71,7 +71,7 @@ static uint16_t once(struct layer *l, const struct everyone *all)
     uint16_t hits = layer_map(l, "hits", hit);
     fan.groups.map = layer_map(l, "hit_of", layer_fixed(l->e));
     layer_op(l, (struct op){.name = "hits", .kernel = KERNEL_HITS, .host_syncs = l->one},
-             LAYER_OPERANDS(fan.sizes), LAYER_OPERANDS(hits, fan.groups.map));
+             OPERANDS(IN(SIZES, fan.sizes), OUT(HITS, hits), OUT(MAP, fan.groups.map)));
     struct matrices whole = take_picked(l, hits, hit, 0);
     uint16_t partial = layer_fan_compute(l, all->x, all->gates, all->phys, &fan, all->tokens);
     give_back(l, whole);
@@ -96,9 +96,8 @@ static void add_tokens(struct layer *l, const struct everyone *all, const struct
                          .bytes_read = layer_traffic(l, rows.used, all->x),
                          .bytes_written =
                              layer_traffic(l, size_mul(l->z, all->tokens.rows, l->K), x)},
-             LAYER_OPERANDS(all->x, own->slot, WORK_NONE, all->phys, WORK_NONE,
-                            layer_gates_in(l, all->gates)),
-             LAYER_OPERANDS(x));
+             OPERANDS(IN(SRC, all->x), IN(INDEX, own->slot), IN(KEYS, all->phys),
+                      IN(GATES, layer_gates_in(l, all->gates)), OUT(DST, x)));
     uint16_t y = layer_expert(l, x, rows, own->groups, KERNEL_INDEX_I);
     give_back(l, whole);
     layer_combine(l, "fold_token",
@@ -126,9 +125,10 @@ static uint16_t by_token(struct layer *l, const struct everyone *all)
                         .hits = layer_map(l, "own_expert", slots),
                         .groups = {layer_counts(l, "own_offsets", size_add(l->z, l->K, l->one)),
                                    layer_counts(l, "own_rows", slots.rows), WORK_NONE}};
-    layer_op(
-        l, (struct op){.name = "own", .kernel = KERNEL_OWN}, LAYER_OPERANDS(all->phys),
-        LAYER_OPERANDS(own.slot, own.place, own.hits, own.groups.rows, own.groups.offsets));
+    layer_op(l, (struct op){.name = "own", .kernel = KERNEL_OWN},
+             OPERANDS(IN(PHYS, all->phys), OUT(SLOT, own.slot), OUT(PLACE, own.place),
+                      OUT(HITS, own.hits), OUT(SIZES, own.groups.rows),
+                      OUT(OFFSETS, own.groups.offsets)));
     struct fan fan = {0};
     if (l->trains)
         fan = layer_fan(l, all->phys, WORK_NONE, l->received);

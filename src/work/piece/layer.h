@@ -97,12 +97,9 @@ struct extent layer_fixed(struct size rows);
 
 /* ---- ops ---- */
 
-/* Operands: LAYER_OPERANDS(a, b, WORK_NONE, c). */
-enum { LAYER_END = 0xfffe };
-#define LAYER_OPERANDS(...) ((const uint16_t[]){__VA_ARGS__, LAYER_END})
-
-/* Adds an op with these operands; kind and resource follow from op.kernel. */
-uint16_t layer_op(struct layer *l, struct op op, const uint16_t *reads, const uint16_t *writes);
+/* Adds an op with these operands (OPERANDS(...), absent ones left out); kind and resource
+ * follow from op.kernel. */
+uint16_t layer_op(struct layer *l, struct op op, const struct operand *operands);
 
 /* Ops between begin and end are run in turn `trips` times. */
 void layer_loop_begin(struct layer *l, struct size trips, uint16_t trips_from);

@@ -33,9 +33,9 @@ struct cores layer_cores_deal(struct layer *l, uint16_t expert, uint16_t run,
                          .flags = (uint16_t)(cores.flags | (skip ? KERNEL_SKIP : 0) |
                                              (halves ? KERNEL_HI_LO : 0)),
                          .m = B},
-             LAYER_OPERANDS(expert, run),
-             LAYER_OPERANDS(cores.block, cores.number, cores.fetch, cores.groups.rows,
-                            cores.groups.offsets));
+             OPERANDS(IN(EXPERT, expert), IN(RUN, run), OUT(BLOCK, cores.block),
+                      OUT(NUMBER, cores.number), OUT(FETCH, cores.fetch),
+                      OUT(SIZES, cores.groups.rows), OUT(OFFSETS, cores.groups.offsets)));
     return cores;
 }
 
@@ -70,7 +70,8 @@ uint16_t layer_cores_fetch(struct layer *l, const struct cores *cores, const cha
                          .groups = size_const(z, panels),
                          .bytes_read = size_mul(z, loads, stored_bytes(l, weights)),
                          .bytes_written = written},
-             LAYER_OPERANDS(weights, cores->number, cores->fetch), LAYER_OPERANDS(operand));
+             OPERANDS(IN(WEIGHT, weights), IN(NUMBER, cores->number), IN(FETCH, cores->fetch),
+                      OUT(DST, operand)));
     return operand;
 }
 
@@ -101,5 +102,5 @@ void layer_cores_sum(struct layer *l, const char *name, uint16_t partial, uint16
                          .n = from.dims[1],
                          .bytes_read = read,
                          .bytes_written = layer_traffic(l, rows, sum)},
-             LAYER_OPERANDS(partial), LAYER_OPERANDS(sum));
+             OPERANDS(IN(SRC, partial), OUT(DST, sum)));
 }

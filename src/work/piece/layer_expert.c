@@ -16,7 +16,7 @@ static void expanded(struct layer *l, const char *name, uint16_t a, uint16_t w, 
                          .kernel = KERNEL_EXPAND,
                          .bytes_read = layer_traffic(l, extent.used, a),
                          .bytes_written = l->work->buffers[wide].bytes},
-             LAYER_OPERANDS(a, offsets), LAYER_OPERANDS(wide));
+             OPERANDS(IN(SRC, a), IN(OFFSETS, offsets), OUT(DST, wide)));
     struct size factors[] = {l->e, extent.rows, k, n};
     layer_op(l,
              (struct op){.name = name,
@@ -29,7 +29,7 @@ static void expanded(struct layer *l, const char *name, uint16_t a, uint16_t w, 
                          .m = extent.rows,
                          .n = n,
                          .k = k},
-             LAYER_OPERANDS(wide, w, offsets), LAYER_OPERANDS(c));
+             OPERANDS(IN(SRC, wide), IN(WEIGHT, w), IN(OFFSETS, offsets), OUT(DST, c)));
 }
 
 /* Whether the products are masked copies of everything: plain groups only. */

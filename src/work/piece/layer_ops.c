@@ -12,7 +12,7 @@ void layer_fill(struct layer *l, uint16_t buffer, enum fill fill)
              (struct op){.name = l->work->buffers[buffer].name,
                          .kernel = KERNEL_FILL,
                          .flags = (uint16_t)fill},
-             LAYER_OPERANDS(WORK_NONE), LAYER_OPERANDS(buffer));
+             OPERANDS(OUT(DST, buffer)));
 }
 
 uint16_t layer_gates_in(const struct layer *l, uint16_t gates)
@@ -34,8 +34,8 @@ static void gather(struct layer *l, const char *name, struct gather g, uint16_t 
                          .groups = g.slots,
                          .bytes_read = layer_traffic(l, g.used, g.src),
                          .bytes_written = layer_traffic(l, rows_of(l, g.dst), g.dst)},
-             LAYER_OPERANDS(g.src, g.index, g.inverse, g.keys, WORK_NONE, gates),
-             LAYER_OPERANDS(g.dst));
+             OPERANDS(IN(SRC, g.src), IN(INDEX, g.index), IN(INVERSE, g.inverse),
+                      IN(KEYS, g.keys), IN(GATES, gates), OUT(DST, g.dst)));
 }
 
 void layer_gather(struct layer *l, const char *name, struct gather g)
@@ -57,7 +57,8 @@ void layer_exchange(struct layer *l, const char *name, struct exchange x)
                          .n = x.from,
                          .bytes_sent = layer_traffic(l, x.sent, x.src),
                          .bytes_received = layer_traffic(l, x.from, x.dst)},
-             LAYER_OPERANDS(x.src, x.sends, x.receives, x.handle), LAYER_OPERANDS(x.dst));
+             OPERANDS(IN(SRC, x.src), IN(SENDS, x.sends), IN(RECEIVES, x.receives),
+                      IN(HANDLE, x.handle), OUT(DST, x.dst)));
 }
 
 static void mark_return(struct layer *l)
@@ -90,7 +91,7 @@ static void convert(struct layer *l, enum kernel kernel, const char *name, uint1
                          .kernel = (uint16_t)kernel,
                          .bytes_read = layer_traffic(l, rows_of(l, from), from),
                          .bytes_written = layer_traffic(l, rows_of(l, to), to)},
-             LAYER_OPERANDS(from), LAYER_OPERANDS(to));
+             OPERANDS(IN(SRC, from), OUT(DST, to)));
 }
 
 void layer_dispatch(struct layer *l, const char *name, struct exchange x)
@@ -122,7 +123,7 @@ static void fixed(struct layer *l, enum kernel kernel, const char *name, uint16_
                          .kernel = (uint16_t)kernel,
                          .bytes_sent = bytes,
                          .bytes_received = bytes},
-             LAYER_OPERANDS(src), LAYER_OPERANDS(dst));
+             OPERANDS(IN(SRC, src), OUT(DST, dst)));
 }
 
 void layer_exchange_fixed(struct layer *l, const char *name, uint16_t src, uint16_t dst)
@@ -167,7 +168,8 @@ void layer_gemm(struct layer *l, const char *name, uint16_t a, uint16_t w, uint1
                          .m = shape.rows,
                          .n = shape.n,
                          .k = shape.k},
-             LAYER_OPERANDS(a, w, g.offsets, g.rows, g.map, bias), LAYER_OPERANDS(c));
+             OPERANDS(IN(SRC, a), IN(WEIGHT, w), IN(OFFSETS, g.offsets), IN(SIZES, g.rows),
+                      IN(MAP, g.map), IN(BIAS, bias), OUT(DST, c)));
 }
 
 void layer_activation(struct layer *l, const char *name, uint16_t h, uint16_t a,
@@ -179,13 +181,13 @@ void layer_activation(struct layer *l, const char *name, uint16_t h, uint16_t a,
                          .flags = flags,
                          .bytes_read = layer_traffic(l, used, h),
                          .bytes_written = layer_traffic(l, used, a)},
-             LAYER_OPERANDS(h, g.offsets, g.rows), LAYER_OPERANDS(a));
+             OPERANDS(IN(SRC, h), IN(OFFSETS, g.offsets), IN(SIZES, g.rows), OUT(DST, a)));
 }
 
 void layer_mask(struct layer *l, const char *name, uint16_t y, uint16_t offsets)
 {
-    layer_op(l, (struct op){.name = name, .kernel = KERNEL_MASK}, LAYER_OPERANDS(y, offsets),
-             LAYER_OPERANDS(y));
+    layer_op(l, (struct op){.name = name, .kernel = KERNEL_MASK},
+             OPERANDS(IN(OFFSETS, offsets), INOUT(DST, y)));
 }
 
 void layer_combine(struct layer *l, const char *name, struct combine c)
@@ -196,8 +198,9 @@ void layer_combine(struct layer *l, const char *name, struct combine c)
                          .groups = c.slots,
                          .bytes_read = layer_traffic(l, c.used, c.y),
                          .bytes_written = layer_traffic(l, rows_of(l, c.out), c.out)},
-             LAYER_OPERANDS(c.y, c.position, c.gates, c.keys, c.inverse, c.handle),
-             LAYER_OPERANDS(c.out));
+             OPERANDS(IN(SRC, c.y), IN(POSITION, c.position), IN(GATES, c.gates),
+                      IN(KEYS, c.keys), IN(INVERSE, c.inverse), IN(HANDLE, c.handle),
+                      OUT(DST, c.out)));
 }
 
 void layer_sum(struct layer *l, const char *name, uint16_t y, uint16_t out, struct size slots)

@@ -47,7 +47,9 @@ void layer_router(struct layer *l)
     l->gates = layer_rows(l, "gates", CATEGORY_METADATA, DTYPE_F32, l->tokens, l->K);
     l->phys = layer_rows(l, "phys", CATEGORY_METADATA, DTYPE_I32, l->tokens, l->K);
     layer_op(l, (struct op){.name = "topk", .kernel = KERNEL_TOPK},
-             LAYER_OPERANDS(l->logits, wanted, l->bias), LAYER_OPERANDS(l->ids, l->gates));
-    layer_op(l, (struct op){.name = "place", .kernel = KERNEL_PLACE},
-             LAYER_OPERANDS(l->ids, start, replica), LAYER_OPERANDS(l->phys));
+             OPERANDS(IN(LOGITS, l->logits), IN(WANTED, wanted), IN(BIAS, l->bias),
+                      OUT(IDS, l->ids), OUT(GATES, l->gates)));
+    layer_op(
+        l, (struct op){.name = "place", .kernel = KERNEL_PLACE},
+        OPERANDS(IN(IDS, l->ids), IN(START, start), IN(REPLICA, replica), OUT(PHYS, l->phys)));
 }

@@ -12,7 +12,8 @@ struct sorted layer_sort(struct layer *l, bool by_expert)
              (struct op){.name = "sort",
                          .kernel = KERNEL_SORT,
                          .flags = by_expert ? KERNEL_BY_EXPERT : 0},
-             LAYER_OPERANDS(l->phys), LAYER_OPERANDS(s.order, s.position, s.counts, s.sends));
+             OPERANDS(IN(PHYS, l->phys), OUT(ORDER, s.order), OUT(POSITION, s.position),
+                      OUT(COUNTS, s.counts), OUT(SENDS, s.sends)));
     return s;
 }
 
@@ -30,7 +31,7 @@ uint16_t layer_swap(struct layer *l, const char *name, uint16_t src, struct size
                          .k = k,
                          .bytes_read = like.bytes,
                          .bytes_written = like.bytes},
-             LAYER_OPERANDS(src), LAYER_OPERANDS(dst));
+             OPERANDS(IN(SRC, src), OUT(DST, dst)));
     return dst;
 }
 
@@ -44,8 +45,8 @@ struct fan layer_fan(struct layer *l, uint16_t phys, uint16_t receives, struct e
                       .index = layer_map(l, "fan_index", rows),
                       .place = layer_map(l, "fan_place", slots)};
     layer_op(l, (struct op){.name = "fan", .kernel = KERNEL_FAN, .m = l->one},
-             LAYER_OPERANDS(phys, receives),
-             LAYER_OPERANDS(fan.groups.offsets, fan.sizes, fan.index, fan.place));
+             OPERANDS(IN(PHYS, phys), IN(RECEIVES, receives), OUT(OFFSETS, fan.groups.offsets),
+                      OUT(SIZES, fan.sizes), OUT(INDEX, fan.index), OUT(PLACE, fan.place)));
     return fan;
 }
 

@@ -49,7 +49,7 @@ static uint16_t gated(struct layer *l, uint16_t y)
     layer_gemm(l, "shared_gate", l->x, l->shared_gate, WORK_NONE, logits, none,
                (struct gemm_shape){l->T, l->H, l->one, l->one}, 0);
     layer_op(l, (struct op){.name = "shared_sigmoid", .kernel = KERNEL_SIGMOID},
-             LAYER_OPERANDS(logits), LAYER_OPERANDS(gates));
+             OPERANDS(IN(SRC, logits), OUT(DST, gates)));
     layer_combine(l, "gate_shared",
                   (struct combine){.y = y,
                                    .position = WORK_NONE,
@@ -67,8 +67,8 @@ static uint16_t added(struct layer *l, const char *name, const char *sum_name, u
                       uint16_t y)
 {
     uint16_t sum = layer_rows(l, sum_name, CATEGORY_ACTIVATION, l->activation, l->tokens, l->H);
-    layer_op(l, (struct op){.name = name, .kernel = KERNEL_ADD}, LAYER_OPERANDS(out, y),
-             LAYER_OPERANDS(sum));
+    layer_op(l, (struct op){.name = name, .kernel = KERNEL_ADD},
+             OPERANDS(IN(SRC, out), IN(OTHER, y), OUT(DST, sum)));
     return sum;
 }
 

@@ -76,7 +76,7 @@ static void shard(struct layer *l, uint16_t buffer, enum fill role, uint16_t fla
                          .kernel = KERNEL_SHARD,
                          .flags = (uint16_t)(role | flags),
                          .m = first},
-             LAYER_OPERANDS(WORK_NONE), LAYER_OPERANDS(buffer));
+             OPERANDS(OUT(DST, buffer)));
 }
 
 /* A rank's part of a matrix in `groups` parts. */
@@ -131,10 +131,9 @@ static uint16_t gather_tokens(struct sharded *b, uint16_t x)
     return x_all;
 }
 
-static void output(struct layer *l, const uint16_t *results)
+static void output(struct layer *l, const struct operand *results)
 {
-    layer_op(l, (struct op){.name = "output", .kernel = KERNEL_RESULT}, results,
-             LAYER_OPERANDS(WORK_NONE));
+    layer_op(l, (struct op){.name = "output", .kernel = KERNEL_RESULT}, results);
 }
 
 /* ---- blocks ---- */
@@ -167,15 +166,18 @@ static void allreduce(struct sharded *b)
     struct layer *l = &b->l;
     uint64_t n = matmul_tiles(l->plan);
     struct size wide = size_div(l->z, b->F, size_const(l->z, n));
-    uint16_t w[MATMUL_TILES], out[MATMUL_TILES + 1];
+    uint16_t w[MATMUL_TILES], out[MATMUL_TILES];
+    struct operand results[MATMUL_TILES + 1];
     uint16_t x = tokens(l, b->h);
     for (uint64_t i = 0; i < n; i++) {
         w[i] = layer_weights(l, arena_printf(l->arena, "w_%d", (int)i), l->one, b->h, wide);
         shard(l, w[i], FILL_W13, KERNEL_ROWS, size_times(l->z, wide, i));
     }
     add_tiles(l, x, w, n, out);
-    out[n] = LAYER_END;
-    output(l, out);
+    for (uint64_t i = 0; i < n; i++)
+        results[i] = (struct operand)RESULT(i, out[i]);
+    results[n].role = ROLE_COUNT;
+    output(l, results);
 }
 
 static uint16_t scattered_product(struct sharded *b, uint16_t a)
@@ -187,7 +189,7 @@ static uint16_t scattered_product(struct sharded *b, uint16_t a)
 
 static void reduce_scatter(struct sharded *b)
 {
-    output(&b->l, LAYER_OPERANDS(scattered_product(b, tokens(&b->l, b->f))));
+    output(&b->l, OPERANDS(RESULT(0, scattered_product(b, tokens(&b->l, b->f)))));
 }
 
 /* Products with the chunk at hand while it is passed on (Wang et al.). */
@@ -213,8 +215,7 @@ static uint16_t product_of_passing(struct sharded *b, uint16_t x)
                          .m = l->T,
                          .n = b->f,
                          .k = b->h},
-             LAYER_OPERANDS(moving, w, WORK_NONE, WORK_NONE, WORK_NONE, WORK_NONE, out),
-             LAYER_OPERANDS(out));
+             OPERANDS(IN(SRC, moving), IN(WEIGHT, w), INOUT(DST, out)));
     layer_loop_end(l);
     return out;
 }
@@ -230,8 +231,8 @@ static void allgather(struct sharded *b)
 {
     uint16_t x = tokens(&b->l, b->h);
     bool passes = b->l.plan->block.collective == COLLECTIVE_RING;
-    output(&b->l, LAYER_OPERANDS(passes ? product_of_passing(b, x)
-                                        : product_of_gathered(b, x, "out")));
+    output(&b->l, OPERANDS(RESULT(0, passes ? product_of_passing(b, x)
+                                            : product_of_gathered(b, x, "out"))));
 }
 
 static void mlp(struct sharded *b)
@@ -241,7 +242,7 @@ static void mlp(struct sharded *b)
     uint16_t h = product_of_gathered(b, tokens(l, b->h), "h");
     uint16_t a = activations(l, "a", l->T, b->f);
     layer_activation(l, "gelu", h, a, none, l->T, KERNEL_GELU);
-    output(l, LAYER_OPERANDS(scattered_product(b, a)));
+    output(l, OPERANDS(RESULT(0, scattered_product(b, a))));
 }
 
 enum status matmul_build(const struct plan *plan, struct arena *arena, struct work *work,

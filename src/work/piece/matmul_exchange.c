@@ -80,7 +80,7 @@ static void hop(struct layer *l, const char *name, const struct steps *steps, ui
                          .m = size_const(l->z, steps->first),
                          .bytes_sent = bytes,
                          .bytes_received = bytes},
-             LAYER_OPERANDS(array, own), LAYER_OPERANDS(to));
+             OPERANDS(IN(SRC, array), IN(OWN, own), OUT(DST, to)));
 }
 
 static void add(struct layer *l, const char *name, const struct steps *steps, uint16_t array,
@@ -95,7 +95,7 @@ static void add(struct layer *l, const char *name, const struct steps *steps, ui
                          .m = size_const(l->z, steps->first),
                          .bytes_read = size_times(l->z, bytes, 2),
                          .bytes_written = bytes},
-             LAYER_OPERANDS(arrived, array), LAYER_OPERANDS(array));
+             OPERANDS(IN(SRC, arrived), INOUT(DST, array)));
 }
 
 static void reduce_steps(struct layer *l, const char *name, const struct steps *steps,
@@ -154,7 +154,7 @@ static void scatter(struct layer *l, const char *name, uint16_t array, uint16_t 
                          .kernel = KERNEL_EXCHANGE_FIXED,
                          .bytes_sent = bytes,
                          .bytes_received = bytes},
-             LAYER_OPERANDS(array), LAYER_OPERANDS(arrived));
+             OPERANDS(IN(SRC, array), OUT(DST, arrived)));
 }
 
 uint16_t matmul_reduce_scatter(struct layer *l, const char *name, uint16_t array)
@@ -193,7 +193,7 @@ void matmul_pass(struct layer *l, const char *name, uint16_t own, uint16_t movin
                          .flags = SCHEDULE_PASS_LEFT * KERNEL_SCHEDULE | KERNEL_AHEAD,
                          .bytes_sent = bytes,
                          .bytes_received = bytes},
-             LAYER_OPERANDS(moving, own), LAYER_OPERANDS(moving));
+             OPERANDS(IN(SRC, moving), IN(OWN, own), OUT(DST, moving)));
 }
 
 /* ---- all-reduce in halves ---- */
@@ -250,5 +250,5 @@ void matmul_gather_end(struct layer *l, const struct matmul_reduction *r)
         gather_steps(l, named(l, "spread", r->name), &later, WORK_NONE, r->array);
     }
     layer_op(l, (struct op){.name = named(l, "end", r->name), .kernel = KERNEL_WAIT},
-             LAYER_OPERANDS(r->array, r->own), LAYER_OPERANDS(WORK_NONE));
+             OPERANDS(RESULT(0, r->array), RESULT(1, r->own)));
 }
