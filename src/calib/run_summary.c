@@ -145,7 +145,9 @@ void run_summary_count(struct run_summary *s, const struct execution *x)
         uint16_t counted =
             op_buffer(x->work, op, op->kernel == KERNEL_GEMM ? ROLE_DST : ROLE_SRC);
         rows->computed += rank->counts[o].rows;
-        uint64_t sharers = op->flags & KERNEL_SPLIT ? rank->values[op->groups.node] : 1;
+        uint64_t sharers = op->kernel == KERNEL_GEMM && op->args.gemm.split
+                               ? rank->values[op->groups.node]
+                               : 1;
         rows->allocated += buffer_rows(&x->work->buffers[counted], rank->values) / sharers *
                            rank->values[op->trips.node];
     }

@@ -259,7 +259,7 @@ static enum status run_iteration(struct execution *x, size_t first, size_t end, 
                                  uint64_t trips, double *seconds, struct err *err)
 {
     for (size_t op = first; op < end; op++) {
-        uint64_t ahead = x->work->ops[op].flags & KERNEL_AHEAD ? 1 : 0;
+        uint64_t ahead = x->work->ops[op].ahead ? 1 : 0;
         if (i + ahead < trips)
             TRY(timed(x, op, i + ahead, seconds, err));
     }
@@ -271,7 +271,7 @@ static enum status run_ops(struct execution *x, size_t first, size_t end, double
 {
     uint64_t trips = set_trips(x, &x->work->ops[first]);
     for (size_t op = first; op < end; op++)
-        if (trips > 0 && x->work->ops[op].flags & KERNEL_AHEAD)
+        if (trips > 0 && x->work->ops[op].ahead)
             TRY(timed(x, op, 0, seconds, err));
     for (uint64_t i = 0; i < trips; i++)
         TRY(run_iteration(x, first, end, i, trips, seconds, err));

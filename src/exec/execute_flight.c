@@ -4,12 +4,12 @@
 #include <assert.h>
 
 #include "exec/stopwatch.h"
+#include "work/piece/schedule.h"
 
 bool flight_is_ahead(const struct op *op)
 {
-    return op->flags & KERNEL_AHEAD &&
-           (op->kernel == KERNEL_EXCHANGE || op->kernel == KERNEL_EXCHANGE_FIXED ||
-            op->kernel == KERNEL_ALLGATHER || op->kernel == KERNEL_HOP);
+    return op->ahead && (op->kernel == KERNEL_EXCHANGE || op->kernel == KERNEL_EXCHANGE_FIXED ||
+                         op->kernel == KERNEL_ALLGATHER || op->kernel == KERNEL_HOP);
 }
 
 struct flight *flight_free(struct execution *x)
@@ -57,8 +57,8 @@ static bool is_same_copy(const struct execution *x, uint16_t buffer, uint64_t i,
 /* The iteration whose copy an op reads: what is passed on came in the one before. */
 static uint64_t read_iteration(const struct op *op, uint64_t iteration)
 {
-    bool passes =
-        op->kernel == KERNEL_HOP && kernel_schedule(op) == SCHEDULE_PASS_LEFT && iteration > 0;
+    bool passes = op->kernel == KERNEL_HOP && op->args.hop.schedule == SCHEDULE_PASS_LEFT &&
+                  iteration > 0;
     return passes ? iteration - 1 : iteration;
 }
 

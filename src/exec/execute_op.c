@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "exec/execute_flight.h"
+#include "work/piece/schedule.h"
 
 struct tensor execute_tensor(const struct rank_state *rank, uint16_t buffer, uint64_t iteration)
 {
@@ -17,14 +18,10 @@ struct tensor execute_tensor(const struct rank_state *rank, uint16_t buffer, uin
 void execute_prepare(const struct task *task, const struct op *op,
                      const struct rank_state *rank, uint64_t iteration, struct call *call)
 {
-    *call = (struct call){.task = task,
-                          .op = op,
-                          .rank = rank->rank,
-                          .m = rank->values[op->m.node],
-                          .n = rank->values[op->n.node],
-                          .k = rank->values[op->k.node],
-                          .groups = rank->values[op->groups.node],
-                          .iteration = iteration};
+    *call = (struct call){
+        .task = task, .op = op, .rank = rank->rank, .args = op->args, .iteration = iteration};
+    for (unsigned i = 0; i < kernel_numbers((enum kernel)op->kernel); i++)
+        call->args.number[i].n = rank->values[op->args.number[i].size.node];
     const struct operand *operands = op_operands(rank->work, op);
     for (unsigned i = 0; i < op->n_operands; i++)
         call->of[operands[i].role] = execute_tensor(rank, operands[i].buffer, iteration);
@@ -182,7 +179,7 @@ static void enter_lanes(const struct call *call, bool pass, struct lanes lanes)
 static void hop_lanes(const struct call *call, uint64_t peers, uint64_t step,
                       struct lanes lanes)
 {
-    enum schedule schedule = kernel_schedule(call->op);
+    enum schedule schedule = (enum schedule)call->args.hop.schedule;
     struct hop hop = schedule_hop(schedule, call->rank, step, peers);
     uint64_t chunk = call->of[ROLE_SRC].bytes / (schedule == SCHEDULE_PASS_LEFT ? 1 : peers);
     lanes.send_bytes[hop.to] = lanes.receive_bytes[hop.from] = hop.chunks * chunk;
@@ -194,8 +191,8 @@ static void hop_lanes(const struct call *call, uint64_t peers, uint64_t step,
 static const char *prepare_hop(const struct rank_state *rank, const struct call *call,
                                uint64_t peers, struct lanes lanes)
 {
-    bool pass = kernel_schedule(call->op) == SCHEDULE_PASS_LEFT;
-    uint64_t step = call->m + call->iteration;
+    bool pass = call->args.hop.schedule == SCHEDULE_PASS_LEFT;
+    uint64_t step = call->args.hop.first.n + call->iteration;
     memset(lanes.send_bytes, 0, 4 * peers * sizeof *lanes.send_bytes);
     if (call->of[ROLE_OWN].present && call->iteration == 0) {
         enter_lanes(call, pass, lanes);

@@ -114,7 +114,7 @@ static enum status make_maps(const struct kernels *kernels, struct fan *fan, uin
 {
     uint64_t slots = tokens * TOP_K;
     const struct layer_sample *sample = fan->call.task->sample;
-    struct call call = {.task = fan->call.task, .op = fan->call.op, .m = 1};
+    struct call call = {.task = fan->call.task, .op = fan->call.op};
     call.of[ROLE_PHYS] = tensor_of(sample->phys, DTYPE_I32, tokens, TOP_K);
     call.of[ROLE_OFFSETS] =
         tensor_of(arena_alloc(arena, EXPERTS + 1, 8), DTYPE_I64, EXPERTS + 1, 1);
@@ -208,10 +208,11 @@ static enum status run_size(struct bench *bench, struct session *session, uint64
     plan.model.moe.top_k = TOP_K;
     plan.workload.sequence_length = tokens;
     case_sample(&plan, CASE_UNIFORM, &arena, &sample);
-    struct fan fan = {.session = session,
-                      .combine = &kernels.table[KERNEL_COMBINE],
-                      .call = {.task = &task, .op = &op, .groups = TOP_K},
-                      .sums = malloc(n * sizeof *fan.sums)};
+    struct fan fan = {
+        .session = session,
+        .combine = &kernels.table[KERNEL_COMBINE],
+        .call = {.task = &task, .op = &op, .args.combine = {.slots = {.n = TOP_K}}},
+        .sums = malloc(n * sizeof *fan.sums)};
     float *y = malloc(n * TOP_K * sizeof *y), *out = malloc(n * sizeof *out);
     enum status status = STATUS_OK;
     if (y && out && fan.sums) {

@@ -151,7 +151,7 @@ static enum status no_linear_bias(struct call *call, uint64_t unit, void *scratc
 {
     (void)unit;
     TRY(run_all(call, scratch, err));
-    if (call->op->flags == FILL_LINEAR_BIAS)
+    if (call->args.fill.fill == FILL_LINEAR_BIAS)
         memset(made(call)->data, 0, made(call)->bytes);
     return STATUS_OK;
 }
@@ -199,7 +199,7 @@ static enum status own_part_only(struct call *call, uint64_t unit, void *scratch
 {
     (void)unit;
     const struct tensor *partial = &call->of[ROLE_SRC];
-    for (uint64_t row = call->m; row < partial->rows; row++)
+    for (uint64_t row = partial->rows / 2; row < partial->rows; row++)
         memset(tensor_row(partial, row), 0, tensor_row_bytes(partial));
     return run_all(call, scratch, err);
 }

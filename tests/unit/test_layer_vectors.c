@@ -394,7 +394,8 @@ static void capacity_rounds_up(void **state)
         assert_true(sizes_eval(&work.sizes, &slots, values));
         for (size_t op = 0; op < work.n_ops; op++)
             if (work.ops[op].kernel == KERNEL_SLOTS)
-                assert_int_equal(values[work.ops[op].m.node], cases[i].slots);
+                assert_int_equal(values[work.ops[op].args.slots.capacity.size.node],
+                                 cases[i].slots);
         arena_release(&arena);
     }
 }

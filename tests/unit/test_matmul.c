@@ -408,7 +408,7 @@ static void product_between(const struct work *work, const char *exchange, const
                             const char *next)
 {
     size_t begin = op_named(work, exchange);
-    assert_true(work->ops[begin].flags & KERNEL_AHEAD);
+    assert_true(work->ops[begin].ahead);
     assert_true(begin < op_named(work, product));
     assert_true(op_named(work, product) < op_named(work, next));
 }
@@ -437,7 +437,7 @@ static void exchanges_run_beside_products(void **state)
     case_matmul(&plan, BLOCK_ALLGATHER_MATMUL, COLLECTIVE_RING, RANKS);
     assert_int_equal(matmul_build(&plan, &arena, &work, &err), STATUS_OK);
     const struct op *pass = &work.ops[op_named(&work, "pass_x")];
-    assert_true(pass->flags & KERNEL_AHEAD);
+    assert_true(pass->ahead);
     assert_int_equal(pass->loop, work.ops[op_named(&work, "project_in")].loop);
     arena_release(&arena);
 }

@@ -30,7 +30,7 @@ static bool is_metadata(enum dtype dtype)
 
 static enum absent_row role_of(const struct op *op, const struct buffer *src)
 {
-    bool back = op->phase == PHASE_BACKWARD, home = op->flags & KERNEL_RETURN;
+    bool back = op->phase == PHASE_BACKWARD, home = op->args.exchange.home;
     if (src->category == CATEGORY_METADATA)
         return back ? ABSENT_GATE_GRADIENTS : ABSENT_GATES;
     if (home)
@@ -53,9 +53,9 @@ static uint16_t map_of(const struct work *work, size_t number)
 {
     const struct op *op = &work->ops[number];
     if (op->kernel == KERNEL_EXCHANGE)
-        return op->flags & KERNEL_RETURN ? WORK_NONE : op_buffer(work, op, ROLE_SENDS);
+        return op->args.exchange.home ? WORK_NONE : op_buffer(work, op, ROLE_SENDS);
     const struct op *maker = maker_of(work, op_buffer(work, op, ROLE_SRC), number);
-    if (!maker || op->flags & KERNEL_RETURN)
+    if (!maker || op->args.exchange.home)
         return WORK_NONE;
     return maker->kernel == KERNEL_GATHER   ? op_buffer(work, maker, ROLE_INDEX)
            : maker->kernel == KERNEL_SPREAD ? op_buffer(work, maker, ROLE_INVERSE)

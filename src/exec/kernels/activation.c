@@ -53,7 +53,7 @@ static struct shape_of shape_of(const struct call *call)
     };
     if (call->task->inputs->linear)
         return shapes[ACTIVATION_RELU];
-    if (call->op->flags & KERNEL_GELU)
+    if (call->args.activation.gelu)
         return shapes[ACTIVATION_GELU];
     return shapes[call->task->plan->model.moe.activation];
 }
@@ -116,7 +116,8 @@ static enum status activation_run(struct call *call, uint64_t unit, void *scratc
     (void)scratch;
     (void)err;
     struct shape_of shape = shape_of(call);
-    struct grouping grouping = kernel_grouping(call, call->of[ROLE_DST].rows);
+    struct grouping grouping =
+        kernel_grouping(call, &call->args.activation.rows, call->of[ROLE_DST].rows);
     uint64_t begin, end;
     kernel_rows_of(unit, call->of[ROLE_DST].rows, &begin, &end);
     for (uint64_t row = begin; row < end; row++)
@@ -131,7 +132,8 @@ static enum status activation_grad_run(struct call *call, uint64_t unit, void *s
     (void)scratch;
     (void)err;
     struct shape_of shape = shape_of(call);
-    struct grouping grouping = kernel_grouping(call, call->of[ROLE_DST].rows);
+    struct grouping grouping =
+        kernel_grouping(call, &call->args.activation.rows, call->of[ROLE_DST].rows);
     uint64_t begin, end;
     kernel_rows_of(unit, call->of[ROLE_DST].rows, &begin, &end);
     for (uint64_t row = begin; row < end; row++)

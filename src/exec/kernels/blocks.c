@@ -25,7 +25,7 @@ static enum status rounds_run(struct call *call, uint64_t unit, void *scratch, s
 {
     TRY(most_run(call, unit, scratch, err));
     int64_t *rounds = tensor_i64(&call->of[ROLE_DST]);
-    rounds[0] = (int64_t)ceil_div((uint64_t)rounds[0], call->m);
+    rounds[0] = (int64_t)ceil_div((uint64_t)rounds[0], call->args.chunk.rows.n);
     return STATUS_OK;
 }
 
@@ -39,7 +39,7 @@ static enum status chunk_run(struct call *call, uint64_t unit, void *scratch, st
     const int64_t *counts = tensor_i64(&call->of[ROLE_COUNTS]);
     int32_t *index = tensor_i32(&call->of[ROLE_INDEX]),
             *home = tensor_i32(&call->of[ROLE_HOME]);
-    uint64_t C = call->m, start = 0;
+    uint64_t C = call->args.chunk.rows.n, start = 0;
     for (uint64_t e = 0; e < call->of[ROLE_COUNTS].rows; e++) {
         for (uint64_t c = 0; c < C; c++) {
             uint64_t q = call->iteration * C + c;
@@ -78,8 +78,10 @@ static struct block_plan plan_blocks(const struct call *call, uint64_t B, void *
 /* The static ones, and those with rows, as many together as cores take a block each. */
 static uint64_t blocks_to_run(const struct call *call, uint64_t valid, uint64_t N)
 {
-    uint64_t needed = round_up(valid, call->n), run = call->m > needed ? call->m : needed;
-    return run < N && call->op->flags & KERNEL_DYNAMIC ? run : N;
+    const struct blocks_args *args = &call->args.blocks;
+    uint64_t needed = round_up(valid, args->step.n),
+             run = args->always.n > needed ? args->always.n : needed;
+    return run < N && args->dynamic ? run : N;
 }
 
 /* blocks: (phys[n,K]) -> (expert[N], index[N*B], place[nK], conditions[N], run[1], trips[1]);
@@ -115,7 +117,7 @@ static enum status blocks_run(struct call *call, uint64_t unit, void *scratch, s
     }
     uint64_t run = blocks_to_run(call, valid, N);
     tensor_i64(&call->of[ROLE_RUN])[0] = (int64_t)run;
-    tensor_i64(&call->of[ROLE_TRIPS])[0] = (int64_t)ceil_div(run, call->n);
+    tensor_i64(&call->of[ROLE_TRIPS])[0] = (int64_t)ceil_div(run, call->args.blocks.step.n);
     return STATUS_OK;
 }
 

@@ -1,6 +1,7 @@
 /* Kernels of collective matmuls: a rank's part of a matrix, and chunks added as they arrive. */
 #include "exec/kernels/format.h"
 #include "exec/kernels/kernel.h"
+#include "work/piece/schedule.h"
 
 enum { PIECE = 256 };
 
@@ -23,10 +24,10 @@ static void shard_row(const struct call *call, uint64_t number)
     const struct tensor *out = &call->of[ROLE_DST];
     const struct inputs *inputs = call->task->inputs;
     uint64_t n = out->dims[out->n_dims - 1], rows = out->n_dims == 3 ? out->dims[1] : number;
-    bool by_rows = call->op->flags & KERNEL_ROWS;
+    bool by_rows = call->args.shard.by_rows;
     uint64_t row = by_rows ? call->rank * rows + number % rows : number;
-    uint64_t column = call->m + (by_rows ? number / rows : call->rank) * n;
-    enum fill fill = (enum fill)(call->op->flags & ~KERNEL_ROWS);
+    uint64_t column = call->args.shard.first.n + (by_rows ? number / rows : call->rank) * n;
+    enum fill fill = (enum fill)call->args.shard.fill;
     float piece[PIECE];
     for (uint64_t c = 0; c < n; c += PIECE) {
         uint64_t count = n - c < PIECE ? n - c : PIECE;
@@ -50,8 +51,9 @@ static enum status shard_run(struct call *call, uint64_t unit, void *scratch, st
 
 static struct hop hop_of(const struct call *call)
 {
-    return schedule_hop(kernel_schedule(call->op), call->rank, call->m + call->iteration,
-                        call->groups);
+    const struct hop_args *args = &call->args.hop;
+    return schedule_hop((enum schedule)args->schedule, call->rank,
+                        args->first.n + call->iteration, args->ranks.n);
 }
 
 /* The array in rows of what arrives. */
@@ -65,7 +67,7 @@ static struct tensor array_of(const struct call *call)
 
 static uint64_t chunk_rows(const struct call *call)
 {
-    return array_of(call).rows / call->groups;
+    return array_of(call).rows / call->args.hop.ranks.n;
 }
 
 static uint64_t add_units(const struct call *call)

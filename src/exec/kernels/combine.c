@@ -38,8 +38,8 @@ static void collect(const struct call *call, uint64_t i, struct parts *parts)
 {
     const struct tensor *position = &call->of[ROLE_POSITION], *gates = &call->of[ROLE_GATES],
                         *keys = &call->of[ROLE_KEYS];
-    uint64_t slots = call->groups, rows = call->of[ROLE_DST].rows;
-    bool slot_major = call->op->flags & KERNEL_SLOT_MAJOR;
+    uint64_t slots = call->args.combine.slots.n, rows = call->of[ROLE_DST].rows;
+    bool slot_major = call->args.combine.slot_major;
     parts->y = &call->of[ROLE_SRC];
     parts->n = 0;
     parts->gated = gates->present;
@@ -97,7 +97,7 @@ static void combine_row(const struct call *call, uint64_t row)
     struct parts parts;
     collect(call, row, &parts);
     const struct layer_sample *s = call->task->sample;
-    uint64_t high = call->of[ROLE_KEYS].present ? s->R * s->local : call->groups;
+    uint64_t high = call->of[ROLE_KEYS].present ? s->R * s->local : call->args.combine.slots.n;
     for (uint64_t c = 0; c < call->of[ROLE_DST].width; c += PIECE) {
         uint64_t n =
             call->of[ROLE_DST].width - c < PIECE ? call->of[ROLE_DST].width - c : PIECE;
@@ -124,11 +124,12 @@ static enum status combine_run(struct call *call, uint64_t unit, void *scratch, 
 {
     (void)scratch;
     TRY(check_handle(call, &call->of[ROLE_HANDLE], err));
-    if (call->groups > MOST_SLOTS)
+    if (call->args.combine.slots.n > MOST_SLOTS)
         return err_set(err, STATUS_INPUT, "\"%s\" adds %llu rows, the limit is %d",
-                       call->op->name, (unsigned long long)call->groups, MOST_SLOTS);
+                       call->op->name, (unsigned long long)call->args.combine.slots.n,
+                       MOST_SLOTS);
     uint64_t begin = call->iteration, end = begin + 1;
-    if (!(call->op->flags & KERNEL_INDEX_I))
+    if (!call->args.combine.by_iteration)
         kernel_rows_of(unit, call->of[ROLE_DST].rows, &begin, &end);
     for (uint64_t row = begin; row < end; row++)
         combine_row(call, row);
@@ -138,7 +139,7 @@ static enum status combine_run(struct call *call, uint64_t unit, void *scratch, 
 /* In a loop the row of this iteration alone. */
 static uint64_t combine_units(const struct call *call)
 {
-    return call->op->flags & KERNEL_INDEX_I ? 1 : out_units(call);
+    return call->args.combine.by_iteration ? 1 : out_units(call);
 }
 
 /* ---- gradients ---- */
@@ -149,9 +150,9 @@ static int64_t slot_of_row(const struct call *call, const struct tensor *inverse
 {
     if (inverse->present)
         return tensor_i32(inverse)[row];
-    if (call->op->flags & KERNEL_SLOT_MAJOR)
+    if (call->args.combine.slot_major)
         return (int64_t)row;
-    return (int64_t)(row % rows * call->groups + row / rows);
+    return (int64_t)(row % rows * call->args.combine.slots.n + row / rows);
 }
 
 /* spread: (dout[n,...], inverse?, gates?, handle?) -> (dy) */
@@ -168,7 +169,7 @@ static enum status spread_run(struct call *call, uint64_t unit, void *scratch, s
         if (slot < 0)
             memset(tensor_row(dy, row), 0, tensor_row_bytes(dy));
         else
-            tensor_scale_row(dout, (uint64_t)slot / call->groups,
+            tensor_scale_row(dout, (uint64_t)slot / call->args.combine.slots.n,
                              gates->present ? tensor_f32(gates)[slot] : 1, dy, row);
     }
     return STATUS_OK;
@@ -196,7 +197,7 @@ static enum status gate_grad_run(struct call *call, uint64_t unit, void *scratch
     (void)scratch;
     (void)err;
     const struct tensor *position = &call->of[ROLE_POSITION], *dout = &call->of[ROLE_D_DST];
-    uint64_t begin, end, slots = call->groups;
+    uint64_t begin, end, slots = call->args.combine.slots.n;
     kernel_rows_of(unit, dout->rows, &begin, &end);
     for (uint64_t i = begin * slots; i < end * slots; i++) {
         int64_t row = position->present ? tensor_i32(position)[i] : (int64_t)i;
@@ -258,7 +259,8 @@ static enum status accumulate_run(struct call *call, uint64_t unit, void *scratc
     uint64_t begin, end;
     struct span_rows part = {0, 0};
     if (call->of[ROLE_INDEX].present)
-        part = kernel_index_part(call, &call->of[ROLE_INDEX], &call->of[ROLE_OFFSETS]);
+        part = kernel_index_part(call, &call->args.part, &call->of[ROLE_INDEX],
+                                 &call->of[ROLE_OFFSETS]);
     kernel_rows_of(unit, call->of[ROLE_SRC].rows, &begin, &end);
     for (uint64_t row = begin; row < end; row++) {
         if (call->of[ROLE_INDEX].present)
@@ -274,7 +276,8 @@ static int64_t slot_in_loop(const struct call *call, uint64_t row)
 {
     const struct tensor *phys = &call->of[ROLE_PHYS], *index = &call->of[ROLE_INDEX];
     if (index->present) {
-        struct span_rows part = kernel_index_part(call, index, &call->of[ROLE_OFFSETS]);
+        struct span_rows part =
+            kernel_index_part(call, &call->args.part, index, &call->of[ROLE_OFFSETS]);
         return part.begin + row < part.end ? tensor_i32(index)[part.begin + row] : -1;
     }
     const struct layer_sample *s = call->task->sample;

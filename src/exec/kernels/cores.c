@@ -14,9 +14,9 @@ enum { PIECE = 256 };
 static int64_t block_of(const struct call *call, int64_t core, int64_t trip)
 {
     int64_t run = tensor_i64(&call->of[ROLE_RUN])[0], n = (int64_t)call->of[ROLE_BLOCK].rows;
-    bool own = n > 1 && !(call->op->flags & KERNEL_SPLIT);
+    bool own = n > 1 && !(call->args.deal.split);
     int64_t first = 0, end = run, step = 1;
-    if (own && call->op->flags & KERNEL_HI_LO) {
+    if (own && call->args.deal.halves) {
         int64_t half = run - run / 2;
         first = core * half;
         end = core == 0 ? half : run;
@@ -34,10 +34,10 @@ static enum status deal_run(struct call *call, uint64_t unit, void *scratch, str
     (void)scratch;
     (void)err;
     const int32_t *expert = tensor_i32(&call->of[ROLE_EXPERT]);
-    int64_t trip = (int64_t)call->iteration, B = (int64_t)call->m;
+    int64_t trip = (int64_t)call->iteration, B = (int64_t)call->args.deal.rows.n;
     for (int64_t c = 0; c < (int64_t)call->of[ROLE_BLOCK].rows; c++) {
         int64_t block = block_of(call, c, trip), before = block_of(call, c, trip - 1);
-        bool held = call->op->flags & KERNEL_SKIP && before >= 0 && block >= 0 &&
+        bool held = call->args.deal.skip && before >= 0 && block >= 0 &&
                     expert[before] == expert[block];
         tensor_i32(&call->of[ROLE_BLOCK])[c] = (int32_t)block;
         tensor_i32(&call->of[ROLE_NUMBER])[c] = block < 0 ? -1 : expert[block];
@@ -50,17 +50,17 @@ static enum status deal_run(struct call *call, uint64_t unit, void *scratch, str
 }
 
 /* Cores that act in a trip; those that share a block are one. */
-static uint64_t acting(const struct call *call, const struct tensor *map, int32_t least)
+static uint64_t acting(const struct tensor *map, int32_t least, bool split)
 {
     uint64_t n = 0;
     for (uint64_t c = 0; c < map->rows; c++)
         n += tensor_i32(map)[c] >= least;
-    return call->op->flags & KERNEL_SPLIT ? n / map->rows : n;
+    return split ? n / map->rows : n;
 }
 
 static void deal_count(const struct call *call, struct counts *counts)
 {
-    counts->blocks = acting(call, &call->of[ROLE_BLOCK], 0);
+    counts->blocks = acting(&call->of[ROLE_BLOCK], 0, call->args.deal.split);
 }
 
 /* ---- fetch: (w[e,k,n], number[c], fetch[c]) -> (operand[c,k',n']) ---- */
@@ -77,6 +77,7 @@ static struct part part_of(const struct call *call, uint64_t core)
 {
     const struct tensor *w = &call->of[ROLE_WEIGHT], *operand = &call->of[ROLE_DST];
     uint64_t number = (uint64_t)tensor_i32(&call->of[ROLE_NUMBER])[core];
+    uint64_t panels = call->args.fetch.panels.n;
     bool matrix = w->n_dims == 3;
     struct matrix from = {tensor_row(w, number), w->dtype, 1, w->width};
     if (matrix)
@@ -85,12 +86,12 @@ static struct part part_of(const struct call *call, uint64_t core)
     bool halved = rows < from.k || columns < from.n;
     return (struct part){.from = from,
                          .rows = rows,
-                         .columns = columns / call->groups,
-                         .panels = call->groups,
+                         .columns = columns / panels,
+                         .panels = panels,
                          .row = rows < from.k ? core * rows : 0,
-                         .column = columns < from.n ? core * columns / call->groups : 0,
-                         .across = from.n / call->groups,
-                         .none = call->op->flags & KERNEL_SPLIT && !halved && core > 0};
+                         .column = columns < from.n ? core * columns / panels : 0,
+                         .across = from.n / panels,
+                         .none = call->args.fetch.split && !halved && core > 0};
 }
 
 /* Rows [r0, r0 + n) of one panel of the part, into `to` with rows `ld` apart. */
@@ -153,7 +154,7 @@ static void fetch_count(const struct call *call, struct counts *counts)
         struct part part = part_of(call, c);
         elements += part.none ? 0 : part.rows * part.columns * part.panels;
     }
-    counts->loads = acting(call, fetch, 1);
+    counts->loads = acting(fetch, 1, call->args.fetch.split);
     counts->fetched =
         elements * tensor_row_bytes(&call->of[ROLE_WEIGHT]) / call->of[ROLE_WEIGHT].width;
 }
@@ -164,13 +165,13 @@ static int32_t *block_index(const struct call *call, const struct tensor *index,
                             const struct tensor *block, uint64_t core)
 {
     int32_t number = tensor_i32(block)[core];
-    return number < 0 ? NULL : tensor_i32(index) + (uint64_t)number * call->m;
+    return number < 0 ? NULL : tensor_i32(index) + (uint64_t)number * call->args.block.rows.n;
 }
 
 /* Units of one core, and of all. */
 static uint64_t rows_units(const struct call *call)
 {
-    return kernel_row_units(call->m);
+    return kernel_row_units(call->args.block.rows.n);
 }
 
 static uint64_t load_units(const struct call *call)
@@ -189,17 +190,18 @@ static enum status load_run(struct call *call, uint64_t unit, void *scratch, str
         block_index(call, &call->of[ROLE_INDEX], &call->of[ROLE_BLOCK], core);
     size_t bytes = tensor_row_bytes(dst);
     size_t skip = bytes < tensor_row_bytes(src) ? core * bytes : 0;
-    kernel_rows_of(unit % rows_units(call), call->m, &begin, &end);
+    kernel_rows_of(unit % rows_units(call), call->args.block.rows.n, &begin, &end);
     for (uint64_t i = begin; index && i < end; i++) {
-        char *to = tensor_row(dst, core * call->m + i);
-        uint64_t row = index[i] < 0 ? zero : (uint64_t)index[i] / call->k;
-        if (index[i] < 0 && call->op->flags & KERNEL_SKIP)
+        char *to = tensor_row(dst, core * call->args.block.rows.n + i);
+        uint64_t row = index[i] < 0 ? zero : (uint64_t)index[i] / call->args.block.top_k.n;
+        if (index[i] < 0 && call->args.block.skip)
             memset(to, 0, bytes);
         else
             memcpy(to, tensor_row(src, row) + skip, bytes);
         if (gates->present && index[i] >= 0)
-            tensor_scale_row(dst, core * call->m + i, tensor_f32(gates)[index[i]], dst,
-                             core * call->m + i);
+            tensor_scale_row(dst, core * call->args.block.rows.n + i,
+                             tensor_f32(gates)[index[i]], dst,
+                             core * call->args.block.rows.n + i);
     }
     return STATUS_OK;
 }
@@ -207,15 +209,15 @@ static enum status load_run(struct call *call, uint64_t unit, void *scratch, str
 static void load_count(const struct call *call, struct counts *counts)
 {
     uint64_t rows = 0;
-    bool skip = call->op->flags & KERNEL_SKIP;
+    bool skip = call->args.block.skip;
     for (uint64_t c = 0; c < call->of[ROLE_BLOCK].rows; c++) {
         const int32_t *index =
             block_index(call, &call->of[ROLE_INDEX], &call->of[ROLE_BLOCK], c);
-        for (uint64_t i = 0; index && i < call->m; i++)
+        for (uint64_t i = 0; index && i < call->args.block.rows.n; i++)
             rows += !skip || index[i] >= 0;
     }
     counts->fetched = rows * tensor_row_bytes(&call->of[ROLE_DST]);
-    counts->loads = call->op->flags & KERNEL_SPLIT ? rows / call->of[ROLE_BLOCK].rows : rows;
+    counts->loads = call->args.block.split ? rows / call->of[ROLE_BLOCK].rows : rows;
 }
 
 /* ---- core_sum: (partial[2*m,n]) -> (sum[2*m,n], [2*m,n/2] or [m,n]) ---- */
@@ -228,17 +230,23 @@ struct share {
     uint64_t row, to_column; /* of the result */
 };
 
+static uint64_t sum_rows(const struct call *call)
+{
+    return call->of[ROLE_SRC].rows / CORES;
+}
+
 static struct share share_of(const struct call *call, uint64_t core)
 {
     const struct tensor *sum = &call->of[ROLE_DST];
-    bool apart = sum->rows > call->m, whole = apart && sum->width == call->n;
-    uint64_t width = whole ? call->n : call->n / CORES, column = whole ? 0 : core * width;
-    return (struct share){column, width, apart ? core * call->m : 0, apart ? 0 : column};
+    uint64_t m = sum_rows(call), n = call->of[ROLE_SRC].width;
+    bool apart = sum->rows > m, whole = apart && sum->width == n;
+    uint64_t width = whole ? n : n / CORES, column = whole ? 0 : core * width;
+    return (struct share){column, width, apart ? core * m : 0, apart ? 0 : column};
 }
 
 static uint64_t sum_units(const struct call *call)
 {
-    return CORES * rows_units(call);
+    return CORES * kernel_row_units(sum_rows(call));
 }
 
 static enum status sum_run(struct call *call, uint64_t unit, void *scratch, struct err *err)
@@ -246,15 +254,15 @@ static enum status sum_run(struct call *call, uint64_t unit, void *scratch, stru
     (void)scratch;
     (void)err;
     const struct tensor *partial = &call->of[ROLE_SRC];
-    uint64_t core = unit / rows_units(call), begin, end;
+    uint64_t m = sum_rows(call), units = kernel_row_units(m), core = unit / units, begin, end;
     struct share share = share_of(call, core);
-    kernel_rows_of(unit % rows_units(call), call->m, &begin, &end);
+    kernel_rows_of(unit % units, m, &begin, &end);
     for (uint64_t r = begin; r < end; r++) {
         for (uint64_t c = 0; c < share.width; c += PIECE) {
             uint64_t n = share.width - c < PIECE ? share.width - c : PIECE;
             float own[PIECE], other[PIECE];
-            tensor_load(partial, core * call->m + r, share.column + c, n, own);
-            tensor_load(partial, (1 - core) * call->m + r, share.column + c, n, other);
+            tensor_load(partial, core * m + r, share.column + c, n, own);
+            tensor_load(partial, (1 - core) * m + r, share.column + c, n, other);
             for (uint64_t i = 0; i < n; i++)
                 own[i] += other[i];
             tensor_store(&call->of[ROLE_DST], share.row + r, share.to_column + c, n, own);
@@ -266,7 +274,7 @@ static enum status sum_run(struct call *call, uint64_t unit, void *scratch, stru
 static void sum_count(const struct call *call, struct counts *counts)
 {
     for (uint64_t core = 0; core < CORES; core++)
-        counts->crossed += call->m * share_of(call, core).width * sizeof(float);
+        counts->crossed += sum_rows(call) * share_of(call, core).width * sizeof(float);
 }
 
 /* ---- add_block: (y[c*B,H'], gates?, index[N*B], block[c], sum) -> (sum) ---- */
@@ -285,18 +293,20 @@ static enum status add_run(struct call *call, uint64_t unit, void *scratch, stru
     uint64_t core = unit / rows_units(call), begin, end;
     const int32_t *index =
         block_index(call, &call->of[ROLE_INDEX], &call->of[ROLE_BLOCK], core);
-    uint64_t first = sum->rows > call->n ? core * call->n : 0;
+    uint64_t first =
+        sum->rows > call->args.block.tokens.n ? core * call->args.block.tokens.n : 0;
     uint64_t column = y->width < sum->width ? core * y->width : 0;
-    kernel_rows_of(unit % rows_units(call), call->m, &begin, &end);
+    kernel_rows_of(unit % rows_units(call), call->args.block.rows.n, &begin, &end);
     for (uint64_t i = begin; index && i < end; i++) {
         if (index[i] < 0)
             continue;
         uint64_t slot = (uint64_t)index[i];
         float gate = gates->present ? tensor_f32(gates)[slot] : 1, piece[PIECE];
-        float *to = tensor_f32(sum) + (first + slot / call->k) * sum->width + column;
+        float *to =
+            tensor_f32(sum) + (first + slot / call->args.block.top_k.n) * sum->width + column;
         for (uint64_t c = 0; c < y->width; c += PIECE) {
             uint64_t n = y->width - c < PIECE ? y->width - c : PIECE;
-            tensor_load(y, core * call->m + i, c, n, piece);
+            tensor_load(y, core * call->args.block.rows.n + i, c, n, piece);
             for (uint64_t j = 0; j < n; j++)
                 to[c + j] += gate * piece[j];
         }

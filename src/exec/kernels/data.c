@@ -27,7 +27,7 @@ struct place {
 
 static struct place place_of(const struct call *call, uint64_t matrix)
 {
-    enum fill fill = (enum fill)call->op->flags;
+    enum fill fill = (enum fill)call->args.fill.fill;
     uint64_t a = 0;
     if (fill == FILL_W13 || fill == FILL_W2 || fill == FILL_B13 || fill == FILL_B2)
         a = logical_expert(call->task->sample, call->rank * call->task->sample->local + matrix);
@@ -54,7 +54,7 @@ static void fill_column(const void *context, uint64_t c, uint64_t r0, uint64_t n
 
 static bool is_matrix(const struct call *call)
 {
-    enum fill fill = (enum fill)call->op->flags;
+    enum fill fill = (enum fill)call->args.fill.fill;
     return fill == FILL_W13 || fill == FILL_W2 || fill == FILL_SHARED_13 ||
            fill == FILL_SHARED_2 || fill == FILL_RESIDUAL_13 || fill == FILL_RESIDUAL_2;
 }
@@ -70,14 +70,14 @@ static void fill_index(const struct call *call)
     const int32_t *from[FILL_COUNT] = {[FILL_WANTED] = s->ids + call->rank * s->T * s->K,
                                        [FILL_START] = s->start,
                                        [FILL_REPLICA] = s->replica};
-    memcpy(call->of[ROLE_DST].data, from[call->op->flags], call->of[ROLE_DST].bytes);
+    memcpy(call->of[ROLE_DST].data, from[call->args.fill.fill], call->of[ROLE_DST].bytes);
 }
 
 /* Rows of all matrices; whole matrices when they are quantised; one unit for an index. */
 static uint64_t fill_units(const struct call *call)
 {
     const struct tensor *out = &call->of[ROLE_DST];
-    if (is_index((enum fill)call->op->flags))
+    if (is_index((enum fill)call->args.fill.fill))
         return 1;
     if (is_matrix(call))
         return format_is_plain(out->dtype) ? out->dims[0] * kernel_row_units(out->dims[1])
@@ -108,7 +108,7 @@ static enum status fill_run(struct call *call, uint64_t unit, void *scratch, str
 {
     (void)err;
     const struct tensor *out = &call->of[ROLE_DST];
-    enum fill fill = (enum fill)call->op->flags;
+    enum fill fill = (enum fill)call->args.fill.fill;
     uint64_t begin, end;
     if (is_index(fill)) {
         fill_index(call);
@@ -148,16 +148,16 @@ static uint64_t out_units(const struct call *call)
 
 static uint64_t zero_units(const struct call *call)
 {
-    return kernel_row_units(call->of[ROLE_DST].rows - call->m);
+    return kernel_row_units(call->of[ROLE_DST].rows - call->args.zero.first.n);
 }
 
 static enum status zero_run(struct call *call, uint64_t unit, void *scratch, struct err *err)
 {
     (void)scratch;
     (void)err;
-    uint64_t begin, end;
-    kernel_rows_of(unit, call->of[ROLE_DST].rows - call->m, &begin, &end);
-    memset(tensor_row(&call->of[ROLE_DST], call->m + begin), 0,
+    uint64_t begin, end, first = call->args.zero.first.n;
+    kernel_rows_of(unit, call->of[ROLE_DST].rows - first, &begin, &end);
+    memset(tensor_row(&call->of[ROLE_DST], first + begin), 0,
            (end - begin) * tensor_row_bytes(&call->of[ROLE_DST]));
     return STATUS_OK;
 }

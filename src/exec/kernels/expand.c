@@ -25,9 +25,10 @@ static enum status expand_run(struct call *call, uint64_t unit, void *scratch, s
 {
     (void)scratch;
     (void)err;
+    const struct rows_args by_offsets = {.groups = {.n = 1}};
     uint64_t units = kernel_row_units(call->of[ROLE_DST].dims[1]), g = unit / units, begin, end;
     struct tensor dst = copy_of(&call->of[ROLE_DST], g);
-    struct grouping grouping = kernel_grouping(call, call->of[ROLE_SRC].rows);
+    struct grouping grouping = kernel_grouping(call, &by_offsets, call->of[ROLE_SRC].rows);
     struct span_rows group = kernel_group(&grouping, g);
     kernel_rows_of(unit % units, dst.rows, &begin, &end);
     for (uint64_t row = begin; row < end; row++) {
@@ -70,8 +71,8 @@ static void add_group(const struct call *call, const struct tile *tile, uint64_t
         gemm->k = (int)(end - d);
         gemm->beta = g > 0 || d > 0;
         gemm->a = tile_load_rows(&a, tile->rows, depth, scratch->a, &gemm->lda);
-        tile_load_weight(&w, call->op->flags & KERNEL_TRANSPOSED, depth, tile->columns,
-                         scratch->b, gemm);
+        tile_load_weight(&w, call->args.gemm.transposed, depth, tile->columns, scratch->b,
+                         gemm);
         multiply(call->task->blas, gemm);
     }
 }

@@ -44,7 +44,7 @@ static enum status fan_run(struct call *call, uint64_t unit, void *scratch, stru
         if (expert >= 0)
             rows[expert]++;
     }
-    map_align(rows, e, call->m, offsets);
+    map_align(rows, e, 1, offsets);
     if ((uint64_t)offsets[e] > call->of[ROLE_INDEX].rows)
         return map_overflow(call, (uint64_t)offsets[e], call->of[ROLE_INDEX].rows, err);
     map_fill(&call->of[ROLE_INDEX], -1);
@@ -150,7 +150,7 @@ static enum status pool_records(struct call *call, uint64_t unit, void *scratch,
     map_zero(&call->of[ROLE_SIZES]);
     for (uint64_t i = 0; i < n; i++)
         rows[records[i].expert]++;
-    map_align(rows, e, call->m, offsets);
+    map_align(rows, e, call->args.group.alignment.n, offsets);
     if ((uint64_t)offsets[e] > call->of[ROLE_INDEX].rows)
         return map_overflow(call, (uint64_t)offsets[e], call->of[ROLE_INDEX].rows, err);
     map_fill(&call->of[ROLE_INDEX], -1);

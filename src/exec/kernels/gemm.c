@@ -21,10 +21,11 @@ static bool gemm_is_direct(const struct call *call)
 static struct tiling gemm_tiling(const struct call *call)
 {
     bool direct = gemm_is_direct(call);
-    return (struct tiling){.grouping = kernel_grouping(call, call->of[ROLE_SRC].rows),
-                           .columns = call->of[ROLE_DST].width,
-                           .row_tile = direct ? DIRECT_ROWS : KERNEL_TILE_ROWS,
-                           .column_tile = direct ? DIRECT_COLUMNS : KERNEL_TILE_COLUMNS};
+    return (struct tiling){
+        .grouping = kernel_grouping(call, &call->args.gemm.rows, call->of[ROLE_SRC].rows),
+        .columns = call->of[ROLE_DST].width,
+        .row_tile = direct ? DIRECT_ROWS : KERNEL_TILE_ROWS,
+        .column_tile = direct ? DIRECT_COLUMNS : KERNEL_TILE_COLUMNS};
 }
 
 static uint64_t gemm_units(const struct call *call)
@@ -37,7 +38,7 @@ static uint64_t weight_number(const struct call *call, uint64_t group)
 {
     if (call->op->kernel == KERNEL_CHUNK_GEMM)
         return (call->rank + call->iteration) % call->of[ROLE_WEIGHT].dims[0];
-    uint64_t number = call->op->flags & KERNEL_WEIGHT_I ? call->iteration : group;
+    uint64_t number = call->args.gemm.rows.turn ? call->iteration : group;
     return call->of[ROLE_MAP].present ? (uint64_t)tensor_i32(&call->of[ROLE_MAP])[number]
                                       : number;
 }
@@ -90,8 +91,7 @@ static enum status gemm_tile(struct call *call, uint64_t unit, void *memory,
         gemm.k = (int)(depth.end - depth.begin);
         gemm.beta = adds || d > 0;
         gemm.a = tile_load_rows(&call->of[ROLE_SRC], from, depth, scratch.a, &gemm.lda);
-        tile_load_weight(&w, call->op->flags & KERNEL_TRANSPOSED, depth, tile.columns,
-                         scratch.b, &gemm);
+        tile_load_weight(&w, call->args.gemm.transposed, depth, tile.columns, scratch.b, &gemm);
         multiply(call->task->blas, &gemm);
     }
     add_bias(call, tile.group, tile.columns, gemm.c, gemm.ldc, rows.end - rows.begin);
@@ -115,9 +115,10 @@ static enum status gemm_run_blas(struct call *call, uint64_t unit, void *scratch
 
 static void gemm_count(const struct call *call, struct counts *counts)
 {
-    struct grouping grouping = kernel_grouping(call, call->of[ROLE_SRC].rows);
+    struct grouping grouping =
+        kernel_grouping(call, &call->args.gemm.rows, call->of[ROLE_SRC].rows);
     uint64_t rows = kernel_grouped_rows(&grouping);
-    counts->rows = call->op->flags & KERNEL_SPLIT ? rows / grouping.n : rows;
+    counts->rows = call->args.gemm.split ? rows / grouping.n : rows;
     counts->flop = 2 * rows * call->of[ROLE_SRC].width * call->of[ROLE_DST].width;
 }
 
@@ -125,12 +126,13 @@ static void gemm_count(const struct call *call, struct counts *counts)
 
 static struct tiling wgrad_tiling(const struct call *call)
 {
-    return (struct tiling){.grouping = kernel_grouping(call, call->of[ROLE_SRC].rows),
-                           .columns = call->of[ROLE_D_DST].width,
-                           .row_tile = KERNEL_TILE_ROWS,
-                           .column_tile = KERNEL_TILE_COLUMNS,
-                           .fixed_rows = true,
-                           .rows = call->of[ROLE_SRC].width};
+    return (struct tiling){
+        .grouping = kernel_grouping(call, &call->args.gemm.rows, call->of[ROLE_SRC].rows),
+        .columns = call->of[ROLE_D_DST].width,
+        .row_tile = KERNEL_TILE_ROWS,
+        .column_tile = KERNEL_TILE_COLUMNS,
+        .fixed_rows = true,
+        .rows = call->of[ROLE_SRC].width};
 }
 
 static uint64_t wgrad_units(const struct call *call)
@@ -158,7 +160,7 @@ static void bias_grad(const struct call *call, uint64_t group, struct span_rows 
     if (!dbias->present)
         return;
     float *sum = tensor_f32(dbias) + weight_number(call, group) * dbias->width;
-    for (uint64_t j = columns.begin; !(call->op->flags & KERNEL_SUM) && j < columns.end; j++)
+    for (uint64_t j = columns.begin; !call->args.gemm.sum && j < columns.end; j++)
         sum[j] = 0;
     for (uint64_t r = rows.begin; r < rows.end; r++)
         for (uint64_t j = columns.begin; j < columns.end; j++) {
@@ -179,7 +181,7 @@ static enum status wgrad_tile(struct call *call, uint64_t unit, void *memory,
     struct scratch scratch = tile_scratch(memory);
     struct tensor dw = gradient_of(call, tile.group);
     uint64_t shift = tiling.grouping.shared ? tile.group * call->of[ROLE_SRC].rows : 0;
-    bool sum = call->op->flags & KERNEL_SUM;
+    bool sum = call->args.gemm.sum;
     struct gemm gemm = {.a_transposed = true,
                         .m = (int)(tile.rows.end - tile.rows.begin),
                         .n = (int)(tile.columns.end - tile.columns.begin)};
@@ -220,7 +222,8 @@ static enum status wgrad_run_blas(struct call *call, uint64_t unit, void *scratc
 
 static void wgrad_count(const struct call *call, struct counts *counts)
 {
-    struct grouping grouping = kernel_grouping(call, call->of[ROLE_SRC].rows);
+    struct grouping grouping =
+        kernel_grouping(call, &call->args.gemm.rows, call->of[ROLE_SRC].rows);
     counts->flop = 2 * kernel_grouped_rows(&grouping) * call->of[ROLE_SRC].width *
                    call->of[ROLE_D_DST].width;
 }

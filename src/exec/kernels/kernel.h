@@ -51,7 +51,7 @@ struct call {
     const struct task *task;
     const struct op *op;
     uint64_t rank;
-    uint64_t m, n, k, groups;     /* the op's, evaluated */
+    union args args;              /* the op's, evaluated */
     uint64_t iteration;           /* of its loop */
     struct tensor of[ROLE_COUNT]; /* operands; those the op has not are not present */
     struct counts counts;
@@ -118,7 +118,8 @@ struct grouping {
     uint64_t iteration;
     uint64_t first; /* of the groups of this iteration, among `rows` */
 };
-struct grouping kernel_grouping(const struct call *call, uint64_t total);
+struct grouping kernel_grouping(const struct call *call, const struct rows_args *args,
+                                uint64_t total);
 struct span_rows kernel_group(const struct grouping *grouping, uint64_t g);
 uint64_t kernel_grouped_rows(const struct grouping *grouping); /* in all groups together */
 /* Whether a row belongs to a group. */
@@ -126,8 +127,8 @@ bool kernel_in_group(const struct grouping *grouping, uint64_t row);
 
 /* The part of an index that a call of a loop works on: [begin, end) of the map, padded with -1
  * up to the rows of the result. */
-struct span_rows kernel_index_part(const struct call *call, const struct tensor *index,
-                                   const struct tensor *offsets);
+struct span_rows kernel_index_part(const struct call *call, const struct part_args *args,
+                                   const struct tensor *index, const struct tensor *offsets);
 
 /* ---- the files of the table ---- */
 

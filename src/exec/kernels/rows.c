@@ -14,11 +14,11 @@ static enum status gather_run(struct call *call, uint64_t unit, void *scratch, s
 {
     (void)scratch;
     (void)err;
-    struct span_rows part =
-        kernel_index_part(call, &call->of[ROLE_INDEX], &call->of[ROLE_OFFSETS]);
+    struct span_rows part = kernel_index_part(call, &call->args.gather.part,
+                                              &call->of[ROLE_INDEX], &call->of[ROLE_OFFSETS]);
     const int32_t *index = tensor_i32(&call->of[ROLE_INDEX]) + part.begin;
     const struct tensor *gates = &call->of[ROLE_GATES];
-    uint64_t begin, end, n = part.end - part.begin, divide = call->k ? call->k : 1;
+    uint64_t begin, end, n = part.end - part.begin, divide = call->args.gather.divide.n;
     size_t bytes = tensor_row_bytes(&call->of[ROLE_DST]);
     kernel_rows_of(unit, call->of[ROLE_DST].rows, &begin, &end);
     for (uint64_t i = begin; i < end; i++) {
@@ -57,7 +57,7 @@ static enum status scatter_run(struct call *call, uint64_t unit, void *scratch, 
 /* The numbers of this iteration. */
 static const int32_t *picked(const struct call *call)
 {
-    bool part = call->op->flags & KERNEL_INDEX_I;
+    bool part = call->args.pick.by_iteration;
     return tensor_i32(&call->of[ROLE_HITS]) +
            (part ? call->iteration * call->of[ROLE_DST].rows : 0);
 }
@@ -92,13 +92,14 @@ static enum status swap_run(struct call *call, uint64_t unit, void *scratch, str
 {
     (void)scratch;
     (void)err;
-    uint64_t begin, end;
+    uint64_t begin, end, m = call->args.swap.m.n, n = call->args.swap.n.n,
+                         k = call->args.swap.k.n;
     size_t bytes = tensor_row_bytes(&call->of[ROLE_SRC]);
     kernel_rows_of(unit, call->of[ROLE_SRC].rows, &begin, &end);
     for (uint64_t i = begin; i < end; i++) {
-        uint64_t c = i % call->k, b = i / call->k % call->m, a = i / call->k / call->m;
+        uint64_t c = i % k, b = i / k % m, a = i / k / m;
         memcpy((char *)call->of[ROLE_DST].data + i * bytes,
-               tensor_row(&call->of[ROLE_SRC], (b * call->n + a) * call->k + c), bytes);
+               tensor_row(&call->of[ROLE_SRC], (b * n + a) * k + c), bytes);
     }
     return STATUS_OK;
 }

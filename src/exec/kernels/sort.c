@@ -46,7 +46,7 @@ enum status map_overflow(const struct call *call, uint64_t rows, uint64_t capaci
     return err_hint(err, "--set moe.buffer=exact or worst");
 }
 
-/* sort: (phys[T,K]) -> (order, position, counts[E], sends[R]). Without KERNEL_BY_EXPERT rows of
+/* sort: (phys[T,K]) -> (order, position, counts[E], sends[R]). When not by expert, rows of
  * an owner keep (token, k) order. */
 static enum status sort_run(struct call *call, uint64_t unit, void *scratch, struct err *err)
 {
@@ -64,7 +64,7 @@ static enum status sort_run(struct call *call, uint64_t unit, void *scratch, str
         counts[phys[i]]++;
         sends[(uint64_t)phys[i] / e]++;
     }
-    bool by_expert = call->op->flags & KERNEL_BY_EXPERT;
+    bool by_expert = call->args.sort.by_expert;
     if (by_expert)
         map_prefix(counts, sample->R * e, cursor);
     else
@@ -95,11 +95,11 @@ static enum status group_run(struct call *call, uint64_t unit, void *scratch, st
         receives[i / e] += counts[i];
         rows[i % e] += counts[i];
     }
-    if (call->op->flags & KERNEL_STRIDE)
+    if (call->args.group.fixed)
         for (uint64_t g = 0; g <= e; g++)
-            offsets[g] = (int64_t)(g * call->m);
+            offsets[g] = (int64_t)(g * call->args.group.alignment.n);
     else
-        map_align(rows, e, call->m, offsets);
+        map_align(rows, e, call->args.group.alignment.n, offsets);
     int64_t arrived = 0;
     for (uint64_t i = 0; i < R; i++)
         arrived += receives[i];
@@ -131,8 +131,8 @@ static enum status slots_run(struct call *call, uint64_t unit, void *scratch, st
     const int32_t *phys = tensor_i32(&call->of[ROLE_PHYS]);
     int32_t *index = tensor_i32(&call->of[ROLE_INDEX]),
             *position = tensor_i32(&call->of[ROLE_POSITION]);
-    uint64_t n_experts = s->R * s->local, n = s->T * s->K, C = call->m;
-    uint64_t per_group = s->T / call->groups * s->K;
+    uint64_t n_experts = s->R * s->local, n = s->T * s->K, C = call->args.slots.capacity.n;
+    uint64_t groups = call->args.slots.groups.n, per_group = s->T / groups * s->K;
     uint64_t *used = scratch;
     int64_t dropped = 0;
     map_fill(&call->of[ROLE_INDEX], -1);
@@ -145,7 +145,7 @@ static enum status slots_run(struct call *call, uint64_t unit, void *scratch, st
             dropped++;
             continue;
         }
-        uint64_t slot = (expert * call->groups + i / per_group) * C + c;
+        uint64_t slot = (expert * groups + i / per_group) * C + c;
         index[slot] = (int32_t)i;
         position[i] = (int32_t)slot;
     }

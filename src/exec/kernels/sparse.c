@@ -17,7 +17,7 @@ struct sparse {
 
 static struct sparse sparse_of(const struct tensor *blocks, const struct call *call)
 {
-    uint64_t B = call->m, inter = call->n;
+    uint64_t B = call->args.sparse.block.n, inter = call->args.sparse.inter.n;
     return (struct sparse){B, inter, ceil_div(inter, B), blocks->width / B};
 }
 
@@ -55,8 +55,9 @@ static enum status map_run(struct call *call, uint64_t unit, void *scratch, stru
     (void)scratch;
     (void)err;
     const struct tensor *offsets = &call->of[ROLE_OFFSETS];
-    uint64_t across = ceil_div(call->n, call->m);
-    uint64_t valid = (uint64_t)tensor_i64(offsets)[offsets->rows - 1] / call->m * across;
+    uint64_t across = ceil_div(call->args.sparse.inter.n, call->args.sparse.block.n);
+    uint64_t valid =
+        (uint64_t)tensor_i64(offsets)[offsets->rows - 1] / call->args.sparse.block.n * across;
     for (uint64_t u = 0; u < call->of[ROLE_ROW_BLOCK].rows; u++) {
         tensor_i32(&call->of[ROLE_ROW_BLOCK])[u] = u < valid ? (int32_t)(u / across) : -1;
         tensor_i32(&call->of[ROLE_COLUMN_BLOCK])[u] = u < valid ? (int32_t)(u % across) : -1;
@@ -93,8 +94,7 @@ static void sdd_part(const struct call *call, const struct sparse *s, uint64_t u
         gemm.k = (int)(depth.end - depth.begin);
         gemm.beta = d > 0;
         gemm.a = tile_load_rows(&call->of[ROLE_SRC], rows, depth, scratch->a, &gemm.lda);
-        tile_load_weight(&w, call->op->flags & KERNEL_TRANSPOSED, depth, columns, scratch->b,
-                         &gemm);
+        tile_load_weight(&w, call->args.sparse.transposed, depth, columns, scratch->b, &gemm);
         multiply(call->task->blas, &gemm);
     }
     add_bias(call, expert_of(&call->of[ROLE_OFFSETS], row), columns, scratch->c, s->B, s->B);
@@ -122,7 +122,7 @@ static struct tiling dsd_tiling(const struct call *call)
                            .fixed_rows = true,
                            .rows = (uint64_t)tensor_i64(offsets)[offsets->rows - 1],
                            .columns = call->of[ROLE_DST].width,
-                           .row_tile = call->m,
+                           .row_tile = call->args.sparse.block.n,
                            .column_tile = KERNEL_TILE_COLUMNS};
 }
 
@@ -151,8 +151,8 @@ static enum status dsd(struct call *call, uint64_t unit, void *memory, multiply_
         struct span_rows inside = {p * s.B, p * s.B + (uint64_t)gemm.k};
         gemm.beta = i > 0;
         gemm.a = tile_load_rows(&call->of[ROLE_SRC], rows, inside, scratch.a, &gemm.lda);
-        tile_load_weight(&w, call->op->flags & KERNEL_TRANSPOSED, depth, tile.columns,
-                         scratch.b, &gemm);
+        tile_load_weight(&w, call->args.sparse.transposed, depth, tile.columns, scratch.b,
+                         &gemm);
         multiply(call->task->blas, &gemm);
     }
     add_bias(call, expert_of(&call->of[ROLE_OFFSETS], tile.rows.begin), tile.columns, gemm.c,
@@ -162,7 +162,7 @@ static enum status dsd(struct call *call, uint64_t unit, void *memory, multiply_
 }
 
 /* ---- sparse_wgrad ----
- * (sparse, dense[M,h], offsets) -> dw[e,I,h], or with KERNEL_TRANSPOSED dw[e,h,parts*I]; and
+ * (sparse, dense[M,h], offsets) -> dw[e,I,h], or transposed dw[e,h,parts*I]; and
  * the bias' gradient, the sum of the result's rows */
 
 static struct sparse wgrad_sparse(const struct call *call)
@@ -219,7 +219,7 @@ static void sum_columns(const struct call *call, uint64_t expert, const struct t
 static void bias_grad(const struct call *call, const struct sparse *s,
                       const struct wgrad_tile *t)
 {
-    bool transposed = call->op->flags & KERNEL_TRANSPOSED;
+    bool transposed = call->args.sparse.transposed;
     const int64_t *starts = tensor_i64(&call->of[ROLE_OFFSETS]);
     struct span_rows at = transposed ? t->columns : t->dense;
     if (!call->of[ROLE_D_BIAS].present || (transposed ? t->dense.begin > 0 : t->cb + t->p > 0))
@@ -243,7 +243,7 @@ static enum status sparse_wgrad(struct call *call, uint64_t unit, void *memory,
     struct sparse s = wgrad_sparse(call);
     struct wgrad_tile t = wgrad_tile_at(call, &s, unit);
     struct scratch scratch = tile_scratch(memory);
-    bool transposed = call->op->flags & KERNEL_TRANSPOSED;
+    bool transposed = call->args.sparse.transposed;
     const int64_t *starts = tensor_i64(&call->of[ROLE_OFFSETS]);
     struct tensor dw = call->of[ROLE_D_WEIGHT];
     dw.data = tensor_row(&call->of[ROLE_D_WEIGHT], t.expert);

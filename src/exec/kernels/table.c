@@ -98,11 +98,12 @@ void tensor_scale_row(const struct tensor *from, uint64_t row, float factor,
     }
 }
 
-struct grouping kernel_grouping(const struct call *call, uint64_t total)
+struct grouping kernel_grouping(const struct call *call, const struct rows_args *args,
+                                uint64_t total)
 {
     const struct tensor *offsets = &call->of[ROLE_OFFSETS];
-    bool one = call->op->flags & KERNEL_WEIGHT_I && !offsets->present;
-    uint64_t even = call->groups ? call->groups : 1;
+    bool one = args->turn && !offsets->present;
+    uint64_t even = args->groups.n ? args->groups.n : 1;
     struct grouping grouping = {.offsets = offsets,
                                 .rows = &call->of[ROLE_SIZES],
                                 .total = total,
@@ -110,9 +111,9 @@ struct grouping kernel_grouping(const struct call *call, uint64_t total)
                                      : one            ? 1
                                                       : even,
                                 .one = one,
-                                .shared = call->op->flags & KERNEL_SHARED_A,
+                                .shared = args->shared,
                                 .iteration = call->iteration};
-    if (call->op->flags & KERNEL_INDEX_I)
+    if (args->parts)
         grouping.first = call->iteration * grouping.n;
     return grouping;
 }
@@ -161,13 +162,14 @@ bool kernel_in_group(const struct grouping *grouping, uint64_t row)
     return false;
 }
 
-struct span_rows kernel_index_part(const struct call *call, const struct tensor *index,
-                                   const struct tensor *offsets)
+struct span_rows kernel_index_part(const struct call *call, const struct part_args *args,
+                                   const struct tensor *index, const struct tensor *offsets)
 {
-    if (!(call->op->flags & KERNEL_INDEX_I))
+    if (!args->by_iteration)
         return (struct span_rows){0, index->rows};
     if (!offsets->present)
-        return (struct span_rows){call->iteration * call->m, (call->iteration + 1) * call->m};
+        return (struct span_rows){call->iteration * args->rows.n,
+                                  (call->iteration + 1) * args->rows.n};
     const int64_t *starts = tensor_i64(offsets);
     return (struct span_rows){(uint64_t)starts[call->iteration],
                               (uint64_t)starts[call->iteration + 1]};

@@ -286,8 +286,9 @@ static uint64_t pair_slots(const struct execution *x)
     const struct op *chunk = find_kernel(x->work, KERNEL_CHUNK);
     const uint64_t *values = x->ranks[0].values;
     if (slots)
-        return values[slots->groups.node] * values[slots->m.node];
-    return chunk ? values[chunk->trips.node] * values[chunk->m.node] : 0;
+        return values[slots->args.slots.groups.size.node] *
+               values[slots->args.slots.capacity.size.node];
+    return chunk ? values[chunk->trips.node] * values[chunk->args.chunk.rows.size.node] : 0;
 }
 
 /* Steps through `n` things of `flop` each, as many as the budget allows. */
@@ -337,8 +338,8 @@ static struct oracle_setup oracle_setup_of(const struct execution *x,
     const struct op *scale = find_scale(work);
     setup.scaled_first = scale && (!pack || scale < pack);
     setup.wire = pack ? work->buffers[op_buffer(work, pack, ROLE_DST)].dtype : setup.activation;
-    setup.drop_groups = slots ? values[slots->groups.node] : 1;
-    setup.drop_capacity = slots ? values[slots->m.node] : 0;
+    setup.drop_groups = slots ? values[slots->args.slots.groups.size.node] : 1;
+    setup.drop_capacity = slots ? values[slots->args.slots.capacity.size.node] : 0;
     setup.alone = x->session->transport->alone;
     setup.peer_stride = 1;
     setup.pair_slots = pair_slots(x);

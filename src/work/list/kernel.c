@@ -1,11 +1,20 @@
 /* Names of kernels; see kernel.h. */
 #include "work/list/kernel.h"
 
+enum {
+    NUMBERS_none,
+#define NUMBERS_ENUM(family, numbers) NUMBERS_##family = numbers,
+    ARGS_LIST(NUMBERS_ENUM)
+#undef NUMBERS_ENUM
+};
+
 static const struct {
     const char *name, *operands;
     enum op_kind kind;
+    unsigned numbers;
 } kernels[] = {
-#define KERNEL_ROW(name, text, kind, operands) {text, operands, OP_##kind},
+#define KERNEL_ROW(name, text, kind, args, operands)                                           \
+    {text, operands, OP_##kind, NUMBERS_##args},
     KERNEL_LIST(KERNEL_ROW)
 #undef KERNEL_ROW
 };
@@ -25,7 +34,7 @@ const char *kernel_operands(enum kernel kernel)
     return kernels[kernel].operands;
 }
 
-enum schedule kernel_schedule(const struct op *op)
+unsigned kernel_numbers(enum kernel kernel)
 {
-    return (enum schedule)(op->flags / KERNEL_SCHEDULE);
+    return kernels[kernel].numbers;
 }

@@ -6,156 +6,153 @@
 #ifndef MOEPLAN_WORK_LIST_KERNEL_H
 #define MOEPLAN_WORK_LIST_KERNEL_H
 
-#include "work/piece/schedule.h"
 #include "work/list/work.h"
 
-/* name, text, kind of op, operands */
+/* name, text, kind of op, family of its arguments (args.h), operands */
 #define KERNEL_LIST(X)                                                                         \
-    X(NONE, "none", SYNC, "an op that no host kernel performs")                                \
-    X(FILL, "fill", EMBED, "() -> (dst): data by role, op.flags is an enum fill")              \
-    X(SHARD, "shard", EMBED,                                                                   \
-      "() -> (dst[g,m,n]): a tensor-parallel rank's part of the tokens or of a matrix, by "    \
-      "role, op.flags; op.m: columns in front of it")                                          \
-    X(WAIT, "wait", SYNC, "(result...) -> (): exchanges that run ahead with them end here")    \
-    X(RESULT, "result", LOSS, "(result..., d_gates?, ids?) -> (): outputs are checked here")   \
-    X(TOPK, "topk", ROUTER, "(logits[T,E], wanted[T,K], bias[E]?) -> (ids[T,K], gates[T,K])")  \
-    X(TOPK_GRAD, "topk_grad", ROUTER,                                                          \
+    X(NONE, "none", SYNC, none, "an op that no host kernel performs")                          \
+    X(FILL, "fill", EMBED, fill, "() -> (dst): what args say")                                 \
+    X(SHARD, "shard", EMBED, shard,                                                            \
+      "() -> (dst[g,m,n]): a tensor-parallel rank's part of the tokens or of a matrix")        \
+    X(WAIT, "wait", SYNC, none,                                                                \
+      "(result...) -> (): exchanges that run ahead with them end here")                        \
+    X(RESULT, "result", LOSS, none,                                                            \
+      "(result..., d_gates?, ids?) -> (): outputs are checked here")                           \
+    X(TOPK, "topk", ROUTER, none,                                                              \
+      "(logits[T,E], wanted[T,K], bias[E]?) -> (ids[T,K], gates[T,K])")                        \
+    X(TOPK_GRAD, "topk_grad", ROUTER, none,                                                    \
       "(logits[T,E], ids[T,K], gates[T,K], d_gates[T,K], bias?) -> (dst[T,E])")                \
-    X(PLACE, "place", ROUTER,                                                                  \
+    X(PLACE, "place", ROUTER, none,                                                            \
       "(ids[T,K], start[E_logical+1], replica[E]) -> (phys[T,K]): round robin over replicas")  \
-    X(SORT, "sort", SORT,                                                                      \
-      "(phys[T,K]) -> (order[TK], position[TK], counts[E], sends[R]): slots by owner and, "    \
-      "with KERNEL_BY_EXPERT, by expert; stable")                                              \
-    X(GROUP, "group", SORT,                                                                    \
+    X(SORT, "sort", SORT, sort,                                                                \
+      "(phys[T,K]) -> (order[TK], position[TK], counts[E], sends[R]): slots by owner, or by"   \
+      " expert; stable")                                                                       \
+    X(GROUP, "group", SORT, group,                                                             \
       "(counts[R,e]) -> (receives[R], offsets[e+1], sizes[e], index[M], place[M_in]): rows "   \
-      "received in (source, expert) order to (expert, source) order, starts aligned to op.m")  \
-    X(FAN, "fan", SORT,                                                                        \
+      "received in (source, expert) order to (expert, source) order")                          \
+    X(FAN, "fan", SORT, none,                                                                  \
       "(phys[n,K], receives[R]?) -> (offsets[e+1], sizes[e], index[M], place[nK]): the "       \
       "slots of local experts, sorted by expert; n rows, or as many as receives sums to")      \
-    X(LAYOUT, "layout", SORT,                                                                  \
+    X(LAYOUT, "layout", SORT, none,                                                            \
       "(phys[T,K]) -> (index[M], slot[M], position[T,R], sends[R], handle[4]): one row per "   \
       "token and owner; index: token, slot: t*R+r")                                            \
-    X(SLOTS, "slots", SORT,                                                                    \
+    X(SLOTS, "slots", SORT, slots,                                                             \
       "(phys[T,K]) -> (index[E*C], position[TK], dropped[1]): C slots per expert and group "   \
-      "of T/op.groups tokens")                                                                 \
-    X(MOST, "most", SORT, "(counts[E]) -> (dst[1]): the largest count")                        \
-    X(ROUNDS, "rounds", SYNC,                                                                  \
-      "(counts[R]) -> (dst[1]): chunks of op.m rows that the largest needs")                   \
-    X(CHUNK, "chunk", SORT,                                                                    \
+      "of tokens")                                                                             \
+    X(MOST, "most", SORT, none, "(counts[E]) -> (dst[1]): the largest count")                  \
+    X(ROUNDS, "rounds", SYNC, chunk,                                                           \
+      "(counts[R]) -> (dst[1]): chunks of rows that the largest needs")                        \
+    X(CHUNK, "chunk", SORT, chunk,                                                             \
       "(order[TK], counts[E]) -> (index[E*C], home[E*C]): the slots of this round, and "       \
       "their places among the sorted rows")                                                    \
-    X(BLOCKS, "blocks", SORT,                                                                  \
+    X(BLOCKS, "blocks", SORT, blocks,                                                          \
       "(phys[n,K]) -> (expert[N], index[N*B], place[nK], conditions[N], run[1], trips[1]): "   \
-      "blocks of one local expert each; op.m blocks run always, with KERNEL_DYNAMIC further"   \
-      " only valid ones, op.n together in one trip")                                           \
-    X(DEAL, "deal", SORT,                                                                      \
+      "blocks of one local expert each")                                                       \
+    X(DEAL, "deal", SORT, deal,                                                                \
       "(expert[N], run[1]) -> (block[c], number[c], fetch[c], sizes[c], offsets[c+1]): what"   \
-      " each core does in this trip: its block of op.m rows (-1: none), that block's "         \
-      "expert, whether its matrices must be fetched")                                          \
-    X(FETCH, "fetch", PACK,                                                                    \
+      " each core does in this trip: its block (-1: none), that block's expert, whether its"   \
+      " matrices must be fetched")                                                             \
+    X(FETCH, "fetch", PACK, fetch,                                                             \
       "(weight[e,k,n], number[c], fetch[c]) -> (dst[c,k',n']): a core's part of an expert's"   \
-      " matrix, of each of op.groups panels of columns")                                       \
-    X(LOAD_BLOCK, "load_block", GATHER,                                                        \
+      " matrix, of each of its panels of columns")                                             \
+    X(LOAD_BLOCK, "load_block", GATHER, block,                                                 \
       "(src[n+1,H], index[N*B], block[c], gates[n,K]?) -> (dst[c*B,H']): a core's part of "    \
-      "the tokens of its block, times their gates; padding is row n of src, or with "          \
-      "KERNEL_SKIP not read")                                                                  \
-    X(CORE_SUM, "core_sum", REDUCE,                                                            \
+      "the tokens of its block, times their gates; padding is row n of src, or not read")      \
+    X(CORE_SUM, "core_sum", REDUCE, none,                                                      \
       "(src[2*m,n]) -> (dst[2*m,n], [2*m,n/2] or [m,n]): both cores' partial sums added up "   \
       "on both cores, or on each half of the columns, apart or in place")                      \
-    X(ADD_BLOCK, "add_block", COMBINE,                                                         \
+    X(ADD_BLOCK, "add_block", COMBINE, block,                                                  \
       "(src[c*B,H'], gates[n,K]?, index[N*B], block[c], dst) -> (dst[n,H] or [c*n,H]): the "   \
       "rows of a core's block added to their tokens")                                          \
-    X(TABLE, "table", SORT,                                                                    \
+    X(TABLE, "table", SORT, none,                                                              \
       "(phys[n,K]) -> (place[nK], index[e*n]): row x*n+i for local expert x of token i")       \
-    X(HITS, "hits", SORT,                                                                      \
+    X(HITS, "hits", SORT, none,                                                                \
       "(sizes[e]) -> (hits[U], map[e]): experts with rows, and their numbers among them")      \
-    X(OWN, "own", SORT,                                                                        \
+    X(OWN, "own", SORT, none,                                                                  \
       "(phys[n,K]) -> (slot[nK], place[nK], hits[nK], sizes[nK], offsets[K+1]): of the "       \
       "slots of local experts the slot, its k, the expert, 1 row; -1 and 0 rows for others")   \
-    X(RECORD, "record", PACK,                                                                  \
+    X(RECORD, "record", PACK, none,                                                            \
       "(phys[T,K], gates[T,K], order[TK]) -> (dst[TK,2]): row id, local expert, gate")         \
-    X(POOL, "pool", SORT,                                                                      \
+    X(POOL, "pool", SORT, group,                                                               \
       "(src[M_in,2], receives[R]) -> (offsets[e+1], sizes[e], index[M], place[M_in], "         \
-      "gates[M_in]): records, stable by local expert, starts aligned to op.m")                 \
-    X(EXCHANGE, "exchange", EXCHANGE,                                                          \
+      "gates[M_in]): records, stable by local expert")                                         \
+    X(EXCHANGE, "exchange", EXCHANGE, exchange,                                                \
       "(src, sends[R], receives[R], handle?) -> (dst): rows to and from every rank, "          \
       "contiguous by peer")                                                                    \
-    X(EXCHANGE_FIXED, "exchange_fixed", EXCHANGE,                                              \
+    X(EXCHANGE_FIXED, "exchange_fixed", EXCHANGE, exchange,                                    \
       "(src[R*n,...]) -> (dst[R*n,...]): n rows to every rank")                                \
-    X(ALLGATHER, "allgather", EXCHANGE, "(src[n,...]) -> (dst[R*n,...])")                      \
-    X(HOP, "hop", EXCHANGE,                                                                    \
-      "(src, own?) -> (dst): step op.m + iteration of a schedule of schedule.h: chunks of "    \
-      "src to one peer; dst: what arrives (reduce), src itself (gather), its next copy "       \
-      "(pass). With own, iteration 0 only puts own into its place")                            \
-    X(GATHER, "gather", GATHER,                                                                \
+    X(ALLGATHER, "allgather", EXCHANGE, exchange, "(src[n,...]) -> (dst[R*n,...])")            \
+    X(HOP, "hop", EXCHANGE, hop,                                                               \
+      "(src, own?) -> (dst): a step of a schedule of schedule.h: chunks of src to one peer;"   \
+      " dst: what arrives (reduce), src itself (gather), its next copy (pass). With own, "     \
+      "iteration 0 only puts own into its place")                                              \
+    X(GATHER, "gather", GATHER, gather,                                                        \
       "(src, index, inverse?, keys?, offsets?, gates?) -> (dst): dst[i] = src[index[i] / "     \
-      "op.k], times gates[index[i]], zero for -1; op.groups: slots per source row in "         \
-      "`inverse`; KERNEL_INDEX_I: the part of index from op.m * iteration, or from "           \
+      "divide], times gates[index[i]], zero for -1; a part of index: with offsets from "       \
       "offsets[iteration] to the next")                                                        \
-    X(SCATTER, "scatter", GATHER,                                                              \
+    X(SCATTER, "scatter", GATHER, none,                                                        \
       "(src, index, dst) -> (dst): dst[index[i]] = src[i], injective")                         \
-    X(SWAP, "swap", PERMUTE, "(src[m,n,k,...]) -> (dst[n,m,k,...])")                           \
-    X(QUANTIZE, "quantize", PACK, "(src[n,H]) -> (dst[n,H] with scales)")                      \
-    X(DEQUANTIZE, "dequantize", PACK, "(src[n,H] with scales) -> (dst[n,H])")                  \
-    X(GEMM, "gemm", GROUPED_GEMM,                                                              \
+    X(SWAP, "swap", PERMUTE, swap, "(src[m,n,k,...]) -> (dst[n,m,k,...])")                     \
+    X(QUANTIZE, "quantize", PACK, none, "(src[n,H]) -> (dst[n,H] with scales)")                \
+    X(DEQUANTIZE, "dequantize", PACK, none, "(src[n,H] with scales) -> (dst[n,H])")            \
+    X(GEMM, "gemm", GROUPED_GEMM, gemm,                                                        \
       "(src[M,k], weight[e,k,n], offsets[e+1]?, sizes[e]?, map?, bias[e,n]?) -> (dst[M,n])")   \
-    X(CHUNK_GEMM, "chunk_gemm", GEMM,                                                          \
+    X(CHUNK_GEMM, "chunk_gemm", GEMM, gemm,                                                    \
       "(src[M,k], weight[p,k,n], dst) -> (dst[M,n]): src times matrix (rank + iteration) "     \
       "mod p, added to dst but in iteration 0")                                                \
-    X(WGRAD, "wgrad", GROUPED_GEMM,                                                            \
+    X(WGRAD, "wgrad", GROUPED_GEMM, gemm,                                                      \
       "(src[M,k], d_dst[M,n], offsets[e+1]?, sizes[e]?, map?) -> (d_weight[e,k,n], "           \
       "d_bias[e,n]?)")                                                                         \
-    X(EXPAND, "expand", MASK,                                                                  \
+    X(EXPAND, "expand", MASK, none,                                                            \
       "(src[M,k], offsets[e+1]) -> (dst[e,M,k]): rows of other groups zero")                   \
-    X(EXPANDED_GEMM, "expanded_gemm", BATCHED_GEMM,                                            \
+    X(EXPANDED_GEMM, "expanded_gemm", BATCHED_GEMM, gemm,                                      \
       "(src[e,M,k], weight[e,k,n], offsets[e+1]) -> (dst[M,n]): the sum over e of all "        \
       "products")                                                                              \
-    X(EXPANDED_WGRAD, "expanded_wgrad", BATCHED_GEMM,                                          \
+    X(EXPANDED_WGRAD, "expanded_wgrad", BATCHED_GEMM, gemm,                                    \
       "(src[e,M,k], d_dst[M,n], offsets[e+1]) -> (d_weight[e,k,n])")                           \
-    X(SPARSE_MAP, "sparse_map", SORT,                                                          \
-      "(offsets[e+1]) -> (row_block[nnz], column_block[nnz]); op.m is B, op.n is I")           \
-    X(SDD, "sdd", BLOCKED_GEMM,                                                                \
+    X(SPARSE_MAP, "sparse_map", SORT, sparse,                                                  \
+      "(offsets[e+1]) -> (row_block[nnz], column_block[nnz])")                                 \
+    X(SDD, "sdd", BLOCKED_GEMM, sparse,                                                        \
       "(src[M,k], weight[e,k,G I], row_block, column_block, offsets, bias?) -> "               \
       "(dst[nnz*B,G*B])")                                                                      \
-    X(DSD, "dsd", BLOCKED_GEMM,                                                                \
+    X(DSD, "dsd", BLOCKED_GEMM, sparse,                                                        \
       "(src[nnz*B,G*B], weight[e,I,n], row_block, column_block, offsets, bias?) -> "           \
       "(dst[M,n])")                                                                            \
-    X(SPARSE_WGRAD, "sparse_wgrad", BLOCKED_GEMM,                                              \
+    X(SPARSE_WGRAD, "sparse_wgrad", BLOCKED_GEMM, sparse,                                      \
       "(src[nnz*B,G*B], other[M,h], offsets) -> (d_weight[e,I,h], d_bias?): or the "           \
       "transpose")                                                                             \
-    X(ACTIVATION, "activation", ACTIVATION,                                                    \
+    X(ACTIVATION, "activation", ACTIVATION, activation,                                        \
       "(src[M,G I], offsets[e+1]?, sizes[e]?) -> (dst[M,I])")                                  \
-    X(ACTIVATION_GRAD, "activation_grad", ACTIVATION,                                          \
+    X(ACTIVATION_GRAD, "activation_grad", ACTIVATION, activation,                              \
       "(src[M,G I], d_dst[M,I], offsets[e+1]?, sizes[e]?) -> (dst[M,G I])")                    \
-    X(SIGMOID, "sigmoid", ACTIVATION, "(src[n,...]) -> (dst[n,...])")                          \
-    X(SIGMOID_GRAD, "sigmoid_grad", ACTIVATION,                                                \
+    X(SIGMOID, "sigmoid", ACTIVATION, none, "(src[n,...]) -> (dst[n,...])")                    \
+    X(SIGMOID_GRAD, "sigmoid_grad", ACTIVATION, none,                                          \
       "(gates[n,...], d_gates[n,...]) -> (dst[n,...])")                                        \
-    X(MASK, "mask", MASK,                                                                      \
+    X(MASK, "mask", MASK, none,                                                                \
       "(dst[M,...], offsets[e+1]) -> (dst): rows from offsets[e] on zeroed")                   \
-    X(ZERO, "zero", MASK, "() -> (dst): rows from op.m on")                                    \
-    X(COMBINE, "combine", COMBINE,                                                             \
+    X(ZERO, "zero", MASK, zero, "() -> (dst): rows from the first on")                         \
+    X(COMBINE, "combine", COMBINE, combine,                                                    \
       "(src, position[n,S]?, gates[n,S]?, keys[n,S]?, inverse?, handle?) -> (dst[n,...]): "    \
       "the sum of S rows in the order of a binary tree over keys")                             \
-    X(SPREAD, "spread", COMBINE,                                                               \
-      "(src[n,...], inverse[M]?, gates[n,S]?, handle?) -> (dst[M,...]); op.groups is S")       \
-    X(GATE_GRAD, "gate_grad", COMBINE,                                                         \
+    X(SPREAD, "spread", COMBINE, combine,                                                      \
+      "(src[n,...], inverse[M]?, gates[n,S]?, handle?) -> (dst[M,...])")                       \
+    X(GATE_GRAD, "gate_grad", COMBINE, combine,                                                \
       "(src, position[n,S]?, d_dst[n,...]) -> (d_gates[n,S]): zero where there is no row")     \
-    X(ACCUMULATE, "accumulate", COMBINE,                                                       \
+    X(ACCUMULATE, "accumulate", COMBINE, part,                                                 \
       "(src, gates[n,K]?, phys[n,K], index?, offsets?, dst) -> (dst[n,...]): rows of the "     \
       "expert of this iteration added; index, as for gather, says whose they are")             \
-    X(ACCUMULATE_GRAD, "accumulate_grad", COMBINE,                                             \
+    X(ACCUMULATE_GRAD, "accumulate_grad", COMBINE, part,                                       \
       "(src?, gates[n,K]?, phys[n,K], d_dst[n,...], index?, offsets?, d_gates?) -> (dst?, "    \
       "d_gates?)")                                                                             \
-    X(ADD, "add", REDUCE, "(src, other) -> (dst)")                                             \
-    X(ADD_CHUNKS, "add_chunks", REDUCE,                                                        \
-      "(src, dst) -> (dst[p n,...]): the chunks of this hop added to the rank's own; "         \
-      "op.groups is p")                                                                        \
-    X(PICK, "pick", GATHER,                                                                    \
-      "(weight[e,...], hits[U]) -> (dst[U,...]): matrices of a list; KERNEL_INDEX_I: of its"   \
-      " part by iteration")
+    X(ADD, "add", REDUCE, none, "(src, other) -> (dst)")                                       \
+    X(ADD_CHUNKS, "add_chunks", REDUCE, hop,                                                   \
+      "(src, dst) -> (dst[p n,...]): the chunks of this hop added to the rank's own")          \
+    X(PICK, "pick", GATHER, pick,                                                              \
+      "(weight[e,...], hits[U]) -> (dst[U,...]): matrices of a list, or of its part by "       \
+      "iteration")
 
 enum kernel {
-#define KERNEL_ENUM(name, text, kind, operands) KERNEL_##name,
+#define KERNEL_ENUM(name, text, kind, args, operands) KERNEL_##name,
     KERNEL_LIST(KERNEL_ENUM)
 #undef KERNEL_ENUM
         KERNEL_COUNT
@@ -167,27 +164,6 @@ enum {
     KERNEL_SCRATCH_FLOATS = KERNEL_TILE_ROWS * KERNEL_TILE_DEPTH +
                             KERNEL_TILE_DEPTH * KERNEL_TILE_COLUMNS +
                             KERNEL_TILE_ROWS * KERNEL_TILE_COLUMNS
-};
-
-/* op.flags */
-enum {
-    KERNEL_TRANSPOSED = 1,  /* GEMM: the weight's transpose, a[M,n] -> c[M,k] */
-    KERNEL_BY_EXPERT = 2,   /* SORT: by expert inside an owner */
-    KERNEL_AHEAD = 4,       /* an iteration ahead of its loop; exchanges: beside others */
-    KERNEL_WEIGHT_I = 8,    /* in a loop: the weight and the row count of iteration i */
-    KERNEL_INDEX_I = 16,    /* in a loop: a part of the index or the groups by iteration */
-    KERNEL_SHARED_A = 32,   /* GEMM: every group multiplies the same rows */
-    KERNEL_SLOT_MAJOR = 64, /* COMBINE without positions: row i*S+s, not s*n+i */
-    KERNEL_STRIDE = 128,    /* GROUP: group g starts at g * op.m */
-    KERNEL_RETURN = 1024,   /* exchanges: rows go back to the rank whose tokens they are of */
-    KERNEL_SUM = 512,       /* WGRAD: added to what the gradient holds */
-    KERNEL_DYNAMIC = 256,   /* BLOCKS: blocks without rows are not run */
-    KERNEL_GELU = 1024,     /* ACTIVATION: GeLU, whatever the model's experts use */
-    KERNEL_ROWS = 2048,     /* SHARD: the rank's rows of the matrix, not its columns */
-    KERNEL_SCHEDULE = 4096, /* HOP, ADD_CHUNKS: enum schedule times this */
-    KERNEL_SPLIT = 8192,    /* both cores have a part of the same block */
-    KERNEL_HI_LO = 16384,   /* DEAL: one half of the blocks each, not every second one */
-    KERNEL_SKIP = 32768,    /* DEAL: weights, LOAD_BLOCK: padding that need not be fetched */
 };
 
 /* FILL: what a buffer is filled with. */
@@ -212,11 +188,9 @@ enum fill {
     FILL_COUNT
 };
 
-/* The schedule of a hop. */
-enum schedule kernel_schedule(const struct op *op);
-
 const char *kernel_name(enum kernel kernel);
 enum op_kind kernel_kind(enum kernel kernel);
 const char *kernel_operands(enum kernel kernel);
+unsigned kernel_numbers(enum kernel kernel); /* of its arguments */
 
 #endif

@@ -7,6 +7,7 @@
 
 #include "base/err.h"
 #include "plan/plan.h"
+#include "work/list/args.h"
 #include "work/list/operand.h"
 #include "work/list/size.h"
 
@@ -151,7 +152,8 @@ struct op {
     uint16_t reads[OP_BUFFERS], writes[OP_BUFFERS];
     uint16_t after[4]; /* ops it waits for, WORK_NONE ends */
     uint16_t kernel;   /* host lists: how it is performed (enum kernel of kernel.h) */
-    uint16_t flags;    /* of that kernel */
+    union args args;   /* of that kernel */
+    bool ahead;        /* an iteration ahead of its loop; exchanges: beside others */
     uint16_t loop; /* adjacent ops of one loop run in turn `trips` times; 0: not in a loop */
     uint16_t trips_from; /* buffer that holds the trips at run time, WORK_NONE: the plan does */
     struct size trips;

@@ -86,7 +86,7 @@ static void repeat_op(struct backward *b, struct op op)
     }
     again[op.n_operands].role = ROLE_COUNT;
     op.name = arena_printf(l->arena, "%s_again", op.name);
-    op.flags &= (uint16_t)~KERNEL_AHEAD;
+    op.ahead = false;
     uint16_t number = layer_op(l, op, again);
     l->work->ops[number].phase = PHASE_RECOMPUTE;
 }
@@ -162,8 +162,8 @@ static void prepare_sums(struct backward *b)
         uint16_t gates = gates_of(b, &op);
         if (gates != WORK_NONE)
             b->outside[gates] = outside_sum(b, gates);
-        bool summed = product && op.flags & KERNEL_WEIGHT_I && has(b, &op, ROLE_MAP);
-        if (product && (summed || !(op.flags & KERNEL_WEIGHT_I))) {
+        bool summed = product && op.args.gemm.rows.turn && has(b, &op, ROLE_MAP);
+        if (product && (summed || !op.args.gemm.rows.turn)) {
             zeroed(l, backward_weight(b, backward_of(b, &op, ROLE_WEIGHT)));
             if (has(b, &op, ROLE_BIAS))
                 zeroed(l, backward_weight(b, backward_of(b, &op, ROLE_BIAS)));
@@ -183,8 +183,7 @@ static void accumulate_rule(struct backward *b, const struct op *op)
     layer_op(l,
              (struct op){.name = "accumulate_grad",
                          .kernel = KERNEL_ACCUMULATE_GRAD,
-                         .flags = op->flags,
-                         .m = op->m,
+                         .args = op->args,
                          .bytes_read = op->bytes_read,
                          .bytes_written = op->bytes_read},
              OPERANDS(IN(SRC, gated ? backward_value(b, y) : WORK_NONE), IN(GATES, gates),
@@ -233,8 +232,7 @@ static void gather_out_rule(struct backward *b, const struct op *op)
         layer_op(l,
                  (struct op){.name = named_gates(b, op),
                              .kernel = KERNEL_ACCUMULATE_GRAD,
-                             .flags = op->flags,
-                             .m = op->m,
+                             .args.part = op->args.gather.part,
                              .bytes_read = size_times(l->z, op->bytes_written, 2)},
                  OPERANDS(IN(SRC, d), IN(GATES, backward_of(b, op, ROLE_GATES)),
                           IN(PHYS, backward_of(b, op, ROLE_KEYS)),
@@ -244,8 +242,7 @@ static void gather_out_rule(struct backward *b, const struct op *op)
     layer_op(l,
              (struct op){.name = "back_to_tokens",
                          .kernel = KERNEL_ACCUMULATE,
-                         .flags = op->flags,
-                         .m = op->m,
+                         .args.part = op->args.gather.part,
                          .bytes_read = op->bytes_written},
              OPERANDS(IN(SRC, d), IN(GATES, backward_of(b, op, ROLE_GATES)),
                       IN(PHYS, backward_of(b, op, ROLE_KEYS)), IN(INDEX, index),
@@ -297,7 +294,7 @@ static uint16_t fold_slots(struct backward *b, const struct op *gather, uint16_t
                                    .out = dx,
                                    .slots = l->K,
                                    .used = l->TK});
-    l->work->ops[l->work->n_ops - 1].flags = KERNEL_SLOT_MAJOR;
+    layer_last(l)->args.combine.slot_major = true;
     return dx;
 }
 
@@ -312,7 +309,7 @@ static void slots_gates(struct backward *b, const struct op *gather, uint16_t sl
     layer_op(l,
              (struct op){.name = named_gates(b, gather),
                          .kernel = KERNEL_GATE_GRAD,
-                         .groups = l->K,
+                         .args.combine = {.slots = {l->K}},
                          .bytes_read = l->work->buffers[slots].bytes},
              OPERANDS(IN(SRC, slots), IN(D_DST, backward_of(b, gather, ROLE_SRC)),
                       OUT(D_GATES, dgates)));

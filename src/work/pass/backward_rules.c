@@ -20,14 +20,13 @@ static uint16_t in(const struct backward *b, const struct op *op, enum role role
 /* d gates of a slot: the product of its row of `rows`, found by position, and its token's row
  * of `tokens`. */
 static void gate_gradient(struct backward *b, const struct op *op, uint16_t rows,
-                          uint16_t position, uint16_t tokens, uint16_t gates)
+                          uint16_t position, uint16_t tokens, uint16_t gates, struct size slots)
 {
     uint16_t dgates = backward_buffer(b, gates, "");
     layer_op(b->l,
              (struct op){.name = named(b, "gates", op),
                          .kernel = KERNEL_GATE_GRAD,
-                         .flags = op->flags,
-                         .groups = op->groups,
+                         .args.combine = {.slots = {slots}},
                          .bytes_read = op->bytes_read},
              OPERANDS(IN(SRC, rows), IN(POSITION, position), IN(D_DST, tokens),
                       OUT(D_GATES, dgates)));
@@ -40,13 +39,14 @@ static void gather_rule(struct backward *b, const struct op *op)
 {
     struct layer *l = b->l;
     uint16_t d = arrived(b, op, ROLE_DST), gates = backward_of(b, op, ROLE_GATES), dsrc;
+    struct size slots = op->args.gather.slots.size;
     if (d == WORK_NONE)
         return;
     if (gates != WORK_NONE)
         gate_gradient(b, op, d, backward_of(b, op, ROLE_INVERSE), backward_of(b, op, ROLE_SRC),
-                      gates);
+                      gates, slots);
     dsrc = backward_buffer(b, backward_of(b, op, ROLE_SRC), "");
-    if (op->groups.node == l->one.node)
+    if (slots.node == l->one.node)
         layer_reorder(l, named(b, "back", op),
                       (struct reorder){d, backward_of(b, op, ROLE_INVERSE),
                                        backward_of(b, op, ROLE_INDEX), dsrc,
@@ -60,7 +60,7 @@ static void gather_rule(struct backward *b, const struct op *op)
                                        .inverse = backward_of(b, op, ROLE_INDEX),
                                        .handle = WORK_NONE,
                                        .out = dsrc,
-                                       .slots = op->groups,
+                                       .slots = slots,
                                        .used = l->work->buffers[d].dims[0]});
     backward_arrive(b, backward_of(b, op, ROLE_SRC), dsrc);
 }
@@ -76,15 +76,15 @@ static void combine_rule(struct backward *b, const struct op *op)
     layer_op(l,
              (struct op){.name = named(b, "spread", op),
                          .kernel = KERNEL_SPREAD,
-                         .flags = op->flags,
-                         .groups = op->groups,
+                         .args = op->args,
                          .bytes_read = op->bytes_written,
                          .bytes_written = op->bytes_read},
              OPERANDS(IN(SRC, d), IN(INVERSE, backward_of(b, op, ROLE_INVERSE)),
                       IN(GATES, gates), IN(HANDLE, backward_of(b, op, ROLE_HANDLE)),
                       OUT(DST, dy)));
     if (gates != WORK_NONE)
-        gate_gradient(b, op, y, backward_of(b, op, ROLE_POSITION), d, gates);
+        gate_gradient(b, op, y, backward_of(b, op, ROLE_POSITION), d, gates,
+                      op->args.combine.slots.size);
     backward_arrive(b, y, dy);
 }
 
@@ -97,12 +97,13 @@ static void weight_rule(struct backward *b, const struct op *op, uint16_t d)
                          ? WORK_NONE
                          : backward_weight(b, backward_of(b, op, ROLE_BIAS));
     /* in a loop a weight is met again, unless every trip has its own */
-    bool own = op->flags & KERNEL_WEIGHT_I && backward_of(b, op, ROLE_MAP) == WORK_NONE;
-    bool sum = b->in_loop && !own;
+    bool own = op->args.gemm.rows.turn && backward_of(b, op, ROLE_MAP) == WORK_NONE;
+    union args args = op->args;
+    args.gemm.sum = b->in_loop && !own;
     layer_op(l,
              (struct op){.name = named(b, "wgrad", op),
                          .kernel = KERNEL_WGRAD,
-                         .flags = (uint16_t)(op->flags | (sum ? KERNEL_SUM : 0)),
+                         .args = args,
                          .flop = op->flop,
                          .bytes_read = size_add(l->z, op->bytes_read, op->bytes_written),
                          .bytes_written = l->work->buffers[dw].bytes,
@@ -131,18 +132,22 @@ static void gemm_rule(struct backward *b, const struct op *op)
     if (d == WORK_NONE)
         return;
     weight_rule(b, op, d);
-    bool shared = op->flags & KERNEL_SHARED_A;
+    bool shared = op->args.gemm.rows.shared;
     uint16_t da = backward_buffer(b, a, shared ? "_wide" : "");
     if (shared) {
         struct buffer *buffer = &l->work->buffers[da];
         buffer->dims[0] = l->work->buffers[d].dims[0];
         buffer->bytes = layer_traffic(l, buffer->dims[0], da);
     }
-    struct groups groups = {in(b, op, ROLE_OFFSETS), in(b, op, ROLE_SIZES),
-                            in(b, op, ROLE_MAP)};
-    uint16_t flags = (uint16_t)((op->flags | KERNEL_TRANSPOSED) & (uint16_t)~KERNEL_SHARED_A);
-    layer_gemm(l, named(b, "dgrad", op), d, backward_of(b, op, ROLE_WEIGHT), WORK_NONE, da,
-               groups, (struct gemm_shape){op->m, op->n, op->k, op->groups}, flags);
+    struct groups groups = {.offsets = in(b, op, ROLE_OFFSETS),
+                            .rows = in(b, op, ROLE_SIZES),
+                            .map = in(b, op, ROLE_MAP),
+                            .turn = op->args.gemm.rows.turn,
+                            .parts = op->args.gemm.rows.parts};
+    layer_gemm(
+        l, named(b, "dgrad", op), d, backward_of(b, op, ROLE_WEIGHT), WORK_NONE, da, groups,
+        (struct gemm_shape){
+            .rows = op->m, .k = op->n, .n = op->k, .groups = op->groups, .transposed = true});
     backward_arrive(b, a, shared ? sum_groups(b, op, da) : da);
 }
 
@@ -155,7 +160,7 @@ static void activation_rule(struct backward *b, const struct op *op)
     layer_op(b->l,
              (struct op){.name = named(b, "back", op),
                          .kernel = KERNEL_ACTIVATION_GRAD,
-                         .flags = op->flags,
+                         .args = op->args,
                          .bytes_read = size_add(b->l->z, op->bytes_read, op->bytes_written),
                          .bytes_written = op->bytes_read},
              OPERANDS(IN(SRC, in(b, op, ROLE_SRC)), IN(D_DST, d),
@@ -183,11 +188,12 @@ static void exchange_rule(struct backward *b, const struct op *op)
     if (d == WORK_NONE)
         return;
     uint16_t dsrc = backward_buffer(b, backward_of(b, op, ROLE_SRC), "");
-    bool came_home = op->flags & KERNEL_RETURN;
+    bool came_home = op->args.exchange.home;
     (came_home ? layer_exchange : layer_return)(
         b->l, named(b, "back", op),
         (struct exchange){d, backward_of(b, op, ROLE_RECEIVES), backward_of(b, op, ROLE_SENDS),
-                          dsrc, backward_of(b, op, ROLE_HANDLE), op->n, op->m});
+                          dsrc, backward_of(b, op, ROLE_HANDLE), op->args.exchange.from.size,
+                          op->args.exchange.sent.size});
     backward_arrive(b, backward_of(b, op, ROLE_SRC), dsrc);
 }
 
@@ -197,7 +203,7 @@ static void exchange_fixed_rule(struct backward *b, const struct op *op)
     if (d == WORK_NONE)
         return;
     uint16_t dsrc = backward_buffer(b, backward_of(b, op, ROLE_SRC), "");
-    bool came_home = op->flags & KERNEL_RETURN;
+    bool came_home = op->args.exchange.home;
     (came_home ? layer_exchange_fixed : layer_return_fixed)(b->l, named(b, "back", op), d,
                                                             dsrc);
     backward_arrive(b, backward_of(b, op, ROLE_SRC), dsrc);
@@ -223,7 +229,8 @@ static void swap_rule(struct backward *b, const struct op *op)
     const char *name = arena_printf(b->l->arena, "d_%s",
                                     b->l->work->buffers[backward_of(b, op, ROLE_SRC)].name);
     backward_arrive(b, backward_of(b, op, ROLE_SRC),
-                    layer_swap(b->l, name, d, op->n, op->m, op->k));
+                    layer_swap(b->l, name, d, op->args.swap.n.size, op->args.swap.m.size,
+                               op->args.swap.k.size));
 }
 
 static void mask_rule(struct backward *b, const struct op *op)
@@ -333,7 +340,7 @@ static void expanded_rule(struct backward *b, const struct op *op)
     uint16_t da = backward_buffer(b, rows, "");
     product.name = named(b, "dgrad", op);
     product.kernel = KERNEL_EXPANDED_GEMM;
-    product.flags = KERNEL_TRANSPOSED;
+    product.args.gemm.transposed = true;
     layer_op(l, product,
              OPERANDS(IN(SRC, expand(b, named(b, "expand_gradient", op), d, offsets)),
                       IN(WEIGHT, weight), IN(OFFSETS, offsets), OUT(DST, da)));
@@ -352,13 +359,15 @@ static void sparse_rule(struct backward *b, const struct op *op)
              da = backward_buffer(b, a, "");
     struct op product = {.name = named(b, "wgrad", op),
                          .kernel = KERNEL_SPARSE_WGRAD,
-                         .flags = sdd ? KERNEL_TRANSPOSED : 0,
+                         .args = op->args,
                          .flop = op->flop,
                          .bytes_read = op->bytes_read,
                          .bytes_written = op->bytes_written,
                          .groups = op->groups,
                          .m = op->m,
-                         .n = op->n};
+                         .n = op->n,
+                         .k = op->k};
+    product.args.sparse.transposed = sdd;
     uint16_t dbias = backward_of(b, op, ROLE_BIAS) == WORK_NONE
                          ? WORK_NONE
                          : backward_weight(b, backward_of(b, op, ROLE_BIAS));
@@ -367,7 +376,9 @@ static void sparse_rule(struct backward *b, const struct op *op)
                       OUT(D_WEIGHT, dw), OUT(D_BIAS, dbias)));
     product.name = named(b, "dgrad", op);
     product.kernel = sdd ? KERNEL_DSD : KERNEL_SDD;
-    product.flags = KERNEL_TRANSPOSED;
+    product.args.sparse.transposed = true;
+    product.n = op->k;
+    product.k = op->n;
     layer_op(l, product,
              OPERANDS(IN(SRC, d), IN(WEIGHT, weight),
                       IN(ROW_BLOCK, backward_of(b, op, ROLE_ROW_BLOCK)),

@@ -15,7 +15,7 @@ static uint16_t agree_rounds(struct layer *l, uint16_t counts)
     layer_op(l,
              (struct op){.name = "rounds",
                          .kernel = KERNEL_ROUNDS,
-                         .m = size_slot(l->z, SLOT_CHUNK),
+                         .args.chunk = {{size_slot(l->z, SLOT_CHUNK)}},
                          .host_syncs = l->one},
              OPERANDS(IN(COUNTS, all), OUT(DST, rounds)));
     return rounds;
@@ -45,11 +45,12 @@ static struct round send_round(struct layer *l, const struct sorted *s, struct e
         .send = round_buffer(l, "x_chunk", CATEGORY_DISPATCH, l->activation, slots, l->H),
         .arrived =
             round_buffer(l, "x_received", CATEGORY_DISPATCH, l->activation, slots, l->H)};
-    layer_op(
-        l,
-        (struct op){.name = "chunk", .kernel = KERNEL_CHUNK, .m = size_slot(l->z, SLOT_CHUNK)},
-        OPERANDS(IN(ORDER, s->order), IN(COUNTS, s->counts), OUT(INDEX, r.index),
-                 OUT(HOME, r.home)));
+    layer_op(l,
+             (struct op){.name = "chunk",
+                         .kernel = KERNEL_CHUNK,
+                         .args.chunk = {{size_slot(l->z, SLOT_CHUNK)}}},
+             OPERANDS(IN(ORDER, s->order), IN(COUNTS, s->counts), OUT(INDEX, r.index),
+                      OUT(HOME, r.home)));
     layer_fan_out(l, "fill_chunk",
                   (struct gather){.src = l->x,
                                   .index = r.index,
@@ -62,7 +63,7 @@ static struct round send_round(struct layer *l, const struct sorted *s, struct e
                   l->gates);
     layer_exchange_fixed(l, "dispatch", r.send, r.arrived);
     for (size_t i = first; l->plan->moe.overlap && i < l->work->n_ops; i++)
-        l->work->ops[i].flags |= KERNEL_AHEAD;
+        l->work->ops[i].ahead = true;
     return r;
 }
 
@@ -80,10 +81,9 @@ uint16_t path_chunked_a2a_build(struct layer *l)
     struct round r = send_round(l, &s, slots);
     uint16_t x = layer_swap(l, "x_expert", r.arrived, l->R, l->e, chunk);
     l->work->buffers[x].count = l->one;
-    struct groups batched = {WORK_NONE, WORK_NONE, WORK_NONE};
     struct extent computed = slots;
     computed.used = size_mul(z, rounds, slots.rows);
-    uint16_t y = layer_expert(l, x, computed, batched, 0);
+    uint16_t y = layer_expert(l, x, computed, layer_no_groups());
     uint16_t back = layer_swap(l, "y_received", y, l->e, l->R, chunk);
     uint16_t home = layer_rows(l, "y_chunk", CATEGORY_DISPATCH, l->combined, slots, l->H);
     layer_return_fixed(l, "return", back, home);

@@ -27,10 +27,9 @@ static uint16_t scaled(struct layer *l, const struct everyone *all, const struct
     layer_op(l,
              (struct op){.name = "scale",
                          .kernel = KERNEL_GATHER,
-                         .flags = KERNEL_INDEX_I,
-                         .m = rows.rows,
-                         .k = l->K,
-                         .groups = l->K,
+                         .args.gather = {.divide = {l->K},
+                                         .slots = {l->K},
+                                         .part = {.rows = {rows.rows}, .by_iteration = true}},
                          .bytes_read = layer_traffic(l, rows.used, all->x),
                          .bytes_written = layer_traffic(l, rows.used, x)},
              OPERANDS(IN(SRC, all->x), IN(INDEX, s->index), IN(INVERSE, s->place),
@@ -49,11 +48,12 @@ uint16_t path_masked_build(struct layer *l)
     layer_op(l, (struct op){.name = "zero_sum", .kernel = KERNEL_ZERO},
              OPERANDS(OUT(DST, sum)));
     layer_loop_begin(l, l->e, WORK_NONE);
-    struct groups none = {WORK_NONE, WORK_NONE, WORK_NONE};
+    struct groups turn = layer_no_groups();
+    turn.turn = true;
     struct extent rows = all.tokens;
     rows.used = size_mul(l->z, l->e, rows.rows);
     uint16_t x = scales ? scaled(l, &all, &slots) : all.x;
-    uint16_t y = layer_expert(l, x, rows, none, KERNEL_WEIGHT_I);
+    uint16_t y = layer_expert(l, x, rows, turn);
     layer_op(l,
              (struct op){.name = "accumulate",
                          .kernel = KERNEL_ACCUMULATE,

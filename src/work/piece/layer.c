@@ -142,6 +142,11 @@ uint16_t layer_op(struct layer *l, struct op op, const struct operand *operands)
     return work_op(l->work, op);
 }
 
+struct op *layer_last(const struct layer *l)
+{
+    return &l->work->ops[l->work->n_ops - 1];
+}
+
 void layer_loop_begin(struct layer *l, struct size trips, uint16_t trips_from)
 {
     uint16_t last = 0;

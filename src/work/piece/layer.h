@@ -39,7 +39,11 @@ struct groups {
     uint16_t offsets; /* [e+1] starts */
     uint16_t rows;    /* [e] rows of a group when it does not fill up to the next start */
     uint16_t map;     /* weight of a group when it is not its number */
+    bool turn, parts, shared; /* as in struct rows_args */
+    bool split;               /* groups are parts of the same rows */
 };
+/* All of a buffer's rows, in even groups. */
+struct groups layer_no_groups(void);
 
 struct layer {
     const struct plan *plan;
@@ -101,6 +105,9 @@ struct extent layer_fixed(struct size rows);
  * follow from op.kernel. */
 uint16_t layer_op(struct layer *l, struct op op, const struct operand *operands);
 
+/* The op added last, to say more of it. */
+struct op *layer_last(const struct layer *l);
+
 /* Ops between begin and end are run in turn `trips` times. */
 void layer_loop_begin(struct layer *l, struct size trips, uint16_t trips_from);
 void layer_loop_end(struct layer *l);
@@ -146,11 +153,12 @@ void layer_allgather(struct layer *l, const char *name, uint16_t src, uint16_t d
 
 struct gemm_shape {
     struct size rows, k, n, groups; /* rows in all groups together */
+    bool transposed;                /* by the weight's transpose */
 };
 void layer_gemm(struct layer *l, const char *name, uint16_t a, uint16_t w, uint16_t bias,
-                uint16_t c, struct groups groups, struct gemm_shape shape, uint16_t flags);
+                uint16_t c, struct groups groups, struct gemm_shape shape);
 void layer_activation(struct layer *l, const char *name, uint16_t h, uint16_t a,
-                      struct groups groups, struct size used, uint16_t flags);
+                      struct groups groups, struct size used);
 /* Rows behind the last group zeroed. */
 void layer_mask(struct layer *l, const char *name, uint16_t y, uint16_t offsets);
 
@@ -170,8 +178,7 @@ void layer_scratch(struct layer *l);
 
 /* Gate-up, activation, down over grouped rows: returns y, of dtype `combined`. moe.matmul
  * decides what multiplies. In a loop extent.used is the sum over its trips. */
-uint16_t layer_expert(struct layer *l, uint16_t x, struct extent extent, struct groups groups,
-                      uint16_t flags);
+uint16_t layer_expert(struct layer *l, uint16_t x, struct extent extent, struct groups groups);
 
 /* The same bytes as [n, m, k, ...] instead of [m, n, k, ...], in a new buffer. */
 uint16_t layer_swap(struct layer *l, const char *name, uint16_t src, struct size m,

@@ -42,29 +42,28 @@ static bool is_expanded(const struct layer *l, struct groups groups)
 }
 
 static void product(struct layer *l, const char *name, uint16_t a, uint16_t w, uint16_t bias,
-                    uint16_t c, struct extent extent, struct groups groups, uint16_t flags)
+                    uint16_t c, struct extent extent, struct groups groups)
 {
     struct size k = layer_width(l, a), n = layer_width(l, c);
     if (is_expanded(l, groups)) {
         expanded(l, name, a, w, c, extent, groups.offsets, k, n);
         return;
     }
-    struct size n_groups = flags & KERNEL_WEIGHT_I ? l->one : l->work->buffers[w].dims[0];
+    struct size n_groups = groups.turn ? l->one : l->work->buffers[w].dims[0];
     struct gemm_shape shape = {.rows = extent.used, .k = k, .n = n, .groups = n_groups};
-    layer_gemm(l, name, a, w, bias, c, groups, shape, flags);
+    layer_gemm(l, name, a, w, bias, c, groups, shape);
 }
 
-uint16_t layer_expert(struct layer *l, uint16_t x, struct extent extent, struct groups groups,
-                      uint16_t flags)
+uint16_t layer_expert(struct layer *l, uint16_t x, struct extent extent, struct groups groups)
 {
-    struct groups none = {WORK_NONE, WORK_NONE, WORK_NONE};
-    uint16_t own = flags & (uint16_t)~KERNEL_SHARED_A;
+    struct groups own = groups;
+    own.shared = false;
     uint16_t h = layer_rows(l, "h", CATEGORY_EXPERT, l->activation, extent, l->GI);
-    product(l, "gate_up", x, l->w13, l->b13, h, extent, groups, flags);
+    product(l, "gate_up", x, l->w13, l->b13, h, extent, groups);
     uint16_t a = layer_rows(l, "a", CATEGORY_EXPERT, l->activation, extent, l->I);
-    layer_activation(l, "activation", h, a, is_expanded(l, groups) ? none : groups, extent.used,
-                     own);
+    layer_activation(l, "activation", h, a, is_expanded(l, groups) ? layer_no_groups() : own,
+                     extent.used);
     uint16_t y = layer_rows(l, "y", CATEGORY_EXPERT, l->combined, extent, l->H);
-    product(l, "down", a, l->w2, l->b2, y, extent, groups, own);
+    product(l, "down", a, l->w2, l->b2, y, extent, own);
     return y;
 }

@@ -11,7 +11,7 @@ void layer_fill(struct layer *l, uint16_t buffer, enum fill fill)
     layer_op(l,
              (struct op){.name = l->work->buffers[buffer].name,
                          .kernel = KERNEL_FILL,
-                         .flags = (uint16_t)fill},
+                         .args.fill = {(uint8_t)fill}},
              OPERANDS(OUT(DST, buffer)));
 }
 
@@ -30,8 +30,7 @@ static void gather(struct layer *l, const char *name, struct gather g, uint16_t 
     layer_op(l,
              (struct op){.name = name,
                          .kernel = KERNEL_GATHER,
-                         .k = g.divide,
-                         .groups = g.slots,
+                         .args.gather = {.divide = {g.divide}, .slots = {g.slots}},
                          .bytes_read = layer_traffic(l, g.used, g.src),
                          .bytes_written = layer_traffic(l, rows_of(l, g.dst), g.dst)},
              OPERANDS(IN(SRC, g.src), IN(INDEX, g.index), IN(INVERSE, g.inverse),
@@ -53,23 +52,17 @@ void layer_exchange(struct layer *l, const char *name, struct exchange x)
     layer_op(l,
              (struct op){.name = name,
                          .kernel = KERNEL_EXCHANGE,
-                         .m = x.sent,
-                         .n = x.from,
+                         .args.exchange = {.sent = {x.sent}, .from = {x.from}},
                          .bytes_sent = layer_traffic(l, x.sent, x.src),
                          .bytes_received = layer_traffic(l, x.from, x.dst)},
              OPERANDS(IN(SRC, x.src), IN(SENDS, x.sends), IN(RECEIVES, x.receives),
                       IN(HANDLE, x.handle), OUT(DST, x.dst)));
 }
 
-static void mark_return(struct layer *l)
-{
-    l->work->ops[l->work->n_ops - 1].flags |= KERNEL_RETURN;
-}
-
 void layer_return(struct layer *l, const char *name, struct exchange x)
 {
     layer_exchange(l, name, x);
-    mark_return(l);
+    layer_last(l)->args.exchange.home = true;
 }
 
 /* A buffer with the rows of `like` in the dtype of the wire. */
@@ -134,7 +127,7 @@ void layer_exchange_fixed(struct layer *l, const char *name, uint16_t src, uint1
 void layer_return_fixed(struct layer *l, const char *name, uint16_t src, uint16_t dst)
 {
     layer_exchange_fixed(l, name, src, dst);
-    mark_return(l);
+    layer_last(l)->args.exchange.home = true;
 }
 
 void layer_allgather(struct layer *l, const char *name, uint16_t src, uint16_t dst)
@@ -150,8 +143,19 @@ uint16_t layer_exchange_counts(struct layer *l, const char *name, uint16_t count
     return received;
 }
 
+static struct rows_args rows_of_groups(struct groups g, struct size groups)
+{
+    return (struct rows_args){
+        .groups = {groups}, .turn = g.turn, .parts = g.parts, .shared = g.shared};
+}
+
+struct groups layer_no_groups(void)
+{
+    return (struct groups){.offsets = WORK_NONE, .rows = WORK_NONE, .map = WORK_NONE};
+}
+
 void layer_gemm(struct layer *l, const char *name, uint16_t a, uint16_t w, uint16_t bias,
-                uint16_t c, struct groups g, struct gemm_shape shape, uint16_t flags)
+                uint16_t c, struct groups g, struct gemm_shape shape)
 {
     struct sizes *z = l->z;
     struct size flop =
@@ -159,7 +163,9 @@ void layer_gemm(struct layer *l, const char *name, uint16_t a, uint16_t w, uint1
     layer_op(l,
              (struct op){.name = name,
                          .kernel = KERNEL_GEMM,
-                         .flags = flags,
+                         .args.gemm = {.rows = rows_of_groups(g, shape.groups),
+                                       .transposed = shape.transposed,
+                                       .split = g.split},
                          .flop = flop,
                          .bytes_read = size_add(z, layer_traffic(l, shape.rows, a),
                                                 l->work->buffers[w].bytes),
@@ -173,12 +179,12 @@ void layer_gemm(struct layer *l, const char *name, uint16_t a, uint16_t w, uint1
 }
 
 void layer_activation(struct layer *l, const char *name, uint16_t h, uint16_t a,
-                      struct groups g, struct size used, uint16_t flags)
+                      struct groups g, struct size used)
 {
     layer_op(l,
              (struct op){.name = name,
                          .kernel = KERNEL_ACTIVATION,
-                         .flags = flags,
+                         .args.activation = {.rows = rows_of_groups(g, l->one)},
                          .bytes_read = layer_traffic(l, used, h),
                          .bytes_written = layer_traffic(l, used, a)},
              OPERANDS(IN(SRC, h), IN(OFFSETS, g.offsets), IN(SIZES, g.rows), OUT(DST, a)));
@@ -195,7 +201,7 @@ void layer_combine(struct layer *l, const char *name, struct combine c)
     layer_op(l,
              (struct op){.name = name,
                          .kernel = KERNEL_COMBINE,
-                         .groups = c.slots,
+                         .args.combine = {.slots = {c.slots}},
                          .bytes_read = layer_traffic(l, c.used, c.y),
                          .bytes_written = layer_traffic(l, rows_of(l, c.out), c.out)},
              OPERANDS(IN(SRC, c.y), IN(POSITION, c.position), IN(GATES, c.gates),

@@ -25,8 +25,8 @@ static void add_logits(struct layer *l, struct size experts)
         layer_fill(l, l->linear_bias, FILL_LINEAR_BIAS);
     }
     struct gemm_shape shape = {.rows = l->T, .k = l->H, .n = experts, .groups = l->one};
-    struct groups none = {WORK_NONE, WORK_NONE, WORK_NONE};
-    layer_gemm(l, "router", l->x, l->router, l->linear_bias, l->logits, none, shape, 0);
+    layer_gemm(l, "router", l->x, l->router, l->linear_bias, l->logits, layer_no_groups(),
+               shape);
 }
 
 void layer_router(struct layer *l)

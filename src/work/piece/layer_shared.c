@@ -7,7 +7,6 @@
 static uint16_t network(struct layer *l, const char *name, struct size inter, uint16_t w13,
                         uint16_t w2)
 {
-    struct groups none = {WORK_NONE, WORK_NONE, WORK_NONE};
     struct size wide = l->plan->model.moe.glu ? size_times(l->z, inter, 2) : inter;
     uint16_t h = layer_rows(l, arena_printf(l->arena, "%s_h", name), CATEGORY_EXPERT,
                             l->activation, l->tokens, wide);
@@ -15,11 +14,14 @@ static uint16_t network(struct layer *l, const char *name, struct size inter, ui
                             l->activation, l->tokens, inter);
     uint16_t y = layer_rows(l, arena_printf(l->arena, "%s_y", name), CATEGORY_EXPERT,
                             l->activation, l->tokens, l->H);
-    layer_gemm(l, arena_printf(l->arena, "%s_gate_up", name), l->x, w13, WORK_NONE, h, none,
-               (struct gemm_shape){l->T, l->H, wide, l->one}, 0);
-    layer_activation(l, arena_printf(l->arena, "%s_activation", name), h, a, none, l->T, 0);
-    layer_gemm(l, arena_printf(l->arena, "%s_down", name), a, w2, WORK_NONE, y, none,
-               (struct gemm_shape){l->T, inter, l->H, l->one}, 0);
+    layer_gemm(l, arena_printf(l->arena, "%s_gate_up", name), l->x, w13, WORK_NONE, h,
+               layer_no_groups(),
+               (struct gemm_shape){.rows = l->T, .k = l->H, .n = wide, .groups = l->one});
+    layer_activation(l, arena_printf(l->arena, "%s_activation", name), h, a, layer_no_groups(),
+                     l->T);
+    layer_gemm(l, arena_printf(l->arena, "%s_down", name), a, w2, WORK_NONE, y,
+               layer_no_groups(),
+               (struct gemm_shape){.rows = l->T, .k = inter, .n = l->H, .groups = l->one});
     return y;
 }
 
@@ -36,7 +38,6 @@ static void add_weights(struct layer *l, const char *name, struct size inter, en
 /* y times the token's gate. */
 static uint16_t gated(struct layer *l, uint16_t y)
 {
-    struct groups none = {WORK_NONE, WORK_NONE, WORK_NONE};
     l->shared_gate =
         layer_rows(l, "shared_gate", CATEGORY_WEIGHTS, DTYPE_F32, layer_fixed(l->H), l->one);
     layer_fill(l, l->shared_gate, FILL_SHARED_GATE);
@@ -46,8 +47,8 @@ static uint16_t gated(struct layer *l, uint16_t y)
         layer_rows(l, "shared_gates", CATEGORY_METADATA, DTYPE_F32, l->tokens, l->one);
     uint16_t out =
         layer_rows(l, "shared_gated", CATEGORY_EXPERT, l->activation, l->tokens, l->H);
-    layer_gemm(l, "shared_gate", l->x, l->shared_gate, WORK_NONE, logits, none,
-               (struct gemm_shape){l->T, l->H, l->one, l->one}, 0);
+    layer_gemm(l, "shared_gate", l->x, l->shared_gate, WORK_NONE, logits, layer_no_groups(),
+               (struct gemm_shape){.rows = l->T, .k = l->H, .n = l->one, .groups = l->one});
     layer_op(l, (struct op){.name = "shared_sigmoid", .kernel = KERNEL_SIGMOID},
              OPERANDS(IN(SRC, logits), OUT(DST, gates)));
     layer_combine(l, "gate_shared",
