@@ -1,7 +1,6 @@
 /* One op: kernels as one batch of units over all ranks, exchanges through the transport. */
 #include "exec/execute_op.h"
 
-#include <pthread.h>
 #include <string.h>
 
 #include "exec/execute_flight.h"
@@ -18,8 +17,12 @@ struct tensor execute_tensor(const struct rank_state *rank, uint16_t buffer, uin
 void execute_prepare(const struct task *task, const struct op *op,
                      const struct rank_state *rank, uint64_t iteration, struct call *call)
 {
-    *call = (struct call){
-        .task = task, .op = op, .rank = rank->rank, .args = op->args, .iteration = iteration};
+    *call = (struct call){.task = task,
+                          .op = op,
+                          .rank = rank->rank,
+                          .args = op->args,
+                          .iteration = iteration,
+                          .skipped = iteration >= rank->trips};
     for (unsigned i = 0; i < kernel_numbers((enum kernel)op->kernel); i++)
         call->args.number[i].n = rank->values[op->args.number[i].size.node];
     const struct operand *operands = op_operands(rank->work, op);
@@ -29,81 +32,29 @@ void execute_prepare(const struct task *task, const struct op *op,
 
 /* ---- kernels ---- */
 
-struct batch {
-    struct execution *x;
-    const struct kernel_ops *kernel;
-    pthread_mutex_t lock; /* of the two below */
-    enum status status;
-    struct err *err;
-};
-
-static void note_failure(struct batch *batch, const struct err *err)
+static void add_counts(struct op_counts *counts, const struct counts *done)
 {
-    pthread_mutex_lock(&batch->lock);
-    if (batch->status == STATUS_OK) {
-        batch->status = err->status;
-        *batch->err = *err;
-    }
-    pthread_mutex_unlock(&batch->lock);
-}
-
-static void run_unit(void *arg, size_t task, unsigned worker)
-{
-    struct batch *batch = arg;
-    struct execution *x = batch->x;
-    uint64_t i = 0;
-    while (task >= x->first_unit[i + 1])
-        i++;
-    struct err err = {.status = STATUS_OK};
-    if (batch->kernel->run(&x->calls[i], task - x->first_unit[i], x->scratch[worker], &err) !=
-        STATUS_OK)
-        note_failure(batch, &err);
-    if (x->n_under_way)
-        x->session->transport->ops->progress(x->session->transport, worker);
-}
-
-/* Whether a rank has this iteration at all. */
-static bool takes_part(const struct execution *x, uint64_t i)
-{
-    return x->calls[i].iteration < x->ranks[i].trips;
-}
-
-static void add_counts(struct execution *x, size_t op, const struct kernel_ops *kernel)
-{
-    for (uint64_t i = 0; i < x->n_ranks; i++) {
-        if (!takes_part(x, i))
-            continue;
-        struct op_counts *counts = &x->ranks[i].counts[op];
-        struct counts done = x->calls[i].counts;
-        if (kernel->count)
-            kernel->count(&x->calls[i], &done);
-        counts->flop += done.flop;
-        counts->rows += done.rows;
-        counts->dropped += done.dropped;
-        counts->blocks += done.blocks;
-        counts->loads += done.loads;
-        counts->fetched += done.fetched;
-        counts->crossed += done.crossed;
-    }
+    counts->flop += done->flop;
+    counts->rows += done->rows;
+    counts->dropped += done->dropped;
+    counts->blocks += done->blocks;
+    counts->loads += done->loads;
+    counts->fetched += done->fetched;
+    counts->crossed += done->crossed;
 }
 
 static enum status run_kernel(struct execution *x, size_t op, struct err *err)
 {
-    const struct kernel_ops *kernel = &x->kernels->table[x->work->ops[op].kernel];
-    if (!kernel->run)
-        return err_set(err, STATUS_ABSENT, "backend \"cpu\" has no kernel \"%s\"",
-                       kernel_name((enum kernel)x->work->ops[op].kernel));
-    x->first_unit[0] = 0;
-    for (uint64_t i = 0; i < x->n_ranks; i++) {
-        uint64_t units = kernel->units ? kernel->units(&x->calls[i]) : 1;
-        x->first_unit[i + 1] = x->first_unit[i] + (takes_part(x, i) ? units : 0);
-    }
-    struct batch batch = {.x = x, .kernel = kernel, .status = STATUS_OK, .err = err};
-    pthread_mutex_init(&batch.lock, NULL);
-    pool_run(x->session->pool, x->first_unit[x->n_ranks], run_unit, &batch);
-    pthread_mutex_destroy(&batch.lock);
-    add_counts(x, op, kernel);
-    return batch.status;
+    struct launch launch = {.op = &x->work->ops[op],
+                            .calls = x->calls,
+                            .n = x->n_ranks,
+                            .scratch = x->scratch,
+                            .beside_other = x->n_under_way > 0};
+    enum status status = x->performs->launch(x->performer, &launch, err);
+    for (uint64_t i = 0; i < x->n_ranks; i++)
+        if (!x->calls[i].skipped)
+            add_counts(&x->ranks[i].counts[op], &x->calls[i].counts);
+    return status;
 }
 
 /* ---- exchanges ---- */
@@ -120,26 +71,27 @@ static struct lanes lanes_of(const struct execution *x, const struct flight *fli
 }
 
 /* By counts of rows, contiguous by peer. */
-static uint64_t lay_out(const struct tensor *counts, uint64_t peers, uint64_t row_bytes,
-                        uint64_t *bytes, uint64_t *at)
+static uint64_t lay_out(const struct execution *x, const struct tensor *counts,
+                        uint64_t row_bytes, uint64_t *bytes, uint64_t *at)
 {
-    uint64_t end = 0;
+    uint64_t end = 0, peers = x->session->transport->n_ranks;
+    execution_counts(x, counts, 0, peers, (int64_t *)bytes);
     for (uint64_t p = 0; p < peers; p++) {
         at[p] = end;
-        bytes[p] = (uint64_t)tensor_i64(counts)[p] * row_bytes;
+        bytes[p] *= row_bytes;
         end += bytes[p];
     }
     return end;
 }
 
-static enum status ragged_lanes(const struct call *call, uint64_t peers, struct lanes lanes,
-                                struct err *err)
+static enum status ragged_lanes(const struct execution *x, const struct call *call,
+                                struct lanes lanes, struct err *err)
 {
     uint64_t row_bytes = tensor_row_bytes(&call->of[ROLE_DST]);
     uint64_t sent =
-        lay_out(&call->of[ROLE_SENDS], peers, row_bytes, lanes.send_bytes, lanes.send_at);
-    uint64_t got = lay_out(&call->of[ROLE_RECEIVES], peers, row_bytes, lanes.receive_bytes,
-                           lanes.receive_at);
+        lay_out(x, &call->of[ROLE_SENDS], row_bytes, lanes.send_bytes, lanes.send_at);
+    uint64_t got =
+        lay_out(x, &call->of[ROLE_RECEIVES], row_bytes, lanes.receive_bytes, lanes.receive_at);
     if (sent <= call->of[ROLE_SRC].bytes && got <= call->of[ROLE_DST].bytes)
         return STATUS_OK;
     err_set(err, STATUS_NOFIT,
@@ -210,13 +162,15 @@ static enum status check_handle(const struct execution *x, const struct call *ca
                                 struct err *err)
 {
     const struct tensor *handle = &call->of[ROLE_HANDLE];
-    if (call->op->kernel != KERNEL_EXCHANGE || !handle->present ||
-        (uint64_t)tensor_i64(handle)[0] == x->task.step)
+    int64_t dispatch;
+    if (!handle->present)
+        return STATUS_OK;
+    execution_counts(x, handle, 0, 1, &dispatch);
+    if ((uint64_t)dispatch == x->task.step)
         return STATUS_OK;
     return err_set(err, STATUS_MISMATCH,
                    "stale handle in \"%s\": it is of dispatch %lld, the last one is %llu",
-                   call->op->name, (long long)tensor_i64(handle)[0],
-                   (unsigned long long)x->task.step);
+                   call->op->name, (long long)dispatch, (unsigned long long)x->task.step);
 }
 
 static enum status prepare_parcel(struct execution *x, struct flight *flight, size_t op,
@@ -229,7 +183,7 @@ static enum status prepare_parcel(struct execution *x, struct flight *flight, si
     struct op_counts *counts = &x->ranks[i].counts[op];
     TRY(check_handle(x, call, err));
     if (call->op->kernel == KERNEL_EXCHANGE)
-        TRY(ragged_lanes(call, peers, lanes, err));
+        TRY(ragged_lanes(x, call, lanes, err));
     else if (call->op->kernel == KERNEL_HOP)
         from = prepare_hop(&x->ranks[i], call, peers, lanes);
     else
@@ -266,7 +220,7 @@ enum status execute_op(struct execution *x, size_t op, uint64_t iteration, struc
 {
     for (uint64_t i = 0; i < x->n_ranks; i++)
         execute_prepare(&x->task, &x->work->ops[op], &x->ranks[i], iteration, &x->calls[i]);
-    if (x->kernels->null)
+    if (x->performs->idle)
         return run_kernel(x, op, err);
     switch (x->work->ops[op].kernel) {
     case KERNEL_RESULT:

@@ -114,7 +114,8 @@ static enum status make_block(struct performed *b, unsigned number,
     struct slots *slots = arena_alloc(arena, n, sizeof *slots);
     for (uint64_t i = 0; i < n; i++)
         matmul_plan_slots(&b->plan, pool_size(session->pool), &slots[i]);
-    struct execution_setup setup = {&b->work, &b->plan, NULL, slots, kernels, session};
+    struct execution_setup setup = {&b->work, &b->plan, NULL,       slots,
+                                    kernels,  session,  BACKEND_CPU};
     TRY(execution_init(&b->x, &setup, arena, err));
     inputs_matmul_random(&b->inputs, &b->context, &b->plan, 1);
     return execution_begin(&b->x, &b->inputs, err);

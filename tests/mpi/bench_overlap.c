@@ -41,7 +41,8 @@ static enum status open_side(struct side *side, struct session *session, bool ov
     layer_sample_plan_slots(plan, sample, session->transport->first, pool_size(session->pool),
                             slots);
     kernels_fast(&kernels);
-    struct execution_setup setup = {&side->work, plan, sample, slots, &kernels, session};
+    struct execution_setup setup = {&side->work, plan,    sample,     slots,
+                                    &kernels,    session, BACKEND_CPU};
     TRY(execution_init(&side->x, &setup, arena, err));
     TRY(session_setup(session, 64 << 20, err));
     side->seconds = arena_alloc(arena, side->work.n_ops, sizeof *side->seconds);

@@ -55,6 +55,8 @@ struct call {
     uint64_t iteration;           /* of its loop */
     struct tensor of[ROLE_COUNT]; /* operands; those the op has not are not present */
     struct counts counts;
+    bool skipped;               /* the rank has no such iteration */
+    uint64_t first_unit, units; /* among those of all ranks; the launch's */
 };
 
 struct kernel_ops {
@@ -70,14 +72,11 @@ struct kernel_ops {
  * transport performs them. */
 struct kernels {
     struct kernel_ops table[KERNEL_COUNT];
-    bool null; /* nothing is performed: exchanges and loops without data, too */
 };
 
 /* Plain C everywhere; the same with every faster version there is. */
 void kernels_reference(struct kernels *kernels);
 void kernels_fast(struct kernels *kernels);
-/* Kernels that do nothing. */
-void kernels_null(struct kernels *kernels);
 
 /* ---- pieces that kernels share ---- */
 

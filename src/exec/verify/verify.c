@@ -107,9 +107,10 @@ static void check_forward(struct verify *v, const struct rank_state *rank,
 {
     const struct oracle *o = v->oracle;
     struct wanted out_rows = wanted_of(v, RESULT_OUT, o->out, local, o->n_tokens, o->H);
-    verify_compare(v->checks, rank, out, &out_rows);
+    verify_compare(v->execution, v->checks, rank, out, &out_rows);
     if (!v->integers)
-        v->checks->out_hash += verify_hash_rows(out, rank->rank * o->setup.sample->T);
+        v->checks->out_hash +=
+            verify_hash_rows(v->execution, out, rank->rank * o->setup.sample->T);
 }
 
 /* dgates [T, K] in the router's order of experts, wanted in the sample's. */
@@ -120,17 +121,23 @@ static void check_gates(struct verify *v, const struct rank_state *rank,
     const struct layer_sample *s = o->setup.sample;
     struct wanted w = wanted_of(v, RESULT_DGATES, o->dgates, local, o->n_tokens, o->K);
     struct worst worst = {.error = 0};
-    double scale = dgates->data && !v->exact ? verify_scale(&w) : 0;
-    for (uint64_t i = 0; dgates->data && i < o->n_tokens * o->K; i++) {
+    if (!dgates->data)
+        return;
+    double scale = v->exact ? 0 : verify_scale(&w);
+    struct arena own = {0};
+    float *got = arena_alloc(&own, dgates->bytes, 1);
+    int32_t *chosen = arena_alloc(&own, ids->bytes, 1);
+    execution_copy(v->execution, dgates->data, dgates->bytes, got);
+    execution_copy(v->execution, ids->data, ids->bytes, chosen);
+    for (uint64_t i = 0; i < o->n_tokens * o->K; i++) {
         uint64_t t = i / o->K * o->setup.stride, k = 0;
         int32_t expert = s->ids[(rank->rank * s->T + t) * o->K + i % o->K];
-        while (k + 1 < o->K && tensor_i32(ids)[t * o->K + k] != expert)
+        while (k + 1 < o->K && chosen[t * o->K + k] != expert)
             k++;
-        verify_look_at(&worst, (double)tensor_f32(dgates)[t * o->K + k], w.values[i], scale, t,
-                       k);
+        verify_look_at(&worst, (double)got[t * o->K + k], w.values[i], scale, t, k);
     }
-    if (dgates->data)
-        checks_add(v->checks, w.name, worst.error, w.tolerance);
+    checks_add(v->checks, w.name, worst.error, w.tolerance);
+    arena_release(&own);
 }
 
 static const struct tensor *tensor_of(const struct verify *v, const struct rank_state *rank,
@@ -191,7 +198,7 @@ static void check_backward(struct verify *v, const struct rank_state *rank, cons
             wanted.least = sqrt(results[i].squares / (double)(wanted.rows * wanted.width));
         const struct tensor *got = gradient_of(v, rank, op, results[i].of);
         if (got)
-            verify_compare(v->checks, rank, got, &wanted);
+            verify_compare(v->execution, v->checks, rank, got, &wanted);
     }
     check_gates(v, rank, tensor_of(v, rank, op, ROLE_D_GATES), tensor_of(v, rank, op, ROLE_IDS),
                 local);
