@@ -40,7 +40,6 @@ struct run {
     struct run_report *report;
     struct run_case list;
     struct run_summary summary;
-    struct kernels kernels; /* of the CPU */
 };
 
 /* ---- prediction ---- */
@@ -164,7 +163,6 @@ static enum status perform_sample(struct run *run, uint64_t step, struct err *er
                                     .plan = run->plan,
                                     .sample = run->list.sample,
                                     .slots = run->list.slots,
-                                    .kernels = &run->kernels,
                                     .session = run->session,
                                     .backend = run->options->backend};
     TRY(execution_init(&x, &setup, run->arena, err));
@@ -310,6 +308,5 @@ enum status run_perform(const struct plan *plan, const struct run_options *optio
         .plan = plan, .options = options, .session = session, .arena = arena, .report = out};
     memset(out, 0, sizeof *out);
     machine_describe(&out->machine);
-    kernels_fast(&run->kernels);
     return perform(run, err);
 }

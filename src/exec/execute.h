@@ -70,7 +70,7 @@ struct execution_setup {
     const struct plan *plan;
     const struct layer_sample *sample; /* NULL for a list without routing */
     const struct slots *slots;         /* one per rank of this process, in order */
-    const struct kernels *kernels;     /* of the CPU */
+    const struct kernels *kernels;     /* of the CPU; NULL: all as they are */
     struct session *session;
     enum backend_kind backend;
 };

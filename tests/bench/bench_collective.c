@@ -143,7 +143,7 @@ static enum status measure_all(struct session *session, struct performed *blocks
     struct plain plain;
     struct kernels kernels;
     double samples[SAMPLES], *ops = arena_alloc(arena, 1 << 12, sizeof *ops);
-    kernels_fast(&kernels);
+    kernels_cpu(&kernels);
     make_plain(&plain, session, arena);
     TRY(session_setup(session, (uint64_t)TOKENS * INTER * 8, err));
     for (unsigned i = 0; i < CASES; i++)

@@ -202,7 +202,7 @@ static enum status run_size(struct bench *bench, struct session *session, uint64
     struct task task = {.plan = &plan, .sample = &sample};
     struct op op = {.name = "fold_fan_out", .kernel = KERNEL_COMBINE};
     size_t n = tokens * hidden;
-    kernels_fast(&kernels);
+    kernels_cpu(&kernels);
     case_plan(&plan, PATH_RAGGED_A2A, 1);
     plan.model.moe.experts = EXPERTS;
     plan.model.moe.top_k = TOP_K;

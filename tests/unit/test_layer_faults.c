@@ -15,7 +15,7 @@
 
 static const struct kernel_ops *right(struct kernels *kernels, const struct call *call)
 {
-    kernels_fast(kernels);
+    kernels_cpu(kernels);
     return &kernels->table[call->op->kernel];
 }
 
@@ -375,7 +375,7 @@ static void expect_caught(const struct fault *fault, change_fn *change, bool alo
     case_plan(&plan, fault->path, alone ? 4 : 2);
     if (change)
         change(&plan);
-    kernels_fast(&kernels);
+    kernels_cpu(&kernels);
     kernels.table[fault->kernel].run = fault->run;
     kernels.table[fault->kernel].units = NULL;
     if (run_with(&plan, &kernels, alone, &result, &err) == STATUS_OK &&
@@ -428,7 +428,7 @@ static void wrong_counts_are_caught(void **state)
         struct err err = {0};
         case_plan(&plan, PATH_BLOCKWISE, 2);
         with_cores_on_h(&plan);
-        kernels_fast(&kernels);
+        kernels_cpu(&kernels);
         kernels.table[counting[i]].count = count_twice;
         assert_int_equal(run_with(&plan, &kernels, false, &result, &err), STATUS_OK);
         if (checks_passed(&result.checks))
@@ -480,7 +480,7 @@ static void unmasked_rows_are_caught(void **state)
         struct case_result result;
         struct err err = {0};
         case_plan(&plan, PATH_DEEPEP, 2);
-        kernels_fast(&kernels);
+        kernels_cpu(&kernels);
         kernels.table[cases[i].kernel].run = cases[i].run;
         kernels.table[cases[i].kernel].units = NULL;
         assert_int_equal(run_with(&plan, &kernels, false, &result, &err), STATUS_OK);

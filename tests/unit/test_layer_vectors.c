@@ -158,7 +158,7 @@ static void rdep_example(void **state)
     plan.moe.alignment = 4;
     struct layer_sample sample = example_sample(&plan, ids, &arena);
     struct example example = {x, gates, 2};
-    kernels_reference(&kernels);
+    kernels_cpu(&kernels);
     perform(&plan, &sample, &example, &kernels, &keeper);
 
     EXPECT(&kept[0], 0, 3, 3); /* rows from each source */
@@ -201,7 +201,7 @@ static void blockwise_examples(void **state)
         plan.moe.block_size = i == 0 ? 2 : 4;
         struct layer_sample sample = example_sample(&plan, i == 0 ? first : second, &arena);
         struct example example = {x, NULL, 1};
-        kernels_reference(&kernels);
+        kernels_cpu(&kernels);
         perform(&plan, &sample, &example, &kernels, &keeper);
         if (i == 0) {
             EXPECT(&kept[0], 0, 0, 0, 1, 2);
@@ -231,7 +231,7 @@ static struct rounds seen;
 static enum status keep_chunk(struct call *call, uint64_t unit, void *scratch, struct err *err)
 {
     struct kernels kernels;
-    kernels_reference(&kernels);
+    kernels_cpu(&kernels);
     TRY(kernels.table[KERNEL_CHUNK].run(call, unit, scratch, err));
     memcpy(seen.token[call->rank][call->iteration], call->of[ROLE_INDEX].data,
            2 * sizeof(int32_t));
@@ -254,7 +254,7 @@ static void chunked_example(void **state)
     plan.moe.chunk = 1;
     struct layer_sample sample = example_sample(&plan, ids, &arena);
     struct example example = {x, NULL, 1};
-    kernels_reference(&kernels);
+    kernels_cpu(&kernels);
     kernels.table[KERNEL_CHUNK].run = keep_chunk;
     memset(&seen, 0, sizeof seen);
     perform(&plan, &sample, &example, &kernels, &keeper);
@@ -340,7 +340,7 @@ static void eplb_example(void **state)
     struct keeper keeper = {.kept = kept, .n = 2};
     struct example example = {NULL, NULL, 1};
     struct kernels kernels;
-    kernels_reference(&kernels);
+    kernels_cpu(&kernels);
     perform(&plan, &sample, &example, &kernels, &keeper);
     for (unsigned r = 0; r < 8; r++) {
         uint64_t rows = 0, wanted = 0;

@@ -243,7 +243,7 @@ enum status absent_perform(struct execution *x, struct absent *absent, struct er
                   .buffers = arena_alloc(&absent->arena, x->work->n_buffers, sizeof(bool))},
         .err = {.status = STATUS_OK}};
     find_needs(x->work, absent, &crowd.needs);
-    kernels_reference(&crowd.kernels);
+    kernels_cpu(&crowd.kernels);
     pthread_mutex_init(&crowd.lock, NULL);
     pool_run(x->session->pool, absent->n_ranks, perform_one, &crowd);
     pthread_mutex_destroy(&crowd.lock);

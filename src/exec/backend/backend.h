@@ -40,7 +40,7 @@ struct backend {
     bool idle; /* nothing is performed, and no memory holds anything */
 
     /* What the functions below are given; lives as long as the arena. `kernels` are those of
-     * the CPU. */
+     * the CPU; NULL: all as they are. */
     enum status (*open)(struct session *session, const struct kernels *kernels,
                         struct arena *arena, void **device, struct err *err);
 

@@ -18,6 +18,7 @@ enum { ALIGNMENT = 64, CACHE_LINE = 64, FILL_BYTES = 1 << 21 };
 struct cpu {
     struct session *session;
     const struct kernels *kernels;
+    struct kernels own;
     double marks[BACKEND_MARKS];
 };
 
@@ -26,7 +27,9 @@ static enum status cpu_open(struct session *session, const struct kernels *kerne
 {
     struct cpu *cpu = arena_alloc(arena, 1, sizeof *cpu);
     (void)err;
-    *cpu = (struct cpu){.session = session, .kernels = kernels};
+    *cpu = (struct cpu){.session = session};
+    kernels_cpu(&cpu->own);
+    cpu->kernels = kernels ? kernels : &cpu->own;
     *device = cpu;
     return STATUS_OK;
 }
@@ -182,18 +185,13 @@ static enum status cpu_launch(void *device, const struct launch *launch, struct 
     return batch.status;
 }
 
-const struct backend backend_cpu = {.name = "cpu",
-                                    .open = cpu_open,
-                                    .alloc = cpu_alloc,
-                                    .free = cpu_free,
-                                    .fill = cpu_fill,
-                                    .copy = cpu_copy,
-                                    .read_counts = cpu_read_counts,
-                                    .flush = cpu_flush,
-                                    .launch = cpu_launch,
-                                    .sync = cpu_sync,
-                                    .mark = cpu_mark,
-                                    .elapsed_s = cpu_elapsed_s};
+/* Rows of the host's memory. */
+#define HOST_MEMORY                                                                            \
+    .open = cpu_open, .alloc = cpu_alloc, .free = cpu_free, .fill = cpu_fill,                  \
+    .copy = cpu_copy, .read_counts = cpu_read_counts, .flush = cpu_flush, .sync = cpu_sync,    \
+    .mark = cpu_mark, .elapsed_s = cpu_elapsed_s
+
+const struct backend backend_cpu = {.name = "cpu", .launch = cpu_launch, HOST_MEMORY};
 
 /* ---- null: preparing calls, waking workers, reading the clock ---- */
 
@@ -215,16 +213,5 @@ static enum status null_launch(void *device, const struct launch *launch, struct
     return STATUS_OK;
 }
 
-const struct backend backend_null = {.name = "null",
-                                     .idle = true,
-                                     .open = cpu_open,
-                                     .alloc = cpu_alloc,
-                                     .free = cpu_free,
-                                     .fill = cpu_fill,
-                                     .copy = cpu_copy,
-                                     .read_counts = cpu_read_counts,
-                                     .flush = cpu_flush,
-                                     .launch = null_launch,
-                                     .sync = cpu_sync,
-                                     .mark = cpu_mark,
-                                     .elapsed_s = cpu_elapsed_s};
+const struct backend backend_null = {
+    .name = "null", .idle = true, .launch = null_launch, HOST_MEMORY};

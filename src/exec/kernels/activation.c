@@ -81,7 +81,6 @@ static void forward_row(const struct call *call, const struct shape_of *shape, u
     }
 }
 
-/* (h, da) -> dh */
 static void backward_row(const struct call *call, const struct shape_of *shape, uint64_t row)
 {
     uint64_t inter = call->of[ROLE_D_DST].width;
@@ -142,7 +141,7 @@ static enum status activation_grad_run(struct call *call, uint64_t unit, void *s
     return STATUS_OK;
 }
 
-/* ---- gates of their own: (logits) -> gates; (gates, dgates) -> dlogits ---- */
+/* ---- gates of their own ---- */
 
 static enum status sigmoid_run(struct call *call, uint64_t unit, void *scratch, struct err *err)
 {

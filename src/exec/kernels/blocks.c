@@ -6,7 +6,6 @@
 
 /* ---- chunks (seed-systems.md C2) ---- */
 
-/* most: (counts[E]) -> (most[1]) */
 static enum status most_run(struct call *call, uint64_t unit, void *scratch, struct err *err)
 {
     (void)unit;
@@ -20,7 +19,6 @@ static enum status most_run(struct call *call, uint64_t unit, void *scratch, str
     return STATUS_OK;
 }
 
-/* rounds: (most[R]) -> (rounds[1]) */
 static enum status rounds_run(struct call *call, uint64_t unit, void *scratch, struct err *err)
 {
     TRY(most_run(call, unit, scratch, err));
@@ -29,8 +27,7 @@ static enum status rounds_run(struct call *call, uint64_t unit, void *scratch, s
     return STATUS_OK;
 }
 
-/* chunk: (order[TK], counts[E]) -> (index[E*C], home[E*C]); round i takes rows i C .. of every
- * expert's queue */
+/* Round i takes rows i C .. of every expert's queue. */
 static enum status chunk_run(struct call *call, uint64_t unit, void *scratch, struct err *err)
 {
     (void)unit;
@@ -84,8 +81,7 @@ static uint64_t blocks_to_run(const struct call *call, uint64_t valid, uint64_t 
     return run < N && args->dynamic ? run : N;
 }
 
-/* blocks: (phys[n,K]) -> (expert[N], index[N*B], place[nK], conditions[N], run[1], trips[1]);
- * blocks without rows belong to the last expert */
+/* Blocks without rows belong to the last expert. */
 static enum status blocks_run(struct call *call, uint64_t unit, void *scratch, struct err *err)
 {
     (void)unit;
@@ -123,7 +119,6 @@ static enum status blocks_run(struct call *call, uint64_t unit, void *scratch, s
 
 /* ---- tables of all tokens or all hit experts ---- */
 
-/* table: (phys[n,K]) -> (place[nK], index[e*n]) */
 static enum status table_run(struct call *call, uint64_t unit, void *scratch, struct err *err)
 {
     (void)unit;
@@ -144,7 +139,6 @@ static enum status table_run(struct call *call, uint64_t unit, void *scratch, st
     return STATUS_OK;
 }
 
-/* hits: (rows[e]) -> (hits[U], map[e]) */
 static enum status hits_run(struct call *call, uint64_t unit, void *scratch, struct err *err)
 {
     (void)unit;
@@ -163,7 +157,6 @@ static enum status hits_run(struct call *call, uint64_t unit, void *scratch, str
     return STATUS_OK;
 }
 
-/* own: (phys[n,K]) -> (slot[nK], place[nK], hits[nK], rows[nK], offsets[K+1]) */
 static enum status own_run(struct call *call, uint64_t unit, void *scratch, struct err *err)
 {
     (void)unit;

@@ -5,7 +5,7 @@
 
 enum { PIECE = 256 };
 
-/* ---- shard: () -> (buffer[g,m,n] or [m,n]) ---- */
+/* ---- shard ---- */
 
 static uint64_t shard_rows(const struct tensor *out)
 {
@@ -47,7 +47,7 @@ static enum status shard_run(struct call *call, uint64_t unit, void *scratch, st
     return STATUS_OK;
 }
 
-/* ---- add_chunks: (arrived, array) -> (array) ---- */
+/* ---- add_chunks ---- */
 
 static struct hop hop_of(const struct call *call)
 {

@@ -155,7 +155,6 @@ static int64_t slot_of_row(const struct call *call, const struct tensor *inverse
     return (int64_t)(row % rows * call->args.combine.slots.n + row / rows);
 }
 
-/* spread: (dout[n,...], inverse?, gates?, handle?) -> (dy) */
 static enum status spread_run(struct call *call, uint64_t unit, void *scratch, struct err *err)
 {
     (void)scratch;
@@ -190,7 +189,6 @@ static float dot_rows(const struct tensor *a, uint64_t a_row, const struct tenso
     return (float)sum;
 }
 
-/* gate_grad: (y, position[n,S]?, dout) -> (dgates[n,S]) */
 static enum status gate_grad_run(struct call *call, uint64_t unit, void *scratch,
                                  struct err *err)
 {
@@ -211,8 +209,6 @@ static uint64_t gate_units(const struct call *call)
 {
     return kernel_row_units(call->of[ROLE_D_DST].rows);
 }
-
-/* accumulate: (y, gates[n,K], phys[n,K], sum[n,...], index?, offsets?) -> (sum) */
 
 static void add_to_sum(const struct call *call, uint64_t from, uint64_t token, float gate)
 {
@@ -287,8 +283,6 @@ static int64_t slot_in_loop(const struct call *call, uint64_t row)
             return (int64_t)(row * phys->width + k);
     return -1;
 }
-
-/* accumulate_grad: (y?, gates?, phys, dsum, index?, offsets?, dgates?) -> (dy?, dgates?) */
 
 /* dy, or y where only the gates' gradient is asked for. */
 static const struct tensor *gradient_rows(const struct call *call)

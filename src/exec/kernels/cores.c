@@ -7,8 +7,7 @@
 
 enum { PIECE = 256 };
 
-/* ---- deal: (expert[N], run[1]) -> (block[c], number[c], fetch[c], rows[c], offsets[c+1]) ----
- */
+/* ---- deal ---- */
 
 /* The block of a core in a trip, or -1; block < 0 before the first trip. */
 static int64_t block_of(const struct call *call, int64_t core, int64_t trip)
@@ -63,7 +62,7 @@ static void deal_count(const struct call *call, struct counts *counts)
     counts->blocks = acting(&call->of[ROLE_BLOCK], 0, call->args.deal.split);
 }
 
-/* ---- fetch: (w[e,k,n], number[c], fetch[c]) -> (operand[c,k',n']) ---- */
+/* ---- fetch ---- */
 
 /* A core's part of a matrix: rows from `row`, columns from `column` of every panel. */
 struct part {
@@ -159,7 +158,7 @@ static void fetch_count(const struct call *call, struct counts *counts)
         elements * tensor_row_bytes(&call->of[ROLE_WEIGHT]) / call->of[ROLE_WEIGHT].width;
 }
 
-/* ---- load_block: (src[n+1,H], index[N*B], block[c], gates?) -> (dst[c*B,H']) ---- */
+/* ---- load_block ---- */
 
 static int32_t *block_index(const struct call *call, const struct tensor *index,
                             const struct tensor *block, uint64_t core)
@@ -220,7 +219,7 @@ static void load_count(const struct call *call, struct counts *counts)
     counts->loads = call->args.block.split ? rows / call->of[ROLE_BLOCK].rows : rows;
 }
 
-/* ---- core_sum: (partial[2*m,n]) -> (sum[2*m,n], [2*m,n/2] or [m,n]) ---- */
+/* ---- core_sum ---- */
 
 enum { CORES = 2 };
 
@@ -277,7 +276,7 @@ static void sum_count(const struct call *call, struct counts *counts)
         counts->crossed += sum_rows(call) * share_of(call, core).width * sizeof(float);
 }
 
-/* ---- add_block: (y[c*B,H'], gates?, index[N*B], block[c], sum) -> (sum) ---- */
+/* ---- add_block ---- */
 
 static uint64_t add_units(const struct call *call)
 {

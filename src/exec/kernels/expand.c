@@ -20,7 +20,6 @@ static uint64_t expand_units(const struct call *call)
     return call->of[ROLE_DST].dims[0] * kernel_row_units(call->of[ROLE_DST].dims[1]);
 }
 
-/* expand: (src[M,k], offsets[e+1]) -> (dst[e,M,k]) */
 static enum status expand_run(struct call *call, uint64_t unit, void *scratch, struct err *err)
 {
     (void)scratch;
@@ -41,7 +40,7 @@ static enum status expand_run(struct call *call, uint64_t unit, void *scratch, s
     return STATUS_OK;
 }
 
-/* ---- expanded_gemm: (a[e,M,k], w[e,k,n], offsets) -> (c[M,n]) ---- */
+/* ---- expanded_gemm ---- */
 
 static struct tiling gemm_tiling(const struct call *call)
 {
@@ -61,7 +60,7 @@ static uint64_t gemm_units(const struct call *call)
 
 /* Adds group g's product to the tile. */
 static void add_group(const struct call *call, const struct tile *tile, uint64_t g,
-                      const struct scratch *scratch, struct gemm *gemm, multiply_fn *multiply)
+                      const struct scratch *scratch, struct gemm *gemm)
 {
     struct tensor a = copy_of(&call->of[ROLE_SRC], g);
     struct matrix w = tile_matrix(&call->of[ROLE_WEIGHT], g);
@@ -73,13 +72,13 @@ static void add_group(const struct call *call, const struct tile *tile, uint64_t
         gemm->a = tile_load_rows(&a, tile->rows, depth, scratch->a, &gemm->lda);
         tile_load_weight(&w, call->args.gemm.transposed, depth, tile->columns, scratch->b,
                          gemm);
-        multiply(call->task->blas, gemm);
+        blas_gemm(call->task->blas, gemm);
     }
 }
 
-static enum status expanded_gemm(struct call *call, uint64_t unit, void *memory,
-                                 multiply_fn *multiply)
+static enum status gemm_run(struct call *call, uint64_t unit, void *memory, struct err *err)
 {
+    (void)err;
     struct tiling tiling = gemm_tiling(call);
     struct tile tile = tile_at(&tiling, unit);
     struct scratch scratch = tile_scratch(memory);
@@ -87,23 +86,9 @@ static enum status expanded_gemm(struct call *call, uint64_t unit, void *memory,
                         .n = (int)(tile.columns.end - tile.columns.begin)};
     gemm.c = tile_result(&call->of[ROLE_DST], tile.rows, tile.columns, scratch.c, &gemm.ldc);
     for (uint64_t g = 0; g < call->of[ROLE_SRC].dims[0]; g++)
-        add_group(call, &tile, g, &scratch, &gemm, multiply);
+        add_group(call, &tile, g, &scratch, &gemm);
     tile_store(&call->of[ROLE_DST], tile.rows, tile.columns, gemm.c);
     return STATUS_OK;
-}
-
-static enum status gemm_run_plain(struct call *call, uint64_t unit, void *scratch,
-                                  struct err *err)
-{
-    (void)err;
-    return expanded_gemm(call, unit, scratch, tile_multiply_plain);
-}
-
-static enum status gemm_run_blas(struct call *call, uint64_t unit, void *scratch,
-                                 struct err *err)
-{
-    (void)err;
-    return expanded_gemm(call, unit, scratch, tile_multiply_blas);
 }
 
 static void gemm_count(const struct call *call, struct counts *counts)
@@ -113,7 +98,7 @@ static void gemm_count(const struct call *call, struct counts *counts)
     counts->flop = 2 * counts->rows * a->dims[2] * call->of[ROLE_DST].width;
 }
 
-/* ---- expanded_wgrad: (a[e,M,k], dc[M,n]) -> (dw[e,k,n]) ---- */
+/* ---- expanded_wgrad ---- */
 
 static struct tiling wgrad_tiling(const struct call *call)
 {
@@ -131,9 +116,9 @@ static uint64_t wgrad_units(const struct call *call)
     return tile_count(&tiling);
 }
 
-static enum status expanded_wgrad(struct call *call, uint64_t unit, void *memory,
-                                  multiply_fn *multiply)
+static enum status wgrad_run(struct call *call, uint64_t unit, void *memory, struct err *err)
 {
+    (void)err;
     struct tiling tiling = wgrad_tiling(call);
     struct tile tile = tile_at(&tiling, unit);
     struct scratch scratch = tile_scratch(memory);
@@ -152,25 +137,11 @@ static enum status expanded_wgrad(struct call *call, uint64_t unit, void *memory
         gemm.a = tile_load_rows(&a, rows, tile.rows, scratch.a, &gemm.lda);
         gemm.b =
             tile_load_rows(&call->of[ROLE_D_DST], rows, tile.columns, scratch.b, &gemm.ldb);
-        multiply(call->task->blas, &gemm);
+        blas_gemm(call->task->blas, &gemm);
         row = end;
     } while (row < a.rows);
     tile_store(&dw, tile.rows, tile.columns, gemm.c);
     return STATUS_OK;
-}
-
-static enum status wgrad_run_plain(struct call *call, uint64_t unit, void *scratch,
-                                   struct err *err)
-{
-    (void)err;
-    return expanded_wgrad(call, unit, scratch, tile_multiply_plain);
-}
-
-static enum status wgrad_run_blas(struct call *call, uint64_t unit, void *scratch,
-                                  struct err *err)
-{
-    (void)err;
-    return expanded_wgrad(call, unit, scratch, tile_multiply_blas);
 }
 
 static void wgrad_count(const struct call *call, struct counts *counts)
@@ -179,11 +150,11 @@ static void wgrad_count(const struct call *call, struct counts *counts)
     counts->flop = 2 * a->dims[0] * a->dims[1] * a->dims[2] * call->of[ROLE_D_DST].width;
 }
 
-void kernels_add_expand(struct kernels *kernels, bool fast)
+void kernels_add_expand(struct kernels *kernels)
 {
     kernels->table[KERNEL_EXPAND] = (struct kernel_ops){expand_units, expand_run, NULL};
     kernels->table[KERNEL_EXPANDED_GEMM] =
-        (struct kernel_ops){gemm_units, fast ? gemm_run_blas : gemm_run_plain, gemm_count};
+        (struct kernel_ops){gemm_units, gemm_run, gemm_count};
     kernels->table[KERNEL_EXPANDED_WGRAD] =
-        (struct kernel_ops){wgrad_units, fast ? wgrad_run_blas : wgrad_run_plain, wgrad_count};
+        (struct kernel_ops){wgrad_units, wgrad_run, wgrad_count};
 }

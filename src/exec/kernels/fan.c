@@ -24,7 +24,6 @@ static int64_t local_number(const struct call *call, int32_t physical)
     return (int64_t)((uint64_t)physical % local);
 }
 
-/* fan: (phys[n,K], receives[R]?) -> (offsets[e+1], rows[e], index[M], place[nK]) */
 static enum status fan_run(struct call *call, uint64_t unit, void *scratch, struct err *err)
 {
     (void)unit;
@@ -67,8 +66,7 @@ static uint64_t owner_of(const struct call *call, uint64_t slot)
     return (uint64_t)tensor_i32(&call->of[ROLE_PHYS])[slot] / call->task->sample->local;
 }
 
-/* layout: (phys[T,K]) -> (index[M], slot[M], position[T,R], sends[R], handle[4]); rows by
- * owner, then by token. The handle names the dispatch it belongs to. */
+/* Rows by owner, then by token. The handle names the dispatch it belongs to. */
 static enum status layout_run(struct call *call, uint64_t unit, void *scratch, struct err *err)
 {
     (void)unit;
@@ -114,7 +112,7 @@ struct record {
     float gate;
 };
 
-/* record: (phys[T,K], gates[T,K], order[TK]) -> (records[TK,2]); id = (r T + t) K + k */
+/* id = (r T + t) K + k */
 static enum status record_run(struct call *call, uint64_t unit, void *scratch, struct err *err)
 {
     (void)unit;
@@ -132,8 +130,6 @@ static enum status record_run(struct call *call, uint64_t unit, void *scratch, s
     return STATUS_OK;
 }
 
-/* pool: (records[M_in,2], receives[R]) -> (offsets[e+1], rows[e], index[M], place[M_in],
- * gates[M_in]) */
 static enum status pool_records(struct call *call, uint64_t unit, void *scratch,
                                 struct err *err)
 {

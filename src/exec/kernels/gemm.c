@@ -3,14 +3,12 @@
  *
  * A product is cut into tiles of at most TILE rows by columns of one group. Operands in f32 are
  * multiplied where they stand; others pass through the worker's scratch piece by piece, with
- * sums in f32. The reference multiplies element by element, the fast version by OpenBLAS; a
- * row's result is the same whatever tile it is in. */
+ * sums in f32. By plain C a row's result is the same whatever tile it is in. */
 #include "exec/kernels/gemm_tile.h"
 
 enum { DIRECT_ROWS = 512, DIRECT_COLUMNS = 1024 };
 
-/* ---- gemm: (a, w, offsets?, rows?, map?, bias?) -> c ----
- * chunk_gemm: the same places, and c to be added to. */
+/* ---- gemm, chunk_gemm ---- */
 
 static bool gemm_is_direct(const struct call *call)
 {
@@ -69,9 +67,9 @@ static bool load_sum(const struct call *call, struct span_rows rows, struct span
     return true;
 }
 
-static enum status gemm_tile(struct call *call, uint64_t unit, void *memory,
-                             multiply_fn *multiply)
+static enum status gemm_run(struct call *call, uint64_t unit, void *memory, struct err *err)
 {
+    (void)err;
     struct tiling tiling = gemm_tiling(call);
     struct tile tile = tile_at(&tiling, unit);
     struct span_rows group = kernel_group(&tiling.grouping, tile.group);
@@ -92,25 +90,11 @@ static enum status gemm_tile(struct call *call, uint64_t unit, void *memory,
         gemm.beta = adds || d > 0;
         gemm.a = tile_load_rows(&call->of[ROLE_SRC], from, depth, scratch.a, &gemm.lda);
         tile_load_weight(&w, call->args.gemm.transposed, depth, tile.columns, scratch.b, &gemm);
-        multiply(call->task->blas, &gemm);
+        blas_gemm(call->task->blas, &gemm);
     }
     add_bias(call, tile.group, tile.columns, gemm.c, gemm.ldc, rows.end - rows.begin);
     tile_store(&call->of[ROLE_DST], rows, tile.columns, gemm.c);
     return STATUS_OK;
-}
-
-static enum status gemm_run_plain(struct call *call, uint64_t unit, void *scratch,
-                                  struct err *err)
-{
-    (void)err;
-    return gemm_tile(call, unit, scratch, tile_multiply_plain);
-}
-
-static enum status gemm_run_blas(struct call *call, uint64_t unit, void *scratch,
-                                 struct err *err)
-{
-    (void)err;
-    return gemm_tile(call, unit, scratch, tile_multiply_blas);
 }
 
 static void gemm_count(const struct call *call, struct counts *counts)
@@ -122,7 +106,7 @@ static void gemm_count(const struct call *call, struct counts *counts)
     counts->flop = 2 * rows * call->of[ROLE_SRC].width * call->of[ROLE_DST].width;
 }
 
-/* ---- wgrad: (a, dc, offsets?, rows?, map?) -> (dw, dbias?) ---- */
+/* ---- wgrad ---- */
 
 static struct tiling wgrad_tiling(const struct call *call)
 {
@@ -170,9 +154,9 @@ static void bias_grad(const struct call *call, uint64_t group, struct span_rows 
         }
 }
 
-static enum status wgrad_tile(struct call *call, uint64_t unit, void *memory,
-                              multiply_fn *multiply)
+static enum status wgrad_run(struct call *call, uint64_t unit, void *memory, struct err *err)
 {
+    (void)err;
     struct tiling tiling = wgrad_tiling(call);
     struct tile tile = tile_at(&tiling, unit);
     struct span_rows group = kernel_group(&tiling.grouping, tile.group);
@@ -196,7 +180,7 @@ static enum status wgrad_tile(struct call *call, uint64_t unit, void *memory,
         struct span_rows from = {rows.begin + shift, rows.end + shift};
         gemm.b =
             tile_load_rows(&call->of[ROLE_D_DST], from, tile.columns, scratch.b, &gemm.ldb);
-        multiply(call->task->blas, &gemm);
+        blas_gemm(call->task->blas, &gemm);
         row = rows.end;
     } while (row < group.end);
     tile_store(&dw, tile.rows, tile.columns, gemm.c);
@@ -204,20 +188,6 @@ static enum status wgrad_tile(struct call *call, uint64_t unit, void *memory,
     if (tile.rows.begin == 0)
         bias_grad(call, tile.group, of_bias, tile.columns);
     return STATUS_OK;
-}
-
-static enum status wgrad_run_plain(struct call *call, uint64_t unit, void *scratch,
-                                   struct err *err)
-{
-    (void)err;
-    return wgrad_tile(call, unit, scratch, tile_multiply_plain);
-}
-
-static enum status wgrad_run_blas(struct call *call, uint64_t unit, void *scratch,
-                                  struct err *err)
-{
-    (void)err;
-    return wgrad_tile(call, unit, scratch, tile_multiply_blas);
 }
 
 static void wgrad_count(const struct call *call, struct counts *counts)
@@ -228,11 +198,9 @@ static void wgrad_count(const struct call *call, struct counts *counts)
                    call->of[ROLE_D_DST].width;
 }
 
-void kernels_add_gemm(struct kernels *kernels, bool fast)
+void kernels_add_gemm(struct kernels *kernels)
 {
-    kernels->table[KERNEL_GEMM] =
-        (struct kernel_ops){gemm_units, fast ? gemm_run_blas : gemm_run_plain, gemm_count};
+    kernels->table[KERNEL_GEMM] = (struct kernel_ops){gemm_units, gemm_run, gemm_count};
     kernels->table[KERNEL_CHUNK_GEMM] = kernels->table[KERNEL_GEMM];
-    kernels->table[KERNEL_WGRAD] =
-        (struct kernel_ops){wgrad_units, fast ? wgrad_run_blas : wgrad_run_plain, wgrad_count};
+    kernels->table[KERNEL_WGRAD] = (struct kernel_ops){wgrad_units, wgrad_run, wgrad_count};
 }

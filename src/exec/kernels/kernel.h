@@ -1,7 +1,7 @@
 /* The kernel table: what performs each kernel of work/kernel.h on the CPU.
  *
- * Every kernel has a plain C reference; some have a faster version beside it. A kernel's work
- * is cut into units that are independent of each other and of the number of workers; units of
+ * Kernels are plain C, but that products go to BLAS where there is one. A kernel's work is cut
+ * into units that are independent of each other and of the number of workers; units of
  * all ranks of a process form one batch. Kernels allocate nothing and keep no state: all they
  * know is in the call. */
 #ifndef MOEPLAN_EXEC_KERNELS_KERNEL_H
@@ -74,9 +74,8 @@ struct kernels {
     struct kernel_ops table[KERNEL_COUNT];
 };
 
-/* Plain C everywhere; the same with every faster version there is. */
-void kernels_reference(struct kernels *kernels);
-void kernels_fast(struct kernels *kernels);
+/* The kernels there are. Products are the session's BLAS, or plain C. */
+void kernels_cpu(struct kernels *kernels);
 
 /* ---- pieces that kernels share ---- */
 
@@ -139,9 +138,9 @@ void kernels_add_blocks(struct kernels *kernels);
 void kernels_add_cores(struct kernels *kernels);
 void kernels_add_rows(struct kernels *kernels);
 void kernels_add_combine(struct kernels *kernels);
-void kernels_add_gemm(struct kernels *kernels, bool fast);
-void kernels_add_expand(struct kernels *kernels, bool fast);
-void kernels_add_sparse(struct kernels *kernels, bool fast);
+void kernels_add_gemm(struct kernels *kernels);
+void kernels_add_expand(struct kernels *kernels);
+void kernels_add_sparse(struct kernels *kernels);
 void kernels_add_activation(struct kernels *kernels);
 void kernels_add_chunks(struct kernels *kernels);
 

@@ -217,7 +217,6 @@ static void logits_grad(const struct token *token, const struct call *call, uint
     }
 }
 
-/* reads: logits, ids, gates, dgates, bias? */
 static enum status topk_grad_run(struct call *call, uint64_t unit, void *scratch,
                                  struct err *err)
 {

@@ -8,8 +8,6 @@ static uint64_t out_units(const struct call *call)
     return kernel_row_units(call->of[ROLE_DST].rows);
 }
 
-/* gather: (src, index, inverse?, keys?, offsets?, gates?) -> (dst): dst[i] = src[index[i] / k],
- * times gates[index[i]], zero for -1 */
 static enum status gather_run(struct call *call, uint64_t unit, void *scratch, struct err *err)
 {
     (void)scratch;
@@ -39,7 +37,7 @@ static uint64_t in_units(const struct call *call)
     return kernel_row_units(call->of[ROLE_SRC].rows);
 }
 
-/* scatter: (src, index, dst) -> (dst): dst[index[i]] = src[i]; no two i share a row */
+/* No two rows of src share one of dst. */
 static enum status scatter_run(struct call *call, uint64_t unit, void *scratch, struct err *err)
 {
     (void)scratch;
@@ -62,7 +60,6 @@ static const int32_t *picked(const struct call *call)
            (part ? call->iteration * call->of[ROLE_DST].rows : 0);
 }
 
-/* pick: (weights[e,...], hits[U]) -> (dst[U,...]) */
 static enum status pick_run(struct call *call, uint64_t unit, void *scratch, struct err *err)
 {
     (void)scratch;
@@ -87,7 +84,7 @@ static uint64_t pick_units(const struct call *call)
     return call->of[ROLE_DST].rows;
 }
 
-/* swap: (src[m,n,k,...]) -> (dst[n,m,k,...]); dst may be seen as longer rows */
+/* dst may be seen as longer rows */
 static enum status swap_run(struct call *call, uint64_t unit, void *scratch, struct err *err)
 {
     (void)scratch;

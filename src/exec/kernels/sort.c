@@ -46,8 +46,7 @@ enum status map_overflow(const struct call *call, uint64_t rows, uint64_t capaci
     return err_hint(err, "--set moe.buffer=exact or worst");
 }
 
-/* sort: (phys[T,K]) -> (order, position, counts[E], sends[R]). When not by expert, rows of
- * an owner keep (token, k) order. */
+/* When not by expert, rows of an owner keep (token, k) order. */
 static enum status sort_run(struct call *call, uint64_t unit, void *scratch, struct err *err)
 {
     (void)unit;
@@ -77,7 +76,6 @@ static enum status sort_run(struct call *call, uint64_t unit, void *scratch, str
     return STATUS_OK;
 }
 
-/* group: (counts[R,e]) -> (receives[R], offsets[e+1], rows[e], index[M], place[M_in]) */
 static enum status group_run(struct call *call, uint64_t unit, void *scratch, struct err *err)
 {
     (void)unit;
@@ -121,8 +119,8 @@ static enum status group_run(struct call *call, uint64_t unit, void *scratch, st
     return STATUS_OK;
 }
 
-/* slots: (phys[T,K]) -> (index[E*S], position[TK], dropped[1]); S = groups * C slots of an
- * expert, C of them for each group of T / groups tokens, the first rows win */
+/* groups * C slots of an expert, C of them for each group of T / groups tokens; the first rows
+ * win. */
 static enum status slots_run(struct call *call, uint64_t unit, void *scratch, struct err *err)
 {
     (void)unit;

@@ -48,7 +48,7 @@ static void add_bias(const struct call *call, uint64_t expert, struct span_rows 
             c[i * ldc + j] += tensor_f32(bias)[expert * bias->width + columns.begin + j];
 }
 
-/* sparse_map: (offsets[e+1]) -> (row_block[nnz], column_block[nnz]), -1 behind the last */
+/* -1 behind the last block. */
 static enum status map_run(struct call *call, uint64_t unit, void *scratch, struct err *err)
 {
     (void)unit;
@@ -65,7 +65,7 @@ static enum status map_run(struct call *call, uint64_t unit, void *scratch, stru
     return STATUS_OK;
 }
 
-/* ---- sdd: (a[M,k], w, row_block, column_block, offsets) -> (c[nnz*B, parts*B]) ---- */
+/* ---- sdd ---- */
 
 static uint64_t map_units(const struct call *call)
 {
@@ -74,7 +74,7 @@ static uint64_t map_units(const struct call *call)
 
 /* Part p of block u: rows of a times columns of W (or, transposed, rows of W). */
 static void sdd_part(const struct call *call, const struct sparse *s, uint64_t u, uint64_t p,
-                     const struct scratch *scratch, multiply_fn *multiply)
+                     const struct scratch *scratch)
 {
     uint64_t row = (uint64_t)tensor_i32(&call->of[ROLE_ROW_BLOCK])[u] * s->B;
     struct span_rows rows = {row, row + s->B};
@@ -95,25 +95,26 @@ static void sdd_part(const struct call *call, const struct sparse *s, uint64_t u
         gemm.beta = d > 0;
         gemm.a = tile_load_rows(&call->of[ROLE_SRC], rows, depth, scratch->a, &gemm.lda);
         tile_load_weight(&w, call->args.sparse.transposed, depth, columns, scratch->b, &gemm);
-        multiply(call->task->blas, &gemm);
+        blas_gemm(call->task->blas, &gemm);
     }
     add_bias(call, expert_of(&call->of[ROLE_OFFSETS], row), columns, scratch->c, s->B, s->B);
     for (uint64_t i = 0; i < s->B; i++)
         tensor_store(&call->of[ROLE_DST], u * s->B + i, p * s->B, s->B, scratch->c + i * s->B);
 }
 
-static enum status sdd(struct call *call, uint64_t unit, void *memory, multiply_fn *multiply)
+static enum status sdd_run(struct call *call, uint64_t unit, void *memory, struct err *err)
 {
+    (void)err;
     struct sparse s = sparse_of(&call->of[ROLE_DST], call);
     struct scratch scratch = tile_scratch(memory);
     if (tensor_i32(&call->of[ROLE_ROW_BLOCK])[unit] < 0)
         return STATUS_OK;
     for (uint64_t p = 0; p < s.parts; p++)
-        sdd_part(call, &s, unit, p, &scratch, multiply);
+        sdd_part(call, &s, unit, p, &scratch);
     return STATUS_OK;
 }
 
-/* ---- dsd: (a[nnz*B, parts*B], w, row_block, column_block, offsets) -> (c[M,n]) ---- */
+/* ---- dsd ---- */
 
 static struct tiling dsd_tiling(const struct call *call)
 {
@@ -132,8 +133,9 @@ static uint64_t dsd_units(const struct call *call)
     return tile_count(&tiling);
 }
 
-static enum status dsd(struct call *call, uint64_t unit, void *memory, multiply_fn *multiply)
+static enum status dsd_run(struct call *call, uint64_t unit, void *memory, struct err *err)
 {
+    (void)err;
     struct sparse s = sparse_of(&call->of[ROLE_SRC], call);
     struct tiling tiling = dsd_tiling(call);
     struct tile tile = tile_at(&tiling, unit);
@@ -153,7 +155,7 @@ static enum status dsd(struct call *call, uint64_t unit, void *memory, multiply_
         gemm.a = tile_load_rows(&call->of[ROLE_SRC], rows, inside, scratch.a, &gemm.lda);
         tile_load_weight(&w, call->args.sparse.transposed, depth, tile.columns, scratch.b,
                          &gemm);
-        multiply(call->task->blas, &gemm);
+        blas_gemm(call->task->blas, &gemm);
     }
     add_bias(call, expert_of(&call->of[ROLE_OFFSETS], tile.rows.begin), tile.columns, gemm.c,
              (uint64_t)gemm.ldc, s.B);
@@ -162,8 +164,8 @@ static enum status dsd(struct call *call, uint64_t unit, void *memory, multiply_
 }
 
 /* ---- sparse_wgrad ----
- * (sparse, dense[M,h], offsets) -> dw[e,I,h], or transposed dw[e,h,parts*I]; and
- * the bias' gradient, the sum of the result's rows */
+ * d_weight[e,I,h] of src, the sparse one, and other[M,h], or transposed [e,h,parts*I]; and the
+ * bias' gradient, the sum of the result's rows */
 
 static struct sparse wgrad_sparse(const struct call *call)
 {
@@ -237,9 +239,9 @@ static void bias_grad(const struct call *call, const struct sparse *s,
     }
 }
 
-static enum status sparse_wgrad(struct call *call, uint64_t unit, void *memory,
-                                multiply_fn *multiply)
+static enum status wgrad_run(struct call *call, uint64_t unit, void *memory, struct err *err)
 {
+    (void)err;
     struct sparse s = wgrad_sparse(call);
     struct wgrad_tile t = wgrad_tile_at(call, &s, unit);
     struct scratch scratch = tile_scratch(memory);
@@ -272,7 +274,7 @@ static enum status sparse_wgrad(struct call *call, uint64_t unit, void *memory,
         gemm.lda = transposed ? dense_ld : sparse_ld;
         gemm.b = transposed ? sparse_rows : dense_rows;
         gemm.ldb = transposed ? sparse_ld : dense_ld;
-        multiply(call->task->blas, &gemm);
+        blas_gemm(call->task->blas, &gemm);
         row += s.B;
     } while (row < end);
     tile_store(&dw, rows, columns, gemm.c);
@@ -281,42 +283,6 @@ static enum status sparse_wgrad(struct call *call, uint64_t unit, void *memory,
 }
 
 /* ---- the table ---- */
-
-static enum status sdd_plain(struct call *call, uint64_t unit, void *scratch, struct err *err)
-{
-    (void)err;
-    return sdd(call, unit, scratch, tile_multiply_plain);
-}
-
-static enum status sdd_blas(struct call *call, uint64_t unit, void *scratch, struct err *err)
-{
-    (void)err;
-    return sdd(call, unit, scratch, tile_multiply_blas);
-}
-
-static enum status dsd_plain(struct call *call, uint64_t unit, void *scratch, struct err *err)
-{
-    (void)err;
-    return dsd(call, unit, scratch, tile_multiply_plain);
-}
-
-static enum status dsd_blas(struct call *call, uint64_t unit, void *scratch, struct err *err)
-{
-    (void)err;
-    return dsd(call, unit, scratch, tile_multiply_blas);
-}
-
-static enum status wgrad_plain(struct call *call, uint64_t unit, void *scratch, struct err *err)
-{
-    (void)err;
-    return sparse_wgrad(call, unit, scratch, tile_multiply_plain);
-}
-
-static enum status wgrad_blas(struct call *call, uint64_t unit, void *scratch, struct err *err)
-{
-    (void)err;
-    return sparse_wgrad(call, unit, scratch, tile_multiply_blas);
-}
 
 /* 2 x padded rows x both widths of the product */
 static void count_products(const struct call *call, const struct tensor *offsets,
@@ -347,13 +313,11 @@ static void wgrad_count(const struct call *call, struct counts *counts)
     counts->rows = 0;
 }
 
-void kernels_add_sparse(struct kernels *kernels, bool fast)
+void kernels_add_sparse(struct kernels *kernels)
 {
     kernels->table[KERNEL_SPARSE_MAP] = (struct kernel_ops){NULL, map_run, NULL};
-    kernels->table[KERNEL_SDD] =
-        (struct kernel_ops){map_units, fast ? sdd_blas : sdd_plain, sdd_count};
-    kernels->table[KERNEL_DSD] =
-        (struct kernel_ops){dsd_units, fast ? dsd_blas : dsd_plain, dsd_count};
+    kernels->table[KERNEL_SDD] = (struct kernel_ops){map_units, sdd_run, sdd_count};
+    kernels->table[KERNEL_DSD] = (struct kernel_ops){dsd_units, dsd_run, dsd_count};
     kernels->table[KERNEL_SPARSE_WGRAD] =
-        (struct kernel_ops){wgrad_units, fast ? wgrad_blas : wgrad_plain, wgrad_count};
+        (struct kernel_ops){wgrad_units, wgrad_run, wgrad_count};
 }

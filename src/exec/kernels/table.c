@@ -7,7 +7,7 @@
 #include "exec/kernels/format.h"
 #include "work/list/dtype.h"
 
-static void add_all(struct kernels *kernels, bool fast)
+void kernels_cpu(struct kernels *kernels)
 {
     memset(kernels, 0, sizeof *kernels);
     kernels_add_data(kernels);
@@ -18,21 +18,11 @@ static void add_all(struct kernels *kernels, bool fast)
     kernels_add_cores(kernels);
     kernels_add_rows(kernels);
     kernels_add_combine(kernels);
-    kernels_add_gemm(kernels, fast);
-    kernels_add_expand(kernels, fast);
-    kernels_add_sparse(kernels, fast);
+    kernels_add_gemm(kernels);
+    kernels_add_expand(kernels);
+    kernels_add_sparse(kernels);
     kernels_add_activation(kernels);
     kernels_add_chunks(kernels);
-}
-
-void kernels_reference(struct kernels *kernels)
-{
-    add_all(kernels, false);
-}
-
-void kernels_fast(struct kernels *kernels)
-{
-    add_all(kernels, true);
 }
 
 uint64_t kernel_row_units(uint64_t rows)
