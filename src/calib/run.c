@@ -40,7 +40,6 @@ struct run {
     struct run_report *report;
     struct slice list;
     struct run_summary summary;
-    struct kernels kernels, idle; /* the backend's; kernels that do nothing */
 };
 
 /* ---- prediction ---- */
@@ -134,12 +133,10 @@ static enum status measure(struct run *run, struct execution *x, struct err *err
     struct measure_options idle = {.repeat = run->options->repeat,
                                    .budget_s = overhead_budget_s};
     TRY(measure_run(x, &options, run->arena, &measured, err));
-    x->kernels = &run->idle;
-    enum status status = measure_run(x, &idle, run->arena, &overhead, err);
-    x->kernels = &run->kernels;
-    if (status == STATUS_OK)
-        run_summary_measure(&run->summary, &measured, &overhead);
-    return status;
+    TRY(execution_idle(x, true, run->arena, err));
+    TRY(measure_run(x, &idle, run->arena, &overhead, err));
+    run_summary_measure(&run->summary, &measured, &overhead);
+    return execution_idle(x, false, run->arena, err);
 }
 
 static enum status perform_begun(struct run *run, struct execution *x, struct err *err)
@@ -166,11 +163,11 @@ static enum status perform_sample(struct run *run, uint64_t step, struct err *er
                                     .plan = run->plan,
                                     .sample = run->list.sample,
                                     .slots = run->list.slots,
-                                    .kernels = &run->kernels,
-                                    .session = run->session};
+                                    .session = run->session,
+                                    .backend = run->options->backend};
     TRY(execution_init(&x, &setup, run->arena, err));
     tell(run, "checking", step);
-    if (run->options->backend != RUN_NULL)
+    if (!backend_of(run->options->backend)->idle)
         TRY(check(run, &x, err));
     tell(run, "measuring", step);
     run_block_of(run->plan)->make_inputs(run->plan, run->arena, &inputs);
@@ -260,7 +257,7 @@ static void judge(struct run *run)
 static void begin_report(struct run *run)
 {
     struct run_report *report = run->report;
-    report->backend = run->options->backend == RUN_NULL ? "null" : "cpu";
+    report->backend = backend_of(run->options->backend)->name;
     report->work = &run->list.work;
     report->values = run->list.values[0];
     report->routed = slice_kind_of(run->plan)->routed;
@@ -311,10 +308,5 @@ enum status run_perform(const struct plan *plan, const struct run_options *optio
         .plan = plan, .options = options, .session = session, .arena = arena, .report = out};
     memset(out, 0, sizeof *out);
     machine_describe(&out->machine);
-    kernels_null(&run->idle);
-    if (options->backend == RUN_NULL)
-        run->kernels = run->idle;
-    else
-        kernels_fast(&run->kernels);
     return perform(run, err);
 }

@@ -18,8 +18,6 @@
 #include "plan/plan.h"
 #include "plan/trace.h"
 
-enum run_backend { RUN_CPU, RUN_NULL };
-
 enum run_verdict {
     RUN_AGREES,    /* performed, and all checks passed */
     RUN_DISAGREES, /* performed, and a check failed */
@@ -30,7 +28,7 @@ enum run_verdict {
 const char *run_verdict_name(enum run_verdict verdict);
 
 struct run_options {
-    enum run_backend backend;
+    enum backend_kind backend;
     bool backward, dry_run;
     uint64_t samples, repeat; /* routing samples, at least 1; measured steps, 0: by the clock */
     bool alone;               /* only `rank` is performed, its peers are absent */

@@ -17,8 +17,9 @@ uint64_t run_predicted_drops(const struct execution *x, const struct op *op, uin
     if (op->kernel != KERNEL_SLOTS)
         return 0;
     const struct rank_state *state = &x->ranks[rank];
-    return layer_sample_dropped(x->task.sample, state->rank, state->values[op->groups.node],
-                                state->values[op->m.node]);
+    return layer_sample_dropped(x->task.sample, state->rank,
+                                state->values[op->args.slots.groups.size.node],
+                                state->values[op->args.slots.capacity.size.node]);
 }
 
 static double difference(uint64_t a, uint64_t b)

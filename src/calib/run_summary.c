@@ -6,7 +6,7 @@
 
 #include "calib/run_block.h"
 #include "sim/slice_memory.h"
-#include "calib/run_roofline.h"
+#include "sim/price.h"
 
 void run_summary_init(struct run_summary *s, const struct plan *plan,
                       const struct slice *list, uint64_t samples, struct arena *arena,
@@ -37,7 +37,7 @@ static double process_s(const struct run_summary *s, const struct slice *list,
 {
     double slowest = 0, sum = 0;
     for (uint64_t i = 0; i < list->n; i++) {
-        double rank_s = run_roofline_s(s->plan, op, list->values[i]);
+        double rank_s = price_of(s->plan, &list->work, op, list->values[i]).s;
         slowest = fmax(slowest, rank_s);
         sum += rank_s;
     }
@@ -114,7 +114,7 @@ static bool is_expert_product(const struct work *work, const struct op *op)
 {
     bool product = op->kernel == KERNEL_GEMM || op->kernel == KERNEL_EXPANDED_GEMM ||
                    op->kernel == KERNEL_SDD;
-    return product && work->buffers[op->reads[1]].n_dims == 3;
+    return product && work->buffers[op_buffer(work, op, ROLE_WEIGHT)].n_dims == 3;
 }
 
 /* Rows of a buffer [..., width]. */
@@ -142,9 +142,12 @@ void run_summary_count(struct run_summary *s, const struct execution *x)
         if (o == x->work->n_ops)
             continue;
         const struct op *op = &x->work->ops[o];
-        uint16_t counted = op->kernel == KERNEL_GEMM ? op->writes[0] : op->reads[0];
+        uint16_t counted =
+            op_buffer(x->work, op, op->kernel == KERNEL_GEMM ? ROLE_DST : ROLE_SRC);
         rows->computed += rank->counts[o].rows;
-        uint64_t sharers = op->flags & KERNEL_SPLIT ? rank->values[op->groups.node] : 1;
+        uint64_t sharers = op->kernel == KERNEL_GEMM && op->args.gemm.split
+                               ? rank->values[op->groups.node]
+                               : 1;
         rows->allocated += buffer_rows(&x->work->buffers[counted], rank->values) / sharers *
                            rank->values[op->trips.node];
     }

@@ -4,11 +4,9 @@
 #include <assert.h>
 #include <string.h>
 
-#include "base/checked.h"
 #include "exec/absent/absent.h"
 #include "exec/execute_flight.h"
 #include "exec/execute_op.h"
-#include "exec/stopwatch.h"
 
 /* ---- tensors ---- */
 
@@ -37,6 +35,7 @@ enum status execution_rank_init(const struct work *work, const struct slots *slo
         return err_set(err, STATUS_INPUT, "sizes of rank %llu overflow 64 bits",
                        (unsigned long long)number);
     *rank = (struct rank_state){
+        .work = work,
         .rank = number,
         .values = values,
         .tensors = arena_alloc(arena, work->n_buffers, sizeof *rank->tensors),
@@ -65,7 +64,7 @@ enum status execution_init(struct execution *x, const struct execution_setup *se
 {
     *x = (struct execution){
         .work = setup->work,
-        .kernels = setup->kernels,
+        .backend = backend_of(setup->backend),
         .session = setup->session,
         .task = {.plan = setup->plan, .sample = setup->sample, .blas = &setup->session->blas}};
     uint64_t n = setup->session->transport->n_local, peers = setup->session->transport->n_ranks;
@@ -77,9 +76,13 @@ enum status execution_init(struct execution *x, const struct execution_setup *se
         x->flights[slot].bytes = arena_alloc(arena, n * 4, peers * sizeof(uint64_t));
     }
     x->calls = arena_alloc(arena, n, sizeof *x->calls);
-    x->first_unit = arena_alloc(arena, n + 1, sizeof *x->first_unit);
     x->scratch = arena_alloc(arena, pool_size(setup->session->pool), sizeof *x->scratch);
     TRY(check_alone(setup, err));
+    TRY(x->backend->open(setup->session, setup->kernels, arena, &x->device, err));
+    x->performs = x->backend;
+    x->performer = x->device;
+    x->meter.backend = x->backend;
+    x->meter.device = x->device;
     for (uint64_t i = 0; i < n; i++)
         TRY(execution_rank_init(x->work, &setup->slots[i], x->session->transport->first + i,
                                 arena, &x->ranks[i], err));
@@ -100,32 +103,16 @@ uint64_t execution_exchange_bytes(const struct execution *x)
 
 /* ---- lifetimes ---- */
 
-enum { POISON_BYTES = 1 << 21 };
-
-struct poison {
-    char *data;
-    uint64_t bytes;
-};
-
-static void poison_piece(void *arg, size_t task, unsigned worker)
-{
-    (void)worker;
-    const struct poison *poison = arg;
-    uint64_t at = (uint64_t)task * POISON_BYTES, left = poison->bytes - at;
-    memset(poison->data + at, 0xff, left < POISON_BYTES ? left : POISON_BYTES);
-}
-
 /* Bytes all ones: NaN in every float format, -1 in index maps, so that what was never written
- * is never mistaken for a result. All workers share the page faults of large buffers. */
+ * is never mistaken for a result. */
 static enum status allocate(struct execution *x, size_t b, uint64_t i, struct err *err)
 {
     const struct buffer *buffer = &x->work->buffers[b];
     struct tensor *tensor = &x->ranks[i].tensors[b];
     uint64_t bytes = tensor->bytes * tensor->copies;
     TRY(meter_alloc(&x->meter, buffer->name, buffer->category, bytes, &tensor->data, err));
-    struct poison poison = {tensor->data, bytes};
     if (tensor->data)
-        pool_run(x->session->pool, ceil_div(bytes, POISON_BYTES), poison_piece, &poison);
+        x->backend->fill(x->device, tensor->data, 0xff, bytes);
     return STATUS_OK;
 }
 
@@ -178,7 +165,7 @@ static void share_scratch(struct execution *x, const struct tensor *tensor)
 static bool fills_weights(const struct execution *x, const struct op *op)
 {
     bool fills = op->kernel == KERNEL_FILL || op->kernel == KERNEL_SHARD;
-    return fills && x->work->buffers[op->writes[0]].life == LIFE_PERSISTENT;
+    return fills && x->work->buffers[op_buffer(x->work, op, ROLE_DST)].life == LIFE_PERSISTENT;
 }
 
 enum status execution_begin(struct execution *x, const struct inputs *inputs, struct err *err)
@@ -197,7 +184,8 @@ enum status execution_begin(struct execution *x, const struct inputs *inputs, st
     for (size_t op = 0; op < x->work->n_ops; op++)
         if (fills_weights(x, &x->work->ops[op]))
             TRY(execute_op(x, op, 0, err));
-    return x->session->transport->alone && !x->kernels->null ? absent_begin(x, err) : STATUS_OK;
+    return x->session->transport->alone && !x->performs->idle ? absent_begin(x, err)
+                                                              : STATUS_OK;
 }
 
 void execution_end(struct execution *x)
@@ -214,10 +202,11 @@ static enum status timed(struct execution *x, size_t op, uint64_t iteration, dou
                          struct err *err)
 {
     TRY(flights_settle(x, op, iteration, seconds, err));
-    double begin = stopwatch_now_s();
+    x->performs->mark(x->performer, BACKEND_BEGIN);
     TRY(execute_op(x, op, iteration, err));
+    x->performs->mark(x->performer, BACKEND_END);
     if (seconds)
-        seconds[op] += stopwatch_now_s() - begin;
+        seconds[op] += x->performs->elapsed_s(x->performer);
     return STATUS_OK;
 }
 
@@ -246,8 +235,11 @@ static uint64_t set_trips(struct execution *x, const struct op *op)
     for (uint64_t i = 0; i < x->n_ranks; i++) {
         struct rank_state *rank = &x->ranks[i];
         rank->trips = rank->values[op->trips.node];
-        if (op->loop && op->trips_from != WORK_NONE && !x->kernels->null)
-            rank->trips = (uint64_t)tensor_i64(&rank->tensors[op->trips_from])[0];
+        if (op->loop && op->trips_from != WORK_NONE && !x->performs->idle) {
+            int64_t trips;
+            execution_counts(x, &rank->tensors[op->trips_from], 0, 1, &trips);
+            rank->trips = (uint64_t)trips;
+        }
         most = rank->trips > most ? rank->trips : most;
     }
     return most;
@@ -258,7 +250,7 @@ static enum status run_iteration(struct execution *x, size_t first, size_t end, 
                                  uint64_t trips, double *seconds, struct err *err)
 {
     for (size_t op = first; op < end; op++) {
-        uint64_t ahead = x->work->ops[op].flags & KERNEL_AHEAD ? 1 : 0;
+        uint64_t ahead = x->work->ops[op].ahead ? 1 : 0;
         if (i + ahead < trips)
             TRY(timed(x, op, i + ahead, seconds, err));
     }
@@ -270,7 +262,7 @@ static enum status run_ops(struct execution *x, size_t first, size_t end, double
 {
     uint64_t trips = set_trips(x, &x->work->ops[first]);
     for (size_t op = first; op < end; op++)
-        if (trips > 0 && x->work->ops[op].flags & KERNEL_AHEAD)
+        if (trips > 0 && x->work->ops[op].ahead)
             TRY(timed(x, op, 0, seconds, err));
     for (uint64_t i = 0; i < trips; i++)
         TRY(run_iteration(x, first, end, i, trips, seconds, err));
@@ -302,6 +294,24 @@ static enum status run_step(struct execution *x, const struct observer *observer
         }
     }
     return STATUS_OK;
+}
+
+enum status execution_idle(struct execution *x, bool idle, struct arena *arena, struct err *err)
+{
+    x->performs = idle ? &backend_null : x->backend;
+    x->performer = x->device;
+    return idle ? backend_null.open(x->session, NULL, arena, &x->performer, err) : STATUS_OK;
+}
+
+void execution_copy(const struct execution *x, const void *memory, uint64_t bytes, void *to)
+{
+    x->backend->copy(x->device, memory, to, bytes);
+}
+
+void execution_counts(const struct execution *x, const struct tensor *tensor, uint64_t first,
+                      uint64_t n, int64_t *to)
+{
+    x->backend->read_counts(x->device, tensor_i64(tensor) + first, n, to);
 }
 
 enum status execution_step(struct execution *x, const struct observer *observer,

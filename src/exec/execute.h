@@ -8,7 +8,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "exec/kernels/kernel.h"
+#include "exec/backend/backend.h"
 #include "exec/meter.h"
 #include "exec/session.h"
 #include "work/list/work.h"
@@ -21,6 +21,7 @@ struct op_counts {
 };
 
 struct rank_state {
+    const struct work *work;
     uint64_t rank;
     const uint64_t *values;   /* of the list's sizes, with this rank's slots */
     struct tensor *tensors;   /* by buffer */
@@ -47,7 +48,10 @@ struct absent;
 
 struct execution {
     const struct work *work;
-    const struct kernels *kernels;
+    const struct backend *backend;
+    void *device;                   /* the backend's */
+    const struct backend *performs; /* the ops: the backend, or one that is idle */
+    void *performer;                /* its device */
     struct session *session;
     struct task task;
     struct meter meter;
@@ -58,8 +62,7 @@ struct execution {
     uint64_t *profile; /* [n_ops][CATEGORY_COUNT] bytes alive while an op ran, last step */
     struct flight flights[TRANSPORT_SLOTS + 1]; /* by slot; the last for one that blocks */
     unsigned n_under_way;
-    struct call *calls;   /* [n_ranks] */
-    uint64_t *first_unit; /* [n_ranks + 1] */
+    struct call *calls; /* [n_ranks] */
 };
 
 struct execution_setup {
@@ -67,8 +70,9 @@ struct execution_setup {
     const struct plan *plan;
     const struct layer_sample *sample; /* NULL for a list without routing */
     const struct slots *slots;         /* one per rank of this process, in order */
-    const struct kernels *kernels;
+    const struct kernels *kernels;     /* of the CPU; NULL: all as they are */
     struct session *session;
+    enum backend_kind backend;
 };
 
 /* Evaluates the list for every rank of this process. Nothing is allocated but bookkeeping, in
@@ -83,6 +87,17 @@ enum status execution_rank_init(const struct work *work, const struct slots *slo
 
 /* The op behind the loop of op `first`, or behind the op when it is in none. */
 size_t execution_loop_end(const struct work *work, size_t first);
+
+/* From now on ops are called and do nothing, or are performed again: what is measured in
+ * between is the harness. */
+enum status execution_idle(struct execution *x, bool idle, struct arena *arena,
+                           struct err *err);
+
+/* A copy, in the host's memory, of what lies in the backend's. */
+void execution_copy(const struct execution *x, const void *memory, uint64_t bytes, void *to);
+/* Numbers of a buffer of counts. */
+void execution_counts(const struct execution *x, const struct tensor *tensor, uint64_t first,
+                      uint64_t n, int64_t *to);
 
 /* Bytes of the largest exchange of a rank, for set-up. */
 uint64_t execution_exchange_bytes(const struct execution *x);

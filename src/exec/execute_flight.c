@@ -4,12 +4,12 @@
 #include <assert.h>
 
 #include "exec/stopwatch.h"
+#include "work/piece/schedule.h"
 
 bool flight_is_ahead(const struct op *op)
 {
-    return op->flags & KERNEL_AHEAD &&
-           (op->kernel == KERNEL_EXCHANGE || op->kernel == KERNEL_EXCHANGE_FIXED ||
-            op->kernel == KERNEL_ALLGATHER || op->kernel == KERNEL_HOP);
+    return op->ahead && (op->kernel == KERNEL_EXCHANGE || op->kernel == KERNEL_EXCHANGE_FIXED ||
+                         op->kernel == KERNEL_ALLGATHER || op->kernel == KERNEL_HOP);
 }
 
 struct flight *flight_free(struct execution *x)
@@ -54,19 +54,11 @@ static bool is_same_copy(const struct execution *x, uint16_t buffer, uint64_t i,
     return copies < 2 || i % copies == j % copies;
 }
 
-static bool has_operand(const uint16_t *operands, uint16_t buffer)
-{
-    for (unsigned i = 0; i < OP_BUFFERS; i++)
-        if (operands[i] == buffer)
-            return true;
-    return false;
-}
-
 /* The iteration whose copy an op reads: what is passed on came in the one before. */
 static uint64_t read_iteration(const struct op *op, uint64_t iteration)
 {
-    bool passes =
-        op->kernel == KERNEL_HOP && kernel_schedule(op) == SCHEDULE_PASS_LEFT && iteration > 0;
+    bool passes = op->kernel == KERNEL_HOP && op->args.hop.schedule == SCHEDULE_PASS_LEFT &&
+                  iteration > 0;
     return passes ? iteration - 1 : iteration;
 }
 
@@ -74,12 +66,13 @@ static bool disturbs(const struct execution *x, const struct flight *flight,
                      const struct op *op, uint64_t iteration)
 {
     const struct op *flying = &x->work->ops[flight->op];
-    uint16_t from = flying->reads[0], to = flying->writes[0];
+    uint16_t from = op_buffer(x->work, flying, ROLE_SRC),
+             to = op_buffer(x->work, flying, ROLE_DST);
     uint64_t arrives = flight->iteration, leaves = read_iteration(flying, arrives);
-    return (has_operand(op->reads, to) &&
+    return (op_reads(x->work, op, to) &&
             is_same_copy(x, to, arrives, read_iteration(op, iteration))) ||
-           (has_operand(op->writes, to) && is_same_copy(x, to, arrives, iteration)) ||
-           (has_operand(op->writes, from) && is_same_copy(x, from, leaves, iteration));
+           (op_writes(x->work, op, to) && is_same_copy(x, to, arrives, iteration)) ||
+           (op_writes(x->work, op, from) && is_same_copy(x, from, leaves, iteration));
 }
 
 bool flights_use(const struct execution *x, uint16_t buffer)
@@ -88,7 +81,7 @@ bool flights_use(const struct execution *x, uint16_t buffer)
         const struct flight *flight = &x->flights[slot];
         const struct op *op = &x->work->ops[flight->op];
         if (flight->under_way &&
-            (has_operand(op->reads, buffer) || has_operand(op->writes, buffer)))
+            (op_reads(x->work, op, buffer) || op_writes(x->work, op, buffer)))
             return true;
     }
     return false;

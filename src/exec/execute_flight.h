@@ -1,7 +1,7 @@
 /* Exchanges under way while other ops run; for execute.c and execute_op.c.
  *
- * In a loop, ops flagged KERNEL_AHEAD run one iteration further than their neighbours. An
- * exchange among them, or one outside loops with that flag, is started when its turn comes and
+ * In a loop, ops that are ahead run one iteration further than their neighbours. An
+ * exchange among them, or one outside loops that is, is started when its turn comes and
  * finished before the first op that would see or disturb it: one that reads or writes the copy
  * of a buffer it arrives in, or writes the copy it leaves from. Which op that is follows from
  * the operands; the list keeps what is under way alive until then. */

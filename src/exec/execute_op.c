@@ -1,10 +1,10 @@
 /* One op: kernels as one batch of units over all ranks, exchanges through the transport. */
 #include "exec/execute_op.h"
 
-#include <pthread.h>
 #include <string.h>
 
 #include "exec/execute_flight.h"
+#include "work/piece/schedule.h"
 
 struct tensor execute_tensor(const struct rank_state *rank, uint16_t buffer, uint64_t iteration)
 {
@@ -14,108 +14,47 @@ struct tensor execute_tensor(const struct rank_state *rank, uint16_t buffer, uin
     return tensor;
 }
 
-static void bind_operands(const struct rank_state *rank, const uint16_t *buffers,
-                          uint64_t iteration, struct tensor *tensors)
-{
-    for (unsigned i = 0; i < OP_BUFFERS; i++) {
-        tensors[i] = (struct tensor){.present = false};
-        if (buffers[i] != WORK_NONE)
-            tensors[i] = execute_tensor(rank, buffers[i], iteration);
-    }
-}
-
 void execute_prepare(const struct task *task, const struct op *op,
                      const struct rank_state *rank, uint64_t iteration, struct call *call)
 {
     *call = (struct call){.task = task,
                           .op = op,
                           .rank = rank->rank,
-                          .m = rank->values[op->m.node],
-                          .n = rank->values[op->n.node],
-                          .k = rank->values[op->k.node],
-                          .groups = rank->values[op->groups.node],
-                          .iteration = iteration};
-    bind_operands(rank, op->reads, iteration, call->in);
-    bind_operands(rank, op->writes, iteration, call->out);
+                          .args = op->args,
+                          .iteration = iteration,
+                          .skipped = iteration >= rank->trips};
+    for (unsigned i = 0; i < kernel_numbers((enum kernel)op->kernel); i++)
+        call->args.number[i].n = rank->values[op->args.number[i].size.node];
+    const struct operand *operands = op_operands(rank->work, op);
+    for (unsigned i = 0; i < op->n_operands; i++)
+        call->of[operands[i].role] = execute_tensor(rank, operands[i].buffer, iteration);
 }
 
 /* ---- kernels ---- */
 
-struct batch {
-    struct execution *x;
-    const struct kernel_ops *kernel;
-    pthread_mutex_t lock; /* of the two below */
-    enum status status;
-    struct err *err;
-};
-
-static void note_failure(struct batch *batch, const struct err *err)
+static void add_counts(struct op_counts *counts, const struct counts *done)
 {
-    pthread_mutex_lock(&batch->lock);
-    if (batch->status == STATUS_OK) {
-        batch->status = err->status;
-        *batch->err = *err;
-    }
-    pthread_mutex_unlock(&batch->lock);
-}
-
-static void run_unit(void *arg, size_t task, unsigned worker)
-{
-    struct batch *batch = arg;
-    struct execution *x = batch->x;
-    uint64_t i = 0;
-    while (task >= x->first_unit[i + 1])
-        i++;
-    struct err err = {.status = STATUS_OK};
-    if (batch->kernel->run(&x->calls[i], task - x->first_unit[i], x->scratch[worker], &err) !=
-        STATUS_OK)
-        note_failure(batch, &err);
-    if (x->n_under_way)
-        x->session->transport->ops->progress(x->session->transport, worker);
-}
-
-/* Whether a rank has this iteration at all. */
-static bool takes_part(const struct execution *x, uint64_t i)
-{
-    return x->calls[i].iteration < x->ranks[i].trips;
-}
-
-static void add_counts(struct execution *x, size_t op, const struct kernel_ops *kernel)
-{
-    for (uint64_t i = 0; i < x->n_ranks; i++) {
-        if (!takes_part(x, i))
-            continue;
-        struct op_counts *counts = &x->ranks[i].counts[op];
-        struct counts done = x->calls[i].counts;
-        if (kernel->count)
-            kernel->count(&x->calls[i], &done);
-        counts->flop += done.flop;
-        counts->rows += done.rows;
-        counts->dropped += done.dropped;
-        counts->blocks += done.blocks;
-        counts->loads += done.loads;
-        counts->fetched += done.fetched;
-        counts->crossed += done.crossed;
-    }
+    counts->flop += done->flop;
+    counts->rows += done->rows;
+    counts->dropped += done->dropped;
+    counts->blocks += done->blocks;
+    counts->loads += done->loads;
+    counts->fetched += done->fetched;
+    counts->crossed += done->crossed;
 }
 
 static enum status run_kernel(struct execution *x, size_t op, struct err *err)
 {
-    const struct kernel_ops *kernel = &x->kernels->table[x->work->ops[op].kernel];
-    if (!kernel->run)
-        return err_set(err, STATUS_ABSENT, "backend \"cpu\" has no kernel \"%s\"",
-                       kernel_name((enum kernel)x->work->ops[op].kernel));
-    x->first_unit[0] = 0;
-    for (uint64_t i = 0; i < x->n_ranks; i++) {
-        uint64_t units = kernel->units ? kernel->units(&x->calls[i]) : 1;
-        x->first_unit[i + 1] = x->first_unit[i] + (takes_part(x, i) ? units : 0);
-    }
-    struct batch batch = {.x = x, .kernel = kernel, .status = STATUS_OK, .err = err};
-    pthread_mutex_init(&batch.lock, NULL);
-    pool_run(x->session->pool, x->first_unit[x->n_ranks], run_unit, &batch);
-    pthread_mutex_destroy(&batch.lock);
-    add_counts(x, op, kernel);
-    return batch.status;
+    struct launch launch = {.op = &x->work->ops[op],
+                            .calls = x->calls,
+                            .n = x->n_ranks,
+                            .scratch = x->scratch,
+                            .beside_other = x->n_under_way > 0};
+    enum status status = x->performs->launch(x->performer, &launch, err);
+    for (uint64_t i = 0; i < x->n_ranks; i++)
+        if (!x->calls[i].skipped)
+            add_counts(&x->ranks[i].counts[op], &x->calls[i].counts);
+    return status;
 }
 
 /* ---- exchanges ---- */
@@ -132,33 +71,35 @@ static struct lanes lanes_of(const struct execution *x, const struct flight *fli
 }
 
 /* By counts of rows, contiguous by peer. */
-static uint64_t lay_out(const struct tensor *counts, uint64_t peers, uint64_t row_bytes,
-                        uint64_t *bytes, uint64_t *at)
+static uint64_t lay_out(const struct execution *x, const struct tensor *counts,
+                        uint64_t row_bytes, uint64_t *bytes, uint64_t *at)
 {
-    uint64_t end = 0;
+    uint64_t end = 0, peers = x->session->transport->n_ranks;
+    execution_counts(x, counts, 0, peers, (int64_t *)bytes);
     for (uint64_t p = 0; p < peers; p++) {
         at[p] = end;
-        bytes[p] = (uint64_t)tensor_i64(counts)[p] * row_bytes;
+        bytes[p] *= row_bytes;
         end += bytes[p];
     }
     return end;
 }
 
-static enum status ragged_lanes(const struct call *call, uint64_t peers, struct lanes lanes,
-                                struct err *err)
+static enum status ragged_lanes(const struct execution *x, const struct call *call,
+                                struct lanes lanes, struct err *err)
 {
-    uint64_t row_bytes = tensor_row_bytes(&call->out[0]);
-    uint64_t sent = lay_out(&call->in[1], peers, row_bytes, lanes.send_bytes, lanes.send_at);
+    uint64_t row_bytes = tensor_row_bytes(&call->of[ROLE_DST]);
+    uint64_t sent =
+        lay_out(x, &call->of[ROLE_SENDS], row_bytes, lanes.send_bytes, lanes.send_at);
     uint64_t got =
-        lay_out(&call->in[2], peers, row_bytes, lanes.receive_bytes, lanes.receive_at);
-    if (sent <= call->in[0].bytes && got <= call->out[0].bytes)
+        lay_out(x, &call->of[ROLE_RECEIVES], row_bytes, lanes.receive_bytes, lanes.receive_at);
+    if (sent <= call->of[ROLE_SRC].bytes && got <= call->of[ROLE_DST].bytes)
         return STATUS_OK;
     err_set(err, STATUS_NOFIT,
             "\"%s\" of rank %llu sends %llu bytes and receives %llu, its buffers hold %llu "
             "and %llu",
             call->op->name, (unsigned long long)call->rank, (unsigned long long)sent,
-            (unsigned long long)got, (unsigned long long)call->in[0].bytes,
-            (unsigned long long)call->out[0].bytes);
+            (unsigned long long)got, (unsigned long long)call->of[ROLE_SRC].bytes,
+            (unsigned long long)call->of[ROLE_DST].bytes);
     return err_hint(err, "--set moe.buffer=exact or worst");
 }
 
@@ -166,7 +107,7 @@ static enum status ragged_lanes(const struct call *call, uint64_t peers, struct 
 static void fixed_lanes(const struct call *call, uint64_t peers, struct lanes lanes)
 {
     bool gather = call->op->kernel == KERNEL_ALLGATHER;
-    uint64_t from = call->in[0].bytes, to = call->out[0].bytes;
+    uint64_t from = call->of[ROLE_SRC].bytes, to = call->of[ROLE_DST].bytes;
     uint64_t part =
         gather ? from : (from < to ? from : to) / peers; /* a row may be left over */
     for (uint64_t p = 0; p < peers; p++) {
@@ -182,7 +123,7 @@ static void fixed_lanes(const struct call *call, uint64_t peers, struct lanes la
 /* A rank's own chunk enters the array; nothing crosses a link. */
 static void enter_lanes(const struct call *call, bool pass, struct lanes lanes)
 {
-    uint64_t bytes = call->in[1].bytes;
+    uint64_t bytes = call->of[ROLE_OWN].bytes;
     lanes.send_bytes[call->rank] = lanes.receive_bytes[call->rank] = bytes;
     lanes.receive_at[call->rank] = pass ? 0 : call->rank * bytes;
 }
@@ -190,9 +131,9 @@ static void enter_lanes(const struct call *call, bool pass, struct lanes lanes)
 static void hop_lanes(const struct call *call, uint64_t peers, uint64_t step,
                       struct lanes lanes)
 {
-    enum schedule schedule = kernel_schedule(call->op);
+    enum schedule schedule = (enum schedule)call->args.hop.schedule;
     struct hop hop = schedule_hop(schedule, call->rank, step, peers);
-    uint64_t chunk = call->in[0].bytes / (schedule == SCHEDULE_PASS_LEFT ? 1 : peers);
+    uint64_t chunk = call->of[ROLE_SRC].bytes / (schedule == SCHEDULE_PASS_LEFT ? 1 : peers);
     lanes.send_bytes[hop.to] = lanes.receive_bytes[hop.from] = hop.chunks * chunk;
     lanes.send_at[hop.to] = hop.sent * chunk;
     lanes.receive_at[hop.from] = schedule_reduces(schedule) ? 0 : hop.received * chunk;
@@ -202,32 +143,34 @@ static void hop_lanes(const struct call *call, uint64_t peers, uint64_t step,
 static const char *prepare_hop(const struct rank_state *rank, const struct call *call,
                                uint64_t peers, struct lanes lanes)
 {
-    bool pass = kernel_schedule(call->op) == SCHEDULE_PASS_LEFT;
-    uint64_t step = call->m + call->iteration;
+    bool pass = call->args.hop.schedule == SCHEDULE_PASS_LEFT;
+    uint64_t step = call->args.hop.first.n + call->iteration;
     memset(lanes.send_bytes, 0, 4 * peers * sizeof *lanes.send_bytes);
-    if (call->in[1].present && call->iteration == 0) {
+    if (call->of[ROLE_OWN].present && call->iteration == 0) {
         enter_lanes(call, pass, lanes);
-        return call->in[1].data;
+        return call->of[ROLE_OWN].data;
     }
-    hop_lanes(call, peers, call->in[1].present ? step - 1 : step, lanes);
+    hop_lanes(call, peers, call->of[ROLE_OWN].present ? step - 1 : step, lanes);
     if (!pass)
-        return call->in[0].data;
+        return call->of[ROLE_SRC].data;
     /* what the iteration before left in the other copy */
-    const struct tensor *moving = &rank->tensors[call->op->reads[0]];
-    return (const char *)moving->data + (call->iteration - 1) % moving->copies * moving->bytes;
+    return execute_tensor(rank, op_buffer(rank->work, call->op, ROLE_SRC), call->iteration - 1)
+        .data;
 }
 
 static enum status check_handle(const struct execution *x, const struct call *call,
                                 struct err *err)
 {
-    const struct tensor *handle = &call->in[3];
-    if (call->op->kernel != KERNEL_EXCHANGE || !handle->present ||
-        (uint64_t)tensor_i64(handle)[0] == x->task.step)
+    const struct tensor *handle = &call->of[ROLE_HANDLE];
+    int64_t dispatch;
+    if (!handle->present)
+        return STATUS_OK;
+    execution_counts(x, handle, 0, 1, &dispatch);
+    if ((uint64_t)dispatch == x->task.step)
         return STATUS_OK;
     return err_set(err, STATUS_MISMATCH,
                    "stale handle in \"%s\": it is of dispatch %lld, the last one is %llu",
-                   call->op->name, (long long)tensor_i64(handle)[0],
-                   (unsigned long long)x->task.step);
+                   call->op->name, (long long)dispatch, (unsigned long long)x->task.step);
 }
 
 static enum status prepare_parcel(struct execution *x, struct flight *flight, size_t op,
@@ -236,11 +179,11 @@ static enum status prepare_parcel(struct execution *x, struct flight *flight, si
     const struct call *call = &x->calls[i];
     uint64_t peers = x->session->transport->n_ranks;
     struct lanes lanes = lanes_of(x, flight, i);
-    const char *from = call->in[0].data;
+    const char *from = call->of[ROLE_SRC].data;
     struct op_counts *counts = &x->ranks[i].counts[op];
     TRY(check_handle(x, call, err));
     if (call->op->kernel == KERNEL_EXCHANGE)
-        TRY(ragged_lanes(call, peers, lanes, err));
+        TRY(ragged_lanes(x, call, lanes, err));
     else if (call->op->kernel == KERNEL_HOP)
         from = prepare_hop(&x->ranks[i], call, peers, lanes);
     else
@@ -250,7 +193,7 @@ static enum status prepare_parcel(struct execution *x, struct flight *flight, si
         counts->received += p == call->rank ? 0 : lanes.receive_bytes[p];
     }
     flight->parcels[i] = (struct parcel){.send = from,
-                                         .receive = call->out[0].data,
+                                         .receive = call->of[ROLE_DST].data,
                                          .send_bytes = lanes.send_bytes,
                                          .send_at = lanes.send_at,
                                          .receive_bytes = lanes.receive_bytes,
@@ -277,7 +220,7 @@ enum status execute_op(struct execution *x, size_t op, uint64_t iteration, struc
 {
     for (uint64_t i = 0; i < x->n_ranks; i++)
         execute_prepare(&x->task, &x->work->ops[op], &x->ranks[i], iteration, &x->calls[i]);
-    if (x->kernels->null)
+    if (x->performs->idle)
         return run_kernel(x, op, err);
     switch (x->work->ops[op].kernel) {
     case KERNEL_RESULT:

@@ -5,28 +5,10 @@
 #include <math.h>
 #include <string.h>
 
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
-
 #include "base/stat.h"
 #include "exec/stopwatch.h"
 
-enum { CACHE_LINE = 64 };
-
 /* ---- caches ---- */
-
-static void flush_lines(const char *data, uint64_t bytes)
-{
-#if defined(__x86_64__)
-    for (uint64_t i = 0; i < bytes; i += CACHE_LINE)
-        _mm_clflush(data + i);
-    _mm_mfence();
-#else
-    (void)data;
-    (void)bytes;
-#endif
-}
 
 static bool is_kept(const struct buffer *buffer)
 {
@@ -41,7 +23,7 @@ static void flush_weights(const struct execution *x)
         for (uint64_t i = 0; i < x->n_ranks; i++) {
             const struct tensor *tensor = &x->ranks[i].tensors[b];
             if (tensor->data)
-                flush_lines(tensor->data, tensor->bytes * tensor->copies);
+                x->backend->flush(x->device, tensor->data, tensor->bytes * tensor->copies);
         }
     }
 }

@@ -3,14 +3,11 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "base/checked.h"
 #include "base/unit.h"
-
-enum { METER_ALIGN = 64 };
+#include "exec/backend/backend.h"
 
 static enum status no_memory(const struct meter *meter, const char *name, uint64_t bytes,
                              struct err *err)
@@ -42,8 +39,7 @@ enum status meter_alloc(struct meter *meter, const char *name, enum category cat
         return STATUS_OK;
     if (meter->limit_bytes && bytes > meter->limit_bytes - meter->now_bytes)
         return no_memory(meter, name, bytes, err);
-    uint64_t rounded = round_up(bytes, METER_ALIGN);
-    void *memory = rounded < SIZE_MAX / 2 ? aligned_alloc(METER_ALIGN, (size_t)rounded) : NULL;
+    void *memory = meter->backend->alloc(meter->device, bytes);
     if (!memory)
         return no_memory(meter, name, bytes, err);
     count_up(meter, category, bytes);
@@ -57,7 +53,7 @@ void meter_free(struct meter *meter, enum category category, uint64_t bytes, voi
         return;
     meter->now_bytes -= bytes;
     meter->now[category] -= bytes;
-    free(memory);
+    meter->backend->free(meter->device, memory);
 }
 
 uint64_t meter_resident_bytes(void)

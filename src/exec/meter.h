@@ -10,16 +10,20 @@
 #include "base/err.h"
 #include "work/list/work.h"
 
+struct backend;
+
 struct meter {
     uint64_t now_bytes, peak_bytes;
     uint64_t now[CATEGORY_COUNT];
     uint64_t peak[CATEGORY_COUNT]; /* at the first moment of the overall peak */
     uint64_t n_allocations;
     uint64_t limit_bytes; /* 0: none; an allocation beyond it fails as one by the system does */
+    const struct backend *backend; /* whose memory it is */
+    void *device;
 };
 
-/* Memory of `bytes` bytes, aligned to 64, not initialised; NULL for 0 bytes. STATUS_NOFIT names
- * the buffer when the system has no more. */
+/* Memory of `bytes` bytes of the backend; NULL for 0 bytes. STATUS_NOFIT names the buffer when
+ * there is no more. */
 enum status meter_alloc(struct meter *meter, const char *name, enum category category,
                         uint64_t bytes, void **out, struct err *err);
 void meter_free(struct meter *meter, enum category category, uint64_t bytes, void *memory);

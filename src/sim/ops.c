@@ -1,7 +1,8 @@
 /* See ops.h. */
 #include "sim/ops.h"
 
-#include "plan/derive.h"
+#include "sim/comm.h"
+#include "sim/price.h"
 #include "sim/slice_memory.h"
 #include "work/list/kernel.h"
 #include "work/stack/stack.h"
@@ -19,22 +20,31 @@ static uint64_t rows_of(const struct work *work, const struct op *op, const uint
 {
     if (op->rows.node)
         return v[op->rows.node];
-    const uint16_t *lists[] = {op->writes, op->reads};
-    for (unsigned l = 0; l < 2; l++)
-        if (lists[l][0] != WORK_NONE && work->buffers[lists[l][0]].n_dims > 0)
-            return v[work->buffers[lists[l][0]].dims[0].node];
-    return 0;
+    uint64_t rows = 0;
+    bool made = false;
+    for (unsigned i = 0; i < op->n_operands; i++) {
+        const struct operand *o = &op_operands(work, op)[i];
+        const struct buffer *buffer = &work->buffers[o->buffer];
+        if (made || buffer->n_dims == 0 || (rows && !o->written))
+            continue;
+        rows = v[buffer->dims[0].node];
+        made = o->written;
+    }
+    return rows;
 }
 
-static struct op_report report(const struct work *work, const struct op *op, const uint64_t *v)
+static struct op_report report(const struct plan *plan, const struct work *work,
+                               const struct op *op, const uint64_t *v)
 {
+    struct comm_place place = comm_place(plan, op->group);
     struct op_report out = {
         .name = op->name,
         .kind = op->kind,
         .segment = op->segment,
         .phase = op->phase,
         .group = op->group,
-        .scale_out = op->resource == RESOURCE_SCALE_OUT,
+        .scale_out = place.inside < place.ranks,
+        .seconds = price_of(plan, work, op, v).s,
         .layers = v[op->layers.node],
         .rows = rows_of(work, op, v),
         .flop = v[op->flop.node],
@@ -58,10 +68,10 @@ static struct op_report report(const struct work *work, const struct op *op, con
 /* What the stage decides stays that of the stage that counts. */
 static void keep_stage(const struct slots *stage, struct slots *slots)
 {
-    static const enum slot kept[] = {
-        SLOT_STAGE_DENSE_LAYERS, SLOT_STAGE_MOE_LAYERS, SLOT_STAGE_EMBEDDING,
-        SLOT_STAGE_HEAD,         SLOT_STAGE_MTP,        SLOT_DENSE_PARAMETERS,
-        SLOT_EXPERT_PARAMETERS,  SLOT_PARAMETERS};
+    static const enum slot kept[] = {SLOT_STAGE_DENSE_LAYERS, SLOT_STAGE_MOE_LAYERS,
+                                     SLOT_STAGE_EMBEDDING,    SLOT_STAGE_HEAD,
+                                     SLOT_STAGE_MTP,          SLOT_DENSE_PARAMETERS,
+                                     SLOT_EXPERT_PARAMETERS,  SLOT_PARAMETERS};
     for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
         slots->value[kept[i]] = stage->value[kept[i]];
 }
@@ -70,22 +80,25 @@ enum status ops_of(const struct plan *plan, const struct ops_ask *ask, const str
                    const struct slots *stage, struct arena *arena, struct ops_report *out,
                    struct err *err)
 {
-    struct work work = *held;
+    struct work *work = arena_alloc(arena, 1, sizeof *work);
     struct slots slots;
     struct plan *resolved = arena_alloc(arena, 1, sizeof *resolved);
     *resolved = *plan;
     resolved->moe.path = stack_path(plan, NULL);
     *out = (struct ops_report){0};
-    TRY(work_ops(plan, &work, err));
+    *work = *held;
+    TRY(work_ops(plan, work, err));
     TRY(ops_slots(resolved, ask, arena, &slots, out, err));
     keep_stage(stage, &slots);
-    uint64_t *values = arena_alloc(arena, work.sizes.n, sizeof *values);
-    if (!sizes_eval(&work.sizes, &slots, values))
+    uint64_t *values = arena_alloc(arena, work->sizes.n, sizeof *values);
+    if (!sizes_eval(&work->sizes, &slots, values))
         return err_set(err, STATUS_INPUT, "a size of the plan's ops overflows 64 bits");
-    out->ops = arena_alloc(arena, work.n_ops + 1, sizeof *out->ops);
-    for (size_t i = 0; i < work.n_ops; i++)
-        if (values[work.ops[i].layers.node])
-            out->ops[out->n++] = report(&work, &work.ops[i], values);
+    out->ops = arena_alloc(arena, work->n_ops + 1, sizeof *out->ops);
+    out->work = work;
+    out->values = values;
+    for (size_t i = 0; i < work->n_ops; i++)
+        if (values[work->ops[i].layers.node])
+            out->ops[out->n++] = report(resolved, work, &work->ops[i], values);
     return STATUS_OK;
 }
 
@@ -94,6 +107,7 @@ enum status ops_of(const struct plan *plan, const struct ops_ask *ask, const str
 static void add(struct op_report *sum, const struct op_report *one)
 {
     sum->rows += one->rows;
+    sum->seconds = one->seconds > sum->seconds ? one->seconds : sum->seconds;
     sum->flop += one->flop;
     sum->bytes += one->bytes;
     sum->bytes_read += one->bytes_read;
@@ -125,9 +139,9 @@ enum status ops_slice(const struct plan *plan, const struct routing_data *data, 
         if (!kernel_is_work((enum kernel)op->kernel))
             continue;
         struct op_report *sum = &out->ops[out->n++];
-        *sum = report(&slice.work, op, slice.values[0]);
+        *sum = report(own, &slice.work, op, slice.values[0]);
         for (uint64_t r = 1; r < out->ranks; r++) {
-            struct op_report one = report(&slice.work, op, slice.values[r]);
+            struct op_report one = report(own, &slice.work, op, slice.values[r]);
             add(sum, &one);
         }
     }

@@ -20,6 +20,7 @@ struct op_report {
     enum process_group group;
     bool scale_out;           /* its group crosses nodes */
     uint64_t layers;          /* of the stage that run it */
+    double seconds;           /* by FLOPs over peak and bytes over bandwidth (sim/price) */
     uint64_t rows;            /* it works on: of a product in all groups, of an exchange sent */
     uint64_t groups, n, k;    /* of a product: flop = 2 rows n k */
     uint64_t flop, bytes;     /* bytes read and written in memory */
@@ -31,6 +32,8 @@ struct ops_report {
     const char *method;    /* "exact sample", "gaussian", "balanced" (nothing is routed) */
     struct op_report *ops;
     size_t n;
+    const struct work *work; /* the whole list, and its sizes for that rank and sample */
+    const uint64_t *values;
 };
 
 struct ops_ask {

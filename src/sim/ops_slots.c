@@ -8,7 +8,8 @@
 #include "work/piece/layer.h"
 #include "work/rows/rows.h"
 
-/* Choices of a step that are sampled token by token while a prediction has to answer at once. */
+/* Choices of a step that are sampled token by token while a prediction has to answer at once.
+ */
 enum { EXACT_CHOICES = 1 << 18 };
 
 enum status ops_check(const struct plan *plan, const struct ops_ask *ask, struct err *err)

@@ -25,7 +25,7 @@ static void place(struct route *r, struct arena *arena)
 }
 
 enum status route_init(const struct plan *plan, const struct routing_data *data,
-                             struct arena *arena, struct route *r, struct err *err)
+                       struct arena *arena, struct route *r, struct err *err)
 {
     struct rows_spec spec;
     rows_spec_from_plan(plan, data, &spec);

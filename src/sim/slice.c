@@ -3,9 +3,9 @@
 
 #include "sim/slice_memory.h"
 
-enum status slice_init(const struct plan *plan, const struct routing_data *data,
-                          bool backward, struct slice_ranks ranks, struct arena *arena,
-                          struct slice *out, struct err *err)
+enum status slice_init(const struct plan *plan, const struct routing_data *data, bool backward,
+                       struct slice_ranks ranks, struct arena *arena, struct slice *out,
+                       struct err *err)
 {
     *out = (struct slice){
         .plan = plan, .first = ranks.first, .n = ranks.n, .workers = ranks.workers};

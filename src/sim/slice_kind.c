@@ -33,8 +33,8 @@ static enum status layer_resolve(struct plan *plan, struct err *err)
     return STATUS_OK;
 }
 
-static enum status layer_list(struct slice *c, const struct routing_data *data,
-                              bool backward, struct arena *arena, struct err *err)
+static enum status layer_list(struct slice *c, const struct routing_data *data, bool backward,
+                              struct arena *arena, struct err *err)
 {
     TRY(layer_build(c->plan, backward, arena, &c->work, err));
     TRY(route_init(c->plan, data, arena, &c->routing, err));
@@ -61,8 +61,8 @@ static enum status matmul_resolve(struct plan *plan, struct err *err)
     return matmul_check(plan, err);
 }
 
-static enum status matmul_list(struct slice *c, const struct routing_data *data,
-                               bool backward, struct arena *arena, struct err *err)
+static enum status matmul_list(struct slice *c, const struct routing_data *data, bool backward,
+                               struct arena *arena, struct err *err)
 {
     (void)data;
     if (backward) {
@@ -82,10 +82,9 @@ static void matmul_slots(struct slice *c, uint64_t step)
 
 const struct slice_kind *slice_kind_of(const struct plan *plan)
 {
-    static const struct slice_kind layer = {"ep",          true,          layer_ranks, layer_tokens,
-                                            layer_resolve, layer_list,    layer_slots};
-    static const struct slice_kind matmul = {"tp",           false,       matmul_ranks,
-                                             plan_tokens,    matmul_resolve, matmul_list,
-                                             matmul_slots};
+    static const struct slice_kind layer = {
+        "ep", true, layer_ranks, layer_tokens, layer_resolve, layer_list, layer_slots};
+    static const struct slice_kind matmul = {
+        "tp", false, matmul_ranks, plan_tokens, matmul_resolve, matmul_list, matmul_slots};
     return plan->block.kind == BLOCK_MOE ? &layer : &matmul;
 }

@@ -1,11 +1,11 @@
-/* See slice_memory.h. The fold reads a buffer's bytes at one node of the sizes; here every buffer
- * gets a node of its own that holds the sum over ranks. */
+/* See slice_memory.h. The fold reads a buffer's bytes at one node of the sizes; here every
+ * buffer gets a node of its own that holds the sum over ranks. */
 #include "sim/slice_memory.h"
 
 #include <string.h>
 
 uint64_t slice_memory_bytes(const struct buffer *buffer, const uint64_t *const *values,
-                          uint64_t n)
+                            uint64_t n)
 {
     uint64_t bytes = 0, copies = buffer->segment == SEGMENT_STEP ? 1 : n;
     for (uint64_t i = 0; i < copies; i++)
@@ -14,7 +14,7 @@ uint64_t slice_memory_bytes(const struct buffer *buffer, const uint64_t *const *
 }
 
 void slice_memory_peak(const struct work *work, const uint64_t *const *values, uint64_t n,
-                     struct arena *arena, struct memory_peak *peak)
+                       struct arena *arena, struct memory_peak *peak)
 {
     struct work process = *work;
     uint32_t first = work->sizes.n;

@@ -114,7 +114,8 @@ static enum status make_block(struct performed *b, unsigned number,
     struct slots *slots = arena_alloc(arena, n, sizeof *slots);
     for (uint64_t i = 0; i < n; i++)
         matmul_plan_slots(&b->plan, pool_size(session->pool), &slots[i]);
-    struct execution_setup setup = {&b->work, &b->plan, NULL, slots, kernels, session};
+    struct execution_setup setup = {&b->work, &b->plan, NULL,       slots,
+                                    kernels,  session,  BACKEND_CPU};
     TRY(execution_init(&b->x, &setup, arena, err));
     inputs_matmul_random(&b->inputs, &b->context, &b->plan, 1);
     return execution_begin(&b->x, &b->inputs, err);
@@ -142,7 +143,7 @@ static enum status measure_all(struct session *session, struct performed *blocks
     struct plain plain;
     struct kernels kernels;
     double samples[SAMPLES], *ops = arena_alloc(arena, 1 << 12, sizeof *ops);
-    kernels_fast(&kernels);
+    kernels_cpu(&kernels);
     make_plain(&plain, session, arena);
     TRY(session_setup(session, (uint64_t)TOKENS * INTER * 8, err));
     for (unsigned i = 0; i < CASES; i++)

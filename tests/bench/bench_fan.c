@@ -24,7 +24,7 @@ enum {
 struct fan {
     struct session *session;
     const struct kernel_ops *combine;
-    struct call call;     /* (y[T K, H], position[T, K], -, keys[T, K]) -> out[T, H] */
+    struct call call;     /* (src[T K, H], position[T, K], keys[T, K]) -> dst[T, H] */
     const int32_t *index; /* [T K] slot of a row of y */
     uint32_t *sums;       /* [T, H] the bits of floats: what the atomics add to */
 };
@@ -65,16 +65,16 @@ static void add_atomically(uint32_t *place, float value)
 static void zero_unit(void *arg, size_t unit, unsigned worker)
 {
     struct fan *fan = arg;
-    uint64_t begin, end, width = fan->call.out[0].width;
+    uint64_t begin, end, width = fan->call.of[ROLE_DST].width;
     (void)worker;
-    kernel_rows_of(unit, fan->call.out[0].rows, &begin, &end);
+    kernel_rows_of(unit, fan->call.of[ROLE_DST].rows, &begin, &end);
     memset(fan->sums + begin * width, 0, (end - begin) * width * sizeof(float));
 }
 
 static void scatter_unit(void *arg, size_t unit, unsigned worker)
 {
     struct fan *fan = arg;
-    const struct tensor *y = &fan->call.in[0];
+    const struct tensor *y = &fan->call.of[ROLE_SRC];
     uint64_t begin, end;
     (void)worker;
     kernel_rows_of(unit, y->rows, &begin, &end);
@@ -89,8 +89,8 @@ static void scatter_unit(void *arg, size_t unit, unsigned worker)
 static void scatter(struct fan *fan)
 {
     struct pool *pool = fan->session->pool;
-    pool_run(pool, kernel_row_units(fan->call.out[0].rows), zero_unit, fan);
-    pool_run(pool, kernel_row_units(fan->call.in[0].rows), scatter_unit, fan);
+    pool_run(pool, kernel_row_units(fan->call.of[ROLE_DST].rows), zero_unit, fan);
+    pool_run(pool, kernel_row_units(fan->call.of[ROLE_SRC].rows), scatter_unit, fan);
 }
 
 /* ---- rows, and what they must sum to ---- */
@@ -114,31 +114,33 @@ static enum status make_maps(const struct kernels *kernels, struct fan *fan, uin
 {
     uint64_t slots = tokens * TOP_K;
     const struct layer_sample *sample = fan->call.task->sample;
-    struct call call = {.task = fan->call.task, .op = fan->call.op, .m = 1};
-    call.in[0] = tensor_of(sample->phys, DTYPE_I32, tokens, TOP_K);
-    call.out[0] = tensor_of(arena_alloc(arena, EXPERTS + 1, 8), DTYPE_I64, EXPERTS + 1, 1);
-    call.out[1] = tensor_of(arena_alloc(arena, EXPERTS, 8), DTYPE_I64, EXPERTS, 1);
-    call.out[2] = tensor_of(arena_alloc(arena, slots, 4), DTYPE_I32, slots, 1);
-    call.out[3] = tensor_of(arena_alloc(arena, slots, 4), DTYPE_I32, slots, 1);
+    struct call call = {.task = fan->call.task, .op = fan->call.op};
+    call.of[ROLE_PHYS] = tensor_of(sample->phys, DTYPE_I32, tokens, TOP_K);
+    call.of[ROLE_OFFSETS] =
+        tensor_of(arena_alloc(arena, EXPERTS + 1, 8), DTYPE_I64, EXPERTS + 1, 1);
+    call.of[ROLE_SIZES] = tensor_of(arena_alloc(arena, EXPERTS, 8), DTYPE_I64, EXPERTS, 1);
+    call.of[ROLE_INDEX] = tensor_of(arena_alloc(arena, slots, 4), DTYPE_I32, slots, 1);
+    call.of[ROLE_PLACE] = tensor_of(arena_alloc(arena, slots, 4), DTYPE_I32, slots, 1);
     TRY(kernels->table[KERNEL_FAN].run(&call, 0, NULL, err));
-    fan->index = tensor_i32(&call.out[2]);
-    fan->call.in[1] = tensor_of(call.out[3].data, DTYPE_I32, tokens, TOP_K);
-    fan->call.in[3] = call.in[0];
+    fan->index = tensor_i32(&call.of[ROLE_INDEX]);
+    fan->call.of[ROLE_POSITION] = tensor_of(call.of[ROLE_PLACE].data, DTYPE_I32, tokens, TOP_K);
+    fan->call.of[ROLE_KEYS] = call.of[ROLE_PHYS];
     return STATUS_OK;
 }
 
 /* The worst difference of an element from its sum in f64; of every CHECKED-th token. */
 static double worst_error(const struct fan *fan, bool atomic)
 {
-    const struct tensor *out = &fan->call.out[0];
+    const struct tensor *out = &fan->call.of[ROLE_DST];
     double worst = 0;
     for (uint64_t n = 0; n < out->rows / CHECKED * out->width; n++) {
         uint64_t token = n / out->width * CHECKED, column = n % out->width;
         uint64_t i = token * out->width + column;
         double sum = 0;
         for (unsigned k = 0; k < TOP_K; k++) {
-            uint64_t row = (uint64_t)tensor_i32(&fan->call.in[1])[token * TOP_K + k];
-            sum += (double)tensor_f32(&fan->call.in[0])[row * out->width + column];
+            uint64_t row =
+                (uint64_t)tensor_i32(&fan->call.of[ROLE_POSITION])[token * TOP_K + k];
+            sum += (double)tensor_f32(&fan->call.of[ROLE_SRC])[row * out->width + column];
         }
         float got = atomic ? float_of(fan->sums[i]) : tensor_f32(out)[i];
         worst = fmax(worst, fabs((double)got - sum));
@@ -160,7 +162,7 @@ static void fill(struct tensor *y)
 static void print(struct bench *bench, struct fan *fan, double *gathered, double *scattered)
 {
     char name[64];
-    const struct tensor *y = &fan->call.in[0], *out = &fan->call.out[0];
+    const struct tensor *y = &fan->call.of[ROLE_SRC], *out = &fan->call.of[ROLE_DST];
     double ratio = bench_ratio(scattered, gathered, STEPS);
     double bytes_per_s = (double)(y->bytes + out->bytes) / bench_median(gathered, STEPS);
     snprintf(name, sizeof name, "gather, %d tokens, H %d", (int)out->rows, (int)out->width);
@@ -200,22 +202,23 @@ static enum status run_size(struct bench *bench, struct session *session, uint64
     struct task task = {.plan = &plan, .sample = &sample};
     struct op op = {.name = "fold_fan_out", .kernel = KERNEL_COMBINE};
     size_t n = tokens * hidden;
-    kernels_fast(&kernels);
+    kernels_cpu(&kernels);
     case_plan(&plan, PATH_RAGGED_A2A, 1);
     plan.model.moe.experts = EXPERTS;
     plan.model.moe.top_k = TOP_K;
     plan.workload.sequence_length = tokens;
     case_sample(&plan, CASE_UNIFORM, &arena, &sample);
-    struct fan fan = {.session = session,
-                      .combine = &kernels.table[KERNEL_COMBINE],
-                      .call = {.task = &task, .op = &op, .groups = TOP_K},
-                      .sums = malloc(n * sizeof *fan.sums)};
+    struct fan fan = {
+        .session = session,
+        .combine = &kernels.table[KERNEL_COMBINE],
+        .call = {.task = &task, .op = &op, .args.combine = {.slots = {.n = TOP_K}}},
+        .sums = malloc(n * sizeof *fan.sums)};
     float *y = malloc(n * TOP_K * sizeof *y), *out = malloc(n * sizeof *out);
     enum status status = STATUS_OK;
     if (y && out && fan.sums) {
-        fan.call.in[0] = tensor_of(y, DTYPE_F32, tokens * TOP_K, hidden);
-        fan.call.out[0] = tensor_of(out, DTYPE_F32, tokens, hidden);
-        fill(&fan.call.in[0]);
+        fan.call.of[ROLE_SRC] = tensor_of(y, DTYPE_F32, tokens * TOP_K, hidden);
+        fan.call.of[ROLE_DST] = tensor_of(out, DTYPE_F32, tokens, hidden);
+        fill(&fan.call.of[ROLE_SRC]);
         status = make_maps(&kernels, &fan, tokens, &arena, err);
         if (status == STATUS_OK)
             compare(bench, &fan);

@@ -146,8 +146,9 @@ static enum status compare(struct bench *bench, struct session *session, double 
     TRY(sample_routing(&plan, arena, &sample, err));
     TRY(layer_build(&plan, false, arena, &work, err));
     layer_sample_plan_slots(&plan, &sample, 0, pool_size(session->pool), &slots);
-    kernels_fast(&kernels);
-    struct execution_setup setup = {&work, &plan, &sample, &slots, &kernels, session};
+    kernels_cpu(&kernels);
+    struct execution_setup setup = {&work,    &plan,   &sample,    &slots,
+                                    &kernels, session, BACKEND_CPU};
     TRY(execution_init(&x, &setup, arena, err));
     TRY(session_setup(session, execution_exchange_bytes(&x), err));
     inputs_random(&inputs, &shape, 1);

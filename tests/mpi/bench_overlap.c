@@ -40,8 +40,9 @@ static enum status open_side(struct side *side, struct session *session, bool ov
     TRY(layer_build(plan, false, arena, &side->work, err));
     layer_sample_plan_slots(plan, sample, session->transport->first, pool_size(session->pool),
                             slots);
-    kernels_fast(&kernels);
-    struct execution_setup setup = {&side->work, plan, sample, slots, &kernels, session};
+    kernels_cpu(&kernels);
+    struct execution_setup setup = {&side->work, plan,    sample,     slots,
+                                    &kernels,    session, BACKEND_CPU};
     TRY(execution_init(&side->x, &setup, arena, err));
     TRY(session_setup(session, 64 << 20, err));
     side->seconds = arena_alloc(arena, side->work.n_ops, sizeof *side->seconds);

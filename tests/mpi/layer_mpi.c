@@ -102,7 +102,7 @@ static enum status wrong_later(struct call *call, uint64_t unit, void *scratch, 
     struct kernels fast;
     if (call->iteration == 1)
         return wrong(call, unit, scratch, err);
-    kernels_fast(&fast);
+    kernels_cpu(&fast);
     return fast.table[call->op->kernel].run(call, unit, scratch, err);
 }
 
@@ -115,7 +115,7 @@ static int run_failing(struct session *session, bool other_plan, bool ahead)
     struct case_result result;
     struct err err = {0};
     struct kernels kernels;
-    kernels_fast(&kernels);
+    kernels_cpu(&kernels);
     bool mine = session->transport->first == 1;
     case_plan(&plan, ahead ? PATH_CHUNKED_A2A : PATH_RAGGED_A2A, session->transport->n_ranks);
     plan.moe.overlap = ahead;

@@ -98,17 +98,12 @@ static void check_operands(const struct listed *l, size_t number, uint16_t *pare
                            uint64_t seed)
 {
     const struct op *op = &l->work.ops[number];
-    const uint16_t *lists[] = {op->reads, op->writes};
-    bool touches = false;
-    for (unsigned i = 0; i < 2; i++)
-        for (unsigned j = 0; j < OP_BUFFERS; j++) {
-            uint16_t buffer = lists[i][j];
-            if (buffer == WORK_NONE)
-                continue;
-            assert_in_range(buffer, 0, l->work.n_buffers - 1);
-            join(parent, (uint16_t)number, (uint16_t)(l->work.n_ops + buffer));
-            touches = true;
-        }
+    bool touches = op->n_operands > 0;
+    for (unsigned i = 0; i < op->n_operands; i++) {
+        uint16_t buffer = op_operands(&l->work, op)[i].buffer;
+        assert_in_range(buffer, 0, l->work.n_buffers - 1);
+        join(parent, (uint16_t)number, (uint16_t)(l->work.n_ops + buffer));
+    }
     bool waits = op->kernel == KERNEL_WAIT;
     uint64_t bytes = at(l, op->bytes_read) + at(l, op->bytes_written) + at(l, op->bytes_sent) +
                      at(l, op->bytes_received);
@@ -210,10 +205,10 @@ static void draw_attention(struct rng *rng, struct attention *a)
  * another's tokens: what rounding and copies add is zero. */
 static void draw_even(struct rng *rng, struct plan *plan)
 {
-    static const enum stack_kind stacks[] = {STACK_GENERIC, STACK_MEGATRON, STACK_PRIMUS,
-                                             STACK_TORCHTITAN, STACK_MAXTEXT, STACK_HOST};
-    static const char *const paths[] = {"ragged_a2a", "deepep", "allgather", "rdep",
-                                        "expert_loop", "masked"};
+    static const enum stack_kind stacks[] = {STACK_GENERIC,    STACK_MEGATRON, STACK_PRIMUS,
+                                             STACK_TORCHTITAN, STACK_MAXTEXT,  STACK_HOST};
+    static const char *const paths[] = {"ragged_a2a", "deepep",      "allgather",
+                                        "rdep",       "expert_loop", "masked"};
     enum { STACKS = sizeof stacks / sizeof *stacks, PATHS = sizeof paths / sizeof *paths };
     plan_tiny(plan);
     plan->stack.kind = stacks[rng_below(rng, STACKS)];
@@ -304,10 +299,10 @@ static uint64_t ranks_of(const struct plan *plan, enum process_group group)
 static void check_volume(const struct listed *l, const struct op *op, uint64_t seed)
 {
     uint64_t n = ranks_of(&l->plan, op->group), times = 1;
-    uint64_t src = at(l, l->work.buffers[op->reads[0]].bytes);
-    uint64_t dst = at(l, l->work.buffers[op->writes[0]].bytes);
+    uint64_t src = at(l, l->work.buffers[op_buffer(&l->work, op, ROLE_SRC)].bytes);
+    uint64_t dst = at(l, l->work.buffers[op_buffer(&l->work, op, ROLE_DST)].bytes);
     uint64_t full = src > dst ? src : dst, expected;
-    unsigned how = op->flags & (unsigned)~REGATHER;
+    unsigned how = op->args.collective.how;
     if (how == SEND)
         return;
     if (op->group == GROUP_ETP && how != ALL_REDUCE)
@@ -333,7 +328,8 @@ static void check_gathers(const struct listed *l, uint64_t seed)
         bool weights = text_equal(op->name, "gather_weights") ||
                        text_equal(op->name, "gather_expert_weights");
         if (weights && op->phase == PHASE_FORWARD)
-            gathered += at(l, op->layers) * at(l, l->work.buffers[op->writes[0]].dims[0]);
+            gathered += at(l, op->layers) *
+                        at(l, l->work.buffers[op_buffer(&l->work, op, ROLE_DST)].dims[0]);
     }
     const struct parallel *p = &l->plan.parallel;
     bool dense = plan_dp(&l->plan) * p->cp > 1, experts = plan_expert_dp(&l->plan) > 1;

@@ -228,13 +228,11 @@ static enum status run(const struct plan *plan, const struct layer_sample *sampl
     struct work work;
     struct slots *slots;
     TRY(build(plan, sample, options->backward, session, arena, &work, &slots, err));
-    struct kernels fast;
-    kernels_fast(&fast);
     struct execution_setup setup = {.work = &work,
                                     .plan = plan,
                                     .sample = sample,
                                     .slots = slots,
-                                    .kernels = options->kernels ? options->kernels : &fast,
+                                    .kernels = options->kernels,
                                     .session = session};
     struct execution x;
     TRY(execution_init(&x, &setup, arena, err));

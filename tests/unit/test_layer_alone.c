@@ -202,12 +202,12 @@ static enum status lose_last_row(struct call *call, uint64_t unit, void *scratch
                                  struct err *err)
 {
     struct kernels kernels;
-    kernels_fast(&kernels);
+    kernels_cpu(&kernels);
     (void)unit;
     const struct kernel_ops *kernel = &kernels.table[KERNEL_GATHER];
     for (uint64_t i = 0; i < kernel->units(call); i++)
         TRY(kernel->run(call, i, scratch, err));
-    const struct tensor *out = &call->out[0];
+    const struct tensor *out = &call->of[ROLE_DST];
     if (strcmp(call->op->name, "fan_in") == 0)
         memset(tensor_row(out, out->rows - 1), 0, tensor_row_bytes(out));
     return STATUS_OK;
@@ -225,7 +225,7 @@ static void rows_of_absent_ranks_are_checked(void **state)
     struct case_options options = {.alone = true, .rank = 1, .kernels = &kernels};
     case_plan(&plan, PATH_RAGGED_A2A, 4);
     plan.moe.buffer = SIZING_EXACT;
-    kernels_fast(&kernels);
+    kernels_cpu(&kernels);
     kernels.table[KERNEL_GATHER].run = lose_last_row;
     kernels.table[KERNEL_GATHER].units = NULL;
     case_sample(&plan, CASE_UNIFORM, &arena, &sample);

@@ -15,7 +15,7 @@
 
 static const struct kernel_ops *right(struct kernels *kernels, const struct call *call)
 {
-    kernels_fast(kernels);
+    kernels_cpu(kernels);
     return &kernels->table[call->op->kernel];
 }
 
@@ -36,13 +36,24 @@ static enum status run_all(struct call *call, void *scratch, struct err *err)
     return STATUS_OK;
 }
 
+/* What an op makes, the first of it. */
+static struct tensor *made(struct call *call)
+{
+    static const enum role roles[] = {ROLE_DST, ROLE_D_WEIGHT, ROLE_D_GATES, ROLE_SLOT,
+                                      ROLE_INDEX};
+    unsigned i = 0, last = sizeof roles / sizeof *roles - 1;
+    while (i < last && !call->of[roles[i]].present)
+        i++;
+    return &call->of[roles[i]];
+}
+
 /* Row i takes the place of row i + 1. */
 static enum status off_by_one_row(struct call *call, uint64_t unit, void *scratch,
                                   struct err *err)
 {
     (void)unit;
     TRY(run_all(call, scratch, err));
-    const struct tensor *out = &call->out[0];
+    const struct tensor *out = made(call);
     size_t row = tensor_row_bytes(out);
     if (out->rows > 1)
         memmove(tensor_row(out, 1), tensor_row(out, 0), (out->rows - 1) * row);
@@ -54,7 +65,7 @@ static enum status dropped_row(struct call *call, uint64_t unit, void *scratch, 
 {
     (void)unit;
     TRY(run_all(call, scratch, err));
-    const struct tensor *out = &call->out[0];
+    const struct tensor *out = made(call);
     for (uint64_t i = 0; i < out->rows; i++) {
         char *row = tensor_row(out, i);
         for (size_t b = 0; b < tensor_row_bytes(out); b++) {
@@ -73,9 +84,9 @@ static enum status swapped_gates(struct call *call, uint64_t unit, void *scratch
 {
     (void)unit;
     TRY(run_all(call, scratch, err));
-    float *gates = tensor_f32(&call->out[1]);
-    for (uint64_t t = 0; t < call->out[1].rows; t++) {
-        float *token = gates + t * call->out[1].width, first = token[0];
+    float *gates = tensor_f32(&call->of[ROLE_GATES]);
+    for (uint64_t t = 0; t < call->of[ROLE_GATES].rows; t++) {
+        float *token = gates + t * call->of[ROLE_GATES].width, first = token[0];
         token[0] = token[1];
         token[1] = first;
     }
@@ -97,7 +108,7 @@ static enum status stale_handle(struct call *call, uint64_t unit, void *scratch,
                                 struct err *err)
 {
     TRY(run_right(call, unit, scratch, err));
-    tensor_i64(&call->out[4])[0]--;
+    tensor_i64(&call->of[ROLE_HANDLE])[0]--;
     return STATUS_OK;
 }
 
@@ -106,8 +117,8 @@ static enum status swapped_index(struct call *call, uint64_t unit, void *scratch
                                  struct err *err)
 {
     TRY(run_right(call, unit, scratch, err));
-    int32_t *order = tensor_i32(&call->out[0]), first = order[0];
-    uint64_t last = call->out[0].rows - 1;
+    int32_t *order = tensor_i32(&call->of[ROLE_ORDER]), first = order[0];
+    uint64_t last = call->of[ROLE_ORDER].rows - 1;
     order[0] = order[last];
     order[last] = first;
     return STATUS_OK;
@@ -118,8 +129,10 @@ static enum status second_zero(struct call *call, uint64_t unit, void *scratch, 
 {
     (void)unit;
     TRY(run_all(call, scratch, err));
-    if (call->out[1].data)
-        memset(call->out[1].data, 0, call->out[1].bytes);
+    bool gates = call->op->kernel == KERNEL_ACCUMULATE_GRAD;
+    const struct tensor *second = &call->of[gates ? ROLE_D_GATES : ROLE_D_BIAS];
+    if (second->data)
+        memset(second->data, 0, second->bytes);
     return STATUS_OK;
 }
 
@@ -129,7 +142,7 @@ static enum status unscaled_rows(struct call *call, uint64_t unit, void *scratch
 {
     (void)unit;
     struct call bare = *call;
-    bare.in[call->op->kernel == KERNEL_GATHER ? 5 : 2].present = false;
+    bare.of[ROLE_GATES].present = false;
     return run_all(&bare, scratch, err);
 }
 
@@ -138,8 +151,8 @@ static enum status no_linear_bias(struct call *call, uint64_t unit, void *scratc
 {
     (void)unit;
     TRY(run_all(call, scratch, err));
-    if (call->op->flags == FILL_LINEAR_BIAS)
-        memset(call->out[0].data, 0, call->out[0].bytes);
+    if (call->args.fill.fill == FILL_LINEAR_BIAS)
+        memset(made(call)->data, 0, made(call)->bytes);
     return STATUS_OK;
 }
 
@@ -148,8 +161,8 @@ static enum status stale_weights(struct call *call, uint64_t unit, void *scratch
                                  struct err *err)
 {
     TRY(run_right(call, unit, scratch, err));
-    for (uint64_t c = 0; call->iteration > 0 && c < call->out[2].rows; c++)
-        tensor_i32(&call->out[2])[c] = 0;
+    for (uint64_t c = 0; call->iteration > 0 && c < call->of[ROLE_FETCH].rows; c++)
+        tensor_i32(&call->of[ROLE_FETCH])[c] = 0;
     return STATUS_OK;
 }
 
@@ -158,8 +171,8 @@ static enum status one_block_twice(struct call *call, uint64_t unit, void *scrat
                                    struct err *err)
 {
     TRY(run_right(call, unit, scratch, err));
-    for (unsigned map = 0; map < 2; map++)
-        tensor_i32(&call->out[map])[1] = tensor_i32(&call->out[map])[0];
+    tensor_i32(&call->of[ROLE_BLOCK])[1] = tensor_i32(&call->of[ROLE_BLOCK])[0];
+    tensor_i32(&call->of[ROLE_NUMBER])[1] = tensor_i32(&call->of[ROLE_NUMBER])[0];
     return STATUS_OK;
 }
 
@@ -170,8 +183,8 @@ static enum status swapped_halves(struct call *call, uint64_t unit, void *scratc
 {
     (void)unit;
     TRY(run_all(call, scratch, err));
-    char *data = call->out[0].data, other[4096];
-    size_t half = (size_t)call->out[0].bytes / 2;
+    char *data = made(call)->data, other[4096];
+    size_t half = (size_t)made(call)->bytes / 2;
     if (half > sizeof other || strcmp(call->op->name, "fetch_w2") == 0)
         return STATUS_OK;
     memcpy(other, data, half);
@@ -185,8 +198,8 @@ static enum status own_part_only(struct call *call, uint64_t unit, void *scratch
                                  struct err *err)
 {
     (void)unit;
-    const struct tensor *partial = &call->in[0];
-    for (uint64_t row = call->m; row < partial->rows; row++)
+    const struct tensor *partial = &call->of[ROLE_SRC];
+    for (uint64_t row = partial->rows / 2; row < partial->rows; row++)
         memset(tensor_row(partial, row), 0, tensor_row_bytes(partial));
     return run_all(call, scratch, err);
 }
@@ -362,7 +375,7 @@ static void expect_caught(const struct fault *fault, change_fn *change, bool alo
     case_plan(&plan, fault->path, alone ? 4 : 2);
     if (change)
         change(&plan);
-    kernels_fast(&kernels);
+    kernels_cpu(&kernels);
     kernels.table[fault->kernel].run = fault->run;
     kernels.table[fault->kernel].units = NULL;
     if (run_with(&plan, &kernels, alone, &result, &err) == STATUS_OK &&
@@ -415,7 +428,7 @@ static void wrong_counts_are_caught(void **state)
         struct err err = {0};
         case_plan(&plan, PATH_BLOCKWISE, 2);
         with_cores_on_h(&plan);
-        kernels_fast(&kernels);
+        kernels_cpu(&kernels);
         kernels.table[counting[i]].count = count_twice;
         assert_int_equal(run_with(&plan, &kernels, false, &result, &err), STATUS_OK);
         if (checks_passed(&result.checks))
@@ -428,7 +441,7 @@ static enum status keeps_the_tail(struct call *call, uint64_t unit, void *scratc
                                   struct err *err)
 {
     (void)unit;
-    const struct tensor *out = &call->out[0];
+    const struct tensor *out = made(call);
     TRY(run_all(call, scratch, err));
     if (strcmp(call->op->name, "fan_out") == 0)
         memset(tensor_row(out, out->rows - 1), 0xff, tensor_row_bytes(out));
@@ -467,7 +480,7 @@ static void unmasked_rows_are_caught(void **state)
         struct case_result result;
         struct err err = {0};
         case_plan(&plan, PATH_DEEPEP, 2);
-        kernels_fast(&kernels);
+        kernels_cpu(&kernels);
         kernels.table[cases[i].kernel].run = cases[i].run;
         kernels.table[cases[i].kernel].units = NULL;
         assert_int_equal(run_with(&plan, &kernels, false, &result, &err), STATUS_OK);

@@ -59,7 +59,7 @@ static double element(const struct tensor *tensor, uint64_t i)
     return (double)tensor_f32(tensor)[i];
 }
 
-/* Results are known by op and place: "pool:2" is the third buffer that op pool writes. */
+/* Results are known by op and role: "pool:index" is the index that op pool writes. */
 static enum status keep(void *context, const struct rank_state *rank, const struct op *op,
                         struct err *err)
 {
@@ -70,8 +70,10 @@ static enum status keep(void *context, const struct rank_state *rank, const stru
         size_t length = strcspn(kept->name, ":");
         if (strlen(op->name) != length || strncmp(op->name, kept->name, length) != 0)
             continue;
-        unsigned place = (unsigned)strtoul(kept->name + length + 1, NULL, 10);
-        const struct tensor *t = &rank->tensors[op->writes[place]];
+        const struct operand *operand = op_operands(rank->work, op);
+        while (strcmp(role_name((enum role)operand->role), kept->name + length + 1) != 0)
+            operand++;
+        const struct tensor *t = &rank->tensors[operand->buffer];
         kept->n[rank->rank] = t->rows * t->width;
         for (uint64_t i = 0; i < t->rows * t->width && i < MOST_VALUES; i++)
             kept->value[rank->rank][i] = element(t, i);
@@ -144,10 +146,10 @@ static void rdep_example(void **state)
     static const float x[] = {1, 2, 3, 11, 12, 13};
     static const float gates[] = {0.75F, 0.25F, 0.5F, 0.5F, 0.6F, 0.4F,
                                   0.9F,  0.1F,  0.3F, 0.7F, 0.2F, 0.8F};
-    struct kept kept[] = {{.name = "exchange_sends:0"}, {.name = "dispatch_records:0"},
-                          {.name = "pool:0"},           {.name = "pool:1"},
-                          {.name = "pool:2"},           {.name = "pool:3"},
-                          {.name = "reduce_slots:0"}};
+    struct kept kept[] = {{.name = "exchange_sends:dst"}, {.name = "dispatch_records:dst"},
+                          {.name = "pool:offsets"},       {.name = "pool:sizes"},
+                          {.name = "pool:index"},         {.name = "pool:place"},
+                          {.name = "reduce_slots:dst"}};
     struct keeper keeper = {.kept = kept, .n = sizeof kept / sizeof *kept};
     struct arena arena = {0};
     struct plan plan;
@@ -156,7 +158,7 @@ static void rdep_example(void **state)
     plan.moe.alignment = 4;
     struct layer_sample sample = example_sample(&plan, ids, &arena);
     struct example example = {x, gates, 2};
-    kernels_reference(&kernels);
+    kernels_cpu(&kernels);
     perform(&plan, &sample, &example, &kernels, &keeper);
 
     EXPECT(&kept[0], 0, 3, 3); /* rows from each source */
@@ -187,10 +189,10 @@ static void blockwise_examples(void **state)
     static const float x[] = {1, 2, 3, 4, 5, 6};
     static const int32_t first[] = {0, 1, 0, 2, 0, 1}, second[] = {0, 1, 0, 2, 1, 0};
     for (unsigned i = 0; i < 2; i++) {
-        struct kept kept[] = {{.name = "blocks:0"},
-                              {.name = "blocks:1"},
-                              {.name = "blocks:3"},
-                              {.name = "reduce_routed_out:0"}};
+        struct kept kept[] = {{.name = "blocks:expert"},
+                              {.name = "blocks:index"},
+                              {.name = "blocks:conditions"},
+                              {.name = "reduce_routed_out:dst"}};
         struct keeper keeper = {.kept = kept, .n = sizeof kept / sizeof *kept};
         struct arena arena = {0};
         struct plan plan;
@@ -199,7 +201,7 @@ static void blockwise_examples(void **state)
         plan.moe.block_size = i == 0 ? 2 : 4;
         struct layer_sample sample = example_sample(&plan, i == 0 ? first : second, &arena);
         struct example example = {x, NULL, 1};
-        kernels_reference(&kernels);
+        kernels_cpu(&kernels);
         perform(&plan, &sample, &example, &kernels, &keeper);
         if (i == 0) {
             EXPECT(&kept[0], 0, 0, 0, 1, 2);
@@ -229,9 +231,10 @@ static struct rounds seen;
 static enum status keep_chunk(struct call *call, uint64_t unit, void *scratch, struct err *err)
 {
     struct kernels kernels;
-    kernels_reference(&kernels);
+    kernels_cpu(&kernels);
     TRY(kernels.table[KERNEL_CHUNK].run(call, unit, scratch, err));
-    memcpy(seen.token[call->rank][call->iteration], call->out[0].data, 2 * sizeof(int32_t));
+    memcpy(seen.token[call->rank][call->iteration], call->of[ROLE_INDEX].data,
+           2 * sizeof(int32_t));
     if (call->iteration + 1 > seen.n)
         seen.n = (unsigned)call->iteration + 1;
     return STATUS_OK;
@@ -242,7 +245,7 @@ static void chunked_example(void **state)
     (void)state;
     static const int32_t ids[] = {0, 0, 1, 1, 0, 1};
     static const float x[] = {1, 2, 3, 4, 5, 6};
-    struct kept kept[] = {{.name = "rounds:0"}, {.name = "combine:0"}};
+    struct kept kept[] = {{.name = "rounds:dst"}, {.name = "combine:dst"}};
     struct keeper keeper = {.kept = kept, .n = 2};
     struct arena arena = {0};
     struct plan plan;
@@ -251,7 +254,7 @@ static void chunked_example(void **state)
     plan.moe.chunk = 1;
     struct layer_sample sample = example_sample(&plan, ids, &arena);
     struct example example = {x, NULL, 1};
-    kernels_reference(&kernels);
+    kernels_cpu(&kernels);
     kernels.table[KERNEL_CHUNK].run = keep_chunk;
     memset(&seen, 0, sizeof seen);
     perform(&plan, &sample, &example, &kernels, &keeper);
@@ -333,11 +336,11 @@ static void eplb_example(void **state)
     struct plan plan;
     example_plan(&plan, PATH_RAGGED_A2A, 8, tokens, 12, 1);
     plan.moe.redundant_experts = 4;
-    struct kept kept[] = {{.name = "group:2"}, {.name = "combine:0"}};
+    struct kept kept[] = {{.name = "group:sizes"}, {.name = "combine:dst"}};
     struct keeper keeper = {.kept = kept, .n = 2};
     struct example example = {NULL, NULL, 1};
     struct kernels kernels;
-    kernels_reference(&kernels);
+    kernels_cpu(&kernels);
     perform(&plan, &sample, &example, &kernels, &keeper);
     for (unsigned r = 0; r < 8; r++) {
         uint64_t rows = 0, wanted = 0;
@@ -391,7 +394,8 @@ static void capacity_rounds_up(void **state)
         assert_true(sizes_eval(&work.sizes, &slots, values));
         for (size_t op = 0; op < work.n_ops; op++)
             if (work.ops[op].kernel == KERNEL_SLOTS)
-                assert_int_equal(values[work.ops[op].m.node], cases[i].slots);
+                assert_int_equal(values[work.ops[op].args.slots.capacity.size.node],
+                                 cases[i].slots);
         arena_release(&arena);
     }
 }

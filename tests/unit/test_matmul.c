@@ -42,9 +42,9 @@ static enum status traced_add(struct call *call, uint64_t unit, void *scratch, s
 {
     struct kernels kernels;
     struct trace *trace = (struct trace *)(uintptr_t)call->task->inputs->context;
-    kernels_fast(&kernels);
+    kernels_cpu(&kernels);
     TRY(kernels.table[KERNEL_ADD_CHUNKS].run(call, unit, scratch, err));
-    memcpy(trace->after[call->iteration][call->rank], call->out[0].data,
+    memcpy(trace->after[call->iteration][call->rank], call->of[ROLE_DST].data,
            sizeof trace->after[0][0]);
     return STATUS_OK;
 }
@@ -70,7 +70,7 @@ static void perform_traced(enum collective collective, struct trace *trace)
     case_matmul(&plan, BLOCK_REDUCE_SCATTER_MATMUL, collective, RANKS);
     plan.model.hidden = plan.model.dense_intermediate = RANKS;
     plan.workload.sequence_length = 1;
-    kernels_fast(&kernels);
+    kernels_cpu(&kernels);
     kernels.table[KERNEL_ADD_CHUNKS].run = traced_add;
     struct observer observer = {trace, keep_result};
     if (case_step(&plan, NULL, &inputs, &kernels, &observer, &err) != STATUS_OK)
@@ -202,7 +202,7 @@ static void serial_and_plain(void **state)
     case_matmul(&plan, BLOCK_ALLREDUCE_MATMUL, COLLECTIVE_HALVING, RANKS);
     plan.block.tiles = 1;
     perform(&plan, &result);
-    kernels_reference(&reference);
+    kernels_cpu(&reference);
     const struct case_options options = {.kernels = &reference, .plain_c = true};
     for (unsigned kind = BLOCK_ALLREDUCE_MATMUL; kind <= BLOCK_MLP; kind++) {
         case_matmul(&plan, (enum block_kind)kind, COLLECTIVE_RING, RANKS);
@@ -280,7 +280,7 @@ static void perform_kept(enum block_kind kind, enum collective collective, struc
     struct kernels kernels;
     struct inputs inputs = {.name = "whole", .row = whole_row, .linear = true};
     case_matmul(&plan, kind, collective, RANKS);
-    kernels_fast(&kernels);
+    kernels_cpu(&kernels);
     *kept = (struct kept){.plan = &plan};
     struct observer observer = {kept, keep_parts};
     if (case_step(&plan, NULL, &inputs, &kernels, &observer, &err) != STATUS_OK)
@@ -317,7 +317,7 @@ static void an_allreduce_is_a_reduce_scatter_gathered(void **state)
         case_matmul(&plan, BLOCK_REDUCE_SCATTER_MATMUL, (enum collective)how, RANKS);
         plan.model.hidden = 96;
         plan.model.dense_intermediate = 48;
-        kernels_fast(&kernels);
+        kernels_cpu(&kernels);
         parts = (struct kept){.plan = &plan};
         struct observer observer = {&parts, keep_parts};
         assert_int_equal(case_step(&plan, NULL, &inputs, &kernels, &observer, &err), STATUS_OK);
@@ -408,7 +408,7 @@ static void product_between(const struct work *work, const char *exchange, const
                             const char *next)
 {
     size_t begin = op_named(work, exchange);
-    assert_true(work->ops[begin].flags & KERNEL_AHEAD);
+    assert_true(work->ops[begin].ahead);
     assert_true(begin < op_named(work, product));
     assert_true(op_named(work, product) < op_named(work, next));
 }
@@ -437,7 +437,7 @@ static void exchanges_run_beside_products(void **state)
     case_matmul(&plan, BLOCK_ALLGATHER_MATMUL, COLLECTIVE_RING, RANKS);
     assert_int_equal(matmul_build(&plan, &arena, &work, &err), STATUS_OK);
     const struct op *pass = &work.ops[op_named(&work, "pass_x")];
-    assert_true(pass->flags & KERNEL_AHEAD);
+    assert_true(pass->ahead);
     assert_int_equal(pass->loop, work.ops[op_named(&work, "project_in")].loop);
     arena_release(&arena);
 }
@@ -459,7 +459,7 @@ static enum status of_another_rank(struct call *call, uint64_t unit, void *scrat
 {
     struct kernels kernels;
     struct call other = *call;
-    kernels_fast(&kernels);
+    kernels_cpu(&kernels);
     other.rank = (call->rank + 1) % RANKS;
     return kernels.table[call->op->kernel].run(&other, unit, scratch, err);
 }
@@ -494,7 +494,7 @@ static void every_fault_is_caught(void **state)
         struct case_result result;
         struct err err = {0};
         case_matmul(&plan, faults[i].block, faults[i].collective, RANKS);
-        kernels_fast(&kernels);
+        kernels_cpu(&kernels);
         kernels.table[faults[i].kernel].run = faults[i].run;
         struct case_options options = {.kernels = &kernels};
         if (case_run(&plan, NULL, &options, &result, &err) == STATUS_OK &&

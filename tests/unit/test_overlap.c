@@ -140,7 +140,7 @@ static enum status noted_activation(struct call *call, uint64_t unit, void *scra
                                     struct err *err)
 {
     struct kernels fast;
-    kernels_fast(&fast);
+    kernels_cpu(&fast);
     if (unit == 0 && call->rank == 0)
         note('C');
     return fast.table[KERNEL_ACTIVATION].run(call, unit, scratch, err);
@@ -159,7 +159,7 @@ static void open_scene(struct scene *scene, enum case_routing routing, unsigned 
     case_sample(&scene->plan, routing, &scene->arena, &scene->sample);
     layer_sample_plan_slots(&scene->plan, &scene->sample, 0, workers, &slots);
     scene->rounds = slots.value[SLOT_ROUNDS];
-    kernels_fast(&scene->kernels);
+    kernels_cpu(&scene->kernels);
     if (workers == 1)
         scene->kernels.table[KERNEL_ACTIVATION].run = noted_activation;
     scene->options = (struct case_options){.kernels = &scene->kernels, .plain_c = true};
@@ -260,7 +260,7 @@ static enum status fails_in_second_round(struct call *call, uint64_t unit, void 
                                          struct err *err)
 {
     struct kernels fast;
-    kernels_fast(&fast);
+    kernels_cpu(&fast);
     if (call->iteration == 1)
         return err_set(err, STATUS_SYSTEM, "seeded failure");
     return fast.table[KERNEL_ACTIVATION].run(call, unit, scratch, err);
@@ -276,7 +276,7 @@ static void a_failure_gives_up_what_is_under_way(void **state)
     scene.kernels.table[KERNEL_ACTIVATION].run = fails_in_second_round;
     assert_int_equal(play(&scene, &err), STATUS_SYSTEM);
     assert_string_equal(err.text, "seeded failure");
-    kernels_fast(&scene.kernels);
+    kernels_cpu(&scene.kernels);
     expect_agreement(&scene);
     close_scene(&scene);
 }

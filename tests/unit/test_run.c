@@ -103,7 +103,7 @@ static void null_backend_measures_the_harness_alone(void **state)
     struct plan plan;
     struct run_report report;
     case_plan(&plan, PATH_RAGGED_A2A, 2);
-    run(&plan, &(struct run_options){.backend = RUN_NULL, .repeat = 3}, &arena, &report);
+    run(&plan, &(struct run_options){.backend = BACKEND_NULL, .repeat = 3}, &arena, &report);
     assert_int_equal(report.verdict, RUN_AGREES);
     assert_true(report.memory.equal);
     assert_int_equal(report.rows.computed, 0);

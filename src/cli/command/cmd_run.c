@@ -73,8 +73,8 @@ struct word {
 };
 
 static const struct word backends[] = {
-    {"cpu", RUN_CPU, NULL},
-    {"null", RUN_NULL, NULL},
+    {"cpu", BACKEND_CPU, NULL},
+    {"null", BACKEND_NULL, NULL},
     {"gpu", -1, "this build performs layers on the CPU only: --backend cpu"},
 };
 
@@ -125,7 +125,7 @@ static enum status read_options(const struct settings *settings, struct state *s
         err_set(err, STATUS_USAGE, "options '--rank' and '--transport mpi' exclude each other");
         return err_hint(err, "mpirun makes a rank of every process; --rank performs one alone");
     }
-    state->options = (struct run_options){.backend = (enum run_backend)backend,
+    state->options = (struct run_options){.backend = (enum backend_kind)backend,
                                           .backward = settings->backward,
                                           .dry_run = settings->dry_run,
                                           .samples = settings->samples ? settings->samples : 1,

@@ -30,7 +30,7 @@ static bool is_metadata(enum dtype dtype)
 
 static enum absent_row role_of(const struct op *op, const struct buffer *src)
 {
-    bool back = op->phase == PHASE_BACKWARD, home = op->flags & KERNEL_RETURN;
+    bool back = op->phase == PHASE_BACKWARD, home = op->args.exchange.home;
     if (src->category == CATEGORY_METADATA)
         return back ? ABSENT_GATE_GRADIENTS : ABSENT_GATES;
     if (home)
@@ -42,9 +42,8 @@ static enum absent_row role_of(const struct op *op, const struct buffer *src)
 static const struct op *maker_of(const struct work *work, uint16_t buffer, size_t end)
 {
     while (end-- > 0)
-        for (unsigned i = 0; i < OP_BUFFERS; i++)
-            if (work->ops[end].writes[i] == buffer)
-                return &work->ops[end];
+        if (op_writes(work, &work->ops[end], buffer))
+            return &work->ops[end];
     return NULL;
 }
 
@@ -54,10 +53,13 @@ static uint16_t map_of(const struct work *work, size_t number)
 {
     const struct op *op = &work->ops[number];
     if (op->kernel == KERNEL_EXCHANGE)
-        return op->flags & KERNEL_RETURN ? WORK_NONE : op->reads[1];
-    const struct op *maker = maker_of(work, op->reads[0], number);
-    bool mapped = maker && (maker->kernel == KERNEL_GATHER || maker->kernel == KERNEL_SPREAD);
-    return op->flags & KERNEL_RETURN || !mapped ? WORK_NONE : maker->reads[1];
+        return op->args.exchange.home ? WORK_NONE : op_buffer(work, op, ROLE_SENDS);
+    const struct op *maker = maker_of(work, op_buffer(work, op, ROLE_SRC), number);
+    if (!maker || op->args.exchange.home)
+        return WORK_NONE;
+    return maker->kernel == KERNEL_GATHER   ? op_buffer(work, maker, ROLE_INDEX)
+           : maker->kernel == KERNEL_SPREAD ? op_buffer(work, maker, ROLE_INVERSE)
+                                            : WORK_NONE;
 }
 
 static enum absent_kind kind_of(const struct op *op, const struct buffer *src, uint16_t map)
@@ -73,8 +75,8 @@ static void describe(const struct execution *x, struct absent *absent, size_t nu
     const struct op *op = &x->work->ops[number];
     if (!is_exchange(op))
         return;
-    const struct buffer *src = &x->work->buffers[op->reads[0]];
-    const struct tensor *dst = &x->ranks[0].tensors[op->writes[0]];
+    const struct buffer *src = &x->work->buffers[op_buffer(x->work, op, ROLE_SRC)];
+    const struct tensor *dst = &x->ranks[0].tensors[op_buffer(x->work, op, ROLE_DST)];
     struct absent_exchange *e = &absent->exchanges[number];
     uint64_t trips = op->loop ? x->ranks[0].values[op->trips.node] : 1;
     uint16_t map = map_of(x->work, number);

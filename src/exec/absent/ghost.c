@@ -32,11 +32,13 @@ static void need(struct needs *needs, uint16_t buffer)
         needs->buffers[buffer] = true;
 }
 
-static bool makes_needed(const struct needs *needs, const struct op *op)
+static bool makes_needed(const struct needs *needs, const struct work *work,
+                         const struct op *op)
 {
-    for (unsigned i = 0; i < OP_BUFFERS; i++)
-        if (op->writes[i] != WORK_NONE && needs->buffers[op->writes[i]] &&
-            op->writes[i] != needs->phys && op->writes[i] != needs->gates)
+    const struct operand *operands = op_operands(work, op);
+    for (unsigned i = 0; i < op->n_operands; i++)
+        if (operands[i].written && needs->buffers[operands[i].buffer] &&
+            operands[i].buffer != needs->phys && operands[i].buffer != needs->gates)
             return true;
     return false;
 }
@@ -45,25 +47,23 @@ static bool makes_needed(const struct needs *needs, const struct op *op)
 static void find_needs(const struct work *work, const struct absent *absent,
                        struct needs *needs)
 {
-    needs->phys = find(work, KERNEL_PLACE)->writes[0];
-    needs->gates = find(work, KERNEL_TOPK)->writes[1];
+    needs->phys = op_buffer(work, find(work, KERNEL_PLACE), ROLE_PHYS);
+    needs->gates = op_buffer(work, find(work, KERNEL_TOPK), ROLE_GATES);
     for (size_t i = work->n_ops; i-- > 0;) {
         const struct op *op = &work->ops[i];
         const struct absent_exchange *e = &absent->exchanges[i];
         if (e->kind == ABSENT_COPY)
-            need(needs, op->reads[0]);
+            need(needs, op_buffer(work, op, ROLE_SRC));
         if (e->kind == ABSENT_COPY && op->kernel == KERNEL_EXCHANGE)
-            need(needs, op->reads[1]);
+            need(needs, op_buffer(work, op, ROLE_SENDS));
         if (e->kind == ABSENT_MANY || e->kind == ABSENT_MARKED)
             need(needs, e->map);
-        if (!makes_needed(needs, op))
+        if (!makes_needed(needs, work, op))
             continue;
         assert(e->kind == ABSENT_NONE && "metadata that is received decides what is sent");
         needs->ops[i] = true;
-        for (unsigned j = 0; j < OP_BUFFERS; j++)
-            need(needs, op->reads[j]);
-        for (unsigned j = 0; j < OP_BUFFERS; j++)
-            need(needs, op->writes[j]);
+        for (unsigned j = 0; j < op->n_operands; j++)
+            need(needs, op_operands(work, op)[j].buffer);
     }
     need(needs, needs->phys);
     need(needs, needs->gates);
@@ -131,18 +131,18 @@ static unsigned char *keep(struct ghost *g, uint64_t n, struct absent_part *part
 static void keep_bytes(struct ghost *g, const struct call *call, struct absent_part *part)
 {
     uint64_t ranks = g->absent->n_ranks, self = g->absent->rank, row_bytes;
-    uint64_t n = call->in[0].bytes, at = 0;
+    uint64_t n = call->of[ROLE_SRC].bytes, at = 0;
     if (call->op->kernel == KERNEL_EXCHANGE_FIXED) {
         n /= ranks;
         at = self * n;
     }
     if (call->op->kernel == KERNEL_EXCHANGE) {
-        row_bytes = tensor_row_bytes(&call->out[0]);
+        row_bytes = tensor_row_bytes(&call->of[ROLE_DST]);
         for (uint64_t to = 0; to < self; to++)
-            at += (uint64_t)tensor_i64(&call->in[1])[to] * row_bytes;
-        n = (uint64_t)tensor_i64(&call->in[1])[self] * row_bytes;
+            at += (uint64_t)tensor_i64(&call->of[ROLE_SENDS])[to] * row_bytes;
+        n = (uint64_t)tensor_i64(&call->of[ROLE_SENDS])[self] * row_bytes;
     }
-    memcpy(keep(g, n, part), (const char *)call->in[0].data + at, n);
+    memcpy(keep(g, n, part), (const char *)call->of[ROLE_SRC].data + at, n);
 }
 
 static void keep_marks(struct ghost *g, const struct tensor *map, struct absent_part *part)
@@ -243,7 +243,7 @@ enum status absent_perform(struct execution *x, struct absent *absent, struct er
                   .buffers = arena_alloc(&absent->arena, x->work->n_buffers, sizeof(bool))},
         .err = {.status = STATUS_OK}};
     find_needs(x->work, absent, &crowd.needs);
-    kernels_reference(&crowd.kernels);
+    kernels_cpu(&crowd.kernels);
     pthread_mutex_init(&crowd.lock, NULL);
     pool_run(x->session->pool, absent->n_ranks, perform_one, &crowd);
     pthread_mutex_destroy(&crowd.lock);

@@ -53,7 +53,7 @@ static struct shape_of shape_of(const struct call *call)
     };
     if (call->task->inputs->linear)
         return shapes[ACTIVATION_RELU];
-    if (call->op->flags & KERNEL_GELU)
+    if (call->args.activation.gelu)
         return shapes[ACTIVATION_GELU];
     return shapes[call->task->plan->model.moe.activation];
 }
@@ -67,47 +67,46 @@ static struct curve up_curve(const struct shape_of *shape, float up)
 
 static void forward_row(const struct call *call, const struct shape_of *shape, uint64_t row)
 {
-    uint64_t inter = call->out[0].width;
-    bool glu = call->in[0].width == 2 * inter;
+    uint64_t inter = call->of[ROLE_DST].width;
+    bool glu = call->of[ROLE_SRC].width == 2 * inter;
     float gate[PIECE], up[PIECE];
     for (uint64_t c = 0; c < inter; c += PIECE) {
         uint64_t n = inter - c < PIECE ? inter - c : PIECE;
-        tensor_load(&call->in[0], row, c, n, gate);
+        tensor_load(&call->of[ROLE_SRC], row, c, n, gate);
         if (glu)
-            tensor_load(&call->in[0], row, inter + c, n, up);
+            tensor_load(&call->of[ROLE_SRC], row, inter + c, n, up);
         for (uint64_t i = 0; i < n; i++)
             gate[i] = shape->curve(gate[i]).value * (glu ? up_curve(shape, up[i]).value : 1);
-        tensor_store(&call->out[0], row, c, n, gate);
+        tensor_store(&call->of[ROLE_DST], row, c, n, gate);
     }
 }
 
-/* (h, da) -> dh */
 static void backward_row(const struct call *call, const struct shape_of *shape, uint64_t row)
 {
-    uint64_t inter = call->in[1].width;
-    bool glu = call->in[0].width == 2 * inter;
+    uint64_t inter = call->of[ROLE_D_DST].width;
+    bool glu = call->of[ROLE_SRC].width == 2 * inter;
     float gate[PIECE], up[PIECE], da[PIECE];
     for (uint64_t c = 0; c < inter; c += PIECE) {
         uint64_t n = inter - c < PIECE ? inter - c : PIECE;
-        tensor_load(&call->in[0], row, c, n, gate);
-        tensor_load(&call->in[1], row, c, n, da);
+        tensor_load(&call->of[ROLE_SRC], row, c, n, gate);
+        tensor_load(&call->of[ROLE_D_DST], row, c, n, da);
         if (glu)
-            tensor_load(&call->in[0], row, inter + c, n, up);
+            tensor_load(&call->of[ROLE_SRC], row, inter + c, n, up);
         for (uint64_t i = 0; i < n; i++) {
             struct curve g = shape->curve(gate[i]);
             struct curve u = glu ? up_curve(shape, up[i]) : (struct curve){1, 0};
             gate[i] = da[i] * u.value * g.slope;
             up[i] = da[i] * g.value * u.slope;
         }
-        tensor_store(&call->out[0], row, c, n, gate);
+        tensor_store(&call->of[ROLE_DST], row, c, n, gate);
         if (glu)
-            tensor_store(&call->out[0], row, inter + c, n, up);
+            tensor_store(&call->of[ROLE_DST], row, inter + c, n, up);
     }
 }
 
 static uint64_t row_units(const struct call *call)
 {
-    return kernel_row_units(call->out[0].rows);
+    return kernel_row_units(call->of[ROLE_DST].rows);
 }
 
 static enum status activation_run(struct call *call, uint64_t unit, void *scratch,
@@ -116,9 +115,10 @@ static enum status activation_run(struct call *call, uint64_t unit, void *scratc
     (void)scratch;
     (void)err;
     struct shape_of shape = shape_of(call);
-    struct grouping grouping = kernel_grouping(call, 1, 2, call->out[0].rows);
+    struct grouping grouping =
+        kernel_grouping(call, &call->args.activation.rows, call->of[ROLE_DST].rows);
     uint64_t begin, end;
-    kernel_rows_of(unit, call->out[0].rows, &begin, &end);
+    kernel_rows_of(unit, call->of[ROLE_DST].rows, &begin, &end);
     for (uint64_t row = begin; row < end; row++)
         if (kernel_in_group(&grouping, row))
             forward_row(call, &shape, row);
@@ -131,25 +131,27 @@ static enum status activation_grad_run(struct call *call, uint64_t unit, void *s
     (void)scratch;
     (void)err;
     struct shape_of shape = shape_of(call);
-    struct grouping grouping = kernel_grouping(call, 2, 3, call->out[0].rows);
+    struct grouping grouping =
+        kernel_grouping(call, &call->args.activation.rows, call->of[ROLE_DST].rows);
     uint64_t begin, end;
-    kernel_rows_of(unit, call->out[0].rows, &begin, &end);
+    kernel_rows_of(unit, call->of[ROLE_DST].rows, &begin, &end);
     for (uint64_t row = begin; row < end; row++)
         if (kernel_in_group(&grouping, row))
             backward_row(call, &shape, row);
     return STATUS_OK;
 }
 
-/* ---- gates of their own: (logits) -> gates; (gates, dgates) -> dlogits ---- */
+/* ---- gates of their own ---- */
 
 static enum status sigmoid_run(struct call *call, uint64_t unit, void *scratch, struct err *err)
 {
     (void)scratch;
     (void)err;
-    uint64_t begin, end, width = call->out[0].width;
-    kernel_rows_of(unit, call->out[0].rows, &begin, &end);
+    uint64_t begin, end, width = call->of[ROLE_DST].width;
+    kernel_rows_of(unit, call->of[ROLE_DST].rows, &begin, &end);
     for (uint64_t i = begin * width; i < end * width; i++)
-        tensor_f32(&call->out[0])[i] = 1 / (1 + expf(-tensor_f32(&call->in[0])[i]));
+        tensor_f32(&call->of[ROLE_DST])[i] =
+            1 / (1 + expf(-tensor_f32(&call->of[ROLE_SRC])[i]));
     return STATUS_OK;
 }
 
@@ -158,11 +160,12 @@ static enum status sigmoid_grad_run(struct call *call, uint64_t unit, void *scra
 {
     (void)scratch;
     (void)err;
-    uint64_t begin, end, width = call->out[0].width;
-    kernel_rows_of(unit, call->out[0].rows, &begin, &end);
+    uint64_t begin, end, width = call->of[ROLE_DST].width;
+    kernel_rows_of(unit, call->of[ROLE_DST].rows, &begin, &end);
     for (uint64_t i = begin * width; i < end * width; i++) {
-        float gate = tensor_f32(&call->in[0])[i];
-        tensor_f32(&call->out[0])[i] = tensor_f32(&call->in[1])[i] * gate * (1 - gate);
+        float gate = tensor_f32(&call->of[ROLE_GATES])[i];
+        tensor_f32(&call->of[ROLE_DST])[i] =
+            tensor_f32(&call->of[ROLE_D_GATES])[i] * gate * (1 - gate);
     }
     return STATUS_OK;
 }

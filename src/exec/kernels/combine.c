@@ -36,10 +36,11 @@ static void insert(struct parts *parts, struct part part)
 /* Slots of output row i; without positions slot s is row s * rows + i, or i * slots + s. */
 static void collect(const struct call *call, uint64_t i, struct parts *parts)
 {
-    const struct tensor *position = &call->in[1], *gates = &call->in[2], *keys = &call->in[3];
-    uint64_t slots = call->groups, rows = call->out[0].rows;
-    bool slot_major = call->op->flags & KERNEL_SLOT_MAJOR;
-    parts->y = &call->in[0];
+    const struct tensor *position = &call->of[ROLE_POSITION], *gates = &call->of[ROLE_GATES],
+                        *keys = &call->of[ROLE_KEYS];
+    uint64_t slots = call->args.combine.slots.n, rows = call->of[ROLE_DST].rows;
+    bool slot_major = call->args.combine.slot_major;
+    parts->y = &call->of[ROLE_SRC];
     parts->n = 0;
     parts->gated = gates->present;
     for (uint64_t s = 0; s < slots; s++) {
@@ -88,7 +89,7 @@ static void sum_tree(const struct parts *parts, uint64_t begin, uint64_t end, ui
 
 static uint64_t out_units(const struct call *call)
 {
-    return kernel_row_units(call->out[0].rows);
+    return kernel_row_units(call->of[ROLE_DST].rows);
 }
 
 static void combine_row(const struct call *call, uint64_t row)
@@ -96,13 +97,14 @@ static void combine_row(const struct call *call, uint64_t row)
     struct parts parts;
     collect(call, row, &parts);
     const struct layer_sample *s = call->task->sample;
-    uint64_t high = call->in[3].present ? s->R * s->local : call->groups;
-    for (uint64_t c = 0; c < call->out[0].width; c += PIECE) {
-        uint64_t n = call->out[0].width - c < PIECE ? call->out[0].width - c : PIECE;
+    uint64_t high = call->of[ROLE_KEYS].present ? s->R * s->local : call->args.combine.slots.n;
+    for (uint64_t c = 0; c < call->of[ROLE_DST].width; c += PIECE) {
+        uint64_t n =
+            call->of[ROLE_DST].width - c < PIECE ? call->of[ROLE_DST].width - c : PIECE;
         float sum[PIECE] = {0};
         if (parts.n > 0)
             sum_tree(&parts, 0, parts.n, 0, high, c, n, sum);
-        tensor_store(&call->out[0], row, c, n, sum);
+        tensor_store(&call->of[ROLE_DST], row, c, n, sum);
     }
 }
 
@@ -121,13 +123,14 @@ static enum status check_handle(const struct call *call, const struct tensor *ha
 static enum status combine_run(struct call *call, uint64_t unit, void *scratch, struct err *err)
 {
     (void)scratch;
-    TRY(check_handle(call, &call->in[5], err));
-    if (call->groups > MOST_SLOTS)
+    TRY(check_handle(call, &call->of[ROLE_HANDLE], err));
+    if (call->args.combine.slots.n > MOST_SLOTS)
         return err_set(err, STATUS_INPUT, "\"%s\" adds %llu rows, the limit is %d",
-                       call->op->name, (unsigned long long)call->groups, MOST_SLOTS);
+                       call->op->name, (unsigned long long)call->args.combine.slots.n,
+                       MOST_SLOTS);
     uint64_t begin = call->iteration, end = begin + 1;
-    if (!(call->op->flags & KERNEL_INDEX_I))
-        kernel_rows_of(unit, call->out[0].rows, &begin, &end);
+    if (!call->args.combine.by_iteration)
+        kernel_rows_of(unit, call->of[ROLE_DST].rows, &begin, &end);
     for (uint64_t row = begin; row < end; row++)
         combine_row(call, row);
     return STATUS_OK;
@@ -136,7 +139,7 @@ static enum status combine_run(struct call *call, uint64_t unit, void *scratch, 
 /* In a loop the row of this iteration alone. */
 static uint64_t combine_units(const struct call *call)
 {
-    return call->op->flags & KERNEL_INDEX_I ? 1 : out_units(call);
+    return call->args.combine.by_iteration ? 1 : out_units(call);
 }
 
 /* ---- gradients ---- */
@@ -147,25 +150,25 @@ static int64_t slot_of_row(const struct call *call, const struct tensor *inverse
 {
     if (inverse->present)
         return tensor_i32(inverse)[row];
-    if (call->op->flags & KERNEL_SLOT_MAJOR)
+    if (call->args.combine.slot_major)
         return (int64_t)row;
-    return (int64_t)(row % rows * call->groups + row / rows);
+    return (int64_t)(row % rows * call->args.combine.slots.n + row / rows);
 }
 
-/* spread: (dout[n,...], inverse?, gates?, handle?) -> (dy) */
 static enum status spread_run(struct call *call, uint64_t unit, void *scratch, struct err *err)
 {
     (void)scratch;
-    TRY(check_handle(call, &call->in[3], err));
-    const struct tensor *dout = &call->in[0], *gates = &call->in[2], *dy = &call->out[0];
+    TRY(check_handle(call, &call->of[ROLE_HANDLE], err));
+    const struct tensor *dout = &call->of[ROLE_SRC], *gates = &call->of[ROLE_GATES],
+                        *dy = &call->of[ROLE_DST];
     uint64_t begin, end;
     kernel_rows_of(unit, dy->rows, &begin, &end);
     for (uint64_t row = begin; row < end; row++) {
-        int64_t slot = slot_of_row(call, &call->in[1], row, dout->rows);
+        int64_t slot = slot_of_row(call, &call->of[ROLE_INVERSE], row, dout->rows);
         if (slot < 0)
             memset(tensor_row(dy, row), 0, tensor_row_bytes(dy));
         else
-            tensor_scale_row(dout, (uint64_t)slot / call->groups,
+            tensor_scale_row(dout, (uint64_t)slot / call->args.combine.slots.n,
                              gates->present ? tensor_f32(gates)[slot] : 1, dy, row);
     }
     return STATUS_OK;
@@ -186,36 +189,34 @@ static float dot_rows(const struct tensor *a, uint64_t a_row, const struct tenso
     return (float)sum;
 }
 
-/* gate_grad: (y, position[n,S]?, dout) -> (dgates[n,S]) */
 static enum status gate_grad_run(struct call *call, uint64_t unit, void *scratch,
                                  struct err *err)
 {
     (void)scratch;
     (void)err;
-    const struct tensor *position = &call->in[1], *dout = &call->in[2];
-    uint64_t begin, end, slots = call->groups;
+    const struct tensor *position = &call->of[ROLE_POSITION], *dout = &call->of[ROLE_D_DST];
+    uint64_t begin, end, slots = call->args.combine.slots.n;
     kernel_rows_of(unit, dout->rows, &begin, &end);
     for (uint64_t i = begin * slots; i < end * slots; i++) {
         int64_t row = position->present ? tensor_i32(position)[i] : (int64_t)i;
-        tensor_f32(&call->out[0])[i] =
-            row < 0 ? 0 : dot_rows(&call->in[0], (uint64_t)row, dout, i / slots);
+        tensor_f32(&call->of[ROLE_D_GATES])[i] =
+            row < 0 ? 0 : dot_rows(&call->of[ROLE_SRC], (uint64_t)row, dout, i / slots);
     }
     return STATUS_OK;
 }
 
 static uint64_t gate_units(const struct call *call)
 {
-    return kernel_row_units(call->in[2].rows);
+    return kernel_row_units(call->of[ROLE_D_DST].rows);
 }
-
-/* accumulate: (y, gates[n,K], phys[n,K], sum[n,...], index?, offsets?) -> (sum) */
 
 static void add_to_sum(const struct call *call, uint64_t from, uint64_t token, float gate)
 {
-    float y[PIECE], *sum = tensor_f32(&call->out[0]) + token * call->out[0].width;
-    for (uint64_t c = 0; c < call->out[0].width; c += PIECE) {
-        uint64_t n = call->out[0].width - c < PIECE ? call->out[0].width - c : PIECE;
-        tensor_load(&call->in[0], from, c, n, y);
+    float y[PIECE], *sum = tensor_f32(&call->of[ROLE_DST]) + token * call->of[ROLE_DST].width;
+    for (uint64_t c = 0; c < call->of[ROLE_DST].width; c += PIECE) {
+        uint64_t n =
+            call->of[ROLE_DST].width - c < PIECE ? call->of[ROLE_DST].width - c : PIECE;
+        tensor_load(&call->of[ROLE_SRC], from, c, n, y);
         for (uint64_t i = 0; i < n; i++)
             sum[c + i] += gate * y[i];
     }
@@ -224,12 +225,12 @@ static void add_to_sum(const struct call *call, uint64_t from, uint64_t token, f
 /* Row i of y is token i: it counts where the token chose this iteration's expert. */
 static void accumulate_token(const struct call *call, uint64_t token)
 {
-    uint64_t K = call->in[2].width;
+    uint64_t K = call->of[ROLE_PHYS].width;
     const struct layer_sample *s = call->task->sample;
-    const struct tensor *gates = &call->in[1];
+    const struct tensor *gates = &call->of[ROLE_GATES];
     int32_t expert = (int32_t)(call->rank * s->local + call->iteration);
     for (uint64_t k = 0; k < K; k++)
-        if (tensor_i32(&call->in[2])[token * K + k] == expert)
+        if (tensor_i32(&call->of[ROLE_PHYS])[token * K + k] == expert)
             add_to_sum(call, token, token,
                        gates->present ? tensor_f32(gates)[token * K + k] : 1);
 }
@@ -239,10 +240,10 @@ static void accumulate_slot(const struct call *call, uint64_t row, struct span_r
 {
     if (part.begin + row >= part.end)
         return;
-    int32_t slot = tensor_i32(&call->in[4])[part.begin + row];
-    const struct tensor *gates = &call->in[1];
+    int32_t slot = tensor_i32(&call->of[ROLE_INDEX])[part.begin + row];
+    const struct tensor *gates = &call->of[ROLE_GATES];
     if (slot >= 0)
-        add_to_sum(call, row, (uint64_t)slot / call->in[2].width,
+        add_to_sum(call, row, (uint64_t)slot / call->of[ROLE_PHYS].width,
                    gates->present ? tensor_f32(gates)[slot] : 1);
 }
 
@@ -253,11 +254,12 @@ static enum status accumulate_run(struct call *call, uint64_t unit, void *scratc
     (void)err;
     uint64_t begin, end;
     struct span_rows part = {0, 0};
-    if (call->in[4].present)
-        part = kernel_index_part(call, &call->in[4], &call->in[5]);
-    kernel_rows_of(unit, call->in[0].rows, &begin, &end);
+    if (call->of[ROLE_INDEX].present)
+        part = kernel_index_part(call, &call->args.part, &call->of[ROLE_INDEX],
+                                 &call->of[ROLE_OFFSETS]);
+    kernel_rows_of(unit, call->of[ROLE_SRC].rows, &begin, &end);
     for (uint64_t row = begin; row < end; row++) {
-        if (call->in[4].present)
+        if (call->of[ROLE_INDEX].present)
             accumulate_slot(call, row, part);
         else
             accumulate_token(call, row);
@@ -268,9 +270,10 @@ static enum status accumulate_run(struct call *call, uint64_t unit, void *scratc
 /* The slot that row i of y has in this iteration, or -1. */
 static int64_t slot_in_loop(const struct call *call, uint64_t row)
 {
-    const struct tensor *phys = &call->in[2], *index = &call->in[4];
+    const struct tensor *phys = &call->of[ROLE_PHYS], *index = &call->of[ROLE_INDEX];
     if (index->present) {
-        struct span_rows part = kernel_index_part(call, index, &call->in[5]);
+        struct span_rows part =
+            kernel_index_part(call, &call->args.part, index, &call->of[ROLE_OFFSETS]);
         return part.begin + row < part.end ? tensor_i32(index)[part.begin + row] : -1;
     }
     const struct layer_sample *s = call->task->sample;
@@ -281,28 +284,28 @@ static int64_t slot_in_loop(const struct call *call, uint64_t row)
     return -1;
 }
 
-/* accumulate_grad: (y?, gates?, phys, dsum, index?, offsets?, dgates?) -> (dy?, dgates?) */
-
 /* dy, or y where only the gates' gradient is asked for. */
 static const struct tensor *gradient_rows(const struct call *call)
 {
-    return call->out[0].present ? &call->out[0] : &call->in[0];
+    return call->of[ROLE_DST].present ? &call->of[ROLE_DST] : &call->of[ROLE_SRC];
 }
 
 static void accumulate_grad_row(const struct call *call, uint64_t row)
 {
-    const struct tensor *dsum = &call->in[3], *gates = &call->in[1], *dy = &call->out[0];
+    const struct tensor *dsum = &call->of[ROLE_D_DST], *gates = &call->of[ROLE_GATES],
+                        *dy = &call->of[ROLE_DST];
     int64_t slot = slot_in_loop(call, row);
     if (slot < 0) {
         if (dy->present)
             memset(tensor_row(dy, row), 0, tensor_row_bytes(dy));
         return;
     }
-    uint64_t token = (uint64_t)slot / call->in[2].width;
+    uint64_t token = (uint64_t)slot / call->of[ROLE_PHYS].width;
     if (dy->present)
         tensor_scale_row(dsum, token, gates->present ? tensor_f32(gates)[slot] : 1, dy, row);
-    if (call->out[1].present)
-        tensor_f32(&call->out[1])[slot] = dot_rows(&call->in[0], row, dsum, token);
+    if (call->of[ROLE_D_GATES].present)
+        tensor_f32(&call->of[ROLE_D_GATES])[slot] =
+            dot_rows(&call->of[ROLE_SRC], row, dsum, token);
 }
 
 static enum status accumulate_grad_run(struct call *call, uint64_t unit, void *scratch,
@@ -324,7 +327,7 @@ static uint64_t gradient_units(const struct call *call)
 
 static uint64_t in_units(const struct call *call)
 {
-    return kernel_row_units(call->in[0].rows);
+    return kernel_row_units(call->of[ROLE_SRC].rows);
 }
 
 void kernels_add_combine(struct kernels *kernels)

@@ -27,7 +27,7 @@ struct place {
 
 static struct place place_of(const struct call *call, uint64_t matrix)
 {
-    enum fill fill = (enum fill)call->op->flags;
+    enum fill fill = (enum fill)call->args.fill.fill;
     uint64_t a = 0;
     if (fill == FILL_W13 || fill == FILL_W2 || fill == FILL_B13 || fill == FILL_B2)
         a = logical_expert(call->task->sample, call->rank * call->task->sample->local + matrix);
@@ -54,7 +54,7 @@ static void fill_column(const void *context, uint64_t c, uint64_t r0, uint64_t n
 
 static bool is_matrix(const struct call *call)
 {
-    enum fill fill = (enum fill)call->op->flags;
+    enum fill fill = (enum fill)call->args.fill.fill;
     return fill == FILL_W13 || fill == FILL_W2 || fill == FILL_SHARED_13 ||
            fill == FILL_SHARED_2 || fill == FILL_RESIDUAL_13 || fill == FILL_RESIDUAL_2;
 }
@@ -70,14 +70,14 @@ static void fill_index(const struct call *call)
     const int32_t *from[FILL_COUNT] = {[FILL_WANTED] = s->ids + call->rank * s->T * s->K,
                                        [FILL_START] = s->start,
                                        [FILL_REPLICA] = s->replica};
-    memcpy(call->out[0].data, from[call->op->flags], call->out[0].bytes);
+    memcpy(call->of[ROLE_DST].data, from[call->args.fill.fill], call->of[ROLE_DST].bytes);
 }
 
 /* Rows of all matrices; whole matrices when they are quantised; one unit for an index. */
 static uint64_t fill_units(const struct call *call)
 {
-    const struct tensor *out = &call->out[0];
-    if (is_index((enum fill)call->op->flags))
+    const struct tensor *out = &call->of[ROLE_DST];
+    if (is_index((enum fill)call->args.fill.fill))
         return 1;
     if (is_matrix(call))
         return format_is_plain(out->dtype) ? out->dims[0] * kernel_row_units(out->dims[1])
@@ -87,7 +87,7 @@ static uint64_t fill_units(const struct call *call)
 
 static void fill_matrix_rows(const struct call *call, uint64_t unit)
 {
-    const struct tensor *out = &call->out[0];
+    const struct tensor *out = &call->of[ROLE_DST];
     uint64_t units = kernel_row_units(out->dims[1]), matrix = unit / units, begin, end;
     kernel_rows_of(unit % units, out->dims[1], &begin, &end);
     struct place place = place_of(call, matrix);
@@ -101,14 +101,14 @@ static void fill_vector(const struct call *call, uint64_t begin, uint64_t end)
     struct place place = place_of(call, 0);
     float piece[CHUNK_ROWS];
     place.inputs->row(place.inputs, place.fill, place.a, 0, begin, end - begin, piece);
-    format_store(call->out[0].dtype, call->out[0].data, begin, end - begin, piece);
+    format_store(call->of[ROLE_DST].dtype, call->of[ROLE_DST].data, begin, end - begin, piece);
 }
 
 static enum status fill_run(struct call *call, uint64_t unit, void *scratch, struct err *err)
 {
     (void)err;
-    const struct tensor *out = &call->out[0];
-    enum fill fill = (enum fill)call->op->flags;
+    const struct tensor *out = &call->of[ROLE_DST];
+    enum fill fill = (enum fill)call->args.fill.fill;
     uint64_t begin, end;
     if (is_index(fill)) {
         fill_index(call);
@@ -143,22 +143,22 @@ static enum status fill_run(struct call *call, uint64_t unit, void *scratch, str
 
 static uint64_t out_units(const struct call *call)
 {
-    return kernel_row_units(call->out[0].rows);
+    return kernel_row_units(call->of[ROLE_DST].rows);
 }
 
 static uint64_t zero_units(const struct call *call)
 {
-    return kernel_row_units(call->out[0].rows - call->m);
+    return kernel_row_units(call->of[ROLE_DST].rows - call->args.zero.first.n);
 }
 
 static enum status zero_run(struct call *call, uint64_t unit, void *scratch, struct err *err)
 {
     (void)scratch;
     (void)err;
-    uint64_t begin, end;
-    kernel_rows_of(unit, call->out[0].rows - call->m, &begin, &end);
-    memset(tensor_row(&call->out[0], call->m + begin), 0,
-           (end - begin) * tensor_row_bytes(&call->out[0]));
+    uint64_t begin, end, first = call->args.zero.first.n;
+    kernel_rows_of(unit, call->of[ROLE_DST].rows - first, &begin, &end);
+    memset(tensor_row(&call->of[ROLE_DST], first + begin), 0,
+           (end - begin) * tensor_row_bytes(&call->of[ROLE_DST]));
     return STATUS_OK;
 }
 
@@ -181,9 +181,10 @@ static enum status add_run(struct call *call, uint64_t unit, void *scratch, stru
     (void)scratch;
     (void)err;
     uint64_t begin, end;
-    kernel_rows_of(unit, call->out[0].rows, &begin, &end);
+    kernel_rows_of(unit, call->of[ROLE_DST].rows, &begin, &end);
     for (uint64_t row = begin; row < end; row++)
-        kernel_add_row(&call->in[0], row, &call->in[1], row, &call->out[0]);
+        kernel_add_row(&call->of[ROLE_SRC], row, &call->of[ROLE_OTHER], row,
+                       &call->of[ROLE_DST]);
     return STATUS_OK;
 }
 
@@ -243,9 +244,9 @@ static enum status convert_rows(struct call *call, uint64_t unit, void *scratch,
                                                 void *scratch))
 {
     uint64_t begin, end;
-    kernel_rows_of(unit, call->in[0].rows, &begin, &end);
+    kernel_rows_of(unit, call->of[ROLE_SRC].rows, &begin, &end);
     for (uint64_t row = begin; row < end; row++)
-        convert(&call->in[0], &call->out[0], row, scratch);
+        convert(&call->of[ROLE_SRC], &call->of[ROLE_DST], row, scratch);
     return STATUS_OK;
 }
 

@@ -24,30 +24,31 @@ static int64_t local_number(const struct call *call, int32_t physical)
     return (int64_t)((uint64_t)physical % local);
 }
 
-/* fan: (phys[n,K], receives[R]?) -> (offsets[e+1], rows[e], index[M], place[nK]) */
 static enum status fan_run(struct call *call, uint64_t unit, void *scratch, struct err *err)
 {
     (void)unit;
     (void)scratch;
-    const struct tensor *phys = &call->in[0];
+    const struct tensor *phys = &call->of[ROLE_PHYS];
     uint64_t e = call->task->sample->local, K = phys->width;
-    uint64_t n = rows_in(&call->in[1], phys->rows) * K;
-    int64_t *offsets = tensor_i64(&call->out[0]), *rows = tensor_i64(&call->out[1]);
-    int32_t *index = tensor_i32(&call->out[2]), *place = tensor_i32(&call->out[3]);
-    if (n > call->out[3].rows)
-        return map_overflow(call, n / K, call->out[3].rows / K, err);
-    map_zero(&call->out[1]);
+    uint64_t n = rows_in(&call->of[ROLE_RECEIVES], phys->rows) * K;
+    int64_t *offsets = tensor_i64(&call->of[ROLE_OFFSETS]),
+            *rows = tensor_i64(&call->of[ROLE_SIZES]);
+    int32_t *index = tensor_i32(&call->of[ROLE_INDEX]),
+            *place = tensor_i32(&call->of[ROLE_PLACE]);
+    if (n > call->of[ROLE_PLACE].rows)
+        return map_overflow(call, n / K, call->of[ROLE_PLACE].rows / K, err);
+    map_zero(&call->of[ROLE_SIZES]);
     for (uint64_t i = 0; i < n; i++) {
         int64_t expert = local_number(call, tensor_i32(phys)[i]);
         if (expert >= 0)
             rows[expert]++;
     }
-    map_align(rows, e, call->m, offsets);
-    if ((uint64_t)offsets[e] > call->out[2].rows)
-        return map_overflow(call, (uint64_t)offsets[e], call->out[2].rows, err);
-    map_fill(&call->out[2], -1);
-    map_fill(&call->out[3], -1);
-    map_zero(&call->out[1]);
+    map_align(rows, e, 1, offsets);
+    if ((uint64_t)offsets[e] > call->of[ROLE_INDEX].rows)
+        return map_overflow(call, (uint64_t)offsets[e], call->of[ROLE_INDEX].rows, err);
+    map_fill(&call->of[ROLE_INDEX], -1);
+    map_fill(&call->of[ROLE_PLACE], -1);
+    map_zero(&call->of[ROLE_SIZES]);
     for (uint64_t i = 0; i < n; i++) {
         int64_t expert = local_number(call, tensor_i32(phys)[i]);
         if (expert < 0)
@@ -62,31 +63,33 @@ static enum status fan_run(struct call *call, uint64_t unit, void *scratch, stru
 
 static uint64_t owner_of(const struct call *call, uint64_t slot)
 {
-    return (uint64_t)tensor_i32(&call->in[0])[slot] / call->task->sample->local;
+    return (uint64_t)tensor_i32(&call->of[ROLE_PHYS])[slot] / call->task->sample->local;
 }
 
-/* layout: (phys[T,K]) -> (index[M], slot[M], position[T,R], sends[R], handle[4]); rows by
- * owner, then by token. The handle names the dispatch it belongs to. */
+/* Rows by owner, then by token. The handle names the dispatch it belongs to. */
 static enum status layout_run(struct call *call, uint64_t unit, void *scratch, struct err *err)
 {
     (void)unit;
-    uint64_t T = call->in[0].rows, K = call->in[0].width, R = call->task->sample->R;
-    int32_t *index = tensor_i32(&call->out[0]), *slot = tensor_i32(&call->out[1]);
-    int32_t *position = tensor_i32(&call->out[2]);
-    int64_t *sends = tensor_i64(&call->out[3]), *handle = tensor_i64(&call->out[4]);
+    uint64_t T = call->of[ROLE_PHYS].rows, K = call->of[ROLE_PHYS].width,
+             R = call->task->sample->R;
+    int32_t *index = tensor_i32(&call->of[ROLE_INDEX]),
+            *slot = tensor_i32(&call->of[ROLE_SLOT]);
+    int32_t *position = tensor_i32(&call->of[ROLE_POSITION]);
+    int64_t *sends = tensor_i64(&call->of[ROLE_SENDS]),
+            *handle = tensor_i64(&call->of[ROLE_HANDLE]);
     int64_t *cursor = scratch;
-    map_fill(&call->out[2], -1);
-    map_zero(&call->out[3]);
+    map_fill(&call->of[ROLE_POSITION], -1);
+    map_zero(&call->of[ROLE_SENDS]);
     for (uint64_t i = 0; i < T * K; i++) {
         uint64_t at = i / K * R + owner_of(call, i);
         sends[at % R] += position[at] < 0;
         position[at] = 0;
     }
     int64_t n = map_prefix(sends, R, cursor);
-    if ((uint64_t)n > call->out[0].rows)
-        return map_overflow(call, (uint64_t)n, call->out[0].rows, err);
-    map_fill(&call->out[0], -1);
-    map_fill(&call->out[1], -1);
+    if ((uint64_t)n > call->of[ROLE_INDEX].rows)
+        return map_overflow(call, (uint64_t)n, call->of[ROLE_INDEX].rows, err);
+    map_fill(&call->of[ROLE_INDEX], -1);
+    map_fill(&call->of[ROLE_SLOT], -1);
     for (uint64_t at = 0; at < T * R; at++) {
         if (position[at] < 0)
             continue;
@@ -109,51 +112,51 @@ struct record {
     float gate;
 };
 
-/* record: (phys[T,K], gates[T,K], order[TK]) -> (records[TK,2]); id = (r T + t) K + k */
+/* id = (r T + t) K + k */
 static enum status record_run(struct call *call, uint64_t unit, void *scratch, struct err *err)
 {
     (void)unit;
     (void)scratch;
     (void)err;
     const struct layer_sample *s = call->task->sample;
-    struct record *records = call->out[0].data;
+    struct record *records = call->of[ROLE_DST].data;
     for (uint64_t i = 0; i < s->T * s->K; i++) {
-        int32_t slot = tensor_i32(&call->in[2])[i];
-        int32_t expert = tensor_i32(&call->in[0])[slot];
+        int32_t slot = tensor_i32(&call->of[ROLE_ORDER])[i];
+        int32_t expert = tensor_i32(&call->of[ROLE_PHYS])[slot];
         records[i] = (struct record){.id = (int64_t)(call->rank * s->T * s->K) + slot,
                                      .expert = expert % (int32_t)s->local,
-                                     .gate = tensor_f32(&call->in[1])[slot]};
+                                     .gate = tensor_f32(&call->of[ROLE_GATES])[slot]};
     }
     return STATUS_OK;
 }
 
-/* pool: (records[M_in,2], receives[R]) -> (offsets[e+1], rows[e], index[M], place[M_in],
- * gates[M_in]) */
 static enum status pool_records(struct call *call, uint64_t unit, void *scratch,
                                 struct err *err)
 {
     (void)unit;
     (void)scratch;
-    const struct record *records = call->in[0].data;
-    uint64_t e = call->task->sample->local, n = rows_in(&call->in[1], 0);
-    int64_t *offsets = tensor_i64(&call->out[0]), *rows = tensor_i64(&call->out[1]);
-    int32_t *index = tensor_i32(&call->out[2]), *place = tensor_i32(&call->out[3]);
-    if (n > call->out[3].rows)
-        return map_overflow(call, n, call->out[3].rows, err);
-    map_zero(&call->out[1]);
+    const struct record *records = call->of[ROLE_SRC].data;
+    uint64_t e = call->task->sample->local, n = rows_in(&call->of[ROLE_RECEIVES], 0);
+    int64_t *offsets = tensor_i64(&call->of[ROLE_OFFSETS]),
+            *rows = tensor_i64(&call->of[ROLE_SIZES]);
+    int32_t *index = tensor_i32(&call->of[ROLE_INDEX]),
+            *place = tensor_i32(&call->of[ROLE_PLACE]);
+    if (n > call->of[ROLE_PLACE].rows)
+        return map_overflow(call, n, call->of[ROLE_PLACE].rows, err);
+    map_zero(&call->of[ROLE_SIZES]);
     for (uint64_t i = 0; i < n; i++)
         rows[records[i].expert]++;
-    map_align(rows, e, call->m, offsets);
-    if ((uint64_t)offsets[e] > call->out[2].rows)
-        return map_overflow(call, (uint64_t)offsets[e], call->out[2].rows, err);
-    map_fill(&call->out[2], -1);
-    map_fill(&call->out[3], -1);
-    map_zero(&call->out[1]);
-    map_zero(&call->out[4]);
+    map_align(rows, e, call->args.group.alignment.n, offsets);
+    if ((uint64_t)offsets[e] > call->of[ROLE_INDEX].rows)
+        return map_overflow(call, (uint64_t)offsets[e], call->of[ROLE_INDEX].rows, err);
+    map_fill(&call->of[ROLE_INDEX], -1);
+    map_fill(&call->of[ROLE_PLACE], -1);
+    map_zero(&call->of[ROLE_SIZES]);
+    map_zero(&call->of[ROLE_GATES]);
     for (uint64_t i = 0; i < n; i++) {
         place[i] = (int32_t)(offsets[records[i].expert] + rows[records[i].expert]++);
         index[place[i]] = (int32_t)i;
-        tensor_f32(&call->out[4])[i] = records[i].gate;
+        tensor_f32(&call->of[ROLE_GATES])[i] = records[i].gate;
     }
     return STATUS_OK;
 }

@@ -3,27 +3,27 @@
  *
  * A product is cut into tiles of at most TILE rows by columns of one group. Operands in f32 are
  * multiplied where they stand; others pass through the worker's scratch piece by piece, with
- * sums in f32. The reference multiplies element by element, the fast version by OpenBLAS; a
- * row's result is the same whatever tile it is in. */
+ * sums in f32. By plain C a row's result is the same whatever tile it is in. */
 #include "exec/kernels/gemm_tile.h"
 
 enum { DIRECT_ROWS = 512, DIRECT_COLUMNS = 1024 };
 
-/* ---- gemm: (a, w, offsets?, rows?, map?, bias?) -> c ----
- * chunk_gemm: the same places, and c to be added to. */
+/* ---- gemm, chunk_gemm ---- */
 
 static bool gemm_is_direct(const struct call *call)
 {
-    return tile_is_f32(&call->in[0]) && tile_is_f32(&call->in[1]) && tile_is_f32(&call->out[0]);
+    return tile_is_f32(&call->of[ROLE_SRC]) && tile_is_f32(&call->of[ROLE_WEIGHT]) &&
+           tile_is_f32(&call->of[ROLE_DST]);
 }
 
 static struct tiling gemm_tiling(const struct call *call)
 {
     bool direct = gemm_is_direct(call);
-    return (struct tiling){.grouping = kernel_grouping(call, 2, 3, call->in[0].rows),
-                           .columns = call->out[0].width,
-                           .row_tile = direct ? DIRECT_ROWS : KERNEL_TILE_ROWS,
-                           .column_tile = direct ? DIRECT_COLUMNS : KERNEL_TILE_COLUMNS};
+    return (struct tiling){
+        .grouping = kernel_grouping(call, &call->args.gemm.rows, call->of[ROLE_SRC].rows),
+        .columns = call->of[ROLE_DST].width,
+        .row_tile = direct ? DIRECT_ROWS : KERNEL_TILE_ROWS,
+        .column_tile = direct ? DIRECT_COLUMNS : KERNEL_TILE_COLUMNS};
 }
 
 static uint64_t gemm_units(const struct call *call)
@@ -35,15 +35,16 @@ static uint64_t gemm_units(const struct call *call)
 static uint64_t weight_number(const struct call *call, uint64_t group)
 {
     if (call->op->kernel == KERNEL_CHUNK_GEMM)
-        return (call->rank + call->iteration) % call->in[1].dims[0];
-    uint64_t number = call->op->flags & KERNEL_WEIGHT_I ? call->iteration : group;
-    return call->in[4].present ? (uint64_t)tensor_i32(&call->in[4])[number] : number;
+        return (call->rank + call->iteration) % call->of[ROLE_WEIGHT].dims[0];
+    uint64_t number = call->args.gemm.rows.turn ? call->iteration : group;
+    return call->of[ROLE_MAP].present ? (uint64_t)tensor_i32(&call->of[ROLE_MAP])[number]
+                                      : number;
 }
 
 static void add_bias(const struct call *call, uint64_t group, struct span_rows columns,
                      float *c, int ldc, uint64_t rows)
 {
-    const struct tensor *bias = &call->in[5];
+    const struct tensor *bias = &call->of[ROLE_BIAS];
     if (!bias->present)
         return;
     uint64_t number = weight_number(call, group);
@@ -57,7 +58,7 @@ static void add_bias(const struct call *call, uint64_t group, struct span_rows c
 static bool load_sum(const struct call *call, struct span_rows rows, struct span_rows columns,
                      float *to)
 {
-    const struct tensor *c = &call->out[0];
+    const struct tensor *c = &call->of[ROLE_DST];
     if (call->op->kernel != KERNEL_CHUNK_GEMM || call->iteration == 0)
         return false;
     uint64_t n = columns.end - columns.begin;
@@ -66,68 +67,56 @@ static bool load_sum(const struct call *call, struct span_rows rows, struct span
     return true;
 }
 
-static enum status gemm_tile(struct call *call, uint64_t unit, void *memory,
-                             multiply_fn *multiply)
+static enum status gemm_run(struct call *call, uint64_t unit, void *memory, struct err *err)
 {
+    (void)err;
     struct tiling tiling = gemm_tiling(call);
     struct tile tile = tile_at(&tiling, unit);
     struct span_rows group = kernel_group(&tiling.grouping, tile.group);
     struct span_rows from = {group.begin + tile.rows.begin, group.begin + tile.rows.end};
-    uint64_t shift = tiling.grouping.shared ? tile.group * call->in[0].rows : 0;
+    uint64_t shift = tiling.grouping.shared ? tile.group * call->of[ROLE_SRC].rows : 0;
     struct span_rows rows = {from.begin + shift, from.end + shift};
     struct scratch scratch = tile_scratch(memory);
-    struct matrix w = tile_matrix(&call->in[1], weight_number(call, tile.group));
+    struct matrix w = tile_matrix(&call->of[ROLE_WEIGHT], weight_number(call, tile.group));
     struct gemm gemm = {.m = (int)(rows.end - rows.begin),
                         .n = (int)(tile.columns.end - tile.columns.begin)};
-    gemm.c = tile_result(&call->out[0], rows, tile.columns, scratch.c, &gemm.ldc);
+    gemm.c = tile_result(&call->of[ROLE_DST], rows, tile.columns, scratch.c, &gemm.ldc);
     bool adds = load_sum(call, rows, tile.columns, gemm.c);
-    uint64_t all = call->in[0].width, step = gemm_is_direct(call) ? all : KERNEL_TILE_DEPTH;
+    uint64_t all = call->of[ROLE_SRC].width,
+             step = gemm_is_direct(call) ? all : KERNEL_TILE_DEPTH;
     for (uint64_t d = 0; d < all; d += step) {
         struct span_rows depth = {d, d + step < all ? d + step : all};
         gemm.k = (int)(depth.end - depth.begin);
         gemm.beta = adds || d > 0;
-        gemm.a = tile_load_rows(&call->in[0], from, depth, scratch.a, &gemm.lda);
-        tile_load_weight(&w, call->op->flags & KERNEL_TRANSPOSED, depth, tile.columns,
-                         scratch.b, &gemm);
-        multiply(call->task->blas, &gemm);
+        gemm.a = tile_load_rows(&call->of[ROLE_SRC], from, depth, scratch.a, &gemm.lda);
+        tile_load_weight(&w, call->args.gemm.transposed, depth, tile.columns, scratch.b, &gemm);
+        blas_gemm(call->task->blas, &gemm);
     }
     add_bias(call, tile.group, tile.columns, gemm.c, gemm.ldc, rows.end - rows.begin);
-    tile_store(&call->out[0], rows, tile.columns, gemm.c);
+    tile_store(&call->of[ROLE_DST], rows, tile.columns, gemm.c);
     return STATUS_OK;
-}
-
-static enum status gemm_run_plain(struct call *call, uint64_t unit, void *scratch,
-                                  struct err *err)
-{
-    (void)err;
-    return gemm_tile(call, unit, scratch, tile_multiply_plain);
-}
-
-static enum status gemm_run_blas(struct call *call, uint64_t unit, void *scratch,
-                                 struct err *err)
-{
-    (void)err;
-    return gemm_tile(call, unit, scratch, tile_multiply_blas);
 }
 
 static void gemm_count(const struct call *call, struct counts *counts)
 {
-    struct grouping grouping = kernel_grouping(call, 2, 3, call->in[0].rows);
+    struct grouping grouping =
+        kernel_grouping(call, &call->args.gemm.rows, call->of[ROLE_SRC].rows);
     uint64_t rows = kernel_grouped_rows(&grouping);
-    counts->rows = call->op->flags & KERNEL_SPLIT ? rows / grouping.n : rows;
-    counts->flop = 2 * rows * call->in[0].width * call->out[0].width;
+    counts->rows = call->args.gemm.split ? rows / grouping.n : rows;
+    counts->flop = 2 * rows * call->of[ROLE_SRC].width * call->of[ROLE_DST].width;
 }
 
-/* ---- wgrad: (a, dc, offsets?, rows?, map?) -> (dw, dbias?) ---- */
+/* ---- wgrad ---- */
 
 static struct tiling wgrad_tiling(const struct call *call)
 {
-    return (struct tiling){.grouping = kernel_grouping(call, 2, 3, call->in[0].rows),
-                           .columns = call->in[1].width,
-                           .row_tile = KERNEL_TILE_ROWS,
-                           .column_tile = KERNEL_TILE_COLUMNS,
-                           .fixed_rows = true,
-                           .rows = call->in[0].width};
+    return (struct tiling){
+        .grouping = kernel_grouping(call, &call->args.gemm.rows, call->of[ROLE_SRC].rows),
+        .columns = call->of[ROLE_D_DST].width,
+        .row_tile = KERNEL_TILE_ROWS,
+        .column_tile = KERNEL_TILE_COLUMNS,
+        .fixed_rows = true,
+        .rows = call->of[ROLE_SRC].width};
 }
 
 static uint64_t wgrad_units(const struct call *call)
@@ -139,10 +128,10 @@ static uint64_t wgrad_units(const struct call *call)
 /* The gradient of one matrix, seen as a tensor of its own. */
 static struct tensor gradient_of(const struct call *call, uint64_t group)
 {
-    struct tensor dw = call->out[0];
+    struct tensor dw = call->of[ROLE_D_WEIGHT];
     if (dw.n_dims == 2)
         return dw;
-    dw.data = tensor_row(&call->out[0], weight_number(call, group));
+    dw.data = tensor_row(&call->of[ROLE_D_WEIGHT], weight_number(call, group));
     dw.rows = dw.dims[1];
     dw.width = dw.dims[2];
     return dw;
@@ -151,32 +140,32 @@ static struct tensor gradient_of(const struct call *call, uint64_t group)
 static void bias_grad(const struct call *call, uint64_t group, struct span_rows rows,
                       struct span_rows columns)
 {
-    const struct tensor *dbias = &call->out[1];
+    const struct tensor *dbias = &call->of[ROLE_D_BIAS];
     if (!dbias->present)
         return;
     float *sum = tensor_f32(dbias) + weight_number(call, group) * dbias->width;
-    for (uint64_t j = columns.begin; !(call->op->flags & KERNEL_SUM) && j < columns.end; j++)
+    for (uint64_t j = columns.begin; !call->args.gemm.sum && j < columns.end; j++)
         sum[j] = 0;
     for (uint64_t r = rows.begin; r < rows.end; r++)
         for (uint64_t j = columns.begin; j < columns.end; j++) {
             float value;
-            tensor_load(&call->in[1], r, j, 1, &value);
+            tensor_load(&call->of[ROLE_D_DST], r, j, 1, &value);
             sum[j] += value;
         }
 }
 
-static enum status wgrad_tile(struct call *call, uint64_t unit, void *memory,
-                              multiply_fn *multiply)
+static enum status wgrad_run(struct call *call, uint64_t unit, void *memory, struct err *err)
 {
+    (void)err;
     struct tiling tiling = wgrad_tiling(call);
     struct tile tile = tile_at(&tiling, unit);
     struct span_rows group = kernel_group(&tiling.grouping, tile.group);
-    if (call->in[4].present && group.begin == group.end)
+    if (call->of[ROLE_MAP].present && group.begin == group.end)
         return STATUS_OK; /* the map gives its matrix to another group */
     struct scratch scratch = tile_scratch(memory);
     struct tensor dw = gradient_of(call, tile.group);
-    uint64_t shift = tiling.grouping.shared ? tile.group * call->in[0].rows : 0;
-    bool sum = call->op->flags & KERNEL_SUM;
+    uint64_t shift = tiling.grouping.shared ? tile.group * call->of[ROLE_SRC].rows : 0;
+    bool sum = call->args.gemm.sum;
     struct gemm gemm = {.a_transposed = true,
                         .m = (int)(tile.rows.end - tile.rows.begin),
                         .n = (int)(tile.columns.end - tile.columns.begin)};
@@ -187,10 +176,11 @@ static enum status wgrad_tile(struct call *call, uint64_t unit, void *memory,
             row, row + KERNEL_TILE_DEPTH < group.end ? row + KERNEL_TILE_DEPTH : group.end};
         gemm.k = (int)(rows.end - rows.begin);
         gemm.beta = sum || row > group.begin;
-        gemm.a = tile_load_rows(&call->in[0], rows, tile.rows, scratch.a, &gemm.lda);
+        gemm.a = tile_load_rows(&call->of[ROLE_SRC], rows, tile.rows, scratch.a, &gemm.lda);
         struct span_rows from = {rows.begin + shift, rows.end + shift};
-        gemm.b = tile_load_rows(&call->in[1], from, tile.columns, scratch.b, &gemm.ldb);
-        multiply(call->task->blas, &gemm);
+        gemm.b =
+            tile_load_rows(&call->of[ROLE_D_DST], from, tile.columns, scratch.b, &gemm.ldb);
+        blas_gemm(call->task->blas, &gemm);
         row = rows.end;
     } while (row < group.end);
     tile_store(&dw, tile.rows, tile.columns, gemm.c);
@@ -200,31 +190,17 @@ static enum status wgrad_tile(struct call *call, uint64_t unit, void *memory,
     return STATUS_OK;
 }
 
-static enum status wgrad_run_plain(struct call *call, uint64_t unit, void *scratch,
-                                   struct err *err)
-{
-    (void)err;
-    return wgrad_tile(call, unit, scratch, tile_multiply_plain);
-}
-
-static enum status wgrad_run_blas(struct call *call, uint64_t unit, void *scratch,
-                                  struct err *err)
-{
-    (void)err;
-    return wgrad_tile(call, unit, scratch, tile_multiply_blas);
-}
-
 static void wgrad_count(const struct call *call, struct counts *counts)
 {
-    struct grouping grouping = kernel_grouping(call, 2, 3, call->in[0].rows);
-    counts->flop = 2 * kernel_grouped_rows(&grouping) * call->in[0].width * call->in[1].width;
+    struct grouping grouping =
+        kernel_grouping(call, &call->args.gemm.rows, call->of[ROLE_SRC].rows);
+    counts->flop = 2 * kernel_grouped_rows(&grouping) * call->of[ROLE_SRC].width *
+                   call->of[ROLE_D_DST].width;
 }
 
-void kernels_add_gemm(struct kernels *kernels, bool fast)
+void kernels_add_gemm(struct kernels *kernels)
 {
-    kernels->table[KERNEL_GEMM] =
-        (struct kernel_ops){gemm_units, fast ? gemm_run_blas : gemm_run_plain, gemm_count};
+    kernels->table[KERNEL_GEMM] = (struct kernel_ops){gemm_units, gemm_run, gemm_count};
     kernels->table[KERNEL_CHUNK_GEMM] = kernels->table[KERNEL_GEMM];
-    kernels->table[KERNEL_WGRAD] =
-        (struct kernel_ops){wgrad_units, fast ? wgrad_run_blas : wgrad_run_plain, wgrad_count};
+    kernels->table[KERNEL_WGRAD] = (struct kernel_ops){wgrad_units, wgrad_run, wgrad_count};
 }

@@ -4,17 +4,6 @@
 #include "base/checked.h"
 #include "exec/kernels/format.h"
 
-void tile_multiply_plain(const struct blas *blas, const struct gemm *gemm)
-{
-    (void)blas;
-    blas_gemm_plain(gemm);
-}
-
-void tile_multiply_blas(const struct blas *blas, const struct gemm *gemm)
-{
-    blas_gemm(blas, gemm);
-}
-
 struct scratch tile_scratch(void *memory)
 {
     float *a = memory, *b = a + KERNEL_TILE_ROWS * KERNEL_TILE_DEPTH;

@@ -4,12 +4,6 @@
 
 #include "exec/kernels/kernel.h"
 
-typedef void multiply_fn(const struct blas *blas, const struct gemm *gemm);
-
-/* Element by element, and by BLAS. */
-void tile_multiply_plain(const struct blas *blas, const struct gemm *gemm);
-void tile_multiply_blas(const struct blas *blas, const struct gemm *gemm);
-
 /* Where the operands of a tile lie once they are f32. */
 struct scratch {
     float *a, *b, *c;

@@ -1,7 +1,7 @@
 /* The kernel table: what performs each kernel of work/kernel.h on the CPU.
  *
- * Every kernel has a plain C reference; some have a faster version beside it. A kernel's work
- * is cut into units that are independent of each other and of the number of workers; units of
+ * Kernels are plain C, but that products go to BLAS where there is one. A kernel's work is cut
+ * into units that are independent of each other and of the number of workers; units of
  * all ranks of a process form one batch. Kernels allocate nothing and keep no state: all they
  * know is in the call. */
 #ifndef MOEPLAN_EXEC_KERNELS_KERNEL_H
@@ -51,10 +51,12 @@ struct call {
     const struct task *task;
     const struct op *op;
     uint64_t rank;
-    uint64_t m, n, k, groups; /* the op's, evaluated */
-    uint64_t iteration;       /* of its loop */
-    struct tensor in[OP_BUFFERS], out[OP_BUFFERS];
+    union args args;              /* the op's, evaluated */
+    uint64_t iteration;           /* of its loop */
+    struct tensor of[ROLE_COUNT]; /* operands; those the op has not are not present */
     struct counts counts;
+    bool skipped;               /* the rank has no such iteration */
+    uint64_t first_unit, units; /* among those of all ranks; the launch's */
 };
 
 struct kernel_ops {
@@ -70,14 +72,10 @@ struct kernel_ops {
  * transport performs them. */
 struct kernels {
     struct kernel_ops table[KERNEL_COUNT];
-    bool null; /* nothing is performed: exchanges and loops without data, too */
 };
 
-/* Plain C everywhere; the same with every faster version there is. */
-void kernels_reference(struct kernels *kernels);
-void kernels_fast(struct kernels *kernels);
-/* Kernels that do nothing. */
-void kernels_null(struct kernels *kernels);
+/* The kernels there are. Products are the session's BLAS, or plain C. */
+void kernels_cpu(struct kernels *kernels);
 
 /* ---- pieces that kernels share ---- */
 
@@ -105,7 +103,7 @@ void tensor_store(const struct tensor *tensor, uint64_t row, uint64_t column, ui
 void kernel_add_row(const struct tensor *a, uint64_t row_a, const struct tensor *b,
                     uint64_t row_b, const struct tensor *sum);
 
-/* How a call's rows are grouped, from its operands `offsets` and `rows`, either absent. */
+/* How a call's rows are grouped, from its operands `offsets` and `sizes`, either absent. */
 struct span_rows {
     uint64_t begin, end;
 };
@@ -118,7 +116,7 @@ struct grouping {
     uint64_t iteration;
     uint64_t first; /* of the groups of this iteration, among `rows` */
 };
-struct grouping kernel_grouping(const struct call *call, unsigned offsets, unsigned rows,
+struct grouping kernel_grouping(const struct call *call, const struct rows_args *args,
                                 uint64_t total);
 struct span_rows kernel_group(const struct grouping *grouping, uint64_t g);
 uint64_t kernel_grouped_rows(const struct grouping *grouping); /* in all groups together */
@@ -127,8 +125,8 @@ bool kernel_in_group(const struct grouping *grouping, uint64_t row);
 
 /* The part of an index that a call of a loop works on: [begin, end) of the map, padded with -1
  * up to the rows of the result. */
-struct span_rows kernel_index_part(const struct call *call, const struct tensor *index,
-                                   const struct tensor *offsets);
+struct span_rows kernel_index_part(const struct call *call, const struct part_args *args,
+                                   const struct tensor *index, const struct tensor *offsets);
 
 /* ---- the files of the table ---- */
 
@@ -140,9 +138,9 @@ void kernels_add_blocks(struct kernels *kernels);
 void kernels_add_cores(struct kernels *kernels);
 void kernels_add_rows(struct kernels *kernels);
 void kernels_add_combine(struct kernels *kernels);
-void kernels_add_gemm(struct kernels *kernels, bool fast);
-void kernels_add_expand(struct kernels *kernels, bool fast);
-void kernels_add_sparse(struct kernels *kernels, bool fast);
+void kernels_add_gemm(struct kernels *kernels);
+void kernels_add_expand(struct kernels *kernels);
+void kernels_add_sparse(struct kernels *kernels);
 void kernels_add_activation(struct kernels *kernels);
 void kernels_add_chunks(struct kernels *kernels);
 

@@ -104,7 +104,7 @@ static void write_gates(const struct token *token, const double *chosen, float *
 static struct token token_of(const struct call *call, void *scratch)
 {
     double *values = scratch;
-    uint64_t experts = call->in[0].width;
+    uint64_t experts = call->of[ROLE_LOGITS].width;
     return (struct token){&call->task->plan->model.moe.router, experts, call->task->sample->K,
                           values, values + experts};
 }
@@ -112,7 +112,7 @@ static struct token token_of(const struct call *call, void *scratch)
 static void load_scores(const struct call *call, const struct token *token, uint64_t t,
                         const int32_t *wanted, const struct tensor *bias)
 {
-    const float *logits = tensor_f32(&call->in[0]) + t * token->experts;
+    const float *logits = tensor_f32(&call->of[ROLE_LOGITS]) + t * token->experts;
     for (uint64_t e = 0; e < token->experts; e++)
         token->score[e] = (double)logits[e] - router_lift;
     for (uint64_t k = 0; k < token->top_k; k++)
@@ -135,9 +135,9 @@ static bool same_set(const int32_t *a, const int32_t *b, uint64_t n)
 static bool route(const struct call *call, uint64_t t, void *scratch)
 {
     uint64_t K = call->task->sample->K;
-    const int32_t *wanted = tensor_i32(&call->in[1]) + t * K;
-    int32_t *ids = tensor_i32(&call->out[0]) + t * K;
-    float *gates = tensor_f32(&call->out[1]) + t * K;
+    const int32_t *wanted = tensor_i32(&call->of[ROLE_WANTED]) + t * K;
+    int32_t *ids = tensor_i32(&call->of[ROLE_IDS]) + t * K;
+    float *gates = tensor_f32(&call->of[ROLE_GATES]) + t * K;
     const struct inputs *inputs = call->task->inputs;
     if (inputs->gate) {
         memcpy(ids, wanted, K * sizeof *ids);
@@ -147,7 +147,7 @@ static bool route(const struct call *call, uint64_t t, void *scratch)
     }
     struct token token = token_of(call, scratch);
     double *rest = token.key + token.experts;
-    load_scores(call, &token, t, wanted, &call->in[2]);
+    load_scores(call, &token, t, wanted, &call->of[ROLE_BIAS]);
     if (token.router->groups > 1)
         limit_groups(&token, rest);
     choose(&token, ids);
@@ -158,13 +158,13 @@ static bool route(const struct call *call, uint64_t t, void *scratch)
 
 static uint64_t token_units(const struct call *call)
 {
-    return kernel_row_units(call->out[0].rows);
+    return kernel_row_units(call->of[ROLE_LOGITS].rows);
 }
 
 static enum status topk_run(struct call *call, uint64_t unit, void *scratch, struct err *err)
 {
     uint64_t begin, end;
-    kernel_rows_of(unit, call->out[0].rows, &begin, &end);
+    kernel_rows_of(unit, call->of[ROLE_IDS].rows, &begin, &end);
     for (uint64_t t = begin; t < end; t++)
         if (!route(call, t, scratch))
             return err_set(err, STATUS_MISMATCH,
@@ -209,14 +209,14 @@ static void logits_grad(const struct token *token, const struct call *call, uint
     for (uint64_t e = 0; all && e < token->experts; e++)
         dlogits[e] = (float)(-token->score[e] * dot);
     for (uint64_t k = 0; k < token->top_k; k++) {
-        double logit = (double)tensor_f32(&call->in[0])[t * token->experts + (uint64_t)ids[k]];
+        double logit =
+            (double)tensor_f32(&call->of[ROLE_LOGITS])[t * token->experts + (uint64_t)ids[k]];
         double grad = kind == SCORE_SOFTMAX ? s[k] * (ds[k] - dot)
                                             : ds[k] * slope(kind, logit + router_lift, s[k]);
         dlogits[ids[k]] = (float)grad;
     }
 }
 
-/* reads: logits, ids, gates, dgates, bias? */
 static enum status topk_grad_run(struct call *call, uint64_t unit, void *scratch,
                                  struct err *err)
 {
@@ -225,14 +225,14 @@ static enum status topk_grad_run(struct call *call, uint64_t unit, void *scratch
     struct tensor no_bias = {.present = false};
     double *s = token.key + token.experts, *ds = s + token.top_k;
     uint64_t begin, end;
-    kernel_rows_of(unit, call->out[0].rows, &begin, &end);
+    kernel_rows_of(unit, call->of[ROLE_DST].rows, &begin, &end);
     for (uint64_t t = begin; t < end; t++) {
-        float *dlogits = tensor_f32(&call->out[0]) + t * token.experts;
+        float *dlogits = tensor_f32(&call->of[ROLE_DST]) + t * token.experts;
         memset(dlogits, 0, token.experts * sizeof *dlogits);
         if (call->task->inputs->gate)
             continue; /* the gates were given: nothing flows through the router */
-        const int32_t *ids = tensor_i32(&call->in[1]) + t * token.top_k;
-        const float *dgates = tensor_f32(&call->in[3]) + t * token.top_k;
+        const int32_t *ids = tensor_i32(&call->of[ROLE_IDS]) + t * token.top_k;
+        const float *dgates = tensor_f32(&call->of[ROLE_D_GATES]) + t * token.top_k;
         load_scores(call, &token, t, ids, &no_bias);
         chosen_scores(&token, ids, s);
         for (uint64_t k = 0; k < token.top_k; k++)
@@ -250,11 +250,11 @@ static enum status place_run(struct call *call, uint64_t unit, void *scratch, st
     (void)unit;
     (void)err;
     struct layer_sample tables = *call->task->sample;
-    tables.start = tensor_i32(&call->in[1]);
-    tables.replica = tensor_i32(&call->in[2]);
+    tables.start = tensor_i32(&call->of[ROLE_START]);
+    tables.replica = tensor_i32(&call->of[ROLE_REPLICA]);
     memset(scratch, 0, tables.logical * sizeof(uint64_t));
-    layer_sample_place(&tables, tensor_i32(&call->in[0]), call->in[0].rows, scratch,
-                       tensor_i32(&call->out[0]));
+    layer_sample_place(&tables, tensor_i32(&call->of[ROLE_IDS]), call->of[ROLE_IDS].rows,
+                       scratch, tensor_i32(&call->of[ROLE_PHYS]));
     return STATUS_OK;
 }
 

@@ -5,97 +5,98 @@
 
 static uint64_t out_units(const struct call *call)
 {
-    return kernel_row_units(call->out[0].rows);
+    return kernel_row_units(call->of[ROLE_DST].rows);
 }
 
-/* gather: (src, index, inverse?, keys?, offsets?, gates?) -> (dst): dst[i] = src[index[i] / k],
- * times gates[index[i]], zero for -1 */
 static enum status gather_run(struct call *call, uint64_t unit, void *scratch, struct err *err)
 {
     (void)scratch;
     (void)err;
-    struct span_rows part = kernel_index_part(call, &call->in[1], &call->in[4]);
-    const int32_t *index = tensor_i32(&call->in[1]) + part.begin;
-    const struct tensor *gates = &call->in[5];
-    uint64_t begin, end, n = part.end - part.begin, divide = call->k ? call->k : 1;
-    size_t bytes = tensor_row_bytes(&call->out[0]);
-    kernel_rows_of(unit, call->out[0].rows, &begin, &end);
+    struct span_rows part = kernel_index_part(call, &call->args.gather.part,
+                                              &call->of[ROLE_INDEX], &call->of[ROLE_OFFSETS]);
+    const int32_t *index = tensor_i32(&call->of[ROLE_INDEX]) + part.begin;
+    const struct tensor *gates = &call->of[ROLE_GATES];
+    uint64_t begin, end, n = part.end - part.begin, divide = call->args.gather.divide.n;
+    size_t bytes = tensor_row_bytes(&call->of[ROLE_DST]);
+    kernel_rows_of(unit, call->of[ROLE_DST].rows, &begin, &end);
     for (uint64_t i = begin; i < end; i++) {
-        char *to = tensor_row(&call->out[0], i);
+        char *to = tensor_row(&call->of[ROLE_DST], i);
         if (i >= n || index[i] < 0)
             memset(to, 0, bytes);
         else if (gates->present)
-            tensor_scale_row(&call->in[0], (uint64_t)index[i] / divide,
-                             tensor_f32(gates)[index[i]], &call->out[0], i);
+            tensor_scale_row(&call->of[ROLE_SRC], (uint64_t)index[i] / divide,
+                             tensor_f32(gates)[index[i]], &call->of[ROLE_DST], i);
         else
-            memcpy(to, tensor_row(&call->in[0], (uint64_t)index[i] / divide), bytes);
+            memcpy(to, tensor_row(&call->of[ROLE_SRC], (uint64_t)index[i] / divide), bytes);
     }
     return STATUS_OK;
 }
 
 static uint64_t in_units(const struct call *call)
 {
-    return kernel_row_units(call->in[0].rows);
+    return kernel_row_units(call->of[ROLE_SRC].rows);
 }
 
-/* scatter: (src, index, dst) -> (dst): dst[index[i]] = src[i]; no two i share a row */
+/* No two rows of src share one of dst. */
 static enum status scatter_run(struct call *call, uint64_t unit, void *scratch, struct err *err)
 {
     (void)scratch;
     (void)err;
-    const int32_t *index = tensor_i32(&call->in[1]);
+    const int32_t *index = tensor_i32(&call->of[ROLE_INDEX]);
     uint64_t begin, end;
-    kernel_rows_of(unit, call->in[0].rows, &begin, &end);
+    kernel_rows_of(unit, call->of[ROLE_SRC].rows, &begin, &end);
     for (uint64_t i = begin; i < end; i++)
         if (index[i] >= 0)
-            memcpy(tensor_row(&call->out[0], (uint64_t)index[i]), tensor_row(&call->in[0], i),
-                   tensor_row_bytes(&call->in[0]));
+            memcpy(tensor_row(&call->of[ROLE_DST], (uint64_t)index[i]),
+                   tensor_row(&call->of[ROLE_SRC], i), tensor_row_bytes(&call->of[ROLE_SRC]));
     return STATUS_OK;
 }
 
 /* The numbers of this iteration. */
 static const int32_t *picked(const struct call *call)
 {
-    bool part = call->op->flags & KERNEL_INDEX_I;
-    return tensor_i32(&call->in[1]) + (part ? call->iteration * call->out[0].rows : 0);
+    bool part = call->args.pick.by_iteration;
+    return tensor_i32(&call->of[ROLE_HITS]) +
+           (part ? call->iteration * call->of[ROLE_DST].rows : 0);
 }
 
-/* pick: (weights[e,...], hits[U]) -> (dst[U,...]) */
 static enum status pick_run(struct call *call, uint64_t unit, void *scratch, struct err *err)
 {
     (void)scratch;
     (void)err;
     int32_t from = picked(call)[unit];
     if (from >= 0)
-        memcpy(tensor_row(&call->out[0], unit), tensor_row(&call->in[0], (uint64_t)from),
-               tensor_row_bytes(&call->out[0]));
+        memcpy(tensor_row(&call->of[ROLE_DST], unit),
+               tensor_row(&call->of[ROLE_WEIGHT], (uint64_t)from),
+               tensor_row_bytes(&call->of[ROLE_DST]));
     return STATUS_OK;
 }
 
 static void pick_count(const struct call *call, struct counts *counts)
 {
-    for (uint64_t i = 0; i < call->out[0].rows; i++)
+    for (uint64_t i = 0; i < call->of[ROLE_DST].rows; i++)
         counts->loads += picked(call)[i] >= 0;
-    counts->fetched = counts->loads * tensor_row_bytes(&call->in[0]);
+    counts->fetched = counts->loads * tensor_row_bytes(&call->of[ROLE_WEIGHT]);
 }
 
 static uint64_t pick_units(const struct call *call)
 {
-    return call->out[0].rows;
+    return call->of[ROLE_DST].rows;
 }
 
-/* swap: (src[m,n,k,...]) -> (dst[n,m,k,...]); dst may be seen as longer rows */
+/* dst may be seen as longer rows */
 static enum status swap_run(struct call *call, uint64_t unit, void *scratch, struct err *err)
 {
     (void)scratch;
     (void)err;
-    uint64_t begin, end;
-    size_t bytes = tensor_row_bytes(&call->in[0]);
-    kernel_rows_of(unit, call->in[0].rows, &begin, &end);
+    uint64_t begin, end, m = call->args.swap.m.n, n = call->args.swap.n.n,
+                         k = call->args.swap.k.n;
+    size_t bytes = tensor_row_bytes(&call->of[ROLE_SRC]);
+    kernel_rows_of(unit, call->of[ROLE_SRC].rows, &begin, &end);
     for (uint64_t i = begin; i < end; i++) {
-        uint64_t c = i % call->k, b = i / call->k % call->m, a = i / call->k / call->m;
-        memcpy((char *)call->out[0].data + i * bytes,
-               tensor_row(&call->in[0], (b * call->n + a) * call->k + c), bytes);
+        uint64_t c = i % k, b = i / k % m, a = i / k / m;
+        memcpy((char *)call->of[ROLE_DST].data + i * bytes,
+               tensor_row(&call->of[ROLE_SRC], (b * n + a) * k + c), bytes);
     }
     return STATUS_OK;
 }
@@ -105,14 +106,14 @@ static enum status mask_run(struct call *call, uint64_t unit, void *scratch, str
 {
     (void)scratch;
     (void)err;
-    const struct tensor *offsets = &call->in[1];
+    const struct tensor *offsets = &call->of[ROLE_OFFSETS];
     uint64_t begin, end, valid = (uint64_t)tensor_i64(offsets)[offsets->rows - 1];
-    kernel_rows_of(unit, call->out[0].rows, &begin, &end);
+    kernel_rows_of(unit, call->of[ROLE_DST].rows, &begin, &end);
     if (begin < valid)
         begin = valid;
     if (begin < end)
-        memset(tensor_row(&call->out[0], begin), 0,
-               (end - begin) * tensor_row_bytes(&call->out[0]));
+        memset(tensor_row(&call->of[ROLE_DST], begin), 0,
+               (end - begin) * tensor_row_bytes(&call->of[ROLE_DST]));
     return STATUS_OK;
 }
 

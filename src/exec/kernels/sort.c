@@ -46,67 +46,68 @@ enum status map_overflow(const struct call *call, uint64_t rows, uint64_t capaci
     return err_hint(err, "--set moe.buffer=exact or worst");
 }
 
-/* sort: (phys[T,K]) -> (order, position, counts[E], sends[R]). Without KERNEL_BY_EXPERT rows of
- * an owner keep (token, k) order. */
+/* When not by expert, rows of an owner keep (token, k) order. */
 static enum status sort_run(struct call *call, uint64_t unit, void *scratch, struct err *err)
 {
     (void)unit;
     (void)err;
     const struct layer_sample *sample = call->task->sample;
-    const int32_t *phys = tensor_i32(&call->in[0]);
-    uint64_t n = call->in[0].rows * call->in[0].width, e = sample->local;
-    int64_t *counts = tensor_i64(&call->out[2]), *sends = tensor_i64(&call->out[3]);
+    const int32_t *phys = tensor_i32(&call->of[ROLE_PHYS]);
+    uint64_t n = call->of[ROLE_PHYS].rows * call->of[ROLE_PHYS].width, e = sample->local;
+    int64_t *counts = tensor_i64(&call->of[ROLE_COUNTS]),
+            *sends = tensor_i64(&call->of[ROLE_SENDS]);
     int64_t *cursor = scratch;
-    map_zero(&call->out[2]);
-    map_zero(&call->out[3]);
+    map_zero(&call->of[ROLE_COUNTS]);
+    map_zero(&call->of[ROLE_SENDS]);
     for (uint64_t i = 0; i < n; i++) {
         counts[phys[i]]++;
         sends[(uint64_t)phys[i] / e]++;
     }
-    bool by_expert = call->op->flags & KERNEL_BY_EXPERT;
+    bool by_expert = call->args.sort.by_expert;
     if (by_expert)
         map_prefix(counts, sample->R * e, cursor);
     else
         map_prefix(sends, sample->R, cursor);
     for (uint64_t i = 0; i < n; i++) {
         int64_t at = cursor[by_expert ? (uint64_t)phys[i] : (uint64_t)phys[i] / e]++;
-        tensor_i32(&call->out[0])[at] = (int32_t)i;
-        tensor_i32(&call->out[1])[i] = (int32_t)at;
+        tensor_i32(&call->of[ROLE_ORDER])[at] = (int32_t)i;
+        tensor_i32(&call->of[ROLE_POSITION])[i] = (int32_t)at;
     }
     return STATUS_OK;
 }
 
-/* group: (counts[R,e]) -> (receives[R], offsets[e+1], rows[e], index[M], place[M_in]) */
 static enum status group_run(struct call *call, uint64_t unit, void *scratch, struct err *err)
 {
     (void)unit;
     (void)scratch;
     uint64_t R = call->task->sample->R, e = call->task->sample->local;
-    const int64_t *counts = tensor_i64(&call->in[0]);
-    int64_t *receives = tensor_i64(&call->out[0]), *offsets = tensor_i64(&call->out[1]);
-    int64_t *rows = tensor_i64(&call->out[2]);
-    int32_t *index = tensor_i32(&call->out[3]), *place = tensor_i32(&call->out[4]);
-    map_zero(&call->out[0]);
-    map_zero(&call->out[2]);
+    const int64_t *counts = tensor_i64(&call->of[ROLE_COUNTS]);
+    int64_t *receives = tensor_i64(&call->of[ROLE_RECEIVES]),
+            *offsets = tensor_i64(&call->of[ROLE_OFFSETS]);
+    int64_t *rows = tensor_i64(&call->of[ROLE_SIZES]);
+    int32_t *index = tensor_i32(&call->of[ROLE_INDEX]),
+            *place = tensor_i32(&call->of[ROLE_PLACE]);
+    map_zero(&call->of[ROLE_RECEIVES]);
+    map_zero(&call->of[ROLE_SIZES]);
     for (uint64_t i = 0; i < R * e; i++) {
         receives[i / e] += counts[i];
         rows[i % e] += counts[i];
     }
-    if (call->op->flags & KERNEL_STRIDE)
+    if (call->args.group.fixed)
         for (uint64_t g = 0; g <= e; g++)
-            offsets[g] = (int64_t)(g * call->m);
+            offsets[g] = (int64_t)(g * call->args.group.alignment.n);
     else
-        map_align(rows, e, call->m, offsets);
+        map_align(rows, e, call->args.group.alignment.n, offsets);
     int64_t arrived = 0;
     for (uint64_t i = 0; i < R; i++)
         arrived += receives[i];
-    if ((uint64_t)offsets[e] > call->out[3].rows)
-        return map_overflow(call, (uint64_t)offsets[e], call->out[3].rows, err);
-    if ((uint64_t)arrived > call->out[4].rows)
-        return map_overflow(call, (uint64_t)arrived, call->out[4].rows, err);
-    map_fill(&call->out[3], -1);
-    map_fill(&call->out[4], -1);
-    map_zero(&call->out[2]);
+    if ((uint64_t)offsets[e] > call->of[ROLE_INDEX].rows)
+        return map_overflow(call, (uint64_t)offsets[e], call->of[ROLE_INDEX].rows, err);
+    if ((uint64_t)arrived > call->of[ROLE_PLACE].rows)
+        return map_overflow(call, (uint64_t)arrived, call->of[ROLE_PLACE].rows, err);
+    map_fill(&call->of[ROLE_INDEX], -1);
+    map_fill(&call->of[ROLE_PLACE], -1);
+    map_zero(&call->of[ROLE_SIZES]);
     int32_t at = 0;
     for (uint64_t i = 0; i < R * e; i++) {
         for (int64_t j = 0; j < counts[i]; j++, at++) {
@@ -118,20 +119,21 @@ static enum status group_run(struct call *call, uint64_t unit, void *scratch, st
     return STATUS_OK;
 }
 
-/* slots: (phys[T,K]) -> (index[E*S], position[TK], dropped[1]); S = groups * C slots of an
- * expert, C of them for each group of T / groups tokens, the first rows win */
+/* groups * C slots of an expert, C of them for each group of T / groups tokens; the first rows
+ * win. */
 static enum status slots_run(struct call *call, uint64_t unit, void *scratch, struct err *err)
 {
     (void)unit;
     (void)err;
     const struct layer_sample *s = call->task->sample;
-    const int32_t *phys = tensor_i32(&call->in[0]);
-    int32_t *index = tensor_i32(&call->out[0]), *position = tensor_i32(&call->out[1]);
-    uint64_t n_experts = s->R * s->local, n = s->T * s->K, C = call->m;
-    uint64_t per_group = s->T / call->groups * s->K;
+    const int32_t *phys = tensor_i32(&call->of[ROLE_PHYS]);
+    int32_t *index = tensor_i32(&call->of[ROLE_INDEX]),
+            *position = tensor_i32(&call->of[ROLE_POSITION]);
+    uint64_t n_experts = s->R * s->local, n = s->T * s->K, C = call->args.slots.capacity.n;
+    uint64_t groups = call->args.slots.groups.n, per_group = s->T / groups * s->K;
     uint64_t *used = scratch;
     int64_t dropped = 0;
-    map_fill(&call->out[0], -1);
+    map_fill(&call->of[ROLE_INDEX], -1);
     for (uint64_t i = 0; i < n; i++) {
         if (i % per_group == 0)
             memset(used, 0, n_experts * sizeof *used);
@@ -141,11 +143,11 @@ static enum status slots_run(struct call *call, uint64_t unit, void *scratch, st
             dropped++;
             continue;
         }
-        uint64_t slot = (expert * call->groups + i / per_group) * C + c;
+        uint64_t slot = (expert * groups + i / per_group) * C + c;
         index[slot] = (int32_t)i;
         position[i] = (int32_t)slot;
     }
-    tensor_i64(&call->out[2])[0] = dropped;
+    tensor_i64(&call->of[ROLE_DROPPED])[0] = dropped;
     call->counts.dropped = (uint64_t)dropped;
     return STATUS_OK;
 }

@@ -17,7 +17,7 @@ struct sparse {
 
 static struct sparse sparse_of(const struct tensor *blocks, const struct call *call)
 {
-    uint64_t B = call->m, inter = call->n;
+    uint64_t B = call->args.sparse.block.n, inter = call->args.sparse.inter.n;
     return (struct sparse){B, inter, ceil_div(inter, B), blocks->width / B};
 }
 
@@ -42,84 +42,88 @@ static struct span_rows columns_of(const struct sparse *s, uint64_t p, uint64_t 
 static void add_bias(const struct call *call, uint64_t expert, struct span_rows columns,
                      float *c, uint64_t ldc, uint64_t rows)
 {
-    const struct tensor *bias = &call->in[5];
+    const struct tensor *bias = &call->of[ROLE_BIAS];
     for (uint64_t i = 0; bias->present && i < rows; i++)
         for (uint64_t j = 0; j < columns.end - columns.begin; j++)
             c[i * ldc + j] += tensor_f32(bias)[expert * bias->width + columns.begin + j];
 }
 
-/* sparse_map: (offsets[e+1]) -> (row_block[nnz], column_block[nnz]), -1 behind the last */
+/* -1 behind the last block. */
 static enum status map_run(struct call *call, uint64_t unit, void *scratch, struct err *err)
 {
     (void)unit;
     (void)scratch;
     (void)err;
-    const struct tensor *offsets = &call->in[0];
-    uint64_t across = ceil_div(call->n, call->m);
-    uint64_t valid = (uint64_t)tensor_i64(offsets)[offsets->rows - 1] / call->m * across;
-    for (uint64_t u = 0; u < call->out[0].rows; u++) {
-        tensor_i32(&call->out[0])[u] = u < valid ? (int32_t)(u / across) : -1;
-        tensor_i32(&call->out[1])[u] = u < valid ? (int32_t)(u % across) : -1;
+    const struct tensor *offsets = &call->of[ROLE_OFFSETS];
+    uint64_t across = ceil_div(call->args.sparse.inter.n, call->args.sparse.block.n);
+    uint64_t valid =
+        (uint64_t)tensor_i64(offsets)[offsets->rows - 1] / call->args.sparse.block.n * across;
+    for (uint64_t u = 0; u < call->of[ROLE_ROW_BLOCK].rows; u++) {
+        tensor_i32(&call->of[ROLE_ROW_BLOCK])[u] = u < valid ? (int32_t)(u / across) : -1;
+        tensor_i32(&call->of[ROLE_COLUMN_BLOCK])[u] = u < valid ? (int32_t)(u % across) : -1;
     }
     return STATUS_OK;
 }
 
-/* ---- sdd: (a[M,k], w, row_block, column_block, offsets) -> (c[nnz*B, parts*B]) ---- */
+/* ---- sdd ---- */
 
 static uint64_t map_units(const struct call *call)
 {
-    return call->in[2].rows;
+    return call->of[ROLE_ROW_BLOCK].rows;
 }
 
 /* Part p of block u: rows of a times columns of W (or, transposed, rows of W). */
 static void sdd_part(const struct call *call, const struct sparse *s, uint64_t u, uint64_t p,
-                     const struct scratch *scratch, multiply_fn *multiply)
+                     const struct scratch *scratch)
 {
-    uint64_t row = (uint64_t)tensor_i32(&call->in[2])[u] * s->B;
+    uint64_t row = (uint64_t)tensor_i32(&call->of[ROLE_ROW_BLOCK])[u] * s->B;
     struct span_rows rows = {row, row + s->B};
-    struct span_rows columns = columns_of(s, p, (uint64_t)tensor_i32(&call->in[3])[u]);
-    struct matrix w = tile_matrix(&call->in[1], expert_of(&call->in[4], row));
+    struct span_rows columns =
+        columns_of(s, p, (uint64_t)tensor_i32(&call->of[ROLE_COLUMN_BLOCK])[u]);
+    struct matrix w =
+        tile_matrix(&call->of[ROLE_WEIGHT], expert_of(&call->of[ROLE_OFFSETS], row));
     struct gemm gemm = {.m = (int)s->B,
                         .n = (int)(columns.end - columns.begin),
                         .c = scratch->c,
                         .ldc = (int)s->B};
     memset(scratch->c, 0, s->B * s->B * sizeof *scratch->c);
-    for (uint64_t d = 0; d < call->in[0].width; d += KERNEL_TILE_DEPTH) {
+    for (uint64_t d = 0; d < call->of[ROLE_SRC].width; d += KERNEL_TILE_DEPTH) {
         uint64_t end = d + KERNEL_TILE_DEPTH;
-        struct span_rows depth = {d, end < call->in[0].width ? end : call->in[0].width};
+        struct span_rows depth = {d, end < call->of[ROLE_SRC].width ? end
+                                                                    : call->of[ROLE_SRC].width};
         gemm.k = (int)(depth.end - depth.begin);
         gemm.beta = d > 0;
-        gemm.a = tile_load_rows(&call->in[0], rows, depth, scratch->a, &gemm.lda);
-        tile_load_weight(&w, call->op->flags & KERNEL_TRANSPOSED, depth, columns, scratch->b,
-                         &gemm);
-        multiply(call->task->blas, &gemm);
+        gemm.a = tile_load_rows(&call->of[ROLE_SRC], rows, depth, scratch->a, &gemm.lda);
+        tile_load_weight(&w, call->args.sparse.transposed, depth, columns, scratch->b, &gemm);
+        blas_gemm(call->task->blas, &gemm);
     }
-    add_bias(call, expert_of(&call->in[4], row), columns, scratch->c, s->B, s->B);
+    add_bias(call, expert_of(&call->of[ROLE_OFFSETS], row), columns, scratch->c, s->B, s->B);
     for (uint64_t i = 0; i < s->B; i++)
-        tensor_store(&call->out[0], u * s->B + i, p * s->B, s->B, scratch->c + i * s->B);
+        tensor_store(&call->of[ROLE_DST], u * s->B + i, p * s->B, s->B, scratch->c + i * s->B);
 }
 
-static enum status sdd(struct call *call, uint64_t unit, void *memory, multiply_fn *multiply)
+static enum status sdd_run(struct call *call, uint64_t unit, void *memory, struct err *err)
 {
-    struct sparse s = sparse_of(&call->out[0], call);
+    (void)err;
+    struct sparse s = sparse_of(&call->of[ROLE_DST], call);
     struct scratch scratch = tile_scratch(memory);
-    if (tensor_i32(&call->in[2])[unit] < 0)
+    if (tensor_i32(&call->of[ROLE_ROW_BLOCK])[unit] < 0)
         return STATUS_OK;
     for (uint64_t p = 0; p < s.parts; p++)
-        sdd_part(call, &s, unit, p, &scratch, multiply);
+        sdd_part(call, &s, unit, p, &scratch);
     return STATUS_OK;
 }
 
-/* ---- dsd: (a[nnz*B, parts*B], w, row_block, column_block, offsets) -> (c[M,n]) ---- */
+/* ---- dsd ---- */
 
 static struct tiling dsd_tiling(const struct call *call)
 {
-    const struct tensor *offsets = &call->in[4];
+    const struct tensor *offsets = &call->of[ROLE_OFFSETS];
     return (struct tiling){.grouping = {.n = 1},
                            .fixed_rows = true,
                            .rows = (uint64_t)tensor_i64(offsets)[offsets->rows - 1],
-                           .columns = call->out[0].width,
-                           .row_tile = call->m,
+                           .columns = call->of[ROLE_DST].width,
+                           .row_tile = call->args.sparse.block.n,
                            .column_tile = KERNEL_TILE_COLUMNS};
 }
 
@@ -129,15 +133,17 @@ static uint64_t dsd_units(const struct call *call)
     return tile_count(&tiling);
 }
 
-static enum status dsd(struct call *call, uint64_t unit, void *memory, multiply_fn *multiply)
+static enum status dsd_run(struct call *call, uint64_t unit, void *memory, struct err *err)
 {
-    struct sparse s = sparse_of(&call->in[0], call);
+    (void)err;
+    struct sparse s = sparse_of(&call->of[ROLE_SRC], call);
     struct tiling tiling = dsd_tiling(call);
     struct tile tile = tile_at(&tiling, unit);
     struct scratch scratch = tile_scratch(memory);
-    struct matrix w = tile_matrix(&call->in[1], expert_of(&call->in[4], tile.rows.begin));
+    struct matrix w = tile_matrix(&call->of[ROLE_WEIGHT],
+                                  expert_of(&call->of[ROLE_OFFSETS], tile.rows.begin));
     struct gemm gemm = {.m = (int)s.B, .n = (int)(tile.columns.end - tile.columns.begin)};
-    gemm.c = tile_result(&call->out[0], tile.rows, tile.columns, scratch.c, &gemm.ldc);
+    gemm.c = tile_result(&call->of[ROLE_DST], tile.rows, tile.columns, scratch.c, &gemm.ldc);
     for (uint64_t i = 0; i < s.parts * s.across; i++) {
         uint64_t p = i / s.across, cb = i % s.across;
         struct span_rows depth = columns_of(&s, p, cb);
@@ -146,35 +152,35 @@ static enum status dsd(struct call *call, uint64_t unit, void *memory, multiply_
         gemm.k = (int)(depth.end - depth.begin);
         struct span_rows inside = {p * s.B, p * s.B + (uint64_t)gemm.k};
         gemm.beta = i > 0;
-        gemm.a = tile_load_rows(&call->in[0], rows, inside, scratch.a, &gemm.lda);
-        tile_load_weight(&w, call->op->flags & KERNEL_TRANSPOSED, depth, tile.columns,
-                         scratch.b, &gemm);
-        multiply(call->task->blas, &gemm);
+        gemm.a = tile_load_rows(&call->of[ROLE_SRC], rows, inside, scratch.a, &gemm.lda);
+        tile_load_weight(&w, call->args.sparse.transposed, depth, tile.columns, scratch.b,
+                         &gemm);
+        blas_gemm(call->task->blas, &gemm);
     }
-    add_bias(call, expert_of(&call->in[4], tile.rows.begin), tile.columns, gemm.c,
+    add_bias(call, expert_of(&call->of[ROLE_OFFSETS], tile.rows.begin), tile.columns, gemm.c,
              (uint64_t)gemm.ldc, s.B);
-    tile_store(&call->out[0], tile.rows, tile.columns, gemm.c);
+    tile_store(&call->of[ROLE_DST], tile.rows, tile.columns, gemm.c);
     return STATUS_OK;
 }
 
 /* ---- sparse_wgrad ----
- * (sparse, dense[M,h], offsets) -> dw[e,I,h], or with KERNEL_TRANSPOSED dw[e,h,parts*I]; and
- * the bias' gradient, the sum of the result's rows */
+ * d_weight[e,I,h] of src, the sparse one, and other[M,h], or transposed [e,h,parts*I]; and the
+ * bias' gradient, the sum of the result's rows */
 
 static struct sparse wgrad_sparse(const struct call *call)
 {
-    return sparse_of(&call->in[0], call);
+    return sparse_of(&call->of[ROLE_SRC], call);
 }
 
 static uint64_t wgrad_tiles(const struct call *call)
 {
-    return ceil_div(call->in[1].width, KERNEL_TILE_ROWS);
+    return ceil_div(call->of[ROLE_OTHER].width, KERNEL_TILE_ROWS);
 }
 
 static uint64_t wgrad_units(const struct call *call)
 {
     struct sparse s = wgrad_sparse(call);
-    return call->out[0].dims[0] * s.parts * s.across * wgrad_tiles(call);
+    return call->of[ROLE_D_WEIGHT].dims[0] * s.parts * s.across * wgrad_tiles(call);
 }
 
 /* One tile: part p, column block cb, a span of the dense width, summed over row blocks. */
@@ -186,7 +192,7 @@ struct wgrad_tile {
 static struct wgrad_tile wgrad_tile_at(const struct call *call, const struct sparse *s,
                                        uint64_t unit)
 {
-    uint64_t tiles = wgrad_tiles(call), width = call->in[1].width;
+    uint64_t tiles = wgrad_tiles(call), width = call->of[ROLE_OTHER].width;
     uint64_t begin = unit % tiles * KERNEL_TILE_ROWS, end = begin + KERNEL_TILE_ROWS;
     unit /= tiles;
     struct wgrad_tile t = {.cb = unit % s->across,
@@ -201,7 +207,7 @@ static struct wgrad_tile wgrad_tile_at(const struct call *call, const struct spa
 static void sum_columns(const struct call *call, uint64_t expert, const struct tensor *from,
                         struct span_rows rows, uint64_t column, struct span_rows at)
 {
-    float *sum = tensor_f32(&call->out[1]) + expert * call->out[1].width;
+    float *sum = tensor_f32(&call->of[ROLE_D_BIAS]) + expert * call->of[ROLE_D_BIAS].width;
     for (uint64_t r = rows.begin; r < rows.end; r++) {
         for (uint64_t j = at.begin; j < at.end; j++) {
             float value;
@@ -215,34 +221,34 @@ static void sum_columns(const struct call *call, uint64_t expert, const struct t
 static void bias_grad(const struct call *call, const struct sparse *s,
                       const struct wgrad_tile *t)
 {
-    bool transposed = call->op->flags & KERNEL_TRANSPOSED;
-    const int64_t *starts = tensor_i64(&call->in[2]);
+    bool transposed = call->args.sparse.transposed;
+    const int64_t *starts = tensor_i64(&call->of[ROLE_OFFSETS]);
     struct span_rows at = transposed ? t->columns : t->dense;
-    if (!call->out[1].present || (transposed ? t->dense.begin > 0 : t->cb + t->p > 0))
+    if (!call->of[ROLE_D_BIAS].present || (transposed ? t->dense.begin > 0 : t->cb + t->p > 0))
         return;
     for (uint64_t j = at.begin; j < at.end; j++)
-        tensor_f32(&call->out[1])[t->expert * call->out[1].width + j] = 0;
+        tensor_f32(&call->of[ROLE_D_BIAS])[t->expert * call->of[ROLE_D_BIAS].width + j] = 0;
     for (int64_t row = starts[t->expert]; row < starts[t->expert + 1]; row += (int64_t)s->B) {
         uint64_t first = ((uint64_t)row / s->B * s->across + t->cb) * s->B;
         struct span_rows block = {first, first + s->B};
         struct span_rows dense = {(uint64_t)row, (uint64_t)row + s->B};
         if (transposed)
-            sum_columns(call, t->expert, &call->in[0], block, t->p * s->B, at);
+            sum_columns(call, t->expert, &call->of[ROLE_SRC], block, t->p * s->B, at);
         else
-            sum_columns(call, t->expert, &call->in[1], dense, at.begin, at);
+            sum_columns(call, t->expert, &call->of[ROLE_OTHER], dense, at.begin, at);
     }
 }
 
-static enum status sparse_wgrad(struct call *call, uint64_t unit, void *memory,
-                                multiply_fn *multiply)
+static enum status wgrad_run(struct call *call, uint64_t unit, void *memory, struct err *err)
 {
+    (void)err;
     struct sparse s = wgrad_sparse(call);
     struct wgrad_tile t = wgrad_tile_at(call, &s, unit);
     struct scratch scratch = tile_scratch(memory);
-    bool transposed = call->op->flags & KERNEL_TRANSPOSED;
-    const int64_t *starts = tensor_i64(&call->in[2]);
-    struct tensor dw = call->out[0];
-    dw.data = tensor_row(&call->out[0], t.expert);
+    bool transposed = call->args.sparse.transposed;
+    const int64_t *starts = tensor_i64(&call->of[ROLE_OFFSETS]);
+    struct tensor dw = call->of[ROLE_D_WEIGHT];
+    dw.data = tensor_row(&call->of[ROLE_D_WEIGHT], t.expert);
     dw.rows = dw.dims[1];
     dw.width = dw.dims[2];
     struct span_rows rows = transposed ? t.dense : t.columns;
@@ -259,15 +265,16 @@ static enum status sparse_wgrad(struct call *call, uint64_t unit, void *memory,
         struct span_rows inside = {t.p * s.B, t.p * s.B + t.columns.end - t.columns.begin};
         const float *sparse_rows, *dense_rows;
         int sparse_ld, dense_ld;
-        sparse_rows = tile_load_rows(&call->in[0], block, inside, scratch.a, &sparse_ld);
-        dense_rows = tile_load_rows(&call->in[1], dense, t.dense, scratch.b, &dense_ld);
+        sparse_rows = tile_load_rows(&call->of[ROLE_SRC], block, inside, scratch.a, &sparse_ld);
+        dense_rows =
+            tile_load_rows(&call->of[ROLE_OTHER], dense, t.dense, scratch.b, &dense_ld);
         gemm.k = (int)(dense.end - dense.begin);
         gemm.beta = row > (uint64_t)starts[t.expert];
         gemm.a = transposed ? dense_rows : sparse_rows;
         gemm.lda = transposed ? dense_ld : sparse_ld;
         gemm.b = transposed ? sparse_rows : dense_rows;
         gemm.ldb = transposed ? sparse_ld : dense_ld;
-        multiply(call->task->blas, &gemm);
+        blas_gemm(call->task->blas, &gemm);
         row += s.B;
     } while (row < end);
     tile_store(&dw, rows, columns, gemm.c);
@@ -276,42 +283,6 @@ static enum status sparse_wgrad(struct call *call, uint64_t unit, void *memory,
 }
 
 /* ---- the table ---- */
-
-static enum status sdd_plain(struct call *call, uint64_t unit, void *scratch, struct err *err)
-{
-    (void)err;
-    return sdd(call, unit, scratch, tile_multiply_plain);
-}
-
-static enum status sdd_blas(struct call *call, uint64_t unit, void *scratch, struct err *err)
-{
-    (void)err;
-    return sdd(call, unit, scratch, tile_multiply_blas);
-}
-
-static enum status dsd_plain(struct call *call, uint64_t unit, void *scratch, struct err *err)
-{
-    (void)err;
-    return dsd(call, unit, scratch, tile_multiply_plain);
-}
-
-static enum status dsd_blas(struct call *call, uint64_t unit, void *scratch, struct err *err)
-{
-    (void)err;
-    return dsd(call, unit, scratch, tile_multiply_blas);
-}
-
-static enum status wgrad_plain(struct call *call, uint64_t unit, void *scratch, struct err *err)
-{
-    (void)err;
-    return sparse_wgrad(call, unit, scratch, tile_multiply_plain);
-}
-
-static enum status wgrad_blas(struct call *call, uint64_t unit, void *scratch, struct err *err)
-{
-    (void)err;
-    return sparse_wgrad(call, unit, scratch, tile_multiply_blas);
-}
 
 /* 2 x padded rows x both widths of the product */
 static void count_products(const struct call *call, const struct tensor *offsets,
@@ -325,27 +296,28 @@ static void count_products(const struct call *call, const struct tensor *offsets
 
 static void sdd_count(const struct call *call, struct counts *counts)
 {
-    count_products(call, &call->in[4], &call->in[0], &call->out[0], counts);
+    count_products(call, &call->of[ROLE_OFFSETS], &call->of[ROLE_SRC], &call->of[ROLE_DST],
+                   counts);
 }
 
 static void dsd_count(const struct call *call, struct counts *counts)
 {
-    count_products(call, &call->in[4], &call->out[0], &call->in[0], counts);
+    count_products(call, &call->of[ROLE_OFFSETS], &call->of[ROLE_DST], &call->of[ROLE_SRC],
+                   counts);
 }
 
 static void wgrad_count(const struct call *call, struct counts *counts)
 {
-    count_products(call, &call->in[2], &call->in[1], &call->in[0], counts);
+    count_products(call, &call->of[ROLE_OFFSETS], &call->of[ROLE_OTHER], &call->of[ROLE_SRC],
+                   counts);
     counts->rows = 0;
 }
 
-void kernels_add_sparse(struct kernels *kernels, bool fast)
+void kernels_add_sparse(struct kernels *kernels)
 {
     kernels->table[KERNEL_SPARSE_MAP] = (struct kernel_ops){NULL, map_run, NULL};
-    kernels->table[KERNEL_SDD] =
-        (struct kernel_ops){map_units, fast ? sdd_blas : sdd_plain, sdd_count};
-    kernels->table[KERNEL_DSD] =
-        (struct kernel_ops){dsd_units, fast ? dsd_blas : dsd_plain, dsd_count};
+    kernels->table[KERNEL_SDD] = (struct kernel_ops){map_units, sdd_run, sdd_count};
+    kernels->table[KERNEL_DSD] = (struct kernel_ops){dsd_units, dsd_run, dsd_count};
     kernels->table[KERNEL_SPARSE_WGRAD] =
-        (struct kernel_ops){wgrad_units, fast ? wgrad_blas : wgrad_plain, wgrad_count};
+        (struct kernel_ops){wgrad_units, wgrad_run, wgrad_count};
 }

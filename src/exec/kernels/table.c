@@ -7,7 +7,7 @@
 #include "exec/kernels/format.h"
 #include "work/list/dtype.h"
 
-static void add_all(struct kernels *kernels, bool fast)
+void kernels_cpu(struct kernels *kernels)
 {
     memset(kernels, 0, sizeof *kernels);
     kernels_add_data(kernels);
@@ -18,21 +18,11 @@ static void add_all(struct kernels *kernels, bool fast)
     kernels_add_cores(kernels);
     kernels_add_rows(kernels);
     kernels_add_combine(kernels);
-    kernels_add_gemm(kernels, fast);
-    kernels_add_expand(kernels, fast);
-    kernels_add_sparse(kernels, fast);
+    kernels_add_gemm(kernels);
+    kernels_add_expand(kernels);
+    kernels_add_sparse(kernels);
     kernels_add_activation(kernels);
     kernels_add_chunks(kernels);
-}
-
-void kernels_reference(struct kernels *kernels)
-{
-    add_all(kernels, false);
-}
-
-void kernels_fast(struct kernels *kernels)
-{
-    add_all(kernels, true);
 }
 
 uint64_t kernel_row_units(uint64_t rows)
@@ -98,21 +88,22 @@ void tensor_scale_row(const struct tensor *from, uint64_t row, float factor,
     }
 }
 
-struct grouping kernel_grouping(const struct call *call, unsigned offsets, unsigned rows,
+struct grouping kernel_grouping(const struct call *call, const struct rows_args *args,
                                 uint64_t total)
 {
-    bool one = call->op->flags & KERNEL_WEIGHT_I && !call->in[offsets].present;
-    uint64_t even = call->groups ? call->groups : 1;
-    struct grouping grouping = {.offsets = &call->in[offsets],
-                                .rows = &call->in[rows],
+    const struct tensor *offsets = &call->of[ROLE_OFFSETS];
+    bool one = args->turn && !offsets->present;
+    uint64_t even = args->groups.n ? args->groups.n : 1;
+    struct grouping grouping = {.offsets = offsets,
+                                .rows = &call->of[ROLE_SIZES],
                                 .total = total,
-                                .n = call->in[offsets].present ? call->in[offsets].rows - 1
-                                     : one                     ? 1
-                                                               : even,
+                                .n = offsets->present ? offsets->rows - 1
+                                     : one            ? 1
+                                                      : even,
                                 .one = one,
-                                .shared = call->op->flags & KERNEL_SHARED_A,
+                                .shared = args->shared,
                                 .iteration = call->iteration};
-    if (call->op->flags & KERNEL_INDEX_I)
+    if (args->parts)
         grouping.first = call->iteration * grouping.n;
     return grouping;
 }
@@ -161,13 +152,14 @@ bool kernel_in_group(const struct grouping *grouping, uint64_t row)
     return false;
 }
 
-struct span_rows kernel_index_part(const struct call *call, const struct tensor *index,
-                                   const struct tensor *offsets)
+struct span_rows kernel_index_part(const struct call *call, const struct part_args *args,
+                                   const struct tensor *index, const struct tensor *offsets)
 {
-    if (!(call->op->flags & KERNEL_INDEX_I))
+    if (!args->by_iteration)
         return (struct span_rows){0, index->rows};
     if (!offsets->present)
-        return (struct span_rows){call->iteration * call->m, (call->iteration + 1) * call->m};
+        return (struct span_rows){call->iteration * args->rows.n,
+                                  (call->iteration + 1) * args->rows.n};
     const int64_t *starts = tensor_i64(offsets);
     return (struct span_rows){(uint64_t)starts[call->iteration],
                               (uint64_t)starts[call->iteration + 1]};

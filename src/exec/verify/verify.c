@@ -107,9 +107,10 @@ static void check_forward(struct verify *v, const struct rank_state *rank,
 {
     const struct oracle *o = v->oracle;
     struct wanted out_rows = wanted_of(v, RESULT_OUT, o->out, local, o->n_tokens, o->H);
-    verify_compare(v->checks, rank, out, &out_rows);
+    verify_compare(v->execution, v->checks, rank, out, &out_rows);
     if (!v->integers)
-        v->checks->out_hash += verify_hash_rows(out, rank->rank * o->setup.sample->T);
+        v->checks->out_hash +=
+            verify_hash_rows(v->execution, out, rank->rank * o->setup.sample->T);
 }
 
 /* dgates [T, K] in the router's order of experts, wanted in the sample's. */
@@ -120,22 +121,44 @@ static void check_gates(struct verify *v, const struct rank_state *rank,
     const struct layer_sample *s = o->setup.sample;
     struct wanted w = wanted_of(v, RESULT_DGATES, o->dgates, local, o->n_tokens, o->K);
     struct worst worst = {.error = 0};
-    double scale = dgates->data && !v->exact ? verify_scale(&w) : 0;
-    for (uint64_t i = 0; dgates->data && i < o->n_tokens * o->K; i++) {
+    if (!dgates->data)
+        return;
+    double scale = v->exact ? 0 : verify_scale(&w);
+    struct arena own = {0};
+    float *got = arena_alloc(&own, dgates->bytes, 1);
+    int32_t *chosen = arena_alloc(&own, ids->bytes, 1);
+    execution_copy(v->execution, dgates->data, dgates->bytes, got);
+    execution_copy(v->execution, ids->data, ids->bytes, chosen);
+    for (uint64_t i = 0; i < o->n_tokens * o->K; i++) {
         uint64_t t = i / o->K * o->setup.stride, k = 0;
         int32_t expert = s->ids[(rank->rank * s->T + t) * o->K + i % o->K];
-        while (k + 1 < o->K && tensor_i32(ids)[t * o->K + k] != expert)
+        while (k + 1 < o->K && chosen[t * o->K + k] != expert)
             k++;
-        verify_look_at(&worst, (double)tensor_f32(dgates)[t * o->K + k], w.values[i], scale, t,
-                       k);
+        verify_look_at(&worst, (double)got[t * o->K + k], w.values[i], scale, t, k);
     }
-    if (dgates->data)
-        checks_add(v->checks, w.name, worst.error, w.tolerance);
+    checks_add(v->checks, w.name, worst.error, w.tolerance);
+    arena_release(&own);
 }
 
-/* Results of the last op, by the place among its reads; d_gates and ids apart. */
-static void check_backward(struct verify *v, const struct rank_state *rank,
-                           const struct tensor *in, uint64_t local)
+static const struct tensor *tensor_of(const struct verify *v, const struct rank_state *rank,
+                                      const struct op *op, enum role role)
+{
+    return &rank->tensors[op_buffer(v->work, op, role)];
+}
+
+/* The result that is the gradient of what is filled so, or NULL. */
+static const struct tensor *gradient_of(const struct verify *v, const struct rank_state *rank,
+                                        const struct op *op, enum fill fill)
+{
+    const struct operand *operands = op_operands(v->work, op);
+    for (unsigned i = 0; i < op->n_operands; i++)
+        if (operands[i].role == ROLE_RESULT && operands[i].number == fill)
+            return &rank->tensors[operands[i].buffer];
+    return NULL;
+}
+
+static void check_backward(struct verify *v, const struct rank_state *rank, const struct op *op,
+                           uint64_t local)
 {
     const struct oracle *o = v->oracle;
     uint64_t e = o->setup.sample->local;
@@ -148,33 +171,37 @@ static void check_backward(struct verify *v, const struct rank_state *rank,
         terms = o->terms[local];
     const struct {
         enum result which;
+        enum fill of;
         const double *all;
         uint64_t rows, width;
         double squares; /* of the products that were added up */
     } results[] = {
-        {RESULT_DX, o->dx, o->n_tokens, o->H, 0},
-        {RESULT_DGATES, NULL, 0, 0, 0}, /* below */
-        {RESULT_DGATES, NULL, 0, 0, 0}, /* ids */
-        {RESULT_DW13, o->dw13, e * o->H, o->GI, terms.dw13},
-        {RESULT_DW2, o->dw2, e * o->I, o->H, terms.dw2},
-        {RESULT_DROUTER, o->drouter, o->H, o->E, terms.drouter},
-        {RESULT_DSHARED13, o->dshared13, o->H, inputs * shared, terms.shared.d13},
-        {RESULT_DSHARED2, o->dshared2, shared, o->H, terms.shared.d2},
-        {RESULT_DB13, o->db13, e, o->GI, 0},
-        {RESULT_DB2, o->db2, e, o->H, 0},
-        {RESULT_DRESIDUAL13, o->dresidual13, o->H, inputs * residual, terms.residual.d13},
-        {RESULT_DRESIDUAL2, o->dresidual2, residual, o->H, terms.residual.d2},
-        {RESULT_DSHARED_GATE, o->dshared_gate, o->H, 1, terms.shared.dgate},
-        {RESULT_DLINEAR_BIAS, o->dlinear_bias, 1, o->E, terms.dlinear_bias},
+        {RESULT_DX, FILL_X, o->dx, o->n_tokens, o->H, 0},
+        {RESULT_DW13, FILL_W13, o->dw13, e * o->H, o->GI, terms.dw13},
+        {RESULT_DW2, FILL_W2, o->dw2, e * o->I, o->H, terms.dw2},
+        {RESULT_DROUTER, FILL_ROUTER, o->drouter, o->H, o->E, terms.drouter},
+        {RESULT_DSHARED13, FILL_SHARED_13, o->dshared13, o->H, inputs * shared,
+         terms.shared.d13},
+        {RESULT_DSHARED2, FILL_SHARED_2, o->dshared2, shared, o->H, terms.shared.d2},
+        {RESULT_DB13, FILL_B13, o->db13, e, o->GI, 0},
+        {RESULT_DB2, FILL_B2, o->db2, e, o->H, 0},
+        {RESULT_DRESIDUAL13, FILL_RESIDUAL_13, o->dresidual13, o->H, inputs * residual,
+         terms.residual.d13},
+        {RESULT_DRESIDUAL2, FILL_RESIDUAL_2, o->dresidual2, residual, o->H, terms.residual.d2},
+        {RESULT_DSHARED_GATE, FILL_SHARED_GATE, o->dshared_gate, o->H, 1, terms.shared.dgate},
+        {RESULT_DLINEAR_BIAS, FILL_LINEAR_BIAS, o->dlinear_bias, 1, o->E, terms.dlinear_bias},
     };
     for (unsigned i = 0; i < sizeof results / sizeof *results; i++) {
         struct wanted wanted = wanted_of(v, results[i].which, results[i].all, local,
                                          results[i].rows, results[i].width);
         if (wanted.values)
             wanted.least = sqrt(results[i].squares / (double)(wanted.rows * wanted.width));
-        verify_compare(v->checks, rank, &in[i], &wanted);
+        const struct tensor *got = gradient_of(v, rank, op, results[i].of);
+        if (got)
+            verify_compare(v->execution, v->checks, rank, got, &wanted);
     }
-    check_gates(v, rank, &in[1], &in[2], local);
+    check_gates(v, rank, tensor_of(v, rank, op, ROLE_D_GATES), tensor_of(v, rank, op, ROLE_IDS),
+                local);
 }
 
 static enum status look(void *context, const struct rank_state *rank, const struct op *op,
@@ -187,15 +214,11 @@ static enum status look(void *context, const struct rank_state *rank, const stru
         checks_add(v->checks, "rows behind the groups are zero", (double)dirty, 0);
     if (op->kernel != KERNEL_RESULT)
         return STATUS_OK;
-    struct tensor in[OP_BUFFERS] = {{0}};
-    for (unsigned i = 0; i < OP_BUFFERS; i++)
-        if (op->reads[i] != WORK_NONE)
-            in[i] = rank->tensors[op->reads[i]];
     uint64_t local = rank->rank - v->oracle->setup.first_rank;
     if (op->phase == PHASE_FORWARD)
-        check_forward(v, rank, &in[0], local);
+        check_forward(v, rank, tensor_of(v, rank, op, ROLE_RESULT), local);
     else
-        check_backward(v, rank, in, local);
+        check_backward(v, rank, op, local);
     return STATUS_OK;
 }
 
@@ -257,7 +280,8 @@ static const struct op *find_kernel(const struct work *work, enum kernel kernel)
 static const struct op *find_scale(const struct work *work)
 {
     for (size_t i = 0; i < work->n_ops; i++)
-        if (work->ops[i].kernel == KERNEL_GATHER && work->ops[i].reads[5] != WORK_NONE)
+        if (work->ops[i].kernel == KERNEL_GATHER &&
+            op_buffer(work, &work->ops[i], ROLE_GATES) != WORK_NONE)
             return &work->ops[i];
     return NULL;
 }
@@ -269,8 +293,9 @@ static uint64_t pair_slots(const struct execution *x)
     const struct op *chunk = find_kernel(x->work, KERNEL_CHUNK);
     const uint64_t *values = x->ranks[0].values;
     if (slots)
-        return values[slots->groups.node] * values[slots->m.node];
-    return chunk ? values[chunk->trips.node] * values[chunk->m.node] : 0;
+        return values[slots->args.slots.groups.size.node] *
+               values[slots->args.slots.capacity.size.node];
+    return chunk ? values[chunk->trips.node] * values[chunk->args.chunk.rows.size.node] : 0;
 }
 
 /* Steps through `n` things of `flop` each, as many as the budget allows. */
@@ -310,7 +335,8 @@ static struct oracle_setup oracle_setup_of(const struct execution *x,
         .plan = x->task.plan,
         .sample = x->task.sample,
         .inputs = x->task.inputs,
-        .activation = product ? work->buffers[product->writes[0]].dtype : DTYPE_F32,
+        .activation =
+            product ? work->buffers[op_buffer(work, product, ROLE_DST)].dtype : DTYPE_F32,
         .weight = x->task.plan->precision.weights,
         .first_rank = x->session->transport->first,
         .n_ranks = x->n_ranks,
@@ -318,9 +344,9 @@ static struct oracle_setup oracle_setup_of(const struct execution *x,
         .backward = work->ops[work->n_ops - 1].phase == PHASE_BACKWARD};
     const struct op *scale = find_scale(work);
     setup.scaled_first = scale && (!pack || scale < pack);
-    setup.wire = pack ? work->buffers[pack->writes[0]].dtype : setup.activation;
-    setup.drop_groups = slots ? values[slots->groups.node] : 1;
-    setup.drop_capacity = slots ? values[slots->m.node] : 0;
+    setup.wire = pack ? work->buffers[op_buffer(work, pack, ROLE_DST)].dtype : setup.activation;
+    setup.drop_groups = slots ? values[slots->args.slots.groups.size.node] : 1;
+    setup.drop_capacity = slots ? values[slots->args.slots.capacity.size.node] : 0;
     setup.alone = x->session->transport->alone;
     setup.peer_stride = 1;
     setup.pair_slots = pair_slots(x);

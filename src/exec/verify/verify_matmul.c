@@ -27,9 +27,10 @@ bool matmul_part_of(const struct plan *plan, const struct rank_state *rank,
                     const struct op *result, uint64_t number, struct matmul_part *part)
 {
     bool everywhere = plan->block.kind == BLOCK_ALLREDUCE_MATMUL;
-    if (number >= OP_BUFFERS || result->reads[number] == WORK_NONE)
+    if (number >= result->n_operands)
         return false;
-    const struct tensor *tensor = &rank->tensors[result->reads[number]];
+    const struct tensor *tensor =
+        &rank->tensors[op_operands(rank->work, result)[number].buffer];
     part->view =
         chunk(tensor, plan_tokens(plan), matmul_reduces_in_place(plan) ? rank->rank : 0);
     part->first = (everywhere ? number : rank->rank) * tensor->width;
@@ -39,6 +40,7 @@ bool matmul_part_of(const struct plan *plan, const struct rank_state *rank,
 /* ---- against the reference ---- */
 
 struct look {
+    const struct execution *execution;
     const struct plan *plan;
     const struct oracle_matmul *oracle;
     const double *values; /* the oracle's */
@@ -57,11 +59,11 @@ static void check_part(const struct look *look, const struct rank_state *rank,
                             .step = o->stride,
                             .across = o->width,
                             .tolerance = look->tolerance};
-    verify_compare(look->checks, rank, &part->view, &wanted);
+    verify_compare(look->execution, look->checks, rank, &part->view, &wanted);
     uint64_t parts = oracle_matmul_columns(look->plan) / part->view.width;
     if (look->tolerance > 0)
-        look->checks->out_hash +=
-            verify_hash_rows(&part->view, (rank->rank * parts + number) * part->view.rows);
+        look->checks->out_hash += verify_hash_rows(
+            look->execution, &part->view, (rank->rank * parts + number) * part->view.rows);
 }
 
 static enum status after(void *context, const struct rank_state *rank, const struct op *op,
@@ -118,7 +120,8 @@ static enum status run_with(struct execution *x, const struct inputs *inputs,
     enum status status = execution_begin(x, inputs, err);
     if (status == STATUS_OK) {
         struct oracle_matmul oracle = oracle_of(x, options);
-        struct look look = {.plan = plan,
+        struct look look = {.execution = x,
+                            .plan = plan,
                             .oracle = &oracle,
                             .values = oracle_matmul_compute(&oracle, &own),
                             .checks = checks,

@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "exec/kernels/format.h"
+#include "work/list/dtype.h"
 
 static const double *row_at(const struct wanted *wanted, uint64_t row)
 {
@@ -38,30 +39,39 @@ void verify_look_at(struct worst *worst, double got, double want, double scale, 
     *worst = (struct worst){isnan(error) ? DBL_MAX : error, row, column, got, want};
 }
 
-static void compare_row(const struct tensor *tensor, const struct wanted *wanted, uint64_t i,
-                        double all, struct worst *worst)
+/* `got`: the row as it is stored. */
+static void compare_row(enum dtype dtype, const void *got, const struct wanted *wanted,
+                        uint64_t i, double all, struct worst *worst)
 {
     const double *values = row_at(wanted, i);
     double own = sqrt(sum_of_squares(values, wanted->width) / (double)wanted->width);
     bool exact = !(wanted->tolerance > 0);
     for (uint64_t c = 0; c < wanted->width; c++) {
-        float got;
-        uint64_t row = i * wanted->step;
-        double want = exact ? (double)format_round(tensor->dtype, (float)values[c]) : values[c];
-        format_load(tensor->dtype, tensor->data, row * wanted->width + c, 1, &got);
-        verify_look_at(worst, (double)got, want, exact ? 0 : fmax(all, own), row, c);
+        float value;
+        double want = exact ? (double)format_round(dtype, (float)values[c]) : values[c];
+        format_load(dtype, got, c, 1, &value);
+        verify_look_at(worst, (double)value, want, exact ? 0 : fmax(all, own), i * wanted->step,
+                       c);
     }
 }
 
-void verify_compare(struct checks *checks, const struct rank_state *rank,
-                    const struct tensor *tensor, const struct wanted *wanted)
+void verify_compare(const struct execution *x, struct checks *checks,
+                    const struct rank_state *rank, const struct tensor *tensor,
+                    const struct wanted *wanted)
 {
     if (!tensor->data || !wanted->values)
         return;
     struct worst worst = {.error = 0};
     double all = verify_scale(wanted);
-    for (uint64_t i = 0; i < wanted->rows; i++)
-        compare_row(tensor, wanted, i, all, &worst);
+    uint64_t bytes = dtype_matrix_bytes(tensor->dtype, wanted->width, 1);
+    struct arena arena = {0};
+    void *row = arena_alloc(&arena, bytes, 1);
+    for (uint64_t i = 0; i < wanted->rows; i++) {
+        const char *at = (const char *)tensor->data + i * wanted->step * bytes;
+        execution_copy(x, at, bytes, row);
+        compare_row(tensor->dtype, row, wanted, i, all, &worst);
+    }
+    arena_release(&arena);
     struct check *check = checks_add(checks, wanted->name, worst.error, wanted->tolerance);
     if (worst.error > wanted->tolerance && check->detail[0] == '\0')
         snprintf(check->detail, sizeof check->detail,
@@ -70,16 +80,20 @@ void verify_compare(struct checks *checks, const struct rank_state *rank,
                  (unsigned long long)worst.column, worst.got, worst.wanted);
 }
 
-uint64_t verify_hash_rows(const struct tensor *out, uint64_t first_token)
+uint64_t verify_hash_rows(const struct execution *x, const struct tensor *out,
+                          uint64_t first_token)
 {
     uint64_t sum = 0, bytes = tensor_row_bytes(out);
+    struct arena arena = {0};
+    unsigned char *at = arena_alloc(&arena, bytes, 1);
     for (uint64_t row = 0; row < out->rows; row++) {
         uint64_t hash = 0xcbf29ce484222325U ^ (first_token + row);
-        const unsigned char *at = (const unsigned char *)tensor_row(out, row);
+        execution_copy(x, tensor_row(out, row), bytes, at);
         for (uint64_t i = 0; i < bytes; i++)
             hash = (hash ^ at[i]) * 0x100000001b3U;
         sum += hash;
     }
+    arena_release(&arena);
     return sum;
 }
 

@@ -21,8 +21,9 @@ double verify_scale(const struct wanted *wanted);
 /* Adds to the check of that name: the largest difference; with a tolerance, relative to the
  * scale or, where they are larger, the rms of the row and the element itself. Nothing to
  * compare with: no check. */
-void verify_compare(struct checks *checks, const struct rank_state *rank,
-                    const struct tensor *tensor, const struct wanted *wanted);
+void verify_compare(const struct execution *x, struct checks *checks,
+                    const struct rank_state *rank, const struct tensor *tensor,
+                    const struct wanted *wanted);
 
 struct worst {
     double error;
@@ -35,7 +36,7 @@ void verify_look_at(struct worst *worst, double got, double want, double scale, 
 
 /* Sum over rows of a hash of the row's bits and its number, from `first`: tokens are numbered
  * through the group. */
-uint64_t verify_hash_rows(const struct tensor *out, uint64_t first);
+uint64_t verify_hash_rows(const struct execution *x, const struct tensor *out, uint64_t first);
 
 /* Of a plain format. */
 double verify_unit_roundoff(enum dtype dtype);

@@ -8,17 +8,17 @@ static uint16_t groups_of(const struct work *work, uint16_t buffer)
     for (size_t i = 0; i < work->n_ops; i++) {
         const struct op *op = &work->ops[i];
         bool product = op->kernel == KERNEL_GEMM && op->phase == PHASE_FORWARD;
-        if (product && op->reads[0] == buffer && op->reads[3] == WORK_NONE)
-            return op->reads[2];
+        if (product && op_buffer(work, op, ROLE_SRC) == buffer &&
+            op_buffer(work, op, ROLE_SIZES) == WORK_NONE)
+            return op_buffer(work, op, ROLE_OFFSETS);
     }
     return WORK_NONE;
 }
 
-static bool is_zero(const struct tensor *tensor, uint64_t row)
+static bool is_zero(const char *row, uint64_t bytes)
 {
-    const char *at = tensor_row(tensor, row);
-    for (uint64_t i = 0; i < tensor_row_bytes(tensor); i++)
-        if (at[i] != 0)
+    for (uint64_t i = 0; i < bytes; i++)
+        if (row[i] != 0)
             return false;
     return true;
 }
@@ -28,15 +28,23 @@ bool verify_tail(const struct execution *x, const struct rank_state *rank, const
 {
     uint16_t offsets = WORK_NONE;
     if (op->kernel == KERNEL_MASK)
-        offsets = op->reads[1];
+        offsets = op_buffer(x->work, op, ROLE_OFFSETS);
     if (op->kernel == KERNEL_GATHER && !op->loop && op->phase == PHASE_FORWARD)
-        offsets = groups_of(x->work, op->writes[0]);
+        offsets = groups_of(x->work, op_buffer(x->work, op, ROLE_DST));
     if (offsets == WORK_NONE)
         return false;
-    const struct tensor *rows = &rank->tensors[op->writes[0]];
+    const struct tensor *rows = &rank->tensors[op_buffer(x->work, op, ROLE_DST)];
     const struct tensor *starts = &rank->tensors[offsets];
+    uint64_t bytes = tensor_row_bytes(rows);
+    struct arena arena = {0};
+    char *row = arena_alloc(&arena, bytes, 1);
+    int64_t end;
+    execution_counts(x, starts, starts->rows - 1, 1, &end);
     *dirty = 0;
-    for (uint64_t i = (uint64_t)tensor_i64(starts)[starts->rows - 1]; i < rows->rows; i++)
-        *dirty += !is_zero(rows, i);
+    for (uint64_t i = (uint64_t)end; i < rows->rows; i++) {
+        execution_copy(x, tensor_row(rows, i), bytes, row);
+        *dirty += !is_zero(row, bytes);
+    }
+    arena_release(&arena);
     return true;
 }

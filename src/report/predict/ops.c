@@ -34,6 +34,14 @@ static const char *group_of(const void *record)
     return process_group_name(((const struct op_report *)record)->group);
 }
 
+static const char *level_of(const void *record)
+{
+    const struct op_report *op = record;
+    if (op->group == GROUP_NONE)
+        return "local";
+    return op->scale_out ? "scale_out" : "scale_up";
+}
+
 const struct column *op_columns(size_t *n)
 {
     static const struct column columns[] = {
@@ -54,6 +62,8 @@ const struct column *op_columns(size_t *n)
         COLUMN(bytes_sent, COLUMN_COUNT, NULL),
         COLUMN(bytes_received, COLUMN_COUNT, NULL),
         COLUMN(host_syncs, COLUMN_COUNT, NULL),
+        COLUMN(seconds, COLUMN_SECONDS, NULL),
+        NAME(NULL, "level", level_of),
     };
     *n = COUNT_OF(columns);
     return columns;
@@ -71,6 +81,7 @@ const struct column *op_table(size_t *n)
         COLUMN(bytes, COLUMN_BYTES, "memory"),
         COLUMN(bytes_sent, COLUMN_BYTES, "sent"),
         NAME("group", "group", group_of),
+        COLUMN(seconds, COLUMN_SECONDS, "at peak"),
     };
     *n = COUNT_OF(columns);
     return columns;

@@ -1,11 +1,20 @@
 /* Names of kernels; see kernel.h. */
 #include "work/list/kernel.h"
 
+enum {
+    NUMBERS_none,
+#define NUMBERS_ENUM(family, numbers) NUMBERS_##family = numbers,
+    ARGS_LIST(NUMBERS_ENUM)
+#undef NUMBERS_ENUM
+};
+
 static const struct {
-    const char *name;
+    const char *name, *operands;
     enum op_kind kind;
+    unsigned numbers;
 } kernels[] = {
-#define KERNEL_ROW(name, text, kind, operands) {text, OP_##kind},
+#define KERNEL_ROW(name, text, kind, args, operands)                                           \
+    {text, operands, OP_##kind, NUMBERS_##args},
     KERNEL_LIST(KERNEL_ROW)
 #undef KERNEL_ROW
 };
@@ -20,9 +29,14 @@ enum op_kind kernel_kind(enum kernel kernel)
     return kernels[kernel].kind;
 }
 
-enum schedule kernel_schedule(const struct op *op)
+const char *kernel_operands(enum kernel kernel)
 {
-    return (enum schedule)(op->flags / KERNEL_SCHEDULE);
+    return kernels[kernel].operands;
+}
+
+unsigned kernel_numbers(enum kernel kernel)
+{
+    return kernels[kernel].numbers;
 }
 
 bool kernel_is_work(enum kernel kernel)

@@ -7,10 +7,12 @@
 
 #include "base/err.h"
 #include "plan/plan.h"
+#include "work/list/args.h"
 #include "work/list/module.h"
+#include "work/list/operand.h"
 #include "work/list/size.h"
 
-enum { WORK_DIMS = 6, OP_BUFFERS = 16, WORK_ORDERS = 4, WORK_NONE = 0xffff };
+enum { WORK_DIMS = 6, WORK_ORDERS = 4, WORK_NONE = 0xffff };
 
 /* name in JSON and text; the order of the bars */
 #define CATEGORY_LIST(X)                                                                       \
@@ -172,12 +174,15 @@ struct op {
     struct size bytes_read, bytes_written;
     struct size bytes_sent, bytes_received; /* over links; zero for local ops */
     struct size host_syncs;
-    struct size groups, m, n, k;                    /* GEMM shape: groups x [m, k] x [k, n] */
-    uint16_t reads[OP_BUFFERS], writes[OP_BUFFERS]; /* buffer numbers, WORK_NONE ends */
-    uint16_t after[4];                              /* ops it waits for, WORK_NONE ends */
-    uint16_t kernel; /* host lists: how it is performed (enum kernel of kernel.h) */
-    uint16_t flags;  /* of that kernel */
-    uint16_t loop;   /* adjacent ops of one loop run in turn `trips` times; 0: not in a loop */
+    struct size groups, m, n, k; /* GEMM shape: groups x [m, k] x [k, n] */
+    /* of host lists: first_operand .. + n_operands - 1 of work->operands; see operand.h */
+    uint32_t first_operand;
+    uint16_t n_operands;
+    uint16_t after[4]; /* ops it waits for, WORK_NONE ends */
+    uint16_t kernel;   /* host lists: how it is performed (enum kernel of kernel.h) */
+    union args args;   /* of that kernel */
+    bool ahead;        /* an iteration ahead of its loop; exchanges: beside others */
+    uint16_t loop; /* adjacent ops of one loop run in turn `trips` times; 0: not in a loop */
     uint16_t trips_from; /* buffer that holds the trips at run time, WORK_NONE: the plan does */
     struct size trips;
 };
@@ -216,6 +221,8 @@ struct work {
     size_t n_ticks, tick_capacity;
     struct op *ops;
     size_t n_ops, op_capacity;
+    struct operand *operands; /* of all ops */
+    size_t n_operands, operand_capacity;
     /* buffer numbers by allocation order, then segment: work_index */
     uint16_t *placed;
     size_t n_placed, placed_end[WORK_ORDERS][SEGMENT_COUNT];

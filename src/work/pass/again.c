@@ -39,8 +39,8 @@ void again_add(struct work *work, const struct again *again, size_t first, size_
             continue;
         op.phase = PHASE_RECOMPUTE;
         if (again->every > 1)
-            op.layers = size_div(&work->sizes, op.layers,
-                                 size_const(&work->sizes, again->every));
+            op.layers =
+                size_div(&work->sizes, op.layers, size_const(&work->sizes, again->every));
         work_op(work, op);
     }
 }

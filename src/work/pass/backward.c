@@ -3,6 +3,11 @@
 
 #include <string.h>
 
+uint16_t backward_of(const struct backward *b, const struct op *op, enum role role)
+{
+    return op_buffer(b->l->work, op, role);
+}
+
 uint16_t backward_value(const struct backward *b, uint16_t buffer)
 {
     bool copied = b->in_loop && buffer != WORK_NONE && b->clone[buffer] != WORK_NONE;
@@ -38,7 +43,7 @@ void backward_arrive(struct backward *b, uint16_t of, uint16_t contribution)
              (struct op){.name = arena_printf(b->l->arena, "add_%s",
                                               b->l->work->buffers[contribution].name),
                          .kernel = KERNEL_ADD},
-             LAYER_OPERANDS(before, contribution), LAYER_OPERANDS(sum));
+             OPERANDS(IN(SRC, before), IN(OTHER, contribution), OUT(DST, sum)));
     b->grad[of] = sum;
 }
 
@@ -83,20 +88,26 @@ static void walk_loop(struct backward *b, size_t first, size_t end)
     backward_loop(b, body, end - first);
 }
 
+/* The gradient of a buffer of the layer, which may have neither. */
+static struct operand result(const struct backward *b, enum fill fill, uint16_t of)
+{
+    return (struct operand)RESULT(fill, of == WORK_NONE ? WORK_NONE : b->grad[of]);
+}
+
 /* All results in the order of exec/verify. */
 static void add_results(struct backward *b)
 {
     struct layer *l = b->l;
-    const uint16_t weights[] = {l->w13,       l->w2,          l->router,     l->shared13,
-                                l->shared2,   l->b13,         l->b2,         l->residual13,
-                                l->residual2, l->shared_gate, l->linear_bias};
-    enum { N = sizeof weights / sizeof *weights };
-    uint16_t reads[3 + N + 1] = {b->grad[l->x], b->grad[l->gates], l->ids};
-    for (unsigned i = 0; i < N; i++)
-        reads[3 + i] = weights[i] == WORK_NONE ? WORK_NONE : b->grad[weights[i]];
-    reads[3 + N] = LAYER_END;
-    layer_op(l, (struct op){.name = "gradients", .kernel = KERNEL_RESULT}, reads,
-             LAYER_OPERANDS(WORK_NONE));
+    layer_op(l, (struct op){.name = "gradients", .kernel = KERNEL_RESULT},
+             OPERANDS(result(b, FILL_X, l->x), IN(D_GATES, b->grad[l->gates]), IN(IDS, l->ids),
+                      result(b, FILL_W13, l->w13), result(b, FILL_W2, l->w2),
+                      result(b, FILL_ROUTER, l->router), result(b, FILL_B13, l->b13),
+                      result(b, FILL_B2, l->b2), result(b, FILL_SHARED_13, l->shared13),
+                      result(b, FILL_SHARED_2, l->shared2),
+                      result(b, FILL_RESIDUAL_13, l->residual13),
+                      result(b, FILL_RESIDUAL_2, l->residual2),
+                      result(b, FILL_SHARED_GATE, l->shared_gate),
+                      result(b, FILL_LINEAR_BIAS, l->linear_bias)));
 }
 
 static void backward_begin(struct backward *b, struct layer *l)
@@ -136,8 +147,7 @@ void layer_backward(struct layer *l, uint16_t out)
 {
     struct backward b;
     backward_begin(&b, l);
-    b.grad[out] =
-        layer_rows(l, "d_out", CATEGORY_ACTIVATION, l->activation, l->tokens, l->H);
+    b.grad[out] = layer_rows(l, "d_out", CATEGORY_ACTIVATION, l->activation, l->tokens, l->H);
     layer_fill(l, b.grad[out], FILL_DOUT);
     walk(&b, 0);
     add_results(&b);

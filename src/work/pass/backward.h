@@ -17,6 +17,9 @@ struct backward {
     size_t n_body;
 };
 
+/* A forward op's buffer in a role, or WORK_NONE. */
+uint16_t backward_of(const struct backward *b, const struct op *op, enum role role);
+
 /* The buffer that a backward op reads in place of a forward buffer: its recomputed copy in a
  * loop, itself otherwise; WORK_NONE stays. */
 uint16_t backward_value(const struct backward *b, uint16_t buffer);

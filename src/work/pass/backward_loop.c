@@ -19,9 +19,8 @@ static bool made_inside(const struct backward *b, uint16_t buffer)
 {
     for (size_t i = 0; i < b->n_body; i++) {
         const struct op *op = &b->body[i];
-        for (unsigned j = 0; !writes_outside(op) && j < OP_BUFFERS; j++)
-            if (op->writes[j] == buffer)
-                return true;
+        if (!writes_outside(op) && op_writes(b->l->work, op, buffer))
+            return true;
     }
     return false;
 }
@@ -39,19 +38,26 @@ static uint16_t cloned(struct backward *b, uint16_t buffer)
     return b->clone[buffer];
 }
 
-/* Operands of a forward op that its gradient reads, as bits. */
-static unsigned read_again(const struct op *op)
+static bool has(const struct backward *b, const struct op *op, enum role role)
 {
-    static const unsigned bits[KERNEL_COUNT] = {
-        [KERNEL_GEMM] = 1 << 0 | 1 << 2 | 1 << 3 | 1 << 4,
-        [KERNEL_ACTIVATION] = 1 << 0 | 1 << 1 | 1 << 2,
-        [KERNEL_ACCUMULATE] = 1 << 0 | 1 << 4,
-        [KERNEL_SCATTER] = 1 << 1,
-        [KERNEL_GATHER] = 1 << 1,
-    };
-    if (op->kernel == KERNEL_ACCUMULATE && op->reads[1] == WORK_NONE)
-        return 1 << 4; /* without gates no gradient needs the rows themselves */
-    return bits[op->kernel];
+    return backward_of(b, op, role) != WORK_NONE;
+}
+
+/* Whether the gradient of a forward op reads its operand in a role. */
+static bool is_read_again(const struct backward *b, const struct op *op, enum role role)
+{
+    bool grouped = role == ROLE_OFFSETS || role == ROLE_SIZES;
+    switch (op->kernel) {
+    case KERNEL_GEMM:
+        return role == ROLE_SRC || role == ROLE_MAP || grouped;
+    case KERNEL_ACTIVATION:
+        return role == ROLE_SRC || grouped;
+    case KERNEL_ACCUMULATE: /* without gates no gradient needs the rows themselves */
+        return role == ROLE_INDEX || (role == ROLE_SRC && has(b, op, ROLE_GATES));
+    default:
+        return role == ROLE_INDEX &&
+               (op->kernel == KERNEL_SCATTER || op->kernel == KERNEL_GATHER);
+    }
 }
 
 /* Marks the ops of the body whose results the gradients read, directly or not. */
@@ -59,28 +65,29 @@ static void mark_needed(const struct backward *b, bool *needed_buffer, bool *nee
 {
     for (size_t i = b->n_body; i-- > 0;) {
         const struct op *op = &b->body[i];
-        bool needed = false;
-        for (unsigned j = 0; j < OP_BUFFERS; j++)
-            needed |= op->writes[j] != WORK_NONE && needed_buffer[op->writes[j]];
-        needed_op[i] = needed && !writes_outside(op);
-        for (unsigned j = 0; j < OP_BUFFERS; j++)
-            if (op->reads[j] != WORK_NONE && (needed_op[i] || read_again(op) >> j & 1))
-                needed_buffer[op->reads[j]] = true;
+        const struct operand *operands = op_operands(b->l->work, op);
+        for (unsigned j = 0; j < op->n_operands && !writes_outside(op); j++)
+            needed_op[i] |= operands[j].written && needed_buffer[operands[j].buffer];
+        for (unsigned j = 0; j < op->n_operands; j++)
+            if (operands[j].read &&
+                (needed_op[i] || is_read_again(b, op, (enum role)operands[j].role)))
+                needed_buffer[operands[j].buffer] = true;
     }
 }
 
 static void repeat_op(struct backward *b, struct op op)
 {
     struct layer *l = b->l;
-    uint16_t reads[OP_BUFFERS + 1], writes[OP_BUFFERS + 1];
-    for (unsigned j = 0; j < OP_BUFFERS; j++) {
-        reads[j] = backward_value(b, op.reads[j]);
-        writes[j] = cloned(b, op.writes[j]);
+    struct operand again[ROLE_COUNT + 1];
+    for (unsigned j = 0; j < op.n_operands; j++) {
+        again[j] = op_operands(l->work, &op)[j];
+        again[j].buffer =
+            again[j].written ? cloned(b, again[j].buffer) : backward_value(b, again[j].buffer);
     }
-    reads[OP_BUFFERS] = writes[OP_BUFFERS] = LAYER_END;
+    again[op.n_operands].role = ROLE_COUNT;
     op.name = arena_printf(l->arena, "%s_again", op.name);
-    op.flags &= (uint16_t)~KERNEL_AHEAD;
-    uint16_t number = layer_op(l, op, reads, writes);
+    op.ahead = false;
+    uint16_t number = layer_op(l, op, again);
     l->work->ops[number].phase = PHASE_RECOMPUTE;
 }
 
@@ -104,7 +111,7 @@ static uint16_t zeroed(struct layer *l, uint16_t buffer)
         l,
         (struct op){.name = arena_printf(l->arena, "zero_%s", l->work->buffers[buffer].name),
                     .kernel = KERNEL_ZERO},
-        LAYER_OPERANDS(WORK_NONE), LAYER_OPERANDS(buffer));
+        OPERANDS(OUT(DST, buffer)));
     return buffer;
 }
 
@@ -134,11 +141,11 @@ static bool is_matrix(const struct buffer *buffer)
 
 /* The gates whose gradient is a sum over trips. Rows that are put into slots (below) have
  * theirs computed behind the loop. */
-static uint16_t gates_of(const struct op *op)
+static uint16_t gates_of(const struct backward *b, const struct op *op)
 {
-    if (op->kernel == KERNEL_ACCUMULATE)
-        return op->reads[1];
-    return op->kernel == KERNEL_GATHER && op->reads[2] != WORK_NONE ? op->reads[5] : WORK_NONE;
+    bool summed = op->kernel == KERNEL_ACCUMULATE ||
+                  (op->kernel == KERNEL_GATHER && has(b, op, ROLE_INVERSE));
+    return summed ? backward_of(b, op, ROLE_GATES) : WORK_NONE;
 }
 
 /* Sums for everything that the body takes from outside, before the loop begins. */
@@ -148,18 +155,18 @@ static void prepare_sums(struct backward *b)
     for (size_t i = 0; i < b->n_body; i++) {
         struct op op = b->body[i];
         bool product = op.kernel == KERNEL_GEMM, gather = op.kernel == KERNEL_GATHER;
-        uint16_t x = op.reads[0];
+        uint16_t x = backward_of(b, &op, ROLE_SRC);
         if ((product || gather) && !made_inside(b, x) && b->outside[x] == WORK_NONE)
             b->outside[x] =
-                gather && op.reads[2] == WORK_NONE ? outside_slots(b, x) : outside_sum(b, x);
-        uint16_t gates = gates_of(&op);
+                gather && !has(b, &op, ROLE_INVERSE) ? outside_slots(b, x) : outside_sum(b, x);
+        uint16_t gates = gates_of(b, &op);
         if (gates != WORK_NONE)
             b->outside[gates] = outside_sum(b, gates);
-        bool summed = product && op.flags & KERNEL_WEIGHT_I && op.reads[4] != WORK_NONE;
-        if (product && (summed || !(op.flags & KERNEL_WEIGHT_I))) {
-            zeroed(l, backward_weight(b, op.reads[1]));
-            if (op.reads[5] != WORK_NONE)
-                zeroed(l, backward_weight(b, op.reads[5]));
+        bool summed = product && op.args.gemm.rows.turn && has(b, &op, ROLE_MAP);
+        if (product && (summed || !op.args.gemm.rows.turn)) {
+            zeroed(l, backward_weight(b, backward_of(b, &op, ROLE_WEIGHT)));
+            if (has(b, &op, ROLE_BIAS))
+                zeroed(l, backward_weight(b, backward_of(b, &op, ROLE_BIAS)));
         }
     }
 }
@@ -169,36 +176,39 @@ static void prepare_sums(struct backward *b)
 static void accumulate_rule(struct backward *b, const struct op *op)
 {
     struct layer *l = b->l;
-    uint16_t y = op->reads[0], dy = backward_buffer(b, y, ""), gates = op->reads[1];
+    uint16_t y = backward_of(b, op, ROLE_SRC), dy = backward_buffer(b, y, ""),
+             gates = backward_of(b, op, ROLE_GATES);
     bool gated = gates != WORK_NONE;
     uint16_t dgates = gated ? b->outside[gates] : WORK_NONE;
     layer_op(l,
              (struct op){.name = "accumulate_grad",
                          .kernel = KERNEL_ACCUMULATE_GRAD,
-                         .flags = op->flags,
-                         .m = op->m,
+                         .args = op->args,
                          .bytes_read = op->bytes_read,
                          .bytes_written = op->bytes_read},
-             LAYER_OPERANDS(gated ? backward_value(b, y) : WORK_NONE, gates, op->reads[2],
-                            b->grad[op->reads[3]], op->reads[4], op->reads[5], dgates),
-             LAYER_OPERANDS(dy, dgates));
+             OPERANDS(IN(SRC, gated ? backward_value(b, y) : WORK_NONE), IN(GATES, gates),
+                      IN(PHYS, backward_of(b, op, ROLE_PHYS)),
+                      IN(D_DST, b->grad[backward_of(b, op, ROLE_DST)]),
+                      IN(INDEX, backward_of(b, op, ROLE_INDEX)),
+                      IN(OFFSETS, backward_of(b, op, ROLE_OFFSETS)), OUT(DST, dy),
+                      INOUT(D_GATES, dgates)));
     b->grad[y] = dy;
 }
 
 static void scatter_rule(struct backward *b, const struct op *op)
 {
     struct layer *l = b->l;
-    uint16_t dsrc = backward_buffer(b, op->reads[0], "");
+    uint16_t dsrc = backward_buffer(b, backward_of(b, op, ROLE_SRC), "");
     layer_gather(l, "back_scatter",
-                 (struct gather){.src = b->grad[op->reads[2]],
-                                 .index = backward_value(b, op->reads[1]),
+                 (struct gather){.src = b->grad[backward_of(b, op, ROLE_DST)],
+                                 .index = backward_value(b, backward_of(b, op, ROLE_INDEX)),
                                  .inverse = WORK_NONE,
                                  .keys = WORK_NONE,
                                  .dst = dsrc,
                                  .divide = l->one,
                                  .slots = l->one,
                                  .used = l->TK});
-    b->grad[op->reads[0]] = dsrc;
+    b->grad[backward_of(b, op, ROLE_SRC)] = dsrc;
 }
 
 static const char *named_gates(const struct backward *b, const struct op *op)
@@ -210,48 +220,51 @@ static const char *named_gates(const struct backward *b, const struct op *op)
 static void gather_out_rule(struct backward *b, const struct op *op)
 {
     struct layer *l = b->l;
-    uint16_t d = b->grad[op->writes[0]], sum = b->outside[op->reads[0]];
-    uint16_t index = backward_value(b, op->reads[1]);
-    if (op->reads[2] == WORK_NONE) {
+    uint16_t d = b->grad[backward_of(b, op, ROLE_DST)],
+             sum = b->outside[backward_of(b, op, ROLE_SRC)];
+    uint16_t index = backward_value(b, backward_of(b, op, ROLE_INDEX));
+    if (backward_of(b, op, ROLE_INVERSE) == WORK_NONE) {
         layer_op(l, (struct op){.name = "back_to_slots", .kernel = KERNEL_SCATTER},
-                 LAYER_OPERANDS(d, index, sum), LAYER_OPERANDS(sum));
+                 OPERANDS(IN(SRC, d), IN(INDEX, index), INOUT(DST, sum)));
         return;
     }
-    if (op->reads[5] != WORK_NONE)
+    if (backward_of(b, op, ROLE_GATES) != WORK_NONE)
         layer_op(l,
                  (struct op){.name = named_gates(b, op),
                              .kernel = KERNEL_ACCUMULATE_GRAD,
-                             .flags = op->flags,
-                             .m = op->m,
+                             .args.part = op->args.gather.part,
                              .bytes_read = size_times(l->z, op->bytes_written, 2)},
-                 LAYER_OPERANDS(d, op->reads[5], op->reads[3], op->reads[0], index,
-                                op->reads[4], b->outside[op->reads[5]]),
-                 LAYER_OPERANDS(WORK_NONE, b->outside[op->reads[5]]));
+                 OPERANDS(IN(SRC, d), IN(GATES, backward_of(b, op, ROLE_GATES)),
+                          IN(PHYS, backward_of(b, op, ROLE_KEYS)),
+                          IN(D_DST, backward_of(b, op, ROLE_SRC)), IN(INDEX, index),
+                          IN(OFFSETS, backward_of(b, op, ROLE_OFFSETS)),
+                          INOUT(D_GATES, b->outside[backward_of(b, op, ROLE_GATES)])));
     layer_op(l,
              (struct op){.name = "back_to_tokens",
                          .kernel = KERNEL_ACCUMULATE,
-                         .flags = op->flags,
-                         .m = op->m,
+                         .args.part = op->args.gather.part,
                          .bytes_read = op->bytes_written},
-             LAYER_OPERANDS(d, op->reads[5], op->reads[3], sum, index, op->reads[4]),
-             LAYER_OPERANDS(sum));
+             OPERANDS(IN(SRC, d), IN(GATES, backward_of(b, op, ROLE_GATES)),
+                      IN(PHYS, backward_of(b, op, ROLE_KEYS)), IN(INDEX, index),
+                      IN(OFFSETS, backward_of(b, op, ROLE_OFFSETS)), INOUT(DST, sum)));
 }
 
 /* A product on outside rows leaves its gradient as a new buffer: added to the sum. */
 static void product_out_rule(struct backward *b, const struct op *op)
 {
     struct layer *l = b->l;
-    uint16_t x = op->reads[0], sum = b->outside[x], before = b->grad[x];
+    uint16_t x = backward_of(b, op, ROLE_SRC), sum = b->outside[x], before = b->grad[x];
     b->grad[x] = WORK_NONE;
     backward_rule(b, op);
     layer_op(l, (struct op){.name = "add_to_sum", .kernel = KERNEL_ADD},
-             LAYER_OPERANDS(sum, b->grad[x]), LAYER_OPERANDS(sum));
+             OPERANDS(IN(SRC, sum), IN(OTHER, b->grad[x]), OUT(DST, sum)));
     b->grad[x] = before;
 }
 
 static void body_rule(struct backward *b, const struct op *op)
 {
-    bool outside = op->reads[0] != WORK_NONE && !made_inside(b, op->reads[0]);
+    bool outside = backward_of(b, op, ROLE_SRC) != WORK_NONE &&
+                   !made_inside(b, backward_of(b, op, ROLE_SRC));
     if (op->kernel == KERNEL_ACCUMULATE)
         accumulate_rule(b, op);
     else if (op->kernel == KERNEL_SCATTER)
@@ -270,18 +283,18 @@ static void body_rule(struct backward *b, const struct op *op)
 static uint16_t fold_slots(struct backward *b, const struct op *gather, uint16_t slots)
 {
     struct layer *l = b->l;
-    uint16_t dx = backward_buffer(b, gather->reads[0], "");
+    uint16_t dx = backward_buffer(b, backward_of(b, gather, ROLE_SRC), "");
     layer_combine(l, "fold_slots",
                   (struct combine){.y = slots,
                                    .position = WORK_NONE,
-                                   .gates = gather->reads[5],
-                                   .keys = gather->reads[3],
+                                   .gates = backward_of(b, gather, ROLE_GATES),
+                                   .keys = backward_of(b, gather, ROLE_KEYS),
                                    .inverse = WORK_NONE,
                                    .handle = WORK_NONE,
                                    .out = dx,
                                    .slots = l->K,
                                    .used = l->TK});
-    l->work->ops[l->work->n_ops - 1].flags = KERNEL_SLOT_MAJOR;
+    layer_last(l)->args.combine.slot_major = true;
     return dx;
 }
 
@@ -289,16 +302,17 @@ static uint16_t fold_slots(struct backward *b, const struct op *gather, uint16_t
 static void slots_gates(struct backward *b, const struct op *gather, uint16_t slots)
 {
     struct layer *l = b->l;
-    uint16_t gates = gather->reads[5];
+    uint16_t gates = backward_of(b, gather, ROLE_GATES);
     if (gates == WORK_NONE)
         return;
     uint16_t dgates = backward_buffer(b, gates, "");
     layer_op(l,
              (struct op){.name = named_gates(b, gather),
                          .kernel = KERNEL_GATE_GRAD,
-                         .groups = l->K,
+                         .args.combine = {.slots = {l->K}},
                          .bytes_read = l->work->buffers[slots].bytes},
-             LAYER_OPERANDS(slots, WORK_NONE, gather->reads[0]), LAYER_OPERANDS(dgates));
+             OPERANDS(IN(SRC, slots), IN(D_DST, backward_of(b, gather, ROLE_SRC)),
+                      OUT(D_GATES, dgates)));
     backward_arrive(b, gates, dgates);
 }
 
@@ -313,13 +327,13 @@ static void settle_sums(struct backward *b)
 {
     for (size_t i = 0; i < b->n_body; i++) {
         struct op op = b->body[i];
-        uint16_t gates = gates_of(&op), x = op.reads[0];
+        uint16_t gates = gates_of(b, &op), x = backward_of(b, &op, ROLE_SRC);
         if (gates != WORK_NONE && b->outside[gates] != WORK_NONE)
             settle(b, gates, b->outside[gates]);
         if (op.kernel == KERNEL_ACCUMULATE || x == WORK_NONE || b->outside[x] == WORK_NONE)
             continue;
         uint16_t sum = b->outside[x];
-        bool slots = op.kernel == KERNEL_GATHER && op.reads[2] == WORK_NONE;
+        bool slots = op.kernel == KERNEL_GATHER && !has(b, &op, ROLE_INVERSE);
         if (slots)
             slots_gates(b, &op, sum);
         settle(b, x, slots ? fold_slots(b, &op, sum) : sum);
@@ -343,7 +357,7 @@ static void round_weights(struct backward *b)
                              .kernel = KERNEL_DEQUANTIZE,
                              .bytes_read = l->work->buffers[sum].bytes,
                              .bytes_written = l->work->buffers[rounded].bytes},
-                 LAYER_OPERANDS(sum), LAYER_OPERANDS(rounded));
+                 OPERANDS(IN(SRC, sum), OUT(DST, rounded)));
     }
 }
 

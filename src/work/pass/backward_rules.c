@@ -1,10 +1,10 @@
-/* The gradient of each kernel; see backward.h. In and out operands are those of kernel.h. */
+/* The gradient of each kernel; see backward.h. Operands are those of kernel.h. */
 #include "work/pass/backward.h"
 
-/* The gradient of an op's n-th result, or WORK_NONE when nothing flows back through it. */
-static uint16_t arrived(const struct backward *b, const struct op *op, unsigned n)
+/* The gradient of a result, or WORK_NONE when nothing flows back through it. */
+static uint16_t arrived(const struct backward *b, const struct op *op, enum role result)
 {
-    return op->writes[n] == WORK_NONE ? WORK_NONE : b->grad[op->writes[n]];
+    return b->grad[backward_of(b, op, result)];
 }
 
 static const char *named(const struct backward *b, const char *prefix, const struct op *op)
@@ -12,24 +12,24 @@ static const char *named(const struct backward *b, const char *prefix, const str
     return arena_printf(b->l->arena, "%s_%s", prefix, op->name);
 }
 
-static uint16_t in(const struct backward *b, const struct op *op, unsigned n)
+static uint16_t in(const struct backward *b, const struct op *op, enum role role)
 {
-    return backward_value(b, op->reads[n]);
+    return backward_value(b, backward_of(b, op, role));
 }
 
 /* d gates of a slot: the product of its row of `rows`, found by position, and its token's row
  * of `tokens`. */
 static void gate_gradient(struct backward *b, const struct op *op, uint16_t rows,
-                          uint16_t position, uint16_t tokens, uint16_t gates)
+                          uint16_t position, uint16_t tokens, uint16_t gates, struct size slots)
 {
     uint16_t dgates = backward_buffer(b, gates, "");
     layer_op(b->l,
              (struct op){.name = named(b, "gates", op),
                          .kernel = KERNEL_GATE_GRAD,
-                         .flags = op->flags,
-                         .groups = op->groups,
+                         .args.combine = {.slots = {slots}},
                          .bytes_read = op->bytes_read},
-             LAYER_OPERANDS(rows, position, tokens), LAYER_OPERANDS(dgates));
+             OPERANDS(IN(SRC, rows), IN(POSITION, position), IN(D_DST, tokens),
+                      OUT(D_GATES, dgates)));
     backward_arrive(b, gates == b->l->gates_returned ? b->l->gates : gates, dgates);
 }
 
@@ -38,47 +38,53 @@ static void gate_gradient(struct backward *b, const struct op *op, uint16_t rows
 static void gather_rule(struct backward *b, const struct op *op)
 {
     struct layer *l = b->l;
-    uint16_t d = arrived(b, op, 0), gates = op->reads[5], dsrc;
+    uint16_t d = arrived(b, op, ROLE_DST), gates = backward_of(b, op, ROLE_GATES), dsrc;
+    struct size slots = op->args.gather.slots.size;
     if (d == WORK_NONE)
         return;
     if (gates != WORK_NONE)
-        gate_gradient(b, op, d, op->reads[2], op->reads[0], gates);
-    dsrc = backward_buffer(b, op->reads[0], "");
-    if (op->groups.node == l->one.node)
+        gate_gradient(b, op, d, backward_of(b, op, ROLE_INVERSE), backward_of(b, op, ROLE_SRC),
+                      gates, slots);
+    dsrc = backward_buffer(b, backward_of(b, op, ROLE_SRC), "");
+    if (slots.node == l->one.node)
         layer_reorder(l, named(b, "back", op),
-                      (struct reorder){d, op->reads[2], op->reads[1], dsrc,
+                      (struct reorder){d, backward_of(b, op, ROLE_INVERSE),
+                                       backward_of(b, op, ROLE_INDEX), dsrc,
                                        l->work->buffers[dsrc].dims[0]});
     else
         layer_combine(l, named(b, "fold", op),
                       (struct combine){.y = d,
-                                       .position = op->reads[2],
+                                       .position = backward_of(b, op, ROLE_INVERSE),
                                        .gates = gates,
-                                       .keys = op->reads[3],
-                                       .inverse = op->reads[1],
+                                       .keys = backward_of(b, op, ROLE_KEYS),
+                                       .inverse = backward_of(b, op, ROLE_INDEX),
                                        .handle = WORK_NONE,
                                        .out = dsrc,
-                                       .slots = op->groups,
+                                       .slots = slots,
                                        .used = l->work->buffers[d].dims[0]});
-    backward_arrive(b, op->reads[0], dsrc);
+    backward_arrive(b, backward_of(b, op, ROLE_SRC), dsrc);
 }
 
 static void combine_rule(struct backward *b, const struct op *op)
 {
     struct layer *l = b->l;
-    uint16_t d = arrived(b, op, 0), y = op->reads[0], gates = op->reads[2];
+    uint16_t d = arrived(b, op, ROLE_DST), y = backward_of(b, op, ROLE_SRC),
+             gates = backward_of(b, op, ROLE_GATES);
     if (d == WORK_NONE)
         return;
     uint16_t dy = backward_buffer(b, y, "");
     layer_op(l,
              (struct op){.name = named(b, "spread", op),
                          .kernel = KERNEL_SPREAD,
-                         .flags = op->flags,
-                         .groups = op->groups,
+                         .args = op->args,
                          .bytes_read = op->bytes_written,
                          .bytes_written = op->bytes_read},
-             LAYER_OPERANDS(d, op->reads[4], gates, op->reads[5]), LAYER_OPERANDS(dy));
+             OPERANDS(IN(SRC, d), IN(INVERSE, backward_of(b, op, ROLE_INVERSE)),
+                      IN(GATES, gates), IN(HANDLE, backward_of(b, op, ROLE_HANDLE)),
+                      OUT(DST, dy)));
     if (gates != WORK_NONE)
-        gate_gradient(b, op, y, op->reads[1], d, gates);
+        gate_gradient(b, op, y, backward_of(b, op, ROLE_POSITION), d, gates,
+                      op->args.combine.slots.size);
     backward_arrive(b, y, dy);
 }
 
@@ -86,15 +92,18 @@ static void combine_rule(struct backward *b, const struct op *op)
 static void weight_rule(struct backward *b, const struct op *op, uint16_t d)
 {
     struct layer *l = b->l;
-    uint16_t dw = backward_weight(b, op->reads[1]);
-    uint16_t dbias = op->reads[5] == WORK_NONE ? WORK_NONE : backward_weight(b, op->reads[5]);
+    uint16_t dw = backward_weight(b, backward_of(b, op, ROLE_WEIGHT));
+    uint16_t dbias = backward_of(b, op, ROLE_BIAS) == WORK_NONE
+                         ? WORK_NONE
+                         : backward_weight(b, backward_of(b, op, ROLE_BIAS));
     /* in a loop a weight is met again, unless every trip has its own */
-    bool own = op->flags & KERNEL_WEIGHT_I && op->reads[4] == WORK_NONE;
-    bool sum = b->in_loop && !own;
+    bool own = op->args.gemm.rows.turn && backward_of(b, op, ROLE_MAP) == WORK_NONE;
+    union args args = op->args;
+    args.gemm.sum = b->in_loop && !own;
     layer_op(l,
              (struct op){.name = named(b, "wgrad", op),
                          .kernel = KERNEL_WGRAD,
-                         .flags = (uint16_t)(op->flags | (sum ? KERNEL_SUM : 0)),
+                         .args = args,
                          .flop = op->flop,
                          .bytes_read = size_add(l->z, op->bytes_read, op->bytes_written),
                          .bytes_written = l->work->buffers[dw].bytes,
@@ -102,15 +111,16 @@ static void weight_rule(struct backward *b, const struct op *op, uint16_t d)
                          .m = op->m,
                          .n = op->n,
                          .k = op->k},
-             LAYER_OPERANDS(in(b, op, 0), d, in(b, op, 2), in(b, op, 3), in(b, op, 4)),
-             LAYER_OPERANDS(dw, dbias));
+             OPERANDS(IN(SRC, in(b, op, ROLE_SRC)), IN(D_DST, d),
+                      IN(OFFSETS, in(b, op, ROLE_OFFSETS)), IN(SIZES, in(b, op, ROLE_SIZES)),
+                      IN(MAP, in(b, op, ROLE_MAP)), OUT(D_WEIGHT, dw), OUT(D_BIAS, dbias)));
 }
 
 /* Copies of the same rows in every group: their gradients are added up. */
 static uint16_t sum_groups(struct backward *b, const struct op *op, uint16_t wide)
 {
     struct layer *l = b->l;
-    uint16_t da = backward_buffer(b, op->reads[0], "");
+    uint16_t da = backward_buffer(b, backward_of(b, op, ROLE_SRC), "");
     layer_sum(l, named(b, "fold", op), wide, da, l->e);
     return da;
 }
@@ -118,81 +128,91 @@ static uint16_t sum_groups(struct backward *b, const struct op *op, uint16_t wid
 static void gemm_rule(struct backward *b, const struct op *op)
 {
     struct layer *l = b->l;
-    uint16_t d = arrived(b, op, 0), a = op->reads[0];
+    uint16_t d = arrived(b, op, ROLE_DST), a = backward_of(b, op, ROLE_SRC);
     if (d == WORK_NONE)
         return;
     weight_rule(b, op, d);
-    bool shared = op->flags & KERNEL_SHARED_A;
+    bool shared = op->args.gemm.rows.shared;
     uint16_t da = backward_buffer(b, a, shared ? "_wide" : "");
     if (shared) {
         struct buffer *buffer = &l->work->buffers[da];
         buffer->dims[0] = l->work->buffers[d].dims[0];
         buffer->bytes = layer_traffic(l, buffer->dims[0], da);
     }
-    struct groups groups = {in(b, op, 2), in(b, op, 3), in(b, op, 4)};
-    uint16_t flags = (uint16_t)((op->flags | KERNEL_TRANSPOSED) & (uint16_t)~KERNEL_SHARED_A);
-    layer_gemm(l, named(b, "dgrad", op), d, op->reads[1], WORK_NONE, da, groups,
-               (struct gemm_shape){op->m, op->n, op->k, op->groups}, flags);
+    struct groups groups = {.offsets = in(b, op, ROLE_OFFSETS),
+                            .rows = in(b, op, ROLE_SIZES),
+                            .map = in(b, op, ROLE_MAP),
+                            .turn = op->args.gemm.rows.turn,
+                            .parts = op->args.gemm.rows.parts};
+    layer_gemm(
+        l, named(b, "dgrad", op), d, backward_of(b, op, ROLE_WEIGHT), WORK_NONE, da, groups,
+        (struct gemm_shape){
+            .rows = op->m, .k = op->n, .n = op->k, .groups = op->groups, .transposed = true});
     backward_arrive(b, a, shared ? sum_groups(b, op, da) : da);
 }
 
 static void activation_rule(struct backward *b, const struct op *op)
 {
-    uint16_t d = arrived(b, op, 0);
+    uint16_t d = arrived(b, op, ROLE_DST);
     if (d == WORK_NONE)
         return;
-    uint16_t dh = backward_buffer(b, op->reads[0], "");
+    uint16_t dh = backward_buffer(b, backward_of(b, op, ROLE_SRC), "");
     layer_op(b->l,
              (struct op){.name = named(b, "back", op),
                          .kernel = KERNEL_ACTIVATION_GRAD,
-                         .flags = op->flags,
+                         .args = op->args,
                          .bytes_read = size_add(b->l->z, op->bytes_read, op->bytes_written),
                          .bytes_written = op->bytes_read},
-             LAYER_OPERANDS(in(b, op, 0), d, in(b, op, 1), in(b, op, 2)), LAYER_OPERANDS(dh));
-    backward_arrive(b, op->reads[0], dh);
+             OPERANDS(IN(SRC, in(b, op, ROLE_SRC)), IN(D_DST, d),
+                      IN(OFFSETS, in(b, op, ROLE_OFFSETS)), IN(SIZES, in(b, op, ROLE_SIZES)),
+                      OUT(DST, dh)));
+    backward_arrive(b, backward_of(b, op, ROLE_SRC), dh);
 }
 
 static void sigmoid_rule(struct backward *b, const struct op *op)
 {
-    uint16_t d = arrived(b, op, 0);
+    uint16_t d = arrived(b, op, ROLE_DST);
     if (d == WORK_NONE)
         return;
-    uint16_t dlogits = backward_buffer(b, op->reads[0], "");
-    layer_op(b->l, (struct op){.name = named(b, "back", op), .kernel = KERNEL_SIGMOID_GRAD},
-             LAYER_OPERANDS(op->writes[0], d), LAYER_OPERANDS(dlogits));
-    backward_arrive(b, op->reads[0], dlogits);
+    uint16_t dlogits = backward_buffer(b, backward_of(b, op, ROLE_SRC), "");
+    layer_op(
+        b->l, (struct op){.name = named(b, "back", op), .kernel = KERNEL_SIGMOID_GRAD},
+        OPERANDS(IN(GATES, backward_of(b, op, ROLE_DST)), IN(D_GATES, d), OUT(DST, dlogits)));
+    backward_arrive(b, backward_of(b, op, ROLE_SRC), dlogits);
 }
 
 /* Dispatch and combine are each other's backward, by the same counts and handle. */
 static void exchange_rule(struct backward *b, const struct op *op)
 {
-    uint16_t d = arrived(b, op, 0);
+    uint16_t d = arrived(b, op, ROLE_DST);
     if (d == WORK_NONE)
         return;
-    uint16_t dsrc = backward_buffer(b, op->reads[0], "");
-    bool came_home = op->flags & KERNEL_RETURN;
+    uint16_t dsrc = backward_buffer(b, backward_of(b, op, ROLE_SRC), "");
+    bool came_home = op->args.exchange.home;
     (came_home ? layer_exchange : layer_return)(
         b->l, named(b, "back", op),
-        (struct exchange){d, op->reads[2], op->reads[1], dsrc, op->reads[3], op->n, op->m});
-    backward_arrive(b, op->reads[0], dsrc);
+        (struct exchange){d, backward_of(b, op, ROLE_RECEIVES), backward_of(b, op, ROLE_SENDS),
+                          dsrc, backward_of(b, op, ROLE_HANDLE), op->args.exchange.from.size,
+                          op->args.exchange.sent.size});
+    backward_arrive(b, backward_of(b, op, ROLE_SRC), dsrc);
 }
 
 static void exchange_fixed_rule(struct backward *b, const struct op *op)
 {
-    uint16_t d = arrived(b, op, 0);
+    uint16_t d = arrived(b, op, ROLE_DST);
     if (d == WORK_NONE)
         return;
-    uint16_t dsrc = backward_buffer(b, op->reads[0], "");
-    bool came_home = op->flags & KERNEL_RETURN;
+    uint16_t dsrc = backward_buffer(b, backward_of(b, op, ROLE_SRC), "");
+    bool came_home = op->args.exchange.home;
     (came_home ? layer_exchange_fixed : layer_return_fixed)(b->l, named(b, "back", op), d,
                                                             dsrc);
-    backward_arrive(b, op->reads[0], dsrc);
+    backward_arrive(b, backward_of(b, op, ROLE_SRC), dsrc);
 }
 
 static void allgather_rule(struct backward *b, const struct op *op)
 {
     struct layer *l = b->l;
-    uint16_t d = arrived(b, op, 0), x = op->reads[0];
+    uint16_t d = arrived(b, op, ROLE_DST), x = backward_of(b, op, ROLE_SRC);
     if (d == WORK_NONE)
         return;
     const struct buffer *source = &l->work->buffers[x];
@@ -203,64 +223,70 @@ static void allgather_rule(struct backward *b, const struct op *op)
 
 static void swap_rule(struct backward *b, const struct op *op)
 {
-    uint16_t d = arrived(b, op, 0);
+    uint16_t d = arrived(b, op, ROLE_DST);
     if (d == WORK_NONE)
         return;
-    const char *name =
-        arena_printf(b->l->arena, "d_%s", b->l->work->buffers[op->reads[0]].name);
-    backward_arrive(b, op->reads[0], layer_swap(b->l, name, d, op->n, op->m, op->k));
+    const char *name = arena_printf(b->l->arena, "d_%s",
+                                    b->l->work->buffers[backward_of(b, op, ROLE_SRC)].name);
+    backward_arrive(b, backward_of(b, op, ROLE_SRC),
+                    layer_swap(b->l, name, d, op->args.swap.n.size, op->args.swap.m.size,
+                               op->args.swap.k.size));
 }
 
 static void mask_rule(struct backward *b, const struct op *op)
 {
-    uint16_t d = arrived(b, op, 0);
+    uint16_t d = arrived(b, op, ROLE_DST);
     if (d != WORK_NONE)
-        layer_mask(b->l, named(b, "back", op), d, op->reads[1]);
+        layer_mask(b->l, named(b, "back", op), d, backward_of(b, op, ROLE_OFFSETS));
 }
 
 static void add_rule(struct backward *b, const struct op *op)
 {
-    uint16_t d = arrived(b, op, 0);
-    for (unsigned i = 0; d != WORK_NONE && i < 2; i++)
-        backward_arrive(b, op->reads[i], d);
+    uint16_t d = arrived(b, op, ROLE_DST);
+    if (d == WORK_NONE)
+        return;
+    backward_arrive(b, backward_of(b, op, ROLE_SRC), d);
+    backward_arrive(b, backward_of(b, op, ROLE_OTHER), d);
 }
 
 /* A trip through the wire's format is the identity for gradients. */
 static void convert_rule(struct backward *b, const struct op *op)
 {
-    uint16_t d = arrived(b, op, 0);
+    uint16_t d = arrived(b, op, ROLE_DST);
     if (d != WORK_NONE)
-        backward_arrive(b, op->reads[0], d);
+        backward_arrive(b, backward_of(b, op, ROLE_SRC), d);
 }
 
 static void topk_rule(struct backward *b, const struct op *op)
 {
-    uint16_t dgates = arrived(b, op, 1);
+    uint16_t dgates = arrived(b, op, ROLE_GATES);
     if (dgates == WORK_NONE)
         return;
-    uint16_t dlogits = backward_buffer(b, op->reads[0], "");
+    uint16_t dlogits = backward_buffer(b, backward_of(b, op, ROLE_LOGITS), "");
     layer_op(b->l, (struct op){.name = named(b, "back", op), .kernel = KERNEL_TOPK_GRAD},
-             LAYER_OPERANDS(op->reads[0], op->writes[0], op->writes[1], dgates, op->reads[2]),
-             LAYER_OPERANDS(dlogits));
-    backward_arrive(b, op->reads[0], dlogits);
+             OPERANDS(IN(LOGITS, backward_of(b, op, ROLE_LOGITS)),
+                      IN(IDS, backward_of(b, op, ROLE_IDS)),
+                      IN(GATES, backward_of(b, op, ROLE_GATES)), IN(D_GATES, dgates),
+                      IN(BIAS, backward_of(b, op, ROLE_BIAS)), OUT(DST, dlogits)));
+    backward_arrive(b, backward_of(b, op, ROLE_LOGITS), dlogits);
 }
 
 /* Matrices that were not picked have no gradient. */
 static void pick_rule(struct backward *b, const struct op *op)
 {
     struct layer *l = b->l;
-    uint16_t d = arrived(b, op, 0);
+    uint16_t d = arrived(b, op, ROLE_DST);
     if (d == WORK_NONE)
         return;
-    uint16_t dw = backward_weight(b, op->reads[0]);
+    uint16_t dw = backward_weight(b, backward_of(b, op, ROLE_WEIGHT));
     layer_op(l, (struct op){.name = named(b, "zero", op), .kernel = KERNEL_ZERO},
-             LAYER_OPERANDS(WORK_NONE), LAYER_OPERANDS(dw));
+             OPERANDS(OUT(DST, dw)));
     layer_op(l,
              (struct op){.name = named(b, "back", op),
                          .kernel = KERNEL_SCATTER,
                          .bytes_read = op->bytes_written,
                          .bytes_written = op->bytes_read},
-             LAYER_OPERANDS(d, op->reads[1], dw), LAYER_OPERANDS(dw));
+             OPERANDS(IN(SRC, d), IN(INDEX, backward_of(b, op, ROLE_HITS)), INOUT(DST, dw)));
 }
 
 /* ---- expanded and sparse products ---- */
@@ -277,7 +303,7 @@ static uint16_t expand(struct backward *b, const char *name, uint16_t rows, uint
                          .kernel = KERNEL_EXPAND,
                          .bytes_read = source.bytes,
                          .bytes_written = l->work->buffers[wide].bytes},
-             LAYER_OPERANDS(rows, offsets), LAYER_OPERANDS(wide));
+             OPERANDS(IN(SRC, rows), IN(OFFSETS, offsets), OUT(DST, wide)));
     return wide;
 }
 
@@ -286,18 +312,19 @@ static uint16_t expanded_source(const struct backward *b, uint16_t wide)
 {
     const struct work *work = b->l->work;
     for (size_t i = 0; i < b->n_ops; i++)
-        if (work->ops[i].kernel == KERNEL_EXPAND && work->ops[i].writes[0] == wide)
-            return work->ops[i].reads[0];
+        if (work->ops[i].kernel == KERNEL_EXPAND && op_writes(work, &work->ops[i], wide))
+            return backward_of(b, &work->ops[i], ROLE_SRC);
     return WORK_NONE;
 }
 
 static void expanded_rule(struct backward *b, const struct op *op)
 {
     struct layer *l = b->l;
-    uint16_t d = arrived(b, op, 0), offsets = op->reads[2];
+    uint16_t d = arrived(b, op, ROLE_DST), offsets = backward_of(b, op, ROLE_OFFSETS);
     if (d == WORK_NONE)
         return;
-    uint16_t rows = expanded_source(b, op->reads[0]), dw = backward_weight(b, op->reads[1]);
+    uint16_t rows = expanded_source(b, backward_of(b, op, ROLE_SRC)),
+             weight = backward_of(b, op, ROLE_WEIGHT), dw = backward_weight(b, weight);
     struct op product = {.flop = op->flop,
                          .bytes_read = op->bytes_read,
                          .bytes_written = op->bytes_written,
@@ -308,86 +335,105 @@ static void expanded_rule(struct backward *b, const struct op *op)
     product.name = named(b, "wgrad", op);
     product.kernel = KERNEL_EXPANDED_WGRAD;
     layer_op(l, product,
-             LAYER_OPERANDS(expand(b, named(b, "expand_again", op), rows, offsets), d, offsets),
-             LAYER_OPERANDS(dw));
+             OPERANDS(IN(SRC, expand(b, named(b, "expand_again", op), rows, offsets)),
+                      IN(D_DST, d), IN(OFFSETS, offsets), OUT(D_WEIGHT, dw)));
     uint16_t da = backward_buffer(b, rows, "");
     product.name = named(b, "dgrad", op);
     product.kernel = KERNEL_EXPANDED_GEMM;
-    product.flags = KERNEL_TRANSPOSED;
+    product.args.gemm.transposed = true;
     layer_op(l, product,
-             LAYER_OPERANDS(expand(b, named(b, "expand_gradient", op), d, offsets),
-                            op->reads[1], offsets),
-             LAYER_OPERANDS(da));
+             OPERANDS(IN(SRC, expand(b, named(b, "expand_gradient", op), d, offsets)),
+                      IN(WEIGHT, weight), IN(OFFSETS, offsets), OUT(DST, da)));
     backward_arrive(b, rows, da);
 }
 
 static void sparse_rule(struct backward *b, const struct op *op)
 {
     struct layer *l = b->l;
-    uint16_t d = arrived(b, op, 0), a = op->reads[0], offsets = op->reads[4];
+    uint16_t d = arrived(b, op, ROLE_DST), a = backward_of(b, op, ROLE_SRC),
+             offsets = backward_of(b, op, ROLE_OFFSETS);
     if (d == WORK_NONE)
         return;
     bool sdd = op->kernel == KERNEL_SDD;
-    uint16_t dw = backward_weight(b, op->reads[1]), da = backward_buffer(b, a, "");
+    uint16_t weight = backward_of(b, op, ROLE_WEIGHT), dw = backward_weight(b, weight),
+             da = backward_buffer(b, a, "");
     struct op product = {.name = named(b, "wgrad", op),
                          .kernel = KERNEL_SPARSE_WGRAD,
-                         .flags = sdd ? KERNEL_TRANSPOSED : 0,
+                         .args = op->args,
                          .flop = op->flop,
                          .bytes_read = op->bytes_read,
                          .bytes_written = op->bytes_written,
                          .groups = op->groups,
                          .m = op->m,
-                         .n = op->n};
-    uint16_t dbias = op->reads[5] == WORK_NONE ? WORK_NONE : backward_weight(b, op->reads[5]);
-    layer_op(l, product, LAYER_OPERANDS(sdd ? d : a, sdd ? a : d, offsets),
-             LAYER_OPERANDS(dw, dbias));
+                         .n = op->n,
+                         .k = op->k};
+    product.args.sparse.transposed = sdd;
+    uint16_t dbias = backward_of(b, op, ROLE_BIAS) == WORK_NONE
+                         ? WORK_NONE
+                         : backward_weight(b, backward_of(b, op, ROLE_BIAS));
+    layer_op(l, product,
+             OPERANDS(IN(SRC, sdd ? d : a), IN(OTHER, sdd ? a : d), IN(OFFSETS, offsets),
+                      OUT(D_WEIGHT, dw), OUT(D_BIAS, dbias)));
     product.name = named(b, "dgrad", op);
     product.kernel = sdd ? KERNEL_DSD : KERNEL_SDD;
-    product.flags = KERNEL_TRANSPOSED;
-    layer_op(l, product, LAYER_OPERANDS(d, op->reads[1], op->reads[2], op->reads[3], offsets),
-             LAYER_OPERANDS(da));
+    product.args.sparse.transposed = true;
+    product.n = op->k;
+    product.k = op->n;
+    layer_op(l, product,
+             OPERANDS(IN(SRC, d), IN(WEIGHT, weight),
+                      IN(ROW_BLOCK, backward_of(b, op, ROLE_ROW_BLOCK)),
+                      IN(COLUMN_BLOCK, backward_of(b, op, ROLE_COLUMN_BLOCK)),
+                      IN(OFFSETS, offsets), OUT(DST, da)));
     backward_arrive(b, a, da);
 }
 
 /* ---- ops of a step's list that no host performs ---- */
+
+enum { MOST_OPERANDS = 8 };
+
+static void add_operand(struct operand *operands, unsigned *n, bool read, uint16_t buffer)
+{
+    operands[*n] = (struct operand){ROLE_RESULT, (uint8_t)*n, read, !read, buffer};
+    ++*n;
+}
 
 /* Gradients of all that an op read, from those of what it wrote; `inputs`: read again. */
 static void plain_rule(struct backward *b, const struct op *op, enum kernel kernel, bool inputs,
                        uint64_t flop_times)
 {
     struct layer *l = b->l;
-    uint16_t reads[2 * OP_BUFFERS + 1], writes[OP_BUFFERS + 1];
-    unsigned n_reads = 0, n_writes = 0;
-    struct size read = size_const(l->z, 0), written = read;
-    for (unsigned i = 0; i < OP_BUFFERS; i++)
-        if (arrived(b, op, i) != WORK_NONE)
-            reads[n_reads++] = arrived(b, op, i);
-    if (!n_reads)
-        return;
-    for (unsigned i = 0; inputs && i < OP_BUFFERS; i++)
-        if (op->reads[i] != WORK_NONE)
-            reads[n_reads++] = op->reads[i];
-    for (unsigned i = 0; i < n_reads; i++)
-        read = size_add(l->z, read, l->work->buffers[reads[i]].bytes);
-    reads[n_reads] = LAYER_END;
-    for (unsigned i = 0; i < OP_BUFFERS; i++) {
-        if (op->reads[i] == WORK_NONE)
-            continue;
-        uint16_t d = backward_buffer(b, op->reads[i], "");
-        written = size_add(l->z, written, l->work->buffers[d].bytes);
-        writes[n_writes++] = d;
+    struct operand operands[3 * MOST_OPERANDS + 1];
+    uint16_t from[MOST_OPERANDS], gradient[MOST_OPERANDS];
+    unsigned n = 0, n_gradients = 0;
+    for (unsigned i = 0; i < op->n_operands; i++) {
+        const struct operand *o = &op_operands(l->work, op)[i];
+        if (o->written && b->grad[o->buffer] != WORK_NONE)
+            add_operand(operands, &n, true, b->grad[o->buffer]);
     }
-    writes[n_writes] = LAYER_END;
-    layer_op(l,
-             (struct op){.name = named(b, "back", op),
-                         .kernel = (uint16_t)kernel,
-                         .flop = size_times(l->z, op->flop, flop_times),
-                         .bytes_read = read,
-                         .bytes_written = written},
-             reads, writes);
-    for (unsigned i = 0, n = 0; i < OP_BUFFERS; i++)
-        if (op->reads[i] != WORK_NONE)
-            backward_arrive(b, op->reads[i], writes[n++]);
+    if (!n)
+        return;
+    for (unsigned i = 0; i < op->n_operands; i++) {
+        const struct operand o = op_operands(l->work, op)[i];
+        if (!o.read)
+            continue;
+        if (inputs)
+            add_operand(operands, &n, true, o.buffer);
+        from[n_gradients] = o.buffer;
+        gradient[n_gradients] = backward_buffer(b, o.buffer, "");
+        add_operand(operands, &n, false, gradient[n_gradients]);
+        n_gradients++;
+    }
+    operands[n] = (struct operand){.role = ROLE_COUNT};
+    struct op back = {.name = named(b, "back", op),
+                      .kernel = (uint16_t)kernel,
+                      .flop = size_times(l->z, op->flop, flop_times)};
+    for (unsigned i = 0; i < n; i++) {
+        struct size *bytes = operands[i].read ? &back.bytes_read : &back.bytes_written;
+        *bytes = size_add(l->z, *bytes, l->work->buffers[operands[i].buffer].bytes);
+    }
+    layer_op(l, back, operands);
+    for (unsigned i = 0; i < n_gradients; i++)
+        backward_arrive(b, from[i], gradient[i]);
 }
 
 static void norm_rule(struct backward *b, const struct op *op)
@@ -410,16 +456,17 @@ static void attention_rule(struct backward *b, const struct op *op)
 static void embed_rule(struct backward *b, const struct op *op)
 {
     struct layer *l = b->l;
-    uint16_t d = arrived(b, op, 0);
+    uint16_t d = arrived(b, op, ROLE_DST);
     if (d == WORK_NONE)
         return;
-    uint16_t dtable = backward_weight(b, op->reads[0]);
-    layer_op(l,
-             (struct op){.name = named(b, "back", op),
-                         .kernel = KERNEL_EMBED_GRAD,
-                         .bytes_read = op->bytes_read,
-                         .bytes_written = l->work->buffers[dtable].bytes},
-             LAYER_OPERANDS(d, op->reads[1]), LAYER_OPERANDS(dtable));
+    uint16_t dtable = backward_weight(b, backward_of(b, op, ROLE_WEIGHT));
+    layer_op(
+        l,
+        (struct op){.name = named(b, "back", op),
+                    .kernel = KERNEL_EMBED_GRAD,
+                    .bytes_read = op->bytes_read,
+                    .bytes_written = l->work->buffers[dtable].bytes},
+        OPERANDS(IN(D_DST, d), IN(IDS, backward_of(b, op, ROLE_IDS)), OUT(D_WEIGHT, dtable)));
 }
 
 /* A sum's gradient is gathered, a gathered array's is summed and scattered. An all-reduce hands
@@ -427,18 +474,18 @@ static void embed_rule(struct backward *b, const struct op *op)
  * same bytes, counted here. A ring carries the gradients of what it carried beside that. */
 static void collective_rule(struct backward *b, const struct op *op)
 {
-    static const unsigned dual[] = {[ALL_REDUCE] = ALL_REDUCE,
-                                    [ALL_GATHER] = REDUCE_SCATTER,
-                                    [REDUCE_SCATTER] = ALL_GATHER,
-                                    [RING] = RING};
+    static const uint8_t dual[] = {[ALL_REDUCE] = ALL_REDUCE,
+                                   [ALL_GATHER] = REDUCE_SCATTER,
+                                   [REDUCE_SCATTER] = ALL_GATHER,
+                                   [RING] = RING};
     struct layer *l = b->l;
-    unsigned how = op->flags & (unsigned)~REGATHER;
-    uint16_t d = arrived(b, op, 0), src = op->reads[0];
+    uint8_t how = op->args.collective.how;
+    uint16_t d = arrived(b, op, ROLE_DST), src = backward_of(b, op, ROLE_SRC);
     struct op again = *op;
     again.name = named(b, "regather", op);
-    again.flags = ALL_GATHER;
-    if (op->flags & REGATHER)
-        layer_op(l, again, LAYER_OPERANDS(src), LAYER_OPERANDS(op->writes[0]));
+    again.args.collective.regather = 0;
+    if (op->args.collective.regather)
+        layer_op(l, again, OPERANDS(IN(SRC, src), OUT(DST, backward_of(b, op, ROLE_DST))));
     if (d == WORK_NONE)
         return;
     uint16_t dsrc = backward_buffer(b, src, "");
@@ -446,13 +493,13 @@ static void collective_rule(struct backward *b, const struct op *op)
     layer_op(l,
              (struct op){.name = named(b, "back", op),
                          .kernel = KERNEL_COLLECTIVE,
-                         .flags = (uint16_t)dual[how],
+                         .args.collective = {.how = dual[how]},
                          .group = op->group,
                          .bytes_read = op->bytes_written,
                          .bytes_written = op->bytes_read,
                          .bytes_sent = sent,
                          .bytes_received = sent},
-             LAYER_OPERANDS(d), LAYER_OPERANDS(dsrc));
+             OPERANDS(IN(SRC, d), OUT(DST, dsrc)));
     backward_arrive(b, src, dsrc);
 }
 

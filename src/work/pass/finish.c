@@ -24,13 +24,6 @@ static void loop_range(const struct work *work, uint16_t op, uint16_t *first, ui
         ++*last;
 }
 
-static void renumber(uint16_t *buffers, unsigned n, const uint16_t *number)
-{
-    for (unsigned i = 0; i < n; i++)
-        if (buffers[i] != WORK_NONE)
-            buffers[i] = number[buffers[i]];
-}
-
 /* Buffers of a twin that the backward had no need of. */
 static void drop_untouched(struct layer *l)
 {
@@ -45,36 +38,33 @@ static void drop_untouched(struct layer *l)
     }
     work->n_buffers = n;
     for (size_t i = 0; i < work->n_ops; i++) {
-        renumber(work->ops[i].reads, OP_BUFFERS, number);
-        renumber(work->ops[i].writes, OP_BUFFERS, number);
-        renumber(&work->ops[i].trips_from, 1, number);
+        struct op *op = &work->ops[i];
+        for (unsigned j = 0; j < op->n_operands; j++)
+            op_operands(work, op)[j].buffer = number[op_operands(work, op)[j].buffer];
+        if (op->trips_from != WORK_NONE)
+            op->trips_from = number[op->trips_from];
     }
 }
 
 /* ---- bytes ---- */
 
-static struct size operand_bytes(struct work *work, const uint16_t *list, struct size trips)
-{
-    struct size sum = size_const(&work->sizes, 0);
-    for (unsigned i = 0; i < OP_BUFFERS; i++)
-        if (list[i] != WORK_NONE)
-            sum = size_add(&work->sizes, sum, work->buffers[list[i]].bytes);
-    return size_mul(&work->sizes, sum, trips);
-}
-
 void work_fill_bytes(struct work *work)
 {
+    struct sizes *z = &work->sizes;
     for (size_t i = 0; i < work->n_ops; i++) {
         struct op *op = &work->ops[i];
-        bool said = !size_is_zero(&work->sizes, op->bytes_read) ||
-                    !size_is_zero(&work->sizes, op->bytes_written);
+        bool said = !size_is_zero(z, op->bytes_read) || !size_is_zero(z, op->bytes_written);
         if (said || !kernel_is_work((enum kernel)op->kernel))
             continue;
-        struct size trips = size_is_zero(&work->sizes, op->trips)
-                                ? size_const(&work->sizes, 1)
-                                : op->trips;
-        op->bytes_read = operand_bytes(work, op->reads, trips);
-        op->bytes_written = operand_bytes(work, op->writes, trips);
+        struct size trips = size_is_zero(z, op->trips) ? size_const(z, 1) : op->trips;
+        for (unsigned j = 0; j < op->n_operands; j++) {
+            const struct operand *operand = &op_operands(work, op)[j];
+            struct size bytes = size_mul(z, work->buffers[operand->buffer].bytes, trips);
+            if (operand->read)
+                op->bytes_read = size_add(z, op->bytes_read, bytes);
+            if (operand->written)
+                op->bytes_written = size_add(z, op->bytes_written, bytes);
+        }
     }
 }
 
@@ -84,15 +74,12 @@ void layer_finish(struct layer *l)
     work_fill_bytes(work);
     for (size_t i = 0; i < work->n_ops; i++) {
         uint16_t first, last;
+        const struct op *op = &work->ops[i];
         loop_range(work, (uint16_t)i, &first, &last);
-        if (work->ops[i].trips_from != WORK_NONE)
-            touch(&work->buffers[work->ops[i].trips_from], first, last);
-        for (unsigned j = 0; j < OP_BUFFERS; j++) {
-            if (work->ops[i].reads[j] != WORK_NONE)
-                touch(&work->buffers[work->ops[i].reads[j]], first, last);
-            if (work->ops[i].writes[j] != WORK_NONE)
-                touch(&work->buffers[work->ops[i].writes[j]], first, last);
-        }
+        if (op->trips_from != WORK_NONE)
+            touch(&work->buffers[op->trips_from], first, last);
+        for (unsigned j = 0; j < op->n_operands; j++)
+            touch(&work->buffers[op_operands(work, op)[j].buffer], first, last);
     }
     drop_untouched(l);
     work_index(work);

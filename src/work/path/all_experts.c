@@ -29,12 +29,13 @@ static uint16_t build(struct layer *l)
     struct extent rows = layer_fixed(size_mul(z, l->e, all.tokens.rows));
     uint16_t place = layer_map(l, "place", layer_fixed(size_mul(z, all.tokens.rows, l->K)));
     uint16_t index = layer_map(l, "index", rows);
-    layer_op(l, (struct op){.name = "table", .kernel = KERNEL_TABLE}, LAYER_OPERANDS(all.phys),
-             LAYER_OPERANDS(place, index));
-    struct groups batched = {WORK_NONE, WORK_NONE, WORK_NONE};
+    layer_op(l, (struct op){.name = "table", .kernel = KERNEL_TABLE},
+             OPERANDS(IN(PHYS, all.phys), OUT(PLACE, place), OUT(INDEX, index)));
+    struct groups batched = layer_no_groups();
     bool scales = layer_gates_in(l, all.gates) != WORK_NONE;
     uint16_t x = scales ? scaled(l, &all, index, place, rows) : all.x;
-    uint16_t y = layer_expert(l, x, rows, batched, scales ? 0 : KERNEL_SHARED_A);
+    batched.shared = !scales;
+    uint16_t y = layer_expert(l, x, rows, batched);
     uint16_t partial =
         layer_rows(l, "y_folded", CATEGORY_DISPATCH, l->combined, all.tokens, l->H);
     layer_combine(l, "mask_and_add",

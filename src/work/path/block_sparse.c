@@ -21,8 +21,11 @@ static struct topology map_sparse(struct layer *l, uint16_t offsets, struct exte
     t.row_block = layer_map(l, "row_block", nnz);
     t.column_block = layer_map(l, "column_block", nnz);
     layer_op(l,
-             (struct op){.name = "topology", .kernel = KERNEL_SPARSE_MAP, .m = t.B, .n = l->I},
-             LAYER_OPERANDS(offsets), LAYER_OPERANDS(t.row_block, t.column_block));
+             (struct op){.name = "topology",
+                         .kernel = KERNEL_SPARSE_MAP,
+                         .args.sparse = {.block = {t.B}, .inter = {l->I}}},
+             OPERANDS(IN(OFFSETS, offsets), OUT(ROW_BLOCK, t.row_block),
+                      OUT(COLUMN_BLOCK, t.column_block)));
     return t;
 }
 
@@ -40,11 +43,14 @@ static void sparse_product(struct layer *l, const char *name, enum kernel kernel
                          .bytes_read = size_add(z, layer_traffic(l, t->padded.used, a),
                                                 l->work->buffers[w].bytes),
                          .bytes_written = layer_traffic(l, t->padded.used, c),
-                         .m = t->B,
-                         .n = l->I,
-                         .groups = l->e},
-             LAYER_OPERANDS(a, w, t->row_block, t->column_block, t->offsets, bias),
-             LAYER_OPERANDS(c));
+                         .args.sparse = {.block = {t->B}, .inter = {l->I}},
+                         .groups = l->e,
+                         .m = t->padded.used,
+                         .n = kernel == KERNEL_SDD ? parts : width,
+                         .k = kernel == KERNEL_SDD ? width : parts},
+             OPERANDS(IN(SRC, a), IN(WEIGHT, w), IN(ROW_BLOCK, t->row_block),
+                      IN(COLUMN_BLOCK, t->column_block), IN(OFFSETS, t->offsets),
+                      IN(BIAS, bias), OUT(DST, c)));
 }
 
 static uint16_t experts(struct layer *l, uint16_t x, struct extent padded, uint16_t offsets)
@@ -54,11 +60,10 @@ static uint16_t experts(struct layer *l, uint16_t x, struct extent padded, uint1
     struct extent rows = {size_mul(z, t.blocks, t.B), size_mul(z, padded.used, t.across),
                           padded.rule};
     struct size wide = l->plan->model.moe.glu ? size_times(z, t.B, 2) : t.B;
-    struct groups none = {WORK_NONE, WORK_NONE, WORK_NONE};
     uint16_t h = layer_rows(l, "h_blocks", CATEGORY_EXPERT, l->activation, rows, wide);
     sparse_product(l, "sdd", KERNEL_SDD, &t, x, l->w13, l->b13, h, l->H);
     uint16_t a = layer_rows(l, "a_blocks", CATEGORY_EXPERT, l->activation, rows, t.B);
-    layer_activation(l, "activation", h, a, none, rows.used, 0);
+    layer_activation(l, "activation", h, a, layer_no_groups(), rows.used);
     uint16_t y = layer_rows(l, "y", CATEGORY_EXPERT, l->combined, padded, l->H);
     sparse_product(l, "dsd", KERNEL_DSD, &t, a, l->w2, l->b2, y, l->H);
     return y;

@@ -55,15 +55,15 @@ static struct block_maps map_blocks(struct layer *l, const struct everyone *all)
         .trips = layer_counts(l, "block_trips", l->one),
         .executed = dynamic ? size_min(z, N, size_max(z, fixed, valid)) : N};
     m.n_trips = size_ceil_div(z, m.executed, step);
-    layer_op(l,
-             (struct op){.name = "blocks",
-                         .kernel = KERNEL_BLOCKS,
-                         .flags = dynamic ? KERNEL_DYNAMIC : 0,
-                         .m = fixed,
-                         .n = step},
-             LAYER_OPERANDS(all->phys),
-             LAYER_OPERANDS(m.expert, m.index, m.place,
-                            layer_map(l, "conditions", layer_fixed(N)), m.run, m.trips));
+    layer_op(
+        l,
+        (struct op){.name = "blocks",
+                    .kernel = KERNEL_BLOCKS,
+                    .args.blocks = {.always = {fixed}, .step = {step}, .dynamic = dynamic}},
+        OPERANDS(IN(PHYS, all->phys), OUT(EXPERT, m.expert), OUT(INDEX, m.index),
+                 OUT(PLACE, m.place),
+                 OUT(CONDITIONS, layer_map(l, "conditions", layer_fixed(N))), OUT(RUN, m.run),
+                 OUT(TRIPS, m.trips)));
     return m;
 }
 
@@ -76,8 +76,10 @@ static struct everyone gather_tokens(struct layer *l)
         return all;
     x->dims[0] = size_add(l->z, x->dims[0], l->one);
     x->bytes = layer_traffic(l, x->dims[0], all.x);
-    layer_op(l, (struct op){.name = "zero_row", .kernel = KERNEL_ZERO, .m = all.tokens.rows},
-             LAYER_OPERANDS(WORK_NONE), LAYER_OPERANDS(all.x));
+    layer_op(l,
+             (struct op){
+                 .name = "zero_row", .kernel = KERNEL_ZERO, .args.zero = {{all.tokens.rows}}},
+             OPERANDS(OUT(DST, all.x)));
     return all;
 }
 
@@ -88,6 +90,7 @@ static void add_twin(struct layer *l, const struct everyone *all, const struct b
     struct sizes *z = l->z;
     struct size B = size_slot(z, SLOT_BLOCK);
     struct extent rows = {B, size_mul(z, m->executed, B), RULE_FIXED};
+    struct part_args part = {.rows = {B}, .by_iteration = true};
     if (!layer_twin_begin(l))
         return;
     layer_loop_begin(l, m->executed, m->run);
@@ -95,26 +98,22 @@ static void add_twin(struct layer *l, const struct everyone *all, const struct b
     layer_op(l,
              (struct op){.name = "load_block",
                          .kernel = KERNEL_GATHER,
-                         .flags = KERNEL_INDEX_I,
-                         .m = B,
-                         .k = l->K,
-                         .groups = l->K,
+                         .args.gather = {.divide = {l->K}, .slots = {l->K}, .part = part},
                          .bytes_read = layer_traffic(l, rows.used, all->x),
                          .bytes_written = layer_traffic(l, rows.used, x)},
-             LAYER_OPERANDS(all->x, m->index, m->place, all->phys, WORK_NONE,
-                            layer_gates_in(l, all->gates)),
-             LAYER_OPERANDS(x));
-    struct groups one = {WORK_NONE, WORK_NONE, m->expert};
-    uint16_t y = layer_expert(l, x, rows, one, KERNEL_WEIGHT_I);
-    layer_op(
-        l,
-        (struct op){.name = "accumulate",
-                    .kernel = KERNEL_ACCUMULATE,
-                    .flags = KERNEL_INDEX_I,
-                    .m = B,
-                    .bytes_read = layer_traffic(l, rows.used, y)},
-        LAYER_OPERANDS(y, layer_gates_out(l, all->gates), all->phys, sum, m->index, WORK_NONE),
-        LAYER_OPERANDS(sum));
+             OPERANDS(IN(SRC, all->x), IN(INDEX, m->index), IN(INVERSE, m->place),
+                      IN(KEYS, all->phys), IN(GATES, layer_gates_in(l, all->gates)),
+                      OUT(DST, x)));
+    struct groups one = {
+        .offsets = WORK_NONE, .rows = WORK_NONE, .map = m->expert, .turn = true};
+    uint16_t y = layer_expert(l, x, rows, one);
+    layer_op(l,
+             (struct op){.name = "accumulate",
+                         .kernel = KERNEL_ACCUMULATE,
+                         .args.part = part,
+                         .bytes_read = layer_traffic(l, rows.used, y)},
+             OPERANDS(IN(SRC, y), IN(GATES, layer_gates_out(l, all->gates)),
+                      IN(PHYS, all->phys), IN(INDEX, m->index), INOUT(DST, sum)));
     layer_loop_end(l);
     layer_twin_end(l);
 }
@@ -135,13 +134,14 @@ static uint16_t load_block(struct layer *l, const struct cores *cores,
     layer_op(l,
              (struct op){.name = "load_block",
                          .kernel = KERNEL_LOAD_BLOCK,
-                         .flags = (uint16_t)(cores->flags | (skip ? KERNEL_SKIP : 0)),
-                         .m = size_slot(l->z, SLOT_BLOCK),
-                         .k = l->K,
+                         .args.block = {.rows = {size_slot(l->z, SLOT_BLOCK)},
+                                        .top_k = {l->K},
+                                        .split = cores->split,
+                                        .skip = skip},
                          .bytes_read = layer_traffic(l, skip ? filled : cores->rows.used, x),
                          .bytes_written = layer_traffic(l, cores->rows.used, x)},
-             LAYER_OPERANDS(all->x, m->index, cores->block, layer_gates_in(l, all->gates)),
-             LAYER_OPERANDS(x));
+             OPERANDS(IN(SRC, all->x), IN(INDEX, m->index), IN(BLOCK, cores->block),
+                      IN(GATES, layer_gates_in(l, all->gates)), OUT(DST, x)));
     return x;
 }
 
@@ -170,7 +170,7 @@ static uint16_t compute_block(struct layer *l, const struct cores *cores, uint16
     if (h)
         to_h = summed(l, cores, "exchange_gate_up", to_h, GI, "h", l->activation);
     uint16_t a = layer_rows(l, "a", CATEGORY_EXPERT, l->activation, cores->rows, I);
-    layer_activation(l, "activation", to_h, a, cores->groups, cores->rows.used, 0);
+    layer_activation(l, "activation", to_h, a, cores->groups, cores->rows.used);
     uint16_t y = layer_cores_product(l, cores, "down", i ? "y_partial" : "y", a, w2, b2, H,
                                      CATEGORY_EXPERT, i ? DTYPE_F32 : l->combined);
     return i ? summed(l, cores, "scatter_down", y, half_if(l, i, H), "y", l->combined) : y;
@@ -186,8 +186,7 @@ static bool sums_apart(const struct layer *l)
 
 static void zero(struct layer *l, const char *name, uint16_t buffer)
 {
-    layer_op(l, (struct op){.name = name, .kernel = KERNEL_ZERO}, LAYER_OPERANDS(WORK_NONE),
-             LAYER_OPERANDS(buffer));
+    layer_op(l, (struct op){.name = name, .kernel = KERNEL_ZERO}, OPERANDS(OUT(DST, buffer)));
 }
 
 static void add_loop(struct layer *l, const struct everyone *all, const struct block_maps *m,
@@ -201,12 +200,12 @@ static void add_loop(struct layer *l, const struct everyone *all, const struct b
     layer_op(l,
              (struct op){.name = "add_block",
                          .kernel = KERNEL_ADD_BLOCK,
-                         .m = size_slot(l->z, SLOT_BLOCK),
-                         .n = all->tokens.rows,
-                         .k = l->K,
+                         .args.block = {.rows = {size_slot(l->z, SLOT_BLOCK)},
+                                        .top_k = {l->K},
+                                        .tokens = {all->tokens.rows}},
                          .bytes_read = layer_traffic(l, cores.rows.used, y)},
-             LAYER_OPERANDS(y, layer_gates_out(l, all->gates), m->index, cores.block, sum),
-             LAYER_OPERANDS(sum));
+             OPERANDS(IN(SRC, y), IN(GATES, layer_gates_out(l, all->gates)),
+                      IN(INDEX, m->index), IN(BLOCK, cores.block), INOUT(DST, sum)));
     layer_loop_end(l);
 }
 

@@ -35,8 +35,12 @@ static uint16_t build(struct layer *l)
     uint16_t index = layer_map(l, "slot_index", slots);
     uint16_t position = layer_map(l, "position", l->slots);
     uint16_t dropped = layer_counts(l, "dropped", l->one);
-    layer_op(l, (struct op){.name = "slots", .kernel = KERNEL_SLOTS, .groups = groups, .m = C},
-             LAYER_OPERANDS(l->phys), LAYER_OPERANDS(index, position, dropped));
+    layer_op(l,
+             (struct op){.name = "slots",
+                         .kernel = KERNEL_SLOTS,
+                         .args.slots = {.groups = {groups}, .capacity = {C}}},
+             OPERANDS(IN(PHYS, l->phys), OUT(INDEX, index), OUT(POSITION, position),
+                      OUT(DROPPED, dropped)));
 
     enum dtype act = l->activation;
     uint16_t send = layer_rows(l, "x_slots", CATEGORY_DISPATCH, act, slots, l->H);
@@ -45,8 +49,7 @@ static uint16_t build(struct layer *l)
     layer_exchange_fixed(l, "dispatch", send, arrived);
     uint16_t x = layer_swap(l, "x_expert", arrived, l->R, l->e, per_expert);
 
-    struct groups batched = {WORK_NONE, WORK_NONE, WORK_NONE};
-    uint16_t y = layer_expert(l, x, slots, batched, 0);
+    uint16_t y = layer_expert(l, x, slots, layer_no_groups());
 
     uint16_t back = layer_swap(l, "y_received", y, l->e, l->R, per_expert);
     uint16_t home = layer_rows(l, "y_slots", CATEGORY_DISPATCH, l->combined, slots, l->H);

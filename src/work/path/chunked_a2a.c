@@ -13,15 +13,15 @@ static uint16_t agree_rounds(struct layer *l, uint16_t counts)
     uint16_t most = layer_counts(l, "most", l->one);
     uint16_t all = layer_counts(l, "most_all", l->R);
     uint16_t rounds = layer_counts(l, "rounds", l->one);
-    layer_op(l, (struct op){.name = "most", .kernel = KERNEL_MOST}, LAYER_OPERANDS(counts),
-             LAYER_OPERANDS(most));
+    layer_op(l, (struct op){.name = "most", .kernel = KERNEL_MOST},
+             OPERANDS(IN(COUNTS, counts), OUT(DST, most)));
     layer_allgather(l, "gather_most", most, all);
     layer_op(l,
              (struct op){.name = "rounds",
                          .kernel = KERNEL_ROUNDS,
-                         .m = size_slot(l->z, SLOT_CHUNK),
+                         .args.chunk = {{size_slot(l->z, SLOT_CHUNK)}},
                          .host_syncs = l->one},
-             LAYER_OPERANDS(all), LAYER_OPERANDS(rounds));
+             OPERANDS(IN(COUNTS, all), OUT(DST, rounds)));
     return rounds;
 }
 
@@ -49,10 +49,12 @@ static struct round send_round(struct layer *l, const struct sorted *s, struct e
         .send = round_buffer(l, "x_chunk", CATEGORY_DISPATCH, l->activation, slots, l->H),
         .arrived =
             round_buffer(l, "x_received", CATEGORY_DISPATCH, l->activation, slots, l->H)};
-    layer_op(
-        l,
-        (struct op){.name = "chunk", .kernel = KERNEL_CHUNK, .m = size_slot(l->z, SLOT_CHUNK)},
-        LAYER_OPERANDS(s->order, s->counts), LAYER_OPERANDS(r.index, r.home));
+    layer_op(l,
+             (struct op){.name = "chunk",
+                         .kernel = KERNEL_CHUNK,
+                         .args.chunk = {{size_slot(l->z, SLOT_CHUNK)}}},
+             OPERANDS(IN(ORDER, s->order), IN(COUNTS, s->counts), OUT(INDEX, r.index),
+                      OUT(HOME, r.home)));
     layer_fan_out(l, "fill_chunk",
                   (struct gather){.src = l->x,
                                   .index = r.index,
@@ -65,7 +67,7 @@ static struct round send_round(struct layer *l, const struct sorted *s, struct e
                   l->gates);
     layer_exchange_fixed(l, "dispatch", r.send, r.arrived);
     for (size_t i = first; l->plan->moe.overlap && i < l->work->n_ops; i++)
-        l->work->ops[i].flags |= KERNEL_AHEAD;
+        l->work->ops[i].ahead = true;
     return r;
 }
 
@@ -77,17 +79,15 @@ static uint16_t build(struct layer *l)
     struct sorted s = layer_sort(l, true);
     uint16_t trips = agree_rounds(l, s.counts);
     uint16_t sums = layer_rows(l, "y_sorted", CATEGORY_DISPATCH, l->combined, l->slots, l->H);
-    layer_op(l, (struct op){.name = "zero_y", .kernel = KERNEL_ZERO}, LAYER_OPERANDS(WORK_NONE),
-             LAYER_OPERANDS(sums));
+    layer_op(l, (struct op){.name = "zero_y", .kernel = KERNEL_ZERO}, OPERANDS(OUT(DST, sums)));
 
     layer_loop_begin(l, rounds, trips);
     struct round r = send_round(l, &s, slots);
     uint16_t x = layer_swap(l, "x_expert", r.arrived, l->R, l->e, chunk);
     l->work->buffers[x].count = l->one;
-    struct groups batched = {WORK_NONE, WORK_NONE, WORK_NONE};
     struct extent computed = slots;
     computed.used = size_mul(z, rounds, slots.rows);
-    uint16_t y = layer_expert(l, x, computed, batched, 0);
+    uint16_t y = layer_expert(l, x, computed, layer_no_groups());
     uint16_t back = layer_swap(l, "y_received", y, l->e, l->R, chunk);
     uint16_t home = layer_rows(l, "y_chunk", CATEGORY_DISPATCH, l->combined, slots, l->H);
     layer_return_fixed(l, "return", back, home);
@@ -95,7 +95,7 @@ static uint16_t build(struct layer *l)
              (struct op){.name = "scatter_chunk",
                          .kernel = KERNEL_SCATTER,
                          .bytes_written = layer_traffic(l, l->TK, sums)},
-             LAYER_OPERANDS(home, r.home, sums), LAYER_OPERANDS(sums));
+             OPERANDS(IN(SRC, home), IN(INDEX, r.home), INOUT(DST, sums)));
     layer_loop_end(l);
 
     return layer_unpack_slots(l, "combine", sums, s.order, s.position, l->TK);

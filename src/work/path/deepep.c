@@ -40,8 +40,9 @@ static struct token_maps lay_out(struct layer *l)
     o.position = layer_rows(l, "send_head", CATEGORY_METADATA, DTYPE_I32, l->tokens, l->R);
     o.sends = layer_counts(l, "sends", l->R);
     o.handle = layer_counts(l, "handle", size_const(l->z, 4));
-    layer_op(l, (struct op){.name = "layout", .kernel = KERNEL_LAYOUT}, LAYER_OPERANDS(l->phys),
-             LAYER_OPERANDS(o.index, o.slot, o.position, o.sends, o.handle));
+    layer_op(l, (struct op){.name = "layout", .kernel = KERNEL_LAYOUT},
+             OPERANDS(IN(PHYS, l->phys), OUT(INDEX, o.index), OUT(SLOT, o.slot),
+                      OUT(POSITION, o.position), OUT(SENDS, o.sends), OUT(HANDLE, o.handle)));
     o.receives = layer_exchange_counts(l, "sends", o.sends);
     return o;
 }

@@ -13,16 +13,20 @@ static uint16_t build(struct layer *l)
     struct size depth = size_mul(z, l->R, l->T); /* slots of an expert */
     struct extent slots = {size_mul(z, l->e, depth), l->received.used, RULE_WORST};
     struct sorted s = layer_sort(l, true);
-    struct groups groups = {layer_counts(l, "group_offsets", size_add(z, l->e, l->one)),
-                            layer_counts(l, "group_sizes", l->e), WORK_NONE};
+    struct groups groups = {.offsets =
+                                layer_counts(l, "group_offsets", size_add(z, l->e, l->one)),
+                            .rows = layer_counts(l, "group_sizes", l->e),
+                            .map = WORK_NONE};
     uint16_t receives = layer_counts(l, "receives", l->R);
     uint16_t index = layer_map(l, "slot_index", slots);
     uint16_t place = layer_map(l, "slot_place", l->received);
     layer_op(l,
-             (struct op){
-                 .name = "group", .kernel = KERNEL_GROUP, .flags = KERNEL_STRIDE, .m = depth},
-             LAYER_OPERANDS(layer_exchange_counts(l, "counts", s.counts)),
-             LAYER_OPERANDS(receives, groups.offsets, groups.rows, index, place));
+             (struct op){.name = "group",
+                         .kernel = KERNEL_GROUP,
+                         .args.group = {.alignment = {depth}, .fixed = true}},
+             OPERANDS(IN(COUNTS, layer_exchange_counts(l, "counts", s.counts)),
+                      OUT(RECEIVES, receives), OUT(OFFSETS, groups.offsets),
+                      OUT(SIZES, groups.rows), OUT(INDEX, index), OUT(PLACE, place)));
 
     uint16_t send = layer_rows(l, "x_sorted", CATEGORY_DISPATCH, l->activation, l->slots, l->H);
     layer_pack_slots(l, "pack", s.order, s.position, send, l->TK);
@@ -33,7 +37,7 @@ static uint16_t build(struct layer *l)
     uint16_t x = layer_rows(l, "x_slots", CATEGORY_DISPATCH, l->activation, slots, l->H);
     layer_reorder(l, "fill_slots",
                   (struct reorder){arrived, index, place, x, l->received.used});
-    uint16_t y = layer_expert(l, x, slots, groups, 0);
+    uint16_t y = layer_expert(l, x, slots, groups);
 
     uint16_t back =
         layer_rows(l, "y_received", CATEGORY_DISPATCH, l->combined, l->received, l->H);

@@ -12,28 +12,29 @@ void layer_turns(struct layer *l, const struct everyone *all, const struct fan *
                           l->received.used, exact ? RULE_ROUTING : RULE_WORST};
     layer_loop_begin(l, l->e, WORK_NONE);
     uint16_t x = layer_rows(l, "x_expert", CATEGORY_DISPATCH, l->activation, rows, l->H);
-    layer_op(l,
-             (struct op){.name = "select",
-                         .kernel = KERNEL_GATHER,
-                         .flags = KERNEL_INDEX_I,
-                         .k = l->K,
-                         .groups = l->K,
-                         .host_syncs = l->e,
-                         .bytes_read = layer_traffic(l, rows.used, all->x),
-                         .bytes_written = layer_traffic(l, rows.used, x)},
-             LAYER_OPERANDS(all->x, fan->index, fan->place, all->phys, fan->groups.offsets,
-                            layer_gates_in(l, all->gates)),
-             LAYER_OPERANDS(x));
-    struct groups one = {WORK_NONE, fan->sizes, WORK_NONE};
-    uint16_t y = layer_expert(l, x, rows, one, KERNEL_WEIGHT_I);
+    layer_op(
+        l,
+        (struct op){
+            .name = "select",
+            .kernel = KERNEL_GATHER,
+            .args.gather = {.divide = {l->K}, .slots = {l->K}, .part = {.by_iteration = true}},
+            .host_syncs = l->e,
+            .bytes_read = layer_traffic(l, rows.used, all->x),
+            .bytes_written = layer_traffic(l, rows.used, x)},
+        OPERANDS(IN(SRC, all->x), IN(INDEX, fan->index), IN(INVERSE, fan->place),
+                 IN(KEYS, all->phys), IN(OFFSETS, fan->groups.offsets),
+                 IN(GATES, layer_gates_in(l, all->gates)), OUT(DST, x)));
+    struct groups one = {
+        .offsets = WORK_NONE, .rows = fan->sizes, .map = WORK_NONE, .turn = true};
+    uint16_t y = layer_expert(l, x, rows, one);
     layer_op(l,
              (struct op){.name = "accumulate",
                          .kernel = KERNEL_ACCUMULATE,
-                         .flags = KERNEL_INDEX_I,
+                         .args.part = {.by_iteration = true},
                          .bytes_read = layer_traffic(l, rows.used, y)},
-             LAYER_OPERANDS(y, layer_gates_out(l, all->gates), all->phys, sum, fan->index,
-                            fan->groups.offsets),
-             LAYER_OPERANDS(sum));
+             OPERANDS(IN(SRC, y), IN(GATES, layer_gates_out(l, all->gates)),
+                      IN(PHYS, all->phys), IN(INDEX, fan->index),
+                      IN(OFFSETS, fan->groups.offsets), INOUT(DST, sum)));
     layer_loop_end(l);
 }
 
@@ -43,7 +44,7 @@ static uint16_t build(struct layer *l)
     struct fan fan = layer_fan(l, all.phys, WORK_NONE, l->received);
     uint16_t sum = layer_rows(l, "sum", CATEGORY_ACTIVATION, DTYPE_F32, all.tokens, l->H);
     layer_op(l, (struct op){.name = "zero_sum", .kernel = KERNEL_ZERO},
-             LAYER_OPERANDS(WORK_NONE), LAYER_OPERANDS(sum));
+             OPERANDS(OUT(DST, sum)));
     layer_turns(l, &all, &fan, sum);
     return layer_reduce_everyone(l, "routed_out", sum, l->combined, l->activation);
 }

@@ -15,8 +15,8 @@ static struct slot_maps map_slots(struct layer *l, const struct everyone *all)
     struct slot_maps s = {
         layer_map(l, "place", layer_fixed(size_mul(z, all->tokens.rows, l->K))),
         layer_map(l, "index", layer_fixed(size_mul(z, l->e, all->tokens.rows)))};
-    layer_op(l, (struct op){.name = "table", .kernel = KERNEL_TABLE}, LAYER_OPERANDS(all->phys),
-             LAYER_OPERANDS(s.place, s.index));
+    layer_op(l, (struct op){.name = "table", .kernel = KERNEL_TABLE},
+             OPERANDS(IN(PHYS, all->phys), OUT(PLACE, s.place), OUT(INDEX, s.index)));
     return s;
 }
 
@@ -29,14 +29,13 @@ static uint16_t scaled(struct layer *l, const struct everyone *all, const struct
     layer_op(l,
              (struct op){.name = "scale",
                          .kernel = KERNEL_GATHER,
-                         .flags = KERNEL_INDEX_I,
-                         .m = rows.rows,
-                         .k = l->K,
-                         .groups = l->K,
+                         .args.gather = {.divide = {l->K},
+                                         .slots = {l->K},
+                                         .part = {.rows = {rows.rows}, .by_iteration = true}},
                          .bytes_read = layer_traffic(l, rows.used, all->x),
                          .bytes_written = layer_traffic(l, rows.used, x)},
-             LAYER_OPERANDS(all->x, s->index, s->place, all->phys, WORK_NONE, all->gates),
-             LAYER_OPERANDS(x));
+             OPERANDS(IN(SRC, all->x), IN(INDEX, s->index), IN(INVERSE, s->place),
+                      IN(KEYS, all->phys), IN(GATES, all->gates), OUT(DST, x)));
     return x;
 }
 
@@ -49,19 +48,20 @@ static uint16_t build(struct layer *l)
         slots = map_slots(l, &all);
     uint16_t sum = layer_rows(l, "sum", CATEGORY_ACTIVATION, DTYPE_F32, all.tokens, l->H);
     layer_op(l, (struct op){.name = "zero_sum", .kernel = KERNEL_ZERO},
-             LAYER_OPERANDS(WORK_NONE), LAYER_OPERANDS(sum));
+             OPERANDS(OUT(DST, sum)));
     layer_loop_begin(l, l->e, WORK_NONE);
-    struct groups none = {WORK_NONE, WORK_NONE, WORK_NONE};
+    struct groups turn = layer_no_groups();
+    turn.turn = true;
     struct extent rows = all.tokens;
     rows.used = size_mul(l->z, l->e, rows.rows);
     uint16_t x = scales ? scaled(l, &all, &slots) : all.x;
-    uint16_t y = layer_expert(l, x, rows, none, KERNEL_WEIGHT_I);
+    uint16_t y = layer_expert(l, x, rows, turn);
     layer_op(l,
              (struct op){.name = "accumulate",
                          .kernel = KERNEL_ACCUMULATE,
                          .bytes_read = layer_traffic(l, rows.used, y)},
-             LAYER_OPERANDS(y, layer_gates_out(l, all.gates), all.phys, sum),
-             LAYER_OPERANDS(sum));
+             OPERANDS(IN(SRC, y), IN(GATES, layer_gates_out(l, all.gates)), IN(PHYS, all.phys),
+                      INOUT(DST, sum)));
     layer_loop_end(l);
     return layer_reduce_everyone(l, "routed_out", sum, l->combined, l->activation);
 }

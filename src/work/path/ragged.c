@@ -21,11 +21,13 @@ static struct arrival group_rows(struct layer *l, uint16_t counts, bool sparse)
     uint16_t rows = layer_counts(l, "group_sizes", l->e);
     a.index = layer_map(l, "group_index", a.rows);
     a.groups.offsets = layer_counts(l, "group_offsets", size_add(l->z, l->e, l->one));
-    layer_op(
-        l,
-        (struct op){.name = "group", .kernel = KERNEL_GROUP, .m = size_const(l->z, alignment)},
-        LAYER_OPERANDS(layer_exchange_counts(l, "counts", counts)),
-        LAYER_OPERANDS(a.receives, a.groups.offsets, rows, a.index, a.place));
+    layer_op(l,
+             (struct op){.name = "group",
+                         .kernel = KERNEL_GROUP,
+                         .args.group = {.alignment = {size_const(l->z, alignment)}}},
+             OPERANDS(IN(COUNTS, layer_exchange_counts(l, "counts", counts)),
+                      OUT(RECEIVES, a.receives), OUT(OFFSETS, a.groups.offsets),
+                      OUT(SIZES, rows), OUT(INDEX, a.index), OUT(PLACE, a.place)));
     return a;
 }
 
@@ -47,7 +49,7 @@ uint16_t ragged_build(struct layer *l, sparse_experts *sparse)
                   (struct reorder){arrived, a.index, a.place, x, l->received.used});
 
     uint16_t y = sparse ? sparse(l, x, a.rows, a.groups.offsets)
-                        : layer_expert(l, x, a.rows, a.groups, 0);
+                        : layer_expert(l, x, a.rows, a.groups);
     layer_mask(l, "mask_tail", y, a.groups.offsets);
 
     uint16_t back =

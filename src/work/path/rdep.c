@@ -26,20 +26,22 @@ static struct pool_maps exchange_records(struct layer *l, const struct sorted *s
         .index = layer_map(l, "pool_index", padded),
         .place = layer_map(l, "pool_place", l->received),
         .gates = layer_rows(l, "pool_gates", CATEGORY_METADATA, DTYPE_F32, l->received, l->one),
-        .groups = {layer_counts(l, "pool_offsets", size_add(l->z, l->e, l->one)), WORK_NONE,
-                   WORK_NONE}};
+        .groups = layer_no_groups()};
+    p.groups.offsets = layer_counts(l, "pool_offsets", size_add(l->z, l->e, l->one));
     layer_op(l, (struct op){.name = "record", .kernel = KERNEL_RECORD},
-             LAYER_OPERANDS(l->phys, l->gates, s->order), LAYER_OPERANDS(records));
+             OPERANDS(IN(PHYS, l->phys), IN(GATES, l->gates), IN(ORDER, s->order),
+                      OUT(DST, records)));
     layer_exchange(
         l, "dispatch_records",
         (struct exchange){records, s->sends, p.receives, p.records, WORK_NONE, sent, from});
-    layer_op(l,
-             (struct op){.name = "pool",
-                         .kernel = KERNEL_POOL,
-                         .m = size_const(l->z, layer_alignment(l->plan))},
-             LAYER_OPERANDS(p.records, p.receives),
-             LAYER_OPERANDS(p.groups.offsets, layer_counts(l, "pool_sizes", l->e), p.index,
-                            p.place, p.gates));
+    layer_op(
+        l,
+        (struct op){.name = "pool",
+                    .kernel = KERNEL_POOL,
+                    .args.group = {.alignment = {size_const(l->z, layer_alignment(l->plan))}}},
+        OPERANDS(IN(SRC, p.records), IN(RECEIVES, p.receives), OUT(OFFSETS, p.groups.offsets),
+                 OUT(SIZES, layer_counts(l, "pool_sizes", l->e)), OUT(INDEX, p.index),
+                 OUT(PLACE, p.place), OUT(GATES, p.gates)));
     return p;
 }
 
@@ -78,7 +80,7 @@ static uint16_t build(struct layer *l)
     uint16_t x = layer_rows(l, "x_pool", CATEGORY_DISPATCH, l->activation, padded, l->H);
     layer_reorder(l, "pool_rows",
                   (struct reorder){arrived, p.index, p.place, x, l->received.used});
-    uint16_t y = layer_expert(l, x, padded, p.groups, 0);
+    uint16_t y = layer_expert(l, x, padded, p.groups);
 
     uint16_t back = layer_rows(l, "y", CATEGORY_DISPATCH, l->combined, l->received, l->H);
     layer_reorder(l, "unpool_rows",
@@ -99,7 +101,7 @@ static uint16_t build(struct layer *l)
                                    .out = out,
                                    .slots = l->K,
                                    .used = l->TK});
-    l->work->ops[l->work->n_ops - 1].flags = KERNEL_SLOT_MAJOR;
+    layer_last(l)->args.combine.slot_major = true;
     return out;
 }
 

@@ -13,7 +13,7 @@ struct owned {
 };
 
 static uint16_t picked(struct layer *l, const char *name, uint16_t weights, uint16_t hits,
-                       struct extent hit, uint16_t flags)
+                       struct extent hit, bool by_iteration)
 {
     struct buffer like = l->work->buffers[weights];
     struct size each = size_div(l->z, like.bytes, l->e);
@@ -29,10 +29,10 @@ static uint16_t picked(struct layer *l, const char *name, uint16_t weights, uint
     layer_op(l,
              (struct op){.name = arena_printf(l->arena, "load_%s", name),
                          .kernel = KERNEL_PICK,
-                         .flags = flags,
+                         .args.pick = {by_iteration},
                          .bytes_read = loaded,
                          .bytes_written = loaded},
-             LAYER_OPERANDS(weights, hits), LAYER_OPERANDS(copy));
+             OPERANDS(IN(WEIGHT, weights), IN(HITS, hits), OUT(DST, copy)));
     return copy;
 }
 
@@ -42,15 +42,15 @@ struct matrices {
 };
 
 static struct matrices take_picked(struct layer *l, uint16_t hits, struct extent hit,
-                                   uint16_t flags)
+                                   bool by_iteration)
 {
     struct matrices whole = {l->w13, l->w2, l->b13, l->b2};
-    l->w13 = picked(l, "w13_hit", whole.w13, hits, hit, flags);
-    l->w2 = picked(l, "w2_hit", whole.w2, hits, hit, flags);
+    l->w13 = picked(l, "w13_hit", whole.w13, hits, hit, by_iteration);
+    l->w2 = picked(l, "w2_hit", whole.w2, hits, hit, by_iteration);
     if (whole.b13 == WORK_NONE)
         return whole;
-    l->b13 = picked(l, "b13_hit", whole.b13, hits, hit, flags);
-    l->b2 = picked(l, "b2_hit", whole.b2, hits, hit, flags);
+    l->b13 = picked(l, "b13_hit", whole.b13, hits, hit, by_iteration);
+    l->b2 = picked(l, "b2_hit", whole.b2, hits, hit, by_iteration);
     return whole;
 }
 
@@ -73,8 +73,8 @@ static uint16_t once(struct layer *l, const struct everyone *all)
     uint16_t hits = layer_map(l, "hits", hit);
     fan.groups.map = layer_map(l, "hit_of", layer_fixed(l->e));
     layer_op(l, (struct op){.name = "hits", .kernel = KERNEL_HITS, .host_syncs = l->one},
-             LAYER_OPERANDS(fan.sizes), LAYER_OPERANDS(hits, fan.groups.map));
-    struct matrices whole = take_picked(l, hits, hit, 0);
+             OPERANDS(IN(SIZES, fan.sizes), OUT(HITS, hits), OUT(MAP, fan.groups.map)));
+    struct matrices whole = take_picked(l, hits, hit, false);
     uint16_t partial = layer_fan_compute(l, all->x, all->gates, all->phys, &fan, all->tokens);
     give_back(l, whole);
     return partial;
@@ -86,22 +86,20 @@ static void add_tokens(struct layer *l, const struct everyone *all, const struct
 {
     struct extent rows = {l->K, size_slot(l->z, SLOT_ROWS), RULE_FIXED};
     layer_loop_begin(l, all->tokens.rows, WORK_NONE);
-    struct matrices whole = take_picked(l, own->hits, rows, KERNEL_INDEX_I);
+    struct matrices whole = take_picked(l, own->hits, rows, true);
     uint16_t x = layer_rows(l, "x_token", CATEGORY_DISPATCH, l->activation, rows, l->H);
     layer_op(l,
              (struct op){.name = "select",
                          .kernel = KERNEL_GATHER,
-                         .flags = KERNEL_INDEX_I,
-                         .m = l->K,
-                         .k = l->K,
-                         .groups = l->K,
+                         .args.gather = {.divide = {l->K},
+                                         .slots = {l->K},
+                                         .part = {.rows = {l->K}, .by_iteration = true}},
                          .bytes_read = layer_traffic(l, rows.used, all->x),
                          .bytes_written =
                              layer_traffic(l, size_mul(l->z, all->tokens.rows, l->K), x)},
-             LAYER_OPERANDS(all->x, own->slot, WORK_NONE, all->phys, WORK_NONE,
-                            layer_gates_in(l, all->gates)),
-             LAYER_OPERANDS(x));
-    uint16_t y = layer_expert(l, x, rows, own->groups, KERNEL_INDEX_I);
+             OPERANDS(IN(SRC, all->x), IN(INDEX, own->slot), IN(KEYS, all->phys),
+                      IN(GATES, layer_gates_in(l, all->gates)), OUT(DST, x)));
+    uint16_t y = layer_expert(l, x, rows, own->groups);
     give_back(l, whole);
     layer_combine(l, "fold_token",
                   (struct combine){.y = y,
@@ -113,7 +111,7 @@ static void add_tokens(struct layer *l, const struct everyone *all, const struct
                                    .out = out,
                                    .slots = l->K,
                                    .used = rows.used});
-    l->work->ops[l->work->n_ops - 1].flags = KERNEL_INDEX_I;
+    layer_last(l)->args.combine.by_iteration = true;
     layer_loop_end(l);
 }
 
@@ -123,14 +121,18 @@ static uint16_t by_token(struct layer *l, const struct everyone *all)
 {
     struct extent slots = layer_fixed(size_mul(l->z, all->tokens.rows, l->K));
     uint16_t out = layer_rows(l, "y_folded", CATEGORY_DISPATCH, l->combined, all->tokens, l->H);
-    struct owned own = {.slot = layer_map(l, "own_slot", slots),
-                        .place = layer_map(l, "own_place", slots),
-                        .hits = layer_map(l, "own_expert", slots),
-                        .groups = {layer_counts(l, "own_offsets", size_add(l->z, l->K, l->one)),
-                                   layer_counts(l, "own_rows", slots.rows), WORK_NONE}};
-    layer_op(
-        l, (struct op){.name = "own", .kernel = KERNEL_OWN}, LAYER_OPERANDS(all->phys),
-        LAYER_OPERANDS(own.slot, own.place, own.hits, own.groups.rows, own.groups.offsets));
+    struct owned own = {
+        .slot = layer_map(l, "own_slot", slots),
+        .place = layer_map(l, "own_place", slots),
+        .hits = layer_map(l, "own_expert", slots),
+        .groups = {.offsets = layer_counts(l, "own_offsets", size_add(l->z, l->K, l->one)),
+                   .rows = layer_counts(l, "own_rows", slots.rows),
+                   .map = WORK_NONE,
+                   .parts = true}};
+    layer_op(l, (struct op){.name = "own", .kernel = KERNEL_OWN},
+             OPERANDS(IN(PHYS, all->phys), OUT(SLOT, own.slot), OUT(PLACE, own.place),
+                      OUT(HITS, own.hits), OUT(SIZES, own.groups.rows),
+                      OUT(OFFSETS, own.groups.offsets)));
     struct fan fan = {0};
     if (l->trains)
         fan = layer_fan(l, all->phys, WORK_NONE, l->received);

@@ -1,8 +1,6 @@
 /* The layer's frame: sizes, order of its parts, buffers and ops; see layer.h. */
 #include "work/piece/layer.h"
 
-#include <assert.h>
-
 #include "plan/schema.h"
 #include "work/list/dtype.h"
 #include "work/path/path.h"
@@ -104,18 +102,6 @@ struct size layer_traffic(const struct layer *l, struct size rows, uint16_t buff
 
 /* ---- ops ---- */
 
-static void set_operands(uint16_t *operands, const uint16_t *given)
-{
-    unsigned n = 0;
-    while (given[n] != LAYER_END) {
-        assert(n < OP_BUFFERS);
-        operands[n] = given[n];
-        n++;
-    }
-    for (; n < OP_BUFFERS; n++)
-        operands[n] = WORK_NONE;
-}
-
 static enum resource resource_of(enum op_kind kind)
 {
     static const enum resource resources[OP_KIND_COUNT] = {
@@ -146,7 +132,7 @@ static enum resource resource_of(enum op_kind kind)
     return resources[kind];
 }
 
-uint16_t layer_op(struct layer *l, struct op op, const uint16_t *reads, const uint16_t *writes)
+uint16_t layer_op(struct layer *l, struct op op, const struct operand *operands)
 {
     op.kind = kernel_kind((enum kernel)op.kernel);
     op.resource = resource_of(op.kind);
@@ -161,13 +147,17 @@ uint16_t layer_op(struct layer *l, struct op op, const uint16_t *reads, const ui
     op.loop = l->loop;
     op.trips_from = l->trips_from;
     op.trips = l->loop ? l->trips : l->one;
-    set_operands(op.reads, reads);
-    set_operands(op.writes, writes);
+    work_operands(l->work, &op, operands);
     for (unsigned i = 0; i < 4; i++)
         op.after[i] = WORK_NONE;
     if (l->work->n_ops > 0)
         op.after[0] = (uint16_t)(l->work->n_ops - 1);
     return work_op(l->work, op);
+}
+
+struct op *layer_last(const struct layer *l)
+{
+    return &l->work->ops[l->work->n_ops - 1];
 }
 
 void layer_loop_begin(struct layer *l, struct size trips, uint16_t trips_from)
@@ -337,8 +327,8 @@ enum status layer_build(const struct plan *plan, bool backward, struct arena *ar
     l->trains = backward;
     layer_scratch(l);
     uint16_t out = layer_forward(l);
-    layer_op(l, (struct op){.name = "output", .kernel = KERNEL_RESULT}, LAYER_OPERANDS(out),
-             LAYER_OPERANDS(WORK_NONE));
+    layer_op(l, (struct op){.name = "output", .kernel = KERNEL_RESULT},
+             OPERANDS(RESULT(0, out)));
     if (backward)
         layer_backward(l, out);
     layer_finish(l);

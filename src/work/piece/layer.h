@@ -19,8 +19,8 @@ enum status layer_build(const struct plan *plan, bool backward, struct arena *ar
 
 /* The parts of layer_build for a list that holds more than the layer: a frame on a list, ready
  * for pieces; the routed layer and what stands beside it from its input l->x on (made up when
- * WORK_NONE); its backward, from the gradient of `out` on, of the ops from `first` (to `end`): returns the
- * gradient of `in`. */
+ * WORK_NONE); its backward, from the gradient of `out` on, of the ops from `first` (to `end`):
+ * returns the gradient of `in`. */
 struct layer;
 void layer_begin(struct layer *l, const struct plan *plan, struct work *work, struct err *err);
 uint16_t layer_forward(struct layer *l);
@@ -56,7 +56,11 @@ struct groups {
     uint16_t offsets; /* [e+1] starts */
     uint16_t rows;    /* [e] rows of a group when it does not fill up to the next start */
     uint16_t map;     /* weight of a group when it is not its number */
+    bool turn, parts, shared; /* as in struct rows_args */
+    bool split;               /* groups are parts of the same rows */
 };
+/* All of a buffer's rows, in even groups. */
+struct groups layer_no_groups(void);
 
 struct layer {
     const struct plan *plan;
@@ -121,12 +125,12 @@ struct extent layer_fixed(struct size rows);
 
 /* ---- ops ---- */
 
-/* Operands: LAYER_OPERANDS(a, b, WORK_NONE, c). */
-enum { LAYER_END = 0xfffe };
-#define LAYER_OPERANDS(...) ((const uint16_t[]){__VA_ARGS__, LAYER_END})
+/* Adds an op with these operands (OPERANDS(...), absent ones left out); kind and resource
+ * follow from op.kernel. */
+uint16_t layer_op(struct layer *l, struct op op, const struct operand *operands);
 
-/* Adds an op with these operands; kind and resource follow from op.kernel. */
-uint16_t layer_op(struct layer *l, struct op op, const uint16_t *reads, const uint16_t *writes);
+/* The op added last, to say more of it. */
+struct op *layer_last(const struct layer *l);
 
 /* Ops between begin and end are run in turn `trips` times. */
 void layer_loop_begin(struct layer *l, struct size trips, uint16_t trips_from);
@@ -173,11 +177,12 @@ void layer_allgather(struct layer *l, const char *name, uint16_t src, uint16_t d
 
 struct gemm_shape {
     struct size rows, k, n, groups; /* rows in all groups together */
+    bool transposed;                /* by the weight's transpose */
 };
 void layer_gemm(struct layer *l, const char *name, uint16_t a, uint16_t w, uint16_t bias,
-                uint16_t c, struct groups groups, struct gemm_shape shape, uint16_t flags);
+                uint16_t c, struct groups groups, struct gemm_shape shape);
 void layer_activation(struct layer *l, const char *name, uint16_t h, uint16_t a,
-                      struct groups groups, struct size used, uint16_t flags);
+                      struct groups groups, struct size used);
 /* Rows behind the last group zeroed. */
 void layer_mask(struct layer *l, const char *name, uint16_t y, uint16_t offsets);
 
@@ -190,20 +195,21 @@ void layer_combine(struct layer *l, const char *name, struct combine combine);
 /* out[n, ...]: the sum of `slots` arrays of its rows, y[slots n, ...]. */
 void layer_sum(struct layer *l, const char *name, uint16_t y, uint16_t out, struct size slots);
 
-/* How ranks of a group exchange data; an op's flags. */
+/* How ranks of a group exchange data. */
 enum collective_kind {
     ALL_REDUCE = 1,
     ALL_GATHER,
     REDUCE_SCATTER,
     RING, /* keys and values once around the group */
-    SEND, /* to the next pipeline stage, and from the one before */
-    REGATHER = 16 /* ALL_GATHER whose result is not kept: gathered again for the weight gradient */
+    SEND  /* to the next pipeline stage, and from the one before */
 };
 
 /* Over a group of n ranks; `full`: bytes of the whole array. No host performs it: it is part of
  * a step's list, not of the layer that run measures. */
 void layer_collective(struct layer *l, const char *name, enum process_group group,
-                      unsigned how, uint16_t src, uint16_t dst, struct size full);
+                      enum collective_kind how, uint16_t src, uint16_t dst, struct size full);
+/* An all-gather over tp of which the weight gradient's operand is gathered again. */
+void layer_gather_again(struct layer *l, const char *name, uint16_t src, uint16_t dst);
 struct size layer_group_ranks(struct layer *l, enum process_group group);
 /* x added up over the ranks of a group, [rows, width] like x. */
 uint16_t layer_all_reduced(struct layer *l, const char *name, enum process_group group,
@@ -216,8 +222,7 @@ void layer_scratch(struct layer *l);
 
 /* Gate-up, activation, down over grouped rows: returns y, of dtype `combined`. moe.matmul
  * decides what multiplies. In a loop extent.used is the sum over its trips. */
-uint16_t layer_expert(struct layer *l, uint16_t x, struct extent extent, struct groups groups,
-                      uint16_t flags);
+uint16_t layer_expert(struct layer *l, uint16_t x, struct extent extent, struct groups groups);
 
 /* The same bytes as [n, m, k, ...] instead of [m, n, k, ...], in a new buffer. */
 uint16_t layer_swap(struct layer *l, const char *name, uint16_t src, struct size m,

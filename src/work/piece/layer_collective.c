@@ -14,7 +14,7 @@ struct size layer_group_ranks(struct layer *l, enum process_group group)
 
 /* What a rank sends, and receives: (n - 1) / n of the array once, or twice where it is reduced
  * and gathered again; around a ring, its own part to the next rank n - 1 times. */
-static struct size volume(struct layer *l, enum process_group group, unsigned how,
+static struct size volume(struct layer *l, enum process_group group, enum collective_kind how,
                           struct size full)
 {
     struct size n = layer_group_ranks(l, group);
@@ -26,20 +26,32 @@ static struct size volume(struct layer *l, enum process_group group, unsigned ho
     return how == ALL_REDUCE ? size_times(l->z, once, 2) : once;
 }
 
-void layer_collective(struct layer *l, const char *name, enum process_group group, unsigned how,
-                      uint16_t src, uint16_t dst, struct size full)
+static void add(struct layer *l, const char *name, enum process_group group,
+                struct collective_args args, uint16_t src, uint16_t dst, struct size full)
 {
-    struct size bytes = volume(l, group, how & ~(unsigned)REGATHER, full);
+    struct size bytes = volume(l, group, (enum collective_kind)args.how, full);
     layer_op(l,
              (struct op){.name = name,
                          .kernel = KERNEL_COLLECTIVE,
-                         .flags = (uint16_t)how,
+                         .args.collective = args,
                          .group = group,
                          .bytes_read = l->work->buffers[src].bytes,
                          .bytes_written = l->work->buffers[dst].bytes,
                          .bytes_sent = bytes,
                          .bytes_received = bytes},
-             LAYER_OPERANDS(src), LAYER_OPERANDS(dst));
+             OPERANDS(IN(SRC, src), OUT(DST, dst)));
+}
+
+void layer_collective(struct layer *l, const char *name, enum process_group group,
+                      enum collective_kind how, uint16_t src, uint16_t dst, struct size full)
+{
+    add(l, name, group, (struct collective_args){.how = (uint8_t)how}, src, dst, full);
+}
+
+void layer_gather_again(struct layer *l, const char *name, uint16_t src, uint16_t dst)
+{
+    add(l, name, GROUP_TP, (struct collective_args){.how = ALL_GATHER, .regather = 1}, src, dst,
+        l->work->buffers[dst].bytes);
 }
 
 uint16_t layer_all_reduced(struct layer *l, const char *name, enum process_group group,

@@ -17,25 +17,26 @@ struct cores layer_cores_deal(struct layer *l, uint16_t expert, uint16_t run,
     bool halves = block_loop_order(l->plan) == BLOCKS_HI_LO;
     struct extent each = layer_fixed(cores.count);
     struct size shares = cores.split ? cores.count : l->one;
-    cores.flags = cores.split ? KERNEL_SPLIT : 0;
     cores.rows =
         (struct extent){size_mul(z, cores.count, B),
                         size_product(z, 3, (struct size[]){shares, executed, B}), RULE_FIXED};
     cores.block = layer_map(l, "core_block", each);
     cores.number = layer_map(l, "core_expert", each);
     cores.fetch = layer_map(l, "core_fetch", each);
-    cores.groups =
-        (struct groups){layer_counts(l, "core_offsets", size_add(z, cores.count, l->one)),
-                        layer_counts(l, "core_rows", cores.count), WORK_NONE};
-    layer_op(l,
-             (struct op){.name = "deal",
-                         .kernel = KERNEL_DEAL,
-                         .flags = (uint16_t)(cores.flags | (skip ? KERNEL_SKIP : 0) |
-                                             (halves ? KERNEL_HI_LO : 0)),
-                         .m = B},
-             LAYER_OPERANDS(expert, run),
-             LAYER_OPERANDS(cores.block, cores.number, cores.fetch, cores.groups.rows,
-                            cores.groups.offsets));
+    cores.groups = (struct groups){
+        .offsets = layer_counts(l, "core_offsets", size_add(z, cores.count, l->one)),
+        .rows = layer_counts(l, "core_rows", cores.count),
+        .map = WORK_NONE,
+        .split = cores.split};
+    layer_op(
+        l,
+        (struct op){
+            .name = "deal",
+            .kernel = KERNEL_DEAL,
+            .args.deal = {.rows = {B}, .split = cores.split, .halves = halves, .skip = skip}},
+        OPERANDS(IN(EXPERT, expert), IN(RUN, run), OUT(BLOCK, cores.block),
+                 OUT(NUMBER, cores.number), OUT(FETCH, cores.fetch),
+                 OUT(SIZES, cores.groups.rows), OUT(OFFSETS, cores.groups.offsets)));
     return cores;
 }
 
@@ -63,14 +64,15 @@ uint16_t layer_cores_fetch(struct layer *l, const struct cores *cores, const cha
     struct size part = size_div(z, l->work->buffers[operand].bytes, cores->count);
     struct size written =
         size_mul(z, size_mul(z, loads, part), cores->split ? cores->count : l->one);
-    layer_op(l,
-             (struct op){.name = name,
-                         .kernel = KERNEL_FETCH,
-                         .flags = cores->flags,
-                         .groups = size_const(z, panels),
-                         .bytes_read = size_mul(z, loads, stored_bytes(l, weights)),
-                         .bytes_written = written},
-             LAYER_OPERANDS(weights, cores->number, cores->fetch), LAYER_OPERANDS(operand));
+    layer_op(
+        l,
+        (struct op){.name = name,
+                    .kernel = KERNEL_FETCH,
+                    .args.fetch = {.panels = {size_const(z, panels)}, .split = cores->split},
+                    .bytes_read = size_mul(z, loads, stored_bytes(l, weights)),
+                    .bytes_written = written},
+        OPERANDS(IN(WEIGHT, weights), IN(NUMBER, cores->number), IN(FETCH, cores->fetch),
+                 OUT(DST, operand)));
     return operand;
 }
 
@@ -79,27 +81,26 @@ uint16_t layer_cores_product(struct layer *l, const struct cores *cores, const c
                              struct size n, enum category category, enum dtype dtype)
 {
     uint16_t c = layer_rows(l, result, category, dtype, cores->rows, n);
-    struct gemm_shape shape = {cores->rows.used, layer_width(l, a), n, cores->count};
-    layer_gemm(l, name, a, operand, bias, c, cores->groups, shape, cores->flags);
-    struct op *op = &l->work->ops[l->work->n_ops - 1];
-    op->bytes_read = size_add(l->z, layer_traffic(l, cores->rows.used, a),
-                              size_mul(l->z, cores->trips, l->work->buffers[operand].bytes));
+    struct gemm_shape shape = {
+        .rows = cores->rows.used, .k = layer_width(l, a), .n = n, .groups = cores->count};
+    layer_gemm(l, name, a, operand, bias, c, cores->groups, shape);
+    layer_last(l)->bytes_read =
+        size_add(l->z, layer_traffic(l, cores->rows.used, a),
+                 size_mul(l->z, cores->trips, l->work->buffers[operand].bytes));
     return c;
 }
 
 void layer_cores_sum(struct layer *l, const char *name, uint16_t partial, uint16_t sum)
 {
     struct sizes *z = l->z;
-    struct buffer from = l->work->buffers[partial], to = l->work->buffers[sum];
+    struct buffer to = l->work->buffers[sum];
     struct size trips = l->loop ? l->trips : l->one;
     struct size rows = size_mul(z, to.dims[0], trips);
     struct size read = size_times(z, size_mul(z, rows, to.dims[1]), 2 * sizeof(float));
     layer_op(l,
              (struct op){.name = name,
                          .kernel = KERNEL_CORE_SUM,
-                         .m = size_div(z, from.dims[0], size_const(z, 2)),
-                         .n = from.dims[1],
                          .bytes_read = read,
                          .bytes_written = layer_traffic(l, rows, sum)},
-             LAYER_OPERANDS(partial), LAYER_OPERANDS(sum));
+             OPERANDS(IN(SRC, partial), OUT(DST, sum)));
 }

@@ -9,7 +9,6 @@
 struct cores {
     uint64_t n;
     bool split;         /* both cores work on every block, on a part of it */
-    uint16_t flags;     /* KERNEL_SPLIT */
     struct size count;  /* n */
     struct size trips;  /* of the loop */
     struct extent rows; /* of all cores in one trip; used: in all trips, of all cores */

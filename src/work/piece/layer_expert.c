@@ -17,7 +17,7 @@ static void expanded(struct layer *l, const char *name, uint16_t a, uint16_t w, 
                          .kernel = KERNEL_EXPAND,
                          .bytes_read = layer_traffic(l, extent.used, a),
                          .bytes_written = l->work->buffers[wide].bytes},
-             LAYER_OPERANDS(a, offsets), LAYER_OPERANDS(wide));
+             OPERANDS(IN(SRC, a), IN(OFFSETS, offsets), OUT(DST, wide)));
     struct size factors[] = {l->e, extent.rows, k, n};
     layer_op(l,
              (struct op){.name = name,
@@ -30,7 +30,7 @@ static void expanded(struct layer *l, const char *name, uint16_t a, uint16_t w, 
                          .m = extent.rows,
                          .n = n,
                          .k = k},
-             LAYER_OPERANDS(wide, w, offsets), LAYER_OPERANDS(c));
+             OPERANDS(IN(SRC, wide), IN(WEIGHT, w), IN(OFFSETS, offsets), OUT(DST, c)));
 }
 
 /* Whether the products are masked copies of everything: plain groups only. */
@@ -42,37 +42,37 @@ static bool is_expanded(const struct layer *l, struct groups groups)
 }
 
 static void product(struct layer *l, const char *name, uint16_t a, uint16_t w, uint16_t bias,
-                    uint16_t c, struct extent extent, struct groups groups, uint16_t flags)
+                    uint16_t c, struct extent extent, struct groups groups)
 {
     struct size k = layer_width(l, a), n = layer_width(l, c);
     if (is_expanded(l, groups)) {
         expanded(l, name, a, w, c, extent, groups.offsets, k, n);
         return;
     }
-    struct size n_groups = flags & KERNEL_WEIGHT_I ? l->one : l->work->buffers[w].dims[0];
+    struct size n_groups = groups.turn ? l->one : l->work->buffers[w].dims[0];
     struct gemm_shape shape = {.rows = extent.used, .k = k, .n = n, .groups = n_groups};
-    layer_gemm(l, name, a, w, bias, c, groups, shape, flags);
+    layer_gemm(l, name, a, w, bias, c, groups, shape);
 }
 
-static uint16_t experts(struct layer *l, uint16_t x, struct extent extent, struct groups groups,
-                        uint16_t flags)
+static uint16_t experts(struct layer *l, uint16_t x, struct extent extent, struct groups groups)
 {
-    struct groups none = {WORK_NONE, WORK_NONE, WORK_NONE};
-    uint16_t own = flags & (uint16_t)~KERNEL_SHARED_A;
+    struct groups own = groups;
+    own.shared = false;
     uint16_t h = layer_rows(l, "h", CATEGORY_EXPERT, l->activation, extent, l->GI);
-    product(l, "gate_up", x, l->w13, l->b13, h, extent, groups, flags);
+    product(l, "gate_up", x, l->w13, l->b13, h, extent, groups);
     uint16_t a = layer_rows(l, "a", CATEGORY_EXPERT, l->activation, extent, l->I);
-    layer_activation(l, "activation", h, a, is_expanded(l, groups) ? none : groups, extent.used,
-                     own);
+    layer_activation(l, "activation", h, a, is_expanded(l, groups) ? layer_no_groups() : own,
+                     extent.used);
     uint16_t y = layer_rows(l, "y", CATEGORY_EXPERT, l->combined, extent, l->H);
-    product(l, "down", a, l->w2, l->b2, y, extent, groups, own);
+    product(l, "down", a, l->w2, l->b2, y, extent, own);
     return y;
 }
 
 /* Rows of all etp ranks, each of which has a part of every expert's width; and their sums back,
- * each rank's rows to it (a step's list only: the host refuses). `used`: rows of all of them. */
-static uint16_t over_etp(struct layer *l, const char *name, unsigned how, uint16_t from,
-                         struct extent to, struct size used)
+ * each rank's rows to it (a step's list only: the host refuses). `used`: rows of all of them.
+ */
+static uint16_t over_etp(struct layer *l, const char *name, enum collective_kind how,
+                         uint16_t from, struct extent to, struct size used)
 {
     uint16_t out = layer_rows(l, name, CATEGORY_COMMUNICATION, l->work->buffers[from].dtype, to,
                               layer_width(l, from));
@@ -81,14 +81,13 @@ static uint16_t over_etp(struct layer *l, const char *name, unsigned how, uint16
     return out;
 }
 
-uint16_t layer_expert(struct layer *l, uint16_t x, struct extent extent, struct groups groups,
-                      uint16_t flags)
+uint16_t layer_expert(struct layer *l, uint16_t x, struct extent extent, struct groups groups)
 {
     if (!layer_gathers_over_etp(l->plan))
-        return experts(l, x, extent, groups, flags);
+        return experts(l, x, extent, groups);
     struct size etp = size_slot(l->z, SLOT_ETP), used = size_mul(l->z, extent.used, etp);
     struct extent all = {size_mul(l->z, extent.rows, etp), used, extent.rule};
     uint16_t gathered = over_etp(l, "x_etp", ALL_GATHER, x, all, used);
-    uint16_t y = experts(l, gathered, all, groups, flags);
+    uint16_t y = experts(l, gathered, all, groups);
     return over_etp(l, "y_etp", REDUCE_SCATTER, y, extent, used);
 }

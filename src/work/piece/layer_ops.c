@@ -13,8 +13,8 @@ void layer_fill(struct layer *l, uint16_t buffer, enum fill fill)
     layer_op(l,
              (struct op){.name = l->work->buffers[buffer].name,
                          .kernel = KERNEL_FILL,
-                         .flags = (uint16_t)fill},
-             LAYER_OPERANDS(WORK_NONE), LAYER_OPERANDS(buffer));
+                         .args.fill = {(uint8_t)fill}},
+             OPERANDS(OUT(DST, buffer)));
 }
 
 uint16_t layer_gates_in(const struct layer *l, uint16_t gates)
@@ -32,13 +32,12 @@ static void gather(struct layer *l, const char *name, struct gather g, uint16_t 
     layer_op(l,
              (struct op){.name = name,
                          .kernel = KERNEL_GATHER,
-                         .k = g.divide,
-                         .groups = g.slots,
+                         .args.gather = {.divide = {g.divide}, .slots = {g.slots}},
                          .rows = g.used,
                          .bytes_read = layer_traffic(l, g.used, g.src),
                          .bytes_written = layer_traffic(l, g.used, g.dst)},
-             LAYER_OPERANDS(g.src, g.index, g.inverse, g.keys, WORK_NONE, gates),
-             LAYER_OPERANDS(g.dst));
+             OPERANDS(IN(SRC, g.src), IN(INDEX, g.index), IN(INVERSE, g.inverse),
+                      IN(KEYS, g.keys), IN(GATES, gates), OUT(DST, g.dst)));
 }
 
 void layer_gather(struct layer *l, const char *name, struct gather g)
@@ -56,25 +55,20 @@ void layer_exchange(struct layer *l, const char *name, struct exchange x)
     layer_op(l,
              (struct op){.name = name,
                          .kernel = KERNEL_EXCHANGE,
-                         .m = x.sent,
-                         .n = x.from,
+                         .args.exchange = {.sent = {x.sent}, .from = {x.from}},
                          .rows = x.sent,
                          .bytes_read = layer_traffic(l, x.sent, x.src),
                          .bytes_written = layer_traffic(l, x.from, x.dst),
                          .bytes_sent = layer_traffic(l, x.sent, x.src),
                          .bytes_received = layer_traffic(l, x.from, x.dst)},
-             LAYER_OPERANDS(x.src, x.sends, x.receives, x.handle), LAYER_OPERANDS(x.dst));
-}
-
-static void mark_return(struct layer *l)
-{
-    l->work->ops[l->work->n_ops - 1].flags |= KERNEL_RETURN;
+             OPERANDS(IN(SRC, x.src), IN(SENDS, x.sends), IN(RECEIVES, x.receives),
+                      IN(HANDLE, x.handle), OUT(DST, x.dst)));
 }
 
 void layer_return(struct layer *l, const char *name, struct exchange x)
 {
     layer_exchange(l, name, x);
-    mark_return(l);
+    layer_last(l)->args.exchange.home = true;
 }
 
 /* A buffer with the rows of `like` in the dtype of the wire. */
@@ -96,7 +90,7 @@ static void convert(struct layer *l, enum kernel kernel, const char *name, uint1
                          .kernel = (uint16_t)kernel,
                          .bytes_read = layer_traffic(l, rows_of(l, from), from),
                          .bytes_written = layer_traffic(l, rows_of(l, to), to)},
-             LAYER_OPERANDS(from), LAYER_OPERANDS(to));
+             OPERANDS(IN(SRC, from), OUT(DST, to)));
 }
 
 void layer_dispatch(struct layer *l, const char *name, struct exchange x)
@@ -130,7 +124,7 @@ static void fixed(struct layer *l, enum kernel kernel, const char *name, uint16_
                          .bytes_written = bytes,
                          .bytes_sent = bytes,
                          .bytes_received = bytes},
-             LAYER_OPERANDS(src), LAYER_OPERANDS(dst));
+             OPERANDS(IN(SRC, src), OUT(DST, dst)));
 }
 
 void layer_exchange_fixed(struct layer *l, const char *name, uint16_t src, uint16_t dst)
@@ -141,7 +135,7 @@ void layer_exchange_fixed(struct layer *l, const char *name, uint16_t src, uint1
 void layer_return_fixed(struct layer *l, const char *name, uint16_t src, uint16_t dst)
 {
     layer_exchange_fixed(l, name, src, dst);
-    mark_return(l);
+    layer_last(l)->args.exchange.home = true;
 }
 
 void layer_allgather(struct layer *l, const char *name, uint16_t src, uint16_t dst)
@@ -157,8 +151,19 @@ uint16_t layer_exchange_counts(struct layer *l, const char *name, uint16_t count
     return received;
 }
 
+static struct rows_args rows_of_groups(struct groups g, struct size groups)
+{
+    return (struct rows_args){
+        .groups = {groups}, .turn = g.turn, .parts = g.parts, .shared = g.shared};
+}
+
+struct groups layer_no_groups(void)
+{
+    return (struct groups){.offsets = WORK_NONE, .rows = WORK_NONE, .map = WORK_NONE};
+}
+
 void layer_gemm(struct layer *l, const char *name, uint16_t a, uint16_t w, uint16_t bias,
-                uint16_t c, struct groups g, struct gemm_shape shape, uint16_t flags)
+                uint16_t c, struct groups g, struct gemm_shape shape)
 {
     struct sizes *z = l->z;
     struct size flop =
@@ -166,7 +171,9 @@ void layer_gemm(struct layer *l, const char *name, uint16_t a, uint16_t w, uint1
     layer_op(l,
              (struct op){.name = name,
                          .kernel = KERNEL_GEMM,
-                         .flags = flags,
+                         .args.gemm = {.rows = rows_of_groups(g, shape.groups),
+                                       .transposed = shape.transposed,
+                                       .split = g.split},
                          .rows = shape.rows,
                          .flop = flop,
                          .bytes_read = size_add(z, layer_traffic(l, shape.rows, a),
@@ -176,20 +183,21 @@ void layer_gemm(struct layer *l, const char *name, uint16_t a, uint16_t w, uint1
                          .m = shape.rows,
                          .n = shape.n,
                          .k = shape.k},
-             LAYER_OPERANDS(a, w, g.offsets, g.rows, g.map, bias), LAYER_OPERANDS(c));
+             OPERANDS(IN(SRC, a), IN(WEIGHT, w), IN(OFFSETS, g.offsets), IN(SIZES, g.rows),
+                      IN(MAP, g.map), IN(BIAS, bias), OUT(DST, c)));
 }
 
 void layer_activation(struct layer *l, const char *name, uint16_t h, uint16_t a,
-                      struct groups g, struct size used, uint16_t flags)
+                      struct groups g, struct size used)
 {
     layer_op(l,
              (struct op){.name = name,
                          .kernel = KERNEL_ACTIVATION,
-                         .flags = flags,
+                         .args.activation = {.rows = rows_of_groups(g, l->one)},
                          .rows = used,
                          .bytes_read = layer_traffic(l, used, h),
                          .bytes_written = layer_traffic(l, used, a)},
-             LAYER_OPERANDS(h, g.offsets, g.rows), LAYER_OPERANDS(a));
+             OPERANDS(IN(SRC, h), IN(OFFSETS, g.offsets), IN(SIZES, g.rows), OUT(DST, a)));
 }
 
 void layer_mask(struct layer *l, const char *name, uint16_t y, uint16_t offsets)
@@ -198,7 +206,7 @@ void layer_mask(struct layer *l, const char *name, uint16_t y, uint16_t offsets)
              (struct op){.name = name,
                          .kernel = KERNEL_MASK,
                          .bytes_read = l->work->buffers[offsets].bytes},
-             LAYER_OPERANDS(y, offsets), LAYER_OPERANDS(y));
+             OPERANDS(IN(OFFSETS, offsets), INOUT(DST, y)));
 }
 
 void layer_combine(struct layer *l, const char *name, struct combine c)
@@ -206,12 +214,13 @@ void layer_combine(struct layer *l, const char *name, struct combine c)
     layer_op(l,
              (struct op){.name = name,
                          .kernel = KERNEL_COMBINE,
-                         .groups = c.slots,
+                         .args.combine = {.slots = {c.slots}},
                          .rows = rows_of(l, c.out),
                          .bytes_read = layer_traffic(l, c.used, c.y),
                          .bytes_written = layer_traffic(l, rows_of(l, c.out), c.out)},
-             LAYER_OPERANDS(c.y, c.position, c.gates, c.keys, c.inverse, c.handle),
-             LAYER_OPERANDS(c.out));
+             OPERANDS(IN(SRC, c.y), IN(POSITION, c.position), IN(GATES, c.gates),
+                      IN(KEYS, c.keys), IN(INVERSE, c.inverse), IN(HANDLE, c.handle),
+                      OUT(DST, c.out)));
 }
 
 void layer_sum(struct layer *l, const char *name, uint16_t y, uint16_t out, struct size slots)

@@ -25,8 +25,8 @@ static void add_logits(struct layer *l, struct size experts)
         layer_fill(l, l->linear_bias, FILL_LINEAR_BIAS);
     }
     struct gemm_shape shape = {.rows = l->T, .k = l->H, .n = experts, .groups = l->one};
-    struct groups none = {WORK_NONE, WORK_NONE, WORK_NONE};
-    layer_gemm(l, "router", l->x, l->router, l->linear_bias, l->logits, none, shape, 0);
+    layer_gemm(l, "router", l->x, l->router, l->linear_bias, l->logits, layer_no_groups(),
+               shape);
 }
 
 /* The layer's input and the experts its tokens want, which a step's list has from elsewhere. */
@@ -56,7 +56,9 @@ void layer_router(struct layer *l)
     l->gates = layer_rows(l, "gates", CATEGORY_METADATA, DTYPE_F32, l->tokens, l->K);
     l->phys = layer_rows(l, "phys", CATEGORY_METADATA, DTYPE_I32, l->tokens, l->K);
     layer_op(l, (struct op){.name = "topk", .kernel = KERNEL_TOPK},
-             LAYER_OPERANDS(l->logits, wanted, l->bias), LAYER_OPERANDS(l->ids, l->gates));
-    layer_op(l, (struct op){.name = "place", .kernel = KERNEL_PLACE},
-             LAYER_OPERANDS(l->ids, start, replica), LAYER_OPERANDS(l->phys));
+             OPERANDS(IN(LOGITS, l->logits), IN(WANTED, wanted), IN(BIAS, l->bias),
+                      OUT(IDS, l->ids), OUT(GATES, l->gates)));
+    layer_op(
+        l, (struct op){.name = "place", .kernel = KERNEL_PLACE},
+        OPERANDS(IN(IDS, l->ids), IN(START, start), IN(REPLICA, replica), OUT(PHYS, l->phys)));
 }

@@ -8,11 +8,9 @@ struct sorted layer_sort(struct layer *l, bool by_expert)
                        .position = layer_map(l, "position", l->slots),
                        .counts = layer_counts(l, "counts", l->E),
                        .sends = layer_counts(l, "sends", l->R)};
-    layer_op(l,
-             (struct op){.name = "sort",
-                         .kernel = KERNEL_SORT,
-                         .flags = by_expert ? KERNEL_BY_EXPERT : 0},
-             LAYER_OPERANDS(l->phys), LAYER_OPERANDS(s.order, s.position, s.counts, s.sends));
+    layer_op(l, (struct op){.name = "sort", .kernel = KERNEL_SORT, .args.sort = {by_expert}},
+             OPERANDS(IN(PHYS, l->phys), OUT(ORDER, s.order), OUT(POSITION, s.position),
+                      OUT(COUNTS, s.counts), OUT(SENDS, s.sends)));
     return s;
 }
 
@@ -25,12 +23,10 @@ uint16_t layer_swap(struct layer *l, const char *name, uint16_t src, struct size
     layer_op(l,
              (struct op){.name = arena_printf(l->arena, "to_%s", name),
                          .kernel = KERNEL_SWAP,
-                         .m = m,
-                         .n = n,
-                         .k = k,
+                         .args.swap = {{m}, {n}, {k}},
                          .bytes_read = like.bytes,
                          .bytes_written = like.bytes},
-             LAYER_OPERANDS(src), LAYER_OPERANDS(dst));
+             OPERANDS(IN(SRC, src), OUT(DST, dst)));
     return dst;
 }
 
@@ -38,14 +34,14 @@ struct fan layer_fan(struct layer *l, uint16_t phys, uint16_t receives, struct e
 {
     struct buffer tokens = l->work->buffers[phys];
     struct extent slots = {.rows = size_mul(l->z, tokens.dims[0], l->K), .rule = tokens.rule};
-    struct fan fan = {.groups = {layer_counts(l, "group_offsets", size_add(l->z, l->e, l->one)),
-                                 WORK_NONE, WORK_NONE},
+    struct fan fan = {.groups = layer_no_groups(),
                       .sizes = layer_counts(l, "group_sizes", l->e),
                       .index = layer_map(l, "fan_index", rows),
                       .place = layer_map(l, "fan_place", slots)};
-    layer_op(l, (struct op){.name = "fan", .kernel = KERNEL_FAN, .m = l->one},
-             LAYER_OPERANDS(phys, receives),
-             LAYER_OPERANDS(fan.groups.offsets, fan.sizes, fan.index, fan.place));
+    fan.groups.offsets = layer_counts(l, "group_offsets", size_add(l->z, l->e, l->one));
+    layer_op(l, (struct op){.name = "fan", .kernel = KERNEL_FAN},
+             OPERANDS(IN(PHYS, phys), IN(RECEIVES, receives), OUT(OFFSETS, fan.groups.offsets),
+                      OUT(SIZES, fan.sizes), OUT(INDEX, fan.index), OUT(PLACE, fan.place)));
     return fan;
 }
 
@@ -64,7 +60,7 @@ uint16_t layer_fan_compute(struct layer *l, uint16_t x, uint16_t gates, uint16_t
                                   .slots = l->K,
                                   .used = l->received.used},
                   gates);
-    uint16_t y = layer_expert(l, rows, l->received, fan->groups, 0);
+    uint16_t y = layer_expert(l, rows, l->received, fan->groups);
     layer_mask(l, "mask_tail", y, fan->groups.offsets);
     uint16_t folded = layer_rows(l, "y_folded", CATEGORY_DISPATCH, l->combined, tokens, l->H);
     layer_combine(l, "fan_in",

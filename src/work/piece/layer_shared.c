@@ -18,8 +18,7 @@ static uint16_t entered(struct layer *l, const char *name, bool split, struct ex
     *rows = layer_fixed(size_mul(l->z, l->T, size_slot(l->z, SLOT_TP)));
     uint16_t all = layer_rows(l, arena_printf(l->arena, "%s_x", name), CATEGORY_COMMUNICATION,
                               l->activation, *rows, l->H);
-    layer_collective(l, arena_printf(l->arena, "gather_%s", name), GROUP_TP,
-                     ALL_GATHER | REGATHER, l->x, all, l->work->buffers[all].bytes);
+    layer_gather_again(l, arena_printf(l->arena, "gather_%s", name), l->x, all);
     return all;
 }
 
@@ -41,7 +40,6 @@ static uint16_t summed(struct layer *l, const char *name, bool split, uint16_t y
 static uint16_t network(struct layer *l, const char *name, struct size inter, bool split,
                         uint16_t w13, uint16_t w2)
 {
-    struct groups none = {WORK_NONE, WORK_NONE, WORK_NONE};
     struct size wide = l->plan->model.moe.glu ? size_times(l->z, inter, 2) : inter;
     struct extent rows;
     uint16_t x = entered(l, name, split, &rows);
@@ -51,12 +49,14 @@ static uint16_t network(struct layer *l, const char *name, struct size inter, bo
                             l->activation, rows, inter);
     uint16_t y = layer_rows(l, arena_printf(l->arena, "%s_y", name), CATEGORY_EXPERT,
                             l->activation, rows, l->H);
-    layer_gemm(l, arena_printf(l->arena, "%s_gate_up", name), x, w13, WORK_NONE, h, none,
-               (struct gemm_shape){rows.rows, l->H, wide, l->one}, 0);
-    layer_activation(l, arena_printf(l->arena, "%s_activation", name), h, a, none, rows.rows,
-                     0);
-    layer_gemm(l, arena_printf(l->arena, "%s_down", name), a, w2, WORK_NONE, y, none,
-               (struct gemm_shape){rows.rows, inter, l->H, l->one}, 0);
+    layer_gemm(l, arena_printf(l->arena, "%s_gate_up", name), x, w13, WORK_NONE, h,
+               layer_no_groups(),
+               (struct gemm_shape){.rows = rows.rows, .k = l->H, .n = wide, .groups = l->one});
+    layer_activation(l, arena_printf(l->arena, "%s_activation", name), h, a, layer_no_groups(),
+                     rows.rows);
+    layer_gemm(l, arena_printf(l->arena, "%s_down", name), a, w2, WORK_NONE, y,
+               layer_no_groups(),
+               (struct gemm_shape){.rows = rows.rows, .k = inter, .n = l->H, .groups = l->one});
     return summed(l, name, split, y);
 }
 
@@ -73,7 +73,6 @@ static void add_weights(struct layer *l, const char *name, struct size inter, en
 /* y times the token's gate. */
 static uint16_t gated(struct layer *l, uint16_t y)
 {
-    struct groups none = {WORK_NONE, WORK_NONE, WORK_NONE};
     l->shared_gate =
         layer_rows(l, "shared_gate", CATEGORY_WEIGHTS, DTYPE_F32, layer_fixed(l->H), l->one);
     layer_fill(l, l->shared_gate, FILL_SHARED_GATE);
@@ -83,10 +82,10 @@ static uint16_t gated(struct layer *l, uint16_t y)
         layer_rows(l, "shared_gates", CATEGORY_METADATA, DTYPE_F32, l->tokens, l->one);
     uint16_t out =
         layer_rows(l, "shared_gated", CATEGORY_EXPERT, l->activation, l->tokens, l->H);
-    layer_gemm(l, "shared_gate", l->x, l->shared_gate, WORK_NONE, logits, none,
-               (struct gemm_shape){l->T, l->H, l->one, l->one}, 0);
+    layer_gemm(l, "shared_gate", l->x, l->shared_gate, WORK_NONE, logits, layer_no_groups(),
+               (struct gemm_shape){.rows = l->T, .k = l->H, .n = l->one, .groups = l->one});
     layer_op(l, (struct op){.name = "shared_sigmoid", .kernel = KERNEL_SIGMOID},
-             LAYER_OPERANDS(logits), LAYER_OPERANDS(gates));
+             OPERANDS(IN(SRC, logits), OUT(DST, gates)));
     layer_combine(l, "gate_shared",
                   (struct combine){.y = y,
                                    .position = WORK_NONE,
@@ -104,8 +103,8 @@ static uint16_t added(struct layer *l, const char *name, const char *sum_name, u
                       uint16_t y)
 {
     uint16_t sum = layer_rows(l, sum_name, CATEGORY_ACTIVATION, l->activation, l->tokens, l->H);
-    layer_op(l, (struct op){.name = name, .kernel = KERNEL_ADD}, LAYER_OPERANDS(out, y),
-             LAYER_OPERANDS(sum));
+    layer_op(l, (struct op){.name = name, .kernel = KERNEL_ADD},
+             OPERANDS(IN(SRC, out), IN(OTHER, y), OUT(DST, sum)));
     return sum;
 }
 

@@ -68,23 +68,23 @@ struct sharded {
     struct size F, f, h; /* F, F / p, H / p */
 };
 
-static void shard(struct layer *l, uint16_t buffer, enum fill role, uint16_t flags,
+static void shard(struct layer *l, uint16_t buffer, enum fill fill, bool by_rows,
                   struct size first)
 {
     layer_op(l,
-             (struct op){.name = l->work->buffers[buffer].name,
-                         .kernel = KERNEL_SHARD,
-                         .flags = (uint16_t)(role | flags),
-                         .m = first},
-             LAYER_OPERANDS(WORK_NONE), LAYER_OPERANDS(buffer));
+             (struct op){
+                 .name = l->work->buffers[buffer].name,
+                 .kernel = KERNEL_SHARD,
+                 .args.shard = {.first = {first}, .fill = (uint8_t)fill, .by_rows = by_rows}},
+             OPERANDS(OUT(DST, buffer)));
 }
 
 /* A rank's part of a matrix in `groups` parts. */
-static uint16_t weights(struct layer *l, const char *name, enum fill role, uint16_t flags,
+static uint16_t weights(struct layer *l, const char *name, enum fill fill, bool by_rows,
                         struct size groups, struct size rows, struct size columns)
 {
     uint16_t w = layer_weights(l, name, groups, rows, columns);
-    shard(l, w, role, flags, (struct size){0});
+    shard(l, w, fill, by_rows, (struct size){0});
     return w;
 }
 
@@ -92,7 +92,7 @@ static uint16_t weights(struct layer *l, const char *name, enum fill role, uint1
 static uint16_t tokens(struct layer *l, struct size width)
 {
     uint16_t x = layer_rows(l, "x", CATEGORY_ACTIVATION, l->activation, l->tokens, width);
-    shard(l, x, FILL_X, 0, (struct size){0});
+    shard(l, x, FILL_X, false, (struct size){0});
     return x;
 }
 
@@ -109,11 +109,12 @@ static uint16_t product(struct layer *l, const char *name, const char *result, u
     const struct buffer *matrix = &l->work->buffers[w];
     struct size groups = matrix->dims[0], k = matrix->dims[1], n = matrix->dims[2];
     struct size rows = size_mul(l->z, groups, l->T);
-    struct groups none = {WORK_NONE, WORK_NONE, WORK_NONE};
+    struct groups shared = layer_no_groups();
     struct gemm_shape shape = {.rows = rows, .k = k, .n = n, .groups = groups};
     uint16_t c = activations(l, result, rows, n);
-    layer_gemm(l, name, a, w, WORK_NONE, c, none, shape, KERNEL_SHARED_A);
-    l->work->ops[l->work->n_ops - 1].bytes_read =
+    shared.shared = true;
+    layer_gemm(l, name, a, w, WORK_NONE, c, shared, shape);
+    layer_last(l)->bytes_read =
         size_add(l->z, layer_traffic(l, l->T, a), l->work->buffers[w].bytes);
     return c;
 }
@@ -131,10 +132,9 @@ static uint16_t gather_tokens(struct sharded *b, uint16_t x)
     return x_all;
 }
 
-static void output(struct layer *l, const uint16_t *results)
+static void output(struct layer *l, const struct operand *results)
 {
-    layer_op(l, (struct op){.name = "output", .kernel = KERNEL_RESULT}, results,
-             LAYER_OPERANDS(WORK_NONE));
+    layer_op(l, (struct op){.name = "output", .kernel = KERNEL_RESULT}, results);
 }
 
 /* ---- blocks ---- */
@@ -167,27 +167,30 @@ static void allreduce(struct sharded *b)
     struct layer *l = &b->l;
     uint64_t n = matmul_tiles(l->plan);
     struct size wide = size_div(l->z, b->F, size_const(l->z, n));
-    uint16_t w[MATMUL_TILES], out[MATMUL_TILES + 1];
+    uint16_t w[MATMUL_TILES], out[MATMUL_TILES];
+    struct operand results[MATMUL_TILES + 1];
     uint16_t x = tokens(l, b->h);
     for (uint64_t i = 0; i < n; i++) {
         w[i] = layer_weights(l, arena_printf(l->arena, "w_%d", (int)i), l->one, b->h, wide);
-        shard(l, w[i], FILL_W13, KERNEL_ROWS, size_times(l->z, wide, i));
+        shard(l, w[i], FILL_W13, true, size_times(l->z, wide, i));
     }
     add_tiles(l, x, w, n, out);
-    out[n] = LAYER_END;
-    output(l, out);
+    for (uint64_t i = 0; i < n; i++)
+        results[i] = (struct operand)RESULT(i, out[i]);
+    results[n].role = ROLE_COUNT;
+    output(l, results);
 }
 
 static uint16_t scattered_product(struct sharded *b, uint16_t a)
 {
     struct layer *l = &b->l;
-    uint16_t w = weights(l, "w_out", FILL_W2, KERNEL_ROWS, l->R, b->f, b->h);
+    uint16_t w = weights(l, "w_out", FILL_W2, true, l->R, b->f, b->h);
     return matmul_reduce_scatter(l, "out", product(l, "project_out", "out", a, w));
 }
 
 static void reduce_scatter(struct sharded *b)
 {
-    output(&b->l, LAYER_OPERANDS(scattered_product(b, tokens(&b->l, b->f))));
+    output(&b->l, OPERANDS(RESULT(0, scattered_product(b, tokens(&b->l, b->f)))));
 }
 
 /* Products with the chunk at hand while it is passed on (Wang et al.). */
@@ -195,7 +198,7 @@ static uint16_t product_of_passing(struct sharded *b, uint16_t x)
 {
     struct layer *l = &b->l;
     struct sizes *z = l->z;
-    uint16_t w = weights(l, "w_in", FILL_W13, 0, l->R, b->h, b->f);
+    uint16_t w = weights(l, "w_in", FILL_W13, false, l->R, b->h, b->f);
     uint16_t moving = activations(l, "x_passing", l->T, b->h);
     uint16_t out = activations(l, "out", l->T, b->f);
     struct size factors[] = {l->T, l->H, b->f};
@@ -209,12 +212,12 @@ static uint16_t product_of_passing(struct sharded *b, uint16_t x)
                          .bytes_read = size_add(z, layer_traffic(l, size_mul(z, l->R, l->T), x),
                                                 l->work->buffers[w].bytes),
                          .bytes_written = layer_traffic(l, size_mul(z, l->R, l->T), out),
+                         .args.gemm.rows.groups = {l->one},
                          .groups = l->one,
                          .m = l->T,
                          .n = b->f,
                          .k = b->h},
-             LAYER_OPERANDS(moving, w, WORK_NONE, WORK_NONE, WORK_NONE, WORK_NONE, out),
-             LAYER_OPERANDS(out));
+             OPERANDS(IN(SRC, moving), IN(WEIGHT, w), INOUT(DST, out)));
     layer_loop_end(l);
     return out;
 }
@@ -222,7 +225,7 @@ static uint16_t product_of_passing(struct sharded *b, uint16_t x)
 static uint16_t product_of_gathered(struct sharded *b, uint16_t x, const char *result)
 {
     struct layer *l = &b->l;
-    uint16_t w = weights(l, "w_in", FILL_W13, 0, l->one, l->H, b->f);
+    uint16_t w = weights(l, "w_in", FILL_W13, false, l->one, l->H, b->f);
     return product(l, "project_in", result, gather_tokens(b, x), w);
 }
 
@@ -230,18 +233,18 @@ static void allgather(struct sharded *b)
 {
     uint16_t x = tokens(&b->l, b->h);
     bool passes = b->l.plan->block.collective == COLLECTIVE_RING;
-    output(&b->l, LAYER_OPERANDS(passes ? product_of_passing(b, x)
-                                        : product_of_gathered(b, x, "out")));
+    output(&b->l, OPERANDS(RESULT(0, passes ? product_of_passing(b, x)
+                                            : product_of_gathered(b, x, "out"))));
 }
 
 static void mlp(struct sharded *b)
 {
     struct layer *l = &b->l;
-    struct groups none = {WORK_NONE, WORK_NONE, WORK_NONE};
     uint16_t h = product_of_gathered(b, tokens(l, b->h), "h");
     uint16_t a = activations(l, "a", l->T, b->f);
-    layer_activation(l, "gelu", h, a, none, l->T, KERNEL_GELU);
-    output(l, LAYER_OPERANDS(scattered_product(b, a)));
+    layer_activation(l, "gelu", h, a, layer_no_groups(), l->T);
+    layer_last(l)->args.activation.gelu = true;
+    output(l, OPERANDS(RESULT(0, scattered_product(b, a))));
 }
 
 enum status matmul_build(const struct plan *plan, struct arena *arena, struct work *work,

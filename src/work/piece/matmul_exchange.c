@@ -1,5 +1,6 @@
 /* Reduce-scatter and all-gather of chunks in the ways of block.collective: see matmul.h. */
 #include "work/piece/matmul.h"
+#include "work/piece/schedule.h"
 
 /* A chunk is a p-th of the array's memory, seen as T rows. */
 static struct size chunk_width(struct layer *l, uint16_t array)
@@ -36,11 +37,6 @@ static const char *named(struct layer *l, const char *what, const char *name)
     return arena_printf(l->arena, "%s_%s", what, name);
 }
 
-static void ahead(struct layer *l)
-{
-    l->work->ops[l->work->n_ops - 1].flags |= KERNEL_AHEAD;
-}
-
 /* ---- steps of a schedule ---- */
 
 /* Steps first .. first + n - 1, and the chunks that a rank sends in them: of all steps together
@@ -69,6 +65,13 @@ static struct steps later_steps(struct layer *l, enum schedule schedule)
     return (struct steps){schedule, 1, all.n - 1, size_sub(l->z, all.chunks, first.chunks)};
 }
 
+static struct hop_args hop_args(struct layer *l, const struct steps *steps)
+{
+    return (struct hop_args){.first = {size_const(l->z, steps->first)},
+                             .ranks = {l->R},
+                             .schedule = (uint8_t)steps->schedule};
+}
+
 static void hop(struct layer *l, const char *name, const struct steps *steps, uint16_t array,
                 uint16_t own, uint16_t to)
 {
@@ -76,11 +79,10 @@ static void hop(struct layer *l, const char *name, const struct steps *steps, ui
     layer_op(l,
              (struct op){.name = name,
                          .kernel = KERNEL_HOP,
-                         .flags = (uint16_t)(steps->schedule * KERNEL_SCHEDULE),
-                         .m = size_const(l->z, steps->first),
+                         .args.hop = hop_args(l, steps),
                          .bytes_sent = bytes,
                          .bytes_received = bytes},
-             LAYER_OPERANDS(array, own), LAYER_OPERANDS(to));
+             OPERANDS(IN(SRC, array), IN(OWN, own), OUT(DST, to)));
 }
 
 static void add(struct layer *l, const char *name, const struct steps *steps, uint16_t array,
@@ -90,12 +92,10 @@ static void add(struct layer *l, const char *name, const struct steps *steps, ui
     layer_op(l,
              (struct op){.name = named(l, "add", name),
                          .kernel = KERNEL_ADD_CHUNKS,
-                         .flags = (uint16_t)(steps->schedule * KERNEL_SCHEDULE),
-                         .groups = l->R,
-                         .m = size_const(l->z, steps->first),
+                         .args.hop = hop_args(l, steps),
                          .bytes_read = size_times(l->z, bytes, 2),
                          .bytes_written = bytes},
-             LAYER_OPERANDS(arrived, array), LAYER_OPERANDS(array));
+             OPERANDS(IN(SRC, arrived), INOUT(DST, array)));
 }
 
 static void reduce_steps(struct layer *l, const char *name, const struct steps *steps,
@@ -154,7 +154,7 @@ static void scatter(struct layer *l, const char *name, uint16_t array, uint16_t 
                          .kernel = KERNEL_EXCHANGE_FIXED,
                          .bytes_sent = bytes,
                          .bytes_received = bytes},
-             LAYER_OPERANDS(array), LAYER_OPERANDS(arrived));
+             OPERANDS(IN(SRC, array), OUT(DST, arrived)));
 }
 
 uint16_t matmul_reduce_scatter(struct layer *l, const char *name, uint16_t array)
@@ -190,10 +190,11 @@ void matmul_pass(struct layer *l, const char *name, uint16_t own, uint16_t movin
     layer_op(l,
              (struct op){.name = name,
                          .kernel = KERNEL_HOP,
-                         .flags = SCHEDULE_PASS_LEFT * KERNEL_SCHEDULE | KERNEL_AHEAD,
+                         .args.hop = {.ranks = {l->R}, .schedule = SCHEDULE_PASS_LEFT},
+                         .ahead = true,
                          .bytes_sent = bytes,
                          .bytes_received = bytes},
-             LAYER_OPERANDS(moving, own), LAYER_OPERANDS(moving));
+             OPERANDS(IN(SRC, moving), IN(OWN, own), OUT(DST, moving)));
 }
 
 /* ---- all-reduce in halves ---- */
@@ -209,11 +210,11 @@ struct matmul_reduction matmul_reduce_begin(struct layer *l, const char *name, u
     if (is_builtin(l)) {
         r.own = chunks_of(l, named(l, name, "sum"), CATEGORY_ACTIVATION, array, l->one);
         scatter(l, name, array, r.arrived);
-        ahead(l);
+        layer_last(l)->ahead = true;
     } else if (has_steps(l)) {
         struct steps first = first_step(l, reduction_of(l));
         hop(l, named(l, "begin", name), &first, array, WORK_NONE, r.arrived);
-        ahead(l);
+        layer_last(l)->ahead = true;
     }
     return r;
 }
@@ -235,11 +236,11 @@ void matmul_gather_begin(struct layer *l, const struct matmul_reduction *r)
     const char *name = named(l, "gather", r->name);
     if (is_builtin(l)) {
         layer_allgather(l, name, r->own, r->array);
-        ahead(l);
+        layer_last(l)->ahead = true;
     } else if (has_steps(l)) {
         struct steps first = first_step(l, gather_of(l));
         hop(l, name, &first, r->array, WORK_NONE, r->array);
-        ahead(l);
+        layer_last(l)->ahead = true;
     }
 }
 
@@ -250,5 +251,5 @@ void matmul_gather_end(struct layer *l, const struct matmul_reduction *r)
         gather_steps(l, named(l, "spread", r->name), &later, WORK_NONE, r->array);
     }
     layer_op(l, (struct op){.name = named(l, "end", r->name), .kernel = KERNEL_WAIT},
-             LAYER_OPERANDS(r->array, r->own), LAYER_OPERANDS(WORK_NONE));
+             OPERANDS(RESULT(0, r->array), RESULT(1, r->own)));
 }

@@ -19,7 +19,7 @@ struct step {
     struct layer l;
     struct dims d;
     bool training, decode;
-    unsigned in;     /* IN_DENSE or IN_MOE: the segment at hand */
+    unsigned in;        /* IN_DENSE or IN_MOE: the segment at hand */
     struct again again; /* what the stack recomputes */
     uint16_t labels;    /* ids of the step's tokens */
 };
@@ -28,9 +28,15 @@ struct step {
 
 uint16_t step_rows(struct step *s, const char *name, enum category category, struct size rows,
                    struct size width);
-/* Reads and writes end with LAYER_END; WORK_NONE is skipped. Returns the op's number. */
-uint16_t step_op(struct step *s, const char *name, enum kernel kernel, const uint16_t *reads,
-                 const uint16_t *writes);
+/* Operands that only their number tells apart: q, k and v; parts of the state. */
+#define MANY(number, reads, writes, buffer)                                                    \
+    {                                                                                          \
+        ROLE_RESULT, (number), (reads), (writes), (buffer)                                     \
+    }
+
+/* Returns the op's number. */
+uint16_t step_op(struct step *s, const char *name, enum kernel kernel,
+                 const struct operand *operands);
 /* The product with a matrix of the table: [rows, in] x [in, out]. */
 uint16_t step_product(struct step *s, const char *matrix, uint16_t a, const char *out,
                       enum category category);

@@ -22,7 +22,8 @@ static struct size cached_tokens(struct step *s)
     return size_mul(z, size_slot(z, SLOT_MICRO_BATCH), size_slot(z, SLOT_CONTEXT));
 }
 
-/* Columns per token of both products of the core: q k and scores v, over all heads of a rank. */
+/* Columns per token of both products of the core: q k and scores v, over all heads of a rank.
+ */
 static struct size core_width(struct step *s)
 {
     struct sizes *z = s->l.z;
@@ -39,7 +40,8 @@ static struct size core_flop(struct step *s)
     struct sizes *z = s->l.z;
     struct size rows = s->d.rows[ROW_FULL], width = core_width(s);
     if (s->decode)
-        return size_times(z, size_product(z, SIZES(rows, size_slot(z, SLOT_CONTEXT), width)), 2);
+        return size_times(z, size_product(z, SIZES(rows, size_slot(z, SLOT_CONTEXT), width)),
+                          2);
     return size_product(z, SIZES(rows, size_slot(z, SLOT_SEQUENCE_FULL), width));
 }
 
@@ -64,7 +66,9 @@ static struct heads gqa(struct step *s, uint16_t x)
         qkv = step_norm(s, "qk_norm", qkv);
     struct heads h = {heads_rows(s, "q", COL_Q), heads_rows(s, "k", COL_K),
                       heads_rows(s, "v", COL_V), WORK_NONE};
-    step_op(s, "rope", KERNEL_ROPE, LAYER_OPERANDS(qkv), LAYER_OPERANDS(h.q, h.k, h.v));
+    step_op(s, "rope", KERNEL_ROPE,
+            OPERANDS(MANY(0, true, false, qkv), MANY(1, false, true, h.q),
+                     MANY(2, false, true, h.k), MANY(3, false, true, h.v)));
     return h;
 }
 
@@ -73,7 +77,8 @@ static uint16_t latent(struct step *s, const char *matrix, const char *name, uin
 {
     uint16_t down = step_product(s, matrix, x, name, CATEGORY_ATTENTION);
     s->l.module = MODULE_UP;
-    return step_gathered(s, name, step_norm(s, arena_printf(s->l.arena, "%s_norm", name), down));
+    return step_gathered(s, name,
+                         step_norm(s, arena_printf(s->l.arena, "%s_norm", name), down));
 }
 
 static uint16_t mla_q(struct step *s, uint16_t x)
@@ -92,7 +97,10 @@ static struct heads mla(struct step *s, uint16_t x)
     struct heads h = {heads_rows(s, "q", COL_Q), heads_rows(s, "k", COL_K),
                       heads_rows(s, "v", COL_V), c};
     s->l.module = MODULE_ROPE;
-    step_op(s, "rope", KERNEL_ROPE, LAYER_OPERANDS(q, up, c), LAYER_OPERANDS(h.q, h.k, h.v));
+    step_op(s, "rope", KERNEL_ROPE,
+            OPERANDS(MANY(0, true, false, q), MANY(1, true, false, up), MANY(2, true, false, c),
+                     MANY(3, false, true, h.q), MANY(4, false, true, h.k),
+                     MANY(5, false, true, h.v)));
     return h;
 }
 
@@ -105,8 +113,9 @@ static uint16_t absorb(struct step *s, const char *name, uint16_t a, struct size
     uint16_t w = layer_weights(l, arena_printf(l->arena, "w_%s", name), heads, in, out);
     uint16_t c = step_rows(s, arena_printf(l->arena, "%s_out", name), CATEGORY_ATTENTION, rows,
                            size_mul(l->z, heads, out));
-    layer_gemm(l, name, a, w, WORK_NONE, c, (struct groups){WORK_NONE, WORK_NONE, WORK_NONE},
-               (struct gemm_shape){size_mul(l->z, rows, heads), in, out, heads}, 0);
+    layer_gemm(l, name, a, w, WORK_NONE, c, layer_no_groups(),
+               (struct gemm_shape){
+                   .rows = size_mul(l->z, rows, heads), .k = in, .n = out, .groups = heads});
     return c;
 }
 
@@ -116,10 +125,12 @@ static struct heads mla_absorbed(struct step *s, uint16_t x)
     uint16_t q = mla_q(s, x), c = latent(s, "kv_down", "kv_latent", x);
     s->l.module = MODULE_ROPE;
     uint16_t turned = heads_rows(s, "q", COL_Q);
-    step_op(s, "rope", KERNEL_ROPE, LAYER_OPERANDS(q, c), LAYER_OPERANDS(turned));
+    step_op(s, "rope", KERNEL_ROPE,
+            OPERANDS(MANY(0, true, false, q), MANY(1, true, false, c),
+                     MANY(2, false, true, turned)));
     s->l.module = MODULE_UP;
-    uint16_t folded = absorb(s, "absorb_q", turned, size_slot(z, SLOT_NOPE_DIM),
-                             size_slot(z, SLOT_KV_RANK));
+    uint16_t folded =
+        absorb(s, "absorb_q", turned, size_slot(z, SLOT_NOPE_DIM), size_slot(z, SLOT_KV_RANK));
     return (struct heads){folded, WORK_NONE, WORK_NONE, c};
 }
 
@@ -129,8 +140,9 @@ static struct heads mla_absorbed(struct step *s, uint16_t x)
 static void write_cache(struct step *s, const struct heads *h)
 {
     struct size rows = s->d.rows[ROW_FULL];
-    uint16_t op = step_op(s, "write_cache", KERNEL_CACHE, LAYER_OPERANDS(h->kv, h->k, h->v),
-                          LAYER_OPERANDS(WORK_NONE));
+    uint16_t op = step_op(s, "write_cache", KERNEL_CACHE,
+                          OPERANDS(MANY(0, true, false, h->kv), MANY(1, true, false, h->k),
+                                   MANY(2, true, false, h->v)));
     s->l.work->ops[op].bytes_written = cache_bytes(s, rows);
 }
 
@@ -143,7 +155,9 @@ static uint16_t ring(struct step *s, const struct heads *h)
     struct layer *l = &s->l;
     uint16_t kv = step_rows(s, "ring_kv", CATEGORY_COMMUNICATION, s->d.rows[ROW_FULL],
                             s->d.width[COL_KV]);
-    step_op(s, "pack_kv", KERNEL_ROPE, LAYER_OPERANDS(h->k, h->v), LAYER_OPERANDS(kv));
+    step_op(s, "pack_kv", KERNEL_ROPE,
+            OPERANDS(MANY(0, true, false, h->k), MANY(1, true, false, h->v),
+                     MANY(2, false, true, kv)));
     uint16_t arrived = step_rows(s, "ring_kv_received", CATEGORY_COMMUNICATION,
                                  s->d.rows[ROW_FULL], s->d.width[COL_KV]);
     layer_collective(l, "ring_kv", GROUP_CP, RING, kv, arrived, l->work->buffers[kv].bytes);
@@ -154,19 +168,21 @@ static uint16_t core(struct step *s, const struct heads *h, uint16_t arrived)
 {
     struct layer *l = &s->l;
     bool absorbed = s->decode && s->d.facts & FACT_MLA;
-    struct size width = absorbed ? size_mul(l->z, s->d.width[COL_HEADS], s->d.width[COL_KV_RANK])
-                                 : s->d.width[COL_CONTEXT];
-    uint16_t context =
-        step_rows(s, absorbed ? "latent_context" : "attention_context", CATEGORY_ATTENTION,
-                  s->d.rows[ROW_FULL], width);
+    struct size width = absorbed
+                            ? size_mul(l->z, s->d.width[COL_HEADS], s->d.width[COL_KV_RANK])
+                            : s->d.width[COL_CONTEXT];
+    uint16_t context = step_rows(s, absorbed ? "latent_context" : "attention_context",
+                                 CATEGORY_ATTENTION, s->d.rows[ROW_FULL], width);
     s->l.module = MODULE_ATTENTION;
-    uint16_t op = step_op(s, "attention", KERNEL_ATTENTION, LAYER_OPERANDS(h->q, h->k, h->v, arrived),
-                          LAYER_OPERANDS(context));
+    uint16_t op = step_op(s, "attention", KERNEL_ATTENTION,
+                          OPERANDS(MANY(0, true, false, h->q), MANY(1, true, false, h->k),
+                                   MANY(2, true, false, h->v), MANY(3, true, false, arrived),
+                                   MANY(4, false, true, context)));
     struct op *attention = &l->work->ops[op];
     attention->flop = core_flop(s);
     if (s->decode)
-        attention->bytes_read = size_add(l->z, l->work->buffers[h->q].bytes,
-                                         cache_bytes(s, cached_tokens(s)));
+        attention->bytes_read =
+            size_add(l->z, l->work->buffers[h->q].bytes, cache_bytes(s, cached_tokens(s)));
     return absorbed ? absorb(s, "absorb_v", context, size_slot(l->z, SLOT_KV_RANK),
                              size_slot(l->z, SLOT_V_DIM))
                     : context;
@@ -177,13 +193,14 @@ uint16_t step_attention(struct step *s, uint16_t x)
     s->l.module = MODULE_ATTENTION_NORM;
     uint16_t normed = step_norm(s, "attention_norm", x);
     bool is_mla = s->d.facts & FACT_MLA;
-    struct heads h = !is_mla      ? gqa(s, normed)
+    struct heads h = !is_mla     ? gqa(s, normed)
                      : s->decode ? mla_absorbed(s, normed)
                                  : mla(s, normed);
     if (!s->training)
         write_cache(s, &h);
     uint16_t context = core(s, &h, ring(s, &h));
-    uint16_t out = step_product(s, "attention_out", context, "attention_out", CATEGORY_ATTENTION);
+    uint16_t out =
+        step_product(s, "attention_out", context, "attention_out", CATEGORY_ATTENTION);
     out = step_reduced(s, "attention_sum", out);
     s->l.module = MODULE_RESIDUAL;
     return step_add(s, "mlp_input", x, out);

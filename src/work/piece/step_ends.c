@@ -22,8 +22,8 @@ uint16_t step_embedding(struct step *s)
     uint16_t table = table_of(s, "embedding_table");
     uint16_t x = step_rows(s, "embedded", CATEGORY_ACTIVATION, s->d.rows[ROW_FULL],
                            s->d.width[COL_HIDDEN]);
-    uint16_t op = step_op(s, "embedding", KERNEL_EMBED, LAYER_OPERANDS(table, s->labels),
-                          LAYER_OPERANDS(x));
+    uint16_t op = step_op(s, "embedding", KERNEL_EMBED,
+                          OPERANDS(IN(WEIGHT, table), IN(IDS, s->labels), OUT(DST, x)));
     l->work->ops[op].bytes_read =
         size_add(l->z, l->work->buffers[x].bytes, l->work->buffers[s->labels].bytes);
     return step_reduced(s, "layer_input", x);
@@ -49,9 +49,9 @@ static uint16_t last_rows(struct step *s, uint16_t x, struct size rows)
 {
     if (s->training)
         return x;
-    uint16_t last = step_rows(s, "last_tokens", CATEGORY_ACTIVATION, rows,
-                              s->d.width[COL_HIDDEN]);
-    uint16_t op = step_op(s, "take_last", KERNEL_ROPE, LAYER_OPERANDS(x), LAYER_OPERANDS(last));
+    uint16_t last =
+        step_rows(s, "last_tokens", CATEGORY_ACTIVATION, rows, s->d.width[COL_HIDDEN]);
+    uint16_t op = step_op(s, "take_last", KERNEL_ROPE, OPERANDS(IN(SRC, x), OUT(DST, last)));
     s->l.work->ops[op].bytes_read = s->l.work->buffers[last].bytes;
     return last;
 }
@@ -62,9 +62,8 @@ static uint16_t logits_of(struct step *s, uint16_t x, struct size rows)
     struct size vocab = s->d.width[COL_VOCAB], hidden = s->d.width[COL_HIDDEN];
     uint16_t w = layer_weights(l, "head_table", l->one, hidden, vocab);
     uint16_t logits = step_rows(s, "logits", CATEGORY_LOGITS, rows, vocab);
-    layer_gemm(l, "logits", x, w, WORK_NONE, logits,
-               (struct groups){WORK_NONE, WORK_NONE, WORK_NONE},
-               (struct gemm_shape){rows, hidden, vocab, l->one}, 0);
+    layer_gemm(l, "logits", x, w, WORK_NONE, logits, layer_no_groups(),
+               (struct gemm_shape){.rows = rows, .k = hidden, .n = vocab, .groups = l->one});
     return logits;
 }
 
@@ -81,7 +80,7 @@ static void sample(struct step *s, uint16_t logits, struct size rows)
     }
     uint16_t ids =
         layer_buffer(l, "sampled_ids", CATEGORY_METADATA, DTYPE_I32, RULE_FIXED, 1, &rows);
-    step_op(s, "sampler", KERNEL_SAMPLE, LAYER_OPERANDS(all), LAYER_OPERANDS(ids));
+    step_op(s, "sampler", KERNEL_SAMPLE, OPERANDS(IN(SRC, all), OUT(DST, ids)));
 }
 
 /* The loss reads logits and writes their gradient; over a split vocabulary ranks agree on each
@@ -97,7 +96,7 @@ static uint16_t loss(struct step *s, uint16_t logits, struct size rows)
     }
     uint16_t d = step_rows(s, "d_logits", CATEGORY_LOGITS, rows, s->d.width[COL_VOCAB]);
     l->work->buffers[d].category = CATEGORY_LOGITS;
-    step_op(s, "loss", KERNEL_LOSS, LAYER_OPERANDS(logits), LAYER_OPERANDS(d));
+    step_op(s, "loss", KERNEL_LOSS, OPERANDS(IN(SRC, logits), OUT(DST, d)));
     return d;
 }
 
@@ -112,12 +111,11 @@ static void project_mtp(struct step *s, uint16_t x)
     struct size rows = s->d.rows[ROW_LOCAL], before = l->layers;
     l->layers = size_slot(l->z, SLOT_STAGE_MTP);
     uint16_t joined = step_rows(s, "mtp_joined", CATEGORY_ACTIVATION, rows, twice);
-    step_op(s, "mtp_join", KERNEL_ROPE, LAYER_OPERANDS(x), LAYER_OPERANDS(joined));
+    step_op(s, "mtp_join", KERNEL_ROPE, OPERANDS(IN(SRC, x), OUT(DST, joined)));
     uint16_t w = layer_weights(l, "w_mtp_projection", l->one, twice, hidden);
     uint16_t out = step_rows(s, "mtp_input", CATEGORY_ACTIVATION, rows, hidden);
-    layer_gemm(l, "mtp_projection", joined, w, WORK_NONE, out,
-               (struct groups){WORK_NONE, WORK_NONE, WORK_NONE},
-               (struct gemm_shape){rows, twice, hidden, l->one}, 0);
+    layer_gemm(l, "mtp_projection", joined, w, WORK_NONE, out, layer_no_groups(),
+               (struct gemm_shape){.rows = rows, .k = twice, .n = hidden, .groups = l->one});
     l->layers = before;
 }
 

@@ -4,8 +4,8 @@
 #include "work/stack/stack.h"
 
 struct part {
-    size_t first;      /* op of its forward */
-    uint16_t in, out;  /* [T, H] */
+    size_t first;     /* op of its forward */
+    uint16_t in, out; /* [T, H] */
 };
 
 static void enter(struct step *s, enum segment segment, unsigned in)

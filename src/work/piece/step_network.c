@@ -5,14 +5,13 @@
 uint16_t step_dense(struct step *s, uint16_t x)
 {
     struct layer *l = &s->l;
-    struct groups none = {WORK_NONE, WORK_NONE, WORK_NONE};
     l->module = MODULE_MLP_NORM;
     uint16_t normed = step_gathered(s, "mlp_in", step_norm(s, "mlp_norm", x));
     uint16_t h = step_product(s, "mlp_gate_up", normed, "mlp_gate_up_out", CATEGORY_ACTIVATION);
     l->module = MODULE_ACTIVATE;
     uint16_t a = step_rows(s, "mlp_activated", CATEGORY_ACTIVATION, s->d.rows[ROW_FULL],
                            s->d.width[COL_DENSE]);
-    layer_activation(l, "mlp_activation", h, a, none, s->d.rows[ROW_FULL], 0);
+    layer_activation(l, "mlp_activation", h, a, layer_no_groups(), s->d.rows[ROW_FULL]);
     uint16_t out = step_product(s, "mlp_down", a, "mlp_down_out", CATEGORY_ACTIVATION);
     out = step_reduced(s, "mlp_sum", out);
     l->module = MODULE_RESIDUAL;
@@ -26,37 +25,34 @@ struct met {
     bool experts, down, sent, returned;
 };
 
-static bool reads(const struct op *op, uint16_t buffer)
-{
-    for (unsigned i = 0; buffer != WORK_NONE && i < OP_BUFFERS; i++)
-        if (op->reads[i] == buffer)
-            return true;
-    return false;
-}
-
 static bool is_payload(const struct work *work, const struct op *op)
 {
     return op->kind == OP_EXCHANGE &&
-           work->buffers[op->reads[0]].category != CATEGORY_METADATA;
+           work->buffers[op_buffer(work, op, ROLE_SRC)].category != CATEGORY_METADATA;
+}
+
+static bool reads(const struct layer *l, const struct op *op, uint16_t buffer)
+{
+    return buffer != WORK_NONE && op_reads(l->work, op, buffer);
 }
 
 /* By order: to the router's choice, rows are permuted, dispatched, sorted again, multiplied,
  * activated, multiplied, unsorted, returned and combined. */
 static enum module module_of(const struct layer *l, const struct op *op, struct met *met)
 {
-    bool beside = reads(op, l->shared13) || reads(op, l->shared2) || reads(op, l->residual13) ||
-                  reads(op, l->residual2);
+    bool beside = reads(l, op, l->shared13) || reads(l, op, l->shared2) ||
+                  reads(l, op, l->residual13) || reads(l, op, l->residual2);
     if (beside)
         return MODULE_SHARED;
-    if (reads(op, l->w13)) {
+    if (reads(l, op, l->w13)) {
         met->experts = true;
         return MODULE_GATE_UP;
     }
-    if (reads(op, l->w2)) {
+    if (reads(l, op, l->w2)) {
         met->down = true;
         return MODULE_EXPERT_DOWN;
     }
-    if (op->kernel == KERNEL_TOPK || op->kernel == KERNEL_PLACE || reads(op, l->router))
+    if (op->kernel == KERNEL_TOPK || op->kernel == KERNEL_PLACE || reads(l, op, l->router))
         return MODULE_ROUTER;
     if (is_payload(l->work, op)) {
         *(met->down ? &met->returned : &met->sent) = true;

@@ -25,7 +25,8 @@ static uint64_t dense_parameters(const struct step *s, unsigned in)
         vectors += parts[i]->norms + parts[i]->biases;
     }
     if (a->kind == ATTENTION_MLA)
-        whole += s->plan->model.hidden * (a->q_lora_rank + a->kv_lora_rank + a->qk_rope_head_dim);
+        whole +=
+            s->plan->model.hidden * (a->q_lora_rank + a->kv_lora_rank + a->qk_rope_head_dim);
     return (matrices - whole) / s->plan->parallel.tp + whole + vectors;
 }
 
@@ -33,8 +34,8 @@ static uint64_t dense_parameters(const struct step *s, unsigned in)
 static struct size end_parameters(struct step *s)
 {
     struct sizes *z = s->l.z;
-    struct size dense = size_times(z, size_slot(z, SLOT_STAGE_DENSE_LAYERS),
-                                   dense_parameters(s, IN_DENSE));
+    struct size dense =
+        size_times(z, size_slot(z, SLOT_STAGE_DENSE_LAYERS), dense_parameters(s, IN_DENSE));
     struct size moe =
         size_times(z, size_slot(z, SLOT_STAGE_MOE_LAYERS), dense_parameters(s, IN_MOE));
     return size_sub(z, size_slot(z, SLOT_DENSE_PARAMETERS), size_add(z, dense, moe));
@@ -66,8 +67,8 @@ static void gather(struct step *s, const struct weights_part *shard)
     struct layer *l = &s->l;
     enum dtype dtype = s->plan->precision.activations;
     struct size n = layer_group_ranks(l, shard->group);
-    uint16_t part = flat(s, arena_printf(l->arena, "shard_of_%s", shard->what), CATEGORY_WEIGHTS,
-                         dtype, size_ceil_div(l->z, shard->elements, n));
+    uint16_t part = flat(s, arena_printf(l->arena, "shard_of_%s", shard->what),
+                         CATEGORY_WEIGHTS, dtype, size_ceil_div(l->z, shard->elements, n));
     uint16_t all = flat(s, arena_printf(l->arena, "gathered_%s", shard->what), CATEGORY_WEIGHTS,
                         dtype, shard->elements);
     layer_collective(l, arena_printf(l->arena, "gather_%s", shard->what), shard->group,
@@ -80,7 +81,7 @@ static enum dtype gradient_dtype(const struct step *s)
     return p->gradients == DTYPE_NONE ? p->activations : p->gradients;
 }
 
-static void reduce(struct step *s, const struct weights_part *shard, unsigned how)
+static void reduce(struct step *s, const struct weights_part *shard, enum collective_kind how)
 {
     struct layer *l = &s->l;
     enum dtype dtype = gradient_dtype(s);
@@ -184,12 +185,12 @@ void step_pipeline(struct step *s, enum phase phase)
     layer_op(l,
              (struct op){.name = back ? "send_gradient" : "send_rows",
                          .kernel = KERNEL_COLLECTIVE,
-                         .flags = SEND,
+                         .args.collective = {.how = SEND},
                          .group = GROUP_PP,
                          .bytes_read = size_mul(l->z, bytes, back ? ups : downs),
                          .bytes_written = size_mul(l->z, bytes, back ? downs : ups),
                          .bytes_sent = size_mul(l->z, bytes, back ? ups : downs),
                          .bytes_received = size_mul(l->z, bytes, back ? downs : ups)},
-             LAYER_OPERANDS(out), LAYER_OPERANDS(in));
+             OPERANDS(IN(SRC, out), OUT(DST, in)));
     l->backward = false;
 }

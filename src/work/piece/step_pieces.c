@@ -8,24 +8,22 @@ uint16_t step_rows(struct step *s, const char *name, enum category category, str
     return layer_rows(&s->l, name, category, s->l.activation, layer_fixed(rows), width);
 }
 
-static struct size bytes_of(const struct step *s, const uint16_t *list)
+uint16_t step_op(struct step *s, const char *name, enum kernel kernel,
+                 const struct operand *operands)
 {
-    struct size sum = size_const(s->l.z, 0);
-    for (; *list != LAYER_END; list++)
-        if (*list != WORK_NONE)
-            sum = size_add(s->l.z, sum, s->l.work->buffers[*list].bytes);
-    return sum;
-}
-
-uint16_t step_op(struct step *s, const char *name, enum kernel kernel, const uint16_t *reads,
-                 const uint16_t *writes)
-{
-    return layer_op(&s->l,
-                    (struct op){.name = name,
-                                .kernel = (uint16_t)kernel,
-                                .bytes_read = bytes_of(s, reads),
-                                .bytes_written = bytes_of(s, writes)},
-                    reads, writes);
+    struct sizes *z = s->l.z;
+    struct op op = {.name = name, .kernel = (uint16_t)kernel};
+    op.bytes_read = op.bytes_written = size_const(z, 0);
+    for (const struct operand *o = operands; o->role != ROLE_COUNT; o++) {
+        if (o->buffer == WORK_NONE)
+            continue;
+        struct size bytes = s->l.work->buffers[o->buffer].bytes;
+        if (o->read)
+            op.bytes_read = size_add(z, op.bytes_read, bytes);
+        if (o->written)
+            op.bytes_written = size_add(z, op.bytes_written, bytes);
+    }
+    return layer_op(&s->l, op, operands);
 }
 
 static const struct layer_matrix *matrix_named(const struct step *s, const char *name)
@@ -33,7 +31,8 @@ static const struct layer_matrix *matrix_named(const struct step *s, const char 
     size_t n;
     const struct layer_matrix *matrices = matrices_of_layer(&n);
     for (size_t i = 0; i < n; i++)
-        if (text_equal(matrices[i].name, name) && matrix_exists(&matrices[i], s->d.facts, s->in))
+        if (text_equal(matrices[i].name, name) &&
+            matrix_exists(&matrices[i], s->d.facts, s->in))
             return &matrices[i];
     return NULL;
 }
@@ -47,8 +46,8 @@ uint16_t step_product(struct step *s, const char *matrix, uint16_t a, const char
     l->module = m->op;
     uint16_t w = layer_weights(l, arena_printf(l->arena, "w_%s", matrix), l->one, k, n);
     uint16_t c = step_rows(s, out, category, rows, n);
-    layer_gemm(l, matrix, a, w, WORK_NONE, c, (struct groups){WORK_NONE, WORK_NONE, WORK_NONE},
-               (struct gemm_shape){rows, k, n, l->one}, 0);
+    layer_gemm(l, matrix, a, w, WORK_NONE, c, layer_no_groups(),
+               (struct gemm_shape){.rows = rows, .k = k, .n = n, .groups = l->one});
     return c;
 }
 
@@ -59,8 +58,7 @@ uint16_t step_reduced(struct step *s, const char *name, uint16_t x)
     if (!(s->d.facts & FACT_GATHER))
         return layer_all_reduced(&s->l, name, GROUP_TP, x);
     struct buffer source = s->l.work->buffers[x];
-    uint16_t out =
-        step_rows(s, name, source.category, s->d.rows[ROW_LOCAL], source.dims[1]);
+    uint16_t out = step_rows(s, name, source.category, s->d.rows[ROW_LOCAL], source.dims[1]);
     layer_collective(&s->l, arena_printf(s->l.arena, "scatter_%s", name), GROUP_TP,
                      REDUCE_SCATTER, x, out, source.bytes);
     return out;
@@ -71,7 +69,7 @@ uint16_t step_norm(struct step *s, const char *name, uint16_t x)
     const struct buffer *source = &s->l.work->buffers[x];
     uint16_t y = step_rows(s, arena_printf(s->l.arena, "%s_out", name), source->category,
                            source->dims[0], source->dims[1]);
-    step_op(s, name, KERNEL_NORM, LAYER_OPERANDS(x), LAYER_OPERANDS(y));
+    step_op(s, name, KERNEL_NORM, OPERANDS(IN(SRC, x), OUT(DST, y)));
     return y;
 }
 
@@ -79,8 +77,8 @@ uint16_t step_add(struct step *s, const char *name, uint16_t a, uint16_t b)
 {
     const struct buffer *source = &s->l.work->buffers[a];
     uint16_t sum = step_rows(s, name, CATEGORY_ACTIVATION, source->dims[0], source->dims[1]);
-    step_op(s, arena_printf(s->l.arena, "add_%s", name), KERNEL_ADD, LAYER_OPERANDS(a, b),
-            LAYER_OPERANDS(sum));
+    step_op(s, arena_printf(s->l.arena, "add_%s", name), KERNEL_ADD,
+            OPERANDS(IN(SRC, a), IN(OTHER, b), OUT(DST, sum)));
     return sum;
 }
 
@@ -88,10 +86,9 @@ uint16_t step_gathered(struct step *s, const char *name, uint16_t x)
 {
     if (!(s->d.facts & FACT_GATHER))
         return x;
-    uint16_t all = step_rows(s, arena_printf(s->l.arena, "%s_gathered", name),
-                             CATEGORY_COMMUNICATION, s->d.rows[ROW_FULL],
-                             s->l.work->buffers[x].dims[1]);
-    layer_collective(&s->l, arena_printf(s->l.arena, "gather_%s", name), GROUP_TP,
-                    ALL_GATHER | REGATHER, x, all, s->l.work->buffers[all].bytes);
+    uint16_t all =
+        step_rows(s, arena_printf(s->l.arena, "%s_gathered", name), CATEGORY_COMMUNICATION,
+                  s->d.rows[ROW_FULL], s->l.work->buffers[x].dims[1]);
+    layer_gather_again(&s->l, arena_printf(s->l.arena, "gather_%s", name), x, all);
     return all;
 }

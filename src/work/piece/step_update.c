@@ -46,8 +46,8 @@ static struct size own_part(struct step *s, struct pair pair, uint64_t sharded_f
         return bytes_of(s, pair);
     struct size sum = size_const(z, 0);
     for (unsigned n = 0; n < 2; n++) {
-        struct pair one = {{n == 0 ? pair.number[0] : WORK_NONE,
-                            n == 1 ? pair.number[1] : WORK_NONE}};
+        struct pair one = {
+            {n == 0 ? pair.number[0] : WORK_NONE, n == 1 ? pair.number[1] : WORK_NONE}};
         struct size ranks = layer_group_ranks(&s->l, n == 0 ? GROUP_DP : GROUP_EDP);
         sum = size_add(z, sum, size_ceil_div(z, bytes_of(s, one), ranks));
     }
@@ -60,12 +60,13 @@ static void gradient_norm(struct step *s, struct pair gradients, struct size rea
     struct layer *l = &s->l;
     uint16_t norm =
         layer_buffer(l, "gradient_norm", CATEGORY_METADATA, DTYPE_F32, RULE_FIXED, 1, &l->one);
-    layer_op(l,
-             (struct op){.name = "gradient_norm",
-                         .kernel = KERNEL_UPDATE,
-                         .bytes_read = read,
-                         .bytes_written = l->work->buffers[norm].bytes},
-             LAYER_OPERANDS(gradients.number[0], gradients.number[1]), LAYER_OPERANDS(norm));
+    layer_op(
+        l,
+        (struct op){.name = "gradient_norm",
+                    .kernel = KERNEL_UPDATE,
+                    .bytes_read = read,
+                    .bytes_written = l->work->buffers[norm].bytes},
+        OPERANDS(IN(SRC, gradients.number[0]), IN(OTHER, gradients.number[1]), OUT(DST, norm)));
     uint16_t sum = layer_buffer(l, "global_gradient_norm", CATEGORY_METADATA, DTYPE_F32,
                                 RULE_FIXED, 1, &l->one);
     layer_collective(l, "reduce_gradient_norm", GROUP_DP, ALL_REDUCE, norm, sum,
@@ -87,16 +88,19 @@ void step_update(struct step *s)
     step_reduce_all(s);
     gradient_norm(s, gradients, read);
     bool in_place = s->plan->precision.master == DTYPE_NONE; /* the weights are updated */
-    layer_op(l,
-             (struct op){.name = "optimizer",
-                         .kernel = KERNEL_UPDATE,
-                         .bytes_read = size_sum(
-                             z, SIZES(read, kept, in_place ? written : size_const(z, 0))),
-                         .bytes_written = size_add(z, kept, written)},
-             LAYER_OPERANDS(gradients.number[0], gradients.number[1], master.number[0],
-                            master.number[1], moments.number[0], moments.number[1]),
-             LAYER_OPERANDS(weights.number[0], weights.number[1], master.number[0],
-                            master.number[1], moments.number[0], moments.number[1]));
+    layer_op(
+        l,
+        (struct op){.name = "optimizer",
+                    .kernel = KERNEL_UPDATE,
+                    .bytes_read =
+                        size_sum(z, SIZES(read, kept, in_place ? written : size_const(z, 0))),
+                    .bytes_written = size_add(z, kept, written)},
+        OPERANDS(MANY(0, true, false, gradients.number[0]),
+                 MANY(1, true, false, gradients.number[1]),
+                 MANY(2, true, true, master.number[0]), MANY(3, true, true, master.number[1]),
+                 MANY(4, true, true, moments.number[0]), MANY(5, true, true, moments.number[1]),
+                 MANY(6, false, true, weights.number[0]),
+                 MANY(7, false, true, weights.number[1])));
     step_gather_all(s);
     for (size_t i = first; i < l->work->n_ops; i++)
         l->work->ops[i].phase = PHASE_UPDATE;
@@ -117,7 +121,7 @@ static void add_waits(struct step *s, size_t n_ticks)
                                (struct op){.name = arena_printf(l->arena, "wait_%s", tick.name),
                                            .kernel = KERNEL_WAIT,
                                            .host_syncs = tick.host_syncs},
-                               LAYER_OPERANDS(WORK_NONE), LAYER_OPERANDS(WORK_NONE));
+                               OPERANDS(IN(SRC, WORK_NONE)));
         l->work->ops[op].phase = tick.phase;
     }
 }
@@ -139,8 +143,7 @@ static void add_copies(struct step *s, size_t n_buffers)
                               .kernel = KERNEL_COPY,
                               .bytes_read = buffer.bytes,
                               .bytes_written = buffer.bytes};
-            uint16_t op = layer_op(l, copy, LAYER_OPERANDS((uint16_t)i),
-                                   LAYER_OPERANDS((uint16_t)i));
+            uint16_t op = layer_op(l, copy, OPERANDS(INOUT(DST, (uint16_t)i)));
             l->work->ops[op].phase = back ? PHASE_BACKWARD : PHASE_FORWARD;
         }
     }

@@ -1,0 +1,72 @@
+/* Backends: what holds a layer's buffers and performs its ops, one row each.
+ *
+ * Nothing outside a backend looks at an operand's memory: results are copied out of it, counts
+ * that steer the executor are read through it, and what transports move they take as it lies.
+ * The CPU's memory is the host's, and its kernels are a table that tests may change. */
+#ifndef MOEPLAN_EXEC_BACKEND_BACKEND_H
+#define MOEPLAN_EXEC_BACKEND_BACKEND_H
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "exec/kernels/kernel.h"
+
+/* name, text of --backend */
+#define BACKEND_LIST(X)                                                                        \
+    X(CPU, cpu)                                                                                \
+    X(NULL, null) /* every op is called and none does anything: what is timed is the harness   \
+                   */
+
+enum backend_kind {
+#define BACKEND_ENUM(name, text) BACKEND_##name,
+    BACKEND_LIST(BACKEND_ENUM)
+#undef BACKEND_ENUM
+};
+
+struct session;
+
+/* One op on all ranks of this process. */
+struct launch {
+    const struct op *op;
+    struct call *calls; /* [n]: operands, arguments; counts are added up in them */
+    uint64_t n;
+    void **scratch;    /* by worker */
+    bool beside_other; /* exchanges are under way and want to get on */
+};
+
+enum backend_mark { BACKEND_BEGIN, BACKEND_END, BACKEND_MARKS };
+
+struct backend {
+    const char *name;
+    bool idle; /* nothing is performed, and no memory holds anything */
+
+    /* What the functions below are given; lives as long as the arena. `kernels` are those of
+     * the CPU; NULL: all as they are. */
+    enum status (*open)(struct session *session, const struct kernels *kernels,
+                        struct arena *arena, void **device, struct err *err);
+
+    /* Memory aligned to 64 bytes, not initialised; NULL when there is no more. */
+    void *(*alloc)(void *device, uint64_t bytes);
+    void (*free)(void *device, void *memory);
+    void (*fill)(void *device, void *memory, unsigned char byte, uint64_t bytes);
+    /* Out of the backend's memory into the host's. */
+    void (*copy)(void *device, const void *memory, void *to, uint64_t bytes);
+    /* The same for a few numbers that decide what is done next. */
+    void (*read_counts)(void *device, const int64_t *memory, uint64_t n, int64_t *to);
+    /* Out of the caches, as the layers of a model between two uses of this one would. */
+    void (*flush)(void *device, const void *memory, uint64_t bytes);
+
+    /* All units of all calls that are not skipped; no exchange comes here but to an idle one.
+     */
+    enum status (*launch)(void *device, const struct launch *launch, struct err *err);
+
+    void (*sync)(void *device); /* until everything launched is done */
+    void (*mark)(void *device, enum backend_mark mark);
+    double (*elapsed_s)(void *device); /* from the last BEGIN to the last END */
+};
+
+const struct backend *backend_of(enum backend_kind kind);
+
+/* The rows. */
+extern const struct backend backend_cpu, backend_null;
+
+#endif
