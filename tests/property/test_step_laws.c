@@ -23,7 +23,7 @@
 #include "work/piece/layer.h"
 #include "work/stack/stack.h"
 
-enum { DRAWS = 400 };
+enum { DRAWS = 1500 };
 
 struct listed {
     struct arena arena;
@@ -39,6 +39,8 @@ static bool list_plan(const struct plan *plan, struct listed *l)
     char text[RULE_TEXT], hint[RULE_TEXT];
     struct err err = {0};
     memset(l, 0, sizeof *l);
+    if (plan_experts_total(plan) > 512 || plan->parallel.ep > 64) /* take seconds to route */
+        return false;
     if (rule_check(plan, text, hint) ||
         work_build(plan, &l->arena, &l->work, &err) != STATUS_OK)
         return false;
@@ -150,7 +152,7 @@ static void every_op_has_bytes_and_operands(void **state)
         }
         arena_release(&l.arena);
     }
-    assert_in_range(listed, DRAWS / 4, DRAWS);
+    assert_in_range(listed, DRAWS / 8, DRAWS);
 }
 
 /* ---- FLOPs ---- */
