@@ -9,9 +9,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/home.h"
 #include "base/text.h"
 
-enum { CATALOG_ROOTS = 6, CATALOG_LINE = 512 };
+enum { CATALOG_ROOTS = 4, CATALOG_LINE = 512 };
 
 static const struct kind {
     const char *name, *folder, *ending, *list_option;
@@ -57,30 +58,15 @@ static void roots_add(struct roots *roots, const char *path)
         roots->path[roots->n++] = path;
 }
 
-/* The data of an installation wherever it was moved to: bin/moeplan has share/ beside bin/.
- * NULL where the system does not say which file is running. */
-static char *beside_binary(struct arena *arena)
-{
-    char path[CATALOG_LINE];
-    ssize_t length = readlink("/proc/self/exe", path, sizeof path);
-    if (length <= 0 || length == (ssize_t)sizeof path)
-        return NULL;
-    while (length > 0 && path[length - 1] != '/')
-        length--;
-    return arena_printf(arena, "%.*s../share/moeplan/models", (int)length, path);
-}
-
 static struct roots roots_shared(struct arena *arena)
 {
     struct roots roots = {0};
-    const char *data = getenv("MOEPLAN_DATA");
+    const char *data = home_user_data();
     roots_add(&roots, data);
-    if (data && data[0] != '\0')
+    if (data)
         roots_add(&roots, arena_printf(arena, "%s/models", data));
     roots_add(&roots, "models");
-    roots_add(&roots, MOEPLAN_SOURCE_DIR "/models");
-    roots_add(&roots, beside_binary(arena));
-    roots_add(&roots, MOEPLAN_INSTALL_DIR "/share/moeplan/models");
+    roots_add(&roots, arena_printf(arena, "%s/models", home_data(arena)));
     return roots;
 }
 

@@ -1,8 +1,8 @@
 /* Charts through gnuplot: a template of plots/ with its variables set in front of it.
  *
  * The .gp file is complete in itself (variables, then the template's text) and names its data
- * and its picture without folders, so that a user can move, restyle and draw it again. Text of
- * the user goes only into single-quoted strings, in which gnuplot runs no commands. */
+ * and its picture as ./NAME, so that a user can move, restyle and draw it again. Text of the
+ * user goes only into single-quoted strings, in which gnuplot runs no commands. */
 #ifndef MOEPLAN_REPORT_GNUPLOT_H
 #define MOEPLAN_REPORT_GNUPLOT_H
 
@@ -29,6 +29,7 @@ struct chart {
     const char *picture;    /* file to draw, "-" for a terminal chart on `out` */
     enum chart_type type;   /* by the picture's ending: chart_type_of */
     const char *data;       /* CSV file the template reads */
+    const char *overlay;    /* a second one; NULL: none */
     const char *script;     /* .gp file to write */
     unsigned columns, rows; /* size of a terminal chart */
     bool colour;            /* of a terminal chart */
@@ -36,10 +37,12 @@ struct chart {
     size_t n_variables;
 };
 
-/* png, svg, pdf or txt by the file's ending, "-" is text. STATUS_USAGE for others. */
+/* png, svg, pdf or txt by the file's ending, "-" is text. STATUS_USAGE for others, and for
+ * names with control characters, which would end a line of the script. */
 enum status chart_type_of(const char *picture, enum chart_type *type, struct err *err);
 
-/* A single-quoted gnuplot string: quotes doubled, control characters as spaces. */
+/* An expression for gnuplot that is the text: single-quoted strings joined by "'", since
+ * gnuplot does not read all doubled quotes as one; control characters as spaces. */
 void gnuplot_quote(const char *text, struct text *out);
 
 /* Writes the script. STATUS_INPUT when the template is not found. */

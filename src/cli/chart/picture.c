@@ -73,9 +73,10 @@ void picture_list(struct picture *p, const char *name, const char *const *list)
 
 static void append_plain(struct text *out, const char *cell)
 {
-    for (; *cell; cell++) {
+    for (cell += strspn(cell, " \t"); *cell; cell++) {
         char c = *cell == '"'                ? '\''
                  : *cell == ','              ? ';'
+                 : *cell == '\\'             ? '/'
                  : (unsigned char)*cell < 32 ? ' '
                                              : *cell;
         text_append_n(out, &c, 1);
@@ -120,10 +121,9 @@ static enum status write_files(struct picture *p, const struct invocation *call,
                                struct err *err)
 {
     const char *published = published_file(p);
-    const char *slash = published ? strrchr(published, '/') : NULL;
     p->chart.data = data_file(p, call);
     p->chart.script = arena_printf(p->arena, "%s.gp", p->base);
-    picture_text(p, "overlay", slash ? slash + 1 : published ? published : "");
+    p->chart.overlay = published;
     p->chart.variables = p->variables;
     TRY(write_table(p->chart.data, &p->data, err));
     if (published)

@@ -31,8 +31,9 @@ void picture_text(struct picture *picture, const char *name, const char *text);
 void picture_number(struct picture *picture, const char *name, double number);
 void picture_list(struct picture *picture, const char *name, const char *const *list);
 
-/* Replaces what gnuplot cannot read inside a cell of the tables, quotes and commas, by ' and ;
- * (gnuplot reads a quoted cell only up to its first comma). Before the variables are made. */
+/* Replaces what gnuplot cannot read inside a cell of the tables, quotes, commas and
+ * backslashes, by ' and ; and / (gnuplot reads a quoted cell only up to its first comma), and
+ * leaves out blanks in front. Before the variables are made. */
 enum status picture_plain(struct picture *picture, const char *file, struct err *err);
 
 /* Writes tables and script, draws, and says on the output which files were written. Without
