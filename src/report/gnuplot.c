@@ -7,7 +7,6 @@
 
 #include "base/file.h"
 #include "base/home.h"
-#include "base/output.h"
 #include "base/process.h"
 
 static const struct {
@@ -162,19 +161,15 @@ static enum status read_template(const char *kind, struct arena *arena, const ch
     return err_hint(err, "it belongs to the folder plots/ of moeplan");
 }
 
-enum status chart_write(const struct chart *chart, struct arena *arena, struct err *err)
+enum status chart_script(const struct chart *chart, struct text *out, struct err *err)
 {
-    struct text out = {.arena = arena};
     const char *style, *body;
-    TRY(read_template("style", arena, &style, err));
-    TRY(read_template(chart->kind, arena, &body, err));
-    write_head(chart, &out);
-    text_append(&out, style);
-    text_append(&out, body);
-    struct output file;
-    TRY(output_open(&file, chart->script, err));
-    fputs(text_string(&out), file.file);
-    return output_close(&file, err);
+    TRY(read_template("style", out->arena, &style, err));
+    TRY(read_template(chart->kind, out->arena, &body, err));
+    write_head(chart, out);
+    text_append(out, style);
+    text_append(out, body);
+    return STATUS_OK;
 }
 
 /* ---- running it ---- */

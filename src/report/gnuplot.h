@@ -30,7 +30,7 @@ struct chart {
     enum chart_type type;   /* by the picture's ending: chart_type_of */
     const char *data;       /* CSV file the template reads */
     const char *overlay;    /* a second one; NULL: none */
-    const char *script;     /* .gp file to write */
+    const char *script;     /* .gp file that holds the script */
     unsigned columns, rows; /* size of a terminal chart */
     bool colour;            /* of a terminal chart */
     const struct chart_variable *variables;
@@ -45,8 +45,8 @@ enum status chart_type_of(const char *picture, enum chart_type *type, struct err
  * gnuplot does not read all doubled quotes as one; control characters as spaces. */
 void gnuplot_quote(const char *text, struct text *out);
 
-/* Writes the script. STATUS_INPUT when the template is not found. */
-enum status chart_write(const struct chart *chart, struct arena *arena, struct err *err);
+/* Appends the text of the script. STATUS_INPUT when the template is not found. */
+enum status chart_script(const struct chart *chart, struct text *out, struct err *err);
 
 /* Runs gnuplot on the script. STATUS_ABSENT when gnuplot is not installed, or when a bitmap or
  * PDF has no font to draw with (gnuplot would leave out all text and say nothing);

@@ -2,8 +2,8 @@
 # shellcheck disable=SC2016 # nothing in these texts is to be expanded
 #
 # Names and labels that a shell or gnuplot would run: every option that names an output takes
-# them as they are, writes that file and starts nothing. Each of them makes a file "canary" where
-# it is run, or nothing but trouble.
+# them as they are, writes that file and starts nothing. Each of them makes a file "canary"
+# where it is run, or nothing but trouble.
 : "${MOEPLAN:?the binary under test}"
 root=${1:?usage: check_hostile.sh ROOT}
 scratch=$(mktemp -d) || exit 1

@@ -15,7 +15,8 @@ status=0
 # hidden COPY: the installed binary no longer knows where the source tree and the prefix are, as
 # when both are gone: other paths of the same length stand in their place.
 hidden() {
-    for path in "$root" "$(sed -n 's/^CMAKE_INSTALL_PREFIX:PATH=//p' "$build/CMakeCache.txt")"; do
+    prefix=$(sed -n 's/^CMAKE_INSTALL_PREFIX:PATH=//p' "$build/CMakeCache.txt")
+    for path in "$root" "$prefix"; do
         LC_ALL=C sed -i "s|$path|$(printf '%s' "$path" | sed 's|[^/]|_|g')|g" "$1/bin/moeplan"
         ! grep -qaF "$path/" "$1/bin/moeplan" || fail "$1 still knows $path"
     done
@@ -65,7 +66,7 @@ share/zsh/site-functions/_moeplan
 share/fish/vendor_completions.d/moeplan.fish
 END
     for folder in models examples plots; do
-        [ ! -d "$root/$folder" ] || diff -r "$root/$folder" "$1/share/moeplan/$folder" || status=1
+        diff -r "$root/$folder" "$1/share/moeplan/$folder" || status=1
     done
 }
 

@@ -22,7 +22,8 @@ struct picture {
 };
 
 /* Nothing drawn yet; `file` decides the kind of picture by its ending. STATUS_USAGE for one
- * that cannot be drawn. */
+ * that cannot be drawn, STATUS_INPUT when it or a file beside it would replace what it should
+ * not (side.h). */
 enum status picture_init(struct picture *picture, const char *file,
                          const struct invocation *call, struct err *err);
 

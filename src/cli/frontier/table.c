@@ -6,7 +6,7 @@
 
 #include "base/csv.h"
 #include "base/json.h"
-#include "base/output.h"
+#include "cli/command/side.h"
 #include "cli/option/plan_argument.h"
 
 bool frontier_is_csv(const char *output)
@@ -167,24 +167,18 @@ static void write_axes(struct json *json, const struct frontier *f)
     json_close(json);
 }
 
+static void write_provenance(struct json *json, const void *context)
+{
+    const struct frontier *f = context;
+    const struct provenance provenance = plan_argument_provenance(&f->base);
+    provenance_json(json, &provenance);
+    json_string(json, "command", "frontier");
+    write_axes(json, f);
+    json_count(json, "points", sweep_points(&f->sweep));
+}
+
 enum status frontier_provenance(const struct frontier *f, const struct invocation *call,
                                 struct err *err)
 {
-    if (!frontier_is_csv(call->general.output))
-        return STATUS_OK;
-    size_t length = strlen(call->general.output) - strlen(".csv");
-    const char *path =
-        arena_printf(call->arena, "%.*s.json", (int)length, call->general.output);
-    struct output output;
-    struct json json;
-    TRY(output_open(&output, path, err));
-    json_init(&json, output.file);
-    json_object(&json, NULL);
-    const struct provenance provenance = plan_argument_provenance(&f->base);
-    provenance_json(&json, &provenance);
-    json_string(&json, "command", "frontier");
-    write_axes(&json, f);
-    json_count(&json, "points", sweep_points(&f->sweep));
-    json_close(&json);
-    return output_close(&output, err);
+    return side_provenance(call, write_provenance, f, err);
 }
