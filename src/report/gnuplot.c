@@ -43,17 +43,26 @@ enum status chart_type_of(const char *picture, enum chart_type *type, struct err
                     "end the name in .png, .svg, .pdf or .txt, or give - for the terminal");
 }
 
-void gnuplot_quote(const char *text, struct text *out)
+static void quote(const char *text, bool plain, struct text *out)
 {
     text_append(out, "'");
-    for (; *text; text++) {
-        char c = (unsigned char)*text < 32 || *text == 127 ? ' ' : *text;
-        if (c == '\'')
+    while (*text) {
+        bool visible;
+        size_t bytes = text_character(text, &visible);
+        if (plain && !visible)
+            text_append(out, " ");
+        else if (*text == '\'')
             text_append(out, "'.\"'\".'");
         else
-            text_append_n(out, &c, 1);
+            text_append_n(out, text, bytes);
+        text += bytes;
     }
     text_append(out, "'");
+}
+
+void gnuplot_quote(const char *text, struct text *out)
+{
+    quote(text, true, out);
 }
 
 static const char *base_name(const char *path)
@@ -68,7 +77,7 @@ static void quote_name(const char *path, struct text *out)
 {
     struct text name = {.arena = out->arena};
     text_printf(&name, "./%s", base_name(path));
-    gnuplot_quote(text_string(&name), out);
+    quote(text_string(&name), false, out);
 }
 
 static const char *terminal_of(enum chart_type type)
@@ -151,7 +160,7 @@ static enum status read_template(const char *kind, struct arena *arena, const ch
         if (!folders[i])
             continue;
         const char *path = arena_printf(arena, "%s/plots/%s.gp", folders[i], kind);
-        if (access(path, R_OK) != 0)
+        if (!file_is_there(path))
             continue;
         TRY(file_read(path, 1 << 20, arena, &found, &length, err));
         *text = found;
@@ -235,6 +244,18 @@ static int run_gnuplot(struct process *gnuplot, FILE *out)
     return status;
 }
 
+/* gnuplot's words on one line. */
+static void join_lines(char *words)
+{
+    char *to = words;
+    for (const char *from = words; *from; from++)
+        if (*from > ' ' || (to > words && to[-1] != ' '))
+            *to++ = *from > ' ' || (unsigned char)*from > 126 ? *from : ' ';
+    while (to > words && to[-1] == ' ')
+        to--;
+    *to = '\0';
+}
+
 enum status chart_draw(const struct chart *chart, FILE *out, struct err *err)
 {
     char folder[4096], script[1024], words[512];
@@ -264,6 +285,7 @@ enum status chart_draw(const struct chart *chart, FILE *out, struct err *err)
         err_set(err, STATUS_ABSENT, "gnuplot is not installed");
         return err_hint(err, "install gnuplot-nox, then: gnuplot %s", chart->script);
     }
+    join_lines(words);
     err_set(err, STATUS_SYSTEM, "gnuplot failed on \"%s\": %s", chart->script, words);
     return err_hint(err, "run it by hand: gnuplot %s", chart->script);
 }

@@ -119,10 +119,8 @@ writes() {
 written() {
     writes "$1.o" "$MOEPLAN" list models "-o$1.o"
     writes "$1.o" "$MOEPLAN" predict "$plan" --output "$1.o" --format csv
-    writes "$1.o" "$MOEPLAN" show "$plan" -o "$1.o"
     writes "$1.csv" "$MOEPLAN" frontier "$plan" --over workload.micro_batch=1,2 -o "$1.csv"
     writes "$1.json" test -s "$1.csv"
-    writes "$1.csv" "$MOEPLAN" plot memory "$plan" --over workload.micro_batch=1,2 -o "$1.csv"
 }
 
 # points FILE: how many points an SVG chart has

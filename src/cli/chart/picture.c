@@ -95,13 +95,19 @@ void picture_list(struct picture *p, const char *name, const char *const *list)
 
 static void append_plain(struct text *out, const char *cell)
 {
-    for (cell += strspn(cell, " \t"); *cell; cell++) {
-        char c = *cell == '"'                ? '\''
-                 : *cell == ','              ? ';'
-                 : *cell == '\\'             ? '/'
-                 : (unsigned char)*cell < 32 ? ' '
-                                             : *cell;
-        text_append_n(out, &c, 1);
+    static const char from[] = "\",\\", to[] = "';/";
+    cell += strspn(cell, " \t");
+    while (*cell) {
+        bool visible;
+        size_t bytes = text_character(cell, &visible);
+        const char *found = strchr(from, *cell);
+        if (found)
+            text_append_n(out, &to[found - from], 1);
+        else if (visible)
+            text_append_n(out, cell, bytes);
+        else
+            text_append(out, " ");
+        cell += bytes;
     }
 }
 
@@ -120,15 +126,21 @@ static enum status plain_table(const char *file, struct text *table, struct err 
     return STATUS_OK;
 }
 
+const char *picture_published_file(const char *file, struct arena *arena)
+{
+    size_t length = strlen(file) - (text_ends(file, ".csv") ? strlen(".csv") : 0);
+    return arena_printf(arena, "%.*s-published.csv", (int)length, file);
+}
+
 enum status picture_plain(struct picture *p, const char *file, struct err *err)
 {
     TRY(plain_table(file, &p->data, err));
-    return plain_table(file, &p->published, err);
+    return plain_table(picture_published_file(file, p->arena), &p->published, err);
 }
 
 static const char *published_file(const struct picture *p)
 {
-    return p->published.length ? arena_printf(p->arena, "%s-published.csv", p->base) : NULL;
+    return p->published.length ? picture_published_file(p->base, p->arena) : NULL;
 }
 
 static enum status write_files(struct picture *p, const struct invocation *call,
@@ -177,7 +189,7 @@ static enum status absent(const struct picture *p, bool all, struct err *err)
     err_hint(err, "%s", why.hint);
     if (all)
         return STATUS_ABSENT;
-    fprintf(stderr, "moeplan: %s\n  hint: %s\n", err->text, err->hint);
+    err_print(err, stderr);
     err_clear(err);
     return STATUS_OK;
 }
@@ -207,7 +219,10 @@ enum status picture_draw(struct picture *p, bool all, const struct invocation *c
     if (call->general.output && text_equal(call->general.output, p->chart.picture))
         return copy_picture(p, call->out, err);
     const char *published = published_file(p);
-    fprintf(call->out, "wrote %s, %s%s%s and %s\n", p->chart.picture, p->chart.data,
-            published ? ", " : "", published ? published : "", p->chart.script);
+    struct text said = {.arena = p->arena};
+    text_append_visible(&said, arena_printf(p->arena, "%s, %s%s%s and %s", p->chart.picture,
+                                            p->chart.data, published ? ", " : "",
+                                            published ? published : "", p->chart.script));
+    fprintf(call->out, "wrote %s\n", text_string(&said));
     return STATUS_OK;
 }

@@ -32,6 +32,9 @@ void picture_text(struct picture *picture, const char *name, const char *text);
 void picture_number(struct picture *picture, const char *name, double number);
 void picture_list(struct picture *picture, const char *name, const char *const *list);
 
+/* FILE-published.csv of FILE or FILE.csv */
+const char *picture_published_file(const char *file, struct arena *arena);
+
 /* Replaces what gnuplot cannot read inside a cell of the tables, quotes, commas and
  * backslashes, by ' and ; and / (gnuplot reads a quoted cell only up to its first comma), and
  * leaves out blanks in front. Before the variables are made. */

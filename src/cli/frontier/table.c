@@ -25,9 +25,16 @@ static bool hidden(const struct csv *csv, size_t column)
     return true;
 }
 
+static const char *visible(const char *text, struct arena *arena)
+{
+    struct text out = {.arena = arena};
+    text_append_visible(&out, text);
+    return text_string(&out);
+}
+
 static const char *heading(const struct csv *csv, size_t column, struct arena *arena)
 {
-    const char *name = csv->columns[column];
+    const char *name = visible(csv->columns[column], arena);
     if (!text_ends(name, "_bytes"))
         return name;
     return arena_printf(arena, "%.*s GiB", (int)(strlen(name) - strlen("_bytes")), name);
@@ -46,7 +53,7 @@ static const char *cell(const struct csv *csv, size_t row, size_t column, struct
     if (is_number(text) && strchr(text, '.') && strlen(text) > 8)
         return arena_printf(arena, "%.5g", strtod(text, NULL)); /* all digits are in the CSV */
     if (!text[0] || !text_ends(csv->columns[column], "_bytes"))
-        return text;
+        return visible(text, arena);
     return arena_printf(arena, "%.2f", strtod(text, NULL) / (1024.0 * 1024 * 1024));
 }
 
