@@ -1,6 +1,5 @@
 /* moeplan frontier: sweeps keys and shows where memory runs out. */
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "cli/chart/sweep.h"
 #include "cli/command/commands.h"
@@ -72,7 +71,7 @@ static enum status run_frontier(const struct invocation *call, struct err *err)
         TRY(frontier_rows_few(&frontier, err));
     sink.kept = keep ? &kept : NULL;
     sink.file = keep ? NULL : call->out;
-    sink.progress = !keep && isatty(STDERR_FILENO) && !isatty(fileno(call->out));
+    sink.progress = !keep && term_is_watched(stderr) && !call->term.tty;
     TRY(frontier_rows(&frontier, &settings->columns, (unsigned)settings->threads, &sink, err));
     TRY(frontier_provenance(&frontier, call, err));
     if (settings->plot)
