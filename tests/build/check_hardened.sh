@@ -1,7 +1,7 @@
 #!/bin/sh
 # What is built for users is hardened: it stands at no fixed address, its tables are read-only
-# once it runs, calls that could write too far and broken stacks end it. Warnings are errors only
-# where that is asked for: the next compiler knows more of them.
+# once it runs, calls that could write too far and broken stacks end it. Warnings are errors
+# only where that is asked for: the next compiler knows more of them.
 : "${MOEPLAN:?the binary under test}"
 root=${1:?usage: check_hardened.sh ROOT}
 build=$(dirname "$MOEPLAN")

@@ -1,7 +1,7 @@
 #!/bin/sh
-# No test waits for a name server: with an empty /etc/hosts, as in some containers, Open MPI asks
-# for "localhost" again and again, and each answer that does not come takes five seconds. A name
-# server that never answers, in a mount namespace of our own, shows whether anybody asks it.
+# No test waits for a name server: with an empty /etc/hosts, as in some containers, Open MPI
+# asks for "localhost" again and again, and each answer that does not come takes five seconds. A
+# name server that never answers, in a mount namespace of our own, shows whether anybody asks.
 : "${MOEPLAN:?the binary under test}"
 [ "${RES_OPTIONS-}" = attempts:0 ] || {
     echo "RES_OPTIONS is '${RES_OPTIONS-}', not attempts:0"
