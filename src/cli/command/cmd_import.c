@@ -185,8 +185,8 @@ static enum status import_job(const struct invocation *call, struct job_result *
 static const struct column flag_columns[] = {
     {.key = "flag", .type = COLUMN_TEXT, .offset = offsetof(struct job_row, flag)},
     {.key = "key", .type = COLUMN_TEXT, .offset = offsetof(struct job_row, key)},
-    {.key = "conversion", .type = COLUMN_TEXT, .offset = offsetof(struct job_row, conversion)},
     {.key = "use", .type = COLUMN_TEXT, .offset = offsetof(struct job_row, use)},
+    {.key = "conversion", .type = COLUMN_TEXT, .offset = offsetof(struct job_row, conversion)},
     {.key = "source", .type = COLUMN_TEXT, .offset = offsetof(struct job_row, source)},
 };
 
@@ -202,7 +202,7 @@ static enum status list_flags(const struct invocation *call, const char *framewo
                                 .records = rows,
                                 .n_records = n,
                                 .record_size = sizeof *rows};
-    command_print_table(call, &table, 4);
+    command_print_table(call, &table, 3);
     return STATUS_OK;
 }
 

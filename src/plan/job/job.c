@@ -192,7 +192,9 @@ enum status job_read_text(const char *name, const char *text, size_t length,
                           const struct job_request *request, struct arena *arena,
                           struct job_result *result, struct err *err)
 {
-    const struct input in = {name, text, length, request, arena, result, err};
+    char *terminated = arena_alloc(arena, length + 1, 1);
+    memcpy(terminated, text, length);
+    const struct input in = {name, terminated, length, request, arena, result, err};
     const struct job_framework *from = named(request->from);
     if (request->from && !from)
         return job_unknown_framework(request->from, err);

@@ -94,6 +94,16 @@ enum status serving_set_formats(struct job *job)
     return STATUS_OK;
 }
 
+void serving_warn_of_cache(struct job *job, const char *sequences, const char *length)
+{
+    if (job_given(job, sequences) && job_given(job, length))
+        return;
+    job_warn(job, job->mark,
+             "the engine queues what its cache does not hold, the plan holds every sequence at "
+             "its longest: set workload.micro_batch and workload.context_length to what is "
+             "served");
+}
+
 enum status serving_device(struct job *job, double *gib, bool *a100)
 {
     struct plan *plan = arena_alloc(job->arena, 1, sizeof *plan);

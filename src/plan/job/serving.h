@@ -14,6 +14,10 @@ enum status serving_set_formats(struct job *job);
 /* Memory of the device in GiB; 0: not known yet. */
 enum status serving_device(struct job *job, double *gib, bool *a100);
 
+/* Warns where the job leaves open how many sequences of which length there are: a plan takes
+ * all of them at their longest. */
+void serving_warn_of_cache(struct job *job, const char *sequences, const char *length);
+
 /* The whole launch is written by these. */
 enum status serving_write_refuse(struct job_writer *writer);
 void serving_write_formats(struct job_writer *writer);

@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/file.h"
 #include "base/unit.h"
@@ -356,7 +357,10 @@ enum status job_other_file(struct job *job, const char *name, const char **path,
     struct err ignored = {0};
     const char *tries[] = {arena_printf(job->arena, "%s/%s", job->folder, name), name};
     for (size_t i = name[0] == '/'; i < 2; i++) {
+        struct stat info;
         err_clear(&ignored);
+        if (stat(tries[i], &info) != 0 || !S_ISREG(info.st_mode))
+            continue;
         if (file_read(tries[i], JOB_BYTES, job->arena, &read, length, &ignored) != STATUS_OK)
             continue;
         *text = read;

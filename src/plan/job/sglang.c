@@ -210,6 +210,8 @@ static enum status sglang_finish(struct job *job)
     TRY(set_layout(job, &d, backend));
     TRY(set_batch(job, &d, text_equal(mode, "prefill")));
     TRY(serving_set_formats(job));
+    if (!text_equal(mode, "prefill"))
+        serving_warn_of_cache(job, "max-running-requests", "context-length");
     return set_path(job, backend, !text_equal(mode, "prefill"));
 }
 

@@ -20,8 +20,8 @@ const struct shell_variable *shell_variable(const struct shell *shell, size_t be
 {
     for (size_t i = before; i > 0; i--) {
         const struct shell_variable *v = &shell->variables[i - 1];
-        if ((!exported || v->exported) && text_equal(v->name, name))
-            return v;
+        if ((!exported || v->exported || v->unset) && text_equal(v->name, name))
+            return v->unset ? NULL : v;
     }
     return NULL;
 }
@@ -296,11 +296,24 @@ static enum status read_assignment(struct shell_reader *reader, struct command *
 
 /* ---- commands ---- */
 
-/* Assignments in front of a command are its environment: V=x cmd. */
+/* Assignments in front of a command are its environment, V=x cmd, and end with it. */
 static void export_assignments(struct shell_reader *reader, const struct command *command)
 {
     for (size_t i = command->first_assignment; i < reader->shell->n_variables; i++)
         reader->shell->variables[i].exported = true;
+}
+
+static enum status restore_assignments(struct shell_reader *reader,
+                                       const struct command *command)
+{
+    size_t first = command->first_assignment, last = reader->shell->n_variables;
+    for (size_t i = first; i < last && !command->exported; i++) {
+        const char *name = reader->shell->variables[i].name;
+        const struct shell_variable *old = shell_variable(reader->shell, first, name, false);
+        struct shell_variable before = {.name = name, .unset = true};
+        TRY(set_variable(reader, old ? *old : before, command->mark));
+    }
+    return STATUS_OK;
 }
 
 static void mark_exported(struct shell_reader *reader, const char *name)
@@ -327,7 +340,7 @@ static enum status keep(struct shell_reader *reader, struct command *command)
                                  &reader->command_capacity, sizeof *shell->commands);
     shell->commands[shell->n_commands++] = (struct shell_command){
         command->words, command->mark, shell->n_variables, command->depth > 0};
-    return STATUS_OK;
+    return restore_assignments(reader, command);
 }
 
 enum keyword { KEYWORD_NONE, KEYWORD_OPENS, KEYWORD_CLOSES, KEYWORD_PASSES, KEYWORD_EXPORT };

@@ -31,6 +31,7 @@ struct shell_variable {
     const char *name;
     struct shell_words value; /* one word, or the items of an array */
     bool exported;
+    bool unset;          /* from here on there is none of this name */
     const char *trouble; /* it depends on what only a shell knows */
 };
 

@@ -225,6 +225,7 @@ static enum status vllm_finish(struct job *job)
     TRY(set_batch(job));
     TRY(set_context(job));
     TRY(serving_set_formats(job));
+    serving_warn_of_cache(job, "max-num-seqs", "max-model-len");
     return set_path(job);
 }
 
