@@ -117,7 +117,7 @@ static const struct {
     size_t stack;
     const char *sets[SETS + 1];
     const char *flags[SETS + 1]; /* that the launch holds */
-    const char *silent;      /* keys, no line speaks of */
+    const char *silent;          /* keys, no line speaks of */
 } cases[] = {
     {"examples/megatron-qwen3-30b-h100.yaml",
      1,
