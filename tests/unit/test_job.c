@@ -11,9 +11,9 @@
 #include <cmocka.h>
 #include <dirent.h>
 
-#include "base/file.h"
 #include "plan/job/job.h"
 #include "plan/schema.h"
+#include "support/beside.h"
 
 #define FOLDER "tests/jobs/"
 
@@ -341,42 +341,19 @@ static void a_configuration_is_the_plan_it_was(void **state)
 
 /* ---- bad files ---- */
 
-static const char *message_of(const char *file, struct arena *arena)
+static void check_bad(const char *name, struct arena *arena)
 {
     struct err err = {0};
     struct job_result result = {0};
     const struct job_request request = {0};
-    struct text text = {.arena = arena};
+    const char *file = arena_printf(arena, FOLDER "bad/%s", name);
     enum status status = job_read(file, &request, arena, &result, &err);
     if (status == STATUS_OK) {
         struct plan plan;
         status = plan_load_tree(file, result.root, NULL, 0, true, arena, &plan, NULL, &err);
     }
     assert_int_equal(status, STATUS_INPUT);
-    text_printf(&text, "%s: %s\n", err.where, err.text);
-    if (err.hint[0])
-        text_printf(&text, "  hint: %s\n", err.hint);
-    return text_string(&text);
-}
-
-static void check_bad(const char *name, struct arena *arena)
-{
-    struct err err = {0};
-    char *expected = NULL;
-    size_t length;
-    const char *file = arena_printf(arena, FOLDER "bad/%s", name);
-    const char *beside = arena_printf(arena, "%s.expected", file);
-    const char *message = message_of(file, arena);
-    if (getenv("MOEPLAN_REWRITE")) {
-        FILE *out = fopen(beside, "w");
-        assert_non_null(out);
-        fputs(message, out);
-        assert_int_equal(fclose(out), 0);
-    }
-    print_message("%s\n", name);
-    file_read(beside, 65536, arena, &expected, &length, &err);
-    assert_string_equal(err.text, "");
-    assert_string_equal(message, expected);
+    beside_check(file, &err, arena);
 }
 
 static void bad_jobs_are_refused_word_for_word(void **state)
