@@ -49,6 +49,12 @@ static const struct {
      "parallel.pp=8 model.dense_layers=3 model.mtp_enabled=true stack.vocab_multiple=1 "
      "model.moe.router.scale=2.5 moe.dispatch_sms=24 precision.gradients=bf16 cluster.nodes=8",
      0},
+    {"megatron/sections.yaml", "",
+     "parallel.tp=2 parallel.sp=true parallel.ep=8 parallel.etp=2 workload.micro_batch=1 "
+     "model.attention.kv_heads=8 model.vocab=32000 moe.path=ragged_a2a parallel.zero=1",
+     0},
+    {"megatron/yaml-cfg.sh", "cluster=h100",
+     "parallel.tp=2 workload.micro_batch=1 workload.global_batch=128 cluster.nodes=2", 0},
     {"bridge/qwen3-script.sh", "",
      "parallel.ep=16 workload.micro_batch=1 workload.global_batch=1024 model.layers=48 "
      "cluster.nodes=2 precision.gradients=f32 parallel.zero=1",

@@ -100,7 +100,7 @@ static bool is_plan(const struct node *root)
 static const struct job_framework *tree_framework(const struct node *root)
 {
     static const struct job_framework *const candidates[] = {&job_maxtext, &job_bridge,
-                                                             &job_deepspeed};
+                                                             &job_megatron, &job_deepspeed};
     const struct job_framework *best = NULL;
     size_t most = 0;
     if (root->kind != NODE_MAPPING || is_plan(root))

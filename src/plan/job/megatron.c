@@ -520,6 +520,22 @@ static enum status set_path(struct job *job)
 
 /* ---- all of it ---- */
 
+/* --yaml-cfg: the file stands in place of the command line. */
+enum status megatron_prepare(struct job *job)
+{
+    const char *name = NULL;
+    bool found;
+    TRY(job_word(job, "yaml-cfg", &name));
+    if (!name)
+        return STATUS_OK;
+    TRY(job_add_file(job, name, JOB_ENVIRONMENT, &found));
+    if (found)
+        return STATUS_OK;
+    job_fail(job, "yaml-cfg", "file '%s' is not there", name);
+    return err_hint(job->err,
+                    "it is looked for beside the script and in the working directory");
+}
+
 enum status megatron_finish(struct job *job)
 {
     if (job_given(job, "hybrid-layer-pattern"))

@@ -192,6 +192,7 @@ const struct job_framework job_megatron = {
     .sections = "language_model. model_parallel. model. training.",
     .flags = megatron_flags,
     .n_flags = &megatron_n_flags,
+    .prepare = megatron_prepare,
     .finish = megatron_finish,
     .write = megatron_write,
     .trains = true,

@@ -178,6 +178,7 @@ enum status job_direct(struct job *job, const char *setting, struct mark mark,
 /* Megatron-LM's finish, for a bridge too; see megatron.c. */
 extern const struct job_flag megatron_flags[];
 extern const size_t megatron_n_flags;
+enum status megatron_prepare(struct job *job);
 enum status megatron_finish(struct job *job);
 
 /* ---- names of models and devices elsewhere; see model_names.c ---- */
