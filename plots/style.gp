@@ -2,6 +2,7 @@
 # apart (Okabe and Ito), room for the legend, no interpretation of the user's text.
 set datafile separator ','
 set datafile columnheaders
+set datafile commentschars ''
 set encoding utf8
 set termoption noenhanced
 array colour[8] = ['#0072B2', '#D55E00', '#009E73', '#CC79A7', \

@@ -190,7 +190,7 @@ static void people_bool(const struct column *column, const void *record, struct 
 
 static void people_text(const struct column *column, const void *record, struct text *out)
 {
-    text_append(out, text_of(column, record));
+    text_append_visible(out, text_of(column, record));
 }
 
 static void people_counts(const struct column *column, const void *record, struct text *out)

@@ -4,6 +4,8 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "base/text.h"
+
 static void err_record(struct err *err, enum status status, const char *where,
                        const char *format, va_list args) __attribute__((format(printf, 4, 0)));
 
@@ -77,9 +79,16 @@ void err_clear(struct err *err)
 /* In one piece: several processes may write to one terminal. */
 void err_print(const struct err *err, FILE *out)
 {
-    const char *where = err->where[0] ? err->where : "moeplan";
-    if (err->hint[0])
-        fprintf(out, "%s: %s\n  hint: %s\n", where, err->text, err->hint);
-    else
-        fprintf(out, "%s: %s\n", where, err->text);
+    struct arena arena = {0};
+    struct text text = {.arena = &arena};
+    text_append_visible(&text, err->where[0] ? err->where : "moeplan");
+    text_append(&text, ": ");
+    text_append_visible(&text, err->text);
+    if (err->hint[0]) {
+        text_append(&text, "\n  hint: ");
+        text_append_visible(&text, err->hint);
+    }
+    text_append(&text, "\n");
+    fputs(text_string(&text), out);
+    arena_release(&arena);
 }

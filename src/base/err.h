@@ -56,7 +56,8 @@ enum status err_place(struct err *err, struct mark mark);
 /* Ready for reuse. */
 void err_clear(struct err *err);
 
-/* Writes "where: text\n  hint: ...\n" (parts that are empty are left out). */
+/* Writes "where: text\n  hint: ...\n" (parts that are empty are left out); what comes from
+ * outside is made visible (text.h). */
 void err_print(const struct err *err, FILE *out);
 
 /* Relays a failure upward. */

@@ -35,8 +35,9 @@ static enum status read_all(int fd, struct mark mark, size_t limit, struct arena
         data = memcpy(larger, data, used);
     }
     data[used] = '\0';
-    *text = data;
-    *length = used;
+    size_t mark_bytes = used >= 3 && memcmp(data, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+    *text = data + mark_bytes;
+    *length = used - mark_bytes;
     return STATUS_OK;
 }
 
@@ -47,6 +48,12 @@ static enum status read_open(int fd, struct mark mark, size_t limit, struct aren
     if (fstat(fd, &info) == 0 && S_ISDIR(info.st_mode))
         return err_at(err, STATUS_INPUT, mark, "is a directory, not a file");
     return read_all(fd, mark, limit, arena, text, length, err);
+}
+
+bool file_is_there(const char *path)
+{
+    struct stat info;
+    return stat(path, &info) == 0 && S_ISREG(info.st_mode) && access(path, R_OK) == 0;
 }
 
 enum status file_read(const char *file, size_t limit, struct arena *arena, char **text,

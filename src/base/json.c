@@ -107,32 +107,6 @@ void json_string(struct json *json, const char *key, const char *value)
     json_quote(json->out, value);
 }
 
-/* Bytes of the UTF-8 character at `at`; 0 when it is not one (overlong, surrogate, cut off). */
-static unsigned utf8_length(const unsigned char *at)
-{
-    static const struct {
-        unsigned char mask, lead, first_min, first_max; /* limits of the second byte */
-        unsigned length;
-    } forms[] = {
-        {0xff, 0xe0, 0xa0, 0xbf, 3}, {0xff, 0xed, 0x80, 0x9f, 3}, {0xf0, 0xe0, 0x80, 0xbf, 3},
-        {0xff, 0xf0, 0x90, 0xbf, 4}, {0xff, 0xf4, 0x80, 0x8f, 4}, {0xfc, 0xf0, 0x80, 0xbf, 4},
-        {0xe0, 0xc0, 0x80, 0xbf, 2},
-    };
-    if (at[0] < 0x80)
-        return 1;
-    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
-        if ((at[0] & forms[i].mask) != forms[i].lead)
-            continue;
-        if (at[0] < 0xc2 || at[1] < forms[i].first_min || at[1] > forms[i].first_max)
-            return 0;
-        for (unsigned j = 2; j < forms[i].length; j++)
-            if ((at[j] & 0xc0) != 0x80)
-                return 0;
-        return forms[i].length;
-    }
-    return 0;
-}
-
 /* Quotes, backslashes and control characters; DEL too, which YAML does not read. */
 static void json_escape(FILE *out, unsigned char c)
 {
@@ -148,12 +122,13 @@ static void json_escape(FILE *out, unsigned char c)
 
 void json_quote(FILE *out, const char *value)
 {
-    const unsigned char *at = (const unsigned char *)value;
+    const char *at = value, *end = value + strlen(value);
     fputc('"', out);
-    while (*at) {
-        unsigned length = utf8_length(at);
+    while (at < end) {
+        uint32_t code;
+        size_t length = text_utf8(at, (size_t)(end - at), &code);
         if (length == 1)
-            json_escape(out, *at);
+            json_escape(out, (unsigned char)*at);
         else if (length == 0)
             fputs("\xef\xbf\xbd", out);
         else

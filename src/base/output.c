@@ -13,6 +13,8 @@
 
 #include "base/text.h"
 
+enum { OUTPUT_WRITERS = 1000 }; /* unfinished files beside one target, at most */
+
 void output_prepare(void)
 {
     signal(SIGPIPE, SIG_DFL);
@@ -50,18 +52,35 @@ static enum status open_direct(struct output *output, const char *path, struct e
     return output->file ? STATUS_OK : cannot_open(path, err);
 }
 
+/* A new file beside the target under a name that nothing has: FILE.partial, else
+ * FILE.2.partial, and so on, since another process may be writing FILE, or was killed while it
+ * did. */
+static int create_partial(struct output *output, mode_t mode)
+{
+    char ending[32] = ".partial";
+    for (unsigned i = 2; i <= OUTPUT_WRITERS; i++) {
+        output->partial = copy_with_ending(output->target, ending);
+        int fd = output->partial
+                     ? open(output->partial,
+                            O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode)
+                     : -1;
+        if (fd >= 0 || !output->partial || errno != EEXIST)
+            return fd;
+        free(output->partial);
+        output->partial = NULL;
+        snprintf(ending, sizeof ending, ".%u.partial", i);
+    }
+    return -1;
+}
+
 /* An existing file keeps its permissions; the link that names it stays a link. */
 static enum status open_beside(struct output *output, const char *path,
                                const struct stat *existing, struct err *err)
 {
     output->target = existing ? realpath(path, NULL) : copy_with_ending(path, "");
-    if (output->target)
-        output->partial = copy_with_ending(output->target, ".partial");
-    if (!output->partial)
+    if (!output->target || (existing && access(output->target, W_OK) != 0))
         return cannot_open(path, err);
-    if (existing && access(output->target, W_OK) != 0)
-        return cannot_open(path, err);
-    int fd = open(output->partial, O_WRONLY | O_CREAT | O_TRUNC, 0666);
+    int fd = create_partial(output, existing ? existing->st_mode & 0777 : 0666);
     if (fd < 0)
         return cannot_open(path, err);
     if (existing)

@@ -2,8 +2,11 @@
  *
  * A regular or new file is written beside its target as FILE.partial and renamed when it is
  * complete, so an interrupted command leaves only the .partial and an earlier result stays
- * whole. Anything else (/dev/null, a pipe, a terminal) is written directly. A closed pipe ends
- * the process by SIGPIPE, as for every other command-line tool; output_prepare sees to it. */
+ * whole. What has that name already is never opened, be it a link or another process's
+ * unfinished file: the next name is FILE.2.partial. Of several writers the last to end is the
+ * one to stay. Anything else (/dev/null, a pipe, a terminal) is written directly. A closed pipe
+ * ends the process by SIGPIPE, as for every other command-line tool; output_prepare sees to it.
+ */
 #ifndef MOEPLAN_BASE_OUTPUT_H
 #define MOEPLAN_BASE_OUTPUT_H
 

@@ -56,10 +56,25 @@ static unsigned choose_width(unsigned columns, const char *variable)
     return columns < TERM_WIDTH_MIN ? TERM_WIDTH_MIN : columns;
 }
 
+/* Open MPI gives each process a terminal of its own, and passes on what is written there to
+ * wherever mpirun's output goes, such as a file. Others use pipes. */
+static bool is_launched(const char *(*variable)(const char *name))
+{
+    return is_set(variable("OMPI_COMM_WORLD_RANK"));
+}
+
+bool term_is_watched(FILE *out)
+{
+    struct term term;
+    term_detect(&term, out);
+    return term.tty;
+}
+
 void term_decide(struct term *term, bool tty, unsigned columns,
                  const char *(*variable)(const char *name))
 {
     const char *kind = variable("TERM");
+    tty = tty && !is_launched(variable);
     term->tty = tty;
     term->colour =
         tty && !is_set(variable("NO_COLOR")) && is_set(kind) && !text_equal(kind, "dumb");

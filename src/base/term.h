@@ -1,6 +1,7 @@
 /* What the place a text goes to can show: colours, bars of eighth blocks, how wide.
  *
- * Colour only on a terminal, never with NO_COLOR or TERM=dumb. Blocks and signs beyond ASCII
+ * Colour only on a terminal, never with NO_COLOR or TERM=dumb, nor in a process that Open MPI
+ * started, whose terminal is not the reader's. Blocks and signs beyond ASCII
  * only where the locale's encoding is UTF-8 (LC_ALL, LC_CTYPE, LANG; the first that is set). */
 #ifndef MOEPLAN_BASE_TERM_H
 #define MOEPLAN_BASE_TERM_H
@@ -21,6 +22,9 @@ enum style { STYLE_PLAIN, STYLE_BOLD, STYLE_DIM, STYLE_GOOD, STYLE_WARN, STYLE_B
 
 /* Looks at the stream and the environment. */
 void term_detect(struct term *term, FILE *out);
+
+/* Whether somebody may look at the stream while it is written, as progress is. */
+bool term_is_watched(FILE *out);
 
 /* The decision alone, for tests: getenv is a parameter. columns 0: not known. */
 void term_decide(struct term *term, bool tty, unsigned columns,

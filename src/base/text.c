@@ -49,6 +49,75 @@ void text_printf(struct text *text, const char *format, ...)
     text->length += (size_t)length;
 }
 
+/* ---- characters ---- */
+
+size_t text_utf8(const char *at, size_t length, uint32_t *code)
+{
+    static const struct {
+        unsigned char mask, lead;
+        uint32_t smallest;
+    } forms[] = {
+        {0x80, 0x00, 0}, {0xe0, 0xc0, 0x80}, {0xf0, 0xe0, 0x800}, {0xf8, 0xf0, 0x10000}};
+    const unsigned char *text = (const unsigned char *)at;
+    for (size_t bytes = 1; bytes <= 4; bytes++) {
+        if ((text[0] & forms[bytes - 1].mask) != forms[bytes - 1].lead)
+            continue;
+        if (bytes > length)
+            return 0;
+        uint32_t value = text[0] & (unsigned char)~forms[bytes - 1].mask;
+        for (size_t i = 1; i < bytes; i++) {
+            if ((text[i] & 0xc0) != 0x80)
+                return 0;
+            value = value << 6 | (text[i] & 0x3f);
+        }
+        bool surrogate = value >= 0xd800 && value <= 0xdfff;
+        *code = value;
+        return value < forms[bytes - 1].smallest || surrogate || value > 0x10ffff ? 0 : bytes;
+    }
+    return 0;
+}
+
+/* Controls, line and paragraph separator, marks, embeddings, overrides and isolates of writing
+ * directions, byte order mark, and what is no character. */
+static bool is_invisible(uint32_t code)
+{
+    return code < 0x20 || (code >= 0x7f && code < 0xa0) || (code >= 0x2028 && code <= 0x202e) ||
+           code == 0x200e || code == 0x200f || (code >= 0x2066 && code <= 0x2069) ||
+           code == 0xfeff || code == 0xfffe || code == 0xffff;
+}
+
+static size_t read_character(const char *at, uint32_t *code, bool *visible)
+{
+    size_t bytes = text_utf8(at, strnlen(at, 4), code);
+    *visible = bytes > 0 && !is_invisible(*code);
+    return bytes;
+}
+
+size_t text_character(const char *at, bool *visible)
+{
+    uint32_t code = 0;
+    size_t bytes = read_character(at, &code, visible);
+    return bytes ? bytes : 1;
+}
+
+void text_append_visible(struct text *text, const char *more)
+{
+    while (*more) {
+        uint32_t code = 0;
+        bool visible;
+        size_t bytes = read_character(more, &code, &visible);
+        if (visible)
+            text_append_n(text, more, bytes);
+        else if (bytes == 0)
+            text_printf(text, "\\x%02x", (unsigned)(unsigned char)*more);
+        else
+            text_printf(text, code < 0x100 ? "\\x%02x" : "\\u%04x", (unsigned)code);
+        more += bytes ? bytes : 1;
+    }
+}
+
+/* ---- strings ---- */
+
 const char *text_string(const struct text *text)
 {
     return text->data ? text->data : "";

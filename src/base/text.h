@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/arena.h"
 
@@ -19,6 +20,19 @@ void text_append(struct text *text, const char *more);
 void text_append_n(struct text *text, const char *more, size_t length);
 void text_printf(struct text *text, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+
+/* Appends a text from outside as a person may read it: what a terminal would obey instead of
+ * showing it (control characters, line breaks, changes of the writing direction) and bytes that
+ * are not UTF-8 are written as \x1b or \u202e. */
+void text_append_visible(struct text *text, const char *more);
+
+/* Bytes of the character at `at` (1 for a byte that is not UTF-8); *visible:
+ * text_append_visible leaves it as it is. */
+size_t text_character(const char *at, bool *visible);
+
+/* Bytes of the UTF-8 character at `at`, its code in *code; 0 when it is not one (overlong
+ * forms, surrogates and codes over 0x10ffff included). Source: RFC 3629, section 4. */
+size_t text_utf8(const char *at, size_t length, uint32_t *code);
 
 /* The text as a string, "" when nothing was appended. */
 const char *text_string(const struct text *text);

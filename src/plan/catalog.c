@@ -9,9 +9,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/file.h"
+#include "base/home.h"
 #include "base/text.h"
 
-enum { CATALOG_ROOTS = 6, CATALOG_LINE = 512 };
+enum { CATALOG_ROOTS = 4, CATALOG_LINE = 512 };
 
 static const struct kind {
     const char *name, *folder, *ending, *list_option;
@@ -57,30 +59,15 @@ static void roots_add(struct roots *roots, const char *path)
         roots->path[roots->n++] = path;
 }
 
-/* The data of an installation wherever it was moved to: bin/moeplan has share/ beside bin/.
- * NULL where the system does not say which file is running. */
-static char *beside_binary(struct arena *arena)
-{
-    char path[CATALOG_LINE];
-    ssize_t length = readlink("/proc/self/exe", path, sizeof path);
-    if (length <= 0 || length == (ssize_t)sizeof path)
-        return NULL;
-    while (length > 0 && path[length - 1] != '/')
-        length--;
-    return arena_printf(arena, "%.*s../share/moeplan/models", (int)length, path);
-}
-
 static struct roots roots_shared(struct arena *arena)
 {
     struct roots roots = {0};
-    const char *data = getenv("MOEPLAN_DATA");
+    const char *data = home_user_data();
     roots_add(&roots, data);
-    if (data && data[0] != '\0')
+    if (data)
         roots_add(&roots, arena_printf(arena, "%s/models", data));
     roots_add(&roots, "models");
-    roots_add(&roots, MOEPLAN_SOURCE_DIR "/models");
-    roots_add(&roots, beside_binary(arena));
-    roots_add(&roots, MOEPLAN_INSTALL_DIR "/share/moeplan/models");
+    roots_add(&roots, arena_printf(arena, "%s/models", home_data(arena)));
     return roots;
 }
 
@@ -89,6 +76,12 @@ static struct roots roots_shared(struct arena *arena)
 static bool is_readable(const char *path)
 {
     return access(path, R_OK) == 0;
+}
+
+/* Behind a byte order mark. */
+static const char *line_text(const char *line)
+{
+    return line + (text_starts(line, "\xef\xbb\xbf") ? 3 : 0);
 }
 
 /* A plan has a top-level key "model"; no file of the catalogue has. */
@@ -100,7 +93,7 @@ static bool is_plan(const char *path)
     char line[CATALOG_LINE];
     bool found = false;
     while (!found && fgets(line, sizeof line, file))
-        found = text_starts(line, "model:");
+        found = text_starts(line_text(line), "model:");
     fclose(file);
     return found;
 }
@@ -113,7 +106,7 @@ static char *find_in_plan_folder(const struct kind *kind, const char *name, cons
     const char *below[] = {kind->folder, ""};
     for (size_t i = 0; i < sizeof below / sizeof *below; i++) {
         char *path = arena_printf(arena, "%s/%s%s%s", folder, below[i], name, kind->ending);
-        if (is_readable(path) && !is_plan(path))
+        if (file_is_there(path) && !is_plan(path))
             return path;
     }
     return NULL;
@@ -129,7 +122,7 @@ static char *find_name(const struct kind *kind, const char *name, const char *pl
     for (size_t i = 0; i < roots.n; i++) {
         char *path =
             arena_printf(arena, "%s/%s%s%s", roots.path[i], kind->folder, name, kind->ending);
-        if (is_readable(path))
+        if (file_is_there(path))
             return path;
     }
     return NULL;
@@ -266,10 +259,10 @@ enum status catalog_find_cluster(const char *name, const char *plan_folder, stru
 static const char *first_comment(FILE *file, struct arena *arena)
 {
     char line[CATALOG_LINE];
-    if (!fgets(line, sizeof line, file) || !text_starts(line, "# "))
+    if (!fgets(line, sizeof line, file) || !text_starts(line_text(line), "# "))
         return "";
     line[strcspn(line, "\r\n")] = '\0';
-    return arena_strdup(arena, line + 2);
+    return arena_strdup(arena, line_text(line) + 2);
 }
 
 static const char *count_rows(FILE *file, struct arena *arena)
@@ -310,9 +303,9 @@ static void list_add(struct list *list, const char *folder, const char *file,
     if (!text_ends(file, ending) || file[0] == '.')
         return;
     char *name = arena_strndup(arena, file, strlen(file) - strlen(ending));
-    if (list_has(list, name))
-        return;
     const char *path = arena_printf(arena, "%s%s", folder, file);
+    if (list_has(list, name) || !file_is_there(path))
+        return;
     list->items = arena_grow(arena, list->items, list->n, &list->capacity, sizeof *list->items);
     list->items[list->n++] = (struct catalog_item){name, path, summarise(path, arena)};
 }

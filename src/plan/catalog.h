@@ -1,10 +1,10 @@
 /* The catalogue: models, clusters, stacks and published tables found by name.
  *
  * Roots are searched in this order, the first hit wins: the plan's folder, $MOEPLAN_DATA and
- * its models/, ./models, the source tree known at build, ../share beside the running binary,
- * the install prefix. Below a root a model is <name>.yaml, a cluster clusters/<name>.yaml, a
- * stack stacks/<name>.yaml, a published table published/<name>.csv; in the plan's folder
- * <name>.yaml is enough for each, unless that file is itself a plan. */
+ * its models/, ./models, the program's own data (base/home.h). Below a root a model is
+ * <name>.yaml, a cluster clusters/<name>.yaml, a stack stacks/<name>.yaml, a published table
+ * published/<name>.csv; in the plan's folder <name>.yaml is enough for each, unless that file
+ * is itself a plan. */
 #ifndef MOEPLAN_PLAN_CATALOG_H
 #define MOEPLAN_PLAN_CATALOG_H
 

@@ -4,32 +4,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Bytes of the UTF-8 character at text, its code in *code; 0 when it is not one (overlong
- * forms, surrogates and codes over 0x10ffff included). Source: RFC 3629, section 4. */
-static size_t decode(const unsigned char *text, size_t length, uint32_t *code)
-{
-    static const struct {
-        unsigned char mask, lead;
-        uint32_t smallest;
-    } forms[] = {
-        {0x80, 0x00, 0}, {0xe0, 0xc0, 0x80}, {0xf0, 0xe0, 0x800}, {0xf8, 0xf0, 0x10000}};
-    for (size_t bytes = 1; bytes <= 4; bytes++) {
-        if ((text[0] & forms[bytes - 1].mask) != forms[bytes - 1].lead)
-            continue;
-        if (bytes > length)
-            return 0;
-        uint32_t value = text[0] & (unsigned char)~forms[bytes - 1].mask;
-        for (size_t i = 1; i < bytes; i++) {
-            if ((text[i] & 0xc0) != 0x80)
-                return 0;
-            value = value << 6 | (text[i] & 0x3f);
-        }
-        bool surrogate = value >= 0xd800 && value <= 0xdfff;
-        *code = value;
-        return value < forms[bytes - 1].smallest || surrogate || value > 0x10ffff ? 0 : bytes;
-    }
-    return 0;
-}
+#include "base/text.h"
 
 static bool is_printable(uint32_t code)
 {
@@ -41,15 +16,15 @@ static bool is_printable(uint32_t code)
 enum status encoding_check(const char *name, bool option, const char *text, size_t length,
                            struct err *err)
 {
-    const unsigned char *bytes = (const unsigned char *)text;
     struct mark mark = {name, 1, 1};
     size_t used;
     for (size_t i = 0; i < length; i += used) {
         uint32_t code = 0;
-        used = decode(bytes + i, length - i, &code);
+        used = text_utf8(text + i, length - i, &code);
         struct mark place = option ? (struct mark){.file = name} : mark;
         if (used == 0) {
-            err_at(err, STATUS_INPUT, place, "byte 0x%02x is not UTF-8", bytes[i]);
+            err_at(err, STATUS_INPUT, place, "byte 0x%02x is not UTF-8",
+                   (unsigned)(unsigned char)text[i]);
             return err_hint(err, "save the file as UTF-8 text");
         }
         if (!is_printable(code)) {
@@ -64,16 +39,10 @@ enum status encoding_check(const char *name, bool option, const char *text, size
 
 bool encoding_is_line(const char *text)
 {
-    const unsigned char *bytes = (const unsigned char *)text;
-    size_t length = strlen(text), used;
-    for (size_t i = 0; i < length; i += used) {
-        uint32_t code = 0;
-        used = decode(bytes + i, length - i, &code);
-        bool breaks = code < 0x20 || code == 0x85 || code == 0x2028 || code == 0x2029;
-        if (used == 0 || breaks || code == 0xfeff || !is_printable(code))
-            return false;
-    }
-    return true;
+    bool visible = true;
+    while (*text && visible)
+        text += text_character(text, &visible);
+    return visible;
 }
 
 bool encoding_looks_json(const char *text, size_t length)

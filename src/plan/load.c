@@ -300,6 +300,14 @@ enum status plan_load_text(const char *name, const char *text, size_t length,
     return load_node(name, root, overrides, n_overrides, true, arena, plan, origins, err);
 }
 
+enum status plan_load_tree(const char *name, const struct node *root,
+                           const struct override *overrides, size_t n_overrides, bool rules,
+                           struct arena *arena, struct plan *plan, struct origins *origins,
+                           struct err *err)
+{
+    return load_node(name, root, overrides, n_overrides, rules, arena, plan, origins, err);
+}
+
 enum status plan_load_unruled(const char *name, const struct node *root,
                               const struct override *overrides, size_t n_overrides,
                               struct arena *arena, struct plan *plan, struct err *err)

@@ -3,6 +3,8 @@
 #ifndef MOEPLAN_PLAN_LOAD_H
 #define MOEPLAN_PLAN_LOAD_H
 
+#include <stdbool.h>
+
 #include "base/arena.h"
 #include "base/err.h"
 #include "plan/plan.h"
@@ -37,9 +39,15 @@ enum status plan_load_text(const char *name, const char *text, size_t length,
                            struct arena *arena, struct plan *plan, struct origins *origins,
                            struct err *err);
 
-/* The same from a tree that was read before, and without the rules: for the points of a sweep,
- * of which those that break a rule are points too. */
+/* The same from a tree that was read before (a job's, above all). */
 struct node;
+enum status plan_load_tree(const char *name, const struct node *root,
+                           const struct override *overrides, size_t n_overrides, bool rules,
+                           struct arena *arena, struct plan *plan, struct origins *origins,
+                           struct err *err);
+
+/* The same without the rules: for the points of a sweep, of which those that break a rule are
+ * points too. */
 enum status plan_load_unruled(const char *name, const struct node *root,
                               const struct override *overrides, size_t n_overrides,
                               struct arena *arena, struct plan *plan, struct err *err);

@@ -17,9 +17,20 @@ struct reader {
     yaml_parser_t parser;
     struct arena *arena;
     const char *file;
-    bool option; /* marks have no line */
+    bool option;  /* marks have no line */
+    bool anchors; /* anchors, aliases and merge keys are read, not refused */
+    struct anchor *anchor;
+    size_t n_anchors, anchor_capacity, n_copies;
     struct err *err;
 };
+
+/* A node that is complete and may stand again. */
+struct anchor {
+    const char *name;
+    const struct node *node;
+};
+
+enum { COPIES = 100000 };
 
 static struct mark mark_of(const struct reader *reader, yaml_mark_t mark)
 {
@@ -88,7 +99,7 @@ static enum status check_decoration(struct reader *reader, const yaml_event_t *e
 {
     const yaml_char_t *anchor = NULL, *tag = NULL;
     struct mark mark = mark_of(reader, event->start_mark);
-    if (event->type == YAML_ALIAS_EVENT)
+    if (event->type == YAML_ALIAS_EVENT && !reader->anchors)
         return refuse(reader, mark, "alias", (const char *)event->data.alias.anchor,
                       "write the value out again");
     if (event->type == YAML_SCALAR_EVENT) {
@@ -101,12 +112,96 @@ static enum status check_decoration(struct reader *reader, const yaml_event_t *e
         anchor = event->data.mapping_start.anchor;
         tag = event->data.mapping_start.tag;
     }
-    if (anchor)
+    if (anchor && !reader->anchors)
         return refuse(reader, mark, "anchor", (const char *)anchor,
                       "write the value out wherever it is used");
     if (tag)
         return refuse(reader, mark, "tag", (const char *)tag,
                       "remove it: the type of a value follows from its key");
+    return STATUS_OK;
+}
+
+/* ---- anchors: what stands twice shares its children ---- */
+
+static const char *anchor_name(struct reader *reader, const yaml_event_t *event)
+{
+    const yaml_char_t *name = NULL;
+    if (event->type == YAML_SCALAR_EVENT)
+        name = event->data.scalar.anchor;
+    else if (event->type == YAML_SEQUENCE_START_EVENT)
+        name = event->data.sequence_start.anchor;
+    else if (event->type == YAML_MAPPING_START_EVENT)
+        name = event->data.mapping_start.anchor;
+    return name ? arena_strdup(reader->arena, (const char *)name) : NULL;
+}
+
+static void remember(struct reader *reader, const char *name, const struct node *node)
+{
+    if (!name)
+        return;
+    reader->anchor = arena_grow(reader->arena, reader->anchor, reader->n_anchors,
+                                &reader->anchor_capacity, sizeof *reader->anchor);
+    reader->anchor[reader->n_anchors++] = (struct anchor){name, node};
+}
+
+static enum status copy_node(struct reader *reader, const struct node *node, struct mark mark,
+                             struct node **copy)
+{
+    if (reader->n_copies++ == COPIES)
+        return err_at(reader->err, STATUS_INPUT, mark,
+                      "aliases and merge keys repeat more than %d values", COPIES);
+    *copy = arena_alloc(reader->arena, 1, sizeof **copy);
+    **copy = *node;
+    (*copy)->next = NULL;
+    return STATUS_OK;
+}
+
+/* Only what is complete has an anchor yet, so that nothing contains itself. */
+static enum status resolve_alias(struct reader *reader, const yaml_event_t *event,
+                                 struct node **node)
+{
+    const char *name = (const char *)event->data.alias.anchor;
+    struct mark mark = mark_of(reader, event->start_mark);
+    for (size_t i = reader->n_anchors; i > 0; i--)
+        if (text_equal(reader->anchor[i - 1].name, name))
+            return copy_node(reader, reader->anchor[i - 1].node, mark, node);
+    return err_at(reader->err, STATUS_INPUT, mark, "alias '%s' has no anchor before it", name);
+}
+
+static enum status merge_mapping(struct reader *reader, struct node *mapping,
+                                 const struct node *source)
+{
+    if (source->kind != NODE_MAPPING)
+        return err_at(reader->err, STATUS_INPUT, source->mark, "'<<' takes a mapping, not %s",
+                      node_kind_name(source->kind));
+    for (const struct node *child = source->first; child; child = child->next) {
+        struct node **link = &mapping->first, *copy;
+        while (*link && !text_equal((*link)->key, child->key))
+            link = &(*link)->next;
+        if (*link)
+            continue;
+        TRY(copy_node(reader, child, source->mark, &copy));
+        *link = copy;
+        mapping->n++;
+    }
+    return STATUS_OK;
+}
+
+/* "<<": what the mapping does not say itself. */
+static enum status merge(struct reader *reader, struct node *mapping)
+{
+    struct node **link = &mapping->first;
+    while (*link && !(text_equal((*link)->key, "<<") && reader->anchors))
+        link = &(*link)->next;
+    if (!*link)
+        return STATUS_OK;
+    const struct node *sources = *link;
+    *link = sources->next;
+    mapping->n--;
+    if (sources->kind != NODE_SEQUENCE)
+        return merge_mapping(reader, mapping, sources);
+    for (const struct node *source = sources->first; source; source = source->next)
+        TRY(merge_mapping(reader, mapping, source));
     return STATUS_OK;
 }
 
@@ -181,7 +276,7 @@ static enum status check_key(struct reader *reader, const struct node *key)
     }
     if (key->text[0] == '\0')
         return err_at(reader->err, STATUS_INPUT, key->mark, "a key is empty");
-    if (text_equal(key->text, "<<") && !key->quoted)
+    if (text_equal(key->text, "<<") && !key->quoted && !reader->anchors)
         return refuse(reader, key->mark, "merge key", "<<",
                       "write the keys out, or use 'base: <name>' in a model, cluster or stack");
     return STATUS_OK;
@@ -191,6 +286,7 @@ static enum status check_key(struct reader *reader, const struct node *key)
 struct level {
     struct node *node, *last;
     struct node *key; /* mapping: the key that waits for its value */
+    const char *anchor;
 };
 
 static enum status attach(struct reader *reader, struct level *level, struct node *node)
@@ -219,22 +315,34 @@ static enum status take_event(struct reader *reader, const yaml_event_t *event,
                               struct level *levels, size_t *depth, struct node **root)
 {
     if (event->type == YAML_SEQUENCE_END_EVENT || event->type == YAML_MAPPING_END_EVENT) {
-        const struct node *node = levels[--*depth].node;
-        return node->kind == NODE_MAPPING ? check_duplicates(reader, node) : STATUS_OK;
+        struct node *node = levels[--*depth].node;
+        remember(reader, levels[*depth].anchor, node);
+        if (node->kind != NODE_MAPPING)
+            return STATUS_OK;
+        TRY(check_duplicates(reader, node));
+        return merge(reader, node);
     }
     TRY(check_decoration(reader, event));
     TRY(check_scalar(reader, event));
-    struct node *node = node_create(reader, event);
+    struct node *node;
+    bool alias = event->type == YAML_ALIAS_EVENT;
+    if (alias)
+        TRY(resolve_alias(reader, event, &node));
+    else
+        node = node_create(reader, event);
     if (*depth == 0)
         *root = node;
     else
         TRY(attach(reader, &levels[*depth - 1], node));
+    const char *anchor = alias ? NULL : anchor_name(reader, event);
     if (node->kind == NODE_SCALAR)
+        remember(reader, anchor, node);
+    if (node->kind == NODE_SCALAR || alias)
         return STATUS_OK;
     if (*depth == SOURCE_DEPTH)
         return err_at(reader->err, STATUS_INPUT, node->mark,
                       "nested deeper than the limit of %d levels", SOURCE_DEPTH);
-    levels[(*depth)++] = (struct level){.node = node};
+    levels[(*depth)++] = (struct level){.node = node, .anchor = anchor};
     return STATUS_OK;
 }
 
@@ -301,10 +409,14 @@ static enum status check_directives(struct mark mark, const char *text, size_t l
     return STATUS_OK;
 }
 
-static enum status parse(const char *name, bool option, const char *text, size_t length,
+enum syntax { SYNTAX_PLAN, SYNTAX_OPTION, SYNTAX_JOB };
+
+static enum status parse(const char *name, enum syntax syntax, const char *text, size_t length,
                          struct arena *arena, struct node **root, struct err *err)
 {
-    struct reader reader = {.arena = arena, .option = option, .err = err};
+    bool option = syntax == SYNTAX_OPTION;
+    struct reader reader = {
+        .arena = arena, .option = option, .anchors = syntax == SYNTAX_JOB, .err = err};
     reader.file = arena_strdup(arena, name);
     if (length == 0 && !option)
         return err_at(err, STATUS_INPUT, (struct mark){.file = reader.file}, "it is empty");
@@ -324,7 +436,13 @@ static enum status parse(const char *name, bool option, const char *text, size_t
 enum status source_read_text(const char *name, const char *text, size_t length,
                              struct arena *arena, struct node **root, struct err *err)
 {
-    return parse(name, false, text, length, arena, root, err);
+    return parse(name, SYNTAX_PLAN, text, length, arena, root, err);
+}
+
+enum status source_read_job(const char *name, const char *text, size_t length,
+                            struct arena *arena, struct node **root, struct err *err)
+{
+    return parse(name, SYNTAX_JOB, text, length, arena, root, err);
 }
 
 enum status source_read_option(const char *option, const char *text, struct arena *arena,
@@ -338,7 +456,7 @@ enum status source_read_option(const char *option, const char *text, struct aren
         *root = node;
         return STATUS_OK;
     }
-    return parse(option, true, text, length, arena, root, err);
+    return parse(option, SYNTAX_OPTION, text, length, arena, root, err);
 }
 
 enum status source_read_file(const char *file, struct arena *arena, struct node **root,

@@ -41,6 +41,11 @@ enum status source_read_file(const char *file, struct arena *arena, struct node 
 enum status source_read_text(const char *name, const char *text, size_t length,
                              struct arena *arena, struct node **root, struct err *err);
 
+/* The same for another program's file, where anchors, aliases and merge keys are usual: what
+ * stands twice shares its children, which must not be changed. */
+enum status source_read_job(const char *name, const char *text, size_t length,
+                            struct arena *arena, struct node **root, struct err *err);
+
 /* The value of a command line option (flow YAML: 4, [a, b], {save: [a]}); its marks name the
  * option and have no line. An empty text is an empty scalar. */
 enum status source_read_option(const char *option, const char *text, struct arena *arena,

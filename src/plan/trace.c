@@ -355,15 +355,17 @@ enum status trace_read_npy(const char *name, const unsigned char *bytes, size_t 
 
 /* ---- the files a plan names ---- */
 
+/* *name: the file that is read, for messages. */
 static enum status read_beside(const char *file, const char *folder, struct arena *arena,
-                               char **text, size_t *length, struct err *err)
+                               const char **name, char **text, size_t *length, struct err *err)
 {
+    *name = arena_strdup(arena, file);
     if (folder && *file != '/' && access(file, R_OK) != 0) {
         const char *beside = arena_printf(arena, "%s/%s", folder, file);
         if (access(beside, R_OK) == 0)
-            file = beside;
+            *name = beside;
     }
-    return file_read(file, FILE_LIMIT, arena, text, length, err);
+    return file_read(*name, FILE_LIMIT, arena, text, length, err);
 }
 
 static enum status load_trace(const char *file, const char *folder, struct arena *arena,
@@ -372,8 +374,8 @@ static enum status load_trace(const char *file, const char *folder, struct arena
     char *text;
     size_t length;
     struct trace *trace = arena_alloc(arena, 1, sizeof *trace);
-    const char *name = arena_strdup(arena, file);
-    TRY(read_beside(file, folder, arena, &text, &length, err));
+    const char *name;
+    TRY(read_beside(file, folder, arena, &name, &text, &length, err));
     if (text_ends(file, ".npy"))
         TRY(trace_read_npy(name, (const unsigned char *)text, length, arena, trace, err));
     else
@@ -401,12 +403,11 @@ static enum status check_trace(const struct plan *plan, const struct trace *trac
 static enum status load_table(const struct plan *plan, const char *folder, struct arena *arena,
                               struct routing_data *out, struct err *err)
 {
-    const char *file = plan->moe.routing.placement_file;
+    const char *file = plan->moe.routing.placement_file, *name;
     char *text;
     size_t length;
-    TRY(read_beside(file, folder, arena, &text, &length, err));
-    TRY(placement_read_csv(arena_strdup(arena, file), text, length, arena, &out->owner,
-                           &out->n_owner, err));
+    TRY(read_beside(file, folder, arena, &name, &text, &length, err));
+    TRY(placement_read_csv(name, text, length, arena, &out->owner, &out->n_owner, err));
     if (out->n_owner != plan->model.moe.experts)
         return err_at(err, STATUS_INPUT, (struct mark){file, 0, 0},
                       "the placement has %llu experts, the model %llu",

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "base/output.h"
+#include "base/home.h"
 #include "base/process.h"
 
 static const struct {
@@ -25,6 +25,10 @@ enum { N_TYPES = sizeof types / sizeof *types };
 
 enum status chart_type_of(const char *picture, enum chart_type *type, struct err *err)
 {
+    for (const char *c = picture; *c; c++)
+        if ((unsigned char)*c < 32 || *c == 127)
+            return err_set(err, STATUS_USAGE,
+                           "\"%s\": a picture's name cannot hold control characters", picture);
     if (text_equal(picture, "-")) {
         *type = CHART_TEXT;
         return STATUS_OK;
@@ -39,22 +43,41 @@ enum status chart_type_of(const char *picture, enum chart_type *type, struct err
                     "end the name in .png, .svg, .pdf or .txt, or give - for the terminal");
 }
 
-void gnuplot_quote(const char *text, struct text *out)
+static void quote(const char *text, bool plain, struct text *out)
 {
     text_append(out, "'");
-    for (; *text; text++) {
-        char c = (unsigned char)*text < 32 || *text == 127 ? ' ' : *text;
-        text_append_n(out, &c, 1);
-        if (c == '\'')
-            text_append(out, "'");
+    while (*text) {
+        bool visible;
+        size_t bytes = text_character(text, &visible);
+        if (plain && !visible)
+            text_append(out, " ");
+        else if (*text == '\'')
+            text_append(out, "'.\"'\".'");
+        else
+            text_append_n(out, text, bytes);
+        text += bytes;
     }
     text_append(out, "'");
+}
+
+void gnuplot_quote(const char *text, struct text *out)
+{
+    quote(text, true, out);
 }
 
 static const char *base_name(const char *path)
 {
     const char *slash = strrchr(path, '/');
     return slash ? slash + 1 : path;
+}
+
+/* gnuplot takes a name that starts with | or < for a command to run, and one that starts with -
+ * for an option. */
+static void quote_name(const char *path, struct text *out)
+{
+    struct text name = {.arena = out->arena};
+    text_printf(&name, "./%s", base_name(path));
+    quote(text_string(&name), false, out);
 }
 
 static const char *terminal_of(enum chart_type type)
@@ -99,7 +122,8 @@ static void write_variable(const struct chart_variable *variable, struct text *o
 static void write_head(const struct chart *chart, struct text *out)
 {
     bool terminal = chart->type == CHART_TEXT;
-    text_printf(out, "# moeplan " MOEPLAN_VERSION ", chart \"%s\"; draw it with: gnuplot %s\n",
+    text_printf(out,
+                "# moeplan " MOEPLAN_VERSION ", chart \"%s\"; draw it with: gnuplot ./%s\n",
                 chart->kind, base_name(chart->script));
     text_printf(out, "set terminal %s", terminal_of(chart->type));
     if (terminal)
@@ -108,28 +132,35 @@ static void write_head(const struct chart *chart, struct text *out)
     text_append(out, "\n");
     if (!text_equal(chart->picture, "-")) {
         text_append(out, "set output ");
-        gnuplot_quote(base_name(chart->picture), out);
+        quote_name(chart->picture, out);
         text_append(out, "\n");
     }
     text_printf(out, "on_terminal = %d\ndata = ", terminal);
-    gnuplot_quote(base_name(chart->data), out);
+    quote_name(chart->data, out);
+    text_append(out, "\noverlay = ");
+    if (chart->overlay)
+        quote_name(chart->overlay, out);
+    else
+        text_append(out, "''");
     text_append(out, "\n");
     for (size_t i = 0; i < chart->n_variables; i++)
         write_variable(&chart->variables[i], out);
     text_append(out, "\n");
 }
 
-/* Templates stand in ./plots, in the source tree known at build, in the install prefix. */
+/* A template is a program, so it comes from the program's own data or from where the user said.
+ */
 static enum status read_template(const char *kind, struct arena *arena, const char **text,
                                  struct err *err)
 {
-    const char *const folders[] = {"plots", MOEPLAN_SOURCE_DIR "/plots",
-                                   MOEPLAN_INSTALL_DIR "/share/moeplan/plots"};
+    const char *const folders[] = {home_user_data(), home_data(arena)};
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
-        const char *path = arena_printf(arena, "%s/%s.gp", folders[i], kind);
         size_t length;
         char *found;
-        if (access(path, R_OK) != 0)
+        if (!folders[i])
+            continue;
+        const char *path = arena_printf(arena, "%s/plots/%s.gp", folders[i], kind);
+        if (!file_is_there(path))
             continue;
         TRY(file_read(path, 1 << 20, arena, &found, &length, err));
         *text = found;
@@ -139,19 +170,15 @@ static enum status read_template(const char *kind, struct arena *arena, const ch
     return err_hint(err, "it belongs to the folder plots/ of moeplan");
 }
 
-enum status chart_write(const struct chart *chart, struct arena *arena, struct err *err)
+enum status chart_script(const struct chart *chart, struct text *out, struct err *err)
 {
-    struct text out = {.arena = arena};
     const char *style, *body;
-    TRY(read_template("style", arena, &style, err));
-    TRY(read_template(chart->kind, arena, &body, err));
-    write_head(chart, &out);
-    text_append(&out, style);
-    text_append(&out, body);
-    struct output file;
-    TRY(output_open(&file, chart->script, err));
-    fputs(text_string(&out), file.file);
-    return output_close(&file, err);
+    TRY(read_template("style", out->arena, &style, err));
+    TRY(read_template(chart->kind, out->arena, &body, err));
+    write_head(chart, out);
+    text_append(out, style);
+    text_append(out, body);
+    return STATUS_OK;
 }
 
 /* ---- running it ---- */
@@ -217,28 +244,48 @@ static int run_gnuplot(struct process *gnuplot, FILE *out)
     return status;
 }
 
+/* gnuplot's words on one line. */
+static void join_lines(char *words)
+{
+    char *to = words;
+    for (const char *from = words; *from; from++)
+        if (*from > ' ' || (to > words && to[-1] != ' '))
+            *to++ = *from > ' ' || (unsigned char)*from > 126 ? *from : ' ';
+    while (to > words && to[-1] == ' ')
+        to--;
+    *to = '\0';
+}
+
 enum status chart_draw(const struct chart *chart, FILE *out, struct err *err)
 {
     char folder[4096], script[1024], words[512];
     bool terminal = text_equal(chart->picture, "-");
     TRY(check_fonts(chart->type, err));
     folder_of(chart->script, folder);
-    snprintf(script, sizeof script, "%s", base_name(chart->script));
-    /* gnuplot warns of UTF-8 in any other locale */
-    char *arguments[] = {(char[]){"env"}, (char[]){"LC_ALL=C.UTF-8"}, (char[]){"gnuplot"},
-                         script, NULL};
+    snprintf(script, sizeof script, "./%s", base_name(chart->script));
+    /* gnuplot warns of UTF-8 in any other locale; -d: no start-up files */
+    char *arguments[] = {(char[]){"env"},
+                         (char[]){"LC_ALL=C.UTF-8"},
+                         (char[]){"gnuplot"},
+                         (char[]){"-d"},
+                         script,
+                         NULL};
     struct process gnuplot = {.arguments = arguments,
                               .folder = folder,
                               .errors = !terminal,
                               .heard = words,
                               .room = sizeof words};
     int status = run_gnuplot(&gnuplot, terminal ? out : NULL);
+    if (status == 0 && !terminal && access(chart->picture, R_OK) != 0)
+        return err_set(err, STATUS_SYSTEM, "gnuplot ended well, but \"%s\" is not there",
+                       chart->picture);
     if (status == 0)
         return STATUS_OK;
     if (status == PROCESS_ABSENT) {
         err_set(err, STATUS_ABSENT, "gnuplot is not installed");
         return err_hint(err, "install gnuplot-nox, then: gnuplot %s", chart->script);
     }
+    join_lines(words);
     err_set(err, STATUS_SYSTEM, "gnuplot failed on \"%s\": %s", chart->script, words);
     return err_hint(err, "run it by hand: gnuplot %s", chart->script);
 }

@@ -1,8 +1,8 @@
 /* Charts through gnuplot: a template of plots/ with its variables set in front of it.
  *
  * The .gp file is complete in itself (variables, then the template's text) and names its data
- * and its picture without folders, so that a user can move, restyle and draw it again. Text of
- * the user goes only into single-quoted strings, in which gnuplot runs no commands. */
+ * and its picture as ./NAME, so that a user can move, restyle and draw it again. Text of the
+ * user goes only into single-quoted strings, in which gnuplot runs no commands. */
 #ifndef MOEPLAN_REPORT_GNUPLOT_H
 #define MOEPLAN_REPORT_GNUPLOT_H
 
@@ -29,21 +29,25 @@ struct chart {
     const char *picture;    /* file to draw, "-" for a terminal chart on `out` */
     enum chart_type type;   /* by the picture's ending: chart_type_of */
     const char *data;       /* CSV file the template reads */
-    const char *script;     /* .gp file to write */
+    const char *overlay;    /* a second one; NULL: none */
+    const char *script;     /* .gp file that holds the script */
     unsigned columns, rows; /* size of a terminal chart */
     bool colour;            /* of a terminal chart */
     const struct chart_variable *variables;
     size_t n_variables;
 };
 
-/* png, svg, pdf or txt by the file's ending, "-" is text. STATUS_USAGE for others. */
+/* png, svg, pdf or txt by the file's ending, "-" is text. STATUS_USAGE for others, and for
+ * names with control characters, which would end a line of the script. */
 enum status chart_type_of(const char *picture, enum chart_type *type, struct err *err);
 
-/* A single-quoted gnuplot string: quotes doubled, control characters as spaces. */
+/* An expression for gnuplot that is the text: single-quoted strings joined by "'", since
+ * gnuplot does not read all doubled quotes as one; what text_append_visible would
+ * escape as a space. */
 void gnuplot_quote(const char *text, struct text *out);
 
-/* Writes the script. STATUS_INPUT when the template is not found. */
-enum status chart_write(const struct chart *chart, struct arena *arena, struct err *err);
+/* Appends the text of the script. STATUS_INPUT when the template is not found. */
+enum status chart_script(const struct chart *chart, struct text *out, struct err *err);
 
 /* Runs gnuplot on the script. STATUS_ABSENT when gnuplot is not installed, or when a bitmap or
  * PDF has no font to draw with (gnuplot would leave out all text and say nothing);

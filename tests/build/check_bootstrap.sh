@@ -106,6 +106,78 @@ sed -i 's/INTERNAL=.*/INTERNAL=elsewhere/' "$tree/build/release/CMakeCache.txt"
 boot list
 expect 'a tree that was moved' calls 'cmake -S'
 
+# MPI that came, and MPI that went
+: > "$tree/build/release/.mpi"
+tool mpicc ''
+boot list
+expect 'MPI installed since' calls 'cmake -S'
+boot list
+expect 'MPI as before' calls_not 'cmake -S'
+rm "$tools/mpicc"
+: > "$tree/build/release/CMakeFiles"
+boot list
+expect 'MPI gone' calls 'cmake -S'
+expect 'MPI gone' test ! -e "$tree/build/release/CMakeFiles"
+
+# warnings: of no concern to users, errors where it is asked for
+boot test
+expect 'warnings' calls 'cmake -S.* -DMOEPLAN_WERROR=OFF'
+MOEPLAN_WERROR=ON
+export MOEPLAN_WERROR
+boot test
+unset MOEPLAN_WERROR
+expect 'warnings as errors' calls 'cmake -S.* -DMOEPLAN_WERROR=ON'
+expect 'warnings as errors' grep -q '^export MOEPLAN_WERROR=ON' "$root/.ci/run"
+
+# A tree that cannot be written to; root can write everywhere, but not into a folder as a file.
+rm "$tree/build/.lock"
+mkdir "$tree/build/.lock"
+chmod a-w "$tree/build"
+mkdir "$tree/src"
+touch -d '2001-01-01' "$tree/src"
+boot show x.yaml
+expect 'read-only tree' test $result -eq 4
+expect 'read-only tree' test "$(cat "$scratch/out")" = "$tools show x.yaml"
+expect 'read-only tree' test ! -s "$scratch/err"
+expect 'read-only tree' calls_not 'cmake\|apt-get'
+touch -d '2101-01-01' "$tree/src"
+boot show x.yaml
+expect 'read-only tree with newer sources' test $result -eq 4
+expect 'read-only tree with newer sources' grep -q 'older than its sources' "$scratch/err"
+boot test
+expect 'tests in a read-only tree' test $result -eq 1
+expect 'tests in a read-only tree' grep -q 'cannot be written to' "$scratch/err"
+mv "$tree/build/release/moeplan" "$scratch/away"
+boot show x.yaml
+expect 'read-only tree without a build' test $result -eq 1
+expect 'read-only tree without a build' grep -q 'cannot be written to' "$scratch/err"
+chmod u+w "$tree/build"
+mv "$scratch/away" "$tree/build/release/moeplan"
+rmdir "$tree/build/.lock"
+
+# boot_in NAME: its path ends in this name
+boot_in() {
+    mkdir "$scratch/$1"
+    cp "$root/bootstrap" "$scratch/$1"
+    : > "$scratch/calls"
+    PATH=$tools:$PATH "$scratch/$1/bootstrap" list > "$scratch/out" 2> "$scratch/err"
+    result=$?
+}
+
+# Names that CMake cannot stand are refused before anything is done.
+for name in 'a]b' 'a[b' 'a"b' 'a#b' 'a*b' 'a;b' 'a<b' 'a>b' 'a?b' 'a\b' 'a|b' \
+    "$(printf 'a\nb')" "$(printf 'a\033b')"; do
+    boot_in "$name"
+    expect "in $name" test $result -eq 1
+    expect "in $name" grep -q 'path of this tree holds' "$scratch/err"
+    expect "in $name" test ! -s "$scratch/calls"
+    expect "in $name" test ! -e "$scratch/$name/build"
+done
+for name in "a'b" 'a$b' 'a(b)' 'a&b' 'a{b}' 'a~!@%^+=:,-b' 'aéb'; do
+    boot_in "$name"
+    expect "in $name" test $result -eq 4
+done
+
 tool cmake 'echo broken code; exit 1'
 boot list
 expect 'build failure' test $result -eq 1

@@ -107,10 +107,10 @@ static void check_operands(const struct listed *l, size_t number, uint16_t *pare
         join(parent, (uint16_t)number, (uint16_t)(l->work.n_ops + buffer));
     }
     bool waits = op->kernel == KERNEL_WAIT;
-    uint64_t bytes = at(l, op->bytes_read) + at(l, op->bytes_written) + at(l, op->bytes_sent) +
-                     at(l, op->bytes_received);
-    bool peerless = op->kind == OP_COLLECTIVE || op->kind == OP_EXCHANGE;
-    if (!touches != waits || (!bytes && !waits && !peerless && at(l, op->layers)))
+    const struct sizes *z = &l->work.sizes; /* a rank without rows may still count none */
+    bool bytes = !size_is_zero(z, op->bytes_read) || !size_is_zero(z, op->bytes_written) ||
+                 !size_is_zero(z, op->bytes_sent);
+    if (!touches != waits || (!bytes && !waits))
         fail_msg("seed %" PRIu64 ", stack %s, path %s: op '%s' (%s) has %s", seed,
                  words_stack[l->plan.stack.kind], words_path[l->plan.moe.path], op->name,
                  phase_name(op->phase), touches ? "no bytes" : "no operand");

@@ -10,49 +10,25 @@
 #include <cmocka.h>
 #include <dirent.h>
 
-#include "base/file.h"
 #include "base/text.h"
 #include "plan/load.h"
+#include "support/beside.h"
 
 #define FOLDER "tests/plans/bad/"
 
 enum { MANY = 80 };
 
-/* "name.yaml" -> the message that loading it gives */
-static const char *message_of(const char *file, struct arena *arena)
+static void check(const char *name, struct arena *arena)
 {
     struct err err = {0};
     struct plan plan, untouched;
-    struct text text = {.arena = arena};
+    const char *file = arena_printf(arena, FOLDER "%s", name);
     memset(&plan, 0x5a, sizeof plan);
     memset(&untouched, 0x5a, sizeof untouched);
     enum status status = plan_load(file, NULL, 0, arena, &plan, NULL, &err);
     assert_int_equal(status, STATUS_INPUT);
     assert_memory_equal(&plan, &untouched, sizeof plan);
-    text_printf(&text, "%s: %s\n", err.where, err.text);
-    if (err.hint[0] != '\0')
-        text_printf(&text, "  hint: %s\n", err.hint);
-    return text_string(&text);
-}
-
-static void check(const char *name, struct arena *arena)
-{
-    struct err err = {0};
-    char *expected = NULL;
-    size_t length;
-    const char *file = arena_printf(arena, FOLDER "%s", name);
-    const char *beside = arena_printf(arena, "%s.expected", file);
-    const char *message = message_of(file, arena);
-    if (getenv("MOEPLAN_REWRITE")) {
-        FILE *out = fopen(beside, "w");
-        assert_non_null(out);
-        fputs(message, out);
-        assert_int_equal(fclose(out), 0);
-    }
-    print_message("%s\n", name);
-    file_read(beside, 65536, arena, &expected, &length, &err);
-    assert_string_equal(err.text, "");
-    assert_string_equal(message, expected);
+    beside_check(file, &err, arena);
 }
 
 static void bad_plans_are_refused_word_for_word(void **state)

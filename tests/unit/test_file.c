@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -78,11 +79,57 @@ static void what_is_no_file_is_named(void **state)
     }
 }
 
+/* A mark is left out once, and only where it is whole and in front. */
+static void a_byte_order_mark_is_left_out(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *written, *read;
+    } cases[] = {{"\xef\xbb\xbfmodel: a", "model: a"},
+                 {"\xef\xbb\xbf\xef\xbb\xbf", "\xef\xbb\xbf"},
+                 {"\xef\xbb\xbf", ""},
+                 {"\xef\xbb", "\xef\xbb"},
+                 {"a\xef\xbb\xbf", "a\xef\xbb\xbf"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct arena arena = {0};
+        struct err err = {0};
+        char name[32], *text = NULL;
+        size_t length = 0;
+        write_file(name, 0);
+        FILE *file = fopen(name, "wb");
+        assert_non_null(file);
+        fputs(cases[i].written, file);
+        assert_int_equal(fclose(file), 0);
+        assert_int_equal(file_read(name, 100, &arena, &text, &length, &err), STATUS_OK);
+        unlink(name);
+        assert_string_equal(text, cases[i].read);
+        assert_int_equal(length, strlen(cases[i].read));
+        arena_release(&arena);
+    }
+}
+
+static void only_regular_files_are_there(void **state)
+{
+    (void)state;
+    char name[32];
+    write_file(name, 1);
+    assert_true(file_is_there(name));
+    unlink(name);
+    assert_false(file_is_there(name));
+    assert_int_equal(mkfifo(name, 0600), 0);
+    assert_false(file_is_there(name));
+    unlink(name);
+    assert_false(file_is_there("tests"));
+    assert_false(file_is_there("/dev/null"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(files_up_to_the_limit_are_read),
         cmocka_unit_test(what_is_no_file_is_named),
+        cmocka_unit_test(a_byte_order_mark_is_left_out),
+        cmocka_unit_test(only_regular_files_are_there),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -110,6 +110,45 @@ static void an_interrupted_file_stays_partial(void **state)
     assert_contents(place->partial, "half");
 }
 
+/* Both end well, the last one stays, and nothing else does. */
+static void two_writers_do_not_meet(void **state)
+{
+    const struct place *place = *state;
+    struct output first, second;
+    struct err err = {0};
+    assert_int_equal(output_open(&first, place->file, &err), STATUS_OK);
+    assert_int_equal(output_open(&second, place->file, &err), STATUS_OK);
+    assert_string_not_equal(first.partial, second.partial);
+    fputs("first", first.file);
+    fputs("second", second.file);
+    assert_int_equal(output_close(&second, &err), STATUS_OK);
+    assert_contents(place->file, "second");
+    assert_int_equal(output_close(&first, &err), STATUS_OK);
+    assert_contents(place->file, "first");
+    assert_int_equal(access(place->partial, F_OK), -1);
+}
+
+/* What somebody laid in the way keeps its contents. */
+static void a_link_in_the_way_is_not_followed(void **state)
+{
+    const struct place *place = *state;
+    char victim[128], link[128];
+    struct output output;
+    struct err err = {0};
+    snprintf(victim, sizeof victim, "%s/victim", place->folder);
+    snprintf(link, sizeof link, "%s.2.partial", place->file);
+    write_file(victim, "precious");
+    assert_int_equal(symlink(victim, place->partial), 0);
+    assert_int_equal(symlink("nowhere", link), 0);
+    assert_int_equal(output_open(&output, place->file, &err), STATUS_OK);
+    fputs("new", output.file);
+    assert_int_equal(output_close(&output, &err), STATUS_OK);
+    assert_contents(place->file, "new");
+    assert_contents(victim, "precious");
+    assert_int_equal(unlink(link), 0);
+    unlink(victim);
+}
+
 static void permissions_and_links_are_kept(void **state)
 {
     const struct place *place = *state;
@@ -185,6 +224,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_file_is_renamed_when_whole, set_up, tear_down),
         cmocka_unit_test_setup_teardown(giving_up_keeps_the_earlier_file, set_up, tear_down),
         cmocka_unit_test_setup_teardown(an_interrupted_file_stays_partial, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(two_writers_do_not_meet, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_link_in_the_way_is_not_followed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(permissions_and_links_are_kept, set_up, tear_down),
         cmocka_unit_test_setup_teardown(other_things_are_written_directly, set_up, tear_down),
         cmocka_unit_test(a_full_device_is_an_error),

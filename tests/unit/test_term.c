@@ -35,6 +35,7 @@ ENVIRONMENT(lc_all_wins, "TERM=xterm", "LANG=en_US.UTF-8", "LC_ALL=C")
 ENVIRONMENT(lc_ctype_wins, "TERM=xterm", "LC_CTYPE=C.UTF-8", "LANG=C")
 ENVIRONMENT(empty_is_unset, "TERM=xterm", "LC_ALL=", "LANG=de_DE.UTF-8@euro")
 ENVIRONMENT(columns, "COLUMNS=88")
+ENVIRONMENT(launched, "TERM=xterm", "LANG=C.UTF-8", "OMPI_COMM_WORLD_RANK=0")
 ENVIRONMENT(latin, "TERM=xterm", "LANG=de_DE.ISO-8859-1")
 
 static void environment_decides(void **state)
@@ -54,6 +55,7 @@ static void environment_decides(void **state)
         {"LC_ALL first", lc_all_wins, true, true, false},
         {"LC_CTYPE next", lc_ctype_wins, true, true, true},
         {"empty is unset", empty_is_unset, true, true, true},
+        {"under mpirun", launched, true, false, true},
         {"latin", latin, true, true, false},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -31,11 +31,40 @@ static void doubles_read_back(void **state)
     assert_string_equal(buffer, "0.1");
 }
 
+static void what_a_terminal_obeys_is_made_visible(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *visible;
+    } cases[] = {
+        {"plain \xc3\xa9 \xf0\x9f\x98\x80 ~", "plain \xc3\xa9 \xf0\x9f\x98\x80 ~"},
+        {"", ""},
+        {"\033[31m", "\\x1b[31m"},
+        {"a\nb\tc\r", "a\\x0ab\\x09c\\x0d"},
+        {"\x7f", "\\x7f"},
+        {"\xc2\x9b", "\\x9b"},
+        {"\xc2\xa0", "\xc2\xa0"},
+        {"\xe2\x80\xae", "\\u202e"},
+        {"\xe2\x80\xa8", "\\u2028"},
+        {"\xef\xbb\xbf", "\\ufeff"},
+        {"a\xff\xc2", "a\\xff\\xc2"},
+        {"\xed\xa0\x80", "\\xed\\xa0\\x80"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct arena arena = {0};
+        struct text out = {.arena = &arena};
+        text_append_visible(&out, cases[i].text);
+        assert_string_equal(text_string(&out), cases[i].visible);
+        arena_release(&arena);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(distance_counts_edits),
         cmocka_unit_test(doubles_read_back),
+        cmocka_unit_test(what_a_terminal_obeys_is_made_visible),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,34 +8,35 @@
 
 #include "base/csv.h"
 #include "base/file.h"
-#include "base/output.h"
+#include "cli/command/side.h"
 
 enum { TERMINAL_ROWS = 30, PICTURE_BYTES = 64 << 20 };
-
-static enum status choose_base(struct picture *p, const char *file, struct err *err)
-{
-    if (!text_equal(file, "-")) {
-        p->base = arena_strndup(p->arena, file, (size_t)(strrchr(file, '.') - file));
-        return STATUS_OK;
-    }
-    const char *folder = getenv("TMPDIR");
-    p->folder =
-        arena_printf(p->arena, "%s/moeplan-XXXXXX", folder && *folder ? folder : "/tmp");
-    if (!mkdtemp(p->folder)) {
-        p->folder = NULL;
-        return err_set(err, STATUS_SYSTEM, "no folder for the chart's data can be made in %s",
-                       folder && *folder ? folder : "/tmp");
-    }
-    p->base = arena_printf(p->arena, "%s/chart", p->folder);
-    return STATUS_OK;
-}
 
 /* FILE.csv, unless that is what -o writes. */
 static const char *data_file(const struct picture *p, const struct invocation *call)
 {
     const char *file = arena_printf(p->arena, "%s.csv", p->base);
-    bool taken = call->general.output && text_equal(call->general.output, file);
+    bool taken = call->general.output && side_same(call->general.output, file);
     return taken ? arena_printf(p->arena, "%s-chart.csv", p->base) : file;
+}
+
+static void name_files(struct picture *p, const char *base, const struct invocation *call)
+{
+    p->base = base;
+    p->chart.data = data_file(p, call);
+    p->chart.script = arena_printf(p->arena, "%s.gp", base);
+}
+
+/* What stands in the way of a sweep is said before it starts; a saved table is quick to draw,
+ * and may be the very table that stands beside the picture. */
+static enum status check_files(const struct picture *p, const struct invocation *call,
+                               struct err *err)
+{
+    TRY(side_check_named(call, "--plot", p->chart.picture, err));
+    if (text_ends(call->operands[call->n_operands - 1], ".csv"))
+        return STATUS_OK;
+    TRY(side_check(call, p->chart.script, p->chart.script, err));
+    return side_check(call, p->chart.data, p->chart.script, err);
 }
 
 enum status picture_init(struct picture *p, const char *file, const struct invocation *call,
@@ -47,7 +48,28 @@ enum status picture_init(struct picture *p, const char *file, const struct invoc
                               .columns = call->term.width,
                               .rows = TERMINAL_ROWS,
                               .colour = call->term.colour};
-    return chart_type_of(file, &p->chart.type, err);
+    TRY(chart_type_of(file, &p->chart.type, err));
+    if (text_equal(file, "-"))
+        return STATUS_OK;
+    size_t stem = (size_t)(strrchr(file, '.') - file);
+    name_files(p, arena_strndup(p->arena, file, stem), call);
+    return check_files(p, call, err);
+}
+
+/* A terminal chart's files stand in a folder of their own. */
+static enum status make_folder(struct picture *p, const struct invocation *call,
+                               struct err *err)
+{
+    const char *set = getenv("TMPDIR"), *folder = set && *set ? set : "/tmp";
+    if (!text_equal(p->chart.picture, "-"))
+        return STATUS_OK;
+    char *made = arena_printf(p->arena, "%s/moeplan-XXXXXX", folder);
+    if (!mkdtemp(made))
+        return err_set(err, STATUS_SYSTEM, "no folder for the chart's data can be made in %s",
+                       folder);
+    p->folder = made;
+    name_files(p, arena_printf(p->arena, "%s/chart", made), call);
+    return STATUS_OK;
 }
 
 static void add(struct picture *p, struct chart_variable variable)
@@ -73,12 +95,19 @@ void picture_list(struct picture *p, const char *name, const char *const *list)
 
 static void append_plain(struct text *out, const char *cell)
 {
-    for (; *cell; cell++) {
-        char c = *cell == '"'                ? '\''
-                 : *cell == ','              ? ';'
-                 : (unsigned char)*cell < 32 ? ' '
-                                             : *cell;
-        text_append_n(out, &c, 1);
+    static const char from[] = "\",\\", to[] = "';/";
+    cell += strspn(cell, " \t");
+    while (*cell) {
+        bool visible;
+        size_t bytes = text_character(cell, &visible);
+        const char *found = strchr(from, *cell);
+        if (found)
+            text_append_n(out, &to[found - from], 1);
+        else if (visible)
+            text_append_n(out, cell, bytes);
+        else
+            text_append(out, " ");
+        cell += bytes;
     }
 }
 
@@ -97,38 +126,40 @@ static enum status plain_table(const char *file, struct text *table, struct err 
     return STATUS_OK;
 }
 
+const char *picture_published_file(const char *file, struct arena *arena)
+{
+    size_t length = strlen(file) - (text_ends(file, ".csv") ? strlen(".csv") : 0);
+    return arena_printf(arena, "%.*s-published.csv", (int)length, file);
+}
+
 enum status picture_plain(struct picture *p, const char *file, struct err *err)
 {
     TRY(plain_table(file, &p->data, err));
-    return plain_table(file, &p->published, err);
+    return plain_table(picture_published_file(file, p->arena), &p->published, err);
 }
 
 static const char *published_file(const struct picture *p)
 {
-    return p->published.length ? arena_printf(p->arena, "%s-published.csv", p->base) : NULL;
-}
-
-static enum status write_table(const char *file, const struct text *table, struct err *err)
-{
-    struct output output;
-    TRY(output_open(&output, file, err));
-    fwrite(text_string(table), 1, table->length, output.file);
-    return output_close(&output, err);
+    return p->published.length ? picture_published_file(p->base, p->arena) : NULL;
 }
 
 static enum status write_files(struct picture *p, const struct invocation *call,
                                struct err *err)
 {
-    const char *published = published_file(p);
-    const char *slash = published ? strrchr(published, '/') : NULL;
-    p->chart.data = data_file(p, call);
-    p->chart.script = arena_printf(p->arena, "%s.gp", p->base);
-    picture_text(p, "overlay", slash ? slash + 1 : published ? published : "");
+    struct text script = {.arena = p->arena};
+    const char *file = p->chart.script, *published = published_file(p);
+    p->chart.overlay = published;
     p->chart.variables = p->variables;
-    TRY(write_table(p->chart.data, &p->data, err));
+    TRY(chart_script(&p->chart, &script, err));
+    side_sign_table(&script, p->chart.data, &p->data);
     if (published)
-        TRY(write_table(published, &p->published, err));
-    return chart_write(&p->chart, p->arena, err);
+        side_sign_table(&script, published, &p->published);
+    side_sign(&script);
+    TRY(side_check(call, file, file, err));
+    TRY(side_write(call, p->chart.data, file, &p->data, err));
+    if (published)
+        TRY(side_write(call, published, file, &p->published, err));
+    return side_write(call, file, file, &script, err);
 }
 
 static void remove_folder(const struct picture *p)
@@ -158,7 +189,7 @@ static enum status absent(const struct picture *p, bool all, struct err *err)
     err_hint(err, "%s", why.hint);
     if (all)
         return STATUS_ABSENT;
-    fprintf(stderr, "moeplan: %s\n  hint: %s\n", err->text, err->hint);
+    err_print(err, stderr);
     err_clear(err);
     return STATUS_OK;
 }
@@ -176,7 +207,7 @@ static enum status copy_picture(const struct picture *p, FILE *out, struct err *
 enum status picture_draw(struct picture *p, bool all, const struct invocation *call,
                          struct err *err)
 {
-    TRY(choose_base(p, p->chart.picture, err));
+    TRY(make_folder(p, call, err));
     enum status status = write_files(p, call, err);
     if (status == STATUS_OK)
         status = chart_draw(&p->chart, call->out, err);
@@ -188,7 +219,10 @@ enum status picture_draw(struct picture *p, bool all, const struct invocation *c
     if (call->general.output && text_equal(call->general.output, p->chart.picture))
         return copy_picture(p, call->out, err);
     const char *published = published_file(p);
-    fprintf(call->out, "wrote %s, %s%s%s and %s\n", p->chart.picture, p->chart.data,
-            published ? ", " : "", published ? published : "", p->chart.script);
+    struct text said = {.arena = p->arena};
+    text_append_visible(&said, arena_printf(p->arena, "%s, %s%s%s and %s", p->chart.picture,
+                                            p->chart.data, published ? ", " : "",
+                                            published ? published : "", p->chart.script));
+    fprintf(call->out, "wrote %s\n", text_string(&said));
     return STATUS_OK;
 }

@@ -22,7 +22,8 @@ struct picture {
 };
 
 /* Nothing drawn yet; `file` decides the kind of picture by its ending. STATUS_USAGE for one
- * that cannot be drawn. */
+ * that cannot be drawn, STATUS_INPUT when it or a file beside it would replace what it should
+ * not (side.h). */
 enum status picture_init(struct picture *picture, const char *file,
                          const struct invocation *call, struct err *err);
 
@@ -31,8 +32,12 @@ void picture_text(struct picture *picture, const char *name, const char *text);
 void picture_number(struct picture *picture, const char *name, double number);
 void picture_list(struct picture *picture, const char *name, const char *const *list);
 
-/* Replaces what gnuplot cannot read inside a cell of the tables, quotes and commas, by ' and ;
- * (gnuplot reads a quoted cell only up to its first comma). Before the variables are made. */
+/* FILE-published.csv of FILE or FILE.csv */
+const char *picture_published_file(const char *file, struct arena *arena);
+
+/* Replaces what gnuplot cannot read inside a cell of the tables, quotes, commas and
+ * backslashes, by ' and ; and / (gnuplot reads a quoted cell only up to its first comma), and
+ * leaves out blanks in front. Before the variables are made. */
 enum status picture_plain(struct picture *picture, const char *file, struct err *err);
 
 /* Writes tables and script, draws, and says on the output which files were written. Without

@@ -1,7 +1,7 @@
 /* The table of charts, and what they share; see chart.h. */
 #include <string.h>
-#include <unistd.h>
 
+#include "base/file.h"
 #include "cli/chart/chart.h"
 #include "cli/frontier/sweep_table.h"
 #include "plan/source.h"
@@ -75,7 +75,7 @@ struct chart_names chart_names_of_file(const char *file, struct arena *arena)
     struct chart_names names = {
         .subject = slash ? slash + 1 : stem,
         .source = arena_printf(arena, "moeplan " MOEPLAN_VERSION ": drawn from %s", file)};
-    if (access(json, R_OK) != 0 || source_read_file(json, arena, &root, &ignored) != STATUS_OK)
+    if (!file_is_there(json) || source_read_file(json, arena, &root, &ignored) != STATUS_OK)
         return names;
     const struct node *made_by = node_get(root, "names"), *model = node_get(made_by, "model");
     const struct node *cluster = node_get(made_by, "cluster");

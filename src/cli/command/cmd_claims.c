@@ -2,9 +2,9 @@
 #include <string.h>
 
 #include "base/column.h"
-#include "base/output.h"
 #include "calib/claims.h"
 #include "cli/command/commands.h"
+#include "cli/command/side.h"
 #include "cli/frontier/table.h"
 #include "report/provenance.h"
 
@@ -151,10 +151,8 @@ static void print_text(const struct invocation *call, const struct claim *claims
 }
 
 /* What stands in every JSON of claims: version, seed, how many of each verdict. */
-static void open_json(struct json *json, FILE *out, const struct claims *claims)
+static void write_counts(struct json *json, const struct claims *claims)
 {
-    json_init(json, out);
-    json_object(json, NULL);
     provenance_json(json, &(struct provenance){.seed = 1});
     json_object(json, "counts");
     for (unsigned v = 0; v <= CLAIM_NOT_REPRODUCIBLE; v++)
@@ -165,29 +163,25 @@ static void open_json(struct json *json, FILE *out, const struct claims *claims)
 static void print_json(FILE *out, const struct claims *claims)
 {
     struct json json;
-    open_json(&json, out, claims);
+    json_init(&json, out);
+    json_object(&json, NULL);
+    write_counts(&json, claims);
     column_json_array(&json, "claims", columns, N_COLUMNS, claims->claims, claims->n,
                       sizeof *claims->claims);
     json_close(&json);
 }
 
-/* FILE.json beside -o FILE.csv, which has no room for comments. */
-static enum status write_beside(const struct invocation *call, const struct csv *csv,
-                                const struct claims *claims, struct err *err)
+struct beside {
+    const struct claims *claims;
+    const char *file; /* they were read from */
+};
+
+static void write_provenance(struct json *json, const void *context)
 {
-    struct output output;
-    struct json json;
-    if (!frontier_is_csv(call->general.output))
-        return STATUS_OK;
-    size_t length = strlen(call->general.output) - strlen(".csv");
-    TRY(output_open(&output,
-                    arena_printf(call->arena, "%.*s.json", (int)length, call->general.output),
-                    err));
-    open_json(&json, output.file, claims);
-    json_string(&json, "command", "claims");
-    json_string(&json, "claims", csv->file);
-    json_close(&json);
-    return output_close(&output, err);
+    const struct beside *beside = context;
+    write_counts(json, beside->claims);
+    json_string(json, "command", "claims");
+    json_string(json, "claims", beside->file);
 }
 
 /* ---- the command ---- */
@@ -216,7 +210,8 @@ static enum status run_claims(const struct invocation *call, struct err *err)
     if (settings->only)
         keep_only(&claims, (enum claim_verdict)(settings->only - 1));
     bool csv_file = frontier_is_csv(call->general.output);
-    TRY(write_beside(call, &csv, &claims, err));
+    const struct beside beside = {&claims, csv.file};
+    TRY(side_provenance(call, write_provenance, &beside, err));
     struct table table = table_of(claims.claims, claims.n);
     if (call->general.format == FORMAT_JSON)
         print_json(call->out, &claims);

@@ -1,11 +1,11 @@
 /* moeplan frontier: sweeps keys and shows where memory runs out. */
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "cli/chart/sweep.h"
 #include "cli/command/commands.h"
-#include "cli/frontier/frontier.h"
+#include "cli/command/side.h"
 #include "cli/frontier/find.h"
+#include "cli/frontier/frontier.h"
 #include "cli/frontier/published.h"
 #include "cli/frontier/rows.h"
 #include "cli/frontier/table.h"
@@ -63,6 +63,7 @@ static enum status run_frontier(const struct invocation *call, struct err *err)
         return frontier_find(&frontier, settings->find, call, err);
     struct frontier_sink sink = {.points = sweep_points(&frontier.sweep)};
     struct picture picture;
+    TRY(side_provenance_check(call, err));
     if (settings->plot)
         TRY(picture_init(&picture, settings->plot, call, err));
     bool keep = is_text(call) || settings->plot || call->general.format == FORMAT_JSON;
@@ -70,7 +71,7 @@ static enum status run_frontier(const struct invocation *call, struct err *err)
         TRY(frontier_rows_few(&frontier, err));
     sink.kept = keep ? &kept : NULL;
     sink.file = keep ? NULL : call->out;
-    sink.progress = !keep && isatty(STDERR_FILENO) && !isatty(fileno(call->out));
+    sink.progress = !keep && term_is_watched(stderr) && !call->term.tty;
     TRY(frontier_rows(&frontier, &settings->columns, (unsigned)settings->threads, &sink, err));
     TRY(frontier_provenance(&frontier, call, err));
     if (settings->plot)
@@ -102,7 +103,8 @@ const struct command command_frontier = {
         "standard error, with the reason.\n\n"
         "Writes CSV with -o FILE.csv or --format csv, one row per point in the order of the "
         "axes, whatever the number of threads; FILE.json beside it says what made it. An "
-        "interrupted sweep leaves whole rows in FILE.csv.partial.",
+        "interrupted sweep leaves whole rows in FILE.csv.partial, the next one in "
+        "FILE.csv.2.partial.",
     .examples = examples,
     .min_operands = 1,
     .max_operands = 1,

@@ -1,4 +1,4 @@
-/* moeplan import: a HuggingFace config.json as a model file. */
+/* moeplan import: a HuggingFace config.json as a model file, a framework's job as a plan. */
 #include <string.h>
 
 #include "base/column.h"
@@ -13,18 +13,24 @@
 
 static const char prefix[] = "model.";
 
-static enum status read_model(const struct invocation *call, struct plan *plan, struct err *err)
+struct settings {
+    const char *from, *flags;
+    uint64_t line;
+};
+
+static const struct option options[] = {
+    {"from", 0, OPTION_TEXT, offsetof(struct settings, from), "FRAMEWORK", NULL,
+     "whose file it is, where it does not tell: megatron, bridge, maxtext, torchtitan, ..."},
+    {"line", 0, OPTION_COUNT, offsetof(struct settings, line), "N", NULL,
+     "the launch that starts on line N of a script with several"},
+    {"flags", 0, OPTION_TEXT, offsetof(struct settings, flags), "FRAMEWORK", NULL,
+     "list the flags that are known of a framework, in place of reading a file"},
+};
+
+static enum status read_model(const struct invocation *call, const struct node *root,
+                              struct plan *plan, struct err *err)
 {
     const char *file = call->operands[0];
-    struct node *root = NULL;
-    TRY(source_read_file(file, call->arena, &root, err));
-    if (!import_hf_is_config(root)) {
-        struct text known = {.arena = call->arena};
-        import_hf_known(&known);
-        err_at(err, STATUS_INPUT, root->mark,
-               "not a HuggingFace configuration: no 'model_type'");
-        return err_hint(err, "config.json of one of: %s", text_string(&known));
-    }
     schema_defaults(plan);
     TRY(import_hf_model(root, &plan->model, err));
     if (plan->model.name[0] == '\0' && !text_equal(file, "-"))
@@ -83,32 +89,192 @@ static void write_yaml(const struct invocation *call, const struct plan *plan)
     fputs(text_string(&yaml), call->out);
 }
 
-static enum status run_import(const struct invocation *call, struct err *err)
+static enum status import_model(const struct invocation *call, const struct node *root,
+                                struct err *err)
 {
     static void (*const writers[])(const struct invocation *call, const struct plan *plan) = {
         [FORMAT_TEXT] = write_yaml, [FORMAT_JSON] = write_json, [FORMAT_CSV] = write_csv};
     struct plan *plan = arena_alloc(call->arena, 1, sizeof *plan);
-    TRY(read_model(call, plan, err));
+    TRY(read_model(call, root, plan, err));
     TRY(apply_settings(call, plan, err));
     writers[call->general.format](call, plan);
     return STATUS_OK;
 }
 
+/* ---- jobs ---- */
+
+static void write_comments(FILE *out, const struct job_result *job, bool warnings,
+                           const char *title)
+{
+    bool any = false;
+    for (size_t i = 0; i < job->notes.n; i++) {
+        const struct job_note *note = &job->notes.items[i];
+        if (note->warning != warnings)
+            continue;
+        if (!any)
+            fprintf(out, "#\n# %s\n", title);
+        any = true;
+        fprintf(out, "#   %s", note->text);
+        if (note->mark.line)
+            fprintf(out, " (line %u)", note->mark.line);
+        fputc('\n', out);
+    }
+}
+
+static void write_job_yaml(const struct invocation *call, struct job_result *job)
+{
+    struct text yaml = {.arena = call->arena};
+    draft_print(&job->draft, call->operands[0], &yaml);
+    fprintf(call->out, "# %s, imported by moeplan " MOEPLAN_VERSION " from %s\n",
+            call->operands[0], job->taken_for);
+    write_comments(call->out, job, true, "not modelled:");
+    write_comments(call->out, job, false,
+                   "not read, matters to neither memory nor time, "
+                   "or not known:");
+    fputs(text_string(&yaml), call->out);
+}
+
+struct origin_row {
+    const char *key, *value, *origin;
+    uint64_t line;
+};
+
+static const struct column origin_columns[] = {
+    {.key = "key", .type = COLUMN_TEXT, .offset = offsetof(struct origin_row, key)},
+    {.key = "value", .type = COLUMN_TEXT, .offset = offsetof(struct origin_row, value)},
+    {.key = "origin", .type = COLUMN_TEXT, .offset = offsetof(struct origin_row, origin)},
+    {.key = "line", .type = COLUMN_COUNT, .offset = offsetof(struct origin_row, line)},
+};
+
+static void write_job_csv(const struct invocation *call, const struct job_result *job)
+{
+    column_csv_header(call->out, origin_columns, 4);
+    for (size_t i = 0; i < job->draft.n; i++) {
+        const struct draft_item *item = &job->draft.items[i];
+        struct text value = {.arena = call->arena};
+        for (size_t j = 0; j < item->n; j++)
+            text_printf(&value, "%s%s", j ? " " : "", item->words[j]);
+        const struct origin_row row = {item->key, text_string(&value), item->origin,
+                                       item->mark.line};
+        column_csv_row(call->out, origin_columns, 4, &row);
+    }
+}
+
+/* The plan has to hold before it is written: rules speak of places in the job. */
+static enum status import_job(const struct invocation *call, struct job_result *job,
+                              struct err *err)
+{
+    struct plan *plan = arena_alloc(call->arena, 1, sizeof *plan);
+    struct json json;
+    TRY(plan_load_tree(call->operands[0], job->root, NULL, 0, true, call->arena, plan, NULL,
+                       err));
+    plan_argument_notes(job, call->operands[0], false);
+    if (call->general.format == FORMAT_TEXT) {
+        write_job_yaml(call, job);
+    } else if (call->general.format == FORMAT_CSV) {
+        write_job_csv(call, job);
+    } else {
+        json_init(&json, call->out);
+        plan_json(&json, NULL, "", plan);
+    }
+    return STATUS_OK;
+}
+
+/* ---- tables ---- */
+
+static const struct column flag_columns[] = {
+    {.key = "flag", .type = COLUMN_TEXT, .offset = offsetof(struct job_row, flag)},
+    {.key = "key", .type = COLUMN_TEXT, .offset = offsetof(struct job_row, key)},
+    {.key = "use", .type = COLUMN_TEXT, .offset = offsetof(struct job_row, use)},
+    {.key = "conversion", .type = COLUMN_TEXT, .offset = offsetof(struct job_row, conversion)},
+    {.key = "source", .type = COLUMN_TEXT, .offset = offsetof(struct job_row, source)},
+};
+
+static enum status list_flags(const struct invocation *call, const char *framework,
+                              struct err *err)
+{
+    struct job_row *rows = NULL;
+    size_t n = job_rows(call->arena, framework, &rows);
+    if (n == 0)
+        return job_unknown_framework(framework, err);
+    const struct table table = {.columns = flag_columns,
+                                .n = 5,
+                                .records = rows,
+                                .n_records = n,
+                                .record_size = sizeof *rows};
+    command_print_table(call, &table, 3);
+    return STATUS_OK;
+}
+
+static enum status not_a_job(const struct invocation *call, const struct node *root,
+                             struct err *err)
+{
+    struct text known = {.arena = call->arena};
+    import_hf_known(&known);
+    err_at(err, STATUS_INPUT, root->mark,
+           "neither a HuggingFace configuration (no 'model_type') nor a job of a known "
+           "framework");
+    return err_hint(err, "config.json of one of: %s", text_string(&known));
+}
+
+static enum status run_import(const struct invocation *call, struct err *err)
+{
+    const struct settings *settings = call->settings;
+    struct job_result job = {0};
+    if (settings->flags)
+        return list_flags(call, settings->flags, err);
+    if (call->n_operands == 0) {
+        err_set(err, STATUS_USAGE, "'moeplan import' needs a file");
+        return err_hint(err, "usage: moeplan import [options] <file>");
+    }
+    struct override *overrides = NULL;
+    size_t n = 0;
+    TRY(plan_argument_overrides(call, &overrides, &n, err));
+    const struct job_request request = {.from = settings->from,
+                                        .line = (unsigned)settings->line,
+                                        .sets = overrides,
+                                        .n_sets = n,
+                                        .all_sets = true};
+    TRY(job_read(call->operands[0], &request, call->arena, &job, err));
+    if (job.config)
+        return import_model(call, job.config, err);
+    return job.framework ? import_job(call, &job, err) : not_a_job(call, job.root, err);
+}
+
 static const char *const examples[] = {
     "moeplan import DeepSeek-V3/config.json -o my-deepseek.yaml",
-    "moeplan import config.json --format json",
+    "moeplan import run.sh --set cluster=h100 -o plan.yaml",
+    "moeplan import deepseek.yml --set cluster=mi355x-8x8",
+    "moeplan import serve.sh --line 12 --set cluster=h200",
+    "moeplan import --flags vllm",
     NULL,
 };
 
 const struct command command_import = {
     .name = "import",
-    .operands = "<config.json>",
-    .summary = "a HuggingFace config.json as a model file",
+    .operands = "<file>",
+    .summary = "a config.json as a model file, a framework's job as a plan",
     .description =
-        "Reads the configuration of a model and writes it as a model file, which `model:` of a "
-        "plan can name. A plan can also name the config.json itself.",
+        "Reads the configuration of a model (HuggingFace's config.json) and writes it as a "
+        "model "
+        "file, which `model:` of a plan can name; or reads the job of a framework and writes "
+        "the "
+        "plan it stands for, with the origin of each value: scripts and command lines of "
+        "Megatron-LM, Megatron-Bridge, MaxText, torchtitan, vLLM, SGLang and DeepSpeed, "
+        "MaxText "
+        "and Bridge YAML, torchtitan TOML, DeepSpeed JSON. Nothing in a job is run.\n"
+        "\n"
+        "A job names no device: --set cluster=h100 does, and gets the job's size. Flags that "
+        "matter to memory or time and are not modelled are warned of, the rest of what was not "
+        "read is listed. A line '#moeplan key=value' in a job sets what the framework has no "
+        "flag for.\n"
+        "\n"
+        "Every command that takes a plan takes such a file too.",
     .examples = examples,
-    .min_operands = 1,
+    .min_operands = 0,
     .max_operands = 1,
+    .options = options,
+    .n_options = sizeof options / sizeof *options,
+    .settings_size = sizeof(struct settings),
     .run = run_import,
 };

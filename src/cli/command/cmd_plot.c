@@ -1,6 +1,5 @@
 /* moeplan plot: draws one kind of chart from a plan or from a saved table. */
 #include <string.h>
-#include <unistd.h>
 
 #include "base/file.h"
 #include "cli/chart/chart.h"
@@ -31,9 +30,8 @@ static enum status read_saved(const char *file, struct picture *picture, struct 
     size_t length;
     TRY(file_read(file, TABLE_BYTES, arena, &text, &length, err));
     text_append_n(&picture->data, text, length);
-    const char *published =
-        arena_printf(arena, "%.*s-published.csv", (int)(strlen(file) - strlen(".csv")), file);
-    if (access(published, R_OK) != 0)
+    const char *published = picture_published_file(file, arena);
+    if (!file_is_there(published))
         return STATUS_OK;
     TRY(file_read(published, TABLE_BYTES, arena, &text, &length, err));
     text_append_n(&picture->published, text, length);
@@ -88,7 +86,10 @@ static enum status run_plot(const struct invocation *call, struct err *err)
         names = chart_names_of_file(file, call->arena);
     } else {
         const struct chart_request request = {&inner, settings->cases, settings->overs};
-        TRY(kind->make(&request, &names, &picture, err));
+        enum status status = kind->make(&request, &names, &picture, err);
+        if (status == STATUS_INPUT)
+            return err_place(err, (struct mark){.file = file});
+        TRY(status);
     }
     bool all = call->general.format == FORMAT_TEXT && !frontier_is_csv(call->general.output);
     const struct text rows = picture.data;

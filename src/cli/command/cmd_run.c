@@ -1,7 +1,6 @@
 /* moeplan run: the plan's MoE layer or matmul performed on this machine, checked and measured.
  */
 #include <string.h>
-#include <unistd.h>
 
 #include "calib/run.h"
 #include "calib/run_block.h"
@@ -212,7 +211,7 @@ static void show_progress(const char *what, uint64_t sample)
 static enum status perform(const struct invocation *call, struct state *state,
                            struct run_report *report, struct err *err)
 {
-    bool progress = isatty(STDERR_FILENO) && !call->silent;
+    bool progress = term_is_watched(stderr) && !call->silent;
     if (progress)
         state->options.begins = show_progress;
     enum status status =

@@ -2,7 +2,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/unit.h"
 #include "cli/option/axis.h"
@@ -123,7 +122,7 @@ static enum status search_plan(const struct invocation *call, const struct plan 
     struct search_space space;
     char label[64];
     struct search_ask ask = {.plan = plan, .space = &space, .best = best, .pool = pool};
-    bool progress = isatty(STDERR_FILENO);
+    bool progress = term_is_watched(stderr);
     snprintf(label, sizeof label, "%s", what);
     TRY(read_space(call, plan, &space, err));
     TRY(read_at_most(settings->at_most, &ask.at_most_bytes, err));

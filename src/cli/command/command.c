@@ -7,6 +7,7 @@
 #include "base/column.h"
 #include "base/output.h"
 #include "cli/command/commands.h"
+#include "cli/command/side.h"
 #include "cli/help/manual.h"
 
 static const char *const format_names[] = {"text", "json", "csv", NULL};
@@ -20,6 +21,8 @@ static const struct option options[] = {
      "write to FILE, whole or not at all, instead of standard output"},
     {"seed", 0, OPTION_TEXT, offsetof(struct general, seed), "N", NULL,
      "seed of sampled routing: --set moe.routing.seed=N"},
+    {"force", 0, OPTION_FLAG, offsetof(struct general, force), NULL, NULL,
+     "replace files that are read, and files beside the output that moeplan did not write"},
     {"help", 'h', OPTION_FLAG, offsetof(struct general, help), NULL, NULL,
      "show this command's help"},
 };
@@ -85,6 +88,8 @@ static enum status perform(struct invocation *call, struct err *err)
 {
     struct output output;
     const struct command *command = call->command;
+    if (call->general.output && !call->general.help)
+        TRY(side_check_named(call, "-o", call->general.output, err));
     if (command->prepare && !call->general.help)
         TRY(command->prepare(call, err));
     TRY(output_open(&output, call->silent ? "/dev/null" : call->general.output, err));

@@ -27,6 +27,7 @@ struct general {
     unsigned format;        /* enum format */
     const char *output;     /* -o, or NULL */
     const char *seed;       /* --seed, or NULL */
+    bool force;             /* files that stand in the way are replaced */
     bool help;
 };
 

@@ -11,6 +11,7 @@ static const struct command *const commands[] = {
     &command_claims,
     &command_show,
     &command_import,
+    &command_export,
     &command_list,
     &command_help,
 };

@@ -5,6 +5,7 @@
 #include "cli/command/command.h"
 
 extern const struct command command_claims;
+extern const struct command command_export;
 extern const struct command command_frontier;
 extern const struct command command_help;
 extern const struct command command_import;

@@ -81,7 +81,7 @@ enum status frontier_init(struct frontier *f, const struct invocation *call,
     *f = (struct frontier){.file = call->operands[0], .arena = call->arena};
     TRY(parse_axes(f, cases, overs, err));
     TRY(plan_argument_overrides(call, &f->overrides, &f->n_overrides, err));
-    TRY(source_read_file(f->file, f->arena, &f->root, err));
+    TRY(plan_argument_tree(call, 0, f->overrides, &f->n_overrides, &f->root, err));
     TRY(plan_load_unruled(f->file, f->root, f->overrides, f->n_overrides, f->arena, &f->base,
                           err));
     TRY(routing_data_load(&f->base, NULL, f->arena, &f->routing, err));

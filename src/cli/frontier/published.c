@@ -3,9 +3,9 @@
 
 #include <inttypes.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/csv.h"
+#include "base/file.h"
 #include "base/unit.h"
 #include "cli/frontier/csv.h"
 #include "plan/catalog.h"
@@ -134,7 +134,7 @@ static enum status read_plan(struct matcher *m, const char *table, const char *p
     const char *path = arena_printf(arena, "%.*s/../../%s", (int)(slash ? slash - table : 1),
                                     slash ? table : ".", plan);
     *found = m->file && text_equal(m->file, path);
-    if (*found || access(path, R_OK) != 0)
+    if (*found || !file_is_there(path))
         return STATUS_OK;
     TRY(source_read_file(path, arena, &m->root, err));
     m->file = path;

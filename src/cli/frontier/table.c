@@ -6,7 +6,7 @@
 
 #include "base/csv.h"
 #include "base/json.h"
-#include "base/output.h"
+#include "cli/command/side.h"
 #include "cli/option/plan_argument.h"
 
 bool frontier_is_csv(const char *output)
@@ -25,9 +25,16 @@ static bool hidden(const struct csv *csv, size_t column)
     return true;
 }
 
+static const char *visible(const char *text, struct arena *arena)
+{
+    struct text out = {.arena = arena};
+    text_append_visible(&out, text);
+    return text_string(&out);
+}
+
 static const char *heading(const struct csv *csv, size_t column, struct arena *arena)
 {
-    const char *name = csv->columns[column];
+    const char *name = visible(csv->columns[column], arena);
     if (!text_ends(name, "_bytes"))
         return name;
     return arena_printf(arena, "%.*s GiB", (int)(strlen(name) - strlen("_bytes")), name);
@@ -46,7 +53,7 @@ static const char *cell(const struct csv *csv, size_t row, size_t column, struct
     if (is_number(text) && strchr(text, '.') && strlen(text) > 8)
         return arena_printf(arena, "%.5g", strtod(text, NULL)); /* all digits are in the CSV */
     if (!text[0] || !text_ends(csv->columns[column], "_bytes"))
-        return text;
+        return visible(text, arena);
     return arena_printf(arena, "%.2f", strtod(text, NULL) / (1024.0 * 1024 * 1024));
 }
 
@@ -167,24 +174,18 @@ static void write_axes(struct json *json, const struct frontier *f)
     json_close(json);
 }
 
+static void write_provenance(struct json *json, const void *context)
+{
+    const struct frontier *f = context;
+    const struct provenance provenance = plan_argument_provenance(&f->base);
+    provenance_json(json, &provenance);
+    json_string(json, "command", "frontier");
+    write_axes(json, f);
+    json_count(json, "points", sweep_points(&f->sweep));
+}
+
 enum status frontier_provenance(const struct frontier *f, const struct invocation *call,
                                 struct err *err)
 {
-    if (!frontier_is_csv(call->general.output))
-        return STATUS_OK;
-    size_t length = strlen(call->general.output) - strlen(".csv");
-    const char *path =
-        arena_printf(call->arena, "%.*s.json", (int)length, call->general.output);
-    struct output output;
-    struct json json;
-    TRY(output_open(&output, path, err));
-    json_init(&json, output.file);
-    json_object(&json, NULL);
-    const struct provenance provenance = plan_argument_provenance(&f->base);
-    provenance_json(&json, &provenance);
-    json_string(&json, "command", "frontier");
-    write_axes(&json, f);
-    json_count(&json, "points", sweep_points(&f->sweep));
-    json_close(&json);
-    return output_close(&output, err);
+    return side_provenance(call, write_provenance, f, err);
 }

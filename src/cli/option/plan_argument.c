@@ -39,13 +39,48 @@ enum status plan_argument_overrides(const struct invocation *call, struct overri
     return STATUS_OK;
 }
 
+void plan_argument_notes(const struct job_result *job, const char *file, bool all)
+{
+    if (job->taken_for)
+        fprintf(stderr, "%s: read as %s\n", file, job->taken_for);
+    for (size_t i = 0; i < job->notes.n; i++) {
+        const struct job_note *note = &job->notes.items[i];
+        struct err place = {0};
+        if (!note->warning && !all)
+            continue;
+        err_at(&place, STATUS_INPUT, note->mark, "%s%s", note->warning ? "warning: " : "",
+               note->text);
+        err_print(&place, stderr);
+    }
+}
+
+enum status plan_argument_tree(const struct invocation *call, size_t i,
+                               struct override *overrides, size_t *n, struct node **root,
+                               struct err *err)
+{
+    const struct job_request request = {.sets = overrides, .n_sets = *n};
+    struct job_result job = {0};
+    size_t kept = 0;
+    TRY(job_read(call->operands[i], &request, call->arena, &job, err));
+    plan_argument_notes(&job, call->operands[i], false);
+    for (size_t j = 0; j < *n; j++) /* the job has put its size behind the device's name */
+        if (!(job.cluster_taken && text_equal(overrides[j].key, "cluster")))
+            overrides[kept++] = overrides[j];
+    *n = kept;
+    *root = job.root;
+    return STATUS_OK;
+}
+
 enum status plan_argument_load(const struct invocation *call, size_t i, struct plan *plan,
                                struct origins *origins, struct err *err)
 {
     struct override *overrides = NULL;
+    struct node *root = NULL;
     size_t n = 0;
     TRY(plan_argument_overrides(call, &overrides, &n, err));
-    return plan_load(call->operands[i], overrides, n, call->arena, plan, origins, err);
+    TRY(plan_argument_tree(call, i, overrides, &n, &root, err));
+    return plan_load_tree(call->operands[i], root, overrides, n, true, call->arena, plan,
+                          origins, err);
 }
 
 struct mark plan_argument_place(const struct invocation *call, size_t i,

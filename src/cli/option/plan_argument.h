@@ -3,6 +3,7 @@
 #define MOEPLAN_CLI_OPTION_PLAN_ARGUMENT_H
 
 #include "cli/command/command.h"
+#include "plan/job/job.h"
 #include "plan/load.h"
 #include "report/provenance.h"
 
@@ -14,6 +15,16 @@ enum status plan_argument_load(const struct invocation *call, size_t i, struct p
 /* The overrides alone, for commands that load plans themselves. */
 enum status plan_argument_overrides(const struct invocation *call, struct override **overrides,
                                     size_t *n, struct err *err);
+
+/* The tree of operand `i`, which may be a framework's job file: what it was taken for and what
+ * it says that is not modelled go to standard error. Overrides that the job has taken in are
+ * left out. */
+enum status plan_argument_tree(const struct invocation *call, size_t i,
+                               struct override *overrides, size_t *n, struct node **root,
+                               struct err *err);
+
+/* What a job was taken for and its warnings, on standard error; all: what was not read too. */
+void plan_argument_notes(const struct job_result *job, const char *file, bool all);
 
 /* Where a key of the loaded plan was set: its place in the file, the option, or the file. */
 struct mark plan_argument_place(const struct invocation *call, size_t i,

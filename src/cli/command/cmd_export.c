@@ -1,0 +1,78 @@
+/* moeplan export: a plan as the launch of its stack. */
+#include <string.h>
+
+#include "cli/command/commands.h"
+#include "cli/option/plan_argument.h"
+
+struct settings {
+    const char *stack;
+};
+
+static const struct option options[] = {
+    {"for", 0, OPTION_TEXT, offsetof(struct settings, stack), "STACK", NULL,
+     "maxtext, megatron, torchtitan, vllm or sglang; the plan's own stack unless given"},
+};
+
+/* For another stack the plan is the one that --set stack=... would give. */
+static enum status load(const struct invocation *call, const char *stack, struct plan *plan,
+                        struct err *err)
+{
+    const char *file = call->operands[0];
+    struct override *sets = NULL;
+    struct node *root = NULL;
+    size_t n = 0;
+    TRY(plan_argument_overrides(call, &sets, &n, err));
+    TRY(plan_argument_tree(call, 0, sets, &n, &root, err));
+    TRY(plan_load_tree(file, root, sets, n, true, call->arena, plan, NULL, err));
+    if (!stack || text_equal(stack, plan->stack_name) ||
+        text_starts(plan->stack_name, arena_printf(call->arena, "%s (", stack)))
+        return STATUS_OK;
+    struct override *changed = arena_alloc(call->arena, n + 1, sizeof *changed);
+    changed[0] =
+        (struct override){"stack", stack, arena_printf(call->arena, "--for %s", stack)};
+    for (size_t i = 0; i < n; i++)
+        changed[i + 1] = sets[i];
+    return plan_load_tree(file, root, changed, n + 1, true, call->arena, plan, NULL, err);
+}
+
+static enum status run_export(const struct invocation *call, struct err *err)
+{
+    const struct settings *settings = call->settings;
+    struct plan *plan = arena_alloc(call->arena, 1, sizeof *plan);
+    struct text out = {.arena = call->arena};
+    TRY(load(call, settings->stack, plan, err));
+    const char *stack = settings->stack;
+    if (!stack)
+        stack = arena_strndup(call->arena, plan->stack_name, strcspn(plan->stack_name, " "));
+    TRY(job_export(plan, stack, call->arena, &out, err));
+    fputs(text_string(&out), call->out);
+    return STATUS_OK;
+}
+
+static const char *const examples[] = {
+    "moeplan export plan.yaml --for megatron -o run.sh",
+    "moeplan export examples/seed000-primus-turbo.yaml",
+    "moeplan export plan.yaml --for vllm | moeplan predict -",
+    NULL,
+};
+
+const struct command command_export = {
+    .name = "export",
+    .operands = "<plan.yaml>",
+    .summary = "the launch flags of a plan for its stack",
+    .description =
+        "Writes a plan as the launch of its stack: a MaxText configuration, a Megatron-LM "
+        "command line, a torchtitan TOML file, a vLLM or SGLang launch. What the stack has no "
+        "flag for stands in '#moeplan key=value' lines, so that reading the launch gives the "
+        "same resolved plan, which is checked before anything is written.\n"
+        "\n"
+        "With --for the plan is taken as --set stack=STACK would give it. Stacks without "
+        "launch flags are refused with status 3.",
+    .examples = examples,
+    .min_operands = 1,
+    .max_operands = 1,
+    .options = options,
+    .n_options = sizeof options / sizeof *options,
+    .settings_size = sizeof(struct settings),
+    .run = run_export,
+};

@@ -1,0 +1,275 @@
+/* DeepSpeed configurations, alone or named by a launch. Read at deepspeedai/DeepSpeed
+ * edaa72212672. "auto" belongs to the trainer's flags, of which HuggingFace's are read. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "plan/job/rows.h"
+
+#define CONFIG "deepspeed/runtime/config.py"
+#define ZERO "deepspeed/runtime/zero/config.py"
+#define OFFLOAD "deepspeed/runtime/zero/offload_config.py"
+#define PRECISION "deepspeed/runtime/precision_config.py"
+#define AUTO_EP "deepspeed/module_inject/auto_ep_config.py"
+#define TRAINER "transformers src/transformers/training_args.py"
+
+static const struct job_flag flags[] = {
+    RULE("train_batch_size", JOB_VALUE, "workload.global_batch", "micro x accumulation x dp",
+         CONFIG),
+    RULE("train_micro_batch_size_per_gpu", JOB_VALUE, "workload.micro_batch", NULL, CONFIG),
+    RULE("gradient_accumulation_steps", JOB_VALUE, "workload.global_batch",
+         "1 unless it follows from the batches", CONFIG),
+    RULE("zero_optimization.stage", JOB_VALUE, "parallel.zero", "0 unless given", ZERO),
+    MEMORY("zero_optimization.zero_hpz_partition_size", JOB_VALUE, "1",
+           "a plan shares over all data-parallel ranks", ZERO),
+    MEMORY("zero_optimization.mics_shard_size", JOB_VALUE, "-1",
+           "a plan shares over all data-parallel ranks", ZERO),
+    MEMORY("zero_optimization.offload_optimizer.device", JOB_VALUE, "none",
+           "the optimizer's state is taken on the device", OFFLOAD),
+    MEMORY("zero_optimization.offload_optimizer.ratio", JOB_VALUE, NULL, NULL, OFFLOAD),
+    MEMORY("zero_optimization.offload_param.device", JOB_VALUE, "none",
+           "weights are taken on the device", OFFLOAD),
+    MEMORY("zero_optimization.reduce_bucket_size", JOB_VALUE, "5e8", "elements, not bytes",
+           ZERO),
+    MEMORY("zero_optimization.allgather_bucket_size", JOB_VALUE, "5e8", "elements, not bytes",
+           ZERO),
+    MEMORY("zero_optimization.stage3_max_live_parameters", JOB_VALUE, "1e9",
+           "elements, not bytes", ZERO),
+    MEMORY("zero_optimization.stage3_prefetch_bucket_size", JOB_VALUE, NULL,
+           "elements, not bytes", ZERO),
+    MEMORY("zero_optimization.sub_group_size", JOB_VALUE, "1e9", NULL, ZERO),
+    NEITHER("zero_optimization.offload_optimizer.pin_memory", JOB_VALUE, OFFLOAD),
+    NEITHER("zero_optimization.stage3_gather_16bit_weights_on_model_save", JOB_VALUE, ZERO),
+    NEITHER("zero_optimization.contiguous_gradients", JOB_VALUE, ZERO),
+    TIME("zero_optimization.overlap_comm", JOB_VALUE, "false", NULL, ZERO),
+    RULE("bf16.enabled", JOB_VALUE, "precision.weights", "and gradients; master, moments f32",
+         PRECISION),
+    RULE("fp16.enabled", JOB_VALUE, "precision.weights", "and gradients; master, moments f32",
+         PRECISION),
+    RULE("bf16.bf16_master_weights_and_grads", JOB_VALUE, "precision.master", "bf16",
+         PRECISION),
+    RULE("bf16.bf16_optimizer_states", JOB_VALUE, "precision.moments", "bf16", PRECISION),
+    RULE("data_types.grad_accum_dtype", JOB_VALUE, "precision.gradients",
+         "the weights' unless "
+         "given",
+         CONFIG),
+    RULE("tensor_parallel.autotp_size", JOB_VALUE, "parallel.tp", "1 unless given", CONFIG),
+    RULE("sequence_parallel_size", JOB_VALUE, "parallel.cp", "1 unless given", CONFIG),
+    RULE("expert_parallel.enabled", JOB_VALUE, "parallel.ep", "with autoep_size", AUTO_EP),
+    RULE("expert_parallel.autoep_size", JOB_VALUE, "parallel.ep", "etp 1, path ragged_a2a",
+         AUTO_EP),
+    MEMORY("activation_checkpointing.partition_activations", JOB_VALUE, "false", NULL, CONFIG),
+    MEMORY("activation_checkpointing.cpu_checkpointing", JOB_VALUE, "false", NULL, CONFIG),
+    MEMORY("optimizer.type", JOB_VALUE, "AdamW", "a plan has two moments", CONFIG),
+    NEITHER("optimizer.params.lr", JOB_VALUE, CONFIG),
+    NEITHER("optimizer.params.betas", JOB_LIST, CONFIG),
+    NEITHER("optimizer.params.eps", JOB_VALUE, CONFIG),
+    NEITHER("optimizer.params.weight_decay", JOB_VALUE, CONFIG),
+    NEITHER("scheduler.type", JOB_VALUE, CONFIG),
+    NEITHER("gradient_clipping", JOB_VALUE, CONFIG),
+    NEITHER("steps_per_print", JOB_VALUE, CONFIG),
+    NEITHER("wall_clock_breakdown", JOB_VALUE, CONFIG),
+
+    /* ---- the trainer's own flags ---- */
+    RULE("deepspeed deepspeed_config", JOB_VALUE, NULL, "the configuration's file", CONFIG),
+    RULE("model_name_or_path", JOB_VALUE, "model", "by its name on the hub", TRAINER),
+    RULE("per_device_train_batch_size", JOB_VALUE, "workload.micro_batch", "8 unless given",
+         TRAINER),
+    DIRECT("max_seq_length max_length model_max_length block_size", JOB_VALUE,
+           "workload.sequence_length", NULL, NULL, TRAINER),
+    RULE("gradient_checkpointing", JOB_VALUE, "recompute.kind", "full", TRAINER),
+    RULE("bf16", JOB_VALUE, "precision.weights", "where the file says auto", TRAINER),
+    RULE("fp16", JOB_VALUE, "precision.weights", "where the file says auto", TRAINER),
+    NEITHER("num_gpus", JOB_VALUE, CONFIG),
+    NEITHER("num_nodes", JOB_VALUE, CONFIG),
+    NEITHER("hostfile", JOB_VALUE, CONFIG),
+    NEITHER("master_port", JOB_VALUE, CONFIG),
+    NEITHER("learning_rate", JOB_VALUE, TRAINER),
+    NEITHER("output_dir", JOB_VALUE, TRAINER),
+    NEITHER("num_train_epochs", JOB_VALUE, TRAINER),
+};
+
+static const size_t n_flags = sizeof flags / sizeof *flags;
+
+static enum status deepspeed_prepare(struct job *job)
+{
+    const char *name = NULL;
+    bool found;
+    TRY(job_word(job, "deepspeed", &name));
+    if (!name || !job->shell)
+        return STATUS_OK;
+    TRY(job_add_file(job, name, JOB_FILE, &found));
+    if (found)
+        return STATUS_OK;
+    job_fail(job, "deepspeed", "file '%s' is not there", name);
+    return err_hint(job->err,
+                    "it is looked for beside the script and in the working directory");
+}
+
+/* A setting that is there and is not "auto". */
+static bool decided(struct job *job, const char *name)
+{
+    const struct setting *s = job_setting(job, name);
+    return s && s->n == 1 && !text_equal(s->values[0], "auto");
+}
+
+static enum status count_of(struct job *job, const char *name, const char *trainer,
+                            uint64_t *value, bool *known)
+{
+    const char *flag = decided(job, name) ? name : trainer;
+    *known = flag && decided(job, flag);
+    return *known ? job_count(job, flag, value) : STATUS_OK;
+}
+
+static enum status switch_of(struct job *job, const char *name, const char *trainer,
+                             bool *value)
+{
+    const char *flag = decided(job, name) ? name : trainer;
+    *value = false;
+    if (!flag || !job_given(job, flag) || (flag == name && !decided(job, name)))
+        return STATUS_OK;
+    return job_switch(job, flag, value);
+}
+
+static enum status no_batch(struct job *job)
+{
+    job_fail(job, job_given(job, "train_batch_size") ? "train_batch_size" : NULL,
+             "the micro-batch is neither in the configuration nor among the trainer's flags");
+    return err_hint(job->err, "add train_micro_batch_size_per_gpu, "
+                              "--per_device_train_batch_size, or --set workload.micro_batch=1");
+}
+
+/* train = micro x accumulation x dp: any two give the third. */
+static enum status set_batch(struct job *job, uint64_t ranks)
+{
+    static const char micro_flags[] = "train_micro_batch_size_per_gpu "
+                                      "per_device_train_batch_size train_batch_size";
+    uint64_t global = 0, micro = 0, steps = 1, world;
+    bool has_global, has_micro, has_steps;
+    TRY(count_of(job, "train_batch_size", NULL, &global, &has_global));
+    TRY(count_of(job, "train_micro_batch_size_per_gpu", "per_device_train_batch_size", &micro,
+                 &has_micro));
+    TRY(count_of(job, "gradient_accumulation_steps", NULL, &steps, &has_steps));
+    TRY(job_world(job, &world));
+    uint64_t dp = ranks && world ? world / ranks : 0;
+    bool set = false;
+    for (size_t i = 0; i < job->request->n_sets; i++)
+        set = set || text_equal(job->request->sets[i].key, "workload.micro_batch");
+    if (!has_micro && has_global && dp && steps) {
+        if (global % (dp * steps) != 0)
+            return job_fail(job, "train_batch_size",
+                            "train_batch_size %" PRIu64 " is no multiple of %" PRIu64
+                            " ranks x %" PRIu64 " steps",
+                            global, dp, steps);
+        micro = global / (dp * steps);
+    } else if (!has_micro && !set && !(has_global && !dp)) {
+        return no_batch(job);
+    }
+    if (micro)
+        job_set_count(job, "workload.micro_batch", micro, micro_flags);
+    if (has_global)
+        job_set_count(job, "workload.global_batch", global, "train_batch_size");
+    else if (dp && steps > 1 && micro < 1000000 && steps < 1000000)
+        job_set_count(job, "workload.global_batch", micro * steps * dp,
+                      "gradient_accumulation_steps");
+    if (has_global && has_micro && dp && micro && global % (micro * dp) != 0)
+        return job_fail(job, "train_batch_size",
+                        "train_batch_size %" PRIu64 " is no multiple of "
+                        "%" PRIu64 " sequences x %" PRIu64 " ranks",
+                        global, micro, dp);
+    return STATUS_OK;
+}
+
+static enum status set_formats(struct job *job)
+{
+    static const char *const sixteen[] = {"precision.activations", "precision.dispatch",
+                                          "precision.combine"};
+    static const char names[] = "bf16.enabled fp16.enabled bf16 fp16";
+    bool bf16, fp16, master, moments;
+    const char *accumulate = NULL;
+    TRY(switch_of(job, "bf16.enabled", "bf16", &bf16));
+    TRY(switch_of(job, "fp16.enabled", "fp16", &fp16));
+    if (bf16 && fp16)
+        return job_fail(job, "fp16.enabled", "bf16 and fp16 exclude each other");
+    TRY(switch_of(job, "bf16.bf16_master_weights_and_grads", NULL, &master));
+    TRY(switch_of(job, "bf16.bf16_optimizer_states", NULL, &moments));
+    TRY(job_word(job, "data_types.grad_accum_dtype", &accumulate));
+    const char *weights = bf16 ? "bf16" : fp16 ? "f16" : "f32", *gradients = NULL;
+    if (accumulate)
+        gradients = job_convert(job, "fp32=f32 bf16=bf16 fp16=f16", accumulate);
+    if (accumulate && !gradients)
+        return job_fail(job, "data_types.grad_accum_dtype", "'%s' is no format", accumulate);
+    job_set(job, "precision.weights", weights, names);
+    for (size_t i = 0; i < 3; i++)
+        job_set(job, sixteen[i], weights, names);
+    bool half = bf16 || fp16;
+    job_set(job, "precision.compute", half ? "bf16" : "f32", names);
+    job_set(job, "precision.gradients", gradients ? gradients : weights,
+            "data_types.grad_accum_dtype bf16.enabled fp16.enabled");
+    job_set(job, "precision.master",
+            !half    ? "none"
+            : master ? "bf16"
+                     : "f32",
+            "bf16.bf16_master_weights_and_grads bf16.enabled fp16.enabled");
+    job_set(job, "precision.moments", moments ? "bf16" : "f32",
+            "bf16.bf16_optimizer_states bf16.enabled fp16.enabled");
+    return STATUS_OK;
+}
+
+static enum status set_layout(struct job *job, uint64_t *ranks)
+{
+    uint64_t zero = 0, tp = 1, cp = 1, ep = 1;
+    bool experts;
+    TRY(job_count(job, "zero_optimization.stage", &zero));
+    TRY(job_count(job, "tensor_parallel.autotp_size", &tp));
+    TRY(job_count(job, "sequence_parallel_size", &cp));
+    TRY(switch_of(job, "expert_parallel.enabled", NULL, &experts));
+    if (experts)
+        TRY(job_count(job, "expert_parallel.autoep_size", &ep));
+    job_set_count(job, "parallel.zero", zero, "zero_optimization.stage");
+    job_set_count(job, "parallel.tp", tp, "tensor_parallel.autotp_size");
+    job_set_count(job, "parallel.cp", cp, "sequence_parallel_size");
+    job_set_count(job, "parallel.ep", ep, "expert_parallel.autoep_size");
+    if (ep == 1)
+        job_set_count(job, "parallel.etp", tp, "tensor_parallel.autotp_size");
+    if (ep > 1)
+        job_set(job, "moe.path", "ragged_a2a", "expert_parallel.autoep_size");
+    *ranks = tp < 1000000 && cp < 1000000 ? tp * cp : 0;
+    return STATUS_OK;
+}
+
+static enum status deepspeed_finish(struct job *job)
+{
+    const char *model = NULL;
+    bool checkpoints;
+    uint64_t ranks;
+    job_set(job, "workload.mode", "train", "");
+    job_warn(job, job->mark.file ? job->mark : (struct mark){.file = job->file},
+             "DeepSpeed is not a stack of its own yet: generic stands in for what it keeps and "
+             "reserves");
+    TRY(job_word(job, "model_name_or_path", &model));
+    if (model && !draft_find(&job->draft, "model")) {
+        const char *ours = model_name_from(NAMES_HUB, model, job->arena);
+        if (!ours)
+            return job_fail(job, "model_name_or_path", "model '%s' is not among moeplan's",
+                            model);
+        job_set(job, "model", ours, "model_name_or_path");
+    }
+    TRY(set_layout(job, &ranks));
+    TRY(set_batch(job, ranks));
+    TRY(switch_of(job, "gradient_checkpointing", NULL, &checkpoints));
+    job_set(job, "recompute.kind", checkpoints ? "full" : "none", "gradient_checkpointing");
+    return set_formats(job);
+}
+
+const struct job_framework job_deepspeed = {
+    .name = "deepspeed",
+    .title = "a DeepSpeed job",
+    .stack = "generic",
+    .source = "deepspeedai/DeepSpeed edaa72212672",
+    .syntax = JOB_DASHES,
+    .flags = flags,
+    .n_flags = &n_flags,
+    .prepare = deepspeed_prepare,
+    .finish = deepspeed_finish,
+    .trains = true,
+};

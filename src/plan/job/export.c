@@ -1,0 +1,235 @@
+/* Plans as launches: flags first, then what reading them back does not give. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "plan/catalog.h"
+#include "plan/job/reader.h"
+#include "plan/part.h"
+#include "plan/schema.h"
+
+/* ---- flags in a framework's syntax ---- */
+
+/* torchtitan: "section.key" under its heading, sorted when all are there. */
+static void write_toml(struct job_writer *writer, const char *name, const char *value)
+{
+    text_printf(writer->out, "%s = %s\n", name, value ? value : "true");
+}
+
+void writer_flag(struct job_writer *writer, const char *name, const char *value)
+{
+    if (writer->framework == &job_torchtitan) {
+        write_toml(writer, name, value);
+        return;
+    }
+    if (writer->framework == &job_maxtext) {
+        text_printf(writer->out, "%s: %s\n", name, value);
+        return;
+    }
+    text_printf(writer->out, " \\\n  --%s%s%s", name, value ? " " : "", value ? value : "");
+}
+
+void writer_count(struct job_writer *writer, const char *name, uint64_t value)
+{
+    writer_flag(writer, name, arena_printf(writer->arena, "%" PRIu64, value));
+}
+
+const char *writer_value(const struct job_writer *writer, const char *key)
+{
+    struct text text = {.arena = writer->arena};
+    schema_print(schema_find(key), writer->plan, &text);
+    return text_string(&text);
+}
+
+/* The framework's word for a plan's: "hybrid=fp8 e4m3=fp8" backwards, the first that fits. */
+static const char *word_for(const struct job_writer *writer, const char *words,
+                            const char *value)
+{
+    size_t length = strlen(value);
+    for (const char *at = words; *at;) {
+        size_t n = strcspn(at, " "), left = strcspn(at, "=");
+        if (n - left - 1 == length && strncmp(at + left + 1, value, length) == 0)
+            return arena_strndup(writer->arena, at, left);
+        at += n + (at[n] == ' ');
+    }
+    return NULL;
+}
+
+static bool is_number(const char *text)
+{
+    return text[0] != '\0' && strspn(text, "0123456789.") == strlen(text);
+}
+
+static void write_row(struct job_writer *writer, const struct job_flag *flag)
+{
+    const struct field *field = schema_find(flag->key);
+    const char *value = writer_value(writer, flag->key);
+    const char *name = arena_strndup(writer->arena, flag->names, strcspn(flag->names, " "));
+    bool always = flag->read == JOB_NEEDED;
+    if (!always && !flag->fallback && field->fallback && text_equal(value, field->fallback))
+        return;
+    if (flag->words)
+        value = word_for(writer, flag->words, value);
+    if (!value || (flag->fallback && text_equal(value, flag->fallback)))
+        return;
+    bool toml = writer->framework == &job_torchtitan;
+    if (toml && !is_number(value) && flag->shape == JOB_VALUE)
+        value = arena_printf(writer->arena, "\"%s\"", value);
+    if (flag->shape != JOB_SWITCH)
+        writer_flag(writer, name, value);
+    else if (text_equal(value, "true"))
+        writer_flag(writer, name, toml ? "true" : NULL);
+}
+
+void writer_direct(struct job_writer *writer)
+{
+    for (size_t i = 0; i < *writer->framework->n_flags; i++) {
+        const struct job_flag *flag = &writer->framework->flags[i];
+        const struct field *field = flag->key ? schema_find(flag->key) : NULL;
+        if ((flag->read == JOB_DIRECT || flag->read == JOB_NEEDED) && field &&
+            !schema_is_list(field))
+            write_row(writer, flag);
+    }
+}
+
+/* ---- reading back ---- */
+
+static enum status read_back(const struct job_writer *writer, const char *text,
+                             struct plan *plan, struct err *err)
+{
+    static const char *const names[] = {"job.sh", "job.yml", "job.toml"};
+    size_t kind = writer->framework == &job_maxtext      ? 1
+                  : writer->framework == &job_torchtitan ? 2
+                                                         : 0;
+    struct job_request request = {0};
+    struct job_result result = {0};
+    TRY(job_read_text(names[kind], text, strlen(text), &request, writer->arena, &result, err));
+    return plan_load_tree(names[kind], result.root, NULL, 0, false, writer->arena, plan, NULL,
+                          err);
+}
+
+static bool is_part(const char *key)
+{
+    for (size_t i = 0; part_keys[i]; i++)
+        if (text_equal(part_keys[i], key))
+            return true;
+    return false;
+}
+
+static void directive(struct text *out, const char *key, const char *value)
+{
+    text_printf(out, "#moeplan %s=%s\n", key, value[0] ? value : "\"\"");
+}
+
+/* Keys in which two plans differ, as lines; how many. */
+static size_t write_differences(const struct job_writer *writer, const struct plan *other,
+                                struct text *out)
+{
+    size_t n, count = 0;
+    const struct field *fields = schema_fields(&n);
+    for (size_t i = 0; i < n; i++) {
+        struct text mine = {.arena = writer->arena}, theirs = {.arena = writer->arena};
+        if (is_part(fields[i].key) || text_equal(fields[i].key, "moe.buffer_factor"))
+            continue;
+        schema_print(&fields[i], writer->plan, &mine);
+        schema_print(&fields[i], other, &theirs);
+        if (text_equal(text_string(&mine), text_string(&theirs)))
+            continue;
+        directive(out, fields[i].key, text_string(&mine));
+        count++;
+    }
+    return count;
+}
+
+/* A part by its name in the catalogue, where it has one; "x (changed)" is x and its changes. */
+static void write_part(const struct job_writer *writer, enum catalog_kind kind,
+                       const char *called, struct text *out)
+{
+    struct catalog_cluster cluster;
+    struct err ignored = {0};
+    char *path;
+    const char *name = arena_strndup(writer->arena, called, strcspn(called, " "));
+    enum status status =
+        kind == CATALOG_CLUSTER
+            ? catalog_find_cluster(name, NULL, writer->arena, &cluster, &ignored)
+            : catalog_find(kind, name, NULL, writer->arena, &path, &ignored);
+    if (status == STATUS_OK)
+        directive(out, part_keys[kind], name);
+}
+
+/* Does the launch name the model itself? Megatron's spells its sizes out. */
+static bool names_model(const struct job_writer *writer)
+{
+    static const struct {
+        const struct job_framework *framework;
+        enum model_catalog catalog;
+    } names[] = {{&job_maxtext, NAMES_MAXTEXT},
+                 {&job_torchtitan, NAMES_TORCHTITAN},
+                 {&job_vllm, NAMES_HUB},
+                 {&job_sglang, NAMES_HUB}};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (names[i].framework == writer->framework)
+            return model_name_to(names[i].catalog, writer->plan->model_name) != NULL;
+    return true;
+}
+
+static void append_directives(struct job_writer *writer, const struct text *lines,
+                              struct text *out)
+{
+    text_append(out, text_string(lines));
+    bool flags = writer->framework == &job_maxtext || writer->framework == &job_torchtitan;
+    text_append(out, text_string(writer->out));
+    text_append(out, flags ? "" : "\n");
+}
+
+enum { READINGS = 6 };
+
+/* What a reading lacks is said; since flags depend on each other, until nothing is lacking. */
+static enum status complete(struct job_writer *writer, struct text *out)
+{
+    struct plan *read = arena_alloc(writer->arena, 1, sizeof *read);
+    struct text lines = {.arena = writer->arena};
+    const struct plan *plan = writer->plan;
+    write_part(writer, CATALOG_CLUSTER, plan->cluster_name, &lines);
+    if (!names_model(writer))
+        write_part(writer, CATALOG_MODEL, plan->model_name, &lines);
+    for (int i = 0; i < READINGS; i++) {
+        struct text whole = {.arena = writer->arena};
+        struct err refused = {0};
+        append_directives(writer, &lines, &whole);
+        memset(read, 0, sizeof *read);
+        enum status status = read_back(writer, text_string(&whole), read, &refused);
+        if (status != STATUS_OK && i + 1 == READINGS) {
+            *writer->err = refused;
+            return status;
+        }
+        if (write_differences(writer, read, &lines) > 0)
+            continue;
+        text_append(out, text_string(&whole));
+        return STATUS_OK;
+    }
+    return err_set(writer->err, STATUS_SYSTEM, "the launch does not read back as the plan");
+}
+
+/* ---- the command ---- */
+
+static const struct job_framework *const exported[] = {&job_maxtext, &job_megatron,
+                                                       &job_torchtitan, &job_vllm, &job_sglang};
+
+enum status job_export(const struct plan *plan, const char *stack, struct arena *arena,
+                       struct text *out, struct err *err)
+{
+    const struct job_framework *framework = NULL;
+    for (size_t i = 0; i < sizeof exported / sizeof *exported; i++)
+        if (text_equal(exported[i]->stack, stack))
+            framework = exported[i];
+    if (!framework) {
+        err_set(err, STATUS_INPUT, "stack '%s' has no launch flags", stack);
+        return err_hint(err,
+                        "export writes for maxtext, megatron, torchtitan, vllm and sglang");
+    }
+    struct text flags = {.arena = arena};
+    struct job_writer writer = {
+        .plan = plan, .framework = framework, .arena = arena, .out = &flags, .err = err};
+    TRY(framework->write(&writer));
+    return complete(&writer, out);
+}

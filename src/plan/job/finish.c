@@ -1,0 +1,397 @@
+/* From the settings of a job to the draft of a plan: rows that stand for themselves, the
+ * framework's own rules, what the user says, and a list of what was not read. */
+#include <inttypes.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include "plan/derive.h"
+#include "plan/job/reader.h"
+#include "plan/part.h"
+#include "plan/schema.h"
+
+/* ---- notes and values ---- */
+
+static void note(struct job *job, bool warning, struct mark mark, const char *text)
+{
+    struct job_notes *notes = &job->notes;
+    notes->items =
+        arena_grow(job->arena, notes->items, notes->n, &notes->capacity, sizeof *notes->items);
+    notes->items[notes->n++] = (struct job_note){warning, mark, text};
+}
+
+void job_warn(struct job *job, struct mark mark, const char *format, ...)
+{
+    char text[512];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    note(job, true, mark, arena_strdup(job->arena, text));
+}
+
+/* The first of the flags that the job gives says where a value comes from. */
+void job_set(struct job *job, const char *key, const char *value, const char *flags)
+{
+    for (const char *at = flags; *at;) {
+        size_t n = strcspn(at, " ");
+        const struct setting *s = job_setting(job, arena_strndup(job->arena, at, n));
+        bool decides = s && !(s->n == 1 && text_equal(s->values[0], "auto"));
+        if (decides) {
+            draft_set(&job->draft, key, value, s->mark, s->said);
+            return;
+        }
+        at += n + (at[n] == ' ');
+    }
+    draft_set(&job->draft, key, value, (struct mark){0},
+              arena_printf(job->arena, "default of %s", job->framework->name));
+}
+
+void job_set_count(struct job *job, const char *key, uint64_t value, const char *flags)
+{
+    job_set(job, key, arena_printf(job->arena, "%" PRIu64, value), flags);
+}
+
+/* ---- sets and "#moeplan" lines ---- */
+
+static const char *const synonyms[][2] = {{"recompute", "recompute.kind"},
+                                          {"block", "block.kind"},
+                                          {"collective", "block.collective"}};
+
+enum status job_direct(struct job *job, const char *setting, struct mark mark,
+                       const char *origin)
+{
+    const char *equals = strchr(setting, '=');
+    struct node *root = NULL;
+    if (!equals || equals == setting) {
+        err_at(job->err, STATUS_INPUT, mark, "'%.80s' is not key=value", setting);
+        return err_hint(job->err, "for example #moeplan cluster=h100-8x4");
+    }
+    const char *key = arena_strndup(job->arena, setting, (size_t)(equals - setting));
+    for (size_t i = 0; i < sizeof synonyms / sizeof *synonyms; i++)
+        key = text_equal(key, synonyms[i][0]) ? synonyms[i][1] : key;
+    enum status status = source_read_option(arena_printf(job->arena, "%s=", key), equals + 1,
+                                            job->arena, &root, job->err);
+    if (status != STATUS_OK)
+        return err_place(job->err, mark);
+    if (root->kind == NODE_SCALAR) {
+        draft_set(&job->draft, key, root->text, mark, origin);
+        return STATUS_OK;
+    }
+    if (root->kind == NODE_MAPPING)
+        return err_at(job->err, STATUS_INPUT, mark, "'%s' takes single keys here", key);
+    const char **words = arena_alloc(job->arena, root->n + 1, sizeof *words);
+    size_t n = 0;
+    for (const struct node *item = root->first; item; item = item->next)
+        words[n++] = item->text;
+    draft_set_list(&job->draft, key, words, n, mark, origin);
+    return STATUS_OK;
+}
+
+static enum status apply_sets(struct job *job, bool early)
+{
+    for (size_t i = 0; i < job->request->n_sets; i++) {
+        const struct override *set = &job->request->sets[i];
+        bool needed = text_equal(set->key, "cluster") || text_equal(set->key, "model");
+        if (early ? !needed || set->value[0] == '{' : !job->request->all_sets || needed)
+            continue;
+        TRY(job_direct(job, arena_printf(job->arena, "%s=%s", set->key, set->value),
+                       (struct mark){.file = set->option}, set->option));
+    }
+    return STATUS_OK;
+}
+
+/* Lines that start with "#moeplan ", of any text. */
+static enum status apply_lines(struct job *job, const char *text, size_t length)
+{
+    static const char head[] = "#moeplan ";
+    const char *end = text + length;
+    struct mark mark = {job->file, 1, 1};
+    for (const char *line = text; line < end; mark.line++) {
+        const char *newline = memchr(line, '\n', (size_t)(end - line));
+        const char *stop = newline ? newline : end;
+        size_t blank = strspn(line, " \t");
+        size_t left = blank < (size_t)(stop - line) ? (size_t)(stop - line) - blank : 0;
+        if (left > sizeof head - 1 && strncmp(line + blank, head, sizeof head - 1) == 0) {
+            const char *from = line + blank + sizeof head - 1;
+            while (stop > from && strchr(" \r", stop[-1]))
+                stop--;
+            TRY(job_direct(job, arena_strndup(job->arena, from, (size_t)(stop - from)), mark,
+                           "#moeplan"));
+        }
+        line = newline ? newline + 1 : end;
+    }
+    return STATUS_OK;
+}
+
+/* ---- the cluster ---- */
+
+/* "-8x4" or "-4x4x4" at the end. */
+static bool has_size(const char *name)
+{
+    const char *dash = strrchr(name, '-');
+    return dash && strchr(dash, 'x') && dash[1] >= '0' && dash[1] <= '9' &&
+           strspn(dash + 1, "0123456789x") == strlen(dash + 1);
+}
+
+static void complete_size(struct job_size *size)
+{
+    if (!size->nodes && size->world && size->per_node)
+        size->nodes = (size->world + size->per_node - 1) / size->per_node;
+    if (!size->per_node && size->world && size->nodes)
+        size->per_node = (size->world + size->nodes - 1) / size->nodes;
+    if (!size->per_node && size->world)
+        size->per_node = size->world < 8 ? size->world : 8;
+    if (!size->nodes && size->per_node)
+        size->nodes = size->world ? (size->world + size->per_node - 1) / size->per_node : 1;
+    if (!size->world)
+        size->world = size->nodes * size->per_node;
+}
+
+enum status job_part(struct job *job, const char *key, struct plan *plan, bool *known)
+{
+    const struct draft_item *item = draft_find(&job->draft, key);
+    *known = item && !item->list && item->n == 1;
+    if (!*known)
+        return STATUS_OK;
+    size_t n;
+    schema_fields(&n);
+    struct loader loader = {.arena = job->arena,
+                            .plan = plan,
+                            .origins = arena_alloc(job->arena, n, sizeof(struct mark)),
+                            .err = job->err};
+    const struct node name = {.kind = NODE_SCALAR, .mark = item->mark, .text = item->words[0]};
+    struct mark mark;
+    schema_defaults(plan);
+    return part_load(&loader, key, &name, job->folder, &mark);
+}
+
+/* A device alone is a cluster of the job's size. */
+static enum status size_cluster(struct job *job)
+{
+    const struct draft_item *item = draft_find(&job->draft, "cluster");
+    const struct job_size *size = &job->size;
+    if (size->nodes && !size->per_node && !size->world)
+        job->size.per_node = 8; /* "--nproc-per-node gpu": as many as a node has */
+    complete_size(&job->size);
+    if (!item || item->list || has_size(item->words[0]) || strpbrk(item->words[0], "./"))
+        return STATUS_OK;
+    if (size->world > 1 && size->world < 1000000 && size->per_node && size->nodes) {
+        const char *name = arena_printf(job->arena, "%s-%" PRIu64 "x%" PRIu64, item->words[0],
+                                        size->per_node, size->nodes);
+        draft_set(&job->draft, "cluster", name, item->mark,
+                  arena_printf(job->arena, "%s, in the job's size", item->origin));
+        job->cluster_taken = true;
+    }
+    return STATUS_OK;
+}
+
+enum status job_world(struct job *job, uint64_t *world)
+{
+    bool known = job->size.world > 0;
+    *world = job->size.world;
+    if (known)
+        return STATUS_OK;
+    struct plan *plan = arena_alloc(job->arena, 1, sizeof *plan);
+    TRY(job_part(job, "cluster", plan, &known));
+    *world = known ? plan_world(plan) : 0;
+    return STATUS_OK;
+}
+
+enum status job_layers(struct job *job, uint64_t *layers)
+{
+    bool known;
+    struct plan *plan = arena_alloc(job->arena, 1, sizeof *plan);
+    *layers = job_drafted(job, "model.layers", 0);
+    if (*layers)
+        return STATUS_OK;
+    TRY(job_part(job, "model", plan, &known));
+    *layers = known ? plan->model.layers : 0;
+    return STATUS_OK;
+}
+
+static enum status check_size(struct job *job)
+{
+    struct plan *plan = arena_alloc(job->arena, 1, sizeof *plan);
+    bool known;
+    TRY(job_part(job, "cluster", plan, &known));
+    if (known && job->size.world && plan_world(plan) != job->size.world)
+        job_warn(job, job->mark, "the job starts %" PRIu64 " ranks, cluster '%s' has %" PRIu64,
+                 job->size.world, plan->cluster_name, plan_world(plan));
+    return STATUS_OK;
+}
+
+/* ---- rows that stand for themselves ---- */
+
+static bool is_list_key(const char *key)
+{
+    const struct field *field = schema_find(key);
+    return field && schema_is_list(field);
+}
+
+static enum status set_direct(struct job *job, const struct job_flag *flag,
+                              const struct setting *s)
+{
+    const char *name = arena_strndup(job->arena, flag->names, strcspn(flag->names, " "));
+    const char *word = NULL, *value;
+    const struct field *field = schema_find(flag->key);
+    if (is_list_key(flag->key)) {
+        if (!s->trouble) {
+            draft_set_list(&job->draft, flag->key, s->values, s->n, s->mark, s->said);
+            return STATUS_OK;
+        }
+        return job_word(job, name, &word);
+    }
+    if (field && field->type == FIELD_COUNT && !flag->words) {
+        uint64_t count = 0;
+        TRY(job_count(job, name, &count));
+        draft_set_count(&job->draft, flag->key, count, s->mark, s->said);
+        return STATUS_OK;
+    }
+    if (flag->shape == JOB_SWITCH || (field && field->type == FIELD_BOOL && !flag->words)) {
+        bool on = false;
+        TRY(job_switch(job, name, &on));
+        word = on ? "true" : "false";
+    } else {
+        TRY(job_word(job, name, &word));
+    }
+    value = flag->words ? job_convert(job, flag->words, word) : word;
+    if (!value) {
+        err_at(job->err, STATUS_INPUT, s->mark, "'%s' is not known to mean anything in a plan",
+               s->said);
+        return err_hint(job->err, "its words in a plan: %s", flag->words);
+    }
+    draft_set(&job->draft, flag->key, value, s->mark, s->said);
+    return STATUS_OK;
+}
+
+static enum status apply_direct(struct job *job)
+{
+    for (size_t i = 0; i < *job->framework->n_flags; i++) {
+        const struct job_flag *flag = &job->framework->flags[i];
+        if (flag->read != JOB_DIRECT && flag->read != JOB_NEEDED)
+            continue;
+        const char *name = arena_strndup(job->arena, flag->names, strcspn(flag->names, " "));
+        const struct setting *s = job_setting(job, name);
+        if (s) {
+            TRY(set_direct(job, flag, s));
+        } else if (flag->fallback) {
+            const char *value =
+                flag->words ? job_convert(job, flag->words, flag->fallback) : flag->fallback;
+            draft_set(&job->draft, flag->key, value, (struct mark){0},
+                      arena_printf(job->arena, "default of --%s", name));
+        }
+    }
+    return STATUS_OK;
+}
+
+/* ---- what was not read ---- */
+
+static const char *flag_name_at(const void *framework, size_t i)
+{
+    return ((const struct job_framework *)framework)->flags[i].names;
+}
+
+static void note_setting(struct job *job, struct setting *s)
+{
+    const struct job_flag *flag = s->flag;
+    s->used = true;
+    if (!flag) {
+        const char *nearest =
+            text_nearest(s->name, *job->framework->n_flags, flag_name_at, job->framework);
+        bool close = nearest && !strchr(nearest, ' ') && text_distance(nearest, s->name) <= 2;
+        if (close)
+            job_warn(job, s->mark, "'%s' is not known; did you mean '%s'?", s->said, nearest);
+        else
+            note(job, false, s->mark, s->said);
+        return;
+    }
+    bool matters = flag->read == JOB_MEMORY || flag->read == JOB_TIME;
+    bool harmless = flag->fallback && s->n == 1 && text_equal(s->values[0], flag->fallback);
+    bool off = flag->shape == JOB_SWITCH &&
+               (s->off || (s->n == 1 && (text_equal(s->values[0], "false") ||
+                                         text_equal(s->values[0], "False"))));
+    if (matters && !harmless && !off)
+        job_warn(job, s->mark, "'%s' matters to %s and is not modelled%s%s", s->said,
+                 flag->read == JOB_MEMORY ? "memory" : "time", flag->note ? ": " : "",
+                 flag->note ? flag->note : "");
+    else
+        note(job, false, s->mark, s->said);
+}
+
+static void note_rest(struct job *job)
+{
+    for (size_t i = 0; i < job->n_settings; i++) {
+        struct setting *s = &job->settings[i];
+        if (s->used && (!s->flag || s->flag->read <= JOB_RULE))
+            continue;
+        bool later = false; /* only the one that holds is reported */
+        for (size_t j = i + 1; j < job->n_settings && s->flag; j++)
+            later = later || job->settings[j].flag == s->flag;
+        if (!later)
+            note_setting(job, s);
+    }
+}
+
+/* ---- a job of a known framework ---- */
+
+static enum status need_cluster(struct job *job)
+{
+    if (draft_has_part(&job->draft, "cluster"))
+        return STATUS_OK;
+    err_at(job->err, STATUS_INPUT,
+           job->mark.file ? job->mark : (struct mark){.file = job->file},
+           "the job names no device");
+    if (job->size.world > 1)
+        return err_hint(job->err,
+                        "name it, as in --set cluster=h100: the job starts %" PRIu64
+                        " x %" PRIu64 " ranks",
+                        job->size.nodes, job->size.per_node);
+    return err_hint(job->err, "name it and the job's size, as in --set cluster=h100-8x4");
+}
+
+static enum status need_model(struct job *job)
+{
+    if (draft_has_part(&job->draft, "model"))
+        return STATUS_OK;
+    err_at(job->err, STATUS_INPUT,
+           job->mark.file ? job->mark : (struct mark){.file = job->file},
+           "the job does not say which model it runs");
+    return err_hint(job->err, "name it, as in --set model=mixtral-8x7b; 'moeplan list models'");
+}
+
+enum status job_finish(struct job *job, const char *text, size_t length)
+{
+    struct draft early;
+    if (job->framework->prepare)
+        TRY(job->framework->prepare(job));
+    TRY(apply_lines(job, text, length));
+    TRY(apply_sets(job, true));
+    TRY(size_cluster(job));
+    early = job->draft; /* what the user says holds against the framework's own */
+    job->draft = (struct draft){.arena = job->arena};
+    for (size_t i = 0; i < early.n; i++)
+        if (early.items[i].n && (text_equal(early.items[i].key, "cluster") ||
+                                 text_equal(early.items[i].key, "model")))
+            draft_set(&job->draft, early.items[i].key, early.items[i].words[0],
+                      early.items[i].mark, early.items[i].origin);
+    job->described = draft_find(&early, "model.layers") != NULL;
+    draft_set(&job->draft, "stack", job->framework->stack, job->mark, job->framework->title);
+    TRY(apply_direct(job));
+    TRY(job->framework->finish(job));
+    if (draft_find(&job->draft, "model"))
+        draft_drop_defaults(&job->draft, "model.");
+    if (draft_find(&early, "model"))
+        draft_drop(&job->draft, "model.");
+    for (size_t i = 0; i < early.n; i++) {
+        const struct draft_item *item = &early.items[i];
+        draft_set_list(&job->draft, item->key, item->words, item->n, item->mark, item->origin);
+        if (!item->list)
+            draft_set(&job->draft, item->key, item->words[0], item->mark, item->origin);
+    }
+    TRY(apply_sets(job, false));
+    TRY(need_model(job));
+    TRY(need_cluster(job));
+    TRY(check_size(job));
+    note_rest(job);
+    return STATUS_OK;
+}

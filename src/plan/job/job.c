@@ -1,0 +1,247 @@
+/* What kind of file it is, and who reads it; see job.h. */
+#include "plan/job/job.h"
+
+#include <string.h>
+
+#include "base/file.h"
+#include "plan/import_hf.h"
+#include "plan/job/reader.h"
+#include "plan/job/toml.h"
+#include "plan/part.h"
+
+/* ---- which kind of file ---- */
+
+struct input {
+    const char *name, *text;
+    size_t length;
+    const struct job_request *request;
+    struct arena *arena;
+    struct job_result *result;
+    struct err *err;
+};
+
+static struct job new_job(const struct input *in, const struct job_framework *framework)
+{
+    struct job job = {.arena = in->arena,
+                      .err = in->err,
+                      .file = arena_strdup(in->arena, in->name),
+                      .folder = part_folder_of_path(in->arena, in->name),
+                      .framework = framework,
+                      .request = in->request};
+    job.draft.arena = in->arena;
+    return job;
+}
+
+static enum status deliver(const struct input *in, struct job *job)
+{
+    TRY(job_finish(job, in->text, in->length));
+    const char *line =
+        job->mark.line ? arena_printf(in->arena, " (line %u)", job->mark.line) : "";
+    *in->result = (struct job_result){
+        .taken_for = arena_printf(in->arena, "%s%s", job->framework->title, line),
+        .framework = job->framework->name,
+        .root = draft_tree(&job->draft, job->file),
+        .draft = job->draft,
+        .notes = job->notes,
+        .cluster_taken = job->cluster_taken,
+    };
+    return STATUS_OK;
+}
+
+static enum status read_script(const struct input *in)
+{
+    struct job job = new_job(in, NULL);
+    struct shell shell;
+    TRY(shell_read(job.file, in->text, in->length, in->arena, &shell, in->err));
+    TRY(launch_read(&job, &shell));
+    job.shell = &shell;
+    return deliver(in, &job);
+}
+
+static enum status read_tree(const struct input *in, const struct job_framework *framework,
+                             const struct node *root)
+{
+    struct job job = new_job(in, framework);
+    if (root->kind != NODE_MAPPING)
+        return err_at(in->err, STATUS_INPUT, root->mark, "a job file is a mapping, not %s",
+                      node_kind_name(root->kind));
+    TRY(job_add_node(&job, "", root));
+    return deliver(in, &job);
+}
+
+/* Top-level keys of a tree that are flags of a framework; "a.b" counts for a mapping a. */
+static size_t count_known(const struct job_framework *framework, const struct node *root)
+{
+    size_t n = 0;
+    for (const struct node *child = root->first; child; child = child->next) {
+        n += job_flag_find(framework, child->key, strlen(child->key)) != NULL;
+        for (const struct node *below = child->kind == NODE_MAPPING ? child->first : NULL;
+             below; below = below->next) {
+            char name[160];
+            int length = snprintf(name, sizeof name, "%s.%s", child->key, below->key);
+            n += length > 0 && (size_t)length < sizeof name &&
+                 job_flag_find(framework, name, (size_t)length) != NULL;
+        }
+    }
+    return n;
+}
+
+/* Keys that a plan has and no framework's file. */
+static bool is_plan(const struct node *root)
+{
+    static const char *const keys[] = {"cluster", "workload", "parallel", "precision", "stack"};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (node_get(root, keys[i]))
+            return true;
+    return false;
+}
+
+/* The framework whose table knows most of a file's keys, or NULL. */
+static const struct job_framework *tree_framework(const struct node *root)
+{
+    static const struct job_framework *const candidates[] = {&job_maxtext, &job_bridge,
+                                                             &job_megatron, &job_deepspeed};
+    const struct job_framework *best = NULL;
+    size_t most = 0;
+    if (root->kind != NODE_MAPPING || is_plan(root))
+        return NULL;
+    for (size_t i = 0; i < sizeof candidates / sizeof *candidates; i++) {
+        size_t n = count_known(candidates[i], root);
+        if (n > most) {
+            best = candidates[i];
+            most = n;
+        }
+    }
+    return best;
+}
+
+static const struct job_framework *named(const char *name)
+{
+    static const struct job_framework *const all[] = {
+        &job_megatron, &job_bridge, &job_maxtext,  &job_torchtitan,
+        &job_vllm,     &job_sglang, &job_deepspeed};
+    for (size_t i = 0; name && i < sizeof all / sizeof *all; i++)
+        if (text_equal(all[i]->name, name))
+            return all[i];
+    return NULL;
+}
+
+static void plain(const struct input *in, struct node *root)
+{
+    *in->result = (struct job_result){.root = root};
+}
+
+static enum status read_config(const struct input *in, struct node *root)
+{
+    struct draft draft = {.arena = in->arena};
+    const struct mark mark = {in->name, 1, 1};
+    bool is_file = !text_equal(in->name, "-");
+    if (is_file)
+        draft_set(&draft, "model", in->name, mark, "HuggingFace configuration");
+    else
+        draft_set_node(&draft, "model", root, "HuggingFace configuration");
+    *in->result = (struct job_result){.taken_for = "a HuggingFace configuration",
+                                      .config = root,
+                                      .root = draft_tree(&draft, in->name),
+                                      .draft = draft};
+    return STATUS_OK;
+}
+
+/* A plan's own rules of YAML are stricter than other programs': what fails them may still be a
+ * job, and when it is none either, the plan's complaint is the one to give. */
+static enum status read_yaml(const struct input *in)
+{
+    struct node *root = NULL, *job = NULL;
+    struct err refused = {0}, ignored = {0};
+    const char *file = arena_strdup(in->arena, in->name);
+    const struct job_framework *framework = named(in->request->from);
+    enum status strict =
+        source_read_text(file, in->text, in->length, in->arena, &root, &refused);
+    if (strict == STATUS_OK && !framework && import_hf_is_config(root))
+        return read_config(in, root);
+    enum status loose = source_read_job(file, in->text, in->length, in->arena, &job,
+                                        framework ? in->err : &ignored);
+    if (framework)
+        TRY(loose);
+    else if (loose == STATUS_OK)
+        framework = tree_framework(job);
+    if (framework)
+        return read_tree(in, framework, job);
+    if (strict == STATUS_OK)
+        plain(in, root);
+    else
+        *in->err = refused;
+    return strict;
+}
+
+static enum status read_toml(const struct input *in)
+{
+    struct node *root = NULL;
+    const char *file = arena_strdup(in->arena, in->name);
+    TRY(toml_read(file, in->text, in->length, in->arena, &root, in->err));
+    if (count_known(&job_torchtitan, root) == 0) {
+        err_at(in->err, STATUS_INPUT, (struct mark){.file = file},
+               "no key of torchtitan in this TOML file");
+        return err_hint(in->err,
+                        "torchtitan's have sections [model], [training], [parallelism]");
+    }
+    return read_tree(in, &job_torchtitan, root);
+}
+
+enum status job_read_text(const char *name, const char *text, size_t length,
+                          const struct job_request *request, struct arena *arena,
+                          struct job_result *result, struct err *err)
+{
+    char *terminated = arena_alloc(arena, length + 1, 1);
+    memcpy(terminated, text, length);
+    const struct input in = {name, terminated, length, request, arena, result, err};
+    const struct job_framework *from = named(request->from);
+    if (request->from && !from)
+        return job_unknown_framework(request->from, err);
+    if (launch_is_script(name, text, length))
+        return read_script(&in);
+    bool toml = text_ends(name, ".toml") || (from == &job_torchtitan);
+    return toml ? read_toml(&in) : read_yaml(&in);
+}
+
+enum status job_read(const char *file, const struct job_request *request, struct arena *arena,
+                     struct job_result *result, struct err *err)
+{
+    char *text;
+    size_t length;
+    TRY(file_read(file, JOB_BYTES, arena, &text, &length, err));
+    return job_read_text(file, text, length, request, arena, result, err);
+}
+
+/* ---- lists ---- */
+
+enum status job_unknown_framework(const char *name, struct err *err)
+{
+    err_set(err, STATUS_USAGE, "'%s' is no framework that jobs are read of", name);
+    return err_hint(err, "one of: megatron, bridge, maxtext, torchtitan, vllm, sglang, "
+                         "deepspeed");
+}
+
+size_t job_rows(struct arena *arena, const char *framework, struct job_row **rows)
+{
+    static const char *const uses[] = {
+        "read", "read", "read", "memory, not modelled", "time, not modelled", "neither"};
+    const struct job_framework *f = named(framework);
+    if (!f)
+        return 0;
+    *rows = arena_alloc(arena, *f->n_flags, sizeof **rows);
+    for (size_t i = 0; i < *f->n_flags; i++) {
+        const struct job_flag *flag = &f->flags[i];
+        (*rows)[i] = (struct job_row){
+            .framework = f->name,
+            .flag = flag->names,
+            .key = flag->key ? flag->key : "",
+            .conversion = flag->note    ? flag->note
+                          : flag->words ? flag->words
+                                        : "",
+            .use = uses[flag->read],
+            .source = flag->source,
+        };
+    }
+    return *f->n_flags;
+}

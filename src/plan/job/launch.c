@@ -1,0 +1,387 @@
+/* The launch in a script: which framework, how many ranks, and the words that are its own. */
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plan/job/reader.h"
+#include "plan/job/toml.h"
+
+/* ---- what starts a framework ---- */
+
+enum entry_form {
+    ENTRY_FILE,   /* a script by its name without folders */
+    ENTRY_BEGINS, /* such a name that begins like this */
+    ENTRY_MODULE, /* python -m NAME */
+    ENTRY_WORDS   /* two words after each other */
+};
+
+static const struct entry {
+    enum entry_form form;
+    const char *name, *second;
+    const struct job_framework *framework;
+} entries[] = {
+    {ENTRY_BEGINS, "pretrain_", NULL, &job_megatron},
+    {ENTRY_FILE, "run_script.py", NULL, &job_bridge},
+    {ENTRY_FILE, "setup_experiment.py", NULL, &job_bridge},
+    {ENTRY_FILE, "run_recipe.py", NULL, &job_bridge},
+    {ENTRY_MODULE, "maxtext.trainers.pre_train.train", NULL, &job_maxtext},
+    {ENTRY_MODULE, "maxtext.trainers.pre_train.train_compile", NULL, &job_maxtext},
+    {ENTRY_MODULE, "MaxText.train", NULL, &job_maxtext},
+    {ENTRY_MODULE, "MaxText.train_compile", NULL, &job_maxtext},
+    {ENTRY_MODULE, "torchtitan.train", NULL, &job_torchtitan},
+    {ENTRY_FILE, "run_train.sh", NULL, &job_torchtitan},
+    {ENTRY_WORDS, "vllm", "serve", &job_vllm},
+    {ENTRY_MODULE, "vllm.entrypoints.openai.api_server", NULL, &job_vllm},
+    {ENTRY_MODULE, "sglang.launch_server", NULL, &job_sglang},
+    {ENTRY_WORDS, "sglang", "serve", &job_sglang},
+};
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+static bool ends_in_either(const char *text, const char *a, const char *b)
+{
+    return text_ends(text, a) || text_ends(text, b);
+}
+
+/* train.py and train.sh say nothing by themselves: their path, or what follows, does. */
+static const struct job_framework *by_company(const struct shell_words *words, size_t i)
+{
+    const char *text = words->items[i].text, *name = base_name(text);
+    if (text_equal(name, "train.sh"))
+        for (size_t j = i + 1; j < words->n; j++)
+            if (text_equal(words->items[j].text, "--recipe") ||
+                text_starts(words->items[j].text, "--recipe="))
+                return &job_bridge;
+    if (!text_equal(name, "train.py") && !text_equal(name, "train_compile.py"))
+        return NULL;
+    if (strstr(text, "torchtitan/"))
+        return &job_torchtitan;
+    for (size_t j = i + 1; j < words->n; j++)
+        if (ends_in_either(words->items[j].text, ".yml", "base.yaml"))
+            return &job_maxtext;
+    return NULL;
+}
+
+static bool is_entry(const struct entry *entry, const struct shell_words *words, size_t i)
+{
+    const char *text = words->items[i].text, *name = base_name(text);
+    bool python = ends_in_either(name, ".py", ".py");
+    switch (entry->form) {
+    case ENTRY_FILE:
+        return text_equal(name, entry->name);
+    case ENTRY_BEGINS:
+        return python && text_starts(name, entry->name);
+    case ENTRY_MODULE:
+        return i > 0 && text_equal(text, entry->name) &&
+               ends_in_either(words->items[i - 1].text, "-m", "--module");
+    case ENTRY_WORDS:
+        return i + 1 < words->n && text_equal(name, entry->name) &&
+               text_equal(words->items[i + 1].text, entry->second);
+    }
+    return false;
+}
+
+/* A DeepSpeed configuration among the words of any trainer. */
+static bool has_deepspeed(const struct shell_words *words, size_t *place)
+{
+    for (size_t i = 0; i < words->n; i++) {
+        const char *text = words->items[i].text;
+        bool flag = text_starts(text, "--deepspeed");
+        const char *value = strchr(text, '=')  ? strchr(text, '=') + 1
+                            : i + 1 < words->n ? words->items[i + 1].text
+                                               : "";
+        if (!flag || !text_ends(value, ".json"))
+            continue;
+        *place = i;
+        return true;
+    }
+    return false;
+}
+
+struct launch {
+    const struct shell_command *command;
+    const struct job_framework *framework;
+    size_t place;    /* of the first word that is the framework's own */
+    size_t launcher; /* where the words end that say how many ranks start */
+};
+
+static bool find_in_command(const struct shell_command *command, struct launch *launch)
+{
+    const struct shell_words *words = &command->words;
+    launch->command = command;
+    for (size_t i = 0; i < words->n; i++) {
+        launch->framework = by_company(words, i);
+        launch->place = launch->launcher = i + 1;
+        if (launch->framework)
+            return true;
+        for (size_t j = 0; j < sizeof entries / sizeof *entries; j++) {
+            if (!is_entry(&entries[j], words, i))
+                continue;
+            launch->framework = entries[j].framework;
+            launch->place = i + 1 + (entries[j].form == ENTRY_WORDS);
+            return true;
+        }
+    }
+    launch->framework = &job_deepspeed; /* the trainer's own flags stand around it */
+    launch->place = 0;
+    return has_deepspeed(words, &launch->launcher);
+}
+
+/* ---- how many ranks ---- */
+
+enum count { COUNT_NODES, COUNT_PER_NODE, COUNT_WORLD };
+
+static const struct {
+    const char *flag; /* '_' is '-' */
+    enum count count;
+    bool joined; /* -N4 */
+} launcher_flags[] = {
+    {"--nnodes", COUNT_NODES, false},
+    {"--nproc-per-node", COUNT_PER_NODE, false},
+    {"-N", COUNT_NODES, true},
+    {"--nodes", COUNT_NODES, false},
+    {"--ntasks-per-node", COUNT_PER_NODE, false},
+    {"-n", COUNT_WORLD, true},
+    {"--ntasks", COUNT_WORLD, false},
+    {"-np", COUNT_WORLD, false},
+    {"--num-gpus", COUNT_PER_NODE, false},
+    {"--num-nodes", COUNT_NODES, false},
+    {"--gpus-per-node", COUNT_PER_NODE, false},
+    {"--num-processes", COUNT_WORLD, false},
+    {"--num-machines", COUNT_NODES, false},
+    {"--gres", COUNT_PER_NODE, false},
+    {"--nproc", COUNT_PER_NODE, false},
+};
+
+/* Characters of the flag that the word begins with; 0: another word. */
+static size_t match(const char *word, const char *flag, bool joined)
+{
+    size_t n = strlen(flag);
+    for (size_t i = 0; i < n; i++)
+        if ((word[i] == '_' && i > 2 ? '-' : word[i]) != flag[i])
+            return 0;
+    bool ends =
+        word[n] == '\0' || word[n] == '=' || (joined && isdigit((unsigned char)word[n]));
+    return ends ? n : 0;
+}
+
+static enum status not_known(struct job *job, const struct shell_word *word, const char *what)
+{
+    err_at(job->err, STATUS_INPUT, word->mark, "'%s' is not known: %s", what,
+           word->trouble ? word->trouble : "it is no whole number");
+    return err_hint(job->err, "a job file is read and not run: write the number, or a default "
+                              "as in ${NNODES:-4}");
+}
+
+/* "gpu:8", "h100:8" and "8"; -1: one of the words that mean "all of them". */
+static bool parse_ranks(const char *text, uint64_t *value)
+{
+    const char *colon = strrchr(text, ':');
+    const char *digits = colon ? colon + 1 : text;
+    size_t n = strspn(digits, "0123456789");
+    if (n == 0 || n > 9 || digits[n] != '\0')
+        return false;
+    *value = strtoull(digits, NULL, 10);
+    return true;
+}
+
+static void set_count(struct job *job, enum count count, uint64_t value)
+{
+    if (count == COUNT_NODES)
+        job->size.nodes = value;
+    else if (count == COUNT_PER_NODE)
+        job->size.per_node = value;
+    else
+        job->size.world = value;
+}
+
+/* The value of a launcher's flag: behind '=', joined to it, or the next word. */
+static enum status read_count(struct job *job, const struct shell_words *words, size_t i,
+                              size_t length, enum count count, bool strict)
+{
+    const struct shell_word *word = &words->items[i];
+    const char *text = word->text + length + (word->text[length] == '=');
+    if (word->text[length] == '\0') {
+        if (i + 1 == words->n)
+            return STATUS_OK;
+        word = &words->items[i + 1];
+        text = word->text;
+    }
+    if (text_equal(text, "gpu") || text_equal(text, "auto") || text_equal(text, "cpu"))
+        return STATUS_OK;
+    uint64_t value = 0;
+    bool elastic = strchr(text, ':') && isdigit((unsigned char)text[0]);
+    if (elastic && strict)
+        return err_at(job->err, STATUS_INPUT, word->mark,
+                      "'%s' is a range of sizes, a plan has one", text);
+    if (word->trouble || !parse_ranks(text, &value))
+        return strict ? not_known(job, word, words->items[i].text) : STATUS_OK;
+    set_count(job, count, value);
+    return STATUS_OK;
+}
+
+static enum status read_launcher(struct job *job, const struct shell_words *words, size_t n,
+                                 bool strict)
+{
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < sizeof launcher_flags / sizeof *launcher_flags; j++) {
+            size_t length =
+                match(words->items[i].text, launcher_flags[j].flag, launcher_flags[j].joined);
+            if (length)
+                TRY(read_count(job, words, i, length, launcher_flags[j].count, strict));
+        }
+    return STATUS_OK;
+}
+
+/* Variables that frameworks and wrappers take their size from. */
+static enum status read_environment(struct job *job, const struct launch *launch)
+{
+    static const struct {
+        const char *name;
+        enum count count;
+    } names[] = {{"WORLD_SIZE", COUNT_WORLD}, {"NGPU", COUNT_PER_NODE}};
+    for (size_t i = 0; i < 2; i++) {
+        const struct shell_variable *v = job_environment(job, names[i].name);
+        if (!v || v->value.n != 1)
+            continue;
+        struct shell_word word = v->value.items[0];
+        uint64_t value;
+        word.trouble = v->trouble ? v->trouble : word.trouble;
+        bool needed = names[i].count == COUNT_PER_NODE
+                          ? launch->framework == &job_torchtitan
+                          : !job->size.world && !job->size.per_node;
+        if (!needed)
+            continue;
+        if (word.trouble || !parse_ranks(word.text, &value))
+            return not_known(job, &word, names[i].name);
+        set_count(job, names[i].count, value);
+    }
+    return STATUS_OK;
+}
+
+/* torchrun starts one node unless it is told otherwise. */
+static void complete_launcher(struct job *job, const struct shell_words *words, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        const char *name = base_name(words->items[i].text);
+        bool torchrun =
+            text_equal(name, "torchrun") || text_equal(name, "torch.distributed.run") ||
+            text_equal(name, "torch.distributed.launch") || text_equal(name, "deepspeed");
+        if (torchrun && !job->size.nodes)
+            job->size.nodes = 1;
+        if (torchrun) /* one task a node starts torchrun, which starts the ranks */
+            job->size.world = 0;
+    }
+}
+
+static enum status read_size(struct job *job, const struct shell *shell,
+                             const struct launch *launch)
+{
+    const struct shell_words *words = &launch->command->words;
+    TRY(read_launcher(job, &shell->sbatch, shell->sbatch.n, false));
+    TRY(read_launcher(job, words, launch->launcher, true));
+    TRY(read_environment(job, launch));
+    complete_launcher(job, words, launch->launcher);
+    struct job_size *size = &job->size;
+    if (size->world && size->nodes && !size->per_node && size->world % size->nodes == 0)
+        size->per_node = size->world / size->nodes;
+    if (size->nodes && size->per_node)
+        size->world = size->nodes * size->per_node;
+    return STATUS_OK;
+}
+
+/* ---- choosing ---- */
+
+static enum status none_found(struct job *job, const struct shell *shell)
+{
+    for (size_t i = 0; i < shell->n_commands; i++) {
+        const struct shell_command *c = &shell->commands[i];
+        if (!text_equal(c->words.items[0].text, "eval"))
+            continue;
+        err_at(job->err, STATUS_INPUT, c->mark,
+               "no launch stands in the script but what 'eval' "
+               "makes");
+        return err_hint(job->err, "write the launch as a command of its own");
+    }
+    err_at(job->err, STATUS_INPUT, (struct mark){.file = job->file},
+           "no launch of a known framework");
+    return err_hint(job->err, "known: pretrain_*.py (Megatron-LM), run_script.py (Bridge), "
+                              "MaxText and torchtitan train, vllm serve, sglang.launch_server, "
+                              "--deepspeed FILE.json");
+}
+
+static enum status choose(struct job *job, const struct shell *shell, struct launch *launch)
+{
+    struct launch found = {0}, chosen = {0};
+    unsigned line = job->request->line;
+    for (size_t i = 0; i < shell->n_commands; i++) {
+        if (!find_in_command(&shell->commands[i], &found) ||
+            (line && shell->commands[i].mark.line != line))
+            continue;
+        if (chosen.command) {
+            err_at(job->err, STATUS_INPUT, found.command->mark,
+                   "a second launch, after that on line %u", chosen.command->mark.line);
+            return err_hint(job->err, "choose one, as in import --line %u",
+                            chosen.command->mark.line);
+        }
+        chosen = found;
+    }
+    if (!chosen.command && line)
+        return err_at(job->err, STATUS_INPUT, (struct mark){job->file, line, 1},
+                      "no launch starts on this line");
+    if (!chosen.command)
+        return none_found(job, shell);
+    if (chosen.command->nested) {
+        err_at(job->err, STATUS_INPUT, chosen.command->mark,
+               "a launch inside a condition, a loop or a function");
+        return err_hint(job->err, "which one runs is not known without running the script");
+    }
+    *launch = chosen;
+    return STATUS_OK;
+}
+
+enum status launch_read(struct job *job, const struct shell *shell)
+{
+    struct launch launch = {0};
+    TRY(choose(job, shell, &launch));
+    job->framework = launch.framework;
+    job->mark = launch.command->mark;
+    job->shell = shell;
+    job->before = launch.command->n_variables;
+    TRY(read_size(job, shell, &launch));
+    const struct shell_words *words = &launch.command->words;
+    job->words = words->items + launch.place;
+    job->n_words = words->n - launch.place;
+    job->layer = JOB_COMMAND_LINE;
+    return job_add_words(job, job->words, job->n_words);
+}
+
+/* ---- is it a script? ---- */
+
+bool launch_is_script(const char *name, const char *text, size_t length)
+{
+    static const char *const endings[] = {".sh", ".bash", ".slurm", ".sbatch", ".job"};
+    static const char *const words[] = {"torchrun ", "python ",    "python3 ",     "srun ",
+                                        "mpirun ",   "vllm serve", "sglang serve", "deepspeed ",
+                                        "export ",   "accelerate "};
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
+        if (text_ends(name, endings[i]))
+            return true;
+    if (length > 2 && text[0] == '#' && text[1] == '!')
+        return true;
+    const char *at = text, *end = text + length;
+    while (at < end && (*at == '#' || strchr(" \t\r\n", *at))) {
+        const char *newline = memchr(at, '\n', (size_t)(end - at));
+        at = *at == '#' ? (newline ? newline + 1 : end) : at + 1;
+    }
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if ((size_t)(end - at) > strlen(words[i]) &&
+            strncmp(at, words[i], strlen(words[i])) == 0)
+            return true;
+    return false;
+}

@@ -1,0 +1,509 @@
+/* MaxText: what its settings mean together. Order of precedence: base.yml < files below
+ * base_config < the file < key=value < environment M_KEY. */
+#include "plan/job/maxtext.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "plan/catalog.h"
+
+enum { BASES = 8 };
+
+/* ---- files and variables ---- */
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* A file and those below it; MaxText's own base.yml is the defaults of the table. */
+static enum status add_files(struct job *job, const char *name)
+{
+    for (unsigned depth = 0; name; depth++) {
+        bool found;
+        const char *below = NULL;
+        if (depth == BASES)
+            return job_fail(job, NULL, "more than %d files below each other", BASES);
+        size_t before = job->n_settings;
+        TRY(job_add_file(job, name, JOB_COMMAND_LINE - 1 - depth, &found));
+        if (!found && !text_equal(base_name(name), "base.yml"))
+            return job_fail(job, NULL, "file '%s' is not there", name);
+        for (size_t i = before; i < job->n_settings; i++) {
+            const struct setting *s = &job->settings[i];
+            if (s->n == 1 && !s->trouble && text_equal(s->name, "base_config"))
+                below = s->values[0];
+        }
+        name = below;
+    }
+    return STATUS_OK;
+}
+
+/* M_CAPACITY_FACTOR=1.25 in front of the launch. */
+static enum status add_environment(struct job *job)
+{
+    for (size_t i = 0; job->shell && i < job->before; i++) {
+        const struct shell_variable *v = &job->shell->variables[i];
+        if (!v->exported || !text_starts(v->name, "M_") || v->value.n != 1)
+            continue;
+        char *key = arena_strdup(job->arena, v->name + 2);
+        for (char *at = key; *at; at++)
+            *at = (char)tolower((unsigned char)*at);
+        const struct job_flag *flag = job_flag_find(job->framework, key, strlen(key));
+        if (!flag)
+            continue;
+        const char **values = arena_alloc(job->arena, 1, sizeof *values);
+        values[0] = v->value.items[0].text;
+        const struct setting *given = job_setting(job, key);
+        if (given && given->layer == JOB_COMMAND_LINE)
+            return err_at(job->err, STATUS_INPUT, given->mark,
+                          "'%s' stands on the command line and in %s: MaxText refuses both",
+                          key, v->name);
+        job->layer = JOB_ENVIRONMENT;
+        job_add(job, (struct setting){
+                         .flag = flag,
+                         .name = key,
+                         .values = values,
+                         .n = 1,
+                         .trouble = v->trouble ? v->trouble : v->value.items[0].trouble,
+                         .mark = v->value.items[0].mark,
+                         .said = arena_printf(job->arena, "%s=%s", v->name, values[0])});
+    }
+    return job->err->status;
+}
+
+/* A slice of the catalogue with so many chips, as near a cube (v4, v5p) or a square as it can
+ * be; NULL: there is none. */
+static const char *slice_of(struct job *job, const char *device, bool cube, uint64_t chips)
+{
+    uint64_t side[3] = {1, 1, 1}, left = chips;
+    for (int axis = cube ? 0 : 1; left % 2 == 0; left /= 2, axis = axis == 0 ? 2 : axis - 1) {
+        if (!cube && axis == 0)
+            axis = 2;
+        side[axis] *= 2;
+    }
+    side[2] *= left;
+    const char *name =
+        cube ? arena_printf(job->arena, "%s-%" PRIu64 "x%" PRIu64 "x%" PRIu64, device, side[0],
+                            side[1], side[2])
+             : arena_printf(job->arena, "%s-%" PRIu64 "x%" PRIu64, device, side[1], side[2]);
+    struct catalog_cluster found;
+    struct err ignored = {0};
+    bool there =
+        catalog_find_cluster(name, job->folder, job->arena, &found, &ignored) == STATUS_OK;
+    return there && !found.devices ? name : NULL;
+}
+
+/* "v5p-128" is 64 chips of v5p. */
+static enum status set_topology(struct job *job)
+{
+    static const struct {
+        const char *prefix, *device;
+        uint64_t cores;
+    } devices[] = {{"v4-", "tpu-v4", 2},
+                   {"v5p-", "tpu-v5p", 2},
+                   {"v5e-", "tpu-v5e", 1},
+                   {"v6e-", "tpu-v6e", 1},
+                   {"tpu7x-", "tpu7x", 1}};
+    const char *topology = NULL;
+    uint64_t slices = 1;
+    TRY(job_word(job, "compile_topology", &topology));
+    TRY(job_count(job, "compile_topology_num_slices", &slices));
+    for (size_t i = 0; topology && i < sizeof devices / sizeof *devices; i++) {
+        if (!text_starts(topology, devices[i].prefix))
+            continue;
+        const char *digits = topology + strlen(devices[i].prefix);
+        uint64_t n = 0;
+        for (; isdigit((unsigned char)*digits) && n < 1000000; digits++)
+            n = n * 10 + (uint64_t)(*digits - '0');
+        if (n < devices[i].cores || *digits)
+            break;
+        uint64_t chips = n / devices[i].cores;
+        const char *slice =
+            slices == 1 ? slice_of(job, devices[i].device, devices[i].cores == 2, chips) : NULL;
+        job->size = (struct job_size){slices, chips, 0};
+        job_set(job, "cluster", slice ? slice : devices[i].device, "compile_topology");
+        return STATUS_OK;
+    }
+    return topology ? job_fail(job, "compile_topology", "topology '%s' is not known", topology)
+                    : STATUS_OK;
+}
+
+static enum status maxtext_prepare(struct job *job)
+{
+    for (size_t i = 0; i < job->n_words; i++) {
+        const char *text = job->words[i].text;
+        if (!strchr(text, '=') && (text_ends(text, ".yml") || text_ends(text, ".yaml")))
+            TRY(add_files(job, text));
+    }
+    const char *below = NULL;
+    if (!job->n_words)
+        TRY(job_word(job, "base_config", &below));
+    if (below)
+        TRY(add_files(job, below));
+    TRY(add_environment(job));
+    return set_topology(job);
+}
+
+/* ---- the model ---- */
+
+static const struct {
+    const char *field, *key;
+    const char *fallback; /* of base.yml; NULL: sets nothing */
+} sizes[] = {
+    {"base_num_decoder_layers", "model.layers", "16"},
+    {"base_emb_dim", "model.hidden", "2048"},
+    {"base_num_query_heads", "model.attention.heads", "16"},
+    {"base_num_kv_heads", "model.attention.kv_heads", "16"},
+    {"head_dim", "model.attention.head_dim", "128"},
+    {"base_mlp_dim", "model.dense_intermediate", "7168"},
+    {"base_moe_mlp_dim", "model.moe.intermediate", NULL},
+    {"first_num_dense_layers", "model.dense_layers", NULL},
+    {"num_experts", "model.moe.experts", NULL},
+    {"num_experts_per_tok", "model.moe.top_k", NULL},
+    {"shared_experts", "model.moe.shared_experts", NULL},
+    {"interleave_moe_layer_step", "model.moe_every", NULL},
+    {"vocab_size", "model.vocab", "32000"},
+    {"logits_via_embedding", "model.tied_embeddings", NULL},
+    {"q_lora_rank", "model.attention.q_lora_rank", NULL},
+    {"kv_lora_rank", "model.attention.kv_lora_rank", NULL},
+    {"qk_nope_head_dim", "model.attention.qk_nope_head_dim", NULL},
+    {"qk_rope_head_dim", "model.attention.qk_rope_head_dim", NULL},
+    {"v_head_dim", "model.attention.v_head_dim", NULL},
+    {"use_qk_norm", "model.attention.qk_norm", NULL},
+    {"routed_scaling_factor", "model.moe.router.scale", NULL},
+    {"routed_score_func", "model.moe.router.score", NULL},
+    {"routed_bias", "model.moe.router.bias", NULL},
+    {"mtp_num_layers", "model.mtp_layers", NULL},
+};
+
+/* A model of its own, or changes to a named one. */
+static enum status set_sizes(struct job *job, bool named)
+{
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        const char *value = named ? NULL : sizes[i].fallback;
+        TRY(job_word(job, sizes[i].field, &value));
+        if (value)
+            job_set(job, sizes[i].key, value, sizes[i].field);
+    }
+    const char *type = "";
+    TRY(job_word(job, "attention_type", &type));
+    if (text_equal(type, "mla"))
+        job_set(job, "model.attention.kind", "mla", "attention_type");
+    if (named)
+        return STATUS_OK;
+    uint64_t experts = job_drafted(job, "model.moe.experts", 1);
+    uint64_t layers = job_drafted(job, "model.layers", 0);
+    uint64_t every = job_drafted(job, "model.moe_every", 1);
+    uint64_t dense = job_drafted(job, "model.dense_layers", 0);
+    if (experts <= 1)
+        job_set_count(job, "model.dense_layers", layers, "num_experts");
+    else if (every > 1)
+        job_set_count(job, "model.dense_layers", layers - layers / every,
+                      "interleave_moe_layer_step");
+    else
+        job_set_count(job, "model.dense_layers", dense, "first_num_dense_layers");
+    if (experts > 1 && !draft_find(&job->draft, "model.moe.intermediate"))
+        job_set_count(job, "model.moe.intermediate",
+                      job_drafted(job, "model.dense_intermediate", 7168), "base_mlp_dim");
+    return STATUS_OK;
+}
+
+static enum status set_model(struct job *job)
+{
+    const char *name = "default";
+    bool override = false;
+    TRY(job_word(job, "model_name", &name));
+    TRY(job_switch(job, "override_model_config", &override));
+    if (draft_find(&job->draft, "model"))
+        return STATUS_OK;
+    if (text_equal(name, "default"))
+        return set_sizes(job, false);
+    const char *model = model_name_from(NAMES_MAXTEXT, name, job->arena);
+    if (!model) {
+        job_fail(job, "model_name", "MaxText's model '%s' is not among moeplan's", name);
+        return err_hint(job->err, "name one, as in --set model=mixtral-8x7b, or a model file");
+    }
+    job_set(job, "model", model, "model_name");
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes && !override; i++) {
+        if (!job_given(job, sizes[i].field))
+            continue;
+        job_fail(job, sizes[i].field, "'%s' changes the named model '%s': MaxText refuses it",
+                 sizes[i].field, name);
+        return err_hint(job->err, "set override_model_config to true");
+    }
+    return set_sizes(job, true);
+}
+
+/* ---- the layout ---- */
+
+enum axis {
+    DATA,
+    FSDP,
+    FSDP_T,
+    TENSOR,
+    TENSOR_T,
+    TENSOR_S,
+    EXPERT,
+    CONTEXT,
+    SEQUENCE,
+    PIPELINE
+};
+
+static const char *const axes[] = {
+    "data",   "fsdp",    "fsdp_transpose", "tensor",  "tensor_transpose", "tensor_sequence",
+    "expert", "context", "sequence",       "pipeline"};
+
+enum { AXES = sizeof axes / sizeof *axes };
+
+struct mesh {
+    int64_t ici[AXES], dcn[AXES]; /* -1: what the others leave */
+};
+
+static enum status read_axis(struct job *job, const char *level, enum axis axis,
+                             int64_t *degree)
+{
+    double value = (double)*degree;
+    const char *flag = arena_printf(job->arena, "%s_%s_parallelism", level, axes[axis]);
+    TRY(job_real(job, flag, &value));
+    if (floor(value) != value || value == 0 || value < -1 || value > 1e6)
+        return job_fail(job, flag, "'%s' is a degree from 1 on, or -1", flag);
+    *degree = (int64_t)value;
+    return STATUS_OK;
+}
+
+/* The product of what is given; *open the axis that takes the rest, -1: none. */
+static enum status product(struct job *job, const int64_t *degrees, const char *level,
+                           uint64_t *given, int *open)
+{
+    *given = 1;
+    *open = -1;
+    for (int i = 0; i < AXES; i++) {
+        if (degrees[i] == -1 && *open >= 0)
+            return job_fail(job, arena_printf(job->arena, "%s_%s_parallelism", level, axes[i]),
+                            "two %s axes are -1: %s and %s", level, axes[*open], axes[i]);
+        if (degrees[i] == -1)
+            *open = i;
+        else if (*given > 1000000 / (uint64_t)degrees[i])
+            return job_fail(job, NULL, "the %s axes are more than a million devices", level);
+        else
+            *given *= (uint64_t)degrees[i];
+    }
+    return STATUS_OK;
+}
+
+static enum status fill(struct job *job, int64_t *degrees, int open, uint64_t given,
+                        uint64_t devices, const char *level)
+{
+    if (open < 0 && given == devices)
+        return STATUS_OK;
+    if (open < 0 || devices % given != 0)
+        return job_fail(job, NULL, "the %s axes are %" PRIu64 " devices, the job has %" PRIu64,
+                        level, given, devices);
+    degrees[open] = (int64_t)(devices / given);
+    return STATUS_OK;
+}
+
+static enum status read_mesh(struct job *job, struct mesh *mesh)
+{
+    uint64_t ici, dcn, world, slices = 0;
+    int open_ici, open_dcn;
+    for (int i = 0; i < AXES; i++) {
+        mesh->ici[i] = i == FSDP ? -1 : 1;
+        mesh->dcn[i] = i == DATA ? -1 : 1;
+        TRY(read_axis(job, "ici", (enum axis)i, &mesh->ici[i]));
+        TRY(read_axis(job, "dcn", (enum axis)i, &mesh->dcn[i]));
+    }
+    TRY(product(job, mesh->ici, "ici", &ici, &open_ici));
+    TRY(product(job, mesh->dcn, "dcn", &dcn, &open_dcn));
+    TRY(job_world(job, &world));
+    TRY(job_count(job, "num_slices", &slices));
+    TRY(job_count(job, "compile_topology_num_slices", &slices));
+    if (!world) /* no cluster: reported where all is known */
+        return STATUS_OK;
+    if (!slices && open_ici < 0 && world % ici == 0)
+        slices = world / ici;
+    if (!slices)
+        slices = dcn;
+    if (world % slices != 0)
+        return job_fail(job, NULL, "%" PRIu64 " slices of %" PRIu64 " devices", slices, world);
+    TRY(fill(job, mesh->dcn, open_dcn, dcn, slices, "dcn"));
+    return fill(job, mesh->ici, open_ici, ici, world / slices, "ici");
+}
+
+static uint64_t degree(const struct mesh *mesh, enum axis axis)
+{
+    int64_t ici = mesh->ici[axis], dcn = mesh->dcn[axis];
+    return (uint64_t)(ici < 1 ? 1 : ici) * (uint64_t)(dcn < 1 ? 1 : dcn);
+}
+
+static const char *flags_of(struct job *job, enum axis axis)
+{
+    return arena_printf(job->arena, "ici_%s_parallelism dcn_%s_parallelism", axes[axis],
+                        axes[axis]);
+}
+
+static enum status set_zero(struct job *job, const struct mesh *mesh)
+{
+    bool over_data = false;
+    uint64_t shards = degree(mesh, FSDP) * degree(mesh, FSDP_T);
+    TRY(job_switch(job, "shard_optimizer_over_data", &over_data));
+    bool open = mesh->ici[FSDP] == -1 || mesh->dcn[FSDP] == -1;
+    job_set(job, "parallel.zero",
+            shards > 1 || open ? "3"
+            : over_data        ? "1"
+                               : "0",
+            "ici_fsdp_parallelism dcn_fsdp_parallelism shard_optimizer_over_data");
+    if (shards > 1 && degree(mesh, DATA) > 1)
+        job_warn(job, job->mark.file ? job->mark : (struct mark){.file = job->file},
+                 "%" PRIu64 " copies of %" PRIu64 " shards matter to memory: a plan shares "
+                 "weights over all ranks",
+                 degree(mesh, DATA), shards);
+    return STATUS_OK;
+}
+
+static enum status set_pipeline(struct job *job, uint64_t pp)
+{
+    uint64_t each = 1, repeats = 0, layers;
+    double given = -1;
+    TRY(job_layers(job, &layers));
+    TRY(job_count(job, "num_layers_per_pipeline_stage", &each));
+    TRY(job_real(job, "num_pipeline_repeats", &given));
+    job_set_count(job, "parallel.pp", pp, flags_of(job, PIPELINE));
+    repeats = given > 0 ? (uint64_t)given : 0;
+    if (!repeats && layers && each && layers % (pp * each) == 0)
+        repeats = layers / (pp * each);
+    if (repeats > 1) {
+        job_set_count(job, "parallel.vpp", repeats,
+                      "num_pipeline_repeats num_layers_per_pipeline_stage");
+        job_set(job, "parallel.schedule", "interleaved", "num_pipeline_repeats");
+    }
+    return STATUS_OK;
+}
+
+static enum status set_batch(struct job *job, uint64_t tp, uint64_t cp, uint64_t pp)
+{
+    static const char flag[] = "per_device_batch_size";
+    double each = 12, chunks = -1;
+    uint64_t steps = 1, world;
+    TRY(job_real(job, flag, &each));
+    TRY(job_real(job, "num_pipeline_microbatches", &chunks));
+    TRY(job_count(job, "gradient_accumulation_steps", &steps));
+    TRY(job_world(job, &world));
+    chunks = pp > 1 ? chunks > 0 ? chunks : (double)pp : 1;
+    double own = each * (double)(tp * cp * pp) / chunks;
+    if (own < 1 || floor(own) != own || own > 1e9)
+        return job_fail(job, flag,
+                        "per_device_batch_size %g x tp %" PRIu64 " x cp %" PRIu64
+                        " is no whole number of sequences",
+                        each, tp, cp);
+    job_set_count(job, "workload.micro_batch", (uint64_t)own, flag);
+    double global = each * (double)world * (double)steps;
+    if ((steps > 1 || pp > 1) && world && global < 1e12)
+        job_set_count(job, "workload.global_batch", (uint64_t)global,
+                      "gradient_accumulation_steps per_device_batch_size");
+    return STATUS_OK;
+}
+
+static enum status set_layout(struct job *job)
+{
+    struct mesh mesh;
+    TRY(read_mesh(job, &mesh));
+    uint64_t sequence = degree(&mesh, TENSOR_S);
+    uint64_t tp = degree(&mesh, TENSOR) * degree(&mesh, TENSOR_T) * sequence;
+    uint64_t cp = degree(&mesh, CONTEXT) * degree(&mesh, SEQUENCE);
+    uint64_t pp = degree(&mesh, PIPELINE);
+    job_set_count(job, "parallel.tp", tp,
+                  sequence > 1 ? flags_of(job, TENSOR_S) : flags_of(job, TENSOR));
+    if (sequence > 1)
+        job_set(job, "parallel.sp", "true", flags_of(job, TENSOR_S));
+    job_set_count(job, "parallel.cp", cp, flags_of(job, CONTEXT));
+    job_set_count(job, "parallel.ep", degree(&mesh, EXPERT), flags_of(job, EXPERT));
+    if (pp > 1)
+        TRY(set_pipeline(job, pp));
+    TRY(set_zero(job, &mesh));
+    return set_batch(job, tp, cp, pp);
+}
+
+/* ---- experts and formats ---- */
+
+static enum status set_path(struct job *job)
+{
+    bool sparse = true, megablox = true, ring = false;
+    double capacity = -1, buffer = -1;
+    TRY(job_switch(job, "sparse_matmul", &sparse));
+    TRY(job_switch(job, "megablox", &megablox));
+    TRY(job_switch(job, "use_ring_of_experts", &ring));
+    TRY(job_real(job, "capacity_factor", &capacity));
+    TRY(job_real(job, "ragged_buffer_factor", &buffer));
+    char text[32];
+    const char *path = !sparse ? capacity > 0 ? "capacity" : "masked"
+                       : ring  ? "allgather"
+                               : "ragged_a2a";
+    job_set(job, "moe.path", path, "sparse_matmul use_ring_of_experts capacity_factor");
+    if (sparse)
+        job_set(job, "moe.matmul", megablox ? "megablox" : "ragged_dot", "megablox");
+    if (!sparse && capacity > 0) {
+        text_double(text, capacity);
+        job_set(job, "moe.capacity_factor", text, "capacity_factor");
+    }
+    text_double(text, buffer);
+    job_set(job, "moe.buffer", buffer > 0 ? text : "worst", "ragged_buffer_factor");
+    return STATUS_OK;
+}
+
+static enum status set_formats(struct job *job)
+{
+    static const char dtypes[] = "float32=f32 bfloat16=bf16 float16=f16";
+    static const char *const keys[] = {"precision.activations", "precision.dispatch",
+                                       "precision.combine"};
+    const char *dtype = "bfloat16", *moments = "", *quantization = "";
+    TRY(job_word(job, "dtype", &dtype));
+    TRY(job_word(job, "mu_dtype", &moments));
+    TRY(job_word(job, "quantization", &quantization));
+    dtype = job_convert(job, dtypes, dtype);
+    if (!dtype)
+        return job_fail(job, "dtype", "'dtype' is no format a plan has");
+    for (size_t i = 0; i < 3; i++)
+        job_set(job, keys[i], dtype, "dtype");
+    const char *own = moments[0] ? job_convert(job, dtypes, moments) : NULL;
+    const struct draft_item *weights = draft_find(&job->draft, "precision.weights");
+    job_set(job, "precision.moments", own ? own : weights->words[0],
+            own ? "mu_dtype" : "weight_dtype");
+    job_set(job, "precision.master", "none", "");
+    bool fp8 = strstr(quantization, "fp8") != NULL;
+    if (fp8)
+        job_set(job, "precision.compute", "fp8", "quantization");
+    else if (text_equal(dtype, "f32"))
+        job_set(job, "precision.compute", "f32", "dtype");
+    if (quantization[0] && !fp8)
+        job_warn(job, job_setting(job, "quantization")->mark,
+                 "quantization '%s' matters to memory and is not modelled", quantization);
+    return STATUS_OK;
+}
+
+static enum status maxtext_finish(struct job *job)
+{
+    job_set(job, "workload.mode", "train", "");
+    TRY(set_model(job));
+    TRY(set_layout(job));
+    TRY(set_path(job));
+    TRY(set_formats(job));
+    return maxtext_set_remat(job);
+}
+
+const struct job_framework job_maxtext = {
+    .name = "maxtext",
+    .title = "a MaxText job",
+    .stack = "maxtext",
+    .source = "AI-Hypercomputer/maxtext e591f30cbbf2",
+    .syntax = JOB_OVERRIDES,
+    .flags = maxtext_flags,
+    .n_flags = &maxtext_n_flags,
+    .prepare = maxtext_prepare,
+    .finish = maxtext_finish,
+    .write = maxtext_write,
+    .trains = true,
+};

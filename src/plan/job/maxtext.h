@@ -1,0 +1,14 @@
+/* MaxText's table; for plan/job/maxtext.c. */
+#ifndef MOEPLAN_PLAN_JOB_MAXTEXT_H
+#define MOEPLAN_PLAN_JOB_MAXTEXT_H
+
+#include "plan/job/reader.h"
+
+extern const struct job_flag maxtext_flags[];
+extern const size_t maxtext_n_flags;
+
+/* The save list of a rematerialisation policy; *words NULL: none of them. */
+enum status maxtext_set_remat(struct job *job);
+enum status maxtext_write(struct job_writer *writer);
+
+#endif

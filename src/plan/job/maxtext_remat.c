@@ -1,0 +1,201 @@
+/* MaxText's rematerialisation policies as the lists they stand for, and a plan as a MaxText
+ * configuration. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "plan/derive.h"
+#include "plan/job/maxtext.h"
+#include "plan/schema.h"
+
+/* What a policy keeps on the device, in a plan's names; what the plan's stack cannot keep
+ * (out_proj, and kv_proj of latent attention) is `lost`. Source: layers/decoders.py. */
+static const struct policy {
+    const char *name, *kept;
+    bool lost, host;
+} policies[] = {
+    {"save_qkv_proj", "query_proj key_proj value_proj", false, false},
+    {"save_out_proj", "", true, false},
+    {"save_dot_except_mlp", "query_proj key_proj value_proj", true, false},
+    {"save_dot_except_mlpwi", "query_proj key_proj value_proj mlpwo", true, false},
+    {"save_dot_with_context_except_mlp", "query_proj key_proj value_proj context", true, false},
+    {"minimal", "query_proj key_proj value_proj mlpwi mlpwo", true, false},
+    {"minimal_with_context", "query_proj key_proj value_proj context mlpwi mlpwo", true, false},
+    {"minimal_flash", "query_proj key_proj value_proj context mlpwi mlpwo", true, false},
+    {"qkv_proj_offloaded", "", false, true},
+    {"minimal_offloaded", "", false, true},
+};
+
+/* Names of policy custom that a plan has. */
+static const char *const tensors[] = {
+    "query_proj", "key_proj", "value_proj", "qkv_proj",    "context",     "mlpwi",    "mlpwi_0",
+    "mlpwi_1",    "mlpwo",    "moe_mlpwi",  "moe_mlpwi_0", "moe_mlpwi_1", "moe_mlpwo"};
+static const char *const not_kept[] = {"out_proj", "kv_proj"};
+
+enum { TENSORS = sizeof tensors / sizeof *tensors };
+
+static void set_kept(struct job *job, const char *const *words, size_t n, const char *flag)
+{
+    const struct setting *s = job_setting(job, flag);
+    if (n == 0) {
+        job_set(job, "recompute.kind", "full", flag);
+        return;
+    }
+    n = n > PLAN_NAMES ? PLAN_NAMES : n;
+    job_set(job, "recompute.kind", "save", flag);
+    draft_set_list(&job->draft, "recompute.save", words, n, s->mark, s->said);
+}
+
+static enum status set_custom(struct job *job)
+{
+    const char *kept[TENSORS];
+    size_t n = 0;
+    for (size_t i = 0; i < TENSORS + 2; i++) {
+        const char *name = i < TENSORS ? tensors[i] : not_kept[i - TENSORS], *where = "remat";
+        TRY(job_word(job, name, &where));
+        if (text_equal(where, "remat"))
+            continue;
+        if (text_equal(where, "device") && i < TENSORS)
+            kept[n++] = name;
+        else
+            job_warn(job, job_setting(job, name)->mark,
+                     "'%s: %s' matters to memory and is not modelled", name, where);
+    }
+    set_kept(job, kept, n, "remat_policy");
+    return STATUS_OK;
+}
+
+static void set_policy(struct job *job, const struct policy *policy)
+{
+    const char *kept[TENSORS];
+    size_t n = 0;
+    for (const char *at = policy->kept; *at && n < TENSORS;) {
+        size_t length = strcspn(at, " ");
+        kept[n++] = arena_strndup(job->arena, at, length);
+        at += length + (at[length] == ' ');
+    }
+    set_kept(job, kept, n, "remat_policy");
+    struct mark mark = job_setting(job, "remat_policy")->mark;
+    if (policy->lost)
+        job_warn(job, mark,
+                 "remat_policy %s keeps out_proj too, which matters to memory and is "
+                 "not modelled",
+                 policy->name);
+    if (policy->host)
+        job_warn(job, mark, "remat_policy %s keeps tensors in host memory: modelled as full",
+                 policy->name);
+}
+
+enum status maxtext_set_remat(struct job *job)
+{
+    const char *name = "full";
+    TRY(job_word(job, "remat_policy", &name));
+    if (text_equal(name, "full") || text_equal(name, "none")) {
+        job_set(job, "recompute.kind", name, "remat_policy");
+        return STATUS_OK;
+    }
+    if (text_equal(name, "custom"))
+        return set_custom(job);
+    for (size_t i = 0; i < sizeof policies / sizeof *policies; i++) {
+        if (!text_equal(policies[i].name, name))
+            continue;
+        set_policy(job, &policies[i]);
+        return STATUS_OK;
+    }
+    return job_fail(job, "remat_policy", "remat_policy '%s' is not known", name);
+}
+
+/* ---- a plan as a configuration ---- */
+
+static void write_remat(struct job_writer *writer)
+{
+    const struct recompute_plan *recompute = &writer->plan->recompute;
+    if (recompute->kind != RECOMPUTE_SAVE) {
+        if (recompute->kind == RECOMPUTE_NONE)
+            writer_flag(writer, "remat_policy", "none");
+        return;
+    }
+    writer_flag(writer, "remat_policy", "custom");
+    for (uint64_t i = 0; i < recompute->save.n; i++)
+        for (size_t j = 0; j < TENSORS; j++)
+            if (text_equal(recompute->save.word[i], tensors[j]))
+                writer_flag(writer, tensors[j], "device");
+}
+
+static void write_path(struct job_writer *writer)
+{
+    const struct moe *moe = &writer->plan->moe;
+    bool dense = moe->path == PATH_CAPACITY || moe->path == PATH_MASKED;
+    char text[32];
+    if (dense)
+        writer_flag(writer, "sparse_matmul", "false");
+    if (moe->path == PATH_CAPACITY) {
+        text_double(text, moe->capacity_factor);
+        writer_flag(writer, "capacity_factor", text);
+    }
+    if (moe->path == PATH_ALLGATHER)
+        writer_flag(writer, "use_ring_of_experts", "true");
+    if (!dense)
+        writer_flag(writer, "megablox", moe->matmul == MATMUL_MEGABLOX ? "true" : "false");
+    if (moe->buffer == SIZING_FACTOR && moe->buffer_factor > 0) {
+        text_double(text, moe->buffer_factor);
+        writer_flag(writer, "ragged_buffer_factor", text);
+    }
+}
+
+/* Experts lie inside a node, what shares weights over them outside, as in MaxText's own files.
+ */
+static void write_mesh(struct job_writer *writer)
+{
+    const struct parallel *p = &writer->plan->parallel;
+    uint64_t world = plan_world(writer->plan);
+    const struct {
+        const char *flag;
+        uint64_t degree;
+    } axes[] = {{p->sp ? "ici_tensor_sequence_parallelism" : "ici_tensor_parallelism", p->tp},
+                {"ici_context_parallelism", p->cp},
+                {"ici_expert_parallelism", p->ep},
+                {"ici_pipeline_parallelism", p->pp}};
+    uint64_t model = 1;
+    writer_flag(writer, "num_slices", "1");
+    for (size_t i = 0; i < sizeof axes / sizeof *axes; i++) {
+        if (axes[i].degree > 1)
+            writer_count(writer, axes[i].flag, axes[i].degree);
+        model *= axes[i].degree;
+    }
+    uint64_t rest = model && world % model == 0 ? world / model : 1;
+    writer_count(writer, p->zero == 3 ? "ici_fsdp_parallelism" : "ici_data_parallelism", rest);
+    if (p->zero < 3)
+        writer_flag(writer, "ici_fsdp_parallelism", "1");
+    writer_flag(writer, "dcn_data_parallelism", "1");
+    if (p->zero == 1)
+        writer_flag(writer, "shard_optimizer_over_data", "true");
+}
+
+enum status maxtext_write(struct job_writer *writer)
+{
+    const struct plan *plan = writer->plan;
+    const struct parallel *p = &plan->parallel;
+    const char *model = model_name_to(NAMES_MAXTEXT, plan->model_name);
+    char text[32];
+    if (plan->workload.mode != MODE_TRAIN)
+        return err_set(writer->err, STATUS_INPUT, "MaxText's jobs train: workload.mode is %s",
+                       words_mode[plan->workload.mode]);
+    text_append(writer->out, "base_config: base.yml\n");
+    if (model)
+        writer_flag(writer, "model_name", model);
+    text_double(text, (double)plan->workload.micro_batch / (double)(p->tp * p->cp));
+    writer_flag(writer, "per_device_batch_size", text);
+    write_mesh(writer);
+    write_path(writer);
+    writer_direct(writer);
+    static const char *const dtypes[] = {
+        [DTYPE_F32] = "float32", [DTYPE_BF16] = "bfloat16", [DTYPE_F16] = "float16"};
+    const enum dtype activations = plan->precision.activations;
+    const enum dtype moments = plan->precision.moments;
+    if (activations >= DTYPE_F32 && activations <= DTYPE_F16)
+        writer_flag(writer, "dtype", dtypes[activations]);
+    if (moments >= DTYPE_F32 && moments <= DTYPE_F16 && moments != plan->precision.weights)
+        writer_flag(writer, "mu_dtype", dtypes[moments]);
+    write_remat(writer);
+    return STATUS_OK;
+}

@@ -1,0 +1,553 @@
+/* Megatron-LM and Megatron-Bridge: what their flags mean together. The table is in
+ * megatron_table.c; the defaults here are those of its sources. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plan/job/megatron.h"
+
+/* ---- values of flags with a default ---- */
+
+static enum status count_or(struct job *job, const char *flag, uint64_t fallback,
+                            uint64_t *value)
+{
+    *value = fallback;
+    return job_count(job, flag, value);
+}
+
+static enum status is_on(struct job *job, const char *flag, bool *value)
+{
+    *value = false;
+    return job_switch(job, flag, value);
+}
+
+static bool is_bridge(const struct job *job)
+{
+    return job->framework == &job_bridge;
+}
+
+/* A number where the table gives one; its default otherwise. */
+static enum status set_count_or(struct job *job, const char *key, const char *flag,
+                                uint64_t fallback)
+{
+    uint64_t value;
+    TRY(count_or(job, flag, fallback, &value));
+    job_set_count(job, key, value, flag);
+    return STATUS_OK;
+}
+
+/* ---- the model ---- */
+
+static enum status set_attention(struct job *job)
+{
+    bool grouped, latent;
+    TRY(is_on(job, "group-query-attention", &grouped));
+    TRY(is_on(job, "multi-latent-attention", &latent));
+    if (grouped && latent)
+        return job_fail(job, "multi-latent-attention",
+                        "multi-latent-attention and group-query-attention exclude each other");
+    if (!latent) {
+        if (grouped || (is_bridge(job) && job_given(job, "num-query-groups")))
+            TRY(set_count_or(job, "model.attention.kv_heads", "num-query-groups", 1));
+        if (job_given(job, "kv-channels"))
+            TRY(set_count_or(job, "model.attention.head_dim", "kv-channels", 0));
+        return STATUS_OK;
+    }
+    job_set(job, "model.attention.kind", "mla", "multi-latent-attention");
+    TRY(set_count_or(job, "model.attention.q_lora_rank", "q-lora-rank", 0));
+    TRY(set_count_or(job, "model.attention.kv_lora_rank", "kv-lora-rank", 32));
+    TRY(set_count_or(job, "model.attention.qk_nope_head_dim", "qk-head-dim", 128));
+    TRY(set_count_or(job, "model.attention.qk_rope_head_dim", "qk-pos-emb-head-dim", 64));
+    return set_count_or(job, "model.attention.v_head_dim", "v-head-dim", 128);
+}
+
+static enum status set_biases(struct job *job)
+{
+    bool none, qkv, added = true;
+    TRY(is_on(job, "disable-bias-linear", &none));
+    TRY(is_on(job, "add-qkv-bias", &qkv));
+    TRY(job_switch(job, "add-bias-linear", &added));
+    const char *all = added && !none ? "true" : "false";
+    job_set(job, "model.attention.bias", qkv ? "true" : all,
+            qkv ? "add-qkv-bias" : "disable-bias-linear add-bias-linear");
+    job_set(job, "model.attention.output_bias", all, "disable-bias-linear add-bias-linear");
+    job_set(job, "model.moe.bias", all, "disable-bias-linear add-bias-linear");
+    return STATUS_OK;
+}
+
+/* Which of the activations, gated or not; *gated is what ffn-hidden-size depends on. */
+static enum status set_activation(struct job *job, bool *swiglu)
+{
+    static const struct {
+        const char *flag, *activation, *glu;
+    } kinds[] = {{"swiglu", "silu", "true"},
+                 {"quick-geglu", "swiglu_oai", "true"},
+                 {"squared-relu", "relu", "false"}};
+    TRY(is_on(job, "swiglu", swiglu));
+    for (size_t i = 0; i < 3; i++) {
+        bool on;
+        TRY(is_on(job, kinds[i].flag, &on));
+        if (!on)
+            continue;
+        job_set(job, "model.moe.activation", kinds[i].activation, kinds[i].flag);
+        job_set(job, "model.moe.glu", kinds[i].glu, kinds[i].flag);
+        return STATUS_OK;
+    }
+    job_set(job, "model.moe.activation", "gelu", "");
+    job_set(job, "model.moe.glu", "false", "");
+    return STATUS_OK;
+}
+
+static enum status set_layers(struct job *job)
+{
+    const char *text = "1";
+    uint64_t layers = job_drafted(job, "model.layers", 0), every = 1;
+    TRY(job_word(job, "moe-layer-freq", &text));
+    const struct setting *s = job_setting(job, "moe-layer-freq");
+    if (s && s->n == 1 && strchr("([", text[0]))
+        return megatron_set_pattern(job, text, layers);
+    TRY(job_count(job, "moe-layer-freq", &every));
+    if (every == 0 || layers == 0)
+        return job_fail(job, "moe-layer-freq", "moe-layer-freq is 0");
+    if (every > 1 && layers % every != 0)
+        return job_fail(job, "moe-layer-freq",
+                        "moe-layer-freq %" PRIu64 " does not divide the %" PRIu64 " layers",
+                        every, layers);
+    if (every > 1)
+        job_set_count(job, "model.moe_every", every, "moe-layer-freq");
+    job_set_count(job, "model.dense_layers", layers - layers / every, "moe-layer-freq");
+    return STATUS_OK;
+}
+
+static enum status set_router(struct job *job)
+{
+    const char *score = "softmax";
+    bool first;
+    TRY(job_word(job, "moe-router-score-function", &score));
+    TRY(is_on(job, "moe-router-pre-softmax", &first));
+    bool sigmoid = text_equal(score, "sigmoid");
+    job_set(job, "model.moe.router.score", score, "moe-router-score-function");
+    job_set(job, "model.moe.router.order",
+            first || sigmoid ? "score_then_topk" : "topk_then_score", "moe-router-pre-softmax");
+    job_set(job, "model.moe.router.normalize", sigmoid ? "true" : "false",
+            "moe-router-score-function");
+    return STATUS_OK;
+}
+
+static enum status set_experts(struct job *job, uint64_t ffn)
+{
+    uint64_t experts, shared;
+    TRY(count_or(job, "num-experts", 0, &experts));
+    TRY(count_or(job, "moe-shared-expert-intermediate-size", 0, &shared));
+    if (!experts) {
+        job_set_count(job, "model.dense_layers", job_drafted(job, "model.layers", 0),
+                      "num-experts");
+        return STATUS_OK;
+    }
+    job_set_count(job, "model.moe.experts", experts, "num-experts");
+    TRY(set_count_or(job, "model.moe.top_k", "moe-router-topk", 2));
+    TRY(set_count_or(job, "model.moe.intermediate", "moe-ffn-hidden-size", ffn));
+    if (shared) {
+        job_set_count(job, "model.moe.shared_experts", 1,
+                      "moe-shared-expert-intermediate-size");
+        job_set_count(job, "model.moe.shared_intermediate", shared,
+                      "moe-shared-expert-intermediate-size");
+    }
+    TRY(set_router(job));
+    return set_layers(job);
+}
+
+static enum status set_vocabulary(struct job *job)
+{
+    if (job_given(job, "padded-vocab-size")) {
+        TRY(set_count_or(job, "model.vocab", "padded-vocab-size", 0));
+        job_set_count(job, "stack.vocab_multiple", 1, "padded-vocab-size");
+        return STATUS_OK;
+    }
+    if (job_given(job, "make-vocab-size-divisible-by"))
+        TRY(set_count_or(job, "stack.vocab_multiple", "make-vocab-size-divisible-by", 128));
+    if (job_given(job, "vocab-size"))
+        return set_count_or(job, "model.vocab", "vocab-size", 0);
+    if (draft_has_part(&job->draft, "model.vocab"))
+        return STATUS_OK;
+    job_fail(job, NULL, "the size of the vocabulary is the tokenizer's, which is not read");
+    return err_hint(job->err, "add '#moeplan model.vocab=32000' to the job, or --vocab-size");
+}
+
+static enum status set_model(struct job *job)
+{
+    static const char *const needed[] = {"num-layers", "hidden-size", "num-attention-heads"};
+    uint64_t ffn, hidden = job_drafted(job, "model.hidden", 0);
+    bool swiglu, untied, tied = true;
+    for (size_t i = 0; i < 3; i++)
+        if (!job_given(job, needed[i]))
+            return job_fail(job, NULL, "'%s' is missing: the size of the model", needed[i]);
+    TRY(set_activation(job, &swiglu));
+    TRY(count_or(job, "ffn-hidden-size", swiglu ? 8 * hidden / 3 / 64 * 64 : 4 * hidden, &ffn));
+    TRY(set_experts(job, ffn));
+    if (job_drafted(job, "model.dense_layers", 0) > 0 || job_given(job, "ffn-hidden-size"))
+        job_set_count(job, "model.dense_intermediate", ffn, "ffn-hidden-size");
+    TRY(is_on(job, "untie-embeddings-and-output-weights", &untied));
+    tied = !untied;
+    TRY(job_switch(job, "share_embeddings_and_output_weights", &tied));
+    job_set(job, "model.tied_embeddings", tied ? "true" : "false",
+            "untie-embeddings-and-output-weights share_embeddings_and_output_weights");
+    if (job_given(job, "mtp-num-layers") && job_drafted(job, "model.mtp_layers", 0))
+        job_set(job, "model.mtp_enabled", "true", "mtp-num-layers");
+    TRY(set_attention(job));
+    TRY(set_biases(job));
+    return set_vocabulary(job);
+}
+
+/* ---- the pipeline ---- */
+
+/* The first and last stage as they say, the rest even. */
+static enum status set_uneven(struct job *job, uint64_t pp, uint64_t layers)
+{
+    static const char first_flag[] = "decoder-first-pipeline-num-layers";
+    static const char last_flag[] = "decoder-last-pipeline-num-layers";
+    bool embedding, loss, has_first = job_given(job, first_flag);
+    bool has_last = job_given(job, last_flag);
+    uint64_t first = 0, last = 0;
+    TRY(is_on(job, "account-for-embedding-in-pipeline-split", &embedding));
+    TRY(is_on(job, "account-for-loss-in-pipeline-split", &loss));
+    if ((!has_first && !has_last && !embedding && !loss) || pp < 2 || pp > PLAN_LIST)
+        return STATUS_OK;
+    TRY(job_count(job, first_flag, &first));
+    TRY(job_count(job, last_flag, &last));
+    uint64_t even = (layers + embedding + loss) / pp;
+    if (embedding && !has_first)
+        first = even - 1;
+    if (loss && !has_last)
+        last = even - 1;
+    bool ends_first = has_first || embedding, ends_last = has_last || loss;
+    uint64_t middle = pp - ends_first - ends_last, rest = layers - first - last;
+    if (first + last > layers || (middle ? rest % middle != 0 : rest != 0))
+        return job_fail(job, has_first ? first_flag : last_flag,
+                        "%" PRIu64 " layers do not split over %" PRIu64 " stages like this",
+                        layers, pp);
+    const char **stages = arena_alloc(job->arena, pp, sizeof *stages);
+    for (uint64_t i = 0; i < pp; i++) {
+        uint64_t own = middle ? rest / middle : 0;
+        own = i == 0 && ends_first ? first : own;
+        own = i == pp - 1 && ends_last ? last : own;
+        stages[i] = arena_printf(job->arena, "%" PRIu64, own);
+    }
+    draft_set_list(&job->draft, "parallel.stages", stages, pp, job->mark,
+                   "layers of the first and last stage");
+    return STATUS_OK;
+}
+
+static enum status set_pipeline(struct job *job)
+{
+    static const char by_layers[] = "num-layers-per-virtual-pipeline-stage";
+    static const char by_stages[] = "num-virtual-stages-per-pipeline-rank";
+    static const char by_layout[] = "pipeline-model-parallel-layout";
+    uint64_t pp = job_drafted(job, "parallel.pp", 1), vpp = 1, each = 0;
+    uint64_t layers;
+    const char *layout = NULL;
+    TRY(job_layers(job, &layers));
+    if (job_given(job, by_layers) + job_given(job, by_stages) + job_given(job, by_layout) > 1)
+        return job_fail(job, job_given(job, by_layout) ? by_layout : by_stages,
+                        "one of %s, %s and %s, not two", by_layers, by_stages, by_layout);
+    TRY(job_word(job, by_layout, &layout));
+    if (layout)
+        TRY(megatron_set_layout(job, layout, pp));
+    TRY(job_count(job, by_layers, &each));
+    TRY(job_count(job, by_stages, &vpp));
+    if (each && pp && layers)
+        vpp = layers / pp / each;
+    if (job_given(job, by_layers) && (!each || !vpp || layers % (pp * each) != 0))
+        return job_fail(job, by_layers,
+                        "%" PRIu64 " layers do not split into chunks of %" PRIu64
+                        " over %" PRIu64 " stages",
+                        layers, each, pp);
+    if (vpp > 1)
+        job_set_count(job, "parallel.vpp", vpp,
+                      "num-layers-per-virtual-pipeline-stage "
+                      "num-virtual-stages-per-pipeline-rank");
+    if (vpp <= 1 && !layout)
+        TRY(set_uneven(job, pp, layers));
+    if (job_drafted(job, "parallel.vpp", 1) > 1)
+        job_set(job, "parallel.schedule", "interleaved",
+                "num-layers-per-virtual-pipeline-stage num-virtual-stages-per-pipeline-rank "
+                "pipeline-model-parallel-layout");
+    return STATUS_OK;
+}
+
+/* ---- the rest of the layout ---- */
+
+static enum status set_zero(struct job *job)
+{
+    static const char flags[] = "data-parallel-sharding-strategy use-megatron-fsdp "
+                                "use-torch-fsdp2 use-distributed-optimizer";
+    static const char strategies[] = "no_shard=0 optim=1 optim_grads=2 optim_grads_params=3";
+    bool fsdp, torch, distributed;
+    TRY(is_on(job, "use-megatron-fsdp", &fsdp));
+    TRY(is_on(job, "use-torch-fsdp2", &torch));
+    TRY(is_on(job, "use-distributed-optimizer", &distributed));
+    const char *strategy = is_bridge(job) ? "no_shard" : "optim_grads_params";
+    TRY(job_word(job, "data-parallel-sharding-strategy", &strategy));
+    const char *zero = distributed ? "1" : "0";
+    if (fsdp)
+        zero = job_convert(job, strategies, strategy);
+    if (torch)
+        zero = "3";
+    if (!zero)
+        return job_fail(job, "data-parallel-sharding-strategy", "'%s' is no sharding strategy",
+                        strategy);
+    job_set(job, "parallel.zero", zero, flags);
+    return STATUS_OK;
+}
+
+static enum status set_layout_rest(struct job *job)
+{
+    uint64_t tp = job_drafted(job, "parallel.tp", 1);
+    bool sequence;
+    TRY(set_count_or(job, "parallel.etp", "expert-tensor-parallel-size", tp));
+    TRY(is_on(job, "sequence-parallel", &sequence));
+    if (tp > 1)
+        job_set(job, "parallel.sp", sequence ? "true" : "false", "sequence-parallel");
+    TRY(set_zero(job));
+    return set_pipeline(job);
+}
+
+/* ---- formats ---- */
+
+static const char dtypes[] = "fp32=f32 bf16=bf16 fp16=f16 fp8=fp8 float32=f32 bfloat16=bf16";
+
+static enum status dtype_of(struct job *job, const char *flag, const char **dtype)
+{
+    const char *word = NULL;
+    TRY(job_word(job, flag, &word));
+    if (!word)
+        return STATUS_OK;
+    *dtype = job_convert(job, dtypes, word);
+    return *dtype ? STATUS_OK : job_fail(job, flag, "'%s' is no format", word);
+}
+
+/* The optimizer's own formats; an f32 master beside bf16 weights keeps only what they miss. */
+static enum status set_aware(struct job *job, const char *weights)
+{
+    const char *gradients = "f32", *master = "f32", *first = "f32", *second = NULL;
+    TRY(dtype_of(job, "main-grads-dtype", &gradients));
+    TRY(dtype_of(job, "main-params-dtype", &master));
+    TRY(dtype_of(job, "exp-avg-dtype", &first));
+    second = first;
+    TRY(dtype_of(job, "exp-avg-sq-dtype", &second));
+    job_set(job, "precision.gradients", gradients, "main-grads-dtype");
+    bool remainders = text_equal(master, "f32") && text_equal(weights, "bf16");
+    job_set(job, "precision.master", remainders ? "bf16" : master,
+            "main-params-dtype use-precision-aware-optimizer");
+    job_set(job, "precision.moments", first, "exp-avg-dtype");
+    if (!text_equal(first, second))
+        job_warn(job, job_setting(job, "exp-avg-sq-dtype")->mark,
+                 "second moments in %s matter to memory: a plan has both in %s", second, first);
+    return STATUS_OK;
+}
+
+static enum status set_fp8(struct job *job)
+{
+    const char *format = NULL, *recipe = "delayed", *weights;
+    bool gather;
+    TRY(job_word(job, "fp8-format", &format));
+    TRY(job_word(job, "fp8-recipe", &recipe));
+    TRY(is_on(job, "fp8-param-gather", &gather));
+    bool mx = text_equal(recipe, "mxfp8"), pads;
+    TRY(is_on(job, "moe-router-padding-for-quantization", &pads));
+    if (pads)
+        job_set(job, "moe.alignment", mx ? "32" : "16", "moe-router-padding-for-quantization");
+    if (!format)
+        return STATUS_OK;
+    job_set(job, "precision.compute", "fp8", "fp8-format");
+    weights =
+        job_convert(job, "delayed=fp8 tensorwise=fp8 blockwise=fp8_block mxfp8=mxfp8", recipe);
+    if (gather && weights)
+        job_set(job, "precision.weights", weights, "fp8-param-gather");
+    if (gather && !weights)
+        return job_fail(job, "fp8-recipe", "'%s' is no recipe a plan has", recipe);
+    return STATUS_OK;
+}
+
+static enum status set_formats(struct job *job)
+{
+    bool bf16, fp16, reduce, aware, reduce_f32 = true;
+    TRY(is_on(job, "bf16", &bf16));
+    TRY(is_on(job, "fp16", &fp16));
+    TRY(is_on(job, "grad-reduce-in-bf16", &reduce));
+    TRY(job_switch(job, "grad_reduce_in_fp32", &reduce_f32));
+    if (bf16 && fp16)
+        return job_fail(job, "fp16", "bf16 and fp16 exclude each other");
+    const char *weights = bf16 ? "bf16" : fp16 ? "f16" : "f32";
+    const char *gradients = reduce || !reduce_f32 ? "bf16" : "f32";
+    static const char *const as_weights[] = {"precision.weights", "precision.activations",
+                                             "precision.dispatch", "precision.combine"};
+    for (size_t i = 0; i < 4; i++)
+        job_set(job, as_weights[i], weights, "bf16 fp16 mixed_precision");
+    job_set(job, "precision.compute", bf16 || fp16 ? "bf16" : "f32",
+            "bf16 fp16 mixed_precision");
+    job_set(job, "precision.gradients", gradients, "grad-reduce-in-bf16 grad_reduce_in_fp32");
+    job_set(job, "precision.master", bf16 || fp16 ? "f32" : "none",
+            "bf16 fp16 mixed_precision");
+    job_set(job, "precision.moments", "f32", "");
+    TRY(is_on(job, "use-precision-aware-optimizer", &aware));
+    if (aware)
+        TRY(set_aware(job, weights));
+    return set_fp8(job);
+}
+
+/* ---- recomputation ---- */
+
+static enum status set_list(struct job *job, const char *key, const char *flag)
+{
+    const struct setting *s = job_setting(job, flag);
+    if (!s)
+        return STATUS_OK;
+    if (s->trouble)
+        return job_fail(job, flag, "'%s' is not known: %s", flag, s->trouble);
+    draft_set_list(&job->draft, key, s->values, s->n, s->mark, s->said);
+    return STATUS_OK;
+}
+
+static enum status set_recompute(struct job *job)
+{
+    bool activations, moe, offload;
+    uint64_t each = 1;
+    const char *method = NULL;
+    TRY(is_on(job, "recompute-activations", &activations));
+    TRY(is_on(job, "moe-layer-recompute", &moe));
+    TRY(is_on(job, "fine-grained-activation-offloading", &offload));
+    TRY(job_word(job, "recompute-method", &method));
+    TRY(job_count(job, "recompute-num-layers", &each));
+    if ((activations || moe) && !draft_find(&job->draft, "recompute.kind"))
+        job_set(job, "recompute.kind", "selective",
+                "recompute-activations moe-layer-recompute");
+    const struct draft_item *kind = draft_find(&job->draft, "recompute.kind");
+    bool full = kind && text_equal(kind->words[0], "full");
+    if (full && !method && !is_bridge(job))
+        return job_fail(job, "recompute-granularity",
+                        "full recomputation needs recompute-method, uniform or block");
+    if (full && (each != 1 || (method && text_equal(method, "block"))))
+        job_warn(job,
+                 job_setting(job, job_given(job, "recompute-num-layers")
+                                      ? "recompute-num-layers"
+                                      : "recompute-method")
+                     ->mark,
+                 "recompute-method %s of %" PRIu64 " layers matters to memory: a plan's full "
+                 "keeps the input of every layer and nothing else",
+                 method ? method : "uniform", each);
+    if (!full)
+        TRY(set_list(job, "recompute.modules", "recompute-modules"));
+    if (moe)
+        job_set(job, "recompute.modules", "moe", "moe-layer-recompute");
+    return offload ? set_list(job, "recompute.offload", "offload-modules") : STATUS_OK;
+}
+
+/* ---- the experts' path ---- */
+
+static enum status set_capacity(struct job *job, const char **path)
+{
+    double factor = -1, rank = 0;
+    bool pads;
+    TRY(job_real(job, "moe-expert-capacity-factor", &factor));
+    TRY(job_real(job, "moe-expert-rank-capacity-factor", &rank));
+    TRY(is_on(job, "moe-pad-expert-input-to-capacity", &pads));
+    char text[32];
+    if (factor >= 0 && !pads)
+        job_warn(job, job_setting(job, "moe-expert-capacity-factor")->mark,
+                 "a capacity factor without moe-pad-expert-input-to-capacity drops rows and "
+                 "leaves sizes to routing: the plan has no drops");
+    if (factor >= 0 && pads) {
+        *path = "capacity";
+        text_double(text, factor);
+        job_set(job, "moe.capacity_factor", text, "moe-expert-capacity-factor");
+        job_set(job, "moe.capacity_scope", "batch", "moe-expert-capacity-factor");
+    }
+    if (rank > 0) {
+        text_double(text, rank);
+        job_set(job, "moe.buffer", text, "moe-expert-rank-capacity-factor");
+    }
+    return STATUS_OK;
+}
+
+static enum status set_library(struct job *job)
+{
+    const char *backend = "deepep";
+    TRY(job_word(job, "moe-flex-dispatcher-backend", &backend));
+    const char *library = job_convert(job, "deepep=deepep hybridep=hybrid_ep", backend);
+    bool given = job_given(job, "moe-flex-dispatcher-backend");
+    if (library && (given || job_given(job, "moe-enable-deepep")))
+        job_set(job, "moe.library", library, "moe-flex-dispatcher-backend moe-enable-deepep");
+    if (!library)
+        job_warn(job, job_setting(job, "moe-flex-dispatcher-backend")->mark,
+                 "dispatcher backend '%s' matters to memory and is not modelled: DeepEP's "
+                 "buffers stand in",
+                 backend);
+    return STATUS_OK;
+}
+
+static enum status set_path(struct job *job)
+{
+    const char *dispatcher = is_bridge(job) ? "alltoall" : "allgather";
+    const char *implementation = "native";
+    bool fused, grouped, balanced;
+    TRY(job_word(job, "moe-token-dispatcher-type", &dispatcher));
+    const char *path = job_convert(job,
+                                   "allgather=allgather alltoall=ragged_a2a "
+                                   "alltoall_seq=ragged_a2a flex=deepep",
+                                   dispatcher);
+    if (!path)
+        return job_fail(job, "moe-token-dispatcher-type", "'%s' is no dispatcher", dispatcher);
+    TRY(set_capacity(job, &path));
+    job_set(job, "moe.path", path,
+            "moe-token-dispatcher-type moe-pad-expert-input-to-capacity");
+    if (text_equal(path, "deepep"))
+        TRY(set_library(job));
+    TRY(is_on(job, "moe-grouped-gemm", &grouped));
+    if (!grouped && !is_bridge(job))
+        job_warn(job, job->mark,
+                 "without moe-grouped-gemm experts run one by one, which "
+                 "matters to time and is not modelled for this stack");
+    TRY(is_on(job, "moe-router-force-load-balancing", &balanced));
+    if (balanced)
+        job_set(job, "moe.routing.distribution", "uniform", "moe-router-force-load-balancing");
+    TRY(is_on(job, "cross-entropy-loss-fusion", &fused));
+    TRY(job_word(job, "cross-entropy-fusion-impl", &implementation));
+    if (fused && text_equal(implementation, "te"))
+        job_set(job, "stack.cross_entropy", "in_place", "cross-entropy-fusion-impl");
+    return STATUS_OK;
+}
+
+/* ---- all of it ---- */
+
+/* --yaml-cfg: the file stands in place of the command line. */
+enum status megatron_prepare(struct job *job)
+{
+    const char *name = NULL;
+    bool found;
+    TRY(job_word(job, "yaml-cfg", &name));
+    if (!name)
+        return STATUS_OK;
+    TRY(job_add_file(job, name, JOB_ENVIRONMENT, &found));
+    if (found)
+        return STATUS_OK;
+    job_fail(job, "yaml-cfg", "file '%s' is not there", name);
+    return err_hint(job->err,
+                    "it is looked for beside the script and in the working directory");
+}
+
+enum status megatron_finish(struct job *job)
+{
+    if (job_given(job, "hybrid-layer-pattern"))
+        return job_fail(job, "hybrid-layer-pattern",
+                        "hybrid-layer-pattern: a plan has layers of one kind");
+    job_set(job, "workload.mode", "train", "");
+    if (!draft_find(&job->draft, "model"))
+        TRY(set_model(job));
+    TRY(set_layout_rest(job));
+    TRY(set_formats(job));
+    TRY(set_recompute(job));
+    if (!draft_find(&job->draft, "workload.micro_batch") && !is_bridge(job))
+        return job_fail(job, NULL, "'micro-batch-size' is missing");
+    return set_path(job);
+}

@@ -1,0 +1,199 @@
+/* A plan as a Megatron-LM launch. */
+#include <inttypes.h>
+
+#include "plan/derive.h"
+#include "plan/job/reader.h"
+#include "plan/schema.h"
+
+static void on(struct job_writer *writer, bool given, const char *name)
+{
+    if (given)
+        writer_flag(writer, name, NULL);
+}
+
+static void write_attention(struct job_writer *writer)
+{
+    const struct attention *a = &writer->plan->model.attention;
+    const struct model *m = &writer->plan->model;
+    if (a->kind == ATTENTION_MLA) {
+        writer_flag(writer, "multi-latent-attention", NULL);
+        if (a->q_lora_rank)
+            writer_count(writer, "q-lora-rank", a->q_lora_rank);
+        writer_count(writer, "kv-lora-rank", a->kv_lora_rank);
+        writer_count(writer, "qk-head-dim", a->qk_nope_head_dim);
+        writer_count(writer, "qk-pos-emb-head-dim", a->qk_rope_head_dim);
+        writer_count(writer, "v-head-dim", a->v_head_dim);
+    } else if (a->kv_heads != a->heads) {
+        writer_flag(writer, "group-query-attention", NULL);
+        writer_count(writer, "num-query-groups", a->kv_heads);
+    }
+    if (a->kind == ATTENTION_GQA && a->head_dim * a->heads != m->hidden)
+        writer_count(writer, "kv-channels", a->head_dim);
+    bool all = a->bias && a->output_bias;
+    on(writer, !all, "disable-bias-linear");
+    on(writer, a->bias && !all, "add-qkv-bias");
+}
+
+static void write_experts(struct job_writer *writer)
+{
+    const struct model *m = &writer->plan->model;
+    const struct router *r = &m->moe.router;
+    if (plan_moe_layers(writer->plan) == 0)
+        return;
+    writer_count(writer, "num-experts", m->moe.experts);
+    writer_count(writer, "moe-router-topk", m->moe.top_k);
+    writer_count(writer, "moe-ffn-hidden-size", m->moe.intermediate);
+    if (m->moe_every > 1)
+        writer_count(writer, "moe-layer-freq", m->moe_every);
+    else if (m->dense_layers)
+        writer_flag(writer, "moe-layer-freq",
+                    arena_printf(writer->arena, "'[0]*%" PRIu64 "+[1]*%" PRIu64 "'",
+                                 m->dense_layers, m->layers - m->dense_layers));
+    if (m->moe.shared_experts)
+        writer_count(writer, "moe-shared-expert-intermediate-size", m->moe.shared_intermediate);
+    if (r->score == SCORE_SIGMOID)
+        writer_flag(writer, "moe-router-score-function", "sigmoid");
+    on(writer, r->score == SCORE_SOFTMAX && r->order == ORDER_SCORE_THEN_TOPK,
+       "moe-router-pre-softmax");
+    on(writer, writer->plan->moe.matmul == MATMUL_GROUPED, "moe-grouped-gemm");
+}
+
+static void write_model(struct job_writer *writer)
+{
+    const struct model *m = &writer->plan->model;
+    static const struct {
+        enum activation activation;
+        bool glu;
+        const char *flag;
+    } activations[] = {{ACTIVATION_SILU, true, "swiglu"},
+                       {ACTIVATION_SWIGLU_OAI, true, "quick-geglu"},
+                       {ACTIVATION_RELU, false, "squared-relu"}};
+    for (size_t i = 0; i < 3; i++)
+        on(writer,
+           m->moe.activation == activations[i].activation && m->moe.glu == activations[i].glu,
+           activations[i].flag);
+    if (m->dense_intermediate)
+        writer_count(writer, "ffn-hidden-size", m->dense_intermediate);
+    on(writer, !m->tied_embeddings, "untie-embeddings-and-output-weights");
+    writer_count(writer, "vocab-size", m->vocab);
+    writer_count(writer, "make-vocab-size-divisible-by", writer->plan->stack.vocab_multiple);
+    write_attention(writer);
+    write_experts(writer);
+}
+
+/* "Et*13|t*14L": one chunk after the other. */
+static void write_stages(struct job_writer *writer)
+{
+    const struct parallel *p = &writer->plan->parallel;
+    struct text layout = {.arena = writer->arena};
+    uint64_t n = p->stages.n;
+    if (n == 0 && p->vpp > 1)
+        writer_count(writer, "num-virtual-stages-per-pipeline-rank", p->vpp);
+    if (n == 0 || n != p->pp * p->vpp)
+        return;
+    for (uint64_t i = 0; i < n; i++) {
+        text_append(&layout, i ? "|" : "E");
+        if (p->stages.value[i])
+            text_printf(&layout, "t*%" PRIu64, p->stages.value[i]);
+    }
+    text_append(&layout, "L");
+    writer_flag(writer, "pipeline-model-parallel-layout",
+                arena_printf(writer->arena, "'%s'", text_string(&layout)));
+}
+
+static void write_layout(struct job_writer *writer)
+{
+    const struct parallel *p = &writer->plan->parallel;
+    writer_count(writer, "expert-tensor-parallel-size", p->etp);
+    on(writer, p->sp, "sequence-parallel");
+    on(writer, p->zero == 1, "use-distributed-optimizer");
+    if (p->zero >= 2) {
+        writer_flag(writer, "use-megatron-fsdp", NULL);
+        writer_flag(writer, "data-parallel-sharding-strategy",
+                    p->zero == 2 ? "optim_grads" : "optim_grads_params");
+    }
+    write_stages(writer);
+}
+
+static void write_path(struct job_writer *writer)
+{
+    const struct moe *moe = &writer->plan->moe;
+    char text[32];
+    bool deepep = moe->path == PATH_DEEPEP;
+    if (moe->path != PATH_ALLGATHER)
+        writer_flag(writer, "moe-token-dispatcher-type", deepep ? "flex" : "alltoall");
+    if (deepep && (moe->library == LIBRARY_DEEPEP || moe->library == LIBRARY_HYBRID_EP))
+        writer_flag(writer, "moe-flex-dispatcher-backend",
+                    moe->library == LIBRARY_HYBRID_EP ? "hybridep" : "deepep");
+    if (moe->path == PATH_CAPACITY) {
+        text_double(text, moe->capacity_factor);
+        writer_flag(writer, "moe-expert-capacity-factor", text);
+        writer_flag(writer, "moe-pad-expert-input-to-capacity", NULL);
+    }
+    if (moe->buffer == SIZING_FACTOR && moe->buffer_factor > 0) {
+        text_double(text, moe->buffer_factor);
+        writer_flag(writer, "moe-expert-rank-capacity-factor", text);
+    }
+    if (writer->plan->stack.cross_entropy == LOSS_IN_PLACE) {
+        writer_flag(writer, "cross-entropy-loss-fusion", NULL);
+        writer_flag(writer, "cross-entropy-fusion-impl", "te");
+    }
+}
+
+static void write_recompute(struct job_writer *writer)
+{
+    const struct recompute_plan *r = &writer->plan->recompute;
+    struct text modules = {.arena = writer->arena};
+    if (r->kind == RECOMPUTE_FULL) {
+        writer_flag(writer, "recompute-method", "uniform");
+        writer_count(writer, "recompute-num-layers", 1);
+    }
+    for (uint64_t i = 0; i < r->modules.n; i++)
+        text_printf(&modules, "%s%s", i ? " " : "", r->modules.word[i]);
+    if (r->kind == RECOMPUTE_SELECTIVE && r->modules.n)
+        writer_flag(writer, "recompute-modules", text_string(&modules));
+}
+
+static void write_formats(struct job_writer *writer)
+{
+    const struct precision *p = &writer->plan->precision;
+    on(writer, p->activations == DTYPE_BF16, "bf16");
+    on(writer, p->activations == DTYPE_F16, "fp16");
+    on(writer, p->gradients == DTYPE_BF16, "grad-reduce-in-bf16");
+    if (p->compute == COMPUTE_FP8)
+        writer_flag(writer, "fp8-format", "hybrid");
+}
+
+static enum status megatron_write(struct job_writer *writer)
+{
+    const struct plan *plan = writer->plan;
+    uint64_t world = plan_world(plan), nodes = plan->cluster.nodes;
+    if (plan->workload.mode != MODE_TRAIN)
+        return err_set(writer->err, STATUS_INPUT, "Megatron's jobs train: workload.mode is %s",
+                       words_mode[plan->workload.mode]);
+    text_printf(writer->out,
+                "torchrun --nnodes %" PRIu64 " --nproc-per-node %" PRIu64 " pretrain_gpt.py",
+                nodes, nodes ? world / nodes : world);
+    write_model(writer);
+    writer_direct(writer);
+    write_layout(writer);
+    write_path(writer);
+    write_formats(writer);
+    write_recompute(writer);
+    return STATUS_OK;
+}
+
+const struct job_framework job_megatron = {
+    .name = "megatron",
+    .title = "a Megatron-LM launch",
+    .stack = "megatron",
+    .source = "NVIDIA/Megatron-LM d98e8a64ddf3",
+    .syntax = JOB_DASHES,
+    .sections = "language_model. model_parallel. model. training.",
+    .flags = megatron_flags,
+    .n_flags = &megatron_n_flags,
+    .prepare = megatron_prepare,
+    .finish = megatron_finish,
+    .write = megatron_write,
+    .trains = true,
+};

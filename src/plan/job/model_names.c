@@ -1,0 +1,111 @@
+/* Names of models in other catalogues. */
+#include <ctype.h>
+#include <string.h>
+
+#include "plan/job/reader.h"
+
+/* Hub (checkpoint formats: their quantization_config): the beginning of the name behind the
+ * owner, in lower case; the longest that fits wins. MaxText: src/maxtext/configs/models/.
+ * torchtitan: model and flavor. Bridge: the recipe. */
+static const struct model_name {
+    const char *ours, *hub, *maxtext, *torchtitan, *bridge;
+    const char *id;      /* on the hub, in full */
+    const char *weights; /* of the checkpoint, where it is not bf16 */
+} names[] = {
+    {"deepseek-v3", "deepseek-v3", "deepseek3-671b", "deepseek_v3 671B", "deepseek_v3",
+     "deepseek-ai/DeepSeek-V3", "fp8_block"},
+    {"deepseek-v3.2", "deepseek-v3.2", "deepseek3.2-671b", NULL, NULL,
+     "deepseek-ai/DeepSeek-V3.2", "fp8_block"},
+    {"deepseek-r1", "deepseek-r1", NULL, NULL, NULL, "deepseek-ai/DeepSeek-R1", "fp8_block"},
+    {"deepseek-v2", "deepseek-v2", "deepseek2-236b", "deepseek_v3 236B", "deepseek_v2",
+     "deepseek-ai/DeepSeek-V2", NULL},
+    {"deepseek-v2-lite", "deepseek-v2-lite", "deepseek2-16b", "deepseek_v3 16B",
+     "deepseek_v2_lite", "deepseek-ai/DeepSeek-V2-Lite", NULL},
+    {"mixtral-8x7b", "mixtral-8x7b", "mixtral-8x7b", NULL, "mixtral_8x7b",
+     "mistralai/Mixtral-8x7B-v0.1", NULL},
+    {"mixtral-8x22b", "mixtral-8x22b", "mixtral-8x22b", NULL, "mixtral_8x22b",
+     "mistralai/Mixtral-8x22B-v0.1", NULL},
+    {"qwen3-30b-a3b", "qwen3-30b-a3b", "qwen3-30b-a3b", "qwen3 30B-A3B", "qwen3_30b_a3b",
+     "Qwen/Qwen3-30B-A3B", NULL},
+    {"qwen3-235b-a22b", "qwen3-235b-a22b", "qwen3-235b-a22b", "qwen3 235B-A22B",
+     "qwen3_235b_a22b", "Qwen/Qwen3-235B-A22B", NULL},
+    {"qwen3-coder-480b-a35b", "qwen3-coder-480b-a35b", "qwen3-480b-a35b", NULL, NULL,
+     "Qwen/Qwen3-Coder-480B-A35B-Instruct", NULL},
+    {"gpt-oss-20b", "gpt-oss-20b", "gpt-oss-20b", "gpt_oss 20b", "gpt_oss_20b",
+     "openai/gpt-oss-20b", "mxfp4"},
+    {"gpt-oss-120b", "gpt-oss-120b", "gpt-oss-120b", "gpt_oss 120b", "gpt_oss_120b",
+     "openai/gpt-oss-120b", "mxfp4"},
+    {"llama4-scout", "llama-4-scout", "llama4-17b-16e", "llama4 17bx16e", NULL,
+     "meta-llama/Llama-4-Scout-17B-16E", NULL},
+    {"llama4-maverick", "llama-4-maverick", "llama4-17b-128e", "llama4 17bx128e", NULL,
+     "meta-llama/Llama-4-Maverick-17B-128E", NULL},
+    {"kimi-k2", "kimi-k2", "kimi-k2-1t", NULL, "kimi_k2", "moonshotai/Kimi-K2-Instruct",
+     "fp8_block"},
+    {"kimi-k2.5", "kimi-k2.5", NULL, NULL, NULL, "moonshotai/Kimi-K2.5", NULL},
+    {"glm-4.5", "glm-4.5", NULL, NULL, "glm45_355b", "zai-org/GLM-4.5", NULL},
+    {"glm-4.5-air", "glm-4.5-air", NULL, NULL, "glm45_air_106b", "zai-org/GLM-4.5-Air", NULL},
+    {"glm-5", "glm-5", NULL, NULL, NULL, "zai-org/GLM-5", NULL},
+    {"glm-5.1", "glm-5.1", NULL, NULL, NULL, "zai-org/GLM-5.1", NULL},
+    {"minimax-m2.5", "minimax-m2.5", NULL, NULL, NULL, "MiniMaxAI/MiniMax-M2.5", "fp8_block"},
+    {"moonlight-16b-a3b", "moonlight-16b-a3b", NULL, NULL, "moonlight_16b",
+     "moonshotai/Moonlight-16B-A3B", NULL},
+    {"olmoe-1b-7b", "olmoe-1b-7b", NULL, NULL, "olmoe_7b", "allenai/OLMoE-1B-7B-0924", NULL},
+    {"phi-3.5-moe", "phi-3.5-moe", NULL, NULL, NULL, "microsoft/Phi-3.5-MoE-instruct", NULL},
+    {"dbrx", "dbrx", NULL, NULL, NULL, "databricks/dbrx-base", NULL},
+    {"grok-1", "grok-1", NULL, NULL, NULL, "xai-org/grok-1", NULL},
+    {"arctic", "snowflake-arctic", NULL, NULL, NULL, "Snowflake/snowflake-arctic-base", NULL},
+    {"granite-3.1-3b-a800m", "granite-3.1-3b-a800m", NULL, NULL, NULL,
+     "ibm-granite/granite-3.1-3b-a800m-base", NULL},
+};
+
+enum { N_NAMES = sizeof names / sizeof *names };
+
+static const char *spelling(const struct model_name *name, enum model_catalog catalog)
+{
+    const char *const all[] = {name->hub, name->maxtext, name->torchtitan, name->bridge};
+    return all[catalog];
+}
+
+static const char *lower_base(const char *name, struct arena *arena)
+{
+    const char *slash = strrchr(name, '/');
+    char *lower = arena_strdup(arena, slash ? slash + 1 : name);
+    for (char *at = lower; *at; at++)
+        *at = (char)tolower((unsigned char)*at);
+    return lower;
+}
+
+const char *model_name_from(enum model_catalog catalog, const char *name, struct arena *arena)
+{
+    const char *best = NULL;
+    size_t longest = 0;
+    const char *wanted = catalog == NAMES_HUB ? lower_base(name, arena) : name;
+    for (size_t i = 0; i < N_NAMES; i++) {
+        const char *known = spelling(&names[i], catalog);
+        size_t length = known ? strlen(known) : 0;
+        bool begins = known && catalog == NAMES_HUB && text_starts(wanted, known) &&
+                      (wanted[length] == '\0' || wanted[length] == '-');
+        bool same = known && text_equal(wanted, known);
+        if ((begins || same) && length > longest) {
+            best = names[i].ours;
+            longest = length;
+        }
+    }
+    return best;
+}
+
+const char *model_name_to(enum model_catalog catalog, const char *name)
+{
+    for (size_t i = 0; i < N_NAMES; i++)
+        if (text_equal(names[i].ours, name))
+            return catalog == NAMES_HUB ? names[i].id : spelling(&names[i], catalog);
+    return NULL;
+}
+
+const char *model_name_weights(const char *name)
+{
+    for (size_t i = 0; i < N_NAMES; i++)
+        if (text_equal(names[i].ours, name) && names[i].weights)
+            return names[i].weights;
+    return "bf16";
+}

@@ -1,0 +1,222 @@
+/* Inside plan/job/: what the readers of the frameworks share. */
+#ifndef MOEPLAN_PLAN_JOB_READER_H
+#define MOEPLAN_PLAN_JOB_READER_H
+
+#include "plan/job/job.h"
+#include "plan/job/shell.h"
+
+/* ---- tables ---- */
+
+enum job_shape {
+    JOB_SWITCH, /* no value; "no-" or "disable-" in front turns it off */
+    JOB_VALUE,  /* one word */
+    JOB_LIST,   /* words up to the next flag */
+    JOB_JSON    /* a word that holds a mapping: "a.b" are its entries */
+};
+
+enum job_reading {
+    JOB_DIRECT, /* the value, by `words`, is the key's */
+    JOB_NEEDED, /* the same, and the framework starts with it only: always written */
+    JOB_RULE,   /* read together with others: the framework's finish, as `note` says */
+    JOB_MEMORY, /* not modelled, matters to memory */
+    JOB_TIME,   /* not modelled, matters to time */
+    JOB_NEITHER /* known to matter to neither */
+};
+
+struct job_flag {
+    const char *names; /* spaces between; '-' and '_' are the same; the first is written */
+    enum job_shape shape;
+    enum job_reading read;
+    const char *key;      /* of the plan */
+    const char *words;    /* "hybrid=fp8 e4m3=fp8": its words in a plan; NULL: as they stand */
+    const char *fallback; /* the framework's default in its own words; NULL: sets nothing */
+    const char *note;
+    const char *source; /* file in the framework's repository */
+};
+
+enum job_syntax {
+    JOB_DASHES,   /* --flag value, --flag=value */
+    JOB_OVERRIDES /* key=value */
+};
+
+struct job;
+struct job_writer;
+
+struct job_framework {
+    const char *name;   /* as --from and --for take it */
+    const char *title;  /* "a Megatron-LM launch" */
+    const char *stack;  /* of the plan */
+    const char *source; /* repository and commit */
+    enum job_syntax syntax;
+    const char *sections; /* "model. train. ": in front of names, left out there */
+    const struct job_flag *flags;
+    const size_t *n_flags; /* where it stands: tables are files of their own */
+    /* Before anything is read: other files and variables the job names; or NULL. */
+    enum status (*prepare)(struct job *job);
+    /* What the table cannot say. Direct rows are in the draft already. */
+    enum status (*finish)(struct job *job);
+    /* The launch of a plan, without direct rows; NULL: cannot be exported. */
+    enum status (*write)(struct job_writer *writer);
+    bool serves, trains;
+};
+
+extern const struct job_framework job_megatron, job_bridge, job_maxtext, job_torchtitan,
+    job_vllm, job_sglang, job_deepspeed;
+
+/* ---- a job while it is read ---- */
+
+/* Layers of settings: those of the command line hold against a file's. */
+enum { JOB_FILE, JOB_COMMAND_LINE = 100, JOB_ENVIRONMENT };
+
+struct setting {
+    const struct job_flag *flag; /* NULL: not in the table */
+    const char *name;            /* as it stands in the file, dashes left out */
+    const char *const *values;
+    size_t n;
+    const char *trouble; /* why a value is not known */
+    struct mark mark;
+    unsigned layer; /* later layers override: file, command line, environment */
+    bool off;       /* --no-x */
+    bool used;
+    const char *said; /* "--tp 8", "parallelism.tp" */
+};
+
+/* How many ranks the job starts; 0: it does not say. */
+struct job_size {
+    uint64_t nodes, per_node, world;
+};
+
+struct job {
+    struct arena *arena;
+    struct err *err;
+    const char *file, *folder;
+    const struct job_framework *framework;
+    const struct job_request *request;
+    struct setting *settings;
+    size_t n_settings, capacity, n_visits;
+    unsigned layer;
+    struct mark mark; /* of the launch */
+    struct draft draft;
+    struct job_notes notes;
+    struct job_size size;
+    const struct shell_word *words; /* behind the launch */
+    size_t n_words;
+    const struct shell *shell; /* NULL: the job is no script */
+    size_t before;             /* variables of the script before the launch */
+    bool cluster_taken;
+    bool described; /* "#moeplan model.layers=" and the like give the model */
+};
+
+/* The row of a flag by any of its names, or NULL. */
+const struct job_flag *job_flag_find(const struct job_framework *framework, const char *name,
+                                     size_t length);
+
+/* Settings from words of a command line, from a tree ("a.b" for b inside a), from a file of
+ * either, and from one text. */
+enum status job_add_words(struct job *job, const struct shell_word *words, size_t n);
+enum status job_add_node(struct job *job, const char *prefix, const struct node *node);
+void job_add(struct job *job, struct setting setting);
+
+/* The text of another file that the job names: a here-document of the script, or a file beside
+ * it. *text NULL: there is none. */
+enum status job_other_file(struct job *job, const char *name, const char **path,
+                           const char **text, size_t *length);
+
+/* Reads a file of settings that the job names, YAML or TOML by its ending, as a layer of its
+ * own. *found false: there is no such file. */
+enum status job_add_file(struct job *job, const char *name, unsigned layer, bool *found);
+
+/* Variables of the launch's environment, or NULL. */
+const struct shell_variable *job_environment(const struct job *job, const char *name);
+
+/* The setting of a row that holds (the last of the last layer), or NULL. Marks it as used. */
+struct setting *job_setting(struct job *job, const char *name);
+bool job_given(struct job *job, const char *name);
+
+/* Values: untouched when the flag is not given. Switches: given and not off, or a value that
+ * says so. */
+enum status job_count(struct job *job, const char *name, uint64_t *value);
+enum status job_real(struct job *job, const char *name, double *value);
+enum status job_word(struct job *job, const char *name, const char **value);
+enum status job_switch(struct job *job, const char *name, bool *value);
+
+/* The value of the draft as a number; `fallback` when there is none, or when it is not one. */
+uint64_t job_drafted(const struct job *job, const char *key, uint64_t fallback);
+
+/* Sets a plan key because of a flag ("a b": of several, the mark is the first given one's). */
+void job_set(struct job *job, const char *key, const char *value, const char *flags);
+void job_set_count(struct job *job, const char *key, uint64_t value, const char *flags);
+
+/* Everything behind the settings; `text` is the whole file, for its "#moeplan" lines. */
+enum status job_finish(struct job *job, const char *text, size_t length);
+
+/* Notes. */
+void job_warn(struct job *job, struct mark mark, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* An error at a flag. */
+enum status job_fail(struct job *job, const char *flag, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* The value of a row's word: "hybrid" of "hybrid=fp8 e4m3=fp8"; NULL: none of them. */
+const char *job_convert(const struct job *job, const char *words, const char *word);
+
+/* Ranks of the job: what it says, else those of the cluster named; 0: neither. */
+enum status job_world(struct job *job, uint64_t *world);
+
+/* The part that the draft names so far ("model", "cluster"), loaded into a plan of its own;
+ * *known false: it names none. */
+enum status job_part(struct job *job, const char *key, struct plan *plan, bool *known);
+
+/* Layers of the model, as drafted or as it is named; 0: not known. */
+enum status job_layers(struct job *job, uint64_t *layers);
+
+/* One "key=value" of the user or of a "#moeplan" line. */
+enum status job_direct(struct job *job, const char *setting, struct mark mark,
+                       const char *origin);
+
+/* Megatron-LM's finish, for a bridge too; see megatron.c. */
+extern const struct job_flag megatron_flags[];
+extern const size_t megatron_n_flags;
+enum status megatron_prepare(struct job *job);
+enum status megatron_finish(struct job *job);
+
+/* ---- names of models and devices elsewhere; see model_names.c ---- */
+
+enum model_catalog { NAMES_HUB, NAMES_MAXTEXT, NAMES_TORCHTITAN, NAMES_BRIDGE };
+
+/* Our name of a model, or NULL; the other catalogue's name of ours, or NULL. */
+const char *model_name_from(enum model_catalog catalog, const char *name, struct arena *arena);
+const char *model_name_to(enum model_catalog catalog, const char *name);
+
+/* What a checkpoint of our model stores its weights in, "bf16" where nothing else is known. */
+const char *model_name_weights(const char *name);
+
+/* ---- finding launches; see launch.c ---- */
+
+/* Finds the launch of a script and fills the job: framework, words, size. */
+enum status launch_read(struct job *job, const struct shell *shell);
+
+/* Is there a word in the text that only a launch has? */
+bool launch_is_script(const char *name, const char *text, size_t length);
+
+/* ---- writing ---- */
+
+struct job_writer {
+    const struct plan *plan;
+    const struct job_framework *framework;
+    struct arena *arena;
+    struct text *out;
+    struct text flags; /* what was written so far */
+    struct err *err;
+};
+
+/* One flag in the framework's syntax; value NULL: a switch. */
+void writer_flag(struct job_writer *writer, const char *name, const char *value);
+void writer_count(struct job_writer *writer, const char *name, uint64_t value);
+/* The rows of the table that stand for plan keys by themselves. */
+void writer_direct(struct job_writer *writer);
+/* The value of a plan key as the user would write it. */
+const char *writer_value(const struct job_writer *writer, const char *key);
+
+#endif

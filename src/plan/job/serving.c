@@ -1,0 +1,141 @@
+/* See serving.h. */
+#include "plan/job/serving.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "plan/schema.h"
+
+static enum status set_checkpoint(struct job *job, const char *name, const char *model)
+{
+    char lower[PLAN_NAME] = "";
+    for (size_t i = 0; name[i] && i + 1 < sizeof lower; i++)
+        lower[i] = name[i] >= 'A' && name[i] <= 'Z' ? (char)(name[i] - 'A' + 'a') : name[i];
+    const char *weights = model ? model_name_weights(model) : "bf16";
+    if (strstr(lower, "fp8"))
+        weights = "fp8_block";
+    if (strstr(lower, "fp4"))
+        weights = "nvfp4";
+    draft_set(&job->draft, "precision.weights", weights, (struct mark){0},
+              "as the checkpoint stores them");
+    return STATUS_OK;
+}
+
+enum status serving_set_model(struct job *job, const char *flag)
+{
+    const char *name = NULL;
+    struct mark mark = job->mark;
+    const struct setting *s = job_setting(job, flag);
+    TRY(job_word(job, flag, &name));
+    if (s)
+        mark = s->mark;
+    if (!name && job->n_words && job->words[0].text[0] != '-') {
+        if (job->words[0].trouble)
+            return err_at(job->err, STATUS_INPUT, job->words[0].mark,
+                          "the model is not known: %s", job->words[0].trouble);
+        name = job->words[0].text;
+        mark = job->words[0].mark;
+    }
+    const struct draft_item *given = draft_find(&job->draft, "model");
+    if (given)
+        return set_checkpoint(job, name ? name : "", given->words[0]);
+    if (!name)
+        return STATUS_OK;
+    const char *model = model_name_from(NAMES_HUB, name, job->arena);
+    const char *config = arena_printf(job->arena, "%s/config.json", name);
+    bool local = access(config, R_OK) == 0;
+    if (!model && !local && job->described)
+        return set_checkpoint(job, name, NULL);
+    if (!model && !local) {
+        err_at(job->err, STATUS_INPUT, mark, "model '%s' is not among moeplan's", name);
+        return err_hint(job->err, "name one, as in --set model=mixtral-8x7b, or the folder's "
+                                  "config.json");
+    }
+    draft_set(&job->draft, "model", local ? config : model, mark, name);
+    return set_checkpoint(job, name, model);
+}
+
+/* Formats that both engines call alike; what is 4 bits of another kind is the nearest one. */
+static const char quantizations[] =
+    "fp8=fp8 modelopt=fp8 modelopt_fp8=fp8 compressed-tensors=fp8 w8a8_fp8=fp8_channel "
+    "modelopt_fp4=nvfp4 nvfp4=nvfp4 mxfp4=mxfp4 mxfp8=mxfp8 experts_int8=int8 w8a8_int8=int8";
+static const char approximate[] = "awq=mxfp4 awq_marlin=mxfp4 gptq=mxfp4 gptq_marlin=mxfp4";
+
+enum status serving_set_formats(struct job *job)
+{
+    static const char dtypes[] = "auto=bf16 bfloat16=bf16 float16=f16 half=f16 float=f32 "
+                                 "float32=f32";
+    static const char caches[] = "auto=bf16 bfloat16=bf16 fp8=fp8 fp8_e4m3=fp8 fp8_e5m2=fp8 "
+                                 "fp8_inc=fp8 nvfp4=nvfp4 fp4_e2m1=nvfp4";
+    const char *dtype = "auto", *cache = "auto", *quantization = "";
+    TRY(job_word(job, "dtype", &dtype));
+    TRY(job_word(job, "kv-cache-dtype", &cache));
+    TRY(job_word(job, "quantization", &quantization));
+    const char *as = job_convert(job, dtypes, dtype), *kept = job_convert(job, caches, cache);
+    if (!as)
+        return job_fail(job, "dtype", "'%s' is no format", dtype);
+    job_set(job, "precision.activations", as, "dtype");
+    if (kept)
+        job_set(job, "precision.kv_cache", kept, "kv-cache-dtype");
+    else
+        job_warn(job, job_setting(job, "kv-cache-dtype")->mark,
+                 "a cache in '%s' matters to memory and is not modelled", cache);
+    const char *weights = job_convert(job, quantizations, quantization);
+    const char *nearly = job_convert(job, approximate, quantization);
+    const struct draft_item *stored = draft_find(&job->draft, "precision.weights");
+    bool same =
+        weights && stored && text_starts(stored->words[0], "fp8") && text_equal(weights, "fp8");
+    if ((weights && !same) || nearly)
+        job_set(job, "precision.weights", weights ? weights : nearly, "quantization");
+    if (quantization[0] && !weights)
+        job_warn(job, job_setting(job, "quantization")->mark,
+                 "quantization '%s' matters to memory: %s", quantization,
+                 nearly ? "modelled as mxfp4, 4.25 bits" : "not modelled");
+    return STATUS_OK;
+}
+
+void serving_warn_of_cache(struct job *job, const char *sequences, const char *length)
+{
+    if (job_given(job, sequences) && job_given(job, length))
+        return;
+    job_warn(job, job->mark,
+             "the engine queues what its cache does not hold, the plan holds every sequence at "
+             "its longest: set workload.micro_batch and workload.context_length to what is "
+             "served");
+}
+
+enum status serving_device(struct job *job, double *gib, bool *a100)
+{
+    struct plan *plan = arena_alloc(job->arena, 1, sizeof *plan);
+    bool known;
+    TRY(job_part(job, "cluster", plan, &known));
+    *gib = known ? (double)plan->cluster.device.memory_bytes / (1 << 30) : 0;
+    *a100 = known && text_starts(plan->cluster_name, "a100");
+    return STATUS_OK;
+}
+
+enum status serving_write_refuse(struct job_writer *writer)
+{
+    if (writer->plan->workload.mode != MODE_TRAIN)
+        return STATUS_OK;
+    err_set(writer->err, STATUS_INPUT, "%s serves: workload.mode is train",
+            writer->framework->name);
+    return err_hint(writer->err, "set workload.mode to prefill or decode");
+}
+
+void serving_write_formats(struct job_writer *writer)
+{
+    static const char *const dtypes[] = {
+        [DTYPE_F32] = "float32", [DTYPE_BF16] = "bfloat16", [DTYPE_F16] = "float16"};
+    const struct precision *p = &writer->plan->precision;
+    if (p->activations == DTYPE_F32 || p->activations == DTYPE_F16)
+        writer_flag(writer, "dtype", dtypes[p->activations]);
+    if (p->kv_cache == DTYPE_FP8 || p->kv_cache == DTYPE_NVFP4)
+        writer_flag(writer, "kv-cache-dtype", p->kv_cache == DTYPE_FP8 ? "fp8" : "nvfp4");
+    const char *stored = model_name_weights(writer->plan->model_name);
+    const char *wanted = words_dtype[p->weights];
+    static const enum dtype named[] = {DTYPE_FP8, DTYPE_NVFP4, DTYPE_MXFP4, DTYPE_MXFP8};
+    for (size_t i = 0; i < 4; i++)
+        if (p->weights == named[i] && !text_equal(stored, wanted))
+            writer_flag(writer, "quantization", wanted);
+}

@@ -1,0 +1,550 @@
+/* Settings of a job: flags of a command line, entries of a file, and their values. */
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/file.h"
+#include "base/unit.h"
+#include "plan/job/reader.h"
+#include "plan/job/toml.h"
+
+enum { SETTINGS = 4000, VISITS = 100000, ITEMS = 256 };
+
+/* ---- names ---- */
+
+static bool same_name(const char *a, size_t length, const char *b, size_t other)
+{
+    if (length != other)
+        return false;
+    for (size_t i = 0; i < length; i++) {
+        char x = a[i] == '_' ? '-' : a[i], y = b[i] == '_' ? '-' : b[i];
+        if (x != y)
+            return false;
+    }
+    return true;
+}
+
+static bool has_name(const char *names, const char *name, size_t length)
+{
+    for (const char *at = names; *at;) {
+        size_t n = strcspn(at, " ");
+        if (same_name(at, n, name, length))
+            return true;
+        at += n + (at[n] == ' ');
+    }
+    return false;
+}
+
+static const struct job_flag *find_row(const struct job_framework *framework, const char *name,
+                                       size_t length)
+{
+    for (size_t i = 0; i < *framework->n_flags; i++)
+        if (has_name(framework->flags[i].names, name, length))
+            return &framework->flags[i];
+    return NULL;
+}
+
+const struct job_flag *job_flag_find(const struct job_framework *framework, const char *name,
+                                     size_t length)
+{
+    const struct job_flag *row = find_row(framework, name, length);
+    for (const char *at = framework->sections; !row && at && *at;) {
+        size_t n = strcspn(at, " ");
+        if (length > n && strncmp(name, at, n) == 0)
+            row = find_row(framework, name + n, length - n);
+        at += n + (at[n] == ' ');
+    }
+    return row;
+}
+
+/* ---- adding ---- */
+
+static bool same_values(const struct setting *a, const struct setting *b)
+{
+    if (a->n != b->n || a->off != b->off)
+        return false;
+    for (size_t i = 0; i < a->n; i++)
+        if (!text_equal(a->values[i], b->values[i]))
+            return false;
+    return true;
+}
+
+/* A flag given twice on one command line: the last holds, as in the frameworks. */
+static void warn_of_repetition(struct job *job, const struct setting *setting)
+{
+    for (size_t i = 0; i < job->n_settings && setting->flag; i++) {
+        struct setting *old = &job->settings[i];
+        if (old->flag != setting->flag || old->layer != setting->layer || old->used)
+            continue;
+        old->used = true;
+        if (!same_values(old, setting))
+            job_warn(job, setting->mark,
+                     "'%s' is given again with another value; it was '%s' "
+                     "on line %u",
+                     setting->said, old->said, old->mark.line);
+    }
+}
+
+void job_add(struct job *job, struct setting setting)
+{
+    if (job->n_settings == SETTINGS) {
+        err_at(job->err, STATUS_INPUT, setting.mark, "more than the limit of %d settings",
+               SETTINGS);
+        return;
+    }
+    setting.layer = job->layer;
+    warn_of_repetition(job, &setting);
+    job->settings = arena_grow(job->arena, job->settings, job->n_settings, &job->capacity,
+                               sizeof *job->settings);
+    job->settings[job->n_settings++] = setting;
+}
+
+static enum status added(const struct job *job)
+{
+    return job->err->status;
+}
+
+/* ---- trees ---- */
+
+/* "${oc.env:NAME,default}" of OmegaConf: the default, since the environment is not asked. */
+static const char *resolve(struct job *job, const char *text, const char **trouble)
+{
+    static const char prefix[] = "${oc.env:";
+    size_t length = strlen(text), head = sizeof prefix - 1;
+    if (!text_starts(text, "${"))
+        return text;
+    const char *comma = strchr(text, ',');
+    if (length > head && text_starts(text, prefix) && comma && text[length - 1] == '}') {
+        comma += 1 + strspn(comma + 1, " ");
+        return arena_strndup(job->arena, comma, (size_t)(text + length - 1 - comma));
+    }
+    *trouble = arena_printf(job->arena, "'%.60s' is worked out when the job starts", text);
+    return text;
+}
+
+static const char *leaf(struct job *job, const struct node *node, const char **trouble)
+{
+    if (node->kind == NODE_SCALAR)
+        return resolve(job, node->text, trouble);
+    *trouble = arena_printf(job->arena, "%s stands where a value is expected",
+                            node_kind_name(node->kind));
+    return "";
+}
+
+static enum status add_leaf(struct job *job, const char *name, const struct node *node)
+{
+    size_t n = node->kind == NODE_SEQUENCE ? node->n : 1, i = 0;
+    n = n > ITEMS ? ITEMS : n;
+    const char **values = arena_alloc(job->arena, n + 1, sizeof *values);
+    struct setting setting = {.flag = job_flag_find(job->framework, name, strlen(name)),
+                              .name = name,
+                              .said = name,
+                              .mark = node->key ? node->key_mark : node->mark,
+                              .values = values,
+                              .n = n};
+    if (node_is_null(node))
+        return STATUS_OK; /* as if it were not there */
+    if (node->kind == NODE_SEQUENCE)
+        for (const struct node *item = node->first; item && i < n; item = item->next)
+            values[i++] = leaf(job, item, &setting.trouble);
+    else
+        values[0] = leaf(job, node, &setting.trouble);
+    job_add(job, setting);
+    return added(job);
+}
+
+enum status job_add_node(struct job *job, const char *prefix, const struct node *node)
+{
+    for (const struct node *child = node->first; child; child = child->next) {
+        if (job->n_visits++ == VISITS)
+            return err_at(job->err, STATUS_INPUT, child->mark,
+                          "more than the limit of %d values", VISITS);
+        const char *name = *prefix && child->key
+                               ? arena_printf(job->arena, "%s.%s", prefix, child->key)
+                               : child->key;
+        if (!name)
+            name = prefix;
+        if (child->kind == NODE_MAPPING && strlen(name) < 512)
+            TRY(job_add_node(job, name, child));
+        else
+            TRY(add_leaf(job, name, child));
+    }
+    return STATUS_OK;
+}
+
+/* ---- command lines ---- */
+
+/* Characters of the dashes in front of a flag; 0: a value (-1 is one, and so is a lone dash).
+ */
+static size_t dashes(const char *text)
+{
+    size_t n = strspn(text, "-");
+    return n >= 1 && n <= 2 && (isalpha((unsigned char)text[n])) ? n : 0;
+}
+
+/* "no-x" and "disable-x" of a switch x. */
+static const struct job_flag *find_turned_off(const struct job *job, const char *name,
+                                              size_t length)
+{
+    static const char *const prefixes[] = {"no-", "no_", "disable-", "disable_"};
+    for (size_t i = 0; i < 4; i++) {
+        size_t head = strlen(prefixes[i]);
+        if (length <= head || strncmp(name, prefixes[i], head) != 0)
+            continue;
+        const struct job_flag *flag = job_flag_find(job->framework, name + head, length - head);
+        if (flag && flag->shape == JOB_SWITCH)
+            return flag;
+    }
+    return NULL;
+}
+
+/* How many of the words behind a flag are its own. */
+static size_t own_words(const struct setting *setting, const struct shell_word *words, size_t n)
+{
+    size_t most = n, own = 0;
+    if (setting->flag && setting->flag->shape == JOB_SWITCH)
+        return 0;
+    if (setting->flag && setting->flag->shape != JOB_LIST)
+        most = n ? 1 : 0;
+    while (own < most && !dashes(words[own].text))
+        own++;
+    return own;
+}
+
+static const char *said(struct job *job, const struct shell_word *word,
+                        const struct setting *setting, size_t own)
+{
+    struct text text = {.arena = job->arena};
+    text_append(&text, word->text);
+    for (size_t i = 0; i < own && i < 8 && text.length < 80; i++)
+        text_printf(&text, " %s", setting->values[i]);
+    return text_string(&text);
+}
+
+/* A mapping as a value: its entries are settings of their own. */
+static enum status add_json(struct job *job, const char *name, const struct setting *setting)
+{
+    struct node *root = NULL;
+    struct err refused = {0};
+    if (source_read_option(setting->said, setting->values[0], job->arena, &root, &refused) !=
+            STATUS_OK ||
+        root->kind != NODE_MAPPING)
+        return err_at(job->err, STATUS_INPUT, setting->mark, "'%s' holds no mapping: %s",
+                      setting->said, refused.text[0] ? refused.text : "a value");
+    size_t first = job->n_settings;
+    TRY(job_add_node(job, name, root));
+    for (size_t i = first; i < job->n_settings; i++)
+        job->settings[i].mark = setting->mark;
+    return STATUS_OK;
+}
+
+/* Adds the flag at words[0]; *used is the number of words it took. */
+static enum status add_flag(struct job *job, const struct shell_word *words, size_t n,
+                            size_t *used)
+{
+    const char *name = words->text + dashes(words->text);
+    const char *equals = strchr(name, '=');
+    size_t length = equals ? (size_t)(equals - name) : strlen(name);
+    struct setting s = {.name = arena_strndup(job->arena, name, length),
+                        .mark = words->mark,
+                        .trouble = words->trouble};
+    s.flag = job_flag_find(job->framework, name, length);
+    if (!s.flag) {
+        s.flag = find_turned_off(job, name, length);
+        s.off = s.flag != NULL;
+    }
+    size_t own = equals ? 0 : own_words(&s, words + 1, n - 1);
+    const char **values = arena_alloc(job->arena, own + 2, sizeof *values);
+    s.values = values;
+    s.n = equals ? 1 : own;
+    if (equals)
+        values[0] = equals + 1;
+    for (size_t i = 0; i < own; i++) {
+        values[i] = words[1 + i].text;
+        s.trouble = s.trouble ? s.trouble : words[1 + i].trouble;
+    }
+    s.said = said(job, words, &s, own);
+    *used = 1 + own;
+    if (s.flag && s.flag->shape == JOB_JSON && s.n == 1 && values[0][0] == '{' && !s.trouble)
+        return add_json(job, s.name, &s);
+    job_add(job, s);
+    return added(job);
+}
+
+/* "key=value", "+key=value", "++key=value", "~key" */
+static enum status add_override(struct job *job, const struct shell_word *word)
+{
+    const char *name = word->text + strspn(word->text, "+~");
+    const char *equals = strchr(name, '=');
+    bool removed = word->text[0] == '~';
+    size_t length = equals ? (size_t)(equals - name) : strlen(name);
+    if (removed)
+        return STATUS_OK;
+    struct setting s = {.name = arena_strndup(job->arena, name, length),
+                        .mark = word->mark,
+                        .trouble = word->trouble,
+                        .said = word->text};
+    s.flag = job_flag_find(job->framework, name, length);
+    const char *value = equals ? equals + 1 : "";
+    struct node *root = NULL;
+    struct err refused = {0};
+    bool flow = value[0] == '[' || value[0] == '{';
+    if (flow && !s.trouble &&
+        source_read_option(word->text, value, job->arena, &root, &refused) == STATUS_OK) {
+        size_t first = job->n_settings;
+        root->key = s.name;
+        struct node around = {.kind = NODE_MAPPING, .n = 1, .first = root};
+        TRY(job_add_node(job, "", &around));
+        for (size_t i = first; i < job->n_settings; i++)
+            job->settings[i].mark = word->mark;
+        return STATUS_OK;
+    }
+    const char **values = arena_alloc(job->arena, 1, sizeof *values);
+    values[0] = value;
+    s.values = values;
+    s.n = 1;
+    job_add(job, s);
+    return added(job);
+}
+
+static void warn_of_word(struct job *job, const struct shell_word *word)
+{
+    if (word->trouble)
+        job_warn(job, word->mark, "%s: what it may add to the command line is missing",
+                 word->trouble);
+}
+
+enum status job_add_words(struct job *job, const struct shell_word *words, size_t n)
+{
+    for (size_t i = 0; i < n;) {
+        size_t used = 1;
+        const char *text = words[i].text;
+        bool overrides = job->framework->syntax == JOB_OVERRIDES;
+        if (dashes(text))
+            TRY(add_flag(job, words + i, n - i, &used));
+        else if (overrides && (strchr(text, '=') || text[0] == '~'))
+            TRY(add_override(job, words + i));
+        else
+            warn_of_word(job, words + i);
+        i += used;
+    }
+    return STATUS_OK;
+}
+
+/* ---- other files ---- */
+
+enum status job_other_file(struct job *job, const char *name, const char **path,
+                           const char **text, size_t *length)
+{
+    *text = NULL;
+    *path = name;
+    for (size_t i = job->shell ? job->shell->n_files : 0; i > 0; i--) {
+        const struct shell_file *file = &job->shell->files[i - 1];
+        if (!text_equal(file->name, name))
+            continue;
+        *text = file->text;
+        *length = strlen(file->text);
+        return STATUS_OK;
+    }
+    if (text_equal(job->file, "-") || name[0] == '\0' || text_equal(name, "-"))
+        return STATUS_OK;
+    char *read = NULL;
+    struct err ignored = {0};
+    const char *tries[] = {arena_printf(job->arena, "%s/%s", job->folder, name), name};
+    for (size_t i = name[0] == '/'; i < 2; i++) {
+        struct stat info;
+        err_clear(&ignored);
+        if (stat(tries[i], &info) != 0 || !S_ISREG(info.st_mode))
+            continue;
+        if (file_read(tries[i], JOB_BYTES, job->arena, &read, length, &ignored) != STATUS_OK)
+            continue;
+        *text = read;
+        *path = tries[i];
+        return STATUS_OK;
+    }
+    return STATUS_OK;
+}
+
+enum status job_add_file(struct job *job, const char *name, unsigned layer, bool *found)
+{
+    const char *path, *text;
+    size_t length;
+    struct node *root = NULL;
+    unsigned before = job->layer;
+    TRY(job_other_file(job, name, &path, &text, &length));
+    *found = text != NULL;
+    if (!text)
+        return STATUS_OK;
+    TRY(text_ends(path, ".toml")
+            ? toml_read(path, text, length, job->arena, &root, job->err)
+            : source_read_job(path, text, length, job->arena, &root, job->err));
+    if (root->kind != NODE_MAPPING)
+        return err_at(job->err, STATUS_INPUT, root->mark, "a file of settings is a mapping");
+    job->layer = layer;
+    enum status status = job_add_node(job, "", root);
+    job->layer = before;
+    return status;
+}
+
+const struct shell_variable *job_environment(const struct job *job, const char *name)
+{
+    return job->shell ? shell_variable(job->shell, job->before, name, true) : NULL;
+}
+
+/* ---- values ---- */
+
+struct setting *job_setting(struct job *job, const char *name)
+{
+    const struct job_flag *flag = job_flag_find(job->framework, name, strlen(name));
+    struct setting *best = NULL;
+    for (size_t i = 0; i < job->n_settings && flag; i++) {
+        struct setting *s = &job->settings[i];
+        if (s->flag != flag)
+            continue;
+        s->used = true;
+        if (!best || s->layer >= best->layer)
+            best = s;
+    }
+    return best;
+}
+
+bool job_given(struct job *job, const char *name)
+{
+    return job_setting(job, name) != NULL;
+}
+
+enum status job_fail(struct job *job, const char *flag, const char *format, ...)
+{
+    const struct setting *s = flag ? job_setting(job, flag) : NULL;
+    va_list arguments;
+    char text[512];
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    struct mark mark = s                ? s->mark
+                       : job->mark.file ? job->mark
+                                        : (struct mark){.file = job->file};
+    return err_at(job->err, STATUS_INPUT, mark, "%s", text);
+}
+
+static enum status wrong(struct job *job, const struct setting *s, const char *takes)
+{
+    if (s->trouble) {
+        err_at(job->err, STATUS_INPUT, s->mark, "'%s' is not known: %s", s->name, s->trouble);
+        return err_hint(job->err,
+                        "a job file is read and not run: write the value, or a default "
+                        "as in ${TP:-8}");
+    }
+    return err_at(job->err, STATUS_INPUT, s->mark, "'%s' takes %s, not '%s'", s->name, takes,
+                  s->n ? s->values[0] : "");
+}
+
+/* 4096, 4_096, 8K = 8192, 8k = 8000, 4096.0 */
+static bool parse_count(const char *text, uint64_t *value)
+{
+    char digits[32];
+    size_t n = 0;
+    const char *at = text;
+    for (; (*at >= '0' && *at <= '9') || (*at == '_' && n); at++)
+        if (*at != '_' && n + 1 < sizeof digits)
+            digits[n++] = *at;
+    digits[n] = '\0';
+    uint64_t factor = 1;
+    static const char letters[] = "kKmMgG";
+    static const uint64_t factors[] = {1000,        1024,       1000000,
+                                       1024 * 1024, 1000000000, 1024 * 1024 * 1024};
+    const char *letter = *at && at[1] == '\0' ? strchr(letters, *at) : NULL;
+    if (letter)
+        factor = factors[letter - letters];
+    bool rest =
+        *at == '\0' || letter || (*at == '.' && at[1] && strspn(at + 1, "0") == strlen(at + 1));
+    if (n == 0 || n > 15 || !rest)
+        return false;
+    *value = strtoull(digits, NULL, 10) * factor;
+    return true;
+}
+
+enum status job_count(struct job *job, const char *name, uint64_t *value)
+{
+    const struct setting *s = job_setting(job, name);
+    if (!s)
+        return STATUS_OK;
+    if (s->trouble || s->n != 1 || !parse_count(s->values[0], value))
+        return wrong(job, s, "a whole number");
+    return STATUS_OK;
+}
+
+enum status job_real(struct job *job, const char *name, double *value)
+{
+    const struct setting *s = job_setting(job, name);
+    char *end = NULL;
+    if (!s)
+        return STATUS_OK;
+    if (s->trouble || s->n != 1)
+        return wrong(job, s, "a number");
+    double real = strtod(s->values[0], &end);
+    if (end == s->values[0] || *end != '\0' || !isfinite(real))
+        return wrong(job, s, "a number");
+    *value = real;
+    return STATUS_OK;
+}
+
+enum status job_word(struct job *job, const char *name, const char **value)
+{
+    const struct setting *s = job_setting(job, name);
+    if (!s)
+        return STATUS_OK;
+    if (s->trouble || s->n != 1)
+        return wrong(job, s, "one word");
+    *value = s->values[0];
+    return STATUS_OK;
+}
+
+static bool is_word(const char *text, const char *const words[3])
+{
+    for (size_t i = 0; i < 3; i++)
+        if (text_equal(text, words[i]))
+            return true;
+    return false;
+}
+
+enum status job_switch(struct job *job, const char *name, bool *value)
+{
+    static const char *const yes[] = {"true", "True", "1"}, *const no[] = {"false", "False",
+                                                                           "0"};
+    const struct setting *s = job_setting(job, name);
+    if (!s)
+        return STATUS_OK;
+    if (s->trouble || s->n > 1)
+        return wrong(job, s, "true or false");
+    if (s->n && !is_word(s->values[0], yes) && !is_word(s->values[0], no))
+        return wrong(job, s, "true or false");
+    *value = (s->n == 0 || is_word(s->values[0], yes)) != s->off;
+    return STATUS_OK;
+}
+
+const char *job_convert(const struct job *job, const char *words, const char *word)
+{
+    size_t length = strlen(word);
+    for (const char *at = words; *at;) {
+        size_t n = strcspn(at, " "), left = strcspn(at, "= ");
+        if (left == length && strncmp(at, word, left) == 0 && at[left] == '=')
+            return arena_strndup(job->arena, at + left + 1, n - left - 1);
+        at += n + (at[n] == ' ');
+    }
+    return NULL;
+}
+
+uint64_t job_drafted(const struct job *job, const char *key, uint64_t fallback)
+{
+    const struct draft_item *item = draft_find(&job->draft, key);
+    uint64_t value;
+    return item && !item->list && item->n == 1 && parse_count(item->words[0], &value)
+               ? value
+               : fallback;
+}

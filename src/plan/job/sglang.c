@@ -1,0 +1,267 @@
+/* SGLang launches. Read at sgl-project/sglang python/sglang/srt/server_args.py 001067fffe33 and
+ * model_executor/model_runner_kv_cache_mixin.py 001ccef0072a. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "plan/derive.h"
+#include "plan/job/rows.h"
+#include "plan/job/serving.h"
+#include "plan/schema.h"
+
+#define SERVER "python/sglang/srt/server_args.py"
+
+static const struct job_flag flags[] = {
+    RULE("model-path model", JOB_VALUE, "model", "by its name on the hub", SERVER),
+    RULE("config", JOB_VALUE, NULL, "a YAML file below the command line", SERVER),
+    RULE("tp-size tensor-parallel-size tp", JOB_VALUE, "parallel.tp",
+         "with dp attention: value / dp", SERVER),
+    DIRECT("pp-size pipeline-parallel-size pp", JOB_VALUE, "parallel.pp", NULL, "1", SERVER),
+    RULE("dp-size data-parallel-size dp", JOB_VALUE, "parallel.dp",
+         "alone: so many engines; with dp attention inside tp", SERVER),
+    RULE("enable-dp-attention", JOB_SWITCH, "parallel.tp", "tp / dp", SERVER),
+    RULE("ep-size expert-parallel-size ep", JOB_VALUE, "parallel.ep",
+         "etp: tp / ep; with an all-to-all backend ep is tp", SERVER),
+    RULE("moe-a2a-backend", JOB_VALUE, "moe.path", "none allgather; deepep by its mode",
+         SERVER),
+    RULE("enable-deepep-moe", JOB_SWITCH, "moe.path", "moe-a2a-backend deepep", SERVER),
+    RULE("deepep-mode", JOB_VALUE, "moe.path",
+         "normal deepep, low_latency deepep_ll, auto: that in decode", SERVER),
+    DIRECT("ep-num-redundant-experts", JOB_VALUE, "moe.redundant_experts", NULL, NULL, SERVER),
+    DIRECT("mem-fraction-static", JOB_VALUE, "memory.fraction", NULL, NULL, SERVER),
+    RULE("chunked-prefill-size", JOB_VALUE, "workload.sequence_length",
+         "of prefill; by the device's memory; -1: max-prefill-tokens", SERVER),
+    RULE("max-prefill-tokens", JOB_VALUE, "workload.sequence_length",
+         "16384 unless given; without chunks", SERVER),
+    MEMORY("cuda-graph-max-bs cuda-graph-max-bs-decode", JOB_VALUE, NULL,
+           "the stack's reserve holds the graphs", SERVER),
+    MEMORY("cuda-graph-bs", JOB_LIST, NULL, "the stack's reserve holds the graphs", SERVER),
+    MEMORY("disable-cuda-graph", JOB_SWITCH, NULL, "the stack's reserve for graphs stays",
+           SERVER),
+    RULE("max-running-requests", JOB_VALUE, "workload.micro_batch", "/ dp with dp attention",
+         SERVER),
+    NEEDED("context-length", JOB_VALUE, "workload.context_length", NULL, NULL, SERVER),
+    RULE("kv-cache-dtype", JOB_VALUE, "precision.kv_cache", "fp8*: fp8", SERVER),
+    RULE("quantization", JOB_VALUE, "precision.weights", "else as the checkpoint", SERVER),
+    RULE("dtype", JOB_VALUE, "precision.activations", "auto: bf16", SERVER),
+    DIRECT("speculative-num-draft-tokens", JOB_VALUE, "workload.tokens_per_sequence", NULL,
+           NULL, SERVER),
+    MEMORY("speculative-algorithm", JOB_VALUE, NULL, "the weights of a draft model", SERVER),
+    MEMORY("speculative-draft-model-path", JOB_VALUE, NULL, "the weights of a draft model",
+           SERVER),
+    TIME("speculative-num-steps", JOB_VALUE, NULL, NULL, SERVER),
+    TIME("speculative-eagle-topk", JOB_VALUE, NULL, NULL, SERVER),
+    RULE("disaggregation-mode", JOB_VALUE, "workload.mode", "prefill, decode; null: decode",
+         SERVER),
+    DIRECT("enable-two-batch-overlap", JOB_SWITCH, "moe.overlap", NULL, NULL, SERVER),
+    RULE("nnodes", JOB_VALUE, "cluster", "nodes", SERVER),
+    TIME("enable-eplb", JOB_SWITCH, NULL, "placement is as the plan says", SERVER),
+    MEMORY("page-size", JOB_VALUE, "1", "one token a page", SERVER),
+    MEMORY("max-total-tokens", JOB_VALUE, NULL, "the cache takes what is left", SERVER),
+    MEMORY("cpu-offload-gb", JOB_VALUE, "0", NULL, SERVER),
+    MEMORY("enable-hierarchical-cache", JOB_SWITCH, NULL, NULL, SERVER),
+    MEMORY("moe-dense-tp-size", JOB_VALUE, NULL, NULL, SERVER),
+    MEMORY("moe-runner-backend", JOB_VALUE, "auto", NULL, SERVER),
+    TIME("attention-backend", JOB_VALUE, NULL, NULL, SERVER),
+    TIME("enable-torch-compile", JOB_SWITCH, NULL, NULL, SERVER),
+    TIME("schedule-conservativeness", JOB_VALUE, NULL, NULL, SERVER),
+    NEITHER("host", JOB_VALUE, SERVER),
+    NEITHER("port", JOB_VALUE, SERVER),
+    NEITHER("node-rank", JOB_VALUE, SERVER),
+    NEITHER("dist-init-addr nccl-init-addr", JOB_VALUE, SERVER),
+    NEITHER("trust-remote-code", JOB_SWITCH, SERVER),
+    NEITHER("tokenizer-path", JOB_VALUE, SERVER),
+    NEITHER("served-model-name", JOB_VALUE, SERVER),
+    NEITHER("log-level", JOB_VALUE, SERVER),
+    NEITHER("disable-radix-cache", JOB_SWITCH, SERVER),
+    NEITHER("tool-call-parser", JOB_VALUE, SERVER),
+    NEITHER("reasoning-parser", JOB_VALUE, SERVER),
+    NEITHER("watchdog-timeout", JOB_VALUE, SERVER),
+    NEITHER("random-seed", JOB_VALUE, SERVER),
+    NEITHER("disaggregation-transfer-backend", JOB_VALUE, SERVER),
+    NEITHER("disaggregation-ib-device", JOB_VALUE, SERVER),
+    NEITHER("enable-metrics", JOB_SWITCH, SERVER),
+};
+
+static const size_t n_flags = sizeof flags / sizeof *flags;
+
+struct degrees {
+    uint64_t tp, pp, dp;
+    bool inside; /* dp attention: dp is part of tp */
+};
+
+static enum status read_degrees(struct job *job, struct degrees *d)
+{
+    *d = (struct degrees){1, 1, 1, false};
+    TRY(job_count(job, "tp-size", &d->tp));
+    TRY(job_count(job, "pp-size", &d->pp));
+    TRY(job_count(job, "dp-size", &d->dp));
+    TRY(job_switch(job, "enable-dp-attention", &d->inside));
+    if (!d->tp || !d->pp || !d->dp || d->tp > 100000 || d->pp > 100000 || d->dp > 100000)
+        return job_fail(job, "tp-size", "a parallel degree is from 1 to 100000");
+    if (d->inside && d->tp % d->dp != 0)
+        return job_fail(job, "dp-size",
+                        "dp attention: dp %" PRIu64 " does not divide tp %" PRIu64, d->dp,
+                        d->tp);
+    return STATUS_OK;
+}
+
+static enum status sglang_prepare(struct job *job)
+{
+    const char *file = NULL;
+    bool found;
+    struct degrees d;
+    uint64_t nodes = 0;
+    TRY(job_word(job, "config", &file));
+    if (file) {
+        TRY(job_add_file(job, file, JOB_FILE, &found));
+        if (!found)
+            return job_fail(job, "config", "file '%s' is not there", file);
+    }
+    TRY(read_degrees(job, &d));
+    TRY(job_count(job, "nnodes", &nodes));
+    job->size = (struct job_size){.nodes = nodes, .world = d.tp * d.pp * (d.inside ? 1 : d.dp)};
+    return STATUS_OK;
+}
+
+static enum status set_layout(struct job *job, const struct degrees *d, const char *backend)
+{
+    uint64_t tp = d->inside ? d->tp / d->dp : d->tp, ep = 1;
+    TRY(job_count(job, "ep-size", &ep));
+    if (!text_equal(backend, "none"))
+        ep = d->tp;
+    if (!ep || d->tp % ep != 0)
+        return job_fail(job, "ep-size", "ep %" PRIu64 " does not divide tp %" PRIu64, ep,
+                        d->tp);
+    job_set_count(job, "parallel.tp", tp, "tp-size enable-dp-attention");
+    job_set_count(job, "parallel.dp", d->dp, "dp-size");
+    job_set_count(job, "parallel.ep", ep, "ep-size moe-a2a-backend enable-deepep-moe");
+    job_set_count(job, "parallel.etp", d->tp / ep, "ep-size tp-size");
+    job_set(job, "parallel.sp", ep > 1 && tp > 1 ? "true" : "false", "ep-size tp-size");
+    return STATUS_OK;
+}
+
+static enum status set_path(struct job *job, const char *backend, bool decode)
+{
+    const char *mode = "auto", *path = "allgather";
+    TRY(job_word(job, "deepep-mode", &mode));
+    if (text_equal(backend, "deepep"))
+        path = text_equal(mode, "normal")                  ? "deepep"
+               : text_equal(mode, "low_latency") || decode ? "deepep_ll"
+                                                           : "deepep";
+    else if (!text_equal(backend, "none"))
+        job_warn(job, job_setting(job, "moe-a2a-backend")->mark,
+                 "all-to-all backend '%s' matters to memory and is not modelled: allgather "
+                 "stands in",
+                 backend);
+    job_set(job, "moe.path", path, "moe-a2a-backend enable-deepep-moe");
+    const struct draft_item *weights = draft_find(&job->draft, "precision.weights");
+    bool fp8 =
+        text_starts(path, "deepep") && weights && text_equal(weights->words[0], "fp8_block");
+    const struct draft_item *activations = draft_find(&job->draft, "precision.activations");
+    draft_set(&job->draft, "precision.dispatch", fp8 ? "fp8_block" : activations->words[0],
+              (struct mark){0}, fp8 ? "DeepEP sends what fp8 experts take" : "as activations");
+    return STATUS_OK;
+}
+
+static enum status set_batch(struct job *job, const struct degrees *d, bool prefill)
+{
+    static const struct {
+        double below;
+        uint64_t chunk;
+    } chunks[] = {{35, 2048}, {60, 4096}, {160, 8192}};
+    double gib, given = 0;
+    bool a100;
+    uint64_t tokens = 16384, chunk = 16384, requests = 0;
+    TRY(serving_device(job, &gib, &a100));
+    for (size_t i = 3; i > 0; i--)
+        chunk = gib < chunks[i - 1].below ? chunks[i - 1].chunk : chunk;
+    TRY(job_count(job, "max-prefill-tokens", &tokens));
+    TRY(job_real(job, "chunked-prefill-size", &given));
+    TRY(job_count(job, "max-running-requests", &requests));
+    if (given >= 1 && given < 1e9)
+        chunk = (uint64_t)given;
+    chunk = given < 0 ? tokens : chunk;
+    if (d->inside && given >= 0 && chunk >= d->dp)
+        chunk /= d->dp;
+    job_set(job, "workload.mode", prefill ? "prefill" : "decode", "disaggregation-mode");
+    job_set_count(job, "workload.sequence_length", chunk,
+                  "chunked-prefill-size max-prefill-tokens");
+    if (prefill)
+        requests = 1;
+    else if (d->inside && requests >= d->dp)
+        requests /= d->dp;
+    if (requests)
+        job_set_count(job, "workload.micro_batch", requests, "max-running-requests");
+    return STATUS_OK;
+}
+
+static enum status sglang_finish(struct job *job)
+{
+    struct degrees d;
+    const char *backend = "none", *mode = "null";
+    bool deepep = false;
+    TRY(read_degrees(job, &d));
+    TRY(job_word(job, "moe-a2a-backend", &backend));
+    TRY(job_switch(job, "enable-deepep-moe", &deepep));
+    TRY(job_word(job, "disaggregation-mode", &mode));
+    if (deepep)
+        backend = "deepep";
+    TRY(serving_set_model(job, "model-path"));
+    TRY(set_layout(job, &d, backend));
+    TRY(set_batch(job, &d, text_equal(mode, "prefill")));
+    TRY(serving_set_formats(job));
+    if (!text_equal(mode, "prefill"))
+        serving_warn_of_cache(job, "max-running-requests", "context-length");
+    return set_path(job, backend, !text_equal(mode, "prefill"));
+}
+
+/* Attention's dp lies inside tp wherever experts are spread over it. */
+static enum status sglang_write(struct job_writer *writer)
+{
+    const struct plan *plan = writer->plan;
+    const struct parallel *p = &plan->parallel;
+    uint64_t dp = plan_dp(plan);
+    bool inside = dp > 1 && p->ep * p->etp == p->tp * dp;
+    bool prefill = plan->workload.mode == MODE_PREFILL;
+    const char *model = model_name_to(NAMES_HUB, plan->model_name);
+    TRY(serving_write_refuse(writer));
+    text_printf(writer->out, "python -m sglang.launch_server --model-path %s",
+                model ? model : plan->model_name);
+    writer_count(writer, "tp-size", inside ? p->tp * dp : p->tp);
+    if (dp > 1)
+        writer_count(writer, "dp-size", dp);
+    if (inside)
+        writer_flag(writer, "enable-dp-attention", NULL);
+    writer_direct(writer);
+    bool deepep = plan->moe.path == PATH_DEEPEP || plan->moe.path == PATH_DEEPEP_LL;
+    if (deepep)
+        writer_flag(writer, "moe-a2a-backend", "deepep");
+    if (deepep)
+        writer_flag(writer, "deepep-mode",
+                    plan->moe.path == PATH_DEEPEP_LL ? "low_latency" : "normal");
+    else if (p->ep > 1)
+        writer_count(writer, "ep-size", p->ep);
+    if (prefill)
+        writer_flag(writer, "disaggregation-mode", "prefill");
+    else
+        writer_count(writer, "max-running-requests",
+                     plan->workload.micro_batch * (inside ? dp : 1));
+    writer_count(writer, "chunked-prefill-size",
+                 plan->workload.sequence_length * (inside ? dp : 1));
+    serving_write_formats(writer);
+    return STATUS_OK;
+}
+
+const struct job_framework job_sglang = {
+    .name = "sglang",
+    .title = "an SGLang launch",
+    .stack = "sglang",
+    .source = "sgl-project/sglang 001067fffe33",
+    .syntax = JOB_DASHES,
+    .flags = flags,
+    .n_flags = &n_flags,
+    .prepare = sglang_prepare,
+    .finish = sglang_finish,
+    .write = sglang_write,
+    .serves = true,
+};

@@ -1,0 +1,462 @@
+/* Commands of a shell script; see shell.h. */
+#include "plan/job/shell.h"
+
+#include <string.h>
+
+#include "plan/encoding.h"
+#include "plan/job/shell_expand.h"
+
+enum { SHELL_COMMANDS = 65536 };
+
+void shell_words_add(struct shell_words *words, struct shell_word word, struct arena *arena)
+{
+    words->items =
+        arena_grow(arena, words->items, words->n, &words->capacity, sizeof *words->items);
+    words->items[words->n++] = word;
+}
+
+const struct shell_variable *shell_variable(const struct shell *shell, size_t before,
+                                            const char *name, bool exported)
+{
+    for (size_t i = before; i > 0; i--) {
+        const struct shell_variable *v = &shell->variables[i - 1];
+        if ((!exported || v->exported || v->unset) && text_equal(v->name, name))
+            return v->unset ? NULL : v;
+    }
+    return NULL;
+}
+
+static enum status set_variable(struct shell_reader *reader, struct shell_variable variable,
+                                struct mark mark)
+{
+    struct shell *shell = reader->shell;
+    if (shell->n_variables == SHELL_VARIABLES)
+        return err_at(reader->err, STATUS_INPUT, mark, "more than the limit of %d assignments",
+                      SHELL_VARIABLES);
+    shell->variables = arena_grow(reader->arena, shell->variables, shell->n_variables,
+                                  &reader->variable_capacity, sizeof *shell->variables);
+    shell->variables[shell->n_variables++] = variable;
+    return STATUS_OK;
+}
+
+/* A command while it is read. */
+struct command {
+    struct shell_words words;
+    struct mark mark;
+    bool exported;           /* "export" stands in front */
+    size_t first_assignment; /* of the assignments in front of it */
+    const char *target;      /* "> file" */
+    const char *delimiter;   /* "<<EOF" */
+    bool literal, strip;     /* <<'EOF', <<-EOF */
+    bool conditional;        /* && or || stands in front */
+    unsigned depth;          /* of if, case, loops and functions around it */
+};
+
+/* ---- blanks, comments, #SBATCH ---- */
+
+static enum status read_sbatch(struct shell_reader *reader, const char *line, size_t length)
+{
+    struct shell_reader inner = *reader;
+    inner.cursor.at = line;
+    inner.cursor.end = line + length;
+    while (inner.cursor.at < inner.cursor.end && *inner.cursor.at != '#') {
+        const char *before = inner.cursor.at;
+        TRY(shell_read_word(&inner, &reader->shell->sbatch));
+        while (inner.cursor.at < inner.cursor.end &&
+               (inner.cursor.at == before || strchr(" \t;|&()<>", *inner.cursor.at)))
+            cursor_step(&inner.cursor);
+    }
+    return STATUS_OK;
+}
+
+static enum status skip_comment(struct shell_reader *reader)
+{
+    static const char sbatch[] = "#SBATCH";
+    struct cursor *cursor = &reader->cursor;
+    const char *newline = memchr(cursor->at, '\n', (size_t)(cursor->end - cursor->at));
+    const char *end = newline ? newline : cursor->end;
+    size_t length = (size_t)(end - cursor->at), head = sizeof sbatch - 1;
+    if (length > head && strncmp(cursor->at, sbatch, head) == 0 && cursor->at[head] == ' ')
+        TRY(read_sbatch(reader, cursor->at + head + 1, length - head - 1));
+    while (cursor->at < end)
+        cursor_step(cursor);
+    return STATUS_OK;
+}
+
+/* Blanks and continued lines. */
+static void skip_blank(struct cursor *cursor)
+{
+    while (cursor->at < cursor->end) {
+        bool joined =
+            *cursor->at == '\\' && cursor->at + 1 < cursor->end &&
+            (cursor->at[1] == '\n' ||
+             (cursor->at[1] == '\r' && cursor->at + 2 < cursor->end && cursor->at[2] == '\n'));
+        if (!joined && !strchr(" \t\r", *cursor->at))
+            return;
+        bool carriage = joined && cursor->at[1] == '\r';
+        cursor_step(cursor);
+        for (int i = 0; i < (joined ? 1 + carriage : 0); i++)
+            cursor_step(cursor);
+    }
+}
+
+/* ---- redirections and here-documents ---- */
+
+static enum status read_one(struct shell_reader *reader, struct shell_word *word)
+{
+    struct shell_words fields = {0};
+    skip_blank(&reader->cursor);
+    TRY(shell_read_word(reader, &fields));
+    if (fields.n)
+        *word = fields.items[0];
+    return STATUS_OK;
+}
+
+static enum status read_delimiter(struct shell_reader *reader, struct command *command)
+{
+    struct cursor *cursor = &reader->cursor;
+    command->strip = cursor->at < cursor->end && *cursor->at == '-';
+    if (command->strip)
+        cursor_step(cursor);
+    skip_blank(cursor);
+    command->literal = cursor->at < cursor->end && strchr("'\"\\", *cursor->at);
+    struct shell_word word = {.text = ""};
+    TRY(read_one(reader, &word));
+    command->delimiter = word.text;
+    return STATUS_OK;
+}
+
+/* The cursor stands on '<' or '>'. */
+static enum status read_redirection(struct shell_reader *reader, struct command *command)
+{
+    struct cursor *cursor = &reader->cursor;
+    bool out = *cursor->at == '>';
+    size_t same = 0;
+    for (char c = *cursor->at; cursor->at < cursor->end && *cursor->at == c && same < 3; same++)
+        cursor_step(cursor);
+    if (!out && same == 2)
+        return read_delimiter(reader, command);
+    while (cursor->at < cursor->end && strchr("&|", *cursor->at))
+        cursor_step(cursor);
+    struct shell_word word = {.text = ""};
+    TRY(read_one(reader, &word));
+    if (out && word.text[0] && !word.trouble)
+        command->target = word.text;
+    return STATUS_OK;
+}
+
+/* Lines up to the delimiter alone on its line; the cursor stands behind the command's line. */
+static struct cursor document(struct shell_reader *reader, const struct command *command)
+{
+    struct cursor *cursor = &reader->cursor;
+    struct cursor body = *cursor;
+    size_t length = strlen(command->delimiter);
+    while (cursor->at < cursor->end) {
+        const char *newline = memchr(cursor->at, '\n', (size_t)(cursor->end - cursor->at));
+        const char *end = newline ? newline : cursor->end, *line = cursor->at;
+        while (command->strip && line < end && *line == '\t')
+            line++;
+        bool last =
+            (size_t)(end - line) == length && memcmp(line, command->delimiter, length) == 0;
+        if (last)
+            body.end = cursor->at;
+        while (cursor->at < end)
+            cursor_step(cursor);
+        if (newline)
+            cursor_step(cursor);
+        if (last)
+            return body;
+    }
+    body.end = cursor->end;
+    return body;
+}
+
+static enum status read_document(struct shell_reader *reader, const struct command *command)
+{
+    struct shell *shell = reader->shell;
+    struct cursor body = document(reader, command);
+    struct text text = {.arena = reader->arena};
+    const char *trouble = NULL, *name = command->target;
+    if (command->literal)
+        text_append_n(&text, body.at, (size_t)(body.end - body.at));
+    else
+        TRY(shell_expand_text(reader, body, &text, &trouble));
+    if (!name && command->words.n > 1 && text_equal(command->words.items[0].text, "tee"))
+        name = command->words.items[1].text;
+    if (!name)
+        return STATUS_OK;
+    if (trouble)
+        return err_at(reader->err, STATUS_INPUT, body.mark, "file '%s' is not known: %s", name,
+                      trouble);
+    shell->files = arena_grow(reader->arena, shell->files, shell->n_files,
+                              &reader->file_capacity, sizeof *shell->files);
+    shell->files[shell->n_files++] = (struct shell_file){name, text_string(&text), body.mark};
+    return STATUS_OK;
+}
+
+/* ---- assignments ---- */
+
+/* Characters of "NAME=" or "NAME+=" at the cursor; 0: no assignment. */
+static size_t assignment_length(const struct cursor *cursor, bool *adds)
+{
+    size_t length = shell_name_length(cursor->at, cursor->end);
+    size_t left = (size_t)(cursor->end - cursor->at) - length;
+    *adds = length && left >= 2 && cursor->at[length] == '+' && cursor->at[length + 1] == '=';
+    if (*adds)
+        return length + 2;
+    return length && left >= 1 && cursor->at[length] == '=' ? length + 1 : 0;
+}
+
+static enum status read_array(struct shell_reader *reader, struct shell_words *items)
+{
+    struct cursor *cursor = &reader->cursor;
+    struct mark mark = cursor->mark;
+    cursor_step(cursor);
+    for (;;) {
+        skip_blank(cursor);
+        if (cursor->at == cursor->end)
+            return err_at(reader->err, STATUS_INPUT, mark, "'(' is not closed");
+        if (*cursor->at == ')')
+            break;
+        if (*cursor->at == '#')
+            TRY(skip_comment(reader));
+        else if (strchr("\n;|&(<>", *cursor->at))
+            cursor_step(cursor);
+        else
+            TRY(shell_read_word(reader, items));
+    }
+    cursor_step(cursor);
+    return STATUS_OK;
+}
+
+static void prepend(struct shell_reader *reader, struct shell_variable *v, bool array)
+{
+    const struct shell_variable *old =
+        shell_variable(reader->shell, reader->shell->n_variables, v->name, false);
+    if (!old)
+        return;
+    v->trouble = old->trouble;
+    if (!array && old->value.n == 1) {
+        struct shell_word *mine = &v->value.items[0];
+        const struct shell_word *first = &old->value.items[0];
+        mine->text = arena_printf(reader->arena, "%s%s", first->text, mine->text);
+        mine->trouble = mine->trouble ? mine->trouble : first->trouble;
+        return;
+    }
+    struct shell_words all = {0};
+    for (size_t i = 0; i < old->value.n; i++)
+        shell_words_add(&all, old->value.items[i], reader->arena);
+    for (size_t i = 0; i < v->value.n; i++)
+        shell_words_add(&all, v->value.items[i], reader->arena);
+    v->value = all;
+}
+
+/* The value stands in one word, never split. */
+static enum status read_scalar(struct shell_reader *reader, struct shell_words *value)
+{
+    struct shell_words fields = {0};
+    struct text joined = {.arena = reader->arena};
+    struct shell_word word = {.mark = reader->cursor.mark};
+    TRY(shell_read_word(reader, &fields));
+    for (size_t i = 0; i < fields.n; i++) {
+        text_printf(&joined, "%s%s", i ? " " : "", fields.items[i].text);
+        word.trouble = word.trouble ? word.trouble : fields.items[i].trouble;
+    }
+    reader->expanded += joined.length;
+    word.text = text_string(&joined);
+    shell_words_add(value, word, reader->arena);
+    return STATUS_OK;
+}
+
+static enum status read_assignment(struct shell_reader *reader, struct command *command,
+                                   size_t length, bool adds)
+{
+    struct cursor *cursor = &reader->cursor;
+    struct mark mark = cursor->mark;
+    struct shell_variable v = {
+        .name = arena_strndup(reader->arena, cursor->at, length - 1 - (size_t)adds)};
+    for (size_t i = 0; i < length; i++)
+        cursor_step(cursor);
+    bool array = cursor->at < cursor->end && *cursor->at == '(';
+    TRY(array ? read_array(reader, &v.value) : read_scalar(reader, &v.value));
+    const struct shell_variable *old =
+        shell_variable(reader->shell, reader->shell->n_variables, v.name, false);
+    v.exported = command->exported || (old && old->exported);
+    const char *condition = arena_printf(
+        reader->arena, "variable '%s' is set under a condition, on line %u", v.name, mark.line);
+    bool conditional = command->depth > 0 || command->conditional;
+    for (size_t i = 0; i < v.value.n && conditional; i++)
+        v.value.items[i].trouble = condition;
+    if (adds)
+        prepend(reader, &v, array);
+    if (conditional && !(adds && array)) /* what stood in the array before stays known */
+        v.trouble = condition;
+    return set_variable(reader, v, mark);
+}
+
+/* ---- commands ---- */
+
+/* Assignments in front of a command are its environment, V=x cmd, and end with it. */
+static void export_assignments(struct shell_reader *reader, const struct command *command)
+{
+    for (size_t i = command->first_assignment; i < reader->shell->n_variables; i++)
+        reader->shell->variables[i].exported = true;
+}
+
+static enum status restore_assignments(struct shell_reader *reader,
+                                       const struct command *command)
+{
+    size_t first = command->first_assignment, last = reader->shell->n_variables;
+    for (size_t i = first; i < last && !command->exported; i++) {
+        const char *name = reader->shell->variables[i].name;
+        const struct shell_variable *old = shell_variable(reader->shell, first, name, false);
+        struct shell_variable before = {.name = name, .unset = true};
+        TRY(set_variable(reader, old ? *old : before, command->mark));
+    }
+    return STATUS_OK;
+}
+
+static void mark_exported(struct shell_reader *reader, const char *name)
+{
+    struct shell *shell = reader->shell;
+    for (size_t i = shell->n_variables; i > 0; i--) {
+        if (!text_equal(shell->variables[i - 1].name, name))
+            continue;
+        shell->variables[i - 1].exported = true;
+        return;
+    }
+}
+
+static enum status keep(struct shell_reader *reader, struct command *command)
+{
+    struct shell *shell = reader->shell;
+    if (command->words.n == 0)
+        return STATUS_OK;
+    export_assignments(reader, command);
+    if (shell->n_commands == SHELL_COMMANDS)
+        return err_at(reader->err, STATUS_INPUT, command->mark,
+                      "more than the limit of %d commands", SHELL_COMMANDS);
+    shell->commands = arena_grow(reader->arena, shell->commands, shell->n_commands,
+                                 &reader->command_capacity, sizeof *shell->commands);
+    shell->commands[shell->n_commands++] = (struct shell_command){
+        command->words, command->mark, shell->n_variables, command->depth > 0};
+    return restore_assignments(reader, command);
+}
+
+enum keyword { KEYWORD_NONE, KEYWORD_OPENS, KEYWORD_CLOSES, KEYWORD_PASSES, KEYWORD_EXPORT };
+
+static enum keyword keyword_at(const struct cursor *cursor, size_t *length)
+{
+    static const struct {
+        const char *word;
+        enum keyword kind;
+    } keywords[] = {
+        {"if", KEYWORD_OPENS},     {"for", KEYWORD_OPENS},      {"while", KEYWORD_OPENS},
+        {"until", KEYWORD_OPENS},  {"case", KEYWORD_OPENS},     {"{", KEYWORD_OPENS},
+        {"fi", KEYWORD_CLOSES},    {"done", KEYWORD_CLOSES},    {"esac", KEYWORD_CLOSES},
+        {"}", KEYWORD_CLOSES},     {"then", KEYWORD_PASSES},    {"do", KEYWORD_PASSES},
+        {"else", KEYWORD_PASSES},  {"elif", KEYWORD_PASSES},    {"!", KEYWORD_PASSES},
+        {"time", KEYWORD_PASSES},  {"export", KEYWORD_EXPORT},  {"declare", KEYWORD_PASSES},
+        {"local", KEYWORD_PASSES}, {"readonly", KEYWORD_PASSES}};
+    const char *at = cursor->at;
+    *length = 0;
+    while (at + *length < cursor->end && !strchr(" \t\r\n;|&()<>\"'$\\", at[*length]))
+        ++*length;
+    for (size_t i = 0; i < sizeof keywords / sizeof *keywords; i++)
+        if (strlen(keywords[i].word) == *length && memcmp(keywords[i].word, at, *length) == 0)
+            return keywords[i].kind;
+    return KEYWORD_NONE;
+}
+
+/* What stands where a command may begin: a keyword, an assignment, or its first word. */
+static enum status read_beginning(struct shell_reader *reader, struct command *command)
+{
+    struct cursor *cursor = &reader->cursor;
+    size_t length;
+    bool adds;
+    enum keyword keyword = keyword_at(cursor, &length);
+    if (keyword != KEYWORD_NONE) {
+        command->depth += keyword == KEYWORD_OPENS;
+        command->depth -= keyword == KEYWORD_CLOSES && command->depth > 0;
+        command->exported = keyword == KEYWORD_EXPORT;
+        for (size_t i = 0; i < length; i++)
+            cursor_step(cursor);
+        return STATUS_OK;
+    }
+    length = assignment_length(cursor, &adds);
+    if (length)
+        return read_assignment(reader, command, length, adds);
+    size_t name = command->exported ? shell_name_length(cursor->at, cursor->end) : 0;
+    if (name)
+        mark_exported(reader, arena_strndup(reader->arena, cursor->at, name));
+    command->mark = cursor->mark;
+    return shell_read_word(reader, &command->words);
+}
+
+static enum status read_next(struct shell_reader *reader, struct command *command)
+{
+    struct cursor *cursor = &reader->cursor;
+    if (*cursor->at == '<' || *cursor->at == '>') {
+        struct shell_words *words = &command->words;
+        bool joined = words->n && cursor->at[-1] >= '0' && cursor->at[-1] <= '9';
+        if (joined && strspn(words->items[words->n - 1].text, "0123456789") ==
+                          strlen(words->items[words->n - 1].text))
+            words->n--; /* "2>": the number of a stream */
+        return read_redirection(reader, command);
+    }
+    return command->words.n ? shell_read_word(reader, &command->words)
+                            : read_beginning(reader, command);
+}
+
+/* Ends the command at a newline or an operator, and begins the next one. */
+static enum status end_command(struct shell_reader *reader, struct command *command)
+{
+    struct cursor *cursor = &reader->cursor;
+    char c = *cursor->at;
+    TRY(keep(reader, command));
+    cursor_step(cursor);
+    bool twice = cursor->at < cursor->end && *cursor->at == c && (c == '&' || c == '|');
+    if (twice)
+        cursor_step(cursor);
+    if (c == '\n' && command->delimiter)
+        TRY(read_document(reader, command));
+    bool waits = command->delimiter && c != '\n'; /* cat <<EOF && next */
+    struct command next = {.depth = command->depth,
+                           .conditional = twice,
+                           .first_assignment = reader->shell->n_variables};
+    if (waits) {
+        next.delimiter = command->delimiter;
+        next.target = command->target;
+        next.literal = command->literal;
+        next.strip = command->strip;
+    }
+    *command = next;
+    return STATUS_OK;
+}
+
+static enum status read_commands(struct shell_reader *reader)
+{
+    struct cursor *cursor = &reader->cursor;
+    struct command command = {0};
+    for (;;) {
+        skip_blank(cursor);
+        if (cursor->at == cursor->end)
+            return keep(reader, &command);
+        if (*cursor->at == '#')
+            TRY(skip_comment(reader));
+        else if (strchr("\n;|&()", *cursor->at))
+            TRY(end_command(reader, &command));
+        else
+            TRY(read_next(reader, &command));
+    }
+}
+
+enum status shell_read(const char *name, const char *text, size_t length, struct arena *arena,
+                       struct shell *shell, struct err *err)
+{
+    struct shell_reader reader = {.shell = shell, .arena = arena, .err = err};
+    *shell = (struct shell){0};
+    TRY(encoding_check(name, false, text, length, err));
+    reader.cursor = (struct cursor){text, text + length, {name, 1, 1}};
+    return read_commands(&reader);
+}

@@ -1,0 +1,72 @@
+/* Shell scripts read, never run: the commands of a script as words, with the variables that
+ * stand in the script itself put in.
+ *
+ * Read are line continuations, comments, quotes, assignments, export, arrays, ${V:-default},
+ * integer $((...)), here-documents that a command writes to a file, and #SBATCH lines. What
+ * only a shell can know (unset variables, $(...), ${V%x}) makes the word carry the reason
+ * instead; whoever needs the word reports it. Nothing is looked up in the environment of this
+ * process, and no file is opened. Everything lives in the arena. */
+#ifndef MOEPLAN_PLAN_JOB_SHELL_H
+#define MOEPLAN_PLAN_JOB_SHELL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+
+struct shell_word {
+    const char *text;
+    struct mark mark;
+    const char *trouble; /* why (a part of) the text is not known: "variable 'TP' is not set" */
+};
+
+struct shell_words {
+    struct shell_word *items;
+    size_t n, capacity;
+};
+
+/* An assignment; a later one of the same name hides it. */
+struct shell_variable {
+    const char *name;
+    struct shell_words value; /* one word, or the items of an array */
+    bool exported;
+    bool unset;          /* from here on there is none of this name */
+    const char *trouble; /* it depends on what only a shell knows */
+};
+
+struct shell_command {
+    struct shell_words words; /* without its assignments and redirections */
+    struct mark mark;
+    size_t n_variables; /* of shell.variables stand before it */
+    bool nested;        /* inside if, case, a loop or a function */
+};
+
+/* A here-document that a command writes to a file. */
+struct shell_file {
+    const char *name, *text;
+    struct mark mark; /* of its first line */
+};
+
+struct shell {
+    struct shell_command *commands;
+    size_t n_commands;
+    struct shell_variable *variables;
+    size_t n_variables;
+    struct shell_file *files;
+    size_t n_files;
+    struct shell_words sbatch; /* the words of all #SBATCH lines */
+};
+
+/* STATUS_INPUT with a place: an open quote or bracket, too many assignments, texts that grow
+ * without end. */
+enum status shell_read(const char *name, const char *text, size_t length, struct arena *arena,
+                       struct shell *shell, struct err *err);
+
+/* The value of a variable before a command, or NULL; exported ones only on request. */
+const struct shell_variable *shell_variable(const struct shell *shell, size_t before,
+                                            const char *name, bool exported);
+
+void shell_words_add(struct shell_words *words, struct shell_word word, struct arena *arena);
+
+#endif

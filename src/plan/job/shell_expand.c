@@ -1,0 +1,354 @@
+/* Words of a shell script: quotes, variables, splitting; see shell_expand.h. */
+#include "plan/job/shell_expand.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <string.h>
+
+void cursor_step(struct cursor *cursor)
+{
+    bool newline = *cursor->at++ == '\n';
+    cursor->mark.line += newline;
+    cursor->mark.column = newline ? 1 : cursor->mark.column + 1;
+}
+
+size_t shell_name_length(const char *at, const char *end)
+{
+    size_t n = 0;
+    while (at + n < end && (isalpha((unsigned char)at[n]) || at[n] == '_' ||
+                            (n > 0 && isdigit((unsigned char)at[n]))))
+        n++;
+    return n;
+}
+
+/* A word while it is read. */
+struct building {
+    struct shell_reader *reader;
+    struct shell_words *fields; /* NULL: no splitting, everything goes to `text` */
+    struct text text;
+    bool begun; /* there is a field, if only an empty one in quotes */
+    const char *trouble;
+    struct mark mark;
+};
+
+static void end_field(struct building *b)
+{
+    if (b->fields && (b->begun || b->trouble))
+        shell_words_add(b->fields,
+                        (struct shell_word){text_string(&b->text), b->mark, b->trouble},
+                        b->reader->arena);
+    b->text = (struct text){.arena = b->reader->arena};
+    b->begun = false;
+    b->trouble = NULL;
+}
+
+static enum status add(struct building *b, const char *text, size_t length)
+{
+    struct shell_reader *reader = b->reader;
+    reader->expanded += length;
+    if (reader->expanded > SHELL_TEXT)
+        return err_at(reader->err, STATUS_INPUT, b->mark,
+                      "variables grow the script beyond the limit of %d bytes", SHELL_TEXT);
+    text_append_n(&b->text, text, length);
+    b->begun = true;
+    return STATUS_OK;
+}
+
+/* What a variable holds: split at blanks unless it stands in quotes. */
+static enum status add_value(struct building *b, const char *text, bool quoted)
+{
+    if (quoted || !b->fields)
+        return add(b, text, strlen(text));
+    while (*text) {
+        size_t blank = strspn(text, " \t\n");
+        if (blank && b->begun)
+            end_field(b);
+        text += blank;
+        size_t length = strcspn(text, " \t\n");
+        if (length)
+            TRY(add(b, text, length));
+        text += length;
+    }
+    return STATUS_OK;
+}
+
+static void trouble(struct building *b, const char *why)
+{
+    if (!b->trouble)
+        b->trouble = why;
+}
+
+/* The items of an array: each its own field, or all in one text for ${A[*]} in quotes. */
+static enum status add_items(struct building *b, const struct shell_variable *v, bool quoted,
+                             bool joined)
+{
+    for (size_t i = 0; i < v->value.n; i++) {
+        const struct shell_word *item = &v->value.items[i];
+        if (i > 0 && b->fields && !joined)
+            end_field(b);
+        else if (i > 0)
+            TRY(add(b, " ", 1));
+        if (b->fields && !joined)
+            b->mark = item->mark;
+        TRY(add_value(b, item->text, quoted));
+        if (item->trouble)
+            trouble(b, item->trouble);
+    }
+    return STATUS_OK;
+}
+
+/* ---- ${...} ---- */
+
+/* The place behind the bracket that closes what stands at the cursor; NULL: it stays open. */
+static const char *closing(const struct cursor *cursor, char open, char close)
+{
+    unsigned depth = 1;
+    char quote = 0;
+    for (const char *at = cursor->at; at < cursor->end; at++) {
+        if (*at == '\\' && quote != '\'') {
+            at++;
+        } else if (quote) {
+            quote = *at == quote ? '\0' : quote;
+        } else if (*at == '\'' || *at == '"') {
+            quote = *at;
+        } else if (*at == open) {
+            depth++;
+        } else if (*at == close && --depth == 0) {
+            return at;
+        }
+    }
+    return NULL;
+}
+
+static enum status read_part(struct building *b, struct cursor *cursor, bool quoted);
+
+/* The default of ${V:-default}. */
+static enum status add_default(struct building *b, struct cursor cursor, bool quoted)
+{
+    struct shell_reader *reader = b->reader;
+    if (reader->nesting == SHELL_NESTING)
+        return err_at(reader->err, STATUS_INPUT, cursor.mark,
+                      "variables are nested deeper than %d levels", SHELL_NESTING);
+    reader->nesting++;
+    enum status status = STATUS_OK;
+    struct building inner = {.reader = reader, .mark = b->mark};
+    inner.text.arena = reader->arena;
+    while (cursor.at < cursor.end && status == STATUS_OK)
+        status = read_part(&inner, &cursor, quoted);
+    reader->nesting--;
+    TRY(status);
+    if (inner.trouble)
+        trouble(b, inner.trouble);
+    return add_value(b, text_string(&inner.text), quoted);
+}
+
+static enum status add_variable(struct building *b, const char *name, bool array, bool joined,
+                                bool quoted)
+{
+    const struct shell *shell = b->reader->shell;
+    const struct shell_variable *v = shell_variable(shell, shell->n_variables, name, false);
+    if (!v)
+        trouble(b, arena_printf(b->reader->arena, "variable '%s' is not set", name));
+    else if (v->trouble)
+        trouble(b, v->trouble);
+    if (!v)
+        return STATUS_OK;
+    if (array)
+        return add_items(b, v, quoted, joined && quoted);
+    if (v->value.n == 0)
+        return STATUS_OK;
+    if (v->value.items[0].trouble)
+        trouble(b, v->value.items[0].trouble);
+    return add_value(b, v->value.items[0].text, quoted);
+}
+
+static bool is_set(const struct building *b, const char *name, bool and_not_empty)
+{
+    const struct shell *shell = b->reader->shell;
+    const struct shell_variable *v = shell_variable(shell, shell->n_variables, name, false);
+    return v && (!and_not_empty || v->trouble || (v->value.n && v->value.items[0].text[0]) ||
+                 (v->value.n && v->value.items[0].trouble));
+}
+
+/* The cursor stands behind "${"; `end` is the closing bracket. */
+static enum status expand_braces(struct building *b, struct cursor cursor, bool quoted)
+{
+    struct arena *arena = b->reader->arena;
+    const char *start = cursor.at;
+    size_t length = shell_name_length(cursor.at, cursor.end);
+    if (length == 0)
+        length = strspn(cursor.at, "0123456789@*#?");
+    if (length > (size_t)(cursor.end - cursor.at))
+        length = (size_t)(cursor.end - cursor.at);
+    const char *name = arena_strndup(arena, cursor.at, length);
+    for (size_t i = 0; i < length; i++)
+        cursor_step(&cursor);
+    bool all = cursor.end - cursor.at >= 3 && cursor.at[0] == '[' && cursor.at[2] == ']';
+    bool array = all && (cursor.at[1] == '@' || cursor.at[1] == '*');
+    bool joined = array && cursor.at[1] == '*';
+    for (int i = 0; i < 3 && array; i++)
+        cursor_step(&cursor);
+    if (cursor.at == cursor.end && length && name[0] != '#')
+        return add_variable(b, name, array, joined, quoted);
+    bool colon = cursor.at < cursor.end && *cursor.at == ':';
+    if (colon)
+        cursor_step(&cursor);
+    char how = cursor.at < cursor.end ? *cursor.at : '\0';
+    bool known = length && how && strchr(colon ? "-=?" : "-=?", how);
+    if (!known) {
+        trouble(b,
+                arena_printf(arena, "'${%.*s}' is worked out by the shell",
+                             (int)(cursor.end - start > 60 ? 60 : cursor.end - start), start));
+        return STATUS_OK;
+    }
+    cursor_step(&cursor);
+    if (is_set(b, name, colon) || how == '?')
+        return add_variable(b, name, array, joined, quoted);
+    return add_default(b, cursor, quoted);
+}
+
+static enum status open_bracket(struct building *b, struct mark mark, const char *what)
+{
+    return err_at(b->reader->err, STATUS_INPUT, mark, "%s is not closed", what);
+}
+
+/* "$(...)" and "$((...))"; the cursor stands behind "$(". */
+static enum status expand_round(struct building *b, struct cursor *cursor, const char *end)
+{
+    struct arena *arena = b->reader->arena;
+    const char *inner = cursor->at + 1;
+    bool sum = cursor->at < end && *cursor->at == '(' && end > inner && end[-1] == ')';
+    int64_t value = 0;
+    if (sum && shell_arithmetic(b->reader->shell, inner, (size_t)(end - 1 - inner), &value)) {
+        const char *text = arena_printf(arena, "%" PRId64, value);
+        return add(b, text, strlen(text));
+    }
+    trouble(b, arena_printf(arena, "'$(%.*s)' is worked out by the shell",
+                            (int)(end - cursor->at > 60 ? 60 : end - cursor->at), cursor->at));
+    return STATUS_OK;
+}
+
+static enum status expand_bracket(struct building *b, struct cursor *cursor, bool quoted)
+{
+    struct mark mark = cursor->mark;
+    bool brace = *cursor->at == '{';
+    cursor_step(cursor);
+    const char *end = brace ? closing(cursor, '{', '}') : closing(cursor, '(', ')');
+    if (!end)
+        return open_bracket(b, mark, brace ? "'${'" : "'$('");
+    const struct cursor part = {cursor->at, end, cursor->mark};
+    TRY(brace ? expand_braces(b, part, quoted) : expand_round(b, cursor, end));
+    while (cursor->at <= end)
+        cursor_step(cursor);
+    return STATUS_OK;
+}
+
+/* The cursor stands on '$'. */
+static enum status expand_dollar(struct building *b, struct cursor *cursor, bool quoted)
+{
+    cursor_step(cursor);
+    if (cursor->at < cursor->end && (*cursor->at == '{' || *cursor->at == '('))
+        return expand_bracket(b, cursor, quoted);
+    size_t length = shell_name_length(cursor->at, cursor->end);
+    if (length == 0 && cursor->at < cursor->end && strchr("0123456789", *cursor->at))
+        length = 1;
+    bool special = length == 0 && cursor->at < cursor->end && strchr("@*#?$!", *cursor->at);
+    if (special) { /* the script's own arguments: not known, and usually none */
+        bool arguments = *cursor->at == '@' || *cursor->at == '*';
+        cursor_step(cursor);
+        if (!arguments)
+            trouble(b, "a special variable is known to the shell only");
+        return STATUS_OK;
+    }
+    if (length == 0)
+        return add(b, "$", 1);
+    const char *name = arena_strndup(b->reader->arena, cursor->at, length);
+    for (size_t i = 0; i < length; i++)
+        cursor_step(cursor);
+    return add_variable(b, name, false, false, quoted);
+}
+
+/* ---- words ---- */
+
+static enum status skip_backquotes(struct building *b, struct cursor *cursor)
+{
+    struct mark mark = cursor->mark;
+    cursor_step(cursor);
+    while (cursor->at < cursor->end && *cursor->at != '`')
+        cursor_step(cursor);
+    if (cursor->at == cursor->end)
+        return open_bracket(b, mark, "a backquote");
+    cursor_step(cursor);
+    trouble(b, "a command in backquotes is worked out by the shell");
+    return STATUS_OK;
+}
+
+/* A character with its escape, a variable, or a command; inside double quotes or not. */
+static enum status read_part(struct building *b, struct cursor *cursor, bool quoted)
+{
+    char c = *cursor->at;
+    if (c == '$')
+        return expand_dollar(b, cursor, quoted);
+    if (c == '`')
+        return skip_backquotes(b, cursor);
+    if (c != '\\' || cursor->at + 1 >= cursor->end) {
+        TRY(add(b, cursor->at, 1));
+        cursor_step(cursor);
+        return STATUS_OK;
+    }
+    char next = cursor->at[1];
+    cursor_step(cursor);
+    if (quoted && !strchr("$`\"\\\n", next))
+        TRY(add(b, "\\", 1));
+    if (next != '\n')
+        TRY(add(b, cursor->at, 1));
+    cursor_step(cursor);
+    return STATUS_OK;
+}
+
+static enum status read_quoted(struct building *b, struct cursor *cursor)
+{
+    struct mark mark = cursor->mark;
+    char quote = *cursor->at;
+    cursor_step(cursor);
+    bool empty = true;
+    while (cursor->at < cursor->end && *cursor->at != quote) {
+        empty = false;
+        if (quote == '"') {
+            TRY(read_part(b, cursor, true));
+        } else {
+            TRY(add(b, cursor->at, 1));
+            cursor_step(cursor);
+        }
+    }
+    if (cursor->at == cursor->end)
+        return open_bracket(b, mark, quote == '"' ? "a double quote" : "a single quote");
+    cursor_step(cursor);
+    b->begun = b->begun || empty; /* "" is a word; "${A[@]}" of an empty array is none */
+    return STATUS_OK;
+}
+
+enum status shell_read_word(struct shell_reader *reader, struct shell_words *fields)
+{
+    struct cursor *cursor = &reader->cursor;
+    struct building b = {.reader = reader, .fields = fields, .mark = cursor->mark};
+    b.text.arena = reader->arena;
+    while (cursor->at < cursor->end && !strchr(" \t\r\n;|&()<>", *cursor->at)) {
+        bool quote = *cursor->at == '"' || *cursor->at == '\'';
+        TRY(quote ? read_quoted(&b, cursor) : read_part(&b, cursor, false));
+    }
+    end_field(&b);
+    return STATUS_OK;
+}
+
+enum status shell_expand_text(struct shell_reader *reader, struct cursor cursor,
+                              struct text *out, const char **why)
+{
+    struct building b = {.reader = reader, .mark = cursor.mark};
+    b.text.arena = reader->arena;
+    while (cursor.at < cursor.end)
+        TRY(read_part(&b, &cursor, true));
+    *out = b.text;
+    *why = b.trouble;
+    return STATUS_OK;
+}

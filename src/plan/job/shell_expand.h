@@ -1,0 +1,45 @@
+/* Between the two halves of the shell reader: shell.c walks commands, shell_expand.c words. */
+#ifndef MOEPLAN_PLAN_JOB_SHELL_EXPAND_H
+#define MOEPLAN_PLAN_JOB_SHELL_EXPAND_H
+
+#include <stdint.h>
+
+#include "base/text.h"
+#include "plan/job/shell.h"
+
+enum { SHELL_VARIABLES = 4096, SHELL_NESTING = 16, SHELL_TEXT = 4 * 1024 * 1024 };
+
+/* A place in the script, or in a part of it that is expanded by itself. */
+struct cursor {
+    const char *at, *end;
+    struct mark mark;
+};
+
+struct shell_reader {
+    struct shell *shell;
+    struct arena *arena;
+    struct err *err;
+    struct cursor cursor;
+    size_t expanded; /* bytes made so far */
+    size_t variable_capacity, command_capacity, file_capacity;
+    unsigned nesting;
+};
+
+/* One step forward, counting lines and columns. */
+void cursor_step(struct cursor *cursor);
+
+/* Characters of a name at `at`: [A-Za-z_][A-Za-z0-9_]*. */
+size_t shell_name_length(const char *at, const char *end);
+
+/* Reads one word at the cursor and adds the fields it splits into (none, one or several). */
+enum status shell_read_word(struct shell_reader *reader, struct shell_words *fields);
+
+/* The text between two places with variables put in, as between double quotes. */
+enum status shell_expand_text(struct shell_reader *reader, struct cursor cursor,
+                              struct text *out, const char **trouble);
+
+/* Integer arithmetic over numbers and variables; false when it is none, or leaves 1e15. */
+bool shell_arithmetic(const struct shell *shell, const char *text, size_t length,
+                      int64_t *value);
+
+#endif

@@ -1,0 +1,360 @@
+/* torchtitan: TOML with command line overrides (until February 2026), or a Python configuration
+ * with the same overrides. Read at pytorch/torchtitan 238fa9953e4a and b5bcd76c66d0. */
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "plan/derive.h"
+#include "plan/job/rows.h"
+#include "plan/schema.h"
+
+#define OLD "torchtitan/config/job_config.py"
+#define NEW "torchtitan/config/configs.py"
+#define DIMS "torchtitan/distributed/parallel_dims.py"
+#define PIPE "torchtitan/distributed/pipeline_parallel.py"
+#define FSDP "torchtitan/distributed/fsdp.py"
+#define SAVED "torchtitan/distributed/activation_checkpoint.py"
+
+static const struct job_flag flags[] = {
+    RULE("model.name module", JOB_VALUE, "model", "with the flavor", OLD),
+    RULE("model.flavor", JOB_VALUE, "model", "with the name", OLD),
+    RULE("job.config_file", JOB_VALUE, NULL, "the TOML file below the command line", OLD),
+    RULE("config", JOB_VALUE, NULL, "a Python function, not read", NEW),
+    RULE("training.local_batch_size", JOB_VALUE, "workload.micro_batch",
+         "8 unless given; with a pipeline the batch of a step", OLD),
+    DIRECT("training.seq_len training.max_context_length", JOB_VALUE,
+           "workload.sequence_length", NULL, "2048", OLD),
+    RULE("training.global_batch_size", JOB_VALUE, "workload.global_batch", "-1: local x dp",
+         OLD),
+    RULE("training.num_tokens_per_microbatch_per_dp_rank", JOB_VALUE, "workload.micro_batch",
+         "/ max_context_length", NEW),
+    RULE("training.num_tokens_per_train_step", JOB_VALUE, "workload.tokens_per_step",
+         "-1: one micro-step", NEW),
+    RULE("parallelism.data_parallel_shard_degree", JOB_VALUE, "parallel.zero",
+         "3; 1: 0; -1: what the others leave", DIMS),
+    RULE("parallelism.data_parallel_replicate_degree", JOB_VALUE, "parallel.zero",
+         "warns above 1", DIMS),
+    RULE("parallelism.fsdp_reshard_after_forward", JOB_VALUE, "parallel.zero",
+         "never, or default with a pipeline: 2", FSDP),
+    DIRECT("parallelism.tensor_parallel_degree", JOB_VALUE, "parallel.tp", NULL, "1", DIMS),
+    DIRECT("parallelism.pipeline_parallel_degree", JOB_VALUE, "parallel.pp", NULL, "1", DIMS),
+    DIRECT("parallelism.context_parallel_degree", JOB_VALUE, "parallel.cp", NULL, "1", DIMS),
+    DIRECT("parallelism.expert_parallel_degree", JOB_VALUE, "parallel.ep", NULL, "1", DIMS),
+    RULE("parallelism.expert_tensor_parallel_degree", JOB_VALUE, "parallel.etp",
+         "1 unless given; without expert parallelism tp", DIMS),
+    DIRECT("parallelism.pipeline_parallel_schedule", JOB_VALUE, "parallel.schedule",
+           "1F1B=1f1b Interleaved1F1B=interleaved GPipe=gpipe ZBVZeroBubble=zero_bubble "
+           "InterleavedZeroBubble=zero_bubble DualPipeV=dualpipe",
+           "1F1B", PIPE),
+    RULE("parallelism.pipeline_parallel_schedule_csv", JOB_VALUE, NULL, "refused", PIPE),
+    RULE("parallelism.pipeline_parallel_microbatch_size", JOB_VALUE, "workload.micro_batch",
+         "1 unless given", PIPE),
+    RULE("parallelism.pipeline_parallel_layers_per_stage", JOB_VALUE, "parallel.vpp",
+         "layers / (pp x value)", PIPE),
+    MEMORY("parallelism.pipeline_parallel_first_stage_less_layers", JOB_VALUE, NULL,
+           "stages are taken as even", PIPE),
+    MEMORY("parallelism.pipeline_parallel_last_stage_less_layers", JOB_VALUE, NULL,
+           "stages are taken as even", PIPE),
+    DIRECT("parallelism.expert_parallel_comm_backend parallelism.moe_comm_backend", JOB_VALUE,
+           "moe.path", "standard=ragged_a2a deepep=deepep hybridep=deepep", "standard", OLD),
+    RULE("activation_checkpoint.mode", JOB_VALUE, "recompute.kind", "selective unless given",
+         SAVED),
+    RULE("activation_checkpoint.selective_ac_option", JOB_VALUE, "recompute.modules",
+         "2 unless given", SAVED),
+    DIRECT("training.dtype", JOB_VALUE, "precision.weights", "float32=f32 bfloat16=bf16",
+           "float32", OLD),
+    RULE("training.mixed_precision_param", JOB_VALUE, "precision.activations",
+         "bfloat16 unless given; dispatch and combine too", OLD),
+    DIRECT("training.mixed_precision_reduce", JOB_VALUE, "precision.gradients",
+           "float32=f32 bfloat16=bf16", "float32", OLD),
+    RULE("compile.enable", JOB_VALUE, "stack.compiled", "when components name the model", OLD),
+    RULE("compile.components", JOB_LIST, "stack.compiled", "model and loss unless given", OLD),
+    RULE("model.converters", JOB_LIST, "precision.compute", "float8, mx: fp8", OLD),
+    MEMORY("training.enable_cpu_offload", JOB_SWITCH, NULL, "state goes to the host", OLD),
+    MEMORY("training.gc_freq", JOB_VALUE, "50", NULL, OLD),
+    MEMORY("optimizer.name", JOB_VALUE, "AdamW", "a plan has two moments", OLD),
+    MEMORY("parallelism.disable_loss_parallel", JOB_SWITCH, NULL, "logits whole on each rank",
+           OLD),
+    TIME("parallelism.enable_async_tensor_parallel", JOB_SWITCH, NULL, NULL, OLD),
+    TIME("parallelism.context_parallel_rotate_method", JOB_VALUE, "allgather", NULL, OLD),
+    NEITHER("training.steps", JOB_VALUE, OLD),
+    NEITHER("training.max_norm", JOB_VALUE, OLD),
+    NEITHER("training.dataset", JOB_VALUE, OLD),
+    NEITHER("job.dump_folder", JOB_VALUE, OLD),
+    NEITHER("job.description", JOB_VALUE, OLD),
+    NEITHER("optimizer.lr", JOB_VALUE, OLD),
+    NEITHER("optimizer.eps", JOB_VALUE, OLD),
+    NEITHER("lr_scheduler.warmup_steps", JOB_VALUE, OLD),
+    NEITHER("checkpoint.enable", JOB_VALUE, OLD),
+    NEITHER("checkpoint.folder", JOB_VALUE, OLD),
+    NEITHER("checkpoint.interval", JOB_VALUE, OLD),
+    NEITHER("metrics.log_freq", JOB_VALUE, OLD),
+    NEITHER("metrics.enable_tensorboard", JOB_VALUE, OLD),
+    NEITHER("profiling.enable_profiling", JOB_VALUE, OLD),
+    NEITHER("profiling.profile_freq", JOB_VALUE, OLD),
+    NEITHER("model.hf_assets_path model.tokenizer_path", JOB_VALUE, OLD),
+};
+
+static const size_t n_flags = sizeof flags / sizeof *flags;
+
+/* The file of --job.config_file, or of CONFIG_FILE in front of run_train.sh. */
+static enum status torchtitan_prepare(struct job *job)
+{
+    const char *name = NULL;
+    bool found;
+    if (!job->shell)
+        return STATUS_OK;
+    const struct shell_variable *v = job_environment(job, "CONFIG_FILE");
+    TRY(job_word(job, "job.config_file", &name));
+    if (!name && v && v->value.n == 1 && !v->trouble && !v->value.items[0].trouble)
+        name = v->value.items[0].text;
+    if (!name)
+        return STATUS_OK;
+    TRY(job_add_file(job, name, JOB_FILE, &found));
+    if (found)
+        return STATUS_OK;
+    job_fail(job, "job.config_file", "file '%s' is not there", name);
+    return err_hint(job->err,
+                    "it is looked for beside the script and in the working directory");
+}
+
+static enum status set_model(struct job *job)
+{
+    const char *name = NULL, *flavor = NULL;
+    TRY(job_word(job, "model.name", &name));
+    TRY(job_word(job, "model.flavor", &flavor));
+    if (draft_find(&job->draft, "model") || !name)
+        return STATUS_OK;
+    if (!flavor) {
+        job_fail(job, "model.name", "'%s' without its flavor is no model", name);
+        return err_hint(job->err, "a Python configuration is not read: name the model, as in "
+                                  "--set model=deepseek-v3");
+    }
+    const char *both = arena_printf(job->arena, "%s %s", name, flavor);
+    const char *model = model_name_from(NAMES_TORCHTITAN, both, job->arena);
+    if (model) {
+        job_set(job, "model", model, "model.flavor");
+        return STATUS_OK;
+    }
+    job_fail(job, "model.flavor", "torchtitan's model '%s' is not among moeplan's", both);
+    return err_hint(job->err, "name one, as in --set model=deepseek-v3, or a model file");
+}
+
+static enum status set_zero(struct job *job)
+{
+    double shard = -1;
+    uint64_t copies = 1, pp = job_drafted(job, "parallel.pp", 1);
+    const char *reshard = "default";
+    TRY(job_real(job, "parallelism.data_parallel_shard_degree", &shard));
+    TRY(job_count(job, "parallelism.data_parallel_replicate_degree", &copies));
+    TRY(job_word(job, "parallelism.fsdp_reshard_after_forward", &reshard));
+    bool keeps = text_equal(reshard, "never") || (text_equal(reshard, "default") && pp > 1);
+    job_set(job, "parallel.zero",
+            shard == 1 ? "0"
+            : keeps    ? "2"
+                       : "3",
+            "parallelism.data_parallel_shard_degree parallelism.fsdp_reshard_after_forward");
+    if (copies > 1 && shard != 1)
+        job_warn(job, job_setting(job, "parallelism.data_parallel_replicate_degree")->mark,
+                 "%" PRIu64 " copies matter to memory: a plan shares weights over all "
+                 "data-parallel ranks",
+                 copies);
+    return STATUS_OK;
+}
+
+static enum status set_layout(struct job *job)
+{
+    uint64_t tp = job_drafted(job, "parallel.tp", 1), pp = job_drafted(job, "parallel.pp", 1);
+    uint64_t ep = job_drafted(job, "parallel.ep", 1), etp = 1, each = 0;
+    uint64_t layers;
+    TRY(job_layers(job, &layers));
+    if (job_given(job, "parallelism.pipeline_parallel_schedule_csv"))
+        return job_fail(job, "parallelism.pipeline_parallel_schedule_csv",
+                        "a schedule of its own is not modelled");
+    TRY(job_count(job, "parallelism.expert_tensor_parallel_degree", &etp));
+    job_set_count(job, "parallel.etp", ep == 1 ? tp : etp,
+                  "parallelism.expert_tensor_parallel_degree");
+    if (tp > 1)
+        job_set(job, "parallel.sp", "true", "parallelism.tensor_parallel_degree");
+    TRY(job_count(job, "parallelism.pipeline_parallel_layers_per_stage", &each));
+    if (each && layers && pp && layers / (pp * each) > 1)
+        job_set_count(job, "parallel.vpp", layers / (pp * each),
+                      "parallelism.pipeline_parallel_layers_per_stage");
+    return set_zero(job);
+}
+
+static enum status set_batch(struct job *job)
+{
+    uint64_t local = 8, piece = 1, tokens = 0, pp = job_drafted(job, "parallel.pp", 1), world;
+    uint64_t length = job_drafted(job, "workload.sequence_length", 2048);
+    double global = -1, step = -1;
+    TRY(job_count(job, "training.local_batch_size", &local));
+    TRY(job_count(job, "parallelism.pipeline_parallel_microbatch_size", &piece));
+    TRY(job_real(job, "training.global_batch_size", &global));
+    TRY(job_count(job, "training.num_tokens_per_microbatch_per_dp_rank", &tokens));
+    TRY(job_real(job, "training.num_tokens_per_train_step", &step));
+    TRY(job_world(job, &world));
+    uint64_t model =
+        pp * job_drafted(job, "parallel.tp", 1) * job_drafted(job, "parallel.cp", 1);
+    if (tokens && length)
+        local = tokens / length;
+    job_set_count(job, "workload.micro_batch", pp > 1 ? piece : local,
+                  "training.local_batch_size training.num_tokens_per_microbatch_per_dp_rank "
+                  "parallelism.pipeline_parallel_microbatch_size");
+    if (global > 0)
+        job_set_count(job, "workload.global_batch", (uint64_t)global,
+                      "training.global_batch_size");
+    else if (pp > 1 && world && model && local < 1000000000)
+        job_set_count(job, "workload.global_batch", local * (world / model),
+                      "training.local_batch_size");
+    if (step > 0 && step < 1e15)
+        job_set_count(job, "workload.tokens_per_step", (uint64_t)step,
+                      "training.num_tokens_per_train_step");
+    return STATUS_OK;
+}
+
+static enum status set_recompute(struct job *job)
+{
+    const char *mode = "selective", *option = "2";
+    TRY(job_word(job, "activation_checkpoint.mode", &mode));
+    TRY(job_word(job, "activation_checkpoint.selective_ac_option", &option));
+    bool known =
+        text_equal(mode, "none") || text_equal(mode, "full") || text_equal(mode, "selective");
+    if (!known)
+        job_warn(job, job_setting(job, "activation_checkpoint.mode")->mark,
+                 "activation_checkpoint.mode '%s' matters to memory and is not modelled: "
+                 "selective op stands in",
+                 mode);
+    job_set(job, "recompute.kind", known ? mode : "selective", "activation_checkpoint.mode");
+    if (!known || text_equal(mode, "selective")) {
+        const struct setting *s = job_setting(job, "activation_checkpoint.selective_ac_option");
+        option = known ? option : "op";
+        draft_set_list(&job->draft, "recompute.modules", &option, 1,
+                       s ? s->mark : (struct mark){0},
+                       s ? s->said : "default of selective_ac_option");
+    }
+    return STATUS_OK;
+}
+
+static bool lists(const struct setting *s, const char *word)
+{
+    for (size_t i = 0; s && i < s->n; i++)
+        if (strstr(s->values[i], word))
+            return true;
+    return false;
+}
+
+static enum status set_formats(struct job *job)
+{
+    static const char *const keys[] = {"precision.activations", "precision.dispatch",
+                                       "precision.combine"};
+    const char *param = "bfloat16";
+    bool compiled = false;
+    TRY(job_word(job, "training.mixed_precision_param", &param));
+    const char *dtype = job_convert(job, "float32=f32 bfloat16=bf16", param);
+    if (!dtype)
+        return job_fail(job, "training.mixed_precision_param", "'%s' is no format", param);
+    for (size_t i = 0; i < 3; i++)
+        job_set(job, keys[i], dtype, "training.mixed_precision_param");
+    const struct draft_item *weights = draft_find(&job->draft, "precision.weights");
+    job_set(job, "precision.moments", weights->words[0], "training.dtype");
+    job_set(job, "precision.master", "none", "");
+    const struct setting *converters = job_setting(job, "model.converters");
+    bool fp8 = lists(converters, "float8") || lists(converters, "mx");
+    job_set(job, "precision.compute",
+            fp8                        ? "fp8"
+            : text_equal(dtype, "f32") ? "f32"
+                                       : "bf16",
+            fp8 ? "model.converters" : "training.mixed_precision_param");
+    TRY(job_switch(job, "compile.enable", &compiled));
+    const struct setting *components = job_setting(job, "compile.components");
+    if (compiled && (!components || lists(components, "model")))
+        job_set(job, "stack.compiled", "true", "compile.enable");
+    return STATUS_OK;
+}
+
+static enum status torchtitan_finish(struct job *job)
+{
+    const char *backend = "";
+    job_set(job, "workload.mode", "train", "");
+    TRY(set_model(job));
+    TRY(set_layout(job));
+    TRY(set_batch(job));
+    TRY(set_recompute(job));
+    TRY(job_word(job, "parallelism.expert_parallel_comm_backend", &backend));
+    if (text_equal(backend, "hybridep"))
+        job_set(job, "moe.library", "hybrid_ep", "parallelism.expert_parallel_comm_backend");
+    if (job_given(job, "config"))
+        job_warn(job, job_setting(job, "config")->mark,
+                 "the configuration is a Python function, which is not read: what it sets is "
+                 "missing");
+    return set_formats(job);
+}
+
+/* ---- a plan as a TOML file ---- */
+
+static void write_model(struct job_writer *writer)
+{
+    const char *both = model_name_to(NAMES_TORCHTITAN, writer->plan->model_name);
+    const char *space = both ? strchr(both, ' ') : NULL;
+    if (!space)
+        return;
+    writer_flag(writer, "model.name",
+                arena_printf(writer->arena, "\"%.*s\"", (int)(space - both), both));
+    writer_flag(writer, "model.flavor", arena_printf(writer->arena, "\"%s\"", space + 1));
+}
+
+static enum status torchtitan_write(struct job_writer *writer)
+{
+    static const char *const modes[] = {"\"none\"", "\"selective\"", "\"full\"", "\"full\""};
+    const struct plan *plan = writer->plan;
+    const struct parallel *p = &plan->parallel;
+    bool pipeline = p->pp > 1;
+    if (plan->workload.mode != MODE_TRAIN)
+        return err_set(writer->err, STATUS_INPUT,
+                       "torchtitan's jobs train: workload.mode is %s",
+                       words_mode[plan->workload.mode]);
+    write_model(writer);
+    writer_count(writer,
+                 pipeline ? "parallelism.pipeline_parallel_microbatch_size"
+                          : "training.local_batch_size",
+                 plan->workload.micro_batch);
+    if (plan->workload.global_batch)
+        writer_count(writer, "training.global_batch_size", plan->workload.global_batch);
+    if (p->zero == 0)
+        writer_flag(writer, "parallelism.data_parallel_shard_degree", "1");
+    if (p->zero == 2 && !pipeline)
+        writer_flag(writer, "parallelism.fsdp_reshard_after_forward", "\"never\"");
+    if (p->zero == 3 && pipeline)
+        writer_flag(writer, "parallelism.fsdp_reshard_after_forward", "\"always\"");
+    if (p->ep > 1 && p->etp > 1)
+        writer_count(writer, "parallelism.expert_tensor_parallel_degree", p->etp);
+    writer_direct(writer);
+    writer_flag(writer, "activation_checkpoint.mode", modes[plan->recompute.kind]);
+    if (plan->recompute.kind == RECOMPUTE_SELECTIVE)
+        writer_flag(
+            writer, "activation_checkpoint.selective_ac_option",
+            arena_printf(writer->arena, "\"%s\"",
+                         plan->recompute.modules.n ? plan->recompute.modules.word[0] : "op"));
+    if (plan->precision.activations == DTYPE_F32)
+        writer_flag(writer, "training.mixed_precision_param", "\"float32\"");
+    if (plan->stack.compiled)
+        writer_flag(writer, "compile.enable", "true");
+    if (plan->precision.compute == COMPUTE_FP8)
+        writer_flag(writer, "model.converters", "[\"float8\"]");
+    return STATUS_OK;
+}
+
+const struct job_framework job_torchtitan = {
+    .name = "torchtitan",
+    .title = "a torchtitan job",
+    .stack = "torchtitan",
+    .source = "pytorch/torchtitan 238fa9953e4a, b5bcd76c66d0",
+    .syntax = JOB_DASHES,
+    .flags = flags,
+    .n_flags = &n_flags,
+    .prepare = torchtitan_prepare,
+    .finish = torchtitan_finish,
+    .write = torchtitan_write,
+    .trains = true,
+};

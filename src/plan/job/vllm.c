@@ -1,0 +1,272 @@
+/* vLLM launches. Read at vllm-project/vllm (files and commits beside the rows): underscores are
+ * dashes, JSON may be dotted, --config names a YAML file below the command line. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "plan/derive.h"
+#include "plan/job/rows.h"
+#include "plan/job/serving.h"
+#include "plan/schema.h"
+
+#define PARALLEL_CONFIG "vllm/config/parallel.py 00193b82b0e2"
+#define CACHE "vllm/config/cache.py 002f10e0cfa1"
+#define ENGINE "vllm/engine/arg_utils.py 99d7eb5d6a51"
+#define COMPILATION "vllm/config/compilation.py 002284db4c87"
+
+static const struct job_flag flags[] = {
+    RULE("model", JOB_VALUE, "model", "or the word behind serve", ENGINE),
+    RULE("config", JOB_VALUE, NULL, "a YAML file below the command line", ENGINE),
+    DIRECT("tensor-parallel-size tp", JOB_VALUE, "parallel.tp", NULL, "1", PARALLEL_CONFIG),
+    DIRECT("pipeline-parallel-size pp", JOB_VALUE, "parallel.pp", NULL, "1", PARALLEL_CONFIG),
+    RULE("data-parallel-size dp", JOB_VALUE, "parallel.dp", "1 unless given", PARALLEL_CONFIG),
+    RULE("data-parallel-size-local dpl", JOB_VALUE, "cluster", "x tp x pp ranks a node",
+         PARALLEL_CONFIG),
+    RULE("nnodes n", JOB_VALUE, "cluster", "nodes", PARALLEL_CONFIG),
+    RULE("enable-expert-parallel ep", JOB_SWITCH, "parallel.ep",
+         "tp x dp, etp 1; off: etp tp x dp", PARALLEL_CONFIG),
+    MEMORY("decode-context-parallel-size dcp", JOB_VALUE, "1",
+           "the cache is not split over tp ranks", PARALLEL_CONFIG),
+    MEMORY("prefill-context-parallel-size pcp", JOB_VALUE, "1", NULL, PARALLEL_CONFIG),
+    RULE("all2all-backend", JOB_VALUE, "moe.path",
+         "allgather; deepep_high_throughput deepep, deepep_low_latency deepep_ll",
+         PARALLEL_CONFIG),
+    RULE("eplb-config.num_redundant_experts num-redundant-experts", JOB_VALUE,
+         "moe.redundant_experts", "as it stands", PARALLEL_CONFIG),
+    {"eplb-config", JOB_JSON, JOB_RULE, NULL, NULL, NULL, "its entries", PARALLEL_CONFIG},
+    TIME("enable-eplb", JOB_SWITCH, NULL, "placement is as the plan says", PARALLEL_CONFIG),
+    DIRECT("expert-placement-strategy", JOB_VALUE, "moe.routing.placement",
+           "linear=contiguous round_robin=strided", "linear", PARALLEL_CONFIG),
+    NEEDED("max-model-len", JOB_VALUE, "workload.context_length", NULL, NULL, ENGINE),
+    RULE("max-num-seqs", JOB_VALUE, "workload.micro_batch",
+         "1024 on 70 GiB or more (not A100), else 256", ENGINE),
+    RULE("max-num-batched-tokens", JOB_VALUE, "workload.sequence_length",
+         "of prefill; 8192 on 70 GiB or more (not A100), else 2048", ENGINE),
+    DIRECT("gpu-memory-utilization", JOB_VALUE, "memory.fraction", NULL, NULL, CACHE),
+    MEMORY("kv-cache-memory-bytes", JOB_VALUE, NULL, "the cache takes what the fraction leaves",
+           CACHE),
+    RULE("kv-cache-dtype", JOB_VALUE, "precision.kv_cache", "fp8*: fp8; nvfp4", CACHE),
+    RULE("quantization q", JOB_VALUE, "precision.weights", "else as the checkpoint", ENGINE),
+    RULE("dtype", JOB_VALUE, "precision.activations", "auto: bf16", ENGINE),
+    RULE("speculative-config.num_speculative_tokens num-speculative-tokens", JOB_VALUE,
+         "workload.tokens_per_sequence", "plus 1", ENGINE),
+    {"speculative-config", JOB_JSON, JOB_RULE, NULL, NULL, NULL, "its entries", ENGINE},
+    {"compilation-config O", JOB_JSON, JOB_MEMORY, NULL, NULL, NULL, NULL, COMPILATION},
+    MEMORY("compilation-config.cudagraph_mode", JOB_VALUE, NULL,
+           "the stack's reserve holds the graphs", COMPILATION),
+    MEMORY("compilation-config.cudagraph_capture_sizes", JOB_LIST, NULL,
+           "the stack's reserve holds the graphs", COMPILATION),
+    TIME("compilation-config.mode compilation-config.level", JOB_VALUE, NULL, NULL,
+         COMPILATION),
+    MEMORY("enforce-eager", JOB_SWITCH, NULL, "the stack's reserve for graphs stays", ENGINE),
+    MEMORY("cpu-offload-gb", JOB_VALUE, "0", "all weights are on the device", CACHE),
+    DIRECT("enable-dbo", JOB_SWITCH, "moe.overlap", NULL, NULL, PARALLEL_CONFIG),
+    MEMORY("block-size", JOB_VALUE, "16", "16 tokens a block", CACHE),
+    MEMORY("swap-space", JOB_VALUE, NULL, NULL, CACHE),
+    MEMORY("enable-lora", JOB_SWITCH, NULL, NULL, ENGINE),
+    MEMORY("num-gpu-blocks-override", JOB_VALUE, NULL, NULL, CACHE),
+    MEMORY("limit-mm-per-prompt", JOB_VALUE, NULL, NULL, ENGINE),
+    TIME("enable-chunked-prefill", JOB_SWITCH, NULL, NULL, ENGINE),
+    TIME("enable-prefix-caching", JOB_SWITCH, NULL, NULL, CACHE),
+    TIME("async-scheduling", JOB_SWITCH, NULL, NULL, ENGINE),
+    TIME("max-cudagraph-capture-size", JOB_VALUE, NULL, NULL, COMPILATION),
+    {"kv-transfer-config", JOB_VALUE, JOB_TIME, NULL, NULL, NULL, NULL, ENGINE},
+    NEITHER("host", JOB_VALUE, ENGINE),
+    NEITHER("port", JOB_VALUE, ENGINE),
+    NEITHER("api-key", JOB_VALUE, ENGINE),
+    NEITHER("served-model-name", JOB_LIST, ENGINE),
+    NEITHER("trust-remote-code", JOB_SWITCH, ENGINE),
+    NEITHER("seed", JOB_VALUE, ENGINE),
+    NEITHER("tokenizer", JOB_VALUE, ENGINE),
+    NEITHER("load-format", JOB_VALUE, ENGINE),
+    NEITHER("download-dir", JOB_VALUE, ENGINE),
+    NEITHER("disable-log-requests enable-log-requests", JOB_SWITCH, ENGINE),
+    NEITHER("headless", JOB_SWITCH, ENGINE),
+    NEITHER("distributed-executor-backend", JOB_VALUE, PARALLEL_CONFIG),
+    NEITHER("data-parallel-address dpa", JOB_VALUE, PARALLEL_CONFIG),
+    NEITHER("data-parallel-rpc-port dpp", JOB_VALUE, PARALLEL_CONFIG),
+    NEITHER("data-parallel-start-rank dpr", JOB_VALUE, PARALLEL_CONFIG),
+    NEITHER("data-parallel-backend dpb", JOB_VALUE, PARALLEL_CONFIG),
+    NEITHER("api-server-count asc", JOB_VALUE, ENGINE),
+    NEITHER("tool-call-parser", JOB_VALUE, ENGINE),
+    NEITHER("reasoning-parser", JOB_VALUE, ENGINE),
+    NEITHER("enable-auto-tool-choice", JOB_SWITCH, ENGINE),
+    NEITHER("chat-template", JOB_VALUE, ENGINE),
+};
+
+static const size_t n_flags = sizeof flags / sizeof *flags;
+
+/* All ranks of the engine, and how many of them are on a node. */
+static enum status set_size(struct job *job)
+{
+    uint64_t tp = 1, pp = 1, dp = 1, local = 0, nodes = 0;
+    TRY(job_count(job, "tensor-parallel-size", &tp));
+    TRY(job_count(job, "pipeline-parallel-size", &pp));
+    TRY(job_count(job, "data-parallel-size", &dp));
+    TRY(job_count(job, "data-parallel-size-local", &local));
+    TRY(job_count(job, "nnodes", &nodes));
+    if (!tp || !pp || !dp || tp > 100000 || pp > 100000 || dp > 100000)
+        return job_fail(job, "tensor-parallel-size", "a parallel degree is from 1 to 100000");
+    job->size = (struct job_size){.nodes = nodes, .world = tp * pp * dp};
+    if (local && local <= dp)
+        job->size.per_node = tp * pp * local;
+    return STATUS_OK;
+}
+
+static enum status vllm_prepare(struct job *job)
+{
+    const char *file = NULL;
+    bool found;
+    TRY(job_word(job, "config", &file));
+    if (file && job->shell) {
+        TRY(job_add_file(job, file, JOB_FILE, &found));
+        if (!found) {
+            job_fail(job, "config", "file '%s' is not there", file);
+            return err_hint(job->err, "it is looked for beside the script and in the working "
+                                      "directory");
+        }
+    }
+    return set_size(job);
+}
+
+static enum status set_batch(struct job *job)
+{
+    double gib;
+    bool a100;
+    uint64_t tokens = 0;
+    TRY(serving_device(job, &gib, &a100));
+    bool large = gib >= 70 && !a100;
+    uint64_t sequences = large ? 1024 : 256, batched = large ? 8192 : 2048;
+    job_set(job, "workload.mode", "decode", "");
+    TRY(job_count(job, "max-num-seqs", &sequences));
+    TRY(job_count(job, "max-num-batched-tokens", &batched));
+    TRY(job_count(job, "speculative-config.num_speculative_tokens", &tokens));
+    job_set_count(job, "workload.micro_batch", sequences, "max-num-seqs");
+    job_set_count(job, "workload.sequence_length", batched, "max-num-batched-tokens");
+    if (tokens) {
+        job_set_count(job, "workload.tokens_per_sequence", tokens + 1,
+                      "speculative-config.num_speculative_tokens");
+        job_warn(job, job_setting(job, "speculative-config.num_speculative_tokens")->mark,
+                 "the weights of a draft model matter to memory and are not modelled");
+    }
+    return STATUS_OK;
+}
+
+/* The model's own longest sequence, where the job does not say. */
+static enum status set_context(struct job *job)
+{
+    struct plan *plan = arena_alloc(job->arena, 1, sizeof *plan);
+    bool known;
+    if (job_given(job, "max-model-len"))
+        return STATUS_OK;
+    TRY(job_part(job, "model", plan, &known));
+    if (known && plan->model.max_position)
+        draft_set_count(&job->draft, "workload.context_length", plan->model.max_position,
+                        (struct mark){0}, "the model's own; --max-model-len");
+    return STATUS_OK;
+}
+
+static enum status set_path(struct job *job)
+{
+    static const char paths[] = "allgather_reducescatter=allgather naive=allgather "
+                                "deepep_high_throughput=deepep deepep_low_latency=deepep_ll "
+                                "deepep_v2=deepep";
+    const char *backend = "allgather_reducescatter";
+    struct mark mark = job->mark;
+    const char *origin = "default of --all2all-backend";
+    const struct shell_variable *v = job_environment(job, "VLLM_ALL2ALL_BACKEND");
+    if (v && v->value.n == 1 && !v->trouble && !v->value.items[0].trouble) {
+        backend = v->value.items[0].text;
+        mark = v->value.items[0].mark;
+        origin = "VLLM_ALL2ALL_BACKEND";
+    }
+    const struct setting *s = job_setting(job, "all2all-backend");
+    TRY(job_word(job, "all2all-backend", &backend));
+    const char *path = job_convert(job, paths, backend);
+    if (!path)
+        job_warn(job, s ? s->mark : mark,
+                 "all-to-all backend '%s' matters to memory and is not modelled: allgather "
+                 "stands in",
+                 backend);
+    draft_set(&job->draft, "moe.path", path ? path : "allgather", s ? s->mark : mark,
+              s ? s->said : origin);
+    if (text_equal(backend, "deepep_v2"))
+        draft_set(&job->draft, "moe.library", "deepep_v2", s ? s->mark : mark, origin);
+    const struct draft_item *weights = draft_find(&job->draft, "precision.weights");
+    bool fp8 = path && text_starts(path, "deepep") && weights &&
+               text_equal(weights->words[0], "fp8_block");
+    const struct draft_item *activations = draft_find(&job->draft, "precision.activations");
+    draft_set(&job->draft, "precision.dispatch", fp8 ? "fp8_block" : activations->words[0],
+              (struct mark){0}, fp8 ? "DeepEP sends what fp8 experts take" : "as activations");
+    return STATUS_OK;
+}
+
+static enum status set_layout(struct job *job)
+{
+    bool experts = false;
+    uint64_t tp = job_drafted(job, "parallel.tp", 1), dp = 1, redundant = 0;
+    TRY(job_count(job, "data-parallel-size", &dp));
+    job_set_count(job, "parallel.dp", dp, "data-parallel-size");
+    TRY(job_switch(job, "enable-expert-parallel", &experts));
+    TRY(job_count(job, "eplb-config.num_redundant_experts", &redundant));
+    job_set_count(job, "parallel.ep", experts ? tp * dp : 1, "enable-expert-parallel");
+    job_set_count(job, "parallel.etp", experts ? 1 : tp * dp,
+                  "enable-expert-parallel tensor-parallel-size");
+    job_set(job, "parallel.sp", experts && tp > 1 ? "true" : "false", "enable-expert-parallel");
+    if (redundant)
+        job_set_count(job, "moe.redundant_experts", redundant,
+                      "eplb-config.num_redundant_experts");
+    return STATUS_OK;
+}
+
+static enum status vllm_finish(struct job *job)
+{
+    TRY(serving_set_model(job, "model"));
+    TRY(set_layout(job));
+    TRY(set_batch(job));
+    TRY(set_context(job));
+    TRY(serving_set_formats(job));
+    serving_warn_of_cache(job, "max-num-seqs", "max-model-len");
+    return set_path(job);
+}
+
+static enum status vllm_write(struct job_writer *writer)
+{
+    const struct plan *plan = writer->plan;
+    const char *model = model_name_to(NAMES_HUB, plan->model_name);
+    TRY(serving_write_refuse(writer));
+    text_printf(writer->out, "vllm serve %s", model ? model : plan->model_name);
+    if (plan_dp(plan) > 1)
+        writer_count(writer, "data-parallel-size", plan_dp(plan));
+    writer_direct(writer);
+    if (plan->parallel.ep > 1)
+        writer_flag(writer, "enable-expert-parallel", NULL);
+    writer_count(writer, "max-num-seqs", plan->workload.micro_batch);
+    writer_count(writer, "max-num-batched-tokens", plan->workload.sequence_length);
+    if (plan->moe.path == PATH_DEEPEP)
+        writer_flag(writer, "all2all-backend",
+                    plan->moe.library == LIBRARY_DEEPEP_V2 ? "deepep_v2"
+                                                           : "deepep_high_throughput");
+    if (plan->moe.path == PATH_DEEPEP_LL)
+        writer_flag(writer, "all2all-backend", "deepep_low_latency");
+    if (plan->moe.redundant_experts)
+        writer_count(writer, "eplb-config.num_redundant_experts", plan->moe.redundant_experts);
+    if (plan->workload.tokens_per_sequence > 1)
+        writer_count(writer, "speculative-config.num_speculative_tokens",
+                     plan->workload.tokens_per_sequence - 1);
+    serving_write_formats(writer);
+    return STATUS_OK;
+}
+
+const struct job_framework job_vllm = {
+    .name = "vllm",
+    .title = "a vLLM launch",
+    .stack = "vllm",
+    .source = "vllm-project/vllm",
+    .syntax = JOB_DASHES,
+    .flags = flags,
+    .n_flags = &n_flags,
+    .prepare = vllm_prepare,
+    .finish = vllm_finish,
+    .write = vllm_write,
+    .serves = true,
+};

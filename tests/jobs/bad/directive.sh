@@ -1,0 +1,2 @@
+#moeplan cluster
+vllm serve deepseek-ai/DeepSeek-V3 -tp 8

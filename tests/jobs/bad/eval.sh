@@ -1,0 +1,1 @@
+eval "vllm serve deepseek-ai/DeepSeek-V3"

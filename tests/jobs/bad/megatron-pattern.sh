@@ -1,0 +1,3 @@
+#moeplan cluster=h100
+torchrun --nproc-per-node 8 pretrain_gpt.py --moe-layer-freq '[0,2]' --num-experts 8 \
+ --num-layers 4 --hidden-size 64 --num-attention-heads 4 --vocab-size 100 --micro-batch-size 1 --seq-length 64

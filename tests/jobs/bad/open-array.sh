@@ -1,0 +1,2 @@
+ARGS=(--tp 8
+python -m sglang.launch_server --model-path x

@@ -1,0 +1,1 @@
+vllm serve acme/unheard-of -tp 8

@@ -1,0 +1,229 @@
+/* Exported launches read back as the plan they came from: every example on every stack that has
+ * launch flags, and plans that use what only few say (stages, order, offload). */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <cmocka.h>
+#include <dirent.h>
+
+#include "plan/job/job.h"
+#include "plan/schema.h"
+
+static const char *const stacks[] = {"maxtext", "megatron", "torchtitan", "vllm", "sglang"};
+static const char *const endings[] = {"yml", "sh", "toml", "sh", "sh"};
+
+enum { STACKS = sizeof stacks / sizeof *stacks, SETS = 8 };
+
+static void load(const char *file, const char *const *sets, const char *stack,
+                 struct arena *arena, struct plan *plan)
+{
+    struct err err = {0};
+    struct override overrides[SETS + 1];
+    size_t n = 0;
+    if (stack)
+        overrides[n++] = (struct override){"stack", stack, "--set stack"};
+    for (; sets && *sets; sets++) {
+        size_t length = strcspn(*sets, "=");
+        overrides[n++] =
+            (struct override){arena_strndup(arena, *sets, length), *sets + length + 1, *sets};
+    }
+    plan_load(file, overrides, n, arena, plan, NULL, &err);
+    assert_string_equal(err.text, "");
+}
+
+/* Every key but the names of parts, which stand in other keys. */
+static void assert_same(const struct plan *a, const struct plan *b, struct arena *arena)
+{
+    size_t n;
+    const struct field *fields = schema_fields(&n);
+    for (size_t i = 0; i < n; i++) {
+        const char *key = fields[i].key;
+        struct text first = {.arena = arena}, second = {.arena = arena};
+        if (text_equal(key, "model") || text_equal(key, "cluster") || text_equal(key, "stack"))
+            continue;
+        text_printf(&first, "%s=", key);
+        text_printf(&second, "%s=", key);
+        schema_print(&fields[i], a, &first);
+        schema_print(&fields[i], b, &second);
+        assert_string_equal(text_string(&first), text_string(&second));
+    }
+}
+
+static void assert_reads_back(const struct plan *plan, size_t stack, const char *launch,
+                              struct arena *arena)
+{
+    struct err err = {0};
+    struct plan *again = arena_alloc(arena, 1, sizeof *again);
+    struct job_result job = {0};
+    const struct job_request request = {0};
+    const char *name = arena_printf(arena, "launch.%s", endings[stack]);
+    job_read_text(name, launch, strlen(launch), &request, arena, &job, &err);
+    assert_string_equal(err.text, "");
+    plan_load_tree(name, job.root, NULL, 0, true, arena, again, NULL, &err);
+    assert_string_equal(err.text, "");
+    assert_string_equal(job.framework, stacks[stack]);
+    assert_same(plan, again, arena);
+}
+
+/* Refused is only what the stack cannot run. */
+static bool can_run(const struct plan *plan, size_t stack)
+{
+    return (stack >= 3) == (plan->workload.mode != MODE_TRAIN);
+}
+
+static size_t check_example(const char *file)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < STACKS; i++) {
+        struct arena arena = {0};
+        struct err err = {0};
+        struct text launch = {.arena = &arena};
+        struct plan *plan = arena_alloc(&arena, 1, sizeof *plan);
+        load(file, NULL, NULL, &arena, plan);
+        if (!text_starts(plan->stack_name, stacks[i]))
+            load(file, NULL, stacks[i], &arena, plan);
+        print_message("%s as %s\n", file, stacks[i]);
+        enum status status = job_export(plan, stacks[i], &arena, &launch, &err);
+        assert_int_equal(status, can_run(plan, i) ? STATUS_OK : STATUS_INPUT);
+        if (status == STATUS_OK)
+            assert_reads_back(plan, i, text_string(&launch), &arena);
+        n += status == STATUS_OK;
+        arena_release(&arena);
+    }
+    return n;
+}
+
+static void examples_read_back(void **state)
+{
+    (void)state;
+    struct arena arena = {0};
+    size_t n = 0;
+    DIR *folder = opendir("examples");
+    assert_non_null(folder);
+    for (struct dirent *entry; (entry = readdir(folder));)
+        if (text_ends(entry->d_name, ".yaml"))
+            n += check_example(arena_printf(&arena, "examples/%s", entry->d_name));
+    closedir(folder);
+    assert_true(n >= 25);
+    arena_release(&arena);
+}
+
+/* A launch says by flags what its stack has flags for: no "#moeplan" line for those keys. */
+static const struct {
+    const char *file;
+    size_t stack;
+    const char *sets[SETS + 1];
+    const char *flags[SETS + 1]; /* that the launch holds */
+    const char *silent;          /* keys, no line speaks of */
+} cases[] = {
+    {"examples/megatron-qwen3-30b-h100.yaml",
+     1,
+     {"parallel.tp=2", "parallel.sp=true", "parallel.pp=2", "parallel.stages=[23, 25]",
+      "parallel.ep=4", "parallel.order=[tp, ep, cp, dp, pp]"},
+     {"--tensor-model-parallel-size 2", "--sequence-parallel",
+      "--pipeline-model-parallel-layout 'Et*23|t*25L'", "--expert-model-parallel-size 4",
+      "#moeplan parallel.order=[tp, ep, cp, dp, pp]"},
+     "parallel.tp parallel.pp parallel.sp parallel.stages parallel.ep parallel.etp workload. "
+     "precision. recompute. moe.path stack."},
+    {"examples/megatron-qwen3-30b-h100.yaml",
+     1,
+     {"moe.path=capacity", "moe.capacity_factor=1.5", "moe.capacity_scope=batch",
+      "recompute=full", "parallel.pp=2", "parallel.vpp=2", "parallel.schedule=interleaved",
+      "parallel.ep=8"},
+     {"--moe-expert-capacity-factor 1.5", "--moe-pad-expert-input-to-capacity",
+      "--recompute-granularity full", "--num-virtual-stages-per-pipeline-rank 2"},
+     "parallel. moe.path moe.capacity recompute."},
+    {"examples/seed000-primus-turbo.yaml",
+     0,
+     {"moe.path=capacity", "moe.capacity_factor=2", "parallel.tp=2", "parallel.ep=4",
+      "recompute={save: [context, mlpwo]}"},
+     {"sparse_matmul: false", "capacity_factor: 2", "ici_tensor_parallelism: 2",
+      "ici_expert_parallelism: 4", "remat_policy: custom", "context: device"},
+     "parallel. moe.path moe.capacity_factor recompute. precision. workload."},
+    {"examples/torchtitan-deepseek-16b-b200.yaml",
+     2,
+     {"parallel.tp=2", "parallel.etp=1", "parallel.ep=4", "parallel.zero=3", "recompute=full"},
+     {"parallelism.tensor_parallel_degree = 2", "parallelism.expert_parallel_degree = 4",
+      "activation_checkpoint.mode = \"full\"", "compile.enable = true"},
+     "parallel. recompute.kind precision. workload. stack. model"},
+    {"examples/vllm-deepseek-v3-h200.yaml",
+     3,
+     {"moe.redundant_experts=32", "precision.kv_cache=fp8", "memory.fraction=0.85",
+      "parallel.dp=16"},
+     {"vllm serve deepseek-ai/DeepSeek-V3", "--data-parallel-size 16",
+      "--eplb-config.num_redundant_experts 32", "--kv-cache-dtype fp8",
+      "--gpu-memory-utilization 0.85"},
+     "parallel. moe.path moe.redundant precision. memory. workload. model"},
+    {"examples/vllm-deepseek-v3-h200.yaml",
+     4,
+     {"moe.redundant_experts=16", "parallel.dp=16", "memory.fraction=0.8"},
+     {"--tp-size 16", "--dp-size 16", "--enable-dp-attention", "--deepep-mode low_latency",
+      "--ep-num-redundant-experts 16", "--mem-fraction-static 0.8"},
+     "parallel. moe.path moe.redundant precision. memory. workload. model"},
+};
+
+static void check_silence(const char *launch, const char *keys, struct arena *arena)
+{
+    for (const char *at = keys; *at;) {
+        size_t length = strcspn(at, " ");
+        const char *line = arena_printf(arena, "#moeplan %.*s", (int)length, at);
+        for (const char *found = launch; (found = strstr(found, line)) != NULL; found++)
+            if (!text_starts(found, "#moeplan model.name=") &&
+                !text_starts(found, "#moeplan parallel.order="))
+                fail_msg("a line in place of a flag: %.40s", found);
+        at += length + (at[length] == ' ');
+    }
+}
+
+static void flags_stand_for_their_keys(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct arena arena = {0};
+        struct err err = {0};
+        struct text launch = {.arena = &arena};
+        struct plan *plan = arena_alloc(&arena, 1, sizeof *plan);
+        const char *stack = stacks[cases[i].stack];
+        bool own = strstr(cases[i].file, stack) || cases[i].stack == 0;
+        load(cases[i].file, cases[i].sets, own ? NULL : stack, &arena, plan);
+        job_export(plan, stack, &arena, &launch, &err);
+        assert_string_equal(err.text, "");
+        for (size_t j = 0; j < SETS && cases[i].flags[j]; j++)
+            if (!strstr(text_string(&launch), cases[i].flags[j]))
+                fail_msg("'%s' is missing in:\n%s", cases[i].flags[j], text_string(&launch));
+        check_silence(text_string(&launch), cases[i].silent, &arena);
+        assert_reads_back(plan, cases[i].stack, text_string(&launch), &arena);
+        arena_release(&arena);
+    }
+}
+
+static void stacks_without_flags_are_refused(void **state)
+{
+    (void)state;
+    static const char *const others[] = {"primus", "generic", "nxd", "host"};
+    struct arena arena = {0};
+    struct plan *plan = arena_alloc(&arena, 1, sizeof *plan);
+    load("examples/seed000-primus-turbo.yaml", NULL, NULL, &arena, plan);
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        struct err err = {0};
+        struct text launch = {.arena = &arena};
+        assert_int_equal(job_export(plan, others[i], &arena, &launch, &err), STATUS_INPUT);
+        assert_string_equal(err.text,
+                            arena_printf(&arena, "stack '%s' has no launch flags", others[i]));
+        assert_int_equal(launch.length, 0);
+    }
+    arena_release(&arena);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(examples_read_back),
+        cmocka_unit_test(flags_stand_for_their_keys),
+        cmocka_unit_test(stacks_without_flags_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

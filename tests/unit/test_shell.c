@@ -1,0 +1,156 @@
+/* Scripts as words: quotes, variables, arrays, here-documents, and what stays unknown. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "base/text.h"
+#include "plan/job/shell.h"
+
+/* The words of the last command, in brackets; a word that is not known says why. */
+static const char *last_command(const char *script, struct arena *arena)
+{
+    struct shell shell;
+    struct err err = {0};
+    struct text out = {.arena = arena};
+    enum status status = shell_read("x.sh", script, strlen(script), arena, &shell, &err);
+    assert_string_equal(err.text, "");
+    assert_int_equal(status, STATUS_OK);
+    assert_true(shell.n_commands > 0);
+    const struct shell_command *command = &shell.commands[shell.n_commands - 1];
+    for (size_t i = 0; i < command->words.n; i++) {
+        const struct shell_word *word = &command->words.items[i];
+        text_printf(&out, "[%s]", word->text);
+        if (word->trouble)
+            text_printf(&out, "{%s}", word->trouble);
+    }
+    if (command->nested)
+        text_append(&out, " nested");
+    return text_string(&out);
+}
+
+static const struct {
+    const char *script, *words;
+} cases[] = {
+    {"run a  b\tc", "[run][a][b][c]"},
+    {"run a \\\n  b", "[run][a][b]"},
+    {"run a \\\r\n  b\r\n", "[run][a][b]"},
+    {"run # a\n", "[run]"},
+    {"run a#b", "[run][a#b]"},
+    {"run 'a b' \"c d\" e\\ f ''", "[run][a b][c d][e f][]"},
+    {"run --x='[0]*3+[1]*58'", "[run][--x=[0]*3+[1]*58]"},
+    {"X=8; run $X ${X} \"$X\" '$X' \\$X", "[run][8][8][8][$X][$X]"},
+    {"X='a b'; run $X \"$X\" x$X", "[run][a][b][a b][xa][b]"},
+    {"run ${X:-8} ${X-9} ${X:=7} ${Y:-${X:-3}}", "[run][8][9][7][3]"},
+    {"X=; run ${X:-8} ${X-9}x", "[run][8][x]"},
+    {"export X=1 Y=2; run $X$Y", "[run][12]"},
+    {"X=1 run; run ${X:-2}", "[run][2]"},
+    {"X=3; X=1 run; run $X", "[run][3]"},
+    {"run $X", "[run][]{variable 'X' is not set}"},
+    {"run --tp=$X", "[run][--tp=]{variable 'X' is not set}"},
+    {"A=(a 'b c' \\\n d # e\n f); run \"${A[@]}\"", "[run][a][b c][d][f]"},
+    {"A=(a b); A+=(c); run ${A[*]} \"${A[*]}\"", "[run][a][b][c][a b c]"},
+    {"A=(); run \"${A[@]}\" end", "[run][end]"},
+    {"S='--a 1'; S+=' --b'; run $S", "[run][--a][1][--b]"},
+    {"N=4; run $((N * 8)) $(( (N+1)*2 - $N % 3 ))", "[run][32][9]"},
+    {"run $((1/0))", "[run][]{'$((1/0))' is worked out by the shell}"},
+    {"run $(nproc)", "[run][]{'$(nproc)' is worked out by the shell}"},
+    {"run `nproc`", "[run][]{a command in backquotes is worked out by the shell}"},
+    {"F=a.yaml; run ${F%.yaml}", "[run][]{'${F%.yaml}' is worked out by the shell}"},
+    {"run a > out.txt 2>&1 b", "[run][a][b]"},
+    {"cd x && run a", "[run][a]"},
+    {"run a | tee log", "[tee][log]"},
+    {"if true; then X=2; fi\nrun $X",
+     "[run][2]{variable 'X' is set under a condition, on line 1}"},
+    {"[ -z x ] && X=2\nrun $X", "[run][2]{variable 'X' is set under a condition, on line 1}"},
+    {"A=(a); if true; then A+=(b); fi\nrun \"${A[@]}\"",
+     "[run][a][b]{variable 'A' is set under a condition, on line 1}"},
+    {"for i in 1 2; do run $i; done", "[run][]{variable 'i' is not set} nested"},
+    {"f() {\n run a\n}", "[run][a] nested"},
+    {"run \"$@\" a", "[run][a]"},
+    {"#SBATCH --nodes=4\nrun a", "[run][a]"},
+};
+
+static void scripts_are_words(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct arena arena = {0};
+        print_message("%s\n", cases[i].script);
+        assert_string_equal(last_command(cases[i].script, &arena), cases[i].words);
+        arena_release(&arena);
+    }
+}
+
+static void places_are_those_of_the_script(void **state)
+{
+    (void)state;
+    static const char script[] = "A=(--tp\n  8)\nrun \\\n  \"${A[@]}\" --last\n";
+    struct arena arena = {0};
+    struct shell shell;
+    struct err err = {0};
+    shell_read("x.sh", script, sizeof script - 1, &arena, &shell, &err);
+    const struct shell_word *words = shell.commands[0].words.items;
+    static const unsigned lines[] = {3, 1, 2, 4}, columns[] = {1, 4, 3, 13};
+    assert_int_equal(shell.commands[0].words.n, 4);
+    for (size_t i = 0; i < 4; i++) {
+        assert_int_equal(words[i].mark.line, lines[i]);
+        assert_int_equal(words[i].mark.column, columns[i]);
+    }
+    arena_release(&arena);
+}
+
+static void documents_become_files(void **state)
+{
+    (void)state;
+    static const char script[] = "TP=4\ncat > a.yaml <<EOF\ntp: $TP\nEOF\n"
+                                 "cat <<'EOF' > b.yaml\ntp: $TP\nEOF\n"
+                                 "tee c.yaml <<-EOF\n\ttp: ${DP:-2}\n\tEOF\nrun\n";
+    static const char *const names[] = {"a.yaml", "b.yaml", "c.yaml"};
+    static const char *const texts[] = {"tp: 4\n", "tp: $TP\n", "\ttp: 2\n"};
+    struct arena arena = {0};
+    struct shell shell;
+    struct err err = {0};
+    shell_read("x.sh", script, sizeof script - 1, &arena, &shell, &err);
+    assert_string_equal(err.text, "");
+    assert_int_equal(shell.n_files, 3);
+    for (size_t i = 0; i < 3; i++) {
+        assert_string_equal(shell.files[i].name, names[i]);
+        assert_string_equal(shell.files[i].text, texts[i]);
+    }
+    assert_string_equal(shell.commands[shell.n_commands - 1].words.items[0].text, "run");
+    arena_release(&arena);
+}
+
+/* Variables that hold at a command, and those of its environment. */
+static void variables_hold_from_where_they_stand(void **state)
+{
+    (void)state;
+    static const char script[] = "X=1\nfirst\nX=2\nexport X\nY=3 second\n";
+    struct arena arena = {0};
+    struct shell shell;
+    struct err err = {0};
+    shell_read("x.sh", script, sizeof script - 1, &arena, &shell, &err);
+    const struct shell_command *first = &shell.commands[0];
+    const struct shell_command *last = &shell.commands[shell.n_commands - 1];
+    const struct shell_variable *x = shell_variable(&shell, first->n_variables, "X", false);
+    assert_string_equal(x->value.items[0].text, "1");
+    assert_null(shell_variable(&shell, first->n_variables, "X", true));
+    x = shell_variable(&shell, last->n_variables, "X", true);
+    assert_string_equal(x->value.items[0].text, "2");
+    assert_non_null(shell_variable(&shell, last->n_variables, "Y", true));
+    arena_release(&arena);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(scripts_are_words),
+        cmocka_unit_test(places_are_those_of_the_script),
+        cmocka_unit_test(documents_become_files),
+        cmocka_unit_test(variables_hold_from_where_they_stand),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
