@@ -87,7 +87,8 @@ enum status ops_of(const struct plan *plan, const struct ops_ask *ask, const str
     resolved->moe.path = stack_path(plan, NULL);
     *out = (struct ops_report){0};
     *work = *held;
-    TRY(work_ops(plan, work, err));
+    if (!work->n_ops) /* a stack may hold what its ops need, and has them already */
+        TRY(work_ops(plan, work, err));
     TRY(ops_slots(resolved, ask, arena, &slots, out, err));
     keep_stage(stage, &slots);
     uint64_t *values = arena_alloc(arena, work->sizes.n, sizeof *values);

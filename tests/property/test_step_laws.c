@@ -47,7 +47,8 @@ static bool list_plan(const struct plan *plan, struct listed *l)
     l->plan = *plan;
     l->plan.moe.path = stack_path(plan, NULL);
     l->plan.moe.buffer = stack_sizing(plan);
-    assert_int_equal(work_ops(plan, &l->work, &err), STATUS_OK);
+    if (!l->work.n_ops) /* stack host has them already */
+        assert_int_equal(work_ops(plan, &l->work, &err), STATUS_OK);
     return true;
 }
 

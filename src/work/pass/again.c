@@ -23,6 +23,18 @@ void again_words(struct again *again, const struct word_list *words,
         }
 }
 
+const char *again_unknown(const struct word_list *words, const struct again_name *names)
+{
+    for (uint64_t i = 0; i < words->n; i++) {
+        const struct again_name *name = names;
+        while (name->name && !text_equal(name->name, words->word[i]))
+            name++;
+        if (!name->name)
+            return words->word[i];
+    }
+    return NULL;
+}
+
 static bool runs(const struct again *again, const struct op *op)
 {
     for (const char *const *kept = again->kept; kept && *kept; kept++)

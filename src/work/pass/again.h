@@ -29,6 +29,8 @@ struct again {
 /* Adds to `again` (takes from it, when `kept`) what words stand for. */
 void again_words(struct again *again, const struct word_list *words,
                  const struct again_name *names, bool kept);
+/* The first word that no row of a table has, or NULL. */
+const char *again_unknown(const struct word_list *words, const struct again_name *names);
 void again_all(struct again *again, uint32_t modules);
 
 /* Adds copies, of phase recompute, of those of the forward's ops [first, end) that run again. */

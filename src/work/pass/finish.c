@@ -1,5 +1,6 @@
 /* Lifetimes from use: a transient lives from the first op that touches it to the last, and for
  * the whole of any loop that does. What no op touches is dropped. */
+#include "work/pass/lives.h"
 #include "work/piece/layer.h"
 
 static void touch(struct buffer *buffer, uint16_t first, uint16_t last)
@@ -10,18 +11,6 @@ static void touch(struct buffer *buffer, uint16_t first, uint16_t last)
         buffer->first = first;
     if (last > buffer->last)
         buffer->last = last;
-}
-
-static void loop_range(const struct work *work, uint16_t op, uint16_t *first, uint16_t *last)
-{
-    *first = *last = op;
-    uint16_t loop = work->ops[op].loop;
-    if (!loop)
-        return;
-    while (*first > 0 && work->ops[*first - 1].loop == loop)
-        --*first;
-    while (*last + 1U < work->n_ops && work->ops[*last + 1].loop == loop)
-        ++*last;
 }
 
 /* Buffers of a twin that the backward had no need of. */
@@ -75,7 +64,7 @@ void layer_finish(struct layer *l)
     for (size_t i = 0; i < work->n_ops; i++) {
         uint16_t first, last;
         const struct op *op = &work->ops[i];
-        loop_range(work, (uint16_t)i, &first, &last);
+        work_loop_range(work, (uint16_t)i, &first, &last);
         if (op->trips_from != WORK_NONE)
             touch(&work->buffers[op->trips_from], first, last);
         for (unsigned j = 0; j < op->n_operands; j++)

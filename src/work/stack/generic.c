@@ -228,6 +228,20 @@ static const struct again_name saved_names[] = {
     {NULL, 0, 0},
 };
 
+enum status stack_check_saved_ops(const struct plan *plan, struct err *err)
+{
+    const struct recompute_plan *recompute = &plan->recompute;
+    const char *unknown = recompute->kind == RECOMPUTE_SAVE
+                              ? again_unknown(&recompute->save, saved_names)
+                              : NULL;
+    if (!unknown)
+        return STATUS_OK;
+    err_set(err, STATUS_INPUT, "recompute.save names '%s', which no layer has", unknown);
+    return err_hint(err, "known: attention_norm_out, q, attention_context, mlp_input, "
+                         "mlp_norm_out, mlp_gate, mlp_activated, expert_gate_up, "
+                         "expert_activated");
+}
+
 /* selective: what is cheap to make again; full: all; {save: [...]}: all but what is named. */
 void stack_generic_again(const struct plan *plan, struct again *again)
 {

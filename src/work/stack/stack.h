@@ -64,6 +64,8 @@ struct shards step_shards(const struct plan *plan, struct work *work, unsigned f
 
 /* What runs again, by stack; one without habits of its own: as stack generic keeps tensors. */
 void stack_generic_again(const struct plan *plan, struct again *again);
+/* STATUS_INPUT when recompute.save names what no op of the list makes. */
+enum status stack_check_saved_ops(const struct plan *plan, struct err *err);
 void stack_maxtext_again(const struct plan *plan, struct again *again);
 void stack_megatron_again(const struct plan *plan, struct again *again);
 void stack_torchtitan_again(const struct plan *plan, struct again *again);
@@ -81,6 +83,7 @@ enum status stack_megatron_build(const struct plan *plan, struct work *work, str
 enum status stack_nxd_build(const struct plan *plan, struct work *work, struct err *err);
 enum status stack_vllm_build(const struct plan *plan, struct work *work, struct err *err);
 enum status stack_sglang_build(const struct plan *plan, struct work *work, struct err *err);
+enum status stack_host_build(const struct plan *plan, struct work *work, struct err *err);
 enum status stack_generic_build(const struct plan *plan, struct work *work, struct err *err);
 
 #endif

@@ -7,23 +7,26 @@
 static const struct stack_system systems[] = {
     {STACK_GENERIC, "generic", "PyTorch-like eager training and serving, dynamic shapes",
      stack_generic_build, stack_generic_again, NULL, NULL},
+    {STACK_HOST, "host", "moeplan's own executor: what `moeplan run` performs",
+     stack_host_build, stack_generic_again, NULL, NULL},
     {STACK_MAXTEXT, "maxtext", "MaxText on JAX and XLA: static shapes, rematerialisation",
      stack_maxtext_build, stack_maxtext_again, stack_maxtext_paths,
      "dense_matmul and sparse_matmul of layers/moe.py have no others"},
     {STACK_MEGATRON, "megatron",
-     "Megatron-Core with TransformerEngine: training, dynamic shapes", stack_megatron_build, stack_megatron_again,
-     stack_megatron_paths, "its token dispatchers are these"},
+     "Megatron-Core with TransformerEngine: training, dynamic shapes", stack_megatron_build,
+     stack_megatron_again, stack_megatron_paths, "its token dispatchers are these"},
     {STACK_PRIMUS, "primus",
-     "Megatron-Core with Primus-Turbo on AMD: training, sync-free levels", stack_primus_build, stack_megatron_again,
-     stack_megatron_paths, "its token dispatchers are Megatron's"},
+     "Megatron-Core with Primus-Turbo on AMD: training, sync-free levels", stack_primus_build,
+     stack_megatron_again, stack_megatron_paths, "its token dispatchers are Megatron's"},
     {STACK_TORCHTITAN, "torchtitan", "torchtitan on PyTorch FSDP2: training, dynamic shapes",
      stack_torchtitan_build, stack_torchtitan_again, stack_torchtitan_paths,
      "its expert parallelism is one all-to-all, plain or by DeepEP"},
-    {STACK_NXD, "nxd", "Neuron (NxD): serving and training with static shapes", stack_nxd_build, stack_generic_again,
-     stack_nxd_paths, "its expert MLPs are these"},
-    {STACK_VLLM, "vllm", "vLLM: serving, DeepEP and DeepGEMM", stack_vllm_build, stack_generic_again, NULL, NULL},
-    {STACK_SGLANG, "sglang", "SGLang: serving, DeepEP and DeepGEMM", stack_sglang_build, stack_generic_again, NULL,
-     NULL},
+    {STACK_NXD, "nxd", "Neuron (NxD): serving and training with static shapes", stack_nxd_build,
+     stack_generic_again, stack_nxd_paths, "its expert MLPs are these"},
+    {STACK_VLLM, "vllm", "vLLM: serving, DeepEP and DeepGEMM", stack_vllm_build,
+     stack_generic_again, NULL, NULL},
+    {STACK_SGLANG, "sglang", "SGLang: serving, DeepEP and DeepGEMM", stack_sglang_build,
+     stack_generic_again, NULL, NULL},
 };
 
 const struct stack_system *stack_system(enum stack_kind kind)
@@ -137,5 +140,6 @@ enum buffer_sizing stack_sizing(const struct plan *plan)
 {
     if (plan->moe.buffer != SIZING_AUTO)
         return plan->moe.buffer;
-    return plan->stack.static_shapes ? SIZING_WORST : SIZING_EXACT;
+    bool fixed = plan->stack.static_shapes || plan->stack.kind == STACK_HOST;
+    return fixed ? SIZING_WORST : SIZING_EXACT;
 }

@@ -1,0 +1,21 @@
+/* host: moeplan's own executor. It has no libraries and no habits: beside the state it holds
+ * what the ops of the step read and write, for as long as data needs it. Of the list, `run`
+ * performs the slice of one routed layer (sim/slice.h), op by op. */
+#include "work/pass/lives.h"
+#include "work/stack/serve.h"
+#include "work/stack/stack.h"
+
+enum status stack_host_build(const struct plan *plan, struct work *work, struct err *err)
+{
+    bool training = plan->workload.mode == MODE_TRAIN;
+    if (training)
+        TRY(stack_check_saved_ops(plan, err));
+    step_segments(work);
+    step_state(plan, work, training);
+    if (!training)
+        serve_cache(plan, work, 1);
+    work->alternating = plan->model.moe_every > 1;
+    TRY(work_ops(plan, work, err));
+    lives_from_use(work);
+    return STATUS_OK;
+}
