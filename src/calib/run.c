@@ -72,7 +72,7 @@ static struct slice_ranks ranks_of(const struct run *run)
     if (!session)
         return (struct slice_ranks){0, slice_kind_of(run->plan)->ranks(run->plan), pool_cpus()};
     return (struct slice_ranks){session->transport->first, session->transport->n_local,
-                              pool_size(session->pool)};
+                                pool_size(session->pool)};
 }
 
 static uint64_t limit_of(const struct plan *plan, const struct run *run)
@@ -277,7 +277,7 @@ static enum status perform(struct run *run, struct err *err)
     bool fits;
     const struct run_options *options = run->options;
     TRY(slice_init(run->plan, options->routing, options->backward, ranks_of(run), run->arena,
-                      &run->list, err));
+                   &run->list, err));
     run_summary_init(&run->summary, run->plan, &run->list, options->samples, run->arena,
                      run->report);
     TRY(predict_all(run, err));

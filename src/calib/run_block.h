@@ -1,5 +1,5 @@
-/* How a run fills and checks what it performs, by the plan's block: an MoE layer, or a collective
- * matmul. What it performs is a slice of the list (sim/slice.h). */
+/* How a run fills and checks what it performs, by the plan's block: an MoE layer, or a
+ * collective matmul. What it performs is a slice of the list (sim/slice.h). */
 #ifndef MOEPLAN_CALIB_RUN_BLOCK_H
 #define MOEPLAN_CALIB_RUN_BLOCK_H
 

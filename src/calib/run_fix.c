@@ -24,7 +24,7 @@ static bool try(struct search *s, const struct plan *plan, struct slice_ranks ra
     struct memory_peak peak = {.total_bytes = UINT64_MAX};
     struct err err = {0};
     if (slice_init(plan, s->options->routing, s->options->backward, ranks, &arena, &list,
-                      &err) == STATUS_OK)
+                   &err) == STATUS_OK)
         slice_peak(&list, &arena, &peak);
     arena_release(&arena);
     if (peak.total_bytes > s->limit_bytes || s->report->n_fixes == MOST_FIXES)

@@ -8,9 +8,8 @@
 #include "sim/slice_memory.h"
 #include "sim/price.h"
 
-void run_summary_init(struct run_summary *s, const struct plan *plan,
-                      const struct slice *list, uint64_t samples, struct arena *arena,
-                      struct run_report *report)
+void run_summary_init(struct run_summary *s, const struct plan *plan, const struct slice *list,
+                      uint64_t samples, struct arena *arena, struct run_report *report)
 {
     size_t n = list->work.n_ops;
     *s = (struct run_summary){.plan = plan,

@@ -22,9 +22,8 @@ struct run_summary {
     double idle_s;                 /* overhead of a step */
 };
 
-void run_summary_init(struct run_summary *s, const struct plan *plan,
-                      const struct slice *list, uint64_t samples, struct arena *arena,
-                      struct run_report *report);
+void run_summary_init(struct run_summary *s, const struct plan *plan, const struct slice *list,
+                      uint64_t samples, struct arena *arena, struct run_report *report);
 
 /* Adds the prediction of the list as it is evaluated now. */
 void run_summary_predict(struct run_summary *s, const struct slice *list);

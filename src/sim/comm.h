@@ -10,8 +10,8 @@ struct comm_place {
     double ranks, inside;
 };
 
-/* Axes of the dense part (tp, cp, dp, pp) and of the experts (etp, ep, edp, pp), innermost first
- * as parallel.order says, ep where it is named, or after cp. */
+/* Axes of the dense part (tp, cp, dp, pp) and of the experts (etp, ep, edp, pp), innermost
+ * first as parallel.order says, ep where it is named, or after cp. */
 struct comm_place comm_place(const struct plan *plan, enum process_group group);
 
 /* Seconds of an op that sends and receives so many bytes in so many messages: to every other

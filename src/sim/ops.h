@@ -18,12 +18,12 @@ struct op_report {
     enum segment segment;
     enum phase phase;
     enum process_group group;
-    bool scale_out;           /* its group crosses nodes */
-    uint64_t layers;          /* of the stage that run it */
-    double seconds;           /* by FLOPs over peak and bytes over bandwidth (sim/price) */
-    uint64_t rows;            /* it works on: of a product in all groups, of an exchange sent */
-    uint64_t groups, n, k;    /* of a product: flop = 2 rows n k */
-    uint64_t flop, bytes;     /* bytes read and written in memory */
+    bool scale_out;        /* its group crosses nodes */
+    uint64_t layers;       /* of the stage that run it */
+    double seconds;        /* by FLOPs over peak and bytes over bandwidth (sim/price) */
+    uint64_t rows;         /* it works on: of a product in all groups, of an exchange sent */
+    uint64_t groups, n, k; /* of a product: flop = 2 rows n k */
+    uint64_t flop, bytes;  /* bytes read and written in memory */
     uint64_t bytes_read, bytes_written, bytes_sent, bytes_received, host_syncs;
 };
 
@@ -52,8 +52,8 @@ enum status ops_of(const struct plan *plan, const struct ops_ask *ask, const str
                    const struct slots *stage, struct arena *arena, struct ops_report *out,
                    struct err *err);
 
-/* The slots of one rank of a sample; *rank is chosen unless it is named. `resolved`: the path is
- * not auto. */
+/* The slots of one rank of a sample; *rank is chosen unless it is named. `resolved`: the path
+ * is not auto. */
 enum status ops_slots(const struct plan *resolved, const struct ops_ask *ask,
                       struct arena *arena, struct slots *slots, struct ops_report *out,
                       struct err *err);

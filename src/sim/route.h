@@ -20,7 +20,7 @@ struct route {
 /* STATUS_INPUT when the plan's routing cannot be sampled. data: files the plan names, or NULL.
  * Memory from the arena. */
 enum status route_init(const struct plan *plan, const struct routing_data *data,
-                             struct arena *arena, struct route *routing, struct err *err);
+                       struct arena *arena, struct route *routing, struct err *err);
 
 /* Samples a step of the whole group into routing->sample, in place of the one before. */
 void route_step(struct route *routing, uint64_t step);

@@ -43,9 +43,9 @@ const struct slice_kind *slice_kind_of(const struct plan *plan);
 
 /* Builds the list and evaluates it for routing step 0. The plan is one of run_host_plan and
  * must live as long. Memory from the arena. */
-enum status slice_init(const struct plan *plan, const struct routing_data *data,
-                          bool backward, struct slice_ranks ranks, struct arena *arena,
-                          struct slice *out, struct err *err);
+enum status slice_init(const struct plan *plan, const struct routing_data *data, bool backward,
+                       struct slice_ranks ranks, struct arena *arena, struct slice *out,
+                       struct err *err);
 
 /* Evaluates it for another routing step. */
 enum status slice_step(struct slice *c, uint64_t step, struct err *err);

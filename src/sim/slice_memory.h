@@ -9,10 +9,10 @@
 /* The peak of n ranks; values[i]: of the list's sizes for rank i, of a list that work_index
  * saw. */
 void slice_memory_peak(const struct work *work, const uint64_t *const *values, uint64_t n,
-                     struct arena *arena, struct memory_peak *peak);
+                       struct arena *arena, struct memory_peak *peak);
 
 /* Bytes of one buffer in the process. */
 uint64_t slice_memory_bytes(const struct buffer *buffer, const uint64_t *const *values,
-                          uint64_t n);
+                            uint64_t n);
 
 #endif

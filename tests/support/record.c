@@ -41,7 +41,8 @@ const char *plan_record(const struct plan *plan, struct arena *arena)
     static const struct term term = {.width = 200};
     struct err err = {0};
     struct prediction prediction;
-    const struct predict_options options = {.fixes = false};
+    const struct ops_ask ops = {.data = NULL};
+    const struct predict_options options = {.fixes = false, .ops = &ops, .workers = 1};
     if (predict(plan, &options, arena, &prediction, &err) != STATUS_OK)
         return arena_printf(arena, "refused: %s", err.text);
     const struct predict_view view = {

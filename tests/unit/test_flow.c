@@ -104,7 +104,8 @@ static void backward_saves_what_it_reads(void **state)
     arena_release(&l.arena);
 }
 
-/* Recomputed: ticks 3 and 4 run the forward again as far as backward needs, 5, 6, 7 backward. */
+/* Recomputed: ticks 3 and 4 run the forward again as far as backward needs, 5, 6, 7 backward.
+ */
 static void recomputation_saves_nothing_but_what_is_kept(void **state)
 {
     (void)state;

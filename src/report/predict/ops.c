@@ -45,24 +45,15 @@ static const char *level_of(const void *record)
 const struct column *op_columns(size_t *n)
 {
     static const struct column columns[] = {
-        COLUMN(name, COLUMN_TEXT, NULL),
-        NAME(NULL, "kind", kind_of),
-        NAME(NULL, "segment", segment_of),
-        NAME(NULL, "phase", phase_of),
-        NAME(NULL, "group", group_of),
-        COLUMN(layers, COLUMN_COUNT, NULL),
-        COLUMN(rows, COLUMN_COUNT, NULL),
-        COLUMN(groups, COLUMN_COUNT, NULL),
-        COLUMN(k, COLUMN_COUNT, NULL),
-        COLUMN(n, COLUMN_COUNT, NULL),
-        COLUMN(flop, COLUMN_COUNT, NULL),
-        COLUMN(bytes, COLUMN_COUNT, NULL),
-        COLUMN(bytes_read, COLUMN_COUNT, NULL),
-        COLUMN(bytes_written, COLUMN_COUNT, NULL),
-        COLUMN(bytes_sent, COLUMN_COUNT, NULL),
-        COLUMN(bytes_received, COLUMN_COUNT, NULL),
-        COLUMN(host_syncs, COLUMN_COUNT, NULL),
-        COLUMN(seconds, COLUMN_SECONDS, NULL),
+        COLUMN(name, COLUMN_TEXT, NULL),        NAME(NULL, "kind", kind_of),
+        NAME(NULL, "segment", segment_of),      NAME(NULL, "phase", phase_of),
+        NAME(NULL, "group", group_of),          COLUMN(layers, COLUMN_COUNT, NULL),
+        COLUMN(rows, COLUMN_COUNT, NULL),       COLUMN(groups, COLUMN_COUNT, NULL),
+        COLUMN(k, COLUMN_COUNT, NULL),          COLUMN(n, COLUMN_COUNT, NULL),
+        COLUMN(flop, COLUMN_COUNT, NULL),       COLUMN(bytes, COLUMN_COUNT, NULL),
+        COLUMN(bytes_read, COLUMN_COUNT, NULL), COLUMN(bytes_written, COLUMN_COUNT, NULL),
+        COLUMN(bytes_sent, COLUMN_COUNT, NULL), COLUMN(bytes_received, COLUMN_COUNT, NULL),
+        COLUMN(host_syncs, COLUMN_COUNT, NULL), COLUMN(seconds, COLUMN_SECONDS, NULL),
         NAME(NULL, "level", level_of),
     };
     *n = COUNT_OF(columns);
@@ -72,16 +63,11 @@ const struct column *op_columns(size_t *n)
 const struct column *op_table(size_t *n)
 {
     static const struct column columns[] = {
-        COLUMN(name, COLUMN_TEXT, "op"),
-        NAME("segment", "segment", segment_of),
-        NAME("phase", "phase", phase_of),
-        COLUMN(layers, COLUMN_COUNT, "layers"),
-        COLUMN(rows, COLUMN_COUNT, "rows"),
-        COLUMN(flop, COLUMN_COUNT, "FLOP"),
-        COLUMN(bytes, COLUMN_BYTES, "memory"),
-        COLUMN(bytes_sent, COLUMN_BYTES, "sent"),
-        NAME("group", "group", group_of),
-        COLUMN(seconds, COLUMN_SECONDS, "at peak"),
+        COLUMN(name, COLUMN_TEXT, "op"),       NAME("segment", "segment", segment_of),
+        NAME("phase", "phase", phase_of),      COLUMN(layers, COLUMN_COUNT, "layers"),
+        COLUMN(rows, COLUMN_COUNT, "rows"),    COLUMN(flop, COLUMN_COUNT, "FLOP"),
+        COLUMN(bytes, COLUMN_BYTES, "memory"), COLUMN(bytes_sent, COLUMN_BYTES, "sent"),
+        NAME("group", "group", group_of),      COLUMN(seconds, COLUMN_SECONDS, "at peak"),
     };
     *n = COUNT_OF(columns);
     return columns;
@@ -91,13 +77,14 @@ void predict_print_ops(const struct predict_view *view)
 {
     const struct ops_report *ops = &view->prediction->ops;
     struct page page = {.out = view->out, .term = view->term};
-    struct table table = {.records = ops->ops, .n_records = ops->n,
-                          .record_size = sizeof *ops->ops, .indent = 2};
-    page_heading(&page, arena_printf(view->arena,
-                                     "ops of rank %llu, routing sample %llu (%s): one layer and "
-                                     "micro-step; phase update: one step",
-                                     (unsigned long long)ops->rank,
-                                     (unsigned long long)ops->sample, ops->method));
+    struct table table = {
+        .records = ops->ops, .n_records = ops->n, .record_size = sizeof *ops->ops, .indent = 2};
+    page_heading(&page,
+                 arena_printf(view->arena,
+                              "ops of rank %llu, routing sample %llu (%s): one layer and "
+                              "micro-step; phase update: one step",
+                              (unsigned long long)ops->rank, (unsigned long long)ops->sample,
+                              ops->method));
     table.columns = op_table(&table.n);
     column_table(view->out, view->term, &table, view->arena);
     fputc('\n', view->out);

@@ -1,5 +1,5 @@
-/* The parts of a layer as frameworks cut it into modules: what recomputation, offloading and the
- * lives of tensors are said in. */
+/* The parts of a layer as frameworks cut it into modules: what recomputation, offloading and
+ * the lives of tensors are said in. */
 #ifndef MOEPLAN_WORK_LIST_MODULE_H
 #define MOEPLAN_WORK_LIST_MODULE_H
 

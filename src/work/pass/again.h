@@ -33,7 +33,8 @@ void again_words(struct again *again, const struct word_list *words,
 const char *again_unknown(const struct word_list *words, const struct again_name *names);
 void again_all(struct again *again, uint32_t modules);
 
-/* Adds copies, of phase recompute, of those of the forward's ops [first, end) that run again. */
+/* Adds copies, of phase recompute, of those of the forward's ops [first, end) that run again.
+ */
 void again_add(struct work *work, const struct again *again, size_t first, size_t end);
 
 #endif

@@ -5,10 +5,10 @@
 
 #include "work/list/work.h"
 
-/* Gives every operand that work_ops added (from work->n_held on) its life, one tick an op: saved
- * when a segment's backward reads what its forward made and nothing makes it again, else alive
- * from the first op that touches it to the last. Weights, their gradients and what the optimizer
- * touches are the state's and hold nothing of their own. */
+/* Gives every operand that work_ops added (from work->n_held on) its life, one tick an op:
+ * saved when a segment's backward reads what its forward made and nothing makes it again, else
+ * alive from the first op that touches it to the last. Weights, their gradients and what the
+ * optimizer touches are the state's and hold nothing of their own. */
 void lives_from_use(struct work *work);
 
 /* The ops of the loop an op is in, or that op alone. */

@@ -22,8 +22,8 @@ static enum status hold(struct hold_path *p, uint16_t *output, struct err *err)
     uint16_t probs = part_floats(p, "gathered_probs", CATEGORY_COMMUNICATION, p->style->scores,
                                  &all, p->x.experts);
     uint16_t map = part_table(p, "gathered_map", DTYPE_BOOL, &all, p->x.experts);
-    flow_op(&p->flow, part_exchange(p, "gather_tokens"),
-            FLOW(p->input, p->scores, p->indices), FLOW(x, probs, map));
+    flow_op(&p->flow, part_exchange(p, "gather_tokens"), FLOW(p->input, p->scores, p->indices),
+            FLOW(x, probs, map));
     uint16_t out;
     if (p->style->kernel != EXPERT_KERNEL_PLAIN) {
         out = part_fused(p, x, &all);
@@ -41,9 +41,7 @@ static enum status hold(struct hold_path *p, uint16_t *output, struct err *err)
     }
     struct row_dims tokens = rows_of(p->x.tokens, RULE_FIXED);
     *output = part_rows(p, "moe_output", CATEGORY_ACTIVATION, &tokens, p->x.hidden);
-    flow_op(&p->flow,
-            part_exchange(p, "reduce_scatter"),
-            FLOW(out), FLOW(*output));
+    flow_op(&p->flow, part_exchange(p, "reduce_scatter"), FLOW(out), FLOW(*output));
     return STATUS_OK;
 }
 

@@ -127,9 +127,7 @@ static uint16_t exchange_slots(struct hold_path *p, const char *const names[2], 
     if (p->plan->parallel.ep == 1)
         return from;
     uint16_t to = part_rows(p, names[1], CATEGORY_DISPATCH, slots, p->x.hidden);
-    flow_op(&p->flow,
-            part_exchange(p, names[0]),
-            FLOW(from), FLOW(to));
+    flow_op(&p->flow, part_exchange(p, names[0]), FLOW(from), FLOW(to));
     return to;
 }
 

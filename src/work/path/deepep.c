@@ -339,9 +339,7 @@ static enum status hold(struct hold_path *p, uint16_t *output, struct err *err)
     uint16_t out = p->style->kernel != EXPERT_KERNEL_PLAIN ? part_fused(p, x, &received)
                                                            : fan_out(p, x, &received);
     *output = part_rows(p, "moe_output", CATEGORY_ACTIVATION, &tokens, p->x.hidden);
-    flow_op(&p->flow,
-            part_exchange(p, "combine"),
-            FLOW(out, handle), FLOW(*output));
+    flow_op(&p->flow, part_exchange(p, "combine"), FLOW(out, handle), FLOW(*output));
     return STATUS_OK;
 }
 

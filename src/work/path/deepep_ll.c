@@ -81,8 +81,8 @@ static enum status hold(struct hold_path *p, uint16_t *output, struct err *err)
     uint16_t sources = part_table(p, "packed_src_info", DTYPE_I32, &slots, one);
     struct row_dims ranges = {2, {p->x.local, p->x.ranks}, RULE_FIXED};
     uint16_t layout = part_table(p, "packed_layout_range", DTYPE_I64, &ranges, one);
-    flow_op(&p->flow, part_exchange(p, "dispatch"),
-            FLOW(p->input, p->indices, heap), FLOW(x, scales, sources, layout));
+    flow_op(&p->flow, part_exchange(p, "dispatch"), FLOW(p->input, p->indices, heap),
+            FLOW(x, scales, sources, layout));
     uint16_t out = p->style->kernel == EXPERT_KERNEL_MASKED
                        ? part_fused(p, x, &slots)
                        : part_experts(p, x, &slots, WORK_NONE, OP_BATCHED_GEMM);

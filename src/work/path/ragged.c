@@ -48,8 +48,8 @@ uint16_t ragged_build(struct layer *l, sparse_experts *sparse)
     layer_reorder(l, "fan_out",
                   (struct reorder){arrived, a.index, a.place, x, l->received.used});
 
-    uint16_t y = sparse ? sparse(l, x, a.rows, a.groups.offsets)
-                        : layer_expert(l, x, a.rows, a.groups);
+    uint16_t y =
+        sparse ? sparse(l, x, a.rows, a.groups.offsets) : layer_expert(l, x, a.rows, a.groups);
     layer_mask(l, "mask_tail", y, a.groups.offsets);
 
     uint16_t back =
@@ -112,9 +112,7 @@ uint16_t ragged_receive(struct hold_path *p, uint16_t sent, const struct row_dim
     if (*gates != WORK_NONE)
         got_gates =
             part_floats(p, "received_gates", CATEGORY_METADATA, p->style->scores, rows, one);
-    flow_op(&p->flow,
-            part_exchange(p, "dispatch"),
-            FLOW(sent, *gates), FLOW(got, got_gates));
+    flow_op(&p->flow, part_exchange(p, "dispatch"), FLOW(sent, *gates), FLOW(got, got_gates));
     *gates = got_gates;
     uint16_t order = part_table(p, "local_order", DTYPE_I32, rows, one);
     uint16_t out = part_rows(p, "sorted_rows", CATEGORY_DISPATCH, sorted, p->x.hidden);
@@ -128,9 +126,7 @@ uint16_t ragged_send_back(struct hold_path *p, uint16_t from, const struct row_d
     uint16_t unsorted = part_rows(p, "unsorted_rows", CATEGORY_DISPATCH, rows, p->x.hidden);
     flow_op(&p->flow, part_move(p, "local_unpermute", OP_PERMUTE), FLOW(from), FLOW(unsorted));
     uint16_t out = part_rows(p, "returned_rows", CATEGORY_DISPATCH, &back, p->x.hidden);
-    flow_op(&p->flow,
-            part_exchange(p, "return"),
-            FLOW(unsorted), FLOW(out));
+    flow_op(&p->flow, part_exchange(p, "return"), FLOW(unsorted), FLOW(out));
     return out;
 }
 

@@ -8,8 +8,8 @@ static struct size one(const struct hold_path *p)
     return size_const(p->x.sizes, 1);
 }
 
-static void workspace(struct hold_path *p, const char *name, struct size rows, struct size width,
-                      enum sizing_rule rule)
+static void workspace(struct hold_path *p, const char *name, struct size rows,
+                      struct size width, enum sizing_rule rule)
 {
     struct row_dims all = rows_of(rows, rule);
     part_scratch(p, name, CATEGORY_WORKSPACE, DTYPE_BF16, &all, width, FLOW_FORWARD);

@@ -223,9 +223,7 @@ uint16_t part_gather_group(struct hold_path *p, struct row_dims *group, uint64_t
     if (p->plan->parallel.ep == 1 && !extra)
         return p->input;
     uint16_t all = part_rows(p, "group_hidden", CATEGORY_COMMUNICATION, group, p->x.hidden);
-    flow_op(&p->flow,
-            part_exchange(p, "gather_tokens"),
-            FLOW(p->input), FLOW(all));
+    flow_op(&p->flow, part_exchange(p, "gather_tokens"), FLOW(p->input), FLOW(all));
     return all;
 }
 
@@ -233,9 +231,7 @@ void part_scatter_group(struct hold_path *p, uint16_t from, uint16_t *output)
 {
     struct row_dims tokens = rows_of(p->x.tokens, RULE_FIXED);
     *output = part_rows(p, "moe_output", CATEGORY_ACTIVATION, &tokens, p->x.hidden);
-    flow_op(&p->flow,
-            part_exchange(p, "reduce_scatter"),
-            FLOW(from), FLOW(*output));
+    flow_op(&p->flow, part_exchange(p, "reduce_scatter"), FLOW(from), FLOW(*output));
 }
 
 void part_shared(struct hold_path *p)

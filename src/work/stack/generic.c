@@ -231,9 +231,8 @@ static const struct again_name saved_names[] = {
 enum status stack_check_saved_ops(const struct plan *plan, struct err *err)
 {
     const struct recompute_plan *recompute = &plan->recompute;
-    const char *unknown = recompute->kind == RECOMPUTE_SAVE
-                              ? again_unknown(&recompute->save, saved_names)
-                              : NULL;
+    const char *unknown =
+        recompute->kind == RECOMPUTE_SAVE ? again_unknown(&recompute->save, saved_names) : NULL;
     if (!unknown)
         return STATUS_OK;
     err_set(err, STATUS_INPUT, "recompute.save names '%s', which no layer has", unknown);
@@ -247,8 +246,8 @@ void stack_generic_again(const struct plan *plan, struct again *again)
 {
     const struct recompute_plan *recompute = &plan->recompute;
     if (recompute->kind == RECOMPUTE_SELECTIVE)
-        again_all(again, MODULE_BIT(ATTENTION_NORM) | MODULE_BIT(MLP_NORM) |
-                             MODULE_BIT(ACTIVATE));
+        again_all(again,
+                  MODULE_BIT(ATTENTION_NORM) | MODULE_BIT(MLP_NORM) | MODULE_BIT(ACTIVATE));
     if (recompute->kind == RECOMPUTE_FULL || recompute->kind == RECOMPUTE_SAVE)
         again_all(again, MODULES_ALL);
     if (recompute->kind == RECOMPUTE_SAVE)
