@@ -3,12 +3,11 @@
 #include "plan/schema.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "plan/encoding.h"
 #include "plan/schema_table.h"
 
@@ -99,17 +98,6 @@ static enum status check_limits(const struct reading *r, double value)
                   r->text, below ? "below" : "above", limit);
 }
 
-/* Digits only; *value is saturated when there are too many. */
-static bool parse_count(const char *text, uint64_t *value)
-{
-    size_t digits = strspn(text, "0123456789");
-    if (digits == 0 || text[digits] != '\0')
-        return false;
-    errno = 0;
-    *value = strtoull(text, NULL, 10);
-    return true;
-}
-
 static enum status read_count(const struct reading *r, uint64_t *value)
 {
     double real;
@@ -117,9 +105,9 @@ static enum status read_count(const struct reading *r, uint64_t *value)
         return wrong_type(r);
     if (r->text[0] == '-' && unit_parse(UNIT_NONE, r->text, &real) && real < 0)
         return check_limits(r, real);
-    if (!parse_count(r->text, value))
+    if (!number_is_whole(r->text))
         return wrong_type(r);
-    if (errno == ERANGE)
+    if (!number_count(r->text, value))
         return err_at(r->err, STATUS_INPUT, r->mark, "'%s' is %s, above the limit %" PRIu64,
                       r->field->key, r->text, UINT64_MAX);
     return check_limits(r, (double)*value);
@@ -154,12 +142,38 @@ static enum status set_real(const struct reading *r)
     return STATUS_OK;
 }
 
+/* Who types "memory.reserve=10" means GiB, who writes a file has its other amounts in sight. */
+static enum status check_unit(const struct reading *r)
+{
+    double value;
+    bool option = r->mark.file && r->mark.line == 0;
+    if (!option || !number_real(r->text, &value) || value == 0)
+        return STATUS_OK;
+    err_at(r->err, STATUS_INPUT, r->mark, "'%s' is %s without a unit", r->field->key, r->text);
+    return err_hint(r->err, "write %sGiB, or %sB for bytes", r->text, r->text);
+}
+
+/* "4096 B" and "4096", exact where a double is not. */
+static bool parse_bytes(const char *text, uint64_t *value)
+{
+    char number[24] = "";
+    size_t digits = strspn(text, "0123456789");
+    const char *rest = text + digits + strspn(text + digits, " ");
+    if (digits >= sizeof number || (*rest && !text_equal(rest, "B")))
+        return false;
+    memcpy(number, text, digits);
+    return number_count(number, value);
+}
+
 /* Rounded to the nearest: 287.98 GiB is no whole number of bytes. */
 static enum status set_amount(const struct reading *r)
 {
     double value = 0;
+    TRY(check_unit(r));
     TRY(read_real(r, &value));
-    *(uint64_t *)member_of(r->field, r->plan) = (uint64_t)llround(value);
+    uint64_t bytes = (uint64_t)llround(value);
+    parse_bytes(r->text, &bytes);
+    *(uint64_t *)member_of(r->field, r->plan) = bytes;
     return STATUS_OK;
 }
 

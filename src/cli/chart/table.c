@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/number.h"
 #include "cli/chart/chart.h"
 #include "cli/frontier/sweep_table.h"
 #include "plan/source.h"
@@ -119,7 +120,7 @@ double chart_number(const struct csv *csv, size_t row, const char *column)
 {
     const char *cell = csv_cell(csv, row, column);
     double value;
-    return cell && sweep_table_number(cell, &value) ? value : 0;
+    return cell && number_real(cell, &value) ? value : 0;
 }
 
 const char *const *chart_distinct(const struct csv *csv, const char *column,

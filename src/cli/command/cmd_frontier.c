@@ -28,7 +28,7 @@ static const struct option options[] = {
      "the largest value of a key that still fits, for each point of the sweep"},
     {"plot", 0, OPTION_TEXT, offsetof(struct settings, plot), "FILE", NULL,
      "draw a chart: .png, .svg, .pdf, .txt, or - for the terminal; keeps .csv and .gp"},
-    {"threads", 0, OPTION_COUNT, offsetof(struct settings, threads), "N", NULL,
+    {"threads", 0, OPTION_COUNT, offsetof(struct settings, threads), "N 0..1024", NULL,
      "threads to evaluate on; 0: one per CPU"},
 };
 
