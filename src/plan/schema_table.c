@@ -101,7 +101,7 @@ const struct field schema_table[] = {
 
     /* ---- model.moe ---- */
 
-    COUNT("model.moe.experts", model.moe.experts, 0, 1e6, NULL, "routed experts E"),
+    COUNT("model.moe.experts", model.moe.experts, 0, 65536, NULL, "routed experts E"),
     COUNT("model.moe.top_k", model.moe.top_k, 0, 1e6, NULL,
           "experts K that each token is sent to"),
     COUNT("model.moe.intermediate", model.moe.intermediate, 0, 1e8, NULL,
@@ -305,7 +305,7 @@ const struct field schema_table[] = {
          "deepep: whose communication buffers; auto: the stack's own"),
     COUNT("moe.dispatch_tokens", moe.dispatch_tokens, 0, 1e6, "0",
           "deepep_ll: tokens a rank's buffer is made for, at least; 0: the stack's default"),
-    COUNT("moe.redundant_experts", moe.redundant_experts, 0, 1e6, "0",
+    COUNT("moe.redundant_experts", moe.redundant_experts, 0, 65536, "0",
           "copies of experts beside the model's own (EPLB)"),
     WORD("moe.shared", moe.shared, words_shared, "auto",
          "how shared experts are split: by sequence, by tensor, or as the stack does"),
