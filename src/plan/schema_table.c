@@ -29,6 +29,9 @@
     ROW(name, FIELD_WORDS, member, .fallback = def, .help = text)
 #define WORD(name, member, list, def, text)                                                    \
     ROW(name, FIELD_WORD, member, .words = list, .fallback = def, .help = text)
+#define FORMAT(name, member, list, def, text)                                                  \
+    ROW(name, FIELD_WORD, member, .words = words_dtype, .offered = list, .fallback = def,      \
+        .help = text)
 #define SIZING(name, member, list, def, to, text)                                              \
     ROW(name, FIELD_WORD, member, .words = list, .fallback = def, .number = to, .help = text)
 
@@ -344,21 +347,22 @@ const struct field schema_table[] = {
 
     /* ---- precision ---- */
 
-    WORD("precision.weights", precision.weights, words_dtype, "bf16", "format of the weights"),
-    WORD("precision.gradients", precision.gradients, words_dtype, "bf16",
-         "format of the gradients"),
-    WORD("precision.master", precision.master, words_dtype, "none",
-         "format of the optimizer's copy of the weights; none: no copy"),
-    WORD("precision.moments", precision.moments, words_dtype, "bf16",
-         "format of the two Adam moments"),
-    WORD("precision.activations", precision.activations, words_dtype, "bf16",
-         "format of saved activations"),
-    WORD("precision.dispatch", precision.dispatch, words_dtype, "bf16",
-         "format of tokens on their way to experts"),
-    WORD("precision.combine", precision.combine, words_dtype, "bf16",
-         "format of tokens on their way back"),
-    WORD("precision.kv_cache", precision.kv_cache, words_dtype, "bf16",
-         "format of the KV cache"),
+    FORMAT("precision.weights", precision.weights, words_format, "bf16",
+           "format of the weights"),
+    FORMAT("precision.gradients", precision.gradients, words_format, "bf16",
+           "format of the gradients"),
+    FORMAT("precision.master", precision.master, words_format_or_none, "none",
+           "format of the optimizer's copy of the weights; none: no copy"),
+    FORMAT("precision.moments", precision.moments, words_format_or_none, "bf16",
+           "format of the two Adam moments"),
+    FORMAT("precision.activations", precision.activations, words_format, "bf16",
+           "format of saved activations"),
+    FORMAT("precision.dispatch", precision.dispatch, words_format, "bf16",
+           "format of tokens on their way to experts"),
+    FORMAT("precision.combine", precision.combine, words_format, "bf16",
+           "format of tokens on their way back"),
+    FORMAT("precision.kv_cache", precision.kv_cache, words_format, "bf16",
+           "format of the KV cache"),
     WORD("precision.compute", precision.compute, words_compute, "bf16",
          "format matrices are multiplied in"),
 

@@ -49,7 +49,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     enum status status = plan_load_text("plan.yaml", base, sizeof base - 1, overrides, n,
                                         &arena, &plan, &origins, &err);
     if (status == STATUS_OK)
-        predict_any(&plan);
+        predict_any(&plan, false);
     else if (err.text[0] == '\0')
         abort();
     arena_release(&arena);

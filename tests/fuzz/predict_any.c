@@ -12,12 +12,12 @@ static void require(bool holds)
         abort();
 }
 
-void predict_any(const struct plan *plan)
+void predict_any(const struct plan *plan, bool fixes)
 {
     struct arena arena = {0};
     struct err err = {0};
     struct prediction prediction = {0};
-    struct predict_options options = {.fixes = true, .threads = 1};
+    struct predict_options options = {.fixes = fixes, .threads = 1};
     enum status status = predict(plan, &options, &arena, &prediction, &err);
     if (status == STATUS_OK) {
         const struct memory_report *memory = &prediction.memory;

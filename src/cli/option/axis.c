@@ -96,7 +96,7 @@ static void expand_whole(const struct range *range, const char *key, struct valu
 static void expand_real(const struct range *range, const char *key, struct values *values,
                         struct arena *arena)
 {
-    double value = range->real_from, before = -INFINITY;
+    double value = range->real_from, before = -HUGE_VAL;
     double end = range->real_to + fabs(range->real_to) * 1e-12;
     for (uint64_t i = 1; value <= end && value > before && values->n < AXIS_VALUES; i++) {
         char text[32];
