@@ -299,7 +299,7 @@ static void values_are_refused(void **state)
         {"workload.mode", "trian", false, "'trian' is not a value of 'workload.mode'",
          "did you mean 'train'? one of: train, prefill, decode"},
         {"moe.buffer", "huge", false, "'huge' is not a value of 'moe.buffer'",
-         "one of: auto, worst, exact, balanced, factor"},
+         "one of: auto, worst, exact, balanced, factor, or a number"},
         {"moe.buffer", "-1", false, "'moe.buffer_factor' is -1, below the limit 0", ""},
         {"cluster.mesh", "[4, x]", false,
          "'cluster.mesh' takes a list of whole numbers, not 'x'", "for example []"},

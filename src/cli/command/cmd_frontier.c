@@ -60,6 +60,10 @@ static enum status run_frontier(const struct invocation *call, struct err *err)
     const struct settings *settings = call->settings;
     struct frontier frontier;
     struct text kept = {.arena = call->arena};
+    if (settings->cases.n + settings->overs.n == 0 && !settings->find) {
+        err_set(err, STATUS_USAGE, "nothing to sweep");
+        return err_hint(err, "name a key: --over workload.micro_batch=1..32");
+    }
     TRY(frontier_init(&frontier, call, &settings->cases, &settings->overs, err));
     frontier_unread(&frontier, stderr);
     if (settings->find)

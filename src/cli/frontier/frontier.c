@@ -68,10 +68,6 @@ static bool all_slots(const struct axis *axis)
 static enum status parse_axes(struct frontier *f, const struct option_list *cases,
                               const struct option_list *overs, struct err *err)
 {
-    if (cases->n + overs->n == 0) {
-        err_set(err, STATUS_USAGE, "nothing to sweep");
-        return err_hint(err, "name a key: --over workload.micro_batch=1..32");
-    }
     if (overs->n > SWEEP_AXES - 1) {
         err_set(err, STATUS_USAGE, "%zu keys to sweep, at most %d", overs->n, SWEEP_AXES - 1);
         return err_hint(err, "put related keys together with --case NAME:key=value,...");
