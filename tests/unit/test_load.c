@@ -150,7 +150,7 @@ static void unread_keys_are_no_errors(void **state)
          "moe.routing.placement_file=nowhere.csv"},
         {"workload.context_length=0", "precision.kv_cache=int8", "moe.buffer_factor=0"},
         {"workload.mode=decode", "workload.sequence_length=17", "parallel.cp=2"},
-        {"workload.mode=prefill", "workload.global_batch=7", "precision.master=i64"},
+        {"workload.mode=prefill", "workload.global_batch=7", "precision.master=f64"},
     };
     for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
         load(fixture, SEED, sets[i]);
