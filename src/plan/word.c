@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "plan/paths.h"
 #include "plan/schema.h"
 
 /* ---- what a word means ---- */
@@ -35,21 +36,6 @@ static const struct meaning {
     {words_compute, "f32x3", "f32 from three bf16 products"},
     {words_compute, "bf16", "bf16 operands, f32 sums"},
     {words_compute, "fp8", "fp8 operands, f32 sums"},
-    {words_path, "auto", "the stack's own choice; the reason is printed"},
-    {words_path, "capacity", "fixed [E, C, H] buffers, rows beyond the capacity are dropped"},
-    {words_path, "ragged_dot", "sorted rows, masked expansion to [e, rows, H]"},
-    {words_path, "ragged_a2a", "permute, ragged all-to-all, grouped products"},
-    {words_path, "deepep", "token-deduplicated dispatch and combine with a handle"},
-    {words_path, "deepep_ll", "low latency: fixed slots per expert, for decode"},
-    {words_path, "rdep", "routed rows with explicit offsets to pooled owner experts"},
-    {words_path, "blockwise", "fixed blocks of rows, one expert per block"},
-    {words_path, "selective", "decode: load only the experts that are hit"},
-    {words_path, "all_experts", "decode: compute all experts and mask"},
-    {words_path, "masked", "every expert on every token, masked"},
-    {words_path, "expert_loop", "one set of products per expert, sizes known to the host"},
-    {words_path, "chunked_a2a", "chunks of fixed capacity in a pipelined all-to-all"},
-    {words_path, "allgather", "gather all tokens, compute local experts, reduce-scatter"},
-    {words_path, "block_sparse", "rows padded to 128, block-sparse products"},
     {words_library, "auto", "the stack's own, DeepEP V1 where it has none"},
     {words_library, "deepep", "DeepEP V1: fixed NVLink and RDMA queues"},
     {words_library, "deepep_v2", "DeepEP V2: an elastic buffer that grows with tokens"},
@@ -143,6 +129,9 @@ static const struct meaning {
 
 const char *word_help(const char *const *words, const char *word)
 {
+    for (unsigned i = 0; words == words_path && words[i]; i++)
+        if (text_equal(words[i], word))
+            return path_title((enum moe_path)i);
     for (size_t i = 0; i < sizeof meanings / sizeof *meanings; i++)
         if (meanings[i].words == words && text_equal(meanings[i].word, word))
             return meanings[i].help;
