@@ -199,6 +199,14 @@ static size_t read_counts(const char *at, const char *end, uint64_t counts[2], s
     return n;
 }
 
+/* The devices of a node, of "72x1"; *node untouched when it says no such number. */
+static void read_node(const char *sizes, uint64_t *node)
+{
+    uint64_t n[2] = {0, 0};
+    if (read_counts(sizes, sizes + strcspn(sizes, "x"), n, 0) == 1 && n[0] > 0)
+        *node = n[0];
+}
+
 /* "h100x8", "8xh100", "2x8xh100", "h100:16": the device with nodes of 8, as they are sold, or
  * as large as the catalogue has them ("gb200-72x1"). */
 static const char *guess_cluster(const char *spelling, const struct catalog_item *items,
@@ -216,7 +224,7 @@ static const char *guess_cluster(const char *spelling, const struct catalog_item
     for (size_t i = 0; i < n; i++)
         if (text_starts(items[i].name, device) && items[i].name[strlen(device)] == '-' &&
             text_ends(items[i].name, "x1"))
-            node = (uint64_t)strtoull(items[i].name + strlen(device) + 1, NULL, 10);
+            read_node(items[i].name + strlen(device) + 1, &node);
     if (devices % node)
         return arena_printf(arena, "%s-%llux1", device, (unsigned long long)devices);
     return arena_printf(arena, "%s-%llux%llu", device, (unsigned long long)node,
