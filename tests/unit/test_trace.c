@@ -73,6 +73,7 @@ static void bad_csv(void **state)
         {"1,2.5\n", "t.csv:1:3", "'2.5' is not a whole number of at most 18 digits"},
         {"1\n9999999999999999999\n", "t.csv:2:1",
          "'9999999999999999999' is not a whole number of at most 18 digits"},
+        {"expert,tok\n0,1\n1,2\n", "t.csv:1:1", "column 'tok' is not known"},
         {"tokens,rank\n1,0\n", "t.csv:1:1", "column 'rank' is not known"},
         {"e0,e1,e2,e3,e4\n1,2,3,4,5\n", "t.csv:1:1", "column 'e0' is not known"},
         {"# x\ntoken,expert\n0,1\n", "t.csv:2:1", "column 'token' is not known"},
