@@ -1,15 +1,17 @@
-/* CSV tables; see csv.h. One pass over the text, cells unquoted into the arena. */
+/* CSV tables; see csv.h. One pass over a copy of the text: a cell is unquoted where it stands
+ * and ends where its comma stood, so that it costs a pointer and no more. */
 #include "base/csv.h"
 
 #include <stdbool.h>
+#include <string.h>
 
 #include "base/file.h"
 #include "base/text.h"
 
-enum { CSV_MAX_BYTES = 64 << 20 };
+enum { CSV_MAX_BYTES = 64 << 20, CSV_MAX_COLUMNS = 4096, CSV_MAX_CELLS = 16 << 20 };
 
 struct reader {
-    const char *at, *end;
+    char *at, *end; /* *end is a terminator */
     uint32_t line;
     struct csv *csv;
     struct arena *arena;
@@ -22,19 +24,19 @@ static struct mark reader_mark(const struct reader *reader)
     return (struct mark){reader->csv->file, reader->line, 1};
 }
 
-/* Reads up to the closing quote; at stands behind the opening one. */
-static enum status read_quoted(struct reader *reader, struct text *cell, struct err *err)
+/* Unquotes up to the closing quote; at stands behind the opening one, *to at it. */
+static enum status read_quoted(struct reader *reader, char **to, struct err *err)
 {
     struct mark start = reader_mark(reader);
     while (reader->at < reader->end) {
         char c = *reader->at++;
-        if (c == '"' && (reader->at == reader->end || *reader->at != '"'))
+        if (c == '"' && *reader->at != '"')
             return STATUS_OK;
         if (c == '"')
             reader->at++;
         if (c == '\n')
             reader->line++;
-        text_append_n(cell, &c, 1);
+        *(*to)++ = c;
     }
     return err_at(err, STATUS_INPUT, start, "quoted cell has no closing quote");
 }
@@ -44,18 +46,23 @@ static bool ends_cell(char c)
     return c == ',' || c == '\n' || c == '\r';
 }
 
-static enum status read_cell(struct reader *reader, const char **cell, struct err *err)
+/* What a cell ends with; '\0' is the end of the text. */
+static enum status read_cell(struct reader *reader, const char **cell, char *ended,
+                             struct err *err)
 {
-    struct text text = {.arena = reader->arena};
-    if (reader->at < reader->end && *reader->at == '"') {
+    char *to = reader->at;
+    *cell = to;
+    if (*reader->at == '"') {
         reader->at++;
-        TRY(read_quoted(reader, &text, err));
+        TRY(read_quoted(reader, &to, err));
     }
-    const char *start = reader->at;
-    while (reader->at < reader->end && !ends_cell(*reader->at))
-        reader->at++;
-    text_append_n(&text, start, (size_t)(reader->at - start));
-    *cell = text_string(&text);
+    size_t rest = 0;
+    while (reader->at + rest < reader->end && !ends_cell(reader->at[rest]))
+        rest++;
+    memmove(to, reader->at, rest);
+    reader->at += rest;
+    *ended = reader->at < reader->end ? *reader->at++ : '\0';
+    to[rest] = '\0';
     return STATUS_OK;
 }
 
@@ -66,30 +73,34 @@ static void keep_cell(struct reader *reader, const char *cell)
     reader->cells[reader->n_cells++] = cell;
 }
 
-/* One line's cells; *n is how many. Steps over the line's end. */
-static enum status read_row(struct reader *reader, size_t *n, struct err *err)
+/* One line's cells, of which at most `room` are kept; *n is how many there are. Steps over the
+ * line's end. */
+static enum status read_row(struct reader *reader, size_t room, size_t *n, struct err *err)
 {
-    for (*n = 1;; ++*n) {
+    for (*n = 0;;) {
         const char *cell = NULL;
-        TRY(read_cell(reader, &cell, err));
-        keep_cell(reader, cell);
-        if (reader->at == reader->end || *reader->at != ',')
-            break;
-        reader->at++;
+        char ended;
+        TRY(read_cell(reader, &cell, &ended, err));
+        if (++*n <= room)
+            keep_cell(reader, cell);
+        if (ended == ',')
+            continue;
+        if (ended == '\r' && *reader->at == '\n')
+            reader->at++;
+        return STATUS_OK;
     }
-    if (reader->at < reader->end && *reader->at == '\r')
-        reader->at++;
-    if (reader->at < reader->end && *reader->at == '\n')
-        reader->at++;
-    return STATUS_OK;
 }
 
 static enum status read_header(struct reader *reader, struct err *err)
 {
     struct csv *csv = reader->csv;
+    struct mark mark = reader_mark(reader);
     if (reader->at == reader->end)
-        return err_at(err, STATUS_INPUT, reader_mark(reader), "table has no header line");
-    TRY(read_row(reader, &csv->n_columns, err));
+        return err_at(err, STATUS_INPUT, mark, "table has no header line");
+    TRY(read_row(reader, CSV_MAX_COLUMNS, &csv->n_columns, err));
+    if (csv->n_columns > CSV_MAX_COLUMNS)
+        return err_at(err, STATUS_INPUT, mark, "table has %zu columns, above the limit %d",
+                      csv->n_columns, CSV_MAX_COLUMNS);
     csv->columns = reader->cells;
     reader->cells = NULL;
     reader->n_cells = reader->cell_capacity = 0;
@@ -101,28 +112,44 @@ static enum status read_rows(struct reader *reader, struct err *err)
 {
     struct csv *csv = reader->csv;
     while (reader->at < reader->end) {
-        uint32_t line = reader->line;
+        struct mark mark = reader_mark(reader);
         size_t n = 0;
-        TRY(read_row(reader, &n, err));
-        if (n != csv->n_columns) {
-            struct mark mark = {csv->file, line, 1};
+        if (reader->n_cells + csv->n_columns > CSV_MAX_CELLS)
+            return err_at(err, STATUS_INPUT, mark, "table has more cells than the limit %d",
+                          CSV_MAX_CELLS);
+        TRY(read_row(reader, csv->n_columns, &n, err));
+        if (n != csv->n_columns)
             return err_at(err, STATUS_INPUT, mark, "row has %zu cells, the header has %zu", n,
                           csv->n_columns);
-        }
         csv->lines = arena_grow(reader->arena, csv->lines, csv->n_rows, &reader->line_capacity,
                                 sizeof *csv->lines);
-        csv->lines[csv->n_rows++] = line;
+        csv->lines[csv->n_rows++] = mark.line;
         reader->line++;
     }
     csv->cells = reader->cells;
     return STATUS_OK;
 }
 
+/* A cell is a C string. */
+static enum status check_nul(const char *file, const char *text, size_t length, struct err *err)
+{
+    const char *nul = memchr(text, '\0', length);
+    struct mark mark = {file, 1, 1};
+    if (!nul)
+        return STATUS_OK;
+    for (const char *at = text; at < nul; at++)
+        mark.line += *at == '\n';
+    return err_at(err, STATUS_INPUT, mark, "a NUL character stands in the table");
+}
+
 enum status csv_parse(const char *file, const char *text, size_t length, struct arena *arena,
                       struct csv *csv, struct err *err)
 {
     struct csv table = {.file = file};
-    struct reader reader = {.at = text, .end = text + length, .line = 1, .arena = arena};
+    TRY(check_nul(file, text, length, err));
+    struct reader reader = {.at = arena_strndup(arena, text, length), .line = 1};
+    reader.end = reader.at + length;
+    reader.arena = arena;
     reader.csv = &table;
     TRY(read_header(&reader, err));
     TRY(read_rows(&reader, err));

@@ -1,7 +1,8 @@
 /* CSV tables with a header line: published measurements, traces, own results read back.
  *
  * Commas, double quotes around cells that need them ("" is a quote), LF or CRLF. Every row has
- * as many cells as the header; an empty cell is "". Everything lives in the arena. */
+ * as many cells as the header; an empty cell is "". Everything lives in the arena. At most 4096
+ * columns and 16 Mi cells. */
 #ifndef MOEPLAN_BASE_CSV_H
 #define MOEPLAN_BASE_CSV_H
 

@@ -2,9 +2,9 @@
 #include "calib/claim_call.h"
 
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "base/text.h"
 #include "plan/load.h"
 
@@ -54,9 +54,8 @@ const char *claim_word(struct claim_call *call, const char *name)
 double claim_number(struct claim_call *call, const char *name)
 {
     const char *text = claim_word(call, name), *digits = text + (*text == '~');
-    char *end;
-    double value = strtod(digits, &end);
-    if (*text && (end == digits || *end))
+    double value = 0;
+    if (!number_real(digits, &value) && *text)
         err_set(call->err, STATUS_INPUT, "argument \"%s=%s\" is not a number", name, text);
     if (call->shifted < call->n_arguments &&
         text_equal(call->arguments[call->shifted].name, name))
@@ -83,14 +82,13 @@ size_t claim_numbers(struct claim_call *call, const char *name, size_t room, dou
     const char *at = claim_word(call, name);
     size_t n = 0;
     while (*at && n < room) {
-        char *end;
-        numbers[n] = strtod(at, &end);
-        if (end == at || (*end && *end != '|')) {
+        size_t length = strcspn(at, "|");
+        if (!number_real(arena_strndup(call->arena, at, length), &numbers[n])) {
             err_set(call->err, STATUS_INPUT, "argument \"%s\" is not a list a|b|c", name);
             return n;
         }
         n++;
-        at = end + (*end == '|');
+        at += length + (at[length] == '|');
     }
     return n;
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "base/text.h"
 #include "calib/claim_quantity.h"
 #include "plan/catalog.h"
@@ -109,8 +110,11 @@ static enum status evaluate_row(const struct csv *csv, size_t row, struct arena 
     if (!(unit > 0))
         return err_set(err, STATUS_INPUT, "unknown unit \"%s\"", claim->unit);
     TRY(compute(csv, row, arena, &answer, err));
-    double tolerance = strtod(csv_cell(csv, row, "tolerance_percent"), NULL) / 100;
-    struct claim_comparison c = claim_compare(claim->published, unit, tolerance, &answer);
+    double percent = 0;
+    const char *tolerated = csv_cell(csv, row, "tolerance_percent");
+    if (*tolerated && !number_real(tolerated, &percent))
+        return err_set(err, STATUS_INPUT, "tolerance_percent \"%s\" is no number", tolerated);
+    struct claim_comparison c = claim_compare(claim->published, unit, percent / 100, &answer);
     claim->verdict = c.verdict;
     claim->has_error = c.has_error;
     claim->error_percent = c.error_percent;

@@ -57,7 +57,8 @@ struct run_memory {
 /* Of all ranks, means over the routing samples. */
 struct run_op {
     const char *name, *kind, *phase;
-    uint64_t flop, bytes, bytes_exchanged;
+    uint64_t rows, flop, bytes;
+    uint64_t bytes_sent, bytes_received, bytes_exchanged; /* exchanged: sent */
     double predicted_s;
     double measured_s; /* median; negative: not measured */
     double p50_s, p99_s, low_s, high_s;

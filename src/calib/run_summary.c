@@ -6,6 +6,7 @@
 
 #include "calib/run_block.h"
 #include "sim/slice_memory.h"
+#include "sim/ops.h"
 #include "sim/price.h"
 
 void run_summary_init(struct run_summary *s, const struct plan *plan, const struct slice *list,
@@ -20,6 +21,8 @@ void run_summary_init(struct run_summary *s, const struct plan *plan, const stru
     s->flop = arena_alloc(arena, n, sizeof *s->flop);
     s->bytes = arena_alloc(arena, n, sizeof *s->bytes);
     s->sent = arena_alloc(arena, n, sizeof *s->sent);
+    s->rows = arena_alloc(arena, n, sizeof *s->rows);
+    s->received = arena_alloc(arena, n, sizeof *s->received);
     s->predicted_s = arena_alloc(arena, n, sizeof *s->predicted_s);
     s->overhead_s = arena_alloc(arena, n, sizeof *s->overhead_s);
     s->op_s = arena_alloc(arena, n * s->room, sizeof *s->op_s);
@@ -81,6 +84,8 @@ void run_summary_predict(struct run_summary *s, const struct slice *list)
             s->flop[o] += values[op->flop.node];
             s->bytes[o] += values[op->bytes_read.node] + values[op->bytes_written.node];
             s->sent[o] += values[op->bytes_sent.node];
+            s->received[o] += values[op->bytes_received.node];
+            s->rows[o] += ops_rows(&list->work, op, values);
         }
         s->predicted_s[o] += process_s(s, list, op);
     }
@@ -183,6 +188,8 @@ static enum status join_ops(struct run_summary *s, struct transport *t, struct e
     TRY(t->ops->sum(t, s->flop, n, err));
     TRY(t->ops->sum(t, s->bytes, n, err));
     TRY(t->ops->sum(t, s->sent, n, err));
+    TRY(t->ops->sum(t, s->rows, n, err));
+    TRY(t->ops->sum(t, s->received, n, err));
     return t->ops->max(t, s->predicted_s, n, err);
 }
 
@@ -262,6 +269,9 @@ static void fill_op(struct run_summary *s, size_t o)
                            .phase = phases[op->phase],
                            .flop = s->flop[o] / s->samples,
                            .bytes = s->bytes[o] / s->samples,
+                           .rows = s->rows[o] / s->samples,
+                           .bytes_sent = s->sent[o] / s->samples,
+                           .bytes_received = s->received[o] / s->samples,
                            .bytes_exchanged = s->sent[o] / s->samples,
                            .predicted_s = s->predicted_s[o] / (double)s->samples,
                            .measured_s = (double)NAN,

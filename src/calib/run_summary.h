@@ -13,7 +13,7 @@ struct run_summary {
     struct run_report *report;
     uint64_t samples; /* of routing, planned */
     bool performed, measured;
-    uint64_t *flop, *bytes, *sent; /* [n_ops] predicted, all ranks of the process */
+    uint64_t *rows, *flop, *bytes, *sent, *received; /* [n_ops] predicted, all ranks of the process */
     double *predicted_s;           /* [n_ops] of the process */
     double *overhead_s;            /* [n_ops] */
     double *op_s;                  /* [n_ops][room] samples */

@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "base/home.h"
 #include "base/text.h"
+#include "plan/word.h"
 
 enum { CATALOG_ROOTS = 4, CATALOG_LINE = 512 };
 
@@ -166,6 +167,100 @@ static char *catalogue_spelling(const char *name, struct arena *arena)
     return copy;
 }
 
+/* The device in a spelling ("h100" of "8xh100-80gb"): the longest name of the catalogue that
+ * stands in it; *at is where. */
+static const char *find_device(const char *spelling, const struct catalog_item *items, size_t n,
+                               const char **at)
+{
+    const char *device = NULL;
+    for (size_t i = 0; i < n; i++) {
+        const char *name = items[i].name, *found = strstr(spelling, name);
+        if (!found || (device && strlen(name) <= strlen(device)))
+            continue;
+        device = name;
+        *at = found;
+    }
+    return device;
+}
+
+/* Adds the counts in [at, end) that stand alone or beside an x: "2x8x", not the 80 of "80gb".
+ */
+static size_t read_counts(const char *at, const char *end, uint64_t counts[2], size_t n)
+{
+    while (at < end && n < 2) {
+        size_t digits = strspn(at, "0123456789");
+        if (at + digits > end || digits > 6)
+            return n;
+        const char *next = at + digits;
+        if (digits && (next >= end || !isalpha((unsigned char)*next) || *next == 'x'))
+            counts[n++] = (uint64_t)strtoull(at, NULL, 10);
+        at = digits ? next : at + 1;
+    }
+    return n;
+}
+
+/* The devices of a node, of "72x1"; *node untouched when it says no such number. */
+static void read_node(const char *sizes, uint64_t *node)
+{
+    uint64_t n[2] = {0, 0};
+    if (read_counts(sizes, sizes + strcspn(sizes, "x"), n, 0) == 1 && n[0] > 0)
+        *node = n[0];
+}
+
+/* "h100x8", "8xh100", "2x8xh100", "h100:16": the device with nodes of 8, as they are sold, or
+ * as large as the catalogue has them ("gb200-72x1"). */
+static const char *guess_cluster(const char *spelling, const struct catalog_item *items,
+                                 size_t n, struct arena *arena)
+{
+    const char *at = NULL, *device = find_device(spelling, items, n, &at);
+    uint64_t counts[2] = {0, 1}, node = 8;
+    if (!device)
+        return NULL;
+    size_t found = read_counts(spelling, at, counts, 0);
+    found = read_counts(at + strlen(device), spelling + strlen(spelling), counts, found);
+    uint64_t devices = counts[0] * counts[1];
+    if (found == 0 || devices == 0)
+        return device;
+    for (size_t i = 0; i < n; i++)
+        if (text_starts(items[i].name, device) && items[i].name[strlen(device)] == '-' &&
+            text_ends(items[i].name, "x1"))
+            read_node(items[i].name + strlen(device) + 1, &node);
+    if (devices % node)
+        return arena_printf(arena, "%s-%llux1", device, (unsigned long long)devices);
+    return arena_printf(arena, "%s-%llux%llu", device, (unsigned long long)node,
+                        (unsigned long long)(devices / node));
+}
+
+/* The longest name of the catalogue that a spelling begins with: "kimi-k2" of
+ * "kimi-k2-instruct-0905". */
+static const char *longest_beginning(const char *spelling, const struct catalog_item *items,
+                                     size_t n)
+{
+    const char *longest = NULL;
+    for (size_t i = 0; i < n; i++) {
+        const char *name = items[i].name;
+        if (text_starts(spelling, name) && strchr("-", spelling[strlen(name)]) &&
+            (!longest || strlen(name) > strlen(longest)))
+            longest = name;
+    }
+    return longest;
+}
+
+/* What somebody means by a name that the catalogue does not have, or NULL. */
+static const char *guess(enum catalog_kind kind, const char *name, struct arena *arena)
+{
+    struct catalog_item *items = NULL;
+    size_t n = 0;
+    const char *spelling = catalogue_spelling(name, arena);
+    const char *meant = word_catalogue(kinds[kind].name, spelling);
+    catalog_list(kind, arena, &items, &n);
+    if (!meant && kind == CATALOG_CLUSTER)
+        meant = guess_cluster(spelling, items, n, arena);
+    if (!meant && kind == CATALOG_MODEL)
+        meant = longest_beginning(spelling, items, n);
+    return meant ? meant : text_nearest(spelling, n, item_name, items);
+}
+
 static enum status not_found(enum catalog_kind kind, const char *name, struct arena *arena,
                              struct err *err)
 {
@@ -174,12 +269,9 @@ static enum status not_found(enum catalog_kind kind, const char *name, struct ar
         err_set(err, STATUS_INPUT, "%s file '%s' cannot be opened", k->name, name);
     else
         err_set(err, STATUS_INPUT, "no %s is called '%s'", k->name, name);
-    struct catalog_item *items = NULL;
-    size_t n = 0;
-    catalog_list(kind, arena, &items, &n);
-    const char *nearest = text_nearest(catalogue_spelling(name, arena), n, item_name, items);
-    if (nearest)
-        return err_hint(err, "did you mean '%s'?", nearest);
+    const char *meant = guess(kind, name, arena);
+    if (meant)
+        return err_hint(err, "did you mean '%s'?", meant);
     return err_hint(err, "`moeplan list %s` shows them all", k->list_option);
 }
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "plan/import_hf_table.h"
 
 enum { IMPORT_KEY = 64 };
@@ -132,10 +133,8 @@ static const struct node *find_value(const struct config *config, const char *ke
 
 static bool parse_count(const char *text, uint64_t least, uint64_t *value)
 {
-    if (text[0] == '\0' || strlen(text) > 10 || strspn(text, "0123456789") != strlen(text))
-        return false;
-    uint64_t count = strtoull(text, NULL, 10);
-    if (count < least || count > IMPORT_LIMIT)
+    uint64_t count;
+    if (!number_count(text, &count) || count < least || count > IMPORT_LIMIT)
         return false;
     *value = count;
     return true;
@@ -143,9 +142,8 @@ static bool parse_count(const char *text, uint64_t least, uint64_t *value)
 
 static bool parse_real(const char *text, double *value)
 {
-    char *end = NULL;
-    double real = strtod(text, &end);
-    if (end == text || *end != '\0' || !isfinite(real) || real < 0 || real > 1e9)
+    double real;
+    if (!number_real(text, &real) || real < 0 || real > 1e9)
         return false;
     *value = real;
     return true;

@@ -119,38 +119,6 @@ static bool save_broken(const struct plan *plan, char *text, char *hint)
     return true;
 }
 
-/* Formats that arithmetic can be done on. */
-static bool is_number_format(enum dtype dtype)
-{
-    return dtype != DTYPE_NONE && dtype != DTYPE_I32 && dtype != DTYPE_I64 &&
-           dtype != DTYPE_BOOL;
-}
-
-static bool precision_broken(const struct plan *plan, char *text, char *hint)
-{
-    const struct precision *p = &plan->precision;
-    const bool train = is_training(plan);
-    const struct {
-        const char *name;
-        enum dtype dtype;
-        bool read, optional;
-    } formats[] = {
-        {"weights", p->weights, true, false},     {"activations", p->activations, true, false},
-        {"dispatch", p->dispatch, true, false},   {"combine", p->combine, true, false},
-        {"kv_cache", p->kv_cache, !train, false}, {"gradients", p->gradients, train, false},
-        {"master", p->master, train, true},       {"moments", p->moments, train, true},
-    };
-    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
-        bool none = formats[i].optional && formats[i].dtype == DTYPE_NONE;
-        if (!formats[i].read || none || is_number_format(formats[i].dtype))
-            continue;
-        snprintf(text, RULE_TEXT, "precision.%s has no number format", formats[i].name);
-        snprintf(hint, RULE_TEXT, "bf16, f32, fp8 and the like");
-        return true;
-    }
-    return false;
-}
-
 enum { BYTES = 16 }; /* of one element, with some to spare */
 
 static uint64_t widest(const struct model *model)
@@ -306,10 +274,6 @@ static const struct rule rules[] = {
      .applies = is_training,
      .broken = save_broken,
      .also = {"recompute.save"}},
-    {.name = "number-formats",
-     .key = "precision.weights",
-     .shape = RULE_OTHER,
-     .broken = precision_broken},
     {.name = "model-in-64-bits",
      .key = "model",
      .shape = RULE_OTHER,

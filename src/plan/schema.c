@@ -3,14 +3,14 @@
 #include "plan/schema.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "plan/encoding.h"
 #include "plan/schema_table.h"
+#include "plan/word.h"
 
 const struct field *schema_fields(size_t *n)
 {
@@ -99,17 +99,6 @@ static enum status check_limits(const struct reading *r, double value)
                   r->text, below ? "below" : "above", limit);
 }
 
-/* Digits only; *value is saturated when there are too many. */
-static bool parse_count(const char *text, uint64_t *value)
-{
-    size_t digits = strspn(text, "0123456789");
-    if (digits == 0 || text[digits] != '\0')
-        return false;
-    errno = 0;
-    *value = strtoull(text, NULL, 10);
-    return true;
-}
-
 static enum status read_count(const struct reading *r, uint64_t *value)
 {
     double real;
@@ -117,9 +106,9 @@ static enum status read_count(const struct reading *r, uint64_t *value)
         return wrong_type(r);
     if (r->text[0] == '-' && unit_parse(UNIT_NONE, r->text, &real) && real < 0)
         return check_limits(r, real);
-    if (!parse_count(r->text, value))
+    if (!number_is_whole(r->text))
         return wrong_type(r);
-    if (errno == ERANGE)
+    if (!number_count(r->text, value))
         return err_at(r->err, STATUS_INPUT, r->mark, "'%s' is %s, above the limit %" PRIu64,
                       r->field->key, r->text, UINT64_MAX);
     return check_limits(r, (double)*value);
@@ -154,12 +143,38 @@ static enum status set_real(const struct reading *r)
     return STATUS_OK;
 }
 
+/* Who types "memory.reserve=10" means GiB, who writes a file has its other amounts in sight. */
+static enum status check_unit(const struct reading *r)
+{
+    double value;
+    bool option = r->mark.file && r->mark.line == 0;
+    if (!option || !number_real(r->text, &value) || value == 0)
+        return STATUS_OK;
+    err_at(r->err, STATUS_INPUT, r->mark, "'%s' is %s without a unit", r->field->key, r->text);
+    return err_hint(r->err, "write %sGiB, or %sB for bytes", r->text, r->text);
+}
+
+/* "4096 B" and "4096", exact where a double is not. */
+static bool parse_bytes(const char *text, uint64_t *value)
+{
+    char number[24] = "";
+    size_t digits = strspn(text, "0123456789");
+    const char *rest = text + digits + strspn(text + digits, " ");
+    if (digits >= sizeof number || (*rest && !text_equal(rest, "B")))
+        return false;
+    memcpy(number, text, digits);
+    return number_count(number, value);
+}
+
 /* Rounded to the nearest: 287.98 GiB is no whole number of bytes. */
 static enum status set_amount(const struct reading *r)
 {
     double value = 0;
+    TRY(check_unit(r));
     TRY(read_real(r, &value));
-    *(uint64_t *)member_of(r->field, r->plan) = (uint64_t)llround(value);
+    uint64_t bytes = (uint64_t)llround(value);
+    parse_bytes(r->text, &bytes);
+    *(uint64_t *)member_of(r->field, r->plan) = bytes;
     return STATUS_OK;
 }
 
@@ -182,20 +197,38 @@ static const char *word_at(const void *words, size_t i)
     return ((const char *const *)words)[i];
 }
 
-void schema_hint_words(const char *text, const char *const *words, struct err *err)
+const char *const *schema_words(const struct field *field)
 {
-    char list[512] = "";
-    size_t n = 0, used = 0;
-    for (; words[n]; n++) {
-        int length = snprintf(list + used, sizeof list - used, "%s%s", n ? ", " : "", words[n]);
-        if (length > 0 && used + (size_t)length < sizeof list)
-            used += (size_t)length;
-    }
-    const char *nearest = text_nearest(text, n, word_at, words);
-    if (nearest)
-        err_hint(err, "did you mean '%s'? one of: %s", nearest, list);
+    return field->offered ? field->offered : field->words;
+}
+
+static bool is_offered(const struct field *field, const char *word)
+{
+    const char *const *words = schema_words(field);
+    while (*words && !text_equal(*words, word))
+        words++;
+    return *words != NULL;
+}
+
+void schema_hint_words(const char *text, const struct field *field, struct err *err)
+{
+    const char *const *words = schema_words(field);
+    struct arena arena = {0};
+    struct text list = {.arena = &arena};
+    size_t n = 0;
+    bool same;
+    for (; words[n]; n++)
+        text_printf(&list, "%s%s", n ? ", " : "", words[n]);
+    if (field->number)
+        text_append(&list, ", or a number");
+    const char *meant = word_meant(field->words, text, &same);
+    if (!meant || !is_offered(field, meant))
+        meant = text_nearest(text, n, word_at, words);
+    if (meant)
+        err_hint(err, "did you mean '%s'? one of: %s", meant, text_string(&list));
     else
-        err_hint(err, "one of: %s", list);
+        err_hint(err, "one of: %s", text_string(&list));
+    arena_release(&arena);
 }
 
 /* The number that stands in place of a word. */
@@ -215,22 +248,25 @@ static const struct synonym {
     {"moe.skip.weight", "true", "hi_lo"}, /* NxD's default order of blocks */
 };
 
-static const char *word_meant(const struct reading *r)
+/* A synonym of the key, or another name of one of its words that says the same. */
+static const char *word_of(const struct reading *r)
 {
+    bool same = false;
     for (size_t i = 0; !r->quoted && i < sizeof synonyms / sizeof *synonyms; i++)
         if (text_equal(synonyms[i].text, r->text) && text_equal(synonyms[i].key, r->field->key))
             return synonyms[i].word;
-    return r->text;
+    const char *meant = word_meant(r->field->words, r->text, &same);
+    return meant && same ? meant : r->text;
 }
 
 static enum status set_word(const struct reading *r)
 {
     const struct field *field = r->field;
-    const char *word = word_meant(r);
+    const char *word = word_of(r);
     unsigned n = 0;
     double number;
     for (; field->words[n]; n++) {
-        if (!text_equal(word, field->words[n]))
+        if (!text_equal(word, field->words[n]) || !is_offered(field, word))
             continue;
         memcpy(member_of(field, r->plan), &n, sizeof n);
         return STATUS_OK;
@@ -238,7 +274,7 @@ static enum status set_word(const struct reading *r)
     if (field->number && !r->quoted && unit_parse(UNIT_NONE, r->text, &number))
         return set_number_for_word(r, n - 1);
     err_at(r->err, STATUS_INPUT, r->mark, "'%s' is not a value of '%s'", r->text, field->key);
-    schema_hint_words(r->text, field->words, r->err);
+    schema_hint_words(r->text, field, r->err);
     return STATUS_INPUT;
 }
 

@@ -33,12 +33,13 @@ struct field {
     enum field_type type;
     size_t offset; /* in struct plan */
     enum unit unit;
-    const char *const *words; /* FIELD_WORD: NULL-terminated, indexed by the enum's value */
-    double min, max;          /* numbers, both included; max 0: no upper limit */
-    const char *fallback;     /* default, as the user would write it; NULL: required */
-    const char *help;         /* one line, lower case, no full stop */
-    size_t size;              /* bytes of the member */
-    const char *number;       /* FIELD_WORD: key of the field a number goes to, or NULL */
+    const char *const *words;   /* FIELD_WORD: NULL-terminated, indexed by the enum's value */
+    const char *const *offered; /* those of them that the key takes; NULL: all */
+    double min, max;            /* numbers, both included; max 0: no upper limit */
+    const char *fallback;       /* default, as the user would write it; NULL: required */
+    const char *help;           /* one line, lower case, no full stop */
+    size_t size;                /* bytes of the member */
+    const char *number;         /* FIELD_WORD: key of the field a number goes to, or NULL */
     size_t key_length;
 };
 
@@ -67,11 +68,14 @@ enum status schema_list_add(const struct field *field, struct plan *plan, const 
                             bool quoted, struct mark mark, struct err *err);
 bool schema_is_list(const struct field *field);
 
+/* The words that a FIELD_WORD takes, NULL-terminated. */
+const char *const *schema_words(const struct field *field);
+
 /* "a whole number", "a word", "a list of words": what a field takes, for messages. */
 const char *schema_takes(const struct field *field);
 
-/* Adds the hint "did you mean 'x'? one of: a, b, c" for a word that is none of words[]. */
-void schema_hint_words(const char *text, const char *const *words, struct err *err);
+/* Adds the hint "did you mean 'x'? one of: a, b, c" for a text that is none of the words. */
+void schema_hint_words(const char *text, const struct field *field, struct err *err);
 
 /* The field's present value as the user would write it: reads back to the same value. Lists as
  * flow sequences; texts in quotes where YAML needs them. */
@@ -84,6 +88,8 @@ double schema_number(const struct field *field, const struct plan *plan);
 extern const char *const words_attention[];
 extern const char *const words_mode[];
 extern const char *const words_dtype[];
+extern const char *const words_format[];         /* of words_dtype: formats of numbers */
+extern const char *const words_format_or_none[]; /* and none */
 extern const char *const words_compute[];
 extern const char *const words_path[];
 extern const char *const words_library[];

@@ -29,6 +29,9 @@
     ROW(name, FIELD_WORDS, member, .fallback = def, .help = text)
 #define WORD(name, member, list, def, text)                                                    \
     ROW(name, FIELD_WORD, member, .words = list, .fallback = def, .help = text)
+#define FORMAT(name, member, list, def, text)                                                  \
+    ROW(name, FIELD_WORD, member, .words = words_dtype, .offered = list, .fallback = def,      \
+        .help = text)
 #define SIZING(name, member, list, def, to, text)                                              \
     ROW(name, FIELD_WORD, member, .words = list, .fallback = def, .number = to, .help = text)
 
@@ -101,7 +104,7 @@ const struct field schema_table[] = {
 
     /* ---- model.moe ---- */
 
-    COUNT("model.moe.experts", model.moe.experts, 0, 1e6, NULL, "routed experts E"),
+    COUNT("model.moe.experts", model.moe.experts, 0, 65536, NULL, "routed experts E"),
     COUNT("model.moe.top_k", model.moe.top_k, 0, 1e6, NULL,
           "experts K that each token is sent to"),
     COUNT("model.moe.intermediate", model.moe.intermediate, 0, 1e8, NULL,
@@ -305,7 +308,7 @@ const struct field schema_table[] = {
          "deepep: whose communication buffers; auto: the stack's own"),
     COUNT("moe.dispatch_tokens", moe.dispatch_tokens, 0, 1e6, "0",
           "deepep_ll: tokens a rank's buffer is made for, at least; 0: the stack's default"),
-    COUNT("moe.redundant_experts", moe.redundant_experts, 0, 1e6, "0",
+    COUNT("moe.redundant_experts", moe.redundant_experts, 0, 65536, "0",
           "copies of experts beside the model's own (EPLB)"),
     WORD("moe.shared", moe.shared, words_shared, "auto",
          "how shared experts are split: by sequence, by tensor, or as the stack does"),
@@ -344,21 +347,22 @@ const struct field schema_table[] = {
 
     /* ---- precision ---- */
 
-    WORD("precision.weights", precision.weights, words_dtype, "bf16", "format of the weights"),
-    WORD("precision.gradients", precision.gradients, words_dtype, "bf16",
-         "format of the gradients"),
-    WORD("precision.master", precision.master, words_dtype, "none",
-         "format of the optimizer's copy of the weights; none: no copy"),
-    WORD("precision.moments", precision.moments, words_dtype, "bf16",
-         "format of the two Adam moments"),
-    WORD("precision.activations", precision.activations, words_dtype, "bf16",
-         "format of saved activations"),
-    WORD("precision.dispatch", precision.dispatch, words_dtype, "bf16",
-         "format of tokens on their way to experts"),
-    WORD("precision.combine", precision.combine, words_dtype, "bf16",
-         "format of tokens on their way back"),
-    WORD("precision.kv_cache", precision.kv_cache, words_dtype, "bf16",
-         "format of the KV cache"),
+    FORMAT("precision.weights", precision.weights, words_format, "bf16",
+           "format of the weights"),
+    FORMAT("precision.gradients", precision.gradients, words_format, "bf16",
+           "format of the gradients"),
+    FORMAT("precision.master", precision.master, words_format_or_none, "none",
+           "format of the optimizer's copy of the weights; none: no copy"),
+    FORMAT("precision.moments", precision.moments, words_format_or_none, "bf16",
+           "format of the two Adam moments"),
+    FORMAT("precision.activations", precision.activations, words_format, "bf16",
+           "format of saved activations"),
+    FORMAT("precision.dispatch", precision.dispatch, words_format, "bf16",
+           "format of tokens on their way to experts"),
+    FORMAT("precision.combine", precision.combine, words_format, "bf16",
+           "format of tokens on their way back"),
+    FORMAT("precision.kv_cache", precision.kv_cache, words_format, "bf16",
+           "format of the KV cache"),
     WORD("precision.compute", precision.compute, words_compute, "bf16",
          "format matrices are multiplied in"),
 

@@ -7,6 +7,12 @@ const char *const words_mode[] = {"train", "prefill", "decode", NULL};
 const char *const words_dtype[] = {
     "none",  "f32",   "bf16", "f16", "fp8", "fp8_channel", "fp8_block", "mxfp8",
     "mxfp4", "nvfp4", "int8", "i32", "i64", "f64",         "bool",      NULL};
+const char *const words_format[] = {"f32",         "bf16",      "f16",   "fp8",
+                                    "fp8_channel", "fp8_block", "mxfp8", "mxfp4",
+                                    "nvfp4",       "int8",      "f64",   NULL};
+const char *const words_format_or_none[] = {
+    "none",  "f32",   "bf16",  "f16",  "fp8", "fp8_channel", "fp8_block",
+    "mxfp8", "mxfp4", "nvfp4", "int8", "f64", NULL};
 const char *const words_compute[] = {"f32", "f32x3", "bf16", "fp8", NULL};
 const char *const words_library[] = {"auto",          "deepep",    "deepep_v2", "primus",
                                      "primus_jax",    "hybrid_ep", "mega",      "mega_deepgemm",

@@ -393,18 +393,39 @@ static enum status read_document(struct reader *reader, struct node **root)
     return STATUS_OK;
 }
 
-/* No plan needs directives, and libyaml compares every %TAG with all before it. */
+/* Bytes of the line break at text, as YAML 1.1 has them (libyaml's too): LF, CR, NEL, LS, PS; 0
+ * when there is none. */
+static size_t break_length(const char *text, const char *end)
+{
+    static const char *const breaks[] = {"\n", "\r", "\xc2\x85", "\xe2\x80\xa8",
+                                         "\xe2\x80\xa9"};
+    for (size_t i = 0; i < sizeof breaks / sizeof *breaks; i++) {
+        size_t length = strlen(breaks[i]);
+        if ((size_t)(end - text) >= length && memcmp(text, breaks[i], length) == 0)
+            return length;
+    }
+    return 0;
+}
+
+/* No plan needs directives, and libyaml compares every %TAG with all before it. Lines are
+ * counted as an editor does. */
 static enum status check_directives(struct mark mark, const char *text, size_t length,
                                     struct err *err)
 {
+    static const char bom[] = "\xef\xbb\xbf";
     const char *end = text + length;
-    for (const char *line = text; line < end; mark.line += !!mark.line) {
-        if (*line == '%') {
+    bool starts = true;
+    if (length >= 3 && memcmp(text, bom, 3) == 0)
+        text += 3;
+    for (const char *at = text; at < end;) {
+        if (starts && *at == '%') {
             err_at(err, STATUS_INPUT, mark, "directives are not supported");
             return err_hint(err, "remove the line that starts with %%");
         }
-        const char *newline = memchr(line, '\n', (size_t)(end - line));
-        line = newline ? newline + 1 : end;
+        size_t ends = break_length(at, end);
+        starts = ends > 0;
+        mark.line += mark.line && *at == '\n';
+        at += ends ? ends : 1;
     }
     return STATUS_OK;
 }

@@ -1,12 +1,13 @@
 /* Recorded routing, and tables of expert placement: the data files a plan's routing names.
  *
  * A trace is one of
- *   .csv  tokens per expert: one row per layer (or one row, or one number per line), a header
- *         line of words allowed; also "expert,tokens" and "layer,expert,tokens" with that
- * header .npy  int32 or int64 expert indices [tokens, top_k], little-endian, C order, as
- * serving frameworks dump them A placement table is a .csv with the rank of each expert: one
- * number per line, one row, or "expert,rank" with that header. Blank lines and lines starting
- * with '#' are skipped. */
+ *   .csv  tokens per expert. With a header columns are taken by name, in any order: expert,
+ *         tokens and, where there are several, layer; other names are refused. Without one a
+ *         row is a layer with a number for every expert, or one number per line its only layer.
+ *   .npy  int32 or int64 expert indices [tokens, top_k], little-endian, C order, as serving
+ *         frameworks dump them.
+ * A placement table is a .csv of the same kinds with the rank of each expert (column rank).
+ * Blank lines and lines starting with '#' are skipped. */
 #ifndef MOEPLAN_PLAN_TRACE_H
 #define MOEPLAN_PLAN_TRACE_H
 

@@ -15,8 +15,7 @@ static bool is_product(enum op_kind kind)
            kind == OP_BLOCKED_GEMM;
 }
 
-/* Rows it works on: as it says, else those it makes. */
-static uint64_t rows_of(const struct work *work, const struct op *op, const uint64_t *v)
+uint64_t ops_rows(const struct work *work, const struct op *op, const uint64_t *v)
 {
     if (op->rows.node)
         return v[op->rows.node];
@@ -46,7 +45,7 @@ static struct op_report report(const struct plan *plan, const struct work *work,
         .scale_out = place.inside < place.ranks,
         .seconds = price_of(plan, work, op, v).s,
         .layers = v[op->layers.node],
-        .rows = rows_of(work, op, v),
+        .rows = ops_rows(work, op, v),
         .flop = v[op->flop.node],
         .bytes_read = v[op->bytes_read.node],
         .bytes_written = v[op->bytes_written.node],

@@ -58,6 +58,9 @@ enum status ops_slots(const struct plan *resolved, const struct ops_ask *ask,
                       struct arena *arena, struct slots *slots, struct ops_report *out,
                       struct err *err);
 
+/* Rows an op works on: as it says, else those of what it writes or reads first. */
+uint64_t ops_rows(const struct work *work, const struct op *op, const uint64_t *values);
+
 /* What run performs of the plan, summed over the ranks of its process (stack host). */
 struct slice_report {
     uint64_t ranks;

@@ -32,7 +32,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                         &plan, &origins, &err);
     if (status == STATUS_OK) {
         read_back(&plan, &arena);
-        predict_any(&plan);
+        predict_any(&plan, true);
     } else if (err.text[0] == '\0' || memcmp(&plan, &untouched, sizeof plan) != 0) {
         abort();
     }

@@ -91,7 +91,8 @@ static void draw_words(struct rng *rng, const struct field *field, char text[VAL
 static void draw_value(struct rng *rng, const struct field *field, char text[VALUE])
 {
     size_t n_words = 0;
-    while (field->words && field->words[n_words])
+    const char *const *words = field->words ? schema_words(field) : NULL;
+    while (words && words[n_words])
         n_words++;
     switch (field->type) {
     case FIELD_COUNT:
@@ -105,7 +106,7 @@ static void draw_value(struct rng *rng, const struct field *field, char text[VAL
         snprintf(text, VALUE, "%s", rng_below(rng, 2) ? "true" : "false");
         break;
     case FIELD_WORD:
-        snprintf(text, VALUE, "%s", field->words[rng_below(rng, n_words)]);
+        snprintf(text, VALUE, "%s", words[rng_below(rng, n_words)]);
         break;
     case FIELD_TEXT:
         draw_text(rng, text);

@@ -37,6 +37,55 @@ static void lists_and_ranges(void **state)
     values_of("recompute=full,{save: [a, b]}", "full {save: [a, b]}");
 }
 
+/* 2^53 + 1 and 2^64 - 1 are no doubles. */
+static void whole_numbers_are_exact(void **state)
+{
+    (void)state;
+    values_of("k=9007199254740991..9007199254740995",
+              "9007199254740991 9007199254740992 9007199254740993 9007199254740994 "
+              "9007199254740995");
+    values_of("k=18446744073709551613..18446744073709551615",
+              "18446744073709551613 18446744073709551614 18446744073709551615");
+    values_of("k=9223372036854775808..18446744073709551615*2", "9223372036854775808");
+    values_of("k=100000000000000000..100000000000000000", "100000000000000000");
+    values_of("k=3..3", "3");
+}
+
+static void ranges_of_reals_end(void **state)
+{
+    (void)state;
+    values_of("k=1e300..1e300", "1e+300");
+    values_of("k=1e17..1e17", "1e+17");
+    values_of("k=1e308..1.7e308*1.5", "1e+308 1.5e+308");
+    values_of("k=-1..1+1", "-1 0 1");
+    values_of("k=1e0..1e+1+4.5", "1 5.5 10");
+    values_of("k=1e17..2e17", "error: range \"1e17..2e17\" of k has more than 1000000 values");
+    values_of("k=1e17..1.00000000000000016e17",
+              "error: range \"1e17..1.00000000000000016e17\" of k has steps too small to be "
+              "told apart");
+    values_of("k=0..1+1e-300",
+              "error: range \"0..1+1e-300\" of k has more than 1000000 values");
+    values_of("k=-1e308..1e308", "error: range \"-1e308..1e308\" of k has more than 1000000 "
+                                 "values");
+    values_of("k=1..1000000,0", "error: --over k: more than 1000000 values");
+}
+
+static void endless_ranges_are_refused(void **state)
+{
+    (void)state;
+    static const char *const ranges[] = {"inf..inf", "nan..nan", "1..inf", "-inf..inf",
+                                         "1..NaN"};
+    for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++) {
+        struct arena arena = {0};
+        values_of(arena_printf(&arena, "k=%s", ranges[i]),
+                  arena_printf(&arena, "error: range \"%s\" of k has an end that is no number",
+                               ranges[i]));
+        arena_release(&arena);
+    }
+    values_of("k=0x1..0x4", "0x1..0x4"); /* no range: a text, for its key to refuse */
+    values_of("moe.routing.file=../a.csv,b..c.csv", "../a.csv b..c.csv");
+}
+
 static void what_is_refused(void **state)
 {
     (void)state;
@@ -88,9 +137,9 @@ static void cases_that_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lists_and_ranges),
-        cmocka_unit_test(what_is_refused),
-        cmocka_unit_test(cases_name_several_settings),
+        cmocka_unit_test(lists_and_ranges),       cmocka_unit_test(whole_numbers_are_exact),
+        cmocka_unit_test(ranges_of_reals_end),    cmocka_unit_test(endless_ranges_are_refused),
+        cmocka_unit_test(what_is_refused),        cmocka_unit_test(cases_name_several_settings),
         cmocka_unit_test(cases_that_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -188,6 +188,26 @@ static void odd_cluster_names_do_not_compose(void **state)
     }
 }
 
+/* A file of the user's own in the data folder may be named as no node is. */
+static void a_guessed_cluster_divides_by_no_odd_name(void **state)
+{
+    struct scratch *s = *state;
+    static const char *const names[] = {"h200-0x1", "h200-anyx1"};
+    struct catalog_cluster cluster;
+    char *clusters = arena_printf(&s->arena, "%s/clusters", s->folder);
+    assert_int_equal(mkdir(clusters, 0700), 0);
+    setenv("MOEPLAN_DATA", s->folder, 1);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char *path = write_file(s, arena_printf(&s->arena, "clusters/%s.yaml", names[i]), "");
+        err_clear(&s->err);
+        assert_int_equal(catalog_find_cluster("h200x16", NULL, &s->arena, &cluster, &s->err),
+                         STATUS_INPUT);
+        assert_string_equal(s->err.hint, "did you mean 'h200-8x2'?");
+        remove(path);
+    }
+    rmdir(clusters);
+}
+
 static void lists_are_sorted_and_described(void **state)
 {
     struct scratch *s = *state;
@@ -217,6 +237,7 @@ int main(void)
         TEST(hybrid_models_are_refused_with_the_reason),
         TEST(clusters_compose_from_their_device),
         TEST(odd_cluster_names_do_not_compose),
+        TEST(a_guessed_cluster_divides_by_no_odd_name),
         TEST(lists_are_sorted_and_described),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -43,6 +43,7 @@ static void broken_tables_say_where(void **state)
         {"a,b\n1\n", "t.csv:2:1", "row has 1 cells, the header has 2"},
         {"a,b\n1,2\n1,2,3\n", "t.csv:3:1", "row has 3 cells, the header has 2"},
         {"a\n\"x\n", "t.csv:2:1", "quoted cell has no closing quote"},
+        {"a,b\n\"x\ny\",\"\n\n", "t.csv:3:1", "quoted cell has no closing quote"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct arena arena = {0};
@@ -53,6 +54,67 @@ static void broken_tables_say_where(void **state)
         assert_string_equal(err.text, cases[i].message);
         arena_release(&arena);
     }
+}
+
+static void quotes_at_the_edges(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *cell;
+    } cases[] = {
+        {"a\n\"\"", ""},
+        {"a\n\"\"\"\"", "\""},
+        {"a\nx\"y\"", "x\"y\""},
+        {"a\n\"x\"y\n", "xy"},
+        {"a\n\"\n\"\r\n", "\n"},
+        {"a\r1\r", "1"},
+        {"a\n\"\"\"x\"\"\"", "\"x\""},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct arena arena = {0};
+        struct err err = {0};
+        struct csv csv;
+        assert_int_equal(parse(cases[i].text, &arena, &csv, &err), STATUS_OK);
+        assert_int_equal(csv.n_rows, 1);
+        assert_string_equal(csv.cells[0], cases[i].cell);
+        arena_release(&arena);
+    }
+}
+
+/* 10 MB of commas took 3 GB and 14 s. */
+static void walls_of_commas_are_refused(void **state)
+{
+    (void)state;
+    enum { COMMAS = 10000000 };
+    struct arena arena = {0};
+    struct err err = {0};
+    struct csv csv = {.n_rows = 77};
+    char *text = arena_alloc(&arena, COMMAS + 5, 1);
+    memset(text, ',', COMMAS);
+    assert_int_equal(csv_parse("t.csv", text, COMMAS, &arena, &csv, &err), STATUS_INPUT);
+    assert_string_equal(err.text, "table has 10000001 columns, above the limit 4096");
+    err_clear(&err);
+    memcpy(text, "a,b\n", 4);
+    assert_int_equal(csv_parse("t.csv", text, COMMAS, &arena, &csv, &err), STATUS_INPUT);
+    assert_string_equal(err.where, "t.csv:2:1");
+    assert_string_equal(err.text, "row has 9999997 cells, the header has 2");
+    err_clear(&err);
+    memset(text + 4, '\n', COMMAS - 4);
+    memcpy(text, "a\n\n\n", 4);
+    assert_int_equal(csv_parse("t.csv", text, COMMAS, &arena, &csv, &err), STATUS_OK);
+    assert_int_equal(csv.n_rows, COMMAS - 2);
+    arena_release(&arena);
+}
+
+static void text_with_nul_is_no_table(void **state)
+{
+    (void)state;
+    struct arena arena = {0};
+    struct err err = {0};
+    struct csv csv;
+    assert_int_equal(csv_parse("t.csv", "a\n1\0002\n", 6, &arena, &csv, &err), STATUS_INPUT);
+    assert_string_equal(err.where, "t.csv:2:1");
+    arena_release(&arena);
 }
 
 static void absent_files_are_input_errors(void **state)
@@ -71,6 +133,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(cells_are_found_by_name),
         cmocka_unit_test(broken_tables_say_where),
+        cmocka_unit_test(quotes_at_the_edges),
+        cmocka_unit_test(walls_of_commas_are_refused),
+        cmocka_unit_test(text_with_nul_is_no_table),
         cmocka_unit_test(absent_files_are_input_errors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -148,9 +148,9 @@ static void unread_keys_are_no_errors(void **state)
         {"moe.capacity_factor=0", "moe.block_size=0", "moe.chunk=0"},
         {"moe.routing.concentration=0", "moe.routing.file=nowhere.csv",
          "moe.routing.placement_file=nowhere.csv"},
-        {"workload.context_length=0", "precision.kv_cache=none", "moe.buffer_factor=0"},
+        {"workload.context_length=0", "precision.kv_cache=int8", "moe.buffer_factor=0"},
         {"workload.mode=decode", "workload.sequence_length=17", "parallel.cp=2"},
-        {"workload.mode=prefill", "workload.global_batch=7", "precision.master=i64"},
+        {"workload.mode=prefill", "workload.global_batch=7", "precision.master=f64"},
     };
     for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
         load(fixture, SEED, sets[i]);

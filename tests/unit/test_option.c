@@ -7,6 +7,8 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "base/number.h"
+#include "cli/command/commands.h"
 #include "cli/option/option.h"
 
 struct values {
@@ -16,6 +18,8 @@ struct values {
     double band;
     unsigned backend;
     struct option_list set;
+    uint64_t best;
+    double timeout;
 };
 
 static const char *const backends[] = {"cpu", "gpu", "null", NULL};
@@ -29,6 +33,9 @@ static const struct option options[] = {
     {"backend", 0, OPTION_CHOICE, offsetof(struct values, backend), "NAME", backends,
      "a choice"},
     {"set", 0, OPTION_LIST, offsetof(struct values, set), "KEY=VALUE", NULL, "a list"},
+    {"best", 0, OPTION_COUNT, offsetof(struct values, best), "N 1..64", NULL, "a count"},
+    {"timeout", 0, OPTION_REAL, offsetof(struct values, timeout), "SECONDS 0.5..1e6", NULL,
+     "a real"},
 };
 
 enum { MAX_ARGUMENTS = 16 };
@@ -148,6 +155,13 @@ static void mistakes_are_named(void **state)
         {"--rank 18446744073709551616",
          "option '--rank' takes a whole number, not '18446744073709551616'", ""},
         {"--rank _", "option '--rank' takes a whole number, not ''", ""},
+        {"--best 0", "option '--best' takes a whole number from 1 to 64, not '0'", ""},
+        {"--best 65", "option '--best' takes a whole number from 1 to 64, not '65'", ""},
+        {"--best", "option '--best' needs a value: N", ""},
+        {"--timeout 0.4", "option '--timeout' takes a number from 0.5 to 1e6, not '0.4'", ""},
+        {"--timeout inf", "option '--timeout' takes a number from 0.5 to 1e6, not 'inf'", ""},
+        {"--band inf", "option '--band' takes a number, not 'inf'", ""},
+        {"--band 0x10", "option '--band' takes a number, not '0x10'", ""},
         {"--band nan", "option '--band' takes a number, not 'nan'", ""},
         {"--band 5%", "option '--band' takes a number, not '5%'", ""},
         {"--backend nul", "option '--backend' does not know 'nul'",
@@ -174,6 +188,7 @@ static void usage_follows_the_table(void **state)
     } cases[] = {{0, "-b, --buffers"},
                  {2, "-o, --output FILE"},
                  {3, "    --rank N"},
+                 {7, "    --best N"},
                  {5, "    --backend cpu|gpu|null"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct arena arena = {0};
@@ -184,6 +199,39 @@ static void usage_follows_the_table(void **state)
     }
 }
 
+static void limits_are_part_of_the_help(void **state)
+{
+    (void)state;
+    struct arena arena = {0};
+    assert_string_equal(option_help(&options[7], &arena), "a count (1 to 64)");
+    assert_string_equal(option_help(&options[3], &arena), "a count");
+    assert_string_equal(option_argument(&options[8], &arena), "SECONDS");
+    assert_null(option_argument(&options[0], &arena));
+    arena_release(&arena);
+}
+
+/* What a command takes as a number, it takes within limits that its help says. */
+static void every_number_of_every_command_has_limits(void **state)
+{
+    (void)state;
+    size_t n, numbers = 0;
+    const struct command *const *commands = commands_all(&n);
+    for (size_t c = 0; c < n; c++)
+        for (size_t i = 0; i < commands[c]->n_options; i++) {
+            const struct option *option = &commands[c]->options[i];
+            double least, most;
+            if (option->type != OPTION_COUNT && option->type != OPTION_REAL)
+                continue;
+            const char *blank = strchr(option->argument, ' ');
+            print_message("%s --%s\n", commands[c]->name, option->name);
+            assert_non_null(blank);
+            assert_true(number_limits(blank + 1, &least, &most));
+            assert_true(least < most);
+            numbers++;
+        }
+    assert_true(numbers >= 10);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -192,6 +240,8 @@ int main(void)
         cmocka_unit_test(operands_stand_anywhere),
         cmocka_unit_test(mistakes_are_named),
         cmocka_unit_test(usage_follows_the_table),
+        cmocka_unit_test(limits_are_part_of_the_help),
+        cmocka_unit_test(every_number_of_every_command_has_limits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -210,6 +210,47 @@ static void values_are_read(void **state)
     arena_release(&arena);
 }
 
+/* A double holds 53 bits of a number of bytes, the field 64. */
+static void bytes_are_exact(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        uint64_t bytes;
+    } cases[] = {{"9007199254740993 B", UINT64_C(9007199254740993)},
+                 {"9007199254740993", UINT64_C(9007199254740993)},
+                 {"999999999999999999B", UINT64_C(999999999999999999)},
+                 {"1.5 KiB", 1536},
+                 {"287.98 GiB", UINT64_C(309216170476)}};
+    const struct field *field = schema_find("memory.reserve");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct plan plan = {0};
+        struct err err = {0};
+        struct mark file = {"p.yaml", 1, 1};
+        assert_int_equal(schema_set(field, &plan, cases[i].text, false, file, &err), STATUS_OK);
+        assert_int_equal(plan.memory.reserve_bytes, cases[i].bytes);
+    }
+}
+
+/* In a file a number without a unit is in bytes, as the unit's reader says; on the command line
+ * it is a mistake. */
+static void options_give_bytes_a_unit(void **state)
+{
+    (void)state;
+    const struct field *field = schema_find("memory.reserve");
+    struct mark option = {"--set memory.reserve=10", 0, 0};
+    struct plan plan = {0};
+    struct err err = {0};
+    assert_int_equal(schema_set(field, &plan, "10", false, option, &err), STATUS_INPUT);
+    assert_string_equal(err.text, "'memory.reserve' is 10 without a unit");
+    assert_string_equal(err.hint, "write 10GiB, or 10B for bytes");
+    err_clear(&err);
+    assert_int_equal(schema_set(field, &plan, "10B", false, option, &err), STATUS_OK);
+    assert_int_equal(plan.memory.reserve_bytes, 10);
+    assert_int_equal(schema_set(field, &plan, "0", false, option, &err), STATUS_OK);
+    assert_int_equal(plan.memory.reserve_bytes, 0);
+}
+
 static void values_are_refused(void **state)
 {
     (void)state;
@@ -258,7 +299,7 @@ static void values_are_refused(void **state)
         {"workload.mode", "trian", false, "'trian' is not a value of 'workload.mode'",
          "did you mean 'train'? one of: train, prefill, decode"},
         {"moe.buffer", "huge", false, "'huge' is not a value of 'moe.buffer'",
-         "one of: auto, worst, exact, balanced, factor"},
+         "one of: auto, worst, exact, balanced, factor, or a number"},
         {"moe.buffer", "-1", false, "'moe.buffer_factor' is -1, below the limit 0", ""},
         {"cluster.mesh", "[4, x]", false,
          "'cluster.mesh' takes a list of whole numbers, not 'x'", "for example []"},
@@ -314,6 +355,8 @@ int main(void)
         cmocka_unit_test(defaults_are_those_of_the_design),
         cmocka_unit_test(defaults_print_and_read_back),
         cmocka_unit_test(values_are_read),
+        cmocka_unit_test(bytes_are_exact),
+        cmocka_unit_test(options_give_bytes_a_unit),
         cmocka_unit_test(values_are_refused),
         cmocka_unit_test(lists_and_texts_have_limits),
     };

@@ -107,6 +107,11 @@ static void guards_name_the_place(void **state)
          "did not find expected ',' or ']' while parsing a flow sequence from line 1, column "
          "4"},
         {"directive", "# x\n%TAG ! b\n", "f:2:1", "directives are not supported"},
+        {"directive CR", "# x\r%TAG ! b\r", "f:1:1", "directives are not supported"},
+        {"directive CRLF", "# x\r\n\r%TAG ! b\r", "f:2:1", "directives are not supported"},
+        {"directive NEL", "# x\xc2\x85%TAG ! b\n", "f:1:1", "directives are not supported"},
+        {"directive LS", "# x\xe2\x80\xa8%TAG ! b\n", "f:1:1", "directives are not supported"},
+        {"directive BOM", "\xef\xbb\xbf%TAG ! b\n", "f:1:1", "directives are not supported"},
         {"colon", "a: b: c\n", "f:1:5", "mapping values are not allowed in this context"},
     };
     for (size_t i = 0; i < sizeof bads / sizeof *bads; i++) {

@@ -71,6 +71,23 @@ static void test_many_values(void **state)
     arena_release(&arena);
 }
 
+/* Comparing every value with all before it takes a minute here. */
+static void test_values_that_never_repeat(void **state)
+{
+    (void)state;
+    struct arena arena = {0};
+    struct text rows = {.arena = &arena};
+    struct sweep_table table;
+    text_append(&rows, "x,y,verdict,total_bytes\n");
+    for (unsigned i = 0; i < 400000; i++)
+        text_printf(&rows, "%u,v%u,fits,%u\n", i, i * 7, i);
+    assert_int_equal(parse(text_string(&rows), &arena, &table), STATUS_OK);
+    assert_int_equal(table.axes[0].n_values, 400000);
+    assert_string_equal(table.axes[1].values[399999], "v2799993");
+    assert_false(table.axes[1].numeric);
+    arena_release(&arena);
+}
+
 static void test_refused(void **state)
 {
     (void)state;
@@ -80,6 +97,10 @@ static void test_refused(void **state)
         "x,verdict\n1,fits\n",                               /* no bytes */
         "x,verdict,total_bytes\n",                           /* no rows */
         "a,b,c,d,e,verdict,total_bytes\n1,1,1,1,1,fits,1\n", /* too many axes */
+        "x,verdict,total_bytes\n1,fits,inf\n",
+        "x,verdict,total_bytes\n1,fits,nan\n",
+        "x,verdict,total_bytes\n1,fits,1e999\n",
+        "x,verdict,total_bytes,limit_bytes\n1,fits,1,0x10\n",
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct arena arena = {0};
@@ -93,9 +114,8 @@ static void test_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_axes),
-        cmocka_unit_test(test_limits),
-        cmocka_unit_test(test_many_values),
+        cmocka_unit_test(test_axes),        cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_many_values), cmocka_unit_test(test_values_that_never_repeat),
         cmocka_unit_test(test_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -20,9 +20,14 @@ static enum status read_csv(const char *text, struct arena *arena, struct trace 
 static void counts_in_all_shapes(void **state)
 {
     (void)state;
-    static const char *const texts[] = {"10,20,30\n", "10\n20\n30\n",
+    static const char *const texts[] = {"10,20,30\n",
+                                        "10\n20\n30\n",
                                         "# made by hand\nexpert,tokens\n0,10\n2,30\n1,20\n",
-                                        "10.0, 20.0, 30.0", "\n10 20 30\r\n"};
+                                        "tokens, expert\n30,2\n10,0\n20,1\n",
+                                        "tokens\n10\n20\n30\n",
+                                        "expert,tokens\n0,4\n1,20\n2,30\n0,6\n",
+                                        "10.0, 20.0, 30.0",
+                                        "\n10 20 30\r\n"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         struct arena arena = {0};
         struct err err;
@@ -68,6 +73,15 @@ static void bad_csv(void **state)
         {"1,2.5\n", "t.csv:1:3", "'2.5' is not a whole number of at most 18 digits"},
         {"1\n9999999999999999999\n", "t.csv:2:1",
          "'9999999999999999999' is not a whole number of at most 18 digits"},
+        {"expert,tok\n0,1\n1,2\n", "t.csv:1:1", "column 'tok' is not known"},
+        {"tokens,rank\n1,0\n", "t.csv:1:1", "column 'rank' is not known"},
+        {"e0,e1,e2,e3,e4\n1,2,3,4,5\n", "t.csv:1:1", "column 'e0' is not known"},
+        {"# x\ntoken,expert\n0,1\n", "t.csv:2:1", "column 'token' is not known"},
+        {"expert,expert\n0,1\n", "t.csv:1:1", "column 'expert' is named twice"},
+        {"layer,tokens\n0,1\n", "t.csv:1:1", "column 'expert' is missing"},
+        {"layer,expert\n0,1\n", "t.csv:1:1", "column 'tokens' is missing"},
+        {"expert,tokens\n0,1,2\n", "t.csv:1:1", "the header names 2 columns, rows have 3"},
+        {"999999999999999999,2\n", "t.csv", "more than the limit of 10^18 tokens"},
         {"expert,tokens\n70000,1\n", "t.csv:2:1",
          "layer 0 or expert 70000 is out of range (limits 1023 and 65535)"},
     };
@@ -160,6 +174,57 @@ static void bad_npy(void **state)
     }
 }
 
+/* As wide as a trace may be: linear in its numbers, or this test takes minutes. */
+static void wide_arrays_are_read_once(void **state)
+{
+    (void)state;
+    enum { TOKENS = 200, WIDE = 60000 };
+    struct arena arena = {0};
+    struct err err = {0};
+    struct trace trace;
+    int32_t *ids = arena_alloc(&arena, (size_t)TOKENS * WIDE, sizeof *ids);
+    unsigned char *bytes = arena_alloc(&arena, sizeof *ids * TOKENS * WIDE + 256, 1);
+    for (int32_t i = 0; i < TOKENS * WIDE; i++)
+        ids[i] = i % WIDE;
+    size_t length =
+        make_npy(bytes, "{'descr': '<i4', 'fortran_order': False, 'shape': (200, 60000), }\n",
+                 ids, sizeof *ids * TOKENS * WIDE);
+    assert_int_equal(trace_read_npy("t.npy", bytes, length, &arena, &trace, &err), STATUS_OK);
+    assert_int_equal(trace.top_k, WIDE);
+    int32_t *last = (int32_t *)(void *)(bytes + length) - 1;
+    memcpy(last, &(int32_t){0}, sizeof *last);
+    assert_int_equal(trace_read_npy("t.npy", bytes, length, &arena, &trace, &err),
+                     STATUS_INPUT);
+    assert_string_equal(err.text, "token 199 has expert 0 twice");
+    arena_release(&arena);
+}
+
+static void broken_placements_say_where(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *where, *message;
+    } cases[] = {
+        {"expert,rank\n0,1\n0,2\n", "p.csv:3:1", "expert 0 has a rank already"},
+        {"expert,rank\n0,1\n2,1\n", "p.csv", "expert 1 has no rank"},
+        {"expert,tokens\n0,1\n", "p.csv:1:1", "column 'tokens' is not known"},
+        {"1,0\n0,1\n", "p.csv:1:1", "a placement is one rank per expert, the file has 2 rows"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct arena arena = {0};
+        struct err err = {0};
+        const uint32_t *owner = NULL;
+        uint64_t n = 77;
+        assert_int_equal(placement_read_csv("p.csv", cases[i].text, strlen(cases[i].text),
+                                            &arena, &owner, &n, &err),
+                         STATUS_INPUT);
+        assert_string_equal(err.where, cases[i].where);
+        assert_string_equal(err.text, cases[i].message);
+        assert_int_equal(n, 77);
+        arena_release(&arena);
+    }
+}
+
 static void placement_tables(void **state)
 {
     (void)state;
@@ -202,6 +267,8 @@ int main(void)
         cmocka_unit_test(bad_csv),
         cmocka_unit_test(npy_arrays),
         cmocka_unit_test(bad_npy),
+        cmocka_unit_test(wide_arrays_are_read_once),
+        cmocka_unit_test(broken_placements_say_where),
         cmocka_unit_test(placement_tables),
         cmocka_unit_test(files_are_named),
     };

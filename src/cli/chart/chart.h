@@ -33,6 +33,11 @@ struct chart_names chart_names_of(const struct plan *plan, struct arena *arena);
 /* The names that FILE.json beside a saved FILE.csv holds, else the file's own name. */
 struct chart_names chart_names_of_file(const char *file, struct arena *arena);
 
+/* The same from a JSON that was read; NULL: there is none. */
+struct node;
+struct chart_names chart_names_of_json(const char *file, const struct node *root,
+                                       struct arena *arena);
+
 /* What a table is made from: the call, whose operand is the plan, and what is swept. */
 struct chart_request {
     const struct invocation *call;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "cli/frontier/published.h"
 #include "cli/frontier/rows.h"
 #include "plan/schema.h"
@@ -83,9 +84,10 @@ static bool is_geometric(const struct sweep_column *axis)
 {
     if (axis->n_values < 4 || !axis->numeric)
         return false;
-    double first = strtod(axis->values[0], NULL);
-    double last = strtod(axis->values[axis->n_values - 1], NULL);
-    double middle = strtod(axis->values[axis->n_values / 2], NULL);
+    double first = 0, middle = 0, last = 0;
+    number_real(axis->values[0], &first);
+    number_real(axis->values[axis->n_values / 2], &middle);
+    number_real(axis->values[axis->n_values - 1], &last);
     return first > 0 && last >= 16 * first && middle < 0.3 * last;
 }
 
@@ -103,7 +105,7 @@ static const char *limit_owners(const struct sweep_chart *l, double gib)
     for (size_t row = 0; row < l->table->csv.n_rows && n <= SERIES_NAMED; row++) {
         double bytes;
         const char *cell = csv_cell(&l->table->csv, row, "limit_bytes");
-        if (!cell || !sweep_table_number(cell, &bytes) || bytes / (1024.0 * 1024 * 1024) != gib)
+        if (!cell || !number_real(cell, &bytes) || bytes / (1024.0 * 1024 * 1024) != gib)
             continue;
         const char *name = series_of(l, row);
         size_t i = 0;
@@ -164,10 +166,10 @@ static double top_of(const struct sweep_chart *l)
 {
     double limit = 0, total = 0, value;
     for (size_t row = 0; row < l->table->csv.n_rows; row++) {
-        if (sweep_table_number(csv_cell(&l->table->csv, row, "total_bytes"), &value))
+        if (number_real(csv_cell(&l->table->csv, row, "total_bytes"), &value))
             total = value > total ? value : total;
         const char *cell = csv_cell(&l->table->csv, row, "limit_bytes");
-        if (cell && sweep_table_number(cell, &value))
+        if (cell && number_real(cell, &value))
             limit = value > limit ? value : limit;
     }
     double top = 1.1 * (total > limit ? total : limit);

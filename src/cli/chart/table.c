@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/number.h"
 #include "cli/chart/chart.h"
 #include "cli/frontier/sweep_table.h"
 #include "plan/source.h"
@@ -68,15 +69,21 @@ static const char *stem_of(const char *file, struct arena *arena)
 
 struct chart_names chart_names_of_file(const char *file, struct arena *arena)
 {
-    const char *stem = stem_of(file, arena), *slash = strrchr(stem, '/');
-    const char *json = arena_printf(arena, "%s.json", stem);
+    const char *json = arena_printf(arena, "%s.json", stem_of(file, arena));
     struct node *root = NULL;
     struct err ignored = {0};
+    if (!file_is_there(json) || source_read_file(json, arena, &root, &ignored) != STATUS_OK)
+        root = NULL;
+    return chart_names_of_json(file, root, arena);
+}
+
+struct chart_names chart_names_of_json(const char *file, const struct node *root,
+                                       struct arena *arena)
+{
+    const char *stem = stem_of(file, arena), *slash = strrchr(stem, '/');
     struct chart_names names = {
         .subject = slash ? slash + 1 : stem,
         .source = arena_printf(arena, "moeplan " MOEPLAN_VERSION ": drawn from %s", file)};
-    if (!file_is_there(json) || source_read_file(json, arena, &root, &ignored) != STATUS_OK)
-        return names;
     const struct node *made_by = node_get(root, "names"), *model = node_get(made_by, "model");
     const struct node *cluster = node_get(made_by, "cluster");
     const struct node *plan = node_get(made_by, "plan"), *stack = node_get(made_by, "stack");
@@ -119,7 +126,7 @@ double chart_number(const struct csv *csv, size_t row, const char *column)
 {
     const char *cell = csv_cell(csv, row, column);
     double value;
-    return cell && sweep_table_number(cell, &value) ? value : 0;
+    return cell && number_real(cell, &value) ? value : 0;
 }
 
 const char *const *chart_distinct(const struct csv *csv, const char *column,

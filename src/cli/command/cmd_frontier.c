@@ -14,6 +14,7 @@
 struct settings {
     struct option_list cases, overs, columns;
     const char *plot, *find;
+    bool marginal;
     uint64_t threads;
 };
 
@@ -26,9 +27,11 @@ static const struct option options[] = {
      "add a value of predict's JSON as a column, such as padding.allocated_factor"},
     {"find", 0, OPTION_TEXT, offsetof(struct settings, find), "max:KEY", NULL,
      "the largest value of a key that still fits, for each point of the sweep"},
+    {"marginal", 0, OPTION_FLAG, offsetof(struct settings, marginal), NULL, NULL,
+     "with --find: count values that are marginal, within the stack's error of the limit"},
     {"plot", 0, OPTION_TEXT, offsetof(struct settings, plot), "FILE", NULL,
      "draw a chart: .png, .svg, .pdf, .txt, or - for the terminal; keeps .csv and .gp"},
-    {"threads", 0, OPTION_COUNT, offsetof(struct settings, threads), "N", NULL,
+    {"threads", 0, OPTION_COUNT, offsetof(struct settings, threads), "N 0..1024", NULL,
      "threads to evaluate on; 0: one per CPU"},
 };
 
@@ -57,10 +60,16 @@ static enum status run_frontier(const struct invocation *call, struct err *err)
     const struct settings *settings = call->settings;
     struct frontier frontier;
     struct text kept = {.arena = call->arena};
+    if (settings->cases.n + settings->overs.n == 0 && !settings->find) {
+        err_set(err, STATUS_USAGE, "nothing to sweep");
+        return err_hint(err, "name a key: --over workload.micro_batch=1..32");
+    }
     TRY(frontier_init(&frontier, call, &settings->cases, &settings->overs, err));
     frontier_unread(&frontier, stderr);
     if (settings->find)
-        return frontier_find(&frontier, settings->find, call, err);
+        return frontier_find(&frontier, settings->find, settings->marginal, call, err);
+    if (settings->marginal)
+        return err_set(err, STATUS_USAGE, "option '--marginal' needs --find max:KEY");
     struct frontier_sink sink = {.points = sweep_points(&frontier.sweep)};
     struct picture picture;
     TRY(side_provenance_check(call, err));
@@ -104,7 +113,8 @@ const struct command command_frontier = {
         "Writes CSV with -o FILE.csv or --format csv, one row per point in the order of the "
         "axes, whatever the number of threads; FILE.json beside it says what made it. An "
         "interrupted sweep leaves whole rows in FILE.csv.partial, the next one in "
-        "FILE.csv.2.partial.",
+        "FILE.csv.2.partial.\n\n"
+        "With --find the status is 4 when no point has a value that fits.",
     .examples = examples,
     .min_operands = 1,
     .max_operands = 1,

@@ -21,7 +21,7 @@ struct settings {
 static const struct option options[] = {
     {"from", 0, OPTION_TEXT, offsetof(struct settings, from), "FRAMEWORK", NULL,
      "whose file it is, where it does not tell: megatron, bridge, maxtext, torchtitan, ..."},
-    {"line", 0, OPTION_COUNT, offsetof(struct settings, line), "N", NULL,
+    {"line", 0, OPTION_COUNT, offsetof(struct settings, line), "N 1..1048576", NULL,
      "the launch that starts on line N of a script with several"},
     {"flags", 0, OPTION_TEXT, offsetof(struct settings, flags), "FRAMEWORK", NULL,
      "list the flags that are known of a framework, in place of reading a file"},

@@ -73,7 +73,7 @@ static enum status run_predict(const struct invocation *call, struct err *err)
     enum status status = predict(plan, &predict_options, call->arena, &prediction, err);
     pool_free(pool);
     if (status != STATUS_OK)
-        return err_place(err, plan_argument_place(call, 0, &origins, "moe.path"));
+        return err_place(err, plan_argument_place(call, 0, &origins, err->text, "moe.path"));
     const struct predict_view view = {
         .plan = plan,
         .origins = &origins,

@@ -24,22 +24,22 @@ static const struct option options[] = {
      "how rows travel: between ranks of this process, or between processes of mpirun"},
     {"backward", 0, OPTION_FLAG, offsetof(struct settings, backward), NULL, NULL,
      "run the backward after the forward, with all gradients"},
-    {"shrink", 0, OPTION_COUNT, offsetof(struct settings, shrink), "N", NULL,
+    {"shrink", 0, OPTION_COUNT, offsetof(struct settings, shrink), "N 1..1000000", NULL,
      "divide the plan: N times fewer tokens, and ranks as far as N divides them"},
-    {"rank", 0, OPTION_COUNT, offsetof(struct settings, rank), "N", NULL,
+    {"rank", 0, OPTION_COUNT, offsetof(struct settings, rank), "N 0..1000000", NULL,
      "perform rank N of the expert-parallel group alone; what its peers send is made up"},
     {"dry-run", 0, OPTION_FLAG, offsetof(struct settings, dry_run), NULL, NULL,
      "print buffers and bytes, perform nothing"},
-    {"band", 0, OPTION_REAL, offsetof(struct settings, band), "PCT", NULL,
+    {"band", 0, OPTION_REAL, offsetof(struct settings, band), "PCT 0..100000", NULL,
      "fail (status 7) when time is further than PCT percent from its prediction"},
-    {"repeat", 0, OPTION_COUNT, offsetof(struct settings, repeat), "N", NULL,
+    {"repeat", 0, OPTION_COUNT, offsetof(struct settings, repeat), "N 1..100000", NULL,
      "measure N samples; default: as many as fit into a quarter of a second, at most 64"},
-    {"samples", 0, OPTION_COUNT, offsetof(struct settings, samples), "N", NULL,
+    {"samples", 0, OPTION_COUNT, offsetof(struct settings, samples), "N 1..1000", NULL,
      "routing samples to perform, each checked and measured; default 1"},
-    {"workers", 0, OPTION_COUNT, offsetof(struct settings, workers), "N", NULL,
+    {"workers", 0, OPTION_COUNT, offsetof(struct settings, workers), "N 1..1024", NULL,
      "threads of a process; default: one per CPU, under MPI one"},
-    {"timeout", 0, OPTION_REAL, offsetof(struct settings, timeout), "SECONDS", NULL,
-     "longest wait for another process of mpirun; default 60"},
+    {"timeout", 0, OPTION_REAL, offsetof(struct settings, timeout), "SECONDS 0.001..1000000",
+     NULL, "longest wait for another process of mpirun; default 60"},
 };
 
 static const uint64_t all_ranks = UINT64_MAX; /* --rank was not given */
@@ -50,8 +50,6 @@ static const struct settings defaults = {.backend = "cpu",
                                          .rank = UINT64_MAX,
                                          .samples = 1,
                                          .band = -1};
-
-enum { MOST_SAMPLES = 1000, MOST_WORKERS = 1024 };
 
 /* From prepare to finish. */
 struct state {
@@ -101,14 +99,6 @@ static enum status find_word(const char *option, const char *text, const struct 
     return err_hint(err, "it takes one of: %s, %s", words[0].name, words[1].name);
 }
 
-static enum status at_most(const char *option, uint64_t value, uint64_t limit, struct err *err)
-{
-    if (value <= limit)
-        return STATUS_OK;
-    return err_set(err, STATUS_USAGE, "option '--%s' takes at most %llu, not %llu", option,
-                   (unsigned long long)limit, (unsigned long long)value);
-}
-
 static enum status read_options(const struct settings *settings, struct state *state,
                                 int *transport, struct err *err)
 {
@@ -117,8 +107,6 @@ static enum status read_options(const struct settings *settings, struct state *s
                   &backend, err));
     TRY(find_word("transport", settings->transport, transports,
                   sizeof transports / sizeof *transports, transport, err));
-    TRY(at_most("samples", settings->samples, MOST_SAMPLES, err));
-    TRY(at_most("workers", settings->workers, MOST_WORKERS, err));
     bool alone = settings->rank != all_ranks;
     if (alone && *transport == TRANSPORT_MPI) {
         err_set(err, STATUS_USAGE, "options '--rank' and '--transport mpi' exclude each other");
@@ -127,7 +115,7 @@ static enum status read_options(const struct settings *settings, struct state *s
     state->options = (struct run_options){.backend = (enum backend_kind)backend,
                                           .backward = settings->backward,
                                           .dry_run = settings->dry_run,
-                                          .samples = settings->samples ? settings->samples : 1,
+                                          .samples = settings->samples,
                                           .repeat = settings->repeat,
                                           .alone = alone,
                                           .rank = alone ? settings->rank : 0,

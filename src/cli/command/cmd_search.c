@@ -1,8 +1,8 @@
 /* moeplan search: the best layouts of a model on a cluster. */
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "base/unit.h"
 #include "cli/option/axis.h"
 #include "cli/command/commands.h"
@@ -10,7 +10,7 @@
 #include "cli/search/search_print.h"
 #include "plan/schema.h"
 
-enum { SIZES = 64 };
+enum { SIZES = 64, MOST_NODES = 1000000 /* limit of cluster.nodes */ };
 
 struct settings {
     struct option_list fix, over;
@@ -29,9 +29,9 @@ static const struct option options[] = {
      "want layouts of at most this total per rank, such as memory=200GiB"},
     {"devices", 0, OPTION_TEXT, offsetof(struct settings, devices), "COUNTS", NULL,
      "how many devices are needed: the best layout for each count, such as 8..1024*2"},
-    {"best", 0, OPTION_COUNT, offsetof(struct settings, best), "N", NULL,
-     "how many layouts to list; 10 unless given"},
-    {"threads", 0, OPTION_COUNT, offsetof(struct settings, threads), "N", NULL,
+    {"best", 0, OPTION_COUNT, offsetof(struct settings, best), "N 1..10000", NULL,
+     "how many layouts to list; default 10"},
+    {"threads", 0, OPTION_COUNT, offsetof(struct settings, threads), "N 0..1024", NULL,
      "threads to search on; 0: one per CPU"},
 };
 
@@ -91,14 +91,20 @@ static enum status read_space(const struct invocation *call, const struct plan *
     return STATUS_OK;
 }
 
+static const double MOST_BYTES = 1e18; /* as of every amount of a plan */
+
 static enum status read_at_most(const char *text, uint64_t *bytes, struct err *err)
 {
     double value = 0;
     *bytes = 0;
     if (!text)
         return STATUS_OK;
-    if (text_starts(text, "memory=") &&
-        unit_parse(UNIT_BYTES, text + strlen("memory="), &value) && value >= 1) {
+    const char *size = text_starts(text, "memory=") ? text + strlen("memory=") : "";
+    if (number_real(size, &value)) {
+        err_set(err, STATUS_USAGE, "--at-most \"%s\" has no unit", text);
+        return err_hint(err, "a size is %sGiB, or %sB for bytes", size, size);
+    }
+    if (unit_parse(UNIT_BYTES, size, &value) && value >= 1 && value <= MOST_BYTES) {
         *bytes = (uint64_t)value;
         return STATUS_OK;
     }
@@ -146,6 +152,10 @@ static bool resize(struct plan *plan, uint64_t devices, const char **refused)
         *refused = "not a whole number of nodes";
         return false;
     }
+    if (devices / c->node.devices > MOST_NODES) {
+        *refused = "more than a million nodes";
+        return false;
+    }
     c->nodes = devices < c->node.devices ? 1 : devices / c->node.devices;
     c->node.devices = devices < c->node.devices ? devices : c->node.devices;
     c->mesh.n = 0;
@@ -175,6 +185,14 @@ static enum status search_size(const struct invocation *call, const struct plan 
     return STATUS_OK;
 }
 
+static enum status read_devices(const char *text, uint64_t *devices, struct err *err)
+{
+    if (number_count(text, devices) && *devices > 0)
+        return STATUS_OK;
+    err_set(err, STATUS_USAGE, "--devices: '%s' is no number of devices", text);
+    return err_hint(err, "for example --devices 8..1024*2");
+}
+
 static enum status search_sizes(const struct invocation *call, const struct plan *plan,
                                 struct pool *pool, struct err *err)
 {
@@ -188,11 +206,7 @@ static enum status search_sizes(const struct invocation *call, const struct plan
         return err_set(err, STATUS_USAGE, "--devices: %zu counts, at most %d", axis.n_values,
                        SIZES);
     for (size_t i = 0; i < axis.n_values; i++) {
-        char *end;
-        sizes[i].devices = strtoull(axis.values[i].label, &end, 10);
-        if (*end || !sizes[i].devices)
-            return err_set(err, STATUS_USAGE, "--devices: '%s' is no number of devices",
-                           axis.values[i].label);
+        TRY(read_devices(axis.values[i].label, &sizes[i].devices, err));
         TRY(search_size(call, plan, pool, &sizes[i], err));
     }
     return search_print_sizes(sizes, axis.n_values, &view, err);

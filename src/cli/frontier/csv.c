@@ -5,7 +5,13 @@
 #include <assert.h>
 #include <string.h>
 
-enum { ROW_FIXED = 256 }; /* room of everything but the labels */
+#include "plan/rule.h"
+#include "work/list/work.h"
+
+enum {
+    ROW_FIXED = 256, /* room of everything but the labels and the reason */
+    WHY_LENGTH = 200 /* of a reason, without quotes */
+};
 
 const char *frontier_csv_quote(const char *text, struct arena *arena)
 {
@@ -35,12 +41,12 @@ void frontier_csv_header(const struct axis *axes, size_t n_axes, struct text *ou
     for (size_t i = 0; i < n_axes; i++)
         text_printf(out, "%s,", axes[i].column);
     text_append(out, "verdict,total_bytes,limit_bytes,state_bytes,temp_bytes,"
-                     "tokens_per_s_per_device,wall\n");
+                     "tokens_per_s_per_device,wall,why\n");
 }
 
 size_t frontier_csv_room(const struct frontier_csv *csv, const struct axis *axes)
 {
-    size_t room = ROW_FIXED;
+    size_t room = ROW_FIXED + 2 * WHY_LENGTH;
     for (size_t i = 0; i < csv->n_axes; i++) {
         size_t longest = 0;
         for (size_t j = 0; j < axes[i].n_values; j++) {
@@ -57,6 +63,39 @@ static char *put_text(char *at, const char *text)
     size_t length = strlen(text);
     memcpy(at, text, length);
     return at + length;
+}
+
+/* As one CSV field: in quotes, which are doubled, when it has to be. */
+static char *put_quoted(char *at, const char *text)
+{
+    bool quote = strpbrk(text, ",\"\n\r") != NULL;
+    if (quote)
+        *at++ = '"';
+    for (size_t i = 0; text[i] && i < WHY_LENGTH; i++) {
+        if (text[i] == '"')
+            *at++ = '"';
+        *at++ = text[i];
+    }
+    if (quote)
+        *at++ = '"';
+    return at;
+}
+
+/* Why a point has no verdict: the rule it breaks, or what its stack refuses. */
+static char *put_why(char *at, const struct plan *plan)
+{
+    char text[RULE_TEXT] = "", hint[RULE_TEXT] = "";
+    struct arena arena = {0};
+    struct work work;
+    struct err err = {0};
+    if (rule_check(plan, text, hint))
+        return put_quoted(at, text);
+    if (work_build(plan, &arena, &work, &err) != STATUS_OK)
+        at = put_quoted(at, err.text);
+    else
+        at = put_text(at, "a size passes 64 bits or the routing cannot be sampled");
+    arena_release(&arena);
+    return at;
 }
 
 static char *put_count(char *at, uint64_t value)
@@ -77,13 +116,14 @@ size_t frontier_csv_row(const void *context, const size_t indices[SWEEP_AXES],
 {
     const struct frontier_csv *csv = context;
     char *at = out;
-    (void)plan;
     for (size_t i = 0; i < csv->n_axes; i++) {
         at = put_text(at, csv->labels[i][indices[i]]);
         *at++ = ',';
     }
     if (!result->valid) {
-        at = put_text(at, "invalid,,,,,,\n");
+        at = put_text(at, "invalid,,,,,,,");
+        at = put_why(at, plan);
+        *at++ = '\n';
     } else {
         const uint64_t numbers[] = {result->peak.total_bytes, result->limit_bytes,
                                     result->peak.state_bytes, result->peak.temp_bytes};
@@ -94,7 +134,7 @@ size_t frontier_csv_row(const void *context, const size_t indices[SWEEP_AXES],
         }
         at = put_text(at, ",,"); /* no time model: the column stays empty */
         at = put_text(at, result->wall ? result->wall->name : "");
-        *at++ = '\n';
+        at = put_text(at, ",\n");
     }
     assert((size_t)(at - out) <= room);
     (void)room;

@@ -26,7 +26,7 @@ void frontier_csv_header(const struct axis *axes, size_t n_axes, struct text *ou
 size_t frontier_csv_room(const struct frontier_csv *csv, const struct axis *axes);
 
 /* A sweep_row; context is a struct frontier_csv. Points that break a rule have the verdict
- * `invalid` and no bytes. */
+ * `invalid`, no bytes, and the reason in the last column, `why`. */
 size_t frontier_csv_row(const void *context, const size_t indices[SWEEP_AXES],
                         const struct plan *plan, const struct evaluation *result, char *out,
                         size_t room);

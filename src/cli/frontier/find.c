@@ -25,6 +25,7 @@ struct finder {
     struct evaluator evaluator;
     uint64_t structure;
     bool slot;
+    bool marginal; /* a value within the stack's error of the limit will do */
 };
 
 static bool fits(struct finder *finder, uint64_t value, struct evaluation *result)
@@ -32,7 +33,8 @@ static bool fits(struct finder *finder, uint64_t value, struct evaluation *resul
     memcpy((char *)&finder->plan + finder->field->offset, &value, sizeof value);
     finder->structure += !finder->slot;
     evaluate(&finder->evaluator, &finder->plan, finder->structure, result);
-    return result->valid && result->verdict != VERDICT_OOM;
+    return result->valid && (result->verdict == VERDICT_FITS ||
+                             (finder->marginal && result->verdict == VERDICT_MARGINAL));
 }
 
 /* The last power of two that fits; 0 when not even 1 does (larger ones are tried all the same:
@@ -125,10 +127,11 @@ static void print_row(const struct found *found, struct text *out)
                 (unsigned long long)found->at.limit_bytes, smaller);
 }
 
-enum status frontier_find(const struct frontier *frontier, const char *what,
+enum status frontier_find(const struct frontier *frontier, const char *what, bool marginal,
                           const struct invocation *call, struct err *err)
 {
-    struct finder finder = {.evaluator = {.routing = &frontier->routing}};
+    struct finder finder = {.evaluator = {.routing = &frontier->routing}, .marginal = marginal};
+    bool any = false;
     struct frontier_csv csv;
     struct text rows = {.arena = call->arena};
     TRY(read_what(what, &finder.field, err));
@@ -146,10 +149,12 @@ enum status frontier_find(const struct frontier *frontier, const char *what,
         sweep_plan(&frontier->sweep, indices, &finder.plan);
         finder.structure++;
         find(&finder, &found);
+        any = any || found.value;
         for (size_t i = 0; i < frontier->n_axes; i++)
             text_printf(&rows, "%s,", csv.labels[i][indices[i]]);
         print_row(&found, &rows);
     }
     evaluator_release(&finder.evaluator);
-    return frontier_table(&rows, call, err);
+    TRY(frontier_table(&rows, call, err));
+    return any ? STATUS_OK : STATUS_NOFIT;
 }

@@ -6,8 +6,10 @@
 
 /* `what` is "max:KEY"; KEY a whole number of the plan. Prints one row per point: the axes, the
  * value found (empty when none fits), its verdict and bytes, and whether every smaller value
- * fits too (the verdict need not be monotone: a stack may change its schedule). */
-enum status frontier_find(const struct frontier *frontier, const char *what,
+ * fits too (the verdict need not be monotone: a stack may change its schedule). A value fits
+ * when its verdict is fits, or with `marginal` also marginal. STATUS_NOFIT without a text when
+ * no point has such a value. */
+enum status frontier_find(const struct frontier *frontier, const char *what, bool marginal,
                           const struct invocation *call, struct err *err);
 
 #endif

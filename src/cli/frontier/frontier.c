@@ -28,16 +28,29 @@ static enum status apply_by_loader(const struct frontier *f, const struct axis *
     return status;
 }
 
+/* A number, switch or word from which nothing else is derived when a plan is loaded. Of model,
+ * cluster and stack more hangs on a value than its own field; so it does of texts, which name
+ * files, and of lists. */
+static bool is_plain(const char *key)
+{
+    static const char *const loaded[] = {"model.", "cluster.", "stack."};
+    const struct field *field = schema_find(key);
+    for (size_t i = 0; i < sizeof loaded / sizeof *loaded; i++)
+        if (text_starts(key, loaded[i]))
+            return false;
+    return field && field->type != FIELD_TEXT && !schema_is_list(field);
+}
+
 static enum status apply_value(void *context, size_t number, struct plan *plan, struct err *err)
 {
     const struct applied *applied = context;
     const struct axis_value *value = &applied->axis->values[number];
     for (size_t i = 0; i < value->n_sets; i++) {
-        const struct field *field = schema_find(value->sets[i].key);
+        const char *key = value->sets[i].key;
         struct err refused = {0};
         struct mark mark = {.file = applied->axis->option};
-        if (!field ||
-            schema_set(field, plan, value->sets[i].value, false, mark, &refused) != STATUS_OK)
+        if (!is_plain(key) || schema_set(schema_find(key), plan, value->sets[i].value, false,
+                                         mark, &refused) != STATUS_OK)
             return apply_by_loader(applied->frontier, applied->axis, value, plan, err);
     }
     return STATUS_OK;
@@ -55,10 +68,6 @@ static bool all_slots(const struct axis *axis)
 static enum status parse_axes(struct frontier *f, const struct option_list *cases,
                               const struct option_list *overs, struct err *err)
 {
-    if (cases->n + overs->n == 0) {
-        err_set(err, STATUS_USAGE, "nothing to sweep");
-        return err_hint(err, "name a key: --over workload.micro_batch=1..32");
-    }
     if (overs->n > SWEEP_AXES - 1) {
         err_set(err, STATUS_USAGE, "%zu keys to sweep, at most %d", overs->n, SWEEP_AXES - 1);
         return err_hint(err, "put related keys together with --case NAME:key=value,...");

@@ -23,8 +23,9 @@ struct frontier {
     struct sweep sweep;
 };
 
-/* Loads the plan and prepares the axes: cases (if any) first, then each --over in order.
- * STATUS_USAGE for malformed options, STATUS_INPUT for keys and values, named as typed. */
+/* Loads the plan and prepares the axes: cases (if any) first, then each --over in order;
+ * without any the only point is the plan. STATUS_USAGE for malformed options, STATUS_INPUT for
+ * keys and values, named as typed. */
 enum status frontier_init(struct frontier *frontier, const struct invocation *call,
                           const struct option_list *cases, const struct option_list *overs,
                           struct err *err);

@@ -3,40 +3,74 @@
 
 #include <stdlib.h>
 
-bool sweep_table_number(const char *text, double *value)
-{
-    char *end;
-    *value = strtod(text, &end);
-    return end != text && *end == '\0';
-}
+#include "base/number.h"
 
 static const char *cell(const struct csv *csv, size_t row, size_t column)
 {
     return csv->cells[row * csv->n_columns + column];
 }
 
-/* Values in order of appearance; neighbours repeat, so the last one seen is tried first. */
+/* The values seen so far, by hash: numbers of values from 1, 0 is free. A column may hold a
+ * value of its own in every row. */
+struct seen {
+    size_t *slots, size; /* a power of two, twice the rows at least */
+};
+
+/* FNV-1a, 64 bits. */
+static size_t hash(const char *text)
+{
+    uint64_t sum = UINT64_C(14695981039346656037);
+    for (; *text; text++)
+        sum = (sum ^ (unsigned char)*text) * UINT64_C(1099511628211);
+    return (size_t)(sum ^ sum >> 32);
+}
+
+/* The slot of a value, or the free one it goes to. */
+static size_t *seen_find(const struct seen *seen, const char *const *values, const char *value)
+{
+    size_t i = hash(value) & (seen->size - 1);
+    while (seen->slots[i] && !text_equal(values[seen->slots[i] - 1], value))
+        i = (i + 1) & (seen->size - 1);
+    return &seen->slots[i];
+}
+
+/* Values in order of appearance. */
 static void read_axis(const struct csv *csv, size_t column, struct arena *arena,
                       struct sweep_column *axis)
 {
-    size_t capacity = 0, last = 0;
+    struct seen seen = {.size = 16};
+    while (seen.size < 2 * csv->n_rows)
+        seen.size *= 2;
+    seen.slots = arena_alloc(arena, seen.size, sizeof *seen.slots);
     *axis = (struct sweep_column){.name = csv->columns[column], .numeric = true};
+    axis->values = arena_alloc(arena, csv->n_rows + 1, sizeof *axis->values);
     for (size_t row = 0; row < csv->n_rows; row++) {
         const char *value = cell(csv, row, column);
+        size_t *slot = seen_find(&seen, axis->values, value);
         double number;
-        if (axis->n_values && text_equal(axis->values[last], value))
+        if (*slot)
             continue;
-        for (last = 0; last < axis->n_values; last++)
-            if (text_equal(axis->values[last], value))
-                break;
-        if (last < axis->n_values)
-            continue;
-        size_t used = axis->n_values ? axis->n_values + 1 : 0; /* with the NULL behind them */
-        axis->values = arena_grow(arena, axis->values, used, &capacity, sizeof value);
         axis->values[axis->n_values++] = value;
-        axis->values[axis->n_values] = NULL;
-        axis->numeric = axis->numeric && sweep_table_number(value, &number);
+        *slot = axis->n_values;
+        axis->numeric = axis->numeric && number_real(value, &number);
     }
+}
+
+/* Columns of bytes hold numbers or nothing. */
+static enum status check_bytes(const struct csv *csv, struct err *err)
+{
+    for (size_t column = 0; column < csv->n_columns; column++)
+        for (size_t row = 0; text_ends(csv->columns[column], "_bytes") && row < csv->n_rows;
+             row++) {
+            double value;
+            const char *text = cell(csv, row, column);
+            if (!*text || number_real(text, &value))
+                continue;
+            struct mark mark = {csv->file, csv->lines[row], 1};
+            return err_at(err, STATUS_INPUT, mark, "'%.64s' is no number of bytes, for '%s'",
+                          text, csv->columns[column]);
+        }
+    return STATUS_OK;
 }
 
 enum status sweep_table_parse(const char *name, const char *text, size_t length,
@@ -52,6 +86,7 @@ enum status sweep_table_parse(const char *name, const char *text, size_t length,
         return err_hint(err, "`moeplan frontier -o FILE.csv` writes one: swept keys, verdict, "
                              "total_bytes, limit_bytes, ...");
     }
+    TRY(check_bytes(&read.csv, err));
     for (size_t i = 0; i < read.n_axes; i++)
         read_axis(&read.csv, i, arena, &read.axes[i]);
     *table = read;
@@ -71,7 +106,7 @@ size_t sweep_table_gib(const struct sweep_table *table, const char *name, size_t
     *more = false;
     for (size_t row = 0; column != SIZE_MAX && row < table->csv.n_rows; row++) {
         double value;
-        if (!sweep_table_number(cell(&table->csv, row, column), &value))
+        if (!number_real(cell(&table->csv, row, column), &value))
             continue;
         value /= 1024.0 * 1024 * 1024;
         size_t i = 0;

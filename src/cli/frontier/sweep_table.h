@@ -26,9 +26,6 @@ struct sweep_table {
 enum status sweep_table_parse(const char *name, const char *text, size_t length,
                               struct arena *arena, struct sweep_table *table, struct err *err);
 
-/* A number in all of a text. */
-bool sweep_table_number(const char *text, double *value);
-
 /* The distinct values of a column of bytes, in GiB, upward; of at most `room`, with *more set
  * when there are others. Empty cells do not count. */
 size_t sweep_table_gib(const struct sweep_table *table, const char *column, size_t room,

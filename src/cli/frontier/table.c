@@ -1,11 +1,11 @@
 /* A sweep's rows for people; see frontier_table.h. */
 #include "cli/frontier/table.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/csv.h"
 #include "base/json.h"
+#include "base/number.h"
 #include "cli/command/side.h"
 #include "cli/option/plan_argument.h"
 
@@ -42,19 +42,21 @@ static const char *heading(const struct csv *csv, size_t column, struct arena *a
 
 static bool is_number(const char *text)
 {
-    char *end;
-    strtod(text, &end);
-    return *text && *end == '\0';
+    double value;
+    return number_real(text, &value);
 }
 
 static const char *cell(const struct csv *csv, size_t row, size_t column, struct arena *arena)
 {
     const char *text = csv->cells[row * csv->n_columns + column];
-    if (is_number(text) && strchr(text, '.') && strlen(text) > 8)
-        return arena_printf(arena, "%.5g", strtod(text, NULL)); /* all digits are in the CSV */
-    if (!text[0] || !text_ends(csv->columns[column], "_bytes"))
+    double value;
+    if (!number_real(text, &value))
         return visible(text, arena);
-    return arena_printf(arena, "%.2f", strtod(text, NULL) / (1024.0 * 1024 * 1024));
+    if (strchr(text, '.') && strlen(text) > 8)
+        return arena_printf(arena, "%.5g", value); /* all digits are in the CSV */
+    if (!text_ends(csv->columns[column], "_bytes"))
+        return text;
+    return arena_printf(arena, "%.2f", value / (1024.0 * 1024 * 1024));
 }
 
 static enum style style_of(const char *column, const char *text)
@@ -125,14 +127,14 @@ static void print_json(const struct csv *csv, const struct invocation *call)
         json_object(&json, NULL);
         for (size_t c = 0; c < csv->n_columns; c++) {
             const char *text = csv->cells[row * csv->n_columns + c];
-            char *end;
-            unsigned long long count = strtoull(text, &end, 10);
+            uint64_t count;
+            double value;
             if (!text[0])
                 continue;
-            if (*end == '\0' && text[0] != '-')
+            if (number_count(text, &count))
                 json_count(&json, csv->columns[c], count);
-            else if (is_number(text))
-                json_real(&json, csv->columns[c], strtod(text, NULL));
+            else if (number_real(text, &value))
+                json_real(&json, csv->columns[c], value);
             else
                 json_string(&json, csv->columns[c], text);
         }

@@ -71,7 +71,7 @@ static void list_options(FILE *out, const struct option *options, size_t n, stru
         struct text usage = {.arena = arena};
         option_usage(&options[i], &usage);
         const char *text = text_string(&usage);
-        item(out, text + strspn(text, " "), options[i].help);
+        item(out, text + strspn(text, " "), option_help(&options[i], arena));
     }
 }
 

@@ -33,7 +33,7 @@ static void list_options(struct page *page, const struct option *options, size_t
     for (size_t i = 0; i < n; i++) {
         struct text usage = {.arena = arena};
         option_usage(&options[i], &usage);
-        page_item(page, 2, 32, text_string(&usage), options[i].help);
+        page_item(page, 2, 32, text_string(&usage), option_help(&options[i], arena));
     }
 }
 
@@ -89,7 +89,8 @@ static void tabulate_options(const struct invocation *call, const struct command
         const struct option *option =
             i < command->n_options ? &command->options[i] : &general[i - command->n_options];
         rows[i] = (struct row){arena_printf(call->arena, "--%s", option->name),
-                               option->argument, option->help};
+                               option_argument(option, call->arena),
+                               option_help(option, call->arena)};
     }
     print_rows(call, columns, rows, n + command->n_options);
 }

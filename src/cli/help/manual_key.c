@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "plan/word.h"
 #include "report/page.h"
 
 static void fact(struct page *page, const char *name, const char *value)
@@ -18,6 +19,34 @@ static const char *example_value(const struct key_row *row, struct arena *arena)
     if (row->choices)
         return arena_strndup(arena, row->choices, strcspn(row->choices, ","));
     return "...";
+}
+
+/* Every word with what it means. */
+static void print_words(struct page *page, const struct field *field)
+{
+    if (!field->words)
+        return;
+    page_heading(page, "values");
+    const char *const *words = schema_words(field);
+    for (size_t i = 0; words[i]; i++) {
+        const char *help = word_help(field->words, words[i]);
+        page_item(page, 2, 24, words[i], help ? help : "");
+    }
+}
+
+/* The names that stacks know for a list of names, under each stack's own. */
+static void print_names(struct page *page, const char *key, struct arena *arena)
+{
+    const char *stacks = "";
+    const struct word_name *name;
+    for (size_t i = 0; (name = word_name_at(i)) != NULL; i++) {
+        if (!text_equal(name->key, key))
+            continue;
+        if (!text_equal(name->stacks, stacks))
+            page_heading(page, arena_printf(arena, "under stack %s", name->stacks));
+        stacks = name->stacks;
+        page_item(page, 2, 24, name->name, name->help);
+    }
 }
 
 /* The key as it stands in the file: a line per level. */
@@ -48,6 +77,8 @@ void manual_key(const struct key_row *row, FILE *out, const struct term *term,
     fact(&page, "limits", row->limits);
     fact(&page, "one of", row->choices);
     fact(&page, "read", row->read);
+    print_words(&page, row->field);
+    print_names(&page, row->key, arena);
     page_heading(&page, "in the plan file");
     print_in_file(&page, row, value);
     page_heading(&page, "on the command line");

@@ -1,11 +1,12 @@
 /* Axes of a sweep; see axis.h. */
 #include "cli/option/axis.h"
 
+#include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
+#include "base/number.h"
 #include "base/text.h"
 
 enum { AXIS_VALUES = 1000000 };
@@ -42,66 +43,121 @@ static size_t part_length(const char *text, char separator)
     return i;
 }
 
+/* A range; of whole numbers, which are exact, when its ends and its step are. */
 struct range {
-    double from, to, step;
-    bool multiply;
+    bool whole, multiply;
+    uint64_t from, to, step;
+    double real_from, real_to, real_step;
 };
 
-/* "1..32", "1..64*2", "8..64+8"; false when the text is no range. */
-static bool range_read(const char *text, struct range *range)
+/* "1..32", "1..64*2", "8..64+8" cut at its dots and its sign; false when the text is no range
+ * of numbers. */
+static bool range_read(const char *text, struct arena *arena, struct range *range)
 {
-    char *end;
     const char *dots = strstr(text, "..");
     if (!dots)
         return false;
-    range->from = strtod(text, &end);
-    if (end == text || end > dots + 1)
-        return false;
-    range->to = strtod(dots + 2, &end);
-    if (end == dots + 2)
-        return false;
-    range->step = 1;
-    range->multiply = *end == '*';
-    if (*end == '*' || *end == '+') {
-        const char *step = end + 1;
-        range->step = strtod(step, &end);
-        if (end == step)
-            return false;
+    const char *from = arena_strndup(arena, text, (size_t)(dots - text)), *step = "1";
+    size_t length = strcspn(dots + 2, "*+");
+    /* the sign of an exponent, "1e+6", is none of a step */
+    if (dots[2 + length] == '+' && length && strchr("eE", dots[1 + length]))
+        length += 1 + strcspn(dots + 3 + length, "*+");
+    const char *to = arena_strndup(arena, dots + 2, length);
+    *range = (struct range){.multiply = dots[2 + length] == '*'};
+    if (dots[2 + length] != '\0')
+        step = dots + 3 + length;
+    range->whole = number_count(from, &range->from) && number_count(to, &range->to) &&
+                   number_count(step, &range->step);
+    return number_real(from, &range->real_from) && number_real(to, &range->real_to) &&
+           number_real(step, &range->real_step);
+}
+
+/* The next value of a range of whole numbers; false when it is past the end, or past 2^64. */
+static bool range_next(const struct range *range, uint64_t *value)
+{
+    uint64_t next;
+    bool over = range->multiply ? __builtin_mul_overflow(*value, range->step, &next)
+                                : __builtin_add_overflow(*value, range->step, &next);
+    *value = next;
+    return !over && next <= range->to;
+}
+
+static void expand_whole(const struct range *range, const char *key, struct values *values,
+                         struct arena *arena)
+{
+    uint64_t value = range->from;
+    do
+        values_add(values, key, arena_printf(arena, "%" PRIu64, value), arena);
+    while (range_next(range, &value));
+}
+
+/* By index, so that steps such as 0.1 do not drift; the last value may miss the end by a
+ * rounding. */
+static void expand_real(const struct range *range, const char *key, struct values *values,
+                        struct arena *arena)
+{
+    double value = range->real_from, before = -HUGE_VAL;
+    double end = range->real_to + fabs(range->real_to) * 1e-12;
+    for (uint64_t i = 1; value <= end && value > before && values->n < AXIS_VALUES; i++) {
+        char text[32];
+        text_double(text, value);
+        values_add(values, key, arena_strdup(arena, text), arena);
+        before = value;
+        value = range->multiply ? value * range->real_step
+                                : range->real_from + (double)i * range->real_step;
     }
-    return *end == '\0';
 }
 
 static enum status range_expand(const struct range *range, const char *key, const char *part,
                                 struct values *values, struct arena *arena, struct err *err)
 {
-    bool grows = range->multiply ? range->step > 1 && range->from > 0 : range->step > 0;
-    if (range->to < range->from || !grows) {
+    double from = range->real_from, to = range->real_to, step = range->real_step;
+    bool grows = range->multiply ? step > 1 && from > 0 : step > 0;
+    if (to < from || !grows) {
         err_set(err, STATUS_USAGE, "range \"%s\" of %s has no values", part, key);
         return err_hint(err, "write FROM..TO, FROM..TO+STEP or FROM..TO*FACTOR, upward");
     }
-    double count = range->multiply ? log(range->to / range->from) / log(range->step)
-                                   : (range->to - range->from) / range->step;
-    if (count >= AXIS_VALUES)
+    double count = range->multiply ? log(to / from) / log(step) : (to - from) / step;
+    if (!(count + (double)values->n < AXIS_VALUES))
         return err_set(err, STATUS_USAGE, "range \"%s\" of %s has more than %d values", part,
                        key, AXIS_VALUES);
-    /* by index, so that steps such as 0.1 do not drift */
-    double value = range->from;
-    for (uint64_t i = 1; value <= range->to * (1 + 1e-12); i++) {
-        char text[32];
-        text_double(text, value);
-        values_add(values, key, arena_strdup(arena, text), arena);
-        value = range->multiply ? value * range->step : range->from + (double)i * range->step;
-    }
+    if (!range->whole && !range->multiply && to > from && to + step == to)
+        return err_set(err, STATUS_USAGE,
+                       "range \"%s\" of %s has steps too small to be told "
+                       "apart",
+                       part, key);
+    if (range->whole)
+        expand_whole(range, key, values, arena);
+    else
+        expand_real(range, key, values, arena);
     return STATUS_OK;
 }
 
-/* strtod reads "1." of "1..32", so ranges are looked for before numbers. */
+/* Both ends are words for no number: a range that was meant, and that would be one text. */
+static bool is_endless(const char *part)
+{
+    static const char *const words[] = {"inf", "nan", "-inf", "infinity"};
+    const char *dots = strstr(part, "..");
+    for (size_t i = 0; dots && i < sizeof words / sizeof *words; i++) {
+        size_t length = strlen(words[i]);
+        if (strncasecmp(part, words[i], length) == 0 ||
+            strncasecmp(dots + 2, words[i], length) == 0)
+            return true;
+    }
+    return false;
+}
+
 static enum status part_add(const char *key, const char *part, struct values *values,
                             struct arena *arena, struct err *err)
 {
     struct range range;
-    if (range_read(part, &range))
+    if (range_read(part, arena, &range))
         return range_expand(&range, key, part, values, arena, err);
+    if (is_endless(part)) {
+        err_set(err, STATUS_USAGE, "range \"%s\" of %s has an end that is no number", part,
+                key);
+        return err_hint(err, "write FROM..TO, FROM..TO+STEP or FROM..TO*FACTOR, upward");
+    }
     if (part[0] == '\0') {
         err_set(err, STATUS_USAGE, "--over %s: empty value in the list", key);
         return err_hint(err, "write --over %s=1..8 or --over %s=a,b,c", key, key);
@@ -123,6 +179,9 @@ enum status axis_parse_over(const char *text, struct arena *arena, struct axis *
     for (const char *at = equal + 1;;) {
         size_t length = part_length(at, ',');
         TRY(part_add(key, arena_strndup(arena, at, length), &values, arena, err));
+        if (values.n > AXIS_VALUES)
+            return err_set(err, STATUS_USAGE, "--over %s: more than %d values", key,
+                           AXIS_VALUES);
         if (at[length] == '\0')
             break;
         at += length + 1;

@@ -15,6 +15,9 @@ static const char *const type_names[] = {
 
 static const char *limits_of(const struct field *field, struct arena *arena)
 {
+    if (field->number)
+        return arena_printf(arena, "as a number %s",
+                            limits_of(schema_find(field->number), arena));
     bool number = field->type == FIELD_COUNT || field->type == FIELD_REAL ||
                   field->type == FIELD_AMOUNT || field->type == FIELD_RATE;
     if (!number || (field->min == 0 && field->max == 0))
@@ -32,8 +35,11 @@ static const char *choices_of(const struct field *field, struct arena *arena)
     if (!field->words)
         return NULL;
     struct text choices = {.arena = arena};
-    for (size_t i = 0; field->words[i]; i++)
-        text_printf(&choices, "%s%s", i ? ", " : "", field->words[i]);
+    const char *const *words = schema_words(field);
+    for (size_t i = 0; words[i]; i++)
+        text_printf(&choices, "%s%s", i ? ", " : "", words[i]);
+    if (field->number)
+        text_append(&choices, ", or a number");
     return text_string(&choices);
 }
 
@@ -65,6 +71,7 @@ struct key_row *key_rows(struct arena *arena, size_t *n)
             .limits = limits_of(&fields[i], arena),
             .choices = choices_of(&fields[i], arena),
             .read = unread_when(&fields[i], arena),
+            .field = &fields[i],
             .help = fields[i].help,
         };
     return rows;

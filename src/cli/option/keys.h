@@ -15,6 +15,7 @@ struct key_row {
     const char *choices;  /* "a, b, c", or NULL */
     const char *read;     /* "when moe.path is capacity", or NULL: always */
     const char *help;
+    const struct field *field;
 };
 
 /* All keys, in the order of the field table; memory from the arena. */

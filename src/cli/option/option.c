@@ -1,11 +1,9 @@
 /* Option tables read a command line; see option.h. */
 #include "cli/option/option.h"
 
-#include <ctype.h>
-#include <errno.h>
-#include <math.h>
-#include <stdlib.h>
 #include <string.h>
+
+#include "base/number.h"
 
 /* One run through the arguments. */
 struct scan {
@@ -52,23 +50,50 @@ static enum status store_text(const struct slot *slot, const char *text)
     return STATUS_OK;
 }
 
+/* The limits of a number: "1..64" of "N 1..64"; "" when it has none. */
+static const char *limits_of(const struct option *option)
+{
+    const char *blank = option->argument ? strchr(option->argument, ' ') : NULL;
+    return blank ? blank + 1 : "";
+}
+
+/* "1..64" -> "1 to 64" */
+static const char *limits_text(const char *limits, struct arena *arena)
+{
+    const char *dots = strstr(limits, "..");
+    return dots ? arena_printf(arena, "%.*s to %s", (int)(dots - limits), limits, dots + 2)
+                : "";
+}
+
+static enum status bad_number(const struct slot *slot, const char *text, const char *kind)
+{
+    const char *limits = limits_text(limits_of(slot->option), slot->arena);
+    if (!*limits)
+        return bad_value(slot, text, kind);
+    return bad_value(slot, text, arena_printf(slot->arena, "%s from %s", kind, limits));
+}
+
+static bool within(const struct slot *slot, double value)
+{
+    double least, most;
+    return !number_limits(limits_of(slot->option), &least, &most) ||
+           (value >= least && value <= most);
+}
+
 static enum status store_count(const struct slot *slot, const char *text)
 {
-    char *end = NULL;
-    errno = 0;
-    unsigned long long value = strtoull(text, &end, 10);
-    if (!isdigit((unsigned char)text[0]) || *end != '\0' || errno == ERANGE)
-        return bad_value(slot, text, "a whole number");
+    uint64_t value;
+    if (!number_count(text, &value) || !within(slot, (double)value))
+        return bad_number(slot, text, "a whole number");
     *(uint64_t *)slot->value = value;
     return STATUS_OK;
 }
 
 static enum status store_real(const struct slot *slot, const char *text)
 {
-    char *end = NULL;
-    double value = strtod(text, &end);
-    if (end == text || *end != '\0' || !isfinite(value))
-        return bad_value(slot, text, "a number");
+    double value;
+    if (!number_real(text, &value) || !within(slot, value))
+        return bad_number(slot, text, "a number");
     *(double *)slot->value = value;
     return STATUS_OK;
 }
@@ -175,7 +200,7 @@ static enum status take_next(struct scan *scan, const struct slot *slot)
 {
     if (scan->at >= scan->n)
         return err_set(scan->err, STATUS_USAGE, "option '--%s' needs a value: %s",
-                       slot->option->name, slot->option->argument);
+                       slot->option->name, option_argument(slot->option, scan->arena));
     return store[slot->option->type](slot, scan->arguments[scan->at++]);
 }
 
@@ -234,6 +259,11 @@ enum status option_parse(const struct option_table *tables, size_t n_tables, int
     return STATUS_OK;
 }
 
+static size_t argument_length(const struct option *option)
+{
+    return strcspn(option->argument, " ");
+}
+
 void option_usage(const struct option *option, struct text *out)
 {
     if (option->letter)
@@ -247,5 +277,18 @@ void option_usage(const struct option *option, struct text *out)
     if (option->type == OPTION_CHOICE)
         join_choices(option->choices, "|", out);
     else
-        text_append(out, option->argument);
+        text_append_n(out, option->argument, argument_length(option));
+}
+
+const char *option_argument(const struct option *option, struct arena *arena)
+{
+    if (!option->argument)
+        return NULL;
+    return arena_strndup(arena, option->argument, argument_length(option));
+}
+
+const char *option_help(const struct option *option, struct arena *arena)
+{
+    const char *limits = limits_text(limits_of(option), arena);
+    return *limits ? arena_printf(arena, "%s (%s)", option->help, limits) : option->help;
 }

@@ -33,7 +33,8 @@ struct option {
     char letter;      /* one-letter form, or 0 */
     enum option_type type;
     size_t offset;              /* of the value in the struct the table belongs to */
-    const char *argument;       /* "FILE", "KEY=VALUE"; NULL for a flag */
+    const char *argument;       /* "FILE", "KEY=VALUE"; of a number with its limits, which are
+                                 * shown and hold: "N 1..64"; NULL for a flag */
     const char *const *choices; /* OPTION_CHOICE: NULL-terminated */
     const char *help;           /* one line, lower case, no full stop */
 };
@@ -53,6 +54,11 @@ enum status option_parse(const struct option_table *tables, size_t n_tables, int
 
 /* "-o, --output FILE" / "    --set KEY=VALUE" / "    --format text|json|csv" */
 void option_usage(const struct option *option, struct text *out);
+
+/* The argument's name ("N", NULL for a flag) and the help with the limits of a number behind
+ * it: "threads to search on (0 to 1024)". */
+const char *option_argument(const struct option *option, struct arena *arena);
+const char *option_help(const struct option *option, struct arena *arena);
 
 /* Adds an item to a list that lives in the arena. */
 void option_list_add(struct option_list *list, const char *item, struct arena *arena);

@@ -83,14 +83,32 @@ enum status plan_argument_load(const struct invocation *call, size_t i, struct p
                           origins, err);
 }
 
+/* Whether a text names a key: the key, with nothing before or behind it that could be a part of
+ * a longer one. */
+static bool names_key(const char *text, const struct field *field)
+{
+    static const char part[] = "abcdefghijklmnopqrstuvwxyz0123456789_.";
+    for (const char *at = text; (at = strstr(at, field->key)) != NULL; at++) {
+        const char *behind = at + field->key_length;
+        bool starts = at == text || !strchr(part, at[-1]);
+        if (starts && (*behind == '\0' || !strchr(part, *behind)))
+            return true;
+    }
+    return false;
+}
+
 struct mark plan_argument_place(const struct invocation *call, size_t i,
-                                const struct origins *origins, const char *key)
+                                const struct origins *origins, const char *text,
+                                const char *otherwise)
 {
     size_t n;
-    const struct field *fields = schema_fields(&n), *field = schema_find(key);
+    const struct field *fields = schema_fields(&n), *best = schema_find(otherwise);
+    for (size_t f = 0; origins->mark && f < n; f++)
+        if (origins->mark[f].file && strchr(fields[f].key, '.') && names_key(text, &fields[f]))
+            best = &fields[f];
     struct mark mark = {0};
-    if (field && origins->mark)
-        mark = origins->mark[field - fields];
+    if (best && origins->mark)
+        mark = origins->mark[best - fields];
     return mark.file ? mark : (struct mark){.file = call->operands[i]};
 }
 

@@ -26,9 +26,11 @@ enum status plan_argument_tree(const struct invocation *call, size_t i,
 /* What a job was taken for and its warnings, on standard error; all: what was not read too. */
 void plan_argument_notes(const struct job_result *job, const char *file, bool all);
 
-/* Where a key of the loaded plan was set: its place in the file, the option, or the file. */
+/* Where an error of a loaded plan belongs: where the key that its text names was set, in the
+ * file or by an option, else where the key `otherwise` was, else the file. */
 struct mark plan_argument_place(const struct invocation *call, size_t i,
-                                const struct origins *origins, const char *key);
+                                const struct origins *origins, const char *text,
+                                const char *otherwise);
 
 /* The names that the outputs of a plan carry; they point into the plan. */
 struct provenance plan_argument_provenance(const struct plan *plan);

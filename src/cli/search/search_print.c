@@ -264,7 +264,8 @@ enum status search_print(const struct search_view *view, struct err *err)
     enum format format = frontier_is_csv(view->call->general.output)
                              ? FORMAT_CSV
                              : (enum format)view->call->general.format;
-    return printers[format](view, err);
+    TRY(printers[format](view, err));
+    return view->result->missed ? STATUS_NOFIT : STATUS_OK;
 }
 
 /* ---- sizes of a cluster ---- */
@@ -297,8 +298,9 @@ enum status search_print_sizes(const struct search_size *sizes, size_t n,
             smallest = &sizes[i];
     }
     TRY(frontier_table(&rows, call, err));
+    enum status status = smallest ? STATUS_OK : STATUS_NOFIT;
     if (call->general.format != FORMAT_TEXT || frontier_is_csv(call->general.output))
-        return STATUS_OK;
+        return status;
     if (smallest)
         fprintf(call->out, "\n%" PRIu64 " devices are the fewest that fit\n",
                 smallest->devices);
@@ -307,5 +309,5 @@ enum status search_print_sizes(const struct search_size *sizes, size_t n,
     fputs(
         "tokens/s: all devices, by FLOPs and bytes without overlap: an order, no prediction\n",
         call->out);
-    return STATUS_OK;
+    return status;
 }

@@ -403,7 +403,7 @@ static enum status start_mpi(struct err *err)
     return STATUS_OK;
 }
 
-/* The module's only symbol, found by transport_load.c. */
+/* The module's only symbol, found by transport/load.c. */
 enum status moeplan_transport_mpi_open(struct transport **out, struct err *err);
 
 __attribute__((visibility("default"))) enum status

@@ -155,12 +155,12 @@ static enum status set_batch(struct job *job, uint64_t ranks)
     for (size_t i = 0; i < job->request->n_sets; i++)
         set = set || text_equal(job->request->sets[i].key, "workload.micro_batch");
     if (!has_micro && has_global && dp && steps) {
-        if (global % (dp * steps) != 0)
+        if (global % dp != 0 || global / dp % steps != 0)
             return job_fail(job, "train_batch_size",
                             "train_batch_size %" PRIu64 " is no multiple of %" PRIu64
                             " ranks x %" PRIu64 " steps",
                             global, dp, steps);
-        micro = global / (dp * steps);
+        micro = global / dp / steps;
     } else if (!has_micro && !set && !(has_global && !dp)) {
         return no_batch(job);
     }
@@ -171,7 +171,8 @@ static enum status set_batch(struct job *job, uint64_t ranks)
     else if (dp && steps > 1 && micro < 1000000 && steps < 1000000)
         job_set_count(job, "workload.global_batch", micro * steps * dp,
                       "gradient_accumulation_steps");
-    if (has_global && has_micro && dp && micro && global % (micro * dp) != 0)
+    if (has_global && has_micro && dp && micro &&
+        (global % dp != 0 || global / dp % micro != 0))
         return job_fail(job, "train_batch_size",
                         "train_batch_size %" PRIu64 " is no multiple of "
                         "%" PRIu64 " sequences x %" PRIu64 " ranks",

@@ -1,9 +1,9 @@
 /* The launch in a script: which framework, how many ranks, and the words that are its own. */
 #include <ctype.h>
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "plan/job/reader.h"
 #include "plan/job/toml.h"
 
@@ -183,11 +183,7 @@ static bool parse_ranks(const char *text, uint64_t *value)
 {
     const char *colon = strrchr(text, ':');
     const char *digits = colon ? colon + 1 : text;
-    size_t n = strspn(digits, "0123456789");
-    if (n == 0 || n > 9 || digits[n] != '\0')
-        return false;
-    *value = strtoull(digits, NULL, 10);
-    return true;
+    return strlen(digits) <= 9 && number_count(digits, value);
 }
 
 static void set_count(struct job *job, enum count count, uint64_t value)

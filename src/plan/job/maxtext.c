@@ -367,14 +367,14 @@ static enum status set_zero(struct job *job, const struct mesh *mesh)
 static enum status set_pipeline(struct job *job, uint64_t pp)
 {
     uint64_t each = 1, repeats = 0, layers;
-    double given = -1;
+    int64_t given = -1;
     TRY(job_layers(job, &layers));
     TRY(job_count(job, "num_layers_per_pipeline_stage", &each));
-    TRY(job_real(job, "num_pipeline_repeats", &given));
+    TRY(job_integer(job, "num_pipeline_repeats", &given));
     job_set_count(job, "parallel.pp", pp, flags_of(job, PIPELINE));
     repeats = given > 0 ? (uint64_t)given : 0;
-    if (!repeats && layers && each && layers % (pp * each) == 0)
-        repeats = layers / (pp * each);
+    if (!repeats && layers && each && layers % pp == 0 && layers / pp % each == 0)
+        repeats = layers / pp / each;
     if (repeats > 1) {
         job_set_count(job, "parallel.vpp", repeats,
                       "num_pipeline_repeats num_layers_per_pipeline_stage");

@@ -257,7 +257,8 @@ static enum status set_pipeline(struct job *job)
     TRY(job_count(job, by_stages, &vpp));
     if (each && pp && layers)
         vpp = layers / pp / each;
-    if (job_given(job, by_layers) && (!each || !vpp || layers % (pp * each) != 0))
+    if (job_given(job, by_layers) &&
+        (!each || !vpp || !pp || layers % pp != 0 || layers / pp % each != 0))
         return job_fail(job, by_layers,
                         "%" PRIu64 " layers do not split into chunks of %" PRIu64
                         " over %" PRIu64 " stages",

@@ -136,6 +136,7 @@ bool job_given(struct job *job, const char *name);
 /* Values: untouched when the flag is not given. Switches: given and not off, or a value that
  * says so. */
 enum status job_count(struct job *job, const char *name, uint64_t *value);
+enum status job_integer(struct job *job, const char *name, int64_t *value); /* -1 too */
 enum status job_real(struct job *job, const char *name, double *value);
 enum status job_word(struct job *job, const char *name, const char **value);
 enum status job_switch(struct job *job, const char *name, bool *value);

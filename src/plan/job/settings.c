@@ -1,15 +1,12 @@
 /* Settings of a job: flags of a command line, entries of a file, and their values. */
 #include <ctype.h>
-#include <errno.h>
 #include <inttypes.h>
-#include <math.h>
 #include <stdarg.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "base/file.h"
-#include "base/unit.h"
+#include "base/number.h"
 #include "plan/job/reader.h"
 #include "plan/job/toml.h"
 
@@ -465,8 +462,8 @@ static bool parse_count(const char *text, uint64_t *value)
         *at == '\0' || letter || (*at == '.' && at[1] && strspn(at + 1, "0") == strlen(at + 1));
     if (n == 0 || n > 15 || !rest)
         return false;
-    *value = strtoull(digits, NULL, 10) * factor;
-    return true;
+    uint64_t count;
+    return number_count(digits, &count) && !__builtin_mul_overflow(count, factor, value);
 }
 
 enum status job_count(struct job *job, const char *name, uint64_t *value)
@@ -479,18 +476,27 @@ enum status job_count(struct job *job, const char *name, uint64_t *value)
     return STATUS_OK;
 }
 
+enum status job_integer(struct job *job, const char *name, int64_t *value)
+{
+    const struct setting *s = job_setting(job, name);
+    uint64_t size;
+    if (!s)
+        return STATUS_OK;
+    bool negative = s->n == 1 && s->values[0][0] == '-';
+    if (s->trouble || s->n != 1 || !parse_count(s->values[0] + negative, &size) ||
+        size > INT64_MAX)
+        return wrong(job, s, "a whole number");
+    *value = negative ? -(int64_t)size : (int64_t)size;
+    return STATUS_OK;
+}
+
 enum status job_real(struct job *job, const char *name, double *value)
 {
     const struct setting *s = job_setting(job, name);
-    char *end = NULL;
     if (!s)
         return STATUS_OK;
-    if (s->trouble || s->n != 1)
+    if (s->trouble || s->n != 1 || !number_real(s->values[0], value))
         return wrong(job, s, "a number");
-    double real = strtod(s->values[0], &end);
-    if (end == s->values[0] || *end != '\0' || !isfinite(real))
-        return wrong(job, s, "a number");
-    *value = real;
     return STATUS_OK;
 }
 

@@ -177,8 +177,8 @@ static enum status set_layout(struct job *job)
     if (tp > 1)
         job_set(job, "parallel.sp", "true", "parallelism.tensor_parallel_degree");
     TRY(job_count(job, "parallelism.pipeline_parallel_layers_per_stage", &each));
-    if (each && layers && pp && layers / (pp * each) > 1)
-        job_set_count(job, "parallel.vpp", layers / (pp * each),
+    if (each && layers && pp && layers / pp / each > 1)
+        job_set_count(job, "parallel.vpp", layers / pp / each,
                       "parallelism.pipeline_parallel_layers_per_stage");
     return set_zero(job);
 }
@@ -187,12 +187,12 @@ static enum status set_batch(struct job *job)
 {
     uint64_t local = 8, piece = 1, tokens = 0, pp = job_drafted(job, "parallel.pp", 1), world;
     uint64_t length = job_drafted(job, "workload.sequence_length", 2048);
-    double global = -1, step = -1;
+    int64_t global = -1, step = -1;
     TRY(job_count(job, "training.local_batch_size", &local));
     TRY(job_count(job, "parallelism.pipeline_parallel_microbatch_size", &piece));
-    TRY(job_real(job, "training.global_batch_size", &global));
+    TRY(job_integer(job, "training.global_batch_size", &global));
     TRY(job_count(job, "training.num_tokens_per_microbatch_per_dp_rank", &tokens));
-    TRY(job_real(job, "training.num_tokens_per_train_step", &step));
+    TRY(job_integer(job, "training.num_tokens_per_train_step", &step));
     TRY(job_world(job, &world));
     uint64_t model =
         pp * job_drafted(job, "parallel.tp", 1) * job_drafted(job, "parallel.cp", 1);
@@ -207,7 +207,7 @@ static enum status set_batch(struct job *job)
     else if (pp > 1 && world && model && local < 1000000000)
         job_set_count(job, "workload.global_batch", local * (world / model),
                       "training.local_batch_size");
-    if (step > 0 && step < 1e15)
+    if (step > 0)
         job_set_count(job, "workload.tokens_per_step", (uint64_t)step,
                       "training.num_tokens_per_train_step");
     return STATUS_OK;
