@@ -13,13 +13,14 @@ struct run_summary {
     struct run_report *report;
     uint64_t samples; /* of routing, planned */
     bool performed, measured;
-    uint64_t *rows, *flop, *bytes, *sent, *received; /* [n_ops] predicted, all ranks of the process */
-    double *predicted_s;           /* [n_ops] of the process */
-    double *overhead_s;            /* [n_ops] */
-    double *op_s;                  /* [n_ops][room] samples */
-    double *step_s;                /* [room] */
-    size_t room, n;                /* samples there is room for, and taken */
-    double idle_s;                 /* overhead of a step */
+    uint64_t *rows, *flop, *bytes, *sent,
+        *received;       /* [n_ops] predicted, all ranks of the process */
+    double *predicted_s; /* [n_ops] of the process */
+    double *overhead_s;  /* [n_ops] */
+    double *op_s;        /* [n_ops][room] samples */
+    double *step_s;      /* [room] */
+    size_t room, n;      /* samples there is room for, and taken */
+    double idle_s;       /* overhead of a step */
 };
 
 void run_summary_init(struct run_summary *s, const struct plan *plan, const struct slice *list,

@@ -74,9 +74,7 @@ static void reasons_give_what_decides(void **state)
         {"moe.chunk", "not read, moe.path is auto, here deepep"},
         {"moe.shard", "not read, moe.path is auto, here deepep"},
         {"moe.dedup", "not read, workload.mode is train, moe.path is auto, here deepep"},
-        {"precision.kv_cache", "not read, workload.mode is train"},
         {"parallel.schedule", "not read, parallel.pp is 1"},
-        {"model.moe.shared_gate", "not read, model.moe.shared_intermediate is 0"},
         {"model.max_position", "not read, no sequence is checked against it yet"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
