@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { PATH_BYTES = 4096 };
+enum { HOME_BYTES = 4096 };
 
 const char *home_user_data(void)
 {
@@ -19,7 +19,7 @@ const char *home_user_data(void)
  * running. */
 static const char *beside_binary(const char *relative, struct arena *arena)
 {
-    char path[PATH_BYTES];
+    char path[HOME_BYTES];
     ssize_t length = readlink("/proc/self/exe", path, sizeof path);
     if (length <= 0 || length == (ssize_t)sizeof path)
         return NULL;

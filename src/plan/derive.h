@@ -3,13 +3,16 @@
 #ifndef MOEPLAN_PLAN_DERIVE_H
 #define MOEPLAN_PLAN_DERIVE_H
 
+#include <stdbool.h>
+
 #include "plan/plan.h"
 
 uint64_t plan_world(const struct plan *plan);     /* ranks: nodes x devices x logical cores */
 uint64_t plan_dp(const struct plan *plan);        /* world / (tp pp cp) */
 uint64_t plan_expert_dp(const struct plan *plan); /* world / (ep etp pp) */
 uint64_t plan_moe_layers(const struct plan *plan);
-uint64_t plan_tokens(const struct plan *plan);        /* T: tokens per rank entering a layer */
+bool plan_names_path(const struct plan *plan); /* false: moe.path is auto, the stack's rule */
+uint64_t plan_tokens(const struct plan *plan); /* T: tokens per rank entering a layer */
 uint64_t plan_experts_total(const struct plan *plan); /* E with redundant experts */
 uint64_t plan_local_experts(const struct plan *plan); /* e = ceil(E_total / ep) */
 uint64_t plan_cores(const struct plan *plan);         /* that share a rank's blocks: 1 or 2 */

@@ -1,5 +1,6 @@
 /* Words, titles and keys of the paths; see paths.h. */
 #include "plan/paths.h"
+#include "plan/derive.h"
 
 #include "plan/schema.h"
 
@@ -31,4 +32,9 @@ const char *path_title(enum moe_path path)
 bool path_reads(enum moe_path path, enum path_key key)
 {
     return rows[path].reads & (unsigned)key;
+}
+
+bool plan_names_path(const struct plan *plan)
+{
+    return plan->moe.path != PATH_AUTO;
 }

@@ -45,7 +45,7 @@ static bool reads_capacity(const struct plan *plan)
 static bool reads_block(const struct plan *plan)
 {
     return path_reads(plan->moe.path, READS_BLOCK_SIZE) ||
-           (plan->moe.path == PATH_AUTO && plan->stack.kind == STACK_NXD);
+           (!plan_names_path(plan) && plan->stack.kind == STACK_NXD);
 }
 
 static bool reads_chunk(const struct plan *plan)

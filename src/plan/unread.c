@@ -82,7 +82,7 @@ static void print_value(const struct condition *c, const struct unread_plan *of,
         text_printf(out, "%" PRIu64, plan_cores(of->plan));
     else
         schema_print(schema_find(c->key), of->plan, out);
-    if (text_equal(c->key, "moe.path") && of->plan->moe.path == PATH_AUTO && !c->as_written)
+    if (text_equal(c->key, "moe.path") && !plan_names_path(of->plan) && !c->as_written)
         text_printf(out, ", here %s", words_path[of->path]);
 }
 

@@ -135,6 +135,6 @@ void search_space_default(const struct plan *plan, struct search_space *space)
     if (plan->workload.mode == MODE_TRAIN)
         add_training(plan, space);
     for (unsigned key = 0; key < SEARCH_KEYS; key++)
-        if (key != SEARCH_PATH || plan->moe.path != PATH_AUTO)
+        if (key != SEARCH_PATH || plan_names_path(plan))
             add(space, (enum search_key)key, search_get(plan, (enum search_key)key));
 }

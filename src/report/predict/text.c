@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/unit.h"
+#include "plan/derive.h"
 #include "report/page.h"
 #include "report/predict/assumed.h"
 #include "report/predict/moe.h"
@@ -346,7 +347,7 @@ static void print_assumed(struct screen *screen)
     page_item(&screen->page, 2, 12, "stack",
               predict_assumed_stack(screen->view->plan, screen->memory, screen->view->arena));
     page_item(&screen->page, 2, 12, "profile", predict_assumed_profile(screen->view->plan));
-    if (screen->view->plan->moe.path == PATH_AUTO)
+    if (!plan_names_path(screen->view->plan))
         page_item(&screen->page, 2, 12, "path",
                   predict_assumed_path(screen->view->plan, screen->view->arena));
     if (screen->memory->int_wall)
