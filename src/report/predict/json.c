@@ -111,6 +111,7 @@ static void write_ops(struct json *json, const struct prediction *prediction)
     json_string(json, "ops_method", prediction->ops.method);
     column_json_array(json, "ops", columns, n, prediction->ops.ops, prediction->ops.n,
                       sizeof *prediction->ops.ops);
+    predict_json_comm(json, &prediction->ops);
     if (prediction->has_slice)
         write_slice(json, &prediction->slice);
 }

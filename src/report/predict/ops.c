@@ -73,6 +73,29 @@ const struct column *op_table(size_t *n)
     return columns;
 }
 
+/* What crosses links, op by op: bytes of one rank, layer and micro-step. */
+void predict_json_comm(struct json *json, const struct ops_report *ops)
+{
+    json_array(json, "comm");
+    for (size_t i = 0; i < ops->n; i++) {
+        const struct op_report *op = &ops->ops[i];
+        if (!op->bytes_sent && !op->bytes_received)
+            continue;
+        json_object(json, NULL);
+        json_string(json, "op", op->name);
+        json_string(json, "segment", segment_of(op));
+        json_string(json, "phase", phase_of(op));
+        json_string(json, "group", group_of(op));
+        json_string(json, "level", level_of(op));
+        json_count(json, "layers", op->layers);
+        json_count(json, "bytes_sent_per_rank", op->bytes_sent);
+        json_count(json, "bytes_received_per_rank", op->bytes_received);
+        json_real(json, "seconds", op->seconds);
+        json_close(json);
+    }
+    json_close(json);
+}
+
 void predict_print_ops(const struct predict_view *view)
 {
     const struct ops_report *ops = &view->prediction->ops;

@@ -27,6 +27,7 @@ void predict_print_buffers(const struct predict_view *view);
 
 /* --ops: every op of one rank's step. */
 void predict_print_ops(const struct predict_view *view);
+void predict_json_comm(struct json *json, const struct ops_report *ops);
 
 /* ---- the columns, shared by all of them ---- */
 

@@ -162,6 +162,18 @@ struct groups layer_no_groups(void)
     return (struct groups){.offsets = WORK_NONE, .rows = WORK_NONE, .map = WORK_NONE};
 }
 
+/* Of experts whose rows are grouped, only those that have rows are read. */
+static struct size weights_read(const struct layer *l, uint16_t w, struct groups g)
+{
+    const struct buffer *weights = &l->work->buffers[w];
+    bool of_experts = g.offsets != WORK_NONE && !g.turn && weights->n_dims == 3 &&
+                      weights->dims[0].node == l->e.node;
+    if (!of_experts)
+        return weights->bytes;
+    struct size one = size_div(l->z, weights->bytes, l->e);
+    return size_mul(l->z, one, size_slot(l->z, SLOT_HIT_EXPERTS));
+}
+
 void layer_gemm(struct layer *l, const char *name, uint16_t a, uint16_t w, uint16_t bias,
                 uint16_t c, struct groups g, struct gemm_shape shape)
 {
@@ -177,7 +189,7 @@ void layer_gemm(struct layer *l, const char *name, uint16_t a, uint16_t w, uint1
                          .rows = shape.rows,
                          .flop = flop,
                          .bytes_read = size_add(z, layer_traffic(l, shape.rows, a),
-                                                l->work->buffers[w].bytes),
+                                                weights_read(l, w, g)),
                          .bytes_written = layer_traffic(l, shape.rows, c),
                          .groups = shape.groups,
                          .m = shape.rows,
