@@ -31,7 +31,7 @@ void work_operands(struct work *work, struct op *op, const struct operand *opera
 
 struct operand *op_operands(const struct work *work, const struct op *op)
 {
-    return work->operands + op->first_operand;
+    return op->n_operands ? work->operands + op->first_operand : NULL;
 }
 
 uint16_t op_buffer(const struct work *work, const struct op *op, enum role role)

@@ -157,7 +157,9 @@ static void fill_moments(const struct plan *plan, uint64_t rank, struct chunks *
         play_interleaved(plan, rank, chunks);
         return;
     }
-    uint64_t alive[2] = {lesser(m, p->pp - rank), lesser(m, rank + 1)};
+    uint64_t alive[CHUNKS] = {lesser(m, p->pp - rank), lesser(m, rank + 1)};
+    for (uint64_t i = 2; i < chunks->n; i++) /* chunks that no schedule interleaves */
+        alive[i] = alive[0];
     if (p->schedule == PIPELINE_GPIPE)
         alive[0] = p->pp > 1 ? m : 1;
     if (p->schedule == PIPELINE_ZERO_BUBBLE)
