@@ -24,7 +24,8 @@ struct memory_peak {
     uint64_t resident_bytes;           /* from the allocator, and there between steps too */
     uint64_t category[CATEGORY_COUNT]; /* at that moment; sums to total_bytes */
     enum segment segment;              /* in which segment the moment is */
-    uint16_t tick; /* at which tick, WORK_NONE when only the step's is alive */
+    uint16_t tick;  /* at which tick, WORK_NONE when only the step's is alive */
+    uint64_t stage; /* of the pipeline, from 1; set by verdict_evaluate */
 };
 
 /* Folds one schedule of a list that work_index saw: all but outside_bytes and the categories.

@@ -133,9 +133,38 @@ static const struct buffer_report *report_of(const struct memory_report *m,
     return NULL;
 }
 
+/* The largest buffer alive at the peak, all its copies together. */
+static const struct buffer_report *largest_of(const struct memory_report *m)
+{
+    const struct buffer_report *found = NULL;
+    for (size_t i = 0; i < m->n_buffers; i++)
+        if (m->buffers[i].at_peak && (!found || m->buffers[i].bytes > found->bytes))
+            found = &m->buffers[i];
+    return found;
+}
+
+/* Stage, segment, op and phase of the peak, and every stage's own. */
+static void report_peak(const struct context *c, struct memory_report *m)
+{
+    const struct memory_peak *peak = &c->result.peak;
+    const struct tick *tick =
+        peak->tick == WORK_NONE ? NULL : &c->work.ticks[peak->tick];
+    struct slots slots = c->slots;
+    uint64_t *values = arena_alloc(c->arena, c->work.sizes.n, sizeof *values);
+    m->peak = (struct peak_report){.stage = peak->stage,
+                                   .segment = segment_name(peak->segment),
+                                   .op = tick ? tick->name : NULL,
+                                   .phase = tick ? phase_name(tick->phase) : NULL};
+    m->n_stages = (size_t)verdict_n_stages(c->plan);
+    m->stages = arena_alloc(c->arena, m->n_stages, sizeof *m->stages);
+    if (!verdict_stages(c->plan, &c->work, &slots, values, m->stages))
+        m->n_stages = 0; /* an overflow was reported by evaluate_all already */
+}
+
 /* The wall, and the first buffer that no int can index, however much memory there is. */
 static void report_walls(const struct context *c, struct memory_report *m)
 {
+    m->largest = largest_of(m);
     m->wall = report_of(m, c->result.wall);
     m->address_wall = c->result.unaddressable ? m->wall : NULL;
     m->int_wall = report_of(m, address_beyond_int(&c->work, c->values, c->result.schedule));
@@ -191,6 +220,7 @@ static void report_memory(struct context *c, const struct predict_options *optio
     report_categories(&c->result.peak, m);
     report_buffers(c, m);
     report_walls(c, m);
+    report_peak(c, m);
     m->expected_bytes = m->p99_bytes = m->worst_bytes = m->total_bytes;
     if (c->routed)
         report_spread(c, m);

@@ -40,6 +40,13 @@ struct buffer_report {
     const char *source;                   /* or NULL */
 };
 
+/* Where in a step the memory peaks. */
+struct peak_report {
+    uint64_t stage; /* of the pipeline, from 1 */
+    const char *segment;
+    const char *op, *phase; /* NULL when only what lives through the step is alive */
+};
+
 struct memory_report {
     uint64_t capacity_bytes, limit_bytes;
     uint64_t state_bytes, temp_bytes, total_bytes;
@@ -60,6 +67,10 @@ struct memory_report {
     unsigned n_categories;
     struct buffer_report *buffers; /* in order of lifetime: state, saved, transient */
     size_t n_buffers;
+    struct peak_report peak;
+    struct stage_memory *stages; /* each pipeline stage at its own peak */
+    size_t n_stages;
+    const struct buffer_report *largest; /* alive at the peak; NULL when nothing is */
     const struct buffer_report *wall; /* allocation that crosses the limit; NULL when it fits */
     const struct buffer_report *address_wall; /* larger than its library can address, or NULL:
                                                * the verdict is then oom and this the wall */

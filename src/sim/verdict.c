@@ -42,6 +42,11 @@ unsigned verdict_fold(const struct plan *plan, const struct work *work, const ui
     }
 }
 
+uint64_t verdict_n_stages(const struct plan *plan)
+{
+    return plan->parallel.stage ? 1 : plan->parallel.pp;
+}
+
 /* A pipeline stage at one moment of its schedule. */
 struct place {
     uint64_t stage;
@@ -63,6 +68,36 @@ static bool try_place(const struct trial *t, struct place place, unsigned *momen
     if (!sizes_eval(&t->work->sizes, t->slots, t->values))
         return false;
     *t->schedule = verdict_fold(t->plan, t->work, t->values, t->peak);
+    t->peak->stage = place.stage + 1;
+    return true;
+}
+
+/* The heaviest moment of one stage; false when a size overflows. */
+static bool try_stage(const struct trial *t, uint64_t stage, struct stage_memory *out)
+{
+    unsigned moments = 1;
+    *out = (struct stage_memory){.stage = stage + 1};
+    for (unsigned moment = 0; moment < moments; moment++) {
+        if (!try_place(t, (struct place){stage, moment}, &moments))
+            return false;
+        if (t->peak->total_bytes > out->total_bytes)
+            *out = (struct stage_memory){stage + 1, t->peak->state_bytes, t->peak->temp_bytes,
+                                         t->peak->total_bytes};
+    }
+    return true;
+}
+
+bool verdict_stages(const struct plan *plan, const struct work *work, struct slots *slots,
+                    uint64_t *values, struct stage_memory *stages)
+{
+    struct memory_peak peak;
+    unsigned schedule;
+    const struct trial trial = {plan, work, slots, values, &peak, &schedule};
+    uint64_t named = plan->parallel.stage;
+    uint64_t first = named ? named - 1 : 0, n = verdict_n_stages(plan);
+    for (uint64_t i = 0; i < n; i++)
+        if (!try_stage(&trial, first + i, &stages[i]))
+            return false;
     return true;
 }
 

@@ -33,6 +33,19 @@ unsigned verdict_fold(const struct plan *plan, const struct work *work, const ui
 bool verdict_evaluate(const struct plan *plan, const struct work *work, struct slots *slots,
                       uint64_t *values, struct memory_peak *peak, unsigned *schedule);
 
+/* One pipeline stage, from 1, at its own heaviest moment. */
+struct stage_memory {
+    uint64_t stage, state_bytes, temp_bytes, total_bytes;
+};
+
+/* Stages that a verdict looks at: all of them, or the one that parallel.stage names. */
+uint64_t verdict_n_stages(const struct plan *plan);
+
+/* Each of them alone into stages[verdict_n_stages]; slots and values are overwritten, see
+ * verdict_evaluate. The largest total is verdict_evaluate's. */
+bool verdict_stages(const struct plan *plan, const struct work *work, struct slots *slots,
+                    uint64_t *values, struct stage_memory *stages);
+
 /* fits or oom by total <= limit; marginal when the distance is at most the stack's stated error
  * of temp. */
 enum verdict verdict_of(const struct plan *plan, const struct memory_peak *peak);

@@ -134,6 +134,18 @@ const struct column *distribution_columns(size_t *n)
     return columns;
 }
 
+const struct column *stage_columns(size_t *n)
+{
+    static const struct column columns[] = {
+        COLUMN(stage_memory, stage, COLUMN_COUNT, NULL),
+        COLUMN(stage_memory, state_bytes, COLUMN_BYTES, NULL),
+        COLUMN(stage_memory, temp_bytes, COLUMN_BYTES, NULL),
+        COLUMN(stage_memory, total_bytes, COLUMN_BYTES, NULL),
+    };
+    *n = COUNT_OF(columns);
+    return columns;
+}
+
 const struct column *fix_columns(size_t *n)
 {
     static const struct column columns[] = {

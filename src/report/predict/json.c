@@ -28,6 +28,26 @@ static void write_wall(struct json *json, const char *key, const struct buffer_r
     json_close(json);
 }
 
+/* Where the peak is, and each pipeline stage at its own. */
+static void write_peak(struct json *json, const struct memory_report *memory)
+{
+    const struct peak_report *peak = &memory->peak;
+    size_t n;
+    const struct column *columns = stage_columns(&n);
+    if (!peak->segment)
+        return;
+    json_object(json, "peak");
+    json_count(json, "stage", peak->stage);
+    json_string(json, "segment", peak->segment);
+    if (peak->op) {
+        json_string(json, "op", peak->op);
+        json_string(json, "phase", peak->phase);
+    }
+    json_close(json);
+    column_json_array(json, "stages", columns, n, memory->stages, memory->n_stages,
+                      sizeof *memory->stages);
+}
+
 static void write_memory(struct json *json, const struct memory_report *memory)
 {
     size_t n;
@@ -41,7 +61,9 @@ static void write_memory(struct json *json, const struct memory_report *memory)
     columns = buffer_columns(&n);
     column_json_array(json, "buffers", columns, n, memory->buffers, memory->n_buffers,
                       sizeof *memory->buffers);
+    write_peak(json, memory);
     write_wall(json, "wall", memory->wall);
+    write_wall(json, "largest", memory->largest);
     write_wall(json, "address_wall", memory->address_wall);
     write_wall(json, "int_wall", memory->int_wall);
     columns = fix_columns(&n);

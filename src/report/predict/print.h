@@ -35,6 +35,7 @@ const struct column *buffer_columns(size_t *n); /* struct buffer_report: JSON an
 const struct column *buffer_table(size_t *n);   /* the same for --buffers */
 const struct column *op_columns(size_t *n);     /* struct op_report: JSON and CSV */
 const struct column *op_table(size_t *n);       /* the same for --ops */
+const struct column *stage_columns(size_t *n);  /* struct stage_memory */
 const struct column *fix_columns(size_t *n);    /* struct fix */
 const struct column *trade_columns(size_t *n);  /* struct capacity_point */
 const struct column *block_columns(size_t *n);  /* struct block_choice */
