@@ -1,189 +1,302 @@
-/* Fixes; see fix.h. A kind of change is one row: the key, and the values to try in order of
- * growing change. For a row of `largest`, the first value that fits is the answer; bisection
- * finds the largest micro-batch because memory is monotone in it within one schedule. */
+/* Fixes; see fix.h. Moves of one key stand in order of growing change, so the first that fits is
+ * the answer; bisection finds the largest micro-batch, because memory is monotone in it within
+ * one schedule. */
 #include "sim/fix.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "plan/derive.h"
+#include "base/text.h"
 #include "plan/schema.h"
 #include "sim/cost.h"
-#include "sim/evaluate.h"
 #include "sim/fix_parts.h"
+#include "sim/predict_moe.h"
 #include "work/stack/stack.h"
 
-bool fix_set(struct plan *plan, const char *key, const char *value)
+static const char *const kind_names[][2] = {
+#define FIX_NAME(name, text, help) {text, help},
+    FIX_LIST(FIX_NAME)
+#undef FIX_NAME
+};
+
+const char *fix_kind_name(enum fix_kind kind)
 {
-    struct err err = {0};
-    const struct field *field = schema_find(key);
-    return field &&
-           schema_set(field, plan, value, false, (struct mark){.file = key}, &err) == STATUS_OK;
+    return kind_names[kind][0];
 }
 
-bool fix_fits(struct fix_search *search, const struct plan *plan, struct evaluation *result)
+const char *fix_kind_title(enum fix_kind kind)
 {
-    struct evaluator *evaluator = &search->evaluator;
-    for (int pass = 0; pass < 2; pass++) {
-        evaluator->least = pass == 0;
-        evaluate(evaluator, plan, search->structure, result);
-        if (!result->valid || result->verdict == VERDICT_OOM)
+    return kind_names[kind][1];
+}
+
+/* ---- one candidate ---- */
+
+/* Sets the keys of "a=1 b=2"; false when a value breaks its field's limits. */
+static bool set_keys(struct plan *plan, const char *set)
+{
+    struct err err = {0};
+    char key[64], value[256];
+    for (int used = 0; *set; set += used + (set[used] == ' ')) {
+        if (sscanf(set, "%63[^=]=%255[^ ]%n", key, value, &used) != 2)
             return false;
-        if (!evaluator->routed)
-            return true;
+        const struct field *field = schema_find(key);
+        if (!field || schema_set(field, plan, value, false, (struct mark){.file = key}, &err))
+            return false;
     }
     return true;
 }
 
-void fix_add(struct fix_search *search, const char *settings, const struct plan *changed,
-             const struct evaluation *result)
+bool fix_apply(const struct plan *plan, const struct fix_move *moves, size_t n,
+               struct plan *changed)
 {
-    struct cost cost;
-    cost_of(changed, &cost);
-    search->fixes = arena_grow(search->arena, search->fixes, search->n, &search->capacity,
-                               sizeof *search->fixes);
-    search->fixes[search->n++] = (struct fix){.set = settings,
-                                              .total_bytes = result->peak.total_bytes,
-                                              .verdict = result->verdict,
-                                              .seconds_per_token = cost.seconds_per_token};
-}
-
-static bool try_value(struct fix_search *search, const char *key, const char *value)
-{
-    struct plan changed = *search->plan;
-    struct evaluation result;
-    if (!fix_set(&changed, key, value))
-        return false;
-    search->structure += !evaluate_is_slot(key);
-    if (!fix_fits(search, &changed, &result))
-        return false;
-    fix_add(search, arena_printf(search->arena, "%s=%s", key, value), &changed, &result);
+    *changed = *plan;
+    for (size_t i = 0; i < n; i++)
+        if (!set_keys(changed, moves[i].set))
+            return false;
     return true;
 }
 
-static bool try_count(struct fix_search *search, const char *key, uint64_t value)
+/* One evaluation, with the least that routing can ask for or with its 99th percentile. */
+static bool fits_once(struct fix_search *search, const struct fix_move *moves, size_t n,
+                      bool least, struct evaluation *result)
 {
-    char text[32];
-    snprintf(text, sizeof text, "%llu", (unsigned long long)value);
-    return try_value(search, key, text);
+    struct plan changed;
+    if (!fix_apply(search->plan, moves, n, &changed))
+        return false;
+    search->structure += n != 1 || !evaluate_is_slot(moves[0].key);
+    search->evaluator.least = least;
+    evaluate(&search->evaluator, &changed, search->structure, result);
+    return result->valid && result->verdict != VERDICT_OOM;
+}
+
+bool fix_may_fit(struct fix_search *search, const struct fix_move *moves, size_t n)
+{
+    struct evaluation result;
+    return fits_once(search, moves, n, true, &result);
+}
+
+bool fix_fits(struct fix_search *search, const struct fix_move *moves, size_t n,
+              struct evaluation *result)
+{
+    return fits_once(search, moves, n, true, result) &&
+           (!search->evaluator.routed || fits_once(search, moves, n, false, result));
+}
+
+/* ---- what a fix costs ---- */
+
+/* Share of the routed rows that the plan drops; only where it can drop any is it worth its
+ * samples. */
+static double drops_of(struct fix_search *search, const struct plan *plan)
+{
+    const struct predict_moe_options options = {.routing = search->routing};
+    struct moe_report report;
+    struct err err = {0};
+    bool can = path_reads(stack_path(plan, NULL), READS_CAPACITY_FACTOR) ||
+               plan->moe.buffer == SIZING_FACTOR;
+    if (!can || predict_moe(plan, &options, search->arena, &report, &err) != STATUS_OK)
+        return 0;
+    return report.has_routing ? report.routing.drop_fraction : 0;
+}
+
+/* The dearest of the moves; what costs nothing else may still be slower. */
+static enum fix_kind kind_of(const struct fix_search *search, const struct fix_move *moves,
+                             size_t n, double seconds_per_token)
+{
+    enum fix_kind kind = FIX_FREE;
+    for (size_t i = 0; i < n; i++)
+        kind = moves[i].kind > kind ? moves[i].kind : kind;
+    if (kind == FIX_FREE && seconds_per_token > 1.001 * search->seconds_per_token)
+        return FIX_THROUGHPUT;
+    return kind;
+}
+
+static void describe(struct fix_search *search, const struct fix_move *moves, size_t n,
+                     struct fix *fix)
+{
+    struct text set = {.arena = search->arena}, note = {.arena = search->arena};
+    if (fix->drop_fraction > 0)
+        text_printf(&note, "drops %.2g %% of the routed rows; ", 100 * fix->drop_fraction);
+    for (size_t i = 0; i < n; i++) {
+        text_printf(&set, "%s%s", i ? " " : "", moves[i].set);
+        text_printf(&note, "%s%s", i ? "; " : "", moves[i].note);
+    }
+    fix->set = text_string(&set);
+    fix->note = text_string(&note);
+}
+
+bool fix_keep(struct fix_search *search, const struct fix_move *moves, size_t n)
+{
+    struct evaluation result;
+    struct plan changed;
+    struct cost cost;
+    if (!fix_fits(search, moves, n, &result) || !fix_apply(search->plan, moves, n, &changed))
+        return false;
+    cost_of(&changed, &cost);
+    search->fixes = arena_grow(search->arena, search->fixes, search->n, &search->capacity,
+                               sizeof *search->fixes);
+    struct fix *fix = &search->fixes[search->n++];
+    *fix = (struct fix){
+        .kind = kind_of(search, moves, n, cost.seconds_per_token),
+        .total_bytes = result.peak.total_bytes,
+        .verdict = result.verdict,
+        .seconds_per_token = cost.seconds_per_token,
+        .tokens_per_s_per_device = cost.seconds_per_token > 0 ? 1 / cost.seconds_per_token : 0,
+        .drop_fraction = drops_of(search, &changed),
+    };
+    describe(search, moves, n, fix);
+    return true;
+}
+
+/* ---- one change ---- */
+
+static struct fix_move micro_batch_of(struct fix_search *search, uint64_t value)
+{
+    bool trains = search->plan->workload.mode == MODE_TRAIN;
+    return (struct fix_move){"workload.micro_batch",
+                             arena_printf(search->arena, "workload.micro_batch=%llu",
+                                          (unsigned long long)value),
+                             trains ? "more micro-steps for the same batch"
+                                    : "fewer sequences at once",
+                             FIX_THROUGHPUT};
 }
 
 /* Largest micro-batch that fits, by bisection below the plan's own. */
-static void fix_micro_batch(struct fix_search *search)
+static void try_micro_batch(struct fix_search *search)
 {
     uint64_t fits = 0, fails = search->plan->workload.micro_batch;
-    size_t before = search->n;
+    struct evaluation result;
     while (fails - fits > 1) {
         uint64_t middle = fits + (fails - fits) / 2;
-        search->n = before;
-        if (try_count(search, "workload.micro_batch", middle))
+        struct fix_move move = micro_batch_of(search, middle);
+        if (fix_fits(search, &move, 1, &result))
             fits = middle;
         else
             fails = middle;
     }
-    search->n = before;
-    if (fits)
-        try_count(search, "workload.micro_batch", fits);
+    if (fits) {
+        struct fix_move move = micro_batch_of(search, fits);
+        fix_keep(search, &move, 1);
+    }
 }
 
-/* First power of two above the present value, up to the world, that fits. */
-static void fix_doubling(struct fix_search *search, const char *key, uint64_t present,
-                         uint64_t limit)
+/* One past the last move of the key that stands at i. */
+static size_t key_end(const struct fix_moves *moves, size_t i)
 {
-    for (uint64_t value = 2 * present; value && value <= limit; value *= 2)
-        if (try_count(search, key, value))
-            return;
+    size_t end = i;
+    while (end < moves->n && strcmp(moves->list[end].key, moves->list[i].key) == 0)
+        end++;
+    return end;
 }
 
-static void fix_ranks(struct fix_search *search)
+/* The smallest of each key that fits; alone[i]: the key of move i has one. */
+static void try_each(struct fix_search *search, const struct fix_moves *moves, bool *alone)
 {
-    const struct parallel *p = &search->plan->parallel;
-    uint64_t world = plan_world(search->plan);
-    fix_doubling(search, "parallel.ep", p->ep, world);
-    fix_doubling(search, "parallel.tp", p->tp, 16);
-    fix_doubling(search, "parallel.pp", p->pp, 32);
-    fix_doubling(search, "parallel.cp", p->cp, 16);
+    for (size_t i = 0, end; i < moves->n; i = end) {
+        bool found = false;
+        end = key_end(moves, i);
+        for (size_t j = i; j < end && !found; j++)
+            found = fix_keep(search, &moves->list[j], 1);
+        for (size_t j = i; j < end; j++)
+            alone[j] = found;
+    }
 }
 
-static const struct fix_choice choices[] = {
-    {"memory.fraction", {"0.94", "0.95", "0.96"}, false},
-    {"moe.capacity_factor", {"2", "1.5", "1.25", "1"}, false},
-    {"moe.path", {"capacity", "ragged_a2a", "deepep", "allgather"}, true},
-    {"moe.matmul", {"grouped"}, false},
-    {"moe.buffer", {"2", "1.5", "1.25"}, false},
-    {"recompute.kind", {"selective", "full"}, false},
-    {"parallel.zero", {"1", "2", "3"}, false},
-    {"precision.moments", {"bf16"}, false},
-    {"precision.weights", {"fp8", "fp8_block", "mxfp4"}, false},
-    {"precision.kv_cache", {"fp8"}, false},
-};
+/* ---- two changes ---- */
 
-const struct fix_choice *fix_choices(size_t *n)
+/* The first pair of two keys that fits: the least of the first key with the least of the
+ * other. */
+static void try_pair(struct fix_search *search, const struct fix_moves *moves, size_t a,
+                     size_t b)
 {
-    *n = sizeof choices / sizeof *choices;
-    return choices;
+    size_t a_end = key_end(moves, a), b_end = key_end(moves, b);
+    for (size_t sum = 0; sum + 2 <= a_end - a + b_end - b; sum++)
+        for (size_t i = a; i < a_end && i - a <= sum; i++) {
+            size_t j = b + sum - (i - a);
+            const struct fix_move pair[] = {moves->list[i], moves->list[j < b_end ? j : b]};
+            if (j < b_end && fix_keep(search, pair, 2))
+                return;
+        }
 }
 
-bool fix_applies(const struct plan *plan, const char *key, const char *value)
+/* Whether two keys write the same field ("moe.buffer" twice, recompute's kind and modules). */
+static bool related(const struct fix_move *a, const struct fix_move *b)
 {
-    const struct field *field = schema_find(key);
-    struct plan changed = *plan;
-    if (!field || !fix_set(&changed, key, value))
-        return false;
-    double before = schema_number(field, plan), after = schema_number(field, &changed);
-    bool training = plan->workload.mode == MODE_TRAIN;
-    bool slots = path_reads(stack_path(plan, NULL), READS_CAPACITY_FACTOR);
-    if (before == after)
-        return false;
-    if (!strcmp(key, "moe.capacity_factor"))
-        return slots && after < before;
-    if (!strcmp(key, "moe.buffer"))
-        return !slots && plan->moe.buffer != SIZING_FACTOR;
-    if (!strcmp(key, "memory.fraction"))
-        return after > (before > 0 ? before : plan->stack.fraction);
-    if (!strcmp(key, "parallel.zero"))
-        return training && after > before;
-    if (!strcmp(key, "recompute.kind"))
-        return training && plan->recompute.kind < changed.recompute.kind &&
-               plan->recompute.kind != RECOMPUTE_SAVE;
-    if (!strcmp(key, "precision.moments"))
-        return training;
-    if (!strcmp(key, "precision.weights") || !strcmp(key, "precision.kv_cache"))
-        return !training;
-    return true;
+    size_t length = strcspn(a->set, "=") + 1;
+    return strncmp(a->set, b->set, length) == 0;
 }
 
-static void try_choices(struct fix_search *search)
+static void try_pairs(struct fix_search *search, const struct fix_moves *moves,
+                      const bool *alone)
 {
-    for (size_t i = 0; i < sizeof choices / sizeof *choices; i++)
-        for (size_t j = 0; j < 8 && choices[i].values[j]; j++)
-            if (fix_applies(search->plan, choices[i].key, choices[i].values[j]) &&
-                try_value(search, choices[i].key, choices[i].values[j]) && !choices[i].all)
-                break;
+    for (size_t a = 0; a < moves->n; a = key_end(moves, a))
+        for (size_t b = key_end(moves, a); b < moves->n; b = key_end(moves, b))
+            if (!alone[a] && !alone[b] && !related(&moves->list[a], &moves->list[b]))
+                try_pair(search, moves, a, b);
 }
 
-static int by_cost(const void *a, const void *b)
+/* ---- all of them ---- */
+
+static bool changes_result(enum fix_kind kind)
+{
+    return kind == FIX_NUMERICS;
+}
+
+static size_t count_harmless(const struct fix_search *search)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < search->n; i++)
+        n += !changes_result(search->fixes[i].kind);
+    return n;
+}
+
+static int by_kind(const void *a, const void *b)
 {
     const struct fix *x = a, *y = b;
+    if (x->kind != y->kind)
+        return x->kind < y->kind ? -1 : 1;
     if (x->seconds_per_token != y->seconds_per_token)
         return x->seconds_per_token < y->seconds_per_token ? -1 : 1;
     return strcmp(x->set, y->set);
+}
+
+/* A fix that changes the result is not the first while there is another kind: then that other
+ * kind, more devices, goes before it. */
+static void put_harmless_first(struct fix_search *search)
+{
+    size_t n = search->n;
+    if (n < 2 || !changes_result(search->fixes[0].kind) ||
+        changes_result(search->fixes[n - 1].kind))
+        return;
+    struct fix last = search->fixes[n - 1];
+    memmove(&search->fixes[1], &search->fixes[0], (n - 1) * sizeof *search->fixes);
+    search->fixes[0] = last;
 }
 
 const struct fix *fix_find(const struct plan *plan, const struct routing_data *routing,
                            struct arena *arena, size_t *n)
 {
     struct fix_search search = {
-        .plan = plan, .arena = arena, .evaluator = {.routing = routing}};
-    fix_micro_batch(&search);
-    try_choices(&search);
-    fix_ranks(&search);
-    if (!search.n)
-        fix_together(&search);
+        .plan = plan, .routing = routing, .arena = arena, .evaluator = {.routing = routing}};
+    struct fix_moves *moves = arena_alloc(arena, 1, sizeof *moves);
+    bool alone[FIX_MOVES] = {false};
+    struct cost cost;
+    cost_of(plan, &cost);
+    search.seconds_per_token = cost.seconds_per_token;
+    fix_list_moves(plan, arena, moves);
+    try_micro_batch(&search);
+    try_each(&search, moves, alone);
+    if (!count_harmless(&search)) {
+        try_pairs(&search, moves, alone);
+        fix_layout(&search, moves);
+    }
+    if (!count_harmless(&search))
+        fix_together(&search, moves);
+    fix_devices(&search);
     evaluator_release(&search.evaluator);
     if (search.n)
-        qsort(search.fixes, search.n, sizeof *search.fixes, by_cost);
+        qsort(search.fixes, search.n, sizeof *search.fixes, by_kind);
+    put_harmless_first(&search);
     *n = search.n;
     return search.fixes;
 }

@@ -1,45 +1,67 @@
-/* What the searches for fixes share: single changes (fix.c) and several together
- * (fix_together.c). */
+/* What the searches for fixes share: the changes there are (fix_moves.c), one and two of them
+ * (fix.c), more of them (fix_together.c), more devices (fix_devices.c). */
 #ifndef MOEPLAN_SIM_FIX_PARTS_H
 #define MOEPLAN_SIM_FIX_PARTS_H
 
 #include "sim/evaluate.h"
 #include "sim/fix.h"
 
+enum { FIX_TOGETHER = 4, FIX_MOVES = 160 };
+
+/* One change: of one idea (`key`), in one or more settings. */
+struct fix_move {
+    const char *key;  /* moves of one key exclude each other; they stand in order of growing
+                         change, adjacent */
+    const char *set;  /* "a=1" or "a=1 b=2" */
+    const char *note; /* what it costs, in words */
+    enum fix_kind kind;
+};
+
+struct fix_moves {
+    struct fix_move list[FIX_MOVES];
+    size_t n;
+};
+
 struct fix_search {
     const struct plan *plan;
+    const struct routing_data *routing;
     struct arena *arena;
     struct evaluator evaluator;
     uint64_t structure; /* of its own for every try but those of mere numbers */
+    double seconds_per_token; /* of the plan as it is */
     struct fix *fixes;
     size_t n, capacity;
 };
 
-/* A key's values, smallest change first; the last is the strongest. */
-struct fix_choice {
-    const char *key;
-    const char *values[8];
-    bool all; /* every value is a change of its own (paths), not a scale */
-};
+/* The changes that would lessen the memory of a plan, but the micro-batch, which is found by
+ * bisection, and more devices. */
+void fix_list_moves(const struct plan *plan, struct arena *arena, struct fix_moves *moves);
 
-const struct fix_choice *fix_choices(size_t *n);
+/* The plan with n moves; false when one breaks its field's limits. */
+bool fix_apply(const struct plan *plan, const struct fix_move *moves, size_t n,
+               struct plan *changed);
 
-/* Sets one key of a copy; false when the value breaks its field's limits. */
-bool fix_set(struct plan *plan, const char *key, const char *value);
+/* Whether the plan with n moves fits or is marginal. Routing is sampled only when the least that
+ * it can ask for fits. */
+bool fix_fits(struct fix_search *search, const struct fix_move *moves, size_t n,
+              struct evaluation *result);
 
-/* Whether a value would be a change in the direction of less memory. */
-bool fix_applies(const struct plan *plan, const char *key, const char *value);
+/* Keeps n moves as a fix if they fit together. */
+bool fix_keep(struct fix_search *search, const struct fix_move *moves, size_t n);
 
-/* Evaluates a plan under search->structure; true when it fits or is marginal. Routing is
- * sampled only when the least that it can ask for fits. */
-bool fix_fits(struct fix_search *search, const struct plan *plan, struct evaluation *result);
+/* What is set first when a model is laid out, experts, stages, tensors, shards and
+ * recomputation: the fastest by sim/cost of all threes of them that fit and need all three, with
+ * expert parallelism among them and without. */
+void fix_layout(struct fix_search *search, const struct fix_moves *moves);
 
-/* Keeps a change that fits; `settings` is what struct fix calls set. */
-void fix_add(struct fix_search *search, const char *settings, const struct plan *changed,
-             const struct evaluation *result);
+/* Whether n moves fit; sizes that follow routing as little as it can ask for. */
+bool fix_may_fit(struct fix_search *search, const struct fix_move *moves, size_t n);
 
-/* Looks for up to four changes that fit together, each of them needed, and adds what it finds.
- */
-void fix_together(struct fix_search *search);
+/* Greedy: up to FIX_TOGETHER moves that fit together, each of them needed, are kept. */
+void fix_together(struct fix_search *search, const struct fix_moves *moves);
+
+/* The smallest number of whole nodes (of devices, below one node) with which the plan fits, as
+ * it is or with one more change of the layout. */
+void fix_devices(struct fix_search *search);
 
 #endif

@@ -2,79 +2,31 @@
  * is missing, until the plan fits; then what is not needed goes, and what can be smaller is. */
 #include <string.h>
 
-#include "base/text.h"
-#include "plan/derive.h"
 #include "sim/fix_parts.h"
 
-enum { MOVES_MAX = 64, TOGETHER_MAX = 4 };
-
-struct move {
-    const char *key, *value;
-};
-
-struct moves {
-    struct move list[MOVES_MAX];
-    size_t n;
-};
-
-static void offer(struct moves *moves, const struct plan *plan, const char *key,
-                  const char *value)
+static bool has_key(const struct fix_move *taken, size_t n, const char *key)
 {
-    if (moves->n < MOVES_MAX && fix_applies(plan, key, value))
-        moves->list[moves->n++] = (struct move){key, value};
-}
-
-static void offer_doublings(struct fix_search *search, struct moves *moves, const char *key,
-                            uint64_t present, uint64_t limit)
-{
-    for (uint64_t value = 2 * present; value && value <= limit; value *= 2)
-        offer(moves, search->plan, key,
-              arena_printf(search->arena, "%llu", (unsigned long long)value));
-}
-
-/* The strongest value of every kind of change, and every doubling of an axis. */
-static void list_moves(struct fix_search *search, struct moves *moves)
-{
-    const struct plan *plan = search->plan;
-    const struct parallel *p = &plan->parallel;
-    size_t n;
-    const struct fix_choice *choices = fix_choices(&n);
-    offer(moves, plan, "workload.micro_batch", "1");
     for (size_t i = 0; i < n; i++)
-        for (size_t j = 0; j < 8 && choices[i].values[j]; j++)
-            if (choices[i].all || j == 7 || !choices[i].values[j + 1])
-                offer(moves, plan, choices[i].key, choices[i].values[j]);
-    offer_doublings(search, moves, "parallel.ep", p->ep, plan_world(plan));
-    offer_doublings(search, moves, "parallel.tp", p->tp, 16);
-    offer_doublings(search, moves, "parallel.pp", p->pp, 32);
-    offer_doublings(search, moves, "parallel.cp", p->cp, 16);
-}
-
-/* The plan with some of the moves; false when one of them breaks its field's limits. */
-static bool apply(const struct fix_search *search, const struct move *moves, size_t n,
-                  size_t but, struct plan *changed)
-{
-    *changed = *search->plan;
-    for (size_t i = 0; i < n; i++)
-        if (i != but && !fix_set(changed, moves[i].key, moves[i].value))
-            return false;
-    return true;
+        if (strcmp(taken[i].key, key) == 0)
+            return true;
+    return false;
 }
 
 /* Appends the move after which the least is missing; false when none helps. */
-static bool take_best(struct fix_search *search, const struct moves *moves, struct move *taken,
-                      size_t n, uint64_t *excess)
+static bool take_best(struct fix_search *search, const struct fix_moves *moves,
+                      struct fix_move *taken, size_t n, uint64_t *excess)
 {
     uint64_t before = *excess;
     for (size_t i = 0; i < moves->n; i++) {
-        struct move tried[TOGETHER_MAX];
+        struct fix_move tried[FIX_TOGETHER];
         struct evaluation result;
         struct plan changed;
         memcpy(tried, taken, n * sizeof *tried);
         tried[n] = moves->list[i];
         search->structure++;
         search->evaluator.least = true;
-        if (!apply(search, tried, n + 1, n + 1, &changed))
+        if (has_key(taken, n, tried[n].key) ||
+            !fix_apply(search->plan, tried, n + 1, &changed))
             continue;
         evaluate(&search->evaluator, &changed, search->structure, &result);
         uint64_t over = result.peak.total_bytes > result.limit_bytes
@@ -89,15 +41,15 @@ static bool take_best(struct fix_search *search, const struct moves *moves, stru
 }
 
 /* Leaves out every move that the others can do without. */
-static size_t drop_needless(struct fix_search *search, struct move *taken, size_t n)
+static size_t drop_needless(struct fix_search *search, struct fix_move *taken, size_t n)
 {
     for (size_t but = 0; but < n;) {
-        struct plan changed;
+        struct fix_move others[FIX_TOGETHER];
         struct evaluation result;
-        search->structure++;
-        if (n > 1 && apply(search, taken, n, but, &changed) &&
-            fix_fits(search, &changed, &result)) {
-            memmove(&taken[but], &taken[but + 1], (n - but - 1) * sizeof *taken);
+        memcpy(others, taken, but * sizeof *taken);
+        memcpy(&others[but], &taken[but + 1], (n - but - 1) * sizeof *taken);
+        if (n > 1 && fix_fits(search, others, n - 1, &result)) {
+            memcpy(taken, others, (n - 1) * sizeof *taken);
             n--;
         } else {
             but++;
@@ -107,57 +59,51 @@ static size_t drop_needless(struct fix_search *search, struct move *taken, size_
 }
 
 /* Replaces every move by the smallest of its key that still fits. */
-static void weaken(struct fix_search *search, const struct moves *moves, struct move *taken,
-                   size_t n)
+static void weaken(struct fix_search *search, const struct fix_moves *moves,
+                   struct fix_move *taken, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        const struct move strong = taken[i];
-        for (size_t j = 0; j < moves->n && moves->list[j].value != strong.value; j++) {
-            struct plan changed;
+        const struct fix_move strong = taken[i];
+        for (size_t j = 0; j < moves->n && moves->list[j].set != strong.set; j++) {
             struct evaluation result;
             if (strcmp(moves->list[j].key, strong.key) != 0)
                 continue;
             taken[i] = moves->list[j];
-            search->structure++;
-            if (apply(search, taken, n, n, &changed) && fix_fits(search, &changed, &result))
+            if (fix_fits(search, taken, n, &result))
                 break;
             taken[i] = strong;
         }
     }
 }
 
-static void add_together(struct fix_search *search, const struct moves *moves,
-                         struct move *taken, size_t n)
+/* What does not change the result is preferred; all moves when that does not suffice. */
+static bool together(struct fix_search *search, const struct fix_moves *moves)
 {
-    struct text settings = {.arena = search->arena};
-    struct plan changed;
-    struct evaluation result;
-    n = drop_needless(search, taken, n);
-    weaken(search, moves, taken, n);
-    search->structure++;
-    if (!apply(search, taken, n, n, &changed) || !fix_fits(search, &changed, &result))
-        return;
-    for (size_t i = 0; i < n; i++)
-        text_printf(&settings, "%s%s=%s", i ? " " : "", taken[i].key, taken[i].value);
-    fix_add(search, text_string(&settings), &changed, &result);
+    struct fix_move taken[FIX_TOGETHER];
+    uint64_t excess = UINT64_MAX;
+    for (size_t n = 0; n < FIX_TOGETHER; n++) {
+        struct evaluation result;
+        if (!take_best(search, moves, taken, n, &excess))
+            return false;
+        if (!fix_fits(search, taken, n + 1, &result))
+            continue;
+        n = drop_needless(search, taken, n + 1);
+        weaken(search, moves, taken, n);
+        return fix_keep(search, taken, n);
+    }
+    return false;
 }
 
-void fix_together(struct fix_search *search)
+void fix_together(struct fix_search *search, const struct fix_moves *moves)
 {
-    struct moves moves = {.n = 0};
-    struct move taken[TOGETHER_MAX];
-    uint64_t excess = UINT64_MAX;
-    list_moves(search, &moves);
-    for (size_t n = 0; n < TOGETHER_MAX; n++) {
-        struct plan changed;
-        struct evaluation result;
-        if (!take_best(search, &moves, taken, n, &excess))
-            return;
-        search->structure++;
-        if (apply(search, taken, n + 1, n + 1, &changed) &&
-            fix_fits(search, &changed, &result)) {
-            add_together(search, &moves, taken, n + 1);
-            return;
-        }
-    }
+    struct fix_moves *harmless = arena_alloc(search->arena, 1, sizeof *harmless);
+    for (size_t i = 0; i < moves->n; i++)
+        if (moves->list[i].kind != FIX_NUMERICS)
+            harmless->list[harmless->n++] = moves->list[i];
+    if (harmless->n < FIX_MOVES)
+        harmless->list[harmless->n++] =
+            (struct fix_move){"workload.micro_batch", "workload.micro_batch=1",
+                              "more micro-steps for the same batch", FIX_THROUGHPUT};
+    if (!together(search, harmless) && !search->n)
+        together(search, moves);
 }

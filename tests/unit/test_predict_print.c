@@ -71,9 +71,20 @@ static void make_buffers(struct scene *scene)
 
 static void make_memory(struct scene *scene)
 {
-    scene->fixes[0] = (struct fix){"workload.micro_batch=4", 64 * GIB, VERDICT_FITS, 1};
+    scene->fixes[0] = (struct fix){.set = "workload.micro_batch=4",
+                                    .kind = FIX_THROUGHPUT,
+                                    .total_bytes = 64 * GIB,
+                                    .verdict = VERDICT_FITS,
+                                    .tokens_per_s_per_device = 1000,
+                                    .note = "more micro-steps"};
     scene->fixes[1] =
-        (struct fix){"moe.path=deepep moe.buffer=2", 79 * GIB, VERDICT_MARGINAL, 2};
+        (struct fix){.set = "moe.path=deepep moe.buffer=2",
+                     .kind = FIX_NUMERICS,
+                     .total_bytes = 79 * GIB,
+                     .verdict = VERDICT_MARGINAL,
+                     .tokens_per_s_per_device = 2000,
+                     .drop_fraction = 0.25,
+                     .note = "drops 25 % of the routed rows"};
     scene->prediction.memory = (struct memory_report){
         .capacity_bytes = 80 * GIB,
         .limit_bytes = 72 * GIB,

@@ -33,6 +33,11 @@ static const char *memory_verdict(const void *record)
     return verdict_name(((const struct memory_report *)record)->verdict);
 }
 
+static const char *fix_kind_of(const void *record)
+{
+    return fix_kind_name(((const struct fix *)record)->kind);
+}
+
 static const char *fix_verdict(const void *record)
 {
     return verdict_name(((const struct fix *)record)->verdict);
@@ -150,8 +155,12 @@ const struct column *fix_columns(size_t *n)
 {
     static const struct column columns[] = {
         COLUMN(fix, set, COLUMN_TEXT, NULL),
+        NAME(NULL, "kind", fix_kind_of),
         COLUMN(fix, total_bytes, COLUMN_BYTES, NULL),
         NAME(NULL, "verdict", fix_verdict),
+        COLUMN(fix, tokens_per_s_per_device, COLUMN_REAL, NULL),
+        COLUMN(fix, drop_fraction, COLUMN_REAL, NULL),
+        COLUMN(fix, note, COLUMN_TEXT, NULL),
     };
     *n = COUNT_OF(columns);
     return columns;
