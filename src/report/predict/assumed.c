@@ -20,23 +20,14 @@ const char *predict_assumed_limit(const struct plan *plan, struct arena *arena)
     return arena_printf(arena, "%s = %.4g x %s per device", limit, fraction, capacity);
 }
 
-const char *predict_assumed_stack(const struct plan *plan, const struct memory_report *memory,
-                                  struct arena *arena)
+const char *predict_assumed_stack(const struct plan *plan, struct arena *arena)
 {
     struct text text = {.arena = arena};
-    text_printf(&text, "%s: %s shapes", plan->stack.name,
-                plan->stack.static_shapes ? "static" : "dynamic");
-    if (memory->schedule && memory->schedule[0])
-        text_printf(&text, "; schedule: %s", memory->schedule);
+    text_append(&text, plan->stack.calibration[0] ? plan->stack.calibration
+                                                  : "not calibrated on measured runs");
     if (plan->stack.error > 0)
         text_printf(&text, "; marginal within %.3g %% of temp", 100 * plan->stack.error);
     return text_string(&text);
-}
-
-const char *predict_assumed_profile(const struct plan *plan)
-{
-    return plan->stack.calibration[0] ? plan->stack.calibration
-                                      : "not calibrated on measured runs";
 }
 
 const char *predict_assumed_indices(const struct buffer_report *buffer, struct arena *arena)
@@ -47,15 +38,8 @@ const char *predict_assumed_indices(const struct buffer_report *buffer, struct a
     for (unsigned i = 0; i < buffer->n_dims; i++)
         elements = checked_mul(elements, buffer->dims[i], &overflow);
     unit_print_count(count, elements);
-    return arena_printf(arena, "64 bits: %s has %s elements, a 32-bit int ends at 2^31 - 1",
+    return arena_printf(arena, "indices of 64 bits: %s has %s elements, a 32-bit int ends at 2^31 - 1",
                         buffer->name, count);
-}
-
-const char *predict_assumed_path(const struct plan *plan, struct arena *arena)
-{
-    const char *why = "";
-    enum moe_path path = stack_path(plan, &why);
-    return arena_printf(arena, "%s (%s)", words_path[path], why);
 }
 
 /* ---- defaults ---- */
@@ -91,6 +75,12 @@ static bool has_blocks(const struct plan *plan)
     return path_reads(plan->moe.path, READS_BLOCK_SIZE);
 }
 
+/* The routing's hottest experts are neighbours. */
+static bool is_skewed(const struct plan *plan)
+{
+    return plan->parallel.ep > 1 && plan->moe.routing.distribution != DISTRIBUTION_UNIFORM;
+}
+
 static bool is_routed(const struct plan *plan)
 {
     return !plan->stack.static_shapes;
@@ -104,6 +94,7 @@ static const struct {
     {"workload.micro_batch", always},     {"workload.sequence_length", trains},
     {"workload.context_length", decodes}, {"moe.capacity_factor", has_capacity},
     {"moe.block_size", has_blocks},       {"moe.routing.distribution", is_routed},
+    {"moe.routing.placement", is_skewed},
     {"recompute.kind", trains},           {"parallel.zero", trains},
     {"precision.weights", always},        {"precision.gradients", trains},
     {"precision.master", trains},         {"precision.moments", trains},
@@ -117,14 +108,24 @@ static bool is_default(const struct origins *origins, const struct field *field)
     return mark->file == NULL;
 }
 
-void predict_assumed_defaults(const struct plan *plan, const struct origins *origins,
-                              struct text *out)
+size_t predict_assumed_defaults(const struct plan *plan, const struct origins *origins,
+                                bool counted, struct text *out)
 {
+    size_t n = 0, named = 0;
     for (size_t i = 0; origins && i < sizeof keys / sizeof *keys; i++) {
         const struct field *field = schema_find(keys[i].key);
+        bool skew = keys[i].matters == is_skewed; /* of the first importance when it matters */
         if (!field || !keys[i].matters(plan) || !is_default(origins, field))
             continue;
-        text_printf(out, "%s%s ", out->length ? ", " : "", keys[i].key);
+        n++;
+        if (counted && !skew)
+            continue;
+        text_printf(out, "%s%s ", named++ ? ", " : "", keys[i].key);
         schema_print(field, plan, out);
+        if (skew)
+            text_append(out, " (neighbours on one rank)");
     }
+    if (n > named)
+        text_printf(out, "%s%zu keys: moeplan show", named ? " and " : "", n - named);
+    return n;
 }

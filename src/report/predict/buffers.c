@@ -1,4 +1,5 @@
 /* Every buffer of a prediction as a table, those of the peak first. */
+#include "report/bars.h"
 #include "report/page.h"
 #include "report/predict/print.h"
 
@@ -26,9 +27,22 @@ static void print_group(const struct predict_view *view, struct page *page, bool
     column_table(view->out, view->term, &table, view->arena);
 }
 
+static void print_categories(const struct predict_view *view, struct page *page)
+{
+    const struct memory_report *memory = &view->prediction->memory;
+    struct bar *bars = arena_alloc(view->arena, CATEGORY_COUNT, sizeof *bars);
+    for (unsigned i = 0; i < memory->n_categories; i++)
+        bars[i] = (struct bar){category_name(memory->categories[i].category),
+                               memory->categories[i].bytes};
+    bars_print(view->out, view->term, "where the memory goes", bars, memory->n_categories,
+               scale_for(memory->total_bytes), view->arena);
+    page->used = true;
+}
+
 void predict_print_buffers(const struct predict_view *view)
 {
     struct page page = {.out = view->out, .term = view->term};
+    print_categories(view, &page);
     print_group(view, &page, true, "buffers alive at the peak (all copies; formula of one)");
     print_group(view, &page, false, "buffers not alive at the peak");
     fputc('\n', view->out);

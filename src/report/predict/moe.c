@@ -8,7 +8,7 @@
 #include "report/page.h"
 #include "plan/schema.h"
 
-enum { TERM_COLUMN = 12 };
+enum { TERM_COLUMN = 12, SUMMARY_COLUMN = 10 };
 
 static void item(struct page *page, const char *term, const struct text *text)
 {
@@ -207,46 +207,42 @@ void predict_print_experts(const struct predict_view *view)
 
 /* ---- the summary ---- */
 
-static void summarise_rows(const struct predict_view *view)
+static void summarise_rows(const struct predict_view *view, struct page *page)
 {
     const struct routing_report *r = &view->prediction->moe.routing;
-    fprintf(view->out, "  %.5g rows per expert (p10 %.5g, max %.5g), fullest rank %.3g x mean",
-            r->rows_per_expert_mean, r->rows_per_expert_p10, r->rows_per_expert_max,
-            r->rank_imbalance);
+    struct text text = {.arena = view->arena};
+    text_printf(&text,
+                "%.5g routed tokens an expert (p10 %.5g, max %.5g), load imbalance of ranks "
+                "(max/mean) %.3g",
+                r->rows_per_expert_mean, r->rows_per_expert_p10, r->rows_per_expert_max,
+                r->rank_imbalance);
     if (view->prediction->moe.n_trade)
-        fprintf(view->out, ", %.2g %% dropped", 100 * r->drop_fraction);
-    fputc('\n', view->out);
+        text_printf(&text, ", %.2g %% dropped", 100 * r->drop_fraction);
+    page_item(page, 0, SUMMARY_COLUMN, "routing", text_string(&text));
 }
 
-static void summarise_padding(const struct predict_view *view)
+static void summarise_gemm(const struct predict_view *view, struct page *page)
 {
     const struct padding_report *p = &view->prediction->moe.padding;
     const struct intensity_report *r = &view->prediction->moe.intensity;
-    fprintf(view->out, "  padding %.4g x allocated", p->allocated_factor);
-    if (!isnan(p->exact_factor))
-        fprintf(view->out, ", %.4g x exact", p->exact_factor);
-    fprintf(view->out, "; %.4g FLOP/byte", r->flop_per_byte);
-    if (r->bound)
-        fprintf(view->out, ", ridge %.4g: %s-bound", r->ridge_flop_per_byte, r->bound);
-    fputc('\n', view->out);
-}
-
-static void summarise_decode(const struct predict_view *view)
-{
     const struct decode_report *d = &view->prediction->moe.decode;
-    char loaded[48];
-    if (!view->prediction->moe.has_decode)
-        return;
-    unit_print(loaded, UNIT_BYTES, (double)d->bytes_loaded);
-    fprintf(view->out, "  decode hits %.2f experts of a rank; %s loads %s per layer\n",
-            d->expected_experts_loaded, d->algorithm, loaded);
+    struct text text = {.arena = view->arena};
+    text_printf(&text, "padding %.4g x allocated", p->allocated_factor);
+    if (!isnan(p->exact_factor))
+        text_printf(&text, ", %.4g x exact", p->exact_factor);
+    text_printf(&text, "; %.4g FLOP/byte", r->flop_per_byte);
+    if (r->bound)
+        text_printf(&text, ", ridge %.4g: %s-bound", r->ridge_flop_per_byte, r->bound);
+    if (view->prediction->moe.has_decode)
+        text_printf(&text, "; hits %.2f experts of a rank, %s", d->expected_experts_loaded,
+                    d->algorithm);
+    page_item(page, 0, SUMMARY_COLUMN, "GEMM", text_string(&text));
 }
 
-void predict_summarise_experts(const struct predict_view *view)
+void predict_summarise_experts(const struct predict_view *view, struct page *page)
 {
     if (!view->prediction->moe.has_routing)
         return;
-    summarise_rows(view);
-    summarise_padding(view);
-    summarise_decode(view);
+    summarise_rows(view, page);
+    summarise_gemm(view, page);
 }

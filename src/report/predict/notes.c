@@ -3,7 +3,7 @@
 
 #include "base/text.h"
 
-enum { REASONS_SHOWN = 8 };
+enum { REASONS_SHOWN = 2, LABEL = 10 };
 
 static bool is_first(const struct note *notes, size_t i)
 {
@@ -23,21 +23,19 @@ static size_t print_reason(const struct prediction *p, size_t first, struct page
         if (text_equal(p->notes[i].text, p->notes[first].text))
             text_printf(&line, "%s%s", keys++ ? ", " : "", p->notes[i].key);
     text_printf(&line, ": %s", p->notes[first].text);
-    page_text(page, 2, text_string(&line));
+    page_item(page, 0, LABEL, first ? "" : "notes", text_string(&line));
     return keys;
 }
 
-void predict_notes_print(const struct prediction *prediction, struct page *page,
+void predict_notes_print(const struct prediction *prediction, bool counted, struct page *page,
                          struct arena *arena)
 {
     size_t reasons = 0, named = 0;
-    if (prediction->n_notes == 0)
-        return;
-    page_heading(page, "notes");
-    for (size_t i = 0; i < prediction->n_notes; i++)
+    for (size_t i = 0; i < prediction->n_notes && !counted; i++)
         if (is_first(prediction->notes, i) && reasons++ < REASONS_SHOWN)
             named += print_reason(prediction, i, page, arena);
     if (named < prediction->n_notes)
-        fprintf(page->out, "  and %zu keys more in --format json\n",
-                prediction->n_notes - named);
+        page_item(page, 0, LABEL, named ? "" : "notes",
+                  arena_printf(arena, "%s%zu keys: --format json", named ? "and " : "",
+                               prediction->n_notes - named));
 }

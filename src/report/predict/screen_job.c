@@ -1,0 +1,153 @@
+/* The job on the first screen: model, software, layout as resolved; see screen.h. */
+#include "report/predict/screen.h"
+
+#include <inttypes.h>
+
+#include "plan/derive.h"
+#include "plan/schema.h"
+#include "sim/comm.h"
+#include "work/piece/stage.h"
+#include "work/stack/stack.h"
+
+static const char *short_count(uint64_t value, struct arena *arena)
+{
+    static const struct {
+        double one;
+        const char *letter;
+    } steps[] = {{1e12, "T"}, {1e9, "B"}, {1e6, "M"}, {1e3, "k"}};
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++)
+        if ((double)value >= steps[i].one)
+            return arena_printf(arena, "%.4g %s", (double)value / steps[i].one,
+                                steps[i].letter);
+    return arena_printf(arena, "%" PRIu64, value);
+}
+
+void screen_model(struct screen *screen)
+{
+    const struct model_report *model = &screen->view->prediction->model;
+    struct arena *arena = screen->view->arena;
+    if (!model->parameters)
+        return;
+    const char *name = screen->view->plan->model_name;
+    screen_item(
+        screen, "model",
+        arena_printf(arena, "%s%s%s parameters, %s active per token, %s on a device",
+                     name, name[0] ? ": " : "", short_count(model->parameters, arena),
+                     short_count(model->active_parameters, arena),
+                     short_count(model->parameters_per_device, arena)));
+}
+
+/* Framework, dispatcher, recomputation, shapes. */
+void screen_software(struct screen *screen)
+{
+    const struct plan *plan = screen->view->plan;
+    const char *why = "";
+    struct text text = {.arena = screen->view->arena};
+    text_printf(&text, "%s, %s shapes", plan->stack.name,
+                plan->stack.static_shapes ? "static" : "dynamic");
+    if (plan_moe_layers(plan) > 0)
+        text_printf(&text, "; dispatcher %s", words_path[stack_path(plan, &why)]);
+    if (plan->moe.path == PATH_AUTO && screen->brief < BRIEF_EXPERTS)
+        text_printf(&text, " (%s)", why);
+    if (plan->workload.mode == MODE_TRAIN)
+        text_printf(&text, "; recompute %s", words_recompute[plan->recompute.kind]);
+    else
+        text_printf(&text, "; %s", words_mode[plan->workload.mode]);
+    if (screen->memory->schedule && screen->memory->schedule[0])
+        text_printf(&text, "; schedule %s", screen->memory->schedule);
+    screen_item(screen, "software", text_string(&text));
+}
+
+/* ---- layout ---- */
+
+/* "; layers of a stage 16 16 16 13" */
+static void append_stages(const struct plan *plan, struct text *out)
+{
+    struct params params;
+    uint64_t before = 0, run = 0;
+    params_count(&plan->model, &params);
+    text_append(out, "; stages of");
+    for (uint64_t i = 0; i <= plan->parallel.pp; i++) {
+        struct stage stage = {0};
+        if (i < plan->parallel.pp)
+            stage_at(plan, i, 0, &params, &stage);
+        uint64_t layers = stage.dense_layers + stage.moe_layers;
+        if (run && (i == plan->parallel.pp || layers != before)) {
+            text_printf(out, run > 1 ? " %" PRIu64 " x %" PRIu64 : " %" PRIu64,
+                        run > 1 ? run : before, before);
+            run = 0;
+        }
+        before = layers;
+        run++;
+    }
+    text_append(out, " layers");
+}
+
+/* Which groups cross nodes. */
+static void append_crossing(const struct plan *plan, struct text *out)
+{
+    static const struct {
+        const char *name;
+        enum process_group group;
+    } groups[] = {{"tp", GROUP_TP}, {"cp", GROUP_CP}, {"ep", GROUP_EP}, {"etp", GROUP_ETP},
+                  {"pp", GROUP_PP}, {"dp", GROUP_DP}};
+    unsigned n = 0;
+    for (size_t i = 0; i < sizeof groups / sizeof *groups; i++) {
+        struct comm_place place = comm_place(plan, groups[i].group);
+        if (place.ranks > place.inside)
+            text_printf(out, "%s %s", n++ ? "," : ";", groups[i].name);
+    }
+    if (n)
+        text_append(out, n > 1 ? " cross nodes" : " crosses nodes");
+}
+
+void screen_layout(struct screen *screen)
+{
+    const struct plan *plan = screen->view->plan;
+    const struct parallel *p = &plan->parallel;
+    struct text text = {.arena = screen->view->arena};
+    if (!plan->cluster.nodes || !p->pp)
+        return;
+    text_printf(&text, "tp %" PRIu64 ", cp %" PRIu64 ", pp %" PRIu64 ", ep %" PRIu64, p->tp,
+                p->cp, p->pp, p->ep);
+    if (p->etp > 1)
+        text_printf(&text, ", etp %" PRIu64, p->etp);
+    text_printf(&text, ", dp %" PRIu64, plan_dp(plan));
+    if (plan->workload.mode == MODE_TRAIN)
+        text_printf(&text,
+                    ", zero %" PRIu64 "; sequence %" PRIu64 ", micro-batch %" PRIu64
+                    " x %" PRIu64,
+                    p->zero, plan->workload.sequence_length, plan->workload.micro_batch,
+                    plan_accumulation(plan));
+    else
+        text_printf(&text, "; %" PRIu64 " sequences a rank", plan->workload.micro_batch);
+    text_printf(&text, "; %" PRIu64 " x %" PRIu64 " devices", plan->cluster.nodes,
+                plan->cluster.node.devices);
+    append_crossing(plan, &text);
+    if (p->pp > 1)
+        append_stages(plan, &text);
+    screen_item(screen, "layout", text_string(&text));
+}
+
+/* ---- serving ---- */
+
+/* What the cache holds, and how many sequences more the margin does. */
+void screen_cache(struct screen *screen)
+{
+    const struct plan *plan = screen->view->plan;
+    const struct memory_report *memory = screen->memory;
+    uint64_t bytes = 0, sequences = plan->workload.micro_batch;
+    for (unsigned i = 0; i < memory->n_categories; i++)
+        if (memory->categories[i].category == CATEGORY_KV_CACHE)
+            bytes = memory->categories[i].bytes;
+    if (!bytes || !sequences || plan->workload.mode != MODE_DECODE)
+        return;
+    struct text text = {.arena = screen->view->arena};
+    text_printf(&text, "%s %s: %" PRIu64 " sequences of %" PRIu64 " tokens",
+                screen_amount(screen, bytes), screen->scale.unit, sequences,
+                plan->workload.context_length);
+    if (memory->margin_bytes > 0 && bytes >= sequences)
+        text_printf(&text, "; the margin holds %" PRIu64 " more",
+                    (uint64_t)memory->margin_bytes / (bytes / sequences));
+    screen_item(screen, "KV cache", text_string(&text));
+}
