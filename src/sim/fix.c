@@ -1,6 +1,6 @@
-/* Fixes; see fix.h. Moves of one key stand in order of growing change, so the first that fits is
- * the answer; bisection finds the largest micro-batch, because memory is monotone in it within
- * one schedule. */
+/* Fixes; see fix.h. Moves of one key stand in order of growing change, so the first that fits
+ * is the answer; bisection finds the largest micro-batch, because memory is monotone in it
+ * within one schedule. */
 #include "sim/fix.h"
 
 #include <stdio.h>
@@ -153,12 +153,11 @@ bool fix_keep(struct fix_search *search, const struct fix_move *moves, size_t n)
 static struct fix_move micro_batch_of(struct fix_search *search, uint64_t value)
 {
     bool trains = search->plan->workload.mode == MODE_TRAIN;
-    return (struct fix_move){"workload.micro_batch",
-                             arena_printf(search->arena, "workload.micro_batch=%llu",
-                                          (unsigned long long)value),
-                             trains ? "more micro-steps for the same batch"
-                                    : "fewer sequences at once",
-                             FIX_THROUGHPUT};
+    return (struct fix_move){
+        "workload.micro_batch",
+        arena_printf(search->arena, "workload.micro_batch=%llu", (unsigned long long)value),
+        trains ? "more micro-steps for the same batch" : "fewer sequences at once",
+        FIX_THROUGHPUT};
 }
 
 /* Largest micro-batch that fits, by bisection below the plan's own. */

@@ -27,7 +27,7 @@ const char *fix_kind_title(enum fix_kind kind); /* "costs nothing" */
 
 /* A change that makes the plan fit (or marginal), tried and evaluated. */
 struct fix {
-    const char *set; /* "workload.micro_batch=7"; "a=1 b=2" when it takes several keys */
+    const char *set;      /* "workload.micro_batch=7"; "a=1 b=2" when it takes several keys */
     enum fix_kind kind;   /* of several keys the dearest */
     uint64_t total_bytes; /* with it */
     enum verdict verdict;

@@ -1,5 +1,5 @@
-/* More devices: see fix_parts.h. Counts double until one fits, then those between are tried from
- * the smallest up: what divides into the layout decides, so bisection would not do. */
+/* More devices: see fix_parts.h. Counts double until one fits, then those between are tried
+ * from the smallest up: what divides into the layout decides, so bisection would not do. */
 #include "plan/derive.h"
 #include "sim/fix_parts.h"
 
@@ -14,10 +14,10 @@ struct growth {
 static struct fix_move grow(struct fix_search *search, const struct growth *growth,
                             uint64_t value)
 {
-    return (struct fix_move){growth->key,
-                             arena_printf(search->arena, "%s=%llu", growth->key,
-                                          (unsigned long long)value),
-                             "more hardware", FIX_DEVICES};
+    return (struct fix_move){
+        growth->key,
+        arena_printf(search->arena, "%s=%llu", growth->key, (unsigned long long)value),
+        "more hardware", FIX_DEVICES};
 }
 
 /* With so many: as it is, or with one change of the layout. *second: that change. */
@@ -62,8 +62,7 @@ static bool try_growth(struct fix_search *search, const struct growth *growth)
             return fix_keep(search, both, alone ? 1 : 2);
     }
     both[0] = grow(search, growth, value);
-    return enough(search, both[0], &both[1], &alone) &&
-           fix_keep(search, both, alone ? 1 : 2);
+    return enough(search, both[0], &both[1], &alone) && fix_keep(search, both, alone ? 1 : 2);
 }
 
 void fix_devices(struct fix_search *search)

@@ -11,7 +11,8 @@
 
 enum { VALUES_MAX = 8, AXIS_PP_MAX = 32, AXIS_NODE_MAX = 16 };
 
-/* ---- when a row applies: to the plan as it is, `changed` being it with the row's value ---- */
+/* ---- when a row applies: to the plan as it is, `changed` being it with the row's value ----
+ */
 
 typedef bool (*applies)(const struct plan *plan, const struct plan *changed);
 
@@ -52,7 +53,8 @@ static bool takes_path(const struct plan *plan, const struct plan *changed)
 
 static bool takes_slots(const struct plan *plan, const struct plan *changed)
 {
-    return takes_path(plan, changed) || changed->moe.capacity_factor < plan->moe.capacity_factor;
+    return takes_path(plan, changed) ||
+           changed->moe.capacity_factor < plan->moe.capacity_factor;
 }
 
 static bool takes_fewer_slots(const struct plan *plan, const struct plan *changed)
@@ -105,36 +107,79 @@ static const struct row {
     const char *note;
     bool all; /* every value is a change of its own (paths), not a step of a scale */
 } rows[] = {
-    {"memory.fraction", {"0.94", "0.95", "0.96"}, FIX_FREE, takes_more,
-     "less is left for what the stack does not count", false},
-    {"moe.routing.placement", {"strided", "eplb"}, FIX_FREE, is_skewed,
-     "experts stand on other ranks, the router is unchanged", true},
+    {"memory.fraction",
+     {"0.94", "0.95", "0.96"},
+     FIX_FREE,
+     takes_more,
+     "less is left for what the stack does not count",
+     false},
+    {"moe.routing.placement",
+     {"strided", "eplb"},
+     FIX_FREE,
+     is_skewed,
+     "experts stand on other ranks, the router is unchanged",
+     true},
     {"moe.matmul", {"grouped"}, FIX_FREE, NULL, "no masked expansion of the rows", false},
-    {"moe.path", {"ragged_a2a", "deepep", "allgather"}, FIX_FREE, takes_path, swaps_software,
+    {"moe.path",
+     {"ragged_a2a", "deepep", "allgather"},
+     FIX_FREE,
+     takes_path,
+     swaps_software,
      true},
     {"moe.path", {"capacity"}, FIX_NUMERICS, takes_slots, changes_drops, true},
-    {"moe.buffer", {"exact"}, FIX_THROUGHPUT, has_worst_buffer,
-     "the host waits for the row counts of every layer", false},
-    {"moe.buffer", {"2", "1.5", "1.25"}, FIX_NUMERICS, has_buffer,
-     "holds so many times the mean: a fuller rank drops rows or stops", false},
-    {"moe.capacity_factor", {"2", "1.5", "1.25", "1"}, FIX_NUMERICS, takes_fewer_slots,
-     changes_drops, false},
-    {"recompute.kind", {"selective", "full"}, FIX_THROUGHPUT, recomputes_more, recomputes,
+    {"moe.buffer",
+     {"exact"},
+     FIX_THROUGHPUT,
+     has_worst_buffer,
+     "the host waits for the row counts of every layer",
+     false},
+    {"moe.buffer",
+     {"2", "1.5", "1.25"},
+     FIX_NUMERICS,
+     has_buffer,
+     "holds so many times the mean: a fuller rank drops rows or stops",
+     false},
+    {"moe.capacity_factor",
+     {"2", "1.5", "1.25", "1"},
+     FIX_NUMERICS,
+     takes_fewer_slots,
+     changes_drops,
+     false},
+    {"recompute.kind",
+     {"selective", "full"},
+     FIX_THROUGHPUT,
+     recomputes_more,
+     recomputes,
      false},
     {"recompute.modules",
      {"recompute.kind=selective recompute.modules=[moe_act]",
       "recompute.kind=selective recompute.modules=[core_attn,moe_act,layernorm]",
       "recompute.kind=selective recompute.modules=[core_attn,moe,layernorm]"},
-     FIX_THROUGHPUT, recomputes_more, "backward runs these modules again", false},
+     FIX_THROUGHPUT,
+     recomputes_more,
+     "backward runs these modules again",
+     false},
     {"recompute.offload",
      {"recompute.offload=[expert_fc1]", "recompute.offload=[expert_fc1,moe_act]",
-      "recompute.offload=[attn_norm,qkv_linear,core_attn,attn_proj,mlp_norm,expert_fc1,moe_act]"},
-     FIX_THROUGHPUT, offloads, "activations wait in host memory", false},
-    {"parallel.zero", {"1", "2", "3"}, FIX_LAYOUT, shards_more,
-     "shared out over the data-parallel ranks", false},
+      "recompute.offload=[attn_norm,qkv_linear,core_attn,attn_proj,mlp_norm,expert_fc1,moe_"
+      "act]"},
+     FIX_THROUGHPUT,
+     offloads,
+     "activations wait in host memory",
+     false},
+    {"parallel.zero",
+     {"1", "2", "3"},
+     FIX_LAYOUT,
+     shards_more,
+     "shared out over the data-parallel ranks",
+     false},
     {"precision.moments", {"bf16"}, FIX_NUMERICS, trains, "moments of 16 bits", false},
     {"precision.gradients", {"bf16"}, FIX_NUMERICS, trains, "gradients of 16 bits", false},
-    {"precision.weights", {"fp8", "fp8_block", "mxfp4"}, FIX_NUMERICS, infers, other_weights,
+    {"precision.weights",
+     {"fp8", "fp8_block", "mxfp4"},
+     FIX_NUMERICS,
+     infers,
+     other_weights,
      true},
     {"precision.kv_cache", {"fp8"}, FIX_NUMERICS, infers, "a cache of 8 bits", false},
 };
@@ -219,10 +264,9 @@ static void list_axis(struct arena *arena, const char *key, uint64_t present, ui
                       const char *note, struct fix_moves *moves)
 {
     for (uint64_t value = 2 * present; value && value <= limit; value *= 2)
-        add_move(moves, (struct fix_move){key,
-                                          arena_printf(arena, "%s=%llu", key,
-                                                       (unsigned long long)value),
-                                          note, FIX_LAYOUT});
+        add_move(moves, (struct fix_move){
+                            key, arena_printf(arena, "%s=%llu", key, (unsigned long long)value),
+                            note, FIX_LAYOUT});
 }
 
 void fix_list_moves(const struct plan *plan, struct arena *arena, struct fix_moves *moves)

@@ -27,7 +27,7 @@ struct fix_search {
     const struct routing_data *routing;
     struct arena *arena;
     struct evaluator evaluator;
-    uint64_t structure; /* of its own for every try but those of mere numbers */
+    uint64_t structure;       /* of its own for every try but those of mere numbers */
     double seconds_per_token; /* of the plan as it is */
     struct fix *fixes;
     size_t n, capacity;
@@ -41,8 +41,8 @@ void fix_list_moves(const struct plan *plan, struct arena *arena, struct fix_mov
 bool fix_apply(const struct plan *plan, const struct fix_move *moves, size_t n,
                struct plan *changed);
 
-/* Whether the plan with n moves fits or is marginal. Routing is sampled only when the least that
- * it can ask for fits. */
+/* Whether the plan with n moves fits or is marginal. Routing is sampled only when the least
+ * that it can ask for fits. */
 bool fix_fits(struct fix_search *search, const struct fix_move *moves, size_t n,
               struct evaluation *result);
 
@@ -50,8 +50,8 @@ bool fix_fits(struct fix_search *search, const struct fix_move *moves, size_t n,
 bool fix_keep(struct fix_search *search, const struct fix_move *moves, size_t n);
 
 /* What is set first when a model is laid out, experts, stages, tensors, shards and
- * recomputation: the fastest by sim/cost of all threes of them that fit and need all three, with
- * expert parallelism among them and without. */
+ * recomputation: the fastest by sim/cost of all threes of them that fit and need all three,
+ * with expert parallelism among them and without. */
 void fix_layout(struct fix_search *search, const struct fix_moves *moves);
 
 /* Whether n moves fit; sizes that follow routing as little as it can ask for. */

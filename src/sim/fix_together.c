@@ -25,8 +25,7 @@ static bool take_best(struct fix_search *search, const struct fix_moves *moves,
         tried[n] = moves->list[i];
         search->structure++;
         search->evaluator.least = true;
-        if (has_key(taken, n, tried[n].key) ||
-            !fix_apply(search->plan, tried, n + 1, &changed))
+        if (has_key(taken, n, tried[n].key) || !fix_apply(search->plan, tried, n + 1, &changed))
             continue;
         evaluate(&search->evaluator, &changed, search->structure, &result);
         uint64_t over = result.peak.total_bytes > result.limit_bytes

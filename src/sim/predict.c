@@ -152,15 +152,14 @@ static void report_moment(const struct context *c, struct peak_report *out)
                                                      [SEGMENT_MOE] = "layer",
                                                      [SEGMENT_HEAD] = "loss"};
     const struct memory_peak *peak = &c->result.peak;
-    const struct tick *tick =
-        peak->tick < c->work.n_ticks ? &c->work.ticks[peak->tick] : NULL;
+    const struct tick *tick = peak->tick < c->work.n_ticks ? &c->work.ticks[peak->tick] : NULL;
     bool trains = c->plan->workload.mode == MODE_TRAIN;
     out->op = whole[peak->segment];
     if (peak->tick == WORK_NONE || !out->op)
         out->op = NULL;
     else if (tick && tick->segment == peak->segment)
-        *out = (struct peak_report){out->stage, out->segment, tick->name,
-                                    phase_name(tick->phase)};
+        *out =
+            (struct peak_report){out->stage, out->segment, tick->name, phase_name(tick->phase)};
     else
         out->phase = phase_name(trains ? PHASE_BACKWARD : PHASE_FORWARD);
 }
@@ -171,8 +170,8 @@ static void report_peak(const struct context *c, struct memory_report *m)
     const struct memory_peak *peak = &c->result.peak;
     struct slots slots = c->slots;
     uint64_t *values = arena_alloc(c->arena, c->work.sizes.n, sizeof *values);
-    m->peak = (struct peak_report){.stage = peak->stage,
-                                   .segment = segment_name(peak->segment)};
+    m->peak =
+        (struct peak_report){.stage = peak->stage, .segment = segment_name(peak->segment)};
     report_moment(c, &m->peak);
     m->n_stages = (size_t)verdict_n_stages(c->plan);
     m->stages = arena_alloc(c->arena, m->n_stages, sizeof *m->stages);

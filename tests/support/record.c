@@ -36,6 +36,19 @@ static const char *behind_plan(const char *json)
     return end;
 }
 
+/* The screen without the lines that repeat the plan: model's name and layout. */
+static const char *without_job(const char *text, struct arena *arena)
+{
+    const char *model = strstr(text, "\nmodel "), *software = strstr(text, "\nsoftware ");
+    const char *layout = strstr(text, "\nlayout "), *memory = strstr(text, "\nmemory ");
+    const char *routing = strstr(text, "\nrouting "), *cache = strstr(text, "\nKV cache ");
+    const char *end = cache ? cache : routing ? routing : memory;
+    if (!model || !software || !layout || !end)
+        return text;
+    return arena_printf(arena, "%.*s%.*s%s", (int)(model - text), text,
+                        (int)(layout - software), software, end);
+}
+
 const char *plan_record(const struct plan *plan, struct arena *arena)
 {
     static const struct term term = {.width = 200};
@@ -52,6 +65,6 @@ const char *plan_record(const struct plan *plan, struct arena *arena)
         .term = &term,
         .arena = arena,
     };
-    return arena_printf(arena, "%s%s", printed(&view, predict_print_text),
+    return arena_printf(arena, "%s%s", without_job(printed(&view, predict_print_text), arena),
                         behind_plan(printed(&view, predict_print_json)));
 }

@@ -38,7 +38,8 @@ const char *predict_assumed_indices(const struct buffer_report *buffer, struct a
     for (unsigned i = 0; i < buffer->n_dims; i++)
         elements = checked_mul(elements, buffer->dims[i], &overflow);
     unit_print_count(count, elements);
-    return arena_printf(arena, "indices of 64 bits: %s has %s elements, a 32-bit int ends at 2^31 - 1",
+    return arena_printf(arena,
+                        "indices of 64 bits: %s has %s elements, a 32-bit int ends at 2^31 - 1",
                         buffer->name, count);
 }
 
@@ -91,14 +92,21 @@ static const struct {
     const char *key;
     bool (*matters)(const struct plan *plan);
 } keys[] = {
-    {"workload.micro_batch", always},     {"workload.sequence_length", trains},
-    {"workload.context_length", decodes}, {"moe.capacity_factor", has_capacity},
-    {"moe.block_size", has_blocks},       {"moe.routing.distribution", is_routed},
+    {"workload.micro_batch", always},
+    {"workload.sequence_length", trains},
+    {"workload.context_length", decodes},
+    {"moe.capacity_factor", has_capacity},
+    {"moe.block_size", has_blocks},
+    {"moe.routing.distribution", is_routed},
     {"moe.routing.placement", is_skewed},
-    {"recompute.kind", trains},           {"parallel.zero", trains},
-    {"precision.weights", always},        {"precision.gradients", trains},
-    {"precision.master", trains},         {"precision.moments", trains},
-    {"precision.activations", always},    {"precision.kv_cache", infers},
+    {"recompute.kind", trains},
+    {"parallel.zero", trains},
+    {"precision.weights", always},
+    {"precision.gradients", trains},
+    {"precision.master", trains},
+    {"precision.moments", trains},
+    {"precision.activations", always},
+    {"precision.kv_cache", infers},
 };
 
 static bool is_default(const struct origins *origins, const struct field *field)

@@ -1,5 +1,5 @@
-/* The first screen of a prediction: its parts, in the order of text.c. A part prints whole lines
- * and only what was computed. */
+/* The first screen of a prediction: its parts, in the order of text.c. A part prints whole
+ * lines and only what was computed. */
 #ifndef MOEPLAN_REPORT_PREDICT_SCREEN_H
 #define MOEPLAN_REPORT_PREDICT_SCREEN_H
 
@@ -9,8 +9,8 @@
 
 enum { SCREEN_LINES = 25, SCREEN_LABEL = 10 };
 
-/* What is left out, one more at each step, until the screen is short enough; --buffers, --experts
- * and --format json have all of it. */
+/* What is left out, one more at each step, until the screen is short enough; --buffers,
+ * --experts and --format json have all of it. */
 enum brief {
     BRIEF_NOTHING,
     BRIEF_EXPERTS,  /* routing and GEMM */

@@ -57,9 +57,10 @@ void screen_fixes(struct screen *screen)
     bool *shown = arena_alloc(screen->view->arena, memory->n_fixes, sizeof *shown);
     size_t most = screen->brief >= BRIEF_FIXES ? 0 : FIXES_SHOWN;
     size_t n = choose(memory, most, shown), rest = memory->n_fixes - n;
-    const char *more = rest ? arena_printf(screen->view->arena,
-                                           "what makes it fit (%zu more in --format json)", rest)
-                            : "what makes it fit";
+    const char *more = rest
+                           ? arena_printf(screen->view->arena,
+                                          "what makes it fit (%zu more in --format json)", rest)
+                           : "what makes it fit";
     fprintf(screen->page.out, "%s%-*s%s%s%10s%s\n", term_style(term, STYLE_BOLD),
             KIND_WIDTH + SET_WIDTH + 2, more, term_plain(term), term_style(term, STYLE_DIM),
             screen->scale.unit, term_plain(term));

@@ -29,12 +29,11 @@ void screen_model(struct screen *screen)
     if (!model->parameters)
         return;
     const char *name = screen->view->plan->model_name;
-    screen_item(
-        screen, "model",
-        arena_printf(arena, "%s%s%s parameters, %s active per token, %s on a device",
-                     name, name[0] ? ": " : "", short_count(model->parameters, arena),
-                     short_count(model->active_parameters, arena),
-                     short_count(model->parameters_per_device, arena)));
+    screen_item(screen, "model",
+                arena_printf(arena, "%s%s%s parameters, %s active per token, %s on a device",
+                             name, name[0] ? ": " : "", short_count(model->parameters, arena),
+                             short_count(model->active_parameters, arena),
+                             short_count(model->parameters_per_device, arena)));
 }
 
 /* Framework, dispatcher, recomputation, shapes. */
@@ -89,8 +88,8 @@ static void append_crossing(const struct plan *plan, struct text *out)
     static const struct {
         const char *name;
         enum process_group group;
-    } groups[] = {{"tp", GROUP_TP}, {"cp", GROUP_CP}, {"ep", GROUP_EP}, {"etp", GROUP_ETP},
-                  {"pp", GROUP_PP}, {"dp", GROUP_DP}};
+    } groups[] = {{"tp", GROUP_TP},   {"cp", GROUP_CP}, {"ep", GROUP_EP},
+                  {"etp", GROUP_ETP}, {"pp", GROUP_PP}, {"dp", GROUP_DP}};
     unsigned n = 0;
     for (size_t i = 0; i < sizeof groups / sizeof *groups; i++) {
         struct comm_place place = comm_place(plan, groups[i].group);

@@ -21,7 +21,7 @@ static enum style verdict_style(enum verdict verdict)
 static const char *chance(const struct memory_report *memory, double steps, struct arena *arena)
 {
     if (memory->worst_bytes <= memory->limit_bytes)
-        return "0: the worst case fits";
+        return arena_printf(arena, "0 over %.0f steps: the worst case fits", steps);
     const char *below = memory->oom_samples ? "" : "< ";
     double step = fmin(memory->oom_probability, 1);
     double run = -expm1(steps * log1p(-step));
@@ -74,8 +74,7 @@ static const char *sizing_text(const struct screen *screen)
     const struct memory_report *memory = screen->memory;
     bool over = memory->worst_bytes > memory->limit_bytes;
     if (memory->has_distribution && over && memory->verdict != VERDICT_OOM)
-        return arena_printf(screen->view->arena, "%s; worst %s is over", memory->sizing,
-                            screen_amount(screen, memory->worst_bytes));
+        return arena_printf(screen->view->arena, "%s; worst is oom", memory->sizing);
     return arena_printf(screen->view->arena, "%s%s, modelled", memory->sizing,
                         text_equal(memory->sizing, "worst") ? " case" : "");
 }
@@ -179,8 +178,8 @@ static const char *shape_text(const struct buffer_report *buffer, struct arena *
     return text_string(&shape);
 }
 
-/* "name 8.00 GiB (2.7 %), expert, 2097152 x 2048 bf16: formula = numbers"; a formula too long for
- * two lines is left to --buffers. */
+/* "name 8.00 GiB (2.7 %), expert, 2097152 x 2048 bf16: formula = numbers"; a formula too long
+ * for two lines is left to --buffers. */
 static void print_buffer(struct screen *screen, const char *label, const char *role,
                          const struct buffer_report *buffer)
 {

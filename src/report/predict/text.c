@@ -1,7 +1,7 @@
 /* A prediction on one screen: the verdict, the job, memory against the limit, the peak, what
  * would make it fit, what was assumed and what is not modelled. Each part is a function that
- * prints only what was computed; a new part of the prediction is a new function and a row of the
- * table at the end. */
+ * prints only what was computed; a new part of the prediction is a new function and a row of
+ * the table at the end. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
