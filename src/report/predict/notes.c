@@ -36,6 +36,6 @@ void predict_notes_print(const struct prediction *prediction, bool counted, stru
             named += print_reason(prediction, i, page, arena);
     if (named < prediction->n_notes)
         page_item(page, 0, LABEL, named ? "" : "notes",
-                  arena_printf(arena, "%s%zu keys: --format json", named ? "and " : "",
+                  arena_printf(arena, "%s%zu more: --format json", named ? "and " : "",
                                prediction->n_notes - named));
 }

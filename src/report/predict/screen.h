@@ -14,7 +14,7 @@ enum { SCREEN_LINES = 25, SCREEN_LABEL = 10 };
 enum brief {
     BRIEF_NOTHING,
     BRIEF_EXPERTS,  /* routing and GEMM */
-    BRIEF_SECOND,   /* the second largest buffer, 64-bit indices */
+    BRIEF_SECOND,   /* formula of the largest of the largest category, 64-bit indices */
     BRIEF_DEFAULTS, /* the keys left at their defaults: their number stands */
     BRIEF_FIXES,    /* more than one fix of a kind, small categories */
     BRIEF_NOTES,    /* keys that are not read: their number stands; the stack's calibration; the

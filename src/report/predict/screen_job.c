@@ -46,7 +46,7 @@ void screen_software(struct screen *screen)
                 plan->stack.static_shapes ? "static" : "dynamic");
     if (plan_moe_layers(plan) > 0)
         text_printf(&text, "; dispatcher %s", words_path[stack_path(plan, &why)]);
-    if (plan->moe.path == PATH_AUTO && screen->brief < BRIEF_EXPERTS)
+    if (!plan_names_path(plan) && screen->brief < BRIEF_EXPERTS)
         text_printf(&text, " (%s)", why);
     if (plan->workload.mode == MODE_TRAIN)
         text_printf(&text, "; recompute %s", words_recompute[plan->recompute.kind]);

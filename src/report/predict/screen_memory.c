@@ -252,12 +252,17 @@ void screen_peak(struct screen *screen)
 {
     const struct memory_report *memory = screen->memory;
     const struct buffer_report *lead = leader(memory), *wall = memory->wall;
-    bool second = lead && lead != memory->largest && screen->brief < BRIEF_SECOND;
+    bool second = lead && lead != memory->largest;
     print_place(screen);
     if (memory->largest)
         print_buffer(screen, "largest", "", memory->largest);
-    if (second)
+    if (second && screen->brief < BRIEF_SECOND)
         print_buffer(screen, "", "", lead);
+    else if (second)
+        screen_item(screen, "",
+                    arena_printf(screen->view->arena, "most is %s: %s, %s %s",
+                                 field_term(lead->category), lead->name,
+                                 screen_amount(screen, lead->bytes), screen->scale.unit));
     if (!wall)
         return;
     if (wall == memory->largest || (wall == lead && second) || screen->brief >= BRIEF_NOTES)
