@@ -27,11 +27,11 @@ static size_t print_reason(const struct prediction *p, size_t first, struct page
     return keys;
 }
 
-void predict_notes_print(const struct prediction *prediction, bool counted, struct page *page,
+void predict_notes_print(const struct prediction *prediction, struct page *page,
                          struct arena *arena)
 {
     size_t reasons = 0, named = 0;
-    for (size_t i = 0; i < prediction->n_notes && !counted; i++)
+    for (size_t i = 0; i < prediction->n_notes; i++)
         if (is_first(prediction->notes, i) && reasons++ < REASONS_SHOWN)
             named += print_reason(prediction, i, page, arena);
     if (named < prediction->n_notes)

@@ -6,8 +6,8 @@
 #include "sim/predict.h"
 
 /* Keys of one reason on one line; of many reasons the first two, and how many more keys there
- * are; counted: only how many. */
-void predict_notes_print(const struct prediction *prediction, bool counted, struct page *page,
+ * are. */
+void predict_notes_print(const struct prediction *prediction, struct page *page,
                          struct arena *arena);
 
 #endif

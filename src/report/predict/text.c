@@ -51,17 +51,33 @@ static void print_collective(struct screen *screen)
 
 /* ---- what was assumed ---- */
 
+/* Limit, defaults and notes in one item, when lines are short. */
+static void print_assumed_briefly(struct screen *screen)
+{
+    const struct plan *plan = screen->view->plan;
+    struct text text = {.arena = screen->view->arena};
+    struct text defaults = {.arena = screen->view->arena};
+    text_printf(&text, "limit %s", predict_assumed_limit(plan, screen->view->arena));
+    if (predict_assumed_defaults(plan, screen->view->origins, true, &defaults))
+        text_printf(&text, "; %s", text_string(&defaults));
+    if (screen->view->prediction->n_notes)
+        text_printf(&text, "; %zu not read: --format json", screen->view->prediction->n_notes);
+    screen_item(screen, "assumed", text_string(&text));
+}
+
 static void print_assumed(struct screen *screen)
 {
     const struct prediction *prediction = screen->view->prediction;
     const struct plan *plan = screen->view->plan;
     struct arena *arena = screen->view->arena;
     struct text defaults = {.arena = arena};
-    const char *limit = arena_printf(arena, "limit %s", predict_assumed_limit(plan, arena));
+    if (screen->brief >= BRIEF_NOTES) {
+        print_assumed_briefly(screen);
+        return;
+    }
     screen_item(screen, "assumed",
-                screen->brief >= BRIEF_NOTES
-                    ? limit
-                    : arena_printf(arena, "%s; %s", limit, predict_assumed_stack(plan, arena)));
+                arena_printf(arena, "limit %s; %s", predict_assumed_limit(plan, arena),
+                             predict_assumed_stack(plan, arena)));
     if (screen->memory->int_wall && screen->brief < BRIEF_SECOND)
         screen_item(screen, "", predict_assumed_indices(screen->memory->int_wall, arena));
     size_t n = predict_assumed_defaults(plan, screen->view->origins,
@@ -74,8 +90,8 @@ static void print_assumed(struct screen *screen)
 
 static void print_notes(struct screen *screen)
 {
-    predict_notes_print(screen->view->prediction, screen->brief >= BRIEF_NOTES, &screen->page,
-                        screen->view->arena);
+    if (screen->brief < BRIEF_NOTES)
+        predict_notes_print(screen->view->prediction, &screen->page, screen->view->arena);
 }
 
 static void print_experts(struct screen *screen)
