@@ -4,6 +4,7 @@
 /* clang-format off */
 static const struct command *const commands[] = {
     &command_predict,
+    &command_check,
     &command_run,
     &command_frontier,
     &command_search,

@@ -1,0 +1,253 @@
+/* moeplan check: the gate for scripts, a line and a status. */
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/column.h"
+#include "base/number.h"
+#include "cli/command/commands.h"
+#include "cli/option/plan_argument.h"
+#include "plan/trace.h"
+#include "report/amount.h"
+#include "sim/predict.h"
+
+struct settings {
+    double most_chance; /* above 1: not given */
+    const char *least_margin;
+};
+
+static const struct settings defaults = {.most_chance = 2};
+
+static const struct option options[] = {
+    {"max-oom-probability", 0, OPTION_REAL, offsetof(struct settings, most_chance), "P 0..1",
+     NULL, "stop where a step of sampled routing runs out of memory more often than this"},
+    {"min-margin", 0, OPTION_TEXT, offsetof(struct settings, least_margin), "5%|SIZE", NULL,
+     "stop where less than this is free: percent of the limit (0% to 100%) or '2 GiB'"},
+};
+
+/* The line, as programs read it. */
+struct answer {
+    const char *result, *verdict, *why; /* why: what stops it; NULL when it passes */
+    uint64_t total_bytes, limit_bytes;
+    int64_t margin_bytes;
+    double oom_probability; /* not a number: nothing depends on sampled routing */
+};
+
+#define COLUMN(member, kind)                                                                   \
+    {                                                                                          \
+        .key = #member, .type = kind, .offset = offsetof(struct answer, member)                \
+    }
+
+static const struct column columns[] = {
+    COLUMN(result, COLUMN_TEXT),
+    COLUMN(verdict, COLUMN_TEXT),
+    COLUMN(total_bytes, COLUMN_BYTES),
+    COLUMN(limit_bytes, COLUMN_BYTES),
+    COLUMN(margin_bytes, COLUMN_SIGNED),
+    COLUMN(oom_probability, COLUMN_REAL),
+    COLUMN(why, COLUMN_TEXT),
+};
+
+enum { N_COLUMNS = sizeof columns / sizeof *columns };
+
+/* What --min-margin asks for: a share of the limit, or bytes. */
+struct margin {
+    bool given, share;
+    double value;
+};
+
+static enum status read_margin(const char *text, struct arena *arena, struct margin *margin,
+                               struct err *err)
+{
+    size_t n = text ? strlen(text) : 0;
+    double plain;
+    *margin = (struct margin){.given = text != NULL};
+    if (!text)
+        return STATUS_OK;
+    margin->share = n > 0 && text[n - 1] == '%';
+    if (margin->share) {
+        const char *number = arena_strndup(arena, text, n - 1);
+        if (number_real(number, &margin->value) && margin->value >= 0 && margin->value <= 100) {
+            margin->value /= 100;
+            return STATUS_OK;
+        }
+    } else if (!number_real(text, &plain) && unit_parse(UNIT_BYTES, text, &margin->value) &&
+               margin->value >= 0) {
+        return STATUS_OK;
+    }
+    err_set(err, STATUS_USAGE, "option '--min-margin' takes 0%% to 100%% or a size, not '%s'",
+            text);
+    return err_hint(err, "for example --min-margin 5%% or --min-margin '2 GiB'");
+}
+
+/* ---- what stops a plan ---- */
+
+static const char *does_not_fit(const struct memory_report *memory, struct arena *arena)
+{
+    if (!memory->wall)
+        return "does not fit";
+    return arena_printf(arena, "does not fit, memory runs out at %s", memory->wall->name);
+}
+
+static const char *too_likely(const struct memory_report *memory, double most,
+                              struct arena *arena)
+{
+    if (!memory->has_distribution || fmin(memory->oom_probability, 1) <= most)
+        return NULL;
+    return arena_printf(arena,
+                        "a step runs out with a chance up to %.3g, above %.3g (%" PRIu64
+                        " of %" PRIu64 " sampled steps; moe.routing.samples sets how many)",
+                        fmin(memory->oom_probability, 1), most, memory->oom_samples,
+                        memory->samples);
+}
+
+static const char *too_close(const struct memory_report *memory, const struct margin *least,
+                             const char *text, struct arena *arena)
+{
+    double bytes = least->share ? least->value * (double)memory->limit_bytes : least->value;
+    if (!least->given || (double)memory->margin_bytes >= bytes)
+        return NULL;
+    return arena_printf(arena, "the margin is below %s", text);
+}
+
+static const char *reason(const struct memory_report *memory, const struct settings *settings,
+                          const struct margin *least, struct arena *arena)
+{
+    if (memory->verdict == VERDICT_OOM)
+        return does_not_fit(memory, arena);
+    const char *why = too_likely(memory, settings->most_chance, arena);
+    return why ? why : too_close(memory, least, settings->least_margin, arena);
+}
+
+/* ---- what is said ---- */
+
+static void warn(const struct invocation *call, const struct origins *origins, const char *key,
+                 const char *text)
+{
+    struct err line = {0};
+    err_at(&line, STATUS_INPUT, plan_argument_place(call, 0, origins, key, key), "warning: %s",
+           text);
+    err_print(&line, stderr);
+}
+
+/* What an importer filled in by itself has no line, and nobody can correct it. */
+static bool user_set(const struct invocation *call, const struct origins *origins,
+                     const char *key)
+{
+    const struct mark mark = plan_argument_place(call, 0, origins, key, key);
+    return mark.line > 0 || text_starts(mark.file, "--");
+}
+
+static void warn_all(const struct invocation *call, const struct origins *origins,
+                     const struct prediction *prediction)
+{
+    for (size_t i = 0; i < prediction->n_notes; i++) {
+        const struct note *note = &prediction->notes[i];
+        if (user_set(call, origins, note->key))
+            warn(call, origins, note->key,
+                 arena_printf(call->arena, "'%s': %s", note->key, note->text));
+    }
+    if (prediction->memory.verdict == VERDICT_MARGINAL)
+        warn(call, origins, "", "marginal: within the stack's stated error of the limit");
+}
+
+static void print_line(FILE *out, const struct answer *answer)
+{
+    char total[32], limit[32], margin[32];
+    const uint64_t largest =
+        answer->total_bytes > answer->limit_bytes ? answer->total_bytes : answer->limit_bytes;
+    const struct scale scale = scale_for(largest);
+    scale_print(total, scale, answer->total_bytes);
+    scale_print(limit, scale, answer->limit_bytes);
+    scale_print_signed(margin, scale, answer->margin_bytes);
+    fprintf(out, "%s: %s, %s of %s %s, margin %s", answer->result, answer->verdict, total,
+            limit, scale.unit, margin);
+    if (answer->limit_bytes)
+        fprintf(out, " (%.1f %%)",
+                100 * (double)answer->margin_bytes / (double)answer->limit_bytes);
+    if (answer->why)
+        fprintf(out, ": %s", answer->why);
+    fputc('\n', out);
+}
+
+static void print(const struct invocation *call, const struct answer *answer)
+{
+    struct json json;
+    if (call->general.format == FORMAT_TEXT) {
+        print_line(call->out, answer);
+    } else if (call->general.format == FORMAT_CSV) {
+        column_csv_header(call->out, columns, N_COLUMNS);
+        column_csv_row(call->out, columns, N_COLUMNS, answer);
+    } else {
+        json_init(&json, call->out);
+        json_object(&json, NULL);
+        column_json(&json, columns, N_COLUMNS, answer);
+        json_close(&json);
+    }
+}
+
+static enum status run_check(const struct invocation *call, struct err *err)
+{
+    const struct settings *settings = call->settings;
+    struct plan *plan = arena_alloc(call->arena, 1, sizeof *plan);
+    struct origins origins = {0};
+    struct routing_data routing = {0};
+    struct prediction prediction;
+    struct margin least;
+    TRY(read_margin(settings->least_margin, call->arena, &least, err));
+    TRY(plan_argument_load(call, 0, plan, &origins, err));
+    TRY(routing_data_load(plan, NULL, call->arena, &routing, err));
+    const struct predict_options ask = {
+        .routing = &routing, .origins = &origins, .memory_only = true};
+    if (predict(plan, &ask, call->arena, &prediction, err) != STATUS_OK)
+        return err_place(err, plan_argument_place(call, 0, &origins, err->text, "moe.path"));
+    const struct memory_report *memory = &prediction.memory;
+    const char *why = reason(memory, settings, &least, call->arena);
+    const struct answer answer = {
+        .result = why ? "stop" : "pass",
+        .verdict = verdict_name(memory->verdict),
+        .why = why,
+        .total_bytes = memory->total_bytes,
+        .limit_bytes = memory->limit_bytes,
+        .margin_bytes = memory->margin_bytes,
+        .oom_probability =
+            memory->has_distribution ? fmin(memory->oom_probability, 1) : (double)NAN,
+    };
+    warn_all(call, &origins, &prediction);
+    print(call, &answer);
+    return why ? STATUS_NOFIT : STATUS_OK;
+}
+
+static const char *const examples[] = {
+    "moeplan check train.sh --set cluster=h100-8x4 || exit 1",
+    "moeplan check plan.yaml --min-margin 5%",
+    "moeplan check plan.yaml --min-margin '2 GiB' --max-oom-probability 0.02",
+    NULL,
+};
+
+const struct command command_check = {
+    .name = "check",
+    .operands = "<plan.yaml>",
+    .summary = "the gate for scripts: one line, status 0 or 4",
+    .description =
+        "Says in one line whether a plan, or a framework's job file in its place, may start: "
+        "'pass' with status 0, or 'stop' with status 4 and the reason. A plan that does not "
+        "fit "
+        "stops whatever the options allow; they only ask for more.\n"
+        "\n"
+        "What deserves a look without stopping anything goes to standard error: keys that are "
+        "set and not read, flags of a job that matter and are not modelled, a verdict within "
+        "the stack's stated error of the limit. Any other status is an error: nothing was "
+        "decided.\n"
+        "\n"
+        "--max-oom-probability is of a step, over moe.routing.samples samples: 3 / samples "
+        "where none runs out. It asks nothing of plans whose memory no routing changes.",
+    .examples = examples,
+    .min_operands = 1,
+    .max_operands = 1,
+    .options = options,
+    .n_options = sizeof options / sizeof *options,
+    .settings_size = sizeof(struct settings),
+    .defaults = &defaults,
+    .run = run_check,
+};
