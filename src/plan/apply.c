@@ -68,6 +68,23 @@ static bool is_group(const char *key)
     return false;
 }
 
+const char *apply_shorthand(const char *key)
+{
+    const struct shorthand *shorthand = shorthand_find(key);
+    return shorthand ? shorthand->target : "";
+}
+
+const char *apply_lone_shorthand(size_t i, const char **target)
+{
+    for (size_t j = 0; j < sizeof shorthands / sizeof *shorthands; j++) {
+        if (is_group(shorthands[j].key) || i-- > 0)
+            continue;
+        *target = shorthands[j].target;
+        return shorthands[j].key;
+    }
+    return NULL;
+}
+
 static const char *name_at(const void *names, size_t i)
 {
     return ((const char *const *)names)[i];

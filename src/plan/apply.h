@@ -37,4 +37,11 @@ void apply_origin_set(struct loader *loader, const char *key, struct mark mark);
 /* Records that all fields below a group ("model.") came from one place. */
 void apply_origin_group(struct loader *loader, const char *prefix, struct mark mark);
 
+/* The key that a value in place of this group stands for (recompute: recompute.kind), or "". */
+const char *apply_shorthand(const char *key);
+
+/* The i-th key that is no group and stands for another one (collective: block.collective), or
+ * NULL behind the last. */
+const char *apply_lone_shorthand(size_t i, const char **target);
+
 #endif

@@ -16,6 +16,12 @@ static const struct column names[] = {NAME(plan), NAME(model), NAME(cluster), NA
 
 enum { N_NAMES = sizeof names / sizeof *names };
 
+const struct column *provenance_columns(size_t *n)
+{
+    *n = N_NAMES;
+    return names;
+}
+
 void provenance_json(struct json *json, const struct provenance *provenance)
 {
     json_count(json, "schema_version", SCHEMA_VERSION);

@@ -3,6 +3,7 @@
 #define MOEPLAN_REPORT_PROVENANCE_H
 
 #include "base/json.h"
+#include "base/column.h"
 #include "base/term.h"
 
 enum { SCHEMA_VERSION = 1 }; /* of all JSON outputs; grows when a key changes its meaning */
@@ -17,5 +18,8 @@ void provenance_json(struct json *json, const struct provenance *provenance);
 
 /* One line: "moeplan 0.1.0, seed 1, plan a, model b, ...". */
 void provenance_text(FILE *out, const struct term *term, const struct provenance *provenance);
+
+/* The columns of "names", of struct provenance. */
+const struct column *provenance_columns(size_t *n);
 
 #endif

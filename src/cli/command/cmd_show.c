@@ -26,6 +26,7 @@ static void show_yaml(const struct invocation *call, const struct plan *plan)
     struct text yaml = {.arena = call->arena};
     plan_print(plan, &yaml);
     fprintf(call->out,
+            "# yaml-language-server: $schema=plan.schema.json\n"
             "# %s, resolved by moeplan " MOEPLAN_VERSION "\n"
             "# seed %" PRIu64 ", model %s, cluster %s, stack %s\n",
             provenance.plan, provenance.seed, provenance.model, provenance.cluster,

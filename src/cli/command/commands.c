@@ -14,6 +14,7 @@ static const struct command *const commands[] = {
     &command_import,
     &command_export,
     &command_list,
+    &command_schema,
     &command_help,
 };
 /* clang-format on */

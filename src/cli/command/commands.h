@@ -14,6 +14,7 @@ extern const struct command command_list;
 extern const struct command command_plot;
 extern const struct command command_predict;
 extern const struct command command_run;
+extern const struct command command_schema;
 extern const struct command command_search;
 extern const struct command command_show;
 

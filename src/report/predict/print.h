@@ -20,6 +20,9 @@ struct predict_view {
 
 void predict_print_text(const struct predict_view *view);
 void predict_print_json(const struct predict_view *view);
+/* JSON Schema of what predict_print_json writes; memory from the arena. */
+void predict_print_schema(FILE *out, struct arena *arena);
+
 void predict_print_csv(const struct predict_view *view); /* one row per buffer */
 
 /* --buffers: every buffer with shape, formula, expected and worst bytes. */
