@@ -1,0 +1,146 @@
+/* moeplan compare: what changes between two plans. */
+#include <string.h>
+
+#include "cli/command/commands.h"
+#include "cli/option/plan_argument.h"
+#include "plan/trace.h"
+#include "report/compare/print.h"
+
+struct settings {
+    struct option_list with_set;
+    uint64_t top;
+};
+
+static const struct settings defaults = {.top = 12};
+
+static const struct option options[] = {
+    {"with-set", 0, OPTION_LIST, offsetof(struct settings, with_set), "A:KEY=VALUE", NULL,
+     "set a key of one side only: A:KEY=VALUE or B:KEY=VALUE; may be repeated"},
+    {"top", 0, OPTION_COUNT, offsetof(struct settings, top), "N 1..100000", NULL,
+     "rows that a table of the text shows; the others are summed in one (default: 12)"},
+};
+
+struct side {
+    struct plan plan;
+    struct origins origins;
+    struct prediction prediction;
+};
+
+/* The call as if this side were its only plan. */
+static struct invocation call_of(const struct invocation *call, char letter)
+{
+    const struct settings *settings = call->settings;
+    struct invocation one = *call;
+    one.general.set = (struct option_list){0};
+    for (size_t i = 0; i < call->general.set.n; i++)
+        option_list_add(&one.general.set, call->general.set.items[i], call->arena);
+    for (size_t i = 0; i < settings->with_set.n; i++)
+        if (settings->with_set.items[i][0] == letter)
+            option_list_add(&one.general.set, settings->with_set.items[i] + 2, call->arena);
+    return one;
+}
+
+static enum status check(const struct invocation *call, struct err *err)
+{
+    const struct settings *settings = call->settings;
+    for (size_t i = 0; i < settings->with_set.n; i++) {
+        const char *item = settings->with_set.items[i];
+        if ((item[0] == 'A' || item[0] == 'B') && item[1] == ':' && strchr(item + 2, '='))
+            continue;
+        err_set(err, STATUS_USAGE,
+                "option '--with-set' takes A:KEY=VALUE or B:KEY=VALUE, "
+                "not '%s'",
+                item);
+        return err_hint(err, "for example --with-set B:workload.micro_batch=4");
+    }
+    if (call->n_operands == 1 && settings->with_set.n == 0) {
+        err_set(err, STATUS_USAGE, "one plan has nothing to be compared with");
+        return err_hint(err, "name a second plan, or set keys of one side: "
+                             "--with-set B:KEY=VALUE");
+    }
+    if (!text_equal(call->operands[0], "-") ||
+        !text_equal(call->operands[call->n_operands - 1], "-"))
+        return STATUS_OK;
+    err_set(err, STATUS_USAGE, "the standard input can be read once, not for both plans");
+    return err_hint(err, "write it to a file and name that");
+}
+
+static enum status predict_side(const struct invocation *call, char letter, size_t operand,
+                                struct side *side, struct err *err)
+{
+    const struct invocation one = call_of(call, letter);
+    struct routing_data routing = {0};
+    TRY(plan_argument_load(&one, operand, &side->plan, &side->origins, err));
+    TRY(routing_data_load(&side->plan, NULL, call->arena, &routing, err));
+    const struct ops_ask ops = {.data = &routing};
+    const struct predict_options asked = {
+        .routing = &routing, .memory_only = true, .ops = &ops, .workers = 1};
+    enum status status = predict(&side->plan, &asked, call->arena, &side->prediction, err);
+    if (status == STATUS_OK)
+        return STATUS_OK;
+    return err_place(err,
+                     plan_argument_place(&one, operand, &side->origins, err->text, "moe.path"));
+}
+
+static enum status run_compare(const struct invocation *call, struct err *err)
+{
+    static void (*const printers[])(const struct compare_view *view) = {
+        [FORMAT_TEXT] = compare_print_text,
+        [FORMAT_JSON] = compare_print_json,
+        [FORMAT_CSV] = compare_print_csv,
+    };
+    struct side *sides = arena_alloc(call->arena, 2, sizeof *sides);
+    struct comparison comparison;
+    TRY(check(call, err));
+    TRY(predict_side(call, 'A', 0, &sides[0], err));
+    TRY(predict_side(call, 'B', call->n_operands - 1, &sides[1], err));
+    const struct compare_side a = {&sides[0].plan, &sides[0].prediction};
+    const struct compare_side b = {&sides[1].plan, &sides[1].prediction};
+    TRY(compare(&a, &b, call->arena, &comparison, err));
+    const struct compare_view view = {
+        .comparison = &comparison,
+        .a = a.prediction,
+        .b = b.prediction,
+        .provenance_a = plan_argument_provenance(a.plan),
+        .provenance_b = plan_argument_provenance(b.plan),
+        .top = ((const struct settings *)call->settings)->top,
+        .out = call->out,
+        .term = &call->term,
+        .arena = call->arena,
+    };
+    printers[call->general.format](&view);
+    return STATUS_OK;
+}
+
+static const char *const examples[] = {
+    "moeplan compare old.yaml new.yaml",
+    "moeplan compare plan.yaml --with-set A:moe.path=deepep --with-set B:moe.path=capacity",
+    "moeplan compare plan.yaml --with-set B:workload.micro_batch=4 --format csv",
+    NULL,
+};
+
+const struct command command_compare = {
+    .name = "compare",
+    .operands = "<A.yaml> [<B.yaml>]",
+    .summary = "what changes between two plans: keys, memory, work",
+    .description =
+        "Predicts two plans and says what the second (B) changes: the keys whose resolved "
+        "values differ; bytes at the peak by category and by buffer; FLOPs, bytes and seconds "
+        "by op. The largest difference stands first, and the differences of a table sum to its "
+        "total.\n"
+        "\n"
+        "With one plan, --with-set sets keys of one side; --set and --seed hold for both. A "
+        "peak is each side's own moment: a buffer that is not alive then counts nothing.\n"
+        "\n"
+        "Seconds are those of `predict --ops`: each op at the cluster's peak rates, a "
+        "micro-step of all layers one op after another. As JSON and CSV every row is written, "
+        "those that are the same included. The status does not depend on the verdicts.",
+    .examples = examples,
+    .min_operands = 1,
+    .max_operands = 2,
+    .options = options,
+    .n_options = sizeof options / sizeof *options,
+    .settings_size = sizeof(struct settings),
+    .defaults = &defaults,
+    .run = run_compare,
+};

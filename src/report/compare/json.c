@@ -1,0 +1,116 @@
+/* A comparison as JSON and CSV. */
+#include "report/compare/print.h"
+
+#define COLUMN(member, key_text, kind, condition)                                              \
+    {                                                                                          \
+        .key = key_text, .type = kind, .offset = offsetof(struct compare_row, member),         \
+        .present = condition                                                                   \
+    }
+#define COUNT_OF(array) (sizeof(array) / sizeof *(array))
+
+static bool is_work(const void *record)
+{
+    enum compare_part part = ((const struct compare_row *)record)->part;
+    return part == COMPARE_WORK || part == COMPARE_OP;
+}
+
+static const char *part_of(const void *record)
+{
+    return compare_part_name(((const struct compare_row *)record)->part);
+}
+
+#define THREE(member, key_text, unsigned_kind, signed_kind, condition)                         \
+    COLUMN(member.a, key_text "_a", unsigned_kind, condition),                                 \
+        COLUMN(member.b, key_text "_b", unsigned_kind, condition),                             \
+        COLUMN(member.difference, key_text "_difference", signed_kind, condition)
+
+const struct column *compare_columns(size_t *n)
+{
+    static const struct column columns[] = {
+        {.key = "part", .type = COLUMN_NAME, .name = part_of},
+        COLUMN(name, "name", COLUMN_TEXT, NULL),
+        COLUMN(segment, "segment", COLUMN_TEXT, NULL),
+        COLUMN(phase, "phase", COLUMN_TEXT, NULL),
+        COLUMN(category, "category", COLUMN_TEXT, NULL),
+        THREE(bytes, "bytes", COLUMN_BYTES, COLUMN_SIGNED, NULL),
+        THREE(flop, "flop", COLUMN_COUNT, COLUMN_INTEGER, is_work),
+        THREE(sent, "bytes_sent", COLUMN_COUNT, COLUMN_INTEGER, is_work),
+        THREE(seconds, "seconds", COLUMN_SECONDS, COLUMN_SECONDS, is_work),
+    };
+    *n = COUNT_OF(columns);
+    return columns;
+}
+
+static const struct column key_columns[] = {
+    {.key = "key", .type = COLUMN_TEXT, .offset = offsetof(struct compare_key, key)},
+    {.key = "a", .type = COLUMN_TEXT, .offset = offsetof(struct compare_key, a)},
+    {.key = "b", .type = COLUMN_TEXT, .offset = offsetof(struct compare_key, b)},
+};
+
+static void json_rows(struct json *json, const char *key, const struct compare_rows *rows)
+{
+    size_t n;
+    const struct column *columns = compare_columns(&n);
+    column_json_array(json, key, columns, n, rows->rows, rows->n, sizeof *rows->rows);
+}
+
+static void json_total(struct json *json, const char *key, const struct compare_row *total)
+{
+    size_t n;
+    const struct column *columns = compare_columns(&n);
+    json_object(json, key);
+    column_json(json, columns, n, total);
+    json_close(json);
+}
+
+static void json_side(struct json *json, const char *key, const struct provenance *provenance,
+                      const struct prediction *prediction)
+{
+    json_object(json, key);
+    provenance_json(json, provenance);
+    json_string(json, "verdict", verdict_name(prediction->memory.verdict));
+    json_close(json);
+}
+
+void compare_print_json(const struct compare_view *view)
+{
+    const struct comparison *c = view->comparison;
+    struct json json;
+    json_init(&json, view->out);
+    json_object(&json, NULL);
+    json_side(&json, "a", &view->provenance_a, view->a);
+    json_side(&json, "b", &view->provenance_b, view->b);
+    column_json_array(&json, "keys", key_columns, COUNT_OF(key_columns), c->keys, c->n_keys,
+                      sizeof *c->keys);
+    json_total(&json, "memory", &c->buffers.total);
+    json_rows(&json, "categories", &c->categories);
+    json_rows(&json, "buffers", &c->buffers);
+    if (c->has_ops) {
+        json_total(&json, "work", &c->ops.total);
+        json_rows(&json, "ops", &c->ops);
+    }
+    json_close(&json);
+}
+
+static void csv_rows(const struct compare_view *view, const struct compare_row *rows, size_t n)
+{
+    size_t n_columns;
+    const struct column *columns = compare_columns(&n_columns);
+    for (size_t i = 0; i < n; i++)
+        column_csv_row(view->out, columns, n_columns, &rows[i]);
+}
+
+void compare_print_csv(const struct compare_view *view)
+{
+    const struct comparison *c = view->comparison;
+    size_t n;
+    const struct column *columns = compare_columns(&n);
+    column_csv_header(view->out, columns, n);
+    csv_rows(view, &c->buffers.total, 1);
+    csv_rows(view, c->categories.rows, c->categories.n);
+    csv_rows(view, c->buffers.rows, c->buffers.n);
+    if (c->has_ops) {
+        csv_rows(view, &c->ops.total, 1);
+        csv_rows(view, c->ops.rows, c->ops.n);
+    }
+}
