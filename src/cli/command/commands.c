@@ -6,6 +6,7 @@ static const struct command *const commands[] = {
     &command_predict,
     &command_check,
     &command_compare,
+    &command_explain,
     &command_run,
     &command_frontier,
     &command_search,

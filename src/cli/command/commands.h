@@ -7,6 +7,7 @@
 extern const struct command command_check;
 extern const struct command command_claims;
 extern const struct command command_compare;
+extern const struct command command_explain;
 extern const struct command command_export;
 extern const struct command command_frontier;
 extern const struct command command_help;

@@ -1,0 +1,124 @@
+/* moeplan explain: which buffers of a plan a failed allocation was. */
+#include <string.h>
+
+#include "base/file.h"
+#include "cli/command/commands.h"
+#include "cli/option/plan_argument.h"
+#include "plan/trace.h"
+#include "report/explain/print.h"
+
+enum { LOG_LIMIT = 10 << 20 };
+
+struct settings {
+    const char *oom, *log;
+    uint64_t top;
+};
+
+static const struct settings defaults = {.top = 10};
+
+static const struct option options[] = {
+    {"oom", 0, OPTION_TEXT, offsetof(struct settings, oom), "TEXT", NULL,
+     "the failed allocation: '26.21 GiB', or the line of the log that reports it"},
+    {"log", 0, OPTION_TEXT, offsetof(struct settings, log), "FILE", NULL,
+     "a log of at most 10 MiB, of which the first failed allocation is explained"},
+    {"top", 0, OPTION_COUNT, offsetof(struct settings, top), "N 1..100000", NULL,
+     "matches that the text shows (default: 10)"},
+};
+
+static enum status read_failure(const struct invocation *call, struct failure *out,
+                                struct err *err)
+{
+    const struct settings *settings = call->settings;
+    char *log = NULL;
+    const char *text = settings->oom;
+    size_t length = text ? strlen(text) : 0;
+    if ((settings->oom != NULL) == (settings->log != NULL)) {
+        err_set(err, STATUS_USAGE, "explain takes either '--oom' or '--log'");
+        return err_hint(err, "for example --oom '26.21 GiB'");
+    }
+    if (settings->log) {
+        TRY(file_read(settings->log, LOG_LIMIT, call->arena, &log, &length, err));
+        text = log;
+    }
+    if (failure_find(text, length, call->arena, out))
+        return STATUS_OK;
+    err_set(err, STATUS_INPUT, "no failed allocation in %s",
+            settings->log ? settings->log : "the text of '--oom'");
+    return err_hint(err, "moeplan knows those of torch, XLA, vLLM, NVSHMEM and NCCL, and an "
+                         "amount alone: '26.21 GiB'");
+}
+
+static enum status run_explain(const struct invocation *call, struct err *err)
+{
+    static void (*const printers[])(const struct explain_view *view) = {
+        [FORMAT_TEXT] = explain_print_text,
+        [FORMAT_JSON] = explain_print_json,
+        [FORMAT_CSV] = explain_print_csv,
+    };
+    struct plan *plan = arena_alloc(call->arena, 1, sizeof *plan);
+    struct origins origins = {0};
+    struct routing_data routing = {0};
+    struct prediction prediction;
+    struct failure failure;
+    TRY(read_failure(call, &failure, err));
+    TRY(plan_argument_load(call, 0, plan, &origins, err));
+    TRY(routing_data_load(plan, NULL, call->arena, &routing, err));
+    const struct predict_options asked = {
+        .routing = &routing, .fixes = true, .memory_only = true};
+    if (predict(plan, &asked, call->arena, &prediction, err) != STATUS_OK)
+        return err_place(err, plan_argument_place(call, 0, &origins, err->text, "moe.path"));
+    struct explain_view view = {
+        .failure = &failure,
+        .prediction = &prediction,
+        .top = ((const struct settings *)call->settings)->top,
+        .provenance = plan_argument_provenance(plan),
+        .out = call->out,
+        .term = &call->term,
+        .arena = call->arena,
+    };
+    uint64_t total = prediction.memory.total_bytes;
+    struct printed_bytes beyond = failure.in_use;
+    if (failure.wanted.known)
+        view.matches = failure_matches(&prediction.memory, &failure.wanted, failure.segments,
+                                       call->arena, &view.n);
+    if (beyond.known && beyond.low > total) {
+        beyond = (struct printed_bytes){true, beyond.low - total, beyond.bytes - total,
+                                        beyond.high - total};
+        view.beyond =
+            failure_matches(&prediction.memory, &beyond, false, call->arena, &view.n_beyond);
+    }
+    printers[call->general.format](&view);
+    return STATUS_OK;
+}
+
+static const char *const examples[] = {
+    "moeplan explain plan.yaml --oom '26.21 GiB'",
+    "moeplan explain plan.yaml --log train.log --format json",
+    NULL,
+};
+
+const struct command command_explain = {
+    .name = "explain",
+    .operands = "<plan.yaml>",
+    .summary = "which buffers a failed allocation was",
+    .description =
+        "Matches a failed allocation with the buffers of the plan: one copy, all copies, "
+        "several copies (up to 64), or the sum of two of one layer. An amount alone and "
+        "torch's "
+        "are segments of the CUDA caching allocator: a request rounded to 512 bytes, then 2 "
+        "MiB "
+        "up to 1 MiB, 20 MiB below 10 MiB, else a multiple of 2 MiB. Those of XLA, NVSHMEM and "
+        "NCCL are taken as printed. An allocation that matches nothing says so.\n"
+        "\n"
+        "Where the text says what the process had in use, that is compared with the predicted "
+        "peak, and what is beyond it matched the same way. When the plan itself does not fit, "
+        "the changes that make it fit follow. The status does not depend on the verdict.",
+    .examples = examples,
+    .min_operands = 1,
+    .max_operands = 1,
+    .options = options,
+    .n_options = sizeof options / sizeof *options,
+    .settings_size = sizeof(struct settings),
+    .defaults = &defaults,
+    .run = run_explain,
+};
