@@ -5,6 +5,7 @@
 
 #include "base/unit.h"
 #include "report/page.h"
+#include "report/predict/print.h"
 
 #define MATCH(record) ((const struct failure_match *)(record))
 
@@ -109,7 +110,7 @@ void explain_print_text(const struct explain_view *view)
     page_heading(&page, arena_printf(view->arena, "the plan's own verdict: %s",
                                      verdict_name(memory->verdict)));
     for (size_t i = 0; i < memory->n_fixes; i++)
-        fprintf(view->out, "  --set %s\n", memory->fixes[i].set);
+        fprintf(view->out, "  %s\n", predict_fix_options(&memory->fixes[i], view->arena));
     fputc('\n', view->out);
     provenance_text(view->out, view->term, &view->provenance);
 }

@@ -40,9 +40,11 @@ const struct column *op_columns(size_t *n);     /* struct op_report: JSON and CS
 const struct column *op_table(size_t *n);       /* the same for --ops */
 const struct column *stage_columns(size_t *n);  /* struct stage_memory */
 const struct column *fix_columns(size_t *n);    /* struct fix */
-const struct column *trade_columns(size_t *n);  /* struct capacity_point */
-const struct column *block_columns(size_t *n);  /* struct block_choice */
-const struct column *note_columns(size_t *n);   /* struct note */
+const char *predict_fix_options(const struct fix *fix,
+                                struct arena *arena); /* "--set A --set B" */
+const struct column *trade_columns(size_t *n);        /* struct capacity_point */
+const struct column *block_columns(size_t *n);        /* struct block_choice */
+const struct column *note_columns(size_t *n);         /* struct note */
 
 /* A section of the JSON contract that is one object of a part of struct prediction. */
 struct predict_section {

@@ -9,6 +9,10 @@ static const struct column names_and_bytes[] = {{.key = "name", .type = COLUMN_T
 static const struct column wall[] = {{.key = "buffer", .type = COLUMN_TEXT},
                                      {.key = "bytes", .type = COLUMN_BYTES},
                                      {.key = "formula", .type = COLUMN_TEXT}};
+static const struct column place[] = {{.key = "stage", .type = COLUMN_COUNT},
+                                      {.key = "segment", .type = COLUMN_TEXT},
+                                      {.key = "op", .type = COLUMN_TEXT},
+                                      {.key = "phase", .type = COLUMN_TEXT}};
 static const struct column path[] = {{.key = "name", .type = COLUMN_TEXT},
                                      {.key = "reason", .type = COLUMN_TEXT}};
 static const struct column head[] = {{.key = "schema_version", .type = COLUMN_COUNT},
@@ -80,7 +84,10 @@ static void memory(struct json *json)
     schema_json_columns(json, columns, n);
     schema_json_records(json, "categories", names_and_bytes, 2);
     records_of(json, "buffers", buffer_columns);
+    schema_json_record(json, "peak", place, 4);
+    records_of(json, "stages", stage_columns);
     schema_json_record(json, "wall", wall, 3);
+    schema_json_record(json, "largest", wall, 3);
     schema_json_record(json, "address_wall", wall, 3);
     schema_json_record(json, "int_wall", wall, 3);
     records_of(json, "fixes", fix_columns);

@@ -1,12 +1,12 @@
 /* Fixes on the first screen, by what they cost; see screen.h. */
+#include "report/predict/print.h"
 #include "report/predict/screen.h"
 
 #include <string.h>
 
 enum { FIXES_SHOWN = 5, KIND_WIDTH = 20, SET_WIDTH = 50 };
 
-/* "a=1 b=2" -> "--set a=1 --set b=2" */
-static const char *fix_options(const struct fix *fix, struct arena *arena)
+const char *predict_fix_options(const struct fix *fix, struct arena *arena)
 {
     struct text options = {.arena = arena};
     for (const char *at = fix->set; *at;) {
@@ -22,7 +22,7 @@ static void print_fix(struct screen *screen, const struct fix *fix, bool titled)
 {
     struct arena *arena = screen->view->arena;
     fprintf(screen->page.out, "  %-*s%-*s%10s  %s", KIND_WIDTH,
-            titled ? fix_kind_title(fix->kind) : "", SET_WIDTH, fix_options(fix, arena),
+            titled ? fix_kind_title(fix->kind) : "", SET_WIDTH, predict_fix_options(fix, arena),
             screen_amount(screen, fix->total_bytes), verdict_name(fix->verdict));
     if (fix->drop_fraction > 0)
         fprintf(screen->page.out, ", drops %.2g %%", 100 * fix->drop_fraction);
