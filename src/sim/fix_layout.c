@@ -75,7 +75,7 @@ static void try_axes(struct fix_search *search, const struct axis *a, const stru
 static void search_axes(struct fix_search *search, const struct axis *axes, size_t first,
                         size_t first_end)
 {
-    struct best best = {.seconds_per_token = INFINITY};
+    struct best best = {.seconds_per_token = HUGE_VAL};
     for (size_t i = first; i < first_end; i++)
         for (size_t j = i + 1; j < AXES; j++)
             for (size_t k = j + 1; k < AXES; k++)

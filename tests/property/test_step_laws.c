@@ -42,8 +42,10 @@ static bool list_plan(const struct plan *plan, struct listed *l)
     if (plan_experts_total(plan) > 512 || plan->parallel.ep > 64) /* take seconds to route */
         return false;
     if (rule_check(plan, text, hint) ||
-        work_build(plan, &l->arena, &l->work, &err) != STATUS_OK)
+        work_build(plan, &l->arena, &l->work, &err) != STATUS_OK) {
+        arena_release(&l->arena);
         return false;
+    }
     l->plan = *plan;
     l->plan.moe.path = stack_path(plan, NULL);
     l->plan.moe.buffer = stack_sizing(plan);
@@ -261,8 +263,10 @@ static void training_flop_is_the_models(void **state)
             if (sampled)
                 forward_flop(&l, &others, &experts);
         }
-        if (!sampled)
+        if (!sampled) {
+            arena_release(&l.arena);
             continue;
+        }
         uint64_t each = expert_flop_per_token(&l.plan.model) * layers;
         uint64_t model =
             params_forward_flop_per_token(&l.plan.model, l.plan.workload.sequence_length);
