@@ -34,15 +34,29 @@ uint64_t plan_moe_layers(const struct plan *plan)
     return model->layers > model->dense_layers ? model->layers - model->dense_layers : 0;
 }
 
+bool plan_tokens_everywhere(const struct plan *plan)
+{
+    const struct parallel *p = &plan->parallel;
+    bool engine = plan->stack.kind == STACK_VLLM || plan->stack.kind == STACK_SGLANG;
+    return engine && !p->sp && p->tp > 1 && p->ep > 1;
+}
+
+uint64_t plan_token_ranks(const struct plan *plan)
+{
+    return plan->parallel.sp || plan_tokens_everywhere(plan) ? plan->parallel.tp : 1;
+}
+
 /* Rounded up: a rank of an uneven split holds at most this. */
 uint64_t plan_tokens(const struct plan *plan)
 {
     const struct workload *w = &plan->workload;
     const struct parallel *p = &plan->parallel;
     bool overflow = false;
-    if (w->mode == MODE_DECODE)
-        return checked_mul(w->micro_batch, w->tokens_per_sequence, &overflow);
-    uint64_t split = p->cp * (p->sp ? p->tp : 1);
+    if (w->mode == MODE_DECODE) {
+        uint64_t all = checked_mul(w->micro_batch, w->tokens_per_sequence, &overflow);
+        return plan_tokens_everywhere(plan) ? ceil_div(all, p->tp) : all;
+    }
+    uint64_t split = p->cp * plan_token_ranks(plan);
     uint64_t tokens = checked_mul(w->micro_batch, w->sequence_length, &overflow);
     return split ? ceil_div(tokens, split) : 0;
 }

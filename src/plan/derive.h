@@ -13,6 +13,11 @@ uint64_t plan_expert_dp(const struct plan *plan); /* world / (ep etp pp) */
 uint64_t plan_moe_layers(const struct plan *plan);
 bool plan_names_path(const struct plan *plan); /* false: moe.path is auto, the stack's rule */
 uint64_t plan_tokens(const struct plan *plan); /* T: tokens per rank entering a layer */
+/* An engine with tensor and expert parallelism over one set of ranks and without sp: every tp
+ * rank has all tokens and counts as the source of its part of them. */
+bool plan_tokens_everywhere(const struct plan *plan);
+/* Tensor-parallel ranks among which the tokens of a MoE layer are shared out: tp or 1. */
+uint64_t plan_token_ranks(const struct plan *plan);
 uint64_t plan_experts_total(const struct plan *plan); /* E with redundant experts */
 uint64_t plan_local_experts(const struct plan *plan); /* e = ceil(E_total / ep) */
 uint64_t plan_cores(const struct plan *plan);         /* that share a rank's blocks: 1 or 2 */

@@ -258,6 +258,24 @@ static enum status fill_in(const struct config *config, struct model *model, str
     return STATUS_OK;
 }
 
+static bool says(const struct node *mapping, const char *key, const char *word)
+{
+    const struct node *value = node_get(mapping, key);
+    return value && value->kind == NODE_SCALAR && text_equal(value->text, word);
+}
+
+/* quantization_config: the formats that serving keeps as they are; of others nothing is said. */
+static enum dtype checkpoint_of(const struct config *config)
+{
+    const struct node *how = find_value(config, "quantization_config");
+    if (!how || how->kind != NODE_MAPPING)
+        return DTYPE_NONE;
+    if (says(how, "quant_method", "mxfp4"))
+        return DTYPE_MXFP4;
+    bool blocks = node_get(how, "weight_block_size") != NULL;
+    return says(how, "quant_method", "fp8") && blocks ? DTYPE_FP8_BLOCK : DTYPE_NONE;
+}
+
 enum status import_hf_model(const struct node *config, struct model *model, struct err *err)
 {
     if (config->kind != NODE_MAPPING)
@@ -273,6 +291,7 @@ enum status import_hf_model(const struct node *config, struct model *model, stru
     if (family->finish)
         TRY(family->finish(c.inner, &m, err));
     TRY(fill_in(&c, &m, err));
+    m.checkpoint = checkpoint_of(&c);
     snprintf(m.name, sizeof m.name, "%s", c.architecture);
     *model = m;
     return STATUS_OK;

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "plan/apply.h"
 #include "plan/derive.h"
+#include "plan/follow.h"
 #include "plan/part.h"
 #include "plan/rule.h"
 #include "plan/schema.h"
@@ -167,6 +168,7 @@ static enum status complete(struct load *load)
 {
     struct routing *routing = &load->loader.plan->moe.routing;
     complete_model(&load->loader.plan->model);
+    follow_layout(&load->loader, load->file);
     if (load->loader.plan->name[0] == '\0')
         part_name_of_path(load->loader.plan->name,
                           text_equal(load->file, "-") ? "stdin" : load->file);

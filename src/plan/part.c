@@ -85,17 +85,42 @@ static enum status read_config(struct part *part, const struct node *config)
     return STATUS_OK;
 }
 
+/* What a stack sets of the plan's own keys unless the plan does. */
+static enum status read_defaults(struct part *part, const struct node *defaults)
+{
+    struct loader *loader = part->loader;
+    if (part->kind != CATALOG_STACK) {
+        err_at(loader->err, STATUS_INPUT, defaults->key_mark, "a %s has no defaults",
+               part->key);
+        return err_hint(loader->err, "keys of the plan stand in the plan, or in a stack");
+    }
+    if (defaults->kind != NODE_MAPPING)
+        return err_at(loader->err, STATUS_INPUT, defaults->mark,
+                      "'defaults' takes a mapping of the plan's keys, not %s",
+                      node_kind_name(defaults->kind));
+    for (size_t i = 0; part_keys[i]; i++) {
+        const struct node *value = node_get(defaults, part_keys[i]);
+        if (value)
+            return err_at(loader->err, STATUS_INPUT, value->key_mark,
+                          "'defaults' of a stack has no '%s'", part_keys[i]);
+    }
+    return apply_mapping(loader, "", defaults, NULL);
+}
+
 static enum status read_mapping(struct part *part, const struct node *mapping,
                                 const char *folder)
 {
-    static const char *const except[] = {"base", NULL};
+    static const char *const except[] = {"base", "defaults", NULL};
     struct loader *loader = part->loader;
     if (part->kind == CATALOG_MODEL && import_hf_is_config(mapping)) {
         TRY(read_config(part, mapping));
     } else {
         const struct node *base = node_get(mapping, "base");
+        const struct node *defaults = node_get(mapping, "defaults");
         if (base)
             TRY(read_base(part, base, folder));
+        if (defaults)
+            TRY(read_defaults(part, defaults));
         TRY(apply_mapping(loader, part->key, mapping, except));
     }
     part->mark = mapping->mark;

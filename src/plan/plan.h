@@ -183,6 +183,7 @@ struct model {
     bool norm_bias;           /* norms have a bias beside the weight (LayerNorm: Phi-3.5-MoE) */
     bool head_bias;           /* the head has a [vocab] bias (Phi-3.5-MoE) */
     uint64_t max_position;
+    enum dtype checkpoint; /* format of the matrices as published; none: 16 bits */
     struct attention attention;
     struct model_moe moe;
 };

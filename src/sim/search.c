@@ -231,7 +231,7 @@ static void visit(struct walk *walk, const uint8_t index[SEARCH_KEYS])
 {
     struct memory_peak peak;
     walk->found->points++;
-    if (!rule_check_run(&walk->plan)) {
+    if (!rule_check_run(&walk->plan) || !stack_offers(&walk->plan)) {
         walk->found->invalid++;
         return;
     }

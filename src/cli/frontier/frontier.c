@@ -2,6 +2,7 @@
 #include "cli/frontier/frontier.h"
 
 #include "cli/option/plan_argument.h"
+#include "plan/follow.h"
 #include "plan/schema.h"
 
 struct applied {
@@ -49,8 +50,9 @@ static enum status apply_value(void *context, size_t number, struct plan *plan, 
         const char *key = value->sets[i].key;
         struct err refused = {0};
         struct mark mark = {.file = applied->axis->option};
-        if (!is_plain(key) || schema_set(schema_find(key), plan, value->sets[i].value, false,
-                                         mark, &refused) != STATUS_OK)
+        if (!is_plain(key) || follow_from(key) ||
+            schema_set(schema_find(key), plan, value->sets[i].value, false, mark, &refused) !=
+                STATUS_OK)
             return apply_by_loader(applied->frontier, applied->axis, value, plan, err);
     }
     return STATUS_OK;

@@ -2,6 +2,7 @@
 #include "report/predict/assumed.h"
 
 #include "base/checked.h"
+#include "base/text.h"
 #include "base/unit.h"
 #include "plan/schema.h"
 #include "work/stack/stack.h"
@@ -87,11 +88,16 @@ static bool is_routed(const struct plan *plan)
     return !plan->stack.static_shapes;
 }
 
-/* Keys worth a word when nobody set them, in the order of importance. */
+enum { UNSAID = 3 }; /* of the keys: no word where neither user nor stack decides */
+
+/* Keys worth a word when the user did not set them, in the order of importance. */
 static const struct {
     const char *key;
     bool (*matters)(const struct plan *plan);
 } keys[] = {
+    {"workload.mode", always},
+    {"parallel.etp", infers},
+    {"parallel.sp", infers},
     {"workload.micro_batch", always},
     {"workload.sequence_length", trains},
     {"workload.context_length", decodes},
@@ -109,11 +115,21 @@ static const struct {
     {"precision.kv_cache", infers},
 };
 
-static bool is_default(const struct origins *origins, const struct field *field)
+/* Who decided: nobody, or the stack or the model of the plan. NULL: the user. */
+static const char *decided(const struct plan *plan, const struct origins *origins,
+                           const struct field *field)
 {
     size_t n;
     const struct mark *mark = &origins->mark[field - schema_fields(&n)];
-    return mark->file == NULL;
+    if (!mark->file)
+        return "";
+    if (text_equal(field->key, "precision.weights") && plan->model.checkpoint &&
+        plan->precision.weights == plan->model.checkpoint && !origins_by_user(origins, field))
+        return "the checkpoint's";
+    const struct mark *stack = &origins->mark[schema_find("stack") - schema_fields(&n)];
+    bool follows =
+        stack->file == mark->file && stack->line == mark->line && stack->column == mark->column;
+    return follows || !origins_by_user(origins, field) ? plan->stack.name : NULL;
 }
 
 size_t predict_assumed_defaults(const struct plan *plan, const struct origins *origins,
@@ -123,7 +139,8 @@ size_t predict_assumed_defaults(const struct plan *plan, const struct origins *o
     for (size_t i = 0; origins && i < sizeof keys / sizeof *keys; i++) {
         const struct field *field = schema_find(keys[i].key);
         bool skew = keys[i].matters == is_skewed; /* of the first importance when it matters */
-        if (!field || !keys[i].matters(plan) || !is_default(origins, field))
+        const char *who = field && keys[i].matters(plan) ? decided(plan, origins, field) : NULL;
+        if (!who || (!*who && i < UNSAID))
             continue;
         n++;
         if (counted && !skew)
@@ -132,6 +149,8 @@ size_t predict_assumed_defaults(const struct plan *plan, const struct origins *o
         schema_print(field, plan, out);
         if (skew)
             text_append(out, " (neighbours on one rank)");
+        else if (*who)
+            text_printf(out, " (%s)", who);
     }
     if (n > named)
         text_printf(out, "%s%zu keys: moeplan show", named ? " and " : "", n - named);

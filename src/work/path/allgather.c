@@ -5,14 +5,6 @@
 #include "work/piece/layer.h"
 #include "work/stack/dispatch_parts.h"
 
-static uint16_t build(struct layer *l)
-{
-    struct everyone all = layer_gather_everyone(l);
-    struct fan fan = layer_fan(l, all.phys, WORK_NONE, l->received);
-    uint16_t partial = layer_fan_compute(l, all.x, all.gates, all.phys, &fan, all.tokens);
-    return layer_reduce_everyone(l, "routed_out", partial, l->combined, l->activation);
-}
-
 static enum status hold(struct hold_path *p, uint16_t *output, struct err *err)
 {
     (void)err;
@@ -47,7 +39,7 @@ static enum status hold(struct hold_path *p, uint16_t *output, struct err *err)
 
 const struct path_system path_allgather = {
     .backward = true,
-    .build = build,
+    .build = layer_routed_everywhere,
     .hold = hold,
     .align = align_by_stack,
     .exchange = EXCHANGE_GATHER,

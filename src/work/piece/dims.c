@@ -1,11 +1,13 @@
 /* Shapes of a layer; see dims.h. */
 #include "work/piece/dims.h"
 
+#include "plan/derive.h"
+
 static void fill_rows(struct dims *d)
 {
     struct sizes *z = d->z;
     const struct letters *x = &d->letters;
-    bool gathered = d->plan->parallel.sp && d->plan->parallel.tp > 1;
+    bool gathered = plan_token_ranks(d->plan) > 1;
     struct size *rows = d->rows;
     rows[ROW_LOCAL] = x->tokens;
     rows[ROW_FULL] = gathered ? size_mul(z, x->tokens, size_slot(z, SLOT_TP)) : x->tokens;
@@ -97,7 +99,7 @@ static unsigned facts_of(const struct plan *plan)
         {p->etp > 1, FACT_ETP},
         {plan->model.moe.experts > p->ep, FACT_SORTED},
         {plan->model.moe.experts <= p->ep, FACT_UNSORTED},
-        {p->sp && p->tp > 1, FACT_GATHER},
+        {plan_token_ranks(plan) > 1, FACT_GATHER},
         {!plan->stack.compiled, FACT_EAGER},
         {p->cp > 1, FACT_CP},
         {plan->stack.compiled, FACT_COMPILED},

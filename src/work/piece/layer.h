@@ -286,6 +286,9 @@ void layer_turns(struct layer *l, const struct everyone *all, const struct fan *
 uint16_t layer_reduce_everyone(struct layer *l, const char *name, uint16_t partial,
                                enum dtype wire, enum dtype dtype);
 
+/* The routed part where every rank sees every token: its experts' rows, and the reduced sum. */
+uint16_t layer_routed_everywhere(struct layer *l);
+
 /* ---- the files of the layer ---- */
 
 void layer_router(struct layer *l);                          /* layer_router.c */

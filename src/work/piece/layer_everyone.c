@@ -44,3 +44,11 @@ uint16_t layer_reduce_everyone(struct layer *l, const char *name, uint16_t parti
     layer_sum(l, arena_printf(l->arena, "reduce_%s", name), parts, out, l->R);
     return out;
 }
+
+uint16_t layer_routed_everywhere(struct layer *l)
+{
+    struct everyone all = layer_gather_everyone(l);
+    struct fan fan = layer_fan(l, all.phys, WORK_NONE, l->received);
+    uint16_t partial = layer_fan_compute(l, all.x, all.gates, all.phys, &fan, all.tokens);
+    return layer_reduce_everyone(l, "routed_out", partial, l->combined, l->activation);
+}

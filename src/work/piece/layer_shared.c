@@ -1,13 +1,14 @@
 /* Networks beside the routed experts: every token, no routing; their output is added to the
  * routed one. Shared experts, whose output may have a gate of its own, sigmoid(x w)
  * (Qwen2-MoE), and a dense MLP (Arctic), which here reads the rows that the experts read. */
+#include "plan/derive.h"
 #include "work/piece/layer.h"
 
 /* Whether a network's width is split over tp ranks that have different tokens: they are
  * gathered before it and its sums scattered after (a step's list only: the host refuses). */
 static bool gathers(const struct layer *l, bool split)
 {
-    return split && l->plan->parallel.sp && l->plan->parallel.tp > 1;
+    return split && plan_token_ranks(l->plan) > 1;
 }
 
 static uint16_t entered(struct layer *l, const char *name, bool split, struct extent *rows)

@@ -141,7 +141,7 @@ static void dense_mlp(const struct serve *v, uint16_t hidden)
 /* Under sp each tp rank brings its own part of the tokens to the experts. */
 static uint16_t moe_input(const struct serve *v, uint16_t hidden)
 {
-    if (!v->plan->parallel.sp || v->plan->parallel.tp == 1)
+    if (plan_tokens_everywhere(v->plan) || plan_token_ranks(v->plan) == 1)
         return hidden;
     struct buffer part =
         shape(v, "moe_tokens", CATEGORY_ACTIVATION, size_slot(v->s, SLOT_TOKENS), v->hidden);
@@ -183,6 +183,15 @@ static void head(const struct serve *v)
 
 /* ---- the cache ---- */
 
+/* Sequences of all batches in flight: an engine with pp stages keeps pp batches under way, or
+ * its stages wait for each other. */
+static struct size cached_sequences(const struct plan *plan, struct sizes *s)
+{
+    struct size batch = size_slot(s, SLOT_MICRO_BATCH);
+    bool engine = plan->stack.kind == STACK_VLLM || plan->stack.kind == STACK_SGLANG;
+    return engine ? size_mul(s, batch, size_slot(s, SLOT_PP)) : batch;
+}
+
 void serve_cache(const struct plan *plan, struct work *work, uint64_t block)
 {
     struct sizes *s = &work->sizes;
@@ -200,7 +209,7 @@ void serve_cache(const struct plan *plan, struct work *work, uint64_t block)
                                       .segment = SEGMENT_STEP,
                                       .dtype = plan->precision.kv_cache,
                                       .n_dims = 4,
-                                      .dims = {layers, size_slot(s, SLOT_MICRO_BATCH),
+                                      .dims = {layers, cached_sequences(plan, s),
                                                size_up(s, context, block ? block : 1), width},
                                       .life = LIFE_PERSISTENT,
                                       .state = true});
@@ -216,11 +225,11 @@ static enum status refuse(const struct plan *plan, const struct serve_style *sty
     }
     const struct parallel *p = &plan->parallel;
     uint64_t experts = p->ep * p->etp, ranks = p->tp * plan_dp(plan);
-    if (style->spread && p->ep > 1 && p->tp > 1 && !p->sp) {
+    if (style->spread && p->ep > 1 && p->tp > 1 && !p->sp && ranks != p->tp) {
         err_set(err, STATUS_INPUT,
                 "stack %s gives each of the %llu tp ranks its own part of the tokens before "
-                "the experts",
-                name, (unsigned long long)p->tp);
+                "experts over %llu ranks",
+                name, (unsigned long long)p->tp, (unsigned long long)ranks);
         return err_hint(err, "set parallel.sp to true");
     }
     if (!style->spread || (experts == ranks && (p->ep > 1 || p->etp == p->tp)))
@@ -251,7 +260,7 @@ enum status serve_build(const struct plan *plan, struct work *work, enum moe_pat
                       .zero = size_const(s, 0),
                       .mla = plan->model.attention.kind == ATTENTION_MLA,
                       .decode = plan->workload.mode == MODE_DECODE};
-    if (plan->parallel.sp)
+    if (plan_token_ranks(plan) > 1)
         v.tokens = size_mul(s, v.tokens, size_slot(s, SLOT_TP));
     step_segments(work);
     serve_weights(plan, work, style->absorbed_copies);

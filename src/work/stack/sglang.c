@@ -16,6 +16,14 @@ static enum expert_kernel kernel_of(const struct plan *plan, enum moe_path path)
     return deepgemm ? EXPERT_KERNEL_DEEPGEMM : EXPERT_KERNEL_TRITON;
 }
 
+const struct stack_path stack_sglang_paths[] = {
+    {"fused", "moe-a2a-backend none"},
+    {"allgather", "attention DP, none"},
+    {"deepep", "deepep, normal"},
+    {"deepep_ll", "deepep, low latency"},
+    {NULL, NULL},
+};
+
 enum status stack_sglang_build(const struct plan *plan, struct work *work, struct err *err)
 {
     enum moe_path path = stack_path(plan, NULL);

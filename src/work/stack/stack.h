@@ -39,6 +39,10 @@ enum moe_path stack_path(const struct plan *plan, const char **why);
 /* The paths a stack runs as a list of words: "capacity, deepep (flex) and allgather"; "all". */
 void stack_paths_print(const struct stack_system *system, struct text *out);
 
+/* Whether the plan's stack offers its path on its layout: what searches propose. A path without
+ * an exchange where tokens lie on one rank or on all, one with an exchange where they do not. */
+bool stack_offers(const struct plan *plan);
+
 /* STATUS_INPUT with the list and the reason when the plan's stack does not run the path. */
 enum status stack_runs(const struct plan *plan, enum moe_path path, struct err *err);
 
@@ -74,6 +78,8 @@ extern const struct stack_path stack_maxtext_paths[];
 extern const struct stack_path stack_megatron_paths[];
 extern const struct stack_path stack_torchtitan_paths[];
 extern const struct stack_path stack_nxd_paths[];
+extern const struct stack_path stack_vllm_paths[];
+extern const struct stack_path stack_sglang_paths[];
 
 /* Builders. */
 enum status stack_maxtext_build(const struct plan *plan, struct work *work, struct err *err);

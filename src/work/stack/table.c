@@ -1,6 +1,7 @@
 /* The table of stacks, and their own choice of path; see stack.h. */
 #include <string.h>
 
+#include "plan/derive.h"
 #include "plan/schema.h"
 #include "work/stack/stack.h"
 
@@ -24,9 +25,11 @@ static const struct stack_system systems[] = {
     {STACK_NXD, "nxd", "Neuron (NxD): serving and training with static shapes", stack_nxd_build,
      stack_generic_again, stack_nxd_paths, "its expert MLPs are these"},
     {STACK_VLLM, "vllm", "vLLM: serving, DeepEP and DeepGEMM", stack_vllm_build,
-     stack_generic_again, NULL, NULL},
+     stack_generic_again, stack_vllm_paths,
+     "its all-to-all backends; others are sized as asked, and never proposed"},
     {STACK_SGLANG, "sglang", "SGLang: serving, DeepEP and DeepGEMM", stack_sglang_build,
-     stack_generic_again, NULL, NULL},
+     stack_generic_again, stack_sglang_paths,
+     "its dispatchers; others are sized as asked, and never proposed"},
 };
 
 const struct stack_system *stack_system(enum stack_kind kind)
@@ -38,8 +41,10 @@ const struct stack_system *stack_system(enum stack_kind kind)
 }
 
 /* A stack's own rule for moe.path auto. Sources: MaxText sparse_matmul defaults to true;
- * Megatron's default dispatcher is alltoall; torchtitan has one all-to-all dispatcher; vLLM and
- * SGLang permute inside one rank's fused kernel and use DeepEP across ranks. */
+ * Megatron's default dispatcher is alltoall; torchtitan has one all-to-all dispatcher; vLLM's
+ * all2all_backend is allgather_reducescatter; SGLang's moe_a2a_backend is none, and its
+ * attention over dp ranks gathers their tokens; neither exchanges where the tokens are on all
+ * ranks. */
 static const struct {
     enum stack_kind stack;
     bool decode;
@@ -50,10 +55,6 @@ static const struct {
     {STACK_MEGATRON, false, PATH_RAGGED_A2A, "megatron: the alltoall dispatcher"},
     {STACK_PRIMUS, false, PATH_DEEPEP, "primus: DeepEP dispatch with grouped GEMM"},
     {STACK_TORCHTITAN, false, PATH_RAGGED_A2A, "torchtitan: its all-to-all dispatcher"},
-    {STACK_VLLM, false, PATH_DEEPEP, "vllm: DeepEP high throughput for prefill"},
-    {STACK_VLLM, true, PATH_DEEPEP_LL, "vllm: DeepEP low latency for decode"},
-    {STACK_SGLANG, false, PATH_DEEPEP, "sglang: DeepEP normal mode for prefill"},
-    {STACK_SGLANG, true, PATH_DEEPEP_LL, "sglang: DeepEP low latency for decode"},
 };
 
 /* Neuron's rule (NxD expert_mlps_v2, buffers.md 10.4): decode loads only hit experts while
@@ -81,6 +82,19 @@ static enum moe_path nxd_path(const struct plan *plan, const char **why)
     return short_prompt ? PATH_ALL_EXPERTS : PATH_BLOCKWISE;
 }
 
+static enum moe_path engine_path(const struct plan *plan, const char **why)
+{
+    bool vllm = plan->stack.kind == STACK_VLLM;
+    if (plan->parallel.ep == 1 || plan_tokens_everywhere(plan)) {
+        *why = vllm ? "vllm: the tokens are on every rank, nothing is exchanged"
+                    : "sglang: the tokens are on every rank, nothing is exchanged";
+        return PATH_FUSED;
+    }
+    *why = vllm ? "vllm: --all2all-backend allgather_reducescatter is its default"
+                : "sglang: --moe-a2a-backend none is its default, tokens are gathered";
+    return PATH_ALLGATHER;
+}
+
 enum moe_path stack_path(const struct plan *plan, const char **why)
 {
     const char *ignored;
@@ -90,6 +104,8 @@ enum moe_path stack_path(const struct plan *plan, const char **why)
         return plan->moe.path;
     if (plan->stack.kind == STACK_NXD)
         return nxd_path(plan, why);
+    if (plan->stack.kind == STACK_VLLM || plan->stack.kind == STACK_SGLANG)
+        return engine_path(plan, why);
     for (size_t i = 0; i < sizeof defaults / sizeof *defaults; i++) {
         if (defaults[i].stack != plan->stack.kind ||
             defaults[i].decode != (plan->workload.mode == MODE_DECODE))
@@ -119,6 +135,16 @@ static bool lists(const struct stack_system *system, const char *word)
         if (!strcmp(path->word, word))
             return true;
     return !system->paths;
+}
+
+bool stack_offers(const struct plan *plan)
+{
+    enum moe_path path = stack_path(plan, NULL);
+    bool engine = plan->stack.kind == STACK_VLLM || plan->stack.kind == STACK_SGLANG;
+    if (!lists(stack_system(plan->stack.kind), words_path[path]))
+        return false;
+    bool present = plan->parallel.ep == 1 || plan_tokens_everywhere(plan);
+    return !engine || (path == PATH_FUSED) == present;
 }
 
 enum status stack_runs(const struct plan *plan, enum moe_path path, struct err *err)

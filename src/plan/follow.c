@@ -1,0 +1,75 @@
+/* See follow.h. Sources: vLLM shards experts over tp x dp ranks, whole ones with
+ * --enable-expert-parallel (fused_moe/config.py), and gives each tp rank its own part of the
+ * tokens where dp > 1 (sequence parallel MoE); SGLang's ep_size is its tp_size or 1. */
+#include "plan/follow.h"
+
+#include "base/text.h"
+#include "plan/apply.h"
+#include "plan/derive.h"
+#include "plan/schema.h"
+
+static bool is_given(const struct loader *loader, const char *key)
+{
+    return apply_origin(loader, key).file != NULL;
+}
+
+static bool is_engine(const struct plan *plan)
+{
+    return plan->stack.kind == STACK_VLLM || plan->stack.kind == STACK_SGLANG;
+}
+
+static void follow_checkpoint(struct loader *loader)
+{
+    struct plan *plan = loader->plan;
+    if (plan->workload.mode == MODE_TRAIN || plan->model.checkpoint == DTYPE_NONE ||
+        is_given(loader, "precision.weights"))
+        return;
+    plan->precision.weights = plan->model.checkpoint;
+    apply_origin_set(loader, "precision.weights", apply_origin(loader, "model.checkpoint"));
+}
+
+/* Experts over all ranks of the engine: whole where the plan gives ep, else each of them split
+ * like a dense network. A wrong layout stays as it is, for the rules to name. */
+static void follow_experts(struct loader *loader)
+{
+    struct plan *plan = loader->plan;
+    struct parallel *p = &plan->parallel;
+    uint64_t ranks = p->tp * plan_dp(plan);
+    if (!is_engine(plan) || !ranks)
+        return;
+    if (!is_given(loader, "parallel.etp") && p->ep == 1) {
+        p->etp = ranks;
+        apply_origin_set(loader, "parallel.etp", apply_origin(loader, "stack"));
+    }
+    if (!is_given(loader, "parallel.sp") && p->ep > 1 && p->tp > 1 && plan_dp(plan) > 1) {
+        p->sp = true;
+        apply_origin_set(loader, "parallel.sp", apply_origin(loader, "stack"));
+    }
+}
+
+static void follow_alone(struct loader *loader, const char *file)
+{
+    struct mark mark = apply_origin(loader, "stack.comm_per_rank");
+    bool by_user = mark.file && (mark.line == 0 || text_equal(mark.file, file));
+    if (plan_world(loader->plan) == 1 && !by_user)
+        loader->plan->stack.comm_bytes_per_rank = 0;
+}
+
+void follow_layout(struct loader *loader, const char *file)
+{
+    follow_checkpoint(loader);
+    follow_experts(loader);
+    follow_alone(loader, file);
+}
+
+bool follow_from(const char *key)
+{
+    static const char *const keys[] = {"workload.mode",    "parallel.tp",   "parallel.pp",
+                                       "parallel.cp",      "parallel.ep",   "parallel.sp",
+                                       "model.checkpoint", "cluster.nodes", "cluster.node.devices",
+                                       "stack.kind"};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (text_equal(key, keys[i]))
+            return true;
+    return false;
+}
