@@ -64,10 +64,10 @@ void follow_layout(struct loader *loader, const char *file)
 
 bool follow_from(const char *key)
 {
-    static const char *const keys[] = {"workload.mode",    "parallel.tp",   "parallel.pp",
-                                       "parallel.cp",      "parallel.ep",   "parallel.sp",
-                                       "model.checkpoint", "cluster.nodes", "cluster.node.devices",
-                                       "stack.kind"};
+    static const char *const keys[] = {
+        "workload.mode",        "parallel.tp", "parallel.pp",      "parallel.cp",
+        "parallel.ep",          "parallel.sp", "model.checkpoint", "cluster.nodes",
+        "cluster.node.devices", "stack.kind"};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         if (text_equal(key, keys[i]))
             return true;

@@ -264,7 +264,8 @@ static bool says(const struct node *mapping, const char *key, const char *word)
     return value && value->kind == NODE_SCALAR && text_equal(value->text, word);
 }
 
-/* quantization_config: the formats that serving keeps as they are; of others nothing is said. */
+/* quantization_config: the formats that serving keeps as they are; of others nothing is said.
+ */
 static enum dtype checkpoint_of(const struct config *config)
 {
     const struct node *how = find_value(config, "quantization_config");

@@ -30,7 +30,7 @@
       "chunks of fixed capacity in a pipelined all-to-all")                                    \
     X(ALLGATHER, allgather, 0, "gather all tokens, compute local experts, reduce-scatter")     \
     X(BLOCK_SPARSE, block_sparse, 0, "rows padded to 128, block-sparse products")               \
-    X(FUSED, fused, 0, "tokens are on every rank: its experts in one kernel, sums reduced")
+    X(FUSED, fused, 0, "every rank has the tokens: its experts in one kernel, sums reduced")
 
 #ifdef MOEPLAN_MORE_PATHS
 #include MOEPLAN_MORE_PATHS

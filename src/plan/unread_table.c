@@ -115,6 +115,7 @@ const struct unread_row unread_rows[] = {
     /* ---- model ---- */
     WHEN("model.mtp_layers", ON("model.mtp_enabled")),
     WHEN("model.mtp_enabled", ABOVE("model.mtp_layers", 0)),
+    NEVER("model.checkpoint", "precision.weights takes it up where a serving plan is silent"),
     NEVER("model.max_position", "no sequence is checked against it yet"),
     WHEN("model.attention.kv_heads", GQA),
     WHEN("model.attention.head_dim", GQA),
@@ -172,7 +173,6 @@ const struct unread_row unread_rows[] = {
 
     /* ---- parallel ---- */
     WHEN("parallel.sp", TENSOR),
-    WHEN("parallel.sp", SERVES),
     WHEN("parallel.schedule", PIPELINE),
     WHEN("parallel.stages", PIPELINE),
     WHEN("parallel.stage", PIPELINE),

@@ -26,6 +26,7 @@ static void seed_plan(struct arena *arena, struct plan *plan)
     plan->parallel.zero = 3;
     plan->moe.path = PATH_DEEPEP;
     plan->recompute.kind = RECOMPUTE_FULL;
+    plan->precision.weights = plan->precision.gradients = plan->precision.moments = DTYPE_BF16;
 }
 
 /* training-model.md section 3: B = 440.4 GB per GPU and step over the network */

@@ -13,9 +13,9 @@
 #include "work/stack/stack.h"
 
 static const char *const path_names[PATH_COUNT] = {
-    "auto",      "capacity",    "ragged_dot",  "ragged_a2a", "deepep",
-    "deepep_ll", "rdep",        "blockwise",   "selective",  "all_experts",
-    "masked",    "expert_loop", "chunked_a2a", "allgather",  "block_sparse",
+    "auto",        "capacity",  "ragged_dot",   "ragged_a2a",  "deepep", "deepep_ll",
+    "rdep",        "blockwise", "selective",    "all_experts", "masked", "expert_loop",
+    "chunked_a2a", "allgather", "block_sparse", "fused",
 };
 
 /* A layer alone: its [T, H] input as a saved buffer, then the path. */
@@ -418,7 +418,7 @@ static void lives_lie_on_ticks(void **state)
         for (int mode = MODE_TRAIN; mode <= MODE_DECODE; mode++)
             for (unsigned k = 0; k < 2; k++)
                 for (uint64_t ep = 1; ep <= 8; ep *= 8) {
-                    if (path == PATH_SELECTIVE && ep > 1)
+                    if ((path == PATH_SELECTIVE || path == PATH_FUSED) && ep > 1)
                         continue;
                     struct plan plan = variant((enum moe_path)path, (enum mode)mode, kinds[k],
                                                SIZING_EXACT, ep);
@@ -437,7 +437,7 @@ static void more_needs_more(void **state)
 {
     (void)state;
     for (int path = PATH_CAPACITY; path < PATH_COUNT; path++) {
-        uint64_t ep = path == PATH_SELECTIVE ? 1 : 8, peak[5];
+        uint64_t ep = path == PATH_SELECTIVE || path == PATH_FUSED ? 1 : 8, peak[5];
         struct plan plans[] = {
             variant((enum moe_path)path, MODE_TRAIN, RECOMPUTE_NONE, SIZING_BALANCED, ep),
             variant((enum moe_path)path, MODE_TRAIN, RECOMPUTE_NONE, SIZING_WORST, ep),

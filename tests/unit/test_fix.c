@@ -146,6 +146,7 @@ static void skewed_routing_is_sampled_before_a_fix_is_named(void **state)
                 "cluster: h200-8x8\n"
                 "stack: megatron\n"
                 "parallel: {ep: 64, zero: 1}\n"
+                "precision: {gradients: bf16, master: none, moments: bf16}\n"
                 "moe: {path: deepep, routing: {distribution: zipf, samples: 50}}\n",
                 &n);
     assert_in_range(n, 1, 64);

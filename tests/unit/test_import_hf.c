@@ -40,6 +40,8 @@ static void expect_equal(const char *name, const struct plan *imported,
         if (strncmp(fields[i].key, "model.", 6) != 0 ||
             strcmp(fields[i].key, "model.name") == 0)
             continue;
+        if (!imported->model.checkpoint && !strcmp(fields[i].key, "model.checkpoint"))
+            continue; /* the kept part of a configuration may lack quantization_config */
         struct text a = {.arena = arena}, b = {.arena = arena};
         schema_print(&fields[i], imported, &a);
         schema_print(&fields[i], shipped, &b);

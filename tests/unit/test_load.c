@@ -241,7 +241,8 @@ static void sets_are_refused_by_name(void **state)
         {"model={layers: 3, top: 1}", "unknown key 'model.top'",
          "keys of 'model' are: name, layers, dense_layers, moe_every, hidden, "
          "dense_intermediate, residual_intermediate, vocab, tied_embeddings, mtp_layers, "
-         "mtp_enabled, norms_per_layer, norm_bias, head_bias, max_position, attention, moe"},
+         "mtp_enabled, norms_per_layer, norm_bias, head_bias, max_position, checkpoint, "
+         "attention, moe"},
         {"model={layers: 3}",
          "missing in the model: 'hidden', 'vocab', 'attention.heads', 'moe.experts', "
          "'moe.top_k', 'moe.intermediate'",

@@ -97,6 +97,7 @@ static const char ragged[] = "model: deepseek-v3\n"
                              "workload: {micro_batch: 8}\n"
                              "parallel: {ep: 8, zero: 3}\n"
                              "moe: {path: ragged_a2a}\n"
+                             "precision: {weights: bf16, gradients: bf16, moments: bf16}\n"
                              "recompute: full\n";
 
 /* MaxText 1767, TransformerEngine 3116: a token's copies on a rank are min(top_k, local

@@ -77,19 +77,21 @@ static const struct report {
     {"vLLM 19298: DeepSeek-R1 over 32 ranks, every dummy token to one of them",
      "model: deepseek-r1\ncluster: h100-8x4\nstack: vllm\n"
      "workload: {mode: prefill, sequence_length: 8192, micro_batch: 1, scenario: profile_run}\n"
-     "parallel: {tp: 1, ep: 32}\nprecision: {weights: fp8_block, dispatch: fp8_block}\n",
+     "parallel: {tp: 1, ep: 32}\nprecision: {weights: fp8_block, dispatch: fp8_block}\n"
+     "moe: {path: deepep}\n",
      VERDICT_OOM, "workspace13", NULL, "28.01"},
     {"the same engine in steady state fits",
      "model: deepseek-r1\ncluster: h100-8x4\nstack: vllm\n"
      "workload: {mode: prefill, sequence_length: 8192, micro_batch: 1}\n"
      "parallel: {tp: 1, ep: 32}\nprecision: {weights: fp8_block, dispatch: fp8_block}\n"
-     "moe: {buffer: balanced}\n",
+     "moe: {path: deepep, buffer: balanced}\n",
      VERDICT_FITS, NULL, "workspace13", "0.89"},
     {"vLLM 57270: GLM-5 over 16 ranks, worst case of both DeepGEMM workspaces (24 GiB: 12 "
      "each)",
      "model: glm-5\ncluster: h200-8x2\nstack: vllm\n"
      "workload: {mode: prefill, sequence_length: 8192, micro_batch: 1, scenario: profile_run}\n"
-     "parallel: {tp: 1, ep: 16}\nprecision: {weights: fp8_block, dispatch: fp8_block}\n",
+     "parallel: {tp: 1, ep: 16}\nprecision: {weights: fp8_block, dispatch: fp8_block}\n"
+     "moe: {path: deepep}\n",
      VERDICT_FITS, NULL, "workspace2", "12.0"},
     {"vLLM 57894: 384 + 64 redundant experts, 2048 tokens a rank: beyond the 32 GiB of an int",
      "model: {layers: 4, hidden: 5120, dense_intermediate: 12288, vocab: 129280,\n"
@@ -98,17 +100,19 @@ static const struct report {
      "cluster: h200-8x2\nstack: vllm\n"
      "workload: {mode: decode, micro_batch: 2048, context_length: 16}\n"
      "parallel: {tp: 1, ep: 16}\nprecision: {weights: fp8_block, dispatch: fp8_block}\n"
-     "moe: {redundant_experts: 64}\n",
+     "moe: {path: deepep_ll, redundant_experts: 64}\n",
      VERDICT_OOM, "low_latency_buffer", NULL, "35.547"},
     {"SGLang 28994: 1024 tokens a rank",
      "model: deepseek-v3\ncluster: h200-8x2\nstack: sglang\n"
      "workload: {mode: decode, micro_batch: 1024, context_length: 256}\n"
-     "parallel: {tp: 1, ep: 16}\nprecision: {weights: fp8_block, dispatch: fp8_block}\n",
+     "parallel: {tp: 1, ep: 16}\nprecision: {weights: fp8_block, dispatch: fp8_block}\n"
+     "moe: {path: deepep_ll}\n",
      VERDICT_FITS, NULL, "low_latency_buffer", "14.22"},
     {"SGLang 28994: 128 tokens a rank",
      "model: deepseek-v3\ncluster: h200-8x2\nstack: sglang\n"
      "workload: {mode: decode, micro_batch: 128, context_length: 256}\n"
-     "parallel: {tp: 1, ep: 16}\nprecision: {weights: fp8_block, dispatch: fp8_block}\n",
+     "parallel: {tp: 1, ep: 16}\nprecision: {weights: fp8_block, dispatch: fp8_block}\n"
+     "moe: {path: deepep_ll}\n",
      VERDICT_FITS, NULL, "low_latency_buffer", "1.777"},
 };
 
@@ -150,7 +154,7 @@ static void low_latency_follows_experts_and_not_ranks(void **state)
             "  moe: {experts: 384, top_k: 8, intermediate: 2048}}\n%s"
             "stack: vllm\nworkload: {mode: decode, micro_batch: 1840, context_length: 16}\n"
             "precision: {weights: fp8_block, dispatch: fp8_block}\n"
-            "moe: {redundant_experts: 64}\n",
+            "moe: {path: deepep_ll, redundant_experts: 64}\n",
             plans[i]);
         struct told t;
         must_tell(text, &t);
@@ -208,7 +212,8 @@ static void components_add_up_to_the_model(void **state)
         snprintf(text, sizeof text,
                  "model: %s\ncluster: h200\nstack: vllm\n"
                  "workload: {mode: decode, micro_batch: 1, context_length: 16}\n"
-                 "parallel: {tp: 1, ep: 1}\nmoe: {path: ragged_a2a}\n",
+                 "parallel: {tp: 1, ep: 1}\nmoe: {path: ragged_a2a}\n"
+                 "precision: {weights: bf16}\n",
                  models[i]);
         struct told t;
         must_tell(text, &t);
@@ -290,15 +295,16 @@ static void refusals_say_what_to_do(void **state)
     static const struct {
         const char *plan, *text;
     } cases[] = {
-        {"model: deepseek-v3\ncluster: h200-8x1\nstack: vllm\nparallel: {ep: 8}\n",
+        {"model: deepseek-v3\ncluster: h200-8x1\nstack: vllm\nparallel: {ep: 8}\n"
+         "workload: {mode: train}\n",
          "stack vllm serves: it has no workload.mode train"},
         {"model: deepseek-v3\ncluster: h200-8x2\nstack: vllm\nparallel: {ep: 8}\n"
          "workload: {mode: decode, micro_batch: 8}\n",
          "stack vllm spreads the experts over all 16 ranks of tp and dp, not over 8"},
-        {"model: deepseek-v3\ncluster: h200-8x1\nstack: sglang\nparallel: {tp: 8, ep: 8}\n"
-         "workload: {mode: decode, micro_batch: 8}\n",
-         "stack sglang gives each of the 8 tp ranks its own part of the tokens before the "
-         "experts"},
+        {"model: deepseek-v3\ncluster: h200-8x2\nstack: sglang\n"
+         "parallel: {tp: 8, ep: 16, sp: false}\nworkload: {micro_batch: 8}\n",
+         "stack sglang gives each of the 8 tp ranks its own part of the tokens before experts "
+         "over 16 ranks"},
         {"model: gpt-oss-120b\ncluster: trn2-16x1\nstack: nxd\n"
          "parallel: {tp: 64, etp: 64}\nmoe: {path: blockwise}\n"
          "workload: {mode: prefill, sequence_length: 4096, micro_batch: 1}\n",
@@ -343,14 +349,16 @@ static void first_buffer_beyond_int_is_named(void **state)
     must_tell("model: deepseek-r1\ncluster: h100-8x4\nstack: vllm\n"
               "workload: {mode: prefill, sequence_length: 8192, micro_batch: 2,\n"
               "  scenario: profile_run}\n"
-              "parallel: {tp: 1, ep: 32}\nprecision: {weights: fp8_block}\n",
+              "parallel: {tp: 1, ep: 32}\nprecision: {weights: fp8_block}\n"
+              "moe: {path: deepep}\n",
               &t);
     assert_non_null(t.prediction.memory.int_wall);
     assert_string_equal(t.prediction.memory.int_wall->name, "recv_x");
     arena_release(&t.arena);
     must_tell("model: deepseek-r1\ncluster: h100-8x4\nstack: vllm\n"
               "workload: {mode: decode, micro_batch: 8, context_length: 128}\n"
-              "parallel: {tp: 1, ep: 32}\nprecision: {weights: fp8_block}\n",
+              "parallel: {tp: 1, ep: 32}\nprecision: {weights: fp8_block}\n"
+              "moe: {path: deepep}\n",
               &t);
     assert_null(t.prediction.memory.int_wall);
     arena_release(&t.arena);

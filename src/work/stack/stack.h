@@ -40,7 +40,8 @@ enum moe_path stack_path(const struct plan *plan, const char **why);
 void stack_paths_print(const struct stack_system *system, struct text *out);
 
 /* Whether the plan's stack offers its path on its layout: what searches propose. A path without
- * an exchange where tokens lie on one rank or on all, one with an exchange where they do not. */
+ * an exchange where tokens lie on one rank or on all, one with an exchange where they do not.
+ */
 bool stack_offers(const struct plan *plan);
 
 /* STATUS_INPUT with the list and the reason when the plan's stack does not run the path. */
