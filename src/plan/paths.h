@@ -29,7 +29,7 @@
     X(CHUNKED_A2A, chunked_a2a, READS_CHUNK,                                                   \
       "chunks of fixed capacity in a pipelined all-to-all")                                    \
     X(ALLGATHER, allgather, 0, "gather all tokens, compute local experts, reduce-scatter")     \
-    X(BLOCK_SPARSE, block_sparse, 0, "rows padded to 128, block-sparse products")               \
+    X(BLOCK_SPARSE, block_sparse, 0, "rows padded to 128, block-sparse products")              \
     X(FUSED, fused, 0, "every rank has the tokens: its experts in one kernel, sums reduced")
 
 #ifdef MOEPLAN_MORE_PATHS

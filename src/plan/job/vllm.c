@@ -28,7 +28,8 @@ static const struct job_flag flags[] = {
            "the cache is not split over tp ranks", PARALLEL_CONFIG),
     MEMORY("prefill-context-parallel-size pcp", JOB_VALUE, "1", NULL, PARALLEL_CONFIG),
     RULE("all2all-backend", JOB_VALUE, "moe.path",
-         "allgather; deepep_high_throughput deepep, deepep_low_latency deepep_ll",
+         "where dp > 1: allgather; deepep_high_throughput deepep, "
+         "deepep_low_latency deepep_ll",
          PARALLEL_CONFIG),
     RULE("eplb-config.num_redundant_experts num-redundant-experts", JOB_VALUE,
          "moe.redundant_experts", "as it stands", PARALLEL_CONFIG),
@@ -187,6 +188,10 @@ static enum status set_path(struct job *job)
                  "all-to-all backend '%s' matters to memory and is not modelled: allgather "
                  "stands in",
                  backend);
+    uint64_t dp = 1;
+    TRY(job_count(job, "data-parallel-size", &dp));
+    if (dp == 1) /* the tokens are on every rank, whatever the backend */
+        path = "auto";
     draft_set(&job->draft, "moe.path", path ? path : "allgather", s ? s->mark : mark,
               s ? s->said : origin);
     if (text_equal(backend, "deepep_v2"))
@@ -211,7 +216,8 @@ static enum status set_layout(struct job *job)
     job_set_count(job, "parallel.ep", experts ? tp * dp : 1, "enable-expert-parallel");
     job_set_count(job, "parallel.etp", experts ? 1 : tp * dp,
                   "enable-expert-parallel tensor-parallel-size");
-    job_set(job, "parallel.sp", experts && tp > 1 ? "true" : "false", "enable-expert-parallel");
+    job_set(job, "parallel.sp", experts && tp > 1 && dp > 1 ? "true" : "false",
+            "enable-expert-parallel");
     if (redundant)
         job_set_count(job, "moe.redundant_experts", redundant,
                       "eplb-config.num_redundant_experts");

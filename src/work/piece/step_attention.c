@@ -116,8 +116,11 @@ static uint16_t absorb(struct step *s, const char *name, uint16_t a, struct size
     layer_gemm(l, name, a, w, WORK_NONE, c, layer_no_groups(),
                (struct gemm_shape){
                    .rows = size_mul(l->z, rows, heads), .k = in, .n = out, .groups = heads});
-    struct op *op = &l->work->ops[l->work->n_ops - 1]; /* rows of one head, not of all */
-    op->bytes_read = size_add(l->z, l->work->buffers[a].bytes, l->work->buffers[w].bytes);
+    /* a row is one head's part of a token: its in columns are read, its out ones written */
+    struct op *op = &l->work->ops[l->work->n_ops - 1];
+    struct size read = size_product(l->z, SIZES(rows, heads, in));
+    op->bytes_read = size_add(l->z, layer_bytes(l, read, l->one, l->work->buffers[a].dtype),
+                              l->work->buffers[w].bytes);
     op->bytes_written = l->work->buffers[c].bytes;
     return c;
 }

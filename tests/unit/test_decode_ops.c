@@ -1,0 +1,146 @@
+/* The ops of a decode step: what each reads, computes and multiplies, worked out by hand for
+ * Kimi-K2 in fp8 over 16 ranks, 64 sequences each. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "base/text.h"
+#include "plan/load.h"
+#include "sim/ops.h"
+#include "work/piece/step.h"
+#include "work/stack/stack.h"
+
+enum { BATCH = 64, HIDDEN = 7168, WIDTH = 2048, HEADS = 64, LATENT = 512, ROPE = 64 };
+
+struct step_ops {
+    struct arena arena;
+    struct plan plan;
+    struct ops_report report;
+};
+
+static void list(const char *context, const char *path, struct step_ops *s)
+{
+    char text[512];
+    struct err err = {0};
+    struct work work;
+    struct slots slots;
+    const struct ops_ask ask = {.sample = 0};
+    memset(s, 0, sizeof *s);
+    snprintf(text, sizeof text,
+             "model: kimi-k2\ncluster: h200-8x2\nstack: vllm\nparallel: {ep: 16}\n"
+             "workload: {mode: decode, micro_batch: 64, context_length: %s}\nmoe: {path: %s}\n",
+             context, path);
+    if (plan_load_text("plan.yaml", text, strlen(text), NULL, 0, &s->arena, &s->plan, NULL,
+                       &err) != STATUS_OK ||
+        work_build(&s->plan, &s->arena, &work, &err) != STATUS_OK)
+        fail_msg("%s", err.text);
+    slots_from_plan(&s->plan, &slots);
+    if (ops_of(&s->plan, &ask, &work, &slots, &s->arena, &s->report, &err) != STATUS_OK)
+        fail_msg("%s", err.text);
+}
+
+static const struct op_report *op(const struct step_ops *s, const char *name)
+{
+    for (size_t i = 0; i < s->report.n; i++)
+        if (text_equal(s->report.ops[i].name, name) && s->report.ops[i].segment == SEGMENT_MOE)
+            return &s->report.ops[i];
+    fail_msg("no op '%s'", name);
+    return NULL;
+}
+
+/* fp8 with an f32 scale per 128 x 128 block */
+static uint64_t matrix(uint64_t rows, uint64_t columns)
+{
+    return rows * columns + rows / 128 * (columns / 128) * 4;
+}
+
+static void shared_experts_are_read_once(void **state)
+{
+    (void)state;
+    struct step_ops s;
+    list("4096", "deepep_ll", &s);
+    const struct op_report *up = op(&s, "shared_gate_up");
+    assert_int_equal(up->bytes_read, 2 * matrix(HIDDEN, WIDTH) + BATCH * HIDDEN * 2);
+    assert_int_equal(up->flop, UINT64_C(2) * BATCH * HIDDEN * 2 * WIDTH);
+    const struct op_report *down = op(&s, "shared_down");
+    assert_int_equal(down->bytes_read, matrix(WIDTH, HIDDEN) + BATCH * WIDTH * 2);
+    arena_release(&s.arena);
+}
+
+/* Scores over 576 and values over 512 elements of each cached token and head; the cache is read
+ * once for all heads. */
+static void attention_grows_with_the_context(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        uint64_t tokens;
+    } contexts[] = {{"1024", 1024}, {"4096", 4096}, {"131072", 131072}};
+    for (size_t i = 0; i < sizeof contexts / sizeof *contexts; i++) {
+        struct step_ops s;
+        uint64_t cached = BATCH * contexts[i].tokens;
+        list(contexts[i].text, "deepep_ll", &s);
+        const struct op_report *core = op(&s, "attention");
+        assert_int_equal(core->flop, 2 * cached * HEADS * (2 * LATENT + ROPE));
+        uint64_t cache = cached * (LATENT + ROPE) * 2;
+        assert_true(core->bytes_read > cache);
+        assert_in_range(core->bytes_read - cache, 1, BATCH * HEADS * (LATENT + 2 * ROPE) * 2);
+        arena_release(&s.arena);
+    }
+}
+
+/* q without its rotary part into the latent space: 128 columns of each head are read, 512
+ * written, and each head's matrix once. */
+static void absorbed_products_touch_a_head_at_a_time(void **state)
+{
+    (void)state;
+    struct step_ops s;
+    list("4096", "deepep_ll", &s);
+    const uint64_t rows = BATCH * HEADS, nope = 128, value = 128;
+    const struct op_report *q = op(&s, "absorb_q"), *v = op(&s, "absorb_v");
+    assert_int_equal(q->flop, 2 * rows * nope * LATENT);
+    assert_int_equal(v->flop, 2 * rows * LATENT * value);
+    uint64_t weights = q->bytes_read - rows * nope * 2;
+    assert_in_range(weights, HEADS * nope * LATENT, HEADS * nope * LATENT * 2);
+    assert_int_equal(q->bytes_written, rows * LATENT * 2);
+    assert_int_equal(v->bytes_read - rows * LATENT * 2, weights);
+    assert_int_equal(v->bytes_written, rows * value * 2);
+    arena_release(&s.arena);
+}
+
+/* Low latency reserves 24 x 16 x 64 slots; only rows that came are multiplied, and an expert's
+ * matrices are read only where one came. */
+static void empty_slots_are_not_multiplied(void **state)
+{
+    (void)state;
+    struct step_ops s, plain;
+    list("4096", "deepep_ll", &s);
+    list("4096", "allgather", &plain);
+    const struct op_report *up = op(&s, "gate_up"), *down = op(&s, "down");
+    uint64_t slots = UINT64_C(24) * 16 * BATCH;
+    assert_in_range(up->rows, BATCH * 8 / 2, BATCH * 8 * 2); /* 512 on average */
+    assert_true(up->rows * 4 < slots);
+    assert_int_equal(up->flop, 2 * up->rows * HIDDEN * 2 * WIDTH);
+    assert_int_equal(down->flop, 2 * down->rows * WIDTH * HIDDEN);
+    assert_int_equal(up->rows, op(&plain, "gate_up")->rows); /* the same sample's */
+    assert_int_equal(up->flop, op(&plain, "gate_up")->flop);
+    assert_in_range(up->bytes_read, 1, 24 * 2 * matrix(HIDDEN, WIDTH) + up->rows * HIDDEN * 2);
+    arena_release(&s.arena);
+    arena_release(&plain.arena);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(shared_experts_are_read_once),
+        cmocka_unit_test(attention_grows_with_the_context),
+        cmocka_unit_test(absorbed_products_touch_a_head_at_a_time),
+        cmocka_unit_test(empty_slots_are_not_multiplied),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
