@@ -9,6 +9,7 @@
 #include "work/stack/stack.h"
 
 enum { INNER = SEARCH_ZERO, LAYOUTS = 64 }; /* keys from INNER on vary inside a task */
+enum { JUDGES = 64 };
 
 /* A combination that may fit: its price, the least it can need, and which values. */
 struct candidate {
@@ -182,8 +183,8 @@ struct walk {
     struct found *found;
     struct plan plan; /* at the present combination */
     struct bound bound;
-    uint8_t built[SEARCH_KEYS], hopeless[SEARCH_KEYS];
-    bool any_built, any_hopeless;
+    uint8_t built[SEARCH_KEYS], hopeless[SEARCH_KEYS], full[SEARCH_KEYS];
+    bool any_built, any_hopeless, any_full;
     uint64_t number;
 };
 
@@ -192,6 +193,13 @@ struct walk {
 static bool is_hopeless(const struct walk *walk, const uint8_t index[SEARCH_KEYS])
 {
     return walk->any_hopeless && memcmp(walk->hopeless, index, SEARCH_PATH) == 0;
+}
+
+/* Micro-batches come in rising order, and a larger one needs no less: the rows of a micro-step
+ * grow with it, and in flight are min(stages x micro-batch, batch). */
+static bool is_full(const struct walk *walk, const uint8_t index[SEARCH_KEYS])
+{
+    return walk->any_full && memcmp(walk->full, index, SEARCH_MICRO_BATCH) == 0;
 }
 
 static void follow(struct walk *walk, const uint8_t index[SEARCH_KEYS])
@@ -218,6 +226,8 @@ static void keep(struct walk *walk, const uint8_t index[SEARCH_KEYS],
         found->too_large++;
         walk->any_hopeless = peak->state_bytes > most;
         memcpy(walk->hopeless, index, sizeof walk->hopeless);
+        walk->any_full = true;
+        memcpy(walk->full, index, sizeof walk->full);
         return;
     }
     cost_of(&walk->plan, &cost);
@@ -235,7 +245,7 @@ static void visit(struct walk *walk, const uint8_t index[SEARCH_KEYS])
         walk->found->invalid++;
         return;
     }
-    if (!walk->hunt->nearest && is_hopeless(walk, index)) {
+    if (!walk->hunt->nearest && (is_hopeless(walk, index) || is_full(walk, index))) {
         walk->found->too_large++;
         return;
     }
@@ -330,10 +340,24 @@ static int by_cost(const void *a, const void *b)
 struct judge {
     const struct hunt *hunt;
     struct arena *arena;
-    struct evaluator evaluator;
+    struct evaluator evaluators[JUDGES]; /* by routing: each keeps what it sampled */
     uint64_t structure;
     struct search_result *result;
 };
+
+/* Candidates of one routing meet the same evaluator, or a search in order of cost would sample
+ * each of them anew. */
+static struct evaluator *evaluator_for(struct judge *judge, const struct plan *plan)
+{
+    struct demand_key key;
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    demand_key_of(plan, judge->hunt->ask->routing, &key);
+    for (size_t i = 0; i < sizeof key; i++)
+        hash = (hash ^ ((const unsigned char *)&key)[i]) * UINT64_C(0x100000001b3);
+    struct evaluator *e = &judge->evaluators[hash >> 32 & (JUDGES - 1)];
+    e->routing = judge->hunt->ask->routing;
+    return e;
+}
 
 static bool judge_candidate(struct judge *judge, const struct candidate *c,
                             struct search_hit *hit)
@@ -342,7 +366,7 @@ static bool judge_candidate(struct judge *judge, const struct candidate *c,
     struct evaluation result;
     plan = judge->hunt->base;
     set_keys(judge->hunt, 0, c->index, &plan);
-    evaluate(&judge->evaluator, &plan, ++judge->structure, &result);
+    evaluate(evaluator_for(judge, &plan), &plan, ++judge->structure, &result);
     judge->result->exact++;
     *hit = (struct search_hit){
         .total_bytes = result.peak.total_bytes,
@@ -433,9 +457,9 @@ enum status search_run(const struct search_ask *ask, struct arena *arena,
     if (pile.n)
         qsort(pile.items, pile.n, sizeof *pile.items, by_cost);
     struct judge judge = {.hunt = &hunt, .arena = arena, .result = &found};
-    judge.evaluator.routing = ask->routing;
     judge_all(&judge, &pile, arena);
-    evaluator_release(&judge.evaluator);
+    for (size_t i = 0; i < JUDGES; i++)
+        evaluator_release(&judge.evaluators[i]);
     arena_release(&pile.arena);
     *result = found;
     return STATUS_OK;
