@@ -114,9 +114,9 @@ static const struct {
      "precision.compute=fp8",
      1},
     {"vllm/deepseek-tp8.sh", "",
-     "parallel.tp=8 parallel.sp=true parallel.ep=8 workload.mode=decode "
+     "parallel.tp=8 parallel.sp=false parallel.ep=8 workload.mode=decode "
      "workload.micro_batch=128 "
-     "workload.context_length=8192 moe.path=allgather precision.kv_cache=fp8 "
+     "workload.context_length=8192 moe.path=auto precision.kv_cache=fp8 "
      "precision.weights=fp8_block",
      0},
     {"vllm/wide-ep.sh", "",
