@@ -131,7 +131,7 @@ static void a_checkpoint_keeps_its_format(void **state)
     assert_key(&t, "precision.weights", "fp8_block");
     assert_int_equal(t.prediction.memory.verdict, VERDICT_FITS);
     struct text assumed = {.arena = &t.arena};
-    predict_assumed_defaults(&t.plan, &t.origins, &assumed);
+    predict_assumed_defaults(&t.plan, &t.origins, false, &assumed);
     assert_non_null(
         strstr(text_string(&assumed), "precision.weights fp8_block (the checkpoint's)"));
     arena_release(&t.arena);
@@ -174,7 +174,7 @@ static void trainers_default_as_their_software(void **state)
         assert_key(&t, "parallel.zero", cases[i].zero);
         assert_key(&t, "recompute.kind", cases[i].recompute);
         struct text assumed = {.arena = &t.arena};
-        predict_assumed_defaults(&t.plan, &t.origins, &assumed);
+        predict_assumed_defaults(&t.plan, &t.origins, false, &assumed);
         bool own = !text_equal(cases[i].stack, "generic");
         snprintf(said, sizeof said, "precision.moments %s%s%s%s", cases[i].moments,
                  own ? " (" : "", own ? cases[i].stack : "", own ? ")" : "");
