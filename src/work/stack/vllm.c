@@ -23,11 +23,9 @@ static enum expert_kernel kernel_of(const struct plan *plan, enum moe_path path)
         return EXPERT_KERNEL_MASKED;
     if (!fp8_weights(plan))
         return EXPERT_KERNEL_TRITON;
-    bool cutlass = exchange == EXCHANGE_GATHER ||
-                   (path == PATH_FUSED && plan->parallel.ep > 1); /* Triton where EP is 1 */
-    if (path == PATH_FUSED && !cutlass)
-        return EXPERT_KERNEL_TRITON;
-    return cutlass ? EXPERT_KERNEL_CUTLASS : EXPERT_KERNEL_DEEPGEMM;
+    if (exchange == EXCHANGE_EVERYONE)
+        return plan->parallel.ep > 1 ? EXPERT_KERNEL_CUTLASS : EXPERT_KERNEL_TRITON;
+    return exchange == EXCHANGE_GATHER ? EXPERT_KERNEL_CUTLASS : EXPERT_KERNEL_DEEPGEMM;
 }
 
 const struct stack_path stack_vllm_paths[] = {
