@@ -71,8 +71,8 @@ const struct field schema_table[] = {
          "the output layer has a bias (Phi-3.5-MoE)"),
     COUNT("model.max_position", model.max_position, 0, 1e9, "0",
           "longest sequence the model was built for; 0: not stated"),
-    WORD("model.checkpoint", model.checkpoint, words_dtype, "none",
-         "format of the published matrices, in which serving keeps them; none: 16 bits"),
+    FORMAT("model.checkpoint", model.checkpoint, words_format_or_none, "none",
+           "format of the published matrices, in which serving keeps them; none: 16 bits"),
 
     /* ---- model.attention ---- */
 

@@ -204,7 +204,8 @@ static const struct known {
      "throughput: recompute.kind=selective recompute.modules=[moe_act]"},
     {"model: deepseek-v3\ncluster: mi355x-8x8\nstack: maxtext\n"
      "workload: {micro_batch: 8}\nparallel: {ep: 8, zero: 3}\n"
-     "moe: {path: ragged_a2a}\nrecompute: full\nprecision: {master: none, moments: bf16}\n",
+     "moe: {path: ragged_a2a}\nrecompute: full\nprecision: {weights: bf16, gradients: bf16, "
+     "master: none, moments: bf16}\n",
      "throughput: workload.micro_batch=7"},
     {"model: mixtral-8x7b\ncluster: h100\nstack: vllm\nworkload: {mode: decode}\n"
      "precision: {weights: bf16}\n",
