@@ -13,6 +13,11 @@
 
 /* ---- names of enums ---- */
 
+static const char *category_of(const void *record)
+{
+    return category_name(((const struct category_bytes *)record)->category);
+}
+
 static const char *buffer_category(const void *record)
 {
     return category_name(((const struct buffer_report *)record)->category);
@@ -134,6 +139,39 @@ const struct column *distribution_columns(size_t *n)
         COLUMN(memory_report, oom_probability, COLUMN_REAL, NULL),
         COLUMN(memory_report, oom_samples, COLUMN_COUNT, NULL),
         COLUMN(memory_report, samples, COLUMN_COUNT, NULL),
+    };
+    *n = COUNT_OF(columns);
+    return columns;
+}
+
+const struct column *category_columns(size_t *n)
+{
+    static const struct column columns[] = {
+        NAME(NULL, "name", category_of),
+        COLUMN(category_bytes, bytes, COLUMN_BYTES, NULL),
+    };
+    *n = COUNT_OF(columns);
+    return columns;
+}
+
+const struct column *wall_columns(size_t *n)
+{
+    static const struct column columns[] = {
+        {.key = "buffer", .type = COLUMN_TEXT, .offset = offsetof(struct buffer_report, name)},
+        COLUMN(buffer_report, bytes, COLUMN_BYTES, NULL),
+        COLUMN(buffer_report, formula, COLUMN_TEXT, NULL),
+    };
+    *n = COUNT_OF(columns);
+    return columns;
+}
+
+const struct column *peak_columns(size_t *n)
+{
+    static const struct column columns[] = {
+        COLUMN(peak_report, stage, COLUMN_COUNT, NULL),
+        COLUMN(peak_report, segment, COLUMN_TEXT, NULL),
+        COLUMN(peak_report, op, COLUMN_TEXT, NULL),
+        COLUMN(peak_report, phase, COLUMN_TEXT, NULL),
     };
     *n = COUNT_OF(columns);
     return columns;

@@ -5,27 +5,21 @@
 #include "plan/schema.h"
 #include "work/stack/stack.h"
 
-static void write_categories(struct json *json, const struct memory_report *memory)
+/* One record as an object. */
+static void write_record(struct json *json, const char *key,
+                         const struct column *(*columns_of)(size_t *n), const void *record)
 {
-    json_array(json, "categories");
-    for (unsigned i = 0; i < memory->n_categories; i++) {
-        json_object(json, NULL);
-        json_string(json, "name", category_name(memory->categories[i].category));
-        json_count(json, "bytes", memory->categories[i].bytes);
-        json_close(json);
-    }
+    size_t n;
+    const struct column *columns = columns_of(&n);
+    json_object(json, key);
+    column_json(json, columns, n, record);
     json_close(json);
 }
 
 static void write_wall(struct json *json, const char *key, const struct buffer_report *wall)
 {
-    if (!wall)
-        return;
-    json_object(json, key);
-    json_string(json, "buffer", wall->name);
-    json_count(json, "bytes", wall->bytes);
-    json_string(json, "formula", wall->formula);
-    json_close(json);
+    if (wall)
+        write_record(json, key, wall_columns, wall);
 }
 
 /* Where the peak is, and each pipeline stage at its own. */
@@ -36,14 +30,7 @@ static void write_peak(struct json *json, const struct memory_report *memory)
     const struct column *columns = stage_columns(&n);
     if (!peak->segment)
         return;
-    json_object(json, "peak");
-    json_count(json, "stage", peak->stage);
-    json_string(json, "segment", peak->segment);
-    if (peak->op) {
-        json_string(json, "op", peak->op);
-        json_string(json, "phase", peak->phase);
-    }
-    json_close(json);
+    write_record(json, "peak", peak_columns, peak);
     column_json_array(json, "stages", columns, n, memory->stages, memory->n_stages,
                       sizeof *memory->stages);
 }
@@ -57,7 +44,9 @@ static void write_memory(struct json *json, const struct memory_report *memory)
     columns = distribution_columns(&n);
     if (memory->has_distribution)
         column_json(json, columns, n, memory);
-    write_categories(json, memory);
+    columns = category_columns(&n);
+    column_json_array(json, "categories", columns, n, memory->categories, memory->n_categories,
+                      sizeof *memory->categories);
     columns = buffer_columns(&n);
     column_json_array(json, "buffers", columns, n, memory->buffers, memory->n_buffers,
                       sizeof *memory->buffers);
@@ -110,10 +99,8 @@ static void write_slice(struct json *json, const struct slice_report *slice)
     for (unsigned c = 0; c < CATEGORY_COUNT; c++) {
         if (!slice->category[c])
             continue;
-        json_object(json, NULL);
-        json_string(json, "name", category_name((enum category)c));
-        json_count(json, "bytes", slice->category[c]);
-        json_close(json);
+        const struct category_bytes one = {(enum category)c, slice->category[c]};
+        write_record(json, NULL, category_columns, &one);
     }
     json_close(json);
     json_close(json);
@@ -125,12 +112,12 @@ static void write_slice(struct json *json, const struct slice_report *slice)
 static void write_ops(struct json *json, const struct prediction *prediction)
 {
     size_t n;
-    const struct column *columns = op_columns(&n);
+    const struct column *columns;
     if (!prediction->has_ops)
         return;
-    json_count(json, "ops_rank", prediction->ops.rank);
-    json_count(json, "ops_sample", prediction->ops.sample);
-    json_string(json, "ops_method", prediction->ops.method);
+    columns = ops_columns(&n);
+    column_json(json, columns, n, &prediction->ops);
+    columns = op_columns(&n);
     column_json_array(json, "ops", columns, n, prediction->ops.ops, prediction->ops.n,
                       sizeof *prediction->ops.ops);
     predict_json_comm(json, &prediction->ops);

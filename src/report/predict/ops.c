@@ -73,24 +73,49 @@ const struct column *op_table(size_t *n)
     return columns;
 }
 
-/* What crosses links, op by op: bytes of one rank, layer and micro-step. */
+#define KEYED(key_text, record, member, kind)                                                  \
+    {                                                                                          \
+        .key = key_text, .type = kind, .offset = offsetof(struct record, member)               \
+    }
+
+const struct column *comm_columns(size_t *n)
+{
+    static const struct column columns[] = {
+        KEYED("op", op_report, name, COLUMN_TEXT),
+        NAME(NULL, "segment", segment_of),
+        NAME(NULL, "phase", phase_of),
+        NAME(NULL, "group", group_of),
+        NAME(NULL, "level", level_of),
+        COLUMN(layers, COLUMN_COUNT, NULL),
+        KEYED("bytes_sent_per_rank", op_report, bytes_sent, COLUMN_BYTES),
+        KEYED("bytes_received_per_rank", op_report, bytes_received, COLUMN_BYTES),
+        COLUMN(seconds, COLUMN_SECONDS, NULL),
+    };
+    *n = COUNT_OF(columns);
+    return columns;
+}
+
+const struct column *ops_columns(size_t *n)
+{
+    static const struct column columns[] = {
+        KEYED("ops_rank", ops_report, rank, COLUMN_COUNT),
+        KEYED("ops_sample", ops_report, sample, COLUMN_COUNT),
+        KEYED("ops_method", ops_report, method, COLUMN_TEXT),
+    };
+    *n = COUNT_OF(columns);
+    return columns;
+}
+
 void predict_json_comm(struct json *json, const struct ops_report *ops)
 {
+    size_t n;
+    const struct column *columns = comm_columns(&n);
     json_array(json, "comm");
     for (size_t i = 0; i < ops->n; i++) {
-        const struct op_report *op = &ops->ops[i];
-        if (!op->bytes_sent && !op->bytes_received)
+        if (!ops->ops[i].bytes_sent && !ops->ops[i].bytes_received)
             continue;
         json_object(json, NULL);
-        json_string(json, "op", op->name);
-        json_string(json, "segment", segment_of(op));
-        json_string(json, "phase", phase_of(op));
-        json_string(json, "group", group_of(op));
-        json_string(json, "level", level_of(op));
-        json_count(json, "layers", op->layers);
-        json_count(json, "bytes_sent_per_rank", op->bytes_sent);
-        json_count(json, "bytes_received_per_rank", op->bytes_received);
-        json_real(json, "seconds", op->seconds);
+        column_json(json, columns, n, &ops->ops[i]);
         json_close(json);
     }
     json_close(json);

@@ -30,16 +30,23 @@ void predict_print_buffers(const struct predict_view *view);
 
 /* --ops: every op of one rank's step. */
 void predict_print_ops(const struct predict_view *view);
+
+/* "comm": what crosses links, op by op; bytes of one rank, layer and micro-step. */
 void predict_json_comm(struct json *json, const struct ops_report *ops);
 
 /* ---- the columns, shared by all of them ---- */
 
-const struct column *buffer_columns(size_t *n); /* struct buffer_report: JSON and CSV */
-const struct column *buffer_table(size_t *n);   /* the same for --buffers */
-const struct column *op_columns(size_t *n);     /* struct op_report: JSON and CSV */
-const struct column *op_table(size_t *n);       /* the same for --ops */
-const struct column *stage_columns(size_t *n);  /* struct stage_memory */
-const struct column *fix_columns(size_t *n);    /* struct fix */
+const struct column *buffer_columns(size_t *n);   /* struct buffer_report: JSON and CSV */
+const struct column *buffer_table(size_t *n);     /* the same for --buffers */
+const struct column *op_columns(size_t *n);       /* struct op_report: JSON and CSV */
+const struct column *op_table(size_t *n);         /* the same for --ops */
+const struct column *comm_columns(size_t *n);     /* struct op_report: what it sends */
+const struct column *ops_columns(size_t *n);      /* struct ops_report: whose ops they are */
+const struct column *category_columns(size_t *n); /* struct category_bytes */
+const struct column *wall_columns(size_t *n);     /* struct buffer_report: one that is named */
+const struct column *peak_columns(size_t *n);     /* struct peak_report */
+const struct column *stage_columns(size_t *n);    /* struct stage_memory */
+const struct column *fix_columns(size_t *n);      /* struct fix */
 const char *predict_fix_options(const struct fix *fix,
                                 struct arena *arena); /* "--set A --set B" */
 const struct column *trade_columns(size_t *n);        /* struct capacity_point */

@@ -4,35 +4,11 @@
 #include "report/schema_json.h"
 
 /* Small records that json.c writes by hand. */
-static const struct column names_and_bytes[] = {{.key = "name", .type = COLUMN_TEXT},
-                                                {.key = "bytes", .type = COLUMN_BYTES}};
-static const struct column wall[] = {{.key = "buffer", .type = COLUMN_TEXT},
-                                     {.key = "bytes", .type = COLUMN_BYTES},
-                                     {.key = "formula", .type = COLUMN_TEXT}};
-static const struct column place[] = {{.key = "stage", .type = COLUMN_COUNT},
-                                      {.key = "segment", .type = COLUMN_TEXT},
-                                      {.key = "op", .type = COLUMN_TEXT},
-                                      {.key = "phase", .type = COLUMN_TEXT}};
 static const struct column path[] = {{.key = "name", .type = COLUMN_TEXT},
                                      {.key = "reason", .type = COLUMN_TEXT}};
 static const struct column head[] = {{.key = "schema_version", .type = COLUMN_COUNT},
                                      {.key = "version", .type = COLUMN_TEXT},
                                      {.key = "seed", .type = COLUMN_COUNT}};
-static const struct column ops_head[] = {{.key = "ops_rank", .type = COLUMN_COUNT},
-                                         {.key = "ops_sample", .type = COLUMN_COUNT},
-                                         {.key = "ops_method", .type = COLUMN_TEXT}};
-
-static const struct column comm[] = {
-    {.key = "op", .type = COLUMN_TEXT},
-    {.key = "segment", .type = COLUMN_TEXT},
-    {.key = "phase", .type = COLUMN_TEXT},
-    {.key = "group", .type = COLUMN_TEXT},
-    {.key = "level", .type = COLUMN_TEXT},
-    {.key = "layers", .type = COLUMN_COUNT},
-    {.key = "bytes_sent_per_rank", .type = COLUMN_BYTES},
-    {.key = "bytes_received_per_rank", .type = COLUMN_BYTES},
-    {.key = "seconds", .type = COLUMN_SECONDS},
-};
 
 static void open_object(struct json *json, const char *key)
 {
@@ -47,6 +23,14 @@ static void close_object(struct json *json)
 {
     json_close(json);
     json_close(json);
+}
+
+static void record_of(struct json *json, const char *key,
+                      const struct column *(*columns_of)(size_t *n))
+{
+    size_t n;
+    const struct column *columns = columns_of(&n);
+    schema_json_record(json, key, columns, n);
 }
 
 static void records_of(struct json *json, const char *key,
@@ -82,14 +66,14 @@ static void memory(struct json *json)
     schema_json_columns(json, columns, n);
     columns = distribution_columns(&n);
     schema_json_columns(json, columns, n);
-    schema_json_records(json, "categories", names_and_bytes, 2);
+    records_of(json, "categories", category_columns);
     records_of(json, "buffers", buffer_columns);
-    schema_json_record(json, "peak", place, 4);
+    record_of(json, "peak", peak_columns);
     records_of(json, "stages", stage_columns);
-    schema_json_record(json, "wall", wall, 3);
-    schema_json_record(json, "largest", wall, 3);
-    schema_json_record(json, "address_wall", wall, 3);
-    schema_json_record(json, "int_wall", wall, 3);
+    record_of(json, "wall", wall_columns);
+    record_of(json, "largest", wall_columns);
+    record_of(json, "address_wall", wall_columns);
+    record_of(json, "int_wall", wall_columns);
     records_of(json, "fixes", fix_columns);
     close_object(json);
 }
@@ -103,7 +87,7 @@ static void slice(struct json *json)
     schema_json_columns(json, &ranks, 1);
     open_object(json, "memory");
     schema_json_columns(json, &peak, 1);
-    schema_json_records(json, "categories", names_and_bytes, 2);
+    records_of(json, "categories", category_columns);
     close_object(json);
     records_of(json, "ops", op_columns);
     close_object(json);
@@ -133,9 +117,10 @@ static void members(struct json *json, struct arena *arena)
     records_of(json, "capacity_trade", trade_columns);
     records_of(json, "block_guidance", block_columns);
     lines(json, "advice");
-    schema_json_columns(json, ops_head, 3);
+    columns = ops_columns(&n);
+    schema_json_columns(json, columns, n);
     records_of(json, "ops", op_columns);
-    schema_json_records(json, "comm", comm, sizeof comm / sizeof *comm);
+    records_of(json, "comm", comm_columns);
     slice(json);
     lines(json, "assumptions");
 }
