@@ -13,9 +13,13 @@
 #include "work/list/work.h"
 #include "work/piece/matrix.h"
 
-/* The backward tick of a module's, in reverse order. A segment's ticks have consecutive numbers
- * in the work list: all modules forward, then all backward. */
-#define TRAIN_BACK(module) (2 * MODULES - 1 - (module))
+/* The backward ticks of the modules, in reverse order. A segment's ticks have consecutive
+ * numbers in the work list: all modules forward, then all backward. */
+enum {
+#define TRAIN_BACK(name, text, kind) BACK_##name = 2 * MODULES - 1 - MODULE_##name,
+    MODULE_LIST(TRAIN_BACK)
+#undef TRAIN_BACK
+};
 
 /* Modules whose recomputation drops a tensor; KEPT: not even full recomputation does. */
 enum {

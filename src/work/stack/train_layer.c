@@ -2,28 +2,12 @@
  * dense network. */
 #include "work/stack/train.h"
 
-enum {
-    BACK_NORM = TRAIN_BACK(MODULE_ATTENTION_NORM),
-    BACK_DOWN = TRAIN_BACK(MODULE_DOWN),
-    BACK_UP = TRAIN_BACK(MODULE_UP),
-    BACK_ROPE = TRAIN_BACK(MODULE_ROPE),
-    BACK_ATTENTION = TRAIN_BACK(MODULE_ATTENTION),
-    BACK_PROJECTION = TRAIN_BACK(MODULE_PROJECTION),
-    BACK_MLP_NORM = TRAIN_BACK(MODULE_MLP_NORM),
-    BACK_ROUTER = TRAIN_BACK(MODULE_ROUTER),
-    BACK_SHARED = TRAIN_BACK(MODULE_SHARED),
-    BACK_GATE_UP = TRAIN_BACK(MODULE_GATE_UP),
-    BACK_ACTIVATE = TRAIN_BACK(MODULE_ACTIVATE),
-    BACK_EXPERT_DOWN = TRAIN_BACK(MODULE_EXPERT_DOWN),
-    BACK_RESIDUAL = TRAIN_BACK(MODULE_RESIDUAL)
-};
-
 /* Saved: a norm its input, a product its input, attention q, k, v, its output (which is the
  * next product's input) and row statistics. What a split, a rotation or a concatenation reads
  * is not saved: their backward needs shapes only. */
 static const struct train_tensor attention[] = {
     {"layer_input", CATEGORY_CHECKPOINT, IN_BOTH, 0, ROW_LOCAL, COL_HIDDEN, .saved = true,
-     .first = MODULE_ATTENTION_NORM, .last = BACK_NORM, .dropped_by = TRAIN_KEPT,
+     .first = MODULE_ATTENTION_NORM, .last = BACK_ATTENTION_NORM, .dropped_by = TRAIN_KEPT,
      .offload = TRAIN_OFF_ATTENTION_NORM},
     {"attention_norm_out", CATEGORY_ACTIVATION, IN_BOTH, 0, ROW_LOCAL, COL_HIDDEN,
      .saved = true, .first = MODULE_ATTENTION_NORM, .last = BACK_DOWN,
@@ -94,9 +78,9 @@ static const struct train_tensor attention[] = {
      .first = MODULE_MLP_NORM, .last = BACK_GATE_UP, .dropped_by = TRAIN_NORMS,
      .until = MODULE_GATE_UP, .again = BACK_RESIDUAL, .product_input = true},
     {"d_layer_output", CATEGORY_ACTIVATION, IN_BOTH, 0, ROW_LOCAL, COL_HIDDEN,
-     .first = BACK_RESIDUAL, .last = BACK_NORM},
+     .first = BACK_RESIDUAL, .last = BACK_ATTENTION_NORM},
     {"d_residual", CATEGORY_ACTIVATION, IN_BOTH, 0, ROW_LOCAL, COL_HIDDEN,
-     .first = BACK_RESIDUAL, .last = BACK_NORM},
+     .first = BACK_RESIDUAL, .last = BACK_ATTENTION_NORM},
 };
 
 static const struct train_tensor dense[] = {
