@@ -58,29 +58,26 @@ bool fix_apply(const struct plan *plan, const struct fix_move *moves, size_t n,
 }
 
 /* One evaluation, with the least that routing can ask for or with its 99th percentile. */
-static bool fits_once(struct fix_search *search, const struct fix_move *moves, size_t n,
+static bool fits_once(struct fix_search *search, const struct plan *changed, uint64_t structure,
                       bool least, struct evaluation *result)
+{
+    search->evaluator.least = least;
+    evaluate(&search->evaluator, changed, structure, result);
+    return result->valid && result->verdict != VERDICT_OOM;
+}
+
+/* A change of one mere number has the structure of the plan as it is, every other one its own.
+ */
+bool fix_fits(struct fix_search *search, const struct fix_move *moves, size_t n,
+              struct evaluation *result)
 {
     struct plan changed;
     if (!fix_apply(search->plan, moves, n, &changed))
         return false;
-    search->structure += n != 1 || !evaluate_is_slot(moves[0].key);
-    search->evaluator.least = least;
-    evaluate(&search->evaluator, &changed, search->structure, result);
-    return result->valid && result->verdict != VERDICT_OOM;
-}
-
-bool fix_may_fit(struct fix_search *search, const struct fix_move *moves, size_t n)
-{
-    struct evaluation result;
-    return fits_once(search, moves, n, true, &result);
-}
-
-bool fix_fits(struct fix_search *search, const struct fix_move *moves, size_t n,
-              struct evaluation *result)
-{
-    return fits_once(search, moves, n, true, result) &&
-           (!search->evaluator.routed || fits_once(search, moves, n, false, result));
+    bool number = n == 1 && evaluate_is_slot(moves[0].key);
+    uint64_t structure = number ? 0 : ++search->structure;
+    return fits_once(search, &changed, structure, true, result) &&
+           (!search->evaluator.routed || fits_once(search, &changed, structure, false, result));
 }
 
 /* ---- what a fix costs ---- */

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "plan/rule.h"
 #include "sim/cost.h"
 #include "sim/fix_parts.h"
 
@@ -48,8 +49,7 @@ static void consider(struct fix_search *search, const struct fix_move *candidate
     struct evaluation result;
     struct plan changed;
     struct cost cost;
-    if (!fix_may_fit(search, candidate, TRIPLE) ||
-        !fix_apply(search->plan, candidate, TRIPLE, &changed))
+    if (!fix_apply(search->plan, candidate, TRIPLE, &changed) || !rule_check_layout(&changed))
         return;
     cost_of(&changed, &cost);
     if (cost.seconds_per_token >= best->seconds_per_token ||

@@ -27,7 +27,7 @@ struct fix_search {
     const struct routing_data *routing;
     struct arena *arena;
     struct evaluator evaluator;
-    uint64_t structure;       /* of its own for every try but those of mere numbers */
+    uint64_t structure;       /* of the last try; 0: the plan's own */
     double seconds_per_token; /* of the plan as it is */
     struct fix *fixes;
     size_t n, capacity;
@@ -53,9 +53,6 @@ bool fix_keep(struct fix_search *search, const struct fix_move *moves, size_t n)
  * recomputation: the fastest by sim/cost of all threes of them that fit and need all three,
  * with expert parallelism among them and without. */
 void fix_layout(struct fix_search *search, const struct fix_moves *moves);
-
-/* Whether n moves fit; sizes that follow routing as little as it can ask for. */
-bool fix_may_fit(struct fix_search *search, const struct fix_move *moves, size_t n);
 
 /* Greedy: up to FIX_TOGETHER moves that fit together, each of them needed, are kept. */
 void fix_together(struct fix_search *search, const struct fix_moves *moves);
