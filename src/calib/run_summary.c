@@ -261,12 +261,11 @@ static void fill_times(struct run_summary *s, size_t o, struct run_op *row)
 
 static void fill_op(struct run_summary *s, size_t o)
 {
-    static const char *const phases[] = {"forward", "recompute", "backward", "update"};
     const struct op *op = &s->list->work.ops[o];
     struct run_op *row = &s->report->ops[s->report->n_ops++];
     *row = (struct run_op){.name = op->name,
                            .kind = op_kind_name(op->kind),
-                           .phase = phases[op->phase],
+                           .phase = phase_name(op->phase),
                            .flop = s->flop[o] / s->samples,
                            .bytes = s->bytes[o] / s->samples,
                            .rows = s->rows[o] / s->samples,

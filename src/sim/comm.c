@@ -60,13 +60,13 @@ static double over(double bytes, double rate)
 double comm_s(const struct plan *plan, enum process_group group, bool to_all, double bytes,
               double messages)
 {
+    if (bytes <= 0)
+        return 0;
     const struct cluster *c = &plan->cluster;
     struct comm_place place = comm_place(plan, group);
     double cores = (double)c->device.logical_cores, nodes = place.ranks / place.inside;
     double link = c->node.link_bandwidth / cores, network = c->network.bandwidth / cores;
     double latency = nodes > 1 ? c->network.latency : c->node.link_latency;
-    if (bytes <= 0)
-        return 0;
     if (nodes <= 1)
         return messages * latency + over(bytes, link);
     double others = place.ranks - 1;

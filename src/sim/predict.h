@@ -115,7 +115,6 @@ struct predict_options {
     const struct ops_ask *ops;          /* whose ops to list; NULL: none */
     uint64_t workers;                   /* threads that run would use; for the slice */
     struct pool *pool;                  /* for samples of the experts' loads, or NULL */
-    unsigned threads;
 };
 
 /* Fills the record; memory from the arena. STATUS_INPUT when the stack refuses the plan. */

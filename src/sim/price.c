@@ -4,16 +4,13 @@
 #include <math.h>
 
 #include "sim/comm.h"
+#include "sim/intensity.h"
 #include "work/list/kernel.h"
 
 double price_peak(const struct plan *plan)
 {
     const struct device *device = &plan->cluster.device;
-    const double peaks[] = {[COMPUTE_F32] = device->peak_f32,
-                            [COMPUTE_F32X3] = device->peak_bf16 / 3,
-                            [COMPUTE_BF16] = device->peak_bf16,
-                            [COMPUTE_FP8] = device->peak_fp8};
-    double peak = peaks[plan->precision.compute];
+    double peak = intensity_peak(plan);
     return (peak > 0 ? peak : device->peak_bf16) / (double)device->logical_cores;
 }
 

@@ -10,7 +10,6 @@ enum status slice_init(const struct plan *plan, const struct routing_data *data,
     *out = (struct slice){
         .plan = plan, .first = ranks.first, .n = ranks.n, .workers = ranks.workers};
     TRY(slice_kind_of(plan)->build(out, data, backward, arena, err));
-    work_index(&out->work);
     out->slots = arena_alloc(arena, ranks.n, sizeof *out->slots);
     out->values = arena_alloc(arena, ranks.n, sizeof *out->values);
     for (uint64_t i = 0; i < ranks.n; i++)

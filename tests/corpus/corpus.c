@@ -295,8 +295,7 @@ static enum status predict_plan(const struct plan *plan, struct arena *arena,
                                 struct prediction *prediction, struct err *err)
 {
     struct routing_data routing = {0};
-    const struct predict_options options = {
-        .routing = &routing, .memory_only = true, .threads = 1};
+    const struct predict_options options = {.routing = &routing, .memory_only = true};
     TRY(routing_data_load(plan, NULL, arena, &routing, err));
     return predict(plan, &options, arena, prediction, err);
 }

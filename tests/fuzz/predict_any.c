@@ -19,7 +19,7 @@ void predict_any(const struct plan *plan, bool fixes)
     struct arena arena = {0};
     struct err err = {0};
     struct prediction prediction = {0};
-    struct predict_options options = {.fixes = fixes, .threads = 1};
+    struct predict_options options = {.fixes = fixes};
     struct plan few = *plan;
     few.moe.routing.samples =
         SAMPLES < few.moe.routing.samples ? SAMPLES : few.moe.routing.samples;

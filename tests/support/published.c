@@ -57,7 +57,7 @@ void published_predict(const struct csv *csv, size_t row, struct arena *arena,
 {
     struct err err = {0};
     struct plan *plan = arena_alloc(arena, 1, sizeof *plan);
-    const struct predict_options options = {.threads = 1};
+    const struct predict_options options = {0};
     published_plan(csv, row, arena, plan);
     if (predict(plan, &options, arena, prediction, &err))
         fail_msg("%s: %s (%s)", csv_cell(csv, row, "row"), err.text, err.hint);

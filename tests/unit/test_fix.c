@@ -20,7 +20,7 @@ static enum status predict_but(const char *text, const char *settings, size_t bu
                                struct err *err)
 {
     struct plan *plan = arena_alloc(arena, 1, sizeof *plan);
-    struct predict_options options = {.threads = 1, .fixes = fixes};
+    struct predict_options options = {.fixes = fixes};
     struct override sets[SETTINGS_MAX];
     size_t used = 0;
     char *state = NULL;

@@ -19,7 +19,7 @@ static void predict_text(const char *text, const char *key, const char *value,
     struct plan *plan = arena_alloc(arena, 1, sizeof *plan);
     struct err err = {0};
     const struct override set = {key, value, "--set"};
-    const struct predict_options options = {.threads = 1};
+    const struct predict_options options = {0};
     if (plan_load_text("report.yaml", text, strlen(text), &set, key ? 1 : 0, arena, plan, NULL,
                        &err) ||
         predict(plan, &options, arena, prediction, &err))

@@ -17,7 +17,7 @@ static void predict_example(const struct override *overrides, size_t n, struct a
 {
     struct plan *plan = arena_alloc(arena, 1, sizeof *plan);
     struct err err = {0};
-    const struct predict_options options = {.threads = 1};
+    const struct predict_options options = {0};
     if (plan_load(example, overrides, n, arena, plan, NULL, &err) ||
         predict(plan, &options, arena, prediction, &err))
         fail_msg("%s: %s", err.where, err.text);
@@ -96,7 +96,7 @@ static void what_it_does_not_run_is_refused(void **state)
         struct plan *plan = arena_alloc(&arena, 1, sizeof *plan);
         struct prediction prediction;
         struct err err = {0};
-        const struct predict_options options = {.threads = 1};
+        const struct predict_options options = {0};
         assert_int_equal(plan_load(example, &sets[i], 1, &arena, plan, NULL, &err), STATUS_OK);
         assert_int_equal(predict(plan, &options, &arena, &prediction, &err), STATUS_INPUT);
         assert_non_null(strstr(err.text, reasons[i]));

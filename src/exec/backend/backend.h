@@ -59,7 +59,6 @@ struct backend {
      */
     enum status (*launch)(void *device, const struct launch *launch, struct err *err);
 
-    void (*sync)(void *device); /* until everything launched is done */
     void (*mark)(void *device, enum backend_mark mark);
     double (*elapsed_s)(void *device); /* from the last BEGIN to the last END */
 };

@@ -98,11 +98,6 @@ static void cpu_flush(void *device, const void *memory, uint64_t bytes)
 
 /* ---- time: what is called is done ---- */
 
-static void cpu_sync(void *device)
-{
-    (void)device;
-}
-
 static void cpu_mark(void *device, enum backend_mark mark)
 {
     struct cpu *cpu = device;
@@ -188,8 +183,8 @@ static enum status cpu_launch(void *device, const struct launch *launch, struct 
 /* Rows of the host's memory. */
 #define HOST_MEMORY                                                                            \
     .open = cpu_open, .alloc = cpu_alloc, .free = cpu_free, .fill = cpu_fill,                  \
-    .copy = cpu_copy, .read_counts = cpu_read_counts, .flush = cpu_flush, .sync = cpu_sync,    \
-    .mark = cpu_mark, .elapsed_s = cpu_elapsed_s
+    .copy = cpu_copy, .read_counts = cpu_read_counts, .flush = cpu_flush, .mark = cpu_mark,    \
+    .elapsed_s = cpu_elapsed_s
 
 const struct backend backend_cpu = {.name = "cpu", .launch = cpu_launch, HOST_MEMORY};
 

@@ -30,8 +30,6 @@ unsigned format_encode(const struct narrow *format, float value);
 
 /* True for formats whose elements stand alone, one after the other: f32, bf16, f16. */
 bool format_is_plain(enum dtype dtype);
-/* True for formats the executor can hold matrices in; the plain ones too. */
-bool format_is_known(enum dtype dtype);
 
 /* n elements of a plain format, from element `first` of `data`. */
 void format_load(enum dtype dtype, const void *data, uint64_t first, uint64_t n, float *out);

@@ -27,11 +27,6 @@ static const struct scheme schemes[DTYPE_COUNT] = {
 static const unsigned scale_bytes[] = {
     [SCALE_ONE] = 0, [SCALE_F32] = 4, [SCALE_E8M0] = 1, [SCALE_E4M3] = 1};
 
-bool format_is_known(enum dtype dtype)
-{
-    return format_is_plain(dtype) || schemes[dtype].element;
-}
-
 static bool is_half_byte(const struct scheme *scheme)
 {
     return scheme->element == &format_e2m1;

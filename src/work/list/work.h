@@ -151,21 +151,12 @@ enum process_group {
 
 const char *process_group_name(enum process_group group);
 
-enum resource {
-    RESOURCE_COMPUTE,
-    RESOURCE_MEMORY,
-    RESOURCE_SCALE_UP,
-    RESOURCE_SCALE_OUT,
-    RESOURCE_HOST
-};
-
 /* Counts are per rank, for one layer of the segment and one micro-step. */
 struct op {
     const char *name;
     enum op_kind kind;
     enum segment segment;
     enum phase phase;
-    enum resource resource;
     enum module module;
     enum process_group group;
     struct size layers; /* of the segment that run it, per micro-step; phase update: per step */
@@ -178,11 +169,10 @@ struct op {
     /* of host lists: first_operand .. + n_operands - 1 of work->operands; see operand.h */
     uint32_t first_operand;
     uint16_t n_operands;
-    uint16_t after[4]; /* ops it waits for, WORK_NONE ends */
-    uint16_t kernel;   /* host lists: how it is performed (enum kernel of kernel.h) */
-    union args args;   /* of that kernel */
-    bool ahead;        /* an iteration ahead of its loop; exchanges: beside others */
-    uint16_t loop; /* adjacent ops of one loop run in turn `trips` times; 0: not in a loop */
+    uint16_t kernel; /* host lists: how it is performed (enum kernel of kernel.h) */
+    union args args; /* of that kernel */
+    bool ahead;      /* an iteration ahead of its loop; exchanges: beside others */
+    uint16_t loop;   /* adjacent ops of one loop run in turn `trips` times; 0: not in a loop */
     uint16_t trips_from; /* buffer that holds the trips at run time, WORK_NONE: the plan does */
     struct size trips;
 };

@@ -427,11 +427,7 @@ static void plain_rule(struct backward *b, const struct op *op, enum kernel kern
     struct op back = {.name = named(b, "back", op),
                       .kernel = (uint16_t)kernel,
                       .flop = size_times(l->z, op->flop, flop_times)};
-    for (unsigned i = 0; i < n; i++) {
-        struct size *bytes = operands[i].read ? &back.bytes_read : &back.bytes_written;
-        *bytes = size_add(l->z, *bytes, l->work->buffers[operands[i].buffer].bytes);
-    }
-    layer_op(l, back, operands);
+    layer_op(l, back, operands); /* work_fill_bytes says its bytes */
     for (unsigned i = 0; i < n_gradients; i++)
         backward_arrive(b, from[i], gradient[i]);
 }

@@ -31,9 +31,7 @@ static enum status hold(struct hold_path *p, uint16_t *output, struct err *err)
                           p->style->f32_combine ? DTYPE_F32 : p->dtype, &all, p->x.hidden);
         flow_op(&p->flow, part_move(p, "unpermute", OP_COMBINE), FLOW(y, probs), FLOW(out));
     }
-    struct row_dims tokens = rows_of(p->x.tokens, RULE_FIXED);
-    *output = part_rows(p, "moe_output", CATEGORY_ACTIVATION, &tokens, p->x.hidden);
-    flow_op(&p->flow, part_exchange(p, "reduce_scatter"), FLOW(out), FLOW(*output));
+    part_scatter_group(p, out, output);
     return STATUS_OK;
 }
 

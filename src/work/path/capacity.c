@@ -161,7 +161,7 @@ static enum status hold(struct hold_path *p, uint16_t *output, struct err *err)
     if (p->style->capacity == CAPACITY_NEURON)
         return hold_neuron(p, output, err);
     bool one_hot = p->style->one_hot;
-    struct row_dims slots = slot_rows(p), tokens = rows_of(p->x.tokens, RULE_FIXED);
+    struct row_dims slots = slot_rows(p);
     uint16_t dispatch, combine = WORK_NONE;
     if (one_hot)
         combine = masks(p, &dispatch);
@@ -175,7 +175,7 @@ static enum status hold(struct hold_path *p, uint16_t *output, struct err *err)
     x = exchange_slots(p, there, x, &slots);
     uint16_t out = part_experts(p, x, &slots, WORK_NONE, OP_BATCHED_GEMM);
     out = exchange_slots(p, back, out, &slots);
-    *output = part_rows(p, "moe_output", CATEGORY_ACTIVATION, &tokens, p->x.hidden);
+    *output = part_output(p);
     flow_op(&p->flow, part_move(p, "combine", one_hot ? OP_MASK : OP_COMBINE),
             FLOW(out, one_hot ? combine : p->gates, dispatch), FLOW(*output));
     return STATUS_OK;

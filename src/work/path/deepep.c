@@ -334,11 +334,11 @@ static enum status hold(struct hold_path *p, uint16_t *output, struct err *err)
     if (p->plan->parallel.ep == 1)
         return ragged_hold(p, output, err);
     heaps[p->style->library](p);
-    struct row_dims received = received_rows(p), tokens = rows_of(p->x.tokens, RULE_FIXED);
+    struct row_dims received = received_rows(p);
     uint16_t handle, x = dispatch(p, &received, &handle);
     uint16_t out = p->style->kernel != EXPERT_KERNEL_PLAIN ? part_fused(p, x, &received)
                                                            : fan_out(p, x, &received);
-    *output = part_rows(p, "moe_output", CATEGORY_ACTIVATION, &tokens, p->x.hidden);
+    *output = part_output(p);
     flow_op(&p->flow, part_exchange(p, "combine"), FLOW(out, handle), FLOW(*output));
     return STATUS_OK;
 }

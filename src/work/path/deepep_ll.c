@@ -86,8 +86,7 @@ static enum status hold(struct hold_path *p, uint16_t *output, struct err *err)
     uint16_t out = p->style->kernel == EXPERT_KERNEL_MASKED
                        ? part_fused(p, x, &slots)
                        : part_experts(p, x, &slots, WORK_NONE, OP_BATCHED_GEMM);
-    struct row_dims tokens = rows_of(p->x.tokens, RULE_FIXED);
-    *output = part_rows(p, "moe_output", CATEGORY_ACTIVATION, &tokens, p->x.hidden);
+    *output = part_output(p);
     struct tick op = part_exchange(p, "combine");
     op.kind = OP_COMBINE; /* it applies the weights */
     flow_op(&p->flow, op, FLOW(out, p->gates, sources, layout, heap), FLOW(*output));

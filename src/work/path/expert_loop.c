@@ -66,8 +66,7 @@ static enum status hold(struct hold_path *p, uint16_t *output, struct err *err)
     uint16_t order = part_table(p, "row_index", DTYPE_I64, &exact, size_const(s, 1));
     flow_op(&p->flow, part_move(p, "gather", OP_GATHER), FLOW(p->input, mask), FLOW(x, order));
     uint16_t out = part_experts(p, x, &exact, WORK_NONE, OP_GEMM);
-    struct row_dims tokens = rows_of(p->x.tokens, RULE_FIXED);
-    *output = part_rows(p, "moe_output", CATEGORY_ACTIVATION, &tokens, p->x.hidden);
+    *output = part_output(p);
     flow_op(&p->flow, part_move(p, "index_add", OP_COMBINE), FLOW(out, p->gates, order),
             FLOW(*output));
     return STATUS_OK;

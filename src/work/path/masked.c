@@ -86,7 +86,7 @@ static enum status hold(struct hold_path *p, uint16_t *output, struct err *err)
                      &matrices, size_mul(s, p->x.hidden, p->x.inter),
                      FLOW_FORWARD | FLOW_BACKWARD);
     }
-    *output = part_rows(p, "moe_output", CATEGORY_ACTIVATION, &tokens, p->x.hidden);
+    *output = part_output(p);
     flow_op(&p->flow, part_move(p, "masked_sum", OP_COMBINE), FLOW(out, p->gates, mask),
             FLOW(*output));
     if (p->style->f32_combine)

@@ -142,8 +142,7 @@ static enum status hold(struct hold_path *p, uint16_t *output, struct err *err)
     flow_op(&p->flow, part_move(p, "gather", OP_GATHER), FLOW(p->input, order), FLOW(x));
     uint16_t out = part_experts(p, x, &padded, WORK_NONE, OP_GROUPED_GEMM);
     flow_op(&p->flow, part_exchange(p, "return"), FLOW(out, order), FLOW(heap[1]));
-    struct row_dims tokens = rows_of(p->x.tokens, RULE_FIXED);
-    *output = part_rows(p, "moe_output", CATEGORY_ACTIVATION, &tokens, p->x.hidden);
+    *output = part_output(p);
     flow_op(&p->flow, part_move(p, "slot_sum", OP_REDUCE), FLOW(out, heap[1], p->gates),
             FLOW(*output));
     return STATUS_OK;

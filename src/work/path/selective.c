@@ -167,8 +167,7 @@ static enum status hold(struct hold_path *p, uint16_t *output, struct err *err)
         2, {p->x.top_k, size_const(s, p->plan->model.moe.glu ? 3 : 2)}, RULE_FIXED};
     part_scratch(p, "selected_weights", CATEGORY_WORKSPACE, p->plan->precision.weights,
                  &matrices, size_mul(s, p->x.hidden, p->x.inter), FLOW_FORWARD | FLOW_BACKWARD);
-    struct row_dims tokens = rows_of(p->x.tokens, RULE_FIXED);
-    *output = part_rows(p, "moe_output", CATEGORY_ACTIVATION, &tokens, p->x.hidden);
+    *output = part_output(p);
     flow_op(&p->flow, part_move(p, "combine", OP_COMBINE), FLOW(out, p->gates), FLOW(*output));
     return STATUS_OK;
 }

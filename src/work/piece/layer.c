@@ -102,40 +102,9 @@ struct size layer_traffic(const struct layer *l, struct size rows, uint16_t buff
 
 /* ---- ops ---- */
 
-static enum resource resource_of(enum op_kind kind)
-{
-    static const enum resource resources[OP_KIND_COUNT] = {
-        [OP_ROUTER] = RESOURCE_COMPUTE,
-        [OP_SORT] = RESOURCE_MEMORY,
-        [OP_PERMUTE] = RESOURCE_MEMORY,
-        [OP_PACK] = RESOURCE_MEMORY,
-        [OP_EXCHANGE] = RESOURCE_SCALE_UP,
-        [OP_GATHER] = RESOURCE_MEMORY,
-        [OP_GROUPED_GEMM] = RESOURCE_COMPUTE,
-        [OP_BATCHED_GEMM] = RESOURCE_COMPUTE,
-        [OP_BLOCKED_GEMM] = RESOURCE_COMPUTE,
-        [OP_GEMM] = RESOURCE_COMPUTE,
-        [OP_ACTIVATION] = RESOURCE_MEMORY,
-        [OP_COMBINE] = RESOURCE_MEMORY,
-        [OP_REDUCE] = RESOURCE_MEMORY,
-        [OP_MASK] = RESOURCE_MEMORY,
-        [OP_EMBED] = RESOURCE_HOST,
-        [OP_LOSS] = RESOURCE_HOST,
-        [OP_SYNC] = RESOURCE_HOST,
-        [OP_ATTENTION] = RESOURCE_COMPUTE,
-        [OP_NORM] = RESOURCE_MEMORY,
-        [OP_UPDATE] = RESOURCE_MEMORY,
-        [OP_CACHE] = RESOURCE_MEMORY,
-        [OP_COLLECTIVE] = RESOURCE_SCALE_UP,
-        [OP_COPY] = RESOURCE_HOST,
-    };
-    return resources[kind];
-}
-
 uint16_t layer_op(struct layer *l, struct op op, const struct operand *operands)
 {
     op.kind = kernel_kind((enum kernel)op.kernel);
-    op.resource = resource_of(op.kind);
     op.segment = l->segment;
     op.module = l->module;
     op.group = op.group                 ? op.group
@@ -148,10 +117,6 @@ uint16_t layer_op(struct layer *l, struct op op, const struct operand *operands)
     op.trips_from = l->trips_from;
     op.trips = l->loop ? l->trips : l->one;
     work_operands(l->work, &op, operands);
-    for (unsigned i = 0; i < 4; i++)
-        op.after[i] = WORK_NONE;
-    if (l->work->n_ops > 0)
-        op.after[0] = (uint16_t)(l->work->n_ops - 1);
     return work_op(l->work, op);
 }
 

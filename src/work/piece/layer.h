@@ -125,8 +125,8 @@ struct extent layer_fixed(struct size rows);
 
 /* ---- ops ---- */
 
-/* Adds an op with these operands (OPERANDS(...), absent ones left out); kind and resource
- * follow from op.kernel. */
+/* Adds an op with these operands (OPERANDS(...), absent ones left out); its kind
+ * follows from op.kernel. */
 uint16_t layer_op(struct layer *l, struct op op, const struct operand *operands);
 
 /* The op added last, to say more of it. */

@@ -95,7 +95,6 @@ static uint16_t loss(struct step *s, uint16_t logits, struct size rows)
                          l->work->buffers[parts].bytes);
     }
     uint16_t d = step_rows(s, "d_logits", CATEGORY_LOGITS, rows, s->d.width[COL_VOCAB]);
-    l->work->buffers[d].category = CATEGORY_LOGITS;
     step_op(s, "loss", KERNEL_LOSS, OPERANDS(IN(SRC, logits), OUT(DST, d)));
     return d;
 }

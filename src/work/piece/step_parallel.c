@@ -135,32 +135,36 @@ void step_reduce_gradients(struct step *s)
     s->l.backward = false;
 }
 
-void step_reduce_all(struct step *s)
+/* All weights of a device, as far as there are copies; how many parts. */
+static unsigned copied(struct step *s, struct weights_part out[2])
 {
     struct sizes *z = s->l.z;
-    uint64_t zero = s->plan->parallel.zero;
     const struct weights_part all[] = {
         {"weights", GROUP_DP, size_slot(z, SLOT_DENSE_PARAMETERS)},
         {"expert_weights", GROUP_EDP, size_slot(z, SLOT_EXPERT_PARAMETERS)},
     };
     const uint64_t ranks[] = {plan_dp(s->plan) * s->plan->parallel.cp, plan_expert_dp(s->plan)};
-    for (unsigned i = 0; zero < 3 && i < 2; i++)
+    unsigned n = 0;
+    for (unsigned i = 0; i < 2; i++)
         if (ranks[i] > 1)
-            reduce(s, &all[i], zero ? REDUCE_SCATTER : ALL_REDUCE);
+            out[n++] = all[i];
+    return n;
+}
+
+void step_reduce_all(struct step *s)
+{
+    uint64_t zero = s->plan->parallel.zero;
+    struct weights_part list[2];
+    for (unsigned i = 0, n = zero < 3 ? copied(s, list) : 0; i < n; i++)
+        reduce(s, &list[i], zero ? REDUCE_SCATTER : ALL_REDUCE);
 }
 
 void step_gather_all(struct step *s)
 {
-    struct sizes *z = s->l.z;
     uint64_t zero = s->plan->parallel.zero;
-    const struct weights_part all[] = {
-        {"weights", GROUP_DP, size_slot(z, SLOT_DENSE_PARAMETERS)},
-        {"expert_weights", GROUP_EDP, size_slot(z, SLOT_EXPERT_PARAMETERS)},
-    };
-    const uint64_t ranks[] = {plan_dp(s->plan) * s->plan->parallel.cp, plan_expert_dp(s->plan)};
-    for (unsigned i = 0; zero > 0 && zero < 3 && i < 2; i++)
-        if (ranks[i] > 1)
-            gather(s, &all[i]);
+    struct weights_part list[2];
+    for (unsigned i = 0, n = zero > 0 && zero < 3 ? copied(s, list) : 0; i < n; i++)
+        gather(s, &list[i]);
 }
 
 /* ---- pipeline ---- */

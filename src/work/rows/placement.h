@@ -40,12 +40,6 @@ struct placement_ask {
 enum status placement_make(const struct placement_ask *ask, struct arena *arena,
                            struct expert_map *out, struct err *err);
 
-/* How the rows of one source rank to an expert split over its `count` replicas. */
-enum replica_split {
-    SPLIT_ROUND_ROBIN, /* by occurrence: the j-th row goes to replica j mod count */
-    SPLIT_TOKEN_RANGE  /* by token index: equal ranges, the last takes the remainder (NxD) */
-};
-
 /* Rows of replica j when an expert has `rows` rows from one source, round robin. */
 static inline uint64_t placement_share(uint64_t rows, uint64_t count, uint64_t j)
 {

@@ -83,7 +83,6 @@ struct rows {
     uint64_t n_hot;           /* experts of rank 0 */
     double hot_share;         /* chance that a token goes there */
     uint64_t run;             /* tokens routed alike: 1, or ROWS_BURST_RUN */
-    bool pilot;               /* laws estimated from ROWS_PILOT tokens, not closed forms */
     double *normal;           /* [ROWS_BINS + 1] quantiles of the normal law */
 };
 

@@ -401,7 +401,6 @@ static void fill_regression(const struct rows *rows, struct arena *arena, struct
 void rows_laws(struct rows *rows, struct arena *arena)
 {
     rows->laws = arena_alloc(arena, rows->n_laws, sizeof *rows->laws);
-    rows->pilot = rows->kind == ROWS_GROUPED;
     for (unsigned i = 0; i < rows->n_laws; i++) {
         allocate(rows, arena, &rows->laws[i]);
         fillers[rows->kind](rows, i, arena, &rows->laws[i]);

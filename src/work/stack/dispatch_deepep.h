@@ -9,8 +9,6 @@
 
 enum {
     DEEPEP_NVL_PEERS = 8,         /* ranks of one NVLink domain in V1 */
-    DEEPEP_SMS = 20,              /* default of Buffer.num_sms */
-    DEEPEP_PRIMUS_SMS = 64,       /* default of Primus-Turbo's JAX dispatch */
     DEEPEP_VLLM_BUFFER = 1 << 30, /* VLLM_DEEPEP_BUFFER_SIZE_MB 1024, each level */
     DEEPEP_VLLM_TOKENS = 256,     /* VLLM_MOE_DP_CHUNK_SIZE: its low-latency tokens per rank */
     DEEPEP_WORKSPACE = 32 << 20,  /* V1 device workspace */

@@ -191,26 +191,26 @@ uint16_t part_experts(struct hold_path *p, uint16_t x, const struct row_dims *ro
     return out;
 }
 
-uint16_t part_scatter(struct hold_path *p, const char *name, uint16_t from)
+uint16_t part_output(struct hold_path *p)
 {
     struct row_dims tokens = rows_of(p->x.tokens, RULE_FIXED);
-    uint16_t out = part_rows(p, "moe_output", CATEGORY_ACTIVATION, &tokens, p->x.hidden);
-    flow_op(&p->flow, part_move(p, name, OP_REDUCE), FLOW(from), FLOW(out));
-    return out;
+    return part_rows(p, "moe_output", CATEGORY_ACTIVATION, &tokens, p->x.hidden);
 }
 
 uint16_t part_combine(struct hold_path *p, uint16_t returned, const struct row_dims *rows)
 {
-    if (p->style->scale_before_down)
-        return part_scatter(p, "unpermute", returned);
-    struct row_dims tokens = rows_of(p->x.tokens, RULE_FIXED);
+    if (p->style->scale_before_down) { /* a plain move: the weights were applied before */
+        uint16_t moved = part_output(p);
+        flow_op(&p->flow, part_move(p, "unpermute", OP_REDUCE), FLOW(returned), FLOW(moved));
+        return moved;
+    }
     if (p->style->f32_combine) {
         uint16_t copy =
             part_floats(p, "returned_f32", CATEGORY_DISPATCH, DTYPE_F32, rows, p->x.hidden);
         flow_op(&p->flow, part_move(p, "upcast", OP_PACK), FLOW(returned), FLOW(copy));
         returned = copy;
     }
-    uint16_t out = part_rows(p, "moe_output", CATEGORY_ACTIVATION, &tokens, p->x.hidden);
+    uint16_t out = part_output(p);
     flow_op(&p->flow, part_move(p, "combine", OP_COMBINE), FLOW(returned, p->gates), FLOW(out));
     return out;
 }
@@ -229,8 +229,7 @@ uint16_t part_gather_group(struct hold_path *p, struct row_dims *group, uint64_t
 
 void part_scatter_group(struct hold_path *p, uint16_t from, uint16_t *output)
 {
-    struct row_dims tokens = rows_of(p->x.tokens, RULE_FIXED);
-    *output = part_rows(p, "moe_output", CATEGORY_ACTIVATION, &tokens, p->x.hidden);
+    *output = part_output(p);
     flow_op(&p->flow, part_exchange(p, "reduce_scatter"), FLOW(from), FLOW(*output));
 }
 

@@ -73,8 +73,8 @@ uint16_t part_fused(struct hold_path *p, uint16_t x, const struct row_dims *toke
 
 /* Weighted sum of returned rows [T K, H] into [T, H]. */
 uint16_t part_combine(struct hold_path *p, uint16_t returned, const struct row_dims *rows);
-/* Plain move of rows into [T, H] (the weights were applied before). */
-uint16_t part_scatter(struct hold_path *p, const char *name, uint16_t from);
+/* The layer's routed output [T, H], for the op added next. */
+uint16_t part_output(struct hold_path *p);
 
 /* Hidden states of the expert-parallel group, `extra` rows behind them; the input itself on one
  * rank. And the group's results back to their ranks. */

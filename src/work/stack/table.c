@@ -47,14 +47,13 @@ const struct stack_system *stack_system(enum stack_kind kind)
  * ranks. */
 static const struct {
     enum stack_kind stack;
-    bool decode;
     enum moe_path path;
     const char *why;
 } defaults[] = {
-    {STACK_MAXTEXT, false, PATH_RAGGED_A2A, "maxtext: sparse_matmul is its default"},
-    {STACK_MEGATRON, false, PATH_RAGGED_A2A, "megatron: the alltoall dispatcher"},
-    {STACK_PRIMUS, false, PATH_DEEPEP, "primus: DeepEP dispatch with grouped GEMM"},
-    {STACK_TORCHTITAN, false, PATH_RAGGED_A2A, "torchtitan: its all-to-all dispatcher"},
+    {STACK_MAXTEXT, PATH_RAGGED_A2A, "maxtext: sparse_matmul is its default"},
+    {STACK_MEGATRON, PATH_RAGGED_A2A, "megatron: the alltoall dispatcher"},
+    {STACK_PRIMUS, PATH_DEEPEP, "primus: DeepEP dispatch with grouped GEMM"},
+    {STACK_TORCHTITAN, PATH_RAGGED_A2A, "torchtitan: its all-to-all dispatcher"},
 };
 
 /* Neuron's rule (NxD expert_mlps_v2, buffers.md 10.4): decode loads only hit experts while
@@ -107,8 +106,7 @@ enum moe_path stack_path(const struct plan *plan, const char **why)
     if (plan->stack.kind == STACK_VLLM || plan->stack.kind == STACK_SGLANG)
         return engine_path(plan, why);
     for (size_t i = 0; i < sizeof defaults / sizeof *defaults; i++) {
-        if (defaults[i].stack != plan->stack.kind ||
-            defaults[i].decode != (plan->workload.mode == MODE_DECODE))
+        if (defaults[i].stack != plan->stack.kind || plan->workload.mode == MODE_DECODE)
             continue;
         *why = defaults[i].why;
         return defaults[i].path;
