@@ -3,7 +3,6 @@
 
 #include <ctype.h>
 #include <dirent.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +22,7 @@ static const struct kind {
     [CATALOG_CLUSTER] = {"cluster", "clusters/", ".yaml", "clusters"},
     [CATALOG_STACK] = {"stack", "stacks/", ".yaml", "stacks"},
     [CATALOG_PUBLISHED] = {"published table", "published/", ".csv", "published"},
+    [CATALOG_PROFILE] = {"profile", "profiles/", ".yaml", "profiles"},
 };
 
 /* Names people will try that cannot be expressed; any name with this beginning. */
@@ -299,6 +299,14 @@ enum status catalog_find(enum catalog_kind kind, const char *name, const char *p
         return not_found(kind, name, arena, err);
     err_set(err, STATUS_INPUT, "model '%s' is not supported: %s", name, known->reason);
     return err_hint(err, "all layers must have the same attention, GQA or MLA");
+}
+
+bool catalog_has(enum catalog_kind kind, const char *name, struct arena *arena, char **path)
+{
+    char *found = find_name(&kinds[kind], name, NULL, arena);
+    if (found)
+        *path = found;
+    return found != NULL;
 }
 
 /* ---- clusters ---- */

@@ -3,11 +3,12 @@
  * Roots are searched in this order, the first hit wins: the plan's folder, $MOEPLAN_DATA and
  * its models/, ./models, the program's own data (base/home.h). Below a root a model is
  * <name>.yaml, a cluster clusters/<name>.yaml, a stack stacks/<name>.yaml, a published table
- * published/<name>.csv; in the plan's folder <name>.yaml is enough for each, unless that file
- * is itself a plan. */
+ * published/<name>.csv, a profile profiles/<name>.yaml; in the plan's folder <name>.yaml is
+ * enough for each, unless that file is itself a plan. */
 #ifndef MOEPLAN_PLAN_CATALOG_H
 #define MOEPLAN_PLAN_CATALOG_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -19,10 +20,11 @@ enum catalog_kind {
     CATALOG_CLUSTER,
     CATALOG_STACK,
     CATALOG_PUBLISHED,
+    CATALOG_PROFILE,
     CATALOG_KIND_COUNT
 };
 
-/* "model", "cluster", "stack", "published table" */
+/* "model", "cluster", "stack", "published table", "profile" */
 const char *catalog_kind_name(enum catalog_kind kind);
 
 /* The file behind a name, or behind a path (what contains a '/' or ends in .yaml, .yml, .json
@@ -32,6 +34,9 @@ const char *catalog_kind_name(enum catalog_kind kind);
  * supported, with the reason. */
 enum status catalog_find(enum catalog_kind kind, const char *name, const char *plan_folder,
                          struct arena *arena, char **path, struct err *err);
+
+/* Whether a name has a file outside the plan's folder; *path only then. */
+bool catalog_has(enum catalog_kind kind, const char *name, struct arena *arena, char **path);
 
 /* A cluster: a file, and the size its name asks for. */
 struct catalog_cluster {

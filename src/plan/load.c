@@ -9,6 +9,7 @@
 #include "base/checked.h"
 #include "base/text.h"
 #include "plan/apply.h"
+#include "plan/catalog.h"
 #include "plan/derive.h"
 #include "plan/follow.h"
 #include "plan/part.h"
@@ -164,6 +165,23 @@ static enum status check_file(struct load *load, const char *path, const char *k
                   "file '%s' cannot be opened: %s", path, strerror(errno));
 }
 
+/* A profile beside the plan becomes a path; one that is nowhere is an error here. */
+static enum status find_profile(struct load *load)
+{
+    char *name = load->loader.plan->stack.profile, *path;
+    if (name[0] == '\0')
+        return STATUS_OK;
+    if (catalog_find(CATALOG_PROFILE, name, load->folder, load->loader.arena, &path,
+                     load->loader.err) != STATUS_OK)
+        return err_place(load->loader.err, apply_origin(&load->loader, "stack.profile"));
+    const char *beside = arena_printf(load->loader.arena, "%s/", load->folder);
+    if (!text_starts(path, beside) || strlen(path) >= PLAN_PATH)
+        return STATUS_OK;
+    memset(name, 0, PLAN_PATH);
+    memcpy(name, path, strlen(path));
+    return STATUS_OK;
+}
+
 static enum status complete(struct load *load)
 {
     struct routing *routing = &load->loader.plan->moe.routing;
@@ -172,6 +190,7 @@ static enum status complete(struct load *load)
     if (load->loader.plan->name[0] == '\0')
         part_name_of_path(load->loader.plan->name,
                           text_equal(load->file, "-") ? "stdin" : load->file);
+    TRY(find_profile(load));
     resolve_file(load, routing->file, "moe.routing.file");
     resolve_file(load, routing->placement_file, "moe.routing.placement_file");
     if (routing->distribution == DISTRIBUTION_TRACE)

@@ -226,9 +226,10 @@ struct stack {
     enum stack_kind kind;
     char
         calibration[PLAN_NAME]; /* what its constants were measured on, for people; may be "" */
-    double fraction;            /* of device memory the stack may use */
-    uint64_t reserve_bytes;     /* taken outside the pool before anything else */
-    double error;           /* stated relative error of temp: verdict is marginal within it */
+    char profile[PLAN_PATH]; /* constants of time: a name or a file; "": by stack and device */
+    double fraction;         /* of device memory the stack may use */
+    uint64_t reserve_bytes;  /* taken outside the pool before anything else */
+    double error;            /* stated relative error of temp: verdict is marginal within it */
     double relax;           /* schedules: the relaxed one while state + temp <= relax * limit */
     uint64_t grad_copies;   /* f32 copies of the largest stacked tensor at the step's end */
     double fragmentation;   /* allocated bytes the allocator adds, relative */

@@ -191,6 +191,9 @@ const struct field schema_table[] = {
          "whose rules hold for what is saved, rounded, padded and refused"),
     TEXT("stack.calibration", stack.calibration, "",
          "runs the stack's constants were measured on, and how well they agree"),
+    TEXT("stack.profile", stack.profile, "",
+         "constants of time: name in models/profiles/ or a file; empty: <stack>-<device>, "
+         "<stack>, or generic"),
     REAL("stack.fraction", stack.fraction, 0, 1, "0.9",
          "fraction of device memory the stack may use"),
     BYTES("stack.reserve", stack.reserve_bytes, 0, "0 B",

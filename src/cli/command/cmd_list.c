@@ -103,6 +103,11 @@ static void list_tables(const struct invocation *call)
     list_catalog(call, CATALOG_PUBLISHED);
 }
 
+static void list_profiles(const struct invocation *call)
+{
+    list_catalog(call, CATALOG_PROFILE);
+}
+
 static void list_paths(const struct invocation *call)
 {
     size_t n = paths_count();
@@ -131,6 +136,7 @@ static const struct {
     {"paths", "ways to execute an MoE layer, for `moe.path:`", list_paths},
     {"keys", "every key of the plan file", list_keys},
     {"tables", "published measurements", list_tables},
+    {"profiles", "constants of time, by stack and device", list_profiles},
 };
 
 enum { N_CATALOGUES = sizeof catalogues / sizeof *catalogues };
