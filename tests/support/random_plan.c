@@ -126,7 +126,7 @@ bool plan_is_complete(const struct plan *plan)
            (model->moe.shared_intermediate ||
             !(model->moe.shared_experts && model->moe.intermediate)) &&
            plan->moe.routing.distribution != DISTRIBUTION_TRACE &&
-           plan->moe.routing.placement != PLACEMENT_TABLE;
+           plan->moe.routing.placement != PLACEMENT_TABLE && plan->stack.profile[0] == '\0';
 }
 
 /* Keeps a change only if all rules still hold. */
