@@ -2,6 +2,7 @@
  * own, so that a plan costs a handful of mallocs. */
 #include "base/arena.h"
 
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -16,10 +17,75 @@ struct arena_block {
     struct arena_block *next;
     size_t used, capacity;
     char *data; /* aligned to ARENA_ALIGN, inside this allocation */
+    /* of the guard that it was taken under, while that is set */
+    struct arena_block *guard_next, **guard_link;
 };
+
+/* ---- guards ---- */
+
+struct guard {
+    jmp_buf back;
+    struct arena_block *blocks; /* taken under it, and not yet freed */
+    struct guard *outer;
+};
+
+/* The one variable that can be written: a failed allocation deep in the work has no other way
+ * to learn of the guard. */
+static _Thread_local struct guard *guard_now;
+
+static void guard_add(struct arena_block *block)
+{
+    block->guard_next = NULL;
+    block->guard_link = NULL;
+    if (!guard_now)
+        return;
+    block->guard_next = guard_now->blocks;
+    block->guard_link = &guard_now->blocks;
+    if (block->guard_next)
+        block->guard_next->guard_link = &block->guard_next;
+    guard_now->blocks = block;
+}
+
+static void guard_remove(struct arena_block *block)
+{
+    if (!block->guard_link)
+        return;
+    *block->guard_link = block->guard_next;
+    if (block->guard_next)
+        block->guard_next->guard_link = block->guard_link;
+    block->guard_link = NULL;
+}
+
+/* A function of its own: variables beside a setjmp have no certain value after the jump. */
+static bool guard_run(struct guard *guard, void (*work)(void *context), void *context)
+{
+    if (setjmp(guard->back))
+        return false;
+    work(context);
+    return true;
+}
+
+bool arena_guarded(void (*work)(void *context), void *context)
+{
+    struct guard guard = {.outer = guard_now};
+    guard_now = &guard;
+    bool done = guard_run(&guard, work, context);
+    guard_now = guard.outer;
+    while (guard.blocks) {
+        struct arena_block *block = guard.blocks;
+        guard_remove(block);
+        if (!done)
+            free(block);
+    }
+    return done;
+}
+
+/* ---- blocks ---- */
 
 static void out_of_memory(size_t bytes)
 {
+    if (guard_now)
+        longjmp(guard_now->back, 1);
     fprintf(stderr, "moeplan: out of memory: %zu bytes asked for\n", bytes);
     exit(STATUS_SYSTEM);
 }
@@ -36,6 +102,7 @@ static struct arena_block *block_create(size_t capacity)
     block->used = 0;
     block->capacity = capacity;
     block->next = NULL;
+    guard_add(block);
     return block;
 }
 
@@ -101,6 +168,7 @@ void arena_release(struct arena *arena)
     while (arena->blocks) {
         struct arena_block *block = arena->blocks;
         arena->blocks = block->next;
+        guard_remove(block);
         free(block);
     }
 }

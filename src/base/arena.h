@@ -2,10 +2,12 @@
  *
  * Allocation never returns NULL: when the system has no memory left the process ends with
  * status 6 and a one-line message, the only exit outside cli/ (there is nothing to undo: output
- * files are written beside their target and renamed). Not thread-safe; one arena per thread. */
+ * files are written beside their target and renamed). A library must not end the process it is
+ * in: under a guard the work is given up instead. Not thread-safe; one arena per thread. */
 #ifndef MOEPLAN_BASE_ARENA_H
 #define MOEPLAN_BASE_ARENA_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct arena_block;
@@ -28,6 +30,12 @@ char *arena_printf(struct arena *arena, const char *format, ...)
 /* An array in the arena with room for one more element than `used`: returns `items`, or a copy
  * of it twice as large when *capacity is reached (the old one stays until release). */
 void *arena_grow(struct arena *arena, void *items, size_t used, size_t *capacity, size_t size);
+
+/* Runs the work. False when memory ran out in it: what this thread's arenas took since it
+ * started is then free again, and the work was left where it stood. So arenas that the work
+ * grows must start empty inside it; those that live on after a success are the caller's. Files
+ * that were open stay open. Other threads that the work starts are not guarded. */
+bool arena_guarded(void (*work)(void *context), void *context);
 
 /* Frees everything; the arena is empty and ready for use again. */
 void arena_release(struct arena *arena);

@@ -12,7 +12,8 @@
 /* $MOEPLAN_DATA, or NULL when it is not set or empty. */
 const char *home_user_data(void);
 
-/* The folder that holds models/ and plots/; it need not exist. */
+/* The folder that holds models/ and plots/; it need not exist. In the shared library it is
+ * looked for relative to the library. */
 const char *home_data(struct arena *arena);
 
 /* A module's file ("moeplan_mpi.so"): beside the binary, else where installation puts it beside

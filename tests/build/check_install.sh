@@ -60,6 +60,7 @@ present() {
         [ -s "$1/$path" ] || fail "not installed: $1/$path"
     done <<'END'
 bin/moeplan
+include/moeplan.h
 share/man/man1/moeplan.1
 share/bash-completion/completions/moeplan
 share/zsh/site-functions/_moeplan

@@ -10,7 +10,7 @@
 #include "base/number.h"
 #include "base/unit.h"
 #include "cli/command/commands.h"
-#include "cli/option/axis.h"
+#include "lib/axis.h"
 
 enum { ARGUMENTS = 24 };
 

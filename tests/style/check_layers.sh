@@ -1,7 +1,8 @@
 #!/bin/sh
 # Directions of dependence between the folders of src/, and the one home of each vendor header.
 #
-#   main -> cli -> report -> calib -> (sim, exec) -> work -> plan -> base
+#   main -> cli -> lib -> report -> calib -> (sim, exec) -> work -> plan -> base
+#   page, python -> lib: its public header alone
 #
 # `may` in layers.awk is that relation closed under transitivity, so checking each include line
 # checks every chain of includes.

@@ -14,7 +14,9 @@ BEGIN {
     may["exec"] = " exec" may["work"]
     may["report"] = " report calib sim exec work plan base "
     may["calib"] = " calib sim exec work plan base "
-    may["cli"] = " cli" may["report"]
+    may["lib"] = " lib" may["report"]
+    may["page"] = may["python"] = " lib "
+    may["cli"] = " cli" may["lib"]
     may["main"] = " main" may["cli"]
 
     # header, or its folder -> the only file or folder that includes it
@@ -27,10 +29,11 @@ BEGIN {
     home["Random123/"] = "src/base/"
     home["immintrin.h"] = home["cpuid.h"] = home["arm_neon.h"] = "src/exec/"
     home["dlfcn.h"] = "src/exec/"
+    also["dlfcn.h"] = "src/base/home.c"
     home["linux/"] = home["sys/syscall.h"] = "src/"
 
-    plain = " assert ctype errno fcntl fenv float inttypes limits math setjmp signal stdalign" \
-        " stdarg stdatomic stdbool stddef stdint stdio stdlib string time wchar" \
+    plain = " assert ctype errno fcntl fenv float inttypes limits locale math setjmp signal" \
+        " stdalign stdarg stdatomic stdbool stddef stdint stdio stdlib string time wchar" \
         " dirent fnmatch glob poll pthread sched semaphore spawn strings sys/ioctl sys/mman" \
         " sys/resource sys/select sys/stat sys/time sys/types sys/utsname sys/wait termios" \
         " unistd "
@@ -43,6 +46,8 @@ BEGIN {
         fail("folder \"" from "\" is not a layer of the design")
     else if (index(quoted[2], "/") == 0)
         fail("\"" quoted[2] "\" is included without its folder")
+    else if (from ~ /^(page|python)$/ && quoted[2] != "lib/moeplan.h")
+        fail(from " may include lib/moeplan.h alone, not \"" quoted[2] "\"")
     else if (index(may[from], " " to " ") == 0)
         fail(from " may not include " to " (\"" quoted[2] "\")")
 }
@@ -55,7 +60,7 @@ BEGIN {
     place = header in home ? home[header] : folder in home ? home[folder] : ""
     name = header
     sub(/\.h$/, "", name)
-    if (place != "" && index(FILENAME, place) != 1)
+    if (place != "" && index(FILENAME, place) != 1 && FILENAME != also[header])
         fail("<" header "> has its home in " place)
     else if (place == "" && index(plain, " " name " ") == 0)
         fail("<" header "> is neither standard C, nor POSIX, nor a vendor header with a home")

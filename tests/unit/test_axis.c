@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "base/text.h"
-#include "cli/option/axis.h"
+#include "lib/axis.h"
 
 static void values_of(const char *option, const char *expected)
 {

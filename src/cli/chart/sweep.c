@@ -1,6 +1,8 @@
 /* Pictures of a sweep; see chart_sweep.h. */
 #include "cli/chart/sweep.h"
 
+#include "cli/frontier/call.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -261,7 +263,7 @@ enum status chart_frontier(const struct chart_request *request, const char *cons
     if (overs.n + request->cases.n == 0)
         for (size_t i = 0; defaults[i]; i++)
             option_list_add(&overs, defaults[i], request->call->arena);
-    return frontier_init(frontier, request->call, &request->cases, &overs, err);
+    return frontier_of_call(frontier, request->call, &request->cases, &overs, err);
 }
 
 static enum status make(const struct chart_request *request, const char *const *defaults,

@@ -3,7 +3,7 @@
 #define MOEPLAN_CLI_CHART_SWEEP_H
 
 #include "cli/chart/chart.h"
-#include "cli/frontier/frontier.h"
+#include "lib/frontier.h"
 #include "cli/frontier/sweep_table.h"
 
 enum sweep_view { SWEEP_VIEW_AUTO, SWEEP_VIEW_CURVES, SWEEP_VIEW_MAP };

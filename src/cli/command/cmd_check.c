@@ -125,8 +125,8 @@ static void warn(const struct invocation *call, const struct origins *origins, c
                  const char *text)
 {
     struct err line = {0};
-    err_at(&line, STATUS_INPUT, plan_argument_place(call, 0, origins, key, key), "warning: %s",
-           text);
+    err_at(&line, STATUS_INPUT, request_place(call->operands[0], origins, key, key),
+           "warning: %s", text);
     err_print(&line, stderr);
 }
 
@@ -134,7 +134,7 @@ static void warn(const struct invocation *call, const struct origins *origins, c
 static bool user_set(const struct invocation *call, const struct origins *origins,
                      const char *key)
 {
-    const struct mark mark = plan_argument_place(call, 0, origins, key, key);
+    const struct mark mark = request_place(call->operands[0], origins, key, key);
     return mark.line > 0 || text_starts(mark.file, "--");
 }
 
@@ -200,7 +200,8 @@ static enum status run_check(const struct invocation *call, struct err *err)
     const struct predict_options ask = {
         .routing = &routing, .origins = &origins, .memory_only = true};
     if (predict(plan, &ask, call->arena, &prediction, err) != STATUS_OK)
-        return err_place(err, plan_argument_place(call, 0, &origins, err->text, "moe.path"));
+        return err_place(err,
+                         request_place(call->operands[0], &origins, err->text, "moe.path"));
     const struct memory_report *memory = &prediction.memory;
     const char *why = reason(memory, settings, &least, call->arena);
     const struct answer answer = {

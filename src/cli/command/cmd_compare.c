@@ -3,7 +3,7 @@
 
 #include "cli/command/commands.h"
 #include "cli/option/plan_argument.h"
-#include "plan/trace.h"
+#include "lib/answer.h"
 #include "report/compare/print.h"
 
 struct settings {
@@ -18,12 +18,6 @@ static const struct option options[] = {
      "set a key of one side only: A:KEY=VALUE or B:KEY=VALUE; may be repeated"},
     {"top", 0, OPTION_COUNT, offsetof(struct settings, top), "N 1..100000", NULL,
      "rows that a table of the text shows; the others are summed in one (default: 12)"},
-};
-
-struct side {
-    struct plan plan;
-    struct origins origins;
-    struct prediction prediction;
 };
 
 /* The call as if this side were its only plan. */
@@ -66,20 +60,11 @@ static enum status check(const struct invocation *call, struct err *err)
 }
 
 static enum status predict_side(const struct invocation *call, char letter, size_t operand,
-                                struct side *side, struct err *err)
+                                struct answer *side, struct err *err)
 {
     const struct invocation one = call_of(call, letter);
-    struct routing_data routing = {0};
     TRY(plan_argument_load(&one, operand, &side->plan, &side->origins, err));
-    TRY(routing_data_load(&side->plan, NULL, call->arena, &routing, err));
-    const struct ops_ask ops = {.data = &routing};
-    const struct predict_options asked = {
-        .routing = &routing, .memory_only = true, .ops = &ops, .workers = 1};
-    enum status status = predict(&side->plan, &asked, call->arena, &side->prediction, err);
-    if (status == STATUS_OK)
-        return STATUS_OK;
-    return err_place(err,
-                     plan_argument_place(&one, operand, &side->origins, err->text, "moe.path"));
+    return answer_predict(call->operands[operand], &answer_compared, call->arena, side, err);
 }
 
 static enum status run_compare(const struct invocation *call, struct err *err)
@@ -89,7 +74,7 @@ static enum status run_compare(const struct invocation *call, struct err *err)
         [FORMAT_JSON] = compare_print_json,
         [FORMAT_CSV] = compare_print_csv,
     };
-    struct side *sides = arena_alloc(call->arena, 2, sizeof *sides);
+    struct answer *sides = arena_alloc(call->arena, 2, sizeof *sides);
     struct comparison comparison;
     TRY(check(call, err));
     TRY(predict_side(call, 'A', 0, &sides[0], err));
@@ -101,8 +86,8 @@ static enum status run_compare(const struct invocation *call, struct err *err)
         .comparison = &comparison,
         .a = a.prediction,
         .b = b.prediction,
-        .provenance_a = plan_argument_provenance(a.plan),
-        .provenance_b = plan_argument_provenance(b.plan),
+        .provenance_a = request_provenance(a.plan),
+        .provenance_b = request_provenance(b.plan),
         .top = ((const struct settings *)call->settings)->top,
         .out = call->out,
         .term = &call->term,

@@ -66,12 +66,13 @@ static enum status run_explain(const struct invocation *call, struct err *err)
     const struct predict_options asked = {
         .routing = &routing, .fixes = true, .memory_only = true};
     if (predict(plan, &asked, call->arena, &prediction, err) != STATUS_OK)
-        return err_place(err, plan_argument_place(call, 0, &origins, err->text, "moe.path"));
+        return err_place(err,
+                         request_place(call->operands[0], &origins, err->text, "moe.path"));
     struct explain_view view = {
         .failure = &failure,
         .prediction = &prediction,
         .top = ((const struct settings *)call->settings)->top,
-        .provenance = plan_argument_provenance(plan),
+        .provenance = request_provenance(plan),
         .out = call->out,
         .term = &call->term,
         .arena = call->arena,

@@ -17,22 +17,21 @@ static const struct option options[] = {
 static enum status load(const struct invocation *call, const char *stack, struct plan *plan,
                         struct err *err)
 {
-    const char *file = call->operands[0];
-    struct override *sets = NULL;
-    struct node *root = NULL;
-    size_t n = 0;
-    TRY(plan_argument_overrides(call, &sets, &n, err));
-    TRY(plan_argument_tree(call, 0, sets, &n, &root, err));
-    TRY(plan_load_tree(file, root, sets, n, true, call->arena, plan, NULL, err));
+    struct request request;
+    TRY(plan_argument_request(call, 0, &request, err));
+    TRY(request_load(&request, call->arena, plan, NULL, err));
     if (!stack || text_equal(stack, plan->stack_name) ||
         text_starts(plan->stack_name, arena_printf(call->arena, "%s (", stack)))
         return STATUS_OK;
+    const size_t n = request.n_sets;
     struct override *changed = arena_alloc(call->arena, n + 1, sizeof *changed);
     changed[0] =
         (struct override){"stack", stack, arena_printf(call->arena, "--for %s", stack)};
     for (size_t i = 0; i < n; i++)
-        changed[i + 1] = sets[i];
-    return plan_load_tree(file, root, changed, n + 1, true, call->arena, plan, NULL, err);
+        changed[i + 1] = request.sets[i];
+    request.sets = changed;
+    request.n_sets = n + 1;
+    return request_load(&request, call->arena, plan, NULL, err);
 }
 
 static enum status run_export(const struct invocation *call, struct err *err)

@@ -4,8 +4,8 @@
 #include "cli/chart/sweep.h"
 #include "cli/command/commands.h"
 #include "cli/command/side.h"
+#include "cli/frontier/call.h"
 #include "cli/frontier/find.h"
-#include "cli/frontier/frontier.h"
 #include "cli/frontier/published.h"
 #include "cli/frontier/rows.h"
 #include "cli/frontier/table.h"
@@ -64,7 +64,7 @@ static enum status run_frontier(const struct invocation *call, struct err *err)
         err_set(err, STATUS_USAGE, "nothing to sweep");
         return err_hint(err, "name a key: --over workload.micro_batch=1..32");
     }
-    TRY(frontier_init(&frontier, call, &settings->cases, &settings->overs, err));
+    TRY(frontier_of_call(&frontier, call, &settings->cases, &settings->overs, err));
     frontier_unread(&frontier, stderr);
     if (settings->find)
         return frontier_find(&frontier, settings->find, settings->marginal, call, err);

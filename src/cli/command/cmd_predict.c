@@ -2,9 +2,8 @@
 #include "base/pool.h"
 #include "cli/command/commands.h"
 #include "cli/option/plan_argument.h"
+#include "lib/answer.h"
 #include "report/predict/moe.h"
-#include "report/predict/print.h"
-#include "plan/trace.h"
 
 struct settings {
     bool buffers, experts, exact, ops;
@@ -50,41 +49,25 @@ static void print(const struct invocation *call, const struct predict_view *view
 
 static enum status run_predict(const struct invocation *call, struct err *err)
 {
-    struct plan *plan = arena_alloc(call->arena, 1, sizeof *plan);
-    struct origins origins = {0};
-    struct prediction prediction;
-    struct routing_data routing = {0};
     const struct settings *settings = call->settings;
-    TRY(plan_argument_load(call, 0, plan, &origins, err));
-    TRY(routing_data_load(plan, NULL, call->arena, &routing, err));
+    struct answer *answer = arena_alloc(call->arena, 1, sizeof *answer);
+    struct answer_ask ask = answer_whole;
+    TRY(plan_argument_load(call, 0, &answer->plan, &answer->origins, err));
     struct pool *pool = settings->exact ? pool_create(0) : NULL;
-    const struct ops_ask ops = {.data = &routing,
-                                .named = settings->rank != fullest_rank,
-                                .rank = settings->rank,
-                                .sample = settings->sample};
-    bool listed = settings->ops || call->general.format == FORMAT_JSON;
-    const struct predict_options predict_options = {.routing = &routing,
-                                                    .origins = &origins,
-                                                    .fixes = true,
-                                                    .exact = settings->exact,
-                                                    .pool = pool,
-                                                    .ops = listed ? &ops : NULL,
-                                                    .workers = pool_cpus()};
-    enum status status = predict(plan, &predict_options, call->arena, &prediction, err);
+    ask.options.exact = settings->exact;
+    ask.options.pool = pool;
+    ask.options.workers = pool_cpus();
+    ask.ops = settings->ops || call->general.format == FORMAT_JSON;
+    ask.rank_named = settings->rank != fullest_rank;
+    ask.rank = settings->rank;
+    ask.sample = settings->sample;
+    enum status status = answer_predict(call->operands[0], &ask, call->arena, answer, err);
     pool_free(pool);
     if (status != STATUS_OK)
-        return err_place(err, plan_argument_place(call, 0, &origins, err->text, "moe.path"));
-    const struct predict_view view = {
-        .plan = plan,
-        .origins = &origins,
-        .prediction = &prediction,
-        .provenance = plan_argument_provenance(plan),
-        .out = call->out,
-        .term = &call->term,
-        .arena = call->arena,
-    };
+        return status;
+    const struct predict_view view = answer_view(answer, call->out, &call->term, call->arena);
     print(call, &view);
-    return prediction.memory.verdict == VERDICT_OOM ? STATUS_NOFIT : STATUS_OK;
+    return answer->prediction.memory.verdict == VERDICT_OOM ? STATUS_NOFIT : STATUS_OK;
 }
 
 static const char *const examples[] = {

@@ -1,29 +1,12 @@
 /* moeplan schema: JSON Schema of the plan file and of what predict writes. */
 #include "cli/command/commands.h"
-#include "report/predict/print.h"
-#include "report/schema_json.h"
-
-static void print_plan(const struct invocation *call)
-{
-    struct json json;
-    json_init(&json, call->out);
-    json_object(&json, NULL);
-    schema_json_head(&json, "plan.schema.json", "a plan of moeplan");
-    schema_json_plan(&json, call->arena);
-    json_close(&json);
-}
+#include "lib/document.h"
 
 static enum status run_schema(const struct invocation *call, struct err *err)
 {
     const char *name = call->operands[0];
-    if (text_equal(name, "plan")) {
-        print_plan(call);
+    if (document_schema(name, call->arena, call->out))
         return STATUS_OK;
-    }
-    if (text_equal(name, "result")) {
-        predict_print_schema(call->out, call->arena);
-        return STATUS_OK;
-    }
     err_set(err, STATUS_USAGE, "there is no schema of '%s'", name);
     return err_hint(err, "one of: plan, result");
 }

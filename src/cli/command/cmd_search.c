@@ -1,14 +1,12 @@
 /* moeplan search: the best layouts of a model on a cluster. */
 #include <inttypes.h>
-#include <string.h>
 
 #include "base/number.h"
-#include "base/unit.h"
-#include "cli/option/axis.h"
 #include "cli/command/commands.h"
 #include "cli/option/plan_argument.h"
 #include "cli/search/search_print.h"
-#include "plan/schema.h"
+#include "lib/axis.h"
+#include "lib/search_wish.h"
 
 enum { SIZES = 64, MOST_NODES = 1000000 /* limit of cluster.nodes */ };
 
@@ -35,83 +33,6 @@ static const struct option options[] = {
      "threads to search on; 0: one per CPU"},
 };
 
-/* ---- options ---- */
-
-static enum status find_key(const char *name, const char *option, enum search_key *key,
-                            struct err *err)
-{
-    for (unsigned i = 0; i < SEARCH_KEYS; i++)
-        if (text_equal(name, search_key_name((enum search_key)i)) ||
-            text_equal(name, search_key_full((enum search_key)i))) {
-            *key = (enum search_key)i;
-            return STATUS_OK;
-        }
-    err_set(err, STATUS_USAGE, "\"%s\": '%s' is no key of a layout", option, name);
-    return err_hint(err, "one of: tp, cp, pp, vpp, ep, etp, zero, path, recompute, block_size, "
-                         "capacity_factor, micro_batch; set others with --set");
-}
-
-static enum status set_values(const struct axis *axis, const struct plan *base,
-                              struct search_space *space, struct err *err)
-{
-    enum search_key key = SEARCH_TP;
-    TRY(find_key(axis->column, axis->option, &key, err));
-    if (axis->n_values > SEARCH_VALUES)
-        return err_set(err, STATUS_USAGE, "%s: %zu values, at most %d", axis->option,
-                       axis->n_values, SEARCH_VALUES);
-    space->n[key] = 0;
-    for (size_t i = 0; i < axis->n_values; i++) {
-        struct plan plan = *base;
-        struct mark mark = {.file = axis->option};
-        TRY(schema_set(schema_find(search_key_full(key)), &plan, axis->values[i].label, false,
-                       mark, err));
-        space->value[key][space->n[key]++] = search_get(&plan, key);
-    }
-    return STATUS_OK;
-}
-
-static enum status read_space(const struct invocation *call, const struct plan *plan,
-                              struct search_space *space, struct err *err)
-{
-    const struct settings *settings = call->settings;
-    struct axis axis;
-    search_space_default(plan, space);
-    for (size_t i = 0; i < settings->over.n; i++) {
-        TRY(axis_parse_over(settings->over.items[i], call->arena, &axis, err));
-        TRY(set_values(&axis, plan, space, err));
-    }
-    for (size_t i = 0; i < settings->fix.n; i++) {
-        TRY(axis_parse_over(settings->fix.items[i], call->arena, &axis, err));
-        axis.option = arena_printf(call->arena, "--fix %s", settings->fix.items[i]);
-        if (axis.n_values != 1)
-            return err_set(err, STATUS_USAGE, "--fix %s: one value, not %zu",
-                           settings->fix.items[i], axis.n_values);
-        TRY(set_values(&axis, plan, space, err));
-    }
-    return STATUS_OK;
-}
-
-static const double MOST_BYTES = 1e18; /* as of every amount of a plan */
-
-static enum status read_at_most(const char *text, uint64_t *bytes, struct err *err)
-{
-    double value = 0;
-    *bytes = 0;
-    if (!text)
-        return STATUS_OK;
-    const char *size = text_starts(text, "memory=") ? text + strlen("memory=") : "";
-    if (number_real(size, &value)) {
-        err_set(err, STATUS_USAGE, "--at-most \"%s\" has no unit", text);
-        return err_hint(err, "a size is %sGiB, or %sB for bytes", size, size);
-    }
-    if (unit_parse(UNIT_BYTES, size, &value) && value >= 1 && value <= MOST_BYTES) {
-        *bytes = (uint64_t)value;
-        return STATUS_OK;
-    }
-    err_set(err, STATUS_USAGE, "--at-most \"%s\" is not memory=SIZE", text);
-    return err_hint(err, "for example --at-most memory=200GiB");
-}
-
 /* ---- one search ---- */
 
 static void show_progress(void *context, double share)
@@ -125,13 +46,14 @@ static enum status search_plan(const struct invocation *call, const struct plan 
                                struct search_result *result, struct err *err)
 {
     const struct settings *settings = call->settings;
+    const struct search_wish wish = {settings->over.items, settings->over.n,
+                                     settings->fix.items, settings->fix.n, settings->at_most};
     struct search_space space;
     char label[64];
     struct search_ask ask = {.plan = plan, .space = &space, .best = best, .pool = pool};
     bool progress = term_is_watched(stderr);
     snprintf(label, sizeof label, "%s", what);
-    TRY(read_space(call, plan, &space, err));
-    TRY(read_at_most(settings->at_most, &ask.at_most_bytes, err));
+    TRY(search_wish_read(&wish, plan, call->arena, &space, &ask.at_most_bytes, err));
     if (progress) {
         ask.progress = show_progress;
         ask.context = label;
@@ -220,7 +142,7 @@ static enum status run(const struct invocation *call, const struct plan *plan,
     struct search_view view = {.call = call, .plan = plan, .result = &result};
     if (settings->devices)
         return search_sizes(call, plan, pool, err);
-    TRY(read_at_most(settings->at_most, &view.at_most_bytes, err));
+    TRY(search_wish_bytes(settings->at_most, &view.at_most_bytes, err));
     TRY(search_plan(call, plan, settings->best ? settings->best : 1, "", pool, &result, err));
     return search_print(&view, err);
 }

@@ -1,12 +1,10 @@
 /* moeplan show: the resolved plan, every key with its value. */
-#include <inttypes.h>
-
 #include "base/column.h"
 #include "cli/command/commands.h"
 #include "cli/option/plan_argument.h"
-#include "report/plan_json.h"
+#include "lib/document.h"
 #include "plan/schema.h"
-#include "plan/show.h"
+#include "report/plan_json.h"
 
 struct setting {
     const char *key, *value, *origin;
@@ -19,20 +17,6 @@ static const struct column columns[] = {
 };
 
 enum { N_COLUMNS = sizeof columns / sizeof *columns };
-
-static void show_yaml(const struct invocation *call, const struct plan *plan)
-{
-    const struct provenance provenance = plan_argument_provenance(plan);
-    struct text yaml = {.arena = call->arena};
-    plan_print(plan, &yaml);
-    fprintf(call->out,
-            "# yaml-language-server: $schema=plan.schema.json\n"
-            "# %s, resolved by moeplan " MOEPLAN_VERSION "\n"
-            "# seed %" PRIu64 ", model %s, cluster %s, stack %s\n",
-            provenance.plan, provenance.seed, provenance.model, provenance.cluster,
-            provenance.stack);
-    fputs(text_string(&yaml), call->out);
-}
 
 static void show_json(const struct invocation *call, const struct plan *plan)
 {
@@ -76,7 +60,7 @@ static enum status run_show(const struct invocation *call, struct err *err)
     else if (call->general.format == FORMAT_CSV)
         show_csv(call, plan, &origins);
     else
-        show_yaml(call, plan);
+        document_plan(plan, call->arena, call->out);
     return STATUS_OK;
 }
 

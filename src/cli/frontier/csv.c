@@ -1,12 +1,11 @@
-/* Rows of a frontier's CSV; see frontier_csv.h. A million rows a second pass through here, so
+/* Rows of a frontier's CSV; see csv.h. A million rows a second pass through here, so
  * numbers are written by hand. */
 #include "cli/frontier/csv.h"
 
 #include <assert.h>
 #include <string.h>
 
-#include "plan/rule.h"
-#include "work/list/work.h"
+#include "lib/frontier.h"
 
 enum {
     ROW_FIXED = 256, /* room of everything but the labels and the reason */
@@ -81,21 +80,11 @@ static char *put_quoted(char *at, const char *text)
     return at;
 }
 
-/* Why a point has no verdict: the rule it breaks, or what its stack refuses. */
 static char *put_why(char *at, const struct plan *plan)
 {
-    char text[RULE_TEXT] = "", hint[RULE_TEXT] = "";
-    struct arena arena = {0};
-    struct work work;
-    struct err err = {0};
-    if (rule_check(plan, text, hint))
-        return put_quoted(at, text);
-    if (work_build(plan, &arena, &work, &err) != STATUS_OK)
-        at = put_quoted(at, err.text);
-    else
-        at = put_text(at, "a size passes 64 bits or the routing cannot be sampled");
-    arena_release(&arena);
-    return at;
+    char why[RULE_TEXT] = "";
+    frontier_why(plan, why);
+    return put_quoted(at, why);
 }
 
 static char *put_count(char *at, uint64_t value)

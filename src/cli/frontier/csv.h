@@ -3,7 +3,7 @@
 #define MOEPLAN_CLI_FRONTIER_CSV_H
 
 #include "base/text.h"
-#include "cli/option/axis.h"
+#include "lib/axis.h"
 #include "sim/sweep.h"
 
 /* What a row needs besides its point; constant while the sweep runs. */

@@ -2,7 +2,8 @@
 #ifndef MOEPLAN_CLI_FRONTIER_FIND_H
 #define MOEPLAN_CLI_FRONTIER_FIND_H
 
-#include "cli/frontier/frontier.h"
+#include "cli/command/command.h"
+#include "lib/frontier.h"
 
 /* `what` is "max:KEY"; KEY a whole number of the plan. Prints one row per point: the axes, the
  * value found (empty when none fits), its verdict and bytes, and whether every smaller value

@@ -5,7 +5,8 @@
 #ifndef MOEPLAN_CLI_FRONTIER_PUBLISHED_H
 #define MOEPLAN_CLI_FRONTIER_PUBLISHED_H
 
-#include "cli/frontier/frontier.h"
+#include "cli/command/command.h"
+#include "lib/frontier.h"
 
 /* Appends CSV: the sweep's axes, then verdict, total_bytes, row, source. A run that did not fit
  * stands at its published size (published temp plus predicted state where only temp is known),

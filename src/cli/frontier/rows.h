@@ -4,7 +4,8 @@
 
 #include <stdio.h>
 
-#include "cli/frontier/frontier.h"
+#include "cli/command/command.h"
+#include "lib/frontier.h"
 
 /* Where rows go: a stream by whole lines, so that an interrupted file ends with a complete row;
  * memory when a table or a chart needs them again. */

@@ -179,7 +179,7 @@ static void write_axes(struct json *json, const struct frontier *f)
 static void write_provenance(struct json *json, const void *context)
 {
     const struct frontier *f = context;
-    const struct provenance provenance = plan_argument_provenance(&f->base);
+    const struct provenance provenance = request_provenance(&f->base);
     provenance_json(json, &provenance);
     json_string(json, "command", "frontier");
     write_axes(json, f);

@@ -2,7 +2,8 @@
 #ifndef MOEPLAN_CLI_FRONTIER_TABLE_H
 #define MOEPLAN_CLI_FRONTIER_TABLE_H
 
-#include "cli/frontier/frontier.h"
+#include "cli/command/command.h"
+#include "lib/frontier.h"
 
 enum { FRONTIER_TABLE_POINTS = 20000 }; /* of a table, a chart or JSON */
 

@@ -3,7 +3,6 @@
 
 #include <inttypes.h>
 
-#include "base/json.h"
 #include "cli/frontier/csv.h"
 #include "cli/frontier/table.h"
 #include "cli/option/plan_argument.h"
@@ -13,44 +12,6 @@
 enum { PARETO_SHOWN = 12 };
 
 static const double gib = 1024.0 * 1024 * 1024;
-
-const char *search_value(enum search_key key, double value, struct arena *arena)
-{
-    char text[32];
-    if (key == SEARCH_PATH)
-        return words_path[(unsigned)value];
-    if (key == SEARCH_RECOMPUTE)
-        return words_recompute[(unsigned)value];
-    text_double(text, value);
-    return arena_strdup(arena, text);
-}
-
-const char *search_layout(const struct search_hit *hit, struct arena *arena)
-{
-    struct text out = {.arena = arena};
-    for (unsigned key = 0; key < SEARCH_KEYS; key++)
-        text_printf(&out, "%s%s=%s", key ? " " : "", search_key_name((enum search_key)key),
-                    search_value((enum search_key)key, hit->value[key], arena));
-    return text_string(&out);
-}
-
-const char *search_loss(const struct search_hit *hit, const struct search_hit *best,
-                        struct arena *arena)
-{
-    enum cost_part worst = COST_COMPUTE;
-    double most = 0;
-    for (unsigned i = 0; i < COST_PARTS; i++) {
-        double more = hit->cost.part_s[i] - best->cost.part_s[i];
-        if (more > most) {
-            most = more;
-            worst = (enum cost_part)i;
-        }
-    }
-    if (most <= 0)
-        return "";
-    return arena_printf(arena, "%s +%.1f %%", cost_part_name(worst),
-                        100 * most / best->cost.seconds_per_token);
-}
 
 static double tokens_per_s(const struct search_hit *hit)
 {
@@ -161,70 +122,16 @@ static enum status print_text(const struct search_view *view, struct err *err)
     return STATUS_OK;
 }
 
-/* ---- JSON ---- */
-
-static void json_hit(struct json *json, const char *key, const struct search_hit *hit,
-                     const struct search_hit *best, struct arena *arena)
-{
-    json_object(json, key);
-    json_object(json, "set");
-    for (unsigned i = 0; i < SEARCH_KEYS; i++) {
-        const char *name = search_key_full((enum search_key)i);
-        if (i == SEARCH_PATH || i == SEARCH_RECOMPUTE)
-            json_string(json, name, search_value((enum search_key)i, hit->value[i], arena));
-        else
-            json_real(json, name, hit->value[i]);
-    }
-    json_close(json);
-    json_string(json, "verdict", verdict_name(hit->verdict));
-    json_count(json, "total_bytes", hit->total_bytes);
-    json_count(json, "state_bytes", hit->state_bytes);
-    json_count(json, "limit_bytes", hit->limit_bytes);
-    if (hit->wall)
-        json_string(json, "wall", hit->wall);
-    json_real(json, "device_s_per_token", hit->cost.seconds_per_token);
-    json_object(json, "device_s_per_token_parts");
-    for (unsigned i = 0; i < COST_PARTS; i++)
-        json_real(json, cost_part_name((enum cost_part)i), hit->cost.part_s[i]);
-    json_close(json);
-    if (best && search_loss(hit, best, arena)[0])
-        json_string(json, "loses_by", search_loss(hit, best, arena));
-    json_close(json);
-}
-
-static void json_hits(struct json *json, const char *key, const struct search_hit *hits,
-                      size_t n, struct arena *arena)
-{
-    json_array(json, key);
-    for (size_t i = 0; i < n; i++)
-        json_hit(json, NULL, &hits[i], &hits[0], arena);
-    json_close(json);
-}
+/* ---- JSON and CSV ---- */
 
 static enum status print_json(const struct search_view *view, struct err *err)
 {
-    const struct search_result *r = view->result;
-    struct arena *arena = view->call->arena;
-    const struct provenance provenance = plan_argument_provenance(view->plan);
-    struct json json;
     (void)err;
-    json_init(&json, view->call->out);
-    json_object(&json, NULL);
-    provenance_json(&json, &provenance);
-    json_count(&json, "ranks", plan_world(view->plan));
-    json_count(&json, "combinations", r->points);
-    json_count(&json, "refused", r->invalid);
-    json_count(&json, "too_large", r->too_large);
-    json_count(&json, "evaluated", r->exact);
-    json_hits(&json, "best", r->best, r->n_best, arena);
-    json_hits(&json, "pareto", r->pareto, r->n_pareto, arena);
-    if (r->missed)
-        json_hit(&json, "nearest", &r->nearest, NULL, arena);
-    json_close(&json);
+    const struct provenance provenance = request_provenance(view->plan);
+    search_print_json(view->plan, &provenance, view->result, view->call->arena,
+                      view->call->out);
     return STATUS_OK;
 }
-
-/* ---- CSV ---- */
 
 static void csv_hits(const char *list, const struct search_hit *hits, size_t n,
                      struct arena *arena, FILE *out)

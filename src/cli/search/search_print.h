@@ -3,7 +3,7 @@
 #define MOEPLAN_CLI_SEARCH_SEARCH_PRINT_H
 
 #include "cli/command/command.h"
-#include "sim/search.h"
+#include "report/search/print.h"
 
 struct search_view {
     const struct invocation *call;
@@ -14,16 +14,6 @@ struct search_view {
 
 /* Text, JSON or CSV, as the call asks. */
 enum status search_print(const struct search_view *view, struct err *err);
-
-/* "compute +33.3 %": where a hit loses most against another, of the other's whole cost. */
-const char *search_loss(const struct search_hit *hit, const struct search_hit *best,
-                        struct arena *arena);
-
-/* "tp=1 pp=2 ... path=deepep": the hit's layout as values of keys. */
-const char *search_layout(const struct search_hit *hit, struct arena *arena);
-
-/* A key's value as --set takes it. */
-const char *search_value(enum search_key key, double value, struct arena *arena);
 
 /* ---- one row per cluster size ---- */
 

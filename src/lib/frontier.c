@@ -1,9 +1,9 @@
 /* A sweep as the user asks for it; see frontier.h. */
-#include "cli/frontier/frontier.h"
+#include "lib/frontier.h"
 
-#include "cli/option/plan_argument.h"
 #include "plan/follow.h"
 #include "plan/schema.h"
+#include "work/list/work.h"
 
 struct applied {
     const struct frontier *frontier;
@@ -67,17 +67,19 @@ static bool all_slots(const struct axis *axis)
     return true;
 }
 
-static enum status parse_axes(struct frontier *f, const struct option_list *cases,
-                              const struct option_list *overs, struct err *err)
+enum status frontier_axes_read(struct frontier *f, const struct frontier_axes *asked,
+                               struct arena *arena, struct err *err)
 {
-    if (overs->n > SWEEP_AXES - 1) {
-        err_set(err, STATUS_USAGE, "%zu keys to sweep, at most %d", overs->n, SWEEP_AXES - 1);
+    *f = (struct frontier){.arena = arena};
+    if (asked->n_overs > SWEEP_AXES - 1) {
+        err_set(err, STATUS_USAGE, "%zu keys to sweep, at most %d", asked->n_overs,
+                SWEEP_AXES - 1);
         return err_hint(err, "put related keys together with --case NAME:key=value,...");
     }
-    if (cases->n)
-        TRY(axis_parse_cases(cases->items, cases->n, f->arena, &f->axes[f->n_axes++], err));
-    for (size_t i = 0; i < overs->n; i++)
-        TRY(axis_parse_over(overs->items[i], f->arena, &f->axes[f->n_axes++], err));
+    if (asked->n_cases)
+        TRY(axis_parse_cases(asked->cases, asked->n_cases, arena, &f->axes[f->n_axes++], err));
+    for (size_t i = 0; i < asked->n_overs; i++)
+        TRY(axis_parse_over(asked->overs[i], arena, &f->axes[f->n_axes++], err));
     for (size_t i = 0; i < f->n_axes; i++)
         for (size_t j = 0; j < i; j++)
             if (text_equal(f->axes[i].column, f->axes[j].column))
@@ -85,14 +87,12 @@ static enum status parse_axes(struct frontier *f, const struct option_list *case
     return STATUS_OK;
 }
 
-enum status frontier_init(struct frontier *f, const struct invocation *call,
-                          const struct option_list *cases, const struct option_list *overs,
-                          struct err *err)
+enum status frontier_init(struct frontier *f, const struct request *request, struct err *err)
 {
-    *f = (struct frontier){.file = call->operands[0], .arena = call->arena};
-    TRY(parse_axes(f, cases, overs, err));
-    TRY(plan_argument_overrides(call, &f->overrides, &f->n_overrides, err));
-    TRY(plan_argument_tree(call, 0, f->overrides, &f->n_overrides, &f->root, err));
+    f->file = request->name;
+    f->root = request->root;
+    f->overrides = request->sets;
+    f->n_overrides = request->n_sets;
     TRY(plan_load_unruled(f->file, f->root, f->overrides, f->n_overrides, f->arena, &f->base,
                           err));
     TRY(routing_data_load(&f->base, NULL, f->arena, &f->routing, err));
@@ -103,4 +103,18 @@ enum status frontier_init(struct frontier *f, const struct invocation *call,
                             all_slots(&f->axes[i]), apply_value, &applied, f->arena, err));
     }
     return STATUS_OK;
+}
+
+void frontier_why(const struct plan *plan, char why[RULE_TEXT])
+{
+    char hint[RULE_TEXT] = "";
+    struct arena arena = {0};
+    struct work work;
+    struct err err = {0};
+    if (!rule_check(plan, why, hint)) {
+        bool refused = work_build(plan, &arena, &work, &err) != STATUS_OK;
+        snprintf(why, RULE_TEXT, "%.*s", RULE_TEXT - 1,
+                 refused ? err.text : "a size passes 64 bits or the routing cannot be sampled");
+    }
+    arena_release(&arena);
 }

@@ -1,5 +1,5 @@
 /* Axes of a sweep; see axis.h. */
-#include "cli/option/axis.h"
+#include "lib/axis.h"
 
 #include <inttypes.h>
 #include <math.h>

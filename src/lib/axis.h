@@ -1,6 +1,6 @@
 /* Axes of a sweep as the user writes them: --over and --case. */
-#ifndef MOEPLAN_CLI_OPTION_AXIS_H
-#define MOEPLAN_CLI_OPTION_AXIS_H
+#ifndef MOEPLAN_LIB_AXIS_H
+#define MOEPLAN_LIB_AXIS_H
 
 #include "base/arena.h"
 #include "base/err.h"

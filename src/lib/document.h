@@ -1,0 +1,17 @@
+/* Texts about a plan, and about moeplan, that commands and the library write alike. */
+#ifndef MOEPLAN_LIB_DOCUMENT_H
+#define MOEPLAN_LIB_DOCUMENT_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "base/arena.h"
+#include "plan/plan.h"
+
+/* The plan as a file with every key, under a head that says what it came from. */
+void document_plan(const struct plan *plan, struct arena *arena, FILE *out);
+
+/* JSON Schema of "plan" or "result"; false when there is no schema of that name. */
+bool document_schema(const char *name, struct arena *arena, FILE *out);
+
+#endif

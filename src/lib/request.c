@@ -1,0 +1,72 @@
+/* See request.h. */
+#include "lib/request.h"
+
+#include <string.h>
+
+#include "plan/schema.h"
+
+enum status request_read(struct request *request, struct arena *arena, struct job_result *job,
+                         struct err *err)
+{
+    const struct job_request asked = {.sets = request->sets, .n_sets = request->n_sets};
+    size_t kept = 0;
+    *job = (struct job_result){0};
+    if (request->text)
+        TRY(job_read_text(request->name, request->text, request->length, &asked, arena, job,
+                          err));
+    else
+        TRY(job_read(request->name, &asked, arena, job, err));
+    for (size_t i = 0; i < request->n_sets; i++) /* the job put its size behind the device */
+        if (!(job->cluster_taken && text_equal(request->sets[i].key, "cluster")))
+            request->sets[kept++] = request->sets[i];
+    request->n_sets = kept;
+    request->root = job->root;
+    return STATUS_OK;
+}
+
+enum status request_load(const struct request *request, struct arena *arena, struct plan *plan,
+                         struct origins *origins, struct err *err)
+{
+    return plan_load_tree(request->name, request->root, request->sets, request->n_sets, true,
+                          arena, plan, origins, err);
+}
+
+/* Whether a text names a key: the key, with nothing before or behind it that could be a part of
+ * a longer one. */
+static bool names_key(const char *text, const struct field *field)
+{
+    static const char part[] = "abcdefghijklmnopqrstuvwxyz0123456789_.";
+    for (const char *at = text; (at = strstr(at, field->key)) != NULL; at++) {
+        const char *behind = at + field->key_length;
+        bool starts = at == text || !strchr(part, at[-1]);
+        if (starts && (*behind == '\0' || !strchr(part, *behind)))
+            return true;
+    }
+    return false;
+}
+
+struct mark request_place(const char *name, const struct origins *origins, const char *text,
+                          const char *otherwise)
+{
+    size_t n;
+    const struct field *fields = schema_fields(&n), *best = schema_find(otherwise);
+    for (size_t f = 0; origins->mark && f < n; f++)
+        if (origins->mark[f].file && strchr(fields[f].key, '.') && names_key(text, &fields[f]))
+            best = &fields[f];
+    struct mark mark = {0};
+    if (best && origins->mark)
+        mark = origins->mark[best - fields];
+    return mark.file ? mark : (struct mark){.file = name};
+}
+
+struct provenance request_provenance(const struct plan *plan)
+{
+    return (struct provenance){
+        .seed = plan->moe.routing.seed,
+        .plan = plan->name,
+        .model = plan->model.name,
+        .cluster = plan->cluster.name,
+        .stack = plan->stack_name,
+        .profile = plan->stack.name,
+    };
+}

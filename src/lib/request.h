@@ -1,0 +1,36 @@
+/* A plan that is asked about: where its text stands, the keys that are set besides, and from
+ * both a loaded plan. What command lines and the library's interface have in common. */
+#ifndef MOEPLAN_LIB_REQUEST_H
+#define MOEPLAN_LIB_REQUEST_H
+
+#include "plan/job/job.h"
+#include "plan/load.h"
+#include "report/provenance.h"
+
+struct request {
+    const char *name; /* the file ("-": standard input), or what stands for it in messages */
+    const char *text; /* NULL: the file is read */
+    size_t length;
+    struct override *sets; /* applied in order; each checked like the file */
+    size_t n_sets;
+    const struct node *root; /* by request_read */
+};
+
+/* Reads the text, which may be a framework's job or a config.json; `job` says what it was taken
+ * for. Sets that the job has taken in leave the request. Memory from the arena. */
+enum status request_read(struct request *request, struct arena *arena, struct job_result *job,
+                         struct err *err);
+
+/* The plan of a request that was read. */
+enum status request_load(const struct request *request, struct arena *arena, struct plan *plan,
+                         struct origins *origins, struct err *err);
+
+/* Where an error of a loaded plan belongs: where the key that its text names was set, in the
+ * text or by a set, else where the key `otherwise` was, else the text as a whole. */
+struct mark request_place(const char *name, const struct origins *origins, const char *text,
+                          const char *otherwise);
+
+/* The names that the outputs of a plan carry; they point into the plan. */
+struct provenance request_provenance(const struct plan *plan);
+
+#endif

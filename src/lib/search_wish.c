@@ -1,0 +1,92 @@
+/* See search_wish.h. */
+#include "lib/search_wish.h"
+
+#include <string.h>
+
+#include "base/number.h"
+#include "base/text.h"
+#include "base/unit.h"
+#include "lib/axis.h"
+#include "plan/schema.h"
+
+static enum status find_key(const char *name, const char *option, enum search_key *key,
+                            struct err *err)
+{
+    for (unsigned i = 0; i < SEARCH_KEYS; i++)
+        if (text_equal(name, search_key_name((enum search_key)i)) ||
+            text_equal(name, search_key_full((enum search_key)i))) {
+            *key = (enum search_key)i;
+            return STATUS_OK;
+        }
+    err_set(err, STATUS_USAGE, "\"%s\": '%s' is no key of a layout", option, name);
+    return err_hint(err, "one of: tp, cp, pp, vpp, ep, etp, zero, path, recompute, block_size, "
+                         "capacity_factor, micro_batch; set others with --set");
+}
+
+static enum status set_values(const struct axis *axis, const struct plan *base,
+                              struct search_space *space, struct err *err)
+{
+    enum search_key key = SEARCH_TP;
+    TRY(find_key(axis->column, axis->option, &key, err));
+    if (axis->n_values > SEARCH_VALUES)
+        return err_set(err, STATUS_USAGE, "%s: %zu values, at most %d", axis->option,
+                       axis->n_values, SEARCH_VALUES);
+    space->n[key] = 0;
+    for (size_t i = 0; i < axis->n_values; i++) {
+        struct plan plan = *base;
+        struct mark mark = {.file = axis->option};
+        TRY(schema_set(schema_find(search_key_full(key)), &plan, axis->values[i].label, false,
+                       mark, err));
+        space->value[key][space->n[key]++] = search_get(&plan, key);
+    }
+    return STATUS_OK;
+}
+
+static enum status read_space(const struct search_wish *wish, const struct plan *plan,
+                              struct arena *arena, struct search_space *space, struct err *err)
+{
+    struct axis axis;
+    search_space_default(plan, space);
+    for (size_t i = 0; i < wish->n_overs; i++) {
+        TRY(axis_parse_over(wish->overs[i], arena, &axis, err));
+        TRY(set_values(&axis, plan, space, err));
+    }
+    for (size_t i = 0; i < wish->n_fixed; i++) {
+        TRY(axis_parse_over(wish->fixed[i], arena, &axis, err));
+        axis.option = arena_printf(arena, "--fix %s", wish->fixed[i]);
+        if (axis.n_values != 1)
+            return err_set(err, STATUS_USAGE, "--fix %s: one value, not %zu", wish->fixed[i],
+                           axis.n_values);
+        TRY(set_values(&axis, plan, space, err));
+    }
+    return STATUS_OK;
+}
+
+static const double MOST_BYTES = 1e18; /* as of every amount of a plan */
+
+enum status search_wish_bytes(const char *text, uint64_t *bytes, struct err *err)
+{
+    double value = 0;
+    *bytes = 0;
+    if (!text)
+        return STATUS_OK;
+    const char *size = text_starts(text, "memory=") ? text + strlen("memory=") : "";
+    if (number_real(size, &value)) {
+        err_set(err, STATUS_USAGE, "--at-most \"%s\" has no unit", text);
+        return err_hint(err, "a size is %sGiB, or %sB for bytes", size, size);
+    }
+    if (unit_parse(UNIT_BYTES, size, &value) && value >= 1 && value <= MOST_BYTES) {
+        *bytes = (uint64_t)value;
+        return STATUS_OK;
+    }
+    err_set(err, STATUS_USAGE, "--at-most \"%s\" is not memory=SIZE", text);
+    return err_hint(err, "for example --at-most memory=200GiB");
+}
+
+enum status search_wish_read(const struct search_wish *wish, const struct plan *plan,
+                             struct arena *arena, struct search_space *space,
+                             uint64_t *at_most_bytes, struct err *err)
+{
+    TRY(read_space(wish, plan, arena, space, err));
+    return search_wish_bytes(wish->at_most, at_most_bytes, err);
+}

@@ -1,0 +1,25 @@
+/* What a search shall try, as a user writes it. */
+#ifndef MOEPLAN_LIB_SEARCH_WISH_H
+#define MOEPLAN_LIB_SEARCH_WISH_H
+
+#include "sim/search.h"
+
+struct search_wish {
+    const char *const *overs; /* "tp=1..64*2": these values in place of the usual ones */
+    size_t n_overs;
+    const char *const *fixed; /* "ep=8": this value */
+    size_t n_fixed;
+    const char *at_most; /* "memory=200GiB", or NULL */
+};
+
+/* The space to search for a plan, and the bytes not to pass (0: the limit alone). Memory from
+ * the arena. STATUS_USAGE for what is malformed, STATUS_INPUT for values a key does not take.
+ */
+enum status search_wish_read(const struct search_wish *wish, const struct plan *plan,
+                             struct arena *arena, struct search_space *space,
+                             uint64_t *at_most_bytes, struct err *err);
+
+/* "memory=SIZE" in bytes; 0 for NULL. */
+enum status search_wish_bytes(const char *text, uint64_t *bytes, struct err *err);
+
+#endif

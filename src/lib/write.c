@@ -1,0 +1,221 @@
+/* Whole texts through the library: what the commands write about one plan or two. */
+#include <string.h>
+
+#include "base/column.h"
+#include "base/pool.h"
+#include "lib/document.h"
+#include "lib/handle.h"
+#include "lib/search_wish.h"
+#include "plan/catalog.h"
+#include "report/compare/print.h"
+#include "report/plan_json.h"
+#include "report/search/print.h"
+
+enum { SEARCH_BEST = 10 };
+
+static const struct term people = {.utf8 = true, .width = TERM_WIDTH};
+
+/* ---- of one plan ---- */
+
+static enum status plan_yaml(struct handle_call *call)
+{
+    struct plan *plan = arena_alloc(&call->arena, 1, sizeof *plan);
+    TRY(handle_load(call, call->plan, plan, NULL));
+    document_plan(plan, &call->arena, call->out);
+    return STATUS_OK;
+}
+
+static enum status plan_as_json(struct handle_call *call)
+{
+    struct plan *plan = arena_alloc(&call->arena, 1, sizeof *plan);
+    struct json json;
+    TRY(handle_load(call, call->plan, plan, NULL));
+    json_init(&json, call->out);
+    plan_json(&json, NULL, "", plan);
+    return STATUS_OK;
+}
+
+static enum status launch(struct handle_call *call)
+{
+    struct plan *plan = arena_alloc(&call->arena, 1, sizeof *plan);
+    struct text out = {.arena = &call->arena};
+    TRY(handle_load(call, call->plan, plan, NULL));
+    const char *stack =
+        arena_strndup(&call->arena, plan->stack_name, strcspn(plan->stack_name, " "));
+    TRY(job_export(plan, stack, &call->arena, &out, &call->err));
+    fputs(text_string(&out), call->out);
+    return STATUS_OK;
+}
+
+/* A whole prediction, printed one way. */
+static enum status predicted(struct handle_call *call,
+                             void (*print)(const struct predict_view *view))
+{
+    struct answer *answer = arena_alloc(&call->arena, 1, sizeof *answer);
+    struct answer_ask ask = answer_whole;
+    ask.options.workers = pool_cpus();
+    TRY(handle_load(call, call->plan, &answer->plan, &answer->origins));
+    TRY(answer_predict(call->plan->name, &ask, &call->arena, answer, &call->err));
+    const struct predict_view view = answer_view(answer, call->out, &people, &call->arena);
+    print(&view);
+    return STATUS_OK;
+}
+
+static enum status predict_txt(struct handle_call *call)
+{
+    return predicted(call, predict_print_text);
+}
+
+static enum status predict_csv(struct handle_call *call)
+{
+    return predicted(call, predict_print_csv);
+}
+
+static enum status predict_json(struct handle_call *call)
+{
+    return predicted(call, predict_print_json);
+}
+
+static const struct document {
+    const char *name;
+    handle_work *write;
+} documents[] = {
+    {"plan.yaml", plan_yaml},     {"plan.json", plan_as_json},    {"predict.txt", predict_txt},
+    {"predict.csv", predict_csv}, {"predict.json", predict_json}, {"launch", launch},
+};
+
+enum { DOCUMENTS = sizeof documents / sizeof *documents };
+
+static enum status unknown(struct handle_call *call)
+{
+    struct text names = {.arena = &call->arena};
+    for (size_t i = 0; i < DOCUMENTS; i++)
+        text_printf(&names, "%s%s", i ? ", " : "", documents[i].name);
+    err_set(&call->err, STATUS_USAGE, "there is no document '%s'", (const char *)call->ask);
+    return err_hint(&call->err, "one of: %s", text_string(&names));
+}
+
+int moeplan_write(const struct moeplan_plan *plan, const char *document, char **text,
+                  size_t *length, struct moeplan_error *error)
+{
+    struct handle_call call = {.plan = plan, .ask = document};
+    handle_work *write = unknown;
+    for (size_t i = 0; i < DOCUMENTS; i++)
+        if (text_equal(documents[i].name, document))
+            write = documents[i].write;
+    return handle_run(&call, write, text, length, error);
+}
+
+/* ---- of two ---- */
+
+static enum status answer_side(struct handle_call *call, const struct moeplan_plan *plan,
+                               struct answer *side)
+{
+    TRY(handle_load(call, plan, &side->plan, &side->origins));
+    return answer_predict(plan->name, &answer_compared, &call->arena, side, &call->err);
+}
+
+static enum status compare_json(struct handle_call *call)
+{
+    struct answer *sides = arena_alloc(&call->arena, 2, sizeof *sides);
+    struct comparison comparison;
+    TRY(answer_side(call, call->plan, &sides[0]));
+    TRY(answer_side(call, call->ask, &sides[1]));
+    const struct compare_side a = {&sides[0].plan, &sides[0].prediction};
+    const struct compare_side b = {&sides[1].plan, &sides[1].prediction};
+    TRY(compare(&a, &b, &call->arena, &comparison, &call->err));
+    const struct compare_view view = {
+        .comparison = &comparison,
+        .a = a.prediction,
+        .b = b.prediction,
+        .provenance_a = request_provenance(a.plan),
+        .provenance_b = request_provenance(b.plan),
+        .out = call->out,
+        .term = &people,
+        .arena = &call->arena,
+    };
+    compare_print_json(&view);
+    return STATUS_OK;
+}
+
+int moeplan_compare(const struct moeplan_plan *a, const struct moeplan_plan *b, char **json,
+                    size_t *length, struct moeplan_error *error)
+{
+    struct handle_call call = {.plan = a, .ask = b};
+    return handle_run(&call, compare_json, json, length, error);
+}
+
+/* ---- of a search ---- */
+
+static enum status find_json(struct handle_call *call)
+{
+    static const struct moeplan_search usual = {0};
+    const struct moeplan_search *search = call->ask ? call->ask : &usual;
+    const struct search_wish wish = {search->overs, search->n_overs, search->fixed,
+                                     search->n_fixed, search->at_most};
+    struct answer *answer = arena_alloc(&call->arena, 1, sizeof *answer);
+    struct search_space *space = arena_alloc(&call->arena, 1, sizeof *space);
+    struct search_result result;
+    struct search_ask ask = {.plan = &answer->plan,
+                             .space = space,
+                             .best = search->best ? search->best : SEARCH_BEST,
+                             .progress = search->progress,
+                             .context = search->context};
+    TRY(handle_load(call, call->plan, &answer->plan, &answer->origins));
+    TRY(search_wish_read(&wish, &answer->plan, &call->arena, space, &ask.at_most_bytes,
+                         &call->err));
+    TRY(search_run(&ask, &call->arena, &result, &call->err));
+    const struct provenance provenance = request_provenance(&answer->plan);
+    search_print_json(&answer->plan, &provenance, &result, &call->arena, call->out);
+    return STATUS_OK;
+}
+
+int moeplan_find(const struct moeplan_plan *plan, const struct moeplan_search *search,
+                 char **json, size_t *length, struct moeplan_error *error)
+{
+    struct handle_call call = {.plan = plan, .ask = search};
+    return handle_run(&call, find_json, json, length, error);
+}
+
+/* ---- of nothing ---- */
+
+static const struct column catalog_columns[] = {
+    {.key = "name", .type = COLUMN_TEXT, .offset = offsetof(struct catalog_item, name)},
+    {.key = "summary", .type = COLUMN_TEXT, .offset = offsetof(struct catalog_item, summary)},
+};
+
+static enum status describe(struct handle_call *call)
+{
+    static const struct {
+        const char *name;
+        enum catalog_kind kind;
+    } kinds[] = {
+        {"models", CATALOG_MODEL}, {"clusters", CATALOG_CLUSTER}, {"stacks", CATALOG_STACK}};
+    const char *what = call->ask;
+    struct catalog_item *items;
+    size_t n;
+    if (document_schema(what, &call->arena, call->out))
+        return STATUS_OK;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        if (!text_equal(kinds[i].name, what))
+            continue;
+        catalog_list(kinds[i].kind, &call->arena, &items, &n);
+        const struct table table = {catalog_columns,
+                                    sizeof catalog_columns / sizeof *catalog_columns,
+                                    items,
+                                    n,
+                                    sizeof *items,
+                                    0,
+                                    NULL};
+        column_table_json(call->out, &table);
+        return STATUS_OK;
+    }
+    err_set(&call->err, STATUS_USAGE, "nothing is called '%s'", what);
+    return err_hint(&call->err, "one of: plan, result, models, clusters, stacks");
+}
+
+int moeplan_describe(const char *what, char **json, size_t *length, struct moeplan_error *error)
+{
+    struct handle_call call = {.ask = what};
+    return handle_run(&call, describe, json, length, error);
+}
