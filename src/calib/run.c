@@ -7,6 +7,7 @@
 
 #include "base/pool.h"
 #include "calib/run_block.h"
+#include "sim/overflow.h"
 #include "sim/slice.h"
 #include "calib/run_compare.h"
 #include "calib/run_fix.h"
@@ -96,12 +97,27 @@ static enum status check_fit(struct run *run, bool *fits, struct err *err)
     return STATUS_OK;
 }
 
+/* Receive buffers of given size must hold what this step's sample sends: predict's question,
+ * asked of the rows at hand. */
+static enum status check_room(const struct slice *list, struct err *err)
+{
+    for (uint64_t i = 0; list->work.room.set && i < list->n; i++) {
+        const uint64_t *v = list->slots[i].value;
+        const struct demand demand = {
+            .rows = v[SLOT_ROWS], .received = v[SLOT_RECEIVED], .padded = v[SLOT_PADDED_ROWS]};
+        struct demand_room room = overflow_room(&list->work, list->values[i]);
+        TRY(overflow_check(list->plan, list->first + i, &demand, &room, err));
+    }
+    return STATUS_OK;
+}
+
 static enum status predict_all(struct run *run, struct err *err)
 {
     uint64_t exchange_bytes = 0;
     for (uint64_t step = 0; step < run->options->samples; step++) {
         if (step > 0)
             TRY(slice_step(&run->list, step, err));
+        TRY(check_room(&run->list, err));
         run_summary_predict(&run->summary, &run->list);
         uint64_t bytes = slice_exchange_bytes(&run->list);
         exchange_bytes = bytes > exchange_bytes ? bytes : exchange_bytes;

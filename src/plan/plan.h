@@ -119,6 +119,13 @@ enum cross_entropy { LOSS_F32, LOSS_IN_PLACE };
 enum collective { COLLECTIVE_BUILTIN, COLLECTIVE_RING, COLLECTIVE_HALVING };
 enum data_source { DATA_SYNTHETIC, DATA_REAL };
 enum drop_policy { DROP_POSITION, DROP_PROBS };
+
+/* What software does with rows beyond a receive buffer of given size: leaves them out, or ends.
+ */
+enum on_overflow { OVERFLOW_FAIL, OVERFLOW_DROP };
+
+/* Whose popularity is drawn: every sampled layer and step anew, or once for the run. */
+enum popularity { POPULARITY_PER_STEP, POPULARITY_FIXED };
 enum capacity_scope { CAPACITY_SEQUENCE, CAPACITY_BATCH };
 
 /* ---- small lists ---- */
@@ -238,6 +245,7 @@ struct stack {
     uint64_t comm_bytes_per_rank; /* persistent collective buffers (NCCL, RCCL) */
     enum attention_backend attention;
     enum cross_entropy cross_entropy;
+    enum on_overflow on_overflow; /* of moe.buffer as a factor */
     bool compiled; /* layers are compiled: element-wise results are made again in backward */
     bool wgrad_placeholders; /* one 16-bit tensor per shape of weight stands in for gradients */
     uint64_t vocab_multiple; /* vocabulary is padded to a multiple of this times tp */
@@ -269,6 +277,7 @@ struct parallel {
 
 struct routing {
     enum distribution distribution;
+    enum popularity popularity;
     double alpha, sigma, concentration, share; /* zipf; lognormal; dirichlet; hot_rank */
     enum placement placement;
     char placement_file[PLAN_PATH]; /* placement: table */

@@ -96,6 +96,8 @@ extern const char *const words_library[];
 extern const char *const words_matmul[];
 extern const char *const words_backend[];
 extern const char *const words_loss[];
+extern const char *const words_on_overflow[];
+extern const char *const words_popularity[];
 extern const char *const words_sizing[];
 extern const char *const words_distribution[];
 extern const char *const words_placement[];

@@ -214,6 +214,10 @@ const struct field schema_table[] = {
          "what attention keeps for backward: row statistics, or the square of scores"),
     WORD("stack.cross_entropy", stack.cross_entropy, words_loss, "f32",
          "how the loss treats logits: an f32 copy, or a gradient in their place"),
+    WORD(
+        "stack.on_overflow", stack.on_overflow, words_on_overflow, "fail",
+        "rows beyond a receive buffer of given size (moe.buffer: a factor) are dropped, or end "
+        "the step"),
     BOOL("stack.compiled", stack.compiled, "false",
          "layers are compiled, so element-wise results are made again in backward"),
     BOOL("stack.wgrad_placeholders", stack.wgrad_placeholders, "false",
@@ -332,6 +336,8 @@ const struct field schema_table[] = {
 
     WORD("moe.routing.distribution", moe.routing.distribution, words_distribution, "uniform",
          "popularity of experts"),
+    WORD("moe.routing.popularity", moe.routing.popularity, words_popularity, "per_step",
+         "lognormal, dirichlet: popularity is drawn for every sampled layer and step, or once"),
     REAL("moe.routing.alpha", moe.routing.alpha, 0, 100, "0.5",
          "zipf: exponent of popularity by rank; 0 is uniform"),
     REAL("moe.routing.sigma", moe.routing.sigma, 0, 100, "0.5",

@@ -25,6 +25,8 @@ const char *const words_placement[] = {"contiguous", "strided", "table", "eplb",
 const char *const words_scenario[] = {"steady", "cold", "burst", "profile_run", NULL};
 const char *const words_backend[] = {"flash", "unfused", NULL};
 const char *const words_loss[] = {"f32", "in_place", NULL};
+const char *const words_on_overflow[] = {"fail", "drop", NULL};
+const char *const words_popularity[] = {"per_step", "fixed", NULL};
 const char *const words_recompute[] = {"none", "selective", "full", "save", NULL};
 const char *const words_stack[] = {"generic", "maxtext", "megatron", "torchtitan", "nxd",
                                    "vllm",    "sglang",  "primus",   "host",       NULL};

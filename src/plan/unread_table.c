@@ -102,6 +102,16 @@ static bool has_moe(const struct plan *plan)
     {                                                                                          \
         .key = name, .when = { __VA_ARGS__ }                                                   \
     }
+/* Read unless moe.buffer asserts balance, on a path that reads moe.buffer. */
+#define DRAWN(name, ...)                                                                       \
+    WHEN(name, ONE_OF("moe.buffer", ALL(SIZING_FACTOR + 1) & ~BIT(SIZING_BALANCED)),           \
+         __VA_ARGS__),                                                                         \
+        WHEN(name, PATH(FIXED_SLOTS | BIT(PATH_BLOCKWISE)), __VA_ARGS__)
+/* Of a whole step's chance: of memory to run out, or of a buffer of given size to overflow. */
+#define CHANCES(name, ...)                                                                     \
+    WHEN(name, OFF("stack.static_shapes"), __VA_ARGS__),                                       \
+        WHEN(name, ONE_OF("moe.buffer", BIT(SIZING_FACTOR)),                                   \
+             NOT_PATH(FIXED_SLOTS | BIT(PATH_BLOCKWISE)), __VA_ARGS__)
 #define NEVER(name, why)                                                                       \
     {                                                                                          \
         .key = name, .never = why                                                              \
@@ -160,16 +170,22 @@ const struct unread_row unread_rows[] = {
     WHEN("stack.workspace", STACK(TRAINERS)),
     WHEN("stack.attention", STACK(TRAINERS)),
     WHEN("stack.cross_entropy", STACK(TRAINERS)),
+    WHEN("stack.on_overflow", ONE_OF("moe.buffer", BIT(SIZING_FACTOR)),
+         NOT_PATH(FIXED_SLOTS | BIT(PATH_BLOCKWISE))),
     WHEN("stack.compiled", STACK(BIT(STACK_TORCHTITAN))),
     WHEN("stack.wgrad_placeholders", STACK(TRAINERS)),
     NEVER("stack.selective_threshold_percent", "moe.switch says where decode changes over"),
 
     /* ---- workload ---- */
     WHEN("workload.global_batch", TRAINS, PIPELINE),
+    CHANCES("workload.global_batch", TRAINS),
     WHEN("workload.tokens_per_step", TRAINS, PIPELINE),
+    CHANCES("workload.tokens_per_step", TRAINS),
     WHEN("workload.tokens_per_sequence", DECODES),
     NEVER("workload.data", "no input pipeline is timed yet"),
     WHEN("workload.steps", OFF("stack.static_shapes")),
+    WHEN("workload.steps", ONE_OF("moe.buffer", BIT(SIZING_FACTOR)),
+         NOT_PATH(FIXED_SLOTS | BIT(PATH_BLOCKWISE))),
 
     /* ---- parallel ---- */
     WHEN("parallel.sp", TENSOR),
@@ -207,14 +223,20 @@ const struct unread_row unread_rows[] = {
     NEVER("moe.reuse_handle", "no exchange of backward is timed yet"),
     WHEN("moe.overlap", PATH(BIT(PATH_CHUNKED_A2A))),
     WHEN("moe.alignment", NOT_PATH(FIXED_SLOTS)),
-    WHEN("moe.routing.distribution", NOT_COLD),
-    WHEN("moe.routing.distribution", DISTRIBUTION(DISTRIBUTION_TRACE)),
-    WHEN("moe.routing.alpha", DISTRIBUTION(DISTRIBUTION_ZIPF), NOT_COLD),
-    WHEN("moe.routing.sigma", DISTRIBUTION(DISTRIBUTION_LOGNORMAL), NOT_COLD),
-    WHEN("moe.routing.concentration", DISTRIBUTION(DISTRIBUTION_DIRICHLET), NOT_COLD),
-    WHEN("moe.routing.share", DISTRIBUTION(DISTRIBUTION_HOT_RANK), NOT_COLD),
+    DRAWN("moe.routing.distribution", NOT_COLD),
+    DRAWN("moe.routing.distribution", DISTRIBUTION(DISTRIBUTION_TRACE)),
+    DRAWN("moe.routing.popularity", SCENARIO(BIT(SCENARIO_COLD))),
+    DRAWN("moe.routing.popularity",
+          ONE_OF("moe.routing.distribution",
+                 BIT(DISTRIBUTION_LOGNORMAL) | BIT(DISTRIBUTION_DIRICHLET)),
+          SCENARIO(BIT(SCENARIO_STEADY) | BIT(SCENARIO_BURST))),
+    DRAWN("moe.routing.alpha", DISTRIBUTION(DISTRIBUTION_ZIPF), NOT_COLD),
+    DRAWN("moe.routing.sigma", DISTRIBUTION(DISTRIBUTION_LOGNORMAL), NOT_COLD),
+    DRAWN("moe.routing.concentration", DISTRIBUTION(DISTRIBUTION_DIRICHLET), NOT_COLD),
+    DRAWN("moe.routing.share", DISTRIBUTION(DISTRIBUTION_HOT_RANK), NOT_COLD),
+    DRAWN("moe.routing.seed", ONE_OF("moe.routing.distribution", ALL(DISTRIBUTION_TRACE + 1))),
     WHEN("moe.routing.placement_file", ONE_OF("moe.routing.placement", BIT(PLACEMENT_TABLE))),
-    WHEN("moe.routing.file", DISTRIBUTION(DISTRIBUTION_TRACE)),
+    DRAWN("moe.routing.file", DISTRIBUTION(DISTRIBUTION_TRACE)),
 
     /* ---- precision, recompute, block ---- */
     WHEN("precision.master", TRAINS),

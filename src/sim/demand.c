@@ -30,6 +30,7 @@ void demand_key_of(const struct plan *plan, const struct routing_data *data,
     key->redundant = plan->moe.redundant_experts;
     key->alignment = alignment_of(plan);
     key->scenario = plan->workload.scenario;
+    key->balanced = plan->moe.buffer == SIZING_BALANCED && stack_reads_buffer(plan);
 }
 
 enum status demand_prepare(const struct plan *plan, const struct routing_data *data,
@@ -51,6 +52,23 @@ enum status demand_prepare(const struct plan *plan, const struct routing_data *d
 static void raise(uint64_t *most, uint64_t value)
 {
     *most = value > *most ? value : *most;
+}
+
+bool demand_exceeds(const struct demand *demand, const struct demand_room *room)
+{
+    uint64_t rows = room->padded ? demand->padded : demand->rows;
+    return room->set && (rows > room->rows || demand->received > room->tokens);
+}
+
+/* Rows of the step that find no room on their rank. */
+static uint64_t beyond(const struct demand_source *source)
+{
+    const struct demand_room *room = &source->room;
+    const uint64_t *rows = room->padded ? source->padded : source->step.rank;
+    uint64_t lost = 0;
+    for (uint64_t rank = 0; room->set && rank < source->rows.map.ranks; rank++)
+        lost += rows[rank] > room->rows ? rows[rank] - room->rows : 0;
+    return lost;
 }
 
 /* The heaviest of the ranks, size by size. */
@@ -97,6 +115,31 @@ static void summarise(struct demand_source *source, struct demand_spread *spread
     }
 }
 
+static uint64_t least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+struct demand demand_of_rows(const struct demand_source *source, uint64_t rows)
+{
+    const struct rows_spec *spec = &source->rows.spec;
+    struct rows_ceilings c =
+        rows_ceilings(spec->tokens, spec->ranks, spec->top_k, source->rows.map.most_local);
+    uint64_t slack = source->rows.map.most_local * (source->alignment - 1);
+    return (struct demand){.rows = rows,
+                           .received = least(rows, c.tokens),
+                           .padded = round_up(rows + slack, source->alignment),
+                           .hot = least(rows, c.tokens)};
+}
+
+double demand_tail(const struct demand_source *source, const struct demand_room *room)
+{
+    uint64_t slack = room->padded ? source->rows.map.most_local * (source->alignment - 1) : 0;
+    uint64_t rows = room->rows > slack ? room->rows - slack : 0;
+    /* a rank has no more tokens than rows */
+    return rows_tail(&source->rows, least(rows, room->tokens));
+}
+
 /* Every token of every rank to this one, each to as many of its experts as it can. */
 static struct demand certified(const struct demand_source *source, uint64_t tokens)
 {
@@ -115,7 +158,9 @@ void demand_sample(struct demand_source *source, uint64_t tokens, bool exact,
 {
     source->rows.spec.tokens = tokens;
     bool gaussian = !exact && rows_gauss_valid(&source->rows);
-    *spread = (struct demand_spread){.n = source->n, .samples = source->samples};
+    uint64_t all = tokens * source->rows.spec.ranks * source->rows.spec.top_k, lost = 0;
+    *spread = (struct demand_spread){
+        .n = source->n, .samples = source->samples, .room = source->room};
     spread->worst = certified(source, tokens);
     for (uint64_t s = 0; s < source->n; s++) {
         if (gaussian)
@@ -123,7 +168,10 @@ void demand_sample(struct demand_source *source, uint64_t tokens, bool exact,
         else
             rows_sample_step(&source->rows, s, &source->scratch, &source->step);
         source->samples[s] = heaviest(source);
+        spread->n_over += demand_exceeds(&source->samples[s], &source->room);
+        lost += beyond(source);
     }
+    spread->lost = all ? (double)lost / ((double)all * (double)source->n) : 0;
     summarise(source, spread);
 }
 

@@ -17,8 +17,21 @@ struct demand {
     uint64_t hot;      /* rows of the fullest expert: SLOT_HOT_EXPERT */
 };
 
+/* What a rank can take of one layer: receive buffers of given size. */
+struct demand_room {
+    bool set;
+    bool padded;           /* rows count after alignment */
+    uint64_t rows, tokens; /* tokens UINT64_MAX: no buffer of their own */
+};
+
+/* Whether a rank's demand does not fit its room. */
+bool demand_exceeds(const struct demand *demand, const struct demand_room *room);
+
 struct demand_spread {
     struct demand expected, p99, worst;
+    struct demand_room room;
+    uint64_t n_over;        /* sampled steps with a rank that has no room for its rows */
+    double lost;            /* mean share of the rows that find no room */
     uint64_t n;             /* sampled steps */
     struct demand *samples; /* [n], in step order */
 };
@@ -31,8 +44,9 @@ struct demand_source {
     uint64_t alignment; /* of a local expert's rows; 1: none */
     uint64_t n;
     struct demand *samples;
-    double *sorted;   /* [n] scratch */
-    uint64_t *padded; /* [R] scratch */
+    double *sorted;          /* [n] scratch */
+    uint64_t *padded;        /* [R] scratch */
+    struct demand_room room; /* set by the caller before sampling; {0}: everything has room */
 };
 
 /* Prepares the sampler of a plan; data may be NULL when the plan names no file. Memory from the
@@ -45,7 +59,7 @@ struct demand_key {
     struct model_moe moe;
     struct routing routing;
     const struct routing_data *data;
-    uint64_t ep, inner_ranks, world, nodes, redundant, alignment, scenario;
+    uint64_t ep, inner_ranks, world, nodes, redundant, alignment, scenario, balanced;
 };
 
 void demand_key_of(const struct plan *plan, const struct routing_data *data,
@@ -55,6 +69,13 @@ void demand_key_of(const struct plan *plan, const struct routing_data *data,
  * samples stay in the source until the next call. */
 void demand_sample(struct demand_source *source, uint64_t tokens, bool exact,
                    struct demand_spread *spread);
+
+/* Upper bound of the chance that some rank of one layer exceeds a room, whatever was sampled; 1
+ * where no bound is known (rows_tail). Of the tokens sampled last. */
+double demand_tail(const struct demand_source *source, const struct demand_room *room);
+
+/* The demand of a rank that receives `rows` rows, however they fall. */
+struct demand demand_of_rows(const struct demand_source *source, uint64_t rows);
 
 /* Puts a demand into the routing slots. */
 void demand_to_slots(const struct demand *demand, struct slots *slots);

@@ -51,7 +51,7 @@ static void rebuild(struct evaluator *e, const struct plan *plan, enum moe_path 
         return;
     e->values = arena_alloc(&e->arena, e->work.sizes.n, sizeof *e->values);
     slots_from_plan(plan, &e->slots);
-    e->routed = evaluate_is_routed(plan, &e->work);
+    e->routed = evaluate_is_routed(plan, &e->work) || e->work.room.set;
     e->banked = false;
 }
 
@@ -65,24 +65,38 @@ static void set_least(struct slots *slots)
     v[SLOT_RECEIVED] = together ? v[SLOT_ROWS] / together : 0;
 }
 
-/* The 99th percentile of the plan's routing into the slots. */
-static void set_demand(struct evaluator *e)
+static bool same_room(const struct demand_room *a, const struct demand_room *b)
+{
+    return a->set == b->set && a->padded == b->padded && a->rows == b->rows &&
+           a->tokens == b->tokens;
+}
+
+/* The 99th percentile of the plan's routing into the slots; what it does to buffers of given
+ * size. */
+static void set_demand(struct evaluator *e, const struct plan *plan)
 {
     uint64_t tokens = e->slots.value[SLOT_TOKENS];
     struct demand_bank *bank = &e->bank;
     /* tokens are multiples of a sequence: their low bits say nothing */
     size_t at = tokens * UINT64_C(0x9e3779b97f4a7c15) >> 32 & (EVALUATE_CACHE - 1);
-    if (bank->tokens[at] != tokens) {
+    struct demand_room room = {0};
+    if (e->work.room.set && sizes_eval(&e->work.sizes, &e->slots, e->values))
+        room = overflow_room(&e->work, e->values);
+    if (bank->tokens[at] != tokens || !same_room(&bank->layer[at].room, &room)) {
         struct demand_spread spread;
+        bank->source.room = room;
         demand_sample(&bank->source, tokens, false, &spread);
         bank->tokens[at] = tokens;
         bank->p99[at] = spread.p99;
+        bank->layer[at] = overflow_sampled(&bank->source, &spread);
     }
     demand_to_slots(&bank->p99[at], &e->slots);
+    overflow_of(plan, &bank->layer[at], &e->overflow);
 }
 
 static void follow_routing(struct evaluator *e, const struct plan *plan)
 {
+    e->overflow = (struct overflow){0};
     if (e->least) {
         set_least(&e->slots);
         return;
@@ -91,7 +105,7 @@ static void follow_routing(struct evaluator *e, const struct plan *plan)
         e->refused = !bank_open(&e->bank, plan, e->routing);
     e->banked = true;
     if (!e->refused)
-        set_demand(e);
+        set_demand(e, plan);
 }
 
 /* Brings list and slots up to the plan; false when a rule or the stack refuses it. */
@@ -145,6 +159,34 @@ bool evaluate_slots(const struct plan *plan, const struct work *work, struct slo
     return true;
 }
 
+/* The largest of the buffers that hold the rows. */
+static const struct buffer *largest_of_rule(const struct work *work, const uint64_t *values,
+                                            const struct evaluation *out)
+{
+    const struct buffer *largest = NULL;
+    uint64_t most = 0;
+    for (size_t i = 0; i < work->n_placed; i++) {
+        const struct buffer *buffer = &work->buffers[work->placed[i]];
+        uint64_t bytes = memory_bytes_at_peak(work, values, buffer, out->schedule, &out->peak);
+        if (buffer->rule != RULE_FACTOR || bytes <= most)
+            continue;
+        most = bytes;
+        largest = buffer;
+    }
+    return largest;
+}
+
+void evaluate_overflow(const struct work *work, const uint64_t *values,
+                       const struct overflow *overflow, struct evaluation *out)
+{
+    enum verdict verdict = overflow_verdict(overflow, out->verdict);
+    out->overflow = *overflow;
+    out->overflows = verdict == VERDICT_OOM && out->verdict != VERDICT_OOM;
+    if (out->overflows)
+        out->wall = largest_of_rule(work, values, out);
+    out->verdict = verdict;
+}
+
 bool evaluate_is_routed(const struct plan *plan, const struct work *work)
 {
     return !plan->stack.static_shapes && demand_matters(work);
@@ -154,8 +196,9 @@ void evaluate(struct evaluator *e, const struct plan *plan, uint64_t structure,
               struct evaluation *out)
 {
     *out = (struct evaluation){0};
-    if (follow(e, plan, structure))
-        evaluate_slots(plan, &e->work, &e->slots, e->values, out);
+    if (follow(e, plan, structure) &&
+        evaluate_slots(plan, &e->work, &e->slots, e->values, out) && e->routed)
+        evaluate_overflow(&e->work, e->values, &e->overflow, out);
 }
 
 void evaluator_release(struct evaluator *evaluator)

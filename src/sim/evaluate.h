@@ -6,6 +6,7 @@
 
 #include "base/arena.h"
 #include "sim/demand.h"
+#include "sim/overflow.h"
 #include "sim/verdict.h"
 
 enum { EVALUATE_CACHE = 64 };
@@ -19,6 +20,7 @@ struct demand_bank {
     struct demand_source source;
     uint64_t tokens[EVALUATE_CACHE]; /* 0: empty */
     struct demand p99[EVALUATE_CACHE];
+    struct overflow_layer layer[EVALUATE_CACHE];
 };
 
 /* Holds the list of the last structure. One per thread; {0} is ready for use. */
@@ -34,8 +36,9 @@ struct evaluator {
     bool known;     /* structure and layout_ok are set */
     bool layout_ok; /* model, cluster and parallel obey their rules */
     bool built, refused; /* refused: by the stack */
-    bool routed;         /* sizes follow routing */
+    bool routed;         /* sizes or overflow follow routing */
     bool banked;         /* the bank is that of the structure */
+    struct overflow overflow;
     struct demand_bank bank;
 };
 
@@ -48,12 +51,18 @@ struct evaluation {
     const struct buffer *wall; /* whose allocation crosses the limit, or what its library cannot
                                   address; NULL when it fits */
     bool unaddressable;        /* the wall is of the second kind */
+    struct overflow overflow;  /* of receive buffers of given size */
+    bool overflows;            /* the wall is such a buffer: too small, not too large */
 };
 
 /* Verdict and wall of a list with given slots (verdict_evaluate's rules for slots and values).
  * False when a size overflows 64 bits. */
 bool evaluate_slots(const struct plan *plan, const struct work *work, struct slots *slots,
                     uint64_t *values, struct evaluation *out);
+
+/* What receive buffers of given size make of an evaluation: verdict and wall. */
+void evaluate_overflow(const struct work *work, const uint64_t *values,
+                       const struct overflow *overflow, struct evaluation *out);
 
 /* Whether a stack's sizes follow routing, so that its verdict is that of the 99th percentile.
  */

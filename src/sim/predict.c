@@ -1,6 +1,8 @@
 /* predict: the plan's work list built, evaluated, folded, and told as a record. */
 #include "sim/predict.h"
 
+#include <math.h>
+
 #include "base/checked.h"
 #include "base/stat.h"
 #include "sim/address.h"
@@ -23,15 +25,17 @@ struct context {
     struct slots slots;
     uint64_t *values;
     struct evaluation result;
-    bool routed; /* sizes follow routing: demand is set */
+    bool routed;  /* sizes follow routing */
+    bool sampled; /* they do, or overflow of buffers of given size: demand is set */
     struct demand_spread demand;
     struct demand_source source;
+    struct overflow overflow;
     struct other *expected, *worst; /* the same list for other demands */
 };
 
 static const char *rule_name(enum sizing_rule rule)
 {
-    static const char *const names[] = {"fixed", "routing", "worst"};
+    static const char *const names[] = {"fixed", "routing", "worst", "factor"};
     return names[rule];
 }
 
@@ -66,6 +70,28 @@ static enum status evaluate_other(const struct context *c, const struct demand *
     return err_set(err, STATUS_INPUT, "a size of the plan's worst case overflows 64 bits");
 }
 
+static enum status too_large(struct err *err)
+{
+    err_set(err, STATUS_INPUT, "a size of the plan overflows 64 bits");
+    return err_hint(err, "look for a number with too many digits: `moeplan show`");
+}
+
+/* The plan's routing, and what it does to receive buffers of given size. */
+static enum status sample(struct context *c, const struct predict_options *options,
+                          struct err *err)
+{
+    TRY(demand_prepare(c->plan, options->routing, c->arena, &c->source, err));
+    if (c->work.room.set) {
+        if (!sizes_eval(&c->work.sizes, &c->slots, c->values))
+            return too_large(err);
+        c->source.room = overflow_room(&c->work, c->values);
+    }
+    demand_sample(&c->source, c->slots.value[SLOT_TOKENS], options->exact, &c->demand);
+    struct overflow_layer layer = overflow_sampled(&c->source, &c->demand);
+    overflow_of(c->plan, &layer, &c->overflow);
+    return STATUS_OK;
+}
+
 /* Samples routing where sizes follow it, and evaluates the list for what is expected, for the
  * 99th percentile (the verdict's) and for the certified worst. */
 static enum status evaluate_all(struct context *c, const struct predict_options *options,
@@ -73,18 +99,20 @@ static enum status evaluate_all(struct context *c, const struct predict_options 
 {
     struct demand worst = certified(c);
     c->routed = evaluate_is_routed(c->plan, &c->work);
+    c->sampled = c->routed || c->work.room.set;
+    if (c->sampled)
+        TRY(sample(c, options, err));
     if (c->routed) {
-        TRY(demand_prepare(c->plan, options->routing, c->arena, &c->source, err));
-        demand_sample(&c->source, c->slots.value[SLOT_TOKENS], options->exact, &c->demand);
         worst = c->demand.worst;
         TRY(evaluate_other(c, &c->demand.expected, &c->expected, err));
         demand_to_slots(&c->demand.p99, &c->slots);
     }
     TRY(evaluate_other(c, &worst, &c->worst, err));
-    if (evaluate_slots(c->plan, &c->work, &c->slots, c->values, &c->result))
-        return STATUS_OK;
-    err_set(err, STATUS_INPUT, "a size of the plan overflows 64 bits");
-    return err_hint(err, "look for a number with too many digits: `moeplan show`");
+    if (!evaluate_slots(c->plan, &c->work, &c->slots, c->values, &c->result))
+        return too_large(err);
+    if (c->sampled)
+        evaluate_overflow(&c->work, c->values, &c->overflow, &c->result);
+    return STATUS_OK;
 }
 
 static void report_buffer(const struct context *c, const struct buffer *buffer,
@@ -185,7 +213,53 @@ static void report_walls(const struct context *c, struct memory_report *m)
     m->largest = largest_of(m);
     m->wall = report_of(m, c->result.wall);
     m->address_wall = c->result.unaddressable ? m->wall : NULL;
+    m->small_wall = c->result.overflows ? m->wall : NULL;
     m->int_wall = report_of(m, address_beyond_int(&c->work, c->values, c->result.schedule));
+}
+
+/* The least rows of a rank, however they fall, at which the step's memory ends: by bisection,
+ * as memory grows with rows. The certified worst case must not fit. */
+static uint64_t rows_that_end(const struct context *c, struct other *step, uint64_t limit_bytes)
+{
+    uint64_t fits = 0, ends = c->demand.worst.rows;
+    while (ends - fits > 1) {
+        uint64_t middle = fits + (ends - fits) / 2;
+        struct demand demand = demand_of_rows(&c->source, middle);
+        step->slots = c->slots;
+        demand_to_slots(&demand, &step->slots);
+        bool over =
+            !evaluate_slots(c->plan, &c->work, &step->slots, step->values, &step->result) ||
+            step->result.peak.total_bytes > limit_bytes;
+        *(over ? &ends : &fits) = middle;
+    }
+    return ends;
+}
+
+/* No sample ran out: what is left of the chance. Rank, layer and micro-step that decide may be
+ * any (the union bound). */
+static double chance_unseen(const struct context *c, struct other *step,
+                            const struct memory_report *m)
+{
+    if (m->worst_bytes <= m->limit_bytes)
+        return 0;
+    struct overflow_layer layer = {.n = c->demand.n};
+    layer.room = (struct demand_room){.set = true, .tokens = UINT64_MAX};
+    layer.room.rows = rows_that_end(c, step, m->limit_bytes) - 1;
+    layer.tail = demand_tail(&c->source, &layer.room);
+    struct overflow all;
+    overflow_of(c->plan, &layer, &all);
+    return fmin(all.probability, stat_chance_bound(0, c->demand.n));
+}
+
+/* Two standard errors of a sampled 99th percentile, in ranks: sqrt(q (1 - q) / n) of the
+ * samples to either side. */
+static uint64_t percentile_error(const double *sorted, uint64_t n)
+{
+    const double q = 0.99, reach = 2 * sqrt(q * (1 - q) / (double)n);
+    double at = stat_percentile(sorted, n, q);
+    double low = stat_percentile(sorted, n, fmax(0, q - reach));
+    double high = stat_percentile(sorted, n, fmin(1, q + reach));
+    return (uint64_t)ceil(fmax(at - low, high - at));
 }
 
 /* Expected and worst totals, and the chance of running out in a step: each sampled step through
@@ -193,6 +267,7 @@ static void report_walls(const struct context *c, struct memory_report *m)
 static void report_spread(const struct context *c, struct memory_report *m)
 {
     struct other step = {.values = arena_alloc(c->arena, c->work.sizes.n, sizeof *step.values)};
+    double *sorted = arena_alloc(c->arena, c->demand.n, sizeof *sorted);
     uint64_t hits = 0;
     m->has_distribution = true;
     m->samples = c->demand.n;
@@ -203,9 +278,28 @@ static void report_spread(const struct context *c, struct memory_report *m)
         demand_to_slots(&c->demand.samples[i], &step.slots);
         if (evaluate_slots(c->plan, &c->work, &step.slots, step.values, &step.result))
             hits += step.result.peak.total_bytes > m->limit_bytes;
+        sorted[i] = (double)step.result.peak.total_bytes;
     }
+    stat_sort(sorted, c->demand.n);
+    m->p99_error_bytes = percentile_error(sorted, c->demand.n);
     m->oom_samples = hits;
-    m->oom_probability = stat_chance_bound(hits, c->demand.n);
+    m->oom_probability =
+        hits ? stat_chance_bound(hits, c->demand.n) : chance_unseen(c, &step, m);
+}
+
+/* What the total stands for; see struct memory_report. */
+static const char *sizing_of(const struct context *c)
+{
+    if (c->routed)
+        return "p99";
+    if (c->work.room.set)
+        return "factor";
+    if (c->plan->moe.buffer == SIZING_BALANCED && stack_reads_buffer(c->plan))
+        return "balanced";
+    for (size_t i = 0; i < c->work.n_placed; i++)
+        if (c->work.buffers[c->work.placed[i]].rule == RULE_WORST)
+            return "worst";
+    return "fixed";
 }
 
 static void report_categories(const struct memory_peak *peak, struct memory_report *m)
@@ -226,7 +320,7 @@ static void report_memory(struct context *c, const struct predict_options *optio
         .temp_bytes = c->result.peak.temp_bytes,
         .total_bytes = c->result.peak.total_bytes,
         .verdict = c->result.verdict,
-        .sizing = c->routed ? "p99" : "worst",
+        .sizing = sizing_of(c),
         .schedule = c->work.schedule_name[c->result.schedule],
     };
     m->margin_bytes = (int64_t)m->limit_bytes - (int64_t)m->total_bytes;
@@ -240,6 +334,7 @@ static void report_memory(struct context *c, const struct predict_options *optio
     report_walls(c, m);
     report_peak(c, m);
     m->expected_bytes = m->p99_bytes = m->worst_bytes = m->total_bytes;
+    m->overflow = c->overflow;
     if (c->routed)
         report_spread(c, m);
     if (options->fixes && m->verdict == VERDICT_OOM)
@@ -280,7 +375,8 @@ static enum status report_moe(const struct context *c, const struct predict_opti
 {
     const struct predict_moe_options moe = {
         .routing = options->routing,
-        .rows = c->routed ? &c->source.rows : NULL,
+        .rows = c->sampled ? &c->source.rows : NULL,
+        .lost = c->work.room.set && c->overflow.policy == OVERFLOW_DROP ? c->demand.lost : 0,
         .exact = options->exact,
         .pool = options->pool,
         .free_bytes = out->memory.margin_bytes > 0 ? (uint64_t)out->memory.margin_bytes : 0,

@@ -14,6 +14,7 @@
 #include "sim/fix.h"
 #include "sim/memory.h"
 #include "sim/ops.h"
+#include "sim/overflow.h"
 #include "sim/predict_moe.h"
 #include "sim/verdict.h"
 #include "work/list/work.h"
@@ -56,14 +57,20 @@ struct memory_report {
      * fragmentation (reserved), and allocated between steps */
     uint64_t allocated_bytes, reserved_bytes, resident_bytes;
     enum verdict verdict;
-    const char *sizing;   /* what total is: "worst" (static shapes), "p99" (of sampled
-                             routing) or "fixed" (nothing depends on routing) */
+    /* what total is: "p99" of sampled routing, "worst" case reserved, "balanced" as asserted, a
+     * "factor" reserved whatever routing asks for, or "fixed" (nothing follows routing) */
+    const char *sizing;
     const char *schedule; /* the schedule that was chosen, or "" */
     /* all equal to total_bytes where nothing depends on routing */
     uint64_t expected_bytes, p99_bytes, worst_bytes;
-    bool has_distribution;  /* the next three are set */
-    double oom_probability; /* per step: oom_samples / samples, or the bound 3 / samples */
+    bool has_distribution; /* the next three are set */
+    /* per step: oom_samples / samples; where none ran out, an upper bound: 0 where the worst
+     * case fits, Hoeffding's for the rows at which memory ends, or 3 / samples */
+    double oom_probability;
     uint64_t samples, oom_samples; /* sampled steps, and how many of them ran out */
+    uint64_t p99_error_bytes; /* of p99 by sampling: two standard errors of a 99th percentile */
+    struct overflow overflow; /* of receive buffers of given size */
+    const struct buffer_report *small_wall; /* the one whose overflow decides, or NULL */
     struct category_bytes categories[CATEGORY_COUNT]; /* only those that are not 0 */
     unsigned n_categories;
     struct buffer_report *buffers; /* in order of lifetime: state, saved, transient */

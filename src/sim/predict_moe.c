@@ -149,7 +149,7 @@ static enum status fill_routing(struct moe_context *c, struct err *err)
         .load_cv = load->cv,
         .rank_imbalance = load->rank_imbalance,
         .rank_imbalance_p99 = load->imbalance_p99,
-        .drop_fraction = 0,
+        .drop_fraction = c->options->lost,
         .drop_fraction_p99 = (double)NAN,
         .distinct_ranks = load->distinct_ranks,
         .distinct_nodes = load->distinct_nodes,

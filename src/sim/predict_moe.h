@@ -84,6 +84,7 @@ struct moe_report {
 struct predict_moe_options {
     const struct routing_data *routing; /* files the plan names, or NULL */
     const struct rows *rows;            /* the plan's sampler when it stands already, or NULL */
+    double lost;                        /* share of rows beyond a receive buffer that drops */
     bool exact;                         /* exact sampling even where it is not needed */
     uint64_t free_bytes;                /* of a rank's memory limit, for advice */
     struct pool *pool;                  /* for the samples, or NULL */

@@ -270,6 +270,9 @@ static const struct silent silents[] = {
     {"precision.gradients", "of gradients that are reduced"},
     {"precision.dispatch", "of rows on their way"},
     {"precision.kv_cache", "of a cache"},
+    {"model.moe.router.groups", "balance is asserted: nothing is drawn"},
+    {"workload.scenario", "balance is asserted: nothing is drawn"},
+    {"workload.global_batch", "counts where a bound says how rare it is to run out"},
     {"moe.skip.static", "fewer blocks are fixed than hold tokens"},
 };
 

@@ -180,9 +180,9 @@ static void text_says_verdict_wall_and_fixes(void **state)
         "fits\n"
         "  changes the result  --set moe.path=deepep --set moe.buffer=2               79.00  "
         "marginal, drops 25 %\n"
-        "assumed   limit 72.00 GiB = 0.9 x 80.00 GiB per device; not calibrated on measured "
-        "runs;\n"
-        "          marginal within 5 % of temp\n"
+        "assumed   limit 72.00 GiB = 0.9 x 80.00; not calibrated on measured runs; marginal "
+        "within 5 % of\n"
+        "          temp\n"
         "also      routing is uniform\n"
         "moeplan " MOEPLAN_VERSION
         ", seed 7, plan a, model b, cluster c, stack generic, profile generic\n");

@@ -59,7 +59,7 @@ static void cold_start_runs_out(void **state)
     print_message("wall %s, %llu bytes\n", wall->name, (unsigned long long)wall->bytes);
     assert_string_equal(wall->rule, "routing");
     assert_true(wall->bytes > find(&steady, wall->name)->bytes);
-    assert_true(cold.memory.oom_probability == 1);
+    assert_true(cold.memory.oom_probability > 0.9);
     arena_release(&arena);
 }
 
@@ -81,7 +81,8 @@ static void skew_runs_out_later(void **state)
     predict_text(plan, "moe.routing.distribution", "lognormal", &arena, &skewed);
     assert_string_equal(verdict_name(even.memory.verdict), "fits");
     assert_string_equal(verdict_name(skewed.memory.verdict), "oom");
-    assert_string_equal(skewed.memory.wall->name, "expert_gate_up");
+    /* drawn per layer and step the p99 is so high that the input alone crosses the limit */
+    assert_string_equal(skewed.memory.wall->name, "expert_input");
     print_message("wall %llu bytes, %s\n", (unsigned long long)skewed.memory.wall->bytes,
                   skewed.memory.wall->formula);
     /* 60 copies of [M, 2 I] in bf16: 15 micro-batches of 4 layers */

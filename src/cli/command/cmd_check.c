@@ -86,6 +86,9 @@ static const char *does_not_fit(const struct memory_report *memory, struct arena
 {
     if (!memory->wall)
         return "does not fit";
+    if (memory->small_wall)
+        return arena_printf(arena, "does not fit, routing sends more rows than %s holds",
+                            memory->wall->name);
     return arena_printf(arena, "does not fit, memory runs out at %s", memory->wall->name);
 }
 

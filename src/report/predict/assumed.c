@@ -1,24 +1,44 @@
-/* The lines under "assumed"; see predict_assumed.h. */
+/* The lines under "assumed"; see assumed.h. */
 #include "report/predict/assumed.h"
 
 #include "base/checked.h"
 #include "base/text.h"
 #include "base/unit.h"
 #include "plan/schema.h"
+#include "report/amount.h"
 #include "work/stack/stack.h"
 
+/* The equation of verdict_limit, term by term, without those that are nothing. */
 const char *predict_assumed_limit(const struct plan *plan, struct arena *arena)
 {
-    double fraction = plan->memory.fraction > 0 ? plan->memory.fraction : plan->stack.fraction;
-    uint64_t reserve = plan->memory.reserve_bytes + plan->stack.reserve_bytes;
-    char limit[48], capacity[48], kept[48];
-    unit_print(limit, UNIT_BYTES, (double)verdict_limit(plan));
-    unit_print(capacity, UNIT_BYTES, (double)verdict_capacity(plan));
-    unit_print(kept, UNIT_BYTES, (double)reserve);
-    if (reserve)
-        return arena_printf(arena, "%s = %.4g x %s per device - %s in reserve", limit, fraction,
-                            capacity, kept);
-    return arena_printf(arena, "%s = %.4g x %s per device", limit, fraction, capacity);
+    const struct stack *stack = &plan->stack;
+    double fraction = plan->memory.fraction > 0 ? plan->memory.fraction : stack->fraction;
+    const struct {
+        const char *name;
+        uint64_t bytes;
+    } less[] = {
+        {"reserve", plan->memory.reserve_bytes + stack->reserve_bytes},
+        {"context", stack->context_bytes},
+        {"communication", stack->comm_bytes_per_rank},
+    };
+    const struct scale scale = scale_for(verdict_limit(plan));
+    struct text text = {.arena = arena};
+    char bytes[48];
+    bool adds = stack->fragmentation > 0;
+    scale_print(bytes, scale, verdict_limit(plan));
+    text_printf(&text, "%s %s = %s", bytes, scale.unit, adds ? "(" : "");
+    scale_print(bytes, scale, verdict_capacity(plan));
+    if (fraction < 1)
+        text_printf(&text, "%.4g x ", fraction);
+    text_printf(&text, "%s", bytes);
+    for (size_t i = 0; i < sizeof less / sizeof *less; i++) {
+        scale_print(bytes, scale, less[i].bytes);
+        if (less[i].bytes)
+            text_printf(&text, " - %s %s", bytes, less[i].name);
+    }
+    if (adds)
+        text_printf(&text, ") / %.4g fragmentation", 1 + stack->fragmentation);
+    return text_string(&text);
 }
 
 const char *predict_assumed_stack(const struct plan *plan, struct arena *arena)
@@ -148,7 +168,7 @@ size_t predict_assumed_defaults(const struct plan *plan, const struct origins *o
         text_printf(out, "%s%s ", named++ ? ", " : "", keys[i].key);
         schema_print(field, plan, out);
         if (skew)
-            text_append(out, " (neighbours on one rank)");
+            text_append(out, " (hottest together)");
         else if (*who)
             text_printf(out, " (%s)", who);
     }

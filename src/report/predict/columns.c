@@ -107,6 +107,17 @@ static bool has_schedule(const void *record)
     return schedule && schedule[0];
 }
 
+static bool has_samples(const void *record)
+{
+    return ((const struct memory_report *)record)->has_distribution;
+}
+
+/* Receive buffers of given size. */
+static bool has_room(const void *record)
+{
+    return ((const struct memory_report *)record)->overflow.bounded;
+}
+
 const struct column *memory_columns(size_t *n)
 {
     static const struct column columns[] = {
@@ -124,10 +135,18 @@ const struct column *memory_columns(size_t *n)
          .present = has_schedule},
         COLUMN(memory_report, expected_bytes, COLUMN_BYTES, NULL),
         COLUMN(memory_report, p99_bytes, COLUMN_BYTES, NULL),
+        {.key = "p99_error_bytes",
+         .type = COLUMN_BYTES,
+         .offset = offsetof(struct memory_report, p99_error_bytes),
+         .present = has_samples},
         COLUMN(memory_report, worst_bytes, COLUMN_BYTES, NULL),
         COLUMN(memory_report, allocated_bytes, COLUMN_BYTES, NULL),
         COLUMN(memory_report, reserved_bytes, COLUMN_BYTES, NULL),
         COLUMN(memory_report, resident_bytes, COLUMN_BYTES, NULL),
+        {.key = "overflow_probability",
+         .type = COLUMN_REAL,
+         .offset = offsetof(struct memory_report, overflow.probability),
+         .present = has_room},
     };
     *n = COUNT_OF(columns);
     return columns;

@@ -16,19 +16,20 @@ static enum style verdict_style(enum verdict verdict)
     return styles[verdict];
 }
 
-/* The chance per step, and over the steps of the run when the plan names them; n samples
- * without one out of memory bound it by 3/n (95 %), they do not make it 0. */
-static const char *chance(const struct memory_report *memory, double steps, struct arena *arena)
+/* A chance per step, and over the steps of the run when the plan names them; `below`: an upper
+ * bound, which is not printed where it says nothing. */
+static const char *chance(double step, bool below, double steps, struct arena *arena)
 {
-    if (memory->worst_bytes <= memory->limit_bytes)
-        return arena_printf(arena, "0 over %.0f steps: the worst case fits", steps);
-    const char *below = memory->oom_samples ? "" : "< ";
-    double step = fmin(memory->oom_probability, 1);
+    const double never = 1e-12, always = 0.95; /* bounds beyond these say no more */
+    step = fmin(below ? fmax(step, never) : step, 1);
+    const char *sign = below ? "< " : "";
     double run = -expm1(steps * log1p(-step));
-    if (steps <= 1 || (!memory->oom_samples && run > 0.95)) /* a bound that says nothing */
-        return arena_printf(arena, "%s%.3g per step", below, step);
-    return arena_printf(arena, "%s%.3g per step, %s%.3g over %.0f steps", below, step, below,
-                        run, steps);
+    if (below && step > always)
+        return "not known, for want of moe.routing.samples";
+    if (steps <= 1 || (below && run > always))
+        return arena_printf(arena, "%s%.3g per step", sign, step);
+    return arena_printf(arena, "%s%.3g per step, %s%.3g over %.0f steps", sign, step, sign, run,
+                        steps);
 }
 
 /* Two halves of a sentence that go on from column `at`, on one line, or on two where the
@@ -41,16 +42,56 @@ static void print_halves(const struct screen *screen, size_t at, const char *fir
     fprintf(screen->page.out, "%s;%s%s\n", first, fits ? " " : "\n  ", second);
 }
 
+/* What becomes of rows that find no room in a receive buffer of given size. */
+static const char *overflow_text(const struct screen *screen, const struct overflow *o)
+{
+    struct arena *arena = screen->view->arena;
+    double steps = (double)screen->view->plan->workload.steps;
+    if (o->policy == OVERFLOW_DROP)
+        return arena_printf(arena, "%.3g %% of all rows find no room and are dropped",
+                            100 * o->drop_fraction);
+    if (o->probability <= 0)
+        return "more cannot come";
+    return arena_printf(arena, "more, which ends the step: probability %s",
+                        chance(o->probability, o->is_bound, steps, arena));
+}
+
+static void print_room(struct screen *screen)
+{
+    const struct overflow *o = &screen->memory->overflow;
+    if (!o->bounded)
+        return;
+    print_halves(
+        screen, 0,
+        arena_printf(screen->view->arena, "receive buffer: %" PRIu64 " rows", o->room_rows),
+        overflow_text(screen, o));
+}
+
+static const char *oom_chance(const struct screen *screen)
+{
+    const struct memory_report *memory = screen->memory;
+    double steps = (double)screen->view->plan->workload.steps;
+    if (memory->worst_bytes <= memory->limit_bytes)
+        return arena_printf(screen->view->arena, "0 over %.0f steps: the worst case fits",
+                            steps);
+    return chance(memory->oom_probability, memory->oom_samples == 0, steps,
+                  screen->view->arena);
+}
+
 static void print_distribution(struct screen *screen)
 {
     const struct memory_report *memory = screen->memory;
-    struct arena *arena = screen->view->arena;
-    double steps = (double)screen->view->plan->workload.steps;
+    print_room(screen);
     if (!memory->has_distribution)
         return;
-    fprintf(screen->page.out, "OOM probability %s; expected %s, p99 %s, worst %s %s\n",
-            chance(memory, steps, arena), screen_amount(screen, memory->expected_bytes),
-            screen_amount(screen, memory->p99_bytes),
+    struct arena *arena = screen->view->arena;
+    const char *error =
+        memory->p99_error_bytes
+            ? arena_printf(arena, " +- %s", screen_amount(screen, memory->p99_error_bytes))
+            : "";
+    fprintf(screen->page.out, "OOM probability %s; expected %s, p99 %s%s, worst %s %s\n",
+            oom_chance(screen), screen_amount(screen, memory->expected_bytes),
+            screen_amount(screen, memory->p99_bytes), error,
             screen_amount(screen, memory->worst_bytes), screen->scale.unit);
 }
 
@@ -71,12 +112,23 @@ static const char *limit_text(const struct screen *screen)
 /* Which number the verdict is about, and the worst beside it. */
 static const char *sizing_text(const struct screen *screen)
 {
+    static const struct {
+        const char *sizing, *text;
+    } words[] = {
+        {"worst", "worst case"},
+        {"balanced", "balance asserted"},
+        {"factor", "as reserved"},
+        {"fixed", "whatever routing does"},
+    };
     const struct memory_report *memory = screen->memory;
     bool over = memory->worst_bytes > memory->limit_bytes;
+    const char *text = memory->sizing;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (text_equal(words[i].sizing, memory->sizing))
+            text = words[i].text;
     if (memory->has_distribution && over && memory->verdict != VERDICT_OOM)
-        return arena_printf(screen->view->arena, "%s; worst is oom", memory->sizing);
-    return arena_printf(screen->view->arena, "%s%s, modelled", memory->sizing,
-                        text_equal(memory->sizing, "worst") ? " case" : "");
+        return arena_printf(screen->view->arena, "%s; worst is oom", text);
+    return arena_printf(screen->view->arena, "%s, modelled", text);
 }
 
 void screen_verdict(struct screen *screen)
@@ -265,7 +317,10 @@ void screen_peak(struct screen *screen)
                                  screen_amount(screen, lead->bytes), screen->scale.unit));
     if (!wall)
         return;
-    if (wall == memory->largest || (wall == lead && second) || screen->brief >= BRIEF_NOTES)
+    if (memory->small_wall)
+        print_buffer(screen, "", "too small for the rows sent to it: ", wall);
+    else if (wall == memory->largest || (wall == lead && second) ||
+             screen->brief >= BRIEF_NOTES)
         screen_item(screen, "",
                     arena_printf(screen->view->arena, "first to cross the limit: %s, %s %s",
                                  wall->name, screen_amount(screen, wall->bytes),

@@ -320,7 +320,7 @@ static int by_bytes(const void *a, const void *b)
 static void describe(const struct run_report *report, const struct buffer *buffer,
                      struct arena *arena, struct run_buffer *out)
 {
-    static const char *const rules[] = {"fixed", "routing", "worst"};
+    static const char *const rules[] = {"fixed", "routing", "worst", "factor"};
     struct text formula = {.arena = arena};
     size_formula(&report->work->sizes, buffer->bytes, &formula);
     *out = (struct run_buffer){.name = buffer->name,

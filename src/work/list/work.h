@@ -56,7 +56,8 @@ const char *segment_name(enum segment segment);
 enum sizing_rule {
     RULE_FIXED,   /* the plan decides */
     RULE_ROUTING, /* routing decides: expected, p99 and worst differ */
-    RULE_WORST    /* reserved for the worst case whatever routing does */
+    RULE_WORST,   /* reserved for the worst case whatever routing does */
+    RULE_FACTOR   /* reserved by a factor on balanced rows, whatever routing does */
 };
 
 enum life {
@@ -200,6 +201,15 @@ struct work_moment {
     size_t begin, end; /* of its living transients in work->members */
 };
 
+/* A receive buffer of given size (moe.buffer a factor): the most that a rank can take of one
+ * layer. What the stack does with more is its on_overflow. */
+struct work_room {
+    bool set;
+    bool padded;        /* rows count after alignment per expert */
+    struct size rows;   /* one per token and local expert */
+    struct size tokens; /* one per token: where the exchange has a buffer of its own, else 0 */
+};
+
 struct work {
     struct sizes sizes;
     struct buffer *buffers;
@@ -220,6 +230,7 @@ struct work {
     size_t n_moments, n_members;
     uint16_t *members;
     struct segment_use use[SEGMENT_COUNT];
+    struct work_room room;
     bool pinned, addressable; /* some buffer is pinned; has a limit of addressing */
     bool alternating;     /* dense and MoE layers take turns, instead of dense layers first */
     unsigned n_schedules; /* at least 1 */

@@ -159,6 +159,15 @@ void layer_twin_end(struct layer *l)
 
 /* ---- the whole ---- */
 
+/* Whether moe.buffer says how many rows the plan's path takes in. */
+static bool takes_rows(const struct plan *plan)
+{
+    const struct path_system *path = path_system_of(stack_path(plan, NULL));
+    bool rows = path->exchange == EXCHANGE_ROWS || path->exchange == EXCHANGE_TOKENS ||
+                path->exchange == EXCHANGE_GATHER;
+    return rows && !path->blocks;
+}
+
 /* Rows that a rank's experts receive: what moe.buffer reserves, and what routing uses. */
 static struct extent received(struct layer *l)
 {
@@ -173,6 +182,9 @@ static struct extent received(struct layer *l)
         break;
     case SIZING_FACTOR:
         extent.rows = size_scale(l->z, l->TK, REAL_BUFFER_FACTOR);
+        extent.rule = RULE_FACTOR;
+        if (takes_rows(l->plan))
+            l->work->room = (struct work_room){.set = true, .rows = extent.rows};
         break;
     case SIZING_AUTO:
     case SIZING_WORST:

@@ -9,6 +9,8 @@
 static enum rows_kind kind_of(const struct rows_spec *spec)
 {
     bool trace = spec->routing.distribution == DISTRIBUTION_TRACE;
+    if (spec->balanced)
+        return ROWS_BALANCED;
     if (spec->scenario == SCENARIO_PROFILE_RUN)
         return ROWS_FIXED;
     if (trace && spec->data.trace && spec->data.trace->ids)
@@ -133,20 +135,42 @@ static void make_alias(struct rows *rows, struct arena *arena)
                         &rows->alias[law]);
 }
 
+bool rows_popularity_is_drawn(const struct rows_spec *spec)
+{
+    enum rows_kind kind = kind_of(spec);
+    if (kind != ROWS_FLAT && kind != ROWS_GROUPED)
+        return false;
+    return spec->scenario == SCENARIO_COLD ||
+           spec->routing.distribution == DISTRIBUTION_LOGNORMAL ||
+           spec->routing.distribution == DISTRIBUTION_DIRICHLET;
+}
+
+/* Laws that the steps take in turn. */
+static unsigned n_laws_of(const struct rows *rows)
+{
+    const struct rows_spec *spec = &rows->spec;
+    const struct trace *trace = spec->data.trace;
+    bool drawn = rows->kind == ROWS_FLAT || rows->kind == ROWS_GROUPED;
+    if (drawn && spec->routing.distribution == DISTRIBUTION_TRACE && trace->counts)
+        return (unsigned)trace->layers;
+    if (spec->routing.popularity == POPULARITY_FIXED || !rows_popularity_is_drawn(spec))
+        return 1;
+    uint64_t n = spec->routing.samples;
+    return n < 1 ? 1 : n < ROWS_DRAWS ? (unsigned)n : ROWS_DRAWS;
+}
+
 enum status rows_prepare(const struct rows_spec *spec, struct arena *arena, struct rows *out,
                          struct err *err)
 {
     TRY(check(spec, err));
     struct rows rows = {.spec = *spec, .kind = kind_of(spec), .n_laws = 1, .groups = 1};
-    const struct trace *trace = spec->data.trace;
     if (rows.spec.ranks_per_node == 0 || rows.spec.ranks_per_node > spec->ranks)
         rows.spec.ranks_per_node = spec->ranks;
     if (rows.kind == ROWS_GROUPED)
         rows.groups = spec->router.groups;
-    if (spec->routing.distribution == DISTRIBUTION_TRACE && trace->counts &&
-        (rows.kind == ROWS_FLAT || rows.kind == ROWS_GROUPED))
-        rows.n_laws = (unsigned)trace->layers;
-    rows.run = spec->scenario == SCENARIO_BURST ? ROWS_BURST_RUN : 1;
+    rows.n_laws = n_laws_of(&rows);
+    bool bursts = spec->scenario == SCENARIO_BURST && rows.kind != ROWS_BALANCED;
+    rows.run = bursts ? ROWS_BURST_RUN : 1;
     uint64_t n = rows.n_laws * spec->experts;
     rows.log_weight = arena_alloc(arena, n, sizeof *rows.log_weight);
     rows.p = arena_alloc(arena, n, sizeof *rows.p);

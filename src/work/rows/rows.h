@@ -23,6 +23,7 @@ enum {
     ROWS_BURST_RUN = 64, /* tokens of a burst that are routed alike: variance grows by it */
     ROWS_FEW = 16,       /* fewer rows than this expected: Poisson's law, not the normal one */
     ROWS_PILOT = 2048,   /* tokens from which a law without closed form is estimated */
+    ROWS_DRAWS = 1024,   /* most popularities that are drawn; more samples begin again */
     ROWS_BINS = 1024     /* of the table of normal quantiles */
 };
 
@@ -35,6 +36,7 @@ struct rows_spec {
     struct router router;    /* groups, top_groups, score, bias: group-limited choice */
     struct routing routing;
     enum scenario scenario;
+    bool balanced; /* moe.buffer balanced: balance is asserted, no distribution is read */
     struct routing_data data;
 };
 
@@ -63,6 +65,7 @@ enum rows_kind {
     ROWS_HOT,      /* a share of the tokens goes to rank 0 */
     ROWS_FIXED,    /* all tokens alike */
     ROWS_RECORDED, /* recorded indices, replayed */
+    ROWS_BALANCED, /* dealt round in turn: every expert the same, to one row */
     ROWS_KIND_COUNT
 };
 
@@ -74,7 +77,8 @@ struct rows {
     enum rows_kind kind;
     struct expert_map map;
     uint64_t groups;          /* 1 unless group-limited */
-    unsigned n_laws;          /* layers of a trace; else 1. Step s uses law s mod n_laws */
+    unsigned n_laws;          /* layers of a trace, or popularities drawn; else 1. Step s uses
+                                 law s mod n_laws */
     struct rows_law *laws;    /* [n_laws] */
     struct rows_alias *alias; /* [n_laws]; NULL for uniform chances */
     double *p;                /* [n_laws][E] popularity, sums to 1 */
@@ -164,6 +168,16 @@ void rows_gauss_step(const struct rows *rows, uint64_t step, struct rows_scratch
 /* Whether Gaussian steps are close: ROWS_FEW rows per expert on average, and no recorded
  * indices. Their statistics agree with exact sampling to 0.5 % then. */
 bool rows_gauss_valid(const struct rows *rows);
+
+/* Whether popularity itself is drawn (lognormal, dirichlet, a cold router): under per_step then
+ * every sampled layer and step has its own, as no two layers of a model share theirs. */
+bool rows_popularity_is_drawn(const struct rows_spec *spec);
+
+/* Upper bound of the chance that some rank of the group receives more than `room` rows of one
+ * layer, by Hoeffding's inequality (1963, theorem 1) for each rank and the sum over them:
+ * tokens choose independently, each brings 0 to min(K, e) rows. 1 where nothing is known about
+ * the law: recorded indices, drawn popularity, a piloted law with skew. */
+double rows_tail(const struct rows *rows, uint64_t room);
 
 /* ---- closed forms ---- */
 

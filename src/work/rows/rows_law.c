@@ -341,9 +341,27 @@ static void fill_grouped(const struct rows *rows, unsigned number, struct arena 
     }
 }
 
+/* Tokens dealt in turn: their E patterns are counted, and nothing varies. */
+static void fill_balanced(const struct rows *rows, unsigned number, struct arena *arena,
+                          struct rows_law *law)
+{
+    struct frequencies f;
+    uint64_t k = rows->spec.top_k, experts = rows->spec.experts, stride = experts / k;
+    (void)number;
+    frequencies_init(&f, rows, arena, law);
+    for (uint64_t token = 0; token < experts; token++) {
+        for (uint64_t i = 0; i < k; i++)
+            f.scratch.ids[i] = (int32_t)((token + i * stride) % experts);
+        see_token(&f, f.scratch.ids);
+    }
+    finish_frequencies(&f, experts);
+    memset(law->d, 0, experts * sizeof *law->d);
+    law->sum_d[0] = 0;
+}
+
 static fill_law *const fillers[ROWS_KIND_COUNT] = {
     [ROWS_FLAT] = fill_flat,   [ROWS_GROUPED] = fill_grouped,   [ROWS_HOT] = fill_hot,
-    [ROWS_FIXED] = fill_fixed, [ROWS_RECORDED] = fill_recorded,
+    [ROWS_FIXED] = fill_fixed, [ROWS_RECORDED] = fill_recorded, [ROWS_BALANCED] = fill_balanced,
 };
 
 /* ---- tokens received, given rows ---- */
@@ -405,6 +423,9 @@ void rows_laws(struct rows *rows, struct arena *arena)
         allocate(rows, arena, &rows->laws[i]);
         fillers[rows->kind](rows, i, arena, &rows->laws[i]);
         fill_regression(rows, arena, &rows->laws[i]);
+        if (rows->kind == ROWS_BALANCED)
+            memset(rows->laws[i].residual, 0,
+                   rows->spec.ranks * sizeof *rows->laws[i].residual);
         for (uint64_t e = 0; e < rows->spec.experts; e++)
             rows->laws[i].root[e] = sqrt(rows->laws[i].d[e]);
     }

@@ -1,6 +1,7 @@
 /* What a plan says about routing; see rows.h. */
 #include "plan/derive.h"
 #include "work/rows/rows.h"
+#include "work/stack/stack.h"
 
 void rows_spec_from_plan(const struct plan *plan, const struct routing_data *data,
                          struct rows_spec *spec)
@@ -19,6 +20,7 @@ void rows_spec_from_plan(const struct plan *plan, const struct routing_data *dat
         .router = plan->model.moe.router,
         .routing = plan->moe.routing,
         .scenario = plan->workload.scenario,
+        .balanced = plan->moe.buffer == SIZING_BALANCED && stack_reads_buffer(plan),
     };
     if (data)
         spec->data = *data;

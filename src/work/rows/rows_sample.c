@@ -266,6 +266,19 @@ static void sample_fixed_chunk(const struct rows *rows, struct token_place at, u
         memcpy(ids + t * k, rows->hot, k * sizeof *ids);
 }
 
+/* Token j of the group takes experts j, j + E/K, j + 2 E/K, ...: distinct, spread over the
+ * ranks, and every expert as often as the others. */
+static void sample_balanced_chunk(const struct rows *rows, struct token_place at, uint32_t n,
+                                  struct rows_scratch *scratch, int32_t *ids)
+{
+    (void)scratch;
+    uint64_t k = rows->spec.top_k, experts = rows->spec.experts, stride = experts / k;
+    uint64_t first = at.rank * rows->spec.tokens + at.token;
+    for (uint32_t t = 0; t < n; t++)
+        for (uint64_t i = 0; i < k; i++)
+            ids[t * k + i] = (int32_t)((first + t + i * stride) % experts);
+}
+
 static void sample_recorded_chunk(const struct rows *rows, struct token_place at, uint32_t n,
                                   struct rows_scratch *scratch, int32_t *ids)
 {
@@ -284,7 +297,7 @@ typedef void sample_chunk(const struct rows *rows, struct token_place at, uint32
 static sample_chunk *const samplers[ROWS_KIND_COUNT] = {
     [ROWS_FLAT] = sample_flat_chunk,         [ROWS_GROUPED] = sample_grouped_chunk,
     [ROWS_HOT] = sample_hot_chunk,           [ROWS_FIXED] = sample_fixed_chunk,
-    [ROWS_RECORDED] = sample_recorded_chunk,
+    [ROWS_RECORDED] = sample_recorded_chunk, [ROWS_BALANCED] = sample_balanced_chunk,
 };
 
 /* Tokens in runs share the choice of the run's first token. */

@@ -128,9 +128,13 @@ enum status rows_weights(const struct rows_spec *spec, struct arena *arena, unsi
         return fill_counts(spec, arena, log_weight, p, err);
     if (spec->scenario == SCENARIO_COLD)
         distribution = DISTRIBUTION_LOGNORMAL;
-    struct rng rng;
-    rng_init(&rng, spec->routing.seed, ROWS_RNG_POPULARITY, 0, 0, 0);
-    fillers[distribution](spec, &rng, log_weight);
-    normalise(spec->experts, log_weight, p);
+    if (spec->balanced)
+        distribution = DISTRIBUTION_UNIFORM;
+    for (uint64_t law = 0; law < n_laws; law++) {
+        struct rng rng;
+        rng_init(&rng, spec->routing.seed, ROWS_RNG_POPULARITY, (uint32_t)law, 0, 0);
+        fillers[distribution](spec, &rng, log_weight + law * spec->experts);
+        normalise(spec->experts, log_weight + law * spec->experts, p + law * spec->experts);
+    }
     return STATUS_OK;
 }

@@ -99,12 +99,24 @@ static struct row_dims sized(const struct hold_path *p, struct size worst, struc
     case SIZING_BALANCED:
         return rows_of(even, RULE_FIXED);
     case SIZING_FACTOR:
-        return rows_of(size_scale(p->x.sizes, even, REAL_BUFFER_FACTOR), RULE_FIXED);
+        return rows_of(size_scale(p->x.sizes, even, REAL_BUFFER_FACTOR), RULE_FACTOR);
     case SIZING_AUTO: /* stack_sizing has decided */
     case SIZING_WORST:
         break;
     }
     return rows_of(worst, RULE_WORST);
+}
+
+/* The experts' rows bound what a rank can take. */
+static struct row_dims bounding(const struct hold_path *p, struct row_dims rows, bool padded)
+{
+    struct work_room *room = &p->work->room;
+    if (rows.rule == RULE_FACTOR) {
+        room->set = true;
+        room->padded = padded;
+        room->rows = rows.dims[0];
+    }
+    return rows;
 }
 
 struct row_dims part_expert_rows(const struct hold_path *p, uint64_t multiple)
@@ -115,16 +127,22 @@ struct row_dims part_expert_rows(const struct hold_path *p, uint64_t multiple)
         p->plan->moe.sync_free >= 3) /* Primus: the receive buffer times K, whatever e */
         return rows_of(rows_worst_loose(x), RULE_WORST);
     if (multiple <= 1)
-        return sized(p, worst, even, x->rows);
-    return sized(p, rows_padded_up(x, worst, multiple), rows_padded_up(x, even, multiple),
-                 x->padded);
+        return bounding(p, sized(p, worst, even, x->rows), false);
+    return bounding(p,
+                    sized(p, rows_padded_up(x, worst, multiple),
+                          rows_padded_up(x, even, multiple), x->padded),
+                    true);
 }
 
 struct row_dims part_received(const struct hold_path *p)
 {
     const struct letters *x = &p->x;
     struct size copies = size_min(x->sizes, x->ranks, x->top_k);
-    return sized(p, rows_worst_tokens(x), size_mul(x->sizes, x->tokens, copies), x->received);
+    struct row_dims rows =
+        sized(p, rows_worst_tokens(x), size_mul(x->sizes, x->tokens, copies), x->received);
+    if (rows.rule == RULE_FACTOR)
+        p->work->room.tokens = rows.dims[0];
+    return rows;
 }
 
 /* ---- router, experts, combine ---- */

@@ -47,10 +47,17 @@ static struct size ragged_rows(const struct plan *plan, struct maxtext_layer *la
     struct sizes *z = layer->z;
     struct size top_k = size_slot(z, SLOT_TOP_K);
     struct size routed = size_mul(z, layer->tokens, top_k);
-    if (plan->moe.buffer == SIZING_FACTOR)
-        return size_scale(z, routed, REAL_BUFFER_FACTOR);
-    if (plan->moe.buffer == SIZING_BALANCED)
+    if (plan->moe.buffer == SIZING_FACTOR) {
+        struct work_room *room = &layer->work->room;
+        room->set = true;
+        layer->rows_rule = RULE_FACTOR;
+        room->rows = size_scale(z, routed, REAL_BUFFER_FACTOR);
+        return room->rows;
+    }
+    if (plan->moe.buffer == SIZING_BALANCED) {
+        layer->rows_rule = RULE_FIXED;
         return routed;
+    }
     struct size copies = size_min(z, top_k, size_slot(z, SLOT_LOCAL_EXPERTS));
     return size_product(z, 3, (struct size[]){size_slot(z, SLOT_EP), layer->tokens, copies});
 }
@@ -65,6 +72,7 @@ static void layer_init(const struct plan *plan, struct work *work,
     layer->inter = size_slot(z, SLOT_INTER);
     attention_widths(plan, layer);
     layer->n_rows = 1;
+    layer->rows_rule = RULE_WORST;
     if (path->exchange == EXCHANGE_CAPACITY) {
         layer->n_rows = 2;
         layer->rows[0] =
@@ -89,7 +97,7 @@ struct buffer *maxtext_declare(const struct maxtext_layer *layer, enum segment s
                             .segment = segment,
                             .dtype = layer->dtype,
                             .n_dims = n_dims,
-                            .rule = routed ? RULE_WORST : RULE_FIXED,
+                            .rule = routed ? layer->rows_rule : RULE_FIXED,
                             .life = LIFE_TRANSIENT,
                             .last = WORK_NONE,
                             .schedules = schedules};

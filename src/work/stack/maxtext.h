@@ -13,6 +13,7 @@ struct maxtext_layer {
     struct size q, k, v, context; /* widths of the attention's tensors per token */
     struct size rows[2];          /* dims of a routed tensor before its width */
     unsigned n_rows;
+    enum sizing_rule rows_rule; /* of routed tensors */
 };
 
 /* A buffer of the layer's backward, alive through it; schedules 0: in every one. Returns it;

@@ -263,6 +263,7 @@ enum status stack_primus_build(const struct plan *plan, struct work *work, struc
         t.d.rows[ROW_COMPUTED] =
             size_mul(t.z, t.d.rows[ROW_RECEIVED], size_slot(t.z, SLOT_ETP));
         t.routed = RULE_WORST;
+        work->room.set = false;
     }
     TRY(build(&t, err));
     uint64_t freed = plan->moe.sync_free >= 2 && is_flex(path) ? plan->moe.sync_free - 1 : 0;

@@ -51,6 +51,10 @@ enum status stack_runs(const struct plan *plan, enum moe_path path, struct err *
  */
 enum buffer_sizing stack_sizing(const struct plan *plan);
 
+/* Whether moe.buffer says how many rows the plan's path takes in: not where slots of experts or
+ * blocks do. */
+bool stack_reads_buffer(const struct plan *plan);
+
 /* ---- pieces that several stacks share ---- */
 
 /* State: weights and, in training, master weights, moments, and gradients when they persist,

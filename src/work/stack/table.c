@@ -3,6 +3,7 @@
 
 #include "plan/derive.h"
 #include "plan/schema.h"
+#include "work/path/path.h"
 #include "work/stack/stack.h"
 
 static const struct stack_system systems[] = {
@@ -166,4 +167,11 @@ enum buffer_sizing stack_sizing(const struct plan *plan)
         return plan->moe.buffer;
     bool fixed = plan->stack.static_shapes || plan->stack.kind == STACK_HOST;
     return fixed ? SIZING_WORST : SIZING_EXACT;
+}
+
+bool stack_reads_buffer(const struct plan *plan)
+{
+    const struct path_system *path = path_system_of(stack_path(plan, NULL));
+    return path->exchange != EXCHANGE_CAPACITY && path->exchange != EXCHANGE_CHUNKS &&
+           !path->blocks;
 }

@@ -13,7 +13,17 @@ static bool has_slots(const struct train *t)
     return path_system_of(t->path)->exchange == EXCHANGE_CAPACITY;
 }
 
-/* moe.buffer balanced (forced balance) and a factor (a budget per rank) size rows by the plan;
+/* A budget per rank, whatever routing asks for. */
+static struct size budget_rows(struct train *t)
+{
+    struct work_room *room = &t->work->room;
+    t->routed = RULE_FACTOR;
+    room->set = true;
+    room->rows = size_scale(t->z, rows_routed(&t->d.letters), REAL_BUFFER_FACTOR);
+    return room->rows;
+}
+
+/* moe.buffer balanced (forced balance), a factor (a budget) and worst size rows by the plan;
  * otherwise routing does. */
 static struct size received_rows(struct train *t)
 {
@@ -22,11 +32,11 @@ static struct size received_rows(struct train *t)
     if (has_slots(t))
         return size_mul(z, t->d.letters.experts, capacity_megatron(&t->d.letters));
     if (t->plan->moe.buffer == SIZING_FACTOR)
-        return size_scale(z, rows_routed(&t->d.letters), REAL_BUFFER_FACTOR);
+        return budget_rows(t);
     if (t->plan->moe.buffer == SIZING_BALANCED)
         return rows_routed(&t->d.letters);
-    t->routed = RULE_ROUTING;
-    return t->d.letters.rows;
+    t->routed = t->plan->moe.buffer == SIZING_WORST ? RULE_WORST : RULE_ROUTING;
+    return t->routed == RULE_WORST ? rows_worst(&t->d.letters) : t->d.letters.rows;
 }
 
 /* Rows that the exchange makes, as the stack sizes them. */
@@ -39,6 +49,8 @@ static void fill_rows(struct train *t)
     rows[ROW_SENT] = has_slots(t) ? rows[ROW_RECEIVED] : rows_routed(x);
     if (t->routed == RULE_ROUTING)
         rows[ROW_RECEIVED_TOKENS] = x->received;
+    if (t->routed == RULE_WORST)
+        rows[ROW_RECEIVED_TOKENS] = rows_worst_tokens(x);
     rows[ROW_ROUTED] = rows[ROW_SENT];
     t->received_rule = t->routed;
     rows[ROW_COMPUTED] = size_mul(z, rows[ROW_RECEIVED], size_slot(z, SLOT_ETP));
