@@ -6,16 +6,12 @@
 #include "base/text.h"
 #include "plan/apply.h"
 #include "plan/derive.h"
+#include "plan/engine.h"
 #include "plan/schema.h"
 
 static bool is_given(const struct loader *loader, const char *key)
 {
     return apply_origin(loader, key).file != NULL;
-}
-
-static bool is_engine(const struct plan *plan)
-{
-    return plan->stack.kind == STACK_VLLM || plan->stack.kind == STACK_SGLANG;
 }
 
 static void follow_checkpoint(struct loader *loader)
@@ -35,7 +31,7 @@ static void follow_experts(struct loader *loader)
     struct plan *plan = loader->plan;
     struct parallel *p = &plan->parallel;
     uint64_t ranks = p->tp * plan_dp(plan);
-    if (!is_engine(plan) || !ranks)
+    if (!plan_is_engine(plan) || !ranks)
         return;
     if (!is_given(loader, "parallel.etp") && p->ep == 1) {
         p->etp = ranks;
@@ -47,12 +43,34 @@ static void follow_experts(struct loader *loader)
     }
 }
 
+/* Whether the plan or an option gave a key, not the stack's file. */
+static bool by_user(const struct loader *loader, const char *key, const char *file)
+{
+    struct mark mark = apply_origin(loader, key);
+    return mark.file && (mark.line == 0 || text_equal(mark.file, file));
+}
+
 static void follow_alone(struct loader *loader, const char *file)
 {
-    struct mark mark = apply_origin(loader, "stack.comm_per_rank");
-    bool by_user = mark.file && (mark.line == 0 || text_equal(mark.file, file));
-    if (plan_world(loader->plan) == 1 && !by_user)
+    if (plan_world(loader->plan) == 1 && !by_user(loader, "stack.comm_per_rank", file))
         loader->plan->stack.comm_bytes_per_rank = 0;
+}
+
+/* The release's own utilisation; a decode step of as many sequences as the engine takes. */
+static void follow_engine(struct loader *loader, const char *file)
+{
+    struct plan *plan = loader->plan;
+    if (!plan_is_engine(plan))
+        return;
+    const struct engine_release *release = engine_release(plan);
+    if (release->fraction > 0 && !by_user(loader, "stack.fraction", file))
+        plan->stack.fraction = release->fraction;
+    if (plan->workload.mode != MODE_DECODE || !plan->workload.max_num_seqs ||
+        is_given(loader, "workload.micro_batch"))
+        return;
+    plan->workload.micro_batch = plan->workload.max_num_seqs;
+    apply_origin_set(loader, "workload.micro_batch",
+                     apply_origin(loader, "workload.max_num_seqs"));
 }
 
 void follow_layout(struct loader *loader, const char *file)
@@ -60,6 +78,7 @@ void follow_layout(struct loader *loader, const char *file)
     follow_checkpoint(loader);
     follow_experts(loader);
     follow_alone(loader, file);
+    follow_engine(loader, file);
 }
 
 bool follow_from(const char *key)
@@ -67,7 +86,7 @@ bool follow_from(const char *key)
     static const char *const keys[] = {
         "workload.mode",        "parallel.tp", "parallel.pp",      "parallel.cp",
         "parallel.ep",          "parallel.sp", "model.checkpoint", "cluster.nodes",
-        "cluster.node.devices", "stack.kind"};
+        "cluster.node.devices", "stack.kind",  "stack.version",    "workload.max_num_seqs"};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         if (text_equal(key, keys[i]))
             return true;

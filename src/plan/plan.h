@@ -102,6 +102,23 @@ enum pipeline_schedule {
     PIPELINE_DUALPIPE,
     PIPELINE_GPIPE
 };
+/* CUDA graphs that an engine captures: none (eager), pieces around attention, whole forwards
+ * too; auto: what the stack does. */
+enum graphs { GRAPHS_AUTO, GRAPHS_NONE, GRAPHS_PARTIAL, GRAPHS_FULL };
+
+/* What computes the experts in an engine, and takes the workspaces; auto: its own choice. */
+enum expert_backend {
+    EXPERTS_AUTO,
+    EXPERTS_TRITON,     /* Triton's fused MoE kernels */
+    EXPERTS_TRITON_OAI, /* OpenAI's triton_kernels for mxfp4 */
+    EXPERTS_CUTLASS,    /* the engine's CUTLASS grouped products */
+    EXPERTS_DEEPGEMM,   /* DeepGEMM over contiguous rows, each expert's padded */
+    EXPERTS_MASKED,     /* DeepGEMM over the same number of slots for every expert */
+    EXPERTS_FLASHINFER, /* FlashInfer's CUTLASS runner */
+    EXPERTS_TRTLLM_GEN, /* TensorRT-LLM's generated kernels */
+    EXPERTS_MARLIN,     /* Marlin: 4-bit weights, 16-bit rows */
+    EXPERTS_COUNT
+};
 enum block_kind {
     BLOCK_MOE,
     BLOCK_ALLREDUCE_MATMUL,
@@ -251,14 +268,19 @@ struct stack {
     uint64_t vocab_multiple; /* vocabulary is padded to a multiple of this times tp */
     bool static_shapes;      /* XLA: worst case is always allocated */
     uint64_t selective_threshold_percent; /* decode switch, in percent of experts */
+    char version[PLAN_WORD];              /* of an engine, "0.19"; "": the newest known */
+    enum graphs graphs;
+    enum expert_backend experts;
 };
 
 struct workload {
     enum mode mode;
     uint64_t sequence_length, micro_batch;
-    uint64_t global_batch, tokens_per_step; /* 0: one micro-step */
-    uint64_t context_length;                /* decode: KV cache per sequence */
-    uint64_t tokens_per_sequence;           /* decode: 1, more when speculating */
+    uint64_t global_batch, tokens_per_step;        /* 0: one micro-step */
+    uint64_t context_length;                       /* decode: KV cache per sequence */
+    uint64_t tokens_per_sequence;                  /* decode: 1, more when speculating */
+    uint64_t max_num_batched_tokens, max_num_seqs; /* an engine's, per rank; 0: its default */
+    uint64_t shared_prefix; /* tokens that all sequences begin with, cached once */
     enum data_source data;
     enum scenario scenario;
     uint64_t steps;
@@ -329,6 +351,7 @@ struct recompute_plan {
 struct memory {
     double fraction;        /* 0: the stack's */
     uint64_t reserve_bytes; /* on top of the stack's */
+    uint64_t cache_block;   /* tokens of a KV cache block; 0: the engine's */
 };
 
 struct block {

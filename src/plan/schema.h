@@ -104,6 +104,8 @@ extern const char *const words_placement[];
 extern const char *const words_scenario[];
 extern const char *const words_recompute[];
 extern const char *const words_stack[];
+extern const char *const words_graphs[];
+extern const char *const words_experts[];
 extern const char *const words_score[];
 extern const char *const words_order[];
 extern const char *const words_activation[];

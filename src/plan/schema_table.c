@@ -228,6 +228,12 @@ const struct field schema_table[] = {
          "shapes are static, so the worst case is always allocated (XLA)"),
     COUNT("stack.selective_threshold_percent", stack.selective_threshold_percent, 0, 1e6, "100",
           "decode loads only hit experts below this percentage of T K / E"),
+    TEXT("stack.version", stack.version, "",
+         "release of an engine whose defaults and profile run hold; empty: the newest known"),
+    WORD("stack.graphs", stack.graphs, words_graphs, "auto",
+         "CUDA graphs an engine captures; auto: what it does by itself"),
+    WORD("stack.experts", stack.experts, words_experts, "auto",
+         "what computes the experts in an engine; auto: its own choice, with the reason"),
 
     /* ---- workload ---- */
 
@@ -244,6 +250,14 @@ const struct field schema_table[] = {
           "decode: tokens in the KV cache of each sequence"),
     COUNT("workload.tokens_per_sequence", workload.tokens_per_sequence, 1, 1e6, "1",
           "decode: tokens per sequence and step; more than 1 when speculating"),
+    COUNT("workload.max_num_batched_tokens", workload.max_num_batched_tokens, 0, 1e9, "0",
+          "engines: most tokens of a step and rank, which the profile run takes; 0: its "
+          "default"),
+    COUNT("workload.max_num_seqs", workload.max_num_seqs, 0, 1e9, "0",
+          "engines: most sequences of a step and rank, decode's micro_batch unless given; 0: "
+          "its default"),
+    COUNT("workload.shared_prefix", workload.shared_prefix, 0, 1e9, "0",
+          "engines: tokens that all sequences begin with, in the cache once"),
     WORD("workload.data", workload.data, words_data, "synthetic",
          "whether the time of an input pipeline counts"),
     WORD("workload.scenario", workload.scenario, words_scenario, "steady",
@@ -391,6 +405,8 @@ const struct field schema_table[] = {
          "fraction of device memory to use; 0: the stack's"),
     BYTES("memory.reserve", memory.reserve_bytes, 0, "0 B",
           "bytes to leave free, on top of the stack's reserve"),
+    COUNT("memory.cache_block", memory.cache_block, 0, 1e6, "0",
+          "tokens of a KV cache block; 0: the engine's"),
     WORD("block.kind", block.kind, words_block, "moe",
          "what run performs: the model's MoE layer, or a matmul over tp ranks (predict times "
          "it)"),

@@ -30,6 +30,10 @@ const char *const words_popularity[] = {"per_step", "fixed", NULL};
 const char *const words_recompute[] = {"none", "selective", "full", "save", NULL};
 const char *const words_stack[] = {"generic", "maxtext", "megatron", "torchtitan", "nxd",
                                    "vllm",    "sglang",  "primus",   "host",       NULL};
+const char *const words_graphs[] = {"auto", "none", "partial", "full", NULL};
+const char *const words_experts[] = {
+    "auto",       "triton",     "triton_oai", "cutlass", "deepgemm", "deepgemm_masked",
+    "flashinfer", "trtllm_gen", "marlin",     NULL};
 const char *const words_score[] = {"softmax", "sigmoid", "sqrtsoftplus", NULL};
 const char *const words_order[] = {"topk_then_score", "score_then_topk", NULL};
 const char *const words_activation[] = {"silu", "gelu", "relu", "swiglu_oai", NULL};

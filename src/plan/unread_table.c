@@ -93,6 +93,7 @@ static bool has_moe(const struct plan *plan)
     }
 /* Serving engines count the vectors of a MoE layer, and then how many layers there are. */
 #define SERVES STACK(BIT(STACK_NXD) | BIT(STACK_VLLM) | BIT(STACK_SGLANG)), INFERS
+#define ENGINE STACK(BIT(STACK_VLLM))
 #define WRITTEN_AUTO                                                                           \
     {                                                                                          \
         .kind = CONDITION_WORD, .key = "moe.path", .words = BIT(PATH_AUTO), .as_written = true \
@@ -175,6 +176,9 @@ const struct unread_row unread_rows[] = {
     WHEN("stack.compiled", STACK(BIT(STACK_TORCHTITAN))),
     WHEN("stack.wgrad_placeholders", STACK(TRAINERS)),
     NEVER("stack.selective_threshold_percent", "moe.switch says where decode changes over"),
+    WHEN("stack.version", ENGINE, INFERS),
+    WHEN("stack.graphs", ENGINE, INFERS),
+    WHEN("stack.experts", ENGINE, INFERS),
 
     /* ---- workload ---- */
     WHEN("workload.global_batch", TRAINS, PIPELINE),
@@ -182,6 +186,9 @@ const struct unread_row unread_rows[] = {
     WHEN("workload.tokens_per_step", TRAINS, PIPELINE),
     CHANCES("workload.tokens_per_step", TRAINS),
     WHEN("workload.tokens_per_sequence", DECODES),
+    WHEN("workload.max_num_batched_tokens", ENGINE, INFERS),
+    WHEN("workload.max_num_seqs", ENGINE, INFERS),
+    WHEN("workload.shared_prefix", ENGINE, INFERS),
     NEVER("workload.data", "no input pipeline is timed yet"),
     WHEN("workload.steps", OFF("stack.static_shapes")),
     WHEN("workload.steps", ONE_OF("moe.buffer", BIT(SIZING_FACTOR)),
@@ -249,6 +256,7 @@ const struct unread_row unread_rows[] = {
     WHEN("recompute.modules", TRAINS, ONE_OF("recompute.kind", BIT(RECOMPUTE_SELECTIVE)),
          STACK(TRAINERS)),
     WHEN("recompute.offload", TRAINS, STACK(BIT(STACK_MEGATRON) | BIT(STACK_PRIMUS))),
+    WHEN("memory.cache_block", ENGINE, INFERS),
     WHEN("block.collective", BLOCK(ALL(BLOCK_MLP + 1) & ~BIT(BLOCK_MOE)), TENSOR),
     WHEN("block.tiles", BLOCK(BIT(BLOCK_ALLREDUCE_MATMUL) | BIT(BLOCK_REDUCE_SCATTER_MATMUL))),
 };

@@ -421,6 +421,7 @@ enum status predict(const struct plan *plan, const struct predict_options *optio
     report_memory(&c, options, &out->memory);
     report_model(&c, &out->model);
     report_sync(&c, &out->sync);
+    TRY(serving_of(plan, arena, &out->serving, err));
     report_notes(&c, options->origins, out);
     TRY(report_ops(&c, options, out, err));
     out->has_collective = collective_block_of(plan, matmul_tiles(plan), &out->collective);

@@ -16,6 +16,7 @@
 #include "sim/ops.h"
 #include "sim/overflow.h"
 #include "sim/predict_moe.h"
+#include "sim/serving.h"
 #include "sim/verdict.h"
 #include "work/list/work.h"
 
@@ -101,7 +102,8 @@ struct prediction {
     struct model_report model;
     struct moe_report moe; /* routing, padding, intensity, decode: each says if it is there */
     struct sync_report sync;
-    bool has_ops; /* asked for */
+    struct serving_report serving; /* engines: what is left to the KV cache */
+    bool has_ops;                  /* asked for */
     struct ops_report ops;
     bool has_slice; /* stack host: what run performs */
     struct slice_report slice;

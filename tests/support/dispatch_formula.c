@@ -81,7 +81,7 @@ static struct size deepgemm_rows(const struct letters *x)
 
 static struct size cutlass_gathered(const struct letters *x)
 {
-    return cutlass_workspace_bytes(x, rows_worst_tokens(x));
+    return flashinfer_workspace_bytes(x, DTYPE_FP8_BLOCK, rows_worst_tokens(x));
 }
 
 /* Neuron sees the tokens of the whole expert-parallel group. */

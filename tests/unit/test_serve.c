@@ -348,7 +348,7 @@ static void first_buffer_beyond_int_is_named(void **state)
     struct told t;
     must_tell("model: deepseek-r1\ncluster: h100-8x4\nstack: vllm\n"
               "workload: {mode: prefill, sequence_length: 8192, micro_batch: 2,\n"
-              "  scenario: profile_run}\n"
+              "  scenario: profile_run, max_num_seqs: 64}\n"
               "parallel: {tp: 1, ep: 32}\nprecision: {weights: fp8_block}\n"
               "moe: {path: deepep}\n",
               &t);

@@ -413,6 +413,28 @@ static bool has_decode(const struct prediction *prediction)
     return prediction->moe.has_decode;
 }
 
+static const struct column serving_columns[] = {
+    COLUMN(serving_report, weights_bytes, COLUMN_BYTES, NULL),
+    COLUMN(serving_report, activation_bytes, COLUMN_BYTES, NULL),
+    COLUMN(serving_report, outside_bytes, COLUMN_BYTES, NULL),
+    COLUMN(serving_report, graphs_bytes, COLUMN_BYTES, NULL),
+    COLUMN(serving_report, requested_bytes, COLUMN_BYTES, NULL),
+    COLUMN(serving_report, cache_bytes, COLUMN_BYTES, NULL),
+    COLUMN(serving_report, cache_blocks, COLUMN_COUNT, NULL),
+    COLUMN(serving_report, block_tokens, COLUMN_COUNT, NULL),
+    COLUMN(serving_report, cache_tokens, COLUMN_COUNT, NULL),
+    COLUMN(serving_report, context_tokens, COLUMN_COUNT, NULL),
+    COLUMN(serving_report, sequences, COLUMN_COUNT, NULL),
+    COLUMN(serving_report, batched_tokens, COLUMN_COUNT, NULL),
+    COLUMN(serving_report, max_sequences, COLUMN_COUNT, NULL),
+    COLUMN(serving_report, stage, COLUMN_COUNT, NULL),
+};
+
+static bool has_serving(const struct prediction *prediction)
+{
+    return prediction->serving.present;
+}
+
 #define SECTION(name, table, part, condition)                                                  \
     {                                                                                          \
         name, table, COUNT_OF(table), offsetof(struct prediction, part), condition             \
@@ -426,6 +448,7 @@ const struct predict_section *predict_sections(size_t *n)
         SECTION("padding", padding_columns, moe.padding, has_padding),
         SECTION("intensity", intensity_columns, moe.intensity, has_intensity),
         SECTION("decode", decode_columns, moe.decode, has_decode),
+        SECTION("serving", serving_columns, serving, has_serving),
         SECTION("sync", sync_columns, sync, has_routing),
         SECTION("collective", collective_columns, collective, has_collective),
     };

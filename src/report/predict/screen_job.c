@@ -131,8 +131,32 @@ void screen_layout(struct screen *screen)
 /* ---- serving ---- */
 
 /* What the cache holds, and how many sequences more the margin does. */
+/* What the engine's profile run leaves to the cache, and what that holds. */
+static void print_pool(struct screen *screen)
+{
+    const struct serving_report *r = &screen->view->prediction->serving;
+    struct arena *arena = screen->view->arena;
+    if (!r->present)
+        return;
+    const struct scale scale = scale_for(r->requested_bytes);
+    const uint64_t bytes[] = {r->cache_bytes, r->requested_bytes, r->weights_bytes,
+                              r->activation_bytes, r->outside_bytes + r->graphs_bytes};
+    char text[5][32];
+    for (unsigned i = 0; i < 5; i++)
+        scale_print(text[i], scale, bytes[i]);
+    screen_item(screen, "KV pool",
+                arena_printf(arena,
+                             "%s %s = %s - weights %s - profile run %s - outside %s: %" PRIu64
+                             " blocks of %" PRIu64 ", %" PRIu64 " tokens, %" PRIu64
+                             " sequences of %" PRIu64,
+                             text[0], scale.unit, text[1], text[2], text[3], text[4],
+                             r->cache_blocks, r->block_tokens, r->cache_tokens, r->sequences,
+                             r->context_tokens));
+}
+
 void screen_cache(struct screen *screen)
 {
+    print_pool(screen);
     const struct plan *plan = screen->view->plan;
     const struct memory_report *memory = screen->memory;
     uint64_t bytes = 0, sequences = plan->workload.micro_batch;

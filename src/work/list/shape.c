@@ -5,6 +5,7 @@
 
 #include "base/checked.h"
 #include "plan/derive.h"
+#include "plan/engine.h"
 #include "work/piece/stage.h"
 
 const char *slot_symbol(enum slot slot)
@@ -61,6 +62,7 @@ static void fill_parallel(const struct plan *plan, uint64_t *v)
     v[SLOT_WORLD] = plan_world(plan);
     v[SLOT_NODE] = plan->cluster.node.devices * plan->cluster.device.logical_cores;
     v[SLOT_SMS] = plan->moe.dispatch_sms;
+    v[SLOT_UNITS] = plan->cluster.device.units;
 }
 
 static void fill_layer(const struct plan *plan, uint64_t *v)
@@ -72,6 +74,7 @@ static void fill_layer(const struct plan *plan, uint64_t *v)
     v[SLOT_SEQUENCE] = ceil_div(w->sequence_length, p->cp * (p->sp ? p->tp : 1));
     v[SLOT_MICRO_BATCH] = w->micro_batch;
     v[SLOT_CONTEXT] = w->context_length;
+    v[SLOT_MAX_SEQS] = engine_sequences(plan);
     v[SLOT_MOE_LAYERS] = plan_moe_layers(plan);
     v[SLOT_EXPERTS] = plan_experts_total(plan);
     v[SLOT_LOCAL_EXPERTS] = plan_local_experts(plan);

@@ -16,6 +16,8 @@
     X(SEQUENCE, "S", "sequence length on this rank (after cp, and sp where it applies)")       \
     X(SEQUENCE_FULL, "S_full", "sequence length of the workload")                              \
     X(MICRO_BATCH, "mb", "sequences per micro-step and data-parallel rank")                    \
+    X(MAX_SEQS, "n_seqs", "sequences an engine takes into a step, at most")                    \
+    X(UNITS, "n_sm", "SMs or CUs of the device")                                               \
     X(CONTEXT, "S_ctx", "tokens the KV cache holds per sequence")                              \
     X(TOP_K, "K", "experts per token")                                                         \
     X(EXPERTS, "E", "routed experts, redundant ones included")                                 \

@@ -21,13 +21,22 @@ enum queue_hint {
 /* Whose slots per expert path capacity takes. */
 enum capacity_kind { CAPACITY_MAXTEXT, CAPACITY_MEGATRON, CAPACITY_NEURON, CAPACITY_TUTEL };
 
-/* What computes the experts in inference: the workspaces it takes. */
+/* What computes the experts in inference: the workspaces it takes (dispatch_fused.c). */
 enum expert_kernel {
-    EXPERT_KERNEL_PLAIN,    /* each product writes its own tensor */
-    EXPERT_KERNEL_TRITON,   /* vLLM fused_experts: padded ids, caches 1+3 and 2 */
-    EXPERT_KERNEL_DEEPGEMM, /* vLLM modular, rows aligned to 128: workspace13 and workspace2 */
-    EXPERT_KERNEL_MASKED,   /* DeepGEMM over the slots of low latency */
-    EXPERT_KERNEL_CUTLASS   /* FlashInfer CUTLASS over all gathered tokens */
+    EXPERT_KERNEL_PLAIN,           /* each product writes its own tensor */
+    EXPERT_KERNEL_TRITON,          /* fused_experts: padded ids, caches 1+3 and 2 */
+    EXPERT_KERNEL_TRITON_MODULAR,  /* workspace13 of max(I, H), workspace2 of max(2 I, H) */
+    EXPERT_KERNEL_TRITON_OAI,      /* OpenAI's triton_kernels: the activation */
+    EXPERT_KERNEL_CUTLASS,         /* vLLM's own, fp8 and w4a8 */
+    EXPERT_KERNEL_CUTLASS_FP4,     /* vLLM's own, nvfp4 and mxfp4 */
+    EXPERT_KERNEL_CUTLASS_BATCHED, /* vLLM's own over the slots of low latency */
+    EXPERT_KERNEL_DEEPGEMM,        /* rows aligned to 128: workspace13 and workspace2 */
+    EXPERT_KERNEL_DEEPGEMM_FP8,    /* the same with one byte an element in the first */
+    EXPERT_KERNEL_MASKED,          /* DeepGEMM or Triton over the slots of low latency */
+    EXPERT_KERNEL_FLASHINFER,      /* FlashInfer's CUTLASS runner over all tokens seen */
+    EXPERT_KERNEL_TRTLLM_GEN,      /* rows in tiles, a pool of its own */
+    EXPERT_KERNEL_MARLIN,          /* as Triton's modular workspaces */
+    EXPERT_KERNEL_COUNT
 };
 
 struct dispatch_style {
@@ -36,6 +45,8 @@ struct dispatch_style {
     enum queue_hint queues;
     enum capacity_kind capacity;
     enum expert_kernel kernel;
+    uint64_t expert_chunk;     /* tokens the kernel takes at once; 0: all */
+    bool keeps_workspaces;     /* the kernel's workspaces stay for good once they have grown */
     enum buffer_sizing sizing; /* rows a rank reserves: worst, exact, balanced, factor */
     bool scale_before_down;    /* gates multiply the activation: down's output not saved */
     bool split_gate_up;        /* gate and up are two products with outputs of their own */

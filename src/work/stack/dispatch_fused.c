@@ -1,74 +1,181 @@
-/* Fused kernels of vLLM and SGLang: workspaces in place of one tensor per product. Sources:
- * buffers.md 10.1 to 10.3, FlashInfer cutlass_fused_moe (caller-side workspace). */
+/* Fused kernels of inference engines: workspaces in place of one tensor per product. Sources:
+ * engines.md 1.5, 2.3 and 3, buffers.md 10.1 to 10.3 (vLLM model_executor/layers/fused_moe,
+ * FlashInfer cutlass_fused_moe and trtllm_fused_moe). A kernel is a row of the table: over
+ * which rows, and two widths; what it takes besides is a function. */
+#include "work/path/path.h"
 #include "work/stack/dispatch_parts.h"
 #include "work/stack/dispatch_rows.h"
+
+/* ---- widths of a row ---- */
+
+enum width { NONE, ACTIVE, MAX_ACTIVE, WIDE, MAX_WIDE, MAX_DOUBLE };
+
+/* I; max(I, H); 2 I; max(2 I, H); max(4 I, H): I instead of 2 I without a gate matrix. */
+static struct size width_of(const struct hold_path *p, enum width width)
+{
+    struct sizes *s = p->x.sizes;
+    struct size active = p->x.inter;
+    struct size wide = size_times(s, active, p->plan->model.moe.glu ? 2 : 1);
+    switch (width) {
+    case NONE:
+        break;
+    case ACTIVE:
+        return active;
+    case MAX_ACTIVE:
+        return size_max(s, active, p->x.hidden);
+    case WIDE:
+        return wide;
+    case MAX_WIDE:
+        return size_max(s, wide, p->x.hidden);
+    case MAX_DOUBLE:
+        return size_max(s, size_times(s, wide, 2), p->x.hidden);
+    }
+    return size_const(s, 0);
+}
+
+/* ---- rows ---- */
+
+/* All (token, expert) pairs of the tokens a rank sees, local or not. */
+static struct row_dims pairs(struct hold_path *p, const struct row_dims *tokens)
+{
+    struct sizes *s = p->x.sizes;
+    struct size seen = rows_total(p, tokens);
+    if (p->style->expert_chunk)
+        seen = size_min(s, seen, size_const(s, p->style->expert_chunk));
+    return rows_of(size_mul(s, seen, p->x.top_k), tokens->rule);
+}
+
+/* DeepGEMM: each expert's rows padded to 128; of received rows those of local experts only. */
+static struct row_dims aligned(struct hold_path *p, const struct row_dims *tokens)
+{
+    if (p->path->exchange == EXCHANGE_TOKENS)
+        return part_expert_rows(p, 128);
+    struct row_dims all = pairs(p, tokens);
+    return rows_of(rows_padded_up(&p->x, all.dims[0], 128), all.rule);
+}
+
+static struct row_dims slots(struct hold_path *p, const struct row_dims *tokens)
+{
+    return rows_of(rows_total(p, tokens), tokens->rule);
+}
+
+/* ---- what some kernels take besides ---- */
 
 static struct size one(const struct hold_path *p)
 {
     return size_const(p->x.sizes, 1);
 }
 
-static void workspace(struct hold_path *p, const char *name, struct size rows,
-                      struct size width, enum sizing_rule rule)
-{
-    struct row_dims all = rows_of(rows, rule);
-    part_scratch(p, name, CATEGORY_WORKSPACE, DTYPE_BF16, &all, width, FLOW_FORWARD);
-}
-
-/* Rows are read through padded ids; caches hold chunks of at most 16,384 tokens. */
-static void triton(struct hold_path *p, const struct row_dims *tokens)
+/* Rows are read through padded ids. */
+static void sorted_ids(struct hold_path *p, const struct row_dims *tokens)
 {
     struct sizes *s = p->x.sizes;
-    struct size chunk = size_min(s, tokens->dims[0], size_const(s, 16384));
-    struct size rows = size_mul(s, chunk, p->x.top_k);
+    struct size chunk = tokens->dims[0];
+    if (p->style->expert_chunk)
+        chunk = size_min(s, chunk, size_const(s, p->style->expert_chunk));
     struct letters x = p->x;
     x.block = size_const(s, 128);
     struct row_dims ids = rows_of(triton_sorted_ids(&x, chunk), tokens->rule);
-    workspace(p, "intermediate_cache13", rows, workspace_width(&x, 2), tokens->rule);
-    workspace(p, "intermediate_cache2", rows, p->x.inter, tokens->rule);
     part_scratch(p, "sorted_token_ids", CATEGORY_METADATA, DTYPE_I32, &ids, one(p),
                  FLOW_FORWARD);
 }
 
-static void deepgemm(struct hold_path *p, const struct row_dims *tokens)
-{
-    struct row_dims rows = part_expert_rows(p, 128);
-    (void)tokens;
-    workspace(p, "workspace13", rows.dims[0], workspace_width(&p->x, 1), rows.rule);
-    workspace(p, "workspace2", rows.dims[0], workspace_width(&p->x, 2), rows.rule);
-}
-
-static void masked(struct hold_path *p, const struct row_dims *slots)
-{
-    struct size rows = rows_total(p, slots);
-    workspace(p, "workspace13", rows, workspace_width(&p->x, 2), slots->rule);
-    workspace(p, "workspace2", rows, p->x.inter, slots->rule);
-}
-
-static void cutlass(struct hold_path *p, const struct row_dims *tokens)
+static void flashinfer(struct hold_path *p, const struct row_dims *tokens)
 {
     struct row_dims bytes =
-        rows_of(cutlass_workspace_bytes(&p->x, tokens->dims[0]), tokens->rule);
+        rows_of(flashinfer_workspace_bytes(&p->x, p->plan->precision.weights, tokens->dims[0]),
+                tokens->rule);
     part_scratch(p, "cutlass_moe_workspace", CATEGORY_WORKSPACE, DTYPE_INT8, &bytes, one(p),
                  FLOW_FORWARD);
 }
 
-static void plain(struct hold_path *p, const struct row_dims *tokens)
+/* Activation and output rows in tiles of 64, the largest the kernels choose at many rows
+ * (assumed: the tile follows the rows per expert). */
+static void trtllm_gen(struct hold_path *p, const struct row_dims *tokens)
 {
-    (void)p;
-    (void)tokens;
+    struct row_dims all = pairs(p, tokens);
+    struct row_dims rows = rows_of(trtllm_gen_rows(&p->x, all.dims[0], 64), all.rule);
+    part_scratch(p, "trtllm_gen_activated", CATEGORY_WORKSPACE, p->dtype, &rows, p->x.inter,
+                 FLOW_FORWARD);
+    part_scratch(p, "trtllm_gen_out", CATEGORY_WORKSPACE, p->dtype, &rows, p->x.hidden,
+                 FLOW_FORWARD);
+}
+
+/* ---- the table ---- */
+
+static const struct workspaces {
+    struct row_dims (*rows)(struct hold_path *p, const struct row_dims *tokens);
+    const char *names[2];
+    enum width widths[2];
+    bool bytes; /* the first holds one byte an element: rows in fp8 */
+    void (*besides)(struct hold_path *p, const struct row_dims *tokens);
+} kernels[EXPERT_KERNEL_COUNT] = {
+    [EXPERT_KERNEL_TRITON] = {pairs,
+                              {"intermediate_cache13", "intermediate_cache2"},
+                              {MAX_WIDE, ACTIVE},
+                              false,
+                              sorted_ids},
+    [EXPERT_KERNEL_TRITON_MODULAR] =
+        {pairs, {"workspace13", "workspace2"}, {MAX_ACTIVE, MAX_WIDE}, false, sorted_ids},
+    [EXPERT_KERNEL_TRITON_OAI] = {pairs, {NULL, "workspace2"}, {NONE, ACTIVE}, false, NULL},
+    [EXPERT_KERNEL_CUTLASS] =
+        {pairs, {"workspace13", "workspace2"}, {MAX_WIDE, MAX_ACTIVE}, false, NULL},
+    [EXPERT_KERNEL_CUTLASS_FP4] =
+        {pairs, {"workspace13", "workspace2"}, {MAX_DOUBLE, WIDE}, false, NULL},
+    [EXPERT_KERNEL_CUTLASS_BATCHED] =
+        {slots, {"workspace13", "workspace2"}, {MAX_WIDE, MAX_ACTIVE}, false, NULL},
+    [EXPERT_KERNEL_DEEPGEMM] =
+        {aligned, {"workspace13", "workspace2"}, {MAX_ACTIVE, MAX_WIDE}, false, NULL},
+    [EXPERT_KERNEL_DEEPGEMM_FP8] =
+        {aligned, {"workspace13", "workspace2"}, {MAX_ACTIVE, MAX_WIDE}, true, NULL},
+    [EXPERT_KERNEL_MASKED] =
+        {slots, {"workspace13", "workspace2"}, {MAX_WIDE, ACTIVE}, false, NULL},
+    [EXPERT_KERNEL_FLASHINFER] = {pairs, {NULL, NULL}, {NONE, NONE}, false, flashinfer},
+    [EXPERT_KERNEL_TRTLLM_GEN] = {pairs, {NULL, NULL}, {NONE, NONE}, false, trtllm_gen},
+    [EXPERT_KERNEL_MARLIN] =
+        {pairs, {"workspace13", "workspace2"}, {MAX_ACTIVE, MAX_WIDE}, false, sorted_ids},
+};
+
+/* One for the process, which every layer's experts use in turn. */
+static void keep(struct hold_path *p, const char *name, enum dtype dtype,
+                 const struct row_dims *rows, struct size width)
+{
+    struct buffer buffer = {.name = name,
+                            .category = CATEGORY_WORKSPACE,
+                            .segment = SEGMENT_STEP,
+                            .dtype = dtype,
+                            .n_dims = 2,
+                            .dims = {rows->dims[0], width},
+                            .rule = rows->rule,
+                            .life = LIFE_PERSISTENT,
+                            .source = "vLLM v1/worker/workspace.py: grows, never shrinks"};
+    flow_given(&p->flow, work_buffer(p->work, buffer), false);
+}
+
+static void take(struct hold_path *p, const struct row_dims *tokens)
+{
+    const struct workspaces *w = &kernels[p->style->kernel];
+    for (unsigned i = 0; i < 2; i++) {
+        if (!w->names[i])
+            continue;
+        struct row_dims rows = w->rows(p, tokens);
+        struct size width = width_of(p, w->widths[i]);
+        enum dtype dtype = w->bytes && i == 0 ? DTYPE_FP8 : DTYPE_BF16;
+        if (p->style->keeps_workspaces)
+            keep(p, w->names[i], dtype, &rows, width);
+        else
+            part_scratch(p, w->names[i], CATEGORY_WORKSPACE, dtype, &rows, width, FLOW_FORWARD);
+    }
+    if (w->besides)
+        w->besides(p, tokens);
 }
 
 uint16_t part_fused(struct hold_path *p, uint16_t x, const struct row_dims *tokens)
 {
-    static void (*const workspaces[])(struct hold_path *, const struct row_dims *) = {
-        [EXPERT_KERNEL_PLAIN] = plain,       [EXPERT_KERNEL_TRITON] = triton,
-        [EXPERT_KERNEL_DEEPGEMM] = deepgemm, [EXPERT_KERNEL_MASKED] = masked,
-        [EXPERT_KERNEL_CUTLASS] = cutlass,
-    };
     uint16_t out = part_rows(p, "fused_out", CATEGORY_DISPATCH, tokens, p->x.hidden);
     flow_op(&p->flow, part_move(p, "fused_experts", OP_GROUPED_GEMM),
             FLOW(x, p->indices, p->gates), FLOW(out));
-    workspaces[p->style->kernel](p, tokens);
+    if (p->style->kernel != EXPERT_KERNEL_PLAIN)
+        take(p, tokens);
     return out;
 }

@@ -31,8 +31,11 @@ struct size neuron_blocks(const struct letters *x, struct size tokens);
 struct size triton_sorted_ids(const struct letters *x, struct size tokens);
 /* Columns of a row that holds H or `inters` times I. */
 struct size workspace_width(const struct letters *x, uint64_t inters);
-/* FlashInfer's CUTLASS runner with fp8 blocks, for the rows of all gathered tokens. */
-struct size cutlass_workspace_bytes(const struct letters *x, struct size tokens);
+/* FlashInfer's CUTLASS runner for the rows of all tokens seen, by the format of the weights. */
+struct size flashinfer_workspace_bytes(const struct letters *x, enum dtype weights,
+                                       struct size tokens);
+/* TensorRT-LLM's generated kernels: rows of the tiles that r rows of E experts may fill. */
+struct size trtllm_gen_rows(const struct letters *x, struct size rows, uint64_t tile);
 
 /* ---- Primus-Turbo ---- */
 

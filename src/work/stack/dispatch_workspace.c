@@ -36,7 +36,9 @@ static struct size cutlass_operand(const struct letters *x, struct size rows, st
     return size_add(s, size_mul(s, size_up(s, rows, 4), width), size_times(s, scales, 4));
 }
 
-struct size cutlass_workspace_bytes(const struct letters *x, struct size tokens)
+/* fp8 blocks: rows are quantised beside them, and the second product's output shares the first
+ * area (FlashInfer moe_kernels.cuh; the 26.21 GiB of vLLM issue 47127). */
+static struct size flashinfer_fp8_blocks(const struct letters *x, struct size tokens)
 {
     struct sizes *s = x->sizes;
     struct size rows = expanded(x, tokens);
@@ -47,6 +49,28 @@ struct size cutlass_workspace_bytes(const struct letters *x, struct size tokens)
         size_max(s, cutlass_operand(x, rows, x->hidden), cutlass_operand(x, rows, x->inter));
     struct size maps = size_times(s, rows, 5 * 4); /* four index maps and the final scales */
     return size_sum(s, SIZES(maps, inputs, outputs, quantised));
+}
+
+struct size flashinfer_workspace_bytes(const struct letters *x, enum dtype weights,
+                                       struct size tokens)
+{
+    if (weights == DTYPE_FP8_BLOCK)
+        return flashinfer_fp8_blocks(x, tokens);
+    struct sizes *s = x->sizes;
+    struct size rows = expanded(x, tokens);
+    struct size inputs = size_max(s, dispatch_bytes(s, weights, size_mul(s, rows, x->inter)),
+                                  bf16(x, rows, x->hidden));
+    struct size outputs = bf16(x, rows, workspace_width(x, 2));
+    struct size maps = size_times(s, size_mul(s, x->local, tokens), 4);
+    return size_sum(s, SIZES(inputs, outputs, size_times(s, rows, 8), maps));
+}
+
+struct size trtllm_gen_rows(const struct letters *x, struct size rows, uint64_t tile)
+{
+    struct sizes *s = x->sizes;
+    struct size hit = size_min(s, rows, x->experts);
+    struct size more = size_div(s, size_sub(s, rows, hit), size_const(s, tile));
+    return size_times(s, size_add(s, hit, more), tile);
 }
 
 /* ---- Primus-Turbo and DeepGEMM ---- */

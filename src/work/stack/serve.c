@@ -83,17 +83,19 @@ static struct size projected_width(const struct serve *v, struct size in)
 }
 
 /* Cached context that prefill up-projects at once: min(max(8 L, 4 blocks of every sequence),
- * limit) tokens, k_nope and v of all heads. */
+ * limit) tokens, at least a block of each, k_nope and v of all heads (engines.md 1.3). */
 static void context_workspace(const struct serve *v, struct flow *flow)
 {
     if (!v->mla || v->decode || !v->style->context_tokens)
         return;
     struct sizes *s = v->s;
     struct size longest = size_times(s, size_slot(s, SLOT_CONTEXT), 8);
-    struct size blocks =
-        size_times(s, size_slot(s, SLOT_MICRO_BATCH), 4 * v->style->cache_block);
-    struct size tokens =
-        size_min(s, size_max(s, longest, blocks), size_const(s, v->style->context_tokens));
+    enum slot sequences = v->style->profile ? SLOT_MAX_SEQS : SLOT_MICRO_BATCH;
+    struct size block = size_times(s, size_slot(s, sequences), v->style->cache_block);
+    struct size tokens = size_min(s, size_max(s, longest, size_times(s, block, 4)),
+                                  size_const(s, v->style->context_tokens));
+    if (v->style->profile)
+        tokens = size_max(s, tokens, block);
     struct size width = size_add(s, size_slot(s, SLOT_NOPE_DIM), size_slot(s, SLOT_V_DIM));
     struct buffer buffer = shape(v, "mla_context_workspace", CATEGORY_WORKSPACE, tokens,
                                  size_mul(s, v->heads, width));
@@ -263,10 +265,15 @@ enum status serve_build(const struct plan *plan, struct work *work, enum moe_pat
     if (plan_token_ranks(plan) > 1)
         v.tokens = size_mul(s, v.tokens, size_slot(s, SLOT_TP));
     step_segments(work);
-    serve_weights(plan, work, style->absorbed_copies);
-    if (!style->no_cache)
+    serve_weights(plan, work, style);
+    if (style->remainders)
+        serve_remainders(plan, work, &style->experts);
+    if (!style->profile)
         serve_cache(plan, work, style->cache_block);
     TRY(layers(&v, err));
-    head(&v);
+    if (style->profile)
+        serve_sample(plan, work, style->profile, v.tokens);
+    else
+        head(&v);
     return STATUS_OK;
 }

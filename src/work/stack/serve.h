@@ -8,12 +8,24 @@
 #ifndef MOEPLAN_WORK_STACK_SERVE_H
 #define MOEPLAN_WORK_STACK_SERVE_H
 
+#include "plan/engine.h"
 #include "work/stack/dispatch.h"
+
+/* How an expert backend keeps 4-bit weights: widths padded, and copies beside them. */
+struct serve_experts {
+    uint64_t inter_multiple, hidden_multiple; /* of a rank's I, of H; 0: as they are */
+    bool swizzled_scales; /* the loaded scales stay beside those the kernel reads */
+    bool wide_biases;     /* biases of the experts in f32 */
+};
 
 struct serve_style {
     struct dispatch_style moe;
-    bool spread;             /* experts lie over all ranks: ep x etp = tp x dp */
-    bool no_cache;           /* before the cache is allocated: an engine's profile run */
+    bool spread;                          /* experts lie over all ranks: ep x etp = tp x dp */
+    const struct engine_release *profile; /* the list of its profile run, which has no cache
+                                           * yet and samples the last rows; NULL: a step */
+    struct serve_experts experts;
+    bool remainders;         /* count what torch's allocator keeps of the weights' segments */
+    bool rotary_table;       /* cos and sin of all positions, one for all layers, 16 bits */
     uint64_t cache_block;    /* tokens of a KV cache block; sequences round up to it */
     bool absorbed_copies;    /* MLA keeps W_UK and W_UV beside kv_b, in 16 bits */
     uint64_t context_tokens; /* MLA prefill up-projects cached context in pieces of at most
@@ -32,7 +44,13 @@ enum status serve_build(const struct plan *plan, struct work *work, enum moe_pat
                         const struct serve_style *style, struct err *err);
 
 /* Parts of serve_build. */
-void serve_weights(const struct plan *plan, struct work *work, bool absorbed_copies);
+void serve_weights(const struct plan *plan, struct work *work, const struct serve_style *style);
+/* What torch's allocator keeps of the segments of weights. */
+void serve_remainders(const struct plan *plan, struct work *work,
+                      const struct serve_experts *layout);
+/* What lives while a profile run samples `rows` of its tokens [tokens, H]. */
+void serve_sample(const struct plan *plan, struct work *work,
+                  const struct engine_release *release, struct size tokens);
 void serve_cache(const struct plan *plan, struct work *work, uint64_t block);
 
 #endif

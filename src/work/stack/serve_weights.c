@@ -46,6 +46,7 @@ enum width {
     V_WIDE,
     DENSE,
     INTER,
+    EXPERT_HIDDEN,
     SHARED_INTER,
     RESIDUAL_INTER,
     EXPERTS,
@@ -75,9 +76,9 @@ static const struct matrix {
     {"dense_mlp_weights", GLU, DENSE_LAYERS, HIDDEN, DENSE, 1, false, false},
     {"dense_mlp_weights", 0, DENSE_LAYERS, HIDDEN, DENSE, 1, false, false},
     {"dense_mlp_weights", 0, DENSE_LAYERS, DENSE, HIDDEN, 1, false, false},
-    {"expert_weights", GLU, MOE_LAYERS, HIDDEN, INTER, 1, true, false},
-    {"expert_weights", 0, MOE_LAYERS, HIDDEN, INTER, 1, true, false},
-    {"expert_weights", 0, MOE_LAYERS, INTER, HIDDEN, 1, true, false},
+    {"expert_weights", GLU, MOE_LAYERS, EXPERT_HIDDEN, INTER, 1, true, false},
+    {"expert_weights", 0, MOE_LAYERS, EXPERT_HIDDEN, INTER, 1, true, false},
+    {"expert_weights", 0, MOE_LAYERS, INTER, EXPERT_HIDDEN, 1, true, false},
     {"shared_expert_weights", SHARED | GLU, MOE_LAYERS, HIDDEN, SHARED_INTER, 1, false, false},
     {"shared_expert_weights", SHARED, MOE_LAYERS, HIDDEN, SHARED_INTER, 1, false, false},
     {"shared_expert_weights", SHARED, MOE_LAYERS, SHARED_INTER, HIDDEN, 1, false, false},
@@ -99,8 +100,14 @@ static unsigned conditions(const struct plan *plan)
     return holds | (plan->model.residual_intermediate ? RESIDUAL : 0);
 }
 
+static struct size padded(struct sizes *s, struct size width, uint64_t multiple)
+{
+    return multiple > 1 ? size_up(s, width, multiple) : width;
+}
+
 /* Widths of one tensor-parallel rank. */
-static void fill_widths(const struct plan *plan, struct sizes *s, struct size widths[WIDTHS])
+static void fill_widths(const struct plan *plan, const struct serve_style *style,
+                        struct sizes *s, struct size widths[WIDTHS])
 {
     struct size tp = size_slot(s, SLOT_TP), heads = size_slot(s, SLOT_HEADS);
     struct size nope = size_slot(s, SLOT_NOPE_DIM), rope = size_slot(s, SLOT_ROPE_DIM);
@@ -116,7 +123,8 @@ static void fill_widths(const struct plan *plan, struct sizes *s, struct size wi
     widths[KV_UP] = size_mul(s, mine, size_add(s, nope, v));
     widths[V_WIDE] = size_mul(s, mine, v);
     widths[DENSE] = size_ceil_div(s, size_slot(s, SLOT_DENSE_INTER), tp);
-    widths[INTER] = size_slot(s, SLOT_INTER);
+    widths[INTER] = padded(s, size_slot(s, SLOT_INTER), style->experts.inter_multiple);
+    widths[EXPERT_HIDDEN] = padded(s, widths[HIDDEN], style->experts.hidden_multiple);
     widths[SHARED_INTER] = size_slot(s, SLOT_SHARED_INTER);
     if (plan->moe.shared != SHARED_SP) /* sp: each rank holds them whole */
         widths[SHARED_INTER] = size_ceil_div(s, widths[SHARED_INTER], tp);
@@ -147,6 +155,14 @@ static struct size layers_of(struct sizes *s, enum layers kind)
     return kind == ALL_LAYERS ? size_add(s, dense, moe) : kind == MOE_LAYERS ? moe : dense;
 }
 
+/* Formats that the published checkpoints give to experts only: the other matrices stay in 16
+ * bits (gpt-oss; vLLM and SGLang quantization/mxfp4.py quantise no plain layer). */
+static bool is_plain(const struct plan *plan, const struct matrix *matrix)
+{
+    bool experts_only = plan_is_engine(plan) && plan->precision.weights == DTYPE_MXFP4;
+    return matrix->plain || (experts_only && !matrix->local);
+}
+
 /* Rows of the table with the same component name stand together and make one buffer. */
 static size_t component(const struct plan *plan, struct work *work, size_t from,
                         const struct size *widths)
@@ -154,7 +170,7 @@ static size_t component(const struct plan *plan, struct work *work, size_t from,
     struct sizes *s = &work->sizes;
     unsigned holds = conditions(plan);
     const struct matrix *first = &matrices[from];
-    enum dtype dtype = first->plain ? DTYPE_BF16 : plan->precision.weights;
+    enum dtype dtype = is_plain(plan, first) ? DTYPE_BF16 : plan->precision.weights;
     struct size bytes = size_const(s, 0);
     size_t i = from;
     for (; i < sizeof matrices / sizeof *matrices; i++) {
@@ -175,7 +191,7 @@ static size_t component(const struct plan *plan, struct work *work, size_t from,
 
 /* Biases, attention sinks, the gate on shared experts and the norms inside attention, whole on
  * every rank. */
-static void vectors(const struct plan *plan, struct work *work)
+static void vectors(const struct plan *plan, struct work *work, const struct serve_style *style)
 {
     struct sizes *s = &work->sizes;
     struct params params;
@@ -189,7 +205,7 @@ static void vectors(const struct plan *plan, struct work *work)
         size_times(s, layers_of(s, DENSE_LAYERS), params.dense_mlp.biases),
         size_times(s, layers_of(s, MOE_LAYERS), moe),
         size_times(s, size_mul(s, layers_of(s, MOE_LAYERS), size_slot(s, SLOT_LOCAL_EXPERTS)),
-                   params.expert.biases),
+                   params.expert.biases * (style->experts.wide_biases ? 2 : 1)),
     };
     struct size elements = size_sum(s, sizeof terms / sizeof *terms, terms);
     if (!size_is_zero(s, elements))
@@ -223,14 +239,52 @@ static void absorbed(struct work *work, const struct size *widths)
           "vLLM v1/attention/backends/mla: W_UK_T and W_UV are kept beside kv_b_proj");
 }
 
-void serve_weights(const struct plan *plan, struct work *work, bool absorbed_copies)
+/* The scales that OpenAI's kernels read on Hopper, [2 I / 256, H / 32] and [H / 256, I / 32] of
+ * each expert padded up, beside those that were loaded. */
+static void swizzled_scales(const struct plan *plan, struct work *work,
+                            const struct size *widths)
+{
+    struct sizes *s = &work->sizes;
+    struct size wide = size_times(s, widths[INTER], plan->model.moe.glu ? 2 : 1);
+    struct size up = size_mul(s, size_up(s, wide, 256),
+                              size_up(s, size_ceil_by(s, widths[EXPERT_HIDDEN], 32), 2));
+    struct size down = size_mul(s, size_up(s, widths[EXPERT_HIDDEN], 256),
+                                size_up(s, size_ceil_by(s, widths[INTER], 32), 2));
+    struct size bytes = size_mul(s, size_add(s, up, down), size_slot(s, SLOT_LOCAL_EXPERTS));
+    state(work, "expert_scales_swizzled", DTYPE_INT8, bytes, layers_of(s, MOE_LAYERS),
+          "vLLM quantization/mxfp4.py keeps the loaded scales; triton_kernels hopper_scale.py");
+}
+
+/* [positions, rotary dimensions], cos and sin halves, in the model's format. */
+static void rotary_table(const struct plan *plan, struct work *work)
+{
+    struct sizes *s = &work->sizes;
+    bool mla = plan->model.attention.kind == ATTENTION_MLA;
+    struct size width = size_slot(s, mla ? SLOT_ROPE_DIM : SLOT_HEAD_DIM);
+    struct size positions = size_const(s, plan->model.max_position);
+    work_buffer(work, (struct buffer){.name = "rotary_table",
+                                      .category = CATEGORY_METADATA,
+                                      .segment = SEGMENT_STEP,
+                                      .dtype = DTYPE_BF16,
+                                      .n_dims = 2,
+                                      .dims = {positions, width},
+                                      .life = LIFE_PERSISTENT,
+                                      .state = true,
+                                      .source = "vLLM layers/rotary_embedding: cos_sin_cache"});
+}
+
+void serve_weights(const struct plan *plan, struct work *work, const struct serve_style *style)
 {
     struct size widths[WIDTHS];
-    fill_widths(plan, &work->sizes, widths);
+    fill_widths(plan, style, &work->sizes, widths);
     for (size_t i = 0; i < sizeof matrices / sizeof *matrices;)
         i = component(plan, work, i, widths);
-    vectors(plan, work);
+    vectors(plan, work, style);
     ends(plan, work);
-    if (absorbed_copies && plan->model.attention.kind == ATTENTION_MLA)
+    if (style->absorbed_copies && plan->model.attention.kind == ATTENTION_MLA)
         absorbed(work, widths);
+    if (style->experts.swizzled_scales)
+        swizzled_scales(plan, work, widths);
+    if (style->rotary_table && plan->model.max_position)
+        rotary_table(plan, work);
 }

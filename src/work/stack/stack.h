@@ -55,6 +55,11 @@ enum buffer_sizing stack_sizing(const struct plan *plan);
  * blocks do. */
 bool stack_reads_buffer(const struct plan *plan);
 
+/* What computes the experts of an engine's plan: stack.experts, or its own choice when that is
+ * `auto`; *why says it in a sentence. EXPERTS_AUTO where the stack has no such choice. */
+enum expert_backend stack_experts(const struct plan *plan, const char **why);
+enum expert_backend stack_vllm_experts(const struct plan *plan, const char **why);
+
 /* ---- pieces that several stacks share ---- */
 
 /* State: weights and, in training, master weights, moments, and gradients when they persist,

@@ -116,6 +116,14 @@ enum moe_path stack_path(const struct plan *plan, const char **why)
     return PATH_RAGGED_A2A;
 }
 
+enum expert_backend stack_experts(const struct plan *plan, const char **why)
+{
+    const char *ignored;
+    why = why ? why : &ignored;
+    *why = "";
+    return plan->stack.kind == STACK_VLLM ? stack_vllm_experts(plan, why) : EXPERTS_AUTO;
+}
+
 void stack_paths_print(const struct stack_system *system, struct text *out)
 {
     const struct stack_path *path = system->paths;

@@ -1,31 +1,108 @@
 /* vLLM: serving. Experts are spread over all ranks of the engine; the kernel follows the format
- * of the weights and the exchange.
+ * of the weights, the device and the exchange.
  *
- * Sources: buffers.md 2.5, 10.1 to 10.3; vllm model_executor/layers/fused_moe, envs.py;
- * v1/attention/backends/mla. In the profile run every token goes to one rank (dummy inputs are
- * alike, so their routing is) and the KV cache is not there yet. */
+ * Sources: engines.md 1, buffers.md 2.5, 10.1 to 10.3; vllm model_executor/layers/fused_moe,
+ * envs.py; v1/attention/backends/mla. In the profile run every token goes to one rank (dummy
+ * inputs are alike, so their routing is), the KV cache is not there yet, and the last rows are
+ * sampled. */
 #include "work/path/path.h"
 #include "work/stack/dispatch_deepep.h"
 #include "work/stack/serve.h"
 #include "work/stack/stack.h"
 
-static bool fp8_weights(const struct plan *plan)
+/* ---- what computes the experts ---- */
+
+/* By the format of the weights and the device, for tokens that nobody exchanges or that all
+ * ranks gather: the first backend of the engine's lists that supports them (engines.md 1.5,
+ * oracle/ of fused_moe). */
+static enum expert_backend auto_experts(const struct plan *plan, enum path_exchange exchange,
+                                        const char **why)
 {
-    return plan->precision.weights == DTYPE_FP8_BLOCK;
+    enum generation generation = plan_generation(plan);
+    enum dtype weights = plan->precision.weights;
+    bool blackwell = generation == GENERATION_SM100, hopper = generation == GENERATION_SM90;
+    if (weights == DTYPE_FP8_BLOCK && exchange == EXCHANGE_TOKENS) {
+        *why = "vllm: DeepGEMM for fp8 blocks behind DeepEP";
+        return EXPERTS_DEEPGEMM;
+    }
+    if (weights == DTYPE_FP8_BLOCK && plan->parallel.ep > 1) {
+        *why = "vllm: FlashInfer CUTLASS for fp8 blocks over expert-parallel ranks";
+        return EXPERTS_FLASHINFER;
+    }
+    if (weights == DTYPE_MXFP4) {
+        *why = "vllm: mxfp4 by OpenAI's kernels on Hopper, TRT-LLM's on Blackwell, else Marlin";
+        return blackwell ? EXPERTS_TRTLLM_GEN : hopper ? EXPERTS_TRITON_OAI : EXPERTS_MARLIN;
+    }
+    if (weights == DTYPE_NVFP4) {
+        *why = "vllm: nvfp4 by TRT-LLM's kernels on Blackwell, else Marlin";
+        return blackwell ? EXPERTS_TRTLLM_GEN : EXPERTS_MARLIN;
+    }
+    bool sixteen = weights == DTYPE_BF16 || weights == DTYPE_F16;
+    if (blackwell && sixteen && engine_release(plan)->charges_graphs) {
+        *why = "vllm: TRT-LLM's kernels for 16 bits on Blackwell";
+        return EXPERTS_TRTLLM_GEN;
+    }
+    *why = "vllm: Triton where nothing else is preferred";
+    return EXPERTS_TRITON;
 }
 
-/* The modular kernel for a path: DeepGEMM and FlashInfer CUTLASS for fp8 blocks, Triton else.
- */
-static enum expert_kernel kernel_of(const struct plan *plan, enum moe_path path)
+static enum expert_backend experts_of(const struct plan *plan, enum path_exchange exchange,
+                                      const char **why)
 {
-    enum path_exchange exchange = path_system_of(path)->exchange;
+    *why = "as the plan says";
+    if (plan->stack.experts != EXPERTS_AUTO)
+        return plan->stack.experts;
+    if (exchange != EXCHANGE_MESSAGES)
+        return auto_experts(plan, exchange, why);
+    *why = "vllm: batched DeepGEMM over the slots of low latency";
+    return EXPERTS_MASKED;
+}
+
+enum expert_backend stack_vllm_experts(const struct plan *plan, const char **why)
+{
+    return experts_of(plan, path_system_of(stack_path(plan, NULL))->exchange, why);
+}
+
+/* The backend's kernel: over slots where low latency made them, and as the release has it. */
+static enum expert_kernel kernel_of(const struct plan *plan, enum path_exchange exchange)
+{
+    const char *why;
+    enum expert_backend backend = experts_of(plan, exchange, &why);
+    const struct engine_release *release = engine_release(plan);
+    bool fp4 = plan->precision.weights == DTYPE_MXFP4 || plan->precision.weights == DTYPE_NVFP4;
     if (exchange == EXCHANGE_MESSAGES)
-        return EXPERT_KERNEL_MASKED;
-    if (!fp8_weights(plan))
-        return EXPERT_KERNEL_TRITON;
-    if (exchange == EXCHANGE_EVERYONE)
-        return plan->parallel.ep > 1 ? EXPERT_KERNEL_CUTLASS : EXPERT_KERNEL_TRITON;
-    return exchange == EXCHANGE_GATHER ? EXPERT_KERNEL_CUTLASS : EXPERT_KERNEL_DEEPGEMM;
+        return backend == EXPERTS_CUTLASS ? EXPERT_KERNEL_CUTLASS_BATCHED
+                                          : EXPERT_KERNEL_MASKED;
+    const enum expert_kernel kernels[EXPERTS_COUNT] = {
+        [EXPERTS_TRITON] =
+            release->keeps_workspaces ? EXPERT_KERNEL_TRITON_MODULAR : EXPERT_KERNEL_TRITON,
+        [EXPERTS_TRITON_OAI] = EXPERT_KERNEL_TRITON_OAI,
+        [EXPERTS_CUTLASS] = fp4 ? EXPERT_KERNEL_CUTLASS_FP4 : EXPERT_KERNEL_CUTLASS,
+        [EXPERTS_DEEPGEMM] =
+            release->charges_graphs ? EXPERT_KERNEL_DEEPGEMM_FP8 : EXPERT_KERNEL_DEEPGEMM,
+        [EXPERTS_MASKED] = EXPERT_KERNEL_MASKED,
+        [EXPERTS_FLASHINFER] = EXPERT_KERNEL_FLASHINFER,
+        [EXPERTS_TRTLLM_GEN] = EXPERT_KERNEL_TRTLLM_GEN,
+        [EXPERTS_MARLIN] = EXPERT_KERNEL_MARLIN,
+    };
+    return kernels[backend];
+}
+
+/* How 4-bit weights lie (engines.md 1.5): 2880 x 2880 becomes 3072 x 3072 for TRT-LLM's
+ * kernels.
+ */
+static struct serve_experts layout_of(const struct plan *plan, enum path_exchange exchange)
+{
+    static const struct serve_experts layouts[EXPERTS_COUNT] = {
+        [EXPERTS_TRITON_OAI] = {64, 0, true, true},
+        [EXPERTS_FLASHINFER] = {128, 128, false, false},
+        [EXPERTS_TRTLLM_GEN] = {256, 256, false, false},
+        [EXPERTS_MARLIN] = {128, 256, false, false},
+    };
+    const char *why;
+    if (plan->precision.weights != DTYPE_MXFP4)
+        return (struct serve_experts){0};
+    return layouts[experts_of(plan, exchange, &why)];
 }
 
 const struct stack_path stack_vllm_paths[] = {
@@ -39,19 +116,26 @@ const struct stack_path stack_vllm_paths[] = {
 enum status stack_vllm_build(const struct plan *plan, struct work *work, struct err *err)
 {
     enum moe_path path = stack_path(plan, NULL);
+    enum path_exchange exchange = path_system_of(path)->exchange;
+    const struct engine_release *release = engine_release(plan);
     bool profile = plan->workload.scenario == SCENARIO_PROFILE_RUN;
     struct serve_style style = {
         .moe = dispatch_style_of(plan),
         .spread = true,
-        .no_cache = profile,
-        .cache_block = 16,
+        .profile = profile ? release : NULL,
+        .experts = layout_of(plan, exchange),
+        .remainders = true,
+        .rotary_table = true,
+        .cache_block = engine_cache_block(plan),
         .absorbed_copies = true,
         .context_tokens = 64 * 1024,
         .context_source = "vLLM mla: chunked context, up-projected in the profile run",
     };
     style.moe.queues = QUEUE_FIXED;
     style.moe.low_latency_tokens = DEEPEP_VLLM_TOKENS;
-    style.moe.kernel = kernel_of(plan, path);
+    style.moe.kernel = kernel_of(plan, exchange);
+    style.moe.expert_chunk = release->expert_chunk;
+    style.moe.keeps_workspaces = profile && release->keeps_workspaces;
     if (profile)
         style.moe.sizing = SIZING_WORST;
     return serve_build(plan, work, path, &style, err);

@@ -1,0 +1,155 @@
+/* Defaults of serving engines; see engine.h. */
+#include "plan/engine.h"
+
+#include <stdlib.h>
+
+#include "base/text.h"
+#include "plan/derive.h"
+
+#define GIB ((uint64_t)1 << 30)
+/* GiB with two decimals, as engines print them */
+#define HUNDREDTHS(n) ((uint64_t)(n)*GIB / 100)
+
+/* Outside torch on H100, measured: 0.11.0 prints 0.13 GiB on one device and 0.54 to 0.55 over
+ * two, 0.19.0 0.24 to 0.26 and 2.06 to 2.13 (models/published/vllm_memory.csv: contexts of
+ * libraries, and NCCL's buffers, which no source states). 0.33: assumed as 0.19. */
+static const struct engine_release releases_vllm[] = {
+    {.version = "0.11",
+     .fraction = 0.9,
+     .sampler = SAMPLER_SORT,
+     .expert_chunk = 32768,
+     .low_latency_tokens = 256,
+     .outside_bytes = {HUNDREDTHS(13), HUNDREDTHS(54)}},
+    {.version = "0.19",
+     .fraction = 0.9,
+     .sampler = SAMPLER_TRITON,
+     .low_latency_tokens = 256,
+     .keeps_workspaces = true,
+     .outside_bytes = {HUNDREDTHS(25), HUNDREDTHS(207)}},
+    {.version = "0.33",
+     .fraction = 0.92,
+     .sampler = SAMPLER_FUSED,
+     .keeps_workspaces = true,
+     .charges_graphs = true,
+     .doubles_batch = true,
+     .outside_bytes = {HUNDREDTHS(25), HUNDREDTHS(207)}},
+};
+
+static const struct engine_release release_plain = {.version = ""};
+
+static const struct {
+    enum stack_kind stack;
+    const struct engine_release *releases;
+    size_t n;
+} engines[] = {
+    {STACK_VLLM, releases_vllm, sizeof releases_vllm / sizeof *releases_vllm},
+    {STACK_SGLANG, &release_plain, 1},
+};
+
+enum { ENGINES = sizeof engines / sizeof *engines };
+
+bool plan_is_engine(const struct plan *plan)
+{
+    for (size_t i = 0; i < ENGINES; i++)
+        if (engines[i].stack == plan->stack.kind)
+            return true;
+    return false;
+}
+
+/* "0.19.1" after its first dot: 19; a missing part is 0. */
+static long version_number(const char *version)
+{
+    char *end;
+    long major = strtol(version, &end, 10);
+    long minor = *end == '.' ? strtol(end + 1, &end, 10) : 0;
+    return major * 100000 + minor;
+}
+
+const struct engine_release *engine_release(const struct plan *plan)
+{
+    const char *version = plan->stack.version;
+    for (size_t i = 0; i < ENGINES; i++) {
+        if (engines[i].stack != plan->stack.kind)
+            continue;
+        size_t at = engines[i].n - 1;
+        long asked = version_number(version);
+        while (version[0] && at && version_number(engines[i].releases[at].version) > asked)
+            at--;
+        return &engines[i].releases[at];
+    }
+    return &release_plain;
+}
+
+/* By the cluster's name, as the engines ask for the device's. */
+enum generation plan_generation(const struct plan *plan)
+{
+    static const struct {
+        const char *name;
+        enum generation generation;
+    } devices[] = {
+        {"a100", GENERATION_SM80},  {"h100", GENERATION_SM90},   {"h200", GENERATION_SM90},
+        {"h20", GENERATION_SM90},   {"h800", GENERATION_SM90},   {"b200", GENERATION_SM100},
+        {"b300", GENERATION_SM100}, {"gb200", GENERATION_SM100}, {"gb300", GENERATION_SM100},
+    };
+    const char *device = plan->cluster.device.name;
+    for (size_t i = 0; i < sizeof devices / sizeof *devices; i++)
+        if (text_starts(plan->cluster_name, devices[i].name) ||
+            text_starts(plan->cluster.name, devices[i].name) ||
+            text_starts(device, devices[i].name))
+            return devices[i].generation;
+    return GENERATION_OTHER;
+}
+
+/* 70 GiB or more and no A100: the tier that takes large batches. */
+static bool is_large(const struct plan *plan)
+{
+    return plan_rank_memory(plan) >= 70 * GIB && plan_generation(plan) != GENERATION_SM80;
+}
+
+static uint64_t default_tokens(const struct plan *plan)
+{
+    const struct engine_release *release = engine_release(plan);
+    bool messages = path_reads(plan->moe.path, READS_DISPATCH_TOKENS) && plan_dp(plan) > 1;
+    if (messages && release->doubles_batch)
+        return 256;
+    if (release->doubles_batch && plan_rank_memory(plan) >= 160 * GIB)
+        return 16384;
+    return is_large(plan) ? 8192 : 2048;
+}
+
+uint64_t engine_tokens(const struct plan *plan)
+{
+    uint64_t given = plan->workload.max_num_batched_tokens;
+    return given ? given : default_tokens(plan);
+}
+
+uint64_t engine_sequences(const struct plan *plan)
+{
+    const struct workload *w = &plan->workload;
+    uint64_t most = w->max_num_seqs;
+    if (!most) {
+        uint64_t tokens = engine_tokens(plan);
+        most = is_large(plan) ? 1024 : 256;
+        most = most < tokens ? most : tokens;
+    }
+    return w->mode == MODE_DECODE && w->micro_batch > most ? w->micro_batch : most;
+}
+
+uint64_t engine_context(const struct plan *plan)
+{
+    const struct workload *w = &plan->workload;
+    return w->mode == MODE_DECODE ? w->context_length : w->sequence_length;
+}
+
+/* vLLM: 16, MLA by its backend: FlashMLA 64, CUTLASS MLA 128. SGLang's pages hold one token. */
+uint64_t engine_cache_block(const struct plan *plan)
+{
+    if (plan->memory.cache_block)
+        return plan->memory.cache_block;
+    if (plan->stack.kind != STACK_VLLM)
+        return 1;
+    if (plan->model.attention.kind != ATTENTION_MLA)
+        return 16;
+    enum generation generation = plan_generation(plan);
+    return generation == GENERATION_SM100 ? 128 : generation == GENERATION_SM90 ? 64 : 16;
+}

@@ -1,0 +1,49 @@
+/* What a serving engine sets by itself: by its release, the device and the layout.
+ *
+ * Sources: engines.md 1.1 and 1.2 (vLLM 0.11.0, 0.19.0, 0.33.0: engine/arg_utils.py,
+ * config/cache.py, config/scheduler.py, envs.py, v1/worker/gpu_worker.py). Nothing here divides
+ * by zero, so that rules may ask before all of them hold. */
+#ifndef MOEPLAN_PLAN_ENGINE_H
+#define MOEPLAN_PLAN_ENGINE_H
+
+#include "plan/plan.h"
+
+/* Generations of NVIDIA devices whose defaults differ. */
+enum generation { GENERATION_OTHER, GENERATION_SM80, GENERATION_SM90, GENERATION_SM100 };
+
+/* How the last rows of a profile run are sampled, and what lives with their logits. */
+enum sampler {
+    SAMPLER_SORT,   /* torch.sort over the vocabulary */
+    SAMPLER_TRITON, /* Triton's top-k and top-p, a scratch row per SM */
+    SAMPLER_FUSED   /* FlashInfer's, masks and counts */
+};
+
+/* What one release does that another does differently. */
+struct engine_release {
+    const char *version; /* the first known to do so */
+    double fraction;     /* gpu_memory_utilization; 0: as the stack's file says */
+    enum sampler sampler;
+    uint64_t expert_chunk;       /* tokens that fused experts take at once; 0: all */
+    uint64_t low_latency_tokens; /* of a low-latency dispatch per rank; 0: all of a step */
+    bool keeps_workspaces;       /* the experts' workspaces stay after the profile run */
+    bool charges_graphs;         /* CUDA graphs are taken from the cache's pool */
+    bool doubles_batch;          /* 16,384 tokens on devices of 160 GiB as a server */
+    uint64_t outside_bytes[2];   /* not torch's, made after the snapshot: alone, with tp */
+};
+
+bool plan_is_engine(const struct plan *plan); /* a stack that serves with a paged cache */
+enum generation plan_generation(const struct plan *plan);
+
+/* The newest release known that is not newer than stack.version, or than all of them when that
+ * is empty; never NULL. */
+const struct engine_release *engine_release(const struct plan *plan);
+
+/* max_num_batched_tokens and max_num_seqs of a rank: the plan's, or the engine's defaults. A
+ * decode step of more sequences than the default raises it. */
+uint64_t engine_tokens(const struct plan *plan);
+uint64_t engine_sequences(const struct plan *plan);
+
+uint64_t engine_context(const struct plan *plan);     /* tokens of the longest sequence */
+uint64_t engine_cache_block(const struct plan *plan); /* tokens of a KV cache block */
+
+#endif

@@ -1,0 +1,129 @@
+/* What torch's allocator keeps of the segments that weights come from. A tensor of 10 MiB or
+ * more gets a segment rounded up to 2 MiB, and what is left of it is split off only above 1 MiB
+ * (c10/cuda/CUDACachingAllocator.cpp: kMinLargeAlloc, kRoundLarge, kSmallSize); the engine's
+ * own count of its weights includes it. 56 MiB of Qwen2.5-7B, nothing of Llama-3.1-8B. */
+#include "base/checked.h"
+#include "plan/derive.h"
+#include "work/list/dtype.h"
+#include "work/stack/serve.h"
+
+enum { MIB = 1 << 20 };
+
+static uint64_t remainder_of(uint64_t bytes)
+{
+    bool overflow = false;
+    uint64_t segment = checked_mul(ceil_div(bytes, 2 * MIB), 2 * MIB, &overflow);
+    return !overflow && bytes >= 10 * MIB && segment - bytes <= MIB ? segment - bytes : 0;
+}
+
+struct sum {
+    const struct plan *plan;
+    uint64_t bytes;
+};
+
+/* `count` tensors [rows, columns]; 4-bit formats have their scales in a tensor of their own. */
+static void add(struct sum *sum, enum dtype dtype, uint64_t count, uint64_t rows,
+                uint64_t columns)
+{
+    bool overflow = false;
+    uint64_t elements = checked_mul(checked_mul(count, rows, &overflow), columns, &overflow);
+    uint64_t bytes = checked_mul(elements, dtype_bits(dtype), &overflow) / 8;
+    sum->bytes += overflow ? 0 : remainder_of(bytes);
+}
+
+static enum dtype plain_format(const struct plan *plan)
+{
+    return plan->precision.weights == DTYPE_MXFP4 ? DTYPE_BF16 : plan->precision.weights;
+}
+
+/* Fused as the engine fuses them: q, k and v; gate and up. */
+static void add_attention(struct sum *sum)
+{
+    const struct plan *plan = sum->plan;
+    const struct attention *a = &plan->model.attention;
+    uint64_t tp = plan->parallel.tp, hidden = plan->model.hidden;
+    uint64_t heads = ceil_div(a->heads, tp), kv = ceil_div(a->kv_heads, tp);
+    enum dtype dtype = plain_format(plan);
+    if (a->kind == ATTENTION_GQA) {
+        add(sum, dtype, 1, hidden, (heads + 2 * kv) * a->head_dim);
+        add(sum, dtype, 1, heads * a->head_dim, hidden);
+        return;
+    }
+    uint64_t latent = a->kv_lora_rank + a->qk_rope_head_dim;
+    uint64_t q = heads * (a->qk_nope_head_dim + a->qk_rope_head_dim);
+    add(sum, dtype, 1, hidden, latent + a->q_lora_rank);
+    add(sum, dtype, 1, a->q_lora_rank ? a->q_lora_rank : hidden, q);
+    add(sum, dtype, 1, a->kv_lora_rank, heads * (a->qk_nope_head_dim + a->v_head_dim));
+    add(sum, dtype, 1, heads * a->v_head_dim, hidden);
+}
+
+static void add_network(struct sum *sum, enum dtype dtype, uint64_t count, uint64_t hidden,
+                        uint64_t inter)
+{
+    uint64_t wide = sum->plan->model.moe.glu ? 2 * inter : inter;
+    add(sum, dtype, count, hidden, wide);
+    add(sum, dtype, count, inter, hidden);
+}
+
+static uint64_t up(uint64_t a, uint64_t multiple)
+{
+    return multiple > 1 ? ceil_div(a, multiple) * multiple : a;
+}
+
+static void add_experts(struct sum *sum, const struct serve_experts *layout)
+{
+    const struct plan *plan = sum->plan;
+    enum dtype dtype = plan->precision.weights;
+    uint64_t local = plan_local_experts(plan);
+    uint64_t hidden = up(plan->model.hidden, layout->hidden_multiple);
+    uint64_t inter = up(plan_expert_width(plan), layout->inter_multiple);
+    add_network(sum, dtype, local, hidden, inter);
+    if (dtype != DTYPE_MXFP4)
+        return;
+    uint64_t wide = plan->model.moe.glu ? 2 * inter : inter;
+    uint64_t in = ceil_div(hidden, 32), mid = ceil_div(inter, 32);
+    add(sum, DTYPE_INT8, local, in, wide);
+    add(sum, DTYPE_INT8, local, mid, hidden);
+    if (!layout->swizzled_scales)
+        return;
+    add(sum, DTYPE_INT8, local, up(in, 2), up(wide, 256));
+    add(sum, DTYPE_INT8, local, up(mid, 2), up(hidden, 256));
+}
+
+static void hold(struct work *work, const char *name, uint64_t bytes, struct size count)
+{
+    if (!bytes)
+        return;
+    work_buffer(work, (struct buffer){.name = name,
+                                      .category = CATEGORY_RUNTIME,
+                                      .segment = SEGMENT_STEP,
+                                      .dtype = DTYPE_INT8,
+                                      .n_dims = 1,
+                                      .dims = {size_const(&work->sizes, bytes)},
+                                      .count = count,
+                                      .life = LIFE_PERSISTENT,
+                                      .state = true,
+                                      .source = "torch c10/cuda/CUDACachingAllocator.cpp"});
+}
+
+void serve_remainders(const struct plan *plan, struct work *work,
+                      const struct serve_experts *layout)
+{
+    struct sizes *s = &work->sizes;
+    uint64_t tp = plan->parallel.tp;
+    struct sum dense = {plan, 0}, moe = {plan, 0}, table = {plan, 0};
+    add_attention(&dense);
+    moe = dense;
+    add_network(&dense, plain_format(plan), 1, plan->model.hidden,
+                ceil_div(plan->model.dense_intermediate, tp));
+    add_experts(&moe, layout);
+    add_network(&moe, plain_format(plan), 1, plan->model.hidden, plan_shared_width(plan));
+    add(&table, DTYPE_BF16, 1, ceil_div(plan->model.vocab, tp), plan->model.hidden);
+    struct size ends = size_slot(s, SLOT_STAGE_EMBEDDING);
+    if (!plan->model.tied_embeddings)
+        ends = size_add(s, ends, size_slot(s, SLOT_STAGE_HEAD));
+    hold(work, "allocator_remainders_dense", dense.bytes,
+         size_slot(s, SLOT_STAGE_DENSE_LAYERS));
+    hold(work, "allocator_remainders_moe", moe.bytes, size_slot(s, SLOT_STAGE_MOE_LAYERS));
+    hold(work, "allocator_remainders_ends", table.bytes, ends);
+}
