@@ -8,18 +8,18 @@
 #include "report/predict/print.h"
 #include "report/schema_json.h"
 
-void document_plan(const struct plan *plan, struct arena *arena, FILE *out)
+const char *document_plan(const struct plan *plan, struct arena *arena)
 {
     const struct provenance provenance = request_provenance(plan);
     struct text yaml = {.arena = arena};
+    text_printf(&yaml,
+                "# yaml-language-server: $schema=plan.schema.json\n"
+                "# %s, resolved by moeplan " MOEPLAN_VERSION "\n"
+                "# seed %" PRIu64 ", model %s, cluster %s, stack %s\n",
+                provenance.plan, provenance.seed, provenance.model, provenance.cluster,
+                provenance.stack);
     plan_print(plan, &yaml);
-    fprintf(out,
-            "# yaml-language-server: $schema=plan.schema.json\n"
-            "# %s, resolved by moeplan " MOEPLAN_VERSION "\n"
-            "# seed %" PRIu64 ", model %s, cluster %s, stack %s\n",
-            provenance.plan, provenance.seed, provenance.model, provenance.cluster,
-            provenance.stack);
-    fputs(text_string(&yaml), out);
+    return text_string(&yaml);
 }
 
 static void plan_schema(struct arena *arena, FILE *out)

@@ -9,7 +9,7 @@
 #include "plan/plan.h"
 
 /* The plan as a file with every key, under a head that says what it came from. */
-void document_plan(const struct plan *plan, struct arena *arena, FILE *out);
+const char *document_plan(const struct plan *plan, struct arena *arena);
 
 /* JSON Schema of "plan" or "result"; false when there is no schema of that name. */
 bool document_schema(const char *name, struct arena *arena, FILE *out);

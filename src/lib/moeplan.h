@@ -142,6 +142,7 @@ MOEPLAN_API int moeplan_result_length(const struct moeplan_result *result, const
 /* What the commands write about a plan, by the name of the document:
  *   "plan.yaml", "plan.json"    the plan with every key (show)
  *   "predict.txt", "predict.csv", "predict.json"
+ *   "report.html"               all of it as one page (report)
  *   "launch"                    its stack's own flags (export) */
 MOEPLAN_API int moeplan_write(const struct moeplan_plan *plan, const char *document,
                               char **text, size_t *length, struct moeplan_error *error);

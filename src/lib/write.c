@@ -5,6 +5,7 @@
 #include "base/pool.h"
 #include "lib/document.h"
 #include "lib/handle.h"
+#include "lib/report.h"
 #include "lib/search_wish.h"
 #include "plan/catalog.h"
 #include "report/compare/print.h"
@@ -21,7 +22,7 @@ static enum status plan_yaml(struct handle_call *call)
 {
     struct plan *plan = arena_alloc(&call->arena, 1, sizeof *plan);
     TRY(handle_load(call, call->plan, plan, NULL));
-    document_plan(plan, &call->arena, call->out);
+    fputs(document_plan(plan, &call->arena), call->out);
     return STATUS_OK;
 }
 
@@ -61,6 +62,18 @@ static enum status predicted(struct handle_call *call,
     return STATUS_OK;
 }
 
+static enum status report_html(struct handle_call *call)
+{
+    struct answer *answer = arena_alloc(&call->arena, 1, sizeof *answer);
+    struct answer_ask ask = answer_whole;
+    struct request request;
+    ask.options.workers = pool_cpus();
+    TRY(handle_read(call, call->plan, &request));
+    TRY(request_load(&request, &call->arena, &answer->plan, &answer->origins, &call->err));
+    TRY(answer_predict(call->plan->name, &ask, &call->arena, answer, &call->err));
+    return report_write(&request, answer, &call->arena, call->out, &call->err);
+}
+
 static enum status predict_txt(struct handle_call *call)
 {
     return predicted(call, predict_print_text);
@@ -81,7 +94,8 @@ static const struct document {
     handle_work *write;
 } documents[] = {
     {"plan.yaml", plan_yaml},     {"plan.json", plan_as_json},    {"predict.txt", predict_txt},
-    {"predict.csv", predict_csv}, {"predict.json", predict_json}, {"launch", launch},
+    {"predict.csv", predict_csv}, {"predict.json", predict_json}, {"report.html", report_html},
+    {"launch", launch},
 };
 
 enum { DOCUMENTS = sizeof documents / sizeof *documents };

@@ -60,7 +60,7 @@ static enum status run_show(const struct invocation *call, struct err *err)
     else if (call->general.format == FORMAT_CSV)
         show_csv(call, plan, &origins);
     else
-        document_plan(plan, call->arena, call->out);
+        fputs(document_plan(plan, call->arena), call->out);
     return STATUS_OK;
 }
 

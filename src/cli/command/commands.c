@@ -5,6 +5,7 @@
 static const struct command *const commands[] = {
     &command_predict,
     &command_check,
+    &command_report,
     &command_compare,
     &command_explain,
     &command_run,
