@@ -12,15 +12,15 @@ static const char *skip_blank(const char *at)
 
 static const char *skip_string(const char *at)
 {
-    for (at++; *at && *at != '"'; at++)
-        at += *at == '\\' && at[1];
+    for (at++; *(at += strcspn(at, "\"\\")) && *at != '"'; at++)
+        at += at[1] != '\0';
     return *at ? at + 1 : at;
 }
 
 static const char *skip_brackets(const char *at)
 {
     unsigned depth = 0;
-    while (*at) {
+    while (*(at += strcspn(at, "\"{}[]"))) {
         if (*at == '"') {
             at = skip_string(at);
             continue;
