@@ -26,4 +26,16 @@ if ours | xargs grep -nIE '(^|[^A-Za-z0-9_.}/-])/(work|home|root|Users)/'; then
     echo "above: paths of one machine"
     status=1
 fi
+# Files that a comment names stand where it says: beside the file, or from src or tests on.
+lost=$(find src tests -name '*.[ch]' \
+    -exec grep -noE "(see|;) [a-z0-9_/]+\.[ch]([^a-z0-9_]|$)" {} + |
+    sed -E 's/^([^:]*):([0-9]*):(see|;) ([a-z0-9_\/]+\.[ch]).*/\1 \2 \4/' |
+    while read -r file line named; do
+        [ -e "$(dirname "$file")/$named" ] || [ -e "src/$named" ] || [ -e "tests/$named" ] ||
+            echo "$file:$line: names $named, which is not there"
+    done)
+if [ -n "$lost" ]; then
+    echo "$lost"
+    status=1
+fi
 exit $status

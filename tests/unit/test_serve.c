@@ -301,6 +301,9 @@ static void refusals_say_what_to_do(void **state)
         {"model: deepseek-v3\ncluster: h200-8x2\nstack: vllm\nparallel: {ep: 8}\n"
          "workload: {mode: decode, micro_batch: 8}\n",
          "stack vllm spreads the experts over all 16 ranks of tp and dp, not over 8"},
+        {"model: deepseek-v3\ncluster: h200-8x2\nstack: vllm\nparallel: {ep: 1}\n",
+         "stack vllm would split every expert over the ranks of data-parallel groups (1 x 16), "
+         "which is not modelled"},
         {"model: deepseek-v3\ncluster: h200-8x2\nstack: sglang\n"
          "parallel: {tp: 8, ep: 16, sp: false}\nworkload: {micro_batch: 8}\n",
          "stack sglang gives each of the 8 tp ranks its own part of the tokens before experts "
@@ -323,6 +326,21 @@ static void refusals_say_what_to_do(void **state)
         assert_true(t.err.hint[0] != '\0');
         arena_release(&t.arena);
     }
+}
+
+/* A model, machines and an engine are a plan: data-parallel ranks share out whole experts. */
+static void an_engine_alone_is_a_plan(void **state)
+{
+    (void)state;
+    static const char head[] = "model: deepseek-v3\ncluster: h200-8x2\nstack: vllm\n";
+    struct told open, said;
+    must_tell(head, &open);
+    must_tell("model: deepseek-v3\ncluster: h200-8x2\nstack: vllm\nparallel: {ep: 16}\n",
+              &said);
+    assert_int_equal(open.plan.parallel.ep, 16);
+    assert_int_equal(open.prediction.memory.total_bytes, said.prediction.memory.total_bytes);
+    arena_release(&open.arena);
+    arena_release(&said.arena);
 }
 
 /* Neuron, blockwise prefill: 383 blocks for 8192 tokens, K = 8, 256 experts on a rank. */
@@ -374,6 +392,7 @@ int main(void)
         cmocka_unit_test(shared_experts_are_split_or_whole),
         cmocka_unit_test(cache_counts_every_kind_of_attention),
         cmocka_unit_test(refusals_say_what_to_do),
+        cmocka_unit_test(an_engine_alone_is_a_plan),
         cmocka_unit_test(neuron_serves_with_static_blocks),
         cmocka_unit_test(first_buffer_beyond_int_is_named),
     };

@@ -1,7 +1,7 @@
 /* Kinds of charts. A kind makes its table from a plan, and draws such a table, one just made or
  * one saved earlier: everything a picture needs besides titles stands in the table.
  *
- * To add a kind: chart_<name>.c with a `const struct chart_kind`, plots/<name>.gp, a row of
+ * To add a kind: cli/chart/<name>.c with a `const struct chart_kind`, plots/<name>.gp, a row of
  * CHART_LIST. */
 #ifndef MOEPLAN_CLI_CHART_CHART_H
 #define MOEPLAN_CLI_CHART_CHART_H

@@ -1,4 +1,4 @@
-/* Pictures of a sweep; see chart_sweep.h. */
+/* Pictures of a sweep; see sweep.h. */
 #include "cli/chart/sweep.h"
 
 #include "cli/frontier/call.h"

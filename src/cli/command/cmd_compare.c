@@ -25,12 +25,10 @@ static struct invocation call_of(const struct invocation *call, char letter)
 {
     const struct settings *settings = call->settings;
     struct invocation one = *call;
-    one.general.set = (struct option_list){0};
-    for (size_t i = 0; i < call->general.set.n; i++)
-        option_list_add(&one.general.set, call->general.set.items[i], call->arena);
+    one.general.own_option = arena_printf(call->arena, "--with-set %c:", letter);
     for (size_t i = 0; i < settings->with_set.n; i++)
         if (settings->with_set.items[i][0] == letter)
-            option_list_add(&one.general.set, settings->with_set.items[i] + 2, call->arena);
+            option_list_add(&one.general.own, settings->with_set.items[i] + 2, call->arena);
     return one;
 }
 

@@ -24,10 +24,13 @@ enum format { FORMAT_TEXT, FORMAT_JSON, FORMAT_CSV };
 /* What every command takes. */
 struct general {
     struct option_list set; /* "key=value", as typed */
-    unsigned format;        /* enum format */
-    const char *output;     /* -o, or NULL */
-    const char *seed;       /* --seed, or NULL */
-    bool force;             /* files that stand in the way are replaced */
+    struct option_list own; /* more of them, by another option of the command: own_option, with
+                               what it puts before the key ("--with-set B:") */
+    const char *own_option;
+    unsigned format;    /* enum format */
+    const char *output; /* -o, or NULL */
+    const char *seed;   /* --seed, or NULL */
+    bool force;         /* files that stand in the way are replaced */
     bool help;
 };
 

@@ -1,4 +1,4 @@
-/* Extra columns of a sweep; see frontier_columns.h. */
+/* Extra columns of a sweep; see columns.h. */
 #include "cli/frontier/columns.h"
 
 #include <stdio.h>

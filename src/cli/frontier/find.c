@@ -1,4 +1,4 @@
-/* The largest value that fits; see frontier_find.h.
+/* The largest value that fits; see find.h.
  *
  * Values are doubled until one does not fit, then everything up to twice the last that fitted
  * is tried one by one when that is at most FIND_SCAN values; beyond, bisection between them. */

@@ -1,4 +1,4 @@
-/* Published runs among the points of a sweep; see frontier_published.h. */
+/* Published runs among the points of a sweep; see published.h. */
 #include "cli/frontier/published.h"
 
 #include <inttypes.h>

@@ -1,4 +1,4 @@
-/* A sweep's rows; see frontier_rows.h. */
+/* A sweep's rows; see rows.h. */
 #include "cli/frontier/rows.h"
 
 #include "cli/frontier/columns.h"

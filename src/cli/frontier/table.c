@@ -1,4 +1,4 @@
-/* A sweep's rows for people; see frontier_table.h. */
+/* A sweep's rows for people; see table.h. */
 #include "cli/frontier/table.h"
 
 #include <string.h>

@@ -3,18 +3,20 @@
 
 #include <string.h>
 
-static enum status split(const char *setting, struct arena *arena, struct override *override,
-                         struct err *err)
+/* "key=value" of an option: `option` as typed before the key. */
+static enum status split(const char *option, const char *setting, struct arena *arena,
+                         struct override *override, struct err *err)
 {
     const char *equals = strchr(setting, '=');
     if (!equals || equals == setting) {
-        err_set(err, STATUS_USAGE, "option '--set' takes KEY=VALUE, not '%s'", setting);
-        return err_hint(err, "for example --set workload.micro_batch=4");
+        err_set(err, STATUS_USAGE, "option '%.*s' takes KEY=VALUE, not '%s'",
+                (int)strcspn(option, " "), option, setting);
+        return err_hint(err, "for example %sworkload.micro_batch=4", option);
     }
     *override = (struct override){
         .key = arena_strndup(arena, setting, (size_t)(equals - setting)),
         .value = equals + 1,
-        .option = arena_printf(arena, "--set %s", setting),
+        .option = arena_printf(arena, "%s%s", option, setting),
     };
     return STATUS_OK;
 }
@@ -23,11 +25,14 @@ enum status plan_argument_overrides(const struct invocation *call, struct overri
                                     size_t *n, struct err *err)
 {
     const struct general *general = &call->general;
-    struct override *list = arena_alloc(call->arena, general->set.n + 1, sizeof *list);
+    struct override *list =
+        arena_alloc(call->arena, general->set.n + general->own.n + 1, sizeof *list);
+    *n = 0;
     for (size_t i = 0; i < general->set.n; i++)
-        TRY(split(general->set.items[i], call->arena, &list[i], err));
+        TRY(split("--set ", general->set.items[i], call->arena, &list[(*n)++], err));
+    for (size_t i = 0; i < general->own.n; i++)
+        TRY(split(general->own_option, general->own.items[i], call->arena, &list[(*n)++], err));
     *overrides = list;
-    *n = general->set.n;
     if (general->seed)
         list[(*n)++] = (struct override){
             .key = "moe.routing.seed",

@@ -44,7 +44,7 @@ struct absent {
 struct absent_part *absent_part(const struct absent *absent, uint64_t op, uint64_t iteration,
                                 uint64_t from);
 
-/* Fills the parts of all absent ranks by performing what needs no payload; absent_ghost.c. */
+/* Fills the parts of all absent ranks by performing what needs no payload; ghost.c. */
 enum status absent_perform(struct execution *x, struct absent *absent, struct err *err);
 
 #endif

@@ -1,4 +1,4 @@
-/* The experts of a prediction; see predict_moe.h. Only what was computed is printed. */
+/* The experts of a prediction; see moe.h. Only what was computed is printed. */
 #include "report/predict/moe.h"
 
 #include <inttypes.h>

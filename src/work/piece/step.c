@@ -1,4 +1,4 @@
-/* State and segments that every training stack shares; see stack.h. */
+/* State and segments that every training stack shares; see work/stack/stack.h. */
 #include "work/list/dtype.h"
 #include "work/stack/stack.h"
 

@@ -236,6 +236,16 @@ static enum status refuse(const struct plan *plan, const struct serve_style *sty
     }
     if (!style->spread || (experts == ranks && (p->ep > 1 || p->etp == p->tp)))
         return STATUS_OK;
+    if (experts == ranks) {
+        err_set(err, STATUS_INPUT,
+                "stack %s would split every expert over the ranks of data-parallel groups "
+                "(%llu x %llu), which is not modelled",
+                name, (unsigned long long)p->tp, (unsigned long long)plan_dp(plan));
+        return err_hint(err,
+                        "set parallel.ep to %llu (whole experts, --enable-expert-parallel), or "
+                        "parallel.tp to %llu",
+                        (unsigned long long)ranks, (unsigned long long)ranks);
+    }
     err_set(err, STATUS_INPUT,
             "stack %s spreads the experts over all %llu ranks of tp and dp, not over %llu",
             name, (unsigned long long)ranks, (unsigned long long)experts);
