@@ -3,6 +3,7 @@
 #include "plan/derive.h"
 
 #include "base/checked.h"
+#include "plan/engine.h"
 
 static uint64_t divide(uint64_t a, uint64_t b)
 {
@@ -37,8 +38,7 @@ uint64_t plan_moe_layers(const struct plan *plan)
 bool plan_tokens_everywhere(const struct plan *plan)
 {
     const struct parallel *p = &plan->parallel;
-    bool engine = plan->stack.kind == STACK_VLLM || plan->stack.kind == STACK_SGLANG;
-    return engine && !p->sp && p->tp > 1 && p->ep > 1;
+    return plan_is_engine(plan) && !p->sp && p->tp > 1 && p->ep > 1;
 }
 
 uint64_t plan_token_ranks(const struct plan *plan)

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "base/checked.h"
 #include "base/text.h"
 #include "plan/derive.h"
 
@@ -35,6 +36,14 @@ static const struct engine_release releases_vllm[] = {
      .outside_bytes = {HUNDREDTHS(25), HUNDREDTHS(207)}},
 };
 
+static const struct engine_release releases_sglang[] = {
+    {.version = "0.5", .pool = POOL_OF_FREE},
+};
+
+static const struct engine_release releases_trtllm[] = {
+    {.version = "1.0", .pool = POOL_OF_REST, .fraction = 0.9},
+};
+
 static const struct engine_release release_plain = {.version = ""};
 
 static const struct {
@@ -43,7 +52,8 @@ static const struct {
     size_t n;
 } engines[] = {
     {STACK_VLLM, releases_vllm, sizeof releases_vllm / sizeof *releases_vllm},
-    {STACK_SGLANG, &release_plain, 1},
+    {STACK_SGLANG, releases_sglang, 1},
+    {STACK_TRTLLM, releases_trtllm, 1},
 };
 
 enum { ENGINES = sizeof engines / sizeof *engines };
@@ -108,6 +118,10 @@ static bool is_large(const struct plan *plan)
 
 static uint64_t default_tokens(const struct plan *plan)
 {
+    if (plan->stack.kind == STACK_SGLANG)
+        return ceil_div(engine_sglang_chunk(plan), plan_dp(plan) ? plan_dp(plan) : 1);
+    if (plan->stack.kind == STACK_TRTLLM)
+        return 8192;
     const struct engine_release *release = engine_release(plan);
     bool messages = path_reads(plan->moe.path, READS_DISPATCH_TOKENS) && plan_dp(plan) > 1;
     if (messages && release->doubles_batch)
@@ -129,7 +143,7 @@ uint64_t engine_sequences(const struct plan *plan)
     uint64_t most = w->max_num_seqs;
     if (!most) {
         uint64_t tokens = engine_tokens(plan);
-        most = is_large(plan) ? 1024 : 256;
+        most = plan->stack.kind != STACK_VLLM ? 2048 : is_large(plan) ? 1024 : 256;
         most = most < tokens ? most : tokens;
     }
     return w->mode == MODE_DECODE && w->micro_batch > most ? w->micro_batch : most;
@@ -141,13 +155,22 @@ uint64_t engine_context(const struct plan *plan)
     return w->mode == MODE_DECODE ? w->context_length : w->sequence_length;
 }
 
-/* vLLM: 16, MLA by its backend: FlashMLA 64, CUTLASS MLA 128. SGLang's pages hold one token. */
+double engine_fraction(const struct plan *plan)
+{
+    if (plan->memory.fraction > 0)
+        return plan->memory.fraction;
+    return plan->stack.kind == STACK_SGLANG ? engine_sglang_fraction(plan)
+                                            : plan->stack.fraction;
+}
+
+/* vLLM: 16, MLA by its backend: FlashMLA 64, CUTLASS MLA 128. SGLang's pages hold one token,
+ * TensorRT-LLM's blocks 32. */
 uint64_t engine_cache_block(const struct plan *plan)
 {
     if (plan->memory.cache_block)
         return plan->memory.cache_block;
     if (plan->stack.kind != STACK_VLLM)
-        return 1;
+        return plan->stack.kind == STACK_TRTLLM ? 32 : 1;
     if (plan->model.attention.kind != ATTENTION_MLA)
         return 16;
     enum generation generation = plan_generation(plan);

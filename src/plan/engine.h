@@ -1,8 +1,9 @@
 /* What a serving engine sets by itself: by its release, the device and the layout.
  *
  * Sources: engines.md 1.1 and 1.2 (vLLM 0.11.0, 0.19.0, 0.33.0: engine/arg_utils.py,
- * config/cache.py, config/scheduler.py, envs.py, v1/worker/gpu_worker.py). Nothing here divides
- * by zero, so that rules may ask before all of them hold. */
+ * config/cache.py, config/scheduler.py, envs.py, v1/worker/gpu_worker.py), 2.1 (SGLang 0.5.23:
+ * arg_groups/memory_hook.py) and 3 (TensorRT-LLM: llmapi/llm_args.py, pyexecutor/_util.py).
+ * Nothing here divides by zero, so that rules may ask before all of them hold. */
 #ifndef MOEPLAN_PLAN_ENGINE_H
 #define MOEPLAN_PLAN_ENGINE_H
 
@@ -13,15 +14,24 @@ enum generation { GENERATION_OTHER, GENERATION_SM80, GENERATION_SM90, GENERATION
 
 /* How the last rows of a profile run are sampled, and what lives with their logits. */
 enum sampler {
+    SAMPLER_NONE,   /* nothing is profiled: logits and probabilities */
     SAMPLER_SORT,   /* torch.sort over the vocabulary */
     SAMPLER_TRITON, /* Triton's top-k and top-p, a scratch row per SM */
     SAMPLER_FUSED   /* FlashInfer's, masks and counts */
 };
 
+/* What the cache's pool is, of a device that holds weights, activations and what is outside. */
+enum pool_rule {
+    POOL_OF_DEVICE, /* vLLM: utilisation x device - all of them */
+    POOL_OF_FREE,   /* SGLang: fraction x (device - outside) - weights; the rest is for steps */
+    POOL_OF_REST    /* TensorRT-LLM: fraction x (device - all of them) */
+};
+
 /* What one release does that another does differently. */
 struct engine_release {
     const char *version; /* the first known to do so */
-    double fraction;     /* gpu_memory_utilization; 0: as the stack's file says */
+    enum pool_rule pool;
+    double fraction; /* gpu_memory_utilization; 0: as the stack's file says */
     enum sampler sampler;
     uint64_t expert_chunk;       /* tokens that fused experts take at once; 0: all */
     uint64_t low_latency_tokens; /* of a low-latency dispatch per rank; 0: all of a step */
@@ -41,7 +51,14 @@ const struct engine_release *engine_release(const struct plan *plan);
 /* max_num_batched_tokens and max_num_seqs of a rank: the plan's, or the engine's defaults. A
  * decode step of more sequences than the default raises it. */
 uint64_t engine_tokens(const struct plan *plan);
+double engine_fraction(const struct plan *plan); /* of its pool's rule */
 uint64_t engine_sequences(const struct plan *plan);
+
+/* SGLang's own, of which mem_fraction_static follows: a step's tokens over all ranks of its
+ * tensor parallelism, and the largest batch of its decode graphs. */
+uint64_t engine_sglang_chunk(const struct plan *plan);
+uint64_t engine_sglang_graph_batch(const struct plan *plan);
+double engine_sglang_fraction(const struct plan *plan);
 
 uint64_t engine_context(const struct plan *plan);     /* tokens of the longest sequence */
 uint64_t engine_cache_block(const struct plan *plan); /* tokens of a KV cache block */

@@ -18,8 +18,8 @@
       "fixed [E, C, H] buffers, rows beyond the capacity are dropped")                         \
     X(RAGGED_DOT, ragged_dot, 0, "sorted rows, masked expansion to [e, rows, H]")              \
     X(RAGGED_A2A, ragged_a2a, 0, "permute, ragged all-to-all, grouped products")               \
-    X(DEEPEP, deepep, 0, "token-deduplicated dispatch and combine with a handle")              \
-    X(DEEPEP_LL, deepep_ll, READS_DISPATCH_TOKENS,                                             \
+    X(DEEPEP, deepep, READS_DEEPEP, "token-deduplicated dispatch and combine with a handle")   \
+    X(DEEPEP_LL, deepep_ll, READS_DISPATCH_TOKENS | READS_DEEPEP,                              \
       "low latency: fixed slots per expert, for decode")                                       \
     X(RDEP, rdep, 0, "routed rows with explicit offsets to pooled owner experts")              \
     X(BLOCKWISE, blockwise, READS_BLOCK_SIZE, "fixed blocks of rows, one expert per block")    \
@@ -53,7 +53,8 @@ enum path_key {
     READS_CAPACITY_FACTOR = 1 << 0,
     READS_BLOCK_SIZE = 1 << 1,
     READS_CHUNK = 1 << 2,
-    READS_DISPATCH_TOKENS = 1 << 3
+    READS_DISPATCH_TOKENS = 1 << 3,
+    READS_DEEPEP = 1 << 4 /* the library's own: moe.dispatch_sms and the like */
 };
 
 /* How many there are, `auto` among them: they are 0 to paths_count() - 1. */

@@ -83,6 +83,7 @@ enum stack_kind {
     STACK_VLLM,
     STACK_SGLANG,
     STACK_PRIMUS,
+    STACK_TRTLLM,
     STACK_HOST, /* moeplan's own executor: what `moeplan run` performs */
     STACK_COUNT
 };

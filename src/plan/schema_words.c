@@ -28,8 +28,9 @@ const char *const words_loss[] = {"f32", "in_place", NULL};
 const char *const words_on_overflow[] = {"fail", "drop", NULL};
 const char *const words_popularity[] = {"per_step", "fixed", NULL};
 const char *const words_recompute[] = {"none", "selective", "full", "save", NULL};
-const char *const words_stack[] = {"generic", "maxtext", "megatron", "torchtitan", "nxd",
-                                   "vllm",    "sglang",  "primus",   "host",       NULL};
+const char *const words_stack[] = {"generic", "maxtext", "megatron", "torchtitan",
+                                   "nxd",     "vllm",    "sglang",   "primus",
+                                   "trtllm",  "host",    NULL};
 const char *const words_graphs[] = {"auto", "none", "partial", "full", NULL};
 const char *const words_experts[] = {
     "auto",       "triton",     "triton_oai", "cutlass", "deepgemm", "deepgemm_masked",

@@ -35,7 +35,7 @@
 /* whose experts are built by the paths' own dispatchers */
 #define DISPATCHERS                                                                            \
     (BIT(STACK_GENERIC) | BIT(STACK_HOST) | BIT(STACK_NXD) | BIT(STACK_VLLM) |                 \
-     BIT(STACK_SGLANG))
+     BIT(STACK_SGLANG) | BIT(STACK_TRTLLM))
 
 #define PATH(bits) ONE_OF("moe.path", bits)
 #define NOT_PATH(bits) PATH(ALL(PATH_COUNT) & ~(BIT(PATH_AUTO) | (bits)))
@@ -92,8 +92,9 @@ static bool has_moe(const struct plan *plan)
         .text = "the model has MoE layers", .otherwise = "the model has no MoE layers"         \
     }
 /* Serving engines count the vectors of a MoE layer, and then how many layers there are. */
-#define SERVES STACK(BIT(STACK_NXD) | BIT(STACK_VLLM) | BIT(STACK_SGLANG)), INFERS
-#define ENGINE STACK(BIT(STACK_VLLM))
+#define SERVES STACK(BIT(STACK_NXD) | ENGINES), INFERS
+#define ENGINES (BIT(STACK_VLLM) | BIT(STACK_SGLANG) | BIT(STACK_TRTLLM))
+#define ENGINE STACK(ENGINES)
 #define WRITTEN_AUTO                                                                           \
     {                                                                                          \
         .kind = CONDITION_WORD, .key = "moe.path", .words = BIT(PATH_AUTO), .as_written = true \

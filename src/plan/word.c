@@ -100,6 +100,7 @@ static const struct meaning {
     {words_stack, "vllm", "vLLM"},
     {words_stack, "sglang", "SGLang"},
     {words_stack, "primus", "Primus on Megatron-Core and Primus-Turbo"},
+    {words_stack, "trtllm", "TensorRT-LLM, PyTorch backend"},
     {words_stack, "host", "what `moeplan run` performs"},
     {words_score, "softmax", "e^x over the sum of all"},
     {words_score, "sigmoid", "1 / (1 + e^-x), each expert alone"},

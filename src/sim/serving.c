@@ -1,5 +1,6 @@
 /* The pool of an engine's cache; see serving.h. Source: engines.md 1.2 to 1.4 (vLLM
- * v1/worker/gpu_worker.py, v1/core/kv_cache_utils.py). */
+ * v1/worker/gpu_worker.py, v1/core/kv_cache_utils.py), 2.2 (SGLang
+ * mem_cache/kv_cache_configurator.py), 3 (TensorRT-LLM _torch/pyexecutor/_util.py). */
 #include "sim/serving.h"
 
 #include <math.h>
@@ -20,7 +21,9 @@ struct run {
     uint64_t *values;
 };
 
-/* The plan whose step is the engine's dummy run: one batch of all tokens a step may have. */
+/* The plan whose step sizes the pool: all tokens a step may have in one batch, which vLLM runs
+ * as a dummy before its cache is there; TensorRT-LLM serves dummy prompts, and SGLang's formula
+ * stands for a prefill chunk. */
 static struct plan profile_of(const struct plan *plan)
 {
     struct plan profile = *plan;
@@ -31,7 +34,8 @@ static struct plan profile_of(const struct plan *plan)
     w->max_num_batched_tokens = w->sequence_length;
     w->micro_batch = 1;
     w->mode = MODE_PREFILL;
-    w->scenario = SCENARIO_PROFILE_RUN;
+    if (engine_release(plan)->pool == POOL_OF_DEVICE)
+        w->scenario = SCENARIO_PROFILE_RUN;
     return profile;
 }
 
@@ -53,22 +57,13 @@ static void count_sequences(const struct plan *plan, struct serving_report *r)
     uint64_t each = ceil_div(r->context_tokens, r->block_tokens);
     uint64_t shared = plan->workload.shared_prefix / r->block_tokens;
     shared = shared < each ? shared : each;
-    uint64_t usable = r->cache_blocks ? r->cache_blocks - 1 : 0; /* one is the null block */
+    bool null = engine_release(plan)->pool == POOL_OF_DEVICE; /* vLLM: a block for no token */
+    uint64_t usable = r->cache_blocks > null ? r->cache_blocks - null : 0;
     usable = usable > shared ? usable - shared : 0;
     r->sequences = usable / (each > shared ? each - shared : 1);
 }
 
 /* ---- the pool ---- */
-
-static uint64_t requested(const struct plan *plan)
-{
-    const struct engine_release *release = engine_release(plan);
-    double fraction = plan->memory.fraction > 0 ? plan->memory.fraction : plan->stack.fraction;
-    double bytes = fraction * (double)verdict_capacity(plan);
-    uint64_t reserve = plan->memory.reserve_bytes;
-    uint64_t all = (uint64_t)(release->charges_graphs ? ceil(bytes) : bytes);
-    return all > reserve ? all - reserve : 0;
-}
 
 /* The graphs' own estimate cannot be derived: the reserve that the stack's file measured. */
 static uint64_t graphs(const struct plan *plan)
@@ -77,22 +72,67 @@ static uint64_t graphs(const struct plan *plan)
     return charged ? plan->stack.reserve_bytes : 0;
 }
 
+static uint64_t less(uint64_t all, uint64_t held)
+{
+    return all > held ? all - held : 0;
+}
+
+/* What the rule leaves to the cache of what is on the device. */
+static void take_bytes(const struct plan *plan, struct serving_report *r)
+{
+    double fraction = engine_fraction(plan);
+    uint64_t device = less(verdict_capacity(plan), plan->memory.reserve_bytes);
+    uint64_t held = r->weights_bytes + r->activation_bytes + r->outside_bytes;
+    switch (engine_release(plan)->pool) {
+    case POOL_OF_DEVICE: {
+        double bytes = fraction * (double)verdict_capacity(plan);
+        bool up = engine_release(plan)->charges_graphs;
+        r->requested_bytes =
+            less((uint64_t)(up ? ceil(bytes) : bytes), plan->memory.reserve_bytes);
+        r->cache_bytes = less(r->requested_bytes, held + r->graphs_bytes);
+        return;
+    }
+    case POOL_OF_FREE:
+        r->requested_bytes = (uint64_t)(fraction * (double)less(device, r->outside_bytes));
+        r->cache_bytes = less(r->requested_bytes, r->weights_bytes);
+        return;
+    case POOL_OF_REST:
+        r->requested_bytes = (uint64_t)(fraction * (double)device);
+        r->cache_bytes = (uint64_t)(fraction * (double)less(device, held));
+        return;
+    }
+}
+
+/* What lies outside torch before or after the model: measured by release, or what the stack's
+ * file says of contexts and collectives. */
+static uint64_t outside(const struct plan *plan)
+{
+    const struct engine_release *release = engine_release(plan);
+    uint64_t measured = release->outside_bytes[plan->parallel.tp > 1];
+    return measured ? measured : plan->stack.context_bytes + plan->stack.comm_bytes_per_rank;
+}
+
 static void take_pool(const struct run *run, const struct memory_peak *peak,
                       struct serving_report *r)
 {
-    const struct engine_release *release = engine_release(run->plan);
     uint64_t layers =
         run->slots.value[SLOT_STAGE_DENSE_LAYERS] + run->slots.value[SLOT_STAGE_MOE_LAYERS];
-    r->requested_bytes = requested(run->plan);
-    r->weights_bytes = peak->state_bytes;
+    r->weights_bytes = peak->state_bytes - peak->category[CATEGORY_KV_CACHE];
     r->activation_bytes = peak->temp_bytes - peak->outside_bytes;
-    r->outside_bytes = peak->outside_bytes + release->outside_bytes[run->plan->parallel.tp > 1];
+    r->outside_bytes = peak->outside_bytes + outside(run->plan);
     r->graphs_bytes = graphs(run->plan);
-    uint64_t held = r->weights_bytes + r->activation_bytes + r->outside_bytes + r->graphs_bytes;
-    r->cache_bytes = r->requested_bytes > held ? r->requested_bytes - held : 0;
+    take_bytes(run->plan, r);
     uint64_t block = token_bytes(run->plan) * r->block_tokens * layers;
     r->cache_blocks = block ? r->cache_bytes / block : 0;
     r->cache_tokens = r->cache_blocks * r->block_tokens;
+}
+
+int64_t serving_spare(const struct plan *plan, const struct serving_report *r)
+{
+    if (engine_release(plan)->pool != POOL_OF_FREE)
+        return 0;
+    uint64_t held = r->weights_bytes + r->cache_bytes + r->outside_bytes + r->activation_bytes;
+    return (int64_t)verdict_capacity(plan) - (int64_t)held;
 }
 
 /* One stage at the heaviest moment of its schedule; false when a size overflows. */
@@ -114,7 +154,7 @@ enum status serving_of(const struct plan *plan, struct arena *arena, struct serv
 {
     struct err refused = {0};
     *out = (struct serving_report){0};
-    if (plan->workload.mode == MODE_TRAIN || plan->stack.kind != STACK_VLLM)
+    if (plan->workload.mode == MODE_TRAIN || !plan_is_engine(plan))
         return STATUS_OK;
     struct plan profile = profile_of(plan);
     struct run run = {.plan = &profile};

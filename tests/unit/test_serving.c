@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "base/text.h"
+#include "plan/engine.h"
 #include "plan/load.h"
 #include "sim/predict.h"
 #include "support/catalogue.h"
@@ -192,12 +193,231 @@ static void workspaces_of_every_backend_come_out(void **state)
     }
 }
 
+/* ---- experts with a tensor per product, and DeepGEMM behind DeepEP ---- */
+
+/* Buffers of one step of `tokens` a rank, in GiB as the reports and engines.md print them. */
+static const struct held {
+    const char *name, *plan, *stack;
+    unsigned tokens;
+    const char *buffers[5], *printed[5];
+} held[] = {
+    {"SGLang 27132: masked DeepGEMM on the standard dispatcher, 8 ranks of 32,768 tokens",
+     "model: qwen3-30b-a3b\ncluster: h200-8x1\nparallel: {tp: 1, ep: 8}\n"
+     "precision: {weights: bf16}\n",
+     "{base: sglang, experts: deepgemm_masked}",
+     32768,
+     {"expert_rows", "expert_gate_up", "expert_out"},
+     {"16.016", "12.012", "16.016"}},
+    {"the same with fp8 rows",
+     "model: qwen3-30b-a3b\ncluster: h200-8x1\nparallel: {tp: 1, ep: 8}\n"
+     "precision: {weights: fp8_block}\n",
+     "{base: sglang, experts: deepgemm_masked}",
+     32768,
+     {"expert_rows"},
+     {"8.008"}},
+    {"the same, compact",
+     "model: qwen3-30b-a3b\ncluster: h200-8x1\nparallel: {tp: 1, ep: 8}\n"
+     "precision: {weights: bf16}\n",
+     "{base: sglang, experts: deepgemm}",
+     32768,
+     {"expert_rows", "expert_gate_up", "expert_out"},
+     {"8.007", "6.005", "8.007"}},
+    {"SGLang, DeepSeek-V3 over 8 ranks, 1,024 tokens each: masked",
+     "model: deepseek-v3\ncluster: h200-8x1\nparallel: {tp: 1, ep: 8}\n",
+     "{base: sglang, experts: deepgemm_masked}",
+     1024,
+     {"expert_rows", "expert_gate_up", "expert_out"},
+     {"1.805", "2.062", "3.609"}},
+    {"the same, 8,192 tokens each",
+     "model: deepseek-v3\ncluster: h200-8x1\nparallel: {tp: 1, ep: 8}\n",
+     "{base: sglang, experts: deepgemm_masked}",
+     8192,
+     {"expert_rows", "expert_gate_up", "expert_out"},
+     {"14.05", "16.06", "28.11"}},
+    {"the same, 1,024 tokens each, compact",
+     "model: deepseek-v3\ncluster: h200-8x1\nparallel: {tp: 1, ep: 8}\n",
+     "{base: sglang, experts: deepgemm}",
+     1024,
+     {"expert_rows", "expert_gate_up", "expert_out"},
+     {"0.464", "0.530", "0.928"}},
+    {"the same, 8,192 tokens each, compact",
+     "model: deepseek-v3\ncluster: h200-8x1\nparallel: {tp: 1, ep: 8}\n",
+     "{base: sglang, experts: deepgemm}",
+     8192,
+     {"expert_rows", "expert_gate_up", "expert_out"},
+     {"3.53", "4.030", "7.053"}},
+    {"TensorRT-LLM, DeepSeek-V3 over 8 ranks, 1,024 tokens each: DeepGEMM",
+     "model: deepseek-v3\ncluster: h200-8x1\nparallel: {tp: 1, ep: 8}\n",
+     "{base: trtllm, experts: deepgemm}",
+     1024,
+     {"expert_rows", "expert_row_scales", "expert_gate_up", "expert_activated", "expert_out"},
+     {"1.75", "0.055", "2.0", "0.5", "3.5"}},
+    {"vLLM 57270: GLM-4.6's shape over 16 ranks, balanced",
+     "model: glm-4.5\ncluster: h200-8x2\nparallel: {tp: 1, ep: 16}\n"
+     "precision: {weights: fp8_block}\nmoe: {path: deepep, buffer: balanced}\n",
+     "{base: vllm, experts: deepgemm}",
+     8192,
+     {"workspace13", "workspace2"},
+     {"0.64", "0.64"}},
+    {"the same, worst",
+     "model: glm-4.5\ncluster: h200-8x2\nparallel: {tp: 1, ep: 16}\n"
+     "precision: {weights: fp8_block}\nmoe: {path: deepep, buffer: worst}\n",
+     "{base: vllm, experts: deepgemm}",
+     8192,
+     {"workspace13", "workspace2"},
+     {"10.0", "10.0"}},
+    {"the same, worst, 16,384 tokens",
+     "model: glm-4.5\ncluster: h200-8x2\nparallel: {tp: 1, ep: 16}\n"
+     "precision: {weights: fp8_block}\nmoe: {path: deepep, buffer: worst}\n",
+     "{base: vllm, experts: deepgemm}",
+     16384,
+     {"workspace13", "workspace2"},
+     {"20.0", "20.0"}},
+    {"the same of 0.33: one byte an element in the first",
+     "model: glm-4.5\ncluster: h200-8x2\nparallel: {tp: 1, ep: 16}\n"
+     "precision: {weights: fp8_block}\nmoe: {path: deepep, buffer: worst}\n",
+     "{base: vllm, experts: deepgemm, version: \"0.33\"}",
+     16384,
+     {"workspace13", "workspace2"},
+     {"10.0", "20.0"}},
+    {"vLLM 55579: DeepSeek-V3 over 64 ranks, 32,768 tokens: 3.5 GiB of balanced rows",
+     "model: deepseek-v3\ncluster: h200-8x8\nparallel: {tp: 1, ep: 64}\n"
+     "moe: {path: deepep, buffer: balanced}\n",
+     "{base: vllm, experts: deepgemm}",
+     32768,
+     {"workspace13"},
+     {"3.5"}},
+    {"the same with the fault: as if every token came here",
+     "model: deepseek-v3\ncluster: h200-8x8\nparallel: {tp: 1, ep: 64}\n"
+     "moe: {path: deepep, buffer: worst}\n",
+     "{base: vllm, experts: deepgemm}",
+     32768,
+     {"workspace13"},
+     {"112.0"}},
+};
+
+static void reports_of_expert_backends_come_out(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof held / sizeof *held; i++) {
+        struct arena arena = {0};
+        const struct held *h = &held[i];
+        struct prediction p =
+            predict_text(arena_printf(&arena,
+                                      "%sstack: %s\nworkload: {mode: prefill, micro_batch: 1, "
+                                      "sequence_length: %u}\n",
+                                      h->plan, h->stack, h->tokens),
+                         &arena);
+        for (unsigned j = 0; j < 5 && h->buffers[j]; j++)
+            assert_printed(arena_printf(&arena, "%s: %s", h->name, h->buffers[j]),
+                           buffer_bytes(&p, h->buffers[j]), h->printed[j]);
+        arena_release(&arena);
+    }
+}
+
+/* ---- SGLang's and TensorRT-LLM's pools ---- */
+
+static struct plan load_text(const char *text, struct arena *arena)
+{
+    struct plan plan;
+    struct err err = {0};
+    if (plan_load_text("plan.yaml", text, strlen(text), NULL, 0, arena, &plan, NULL, &err))
+        fail_msg("%s: %s (%s)", err.where, err.text, err.hint);
+    return plan;
+}
+
+/* engines.md 2.1: devices as nvidia-smi prints them. */
+static void static_fractions_are_those_worked(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *plan;
+        double fraction;
+    } rows[] = {
+        {"model: qwen3-30b-a3b\ncluster: {base: h100, device: {memory: 81559 MiB}}\n", 0.830},
+        {"model: deepseek-v3\ncluster: {base: h200-8x1, device: {memory: 143771 MiB}}\n"
+         "parallel: {tp: 8}\n",
+         0.886},
+        {"model: deepseek-v3\ncluster: {base: h200-8x1, device: {memory: 143771 MiB}}\n"
+         "parallel: {tp: 1, ep: 8}\n",
+         0.758},
+        {"model: deepseek-v3\ncluster: {base: h200-8x1, device: {memory: 143771 MiB}}\n"
+         "parallel: {tp: 1, ep: 8}\nmoe: {path: deepep}\n",
+         0.736},
+        {"model: gpt-oss-120b\ncluster: {base: b200, device: {memory: 183359 MiB}}\n", 0.854},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct arena arena = {0};
+        struct plan plan =
+            load_text(arena_printf(&arena, "%sstack: sglang\n", rows[i].plan), &arena);
+        double fraction = engine_fraction(&plan);
+        if (fabs(fraction - rows[i].fraction) > 1e-9)
+            fail_msg("%s: %.3f, worked %.3f", rows[i].plan, fraction, rows[i].fraction);
+        arena_release(&arena);
+    }
+}
+
+/* The rules of the three engines over one list: what each takes its fraction of. */
+static void pools_follow_their_engines_rules(void **state)
+{
+    (void)state;
+    static const char *const stacks[] = {"vllm", "sglang", "trtllm"};
+    for (unsigned i = 0; i < 3; i++) {
+        struct arena arena = {0};
+        struct prediction p =
+            predict_text(arena_printf(&arena,
+                                      "model: qwen3-30b-a3b\ncluster: h200\nstack: %s\n"
+                                      "workload: {mode: decode, context_length: 8192}\n"
+                                      "memory: {fraction: 0.8}\n",
+                                      stacks[i]),
+                         &arena);
+        const struct serving_report *r = &p.serving;
+        assert_true(r->present);
+        double device = (double)p.memory.capacity_bytes, weights = (double)r->weights_bytes;
+        double activation = (double)r->activation_bytes, outside = (double)r->outside_bytes;
+        double pool = i == 0   ? 0.8 * device - weights - activation - outside
+                      : i == 1 ? 0.8 * (device - outside) - weights
+                               : 0.8 * (device - weights - activation - outside);
+        if (fabs((double)r->cache_bytes - pool) > 2)
+            fail_msg("%s: %llu, by its rule %.0f", stacks[i],
+                     (unsigned long long)r->cache_bytes, pool);
+        assert_int_equal(r->cache_tokens, r->cache_blocks * r->block_tokens);
+        assert_int_equal(r->cache_blocks, r->cache_bytes / (98304 * r->block_tokens));
+        arena_release(&arena);
+    }
+}
+
+/* A prefix that all sequences share is held once. */
+static void shared_prefixes_are_held_once(void **state)
+{
+    (void)state;
+    struct serving_report r[2];
+    for (unsigned i = 0; i < 2; i++) {
+        struct arena arena = {0};
+        r[i] = predict_text(arena_printf(&arena,
+                                         "model: qwen3-30b-a3b\ncluster: h200\nstack: vllm\n"
+                                         "workload: {mode: decode, context_length: 8192, "
+                                         "shared_prefix: %u}\n",
+                                         i ? 6144 : 0),
+                            &arena)
+                   .serving;
+        arena_release(&arena);
+    }
+    uint64_t usable = r[0].cache_blocks - 1;
+    assert_int_equal(r[0].sequences, usable / 512);
+    assert_int_equal(r[1].sequences, (usable - 384) / 128);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(printed_peaks_and_pools_come_out),
         cmocka_unit_test(activation_is_a_matter_of_the_vocabulary),
         cmocka_unit_test(workspaces_of_every_backend_come_out),
+        cmocka_unit_test(reports_of_expert_backends_come_out),
+        cmocka_unit_test(static_fractions_are_those_worked),
+        cmocka_unit_test(pools_follow_their_engines_rules),
+        cmocka_unit_test(shared_prefixes_are_held_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

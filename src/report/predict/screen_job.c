@@ -4,6 +4,7 @@
 #include <inttypes.h>
 
 #include "plan/derive.h"
+#include "plan/engine.h"
 #include "plan/schema.h"
 #include "sim/comm.h"
 #include "work/piece/stage.h"
@@ -131,27 +132,49 @@ void screen_layout(struct screen *screen)
 /* ---- serving ---- */
 
 /* What the cache holds, and how many sequences more the margin does. */
-/* What the engine's profile run leaves to the cache, and what that holds. */
+/* "44.20 GiB = 0.9 x 79.10 - weights 20.10 - profile run 2.10 - outside 0.30", as the engine
+ * counts; what its formula leaves to steps where it counts them by that. */
+static void append_pool(const struct screen *screen, const struct serving_report *r,
+                        struct text *out)
+{
+    const struct plan *plan = screen->view->plan;
+    const struct scale scale = scale_for(screen->memory->capacity_bytes);
+    const uint64_t bytes[] = {r->cache_bytes, screen->memory->capacity_bytes, r->weights_bytes,
+                              r->activation_bytes, r->outside_bytes + r->graphs_bytes};
+    char n[5][32];
+    for (unsigned i = 0; i < 5; i++)
+        scale_print(n[i], scale, bytes[i]);
+    text_printf(out, "%s %s = %.4g x ", n[0], scale.unit, engine_fraction(plan));
+    switch (engine_release(plan)->pool) {
+    case POOL_OF_DEVICE:
+        text_printf(out, "%s - weights %s - profile run %s - outside %s", n[1], n[2], n[3],
+                    n[4]);
+        return;
+    case POOL_OF_FREE:
+        scale_print_signed(n[0], scale, serving_spare(plan, r));
+        text_printf(out, "(%s - outside %s) - weights %s; a full prefill takes %s, spare %s",
+                    n[1], n[4], n[2], n[3], n[0]);
+        return;
+    case POOL_OF_REST:
+        text_printf(out, "(%s - weights %s - peak %s - outside %s)", n[1], n[2], n[3], n[4]);
+        return;
+    }
+}
+
+/* What the engine leaves to its cache, and what that holds. */
 static void print_pool(struct screen *screen)
 {
     const struct serving_report *r = &screen->view->prediction->serving;
-    struct arena *arena = screen->view->arena;
+    struct text text = {.arena = screen->view->arena};
     if (!r->present)
         return;
-    const struct scale scale = scale_for(r->requested_bytes);
-    const uint64_t bytes[] = {r->cache_bytes, r->requested_bytes, r->weights_bytes,
-                              r->activation_bytes, r->outside_bytes + r->graphs_bytes};
-    char text[5][32];
-    for (unsigned i = 0; i < 5; i++)
-        scale_print(text[i], scale, bytes[i]);
-    screen_item(screen, "KV pool",
-                arena_printf(arena,
-                             "%s %s = %s - weights %s - profile run %s - outside %s: %" PRIu64
-                             " blocks of %" PRIu64 ", %" PRIu64 " tokens, %" PRIu64
-                             " sequences of %" PRIu64,
-                             text[0], scale.unit, text[1], text[2], text[3], text[4],
-                             r->cache_blocks, r->block_tokens, r->cache_tokens, r->sequences,
-                             r->context_tokens));
+    append_pool(screen, r, &text);
+    text_printf(&text,
+                ": %" PRIu64 " blocks of %" PRIu64 ", %" PRIu64 " tokens, %" PRIu64
+                " sequences of %" PRIu64,
+                r->cache_blocks, r->block_tokens, r->cache_tokens, r->sequences,
+                r->context_tokens);
+    screen_item(screen, "KV pool", text_string(&text));
 }
 
 void screen_cache(struct screen *screen)

@@ -123,7 +123,7 @@ enum align_kind align_by_stack(const struct plan *plan)
     static const enum align_kind by_stack[STACK_COUNT] = {
         [STACK_MAXTEXT] = ALIGN_TOTAL,   [STACK_TORCHTITAN] = ALIGN_TORCHTITAN_OLD,
         [STACK_NXD] = ALIGN_NEURON,      [STACK_VLLM] = ALIGN_VLLM_TRITON,
-        [STACK_SGLANG] = ALIGN_DEEPGEMM,
+        [STACK_SGLANG] = ALIGN_DEEPGEMM, [STACK_TRTLLM] = ALIGN_DEEPGEMM,
     };
     bool quantised = plan->precision.compute == COMPUTE_FP8;
     if (plan->stack.kind == STACK_MEGATRON || plan->stack.kind == STACK_PRIMUS)

@@ -36,6 +36,12 @@ enum expert_kernel {
     EXPERT_KERNEL_FLASHINFER,      /* FlashInfer's CUTLASS runner over all tokens seen */
     EXPERT_KERNEL_TRTLLM_GEN,      /* rows in tiles, a pool of its own */
     EXPERT_KERNEL_MARLIN,          /* as Triton's modular workspaces */
+    /* from here on a tensor per product (dispatch_products.c) */
+    EXPERT_KERNEL_TRITON_PLAIN, /* gate-up, activation and down, a tensor each */
+    EXPERT_KERNEL_CONTIGUOUS,   /* DeepGEMM, a tensor each: rows received, aligned to 128 */
+    EXPERT_KERNEL_COMPACT,      /* the same over tiles of all pairs, local or not */
+    EXPERT_KERNEL_MASKED_256,   /* the same over (M / 256 + 1) 256 slots of every expert */
+    EXPERT_KERNEL_MASKED_128,   /* the same over up(M, 128) slots */
     EXPERT_KERNEL_COUNT
 };
 

@@ -94,7 +94,7 @@ static void flashinfer(struct hold_path *p, const struct row_dims *tokens)
 static void trtllm_gen(struct hold_path *p, const struct row_dims *tokens)
 {
     struct row_dims all = pairs(p, tokens);
-    struct row_dims rows = rows_of(trtllm_gen_rows(&p->x, all.dims[0], 64), all.rule);
+    struct row_dims rows = rows_of(tile_rows(&p->x, all.dims[0], p->x.experts, 64), all.rule);
     part_scratch(p, "trtllm_gen_activated", CATEGORY_WORKSPACE, p->dtype, &rows, p->x.inter,
                  FLOW_FORWARD);
     part_scratch(p, "trtllm_gen_out", CATEGORY_WORKSPACE, p->dtype, &rows, p->x.hidden,
@@ -172,6 +172,8 @@ static void take(struct hold_path *p, const struct row_dims *tokens)
 
 uint16_t part_fused(struct hold_path *p, uint16_t x, const struct row_dims *tokens)
 {
+    if (p->style->kernel >= EXPERT_KERNEL_TRITON_PLAIN)
+        return part_products(p, x, tokens);
     uint16_t out = part_rows(p, "fused_out", CATEGORY_DISPATCH, tokens, p->x.hidden);
     flow_op(&p->flow, part_move(p, "fused_experts", OP_GROUPED_GEMM),
             FLOW(x, p->indices, p->gates), FLOW(out));

@@ -71,6 +71,10 @@ uint16_t part_experts(struct hold_path *p, uint16_t x, const struct row_dims *ro
  * with the workspaces they take (dispatch_fused.c). */
 uint16_t part_fused(struct hold_path *p, uint16_t x, const struct row_dims *tokens);
 
+/* The same of kernels that write a tensor per product, over their own rows
+ * (dispatch_products.c). */
+uint16_t part_products(struct hold_path *p, uint16_t x, const struct row_dims *tokens);
+
 /* Weighted sum of returned rows [T K, H] into [T, H]. */
 uint16_t part_combine(struct hold_path *p, uint16_t returned, const struct row_dims *rows);
 /* The layer's routed output [T, H], for the op added next. */

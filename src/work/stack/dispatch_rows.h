@@ -34,8 +34,10 @@ struct size workspace_width(const struct letters *x, uint64_t inters);
 /* FlashInfer's CUTLASS runner for the rows of all tokens seen, by the format of the weights. */
 struct size flashinfer_workspace_bytes(const struct letters *x, enum dtype weights,
                                        struct size tokens);
-/* TensorRT-LLM's generated kernels: rows of the tiles that r rows of E experts may fill. */
-struct size trtllm_gen_rows(const struct letters *x, struct size rows, uint64_t tile);
+/* Rows of the tiles that so many rows of so many experts may fill: one for each expert that a
+ * row can be of, and one for each further `tile` rows. */
+struct size tile_rows(const struct letters *x, struct size rows, struct size experts,
+                      uint64_t tile);
 
 /* ---- Primus-Turbo ---- */
 

@@ -65,10 +65,11 @@ struct size flashinfer_workspace_bytes(const struct letters *x, enum dtype weigh
     return size_sum(s, SIZES(inputs, outputs, size_times(s, rows, 8), maps));
 }
 
-struct size trtllm_gen_rows(const struct letters *x, struct size rows, uint64_t tile)
+struct size tile_rows(const struct letters *x, struct size rows, struct size experts,
+                      uint64_t tile)
 {
     struct sizes *s = x->sizes;
-    struct size hit = size_min(s, rows, x->experts);
+    struct size hit = size_min(s, rows, experts);
     struct size more = size_div(s, size_sub(s, rows, hit), size_const(s, tile));
     return size_times(s, size_add(s, hit, more), tile);
 }

@@ -190,8 +190,7 @@ static void head(const struct serve *v)
 static struct size cached_sequences(const struct plan *plan, struct sizes *s)
 {
     struct size batch = size_slot(s, SLOT_MICRO_BATCH);
-    bool engine = plan->stack.kind == STACK_VLLM || plan->stack.kind == STACK_SGLANG;
-    return engine ? size_mul(s, batch, size_slot(s, SLOT_PP)) : batch;
+    return plan_is_engine(plan) ? size_mul(s, batch, size_slot(s, SLOT_PP)) : batch;
 }
 
 void serve_cache(const struct plan *plan, struct work *work, uint64_t block)

@@ -1,19 +1,56 @@
 /* SGLang: serving. DeepEP in normal mode for prefill (DeepGEMM over contiguous rows) and in
- * low-latency mode for decode (DeepGEMM over masked slots); Triton on one rank.
+ * low-latency mode for decode (DeepGEMM over masked slots); Triton where nothing is exchanged.
  *
- * Sources: buffers.md 2.5, 10.3; sglang srt/layers/moe/token_dispatcher/deepep.py. */
+ * Sources: engines.md 2, buffers.md 2.5, 10.3; sglang srt/layers/moe/token_dispatcher/deepep.py
+ * and moe_runner. */
 #include "work/path/path.h"
 #include "work/stack/dispatch_deepep.h"
 #include "work/stack/serve.h"
 #include "work/stack/stack.h"
 
+enum expert_backend stack_sglang_experts(const struct plan *plan, const char **why)
+{
+    enum path_exchange exchange = path_system_of(stack_path(plan, NULL))->exchange;
+    enum dtype weights = plan->precision.weights;
+    bool blackwell = plan_generation(plan) == GENERATION_SM100;
+    bool apart = exchange == EXCHANGE_TOKENS || exchange == EXCHANGE_MESSAGES;
+    if (exchange == EXCHANGE_MESSAGES) {
+        *why = "sglang: masked DeepGEMM over the slots of low latency";
+        return EXPERTS_MASKED;
+    }
+    if (exchange == EXCHANGE_TOKENS && weights == DTYPE_FP8_BLOCK) {
+        *why = "sglang: DeepGEMM for fp8 behind DeepEP";
+        return EXPERTS_DEEPGEMM;
+    }
+    if (weights == DTYPE_MXFP4 && !blackwell && plan->parallel.ep == 1) {
+        *why = "sglang: mxfp4 by triton_kernels";
+        return EXPERTS_TRITON_OAI;
+    }
+    if (blackwell && !apart) {
+        *why = "sglang: flashinfer_trtllm on Blackwell (DeepSeek, Qwen3 and GLM models)";
+        return EXPERTS_TRTLLM_GEN;
+    }
+    *why = "sglang: Triton where nothing else is preferred";
+    return EXPERTS_TRITON;
+}
+
 static enum expert_kernel kernel_of(const struct plan *plan, enum moe_path path)
 {
     enum path_exchange exchange = path_system_of(path)->exchange;
+    bool received = exchange == EXCHANGE_TOKENS;
     if (exchange == EXCHANGE_MESSAGES)
         return EXPERT_KERNEL_MASKED;
-    bool deepgemm = exchange == EXCHANGE_TOKENS && plan->precision.weights == DTYPE_FP8_BLOCK;
-    return deepgemm ? EXPERT_KERNEL_DEEPGEMM : EXPERT_KERNEL_TRITON;
+    const enum expert_kernel kernels[EXPERTS_COUNT] = {
+        [EXPERTS_TRITON] = EXPERT_KERNEL_TRITON_PLAIN,
+        [EXPERTS_TRITON_OAI] = EXPERT_KERNEL_TRITON_OAI,
+        [EXPERTS_CUTLASS] = EXPERT_KERNEL_CUTLASS,
+        [EXPERTS_DEEPGEMM] = received ? EXPERT_KERNEL_CONTIGUOUS : EXPERT_KERNEL_COMPACT,
+        [EXPERTS_MASKED] = EXPERT_KERNEL_MASKED_256,
+        [EXPERTS_FLASHINFER] = EXPERT_KERNEL_FLASHINFER,
+        [EXPERTS_TRTLLM_GEN] = EXPERT_KERNEL_TRTLLM_GEN,
+        [EXPERTS_MARLIN] = EXPERT_KERNEL_MARLIN,
+    };
+    return kernels[stack_experts(plan, NULL)];
 }
 
 const struct stack_path stack_sglang_paths[] = {
@@ -30,13 +67,12 @@ enum status stack_sglang_build(const struct plan *plan, struct work *work, struc
     struct serve_style style = {
         .moe = dispatch_style_of(plan),
         .spread = true,
-        .cache_block = 1,
+        .cache_block = engine_cache_block(plan),
         .absorbed_copies = true,
     };
     style.moe.queues = QUEUE_ELEMENT;
     style.moe.low_latency_tokens = DEEPEP_LOW_LATENCY_TOKENS;
     style.moe.kernel = kernel_of(plan, path);
-    style.moe.expert_chunk = 16384;
     if (plan->workload.scenario == SCENARIO_PROFILE_RUN)
         style.moe.sizing = SIZING_WORST;
     return serve_build(plan, work, path, &style, err);

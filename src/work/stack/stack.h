@@ -58,7 +58,10 @@ bool stack_reads_buffer(const struct plan *plan);
 /* What computes the experts of an engine's plan: stack.experts, or its own choice when that is
  * `auto`; *why says it in a sentence. EXPERTS_AUTO where the stack has no such choice. */
 enum expert_backend stack_experts(const struct plan *plan, const char **why);
+/* The choices of those that have one, each in its file. */
 enum expert_backend stack_vllm_experts(const struct plan *plan, const char **why);
+enum expert_backend stack_sglang_experts(const struct plan *plan, const char **why);
+enum expert_backend stack_trtllm_experts(const struct plan *plan, const char **why);
 
 /* ---- pieces that several stacks share ---- */
 
@@ -90,6 +93,7 @@ extern const struct stack_path stack_torchtitan_paths[];
 extern const struct stack_path stack_nxd_paths[];
 extern const struct stack_path stack_vllm_paths[];
 extern const struct stack_path stack_sglang_paths[];
+extern const struct stack_path stack_trtllm_paths[];
 
 /* Builders. */
 enum status stack_maxtext_build(const struct plan *plan, struct work *work, struct err *err);
@@ -99,6 +103,7 @@ enum status stack_megatron_build(const struct plan *plan, struct work *work, str
 enum status stack_nxd_build(const struct plan *plan, struct work *work, struct err *err);
 enum status stack_vllm_build(const struct plan *plan, struct work *work, struct err *err);
 enum status stack_sglang_build(const struct plan *plan, struct work *work, struct err *err);
+enum status stack_trtllm_build(const struct plan *plan, struct work *work, struct err *err);
 enum status stack_host_build(const struct plan *plan, struct work *work, struct err *err);
 enum status stack_generic_build(const struct plan *plan, struct work *work, struct err *err);
 

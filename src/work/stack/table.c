@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "plan/derive.h"
+#include "plan/engine.h"
 #include "plan/schema.h"
 #include "work/path/path.h"
 #include "work/stack/stack.h"
@@ -31,6 +32,9 @@ static const struct stack_system systems[] = {
     {STACK_SGLANG, "sglang", "SGLang: serving, DeepEP and DeepGEMM", stack_sglang_build,
      stack_generic_again, stack_sglang_paths,
      "its dispatchers; others are sized as asked, and never proposed"},
+    {STACK_TRTLLM, "trtllm", "TensorRT-LLM's PyTorch backend: serving", stack_trtllm_build,
+     stack_generic_again, stack_trtllm_paths,
+     "its communication; others are sized as asked, and never proposed"},
 };
 
 const struct stack_system *stack_system(enum stack_kind kind)
@@ -82,17 +86,26 @@ static enum moe_path nxd_path(const struct plan *plan, const char **why)
     return short_prompt ? PATH_ALL_EXPERTS : PATH_BLOCKWISE;
 }
 
+/* What engines do where tokens lie on every rank, and where they do not. */
+static const struct {
+    enum stack_kind stack;
+    const char *present, *apart;
+} exchanges[] = {
+    {STACK_VLLM, "vllm: the tokens are on every rank, nothing is exchanged",
+     "vllm: --all2all-backend allgather_reducescatter is its default"},
+    {STACK_SGLANG, "sglang: the tokens are on every rank, nothing is exchanged",
+     "sglang: --moe-a2a-backend none is its default, tokens are gathered"},
+    {STACK_TRTLLM, "trtllm: the tokens are on every rank, nothing is exchanged",
+     "trtllm: attention data parallelism gathers the ranks' tokens"},
+};
+
 static enum moe_path engine_path(const struct plan *plan, const char **why)
 {
-    bool vllm = plan->stack.kind == STACK_VLLM;
-    if (plan->parallel.ep == 1 || plan_tokens_everywhere(plan)) {
-        *why = vllm ? "vllm: the tokens are on every rank, nothing is exchanged"
-                    : "sglang: the tokens are on every rank, nothing is exchanged";
-        return PATH_FUSED;
-    }
-    *why = vllm ? "vllm: --all2all-backend allgather_reducescatter is its default"
-                : "sglang: --moe-a2a-backend none is its default, tokens are gathered";
-    return PATH_ALLGATHER;
+    bool present = plan->parallel.ep == 1 || plan_tokens_everywhere(plan);
+    for (size_t i = 0; i < sizeof exchanges / sizeof *exchanges; i++)
+        if (exchanges[i].stack == plan->stack.kind)
+            *why = present ? exchanges[i].present : exchanges[i].apart;
+    return present ? PATH_FUSED : PATH_ALLGATHER;
 }
 
 enum moe_path stack_path(const struct plan *plan, const char **why)
@@ -104,7 +117,7 @@ enum moe_path stack_path(const struct plan *plan, const char **why)
         return plan->moe.path;
     if (plan->stack.kind == STACK_NXD)
         return nxd_path(plan, why);
-    if (plan->stack.kind == STACK_VLLM || plan->stack.kind == STACK_SGLANG)
+    if (plan_is_engine(plan))
         return engine_path(plan, why);
     for (size_t i = 0; i < sizeof defaults / sizeof *defaults; i++) {
         if (defaults[i].stack != plan->stack.kind || plan->workload.mode == MODE_DECODE)
@@ -118,10 +131,20 @@ enum moe_path stack_path(const struct plan *plan, const char **why)
 
 enum expert_backend stack_experts(const struct plan *plan, const char **why)
 {
+    static enum expert_backend (*const choices[STACK_COUNT])(const struct plan *,
+                                                             const char **) = {
+        [STACK_VLLM] = stack_vllm_experts,
+        [STACK_SGLANG] = stack_sglang_experts,
+        [STACK_TRTLLM] = stack_trtllm_experts,
+    };
     const char *ignored;
     why = why ? why : &ignored;
     *why = "";
-    return plan->stack.kind == STACK_VLLM ? stack_vllm_experts(plan, why) : EXPERTS_AUTO;
+    if (!choices[plan->stack.kind])
+        return EXPERTS_AUTO;
+    *why = "as the plan says";
+    return plan->stack.experts != EXPERTS_AUTO ? plan->stack.experts
+                                               : choices[plan->stack.kind](plan, why);
 }
 
 void stack_paths_print(const struct stack_system *system, struct text *out)
@@ -147,11 +170,10 @@ static bool lists(const struct stack_system *system, const char *word)
 bool stack_offers(const struct plan *plan)
 {
     enum moe_path path = stack_path(plan, NULL);
-    bool engine = plan->stack.kind == STACK_VLLM || plan->stack.kind == STACK_SGLANG;
     if (!lists(stack_system(plan->stack.kind), words_path[path]))
         return false;
     bool present = plan->parallel.ep == 1 || plan_tokens_everywhere(plan);
-    return !engine || (path == PATH_FUSED) == present;
+    return !plan_is_engine(plan) || (path == PATH_FUSED) == present;
 }
 
 enum status stack_runs(const struct plan *plan, enum moe_path path, struct err *err)

@@ -46,28 +46,19 @@ static enum expert_backend auto_experts(const struct plan *plan, enum path_excha
     return EXPERTS_TRITON;
 }
 
-static enum expert_backend experts_of(const struct plan *plan, enum path_exchange exchange,
-                                      const char **why)
+enum expert_backend stack_vllm_experts(const struct plan *plan, const char **why)
 {
-    *why = "as the plan says";
-    if (plan->stack.experts != EXPERTS_AUTO)
-        return plan->stack.experts;
+    enum path_exchange exchange = path_system_of(stack_path(plan, NULL))->exchange;
     if (exchange != EXCHANGE_MESSAGES)
         return auto_experts(plan, exchange, why);
     *why = "vllm: batched DeepGEMM over the slots of low latency";
     return EXPERTS_MASKED;
 }
 
-enum expert_backend stack_vllm_experts(const struct plan *plan, const char **why)
-{
-    return experts_of(plan, path_system_of(stack_path(plan, NULL))->exchange, why);
-}
-
 /* The backend's kernel: over slots where low latency made them, and as the release has it. */
 static enum expert_kernel kernel_of(const struct plan *plan, enum path_exchange exchange)
 {
-    const char *why;
-    enum expert_backend backend = experts_of(plan, exchange, &why);
+    enum expert_backend backend = stack_experts(plan, NULL);
     const struct engine_release *release = engine_release(plan);
     bool fp4 = plan->precision.weights == DTYPE_MXFP4 || plan->precision.weights == DTYPE_NVFP4;
     if (exchange == EXCHANGE_MESSAGES)
@@ -91,7 +82,7 @@ static enum expert_kernel kernel_of(const struct plan *plan, enum path_exchange 
 /* How 4-bit weights lie (engines.md 1.5): 2880 x 2880 becomes 3072 x 3072 for TRT-LLM's
  * kernels.
  */
-static struct serve_experts layout_of(const struct plan *plan, enum path_exchange exchange)
+static struct serve_experts layout_of(const struct plan *plan)
 {
     static const struct serve_experts layouts[EXPERTS_COUNT] = {
         [EXPERTS_TRITON_OAI] = {64, 0, true, true},
@@ -99,10 +90,9 @@ static struct serve_experts layout_of(const struct plan *plan, enum path_exchang
         [EXPERTS_TRTLLM_GEN] = {256, 256, false, false},
         [EXPERTS_MARLIN] = {128, 256, false, false},
     };
-    const char *why;
     if (plan->precision.weights != DTYPE_MXFP4)
         return (struct serve_experts){0};
-    return layouts[experts_of(plan, exchange, &why)];
+    return layouts[stack_experts(plan, NULL)];
 }
 
 const struct stack_path stack_vllm_paths[] = {
@@ -123,7 +113,7 @@ enum status stack_vllm_build(const struct plan *plan, struct work *work, struct 
         .moe = dispatch_style_of(plan),
         .spread = true,
         .profile = profile ? release : NULL,
-        .experts = layout_of(plan, exchange),
+        .experts = layout_of(plan),
         .remainders = true,
         .rotary_table = true,
         .cache_block = engine_cache_block(plan),

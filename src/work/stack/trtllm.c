@@ -1,0 +1,60 @@
+/* TensorRT-LLM, PyTorch backend: serving. Without attention data parallelism the tokens are on
+ * every rank; with it they are gathered, or sent by its one-sided all-to-all.
+ *
+ * Sources: engines.md 3 (tensorrt_llm/_torch/modules/fused_moe/: create_moe.py,
+ * fused_moe_cutlass.py, fused_moe_deepgemm.py; _torch/pyexecutor/_util.py). */
+#include "work/path/path.h"
+#include "work/stack/dispatch_deepep.h"
+#include "work/stack/serve.h"
+#include "work/stack/stack.h"
+
+enum expert_backend stack_trtllm_experts(const struct plan *plan, const char **why)
+{
+    enum dtype weights = plan->precision.weights;
+    bool blackwell = plan_generation(plan) == GENERATION_SM100;
+    bool blocks =
+        weights == DTYPE_FP8_BLOCK || weights == DTYPE_NVFP4 || weights == DTYPE_MXFP4;
+    *why = blackwell && blocks ? "trtllm: its generated kernels for block formats on Blackwell"
+                               : "trtllm: CUTLASS, also where a backend lacks the format";
+    return blackwell && blocks ? EXPERTS_TRTLLM_GEN : EXPERTS_CUTLASS;
+}
+
+/* Its CUTLASS kernels are those that FlashInfer took over. */
+static enum expert_kernel kernel_of(const struct plan *plan, enum moe_path path)
+{
+    static const enum expert_kernel kernels[EXPERTS_COUNT] = {
+        [EXPERTS_TRITON] = EXPERT_KERNEL_TRITON_PLAIN,
+        [EXPERTS_TRITON_OAI] = EXPERT_KERNEL_TRITON_OAI,
+        [EXPERTS_CUTLASS] = EXPERT_KERNEL_FLASHINFER,
+        [EXPERTS_DEEPGEMM] = EXPERT_KERNEL_MASKED_128,
+        [EXPERTS_MASKED] = EXPERT_KERNEL_MASKED_128,
+        [EXPERTS_FLASHINFER] = EXPERT_KERNEL_FLASHINFER,
+        [EXPERTS_TRTLLM_GEN] = EXPERT_KERNEL_TRTLLM_GEN,
+        [EXPERTS_MARLIN] = EXPERT_KERNEL_MARLIN,
+    };
+    if (path_system_of(path)->exchange == EXCHANGE_MESSAGES)
+        return EXPERT_KERNEL_MASKED;
+    return kernels[stack_experts(plan, NULL)];
+}
+
+const struct stack_path stack_trtllm_paths[] = {
+    {"fused", "tokens on every rank"},
+    {"allgather", "attention DP, all-gather"},
+    {"deepep", "DeepEP"},
+    {"deepep_ll", "DeepEP, low latency"},
+    {NULL, NULL},
+};
+
+enum status stack_trtllm_build(const struct plan *plan, struct work *work, struct err *err)
+{
+    enum moe_path path = stack_path(plan, NULL);
+    struct serve_style style = {
+        .moe = dispatch_style_of(plan),
+        .spread = true,
+        .cache_block = engine_cache_block(plan),
+        .absorbed_copies = true,
+    };
+    style.moe.low_latency_tokens = DEEPEP_LOW_LATENCY_TOKENS;
+    style.moe.kernel = kernel_of(plan, path);
+    return serve_build(plan, work, path, &style, err);
+}
