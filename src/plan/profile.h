@@ -24,6 +24,7 @@
     X(GROUPED, "grouped_gemm", PRODUCT, "products of experts with rows of their own")          \
     X(BATCHED, "batched_gemm", PRODUCT, "products of experts with equal rows, masks' einsums") \
     X(BLOCKED, "blocked_gemm", PRODUCT, "block-sparse products")                               \
+    X(EXPERTS, "experts", PRODUCT, "an engine's call for all experts of a rank, sum included") \
     X(ATTENTION, "attention", PRODUCT, "scores and values, fused")                             \
     X(MEMORY, "memory", MEMORY, "any op that the memory binds")                                \
     X(ELEMENTWISE, "elementwise", MEMORY, "norms, activations, sums, rotary embedding, loss")  \
@@ -78,11 +79,17 @@ enum profile_item {
     X(FIXED, "fixed", UNIT_SECONDS, 0, 1e4, "step", "seconds of every step beside its ops")    \
     X(LOAD, "load", UNIT_NONE, 1, 1e3, "step",                                                 \
       "fullest rank over mean of routing that a plan leaves unstated (workload.data: real)")   \
-    X(NORM, "norm", UNIT_NONE, 1, 64, "overlap",                                               \
-      "n of t^n = products^n + collectives^n; 1: one after the other, large: hidden")          \
+    X(NORM, "norm", UNIT_NONE, 1, 64, "overlap product",                                       \
+      "n of t^n = a^n + b^n: products and collectives; FLOPs and bytes of a product")          \
+    X(ROW_PASSES, "row_passes", UNIT_NONE, 0, 1000, "product",                                 \
+      "experts: passes over every row's activations beside its products")                      \
+    X(TOKEN_PASSES, "token_passes", UNIT_NONE, 0, 1000, "product",                             \
+      "experts: passes over all tokens of the group (permute, sum)")                           \
+    X(CHUNKING, "chunking", UNIT_NONE, 0, 2, "collective",                                     \
+      "c of t = start + wire + 2 c sqrt(start wire): chunks that fill a pipeline")             \
     X(SHARE, "share", UNIT_NONE, 0, 1, "overlap",                                              \
       "of a collective that may run beside products, the part that does")                      \
-    X(ERROR, "error", UNIT_NONE, 0, 10, "step",                                                \
+    X(ERROR, "error", UNIT_NONE, 0, 10, "step product collective",                             \
       "relative half width that held 90 % of the runs left out of the fit")
 
 enum profile_quantity {

@@ -4,6 +4,7 @@
 
 #include "cli/command/command.h"
 
+extern const struct command command_calibrate;
 extern const struct command command_check;
 extern const struct command command_claims;
 extern const struct command command_compare;

@@ -1,0 +1,215 @@
+/* moeplan calibrate: the constants of a profile, fitted to a table of measurements. */
+#include <string.h>
+#include <time.h>
+
+#include "base/column.h"
+#include "base/output.h"
+#include "calib/calibrate.h"
+#include "cli/command/commands.h"
+#include "cli/command/side.h"
+#include "plan/catalog.h"
+#include "report/provenance.h"
+
+struct settings {
+    const char *stack, *device, *profile, *date;
+};
+
+static const struct option options[] = {
+    {"stack", 0, OPTION_TEXT, offsetof(struct settings, stack), "STACK", NULL,
+     "only rows of this stack's profiles, or of the profile of this name"},
+    {"device", 0, OPTION_TEXT, offsetof(struct settings, device), "DEVICE", NULL,
+     "only rows that were measured on this device"},
+    {"profile", 0, OPTION_TEXT, offsetof(struct settings, profile), "FILE.yaml", NULL,
+     "write the fitted constants as a profile"},
+    {"date", 0, OPTION_TEXT, offsetof(struct settings, date), "DATE", NULL,
+     "the fit's date in the profile, YYYY-MM-DD (default: today)"},
+};
+
+/* ---- columns ---- */
+
+#define COLUMN(record, member, kind, heading)                                                  \
+    {                                                                                          \
+        .key = #member, .type = kind, .offset = offsetof(struct record, member),               \
+        .title = heading                                                                       \
+    }
+
+static const struct column constant_columns[] = {
+    COLUMN(calibrated_constant, family, COLUMN_TEXT, NULL),
+    COLUMN(calibrated_constant, name, COLUMN_TEXT, "constant"),
+    COLUMN(calibrated_constant, value, COLUMN_REAL, NULL),
+    COLUMN(calibrated_constant, low, COLUMN_REAL, NULL),
+    COLUMN(calibrated_constant, high, COLUMN_REAL, NULL),
+    COLUMN(calibrated_constant, note, COLUMN_TEXT, ""),
+};
+
+static const struct column pair_columns[] = {
+    COLUMN(calibrated_pair, family, COLUMN_TEXT, NULL),
+    COLUMN(calibrated_pair, one, COLUMN_TEXT, NULL),
+    COLUMN(calibrated_pair, other, COLUMN_TEXT, NULL),
+    COLUMN(calibrated_pair, correlation, COLUMN_REAL, NULL),
+};
+
+#define SCORE(name, member, kind, heading)                                                     \
+    {                                                                                          \
+        .key = name, .type = kind, .offset = offsetof(struct calibrated_score, score.member),  \
+        .title = heading                                                                       \
+    }
+
+static const struct column score_columns[] = {
+    COLUMN(calibrated_score, family, COLUMN_TEXT, NULL),
+    COLUMN(calibrated_score, left_out, COLUMN_TEXT, "left out"),
+    SCORE("values", n, COLUMN_COUNT, NULL),
+    SCORE("median_percent", median, COLUMN_REAL, "median %"),
+    SCORE("p90_percent", p90, COLUMN_REAL, "p90 %"),
+    SCORE("mean_percent", mean, COLUMN_REAL, "mean %"),
+    SCORE("max_percent", max, COLUMN_REAL, "max %"),
+    SCORE("bias_percent", bias, COLUMN_REAL, "bias %"),
+    SCORE("rank_correlation", rank, COLUMN_REAL, "rank"),
+};
+
+#define TABLE_OF(table_columns, list, count)                                                   \
+    {                                                                                          \
+        .columns = table_columns, .n = sizeof table_columns / sizeof *table_columns,           \
+        .records = list, .n_records = count, .record_size = sizeof *(list), .indent = 2        \
+    }
+
+/* ---- output ---- */
+
+static void print_text(const struct invocation *call, const struct calibration *c)
+{
+    const struct table constants = TABLE_OF(constant_columns, c->constants, c->n_constants),
+                       scores = TABLE_OF(score_columns, c->scores, c->n_scores),
+                       pairs = TABLE_OF(pair_columns, c->pairs, c->n_pairs);
+    fprintf(call->out, "constants, in seconds and shares; interval nominal 90 %%\n\n");
+    column_table(call->out, &call->term, &constants, call->arena);
+    fprintf(call->out, "\nerror on what was left out of the fit\n\n");
+    column_table(call->out, &call->term, &scores, call->arena);
+    if (c->n_pairs) {
+        fprintf(call->out, "\nconstants that these values cannot tell apart\n\n");
+        column_table(call->out, &call->term, &pairs, call->arena);
+    }
+    fputc('\n', call->out);
+    provenance_text(call->out, &call->term, &(struct provenance){.seed = 1});
+}
+
+static void print_json(const struct invocation *call, const struct calibration *c)
+{
+    struct json json;
+    const struct table lists[] = {TABLE_OF(constant_columns, c->constants, c->n_constants),
+                                  TABLE_OF(score_columns, c->scores, c->n_scores),
+                                  TABLE_OF(pair_columns, c->pairs, c->n_pairs)};
+    static const char *const keys[] = {"constants", "errors", "alike"};
+    json_init(&json, call->out);
+    json_object(&json, NULL);
+    provenance_json(&json, &(struct provenance){.seed = 1});
+    json_string(&json, "table", c->table->name);
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+        column_json_array(&json, keys[i], lists[i].columns, lists[i].n, lists[i].records,
+                          lists[i].n_records, lists[i].record_size);
+    json_close(&json);
+}
+
+static void print(const struct invocation *call, const struct calibration *c)
+{
+    const struct table constants = TABLE_OF(constant_columns, c->constants, c->n_constants);
+    if (call->general.format == FORMAT_JSON)
+        print_json(call, c);
+    else if (call->general.format == FORMAT_CSV)
+        column_table_csv(call->out, &constants);
+    else
+        print_text(call, c);
+}
+
+/* ---- the profile ---- */
+
+/* The one profile that was fitted; STATUS_USAGE when there are several. */
+static enum status only_profile(const struct calibration *c, const char **profile,
+                                struct err *err)
+{
+    *profile = c->families[0].family->profile;
+    for (size_t i = 1; i < c->n_families; i++)
+        if (!text_equal(c->families[i].family->profile, *profile)) {
+            err_set(err, STATUS_USAGE, "the table has rows of profiles '%s' and '%s'", *profile,
+                    c->families[i].family->profile);
+            return err_hint(err, "choose one with --stack");
+        }
+    return STATUS_OK;
+}
+
+static const char *today(struct arena *arena)
+{
+    char date[16];
+    time_t now = time(NULL);
+    struct tm parts;
+    if (!gmtime_r(&now, &parts) || !strftime(date, sizeof date, "%Y-%m-%d", &parts))
+        return "unknown";
+    return arena_strdup(arena, date);
+}
+
+static enum status write_profile(const struct invocation *call, const struct calibration *c,
+                                 struct err *err)
+{
+    const struct settings *settings = call->settings;
+    const char *profile, *date = settings->date ? settings->date : today(call->arena);
+    struct output output;
+    if (!settings->profile)
+        return STATUS_OK;
+    TRY(only_profile(c, &profile, err));
+    TRY(side_check_named(call, "--profile", settings->profile, err));
+    TRY(output_open(&output, settings->profile, err));
+    calibrate_write(output.file, c, profile, date, call->arena);
+    return output_close(&output, err);
+}
+
+/* ---- the command ---- */
+
+static enum status run_calibrate(const struct invocation *call, struct err *err)
+{
+    const struct settings *settings = call->settings;
+    struct calibration calibration;
+    struct curve_table table;
+    struct csv csv;
+    char *path;
+    TRY(catalog_find(CATALOG_PUBLISHED, call->operands[0], NULL, call->arena, &path, err));
+    TRY(csv_read(path, call->arena, &csv, err));
+    TRY(curve_read(&csv, call->arena, &table, err));
+    TRY(calibrate_curves(&table, settings->stack, settings->device, call->arena, &calibration,
+                         err));
+    TRY(write_profile(call, &calibration, err));
+    print(call, &calibration);
+    return STATUS_OK;
+}
+
+static const char *const examples[] = {
+    "moeplan calibrate collectives --stack nccl-hopper",
+    "moeplan calibrate mine.csv --stack vllm-hopper --profile vllm-mine.yaml",
+    NULL,
+};
+
+const struct command command_calibrate = {
+    .name = "calibrate",
+    .operands = "<table.csv>",
+    .summary = "constants of a profile, fitted to measurements",
+    .description =
+        "Fits the few constants with which a profile turns kernels and collectives into "
+        "seconds to a table of measurements, robustly (errors above a tenth count less) and "
+        "within physical bounds: no share of a peak, of a bandwidth or of a link is above "
+        "one. The table is a name of models/published or a file with the same columns "
+        "(models/README.md).\n"
+        "\n"
+        "Says how far predictions are from values that were left out of the fit: half of "
+        "them by hash (neighbours in size leak there), configurations, whole models, whole "
+        "devices; beside them a roofline at 70 % of every peak. Intervals of constants are "
+        "the jackknife's over configurations. Constants that the values cannot tell apart "
+        "are listed.\n"
+        "\n"
+        "With --profile the constants are written as a profile, beside the file and renamed "
+        "when complete.",
+    .examples = examples,
+    .min_operands = 1,
+    .max_operands = 1,
+    .options = options,
+    .n_options = sizeof options / sizeof *options,
+    .settings_size = sizeof(struct settings),
+    .run = run_calibrate,
+};
