@@ -345,8 +345,7 @@ static void score_lines(struct calibration *c, const struct calibrated_family *f
             }
         }
         struct score score = score_of(measured, predicted, at, arena);
-        const char *left_out =
-            line < SPLIT_COUNT ? split_names[line] : "(70 % roofline beside)";
+        const char *left_out = line < SPLIT_COUNT ? split_names[line] : "control";
         if (score.n)
             c->scores[c->n_scores++] = (struct calibrated_score){name, left_out, score};
     }

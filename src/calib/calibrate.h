@@ -47,7 +47,7 @@ struct calibrated_pair {
 };
 
 struct calibrated_score {
-    const char *family, *left_out;
+    const char *family, *left_out; /* a split, or "control": a roofline at 70 % of every peak */
     struct score score;
 };
 

@@ -67,7 +67,7 @@ struct curve_family {
     const char *profile;
     enum profile_item of;
     int path, compute, level; /* PROFILE_ANY: every */
-    const char *name;         /* "sglang-hopper, deepep, fp8" */
+    const char *name;         /* "sglang-hopper/deepep/fp8" */
     const struct curve_form *form;
     const uint32_t *values; /* [n] into the table's */
     size_t n;

@@ -108,11 +108,11 @@ static const char *family_name(struct reader *r, const struct curve_family *f)
     struct text text = {.arena = r->arena};
     text_append(&text, f->profile);
     if (f->of != PROFILE_EXPERTS && f->of != PROFILE_GEMM)
-        text_printf(&text, ", %s", profile_item_name(f->of));
+        text_printf(&text, "/%s", profile_item_name(f->of));
     if (f->path != PROFILE_ANY)
-        text_printf(&text, ", %s", words_path[f->path]);
+        text_printf(&text, "/%s", words_path[f->path]);
     if (f->compute != PROFILE_ANY)
-        text_printf(&text, ", %s", words_compute[f->compute]);
+        text_printf(&text, "/%s", words_compute[f->compute]);
     return text_string(&text);
 }
 

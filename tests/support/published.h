@@ -10,7 +10,7 @@
 void published_read(const char *name, struct arena *arena, struct csv *csv);
 
 /* The plan of a row: the file of `plan`, with every key=value of `set`. */
-void published_plan(const struct csv *csv, size_t row, struct arena *arena, struct plan *plan);
+void published_load(const struct csv *csv, size_t row, struct arena *arena, struct plan *plan);
 
 /* Its prediction, without fixes. */
 void published_predict(const struct csv *csv, size_t row, struct arena *arena,

@@ -111,11 +111,11 @@ static void print_json(const struct invocation *call, const struct calibration *
 
 static void print(const struct invocation *call, const struct calibration *c)
 {
-    const struct table constants = TABLE_OF(constant_columns, c->constants, c->n_constants);
+    const struct table scores = TABLE_OF(score_columns, c->scores, c->n_scores);
     if (call->general.format == FORMAT_JSON)
         print_json(call, c);
     else if (call->general.format == FORMAT_CSV)
-        column_table_csv(call->out, &constants);
+        column_table_csv(call->out, &scores);
     else
         print_text(call, c);
 }
@@ -201,7 +201,7 @@ const struct command command_calibrate = {
         "them by hash (neighbours in size leak there), configurations, whole models, whole "
         "devices; beside them a roofline at 70 % of every peak. Intervals of constants are "
         "the jackknife's over configurations. Constants that the values cannot tell apart "
-        "are listed.\n"
+        "are listed. CSV has the errors alone.\n"
         "\n"
         "With --profile the constants are written as a profile, beside the file and renamed "
         "when complete.",

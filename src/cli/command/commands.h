@@ -21,6 +21,7 @@ extern const struct command command_run;
 extern const struct command command_schema;
 extern const struct command command_search;
 extern const struct command command_show;
+extern const struct command command_validate;
 
 const struct command *const *commands_all(size_t *n);
 

@@ -9,6 +9,7 @@
 #include "base/unit.h"
 #include "cli/frontier/csv.h"
 #include "plan/catalog.h"
+#include "plan/published.h"
 #include "plan/schema.h"
 
 /* One published run of this plan. */
@@ -41,29 +42,6 @@ static bool is_of_plan(const char *file, const char *plan)
     return strncmp(name, plan, length) == 0 && (name[length] == '.' || !name[length]);
 }
 
-/* "a=b c=d" as overrides. */
-static enum status read_sets(const struct csv *csv, size_t row, struct arena *arena,
-                             struct override **sets, size_t *n, struct err *err)
-{
-    size_t capacity = 0;
-    const char *at = csv_cell(csv, row, "set");
-    *sets = NULL;
-    *n = 0;
-    while (*at) {
-        size_t length = strcspn(at, " ");
-        const char *set = arena_strndup(arena, at, length), *equal = strchr(set, '=');
-        if (!equal)
-            return err_at(err, STATUS_INPUT, (struct mark){csv->file, csv->lines[row], 1},
-                          "\"%s\" is no key=value", set);
-        *sets = arena_grow(arena, *sets, *n, &capacity, sizeof **sets);
-        (*sets)[(*n)++] =
-            (struct override){arena_strndup(arena, set, (size_t)(equal - set)), equal + 1,
-                              arena_printf(arena, "%s:%" PRIu32, csv->file, csv->lines[row])};
-        at += length + strspn(at + length, " ");
-    }
-    return STATUS_OK;
-}
-
 /* What the stack gives and what the plan states are one fraction. */
 static void settle(struct plan *plan)
 {
@@ -77,7 +55,7 @@ static enum status add_run(struct matcher *m, const struct csv *csv, size_t row,
     const struct frontier *f = m->frontier;
     struct override *sets;
     size_t n;
-    TRY(read_sets(csv, row, f->arena, &sets, &n, err));
+    TRY(published_sets(csv, row, f->arena, &sets, &n, err));
     m->runs = arena_grow(f->arena, m->runs, m->n_runs, &m->run_capacity, sizeof *m->runs);
     struct run *run = &m->runs[m->n_runs];
     *run = (struct run){.name = csv_cell(csv, row, "row"),

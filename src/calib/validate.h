@@ -1,0 +1,75 @@
+/* Validation: predictions beside measurements, ours or published.
+ *
+ * Two kinds of tables: kernels and collectives (calib/curve.h), whose prediction is a form with
+ * the constants of the profile each row names; and runs, each a plan with one value (memory
+ * verdict, bytes, rates). Nothing is fitted here. */
+#ifndef MOEPLAN_CALIB_VALIDATE_H
+#define MOEPLAN_CALIB_VALIDATE_H
+
+#include <stdbool.h>
+
+#include "base/csv.h"
+#include "calib/score.h"
+
+/* agrees: equal words; a number within the error that its profile states (kernels), or its
+ * stack (bytes). */
+enum validate_verdict { VALIDATE_AGREES, VALIDATE_DIFFERS, VALIDATE_NOT_PREDICTED };
+
+const char *validate_verdict_name(enum validate_verdict verdict);
+
+struct validated {
+    const char *table, *row, *quantity;
+    const char *family;                /* which summary it belongs to */
+    const char *published, *predicted; /* words, or numbers in base units; predicted "" */
+    bool has_error;
+    double error_percent;
+    enum validate_verdict verdict;
+    double measured, value; /* of numbers, in base units; NaN */
+    double control;         /* what the baseline says; NaN where there is none */
+};
+
+/* What stands under a table, one a family or quantity. */
+struct validated_summary {
+    const char *table, *family;
+    uint64_t values, agree, not_predicted;
+    struct score score;       /* of numbers */
+    uint64_t constants;       /* of the profile, fitted; 0 where nothing was */
+    const char *control_name; /* "70 % roofline"; NULL */
+    double control_mean, control_median;
+    bool has_verdicts;
+    struct confusion confusion; /* of verdicts */
+    double balanced_accuracy;   /* NaN unless both verdicts were published */
+};
+
+struct validation {
+    struct validated *rows;
+    size_t n, capacity;
+    struct validated_summary *summaries;
+    size_t n_summaries, summary_capacity;
+};
+
+/* Tables that are shipped, NULL-terminated: what `validate` takes without operands. */
+extern const char *const validate_tables[];
+
+/* Appends the rows and summaries of a table. STATUS_INPUT, at file:line, for one that cannot be
+ * read, or a profile that is missing. */
+enum status validate_table(const struct csv *csv, struct arena *arena, struct validation *out,
+                           struct err *err);
+
+/* The two kinds; validate_table chooses by the columns. */
+bool validate_is_runs(const struct csv *csv);
+enum status validate_curves(const struct csv *csv, struct arena *arena, struct validation *out,
+                            struct err *err);
+enum status validate_runs(const struct csv *csv, struct arena *arena, struct validation *out,
+                          struct err *err);
+
+/* Appends a row; a summary of the rows from `first` on whose family is `family` (NULL: all). */
+void validation_add(struct validation *validation, const struct validated *row,
+                    struct arena *arena);
+struct validated_summary *validation_summarise(struct validation *validation, size_t first,
+                                               const char *family, struct arena *arena);
+
+/* A number as a CSV cell: the shortest that reads back. */
+const char *validation_number(double value, struct arena *arena);
+
+#endif

@@ -1,0 +1,197 @@
+/* Published runs beside predictions of their plans; see validate.h. */
+#include <math.h>
+#include <string.h>
+
+#include "base/number.h"
+#include "base/text.h"
+#include "calib/claim_value.h"
+#include "calib/validate.h"
+#include "plan/published.h"
+#include "sim/predict.h"
+
+/* A quantity as `predict --format json` names it, and where the record holds it. */
+struct quantity {
+    const char *name;
+    bool real; /* a double, else a uint64_t */
+    size_t offset;
+    bool memory; /* judged by the error that the stack states of its bytes */
+};
+
+#define BYTES(member)                                                                          \
+    {                                                                                          \
+        "memory." #member, false, offsetof(struct prediction, memory.member), true             \
+    }
+#define MOE(section, member)                                                                   \
+    {                                                                                          \
+#section "." #member, true, offsetof(struct prediction, moe.section.member), false     \
+    }
+
+static const struct quantity quantities[] = {
+    BYTES(total_bytes),
+    BYTES(temp_bytes),
+    BYTES(state_bytes),
+    BYTES(allocated_bytes),
+    BYTES(reserved_bytes),
+    BYTES(resident_bytes),
+    MOE(routing, rows_per_expert_mean),
+    MOE(routing, rows_per_expert_p10),
+    {"load_cv", true, offsetof(struct prediction, moe.routing.load_cv), false},
+    MOE(padding, allocated_factor),
+};
+
+/* Without a stated error of their own: routing's figures, sampled and printed to 3 digits. */
+static const double SAMPLED = 0.02;
+
+static const char verdict_quantity[] = "memory.verdict";
+
+struct run {
+    const struct csv *csv;
+    size_t row;
+    struct plan plan;
+    struct prediction prediction;
+    const char *refused; /* why there is no prediction; NULL */
+};
+
+static const struct quantity *find(const char *name)
+{
+    for (size_t i = 0; i < sizeof quantities / sizeof *quantities; i++)
+        if (text_equal(quantities[i].name, name))
+            return &quantities[i];
+    return NULL;
+}
+
+static double value_of(const struct quantity *quantity, const struct prediction *prediction)
+{
+    const char *at = (const char *)prediction + quantity->offset;
+    double real;
+    uint64_t count;
+    if (quantity->real) {
+        memcpy(&real, at, sizeof real);
+        return real;
+    }
+    memcpy(&count, at, sizeof count);
+    return (double)count;
+}
+
+/* Rows of one run follow each other: one prediction serves them. */
+static bool same_run(const struct csv *csv, size_t a, size_t b)
+{
+    const char *plan = csv_cell(csv, a, "plan");
+    return text_equal(csv_cell(csv, a, "set"), csv_cell(csv, b, "set")) &&
+           (!plan || text_equal(plan, csv_cell(csv, b, "plan")));
+}
+
+/* A plan that the stack refuses has no prediction; a row that cannot be read is an error. */
+static enum status predict_run(struct run *run, size_t row, struct arena *arena,
+                               struct err *err)
+{
+    const struct predict_options options = {0};
+    struct err refused = {0};
+    if (row > 0 && same_run(run->csv, row, row - 1) && run->row == row - 1) {
+        run->row = row;
+        return STATUS_OK;
+    }
+    run->row = row;
+    run->refused = NULL;
+    TRY(published_plan(run->csv, row, arena, &run->plan, err));
+    if (predict(&run->plan, &options, arena, &run->prediction, &refused) != STATUS_OK)
+        run->refused = arena_strdup(arena, refused.text);
+    return STATUS_OK;
+}
+
+static void compare_words(const struct run *run, struct validated *row)
+{
+    row->predicted = verdict_name(run->prediction.memory.verdict);
+    row->verdict =
+        text_equal(row->predicted, row->published) ? VALIDATE_AGREES : VALIDATE_DIFFERS;
+}
+
+static enum status compare_number(const struct run *run, size_t at,
+                                  const struct quantity *quantity, struct validated *row,
+                                  struct arena *arena, struct err *err)
+{
+    const char *unit = csv_cell(run->csv, at, "unit");
+    double scale = claim_unit(unit ? unit : ""), number;
+    if (!number_real(row->published, &number) || !(scale > 0) || !(number > 0))
+        return err_at(err, STATUS_INPUT, (struct mark){run->csv->file, run->csv->lines[at], 1},
+                      "'%s %s' is no quantity", row->published, unit ? unit : "");
+    row->measured = number * scale;
+    row->published = validation_number(row->measured, arena);
+    if (!quantity || run->refused)
+        return STATUS_OK;
+    row->value = value_of(quantity, &run->prediction);
+    row->predicted = validation_number(row->value, arena);
+    row->has_error = true;
+    row->error_percent = 100 * (row->value / row->measured - 1);
+    double stated = quantity->memory ? run->plan.stack.error : SAMPLED;
+    row->verdict =
+        fabs(row->error_percent) <= 100 * stated ? VALIDATE_AGREES : VALIDATE_DIFFERS;
+    return STATUS_OK;
+}
+
+static enum status add_row(struct run *run, size_t at, const char *table, struct arena *arena,
+                           struct validation *out, struct err *err)
+{
+    const struct csv *csv = run->csv;
+    const char *quantity = csv_cell(csv, at, "quantity");
+    bool verdict = text_equal(quantity, verdict_quantity);
+    const struct quantity *known = find(quantity);
+    struct validated row = {.table = table,
+                            .row = csv_cell(csv, at, "row"),
+                            .quantity = quantity,
+                            .family = quantity,
+                            .published = csv_cell(csv, at, "published"),
+                            .predicted = "",
+                            .verdict = VALIDATE_NOT_PREDICTED,
+                            .measured = (double)NAN,
+                            .value = (double)NAN,
+                            .control = (double)NAN};
+    if (verdict || known)
+        TRY(predict_run(run, at, arena, err));
+    if (verdict && !run->refused)
+        compare_words(run, &row);
+    else if (!verdict)
+        TRY(compare_number(run, at, known, &row, arena, err));
+    validation_add(out, &row, arena);
+    return STATUS_OK;
+}
+
+static const char *table_name(const char *file, struct arena *arena)
+{
+    const char *slash = strrchr(file, '/'), *name = slash ? slash + 1 : file;
+    return arena_strndup(arena, name, strcspn(name, "."));
+}
+
+/* One summary a quantity, in order of appearance. */
+static void summarise(struct validation *out, size_t first, struct arena *arena)
+{
+    for (size_t i = first; i < out->n; i++) {
+        bool new = true;
+        for (size_t k = first; k < i && new; k++)
+            new = !text_equal(out->rows[k].family, out->rows[i].family);
+        if (new)
+            validation_summarise(out, first, out->rows[i].family, arena);
+    }
+}
+
+bool validate_is_runs(const struct csv *csv)
+{
+    static const char *const needed[] = {"row", "set", "quantity", "published"};
+    for (size_t i = 0; i < sizeof needed / sizeof *needed; i++)
+        if (csv_column(csv, needed[i]) == SIZE_MAX)
+            return false;
+    return true;
+}
+
+enum status validate_runs(const struct csv *csv, struct arena *arena, struct validation *out,
+                          struct err *err)
+{
+    struct run run = {.csv = csv, .row = SIZE_MAX};
+    size_t first = out->n;
+    const char *table = table_name(csv->file, arena);
+    for (size_t row = 0; row < csv->n_rows; row++)
+        TRY(add_row(&run, row, table, arena, out, err));
+    if (out->n > first)
+        summarise(out, first, arena);
+    return STATUS_OK;
+}

@@ -1,0 +1,245 @@
+/* moeplan validate: predictions beside measurements. */
+#include <math.h>
+#include <string.h>
+
+#include "base/column.h"
+#include "calib/validate.h"
+#include "cli/command/commands.h"
+#include "cli/command/side.h"
+#include "cli/frontier/table.h"
+#include "plan/catalog.h"
+#include "report/provenance.h"
+
+struct settings {
+    bool rows;
+};
+
+static const struct option options[] = {
+    {"rows", 0, OPTION_FLAG, offsetof(struct settings, rows), NULL, NULL,
+     "as text: show every row, not the summary alone"},
+};
+
+/* ---- columns ---- */
+
+static const char *word_of(const void *record)
+{
+    return validate_verdict_name(((const struct validated *)record)->verdict);
+}
+
+static bool has_error(const void *record)
+{
+    return ((const struct validated *)record)->has_error;
+}
+
+#define ROW(member, kind, heading)                                                             \
+    {                                                                                          \
+        .key = #member, .type = kind, .offset = offsetof(struct validated, member),            \
+        .title = heading                                                                       \
+    }
+
+static const struct column row_columns[] = {
+    ROW(table, COLUMN_TEXT, NULL),
+    ROW(row, COLUMN_TEXT, NULL),
+    ROW(quantity, COLUMN_TEXT, NULL),
+    ROW(published, COLUMN_TEXT, NULL),
+    ROW(predicted, COLUMN_TEXT, NULL),
+    {.key = "error_percent",
+     .type = COLUMN_REAL,
+     .offset = offsetof(struct validated, error_percent),
+     .present = has_error,
+     .title = "error %"},
+    {.key = "verdict", .type = COLUMN_NAME, .name = word_of},
+};
+
+static bool has_numbers(const void *record)
+{
+    return ((const struct validated_summary *)record)->score.n > 0;
+}
+
+static bool has_constants(const void *record)
+{
+    return ((const struct validated_summary *)record)->constants > 0;
+}
+
+static bool has_verdicts(const void *record)
+{
+    return ((const struct validated_summary *)record)->has_verdicts;
+}
+
+#define SUMMARY(name, member, kind, heading, when)                                             \
+    {                                                                                          \
+        .key = name, .type = kind, .offset = offsetof(struct validated_summary, member),       \
+        .title = heading, .present = when                                                      \
+    }
+
+static const struct column summary_columns[] = {
+    SUMMARY("table", table, COLUMN_TEXT, NULL, NULL),
+    SUMMARY("family", family, COLUMN_TEXT, NULL, NULL),
+    SUMMARY("values", values, COLUMN_COUNT, NULL, NULL),
+    SUMMARY("agree", agree, COLUMN_COUNT, NULL, NULL),
+    SUMMARY("not_predicted", not_predicted, COLUMN_COUNT, "none", NULL),
+    SUMMARY("mean_percent", score.mean, COLUMN_REAL, "mean %", has_numbers),
+    SUMMARY("median_percent", score.median, COLUMN_REAL, "median %", has_numbers),
+    SUMMARY("p90_percent", score.p90, COLUMN_REAL, "p90 %", has_numbers),
+    SUMMARY("max_percent", score.max, COLUMN_REAL, "max %", has_numbers),
+    SUMMARY("bias_percent", score.bias, COLUMN_REAL, "bias %", has_numbers),
+    SUMMARY("rank_correlation", score.rank, COLUMN_REAL, "rank", has_numbers),
+    SUMMARY("constants", constants, COLUMN_COUNT, NULL, has_constants),
+    SUMMARY("control", control_name, COLUMN_TEXT, NULL, NULL),
+    SUMMARY("control_mean_percent", control_mean, COLUMN_REAL, "its mean %", NULL),
+    SUMMARY("control_median_percent", control_median, COLUMN_REAL, "its median %", NULL),
+};
+
+static const struct column confusion_columns[] = {
+    SUMMARY("table", table, COLUMN_TEXT, NULL, NULL),
+    SUMMARY("fits_as_fits", confusion.fits_as_fits, COLUMN_COUNT, "fits: fits", has_verdicts),
+    SUMMARY("fits_as_marginal", confusion.fits_as_marginal, COLUMN_COUNT, "marginal",
+            has_verdicts),
+    SUMMARY("fits_as_oom", confusion.fits_as_oom, COLUMN_COUNT, "oom", has_verdicts),
+    SUMMARY("oom_as_fits", confusion.oom_as_fits, COLUMN_COUNT, "oom: fits", has_verdicts),
+    SUMMARY("oom_as_marginal", confusion.oom_as_marginal, COLUMN_COUNT, "marginal",
+            has_verdicts),
+    SUMMARY("oom_as_oom", confusion.oom_as_oom, COLUMN_COUNT, "oom", has_verdicts),
+    SUMMARY("balanced_accuracy", balanced_accuracy, COLUMN_REAL, "balanced accuracy", NULL),
+};
+
+#define TABLE_OF(table_columns, list, count)                                                   \
+    {                                                                                          \
+        .columns = table_columns, .n = sizeof table_columns / sizeof *table_columns,           \
+        .records = list, .n_records = count, .record_size = sizeof *(list), .indent = 2        \
+    }
+
+/* ---- output ---- */
+
+/* Summaries with verdicts, for the table of who was told what. */
+static struct validated_summary *with_verdicts(const struct validation *v, struct arena *arena,
+                                               size_t *n)
+{
+    struct validated_summary *list = arena_alloc(arena, v->n_summaries + 1, sizeof *list);
+    *n = 0;
+    for (size_t i = 0; i < v->n_summaries; i++)
+        if (v->summaries[i].has_verdicts)
+            list[(*n)++] = v->summaries[i];
+    return list;
+}
+
+static void print_text(const struct invocation *call, const struct validation *v)
+{
+    const struct settings *settings = call->settings;
+    size_t n;
+    const struct validated_summary *verdicts = with_verdicts(v, call->arena, &n);
+    const struct table rows = TABLE_OF(row_columns, v->rows, v->n),
+                       summaries = TABLE_OF(summary_columns, v->summaries, v->n_summaries),
+                       told = TABLE_OF(confusion_columns, verdicts, n);
+    if (settings->rows) {
+        column_table(call->out, &call->term, &rows, call->arena);
+        fputc('\n', call->out);
+    }
+    column_table(call->out, &call->term, &summaries, call->arena);
+    if (n) {
+        fprintf(call->out, "\nverdicts: what was published, and what is predicted for it\n\n");
+        column_table(call->out, &call->term, &told, call->arena);
+    }
+    fputc('\n', call->out);
+    provenance_text(call->out, &call->term, &(struct provenance){.seed = 1});
+}
+
+static void write_summaries(struct json *json, const struct validation *v, struct arena *arena)
+{
+    size_t n;
+    const struct validated_summary *verdicts = with_verdicts(v, arena, &n);
+    const struct table summaries = TABLE_OF(summary_columns, v->summaries, v->n_summaries),
+                       told = TABLE_OF(confusion_columns, verdicts, n);
+    provenance_json(json, &(struct provenance){.seed = 1});
+    column_json_array(json, "summaries", summaries.columns, summaries.n, summaries.records,
+                      summaries.n_records, summaries.record_size);
+    column_json_array(json, "verdicts", told.columns, told.n, told.records, told.n_records,
+                      told.record_size);
+}
+
+static void print_json(const struct invocation *call, const struct validation *v)
+{
+    struct json json;
+    const struct table rows = TABLE_OF(row_columns, v->rows, v->n);
+    json_init(&json, call->out);
+    json_object(&json, NULL);
+    write_summaries(&json, v, call->arena);
+    column_json_array(&json, "rows", rows.columns, rows.n, rows.records, rows.n_records,
+                      rows.record_size);
+    json_close(&json);
+}
+
+struct beside {
+    const struct validation *validation;
+    struct arena *arena;
+};
+
+static void write_provenance(struct json *json, const void *context)
+{
+    const struct beside *beside = context;
+    write_summaries(json, beside->validation, beside->arena);
+    json_string(json, "command", "validate");
+}
+
+/* ---- the command ---- */
+
+static enum status add_table(const struct invocation *call, const char *name,
+                             struct validation *v, struct err *err)
+{
+    struct csv csv;
+    char *path;
+    TRY(catalog_find(CATALOG_PUBLISHED, name, NULL, call->arena, &path, err));
+    TRY(csv_read(path, call->arena, &csv, err));
+    return validate_table(&csv, call->arena, v, err);
+}
+
+static enum status run_validate(const struct invocation *call, struct err *err)
+{
+    struct validation v = {0};
+    for (size_t i = 0; !call->n_operands && validate_tables[i]; i++)
+        TRY(add_table(call, validate_tables[i], &v, err));
+    for (size_t i = 0; i < call->n_operands; i++)
+        TRY(add_table(call, call->operands[i], &v, err));
+    const struct table rows = TABLE_OF(row_columns, v.rows, v.n);
+    const struct beside beside = {&v, call->arena};
+    TRY(side_provenance(call, write_provenance, &beside, err));
+    if (call->general.format == FORMAT_JSON)
+        print_json(call, &v);
+    else if (call->general.format == FORMAT_CSV || frontier_is_csv(call->general.output))
+        column_table_csv(call->out, &rows);
+    else
+        print_text(call, &v);
+    return STATUS_OK;
+}
+
+static const char *const examples[] = {
+    "moeplan validate",
+    "moeplan validate collectives deepgemm_kernels",
+    "moeplan validate mine.csv --rows",
+    "moeplan validate -o rows.csv",
+    NULL,
+};
+
+const struct command command_validate = {
+    .name = "validate",
+    .operands = "[table.csv...]",
+    .summary = "predictions beside measurements, published or yours",
+    .description =
+        "Puts predictions beside what was measured: kernels and collectives by the constants "
+        "of the profile that each row names, runs by their plans. Without operands all "
+        "tables that are shipped; a table is a name of models/published or a file with the "
+        "same columns (models/README.md). Nothing is fitted: see moeplan calibrate.\n"
+        "\n"
+        "Text is a summary for each family of values: how many agree (words that are equal, "
+        "numbers within the error that their profile or stack states), the error's mean "
+        "(MAPE), median, 90th percentile, largest and bias, Spearman's rank correlation, the "
+        "constants that were fitted, and a control without any. CSV has a line for each "
+        "value; with -o FILE.csv the summaries stand in FILE.json.",
+    .examples = examples,
+    .min_operands = 0,
+    .max_operands = 64,
+    .options = options,
+    .n_options = sizeof options / sizeof *options,
+    .settings_size = sizeof(struct settings),
+    .run = run_validate,
+};

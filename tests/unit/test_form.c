@@ -1,0 +1,84 @@
+/* sim/form: limits of the forms of time, and the pipeline's law against its minimum. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "sim/form.h"
+
+static void two_resources_beside_each_other(void **state)
+{
+    (void)state;
+    assert_true(fabs(form_beside(3, 4, 1) - 7) < 1e-12);
+    assert_true(fabs(form_beside(3, 4, 2) - 5) < 1e-12);
+    assert_true(fabs(form_beside(3, 4, 60) - 4) < 1e-3);
+    assert_true(fabs(form_beside(0, 4, 2) - 4) < 1e-12);
+}
+
+/* The least of (hops + V/m) (latency + m/w) over the size m of a chunk. */
+static void a_pipeline_in_its_best_chunks(void **state)
+{
+    (void)state;
+    const double hops = 7, latency = 2e-6, w = 400e9;
+    for (double bytes = 1e3; bytes < 1e9; bytes *= 10) {
+        double best = INFINITY;
+        for (double m = 1; m < bytes * 1e3; m *= 1.001)
+            best = fmin(best, (hops + bytes / m) * (latency + m / w));
+        double law = form_pipelined(hops * latency, bytes / w, 1);
+        assert_true(fabs(law / best - 1) < 1e-4);
+    }
+}
+
+static void products_in_whole_tiles(void **state)
+{
+    (void)state;
+    const struct form_device device = {1e15, 3e12, 100};
+    const struct form_gemm one = {1, 1, 128, 1024, 0, 64, 128},
+                           full = {1, 64, 128, 1024, 0, 64, 128};
+    struct form_product k = {1e-6, 0.5, 0.8, 2, 0};
+    assert_true(fabs(form_gemm_s(&k, &one, &device) - form_gemm_s(&k, &full, &device)) < 1e-15);
+    /* one tile of 100 units: without waves a hundredth of the rate, with them all of a wave */
+    double tile = 2.0 * 64 * 128 * 1024;
+    assert_true(fabs(form_gemm_s(&k, &full, &device) - 1e-6 - tile / 0.5e15) < 1e-15);
+    k.wave = 1;
+    assert_true(fabs(form_gemm_s(&k, &full, &device) - 1e-6 - 100 * tile / 0.5e15) < 1e-13);
+}
+
+static void experts_grow_with_their_work(void **state)
+{
+    (void)state;
+    const struct form_device device = {1e15, 3e12, 132};
+    const struct form_experts k = {{20e-6, 0.6, 0.8, 2, 0}, 1, 2};
+    struct form_experts_call call = {1024, 8192, 8192, 8, 4096, 1536, 2};
+    double base = form_experts_s(&k, &call, &device);
+    /* never faster than the roofline of what it does */
+    assert_true(base > 20e-6 + 6.0 * 8192 * 4096 * 1536 / 0.6e15);
+    for (unsigned i = 0; i < 3; i++) {
+        struct form_experts_call more = call;
+        *(i == 0 ? &more.padded_rows : i == 1 ? &more.hit : &more.tokens) *= 2;
+        assert_true(form_experts_s(&k, &more, &device) > base);
+    }
+}
+
+static void exchanges(void **state)
+{
+    (void)state;
+    const struct form_exchange k = {10e-6, 0.5, 0.8};
+    const struct form_exchange_bytes bytes = {1e6, 4e5, 100e9, 50e9};
+    assert_true(fabs(form_exchange_staged_s(&k, &bytes) - 30e-6) < 1e-12);
+    assert_true(fabs(form_exchange_direct_s(&k, &bytes) - 40e-6) < 1e-12);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(two_resources_beside_each_other),
+        cmocka_unit_test(a_pipeline_in_its_best_chunks),
+        cmocka_unit_test(products_in_whole_tiles),
+        cmocka_unit_test(experts_grow_with_their_work),
+        cmocka_unit_test(exchanges),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

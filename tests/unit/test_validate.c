@@ -1,0 +1,152 @@
+/* calib/score, calib/validate, calib/calibrate: errors by hand, and the shipped tables within
+ * what their profiles state. Leaving models out takes longer: tests/docs/check_profiles.sh. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <string.h>
+
+#include "calib/calibrate.h"
+#include "calib/validate.h"
+#include "plan/profile.h"
+#include "support/published.h"
+
+static void scores_by_hand(void **state)
+{
+    (void)state;
+    struct arena arena = {0};
+    const double measured[] = {1, 2, 4, 8, 5}, predicted[] = {1.1, 1.8, 4, 16, (double)NAN};
+    const struct score score = score_of(measured, predicted, 5, &arena);
+    assert_int_equal(score.n, 4);
+    assert_true(fabs(score.mean - 30) < 1e-9 && fabs(score.median - 10) < 1e-9);
+    assert_true(fabs(score.max - 100) < 1e-9 && fabs(score.bias - 5) < 1e-9);
+    assert_true(fabs(score.rank - 1) < 1e-12);
+    const double turned[] = {4, 3, 2, 1};
+    assert_true(fabs(score_of(measured, turned, 4, &arena).rank + 1) < 1e-12);
+    assert_int_equal(score_of(measured, predicted, 0, &arena).n, 0);
+    arena_release(&arena);
+}
+
+static void verdicts_by_hand(void **state)
+{
+    (void)state;
+    struct confusion c = {0};
+    confusion_add(&c, "fits", "fits");
+    confusion_add(&c, "fits", "marginal");
+    assert_true(isnan(confusion_balanced_accuracy(&c)));
+    confusion_add(&c, "oom", "oom");
+    confusion_add(&c, "oom", "fits");
+    assert_int_equal(c.oom_as_fits, 1);
+    assert_true(fabs(confusion_balanced_accuracy(&c) - 0.5) < 1e-12);
+    /* a tool that always says "fits" scores one half */
+    struct confusion always = {0};
+    confusion_add(&always, "fits", "fits");
+    confusion_add(&always, "oom", "fits");
+    assert_true(fabs(confusion_balanced_accuracy(&always) - 0.5) < 1e-12);
+}
+
+/* Median and 90th percentile over all values of a table, with the shipped profiles. */
+static void shipped_profiles_hold(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *table;
+        double median, p90; /* percent, at most */
+    } tables[] = {{"moe_kernels_hopper", 9, 30},
+                  {"deepgemm_kernels", 8, 20},
+                  {"ep_dispatch_combine", 8, 20},
+                  {"collectives", 8, 22}};
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
+        struct arena arena = {0};
+        struct csv csv;
+        struct err err = {0};
+        struct validation v = {0};
+        published_read(tables[i].table, &arena, &csv);
+        if (validate_table(&csv, &arena, &v, &err) != STATUS_OK)
+            fail_msg("%s: %s", err.where, err.text);
+        const struct validated_summary *all = &v.summaries[v.n_summaries - 1];
+        print_message("%s: median %.1f, p90 %.1f\n", tables[i].table, all->score.median,
+                      all->score.p90);
+        assert_int_equal(all->values, v.n);
+        assert_true(all->score.median <= tables[i].median && all->score.p90 <= tables[i].p90);
+        assert_true(all->score.mean <= all->control_mean * 2 / 3);
+        /* nine of ten values within the error that their profile states, give or take */
+        assert_true((double)all->agree >= 0.85 * (double)all->values);
+        arena_release(&arena);
+    }
+}
+
+/* What calibrate writes reads back as the constants it fitted. */
+static void a_written_profile_reads_back(void **state)
+{
+    (void)state;
+    static const char file[] = "test_validate_profile.yaml";
+    struct arena arena = {0};
+    struct csv csv;
+    struct err err = {0};
+    struct curve_table table;
+    struct calibration c;
+    struct profile profile;
+    published_read("collectives", &arena, &csv);
+    assert_int_equal(curve_read(&csv, &arena, &table, &err), STATUS_OK);
+    assert_int_equal(calibrate_curves(&table, "nccl-hopper", "h100", &arena, &c, &err),
+                     STATUS_OK);
+    assert_int_equal(c.n_families, 4);
+    FILE *out = fopen(file, "w");
+    assert_non_null(out);
+    calibrate_write(out, &c, "nccl-hopper", "2026-11-22", &arena);
+    fclose(out);
+    if (profile_read(file, &arena, &profile, &err) != STATUS_OK)
+        fail_msg("%s: %s", err.where, err.text);
+    assert_string_equal(profile.device, "h100");
+    for (size_t f = 0; f < c.n_families; f++) {
+        double constants[CURVE_CONSTANTS];
+        const struct curve_family *family = c.families[f].family;
+        assert_int_equal(curve_constants(family, &profile, constants, &err), STATUS_OK);
+        for (size_t k = 0; k < family->form->n_constants; k++)
+            assert_true(fabs(constants[k] / c.families[f].constants[k] - 1) < 1e-3);
+    }
+    remove(file);
+    assert_int_equal(calibrate_curves(&table, "none", NULL, &arena, &c, &err), STATUS_INPUT);
+    arena_release(&arena);
+}
+
+/* One value of each kind of a table of runs. */
+static void runs(void **state)
+{
+    (void)state;
+    struct arena arena = {0};
+    struct csv csv;
+    struct err err = {0};
+    struct validation v = {0};
+    published_read("megatron_moe_memory_b200", &arena, &csv);
+    assert_true(validate_is_runs(&csv));
+    assert_int_equal(validate_table(&csv, &arena, &v, &err), STATUS_OK);
+    assert_int_equal(v.n, 36);
+    for (size_t i = 0; i < v.n; i++) {
+        struct prediction prediction;
+        if (strcmp(v.rows[i].quantity, "memory.allocated_bytes") != 0)
+            continue;
+        published_predict(&csv, i, &arena, &prediction);
+        assert_true(v.rows[i].value >= (double)prediction.memory.allocated_bytes &&
+                    v.rows[i].value <= (double)prediction.memory.allocated_bytes);
+        assert_int_equal(v.rows[i].verdict, VALIDATE_AGREES);
+    }
+    arena_release(&arena);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(scores_by_hand),
+        cmocka_unit_test(verdicts_by_hand),
+        cmocka_unit_test(shipped_profiles_hold),
+        cmocka_unit_test(a_written_profile_reads_back),
+        cmocka_unit_test(runs),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
