@@ -317,7 +317,9 @@ static enum status read_exchange(struct reader *r, struct row *row)
     TRY(word(r, row, "path", words_path, &row->path));
     TRY(numbers(r, row, list, sizeof list / sizeof *list));
     const char *direction = cell(r, row, "direction");
-    bool direct = row->path == PATH_DEEPEP_LL, fp8 = text_equal(cell(r, row, "dtype"), "fp8");
+    /* the source gives times of its low-latency kernels, bandwidths of the others */
+    bool direct = text_equal(cell(r, row, "unit"), "us");
+    bool fp8 = text_equal(cell(r, row, "dtype"), "fp8");
     double n_nodes = fmax(ep / 8, 1), row_bytes = tokens * hidden * (fp8 ? 1 : 2);
     struct curve_value v = row->value;
     row->compute = PROFILE_ANY;
