@@ -24,8 +24,8 @@ rows() {
 }
 
 {
-    printf '| %s | %s | %s | %s | %s | %s | %s | %s | %s |\n' table family values fitted 'half out' \
-        'configuration out' 'model out' 'device out' '70 % roofline'
+    printf '| table | family | values | fitted | half out | configuration out '
+    echo '| model out | device out | 70 % roofline |'
     echo '|---|---|---|---|---|---|---|---|---|'
     for table in moe_kernels_hopper deepgemm_kernels ep_dispatch_combine collectives; do
         rows "$table" || exit 1
