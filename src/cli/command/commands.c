@@ -13,6 +13,7 @@ static const struct command *const commands[] = {
     &command_search,
     &command_plot,
     &command_claims,
+    &command_probe,
     &command_validate,
     &command_calibrate,
     &command_show,

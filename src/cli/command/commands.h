@@ -16,6 +16,7 @@ extern const struct command command_import;
 extern const struct command command_list;
 extern const struct command command_plot;
 extern const struct command command_predict;
+extern const struct command command_probe;
 extern const struct command command_report;
 extern const struct command command_run;
 extern const struct command command_schema;

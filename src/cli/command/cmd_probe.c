@@ -1,0 +1,249 @@
+/* moeplan probe: what this machine can do, as a cluster and a profile. */
+#include <string.h>
+#include <time.h>
+
+#include "base/column.h"
+#include "base/output.h"
+#include "calib/probe_write.h"
+#include "cli/command/commands.h"
+#include "cli/command/side.h"
+#include "exec/probe.h"
+#include "plan/schema.h"
+#include "report/provenance.h"
+
+struct settings {
+    const char *cluster, *profile;
+    unsigned transport;
+    uint64_t ranks, workers;
+};
+
+static const struct settings defaults = {.ranks = 2};
+
+static const char *const transports[] = {"local", "mpi", NULL};
+
+static const struct option options[] = {
+    {"cluster", 0, OPTION_TEXT, offsetof(struct settings, cluster), "FILE.yaml", NULL,
+     "write this machine as a cluster, a device for each worker"},
+    {"profile", 0, OPTION_TEXT, offsetof(struct settings, profile), "FILE.yaml", NULL,
+     "write what it reaches as a profile of stack host"},
+    {"transport", 0, OPTION_CHOICE, offsetof(struct settings, transport), NULL, transports,
+     "exchange between ranks of this process, or between processes of mpirun"},
+    {"ranks", 0, OPTION_COUNT, offsetof(struct settings, ranks), "N 1..64", NULL,
+     "ranks that exchange, of transport local (default: 2)"},
+    {"workers", 0, OPTION_COUNT, offsetof(struct settings, workers), "N 1..1024", NULL,
+     "threads of a process; default: one per CPU, under MPI one"},
+};
+
+/* From prepare to finish. */
+struct state {
+    struct session session;
+};
+
+/* ---- columns ---- */
+
+static const char *kind_of(const void *record)
+{
+    return probe_kind_name(((const struct probe_point *)record)->kind);
+}
+
+static const char *unit_of(const void *record)
+{
+    return probe_kind_unit(((const struct probe_point *)record)->kind);
+}
+
+static const char *format_of(const void *record)
+{
+    const struct probe_point *point = record;
+    return point->kind == PROBE_GEMM ? words_dtype[point->dtype] : NULL;
+}
+
+static bool has_rows(const void *record)
+{
+    return ((const struct probe_point *)record)->rows > 0;
+}
+
+static bool has_depth(const void *record)
+{
+    return ((const struct probe_point *)record)->depth > 0;
+}
+
+static bool has_bytes(const void *record)
+{
+    return ((const struct probe_point *)record)->bytes > 0;
+}
+
+#define POINT(name, member, type_of, when)                                                     \
+    {                                                                                          \
+        .key = name, .type = type_of, .offset = offsetof(struct probe_point, member),          \
+        .present = when                                                                        \
+    }
+
+static const struct column columns[] = {
+    {.key = "what", .type = COLUMN_NAME, .name = kind_of},
+    {.key = "dtype", .type = COLUMN_NAME, .name = format_of},
+    POINT("rows", rows, COLUMN_COUNT, has_rows),
+    POINT("depth", depth, COLUMN_COUNT, has_depth),
+    POINT("columns", columns, COLUMN_COUNT, has_rows),
+    POINT("bytes", bytes, COLUMN_COUNT, has_bytes),
+    POINT("value", value, COLUMN_REAL, NULL),
+    POINT("low", low, COLUMN_REAL, NULL),
+    POINT("high", high, COLUMN_REAL, NULL),
+    {.key = "unit", .type = COLUMN_NAME, .name = unit_of},
+};
+
+enum { N_COLUMNS = sizeof columns / sizeof *columns };
+
+/* ---- output ---- */
+
+static struct table table_of(const struct probed *p)
+{
+    return (struct table){.columns = columns,
+                          .n = N_COLUMNS,
+                          .records = p->points,
+                          .n_records = p->n,
+                          .record_size = sizeof *p->points,
+                          .indent = 2};
+}
+
+static void print_text(const struct invocation *call, const struct probed *p)
+{
+    const struct table table = table_of(p);
+    fprintf(call->out, "%s, %llu workers, %s\n", p->machine->cpu,
+            (unsigned long long)p->workers, p->blas);
+    fprintf(call->out,
+            "one worker while all work; median of %d rounds, least and most of them\n\n",
+            PROBE_ROUNDS);
+    column_table(call->out, &call->term, &table, call->arena);
+    fputc('\n', call->out);
+    provenance_text(call->out, &call->term, &(struct provenance){.seed = 1});
+}
+
+static void print_json(const struct invocation *call, const struct probed *p)
+{
+    struct json json;
+    json_init(&json, call->out);
+    json_object(&json, NULL);
+    provenance_json(&json, &(struct provenance){.seed = 1});
+    json_string(&json, "cpu", p->machine->cpu);
+    json_string(&json, "system", p->machine->system);
+    json_string(&json, "blas", p->blas);
+    json_string(&json, "transport", p->transport);
+    json_count(&json, "workers", p->workers);
+    json_count(&json, "ranks", p->ranks);
+    column_json_array(&json, "points", columns, N_COLUMNS, p->points, p->n, sizeof *p->points);
+    json_close(&json);
+}
+
+static void print(const struct invocation *call, const struct probed *p)
+{
+    const struct table table = table_of(p);
+    if (call->general.format == FORMAT_JSON)
+        print_json(call, p);
+    else if (call->general.format == FORMAT_CSV)
+        column_table_csv(call->out, &table);
+    else
+        print_text(call, p);
+}
+
+static const char *today(struct arena *arena)
+{
+    char date[16];
+    time_t now = time(NULL);
+    struct tm parts;
+    if (!gmtime_r(&now, &parts) || !strftime(date, sizeof date, "%Y-%m-%d", &parts))
+        return "unknown";
+    return arena_strdup(arena, date);
+}
+
+static enum status write_file(const struct invocation *call, const char *option,
+                              const char *path, const struct probed *p,
+                              void (*write)(FILE *out, const struct probed *p), struct err *err)
+{
+    struct output output;
+    if (!path || call->silent)
+        return STATUS_OK;
+    TRY(side_check_named(call, option, path, err));
+    TRY(output_open(&output, path, err));
+    write(output.file, p);
+    return output_close(&output, err);
+}
+
+/* ---- the command ---- */
+
+/* MPI decides who writes before the output is opened. */
+static enum status prepare_probe(struct invocation *call, struct err *err)
+{
+    const struct settings *settings = call->settings;
+    struct state *state = arena_alloc(call->arena, 1, sizeof *state);
+    const struct session_options open = {.transport = settings->transport ? TRANSPORT_MPI
+                                                                          : TRANSPORT_LOCAL,
+                                         .ranks = settings->transport ? 0 : settings->ranks,
+                                         .workers = (unsigned)settings->workers};
+    call->state = state;
+    TRY(session_open(&state->session, &open, err));
+    call->silent = state->session.transport->first != 0;
+    return session_setup(&state->session, 0, err);
+}
+
+static enum status run_probe(const struct invocation *call, struct err *err)
+{
+    const struct settings *settings = call->settings;
+    struct state *state = call->state;
+    struct machine machine;
+    struct probe_point *points;
+    size_t n;
+    TRY(probe_run(&state->session, call->arena, &points, &n, err));
+    machine_describe(&machine);
+    const struct probed probed = {.machine = &machine,
+                                  .blas = state->session.blas.name,
+                                  .transport = state->session.snapshot.transport,
+                                  .date = today(call->arena),
+                                  .ranks = state->session.snapshot.ranks,
+                                  .workers = state->session.snapshot.workers,
+                                  .points = points,
+                                  .n = n};
+    TRY(write_file(call, "--cluster", settings->cluster, &probed, probe_write_cluster, err));
+    TRY(write_file(call, "--profile", settings->profile, &probed, probe_write_profile, err));
+    print(call, &probed);
+    return STATUS_OK;
+}
+
+static void finish_probe(struct invocation *call)
+{
+    struct state *state = call->state;
+    if (state)
+        session_close(&state->session);
+}
+
+static const char *const examples[] = {
+    "moeplan probe",
+    "moeplan probe --cluster here.yaml --profile host-here.yaml",
+    "mpirun -np 2 moeplan probe --transport mpi",
+    NULL,
+};
+
+const struct command command_probe = {
+    .name = "probe",
+    .operands = "",
+    .summary = "measure this machine: a cluster file and a profile",
+    .description =
+        "Measures what this machine reaches: products by rows, sizes and format, through the "
+        "BLAS that run uses; copying, reading, writing and gathering; the cost of waking "
+        "workers; exchanges between ranks by size. Every figure is one worker's while all of "
+        "them work, the median of nine rounds that go over all points in turn, with the least "
+        "and the most of them.\n"
+        "\n"
+        "With --cluster the machine is written as a cluster whose devices are workers, with "
+        "--profile what it reaches of it as a profile of stack host: put them beside a plan "
+        "as cluster and stack.profile.",
+    .examples = examples,
+    .min_operands = 0,
+    .max_operands = 0,
+    .options = options,
+    .n_options = sizeof options / sizeof *options,
+    .settings_size = sizeof(struct settings),
+    .defaults = &defaults,
+    .prepare = prepare_probe,
+    .run = run_probe,
+    .finish = finish_probe,
+};

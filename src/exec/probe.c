@@ -1,0 +1,402 @@
+/* Rounds of measurements; see probe.h. */
+#include "exec/probe.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/rng.h"
+#include "base/stat.h"
+#include "exec/kernels/format.h"
+#include "exec/kernels/gemm_tile.h"
+#include "exec/stopwatch.h"
+
+enum { ALIGNMENT = 64, PURPOSE = 78 };
+
+static const double LEAST_S = 4e-3;               /* that a sample lasts */
+static const uint64_t SPACE = UINT64_C(48) << 20; /* of a worker: more than its caches */
+
+/* What a worker works on: two halves of its space, and scratch. */
+struct desk {
+    char *from, *to; /* [SPACE / 2] each */
+    uint32_t *order; /* rows of a gather */
+    float *scratch;
+    uint64_t turn; /* which weights come next */
+    double sum;    /* so that reading is not left out */
+};
+
+struct probe {
+    struct session *session;
+    struct desk *desks;
+    uint64_t n_desks;
+    struct parcel *parcels;
+    uint64_t *sizes;           /* [n_local][2][n_ranks] of the parcels: bytes, places */
+    struct probe_point *point; /* at hand */
+    uint64_t repeats;
+    struct arena *arena;
+};
+
+static const struct {
+    const char *name, *unit;
+} kinds[PROBE_KINDS] = {
+#define PROBE_ROW(name, text, unit) [PROBE_##name] = {text, unit},
+    PROBE_LIST(PROBE_ROW)
+#undef PROBE_ROW
+};
+
+const char *probe_kind_name(enum probe_kind kind)
+{
+    return kinds[kind].name;
+}
+
+const char *probe_kind_unit(enum probe_kind kind)
+{
+    return kinds[kind].unit;
+}
+
+/* ---- products ---- */
+
+/* Weights pass by one after the other, as those of experts do. */
+static const char *next_weights(struct desk *desk, uint64_t bytes)
+{
+    uint64_t fit = SPACE / 2 / bytes;
+    return desk->from + desk->turn++ % (fit ? fit : 1) * bytes;
+}
+
+static void multiply_f32(const struct probe *p, struct desk *desk)
+{
+    const struct probe_point *at = p->point;
+    const char *weights = next_weights(desk, at->depth * at->columns * sizeof(float));
+    float *rows = (float *)(void *)desk->to, *result = rows + at->rows * at->depth;
+    const struct gemm gemm = {.m = (int)at->rows,
+                              .n = (int)at->columns,
+                              .k = (int)at->depth,
+                              .a = rows,
+                              .lda = (int)at->depth,
+                              .b = (const float *)(const void *)weights,
+                              .ldb = (int)at->columns,
+                              .c = result,
+                              .ldc = (int)at->columns};
+    blas_gemm(&p->session->blas, &gemm);
+}
+
+/* One tile of the result: operands pass through scratch in f32, as in the kernels. */
+static void multiply_tile(const struct probe *p, struct desk *desk, const char *weights,
+                          struct span_rows rows, struct span_rows columns)
+{
+    const struct probe_point *at = p->point;
+    struct scratch s = tile_scratch(desk->scratch);
+    const struct matrix w = {weights, DTYPE_BF16, at->depth, at->columns};
+    uint64_t n = columns.end - columns.begin, m = rows.end - rows.begin;
+    for (uint64_t d = 0, step; d < at->depth; d += step) {
+        step = at->depth - d < KERNEL_TILE_DEPTH ? at->depth - d : KERNEL_TILE_DEPTH;
+        for (uint64_t r = 0; r < m; r++)
+            format_load(DTYPE_BF16, desk->to, (rows.begin + r) * at->depth + d, step,
+                        s.a + r * step);
+        struct gemm gemm = {.m = (int)m,
+                            .n = (int)n,
+                            .k = (int)step,
+                            .a = s.a,
+                            .lda = (int)step,
+                            .beta = d > 0,
+                            .c = s.c,
+                            .ldc = (int)n};
+        tile_load_weight(&w, false, (struct span_rows){d, d + step}, columns, s.b, &gemm);
+        blas_gemm(&p->session->blas, &gemm);
+    }
+    char *result = desk->to + SPACE / 4;
+    for (uint64_t r = 0; r < m; r++)
+        format_store(DTYPE_BF16, result, (rows.begin + r) * at->columns + columns.begin, n,
+                     s.c + r * n);
+}
+
+static void multiply_bf16(const struct probe *p, struct desk *desk)
+{
+    const struct probe_point *at = p->point;
+    const char *weights = next_weights(desk, at->depth * at->columns * 2);
+    for (uint64_t r = 0; r < at->rows; r += KERNEL_TILE_ROWS)
+        for (uint64_t c = 0; c < at->columns; c += KERNEL_TILE_COLUMNS) {
+            struct span_rows rows = {r, r + KERNEL_TILE_ROWS}, columns = {c, c};
+            columns.end += KERNEL_TILE_COLUMNS;
+            rows.end = rows.end < at->rows ? rows.end : at->rows;
+            columns.end = columns.end < at->columns ? columns.end : at->columns;
+            multiply_tile(p, desk, weights, rows, columns);
+        }
+}
+
+static void multiply(const struct probe *p, struct desk *desk)
+{
+    if (p->point->dtype == DTYPE_F32)
+        multiply_f32(p, desk);
+    else
+        multiply_bf16(p, desk);
+}
+
+/* ---- memory ---- */
+
+static void copy_all(const struct probe *p, struct desk *desk)
+{
+    memcpy(desk->to, desk->from, p->point->bytes);
+}
+
+static void read_all(const struct probe *p, struct desk *desk)
+{
+    const uint64_t *at = (const uint64_t *)(const void *)desk->from;
+    uint64_t sums[4] = {0};
+    for (uint64_t i = 0; i + 4 <= p->point->bytes / sizeof *at; i += 4)
+        for (unsigned k = 0; k < 4; k++)
+            sums[k] += at[i + k];
+    desk->sum += (double)(sums[0] ^ sums[1] ^ sums[2] ^ sums[3]);
+}
+
+static void write_all(const struct probe *p, struct desk *desk)
+{
+    memset(desk->to, (int)(desk->turn++ & 63), p->point->bytes);
+}
+
+static void gather_rows(const struct probe *p, struct desk *desk)
+{
+    uint64_t row = p->point->columns * sizeof(float);
+    for (uint64_t i = 0; i < p->point->rows; i++)
+        memcpy(desk->to + i * row, desk->from + desk->order[i] * row, row);
+}
+
+/* ---- samples ---- */
+
+static void nothing(const struct probe *p, struct desk *desk)
+{
+    (void)p;
+    (void)desk;
+}
+
+static void (*const works[PROBE_KINDS])(const struct probe *p, struct desk *desk) = {
+    [PROBE_GEMM] = multiply,   [PROBE_COPY] = copy_all,      [PROBE_READ] = read_all,
+    [PROBE_WRITE] = write_all, [PROBE_GATHER] = gather_rows, [PROBE_LAUNCH] = nothing,
+};
+
+static void at_desk(void *arg, size_t task, unsigned worker)
+{
+    struct probe *p = arg;
+    (void)worker;
+    uint64_t repeats = p->point->kind == PROBE_LAUNCH ? 1 : p->repeats;
+    for (uint64_t i = 0; i < repeats; i++)
+        works[p->point->kind](p, &p->desks[task]);
+}
+
+/* All ranks send the point's bytes to every other. */
+static void address(struct probe *p)
+{
+    const struct transport *t = p->session->transport;
+    for (uint64_t i = 0; i < t->n_local; i++) {
+        uint64_t *sizes = p->sizes + 2 * i * t->n_ranks, *at = sizes + t->n_ranks;
+        for (uint64_t r = 0; r < t->n_ranks; r++) {
+            sizes[r] = r == t->first + i ? 0 : p->point->bytes;
+            at[r] = r * p->point->bytes;
+        }
+        struct parcel *parcel = &p->parcels[i];
+        parcel->send_bytes = parcel->receive_bytes = sizes;
+        parcel->send_at = parcel->receive_at = at;
+    }
+}
+
+static enum status exchange(struct probe *p, struct err *err)
+{
+    struct transport *t = p->session->transport;
+    for (uint64_t i = 0; i < p->repeats; i++)
+        TRY(t->ops->exchange(t, p->parcels, err));
+    return STATUS_OK;
+}
+
+static enum status time_work(struct probe *p, double *seconds, struct err *err)
+{
+    double begin = stopwatch_now_s();
+    if (p->point->kind == PROBE_EXCHANGE)
+        TRY(exchange(p, err));
+    else if (p->point->kind == PROBE_LAUNCH)
+        for (uint64_t i = 0; i < p->repeats; i++)
+            pool_run(p->session->pool, p->n_desks, at_desk, p);
+    else
+        pool_run(p->session->pool, p->n_desks, at_desk, p);
+    *seconds = stopwatch_now_s() - begin;
+    struct transport *t = p->session->transport;
+    return t->ops->max(t, seconds, 1, err);
+}
+
+/* Seconds of one repetition; the number of them doubles until a sample lasts long enough. */
+static enum status sample(struct probe *p, struct probe_point *point, uint64_t *repeats,
+                          double *seconds, struct err *err)
+{
+    p->point = point;
+    if (point->kind == PROBE_EXCHANGE)
+        address(p);
+    for (;;) {
+        p->repeats = *repeats;
+        TRY(time_work(p, seconds, err));
+        if (*seconds >= LEAST_S || *repeats >= UINT64_C(1) << 20)
+            break;
+        *repeats *= 2;
+    }
+    *seconds /= (double)*repeats;
+    return STATUS_OK;
+}
+
+/* What the value counts in a repetition; 0: seconds. */
+static double amount(const struct probe_point *p)
+{
+    switch (p->kind) {
+    case PROBE_GEMM:
+        return 2 * (double)p->rows * (double)p->depth * (double)p->columns;
+    case PROBE_COPY:
+        return 2 * (double)p->bytes;
+    case PROBE_READ:
+    case PROBE_WRITE:
+        return (double)p->bytes;
+    case PROBE_GATHER:
+        return 2 * (double)p->rows * (double)p->columns * sizeof(float);
+    case PROBE_LAUNCH:
+    case PROBE_EXCHANGE:
+    case PROBE_KINDS:
+        break;
+    }
+    return 0;
+}
+
+/* ---- the points ---- */
+
+static const uint64_t gemm_rows[] = {1, 4, 16, 64, 256};
+static const uint64_t gemm_sizes[][2] = {{512, 1024}, {1024, 512}};
+static const uint64_t exchange_bytes[] = {64, 4096, 65536, 1 << 20, 4 << 20};
+
+#define N(list) (sizeof(list) / sizeof *(list))
+enum { MOST_POINTS = 2 * N(gemm_rows) * N(gemm_sizes) + 5 + N(exchange_bytes) };
+
+static size_t list_points(const struct session *session, struct probe_point *points)
+{
+    static const enum dtype formats[] = {DTYPE_F32, DTYPE_BF16};
+    enum { GATHERED = 1024 };
+    size_t n = 0;
+    for (size_t f = 0; f < N(formats); f++)
+        for (size_t s = 0; s < N(gemm_sizes); s++)
+            for (size_t r = 0; r < N(gemm_rows); r++)
+                points[n++] = (struct probe_point){.kind = PROBE_GEMM,
+                                                   .dtype = formats[f],
+                                                   .rows = gemm_rows[r],
+                                                   .depth = gemm_sizes[s][0],
+                                                   .columns = gemm_sizes[s][1]};
+    for (enum probe_kind k = PROBE_COPY; k <= PROBE_WRITE; k++)
+        points[n++] = (struct probe_point){.kind = k, .bytes = SPACE / 2};
+    points[n++] = (struct probe_point){.kind = PROBE_GATHER,
+                                       .rows = SPACE / 2 / (GATHERED * sizeof(float)),
+                                       .columns = GATHERED};
+    points[n++] = (struct probe_point){.kind = PROBE_LAUNCH};
+    for (size_t i = 0; session->transport->n_ranks > 1 && i < N(exchange_bytes); i++)
+        points[n++] = (struct probe_point){.kind = PROBE_EXCHANGE, .bytes = exchange_bytes[i]};
+    return n;
+}
+
+/* A random order of the rows of a gather. */
+static void shuffle(uint32_t *order, uint64_t n)
+{
+    struct rng rng;
+    rng_init(&rng, 1, PURPOSE, 0, 0, 0);
+    for (uint64_t i = 0; i < n; i++)
+        order[i] = (uint32_t)i;
+    for (uint64_t i = n; i > 1; i--) {
+        uint64_t other = rng_below(&rng, i);
+        uint32_t kept = order[i - 1];
+        order[i - 1] = order[other];
+        order[other] = kept;
+    }
+}
+
+static bool set_desk(struct desk *desk)
+{
+    desk->from = aligned_alloc(ALIGNMENT, SPACE / 2);
+    desk->to = aligned_alloc(ALIGNMENT, SPACE / 2);
+    desk->order = aligned_alloc(ALIGNMENT, SPACE / 512);
+    desk->scratch = aligned_alloc(ALIGNMENT, KERNEL_SCRATCH_FLOATS * sizeof(float));
+    if (!desk->from || !desk->to || !desk->order || !desk->scratch)
+        return false;
+    /* numbers near a third whether they are read as f32 or as bf16 */
+    uint16_t *values = (uint16_t *)(void *)desk->from;
+    for (uint64_t i = 0; i < SPACE / 2 / sizeof *values; i++)
+        values[i] = format_to_bf16(0.25F + 0.2F * (float)(i % 251) / 251);
+    memcpy(desk->to, desk->from, SPACE / 2);
+    shuffle(desk->order, SPACE / 2 / 4096);
+    return true;
+}
+
+static enum status prepare(struct probe *p, struct err *err)
+{
+    struct transport *t = p->session->transport;
+    uint64_t most = exchange_bytes[N(exchange_bytes) - 1] * t->n_ranks;
+    p->n_desks = pool_size(p->session->pool);
+    p->desks = arena_alloc(p->arena, p->n_desks, sizeof *p->desks);
+    p->parcels = arena_alloc(p->arena, t->n_local, sizeof *p->parcels);
+    p->sizes = arena_alloc(p->arena, 2 * t->n_local * t->n_ranks, sizeof *p->sizes);
+    bool whole = true;
+    for (uint64_t i = 0; i < p->n_desks; i++)
+        whole = set_desk(&p->desks[i]) && whole;
+    for (uint64_t i = 0; i < t->n_local && whole; i++) {
+        char *memory = calloc(2, most);
+        whole = memory != NULL;
+        p->parcels[i].send = memory;
+        p->parcels[i].receive = memory ? memory + most : NULL;
+    }
+    return whole ? STATUS_OK
+                 : err_set(err, STATUS_SYSTEM, "no memory to probe with: %llu MiB a worker",
+                           (unsigned long long)(SPACE >> 20));
+}
+
+static void clear(struct probe *p)
+{
+    for (uint64_t i = 0; i < p->n_desks; i++) {
+        free(p->desks[i].from);
+        free(p->desks[i].to);
+        free(p->desks[i].order);
+        free(p->desks[i].scratch);
+    }
+    for (uint64_t i = 0; i < p->session->transport->n_local; i++) {
+        union {
+            const char *given;
+            void *memory;
+        } send = {p->parcels[i].send};
+        free(send.memory);
+    }
+}
+
+static enum status rounds(struct probe *p, struct probe_point *points, size_t n,
+                          struct err *err)
+{
+    double *samples = arena_alloc(p->arena, n * PROBE_ROUNDS, sizeof *samples);
+    uint64_t *repeats = arena_alloc(p->arena, n, sizeof *repeats);
+    for (size_t i = 0; i < n; i++)
+        repeats[i] = 1;
+    for (unsigned round = 0; round < PROBE_ROUNDS; round++)
+        for (size_t i = 0; i < n; i++)
+            TRY(sample(p, &points[i], &repeats[i], &samples[i * PROBE_ROUNDS + round], err));
+    for (size_t i = 0; i < n; i++) {
+        double *own = samples + i * PROBE_ROUNDS, all = amount(&points[i]);
+        for (unsigned r = 0; r < PROBE_ROUNDS; r++)
+            own[r] = all > 0 ? all / own[r] : own[r];
+        stat_sort(own, PROBE_ROUNDS);
+        points[i].value = stat_percentile(own, PROBE_ROUNDS, 0.5);
+        points[i].low = own[0];
+        points[i].high = own[PROBE_ROUNDS - 1];
+    }
+    return STATUS_OK;
+}
+
+enum status probe_run(struct session *session, struct arena *arena, struct probe_point **points,
+                      size_t *n, struct err *err)
+{
+    struct probe p = {.session = session, .arena = arena};
+    *points = arena_alloc(arena, MOST_POINTS, sizeof **points);
+    *n = list_points(session, *points);
+    enum status status = prepare(&p, err);
+    if (status == STATUS_OK)
+        status = rounds(&p, *points, *n, err);
+    clear(&p);
+    return status;
+}

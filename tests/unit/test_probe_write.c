@@ -1,0 +1,107 @@
+/* calib/probe_write: made-up points become a cluster and a profile that read back. The points
+ * themselves are measured by tests/bench, not here: nothing in this suite needs a clock. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "calib/probe_write.h"
+#include "plan/load.h"
+#include "plan/profile.h"
+
+/* 40 GFLOP/s at most, 10 GB/s of memory, exchanges of 20 us + bytes / 4 GB/s. */
+static const struct probe_point points[] = {
+    {PROBE_GEMM, DTYPE_F32, 1, 512, 1024, 0, 2e9, 1e9, 3e9},
+    {PROBE_GEMM, DTYPE_F32, 256, 512, 1024, 0, 36e9, 30e9, 40e9},
+    {PROBE_GEMM, DTYPE_BF16, 1, 512, 1024, 0, 1e9, 0.9e9, 1.1e9},
+    {PROBE_GEMM, DTYPE_BF16, 256, 512, 1024, 0, 18e9, 17e9, 20e9},
+    {PROBE_COPY, DTYPE_NONE, 0, 0, 0, 1 << 24, 8e9, 7e9, 9e9},
+    {PROBE_READ, DTYPE_NONE, 0, 0, 0, 1 << 24, 9e9, 8e9, 10e9},
+    {PROBE_WRITE, DTYPE_NONE, 0, 0, 0, 1 << 24, 5e9, 4e9, 6e9},
+    {PROBE_GATHER, DTYPE_NONE, 4096, 0, 1024, 0, 4e9, 3e9, 5e9},
+    {PROBE_LAUNCH, DTYPE_NONE, 0, 0, 0, 0, 5e-6, 4e-6, 9e-6},
+    {PROBE_EXCHANGE, DTYPE_NONE, 0, 0, 0, 64, 20e-6, 18e-6, 25e-6},
+    {PROBE_EXCHANGE, DTYPE_NONE, 0, 0, 0, 4000000, 1020e-6, 1000e-6, 1200e-6},
+};
+
+static const struct machine machine = {"A CPU", "Linux", 4, UINT64_C(16) << 30};
+
+static const struct probed probed = {
+    &machine, "plain C", "local", "2026-11-22", 2, 4, points, sizeof points / sizeof *points};
+
+static void write_to(const char *file, void (*write)(FILE *out, const struct probed *probed))
+{
+    FILE *out = fopen(file, "w");
+    assert_non_null(out);
+    write(out, &probed);
+    fclose(out);
+}
+
+static void a_cluster(void **state)
+{
+    (void)state;
+    static const char file[] = "test_probe_cluster.yaml";
+    static const char text[] = "model: qwen3-30b-a3b\ncluster: ./test_probe_cluster.yaml\n";
+    struct arena arena = {0};
+    struct err err = {0};
+    struct origins origins;
+    struct plan plan;
+    write_to(file, probe_write_cluster);
+    if (plan_load_text("plan", text, sizeof text - 1, NULL, 0, &arena, &plan, &origins, &err))
+        fail_msg("%s: %s (%s)", err.where, err.text, err.hint);
+    const struct cluster *c = &plan.cluster;
+    assert_int_equal(c->node.devices, 2);
+    assert_true(fabs(c->device.peak_f32 / 40e9 - 1) < 1e-3);
+    assert_true(fabs(c->device.peak_bf16 / 20e9 - 1) < 1e-3);
+    assert_true(fabs(c->device.memory_bandwidth / 10e9 - 1) < 1e-3);
+    assert_true(fabs(c->node.link_bandwidth / 4e9 - 1) < 1e-3);
+    assert_true(fabs(c->node.link_latency / 20e-6 - 1) < 1e-3);
+    remove(file);
+    arena_release(&arena);
+}
+
+static double value(const struct profile *profile, enum profile_item of,
+                    enum profile_quantity is, int compute, double at)
+{
+    const struct constant *c =
+        profile_find(profile, of, is, PROFILE_ANY, compute, PROFILE_SCALE_UP);
+    assert_non_null(c);
+    return profile_value(c, at, NULL);
+}
+
+static void a_profile(void **state)
+{
+    (void)state;
+    static const char file[] = "test_probe_profile.yaml";
+    struct arena arena = {0};
+    struct err err = {0};
+    struct profile p;
+    write_to(file, probe_write_profile);
+    if (profile_read(file, &arena, &p, &err) != STATUS_OK)
+        fail_msg("%s: %s (%s)", err.where, err.text, err.hint);
+    /* shares of the cluster's rates give the measured ones again */
+    double f32 = value(&p, PROFILE_GROUPED, PROFILE_EFFICIENCY, COMPUTE_F32, 256);
+    double bf16 = value(&p, PROFILE_GROUPED, PROFILE_EFFICIENCY, COMPUTE_BF16, 1);
+    assert_true(fabs(f32 * 40e9 / 36e9 - 1) < 1e-3 && fabs(bf16 * 20e9 / 1e9 - 1) < 1e-3);
+    assert_true(fabs(value(&p, PROFILE_ELEMENTWISE, PROFILE_BANDWIDTH, COMPUTE_F32, 0) - 0.8) <
+                1e-3);
+    assert_true(fabs(value(&p, PROFILE_MOVE, PROFILE_BANDWIDTH, COMPUTE_F32, 0) - 0.4) < 1e-3);
+    assert_true(fabs(value(&p, PROFILE_GEMM, PROFILE_OVERHEAD, COMPUTE_F32, 0) - 5e-6) < 1e-9);
+    assert_true(fabs(value(&p, PROFILE_ALL_TO_ALL, PROFILE_EFFICIENCY, COMPUTE_F32, 0) - 1) <
+                1e-3);
+    assert_true(fabs(value(&p, PROFILE_ALL_TO_ALL, PROFILE_LATENCY, COMPUTE_F32, 0) - 20e-6) <
+                1e-8);
+    remove(file);
+    arena_release(&arena);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_cluster),
+                                       cmocka_unit_test(a_profile)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
