@@ -27,6 +27,7 @@ draws() {
 for template in "$root"/plots/*.gp; do
     kind=$(basename "$template" .gp)
     [ "$kind" != style ] || continue
+    [ "$kind" != scatter ] || continue # of validate, below
     plan=$root/examples/seed000-primus-turbo.yaml
     [ "$kind" != padding ] || plan=$root/examples/seed002-neuron-prefill.yaml
     draws "$kind.svg" "$MOEPLAN" plot "$kind" "$plan" -o "$kind.svg"
@@ -42,6 +43,9 @@ draws three.svg "$MOEPLAN" frontier --over moe.path=capacity,deepep --over paral
     --over workload.micro_batch=1..4 --plot three.svg "$plan"
 draws words.svg "$MOEPLAN" frontier --over moe.path=capacity,deepep,ragged_dot \
     --plot words.svg "$plan"
+
+draws scatter.svg "$MOEPLAN" validate collectives --plot scatter.svg
+draws out "$MOEPLAN" validate deepgemm_kernels --plot -
 
 # gnuplot runs what stands in backticks, in double quotes and behind system()
 cat > names <<'END'

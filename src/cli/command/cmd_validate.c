@@ -4,6 +4,7 @@
 
 #include "base/column.h"
 #include "calib/validate.h"
+#include "cli/chart/scatter.h"
 #include "cli/command/commands.h"
 #include "cli/command/side.h"
 #include "cli/frontier/table.h"
@@ -12,11 +13,14 @@
 
 struct settings {
     bool rows;
+    const char *plot;
 };
 
 static const struct option options[] = {
     {"rows", 0, OPTION_FLAG, offsetof(struct settings, rows), NULL, NULL,
      "as text: show every row, not the summary alone"},
+    {"plot", 0, OPTION_TEXT, offsetof(struct settings, plot), "FILE", NULL,
+     "draw predicted against measured: .png, .svg, .pdf, .txt, or - for the terminal"},
 };
 
 /* ---- columns ---- */
@@ -193,9 +197,21 @@ static enum status add_table(const struct invocation *call, const char *name,
     return validate_table(&csv, call->arena, v, err);
 }
 
+static enum status draw(const struct invocation *call, const struct validation *v,
+                        struct picture *picture, struct err *err)
+{
+    TRY(chart_scatter(v, picture, err));
+    TRY(picture_plain(picture, "rows", err));
+    return picture_draw(picture, false, call, err);
+}
+
 static enum status run_validate(const struct invocation *call, struct err *err)
 {
+    const struct settings *settings = call->settings;
     struct validation v = {0};
+    struct picture picture;
+    if (settings->plot)
+        TRY(picture_init(&picture, settings->plot, call, err));
     for (size_t i = 0; !call->n_operands && validate_tables[i]; i++)
         TRY(add_table(call, validate_tables[i], &v, err));
     for (size_t i = 0; i < call->n_operands; i++)
@@ -203,6 +219,8 @@ static enum status run_validate(const struct invocation *call, struct err *err)
     const struct table rows = TABLE_OF(row_columns, v.rows, v.n);
     const struct beside beside = {&v, call->arena};
     TRY(side_provenance(call, write_provenance, &beside, err));
+    if (settings->plot)
+        TRY(draw(call, &v, &picture, err));
     if (call->general.format == FORMAT_JSON)
         print_json(call, &v);
     else if (call->general.format == FORMAT_CSV || frontier_is_csv(call->general.output))
@@ -215,6 +233,7 @@ static enum status run_validate(const struct invocation *call, struct err *err)
 static const char *const examples[] = {
     "moeplan validate",
     "moeplan validate collectives deepgemm_kernels",
+    "moeplan validate collectives --plot scatter.png",
     "moeplan validate mine.csv --rows",
     "moeplan validate -o rows.csv",
     NULL,
