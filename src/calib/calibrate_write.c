@@ -141,6 +141,7 @@ void calibrate_write(FILE *out, const struct calibration *calibration, const cha
     fprintf(out, "device: %s\n", text_string(&s.devices));
     fprintf(out, "calibration: \"%s: %" PRIu64 " values\"\n", calibration->table->name,
             s.n_values);
+    fputs("base: generic\n", out); /* what was not measured here */
     fprintf(out, "source: models/published/%s.csv, fitted by moeplan calibrate\ndate: %s\n",
             calibration->table->name, date);
     fprintf(out, "range: as said above each family\nset: %s\nconstants:\n",
