@@ -26,7 +26,7 @@ static const struct option options[] = {
      "write this machine as a cluster, a device for each worker"},
     {"profile", 0, OPTION_TEXT, offsetof(struct settings, profile), "FILE.yaml", NULL,
      "write what it reaches as a profile of stack host"},
-    {"transport", 0, OPTION_CHOICE, offsetof(struct settings, transport), NULL, transports,
+    {"transport", 0, OPTION_CHOICE, offsetof(struct settings, transport), "KIND", transports,
      "exchange between ranks of this process, or between processes of mpirun"},
     {"ranks", 0, OPTION_COUNT, offsetof(struct settings, ranks), "N 1..64", NULL,
      "ranks that exchange, of transport local (default: 2)"},
