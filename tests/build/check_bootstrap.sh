@@ -100,6 +100,25 @@ expect 'test' calls 'ctest .*-L unit'
 expect 'test' test $result -eq 8
 expect 'optional package missing' grep -q 'going on without.*gnuplot-nox' "$scratch/err"
 
+# the package and the page: their own builders, nothing of moeplan's build
+tool python3 'echo /a/moeplan.whl'
+boot wheel
+expect 'wheel' test $result -eq 0
+expect 'wheel' calls 'python3 .*/a tree/src/python/backend.py .*/a tree/build/python'
+expect 'wheel' calls_not cmake
+expect 'wheel' grep -q 'pip install /a/moeplan.whl' "$scratch/err"
+mkdir -p "$tree/src/page"
+echo 'echo noise; exit 77' > "$tree/src/page/build"
+boot page
+expect 'page that cannot be built' test $result -eq 1
+echo 'echo "$1" > "${0%/*}/given"' > "$tree/src/page/build"
+boot page
+expect 'page' test $result -eq 0
+expect 'page' grep -q '/a tree/build/page$' "$tree/src/page/given"
+expect 'page' grep -q 'build/page/index.html' "$scratch/err"
+expect 'page' test ! -s "$scratch/out"
+rm -r "$tree/src" "$tools/python3"
+
 mv "$tree" "$scratch/moved"
 mkdir "$tree"
 mv "$scratch/moved/bootstrap" "$scratch/moved/build" "$tree"

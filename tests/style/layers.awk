@@ -30,6 +30,7 @@ BEGIN {
     home["immintrin.h"] = home["cpuid.h"] = home["arm_neon.h"] = "src/exec/"
     home["dlfcn.h"] = "src/exec/"
     also["dlfcn.h"] = "src/base/home.c"
+    home["emscripten.h"] = "src/page/"
     home["linux/"] = home["sys/syscall.h"] = "src/"
 
     plain = " assert ctype errno fcntl fenv float inttypes limits locale math setjmp signal" \

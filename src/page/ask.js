@@ -1,0 +1,77 @@
+/* Searches for layouts, and two plans beside each other. */
+"use strict";
+
+/* ---- search and compare ---- */
+
+function hit_table(hits) {
+  const keys = Object.keys(hits[0].set).filter((key) =>
+    hits.some((hit) => hit.set[key] !== hits[0].set[key]));
+  const common = Object.entries(hits[0].set).filter(([key]) => !keys.includes(key));
+  return [table([
+    ["", (hit) => button("Use", () => set_keys(hit.set), { "aria-label": "use this layout" })],
+    ...keys.map((key) => [key.split(".").pop(), (hit) => hit.set[key] + "", true]),
+    ["verdict", (hit) => make("span", { class: "t-" + hit.verdict }, hit.verdict)],
+    ["total", (hit) => gib(hit.total_bytes), true],
+    ["tokens/s per device", (hit) => (1 / hit.device_s_per_token).toFixed(0), true],
+    ["loses by", (hit) => hit.loses_by || ""],
+  ], hits), make("p", { class: "about" }, "all: " + common.map(([key, value]) =>
+    `${key.split(".").pop()}=${value}`).join(" "))];
+}
+
+async function search(lines) {
+  const found = JSON.parse(await long.ask("search", lines.join("\n")));
+  const missed = found.nearest ? [make("p", {}, "Nothing fits; the least memory found: " +
+    gib(found.nearest.total_bytes))] : [];
+  return [make("p", { class: "about" }, `${found.combinations} combinations in ` +
+    `${(long.ms / 1000).toFixed(1)} s: ${found.refused} refused, ` +
+    `${found.too_large} too large. ` +
+    "tokens/s by FLOPs and bytes without overlap: an order, no prediction."), ...missed,
+  ...found.best.length ? [make("h2", {}, "Cheapest first"), ...hit_table(found.best)] : [],
+  ...found.pareto.length ? [make("h2", {}, "Less memory for a higher cost (Pareto set)"),
+    ...hit_table(found.pareto)] : []];
+}
+
+const wishes = { lines: "tp=1\ncp=1" };
+
+function view_search(place) {
+  const lines = make("textarea", { rows: 4, cols: 34, spellcheck: "false",
+    "aria-label": "keys to keep", change: () => { wishes.lines = lines.value; } });
+  lines.value = wishes.lines;
+  const found = make("div", { id: "found" });
+  const run = () => run_long(found, () =>
+    search(lines.value.split("\n").map((line) => line.trim()).filter(Boolean)));
+  place.replaceChildren(make("h2", {}, "Layouts that fit this cluster"),
+    make("p", { class: "about" }, "Keys to keep, one on a line: tp=1, path=deepep. With " +
+      "\u201cover\u201d in front, the values to try: over ep=1..64*2."),
+    lines, make("div", { class: "row" }, button("Search", run, { id: "search" })), found);
+}
+
+const difference = (bytes) => (bytes > 0 ? "+" : "") + gib(bytes);
+
+async function compare(held) {
+  const sets = Object.entries(held.sets).map(([key, value]) => `${key}=${value}`).join("\n");
+  const found = JSON.parse(await long.ask("compare", (sets || "#") + "\n\n" + held.text));
+  const rows = (list) => list.filter((row) => row.bytes_difference).slice(0, 40);
+  const columns = [["", (row) => row.name], ["A", (row) => gib(row.bytes_a), true],
+    ["B", (row) => gib(row.bytes_b), true],
+    ["B - A", (row) => difference(row.bytes_difference), true]];
+  return [make("p", { class: "big" }, `${difference(found.memory.bytes_difference)}: A ` +
+    `${found.a.verdict}, B ${found.b.verdict}`),
+  make("h2", {}, "Keys that differ"),
+  table([["key", (row) => row.key], ["A", (row) => row.a], ["B", (row) => row.b]], found.keys),
+  make("h2", {}, "Memory by category"), table(columns, rows([found.memory])
+    .concat(rows(found.categories))),
+  make("h2", {}, "Memory by buffer"), table(columns, rows(found.buffers))];
+}
+
+function view_compare(place) {
+  const result = make("div", { id: "compared" });
+  place.replaceChildren(make("h2", {}, "Two plans"),
+    make("p", { class: "about" }, state.held ? "B is the plan on this page, A the one held." :
+      "Hold this plan as A, change keys, and see what that changes."),
+    make("div", { class: "row" }, button("Hold this plan as A", () => {
+      state.held = { text: state.text, sets: { ...state.sets }, name: state.name };
+      view_compare(place);
+    }, { id: "hold" })), result);
+  if (state.held) run_long(result, () => compare(state.held));
+}

@@ -1,0 +1,286 @@
+/* browser.js CHROMIUM PAGE MOEPLAN ROOT PICTURES: the page in a real browser, driven over a
+ * pipe (no port, no server): what a person does with it, held against the command; no request
+ * leaves it. Pictures of what was seen go to the folder. */
+"use strict";
+const assert = require("assert");
+const fs = require("fs");
+const os = require("os");
+const path = require("path");
+const { spawn, spawnSync } = require("child_process");
+
+const [chromium, page, moeplan, root, pictures] = process.argv.slice(2);
+const home = fs.mkdtempSync(path.join(os.tmpdir(), "page-"));
+const browser = spawn(chromium, ["--headless", "--no-sandbox", "--disable-gpu",
+  "--remote-debugging-pipe", "--no-first-run", "--disable-dev-shm-usage",
+  "--disable-background-networking", "--disable-extensions", `--user-data-dir=${home}`, "about:blank"],
+{ stdio: ["ignore", "ignore", "ignore", "pipe", "pipe"] });
+
+/* ---- the protocol: JSON ended by a zero byte, both ways ---- */
+
+let next = 1, kept = Buffer.alloc(0), session;
+const waiting = new Map();
+const requests = [], complaints = [];
+
+function take(message) {
+  const call = waiting.get(message.id);
+  waiting.delete(message.id);
+  if (call && message.error) call.reject(new Error(JSON.stringify(message.error)));
+  else if (call) call.resolve(message.result);
+  const { method, params } = message;
+  if (method === "Network.requestWillBeSent") requests.push(params.request.url);
+  if (method === "Runtime.exceptionThrown")
+    complaints.push(params.exceptionDetails.exception.description);
+  if (method === "Log.entryAdded" && params.entry.level === "error")
+    complaints.push(params.entry.text.slice(0, 300));
+}
+
+browser.stdio[4].on("data", (data) => {
+  kept = Buffer.concat([kept, data]);
+  for (let end = kept.indexOf(0); end >= 0; end = kept.indexOf(0)) {
+    take(JSON.parse(kept.subarray(0, end).toString()));
+    kept = kept.subarray(end + 1);
+  }
+});
+
+function send(method, params = {}) {
+  const id = next++;
+  browser.stdio[3].write(JSON.stringify({ id, method, params, sessionId: session }) + "\0");
+  return new Promise((resolve, reject) => waiting.set(id, { resolve, reject }));
+}
+
+async function evaluate(expression) {
+  const { result, exceptionDetails } = await send("Runtime.evaluate",
+    { expression, awaitPromise: true, returnByValue: true });
+  assert(!exceptionDetails, `${expression}: ${JSON.stringify(exceptionDetails)}`);
+  return result.value;
+}
+
+async function until(expression, what = expression, most = 60) {
+  const end = Date.now() + most * 1000;
+  while (Date.now() < end) {
+    if (await evaluate(`Boolean(${expression})`)) return;
+    await new Promise((done) => setTimeout(done, 50));
+  }
+  await picture("failed");
+  assert.fail(`waited ${most} s for: ${what}`);
+}
+
+async function picture(name) {
+  if (!pictures) return;
+  const { data } = await send("Page.captureScreenshot", { captureBeyondViewport: true });
+  fs.writeFileSync(path.join(pictures, name + ".png"), Buffer.from(data, "base64"));
+}
+
+const size = (width, height, mobile = false) => send("Emulation.setDeviceMetricsOverride",
+  { width, height, deviceScaleFactor: 1, mobile });
+
+async function press(key, code) {
+  const at = { key, code: key, windowsVirtualKeyCode: code, text: key === "Enter" ? "\r" : "" };
+  await send("Input.dispatchKeyEvent", { type: "keyDown", ...at });
+  await send("Input.dispatchKeyEvent", { type: "keyUp", ...at });
+}
+
+async function open(url) {
+  await send("Page.navigate", { url: "about:blank" });
+  await send("Page.navigate", { url });
+  await until("document.body && document.body.dataset.ready === 'yes'", "the page", 90);
+}
+
+const command = (...given) => JSON.parse(spawnSync("taskset", ["-c", "0", moeplan, ...given,
+  "--format", "json"], { cwd: root }).stdout.toString());
+const text = (selector) => evaluate(`document.querySelector(${JSON.stringify(selector)})
+  .textContent`);
+const click = (selector) => evaluate(`document.querySelector(${JSON.stringify(selector)})
+  .click()`);
+const tab = (name) => evaluate(`[...document.querySelectorAll("[role=tab]")]
+  .find((one) => one.textContent === ${JSON.stringify(name)}).click()`);
+const settled = () => until("!busy && !wanted && state.whole", "the answer is there");
+
+/* ---- what a person does ---- */
+
+const seed = "examples/seed000-primus-turbo.yaml";
+
+async function predicts() {
+  const said = command("predict", seed).memory;
+  const shown = await evaluate("state.result.memory");
+  for (const key of ["total_bytes", "limit_bytes", "state_bytes", "temp_bytes", "verdict"])
+    assert.strictEqual(shown[key], said[key], key);
+  assert.match(await text(".big"), new RegExp(
+    `${said.verdict}: ${(said.total_bytes / 2 ** 30).toFixed(2)} GiB`));
+}
+
+async function slides_and_fixes() {
+  const slider = "document.querySelector('[aria-label=\"workload.micro_batch, slider\"]')";
+  await evaluate(`${slider}.focus()`);
+  await press("ArrowRight", 39);
+  await press("ArrowRight", 39);
+  await until("state.sets['workload.micro_batch'] === '10'", "the slider moved by keys");
+  await settled();
+  const said = command("predict", seed, "--set", "workload.micro_batch=10").memory;
+  const shown = await evaluate("state.result.memory");
+  assert.strictEqual(shown.total_bytes, said.total_bytes);
+  assert.deepStrictEqual(shown.fixes.map((fix) => fix.set), said.fixes.map((fix) => fix.set));
+  assert.deepStrictEqual(shown.wall, said.wall);
+  await picture("oom");
+  await evaluate(`for (let i = 0; i < 5; i++) { ${slider}.stepDown();
+    ${slider}.dispatchEvent(new Event("input")); }`);
+  await settled();
+  await evaluate("set_keys({ 'workload.micro_batch': '10' })");
+  await settled();
+  await click(".fixes button");
+  await settled();
+  assert.notStrictEqual(await evaluate("state.result.memory.verdict"), "oom");
+}
+
+async function quick_enough() {
+  const took = await evaluate(`(async () => {
+    const times = [];
+    for (let i = 0; i < 9; i++) {
+      const before = performance.now();
+      await live.ask("quick", "");
+      times.push(performance.now() - before);
+    }
+    return times.sort((a, b) => a - b)[4];
+  })()`);
+  console.log(`an answer while a slider moves: ${took.toFixed(1)} ms (median of 9)`);
+  assert(took < 1000, `${took} ms`); /* the order of magnitude: machines are shared */
+}
+
+async function frontier() {
+  await evaluate("state.sets = {}; refresh(false)");
+  await settled();
+  await tab("Frontier");
+  await until("document.querySelectorAll('#chart rect').length === 112", "a map of 7 by 16");
+  await picture("frontier");
+  const rows = command("frontier", seed, "--over", "parallel.ep=1..64*2", "--over",
+    "workload.micro_batch=1..16");
+  const drawn = await evaluate(`[...document.querySelectorAll("#chart rect")]
+    .map((one) => one.getAttribute("class"))`);
+  assert.deepStrictEqual(drawn, rows.map((row) => "v-" + row.verdict));
+  await evaluate(`[...document.querySelectorAll("#chart rect.v-fits")].pop().focus()`);
+  await press("Enter", 13);
+  await until("'parallel.ep' in state.sets", "a point became the plan by keyboard");
+  await settled();
+  assert.strictEqual(await evaluate("state.result.memory.verdict"), "fits");
+  await evaluate(`swept[0] = "workload.micro_batch=1..24"; swept[1] = "";
+    choose_tab("Frontier")`);
+  await until("document.querySelectorAll('#chart rect').length === 24", "a curve of 24");
+  await picture("curve");
+}
+
+async function search_and_cancel() {
+  await evaluate("state.sets = {}; refresh(false)");
+  await settled();
+  await tab("Search");
+  await click("#search");
+  await until("document.querySelectorAll('#found table').length === 2", "layouts", 120);
+  const said = command("search", seed, "--fix", "tp=1", "--fix", "cp=1");
+  const first = await evaluate(`(async () => JSON.parse(await long.ask("search",
+    "tp=1\\ncp=1")).best[0].total_bytes)()`);
+  assert.strictEqual(first, said.best[0].total_bytes);
+  await picture("search");
+  await click("#found td button");
+  await settled();
+  assert.strictEqual(await evaluate("state.result.memory.total_bytes"),
+    said.best[0].total_bytes);
+  await evaluate(`document.querySelector("#view textarea").value = "";
+    document.querySelector("#search").click()`);
+  await until("document.querySelector('#found progress')", "progress is shown");
+  await evaluate(`[...document.querySelectorAll("#found button")]
+    .find((one) => one.textContent === "Cancel").click()`);
+  await until("document.querySelector('#found').textContent === 'Given up.'", "a cancel");
+}
+
+async function compares() {
+  await evaluate("state.sets = {}; refresh(false)");
+  await settled();
+  await tab("Compare");
+  await click("#hold");
+  await evaluate("set_keys({ 'workload.micro_batch': '2' })");
+  await settled();
+  await until("document.querySelectorAll('#compared table').length === 3", "a comparison");
+  const said = command("compare", seed, "--with-set", "B:workload.micro_batch=2");
+  const sign = said.memory.bytes_difference / 2 ** 30;
+  assert((await text("#compared")).includes(`${sign.toFixed(2)} GiB: A `));
+  await picture("compare");
+}
+
+async function mistakes() {
+  await evaluate(`use_text("model: deepseek-v3\\ncluster: h100-8x2\\nparalel: {ep: 8}\\n",
+    "x")`);
+  await until("!document.getElementById('error').hidden", "a mistake is said");
+  assert.match(await text("#error"), /3:1: unknown key 'paralel'.*parallel/);
+  await picture("mistake");
+  await evaluate(`use_text("<img src=x onerror=alert(1)>: [", "x")`);
+  await until("!busy", "the answer");
+  assert.strictEqual(await evaluate("document.querySelectorAll('img').length"), 0);
+  await evaluate(`use_text(known.examples.find((one) =>
+    one.name.startsWith("seed000")).text, "seed")`);
+  await settled();
+  assert(await evaluate("document.getElementById('error').hidden"));
+}
+
+async function keeps_links() {
+  await evaluate("set_keys({ 'workload.micro_batch': '3', 'moe.path': 'capacity' })");
+  await settled();
+  await until("location.hash.length > 100", "a link");
+  const [url, total] = await evaluate("[location.href, state.result.memory.total_bytes]");
+  await open(url);
+  assert.strictEqual(await evaluate("state.result.memory.total_bytes"), total);
+  assert.deepStrictEqual(await evaluate("state.sets"),
+    { "workload.micro_batch": "3", "moe.path": "capacity" });
+}
+
+async function views() {
+  for (const [name, sign] of [["Memory", "table"], ["Time", "svg"], ["More", "dl"],
+    ["Plan", "pre"], ["Report", "iframe"]]) {
+    await tab(name);
+    await until(`document.querySelector("#view ${sign}")`, `the view ${name}`);
+    await picture("view-" + name.toLowerCase());
+  }
+  const yaml = await evaluate(`(async () => live.ask("write", "plan.yaml"))()`);
+  assert.match(yaml, /^# yaml-language-server/);
+}
+
+async function on_a_phone() {
+  await size(390, 844, true);
+  await tab("Memory");
+  const wide = await evaluate("document.documentElement.scrollWidth");
+  await picture("phone");
+  assert(wide <= 390, `${wide} wide on a phone of 390`);
+  await size(1400, 1000);
+}
+
+async function main() {
+  const { targetInfos } = await send("Target.getTargets");
+  const target = targetInfos.find((one) => one.type === "page");
+  session = (await send("Target.attachToTarget", { targetId: target.targetId, flatten: true }))
+    .sessionId;
+  for (const domain of ["Page", "Runtime", "Network", "Log"]) await send(domain + ".enable");
+  await size(1400, 1000);
+  const url = "file://" + path.resolve(page);
+  await send("Page.navigate", { url: "about:blank" });
+  requests.length = 0; /* those of the browser's own first page */
+  await open(url);
+  await picture("start");
+  for (const step of [predicts, slides_and_fixes, quick_enough, frontier, search_and_cancel,
+    compares, mistakes, keeps_links, views, on_a_phone]) {
+    await step();
+    console.log(`${step.name}: passed`);
+  }
+  const asked = requests.filter((one) => !/^(blob|data|about):/.test(one) &&
+    !one.startsWith(url));
+  assert.deepStrictEqual(asked, [], "requests");
+  assert.deepStrictEqual(complaints, [], "errors of the page");
+}
+
+const late = setTimeout(() => { console.error("too late"); done(1); }, 280000);
+function done(status) {
+  clearTimeout(late);
+  browser.kill("SIGKILL");
+  browser.on("exit", () => {
+    fs.rmSync(home, { recursive: true, force: true, maxRetries: 5 });
+    process.exit(status);
+  });
+}
+main().then(() => done(0), (error) => { console.error(error); done(1); });
