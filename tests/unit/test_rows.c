@@ -254,6 +254,53 @@ static void gauss_agrees_with_exact(void **state)
     }
 }
 
+/* Of popularities drawn for every step most laws are not worked out but follow the first: rows
+ * of the fullest rank, tokens received and ranks of a token are those of exact sampling of the
+ * same steps, on average and each. */
+static void laws_that_follow(void **state)
+{
+    (void)state;
+    enum { FIRST = 8, STEPS = 12 };
+    static const struct {
+        uint64_t groups;
+        enum distribution distribution;
+        double sigma;
+    } cases[] = {{1, DISTRIBUTION_LOGNORMAL, 0.5},
+                 {1, DISTRIBUTION_LOGNORMAL, 1.3},
+                 {1, DISTRIBUTION_DIRICHLET, 0},
+                 {8, DISTRIBUTION_LOGNORMAL, 0.5}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct rows_spec spec = deepseek(cases[i].groups, cases[i].distribution);
+        spec.routing.sigma = cases[i].sigma;
+        spec.routing.concentration = 10;
+        spec.routing.samples = FIRST + STEPS;
+        struct run run;
+        run_init(&run, spec, ROWS_WANT_RECEIVED);
+        assert_int_equal(run.rows.n_laws, FIRST + STEPS);
+        struct stat heaviest = {0}, received = {0}, reached = {0};
+        for (uint64_t s = FIRST; s < FIRST + STEPS; s++) {
+            const struct rows_law *law = &run.rows.laws[s];
+            double n = 512 * 64, rank[64] = {0}, touch = 0, most = 0;
+            for (uint64_t e = 0; e < 256; e++)
+                rank[e / 4] += n * law->pi[e];
+            for (uint64_t r = 0; r < 64; r++) {
+                most = fmax(most, rank[r]);
+                touch = fmax(touch, n * law->touch[r]);
+            }
+            rows_sample_step(&run.rows, s, &run.scratch, &run.step);
+            stat_add(&heaviest, most / percentile_of(run.step.rank, 64, 1));
+            stat_add(&received, touch / percentile_of(run.step.received, 64, 1));
+            stat_add(&reached, law->distinct_ranks / run.step.distinct_ranks);
+        }
+        const struct stat *all[] = {&heaviest, &received, &reached};
+        for (size_t j = 0; j < 3; j++)
+            if (fabs(all[j]->mean - 1) > 0.03 || stat_sd(all[j]) > 0.025)
+                fail_msg("case %zu, number %zu: %.4f of exact, sd %.4f", i, j, all[j]->mean,
+                         stat_sd(all[j]));
+        arena_release(&run.arena);
+    }
+}
+
 /* Node-limited choice reaches few nodes: with 8 nodes of one group each, 4 at most. */
 static void groups_limit_nodes(void **state)
 {
@@ -374,6 +421,7 @@ int main(void)
         cmocka_unit_test(distinct_experts_in_any_law),
         cmocka_unit_test(sample_agrees_with_law),
         cmocka_unit_test(gauss_agrees_with_exact),
+        cmocka_unit_test(laws_that_follow),
         cmocka_unit_test(groups_limit_nodes),
         cmocka_unit_test(scenarios),
         cmocka_unit_test(traces),

@@ -50,6 +50,7 @@ struct rows_law {
     double *pi;    /* [E] chance that a token picks the expert; sums to K */
     double *d;     /* [E] Hajek's d */
     double *sum_d; /* [groups] */
+    double *kept;  /* [groups] chance that a token keeps the group, or NULL */
     double *root;  /* [E] sqrt(d) */
     double *lift;  /* [E], or NULL */
     double

@@ -19,7 +19,7 @@ static void allocate(const struct rows *rows, struct arena *arena, struct rows_l
     law->residual = arena_alloc(arena, r, sizeof *law->residual);
 }
 
-static uint64_t nodes_of(const struct rows *rows)
+uint64_t rows_nodes(const struct rows *rows)
 {
     return ceil_div(rows->spec.ranks, rows->spec.ranks_per_node);
 }
@@ -32,7 +32,7 @@ static void count_held(const struct rows *rows, struct arena *arena, uint64_t **
 {
     const struct expert_map *map = &rows->map;
     *on_rank = arena_alloc(arena, rows->spec.ranks, sizeof **on_rank);
-    *on_node = arena_alloc(arena, nodes_of(rows), sizeof **on_node);
+    *on_node = arena_alloc(arena, rows_nodes(rows), sizeof **on_node);
     for (uint64_t i = 0; i < map->replicas; i++) {
         (*on_rank)[map->rank[i]]++;
         (*on_node)[map->rank[i] / rows->spec.ranks_per_node]++;
@@ -49,7 +49,7 @@ static void touch_uniform(const struct rows *rows, struct arena *arena, uint64_t
         law->touch[r] += touch;
         law->distinct_ranks += touch;
     }
-    for (uint64_t node = 0; node < nodes_of(rows); node++)
+    for (uint64_t node = 0; node < rows_nodes(rows); node++)
         law->distinct_nodes += share * rows_touch_uniform(experts, k, on_node[node]);
 }
 
@@ -59,7 +59,7 @@ static void touch_weighted(const struct rows *rows, const double *p, struct aren
                            struct rows_law *law)
 {
     const struct expert_map *map = &rows->map;
-    uint64_t n = map->replicas, nodes = nodes_of(rows);
+    uint64_t n = map->replicas, nodes = rows_nodes(rows);
     double *share = arena_alloc(arena, n, sizeof *share);
     uint32_t *node_of = arena_alloc(arena, n, sizeof *node_of);
     double *node_touch = arena_alloc(arena, nodes, sizeof *node_touch);
@@ -263,73 +263,23 @@ static void even_out(const struct rows *rows, struct rows_law *law)
         law->touch[i] = law->distinct_ranks / (double)r;
 }
 
-/* Chance that a rank is touched when its experts were independent, their chances to miss raised
- * to `power`. */
-static double touch_by_power(const struct rows *rows, const double *log_miss, double power,
-                             double *touch)
+void rows_share_groups(const struct rows *rows, const double *group_mean, double *pi)
 {
-    double sum = 0;
-    for (uint64_t r = 0; r < rows->spec.ranks; r++) {
-        touch[r] = -expm1(power * log_miss[r]);
-        sum += touch[r];
-    }
-    return sum;
-}
-
-/* Skewed popularity: the pilot's groups are well known, its single experts and ranks are not.
- * Inside a group experts share as Rosen's chances do; ranks share so that their number per
- * token is the pilot's. */
-static void smooth(const struct rows *rows, unsigned number, const double *group_mean,
-                   struct arena *arena, struct rows_law *law)
-{
-    enum { HALVINGS = 40 };
-    const struct expert_map *map = &rows->map;
-    uint64_t n = rows->spec.experts, groups = rows->groups, size = n / groups;
-    double *log_miss = arena_alloc(arena, rows->spec.ranks, sizeof *log_miss);
-    rows_rosen(rows->p + number * n, n, rows->spec.top_k, law->pi);
+    uint64_t groups = rows->groups, size = rows->spec.experts / groups;
     for (uint64_t g = 0; g < groups; g++) {
         double sum = 0;
         for (uint64_t e = g * size; e < (g + 1) * size; e++)
-            sum += law->pi[e];
+            sum += pi[e];
         for (uint64_t e = g * size; sum > 0 && e < (g + 1) * size; e++)
-            law->pi[e] = fmin(law->pi[e] * group_mean[g] / sum, 1 - 1e-9);
-    }
-    for (uint64_t i = 0; i < map->replicas; i++)
-        log_miss[map->rank[i]] += log1p(-law->pi[map->expert[i]] / map->count[map->expert[i]]);
-    double low = 0, high = 8;
-    for (int i = 0; i < HALVINGS; i++) {
-        double middle = (low + high) / 2;
-        bool less = touch_by_power(rows, log_miss, middle, law->touch) < law->distinct_ranks;
-        *(less ? &low : &high) = middle;
+            pi[e] = fmin(pi[e] * group_mean[g] / sum, 1 - 1e-9);
     }
 }
 
-/* Between groups the piloted covariance; within a group Hajek's, given that it was kept. */
-static void fill_grouped(const struct rows *rows, unsigned number, struct arena *arena,
-                         struct rows_law *law)
+void rows_hajek_groups(const struct rows *rows, struct rows_law *law)
 {
     uint64_t groups = rows->groups, size = rows->spec.experts / groups;
-    struct frequencies f;
-    double *kept = arena_alloc(arena, groups, sizeof *kept);
-    frequencies_init(&f, rows, arena, law);
-    for (uint32_t t = 0; t < ROWS_PILOT; t += ROWS_CHUNK) {
-        rows_grouped_tokens(rows, number, ROWS_RNG_PILOT, number, 0, t, ROWS_CHUNK, &f.scratch,
-                            f.scratch.ids);
-        for (uint32_t i = 0; i < ROWS_CHUNK; i++) {
-            see_token(&f, f.scratch.ids + i * rows->spec.top_k);
-            for (uint64_t g = 0; g < groups; g++)
-                kept[g] += f.in_group[g] > 0;
-        }
-    }
-    finish_frequencies(&f, ROWS_PILOT);
-    if (rows->alias)
-        smooth(rows, number, f.group_mean, arena, law);
-    else
-        even_out(rows, law);
-    law->group = f.group_square;
-    factor(law->group, groups);
     for (uint64_t g = 0; g < groups; g++) {
-        double chance = fmax(kept[g] / ROWS_PILOT, 1.0 / ROWS_PILOT);
+        double chance = fmax(law->kept[g], 1.0 / ROWS_PILOT);
         double *pi = law->pi + g * size, *d = law->d + g * size;
         for (uint64_t i = 0; i < size; i++)
             pi[i] = fmin(pi[i] / chance, 1);
@@ -339,6 +289,52 @@ static void fill_grouped(const struct rows *rows, unsigned number, struct arena 
             d[i] *= chance;
         }
     }
+}
+
+/* Skewed popularity: the pilot's groups are well known, its single experts and ranks are not.
+ * Inside a group experts share as Rosen's chances do; ranks share so that their number per
+ * token is the pilot's. */
+static void smooth(const struct rows *rows, unsigned number, const double *group_mean,
+                   struct arena *arena, struct rows_law *law)
+{
+    const struct expert_map *map = &rows->map;
+    uint64_t n = rows->spec.experts, ranks = rows->spec.ranks;
+    double *log_miss = arena_alloc(arena, ranks, sizeof *log_miss);
+    rows_rosen(rows->p + number * n, n, rows->spec.top_k, law->pi);
+    rows_share_groups(rows, group_mean, law->pi);
+    for (uint64_t i = 0; i < map->replicas; i++)
+        log_miss[map->rank[i]] += log1p(-law->pi[map->expert[i]] / map->count[map->expert[i]]);
+    double power = rows_touch_power(log_miss, ranks, law->distinct_ranks, 8);
+    rows_touch_by_power(log_miss, ranks, power, law->touch);
+}
+
+/* Between groups the piloted covariance; within a group Hajek's, given that it was kept. */
+static void fill_grouped(const struct rows *rows, unsigned number, struct arena *arena,
+                         struct rows_law *law)
+{
+    uint64_t groups = rows->groups;
+    struct frequencies f;
+    law->kept = arena_alloc(arena, groups, sizeof *law->kept);
+    frequencies_init(&f, rows, arena, law);
+    for (uint32_t t = 0; t < ROWS_PILOT; t += ROWS_CHUNK) {
+        rows_grouped_tokens(rows, number, ROWS_RNG_PILOT, number, 0, t, ROWS_CHUNK, &f.scratch,
+                            f.scratch.ids);
+        for (uint32_t i = 0; i < ROWS_CHUNK; i++) {
+            see_token(&f, f.scratch.ids + i * rows->spec.top_k);
+            for (uint64_t g = 0; g < groups; g++)
+                law->kept[g] += f.in_group[g] > 0;
+        }
+    }
+    finish_frequencies(&f, ROWS_PILOT);
+    if (rows->alias)
+        smooth(rows, number, f.group_mean, arena, law);
+    else
+        even_out(rows, law);
+    law->group = f.group_square;
+    factor(law->group, groups);
+    for (uint64_t g = 0; g < groups; g++)
+        law->kept[g] /= ROWS_PILOT;
+    rows_hajek_groups(rows, law);
 }
 
 /* Tokens dealt in turn: their E patterns are counted, and nothing varies. */
@@ -418,15 +414,22 @@ static void fill_regression(const struct rows *rows, struct arena *arena, struct
 
 void rows_laws(struct rows *rows, struct arena *arena)
 {
+    bool follow = rows_popularity_is_drawn(&rows->spec) && rows->n_laws > ROWS_WORKED_OUT;
+    struct rows_like like;
     rows->laws = arena_alloc(arena, rows->n_laws, sizeof *rows->laws);
     for (unsigned i = 0; i < rows->n_laws; i++) {
-        allocate(rows, arena, &rows->laws[i]);
-        fillers[rows->kind](rows, i, arena, &rows->laws[i]);
-        fill_regression(rows, arena, &rows->laws[i]);
+        struct rows_law *law = &rows->laws[i];
+        allocate(rows, arena, law);
+        if (follow && i == ROWS_WORKED_OUT)
+            rows_like_init(rows, arena, &like);
+        if (follow && i >= ROWS_WORKED_OUT)
+            rows_fill_like(rows, i, &like, arena, law);
+        else
+            fillers[rows->kind](rows, i, arena, law);
+        fill_regression(rows, arena, law);
         if (rows->kind == ROWS_BALANCED)
-            memset(rows->laws[i].residual, 0,
-                   rows->spec.ranks * sizeof *rows->laws[i].residual);
+            memset(law->residual, 0, rows->spec.ranks * sizeof *law->residual);
         for (uint64_t e = 0; e < rows->spec.experts; e++)
-            rows->laws[i].root[e] = sqrt(rows->laws[i].d[e]);
+            law->root[e] = sqrt(law->d[e]);
     }
 }

@@ -37,6 +37,34 @@ enum status rows_weights(const struct rows_spec *spec, struct arena *arena, unsi
 /* Fills the laws of prepared rows. */
 void rows_laws(struct rows *rows, struct arena *arena);
 
+uint64_t rows_nodes(const struct rows *rows);
+
+/* Chances of experts scaled, group by group, so that a token has group_mean[g] rows in each. */
+void rows_share_groups(const struct rows *rows, const double *group_mean, double *pi);
+
+/* Hajek's d and sum_d of every group, given that it was kept (law->kept). */
+void rows_hajek_groups(const struct rows *rows, struct rows_law *law);
+
+/* Chances that places whose experts miss a token with exp(log_miss), were they independent, are
+ * touched, those raised to `power`: into touch (or NULL); their sum. And the power, up to
+ * `most`, at which the sum is `distinct`. */
+double rows_touch_by_power(const double *log_miss, uint64_t n, double power, double *touch);
+double rows_touch_power(const double *log_miss, uint64_t n, double distinct, double most);
+
+/* Of many drawn popularities so many laws are worked out in full; the others follow. */
+enum { ROWS_WORKED_OUT = 3 };
+
+struct rows_like {
+    double rank_power, node_power, exponent;
+    double *rank_miss, *node_miss; /* [R], [nodes] scratch */
+    double *mean, *worked_mean;    /* [groups] scratch */
+};
+
+/* What the first ROWS_WORKED_OUT laws show, and a law like them for popularity `number`. */
+void rows_like_init(const struct rows *rows, struct arena *arena, struct rows_like *like);
+void rows_fill_like(const struct rows *rows, unsigned number, const struct rows_like *like,
+                    struct arena *arena, struct rows_law *law);
+
 /* Group-limited choice of one token (router.groups): the Gumbel top-K law after DeepSeek's
  * group rule. `purpose` keeps pilot tokens apart from real ones. */
 void rows_grouped_tokens(const struct rows *rows, unsigned law, uint32_t purpose, uint32_t step,
