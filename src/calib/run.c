@@ -13,6 +13,7 @@
 #include "calib/run_fix.h"
 #include "calib/run_summary.h"
 #include "exec/execute.h"
+#include "exec/gpu/device.h"
 #include "exec/measure.h"
 #include "plan/show.h"
 
@@ -79,6 +80,9 @@ static struct slice_ranks ranks_of(const struct run *run)
 static uint64_t limit_of(const struct plan *plan, const struct run *run)
 {
     double fraction = plan->memory.fraction > 0 ? plan->memory.fraction : 0.9;
+    if (run->session && run->session->gpu)
+        return (uint64_t)(fraction * (double)gpu_facts(run->session->gpu)->memory_bytes /
+                          (double)run->session->transport->node_ranks);
     uint64_t sharers = run->session ? run->session->transport->node_ranks : 1;
     return (uint64_t)(fraction * (double)run->report->machine.memory_bytes / (double)sharers);
 }
@@ -134,7 +138,7 @@ static enum status check(struct run *run, struct execution *x, struct err *err)
     struct verify_options options = {.budget_flop = oracle_budget_flop,
                                      .seed = run->plan->moe.routing.seed};
     struct checks *checks = &run->report->checks;
-    checks->out_hash = 0;
+    checks->out_hash = checks->integer_hash = 0;
     TRY(run_block_of(run->plan)->verify(x, &options, run->arena, checks, err));
     run_compare_counts(x, checks);
     run_summary_count(&run->summary, x);
@@ -270,6 +274,18 @@ static void judge(struct run *run)
     report->verdict = agrees ? RUN_AGREES : RUN_DISAGREES;
 }
 
+/* Where it is performed, when that is not the CPU. */
+static const char *device_of(const struct run *run)
+{
+    const struct gpu *gpu = run->session->gpu;
+    if (!gpu)
+        return NULL;
+    struct text text = {.arena = run->arena};
+    text_printf(&text, "%s, %s, %s", gpu_where(gpu), gpu_facts(gpu)->name,
+                gpu_facts(gpu)->driver);
+    return text_string(&text);
+}
+
 static void begin_report(struct run *run)
 {
     struct run_report *report = run->report;
@@ -285,6 +301,7 @@ static void begin_report(struct run *run)
         return;
     report->snapshot = run->session->snapshot;
     report->blas = run->session->blas.name;
+    report->device = device_of(run);
     report->warning = run->session->warning;
 }
 

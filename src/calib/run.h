@@ -95,6 +95,7 @@ struct run_fix {
 struct run_report {
     enum run_verdict verdict;
     const char *backend, *transport, *blas; /* blas NULL: not opened */
+    const char *device;                     /* "opencl:0, its name"; NULL: the CPU */
     const char *warning;
     bool alone; /* of `ranks` one was performed, or would be: everything is its own */
     uint64_t rank, ranks;

@@ -109,20 +109,21 @@ enum status run_compare_everywhere(struct transport *transport, struct checks *c
 {
     double errors[2 * VERIFY_CHECKS] = {0};
     double same[2] = {(double)names_of(checks), -(double)names_of(checks)};
-    uint64_t sums[4] = {checks->out_hash, checks->tokens_checked, checks->tokens,
-                        !checks_passed(checks)};
+    uint64_t sums[5] = {checks->out_hash, checks->tokens_checked, checks->tokens,
+                        !checks_passed(checks), checks->integer_hash};
     for (unsigned i = 0; i < checks->n; i++) {
         errors[2 * i] = checks->check[i].error;
         errors[2 * i + 1] = checks->check[i].passed ? 0 : 1;
     }
     TRY(transport->ops->max(transport, errors, 2 * VERIFY_CHECKS, err));
     TRY(transport->ops->max(transport, same, 2, err));
-    TRY(transport->ops->sum(transport, sums, 4, err));
+    TRY(transport->ops->sum(transport, sums, 5, err));
     if (same[0] + same[1] <= 0 && same[0] + same[1] >= 0)
         adopt(checks, errors);
     checks->out_hash = sums[0];
     checks->tokens_checked = sums[1];
     checks->tokens = sums[2];
+    checks->integer_hash = sums[4];
     if (sums[3] && checks_passed(checks))
         checks_add(checks, "checks of the other ranks", (double)sums[3], 0);
     return STATUS_OK;

@@ -7,6 +7,7 @@
 #include "exec/absent/absent.h"
 #include "exec/execute_flight.h"
 #include "exec/execute_op.h"
+#include "exec/execute_stage.h"
 
 /* ---- tensors ---- */
 
@@ -171,6 +172,7 @@ static bool fills_weights(const struct execution *x, const struct op *op)
 enum status execution_begin(struct execution *x, const struct inputs *inputs, struct err *err)
 {
     x->task.inputs = inputs;
+    stage_bind(x);
     for (size_t b = 0; b < x->work->n_buffers; b++) {
         const struct buffer *buffer = &x->work->buffers[b];
         uint64_t copies = per_process(buffer) ? 1 : x->n_ranks;
@@ -191,6 +193,8 @@ enum status execution_begin(struct execution *x, const struct inputs *inputs, st
 void execution_end(struct execution *x)
 {
     absent_end(x);
+    for (unsigned slot = 0; slot <= TRANSPORT_SLOTS; slot++)
+        stage_drop(&x->flights[slot], x->n_ranks);
     for (size_t b = 0; b < x->work->n_buffers; b++)
         for (uint64_t i = 0; i < x->n_ranks; i++)
             give_back(x, b, i);
@@ -318,6 +322,8 @@ enum status execution_step(struct execution *x, const struct observer *observer,
                            double *seconds, struct err *err)
 {
     enum status status = run_step(x, observer, seconds, err);
+    if (status == STATUS_OK && x->backend->check)
+        status = x->backend->check(x->device, err);
     struct transport *transport = x->session->transport;
     /* the other ranks may be waiting for this one in an exchange: they must hear of it */
     return status == STATUS_OK ? status : transport->ops->agree(transport, status, err);

@@ -36,6 +36,8 @@ struct observer {
                          struct err *err);
 };
 
+struct stage; /* execute_stage.h */
+
 /* An exchange: of one op, of all ranks of the process; see execute_flight.h. */
 struct flight {
     struct parcel *parcels; /* [n_ranks] */
@@ -43,6 +45,7 @@ struct flight {
     size_t op;
     uint64_t iteration;
     bool under_way;
+    struct stage *stages; /* [n_ranks] copies in the host's memory; NULL: none */
 };
 struct absent;
 

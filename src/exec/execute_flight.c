@@ -3,6 +3,7 @@
 
 #include <assert.h>
 
+#include "exec/execute_stage.h"
 #include "exec/stopwatch.h"
 #include "work/piece/schedule.h"
 
@@ -42,6 +43,7 @@ static enum status finish(struct execution *x, struct flight *flight, double *se
     flight->under_way = false;
     x->n_under_way--;
     TRY(transport->ops->finish(transport, (unsigned)(flight - x->flights), err));
+    TRY(stage_in(x, flight, err));
     if (seconds)
         seconds[flight->op] += stopwatch_now_s() - begin;
     return STATUS_OK;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "exec/execute_flight.h"
+#include "exec/execute_stage.h"
 #include "work/piece/schedule.h"
 
 struct tensor execute_tensor(const struct rank_state *rank, uint16_t buffer, uint64_t iteration)
@@ -210,10 +211,12 @@ static enum status run_exchange(struct execution *x, size_t op, uint64_t iterati
     struct flight *flight = ahead ? flight_free(x) : &x->flights[TRANSPORT_SLOTS];
     for (uint64_t i = 0; i < x->n_ranks; i++)
         TRY(prepare_parcel(x, flight, op, i, err));
+    TRY(stage_out(x, flight, err));
     if (ahead)
         return flight_start(x, flight, op, iteration, err);
     struct transport *transport = x->session->transport;
-    return transport->ops->exchange(transport, flight->parcels, err);
+    TRY(transport->ops->exchange(transport, flight->parcels, err));
+    return stage_in(x, flight, err);
 }
 
 enum status execute_op(struct execution *x, size_t op, uint64_t iteration, struct err *err)

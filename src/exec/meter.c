@@ -15,6 +15,10 @@ static enum status no_memory(const struct meter *meter, const char *name, uint64
     char asked[48], held[48];
     unit_print(asked, UNIT_BYTES, (double)bytes);
     unit_print(held, UNIT_BYTES, (double)meter->now_bytes);
+    if (meter->backend->far) /* it was said to fit: something else holds the device's memory */
+        return err_set(err, STATUS_SYSTEM,
+                       "out of memory on the device: buffer \"%s\" takes %s on top of %s", name,
+                       asked, held);
     err_set(err, STATUS_NOFIT, "buffer \"%s\" does not fit this machine: %s on top of %s", name,
             asked, held);
     return err_hint(err, "--rank N runs one rank of a group, --shrink N a smaller plan");

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "exec/gpu/device.h"
+
 static void open_blas(struct session *session, bool plain_c)
 {
     struct err err = {0};
@@ -57,11 +59,13 @@ enum status session_open(struct session *session, const struct session_options *
     if (!workers && options->transport == TRANSPORT_MPI)
         workers = 1;
     session->pool = pool_create(workers);
-    return open_transport(session, options, err);
+    TRY(open_transport(session, options, err));
+    return options->gpu ? gpu_open(options->device, &session->gpu, err) : STATUS_OK;
 }
 
 void session_close(struct session *session)
 {
+    gpu_close(session->gpu);
     transport_close(session->transport);
     pool_free(session->pool);
     blas_close(&session->blas);

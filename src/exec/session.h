@@ -15,11 +15,13 @@ enum transport_kind { TRANSPORT_LOCAL, TRANSPORT_SHARE, TRANSPORT_MPI };
 
 struct session_options {
     enum transport_kind transport;
-    uint64_t ranks;   /* R of the plan's group; 0, MPI only: as many as it has */
-    uint64_t rank;    /* TRANSPORT_SHARE: the one that is performed */
-    unsigned workers; /* 0: one per core, one when MPI runs a rank per process */
-    bool plain_c;     /* no BLAS */
-    double timeout_s; /* longest wait for another process; 0: a minute */
+    uint64_t ranks;     /* R of the plan's group; 0, MPI only: as many as it has */
+    uint64_t rank;      /* TRANSPORT_SHARE: the one that is performed */
+    unsigned workers;   /* 0: one per core, one when MPI runs a rank per process */
+    bool plain_c;       /* no BLAS */
+    bool gpu;           /* a device is opened: */
+    const char *device; /* "opencl:0"; NULL: the first there is */
+    double timeout_s;   /* longest wait for another process; 0: a minute */
 };
 
 /* What set-up fixed: printed with every report, read by every exchange. */
@@ -30,11 +32,14 @@ struct snapshot {
     uint64_t workers;        /* threads of this process */
 };
 
+struct gpu;
+
 struct session {
     struct blas blas;
     char warning[256]; /* "" or why BLAS is not what was hoped for */
     struct pool *pool;
     struct transport *transport;
+    struct gpu *gpu; /* NULL: none was asked for */
     bool frozen;
     struct snapshot snapshot;
 };

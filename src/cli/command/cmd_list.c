@@ -3,6 +3,7 @@
 #include "cli/command/commands.h"
 #include "cli/option/keys.h"
 #include "cli/help/manual_key.h"
+#include "exec/gpu/device.h"
 #include "plan/catalog.h"
 #include "work/stack/stack.h"
 
@@ -124,6 +125,40 @@ static void list_keys(const struct invocation *call)
     manual_keys(call, rows, n);
 }
 
+/* ---- devices ---- */
+
+struct devices {
+    const struct invocation *call;
+    struct row row[64];
+    size_t n;
+};
+
+/* A device, or why a driver has none. */
+static void add_device(void *context, const struct gpu_driver *driver,
+                       const struct gpu_facts *facts, const char *why)
+{
+    struct devices *devices = context;
+    struct text name = {.arena = devices->call->arena}, text = {.arena = devices->call->arena};
+    if (devices->n == sizeof devices->row / sizeof *devices->row)
+        return;
+    if (facts) {
+        text_printf(&name, "%s:%u", driver->name, facts->number);
+        text_printf(&text, "%s, %s, %llu units, %.1f GiB", facts->name, facts->driver,
+                    (unsigned long long)facts->units, (double)facts->memory_bytes / 0x1p30);
+    } else {
+        text_printf(&name, "%s", driver->name);
+        text_printf(&text, "none: %s", why);
+    }
+    devices->row[devices->n++] = (struct row){text_string(&name), text_string(&text), NULL};
+}
+
+static void list_devices(const struct invocation *call)
+{
+    struct devices devices = {.call = call};
+    gpu_list(add_device, &devices);
+    print_rows(call, devices.row, devices.n);
+}
+
 /* ---- the command ---- */
 
 static const struct {
@@ -137,6 +172,7 @@ static const struct {
     {"keys", "every key of the plan file", list_keys},
     {"tables", "published measurements", list_tables},
     {"profiles", "constants of time, by stack and device", list_profiles},
+    {"devices", "GPUs that `run --backend gpu --device` can name", list_devices},
 };
 
 enum { N_CATALOGUES = sizeof catalogues / sizeof *catalogues };
@@ -176,16 +212,16 @@ static enum status run_list(const struct invocation *call, struct err *err)
     return unknown_catalogue(call->operands[0], call->arena, err);
 }
 
-static const char *const words[] = {"models", "clusters", "stacks", "paths",
-                                    "keys",   "tables",   NULL};
+static const char *const words[] = {"models", "clusters", "stacks",  "paths", "keys",
+                                    "tables", "profiles", "devices", NULL};
 
 static const char *const examples[] = {"moeplan list models", "moeplan list keys --format csv",
                                        NULL};
 
 const struct command command_list = {
     .name = "list",
-    .operands = "[models | clusters | stacks | paths | keys | tables]",
-    .summary = "list models, clusters, stacks, paths or keys",
+    .operands = "[models | clusters | stacks | paths | keys | tables | profiles | devices]",
+    .summary = "list models, clusters, stacks, paths, keys or devices",
     .description =
         "Lists what a plan can name, with a line on each. Files of your own are found beside "
         "the "

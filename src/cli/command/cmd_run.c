@@ -11,15 +11,17 @@
 #include "report/run/print.h"
 
 struct settings {
-    const char *backend, *transport;
+    const char *backend, *transport, *device;
     bool backward, dry_run;
     uint64_t shrink, rank, repeat, samples, workers;
     double band, timeout;
 };
 
 static const struct option options[] = {
-    {"backend", 0, OPTION_TEXT, offsetof(struct settings, backend), "cpu|null", NULL,
-     "what performs the ops: the CPU, or nothing (measures the harness)"},
+    {"backend", 0, OPTION_TEXT, offsetof(struct settings, backend), "cpu|gpu|null", NULL,
+     "what performs the ops: the CPU, a GPU, or nothing (measures the harness)"},
+    {"device", 0, OPTION_TEXT, offsetof(struct settings, device), "DRIVER:N", NULL,
+     "with --backend gpu: which device, as 'list devices' names them; default: the first"},
     {"transport", 0, OPTION_TEXT, offsetof(struct settings, transport), "local|mpi", NULL,
      "how rows travel: between ranks of this process, or between processes of mpirun"},
     {"backward", 0, OPTION_FLAG, offsetof(struct settings, backward), NULL, NULL,
@@ -71,8 +73,8 @@ struct word {
 
 static const struct word backends[] = {
     {"cpu", BACKEND_CPU, NULL},
+    {"gpu", BACKEND_GPU, NULL},
     {"null", BACKEND_NULL, NULL},
-    {"gpu", -1, "this build performs layers on the CPU only: --backend cpu"},
 };
 
 static const struct word transports[] = {
@@ -107,6 +109,8 @@ static enum status read_options(const struct settings *settings, struct state *s
                   &backend, err));
     TRY(find_word("transport", settings->transport, transports,
                   sizeof transports / sizeof *transports, transport, err));
+    if (settings->device && backend != BACKEND_GPU)
+        return err_set(err, STATUS_USAGE, "option '--device' is for --backend gpu");
     bool alone = settings->rank != all_ranks;
     if (alone && *transport == TRANSPORT_MPI) {
         err_set(err, STATUS_USAGE, "options '--rank' and '--transport mpi' exclude each other");
@@ -144,6 +148,8 @@ static enum status open_session(const struct settings *settings, struct state *s
                                    .ranks = ranks,
                                    .rank = state->options.rank,
                                    .workers = (unsigned)settings->workers,
+                                   .gpu = state->options.backend == BACKEND_GPU,
+                                   .device = settings->device,
                                    .timeout_s = settings->timeout};
     state->opened = true;
     return session_open(&state->session, &open, err);
@@ -250,6 +256,7 @@ static const char *const examples[] = {
     "moeplan run examples/host-collective.yaml --set block.kind=mlp",
     "moeplan run examples/host-deepseek-rank.yaml --rank 0",
     "mpirun -np 2 moeplan run examples/host-small.yaml --transport mpi",
+    "moeplan run examples/host-small.yaml --backend gpu --device opencl:0",
     NULL,
 };
 
@@ -272,6 +279,13 @@ const struct command command_run = {
         "With block.kind other than moe it is one matmul, or an MLP, spread over "
         "tensor-parallel "
         "ranks; block.collective says how they reduce and gather.\n"
+        "\n"
+        "With --backend gpu the ops are performed on a GPU, through OpenCL: kernels are "
+        "compiled "
+        "when they are first needed, memory is the device's, and the time of an op is the "
+        "device's "
+        "own. Logical ranks take turns on it; exchanges between them are copies in its memory, "
+        "and their times say nothing about a network.\n"
         "\n"
         "With --rank N one rank of the group is performed alone: it has the experts, tokens, "
         "rows and bytes that it has in the full run, and its peers are absent. Counts and row "

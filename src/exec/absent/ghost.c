@@ -208,6 +208,7 @@ static enum status run_ghost(struct ghost *g, struct err *err)
 
 struct crowd {
     struct execution *x;
+    void **scratch; /* by worker, the host's */
     struct absent *absent;
     struct needs needs;
     struct kernels kernels;
@@ -223,7 +224,7 @@ static void perform_one(void *arg, size_t number, unsigned worker)
                       .absent = crowd->absent,
                       .needs = &crowd->needs,
                       .kernels = &crowd->kernels,
-                      .scratch = crowd->x->scratch[worker]};
+                      .scratch = crowd->scratch[worker]};
     if (number == crowd->absent->rank)
         return;
     if (begin_ghost(&g, number, &err) != STATUS_OK || run_ghost(&g, &err) != STATUS_OK) {
@@ -234,6 +235,16 @@ static void perform_one(void *arg, size_t number, unsigned worker)
     arena_release(&g.own);
 }
 
+/* The workers' scratch is the backend's. */
+static void **host_scratch(const struct execution *x, struct arena *arena)
+{
+    unsigned n = pool_size(x->session->pool);
+    void **scratch = arena_alloc(arena, n, sizeof *scratch);
+    for (unsigned worker = 0; worker < n; worker++)
+        scratch[worker] = arena_alloc(arena, KERNEL_SCRATCH_FLOATS, sizeof(float));
+    return scratch;
+}
+
 enum status absent_perform(struct execution *x, struct absent *absent, struct err *err)
 {
     struct crowd crowd = {
@@ -241,7 +252,10 @@ enum status absent_perform(struct execution *x, struct absent *absent, struct er
         .absent = absent,
         .needs = {.ops = arena_alloc(&absent->arena, x->work->n_ops, sizeof(bool)),
                   .buffers = arena_alloc(&absent->arena, x->work->n_buffers, sizeof(bool))},
+        .scratch = x->scratch,
         .err = {.status = STATUS_OK}};
+    if (x->backend->far)
+        crowd.scratch = host_scratch(x, &absent->arena);
     find_needs(x->work, absent, &crowd.needs);
     kernels_cpu(&crowd.kernels);
     pthread_mutex_init(&crowd.lock, NULL);

@@ -13,6 +13,7 @@
 /* name, text of --backend */
 #define BACKEND_LIST(X)                                                                        \
     X(CPU, cpu)                                                                                \
+    X(GPU, gpu)   /* the session's device */                                                   \
     X(NULL, null) /* every op is called and none does anything: what is timed is the harness   \
                    */
 
@@ -38,6 +39,7 @@ enum backend_mark { BACKEND_BEGIN, BACKEND_END, BACKEND_MARKS };
 struct backend {
     const char *name;
     bool idle; /* nothing is performed, and no memory holds anything */
+    bool far;  /* its memory is not the host's: it has write, move and check */
 
     /* What the functions below are given; lives as long as the arena. `kernels` are those of
      * the CPU; NULL: all as they are. */
@@ -52,6 +54,11 @@ struct backend {
     void (*copy)(void *device, const void *memory, void *to, uint64_t bytes);
     /* The same for a few numbers that decide what is done next. */
     void (*read_counts)(void *device, const int64_t *memory, uint64_t n, int64_t *to);
+    /* Into the backend's memory, and inside it. */
+    void (*write)(void *device, void *memory, const void *from, uint64_t bytes);
+    void (*move)(void *device, const void *from, void *to, uint64_t bytes);
+    /* What has failed in functions that return nothing, once. */
+    enum status (*check)(void *device, struct err *err);
     /* Out of the caches, as the layers of a model between two uses of this one would. */
     void (*flush)(void *device, const void *memory, uint64_t bytes);
 
@@ -66,6 +73,6 @@ struct backend {
 const struct backend *backend_of(enum backend_kind kind);
 
 /* The rows. */
-extern const struct backend backend_cpu, backend_null;
+extern const struct backend backend_cpu, backend_gpu, backend_null;
 
 #endif

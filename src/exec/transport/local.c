@@ -41,9 +41,12 @@ static void copy_part(const struct local *local, const struct flight *flight, si
     const struct parcel *source = &flight->parcels[from], *target = &flight->parcels[to];
     uint64_t begin = part_at(source->send_bytes[to], part, flight->parts);
     uint64_t end = part_at(source->send_bytes[to], part + 1, flight->parts);
-    if (end > begin)
-        memcpy(target->receive + target->receive_at[from] + begin,
-               source->send + source->send_at[to] + begin, end - begin);
+    char *receive = target->receive + target->receive_at[from] + begin;
+    const char *send = source->send + source->send_at[to] + begin;
+    if (end > begin && local->base.move)
+        local->base.move(local->base.mover, send, receive, end - begin);
+    else if (end > begin)
+        memcpy(receive, send, end - begin);
 }
 
 static enum status check_pairs(const struct local *local, const struct parcel *parcels,
@@ -125,7 +128,9 @@ static enum status local_finish(struct transport *transport, unsigned slot, stru
     struct rest rest = {local, flight};
     size_t taken = atomic_load(&flight->next);
     (void)err;
-    if (taken < flight->n_tasks)
+    while (local->base.move && take_part(local, flight))
+        continue; /* a device takes one after the other */
+    if (!local->base.move && taken < flight->n_tasks)
         pool_run(local->pool, flight->n_tasks - taken, copy_rest, &rest);
     flight->n_tasks = 0;
     return STATUS_OK;
@@ -174,7 +179,8 @@ enum status transport_local_open(uint64_t n_ranks, struct pool *pool, struct tra
                                      .mode = "in-process",
                                      .n_ranks = n_ranks,
                                      .n_local = n_ranks,
-                                     .node_ranks = 1};
+                                     .node_ranks = 1,
+                                     .moves = true};
     local->pool = pool;
     *out = &local->base;
     return STATUS_OK;

@@ -65,6 +65,10 @@ struct transport {
     double timeout_s;    /* longest wait for another process */
     bool alone;          /* the other ranks are absent: what they send is made up */
     bool ready;          /* set-up is done: exchanges may run */
+    bool moves;          /* memory that is not the host's, by `move` */
+    /* How bytes are copied when they are not the host's; NULL: they are. One at a time. */
+    void (*move)(void *mover, const void *from, void *to, uint64_t bytes);
+    void *mover;
 };
 
 /* Logical ranks first .. first + n_local - 1 of n_ranks in this process. The pool does the

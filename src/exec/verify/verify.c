@@ -108,9 +108,8 @@ static void check_forward(struct verify *v, const struct rank_state *rank,
     const struct oracle *o = v->oracle;
     struct wanted out_rows = wanted_of(v, RESULT_OUT, o->out, local, o->n_tokens, o->H);
     verify_compare(v->execution, v->checks, rank, out, &out_rows);
-    if (!v->integers)
-        v->checks->out_hash +=
-            verify_hash_rows(v->execution, out, rank->rank * o->setup.sample->T);
+    uint64_t *hash = v->integers ? &v->checks->integer_hash : &v->checks->out_hash;
+    *hash += verify_hash_rows(v->execution, out, rank->rank * o->setup.sample->T);
 }
 
 /* dgates [T, K] in the router's order of experts, wanted in the sample's. */

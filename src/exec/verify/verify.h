@@ -22,8 +22,9 @@ enum { VERIFY_CHECKS = 60 };
 struct checks {
     struct check check[VERIFY_CHECKS];
     unsigned n;
-    uint64_t out_hash; /* of the random inputs' output, summed over tokens: equal for every
-                          number of ranks and every transport */
+    uint64_t integer_hash; /* of the output on integers: of every backend the same */
+    uint64_t out_hash;     /* of the random inputs' output, summed over tokens: equal for every
+                              number of ranks and every transport */
     uint64_t tokens_checked, tokens; /* of this process */
 };
 

@@ -61,9 +61,10 @@ static void check_part(const struct look *look, const struct rank_state *rank,
                             .tolerance = look->tolerance};
     verify_compare(look->execution, look->checks, rank, &part->view, &wanted);
     uint64_t parts = oracle_matmul_columns(look->plan) / part->view.width;
-    if (look->tolerance > 0)
-        look->checks->out_hash += verify_hash_rows(
-            look->execution, &part->view, (rank->rank * parts + number) * part->view.rows);
+    bool integers = !(look->tolerance > 0);
+    uint64_t *hash = integers ? &look->checks->integer_hash : &look->checks->out_hash;
+    *hash += verify_hash_rows(look->execution, &part->view,
+                              (rank->rank * parts + number) * part->view.rows);
 }
 
 static enum status after(void *context, const struct rank_state *rank, const struct op *op,

@@ -62,6 +62,8 @@ static void write_hash(struct json *json, const struct checks *checks)
         return;
     snprintf(hash, sizeof hash, "%016" PRIx64, checks->out_hash);
     json_string(json, "output_hash", hash);
+    snprintf(hash, sizeof hash, "%016" PRIx64, checks->integer_hash);
+    json_string(json, "integer_hash", hash);
     json_count(json, "tokens_checked", checks->tokens_checked);
     json_count(json, "tokens", checks->tokens);
 }
@@ -78,6 +80,8 @@ void run_print_json(const struct run_view *view)
     write_section(&json, view, &run_section_machine);
     json_close(&json);
     json_string(&json, "backend", report->backend);
+    if (report->device)
+        json_string(&json, "device", report->device);
     json_string(&json, "transport", report->transport);
     if (report->alone) {
         json_count(&json, "rank", report->rank);

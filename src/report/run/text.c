@@ -300,6 +300,8 @@ static void print_machine(struct screen *screen)
     if (report->blas)
         text_printf(&line, ", %s", report->blas);
     page_item(&screen->page, 2, 12, "machine", text_string(&line));
+    if (report->device)
+        page_item(&screen->page, 2, 12, "device", report->device);
     if (setup->mode)
         page_item(&screen->page, 2, 12, "set-up",
                   arena_printf(line.arena,

@@ -1,0 +1,343 @@
+/* See device.h. */
+#include "exec/gpu/device.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/checked.h"
+#include "base/number.h"
+#include "exec/gpu/kernels.h"
+
+/* Seconds after which a kernel is taken to hang; MOEPLAN_GPU_LIMIT_S sets another limit. */
+static const double limit_s = 60;
+
+/* Where our addresses begin: a bit that no address of a process has set. */
+static const uintptr_t first_address = (uintptr_t)1 << 52;
+enum { PAGE = 4096 };
+
+struct range {
+    uintptr_t address; /* ascending: addresses are never used again */
+    uint64_t bytes, memory;
+};
+
+struct gpu {
+    const struct gpu_driver *driver;
+    void *state, *device;
+    struct gpu_facts facts;
+    char where[32];
+    double limit_s;
+    struct range *blocks;
+    size_t n_blocks, capacity;
+    uintptr_t next;
+    void *programs[GPU_SOURCE_COUNT];
+    void *kernels[KERNEL_COUNT];
+};
+
+/* ---- opening ---- */
+
+static const struct gpu_driver *driver_named(const char *name, size_t length)
+{
+    const struct gpu_driver *driver;
+    for (unsigned i = 0; (driver = gpu_driver_at(i)) != NULL; i++)
+        if (strlen(driver->name) == length && strncmp(driver->name, name, length) == 0)
+            return driver;
+    return NULL;
+}
+
+/* "name:number" */
+static enum status read_where(const char *where, const struct gpu_driver **driver,
+                              uint32_t *number, struct err *err)
+{
+    size_t length = strcspn(where, ":");
+    uint64_t value = 0;
+    *driver = driver_named(where, length);
+    bool good = *driver != NULL;
+    if (good && where[length] == ':') {
+        char *end;
+        value = strtoull(where + length + 1, &end, 10);
+        good = where[length + 1] >= '0' && where[length + 1] <= '9' && *end == '\0' &&
+               value <= UINT32_MAX;
+    }
+    *number = (uint32_t)value;
+    if (good)
+        return STATUS_OK;
+    err_set(err, STATUS_USAGE, "there is no device '%s'", where);
+    return err_hint(err, "a driver and a number, as in opencl:0; 'moeplan list devices' shows "
+                         "those of this machine");
+}
+
+static enum status open_on(struct gpu *gpu, const struct gpu_driver *driver, uint32_t number,
+                           struct err *err)
+{
+    struct gpu_facts facts[64];
+    uint32_t found = 0;
+    gpu->driver = driver;
+    TRY(driver->load(&gpu->state, err));
+    TRY(driver->list(gpu->state, facts, 64, &found, err));
+    if (number >= found || number >= 64)
+        return err_set(err, STATUS_ABSENT,
+                       "\"%s\" is there, but knows %u devices, not number "
+                       "%u",
+                       driver->library, found, number);
+    gpu->facts = facts[number];
+    snprintf(gpu->where, sizeof gpu->where, "%s:%u", driver->name, number);
+    return driver->open(gpu->state, number, &gpu->device, err);
+}
+
+static void close_driver(struct gpu *gpu)
+{
+    if (gpu->device)
+        gpu->driver->close(gpu->device);
+    if (gpu->state)
+        gpu->driver->unload(gpu->state);
+    gpu->device = gpu->state = NULL;
+}
+
+static enum status open_named(struct gpu *gpu, const char *where, struct err *err)
+{
+    const struct gpu_driver *driver;
+    uint32_t number;
+    TRY(read_where(where, &driver, &number, err));
+    if (open_on(gpu, driver, number, err) == STATUS_OK)
+        return STATUS_OK;
+    char text[sizeof err->text];
+    snprintf(text, sizeof text, "%s", err->text);
+    enum status status = err->status;
+    err_clear(err);
+    err_set(err, status, "device \"%s\" is not present: %.900s", where, text);
+    return err_hint(err, "%s", driver->hint);
+}
+
+/* The first device of the first driver that has one. */
+static enum status open_any(struct gpu *gpu, struct err *err)
+{
+    const struct gpu_driver *driver;
+    char tried[600] = "";
+    for (unsigned i = 0; (driver = gpu_driver_at(i)) != NULL; i++) {
+        struct err why = {.status = STATUS_OK};
+        if (open_on(gpu, driver, 0, &why) == STATUS_OK)
+            return STATUS_OK;
+        close_driver(gpu);
+        size_t at = strlen(tried);
+        snprintf(tried + at, sizeof tried - at, "%s%s: %.150s", at ? "; " : "", driver->name,
+                 why.text);
+    }
+    err_set(err, STATUS_ABSENT, "backend \"gpu\" is not present: %s", tried);
+    return err_hint(err, "--backend cpu performs the same ops on the CPU; OpenCL on the CPU is "
+                         "Debian's pocl-opencl-icd");
+}
+
+enum status gpu_open(const char *where, struct gpu **out, struct err *err)
+{
+    struct gpu *gpu = calloc(1, sizeof *gpu);
+    if (!gpu)
+        return err_set(err, STATUS_SYSTEM, "out of memory for a GPU's records");
+    const char *limit = getenv("MOEPLAN_GPU_LIMIT_S");
+    gpu->limit_s = limit && strtod(limit, NULL) > 0 ? strtod(limit, NULL) : limit_s;
+    gpu->next = first_address;
+    enum status status = where ? open_named(gpu, where, err) : open_any(gpu, err);
+    if (status == STATUS_OK)
+        *out = gpu;
+    else
+        gpu_close(gpu);
+    return status;
+}
+
+void gpu_close(struct gpu *gpu)
+{
+    if (!gpu)
+        return;
+    for (unsigned i = 0; i < GPU_SOURCE_COUNT; i++)
+        if (gpu->programs[i])
+            gpu->driver->release(gpu->device, gpu->programs[i]);
+    close_driver(gpu);
+    free(gpu->blocks);
+    free(gpu);
+}
+
+const struct gpu_facts *gpu_facts(const struct gpu *gpu)
+{
+    return &gpu->facts;
+}
+
+const char *gpu_where(const struct gpu *gpu)
+{
+    return gpu->where;
+}
+
+void gpu_list(void (*each)(void *context, const struct gpu_driver *driver,
+                           const struct gpu_facts *facts, const char *why),
+              void *context)
+{
+    const struct gpu_driver *driver;
+    for (unsigned i = 0; (driver = gpu_driver_at(i)) != NULL; i++) {
+        struct err why = {.status = STATUS_OK};
+        struct gpu_facts facts[64];
+        uint32_t found = 0;
+        void *state = NULL;
+        if (driver->load(&state, &why) == STATUS_OK)
+            driver->list(state, facts, 64, &found, &why);
+        for (uint32_t f = 0; f < found && f < 64; f++)
+            each(context, driver, &facts[f], NULL);
+        if (found == 0)
+            each(context, driver, NULL,
+                 why.status == STATUS_OK ? "no device of this driver" : why.text);
+        if (state)
+            driver->unload(state);
+    }
+}
+
+/* ---- memory ---- */
+
+static bool reserve(struct gpu *gpu)
+{
+    if (gpu->n_blocks < gpu->capacity)
+        return true;
+    size_t capacity = gpu->capacity ? 2 * gpu->capacity : 64;
+    struct range *grown = realloc(gpu->blocks, capacity * sizeof *grown);
+    if (!grown)
+        return false;
+    gpu->blocks = grown;
+    gpu->capacity = capacity;
+    return true;
+}
+
+void *gpu_alloc(struct gpu *gpu, uint64_t bytes)
+{
+    struct err err = {.status = STATUS_OK};
+    uint64_t memory = 0;
+    if (!reserve(gpu) || bytes > first_address - PAGE ||
+        gpu->driver->alloc(gpu->device, bytes, &memory, &err) != STATUS_OK)
+        return NULL;
+    gpu->blocks[gpu->n_blocks++] = (struct range){gpu->next, bytes, memory};
+    void *address = (void *)gpu->next;
+    gpu->next += round_up(bytes, PAGE) + PAGE;
+    return address;
+}
+
+/* The block an address is in; NULL: none. */
+static struct range *range_of(const struct gpu *gpu, const void *address)
+{
+    size_t low = 0, high = gpu->n_blocks;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (gpu->blocks[middle].address <= (uintptr_t)address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == 0)
+        return NULL;
+    struct range *block = &gpu->blocks[low - 1];
+    return (uintptr_t)address - block->address <= block->bytes ? block : NULL;
+}
+
+void gpu_free(struct gpu *gpu, void *memory)
+{
+    struct range *block = range_of(gpu, memory);
+    if (!block)
+        return;
+    gpu->driver->free(gpu->device, block->memory);
+    size_t at = (size_t)(block - gpu->blocks);
+    memmove(block, block + 1, (gpu->n_blocks - at - 1) * sizeof *block);
+    gpu->n_blocks--;
+}
+
+uint64_t gpu_memory_of(const struct gpu *gpu, const void *address, uint64_t *offset)
+{
+    const struct range *block = address ? range_of(gpu, address) : NULL;
+    *offset = block ? (uintptr_t)address - block->address : 0;
+    return block ? block->memory : 0;
+}
+
+/* [address, address + bytes) lies in one allocation. */
+static enum status place_of(const struct gpu *gpu, const void *address, uint64_t bytes,
+                            uint64_t *memory, uint64_t *offset, struct err *err)
+{
+    const struct range *block = range_of(gpu, address);
+    *memory = gpu_memory_of(gpu, address, offset);
+    if (block && bytes <= block->bytes - *offset)
+        return STATUS_OK;
+    return err_set(err, STATUS_SYSTEM,
+                   "%llu bytes at %p are not those of an allocation on \"%s\"",
+                   (unsigned long long)bytes, address, gpu->where);
+}
+
+enum status gpu_fill(struct gpu *gpu, void *memory, unsigned char byte, uint64_t bytes,
+                     struct err *err)
+{
+    uint64_t number, offset;
+    if (bytes == 0)
+        return STATUS_OK;
+    TRY(place_of(gpu, memory, bytes, &number, &offset, err));
+    return gpu->driver->fill(gpu->device, number, offset, byte, bytes, err);
+}
+
+enum status gpu_read(struct gpu *gpu, const void *memory, void *to, uint64_t bytes,
+                     struct err *err)
+{
+    uint64_t number, offset;
+    if (bytes == 0)
+        return STATUS_OK;
+    TRY(place_of(gpu, memory, bytes, &number, &offset, err));
+    return gpu->driver->read(gpu->device, number, offset, to, bytes, err);
+}
+
+enum status gpu_write(struct gpu *gpu, void *memory, const void *from, uint64_t bytes,
+                      struct err *err)
+{
+    uint64_t number, offset;
+    if (bytes == 0)
+        return STATUS_OK;
+    TRY(place_of(gpu, memory, bytes, &number, &offset, err));
+    return gpu->driver->write(gpu->device, number, offset, from, bytes, err);
+}
+
+enum status gpu_copy(struct gpu *gpu, const void *from, void *to, uint64_t bytes,
+                     struct err *err)
+{
+    uint64_t source, source_offset, target, target_offset;
+    if (bytes == 0)
+        return STATUS_OK;
+    TRY(place_of(gpu, from, bytes, &source, &source_offset, err));
+    TRY(place_of(gpu, to, bytes, &target, &target_offset, err));
+    return gpu->driver->copy(gpu->device, source, source_offset, target, target_offset, bytes,
+                             err);
+}
+
+/* ---- kernels ---- */
+
+static enum status find_kernel(struct gpu *gpu, enum kernel kernel, struct err *err)
+{
+    const struct gpu_kernel *row = gpu_kernel_of(kernel);
+    char name[64];
+    if (!row->name)
+        return err_set(err, STATUS_ABSENT, "backend \"gpu\" has no kernel \"%s\"",
+                       kernel_name(kernel));
+    void **program = &gpu->programs[row->source];
+    if (!*program) {
+        unsigned n;
+        const struct gpu_text *texts = gpu_source_texts(row->source, &n);
+        TRY(gpu->driver->build(gpu->device, texts[n - 1].name, texts, n, program, err));
+    }
+    snprintf(name, sizeof name, "k_%s", row->name);
+    return gpu->driver->find(gpu->device, *program, name, &gpu->kernels[kernel], err);
+}
+
+enum status gpu_perform(struct gpu *gpu, enum kernel kernel, const struct gpu_call *call,
+                        const uint64_t *memory, uint64_t groups, double *seconds,
+                        struct err *err)
+{
+    const struct gpu_kernel *row = gpu_kernel_of(kernel);
+    if (!gpu->kernels[kernel])
+        TRY(find_kernel(gpu, kernel, err));
+    struct gpu_launch launch = {.kernel = gpu->kernels[kernel],
+                                .name = row->name,
+                                .groups = groups,
+                                .items = row->items,
+                                .call = call,
+                                .memory = memory,
+                                .limit_s = gpu->limit_s};
+    return gpu->driver->launch(gpu->device, &launch, seconds, err);
+}

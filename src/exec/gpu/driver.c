@@ -1,0 +1,46 @@
+/* The table of drivers and how their libraries are opened; see driver.h. */
+#include "exec/gpu/driver.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const struct gpu_driver *gpu_driver_at(unsigned i)
+{
+    static const struct gpu_driver *const rows[] = {
+#define GPU_DRIVER_ROW(name) &gpu_driver_##name,
+        GPU_DRIVERS(GPU_DRIVER_ROW)
+#undef GPU_DRIVER_ROW
+            NULL};
+    return i < sizeof rows / sizeof *rows ? rows[i] : NULL;
+}
+
+void *gpu_library_open(const char *name)
+{
+    const char *folder = getenv("MOEPLAN_GPU_LIBRARIES");
+    char path[4096];
+    if (!folder || !*folder)
+        return dlopen(name, RTLD_NOW | RTLD_LOCAL);
+    int n = snprintf(path, sizeof path, "%s/%s", folder, name);
+    return n > 0 && (size_t)n < sizeof path ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
+}
+
+enum status gpu_library_bind(void *library, const char *library_name, const char *const *names,
+                             unsigned n, void *table, struct err *err)
+{
+    for (unsigned i = 0; i < n; i++) {
+        void *symbol = dlsym(library, names[i]);
+        if (!symbol)
+            return err_set(err, STATUS_ABSENT, "\"%s\" has no \"%s\": it is too old",
+                           library_name, names[i]);
+        memcpy((char *)table + i * sizeof symbol, &symbol, sizeof symbol);
+    }
+    return STATUS_OK;
+}
+
+void gpu_library_close(void *library)
+{
+    if (library)
+        dlclose(library);
+}

@@ -1,0 +1,98 @@
+/* Drivers of GPUs: one row an API, opened at run time with prototypes of our own.
+ *
+ * A row knows devices, memory as a number, programs compiled from text, and launches that are
+ * timed by the device. Nothing of a vendor is needed to build or start: a library that is not
+ * there is STATUS_ABSENT, with what was looked for. Calls come from one thread at a time. */
+#ifndef MOEPLAN_EXEC_GPU_DRIVER_H
+#define MOEPLAN_EXEC_GPU_DRIVER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "exec/gpu/kernels/call.h"
+
+/* A device, for lists and reports. */
+struct gpu_facts {
+    char name[128];         /* "pthread-..." , "NVIDIA H200" */
+    char driver[160];       /* whose driver, which version */
+    uint64_t memory_bytes;  /* of the device */
+    uint64_t largest_bytes; /* of one buffer */
+    uint64_t local_bytes;   /* work-group memory */
+    uint64_t units;
+    uint32_t number; /* of --device NAME:N */
+};
+
+/* One launch; all items of all groups have returned when the call does. */
+struct gpu_launch {
+    void *kernel;
+    const char *name;
+    uint64_t groups;
+    uint32_t items; /* of a work-group */
+    const struct gpu_call *call;
+    const uint64_t *memory; /* [GPU_TENSORS + 1], the last is the workspace; 0: none */
+    double limit_s;         /* longer is a hang */
+};
+
+struct gpu_text {
+    const char *name; /* of the file */
+    const char *text;
+    uint64_t length;
+};
+
+struct gpu_driver {
+    const char *name;    /* of --device NAME:N */
+    const char *library; /* what is opened */
+    const char *hint;    /* what to do when it is absent */
+
+    /* The library; *state is given to the others. */
+    enum status (*load)(void **state, struct err *err);
+    void (*unload)(void *state);
+    /* The devices there are, at most n of them; returns how many are known. */
+    enum status (*list)(void *state, struct gpu_facts *facts, uint32_t n, uint32_t *found,
+                        struct err *err);
+    enum status (*open)(void *state, uint32_t number, void **device, struct err *err);
+    void (*close)(void *device);
+
+    /* STATUS_NOFIT when there is no more. */
+    enum status (*alloc)(void *device, uint64_t bytes, uint64_t *memory, struct err *err);
+    void (*free)(void *device, uint64_t memory);
+    enum status (*fill)(void *device, uint64_t memory, uint64_t offset, unsigned char byte,
+                        uint64_t bytes, struct err *err);
+    enum status (*read)(void *device, uint64_t memory, uint64_t offset, void *to,
+                        uint64_t bytes, struct err *err);
+    enum status (*write)(void *device, uint64_t memory, uint64_t offset, const void *from,
+                         uint64_t bytes, struct err *err);
+    enum status (*copy)(void *device, uint64_t from, uint64_t from_offset, uint64_t to,
+                        uint64_t to_offset, uint64_t bytes, struct err *err);
+
+    /* A program of several texts, in order. */
+    enum status (*build)(void *device, const char *name, const struct gpu_text *texts,
+                         unsigned n, void **program, struct err *err);
+    void (*release)(void *device, void *program);
+    enum status (*find)(void *device, void *program, const char *name, void **kernel,
+                        struct err *err);
+    enum status (*launch)(void *device, const struct gpu_launch *launch, double *seconds,
+                          struct err *err);
+};
+
+/* name */
+#define GPU_DRIVERS(X) X(opencl)
+
+#define GPU_DRIVER_ROW(name) extern const struct gpu_driver gpu_driver_##name;
+GPU_DRIVERS(GPU_DRIVER_ROW)
+#undef GPU_DRIVER_ROW
+
+/* The rows in order, NULL behind the last. */
+const struct gpu_driver *gpu_driver_at(unsigned i);
+
+/* Opens a library: in the folder of MOEPLAN_GPU_LIBRARIES when that is set, else where the
+ * system looks. NULL when it is not there. */
+void *gpu_library_open(const char *name);
+
+/* Fills a table of functions: names[i] into the i-th pointer of `table`. */
+enum status gpu_library_bind(void *library, const char *library_name, const char *const *names,
+                             unsigned n, void *table, struct err *err);
+void gpu_library_close(void *library);
+
+#endif

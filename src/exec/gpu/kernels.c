@@ -1,0 +1,234 @@
+/* The table of GPU kernels; see kernels.h. */
+#include "exec/gpu/kernels.h"
+
+#include "base/checked.h"
+#include "exec/gpu/sources.h"
+#include "exec/kernels/gemm_tile.h"
+
+/* As in the kernels' sources. */
+enum { GPU_TILE = 64, GPU_MOST_GROUPS = 1 << 20 };
+
+/* Kernels that walk rows take as many groups as there are; more than the limit take turns. */
+static uint64_t at_most(uint64_t groups)
+{
+    return groups < GPU_MOST_GROUPS ? groups : GPU_MOST_GROUPS;
+}
+
+static uint64_t one(const struct call *call)
+{
+    (void)call;
+    return 1;
+}
+
+static uint64_t out_rows(const struct call *call)
+{
+    return at_most(call->of[ROLE_DST].rows);
+}
+
+static uint64_t in_rows(const struct call *call)
+{
+    return at_most(call->of[ROLE_SRC].rows);
+}
+
+static uint64_t all_rows(const struct call *call)
+{
+    const struct tensor *dst = &call->of[ROLE_DST];
+    return at_most(dst->rows * (dst->n_dims == 3 ? dst->dims[1] : 1));
+}
+
+static uint64_t token_rows(const struct call *call)
+{
+    return at_most(call->of[ROLE_LOGITS].rows);
+}
+
+static uint64_t slot_rows(const struct call *call)
+{
+    return at_most(call->of[ROLE_D_DST].rows * call->args.combine.slots.n);
+}
+
+static uint64_t combine_rows(const struct call *call)
+{
+    return call->args.combine.by_iteration ? 1 : out_rows(call);
+}
+
+static uint64_t gradient_rows(const struct call *call)
+{
+    return call->of[ROLE_DST].present ? out_rows(call) : in_rows(call);
+}
+
+static uint64_t block_rows(const struct call *call)
+{
+    return at_most(call->of[ROLE_BLOCK].rows * call->args.block.rows.n);
+}
+
+static uint64_t chunk_experts(const struct call *call)
+{
+    return call->of[ROLE_COUNTS].rows;
+}
+
+static uint64_t elements(const struct call *call)
+{
+    return at_most(ceil_div(call->of[ROLE_DST].rows * call->of[ROLE_DST].width, 64));
+}
+
+static uint64_t slot_map(const struct call *call)
+{
+    return at_most(ceil_div(call->of[ROLE_ROW_BLOCK].rows, 256));
+}
+
+static uint64_t tiles(uint64_t rows, uint64_t columns)
+{
+    return ceil_div(rows, GPU_TILE) * ceil_div(columns, GPU_TILE);
+}
+
+/* The most tiles there can be: rows are known to the device only. */
+static uint64_t gemm_tiles(const struct call *call)
+{
+    uint64_t rows = call->of[ROLE_SRC].rows;
+    struct grouping g = kernel_grouping(call, &call->args.gemm.rows, rows);
+    uint64_t down = ceil_div(rows, GPU_TILE);
+    down = g.shared ? down * g.n : down + g.n;
+    return down * ceil_div(call->of[ROLE_DST].width, GPU_TILE);
+}
+
+static uint64_t wgrad_tiles(const struct call *call)
+{
+    struct grouping g = kernel_grouping(call, &call->args.gemm.rows, call->of[ROLE_SRC].rows);
+    return g.n * tiles(call->of[ROLE_SRC].width, call->of[ROLE_D_DST].width);
+}
+
+static uint64_t expanded_tiles(const struct call *call)
+{
+    return tiles(call->of[ROLE_DST].rows, call->of[ROLE_DST].width);
+}
+
+static uint64_t expanded_wgrad_tiles(const struct call *call)
+{
+    return call->of[ROLE_SRC].dims[0] *
+           tiles(call->of[ROLE_SRC].dims[2], call->of[ROLE_D_DST].width);
+}
+
+static uint64_t sdd_blocks(const struct call *call)
+{
+    return call->of[ROLE_ROW_BLOCK].rows *
+           (call->of[ROLE_DST].width / call->args.sparse.block.n);
+}
+
+static uint64_t dsd_tiles(const struct call *call)
+{
+    return ceil_div(call->of[ROLE_DST].rows, call->args.sparse.block.n) *
+           ceil_div(call->of[ROLE_DST].width, GPU_TILE);
+}
+
+static uint64_t sparse_tiles(const struct call *call)
+{
+    uint64_t B = call->args.sparse.block.n,
+             wide = ceil_div(call->args.sparse.inter.n, B) * call->of[ROLE_SRC].width;
+    bool transposed = call->args.sparse.transposed;
+    uint64_t other = call->of[ROLE_OTHER].width;
+    return call->of[ROLE_D_WEIGHT].dims[0] *
+           tiles(transposed ? other : wide, transposed ? wide : other);
+}
+
+/* kernel, name and file of its source, items of a work-group, work-groups, operands */
+#define GPU_KERNELS(X)                                                                         \
+    X(GATHER, gather, rows, 64, out_rows, SRC, INDEX, OFFSETS, GATES, DST)                     \
+    X(SCATTER, scatter, rows, 64, in_rows, SRC, INDEX, DST)                                    \
+    X(PICK, pick, rows, 64, out_rows, WEIGHT, HITS, DST)                                       \
+    X(SWAP, swap, rows, 64, in_rows, SRC, DST)                                                 \
+    X(MASK, mask, rows, 64, out_rows, OFFSETS, DST)                                            \
+    X(ZERO, zero, rows, 64, out_rows, DST)                                                     \
+    X(ADD, add, rows, 64, out_rows, SRC, OTHER, DST)                                           \
+    X(ADD_CHUNKS, add_chunks, rows, 64, in_rows, SRC, DST)                                     \
+    X(EXPAND, expand, rows, 64, all_rows, SRC, OFFSETS, DST)                                   \
+    X(QUANTIZE, quantize, convert, 64, in_rows, SRC, DST)                                      \
+    X(DEQUANTIZE, dequantize, convert, 64, in_rows, SRC, DST)                                  \
+    X(TOPK, topk, router, 64, token_rows, LOGITS, WANTED, BIAS, IDS, GATES)                    \
+    X(TOPK_GRAD, topk_grad, router, 64, token_rows, LOGITS, IDS, D_GATES, DST)                 \
+    X(PLACE, place, router, 256, one, IDS, START, REPLICA, PHYS)                               \
+    X(SORT, sort, maps, 256, one, PHYS, ORDER, POSITION, COUNTS, SENDS)                        \
+    X(GROUP, group, maps, 256, one, COUNTS, RECEIVES, OFFSETS, SIZES, INDEX, PLACE)            \
+    X(SLOTS, slots, maps, 256, one, PHYS, INDEX, POSITION, DROPPED)                            \
+    X(FAN, fan, maps, 256, one, PHYS, RECEIVES, OFFSETS, SIZES, INDEX, PLACE)                  \
+    X(LAYOUT, layout, maps, 256, one, PHYS, INDEX, SLOT, POSITION, SENDS, HANDLE)              \
+    X(RECORD, record, maps, 256, one, PHYS, GATES, ORDER, DST)                                 \
+    X(POOL, pool, maps, 256, one, SRC, RECEIVES, OFFSETS, SIZES, INDEX, PLACE, GATES)          \
+    X(MOST, most, maps, 64, one, COUNTS, DST)                                                  \
+    X(ROUNDS, rounds, maps, 64, one, COUNTS, DST)                                              \
+    X(CHUNK, chunk, maps, 256, chunk_experts, ORDER, COUNTS, INDEX, HOME)                      \
+    X(TABLE, table, maps, 256, one, PHYS, PLACE, INDEX)                                        \
+    X(HITS, hits, maps, 64, one, SIZES, HITS, MAP)                                             \
+    X(OWN, own, maps, 64, one, PHYS, SLOT, PLACE, HITS, SIZES, OFFSETS)                        \
+    X(SPARSE_MAP, sparse_map, maps, 256, slot_map, OFFSETS, ROW_BLOCK, COLUMN_BLOCK)           \
+    X(BLOCKS, blocks, blocks, 256, one, PHYS, EXPERT, INDEX, PLACE, CONDITIONS, RUN, TRIPS)    \
+    X(DEAL, deal, blocks, 64, one, EXPERT, RUN, BLOCK, NUMBER, FETCH, SIZES, OFFSETS)          \
+    X(FETCH, fetch, blocks, 64, all_rows, WEIGHT, NUMBER, FETCH, DST)                          \
+    X(LOAD_BLOCK, load_block, blocks, 64, block_rows, SRC, INDEX, BLOCK, GATES, DST)           \
+    X(ADD_BLOCK, add_block, blocks, 64, block_rows, SRC, GATES, INDEX, BLOCK, DST)             \
+    X(CORE_SUM, core_sum, blocks, 64, in_rows, SRC, DST)                                       \
+    X(COMBINE, combine, combine, 64, combine_rows, SRC, POSITION, GATES, KEYS, HANDLE, DST)    \
+    X(SPREAD, spread, combine, 64, out_rows, SRC, INVERSE, GATES, HANDLE, DST)                 \
+    X(GATE_GRAD, gate_grad, combine, 64, slot_rows, SRC, POSITION, D_DST, D_GATES)             \
+    X(ACCUMULATE, accumulate, combine, 64, in_rows, SRC, GATES, PHYS, INDEX, OFFSETS, DST)     \
+    X(ACCUMULATE_GRAD, accumulate_grad, combine, 64, gradient_rows, SRC, GATES, PHYS, D_DST,   \
+      INDEX, OFFSETS, DST, D_GATES)                                                            \
+    X(ACTIVATION, activation, activation, 64, out_rows, SRC, OFFSETS, SIZES, DST)              \
+    X(ACTIVATION_GRAD, activation_grad, activation, 64, out_rows, SRC, D_DST, OFFSETS, SIZES,  \
+      DST)                                                                                     \
+    X(SIGMOID, sigmoid, activation, 64, elements, SRC, DST)                                    \
+    X(SIGMOID_GRAD, sigmoid_grad, activation, 64, elements, GATES, D_GATES, DST)               \
+    X(GEMM, gemm, product, 256, gemm_tiles, SRC, WEIGHT, OFFSETS, SIZES, MAP, BIAS, DST)       \
+    X(CHUNK_GEMM, gemm, product, 256, gemm_tiles, SRC, WEIGHT, OFFSETS, SIZES, MAP, BIAS, DST) \
+    X(WGRAD, wgrad, product, 256, wgrad_tiles, SRC, D_DST, OFFSETS, SIZES, MAP, D_WEIGHT,      \
+      D_BIAS)                                                                                  \
+    X(EXPANDED_GEMM, expanded_gemm, product, 256, expanded_tiles, SRC, WEIGHT, DST)            \
+    X(EXPANDED_WGRAD, expanded_wgrad, product, 256, expanded_wgrad_tiles, SRC, D_DST,          \
+      D_WEIGHT)                                                                                \
+    X(SDD, sdd, product, 256, sdd_blocks, SRC, WEIGHT, ROW_BLOCK, COLUMN_BLOCK, OFFSETS, BIAS, \
+      DST)                                                                                     \
+    X(DSD, dsd, product, 256, dsd_tiles, SRC, WEIGHT, OFFSETS, BIAS, DST)                      \
+    X(SPARSE_WGRAD, sparse_wgrad, product, 256, sparse_tiles, SRC, OTHER, OFFSETS, D_WEIGHT,   \
+      D_BIAS)
+
+/* How many operands a row lists, and them as roles. */
+#define COUNT_AT(a, b, c, d, e, f, g, h, n, ...) n
+#define COUNT(...) COUNT_AT(__VA_ARGS__, 8, 7, 6, 5, 4, 3, 2, 1, 0)
+#define ROLES_1(a) ROLE_##a
+#define ROLES_2(a, ...) ROLE_##a, ROLES_1(__VA_ARGS__)
+#define ROLES_3(a, ...) ROLE_##a, ROLES_2(__VA_ARGS__)
+#define ROLES_4(a, ...) ROLE_##a, ROLES_3(__VA_ARGS__)
+#define ROLES_5(a, ...) ROLE_##a, ROLES_4(__VA_ARGS__)
+#define ROLES_6(a, ...) ROLE_##a, ROLES_5(__VA_ARGS__)
+#define ROLES_7(a, ...) ROLE_##a, ROLES_6(__VA_ARGS__)
+#define ROLES_8(a, ...) ROLE_##a, ROLES_7(__VA_ARGS__)
+#define ROLES_N(n, ...) ROLES_##n(__VA_ARGS__)
+#define ROLES(n, ...) ROLES_N(n, __VA_ARGS__)
+
+const struct gpu_kernel *gpu_kernel_of(enum kernel kernel)
+{
+    static const struct gpu_kernel rows[KERNEL_COUNT] = {
+#define GPU_KERNEL_ROW(kernel, text, source, items, groups, ...)                               \
+    [KERNEL_##kernel] = {#text,                                                                \
+                         GPU_SOURCE_##source,                                                  \
+                         items,                                                                \
+                         {ROLES(COUNT(__VA_ARGS__), __VA_ARGS__)},                             \
+                         COUNT(__VA_ARGS__),                                                   \
+                         groups},
+        GPU_KERNELS(GPU_KERNEL_ROW)
+#undef GPU_KERNEL_ROW
+    };
+    return &rows[kernel];
+}
+
+const struct gpu_text *gpu_source_texts(enum gpu_source source, unsigned *n)
+{
+    static const struct gpu_text *const programs[] = {
+#define GPU_SOURCE_ROW(name) gpu_program_##name,
+        GPU_SOURCES(GPU_SOURCE_ROW)
+#undef GPU_SOURCE_ROW
+    };
+    const struct gpu_text *texts = programs[source];
+    for (*n = 0; texts[*n].text; (*n)++)
+        continue;
+    return texts;
+}

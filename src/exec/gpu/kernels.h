@@ -1,0 +1,41 @@
+/* The kernels that GPUs have: for every kernel of the work list its source, its operands in the
+ * order the device takes them, and how many work-groups it wants. */
+#ifndef MOEPLAN_EXEC_GPU_KERNELS_H
+#define MOEPLAN_EXEC_GPU_KERNELS_H
+
+#include "exec/gpu/driver.h"
+#include "exec/kernels/kernel.h"
+
+/* Files of kernels, each a program with the headers before it. */
+#define GPU_SOURCES(X)                                                                         \
+    X(rows)                                                                                    \
+    X(convert)                                                                                 \
+    X(router)                                                                                  \
+    X(maps)                                                                                    \
+    X(blocks)                                                                                  \
+    X(combine)                                                                                 \
+    X(activation)                                                                              \
+    X(product)
+
+enum gpu_source {
+#define GPU_SOURCE_ENUM(name) GPU_SOURCE_##name,
+    GPU_SOURCES(GPU_SOURCE_ENUM)
+#undef GPU_SOURCE_ENUM
+        GPU_SOURCE_COUNT
+};
+
+struct gpu_kernel {
+    const char *name; /* NULL: the device has none */
+    enum gpu_source source;
+    uint32_t items; /* of a work-group, as its source says */
+    uint8_t roles[GPU_TENSORS];
+    unsigned n_roles;
+    uint64_t (*groups)(const struct call *call);
+};
+
+const struct gpu_kernel *gpu_kernel_of(enum kernel kernel);
+
+/* The texts of a program, in order: [*n] of them. */
+const struct gpu_text *gpu_source_texts(enum gpu_source source, unsigned *n);
+
+#endif

@@ -1,0 +1,471 @@
+/* Products: one tile of at most 64 x 64 a work-group of 16 x 16 items, in f32, whatever the
+ * operands are stored in; which elements the operands are, an `operand` says. A group's tiles
+ * are found by counting through the groups: the grid is the most there can be, and what is
+ * left over returns. */
+
+enum { TILE = 64, DEPTH = 16, SIDE = 16, OWN = 4 };
+
+enum operand_kind {
+    OPERAND_ROWS,   /* element (r, k) of rows from `row`, columns from `column` */
+    OPERAND_DOWN,   /* the same transposed: element (k, r) */
+    OPERAND_WEIGHT, /* of one matrix [rows, columns], of any format */
+    OPERAND_BLOCKS  /* of a sparse matrix, stored block by block; r a dense row */
+};
+
+struct operand {
+    struct tensor t;
+    int kind;
+    int turned; /* (k, r) is asked for, (r, k) stands there */
+    gpu_u64 row, column;
+    gpu_u64 rows, columns;               /* of a matrix */
+    gpu_u64 block, inter, across, parts; /* of a sparse one, or of what meets it */
+};
+
+/* Depth and columns of sparse products count padded blocks: number q of them stands for column
+ * p I + j, or for none. */
+DEVICE gpu_i64 unpadded(const struct operand *o, gpu_u64 q)
+{
+    gpu_u64 padded = o->across * o->block, j = q % padded;
+    return j < o->inter ? (gpu_i64)(q / padded * o->inter + j) : -1;
+}
+
+DEVICE float element(const struct operand *o, gpu_u64 a, gpu_u64 b)
+{
+    gpu_u64 r = o->turned ? b : a, k = o->turned ? a : b;
+    if (o->kind == OPERAND_ROWS)
+        return load(o->t, (o->row + r) * o->t.width + o->column + k);
+    if (o->kind == OPERAND_BLOCKS) {
+        gpu_u64 padded = o->across * o->block, p = k / padded, j = k % padded;
+        gpu_u64 row = o->row + r;
+        gpu_u64 stands =
+            (row / o->block * o->across + j / o->block) * o->block + row % o->block;
+        return j < o->inter ? load(o->t, stands * o->t.width + p * o->block + j % o->block) : 0;
+    }
+    if (is_plain(o->t.format))
+        return load(o->t, r * o->columns + k);
+    return scaled_at(o->t.format, o->t.data, o->rows, o->columns, r, k);
+}
+
+/* What of a weight meets a sparse operand's padded columns: its depth, or its columns. */
+enum { MEETS_NONE, MEETS_DEPTH, MEETS_COLUMNS };
+
+DEVICE float met(const struct operand *o, gpu_u64 a, gpu_u64 b, int meets)
+{
+    if (meets == MEETS_NONE)
+        return element(o, a, b);
+    gpu_i64 q = unpadded(o, meets == MEETS_DEPTH ? a : b);
+    if (q < 0)
+        return 0;
+    return meets == MEETS_DEPTH ? element(o, (gpu_u64)q, b) : element(o, a, (gpu_u64)q);
+}
+
+/* A tile's product: rows [m0, m0 + m) x columns [n0, n0 + n), over depth [0, depth). Added to
+ * sum [OWN][OWN] of the item: rows ITEM / SIDE + SIDE i, columns ITEM % SIDE + SIDE j. */
+struct tile {
+    gpu_u64 m0, m, n0, n;
+};
+
+DEVICE void multiply(const struct operand *x, const struct operand *y, struct tile t,
+                     gpu_u64 depth, int meets, LOCAL float *scratch, float *sum)
+{
+    LOCAL float *a = scratch, *b = scratch + DEPTH * (TILE + 1);
+    gpu_u32 tr = ITEM / SIDE, tc = ITEM % SIDE;
+    for (gpu_u64 k0 = 0; k0 < depth; k0 += DEPTH) {
+        for (gpu_u32 i = ITEM; i < TILE * DEPTH; i += ITEMS) {
+            /* neighbours in a group take neighbours in memory */
+            gpu_u32 r = x->turned ? i % TILE : i / DEPTH, k = x->turned ? i / TILE : i % DEPTH;
+            a[k * (TILE + 1) + r] =
+                r < t.m && k0 + k < depth ? element(x, t.m0 + r, k0 + k) : 0;
+            int down = y->turned;
+            gpu_u32 c = down ? i / DEPTH : i % TILE, d = down ? i % DEPTH : i / TILE;
+            b[d * (TILE + 1) + c] =
+                c < t.n && k0 + d < depth ? met(y, k0 + d, t.n0 + c, meets) : 0;
+        }
+        BARRIER();
+        for (gpu_u32 k = 0; k < DEPTH; k++)
+            for (gpu_u32 i = 0; i < OWN; i++)
+                for (gpu_u32 j = 0; j < OWN; j++)
+                    sum[i * OWN + j] +=
+                        a[k * (TILE + 1) + tr + SIDE * i] * b[k * (TILE + 1) + tc + SIDE * j];
+        BARRIER();
+    }
+}
+
+enum { PRODUCT_BYTES = 2 * DEPTH * (TILE + 1) * 4 };
+
+/* Element (i, j) of this item lies in the tile. */
+DEVICE int is_mine(struct tile t, gpu_u32 i, gpu_u32 j)
+{
+    return ITEM / SIDE + SIDE * i < t.m && ITEM % SIDE + SIDE * j < t.n;
+}
+
+DEVICE gpu_u64 row_in(struct tile t, gpu_u32 i)
+{
+    return t.m0 + ITEM / SIDE + SIDE * i;
+}
+
+DEVICE gpu_u64 column_in(struct tile t, gpu_u32 j)
+{
+    return t.n0 + ITEM % SIDE + SIDE * j;
+}
+
+DEVICE struct tile tile_of(gpu_u64 number, gpu_u64 rows, gpu_u64 columns)
+{
+    gpu_u64 across = (columns + TILE - 1) / TILE;
+    struct tile t;
+    t.m0 = number / across * TILE;
+    t.n0 = number % across * TILE;
+    t.m = rows - t.m0 < TILE ? rows - t.m0 : TILE;
+    t.n = columns - t.n0 < TILE ? columns - t.n0 : TILE;
+    return t;
+}
+
+DEVICE gpu_u64 tiles_of(gpu_u64 rows, gpu_u64 columns)
+{
+    return (rows + TILE - 1) / TILE * ((columns + TILE - 1) / TILE);
+}
+
+DEVICE struct operand rows_operand(struct tensor t, gpu_u64 row, int turned)
+{
+    struct operand o;
+    o.t = t;
+    o.kind = OPERAND_ROWS;
+    o.turned = turned;
+    o.row = row;
+    o.column = 0;
+    o.rows = t.rows;
+    o.columns = t.width;
+    o.block = o.inter = o.across = o.parts = 0;
+    return o;
+}
+
+/* One matrix of a tensor of them. */
+DEVICE struct operand weight_operand(struct tensor t, gpu_u64 number, int turned)
+{
+    struct operand o = rows_operand(t, 0, turned);
+    o.kind = OPERAND_WEIGHT;
+    o.rows = t.n_dims == 2 ? t.rows : t.dim1;
+    o.columns = t.n_dims == 2 ? t.dim1 : t.dim2;
+    if (t.n_dims > 2)
+        o.t.data = row_of(t, number);
+    return o;
+}
+
+DEVICE void clear(float *sum)
+{
+    for (int i = 0; i < OWN * OWN; i++)
+        sum[i] = 0;
+}
+
+/* ---- gemm, chunk_gemm ---- */
+
+DEVICE gpu_u64 matrix_number(const struct gpu_call *call, struct tensor weight,
+                             struct tensor map, gpu_u64 group)
+{
+    if (call->chunk)
+        return (call->rank + call->iteration) % weight.rows;
+    gpu_u64 number = call->args.gemm.rows.turn ? call->iteration : group;
+    return map.present ? (gpu_u64)I32(map)[number] : number;
+}
+
+DEVICE void gemm_tile(const struct gpu_call *call, struct tensor src, struct tensor weight,
+                      struct tensor map, struct tensor bias, struct tensor dst,
+                      const struct grouping *g, gpu_u64 group, gpu_u64 number,
+                      LOCAL char *scratch)
+{
+    struct span rows = group_at(g, group);
+    gpu_u64 shift = g->shared ? group * src.rows : 0;
+    gpu_u64 matrix = matrix_number(call, weight, map, group);
+    struct tile t = tile_of(number, rows.end - rows.begin, dst.width);
+    struct operand x = rows_operand(src, rows.begin, 0);
+    struct operand y = weight_operand(weight, matrix, call->args.gemm.transposed);
+    float sum[OWN * OWN];
+    clear(sum);
+    int adds = call->chunk && call->iteration > 0;
+    multiply(&x, &y, t, src.width, MEETS_NONE, (LOCAL float *)scratch, sum);
+    for (gpu_u32 i = 0; i < OWN; i++)
+        for (gpu_u32 j = 0; j < OWN; j++) {
+            if (!is_mine(t, i, j))
+                continue;
+            gpu_u64 column = column_in(t, j);
+            gpu_u64 at = (rows.begin + shift + row_in(t, i)) * dst.width + column;
+            float value = sum[i * OWN + j] + (adds ? load(dst, at) : 0);
+            if (bias.present)
+                value += F32(bias)[matrix * bias.width + column];
+            store(dst, at, value);
+        }
+}
+
+KERNEL(gemm, 256, PRODUCT_BYTES)
+{
+    TENSOR(src, 0);
+    TENSOR(weight, 1);
+    TENSOR(offsets, 2);
+    TENSOR(sizes, 3);
+    TENSOR(map, 4);
+    TENSOR(bias, 5);
+    TENSOR(dst, 6);
+    struct grouping g = grouping_of(call, call->args.gemm.rows, offsets, sizes, src.rows);
+    gpu_u64 number = GROUP, group = 0;
+    for (; group < g.n; group++) {
+        struct span rows = group_at(&g, group);
+        gpu_u64 tiles = tiles_of(rows.end - rows.begin, dst.width);
+        if (number < tiles)
+            break;
+        number -= tiles;
+    }
+    if (group < g.n)
+        gemm_tile(call, src, weight, map, bias, dst, &g, group, number, scratch);
+}
+
+/* ---- wgrad: the contracted dimension is the ragged one ---- */
+
+DEVICE void bias_gradient(const struct gpu_call *call, struct tensor d_dst, struct span rows,
+                          struct tile t, GLOBAL float *to)
+{
+    for (gpu_u64 c = ITEM; c < t.n; c += ITEMS) {
+        float sum = call->args.gemm.sum ? to[t.n0 + c] : 0;
+        for (gpu_u64 r = rows.begin; r < rows.end; r++)
+            sum += load(d_dst, r * d_dst.width + t.n0 + c);
+        to[t.n0 + c] = sum;
+    }
+}
+
+KERNEL(wgrad, 256, PRODUCT_BYTES)
+{
+    TENSOR(src, 0);
+    TENSOR(d_dst, 1);
+    TENSOR(offsets, 2);
+    TENSOR(sizes, 3);
+    TENSOR(map, 4);
+    TENSOR(d_weight, 5);
+    TENSOR(d_bias, 6);
+    struct grouping g = grouping_of(call, call->args.gemm.rows, offsets, sizes, src.rows);
+    gpu_u64 tiles = tiles_of(src.width, d_dst.width), group = GROUP / tiles;
+    if (group >= g.n)
+        return;
+    struct span rows = group_at(&g, group);
+    if (map.present && rows.begin == rows.end)
+        return; /* the map gives its matrix to another group */
+    gpu_u64 shift = g.shared ? group * src.rows : 0;
+    gpu_u64 matrix = matrix_number(call, d_weight, map, group);
+    struct tile t = tile_of(GROUP % tiles, src.width, d_dst.width);
+    struct operand x = rows_operand(src, rows.begin, 1);
+    struct operand y = rows_operand(d_dst, rows.begin + shift, 0);
+    struct tensor dw = d_weight;
+    float sum[OWN * OWN];
+    clear(sum);
+    if (dw.n_dims > 2)
+        dw.data = row_of(d_weight, matrix);
+    multiply(&x, &y, t, rows.end - rows.begin, MEETS_NONE, (LOCAL float *)scratch, sum);
+    for (gpu_u32 i = 0; i < OWN; i++)
+        for (gpu_u32 j = 0; j < OWN; j++) {
+            gpu_u64 at = row_in(t, i) * d_dst.width + column_in(t, j);
+            if (is_mine(t, i, j))
+                store(dw, at, sum[i * OWN + j] + (call->args.gemm.sum ? load(dw, at) : 0));
+        }
+    rows.begin += shift;
+    rows.end += shift;
+    if (d_bias.present && t.m0 == 0)
+        bias_gradient(call, d_dst, rows, t, F32(d_bias) + matrix * d_bias.width);
+}
+
+/* ---- the expanded products of ragged_dot: over all groups' copies ---- */
+
+/* Group g's copy of a [e, M, k] tensor. */
+DEVICE struct tensor copy_of(struct tensor wide, gpu_u64 g)
+{
+    struct tensor one = wide;
+    one.data = row_of(wide, g);
+    one.rows = wide.dim1;
+    one.width = wide.dim2;
+    return one;
+}
+
+KERNEL(expanded_gemm, 256, PRODUCT_BYTES)
+{
+    TENSOR(src, 0);
+    TENSOR(weight, 1);
+    TENSOR(dst, 2);
+    struct tile t = tile_of(GROUP, dst.rows, dst.width);
+    float sum[OWN * OWN];
+    if (GROUP >= tiles_of(dst.rows, dst.width))
+        return;
+    clear(sum);
+    for (gpu_u64 g = 0; g < src.rows; g++) {
+        struct operand x = rows_operand(copy_of(src, g), 0, 0);
+        struct operand y = weight_operand(weight, g, call->args.gemm.transposed);
+        multiply(&x, &y, t, src.dim2, MEETS_NONE, (LOCAL float *)scratch, sum);
+    }
+    for (gpu_u32 i = 0; i < OWN; i++)
+        for (gpu_u32 j = 0; j < OWN; j++)
+            if (is_mine(t, i, j))
+                store(dst, row_in(t, i) * dst.width + column_in(t, j), sum[i * OWN + j]);
+}
+
+KERNEL(expanded_wgrad, 256, PRODUCT_BYTES)
+{
+    TENSOR(src, 0);
+    TENSOR(d_dst, 1);
+    TENSOR(d_weight, 2);
+    gpu_u64 tiles = tiles_of(src.dim2, d_dst.width), group = GROUP / tiles;
+    if (group >= src.rows)
+        return;
+    struct tile t = tile_of(GROUP % tiles, src.dim2, d_dst.width);
+    struct operand x = rows_operand(copy_of(src, group), 0, 1);
+    struct operand y = rows_operand(d_dst, 0, 0);
+    struct tensor dw = copy_of(d_weight, group);
+    float sum[OWN * OWN];
+    clear(sum);
+    multiply(&x, &y, t, src.dim1, MEETS_NONE, (LOCAL float *)scratch, sum);
+    for (gpu_u32 i = 0; i < OWN; i++)
+        for (gpu_u32 j = 0; j < OWN; j++)
+            if (is_mine(t, i, j))
+                store(dw, row_in(t, i) * d_dst.width + column_in(t, j), sum[i * OWN + j]);
+}
+
+/* ---- block-sparse products (MegaBlocks); the layout is that of exec/kernels/sparse.c ---- */
+
+DEVICE struct operand sparse_operand(const struct gpu_call *call, struct operand o,
+                                     struct tensor blocks)
+{
+    o.block = call->args.sparse.block.n;
+    o.inter = call->args.sparse.inter.n;
+    o.across = (o.inter + o.block - 1) / o.block;
+    o.parts = blocks.width / o.block;
+    return o;
+}
+
+/* The expert whose rows a row block is of. */
+DEVICE gpu_u64 expert_of(struct tensor offsets, gpu_u64 row)
+{
+    gpu_u64 g = 0;
+    while (g + 2 < offsets.rows && row >= (gpu_u64)I64(offsets)[g + 1])
+        g++;
+    return g;
+}
+
+/* A block of B x B a work-group, tile by tile. Columns behind I are zero. */
+KERNEL(sdd, 256, PRODUCT_BYTES)
+{
+    TENSOR(src, 0);
+    TENSOR(weight, 1);
+    TENSOR(row_block, 2);
+    TENSOR(column_block, 3);
+    TENSOR(offsets, 4);
+    TENSOR(bias, 5);
+    TENSOR(dst, 6);
+    gpu_u64 B = call->args.sparse.block.n, parts = dst.width / B;
+    gpu_u64 u = GROUP / parts, p = GROUP % parts;
+    if (u >= row_block.rows || I32(row_block)[u] < 0)
+        return;
+    gpu_u64 row = (gpu_u64)I32(row_block)[u] * B, expert = expert_of(offsets, row);
+    struct operand x = rows_operand(src, row, 0);
+    struct operand y =
+        sparse_operand(call, weight_operand(weight, expert, call->args.sparse.transposed), dst);
+    gpu_u64 column = p * y.across * B + (gpu_u64)I32(column_block)[u] * B;
+    for (gpu_u64 tiles = 0; tiles < tiles_of(B, B); tiles++) {
+        struct tile t = tile_of(tiles, B, B), from = t;
+        float sum[OWN * OWN];
+        from.n0 = t.n0 + column;
+        clear(sum);
+        multiply(&x, &y, from, src.width, MEETS_COLUMNS, (LOCAL float *)scratch, sum);
+        for (gpu_u32 i = 0; i < OWN; i++)
+            for (gpu_u32 j = 0; j < OWN; j++) {
+                if (!is_mine(t, i, j))
+                    continue;
+                gpu_i64 of = unpadded(&y, column + column_in(t, j));
+                float value = sum[i * OWN + j];
+                if (bias.present && of >= 0)
+                    value += F32(bias)[expert * bias.width + (gpu_u64)of];
+                store(dst, (u * B + row_in(t, i)) * dst.width + p * B + column_in(t, j), value);
+            }
+    }
+}
+
+/* A row block a step down, a tile of columns a work-group. */
+KERNEL(dsd, 256, PRODUCT_BYTES)
+{
+    TENSOR(src, 0);
+    TENSOR(weight, 1);
+    TENSOR(offsets, 2);
+    TENSOR(bias, 3);
+    TENSOR(dst, 4);
+    gpu_u64 B = call->args.sparse.block.n, across = (dst.width + TILE - 1) / TILE;
+    gpu_u64 row = GROUP / across * B;
+    if (row >= (gpu_u64)I64(offsets)[offsets.rows - 1])
+        return;
+    gpu_u64 expert = expert_of(offsets, row);
+    struct operand x = sparse_operand(call, rows_operand(src, row, 0), src);
+    struct operand y =
+        sparse_operand(call, weight_operand(weight, expert, call->args.sparse.transposed), src);
+    x.kind = OPERAND_BLOCKS;
+    for (gpu_u64 tiles = GROUP % across; tiles < tiles_of(B, dst.width); tiles += across) {
+        struct tile t = tile_of(tiles, B, dst.width);
+        float sum[OWN * OWN];
+        clear(sum);
+        multiply(&x, &y, t, x.parts * x.across * B, MEETS_DEPTH, (LOCAL float *)scratch, sum);
+        for (gpu_u32 i = 0; i < OWN; i++)
+            for (gpu_u32 j = 0; j < OWN; j++) {
+                if (!is_mine(t, i, j))
+                    continue;
+                gpu_u64 column = column_in(t, j);
+                float value = sum[i * OWN + j];
+                if (bias.present)
+                    value += F32(bias)[expert * bias.width + column];
+                store(dst, (row + row_in(t, i)) * dst.width + column, value);
+            }
+    }
+}
+
+/* d_weight[e,I,h] of src, the sparse one, and other[M,h], or transposed [e,h,parts*I]. */
+KERNEL(sparse_wgrad, 256, PRODUCT_BYTES)
+{
+    TENSOR(src, 0);
+    TENSOR(other, 1);
+    TENSOR(offsets, 2);
+    TENSOR(d_weight, 3);
+    TENSOR(d_bias, 4);
+    int transposed = call->args.sparse.transposed;
+    struct operand sparse = sparse_operand(call, rows_operand(src, 0, 0), src);
+    gpu_u64 wide = sparse.parts * sparse.across * sparse.block;
+    gpu_u64 rows = transposed ? other.width : wide, columns = transposed ? wide : other.width;
+    gpu_u64 tiles = tiles_of(rows, columns), expert = GROUP / tiles;
+    if (expert >= d_weight.rows)
+        return;
+    gpu_u64 first = (gpu_u64)I64(offsets)[expert], end = (gpu_u64)I64(offsets)[expert + 1];
+    struct tile t = tile_of(GROUP % tiles, rows, columns);
+    struct operand dense = rows_operand(other, first, 0);
+    sparse.kind = OPERAND_BLOCKS;
+    sparse.row = first;
+    float sum[OWN * OWN];
+    clear(sum);
+    /* x is asked for (result row, depth), y for (depth, result column); depth are rows */
+    struct operand x = transposed ? dense : sparse, y = transposed ? sparse : dense;
+    x.turned = 1;
+    multiply(&x, &y, t, end - first, MEETS_NONE, (LOCAL float *)scratch, sum);
+    struct tensor dw = d_weight;
+    dw.data = row_of(d_weight, expert);
+    for (gpu_u32 i = 0; i < OWN; i++)
+        for (gpu_u32 j = 0; j < OWN; j++) {
+            gpu_u64 r = row_in(t, i), c = column_in(t, j);
+            gpu_i64 of = unpadded(&sparse, transposed ? c : r);
+            if (!is_mine(t, i, j) || of < 0)
+                continue;
+            store(dw,
+                  transposed ? r * d_weight.dim2 + (gpu_u64)of
+                             : (gpu_u64)of * d_weight.dim2 + c,
+                  sum[i * OWN + j]);
+        }
+    if (!d_bias.present || t.m0 > 0)
+        return; /* the tiles of the first rows sum the bias' gradient, over all rows */
+    for (gpu_u64 j = ITEM; j < t.n; j += ITEMS) {
+        gpu_u64 c = t.n0 + j;
+        gpu_i64 of = transposed ? unpadded(&sparse, c) : (gpu_i64)c;
+        float all = 0;
+        for (gpu_u64 r = 0; of >= 0 && r < end - first; r++)
+            all += element(&y, r, c);
+        if (of >= 0)
+            F32(d_bias)[expert * d_bias.width + (gpu_u64)of] = all;
+    }
+}
