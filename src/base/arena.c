@@ -163,6 +163,18 @@ void *arena_grow(struct arena *arena, void *items, size_t used, size_t *capacity
     return copy;
 }
 
+void arena_clear(struct arena *arena)
+{
+    struct arena_block *kept = arena->blocks;
+    if (!kept)
+        return;
+    arena->blocks = kept->next;
+    arena_release(arena);
+    kept->next = NULL;
+    kept->used = 0;
+    arena->blocks = kept;
+}
+
 void arena_release(struct arena *arena)
 {
     while (arena->blocks) {

@@ -6,6 +6,7 @@
 #include "sim/chunks.h"
 #include "sim/collective.h"
 #include "sim/intensity.h"
+#include "sim/timeline.h"
 
 /* ---- small arrays ---- */
 
@@ -161,14 +162,14 @@ static bool round_of(struct claim_call *call, const struct chunks_ask *ask, stru
 static struct claim_answer loop_time(struct claim_call *call)
 {
     struct chunks_ask ask = chunks(call);
-    struct chunk_times times;
+    struct rounds_times times;
     struct round round;
     uint64_t n = chunks_static_rounds(&ask);
     if (!round_of(call, &ask, &round))
         return claim_is(0);
-    chunks_timeline(round.fetch, round.compute, round.back, n, &times);
+    timeline_rounds(round.fetch, round.compute, round.back, n, &times);
     bool overlap = claim_number(call, "overlap") > 0;
-    struct claim_answer answer = claim_is(overlap ? times.overlapped : times.serial);
+    struct claim_answer answer = claim_is(overlap ? times.overlapped_s : times.serial_s);
     answer.note = arena_printf(call->arena, "%d rounds of %.0f + %.0f + %.0f us", (int)n,
                                round.fetch * 1e6, round.compute * 1e6, round.back * 1e6);
     return answer;

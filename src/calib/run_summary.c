@@ -18,6 +18,7 @@ void run_summary_init(struct run_summary *s, const struct plan *plan, const stru
                               .report = report,
                               .samples = samples,
                               .room = samples * MEASURE_SAMPLES};
+    pricing_init(&s->pricing, plan, plan->moe.path, NULL, NULL);
     s->flop = arena_alloc(arena, n, sizeof *s->flop);
     s->bytes = arena_alloc(arena, n, sizeof *s->bytes);
     s->sent = arena_alloc(arena, n, sizeof *s->sent);
@@ -39,7 +40,7 @@ static double process_s(const struct run_summary *s, const struct slice *list,
 {
     double slowest = 0, sum = 0;
     for (uint64_t i = 0; i < list->n; i++) {
-        double rank_s = price_of(s->plan, &list->work, op, list->values[i]).s;
+        double rank_s = price_of(&s->pricing, &list->work, op, list->values[i]).s;
         slowest = fmax(slowest, rank_s);
         sum += rank_s;
     }

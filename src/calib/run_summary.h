@@ -3,12 +3,14 @@
 #define MOEPLAN_CALIB_RUN_SUMMARY_H
 
 #include "calib/run.h"
+#include "sim/price.h"
 #include "sim/slice.h"
 #include "exec/measure.h"
 
 /* Sums over routing samples, by op of the list. */
 struct run_summary {
     const struct plan *plan;
+    struct pricing pricing; /* at the machine's own rates */
     const struct slice *list;
     struct run_report *report;
     uint64_t samples; /* of routing, planned */

@@ -1,7 +1,7 @@
 /* See answer.h. */
 #include "lib/answer.h"
 
-const struct answer_ask answer_whole = {.options = {.fixes = true}, .ops = true};
+const struct answer_ask answer_whole = {.options = {.fixes = true}, .time = true, .ops = true};
 
 const struct answer_ask answer_compared = {.options = {.memory_only = true, .workers = 1},
                                            .ops = true};
@@ -10,7 +10,14 @@ enum status answer_predict(const char *name, const struct answer_ask *ask, struc
                            struct answer *answer, struct err *err)
 {
     TRY(routing_data_load(&answer->plan, NULL, arena, &answer->routing, err));
+    TRY(profile_load(&answer->plan, arena, &answer->profile, err));
+    const struct time_ask time = {.routing = &answer->routing,
+                                  .profile = &answer->profile,
+                                  .spread = true,
+                                  .path = true,
+                                  .why = ask->why};
     const struct ops_ask ops = {.data = &answer->routing,
+                                .profile = &answer->profile,
                                 .named = ask->rank_named,
                                 .rank = ask->rank,
                                 .sample = ask->sample};
@@ -18,6 +25,7 @@ enum status answer_predict(const char *name, const struct answer_ask *ask, struc
     options.routing = &answer->routing;
     options.origins = &answer->origins;
     options.ops = ask->ops ? &ops : NULL;
+    options.time = ask->time ? &time : NULL;
     if (predict(&answer->plan, &options, arena, &answer->prediction, err) == STATUS_OK)
         return STATUS_OK;
     return err_place(err, request_place(name, &answer->origins, err->text, "moe.path"));
@@ -26,11 +34,13 @@ enum status answer_predict(const char *name, const struct answer_ask *ask, struc
 struct predict_view answer_view(const struct answer *answer, FILE *out, const struct term *term,
                                 struct arena *arena)
 {
+    struct provenance provenance = request_provenance(&answer->plan);
+    provenance.profile = answer->profile.name;
     return (struct predict_view){
         .plan = &answer->plan,
         .origins = &answer->origins,
         .prediction = &answer->prediction,
-        .provenance = request_provenance(&answer->plan),
+        .provenance = provenance,
         .out = out,
         .term = term,
         .arena = arena,

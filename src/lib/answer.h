@@ -10,11 +10,14 @@ struct answer {
     struct plan plan;
     struct origins origins;
     struct routing_data routing; /* files that the plan's routing names */
+    struct profile profile;      /* that prices it */
     struct prediction prediction;
 };
 
 struct answer_ask {
     struct predict_options options; /* routing, origins and ops are the answer's to fill */
+    bool time;                      /* seconds, with their spread and longest ops */
+    bool why;                       /* and what-ifs */
     bool ops;                       /* list the ops of a rank */
     bool rank_named;                /* of this one; else of the fullest */
     uint64_t rank, sample;

@@ -67,6 +67,5 @@ struct provenance request_provenance(const struct plan *plan)
         .model = plan->model.name,
         .cluster = plan->cluster.name,
         .stack = plan->stack_name,
-        .profile = plan->stack.name,
     };
 }

@@ -99,13 +99,16 @@ static const char *key_at(const void *fields, size_t i)
 static const struct field *field_of_name(const char *name)
 {
     size_t n;
-    const struct field *fields = schema_fields(&n);
+    const struct field *fields = schema_fields(&n), *of_part = NULL;
     for (size_t i = 0; i < n; i++) {
         const char *dot = strrchr(fields[i].key, '.');
-        if (dot && text_equal(dot + 1, name))
+        if (!dot || !text_equal(dot + 1, name))
+            continue;
+        if (!schema_is_part(fields[i].key))
             return &fields[i];
+        of_part = of_part ? of_part : &fields[i];
     }
-    return NULL;
+    return of_part;
 }
 
 static enum status hint_names(struct loader *loader, const char *group, const char **names,

@@ -70,6 +70,9 @@ enum distribution {
 
 enum placement { PLACEMENT_CONTIGUOUS, PLACEMENT_STRIDED, PLACEMENT_TABLE, PLACEMENT_EPLB };
 
+/* Whether all MoE layers of a step are routed alike. */
+enum routing_layers { ROUTING_INDEPENDENT, ROUTING_SAME };
+
 enum scenario { SCENARIO_STEADY, SCENARIO_COLD, SCENARIO_BURST, SCENARIO_PROFILE_RUN };
 
 enum recompute { RECOMPUTE_NONE, RECOMPUTE_SELECTIVE, RECOMPUTE_FULL, RECOMPUTE_SAVE };
@@ -221,6 +224,8 @@ struct device {
     uint64_t units;                                 /* SMs, CUs, cores */
     uint64_t l2_bytes;
     uint64_t logical_cores; /* ranks a device is seen as (Trainium LNC2: 4); 1 elsewhere */
+    double tdp_w;           /* 0: not stated */
+    double price_per_hour;  /* of one device, in any currency; 0: not stated */
 };
 
 struct cluster_node {
@@ -268,6 +273,8 @@ struct stack {
     bool wgrad_placeholders; /* one 16-bit tensor per shape of weight stands in for gradients */
     uint64_t vocab_multiple; /* vocabulary is padded to a multiple of this times tp */
     bool static_shapes;      /* XLA: worst case is always allocated */
+    /* collectives of these groups run beside computation */
+    bool overlap_ep, overlap_dp, overlap_pp, overlap_tp;
     uint64_t selective_threshold_percent; /* decode switch, in percent of experts */
     char version[PLAN_WORD];              /* of an engine, "0.19"; "": the newest known */
     enum graphs graphs;
@@ -285,6 +292,7 @@ struct workload {
     enum data_source data;
     enum scenario scenario;
     uint64_t steps;
+    uint64_t total_tokens; /* of the whole run; 0: not stated */
 };
 
 struct parallel {
@@ -306,6 +314,7 @@ struct routing {
     char placement_file[PLAN_PATH]; /* placement: table */
     char file[PLAN_PATH];           /* distribution: trace */
     uint64_t seed, samples;
+    enum routing_layers layers;
 };
 
 struct moe {

@@ -143,6 +143,23 @@ void profile_device(const struct plan *plan, char device[PLAN_NAME])
         *c = *c == ' ' ? '-' : (char)tolower((unsigned char)*c);
 }
 
+bool profile_is_outside(const struct profile *profile, const struct plan *plan)
+{
+    char device[PLAN_NAME];
+    profile_device(plan, device);
+    if (profile->device[0] && !text_equal(profile->device, device))
+        return true;
+    if (!profile->models || !profile->models[0])
+        return false;
+    for (size_t i = 0; profile->models[i]; i++) {
+        size_t n = strlen(profile->models[i]);
+        if (strncmp(plan->model_name, profile->models[i], n) == 0 &&
+            (plan->model_name[n] == '\0' || plan->model_name[n] == ' '))
+            return false;
+    }
+    return true;
+}
+
 static enum status path_of(const struct plan *plan, struct arena *arena, char **path,
                            struct err *err)
 {

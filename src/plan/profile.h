@@ -90,7 +90,9 @@ enum profile_item {
     X(SHARE, "share", UNIT_NONE, 0, 1, "overlap",                                              \
       "of a collective that may run beside products, the part that does")                      \
     X(ERROR, "error", UNIT_NONE, 0, 10, "step product collective",                             \
-      "relative half width that held 90 % of the runs left out of the fit")
+      "relative half width that held 90 % of the runs left out of the fit")                    \
+    X(OUTSIDE, "outside", UNIT_NONE, 0, 10, "step",                                            \
+      "the same for plans of another model or device than the profile names")
 
 enum profile_quantity {
 #define QUANTITY_ENUM(name, text, unit, low, high, of, help) PROFILE_##name,
@@ -136,9 +138,10 @@ struct constant {
 struct profile {
     const char *name; /* "maxtext-mi355x" */
     const char *file;
-    const char *device;      /* it was measured on; "": any */
-    const char *calibration; /* its calibration set in a few words */
-    bool calibrated;         /* false: efficiencies are assumed */
+    const char *device;        /* it was measured on; "": any */
+    const char *const *models; /* its runs were of; NULL ends; none: any */
+    const char *calibration;   /* its calibration set in a few words */
+    bool calibrated;           /* false: efficiencies are assumed */
     const struct constant *constants;
     size_t n;
 };
@@ -163,6 +166,9 @@ double profile_value(const struct constant *constant, double x, bool *outside);
 
 /* The device that a plan's cluster has, as the catalogue calls it: "mi355x" of "mi355x-8x8". */
 void profile_device(const struct plan *plan, char device[PLAN_NAME]);
+
+/* Whether a plan is of another device or model than the profile was measured on. */
+bool profile_is_outside(const struct profile *profile, const struct plan *plan);
 
 /* Reads the profile of a plan: stack.profile where it says one, else <stack>-<device>, else
  * <stack>, else generic. Everything lives in the arena. STATUS_INPUT for what is wrong with it.

@@ -345,6 +345,24 @@ static enum status read_row(struct reader *r, const struct node *row)
 
 /* ---- a file ---- */
 
+/* The models of the calibration set's runs. */
+static enum status read_models(struct reader *r, const struct node *root)
+{
+    const struct node *list = node_get(root, "models");
+    if (!list)
+        return STATUS_OK;
+    if (list->kind != NODE_SEQUENCE)
+        return err_at(r->err, STATUS_INPUT, list->mark, "'models' takes a list of names");
+    const char **names = arena_alloc(r->arena, list->n + 1, sizeof *names);
+    size_t n = 0;
+    for (const struct node *name = list->first; name; name = name->next) {
+        TRY(is_scalar(r, name, "models"));
+        names[n++] = name->text;
+    }
+    r->profile->models = names;
+    return STATUS_OK;
+}
+
 static enum status read_file(struct reader *r, const char *path);
 
 static enum status read_base(struct reader *r, const struct node *root)
@@ -364,8 +382,8 @@ static enum status read_base(struct reader *r, const struct node *root)
 
 static enum status read_file(struct reader *r, const char *path)
 {
-    static const char *const keys[] = {"device", "calibration", "base", "constants", "source",
-                                       "date",   "range",       "set",  NULL};
+    static const char *const keys[] = {"device", "models", "calibration", "base", "constants",
+                                       "source", "date",   "range",       "set",  NULL};
     struct node *root;
     const char *device = "", *calibration = NULL;
     TRY(source_read_file(path, r->arena, &root, r->err));
@@ -380,6 +398,7 @@ static enum status read_file(struct reader *r, const char *path)
     TRY(read_origin(r, root, &r->origin));
     if (r->depth == 0) {
         r->profile->device = device;
+        TRY(read_models(r, root));
         r->profile->calibrated = calibration != NULL;
         r->profile->calibration = calibration ? calibration : r->origin.set;
     }

@@ -19,6 +19,12 @@ const struct field *schema_fields(size_t *n)
 }
 
 /* The length tells most keys apart, so that no index is needed. */
+bool schema_is_part(const char *key)
+{
+    return text_starts(key, "model.") || text_starts(key, "cluster.") ||
+           text_starts(key, "stack.");
+}
+
 const struct field *schema_find(const char *key)
 {
     size_t length = strlen(key);

@@ -46,6 +46,9 @@ struct field {
 /* All fields; *n is their number. Constant. */
 const struct field *schema_fields(size_t *n);
 
+/* Whether a key is of model, cluster or stack, not the plan's own. */
+bool schema_is_part(const char *key);
+
 /* The field with this full key, or NULL. */
 const struct field *schema_find(const char *key);
 
@@ -101,10 +104,10 @@ extern const char *const words_popularity[];
 extern const char *const words_sizing[];
 extern const char *const words_distribution[];
 extern const char *const words_placement[];
+extern const char *const words_routing_layers[];
 extern const char *const words_scenario[];
 extern const char *const words_recompute[];
 extern const char *const words_stack[];
-extern const char *const words_graphs[];
 extern const char *const words_experts[];
 extern const char *const words_score[];
 extern const char *const words_order[];
@@ -117,6 +120,7 @@ extern const char *const words_shared[];
 extern const char *const words_pipeline[];
 extern const char *const words_block[];
 extern const char *const words_collective[];
+extern const char *const words_graphs[];
 extern const char *const words_data[];
 extern const char *const words_drop[];
 extern const char *const words_capacity_scope[];

@@ -166,6 +166,10 @@ const struct field schema_table[] = {
           "SMs, CUs or cores of one device; 0: not stated"),
     BYTES("cluster.device.l2", cluster.device.l2_bytes, 0, "0 B",
           "last-level cache of one device; 0: not stated"),
+    REAL("cluster.device.tdp_w", cluster.device.tdp_w, 0, 1e6, "0",
+         "power of one device in watts, for joules per token; 0: not stated"),
+    REAL("cluster.device.price_per_hour", cluster.device.price_per_hour, 0, 1e9, "0",
+         "price of one device and hour, for the price of tokens; 0: not stated"),
     COUNT("cluster.device.logical_cores", cluster.device.logical_cores, 1, 1024, "1",
           "ranks a device is seen as (Trainium: logical cores)"),
     COUNT("cluster.node.devices", cluster.node.devices, 1, 1e5, "1", "devices of one node"),
@@ -226,6 +230,14 @@ const struct field schema_table[] = {
           "the vocabulary is padded to a multiple of this times tp"),
     BOOL("stack.static_shapes", stack.static_shapes, "false",
          "shapes are static, so the worst case is always allocated (XLA)"),
+    BOOL("stack.overlap.ep", stack.overlap_ep, "false",
+         "dispatch and combine run beside the computation of another micro-batch"),
+    BOOL("stack.overlap.dp", stack.overlap_dp, "false",
+         "gathers of weights and reductions of gradients run beside computation"),
+    BOOL("stack.overlap.pp", stack.overlap_pp, "false",
+         "sends between pipeline stages run beside computation"),
+    BOOL("stack.overlap.tp", stack.overlap_tp, "false",
+         "collectives of tensor and context parallelism run beside products"),
     COUNT("stack.selective_threshold_percent", stack.selective_threshold_percent, 0, 1e6, "100",
           "decode loads only hit experts below this percentage of T K / E"),
     TEXT("stack.version", stack.version, "",
@@ -262,6 +274,8 @@ const struct field schema_table[] = {
          "whether the time of an input pipeline counts"),
     WORD("workload.scenario", workload.scenario, words_scenario, "steady",
          "phase of a run that memory is judged in"),
+    COUNT("workload.total_tokens", workload.total_tokens, 0, 1e18, "0",
+          "tokens of the whole run, for its days, device-hours and price; 0: not stated"),
     COUNT("workload.steps", workload.steps, 1, 1e12, "1000",
           "steps of a run, for its chance of running out of memory"),
 
@@ -369,6 +383,8 @@ const struct field schema_table[] = {
     COUNT("moe.routing.seed", moe.routing.seed, 0, 0, "1", "seed of the sampled routing"),
     COUNT("moe.routing.samples", moe.routing.samples, 1, 1e9, "200",
           "routing samples that expectations and percentiles are taken over"),
+    WORD("moe.routing.layers", moe.routing.layers, words_routing_layers, "independent",
+         "whether MoE layers of a step are routed each for itself, or all alike"),
 
     /* ---- precision ---- */
 

@@ -22,6 +22,7 @@ const char *const words_sizing[] = {"auto", "worst", "exact", "balanced", "facto
 const char *const words_distribution[] = {"uniform",  "zipf",  "lognormal", "dirichlet",
                                           "hot_rank", "trace", NULL};
 const char *const words_placement[] = {"contiguous", "strided", "table", "eplb", NULL};
+const char *const words_routing_layers[] = {"independent", "same", NULL};
 const char *const words_scenario[] = {"steady", "cold", "burst", "profile_run", NULL};
 const char *const words_backend[] = {"flash", "unfused", NULL};
 const char *const words_loss[] = {"f32", "in_place", NULL};

@@ -109,18 +109,12 @@ static bool has_moe(const struct plan *plan)
     WHEN(name, ONE_OF("moe.buffer", ALL(SIZING_FACTOR + 1) & ~BIT(SIZING_BALANCED)),           \
          __VA_ARGS__),                                                                         \
         WHEN(name, PATH(FIXED_SLOTS | BIT(PATH_BLOCKWISE)), __VA_ARGS__)
-/* Of a whole step's chance: of memory to run out, or of a buffer of given size to overflow. */
-#define CHANCES(name, ...)                                                                     \
-    WHEN(name, OFF("stack.static_shapes"), __VA_ARGS__),                                       \
-        WHEN(name, ONE_OF("moe.buffer", BIT(SIZING_FACTOR)),                                   \
-             NOT_PATH(FIXED_SLOTS | BIT(PATH_BLOCKWISE)), __VA_ARGS__)
 #define NEVER(name, why)                                                                       \
     {                                                                                          \
         .key = name, .never = why                                                              \
     }
 
 #define NO_VALUES "predict computes no values, run does"
-#define NO_TIME "nothing is timed by it yet"
 
 /* A table, in the order of the field table. */
 const struct unread_row unread_rows[] = {
@@ -160,8 +154,7 @@ const struct unread_row unread_rows[] = {
 
     /* ---- cluster ---- */
     NEVER("cluster.device.peak.fp4", "no precision.compute multiplies at it yet"),
-    NEVER("cluster.device.units", NO_TIME),
-    NEVER("cluster.device.l2", NO_TIME),
+    NEVER("cluster.device.l2", "no cache is modelled yet"),
     WHEN("cluster.mesh", MATMUL_BLOCK, TENSOR),
     WHEN("cluster.wrap", MATMUL_BLOCK, TENSOR, ABOVE("cluster.mesh", 0)),
 
@@ -178,19 +171,16 @@ const struct unread_row unread_rows[] = {
     WHEN("stack.wgrad_placeholders", STACK(TRAINERS)),
     NEVER("stack.selective_threshold_percent", "moe.switch says where decode changes over"),
     WHEN("stack.version", ENGINE, INFERS),
-    WHEN("stack.graphs", ENGINE, INFERS),
     WHEN("stack.experts", ENGINE, INFERS),
 
     /* ---- workload ---- */
-    WHEN("workload.global_batch", TRAINS, PIPELINE),
-    CHANCES("workload.global_batch", TRAINS),
-    WHEN("workload.tokens_per_step", TRAINS, PIPELINE),
-    CHANCES("workload.tokens_per_step", TRAINS),
+    WHEN("workload.global_batch", TRAINS),
+    WHEN("workload.tokens_per_step", TRAINS),
     WHEN("workload.tokens_per_sequence", DECODES),
     WHEN("workload.max_num_batched_tokens", ENGINE, INFERS),
     WHEN("workload.max_num_seqs", ENGINE, INFERS),
     WHEN("workload.shared_prefix", ENGINE, INFERS),
-    NEVER("workload.data", "no input pipeline is timed yet"),
+    WHEN("workload.data", TRAINS),
     WHEN("workload.steps", OFF("stack.static_shapes")),
     WHEN("workload.steps", ONE_OF("moe.buffer", BIT(SIZING_FACTOR)),
          NOT_PATH(FIXED_SLOTS | BIT(PATH_BLOCKWISE))),

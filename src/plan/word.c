@@ -137,6 +137,8 @@ static const struct meaning {
     {words_collective, "builtin", "one collective call"},
     {words_collective, "ring", "round a ring, in as many steps as ranks"},
     {words_collective, "halving", "recursive halving and doubling; tp a power of two"},
+    {words_routing_layers, "independent", "every layer is routed for itself"},
+    {words_routing_layers, "same", "all layers of a step are routed like one"},
     {words_data, "synthetic", "tokens are there when they are needed"},
     {words_data, "real", "an input pipeline takes its time"},
     {words_drop, "position", "the last rows of an expert are dropped"},

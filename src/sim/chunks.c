@@ -89,23 +89,3 @@ uint64_t chunks_bytes(const struct chunks_ask *ask, uint64_t columns, uint64_t b
     uint64_t buffer = ask->experts * ask->chunk * columns * bytes;
     return buffer - buffer / ask->devices;
 }
-
-void chunks_timeline(double fetch, double compute, double back, uint64_t rounds,
-                     struct chunk_times *out)
-{
-    /* On the link fetch i + 1, issued when compute i starts, goes before return i - 1. */
-    double link = fetch, fetched = fetch, done = 0;
-    for (uint64_t i = 0; i < rounds; i++) {
-        double start = fmax(done, fetched);
-        if (i + 1 < rounds)
-            fetched = link = fmax(link, start) + fetch;
-        if (i > 0)
-            link = fmax(link, done) + back;
-        done = start + compute;
-    }
-    double n = (double)rounds;
-    *out = (struct chunk_times){.serial = n * (fetch + compute + back),
-                                .overlapped = fmax(link, done) + back,
-                                .link = n * (fetch + back),
-                                .compute = n * compute};
-}

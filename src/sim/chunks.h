@@ -37,13 +37,4 @@ uint64_t chunks_sampled_rounds(const struct rows *rows, const struct rows_step *
 /* Bytes a device sends per round (elements of `bytes` each), self excluded. */
 uint64_t chunks_bytes(const struct chunks_ask *ask, uint64_t columns, uint64_t bytes);
 
-/* Two serial resources, link and compute: fetch 0; then compute i with fetch i + 1 beside it;
- * return i on the link afterwards. Seconds for `rounds` rounds. */
-struct chunk_times {
-    double serial, overlapped, link, compute; /* link, compute: sums, lower bounds */
-};
-
-void chunks_timeline(double fetch, double compute, double back, uint64_t rounds,
-                     struct chunk_times *out);
-
 #endif

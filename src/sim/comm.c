@@ -1,6 +1,8 @@
 /* See comm.h. */
 #include "sim/comm.h"
 
+#include <math.h>
+
 #include "base/text.h"
 #include "plan/derive.h"
 
@@ -57,22 +59,51 @@ static double over(double bytes, double rate)
     return rate > 0 ? bytes / rate : 0;
 }
 
-double comm_s(const struct plan *plan, enum process_group group, bool to_all, double bytes,
-              double messages)
+void comm_levels(const struct comm_place *place, const struct comm_ask *ask,
+                 double bytes[PROFILE_LEVELS])
 {
-    if (bytes <= 0)
-        return 0;
-    const struct cluster *c = &plan->cluster;
-    struct comm_place place = comm_place(plan, group);
-    double cores = (double)c->device.logical_cores, nodes = place.ranks / place.inside;
-    double link = c->node.link_bandwidth / cores, network = c->network.bandwidth / cores;
-    double latency = nodes > 1 ? c->network.latency : c->node.link_latency;
+    double ranks = place->ranks, inside = place->inside, nodes = ranks / inside;
+    double others = ranks - 1;
+    bytes[PROFILE_SCALE_UP] = ask->bytes;
+    bytes[PROFILE_SCALE_OUT] = 0;
     if (nodes <= 1)
-        return messages * latency + over(bytes, link);
-    double others = place.ranks - 1;
-    double outside = (place.ranks - place.inside) / others; /* of what every rank gets alike */
-    if (!to_all) /* a ring over nodes of rings: each rank carries its share between nodes */
-        outside = (nodes - 1) / nodes / place.inside * place.ranks / others;
-    return messages * latency + over(bytes * outside, network) +
-           over(bytes * (place.inside - 1) / others, link);
+        return;
+    double outside = (ranks - inside) / others; /* of what every rank gets alike */
+    if (!ask->to_all) /* a ring over nodes of rings: each rank carries its share between nodes
+                       */
+        outside = (nodes - 1) / nodes / inside * ranks / others;
+    bytes[PROFILE_SCALE_OUT] = ask->bytes * outside;
+    bytes[PROFILE_SCALE_UP] = ask->bytes * (inside - 1) / others;
+}
+
+/* Where on a curve of the links an op lies. */
+static double at(const struct rate *rate, const struct comm_place *place, double bytes)
+{
+    bool by_ranks = rate->curve && rate->curve->by == PROFILE_BY_RANKS;
+    return rate_at(rate, by_ranks ? place->ranks : bytes);
+}
+
+double comm_s(const struct rates *rates, const struct comm_place *place,
+              const struct comm_ask *ask)
+{
+    const struct link_rates *levels = rates->link[ask->item];
+    bool out = place->ranks > place->inside;
+    const struct link_rates *outer = &levels[out ? PROFILE_SCALE_OUT : PROFILE_SCALE_UP];
+    double bytes[PROFILE_LEVELS], s = 0;
+    if (ask->bytes <= 0 || outer->folded)
+        return 0;
+    comm_levels(place, ask, bytes);
+    for (unsigned i = 0; i < PROFILE_LEVELS; i++)
+        s += over(bytes[i], levels[i].bytes_per_s * at(&levels[i].efficiency, place, bytes[i]));
+    double start = ask->messages * (at(&outer->latency, place, ask->bytes) +
+                                    at(&outer->overhead, place, ask->bytes));
+    return start + s + 2 * outer->chunking * sqrt(start * s);
+}
+
+double comm_send_s(const struct rates *rates, const struct comm_place *place,
+                   const struct comm_ask *ask)
+{
+    bool out = place->ranks > place->inside;
+    const struct comm_place pair = {2, out ? 1 : 2};
+    return comm_s(rates, &pair, ask);
 }

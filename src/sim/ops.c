@@ -1,7 +1,6 @@
 /* See ops.h. */
 #include "sim/ops.h"
 
-#include "sim/comm.h"
 #include "sim/price.h"
 #include "sim/slice_memory.h"
 #include "work/list/kernel.h"
@@ -32,10 +31,10 @@ uint64_t ops_rows(const struct work *work, const struct op *op, const uint64_t *
     return rows;
 }
 
-static struct op_report report(const struct plan *plan, const struct work *work,
+static struct op_report report(const struct pricing *pricing, const struct work *work,
                                const struct op *op, const uint64_t *v)
 {
-    struct comm_place place = comm_place(plan, op->group);
+    struct comm_place place = pricing->place[op->group];
     struct op_report out = {
         .name = op->name,
         .kind = op->kind,
@@ -43,7 +42,7 @@ static struct op_report report(const struct plan *plan, const struct work *work,
         .phase = op->phase,
         .group = op->group,
         .scale_out = place.inside < place.ranks,
-        .seconds = price_of(plan, work, op, v).s,
+        .seconds = price_of(pricing, work, op, v).s,
         .layers = v[op->layers.node],
         .rows = ops_rows(work, op, v),
         .flop = v[op->flop.node],
@@ -93,12 +92,14 @@ enum status ops_of(const struct plan *plan, const struct ops_ask *ask, const str
     uint64_t *values = arena_alloc(arena, work->sizes.n, sizeof *values);
     if (!sizes_eval(&work->sizes, &slots, values))
         return err_set(err, STATUS_INPUT, "a size of the plan's ops overflows 64 bits");
+    struct pricing *pricing = arena_alloc(arena, 1, sizeof *pricing);
+    pricing_init(pricing, resolved, resolved->moe.path, ask->profile, NULL);
     out->ops = arena_alloc(arena, work->n_ops + 1, sizeof *out->ops);
     out->work = work;
     out->values = values;
     for (size_t i = 0; i < work->n_ops; i++)
         if (values[work->ops[i].layers.node])
-            out->ops[out->n++] = report(resolved, work, &work->ops[i], values);
+            out->ops[out->n++] = report(pricing, work, &work->ops[i], values);
     return STATUS_OK;
 }
 
@@ -133,15 +134,17 @@ enum status ops_slice(const struct plan *plan, const struct routing_data *data, 
     out->peak_bytes = peak.total_bytes;
     for (unsigned c = 0; c < CATEGORY_COUNT; c++)
         out->category[c] = peak.category[c];
+    struct pricing *pricing = arena_alloc(arena, 1, sizeof *pricing);
+    pricing_init(pricing, own, own->moe.path, NULL, NULL);
     out->ops = arena_alloc(arena, slice.work.n_ops + 1, sizeof *out->ops);
     for (size_t i = 0; i < slice.work.n_ops; i++) {
         const struct op *op = &slice.work.ops[i];
         if (!kernel_is_work((enum kernel)op->kernel))
             continue;
         struct op_report *sum = &out->ops[out->n++];
-        *sum = report(own, &slice.work, op, slice.values[0]);
+        *sum = report(pricing, &slice.work, op, slice.values[0]);
         for (uint64_t r = 1; r < out->ranks; r++) {
-            struct op_report one = report(own, &slice.work, op, slice.values[r]);
+            struct op_report one = report(pricing, &slice.work, op, slice.values[r]);
             add(sum, &one);
         }
     }

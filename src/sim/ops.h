@@ -20,7 +20,7 @@ struct op_report {
     enum process_group group;
     bool scale_out;        /* its group crosses nodes */
     uint64_t layers;       /* of the stage that run it */
-    double seconds;        /* by FLOPs over peak and bytes over bandwidth (sim/price) */
+    double seconds;        /* by the profile (sim/price) */
     uint64_t rows;         /* it works on: of a product in all groups, of an exchange sent */
     uint64_t groups, n, k; /* of a product: flop = 2 rows n k */
     uint64_t flop, bytes;  /* bytes read and written in memory */
@@ -38,6 +38,7 @@ struct ops_report {
 
 struct ops_ask {
     const struct routing_data *data; /* files that the plan's routing names, or NULL */
+    const struct profile *profile;   /* that prices them; NULL: the cluster's own rates */
     bool named;                      /* rank is set; else the fullest rank of the sample */
     uint64_t rank, sample;
 };

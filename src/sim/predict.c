@@ -424,6 +424,8 @@ enum status predict(const struct plan *plan, const struct predict_options *optio
     TRY(serving_of(plan, arena, &out->serving, err));
     report_notes(&c, options->origins, out);
     TRY(report_ops(&c, options, out, err));
+    if (options->time)
+        TRY(time_of(plan, options->time, arena, &out->time, err));
     out->has_collective = collective_block_of(plan, matmul_tiles(plan), &out->collective);
     return options->memory_only ? STATUS_OK : report_moe(&c, options, out, err);
 }

@@ -17,6 +17,7 @@
 #include "sim/overflow.h"
 #include "sim/predict_moe.h"
 #include "sim/serving.h"
+#include "sim/time.h"
 #include "sim/verdict.h"
 #include "work/list/work.h"
 
@@ -107,7 +108,8 @@ struct prediction {
     struct ops_report ops;
     bool has_slice; /* stack host: what run performs */
     struct slice_report slice;
-    bool has_collective; /* block other than moe */
+    struct time_report time; /* asked for */
+    bool has_collective;     /* block other than moe */
     struct collective_block collective;
     const char **assumptions; /* one line each, for "what was assumed" */
     size_t n_assumptions;
@@ -122,6 +124,7 @@ struct predict_options {
     bool fixes;                         /* search for fixes when it does not fit */
     bool memory_only;                   /* leave out the record of the experts */
     const struct ops_ask *ops;          /* whose ops to list; NULL: none */
+    const struct time_ask *time;        /* seconds; NULL: none */
     uint64_t workers;                   /* threads that run would use; for the slice */
     struct pool *pool;                  /* for samples of the experts' loads, or NULL */
 };

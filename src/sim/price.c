@@ -3,49 +3,185 @@
 
 #include <math.h>
 
-#include "sim/comm.h"
-#include "sim/intensity.h"
 #include "work/list/kernel.h"
+#include "work/piece/layer.h"
 
-double price_peak(const struct plan *plan)
+void pricing_init(struct pricing *pricing, const struct plan *plan, enum moe_path path,
+                  const struct profile *profile, const struct rates_try *attempt)
 {
-    const struct device *device = &plan->cluster.device;
-    double peak = intensity_peak(plan);
-    return (peak > 0 ? peak : device->peak_bf16) / (double)device->logical_cores;
+    pricing->plan = plan;
+    rates_init(&pricing->rates, plan, path, profile, attempt);
+    for (unsigned g = 0; g < GROUP_COUNT; g++)
+        pricing->place[g] = comm_place(plan, (enum process_group)g);
 }
 
-double price_bandwidth(const struct plan *plan)
+/* ---- families ---- */
+
+static enum profile_item collective_item(const struct op *op)
 {
-    const struct device *device = &plan->cluster.device;
-    return device->memory_bandwidth / (double)device->logical_cores;
+    if (op->kernel != KERNEL_COLLECTIVE)
+        return PROFILE_ALL_TO_ALL;
+    switch ((enum collective_kind)op->args.collective.how) {
+    case ALL_REDUCE:
+        return PROFILE_ALL_REDUCE;
+    case REDUCE_SCATTER:
+        return PROFILE_REDUCE_SCATTER;
+    case SEND:
+        return PROFILE_SEND;
+    case ALL_GATHER:
+    case RING:
+        break;
+    }
+    return PROFILE_ALL_GATHER;
 }
+
+enum profile_item price_item(const struct op *op, const uint64_t *v)
+{
+    static const enum profile_item by_kind[OP_KIND_COUNT] = {
+        [OP_ROUTER] = PROFILE_INDEX,
+        [OP_SORT] = PROFILE_INDEX,
+        [OP_PERMUTE] = PROFILE_MOVE,
+        [OP_PACK] = PROFILE_MOVE,
+        [OP_EXCHANGE] = PROFILE_ALL_TO_ALL,
+        [OP_GATHER] = PROFILE_MOVE,
+        [OP_GROUPED_GEMM] = PROFILE_GROUPED,
+        [OP_BATCHED_GEMM] = PROFILE_BATCHED,
+        [OP_BLOCKED_GEMM] = PROFILE_BLOCKED,
+        [OP_GEMM] = PROFILE_GEMM,
+        [OP_ACTIVATION] = PROFILE_ELEMENTWISE,
+        [OP_ATTENTION] = PROFILE_ATTENTION,
+        [OP_NORM] = PROFILE_ELEMENTWISE,
+        [OP_COMBINE] = PROFILE_MOVE,
+        [OP_REDUCE] = PROFILE_ELEMENTWISE,
+        [OP_MASK] = PROFILE_MOVE,
+        [OP_EMBED] = PROFILE_ELEMENTWISE,
+        [OP_LOSS] = PROFILE_ELEMENTWISE,
+        [OP_UPDATE] = PROFILE_UPDATE,
+        [OP_CACHE] = PROFILE_ELEMENTWISE,
+        [OP_COLLECTIVE] = PROFILE_COLLECTIVE,
+        [OP_COPY] = PROFILE_COPY,
+        [OP_SYNC] = PROFILE_HOST,
+    };
+    enum profile_item item = by_kind[op->kind];
+    if (item == PROFILE_COLLECTIVE)
+        return collective_item(op);
+    if (item == PROFILE_GROUPED && v[op->groups.node] <= 1)
+        return PROFILE_GEMM;
+    if (item == PROFILE_ATTENTION && !v[op->flop.node]) /* rotary embedding */
+        return PROFILE_ELEMENTWISE;
+    return item;
+}
+
+/* ---- seconds ---- */
 
 static double over(double amount, double rate)
 {
     return rate > 0 ? amount / rate : 0;
 }
 
-/* An exchange in a loop waits for the link in every trip that sends: all, or all but the one in
- * which a hop's own chunk takes its place. */
-static double messages(const struct work *work, const struct op *op, const uint64_t *values)
+static double trips(const struct op *op, const uint64_t *v)
 {
-    bool enters = op->kernel == KERNEL_HOP && op_buffer(work, op, ROLE_OWN) != WORK_NONE;
-    double trips = op->loop ? (double)values[op->trips.node] : 1;
-    return trips - (enters ? 1 : 0);
+    return op->loop ? (double)v[op->trips.node] : 1;
 }
 
-struct price price_of(const struct plan *plan, const struct work *work, const struct op *op,
-                      const uint64_t *values)
+/* An exchange in a loop waits for the link in every trip that sends: all, or all but the one in
+ * which a hop's own chunk takes its place. */
+static double messages(const struct work *work, const struct op *op, const uint64_t *v)
 {
-    double bytes = (double)values[op->bytes_read.node] + (double)values[op->bytes_written.node];
-    double sent = (double)values[op->bytes_sent.node];
-    double received = (double)values[op->bytes_received.node];
+    bool enters = op->kernel == KERNEL_HOP && op_buffer(work, op, ROLE_OWN) != WORK_NONE;
+    return trips(op, v) - (enters ? 1 : 0);
+}
+
+/* Rows of a group that has any, when rows fall evenly: g (1 - exp(-rows / g)) of g groups have.
+ */
+static double rows_of_group(double rows, double groups)
+{
+    if (groups <= 1 || rows <= 0)
+        return rows;
+    double each = rows / groups;
+    return each > 30 ? each : each / -expm1(-each);
+}
+
+static double ceil_to(double n, double tile)
+{
+    return tile > 1 ? ceil(n / tile) * tile : n;
+}
+
+/* FLOPs as tiles are multiplied, times the waves that the units begin. */
+static double tiled(const struct kernel_rates *k, double units, double flop, double rows,
+                    double groups, double n)
+{
+    if (rows <= 0 || n <= 0)
+        return flop;
+    double m = ceil_to(rows, k->tile_rows), columns = ceil_to(n, k->tile_columns);
+    double more = m / rows * (columns / n);
+    double tiles = groups * (m / k->tile_rows) * (columns / k->tile_columns);
+    double waves = units > 0 && k->wave > 0 ? tiles / units : 0;
+    if (waves > 0)
+        more *= 1 + k->wave * (ceil(waves) / waves - 1);
+    return flop * more;
+}
+
+/* Seconds of a product's FLOPs, by rows of a group. */
+static double product_s(const struct rates *r, const struct kernel_rates *k,
+                        const struct op *op, const uint64_t *v)
+{
+    double flop = (double)v[op->flop.node], n = (double)v[op->n.node],
+           depth = (double)v[op->k.node], groups = fmax(1, (double)v[op->groups.node]);
+    double rows = n > 0 && depth > 0 ? flop / (2 * n * depth) : (double)v[op->rows.node];
+    double each = rows_of_group(rows, groups), place = each;
+    const struct constant *curve = k->efficiency.curve;
+    if (curve && curve->by == PROFILE_BY_DEPTH)
+        place = depth;
+    else if (curve && curve->by == PROFILE_BY_COLUMNS)
+        place = n;
+    double efficiency = rate_at(&k->efficiency, place);
+    if (k->half_rows > 0 && each > 0)
+        efficiency *= each / (each + k->half_rows);
+    return over(tiled(k, r->units, flop, each, rows / fmax(each, 1), n),
+                r->peak_flop_per_s * efficiency);
+}
+
+static struct price kernel_price(const struct pricing *p, enum profile_item item,
+                                 const struct op *op, const uint64_t *v)
+{
+    const struct kernel_rates *k = &p->rates.kernel[item];
+    double bytes = (double)v[op->bytes_read.node] + (double)v[op->bytes_written.node];
     struct price price = {
-        .compute_s = over((double)values[op->flop.node], price_peak(plan)),
-        .memory_s = over(bytes, price_bandwidth(plan)),
-        .link_s = comm_s(plan, op->group, op->kind == OP_EXCHANGE, fmax(sent, received),
-                         messages(work, op, values)),
-    };
-    price.s = fmax(price.link_s, fmax(price.compute_s, price.memory_s));
+        .memory_s = over(bytes, p->rates.memory_bytes_per_s * rate_at(&k->bandwidth, bytes))};
+    if (profile_item_class(item) == PROFILE_PRODUCT)
+        price.compute_s = product_s(&p->rates, k, op, v);
+    price.s =
+        k->norm > 0 && price.compute_s > 0
+            ? pow(pow(price.compute_s, k->norm) + pow(price.memory_s, k->norm), 1 / k->norm)
+            : fmax(price.compute_s, price.memory_s);
+    if (price.s > 0)
+        price.s += trips(op, v) * rate_at(&k->overhead, bytes);
+    if (k->folded)
+        price.s = 0;
     return price;
+}
+
+static struct price link_price(const struct pricing *p, enum profile_item item,
+                               const struct work *work, const struct op *op, const uint64_t *v)
+{
+    const struct comm_ask ask = {
+        .item = item,
+        .to_all = op->kind == OP_EXCHANGE,
+        .bytes = fmax((double)v[op->bytes_sent.node], (double)v[op->bytes_received.node]),
+        .messages = messages(work, op, v),
+    };
+    double s = comm_s(&p->rates, &p->place[op->group], &ask);
+    return (struct price){.link_s = s, .s = s};
+}
+
+struct price price_of(const struct pricing *pricing, const struct work *work,
+                      const struct op *op, const uint64_t *values)
+{
+    enum profile_item item = price_item(op, values), class = profile_item_class(item);
+    if (class == PROFILE_COLLECTIVE)
+        return link_price(pricing, item, work, op, values);
+    if (class == PROFILE_PRODUCT || class == PROFILE_MEMORY)
+        return kernel_price(pricing, item, op, values);
+    return (struct price){0}; /* what the host waits for: sim/stretch counts it */
 }

@@ -1,23 +1,35 @@
-/* What an op takes, resource by resource: FLOPs over peak, bytes over bandwidth, bytes over
- * links. The only place where an op becomes seconds: predict, run's roofline and the charts ask
- * here. Nothing is measured; rates are the cluster file's. */
+/* What an op takes: FLOPs over a rate, bytes over a bandwidth, bytes over links, each at the
+ * constants of a profile (sim/rates). The only place where an op becomes seconds: predict,
+ * search, frontier, fixes, run's roofline and the charts ask here. */
 #ifndef MOEPLAN_SIM_PRICE_H
 #define MOEPLAN_SIM_PRICE_H
 
-#include "plan/plan.h"
+#include "sim/comm.h"
+#include "sim/rates.h"
 #include "work/list/work.h"
 
 struct price {
     double compute_s, memory_s, link_s;
-    double s; /* the longest: what binds */
+    double s; /* what binds, with overheads; 0 where it is folded into another's rate */
 };
 
-/* Rates of one rank: FLOP/s at precision.compute, and memory bytes/s. */
-double price_peak(const struct plan *plan);
-double price_bandwidth(const struct plan *plan);
+/* What prices a plan's ops. */
+struct pricing {
+    const struct plan *plan; /* path resolved */
+    struct rates rates;
+    struct comm_place place[GROUP_COUNT];
+};
+
+/* profile NULL: at the cluster's own rates, what no machine is faster than. `attempt` may be
+ * NULL. The plan must live as long. */
+void pricing_init(struct pricing *pricing, const struct plan *plan, enum moe_path path,
+                  const struct profile *profile, const struct rates_try *attempt);
+
+/* The family whose constants price an op. */
+enum profile_item price_item(const struct op *op, const uint64_t *values);
 
 /* An op of the list with these values of its sizes. */
-struct price price_of(const struct plan *plan, const struct work *work, const struct op *op,
-                      const uint64_t *values);
+struct price price_of(const struct pricing *pricing, const struct work *work,
+                      const struct op *op, const uint64_t *values);
 
 #endif

@@ -25,7 +25,7 @@ static double ready_s(const struct work *work, const struct op *op, const double
     return ready;
 }
 
-void timeline_of(const struct plan *plan, const struct work *work, const uint64_t *values,
+void timeline_of(const struct pricing *pricing, const struct work *work, const uint64_t *values,
                  enum segment segment, bool overlap, struct arena *arena, struct timeline *out)
 {
     double *complete_s = arena_alloc(arena, work->n_buffers + 1, sizeof *complete_s);
@@ -36,7 +36,7 @@ void timeline_of(const struct plan *plan, const struct work *work, const uint64_
         struct timeline_op *at = &out->ops[i];
         if ((segment != SEGMENT_COUNT && op->segment != segment) || !values[op->layers.node])
             continue;
-        at->price = price_of(plan, work, op, values);
+        at->price = price_of(pricing, work, op, values);
         at->stream = stream_of(op);
         at->begin_s =
             overlap ? fmax(free_s[at->stream], ready_s(work, op, complete_s)) : out->end_s;
@@ -47,4 +47,24 @@ void timeline_of(const struct plan *plan, const struct work *work, const uint64_
         out->end_s = fmax(out->end_s, at->end_s);
         out->sum_s += at->price.s;
     }
+}
+
+void timeline_rounds(double fetch, double compute, double back, uint64_t rounds,
+                     struct rounds_times *out)
+{
+    /* On the link fetch i + 1, issued when compute i starts, goes before return i - 1. */
+    double link = fetch, fetched = fetch, done = 0;
+    for (uint64_t i = 0; i < rounds; i++) {
+        double start = fmax(done, fetched);
+        if (i + 1 < rounds)
+            fetched = link = fmax(link, start) + fetch;
+        if (i > 0)
+            link = fmax(link, done) + back;
+        done = start + compute;
+    }
+    double n = (double)rounds;
+    *out = (struct rounds_times){.serial_s = n * (fetch + compute + back),
+                                 .overlapped_s = fmax(link, done) + back,
+                                 .link_s = n * (fetch + back),
+                                 .compute_s = n * compute};
 }

@@ -23,7 +23,16 @@ struct timeline {
 };
 
 /* Ops of one segment (SEGMENT_COUNT: all), once each; memory from the arena. */
-void timeline_of(const struct plan *plan, const struct work *work, const uint64_t *values,
+void timeline_of(const struct pricing *pricing, const struct work *work, const uint64_t *values,
                  enum segment segment, bool overlap, struct arena *arena, struct timeline *out);
+
+/* Rounds of an exchange on one link and computation: fetch 0; then compute i with fetch i + 1
+ * beside it; return i on the link afterwards (seed-systems.md C2). */
+struct rounds_times {
+    double serial_s, overlapped_s, link_s, compute_s; /* the last two: sums, lower bounds */
+};
+
+void timeline_rounds(double fetch_s, double compute_s, double return_s, uint64_t rounds,
+                     struct rounds_times *out);
 
 #endif

@@ -109,7 +109,7 @@ static void more_never_needs_less(void **state)
 {
     (void)state;
     size_t compared = 0;
-    for (uint64_t seed = 0; seed < 2 * SEEDS; seed++)
+    for (uint64_t seed = 0; seed < SEEDS; seed++)
         for (int path = PATH_CAPACITY; path < PATH_COUNT; path++) {
             struct plan plan = draw(seed, (enum moe_path)path, stacks[seed % 4]);
             plan.moe.buffer = SIZING_BALANCED;
@@ -129,7 +129,7 @@ static void more_never_needs_less(void **state)
                          (unsigned long long)most);
             compared++;
         }
-    assert_true(compared > SEEDS);
+    assert_true(compared > SEEDS / 2);
 }
 
 /* Twice the MoE layers hold twice their saved tensors, beside the same transients. */

@@ -54,8 +54,13 @@ const char *plan_record(const struct plan *plan, struct arena *arena)
     static const struct term term = {.width = 200};
     struct err err = {0};
     struct prediction prediction;
-    const struct ops_ask ops = {.data = NULL};
-    const struct predict_options options = {.fixes = false, .ops = &ops, .workers = 1};
+    struct profile profile;
+    if (profile_load(plan, arena, &profile, &err) != STATUS_OK)
+        return arena_printf(arena, "refused: %s", err.text);
+    const struct ops_ask ops = {.profile = &profile};
+    const struct time_ask time = {.profile = &profile, .spread = true};
+    const struct predict_options options = {
+        .fixes = false, .ops = &ops, .time = &time, .workers = 1};
     if (predict(plan, &options, arena, &prediction, &err) != STATUS_OK)
         return arena_printf(arena, "refused: %s", err.text);
     const struct predict_view view = {

@@ -128,35 +128,12 @@ static void volumes(void **state)
     assert_int_equal(chunks_bytes(&ask, 14336, 4), 14680064 * 7 / 8);
 }
 
-static void timelines(void **state)
-{
-    (void)state;
-    static const struct {
-        uint64_t rounds;
-        double fetch, compute, back, serial, overlapped;
-    } cases[] = {
-        {4, 46.6, 301.6, 163.1, 2045, 1416},
-        {2, 93.2, 313.3, 326.2, 1465, 1059},
-        {1, 186.4, 336.6, 652.4, 1175, 1175},
-        {8, 93.2, 313.3, 326.2, 5862, 3576},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct chunk_times t;
-        chunks_timeline(cases[i].fetch, cases[i].compute, cases[i].back, cases[i].rounds, &t);
-        assert_true(fabs(t.serial - cases[i].serial) < 1.1);
-        if (fabs(t.overlapped - cases[i].overlapped) > 1.1)
-            fail_msg("case %zu: %.1f, expected %.1f", i, t.overlapped, cases[i].overlapped);
-        assert_true(t.serial + 1e-9 >= t.overlapped); /* JX-7 */
-        assert_true(t.overlapped + 1e-9 >= t.link && t.overlapped + 1e-9 >= t.compute);
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(published_rounds), cmocka_unit_test(sampled_rounds),
         cmocka_unit_test(static_rounds),    cmocka_unit_test(tiny_case),
-        cmocka_unit_test(volumes),          cmocka_unit_test(timelines),
+        cmocka_unit_test(volumes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,6 +13,7 @@
 /* A plan's list with the timeline of its MoE layer. */
 struct layer {
     struct plan plan;
+    struct pricing pricing;
     struct ops_report ops;
     struct timeline timeline;
 };
@@ -26,7 +27,8 @@ static enum status build(const struct routing_data *data, struct arena *arena,
     TRY(work_build(&layer->plan, arena, &held, err));
     slots_from_plan(&layer->plan, &slots);
     TRY(ops_of(&layer->plan, &ask, &held, &slots, arena, &layer->ops, err));
-    timeline_of(&layer->plan, layer->ops.work, layer->ops.values, SEGMENT_MOE,
+    pricing_init(&layer->pricing, &layer->plan, stack_path(&layer->plan, NULL), NULL, NULL);
+    timeline_of(&layer->pricing, layer->ops.work, layer->ops.values, SEGMENT_MOE,
                 layer->plan.moe.overlap, arena, &layer->timeline);
     return STATUS_OK;
 }
@@ -57,7 +59,8 @@ static void append_op(const struct layer *layer, size_t number, struct text *out
     double flop = (double)v[op->flop.node];
     double bytes = (double)(v[op->bytes_read.node] + v[op->bytes_written.node]);
     double intensity = bytes > 0 ? flop / bytes : 0;
-    double peak = price_peak(&layer->plan), bandwidth = price_bandwidth(&layer->plan);
+    double peak = layer->pricing.rates.peak_flop_per_s;
+    double bandwidth = layer->pricing.rates.memory_bytes_per_s;
     double roof = intensity * bandwidth;
     const char *bound = at->price.link_s >= at->price.s      ? "link"
                         : at->price.compute_s >= at->price.s ? "compute"

@@ -6,7 +6,7 @@
 #include "report/predict/moe.h"
 
 struct settings {
-    bool buffers, experts, exact, ops;
+    bool buffers, experts, exact, ops, why;
     uint64_t rank, sample;
 };
 
@@ -25,6 +25,8 @@ static const struct option options[] = {
      "the routing sample that its rows are of (default: 0)"},
     {"experts", 0, OPTION_FLAG, offsetof(struct settings, experts), NULL, NULL,
      "show loads, padding, intensity, decode, drops and layout advice of the experts"},
+    {"why", 0, OPTION_FLAG, offsetof(struct settings, why), NULL, NULL,
+     "show what the step's time is made of: critical path, what-ifs, sensitivity to constants"},
     {"exact", 0, OPTION_FLAG, offsetof(struct settings, exact), NULL, NULL,
      "sample routing token by token even where the Gaussian law is close"},
 };
@@ -41,6 +43,8 @@ static void print(const struct invocation *call, const struct predict_view *view
         predict_print_buffers(view);
     else if (settings->ops && call->general.format == FORMAT_TEXT)
         predict_print_ops(view);
+    else if (settings->why && call->general.format == FORMAT_TEXT)
+        predict_print_why(view);
     else if (settings->experts && call->general.format == FORMAT_TEXT)
         predict_print_experts(view);
     else
@@ -57,6 +61,7 @@ static enum status run_predict(const struct invocation *call, struct err *err)
     ask.options.exact = settings->exact;
     ask.options.pool = pool;
     ask.options.workers = pool_cpus();
+    ask.why = settings->why;
     ask.ops = settings->ops || call->general.format == FORMAT_JSON;
     ask.rank_named = settings->rank != fullest_rank;
     ask.rank = settings->rank;
@@ -74,6 +79,7 @@ static const char *const examples[] = {
     "moeplan predict examples/seed000-primus-turbo.yaml",
     "moeplan predict plan.yaml --set moe.path=capacity --set moe.capacity_factor=2",
     "moeplan predict plan.yaml --buffers",
+    "moeplan predict plan.yaml --why",
     "moeplan predict plan.yaml --experts --set moe.routing.distribution=zipf",
     "moeplan predict plan.yaml --format json -o prediction.json",
     "moeplan show plan.yaml | moeplan predict -",

@@ -120,8 +120,8 @@ static bool is_key_suffix(const char *key, const char *name)
 const struct key_row *key_find(const struct key_row *rows, size_t n, const char *name,
                                struct text *ambiguous)
 {
-    const struct key_row *found = NULL;
-    size_t matches = 0;
+    const struct key_row *found = NULL, *own = NULL;
+    size_t matches = 0, owned = 0;
     for (size_t i = 0; i < n; i++) {
         if (text_equal(rows[i].key, name))
             return &rows[i];
@@ -129,8 +129,12 @@ const struct key_row *key_find(const struct key_row *rows, size_t n, const char 
             continue;
         text_printf(ambiguous, "%s%s", matches++ ? ", " : "", rows[i].key);
         found = &rows[i];
+        if (schema_is_part(rows[i].key))
+            continue;
+        own = found;
+        owned++;
     }
-    return matches == 1 ? found : NULL;
+    return matches == 1 ? found : owned == 1 ? own : NULL;
 }
 
 size_t key_group(const struct key_row *rows, size_t n, const char *group, size_t *first)

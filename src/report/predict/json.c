@@ -167,6 +167,8 @@ void predict_print_json(const struct predict_view *view)
         json_close(&json);
     }
     write_moe(&json, &prediction->moe);
+    if (prediction->time.present)
+        predict_json_time(&json, &prediction->time);
     write_ops(&json, prediction);
     write_lines(&json, "assumptions", prediction->assumptions, prediction->n_assumptions);
     json_close(&json);

@@ -31,6 +31,13 @@ void predict_print_buffers(const struct predict_view *view);
 /* --ops: every op of one rank's step. */
 void predict_print_ops(const struct predict_view *view);
 
+/* --why: what the step's time is made of. */
+void predict_print_why(const struct predict_view *view);
+
+/* "time" of the contract. */
+void predict_json_time(struct json *json, const struct time_report *time);
+void predict_schema_time(struct json *json);
+
 /* "comm": what crosses links, op by op; bytes of one rank, layer and micro-step. */
 void predict_json_comm(struct json *json, const struct ops_report *ops);
 

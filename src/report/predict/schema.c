@@ -122,6 +122,7 @@ static void members(struct json *json, struct arena *arena)
     records_of(json, "ops", op_columns);
     records_of(json, "comm", comm_columns);
     slice(json);
+    predict_schema_time(json);
     lines(json, "assumptions");
 }
 

@@ -19,6 +19,7 @@ enum brief {
     BRIEF_FIXES,    /* more than one fix of a kind, small categories */
     BRIEF_NOTES,    /* keys that are not read: their number stands; the stack's calibration; the
                        formula of the buffer that crosses the limit */
+    BRIEF_TIME,     /* rates beside the seconds, all but the largest categories */
     BRIEF_LAST
 };
 
@@ -41,6 +42,8 @@ void screen_item(struct screen *screen, const char *label, const char *text);
 void screen_verdict(struct screen *screen);
 void screen_bars(struct screen *screen);
 void screen_peak(struct screen *screen);
+/* Five lines: seconds with their interval, rates, parts, waits, profile. */
+void screen_time(struct screen *screen);
 
 /* model, software, layout, sequences of a cache */
 void screen_model(struct screen *screen);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BAR_WIDTH = 48, HELD_SHOWN = 5, STAGES_SHOWN = 8 };
+enum { BAR_WIDTH = 48, HELD_SHOWN = 5, HELD_FEW = 4, STAGES_SHOWN = 8 };
 
 static enum style verdict_style(enum verdict verdict)
 {
@@ -188,7 +188,7 @@ static void print_holds(struct screen *screen)
     qsort(sorted, memory->n_categories, sizeof *sorted, by_bytes);
     unsigned n = memory->n_categories;
     if (screen->brief >= BRIEF_FIXES && n > HELD_SHOWN)
-        n = HELD_SHOWN;
+        n = screen->brief >= BRIEF_TIME ? HELD_FEW : HELD_SHOWN;
     for (unsigned i = 0; i < n; i++)
         if (!i || (double)sorted[i].bytes >= 0.005 * screen->scale.bytes)
             text_printf(&text, "%s%s %s", i ? ", " : "", field_term(sorted[i].category),
@@ -310,7 +310,7 @@ void screen_peak(struct screen *screen)
         print_buffer(screen, "largest", "", memory->largest);
     if (second && screen->brief < BRIEF_SECOND)
         print_buffer(screen, "", "", lead);
-    else if (second)
+    else if (second && screen->brief < BRIEF_TIME)
         screen_item(screen, "",
                     arena_printf(screen->view->arena, "most is %s: %s, %s %s",
                                  field_term(lead->category), lead->name,

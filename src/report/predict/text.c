@@ -58,7 +58,8 @@ static void print_assumed_briefly(struct screen *screen)
     struct text text = {.arena = screen->view->arena};
     struct text defaults = {.arena = screen->view->arena};
     text_printf(&text, "limit %s", predict_assumed_limit(plan, screen->view->arena));
-    if (predict_assumed_defaults(plan, screen->view->origins, true, &defaults))
+    if (screen->brief < BRIEF_TIME &&
+        predict_assumed_defaults(plan, screen->view->origins, true, &defaults))
         text_printf(&text, "; %s", text_string(&defaults));
     if (screen->view->prediction->n_notes)
         text_printf(&text, "; %zu unread", screen->view->prediction->n_notes);
@@ -106,9 +107,9 @@ static void print_provenance(struct screen *screen)
 }
 
 static void (*const parts[])(struct screen *screen) = {
-    screen_verdict, screen_model, screen_software,  screen_layout, screen_cache,
-    print_experts,  screen_bars,  screen_peak,      screen_fixes,  print_collective,
-    print_assumed,  print_notes,  print_provenance,
+    screen_verdict,   screen_model,  screen_software, screen_layout,    screen_cache,
+    print_experts,    screen_bars,   screen_peak,     screen_time,      screen_fixes,
+    print_collective, print_assumed, print_notes,     print_provenance,
 };
 
 static size_t count_lines(const char *text)

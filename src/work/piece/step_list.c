@@ -101,6 +101,8 @@ enum status work_ops(const struct plan *plan, struct work *work, struct err *err
     stack_system(plan->stack.kind)->again(plan, &s.again);
     add_all(&s);
     work_fill_bytes(work);
+    if (stack_system(plan->stack.kind)->realise)
+        stack_system(plan->stack.kind)->realise(resolved, work);
     step_extras(&s);
     return s.l.status;
 }

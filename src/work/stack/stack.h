@@ -22,6 +22,8 @@ struct stack_system {
     enum status (*build)(const struct plan *plan, struct work *work, struct err *err);
     /* what its backward runs again of a layer's forward; `again` is zero, every 1 */
     void (*again)(const struct plan *plan, struct again *again);
+    /* gives ops the form in which it performs them; NULL: as they stand */
+    void (*realise)(const struct plan *plan, struct work *work);
     const struct stack_path *paths; /* that it runs, the last one without a word; NULL: all */
     const char *only;               /* why no others */
 };
@@ -84,6 +86,7 @@ void stack_generic_again(const struct plan *plan, struct again *again);
 /* STATUS_INPUT when recompute.save names what no op of the list makes. */
 enum status stack_check_saved_ops(const struct plan *plan, struct err *err);
 void stack_maxtext_again(const struct plan *plan, struct again *again);
+void stack_maxtext_realise(const struct plan *plan, struct work *work);
 void stack_megatron_again(const struct plan *plan, struct again *again);
 void stack_torchtitan_again(const struct plan *plan, struct again *again);
 /* The paths of stacks that do not run all; in their files. */

@@ -1,0 +1,270 @@
+/* The time of a prediction: five lines of the screen, --why, and "time" of the JSON contract.
+ */
+#include <math.h>
+
+#include "base/unit.h"
+#include "report/predict/screen.h"
+#include "report/schema_json.h"
+
+#define COLUMN(record, member, kind, heading)                                                  \
+    {                                                                                          \
+        .key = #member, .type = kind, .offset = offsetof(struct record, member),               \
+        .title = heading                                                                       \
+    }
+#define COUNT_OF(array) (sizeof(array) / sizeof *(array))
+
+/* ---- columns ---- */
+
+static const struct column time_columns[] = {
+    COLUMN(time_report, step_s, COLUMN_SECONDS, NULL),
+    COLUMN(time_report, step_p50_s, COLUMN_SECONDS, NULL),
+    COLUMN(time_report, step_p99_s, COLUMN_SECONDS, NULL),
+    COLUMN(time_report, tokens_per_s, COLUMN_REAL, NULL),
+    COLUMN(time_report, tokens_per_s_per_device, COLUMN_REAL, NULL),
+    COLUMN(time_report, exposed_comm_s, COLUMN_SECONDS, NULL),
+    COLUMN(time_report, host_sync_s, COLUMN_SECONDS, NULL),
+    COLUMN(time_report, bubble_s, COLUMN_SECONDS, NULL),
+    COLUMN(time_report, skew_tax, COLUMN_REAL, NULL),
+    COLUMN(time_report, mfu_useful, COLUMN_REAL, NULL),
+    COLUMN(time_report, mfu_executed, COLUMN_REAL, NULL),
+    COLUMN(time_report, peak_flop_per_s, COLUMN_REAL, NULL),
+    COLUMN(time_report, ttft_s, COLUMN_SECONDS, NULL),
+    COLUMN(time_report, tpot_s, COLUMN_SECONDS, NULL),
+    COLUMN(time_report, calibrated, COLUMN_BOOL, NULL),
+    COLUMN(time_report, elsewhere, COLUMN_BOOL, NULL),
+    COLUMN(time_report, samples, COLUMN_COUNT, NULL),
+};
+
+static const struct column interval_columns[] = {
+    COLUMN(time_report, low_s, COLUMN_SECONDS, NULL),
+    COLUMN(time_report, high_s, COLUMN_SECONDS, NULL),
+    COLUMN(time_report, calibration, COLUMN_TEXT, NULL),
+};
+
+static const struct column part_columns[] = {
+    COLUMN(time_line, name, COLUMN_TEXT, NULL),
+    COLUMN(time_line, seconds, COLUMN_SECONDS, NULL),
+};
+
+static const struct column path_columns[] = {
+    {.key = "op", .type = COLUMN_TEXT, .offset = offsetof(struct time_line, name)},
+    COLUMN(time_line, seconds, COLUMN_SECONDS, NULL),
+};
+
+static const struct column constant_columns[] = {
+    COLUMN(time_sensitivity, constant, COLUMN_TEXT, "constant"),
+    COLUMN(time_sensitivity, percent, COLUMN_REAL, "step % for +10 %"),
+    COLUMN(time_sensitivity, value, COLUMN_REAL, "value"),
+    COLUMN(time_sensitivity, low, COLUMN_REAL, "from"),
+    COLUMN(time_sensitivity, high, COLUMN_REAL, "to"),
+    COLUMN(time_sensitivity, source, COLUMN_TEXT, "source"),
+};
+
+static const struct column cost_columns[] = {
+    COLUMN(time_cost, device_hours_per_mtoken, COLUMN_REAL, NULL),
+    COLUMN(time_cost, joules_per_token, COLUMN_REAL, NULL),
+    COLUMN(time_cost, price_per_mtoken, COLUMN_REAL, NULL),
+    COLUMN(time_cost, days, COLUMN_REAL, NULL),
+    COLUMN(time_cost, device_hours, COLUMN_REAL, NULL),
+    COLUMN(time_cost, price, COLUMN_REAL, NULL),
+};
+
+void predict_json_time(struct json *json, const struct time_report *t)
+{
+    json_object(json, "time");
+    column_json(json, time_columns, COUNT_OF(time_columns), t);
+    json_object(json, "interval");
+    column_json(json, interval_columns, COUNT_OF(interval_columns), t);
+    json_close(json);
+    column_json_array(json, "categories", part_columns, COUNT_OF(part_columns), t->parts,
+                      t->n_parts, sizeof *t->parts);
+    if (t->n_path)
+        column_json_array(json, "critical_path", path_columns, COUNT_OF(path_columns), t->path,
+                          t->n_path, sizeof *t->path);
+    if (t->n_whatifs)
+        column_json_array(json, "what_if", part_columns, COUNT_OF(part_columns), t->whatifs,
+                          t->n_whatifs, sizeof *t->whatifs);
+    if (t->n_constants)
+        column_json_array(json, "constants", constant_columns, COUNT_OF(constant_columns),
+                          t->constants, t->n_constants, sizeof *t->constants);
+    json_object(json, "cost");
+    column_json(json, cost_columns, COUNT_OF(cost_columns), &t->cost);
+    json_close(json);
+    json_close(json);
+}
+
+void predict_schema_time(struct json *json)
+{
+    json_object(json, "time");
+    json_string(json, "type", "object");
+    json_bool(json, "additionalProperties", false);
+    json_object(json, "properties");
+    schema_json_columns(json, time_columns, COUNT_OF(time_columns));
+    schema_json_record(json, "interval", interval_columns, COUNT_OF(interval_columns));
+    schema_json_records(json, "categories", part_columns, COUNT_OF(part_columns));
+    schema_json_records(json, "critical_path", path_columns, COUNT_OF(path_columns));
+    schema_json_records(json, "what_if", part_columns, COUNT_OF(part_columns));
+    schema_json_records(json, "constants", constant_columns, COUNT_OF(constant_columns));
+    schema_json_record(json, "cost", cost_columns, COUNT_OF(cost_columns));
+    json_close(json);
+    json_close(json);
+}
+
+/* ---- the screen ---- */
+
+static const char *seconds(struct arena *arena, double s)
+{
+    char buffer[48];
+    unit_print(buffer, UNIT_SECONDS, s);
+    return arena_strdup(arena, buffer);
+}
+
+static const char *amount(struct arena *arena, double n)
+{
+    static const struct {
+        double one;
+        const char *suffix;
+    } scales[] = {{1e9, " G"}, {1e6, " M"}, {1e4, " k"}};
+    for (size_t i = 0; i < COUNT_OF(scales); i++)
+        if (n >= scales[i].one)
+            return arena_printf(arena, "%.4g%s", n / scales[i].one * (i == 2 ? 10 : 1),
+                                scales[i].suffix);
+    return arena_printf(arena, "%.4g", n);
+}
+
+static void print_step(struct screen *screen, const struct time_report *t)
+{
+    struct arena *a = screen->view->arena;
+    struct text text = {.arena = a};
+    text_printf(&text, "%s a step, %s to %s by %s%s", seconds(a, t->step_s),
+                seconds(a, t->low_s), seconds(a, t->high_s), t->profile,
+                t->calibrated ? "" : " (uncalibrated)");
+    if (screen->brief >= BRIEF_TIME)
+        text_printf(&text, "; %s tokens/s a device", amount(a, t->tokens_per_s_per_device));
+    else if (t->samples)
+        text_printf(&text, "; p99 %s", seconds(a, t->step_p99_s));
+    screen_item(screen, "time", text_string(&text));
+}
+
+static void print_rate(struct screen *screen, const struct time_report *t)
+{
+    struct arena *a = screen->view->arena;
+    char peak[48];
+    unit_print(peak, UNIT_FLOP_PER_S, t->peak_flop_per_s);
+    screen_item(screen, "",
+                arena_printf(a, "%s tokens/s a device, %s in all; MFU %.1f %% of %s",
+                             amount(a, t->tokens_per_s_per_device), amount(a, t->tokens_per_s),
+                             100 * t->mfu_useful, peak));
+}
+
+/* The largest parts, largest first. */
+static void print_parts(struct screen *screen, const struct time_report *t)
+{
+    struct text text = {.arena = screen->view->arena};
+    bool told[TIME_PARTS] = {false};
+    for (unsigned n = 0; n < t->n_parts && n < 5; n++) {
+        unsigned most = TIME_PARTS;
+        for (unsigned i = 0; i < t->n_parts; i++)
+            if (!told[i] &&
+                (most == TIME_PARTS || t->parts[i].seconds > t->parts[most].seconds))
+                most = i;
+        told[most] = true;
+        if (t->parts[most].seconds < 0.005 * t->step_s)
+            break;
+        text_printf(&text, "%s%s %.0f %%", n ? ", " : "", t->parts[most].name,
+                    100 * t->parts[most].seconds / t->step_s);
+    }
+    screen_item(screen, "", text_string(&text));
+}
+
+static void print_waits(struct screen *screen, const struct time_report *t)
+{
+    struct arena *a = screen->view->arena;
+    struct text text = {.arena = a};
+    text_printf(&text, "exposed communication %s", seconds(a, t->exposed_comm_s));
+    if (t->bubble_s > 0)
+        text_printf(&text, ", bubble %s", seconds(a, t->bubble_s));
+    if (t->host_sync_s > 0)
+        text_printf(&text, ", waits %s", seconds(a, t->host_sync_s));
+    text_printf(&text, ", skew %.1f %%", 100 * t->skew_tax);
+    if (isfinite(t->cost.days))
+        text_printf(&text, "; the run %.3g days", t->cost.days);
+    screen_item(screen, "", text_string(&text));
+}
+
+static void print_calibration(struct screen *screen, const struct time_report *t)
+{
+    screen_item(screen, "",
+                arena_printf(screen->view->arena, "%s%s", t->calibration,
+                             t->elsewhere ? "; of another device or model" : ""));
+}
+
+/* What a run costs: of --why, since it needs figures that few cluster files state. */
+static void print_cost(struct screen *screen, const struct time_report *t)
+{
+    struct text text = {.arena = screen->view->arena};
+    text_printf(&text, "%.3g device-hours per million tokens", t->cost.device_hours_per_mtoken);
+    if (isfinite(t->cost.joules_per_token))
+        text_printf(&text, ", %.3g J a token", t->cost.joules_per_token);
+    if (isfinite(t->cost.price_per_mtoken))
+        text_printf(&text, ", price %.3g", t->cost.price_per_mtoken);
+    if (isfinite(t->cost.device_hours))
+        text_printf(&text, "; the run %.4g device-hours", t->cost.device_hours);
+    if (isfinite(t->cost.price))
+        text_printf(&text, ", price %.4g", t->cost.price);
+    screen_item(screen, "", text_string(&text));
+}
+
+void screen_time(struct screen *screen)
+{
+    const struct time_report *t = &screen->view->prediction->time;
+    if (!t->present)
+        return;
+    print_step(screen, t);
+    if (screen->brief < BRIEF_TIME)
+        print_rate(screen, t);
+    if (screen->brief < BRIEF_EXPERTS)
+        print_parts(screen, t);
+    if (screen->brief < BRIEF_SECOND)
+        print_waits(screen, t);
+    if (screen->brief < BRIEF_DEFAULTS)
+        print_calibration(screen, t);
+}
+
+/* ---- why ---- */
+
+static void print_lines(const struct predict_view *view, const char *title,
+                        const struct time_line *lines, size_t n)
+{
+    struct page page = {.out = view->out, .term = view->term, .used = true};
+    page_heading(&page, title);
+    for (size_t i = 0; i < n; i++) {
+        double percent = 100 * lines[i].seconds / view->prediction->time.step_s;
+        page_item(&page, 2, 12, seconds(view->arena, lines[i].seconds),
+                  arena_printf(view->arena, "%5.1f %%  %s", percent, lines[i].name));
+    }
+}
+
+void predict_print_why(const struct predict_view *view)
+{
+    const struct time_report *t = &view->prediction->time;
+    struct screen screen = {.view = view,
+                            .memory = &view->prediction->memory,
+                            .page = {.out = view->out, .term = view->term}};
+    screen_time(&screen);
+    print_cost(&screen, t);
+    print_lines(view, "what the step is made of", t->parts, t->n_parts);
+    print_lines(view, "the longest ops on its way", t->path, t->n_path);
+    print_lines(view, "the step, if there were", t->whatifs, t->n_whatifs);
+    const struct table table = {.columns = constant_columns,
+                                .n = COUNT_OF(constant_columns),
+                                .records = t->constants,
+                                .n_records = t->n_constants,
+                                .record_size = sizeof *t->constants,
+                                .indent = 2};
+    struct page page = {.out = view->out, .term = view->term, .used = true};
+    page_heading(&page, "what a tenth more of a constant does");
+    column_table(view->out, view->term, &table, view->arena);
+    fputs("\n", view->out);
+    provenance_text(view->out, view->term, &view->provenance);
+}

@@ -1,0 +1,283 @@
+/* See pipeline.h. */
+#include "sim/pipeline.h"
+
+#include <math.h>
+#include <stddef.h>
+
+enum task_kind { TASK_FORWARD, TASK_BACKWARD, TASK_WEIGHT, TASK_KINDS };
+
+struct task {
+    enum task_kind kind;
+    uint64_t chunk, micro; /* chunk: of the model, in a token's order */
+};
+
+/* A chunk's tasks end at end_s[(kind chunks + chunk) micro + m]; NAN: not yet. */
+struct play {
+    const struct pipeline *p;
+    uint64_t chunks; /* of the model */
+    double *end_s;
+    double *free_s; /* [stages] */
+    double *busy_s; /* [stages] */
+};
+
+static double *end_of(const struct play *y, enum task_kind kind, uint64_t chunk, uint64_t micro)
+{
+    return &y->end_s[((uint64_t)kind * y->chunks + chunk) * y->p->micro_batches + micro];
+}
+
+/* When its rows are there; NAN: not yet. */
+static double ready_s(const struct play *y, const struct task *t)
+{
+    const struct pipeline *p = y->p;
+    double send = p->stages > 1 && p->overlapped ? p->send_s : 0;
+    bool last = t->chunk + 1 == y->chunks;
+    if (t->kind == TASK_FORWARD)
+        return t->chunk ? *end_of(y, TASK_FORWARD, t->chunk - 1, t->micro) + send : 0;
+    if (t->kind == TASK_WEIGHT)
+        return *end_of(y, TASK_BACKWARD, t->chunk, t->micro);
+    double own = *end_of(y, TASK_FORWARD, t->chunk, t->micro);
+    if (last)
+        return own;
+    double after = *end_of(y, TASK_BACKWARD, t->chunk + 1, t->micro) + send;
+    return isnan(own) || isnan(after) ? (double)NAN : fmax(after, own); /* fmax drops NANs */
+}
+
+static bool splits(const struct pipeline *p)
+{
+    return p->schedule == PIPELINE_ZERO_BUBBLE || p->schedule == PIPELINE_DUALPIPE;
+}
+
+static double task_s(const struct play *y, const struct task *t)
+{
+    const struct pipeline *p = y->p;
+    double send = p->stages > 1 && !p->overlapped && t->kind != TASK_WEIGHT ? p->send_s : 0;
+    double weight = splits(p) ? p->weight_s[t->chunk] : 0;
+    switch (t->kind) {
+    case TASK_FORWARD:
+        return p->forward_s[t->chunk] + send;
+    case TASK_BACKWARD:
+        return p->backward_s[t->chunk] - weight + send;
+    case TASK_WEIGHT:
+    case TASK_KINDS:
+        break;
+    }
+    return weight;
+}
+
+static void run(struct play *y, const struct task *t, uint64_t stage, double ready)
+{
+    double s = task_s(y, t), begin = fmax(ready, y->free_s[stage]);
+    y->free_s[stage] = begin + s;
+    y->busy_s[stage] += s;
+    *end_of(y, t->kind, t->chunk, t->micro) = begin + s;
+}
+
+/* ---- orders that are fixed ---- */
+
+/* Where a stage is in its order: forwards and backwards done. */
+struct turn {
+    uint64_t forwards, backwards;
+};
+
+static uint64_t lesser(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+static uint64_t warmup(const struct pipeline *p, uint64_t stage)
+{
+    uint64_t all = p->micro_batches * p->chunks;
+    if (p->schedule == PIPELINE_GPIPE || p->inference)
+        return all;
+    if (p->chunks > 1)
+        return lesser(all, 2 * (p->stages - stage - 1) + (p->chunks - 1) * p->stages);
+    return lesser(all, p->stages - stage - 1);
+}
+
+/* The k-th task of a stage in one direction: stages micro-batches through each chunk in turn;
+ * the last group may be smaller. */
+static struct task task_at(const struct pipeline *p, enum task_kind kind, uint64_t stage,
+                           uint64_t k)
+{
+    uint64_t group = k / (p->stages * p->chunks), first = group * p->stages;
+    uint64_t size = lesser(p->stages, p->micro_batches - first);
+    uint64_t within = k - first * p->chunks, chunk = within / size;
+    if (kind == TASK_BACKWARD)
+        chunk = p->chunks - 1 - chunk;
+    if (p->chunks == 1)
+        return (struct task){kind, stage, k};
+    return (struct task){kind, chunk * p->stages + stage, first + within % size};
+}
+
+/* A stage's next task; false when it is done. */
+static bool next(const struct pipeline *p, uint64_t stage, const struct turn *t,
+                 struct task *task)
+{
+    uint64_t all = p->micro_batches * p->chunks;
+    bool forward = t->forwards < all && (t->forwards < warmup(p, stage) ||
+                                         t->forwards - t->backwards <= warmup(p, stage));
+    if (!forward && (p->inference || t->backwards == all))
+        return false;
+    *task = task_at(p, forward ? TASK_FORWARD : TASK_BACKWARD, stage,
+                    forward ? t->forwards : t->backwards);
+    return true;
+}
+
+static void play_in_order(struct play *y, struct arena *arena)
+{
+    const struct pipeline *p = y->p;
+    struct turn *turns = arena_alloc(arena, p->stages, sizeof *turns);
+    struct task task;
+    for (bool moved = true; moved;) {
+        moved = false;
+        for (uint64_t stage = 0; stage < p->stages; stage++)
+            while (next(p, stage, &turns[stage], &task)) {
+                double ready = ready_s(y, &task);
+                if (isnan(ready))
+                    break;
+                run(y, &task, stage, ready);
+                turns[stage].forwards += task.kind == TASK_FORWARD;
+                turns[stage].backwards += task.kind == TASK_BACKWARD;
+                moved = true;
+            }
+    }
+}
+
+/* ---- what is ready first ---- */
+
+/* The next micro-batch of each kind, of each of a stage's two chunks. */
+struct lane {
+    uint64_t chunk, first, end; /* its micro-batches */
+    uint64_t done[TASK_KINDS];
+};
+
+enum { LANES = 2 };
+
+struct greedy {
+    struct lane lane[LANES];
+    uint64_t n;
+};
+
+static void lanes_of(const struct pipeline *p, uint64_t stage, struct greedy *g)
+{
+    uint64_t half = (p->micro_batches + 1) / 2;
+    bool two = p->schedule == PIPELINE_DUALPIPE && p->micro_batches > 1;
+    *g = (struct greedy){.n = two ? 2 : 1};
+    g->lane[0] = (struct lane){.chunk = stage, .end = two ? half : p->micro_batches};
+    g->lane[1] =
+        (struct lane){.chunk = p->stages - 1 - stage, .first = half, .end = p->micro_batches};
+}
+
+static uint64_t alive(const struct lane *l)
+{
+    return l->done[TASK_FORWARD] - l->done[TASK_BACKWARD];
+}
+
+/* Most micro-batches alive of a lane: what memory counts with (work/piece/stage). */
+static uint64_t most_alive(const struct pipeline *p, uint64_t stage, uint64_t lane)
+{
+    if (p->schedule != PIPELINE_DUALPIPE)
+        return p->stages;
+    return lane ? stage + 1 : p->stages - stage;
+}
+
+/* Of a stage's candidates the one that can begin first, at equal times a backward before a
+ * forward before a weight gradient. */
+static bool choose(const struct play *y, uint64_t stage, const struct greedy *g,
+                   struct task *best, double *begin, uint64_t *lane)
+{
+    static const enum task_kind order[] = {TASK_BACKWARD, TASK_FORWARD, TASK_WEIGHT};
+    *begin = (double)INFINITY;
+    for (unsigned k = 0; k < TASK_KINDS; k++)
+        for (uint64_t i = 0; i < g->n; i++) {
+            const struct lane *l = &g->lane[i];
+            struct task t = {order[k], l->chunk, l->first + l->done[order[k]]};
+            if (t.micro >= l->end ||
+                (t.kind == TASK_FORWARD && alive(l) >= most_alive(y->p, stage, i)))
+                continue;
+            double rows = ready_s(y, &t), ready = fmax(rows, y->free_s[stage]);
+            if (isnan(rows) || ready >= *begin)
+                continue;
+            *begin = ready;
+            *best = t;
+            *lane = i;
+        }
+    return *begin < (double)INFINITY;
+}
+
+static void play_ready(struct play *y, struct arena *arena)
+{
+    const struct pipeline *p = y->p;
+    struct greedy *stages = arena_alloc(arena, p->stages, sizeof *stages);
+    for (uint64_t s = 0; s < p->stages; s++)
+        lanes_of(p, s, &stages[s]);
+    for (;;) {
+        struct task first = {0}, t;
+        double begin, earliest = (double)INFINITY;
+        uint64_t at = 0, at_lane = 0, lane = 0;
+        for (uint64_t s = 0; s < p->stages; s++)
+            if (choose(y, s, &stages[s], &t, &begin, &lane) && begin < earliest) {
+                earliest = begin;
+                first = t;
+                at = s;
+                at_lane = lane;
+            }
+        if (earliest == (double)INFINITY)
+            return;
+        run(y, &first, at, earliest);
+        stages[at].lane[at_lane].done[first.kind]++;
+    }
+}
+
+/* ---- all of it ---- */
+
+static void summarise(const struct play *y, struct pipeline_times *out)
+{
+    const struct pipeline *p = y->p;
+    *out = (struct pipeline_times){0};
+    for (uint64_t s = 0; s < p->stages; s++) {
+        out->end_s = fmax(out->end_s, y->free_s[s]);
+        out->serial_s += y->busy_s[s];
+        if (y->busy_s[s] <= out->busy_s)
+            continue;
+        out->busy_s = y->busy_s[s];
+        out->busiest = s;
+    }
+    for (uint64_t c = 0; c < y->chunks; c++)
+        for (unsigned kind = 0; kind < (p->inference ? 1u : 2u); kind++)
+            out->one_s += task_s(y, &(struct task){(enum task_kind)kind, c, 0});
+}
+
+static void play(const struct pipeline *p, struct arena *arena, struct pipeline_times *out)
+{
+    struct play y = {.p = p, .chunks = p->stages * p->chunks};
+    size_t n = (size_t)(TASK_KINDS * y.chunks * p->micro_batches);
+    y.end_s = arena_alloc(arena, n, sizeof *y.end_s);
+    y.free_s = arena_alloc(arena, p->stages, sizeof *y.free_s);
+    y.busy_s = arena_alloc(arena, p->stages, sizeof *y.busy_s);
+    for (size_t i = 0; i < n; i++)
+        y.end_s[i] = NAN;
+    if (splits(p) && !p->inference)
+        play_ready(&y, arena);
+    else
+        play_in_order(&y, arena);
+    summarise(&y, out);
+}
+
+void pipeline_play(const struct pipeline *p, struct arena *arena, struct pipeline_times *out)
+{
+    uint64_t over = p->chunks > 1 ? p->micro_batches % p->stages : 0;
+    if (!over) {
+        play(p, arena, out);
+        return;
+    }
+    /* interleaved orders need whole groups: one more is played, and its part of the whole taken
+     * off, which keeps longer tasks from ending earlier */
+    struct pipeline whole = *p;
+    whole.micro_batches += p->stages - over;
+    play(&whole, arena, out);
+    double share = (double)p->micro_batches / (double)whole.micro_batches;
+    out->end_s = fmax(out->end_s * share, out->one_s);
+    out->busy_s *= share;
+    out->serial_s *= share;
+}

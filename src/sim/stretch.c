@@ -1,0 +1,252 @@
+/* See stretch.h. */
+#include "sim/stretch.h"
+
+#include <math.h>
+
+#include "sim/timeline.h"
+#include "work/list/kernel.h"
+
+double stretch_s(const struct stretch *stretch)
+{
+    double s = 0;
+    for (unsigned i = 0; i < TIME_PARTS; i++)
+        s += stretch->part_s[i];
+    return s;
+}
+
+void stretch_add(struct stretch *sum, const struct stretch *one, double times)
+{
+    for (unsigned i = 0; i < TIME_PARTS; i++)
+        sum->part_s[i] += times * one->part_s[i];
+    sum->products_s += times * one->products_s;
+    sum->aside_s += times * one->aside_s;
+    sum->hidden_ep_s += times * one->hidden_ep_s;
+    sum->hidden_tp_s += times * one->hidden_tp_s;
+    sum->copy_s += times * one->copy_s;
+    sum->launch_s += times * one->launch_s;
+    sum->sync_s += times * one->sync_s;
+    sum->weight_s += times * one->weight_s;
+    sum->comm_s += times * one->comm_s;
+    sum->flop += times * one->flop;
+    sum->least_s += times * one->least_s;
+    sum->serial_s += times * one->serial_s;
+}
+
+/* ---- one op ---- */
+
+static enum time_part part_of(enum profile_item item, enum process_group group)
+{
+    if (profile_item_class(item) == PROFILE_COLLECTIVE) {
+        if (group == GROUP_DP || group == GROUP_EDP)
+            return TIME_SHARDING;
+        return group == GROUP_EP ? TIME_EXCHANGE : TIME_TENSOR;
+    }
+    if (item == PROFILE_ATTENTION)
+        return TIME_ATTENTION;
+    if (profile_item_class(item) == PROFILE_PRODUCT)
+        return TIME_PRODUCTS;
+    if (item == PROFILE_MOVE || item == PROFILE_INDEX)
+        return TIME_MOVES;
+    return item == PROFILE_UPDATE ? TIME_OPTIMIZER : TIME_ELEMENTWISE;
+}
+
+/* How many layers in one of the segment run it: 1, or every n-th. */
+static double share_of(const struct stepper *s, const struct op *op)
+{
+    double run = (double)s->values[op->layers.node];
+    double layers = (double)s->values[s->work.use[op->segment].repeat.node];
+    return run > 0 && layers > 0 && run < layers ? run / layers : 1;
+}
+
+/* A captured graph launches all of it; `partial` leaves routed work to the host, whose shapes
+ * the graph does not know. */
+static double launch_s(const struct stepper *s, const struct op *op, enum profile_item item)
+{
+    enum graphs graphs = step_graphs(&s->plan);
+    bool routed =
+        op->segment == SEGMENT_MOE && (item == PROFILE_INDEX || item == PROFILE_MOVE ||
+                                       item == PROFILE_GROUPED || item == PROFILE_ALL_TO_ALL);
+    if (graphs == GRAPHS_FULL || (graphs == GRAPHS_PARTIAL && !routed))
+        return 0;
+    double trips = op->loop ? (double)s->values[op->trips.node] : 1;
+    return trips * s->pricing.rates.launch_s;
+}
+
+static void add_comm(const struct stepper *s, const struct op *op, enum time_part part,
+                     double seconds, struct stretch *b)
+{
+    const struct rates *r = &s->pricing.rates;
+    const struct stack *stack = &s->plan.stack;
+    bool beside = op->group == GROUP_EP   ? stack->overlap_ep
+                  : part == TIME_SHARDING ? stack->overlap_dp
+                                          : stack->overlap_tp;
+    b->comm_s += seconds;
+    if (part == TIME_SHARDING && beside) {
+        b->aside_s += seconds;
+        return;
+    }
+    b->part_s[part] += seconds;
+    if (beside && op->group == GROUP_EP) /* beside the other of two micro-batches */
+        b->hidden_ep_s += r->share * seconds;
+    else if (beside)
+        b->hidden_tp_s += r->share * seconds;
+}
+
+static void add_op(const struct stepper *s, size_t i, struct stretch *b)
+{
+    const struct op *op = &s->work.ops[i];
+    enum profile_item item = price_item(op, s->values);
+    enum profile_item class = profile_item_class(item);
+    double share = share_of(s, op), seconds = share * s->op_s[i];
+    double syncs = share * (double)s->values[op->host_syncs.node] * s->pricing.rates.sync_s;
+    enum time_part part = part_of(item, op->group);
+    if (step_graphs(&s->plan) != GRAPHS_FULL) {
+        b->part_s[TIME_HOST] += syncs;
+        b->sync_s += syncs;
+        b->serial_s += syncs;
+    }
+    b->serial_s += seconds;
+    if (kernel_is_work((enum kernel)op->kernel) && op->kind != OP_SYNC)
+        b->launch_s += share * launch_s(s, op, item);
+    b->flop += share * (double)s->values[op->flop.node];
+    if (class == PROFILE_COLLECTIVE) {
+        add_comm(s, op, part, seconds, b);
+        return;
+    }
+    if (item == PROFILE_COPY) {
+        b->copy_s += seconds;
+        return;
+    }
+    b->part_s[part] += seconds;
+    b->products_s += class == PROFILE_PRODUCT ? seconds : 0;
+    b->weight_s += op->kernel == KERNEL_WGRAD ? seconds : 0;
+}
+
+/* ---- loops whose exchanges run ahead ---- */
+
+/* Fetches of the next round beside this round's work: what the list's sum has too much. */
+static void hide_rounds(const struct stepper *s, size_t first, size_t end, struct stretch *b)
+{
+    const struct op *op = &s->work.ops[first];
+    double rounds = (double)s->values[op->trips.node], fetch = 0, back = 0, work = 0;
+    bool ahead = false;
+    for (size_t i = first; i < end; i++) {
+        const struct op *at = &s->work.ops[i];
+        bool link = at->kind == OP_EXCHANGE || at->kind == OP_COLLECTIVE;
+        ahead = ahead || at->ahead;
+        *(link ? at->ahead ? &fetch : &back : &work) += s->op_s[i];
+    }
+    if (!ahead || rounds < 1)
+        return;
+    struct rounds_times t;
+    timeline_rounds(fetch / rounds, work / rounds, back / rounds, (uint64_t)rounds, &t);
+    b->part_s[TIME_EXCHANGE] -= t.serial_s - t.overlapped_s;
+}
+
+static void hide_loops(const struct stepper *s, enum segment segment, struct stretches *out)
+{
+    const struct op *ops = s->work.ops;
+    for (size_t i = 0; i < s->work.n_ops;) {
+        size_t end = i + 1;
+        if (!ops[i].loop || ops[i].segment != segment) {
+            i = end;
+            continue;
+        }
+        while (end < s->work.n_ops && ops[end].loop == ops[i].loop &&
+               ops[end].phase == ops[i].phase && ops[end].segment == segment)
+            end++;
+        hide_rounds(
+            s, i, end,
+            &out->layer[segment][ops[i].phase == PHASE_FORWARD ? PASS_FORWARD : PASS_BACKWARD]);
+        i = end;
+    }
+}
+
+/* ---- all of them ---- */
+
+static void add_update(const struct stepper *s, size_t i, struct stretches *out)
+{
+    const struct op *op = &s->work.ops[i];
+    enum profile_item item = price_item(op, s->values);
+    bool copies = op->group == GROUP_DP || op->group == GROUP_EDP;
+    if (copies && item == PROFILE_ALL_GATHER)
+        out->gather_s += s->op_s[i];
+    else if (copies && s->values[op->bytes_sent.node] > 64) /* not the norm's own number */
+        out->reduce_s += s->op_s[i];
+    else
+        out->update_s += s->op_s[i];
+}
+
+/* Rows of one boundary between stages. */
+static double send_s(const struct stepper *s, size_t i)
+{
+    const struct op *op = &s->work.ops[i];
+    uint16_t rows = op_buffer(&s->work, op, ROLE_SRC);
+    const struct comm_ask ask = {
+        .item = PROFILE_SEND,
+        .bytes = (double)s->values[s->work.buffers[rows].bytes.node],
+        .messages = 1,
+    };
+    return comm_send_s(&s->pricing.rates, &s->pricing.place[GROUP_PP], &ask);
+}
+
+void stretches_of(struct stretches *out, const struct stepper *s)
+{
+    *out = (struct stretches){.send_s = 0};
+    for (size_t i = 0; i < s->work.n_ops; i++) {
+        const struct op *op = &s->work.ops[i];
+        if (op->phase == PHASE_UPDATE)
+            add_update(s, i, out);
+        else if (op->group == GROUP_PP)
+            out->send_s = send_s(s, i);
+        else
+            add_op(s, i,
+                   &out->layer[op->segment]
+                              [op->phase == PHASE_FORWARD ? PASS_FORWARD : PASS_BACKWARD]);
+    }
+    for (unsigned segment = 0; segment < SEGMENT_COUNT; segment++)
+        hide_loops(s, (enum segment)segment, out);
+    for (unsigned pass = 0; pass < PASSES; pass++) {
+        struct stretch *moe = &out->layer[SEGMENT_MOE][pass];
+        double fixed = stretch_s(moe) > 0 ? s->pricing.rates.layer_s : 0;
+        moe->part_s[TIME_FIXED] += fixed;
+        moe->serial_s += fixed;
+    }
+}
+
+/* ---- beside the compute stream ---- */
+
+/* What is left of collectives beside products: by the profile's norm, or what does not fit
+ * beside the whole of the stream, and no less than the part that never overlaps. */
+static double left_s(const struct rates *r, double products, double stream, double aside)
+{
+    if (r->norm > 0)
+        return pow(pow(products, r->norm) + pow(aside, r->norm), 1 / r->norm) - products;
+    return fmax(aside - stream, (1 - r->share) * aside);
+}
+
+static void hide(struct stretch *b, enum time_part part, double wanted)
+{
+    double hidden = fmin(fmin(wanted, b->products_s), b->part_s[part]);
+    b->part_s[part] -= hidden;
+}
+
+void stretch_overlap(const struct pricing *pricing, struct stretch pass[PASSES])
+{
+    const struct rates *r = &pricing->rates;
+    struct stretch both = {0};
+    for (unsigned i = 0; i < PASSES; i++) {
+        hide(&pass[i], TIME_EXCHANGE, pass[i].hidden_ep_s);
+        hide(&pass[i], TIME_TENSOR, pass[i].hidden_tp_s);
+        stretch_add(&both, &pass[i], 1);
+    }
+    double left = left_s(r, both.products_s, stretch_s(&both), both.aside_s);
+    for (unsigned i = 0; i < PASSES; i++) {
+        struct stretch *b = &pass[i];
+        b->least_s = fmax(stretch_s(b), b->aside_s);
+        b->part_s[TIME_SHARDING] += both.aside_s > 0 ? left * b->aside_s / both.aside_s : 0;
+        double device = stretch_s(b);
+        b->part_s[TIME_HOST] += fmax(0, b->copy_s - device) + fmax(0, b->launch_s - device);
+        b->serial_s += b->launch_s;
+    }
+}

@@ -1,0 +1,43 @@
+/* Stretches of a step: one layer of a segment in one direction, its ops added up as they run.
+ */
+#ifndef MOEPLAN_SIM_STRETCH_H
+#define MOEPLAN_SIM_STRETCH_H
+
+#include "sim/step_time.h"
+
+enum { PASS_FORWARD, PASS_BACKWARD, PASSES }; /* backward: recomputation too */
+
+/* Seconds of one rank and micro-batch; amounts add up over layers. */
+struct stretch {
+    double part_s[TIME_PARTS];       /* what the compute stream does and waits for */
+    double products_s;               /* of it: products and attention */
+    double aside_s;                  /* collectives that may run beside it */
+    double hidden_ep_s, hidden_tp_s; /* of the parts: what may run beside products */
+    double copy_s;                   /* copies that run beside it */
+    double launch_s;                 /* in which the host launches all of it */
+    double sync_s;                   /* waits of the host, part of part_s */
+    double weight_s;                 /* of it: weight gradients, which nothing waits for */
+    double comm_s;                   /* of collectives, whether hidden or not */
+    double flop;
+    double least_s, serial_s; /* the busiest resource; all in turn */
+};
+
+struct stretches {
+    struct stretch layer[SEGMENT_COUNT][PASSES];
+    double send_s;                       /* a micro-batch's rows to the next stage */
+    double update_s, reduce_s, gather_s; /* once a step */
+};
+
+/* From the stepper's priced ops. */
+void stretches_of(struct stretches *all, const struct stepper *stepper);
+
+void stretch_add(struct stretch *sum, const struct stretch *one, double times);
+
+/* Puts what may run beside the compute stream there, and what is left of it, and of launches,
+ * into the parts. Forward and backward of one chunk. */
+void stretch_overlap(const struct pricing *pricing, struct stretch pass[PASSES]);
+
+/* Seconds of the parts. */
+double stretch_s(const struct stretch *stretch);
+
+#endif

@@ -1,0 +1,352 @@
+/* See time.h. */
+#include "sim/time.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/stat.h"
+#include "plan/derive.h"
+#include "sim/intensity.h"
+#include "work/list/params.h"
+#include "work/path/path.h"
+
+enum { LONGEST = 12, PLAYED_STEPS = 32 };
+
+/* ---- what routing asks for ---- */
+
+/* Real data of unstated routing: the profile's fullest rank over the mean. */
+static void load_of(const struct plan *plan, double load, struct demand *d)
+{
+    double rows = (double)(plan_tokens(plan) * plan->model.moe.top_k) * load;
+    double before = (double)d->rows;
+    if (rows <= before)
+        return;
+    d->rows = (uint64_t)ceil(rows);
+    d->padded = (uint64_t)ceil((double)d->padded * rows / before);
+    d->hot = (uint64_t)ceil((double)d->hot * rows / before);
+}
+
+enum status time_demand(const struct plan *plan, const struct rates *rates,
+                        const struct routing_data *routing, struct arena *arena,
+                        struct demand_spread *spread, bool *any, struct err *err)
+{
+    struct demand_source *source = arena_alloc(arena, 1, sizeof *source);
+    *any = plan->model.moe.experts > 0 && plan_tokens(plan) > 0 &&
+           plan->moe.buffer != SIZING_BALANCED; /* which asserts balance */
+    if (!*any)
+        return STATUS_OK;
+    TRY(demand_prepare(plan, routing, arena, source, err));
+    demand_sample(source, plan_tokens(plan), false, spread);
+    if (plan->workload.data == DATA_REAL && plan->workload.mode == MODE_TRAIN &&
+        plan->moe.routing.distribution == DISTRIBUTION_UNIFORM && rates->load > 1)
+        load_of(plan, rates->load, &spread->expected);
+    return STATUS_OK;
+}
+
+/* ---- the record ---- */
+
+struct context {
+    const struct plan *plan;
+    const struct time_ask *ask;
+    struct arena *arena;
+    struct stepper *stepper;
+    struct demand_spread spread;
+    bool routed;
+    struct time_report *out;
+};
+
+static double devices(const struct plan *plan)
+{
+    return (double)plan->cluster.nodes * (double)plan->cluster.node.devices;
+}
+
+double time_tokens_per_s(const struct plan *plan, const struct step_time *step)
+{
+    double every = plan->workload.mode == MODE_TRAIN ? step->step_s : step->beat_s;
+    return every > 0 ? step->tokens / every : 0;
+}
+
+double time_tokens_per_s_per_device(const struct plan *plan, const struct step_time *step)
+{
+    return time_tokens_per_s(plan, step) / devices(plan);
+}
+
+static const struct demand *expected(const struct context *c)
+{
+    return c->routed ? &c->spread.expected : NULL;
+}
+
+static enum status overflow(struct err *err)
+{
+    return err_set(err, STATUS_INPUT, "a size of the plan's ops overflows 64 bits");
+}
+
+static void report_rates(struct context *c)
+{
+    const struct plan *plan = c->plan;
+    struct time_report *out = c->out;
+    double cores = (double)plan->cluster.device.logical_cores;
+    bool training = plan->workload.mode == MODE_TRAIN;
+    uint64_t length = plan->workload.sequence_length;
+    double useful = (double)(training ? params_flop_per_token(&plan->model, length)
+                                      : params_forward_flop_per_token(&plan->model, length));
+    out->step_s = out->step.step_s;
+    out->tokens_per_s = time_tokens_per_s(plan, &out->step);
+    out->tokens_per_s_per_device = time_tokens_per_s_per_device(plan, &out->step);
+    out->exposed_comm_s = out->step.exposed_comm_s;
+    out->host_sync_s = out->step.host_sync_s;
+    out->bubble_s = out->step.bubble_s;
+    out->peak_flop_per_s = c->stepper->pricing.rates.peak_flop_per_s * cores;
+    out->mfu_useful = out->tokens_per_s_per_device * useful / out->peak_flop_per_s;
+    out->mfu_executed =
+        out->step.executed_flop * cores / (out->step.step_s * out->peak_flop_per_s);
+    out->ttft_s = plan->workload.mode == MODE_PREFILL ? out->step_s : (double)NAN;
+    out->tpot_s = plan->workload.mode == MODE_DECODE
+                      ? out->step_s / (double)plan->workload.tokens_per_sequence
+                      : (double)NAN;
+    for (unsigned i = 0; i < TIME_PARTS; i++)
+        if (out->step.part_s[i] > 0)
+            out->parts[out->n_parts++] =
+                (struct time_line){time_part_name((enum time_part)i), out->step.part_s[i]};
+}
+
+/* The step's own error either way: what held 90 % of the runs left out of the fit. */
+static void report_interval(struct context *c)
+{
+    struct time_report *out = c->out;
+    const struct profile *profile = c->ask->profile;
+    const struct rates *r = &c->stepper->pricing.rates;
+    out->elsewhere = profile_is_outside(profile, c->plan);
+    double error = out->elsewhere ? fmax(r->outside, r->error) : r->error;
+    out->low_s = out->step_s / (1 + error);
+    out->high_s = out->step_s * (1 + error);
+    out->profile = profile->name;
+    out->calibration = profile->calibration;
+    out->calibrated = profile->calibrated;
+}
+
+static void report_cost(struct context *c)
+{
+    const struct device *device = &c->plan->cluster.device;
+    struct time_report *out = c->out;
+    double n = devices(c->plan), rate = out->tokens_per_s,
+           total = (double)c->plan->workload.total_tokens, none = (double)NAN;
+    double per_token = rate > 0 ? 1 / rate : none; /* seconds */
+    double price = device->price_per_hour > 0 ? device->price_per_hour : none;
+    out->cost = (struct time_cost){
+        .device_hours_per_mtoken = n * per_token * 1e6 / 3600,
+        .joules_per_token = device->tdp_w > 0 ? n * device->tdp_w * per_token : none,
+        .price_per_mtoken = n * per_token * 1e6 / 3600 * price,
+        .days = total > 0 ? total * per_token / 86400 : none,
+        .device_hours = total > 0 ? n * total * per_token / 3600 : none,
+        .price = total > 0 ? n * total * per_token / 3600 * price : none,
+    };
+}
+
+/* ---- spread ---- */
+
+/* MoE layers whose routing is drawn apart: their steps add up to nearer the mean. */
+static double over_layers(const double *steps, uint64_t n, uint64_t first, uint64_t layers)
+{
+    double sum = 0;
+    for (uint64_t i = 0; i < layers; i++)
+        sum += steps[(first + i) % n];
+    return sum / (double)layers;
+}
+
+static bool report_spread(struct context *c)
+{
+    struct time_report *out = c->out;
+    uint64_t n = c->routed ? c->spread.n : 0, layers = plan_moe_layers(c->plan);
+    bool same = c->plan->moe.routing.layers == ROUTING_SAME;
+    out->step_p50_s = out->step_p99_s = out->step_s;
+    if (c->plan->parallel.pp > 1 && n > PLAYED_STEPS)
+        n = PLAYED_STEPS;
+    if (!c->ask->spread || !n)
+        return true;
+    double *steps = arena_alloc(c->arena, 2 * n, sizeof *steps), *all = steps + n;
+    for (uint64_t i = 0; i < n; i++) {
+        struct step_time step;
+        if (!stepper_time(c->stepper, &c->spread.samples[i], &step))
+            return false;
+        steps[i] = step.step_s;
+    }
+    for (uint64_t i = 0; i < n; i++)
+        all[i] = over_layers(steps, n, i, same ? 1 : layers);
+    stat_sort(all, n);
+    out->samples = n;
+    out->step_p50_s = stat_percentile(all, n, 0.5);
+    out->step_p99_s = stat_percentile(all, n, 0.99);
+    return true;
+}
+
+/* ---- why ---- */
+
+static int by_seconds(const void *a, const void *b)
+{
+    const struct time_line *x = a, *y = b;
+    return x->seconds < y->seconds   ? 1
+           : x->seconds > y->seconds ? -1
+                                     : strcmp(x->name, y->name);
+}
+
+/* Ops on the compute stream of the stage whose slots the list has, over its layers and
+ * micro-batches, and what it waits for. */
+static void report_path(struct context *c)
+{
+    const struct stepper *s = c->stepper;
+    const struct work *work = &s->work;
+    size_t n = 0;
+    struct time_line *lines = arena_alloc(c->arena, work->n_ops + 3, sizeof *lines);
+    for (size_t i = 0; i < work->n_ops; i++) {
+        const struct op *op = &work->ops[i];
+        bool update = op->phase == PHASE_UPDATE;
+        bool shards = op->group == GROUP_DP || op->group == GROUP_EDP || op->group == GROUP_PP;
+        double seconds = s->op_s[i] * (double)s->values[op->layers.node] *
+                         (update ? 1 : c->out->step.micro_batches);
+        if (shards || seconds <= 0)
+            continue;
+        const char *name = arena_printf(c->arena, "%s %s %s", segment_name(op->segment),
+                                        phase_name(op->phase), op->name);
+        lines[n++] = (struct time_line){name, seconds};
+    }
+    static const enum time_part waits[] = {TIME_SHARDING, TIME_PIPELINE, TIME_HOST};
+    static const char *const names[] = {"exposed sharding", "pipeline", "host"};
+    for (size_t i = 0; i < 3; i++)
+        if (c->out->step.part_s[waits[i]] > 0)
+            lines[n++] = (struct time_line){names[i], c->out->step.part_s[waits[i]]};
+    if (n)
+        qsort(lines, n, sizeof *lines, by_seconds);
+    c->out->path = lines;
+    c->out->n_path = n < LONGEST ? n : LONGEST;
+}
+
+static void faster_links(struct rates *r)
+{
+    for (unsigned i = 0; i < PROFILE_ITEMS; i++)
+        for (unsigned level = 0; level < PROFILE_LEVELS; level++)
+            r->link[i][level].bytes_per_s *= 2;
+}
+
+static void free_network(struct rates *r)
+{
+    for (unsigned i = 0; i < PROFILE_ITEMS; i++)
+        r->link[i][PROFILE_SCALE_OUT] =
+            (struct link_rates){.efficiency = {.value = 1}, .folded = true};
+}
+
+static void free_host(struct rates *r)
+{
+    r->launch_s = r->sync_s = r->graph_s = 0;
+}
+
+static void faster_products(struct rates *r)
+{
+    r->peak_flop_per_s *= 2;
+}
+
+static void faster_memory(struct rates *r)
+{
+    r->memory_bytes_per_s *= 2;
+}
+
+static bool report_whatifs(struct context *c)
+{
+    static const struct {
+        const char *name;
+        void (*change)(struct rates *rates);
+    } cases[] = {
+        {"links twice as fast", faster_links},   {"an infinite network", free_network},
+        {"no launches and waits", free_host},    {"products twice as fast", faster_products},
+        {"memory twice as fast", faster_memory}, {"balanced routing", NULL},
+    };
+    size_t n = sizeof cases / sizeof *cases;
+    struct time_line *lines = arena_alloc(c->arena, n, sizeof *lines);
+    struct rates kept = c->stepper->pricing.rates;
+    for (size_t i = 0; i < n; i++) {
+        struct step_time step;
+        if (cases[i].change)
+            cases[i].change(&c->stepper->pricing.rates);
+        bool ok = stepper_time(c->stepper, cases[i].change ? expected(c) : NULL, &step);
+        c->stepper->pricing.rates = kept;
+        if (!ok)
+            return false;
+        lines[i] = (struct time_line){cases[i].name, step.step_s};
+    }
+    c->out->whatifs = lines;
+    c->out->n_whatifs = n;
+    return true;
+}
+
+static int by_percent(const void *a, const void *b)
+{
+    const struct time_sensitivity *x = a, *y = b;
+    double m = fabs(x->percent), n = fabs(y->percent);
+    return m < n ? 1 : m > n ? -1 : strcmp(x->constant, y->constant);
+}
+
+/* Constants that move the step by a ten-thousandth when they are a tenth larger. */
+static bool report_constants(struct context *c)
+{
+    const struct profile *p = c->ask->profile;
+    struct time_sensitivity *rows = arena_alloc(c->arena, p->n + 1, sizeof *rows);
+    size_t n = 0;
+    for (size_t i = 0; i < p->n; i++) {
+        const struct constant *constant = &p->constants[i];
+        const struct rates_try attempt = {constant, 1.1};
+        struct step_time step;
+        stepper_price(c->stepper, p, &attempt);
+        if (!stepper_time(c->stepper, expected(c), &step))
+            return false;
+        double percent = 100 * (step.step_s / c->out->step_s - 1);
+        if (fabs(percent) < 0.01)
+            continue;
+        rows[n++] =
+            (struct time_sensitivity){.constant = profile_constant_name(constant, c->arena),
+                                      .source = constant->source,
+                                      .value = constant->y[0],
+                                      .low = constant->y[0] * constant->low,
+                                      .high = constant->y[0] * constant->high,
+                                      .percent = percent};
+    }
+    stepper_price(c->stepper, p, NULL);
+    if (n)
+        qsort(rows, n, sizeof *rows, by_percent);
+    c->out->constants = rows;
+    c->out->n_constants = n;
+    return true;
+}
+
+static bool report_all(struct context *c)
+{
+    struct step_time even;
+    if (!stepper_time(c->stepper, NULL, &even) ||
+        !stepper_time(c->stepper, expected(c), &c->out->step))
+        return false;
+    report_rates(c);
+    c->out->skew_tax = even.step_s > 0 ? c->out->step_s / even.step_s - 1 : 0;
+    report_interval(c);
+    report_cost(c);
+    if (c->ask->path || c->ask->why)
+        report_path(c);
+    if (!report_spread(c))
+        return false;
+    return !c->ask->why || (report_whatifs(c) && report_constants(c));
+}
+
+enum status time_of(const struct plan *plan, const struct time_ask *ask, struct arena *arena,
+                    struct time_report *out, struct err *err)
+{
+    struct stepper *stepper = arena_alloc(arena, 1, sizeof *stepper);
+    struct context c = {.plan = plan, .ask = ask, .arena = arena, .stepper = stepper};
+    c.out = out;
+    *out = (struct time_report){.present = true};
+    stepper->routing = ask->routing;
+    TRY(stepper_build(stepper, plan, ask->profile, arena, err));
+    TRY(time_demand(plan, &stepper->pricing.rates, ask->routing, arena, &c.spread, &c.routed,
+                    err));
+    bool ok = report_all(&c);
+    stepper_release(stepper);
+    return ok ? STATUS_OK : overflow(err);
+}

@@ -1,0 +1,144 @@
+/* sim/timeline and sim/pipeline: worked schedules, closed forms, bounds. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/rng.h"
+#include "sim/pipeline.h"
+#include "sim/timeline.h"
+
+/* seed-systems.md C2, microseconds */
+static void rounds_of_seed_003(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t rounds;
+        double fetch, compute, back, serial, overlapped;
+    } cases[] = {
+        {4, 46.6, 301.6, 163.1, 2045, 1416},
+        {2, 93.2, 313.3, 326.2, 1465, 1059},
+        {1, 186.4, 336.6, 652.4, 1175, 1175},
+        {8, 93.2, 313.3, 326.2, 5862, 3576},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct rounds_times t;
+        timeline_rounds(cases[i].fetch, cases[i].compute, cases[i].back, cases[i].rounds, &t);
+        assert_true(fabs(t.serial_s - cases[i].serial) < 1.1);
+        if (fabs(t.overlapped_s - cases[i].overlapped) > 1.1)
+            fail_msg("case %zu: %.1f, expected %.1f", i, t.overlapped_s, cases[i].overlapped);
+        assert_true(t.serial_s + 1e-9 >= t.overlapped_s); /* JX-7 */
+        assert_true(t.overlapped_s + 1e-9 >= t.link_s && t.overlapped_s + 1e-9 >= t.compute_s);
+    }
+}
+
+/* ---- pipelines ---- */
+
+enum { MOST = 64 };
+
+static struct pipeline even(enum pipeline_schedule schedule, uint64_t stages, uint64_t chunks,
+                            uint64_t micro, double *times)
+{
+    for (uint64_t i = 0; i < stages * chunks; i++) {
+        times[i] = 1.0 / (double)chunks;
+        times[MOST + i] = 2.0 / (double)chunks;
+        times[2 * MOST + i] = 1.0 / (double)chunks;
+    }
+    return (struct pipeline){.schedule = schedule,
+                             .stages = stages,
+                             .chunks = chunks,
+                             .micro_batches = micro,
+                             .forward_s = times,
+                             .backward_s = times + MOST,
+                             .weight_s = times + (size_t)2 * MOST};
+}
+
+/* (m + pp - 1)(F + B) of 1F1B and GPipe; (m + (pp - 1) / vpp)(F + B) interleaved (Narayanan
+ * 2021); a zero-bubble schedule leaves (pp - 1)(F + B - 2 W) (Qi 2023), DualPipe less than
+ * 1F1B. */
+static void even_stages_follow_closed_forms(void **state)
+{
+    (void)state;
+    static const struct {
+        enum pipeline_schedule schedule;
+        uint64_t stages, chunks, micro;
+        double low, high;
+    } cases[] = {
+        {PIPELINE_1F1B, 1, 1, 5, 15, 15},
+        {PIPELINE_1F1B, 4, 1, 8, 33, 33},
+        {PIPELINE_1F1B, 8, 1, 3, 30, 30},
+        {PIPELINE_GPIPE, 4, 1, 8, 33, 33},
+        {PIPELINE_INTERLEAVED, 4, 2, 8, 28.5, 28.5},
+        {PIPELINE_INTERLEAVED, 4, 4, 16, 50.25, 50.25},
+        {PIPELINE_ZERO_BUBBLE, 4, 1, 8, 27, 29},
+        {PIPELINE_DUALPIPE, 4, 1, 16, 48, 54},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct arena arena = {0};
+        double times[3 * MOST];
+        struct pipeline_times t;
+        struct pipeline p =
+            even(cases[i].schedule, cases[i].stages, cases[i].chunks, cases[i].micro, times);
+        pipeline_play(&p, &arena, &t);
+        if (t.end_s < cases[i].low - 1e-9 || t.end_s > cases[i].high + 1e-9)
+            fail_msg("case %zu: %.4f, expected %.4f to %.4f", i, t.end_s, cases[i].low,
+                     cases[i].high);
+        arena_release(&arena);
+    }
+}
+
+/* Every schedule, uneven chunks: the busiest stage, and one micro-batch's way, are no longer
+ * than the whole, everything in turn no shorter; longer tasks never end earlier in a fixed
+ * order. */
+static void ends_lie_between_their_bounds(void **state)
+{
+    (void)state;
+    static const enum pipeline_schedule schedules[] = {PIPELINE_1F1B, PIPELINE_INTERLEAVED,
+                                                       PIPELINE_ZERO_BUBBLE, PIPELINE_DUALPIPE,
+                                                       PIPELINE_GPIPE};
+    struct rng rng;
+    rng_init(&rng, 7, 0, 0, 0, 0);
+    for (unsigned draw = 0; draw < 300; draw++) {
+        struct arena arena = {0};
+        double times[3 * MOST];
+        struct pipeline_times t, longer;
+        enum pipeline_schedule schedule = schedules[draw % 5];
+        uint64_t stages = 1 + rng_below(&rng, 8);
+        uint64_t chunks = schedule == PIPELINE_INTERLEAVED ? 1 + rng_below(&rng, 4) : 1;
+        struct pipeline p = even(schedule, stages, chunks, 1 + rng_below(&rng, 20), times);
+        for (size_t i = 0; i < (size_t)(stages * chunks); i++) {
+            times[i] = 0.1 + rng_uniform(&rng);
+            times[2 * MOST + i] = rng_uniform(&rng);
+            times[MOST + i] = times[2 * MOST + i] + 0.1 + rng_uniform(&rng);
+        }
+        p.send_s = rng_uniform(&rng) / 4;
+        p.overlapped = rng_below(&rng, 2);
+        p.inference = rng_below(&rng, 4) == 0;
+        pipeline_play(&p, &arena, &t);
+        double sends =
+            p.overlapped ? 2 * p.send_s * (double)(p.micro_batches * stages * chunks) : 0;
+        if (t.end_s < t.busy_s - 1e-9 || t.end_s < t.one_s - 1e-9 ||
+            t.end_s > t.serial_s + sends + 1e-9)
+            fail_msg("draw %u, schedule %d: busy %.3f, one %.3f, end %.3f, serial %.3f", draw,
+                     (int)schedule, t.busy_s, t.one_s, t.end_s, t.serial_s);
+        times[rng_below(&rng, stages * chunks)] += 0.5;
+        pipeline_play(&p, &arena, &longer);
+        bool fixed = schedule != PIPELINE_ZERO_BUBBLE && schedule != PIPELINE_DUALPIPE;
+        if (fixed)
+            assert_true(longer.end_s >= t.end_s - 1e-9);
+        arena_release(&arena);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rounds_of_seed_003),
+        cmocka_unit_test(even_stages_follow_closed_forms),
+        cmocka_unit_test(ends_lie_between_their_bounds),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
