@@ -306,7 +306,12 @@ void screen_peak(struct screen *screen)
     const struct buffer_report *lead = leader(memory), *wall = memory->wall;
     bool second = lead && lead != memory->largest;
     print_place(screen);
-    if (memory->largest)
+    if (memory->largest && screen->brief >= BRIEF_TIME)
+        screen_item(screen, "largest",
+                    arena_printf(screen->view->arena, "%s %s %s, %s", memory->largest->name,
+                                 screen_amount(screen, memory->largest->bytes),
+                                 screen->scale.unit, field_term(memory->largest->category)));
+    else if (memory->largest)
         print_buffer(screen, "largest", "", memory->largest);
     if (second && screen->brief < BRIEF_SECOND)
         print_buffer(screen, "", "", lead);
