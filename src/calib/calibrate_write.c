@@ -42,7 +42,7 @@ static void select_values(struct selection *s)
 
 static bool is_time(enum profile_quantity is)
 {
-    return is == PROFILE_OVERHEAD || is == PROFILE_LATENCY;
+    return is == PROFILE_OVERHEAD || is == PROFILE_HOP;
 }
 
 /* Seconds as microseconds; five digits, which rounding keeps in order. */

@@ -98,11 +98,11 @@ const struct curve_form curve_gemm = {"product",
 
 /* ---- collectives ---- */
 
-enum { C_OVERHEAD, C_LATENCY, C_CHUNKING, C_TWO, C_FOUR, C_EIGHT };
+enum { C_OVERHEAD, C_HOP, C_CHUNKING, C_TWO, C_FOUR, C_EIGHT };
 
 static const struct curve_constant collective_constants[] = {
     [C_OVERHEAD] = VALUE(COLLECTIVE, OVERHEAD, 5e-6, 1e-6, 1e-4),
-    [C_LATENCY] = VALUE(COLLECTIVE, LATENCY, 1e-6, 1e-8, 1e-4),
+    [C_HOP] = VALUE(COLLECTIVE, HOP, 1e-6, 1e-8, 1e-4),
     [C_CHUNKING] = VALUE(COLLECTIVE, CHUNKING, 0.5, 0.01, 2),
     [C_TWO] = {PROFILE_COLLECTIVE, PROFILE_EFFICIENCY, PROFILE_ANY, 2, 0.6, 0.1, 1},
     [C_FOUR] = {PROFILE_COLLECTIVE, PROFILE_EFFICIENCY, PROFILE_ANY, 4, 0.7, 0.1, 1},
@@ -120,8 +120,8 @@ static double efficiency_at(const double *c, double ranks)
 
 static double collective_seconds(const double *c, const struct curve_point *point)
 {
-    const struct form_collective k = {c[C_OVERHEAD], c[C_LATENCY],
-                                      efficiency_at(c, point->ranks), c[C_CHUNKING]};
+    const struct form_collective k = {c[C_OVERHEAD], c[C_HOP], efficiency_at(c, point->ranks),
+                                      c[C_CHUNKING]};
     return form_collective_s(&k, point->messages, point->bytes, point->link);
 }
 

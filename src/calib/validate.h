@@ -69,6 +69,10 @@ void validation_add(struct validation *validation, const struct validated *row,
 struct validated_summary *validation_summarise(struct validation *validation, size_t first,
                                                const char *family, struct arena *arena);
 
+/* The number of a prediction that a quantity of predict's JSON names; false for other names. */
+struct prediction;
+bool validate_value(const char *quantity, const struct prediction *prediction, double *value);
+
 /* A number as a CSV cell: the shortest that reads back. */
 const char *validation_number(double value, struct arena *arena);
 

@@ -73,6 +73,14 @@ static double value_of(const struct quantity *quantity, const struct prediction 
     return (double)count;
 }
 
+bool validate_value(const char *quantity, const struct prediction *prediction, double *value)
+{
+    const struct quantity *found = find(quantity);
+    if (found)
+        *value = value_of(found, prediction);
+    return found != NULL;
+}
+
 /* Rows of one run follow each other: one prediction serves them. */
 static bool same_run(const struct csv *csv, size_t a, size_t b)
 {

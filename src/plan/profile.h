@@ -85,6 +85,9 @@ enum profile_item {
       "experts: passes over every row's activations beside its products")                      \
     X(TOKEN_PASSES, "token_passes", UNIT_NONE, 0, 1000, "product",                             \
       "experts: passes over all tokens of the group (permute, sum)")                           \
+    X(HOP, "hop", UNIT_SECONDS, 0, 10, "collective",                                           \
+      "seconds of every step of a ring: ranks - 1 of them, twice as many to reduce and "       \
+      "gather")                                                                                \
     X(CHUNKING, "chunking", UNIT_NONE, 0, 2, "collective",                                     \
       "c of t = start + wire + 2 c sqrt(start wire): chunks that fill a pipeline")             \
     X(SHARE, "share", UNIT_NONE, 0, 1, "overlap",                                              \

@@ -5,9 +5,11 @@
 #include "base/column.h"
 #include "base/output.h"
 #include "calib/calibrate.h"
+#include "calib/calibrate_memory.h"
 #include "cli/command/commands.h"
 #include "cli/command/side.h"
 #include "plan/catalog.h"
+#include "report/calibrate/memory.h"
 #include "report/provenance.h"
 
 struct settings {
@@ -161,6 +163,29 @@ static enum status write_profile(const struct invocation *call, const struct cal
     return output_close(&output, err);
 }
 
+/* ---- measured peaks ---- */
+
+static enum status run_peaks(const struct invocation *call, const struct csv *csv,
+                             struct err *err)
+{
+    static void (*const printers[])(const struct peaks_view *view) = {
+        [FORMAT_TEXT] = peaks_print_text,
+        [FORMAT_JSON] = peaks_print_json,
+        [FORMAT_CSV] = peaks_print_csv,
+    };
+    const struct settings *settings = call->settings;
+    struct memory_calibration calibration;
+    const char *slash = strrchr(csv->file, '/');
+    if (settings->profile || settings->device)
+        return err_set(err, STATUS_USAGE, "peaks have no '--%s': they calibrate a stack",
+                       settings->profile ? "profile" : "device");
+    TRY(calibrate_memory(csv, settings->stack, call->arena, &calibration, err));
+    const struct peaks_view view = {&calibration, slash ? slash + 1 : csv->file, call->out,
+                                    &call->term, call->arena};
+    printers[call->general.format](&view);
+    return STATUS_OK;
+}
+
 /* ---- the command ---- */
 
 static enum status run_calibrate(const struct invocation *call, struct err *err)
@@ -172,6 +197,8 @@ static enum status run_calibrate(const struct invocation *call, struct err *err)
     char *path;
     TRY(catalog_find(CATALOG_PUBLISHED, call->operands[0], NULL, call->arena, &path, err));
     TRY(csv_read(path, call->arena, &csv, err));
+    if (calibrate_is_memory(&csv))
+        return run_peaks(call, &csv, err);
     TRY(curve_read(&csv, call->arena, &table, err));
     TRY(calibrate_curves(&table, settings->stack, settings->device, call->arena, &calibration,
                          err));
@@ -182,6 +209,7 @@ static enum status run_calibrate(const struct invocation *call, struct err *err)
 
 static const char *const examples[] = {
     "moeplan calibrate collectives --stack nccl-hopper",
+    "moeplan calibrate megatron_moe_memory_b200",
     "moeplan calibrate mine.csv --stack vllm-hopper --profile vllm-mine.yaml",
     NULL,
 };
@@ -202,6 +230,10 @@ const struct command command_calibrate = {
         "devices; beside them a roofline at 70 % of every peak. Intervals of constants are "
         "the jackknife's over configurations. Constants that the values cannot tell apart "
         "are listed. CSV has the errors alone.\n"
+        "\n"
+        "A table of runs with measured peaks (memory.allocated_bytes and its like) calibrates "
+        "the stack instead: how far off one more run will be, which narrows 'marginal' "
+        "(stack.error), and the part of memory that explains the differences.\n"
         "\n"
         "With --profile the constants are written as a profile, beside the file and renamed "
         "when complete.",
