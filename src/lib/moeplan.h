@@ -63,7 +63,7 @@ struct moeplan_error {
 struct moeplan_plan;
 struct moeplan_result;
 
-/* "0.1.0" */
+/* The library's own: "0.1.0". */
 MOEPLAN_API const char *moeplan_version(void);
 
 /* Frees a text that a call handed out; NULL is fine. */
@@ -107,9 +107,8 @@ enum moeplan_flags {
 };
 
 struct moeplan_options {
-    unsigned flags; /* of enum moeplan_flags */
-    unsigned
-        workers; /* threads that a run would have (stack host); 0: the CPUs of this process */
+    unsigned flags;   /* of enum moeplan_flags */
+    unsigned workers; /* threads of a run (stack host); 0: the CPUs of this process */
 };
 
 /* Predicts the plan; options NULL: all that `moeplan predict --format json` says. */

@@ -62,6 +62,7 @@ present() {
 bin/moeplan
 include/moeplan.h
 share/man/man1/moeplan.1
+share/man/man3/moeplan.3
 share/bash-completion/completions/moeplan
 share/zsh/site-functions/_moeplan
 share/fish/vendor_completions.d/moeplan.fish

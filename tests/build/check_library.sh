@@ -31,6 +31,14 @@ sed -n 's/^MOEPLAN_API .*\(moeplan_[a-z_]*\)(.*/\1/p' "$copy/include/moeplan.h" 
     sort > "$scratch/declared"
 [ "$(wc -l < "$scratch/declared")" -gt 15 ] || fail 'moeplan.h declares hardly anything'
 diff "$scratch/declared" "$scratch/shown" || fail 'above: declared < and shown > differ'
+# and the manual page, made of the header, has all of it
+while read -r name; do
+    grep -q "\\b$name(" "$copy/share/man/man3/moeplan.3" || fail "not in moeplan(3): $name"
+done < "$scratch/declared"
+if command -v man > /dev/null; then
+    man --warnings -l "$copy/share/man/man3/moeplan.3" > /dev/null 2> "$scratch/warned"
+    [ ! -s "$scratch/warned" ] || fail "moeplan(3): $(cat "$scratch/warned")"
+fi
 if command -v readelf > /dev/null; then
     readelf -d "$library" | grep -q 'SONAME.*\[libmoeplan\.so\.0\]' || fail 'no soname'
 fi
