@@ -34,7 +34,8 @@ struct engine_release {
     double fraction; /* gpu_memory_utilization; 0: as the stack's file says */
     enum sampler sampler;
     uint64_t expert_chunk;       /* tokens that fused experts take at once; 0: all */
-    uint64_t low_latency_tokens; /* of a low-latency dispatch per rank; 0: all of a step */
+    uint64_t low_latency_tokens; /* of a low-latency dispatch per rank, more go in rounds
+                                  * (VLLM_MOE_DP_CHUNK_SIZE); 0: all of a step */
     bool keeps_workspaces;       /* the experts' workspaces stay after the profile run */
     bool charges_graphs;         /* CUDA graphs are taken from the cache's pool */
     bool doubles_batch;          /* 16,384 tokens on devices of 160 GiB as a server */

@@ -21,6 +21,17 @@ struct run {
     uint64_t *values;
 };
 
+/* Tokens of a rank that low-latency buffers are made for: what the engine sets, more when a
+ * decode step has more. */
+static uint64_t dispatch_tokens(const struct plan *plan)
+{
+    const struct workload *w = &plan->workload;
+    uint64_t step = w->micro_batch * w->tokens_per_sequence;
+    uint64_t least = plan->moe.dispatch_tokens ? plan->moe.dispatch_tokens
+                                               : engine_release(plan)->low_latency_tokens;
+    return least && least < step ? step : least;
+}
+
 /* The plan whose step sizes the pool: all tokens a step may have in one batch, which vLLM runs
  * as a dummy before its cache is there; TensorRT-LLM serves dummy prompts, and SGLang's formula
  * stands for a prefill chunk. */
@@ -34,6 +45,8 @@ static struct plan profile_of(const struct plan *plan)
     w->max_num_batched_tokens = w->sequence_length;
     w->micro_batch = 1;
     w->mode = MODE_PREFILL;
+    if (plan->workload.mode == MODE_DECODE)
+        profile.moe.dispatch_tokens = dispatch_tokens(plan);
     if (engine_release(plan)->pool == POOL_OF_DEVICE)
         w->scenario = SCENARIO_PROFILE_RUN;
     return profile;

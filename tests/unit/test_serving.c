@@ -387,6 +387,32 @@ static void pools_follow_their_engines_rules(void **state)
     }
 }
 
+/* Releases that send a step in rounds of 256 tokens profile buffers of 256, not of 8192: the
+ * pool holds the sequences of a decode step that fits. One that does not has larger buffers. */
+static void low_latency_dispatch_goes_in_rounds(void **state)
+{
+    (void)state;
+    static const char *const versions[] = {"0.11", "0.19", "0.33"};
+    uint64_t outside[3];
+    for (unsigned i = 0; i < 3; i++) {
+        struct arena arena = {0};
+        struct prediction p = predict_text(
+            arena_printf(&arena,
+                         "model: deepseek-v3\ncluster: h200-8x2\n"
+                         "stack: {base: vllm, version: '%s'}\nparallel: {tp: 1, ep: 16}\n"
+                         "moe: {path: deepep_ll}\nprecision: {weights: fp8_block}\n"
+                         "workload: {mode: decode, micro_batch: 128, context_length: 4096, "
+                         "max_num_batched_tokens: 1024}\n",
+                         versions[i]),
+            &arena);
+        assert_int_equal(p.memory.verdict, VERDICT_FITS);
+        assert_true(p.serving.sequences >= 128);
+        outside[i] = p.serving.outside_bytes;
+        arena_release(&arena);
+    }
+    assert_true(outside[0] < 6 * GIB && outside[1] < 7 * GIB && outside[2] > 12 * GIB);
+}
+
 /* A prefix that all sequences share is held once. */
 static void shared_prefixes_are_held_once(void **state)
 {
@@ -417,6 +443,7 @@ int main(void)
         cmocka_unit_test(reports_of_expert_backends_come_out),
         cmocka_unit_test(static_fractions_are_those_worked),
         cmocka_unit_test(pools_follow_their_engines_rules),
+        cmocka_unit_test(low_latency_dispatch_goes_in_rounds),
         cmocka_unit_test(shared_prefixes_are_held_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

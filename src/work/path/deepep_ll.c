@@ -48,12 +48,13 @@ static uint16_t build(struct layer *l)
     return layer_unpack_slots(l, "combine", home, s.order, s.position, l->TK);
 }
 
-/* num_max_dispatch_tokens_per_rank: what the stack sets, more when a rank has more tokens. */
+/* num_max_dispatch_tokens_per_rank: what the stack sets, more when a rank has more tokens and
+ * the stack does not send them in rounds. */
 static struct size max_tokens(const struct hold_path *p)
 {
     uint64_t asked = p->plan->moe.dispatch_tokens;
     struct size least = size_const(p->x.sizes, asked ? asked : p->style->low_latency_tokens);
-    return size_max(p->x.sizes, p->x.tokens, least);
+    return p->style->low_latency_rounds ? least : size_max(p->x.sizes, p->x.tokens, least);
 }
 
 static enum status hold(struct hold_path *p, uint16_t *output, struct err *err)

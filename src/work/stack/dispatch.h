@@ -63,7 +63,8 @@ struct dispatch_style {
     uint64_t alignment;        /* rows of an expert are padded to this; 0: not */
     uint64_t
         low_latency_tokens; /* least num_max_dispatch_tokens_per_rank when the plan is silent */
-    enum dtype scores;      /* router scores and gates */
+    bool low_latency_rounds; /* more tokens go in rounds of so many, not in larger buffers */
+    enum dtype scores;       /* router scores and gates */
 };
 
 /* What a stack without habits of its own does: by the plan's mode, recompute and buffer. */

@@ -8,10 +8,10 @@
 #include "work/list/letters.h"
 
 enum {
-    DEEPEP_NVL_PEERS = 8,         /* ranks of one NVLink domain in V1 */
-    DEEPEP_VLLM_BUFFER = 1 << 30, /* VLLM_DEEPEP_BUFFER_SIZE_MB 1024, each level */
-    DEEPEP_VLLM_TOKENS = 256,     /* VLLM_MOE_DP_CHUNK_SIZE: its low-latency tokens per rank */
-    DEEPEP_WORKSPACE = 32 << 20,  /* V1 device workspace */
+    DEEPEP_NVL_PEERS = 8,                /* ranks of one NVLink domain in V1 */
+    DEEPEP_VLLM_BUFFER = 1 << 30,        /* VLLM_DEEPEP_BUFFER_SIZE_MB 1024, each level */
+    DEEPEP_VLLM_TOKENS = 256,            /* max_num_batched_tokens where it dispatches so */
+    DEEPEP_WORKSPACE = 32 << 20,         /* V1 device workspace */
     DEEPEP_RDMA_GRANULARITY = 512 << 20, /* NVSHMEM heap grows in steps of this */
     DEEPEP_LOW_LATENCY_TOKENS = 128      /* usual num_max_dispatch_tokens_per_rank */
 };

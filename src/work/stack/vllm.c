@@ -103,6 +103,16 @@ const struct stack_path stack_vllm_paths[] = {
     {NULL, NULL},
 };
 
+/* Tokens of a rank in a low-latency dispatch: a round's, or the largest step's. */
+static uint64_t low_latency_tokens(const struct plan *plan,
+                                   const struct engine_release *release)
+{
+    uint64_t step = plan->workload.max_num_batched_tokens;
+    if (release->low_latency_tokens)
+        return release->low_latency_tokens;
+    return step ? step : DEEPEP_VLLM_TOKENS;
+}
+
 enum status stack_vllm_build(const struct plan *plan, struct work *work, struct err *err)
 {
     enum moe_path path = stack_path(plan, NULL);
@@ -122,7 +132,8 @@ enum status stack_vllm_build(const struct plan *plan, struct work *work, struct 
         .context_source = "vLLM mla: chunked context, up-projected in the profile run",
     };
     style.moe.queues = QUEUE_FIXED;
-    style.moe.low_latency_tokens = DEEPEP_VLLM_TOKENS;
+    style.moe.low_latency_rounds = profile && release->low_latency_tokens > 0;
+    style.moe.low_latency_tokens = low_latency_tokens(plan, release);
     style.moe.kernel = kernel_of(plan, exchange);
     style.moe.expert_chunk = release->expert_chunk;
     style.moe.keeps_workspaces = profile && release->keeps_workspaces;
