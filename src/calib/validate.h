@@ -12,7 +12,7 @@
 #include "calib/score.h"
 
 /* agrees: equal words; a number within the error that its profile states (kernels), or its
- * stack (bytes). */
+ * stack (bytes), or within a time's own interval. */
 enum validate_verdict { VALIDATE_AGREES, VALIDATE_DIFFERS, VALIDATE_NOT_PREDICTED };
 
 const char *validate_verdict_name(enum validate_verdict verdict);
@@ -34,7 +34,7 @@ struct validated_summary {
     uint64_t values, agree, not_predicted;
     struct score score;       /* of numbers */
     uint64_t constants;       /* of the profile, fitted; 0 where nothing was */
-    const char *control_name; /* "70 % roofline"; NULL */
+    const char *control_name; /* "70 % roofline", "constant MFU"; NULL */
     double control_mean, control_median;
     bool has_verdicts;
     struct confusion confusion; /* of verdicts */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/number.h"
+#include "base/stat.h"
 #include "base/text.h"
 #include "calib/claim_value.h"
 #include "calib/validate.h"
@@ -14,16 +15,29 @@ struct quantity {
     const char *name;
     bool real; /* a double, else a uint64_t */
     size_t offset;
-    bool memory; /* judged by the error that the stack states of its bytes */
+    enum {
+        BY_STACK,
+        BY_SAMPLE,
+        BY_INTERVAL
+    } judged;   /* by the error that the stack states of
+                 * its bytes, by 2 %, by the time's own
+                 * interval */
+    bool falls; /* a rate: the interval's ends change places */
 };
 
 #define BYTES(member)                                                                          \
     {                                                                                          \
-        "memory." #member, false, offsetof(struct prediction, memory.member), true             \
+        "memory." #member, false, offsetof(struct prediction, memory.member), BY_STACK, false  \
     }
 #define MOE(section, member)                                                                   \
     {                                                                                          \
-#section "." #member, true, offsetof(struct prediction, moe.section.member), false     \
+#section "." #member, true, offsetof(struct prediction, moe.section.member),           \
+            BY_SAMPLE, false                                                                   \
+    }
+
+#define TIME(member, rate)                                                                     \
+    {                                                                                          \
+        "time." #member, true, offsetof(struct prediction, time.member), BY_INTERVAL, rate     \
     }
 
 static const struct quantity quantities[] = {
@@ -35,7 +49,11 @@ static const struct quantity quantities[] = {
     BYTES(resident_bytes),
     MOE(routing, rows_per_expert_mean),
     MOE(routing, rows_per_expert_p10),
-    {"load_cv", true, offsetof(struct prediction, moe.routing.load_cv), false},
+    {"load_cv", true, offsetof(struct prediction, moe.routing.load_cv), BY_SAMPLE, false},
+    TIME(step_s, false),
+    TIME(tokens_per_s, true),
+    TIME(tokens_per_s_per_device, true),
+    TIME(mfu_useful, true),
     MOE(padding, allocated_factor),
 };
 
@@ -49,6 +67,7 @@ struct run {
     size_t row;
     struct plan plan;
     struct prediction prediction;
+    struct profiles profiles;
     const char *refused; /* why there is no prediction; NULL */
 };
 
@@ -93,8 +112,9 @@ static bool same_run(const struct csv *csv, size_t a, size_t b)
 static enum status predict_run(struct run *run, size_t row, struct arena *arena,
                                struct err *err)
 {
-    const struct predict_options options = {0};
     struct err refused = {0};
+    struct time_ask ask = {0};
+    const struct predict_options options = {.time = &ask};
     if (row > 0 && same_run(run->csv, row, row - 1) && run->row == row - 1) {
         run->row = row;
         return STATUS_OK;
@@ -102,6 +122,7 @@ static enum status predict_run(struct run *run, size_t row, struct arena *arena,
     run->row = row;
     run->refused = NULL;
     TRY(published_plan(run->csv, row, arena, &run->plan, err));
+    TRY(profiles_get(&run->profiles, &run->plan, &ask.profile, err));
     if (predict(&run->plan, &options, arena, &run->prediction, &refused) != STATUS_OK)
         run->refused = arena_strdup(arena, refused.text);
     return STATUS_OK;
@@ -112,6 +133,22 @@ static void compare_words(const struct run *run, struct validated *row)
     row->predicted = verdict_name(run->prediction.memory.verdict);
     row->verdict =
         text_equal(row->predicted, row->published) ? VALIDATE_AGREES : VALIDATE_DIFFERS;
+}
+
+/* Whether a number is as near as what predicts it says it is. */
+static bool judge(const struct run *run, const struct quantity *quantity,
+                  const struct validated *row)
+{
+    const struct time_report *time = &run->prediction.time;
+    if (quantity->judged != BY_INTERVAL) {
+        double stated = quantity->judged == BY_STACK ? run->plan.stack.error : SAMPLED;
+        return fabs(row->error_percent) <= 100 * stated;
+    }
+    double ratio = row->measured / row->value, low = time->low_s / time->step_s,
+           high = time->high_s / time->step_s;
+    if (quantity->falls)
+        ratio = 1 / ratio;
+    return ratio >= low && ratio <= high;
 }
 
 static enum status compare_number(const struct run *run, size_t at,
@@ -131,9 +168,10 @@ static enum status compare_number(const struct run *run, size_t at,
     row->predicted = validation_number(row->value, arena);
     row->has_error = true;
     row->error_percent = 100 * (row->value / row->measured - 1);
-    double stated = quantity->memory ? run->plan.stack.error : SAMPLED;
-    row->verdict =
-        fabs(row->error_percent) <= 100 * stated ? VALIDATE_AGREES : VALIDATE_DIFFERS;
+    row->verdict = judge(run, quantity, row) ? VALIDATE_AGREES : VALIDATE_DIFFERS;
+    double mfu = run->prediction.time.mfu_useful;
+    if (quantity->judged == BY_INTERVAL && mfu > 0) /* at an MFU of one; scaled below */
+        row->control = quantity->falls ? row->value / mfu : row->value * mfu;
     return STATUS_OK;
 }
 
@@ -170,6 +208,25 @@ static const char *table_name(const char *file, struct arena *arena)
     return arena_strndup(arena, name, strcspn(name, "."));
 }
 
+/* One MFU for all rows of a family, the one that is off by the least in the median: what a
+ * planner without a model of time would take. Returns whether there is such a control. */
+static bool scale_control(struct validation *out, size_t first, const char *family,
+                          struct arena *arena)
+{
+    double *ratio = arena_alloc(arena, out->n - first, sizeof *ratio);
+    size_t n = 0;
+    for (size_t i = first; i < out->n; i++)
+        if (text_equal(out->rows[i].family, family) && out->rows[i].control > 0)
+            ratio[n++] = out->rows[i].measured / out->rows[i].control;
+    if (n < 2)
+        return false;
+    stat_sort(ratio, n);
+    for (size_t i = first; i < out->n; i++)
+        if (text_equal(out->rows[i].family, family))
+            out->rows[i].control *= stat_percentile(ratio, n, 0.5);
+    return true;
+}
+
 /* One summary a quantity, in order of appearance. */
 static void summarise(struct validation *out, size_t first, struct arena *arena)
 {
@@ -177,8 +234,12 @@ static void summarise(struct validation *out, size_t first, struct arena *arena)
         bool new = true;
         for (size_t k = first; k < i && new; k++)
             new = !text_equal(out->rows[k].family, out->rows[i].family);
-        if (new)
+        if (!new)
+            continue;
+        bool control = scale_control(out, first, out->rows[i].family, arena);
+        struct validated_summary *summary =
             validation_summarise(out, first, out->rows[i].family, arena);
+        summary->control_name = control ? "constant MFU" : NULL;
     }
 }
 
@@ -194,7 +255,7 @@ bool validate_is_runs(const struct csv *csv)
 enum status validate_runs(const struct csv *csv, struct arena *arena, struct validation *out,
                           struct err *err)
 {
-    struct run run = {.csv = csv, .row = SIZE_MAX};
+    struct run run = {.csv = csv, .row = SIZE_MAX, .profiles = {.arena = arena}};
     size_t first = out->n;
     const char *table = table_name(csv->file, arena);
     for (size_t row = 0; row < csv->n_rows; row++)

@@ -6,14 +6,17 @@
 #include "base/output.h"
 #include "calib/calibrate.h"
 #include "calib/calibrate_memory.h"
+#include "calib/calibrate_runs.h"
 #include "cli/command/commands.h"
 #include "cli/command/side.h"
 #include "plan/catalog.h"
 #include "report/calibrate/memory.h"
+#include "report/calibrate/runs.h"
 #include "report/provenance.h"
 
 struct settings {
     const char *stack, *device, *profile, *date;
+    bool peaks;
 };
 
 static const struct option options[] = {
@@ -25,6 +28,8 @@ static const struct option options[] = {
      "write the fitted constants as a profile"},
     {"date", 0, OPTION_TEXT, offsetof(struct settings, date), "DATE", NULL,
      "the fit's date in the profile, YYYY-MM-DD (default: today)"},
+    {"peaks", 0, OPTION_FLAG, offsetof(struct settings, peaks), NULL, NULL,
+     "of a table of runs with times take the measured peaks"},
 };
 
 /* ---- columns ---- */
@@ -163,6 +168,40 @@ static enum status write_profile(const struct invocation *call, const struct cal
     return output_close(&output, err);
 }
 
+/* ---- whole steps ---- */
+
+static enum status write_runs(const struct invocation *call, const struct run_calibration *c,
+                              const char *table, struct err *err)
+{
+    const struct settings *settings = call->settings;
+    struct output output;
+    if (!settings->profile)
+        return STATUS_OK;
+    TRY(side_check_named(call, "--profile", settings->profile, err));
+    TRY(output_open(&output, settings->profile, err));
+    calibrate_runs_write(output.file, c, table,
+                         settings->date ? settings->date : today(call->arena));
+    return output_close(&output, err);
+}
+
+static enum status run_steps(const struct invocation *call, const struct csv *csv,
+                             struct err *err)
+{
+    static void (*const printers[])(const struct runs_view *view) = {
+        [FORMAT_TEXT] = runs_print_text,
+        [FORMAT_JSON] = runs_print_json,
+        [FORMAT_CSV] = runs_print_csv,
+    };
+    const struct settings *settings = call->settings;
+    struct run_calibration calibration;
+    TRY(calibrate_runs(csv, settings->stack, settings->device, call->arena, &calibration, err));
+    const char *slash = strrchr(csv->file, '/'), *table = slash ? slash + 1 : csv->file;
+    TRY(write_runs(call, &calibration, table, err));
+    const struct runs_view view = {&calibration, table, call->out, &call->term, call->arena};
+    printers[call->general.format](&view);
+    return STATUS_OK;
+}
+
 /* ---- measured peaks ---- */
 
 static enum status run_peaks(const struct invocation *call, const struct csv *csv,
@@ -197,6 +236,8 @@ static enum status run_calibrate(const struct invocation *call, struct err *err)
     char *path;
     TRY(catalog_find(CATALOG_PUBLISHED, call->operands[0], NULL, call->arena, &path, err));
     TRY(csv_read(path, call->arena, &csv, err));
+    if (calibrate_is_runs(&csv) && !settings->peaks)
+        return run_steps(call, &csv, err);
     if (calibrate_is_memory(&csv))
         return run_peaks(call, &csv, err);
     TRY(curve_read(&csv, call->arena, &table, err));
@@ -210,6 +251,7 @@ static enum status run_calibrate(const struct invocation *call, struct err *err)
 static const char *const examples[] = {
     "moeplan calibrate collectives --stack nccl-hopper",
     "moeplan calibrate megatron_moe_memory_b200",
+    "moeplan calibrate megatron_moe_memory_b200 --peaks",
     "moeplan calibrate mine.csv --stack vllm-hopper --profile vllm-mine.yaml",
     NULL,
 };
@@ -230,6 +272,11 @@ const struct command command_calibrate = {
         "devices; beside them a roofline at 70 % of every peak. Intervals of constants are "
         "the jackknife's over configurations. Constants that the values cannot tell apart "
         "are listed. CSV has the errors alone.\n"
+        "\n"
+        "A table of runs (plans by set, with time.step_s or time.tokens_per_s_per_device) goes "
+        "through the predictor: the plans' profile is what is known before, each constant "
+        "with its interval, and the runs move those that they say something about. Five to "
+        "ten runs of your own software are enough to be of use.\n"
         "\n"
         "A table of runs with measured peaks (memory.allocated_bytes and its like) calibrates "
         "the stack instead: how far off one more run will be, which narrows 'marginal' "

@@ -1,0 +1,98 @@
+/* Runs, constants and errors of a calibration on whole steps; see runs.h. */
+#include "report/calibrate/runs.h"
+
+#include <math.h>
+
+#include "base/column.h"
+#include "report/provenance.h"
+
+#define MEMBER(record, name, member, kind, heading)                                            \
+    {                                                                                          \
+        .key = name, .type = kind, .offset = offsetof(struct record, member), .title = heading \
+    }
+
+static const struct column run_columns[] = {
+    MEMBER(run_value, "row", row, COLUMN_TEXT, "run"),
+    MEMBER(run_value, "measured_s", measured, COLUMN_SECONDS, "measured"),
+    MEMBER(run_value, "before_s", before, COLUMN_SECONDS, "before"),
+    MEMBER(run_value, "fitted_s", after, COLUMN_SECONDS, "fitted"),
+    MEMBER(run_value, "configuration_out_s", left_out, COLUMN_SECONDS, "configuration out"),
+    MEMBER(run_value, "model_out_s", model_out, COLUMN_SECONDS, "model out"),
+};
+
+static const struct column constant_columns[] = {
+    MEMBER(run_constant, "name", name, COLUMN_TEXT, "constant"),
+    MEMBER(run_constant, "before", before, COLUMN_REAL, NULL),
+    MEMBER(run_constant, "value", value, COLUMN_REAL, NULL),
+    MEMBER(run_constant, "low", low, COLUMN_REAL, NULL),
+    MEMBER(run_constant, "high", high, COLUMN_REAL, NULL),
+    MEMBER(run_constant, "note", note, COLUMN_TEXT, ""),
+};
+
+static const struct column score_columns[] = {
+    MEMBER(run_score, "left_out", what, COLUMN_TEXT, "left out"),
+    MEMBER(run_score, "values", score.n, COLUMN_COUNT, NULL),
+    MEMBER(run_score, "median_percent", score.median, COLUMN_REAL, "median %"),
+    MEMBER(run_score, "p90_percent", score.p90, COLUMN_REAL, "p90 %"),
+    MEMBER(run_score, "mean_percent", score.mean, COLUMN_REAL, "mean %"),
+    MEMBER(run_score, "max_percent", score.max, COLUMN_REAL, "max %"),
+    MEMBER(run_score, "bias_percent", score.bias, COLUMN_REAL, "bias %"),
+    MEMBER(run_score, "rank_correlation", score.rank, COLUMN_REAL, "rank"),
+};
+
+#define TABLE_OF(table_columns, list, count)                                                   \
+    {                                                                                          \
+        .columns = table_columns, .n = sizeof table_columns / sizeof *table_columns,           \
+        .records = list, .n_records = count, .record_size = sizeof *(list), .indent = 2        \
+    }
+
+/* Splits that had something to leave out: the last ones may not. */
+static size_t n_scores(const struct run_calibration *c)
+{
+    size_t n = sizeof c->scores / sizeof *c->scores;
+    while (n && !c->scores[n - 1].score.n)
+        n--;
+    return n;
+}
+
+void runs_print_text(const struct runs_view *view)
+{
+    const struct run_calibration *c = view->calibration;
+    const struct table values = TABLE_OF(run_columns, c->values, c->n),
+                       constants = TABLE_OF(constant_columns, c->constants, c->n_constants),
+                       scores = TABLE_OF(score_columns, c->scores, n_scores(c));
+    fprintf(view->out, "seconds of a step, profile %s\n\n", c->profile->name);
+    column_table(view->out, view->term, &values, view->arena);
+    fprintf(view->out, "\nconstants that these runs move, interval nominal 90 %%\n\n");
+    column_table(view->out, view->term, &constants, view->arena);
+    fprintf(view->out, "\nerror on what was left out of the fit\n\n");
+    column_table(view->out, view->term, &scores, view->arena);
+    fputc('\n', view->out);
+    provenance_text(view->out, view->term,
+                    &(struct provenance){.seed = 1, .profile = c->profile->name});
+}
+
+void runs_print_json(const struct runs_view *view)
+{
+    const struct run_calibration *c = view->calibration;
+    struct json json;
+    const struct table lists[] = {TABLE_OF(constant_columns, c->constants, c->n_constants),
+                                  TABLE_OF(score_columns, c->scores, n_scores(c)),
+                                  TABLE_OF(run_columns, c->values, c->n)};
+    static const char *const keys[] = {"constants", "errors", "runs"};
+    json_init(&json, view->out);
+    json_object(&json, NULL);
+    provenance_json(&json, &(struct provenance){.seed = 1, .profile = c->profile->name});
+    json_string(&json, "table", view->table);
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+        column_json_array(&json, keys[i], lists[i].columns, lists[i].n, lists[i].records,
+                          lists[i].n_records, lists[i].record_size);
+    json_close(&json);
+}
+
+void runs_print_csv(const struct runs_view *view)
+{
+    const struct run_calibration *c = view->calibration;
+    const struct table values = TABLE_OF(run_columns, c->values, c->n);
+    column_table_csv(view->out, &values);
+}

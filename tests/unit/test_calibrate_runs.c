@@ -1,0 +1,102 @@
+/* calib/calibrate_runs: whole steps through the predictor. Runs that are what the profile says
+ * move nothing; six runs of one software calibrate the layout that was left out. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "base/text.h"
+#include "calib/calibrate_runs.h"
+#include "support/published.h"
+
+static const char head[] = "row,plan,set,quantity,published,unit\n";
+static const char plan[] = "model=qwen3-30b-a3b cluster=h100-8x1 stack=megatron parallel.ep=8 "
+                           "workload.micro_batch=";
+
+/* Times that the profile itself predicts leave it where it is. */
+static void what_is_predicted_moves_nothing(void **state)
+{
+    (void)state;
+    struct arena arena = {0};
+    struct err err = {0};
+    struct csv csv;
+    struct run_calibration c;
+    struct text table = {.arena = &arena};
+    double seconds[3] = {1, 1, 1};
+    for (unsigned pass = 0; pass < 2; pass++) {
+        table.length = 0;
+        text_append(&table, head);
+        for (unsigned i = 0; i < 3; i++)
+            text_printf(&table, "%u,,%s%u,time.step_s,%.17g,s\n", i, plan, 1u << i, seconds[i]);
+        assert_int_equal(csv_parse("t.csv", table.data, table.length, &arena, &csv, &err),
+                         STATUS_OK);
+        assert_true(calibrate_is_runs(&csv));
+        if (calibrate_runs(&csv, NULL, NULL, &arena, &c, &err) != STATUS_OK)
+            fail_msg("%s: %s", err.where, err.text);
+        for (unsigned i = 0; i < 3; i++)
+            seconds[i] = c.values[i].before;
+    }
+    assert_int_equal(c.n, 3);
+    assert_true(c.before.max < 1e-6 && c.after.max < 1e-3);
+    for (size_t k = 0; k < c.n_constants; k++)
+        assert_true(fabs(c.factors[k] - 1) < 1e-3);
+    arena_release(&arena);
+}
+
+/* SimuMax's six runs on 8 B200 (one software): five of them predict the sixth. */
+static void a_users_own_runs(void **state)
+{
+    (void)state;
+    static const char file[] = "test_calibrate_runs.yaml";
+    struct arena arena = {0};
+    struct err err = {0};
+    struct csv csv;
+    struct run_calibration c;
+    struct profile profile;
+    published_read("megatron_moe_memory_b200", &arena, &csv);
+    if (calibrate_runs(&csv, "megatron", "b200", &arena, &c, &err) != STATUS_OK)
+        fail_msg("%s: %s", err.where, err.text);
+    print_message("before %.1f %%, fitted %.1f %%, left out %.1f %%\n", c.before.median,
+                  c.after.median, c.left_out.median);
+    assert_int_equal(c.n, 6);
+    assert_true(c.left_out.median <= 5);
+    assert_int_equal(c.model_out.n, 0);
+    FILE *out = fopen(file, "w");
+    assert_non_null(out);
+    calibrate_runs_write(out, &c, "b200.csv", "2026-11-22");
+    fclose(out);
+    if (profile_read(file, &arena, &profile, &err) != STATUS_OK)
+        fail_msg("%s: %s (%s)", err.where, err.text, err.hint);
+    assert_true(profile.constants[0].y[0] <= 1 && profile.calibrated);
+    remove(file);
+    arena_release(&arena);
+}
+
+static void nothing_chosen(void **state)
+{
+    (void)state;
+    struct arena arena = {0};
+    struct err err = {0};
+    struct csv csv;
+    struct run_calibration c;
+    published_read("megatron_moe_memory_b200", &arena, &csv);
+    assert_int_equal(calibrate_runs(&csv, "maxtext", NULL, &arena, &c, &err), STATUS_INPUT);
+    assert_non_null(strstr(err.text, "no run of this table"));
+    published_read("collectives", &arena, &csv);
+    assert_false(calibrate_is_runs(&csv));
+    arena_release(&arena);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_predicted_moves_nothing),
+        cmocka_unit_test(a_users_own_runs),
+        cmocka_unit_test(nothing_chosen),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
