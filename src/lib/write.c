@@ -176,6 +176,8 @@ static enum status find_json(struct handle_call *call)
                              .progress = search->progress,
                              .context = search->context};
     TRY(handle_load(call, call->plan, &answer->plan, &answer->origins));
+    TRY(profile_load(&answer->plan, &call->arena, &answer->profile, &call->err));
+    ask.profile = &answer->profile;
     TRY(search_wish_read(&wish, &answer->plan, &call->arena, space, &ask.at_most_bytes,
                          &call->err));
     TRY(search_run(&ask, &call->arena, &result, &call->err));

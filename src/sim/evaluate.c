@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "plan/derive.h"
 #include "plan/rule.h"
 #include "sim/address.h"
 #include "work/stack/stack.h"
@@ -199,6 +200,24 @@ void evaluate(struct evaluator *e, const struct plan *plan, uint64_t structure,
     if (follow(e, plan, structure) &&
         evaluate_slots(plan, &e->work, &e->slots, e->values, out) && e->routed)
         evaluate_overflow(&e->work, e->values, &e->overflow, out);
+}
+
+bool evaluate_expected(struct evaluator *e, const struct plan *plan, struct demand *expected)
+{
+    struct demand_bank *bank = &e->bank;
+    uint64_t tokens = plan_tokens(plan);
+    if (!bank_open(bank, plan, e->routing))
+        return false;
+    size_t at = tokens * UINT64_C(0x9e3779b97f4a7c15) >> 32 & (EVALUATE_CACHE - 1);
+    if (bank->expected_tokens[at] != tokens) {
+        struct demand_spread spread;
+        bank->source.room = (struct demand_room){0};
+        demand_sample(&bank->source, tokens, false, &spread);
+        bank->expected_tokens[at] = tokens;
+        bank->expected[at] = spread.expected;
+    }
+    *expected = bank->expected[at];
+    return true;
 }
 
 void evaluator_release(struct evaluator *evaluator)

@@ -20,6 +20,8 @@ struct demand_bank {
     struct demand_source source;
     uint64_t tokens[EVALUATE_CACHE]; /* 0: empty */
     struct demand p99[EVALUATE_CACHE];
+    uint64_t expected_tokens[EVALUATE_CACHE]; /* 0: empty */
+    struct demand expected[EVALUATE_CACHE];
     struct overflow_layer layer[EVALUATE_CACHE];
 };
 
@@ -77,6 +79,11 @@ void evaluate(struct evaluator *evaluator, const struct plan *plan, uint64_t str
 /* Whether a key ("workload.micro_batch") is a mere number of the sizes, so that a change of it
  * needs no rebuilding. */
 bool evaluate_is_slot(const char *key);
+
+/* The expected fullest rank of a plan's routing, sampled once for a routing and its tokens;
+ * false when it cannot be sampled. What sim/time takes step_s from. */
+bool evaluate_expected(struct evaluator *evaluator, const struct plan *plan,
+                       struct demand *expected);
 
 void evaluator_release(struct evaluator *evaluator);
 

@@ -9,9 +9,9 @@
 
 #include "base/text.h"
 #include "plan/schema.h"
-#include "sim/cost.h"
 #include "sim/fix_parts.h"
 #include "sim/predict_moe.h"
+#include "sim/time.h"
 #include "work/stack/stack.h"
 
 static const char *const kind_names[][2] = {
@@ -108,6 +108,14 @@ static enum fix_kind kind_of(const struct fix_search *search, const struct fix_m
     return kind;
 }
 
+/* Device-seconds per token, as predict has them; 0 where the plan cannot be timed. */
+static double seconds_of(struct fix_search *search, const struct plan *plan)
+{
+    struct step_time step;
+    bool timed = time_step(&search->evaluator, plan, search->profile, &step);
+    return timed ? time_seconds_per_token(plan, &step) : 0;
+}
+
 static void describe(struct fix_search *search, const struct fix_move *moves, size_t n,
                      struct fix *fix)
 {
@@ -126,19 +134,18 @@ bool fix_keep(struct fix_search *search, const struct fix_move *moves, size_t n)
 {
     struct evaluation result;
     struct plan changed;
-    struct cost cost;
     if (!fix_fits(search, moves, n, &result) || !fix_apply(search->plan, moves, n, &changed))
         return false;
-    cost_of(&changed, &cost);
+    double seconds = seconds_of(search, &changed);
     search->fixes = arena_grow(search->arena, search->fixes, search->n, &search->capacity,
                                sizeof *search->fixes);
     struct fix *fix = &search->fixes[search->n++];
     *fix = (struct fix){
-        .kind = kind_of(search, moves, n, cost.seconds_per_token),
+        .kind = kind_of(search, moves, n, seconds),
         .total_bytes = result.peak.total_bytes,
         .verdict = result.verdict,
-        .seconds_per_token = cost.seconds_per_token,
-        .tokens_per_s_per_device = cost.seconds_per_token > 0 ? 1 / cost.seconds_per_token : 0,
+        .seconds_per_token = seconds,
+        .tokens_per_s_per_device = seconds > 0 ? 1 / seconds : 0,
         .drop_fraction = drops_of(search, &changed),
     };
     describe(search, moves, n, fix);
@@ -270,15 +277,16 @@ static void put_harmless_first(struct fix_search *search)
 }
 
 const struct fix *fix_find(const struct plan *plan, const struct routing_data *routing,
-                           struct arena *arena, size_t *n)
+                           const struct profile *profile, struct arena *arena, size_t *n)
 {
-    struct fix_search search = {
-        .plan = plan, .routing = routing, .arena = arena, .evaluator = {.routing = routing}};
+    struct fix_search search = {.plan = plan,
+                                .routing = routing,
+                                .profile = profile,
+                                .arena = arena,
+                                .evaluator = {.routing = routing}};
     struct fix_moves *moves = arena_alloc(arena, 1, sizeof *moves);
     bool alone[FIX_MOVES] = {false};
-    struct cost cost;
-    cost_of(plan, &cost);
-    search.seconds_per_token = cost.seconds_per_token;
+    search.seconds_per_token = seconds_of(&search, plan);
     fix_list_moves(plan, arena, moves);
     try_micro_batch(&search);
     try_each(&search, moves, alone);

@@ -4,6 +4,7 @@
 #define MOEPLAN_SIM_FIX_H
 
 #include "base/arena.h"
+#include "plan/profile.h"
 #include "plan/trace.h"
 #include "sim/verdict.h"
 
@@ -31,7 +32,7 @@ struct fix {
     enum fix_kind kind;   /* of several keys the dearest */
     uint64_t total_bytes; /* with it */
     enum verdict verdict;
-    double seconds_per_token;       /* by sim/cost: an order, no prediction */
+    double seconds_per_token;       /* device-seconds, by the profile (sim/time) */
     double tokens_per_s_per_device; /* 1 over it */
     double drop_fraction;           /* of the routed rows, with it */
     const char *note;               /* what it costs, in words */
@@ -39,10 +40,10 @@ struct fix {
 
 /* Tries every kind of change (fix_moves.c), alone; two together when no change alone fits
  * without changing the result; up to four when two do not either; and more devices, the
- * smallest number that fits. Grouped by kind, in the order of enum fix_kind, best throughput by
- * sim/cost first within one; where all fixes but more devices change the result, those devices
+ * smallest number that fits. Grouped by kind, in the order of enum fix_kind, best throughput
+ * first within one; where all fixes but more devices change the result, those devices
  * come first. *n of them, memory from the arena. The plan obeys all rules. */
 const struct fix *fix_find(const struct plan *plan, const struct routing_data *routing,
-                           struct arena *arena, size_t *n);
+                           const struct profile *profile, struct arena *arena, size_t *n);
 
 #endif

@@ -25,6 +25,7 @@ struct fix_moves {
 struct fix_search {
     const struct plan *plan;
     const struct routing_data *routing;
+    const struct profile *profile;
     struct arena *arena;
     struct evaluator evaluator;
     uint64_t structure;       /* of the last try; 0: the plan's own */

@@ -338,7 +338,9 @@ static void report_memory(struct context *c, const struct predict_options *optio
     if (c->routed)
         report_spread(c, m);
     if (options->fixes && m->verdict == VERDICT_OOM)
-        m->fixes = fix_find(c->plan, options->routing, c->arena, &m->n_fixes);
+        m->fixes =
+            fix_find(c->plan, options->routing, options->time ? options->time->profile : NULL,
+                     c->arena, &m->n_fixes);
 }
 
 static void report_model(const struct context *c, struct model_report *m)

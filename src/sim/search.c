@@ -1,6 +1,7 @@
 /* Search; see search.h. */
 #include "sim/search.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +12,7 @@
 enum { INNER = SEARCH_ZERO, LAYOUTS = 64 }; /* keys from INNER on vary inside a task */
 enum { JUDGES = 64 };
 
-/* A combination that may fit: its price, the least it can need, and which values. */
+/* A combination that may fit: the least seconds and bytes it can need, and which values. */
 struct candidate {
     double seconds;
     uint64_t least_bytes;
@@ -185,6 +186,10 @@ struct walk {
     struct bound bound;
     uint8_t built[SEARCH_KEYS], hopeless[SEARCH_KEYS], full[SEARCH_KEYS];
     bool any_built, any_hopeless, any_full;
+    struct stepper stepper; /* list of `timed` that prices steps */
+    struct arena timed_arena;
+    uint8_t timed[SEARCH_KEYS];
+    bool any_timed, timeless; /* timeless: no list could be built */
     uint64_t number;
 };
 
@@ -211,12 +216,32 @@ static void follow(struct walk *walk, const uint8_t index[SEARCH_KEYS])
     walk->any_built = true;
 }
 
+/* Device-seconds per token under balanced routing: no fullest rank takes less. 0 where nothing
+ * is known. */
+static double least_seconds(struct walk *walk, const uint8_t index[SEARCH_KEYS])
+{
+    struct err err = {0};
+    struct step_time step;
+    if (walk->any_timed && memcmp(walk->timed, index, SEARCH_CAPACITY) == 0) {
+        stepper_follow(&walk->stepper, &walk->plan);
+    } else {
+        stepper_release(&walk->stepper);
+        arena_release(&walk->timed_arena);
+        memcpy(walk->timed, index, sizeof walk->timed);
+        walk->any_timed = true;
+        walk->timeless = stepper_build(&walk->stepper, &walk->plan, walk->hunt->ask->profile,
+                                       &walk->timed_arena, &err) != STATUS_OK;
+    }
+    if (walk->timeless || !stepper_time(&walk->stepper, NULL, &step))
+        return 0;
+    return time_seconds_per_token(&walk->plan, &step);
+}
+
 static void keep(struct walk *walk, const uint8_t index[SEARCH_KEYS],
                  const struct memory_peak *peak)
 {
     struct found *found = walk->found;
     uint64_t most = most_bytes(walk->hunt->ask, &walk->plan);
-    struct cost cost;
     struct candidate c = {.least_bytes = peak->total_bytes, .number = walk->number};
     memcpy(c.index, index, sizeof c.index);
     if (!found->any || c.least_bytes < found->nearest.least_bytes)
@@ -230,8 +255,7 @@ static void keep(struct walk *walk, const uint8_t index[SEARCH_KEYS],
         memcpy(walk->full, index, sizeof walk->full);
         return;
     }
-    cost_of(&walk->plan, &cost);
-    c.seconds = cost.seconds_per_token;
+    c.seconds = least_seconds(walk, index);
     found->items = arena_grow(&found->arena, found->items, found->n, &found->capacity,
                               sizeof *found->items);
     found->items[found->n++] = c;
@@ -273,6 +297,8 @@ static void run_layout(void *arg, size_t task, unsigned worker)
         moved = turn(hunt, &walk.plan, INNER, SEARCH_KEYS, index);
     } while (moved < SEARCH_KEYS);
     arena_release(&walk.bound.arena);
+    stepper_release(&walk.stepper);
+    arena_release(&walk.timed_arena);
 }
 
 /* ---- all of them ---- */
@@ -325,7 +351,7 @@ static void gather(struct hunt *hunt, struct pile *pile, struct search_result *r
     }
 }
 
-static int by_cost(const void *a, const void *b)
+static int by_bound(const void *a, const void *b)
 {
     const struct candidate *x = a, *y = b;
     if (x->seconds != y->seconds)
@@ -366,7 +392,8 @@ static bool judge_candidate(struct judge *judge, const struct candidate *c,
     struct evaluation result;
     plan = judge->hunt->base;
     set_keys(judge->hunt, 0, c->index, &plan);
-    evaluate(evaluator_for(judge, &plan), &plan, ++judge->structure, &result);
+    struct evaluator *e = evaluator_for(judge, &plan);
+    evaluate(e, &plan, ++judge->structure, &result);
     judge->result->exact++;
     *hit = (struct search_hit){
         .total_bytes = result.peak.total_bytes,
@@ -376,47 +403,100 @@ static bool judge_candidate(struct judge *judge, const struct candidate *c,
         .wall = result.wall ? arena_strdup(judge->arena, result.wall->name) : NULL};
     for (unsigned key = 0; key < SEARCH_KEYS; key++)
         hit->value[key] = search_get(&plan, (enum search_key)key);
-    cost_of(&plan, &hit->cost);
-    return wanted(judge->hunt->ask, &result);
+    bool timed = time_step(e, &plan, judge->hunt->ask->profile, &hit->time);
+    hit->seconds_per_token = timed ? time_seconds_per_token(&plan, &hit->time) : HUGE_VAL;
+    return timed && wanted(judge->hunt->ask, &result);
 }
 
-/* Of the candidates of one cost, from `at` to the end returned, the one with the least memory;
- * `below`: what it must need less than. */
-static size_t judge_equal(struct judge *judge, const struct pile *pile, size_t at,
-                          uint64_t below, struct search_hit *best, bool *any)
+/* Of what was judged: hits in any order, and the seconds of the fastest ones, each once. */
+struct judged {
+    struct search_hit *hits;
+    size_t n, capacity;
+    double *fastest; /* ascending, [n_fastest] of at most ask->best */
+    size_t n_fastest;
+};
+
+/* Nothing that takes as long can come before the ones that are listed. */
+static bool is_listed_out(const struct judged *judged, size_t wanted_n, double seconds)
 {
-    double seconds = pile->items[at].seconds;
-    *any = false;
-    for (; at < pile->n && pile->items[at].seconds == seconds; at++) {
-        struct search_hit hit;
-        uint64_t bar = *any ? best->total_bytes : below;
-        if (pile->items[at].least_bytes >= bar ||
-            !judge_candidate(judge, &pile->items[at], &hit) || hit.total_bytes >= bar)
+    return judged->n_fastest == wanted_n &&
+           (wanted_n == 0 || judged->fastest[wanted_n - 1] < seconds);
+}
+
+/* Something is as fast as the candidate can be, and smaller than it can be. */
+static bool is_dominated(const struct judged *judged, const struct candidate *c)
+{
+    for (size_t i = 0; i < judged->n; i++)
+        if (judged->hits[i].seconds_per_token <= c->seconds &&
+            judged->hits[i].total_bytes <= c->least_bytes)
+            return true;
+    return false;
+}
+
+static void note_fastest(struct judged *judged, size_t wanted_n, double seconds)
+{
+    size_t at = 0;
+    while (at < judged->n_fastest && judged->fastest[at] < seconds)
+        at++;
+    if (at == wanted_n || (at < judged->n_fastest && judged->fastest[at] == seconds))
+        return;
+    size_t moved = judged->n_fastest - at - (judged->n_fastest == wanted_n);
+    memmove(&judged->fastest[at + 1], &judged->fastest[at], moved * sizeof *judged->fastest);
+    judged->fastest[at] = seconds;
+    judged->n_fastest += judged->n_fastest < wanted_n;
+}
+
+/* Faster first, then less memory. */
+static int by_time(const void *a, const void *b)
+{
+    const struct search_hit *x = a, *y = b;
+    if (x->seconds_per_token != y->seconds_per_token)
+        return x->seconds_per_token < y->seconds_per_token ? -1 : 1;
+    if (x->total_bytes != y->total_bytes)
+        return x->total_bytes < y->total_bytes ? -1 : 1;
+    return memcmp(x->value, y->value, sizeof x->value);
+}
+
+/* The fastest, and those that need less than all before them. */
+static void list_hits(const struct judged *judged, size_t wanted_n, struct arena *arena,
+                      struct search_result *r)
+{
+    uint64_t least = UINT64_MAX;
+    size_t capacity = 0;
+    r->best = arena_alloc(arena, wanted_n + 1, sizeof *r->best);
+    for (size_t i = 0; i < judged->n; i++) {
+        const struct search_hit *hit = &judged->hits[i];
+        if (i && hit->seconds_per_token == judged->hits[i - 1].seconds_per_token)
             continue;
-        *best = hit;
-        *any = true;
+        if (r->n_best < wanted_n)
+            r->best[r->n_best++] = *hit;
+        if (hit->total_bytes >= least)
+            continue;
+        least = hit->total_bytes;
+        r->pareto = arena_grow(arena, r->pareto, r->n_pareto, &capacity, sizeof *hit);
+        r->pareto[r->n_pareto++] = *hit;
     }
-    return at;
 }
 
 static void judge_all(struct judge *judge, const struct pile *pile, struct arena *arena)
 {
     struct search_result *r = judge->result;
-    size_t capacity = 0, wanted_n = judge->hunt->ask->best;
-    uint64_t least = UINT64_MAX;
-    r->best = arena_alloc(arena, wanted_n + 1, sizeof *r->best);
-    for (size_t at = 0; at < pile->n;) {
+    size_t wanted_n = judge->hunt->ask->best;
+    struct judged judged = {.fastest = arena_alloc(arena, wanted_n + 1, sizeof(double))};
+    for (size_t at = 0; at < pile->n; at++) {
+        const struct candidate *c = &pile->items[at];
         struct search_hit hit;
-        bool any, listing = r->n_best < wanted_n;
-        at = judge_equal(judge, pile, at, listing ? UINT64_MAX : least, &hit, &any);
-        if (any && listing)
-            r->best[r->n_best++] = hit;
-        if (!any || hit.total_bytes >= least)
+        if ((is_listed_out(&judged, wanted_n, c->seconds) && is_dominated(&judged, c)) ||
+            !judge_candidate(judge, c, &hit))
             continue;
-        least = hit.total_bytes;
-        r->pareto = arena_grow(arena, r->pareto, r->n_pareto, &capacity, sizeof hit);
-        r->pareto[r->n_pareto++] = hit;
+        judged.hits =
+            arena_grow(arena, judged.hits, judged.n, &judged.capacity, sizeof *judged.hits);
+        judged.hits[judged.n++] = hit;
+        note_fastest(&judged, wanted_n, hit.seconds_per_token);
     }
+    if (judged.n)
+        qsort(judged.hits, judged.n, sizeof *judged.hits, by_time);
+    list_hits(&judged, wanted_n, arena, r);
     r->missed = r->n_pareto == 0;
     if (r->missed)
         judge_candidate(judge, &pile->nearest, &r->nearest);
@@ -455,7 +535,7 @@ enum status search_run(const struct search_ask *ask, struct arena *arena,
                         (unsigned long long)found.points);
     }
     if (pile.n)
-        qsort(pile.items, pile.n, sizeof *pile.items, by_cost);
+        qsort(pile.items, pile.n, sizeof *pile.items, by_bound);
     struct judge judge = {.hunt = &hunt, .arena = arena, .result = &found};
     judge_all(&judge, &pile, arena);
     for (size_t i = 0; i < JUDGES; i++)

@@ -1,19 +1,20 @@
-/* Search: every layout of a plan's model on its cluster, cheapest first, and the Pareto set of
- * memory and cost.
+/* Search: every layout of a plan's model on its cluster, fastest first, and the Pareto set of
+ * memory and time.
  *
- * First every combination of the space is checked against the rules, priced, and bounded from
- * below in memory (what routing asks for taken at its balanced part: exact where nothing
- * follows routing). Then, cheapest first, only those are evaluated exactly that can still be
- * listed. Neither step changes the answer (tested against brute force); the answer does not
- * depend on the number of threads. A layout with tp in training splits the sequence over it
- * (parallel.sp) unless the plan has tp without sp itself. Pure. */
+ * First every combination of the space is checked against the rules and bounded from below in
+ * memory and in seconds (routing taken at its balanced part: a fullest rank never has less, and
+ * longer ops never make a shorter step, sim/step_time). Then, in the order of those seconds,
+ * only those are evaluated exactly that can still be listed. Neither step changes the answer
+ * (tested against brute force); the answer does not depend on the number of threads. A layout
+ * with tp in training splits the sequence over it (parallel.sp) unless the plan has tp without
+ * sp itself. Pure. */
 #ifndef MOEPLAN_SIM_SEARCH_H
 #define MOEPLAN_SIM_SEARCH_H
 
 #include "base/arena.h"
 #include "base/pool.h"
-#include "sim/cost.h"
 #include "sim/evaluate.h"
+#include "sim/time.h"
 
 /* name, the plan's key; the order of enumeration, the last varies fastest */
 #define SEARCH_LIST(X)                                                                         \
@@ -60,7 +61,8 @@ void search_set(struct plan *plan, enum search_key key, double value);
 
 struct search_hit {
     double value[SEARCH_KEYS];
-    struct cost cost;
+    struct step_time time;    /* on the expected fullest rank: what predict says */
+    double seconds_per_token; /* device-seconds */
     uint64_t total_bytes, state_bytes, limit_bytes;
     enum verdict verdict;
     const char *wall; /* of one that does not fit, or NULL */
@@ -69,6 +71,7 @@ struct search_hit {
 struct search_ask {
     const struct plan *plan;
     const struct routing_data *routing; /* or NULL */
+    const struct profile *profile;      /* that prices steps; NULL: the cluster's own rates */
     const struct search_space *space;
     uint64_t at_most_bytes; /* more total is not wanted; 0: the limit alone */
     size_t best;            /* how many to list */
@@ -83,10 +86,10 @@ struct search_result {
     uint64_t too_large; /* of them: do not fit, by the bound */
     uint64_t exact;     /* of the rest: evaluated exactly */
     struct search_hit *best;
-    size_t n_best; /* cheapest first; of equal cost only the one with the least memory */
+    size_t n_best; /* fastest first; of equal time only the one with the least memory */
     struct search_hit *pareto;
-    size_t n_pareto; /* cheapest first: nothing listed before needs as little memory */
-    bool missed;     /* nothing fits: `nearest` is the least memory found */
+    size_t n_pareto;           /* fastest first: nothing listed before needs as little memory */
+    bool missed;               /* nothing fits: `nearest` is the least memory found */
     struct search_hit nearest; /* evaluated exactly */
 };
 

@@ -27,20 +27,30 @@ static void load_of(const struct plan *plan, double load, struct demand *d)
     d->hot = (uint64_t)ceil((double)d->hot * rows / before);
 }
 
+void time_load(const struct plan *plan, const struct rates *rates, struct demand *demand)
+{
+    if (plan->workload.data == DATA_REAL && plan->workload.mode == MODE_TRAIN &&
+        plan->moe.routing.distribution == DISTRIBUTION_UNIFORM && rates->load > 1)
+        load_of(plan, rates->load, demand);
+}
+
+bool time_is_routed(const struct plan *plan)
+{
+    return plan->model.moe.experts > 0 && plan_tokens(plan) > 0 &&
+           plan->moe.buffer != SIZING_BALANCED; /* which asserts balance */
+}
+
 enum status time_demand(const struct plan *plan, const struct rates *rates,
                         const struct routing_data *routing, struct arena *arena,
                         struct demand_spread *spread, bool *any, struct err *err)
 {
     struct demand_source *source = arena_alloc(arena, 1, sizeof *source);
-    *any = plan->model.moe.experts > 0 && plan_tokens(plan) > 0 &&
-           plan->moe.buffer != SIZING_BALANCED; /* which asserts balance */
+    *any = time_is_routed(plan);
     if (!*any)
         return STATUS_OK;
     TRY(demand_prepare(plan, routing, arena, source, err));
     demand_sample(source, plan_tokens(plan), false, spread);
-    if (plan->workload.data == DATA_REAL && plan->workload.mode == MODE_TRAIN &&
-        plan->moe.routing.distribution == DISTRIBUTION_UNIFORM && rates->load > 1)
-        load_of(plan, rates->load, &spread->expected);
+    time_load(plan, rates, &spread->expected);
     return STATUS_OK;
 }
 
@@ -70,6 +80,29 @@ double time_tokens_per_s(const struct plan *plan, const struct step_time *step)
 double time_tokens_per_s_per_device(const struct plan *plan, const struct step_time *step)
 {
     return time_tokens_per_s(plan, step) / devices(plan);
+}
+
+bool time_step(struct evaluator *e, const struct plan *plan, const struct profile *profile,
+               struct step_time *out)
+{
+    struct arena arena = {0};
+    struct err err = {0};
+    struct stepper stepper = {.routing = e->routing};
+    struct demand full;
+    bool routed = time_is_routed(plan) && evaluate_expected(e, plan, &full);
+    bool ok = stepper_build(&stepper, plan, profile, &arena, &err) == STATUS_OK;
+    if (ok && routed)
+        time_load(plan, &stepper.pricing.rates, &full);
+    ok = ok && stepper_time(&stepper, routed ? &full : NULL, out);
+    stepper_release(&stepper);
+    arena_release(&arena);
+    return ok;
+}
+
+double time_seconds_per_token(const struct plan *plan, const struct step_time *step)
+{
+    double rate = time_tokens_per_s_per_device(plan, step);
+    return rate > 0 ? 1 / rate : HUGE_VAL;
 }
 
 static const struct demand *expected(const struct context *c)

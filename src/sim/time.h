@@ -4,6 +4,7 @@
 #ifndef MOEPLAN_SIM_TIME_H
 #define MOEPLAN_SIM_TIME_H
 
+#include "sim/evaluate.h"
 #include "sim/step_time.h"
 
 /* A name with seconds: of a part, an op, a what-if. */
@@ -60,6 +61,21 @@ struct time_ask {
 enum status time_demand(const struct plan *plan, const struct rates *rates,
                         const struct routing_data *routing, struct arena *arena,
                         struct demand_spread *spread, bool *any, struct err *err);
+
+/* Whether routing decides what the fullest rank of a step has: experts whose buffers do not
+ * assert balance. */
+bool time_is_routed(const struct plan *plan);
+
+/* The load of real data whose routing the plan leaves uniform, into a demand. */
+void time_load(const struct plan *plan, const struct rates *rates, struct demand *demand);
+
+/* The step that predict says, of one plan among many: step_s on the expected fullest rank.
+ * `evaluator` keeps what it sampled. False where the plan cannot be timed. */
+bool time_step(struct evaluator *evaluator, const struct plan *plan,
+               const struct profile *profile, struct step_time *out);
+
+/* Device-seconds of a token. */
+double time_seconds_per_token(const struct plan *plan, const struct step_time *step);
 
 /* Fills the record; memory from the arena. STATUS_INPUT when the stack refuses the plan or its
  * routing cannot be sampled. */

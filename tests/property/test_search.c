@@ -17,6 +17,8 @@
 
 enum { HITS = 32768, BEST = 6 };
 
+static struct profile profile; /* generic */
+
 struct brute {
     struct search_hit hits[HITS];
     size_t n;
@@ -84,9 +86,23 @@ static bool make_plan(const struct plan *base, const struct search_space *space,
 static int by_cost(const void *a, const void *b)
 {
     const struct search_hit *x = a, *y = b;
-    if (x->cost.seconds_per_token != y->cost.seconds_per_token)
-        return x->cost.seconds_per_token < y->cost.seconds_per_token ? -1 : 1;
+    if (x->seconds_per_token != y->seconds_per_token)
+        return x->seconds_per_token < y->seconds_per_token ? -1 : 1;
     return x->total_bytes < y->total_bytes ? -1 : x->total_bytes > y->total_bytes;
+}
+
+/* What predict says of the plan alone. */
+static double seconds_of(const struct plan *plan)
+{
+    struct arena arena = {0};
+    struct err err = {0};
+    struct time_report time;
+    const struct time_ask ask = {.profile = &profile};
+    if (time_of(plan, &ask, &arena, &time, &err) != STATUS_OK)
+        fail_msg("%s", err.text);
+    double seconds = 1 / time.tokens_per_s_per_device;
+    arena_release(&arena);
+    return seconds;
 }
 
 static void try_all(const struct plan *base, const struct search_space *space, uint64_t at_most,
@@ -106,7 +122,7 @@ static void try_all(const struct plan *base, const struct search_space *space, u
         if (!result.valid || result.verdict == VERDICT_OOM ||
             (at_most && result.peak.total_bytes > at_most))
             continue;
-        cost_of(&plan, &hit.cost);
+        hit.seconds_per_token = seconds_of(&plan);
         hit.total_bytes = result.peak.total_bytes;
         assert_true(brute->n < HITS);
         brute->hits[brute->n++] = hit;
@@ -120,10 +136,10 @@ static void assert_hit(const struct search_hit *got, const struct search_hit *ex
                        const char *list, size_t i)
 {
     if (got->total_bytes != expected->total_bytes ||
-        got->cost.seconds_per_token != expected->cost.seconds_per_token)
+        got->seconds_per_token != expected->seconds_per_token)
         fail_msg("%s %zu: %llu bytes at %.17g instead of %llu at %.17g", list, i,
-                 (unsigned long long)got->total_bytes, got->cost.seconds_per_token,
-                 (unsigned long long)expected->total_bytes, expected->cost.seconds_per_token);
+                 (unsigned long long)got->total_bytes, got->seconds_per_token,
+                 (unsigned long long)expected->total_bytes, expected->seconds_per_token);
 }
 
 /* Of equal cost only the one with the least memory; in the Pareto set only what needs less. */
@@ -134,9 +150,9 @@ static void compare(const struct search_result *result, const struct brute *brut
     double last = -1;
     for (size_t i = 0; i < brute->n; i++) {
         const struct search_hit *hit = &brute->hits[i];
-        if (hit->cost.seconds_per_token == last)
+        if (hit->seconds_per_token == last)
             continue;
-        last = hit->cost.seconds_per_token;
+        last = hit->seconds_per_token;
         if (best < BEST) {
             assert_true(best < result->n_best);
             assert_hit(&result->best[best], hit, "best", best);
@@ -161,8 +177,10 @@ static void check(enum stack_kind stack, uint64_t memory_bytes, uint64_t at_most
     struct plan plan;
     struct search_space space;
     struct err err = {0};
+    struct arena constants = {0};
     brute.n = 0;
     small_plan(&plan, stack);
+    assert_int_equal(profile_load(&plan, &constants, &profile, &err), STATUS_OK);
     plan.cluster.device.memory_bytes = memory_bytes;
     small_space(&plan, &space);
     try_all(&plan, &space, at_most, &brute);
@@ -172,6 +190,8 @@ static void check(enum stack_kind stack, uint64_t memory_bytes, uint64_t at_most
         struct pool *pool = pool_create(threads);
         struct search_result result;
         const struct search_ask ask = {.plan = &plan,
+
+                                       .profile = &profile,
                                        .space = &space,
                                        .best = BEST,
                                        .pool = pool,
@@ -181,6 +201,7 @@ static void check(enum stack_kind stack, uint64_t memory_bytes, uint64_t at_most
         pool_free(pool);
     }
     arena_release(&arena);
+    arena_release(&constants);
 }
 
 static void test_static(void **state)

@@ -13,7 +13,7 @@
 
 struct settings {
     struct option_list cases, overs, columns;
-    const char *plot, *find;
+    const char *plot, *find, *with;
     bool marginal;
     uint64_t threads;
 };
@@ -25,6 +25,8 @@ static const struct option options[] = {
      "a named configuration; repeatable; NAME is the column \"case\" and the legend"},
     {"column", 0, OPTION_LIST, offsetof(struct settings, columns), "JSON-KEY", NULL,
      "add a value of predict's JSON as a column, such as padding.allocated_factor"},
+    {"with", 0, OPTION_TEXT, offsetof(struct settings, with), "time", NULL,
+     "fill the column tokens_per_s_per_device, as predict has it"},
     {"find", 0, OPTION_TEXT, offsetof(struct settings, find), "max:KEY", NULL,
      "the largest value of a key that still fits, for each point of the sweep"},
     {"marginal", 0, OPTION_FLAG, offsetof(struct settings, marginal), NULL, NULL,
@@ -70,7 +72,11 @@ static enum status run_frontier(const struct invocation *call, struct err *err)
         return frontier_find(&frontier, settings->find, settings->marginal, call, err);
     if (settings->marginal)
         return err_set(err, STATUS_USAGE, "option '--marginal' needs --find max:KEY");
-    struct frontier_sink sink = {.points = sweep_points(&frontier.sweep)};
+    if (settings->with && !text_equal(settings->with, "time"))
+        return err_set(err, STATUS_USAGE, "option '--with' takes time, not '%s'",
+                       settings->with);
+    struct frontier_sink sink = {.points = sweep_points(&frontier.sweep),
+                                 .time = settings->with != NULL};
     struct picture picture;
     TRY(side_provenance_check(call, err));
     if (settings->plot)

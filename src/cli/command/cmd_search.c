@@ -50,7 +50,10 @@ static enum status search_plan(const struct invocation *call, const struct plan 
                                      settings->fix.items, settings->fix.n, settings->at_most};
     struct search_space space;
     char label[64];
-    struct search_ask ask = {.plan = plan, .space = &space, .best = best, .pool = pool};
+    struct profile profile;
+    TRY(profile_load(plan, call->arena, &profile, err));
+    struct search_ask ask = {
+        .plan = plan, .profile = &profile, .space = &space, .best = best, .pool = pool};
     bool progress = term_is_watched(stderr);
     snprintf(label, sizeof label, "%s", what);
     TRY(search_wish_read(&wish, plan, call->arena, &space, &ask.at_most_bytes, err));
@@ -119,7 +122,9 @@ static enum status search_sizes(const struct invocation *call, const struct plan
                                 struct pool *pool, struct err *err)
 {
     const struct settings *settings = call->settings;
-    const struct search_view view = {.call = call, .plan = plan};
+    struct profile profile;
+    TRY(profile_load(plan, call->arena, &profile, err));
+    const struct search_view view = {.call = call, .plan = plan, .profile = &profile};
     struct search_size sizes[SIZES] = {{.devices = 0}};
     struct axis axis;
     TRY(axis_parse_over(arena_printf(call->arena, "devices=%s", settings->devices), call->arena,
@@ -139,7 +144,10 @@ static enum status run(const struct invocation *call, const struct plan *plan,
 {
     const struct settings *settings = call->settings;
     struct search_result result;
-    struct search_view view = {.call = call, .plan = plan, .result = &result};
+    struct profile profile;
+    TRY(profile_load(plan, call->arena, &profile, err));
+    struct search_view view = {
+        .call = call, .plan = plan, .result = &result, .profile = &profile};
     if (settings->devices)
         return search_sizes(call, plan, pool, err);
     TRY(search_wish_bytes(settings->at_most, &view.at_most_bytes, err));
@@ -174,8 +182,8 @@ const struct command command_search = {
     .description =
         "Tries every combination of tp, cp, pp, vpp, ep, etp, zero, path, recompute, block "
         "size, capacity factor and micro-batch that the rules allow, and lists those that fit, "
-        "cheapest first, each with the part of its cost by which it loses to the first; then "
-        "the Pareto set of memory and cost.\n\n"
+        "fastest first, each with the part of its time by which it loses to the first; then "
+        "the Pareto set of memory and time.\n\n"
         "tp and etp stay inside a node and cp within 16 unless --over says otherwise. In "
         "training, tp splits the sequence too (parallel.sp). Capacity paths drop rows at small "
         "factors: compare layouts of one path with --fix path=NAME.\n\n"

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "lib/frontier.h"
+#include "sim/time.h"
 
 enum {
     ROW_FIXED = 256, /* room of everything but the labels and the reason */
@@ -27,7 +28,7 @@ const char *frontier_csv_quote(const char *text, struct arena *arena)
 void frontier_csv_init(struct frontier_csv *csv, const struct axis *axes, size_t n_axes,
                        struct arena *arena)
 {
-    csv->n_axes = n_axes;
+    *csv = (struct frontier_csv){.n_axes = n_axes};
     for (size_t i = 0; i < n_axes; i++) {
         csv->labels[i] = arena_alloc(arena, axes[i].n_values, sizeof *csv->labels[i]);
         for (size_t j = 0; j < axes[i].n_values; j++)
@@ -99,6 +100,22 @@ static char *put_count(char *at, uint64_t value)
     return at;
 }
 
+/* Tokens per second and device of the plan; nothing where it cannot be timed. */
+static char *put_rate(char *at, const struct frontier_csv *csv, const struct plan *plan)
+{
+    struct arena arena = {0};
+    struct err err = {0};
+    struct profile profile;
+    struct time_report time = {.present = false};
+    const struct time_ask ask = {.routing = csv->routing, .profile = &profile};
+    char rate[32] = "";
+    if (profile_load(plan, &arena, &profile, &err) == STATUS_OK &&
+        time_of(plan, &ask, &arena, &time, &err) == STATUS_OK)
+        text_double(rate, time.tokens_per_s_per_device);
+    arena_release(&arena);
+    return put_text(at, rate);
+}
+
 size_t frontier_csv_row(const void *context, const size_t indices[SWEEP_AXES],
                         const struct plan *plan, const struct evaluation *result, char *out,
                         size_t room)
@@ -121,7 +138,9 @@ size_t frontier_csv_row(const void *context, const size_t indices[SWEEP_AXES],
             *at++ = ',';
             at = put_count(at, numbers[i]);
         }
-        at = put_text(at, ",,"); /* no time model: the column stays empty */
+        *at++ = ',';
+        at = csv->time ? put_rate(at, csv, plan) : at;
+        *at++ = ',';
         at = put_text(at, result->wall ? result->wall->name : "");
         at = put_text(at, ",\n");
     }

@@ -10,6 +10,8 @@
 struct frontier_csv {
     size_t n_axes;
     const char **labels[SWEEP_AXES]; /* CSV fields, quoted where they must be */
+    bool time; /* set by the caller: fill tokens_per_s_per_device, as predict has it */
+    const struct routing_data *routing; /* with it: of the base plan, or NULL */
 };
 
 /* Prepares the labels. Memory from the arena. */

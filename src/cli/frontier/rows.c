@@ -32,6 +32,8 @@ enum status frontier_rows(const struct frontier *frontier, const struct option_l
     struct frontier_columns extra;
     struct text header = {.arena = frontier->arena};
     frontier_csv_init(&csv, frontier->axes, frontier->n_axes, frontier->arena);
+    csv.time = sink->time;
+    csv.routing = frontier->sweep.routing;
     TRY(frontier_columns_init(&extra, &csv, columns->items, columns->n, err));
     frontier_csv_header(frontier->axes, frontier->n_axes, &header);
     frontier_columns_header(&extra, &header);

@@ -14,6 +14,7 @@ struct frontier_sink {
     struct text *kept; /* or NULL */
     uint64_t points;   /* of the sweep, for progress */
     bool progress;     /* on stderr */
+    bool time;         /* rows have tokens per second and device */
 };
 
 /* Writes the header and a row per point, with a column for each of the keys of predict's JSON.

@@ -15,7 +15,7 @@ static const double gib = 1024.0 * 1024 * 1024;
 
 static double tokens_per_s(const struct search_hit *hit)
 {
-    return 1 / hit->cost.seconds_per_token;
+    return 1 / hit->seconds_per_token;
 }
 
 /* ---- text ---- */
@@ -84,12 +84,12 @@ static void print_head(const struct search_view *view)
             (double)verdict_limit(plan) / gib);
     if (view->at_most_bytes)
         fprintf(out, ", at most %.2f wanted", (double)view->at_most_bytes / gib);
-    fprintf(
-        out,
-        "\n%" PRIu64 " combinations: %" PRIu64 " refused, %" PRIu64 " too large, %" PRIu64
-        " may fit; %" PRIu64 " evaluated exactly\n"
-        "tokens/s: per device, by FLOPs and bytes without overlap: an order, no prediction\n",
-        r->points, r->invalid, r->too_large, r->points - r->invalid - r->too_large, r->exact);
+    fprintf(out,
+            "\n%" PRIu64 " combinations: %" PRIu64 " refused, %" PRIu64 " too large, %" PRIu64
+            " may fit; %" PRIu64 " evaluated exactly\n"
+            "tokens/s: per device, on the expected fullest rank, by profile %s\n",
+            r->points, r->invalid, r->too_large, r->points - r->invalid - r->too_large,
+            r->exact, view->profile->name);
 }
 
 static void print_miss(const struct search_view *view)
@@ -109,10 +109,10 @@ static enum status print_text(const struct search_view *view, struct err *err)
         print_miss(view);
         return STATUS_OK;
     }
-    fputs("\ncheapest first\n", out);
+    fputs("\nfastest first\n", out);
     TRY(print_hits(view, r->best, r->n_best, err));
     print_shared(view, r->best, r->n_best);
-    fputs("\nless memory for a higher cost (Pareto set)\n", out);
+    fputs("\nless memory for more time (Pareto set)\n", out);
     size_t shown = r->n_pareto < PARETO_SHOWN ? r->n_pareto : PARETO_SHOWN;
     TRY(print_hits(view, r->pareto, shown, err));
     print_shared(view, r->pareto, shown);
@@ -141,7 +141,7 @@ static void csv_hits(const char *list, const struct search_hit *hits, size_t n,
         fprintf(out, "%s,%zu", list, i + 1);
         for (unsigned key = 0; key < SEARCH_KEYS; key++)
             fprintf(out, ",%s", search_value((enum search_key)key, hits[i].value[key], arena));
-        text_double(seconds, hits[i].cost.seconds_per_token);
+        text_double(seconds, hits[i].seconds_per_token);
         fprintf(out, ",%s,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%s,%s\n",
                 verdict_name(hits[i].verdict), hits[i].total_bytes, hits[i].limit_bytes,
                 hits[i].state_bytes, seconds, search_loss(&hits[i], &hits[0], arena));
@@ -213,8 +213,6 @@ enum status search_print_sizes(const struct search_size *sizes, size_t n,
                 smallest->devices);
     else
         fputs("\nnone of these sizes fits; oom rows show the least memory found\n", call->out);
-    fputs(
-        "tokens/s: all devices, by FLOPs and bytes without overlap: an order, no prediction\n",
-        call->out);
+    fprintf(call->out, "tokens/s: all devices, by profile %s\n", view->profile->name);
     return status;
 }

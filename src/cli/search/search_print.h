@@ -9,6 +9,7 @@ struct search_view {
     const struct invocation *call;
     const struct plan *plan;
     const struct search_result *result;
+    const struct profile *profile; /* that priced it */
     uint64_t at_most_bytes;
 };
 
@@ -21,7 +22,7 @@ struct search_size {
     uint64_t devices;
     const char *refused; /* why nothing was searched, or NULL */
     bool fits;
-    struct search_hit hit; /* the cheapest, or the nearest miss */
+    struct search_hit hit; /* the fastest, or the nearest miss */
 };
 
 enum status search_print_sizes(const struct search_size *sizes, size_t n,

@@ -24,7 +24,9 @@ static void print_fix(struct screen *screen, const struct fix *fix, bool titled)
     fprintf(screen->page.out, "  %-*s%-*s%10s  %s", KIND_WIDTH,
             titled ? fix_kind_title(fix->kind) : "", SET_WIDTH, predict_fix_options(fix, arena),
             screen_amount(screen, fix->total_bytes), verdict_name(fix->verdict));
-    if (fix->drop_fraction > 0)
+    if (fix->drop_fraction > 0 && fix->drop_fraction < 0.001)
+        fputs(", drops ~0 %", screen->page.out);
+    else if (fix->drop_fraction > 0)
         fprintf(screen->page.out, ", drops %.2g %%", 100 * fix->drop_fraction);
     fputc('\n', screen->page.out);
 }

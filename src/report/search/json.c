@@ -26,22 +26,29 @@ const char *search_layout(const struct search_hit *hit, struct arena *arena)
     return text_string(&out);
 }
 
+/* Device-seconds per token of a part. */
+static double part_of(const struct search_hit *hit, unsigned part)
+{
+    double step_s = hit->time.step_s;
+    return step_s > 0 ? hit->time.part_s[part] / step_s * hit->seconds_per_token : 0;
+}
+
 const char *search_loss(const struct search_hit *hit, const struct search_hit *best,
                         struct arena *arena)
 {
-    enum cost_part worst = COST_COMPUTE;
+    enum time_part worst = TIME_PRODUCTS;
     double most = 0;
-    for (unsigned i = 0; i < COST_PARTS; i++) {
-        double more = hit->cost.part_s[i] - best->cost.part_s[i];
+    for (unsigned i = 0; i < TIME_PARTS; i++) {
+        double more = part_of(hit, i) - part_of(best, i);
         if (more > most) {
             most = more;
-            worst = (enum cost_part)i;
+            worst = (enum time_part)i;
         }
     }
     if (most <= 0)
         return "";
-    return arena_printf(arena, "%s +%.1f %%", cost_part_name(worst),
-                        100 * most / best->cost.seconds_per_token);
+    return arena_printf(arena, "%s +%.1f %%", time_part_name(worst),
+                        100 * most / best->seconds_per_token);
 }
 
 static void json_hit(struct json *json, const char *key, const struct search_hit *hit,
@@ -63,10 +70,11 @@ static void json_hit(struct json *json, const char *key, const struct search_hit
     json_count(json, "limit_bytes", hit->limit_bytes);
     if (hit->wall)
         json_string(json, "wall", hit->wall);
-    json_real(json, "device_s_per_token", hit->cost.seconds_per_token);
+    json_real(json, "step_s", hit->time.step_s);
+    json_real(json, "device_s_per_token", hit->seconds_per_token);
     json_object(json, "device_s_per_token_parts");
-    for (unsigned i = 0; i < COST_PARTS; i++)
-        json_real(json, cost_part_name((enum cost_part)i), hit->cost.part_s[i]);
+    for (unsigned i = 0; i < TIME_PARTS; i++)
+        json_real(json, time_part_name((enum time_part)i), part_of(hit, i));
     json_close(json);
     if (best && search_loss(hit, best, arena)[0])
         json_string(json, "loses_by", search_loss(hit, best, arena));

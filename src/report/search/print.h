@@ -8,7 +8,7 @@
 void search_print_json(const struct plan *plan, const struct provenance *provenance,
                        const struct search_result *result, struct arena *arena, FILE *out);
 
-/* "compute +33.3 %": where a hit loses most against another, of the other's whole cost. */
+/* "products +33.3 %": where a hit loses most against another, of the other's whole time. */
 const char *search_loss(const struct search_hit *hit, const struct search_hit *best,
                         struct arena *arena);
 
