@@ -103,7 +103,8 @@ enum moeplan_flags {
     MOEPLAN_NO_FIXES = 2,    /* do not look for changes that make the plan fit */
     MOEPLAN_NO_OPS = 4,      /* leave the list of ops out */
     MOEPLAN_MEMORY_ONLY = 8, /* leave loads and padding of the experts out */
-    MOEPLAN_FAST = 14        /* the three of them */
+    MOEPLAN_NO_TIME = 16,    /* leave seconds out */
+    MOEPLAN_FAST = 30        /* the four of them */
 };
 
 struct moeplan_options {

@@ -32,6 +32,7 @@ static enum status predict_json(struct handle_call *call)
     ask.options.memory_only = flags & MOEPLAN_MEMORY_ONLY;
     ask.options.workers = options && options->workers ? options->workers : pool_cpus();
     ask.ops = !(flags & MOEPLAN_NO_OPS);
+    ask.time = ask.time && !(flags & MOEPLAN_NO_TIME);
     TRY(handle_load(call, call->plan, &answer->plan, &answer->origins));
     TRY(answer_predict(call->plan->name, &ask, &call->arena, answer, &call->err));
     const struct predict_view view = answer_view(answer, call->out, &plain, &call->arena);

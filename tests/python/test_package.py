@@ -49,10 +49,11 @@ class Numbers(unittest.TestCase):
             result.memory.no_such
 
     def test_options_leave_parts_out(self):
-        fast = moeplan.Plan(SMALL).predict(fixes=False, ops=False, experts=False)
+        fast = moeplan.Plan(SMALL).predict(fixes=False, ops=False, experts=False, time=False)
         whole = moeplan.Plan(SMALL).predict()
         self.assertEqual(fast.total_bytes, whole.total_bytes)
         self.assertNotIn("ops", fast.data)
+        self.assertNotIn("time", fast.data)
         self.assertIn("ops", whole.data)
         self.assertEqual(fast.rows("memory.fixes"), [])
 

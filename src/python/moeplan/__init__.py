@@ -214,11 +214,11 @@ class Plan:
         return plan
 
     def predict(self, *, exact: bool = False, fixes: bool = True, ops: bool = True,
-                experts: bool = True, workers: int = 0) -> Result:
+                experts: bool = True, time: bool = True, workers: int = 0) -> Result:
         """The prediction. exact: sample routing token by token even where a law is close.
-        Without fixes, ops and experts it is a few times faster. workers: threads that a run
+        Without fixes, ops, experts and time it is many times faster. workers: threads that a run
         would have (stack host)."""
-        flags = exact | (not fixes) << 1 | (not ops) << 2 | (not experts) << 3
+        flags = exact | (not fixes) << 1 | (not ops) << 2 | (not experts) << 3 | (not time) << 4
         handle, error = c_void_p(), _library.Error()
         options = _library.Options(flags, workers)
         _library.check(_lib.moeplan_predict(self._handle, byref(options), byref(handle),

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/unit.h"
 #include "report/predict/assumed.h"
 
 enum { COLOURS = 12, OPS_SHOWN = 40 };
@@ -220,6 +221,31 @@ static void print_ops(struct page_parts *page)
     html_print(html, "</details>\n");
 }
 
+static void print_time(struct page_parts *page)
+{
+    const struct time_report *t = &page->prediction->time;
+    struct html *html = &page->html;
+    char low[48], high[48];
+    size_t n;
+    const struct column *columns = predict_time_columns(&n);
+    if (!t->present)
+        return;
+    unit_print(low, UNIT_SECONDS, t->low_s);
+    unit_print(high, UNIT_SECONDS, t->high_s);
+    html_section(html, "Time",
+                 arena_printf(html->arena, "A step takes %s to %s; %s.", low, high,
+                              escaped(page, t->calibration)));
+    html_record(html, columns, n, t);
+    html_print(html, "<div class=\"wide\"><table>\n<tbody>\n");
+    for (unsigned i = 0; i < t->n_parts; i++) {
+        char seconds[48];
+        unit_print(seconds, UNIT_SECONDS, t->parts[i].seconds);
+        html_print(html, "<tr><td>%s</td><td class=\"n\">%s</td></tr>\n",
+                   escaped(page, t->parts[i].name), seconds);
+    }
+    html_print(html, "</tbody></table></div>\n");
+}
+
 /* ---- everything else that predict's JSON has as one object ---- */
 
 static void print_sections(struct page_parts *page)
@@ -284,8 +310,9 @@ static void print_foot(struct page_parts *page)
 }
 
 static void (*const parts[])(struct page_parts *page) = {
-    print_head,    print_verdict, print_categories, print_walls,   print_fixes, print_frontier,
-    print_buffers, print_ops,     print_sections,   print_assumed, print_plan,  print_foot,
+    print_head,     print_verdict, print_categories, print_walls, print_fixes,
+    print_frontier, print_buffers, print_time,       print_ops,   print_sections,
+    print_assumed,  print_plan,    print_foot,
 };
 
 void html_print_page(const struct html_view *view)

@@ -36,6 +36,7 @@ void predict_print_why(const struct predict_view *view);
 
 /* "time" of the contract. */
 void predict_json_time(struct json *json, const struct time_report *time);
+const struct column *predict_time_columns(size_t *n); /* struct time_report */
 void predict_schema_time(struct json *json);
 
 /* "comm": what crosses links, op by op; bytes of one rank, layer and micro-step. */

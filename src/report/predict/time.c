@@ -69,6 +69,12 @@ static const struct column cost_columns[] = {
     COLUMN(time_cost, price, COLUMN_REAL, NULL),
 };
 
+const struct column *predict_time_columns(size_t *n)
+{
+    *n = COUNT_OF(time_columns);
+    return time_columns;
+}
+
 void predict_json_time(struct json *json, const struct time_report *t)
 {
     json_object(json, "time");
