@@ -1,9 +1,11 @@
 /* Running another program; see process.h. */
 #include "base/process.h"
 
+#include <signal.h>
 #include <string.h>
 #include <sys/types.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 static void become(const struct process *process, const int ends[2])
@@ -51,4 +53,25 @@ int process_run(struct process *process)
     if (child <= 0 || waitpid(child, &status, 0) != child || !WIFEXITED(status))
         return -1;
     return WEXITSTATUS(status);
+}
+
+int process_call(int (*call)(void *argument), void *argument, double limit_s)
+{
+    const double pause_s = 0.005;
+    const struct timespec pause = {0, 5000000};
+    double waited_s = 0;
+    int status = 0;
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0)
+        _exit(call(argument));
+    while (child > 0 && waitpid(child, &status, WNOHANG) == 0) {
+        if (waited_s > limit_s)
+            kill(child, SIGKILL);
+        nanosleep(&pause, NULL);
+        waited_s += pause_s;
+    }
+    if (child < 0 || waited_s > limit_s)
+        return -1;
+    return WIFSIGNALED(status) ? PROCESS_SIGNAL + WTERMSIG(status) : WEXITSTATUS(status);
 }

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-enum { PROCESS_ABSENT = 127 };
+enum { PROCESS_ABSENT = 127, PROCESS_SIGNAL = 128 };
 
 struct process {
     char *const *arguments; /* [0] is looked for in PATH; NULL ends */
@@ -20,5 +20,10 @@ struct process {
 /* Runs it to its end. Its exit status, PROCESS_ABSENT when there is no such program, -1 when it
  * could not be started or was killed. */
 int process_run(struct process *process);
+
+/* Calls a function in a child that has all this process has, and ends with what it returns. Its
+ * exit status, PROCESS_SIGNAL + the signal that ended it, or -1 when there was no child or it
+ * took longer than the limit. */
+int process_call(int (*call)(void *argument), void *argument, double limit_s);
 
 #endif

@@ -39,6 +39,11 @@ enum status gpu_library_bind(void *library, const char *library_name, const char
     return STATUS_OK;
 }
 
+void *gpu_library_find(void *library, const char *name)
+{
+    return dlsym(library, name);
+}
+
 void gpu_library_close(void *library)
 {
     if (library)

@@ -77,7 +77,10 @@ struct gpu_driver {
 };
 
 /* name */
-#define GPU_DRIVERS(X) X(opencl)
+#define GPU_DRIVERS(X)                                                                         \
+    X(cuda)                                                                                    \
+    X(hip)                                                                                     \
+    X(opencl)
 
 #define GPU_DRIVER_ROW(name) extern const struct gpu_driver gpu_driver_##name;
 GPU_DRIVERS(GPU_DRIVER_ROW)
@@ -93,6 +96,7 @@ void *gpu_library_open(const char *name);
 /* Fills a table of functions: names[i] into the i-th pointer of `table`. */
 enum status gpu_library_bind(void *library, const char *library_name, const char *const *names,
                              unsigned n, void *table, struct err *err);
+void *gpu_library_find(void *library, const char *name); /* NULL: it has none */
 void gpu_library_close(void *library);
 
 #endif

@@ -110,7 +110,8 @@ typedef uint8_t gpu_u8;
 #endif
 
 /* The widths that headers shared with the host are written in. */
-#if defined(__OPENCL_C_VERSION__) || defined(__CUDACC_RTC__) || defined(__HIPCC_RTC__)
+#if defined(__OPENCL_C_VERSION__) || defined(__CUDACC_RTC__) || defined(__HIPCC_RTC__) ||      \
+    defined(GPU_TEXT) /* whole programs, given to nvcc */
 #define uint64_t gpu_u64
 #define uint32_t gpu_u32
 #define uint16_t gpu_u16

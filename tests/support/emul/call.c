@@ -1,0 +1,24 @@
+/* Calls a kernel with the arguments that a launch points at. */
+#include <string.h>
+
+#include "exec/gpu/kernels/call.h"
+
+typedef void kernel_fn(const struct gpu_call call, char *m0, char *m1, char *m2, char *m3,
+                       char *m4, char *m5, char *m6, char *m7, char *space);
+
+void emul_call(void *code, void **parameters);
+
+static char *memory(void **parameters, int i)
+{
+    return *(char **)parameters[i];
+}
+
+void emul_call(void *code, void **parameters)
+{
+    kernel_fn *kernel;
+    memcpy(&kernel, &code, sizeof code);
+    kernel(*(const struct gpu_call *)parameters[0], memory(parameters, 1),
+           memory(parameters, 2), memory(parameters, 3), memory(parameters, 4),
+           memory(parameters, 5), memory(parameters, 6), memory(parameters, 7),
+           memory(parameters, 8), memory(parameters, 9));
+}

@@ -1,0 +1,31 @@
+/* Fibres: a work-group's items as stacks of one thread, performed in a seeded order. */
+#ifndef MOEPLAN_TESTS_EMUL_FIBRE_H
+#define MOEPLAN_TESTS_EMUL_FIBRE_H
+
+#include <stdint.h>
+
+/* ---- for kernels (port.h) ---- */
+uint32_t fibre_item(void);
+uint32_t fibre_items(void);
+uint64_t fibre_group(void);
+uint64_t fibre_groups(void);
+void fibre_barrier(int line);
+double *fibre_local(uint64_t bytes); /* the group's, the same for all items */
+uint32_t fibre_bits(float value);
+float fibre_float(uint32_t bits);
+
+/* ---- for the driver ---- */
+
+/* What went wrong in a launch. */
+enum fibre_fault {
+    FIBRE_FINE,
+    FIBRE_DIVERGED /* items wait at different barriers */,
+    FIBRE_LOCAL
+};
+
+/* Calls item(context) as every item of every group, groups and items in the order of the seed;
+ * `skipped`: a group that is not performed, or UINT64_MAX. */
+enum fibre_fault fibre_run(void (*item)(void *context), void *context, uint64_t groups,
+                           uint32_t items, uint64_t seed, uint64_t skipped);
+
+#endif
