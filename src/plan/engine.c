@@ -32,6 +32,7 @@ static const struct engine_release releases_vllm[] = {
      .sampler = SAMPLER_FUSED,
      .keeps_workspaces = true,
      .charges_graphs = true,
+     .plans_ahead = true,
      .doubles_batch = true,
      .outside_bytes = {HUNDREDTHS(25), HUNDREDTHS(207)}},
 };
@@ -140,13 +141,13 @@ uint64_t engine_tokens(const struct plan *plan)
 uint64_t engine_sequences(const struct plan *plan)
 {
     const struct workload *w = &plan->workload;
-    uint64_t most = w->max_num_seqs;
-    if (!most) {
-        uint64_t tokens = engine_tokens(plan);
-        most = plan->stack.kind != STACK_VLLM ? 2048 : is_large(plan) ? 1024 : 256;
-        most = most < tokens ? most : tokens;
-    }
-    return w->mode == MODE_DECODE && w->micro_batch > most ? w->micro_batch : most;
+    if (w->max_num_seqs)
+        return w->max_num_seqs;
+    if (w->mode == MODE_DECODE && w->micro_batch > 1)
+        return w->micro_batch;
+    uint64_t tokens = engine_tokens(plan);
+    uint64_t most = plan->stack.kind != STACK_VLLM ? 2048 : is_large(plan) ? 1024 : 256;
+    return most < tokens ? most : tokens;
 }
 
 uint64_t engine_context(const struct plan *plan)

@@ -38,6 +38,7 @@ struct engine_release {
                                   * (VLLM_MOE_DP_CHUNK_SIZE); 0: all of a step */
     bool keeps_workspaces;       /* the experts' workspaces stay after the profile run */
     bool charges_graphs;         /* CUDA graphs are taken from the cache's pool */
+    bool plans_ahead;            /* a step is planned while the one before it runs */
     bool doubles_batch;          /* 16,384 tokens on devices of 160 GiB as a server */
     uint64_t outside_bytes[2];   /* not torch's, made after the snapshot: alone, with tp */
 };
@@ -49,8 +50,8 @@ enum generation plan_generation(const struct plan *plan);
  * is empty; never NULL. */
 const struct engine_release *engine_release(const struct plan *plan);
 
-/* max_num_batched_tokens and max_num_seqs of a rank: the plan's, or the engine's defaults. A
- * decode step of more sequences than the default raises it. */
+/* max_num_batched_tokens and max_num_seqs of a rank: the plan's, or the engine's defaults. The
+ * second is decode's micro_batch by another name, where that says more than one sequence. */
 uint64_t engine_tokens(const struct plan *plan);
 double engine_fraction(const struct plan *plan); /* of its pool's rule */
 uint64_t engine_sequences(const struct plan *plan);

@@ -266,8 +266,8 @@ const struct field schema_table[] = {
           "engines: most tokens of a step and rank, which the profile run takes; 0: its "
           "default"),
     COUNT("workload.max_num_seqs", workload.max_num_seqs, 0, 1e9, "0",
-          "engines: most sequences of a step and rank, decode's micro_batch unless given; 0: "
-          "its default"),
+          "engines: most sequences of a step and rank; 0: decode's micro_batch where that is "
+          "more than 1, else its default"),
     COUNT("workload.shared_prefix", workload.shared_prefix, 0, 1e9, "0",
           "engines: tokens that all sequences begin with, in the cache once"),
     WORD("workload.data", workload.data, words_data, "synthetic",

@@ -129,8 +129,9 @@ static const struct {
      0},
     {"vllm/module.sh", "",
      "parallel.tp=2 parallel.etp=2 workload.sequence_length=16384 workload.micro_batch=512 "
+     "stack.graphs=none "
      "precision.weights=mxfp4",
-     4},
+     3},
     {"vllm/speculative.sh", "",
      "parallel.tp=4 parallel.ep=4 workload.tokens_per_sequence=3 moe.routing.placement=strided "
      "precision.weights=fp8_block",
@@ -153,6 +154,12 @@ static const struct {
      "parallel.tp=8 parallel.dp=4 parallel.ep=32 moe.path=deepep moe.overlap=true "
      "workload.sequence_length=16384 workload.tokens_per_sequence=4 cluster.nodes=4",
      1},
+    {"trtllm/attention-dp.sh", "",
+     "parallel.tp=1 parallel.dp=8 parallel.ep=8 parallel.etp=1 moe.path=allgather "
+     "memory.fraction=0.85 memory.cache_block=32 precision.kv_cache=fp8 "
+     "stack.experts=trtllm_gen workload.max_num_seqs=256 workload.micro_batch=256 "
+     "workload.max_num_batched_tokens=4096 workload.context_length=8192",
+     0},
     {"deepspeed/zero2.json", "cluster=h100-8x1 model=mixtral-8x7b",
      "parallel.zero=2 workload.micro_batch=2 workload.global_batch=128 precision.master=f32 "
      "precision.gradients=bf16",

@@ -118,8 +118,8 @@ static const struct job_framework *tree_framework(const struct node *root)
 static const struct job_framework *named(const char *name)
 {
     static const struct job_framework *const all[] = {
-        &job_megatron, &job_bridge, &job_maxtext,  &job_torchtitan,
-        &job_vllm,     &job_sglang, &job_deepspeed};
+        &job_megatron, &job_bridge, &job_maxtext,   &job_torchtitan,
+        &job_vllm,     &job_sglang, &job_deepspeed, &job_trtllm};
     for (size_t i = 0; name && i < sizeof all / sizeof *all; i++)
         if (text_equal(all[i]->name, name))
             return all[i];
@@ -218,7 +218,7 @@ enum status job_read(const char *file, const struct job_request *request, struct
 enum status job_unknown_framework(const char *name, struct err *err)
 {
     err_set(err, STATUS_USAGE, "'%s' is no framework that jobs are read of", name);
-    return err_hint(err, "one of: megatron, bridge, maxtext, torchtitan, vllm, sglang, "
+    return err_hint(err, "one of: megatron, bridge, maxtext, torchtitan, vllm, sglang, trtllm, "
                          "deepspeed");
 }
 

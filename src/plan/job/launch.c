@@ -35,6 +35,7 @@ static const struct entry {
     {ENTRY_MODULE, "vllm.entrypoints.openai.api_server", NULL, &job_vllm},
     {ENTRY_MODULE, "sglang.launch_server", NULL, &job_sglang},
     {ENTRY_WORDS, "sglang", "serve", &job_sglang},
+    {ENTRY_FILE, "trtllm-serve", NULL, &job_trtllm},
 };
 
 static const char *base_name(const char *path)
@@ -308,6 +309,7 @@ static enum status none_found(struct job *job, const struct shell *shell)
            "no launch of a known framework");
     return err_hint(job->err, "known: pretrain_*.py (Megatron-LM), run_script.py (Bridge), "
                               "MaxText and torchtitan train, vllm serve, sglang.launch_server, "
+                              "trtllm-serve, "
                               "--deepspeed FILE.json");
 }
 
@@ -362,9 +364,9 @@ enum status launch_read(struct job *job, const struct shell *shell)
 bool launch_is_script(const char *name, const char *text, size_t length)
 {
     static const char *const endings[] = {".sh", ".bash", ".slurm", ".sbatch", ".job"};
-    static const char *const words[] = {"torchrun ", "python ",    "python3 ",     "srun ",
-                                        "mpirun ",   "vllm serve", "sglang serve", "deepspeed ",
-                                        "export ",   "accelerate "};
+    static const char *const words[] = {
+        "torchrun ",    "python ",    "python3 ", "srun ",       "mpirun ",      "vllm serve",
+        "sglang serve", "deepspeed ", "export ",  "accelerate ", "trtllm-serve "};
     for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
         if (text_ends(name, endings[i]))
             return true;

@@ -61,7 +61,7 @@ struct job_framework {
 };
 
 extern const struct job_framework job_megatron, job_bridge, job_maxtext, job_torchtitan,
-    job_vllm, job_sglang, job_deepspeed;
+    job_vllm, job_sglang, job_deepspeed, job_trtllm;
 
 /* ---- a job while it is read ---- */
 

@@ -35,8 +35,7 @@ static const struct job_flag flags[] = {
     MEMORY("cuda-graph-max-bs cuda-graph-max-bs-decode", JOB_VALUE, NULL,
            "the stack's reserve holds the graphs", SERVER),
     MEMORY("cuda-graph-bs", JOB_LIST, NULL, "the stack's reserve holds the graphs", SERVER),
-    MEMORY("disable-cuda-graph", JOB_SWITCH, NULL, "the stack's reserve for graphs stays",
-           SERVER),
+    RULE("disable-cuda-graph", JOB_SWITCH, "stack.graphs", "none", SERVER),
     RULE("max-running-requests", JOB_VALUE, "workload.micro_batch", "/ dp with dp attention",
          SERVER),
     NEEDED("context-length", JOB_VALUE, "workload.context_length", NULL, NULL, SERVER),
@@ -55,12 +54,16 @@ static const struct job_flag flags[] = {
     DIRECT("enable-two-batch-overlap", JOB_SWITCH, "moe.overlap", NULL, NULL, SERVER),
     RULE("nnodes", JOB_VALUE, "cluster", "nodes", SERVER),
     TIME("enable-eplb", JOB_SWITCH, NULL, "placement is as the plan says", SERVER),
-    MEMORY("page-size", JOB_VALUE, "1", "one token a page", SERVER),
+    DIRECT("page-size", JOB_VALUE, "memory.cache_block", NULL, NULL, SERVER),
     MEMORY("max-total-tokens", JOB_VALUE, NULL, "the cache takes what is left", SERVER),
     MEMORY("cpu-offload-gb", JOB_VALUE, "0", NULL, SERVER),
     MEMORY("enable-hierarchical-cache", JOB_SWITCH, NULL, NULL, SERVER),
     MEMORY("moe-dense-tp-size", JOB_VALUE, NULL, NULL, SERVER),
-    MEMORY("moe-runner-backend", JOB_VALUE, "auto", NULL, SERVER),
+    DIRECT("moe-runner-backend", JOB_VALUE, "stack.experts",
+           "auto=auto triton=triton triton_kernel=triton_oai cutlass=cutlass "
+           "deep_gemm=deepgemm flashinfer_cutlass=flashinfer flashinfer_trtllm=trtllm_gen "
+           "marlin=marlin",
+           "auto", SERVER),
     TIME("attention-backend", JOB_VALUE, NULL, NULL, SERVER),
     TIME("enable-torch-compile", JOB_SWITCH, NULL, NULL, SERVER),
     TIME("schedule-conservativeness", JOB_VALUE, NULL, NULL, SERVER),
@@ -199,8 +202,11 @@ static enum status sglang_finish(struct job *job)
 {
     struct degrees d;
     const char *backend = "none", *mode = "null";
-    bool deepep = false;
+    bool deepep = false, eager = false;
     TRY(read_degrees(job, &d));
+    TRY(job_switch(job, "disable-cuda-graph", &eager));
+    if (eager)
+        job_set(job, "stack.graphs", "none", "disable-cuda-graph");
     TRY(job_word(job, "moe-a2a-backend", &backend));
     TRY(job_switch(job, "enable-deepep-moe", &deepep));
     TRY(job_word(job, "disaggregation-mode", &mode));
@@ -248,6 +254,8 @@ static enum status sglang_write(struct job_writer *writer)
                      plan->workload.micro_batch * (inside ? dp : 1));
     writer_count(writer, "chunked-prefill-size",
                  plan->workload.sequence_length * (inside ? dp : 1));
+    if (plan->stack.graphs == GRAPHS_NONE)
+        writer_flag(writer, "disable-cuda-graph", NULL);
     serving_write_formats(writer);
     return STATUS_OK;
 }

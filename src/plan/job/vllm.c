@@ -58,10 +58,10 @@ static const struct job_flag flags[] = {
            "the stack's reserve holds the graphs", COMPILATION),
     TIME("compilation-config.mode compilation-config.level", JOB_VALUE, NULL, NULL,
          COMPILATION),
-    MEMORY("enforce-eager", JOB_SWITCH, NULL, "the stack's reserve for graphs stays", ENGINE),
+    RULE("enforce-eager", JOB_SWITCH, "stack.graphs", "none", ENGINE),
     MEMORY("cpu-offload-gb", JOB_VALUE, "0", "all weights are on the device", CACHE),
     DIRECT("enable-dbo", JOB_SWITCH, "moe.overlap", NULL, NULL, PARALLEL_CONFIG),
-    MEMORY("block-size", JOB_VALUE, "16", "16 tokens a block", CACHE),
+    DIRECT("block-size", JOB_VALUE, "memory.cache_block", NULL, NULL, CACHE),
     MEMORY("swap-space", JOB_VALUE, NULL, NULL, CACHE),
     MEMORY("enable-lora", JOB_SWITCH, NULL, NULL, ENGINE),
     MEMORY("num-gpu-blocks-override", JOB_VALUE, NULL, NULL, CACHE),
@@ -207,11 +207,14 @@ static enum status set_path(struct job *job)
 
 static enum status set_layout(struct job *job)
 {
-    bool experts = false;
+    bool experts = false, eager = false;
     uint64_t tp = job_drafted(job, "parallel.tp", 1), dp = 1, redundant = 0;
     TRY(job_count(job, "data-parallel-size", &dp));
     job_set_count(job, "parallel.dp", dp, "data-parallel-size");
     TRY(job_switch(job, "enable-expert-parallel", &experts));
+    TRY(job_switch(job, "enforce-eager", &eager));
+    if (eager)
+        job_set(job, "stack.graphs", "none", "enforce-eager");
     TRY(job_count(job, "eplb-config.num_redundant_experts", &redundant));
     job_set_count(job, "parallel.ep", experts ? tp * dp : 1, "enable-expert-parallel");
     job_set_count(job, "parallel.etp", experts ? 1 : tp * dp,
@@ -259,6 +262,8 @@ static enum status vllm_write(struct job_writer *writer)
     if (plan->workload.tokens_per_sequence > 1)
         writer_count(writer, "speculative-config.num_speculative_tokens",
                      plan->workload.tokens_per_sequence - 1);
+    if (plan->stack.graphs == GRAPHS_NONE)
+        writer_flag(writer, "enforce-eager", NULL);
     serving_write_formats(writer);
     return STATUS_OK;
 }

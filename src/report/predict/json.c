@@ -125,12 +125,19 @@ static void write_ops(struct json *json, const struct prediction *prediction)
         write_slice(json, &prediction->slice);
 }
 
-/* The path taken and why: moe.path may be `auto`. */
+/* The path taken and what computes the experts, and why: either may be `auto`. */
 static void write_path(struct json *json, const struct plan *plan)
 {
     const char *why = "";
     json_object(json, "path");
     json_string(json, "name", words_path[stack_path(plan, &why)]);
+    json_string(json, "reason", why);
+    json_close(json);
+    enum expert_backend experts = stack_experts(plan, &why);
+    if (experts == EXPERTS_AUTO) /* a stack without such a choice */
+        return;
+    json_object(json, "experts");
+    json_string(json, "name", words_experts[experts]);
     json_string(json, "reason", why);
     json_close(json);
 }

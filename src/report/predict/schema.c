@@ -111,6 +111,7 @@ static void members(struct json *json, struct arena *arena)
     schema_json_plan(json, arena);
     json_close(json);
     schema_json_record(json, "path", path, 2);
+    schema_json_record(json, "experts", path, 2);
     memory(json);
     records_of(json, "notes", note_columns);
     sections(json);

@@ -49,6 +49,9 @@ void screen_software(struct screen *screen)
         text_printf(&text, "; dispatcher %s", words_path[stack_path(plan, &why)]);
     if (!plan_names_path(plan) && screen->brief < BRIEF_EXPERTS)
         text_printf(&text, " (%s)", why);
+    enum expert_backend experts = stack_experts(plan, NULL);
+    if (plan_moe_layers(plan) > 0 && experts != EXPERTS_AUTO)
+        text_printf(&text, "; experts %s", words_experts[experts]);
     if (plan->workload.mode == MODE_TRAIN)
         text_printf(&text, "; recompute %s", words_recompute[plan->recompute.kind]);
     else
@@ -174,6 +177,9 @@ static void print_pool(struct screen *screen)
                 " sequences of %" PRIu64,
                 r->cache_blocks, r->block_tokens, r->cache_tokens, r->sequences,
                 r->context_tokens);
+    const struct workload *w = &screen->view->plan->workload;
+    if (w->mode == MODE_DECODE && r->sequences < w->micro_batch)
+        text_printf(&text, ", not the step's %" PRIu64, w->micro_batch);
     screen_item(screen, "KV pool", text_string(&text));
 }
 

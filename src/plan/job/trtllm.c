@@ -1,0 +1,146 @@
+/* TensorRT-LLM launches: trtllm-serve, and the YAML of --extra_llm_api_options below it. Read
+ * at NVIDIA/TensorRT-LLM (files and commits beside the rows); underscores are dashes. */
+#include <inttypes.h>
+
+#include "plan/derive.h"
+#include "plan/job/rows.h"
+#include "plan/job/serving.h"
+#include "plan/schema.h"
+
+#define ARGUMENTS "tensorrt_llm/llmapi/llm_args.py 00043967"
+#define SERVE "tensorrt_llm/commands/serve.py"
+
+static const struct job_flag flags[] = {
+    RULE("model", JOB_VALUE, "model", "or the word behind trtllm-serve", SERVE),
+    RULE("extra-llm-api-options config", JOB_VALUE, NULL, "a YAML file below the command line",
+         SERVE),
+    RULE("tp-size tensor-parallel-size", JOB_VALUE, "parallel.tp",
+         "with attention DP: 1, and dp as many", ARGUMENTS),
+    DIRECT("pp-size pipeline-parallel-size", JOB_VALUE, "parallel.pp", NULL, "1", ARGUMENTS),
+    RULE("ep-size moe-expert-parallel-size", JOB_VALUE, "parallel.ep", "etp: tp / ep",
+         ARGUMENTS),
+    RULE("enable-attention-dp", JOB_SWITCH, "parallel.dp", "the tensor-parallel ranks",
+         ARGUMENTS),
+    RULE("max-batch-size", JOB_VALUE, "workload.max_num_seqs", "and micro_batch; 2048",
+         ARGUMENTS),
+    RULE("max-num-tokens", JOB_VALUE, "workload.max_num_batched_tokens",
+         "and sequence_length of prefill; 8192", ARGUMENTS),
+    NEEDED("max-seq-len", JOB_VALUE, "workload.context_length", NULL, NULL, ARGUMENTS),
+    DIRECT("kv-cache-free-gpu-memory-fraction kv-cache-config.free-gpu-memory-fraction",
+           JOB_VALUE, "memory.fraction", NULL, NULL, ARGUMENTS),
+    DIRECT("kv-cache-config.tokens-per-block", JOB_VALUE, "memory.cache_block", NULL, NULL,
+           ARGUMENTS),
+    RULE("kv-cache-dtype kv-cache-config.dtype", JOB_VALUE, "precision.kv_cache", "fp8: fp8",
+         ARGUMENTS),
+    DIRECT("moe-config.backend", JOB_VALUE, "stack.experts",
+           "AUTO=auto CUTLASS=cutlass TRTLLM=trtllm_gen DEEPGEMM=deepgemm TRITON=triton_oai",
+           "AUTO", ARGUMENTS),
+    MEMORY("moe-config.max-num-tokens", JOB_VALUE, NULL, "experts take all tokens at once",
+           ARGUMENTS),
+    MEMORY("cuda-graph-config.max-batch-size", JOB_VALUE, NULL,
+           "the stack's reserve holds the graphs", ARGUMENTS),
+    MEMORY("kv-cache-config.max-tokens", JOB_VALUE, NULL, "the cache takes what is left",
+           ARGUMENTS),
+    MEMORY("max-beam-width", JOB_VALUE, "1", NULL, ARGUMENTS),
+    TIME("enable-chunked-prefill", JOB_SWITCH, NULL, NULL, ARGUMENTS),
+    TIME("kv-cache-config.enable-block-reuse", JOB_SWITCH, NULL, NULL, ARGUMENTS),
+    TIME("cuda-graph-config.enable-padding", JOB_SWITCH, NULL, NULL, ARGUMENTS),
+    TIME("disable-overlap-scheduler", JOB_SWITCH, NULL, NULL, ARGUMENTS),
+    TIME("max-input-len", JOB_VALUE, NULL, NULL, ARGUMENTS),
+    NEITHER("backend", JOB_VALUE, SERVE),
+    NEITHER("host", JOB_VALUE, SERVE),
+    NEITHER("port", JOB_VALUE, SERVE),
+    NEITHER("tokenizer", JOB_VALUE, SERVE),
+    NEITHER("trust-remote-code", JOB_SWITCH, SERVE),
+    NEITHER("log-level", JOB_VALUE, SERVE),
+    NEITHER("num-postprocess-workers", JOB_VALUE, SERVE),
+    NEITHER("gpus-per-node", JOB_VALUE, SERVE),
+};
+
+static const size_t n_flags = sizeof flags / sizeof *flags;
+
+struct degrees {
+    uint64_t tp, pp, ep;
+    bool attention_dp;
+};
+
+static enum status read_degrees(struct job *job, struct degrees *d)
+{
+    *d = (struct degrees){1, 1, 1, false};
+    TRY(job_count(job, "tp-size", &d->tp));
+    TRY(job_count(job, "pp-size", &d->pp));
+    TRY(job_count(job, "ep-size", &d->ep));
+    TRY(job_switch(job, "enable-attention-dp", &d->attention_dp));
+    if (!d->tp || !d->pp || !d->ep || d->tp > 100000 || d->pp > 100000)
+        return job_fail(job, "tp-size", "a parallel degree is from 1 to 100000");
+    if (d->tp % d->ep != 0)
+        return job_fail(job, "ep-size", "ep %" PRIu64 " does not divide tp %" PRIu64, d->ep,
+                        d->tp);
+    return STATUS_OK;
+}
+
+static enum status trtllm_prepare(struct job *job)
+{
+    const char *file = NULL;
+    bool found;
+    struct degrees d;
+    TRY(job_word(job, "extra-llm-api-options", &file));
+    if (file && job->shell) {
+        TRY(job_add_file(job, file, JOB_FILE, &found));
+        if (!found)
+            return job_fail(job, "extra-llm-api-options", "file '%s' is not there", file);
+    }
+    TRY(read_degrees(job, &d));
+    job->size = (struct job_size){.world = d.tp * d.pp};
+    return STATUS_OK;
+}
+
+static void set_layout(struct job *job, const struct degrees *d)
+{
+    uint64_t tp = d->attention_dp ? 1 : d->tp;
+    job_set_count(job, "parallel.tp", tp, "tp-size enable-attention-dp");
+    job_set_count(job, "parallel.dp", d->tp / tp, "tp-size enable-attention-dp");
+    job_set_count(job, "parallel.ep", d->ep, "ep-size");
+    job_set_count(job, "parallel.etp", d->tp / d->ep, "ep-size tp-size");
+    job_set(job, "moe.path", d->attention_dp && d->tp > 1 ? "allgather" : "auto",
+            "enable-attention-dp");
+}
+
+static enum status set_batch(struct job *job)
+{
+    uint64_t sequences = 2048, tokens = 8192;
+    TRY(job_count(job, "max-batch-size", &sequences));
+    TRY(job_count(job, "max-num-tokens", &tokens));
+    job_set(job, "workload.mode", "decode", "");
+    job_set_count(job, "workload.micro_batch", sequences, "max-batch-size");
+    job_set_count(job, "workload.sequence_length", tokens, "max-num-tokens");
+    if (job_given(job, "max-batch-size"))
+        job_set_count(job, "workload.max_num_seqs", sequences, "max-batch-size");
+    if (job_given(job, "max-num-tokens"))
+        job_set_count(job, "workload.max_num_batched_tokens", tokens, "max-num-tokens");
+    return STATUS_OK;
+}
+
+static enum status trtllm_finish(struct job *job)
+{
+    struct degrees d;
+    TRY(read_degrees(job, &d));
+    TRY(serving_set_model(job, "model"));
+    set_layout(job, &d);
+    TRY(set_batch(job));
+    serving_warn_of_cache(job, "max-batch-size", "max-seq-len");
+    return serving_set_formats(job);
+}
+
+const struct job_framework job_trtllm = {
+    .name = "trtllm",
+    .title = "a TensorRT-LLM launch",
+    .stack = "trtllm",
+    .source = "NVIDIA/TensorRT-LLM",
+    .syntax = JOB_DASHES,
+    .flags = flags,
+    .n_flags = &n_flags,
+    .prepare = trtllm_prepare,
+    .finish = trtllm_finish,
+    .serves = true,
+};
