@@ -29,7 +29,6 @@ if (on_terminal) {
          for [i=1:any_oom] keyentry with points pointtype 'x' title 'does not fit'
     exit
 }
-array fill[7] = ['#0072B2', '#56B4E9', '#E69F00', '#009E73', '#CC79A7', '#D55E00', '#F0E442']
 set style fill solid 0.9 border rgb '#FFFFFF'
 set style textbox opaque noborder fillcolor rgb '#FFFFFF'
 set boxwidth 0.72
@@ -37,7 +36,7 @@ if (longest > 60.0 / n_bars) { set xtics rotate by -30; set bmargin 9 }
 set macros
 # the legend reads from the top of the bars downwards
 bars_of = "for [i=n_parts:1:-1] data using (x(0)):(upto(i)) with boxes \
-    fillcolor rgb fill[i] title parts[i]"
+    fillcolor rgb category(parts[i]) title parts[i]"
 other = "data using (x(0)):(upto(n_parts) + rest(0)) with boxes fillcolor rgb '#BBBBBB' \
     title 'other'"
 lines = "for [i=1:n_limits] level(i) with lines linecolor rgb '#000000' linewidth 1.4 \

@@ -8,6 +8,15 @@ set termoption noenhanced
 array colour[8] = ['#0072B2', '#D55E00', '#009E73', '#CC79A7', \
                    '#E69F00', '#56B4E9', '#7F7F7F', '#000000']
 array mark[8] = [7, 5, 9, 11, 13, 15, 6, 4]
+# a category of memory has one colour, whatever stands beside it
+category(n) = \
+    n eq 'weights' ? '#0072B2' : n eq 'gradients' ? '#56B4E9' : n eq 'master' ? '#00416A' : \
+    n eq 'optimizer' ? '#88A9C3' : n eq 'kv_cache' ? '#CC79A7' : \
+    n eq 'checkpoint' ? '#F0E442' : n eq 'activation' ? '#E69F00' : \
+    n eq 'attention' ? '#D55E00' : n eq 'dispatch' ? '#009E73' : \
+    n eq 'expert' ? '#7BCBB0' : n eq 'logits' ? '#882255' : n eq 'workspace' ? '#7F7F7F' : \
+    n eq 'communication' ? '#332288' : n eq 'metadata' ? '#4D4D4D' : n eq 'mask' ? '#B5651D' : \
+    n eq 'runtime' ? '#A6CE39' : '#BBBBBB'
 c(i) = colour[(i - 1) % 8 + 1]
 m(i) = mark[(i - 1) % 8 + 1]
 dash(i) = (i - 1) / 8 % 3 + 1

@@ -68,6 +68,19 @@ static struct claim_answer verdict(struct claim_call *call)
     return answer;
 }
 
+/* What a framework's counter of reserved memory shows: allocated, and fragmentation. */
+static struct claim_answer reserved_bytes(struct claim_call *call)
+{
+    struct plan plan;
+    struct prediction p;
+    if (!predicted(call, &plan, &p))
+        return claim_is(0);
+    struct claim_answer answer = claim_is((double)p.memory.reserved_bytes);
+    answer.note = arena_printf(call->arena, "%.2f GiB allocated, reserved %.4g x that",
+                               gib(p.memory.allocated_bytes), 1 + plan.stack.fragmentation);
+    return answer;
+}
+
 static struct claim_answer wall(struct claim_call *call)
 {
     struct plan plan;
@@ -198,16 +211,17 @@ static struct claim_answer dropping(struct claim_call *call)
 }
 
 const struct claim_quantity claim_memory[] = {
-    {"memory.verdict", verdict},
-    {"memory.temp_bytes", temp_bytes},
-    {"memory.total_bytes", total_bytes},
-    {"memory.wall", wall},
-    {"memory.fraction_change", fraction_change},
-    {"memory.state_shards", state_shards},
-    {"memory.buffer_bytes", buffer_bytes},
-    {"memory.temp_saved", temp_saved},
-    {"plan.value", plan_value},
-    {"model.parameters", parameters},
-    {"model.dropping", dropping},
-    {NULL, NULL},
+    {"memory.verdict", verdict, CLAIM_PREDICTED},
+    {"memory.temp_bytes", temp_bytes, CLAIM_PREDICTED},
+    {"memory.total_bytes", total_bytes, CLAIM_PREDICTED},
+    {"memory.reserved_bytes", reserved_bytes, CLAIM_PREDICTED},
+    {"memory.wall", wall, CLAIM_PREDICTED},
+    {"memory.fraction_change", fraction_change, CLAIM_PREDICTED},
+    {"memory.state_shards", state_shards, CLAIM_PREDICTED},
+    {"memory.buffer_bytes", buffer_bytes, CLAIM_PREDICTED},
+    {"memory.temp_saved", temp_saved, CLAIM_PREDICTED},
+    {"plan.value", plan_value, CLAIM_LOOKED_UP},
+    {"model.parameters", parameters, CLAIM_PREDICTED},
+    {"model.dropping", dropping, CLAIM_PREDICTED},
+    {NULL, NULL, CLAIM_UNANSWERED},
 };

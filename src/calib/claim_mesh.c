@@ -242,11 +242,18 @@ static struct claim_answer block_schedule(struct claim_call *call)
 }
 
 const struct claim_quantity claim_mesh[] = {
-    {"mesh.shard_means", shard_means},       {"mesh.roll_rows", roll_rows},
-    {"chunks.rule_of_thumb", rule_of_thumb}, {"chunks.expected_rounds", expected_rounds},
-    {"chunks.static_rounds", static_rounds}, {"chunks.worst_rounds", worst_rounds},
-    {"chunks.rounds_ratio", rounds_ratio},   {"chunks.empty_slots", empty_slots},
-    {"chunks.loop_time", loop_time},         {"mesh.broadcast_time", broadcast_time},
-    {"mesh.gather_time", gather_time},       {"block.floor", block_floor},
-    {"block.schedule", block_schedule},      {NULL, NULL},
+    {"mesh.shard_means", shard_means, CLAIM_PREDICTED},
+    {"mesh.roll_rows", roll_rows, CLAIM_PREDICTED},
+    {"chunks.rule_of_thumb", rule_of_thumb, CLAIM_PREDICTED},
+    {"chunks.expected_rounds", expected_rounds, CLAIM_PREDICTED},
+    {"chunks.static_rounds", static_rounds, CLAIM_PREDICTED},
+    {"chunks.worst_rounds", worst_rounds, CLAIM_PREDICTED},
+    {"chunks.rounds_ratio", rounds_ratio, CLAIM_PREDICTED},
+    {"chunks.empty_slots", empty_slots, CLAIM_PREDICTED},
+    {"chunks.loop_time", loop_time, CLAIM_PREDICTED},
+    {"mesh.broadcast_time", broadcast_time, CLAIM_PREDICTED},
+    {"mesh.gather_time", gather_time, CLAIM_PREDICTED},
+    {"block.floor", block_floor, CLAIM_PREDICTED},
+    {"block.schedule", block_schedule, CLAIM_PREDICTED},
+    {NULL, NULL, CLAIM_UNANSWERED},
 };

@@ -70,9 +70,9 @@ static struct claim_answer at_most(struct claim_call *call)
 }
 
 const struct claim_quantity claim_plain[] = {
-    {"value", value},     {"ratio", ratio},
-    {"product", product}, {"difference", difference},
-    {"share_lost", lost}, {"share_gained", gained},
-    {"largest", largest}, {"loses_less", loses_less},
-    {"at_most", at_most}, {NULL, NULL},
+    {"value", value, CLAIM_ARITHMETIC},     {"ratio", ratio, CLAIM_ARITHMETIC},
+    {"product", product, CLAIM_ARITHMETIC}, {"difference", difference, CLAIM_ARITHMETIC},
+    {"share_lost", lost, CLAIM_ARITHMETIC}, {"share_gained", gained, CLAIM_ARITHMETIC},
+    {"largest", largest, CLAIM_ARITHMETIC}, {"loses_less", loses_less, CLAIM_ARITHMETIC},
+    {"at_most", at_most, CLAIM_ARITHMETIC}, {NULL, NULL, CLAIM_UNANSWERED},
 };

@@ -10,10 +10,12 @@ typedef struct claim_answer claim_function(struct claim_call *call);
 struct claim_quantity {
     const char *name;
     claim_function *compute;
+    enum claim_basis basis; /* of an answer that is no bound; mostly a prediction */
 };
 
 /* By topic; each list ends with a NULL name. */
-extern const struct claim_quantity claim_plain[];   /* arithmetic on printed figures */
+extern const struct claim_quantity claim_plain[];   /* arithmetic on printed figures: that is
+                                                       the basis of all of them */
 extern const struct claim_quantity claim_memory[];  /* plans: verdicts, bytes, buffers */
 extern const struct claim_quantity claim_routing[]; /* rows, padding, rates (seed 001) */
 extern const struct claim_quantity claim_blocks[];  /* blocks and weight loads (seed 002) */

@@ -8,6 +8,13 @@
 
 #include "base/text.h"
 
+const char *claim_basis_name(enum claim_basis basis)
+{
+    static const char *const names[CLAIM_BASES] = {"prediction", "bound", "arithmetic",
+                                                   "look-up", "none"};
+    return names[basis];
+}
+
 const char *claim_verdict_name(enum claim_verdict verdict)
 {
     static const char *const names[] = {"agrees", "differs", "not reproducible"};

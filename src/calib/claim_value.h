@@ -28,6 +28,19 @@ double claim_half_digit(const char *text);
 /* How many base units a printed unit is ("GiB", "ms", "%", "Mtokens/s"); 0 when not known. */
 double claim_unit(const char *unit);
 
+/* What was done to answer: a claim that is only looked up or divided agrees more easily than
+ * one that is predicted. */
+enum claim_basis {
+    CLAIM_PREDICTED,  /* by the functions that predict plans */
+    CLAIM_BOUNDED,    /* by a bound: it can be violated, but does not confirm */
+    CLAIM_ARITHMETIC, /* on figures that the document prints */
+    CLAIM_LOOKED_UP,  /* in the model's or the plan's own description */
+    CLAIM_UNANSWERED,
+    CLAIM_BASES
+};
+
+const char *claim_basis_name(enum claim_basis basis); /* "prediction", "look-up" */
+
 enum claim_kind {
     CLAIM_NOTHING, /* cannot be computed from what the document gives */
     CLAIM_NUMBER,

@@ -63,12 +63,21 @@ static void add_spread(const struct claim_quantity *quantity, struct claim_call 
     }
 }
 
+static enum claim_basis basis_of(const struct claim_quantity *quantity,
+                                 const struct claim_answer *answer)
+{
+    bool bound = answer->kind == CLAIM_AT_LEAST || answer->kind == CLAIM_AT_MOST;
+    return bound ? CLAIM_BOUNDED : quantity->basis;
+}
+
 static enum status compute(const struct csv *csv, size_t row, struct arena *arena,
-                           struct claim_answer *answer, struct err *err)
+                           struct claim_answer *answer, enum claim_basis *basis,
+                           struct err *err)
 {
     const char *name = csv_cell(csv, row, "compute"), *nearest = NULL;
     struct claim_call call = {.arena = arena, .folder = data_folder(csv->file, arena)};
     *answer = (struct claim_answer){0};
+    *basis = CLAIM_UNANSWERED;
     if (!*name)
         return STATUS_OK;
     const struct claim_quantity *quantity = claim_quantity_find(name, &nearest);
@@ -78,6 +87,7 @@ static enum status compute(const struct csv *csv, size_t row, struct arena *aren
     }
     TRY(claim_call_read(&call, csv_cell(csv, row, "arguments"), err));
     *answer = quantity->compute(&call);
+    *basis = basis_of(quantity, answer);
     if (err->status == STATUS_OK)
         add_spread(quantity, &call, answer);
     return err->status == STATUS_OK ? claim_call_finish(&call, err) : err->status;
@@ -109,7 +119,7 @@ static enum status evaluate_row(const struct csv *csv, size_t row, struct arena 
     double unit = claim_unit(claim->unit);
     if (!(unit > 0))
         return err_set(err, STATUS_INPUT, "unknown unit \"%s\"", claim->unit);
-    TRY(compute(csv, row, arena, &answer, err));
+    TRY(compute(csv, row, arena, &answer, &claim->basis, err));
     double percent = 0;
     const char *tolerated = csv_cell(csv, row, "tolerance_percent");
     if (*tolerated && !number_real(tolerated, &percent))

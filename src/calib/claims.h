@@ -18,6 +18,7 @@ struct claim {
     double error_percent;
     bool has_error;
     enum claim_verdict verdict;
+    enum claim_basis basis;
     const char *why;
 };
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/pool.h"
+#include "base/unit.h"
 #include "calib/run_block.h"
 #include "sim/overflow.h"
 #include "sim/slice.h"
@@ -84,7 +85,36 @@ static uint64_t limit_of(const struct plan *plan, const struct run *run)
         return (uint64_t)(fraction * (double)gpu_facts(run->session->gpu)->memory_bytes /
                           (double)run->session->transport->node_ranks);
     uint64_t sharers = run->session ? run->session->transport->node_ranks : 1;
-    return (uint64_t)(fraction * (double)run->report->machine.memory_bytes / (double)sharers);
+    uint64_t left = run->report->machine.memory_bytes;
+    uint64_t taken = run->session ? run->session->blas_bytes : 0;
+    left = left > taken ? left - taken : 0;
+    return (uint64_t)(fraction * (double)left / (double)sharers);
+}
+
+/* All processes go on, or none. */
+static enum status agree(const struct run *run, enum status mine, struct err *err)
+{
+    struct transport *transport = run->session ? run->session->transport : NULL;
+    return transport ? transport->ops->agree(transport, mine, err) : mine;
+}
+
+/* What is needed whatever routing does, before much memory is taken to sample it; a sample of
+ * little memory is taken all the same, as it says exactly what does not fit. */
+static enum status check_least(const struct run *run, struct err *err)
+{
+    char need[48], have[48];
+    uint64_t limit = limit_of(run->plan, run), bytes;
+    if (slice_sample_bytes(run->plan) <= SLICE_LITTLE)
+        return STATUS_OK;
+    TRY(slice_least(run->plan, run->options->backward, ranks_of(run), &bytes, err));
+    if (bytes <= limit)
+        return STATUS_OK;
+    unit_print(need, UNIT_BYTES, (double)bytes);
+    unit_print(have, UNIT_BYTES, (double)limit);
+    err_set(err, STATUS_NOFIT,
+            "the layer needs %s at least, its routing sample included; this machine gives %s",
+            need, have);
+    return err_hint(err, "--shrink N performs a smaller plan, --rank N one rank of it");
 }
 
 /* Whether it fits in every process. */
@@ -309,11 +339,12 @@ static enum status perform(struct run *run, struct err *err)
 {
     bool fits;
     const struct run_options *options = run->options;
+    TRY(agree(run, check_least(run, err), err));
     TRY(slice_init(run->plan, options->routing, options->backward, ranks_of(run), run->arena,
                    &run->list, err));
     run_summary_init(&run->summary, run->plan, &run->list, options->samples, run->arena,
                      run->report);
-    TRY(predict_all(run, err));
+    TRY(agree(run, predict_all(run, err), err));
     begin_report(run);
     TRY(check_fit(run, &fits, err));
     if (!fits) {

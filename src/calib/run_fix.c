@@ -23,6 +23,11 @@ static bool try(struct search *s, const struct plan *plan, struct slice_ranks ra
     struct slice list;
     struct memory_peak peak = {.total_bytes = UINT64_MAX};
     struct err err = {0};
+    uint64_t least = 0;
+    if (slice_sample_bytes(plan) > SLICE_LITTLE &&
+        (slice_least(plan, s->options->backward, ranks, &least, &err) != STATUS_OK ||
+         least > s->limit_bytes))
+        return false;
     if (slice_init(plan, s->options->routing, s->options->backward, ranks, &arena, &list,
                    &err) == STATUS_OK)
         slice_peak(&list, &arena, &peak);

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/system_file.h"
 #include "base/unit.h"
 #include "exec/backend/backend.h"
 
@@ -72,27 +73,9 @@ uint64_t meter_resident_bytes(void)
     return n == 2 && page > 0 ? resident * (uint64_t)page : 0;
 }
 
-/* The number after `key` in a file of "key value" lines; UINT64_MAX when there is none. An
- * empty key reads the file's first number. */
-static uint64_t number_in(const char *path, const char *key)
-{
-    FILE *file = fopen(path, "r");
-    if (!file)
-        return UINT64_MAX;
-    char line[256];
-    uint64_t value = UINT64_MAX;
-    size_t length = strlen(key);
-    while (value == UINT64_MAX && fgets(line, sizeof line, file)) {
-        if (strncmp(line, key, length) == 0 && sscanf(line + length, "%" SCNu64, &value) != 1)
-            value = UINT64_MAX;
-    }
-    fclose(file);
-    return value;
-}
-
 uint64_t meter_resident_peak_bytes(void)
 {
-    uint64_t kib = number_in("/proc/self/status", "VmHWM:");
+    uint64_t kib = system_file_number("/proc/self/status", "VmHWM:");
     return kib == UINT64_MAX ? 0 : kib * 1024;
 }
 
@@ -103,15 +86,4 @@ void meter_resident_mark(void)
         return;
     fputs("5\n", file); /* forget the peak */
     fclose(file);
-}
-
-uint64_t meter_available_bytes(void)
-{
-    uint64_t kib = number_in("/proc/meminfo", "MemAvailable:");
-    uint64_t available = kib == UINT64_MAX ? UINT64_MAX : kib * 1024;
-    uint64_t limit = number_in("/sys/fs/cgroup/memory.max", "");
-    uint64_t used = number_in("/sys/fs/cgroup/memory.current", "");
-    if (limit == UINT64_MAX || used == UINT64_MAX || limit < used)
-        return available;
-    return limit - used < available ? limit - used : available;
 }

@@ -36,8 +36,4 @@ uint64_t meter_resident_bytes(void);
 uint64_t meter_resident_peak_bytes(void);
 void meter_resident_mark(void);
 
-/* Memory that the system could still give without swapping, in bytes; UINT64_MAX where it does
- * not say. The smallest of MemAvailable and the limit of the control group. */
-uint64_t meter_available_bytes(void);
-
 #endif

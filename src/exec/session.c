@@ -4,7 +4,29 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/unit.h"
 #include "exec/gpu/device.h"
+#include "exec/memory_left.h"
+
+/* OpenBLAS waits for address space without end: under a limit it is not opened in vain. */
+static enum status check_address(struct session *session, unsigned workers, struct err *err)
+{
+    uint64_t left = memory_left_address_bytes();
+    char have[48], need[48];
+    if (left == UINT64_MAX)
+        return STATUS_OK;
+    session->blas_bytes = (uint64_t)workers * BLAS_THREAD_MIB << 20;
+    uint64_t bytes = session->blas_bytes + ((uint64_t)BLAS_LIBRARY_MIB << 20);
+    if (bytes <= left)
+        return STATUS_OK;
+    unit_print(have, UNIT_BYTES, (double)left);
+    unit_print(need, UNIT_BYTES, (double)bytes);
+    err_set(err, STATUS_SYSTEM,
+            "the limit on address space leaves %s, OpenBLAS takes %s for %u worker%s", have,
+            need, workers, workers > 1 ? "s" : "");
+    return err_hint(err, "raise it (ulimit -v)%s",
+                    workers > 1 ? ", or take fewer: --workers 1" : "");
+}
 
 static void open_blas(struct session *session, bool plain_c)
 {
@@ -38,9 +60,9 @@ static enum status open_transport(struct session *session,
     if (options->transport == TRANSPORT_SHARE)
         return transport_share_open(options->rank, options->ranks, session->pool,
                                     &session->transport, err);
-    TRY(transport_mpi_open(&session->transport, err));
-    if (options->timeout_s > 0)
-        session->transport->timeout_s = options->timeout_s;
+    const double minute = 60;
+    double timeout_s = options->timeout_s > 0 ? options->timeout_s : minute;
+    TRY(transport_mpi_open(timeout_s, &session->transport, err));
     return options->ranks ? session_check_ranks(session, "ep", options->ranks, err) : STATUS_OK;
 }
 
@@ -49,14 +71,17 @@ enum status session_open(struct session *session, const struct session_options *
                          struct err *err)
 {
     memset(session, 0, sizeof *session);
-    open_blas(session, options->plain_c);
     unsigned workers = options->workers;
+    bool alone = options->transport == TRANSPORT_MPI; /* a process, and worker, for each rank */
+    if (!options->plain_c)
+        TRY(check_address(session, workers ? workers : alone ? 1 : pool_cpus(), err));
+    open_blas(session, options->plain_c);
     if (session->blas.one_thread) {
         workers = 1;
         snprintf(session->warning, sizeof session->warning,
                  "this OpenBLAS is the serial build without locks: one worker only");
     }
-    if (!workers && options->transport == TRANSPORT_MPI)
+    if (!workers && alone)
         workers = 1;
     session->pool = pool_create(workers);
     TRY(open_transport(session, options, err));

@@ -36,7 +36,8 @@ struct gpu;
 
 struct session {
     struct blas blas;
-    char warning[256]; /* "" or why BLAS is not what was hoped for */
+    uint64_t blas_bytes; /* of address space that BLAS is yet to take, where that is limited */
+    char warning[256];   /* "" or why BLAS is not what was hoped for */
     struct pool *pool;
     struct transport *transport;
     struct gpu *gpu; /* NULL: none was asked for */

@@ -1,6 +1,8 @@
 /* From the sampler's placement and tokens to a layer's sample; see route.h. */
 #include "sim/route.h"
 
+#include <math.h>
+
 #include "plan/derive.h"
 
 /* Physical experts are numbered rank * e + number on the rank, replicas by logical expert. A
@@ -42,6 +44,16 @@ enum status route_init(const struct plan *plan, const struct routing_data *data,
     s->ids = r->ids;
     place(r, arena);
     return STATUS_OK;
+}
+
+/* Chosen and placed experts of every token; rows of every source for every expert. */
+uint64_t route_bytes(const struct plan *plan)
+{
+    struct rows_spec spec;
+    rows_spec_from_plan(plan, NULL, &spec);
+    double ids = (double)spec.ranks * (double)spec.tokens * (double)spec.top_k;
+    double counts = (double)spec.ranks * (double)(spec.experts + spec.ranks);
+    return (uint64_t)fmin(4 * (2 * ids + counts), 0x1p63);
 }
 
 void route_step(struct route *r, uint64_t step)

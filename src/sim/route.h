@@ -22,6 +22,9 @@ struct route {
 enum status route_init(const struct plan *plan, const struct routing_data *data,
                        struct arena *arena, struct route *routing, struct err *err);
 
+/* Bytes that the sample of a plan's group takes. */
+uint64_t route_bytes(const struct plan *plan);
+
 /* Samples a step of the whole group into routing->sample, in place of the one before. */
 void route_step(struct route *routing, uint64_t step);
 

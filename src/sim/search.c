@@ -123,6 +123,14 @@ static void list_layouts(struct hunt *hunt, struct arena *arena)
     } while (turn(hunt, &plan, 0, INNER, index) < SEARCH_KEYS);
 }
 
+static void take_part(struct hunt *hunt)
+{
+    uint64_t first, end;
+    sweep_part_range(hunt->n_layouts, hunt->ask->part, &first, &end);
+    hunt->layouts += first;
+    hunt->n_layouts = (size_t)(end - first);
+}
+
 /* ---- bounds ---- */
 
 static void bound_build(struct bound *bound, const struct plan *plan)
@@ -522,6 +530,7 @@ enum status search_run(const struct search_ask *ask, struct arena *arena,
     struct search_result found = {0};
     loosen(ask, &hunt.base);
     list_layouts(&hunt, arena);
+    take_part(&hunt);
     gather(&hunt, &pile, &found);
     if (pile.any && !pile.n) {
         struct search_result again = {0};

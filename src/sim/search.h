@@ -13,6 +13,7 @@
 
 #include "base/arena.h"
 #include "base/pool.h"
+#include "sim/sweep.h"
 #include "sim/evaluate.h"
 #include "sim/time.h"
 
@@ -76,6 +77,7 @@ struct search_ask {
     uint64_t at_most_bytes; /* more total is not wanted; 0: the limit alone */
     size_t best;            /* how many to list */
     struct pool *pool;      /* or NULL */
+    struct sweep_part part; /* of the layouts; {0}: all */
     void (*progress)(void *context, double share); /* or NULL; called on the caller's thread */
     void *context;
 };

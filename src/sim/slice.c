@@ -9,12 +9,54 @@ enum status slice_init(const struct plan *plan, const struct routing_data *data,
 {
     *out = (struct slice){
         .plan = plan, .first = ranks.first, .n = ranks.n, .workers = ranks.workers};
-    TRY(slice_kind_of(plan)->build(out, data, backward, arena, err));
+    TRY(slice_kind_of(plan)->build(out, backward, arena, err));
+    if (slice_kind_of(plan)->route)
+        TRY(slice_kind_of(plan)->route(out, data, arena, err));
     out->slots = arena_alloc(arena, ranks.n, sizeof *out->slots);
     out->values = arena_alloc(arena, ranks.n, sizeof *out->values);
     for (uint64_t i = 0; i < ranks.n; i++)
         out->values[i] = arena_alloc(arena, out->work.sizes.n, sizeof **out->values);
     return slice_step(out, 0, err);
+}
+
+uint64_t slice_sample_bytes(const struct plan *plan)
+{
+    const struct slice_kind *kind = slice_kind_of(plan);
+    return kind->route ? kind->route_bytes(plan) : 0;
+}
+
+/* The peak of ranks that all have the same sizes. */
+static enum status least_peak(struct slice *slice, struct arena *arena, uint64_t *bytes,
+                              struct err *err)
+{
+    struct slots slots;
+    struct memory_peak peak;
+    uint64_t *values = arena_alloc(arena, slice->work.sizes.n, sizeof *values);
+    const uint64_t **of_ranks = arena_alloc(arena, slice->n, sizeof *of_ranks);
+    slice_kind_of(slice->plan)->fill_least(slice, &slots);
+    if (!sizes_eval(&slice->work.sizes, &slots, values))
+        return err_set(err, STATUS_INPUT, "sizes of the layer overflow 64 bits");
+    for (uint64_t i = 0; i < slice->n; i++)
+        of_ranks[i] = values;
+    slice_memory_peak(&slice->work, of_ranks, slice->n, arena, &peak);
+    *bytes = peak.total_bytes;
+    return STATUS_OK;
+}
+
+enum status slice_least(const struct plan *plan, bool backward, struct slice_ranks ranks,
+                        uint64_t *bytes, struct err *err)
+{
+    struct arena arena = {0};
+    struct slice slice = {
+        .plan = plan, .first = ranks.first, .n = ranks.n, .workers = ranks.workers};
+    const struct slice_kind *kind = slice_kind_of(plan);
+    enum status status = kind->build(&slice, backward, &arena, err);
+    if (status == STATUS_OK)
+        status = least_peak(&slice, &arena, bytes, err);
+    if (status == STATUS_OK)
+        *bytes += slice_sample_bytes(plan); /* both far below 2^63 */
+    arena_release(&arena);
+    return status;
 }
 
 enum status slice_step(struct slice *c, uint64_t step, struct err *err)

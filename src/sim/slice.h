@@ -32,9 +32,15 @@ struct slice_kind {
     /* STATUS_INPUT when there is nothing of the kind in the plan; resolves what stacks leave
      * open. */
     enum status (*resolve)(struct plan *plan, struct err *err);
-    /* The list, and what its slots are filled from; memory from the arena. */
-    enum status (*build)(struct slice *slice, const struct routing_data *data, bool backward,
+    /* The list; memory from the arena. */
+    enum status (*build)(struct slice *slice, bool backward, struct arena *arena,
+                         struct err *err);
+    /* What slots are filled from, when something is routed; and the bytes that takes. */
+    enum status (*route)(struct slice *slice, const struct routing_data *data,
                          struct arena *arena, struct err *err);
+    uint64_t (*route_bytes)(const struct plan *plan);
+    /* Fills a rank's slots as if no row arrived. */
+    void (*fill_least)(const struct slice *slice, struct slots *slots);
     /* Fills the slots of all ranks for a sample. */
     void (*fill_slots)(struct slice *slice, uint64_t step);
 };
@@ -46,6 +52,16 @@ const struct slice_kind *slice_kind_of(const struct plan *plan);
 enum status slice_init(const struct plan *plan, const struct routing_data *data, bool backward,
                        struct slice_ranks ranks, struct arena *arena, struct slice *out,
                        struct err *err);
+
+/* Bytes that the ranks need whatever routing does: their peak when no row arrives, and what a
+ * sample of routing takes. No memory that grows with the tokens is taken. */
+enum status slice_least(const struct plan *plan, bool backward, struct slice_ranks ranks,
+                        uint64_t *bytes, struct err *err);
+
+/* What a sample of routing takes; 0 where nothing is routed. One of at most SLICE_LITTLE is
+ * taken without asking what the layer needs at least: it says exactly what does not fit. */
+enum { SLICE_LITTLE = 256 << 20 };
+uint64_t slice_sample_bytes(const struct plan *plan);
 
 /* Evaluates it for another routing step. */
 enum status slice_step(struct slice *c, uint64_t step, struct err *err);

@@ -33,10 +33,15 @@ static enum status layer_resolve(struct plan *plan, struct err *err)
     return STATUS_OK;
 }
 
-static enum status layer_list(struct slice *c, const struct routing_data *data, bool backward,
-                              struct arena *arena, struct err *err)
+static enum status layer_list(struct slice *c, bool backward, struct arena *arena,
+                              struct err *err)
 {
-    TRY(layer_build(c->plan, backward, arena, &c->work, err));
+    return layer_build(c->plan, backward, arena, &c->work, err);
+}
+
+static enum status layer_route(struct slice *c, const struct routing_data *data,
+                               struct arena *arena, struct err *err)
+{
     TRY(route_init(c->plan, data, arena, &c->routing, err));
     c->sample = &c->routing.sample;
     return STATUS_OK;
@@ -47,6 +52,11 @@ static void layer_slots(struct slice *c, uint64_t step)
     route_step(&c->routing, step);
     for (uint64_t i = 0; i < c->n; i++)
         layer_sample_plan_slots(c->plan, c->sample, c->first + i, c->workers, &c->slots[i]);
+}
+
+static void layer_least(const struct slice *c, struct slots *slots)
+{
+    layer_sample_least_slots(c->plan, c->workers, slots);
 }
 
 /* ---- a collective matmul ---- */
@@ -61,10 +71,9 @@ static enum status matmul_resolve(struct plan *plan, struct err *err)
     return matmul_check(plan, err);
 }
 
-static enum status matmul_list(struct slice *c, const struct routing_data *data, bool backward,
-                               struct arena *arena, struct err *err)
+static enum status matmul_list(struct slice *c, bool backward, struct arena *arena,
+                               struct err *err)
 {
-    (void)data;
     if (backward) {
         err_set(err, STATUS_INPUT, "block \"%s\" has no backward on the host",
                 words_block[c->plan->block.kind]);
@@ -80,11 +89,29 @@ static void matmul_slots(struct slice *c, uint64_t step)
         matmul_plan_slots(c->plan, c->workers, &c->slots[i]);
 }
 
+static void matmul_least(const struct slice *c, struct slots *slots)
+{
+    matmul_plan_slots(c->plan, c->workers, slots);
+}
+
 const struct slice_kind *slice_kind_of(const struct plan *plan)
 {
-    static const struct slice_kind layer = {
-        "ep", true, layer_ranks, layer_tokens, layer_resolve, layer_list, layer_slots};
-    static const struct slice_kind matmul = {
-        "tp", false, matmul_ranks, plan_tokens, matmul_resolve, matmul_list, matmul_slots};
+    static const struct slice_kind layer = {.axis = "ep",
+                                            .routed = true,
+                                            .ranks = layer_ranks,
+                                            .tokens = layer_tokens,
+                                            .resolve = layer_resolve,
+                                            .build = layer_list,
+                                            .route = layer_route,
+                                            .route_bytes = route_bytes,
+                                            .fill_least = layer_least,
+                                            .fill_slots = layer_slots};
+    static const struct slice_kind matmul = {.axis = "tp",
+                                             .ranks = matmul_ranks,
+                                             .tokens = plan_tokens,
+                                             .resolve = matmul_resolve,
+                                             .build = matmul_list,
+                                             .fill_least = matmul_least,
+                                             .fill_slots = matmul_slots};
     return plan->block.kind == BLOCK_MOE ? &layer : &matmul;
 }

@@ -10,6 +10,7 @@
 
 #include "base/pool.h"
 #include "sim/evaluate.h"
+#include "sim/sweep_keep.h"
 
 enum { SWEEP_AXES = 4 };
 
@@ -58,15 +59,34 @@ typedef size_t sweep_row(const void *context, const size_t indices[SWEEP_AXES],
 typedef enum status sweep_write(void *context, const char *bytes, size_t n, uint64_t done,
                                 struct err *err);
 
+/* How many points to evaluate before rows are written again, after `last` of them (0: none
+ * yet). The caller knows the time that took, this room does not. */
+typedef uint64_t sweep_pace(void *context, uint64_t last);
+
+/* A contiguous share of the points, in their order: number `part` of `of`, from 1; {0}: all. */
+struct sweep_part {
+    uint64_t part, of;
+};
+
 struct sweep_output {
     sweep_row *row;
     const void *row_context;
     size_t row_room; /* most bytes of a row */
     sweep_write *write;
     void *write_context;
+    sweep_pace *pace; /* NULL: as many as suit the machine */
+    struct sweep_part part;
+    /* What stays. The best (top, pareto) are written at the end, each row with its speed as a
+     * last field; of REDUCE_COUNT nothing is written. */
+    struct sweep_keep keep;
+    uint64_t *counts; /* [SWEEP_VERDICTS] points by verdict, or NULL */
 };
 
-/* Evaluates all points on the pool (NULL: on the caller). */
+/* Of so many points the first of a part, and one past its last. Parts differ by a point at
+ * most. */
+void sweep_part_range(uint64_t points, struct sweep_part part, uint64_t *first, uint64_t *end);
+
+/* Evaluates all points, or the part's, on the pool (NULL: on the caller). */
 enum status sweep_run(const struct sweep *sweep, struct pool *pool,
                       const struct sweep_output *output, struct err *err);
 

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "bench/bench.h"
-#include "exec/meter.h"
+#include "exec/memory_left.h"
 #include "support/layer_case.h"
 
 enum {
@@ -238,7 +238,7 @@ int main(void)
     struct session session;
     struct session_options options = {.ranks = 1, .plain_c = true};
     struct err err = {0};
-    if (meter_available_bytes() < most_bytes + most_bytes / 4) {
+    if (memory_left_bytes() < most_bytes + most_bytes / 4) {
         printf("fan: needs %d MiB of memory: skipped\n", (int)(most_bytes >> 20));
         return 77;
     }

@@ -92,6 +92,122 @@ static const char *rows_of(const struct sweep *sweep, unsigned threads, struct a
     return text_string(&text);
 }
 
+/* ---- less than all rows ---- */
+
+/* Batches of any size: chunk borders fall everywhere. */
+static uint64_t uneven_pace(void *context, uint64_t last)
+{
+    (void)context;
+    return last % 23 + 17;
+}
+
+static const char *reduced(const struct sweep *sweep, struct sweep_keep keep,
+                           struct sweep_part part, unsigned threads, struct arena *arena)
+{
+    struct text text = {.arena = arena};
+    struct err err = {0};
+    const struct sweep_output output = {.row = write_row,
+                                        .row_room = 256,
+                                        .write = collect,
+                                        .write_context = &text,
+                                        .pace = uneven_pace,
+                                        .part = part,
+                                        .keep = keep};
+    struct pool *pool = pool_create(threads);
+    assert_int_equal(sweep_run(sweep, pool, &output, &err), STATUS_OK);
+    pool_free(pool);
+    return text_string(&text);
+}
+
+enum { POINTS = 64 };
+
+/* All points, one by one. */
+struct all {
+    unsigned verdict[POINTS];
+    bool fits[POINTS];
+    struct sweep_best best[POINTS];
+    char row[POINTS][256];
+};
+
+static void look_at_all(const struct sweep *sweep, const struct sweep_keep *keep,
+                        struct all *all)
+{
+    for (uint64_t point = 0; point < POINTS; point++) {
+        struct evaluator evaluator = {0};
+        struct evaluation result;
+        struct plan plan;
+        size_t indices[SWEEP_AXES] = {0};
+        sweep_indices(sweep, point, indices);
+        sweep_plan(sweep, indices, &plan);
+        evaluate(&evaluator, &plan, 1, &result);
+        all->verdict[point] = sweep_verdict(&result);
+        all->fits[point] = sweep_best_of(keep, &plan, &result, point, &all->best[point]);
+        write_row(NULL, indices, &plan, &result, all->row[point], sizeof all->row[point]);
+        evaluator_release(&evaluator);
+    }
+}
+
+static bool is_edge(const struct all *all, uint64_t point)
+{
+    uint64_t at = point % 4;
+    return (at > 0 && all->verdict[point - 1] != all->verdict[point]) ||
+           (at < 3 && all->verdict[point + 1] != all->verdict[point]);
+}
+
+/* As fast in less memory, or faster in as much, or the same and earlier. */
+static bool is_beaten(const struct all *all, uint64_t point)
+{
+    const struct sweep_best *a = &all->best[point];
+    for (uint64_t other = 0; other < POINTS; other++) {
+        const struct sweep_best *b = &all->best[other];
+        bool better = b->bytes < a->bytes || b->speed > a->speed || other < point;
+        if (all->fits[other] && other != point && b->bytes <= a->bytes &&
+            b->speed >= a->speed && better)
+            return true;
+    }
+    return false;
+}
+
+static uint64_t rank_of(const struct all *all, uint64_t point)
+{
+    const struct sweep_best *a = &all->best[point];
+    uint64_t before = 0;
+    for (uint64_t other = 0; other < POINTS; other++) {
+        const struct sweep_best *b = &all->best[other];
+        bool tie = b->speed == a->speed &&
+                   (b->bytes < a->bytes || (b->bytes == a->bytes && other < point));
+        before += all->fits[other] && (b->speed > a->speed || tie);
+    }
+    return before;
+}
+
+static void check_reduced(const struct sweep *sweep, struct arena *arena)
+{
+    struct all all;
+    const struct sweep_keep edge = {.reduce = REDUCE_BOUNDARY};
+    const struct sweep_keep pareto = {.reduce = REDUCE_PARETO};
+    const struct sweep_keep top = {.reduce = REDUCE_TOP, .top = 5};
+    struct text edges = {.arena = arena}, joined = {.arena = arena};
+    look_at_all(sweep, &pareto, &all);
+    const char *best = reduced(sweep, pareto, (struct sweep_part){0}, 2, arena);
+    const char *fastest = reduced(sweep, top, (struct sweep_part){0}, 2, arena);
+    for (uint64_t point = 0; point < POINTS; point++) {
+        const char *row =
+            arena_printf(arena, "%.*s,", (int)strcspn(all.row[point], "\n"), all.row[point]);
+        if (is_edge(&all, point))
+            text_append(&edges, all.row[point]);
+        bool stays = all.fits[point] && !is_beaten(&all, point);
+        assert_int_equal(strstr(best, row) != NULL, stays);
+        assert_int_equal(strstr(fastest, row) != NULL,
+                         all.fits[point] && rank_of(&all, point) < top.top);
+    }
+    for (uint64_t part = 1; part <= 5; part++)
+        text_append(&joined, reduced(sweep, edge, (struct sweep_part){part, 5}, 2, arena));
+    assert_string_equal(reduced(sweep, edge, (struct sweep_part){0}, 3, arena),
+                        text_string(&edges));
+    assert_string_equal(text_string(&joined), text_string(&edges));
+}
+
 /* The same line from predict. */
 static const char *predicted_row(const struct sweep *sweep, uint64_t point, struct arena *arena)
 {
@@ -122,6 +238,7 @@ static uint64_t compare_sweep(const struct plan *base, uint64_t seed, size_t whi
     sweep_init(&sweep, base, which, &arena);
     const char *rows = rows_of(&sweep, 0, &arena);
     assert_string_equal(rows_of(&sweep, 2, &arena), rows);
+    check_reduced(&sweep, &arena);
     for (uint64_t point = 0; point < sweep_points(&sweep); point++) {
         struct arena scratch = {0};
         const char *row = predicted_row(&sweep, point, &scratch);

@@ -117,7 +117,7 @@ static void plan_that_does_not_fit_is_not_performed(void **state)
     struct plan plan;
     struct run_report report;
     const struct override large[] = {{"workload.sequence_length", "65536", "--set"},
-                                     {"workload.micro_batch", "64", "--set"},
+                                     {"workload.micro_batch", "4", "--set"},
                                      {"model.hidden", "65536", "--set"}};
     load(&plan, &arena, 3, large);
     run(&plan, &(struct run_options){0}, &arena, &report);

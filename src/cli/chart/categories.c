@@ -1,5 +1,6 @@
 /* What memory holds, stacked, a bar per configuration. */
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 #include "cli/chart/sweep.h"
@@ -7,7 +8,10 @@
 #include "plan/rule.h"
 #include "sim/predict.h"
 
-enum { BARS = 40, PARTS = 7 }; /* parts beyond are one, "other" */
+enum { BARS = 40 };
+
+/* Parts that are less than this of every bar are one, "other". */
+static const double least_part = 0.01;
 
 /* ---- the table ---- */
 
@@ -88,27 +92,19 @@ static enum status make(const struct chart_request *request, struct chart_names 
 
 struct part {
     const char *name;
-    double most; /* of any bar */
-    bool shown;
+    double most, share; /* bytes of any bar; of its total */
 };
 
-static void rank_parts(const struct csv *csv, struct part *parts)
+static void measure_parts(const struct csv *csv, struct part *parts)
 {
     for (unsigned i = 0; i < CATEGORY_COUNT; i++) {
         parts[i] = (struct part){.name = category_name((enum category)i)};
         for (size_t row = 0; row < csv->n_rows; row++) {
             double bytes = chart_number(csv, row, parts[i].name);
-            parts[i].most = bytes > parts[i].most ? bytes : parts[i].most;
+            double total = chart_number(csv, row, "total_bytes");
+            parts[i].most = fmax(parts[i].most, bytes);
+            parts[i].share = fmax(parts[i].share, total > 0 ? bytes / total : 0);
         }
-    }
-    for (unsigned shown = 0; shown < PARTS; shown++) {
-        struct part *largest = NULL;
-        for (unsigned i = 0; i < CATEGORY_COUNT; i++)
-            if (!parts[i].shown && parts[i].most > 0 &&
-                (!largest || parts[i].most > largest->most))
-                largest = &parts[i];
-        if (largest)
-            largest->shown = true;
     }
 }
 
@@ -118,9 +114,9 @@ static void add_parts(const struct csv *csv, struct picture *p)
     const char **shown = arena_alloc(p->arena, CATEGORY_COUNT + 1, sizeof *shown);
     const char **others = arena_alloc(p->arena, CATEGORY_COUNT + 1, sizeof *others);
     size_t n_shown = 0, n_others = 0;
-    rank_parts(csv, parts);
+    measure_parts(csv, parts);
     for (unsigned i = 0; i < CATEGORY_COUNT; i++)
-        if (parts[i].shown)
+        if (parts[i].share >= least_part)
             shown[n_shown++] = parts[i].name;
         else if (parts[i].most > 0)
             others[n_others++] = parts[i].name;

@@ -30,7 +30,7 @@ static enum status make_sweep(const struct routing_sweep *sweep,
     for (size_t i = 0; sweep->columns[i]; i++)
         option_list_add(&columns, sweep->columns[i], p->arena);
     TRY(chart_frontier(&inner, defaults, &f, err));
-    TRY(frontier_rows_few(&f, err));
+    TRY(frontier_rows_few(sweep_points(&f.sweep), err));
     struct frontier_sink sink = {.kept = &p->data, .points = sweep_points(&f.sweep)};
     TRY(frontier_rows(&f, &columns, 0, &sink, err));
     if (sweep->published)

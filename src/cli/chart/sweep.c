@@ -272,7 +272,7 @@ static enum status make(const struct chart_request *request, const char *const *
     struct frontier frontier;
     const struct option_list columns = {0};
     TRY(chart_frontier(request, defaults, &frontier, err));
-    TRY(frontier_rows_few(&frontier, err));
+    TRY(frontier_rows_few(sweep_points(&frontier.sweep), err));
     struct frontier_sink sink = {.kept = &p->data, .points = sweep_points(&frontier.sweep)};
     TRY(frontier_rows(&frontier, &columns, 0, &sink, err));
     TRY(frontier_published(&frontier, &p->published, err));

@@ -29,6 +29,11 @@ static const char *claim_word_of(const void *record)
     return claim_verdict_name(((const struct claim *)record)->verdict);
 }
 
+static const char *basis_of(const void *record)
+{
+    return claim_basis_name(((const struct claim *)record)->basis);
+}
+
 static bool has_error(const void *record)
 {
     return ((const struct claim *)record)->has_error;
@@ -59,6 +64,7 @@ static const struct column columns[] = {
     TEXT(unit, NULL),
     TEXT(place, NULL),
     TEXT(why, NULL),
+    {.key = "basis", .type = COLUMN_NAME, .name = basis_of},
 };
 
 enum { N_COLUMNS = sizeof columns / sizeof *columns };
@@ -106,6 +112,24 @@ static void print_counts(const struct invocation *call, const char *who,
             who, n, count[CLAIM_AGREES], count[CLAIM_DIFFERS], count[CLAIM_NOT_REPRODUCIBLE]);
 }
 
+/* How many of the answers are predictions, and how they fare apart from the rest. */
+static void print_bases(const struct invocation *call, const struct claim *claims, size_t n)
+{
+    static const char *const names[CLAIM_BASES] = {"predictions", "bounds", "arithmetic",
+                                                   "look-ups", "no answer"};
+    size_t count[CLAIM_BASES][CLAIM_NOT_REPRODUCIBLE + 1] = {{0}};
+    for (size_t i = 0; i < n; i++)
+        count[claims[i].basis][claims[i].verdict]++;
+    fputs("\nof all\n", call->out);
+    for (unsigned b = 0; b < CLAIM_BASES; b++) {
+        const size_t *c = count[b];
+        size_t all = c[CLAIM_AGREES] + c[CLAIM_DIFFERS] + c[CLAIM_NOT_REPRODUCIBLE];
+        fprintf(call->out,
+                "  %-12s%4zu:        %3zu agree, %3zu differ, %3zu not reproducible\n",
+                names[b], all, c[CLAIM_AGREES], c[CLAIM_DIFFERS], c[CLAIM_NOT_REPRODUCIBLE]);
+    }
+}
+
 static void print_document(const struct invocation *call, const struct claim *claims, size_t n)
 {
     const struct settings *settings = call->settings;
@@ -146,6 +170,7 @@ static void print_text(const struct invocation *call, const struct claim *claims
         print_counts(call, claims[i].document, claims + i, end - i);
     }
     print_counts(call, "all", claims, n);
+    print_bases(call, claims, n);
     fputc('\n', call->out);
     provenance_text(call->out, &call->term, &(struct provenance){.seed = 1});
 }
@@ -241,7 +266,8 @@ const struct command command_claims = {
         "that also predict plans, and says whether it agrees. A value agrees when it rounds "
         "to what was printed; measured ones have a tolerance, which the reason states. What "
         "cannot be computed from the document is not reproducible, unless it violates a "
-        "bound.\n"
+        "bound. Predictions, bounds, arithmetic on printed figures and look-ups are counted "
+        "apart: the last two agree easily.\n"
         "\n"
         "The table of what was published, and where, is models/published/claims.csv. An "
         "operand selects the tables whose names start with it, such as seed001.skew. Writes "

@@ -10,10 +10,11 @@
 #include "cli/frontier/rows.h"
 #include "cli/frontier/table.h"
 #include "cli/frontier/unread.h"
+#include "cli/option/less.h"
 
 struct settings {
     struct option_list cases, overs, columns;
-    const char *plot, *find, *with;
+    const char *plot, *find, *with, *reduce, *part;
     bool marginal;
     uint64_t threads;
 };
@@ -30,7 +31,12 @@ static const struct option options[] = {
     {"find", 0, OPTION_TEXT, offsetof(struct settings, find), "max:KEY", NULL,
      "the largest value of a key that still fits, for each point of the sweep"},
     {"marginal", 0, OPTION_FLAG, offsetof(struct settings, marginal), NULL, NULL,
-     "with --find: count values that are marginal, within the stack's error of the limit"},
+     "with --find, --reduce pareto and top: take what is marginal, within the stack's error"},
+    {"reduce", 0, OPTION_TEXT, offsetof(struct settings, reduce), "WHAT", NULL,
+     "keep less than all rows: boundary (beside another verdict along the last key), pareto "
+     "(nothing fits in less memory and is faster), top:N (the fastest that fit), count"},
+    {"part", 0, OPTION_TEXT, offsetof(struct settings, part), "I/N", NULL,
+     "only the I-th of N equal parts of the points; joined in order they are the whole"},
     {"plot", 0, OPTION_TEXT, offsetof(struct settings, plot), "FILE", NULL,
      "draw a chart: .png, .svg, .pdf, .txt, or - for the terminal; keeps .csv and .gp"},
     {"threads", 0, OPTION_COUNT, offsetof(struct settings, threads), "N 0..1024", NULL,
@@ -57,6 +63,24 @@ static enum status draw(const struct frontier *frontier, const struct text *rows
     return picture_draw(picture, is_text(call), call, err);
 }
 
+static enum status choose_less(const struct settings *settings, const struct sweep *sweep,
+                               struct frontier_sink *sink, struct err *err)
+{
+    uint64_t first, end;
+    TRY(less_reduce(settings->reduce, &sink->keep, err));
+    TRY(less_part(settings->part, &sink->part, err));
+    enum sweep_reduce reduce = sink->keep.reduce;
+    if (settings->marginal && reduce != REDUCE_PARETO && reduce != REDUCE_TOP)
+        return err_set(err, STATUS_USAGE,
+                       "option '--marginal' needs --find max:KEY, --reduce pareto or top:N");
+    if (settings->plot && reduce != REDUCE_NOTHING)
+        return err_set(err, STATUS_USAGE, "options '--reduce' and '--plot' exclude each other");
+    sink->keep.marginal = settings->marginal;
+    sweep_part_range(sweep_points(sweep), sink->part, &first, &end);
+    sink->points = end - first;
+    return STATUS_OK;
+}
+
 static enum status run_frontier(const struct invocation *call, struct err *err)
 {
     const struct settings *settings = call->settings;
@@ -68,22 +92,24 @@ static enum status run_frontier(const struct invocation *call, struct err *err)
     }
     TRY(frontier_of_call(&frontier, call, &settings->cases, &settings->overs, err));
     frontier_unread(&frontier, stderr);
+    if (settings->find && (settings->reduce || settings->part))
+        return err_set(
+            err, STATUS_USAGE,
+            "option '--find' excludes --reduce and --part: it keeps one row of each");
     if (settings->find)
         return frontier_find(&frontier, settings->find, settings->marginal, call, err);
-    if (settings->marginal)
-        return err_set(err, STATUS_USAGE, "option '--marginal' needs --find max:KEY");
     if (settings->with && !text_equal(settings->with, "time"))
         return err_set(err, STATUS_USAGE, "option '--with' takes time, not '%s'",
                        settings->with);
-    struct frontier_sink sink = {.points = sweep_points(&frontier.sweep),
-                                 .time = settings->with != NULL};
+    struct frontier_sink sink = {.time = settings->with != NULL};
+    TRY(choose_less(settings, &frontier.sweep, &sink, err));
     struct picture picture;
     TRY(side_provenance_check(call, err));
     if (settings->plot)
         TRY(picture_init(&picture, settings->plot, call, err));
     bool keep = is_text(call) || settings->plot || call->general.format == FORMAT_JSON;
-    if (keep)
-        TRY(frontier_rows_few(&frontier, err));
+    if (keep && sink.keep.reduce == REDUCE_NOTHING)
+        TRY(frontier_rows_few(sink.points, err));
     sink.kept = keep ? &kept : NULL;
     sink.file = keep ? NULL : call->out;
     sink.progress = !keep && term_is_watched(stderr) && !call->term.tty;
@@ -104,6 +130,8 @@ static const char *const examples[] = {
     "plan.yaml",
     "moeplan frontier --find max:workload.micro_batch --over moe.path=capacity,deepep "
     "plan.yaml",
+    "moeplan frontier --over workload.sequence_length=1..100000 --over "
+    "workload.micro_batch=1..1000 --reduce boundary -o edge.csv plan.yaml",
     NULL,
 };
 
@@ -120,6 +148,15 @@ const struct command command_frontier = {
         "axes, whatever the number of threads; FILE.json beside it says what made it. An "
         "interrupted sweep leaves whole rows in FILE.csv.partial, the next one in "
         "FILE.csv.2.partial.\n\n"
+        "--reduce keeps memory and files small however many points there are. What is fastest "
+        "is taken by FLOPs and bytes at peak rates without overlap, which orders points and "
+        "predicts nothing: peak_tokens_per_s_per_device. Parts of a sweep run anywhere; but "
+        "for "
+        "their headers, joined in order, they are the bytes of one run (of pareto, top and "
+        "count: of each part):\n\n"
+        "  parallel -k moeplan frontier --over KEY=1..1000000 --part {}/8 --format csv "
+        "plan.yaml "
+        "'|' tail -n +2 ::: 1 2 3 4 5 6 7 8\n\n"
         "With --find the status is 4 when no point has a value that fits.",
     .examples = examples,
     .min_operands = 1,

@@ -3,6 +3,7 @@
 
 #include "base/number.h"
 #include "cli/command/commands.h"
+#include "cli/option/less.h"
 #include "cli/option/plan_argument.h"
 #include "cli/search/search_print.h"
 #include "lib/axis.h"
@@ -12,7 +13,7 @@ enum { SIZES = 64, MOST_NODES = 1000000 /* limit of cluster.nodes */ };
 
 struct settings {
     struct option_list fix, over;
-    const char *at_most, *devices;
+    const char *at_most, *devices, *part;
     uint64_t best, threads;
 };
 
@@ -29,6 +30,8 @@ static const struct option options[] = {
      "how many devices are needed: the best layout for each count, such as 8..1024*2"},
     {"best", 0, OPTION_COUNT, offsetof(struct settings, best), "N 1..10000", NULL,
      "how many layouts to list; default 10"},
+    {"part", 0, OPTION_TEXT, offsetof(struct settings, part), "I/N", NULL,
+     "only the I-th of N equal parts of the layouts; the best of all are among those of parts"},
     {"threads", 0, OPTION_COUNT, offsetof(struct settings, threads), "N 0..1024", NULL,
      "threads to search on; 0: one per CPU"},
 };
@@ -56,6 +59,7 @@ static enum status search_plan(const struct invocation *call, const struct plan 
         .plan = plan, .profile = &profile, .space = &space, .best = best, .pool = pool};
     bool progress = term_is_watched(stderr);
     snprintf(label, sizeof label, "%s", what);
+    TRY(less_part(settings->part, &ask.part, err));
     TRY(search_wish_read(&wish, plan, call->arena, &space, &ask.at_most_bytes, err));
     if (progress) {
         ask.progress = show_progress;

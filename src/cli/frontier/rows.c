@@ -1,9 +1,15 @@
 /* A sweep's rows; see rows.h. */
 #include "cli/frontier/rows.h"
 
+#include <inttypes.h>
+#include <math.h>
+
 #include "cli/frontier/columns.h"
 #include "cli/frontier/csv.h"
 #include "cli/frontier/table.h"
+#include "exec/stopwatch.h"
+
+enum { FRONTIER_KEPT_BYTES = 64 << 20 };
 
 static enum status write_whole(FILE *file, const char *bytes, size_t n, struct err *err)
 {
@@ -16,6 +22,11 @@ static enum status sink_write(void *context, const char *bytes, size_t n, uint64
                               struct err *err)
 {
     struct frontier_sink *sink = context;
+    if (sink->kept && sink->kept->length + n > FRONTIER_KEPT_BYTES) {
+        err_set(err, STATUS_USAGE, "more than %d MiB of rows are too many for a table",
+                FRONTIER_KEPT_BYTES >> 20);
+        return err_hint(err, "write them to a file: -o points.csv, or --format csv");
+    }
     if (sink->kept)
         text_append_n(sink->kept, bytes, n);
     if (sink->file)
@@ -23,6 +34,43 @@ static enum status sink_write(void *context, const char *bytes, size_t n, uint64
     if (sink->progress)
         fprintf(stderr, "\r%3.0f %%", 100.0 * (double)done / (double)sink->points);
     return STATUS_OK;
+}
+
+/* Batches of half a second: an interrupted sweep has lost no more than twice that. */
+static uint64_t sink_pace(void *context, uint64_t last)
+{
+    struct frontier_sink *sink = context;
+    const double wish_s = 0.5, most_growth = 8;
+    const uint64_t first = 1, most = UINT64_C(1) << 40;
+    double now = stopwatch_now_s();
+    double took = fmax(now - sink->begin_s, 1e-6);
+    double next = last ? (double)last * fmin(wish_s / took, most_growth) : (double)first;
+    sink->begin_s = now;
+    return next < 1 ? 1 : next < (double)most ? (uint64_t)next : most;
+}
+
+/* What --reduce does to the header. */
+static void add_reduced(const struct frontier_sink *sink, struct text *header)
+{
+    enum sweep_reduce reduce = sink->keep.reduce;
+    if (reduce == REDUCE_COUNT) {
+        header->length = 0;
+        text_append(header, "verdict,points\n");
+    } else if (reduce == REDUCE_TOP || reduce == REDUCE_PARETO) {
+        header->length--; /* the newline */
+        text_append(header, ",peak_tokens_per_s_per_device\n");
+    }
+}
+
+static enum status write_counts(struct frontier_sink *sink,
+                                const uint64_t counts[SWEEP_VERDICTS], struct arena *arena,
+                                struct err *err)
+{
+    struct text text = {.arena = arena};
+    for (unsigned i = 0; i < SWEEP_VERDICTS; i++)
+        text_printf(&text, "%s,%" PRIu64 "\n",
+                    i == SWEEP_INVALID ? "invalid" : verdict_name((enum verdict)i), counts[i]);
+    return sink_write(sink, text_string(&text), text.length, sink->points, err);
 }
 
 enum status frontier_rows(const struct frontier *frontier, const struct option_list *columns,
@@ -37,26 +85,33 @@ enum status frontier_rows(const struct frontier *frontier, const struct option_l
     TRY(frontier_columns_init(&extra, &csv, columns->items, columns->n, err));
     frontier_csv_header(frontier->axes, frontier->n_axes, &header);
     frontier_columns_header(&extra, &header);
+    add_reduced(sink, &header);
     TRY(sink_write(sink, text_string(&header), header.length, 0, err));
     bool plain = columns->n == 0;
+    uint64_t counts[SWEEP_VERDICTS] = {0};
     const struct sweep_output output = {
         .row = plain ? frontier_csv_row : frontier_columns_row,
         .row_context = plain ? (const void *)&csv : (const void *)&extra,
         .row_room = frontier_csv_room(&csv, frontier->axes) + frontier_columns_room(&extra),
         .write = sink_write,
         .write_context = sink,
+        .pace = sink_pace,
+        .part = sink->part,
+        .keep = sink->keep,
+        .counts = counts,
     };
     struct pool *pool = pool_create(threads);
     enum status status = sweep_run(&frontier->sweep, pool, &output, err);
     pool_free(pool);
     if (sink->progress)
         fputs("\r     \r", stderr);
+    if (status == STATUS_OK && sink->keep.reduce == REDUCE_COUNT)
+        status = write_counts(sink, counts, frontier->arena, err);
     return status;
 }
 
-enum status frontier_rows_few(const struct frontier *frontier, struct err *err)
+enum status frontier_rows_few(uint64_t points, struct err *err)
 {
-    uint64_t points = sweep_points(&frontier->sweep);
     if (points <= FRONTIER_TABLE_POINTS)
         return STATUS_OK;
     err_set(err, STATUS_USAGE, "%llu points are too many for a table or a chart, at most %d",

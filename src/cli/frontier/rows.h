@@ -12,9 +12,12 @@
 struct frontier_sink {
     FILE *file;        /* or NULL */
     struct text *kept; /* or NULL */
-    uint64_t points;   /* of the sweep, for progress */
+    uint64_t points;   /* of the sweep, or of the part, for progress */
     bool progress;     /* on stderr */
     bool time;         /* rows have tokens per second and device */
+    struct sweep_part part;
+    struct sweep_keep keep;
+    double begin_s; /* of the batch */
 };
 
 /* Writes the header and a row per point, with a column for each of the keys of predict's JSON.
@@ -23,6 +26,6 @@ enum status frontier_rows(const struct frontier *frontier, const struct option_l
                           unsigned threads, struct frontier_sink *sink, struct err *err);
 
 /* STATUS_USAGE when a sweep has more points than a table or a chart can hold. */
-enum status frontier_rows_few(const struct frontier *frontier, struct err *err);
+enum status frontier_rows_few(uint64_t points, struct err *err);
 
 #endif

@@ -6,7 +6,7 @@
 #include <sys/utsname.h>
 
 #include "base/pool.h"
-#include "exec/meter.h"
+#include "exec/memory_left.h"
 
 static void cpu_name(char name[96])
 {
@@ -24,7 +24,7 @@ void machine_describe(struct machine *machine)
     struct utsname system;
     memset(machine, 0, sizeof *machine);
     machine->cpus = pool_cpus();
-    machine->memory_bytes = meter_available_bytes();
+    machine->memory_bytes = memory_left_bytes();
     cpu_name(machine->cpu);
     if (uname(&system) != 0)
         return;

@@ -6,7 +6,7 @@
 #include "base/home.h"
 #include "exec/transport/transport.h"
 
-typedef enum status open_fn(struct transport **out, struct err *err);
+typedef enum status open_fn(double timeout_s, struct transport **out, struct err *err);
 
 static const char module_name[] = "moeplan_mpi.so";
 
@@ -31,7 +31,7 @@ static enum status open_module(void **module, struct err *err)
     return err->status;
 }
 
-enum status transport_mpi_open(struct transport **out, struct err *err)
+enum status transport_mpi_open(double timeout_s, struct transport **out, struct err *err)
 {
     void *module;
     TRY(open_module(&module, err));
@@ -40,5 +40,5 @@ enum status transport_mpi_open(struct transport **out, struct err *err)
     if (!symbol)
         return err_set(err, STATUS_ABSENT, "\"%s\" is not of this version", module_name);
     memcpy(&open, &symbol, sizeof symbol);
-    return open(out, err);
+    return open(timeout_s, out, err);
 }

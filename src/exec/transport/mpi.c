@@ -6,6 +6,8 @@
  * as that would wait for the ranks that failed. */
 #include <mpi.h>
 #include <assert.h>
+#include <math.h>
+#include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -392,25 +394,81 @@ static int ranks_of_node(void)
     return n;
 }
 
-static enum status start_mpi(struct err *err)
+/* MPI_Init waits without end for a process that has ended, or that runs another command. */
+struct watch {
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t wake;
+    bool started;
+    double timeout_s;
+};
+
+static void *watch_start(void *context)
+{
+    struct watch *watch = context;
+    struct timespec end;
+    int waited = 0;
+    clock_gettime(CLOCK_REALTIME, &end);
+    end.tv_sec += (time_t)ceil(watch->timeout_s);
+    pthread_mutex_lock(&watch->lock);
+    while (!watch->started && waited == 0)
+        waited = pthread_cond_timedwait(&watch->wake, &watch->lock, &end);
+    bool late = !watch->started;
+    pthread_mutex_unlock(&watch->lock);
+    if (!late)
+        return NULL;
+    fprintf(stderr,
+            "moeplan: MPI did not start within %.0f s: has another process ended?\n"
+            "  hint: all of them run the same command; --timeout sets how long to wait\n",
+            watch->timeout_s);
+    _exit(STATUS_SYSTEM); /* mpirun ends the others */
+}
+
+static void watch_begin(struct watch *watch, double timeout_s)
+{
+    *watch = (struct watch){.timeout_s = timeout_s};
+    pthread_mutex_init(&watch->lock, NULL);
+    pthread_cond_init(&watch->wake, NULL);
+    watch->started = pthread_create(&watch->thread, NULL, watch_start, watch) != 0;
+}
+
+static void watch_end(struct watch *watch)
+{
+    pthread_mutex_lock(&watch->lock);
+    bool runs = !watch->started;
+    watch->started = true;
+    pthread_cond_signal(&watch->wake);
+    pthread_mutex_unlock(&watch->lock);
+    if (runs)
+        pthread_join(watch->thread, NULL);
+    pthread_cond_destroy(&watch->wake);
+    pthread_mutex_destroy(&watch->lock);
+}
+
+static enum status start_mpi(double timeout_s, struct err *err)
 {
     int initialised = 0, provided = 0;
+    struct watch watch;
     MPI_Initialized(&initialised);
     if (initialised)
         return err_set(err, STATUS_INPUT, "MPI is in use by this process already");
-    if (MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &provided) != MPI_SUCCESS)
+    watch_begin(&watch, timeout_s);
+    int failed = MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &provided);
+    watch_end(&watch);
+    if (failed != MPI_SUCCESS)
         return err_set(err, STATUS_ABSENT, "MPI cannot be started");
     return STATUS_OK;
 }
 
 /* The module's only symbol, found by transport/load.c. */
-enum status moeplan_transport_mpi_open(struct transport **out, struct err *err);
+enum status moeplan_transport_mpi_open(double timeout_s, struct transport **out,
+                                       struct err *err);
 
 __attribute__((visibility("default"))) enum status
-moeplan_transport_mpi_open(struct transport **out, struct err *err)
+moeplan_transport_mpi_open(double timeout_s, struct transport **out, struct err *err)
 {
     int n_ranks = 0, rank = 0, n_node;
-    TRY(start_mpi(err));
+    TRY(start_mpi(timeout_s, err));
     struct mpi *mpi = calloc(1, sizeof *mpi);
     if (!mpi)
         return err_set(err, STATUS_SYSTEM, "out of memory for the MPI transport");
@@ -431,7 +489,7 @@ moeplan_transport_mpi_open(struct transport **out, struct err *err)
                            .n_ranks = (uint64_t)n_ranks,
                            .first = (uint64_t)rank,
                            .n_local = 1,
-                           .timeout_s = 60};
+                           .timeout_s = timeout_s};
     *out = &mpi->base;
     return STATUS_OK;
 }

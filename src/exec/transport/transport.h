@@ -84,8 +84,9 @@ enum status transport_share_open(uint64_t rank, uint64_t n_ranks, struct pool *p
 struct absent;
 void transport_share_bind(struct transport *transport, struct absent *absent);
 
-/* One rank per process, from MPI's module; STATUS_ABSENT when there is none. */
-enum status transport_mpi_open(struct transport **out, struct err *err);
+/* One rank per process, from MPI's module; STATUS_ABSENT when there is none. A wait for another
+ * process longer than the timeout ends this one: with a message, in MPI_Init too. */
+enum status transport_mpi_open(double timeout_s, struct transport **out, struct err *err);
 
 void transport_close(struct transport *transport); /* NULL is fine */
 

@@ -113,19 +113,25 @@ static void count_experts(const struct layer_sample *s, uint64_t rank, uint64_t 
     }
 }
 
-void layer_sample_plan_slots(const struct plan *plan, const struct layer_sample *s,
-                             uint64_t rank, uint64_t workers, struct slots *slots)
+void layer_sample_least_slots(const struct plan *plan, uint64_t workers, struct slots *slots)
 {
-    static const enum slot counted[] = {SLOT_ROWS,        SLOT_RECEIVED,    SLOT_ROWS_FROM,
-                                        SLOT_ROWS_SENT,   SLOT_TOKENS_OUT,  SLOT_TOKENS_FROM,
-                                        SLOT_TOKENS_SENT, SLOT_PADDED_ROWS, SLOT_HOT_EXPERT,
-                                        SLOT_BLOCKS,      SLOT_HIT_EXPERTS};
+    static const enum slot counted[] = {
+        SLOT_ROWS,        SLOT_RECEIVED,    SLOT_ROWS_FROM,   SLOT_ROWS_SENT,  SLOT_TOKENS_OUT,
+        SLOT_TOKENS_FROM, SLOT_TOKENS_SENT, SLOT_PADDED_ROWS, SLOT_HOT_EXPERT, SLOT_BLOCKS,
+        SLOT_HIT_EXPERTS, SLOT_ROUNDS,      SLOT_WEIGHT_LOADS};
     uint64_t *v = slots->value;
     slots_from_plan(plan, slots);
     for (size_t i = 0; i < sizeof counted / sizeof *counted; i++)
         v[counted[i]] = 0;
     v[SLOT_WORKERS] = workers;
     v[SLOT_ALIGNMENT] = layer_alignment(plan);
+}
+
+void layer_sample_plan_slots(const struct plan *plan, const struct layer_sample *s,
+                             uint64_t rank, uint64_t workers, struct slots *slots)
+{
+    uint64_t *v = slots->value;
+    layer_sample_least_slots(plan, workers, slots);
     v[SLOT_LOCAL_EXPERTS] = s->local;
     v[SLOT_EXPERTS] = s->R * s->local;
     count_pairs(s, rank, v);

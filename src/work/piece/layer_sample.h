@@ -38,6 +38,9 @@ void layer_sample_place(const struct layer_sample *sample, const int32_t *ids, u
 void layer_sample_plan_slots(const struct plan *plan, const struct layer_sample *sample,
                              uint64_t rank, uint64_t workers, struct slots *slots);
 
+/* The same as if no row arrived: the least that sizes can be. */
+void layer_sample_least_slots(const struct plan *plan, uint64_t workers, struct slots *slots);
+
 /* Rows that a rank drops when an expert takes at most `capacity` rows of each of `groups` equal
  * parts of its tokens, the first ones. */
 uint64_t layer_sample_dropped(const struct layer_sample *sample, uint64_t rank, uint64_t groups,
