@@ -10,6 +10,7 @@
 #include "sim/intensity.h"
 #include "work/list/params.h"
 #include "work/path/path.h"
+#include "work/stack/stack.h"
 
 enum { LONGEST = 12, PLAYED_STEPS = 32 };
 
@@ -36,8 +37,8 @@ void time_load(const struct plan *plan, const struct rates *rates, struct demand
 
 bool time_is_routed(const struct plan *plan)
 {
-    return plan->model.moe.experts > 0 && plan_tokens(plan) > 0 &&
-           plan->moe.buffer != SIZING_BALANCED; /* which asserts balance */
+    bool asserted = plan->moe.buffer == SIZING_BALANCED && stack_reads_buffer(plan);
+    return plan->model.moe.experts > 0 && plan_tokens(plan) > 0 && !asserted;
 }
 
 enum status time_demand(const struct plan *plan, const struct rates *rates,
