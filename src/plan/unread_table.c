@@ -122,7 +122,7 @@ const struct unread_row unread_rows[] = {
     WHEN("model.mtp_layers", ON("model.mtp_enabled")),
     WHEN("model.mtp_enabled", ABOVE("model.mtp_layers", 0)),
     NEVER("model.checkpoint", "precision.weights takes it up where a serving plan is silent"),
-    NEVER("model.max_position", "no sequence is checked against it yet"),
+    WHEN("model.max_position", STACK(BIT(STACK_VLLM)), INFERS), /* rows of its rotary table */
     WHEN("model.attention.kv_heads", GQA),
     WHEN("model.attention.head_dim", GQA),
     WHEN("model.attention.q_lora_rank", MLA),
@@ -138,6 +138,7 @@ const struct unread_row unread_rows[] = {
     NEVER("model.moe.activation", NO_VALUES),
     WHEN("model.moe.bias", HAS_MOE),
     WHEN("model.moe.bias", SERVES),
+    WHEN("model.moe.bias", STACK(BIT(STACK_HOST)), BLOCK(BIT(BLOCK_MOE))), /* run performs it */
     WHEN("model.moe.router.score", ON("model.moe.router.bias"),
          ABOVE("model.moe.router.groups", 1)),
     WHEN("model.moe.router.score", ON("model.moe.router.bias"), SCENARIO(BIT(SCENARIO_COLD))),

@@ -273,6 +273,7 @@ static const struct silent silents[] = {
     {"cluster.network.bandwidth", "of groups that cross nodes"},
     {"cluster.network.latency", "of groups that cross nodes"},
     {"workload.context_length", "of a cache that a decode step reads"},
+    {"workload.shared_prefix", "counts whole blocks of the cache"},
     {"parallel.order", "all orders place the groups alike"},
     {"moe.matmul", "decides how a grouped product is made"},
     {"moe.shared", "decides where shared experts stand"},

@@ -75,7 +75,7 @@ static void reasons_give_what_decides(void **state)
         {"moe.shard", "not read, moe.path is auto, here deepep"},
         {"moe.dedup", "not read, workload.mode is train, moe.path is auto, here deepep"},
         {"parallel.schedule", "not read, parallel.pp is 1"},
-        {"model.max_position", "not read, no sequence is checked against it yet"},
+        {"model.max_position", "not read, stack.kind is generic"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         assert_string_equal(reason(&plan, PATH_DEEPEP, cases[i].key, &arena), cases[i].text);
