@@ -57,6 +57,16 @@ static bool by_user(const struct loader *loader, const char *key, const char *fi
     return mark.file && (mark.line == 0 || text_equal(mark.file, file));
 }
 
+/* What runs by a recipe multiplies in 8 bits, or at least as fast. */
+static void follow_recipe(struct loader *loader)
+{
+    struct plan *plan = loader->plan;
+    if (plan->precision.recipe == RECIPE_NONE || is_given(loader, "precision.compute"))
+        return;
+    plan->precision.compute = COMPUTE_FP8;
+    apply_origin_set(loader, "precision.compute", apply_origin(loader, "precision.recipe"));
+}
+
 static void follow_alone(struct loader *loader, const char *file)
 {
     if (plan_world(loader->plan) == 1 && !by_user(loader, "stack.comm_per_rank", file))
@@ -84,6 +94,7 @@ void follow_layout(struct loader *loader, const char *file)
 {
     follow_checkpoint(loader);
     follow_experts(loader);
+    follow_recipe(loader);
     follow_alone(loader, file);
     follow_engine(loader, file);
 }
@@ -93,7 +104,8 @@ bool follow_from(const char *key)
     static const char *const keys[] = {
         "workload.mode",        "parallel.tp", "parallel.pp",      "parallel.cp",
         "parallel.ep",          "parallel.sp", "model.checkpoint", "cluster.nodes",
-        "cluster.node.devices", "stack.kind",  "stack.version",    "workload.max_num_seqs"};
+        "cluster.node.devices", "stack.kind",  "stack.version",    "workload.max_num_seqs",
+        "precision.recipe"};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         if (text_equal(key, keys[i]))
             return true;

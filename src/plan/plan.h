@@ -32,6 +32,10 @@ enum dtype {
     DTYPE_MXFP4,       /* E2M1, one E8M0 byte per 32 */
     DTYPE_NVFP4,       /* E2M1, one E4M3 byte per 16 */
     DTYPE_INT8,
+    DTYPE_INT4,       /* a 16-bit scale per 128 of a column (AWQ, GPTQ, W4A8) */
+    DTYPE_INT4_32,    /* and per 32 */
+    DTYPE_NF4,        /* bitsandbytes: an f32 scale per 64 */
+    DTYPE_NF4_DOUBLE, /* and its scales in bytes, an f32 per 256 of them */
     DTYPE_I32,
     DTYPE_I64,
     DTYPE_F64,
@@ -40,6 +44,16 @@ enum dtype {
 };
 
 enum compute { COMPUTE_F32, COMPUTE_F32X3, COMPUTE_BF16, COMPUTE_FP8 };
+
+/* How a training stack's products run in 8 or 4 bits (TransformerEngine's recipes). */
+enum precision_recipe {
+    RECIPE_NONE,
+    RECIPE_FP8_DELAYED, /* a scale per tensor, from its history */
+    RECIPE_FP8_CURRENT, /* a scale per tensor, of now (tensorwise) */
+    RECIPE_FP8_BLOCK,   /* 128 x 128 of weights, 1 x 128 of activations (blockwise) */
+    RECIPE_MXFP8,       /* E8M0 per 32 */
+    RECIPE_NVFP4        /* E4M3 per 16 */
+};
 
 enum matmul { MATMUL_GROUPED, MATMUL_RAGGED_DOT, MATMUL_MEGABLOX };
 
@@ -88,6 +102,8 @@ enum stack_kind {
     STACK_PRIMUS,
     STACK_TRTLLM,
     STACK_HOST, /* moeplan's own executor: what `moeplan run` performs */
+    STACK_FSDP,
+    STACK_DEEPSPEED,
     STACK_COUNT
 };
 
@@ -134,9 +150,39 @@ enum block_kind {
 /* What a training stack's attention keeps: statistics per row, or the square of scores. */
 enum attention_backend { BACKEND_FLASH, BACKEND_UNFUSED };
 
-/* How a training stack's loss treats logits: an f32 copy and the 16-bit ones side by side, or
- * the gradient written over the 16-bit logits. */
-enum cross_entropy { LOSS_F32, LOSS_IN_PLACE };
+/* What the optimizer keeps per parameter beside a master copy. */
+enum optimizer_kind {
+    OPTIMIZER_ADAM,      /* two moments */
+    OPTIMIZER_ADAM8BIT,  /* two moments in bytes, an f32 scale per 256 (bitsandbytes) */
+    OPTIMIZER_MUON,      /* momentum; a second moment for what is no matrix of a layer */
+    OPTIMIZER_LION,      /* momentum */
+    OPTIMIZER_LION8BIT,  /* momentum in bytes, an f32 scale per 256 (bitsandbytes) */
+    OPTIMIZER_ADAFACTOR, /* a sum per row and per column of a matrix, no momentum */
+    OPTIMIZER_SGD        /* momentum */
+};
+
+/* Megatron's --use-precision-aware-optimizer: not; TransformerEngine's FusedAdam on the states
+ * as they are stored; or, as Megatron-Bridge's recipes run it, behind Megatron's own f32
+ * master.
+ */
+enum precision_aware { AWARE_NONE, AWARE_NATIVE, AWARE_COPIED };
+
+/* One kernel for a parameter's whole update, or lists of temporaries (torch.optim). */
+enum optimizer_step { STEP_FUSED, STEP_FOREACH };
+
+/* How a training stack's loss treats logits: an f32 copy and the 16-bit ones side by side, the
+ * gradient written over the 16-bit logits, or as the word says. */
+enum cross_entropy {
+    LOSS_F32,
+    LOSS_IN_PLACE,
+    LOSS_TE,      /* an f32 gradient beside the 16-bit logits */
+    LOSS_TORCH,   /* f32 logits, their log-softmax and an f32 gradient */
+    LOSS_CHUNKED, /* the same of stack.loss_chunks parts, one after the other */
+    LOSS_FUSED    /* head and loss at once, a few rows at a time (Liger) */
+};
+
+/* Whether FSDP keeps a layer's gathered weights from its forward to its backward. */
+enum reshard { RESHARD_AUTO, RESHARD_ALWAYS, RESHARD_NEVER };
 enum collective { COLLECTIVE_BUILTIN, COLLECTIVE_RING, COLLECTIVE_HALVING };
 enum data_source { DATA_SYNTHETIC, DATA_REAL };
 enum drop_policy { DROP_POSITION, DROP_PROBS };
@@ -223,6 +269,7 @@ struct device {
     double peak_f32, peak_bf16, peak_fp8, peak_fp4; /* FLOP/s, dense */
     uint64_t units;                                 /* SMs, CUs, cores */
     uint64_t l2_bytes;
+    bool fp8_transpose;     /* fp8 products take one layout, so that weights are kept twice */
     uint64_t logical_cores; /* ranks a device is seen as (Trainium LNC2: 4); 1 elsewhere */
     double tdp_w;           /* 0: not stated */
     double price_per_hour;  /* of one device, in any currency; 0: not stated */
@@ -230,8 +277,9 @@ struct device {
 
 struct cluster_node {
     uint64_t devices;
-    double link_bandwidth; /* bytes/s per device and direction, inside the node */
-    double link_latency;   /* s */
+    uint64_t host_memory_bytes; /* of the node's processors; 0: not stated */
+    double link_bandwidth;      /* bytes/s per device and direction, inside the node */
+    double link_latency;        /* s */
 };
 
 struct network {
@@ -268,7 +316,9 @@ struct stack {
     uint64_t comm_bytes_per_rank; /* persistent collective buffers (NCCL, RCCL) */
     enum attention_backend attention;
     enum cross_entropy cross_entropy;
-    enum on_overflow on_overflow; /* of moe.buffer as a factor */
+    enum on_overflow on_overflow;   /* of moe.buffer as a factor */
+    uint64_t loss_chunks;           /* cross_entropy: chunked */
+    struct word_list graph_modules; /* graphs: partial; empty: all but the experts */
     bool compiled; /* layers are compiled: element-wise results are made again in backward */
     bool wgrad_placeholders; /* one 16-bit tensor per shape of weight stands in for gradients */
     uint64_t vocab_multiple; /* vocabulary is padded to a multiple of this times tp */
@@ -299,11 +349,17 @@ struct parallel {
     uint64_t tp, pp, vpp, cp, ep, etp;
     uint64_t dp; /* 0: derived from the cluster */
     uint64_t zero;
+    uint64_t dp_shard;        /* data-parallel ranks that zero shares over; 0: all */
+    enum reshard reshard;     /* zero 3 */
+    uint64_t reduce_bucket;   /* elements reduced at once (DeepSpeed); 0: the stack's */
+    uint64_t live_parameters; /* elements gathered at once (DeepSpeed); 0: the stack's */
+    bool overlap_reduce;      /* a bucket fills while another is reduced */
     bool sp;
     enum pipeline_schedule schedule;
-    struct number_list stages; /* layers per pipeline stage (or chunk); empty: even */
-    uint64_t stage;            /* predict this stage only, from 1; 0: the one that needs most */
-    struct word_list order;    /* which axes lie inside a node, innermost first */
+    struct number_list stages;  /* layers per pipeline stage (or chunk); empty: even */
+    char layout[PLAN_NAME * 2]; /* in Megatron's language, in place of stages; "": none */
+    uint64_t stage;         /* predict this stage only, from 1; 0: the one that needs most */
+    struct word_list order; /* which axes lie inside a node, innermost first */
 };
 
 struct routing {
@@ -343,12 +399,31 @@ struct moe {
     enum shared_mode shared;
     double switch_threshold; /* moe.switch: decode, selective against all experts */
     bool dedup, reuse_handle, overlap;
+    bool paged_stash;   /* saved rows of experts are packed into pages */
     uint64_t alignment; /* rows; 0: what the path's software uses */
 };
 
 struct precision {
     enum dtype weights, gradients, master, moments, activations, dispatch, combine, kv_cache;
     enum compute compute;
+    enum precision_recipe recipe;
+    bool quantized_params; /* the layers' matrices exist in the recipe's format only */
+    enum dtype moment2;    /* second moment; none: as moments */
+};
+
+struct optimizer {
+    enum optimizer_kind kind;
+    enum precision_aware aware;
+    enum optimizer_step step;
+    double offload;      /* part of the parameters whose states and update are the host's */
+    bool offload_params; /* and the sharded weights wait there too */
+};
+
+/* Adapters are trained, everything else is frozen; rank 0: all is trained. */
+struct lora {
+    uint64_t rank;
+    struct word_list targets; /* empty: every linear layer */
+    enum dtype format;        /* of the adapters */
 };
 
 struct recompute_plan {
@@ -382,6 +457,8 @@ struct plan {
     struct parallel parallel;
     struct moe moe;
     struct precision precision;
+    struct optimizer optimizer;
+    struct lora lora;
     struct recompute_plan recompute;
     struct memory memory;
     struct block block;

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "base/unit.h"
 #include "plan/derive.h"
+#include "plan/layout.h"
 
 static bool has_experts(const struct plan *plan)
 {
@@ -45,9 +46,25 @@ static bool has_dp(const struct plan *plan)
     return plan->parallel.dp > 0;
 }
 
+static bool has_shard(const struct plan *plan)
+{
+    return plan->parallel.dp_shard > 0;
+}
+
 static bool has_stages(const struct plan *plan)
 {
     return plan->parallel.stages.n > 0;
+}
+
+static bool has_layout(const struct plan *plan)
+{
+    return plan->parallel.layout[0] != '\0';
+}
+
+/* A layout may have chunks without layers. */
+static bool splits_layers(const struct plan *plan)
+{
+    return !has_layout(plan);
 }
 
 static bool is_dualpipe(const struct plan *plan)
@@ -189,6 +206,40 @@ static bool stages_broken(const struct plan *plan, char *text, char *hint)
     return true;
 }
 
+/* What a layout holds against the plan; a text that is none has nothing. */
+static bool layout_broken(const struct plan *plan, char *text, char *hint)
+{
+    struct layout layout;
+    struct layout_chunk sum = {0};
+    uint64_t modules = plan->model.mtp_enabled ? plan->model.mtp_layers : 0, ends = 0;
+    bool read = layout_read(plan->parallel.layout, &layout);
+    for (uint64_t i = 0; read && i < layout.n; i++) {
+        sum.layers += layout.chunk[i].layers;
+        sum.modules += layout.chunk[i].modules;
+        ends += layout.chunk[i].embedding + layout.chunk[i].loss;
+    }
+    bool placed = read && layout.chunk[0].embedding && layout.chunk[layout.n - 1].loss;
+    snprintf(hint, RULE_TEXT,
+             "E first, L last, a t for each layer and, with model.mtp_enabled, an m for each "
+             "module, in pp x vpp chunks");
+    if (plan->parallel.stages.n)
+        snprintf(text, RULE_TEXT, "stages and layout both say which layers a chunk has");
+    else if (!read || !placed || ends != 2)
+        snprintf(text, RULE_TEXT, "layout '%.60s' is none of one E, t, m and one L",
+                 plan->parallel.layout);
+    else if (layout.n != chunks(plan))
+        snprintf(text, RULE_TEXT, "layout has %" PRIu64 " chunks for pp x vpp %" PRIu64,
+                 layout.n, chunks(plan));
+    else if (sum.layers != plan->model.layers || sum.modules != modules)
+        snprintf(text, RULE_TEXT,
+                 "layout has %" PRIu64 " layers and %" PRIu64 " modules, the model %" PRIu64
+                 " and %" PRIu64,
+                 sum.layers, sum.modules, plan->model.layers, modules);
+    else
+        return false;
+    return true;
+}
+
 static const struct rule rules[] = {
     {.name = "mesh-holds-devices",
      .key = "cluster.mesh",
@@ -231,6 +282,13 @@ static const struct rule rules[] = {
      .a = MEMBER("dp", parallel.dp),
      .b = DERIVED("world size / (tp x pp x cp) =", plan_dp),
      .hint = "dp follows from the cluster: leave it out, or change the cluster's size"},
+    {.name = "dp-shard-divides-dp",
+     .key = "parallel.dp_shard",
+     .shape = RULE_DIVIDES,
+     .applies = has_shard,
+     .a = DERIVED("dp", plan_dp),
+     .b = MEMBER("dp_shard", parallel.dp_shard),
+     .hint = "dp / dp_shard groups hold a copy each"},
     {.name = "ep-within-experts",
      .key = "parallel.ep",
      .shape = RULE_AT_MOST,
@@ -297,6 +355,7 @@ static const struct rule rules[] = {
     {.name = "pipeline-within-layers",
      .key = "parallel.pp",
      .shape = RULE_AT_MOST,
+     .applies = splits_layers,
      .a = DERIVED("pp x vpp", chunks),
      .b = MEMBER("layers", model.layers),
      .hint = "each stage holds at least one layer",
@@ -315,6 +374,12 @@ static const struct rule rules[] = {
      .b = MEMBER("layers", model.layers),
      .hint = "stages lists the layers of each stage, dense and MoE",
      .also = {"model.layers"}},
+    {.name = "layout-matches-model",
+     .key = "parallel.layout",
+     .shape = RULE_OTHER,
+     .applies = has_layout,
+     .broken = layout_broken,
+     .also = {"parallel.stages", "model.layers"}},
     {.name = "stage-within-pp",
      .key = "parallel.stage",
      .shape = RULE_AT_MOST,

@@ -4,15 +4,16 @@
 
 const char *const words_attention[] = {"gqa", "mla", NULL};
 const char *const words_mode[] = {"train", "prefill", "decode", NULL};
-const char *const words_dtype[] = {
-    "none",  "f32",   "bf16", "f16", "fp8", "fp8_channel", "fp8_block", "mxfp8",
-    "mxfp4", "nvfp4", "int8", "i32", "i64", "f64",         "bool",      NULL};
-const char *const words_format[] = {"f32",         "bf16",      "f16",   "fp8",
-                                    "fp8_channel", "fp8_block", "mxfp8", "mxfp4",
-                                    "nvfp4",       "int8",      "f64",   NULL};
+const char *const words_dtype[] = {"none",        "f32",       "bf16",    "f16",   "fp8",
+                                   "fp8_channel", "fp8_block", "mxfp8",   "mxfp4", "nvfp4",
+                                   "int8",        "int4",      "int4_32", "nf4",   "nf4_double",
+                                   "i32",         "i64",       "f64",     "bool",  NULL};
+const char *const words_format[] = {
+    "f32",   "bf16", "f16",  "fp8",     "fp8_channel", "fp8_block",  "mxfp8", "mxfp4",
+    "nvfp4", "int8", "int4", "int4_32", "nf4",         "nf4_double", "f64",   NULL};
 const char *const words_format_or_none[] = {
-    "none",  "f32",   "bf16",  "f16",  "fp8", "fp8_channel", "fp8_block",
-    "mxfp8", "mxfp4", "nvfp4", "int8", "f64", NULL};
+    "none",  "f32",  "bf16", "f16",     "fp8", "fp8_channel", "fp8_block", "mxfp8", "mxfp4",
+    "nvfp4", "int8", "int4", "int4_32", "nf4", "nf4_double",  "f64",       NULL};
 const char *const words_compute[] = {"f32", "f32x3", "bf16", "fp8", NULL};
 const char *const words_library[] = {"auto",          "deepep",    "deepep_v2", "primus",
                                      "primus_jax",    "hybrid_ep", "mega",      "mega_deepgemm",
@@ -25,13 +26,20 @@ const char *const words_placement[] = {"contiguous", "strided", "table", "eplb",
 const char *const words_routing_layers[] = {"independent", "same", NULL};
 const char *const words_scenario[] = {"steady", "cold", "burst", "profile_run", NULL};
 const char *const words_backend[] = {"flash", "unfused", NULL};
-const char *const words_loss[] = {"f32", "in_place", NULL};
 const char *const words_on_overflow[] = {"fail", "drop", NULL};
 const char *const words_popularity[] = {"per_step", "fixed", NULL};
+const char *const words_loss[] = {"f32", "in_place", "te", "torch", "chunked", "fused", NULL};
+const char *const words_reshard[] = {"auto", "always", "never", NULL};
+const char *const words_recipe[] = {"none",  "fp8_delayed", "fp8_current", "fp8_block",
+                                    "mxfp8", "nvfp4",       NULL};
+const char *const words_optimizer[] = {"adam",     "adam8bit",  "muon", "lion",
+                                       "lion8bit", "adafactor", "sgd",  NULL};
+const char *const words_aware[] = {"none", "native", "copied", NULL};
+const char *const words_step[] = {"fused", "foreach", NULL};
 const char *const words_recompute[] = {"none", "selective", "full", "save", NULL};
-const char *const words_stack[] = {"generic", "maxtext", "megatron", "torchtitan",
-                                   "nxd",     "vllm",    "sglang",   "primus",
-                                   "trtllm",  "host",    NULL};
+const char *const words_stack[] = {"generic", "maxtext",   "megatron", "torchtitan", "nxd",
+                                   "vllm",    "sglang",    "primus",   "trtllm",     "host",
+                                   "fsdp",    "deepspeed", NULL};
 const char *const words_graphs[] = {"auto", "none", "partial", "full", NULL};
 const char *const words_experts[] = {
     "auto",       "triton",     "triton_oai", "cutlass", "deepgemm", "deepgemm_masked",

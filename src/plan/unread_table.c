@@ -31,7 +31,13 @@
 
 #define STACK(bits) ONE_OF("stack.kind", bits)
 #define NOT_STACK(bits) STACK(ALL(STACK_COUNT) & ~(bits))
-#define TRAINERS (BIT(STACK_MEGATRON) | BIT(STACK_PRIMUS) | BIT(STACK_TORCHTITAN))
+#define MEGATRONS (BIT(STACK_MEGATRON) | BIT(STACK_PRIMUS))
+#define QUANTIZED ONE_OF("precision.recipe", ALL(RECIPE_NVFP4 + 1) & ~BIT(RECIPE_NONE))
+/* optimizers that keep moments in a format of the plan's */
+#define MOMENTS                                                                                \
+    (BIT(OPTIMIZER_ADAM) | BIT(OPTIMIZER_MUON) | BIT(OPTIMIZER_LION) | BIT(OPTIMIZER_SGD))
+#define HUGGINGFACE (BIT(STACK_FSDP) | BIT(STACK_DEEPSPEED))
+#define TRAINERS (MEGATRONS | BIT(STACK_TORCHTITAN) | HUGGINGFACE)
 /* whose experts are built by the paths' own dispatchers */
 #define DISPATCHERS                                                                            \
     (BIT(STACK_GENERIC) | BIT(STACK_HOST) | BIT(STACK_NXD) | BIT(STACK_VLLM) |                 \
@@ -154,7 +160,11 @@ const struct unread_row unread_rows[] = {
     NEVER("model.moe.router.scale", NO_VALUES),
 
     /* ---- cluster ---- */
+    WHEN("cluster.node.host_memory", TRAINS, ABOVE("optimizer.offload", 0)),
+    WHEN("cluster.node.host_memory", TRAINS, ABOVE("recompute.offload", 0)),
     NEVER("cluster.device.peak.fp4", "no precision.compute multiplies at it yet"),
+    WHEN("cluster.device.fp8_transpose", TRAINS, STACK(MEGATRONS),
+         ONE_OF("precision.recipe", BIT(RECIPE_FP8_DELAYED) | BIT(RECIPE_FP8_CURRENT))),
     NEVER("cluster.device.l2", "no cache is modelled yet"),
     WHEN("cluster.mesh", MATMUL_BLOCK, TENSOR),
     WHEN("cluster.wrap", MATMUL_BLOCK, TENSOR, ABOVE("cluster.mesh", 0)),
@@ -168,6 +178,10 @@ const struct unread_row unread_rows[] = {
     WHEN("stack.cross_entropy", STACK(TRAINERS)),
     WHEN("stack.on_overflow", ONE_OF("moe.buffer", BIT(SIZING_FACTOR)),
          NOT_PATH(FIXED_SLOTS | BIT(PATH_BLOCKWISE))),
+    WHEN("stack.graph_modules", TRAINS, STACK(MEGATRONS),
+         ONE_OF("stack.graphs", BIT(GRAPHS_PARTIAL))),
+    WHEN("stack.loss_chunks", TRAINS, STACK(TRAINERS),
+         ONE_OF("stack.cross_entropy", BIT(LOSS_CHUNKED))),
     WHEN("stack.compiled", STACK(BIT(STACK_TORCHTITAN))),
     WHEN("stack.wgrad_placeholders", STACK(TRAINERS)),
     NEVER("stack.selective_threshold_percent", "moe.switch says where decode changes over"),
@@ -187,9 +201,19 @@ const struct unread_row unread_rows[] = {
          NOT_PATH(FIXED_SLOTS | BIT(PATH_BLOCKWISE))),
 
     /* ---- parallel ---- */
+    WHEN("parallel.dp_shard", TRAINS, ABOVE("parallel.zero", 0)),
+    WHEN("parallel.reshard", TRAINS, STACK(BIT(STACK_TORCHTITAN) | BIT(STACK_FSDP)),
+         ABOVE("parallel.zero", 2)),
+    WHEN("parallel.reduce_bucket", TRAINS, STACK(BIT(STACK_DEEPSPEED)),
+         ABOVE("parallel.zero", 0)),
+    WHEN("parallel.live_parameters", TRAINS, STACK(BIT(STACK_DEEPSPEED)),
+         ABOVE("parallel.zero", 2)),
+    WHEN("parallel.overlap_reduce", TRAINS, STACK(BIT(STACK_DEEPSPEED)),
+         ABOVE("parallel.zero", 0)),
     WHEN("parallel.sp", TENSOR),
     WHEN("parallel.schedule", PIPELINE),
     WHEN("parallel.stages", PIPELINE),
+    WHEN("parallel.layout", PIPELINE),
     WHEN("parallel.stage", PIPELINE),
     /* ---- moe ---- */
     WHEN("moe.capacity_factor", PATH(BIT(PATH_CAPACITY))),
@@ -212,15 +236,16 @@ const struct unread_row unread_rows[] = {
     WHEN("moe.skip.static", BLOCKWISE, ON("moe.skip.dynamic")),
     WHEN("moe.sync_free", DEEPEP, STACK(DISPATCHERS | BIT(STACK_PRIMUS))),
     WHEN("moe.dispatch_sms", DEEPEP, SPREAD,
-         NOT_STACK(BIT(STACK_MAXTEXT) | BIT(STACK_TORCHTITAN))),
+         NOT_STACK(BIT(STACK_MAXTEXT) | BIT(STACK_TORCHTITAN) | HUGGINGFACE)),
     WHEN("moe.library", PATH(BIT(PATH_DEEPEP_LL)), STACK(DISPATCHERS)),
-    WHEN("moe.library", DEEPEP, STACK(DISPATCHERS), SPREAD),
+    WHEN("moe.library", DEEPEP, STACK(DISPATCHERS | MEGATRONS), SPREAD),
     WHEN("moe.dispatch_tokens", PATH(BIT(PATH_DEEPEP_LL))),
     WHEN("moe.switch", DECODES),
     WHEN("moe.dedup", DECODES),
     WHEN("moe.dedup", PATH(BIT(PATH_SELECTIVE))),
     NEVER("moe.reuse_handle", "no exchange of backward is timed yet"),
     WHEN("moe.overlap", PATH(BIT(PATH_CHUNKED_A2A))),
+    WHEN("moe.paged_stash", TRAINS, STACK(MEGATRONS)),
     WHEN("moe.alignment", NOT_PATH(FIXED_SLOTS)),
     DRAWN("moe.routing.distribution", NOT_COLD),
     DRAWN("moe.routing.distribution", DISTRIBUTION(DISTRIBUTION_TRACE)),
@@ -238,15 +263,28 @@ const struct unread_row unread_rows[] = {
     DRAWN("moe.routing.file", DISTRIBUTION(DISTRIBUTION_TRACE)),
 
     /* ---- precision, recompute, block ---- */
+    WHEN("precision.recipe", TRAINS, STACK(MEGATRONS)),
+    WHEN("precision.quantized_params", TRAINS, STACK(MEGATRONS), QUANTIZED),
     WHEN("precision.master", TRAINS),
-    WHEN("precision.moments", TRAINS),
+    WHEN("precision.moments", TRAINS, ONE_OF("optimizer.kind", MOMENTS)),
+    WHEN("precision.moment2", TRAINS,
+         ONE_OF("optimizer.kind", BIT(OPTIMIZER_ADAM) | BIT(OPTIMIZER_MUON))),
+    WHEN("lora.rank", TRAINS),
+    WHEN("lora.targets", TRAINS, ABOVE("lora.rank", 0)),
+    WHEN("lora.format", TRAINS, ABOVE("lora.rank", 0)),
+    WHEN("optimizer.kind", TRAINS),
+    WHEN("optimizer.precision_aware", TRAINS, STACK(MEGATRONS)),
+    WHEN("optimizer.step", TRAINS,
+         STACK(BIT(STACK_TORCHTITAN) | BIT(STACK_GENERIC) | HUGGINGFACE)),
+    WHEN("optimizer.offload", TRAINS),
+    WHEN("optimizer.offload_params", TRAINS, STACK(HUGGINGFACE), ABOVE("optimizer.offload", 0)),
     WHEN("recompute.kind", TRAINS),
     WHEN("recompute.save", TRAINS, ONE_OF("recompute.kind", BIT(RECOMPUTE_SAVE)),
          NOT_STACK(TRAINERS)),
     WHEN("recompute.save", ONE_OF("recompute.kind", BIT(RECOMPUTE_SAVE)),
          STACK(BIT(STACK_GENERIC) | BIT(STACK_HOST))), /* its names are checked in every mode */
     WHEN("recompute.modules", TRAINS, ONE_OF("recompute.kind", BIT(RECOMPUTE_SELECTIVE)),
-         STACK(TRAINERS)),
+         STACK(TRAINERS & ~HUGGINGFACE)),
     WHEN("recompute.offload", TRAINS, STACK(BIT(STACK_MEGATRON) | BIT(STACK_PRIMUS))),
     WHEN("memory.cache_block", ENGINE, INFERS),
     WHEN("block.collective", BLOCK(ALL(BLOCK_MLP + 1) & ~BIT(BLOCK_MOE)), TENSOR),

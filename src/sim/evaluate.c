@@ -143,6 +143,23 @@ static const struct buffer *find_wall(const struct work *work, const uint64_t *v
     return NULL;
 }
 
+static uint64_t host_bytes(const struct work *work, const uint64_t *values)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < work->n_host; i++)
+        sum += values[work->host[i].bytes.node];
+    return sum;
+}
+
+/* A rank's part of its node's memory: the second wall of what is offloaded. */
+static void judge_host(const struct plan *plan, struct evaluation *out)
+{
+    uint64_t ranks = plan->cluster.node.devices * plan->cluster.device.logical_cores;
+    out->host_limit_bytes = ranks ? plan->cluster.node.host_memory_bytes / ranks : 0;
+    if (out->host_limit_bytes && out->host_bytes > out->host_limit_bytes)
+        out->verdict = VERDICT_OOM;
+}
+
 bool evaluate_slots(const struct plan *plan, const struct work *work, struct slots *slots,
                     uint64_t *values, struct evaluation *out)
 {
@@ -157,6 +174,8 @@ bool evaluate_slots(const struct plan *plan, const struct work *work, struct slo
         out->verdict = VERDICT_OOM;
     else if (out->verdict == VERDICT_OOM)
         out->wall = find_wall(work, values, out);
+    out->host_bytes = host_bytes(work, values);
+    judge_host(plan, out);
     return true;
 }
 

@@ -55,6 +55,8 @@ struct evaluation {
     bool unaddressable;        /* the wall is of the second kind */
     struct overflow overflow;  /* of receive buffers of given size */
     bool overflows;            /* the wall is such a buffer: too small, not too large */
+    uint64_t host_bytes;       /* of one rank, what waits in host memory */
+    uint64_t host_limit_bytes; /* its part of the node's; 0: not stated */
 };
 
 /* Verdict and wall of a list with given slots (verdict_evaluate's rules for slots and values).

@@ -92,8 +92,8 @@ static uint64_t alive_bytes(const struct work *work, const uint64_t *values,
     if (buffer->life == LIFE_TRANSIENT)
         return surrounds(buffer, moment) ? bytes : 0;
     uint64_t layers = saving_layers(work, values, buffer);
-    if (!layers)
-        return 0;
+    if (!layers || moment->segment == SEGMENT_STEP)
+        return 0; /* no micro-batch is under way in the optimizer's step */
     uint64_t flight = values[work->use[buffer->segment].in_flight.node];
     uint64_t others = flight > 1000 ? product(layers, flight - 1000) : 0;
     uint64_t held = product(layers_held(work, values, buffer, moment), 1000);

@@ -192,6 +192,19 @@ static void report_moment(const struct context *c, struct peak_report *out)
         out->phase = phase_name(trains ? PHASE_BACKWARD : PHASE_FORWARD);
 }
 
+static void report_host(const struct context *c, struct memory_report *m)
+{
+    uint64_t most = 0;
+    m->host_bytes = c->result.host_bytes;
+    m->host_limit_bytes = c->result.host_limit_bytes;
+    for (size_t i = 0; i < c->work.n_host; i++) {
+        uint64_t bytes = c->values[c->work.host[i].bytes.node];
+        if (bytes > most)
+            m->host_largest = c->work.host[i].name;
+        most = bytes > most ? bytes : most;
+    }
+}
+
 /* Stage, segment, op and phase of the peak, and every stage's own. */
 static void report_peak(const struct context *c, struct memory_report *m)
 {
@@ -332,6 +345,7 @@ static void report_memory(struct context *c, const struct predict_options *optio
     report_categories(&c->result.peak, m);
     report_buffers(c, m);
     report_walls(c, m);
+    report_host(c, m);
     report_peak(c, m);
     m->expected_bytes = m->p99_bytes = m->worst_bytes = m->total_bytes;
     m->overflow = c->overflow;
@@ -350,8 +364,11 @@ static void report_model(const struct context *c, struct model_report *m)
     const uint64_t *v = c->slots.value;
     uint64_t dense = v[SLOT_DENSE_PARAMETERS], experts = v[SLOT_EXPERT_PARAMETERS];
     if (c->plan->parallel.zero >= 3) {
-        dense = ceil_div(dense, v[SLOT_DP] * v[SLOT_CP]);
-        experts = ceil_div(experts, v[SLOT_EXPERT_DP]);
+        uint64_t groups = 1, shard = c->plan->parallel.dp_shard;
+        groups = shard ? v[SLOT_DP] / shard : groups;
+        uint64_t sharers = v[SLOT_EXPERT_DP] / groups;
+        dense = ceil_div(dense, v[SLOT_DP] * v[SLOT_CP] / groups);
+        experts = ceil_div(experts, sharers ? sharers : 1);
     }
     m->parameters = params.parameters;
     m->active_parameters = params.active;

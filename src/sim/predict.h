@@ -58,6 +58,9 @@ struct memory_report {
     /* what a framework's own counters show: peak allocated, the same with the allocator's
      * fragmentation (reserved), and allocated between steps */
     uint64_t allocated_bytes, reserved_bytes, resident_bytes;
+    /* a rank's bytes in host memory, and its part of what the node has (0: not stated) */
+    uint64_t host_bytes, host_limit_bytes;
+    const char *host_largest; /* what holds most of them; NULL: nothing waits there */
     enum verdict verdict;
     /* what total is: "p99" of sampled routing, "worst" case reserved, "balanced" as asserted, a
      * "factor" reserved whatever routing asks for, or "fixed" (nothing follows routing) */

@@ -113,7 +113,7 @@ static void more_never_needs_less(void **state)
         for (int path = PATH_CAPACITY; path < PATH_COUNT; path++) {
             struct plan plan = draw(seed, (enum moe_path)path, stacks[seed % 4]);
             plan.moe.buffer = SIZING_BALANCED;
-            if (plan.parallel.pp > 1)
+            if (plan.parallel.pp > 1 || plan.model.moe.top_k > plan.model.moe.experts)
                 continue;
             uint64_t one = total_of(&plan);
             struct plan twice = plan, worst = plan;

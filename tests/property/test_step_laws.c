@@ -359,12 +359,14 @@ static void check_optimizer(const struct listed *l, uint64_t seed)
     for (size_t i = 0; i < l->work.n_held; i++) {
         const struct buffer *buffer = &l->work.buffers[i];
         uint64_t bytes = at(l, buffer->bytes) * at(l, buffer->count);
-        bool moments = text_ends(buffer->name, "adam_moments");
+        bool moments = buffer->category == CATEGORY_OPTIMIZER && buffer->state;
         bool master = text_ends(buffer->name, "master_weights");
-        bool weights =
-            text_equal(buffer->name, "weights") || text_equal(buffer->name, "expert_weights");
+        bool weights = l->plan.lora.rank ? text_ends(buffer->name, "adapters")
+                                         : text_equal(buffer->name, "weights") ||
+                                               text_equal(buffer->name, "expert_weights") ||
+                                               text_ends(buffer->name, "quantized_weights");
         kept += moments || master ? bytes : 0;
-        state += weights ? bytes : 0;
+        state += weights && buffer->state ? bytes : 0;
     }
     for (size_t i = 0; i < l->work.n_ops; i++) {
         const struct op *op = &l->work.ops[i];

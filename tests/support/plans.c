@@ -7,6 +7,8 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "plan/load.h"
+
 static struct plan plan_base(uint64_t nodes, uint64_t ep)
 {
     struct plan plan = {0};
@@ -27,9 +29,14 @@ static struct plan plan_base(uint64_t nodes, uint64_t ep)
                             .block_size = 512,
                             .chunk = 64,
                             .dispatch_sms = 20};
-    plan.precision =
-        (struct precision){DTYPE_BF16, DTYPE_BF16, DTYPE_NONE, DTYPE_BF16,  DTYPE_BF16,
-                           DTYPE_BF16, DTYPE_BF16, DTYPE_BF16, COMPUTE_BF16};
+    plan.precision = (struct precision){.weights = DTYPE_BF16,
+                                        .gradients = DTYPE_BF16,
+                                        .moments = DTYPE_BF16,
+                                        .activations = DTYPE_BF16,
+                                        .dispatch = DTYPE_BF16,
+                                        .combine = DTYPE_BF16,
+                                        .kv_cache = DTYPE_BF16,
+                                        .compute = COMPUTE_BF16};
     plan.recompute.kind = RECOMPUTE_NONE;
     return plan;
 }
@@ -76,6 +83,23 @@ struct plan plan_small(uint64_t ep)
         .attention = {.kind = ATTENTION_GQA, .heads = 16, .kv_heads = 4, .head_dim = 64},
         .moe = {.experts = 16, .top_k = 4, .intermediate = 512, .glu = true}};
     return plan;
+}
+
+void plan_set(const char *text, const char *set, struct arena *arena, struct plan *plan)
+{
+    struct err err = {0};
+    struct override overrides[32];
+    size_t n = 0;
+    for (const char *at = set + strspn(set, " "); *at && n < 32; n++) {
+        size_t length = strcspn(at, " ");
+        const char *option = arena_strndup(arena, at, length);
+        size_t key = strcspn(option, "=");
+        overrides[n] =
+            (struct override){arena_strndup(arena, option, key), option + key + 1, option};
+        at += length + strspn(at + length, " ");
+    }
+    if (plan_load_text("row", text, strlen(text), overrides, n, arena, plan, NULL, &err))
+        fail_msg("%s: %s (%s)", set, err.text, err.hint);
 }
 
 const uint64_t *plan_evaluate(const struct plan *plan, struct arena *arena, struct work *work)

@@ -79,12 +79,17 @@ static void draw_words(struct rng *rng, const struct field *field, char text[VAL
 {
     static const char *const axes[] = {"tp", "cp", "ep", "dp", "pp"};
     static const char *const names[] = {"moe_mlpwo", "out_proj", "null", "a.b", "2x", "-x"};
-    bool order = strstr(field->key, "order") != NULL;
+    static const char *const targets[] = {"q_proj", "v_proj", "o_proj", "linear_fc1",
+                                          "down_proj"};
+    bool adapted = strstr(field->key, "targets") != NULL;
+    bool order = adapted || strstr(field->key, "order") != NULL;
     uint64_t n = rng_below(rng, order ? 6 : 4), first = rng_below(rng, 5);
     size_t used = (size_t)snprintf(text, VALUE, "[");
     for (uint64_t i = 0; i < n; i++)
         used += (size_t)snprintf(text + used, VALUE - used, "%s%s", i ? ", " : "",
-                                 order ? axes[(first + i) % 5] : names[rng_below(rng, 6)]);
+                                 adapted ? targets[(first + i) % 5]
+                                 : order ? axes[(first + i) % 5]
+                                         : names[rng_below(rng, 6)]);
     snprintf(text + used, VALUE - used, "]");
 }
 

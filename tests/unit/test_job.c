@@ -34,7 +34,7 @@ static const struct {
     {"megatron/deepseek-v2-lite.sh", "",
      "parallel.pp=2 parallel.ep=8 moe.path=deepep recompute.kind=selective cluster.nodes=2 "
      "model.dense_layers=1 model.attention.kind=mla model.attention.qk_rope_head_dim=64",
-     1},
+     0},
     {"megatron/qwen3-drop-and-pad.sh", "",
      "parallel.ep=16 moe.path=capacity moe.capacity_factor=1 moe.drop=probs "
      "recompute.kind=full "
@@ -42,7 +42,8 @@ static const struct {
      "cluster.nodes=2",
      1},
     {"megatron/fsdp.sh", "",
-     "parallel.zero=3 precision.gradients=bf16 precision.master=bf16 precision.moments=bf16 "
+     "parallel.zero=3 precision.gradients=bf16 precision.master=f32 precision.moments=bf16 "
+     "optimizer.precision_aware=native "
      "moe.library=hybrid_ep parallel.ep=32 stack.cross_entropy=in_place cluster.nodes=8",
      1},
     {"megatron/first-and-last.slurm", "",
@@ -57,7 +58,7 @@ static const struct {
      "parallel.tp=2 workload.micro_batch=1 workload.global_batch=128 cluster.nodes=2", 0},
     {"bridge/qwen3-script.sh", "",
      "parallel.ep=16 workload.micro_batch=1 workload.global_batch=1024 model.layers=48 "
-     "cluster.nodes=2 precision.gradients=f32 parallel.zero=1",
+     "cluster.nodes=2 precision.gradients=bf16 parallel.zero=1",
      1},
     {"bridge/recipe.sh", "",
      "parallel.ep=8 recompute.kind=selective workload.global_batch=512 model.layers=48", 1},
@@ -66,7 +67,8 @@ static const struct {
      "precision.gradients=f32",
      1},
     {"bridge/sizes.yaml", "",
-     "parallel.ep=64 precision.weights=mxfp8 precision.compute=fp8 moe.library=hybrid_ep "
+     "parallel.ep=64 precision.recipe=mxfp8 precision.quantized_params=true "
+     "precision.weights=bf16 precision.compute=fp8 moe.library=hybrid_ep "
      "model.moe.experts=128 model.attention.head_dim=128 model.moe.glu=true parallel.vpp=1",
      0},
     {"bridge/pipeline.sh", "",
@@ -109,10 +111,11 @@ static const struct {
     {"torchtitan/module.sh", "",
      "parallel.ep=8 workload.micro_batch=4 workload.sequence_length=4096", 1},
     {"torchtitan/pipeline.toml", "",
-     "parallel.pp=8 parallel.zero=2 workload.micro_batch=1 workload.global_batch=128 "
+     "parallel.pp=8 parallel.zero=3 parallel.dp_shard=4 workload.micro_batch=1 "
+     "workload.global_batch=128 "
      "parallel.schedule=interleaved precision.weights=bf16 precision.gradients=f32 "
      "precision.compute=fp8",
-     1},
+     0},
     {"vllm/deepseek-tp8.sh", "",
      "parallel.tp=8 parallel.sp=false parallel.ep=8 workload.mode=decode "
      "workload.micro_batch=128 "
@@ -163,19 +166,19 @@ static const struct {
     {"deepspeed/zero2.json", "cluster=h100-8x1 model=mixtral-8x7b",
      "parallel.zero=2 workload.micro_batch=2 workload.global_batch=128 precision.master=f32 "
      "precision.gradients=bf16",
-     3},
+     0},
     {"deepspeed/zero3-auto.json", "cluster=h100-8x1 model=mixtral-8x7b workload.micro_batch=1",
-     "parallel.zero=3", 2},
+     "parallel.zero=3 optimizer.offload=1", 0},
     {"deepspeed/experts.json", "cluster=h100-8x2 model=mixtral-8x7b",
-     "parallel.ep=4 workload.micro_batch=4 workload.global_batch=64 moe.path=ragged_a2a", 1},
+     "parallel.ep=4 workload.micro_batch=4 workload.global_batch=64 moe.path=ragged_a2a", 0},
     {"deepspeed/trainer.sh", "",
      "parallel.zero=3 workload.micro_batch=1 recompute.kind=full precision.weights=bf16 "
      "workload.sequence_length=4096 model.layers=48",
-     2},
+     0},
     {"deepspeed/heredoc.sh", "",
      "parallel.tp=2 parallel.zero=1 workload.micro_batch=1 precision.gradients=f32 "
      "cluster.nodes=2",
-     1},
+     0},
 };
 
 enum { JOBS = sizeof jobs / sizeof *jobs };

@@ -216,14 +216,15 @@ static void sets_are_refused_by_name(void **state)
         {"block_size=7", "unknown key 'block_size'", "did you mean 'moe.block_size'?"},
         {"=7", "unknown key ''",
          "keys here are: name, model, cluster, stack, workload, parallel, moe, precision, "
-         "recompute, memory, block"},
+         "optimizer, lora, recompute, memory, block"},
         {"moe.routing..seed=7", "unknown key 'moe.routing..seed'",
          "did you mean 'moe.routing.seed'?"},
         {"moe.=7", "unknown key 'moe.'",
          "keys of 'moe' are: path, capacity_factor, capacity_scope, drop, block_size, buffer, "
          "buffer_factor, matmul, chunk, cores, shard, skip, sync_free, dispatch_sms, library, "
          "dispatch_tokens, "
-         "redundant_experts, shared, switch, dedup, reuse_handle, overlap, alignment, routing"},
+         "redundant_experts, shared, switch, dedup, reuse_handle, overlap, paged_stash, "
+         "alignment, routing"},
         {"workload.micro_batch=", "'workload.micro_batch' has no value",
          "leave the key out for its default, 1"},
         {"workload.micro_batch=[1", "did not find expected ',' or ']'",

@@ -109,6 +109,14 @@ static const struct {
     {"dp-as-derived", "parallel.dp=4", "parallel.dp=8",
      "dp 4 is not world size / (tp x pp x cp) = 8",
      "dp follows from the cluster: leave it out, or change the cluster's size"},
+    {"layout-matches-model", "parallel.pp=2 parallel.layout=Et|tL",
+     "parallel.pp=2 parallel.layout=Et*3|t*5L",
+     "layout has 2 layers and 0 modules, the model 8 and 0",
+     "E first, L last, a t for each layer and, with model.mtp_enabled, an m for each module, "
+     "in "
+     "pp x vpp chunks"},
+    {"dp-shard-divides-dp", "parallel.dp_shard=3", "parallel.dp_shard=4",
+     "dp 8 is not divisible by dp_shard 3", "dp / dp_shard groups hold a copy each"},
     {"ep-within-experts", "parallel.ep=8 model.moe.experts=4", "parallel.ep=8",
      "ep 8 is more than experts 4",
      "a rank holds at least one expert; redundant experts count"},

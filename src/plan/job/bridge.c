@@ -34,16 +34,17 @@ static enum status read_recipe(struct job *job)
     return STATUS_OK;
 }
 
-/* Each derives from bf16_mixed, which reduces gradients in f32. */
-static const struct recipe {
-    const char *name, *weights, *compute;
+/* Each derives from bf16_mixed, which reduces gradients in f32; the performance scripts'
+ * compute_dtype names the same and reduces in bf16 (recipes/common.py, perf_recipes). */
+static const struct mixed {
+    const char *name, *dtype, *recipe, *quantized;
 } recipes[] = {
-    {"bf16_mixed", "bf16", "bf16"},
-    {"bf16_with_fp8_delayed_scaling_mixed", "fp8", "fp8"},
-    {"bf16_with_fp8_current_scaling_mixed", "fp8", "fp8"},
-    {"bf16_with_fp8_subchannel_scaling_mixed", "bf16", "fp8"},
-    {"bf16_with_mxfp8_mixed", "mxfp8", "fp8"},
-    {"bf16_with_nvfp4_mixed", "nvfp4", "fp8"},
+    {"bf16_mixed", "bf16", "none", "false"},
+    {"bf16_with_fp8_delayed_scaling_mixed", "fp8_ds", "fp8_delayed", "true"},
+    {"bf16_with_fp8_current_scaling_mixed", "fp8_cs", "fp8_current", "true"},
+    {"bf16_with_fp8_subchannel_scaling_mixed", "fp8_sc", "fp8_block", "false"},
+    {"bf16_with_mxfp8_mixed", "fp8_mx", "mxfp8", "true"},
+    {"bf16_with_nvfp4_mixed", "nvfp4", "nvfp4", "true"},
 };
 
 static bool same(const char *a, const char *b)
@@ -54,31 +55,44 @@ static bool same(const char *a, const char *b)
     return *a == *b;
 }
 
+/* The row of a recipe's name, or of a script's dtype ("fp8" alone: current scaling). */
+static const struct mixed *find_mixed(const char *name, bool is_dtype)
+{
+    if (is_dtype && (same(name, "fp8") || same(name, "FP8")))
+        name = "fp8_cs";
+    for (size_t i = 0; i < sizeof recipes / sizeof *recipes; i++)
+        if (same(name, is_dtype ? recipes[i].dtype : recipes[i].name))
+            return &recipes[i];
+    return NULL;
+}
+
 static enum status read_precision(struct job *job)
 {
-    static const char *const sixteen[] = {"precision.activations", "precision.dispatch",
-                                          "precision.combine"};
-    const char *name = "bf16_mixed", *dtype = "bf16";
+    static const char *const sixteen[] = {"precision.weights", "precision.activations",
+                                          "precision.dispatch", "precision.combine"};
+    const char *name = "bf16_mixed", *dtype = NULL;
+    static const char flags[] = "mixed_precision compute_dtype";
     TRY(job_word(job, "mixed_precision", &name));
     TRY(job_word(job, "compute_dtype", &dtype));
     if (!job_given(job, "mixed_precision") &&
         (job_given(job, "bf16") || job_given(job, "fp16")))
         return STATUS_OK;
-    const struct recipe *found = NULL;
-    for (size_t i = 0; i < sizeof recipes / sizeof *recipes; i++)
-        if (same(name, recipes[i].name))
-            found = &recipes[i];
+    bool script = dtype && !job_given(job, "mixed_precision");
+    const struct mixed *found = find_mixed(script ? dtype : name, script);
     if (!found)
-        return job_fail(job, "mixed_precision", "'%s' is no precision recipe", name);
-    for (size_t i = 0; i < 3; i++)
-        job_set(job, sixteen[i], "bf16", "mixed_precision");
-    bool fp8 = text_starts(dtype, "fp8") || text_starts(dtype, "FP8");
-    job_set(job, "precision.weights", found->weights, "mixed_precision");
-    job_set(job, "precision.compute", fp8 ? "fp8" : found->compute,
-            "mixed_precision compute_dtype");
+        return job_fail(job, script ? "compute_dtype" : "mixed_precision",
+                        "'%s' is no precision recipe", script ? dtype : name);
+    for (size_t i = 0; i < 4; i++)
+        job_set(job, sixteen[i], "bf16", flags);
+    bool plain = text_equal(found->recipe, "none");
+    if (!plain) {
+        job_set(job, "precision.recipe", found->recipe, flags);
+        job_set(job, "precision.quantized_params", found->quantized, flags);
+    }
+    job_set(job, "precision.compute", plain ? "bf16" : "fp8", flags);
     job_set(job, "precision.master", "f32", "mixed_precision");
     if (!job_given(job, "grad_reduce_in_fp32"))
-        job_set(job, "precision.gradients", "f32", "mixed_precision");
+        job_set(job, "precision.gradients", script ? "bf16" : "f32", flags);
     return STATUS_OK;
 }
 

@@ -21,26 +21,29 @@ static const struct job_flag flags[] = {
     RULE("zero_optimization.stage", JOB_VALUE, "parallel.zero", "0 unless given", ZERO),
     MEMORY("zero_optimization.zero_hpz_partition_size", JOB_VALUE, "1",
            "a plan shares over all data-parallel ranks", ZERO),
-    MEMORY("zero_optimization.mics_shard_size", JOB_VALUE, "-1",
-           "a plan shares over all data-parallel ranks", ZERO),
-    MEMORY("zero_optimization.offload_optimizer.device", JOB_VALUE, "none",
-           "the optimizer's state is taken on the device", OFFLOAD),
-    MEMORY("zero_optimization.offload_optimizer.ratio", JOB_VALUE, NULL, NULL, OFFLOAD),
-    MEMORY("zero_optimization.offload_param.device", JOB_VALUE, "none",
-           "weights are taken on the device", OFFLOAD),
-    MEMORY("zero_optimization.reduce_bucket_size", JOB_VALUE, "5e8", "elements, not bytes",
-           ZERO),
+    RULE("zero_optimization.mics_shard_size", JOB_VALUE, "parallel.dp_shard",
+         "above 0: ranks that share", ZERO),
+    RULE("zero_optimization.offload_optimizer.device", JOB_VALUE, "optimizer.offload",
+         "cpu, nvme: ratio, or 1", OFFLOAD),
+    RULE("zero_optimization.offload_optimizer.ratio", JOB_VALUE, "optimizer.offload",
+         "1 unless given", OFFLOAD),
+    RULE("zero_optimization.offload_param.device", JOB_VALUE, "optimizer.offload_params",
+         "cpu, nvme: true, with the optimizer's states", OFFLOAD),
+    RULE("zero_optimization.reduce_bucket_size", JOB_VALUE, "parallel.reduce_bucket",
+         "elements; auto is the trainer's hidden x hidden, where the model's width is known",
+         ZERO),
     MEMORY("zero_optimization.allgather_bucket_size", JOB_VALUE, "5e8", "elements, not bytes",
            ZERO),
-    MEMORY("zero_optimization.stage3_max_live_parameters", JOB_VALUE, "1e9",
-           "elements, not bytes", ZERO),
+    RULE("zero_optimization.stage3_max_live_parameters", JOB_VALUE, "parallel.live_parameters",
+         "elements", ZERO),
     MEMORY("zero_optimization.stage3_prefetch_bucket_size", JOB_VALUE, NULL,
            "elements, not bytes", ZERO),
     MEMORY("zero_optimization.sub_group_size", JOB_VALUE, "1e9", NULL, ZERO),
     NEITHER("zero_optimization.offload_optimizer.pin_memory", JOB_VALUE, OFFLOAD),
     NEITHER("zero_optimization.stage3_gather_16bit_weights_on_model_save", JOB_VALUE, ZERO),
     NEITHER("zero_optimization.contiguous_gradients", JOB_VALUE, ZERO),
-    TIME("zero_optimization.overlap_comm", JOB_VALUE, "false", NULL, ZERO),
+    RULE("zero_optimization.overlap_comm", JOB_VALUE, "parallel.overlap_reduce",
+         "true: two buckets", ZERO),
     RULE("bf16.enabled", JOB_VALUE, "precision.weights", "and gradients; master, moments f32",
          PRECISION),
     RULE("fp16.enabled", JOB_VALUE, "precision.weights", "and gradients; master, moments f32",
@@ -59,7 +62,8 @@ static const struct job_flag flags[] = {
          AUTO_EP),
     MEMORY("activation_checkpointing.partition_activations", JOB_VALUE, "false", NULL, CONFIG),
     MEMORY("activation_checkpointing.cpu_checkpointing", JOB_VALUE, "false", NULL, CONFIG),
-    MEMORY("optimizer.type", JOB_VALUE, "AdamW", "a plan has two moments", CONFIG),
+    RULE("optimizer.type", JOB_VALUE, "optimizer.kind",
+         "Adam, AdamW, OneBitAdam: adam; Lion, SGD, Muon by name", CONFIG),
     NEITHER("optimizer.params.lr", JOB_VALUE, CONFIG),
     NEITHER("optimizer.params.betas", JOB_LIST, CONFIG),
     NEITHER("optimizer.params.eps", JOB_VALUE, CONFIG),
@@ -238,15 +242,84 @@ static enum status set_layout(struct job *job, uint64_t *ranks)
     return STATUS_OK;
 }
 
+/* A number of elements that is there and not "auto". */
+static enum status set_elements(struct job *job, const char *flag, const char *key)
+{
+    double value = 0;
+    if (!decided(job, flag))
+        return STATUS_OK;
+    TRY(job_real(job, flag, &value));
+    if (value >= 1 && value <= 1e15)
+        job_set_count(job, key, (uint64_t)value, flag);
+    return STATUS_OK;
+}
+
+static bool goes_away(struct job *job, const char *flag, enum status *status)
+{
+    const char *device = "none";
+    *status = job_word(job, flag, &device);
+    return !text_equal(device, "none");
+}
+
+static enum status set_offload(struct job *job)
+{
+    static const char states[] = "zero_optimization.offload_optimizer.device";
+    static const char weights[] = "zero_optimization.offload_param.device";
+    enum status status;
+    double ratio = 1;
+    char text[32];
+    bool moved = goes_away(job, states, &status);
+    TRY(status);
+    bool all = goes_away(job, weights, &status);
+    TRY(status);
+    TRY(job_real(job, "zero_optimization.offload_optimizer.ratio", &ratio));
+    text_double(text, ratio);
+    if (moved)
+        job_set(job, "optimizer.offload", text, states);
+    if (all)
+        job_set(job, "optimizer.offload_params", "true", weights);
+    return STATUS_OK;
+}
+
+static enum status set_zero_rest(struct job *job)
+{
+    static const struct {
+        const char *flag, *key;
+    } elements[] = {
+        {"zero_optimization.reduce_bucket_size", "parallel.reduce_bucket"},
+        {"zero_optimization.stage3_max_live_parameters", "parallel.live_parameters"},
+    };
+    bool overlap;
+    double shard = -1;
+    const char *type = "AdamW";
+    for (size_t i = 0; i < 2; i++)
+        TRY(set_elements(job, elements[i].flag, elements[i].key));
+    TRY(switch_of(job, "zero_optimization.overlap_comm", NULL, &overlap));
+    if (overlap)
+        job_set(job, "parallel.overlap_reduce", "true", "zero_optimization.overlap_comm");
+    TRY(job_real(job, "zero_optimization.mics_shard_size", &shard));
+    if (shard >= 1)
+        job_set_count(job, "parallel.dp_shard", (uint64_t)shard,
+                      "zero_optimization.mics_shard_size");
+    TRY(job_word(job, "optimizer.type", &type));
+    const char *kind = job_convert(
+        job, "Adam=adam AdamW=adam FusedAdam=adam OneBitAdam=adam Lion=lion SGD=sgd Muon=muon",
+        type);
+    if (kind && !text_equal(kind, "adam"))
+        job_set(job, "optimizer.kind", kind, "optimizer.type");
+    if (!kind)
+        job_warn(job, job_setting(job, "optimizer.type")->mark,
+                 "optimizer '%s' matters to memory and is not modelled: Adam's states stand in",
+                 type);
+    return set_offload(job);
+}
+
 static enum status deepspeed_finish(struct job *job)
 {
     const char *model = NULL;
     bool checkpoints;
     uint64_t ranks;
     job_set(job, "workload.mode", "train", "");
-    job_warn(job, job->mark.file ? job->mark : (struct mark){.file = job->file},
-             "DeepSpeed is not a stack of its own yet: generic stands in for what it keeps and "
-             "reserves");
     TRY(job_word(job, "model_name_or_path", &model));
     if (model && !draft_find(&job->draft, "model")) {
         const char *ours = model_name_from(NAMES_HUB, model, job->arena);
@@ -257,6 +330,7 @@ static enum status deepspeed_finish(struct job *job)
     }
     TRY(set_layout(job, &ranks));
     TRY(set_batch(job, ranks));
+    TRY(set_zero_rest(job));
     TRY(switch_of(job, "gradient_checkpointing", NULL, &checkpoints));
     job_set(job, "recompute.kind", checkpoints ? "full" : "none", "gradient_checkpointing");
     return set_formats(job);
@@ -265,7 +339,7 @@ static enum status deepspeed_finish(struct job *job)
 const struct job_framework job_deepspeed = {
     .name = "deepspeed",
     .title = "a DeepSpeed job",
-    .stack = "generic",
+    .stack = "deepspeed",
     .source = "deepspeedai/DeepSpeed edaa72212672",
     .syntax = JOB_DASHES,
     .flags = flags,

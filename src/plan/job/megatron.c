@@ -278,6 +278,28 @@ static enum status set_pipeline(struct job *job)
 
 /* ---- the rest of the layout ---- */
 
+/* Each instance of the distributed optimizer shares its states out among its own ranks. */
+static enum status set_instances(struct job *job)
+{
+    static const char flag[] = "num-distributed-optimizer-instances";
+    uint64_t instances = 1, world;
+    TRY(job_count(job, flag, &instances));
+    if (instances <= 1)
+        return STATUS_OK;
+    TRY(job_world(job, &world));
+    uint64_t others = job_drafted(job, "parallel.tp", 1) * job_drafted(job, "parallel.pp", 1) *
+                      job_drafted(job, "parallel.cp", 1);
+    uint64_t dp = others && world ? world / others : 0;
+    if (dp && dp % instances == 0)
+        job_set_count(job, "parallel.dp_shard", dp / instances, flag);
+    else
+        job_warn(job, job_setting(job, flag)->mark,
+                 "%" PRIu64 " instances matter to memory, and how many ranks share one is not "
+                 "known: all do here",
+                 instances);
+    return STATUS_OK;
+}
+
 static enum status set_zero(struct job *job)
 {
     static const char flags[] = "data-parallel-sharding-strategy use-megatron-fsdp "
@@ -298,7 +320,7 @@ static enum status set_zero(struct job *job)
         return job_fail(job, "data-parallel-sharding-strategy", "'%s' is no sharding strategy",
                         strategy);
     job_set(job, "parallel.zero", zero, flags);
-    return STATUS_OK;
+    return set_instances(job);
 }
 
 static enum status set_layout_rest(struct job *job)
@@ -311,90 +333,6 @@ static enum status set_layout_rest(struct job *job)
         job_set(job, "parallel.sp", sequence ? "true" : "false", "sequence-parallel");
     TRY(set_zero(job));
     return set_pipeline(job);
-}
-
-/* ---- formats ---- */
-
-static const char dtypes[] = "fp32=f32 bf16=bf16 fp16=f16 fp8=fp8 float32=f32 bfloat16=bf16";
-
-static enum status dtype_of(struct job *job, const char *flag, const char **dtype)
-{
-    const char *word = NULL;
-    TRY(job_word(job, flag, &word));
-    if (!word)
-        return STATUS_OK;
-    *dtype = job_convert(job, dtypes, word);
-    return *dtype ? STATUS_OK : job_fail(job, flag, "'%s' is no format", word);
-}
-
-/* The optimizer's own formats; an f32 master beside bf16 weights keeps only what they miss. */
-static enum status set_aware(struct job *job, const char *weights)
-{
-    const char *gradients = "f32", *master = "f32", *first = "f32", *second = NULL;
-    TRY(dtype_of(job, "main-grads-dtype", &gradients));
-    TRY(dtype_of(job, "main-params-dtype", &master));
-    TRY(dtype_of(job, "exp-avg-dtype", &first));
-    second = first;
-    TRY(dtype_of(job, "exp-avg-sq-dtype", &second));
-    job_set(job, "precision.gradients", gradients, "main-grads-dtype");
-    bool remainders = text_equal(master, "f32") && text_equal(weights, "bf16");
-    job_set(job, "precision.master", remainders ? "bf16" : master,
-            "main-params-dtype use-precision-aware-optimizer");
-    job_set(job, "precision.moments", first, "exp-avg-dtype");
-    if (!text_equal(first, second))
-        job_warn(job, job_setting(job, "exp-avg-sq-dtype")->mark,
-                 "second moments in %s matter to memory: a plan has both in %s", second, first);
-    return STATUS_OK;
-}
-
-static enum status set_fp8(struct job *job)
-{
-    const char *format = NULL, *recipe = "delayed", *weights;
-    bool gather;
-    TRY(job_word(job, "fp8-format", &format));
-    TRY(job_word(job, "fp8-recipe", &recipe));
-    TRY(is_on(job, "fp8-param-gather", &gather));
-    bool mx = text_equal(recipe, "mxfp8"), pads;
-    TRY(is_on(job, "moe-router-padding-for-quantization", &pads));
-    if (pads)
-        job_set(job, "moe.alignment", mx ? "32" : "16", "moe-router-padding-for-quantization");
-    if (!format)
-        return STATUS_OK;
-    job_set(job, "precision.compute", "fp8", "fp8-format");
-    weights =
-        job_convert(job, "delayed=fp8 tensorwise=fp8 blockwise=fp8_block mxfp8=mxfp8", recipe);
-    if (gather && weights)
-        job_set(job, "precision.weights", weights, "fp8-param-gather");
-    if (gather && !weights)
-        return job_fail(job, "fp8-recipe", "'%s' is no recipe a plan has", recipe);
-    return STATUS_OK;
-}
-
-static enum status set_formats(struct job *job)
-{
-    bool bf16, fp16, reduce, aware, reduce_f32 = true;
-    TRY(is_on(job, "bf16", &bf16));
-    TRY(is_on(job, "fp16", &fp16));
-    TRY(is_on(job, "grad-reduce-in-bf16", &reduce));
-    TRY(job_switch(job, "grad_reduce_in_fp32", &reduce_f32));
-    if (bf16 && fp16)
-        return job_fail(job, "fp16", "bf16 and fp16 exclude each other");
-    const char *weights = bf16 ? "bf16" : fp16 ? "f16" : "f32";
-    const char *gradients = reduce || !reduce_f32 ? "bf16" : "f32";
-    static const char *const as_weights[] = {"precision.weights", "precision.activations",
-                                             "precision.dispatch", "precision.combine"};
-    for (size_t i = 0; i < 4; i++)
-        job_set(job, as_weights[i], weights, "bf16 fp16 mixed_precision");
-    job_set(job, "precision.compute", bf16 || fp16 ? "bf16" : "f32",
-            "bf16 fp16 mixed_precision");
-    job_set(job, "precision.gradients", gradients, "grad-reduce-in-bf16 grad_reduce_in_fp32");
-    job_set(job, "precision.master", bf16 || fp16 ? "f32" : "none",
-            "bf16 fp16 mixed_precision");
-    job_set(job, "precision.moments", "f32", "");
-    TRY(is_on(job, "use-precision-aware-optimizer", &aware));
-    if (aware)
-        TRY(set_aware(job, weights));
-    return set_fp8(job);
 }
 
 /* ---- recomputation ---- */
@@ -537,6 +475,33 @@ enum status megatron_prepare(struct job *job)
                     "it is looked for beside the script and in the working directory");
 }
 
+static enum status set_graphs(struct job *job)
+{
+    static const char impl[] = "cuda-graph-impl", scope[] = "cuda-graph-modules";
+    const char *name = "none";
+    bool local, outside, stash;
+    TRY(job_word(job, impl, &name));
+    TRY(is_on(job, "enable-cuda-graph", &local));
+    TRY(is_on(job, "moe-paged-stash", &stash));
+    outside = local && text_equal(name, "none");
+    const char *kind = outside ? "partial"
+                               : job_convert(job,
+                                             "none=none full_iteration=full local=partial "
+                                             "transformer_engine=partial",
+                                             name);
+    if (!kind)
+        return job_fail(job, impl, "'%s' is no implementation of graphs", name);
+    if (stash)
+        job_set(job, "moe.paged_stash", "true", "moe-paged-stash");
+    const struct setting *s = job_setting(job, scope);
+    bool whole = s && s->n == 1 && text_equal(s->values[0], "full_iteration");
+    if (text_equal(kind, "none") && !whole)
+        return STATUS_OK;
+    job_set(job, "stack.graphs", whole ? "full" : kind, "cuda-graph-impl cuda-graph-modules");
+    return whole || text_equal(kind, "full") ? STATUS_OK
+                                             : set_list(job, "stack.graph_modules", scope);
+}
+
 enum status megatron_finish(struct job *job)
 {
     if (job_given(job, "hybrid-layer-pattern"))
@@ -546,8 +511,9 @@ enum status megatron_finish(struct job *job)
     if (!draft_find(&job->draft, "model"))
         TRY(set_model(job));
     TRY(set_layout_rest(job));
-    TRY(set_formats(job));
+    TRY(megatron_set_formats(job));
     TRY(set_recompute(job));
+    TRY(set_graphs(job));
     if (!draft_find(&job->draft, "workload.micro_batch") && !is_bridge(job))
         return job_fail(job, NULL, "'micro-batch-size' is missing");
     return set_path(job);

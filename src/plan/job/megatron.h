@@ -10,4 +10,7 @@ enum status megatron_set_pattern(struct job *job, const char *text, uint64_t lay
 /* parallel.stages and vpp of "Et*13|t*14L". */
 enum status megatron_set_layout(struct job *job, const char *text, uint64_t pp);
 
+/* precision and optimizer: megatron_formats.c */
+enum status megatron_set_formats(struct job *job);
+
 #endif

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "plan/job/megatron.h"
+#include "plan/layout.h"
 
 /* ---- which layers have experts: "[0]*1+[1]*26", "([0]+[1])*24" ---- */
 
@@ -128,90 +129,26 @@ enum status megatron_set_pattern(struct job *job, const char *text, uint64_t lay
 
 /* ---- the pipeline ---- */
 
-/* A character of a layout with how often it stands: "t*13", "(tt|)*4". */
-struct layout {
-    char text[PATTERN];
-    size_t n;
-    bool failed;
-};
-
-static const char *layout_times(const char *at, size_t *times)
-{
-    *times = 1;
-    if (*at != '*')
-        return at;
-    at++;
-    *times = 0;
-    while (isdigit((unsigned char)*at) && *times < PATTERN)
-        *times = *times * 10 + (size_t)(*at++ - '0');
-    return at;
-}
-
-static void layout_add(struct layout *layout, const char *text, size_t n, size_t times)
-{
-    if (n * times > PATTERN - layout->n) {
-        layout->failed = true;
-        return;
-    }
-    for (size_t i = 0; i < times; i++, layout->n += n)
-        memmove(layout->text + layout->n, text, n);
-}
-
-static void layout_expand(struct layout *layout, const char *text)
-{
-    size_t open = 0, times;
-    bool inside = false;
-    for (const char *at = text; *at && !layout->failed;) {
-        if (*at == '(' || *at == ')') {
-            bool closes = *at == ')';
-            if (closes != inside)
-                layout->failed = true;
-            at = closes ? layout_times(at + 1, &times) : at + 1;
-            if (closes && times) {
-                size_t length = layout->n - open;
-                layout_add(layout, layout->text + open, length, times - 1);
-            }
-            open = layout->n;
-            inside = !closes;
-        } else if (strchr(", \"'", *at)) {
-            at++;
-        } else {
-            char c = *at;
-            if (!strchr("EtmL|", c))
-                layout->failed = true;
-            at = layout_times(at + 1, &times);
-            layout_add(layout, &c, 1, times);
-        }
-    }
-    if (inside)
-        layout->failed = true;
-}
-
-/* "E t*13|t*14,L": layers of each chunk. */
+/* "E t*13|t*14,L": layers of each chunk, or the text itself where a list of layers does not say
+ * it: chunks without layers, ends and modules that stand alone. */
 enum status megatron_set_layout(struct job *job, const char *text, uint64_t pp)
 {
     static const char flag[] = "pipeline-model-parallel-layout";
     struct layout *layout = arena_alloc(job->arena, 1, sizeof *layout);
     const char **stages = arena_alloc(job->arena, PLAN_LIST + 1, sizeof *stages);
-    size_t n = 0, layers = 0;
-    layout_expand(layout, text);
-    if (layout->failed)
+    if (!layout_read(text, layout))
         return job_fail(job, flag, "'%.100s' is no layout of E, t, m, L and |", text);
-    for (size_t i = 0; i <= layout->n; i++) {
-        bool ends = i == layout->n || layout->text[i] == '|';
-        layers += !ends && layout->text[i] == 't';
-        if (!ends)
-            continue;
-        if (n == PLAN_LIST)
-            return job_fail(job, flag, "more than %d chunks", PLAN_LIST);
-        stages[n++] = arena_printf(job->arena, "%zu", layers);
-        layers = 0;
-    }
-    if (pp == 0 || n % pp != 0)
-        return job_fail(job, flag, "%zu chunks for %" PRIu64 " pipeline ranks", n, pp);
+    if (pp == 0 || layout->n % pp != 0)
+        return job_fail(job, flag, "%" PRIu64 " chunks for %" PRIu64 " pipeline ranks",
+                        layout->n, pp);
     const struct setting *s = job_setting(job, flag);
-    draft_set_list(&job->draft, "parallel.stages", stages, n, s->mark, s->said);
-    if (n / pp > 1)
-        job_set_count(job, "parallel.vpp", n / pp, flag);
+    for (uint64_t i = 0; i < layout->n; i++)
+        stages[i] = arena_printf(job->arena, "%" PRIu64, layout->chunk[i].layers);
+    if (layout_is_plain(layout))
+        draft_set_list(&job->draft, "parallel.stages", stages, layout->n, s->mark, s->said);
+    else
+        job_set(job, "parallel.layout", text, flag);
+    if (layout->n / pp > 1)
+        job_set_count(job, "parallel.vpp", layout->n / pp, flag);
     return STATUS_OK;
 }

@@ -87,6 +87,11 @@ static void write_stages(struct job_writer *writer)
     const struct parallel *p = &writer->plan->parallel;
     struct text layout = {.arena = writer->arena};
     uint64_t n = p->stages.n;
+    if (p->layout[0] != '\0') {
+        writer_flag(writer, "pipeline-model-parallel-layout",
+                    arena_printf(writer->arena, "'%s'", p->layout));
+        return;
+    }
     if (n == 0 && p->vpp > 1)
         writer_count(writer, "num-virtual-stages-per-pipeline-rank", p->vpp);
     if (n == 0 || n != p->pp * p->vpp)
@@ -134,6 +139,10 @@ static void write_path(struct job_writer *writer)
         text_double(text, moe->buffer_factor);
         writer_flag(writer, "moe-expert-rank-capacity-factor", text);
     }
+    static const char *const graphs[] = {NULL, NULL, "transformer_engine", "full_iteration"};
+    if (graphs[writer->plan->stack.graphs])
+        writer_flag(writer, "cuda-graph-impl", graphs[writer->plan->stack.graphs]);
+    on(writer, moe->paged_stash, "moe-paged-stash");
     if (writer->plan->stack.cross_entropy == LOSS_IN_PLACE) {
         writer_flag(writer, "cross-entropy-loss-fusion", NULL);
         writer_flag(writer, "cross-entropy-fusion-impl", "te");
@@ -154,14 +163,46 @@ static void write_recompute(struct job_writer *writer)
         writer_flag(writer, "recompute-modules", text_string(&modules));
 }
 
+static void write_recipe(struct job_writer *writer)
+{
+    static const char *const names[] = {
+        [RECIPE_FP8_DELAYED] = "delayed",
+        [RECIPE_FP8_CURRENT] = "tensorwise",
+        [RECIPE_FP8_BLOCK] = "blockwise",
+        [RECIPE_MXFP8] = "mxfp8",
+        [RECIPE_NVFP4] = NULL,
+    };
+    const struct precision *p = &writer->plan->precision;
+    if (p->recipe == RECIPE_NVFP4)
+        writer_flag(writer, "fp4-format", "e2m1");
+    else if (p->recipe != RECIPE_NONE)
+        writer_flag(writer, "fp8-format", "hybrid");
+    if (p->recipe != RECIPE_NONE && names[p->recipe])
+        writer_flag(writer, "fp8-recipe", names[p->recipe]);
+    on(writer, p->recipe != RECIPE_NONE && p->quantized_params, "fp8-param-gather");
+}
+
+static void write_optimizer(struct job_writer *writer)
+{
+    const struct optimizer *o = &writer->plan->optimizer;
+    char text[32];
+    if (o->kind == OPTIMIZER_SGD || o->kind == OPTIMIZER_MUON || o->kind == OPTIMIZER_LION)
+        writer_flag(writer, "optimizer", words_optimizer[o->kind]);
+    if (o->offload > 0) {
+        text_double(text, o->offload);
+        writer_flag(writer, "optimizer-cpu-offload", NULL);
+        writer_flag(writer, "optimizer-offload-fraction", text);
+    }
+}
+
 static void write_formats(struct job_writer *writer)
 {
     const struct precision *p = &writer->plan->precision;
     on(writer, p->activations == DTYPE_BF16, "bf16");
     on(writer, p->activations == DTYPE_F16, "fp16");
     on(writer, p->gradients == DTYPE_BF16, "grad-reduce-in-bf16");
-    if (p->compute == COMPUTE_FP8)
-        writer_flag(writer, "fp8-format", "hybrid");
+    write_recipe(writer);
+    write_optimizer(writer);
 }
 
 static enum status megatron_write(struct job_writer *writer)

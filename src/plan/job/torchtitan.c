@@ -32,10 +32,10 @@ static const struct job_flag flags[] = {
          "-1: one micro-step", NEW),
     RULE("parallelism.data_parallel_shard_degree", JOB_VALUE, "parallel.zero",
          "3; 1: 0; -1: what the others leave", DIMS),
-    RULE("parallelism.data_parallel_replicate_degree", JOB_VALUE, "parallel.zero",
-         "warns above 1", DIMS),
-    RULE("parallelism.fsdp_reshard_after_forward", JOB_VALUE, "parallel.zero",
-         "never, or default with a pipeline: 2", FSDP),
+    RULE("parallelism.data_parallel_replicate_degree", JOB_VALUE, "parallel.dp_shard",
+         "above 1: dp / degree share, the groups replicate", DIMS),
+    DIRECT("parallelism.fsdp_reshard_after_forward", JOB_VALUE, "parallel.reshard",
+           "default=auto always=always never=never", "default", FSDP),
     DIRECT("parallelism.tensor_parallel_degree", JOB_VALUE, "parallel.tp", NULL, "1", DIMS),
     DIRECT("parallelism.pipeline_parallel_degree", JOB_VALUE, "parallel.pp", NULL, "1", DIMS),
     DIRECT("parallelism.context_parallel_degree", JOB_VALUE, "parallel.cp", NULL, "1", DIMS),
@@ -142,22 +142,28 @@ static enum status set_model(struct job *job)
 
 static enum status set_zero(struct job *job)
 {
+    static const char replicates[] = "parallelism.data_parallel_replicate_degree";
     double shard = -1;
-    uint64_t copies = 1, pp = job_drafted(job, "parallel.pp", 1);
-    const char *reshard = "default";
+    uint64_t copies = 1, world;
     TRY(job_real(job, "parallelism.data_parallel_shard_degree", &shard));
-    TRY(job_count(job, "parallelism.data_parallel_replicate_degree", &copies));
-    TRY(job_word(job, "parallelism.fsdp_reshard_after_forward", &reshard));
-    bool keeps = text_equal(reshard, "never") || (text_equal(reshard, "default") && pp > 1);
-    job_set(job, "parallel.zero",
-            shard == 1 ? "0"
-            : keeps    ? "2"
-                       : "3",
-            "parallelism.data_parallel_shard_degree parallelism.fsdp_reshard_after_forward");
-    if (copies > 1 && shard != 1)
-        job_warn(job, job_setting(job, "parallelism.data_parallel_replicate_degree")->mark,
-                 "%" PRIu64 " copies matter to memory: a plan shares weights over all "
-                 "data-parallel ranks",
+    TRY(job_count(job, replicates, &copies));
+    TRY(job_world(job, &world));
+    job_set(job, "parallel.zero", shard == 1 ? "0" : "3",
+            "parallelism.data_parallel_shard_degree");
+    if (copies <= 1 || shard == 1)
+        return STATUS_OK;
+    uint64_t others = job_drafted(job, "parallel.tp", 1) * job_drafted(job, "parallel.pp", 1) *
+                      job_drafted(job, "parallel.cp", 1);
+    uint64_t dp = others && world ? world / others : 0;
+    if (shard > 1)
+        job_set_count(job, "parallel.dp_shard", (uint64_t)shard,
+                      "parallelism.data_parallel_shard_degree");
+    else if (dp && dp % copies == 0)
+        job_set_count(job, "parallel.dp_shard", dp / copies, replicates);
+    else
+        job_warn(job, job_setting(job, replicates)->mark,
+                 "%" PRIu64 " copies matter to memory, and how many ranks share one is not "
+                 "known: all do here",
                  copies);
     return STATUS_OK;
 }
@@ -323,10 +329,6 @@ static enum status torchtitan_write(struct job_writer *writer)
         writer_count(writer, "training.global_batch_size", plan->workload.global_batch);
     if (p->zero == 0)
         writer_flag(writer, "parallelism.data_parallel_shard_degree", "1");
-    if (p->zero == 2 && !pipeline)
-        writer_flag(writer, "parallelism.fsdp_reshard_after_forward", "\"never\"");
-    if (p->zero == 3 && pipeline)
-        writer_flag(writer, "parallelism.fsdp_reshard_after_forward", "\"always\"");
     if (p->ep > 1 && p->etp > 1)
         writer_count(writer, "parallelism.expert_tensor_parallel_degree", p->etp);
     writer_direct(writer);

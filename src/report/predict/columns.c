@@ -100,6 +100,22 @@ const struct column *buffer_table(size_t *n)
 
 /* ---- memory ---- */
 
+static bool has_host(const void *record)
+{
+    return ((const struct memory_report *)record)->host_bytes > 0;
+}
+
+static bool has_host_limit(const void *record)
+{
+    return has_host(record) && ((const struct memory_report *)record)->host_limit_bytes > 0;
+}
+
+#define WAITING(member, kind, when)                                                            \
+    {                                                                                          \
+        .key = #member, .type = kind, .offset = offsetof(struct memory_report, member),        \
+        .present = when                                                                        \
+    }
+
 /* A stack with one schedule gives it no name. */
 static bool has_schedule(const void *record)
 {
@@ -147,6 +163,9 @@ const struct column *memory_columns(size_t *n)
          .type = COLUMN_REAL,
          .offset = offsetof(struct memory_report, overflow.probability),
          .present = has_room},
+        WAITING(host_bytes, COLUMN_BYTES, has_host),
+        WAITING(host_limit_bytes, COLUMN_BYTES, has_host_limit),
+        WAITING(host_largest, COLUMN_TEXT, has_host),
     };
     *n = COUNT_OF(columns);
     return columns;

@@ -300,11 +300,30 @@ static void print_place(struct screen *screen)
     screen_item(screen, "peak", text_string(&text));
 }
 
+/* What waits in the host's memory, against a rank's part of it where the plan says how much a
+ * node has. */
+static void print_host(struct screen *screen)
+{
+    const struct memory_report *memory = screen->memory;
+    struct text text = {.arena = screen->view->arena};
+    if (!memory->host_bytes)
+        return;
+    text_printf(&text, "%s %s in host memory", screen_amount(screen, memory->host_bytes),
+                screen->scale.unit);
+    if (memory->host_limit_bytes)
+        text_printf(&text, ", of %s for a rank%s",
+                    screen_amount(screen, memory->host_limit_bytes),
+                    memory->host_bytes > memory->host_limit_bytes ? ": too much" : "");
+    text_printf(&text, "; most is %s", memory->host_largest);
+    screen_item(screen, "host", text_string(&text));
+}
+
 void screen_peak(struct screen *screen)
 {
     const struct memory_report *memory = screen->memory;
     const struct buffer_report *lead = leader(memory), *wall = memory->wall;
     bool second = lead && lead != memory->largest;
+    print_host(screen);
     print_place(screen);
     if (memory->largest && screen->brief >= BRIEF_TIME)
         screen_item(screen, "largest",

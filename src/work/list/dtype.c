@@ -6,10 +6,13 @@
 unsigned dtype_bits(enum dtype dtype)
 {
     static const unsigned bits[DTYPE_COUNT] = {
-        [DTYPE_NONE] = 0,  [DTYPE_F32] = 32,        [DTYPE_BF16] = 16,     [DTYPE_F16] = 16,
-        [DTYPE_FP8] = 8,   [DTYPE_FP8_CHANNEL] = 8, [DTYPE_FP8_BLOCK] = 8, [DTYPE_MXFP8] = 8,
-        [DTYPE_MXFP4] = 4, [DTYPE_NVFP4] = 4,       [DTYPE_INT8] = 8,      [DTYPE_I32] = 32,
-        [DTYPE_I64] = 64,  [DTYPE_F64] = 64,        [DTYPE_BOOL] = 8,
+        [DTYPE_NONE] = 0,       [DTYPE_F32] = 32,    [DTYPE_BF16] = 16,
+        [DTYPE_F16] = 16,       [DTYPE_FP8] = 8,     [DTYPE_FP8_CHANNEL] = 8,
+        [DTYPE_FP8_BLOCK] = 8,  [DTYPE_MXFP8] = 8,   [DTYPE_MXFP4] = 4,
+        [DTYPE_NVFP4] = 4,      [DTYPE_INT8] = 8,    [DTYPE_I32] = 32,
+        [DTYPE_INT4] = 4,       [DTYPE_INT4_32] = 4, [DTYPE_NF4] = 4,
+        [DTYPE_NF4_DOUBLE] = 4, [DTYPE_I64] = 64,    [DTYPE_F64] = 64,
+        [DTYPE_BOOL] = 8,
     };
     return bits[dtype];
 }
@@ -20,15 +23,30 @@ uint64_t dtype_bytes(enum dtype dtype, uint64_t n)
     return ceil_div(checked_mul(n, dtype_bits(dtype), &overflow), 8);
 }
 
+struct dtype_scale dtype_scale(enum dtype dtype)
+{
+    static const struct dtype_scale scales[DTYPE_COUNT] = {
+        [DTYPE_FP8_CHANNEL] = {UINT64_MAX, 1, 4},
+        [DTYPE_FP8_BLOCK] = {128, 128, 4},
+        [DTYPE_MXFP8] = {32, 1, 1},
+        [DTYPE_MXFP4] = {32, 1, 1},
+        [DTYPE_NVFP4] = {16, 1, 1},
+        [DTYPE_INT4] = {128, 1, 2},
+        [DTYPE_INT4_32] = {32, 1, 2},
+        [DTYPE_NF4] = {64, 1, 4},
+        [DTYPE_NF4_DOUBLE] = {64, 1, 1},
+    };
+    return scales[dtype];
+}
+
 static uint64_t scale_bytes(enum dtype dtype, uint64_t rows, uint64_t columns)
 {
-    if (dtype == DTYPE_FP8_CHANNEL)
-        return 4 * columns;
-    if (dtype == DTYPE_FP8_BLOCK)
-        return 4 * ceil_div(rows, 128) * ceil_div(columns, 128);
-    if (dtype == DTYPE_MXFP8 || dtype == DTYPE_MXFP4)
-        return ceil_div(rows, 32) * columns;
-    return dtype == DTYPE_NVFP4 ? ceil_div(rows, 16) * columns : 0;
+    struct dtype_scale s = dtype_scale(dtype);
+    if (!s.bytes)
+        return 0;
+    uint64_t down = s.rows == UINT64_MAX ? 1 : ceil_div(rows, s.rows);
+    uint64_t n = down * ceil_div(columns, s.columns);
+    return s.bytes * n + (dtype == DTYPE_NF4_DOUBLE ? 4 * ceil_div(n, 256) : 0);
 }
 
 uint64_t dtype_matrix_bytes(enum dtype dtype, uint64_t rows, uint64_t columns)

@@ -12,9 +12,18 @@ unsigned dtype_bits(enum dtype dtype);
 /* Bytes of n elements of a plain format (bits a multiple of 8). */
 uint64_t dtype_bytes(enum dtype dtype, uint64_t n);
 
+/* Elements of a [rows, columns] matrix that share a scale, and its bytes; rows UINT64_MAX: a
+ * whole column. bytes 0: the format has no scales. */
+struct dtype_scale {
+    uint64_t rows, columns, bytes;
+};
+struct dtype_scale dtype_scale(enum dtype dtype);
+
 /* Bytes of a [rows, columns] weight matrix with its scales (rows: input size, columns: output
  * channels): FP8_CHANNEL adds 4 per column, FP8_BLOCK 4 per 128x128 block, MXFP* 1 per 32
- * elements of a column, NVFP4 1 per 16. Source: seed-systems.md B8. */
+ * elements of a column, NVFP4 1 per 16. Source: seed-systems.md B8. INT4 2 per 128 or 32
+ * (compressed-tensors group_size), NF4 4 per 64, doubly quantised 1 per 64 and 4 per 256 of
+ * these (training-stacks.md 5). */
 uint64_t dtype_matrix_bytes(enum dtype dtype, uint64_t rows, uint64_t columns);
 
 #endif

@@ -20,7 +20,7 @@ const char *slot_symbol(enum slot slot)
 
 const char *real_symbol(enum real_slot slot)
 {
-    static const char *const symbols[] = {"cf", "factor"};
+    static const char *const symbols[] = {"cf", "factor", "offload"};
     return symbols[slot];
 }
 
@@ -111,7 +111,9 @@ unsigned slots_set_stage(const struct plan *plan, uint64_t index, unsigned momen
     v[SLOT_DENSE_IN_FLIGHT] = stage.dense_in_flight;
     v[SLOT_MOE_IN_FLIGHT] = stage.moe_in_flight;
     v[SLOT_HEAD_IN_FLIGHT] = stage.head_in_flight;
+    v[SLOT_EMPTY_IN_FLIGHT] = stage.empty_in_flight;
     v[SLOT_DENSE_PARAMETERS] = stage.dense_parameters;
+    v[SLOT_PLAIN_PARAMETERS] = stage.plain_parameters;
     v[SLOT_EXPERT_PARAMETERS] = stage.expert_parameters;
     v[SLOT_PARAMETERS] = stage.model_parameters;
     return stage.moments;
@@ -123,6 +125,7 @@ void slots_set_numbers(const struct plan *plan, struct slots *slots)
     fill_balanced(slots->value);
     slots->real[REAL_CAPACITY_FACTOR] = plan->moe.capacity_factor;
     slots->real[REAL_BUFFER_FACTOR] = plan->moe.buffer_factor;
+    slots->real[REAL_OFFLOAD] = plan->optimizer.offload;
 }
 
 void slots_from_plan(const struct plan *plan, struct slots *slots)

@@ -45,6 +45,7 @@
       "copies of a MoE layer's saved tensors that are alive (x1000)")                          \
     X(HEAD_IN_FLIGHT, "n_flight_head",                                                         \
       "copies of the head's saved tensors that are alive (x1000)")                             \
+    X(EMPTY_IN_FLIGHT, "n_flight_empty", "inputs of chunks without layers that are alive")     \
     X(HEADS, "h", "attention heads")                                                           \
     X(KV_HEADS, "h_kv", "key and value heads")                                                 \
     X(HEAD_DIM, "d", "head size")                                                              \
@@ -70,6 +71,7 @@
     X(DENSE_PARAMETERS, "P_dense",                                                             \
       "parameters that are not routed experts, on one rank of "                                \
       "its tp and pp group, before zero")                                                      \
+    X(PLAIN_PARAMETERS, "P_plain", "of P_dense, those of embedding, head, norms and biases")   \
     X(EXPERT_PARAMETERS, "P_expert",                                                           \
       "routed expert parameters on one rank of its ep, etp "                                   \
       "and pp group, before zero")                                                             \
@@ -98,7 +100,7 @@ enum slot {
         SLOT_COUNT
 };
 
-enum real_slot { REAL_CAPACITY_FACTOR, REAL_BUFFER_FACTOR, REAL_COUNT };
+enum real_slot { REAL_CAPACITY_FACTOR, REAL_BUFFER_FACTOR, REAL_OFFLOAD, REAL_COUNT };
 
 struct slots {
     uint64_t value[SLOT_COUNT];

@@ -5,6 +5,7 @@
 
 #include "base/err.h"
 #include "work/list/dtype.h"
+#include "work/piece/lora.h"
 #include "work/stack/stack.h"
 
 const char *category_name(enum category category)
@@ -74,6 +75,13 @@ uint16_t work_buffer(struct work *work, struct buffer buffer)
     return (uint16_t)work->n_buffers++;
 }
 
+void work_host(struct work *work, const char *name, struct size bytes, const char *source)
+{
+    work->host = arena_grow(work->arena, work->host, work->n_host, &work->host_capacity,
+                            sizeof *work->host);
+    work->host[work->n_host++] = (struct host_buffer){name, bytes, source};
+}
+
 uint16_t work_tick(struct work *work, struct tick tick)
 {
     assert(work->n_ticks < WORK_NONE);
@@ -111,6 +119,7 @@ enum status work_build(const struct plan *plan, struct arena *arena, struct work
                        struct err *err)
 {
     work_init(work, arena);
+    TRY(lora_check(plan, err));
     TRY(stack_system(plan->stack.kind)->build(plan, work, err));
     work_index(work);
     return STATUS_OK;

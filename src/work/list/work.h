@@ -189,6 +189,13 @@ struct tick {
     struct size host_syncs; /* waits of the host for the device */
 };
 
+/* What waits in host memory, of one rank. */
+struct host_buffer {
+    const char *name;
+    struct size bytes;
+    const char *source;
+};
+
 struct segment_use {
     struct size repeat;    /* layers of this kind on the heaviest stage */
     struct size in_flight; /* micro-batches saved at once, in thousandths */
@@ -223,6 +230,8 @@ struct work {
     size_t n_ops, op_capacity;
     struct operand *operands; /* of all ops */
     size_t n_operands, operand_capacity;
+    struct host_buffer *host;
+    size_t n_host, host_capacity;
     /* buffer numbers by allocation order, then segment: work_index */
     uint16_t *placed;
     size_t n_placed, placed_end[WORK_ORDERS][SEGMENT_COUNT];
@@ -261,6 +270,7 @@ void work_fill_bytes(struct work *work);
 /* Adding to a list; the returned numbers name the buffer, tick or op. `bytes` of a buffer is
  * set from its dims and dtype unless given. */
 uint16_t work_buffer(struct work *work, struct buffer buffer);
+void work_host(struct work *work, const char *name, struct size bytes, const char *source);
 uint16_t work_tick(struct work *work, struct tick tick);
 uint16_t work_op(struct work *work, struct op op);
 

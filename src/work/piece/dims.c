@@ -2,6 +2,7 @@
 #include "work/piece/dims.h"
 
 #include "plan/derive.h"
+#include "work/piece/recipe.h"
 
 static void fill_rows(struct dims *d)
 {
@@ -103,6 +104,7 @@ static unsigned facts_of(const struct plan *plan)
         {!plan->stack.compiled, FACT_EAGER},
         {p->cp > 1, FACT_CP},
         {plan->stack.compiled, FACT_COMPILED},
+        {recipe_format(plan) != DTYPE_NONE, FACT_RECIPE},
     };
     unsigned held = 0;
     for (size_t i = 0; i < sizeof facts / sizeof *facts; i++)

@@ -71,7 +71,8 @@ enum {
     FACT_PER_OP = 1 << 16,  /* TRAIN_OPS is on */
     FACT_EAGER = 1 << 17,
     FACT_COMPILED = 1 << 18,
-    FACT_CP = 1 << 19 /* cp > 1: keys and values go around a ring */
+    FACT_CP = 1 << 19,    /* cp > 1: keys and values go around a ring */
+    FACT_RECIPE = 1 << 20 /* products run by a low precision recipe */
 };
 
 enum { IN_DENSE = 1, IN_MOE = 2, IN_BOTH = 3 };

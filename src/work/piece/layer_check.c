@@ -54,17 +54,23 @@ static bool packs_gradients(const struct plan *plan)
     return dtype != DTYPE_NONE && !is_plain(dtype);
 }
 
+static bool has_no_kernel(enum dtype dtype)
+{
+    return dtype == DTYPE_INT8 || dtype == DTYPE_INT4 || dtype == DTYPE_INT4_32 ||
+           dtype == DTYPE_NF4 || dtype == DTYPE_NF4_DOUBLE || dtype == DTYPE_F64;
+}
+
 static bool sends_integers(const struct plan *plan)
 {
     enum dtype dtype = plan->precision.dispatch;
-    return dtype == DTYPE_INT8 || dtype == DTYPE_F64;
+    return has_no_kernel(dtype);
 }
 
 static bool weighs_in_integers(const struct plan *plan)
 {
     enum dtype dtype = plan->precision.weights;
-    return dtype == DTYPE_INT8 || dtype == DTYPE_I32 || dtype == DTYPE_I64 ||
-           dtype == DTYPE_F64 || dtype == DTYPE_BOOL || dtype == DTYPE_NONE;
+    return has_no_kernel(dtype) || dtype == DTYPE_I32 || dtype == DTYPE_I64 ||
+           dtype == DTYPE_BOOL || dtype == DTYPE_NONE;
 }
 
 static bool many_experts(const struct plan *plan)

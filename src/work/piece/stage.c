@@ -5,6 +5,7 @@
 
 #include "base/checked.h"
 #include "plan/derive.h"
+#include "plan/layout.h"
 #include "work/list/params.h"
 
 enum { CHUNKS = 128 };
@@ -12,16 +13,16 @@ enum { CHUNKS = 128 };
 /* Layers whose saved tensors are alive at one moment of the schedule, over all micro-batches.
  */
 struct alive {
-    uint64_t dense, moe, head;
+    uint64_t dense, moe, head, empty;
 };
 
 /* The chunks of one rank, and the moments of its schedule that no other exceeds in every count:
  * the peak is at one of them. */
 struct chunks {
     uint64_t n;
-    uint64_t at[CHUNKS]; /* place of the chunk in the order a token meets them */
-    uint64_t dense[CHUNKS], moe[CHUNKS];
-    bool head[CHUNKS];
+    uint64_t dense[CHUNKS], moe[CHUNKS], modules[CHUNKS];
+    bool embedding[CHUNKS], head[CHUNKS];
+    const struct layout *layout; /* that the plan writes out, or NULL */
     struct alive moment[STAGE_MOMENTS];
     unsigned moments;
 };
@@ -65,22 +66,36 @@ static uint64_t dense_before(const struct model *model, uint64_t n)
     return n < model->dense_layers ? n : model->dense_layers;
 }
 
+static uint64_t written_before(const struct layout *layout, uint64_t n)
+{
+    uint64_t sum = 0;
+    for (uint64_t i = 0; i < n; i++)
+        sum += layout->chunk[i].layers;
+    return sum;
+}
+
 static void add_chunk(const struct plan *plan, struct chunks *chunks, uint64_t at)
 {
-    uint64_t first = layers_before(plan, at), last = layers_before(plan, at + 1);
+    const struct layout *layout = chunks->layout;
+    uint64_t first = layout ? written_before(layout, at) : layers_before(plan, at);
+    uint64_t last = layout ? written_before(layout, at + 1) : layers_before(plan, at + 1);
     uint64_t dense = dense_before(&plan->model, last) - dense_before(&plan->model, first);
-    bool head = at + 1 == chunk_count(plan);
+    bool head = layout ? layout->chunk[at].loss : at + 1 == chunk_count(plan);
     uint64_t modules = head && plan->model.mtp_enabled ? plan->model.mtp_layers : 0;
-    chunks->at[chunks->n] = at;
+    modules = layout ? layout->chunk[at].modules : modules;
+    chunks->embedding[chunks->n] = layout ? layout->chunk[at].embedding : at == 0;
     chunks->head[chunks->n] = head;
+    chunks->modules[chunks->n] = modules;
     chunks->dense[chunks->n] = dense;
     chunks->moe[chunks->n++] = last - first - dense + modules;
 }
 
-static void rank_chunks(const struct plan *plan, uint64_t rank, struct chunks *chunks)
+static void rank_chunks(const struct plan *plan, uint64_t rank, const struct layout *layout,
+                        struct chunks *chunks)
 {
     const struct parallel *p = &plan->parallel;
     memset(chunks, 0, sizeof *chunks);
+    chunks->layout = layout;
     add_chunk(plan, chunks, rank);
     if (p->schedule == PIPELINE_DUALPIPE && p->pp > 1)
         add_chunk(plan, chunks, p->pp - 1 - rank);
@@ -110,7 +125,8 @@ static uint64_t chunk_of(const struct parallel *p, uint64_t k)
 
 static bool covers(const struct alive *a, const struct alive *b)
 {
-    return a->dense >= b->dense && a->moe >= b->moe && a->head >= b->head;
+    return a->dense >= b->dense && a->moe >= b->moe && a->head >= b->head &&
+           a->empty >= b->empty;
 }
 
 /* Adds the moment with these micro-batches of each chunk alive, unless another covers it. */
@@ -121,6 +137,8 @@ static void add_moment(struct chunks *chunks, const uint64_t *micro_batches)
         alive.dense += micro_batches[i] * chunks->dense[i];
         alive.moe += micro_batches[i] * chunks->moe[i];
         alive.head += chunks->head[i] ? micro_batches[i] : 0;
+        bool empty = !chunks->dense[i] && !chunks->moe[i] && !chunks->head[i];
+        alive.empty += empty && !chunks->embedding[i] ? micro_batches[i] : 0;
     }
     unsigned kept = 0;
     for (unsigned i = 0; i < chunks->moments; i++) {
@@ -134,12 +152,21 @@ static void add_moment(struct chunks *chunks, const uint64_t *micro_batches)
         chunks->moment[chunks->moments++] = alive;
 }
 
+/* The forward of one micro-batch beside the backward of another (Megatron
+ * combined_1f1b.py). */
+static bool overlaps_experts(const struct plan *plan)
+{
+    bool megatron = plan->stack.kind == STACK_MEGATRON || plan->stack.kind == STACK_PRIMUS;
+    return megatron && plan->stack.overlap_ep && plan->parallel.ep > 1;
+}
+
 /* Plays Megatron's interleaved 1F1B on one rank. */
 static void play_interleaved(const struct plan *plan, uint64_t rank, struct chunks *chunks)
 {
     const struct parallel *p = &plan->parallel;
     uint64_t total = micro_batches(plan) * p->vpp, alive[CHUNKS] = {0};
-    uint64_t warmup = lesser(total, 2 * (p->pp - rank - 1) + (p->vpp - 1) * p->pp);
+    uint64_t ahead = overlaps_experts(plan) ? 1 : 0;
+    uint64_t warmup = lesser(total, 2 * (p->pp - rank - 1) + (p->vpp - 1) * p->pp + ahead);
     uint64_t steps = lesser(total, warmup + 4 * p->pp * p->vpp);
     for (uint64_t k = 0; k < steps; k++) {
         alive[chunk_of(p, k)]++;
@@ -187,7 +214,8 @@ static uint64_t mtp_matrices(const struct plan *plan, const struct params *param
 {
     uint64_t hidden = plan->model.hidden;
     uint64_t copy = stage->mtp_layers && !stage->embedding ? params->embedding : 0;
-    return stage->mtp_layers * 2 * hidden * hidden + copy;
+    uint64_t head = stage->mtp_layers && !stage->head ? params->head.matrices : 0;
+    return stage->mtp_layers * 2 * hidden * hidden + copy + head;
 }
 
 static void stage_parameters(const struct plan *plan, const struct params *params,
@@ -215,6 +243,8 @@ static void stage_parameters(const struct plan *plan, const struct params *param
     matrices += mtp_matrices(plan, params, stage);
     if (stage->head && plan->model.tied_embeddings && !stage->embedding && !stage->mtp_layers)
         matrices += params->embedding;
+    uint64_t ends = stage->embedding * params->embedding + stage->head * params->head.matrices;
+    stage->plain_parameters = ceil_div(ends, plan->parallel.tp) + vectors;
     uint64_t whole = replicated_matrices(plan, params, stage);
     whole = whole < matrices ? whole : matrices;
     stage->dense_parameters = ceil_div(matrices - whole, plan->parallel.tp) + whole + vectors;
@@ -233,21 +263,26 @@ void stage_at(const struct plan *plan, uint64_t index, unsigned moment,
               const struct params *params, struct stage *stage)
 {
     struct chunks chunks;
-    rank_chunks(plan, index, &chunks);
+    struct layout layout;
+    bool written = plan->parallel.layout[0] && layout_read(plan->parallel.layout, &layout);
+    rank_chunks(plan, index, written ? &layout : NULL, &chunks);
     fill_moments(plan, index, &chunks);
     *stage = (struct stage){
         .index = index, .moments = chunks.moments, .model_parameters = params->parameters};
     for (uint64_t i = 0; i < chunks.n; i++) {
         stage->dense_layers += chunks.dense[i];
         stage->moe_layers += chunks.moe[i];
-        stage->embedding |= chunks.at[i] == 0;
+        stage->embedding |= chunks.embedding[i];
         stage->head |= chunks.head[i];
+        stage->mtp_layers += chunks.modules[i];
     }
-    if (stage->head && plan->model.mtp_enabled)
-        stage->mtp_layers = plan->model.mtp_layers;
     const struct alive *alive = &chunks.moment[moment < chunks.moments ? moment : 0];
+    /* without a pipeline layers 1 to k of one micro-batch and 1 to L - k of the next are alive,
+     * and the one that both are in: L + 1 */
+    uint64_t beside = overlaps_experts(plan) && plan->parallel.pp == 1 ? 1 : 0;
     stage->dense_in_flight = thousandths(alive->dense, stage->dense_layers);
-    stage->moe_in_flight = thousandths(alive->moe, stage->moe_layers);
+    stage->moe_in_flight = thousandths(alive->moe + beside, stage->moe_layers);
     stage->head_in_flight = 1000 * alive->head;
+    stage->empty_in_flight = alive->empty;
     stage_parameters(plan, params, stage);
 }

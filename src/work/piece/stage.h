@@ -21,8 +21,10 @@ struct stage {
     bool embedding, head; /* holds the first, the last chunk */
     /* copies of a layer's saved tensors alive at once, in thousandths of the layers above */
     uint64_t dense_in_flight, moe_in_flight;
+    uint64_t empty_in_flight; /* micro-batches that wait in chunks without anything to do */
     uint64_t head_in_flight; /* micro-batches between the head's forward and backward, x 1000 */
     uint64_t dense_parameters;  /* not routed experts; on one rank of tp, before zero */
+    uint64_t plain_parameters;  /* of them embedding, head, norms and biases */
     uint64_t model_parameters;  /* of the whole model */
     uint64_t expert_parameters; /* routed experts; on one rank of ep and etp, before zero */
 };

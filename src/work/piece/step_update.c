@@ -3,7 +3,11 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "work/list/dtype.h"
+#include "work/piece/lora.h"
+#include "work/piece/recipe.h"
 #include "work/piece/step.h"
+#include "work/stack/stack.h"
 
 /* The buffers of one part of the state: dense and experts. */
 struct pair {
@@ -73,17 +77,50 @@ static void gradient_norm(struct step *s, struct pair gradients, struct size rea
                      l->work->buffers[norm].bytes);
 }
 
+/* Gradients of what the host updates go there, and its weights come back. */
+static void host_copies(struct step *s, struct pair gradients, struct pair weights)
+{
+    static const char *const names[] = {"offload_gradients", "reload_weights"};
+    struct layer *l = &s->l;
+    struct shards shards = step_shards(s->plan, l->work, 1);
+    struct size moved =
+        size_scale_up(l->z, size_add(l->z, shards.dense, shards.experts), REAL_OFFLOAD);
+    const struct pair each[] = {gradients, weights};
+    for (unsigned i = 0; i < 2; i++) {
+        if (each[i].number[0] == WORK_NONE)
+            continue;
+        unsigned bits = dtype_bits(l->work->buffers[each[i].number[0]].dtype);
+        struct size bytes = size_times(l->z, moved, bits / 8);
+        layer_op(l,
+                 (struct op){.name = names[i],
+                             .kernel = KERNEL_COPY,
+                             .bytes_read = bytes,
+                             .bytes_written = bytes},
+                 OPERANDS(INOUT(DST, each[i].number[0])));
+    }
+}
+
 void step_update(struct step *s)
 {
     struct layer *l = &s->l;
     struct sizes *z = l->z;
     size_t first = l->work->n_ops;
-    struct pair weights = state_of(s, "weights", "expert_weights");
+    struct pair weights = lora_is_on(s->plan) ? state_of(s, "adapters", "expert_adapters")
+                                              : state_of(s, "weights", "expert_weights");
     struct pair gradients = state_of(s, "gradients", "expert_gradients");
     struct pair master = state_of(s, "master_weights", "expert_master_weights");
     struct pair moments = state_of(s, "adam_moments", "expert_adam_moments");
-    struct size read = own_part(s, gradients, 2), written = own_part(s, weights, 3);
+    struct pair second = state_of(s, "adam_second_moments", "expert_adam_second_moments");
+    struct pair scales = state_of(s, "moment_scales", "expert_moment_scales");
+    struct pair factors = state_of(s, "factored_moments", "expert_factored_moments");
+    struct pair copies = recipe_is_primary(s->plan) && !lora_is_on(s->plan)
+                             ? state_of(s, "quantized_weights", "expert_quantized_weights")
+                             : (struct pair){{WORK_NONE, WORK_NONE}};
+    struct size read = own_part(s, gradients, 2);
+    struct size written = size_add(z, own_part(s, weights, 3), own_part(s, copies, 3));
     struct size kept = size_add(z, bytes_of(s, master), bytes_of(s, moments));
+    kept = size_sum(z, SIZES(kept, bytes_of(s, second), bytes_of(s, scales)));
+    kept = size_add(z, kept, bytes_of(s, factors));
     l->segment = SEGMENT_STEP;
     step_reduce_all(s);
     gradient_norm(s, gradients, read);
@@ -95,12 +132,18 @@ void step_update(struct step *s)
                     .bytes_read =
                         size_sum(z, SIZES(read, kept, in_place ? written : size_const(z, 0))),
                     .bytes_written = size_add(z, kept, written)},
-        OPERANDS(MANY(0, true, false, gradients.number[0]),
-                 MANY(1, true, false, gradients.number[1]),
-                 MANY(2, true, true, master.number[0]), MANY(3, true, true, master.number[1]),
-                 MANY(4, true, true, moments.number[0]), MANY(5, true, true, moments.number[1]),
-                 MANY(6, false, true, weights.number[0]),
-                 MANY(7, false, true, weights.number[1])));
+        OPERANDS(
+            MANY(0, true, false, gradients.number[0]),
+            MANY(1, true, false, gradients.number[1]), MANY(2, true, true, master.number[0]),
+            MANY(3, true, true, master.number[1]), MANY(4, true, true, moments.number[0]),
+            MANY(5, true, true, moments.number[1]), MANY(6, false, true, weights.number[0]),
+            MANY(7, false, true, weights.number[1]), MANY(8, true, true, second.number[0]),
+            MANY(9, true, true, second.number[1]), MANY(10, true, true, scales.number[0]),
+            MANY(11, true, true, scales.number[1]), MANY(12, true, true, factors.number[0]),
+            MANY(13, true, true, factors.number[1]), MANY(14, false, true, copies.number[0]),
+            MANY(15, false, true, copies.number[1])));
+    if (s->plan->optimizer.offload > 0)
+        host_copies(s, gradients, weights);
     step_gather_all(s);
     for (size_t i = first; i < l->work->n_ops; i++)
         l->work->ops[i].phase = PHASE_UPDATE;

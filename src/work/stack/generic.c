@@ -203,6 +203,8 @@ enum status generic_build(const struct plan *plan, struct work *work, enum moe_p
     add_layers(&g, training);
     TRY(add_experts(&g, *style, err));
     add_logits(&g, training);
+    if (training)
+        step_optimizer(plan, work);
     return check_saved(&g, err);
 }
 

@@ -11,6 +11,7 @@
  * buffers.md 9. */
 #include "work/path/path.h"
 #include "work/stack/dispatch_deepep.h"
+#include "work/stack/megatron.h"
 #include "work/stack/stack.h"
 #include "work/stack/train.h"
 
@@ -36,13 +37,13 @@ static const struct train_tensor experts[] = {
      .dropped_by = TRAIN_MOE | TRAIN_SHARED_EXPERTS},
     {"shared_activated", EXPERT, FACT_SHARED, ROW_FULL, COL_SHARED_INTER, .saved = true,
      .first = MODULE_SHARED, .last = BACK_SHARED,
-     .dropped_by = TRAIN_MOE | TRAIN_SHARED_EXPERTS, .product_input = true},
+     .dropped_by = TRAIN_MOE | TRAIN_SHARED_EXPERTS, .product_input = PRODUCT_INPUT},
     {"shared_out", EXPERT, FACT_SHARED, ROW_LOCAL, COL_HIDDEN, .first = MODULE_SHARED,
      .last = MODULE_RESIDUAL},
     /* routed experts */
     {"expert_input", EXPERT, 0, ROW_COMPUTED, COL_HIDDEN, .saved = true, .first = MODULE_SORT,
      .last = BACK_GATE_UP, .dropped_by = TRAIN_MOE, .offload = TRAIN_OFF_EXPERT_INPUT,
-     .product_input = true},
+     .product_input = PRODUCT_INPUT},
     {"expert_probabilities", META, 0, ROW_COMPUTED, COL_ONE, DTYPE_F32, .saved = true,
      .first = MODULE_SORT, .last = BACK_ACTIVATE, .dropped_by = TRAIN_MOE},
     {"expert_gate_up", EXPERT, 0, ROW_COMPUTED, COL_INTER_IN, .saved = true,
@@ -51,7 +52,7 @@ static const struct train_tensor experts[] = {
     {"expert_activated", EXPERT, 0, ROW_COMPUTED, COL_INTER, .saved = true,
      .first = MODULE_ACTIVATE, .last = BACK_EXPERT_DOWN,
      .dropped_by = TRAIN_MOE | TRAIN_MOE_ACTIVATION, .until = MODULE_EXPERT_DOWN,
-     .again = BACK_EXPERT_DOWN, .product_input = true},
+     .again = BACK_EXPERT_DOWN, .product_input = PRODUCT_INPUT},
     {"expert_out", EXPERT, 0, ROW_COMPUTED, COL_HIDDEN, .first = MODULE_EXPERT_DOWN,
      .last = MODULE_UNSORT},
     {"d_expert_activated", EXPERT, 0, ROW_COMPUTED, COL_INTER, .first = BACK_EXPERT_DOWN,
@@ -173,6 +174,10 @@ static void exchange_buffers(struct train *t, enum deepep_port port)
         {"deepep_rdma_buffer", deepep_rdma_bytes(&t->d.letters, port, true)},
         {"deepep_workspace", size_const(t->z, DEEPEP_WORKSPACE)},
     };
+    if (megatron_hybrid_ep(t)) {
+        megatron_hybrid_buffers(t);
+        return;
+    }
     for (size_t i = 0; i < sizeof rows / sizeof *rows && is_flex(t->path); i++)
         if (t->plan->parallel.ep > 1 && !size_is_zero(t->z, rows[i].bytes))
             work_buffer(t->work, (struct buffer){.name = rows[i].name,
@@ -213,6 +218,8 @@ static enum status build(struct train *t, struct err *err)
         {allgather, sizeof allgather / sizeof *allgather},
     };
     TRY(modules(t, err));
+    if (megatron_hybrid_ep(t)) /* rows arrive in its buffer, and leave it permuted */
+        t->d.rows[ROW_RECEIVED_TOKENS] = size_const(t->z, 0);
     step_state(t->plan, t->work, true);
     train_attention(t);
     train_dense(t);
@@ -221,6 +228,8 @@ static enum status build(struct train *t, struct err *err)
     train_ends(t);
     train_gathered_weights(t);
     train_extras(t);
+    megatron_extras(t);
+    step_optimizer(t->plan, t->work);
     return STATUS_OK;
 }
 

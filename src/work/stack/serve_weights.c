@@ -5,29 +5,20 @@
 #include "work/list/params.h"
 #include "work/stack/serve.h"
 
-/* Elements that share one scale, along rows and columns of a [rows, columns] matrix, and the
- * bytes of a scale (dtype.h). 0: no scales in this direction's sense. */
-static const struct {
-    uint64_t rows, columns, bytes;
-} scales[DTYPE_COUNT] = {
-    [DTYPE_FP8_CHANNEL] = {UINT64_MAX, 1, 4},
-    [DTYPE_FP8_BLOCK] = {128, 128, 4},
-    [DTYPE_MXFP8] = {32, 1, 1},
-    [DTYPE_MXFP4] = {32, 1, 1},
-    [DTYPE_NVFP4] = {16, 1, 1},
-};
-
 struct size serve_matrix_bytes(struct sizes *s, enum dtype dtype, struct size rows,
                                struct size columns)
 {
     struct size bytes = dispatch_bytes(s, dtype, size_mul(s, rows, columns));
-    if (!scales[dtype].bytes)
+    struct dtype_scale scale = dtype_scale(dtype);
+    if (!scale.bytes)
         return bytes;
-    struct size down = scales[dtype].rows == UINT64_MAX
-                           ? size_const(s, 1)
-                           : size_ceil_by(s, rows, scales[dtype].rows);
-    struct size across = size_ceil_by(s, columns, scales[dtype].columns);
-    return size_add(s, bytes, size_times(s, size_mul(s, down, across), scales[dtype].bytes));
+    struct size down =
+        scale.rows == UINT64_MAX ? size_const(s, 1) : size_ceil_by(s, rows, scale.rows);
+    struct size across = size_ceil_by(s, columns, scale.columns);
+    struct size n = size_mul(s, down, across);
+    if (dtype == DTYPE_NF4_DOUBLE)
+        bytes = size_add(s, bytes, size_times(s, size_ceil_by(s, n, 256), 4));
+    return size_add(s, bytes, size_times(s, n, scale.bytes));
 }
 
 /* ---- the matrices of one layer ---- */

@@ -72,6 +72,13 @@ enum expert_backend stack_trtllm_experts(const struct plan *plan, const char **w
  * where the stack holds gradients as part of temp (XLA). */
 void step_state(const struct plan *plan, struct work *work, bool gradients_persist);
 
+/* Format of the second moment. */
+enum dtype state_moment2(const struct plan *plan);
+
+/* What the update makes beside the state (f32 copies of gradients and states), at a tick of the
+ * step behind all layers; nothing where it makes none. */
+void step_optimizer(const struct plan *plan, struct work *work);
+
 /* Repeat counts and in-flight factors of the segments from the pipeline stage's slots. */
 void step_segments(struct work *work);
 
@@ -79,6 +86,8 @@ void step_segments(struct work *work);
 struct shards {
     struct size dense, experts;
 };
+/* Ranks that share out a copy of either. */
+struct shards step_sharers(const struct plan *plan, struct sizes *z);
 struct shards step_shards(const struct plan *plan, struct work *work, unsigned from_zero);
 
 /* What runs again, by stack; one without habits of its own: as stack generic keeps tensors. */
@@ -89,10 +98,13 @@ void stack_maxtext_again(const struct plan *plan, struct again *again);
 void stack_maxtext_realise(const struct plan *plan, struct work *work);
 void stack_megatron_again(const struct plan *plan, struct again *again);
 void stack_torchtitan_again(const struct plan *plan, struct again *again);
+void stack_huggingface_again(const struct plan *plan, struct again *again);
 /* The paths of stacks that do not run all; in their files. */
 extern const struct stack_path stack_maxtext_paths[];
 extern const struct stack_path stack_megatron_paths[];
 extern const struct stack_path stack_torchtitan_paths[];
+extern const struct stack_path stack_fsdp_paths[];
+extern const struct stack_path stack_deepspeed_paths[];
 extern const struct stack_path stack_nxd_paths[];
 extern const struct stack_path stack_vllm_paths[];
 extern const struct stack_path stack_sglang_paths[];
@@ -103,6 +115,8 @@ enum status stack_maxtext_build(const struct plan *plan, struct work *work, stru
 enum status stack_primus_build(const struct plan *plan, struct work *work, struct err *err);
 enum status stack_torchtitan_build(const struct plan *plan, struct work *work, struct err *err);
 enum status stack_megatron_build(const struct plan *plan, struct work *work, struct err *err);
+enum status stack_fsdp_build(const struct plan *plan, struct work *work, struct err *err);
+enum status stack_deepspeed_build(const struct plan *plan, struct work *work, struct err *err);
 enum status stack_nxd_build(const struct plan *plan, struct work *work, struct err *err);
 enum status stack_vllm_build(const struct plan *plan, struct work *work, struct err *err);
 enum status stack_sglang_build(const struct plan *plan, struct work *work, struct err *err);

@@ -24,6 +24,12 @@ static const struct stack_system systems[] = {
     {STACK_TORCHTITAN, "torchtitan", "torchtitan on PyTorch FSDP2: training, dynamic shapes",
      stack_torchtitan_build, stack_torchtitan_again, NULL, stack_torchtitan_paths,
      "its expert parallelism is one all-to-all, plain or by DeepEP"},
+    {STACK_FSDP, "fsdp", "HuggingFace Trainer or Accelerate on PyTorch FSDP2: training",
+     stack_fsdp_build, stack_huggingface_again, NULL, stack_fsdp_paths,
+     "HuggingFace models keep all experts of a rank and exchange nothing"},
+    {STACK_DEEPSPEED, "deepspeed", "HuggingFace models on DeepSpeed ZeRO: training",
+     stack_deepspeed_build, stack_huggingface_again, NULL, stack_deepspeed_paths,
+     "AutoEP exchanges rows, its own MoE layer has capacities"},
     {STACK_NXD, "nxd", "Neuron (NxD): serving and training with static shapes", stack_nxd_build,
      stack_generic_again, NULL, stack_nxd_paths, "its expert MLPs are these"},
     {STACK_VLLM, "vllm", "vLLM: serving, DeepEP and DeepGEMM", stack_vllm_build,
@@ -59,6 +65,8 @@ static const struct {
     {STACK_MEGATRON, PATH_RAGGED_A2A, "megatron: the alltoall dispatcher"},
     {STACK_PRIMUS, PATH_DEEPEP, "primus: DeepEP dispatch with grouped GEMM"},
     {STACK_TORCHTITAN, PATH_RAGGED_A2A, "torchtitan: its all-to-all dispatcher"},
+    {STACK_FSDP, PATH_RAGGED_A2A, "fsdp: grouped products of transformers"},
+    {STACK_DEEPSPEED, PATH_RAGGED_A2A, "deepspeed: grouped products of transformers, AutoEP"},
 };
 
 /* Neuron's rule (NxD expert_mlps_v2, buffers.md 10.4): decode loads only hit experts while

@@ -89,6 +89,11 @@ static const struct train_tensor exchange[] = {
      .last = MODULE_DISPATCH},
     {"received_rows", MOE, FACT_ALLTOALL | FACT_EP, ROW_RECEIVED, COL_HIDDEN,
      .first = MODULE_DISPATCH, .last = MODULE_SORT},
+    /* the uneven exchange receives a part from every rank and concatenates them */
+    {"received_parts", MOE, FACT_ALLTOALL | FACT_EP, ROW_RECEIVED, COL_HIDDEN,
+     .first = MODULE_DISPATCH, .last = MODULE_DISPATCH, .source = "spmd_types _AllToAllUneven"},
+    {"returned_parts", MOE, FACT_ALLTOALL | FACT_EP, ROW_SENT, COL_HIDDEN,
+     .first = MODULE_COMBINE, .last = MODULE_COMBINE, .source = "spmd_types _AllToAllUneven"},
     {"unsorted_rows", MOE, FACT_ALLTOALL | FACT_EP, ROW_RECEIVED, COL_HIDDEN,
      .first = MODULE_UNSORT, .last = MODULE_COMBINE},
     {"returned_rows", MOE, FACT_ALLTOALL | FACT_EP, ROW_SENT, COL_HIDDEN,
@@ -133,6 +138,13 @@ static const struct train_tensor per_op[] = {
      .saved = true, .first = MODULE_UP, .last = BACK_UP, .dropped_by = TRAIN_OP_KEPT},
     {"v_out", CATEGORY_ATTENTION, IN_BOTH, FACT_PER_OP | FACT_GQA, ROW_FULL, COL_V,
      .saved = true, .first = MODULE_UP, .last = BACK_UP, .dropped_by = TRAIN_OP_KEPT},
+    /* a compiled exchange is a functional collective, which the list of kept ops names */
+    {"dispatched_rows", MOE, FACT_PER_OP | FACT_COMPILED | FACT_ALLTOALL | FACT_EP,
+     ROW_RECEIVED, COL_HIDDEN, .saved = true, .first = MODULE_DISPATCH, .last = BACK_DISPATCH,
+     .dropped_by = TRAIN_OP_KEPT, .source = "training-stacks.md 4, item 5"},
+    {"combined_rows", MOE, FACT_PER_OP | FACT_COMPILED | FACT_ALLTOALL | FACT_EP, ROW_SENT,
+     COL_HIDDEN, .saved = true, .first = MODULE_COMBINE, .last = BACK_COMBINE,
+     .dropped_by = TRAIN_OP_KEPT, .source = "training-stacks.md 4, item 5"},
     {"shared_gate_out", EXPERT, FACT_PER_OP | FACT_SHARED, ROW_FULL, COL_SHARED_INTER,
      .saved = true, .first = MODULE_SHARED, .last = BACK_SHARED, .dropped_by = TRAIN_OP_KEPT},
     {"shared_down_out", EXPERT, FACT_PER_OP | FACT_SHARED, ROW_LOCAL, COL_HIDDEN, .saved = true,
@@ -207,7 +219,7 @@ static void elastic_buffer(struct train *t)
                                 .source = "buffers.md 3"});
 }
 
-enum status stack_torchtitan_build(const struct plan *plan, struct work *work, struct err *err)
+void train_eager(struct train *t)
 {
     static const struct {
         const struct train_tensor *rows;
@@ -218,21 +230,29 @@ enum status stack_torchtitan_build(const struct plan *plan, struct work *work, s
         {exchange, sizeof exchange / sizeof *exchange},
         {per_op, sizeof per_op / sizeof *per_op},
     };
+    t->d.rows[ROW_ROUTED] =
+        t->plan->parallel.ep == 1 ? t->d.rows[ROW_COMPUTED] : t->d.rows[ROW_SENT];
+    train_attention(t);
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
+        train_tensors(t, tables[i].rows, tables[i].n);
+}
+
+enum status stack_torchtitan_build(const struct plan *plan, struct work *work, struct err *err)
+{
     enum moe_path path = stack_path(plan, NULL);
     struct train t;
     TRY(refuse(plan, path, err));
     train_init(&t, plan, work, path);
     TRY(modules(&t, err));
-    t.d.rows[ROW_ROUTED] = plan->parallel.ep == 1 ? t.d.rows[ROW_COMPUTED] : t.d.rows[ROW_SENT];
+    t.reduces_in = DTYPE_F32; /* mixed_precision_reduce */
     step_state(plan, work, true);
-    train_attention(&t);
-    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
-        train_tensors(&t, tables[i].rows, tables[i].n);
+    train_eager(&t);
     train_ends(&t);
-    train_gathered_weights(&t);
+    train_fsdp2(&t);
     train_extras(&t);
     train_host_syncs(&t, plan->parallel.ep > 1); /* the split lists go to the host */
     elastic_buffer(&t);
+    step_optimizer(plan, work);
     return STATUS_OK;
 }
 

@@ -3,7 +3,9 @@
 
 #include "base/text.h"
 #include "work/path/path.h"
+#include "work/piece/recipe.h"
 #include "work/stack/dispatch_rows.h"
+#include "work/stack/megatron.h"
 #include "work/stack/stack.h"
 
 /* ---- rows ---- */
@@ -119,20 +121,36 @@ static enum sizing_rule rule_of(const struct train *t, enum row rows)
     return rows == ROW_RECEIVED || rows == ROW_COMPUTED ? t->routed : RULE_FIXED;
 }
 
+/* Saved as the copy that a recipe's product makes of its input. */
+static bool by_recipe(const struct train *t, const struct train_tensor *tensor)
+{
+    bool one = tensor->product_input == PRODUCT_INPUT ||
+               (tensor->product_input == PRODUCT_INPUT_GQA && t->d.facts & FACT_GQA);
+    return one && t->d.facts & FACT_RECIPE;
+}
+
 static void add_life(struct train *t, const struct train_tensor *tensor, const char *name,
                      enum segment segment, enum life life, unsigned first, unsigned last)
 {
-    bool fp8 = tensor->product_input && t->plan->precision.compute == COMPUTE_FP8;
+    struct size rows = t->d.rows[tensor->rows], width = t->d.width[tensor->width];
     enum dtype dtype =
         tensor->dtype == DTYPE_NONE ? t->plan->precision.activations : tensor->dtype;
-    dtype = fp8 ? DTYPE_FP8 : dtype;
+    struct size bytes = size_const(t->z, 0); /* by shape */
+    if (by_recipe(t, tensor)) {
+        dtype = recipe_format(t->plan);
+        bytes = recipe_input_bytes(t->plan, t->z, rows, width);
+    } else if (tensor->product_input == PRODUCT_INPUT &&
+               t->plan->precision.compute == COMPUTE_FP8) {
+        dtype = DTYPE_FP8;
+    }
     work_buffer(t->work, (struct buffer){
                              .name = name,
                              .category = tensor->category,
                              .segment = segment,
                              .dtype = dtype,
                              .n_dims = tensor->width == COL_ONE ? 1 : 2,
-                             .dims = {t->d.rows[tensor->rows], t->d.width[tensor->width]},
+                             .dims = {rows, width},
+                             .bytes = bytes,
                              .rule = rule_of(t, tensor->rows),
                              .life = life,
                              .first = (uint16_t)(t->base[segment] + first),
@@ -149,6 +167,12 @@ static void add_offloaded(struct train *t, const struct train_tensor *tensor,
     const char *reloaded = arena_printf(t->work->arena, "reloaded_%s", tensor->name);
     add_life(t, tensor, tensor->name, segment, LIFE_TRANSIENT, tensor->first, tensor->last);
     add_life(t, tensor, reloaded, segment, LIFE_TRANSIENT, MODULES, 2 * MODULES - 1);
+    const struct segment_use *use = &t->work->use[segment];
+    struct size each = t->work->buffers[t->work->n_buffers - 1].bytes;
+    struct size copies = size_mul(t->z, use->repeat, use->in_flight);
+    work_host(t->work, tensor->name,
+              size_ceil_div(t->z, size_mul(t->z, each, copies), size_const(t->z, 1000)),
+              tensor->source);
 }
 
 /* Whether recomputation drops a saved tensor in every layer. */
@@ -161,6 +185,37 @@ static bool is_dropped(const struct train *t, const struct train_tensor *tensor)
     return t->drops & (TRAIN_FULL_LAYER | tensor->dropped_by);
 }
 
+/* With two micro-batches at once, what the forward of one holds where its exchange comes back
+ * stands beside the backward of the other. */
+static bool is_beside(const struct train *t, const struct train_tensor *tensor,
+                      enum segment segment)
+{
+    bool megatron =
+        t->plan->stack.kind == STACK_MEGATRON || t->plan->stack.kind == STACK_PRIMUS;
+    return megatron && t->plan->stack.overlap_ep && t->plan->parallel.ep > 1 &&
+           segment == SEGMENT_MOE && tensor->first <= MODULE_UNPERMUTE &&
+           tensor->last >= MODULE_UNPERMUTE && tensor->last < MODULES;
+}
+
+static bool is_stashed(const struct train *t, const struct train_tensor *tensor)
+{
+    bool megatron =
+        t->plan->stack.kind == STACK_MEGATRON || t->plan->stack.kind == STACK_PRIMUS;
+    return megatron && t->plan->moe.paged_stash && tensor->rows == ROW_COMPUTED &&
+           tensor->width != COL_ONE;
+}
+
+/* In pages between forward and backward; two layers' own copies: one is packed, one in use. */
+static void add_stashed(struct train *t, const struct train_tensor *tensor,
+                        enum segment segment)
+{
+    add_life(t, tensor, tensor->name, segment, LIFE_TRANSIENT, tensor->first, tensor->last);
+    struct buffer *own = &t->work->buffers[t->work->n_buffers - 1];
+    enum dtype dtype = own->dtype;
+    own->count = size_const(t->z, 2);
+    megatron_stash(t, tensor->name, dtype, t->d.width[tensor->width]);
+}
+
 /* A dropped tensor lives twice: while forward reads it, and from its remaking to its last use.
  * Where whole modules run again, remaking and backward follow each other, so it lives once,
  * throughout; the first forward of that module holds less and never is the peak. */
@@ -170,9 +225,21 @@ static void add_tensor(struct train *t, const struct train_tensor *tensor, enum 
     bool whole = t->drops & (TRAIN_FULL_LAYER | TRAIN_OPS);
     bool sometimes = tensor->saved && !dropped && !kept && t->drop_every;
     const char *name = tensor->name;
+    unsigned frozen = tensor->saved && !dropped ? train_frozen_until(t, name) : 0;
+    if (frozen) {
+        add_life(t, tensor, name, segment, LIFE_TRANSIENT, tensor->first, frozen);
+        return;
+    }
     if (dropped && tensor->until && !whole) {
         add_life(t, tensor, name, segment, LIFE_TRANSIENT, tensor->first, tensor->until);
         add_life(t, tensor, name, segment, LIFE_TRANSIENT, tensor->again, tensor->last);
+        return;
+    }
+    if (!tensor->saved && is_beside(t, tensor, segment))
+        add_life(t, tensor, arena_printf(t->work->arena, "beside_%s", name), segment,
+                 LIFE_TRANSIENT, MODULES, 2 * MODULES - 1);
+    if (tensor->saved && !dropped && is_stashed(t, tensor)) {
+        add_stashed(t, tensor, segment);
         return;
     }
     if (tensor->saved && !dropped && tensor->offload & t->offloads) {
@@ -193,7 +260,8 @@ void train_tensors(struct train *t, const struct train_tensor *tensors, size_t n
 {
     for (size_t i = 0; i < n; i++) {
         const struct train_tensor *tensor = &tensors[i];
-        if ((tensor->when & t->d.facts) != tensor->when)
+        if ((tensor->when & t->d.facts) != tensor->when ||
+            size_is_zero(t->z, t->d.rows[tensor->rows]))
             continue;
         if (tensor->segments & IN_DENSE)
             add_tensor(t, tensor, SEGMENT_DENSE);

@@ -48,6 +48,10 @@ enum {
     TRAIN_OFF_EXPERT_GATE_UP = 1 << 6
 };
 
+/* Read by a product alone; with GQA alone (the low-rank products of MLA read it twice, each
+ * with a copy of its own), and by a recipe alone. */
+enum { PRODUCT_INPUT = 1, PRODUCT_INPUT_GQA = 2 };
+
 struct train_tensor {
     const char *name;
     enum category category;
@@ -63,8 +67,7 @@ struct train_tensor {
     unsigned until,
         again;        /* last op of forward that reads it; op of backward that remakes it */
     unsigned offload; /* TRAIN_OFF_... */
-    bool
-        product_input; /* read by a product alone: kept in one byte when that computes in fp8 */
+    unsigned product_input; /* PRODUCT_...: kept in the format its product computes in */
     const char *source;
 };
 
@@ -76,7 +79,8 @@ struct train {
     enum moe_path path;
     unsigned drops; /* modules this plan recomputes */
     unsigned offloads;
-    uint16_t drop_every; /* of every so many layers one is recomputed whole; 0: none */
+    enum dtype reduces_in; /* FSDP2: format of gradients while they are reduced */
+    uint16_t drop_every;   /* of every so many layers one is recomputed whole; 0: none */
     enum sizing_rule routed, received_rule; /* of rows, and of received tokens */
     uint16_t base[SEGMENT_COUNT];           /* number of a segment's first tick */
 };
@@ -93,10 +97,26 @@ void train_attention(struct train *train);
 void train_dense(struct train *train);
 
 /* Embedding, head, loss; persistent extras: gathered sequence, pipeline gradient, GEMM
- * workspaces, placeholders for weight gradients; what FSDP gathers for a layer. */
+ * workspaces, placeholders for weight gradients. */
 void train_ends(struct train *train);
 void train_extras(struct train *train);
+void train_head(struct train *train); /* train_ends calls it: train_head.c */
+enum { TRAIN_HEAD_TICKS = 6 };
+
+/* Under zero 3 what is gathered of a layer: by Megatron-FSDP, by FSDP2, by DeepSpeed, with its
+ * buckets: train_sharded.c */
 void train_gathered_weights(struct train *train);
+void train_fsdp2(struct train *train);
+void train_deepspeed(struct train *train);
+
+/* With adapters, the op of forward up to which a frozen product's input is held; 0: it is
+ * saved. What adapters save themselves: train_lora.c */
+unsigned train_frozen_until(struct train *train, const char *tensor);
+void train_adapters(struct train *train);
+
+/* Tables of an eager layer that fuses nothing, its dense network and its experts:
+ * torchtitan.c */
+void train_eager(struct train *train);
 
 /* Turns names into bits by a table ({name, bits}, NULL-terminated). STATUS_INPUT for one that
  * is not there; `what` is the key, for the message. */

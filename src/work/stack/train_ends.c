@@ -1,118 +1,12 @@
-/* Both ends of the model and what lives through the whole step: embedding, head and loss,
- * workspaces, placeholders, gathered weights. Sources beside each. */
+/* The first end of the model and what lives through the whole step: embedding, workspaces,
+ * placeholders, copies of weights. Sources beside each. */
 #include "work/stack/train.h"
 
 #include "base/arena.h"
 #include "plan/derive.h"
+#include "work/piece/lora.h"
+#include "work/piece/recipe.h"
 #include "work/stack/stack.h"
-
-/* ---- embedding, head and loss ---- */
-
-enum head_op {
-    HEAD_NORM,
-    HEAD_LOGITS,
-    HEAD_LOSS,
-    HEAD_BACK_LOSS,
-    HEAD_BACK_LOGITS,
-    HEAD_BACK_NORM,
-    HEAD_OPS
-};
-
-static void add_head_ticks(struct train *t)
-{
-    static const struct {
-        const char *name;
-        enum op_kind kind;
-    } rows[HEAD_OPS] = {
-        {"final_norm", OP_NORM}, {"logits", OP_GEMM},   {"loss", OP_LOSS},
-        {"d_loss", OP_LOSS},     {"d_logits", OP_GEMM}, {"d_final_norm", OP_NORM},
-    };
-    t->base[SEGMENT_HEAD] = (uint16_t)t->work->n_ticks;
-    for (unsigned i = 0; i < HEAD_OPS; i++)
-        work_tick(t->work,
-                  (struct tick){.name = rows[i].name,
-                                .kind = rows[i].kind,
-                                .segment = SEGMENT_HEAD,
-                                .phase = i < HEAD_BACK_LOSS ? PHASE_FORWARD : PHASE_BACKWARD});
-}
-
-static void head_tensor(struct train *t, struct buffer buffer, enum head_op first,
-                        enum head_op last)
-{
-    buffer.segment = SEGMENT_HEAD;
-    buffer.n_dims = 2;
-    buffer.first = (uint16_t)(t->base[SEGMENT_HEAD] + first);
-    buffer.last = (uint16_t)(t->base[SEGMENT_HEAD] + last);
-    work_buffer(t->work, buffer);
-}
-
-/* Losses of the model: its own and one per prediction module, each with its own logits. */
-static struct size losses(struct train *t)
-{
-    return size_plus(t->z, size_slot(t->z, SLOT_STAGE_MTP), 1);
-}
-
-/* In place, the loss writes the gradient over the 16-bit logits (TransformerEngine's
- * parallel_cross_entropy). In f32, softmax keeps an f32 copy until backward; the 16-bit logits
- * stand beside it when it is made, and their gradient when it is cast back (Megatron
- * vocab_parallel_cross_entropy, fused or not). */
-static void add_logits(struct train *t)
-{
-    struct size rows = t->d.rows[ROW_FULL], vocab = t->d.width[COL_VOCAB];
-    enum dtype dtype = t->plan->precision.activations;
-    bool in_place = t->plan->stack.cross_entropy == LOSS_IN_PLACE;
-    head_tensor(t,
-                (struct buffer){.name = in_place ? "logits" : "softmax",
-                                .category = CATEGORY_LOGITS,
-                                .dtype = in_place ? dtype : DTYPE_F32,
-                                .dims = {rows, vocab},
-                                .count = losses(t),
-                                .life = LIFE_SAVED},
-                HEAD_LOGITS, HEAD_BACK_LOGITS);
-    if (!in_place)
-        head_tensor(t,
-                    (struct buffer){.name = "logits",
-                                    .category = CATEGORY_LOGITS,
-                                    .dtype = dtype,
-                                    .dims = {rows, vocab},
-                                    .life = LIFE_TRANSIENT},
-                    HEAD_LOGITS, HEAD_BACK_LOGITS);
-}
-
-static void add_head(struct train *t)
-{
-    struct size hidden = t->d.width[COL_HIDDEN];
-    enum dtype dtype = t->plan->precision.activations;
-    const struct {
-        const char *name;
-        enum row rows;
-        enum life life;
-        enum head_op first, last;
-    } rows[] = {
-        {"head_input", ROW_LOCAL, LIFE_SAVED, HEAD_NORM, HEAD_BACK_NORM},
-        {"final_norm_out", ROW_LOCAL, LIFE_SAVED, HEAD_NORM, HEAD_BACK_LOGITS},
-        {"d_final_norm_out", ROW_FULL, LIFE_TRANSIENT, HEAD_BACK_LOGITS, HEAD_BACK_NORM},
-    };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        head_tensor(t,
-                    (struct buffer){.name = rows[i].name,
-                                    .category = CATEGORY_ACTIVATION,
-                                    .dtype = dtype,
-                                    .dims = {t->d.rows[rows[i].rows], hidden},
-                                    .count = rows[i].life == LIFE_SAVED ? losses(t)
-                                                                        : size_const(t->z, 1),
-                                    .life = rows[i].life},
-                    rows[i].first, rows[i].last);
-    add_logits(t);
-    if (!t->plan->stack.wgrad_placeholders)
-        head_tensor(t,
-                    (struct buffer){.name = "d_head_weight",
-                                    .category = CATEGORY_GRADIENTS,
-                                    .dtype = t->plan->precision.weights,
-                                    .dims = {t->d.width[COL_VOCAB], hidden},
-                                    .life = LIFE_TRANSIENT},
-                    HEAD_BACK_LOGITS, HEAD_BACK_LOGITS);
-}
 
 /* The embedding's gradient is one dense tensor before it is added to the main gradient. */
 static void add_embedding(struct train *t)
@@ -124,6 +18,8 @@ static void add_embedding(struct train *t)
                                                      .kind = OP_EMBED,
                                                      .segment = SEGMENT_EMBED,
                                                      .phase = PHASE_BACKWARD});
+    if (lora_is_on(t->plan)) /* frozen */
+        return;
     work_buffer(t->work, (struct buffer){
                              .name = "d_embedding_weight",
                              .category = CATEGORY_GRADIENTS,
@@ -139,9 +35,9 @@ static void add_embedding(struct train *t)
 
 void train_ends(struct train *train)
 {
+    train_adapters(train);
     add_embedding(train);
-    add_head_ticks(train);
-    add_head(train);
+    train_head(train);
 }
 
 /* ---- what lives through the step ---- */
@@ -252,6 +148,26 @@ static void add_fp8_weights(struct train *t)
                "TransformerEngine weight workspaces, rows and columns");
 }
 
+/* The copies that a recipe's products read, kept over the micro-batches of a step beside 16-bit
+ * weights; where the copies are the weights, step_state holds them. */
+static void add_recipe_weights(struct train *t)
+{
+    if (recipe_is_primary(t->plan))
+        return;
+    struct recipe_sum sum = recipe_matrices(t->plan, t->z);
+    static const char *const names[] = {"quantized_weights", "expert_quantized_weights"};
+    for (unsigned i = 0; i < 2; i++)
+        work_buffer(t->work, (struct buffer){.name = names[i],
+                                             .category = CATEGORY_WEIGHTS,
+                                             .segment = SEGMENT_STEP,
+                                             .dtype = recipe_format(t->plan),
+                                             .n_dims = 1,
+                                             .dims = {sum.elements[i]},
+                                             .bytes = sum.bytes[i],
+                                             .life = LIFE_PERSISTENT,
+                                             .source = "training-stacks.md 6"});
+}
+
 void train_extras(struct train *t)
 {
     const struct stack *stack = &t->plan->stack;
@@ -266,61 +182,10 @@ void train_extras(struct train *t)
     if (t->plan->parallel.pp > 1)
         persistent(t, "pipeline_gradient", CATEGORY_COMMUNICATION, dtype, t->d.rows[ROW_LOCAL],
                    hidden, one, "gradient of the last micro-batch, held by the schedule");
-    if (t->plan->precision.compute == COMPUTE_FP8)
+    if (t->d.facts & FACT_RECIPE)
+        add_recipe_weights(t);
+    else if (t->plan->precision.compute == COMPUTE_FP8)
         add_fp8_weights(t);
-    if (stack->wgrad_placeholders)
+    if (stack->wgrad_placeholders && !lora_is_on(t->plan))
         add_placeholders(t);
-}
-
-/* ---- fully sharded weights ---- */
-
-/* FSDP gathers a layer's weights while it runs and the next one's meanwhile, and reduces whole
- * gradients of a layer: two gathered layers, one set of gradients. */
-void train_gathered_weights(struct train *t)
-{
-    if (t->plan->parallel.zero < 3)
-        return;
-    size_t n;
-    const struct layer_matrix *matrices = matrices_of_layer(&n);
-    const struct {
-        enum segment segment;
-        unsigned in;
-    } segments[] = {{SEGMENT_DENSE, IN_DENSE}, {SEGMENT_MOE, IN_MOE}};
-    for (unsigned s = 0; s < 2; s++) {
-        struct size sum = size_const(t->z, 0);
-        for (size_t i = 0; i < n; i++) {
-            const struct layer_matrix *m = &matrices[i];
-            if (!(m->segments & segments[s].in) || (m->when & t->d.facts) != m->when ||
-                (m->expert && plan_expert_dp(t->plan) == 1))
-                continue;
-            struct size one = size_mul(t->z, t->d.width[m->out], t->d.width[m->in]);
-            sum =
-                size_add(t->z, sum, m->expert ? size_mul(t->z, one, t->d.letters.local) : one);
-        }
-        const struct {
-            const char *name;
-            enum category category;
-            enum dtype dtype;
-            uint64_t copies;
-            unsigned first;
-        } kinds[] = {
-            {"gathered_weights", CATEGORY_WEIGHTS, t->plan->precision.activations, 2, 0},
-            {"unsharded_gradients", CATEGORY_GRADIENTS, t->plan->precision.activations, 1,
-             MODULES},
-        };
-        for (unsigned k = 0; k < 2; k++)
-            work_buffer(t->work,
-                        (struct buffer){
-                            .name = kinds[k].name,
-                            .category = kinds[k].category,
-                            .segment = segments[s].segment,
-                            .dtype = kinds[k].dtype,
-                            .n_dims = 1,
-                            .dims = {sum},
-                            .count = size_const(t->z, kinds[k].copies),
-                            .life = LIFE_TRANSIENT,
-                            .first = (uint16_t)(t->base[segments[s].segment] + kinds[k].first),
-                            .last = (uint16_t)(t->base[segments[s].segment] + 2 * MODULES - 1),
-                        });
-    }
 }

@@ -1,0 +1,31 @@
+/* Low-rank adapters beside frozen matrices (lora.rank > 0): which matrices of a layer have one,
+ * and how many parameters they are. Names of targets: those of HuggingFace models and
+ * Megatron's. Source: training-stacks.md 5 (PEFT tuners/lora, 5d602fdb). */
+#ifndef MOEPLAN_WORK_PIECE_LORA_H
+#define MOEPLAN_WORK_PIECE_LORA_H
+
+#include "base/err.h"
+#include "work/piece/matrix.h"
+
+/* Whether the plan trains adapters alone. */
+bool lora_is_on(const struct plan *plan);
+
+/* Adapters of a matrix: of q, k and v each its own; their summed widths of output. n 0: none.
+ */
+struct lora_sides {
+    unsigned n;
+    struct size outputs;
+};
+struct lora_sides lora_of(const struct plan *plan, struct sizes *z, const struct dims *d,
+                          const struct layer_matrix *matrix);
+
+/* Parameters of a stage's adapters, r (in + out) each, dense and experts apart. */
+struct lora_sum {
+    struct size dense, experts;
+};
+struct lora_sum lora_parameters(const struct plan *plan, struct sizes *z);
+
+/* STATUS_INPUT for a target that no table knows. */
+enum status lora_check(const struct plan *plan, struct err *err);
+
+#endif

@@ -1,0 +1,31 @@
+/* Low precision recipes of TransformerEngine: what stands for a matrix and for a saved input of
+ * a product, scales and their padding included. Source: training-stacks.md 6
+ * (TransformerEngine pytorch/tensor, d0067d0d). */
+#ifndef MOEPLAN_WORK_PIECE_RECIPE_H
+#define MOEPLAN_WORK_PIECE_RECIPE_H
+
+#include "work/piece/dims.h"
+
+/* Format of a recipe's copies; DTYPE_NONE without one, and for stacks that have none. */
+enum dtype recipe_format(const struct plan *plan);
+
+/* Whether the matrices of the layers exist in that format only (--fp8-param-gather). */
+bool recipe_is_primary(const struct plan *plan);
+
+/* Bytes of the copies that are kept of one [out, in] matrix: by rows and by columns, or the
+ * first alone where the device multiplies fp8 in any layout. */
+struct size recipe_matrix_bytes(const struct plan *plan, struct sizes *z, struct size out,
+                                struct size in);
+
+/* Bytes of the copy by columns of a product's input [rows, width], which backward reads. */
+struct size recipe_input_bytes(const struct plan *plan, struct sizes *z, struct size rows,
+                               struct size width);
+
+/* Over the layers of a stage: bytes of those copies, and elements of the matrices they stand
+ * for, dense and experts apart. Router, embedding and head keep 16 bits. */
+struct recipe_sum {
+    struct size bytes[2], elements[2];
+};
+struct recipe_sum recipe_matrices(const struct plan *plan, struct sizes *z);
+
+#endif

@@ -1,0 +1,472 @@
+/* State of a training step: weights, gradients, what the optimizer keeps, on the device or in
+ * host memory, and what its step makes beside them; see work/stack/stack.h. Sources:
+ * training-stacks.md 1 and 2, with the files named there. */
+#include "plan/derive.h"
+#include "work/list/dtype.h"
+#include "work/piece/dims.h"
+#include "work/piece/lora.h"
+#include "work/piece/matrix.h"
+#include "work/piece/recipe.h"
+#include "work/stack/stack.h"
+
+/* Ranks that share a copy out: all of the stage's ranks for dense parameters, edp for experts;
+ * with dp_shard so many of them, the others hold the same (HSDP). */
+struct shards step_sharers(const struct plan *plan, struct sizes *z)
+{
+    uint64_t shard = plan->parallel.dp_shard, dp = plan_dp(plan);
+    if (!shard)
+        return (struct shards){size_mul(z, size_slot(z, SLOT_DP), size_slot(z, SLOT_CP)),
+                               size_slot(z, SLOT_EXPERT_DP)};
+    uint64_t experts = plan_expert_dp(plan) * shard / dp;
+    return (struct shards){size_const(z, shard * plan->parallel.cp),
+                           size_const(z, experts ? experts : 1)};
+}
+
+/* A shard is the ceiling of the even part. */
+struct shards step_shards(const struct plan *plan, struct work *work, unsigned from_zero)
+{
+    struct sizes *z = &work->sizes;
+    struct shards shards = {size_slot(z, SLOT_DENSE_PARAMETERS),
+                            size_slot(z, SLOT_EXPERT_PARAMETERS)};
+    if (plan->parallel.zero < from_zero)
+        return shards;
+    struct shards ranks = step_sharers(plan, z);
+    shards.dense = size_ceil_div(z, shards.dense, ranks.dense);
+    shards.experts = size_ceil_div(z, shards.experts, ranks.experts);
+    return shards;
+}
+
+/* What is trained of it: adapters, or all. */
+static struct shards trained(const struct plan *plan, struct work *work, unsigned from_zero)
+{
+    if (!lora_is_on(plan))
+        return step_shards(plan, work, from_zero);
+    struct sizes *z = &work->sizes;
+    struct lora_sum sum = lora_parameters(plan, z);
+    struct shards shards = {sum.dense, sum.experts};
+    if (plan->parallel.zero < from_zero)
+        return shards;
+    struct shards ranks = step_sharers(plan, z);
+    shards.dense = size_ceil_div(z, shards.dense, ranks.dense);
+    shards.experts = size_ceil_div(z, shards.experts, ranks.experts);
+    return shards;
+}
+
+/* ---- buffers in pairs: dense parameters, experts ---- */
+
+struct state {
+    const struct plan *plan;
+    struct work *work;
+    struct sizes *z;
+    uint16_t tick; /* the optimizer's */
+};
+
+/* Names of the two; literals, so that buffers may keep them. */
+struct names {
+    const char *dense, *experts;
+};
+
+#define NAMES(name)                                                                            \
+    (struct names)                                                                             \
+    {                                                                                          \
+        name, "expert_" name                                                                   \
+    }
+
+static void add_pair(struct state *s, struct names names, struct shards shards,
+                     struct buffer like)
+{
+    const char *const each[] = {names.dense, names.experts};
+    struct size elements[] = {shards.dense, shards.experts};
+    for (unsigned i = 0; i < 2; i++) {
+        like.name = each[i];
+        like.segment = SEGMENT_STEP;
+        like.n_dims = 1;
+        like.dims[0] = elements[i];
+        like.bytes = like.all = size_const(s->z, 0); /* by shape */
+        work_buffer(s->work, like);
+    }
+}
+
+static void keep(struct state *s, struct names names, struct shards shards,
+                 enum category category, enum dtype dtype, uint64_t count)
+{
+    if (dtype != DTYPE_NONE)
+        add_pair(s, names, shards,
+                 (struct buffer){.category = category,
+                                 .dtype = dtype,
+                                 .count = size_const(s->z, count),
+                                 .life = LIFE_PERSISTENT,
+                                 .state = true});
+}
+
+/* ---- what goes to the host ---- */
+
+static bool is_megatron(const struct plan *plan)
+{
+    return plan->stack.kind == STACK_MEGATRON || plan->stack.kind == STACK_PRIMUS;
+}
+
+static bool offloads(const struct plan *plan)
+{
+    return plan->optimizer.offload > 0;
+}
+
+/* Sharded weights are host memory's: the device has what is gathered. */
+static bool waits_there(const struct plan *plan)
+{
+    bool torch = plan->stack.kind == STACK_FSDP || plan->stack.kind == STACK_DEEPSPEED;
+    return torch && offloads(plan) && plan->optimizer.offload_params &&
+           plan->parallel.zero >= 3;
+}
+
+static struct size moved(struct state *s, struct size elements)
+{
+    return size_scale_up(s->z, elements, REAL_OFFLOAD);
+}
+
+/* Of the parameters that a rank updates, those whose states stay on the device. */
+static struct shards updated_here(struct state *s)
+{
+    struct shards shards = trained(s->plan, s->work, 1);
+    if (!offloads(s->plan))
+        return shards;
+    shards.dense = size_sub(s->z, shards.dense, moved(s, shards.dense));
+    shards.experts = size_sub(s->z, shards.experts, moved(s, shards.experts));
+    return shards;
+}
+
+/* Per element that is moved: Megatron's HybridDeviceOptimizer keeps a master, both moments and
+ * an f32 gradient, DeepSpeed a 16-bit staging copy beside them (18 bytes); FSDP what it had,
+ * with an f32 gradient. */
+static void add_host(struct state *s)
+{
+    const struct plan *plan = s->plan;
+    struct shards shards = trained(plan, s->work, 1);
+    struct size all = size_add(s->z, moved(s, shards.dense), moved(s, shards.experts));
+    const struct {
+        const char *name;
+        uint64_t bits;
+        bool holds;
+    } rows[] = {
+        {"host_master_weights", 32, plan->precision.master != DTYPE_NONE},
+        {"host_adam_moments", 64, true},
+        {"host_gradients", 32, true},
+        {"host_staging", dtype_bits(plan->precision.weights),
+         plan->stack.kind == STACK_DEEPSPEED},
+        {"host_weights", dtype_bits(plan->precision.weights), waits_there(plan)},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (rows[i].holds)
+            work_host(
+                s->work, rows[i].name,
+                size_ceil_div(s->z, size_times(s->z, all, rows[i].bits), size_const(s->z, 8)),
+                "training-stacks.md 1 and 2");
+}
+
+/* ---- what the optimizer keeps ---- */
+
+enum dtype state_moment2(const struct plan *plan)
+{
+    const struct precision *p = &plan->precision;
+    return p->moment2 == DTYPE_NONE ? p->moments : p->moment2;
+}
+
+/* Bytes and, per block of 256, an f32 scale (bitsandbytes; tensors under 4,096 elements, which
+ * it leaves in f32, are counted with the rest). */
+static void keep_bytes(struct state *s, struct shards shards, uint64_t count)
+{
+    struct size block = size_const(s->z, 256);
+    struct shards scales = {size_ceil_div(s->z, shards.dense, block),
+                            size_ceil_div(s->z, shards.experts, block)};
+    keep(s, NAMES("adam_moments"), shards, CATEGORY_OPTIMIZER, DTYPE_INT8, count);
+    keep(s, NAMES("moment_scales"), scales, CATEGORY_OPTIMIZER, DTYPE_F32, count);
+}
+
+/* Rows and columns of the matrices of a stage's layers, and of embedding and head. */
+static struct shards factors(struct state *s)
+{
+    struct dims d;
+    size_t n;
+    const struct layer_matrix *matrices = matrices_of_layer(&n);
+    struct sizes *z = s->z;
+    struct size dense = size_slot(z, SLOT_STAGE_DENSE_LAYERS);
+    struct size moe = size_slot(z, SLOT_STAGE_MOE_LAYERS), copies = size_const(z, 1);
+    struct size zero = size_const(z, 0), expert_copies = copies;
+    struct shards sums = {zero, zero};
+    dims_fill(&d, s->plan, z);
+    for (size_t i = 0; i < n; i++) {
+        const struct layer_matrix *m = &matrices[i];
+        if ((m->when & d.facts) != m->when)
+            continue;
+        struct size layers = m->segments == IN_BOTH  ? size_add(z, dense, moe)
+                             : m->segments == IN_MOE ? moe
+                                                     : dense;
+        struct size sides = size_mul(z, layers, size_add(z, d.width[m->in], d.width[m->out]));
+        if (m->expert)
+            sums.experts = size_add(z, sums.experts, size_mul(z, sides, d.letters.local));
+        else
+            sums.dense = size_add(z, sums.dense, sides);
+    }
+    struct size ends =
+        size_add(z, size_slot(z, SLOT_STAGE_EMBEDDING), size_slot(z, SLOT_STAGE_HEAD));
+    struct size table = size_add(z, d.width[COL_VOCAB], d.width[COL_HIDDEN]);
+    sums.dense = size_add(z, sums.dense, size_mul(z, ends, table));
+    if (s->plan->parallel.zero >= 1) {
+        copies = step_sharers(s->plan, z).dense;
+        expert_copies = step_sharers(s->plan, z).experts;
+    }
+    return (struct shards){size_ceil_div(z, sums.dense, copies),
+                           size_ceil_div(z, sums.experts, expert_copies)};
+}
+
+/* Muon's second moment: of what is no matrix of a layer. */
+static void keep_plain_moment(struct state *s)
+{
+    struct sizes *z = s->z;
+    struct size plain = size_slot(z, SLOT_PLAIN_PARAMETERS);
+    if (s->plan->parallel.zero >= 1)
+        plain =
+            size_ceil_div(z, plain, size_mul(z, size_slot(z, SLOT_DP), size_slot(z, SLOT_CP)));
+    work_buffer(s->work, (struct buffer){.name = "adam_second_moments",
+                                         .category = CATEGORY_OPTIMIZER,
+                                         .segment = SEGMENT_STEP,
+                                         .dtype = state_moment2(s->plan),
+                                         .n_dims = 1,
+                                         .dims = {plain},
+                                         .life = LIFE_PERSISTENT,
+                                         .state = true});
+}
+
+static void keep_moments(struct state *s)
+{
+    const struct precision *p = &s->plan->precision;
+    struct shards shards = updated_here(s);
+    enum dtype first = offloads(s->plan) ? DTYPE_F32 : p->moments;
+    enum dtype second = offloads(s->plan) ? DTYPE_F32 : state_moment2(s->plan);
+    switch (s->plan->optimizer.kind) {
+    case OPTIMIZER_ADAM:
+        keep(s, NAMES("adam_moments"), shards, CATEGORY_OPTIMIZER, first,
+             first == second ? 2 : 1);
+        if (first != second)
+            keep(s, NAMES("adam_second_moments"), shards, CATEGORY_OPTIMIZER, second, 1);
+        return;
+    case OPTIMIZER_ADAM8BIT:
+    case OPTIMIZER_LION8BIT:
+        keep_bytes(s, shards, s->plan->optimizer.kind == OPTIMIZER_ADAM8BIT ? 2 : 1);
+        return;
+    case OPTIMIZER_ADAFACTOR:
+        keep(s, NAMES("factored_moments"), factors(s), CATEGORY_OPTIMIZER, DTYPE_F32, 1);
+        return;
+    case OPTIMIZER_MUON:
+    case OPTIMIZER_LION:
+    case OPTIMIZER_SGD:
+        keep(s, NAMES("adam_moments"), shards, CATEGORY_OPTIMIZER, first, 1);
+        if (s->plan->optimizer.kind == OPTIMIZER_MUON && first != DTYPE_NONE)
+            keep_plain_moment(s);
+        return;
+    }
+}
+
+/* The states as they are stored: of an f32 master only the 16 bits that bf16 weights lack
+ * (store_param_remainders); states on the host have no remainders. */
+static bool is_native(const struct plan *plan)
+{
+    bool megatron = is_megatron(plan);
+    bool aware = plan->optimizer.aware == AWARE_NATIVE ||
+                 (plan->optimizer.aware == AWARE_COPIED && offloads(plan));
+    return megatron && aware;
+}
+
+/* Adapters in f32 are their own master copy, and have gradients in f32. */
+static enum dtype gradient_format(const struct plan *plan)
+{
+    bool f32 = lora_is_on(plan) && plan->lora.format == DTYPE_F32;
+    return f32 ? DTYPE_F32 : plan->precision.gradients;
+}
+
+static void keep_master(struct state *s)
+{
+    const struct precision *p = &s->plan->precision;
+    if (lora_is_on(s->plan) && s->plan->lora.format == DTYPE_F32)
+        return;
+    bool native = is_native(s->plan);
+    bool remainders =
+        native && !offloads(s->plan) && p->master == DTYPE_F32 && p->weights != DTYPE_F32;
+    bool megatron_holds = is_megatron(s->plan) && offloads(s->plan) && !native;
+    struct shards shards = megatron_holds ? trained(s->plan, s->work, 1) : updated_here(s);
+    keep(s, NAMES("master_weights"), shards, CATEGORY_MASTER,
+         remainders ? DTYPE_BF16 : p->master, 1);
+}
+
+/* A frozen base in few bits: the layers' matrices with their scales, experts too; embedding,
+ * head and norms in f32 (PEFT prepare_model_for_kbit_training). */
+static void keep_quantised(struct state *s, struct shards shards)
+{
+    struct sizes *z = s->z;
+    enum dtype format = s->plan->precision.weights;
+    struct dtype_scale scale = dtype_scale(format);
+    struct size plain = size_slot(z, SLOT_PLAIN_PARAMETERS);
+    if (s->plan->parallel.zero >= 3)
+        plain = size_ceil_div(z, plain, step_sharers(s->plan, z).dense);
+    plain = size_min(z, plain, shards.dense);
+    const struct size elements[] = {size_sub(z, shards.dense, plain), shards.experts};
+    static const char *const names[] = {"weights", "expert_weights"};
+    for (unsigned i = 0; i < 2; i++) {
+        struct size n = size_ceil_by(z, elements[i], scale.rows * scale.columns);
+        struct size bytes = size_ceil_by(z, size_times(z, elements[i], dtype_bits(format)), 8);
+        bytes = size_add(z, bytes, size_times(z, n, scale.bytes));
+        if (format == DTYPE_NF4_DOUBLE)
+            bytes = size_add(z, bytes, size_times(z, size_ceil_by(z, n, 256), 4));
+        work_buffer(s->work, (struct buffer){.name = names[i],
+                                             .category = CATEGORY_WEIGHTS,
+                                             .segment = SEGMENT_STEP,
+                                             .dtype = format,
+                                             .n_dims = 1,
+                                             .dims = {elements[i]},
+                                             .bytes = bytes,
+                                             .life = LIFE_PERSISTENT,
+                                             .state = true,
+                                             .source = "training-stacks.md 5: QLoRA"});
+    }
+    work_buffer(s->work, (struct buffer){.name = "plain_weights",
+                                         .category = CATEGORY_WEIGHTS,
+                                         .segment = SEGMENT_STEP,
+                                         .dtype = DTYPE_F32,
+                                         .n_dims = 1,
+                                         .dims = {plain},
+                                         .life = LIFE_PERSISTENT,
+                                         .state = true,
+                                         .source = "training-stacks.md 5: QLoRA"});
+}
+
+/* Where the recipe's copies are the weights, only the rest is kept as it is trained. */
+static void keep_weights(struct state *s)
+{
+    struct shards shards = step_shards(s->plan, s->work, 3);
+    if (waits_there(s->plan)) {
+        shards.dense = size_sub(s->z, shards.dense, moved(s, shards.dense));
+        shards.experts = size_sub(s->z, shards.experts, moved(s, shards.experts));
+    }
+    if (lora_is_on(s->plan) && dtype_scale(s->plan->precision.weights).bytes) {
+        keep_quantised(s, shards);
+        return;
+    }
+    if (!recipe_is_primary(s->plan)) {
+        keep(s, NAMES("weights"), shards, CATEGORY_WEIGHTS, s->plan->precision.weights, 1);
+        return;
+    }
+    struct recipe_sum sum = recipe_matrices(s->plan, s->z);
+    static const char *const names[] = {"quantized_weights", "expert_quantized_weights"};
+    struct size copies[] = {size_const(s->z, 1), size_const(s->z, 1)};
+    if (s->plan->parallel.zero >= 3) {
+        copies[0] = step_sharers(s->plan, s->z).dense;
+        copies[1] = step_sharers(s->plan, s->z).experts;
+    }
+    struct size rest[2] = {shards.dense, shards.experts};
+    for (unsigned i = 0; i < 2; i++) {
+        rest[i] = size_sub(s->z, rest[i], size_ceil_div(s->z, sum.elements[i], copies[i]));
+        work_buffer(s->work,
+                    (struct buffer){.name = names[i],
+                                    .category = CATEGORY_WEIGHTS,
+                                    .segment = SEGMENT_STEP,
+                                    .dtype = recipe_format(s->plan),
+                                    .n_dims = 1,
+                                    .dims = {sum.elements[i]},
+                                    .bytes = size_ceil_div(s->z, sum.bytes[i], copies[i]),
+                                    .life = LIFE_PERSISTENT,
+                                    .state = true,
+                                    .source = "training-stacks.md 6"});
+    }
+    keep(s, NAMES("weights"), (struct shards){rest[0], rest[1]}, CATEGORY_WEIGHTS,
+         s->plan->precision.weights, 1);
+}
+
+void step_state(const struct plan *plan, struct work *work, bool gradients_persist)
+{
+    struct state s = {.plan = plan, .work = work, .z = &work->sizes};
+    keep_weights(&s);
+    if (plan->workload.mode != MODE_TRAIN)
+        return;
+    if (lora_is_on(plan))
+        keep(&s, NAMES("adapters"), trained(plan, work, 3), CATEGORY_WEIGHTS, plan->lora.format,
+             1);
+    if (gradients_persist)
+        keep(&s, NAMES("gradients"), trained(plan, work, 2), CATEGORY_GRADIENTS,
+             gradient_format(plan), 1);
+    keep_master(&s);
+    keep_moments(&s);
+    if (offloads(plan))
+        add_host(&s);
+}
+
+/* ---- what its step makes ---- */
+
+enum { DEEPSPEED_SUB_GROUP = 1000000000 }; /* elements; sub_group_size */
+
+/* Graphs of a whole step keep the memory of forward and backward for good, so that the update
+ * cannot take it. */
+static void make(struct state *s, struct names names, struct shards shards,
+                 enum category category, uint64_t count, const char *source)
+{
+    bool apart = s->plan->stack.graphs == GRAPHS_FULL && is_megatron(s->plan);
+    if (count)
+        add_pair(s, names, shards,
+                 (struct buffer){.category = category,
+                                 .dtype = DTYPE_F32,
+                                 .count = size_const(s->z, count),
+                                 .life = apart ? LIFE_PERSISTENT : LIFE_TRANSIENT,
+                                 .first = s->tick,
+                                 .last = s->tick,
+                                 .source = source});
+}
+
+/* TransformerEngine's FusedAdam casts every state that is not f32, unless both moments are
+ * bf16: those its kernel reads as they are. */
+static uint64_t cast_states(const struct plan *plan)
+{
+    enum dtype first = plan->precision.moments, second = state_moment2(plan);
+    bool megatron = is_megatron(plan);
+    if (!megatron || offloads(plan) || plan->optimizer.kind != OPTIMIZER_ADAM ||
+        (first == DTYPE_BF16 && second == DTYPE_BF16))
+        return 0;
+    uint64_t n = first != DTYPE_F32;
+    n += second != DTYPE_F32;
+    return n + (plan->precision.master == DTYPE_F16);
+}
+
+/* Megatron casts 16-bit gradients before it clips them, dense and experts together, and drops
+ * the copy with the next step's zero_grad (distrib_optimizer.py,
+ * _copy_model_grads_to_main_grads). DeepSpeed casts the partition of a group, and frees the
+ * 16-bit one afterwards (stage_1_and_2.py); under stage 3 at most 1e9 elements at a time. */
+static bool casts_gradients(const struct plan *plan)
+{
+    bool megatron = is_megatron(plan);
+    bool deepspeed = plan->stack.kind == STACK_DEEPSPEED && !offloads(plan);
+    return (megatron || deepspeed) && !is_native(plan) &&
+           plan->precision.master != DTYPE_NONE && plan->precision.gradients != DTYPE_F32;
+}
+
+void step_optimizer(const struct plan *plan, struct work *work)
+{
+    struct state s = {.plan = plan, .work = work, .z = &work->sizes};
+    bool lists = !is_megatron(plan) && plan->optimizer.step == STEP_FOREACH;
+    uint64_t cast = cast_states(plan);
+    if (!cast && !lists && !casts_gradients(plan))
+        return;
+    s.tick = work_tick(work, (struct tick){.name = "optimizer",
+                                           .kind = OP_UPDATE,
+                                           .segment = SEGMENT_STEP,
+                                           .phase = PHASE_UPDATE});
+    struct shards shards = trained(plan, work, 1);
+    if (plan->stack.kind == STACK_DEEPSPEED && plan->parallel.zero >= 3) {
+        struct size group = size_const(s.z, DEEPSPEED_SUB_GROUP);
+        shards.dense = size_min(s.z, shards.dense, group);
+        shards.experts = size_min(s.z, shards.experts, size_sub(s.z, group, shards.dense));
+    }
+    make(&s, NAMES("f32_gradients"), shards, CATEGORY_GRADIENTS, casts_gradients(plan),
+         "training-stacks.md 2");
+    make(&s, NAMES("f32_moments"), shards, CATEGORY_OPTIMIZER, cast,
+         "TransformerEngine FusedAdam");
+    make(&s, NAMES("foreach_lists"), shards, CATEGORY_OPTIMIZER, lists ? 2 : 0,
+         "torch.optim.Adam foreach: sqrt(v) and denominator");
+}

@@ -1,0 +1,88 @@
+/* HuggingFace models under the Trainer or Accelerate: on FSDP2 (stack fsdp), on DeepSpeed's
+ * ZeRO (stack deepspeed).
+ *
+ * The layer is eager PyTorch's, nothing fused: norms work in f32 and save the cast they made
+ * (transformers, *RMSNorm.forward), gate, its activation, up and their product are four
+ * tensors, the experts' output is multiplied by its scores in the activations' format.
+ * Checkpointing is by whole layers (gradient_checkpointing). Sources: training-stacks.md 1
+ * and 4. */
+#include "work/path/path.h"
+#include "work/stack/stack.h"
+#include "work/stack/train.h"
+
+static const struct train_tensor norms[] = {
+    {"attention_norm_f32", CATEGORY_ACTIVATION, IN_BOTH, 0, ROW_LOCAL, COL_HIDDEN, DTYPE_F32,
+     .saved = true, .first = MODULE_ATTENTION_NORM, .last = BACK_ATTENTION_NORM,
+     .source = "transformers RMSNorm: the f32 cast of its input"},
+    {"mlp_norm_f32", CATEGORY_ACTIVATION, IN_BOTH, 0, ROW_LOCAL, COL_HIDDEN, DTYPE_F32,
+     .saved = true, .first = MODULE_MLP_NORM, .last = BACK_MLP_NORM,
+     .source = "transformers RMSNorm: the f32 cast of its input"},
+};
+
+const struct stack_path stack_fsdp_paths[] = {{"ragged_a2a", "grouped products"},
+                                              {"expert_loop", "one expert after the other"},
+                                              {NULL, NULL}};
+const struct stack_path stack_deepspeed_paths[] = {
+    {"ragged_a2a", "grouped products, AutoEP"},
+    {"expert_loop", "one expert after the other"},
+    {"capacity", "its MoE layer"},
+    {NULL, NULL}};
+
+static enum status refuse(const struct plan *plan, enum moe_path path, struct err *err)
+{
+    const char *name = stack_system(plan->stack.kind)->name;
+    if (plan->workload.mode != MODE_TRAIN) {
+        err_set(err, STATUS_INPUT, "stack %s is modelled for workload.mode train only", name);
+        return err_hint(err, "use stack vllm, sglang, nxd or generic for inference");
+    }
+    if (plan->recompute.kind == RECOMPUTE_SELECTIVE) {
+        err_set(err, STATUS_INPUT, "stack %s recomputes whole layers or nothing", name);
+        return err_hint(err, "recompute: full is gradient_checkpointing, or none");
+    }
+    return stack_runs(plan, path, err);
+}
+
+/* The list of one layer, whatever shares its weights out. */
+static enum status build(struct train *t, const struct plan *plan, struct work *work,
+                         struct err *err)
+{
+    enum moe_path path = stack_path(plan, NULL);
+    TRY(refuse(plan, path, err));
+    train_init(t, plan, work, path);
+    t->drops = plan->recompute.kind == RECOMPUTE_FULL ? TRAIN_FULL_LAYER : 0;
+    t->d.facts &= ~(unsigned)FACT_EAGER; /* scores multiply in 16 bits */
+    t->d.facts |= FACT_COMPILED;
+    step_state(plan, work, true);
+    train_tensors(t, norms, sizeof norms / sizeof *norms);
+    train_eager(t);
+    train_ends(t);
+    return STATUS_OK;
+}
+
+/* Accelerate's policy of bf16 reduces in bf16 too. */
+enum status stack_fsdp_build(const struct plan *plan, struct work *work, struct err *err)
+{
+    struct train t;
+    TRY(build(&t, plan, work, err));
+    t.reduces_in = plan->precision.activations;
+    train_fsdp2(&t);
+    train_extras(&t);
+    step_optimizer(plan, work);
+    return STATUS_OK;
+}
+
+enum status stack_deepspeed_build(const struct plan *plan, struct work *work, struct err *err)
+{
+    struct train t;
+    TRY(build(&t, plan, work, err));
+    train_deepspeed(&t);
+    train_extras(&t);
+    step_optimizer(plan, work);
+    return STATUS_OK;
+}
+
+void stack_huggingface_again(const struct plan *plan, struct again *again)
+{
+    if (plan->recompute.kind == RECOMPUTE_FULL)
+        again_all(again, MODULES_ALL);
+}

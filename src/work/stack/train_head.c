@@ -1,0 +1,222 @@
+/* The last end of the model: final norm, head and loss, by the kind of loss. */
+#include "base/checked.h"
+#include "plan/derive.h"
+#include "work/piece/lora.h"
+#include "work/stack/train.h"
+
+enum head_op {
+    HEAD_NORM,
+    HEAD_LOGITS,
+    HEAD_LOSS,
+    HEAD_BACK_LOSS,
+    HEAD_BACK_LOGITS,
+    HEAD_BACK_NORM,
+    HEAD_OPS
+};
+
+static void add_head_ticks(struct train *t)
+{
+    static const struct {
+        const char *name;
+        enum op_kind kind;
+    } rows[HEAD_OPS] = {
+        {"final_norm", OP_NORM}, {"logits", OP_GEMM},   {"loss", OP_LOSS},
+        {"d_loss", OP_LOSS},     {"d_logits", OP_GEMM}, {"d_final_norm", OP_NORM},
+    };
+    t->base[SEGMENT_HEAD] = (uint16_t)t->work->n_ticks;
+    for (unsigned i = 0; i < HEAD_OPS; i++)
+        work_tick(t->work,
+                  (struct tick){.name = rows[i].name,
+                                .kind = rows[i].kind,
+                                .segment = SEGMENT_HEAD,
+                                .phase = i < HEAD_BACK_LOSS ? PHASE_FORWARD : PHASE_BACKWARD});
+}
+
+static void head_tensor(struct train *t, struct buffer buffer, enum head_op first,
+                        enum head_op last)
+{
+    buffer.segment = SEGMENT_HEAD;
+    buffer.n_dims = 2;
+    buffer.first = (uint16_t)(t->base[SEGMENT_HEAD] + first);
+    buffer.last = (uint16_t)(t->base[SEGMENT_HEAD] + last);
+    work_buffer(t->work, buffer);
+}
+
+/* Losses of the model: its own and one per prediction module, each with its own logits. */
+static struct size losses(struct train *t)
+{
+    return size_plus(t->z, size_slot(t->z, SLOT_STAGE_MTP), 1);
+}
+
+/* A tensor [rows, words of this rank] of one loss; saved ones once per loss. */
+struct logits {
+    const char *name;
+    enum dtype dtype; /* NONE: the activations' */
+    enum life life;
+    enum head_op first, last;
+};
+
+/* In place, the loss writes the gradient over the 16-bit logits (TransformerEngine's
+ * parallel_cross_entropy up to 2.11); later it makes an f32 gradient in forward. In f32,
+ * softmax keeps an f32 copy until backward; the 16-bit logits stand beside it when it is made,
+ * and their gradient when it is cast back (Megatron vocab_parallel_cross_entropy, fused or
+ * not). PyTorch on a cast: the cast, its log-softmax, in backward the gradient of the cast.
+ * Source: training-stacks.md 5. */
+static const struct logits in_place[] = {
+    {"logits", DTYPE_NONE, LIFE_SAVED, HEAD_LOGITS, HEAD_BACK_LOGITS},
+};
+static const struct logits f32[] = {
+    {"softmax", DTYPE_F32, LIFE_SAVED, HEAD_LOGITS, HEAD_BACK_LOGITS},
+    {"logits", DTYPE_NONE, LIFE_TRANSIENT, HEAD_LOGITS, HEAD_BACK_LOGITS},
+};
+static const struct logits te[] = {
+    {"logits", DTYPE_NONE, LIFE_TRANSIENT, HEAD_LOGITS, HEAD_BACK_LOGITS},
+    {"d_logits", DTYPE_F32, LIFE_SAVED, HEAD_LOSS, HEAD_BACK_LOGITS},
+};
+static const struct logits torch[] = {
+    {"logits", DTYPE_NONE, LIFE_TRANSIENT, HEAD_LOGITS, HEAD_BACK_LOGITS},
+    {"f32_logits", DTYPE_F32, LIFE_TRANSIENT, HEAD_LOSS, HEAD_LOSS},
+    {"log_softmax", DTYPE_F32, LIFE_SAVED, HEAD_LOSS, HEAD_BACK_LOSS},
+    {"d_f32_logits", DTYPE_F32, LIFE_TRANSIENT, HEAD_BACK_LOSS, HEAD_BACK_LOGITS},
+};
+
+static const struct {
+    const struct logits *rows;
+    size_t n;
+} losses_of[] = {
+#define ROWS(list)                                                                             \
+    {                                                                                          \
+        list, sizeof list / sizeof *list                                                       \
+    }
+    [LOSS_F32] = ROWS(f32),     [LOSS_IN_PLACE] = ROWS(in_place), [LOSS_TE] = ROWS(te),
+    [LOSS_TORCH] = ROWS(torch), [LOSS_CHUNKED] = ROWS(torch),     [LOSS_FUSED] = {NULL, 0},
+#undef ROWS
+};
+
+/* Rows whose logits are there at once. */
+static struct size rows_at_once(struct train *t)
+{
+    struct size rows = t->d.rows[ROW_FULL];
+    if (t->plan->stack.cross_entropy != LOSS_CHUNKED)
+        return rows;
+    return size_ceil_by(t->z, rows, t->plan->stack.loss_chunks);
+}
+
+static void add_logits(struct train *t)
+{
+    enum cross_entropy loss = t->plan->stack.cross_entropy;
+    for (size_t i = 0; i < losses_of[loss].n; i++) {
+        const struct logits *row = &losses_of[loss].rows[i];
+        bool saved = row->life == LIFE_SAVED && loss != LOSS_CHUNKED;
+        head_tensor(t,
+                    (struct buffer){.name = row->name,
+                                    .category = CATEGORY_LOGITS,
+                                    .dtype = row->dtype == DTYPE_NONE
+                                                 ? t->plan->precision.activations
+                                                 : row->dtype,
+                                    .dims = {rows_at_once(t), t->d.width[COL_VOCAB]},
+                                    .count = saved ? losses(t) : size_const(t->z, 1),
+                                    .life = saved ? LIFE_SAVED : LIFE_TRANSIENT},
+                    row->first, row->last);
+    }
+}
+
+/* Smallest power of two that is no less than n. */
+static uint64_t power_of_two(uint64_t n)
+{
+    uint64_t power = 1;
+    while (power < n && power < (UINT64_C(1) << 62))
+        power *= 2;
+    return power;
+}
+
+/* Liger's chunk depends on the number of rows, and a power of two is no expression over slots:
+ * the plan's own rows decide, so that a change of micro-batch is a change of structure there.
+ */
+static struct size fused_rows(struct train *t)
+{
+    uint64_t hidden = t->plan->model.hidden, vocab = t->plan->model.vocab;
+    uint64_t tokens = plan_tokens(t->plan) * plan_token_ranks(t->plan);
+    uint64_t parts = ceil_div(vocab, hidden ? hidden : 1);
+    return size_const(t->z, power_of_two(ceil_div(tokens, parts ? parts : 1)));
+}
+
+/* Losses that run head and loss part by part make the gradients of the head's input and of its
+ * matrix as they go: torchtitan's ChunkedLossWrapper in f32, whole until the last chunk,
+ * Liger's fused linear cross entropy in the activations' format, the latter of ceil(rows /
+ * ceil(V / H)) rows at a time, rounded up to a power of two. */
+static void add_parts(struct train *t)
+{
+    enum cross_entropy loss = t->plan->stack.cross_entropy;
+    enum dtype sixteen = t->plan->precision.activations;
+    bool fused = loss == LOSS_FUSED;
+    if (!fused && loss != LOSS_CHUNKED)
+        return;
+    enum dtype dtype = fused ? sixteen : DTYPE_F32;
+    struct size hidden = t->d.width[COL_HIDDEN], vocab = t->d.width[COL_VOCAB];
+    const struct {
+        const char *name;
+        enum category category;
+        enum dtype dtype;
+        struct size rows, columns;
+        bool holds;
+    } rows[] = {
+        {"d_head_input", CATEGORY_ACTIVATION, dtype, t->d.rows[ROW_FULL], hidden, true},
+        {"d_head_weight", CATEGORY_GRADIENTS, dtype, vocab, hidden, !lora_is_on(t->plan)},
+        {"logits", CATEGORY_LOGITS, sixteen, fused_rows(t), vocab, fused},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (rows[i].holds)
+            head_tensor(t,
+                        (struct buffer){.name = rows[i].name,
+                                        .category = rows[i].category,
+                                        .dtype = rows[i].dtype,
+                                        .dims = {rows[i].rows, rows[i].columns},
+                                        .life = LIFE_TRANSIENT,
+                                        .source = "training-stacks.md 5"},
+                        HEAD_LOGITS, HEAD_BACK_LOGITS);
+}
+
+static void add_head(struct train *t)
+{
+    struct size hidden = t->d.width[COL_HIDDEN];
+    enum dtype dtype = t->plan->precision.activations;
+    const struct {
+        const char *name;
+        enum row rows;
+        enum life life;
+        enum head_op first, last;
+    } rows[] = {
+        {"head_input", ROW_LOCAL, LIFE_SAVED, HEAD_NORM, HEAD_BACK_NORM},
+        {"final_norm_out", ROW_LOCAL, LIFE_SAVED, HEAD_NORM, HEAD_BACK_LOGITS},
+        {"d_final_norm_out", ROW_FULL, LIFE_TRANSIENT, HEAD_BACK_LOGITS, HEAD_BACK_NORM},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        head_tensor(t,
+                    (struct buffer){.name = rows[i].name,
+                                    .category = CATEGORY_ACTIVATION,
+                                    .dtype = dtype,
+                                    .dims = {t->d.rows[rows[i].rows], hidden},
+                                    .count = rows[i].life == LIFE_SAVED ? losses(t)
+                                                                        : size_const(t->z, 1),
+                                    .life = rows[i].life},
+                    rows[i].first, rows[i].last);
+    add_logits(t);
+    add_parts(t);
+    enum cross_entropy loss = t->plan->stack.cross_entropy;
+    if (!lora_is_on(t->plan) && !t->plan->stack.wgrad_placeholders && loss != LOSS_CHUNKED &&
+        loss != LOSS_FUSED)
+        head_tensor(t,
+                    (struct buffer){.name = "d_head_weight",
+                                    .category = CATEGORY_GRADIENTS,
+                                    .dtype = t->plan->precision.weights,
+                                    .dims = {t->d.width[COL_VOCAB], hidden},
+                                    .life = LIFE_TRANSIENT},
+                    HEAD_BACK_LOGITS, HEAD_BACK_LOGITS);
+}
+
+void train_head(struct train *train)
+{
+    add_head_ticks(train);
+    add_head(train);
+}

@@ -1,0 +1,81 @@
+/* What adapters change of a layer: a frozen product saves no input, an adapted one its input
+ * and the low-rank product of it. */
+#include "base/text.h"
+#include "work/piece/lora.h"
+#include "work/stack/train.h"
+
+/* Tensors that are kept for the gradient of a matrix alone, and the op that reads them last in
+ * forward. */
+static const struct {
+    const char *tensor, *matrix;
+    unsigned until;
+} inputs[] = {
+    {"attention_norm_out", "qkv", MODULE_UP},
+    {"attention_norm_out", "q_down", MODULE_UP},
+    {"attention_norm_out", "kv_down", MODULE_UP},
+    {"q_latent_norm_out", "q_up", MODULE_UP},
+    {"kv_latent_norm_out", "kv_up", MODULE_UP},
+    {"mlp_norm_out", "mlp_gate_up", MODULE_GATE_UP},
+    {"mlp_norm_out", "shared_gate_up", MODULE_PERMUTE},
+    {"mlp_activated", "mlp_down", MODULE_EXPERT_DOWN},
+    {"mlp_product", "mlp_down", MODULE_EXPERT_DOWN},
+    {"shared_activated", "shared_down", MODULE_SHARED},
+    {"shared_product", "shared_down", MODULE_SHARED},
+    {"expert_input", "expert_gate_up", MODULE_GATE_UP},
+    {"expert_activated", "expert_down", MODULE_EXPERT_DOWN},
+    {"expert_product", "expert_down", MODULE_EXPERT_DOWN},
+};
+
+static const struct layer_matrix *matrix_of(const char *name)
+{
+    size_t n;
+    const struct layer_matrix *matrices = matrices_of_layer(&n);
+    for (size_t i = 0; i < n; i++)
+        if (text_equal(matrices[i].name, name))
+            return &matrices[i];
+    return NULL;
+}
+
+unsigned train_frozen_until(struct train *t, const char *tensor)
+{
+    unsigned until = 0;
+    for (size_t i = 0; i < sizeof inputs / sizeof *inputs && lora_is_on(t->plan); i++) {
+        const struct layer_matrix *m = matrix_of(inputs[i].matrix);
+        if (!text_equal(inputs[i].tensor, tensor) || !m || (m->when & t->d.facts) != m->when)
+            continue;
+        if (lora_of(t->plan, t->z, &t->d, m).n)
+            return 0;
+        until = inputs[i].until;
+    }
+    return until;
+}
+
+void train_adapters(struct train *t)
+{
+    size_t n;
+    const struct layer_matrix *matrices = matrices_of_layer(&n);
+    static const enum segment segments[] = {SEGMENT_DENSE, SEGMENT_MOE};
+    for (size_t i = 0; i < n; i++)
+        for (unsigned s = 0; s < 2; s++) {
+            const struct layer_matrix *m = &matrices[i];
+            struct lora_sides sides = lora_of(t->plan, t->z, &t->d, m);
+            if (!sides.n || !matrix_exists(m, t->d.facts, s ? IN_MOE : IN_DENSE))
+                continue;
+            bool dropped = t->drops & TRAIN_FULL_LAYER;
+            unsigned base = t->base[segments[s]], op = m->op;
+            work_buffer(
+                t->work,
+                (struct buffer){.name = arena_printf(t->work->arena, "lora_%s", m->name),
+                                .category = m->expert ? CATEGORY_EXPERT : CATEGORY_ACTIVATION,
+                                .segment = segments[s],
+                                .dtype = t->plan->precision.activations,
+                                .n_dims = 2,
+                                .dims = {t->d.rows[m->rows],
+                                         size_const(t->z, sides.n * t->plan->lora.rank)},
+                                .rule = m->expert ? t->routed : RULE_FIXED,
+                                .life = dropped ? LIFE_TRANSIENT : LIFE_SAVED,
+                                .first = (uint16_t)(base + op),
+                                .last = (uint16_t)(base + 2 * MODULES - 1 - op),
+                                .source = "training-stacks.md 5"});
+        }
+}

@@ -1,0 +1,201 @@
+/* Weights that data-parallel ranks share out (zero 3): what is gathered of a layer while it
+ * runs, and its whole gradients before they are reduced. Source: training-stacks.md 1 and 4. */
+#include "base/checked.h"
+#include "plan/derive.h"
+#include "work/piece/lora.h"
+#include "work/stack/stack.h"
+#include "work/stack/train.h"
+
+static const struct layer_kind {
+    enum segment segment;
+    unsigned in;
+    enum slot layers;
+} kinds[] = {{SEGMENT_DENSE, IN_DENSE, SLOT_STAGE_DENSE_LAYERS},
+             {SEGMENT_MOE, IN_MOE, SLOT_STAGE_MOE_LAYERS}};
+
+/* Elements of a layer's matrices that have sharers; `alone`: of those that have none, experts
+ * that one rank holds for itself. */
+static struct size layer_elements(struct train *t, unsigned in, bool alone)
+{
+    size_t n;
+    const struct layer_matrix *matrices = matrices_of_layer(&n);
+    bool experts_shared = plan_expert_dp(t->plan) > 1;
+    struct size sum = size_const(t->z, 0);
+    for (size_t i = 0; i < n; i++) {
+        const struct layer_matrix *m = &matrices[i];
+        if (!(m->segments & in) || (m->when & t->d.facts) != m->when ||
+            (m->expert && !experts_shared) != alone)
+            continue;
+        struct size one = size_mul(t->z, t->d.width[m->out], t->d.width[m->in]);
+        sum = size_add(t->z, sum, m->expert ? size_mul(t->z, one, t->d.letters.local) : one);
+    }
+    return sum;
+}
+
+/* When in a layer: its forward, its backward, or both. */
+enum span { FORWARD = 1, BACKWARD = 2, THROUGHOUT = 3 };
+
+static void add(struct train *t, const struct layer_kind *kind, const char *name,
+                enum category category, enum dtype dtype, struct size elements, uint64_t copies,
+                enum span span)
+{
+    uint16_t base = t->base[kind->segment];
+    if (category == CATEGORY_GRADIENTS && lora_is_on(t->plan))
+        return; /* adapters' are small */
+    work_buffer(t->work,
+                (struct buffer){
+                    .name = name,
+                    .category = category,
+                    .segment = kind->segment,
+                    .dtype = dtype,
+                    .n_dims = 1,
+                    .dims = {elements},
+                    .count = size_const(t->z, copies),
+                    .life = LIFE_TRANSIENT,
+                    .first = (uint16_t)(base + (span & FORWARD ? 0 : MODULES)),
+                    .last = (uint16_t)(base + (span & BACKWARD ? 2 * MODULES : MODULES) - 1),
+                });
+}
+
+/* Megatron-FSDP: two gathered layers, one set of gradients. */
+void train_gathered_weights(struct train *t)
+{
+    enum dtype dtype = t->plan->precision.activations;
+    for (unsigned i = 0; i < 2 && t->plan->parallel.zero >= 3; i++) {
+        struct size sum = layer_elements(t, kinds[i].in, false);
+        add(t, &kinds[i], "gathered_weights", CATEGORY_WEIGHTS, dtype, sum, 2, THROUGHOUT);
+        add(t, &kinds[i], "unsharded_gradients", CATEGORY_GRADIENTS, dtype, sum, 1, BACKWARD);
+    }
+}
+
+/* ---- FSDP2 (PyTorch _fsdp_param_group.py, _fsdp_collectives.py) ---- */
+
+static bool keeps_gathered(const struct plan *plan)
+{
+    bool titan = plan->stack.kind == STACK_TORCHTITAN;
+    return plan->parallel.reshard == RESHARD_NEVER ||
+           (plan->parallel.reshard == RESHARD_AUTO && titan && plan->parallel.pp > 1);
+}
+
+/* What stays gathered from forward to backward: every layer of the stage. */
+static void add_kept(struct train *t)
+{
+    struct size sum = size_const(t->z, 0);
+    for (unsigned i = 0; i < 2; i++)
+        sum = size_add(t->z, sum,
+                       size_mul(t->z, size_slot(t->z, kinds[i].layers),
+                                layer_elements(t, kinds[i].in, false)));
+    work_buffer(t->work, (struct buffer){.name = "gathered_weights_kept",
+                                         .category = CATEGORY_WEIGHTS,
+                                         .segment = SEGMENT_STEP,
+                                         .dtype = t->plan->precision.activations,
+                                         .n_dims = 1,
+                                         .dims = {sum},
+                                         .life = LIFE_PERSISTENT,
+                                         .source = "FSDP2 reshard_after_forward false"});
+}
+
+/* Forward: a layer, the output of its all-gather, which waits for the next copy-out, and the
+ * next layer's. Backward: a layer, the one before it fetched ahead, its gradients, and the
+ * input of the reduce-scatter of the layer behind. Parameters without sharers are copied as
+ * they are stored and cast from there. */
+static void add_units(struct train *t, const struct layer_kind *kind)
+{
+    const struct precision *p = &t->plan->precision;
+    struct size sum = layer_elements(t, kind->in, false);
+    struct size alone = layer_elements(t, kind->in, true);
+    bool kept = keeps_gathered(t->plan);
+    add(t, kind, "gathered_weights", CATEGORY_WEIGHTS, p->activations, sum, kept ? 2 : 3,
+        FORWARD);
+    if (!kept)
+        add(t, kind, "gathered_weights", CATEGORY_WEIGHTS, p->activations, sum, 2, BACKWARD);
+    add(t, kind, "unsharded_gradients", CATEGORY_GRADIENTS, p->activations, sum, 1, BACKWARD);
+    add(t, kind, "reduce_scatter_input", CATEGORY_GRADIENTS, t->reduces_in, sum, 1, BACKWARD);
+    if (t->plan->parallel.ep == 1 || plan_expert_dp(t->plan) > 1)
+        return;
+    add(t, kind, "copied_weights", CATEGORY_WEIGHTS, p->weights, alone, 1, THROUGHOUT);
+    add(t, kind, "cast_weights", CATEGORY_WEIGHTS, p->activations, alone, 1, THROUGHOUT);
+    add(t, kind, "unsharded_gradients", CATEGORY_GRADIENTS, p->activations, alone, 1, BACKWARD);
+}
+
+/* The units at the ends: the embedding's table while it is read, the head's from forward to
+ * backward. */
+static void add_end_units(struct train *t)
+{
+    const struct {
+        enum segment segment;
+        uint16_t ticks;
+    } ends[] = {{SEGMENT_EMBED, 2}, {SEGMENT_HEAD, TRAIN_HEAD_TICKS}};
+    for (unsigned i = 0; i < 2; i++)
+        work_buffer(
+            t->work,
+            (struct buffer){.name = "gathered_table",
+                            .category = CATEGORY_WEIGHTS,
+                            .segment = ends[i].segment,
+                            .dtype = t->plan->precision.activations,
+                            .n_dims = 2,
+                            .dims = {t->d.width[COL_VOCAB], t->d.width[COL_HIDDEN]},
+                            .life = LIFE_TRANSIENT,
+                            .first = t->base[ends[i].segment],
+                            .last = (uint16_t)(t->base[ends[i].segment] + ends[i].ticks - 1)});
+}
+
+void train_fsdp2(struct train *t)
+{
+    if (t->plan->parallel.zero < 3)
+        return;
+    for (unsigned i = 0; i < 2; i++)
+        add_units(t, &kinds[i]);
+    if (keeps_gathered(t->plan))
+        add_kept(t);
+    add_end_units(t);
+}
+
+/* ---- DeepSpeed (zero/stage_1_and_2.py, stage3.py; elements by zero/config.py) ---- */
+
+enum { BUCKET = 500000000, PREFETCH = 50000000, LIVE = 1000000000 };
+
+static void reserve(struct train *t, const char *name, enum category category, enum dtype dtype,
+                    struct size elements, uint64_t copies)
+{
+    work_buffer(t->work, (struct buffer){.name = name,
+                                         .category = category,
+                                         .segment = SEGMENT_STEP,
+                                         .dtype = dtype,
+                                         .n_dims = 1,
+                                         .dims = {elements},
+                                         .count = size_const(t->z, copies),
+                                         .life = LIFE_PERSISTENT,
+                                         .source = "training-stacks.md 1: DS"});
+}
+
+void train_deepspeed(struct train *t)
+{
+    const struct parallel *p = &t->plan->parallel;
+    const struct precision *f = &t->plan->precision;
+    struct sizes *z = t->z;
+    struct size whole =
+        size_add(z, size_slot(z, SLOT_DENSE_PARAMETERS), size_slot(z, SLOT_EXPERT_PARAMETERS));
+    if (p->zero == 0)
+        return;
+    struct lora_sum adapters = lora_parameters(t->plan, z);
+    if (lora_is_on(t->plan))
+        whole = size_add(z, adapters.dense, adapters.experts);
+    reserve(t, "reduce_bucket", CATEGORY_COMMUNICATION, f->gradients,
+            size_min(z, whole, size_const(z, p->reduce_bucket ? p->reduce_bucket : BUCKET)),
+            p->overlap_reduce ? 2 : 1);
+    if (p->zero < 3)
+        return;
+    whole =
+        size_add(z, size_slot(z, SLOT_DENSE_PARAMETERS), size_slot(z, SLOT_EXPERT_PARAMETERS));
+    struct size largest =
+        size_max(z, layer_elements(t, IN_DENSE, false), layer_elements(t, IN_MOE, false));
+    struct size live = size_const(z, p->live_parameters ? p->live_parameters : LIVE);
+    reserve(t, "live_parameters", CATEGORY_WEIGHTS, f->activations,
+            size_min(z, whole, size_max(z, live, largest)), 1);
+    reserve(t, "prefetch_bucket", CATEGORY_WEIGHTS, f->activations,
+            size_min(z, whole, size_const(z, PREFETCH)), 1);
+    for (unsigned i = 0; i < 2; i++)
+        add(t, &kinds[i], "unsharded_gradients", CATEGORY_GRADIENTS, f->gradients,
+            layer_elements(t, kinds[i].in, false), 1, BACKWARD);
+}

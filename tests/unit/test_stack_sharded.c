@@ -1,0 +1,231 @@
+/* FSDP2, HSDP and DeepSpeed: what ranks share out, gather and reduce, and what losses hold, as
+ * worked out in training-stacks.md 1, 4, 5 and 8. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "base/text.h"
+#include "sim/predict.h"
+#include "support/plans.h"
+#include "work/stack/stack.h"
+
+static const char base[] = "model: qwen3-30b-a3b\ncluster: h200-8x1\nstack: fsdp\n";
+
+#define GIB 1073741824.0
+
+static void near(double got, double expected, double within)
+{
+    if (fabs(got - expected) > within)
+        fail_msg("%.6f is not %.6f", got, expected);
+}
+
+/* ---- buffers of a plan ---- */
+
+struct built {
+    struct arena arena;
+    struct plan plan;
+    struct work work;
+    const uint64_t *values;
+};
+
+static void build(struct built *b, const char *set)
+{
+    struct err err = {0};
+    *b = (struct built){0};
+    plan_set(base, set, &b->arena, &b->plan);
+    if (work_build(&b->plan, &b->arena, &b->work, &err))
+        fail_msg("%s: %s", set, err.text);
+    b->values = plan_evaluate(&b->plan, &b->arena, &b->work);
+}
+
+static uint64_t state_bytes(const char *set)
+{
+    struct built b;
+    uint64_t sum = 0;
+    build(&b, set);
+    for (size_t i = 0; i < b.work.n_buffers; i++)
+        sum += b.work.buffers[i].state ? b.values[b.work.buffers[i].all.node] : 0;
+    arena_release(&b.arena);
+    return sum;
+}
+
+static uint64_t host_bytes(const char *set)
+{
+    struct built b;
+    uint64_t sum = 0;
+    build(&b, set);
+    for (size_t i = 0; i < b.work.n_host; i++)
+        sum += b.values[b.work.host[i].bytes.node];
+    arena_release(&b.arena);
+    return sum;
+}
+
+/* All copies of every buffer of a MoE layer, or of the step, that has this name. */
+static uint64_t named(const char *set, const char *name)
+{
+    struct built b;
+    uint64_t sum = 0;
+    build(&b, set);
+    for (size_t i = 0; i < b.work.n_buffers; i++) {
+        const struct buffer *buffer = &b.work.buffers[i];
+        if ((buffer->segment == SEGMENT_MOE || buffer->segment == SEGMENT_STEP) &&
+            text_equal(buffer->name, name))
+            sum += b.values[buffer->all.node];
+    }
+    arena_release(&b.arena);
+    return sum;
+}
+
+/* Forward: three gathered layers; backward: two, their gradients, the reduce's input. */
+static void a_unit_holds_six_and_ten_bytes_a_parameter(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *set;
+        double forward, backward;
+    } rows[] = {
+        {"stack=torchtitan", 3.4820, 5.8033},
+        {"stack=fsdp", 3.4820, 4.6426}, /* reduces in bf16 */
+        {"stack=torchtitan model=mixtral-8x7b", 8.1096, 13.5160},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        double gathered = (double)named(rows[i].set, "gathered_weights") / GIB;
+        double reduced = (double)(named(rows[i].set, "unsharded_gradients") +
+                                  named(rows[i].set, "reduce_scatter_input")) /
+                         GIB;
+        /* three copies in forward and two in backward have the same name */
+        near(gathered * 3 / 5, rows[i].forward, 1e-4);
+        near(gathered * 2 / 5 + reduced, rows[i].backward, 1e-4);
+    }
+}
+
+/* P = 30,532,122,624: FSDP keeps 16 bytes over 8 ranks, HSDP over 4 twice as much. */
+static void states_are_shared_out(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *set;
+        uint64_t bytes;
+    } rows[] = {
+        {"", 61064245248},
+        {"parallel.dp_shard=4", 2 * UINT64_C(61064245248)},
+        {"parallel.dp_shard=1", 16 * UINT64_C(30532122624)},
+        {"stack=deepspeed", 16 * UINT64_C(30532122624)},
+        {"stack=deepspeed parallel.zero=1",
+         4 * UINT64_C(30532122624) + 12 * UINT64_C(3816515328)},
+        {"stack=deepspeed parallel.zero=2", 114495459840},
+        {"stack=deepspeed parallel.zero=3", 61064245248},
+        {"stack=deepspeed parallel.zero=3 optimizer.offload=1", 4 * UINT64_C(3816515328)},
+        {"stack=deepspeed parallel.zero=3 optimizer.offload=1 optimizer.offload_params=true",
+         2 * UINT64_C(3816515328)},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        print_message("%s\n", rows[i].set);
+        assert_int_equal(state_bytes(rows[i].set), rows[i].bytes);
+    }
+    assert_int_equal(host_bytes("stack=deepspeed parallel.zero=2 optimizer.offload=1"),
+                     18 * UINT64_C(3816515328));
+}
+
+/* 5e8 elements in bf16 0.9313 GiB, 1e9 live 1.8626, 48 kept layers of 623,116,288. */
+static void what_is_reserved_for_collectives(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *set, *name;
+        uint64_t bytes;
+    } rows[] = {
+        {"stack=deepspeed parallel.zero=2", "reduce_bucket", 1000000000},
+        {"stack=deepspeed parallel.zero=2 parallel.overlap_reduce=true", "reduce_bucket",
+         2000000000},
+        {"stack=deepspeed parallel.zero=2 parallel.reduce_bucket=4194304", "reduce_bucket",
+         8388608},
+        {"stack=deepspeed parallel.zero=3", "live_parameters", 2000000000},
+        {"stack=deepspeed parallel.zero=3", "prefetch_bucket", 100000000},
+        {"parallel.reshard=never", "gathered_weights_kept", 2 * 48 * UINT64_C(623116288)},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        assert_int_equal(named(rows[i].set, rows[i].name), rows[i].bytes);
+}
+
+/* ---- losses ---- */
+
+/* What the head holds at its fullest tick: logits, or its other tensors that a loss by parts
+ * makes. */
+static uint64_t head_peak(const char *set, enum category category, const char *name)
+{
+    struct built b;
+    uint64_t most = 0;
+    build(&b, set);
+    for (size_t tick = 0; tick < b.work.n_ticks; tick++) {
+        uint64_t sum = 0;
+        for (size_t i = 0; i < b.work.n_buffers; i++) {
+            const struct buffer *buffer = &b.work.buffers[i];
+            bool there = buffer->segment == SEGMENT_HEAD && buffer->first <= tick &&
+                         tick <= buffer->last && buffer->category == category &&
+                         (!name || text_equal(buffer->name, name));
+            sum += there ? b.values[buffer->all.node] : 0;
+        }
+        most = sum > most ? sum : most;
+    }
+    arena_release(&b.arena);
+    return most;
+}
+
+static void losses_hold(void **state)
+{
+    (void)state;
+#define LOSS(word) "workload.sequence_length=8192 stack.cross_entropy=" word
+    static const struct {
+        const char *set;
+        double gib;
+    } rows[] = {
+        {LOSS("f32"), 6.9551},      {LOSS("te"), 6.9551},      {LOSS("torch"), 11.5918},
+        {LOSS("in_place"), 2.3184}, {LOSS("chunked"), 1.4490}, {LOSS("fused"), 0.0362},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        print_message("%s\n", rows[i].set);
+        near((double)head_peak(rows[i].set, CATEGORY_LOGITS, NULL) / GIB, rows[i].gib, 5.1e-5);
+    }
+    near((double)head_peak(LOSS("chunked"), CATEGORY_GRADIENTS, NULL) / GIB, 1.1592, 5.1e-5);
+    near((double)head_peak(LOSS("chunked"), CATEGORY_ACTIVATION, "d_head_input") / GIB, 0.0625,
+         1e-6);
+    near((double)head_peak(LOSS("chunked"), CATEGORY_WEIGHTS, NULL) / GIB, 0.5796, 5.1e-5);
+}
+
+/* ---- whole plans ---- */
+
+static void what_they_do_not_run_is_refused(void **state)
+{
+    (void)state;
+    static const char *const sets[] = {"recompute.kind=selective", "moe.path=deepep",
+                                       "workload.mode=prefill"};
+    static const char *const reasons[] = {"whole layers or nothing", "does not run moe.path",
+                                          "train only"};
+    for (size_t i = 0; i < 3; i++) {
+        struct arena arena = {0};
+        struct plan plan;
+        struct work work;
+        struct err err = {0};
+        plan_set(base, sets[i], &arena, &plan);
+        assert_int_equal(work_build(&plan, &arena, &work, &err), STATUS_INPUT);
+        assert_non_null(strstr(err.text, reasons[i]));
+        arena_release(&arena);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_unit_holds_six_and_ten_bytes_a_parameter),
+        cmocka_unit_test(states_are_shared_out),
+        cmocka_unit_test(what_is_reserved_for_collectives),
+        cmocka_unit_test(losses_hold),
+        cmocka_unit_test(what_they_do_not_run_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

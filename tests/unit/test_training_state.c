@@ -1,0 +1,145 @@
+/* What a training step keeps and makes, to the byte: the worked table of training-stacks.md 8
+ * and the formulas of its section 2. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "base/text.h"
+#include "plan/load.h"
+#include "support/plans.h"
+#include "work/stack/stack.h"
+
+struct held {
+    uint64_t state, step, host;
+};
+
+/* What the rank of a plan holds as state, what the update makes beside it, what waits in host
+ * memory. The plan: Qwen3-30B-A3B on 8 devices, ep 8, then the row's own keys. */
+static struct held held_by(const char *set)
+{
+    static const char base[] = "model: qwen3-30b-a3b\ncluster: h200-8x1\n"
+                               "stack: megatron\nparallel: {ep: 8, zero: 1}\n";
+    struct arena arena = {0};
+    struct err err = {0};
+    struct plan plan;
+    struct work work;
+    struct held held = {0};
+    plan_set(base, set, &arena, &plan);
+    if (work_build(&plan, &arena, &work, &err))
+        fail_msg("%s: %s", set, err.text);
+    const uint64_t *values = plan_evaluate(&plan, &arena, &work);
+    for (size_t i = 0; i < work.n_buffers; i++) {
+        const struct buffer *b = &work.buffers[i];
+        held.state += b->state ? values[b->all.node] : 0;
+        held.step +=
+            b->segment == SEGMENT_STEP && b->life == LIFE_TRANSIENT ? values[b->all.node] : 0;
+    }
+    for (size_t i = 0; i < work.n_host; i++)
+        held.host += values[work.host[i].bytes.node];
+    arena_release(&arena);
+    return held;
+}
+
+struct row {
+    const char *set;
+    struct held held;
+};
+
+static void check(const struct row *rows, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        struct held held = held_by(rows[i].set);
+        print_message("%s\n", rows[i].set);
+        assert_int_equal(held.state, rows[i].held.state);
+        assert_int_equal(held.step, rows[i].held.step);
+        assert_int_equal(held.host, rows[i].held.host);
+    }
+}
+
+#define BF16_GRADIENTS "precision.gradients=bf16 "
+#define NATIVE "optimizer.precision_aware=native "
+
+static void worked_states(void **state)
+{
+    (void)state;
+    static const struct row rows[] = {
+        {"", {76788016128, 0, 0}},
+        {BF16_GRADIENTS, {66458072064, 15266061312, 0}},
+        {NATIVE "precision.moments=bf16", {53888924160, 0, 0}},
+        {BF16_GRADIENTS "optimizer.precision_aware=copied precision.moments=bf16",
+         {51192010752, 15266061312, 0}},
+        {NATIVE "precision.moments=fp8 precision.moment2=f16", {50072408832, 30532122624, 0}},
+        {NATIVE "optimizer.offload=1", {30989832192, 0, 61064245248}},
+        {"parallel.zero=0", {92969496576, 0, 0}},
+        {"stack=generic parallel.ep=1 parallel.zero=2 precision.gradients=bf16 "
+         "precision.master=f32 precision.moments=f32",
+         {114495459840, 0, 0}},
+        {"stack=generic parallel.ep=1 parallel.zero=3 precision.gradients=bf16 "
+         "precision.master=f32 precision.moments=f32",
+         {61064245248, 0, 0}},
+        {"stack=torchtitan parallel.ep=1 parallel.zero=3", {61064245248, 0, 0}},
+        {"stack=torchtitan parallel.ep=1 parallel.zero=3 optimizer.step=foreach",
+         {61064245248, 30532122624, 0}},
+    };
+    check(rows, sizeof rows / sizeof *rows);
+}
+
+/* P/d = 3,816,515,328 parameters to update: 192,636,672 dense, 3,623,878,656 of experts. */
+static void other_optimizers(void **state)
+{
+    (void)state;
+    static const uint64_t weights_and_gradients = 30989832192, master = 15266061312;
+    static const uint64_t shard = 3816515328;
+    static const uint64_t scales = 192636672 / 256 + 3623878656 / 256;
+    const struct row rows[] = {
+        {"optimizer.kind=lion", {weights_and_gradients + master + 4 * shard, 0, 0}},
+        {"optimizer.kind=sgd precision.moments=none", {weights_and_gradients + master, 0, 0}},
+        {"optimizer.kind=adam8bit",
+         {weights_and_gradients + master + 2 * shard + 8 * scales, 0, 0}},
+        {"optimizer.kind=lion8bit",
+         {weights_and_gradients + master + shard + 4 * scales, 0, 0}},
+        /* half of the states away, Megatron's master of all of them here */
+        {"optimizer.offload=0.5",
+         {weights_and_gradients + master + 8 * shard / 2, 0, 16 * shard / 2}},
+        {NATIVE "optimizer.offload=0.5",
+         {weights_and_gradients + 12 * shard / 2, 0, 16 * shard / 2}},
+    };
+    check(rows, sizeof rows / sizeof *rows);
+}
+
+/* Momentum of everything; a second moment of the embedding, the head, and the norms: 2 of H and
+ * 2 of the head size in each of 48 layers, one at the end. */
+static void muon_keeps_a_second_moment_of_what_is_no_matrix(void **state)
+{
+    (void)state;
+    uint64_t plain = 2 * UINT64_C(151936) * 2048 + 48 * (2 * 2048 + 2 * 128) + 2048;
+    struct held muon = held_by("optimizer.kind=muon"), lion = held_by("optimizer.kind=lion");
+    assert_int_equal(muon.state - lion.state, 4 * ((plain + 7) / 8));
+}
+
+/* Sums per row and per column: of qkv, output, router and the two tables; of 16 experts' two
+ * matrices on this rank. */
+static void adafactor_keeps_rows_and_columns(void **state)
+{
+    (void)state;
+    uint64_t layer = (2048 + 5120) + (4096 + 2048) + (2048 + 128);
+    uint64_t dense = 48 * layer + 2 * (151936 + 2048);
+    uint64_t experts = 48 * UINT64_C(16) * ((2048 + 1536) + (768 + 2048));
+    struct held none = held_by("optimizer.kind=sgd precision.moments=none");
+    struct held adafactor = held_by("optimizer.kind=adafactor");
+    assert_int_equal(adafactor.state - none.state, 4 * ((dense + 7) / 8) + 4 * experts);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(worked_states),
+        cmocka_unit_test(other_optimizers),
+        cmocka_unit_test(muon_keeps_a_second_moment_of_what_is_no_matrix),
+        cmocka_unit_test(adafactor_keeps_rows_and_columns),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
