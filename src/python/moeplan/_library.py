@@ -91,9 +91,9 @@ _SIGNATURES = {
 
 
 def _load() -> ctypes.CDLL:
-    """The package's own copy; $MOEPLAN_LIBRARY names another."""
+    """The package's own copy; $MOEPLAN_SHARED_LIBRARY names another."""
     own = os.path.join(_FOLDER, "prefix", "lib", _NAME)
-    library = ctypes.CDLL(os.environ.get("MOEPLAN_LIBRARY") or own)
+    library = ctypes.CDLL(os.environ.get("MOEPLAN_SHARED_LIBRARY") or own)
     for name, (result, arguments) in _SIGNATURES.items():
         function = getattr(library, "moeplan_" + name)
         function.restype, function.argtypes = result, arguments
