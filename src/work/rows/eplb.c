@@ -45,22 +45,42 @@ void eplb_pack(const double *weight, uint64_t n, uint64_t m, struct arena *arena
     }
 }
 
-/* Gives n items p copies: each further one to the item with the most weight per copy. copy_of
- * [p] is the item of a copy. */
-static void replicate(const double *weight, uint64_t n, uint64_t p, uint32_t *copy_of,
-                      uint32_t *count)
+/* Moves the item at `at` of a heap down to its place; the first is the one that goes first. */
+static void sink(struct item *heap, uint64_t n, uint64_t at)
 {
+    for (;;) {
+        uint64_t best = at;
+        for (uint64_t child = 2 * at + 1; child <= 2 * at + 2 && child < n; child++)
+            if (heavier(&heap[child], &heap[best]) < 0)
+                best = child;
+        if (best == at)
+            return;
+        struct item moved = heap[at];
+        heap[at] = heap[best];
+        heap[best] = moved;
+        at = best;
+    }
+}
+
+/* Gives n items p copies: each further one to the item with the most weight per copy, the first
+ * of equals. copy_of [p] is the item of a copy. */
+static void replicate(const double *weight, uint64_t n, uint64_t p, struct arena *arena,
+                      uint32_t *copy_of, uint32_t *count)
+{
+    struct item *heap = arena_alloc(arena, n, sizeof *heap);
     for (uint64_t i = 0; i < n; i++) {
         copy_of[i] = (uint32_t)i;
         count[i] = 1;
+        heap[i] = (struct item){weight[i], (uint32_t)i};
     }
+    for (uint64_t i = n / 2; i-- > 0;)
+        sink(heap, n, i);
     for (uint64_t i = n; i < p; i++) {
-        uint64_t best = 0;
-        for (uint64_t j = 1; j < n; j++)
-            if (weight[j] / count[j] > weight[best] / count[best])
-                best = j;
-        copy_of[i] = (uint32_t)best;
+        uint32_t best = heap[0].number;
+        copy_of[i] = best;
         count[best]++;
+        heap[0].weight = weight[best] / count[best];
+        sink(heap, n, 0);
     }
 }
 
@@ -115,7 +135,7 @@ static void place_node(const double *weight, const uint32_t *order, uint64_t n,
     uint32_t *place = arena_alloc(arena, replicas, sizeof *place);
     for (uint64_t i = 0; i < n; i++)
         local[i] = weight[order[i]];
-    replicate(local, n, replicas, copy_of, count);
+    replicate(local, n, replicas, arena, copy_of, count);
     for (uint64_t i = 0; i < replicas; i++)
         share[i] = local[copy_of[i]] / count[copy_of[i]];
     eplb_pack(share, replicas, ranks, arena, rank, place);
