@@ -144,7 +144,7 @@ const struct unread_row unread_rows[] = {
     NEVER("model.moe.activation", NO_VALUES),
     WHEN("model.moe.bias", HAS_MOE),
     WHEN("model.moe.bias", SERVES),
-    WHEN("model.moe.bias", STACK(BIT(STACK_HOST)), BLOCK(BIT(BLOCK_MOE))), /* run performs it */
+    WHEN("model.moe.bias", STACK(BIT(STACK_HOST))), /* run performs the layer all the same */
     WHEN("model.moe.router.score", ON("model.moe.router.bias"),
          ABOVE("model.moe.router.groups", 1)),
     WHEN("model.moe.router.score", ON("model.moe.router.bias"), SCENARIO(BIT(SCENARIO_COLD))),
@@ -202,6 +202,7 @@ const struct unread_row unread_rows[] = {
 
     /* ---- parallel ---- */
     WHEN("parallel.dp_shard", TRAINS, ABOVE("parallel.zero", 0)),
+    WHEN("parallel.dp_shard", ABOVE("parallel.zero", 2)),
     WHEN("parallel.reshard", TRAINS, STACK(BIT(STACK_TORCHTITAN) | BIT(STACK_FSDP)),
          ABOVE("parallel.zero", 2)),
     WHEN("parallel.reduce_bucket", TRAINS, STACK(BIT(STACK_DEEPSPEED)),
@@ -275,7 +276,7 @@ const struct unread_row unread_rows[] = {
     WHEN("optimizer.kind", TRAINS),
     WHEN("optimizer.precision_aware", TRAINS, STACK(MEGATRONS)),
     WHEN("optimizer.step", TRAINS,
-         STACK(BIT(STACK_TORCHTITAN) | BIT(STACK_GENERIC) | HUGGINGFACE)),
+         STACK(BIT(STACK_TORCHTITAN) | BIT(STACK_GENERIC) | BIT(STACK_NXD) | HUGGINGFACE)),
     WHEN("optimizer.offload", TRAINS),
     WHEN("optimizer.offload_params", TRAINS, STACK(HUGGINGFACE), ABOVE("optimizer.offload", 0)),
     WHEN("recompute.kind", TRAINS),
