@@ -94,7 +94,7 @@ static void fit_all(struct fitter *f, struct fit_result *best)
         return;
     }
     double kept = 0;
-    best->cost = INFINITY;
+    best->cost = HUGE_VAL;
     for (size_t t = 0; t < CURVE_TILES; t++) {
         struct fit_result result;
         f->bounds[tile] = (struct fit_bound){curve_tiles[t], curve_tiles[t], curve_tiles[t]};

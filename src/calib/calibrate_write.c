@@ -106,7 +106,7 @@ static size_t write_constant(FILE *out, const struct calibrated_family *f, size_
 
 static void write_range(FILE *out, const struct selection *s, const struct curve_family *family)
 {
-    double least = INFINITY, most = 0;
+    double least = HUGE_VAL, most = 0;
     for (size_t i = 0; i < family->n; i++) {
         least = fmin(least, s->c->table->values[family->values[i]].size);
         most = fmax(most, s->c->table->values[family->values[i]].size);

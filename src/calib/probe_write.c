@@ -104,7 +104,7 @@ static void write_products(FILE *out, const struct probed *p, enum dtype dtype,
             words_compute[compute]);
     const char *before = "";
     for (uint64_t rows = 1; rows <= 1024; rows *= 2) {
-        double sum = 0, least = INFINITY, most = 0, n = 0;
+        double sum = 0, least = HUGE_VAL, most = 0, n = 0;
         for (size_t i = 0; i < p->n; i++) {
             const struct probe_point *at = &p->points[i];
             if (at->kind != PROBE_GEMM || at->dtype != dtype || at->rows != rows)

@@ -92,7 +92,9 @@ int handle_run(struct handle_call *call, handle_work *work, char **text, size_t 
     bool guarded = run_guarded(&frame);
     if (guarded)
         arena_release(&call->arena);
-    bool whole = !call->out || (!ferror(call->out) & (fclose(call->out) == 0));
+    bool failed = call->out && ferror(call->out);
+    bool closed = !call->out || fclose(call->out) == 0;
+    bool whole = closed && !failed;
     if (guarded && whole && call->err.status == STATUS_OK && frame.status == STATUS_OK) {
         if (text) {
             *text = call->text;

@@ -256,7 +256,7 @@ static void play(const struct pipeline *p, struct arena *arena, struct pipeline_
     y.free_s = arena_alloc(arena, p->stages, sizeof *y.free_s);
     y.busy_s = arena_alloc(arena, p->stages, sizeof *y.busy_s);
     for (size_t i = 0; i < n; i++)
-        y.end_s[i] = NAN;
+        y.end_s[i] = (double)NAN;
     if (splits(p) && !p->inference)
         play_ready(&y, arena);
     else

@@ -23,7 +23,7 @@ static void a_pipeline_in_its_best_chunks(void **state)
     (void)state;
     const double hops = 7, latency = 2e-6, w = 400e9;
     for (double bytes = 1e3; bytes < 1e9; bytes *= 10) {
-        double best = INFINITY;
+        double best = HUGE_VAL;
         for (double m = 1; m < bytes * 1e3; m *= 1.001)
             best = fmin(best, (hops + bytes / m) * (latency + m / w));
         double law = form_pipelined(hops * latency, bytes / w, 1);

@@ -213,7 +213,7 @@ static void seeds_agree_within_the_stated_error(void **state)
     (void)state;
     enum { SEEDS = 8 };
     static const char *const seeds[SEEDS] = {"1", "2", "3", "4", "5", "6", "7", "8"};
-    double p99[SEEDS], error[SEEDS], low = INFINITY, high = 0;
+    double p99[SEEDS], error[SEEDS], low = HUGE_VAL, high = 0;
     for (size_t i = 0; i < SEEDS; i++) {
         const struct override sets[] = {
             {"moe.routing.distribution", "lognormal", "--set"},

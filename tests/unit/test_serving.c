@@ -73,7 +73,7 @@ static void printed_peaks_and_pools_come_out(void **state)
 static struct prediction predict_text(const char *text, struct arena *arena)
 {
     struct plan *plan = arena_alloc(arena, 1, sizeof *plan);
-    struct prediction prediction;
+    struct prediction prediction = {0};
     struct err err = {0};
     const struct predict_options options = {0};
     if (plan_load_text("plan.yaml", text, strlen(text), NULL, 0, arena, plan, NULL, &err) ||

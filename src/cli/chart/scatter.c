@@ -60,7 +60,7 @@ enum status chart_scatter(const struct validation *v, struct picture *p, struct 
     enum { FAMILIES = 64 };
     const char **families = arena_alloc(p->arena, FAMILIES + 1, sizeof *families);
     size_t unit = most_common(v), n = 0, shown = 0;
-    double low = INFINITY, high = 0;
+    double low = HUGE_VAL, high = 0;
     if (unit == N_UNITS)
         return err_set(err, STATUS_INPUT, "no number here has a prediction to draw");
     text_append(&p->data, "table,family,row,published,predicted\n");
