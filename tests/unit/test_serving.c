@@ -410,7 +410,8 @@ static void low_latency_dispatch_goes_in_rounds(void **state)
         outside[i] = p.serving.outside_bytes;
         arena_release(&arena);
     }
-    assert_true(outside[0] < 6 * GIB && outside[1] < 7 * GIB && outside[2] > 12 * GIB);
+    assert_true((double)outside[0] < 6 * GIB && (double)outside[1] < 7 * GIB &&
+                (double)outside[2] > 12 * GIB);
 }
 
 /* A prefix that all sequences share is held once. */
