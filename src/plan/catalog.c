@@ -31,14 +31,11 @@ static const struct unsupported {
 } unsupported[] = {
     {"deepseek-v4", "hybrid attention (compressed sparse attention)"},
     {"gemma-4", "hybrid attention (local and global layers of different shapes)"},
-    {"jamba", "hybrid attention (Mamba and GQA layers)"},
     {"kimi-k3", "hybrid attention (linear attention and MLA layers)"},
-    {"kimi-linear", "hybrid attention (linear attention and MLA layers)"},
     {"mimo-v2", "hybrid attention (window and full layers of different shapes)"},
     {"minimax-m3", "hybrid attention (sparse and dense layers)"},
-    {"nemotron-3", "hybrid attention (Mamba2 and GQA layers)"},
-    {"qwen3-next", "hybrid attention (gated delta net and GQA layers)"},
-    {"qwen3.5", "hybrid attention (gated delta net and GQA layers)"},
+    {"nemotron-3-super", "experts on a latent width"},
+    {"nemotron-3-ultra", "experts on a latent width"},
     {"step-3.7", "hybrid attention (window and full layers of different shapes)"},
 };
 
@@ -298,7 +295,7 @@ enum status catalog_find(enum catalog_kind kind, const char *name, const char *p
     if (!known)
         return not_found(kind, name, arena, err);
     err_set(err, STATUS_INPUT, "model '%s' is not supported: %s", name, known->reason);
-    return err_hint(err, "all layers must have the same attention, GQA or MLA");
+    return err_hint(err, "a model file may say its layers where they are of known types");
 }
 
 bool catalog_has(enum catalog_kind kind, const char *name, struct arena *arena, char **path)

@@ -4,6 +4,7 @@
 
 #include "base/checked.h"
 #include "plan/engine.h"
+#include "plan/layers.h"
 
 static uint64_t divide(uint64_t a, uint64_t b)
 {
@@ -32,6 +33,8 @@ uint64_t plan_expert_dp(const struct plan *plan)
 uint64_t plan_moe_layers(const struct plan *plan)
 {
     const struct model *model = &plan->model;
+    if (model->layer_types.n)
+        return model_ffns(model, FFN_MOE);
     return model->layers > model->dense_layers ? model->layers - model->dense_layers : 0;
 }
 

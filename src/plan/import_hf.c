@@ -8,6 +8,7 @@
 
 #include "base/number.h"
 #include "plan/import_hf_table.h"
+#include "plan/layers.h"
 
 enum { IMPORT_KEY = 64 };
 
@@ -71,7 +72,8 @@ static enum status refuse(const struct node *name, struct err *err)
             err_at(err, STATUS_INPUT, name->mark,
                    "architecture '%s' is not supported: hybrid attention (%s)", name->text,
                    import_refusals[i].reason);
-            return err_hint(err, "all layers must have the same attention, GQA or MLA");
+            return err_hint(err, "write the model's own keys where its layers are of known "
+                                 "types, as models/*.yaml do");
         }
     struct arena arena = {0};
     struct text known = {.arena = &arena};
@@ -253,6 +255,8 @@ static enum status fill_in(const struct config *config, struct model *model, str
     }
     if (model->moe.shared_intermediate == 0)
         model->moe.shared_intermediate = model->moe.shared_experts * model->moe.intermediate;
+    if (model_has_parts(model))
+        model->dense_layers = model_ffns(model, FFN_DENSE);
     if (model->dense_layers == 0)
         model->dense_intermediate = 0;
     return STATUS_OK;
@@ -292,6 +296,10 @@ enum status import_hf_model(const struct node *config, struct model *model, stru
     if (family->finish)
         TRY(family->finish(c.inner, &m, err));
     TRY(fill_in(&c, &m, err));
+    if (m.moe.experts && !m.moe.top_k) {
+        err_at(err, STATUS_INPUT, c.inner->mark, "configuration has no 'num_experts_per_tok'");
+        return err_hint(err, "architecture '%s' needs it", c.architecture);
+    }
     m.checkpoint = checkpoint_of(&c);
     snprintf(m.name, sizeof m.name, "%s", c.architecture);
     *model = m;

@@ -62,4 +62,31 @@ enum status import_finish_minimax(const struct node *config, struct model *model
 enum status import_finish_arctic(const struct node *config, struct model *model,
                                  struct err *err);
 
+/* And those that say which layers are of which type; see import_hf_layers.c. */
+enum status import_finish_gpt_oss(const struct node *config, struct model *model,
+                                  struct err *err);
+enum status import_finish_llama4(const struct node *config, struct model *model,
+                                 struct err *err);
+enum status import_finish_mixtral(const struct node *config, struct model *model,
+                                  struct err *err);
+enum status import_finish_qwen2_moe(const struct node *config, struct model *model,
+                                    struct err *err);
+enum status import_finish_qwen3_moe(const struct node *config, struct model *model,
+                                    struct err *err);
+enum status import_finish_dense(const struct node *config, struct model *model,
+                                struct err *err);
+enum status import_finish_llama(const struct node *config, struct model *model,
+                                struct err *err);
+enum status import_finish_qwen3_next(const struct node *config, struct model *model,
+                                     struct err *err);
+enum status import_finish_kimi(const struct node *config, struct model *model, struct err *err);
+enum status import_finish_lightning(const struct node *config, struct model *model,
+                                    struct err *err);
+enum status import_finish_nemotron(const struct node *config, struct model *model,
+                                   struct err *err);
+enum status import_finish_jamba(const struct node *config, struct model *model,
+                                struct err *err);
+enum status import_finish_indexed(const struct node *config, struct model *model,
+                                  struct err *err);
+
 #endif

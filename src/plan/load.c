@@ -12,6 +12,7 @@
 #include "plan/catalog.h"
 #include "plan/derive.h"
 #include "plan/follow.h"
+#include "plan/layers.h"
 #include "plan/part.h"
 #include "plan/rule.h"
 #include "plan/schema.h"
@@ -110,6 +111,19 @@ static bool is_missing(const struct load *load, const struct field *field, size_
     return !expert || plan_moe_layers(load->loader.plan) > 0;
 }
 
+/* A model that says nothing of experts is dense in all layers. */
+static void settle_dense(struct load *load)
+{
+    struct model *model = &load->loader.plan->model;
+    const struct mark zero = apply_origin(&load->loader, "model.moe.experts");
+    const char *const keys[] = {"model.moe.top_k", "model.moe.intermediate"};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys && !zero.file; i++)
+        if (apply_origin(&load->loader, keys[i]).file)
+            return; /* a MoE model with a key missing */
+    if (!model->moe.experts && model->moe_every == 1 && !model_has_parts(model))
+        model->dense_layers = model->layers;
+}
+
 static enum status check_required(struct load *load, size_t part)
 {
     size_t n;
@@ -133,10 +147,16 @@ static void complete_model(struct model *model)
 {
     struct attention *attention = &model->attention;
     bool overflow = false;
+    if (model_has_parts(model) && !model->dense_layers)
+        model->dense_layers = model_ffns(model, FFN_DENSE);
     if (attention->kind == ATTENTION_GQA && attention->kv_heads == 0)
         attention->kv_heads = attention->heads;
     if (attention->kind == ATTENTION_GQA && attention->head_dim == 0 && attention->heads)
         attention->head_dim = model->hidden / attention->heads;
+    if (model->linear.key_heads == 0)
+        model->linear.key_heads = model->linear.heads;
+    if (model->linear.key_dim == 0)
+        model->linear.key_dim = model->linear.head_dim;
     if (model->moe.shared_intermediate == 0)
         model->moe.shared_intermediate =
             checked_mul(model->moe.shared_experts, model->moe.intermediate, &overflow);
@@ -271,6 +291,7 @@ static enum status load_root(struct load *load, const struct node *root)
     TRY(load_parts(load, root));
     TRY(apply_mapping(&load->loader, "", root, part_keys));
     TRY(apply_overrides(load));
+    settle_dense(load);
     for (size_t i = 0; i < PARTS; i++)
         TRY(check_required(load, i));
     TRY(complete(load));

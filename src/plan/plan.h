@@ -12,11 +12,40 @@
 
 #include "plan/paths.h"
 
-enum { PLAN_NAME = 96, PLAN_PATH = 512, PLAN_LIST = 128, PLAN_NAMES = 12, PLAN_WORD = 32 };
+enum {
+    PLAN_NAME = 96,
+    PLAN_PATH = 512,
+    PLAN_LIST = 128,
+    PLAN_NAMES = 12,
+    PLAN_WORD = 32,
+    PLAN_LAYERS = 256 /* of a model's list of layers */
+};
 
 /* ---- words; the texts stand in schema_words.c in the same order ---- */
 
 enum attention_kind { ATTENTION_GQA, ATTENTION_MLA };
+
+/* What a model's list of layers may say of one: its mixer, or a network that stands alone. */
+enum layer_type {
+    LAYER_FULL,   /* attention over the whole sequence, as model.attention says */
+    LAYER_WINDOW, /* the same over the last attention.window tokens */
+    LAYER_CHUNK,  /* the same within chunks of attention.chunk tokens */
+    LAYER_LINEAR, /* a recurrence, as model.linear says */
+    LAYER_REUSE,  /* full attention by the indexer's last choice: no indexer of its own */
+    LAYER_DENSE,
+    LAYER_MOE,
+    LAYER_TYPES
+};
+
+/* Recurrences over the sequence with a state in place of a cache. */
+enum linear_kind {
+    LINEAR_GATED_DELTA_NET, /* Qwen3-Next, Qwen3.5 */
+    LINEAR_KIMI_DELTA,      /* Kimi-Linear */
+    LINEAR_LIGHTNING,       /* MiniMax-Text-01 */
+    LINEAR_MAMBA2,          /* Nemotron-3, Granite-4-H */
+    LINEAR_MAMBA1,          /* Jamba */
+    LINEAR_COUNT
+};
 
 enum mode { MODE_TRAIN, MODE_PREFILL, MODE_DECODE };
 
@@ -207,6 +236,12 @@ struct word_list {
     char word[PLAN_NAMES][PLAN_WORD];
 };
 
+/* Words of an enum. */
+struct enum_list {
+    uint64_t n;
+    uint8_t value[PLAN_LAYERS];
+};
+
 /* ---- the groups of the plan file ---- */
 
 struct attention {
@@ -219,6 +254,24 @@ struct attention {
     bool qk_norm;           /* RMS norms on q and k: head_dim each */
     bool qk_norm_all_heads; /* those norms span all heads (OLMoE, MiniMax-M2) */
     bool sinks;             /* one learned sink per head (gpt-oss) */
+    bool output_gate;       /* a sigmoid gate on the output, from as many rows of q again */
+    uint64_t window, chunk; /* tokens that layers of type window, chunk reach */
+};
+
+/* Layers of type linear. Keys and queries of key_heads x key_dim meet values of heads x
+ * head_dim; Mamba calls them groups x state and heads x size (layer-kinds.md 1.2 to 1.6). */
+struct linear {
+    enum linear_kind kind;
+    uint64_t heads, head_dim, key_heads, key_dim;
+    uint64_t conv;    /* taps of the convolution before it; 0: none */
+    uint64_t rank;    /* of the gates (kimi_delta), of the step (mamba1) */
+    uint64_t chunk;   /* tokens that a training kernel takes at once */
+    enum dtype state; /* format of the state when serving */
+};
+
+/* Chooses the top_k keys that sparse attention reads (DeepSeek-V3.2, GLM-5). */
+struct indexer {
+    uint64_t heads, head_dim, top_k; /* heads 0: none */
 };
 
 struct router {
@@ -247,6 +300,7 @@ struct model {
     uint64_t layers;       /* transformer layers, dense and MoE; without MTP */
     uint64_t dense_layers; /* of them with a dense feed-forward network */
     uint64_t moe_every;    /* 1: the dense layers come first; n: every n-th layer is MoE */
+    struct enum_list layer_types; /* enum layer_type, repeated over the layers; empty: full */
     uint64_t hidden, dense_intermediate;
     uint64_t residual_intermediate; /* a dense MLP beside the experts of a MoE layer (Arctic) */
     uint64_t vocab;
@@ -259,6 +313,8 @@ struct model {
     uint64_t max_position;
     enum dtype checkpoint; /* format of the matrices as published; none: 16 bits */
     struct attention attention;
+    struct linear linear;
+    struct indexer indexer;
     struct model_moe moe;
 };
 

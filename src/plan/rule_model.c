@@ -1,7 +1,10 @@
 /* What must hold inside a model, whatever runs it. */
 #include "plan/rule_parts.h"
 
+#include <stdio.h>
+
 #include "plan/derive.h"
+#include "plan/layers.h"
 
 static bool has_experts(const struct plan *plan)
 {
@@ -11,7 +14,8 @@ static bool has_experts(const struct plan *plan)
 /* A collective matmul has the dense layers' matrices. */
 static bool has_dense(const struct plan *plan)
 {
-    return plan->model.dense_layers > 0 || plan->block.kind != BLOCK_MOE;
+    return model_ffns(&plan->model, FFN_DENSE) > 0 || plan->model.dense_layers > 0 ||
+           plan->block.kind != BLOCK_MOE;
 }
 
 static bool has_groups(const struct plan *plan)
@@ -21,7 +25,64 @@ static bool has_groups(const struct plan *plan)
 
 static bool has_period(const struct plan *plan)
 {
-    return has_experts(plan) && plan->model.moe_every > 1;
+    return has_experts(plan) && plan->model.moe_every > 1 && !model_has_parts(&plan->model);
+}
+
+static bool model_is_parts(const struct plan *plan)
+{
+    return model_has_parts(&plan->model);
+}
+
+static uint64_t listed_dense_layers(const struct plan *plan)
+{
+    return model_ffns(&plan->model, FFN_DENSE);
+}
+
+static bool has_window(const struct plan *plan)
+{
+    return model_mixers(&plan->model, MIXER_WINDOW) > 0;
+}
+
+static bool has_chunk(const struct plan *plan)
+{
+    return model_mixers(&plan->model, MIXER_CHUNK) > 0;
+}
+
+static bool has_linear(const struct plan *plan)
+{
+    return model_mixers(&plan->model, MIXER_LINEAR) > 0;
+}
+
+static bool has_rank(const struct plan *plan)
+{
+    enum linear_kind kind = plan->model.linear.kind;
+    return has_linear(plan) && (kind == LINEAR_KIMI_DELTA || kind == LINEAR_MAMBA1);
+}
+
+static bool has_reuse(const struct plan *plan)
+{
+    return model_mixers(&plan->model, MIXER_REUSE) > 0;
+}
+
+static bool has_indexer(const struct plan *plan)
+{
+    return plan->model.indexer.heads > 0;
+}
+
+static bool needs_mla(const struct plan *plan, char text[RULE_TEXT], char hint[RULE_TEXT])
+{
+    const struct attention *a = &plan->model.attention;
+    if (a->kind == ATTENTION_MLA && a->q_lora_rank)
+        return false;
+    snprintf(text, RULE_TEXT, "an indexer reads the low rank of q: kind mla with q_lora_rank");
+    snprintf(hint, RULE_TEXT, "leave model.indexer out");
+    return true;
+}
+
+static uint64_t one_rank(const struct plan *plan)
+{
+    (void)plan;
+    return 1;
 }
 
 static bool is_mla(const struct plan *plan)
@@ -38,6 +99,11 @@ static uint64_t reachable_experts(const struct plan *plan)
 {
     const struct router *router = &plan->model.moe.router;
     return rule_product(router->top_groups, plan->model.moe.experts / router->groups, 1);
+}
+
+static uint64_t not_dense_layers(const struct plan *plan)
+{
+    return plan->model.layers - plan->model.dense_layers;
 }
 
 static uint64_t periodic_moe_layers(const struct plan *plan)
@@ -62,7 +128,7 @@ static const struct rule rules[] = {
      .key = "model.moe_every",
      .shape = RULE_EQUAL,
      .applies = has_period,
-     .a = DERIVED("layers - dense_layers", plan_moe_layers),
+     .a = DERIVED("layers - dense_layers", not_dense_layers),
      .b = DERIVED("layers / moe_every", periodic_moe_layers),
      .hint = "with moe_every n, every n-th layer has experts",
      .also = {"model.dense_layers", "model.layers"}},
@@ -120,6 +186,87 @@ static const struct rule rules[] = {
      .b = DERIVED("the experts of top_groups groups,", reachable_experts),
      .hint = "raise router.top_groups, or lower router.groups or top_k",
      .also = {"model.moe.router.top_groups", "model.moe.router.groups"}},
+    {.name = "window-there",
+     .key = "model.attention.window",
+     .shape = RULE_POSITIVE,
+     .applies = has_window,
+     .a = MEMBER("window", model.attention.window),
+     .hint = "layer_types names window layers",
+     .also = {"model.layer_types"}},
+    {.name = "chunk-there",
+     .key = "model.attention.chunk",
+     .shape = RULE_POSITIVE,
+     .applies = has_chunk,
+     .a = MEMBER("chunk", model.attention.chunk),
+     .hint = "layer_types names chunk layers",
+     .also = {"model.layer_types"}},
+    {.name = "linear-heads",
+     .key = "model.linear.heads",
+     .shape = RULE_POSITIVE,
+     .applies = has_linear,
+     .a = MEMBER("linear heads", model.linear.heads),
+     .hint = "layer_types names linear layers",
+     .also = {"model.layer_types"}},
+    {.name = "linear-head-size",
+     .key = "model.linear.head_dim",
+     .shape = RULE_POSITIVE,
+     .applies = has_linear,
+     .a = MEMBER("linear head_dim", model.linear.head_dim),
+     .hint = "layer_types names linear layers",
+     .also = {"model.layer_types"}},
+    {.name = "linear-rank",
+     .key = "model.linear.rank",
+     .shape = RULE_POSITIVE,
+     .applies = has_rank,
+     .a = MEMBER("linear rank", model.linear.rank),
+     .hint = "kimi_delta and mamba1 need it"},
+    {.name = "linear-key-heads-divide-heads",
+     .key = "model.linear.key_heads",
+     .shape = RULE_DIVIDES,
+     .applies = has_linear,
+     .a = MEMBER("linear heads", model.linear.heads),
+     .b = MEMBER("key_heads", model.linear.key_heads),
+     .also = {"model.linear.heads"}},
+    {.name = "linear-on-one-cp-rank",
+     .key = "parallel.cp",
+     .shape = RULE_EQUAL,
+     .applies = has_linear,
+     .a = MEMBER("cp", parallel.cp),
+     .b = DERIVED("", one_rank),
+     .hint = "the state of linear layers over context-parallel ranks is not modelled",
+     .also = {"model.layer_types"}},
+    {.name = "indexer-reads-mla",
+     .key = "model.indexer.heads",
+     .shape = RULE_OTHER,
+     .applies = has_indexer,
+     .broken = needs_mla},
+    {.name = "indexer-size",
+     .key = "model.indexer.head_dim",
+     .shape = RULE_POSITIVE,
+     .applies = has_indexer,
+     .a = MEMBER("indexer head_dim", model.indexer.head_dim),
+     .hint = "the model has an indexer"},
+    {.name = "indexer-top-k",
+     .key = "model.indexer.top_k",
+     .shape = RULE_POSITIVE,
+     .applies = has_indexer,
+     .a = MEMBER("indexer top_k", model.indexer.top_k),
+     .hint = "the model has an indexer"},
+    {.name = "reuse-needs-indexer",
+     .key = "model.indexer.heads",
+     .shape = RULE_POSITIVE,
+     .applies = has_reuse,
+     .a = MEMBER("indexer heads", model.indexer.heads),
+     .hint = "layer_types names reuse layers",
+     .also = {"model.layer_types"}},
+    {.name = "parts-say-their-network",
+     .key = "model.dense_layers",
+     .shape = RULE_EQUAL,
+     .applies = model_is_parts,
+     .a = MEMBER("dense_layers", model.dense_layers),
+     .b = DERIVED("the dense layers of layer_types,", listed_dense_layers),
+     .hint = "leave dense_layers and moe_every out: layer_types says which layers are dense",
+     .also = {"model.layer_types", "model.moe_every"}},
     {.name = "gqa-head-size",
      .key = "model.attention.head_dim",
      .shape = RULE_POSITIVE,

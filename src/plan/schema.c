@@ -38,17 +38,18 @@ const struct field *schema_find(const char *key)
 
 bool schema_is_list(const struct field *field)
 {
-    return field->type == FIELD_COUNTS || field->type == FIELD_WORDS;
+    return field->type == FIELD_COUNTS || field->type == FIELD_WORDS ||
+           field->type == FIELD_ENUMS;
 }
 
 const char *schema_takes(const struct field *field)
 {
     static const char *const takes[] = {
-        [FIELD_COUNT] = "a whole number", [FIELD_REAL] = "a number",
-        [FIELD_AMOUNT] = "a quantity",    [FIELD_RATE] = "a quantity",
-        [FIELD_BOOL] = "true or false",   [FIELD_WORD] = "a word",
-        [FIELD_TEXT] = "a text",          [FIELD_COUNTS] = "a list of whole numbers",
-        [FIELD_WORDS] = "a list of words"};
+        [FIELD_COUNT] = "a whole number",  [FIELD_REAL] = "a number",
+        [FIELD_AMOUNT] = "a quantity",     [FIELD_RATE] = "a quantity",
+        [FIELD_BOOL] = "true or false",    [FIELD_WORD] = "a word",
+        [FIELD_TEXT] = "a text",           [FIELD_COUNTS] = "a list of whole numbers",
+        [FIELD_WORDS] = "a list of words", [FIELD_ENUMS] = "a list of words"};
     return takes[field->type];
 }
 
@@ -265,6 +266,14 @@ static const char *word_of(const struct reading *r)
     return meant && same ? meant : r->text;
 }
 
+static enum status unknown_word(const struct reading *r)
+{
+    err_at(r->err, STATUS_INPUT, r->mark, "'%s' is not a value of '%s'", r->text,
+           r->field->key);
+    schema_hint_words(r->text, r->field, r->err);
+    return STATUS_INPUT;
+}
+
 static enum status set_word(const struct reading *r)
 {
     const struct field *field = r->field;
@@ -279,9 +288,7 @@ static enum status set_word(const struct reading *r)
     }
     if (field->number && !r->quoted && unit_parse(UNIT_NONE, r->text, &number))
         return set_number_for_word(r, n - 1);
-    err_at(r->err, STATUS_INPUT, r->mark, "'%s' is not a value of '%s'", r->text, field->key);
-    schema_hint_words(r->text, field, r->err);
-    return STATUS_INPUT;
+    return unknown_word(r);
 }
 
 static enum status set_text(const struct reading *r)
@@ -332,7 +339,8 @@ enum status schema_set(const struct field *field, struct plan *plan, const char 
     static enum status (*const setters[])(const struct reading *) = {
         [FIELD_COUNT] = set_count, [FIELD_REAL] = set_real,   [FIELD_AMOUNT] = set_amount,
         [FIELD_RATE] = set_real,   [FIELD_BOOL] = set_bool,   [FIELD_WORD] = set_word,
-        [FIELD_TEXT] = set_text,   [FIELD_COUNTS] = set_list, [FIELD_WORDS] = set_list};
+        [FIELD_TEXT] = set_text,   [FIELD_COUNTS] = set_list, [FIELD_WORDS] = set_list,
+        [FIELD_ENUMS] = set_list};
     return setters[field->type](&(struct reading){field, plan, text, quoted, mark, err});
 }
 
@@ -383,10 +391,29 @@ static enum status add_word(const struct reading *r)
     return STATUS_OK;
 }
 
+/* A word of the field's enum. */
+static enum status add_enum(const struct reading *r)
+{
+    struct enum_list *list = member_of(r->field, r->plan);
+    const char *word = word_of(r);
+    uint8_t value = 0;
+    while (r->field->words[value] && !text_equal(r->field->words[value], word))
+        value++;
+    if (!r->field->words[value])
+        return unknown_word(r);
+    if (list->n == PLAN_LAYERS)
+        return err_at(r->err, STATUS_INPUT, r->mark, "'%s' has more than the limit of %d items",
+                      r->field->key, PLAN_LAYERS);
+    list->value[list->n++] = value;
+    return STATUS_OK;
+}
+
 enum status schema_list_add(const struct field *field, struct plan *plan, const char *text,
                             bool quoted, struct mark mark, struct err *err)
 {
     const struct reading reading = {field, plan, text, quoted, mark, err};
+    if (field->type == FIELD_ENUMS)
+        return add_enum(&reading);
     return field->type == FIELD_COUNTS ? add_count(&reading) : add_word(&reading);
 }
 

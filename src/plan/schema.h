@@ -23,7 +23,8 @@ enum field_type {
     FIELD_WORD,   /* enum: one of words[] */
     FIELD_TEXT,   /* char[size] */
     FIELD_COUNTS, /* struct number_list */
-    FIELD_WORDS   /* struct word_list */
+    FIELD_WORDS,  /* struct word_list */
+    FIELD_ENUMS   /* struct enum_list: of words[] */
 };
 
 /* A word that stands for a number: FIELD_WORD with `number` takes a number in place of a word,
@@ -89,6 +90,8 @@ double schema_number(const struct field *field, const struct plan *plan);
 
 /* Words of the enums, NULL-terminated, in the order of the enums of plan.h. */
 extern const char *const words_attention[];
+extern const char *const words_layer[];
+extern const char *const words_linear[];
 extern const char *const words_mode[];
 extern const char *const words_dtype[];
 extern const char *const words_format[];         /* of words_dtype: formats of numbers */

@@ -57,15 +57,17 @@ static void print_list(const struct field *field, const struct plan *plan, struc
 {
     const struct number_list *numbers = member(field, plan);
     const struct word_list *words = member(field, plan);
-    bool counts = field->type == FIELD_COUNTS;
-    uint64_t n = counts ? numbers->n : words->n;
+    const struct enum_list *enums = member(field, plan);
+    uint64_t n = numbers->n; /* every list begins with its length */
     text_append(out, "[");
     for (uint64_t i = 0; i < n; i++) {
         text_append(out, i ? ", " : "");
-        if (counts)
+        if (field->type == FIELD_COUNTS)
             text_printf(out, "%" PRIu64, numbers->value[i]);
         else
-            print_text(words->word[i], out);
+            print_text(field->type == FIELD_ENUMS ? field->words[enums->value[i]]
+                                                  : words->word[i],
+                       out);
     }
     text_append(out, "]");
 }
@@ -110,6 +112,7 @@ void schema_print(const struct field *field, const struct plan *plan, struct tex
         break;
     case FIELD_COUNTS:
     case FIELD_WORDS:
+    case FIELD_ENUMS:
         print_list(field, plan, out);
         break;
     }
@@ -131,6 +134,7 @@ double schema_number(const struct field *field, const struct plan *plan)
     case FIELD_TEXT:
     case FIELD_COUNTS:
     case FIELD_WORDS:
+    case FIELD_ENUMS:
         break;
     }
     return 0;

@@ -27,6 +27,8 @@
     ROW(name, FIELD_TEXT, member, .fallback = def, .help = text)
 #define WORDS(name, member, def, text)                                                         \
     ROW(name, FIELD_WORDS, member, .fallback = def, .help = text)
+#define ENUMS(name, member, list, def, text)                                                   \
+    ROW(name, FIELD_ENUMS, member, .words = list, .fallback = def, .help = text)
 #define WORD(name, member, list, def, text)                                                    \
     ROW(name, FIELD_WORD, member, .words = list, .fallback = def, .help = text)
 #define FORMAT(name, member, list, def, text)                                                  \
@@ -51,6 +53,9 @@ const struct field schema_table[] = {
           "layers with a dense feed-forward network in place of experts"),
     COUNT("model.moe_every", model.moe_every, 1, 10000, "1",
           "1: the dense layers come first; n: every n-th layer has experts"),
+    ENUMS("model.layer_types", model.layer_types, words_layer, "[]",
+          "type of every layer, repeated when shorter than layers; a list that names dense or "
+          "moe has layers of one part each; empty: all full attention"),
     COUNT("model.hidden", model.hidden, 1, 1e7, NULL, "hidden size H of a token"),
     COUNT("model.dense_intermediate", model.dense_intermediate, 0, 1e8, "0",
           "width of the dense layers' feed-forward network"),
@@ -103,6 +108,43 @@ const struct field schema_table[] = {
          "those norms span all heads together (OLMoE, MiniMax-M2)"),
     BOOL("model.attention.sinks", model.attention.sinks, "false",
          "one learned sink per head (gpt-oss)"),
+    COUNT("model.attention.window", model.attention.window, 0, 1e9, "0",
+          "tokens that a layer of type window attends to, its own included"),
+    COUNT("model.attention.chunk", model.attention.chunk, 0, 1e9, "0",
+          "tokens of a chunk that layers of type chunk attend within (Llama 4)"),
+
+    BOOL("model.attention.output_gate", model.attention.output_gate, "false",
+         "gqa: a sigmoid gate on attention's output, projected beside q (Qwen3-Next)"),
+
+    /* ---- model.linear: layers of type linear ---- */
+
+    WORD("model.linear.kind", model.linear.kind, words_linear, "gated_delta_net",
+         "recurrence of the layers of type linear"),
+    COUNT("model.linear.heads", model.linear.heads, 0, 1e6, "0",
+          "value heads; heads of Mamba-2, 1 in Mamba-1"),
+    COUNT("model.linear.head_dim", model.linear.head_dim, 0, 1e6, "0",
+          "size of a value head; all inner channels in Mamba-1"),
+    COUNT("model.linear.key_heads", model.linear.key_heads, 0, 1e6, "0",
+          "heads of keys and queries, groups in Mamba; 0: as many as heads"),
+    COUNT("model.linear.key_dim", model.linear.key_dim, 0, 1e6, "0",
+          "size of a key head, the state size N in Mamba; 0: head_dim"),
+    COUNT("model.linear.conv", model.linear.conv, 0, 1024, "0",
+          "taps of the convolution over the sequence; 0: none"),
+    COUNT("model.linear.rank", model.linear.rank, 0, 1e6, "0",
+          "kimi_delta: rank of both gates; mamba1: rank of the time step"),
+    COUNT("model.linear.chunk", model.linear.chunk, 1, 1e6, "64",
+          "tokens that a training kernel takes at once"),
+    FORMAT("model.linear.state", model.linear.state, words_format, "bf16",
+           "format of the recurrent state when serving"),
+
+    /* ---- model.indexer: sparse attention ---- */
+
+    COUNT("model.indexer.heads", model.indexer.heads, 0, 1e6, "0",
+          "mla: heads of the indexer that chooses keys; 0: none"),
+    COUNT("model.indexer.head_dim", model.indexer.head_dim, 0, 1e6, "0",
+          "size of an indexer's head"),
+    COUNT("model.indexer.top_k", model.indexer.top_k, 0, 1e9, "0",
+          "keys that a token attends to at most"),
 
     /* ---- model.moe ---- */
 

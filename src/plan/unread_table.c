@@ -3,6 +3,7 @@
 
 #include "base/checked.h"
 #include "plan/derive.h"
+#include "plan/layers.h"
 
 #define BIT(word) (UINT32_C(1) << (word))
 #define ALL(count) (BIT(count) - 1)
@@ -51,6 +52,31 @@
 
 #define GQA ONE_OF("model.attention.kind", BIT(ATTENTION_GQA))
 #define MLA ONE_OF("model.attention.kind", BIT(ATTENTION_MLA))
+
+static bool has_window(const struct plan *plan)
+{
+    return model_mixers(&plan->model, MIXER_WINDOW) > 0;
+}
+
+static bool has_chunk(const struct plan *plan)
+{
+    return model_mixers(&plan->model, MIXER_CHUNK) > 0;
+}
+
+static bool has_linear(const struct plan *plan)
+{
+    return model_mixers(&plan->model, MIXER_LINEAR) > 0;
+}
+
+#define LINEAR                                                                                 \
+    HAS_LAYERS(has_linear, "the model has linear layers", "the model has no linear layers")
+#define HAS_INDEXER ABOVE("model.indexer.heads", 0)
+#define LINEAR_KIND(bits) ONE_OF("model.linear.kind", bits)
+#define HAS_LAYERS(of, text_yes, text_no)                                                      \
+    {                                                                                          \
+        .kind = CONDITION_OTHER, .key = "model.layer_types", .holds = of, .text = text_yes,    \
+        .otherwise = text_no                                                                   \
+    }
 #define HAS_SHARED ABOVE("model.moe.shared_intermediate", 0)
 
 #define SCENARIO(bits) ONE_OF("workload.scenario", bits)
@@ -139,6 +165,23 @@ const struct unread_row unread_rows[] = {
     WHEN("model.attention.qk_norm", GQA),
     WHEN("model.attention.qk_norm_all_heads", GQA, ON("model.attention.qk_norm")),
     WHEN("model.attention.sinks", GQA),
+    WHEN("model.attention.window", HAS_LAYERS(has_window, "the model has window layers",
+                                              "the model has no window layers")),
+    WHEN("model.attention.chunk",
+         HAS_LAYERS(has_chunk, "the model has chunk layers", "the model has no chunk layers")),
+    WHEN("model.attention.output_gate", GQA),
+    WHEN("model.linear.kind", LINEAR),
+    WHEN("model.linear.heads", LINEAR),
+    WHEN("model.linear.head_dim", LINEAR),
+    WHEN("model.linear.key_heads", LINEAR,
+         LINEAR_KIND(ALL(LINEAR_COUNT) & ~BIT(LINEAR_LIGHTNING))),
+    WHEN("model.linear.key_dim", LINEAR),
+    WHEN("model.linear.conv", LINEAR, LINEAR_KIND(ALL(LINEAR_COUNT) & ~BIT(LINEAR_LIGHTNING))),
+    WHEN("model.linear.rank", LINEAR, LINEAR_KIND(BIT(LINEAR_KIMI_DELTA) | BIT(LINEAR_MAMBA1))),
+    WHEN("model.linear.chunk", LINEAR, LINEAR_KIND(ALL(LINEAR_COUNT) & ~BIT(LINEAR_MAMBA1))),
+    WHEN("model.linear.state", LINEAR, INFERS),
+    WHEN("model.indexer.head_dim", HAS_INDEXER),
+    WHEN("model.indexer.top_k", HAS_INDEXER),
     WHEN("model.moe.shared_experts", WIDTH_FOLLOWS),
     WHEN("model.moe.shared_experts", ONE_OF("moe.shared", BIT(SHARED_TP))),
     NEVER("model.moe.activation", NO_VALUES),
@@ -218,7 +261,7 @@ const struct unread_row unread_rows[] = {
     WHEN("parallel.stage", PIPELINE),
     /* ---- moe ---- */
     WHEN("moe.capacity_factor", PATH(BIT(PATH_CAPACITY))),
-    WHEN("moe.capacity_scope", PATH(BIT(PATH_CAPACITY)), NOT_STACK(BIT(STACK_NXD))),
+    WHEN("moe.capacity_scope", PATH(BIT(PATH_CAPACITY))),
     NEVER("moe.drop", "predict counts dropped rows, run says which"),
     WHEN("moe.block_size", BLOCKWISE),
     WHEN("moe.block_size", WRITTEN_AUTO, STACK(BIT(STACK_NXD)),

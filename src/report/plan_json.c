@@ -39,6 +39,15 @@ static void write_word(struct json *json, const char *key, const struct field *f
         json_string(json, key, *word);
 }
 
+static void write_enums(struct json *json, const char *key, const struct field *field,
+                        const struct enum_list *list)
+{
+    json_list(json, key);
+    for (uint64_t i = 0; i < list->n; i++)
+        json_string(json, NULL, field->words[list->value[i]]);
+    json_close(json);
+}
+
 static void write_value(struct json *json, const char *key, const struct field *field,
                         const struct plan *plan)
 {
@@ -65,6 +74,9 @@ static void write_value(struct json *json, const char *key, const struct field *
         break;
     case FIELD_WORDS:
         write_words(json, key, member(field, plan));
+        break;
+    case FIELD_ENUMS:
+        write_enums(json, key, field, member(field, plan));
         break;
     }
 }

@@ -57,15 +57,20 @@ static void quantity(struct json *json, const struct field *field, struct arena 
     json_close(json);
 }
 
-static void word(struct json *json, const struct field *field)
+static void one_of(struct json *json, const char *key, const struct field *field)
 {
     const char *const *words = schema_words(field);
-    json_object(json, NULL);
+    json_object(json, key);
     json_list(json, "enum");
     for (size_t i = 0; words[i]; i++)
         json_string(json, NULL, words[i]);
     json_close(json);
     json_close(json);
+}
+
+static void word(struct json *json, const struct field *field)
+{
+    one_of(json, NULL, field);
     if (field->number)
         number(json, "number", schema_find(field->number));
 }
@@ -86,6 +91,16 @@ static void list(struct json *json, const struct field *field)
         number(json, "integer", field);
     else
         schema_json_type(json, NULL, "string");
+}
+
+static void words_list(struct json *json, const struct field *field)
+{
+    json_object(json, NULL);
+    json_string(json, "type", "array");
+    json_count(json, "maxItems", PLAN_LAYERS);
+    one_of(json, "items", field);
+    json_close(json);
+    one_of(json, NULL, field);
 }
 
 static void text(struct json *json, const struct field *field)
@@ -122,6 +137,9 @@ static void alternatives(struct json *json, const struct field *field, struct ar
     case FIELD_COUNTS:
     case FIELD_WORDS:
         list(json, field);
+        break;
+    case FIELD_ENUMS:
+        words_list(json, field);
         break;
     }
 }

@@ -63,11 +63,10 @@ static bool surrounds(const struct buffer *buffer, const struct moment *moment)
 }
 
 /* Whether all layers of `segment` have run forward, and none backward, when the micro-batch is
- * inside a layer of `at`. Dense and MoE layers that alternate are both counted. */
+ * inside a layer of `at`. Kinds of layers that alternate are all counted. */
 static bool passed(const struct work *work, enum segment segment, enum segment at)
 {
-    bool layers = (segment == SEGMENT_DENSE || segment == SEGMENT_MOE) &&
-                  (at == SEGMENT_DENSE || at == SEGMENT_MOE);
+    bool layers = segment_is_layer(segment) && segment_is_layer(at);
     return segment < at || (layers && work->alternating);
 }
 

@@ -72,6 +72,10 @@ static void keep_stage(const struct slots *stage, struct slots *slots)
                                      SLOT_EXPERT_PARAMETERS,  SLOT_PARAMETERS};
     for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
         slots->value[kept[i]] = stage->value[kept[i]];
+    for (unsigned k = 0; k < KIND_COUNT; k++) {
+        enum slot layers = slot_kind_layers((enum layer_kind)k);
+        slots->value[layers] = stage->value[layers];
+    }
 }
 
 enum status ops_of(const struct plan *plan, const struct ops_ask *ask, const struct work *held,

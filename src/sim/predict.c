@@ -175,14 +175,12 @@ static const struct buffer_report *largest_of(const struct memory_report *m)
  * the op is the layer, and the phase of a training step its backward, which follows. */
 static void report_moment(const struct context *c, struct peak_report *out)
 {
-    static const char *const whole[SEGMENT_COUNT] = {[SEGMENT_EMBED] = "embedding",
-                                                     [SEGMENT_DENSE] = "layer",
-                                                     [SEGMENT_MOE] = "layer",
-                                                     [SEGMENT_HEAD] = "loss"};
+    static const char *const ends[SEGMENT_COUNT] = {
+        [SEGMENT_EMBED] = "embedding", [SEGMENT_HEAD] = "loss"};
     const struct memory_peak *peak = &c->result.peak;
     const struct tick *tick = peak->tick < c->work.n_ticks ? &c->work.ticks[peak->tick] : NULL;
     bool trains = c->plan->workload.mode == MODE_TRAIN;
-    out->op = whole[peak->segment];
+    out->op = segment_is_layer(peak->segment) ? "layer" : ends[peak->segment];
     if (peak->tick == WORK_NONE || !out->op)
         out->op = NULL;
     else if (tick && tick->segment == peak->segment)
@@ -382,9 +380,12 @@ static void report_model(const struct context *c, struct model_report *m)
 /* Host waits of one MoE layer's forward. */
 static void report_sync(const struct context *c, struct sync_report *sync)
 {
+    enum segment segment = SEGMENT_STEP; /* of the first layers with experts */
     for (size_t i = 0; i < c->work.n_ticks; i++) {
         const struct tick *tick = &c->work.ticks[i];
-        if (tick->segment == SEGMENT_MOE && tick->phase == PHASE_FORWARD)
+        if (segment == SEGMENT_STEP && segment_has_experts(tick->segment))
+            segment = tick->segment;
+        if (segment != SEGMENT_STEP && tick->segment == segment && tick->phase == PHASE_FORWARD)
             sync->per_layer += c->values[tick->host_syncs.node];
     }
 }

@@ -144,11 +144,10 @@ static void layers_of(const struct plan *plan, const struct slots *slots, uint64
         share = 0.5;
     bool first = two ? stage == 0 : at.embedding && chunk == 0;
     bool last = two ? stage + 1 == plan->parallel.pp : at.head && chunk + 1 == chunks;
-    *out = (struct layers){.n = {[SEGMENT_STEP] = 1,
-                                 [SEGMENT_EMBED] = first,
-                                 [SEGMENT_DENSE] = (double)at.dense_layers * share,
-                                 [SEGMENT_MOE] = (double)at.moe_layers * share,
-                                 [SEGMENT_HEAD] = last}};
+    *out = (struct layers){
+        .n = {[SEGMENT_STEP] = 1, [SEGMENT_EMBED] = first, [SEGMENT_HEAD] = last}};
+    for (unsigned k = 0; k < KIND_COUNT; k++)
+        out->n[segment_of_kind((enum layer_kind)k)] = (double)at.layers[k] * share;
 }
 
 /* What a chunk does with one micro-batch, forward and backward. */

@@ -63,9 +63,9 @@ static double share_of(const struct stepper *s, const struct op *op)
 static double launch_s(const struct stepper *s, const struct op *op, enum profile_item item)
 {
     enum graphs graphs = step_graphs(&s->plan);
-    bool routed =
-        op->segment == SEGMENT_MOE && (item == PROFILE_INDEX || item == PROFILE_MOVE ||
-                                       item == PROFILE_GROUPED || item == PROFILE_ALL_TO_ALL);
+    bool routed = segment_has_experts(op->segment) &&
+                  (item == PROFILE_INDEX || item == PROFILE_MOVE || item == PROFILE_GROUPED ||
+                   item == PROFILE_ALL_TO_ALL);
     if (graphs == GRAPHS_FULL || (graphs == GRAPHS_PARTIAL && !routed))
         return 0;
     double trips = op->loop ? (double)s->values[op->trips.node] : 1;
@@ -206,8 +206,10 @@ void stretches_of(struct stretches *out, const struct stepper *s)
     }
     for (unsigned segment = 0; segment < SEGMENT_COUNT; segment++)
         hide_loops(s, (enum segment)segment, out);
-    for (unsigned pass = 0; pass < PASSES; pass++) {
-        struct stretch *moe = &out->layer[SEGMENT_MOE][pass];
+    for (unsigned i = 0; i < SEGMENT_COUNT * PASSES; i++) {
+        if (!segment_has_experts((enum segment)(i / PASSES)))
+            continue;
+        struct stretch *moe = &out->layer[i / PASSES][i % PASSES];
         double fixed = stretch_s(moe) > 0 ? s->pricing.rates.layer_s : 0;
         moe->part_s[TIME_FIXED] += fixed;
         moe->serial_s += fixed;

@@ -255,6 +255,8 @@ static const struct silent silents[] = {
     {"model", "a name in results once it is loaded"},
     {"model.name", "a name in results"},
     {"model.moe_every", "says which layers are dense: here all are, or none"},
+    {"stack.vocab_multiple", "small multiples divide these vocabularies"},
+    {"model.layer_types", "full, as without it: others need sizes that no example has"},
     {"model.moe.shared_experts", "the loader makes the shared width of it"},
     {"cluster", "a name in results once it is loaded"},
     {"cluster.name", "a name in results"},

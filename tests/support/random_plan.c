@@ -93,6 +93,17 @@ static void draw_words(struct rng *rng, const struct field *field, char text[VAL
     snprintf(text + used, VALUE - used, "]");
 }
 
+static void draw_enums(struct rng *rng, const char *const *words, size_t n_words,
+                       char text[VALUE])
+{
+    uint64_t n = rng_below(rng, 5);
+    size_t used = (size_t)snprintf(text, VALUE, "[");
+    for (uint64_t i = 0; i < n; i++)
+        used += (size_t)snprintf(text + used, VALUE - used, "%s%s", i ? ", " : "",
+                                 words[rng_below(rng, n_words)]);
+    snprintf(text + used, VALUE - used, "]");
+}
+
 static void draw_value(struct rng *rng, const struct field *field, char text[VALUE])
 {
     size_t n_words = 0;
@@ -119,6 +130,9 @@ static void draw_value(struct rng *rng, const struct field *field, char text[VAL
     case FIELD_WORDS:
         draw_words(rng, field, text);
         break;
+    case FIELD_ENUMS:
+        draw_enums(rng, words, n_words, text);
+        break;
     }
 }
 
@@ -130,6 +144,8 @@ bool plan_is_complete(const struct plan *plan)
     return (!gqa || (model->attention.kv_heads && model->attention.head_dim)) &&
            (model->moe.shared_intermediate ||
             !(model->moe.shared_experts && model->moe.intermediate)) &&
+           (model->linear.key_heads || !model->linear.heads) &&
+           (model->linear.key_dim || !model->linear.head_dim) &&
            plan->moe.routing.distribution != DISTRIBUTION_TRACE &&
            plan->moe.routing.placement != PLACEMENT_TABLE && plan->stack.profile[0] == '\0';
 }

@@ -130,9 +130,36 @@ static void keep_named(struct rng *rng, enum stack_kind stack, struct plan *plan
     set(plan, "recompute.save", stack == STACK_MAXTEXT ? "[context]" : "[layer_input]");
 }
 
-static void base(struct rng *rng, enum stack_kind stack, struct plan *plan)
+/* Layers of several types in a third of the plans, their sizes in all. */
+static void draw_layers(struct rng *rng, struct model *model)
+{
+    static const struct enum_list lists[] = {
+        {2, {LAYER_WINDOW, LAYER_FULL}},
+        {2, {LAYER_CHUNK, LAYER_FULL}},
+        {2, {LAYER_LINEAR, LAYER_FULL}},
+        {1, {LAYER_LINEAR}},
+    };
+    bool scan = rng_below(rng, 3) == 0;
+    model->attention.window = model->attention.chunk = 4;
+    model->linear = (struct linear){.kind = scan ? LINEAR_MAMBA1 : LINEAR_GATED_DELTA_NET,
+                                    .heads = scan ? 1 : 4,
+                                    .head_dim = scan ? 64 : 8,
+                                    .key_heads = scan ? 1 : 4,
+                                    .key_dim = 8,
+                                    .conv = 4,
+                                    .rank = 8,
+                                    .chunk = 16,
+                                    .state = DTYPE_BF16};
+    model->indexer.head_dim = 8;
+    model->indexer.top_k = 4;
+    if (rng_below(rng, 3) == 0)
+        model->layer_types = lists[rng_below(rng, sizeof lists / sizeof *lists)];
+}
+
+static void base(struct rng *rng, struct rng *layers, enum stack_kind stack, struct plan *plan)
 {
     plan_tiny(plan);
+    draw_layers(layers, &plan->model);
     plan->stack.kind = stack;
     plan->moe.routing.samples = 12;
     keep_named(rng, stack, plan);
@@ -144,6 +171,8 @@ static void base(struct rng *rng, enum stack_kind stack, struct plan *plan)
         a->qk_nope_head_dim = 8;
         a->qk_rope_head_dim = 4;
         a->v_head_dim = 8;
+        if (a->q_lora_rank && rng_below(layers, 2))
+            plan->model.indexer.heads = 4;
     }
 }
 
@@ -160,10 +189,11 @@ static bool is_refused(const struct plan *plan)
 bool plan_shaped(struct plan *plan, enum stack_kind stack, uint64_t seed)
 {
     enum { DRAWS = 400, PASSES = 2 };
-    struct rng rng;
+    struct rng rng, layers; /* apart: what layers there are moves no other draw */
     rng_init(&rng, seed, stack, 0, 0, 0);
+    rng_init(&layers, seed, stack, 1, 0, 0);
     for (unsigned i = 0; i < DRAWS; i++) {
-        base(&rng, stack, plan);
+        base(&rng, &layers, stack, plan);
         /* a second time for what the first could not have yet */
         for (size_t j = 0; j < PASSES * (sizeof choices / sizeof *choices); j++)
             draw(&rng, &choices[j % (sizeof choices / sizeof *choices)], plan);

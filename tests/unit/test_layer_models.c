@@ -9,6 +9,7 @@
 
 #include "sim/route.h"
 #include "plan/catalog.h"
+#include "plan/derive.h"
 #include "plan/schema.h"
 #include "support/catalogue.h"
 #include "support/layer_case.h"
@@ -132,6 +133,8 @@ static void perform(struct plan *plan, size_t number)
     struct case_result result;
     struct err err = {0};
     struct case_options options = {.backward = true, .workers = 1};
+    if (plan_moe_layers(plan) == 0)
+        return; /* a dense model: `run` performs the MoE layer */
     shrink(plan, number);
     if (route_init(plan, NULL, &arena, &routing, &err) != STATUS_OK)
         fail_msg("%s: %s", plan->model_name, err.text);

@@ -240,14 +240,11 @@ static void sets_are_refused_by_name(void **state)
         {"model=", "'model' has no value",
          "it takes a name or a path; `moeplan list` shows names"},
         {"model={layers: 3, top: 1}", "unknown key 'model.top'",
-         "keys of 'model' are: name, layers, dense_layers, moe_every, hidden, "
+         "keys of 'model' are: name, layers, dense_layers, moe_every, layer_types, hidden, "
          "dense_intermediate, residual_intermediate, vocab, tied_embeddings, mtp_layers, "
          "mtp_enabled, norms_per_layer, norm_bias, head_bias, max_position, checkpoint, "
-         "attention, moe"},
-        {"model={layers: 3}",
-         "missing in the model: 'hidden', 'vocab', 'attention.heads', 'moe.experts', "
-         "'moe.top_k', 'moe.intermediate'",
-         ""},
+         "attention, linear, indexer, moe"},
+        {"model={layers: 3}", "missing in the model: 'hidden', 'vocab', 'attention.heads'", ""},
         {"memory.fraction=&a 0.9", "anchor 'a' is not supported",
          "write the value out wherever it is used"},
         {"name=\x01", "control character 0x01 in the text", "this looks like a binary file"},

@@ -121,13 +121,13 @@ static void experts_overlap_with_another_micro_batch(void **state)
 {
     (void)state;
 #define OVERLAP " cluster=h200-8x8 parallel.ep=8 stack.overlap.ep=true"
-    assert_int_equal(stage_of(OVERLAP, 0, 0).moe_in_flight, (59 * 1000 + 57) / 58);
+    assert_int_equal(stage_of(OVERLAP, 0, 0).in_flight[KIND_MOE], (59 * 1000 + 57) / 58);
 #define INTER                                                                                  \
     "model.layers=64 model.dense_layers=0 parallel.pp=4 parallel.vpp=4 "                       \
     "parallel.schedule=interleaved cluster=h200-8x8 parallel.ep=8"
     struct stage without = stage_of(INTER, 0, 0), with = stage_of(INTER OVERLAP, 0, 0);
     /* 4 layers a chunk of 16 */
-    assert_int_equal(with.moe_in_flight - without.moe_in_flight, 4 * 1000 / 16);
+    assert_int_equal(with.in_flight[KIND_MOE] - without.in_flight[KIND_MOE], 4 * 1000 / 16);
     assert_true(held(OVERLAP, "beside_", 0) > 0);
     near(held("cluster=h200-8x8 parallel.ep=8", "beside_", 0), 0, 0);
 }

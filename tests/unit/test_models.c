@@ -25,6 +25,17 @@ static void read_table(const char *name, struct arena *arena, struct csv *csv)
         fail_msg("%s: %s", err.where, err.text);
 }
 
+static bool is_shipped(const char *name, struct arena *arena)
+{
+    struct catalog_item *items = NULL;
+    size_t n = 0;
+    catalog_list(CATALOG_MODEL, arena, &items, &n);
+    for (size_t i = 0; i < n; i++)
+        if (text_equal(items[i].name, name))
+            return true;
+    return false;
+}
+
 static void expect_count(const struct csv *csv, size_t row, const char *column,
                          uint64_t computed)
 {
@@ -47,6 +58,8 @@ static void models_have_their_published_counts(void **state)
         struct plan plan;
         struct params params;
         catalogue_plan(csv_cell(&csv, row, "model"), NULL, NULL, &arena, &plan);
+        plan.model.indexer = (struct indexer){0}; /* the table's shapes have none */
+        plan.model.layer_types.n = 0;
         params_count(&plan.model, &params);
         expect_count(&csv, row, "matrices", params.matrices);
         expect_count(&csv, row, "active_matrices", params.active_matrices);
@@ -83,6 +96,54 @@ static void models_have_their_exact_parameters(void **state)
                      (unsigned long long)exact[i].parameters);
         arena_release(&arena);
     }
+}
+
+static uint64_t cell_count(const struct csv *csv, size_t row, const char *column)
+{
+    return strtoull(csv_cell(csv, row, column), NULL, 10);
+}
+
+static void expect_equal(const char *model, const char *what, uint64_t computed,
+                         uint64_t published)
+{
+    if (computed != published)
+        fail_msg("%s: %llu %s, published %llu", model, (unsigned long long)computed, what,
+                 (unsigned long long)published);
+}
+
+/* All parameters, those that a token touches, embedding and head among them, and those of the
+ * prediction modules, of every model whose layers are known. */
+static void models_have_the_parameters_of_their_layers(void **state)
+{
+    (void)state;
+    struct arena arena = {0};
+    struct csv csv;
+    read_table("model_layers", &arena, &csv);
+    size_t n = 0;
+    for (size_t row = 0; row < csv.n_rows; row++) {
+        const char *model = csv_cell(&csv, row, "model");
+        struct plan plan;
+        struct params p;
+        if (!is_shipped(model, &arena))
+            continue;
+        catalogue_plan(model, NULL, NULL, &arena, &plan);
+        params_count(&plan.model, &p);
+        uint64_t idle = plan.model.moe.experts - plan.model.moe.top_k;
+        expect_equal(model, "parameters", p.parameters, cell_count(&csv, row, "parameters"));
+        expect_equal(model, "active parameters",
+                     p.parameters - p.moe_layers * idle * params_part_total(p.expert),
+                     cell_count(&csv, row, "active"));
+        n++;
+        uint64_t module = cell_count(&csv, row, "mtp_parameters");
+        if (!module)
+            continue;
+        plan.model.mtp_enabled = true;
+        params_count(&plan.model, &p);
+        expect_equal(model, "parameters of prediction modules", params_part_total(p.mtp),
+                     module);
+    }
+    assert_true(n >= 18);
+    arena_release(&arena);
 }
 
 /* Every name of a kind in a plan of its own; `part` 0: model, 1: cluster, 2: stack. */
@@ -319,6 +380,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(models_have_their_published_counts),
+        cmocka_unit_test(models_have_the_parameters_of_their_layers),
         cmocka_unit_test(models_have_their_exact_parameters),
         cmocka_unit_test(every_model_cluster_and_stack_loads),
         cmocka_unit_test(descriptions_agree_with_the_counts),

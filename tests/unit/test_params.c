@@ -31,7 +31,7 @@ static void deepseek_v3_is_exact(void **state)
     assert_int_equal(p.matrices, 671025397760);
     assert_int_equal(p.active_matrices, 37551276032);
     assert_int_equal(p.routed, 653908770816);
-    assert_int_equal(p.attention.matrices, 187105280);
+    assert_int_equal(p.mixer[MIXER_FULL].matrices, 187105280);
     assert_int_equal(p.expert.matrices, 44040192);
     assert_int_equal(p.active, 36624596992);
     assert_int_equal(p.mtp.matrices, 0);
@@ -95,7 +95,7 @@ static void gpt_oss_counts_its_biases(void **state)
     params_count(&model, &p);
     assert_int_equal(p.matrices, 116788838400);
     assert_int_equal(p.expert.biases, 2 * 2880 + 2880);
-    assert_int_equal(p.attention.biases, 4096 + 2 * 512 + 2880 + 64);
+    assert_int_equal(p.mixer[MIXER_FULL].biases, 4096 + 2 * 512 + 2880 + 64);
     assert_int_equal(p.router.biases, 128);
     assert_int_equal(p.parameters, 116829156672);
 }

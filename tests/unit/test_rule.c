@@ -39,6 +39,13 @@ static void change(struct plan *plan, const char *changes)
     "model.attention.kv_lora_rank=16 model.attention.qk_nope_head_dim=8 "                      \
     "model.attention.v_head_dim=8 "
 
+#define LINEAR                                                                                 \
+    "model.layer_types=[linear,full] model.linear.heads=4 model.linear.head_dim=8 "            \
+    "model.linear.key_heads=4 model.linear.key_dim=8"
+#define INDEXER                                                                                \
+    MLA MLA_DIMS "model.attention.q_lora_rank=8 model.indexer.heads=4 "                        \
+                 "model.indexer.head_dim=8 model.indexer.top_k=16"
+
 /* The small plan: 8 layers (2 dense), hidden 64, 8 heads, 16 experts, top 2, 2 nodes of 4. */
 static const struct {
     const char *rule, *broken, *holds, *text, *hint;
@@ -70,6 +77,37 @@ static const struct {
      "model.moe.router.groups=16 model.moe.router.top_groups=2",
      "top_k 2 is more than the experts of top_groups groups, 1",
      "raise router.top_groups, or lower router.groups or top_k"},
+    {"window-there", "model.layer_types=[window,full]",
+     "model.layer_types=[window,full] model.attention.window=4",
+     "window is 0, it must be larger", "layer_types names window layers"},
+    {"chunk-there", "model.layer_types=[chunk,full]",
+     "model.layer_types=[chunk,full] model.attention.chunk=4", "chunk is 0, it must be larger",
+     "layer_types names chunk layers"},
+    {"linear-heads", "model.layer_types=[linear,full]", LINEAR,
+     "linear heads is 0, it must be larger", "layer_types names linear layers"},
+    {"linear-head-size", "model.layer_types=[linear,full] model.linear.heads=4", LINEAR,
+     "linear head_dim is 0, it must be larger", "layer_types names linear layers"},
+    {"linear-rank", LINEAR " model.linear.kind=kimi_delta",
+     LINEAR " model.linear.kind=kimi_delta model.linear.rank=8",
+     "linear rank is 0, it must be larger", "kimi_delta and mamba1 need it"},
+    {"linear-key-heads-divide-heads", LINEAR " model.linear.key_heads=3", LINEAR,
+     "linear heads 4 is not divisible by key_heads 3", "divisors of 4 near it: 2, 4"},
+    {"linear-on-one-cp-rank", LINEAR " parallel.cp=2", LINEAR, "cp 2 is not 1",
+     "the state of linear layers over context-parallel ranks is not modelled"},
+    {"indexer-reads-mla", "model.indexer.heads=4", INDEXER,
+     "an indexer reads the low rank of q: kind mla with q_lora_rank",
+     "leave model.indexer out"},
+    {"indexer-size", INDEXER " model.indexer.head_dim=0", INDEXER,
+     "indexer head_dim is 0, it must be larger", "the model has an indexer"},
+    {"indexer-top-k", INDEXER " model.indexer.top_k=0", INDEXER,
+     "indexer top_k is 0, it must be larger", "the model has an indexer"},
+    {"reuse-needs-indexer", "model.layer_types=[reuse,full]",
+     INDEXER " model.layer_types=[reuse,full]", "indexer heads is 0, it must be larger",
+     "layer_types names reuse layers"},
+    {"parts-say-their-network", "model.layer_types=[full,moe]",
+     "model.layer_types=[full,dense,full,moe]",
+     "dense_layers 2 is not the dense layers of layer_types, 0",
+     "leave dense_layers and moe_every out: layer_types says which layers are dense"},
     {"gqa-head-size", "model.attention.head_dim=0", "model.attention.head_dim=1",
      "head_dim is 0, it must be larger", "hidden / heads is not even 1: state head_dim"},
     {"kv-heads-divide-heads", "model.attention.kv_heads=3", "model.attention.kv_heads=1",

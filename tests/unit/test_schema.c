@@ -20,7 +20,8 @@ static void table_is_well_formed(void **state)
                                    [FIELD_BOOL] = sizeof(bool),
                                    [FIELD_WORD] = sizeof(enum mode),
                                    [FIELD_COUNTS] = sizeof(struct number_list),
-                                   [FIELD_WORDS] = sizeof(struct word_list)};
+                                   [FIELD_WORDS] = sizeof(struct word_list),
+                                   [FIELD_ENUMS] = sizeof(struct enum_list)};
     size_t n;
     const struct field *fields = schema_fields(&n);
     for (size_t i = 0; i < n; i++) {
@@ -29,7 +30,8 @@ static void table_is_well_formed(void **state)
         assert_ptr_equal(schema_find(field->key), field); /* so keys are unique */
         if (field->type != FIELD_TEXT)
             assert_int_equal(field->size, sizes[field->type]);
-        assert_int_equal(field->words != NULL, field->type == FIELD_WORD);
+        assert_int_equal(field->words != NULL,
+                         field->type == FIELD_WORD || field->type == FIELD_ENUMS);
         assert_true(strlen(field->help) > 4);
         assert_true(field->help[strlen(field->help) - 1] != '.');
         assert_true(!field->number || schema_find(field->number) != NULL);

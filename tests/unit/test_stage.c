@@ -52,7 +52,8 @@ static void flights_of_the_schedules(void **state)
             plan.model.dense_layers = 0;
             struct stage stage = at(&plan, s, 0);
             print_message("schedule %zu stage %" PRIu64 "\n", i, s);
-            assert_int_equal(stage.moe_layers * stage.moe_in_flight, 1000 * rows[i].copies[s]);
+            assert_int_equal(stage.moe_layers * stage.in_flight[KIND_MOE],
+                             1000 * rows[i].copies[s]);
         }
 }
 
@@ -81,7 +82,7 @@ static void interleaved_keeps_its_warm_up_alive(void **state)
         uint64_t chunks = 2 * (4 - s - 1) + 3 * 4 + 1;
         struct stage stage = at(&plan, s, 0);
         assert_int_equal(stage.moe_layers, 8);
-        assert_int_equal(stage.moe_layers * stage.moe_in_flight, 1000 * chunks * 2);
+        assert_int_equal(stage.moe_layers * stage.in_flight[KIND_MOE], 1000 * chunks * 2);
     }
 }
 
@@ -92,7 +93,7 @@ static void few_micro_batches_bound_the_flight(void **state)
     struct plan plan = pipeline(4, 1, PIPELINE_1F1B);
     plan.workload.global_batch = 2 * plan.workload.micro_batch * 8; /* dp 8: two of them */
     plan.model.dense_layers = 0;
-    assert_int_equal(at(&plan, 0, 0).moe_in_flight, 2000);
+    assert_int_equal(at(&plan, 0, 0).in_flight[KIND_MOE], 2000);
 }
 
 /* Chunks of an explicit layout: the last rank of DeepSeek-V3's proxy runs layers 6, 7 and 13
@@ -116,7 +117,7 @@ static void explicit_chunks_and_moments(void **state)
         if (stage.head_in_flight != 1000)
             continue;
         with_head = true; /* 4 micro-batches of two layers, one of the last and the module */
-        assert_int_equal(stage.moe_layers * stage.moe_in_flight, 10000);
+        assert_int_equal(stage.moe_layers * stage.in_flight[KIND_MOE], 10000);
     }
     assert_true(with_head);
 }

@@ -28,8 +28,9 @@ static enum status build(const struct routing_data *data, struct arena *arena,
     slots_from_plan(&layer->plan, &slots);
     TRY(ops_of(&layer->plan, &ask, &held, &slots, arena, &layer->ops, err));
     pricing_init(&layer->pricing, &layer->plan, stack_path(&layer->plan, NULL), NULL, NULL);
-    timeline_of(&layer->pricing, layer->ops.work, layer->ops.values, SEGMENT_MOE,
-                layer->plan.moe.overlap, arena, &layer->timeline);
+    timeline_of(&layer->pricing, layer->ops.work, layer->ops.values,
+                segment_of_kind(model_expert_kind(&layer->plan.model)), layer->plan.moe.overlap,
+                arena, &layer->timeline);
     return STATUS_OK;
 }
 

@@ -89,6 +89,20 @@ static void write_yaml(const struct invocation *call, const struct plan *plan)
     fputs(text_string(&yaml), call->out);
 }
 
+/* What of the configuration the model does not have: to people, whatever the format. */
+static void write_notes(const struct invocation *call, const struct node *root,
+                        const struct plan *plan)
+{
+    struct text notes = {.arena = call->arena};
+    import_hf_notes(root, &plan->model, &notes);
+    const char *line = text_string(&notes);
+    while (*line) {
+        size_t length = strcspn(line, "\n");
+        fprintf(stderr, "moeplan: not modelled: %.*s\n", (int)length, line);
+        line += length + (line[length] == '\n');
+    }
+}
+
 static enum status import_model(const struct invocation *call, const struct node *root,
                                 struct err *err)
 {
@@ -97,6 +111,7 @@ static enum status import_model(const struct invocation *call, const struct node
     struct plan *plan = arena_alloc(call->arena, 1, sizeof *plan);
     TRY(read_model(call, root, plan, err));
     TRY(apply_settings(call, plan, err));
+    write_notes(call, root, plan);
     writers[call->general.format](call, plan);
     return STATUS_OK;
 }

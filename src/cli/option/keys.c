@@ -10,7 +10,7 @@ static const char *const type_names[] = {
     [FIELD_AMOUNT] = "amount",       [FIELD_RATE] = "rate",
     [FIELD_BOOL] = "true or false",  [FIELD_WORD] = "word",
     [FIELD_TEXT] = "text",           [FIELD_COUNTS] = "list of whole numbers",
-    [FIELD_WORDS] = "list of words",
+    [FIELD_WORDS] = "list of words", [FIELD_ENUMS] = "list of words",
 };
 
 static const char *limits_of(const struct field *field, struct arena *arena)

@@ -20,7 +20,11 @@ static const char *kind_of(const void *record)
 
 static const char *segment_of(const void *record)
 {
-    static const char *const names[] = {"step", "embed", "dense", "moe", "head"};
+    static const char *const names[SEGMENT_COUNT] = {"step", "embed",
+#define SHORT_NAME(name, mixer, ffn, text, word) word,
+                                                     LAYER_KIND_LIST(SHORT_NAME)
+#undef SHORT_NAME
+                                                         "head"};
     return names[((const struct op_report *)record)->segment];
 }
 

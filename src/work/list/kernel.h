@@ -155,6 +155,12 @@
     X(ROPE_GRAD, "rope_grad", ATTENTION, none, "(result...) -> (result...)")                   \
     X(ATTENTION, "attention", ATTENTION, none, "(result...) -> (result): q, k, v to context")  \
     X(ATTENTION_GRAD, "attention_grad", ATTENTION, none, "(result...) -> (result...)")         \
+    X(CONVOLUTION, "convolution", ATTENTION, none,                                             \
+      "(src[n,w]) -> (dst[n,w]): along sequences")                                             \
+    X(CONVOLUTION_GRAD, "convolution_grad", ATTENTION, none, "(result...) -> (result...)")     \
+    X(SCAN, "scan", ATTENTION, none, "(result...) -> (result): a recurrence over sequences")   \
+    X(SCAN_GRAD, "scan_grad", ATTENTION, none, "(result...) -> (result...)")                   \
+    X(INDEX, "index", ATTENTION, none, "(result...) -> (result): scores to chosen keys")       \
     X(CACHE, "cache", CACHE, none, "(result...) -> (): into the cache")                        \
     X(LOSS, "loss", LOSS, none, "(src[n,V]) -> (dst[n,V]): logits to their gradient")          \
     X(SAMPLE, "sample", LOSS, none, "(src[n,V]) -> (dst[n])")                                  \

@@ -2,6 +2,7 @@
 #include "work/list/params.h"
 
 #include "base/checked.h"
+#include "work/list/mixer.h"
 
 /* a * b * c */
 static uint64_t mul3(uint64_t a, uint64_t b, uint64_t c, bool *overflow)
@@ -28,69 +29,6 @@ static void part_add(struct params_part *sum, struct params_part part, uint64_t 
         checked_add(sum->matrices, checked_mul(part.matrices, n, overflow), overflow);
     sum->norms = checked_add(sum->norms, checked_mul(part.norms, n, overflow), overflow);
     sum->biases = checked_add(sum->biases, checked_mul(part.biases, n, overflow), overflow);
-}
-
-/* Width of the q and k vectors of one head, and of v. */
-static uint64_t qk_dim(const struct attention *attention, bool *overflow)
-{
-    if (attention->kind == ATTENTION_GQA)
-        return attention->head_dim;
-    return checked_add(attention->qk_nope_head_dim, attention->qk_rope_head_dim, overflow);
-}
-
-static uint64_t v_dim(const struct attention *attention)
-{
-    return attention->kind == ATTENTION_GQA ? attention->head_dim : attention->v_head_dim;
-}
-
-/* q [H, h d], k and v [H, h_kv d] each, o [h d, H] */
-static struct params_part count_gqa(const struct model *model, bool *overflow)
-{
-    const struct attention *a = &model->attention;
-    uint64_t q = checked_mul(a->heads, a->head_dim, overflow);
-    uint64_t kv = checked_mul(a->kv_heads, a->head_dim, overflow);
-    uint64_t width = checked_add(mul3(2, q, 1, overflow), mul3(2, kv, 1, overflow), overflow);
-    struct params_part part = {.matrices = checked_mul(width, model->hidden, overflow)};
-    if (a->qk_norm)
-        part.norms = a->qk_norm_all_heads ? checked_add(q, kv, overflow)
-                                          : checked_mul(2, a->head_dim, overflow);
-    if (a->bias)
-        part.biases = checked_add(q, checked_mul(2, kv, overflow), overflow);
-    if (a->sinks)
-        part.biases = checked_add(part.biases, a->heads, overflow);
-    return part;
-}
-
-/* q down [H, r_q], q up [r_q, h (nope + rope)] or q [H, h (nope + rope)] alone,
- * kv down [H, r_kv + rope], kv up [r_kv, h (nope + v)], o [h v, H]; norms on both low ranks */
-static struct params_part count_mla(const struct model *model, bool *overflow)
-{
-    const struct attention *a = &model->attention;
-    uint64_t q = checked_mul(a->heads, qk_dim(a, overflow), overflow);
-    uint64_t down = checked_add(a->kv_lora_rank, a->qk_rope_head_dim, overflow);
-    uint64_t v = checked_mul(a->heads, a->v_head_dim, overflow);
-    uint64_t up =
-        checked_add(checked_mul(a->heads, a->qk_nope_head_dim, overflow), v, overflow);
-    uint64_t from_hidden = checked_add(checked_add(down, v, overflow),
-                                       a->q_lora_rank ? a->q_lora_rank : q, overflow);
-    uint64_t from_rank = checked_add(checked_mul(a->kv_lora_rank, up, overflow),
-                                     checked_mul(a->q_lora_rank, q, overflow), overflow);
-    return (struct params_part){
-        .matrices =
-            checked_add(checked_mul(model->hidden, from_hidden, overflow), from_rank, overflow),
-        .norms = checked_add(a->q_lora_rank, a->kv_lora_rank, overflow),
-        .biases = a->bias ? checked_add(a->q_lora_rank, down, overflow) : 0,
-    };
-}
-
-static struct params_part count_attention(const struct model *model, bool *overflow)
-{
-    struct params_part part = model->attention.kind == ATTENTION_GQA
-                                  ? count_gqa(model, overflow)
-                                  : count_mla(model, overflow);
-    if (model->attention.output_bias)
-        part.biases = checked_add(part.biases, model->hidden, overflow);
-    return part;
 }
 
 /* A feed-forward network of this width: gate and up [H, I], down [I, H]. */
@@ -121,13 +59,17 @@ static struct params_part count_norms(const struct model *model, uint64_t n, boo
     return (struct params_part){.norms = values, .biases = model->norm_bias ? values : 0};
 }
 
-/* One MoE layer with `experts` of its routed experts. */
-static struct params_part moe_layer(const struct params *params, uint64_t experts,
-                                    bool *overflow)
+/* One layer, with `experts` of its routed experts. */
+static struct params_part layer_of(const struct params *params, enum layer_kind kind,
+                                   uint64_t experts, bool *overflow)
 {
-    struct params_part sum = {0};
-    part_add(&sum, params->attention, 1, overflow);
+    struct params_part sum = params->mixer[kind_mixer(kind)];
+    enum ffn ffn = kind_ffn(kind);
     part_add(&sum, params->layer_norms, 1, overflow);
+    if (ffn == FFN_DENSE)
+        part_add(&sum, params->dense_mlp, 1, overflow);
+    if (ffn != FFN_MOE)
+        return sum;
     part_add(&sum, params->router, 1, overflow);
     part_add(&sum, params->shared, 1, overflow);
     part_add(&sum, params->residual, 1, overflow);
@@ -135,13 +77,16 @@ static struct params_part moe_layer(const struct params *params, uint64_t expert
     return sum;
 }
 
-/* A prediction module: a MoE layer, the [2 H, H] projection of hidden state and embedding, a
- * norm on each of the two and one before the head. Embedding and head are the model's. */
+/* A prediction module: a layer (of both parts), the [2 H, H] projection of hidden state and
+ * embedding, a norm on each of the two and one before the head. Embedding and head are the
+ * model's. */
 static struct params_part mtp_module(const struct model *model, const struct params *params,
                                      uint64_t experts, bool *overflow)
 {
-    struct params_part sum = moe_layer(params, experts, overflow);
+    struct params_part sum = layer_of(params, model_mtp_kind(model), experts, overflow);
     part_add(&sum, count_norms(model, 3, overflow), 1, overflow);
+    if (model_has_parts(model)) /* its mixer and its network are two layers of the others */
+        part_add(&sum, params->layer_norms, 1, overflow);
     sum.matrices =
         checked_add(sum.matrices, mul3(2, model->hidden, model->hidden, overflow), overflow);
     return sum;
@@ -154,14 +99,28 @@ static struct params_part count_model(const struct model *model, const struct pa
     struct params_part sum = {.matrices = params->embedding};
     part_add(&sum, params->head, 1, overflow);
     part_add(&sum, params->final_norm, 1, overflow);
-    part_add(&sum, params->attention, model->dense_layers, overflow);
-    part_add(&sum, params->layer_norms, model->dense_layers, overflow);
-    part_add(&sum, params->dense_mlp, model->dense_layers, overflow);
-    part_add(&sum, moe_layer(params, experts, overflow), params->moe_layers, overflow);
+    for (unsigned k = 0; k < KIND_COUNT; k++)
+        if (params->layers[k])
+            part_add(&sum, layer_of(params, (enum layer_kind)k, experts, overflow),
+                     params->layers[k], overflow);
     if (model->mtp_enabled)
         part_add(&sum, mtp_module(model, params, experts, overflow), model->mtp_layers,
                  overflow);
     return sum;
+}
+
+/* dense_layers says how many where a period and it differ. */
+static void count_layers(const struct model *model, struct params *p)
+{
+    uint64_t dense = model->dense_layers < model->layers ? model->dense_layers : model->layers;
+    if (model->layer_types.n) {
+        model_layers(model, 0, model->layers, p->layers);
+    } else {
+        p->layers[KIND_DENSE] = dense;
+        p->layers[KIND_MOE] = model->layers - dense;
+    }
+    for (unsigned k = 0; k < KIND_COUNT; k++)
+        p->moe_layers += kind_ffn((enum layer_kind)k) == FFN_MOE ? p->layers[k] : 0;
 }
 
 static void count_parts(const struct model *model, struct params *p, bool *overflow)
@@ -170,7 +129,10 @@ static void count_parts(const struct model *model, struct params *p, bool *overf
     p->embedding = checked_mul(model->vocab, model->hidden, overflow);
     p->head.matrices = model->tied_embeddings ? 0 : p->embedding;
     p->head.biases = model->head_bias ? model->vocab : 0;
-    p->attention = count_attention(model, overflow);
+    for (unsigned m = 0; m < MIXER_COUNT; m++) {
+        p->mixer[m] = mixer_parameters(model, (enum mixer)m, overflow);
+        p->whole[m] = mixer_whole(model, (enum mixer)m, overflow);
+    }
     p->dense_mlp = count_mlp(model, model->dense_intermediate, false, overflow);
     p->expert = count_mlp(model, moe->intermediate, moe->bias, overflow);
     p->router = count_router(model, overflow);
@@ -180,8 +142,7 @@ static void count_parts(const struct model *model, struct params *p, bool *overf
     p->residual = count_mlp(model, model->residual_intermediate, false, overflow);
     p->layer_norms = count_norms(model, model->norms_per_layer, overflow);
     p->final_norm = count_norms(model, 1, overflow);
-    p->moe_layers =
-        model->layers > model->dense_layers ? model->layers - model->dense_layers : 0;
+    count_layers(model, p);
     if (model->mtp_enabled)
         part_add(&p->mtp, mtp_module(model, p, moe->experts, overflow), model->mtp_layers,
                  overflow);
@@ -207,11 +168,15 @@ void params_count(const struct model *model, struct params *params)
 uint64_t params_attention_flop(const struct model *model, uint64_t sequence_length)
 {
     bool overflow = false;
-    uint64_t layers = model->layers + (model->mtp_enabled ? model->mtp_layers : 0);
-    uint64_t dims =
-        checked_add(qk_dim(&model->attention, &overflow), v_dim(&model->attention), &overflow);
-    return mul3(mul3(layers, model->attention.heads, dims, &overflow), sequence_length, 1,
-                &overflow);
+    uint64_t layers[KIND_COUNT] = {0}, sum = 0;
+    model_layers(model, 0, model->layers, layers);
+    layers[model_mtp_kind(model)] += model->mtp_enabled ? model->mtp_layers : 0;
+    for (unsigned k = 0; k < KIND_COUNT; k++) {
+        uint64_t one =
+            mixer_flop(model, kind_mixer((enum layer_kind)k), sequence_length, &overflow);
+        sum = checked_add(sum, checked_mul(layers[k], one, &overflow), &overflow);
+    }
+    return sum;
 }
 
 static uint64_t flop_per_token(const struct model *model, uint64_t sequence_length,

@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "plan/plan.h"
+#include "plan/layers.h"
 
 /* A component: its matrices, and the vectors that are not matrices. */
 struct params_part {
@@ -23,9 +23,11 @@ struct params_part {
 };
 
 struct params {
-    uint64_t embedding;             /* [vocab, hidden] */
-    struct params_part head;        /* matrices 0 when tied to the embedding */
-    struct params_part attention;   /* one layer */
+    uint64_t embedding;                    /* [vocab, hidden] */
+    struct params_part head;               /* matrices 0 when tied to the embedding */
+    struct params_part mixer[MIXER_COUNT]; /* one layer: attention, mostly */
+    uint64_t whole[MIXER_COUNT]; /* of its matrices: those that tensor parallelism leaves whole,
+                                    such as MLA's down projections */
     struct params_part dense_mlp;   /* one dense layer */
     struct params_part expert;      /* one routed expert */
     struct params_part router;      /* one MoE layer */
@@ -35,14 +37,15 @@ struct params {
     struct params_part final_norm;
     struct params_part mtp; /* all multi-token prediction modules; 0 unless enabled */
 
-    uint64_t moe_layers;      /* layers - dense_layers, without MTP */
-    uint64_t routed;          /* all parameters of all routed experts, MTP's excluded */
-    uint64_t matrices;        /* whole model */
-    uint64_t parameters;      /* whole model with norms and biases */
-    uint64_t active_matrices; /* per token: top_k experts a layer, embedding included */
-    uint64_t active;          /* per token, matrices without the embedding: DeepSeek-V3
-                                 36,624,596,992. A tied table counts: it is the head */
-    bool overflow;            /* a count passed 64 bits and is saturated */
+    uint64_t layers[KIND_COUNT]; /* without MTP */
+    uint64_t moe_layers;         /* of them with experts */
+    uint64_t routed;             /* all parameters of all routed experts, MTP's excluded */
+    uint64_t matrices;           /* whole model */
+    uint64_t parameters;         /* whole model with norms and biases */
+    uint64_t active_matrices;    /* per token: top_k experts a layer, embedding included */
+    uint64_t active;             /* per token, matrices without the embedding: DeepSeek-V3
+                                    36,624,596,992. A tied table counts: it is the head */
+    bool overflow;               /* a count passed 64 bits and is saturated */
 };
 
 /* Fills every count. The model obeys the rules; dense_layers may not exceed layers. */
@@ -51,9 +54,14 @@ void params_count(const struct model *model, struct params *params);
 /* matrices + norms + biases of one component. */
 uint64_t params_part_total(struct params_part part);
 
+/* Twice the mean number of tokens that a token's attention reaches in a sequence of S, itself
+ * counted half: S where it reaches all before it, 2 W - W^2 / S in a window of W < S, C in
+ * chunks of C that divide S. Divisions are floors. */
+uint64_t params_reach(const struct model *model, enum mixer mixer, uint64_t sequence_length);
+
 /* FLOP of causal attention's two products for one token, forward, all layers, averaged over a
- * sequence: layers * heads * S * (qk dim + v dim), half of the full square (10.23 GFLOP for
- * DeepSeek-V3 at 4096; training-model.md section 3). Saturates. */
+ * sequence: heads * reach * (qk dim + v dim) a layer, for full attention half of the full
+ * square (10.23 GFLOP for DeepSeek-V3 at 4096; training-model.md section 3). Saturates. */
 uint64_t params_attention_flop(const struct model *model, uint64_t sequence_length);
 
 /* Useful FLOP of training one token: 6 * active + 3 * params_attention_flop, the recomputed

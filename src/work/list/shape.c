@@ -14,8 +14,24 @@ const char *slot_symbol(enum slot slot)
 #define SLOT_SYMBOL(name, symbol, meaning) symbol,
         SLOT_LIST(SLOT_SYMBOL)
 #undef SLOT_SYMBOL
+#define KIND_LAYERS_SYMBOL(name, mixer, ffn, text, word) "l[" text "]",
+            LAYER_KIND_LIST(KIND_LAYERS_SYMBOL)
+#undef KIND_LAYERS_SYMBOL
+#define KIND_IN_FLIGHT_SYMBOL(name, mixer, ffn, text, word) "n_flight[" text "]",
+                LAYER_KIND_LIST(KIND_IN_FLIGHT_SYMBOL)
+#undef KIND_IN_FLIGHT_SYMBOL
     };
     return symbols[slot];
+}
+
+enum slot slot_kind_layers(enum layer_kind kind)
+{
+    return (enum slot)(SLOT_KIND_LAYERS + (unsigned)kind);
+}
+
+enum slot slot_kind_in_flight(enum layer_kind kind)
+{
+    return (enum slot)(SLOT_KIND_IN_FLIGHT + (unsigned)kind);
 }
 
 const char *real_symbol(enum real_slot slot)
@@ -46,6 +62,16 @@ static void fill_model(const struct model *model, uint64_t *v)
     v[SLOT_ROPE_DIM] = a->qk_rope_head_dim;
     v[SLOT_V_DIM] = a->v_head_dim;
     v[SLOT_GROUPS] = model->moe.router.groups;
+    v[SLOT_LINEAR_HEADS] = model->linear.heads;
+    v[SLOT_LINEAR_HEAD_DIM] = model->linear.head_dim;
+    v[SLOT_LINEAR_KEY_HEADS] = model->linear.key_heads;
+    v[SLOT_LINEAR_KEY_DIM] = model->linear.key_dim;
+    v[SLOT_LINEAR_CONV] = model->linear.conv;
+    v[SLOT_LINEAR_RANK] = model->linear.rank;
+    v[SLOT_LINEAR_CHUNK] = model->linear.chunk;
+    v[SLOT_INDEX_HEADS] = model->indexer.heads;
+    v[SLOT_INDEX_DIM] = model->indexer.head_dim;
+    v[SLOT_INDEX_TOP_K] = model->indexer.top_k;
 }
 
 static void fill_parallel(const struct plan *plan, uint64_t *v)
@@ -108,8 +134,8 @@ unsigned slots_set_stage(const struct plan *plan, uint64_t index, unsigned momen
     v[SLOT_STAGE_EMBEDDING] = stage.embedding;
     v[SLOT_STAGE_HEAD] = stage.head;
     v[SLOT_STAGE_MTP] = stage.mtp_layers;
-    v[SLOT_DENSE_IN_FLIGHT] = stage.dense_in_flight;
-    v[SLOT_MOE_IN_FLIGHT] = stage.moe_in_flight;
+    memcpy(&v[SLOT_KIND_LAYERS], stage.layers, sizeof stage.layers);
+    memcpy(&v[SLOT_KIND_IN_FLIGHT], stage.in_flight, sizeof stage.in_flight);
     v[SLOT_HEAD_IN_FLIGHT] = stage.head_in_flight;
     v[SLOT_EMPTY_IN_FLIGHT] = stage.empty_in_flight;
     v[SLOT_DENSE_PARAMETERS] = stage.dense_parameters;

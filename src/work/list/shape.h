@@ -39,10 +39,6 @@
     X(STAGE_EMBEDDING, "on_first", "1 where the stage holds the embedding, else 0")            \
     X(STAGE_HEAD, "on_last", "1 where the stage holds the head, else 0")                       \
     X(STAGE_MTP, "l_mtp", "prediction modules on the stage, part of l_moe")                    \
-    X(DENSE_IN_FLIGHT, "n_flight_dense",                                                       \
-      "copies of a dense layer's saved tensors that are alive (x1000)")                        \
-    X(MOE_IN_FLIGHT, "n_flight",                                                               \
-      "copies of a MoE layer's saved tensors that are alive (x1000)")                          \
     X(HEAD_IN_FLIGHT, "n_flight_head",                                                         \
       "copies of the head's saved tensors that are alive (x1000)")                             \
     X(EMPTY_IN_FLIGHT, "n_flight_empty", "inputs of chunks without layers that are alive")     \
@@ -54,6 +50,16 @@
     X(NOPE_DIM, "d_nope", "q/k head size without rotary part")                                 \
     X(ROPE_DIM, "d_rope", "rotary head size")                                                  \
     X(V_DIM, "d_v", "value head size")                                                         \
+    X(LINEAR_HEADS, "h_lin", "value heads of a linear layer")                                  \
+    X(LINEAR_HEAD_DIM, "d_lin", "size of one")                                                 \
+    X(LINEAR_KEY_HEADS, "h_key", "key heads of a linear layer, groups in Mamba")               \
+    X(LINEAR_KEY_DIM, "d_key", "size of one, the state size in Mamba")                         \
+    X(LINEAR_CONV, "c_conv", "taps of its convolution")                                        \
+    X(LINEAR_RANK, "r_lin", "rank of its gates or step")                                       \
+    X(LINEAR_CHUNK, "Q", "tokens of its chunks")                                               \
+    X(INDEX_HEADS, "h_idx", "heads of the indexer")                                            \
+    X(INDEX_DIM, "d_idx", "size of one")                                                       \
+    X(INDEX_TOP_K, "K_idx", "keys it chooses")                                                 \
     X(BLOCK, "B", "block size")                                                                \
     X(ALIGNMENT, "A", "row alignment per expert")                                              \
     X(CHUNK, "C_chunk", "slots per expert and round")                                          \
@@ -97,7 +103,11 @@ enum slot {
 #define SLOT_ENUM(name, symbol, meaning) SLOT_##name,
     SLOT_LIST(SLOT_ENUM)
 #undef SLOT_ENUM
-        SLOT_COUNT
+    /* of the stage, by kind of layer: how many, and how many copies of one's saved tensors
+       are alive (x1000) */
+    SLOT_KIND_LAYERS,
+    SLOT_KIND_IN_FLIGHT = SLOT_KIND_LAYERS + KIND_COUNT,
+    SLOT_COUNT = SLOT_KIND_IN_FLIGHT + KIND_COUNT
 };
 
 enum real_slot { REAL_CAPACITY_FACTOR, REAL_BUFFER_FACTOR, REAL_OFFLOAD, REAL_COUNT };
@@ -110,6 +120,10 @@ struct slots {
 
 /* Symbol of a slot in formulas. */
 const char *slot_symbol(enum slot slot);
+
+/* The slots of a kind of layer. */
+enum slot slot_kind_layers(enum layer_kind kind);
+enum slot slot_kind_in_flight(enum layer_kind kind);
 const char *real_symbol(enum real_slot slot);
 
 /* Fills every slot from the plan; routing slots (ROWS, RECEIVED, PADDED_ROWS, HOT_EXPERT) with

@@ -20,9 +20,32 @@ const char *category_name(enum category category)
 
 const char *segment_name(enum segment segment)
 {
-    static const char *const names[] = {"step", "embedding", "dense layer", "moe layer",
-                                        "head"};
+    static const char *const names[] = {"step", "embedding",
+#define SEGMENT_TEXT(name, mixer, ffn, text, word) text,
+                                        LAYER_KIND_LIST(SEGMENT_TEXT)
+#undef SEGMENT_TEXT
+                                            "head"};
     return names[segment];
+}
+
+enum segment segment_of_kind(enum layer_kind kind)
+{
+    return (enum segment)(SEGMENT_DENSE + (unsigned)kind);
+}
+
+enum layer_kind segment_kind(enum segment segment)
+{
+    return (enum layer_kind)(segment - SEGMENT_DENSE);
+}
+
+bool segment_is_layer(enum segment segment)
+{
+    return segment >= SEGMENT_DENSE && segment < SEGMENT_HEAD;
+}
+
+bool segment_has_experts(enum segment segment)
+{
+    return segment_is_layer(segment) && kind_ffn(segment_kind(segment)) == FFN_MOE;
 }
 
 const char *op_kind_name(enum op_kind kind)
@@ -120,6 +143,7 @@ enum status work_build(const struct plan *plan, struct arena *arena, struct work
 {
     work_init(work, arena);
     TRY(lora_check(plan, err));
+    TRY(stack_mixes(plan, err));
     TRY(stack_system(plan->stack.kind)->build(plan, work, err));
     work_index(work);
     return STATUS_OK;

@@ -6,7 +6,7 @@
 #define MOEPLAN_WORK_LIST_WORK_H
 
 #include "base/err.h"
-#include "plan/plan.h"
+#include "plan/layers.h"
 #include "work/list/args.h"
 #include "work/list/module.h"
 #include "work/list/operand.h"
@@ -42,16 +42,25 @@ enum category {
 
 const char *category_name(enum category category);
 
+/* SEGMENT_DENSE and SEGMENT_MOE are layers with full attention and a dense feed-forward
+ * network, or experts; plan/layers.h has the other kinds. */
 enum segment {
     SEGMENT_STEP,  /* what lives once per step: state, optimizer, runtime */
     SEGMENT_EMBED, /* embedding */
-    SEGMENT_DENSE, /* a layer with a dense feed-forward network */
-    SEGMENT_MOE,   /* a layer with experts */
-    SEGMENT_HEAD,  /* final norm, logits, loss */
+#define SEGMENT_ENUM(name, mixer, ffn, text, word) SEGMENT_##name,
+    LAYER_KIND_LIST(SEGMENT_ENUM)
+#undef SEGMENT_ENUM
+        SEGMENT_HEAD, /* final norm, logits, loss */
     SEGMENT_COUNT
 };
 
 const char *segment_name(enum segment segment);
+
+/* The segment of a kind of layer, and back; is_layer: it has a kind at all. */
+enum segment segment_of_kind(enum layer_kind kind);
+enum layer_kind segment_kind(enum segment segment);
+bool segment_is_layer(enum segment segment);
+bool segment_has_experts(enum segment segment);
 
 enum sizing_rule {
     RULE_FIXED,   /* the plan decides */

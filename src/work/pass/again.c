@@ -5,8 +5,8 @@
 
 void again_all(struct again *again, uint32_t modules)
 {
-    again->modules[SEGMENT_DENSE] |= modules;
-    again->modules[SEGMENT_MOE] |= modules;
+    again->dense |= modules;
+    again->moe |= modules;
 }
 
 void again_words(struct again *again, const struct word_list *words,
@@ -14,12 +14,10 @@ void again_words(struct again *again, const struct word_list *words,
 {
     for (uint64_t i = 0; i < words->n; i++)
         for (const struct again_name *name = names; name->name; name++) {
-            uint32_t *dense = &again->modules[SEGMENT_DENSE];
-            uint32_t *moe = &again->modules[SEGMENT_MOE];
             if (!text_equal(name->name, words->word[i]))
                 continue;
-            *dense = kept ? *dense & ~name->dense : *dense | name->dense;
-            *moe = kept ? *moe & ~name->moe : *moe | name->moe;
+            again->dense = kept ? again->dense & ~name->dense : again->dense | name->dense;
+            again->moe = kept ? again->moe & ~name->moe : again->moe | name->moe;
         }
 }
 
@@ -40,7 +38,9 @@ static bool runs(const struct again *again, const struct op *op)
     for (const char *const *kept = again->kept; kept && *kept; kept++)
         if (text_equal(*kept, op->name))
             return false;
-    return again->modules[op->segment] >> op->module & 1;
+    if (!segment_is_layer(op->segment))
+        return false;
+    return (segment_has_experts(op->segment) ? again->moe : again->dense) >> op->module & 1;
 }
 
 void again_add(struct work *work, const struct again *again, size_t first, size_t end)

@@ -21,7 +21,7 @@ struct again_name {
 
 /* What a stack runs again. */
 struct again {
-    uint32_t modules[SEGMENT_COUNT];
+    uint32_t dense, moe;     /* modules; a mixer alone counts as dense */
     const char *const *kept; /* ops that do not run all the same, by name; NULL ends; or NULL */
     uint64_t every;          /* only every n-th layer; 1: all */
 };

@@ -418,6 +418,8 @@ static void plain_rule(struct backward *b, const struct op *op, enum kernel kern
             continue;
         if (inputs)
             add_operand(operands, &n, true, o.buffer);
+        if (l->work->buffers[o.buffer].dtype == DTYPE_I32) /* places have no gradient */
+            continue;
         from[n_gradients] = o.buffer;
         gradient[n_gradients] = backward_buffer(b, o.buffer, "");
         add_operand(operands, &n, false, gradient[n_gradients]);
@@ -446,6 +448,16 @@ static void rope_rule(struct backward *b, const struct op *op)
 static void attention_rule(struct backward *b, const struct op *op)
 {
     plain_rule(b, op, KERNEL_ATTENTION_GRAD, true, 2);
+}
+
+static void convolution_rule(struct backward *b, const struct op *op)
+{
+    plain_rule(b, op, KERNEL_CONVOLUTION_GRAD, true, 2);
+}
+
+static void scan_rule(struct backward *b, const struct op *op)
+{
+    plain_rule(b, op, KERNEL_SCAN_GRAD, true, 2);
 }
 
 /* The table's gradient: a row added per token. */
@@ -521,6 +533,8 @@ static void (*const rules[KERNEL_COUNT])(struct backward *b, const struct op *op
     [KERNEL_NORM] = norm_rule,
     [KERNEL_ROPE] = rope_rule,
     [KERNEL_ATTENTION] = attention_rule,
+    [KERNEL_CONVOLUTION] = convolution_rule,
+    [KERNEL_SCAN] = scan_rule,
     [KERNEL_EMBED] = embed_rule,
     [KERNEL_COLLECTIVE] = collective_rule,
 };

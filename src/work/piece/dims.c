@@ -45,9 +45,68 @@ static void fill_attention_widths(struct dims *d)
         w[COL_Q] = w[COL_CONTEXT] = size_mul(z, heads, head);
         w[COL_K] = w[COL_V] = size_mul(z, per_tp(d, size_slot(z, SLOT_KV_HEADS)), head);
         w[COL_UP_OUT] = size_sum(z, SIZES(w[COL_Q], w[COL_K], w[COL_V]));
+        if (d->plan->model.attention.output_gate)
+            w[COL_UP_OUT] = size_add(z, w[COL_UP_OUT], w[COL_Q]);
     }
     w[COL_KV] = size_add(z, w[COL_K], w[COL_V]);
     w[COL_QKV] = size_sum(z, SIZES(w[COL_Q], w[COL_K], w[COL_V]));
+}
+
+static void fill_index_widths(struct dims *d)
+{
+    struct size *w = d->width;
+    w[COL_INDEX_HEADS] = size_slot(d->z, SLOT_INDEX_HEADS);
+    w[COL_INDEX_K] = size_slot(d->z, SLOT_INDEX_DIM);
+    w[COL_INDEX_Q] = size_mul(d->z, w[COL_INDEX_HEADS], w[COL_INDEX_K]);
+    w[COL_INDEX_TOP_K] = size_slot(d->z, SLOT_INDEX_TOP_K);
+}
+
+/* What the input projection writes and the convolution sees: linear_widths as sizes. */
+static void fill_linear_ends(struct dims *d, struct size keys, struct size values,
+                             struct size heads)
+{
+    struct sizes *z = d->z;
+    struct size qkv = size_add(z, size_times(z, keys, 2), values), zero = size_const(z, 0);
+    struct size in[LINEAR_COUNT] = {
+        [LINEAR_GATED_DELTA_NET] = size_sum(z, SIZES(qkv, values, size_times(z, heads, 2))),
+        [LINEAR_KIMI_DELTA] = size_add(z, qkv, heads),
+        [LINEAR_LIGHTNING] = size_add(z, qkv, values),
+        [LINEAR_MAMBA2] = size_sum(z, SIZES(qkv, values, heads)),
+        [LINEAR_MAMBA1] = size_times(z, values, 2)};
+    enum linear_kind kind = d->plan->model.linear.kind;
+    d->width[COL_LINEAR_IN] = in[kind];
+    d->width[COL_LINEAR_CONV] = kind == LINEAR_LIGHTNING ? zero
+                                : kind == LINEAR_MAMBA1  ? values
+                                                         : qkv;
+    d->width[COL_LINEAR_QKV] = qkv;
+}
+
+static void fill_linear_widths(struct dims *d)
+{
+    struct sizes *z = d->z;
+    struct size *w = d->width, chunk = size_slot(z, SLOT_LINEAR_CHUNK);
+    bool scan = d->plan->model.linear.kind == LINEAR_MAMBA1; /* one head: tp splits channels */
+    struct size heads = size_slot(z, SLOT_LINEAR_HEADS);
+    struct size each = size_slot(z, SLOT_LINEAR_HEAD_DIM),
+                key = size_slot(z, SLOT_LINEAR_KEY_DIM);
+    struct size groups = scan ? size_slot(z, SLOT_LINEAR_KEY_HEADS)
+                              : per_tp(d, size_slot(z, SLOT_LINEAR_KEY_HEADS));
+    struct size values =
+        scan ? per_tp(d, size_mul(z, heads, each)) : size_mul(z, per_tp(d, heads), each);
+    heads = scan ? heads : per_tp(d, heads);
+    w[COL_LINEAR_HEADS] = heads;
+    w[COL_LINEAR_GROUPS] = groups;
+    w[COL_LINEAR_KEYS] = size_mul(z, groups, key);
+    w[COL_LINEAR_VALUES] = values;
+    fill_linear_ends(d, w[COL_LINEAR_KEYS], values, heads);
+    w[COL_LINEAR_QK] = size_times(z, size_mul(z, heads, key), 2);
+    w[COL_LINEAR_SCORES] = size_mul(z, heads, chunk);
+    w[COL_LINEAR_STATES] = size_ceil_div(z, size_mul(z, values, key), chunk);
+    w[COL_LINEAR_CHECKPOINTS] =
+        size_ceil_div(z, size_times(z, size_mul(z, values, key), 2), size_const(z, 2048));
+    w[COL_LINEAR_RANK] = size_slot(z, SLOT_LINEAR_RANK);
+    w[COL_LINEAR_RANKS] = size_times(z, w[COL_LINEAR_RANK], 2);
+    w[COL_LINEAR_STEP] = size_add(z, w[COL_LINEAR_RANK], size_times(z, key, 2));
 }
 
 /* Padded to a multiple of stack.vocab_multiple x tp. */
@@ -68,6 +127,8 @@ static void fill_widths(struct dims *d)
     w[COL_ONE] = size_const(z, 1);
     w[COL_HIDDEN] = d->letters.hidden;
     fill_attention_widths(d);
+    fill_index_widths(d);
+    fill_linear_widths(d);
     w[COL_DENSE] = per_tp(d, size_slot(z, SLOT_DENSE_INTER));
     w[COL_DENSE_IN] = size_times(z, w[COL_DENSE], inputs);
     w[COL_INTER] = d->letters.inter;
@@ -93,6 +154,7 @@ static unsigned facts_of(const struct plan *plan)
         {a->kind == ATTENTION_MLA && a->q_lora_rank, FACT_Q_LOW_RANK},
         {a->kind == ATTENTION_MLA && !a->q_lora_rank, FACT_Q_FULL_RANK},
         {a->kind == ATTENTION_GQA && a->qk_norm, FACT_QK_NORM},
+        {a->kind == ATTENTION_GQA && a->output_gate, FACT_OUTPUT_GATE},
         {plan->stack.attention == BACKEND_FLASH, FACT_FLASH},
         {plan->stack.attention == BACKEND_UNFUSED, FACT_UNFUSED},
         {plan->model.moe.shared_intermediate > 0, FACT_SHARED},
@@ -112,6 +174,27 @@ static unsigned facts_of(const struct plan *plan)
     return held;
 }
 
+unsigned in_ffn(enum ffn ffn)
+{
+    static const unsigned in[FFN_COUNT] = {
+        [FFN_DENSE] = IN_DENSE, [FFN_MOE] = IN_MOE, [FFN_NONE] = IN_NONE};
+    return in[ffn];
+}
+
+void dims_mixer(struct dims *d, enum mixer mixer)
+{
+    const unsigned index = FACT_INDEX | FACT_SPARSE;
+    bool sparse = d->plan->model.indexer.heads && (mixer == MIXER_FULL || mixer == MIXER_REUSE);
+    d->mixer = mixer;
+    d->mix = mixer == MIXER_NONE ? MIX_NONE
+             : mixer == MIXER_LINEAR
+                 ? (unsigned)MIX_GATED_DELTA_NET << d->plan->model.linear.kind
+                 : MIX_SOFTMAX;
+    d->facts &= ~index;
+    if (sparse)
+        d->facts |= mixer == MIXER_FULL ? index : (unsigned)FACT_SPARSE;
+}
+
 void dims_fill(struct dims *d, const struct plan *plan, struct sizes *sizes)
 {
     *d = (struct dims){.plan = plan, .z = sizes};
@@ -119,4 +202,5 @@ void dims_fill(struct dims *d, const struct plan *plan, struct sizes *sizes)
     d->facts = facts_of(plan);
     fill_rows(d);
     fill_widths(d);
+    dims_mixer(d, MIXER_FULL);
 }

@@ -35,6 +35,24 @@ enum col {
     COL_KV_UP,  /* MLA: heads x (nope + v) */
     COL_UP_OUT, /* what the projections to heads write: QKV, or for MLA q and k_nope with v */
     COL_CONTEXT,
+    COL_INDEX_Q,     /* indexer: heads x size, whole on every rank of tp */
+    COL_INDEX_K,     /* size of one */
+    COL_INDEX_HEADS, /* weights of its heads */
+    COL_INDEX_TOP_K,
+    COL_LINEAR_KEYS,   /* keys x size of a linear layer */
+    COL_LINEAR_VALUES, /* heads x size */
+    COL_LINEAR_IN,     /* what its input projection writes */
+    COL_LINEAR_CONV,   /* what its convolution sees */
+    COL_LINEAR_HEADS,  /* one number a head */
+    COL_LINEAR_QK,     /* q and k, repeated for every value head */
+    COL_LINEAR_QKV,    /* q, k and v */
+    COL_LINEAR_SCORES, /* heads x chunk: one row of a chunk's scores */
+    COL_LINEAR_STATES, /* of all chunks, spread over their tokens */
+    COL_LINEAR_RANK,   /* of gates or step */
+    COL_LINEAR_RANKS,  /* of both gates */
+    COL_LINEAR_STEP,   /* Mamba-1: step, B and C */
+    COL_LINEAR_GROUPS,
+    COL_LINEAR_CHECKPOINTS, /* Mamba-1: states every 2048 tokens, spread over them */
     COL_HEADS,
     COL_SCORES, /* heads x S: one row of the square of scores */
     COL_DENSE,
@@ -71,22 +89,55 @@ enum {
     FACT_PER_OP = 1 << 16,  /* TRAIN_OPS is on */
     FACT_EAGER = 1 << 17,
     FACT_COMPILED = 1 << 18,
-    FACT_CP = 1 << 19,    /* cp > 1: keys and values go around a ring */
-    FACT_RECIPE = 1 << 20 /* products run by a low precision recipe */
+    FACT_CP = 1 << 19,     /* cp > 1: keys and values go around a ring */
+    FACT_RECIPE = 1 << 20, /* products run by a low precision recipe */
+    FACT_OUTPUT_GATE = 1 << 21,
+    FACT_INDEX = 1 << 22, /* an indexer of its own */
+    FACT_SPARSE = 1 << 23 /* attention reads the keys an indexer chose */
 };
 
-enum { IN_DENSE = 1, IN_MOE = 2, IN_BOTH = 3 };
+/* Those that follow from the mixer. */
+enum {
+    FACTS_OF_MIXER = FACT_MLA | FACT_GQA | FACT_Q_LOW_RANK | FACT_Q_FULL_RANK | FACT_QK_NORM |
+                     FACT_OUTPUT_GATE | FACT_INDEX | FACT_SPARSE
+};
+
+/* Networks of a layer in which a row of a table is; ALL: and where a mixer stands alone. */
+enum { IN_DENSE = 1, IN_MOE = 2, IN_BOTH = 3, IN_NONE = 4, IN_ALL = 7 };
+
+/* Mixers beside which a row of a table is; 0 in a row: whatever the mixer is. */
+enum {
+    MIX_SOFTMAX = 1 << 0,
+    MIX_NONE = 1 << 1,
+    MIX_GATED_DELTA_NET = 1 << 2, /* and so on, in the order of enum linear_kind */
+    MIX_KIMI_DELTA = 1 << 3,
+    MIX_LIGHTNING = 1 << 4,
+    MIX_MAMBA2 = 1 << 5,
+    MIX_MAMBA1 = 1 << 6,
+    MIX_DELTA = MIX_GATED_DELTA_NET | MIX_KIMI_DELTA,
+    MIX_LINEAR = MIX_DELTA | MIX_LIGHTNING | MIX_MAMBA2 | MIX_MAMBA1,
+    MIX_ANY = MIX_SOFTMAX | MIX_LINEAR,
+    MIX_ALL = MIX_ANY | MIX_NONE
+};
 
 struct dims {
     const struct plan *plan;
     struct sizes *z;
     struct letters letters;
-    unsigned facts; /* FACT_MLA, ... that hold for this plan */
+    unsigned facts;   /* FACT_MLA, ... that hold for this plan */
+    enum mixer mixer; /* at hand: its widths and facts stand here */
+    unsigned mix;     /* MIX_... of it */
     /* routed rows are those of balanced dispatch until a stack says how it sizes them */
     struct size rows[ROW_KINDS], width[COL_KINDS];
 };
 
-/* Fills all but the facts of an exchange (FACT_ALLTOALL, ...). */
+/* Fills all but the facts of an exchange (FACT_ALLTOALL, ...), with full attention at hand. */
 void dims_fill(struct dims *dims, const struct plan *plan, struct sizes *sizes);
+
+/* Takes another mixer at hand. */
+void dims_mixer(struct dims *dims, enum mixer mixer);
+
+/* IN_... of a network. */
+unsigned in_ffn(enum ffn ffn);
 
 #endif

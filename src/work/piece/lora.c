@@ -77,18 +77,16 @@ struct lora_sum lora_parameters(const struct plan *plan, struct sizes *z)
     struct dims d;
     size_t n;
     const struct layer_matrix *matrices = matrices_of_layer(&n);
-    struct size dense = size_slot(z, SLOT_STAGE_DENSE_LAYERS);
-    struct size moe = size_slot(z, SLOT_STAGE_MOE_LAYERS);
+    struct size layers;
     struct lora_sum sum = {size_const(z, 0), size_const(z, 0)};
     dims_fill(&d, plan, z);
     for (size_t i = 0; i < n; i++) {
         const struct layer_matrix *m = &matrices[i];
-        struct lora_sides sides = lora_of(plan, z, &d, m);
-        if ((m->when & d.facts) != m->when || !sides.n)
+        if (!matrix_in_model(m, &d, &layers))
             continue;
-        struct size layers = m->segments == IN_MOE     ? moe
-                             : m->segments == IN_DENSE ? dense
-                                                       : size_add(z, dense, moe);
+        struct lora_sides sides = lora_of(plan, z, &d, m);
+        if (!sides.n)
+            continue;
         struct size both = size_add(z, size_times(z, d.width[m->in], sides.n), sides.outputs);
         struct size all = size_times(z, size_mul(z, layers, both), plan->lora.rank);
         if (m->expert)

@@ -2,13 +2,40 @@
 #include "work/piece/matrix.h"
 
 static const struct layer_matrix matrices[] = {
-    {"q_down", IN_BOTH, FACT_Q_LOW_RANK, MODULE_DOWN, ROW_LOCAL, COL_HIDDEN, .out = COL_Q_RANK},
-    {"q_up", IN_BOTH, FACT_Q_LOW_RANK, MODULE_UP, ROW_FULL, COL_Q_RANK, .out = COL_Q},
-    {"q", IN_BOTH, FACT_Q_FULL_RANK, MODULE_UP, ROW_FULL, COL_HIDDEN, .out = COL_Q},
-    {"kv_down", IN_BOTH, FACT_MLA, MODULE_DOWN, ROW_LOCAL, COL_HIDDEN, .out = COL_KV_LATENT},
-    {"kv_up", IN_BOTH, FACT_MLA, MODULE_UP, ROW_FULL, COL_KV_RANK, .out = COL_KV_UP},
-    {"qkv", IN_BOTH, FACT_GQA, MODULE_UP, ROW_FULL, COL_HIDDEN, .out = COL_QKV},
-    {"attention_out", IN_BOTH, 0, MODULE_PROJECTION, ROW_FULL, COL_CONTEXT, .out = COL_HIDDEN},
+    {"q_down", IN_ALL, FACT_Q_LOW_RANK, MODULE_DOWN, ROW_LOCAL, COL_HIDDEN, .out = COL_Q_RANK,
+     .mixers = MIX_SOFTMAX},
+    {"q_up", IN_ALL, FACT_Q_LOW_RANK, MODULE_UP, ROW_FULL, COL_Q_RANK, .out = COL_Q,
+     .mixers = MIX_SOFTMAX},
+    {"q", IN_ALL, FACT_Q_FULL_RANK, MODULE_UP, ROW_FULL, COL_HIDDEN, .out = COL_Q,
+     .mixers = MIX_SOFTMAX},
+    {"kv_down", IN_ALL, FACT_MLA, MODULE_DOWN, ROW_LOCAL, COL_HIDDEN, .out = COL_KV_LATENT,
+     .mixers = MIX_SOFTMAX},
+    {"kv_up", IN_ALL, FACT_MLA, MODULE_UP, ROW_FULL, COL_KV_RANK, .out = COL_KV_UP,
+     .mixers = MIX_SOFTMAX},
+    {"qkv", IN_ALL, FACT_GQA, MODULE_UP, ROW_FULL, COL_HIDDEN, .out = COL_UP_OUT,
+     .mixers = MIX_SOFTMAX},
+    {"attention_out", IN_ALL, 0, MODULE_PROJECTION, ROW_FULL, COL_CONTEXT, .out = COL_HIDDEN,
+     .mixers = MIX_SOFTMAX},
+    {"index_q", IN_ALL, FACT_INDEX, MODULE_UP, ROW_LOCAL, COL_Q_RANK, .out = COL_INDEX_Q,
+     .mixers = MIX_SOFTMAX},
+    {"index_k", IN_ALL, FACT_INDEX, MODULE_DOWN, ROW_LOCAL, COL_HIDDEN, .out = COL_INDEX_K,
+     .mixers = MIX_SOFTMAX},
+    {"index_weights", IN_ALL, FACT_INDEX, MODULE_DOWN, ROW_LOCAL, COL_HIDDEN,
+     .out = COL_INDEX_HEADS, .mixers = MIX_SOFTMAX},
+    {"linear_in", IN_ALL, 0, MODULE_UP, ROW_FULL, COL_HIDDEN, .out = COL_LINEAR_IN,
+     .mixers = MIX_LINEAR},
+    {"gates_down", IN_ALL, 0, MODULE_DOWN, ROW_LOCAL, COL_HIDDEN, .out = COL_LINEAR_RANKS,
+     .mixers = MIX_KIMI_DELTA},
+    {"decay_up", IN_ALL, 0, MODULE_UP, ROW_FULL, COL_LINEAR_RANK, .out = COL_LINEAR_VALUES,
+     .mixers = MIX_KIMI_DELTA},
+    {"output_gate_up", IN_ALL, 0, MODULE_UP, ROW_FULL, COL_LINEAR_RANK,
+     .out = COL_LINEAR_VALUES, .mixers = MIX_KIMI_DELTA},
+    {"step_down", IN_ALL, 0, MODULE_ROPE, ROW_FULL, COL_LINEAR_VALUES, .out = COL_LINEAR_STEP,
+     .mixers = MIX_MAMBA1},
+    {"step_up", IN_ALL, 0, MODULE_ROPE, ROW_FULL, COL_LINEAR_RANK, .out = COL_LINEAR_VALUES,
+     .mixers = MIX_MAMBA1},
+    {"linear_out", IN_ALL, 0, MODULE_PROJECTION, ROW_FULL, COL_LINEAR_VALUES, .out = COL_HIDDEN,
+     .mixers = MIX_LINEAR},
     {"mlp_gate_up", IN_DENSE, 0, MODULE_GATE_UP, ROW_FULL, COL_HIDDEN, .out = COL_DENSE_IN},
     {"mlp_down", IN_DENSE, 0, MODULE_EXPERT_DOWN, ROW_FULL, COL_DENSE, .out = COL_HIDDEN},
     {"shared_gate_up", IN_MOE, FACT_SHARED, MODULE_SHARED, ROW_FULL, COL_HIDDEN,
@@ -28,7 +55,42 @@ const struct layer_matrix *matrices_of_layer(size_t *n)
     return matrices;
 }
 
-bool matrix_exists(const struct layer_matrix *matrix, unsigned facts, unsigned in)
+bool matrix_exists(const struct layer_matrix *matrix, const struct dims *dims, unsigned in)
 {
-    return matrix->segments & in && (matrix->when & facts) == matrix->when;
+    return matrix->segments & in && (matrix->when & dims->facts) == matrix->when &&
+           (!matrix->mixers || matrix->mixers & dims->mix);
+}
+
+/* Without a list of layers all are alike but for their networks. */
+static struct size plain_layers(const struct layer_matrix *matrix, struct sizes *z)
+{
+    struct size dense = size_slot(z, SLOT_STAGE_DENSE_LAYERS);
+    struct size moe = size_slot(z, SLOT_STAGE_MOE_LAYERS);
+    return matrix->segments == IN_ALL   ? size_add(z, dense, moe)
+           : matrix->segments == IN_MOE ? moe
+                                        : dense;
+}
+
+bool matrix_in_model(const struct layer_matrix *matrix, struct dims *d, struct size *layers)
+{
+    bool kinds[KIND_COUNT];
+    enum mixer found = MIXER_COUNT;
+    model_kinds(&d->plan->model, kinds);
+    *layers = size_const(d->z, 0);
+    if (!d->plan->model.layer_types.n) {
+        dims_mixer(d, MIXER_FULL);
+        *layers = plain_layers(matrix, d->z);
+        return matrix_exists(matrix, d, IN_ALL);
+    }
+    for (unsigned k = 0; k < KIND_COUNT; k++) {
+        enum layer_kind kind = (enum layer_kind)k;
+        dims_mixer(d, kind_mixer(kind));
+        if (!kinds[k] || !matrix_exists(matrix, d, in_ffn(kind_ffn(kind))))
+            continue;
+        found = found == MIXER_COUNT ? kind_mixer(kind) : found;
+        *layers = size_add(d->z, *layers, size_slot(d->z, slot_kind_layers(kind)));
+    }
+    if (found != MIXER_COUNT)
+        dims_mixer(d, found);
+    return found != MIXER_COUNT;
 }

@@ -12,13 +12,18 @@ struct layer_matrix {
     enum module op; /* that multiplies it */
     enum row rows;
     enum col in, out;
-    bool expert; /* e of them */
+    unsigned mixers; /* MIX_...; 0: whatever the mixer is */
+    bool expert;     /* e of them */
 };
 
 /* The matrices of a layer; *n is their number. Constant. */
 const struct layer_matrix *matrices_of_layer(size_t *n);
 
-/* Whether a matrix exists under these facts in a layer of this kind (IN_DENSE, IN_MOE). */
-bool matrix_exists(const struct layer_matrix *matrix, unsigned facts, unsigned in);
+/* Whether a matrix exists in a layer of the mixer at hand and a network (IN_DENSE, ...). */
+bool matrix_exists(const struct layer_matrix *matrix, const struct dims *dims, unsigned in);
+
+/* Whether some layer of the model has a matrix: takes the first mixer beside which it is at
+ * hand (its widths stand in dims then), *layers: layers of this stage that have it. */
+bool matrix_in_model(const struct layer_matrix *matrix, struct dims *dims, struct size *layers);
 
 #endif

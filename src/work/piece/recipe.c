@@ -91,17 +91,13 @@ struct recipe_sum recipe_matrices(const struct plan *plan, struct sizes *z)
     struct dims d;
     size_t n;
     const struct layer_matrix *matrices = matrices_of_layer(&n);
-    struct size zero = size_const(z, 0), dense = size_slot(z, SLOT_STAGE_DENSE_LAYERS);
-    struct size moe = size_slot(z, SLOT_STAGE_MOE_LAYERS);
+    struct size zero = size_const(z, 0), layers;
     struct recipe_sum sum = {{zero, zero}, {zero, zero}};
     dims_fill(&d, plan, z);
     for (size_t i = 0; i < n; i++) {
         const struct layer_matrix *m = &matrices[i];
-        if ((m->when & d.facts) != m->when || m->op == MODULE_ROUTER)
+        if (m->op == MODULE_ROUTER || !matrix_in_model(m, &d, &layers))
             continue;
-        struct size layers = m->segments == IN_MOE     ? moe
-                             : m->segments == IN_DENSE ? dense
-                                                       : size_add(z, dense, moe);
         struct size copies = m->expert ? size_mul(z, layers, d.letters.local) : layers;
         struct size out = d.width[m->out], in = d.width[m->in];
         unsigned part = m->expert;

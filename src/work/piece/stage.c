@@ -13,14 +13,14 @@ enum { CHUNKS = 128 };
 /* Layers whose saved tensors are alive at one moment of the schedule, over all micro-batches.
  */
 struct alive {
-    uint64_t dense, moe, head, empty;
+    uint64_t layers[KIND_COUNT], head, empty;
 };
 
 /* The chunks of one rank, and the moments of its schedule that no other exceeds in every count:
  * the peak is at one of them. */
 struct chunks {
     uint64_t n;
-    uint64_t dense[CHUNKS], moe[CHUNKS], modules[CHUNKS];
+    uint64_t layers[CHUNKS][KIND_COUNT], modules[CHUNKS];
     bool embedding[CHUNKS], head[CHUNKS];
     const struct layout *layout; /* that the plan writes out, or NULL */
     struct alive moment[STAGE_MOMENTS];
@@ -58,14 +58,6 @@ static uint64_t layers_before(const struct plan *plan, uint64_t n)
     return n * (layers / chunks) + (n < longer ? n : longer);
 }
 
-/* Dense layers among the first n: the leading ones, or those between every moe_every-th. */
-static uint64_t dense_before(const struct model *model, uint64_t n)
-{
-    if (model->moe_every > 1)
-        return n - n / model->moe_every;
-    return n < model->dense_layers ? n : model->dense_layers;
-}
-
 static uint64_t written_before(const struct layout *layout, uint64_t n)
 {
     uint64_t sum = 0;
@@ -77,17 +69,18 @@ static uint64_t written_before(const struct layout *layout, uint64_t n)
 static void add_chunk(const struct plan *plan, struct chunks *chunks, uint64_t at)
 {
     const struct layout *layout = chunks->layout;
+    const struct model *model = &plan->model;
     uint64_t first = layout ? written_before(layout, at) : layers_before(plan, at);
     uint64_t last = layout ? written_before(layout, at + 1) : layers_before(plan, at + 1);
-    uint64_t dense = dense_before(&plan->model, last) - dense_before(&plan->model, first);
     bool head = layout ? layout->chunk[at].loss : at + 1 == chunk_count(plan);
-    uint64_t modules = head && plan->model.mtp_enabled ? plan->model.mtp_layers : 0;
+    uint64_t modules = head && model->mtp_enabled ? model->mtp_layers : 0;
     modules = layout ? layout->chunk[at].modules : modules;
     chunks->embedding[chunks->n] = layout ? layout->chunk[at].embedding : at == 0;
     chunks->head[chunks->n] = head;
     chunks->modules[chunks->n] = modules;
-    chunks->dense[chunks->n] = dense;
-    chunks->moe[chunks->n++] = last - first - dense + modules;
+    uint64_t *layers = chunks->layers[chunks->n++];
+    model_layers(model, first, last, layers);
+    layers[model_mtp_kind(model)] += modules;
 }
 
 static void rank_chunks(const struct plan *plan, uint64_t rank, const struct layout *layout,
@@ -125,8 +118,18 @@ static uint64_t chunk_of(const struct parallel *p, uint64_t k)
 
 static bool covers(const struct alive *a, const struct alive *b)
 {
-    return a->dense >= b->dense && a->moe >= b->moe && a->head >= b->head &&
-           a->empty >= b->empty;
+    for (unsigned k = 0; k < KIND_COUNT; k++)
+        if (a->layers[k] < b->layers[k])
+            return false;
+    return a->head >= b->head && a->empty >= b->empty;
+}
+
+static bool has_layers(const uint64_t layers[KIND_COUNT])
+{
+    for (unsigned k = 0; k < KIND_COUNT; k++)
+        if (layers[k])
+            return true;
+    return false;
 }
 
 /* Adds the moment with these micro-batches of each chunk alive, unless another covers it. */
@@ -134,10 +137,10 @@ static void add_moment(struct chunks *chunks, const uint64_t *micro_batches)
 {
     struct alive alive = {0};
     for (uint64_t i = 0; i < chunks->n; i++) {
-        alive.dense += micro_batches[i] * chunks->dense[i];
-        alive.moe += micro_batches[i] * chunks->moe[i];
+        for (unsigned k = 0; k < KIND_COUNT; k++)
+            alive.layers[k] += micro_batches[i] * chunks->layers[i][k];
         alive.head += chunks->head[i] ? micro_batches[i] : 0;
-        bool empty = !chunks->dense[i] && !chunks->moe[i] && !chunks->head[i];
+        bool empty = !has_layers(chunks->layers[i]) && !chunks->head[i];
         alive.empty += empty && !chunks->embedding[i] ? micro_batches[i] : 0;
     }
     unsigned kept = 0;
@@ -194,17 +197,14 @@ static void fill_moments(const struct plan *plan, uint64_t rank, struct chunks *
     add_moment(chunks, alive);
 }
 
-/* Matrices that tensor parallelism leaves whole: the low-rank down projections of MLA and the
- * router (Megatron's TELinear "duplicated", torchtitan's NoParallel). */
-static uint64_t replicated_matrices(const struct plan *plan, const struct params *params,
-                                    const struct stage *stage)
+/* Matrices that tensor parallelism leaves whole: those of mixers (params.h) and the router
+ * (Megatron's TELinear "duplicated", torchtitan's NoParallel). */
+static uint64_t replicated_matrices(const struct params *params, const struct stage *stage)
 {
-    const struct attention *a = &plan->model.attention;
-    uint64_t down = 0;
-    if (a->kind == ATTENTION_MLA)
-        down = plan->model.hidden * (a->q_lora_rank + a->kv_lora_rank + a->qk_rope_head_dim);
-    return (stage->dense_layers + stage->moe_layers) * down +
-           stage->moe_layers * params->router.matrices;
+    uint64_t whole = stage->moe_layers * params->router.matrices;
+    for (unsigned k = 0; k < KIND_COUNT; k++)
+        whole += stage->layers[k] * params->whole[kind_mixer((enum layer_kind)k)];
+    return whole;
 }
 
 /* The projection and norms of a prediction module beside its layer, and the copy of the
@@ -221,12 +221,15 @@ static uint64_t mtp_matrices(const struct plan *plan, const struct params *param
 static void stage_parameters(const struct plan *plan, const struct params *params,
                              struct stage *stage)
 {
-    uint64_t layers = stage->dense_layers + stage->moe_layers;
+    uint64_t layers = 0, mixers[MIXER_COUNT] = {0};
+    for (unsigned k = 0; k < KIND_COUNT; k++) {
+        layers += stage->layers[k];
+        mixers[kind_mixer((enum layer_kind)k)] += stage->layers[k];
+    }
     const struct {
         const struct params_part *part;
         uint64_t n;
     } parts[] = {
-        {&params->attention, layers},
         {&params->layer_norms, layers},
         {&params->router, stage->moe_layers},
         {&params->shared, stage->moe_layers},
@@ -240,12 +243,16 @@ static void stage_parameters(const struct plan *plan, const struct params *param
         matrices += parts[i].n * parts[i].part->matrices;
         vectors += parts[i].n * (parts[i].part->norms + parts[i].part->biases);
     }
+    for (unsigned m = 0; m < MIXER_COUNT; m++) {
+        matrices += mixers[m] * params->mixer[m].matrices;
+        vectors += mixers[m] * (params->mixer[m].norms + params->mixer[m].biases);
+    }
     matrices += mtp_matrices(plan, params, stage);
     if (stage->head && plan->model.tied_embeddings && !stage->embedding && !stage->mtp_layers)
         matrices += params->embedding;
     uint64_t ends = stage->embedding * params->embedding + stage->head * params->head.matrices;
     stage->plain_parameters = ceil_div(ends, plan->parallel.tp) + vectors;
-    uint64_t whole = replicated_matrices(plan, params, stage);
+    uint64_t whole = replicated_matrices(params, stage);
     whole = whole < matrices ? whole : matrices;
     stage->dense_parameters = ceil_div(matrices - whole, plan->parallel.tp) + whole + vectors;
     stage->expert_parameters = ceil_div(stage->moe_layers * plan_local_experts(plan) *
@@ -270,8 +277,8 @@ void stage_at(const struct plan *plan, uint64_t index, unsigned moment,
     *stage = (struct stage){
         .index = index, .moments = chunks.moments, .model_parameters = params->parameters};
     for (uint64_t i = 0; i < chunks.n; i++) {
-        stage->dense_layers += chunks.dense[i];
-        stage->moe_layers += chunks.moe[i];
+        for (unsigned k = 0; k < KIND_COUNT; k++)
+            stage->layers[k] += chunks.layers[i][k];
         stage->embedding |= chunks.embedding[i];
         stage->head |= chunks.head[i];
         stage->mtp_layers += chunks.modules[i];
@@ -280,8 +287,13 @@ void stage_at(const struct plan *plan, uint64_t index, unsigned moment,
     /* without a pipeline layers 1 to k of one micro-batch and 1 to L - k of the next are alive,
      * and the one that both are in: L + 1 */
     uint64_t beside = overlaps_experts(plan) && plan->parallel.pp == 1 ? 1 : 0;
-    stage->dense_in_flight = thousandths(alive->dense, stage->dense_layers);
-    stage->moe_in_flight = thousandths(alive->moe + beside, stage->moe_layers);
+    for (unsigned k = 0; k < KIND_COUNT; k++) {
+        enum ffn ffn = kind_ffn((enum layer_kind)k);
+        stage->dense_layers += ffn == FFN_DENSE ? stage->layers[k] : 0;
+        stage->moe_layers += ffn == FFN_MOE ? stage->layers[k] : 0;
+        uint64_t copies = alive->layers[k] + (ffn == FFN_MOE ? beside : 0);
+        stage->in_flight[k] = thousandths(copies, stage->layers[k]);
+    }
     stage->head_in_flight = 1000 * alive->head;
     stage->empty_in_flight = alive->empty;
     stage_parameters(plan, params, stage);

@@ -8,7 +8,7 @@
 #ifndef MOEPLAN_WORK_PIECE_STAGE_H
 #define MOEPLAN_WORK_PIECE_STAGE_H
 
-#include "plan/plan.h"
+#include "plan/layers.h"
 #include "work/list/params.h"
 
 enum { STAGE_MOMENTS = 16 };
@@ -16,11 +16,12 @@ enum { STAGE_MOMENTS = 16 };
 struct stage {
     uint64_t index;   /* from 0 */
     unsigned moments; /* of its schedule that may hold the peak; the fields describe one */
-    uint64_t dense_layers, moe_layers;
-    uint64_t mtp_layers;  /* prediction modules on this rank; each also counts as a moe layer */
-    bool embedding, head; /* holds the first, the last chunk */
+    uint64_t layers[KIND_COUNT];       /* those of prediction modules included */
+    uint64_t dense_layers, moe_layers; /* of them with such a network */
+    uint64_t mtp_layers;               /* prediction modules on this rank */
+    bool embedding, head;              /* holds the first, the last chunk */
     /* copies of a layer's saved tensors alive at once, in thousandths of the layers above */
-    uint64_t dense_in_flight, moe_in_flight;
+    uint64_t in_flight[KIND_COUNT];
     uint64_t empty_in_flight; /* micro-batches that wait in chunks without anything to do */
     uint64_t head_in_flight; /* micro-batches between the head's forward and backward, x 1000 */
     uint64_t dense_parameters;  /* not routed experts; on one rank of tp, before zero */

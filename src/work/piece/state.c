@@ -189,18 +189,14 @@ static struct shards factors(struct state *s)
     size_t n;
     const struct layer_matrix *matrices = matrices_of_layer(&n);
     struct sizes *z = s->z;
-    struct size dense = size_slot(z, SLOT_STAGE_DENSE_LAYERS);
-    struct size moe = size_slot(z, SLOT_STAGE_MOE_LAYERS), copies = size_const(z, 1);
+    struct size layers, copies = size_const(z, 1);
     struct size zero = size_const(z, 0), expert_copies = copies;
     struct shards sums = {zero, zero};
     dims_fill(&d, s->plan, z);
     for (size_t i = 0; i < n; i++) {
         const struct layer_matrix *m = &matrices[i];
-        if ((m->when & d.facts) != m->when)
+        if (!matrix_in_model(m, &d, &layers))
             continue;
-        struct size layers = m->segments == IN_BOTH  ? size_add(z, dense, moe)
-                             : m->segments == IN_MOE ? moe
-                                                     : dense;
         struct size sides = size_mul(z, layers, size_add(z, d.width[m->in], d.width[m->out]));
         if (m->expert)
             sums.experts = size_add(z, sums.experts, size_mul(z, sides, d.letters.local));

@@ -1,19 +1,21 @@
 /* Segments that every training stack shares; see work/stack/stack.h. */
 #include "work/stack/stack.h"
 
+void stack_kinds(const struct plan *plan, bool has[KIND_COUNT])
+{
+    model_kinds(&plan->model, has);
+    has[KIND_DENSE] |= !plan->model.layer_types.n;
+}
+
 void step_segments(struct work *work)
 {
-    static const struct {
-        enum segment segment;
-        enum slot repeat, in_flight;
-    } uses[] = {
-        {SEGMENT_DENSE, SLOT_STAGE_DENSE_LAYERS, SLOT_DENSE_IN_FLIGHT},
-        {SEGMENT_MOE, SLOT_STAGE_MOE_LAYERS, SLOT_MOE_IN_FLIGHT},
-        {SEGMENT_HEAD, SLOT_STAGE_HEAD, SLOT_HEAD_IN_FLIGHT},
-    };
     struct sizes *z = &work->sizes;
-    for (size_t i = 0; i < sizeof uses / sizeof *uses; i++)
-        work->use[uses[i].segment] =
-            (struct segment_use){size_slot(z, uses[i].repeat), size_slot(z, uses[i].in_flight)};
+    for (unsigned k = 0; k < KIND_COUNT; k++) {
+        enum layer_kind kind = (enum layer_kind)k;
+        work->use[segment_of_kind(kind)] = (struct segment_use){
+            size_slot(z, slot_kind_layers(kind)), size_slot(z, slot_kind_in_flight(kind))};
+    }
+    work->use[SEGMENT_HEAD] =
+        (struct segment_use){size_slot(z, SLOT_STAGE_HEAD), size_slot(z, SLOT_HEAD_IN_FLIGHT)};
     work->use[SEGMENT_EMBED].repeat = size_slot(z, SLOT_STAGE_EMBEDDING);
 }

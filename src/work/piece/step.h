@@ -19,9 +19,10 @@ struct step {
     struct layer l;
     struct dims d;
     bool training, decode;
-    unsigned in;        /* IN_DENSE or IN_MOE: the segment at hand */
-    struct again again; /* what the stack recomputes */
-    uint16_t labels;    /* ids of the step's tokens */
+    bool kinds[KIND_COUNT]; /* of layers in the list */
+    unsigned in;            /* IN_DENSE, ...: the network of the segment at hand */
+    struct again again;     /* what the stack recomputes */
+    uint16_t labels;        /* ids of the step's tokens */
 };
 
 /* ---- pieces: buffers in the activations' dtype, ops with the bytes of their operands ---- */
@@ -51,8 +52,11 @@ uint16_t step_gathered(struct step *s, const char *name, uint16_t x);
 
 /* ---- fragments ---- */
 
-uint16_t step_attention(struct step *s, uint16_t x); /* [T, H] -> [T, H]: step_attention.c */
-uint16_t step_dense(struct step *s, uint16_t x);     /* step_dense.c */
+/* A mixer with its norm and the residual stream, [T, H] -> [T, H]: step_attention.c. Of a
+ * linear layer step_linear.c does what lies between norm and sum, [T, H] -> [T tp, H]. */
+uint16_t step_attention(struct step *s, uint16_t x);
+uint16_t step_linear(struct step *s, uint16_t x);
+uint16_t step_dense(struct step *s, uint16_t x); /* step_dense.c */
 uint16_t step_experts(struct step *s, uint16_t x);
 uint16_t step_embedding(struct step *s); /* step_ends.c: [T, H] */
 /* Final norm, logits, loss or sampler; in training returns the gradient of x. */

@@ -1,25 +1,44 @@
 /* Attention as ops: GQA; MLA with heads expanded from its latents, or, in decode, absorbed into
  * the latent space. Sources: training-model.md section 3, engines.md (MLA decode). */
+#include "work/piece/cache.h"
 #include "work/piece/step.h"
 
 /* ---- what the core reads ---- */
 
-/* Elements of the cache per token: keys and values of this rank's heads, or MLA's latent. */
-static struct size cache_width(const struct step *s)
-{
-    return s->d.facts & FACT_MLA ? s->d.width[COL_KV_LATENT] : s->d.width[COL_KV];
-}
-
 static struct size cache_bytes(struct step *s, struct size tokens)
 {
-    return layer_bytes(&s->l, tokens, cache_width(s), s->plan->precision.kv_cache);
+    return layer_bytes(&s->l, tokens, cache_width(&s->d), s->plan->precision.kv_cache);
+}
+
+/* Tokens of one sequence that a decode step meets. */
+static struct size reached_context(struct step *s)
+{
+    struct sizes *z = s->l.z;
+    struct size all = cache_tokens(z, s->plan, s->d.mixer, size_slot(z, SLOT_CONTEXT));
+    return s->d.facts & FACT_SPARSE ? size_min(z, all, size_slot(z, SLOT_INDEX_TOP_K)) : all;
+}
+
+/* Twice the mean number of tokens that a token meets, causal: params_reach as a size. */
+static struct size reach(struct step *s)
+{
+    struct sizes *z = s->l.z;
+    struct size n = size_slot(z, SLOT_SEQUENCE_FULL);
+    struct size kept = cache_tokens(z, s->plan, s->d.mixer, n);
+    if (s->d.facts & FACT_SPARSE)
+        kept = size_min(z, n, size_slot(z, SLOT_INDEX_TOP_K));
+    if (s->d.mixer == MIXER_WINDOW || s->d.facts & FACT_SPARSE)
+        return size_sub(z, size_times(z, kept, 2), size_div(z, size_mul(z, kept, kept), n));
+    if (s->d.mixer != MIXER_CHUNK)
+        return n;
+    struct size whole = size_mul(z, size_div(z, n, kept), kept), rest = size_sub(z, n, whole);
+    return size_div(z, size_add(z, size_mul(z, whole, kept), size_mul(z, rest, rest)), n);
 }
 
 /* Tokens of all sequences that the cache holds when a decode step reads it. */
 static struct size cached_tokens(struct step *s)
 {
     struct sizes *z = s->l.z;
-    return size_mul(z, size_slot(z, SLOT_MICRO_BATCH), size_slot(z, SLOT_CONTEXT));
+    return size_mul(z, size_slot(z, SLOT_MICRO_BATCH), reached_context(s));
 }
 
 /* Columns per token of both products of the core: q k and scores v, over all heads of a rank.
@@ -34,15 +53,14 @@ static struct size core_width(struct step *s)
     return size_mul(z, s->d.width[COL_HEADS], both);
 }
 
-/* Causal: a token meets half of its sequence; in decode, the whole cache. 2 FLOP an element. */
+/* Causal: a token meets half of what lies in reach; in decode, all of it. 2 FLOP an element. */
 static struct size core_flop(struct step *s)
 {
     struct sizes *z = s->l.z;
     struct size rows = s->d.rows[ROW_FULL], width = core_width(s);
     if (s->decode)
-        return size_times(z, size_product(z, SIZES(rows, size_slot(z, SLOT_CONTEXT), width)),
-                          2);
-    return size_product(z, SIZES(rows, size_slot(z, SLOT_SEQUENCE_FULL), width));
+        return size_times(z, size_product(z, SIZES(rows, reached_context(s), width)), 2);
+    return size_product(z, SIZES(rows, reach(s), width));
 }
 
 /* ---- projections ---- */
@@ -50,6 +68,8 @@ static struct size core_flop(struct step *s)
 struct heads {
     uint16_t q, k, v; /* as the core reads them */
     uint16_t kv;      /* what the cache stores: k and v together, or the latent */
+    uint16_t gate;    /* on the output */
+    uint16_t chosen;  /* keys, by the indexer */
 };
 
 static uint16_t heads_rows(struct step *s, const char *name, enum col width)
@@ -64,11 +84,18 @@ static struct heads gqa(struct step *s, uint16_t x)
     s->l.module = MODULE_ROPE;
     if (s->d.facts & FACT_QK_NORM)
         qkv = step_norm(s, "qk_norm", qkv);
-    struct heads h = {heads_rows(s, "q", COL_Q), heads_rows(s, "k", COL_K),
-                      heads_rows(s, "v", COL_V), WORK_NONE};
+    struct heads h = {heads_rows(s, "q", COL_Q),
+                      heads_rows(s, "k", COL_K),
+                      heads_rows(s, "v", COL_V),
+                      WORK_NONE,
+                      WORK_NONE,
+                      WORK_NONE};
+    if (s->d.facts & FACT_OUTPUT_GATE)
+        h.gate = heads_rows(s, "output_gate", COL_Q);
     step_op(s, "rope", KERNEL_ROPE,
             OPERANDS(MANY(0, true, false, qkv), MANY(1, false, true, h.q),
-                     MANY(2, false, true, h.k), MANY(3, false, true, h.v)));
+                     MANY(2, false, true, h.k), MANY(3, false, true, h.v),
+                     MANY(4, false, true, h.gate)));
     return h;
 }
 
@@ -81,21 +108,61 @@ static uint16_t latent(struct step *s, const char *matrix, const char *name, uin
                          step_norm(s, arena_printf(s->l.arena, "%s_norm", name), down));
 }
 
-static uint16_t mla_q(struct step *s, uint16_t x)
+/* Scores of the indexer against every token in reach, and the keys with the best: no gradient
+ * flows through the choice (transformers runs it without). */
+static uint16_t choose(struct step *s, uint16_t x, uint16_t q_latent)
 {
-    if (s->d.facts & FACT_Q_LOW_RANK)
-        return step_product(s, "q_up", latent(s, "q_down", "q_latent", x), "q_out",
+    struct sizes *z = s->l.z;
+    if (!(s->d.facts & FACT_INDEX))
+        return WORK_NONE;
+    uint16_t q = step_product(s, "index_q", q_latent, "index_query", CATEGORY_ATTENTION);
+    uint16_t k = step_product(s, "index_k", x, "index_key", CATEGORY_ATTENTION);
+    uint16_t w = step_product(s, "index_weights", x, "index_head_weights", CATEGORY_ATTENTION);
+    uint16_t chosen =
+        layer_rows(&s->l, "chosen_keys", CATEGORY_METADATA, DTYPE_I32,
+                   layer_fixed(s->d.rows[ROW_LOCAL]), s->d.width[COL_INDEX_TOP_K]);
+    uint16_t op = step_op(s, "index", KERNEL_INDEX,
+                          OPERANDS(MANY(0, true, false, q), MANY(1, true, false, k),
+                                   MANY(2, true, false, w), MANY(3, false, true, chosen)));
+    struct size reached = s->decode ? size_times(z, size_slot(z, SLOT_CONTEXT), 2)
+                                    : size_slot(z, SLOT_SEQUENCE_FULL);
+    s->l.work->ops[op].flop =
+        size_product(z, SIZES(s->d.rows[ROW_LOCAL], s->d.width[COL_INDEX_Q], reached));
+    if (s->decode)
+        s->l.work->ops[op].bytes_read = size_add(
+            z, s->l.work->ops[op].bytes_read,
+            size_product(z, SIZES(size_slot(z, SLOT_MICRO_BATCH), size_slot(z, SLOT_CONTEXT),
+                                  cache_index_bytes(&s->d))));
+    return chosen;
+}
+
+/* q, and what the indexer makes of the same latent. */
+static uint16_t mla_q(struct step *s, uint16_t x, uint16_t *chosen)
+{
+    *chosen = WORK_NONE;
+    if (s->d.facts & FACT_Q_LOW_RANK) {
+        uint16_t down = step_product(s, "q_down", x, "q_latent", CATEGORY_ATTENTION);
+        s->l.module = MODULE_UP;
+        uint16_t normed = step_norm(s, "q_latent_norm", down);
+        *chosen = choose(s, x, normed);
+        s->l.module = MODULE_UP;
+        return step_product(s, "q_up", step_gathered(s, "q_latent", normed), "q_out",
                             CATEGORY_ATTENTION);
+    }
     return step_product(s, "q", step_gathered(s, "attention_in", x), "q_out",
                         CATEGORY_ATTENTION);
 }
 
 static struct heads mla(struct step *s, uint16_t x)
 {
-    uint16_t q = mla_q(s, x), c = latent(s, "kv_down", "kv_latent", x);
+    uint16_t chosen, q = mla_q(s, x, &chosen), c = latent(s, "kv_down", "kv_latent", x);
     uint16_t up = step_product(s, "kv_up", c, "kv_up_out", CATEGORY_ATTENTION);
-    struct heads h = {heads_rows(s, "q", COL_Q), heads_rows(s, "k", COL_K),
-                      heads_rows(s, "v", COL_V), c};
+    struct heads h = {heads_rows(s, "q", COL_Q),
+                      heads_rows(s, "k", COL_K),
+                      heads_rows(s, "v", COL_V),
+                      c,
+                      WORK_NONE,
+                      chosen};
     s->l.module = MODULE_ROPE;
     step_op(s, "rope", KERNEL_ROPE,
             OPERANDS(MANY(0, true, false, q), MANY(1, true, false, up), MANY(2, true, false, c),
@@ -128,7 +195,7 @@ static uint16_t absorb(struct step *s, const char *name, uint16_t a, struct size
 static struct heads mla_absorbed(struct step *s, uint16_t x)
 {
     struct sizes *z = s->l.z;
-    uint16_t q = mla_q(s, x), c = latent(s, "kv_down", "kv_latent", x);
+    uint16_t chosen, q = mla_q(s, x, &chosen), c = latent(s, "kv_down", "kv_latent", x);
     s->l.module = MODULE_ROPE;
     uint16_t turned = heads_rows(s, "q", COL_Q);
     step_op(s, "rope", KERNEL_ROPE,
@@ -137,7 +204,7 @@ static struct heads mla_absorbed(struct step *s, uint16_t x)
     s->l.module = MODULE_UP;
     uint16_t folded =
         absorb(s, "absorb_q", turned, size_slot(z, SLOT_NOPE_DIM), size_slot(z, SLOT_KV_RANK));
-    return (struct heads){folded, WORK_NONE, WORK_NONE, c};
+    return (struct heads){folded, WORK_NONE, WORK_NONE, c, WORK_NONE, chosen};
 }
 
 /* ---- the core ---- */
@@ -149,7 +216,8 @@ static void write_cache(struct step *s, const struct heads *h)
     uint16_t op = step_op(s, "write_cache", KERNEL_CACHE,
                           OPERANDS(MANY(0, true, false, h->kv), MANY(1, true, false, h->k),
                                    MANY(2, true, false, h->v)));
-    s->l.work->ops[op].bytes_written = cache_bytes(s, rows);
+    struct size index = size_mul(s->l.z, rows, cache_index_bytes(&s->d));
+    s->l.work->ops[op].bytes_written = size_add(s->l.z, cache_bytes(s, rows), index);
 }
 
 /* Keys and values of the other cp ranks go around their ring while the core runs: returns what
@@ -180,10 +248,11 @@ static uint16_t core(struct step *s, const struct heads *h, uint16_t arrived)
     uint16_t context = step_rows(s, absorbed ? "latent_context" : "attention_context",
                                  CATEGORY_ATTENTION, s->d.rows[ROW_FULL], width);
     s->l.module = MODULE_ATTENTION;
-    uint16_t op = step_op(s, "attention", KERNEL_ATTENTION,
-                          OPERANDS(MANY(0, true, false, h->q), MANY(1, true, false, h->k),
-                                   MANY(2, true, false, h->v), MANY(3, true, false, arrived),
-                                   MANY(4, false, true, context)));
+    uint16_t op =
+        step_op(s, "attention", KERNEL_ATTENTION,
+                OPERANDS(MANY(0, true, false, h->q), MANY(1, true, false, h->k),
+                         MANY(2, true, false, h->v), MANY(3, true, false, arrived),
+                         MANY(4, true, false, h->chosen), MANY(5, false, true, context)));
     struct op *attention = &l->work->ops[op];
     attention->flop = core_flop(s);
     if (s->decode)
@@ -194,19 +263,35 @@ static uint16_t core(struct step *s, const struct heads *h, uint16_t arrived)
                     : context;
 }
 
-uint16_t step_attention(struct step *s, uint16_t x)
+/* The gate that was projected beside q, on the context. */
+static uint16_t gated(struct step *s, const struct heads *h, uint16_t context)
 {
-    s->l.module = MODULE_ATTENTION_NORM;
-    uint16_t normed = step_norm(s, "attention_norm", x);
+    if (h->gate == WORK_NONE)
+        return context;
+    uint16_t out = heads_rows(s, "gated_context", COL_CONTEXT);
+    step_op(s, "output_gate", KERNEL_NORM,
+            OPERANDS(MANY(0, true, false, context), MANY(1, true, false, h->gate),
+                     MANY(2, false, true, out)));
+    return out;
+}
+
+static uint16_t softmax(struct step *s, uint16_t normed)
+{
     bool is_mla = s->d.facts & FACT_MLA;
     struct heads h = !is_mla     ? gqa(s, normed)
                      : s->decode ? mla_absorbed(s, normed)
                                  : mla(s, normed);
     if (!s->training)
         write_cache(s, &h);
-    uint16_t context = core(s, &h, ring(s, &h));
-    uint16_t out =
-        step_product(s, "attention_out", context, "attention_out", CATEGORY_ATTENTION);
+    uint16_t context = gated(s, &h, core(s, &h, ring(s, &h)));
+    return step_product(s, "attention_out", context, "attention_out", CATEGORY_ATTENTION);
+}
+
+uint16_t step_attention(struct step *s, uint16_t x)
+{
+    s->l.module = MODULE_ATTENTION_NORM;
+    uint16_t normed = step_norm(s, "attention_norm", x);
+    uint16_t out = s->d.mix & MIX_LINEAR ? step_linear(s, normed) : softmax(s, normed);
     out = step_reduced(s, "attention_sum", out);
     s->l.module = MODULE_RESIDUAL;
     return step_add(s, "mlp_input", x, out);

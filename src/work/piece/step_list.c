@@ -8,13 +8,16 @@ struct part {
     uint16_t in, out; /* [T, H] */
 };
 
-static void enter(struct step *s, enum segment segment, unsigned in)
+static void enter(struct step *s, enum segment segment)
 {
+    bool layer = segment_is_layer(segment);
+    enum layer_kind kind = layer ? segment_kind(segment) : KIND_DENSE;
     s->l.segment = segment;
     s->l.layers = s->l.work->use[segment].repeat;
     s->l.module = MODULE_RESIDUAL;
     s->l.group = GROUP_NONE;
-    s->in = in;
+    s->in = layer ? in_ffn(kind_ffn(kind)) : 0;
+    dims_mixer(&s->d, kind_mixer(kind));
 }
 
 static uint16_t layer_of(struct step *s, struct part *part, uint16_t x)
@@ -22,16 +25,19 @@ static uint16_t layer_of(struct step *s, struct part *part, uint16_t x)
     step_gather_weights(s, PHASE_FORWARD);
     part->first = s->l.work->n_ops;
     part->in = x;
-    uint16_t middle = step_attention(s, x);
-    part->out = s->in == IN_MOE ? step_experts(s, middle) : step_dense(s, middle);
-    return part->out;
+    if (s->d.mix != MIX_NONE)
+        x = step_attention(s, x);
+    if (s->in & IN_BOTH)
+        x = s->in == IN_MOE ? step_experts(s, x) : step_dense(s, x);
+    part->out = x;
+    return x;
 }
 
 /* Recomputed as far as the stack's policy says, then undone. */
-static uint16_t undo(struct step *s, enum segment segment, unsigned in, const struct part *part,
+static uint16_t undo(struct step *s, enum segment segment, const struct part *part,
                      uint16_t gradient)
 {
-    enter(s, segment, in);
+    enter(s, segment);
     size_t end = s->l.work->n_ops;
     for (size_t i = part->first; i < end; i++) /* the forward's own ops come first */
         if (s->l.work->ops[i].segment != segment || s->l.work->ops[i].phase != PHASE_FORWARD) {
@@ -45,40 +51,41 @@ static uint16_t undo(struct step *s, enum segment segment, unsigned in, const st
     return gradient;
 }
 
+/* One layer of every kind of the model, forward; returns what the last one writes. */
+static uint16_t layers(struct step *s, struct part parts[KIND_COUNT], uint16_t x)
+{
+    for (unsigned k = 0; k < KIND_COUNT; k++)
+        if (s->kinds[k]) {
+            enter(s, segment_of_kind((enum layer_kind)k));
+            x = layer_of(s, &parts[k], x);
+        }
+    return x;
+}
+
 static void add_all(struct step *s)
 {
-    bool dense = s->plan->model.dense_layers || s->plan->model.moe_every > 1;
-    bool moe = s->plan->model.moe.experts > 0;
-    struct part dense_part = {0}, moe_part = {0};
+    struct part parts[KIND_COUNT] = {{0}};
     size_t embedded = s->l.work->n_ops;
-    enter(s, SEGMENT_EMBED, IN_DENSE);
+    enter(s, SEGMENT_EMBED);
     uint16_t x = step_embedding(s), tokens = x;
     size_t embedding_end = s->l.work->n_ops;
-    if (dense || !moe) {
-        enter(s, SEGMENT_DENSE, IN_DENSE);
-        x = layer_of(s, &dense_part, x);
-    }
-    if (moe) {
-        enter(s, SEGMENT_MOE, IN_MOE);
-        x = layer_of(s, &moe_part, x);
-    }
-    enter(s, SEGMENT_STEP, 0);
+    x = layers(s, parts, x);
+    enter(s, SEGMENT_STEP);
     step_pipeline(s, PHASE_FORWARD);
-    enter(s, SEGMENT_HEAD, 0);
+    enter(s, SEGMENT_HEAD);
     step_gather_weights(s, PHASE_FORWARD);
     uint16_t d = step_head(s, x);
     if (!s->training)
         return;
     step_reduce_gradients(s);
-    if (moe)
-        d = undo(s, SEGMENT_MOE, IN_MOE, &moe_part, d);
-    if (dense || !moe)
-        d = undo(s, SEGMENT_DENSE, IN_DENSE, &dense_part, d);
-    enter(s, SEGMENT_STEP, 0);
+    for (unsigned k = KIND_COUNT; k-- > 0;)
+        if (s->kinds[k])
+            d = undo(s, segment_of_kind((enum layer_kind)k), &parts[k], d);
+    enter(s, SEGMENT_STEP);
     step_pipeline(s, PHASE_BACKWARD);
-    enter(s, SEGMENT_EMBED, IN_DENSE);
+    enter(s, SEGMENT_EMBED);
     layer_undo_range(&s->l, embedded, embedding_end, tokens, d, tokens);
-    enter(s, SEGMENT_STEP, 0);
+    enter(s, SEGMENT_STEP);
     s->l.layers = s->l.one;
     step_update(s);
 }
@@ -93,6 +100,7 @@ enum status work_ops(const struct plan *plan, struct work *work, struct err *err
                      .training = plan->workload.mode == MODE_TRAIN,
                      .decode = plan->workload.mode == MODE_DECODE};
     work->n_held = work->n_buffers;
+    model_kinds(&plan->model, s.kinds);
     dims_fill(&s.d, resolved, &work->sizes);
     layer_begin(&s.l, resolved, work, err);
     s.l.listed = true;

@@ -8,25 +8,27 @@
 
 /* Dense parameters of a layer on one rank of tp: its part of what tp splits, and the rest whole
  * (stage.c's rule, layer by layer; what rounding leaves goes to the ends). */
-static uint64_t dense_parameters(const struct step *s, unsigned in)
+static uint64_t dense_parameters(const struct step *s, enum layer_kind kind)
 {
+    static const struct params_part none;
     struct params params;
-    const struct attention *a = &s->plan->model.attention;
     params_count(&s->plan->model, &params);
-    const struct params_part *const moe[] = {&params.attention, &params.layer_norms,
-                                             &params.router, &params.shared, &params.residual};
-    const struct params_part *const dense[] = {&params.attention, &params.layer_norms,
-                                               &params.dense_mlp};
-    const struct params_part *const *parts = in == IN_MOE ? moe : dense;
-    size_t n = in == IN_MOE ? sizeof moe / sizeof *moe : sizeof dense / sizeof *dense;
-    uint64_t matrices = 0, vectors = 0, whole = in == IN_MOE ? params.router.matrices : 0;
-    for (size_t i = 0; i < n; i++) {
+    enum mixer mixer = kind_mixer(kind);
+    bool moe = kind_ffn(kind) == FFN_MOE, dense = kind_ffn(kind) == FFN_DENSE;
+    const struct params_part *const parts[] = {
+        &params.mixer[mixer],
+        &params.layer_norms,
+        dense ? &params.dense_mlp : &none,
+        moe ? &params.router : &none,
+        moe ? &params.shared : &none,
+        moe ? &params.residual : &none,
+    };
+    uint64_t matrices = 0, vectors = 0;
+    uint64_t whole = params.whole[mixer] + (moe ? params.router.matrices : 0);
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         matrices += parts[i]->matrices;
         vectors += parts[i]->norms + parts[i]->biases;
     }
-    if (a->kind == ATTENTION_MLA)
-        whole +=
-            s->plan->model.hidden * (a->q_lora_rank + a->kv_lora_rank + a->qk_rope_head_dim);
     return (matrices - whole) / s->plan->parallel.tp + whole + vectors;
 }
 
@@ -34,11 +36,15 @@ static uint64_t dense_parameters(const struct step *s, unsigned in)
 static struct size end_parameters(struct step *s)
 {
     struct sizes *z = s->l.z;
-    struct size dense =
-        size_times(z, size_slot(z, SLOT_STAGE_DENSE_LAYERS), dense_parameters(s, IN_DENSE));
-    struct size moe =
-        size_times(z, size_slot(z, SLOT_STAGE_MOE_LAYERS), dense_parameters(s, IN_MOE));
-    return size_sub(z, size_slot(z, SLOT_DENSE_PARAMETERS), size_add(z, dense, moe));
+    struct size sum = size_const(z, 0);
+    for (unsigned k = 0; k < KIND_COUNT; k++) {
+        enum layer_kind kind = (enum layer_kind)k;
+        if (s->kinds[k])
+            sum = size_add(
+                z, sum,
+                size_times(z, size_slot(z, slot_kind_layers(kind)), dense_parameters(s, kind)));
+    }
+    return size_sub(z, size_slot(z, SLOT_DENSE_PARAMETERS), sum);
 }
 
 static struct size expert_parameters(struct step *s)
@@ -104,10 +110,10 @@ static unsigned shards(struct step *s, struct weights_part out[2])
     uint64_t copies = plan_dp(s->plan) * s->plan->parallel.cp;
     struct size dense = s->l.segment == SEGMENT_HEAD
                             ? end_parameters(s)
-                            : size_const(z, dense_parameters(s, s->in));
+                            : size_const(z, dense_parameters(s, segment_kind(s->l.segment)));
     if (copies > 1)
         out[n++] = (struct weights_part){"weights", GROUP_DP, dense};
-    if (s->l.segment == SEGMENT_MOE && plan_expert_dp(s->plan) > 1)
+    if (segment_has_experts(s->l.segment) && plan_expert_dp(s->plan) > 1)
         out[n++] = (struct weights_part){"expert_weights", GROUP_EDP, expert_parameters(s)};
     return n;
 }

@@ -31,8 +31,7 @@ static const struct layer_matrix *matrix_named(const struct step *s, const char 
     size_t n;
     const struct layer_matrix *matrices = matrices_of_layer(&n);
     for (size_t i = 0; i < n; i++)
-        if (text_equal(matrices[i].name, name) &&
-            matrix_exists(&matrices[i], s->d.facts, s->in))
+        if (text_equal(matrices[i].name, name) && matrix_exists(&matrices[i], &s->d, s->in))
             return &matrices[i];
     return NULL;
 }

@@ -49,7 +49,7 @@ enum status dispatch_layer(const struct plan *plan, struct work *work, enum moe_
                           .dtype = plan->precision.activations,
                           .zero = size_const(&work->sizes, 0),
                           .input = input};
-    flow_init(&p.flow, work, SEGMENT_MOE);
+    flow_init(&p.flow, work, work->buffers[input].segment);
     flow_given(&p.flow, input, true);
     part_router(&p);
     part_shared(&p);

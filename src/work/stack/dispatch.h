@@ -1,9 +1,9 @@
 /* The routed part of an MoE layer as ops and buffers: router, dispatch, experts, combine.
  *
- * A stack calls dispatch_layer once for SEGMENT_MOE. The path says which tensors the layer
- * makes and where rows come from; the style says how the stack's software does it. Persistent
- * communication buffers go to SEGMENT_STEP. Which tensors are saved, recomputed or have
- * gradients follows from the ops (work/pass/flow.h). */
+ * A stack calls dispatch_layer once for every kind of layer with experts. The path says which
+ * tensors the layer makes and where rows come from; the style says how the stack's software
+ * does it. Persistent communication buffers go to SEGMENT_STEP. Which tensors are saved,
+ * recomputed or have gradients follows from the ops (work/pass/flow.h). */
 #ifndef MOEPLAN_WORK_STACK_DISPATCH_H
 #define MOEPLAN_WORK_STACK_DISPATCH_H
 
@@ -70,9 +70,9 @@ struct dispatch_style {
 /* What a stack without habits of its own does: by the plan's mode, recompute and buffer. */
 struct dispatch_style dispatch_style_of(const struct plan *plan);
 
-/* Adds the layer for the path; `input` is its [T, H] input, a buffer the caller owns (the
- * output of the norm before it), `*output` the [T, H] result. STATUS_INPUT when the path cannot
- * run the plan. */
+/* Adds the layer for the path, in the segment of its input; `input` is its [T, H] input, a
+ * buffer the caller owns (the output of the norm before it), `*output` the [T, H] result.
+ * STATUS_INPUT when the path cannot run the plan. */
 enum status dispatch_layer(const struct plan *plan, struct work *work, enum moe_path path,
                            const struct dispatch_style *style, uint16_t input, uint16_t *output,
                            struct err *err);

@@ -149,7 +149,7 @@ static void keep(struct hold_path *p, const char *name, enum dtype dtype,
                             .rule = rows->rule,
                             .life = LIFE_PERSISTENT,
                             .source = "vLLM v1/worker/workspace.py: grows, never shrinks"};
-    flow_given(&p->flow, work_buffer(p->work, buffer), false);
+    part_once(p, buffer);
 }
 
 static void take(struct hold_path *p, const struct row_dims *tokens)

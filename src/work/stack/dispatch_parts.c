@@ -1,6 +1,7 @@
 /* Parts that all paths share: tensors, router, experts, combine; see dispatch_parts.h. */
 #include "work/stack/dispatch_parts.h"
 
+#include "base/text.h"
 #include "work/path/path.h"
 
 struct row_dims rows_of(struct size rows, enum sizing_rule rule)
@@ -45,6 +46,18 @@ uint16_t part_table(struct hold_path *p, const char *name, enum dtype dtype,
     return flow_tensor(&p->flow, shaped(name, CATEGORY_METADATA, dtype, rows, width), false);
 }
 
+uint16_t part_once(struct hold_path *p, struct buffer buffer)
+{
+    struct work *work = p->work;
+    size_t i = 0;
+    while (i < work->n_buffers && !(work->buffers[i].segment == SEGMENT_STEP &&
+                                    text_equal(work->buffers[i].name, buffer.name)))
+        i++;
+    uint16_t number = i < work->n_buffers ? (uint16_t)i : work_buffer(work, buffer);
+    flow_given(&p->flow, number, false);
+    return number;
+}
+
 uint16_t part_heap(struct hold_path *p, const char *name, enum category category,
                    struct size bytes, const char *source)
 {
@@ -58,9 +71,7 @@ uint16_t part_heap(struct hold_path *p, const char *name, enum category category
                             .life = LIFE_PERSISTENT,
                             .outside = true,
                             .source = source};
-    uint16_t number = work_buffer(p->work, buffer);
-    flow_given(&p->flow, number, false);
-    return number;
+    return part_once(p, buffer);
 }
 
 void part_scratch(struct hold_path *p, const char *name, enum category category,

@@ -30,6 +30,9 @@ struct row_dims {
 struct row_dims rows_of(struct size rows, enum sizing_rule rule);
 struct size rows_total(const struct hold_path *p, const struct row_dims *rows);
 
+/* Takes a buffer of the step's that all layers share: added by the first kind of them. */
+uint16_t part_once(struct hold_path *p, struct buffer buffer);
+
 /* [rows..., width] with a gradient; a table (no gradient) of any dtype; a persistent heap. */
 uint16_t part_rows(struct hold_path *p, const char *name, enum category category,
                    const struct row_dims *rows, struct size width);

@@ -4,15 +4,26 @@
  * every product, the inputs of the activation, router scores. Attention and dense networks are
  * rows of a table; recompute decides whether a tensor lives from forward to backward, or only
  * while its layer runs backward. The experts are the ops of the plan's path. */
+#include "work/piece/dims.h"
 #include "work/stack/stack.h"
 
 #include "base/text.h"
 #include "work/stack/dispatch.h"
 #include "work/stack/serve.h"
 
-enum width { WIDTH_HIDDEN, WIDTH_Q, WIDTH_K, WIDTH_V, WIDTH_CONTEXT, WIDTH_DENSE, WIDTH_COUNT };
-
-enum { IN_DENSE = 1, IN_MOE = 2, IN_BOTH = 3 };
+enum width {
+    WIDTH_HIDDEN,
+    WIDTH_Q,
+    WIDTH_K,
+    WIDTH_V,
+    WIDTH_CONTEXT,
+    WIDTH_DENSE,
+    WIDTH_LINEAR_IN, /* of linear layers */
+    WIDTH_LINEAR_QKV,
+    WIDTH_LINEAR_SCORES,
+    WIDTH_LINEAR_VALUES,
+    WIDTH_COUNT
+};
 
 /* keep: what becomes of the tensor between forward and backward */
 enum keep {
@@ -25,26 +36,35 @@ enum keep {
 static const struct tensor {
     const char *name;
     enum category category;
-    unsigned segments;
+    unsigned networks, mixers; /* IN_..., MIX_... */
     enum width width;
     enum keep keep;
 } tensors[] = {
-    {"layer_input", CATEGORY_CHECKPOINT, IN_BOTH, WIDTH_HIDDEN, KEEP_ALWAYS},
-    {"attention_norm_out", CATEGORY_ACTIVATION, IN_BOTH, WIDTH_HIDDEN, KEEP_NONE},
-    {"q", CATEGORY_ATTENTION, IN_BOTH, WIDTH_Q, KEEP_SELECTIVE},
-    {"k", CATEGORY_ATTENTION, IN_BOTH, WIDTH_K, KEEP_SELECTIVE},
-    {"v", CATEGORY_ATTENTION, IN_BOTH, WIDTH_V, KEEP_SELECTIVE},
-    {"attention_context", CATEGORY_ATTENTION, IN_BOTH, WIDTH_CONTEXT, KEEP_SELECTIVE},
-    {"mlp_input", CATEGORY_ACTIVATION, IN_BOTH, WIDTH_HIDDEN, KEEP_SELECTIVE},
-    {"mlp_norm_out", CATEGORY_ACTIVATION, IN_BOTH, WIDTH_HIDDEN, KEEP_NONE},
-    {"mlp_gate", CATEGORY_ACTIVATION, IN_DENSE, WIDTH_DENSE, KEEP_SELECTIVE},
-    {"mlp_up", CATEGORY_ACTIVATION, IN_DENSE, WIDTH_DENSE, KEEP_SELECTIVE},
-    {"mlp_activated", CATEGORY_ACTIVATION, IN_DENSE, WIDTH_DENSE, KEEP_NONE},
-    {"d_mlp_gate", CATEGORY_ACTIVATION, IN_DENSE, WIDTH_DENSE, KEEP_BACKWARD},
-    {"d_mlp_up", CATEGORY_ACTIVATION, IN_DENSE, WIDTH_DENSE, KEEP_BACKWARD},
-    {"d_mlp_activated", CATEGORY_ACTIVATION, IN_DENSE, WIDTH_DENSE, KEEP_BACKWARD},
-    {"d_layer_output", CATEGORY_ACTIVATION, IN_BOTH, WIDTH_HIDDEN, KEEP_BACKWARD},
-    {"d_residual", CATEGORY_ACTIVATION, IN_BOTH, WIDTH_HIDDEN, KEEP_BACKWARD},
+    {"layer_input", CATEGORY_CHECKPOINT, IN_ALL, MIX_ALL, WIDTH_HIDDEN, KEEP_ALWAYS},
+    {"attention_norm_out", CATEGORY_ACTIVATION, IN_ALL, MIX_ANY, WIDTH_HIDDEN, KEEP_NONE},
+    {"q", CATEGORY_ATTENTION, IN_ALL, MIX_SOFTMAX, WIDTH_Q, KEEP_SELECTIVE},
+    {"k", CATEGORY_ATTENTION, IN_ALL, MIX_SOFTMAX, WIDTH_K, KEEP_SELECTIVE},
+    {"v", CATEGORY_ATTENTION, IN_ALL, MIX_SOFTMAX, WIDTH_V, KEEP_SELECTIVE},
+    {"attention_context", CATEGORY_ATTENTION, IN_ALL, MIX_SOFTMAX, WIDTH_CONTEXT,
+     KEEP_SELECTIVE},
+    {"linear_in", CATEGORY_ATTENTION, IN_ALL, MIX_LINEAR, WIDTH_LINEAR_IN, KEEP_SELECTIVE},
+    {"convolved", CATEGORY_ATTENTION, IN_ALL, MIX_LINEAR, WIDTH_LINEAR_QKV, KEEP_SELECTIVE},
+    {"chunk_scores", CATEGORY_ATTENTION, IN_ALL, MIX_DELTA, WIDTH_LINEAR_SCORES,
+     KEEP_SELECTIVE},
+    {"linear_context", CATEGORY_ATTENTION, IN_ALL, MIX_LINEAR, WIDTH_LINEAR_VALUES,
+     KEEP_SELECTIVE},
+    {"gated_context", CATEGORY_ATTENTION, IN_ALL, MIX_LINEAR, WIDTH_LINEAR_VALUES,
+     KEEP_SELECTIVE},
+    {"mlp_input", CATEGORY_ACTIVATION, IN_BOTH, MIX_ANY, WIDTH_HIDDEN, KEEP_SELECTIVE},
+    {"mlp_norm_out", CATEGORY_ACTIVATION, IN_BOTH, MIX_ALL, WIDTH_HIDDEN, KEEP_NONE},
+    {"mlp_gate", CATEGORY_ACTIVATION, IN_DENSE, MIX_ALL, WIDTH_DENSE, KEEP_SELECTIVE},
+    {"mlp_up", CATEGORY_ACTIVATION, IN_DENSE, MIX_ALL, WIDTH_DENSE, KEEP_SELECTIVE},
+    {"mlp_activated", CATEGORY_ACTIVATION, IN_DENSE, MIX_ALL, WIDTH_DENSE, KEEP_NONE},
+    {"d_mlp_gate", CATEGORY_ACTIVATION, IN_DENSE, MIX_ALL, WIDTH_DENSE, KEEP_BACKWARD},
+    {"d_mlp_up", CATEGORY_ACTIVATION, IN_DENSE, MIX_ALL, WIDTH_DENSE, KEEP_BACKWARD},
+    {"d_mlp_activated", CATEGORY_ACTIVATION, IN_DENSE, MIX_ALL, WIDTH_DENSE, KEEP_BACKWARD},
+    {"d_layer_output", CATEGORY_ACTIVATION, IN_ALL, MIX_ALL, WIDTH_HIDDEN, KEEP_BACKWARD},
+    {"d_residual", CATEGORY_ACTIVATION, IN_ALL, MIX_ALL, WIDTH_HIDDEN, KEEP_BACKWARD},
 };
 
 struct generic {
@@ -52,8 +72,10 @@ struct generic {
     struct work *work;
     struct sizes *z;
     enum moe_path path;
+    struct dims d;
+    bool kinds[KIND_COUNT];
     struct size tokens, width[WIDTH_COUNT];
-    uint16_t moe_input; /* the norm's output before the experts */
+    uint16_t moe_input[KIND_COUNT]; /* the norm's output before the experts */
 };
 
 static struct size attention_width(const struct plan *plan, struct sizes *z, enum width which)
@@ -78,6 +100,10 @@ static void fill_widths(struct generic *g)
     g->width[WIDTH_HIDDEN] = size_slot(z, SLOT_HIDDEN);
     for (unsigned i = WIDTH_Q; i <= WIDTH_CONTEXT; i++)
         g->width[i] = attention_width(g->plan, z, (enum width)i);
+    g->width[WIDTH_LINEAR_IN] = g->d.width[COL_LINEAR_IN];
+    g->width[WIDTH_LINEAR_QKV] = g->d.width[COL_LINEAR_QKV];
+    g->width[WIDTH_LINEAR_SCORES] = g->d.width[COL_LINEAR_SCORES];
+    g->width[WIDTH_LINEAR_VALUES] = g->d.width[COL_LINEAR_VALUES];
     g->width[WIDTH_DENSE] = size_ceil_div(z, size_slot(z, SLOT_DENSE_INTER), tp);
 }
 
@@ -135,6 +161,13 @@ static enum status check_saved(const struct generic *g, struct err *err)
     return STATUS_OK;
 }
 
+/* Whether a layer of this kind has a tensor. */
+static bool applies(struct generic *g, const struct tensor *t, enum layer_kind kind)
+{
+    dims_mixer(&g->d, kind_mixer(kind));
+    return g->kinds[kind] && t->networks & in_ffn(kind_ffn(kind)) && t->mixers & g->d.mix;
+}
+
 static void add_layers(struct generic *g, bool training)
 {
     for (size_t i = 0; i < sizeof tensors / sizeof *tensors; i++) {
@@ -142,13 +175,14 @@ static void add_layers(struct generic *g, bool training)
         if (!training && t->keep == KEEP_BACKWARD)
             continue;
         enum life life = training ? life_of(g->plan, t) : LIFE_TRANSIENT;
-        if (t->segments & IN_DENSE)
-            add(g, SEGMENT_DENSE, t, life);
-        if (!(t->segments & IN_MOE))
-            continue;
-        uint16_t number = add(g, SEGMENT_MOE, t, life);
-        if (text_equal(t->name, "mlp_norm_out"))
-            g->moe_input = number;
+        for (unsigned k = 0; k < KIND_COUNT; k++) {
+            enum layer_kind kind = (enum layer_kind)k;
+            if (!applies(g, t, kind))
+                continue;
+            uint16_t number = add(g, segment_of_kind(kind), t, life);
+            if (text_equal(t->name, "mlp_norm_out"))
+                g->moe_input[kind] = number;
+        }
     }
 }
 
@@ -167,8 +201,13 @@ static enum status add_experts(struct generic *g, struct dispatch_style style, s
         style.flow.recompute = true;
         style.flow.keep = kept;
     }
-    uint16_t output;
-    return dispatch_layer(g->plan, g->work, g->path, &style, g->moe_input, &output, err);
+    for (unsigned k = 0; k < KIND_COUNT; k++) {
+        uint16_t output;
+        if (g->kinds[k] && segment_has_experts(segment_of_kind((enum layer_kind)k)))
+            TRY(dispatch_layer(g->plan, g->work, g->path, &style, g->moe_input[k], &output,
+                               err));
+    }
+    return STATUS_OK;
 }
 
 /* Logits in f32 and, in training, their gradient; serving keeps one row per sequence. */
@@ -195,8 +234,11 @@ enum status generic_build(const struct plan *plan, struct work *work, enum moe_p
     bool training = plan->workload.mode == MODE_TRAIN;
     struct generic g = {.plan = plan, .work = work, .z = &work->sizes, .path = path};
     g.tokens = size_slot(g.z, SLOT_TOKENS);
+    dims_fill(&g.d, plan, g.z);
     fill_widths(&g);
+    stack_kinds(plan, g.kinds);
     step_segments(work);
+    work->alternating |= plan->model.layer_types.n > 0;
     step_state(plan, work, training);
     if (!training)
         serve_cache(plan, work, 1);

@@ -14,7 +14,7 @@ enum status stack_host_build(const struct plan *plan, struct work *work, struct 
     step_state(plan, work, training);
     if (!training)
         serve_cache(plan, work, 1);
-    work->alternating = plan->model.moe_every > 1;
+    work->alternating = plan->model.moe_every > 1 || plan->model.layer_types.n;
     TRY(work_ops(plan, work, err));
     lives_from_use(work);
     return STATUS_OK;

@@ -11,9 +11,9 @@
 #include "work/stack/train.h"
 
 static const struct train_tensor norms[] = {
-    {"attention_norm_f32", CATEGORY_ACTIVATION, IN_BOTH, 0, ROW_LOCAL, COL_HIDDEN, DTYPE_F32,
+    {"attention_norm_f32", CATEGORY_ACTIVATION, IN_ALL, 0, ROW_LOCAL, COL_HIDDEN, DTYPE_F32,
      .saved = true, .first = MODULE_ATTENTION_NORM, .last = BACK_ATTENTION_NORM,
-     .source = "transformers RMSNorm: the f32 cast of its input"},
+     .mixers = MIX_ANY, .source = "transformers RMSNorm: the f32 cast of its input"},
     {"mlp_norm_f32", CATEGORY_ACTIVATION, IN_BOTH, 0, ROW_LOCAL, COL_HIDDEN, DTYPE_F32,
      .saved = true, .first = MODULE_MLP_NORM, .last = BACK_MLP_NORM,
      .source = "transformers RMSNorm: the f32 cast of its input"},

@@ -71,6 +71,7 @@ static void layer_init(const struct plan *plan, struct work *work,
     layer->hidden = size_slot(z, SLOT_HIDDEN);
     layer->inter = size_slot(z, SLOT_INTER);
     attention_widths(plan, layer);
+    stack_kinds(plan, layer->kinds);
     layer->n_rows = 1;
     layer->rows_rule = RULE_WORST;
     if (path->exchange == EXCHANGE_CAPACITY) {
@@ -114,12 +115,12 @@ static void declare_rows(struct maxtext_layer *layer, const char *name, enum cat
     for (unsigned i = 0; i < layer->n_rows; i++)
         dims[i] = layer->rows[i];
     dims[layer->n_rows] = width;
-    maxtext_declare(layer, SEGMENT_MOE, name, category, schedules, layer->n_rows + 1, dims);
+    maxtext_declare(layer, layer->segment, name, category, schedules, layer->n_rows + 1, dims);
 }
 
 /* 2 (q + k + v) + context + 3 [T, H]: flash attention's inputs, their gradients, its output,
  * and the residual stream with its gradient. */
-static void declare_attention(struct maxtext_layer *layer, enum segment segment)
+static void declare_attention(struct maxtext_layer *layer)
 {
     const struct {
         const char *name;
@@ -138,7 +139,7 @@ static void declare_attention(struct maxtext_layer *layer, enum segment segment)
         {"d_residual", CATEGORY_ACTIVATION, layer->hidden},
     };
     for (size_t i = 0; i < sizeof tensors / sizeof *tensors; i++)
-        maxtext_declare(layer, segment, tensors[i].name, tensors[i].category, 0, 2,
+        maxtext_declare(layer, layer->segment, tensors[i].name, tensors[i].category, 0, 2,
                         (struct size[]){layer->tokens, tensors[i].width});
 }
 
@@ -185,7 +186,7 @@ static void declare_masks(struct maxtext_layer *layer)
     struct size dims[] = {size_slot(z, SLOT_MICRO_BATCH), size_slot(z, SLOT_SEQUENCE_FULL),
                           size_slot(z, SLOT_EXPERTS), capacity(layer)};
     for (unsigned i = 0; i < 3; i++)
-        maxtext_declare(layer, SEGMENT_MOE, names[i], CATEGORY_MASK, 0, 4, dims);
+        maxtext_declare(layer, layer->segment, names[i], CATEGORY_MASK, 0, 4, dims);
 }
 
 /* ragged_dot without a grouped kernel: XLA masks and expands one operand per local expert,
@@ -204,7 +205,7 @@ static void declare_expanded(struct maxtext_layer *layer, enum path_exchange exc
     struct size experts = size_slot(layer->z, SLOT_LOCAL_EXPERTS);
     for (size_t i = 0; i < sizeof tensors / sizeof *tensors; i++)
         if (exchange != EXCHANGE_TOKENS || tensors[i].deepep)
-            maxtext_declare(layer, SEGMENT_MOE, tensors[i].name, CATEGORY_EXPERT, 0, 3,
+            maxtext_declare(layer, layer->segment, tensors[i].name, CATEGORY_EXPERT, 0, 3,
                             (struct size[]){experts, layer->rows[0],
                                             tensors[i].hidden ? layer->hidden : layer->inter});
 }
@@ -214,7 +215,7 @@ static void declare_dense_mlp(struct maxtext_layer *layer)
     static const char *const names[] = {"gate_out", "up_out", "activated", "d_activated"};
     struct size width = size_slot(layer->z, SLOT_DENSE_INTER);
     for (unsigned i = 0; i < 4; i++)
-        maxtext_declare(layer, SEGMENT_DENSE, names[i], CATEGORY_ACTIVATION, 0, 2,
+        maxtext_declare(layer, layer->segment, names[i], CATEGORY_ACTIVATION, 0, 2,
                         (struct size[]){layer->tokens, width});
 }
 
@@ -278,6 +279,27 @@ static void declare_logits(const struct maxtext_layer *layer)
                     (struct size[]){layer->tokens, vocab});
 }
 
+/* One layer of a kind: what is alive while it runs backward. */
+static void declare_layer(const struct plan *plan, struct maxtext_layer *layer,
+                          enum layer_kind kind, const struct path_system *system)
+{
+    enum path_exchange exchange = system->exchange;
+    bool expanded = system->expands || plan->moe.matmul == MATMUL_RAGGED_DOT;
+    layer->segment = segment_of_kind(kind);
+    if (kind_mixer(kind) != MIXER_NONE)
+        declare_attention(layer);
+    if (kind_ffn(kind) == FFN_DENSE)
+        declare_dense_mlp(layer);
+    if (kind_ffn(kind) != FFN_MOE)
+        return;
+    declare_rows_hidden(layer, exchange);
+    declare_rows_inter(layer);
+    if (exchange == EXCHANGE_CAPACITY)
+        declare_masks(layer);
+    if (expanded && exchange != EXCHANGE_CAPACITY && exchange != EXCHANGE_EVERYONE)
+        declare_expanded(layer, exchange);
+}
+
 const struct stack_path stack_maxtext_paths[] = {
     {"capacity", NULL}, {"ragged_a2a", NULL}, {"ragged_dot", NULL}, {"deepep", NULL},
     {"masked", NULL},   {"allgather", NULL},  {NULL, NULL},
@@ -330,28 +352,21 @@ enum status stack_maxtext_build(const struct plan *plan, struct work *work, stru
 {
     enum moe_path path = stack_path(plan, NULL);
     const struct path_system *system = path_system_of(path);
-    enum path_exchange exchange = system->exchange;
     TRY(stack_runs(plan, path, err));
-    TRY(refuse(plan, exchange, err));
-    bool expanded = system->expands || plan->moe.matmul == MATMUL_RAGGED_DOT;
+    TRY(refuse(plan, system->exchange, err));
     struct maxtext_layer layer;
     layer_init(plan, work, system, &layer);
     work->n_schedules = 2;
     work->schedule_name[0] = "relaxed";
     work->schedule_name[1] = "after rematerialisation";
     step_segments(work);
+    work->alternating |= plan->model.layer_types.n > 0;
     step_state(plan, work, false);
     declare_gradients(plan, work);
     TRY(maxtext_save(plan, &layer, err));
-    declare_attention(&layer, SEGMENT_DENSE);
-    declare_dense_mlp(&layer);
-    declare_attention(&layer, SEGMENT_MOE);
-    declare_rows_hidden(&layer, exchange);
-    declare_rows_inter(&layer);
-    if (exchange == EXCHANGE_CAPACITY)
-        declare_masks(&layer);
-    if (expanded && exchange != EXCHANGE_CAPACITY && exchange != EXCHANGE_EVERYONE)
-        declare_expanded(&layer, exchange);
+    for (unsigned k = 0; k < KIND_COUNT; k++)
+        if (layer.kinds[k])
+            declare_layer(plan, &layer, (enum layer_kind)k, system);
     declare_logits(&layer);
     return STATUS_OK;
 }

@@ -14,6 +14,8 @@ struct maxtext_layer {
     struct size rows[2];          /* dims of a routed tensor before its width */
     unsigned n_rows;
     enum sizing_rule rows_rule; /* of routed tensors */
+    bool kinds[KIND_COUNT];     /* of layers that are held */
+    enum segment segment;       /* of the kind at hand */
 };
 
 /* A buffer of the layer's backward, alive through it; schedules 0: in every one. Returns it;

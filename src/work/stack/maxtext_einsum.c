@@ -12,7 +12,7 @@ static bool moves_slots(const struct op *op)
 {
     static const enum kernel moves[] = {KERNEL_GATHER, KERNEL_COMBINE, KERNEL_SPREAD,
                                         KERNEL_GATE_GRAD};
-    if (op->segment != SEGMENT_MOE ||
+    if (!segment_has_experts(op->segment) ||
         (op->phase == PHASE_RECOMPUTE && op->kernel == KERNEL_COMBINE))
         return false;
     for (size_t i = 0; i < sizeof moves / sizeof *moves; i++)

@@ -21,10 +21,10 @@ static void save(const struct maxtext_layer *layer, enum segment segment, const 
 /* The residual stream at the start of every layer, whatever else is recomputed. */
 static void save_residual(const struct maxtext_layer *layer)
 {
-    static const enum segment segments[] = {SEGMENT_DENSE, SEGMENT_MOE};
-    for (unsigned i = 0; i < 2; i++)
-        save(layer, segments[i], "layer_input", false, 2,
-             (struct size[]){layer->tokens, layer->hidden});
+    for (unsigned k = 0; k < KIND_COUNT; k++)
+        if (layer->kinds[k])
+            save(layer, segment_of_kind((enum layer_kind)k), "layer_input", false, 2,
+                 (struct size[]){layer->tokens, layer->hidden});
 }
 
 /* Names MaxText's remat policies know. `moe` tensors have routed rows; the output of the dense
@@ -60,6 +60,15 @@ static const struct saved_name {
     {"moe_mlpwo", true, SAVED_H, "saved_expert_out"},
 };
 
+/* Whether a layer of this kind has the tensor. */
+static bool has_saved(enum layer_kind kind, const struct saved_name *saved)
+{
+    if (saved->routed)
+        return kind_ffn(kind) == FFN_MOE;
+    return saved->width == SAVED_DENSE ? kind_ffn(kind) == FFN_DENSE
+                                       : kind_mixer(kind) != MIXER_NONE;
+}
+
 static void save_named(const struct maxtext_layer *layer, const struct saved_name *saved)
 {
     const struct size widths[] = {layer->q,
@@ -70,16 +79,19 @@ static void save_named(const struct maxtext_layer *layer, const struct saved_nam
                                   layer->inter,
                                   layer->hidden};
     struct size width = widths[saved->width];
-    if (saved->routed) {
-        struct size dims[3] = {layer->rows[0], layer->rows[1], layer->rows[1]};
-        dims[layer->n_rows] = width;
-        save(layer, SEGMENT_MOE, saved->tensor, true, layer->n_rows + 1, dims);
-        return;
+    for (unsigned k = 0; k < KIND_COUNT; k++) {
+        enum layer_kind kind = (enum layer_kind)k;
+        if (!layer->kinds[k] || !has_saved(kind, saved))
+            continue;
+        struct size dims[3] = {layer->tokens, width};
+        if (saved->routed) {
+            dims[0] = layer->rows[0];
+            dims[1] = dims[2] = layer->rows[1];
+            dims[layer->n_rows] = width;
+        }
+        save(layer, segment_of_kind(kind), saved->tensor, true,
+             saved->routed ? layer->n_rows + 1 : 2, dims);
     }
-    struct size dims[] = {layer->tokens, width};
-    save(layer, SEGMENT_DENSE, saved->tensor, true, 2, dims);
-    if (saved->width != SAVED_DENSE)
-        save(layer, SEGMENT_MOE, saved->tensor, true, 2, dims);
 }
 
 static enum status save_user_names(const struct plan *plan, const struct maxtext_layer *layer,

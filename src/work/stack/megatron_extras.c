@@ -11,12 +11,20 @@ static void hold(struct train *t, struct buffer buffer)
     work_buffer(t->work, buffer);
 }
 
-/* Copies of a layer's input or saved tensor that are alive: layers x micro-batches, rounded up
- * to whole ones. */
-static struct size copies_alive(struct train *t, enum segment segment)
+/* Copies of a layer's input or saved tensor that are alive, of all layers or those with
+ * experts: layers x micro-batches, rounded up to whole ones. */
+static struct size copies_alive(struct train *t, bool experts)
 {
-    const struct segment_use *use = &t->work->use[segment];
-    return size_ceil_by(t->z, size_mul(t->z, use->repeat, use->in_flight), 1000);
+    struct size sum = size_const(t->z, 0);
+    for (unsigned k = 0; k < KIND_COUNT; k++) {
+        enum segment segment = segment_of_kind((enum layer_kind)k);
+        const struct segment_use *use = &t->work->use[segment];
+        if (t->kinds[k] && (!experts || segment_has_experts(segment)))
+            sum =
+                size_add(t->z, sum,
+                         size_ceil_by(t->z, size_mul(t->z, use->repeat, use->in_flight), 1000));
+    }
+    return sum;
 }
 
 /* ---- CUDA graphs ---- */
@@ -36,8 +44,7 @@ static void graph_inputs(struct train *t)
                                 .dtype = t->plan->precision.activations,
                                 .n_dims = 2,
                                 .dims = {t->d.rows[ROW_LOCAL], t->d.width[COL_HIDDEN]},
-                                .count = size_add(z, copies_alive(t, SEGMENT_DENSE),
-                                                  copies_alive(t, SEGMENT_MOE)),
+                                .count = copies_alive(t, false),
                                 .source = "TransformerEngine make_graphed_callables"});
     if (graphs == GRAPHS_FULL)
         hold(t, (struct buffer){.name = "graph_batches",
@@ -124,7 +131,7 @@ enum { PAGE = 64, PAGE_LISTS = 16 }; /* rows of a page; bytes of its two i64 lis
 /* Rows for 1.1 times what all layers and micro-batches alive have. */
 static struct size stash_rows(struct train *t)
 {
-    struct size most = size_mul(t->z, copies_alive(t, SEGMENT_MOE), rows_routed(&t->d.letters));
+    struct size most = size_mul(t->z, copies_alive(t, true), rows_routed(&t->d.letters));
     struct size room = size_div(t->z, size_times(t->z, most, 11), size_const(t->z, 10));
     return size_up(t->z, room, PAGE);
 }

@@ -4,6 +4,7 @@
 
 #include "plan/derive.h"
 #include "work/list/letters.h"
+#include "work/piece/cache.h"
 #include "work/stack/stack.h"
 
 struct serve {
@@ -79,6 +80,7 @@ static struct size projected_width(const struct serve *v, struct size in)
         return q;
     struct size kv =
         size_ceil_div(v->s, size_slot(v->s, SLOT_KV_HEADS), size_slot(v->s, SLOT_TP));
+    q = size_times(v->s, q, v->plan->model.attention.output_gate ? 2 : 1);
     return size_add(v->s, q, size_times(v->s, size_mul(v->s, kv, in), 2));
 }
 
@@ -121,13 +123,35 @@ static void attention(const struct serve *v, enum segment segment, uint16_t hidd
     flow_close(&flow, &(struct flow_style){0});
 }
 
+/* A linear layer: projected rows, those the convolution made, what the recurrence leaves. */
+static void linear(const struct serve *v, enum segment segment, uint16_t hidden)
+{
+    struct flow flow;
+    struct dims d;
+    dims_fill(&d, v->plan, v->s);
+    dims_mixer(&d, MIXER_LINEAR);
+    flow_init(&flow, v->work, segment);
+    flow_given(&flow, hidden, false);
+    uint16_t in = tensor(v, &flow, "linear_in", CATEGORY_ATTENTION, d.width[COL_LINEAR_IN]);
+    uint16_t convolved =
+        tensor(v, &flow, "convolved", CATEGORY_ATTENTION, d.width[COL_LINEAR_QKV]);
+    uint16_t context =
+        tensor(v, &flow, "linear_context", CATEGORY_ATTENTION, d.width[COL_LINEAR_VALUES]);
+    uint16_t result = tensor(v, &flow, "attention_out", CATEGORY_ATTENTION, v->hidden);
+    flow_op(&flow, tick_of(v, "linear_in", OP_GEMM), FLOW(hidden), FLOW(in));
+    flow_op(&flow, tick_of(v, "convolution", OP_ATTENTION), FLOW(in), FLOW(convolved));
+    flow_op(&flow, tick_of(v, "scan", OP_ATTENTION), FLOW(convolved, in), FLOW(context));
+    flow_op(&flow, tick_of(v, "linear_out", OP_GEMM), FLOW(context), FLOW(result));
+    flow_close(&flow, &(struct flow_style){0});
+}
+
 /* ---- the layers ---- */
 
-static void dense_mlp(const struct serve *v, uint16_t hidden)
+static void dense_mlp(const struct serve *v, enum segment segment, uint16_t hidden)
 {
     struct flow flow;
     struct sizes *s = v->s;
-    flow_init(&flow, v->work, SEGMENT_DENSE);
+    flow_init(&flow, v->work, segment);
     flow_given(&flow, hidden, false);
     struct size inter = size_ceil_div(s, size_slot(s, SLOT_DENSE_INTER), size_slot(s, SLOT_TP));
     struct size wide = size_times(s, inter, v->plan->model.moe.glu ? 2 : 1);
@@ -141,27 +165,42 @@ static void dense_mlp(const struct serve *v, uint16_t hidden)
 }
 
 /* Under sp each tp rank brings its own part of the tokens to the experts. */
-static uint16_t moe_input(const struct serve *v, uint16_t hidden)
+static uint16_t moe_input(const struct serve *v, enum segment segment, uint16_t hidden)
 {
     if (plan_tokens_everywhere(v->plan) || plan_token_ranks(v->plan) == 1)
         return hidden;
     struct buffer part =
         shape(v, "moe_tokens", CATEGORY_ACTIVATION, size_slot(v->s, SLOT_TOKENS), v->hidden);
-    part.segment = SEGMENT_MOE;
+    part.segment = segment;
     part.life = LIFE_TRANSIENT;
     part.last = WORK_NONE;
     return work_buffer(v->work, part);
 }
 
+static enum status layer(const struct serve *v, enum layer_kind kind, struct err *err)
+{
+    enum segment segment = segment_of_kind(kind);
+    uint16_t output, hidden = stream(v, segment);
+    if (kind_mixer(kind) == MIXER_LINEAR)
+        linear(v, segment, hidden);
+    else if (kind_mixer(kind) != MIXER_NONE)
+        attention(v, segment, hidden);
+    if (kind_ffn(kind) == FFN_DENSE)
+        dense_mlp(v, segment, hidden);
+    if (kind_ffn(kind) != FFN_MOE)
+        return STATUS_OK;
+    hidden = moe_input(v, segment, hidden);
+    return dispatch_layer(v->plan, v->work, v->path, &v->style->moe, hidden, &output, err);
+}
+
 static enum status layers(const struct serve *v, struct err *err)
 {
-    uint16_t output, hidden = stream(v, SEGMENT_DENSE);
-    attention(v, SEGMENT_DENSE, hidden);
-    dense_mlp(v, hidden);
-    hidden = stream(v, SEGMENT_MOE);
-    attention(v, SEGMENT_MOE, hidden);
-    hidden = moe_input(v, hidden);
-    return dispatch_layer(v->plan, v->work, v->path, &v->style->moe, hidden, &output, err);
+    bool kinds[KIND_COUNT];
+    stack_kinds(v->plan, kinds);
+    for (unsigned k = 0; k < KIND_COUNT; k++)
+        if (kinds[k])
+            TRY(layer(v, (enum layer_kind)k, err));
+    return STATUS_OK;
 }
 
 /* Logits of the last token of every sequence (of every token when speculating), gathered over
@@ -193,27 +232,49 @@ static struct size cached_sequences(const struct plan *plan, struct sizes *s)
     return plan_is_engine(plan) ? size_mul(s, batch, size_slot(s, SLOT_PP)) : batch;
 }
 
+static void cache_buffer(const struct plan *plan, struct work *work, const char *name,
+                         enum mixer mixer, enum dtype dtype, struct size tokens,
+                         struct size width)
+{
+    struct sizes *s = &work->sizes;
+    work_buffer(work, (struct buffer){.name = name,
+                                      .category = CATEGORY_KV_CACHE,
+                                      .segment = SEGMENT_STEP,
+                                      .dtype = dtype,
+                                      .n_dims = 4,
+                                      .dims = {cache_layers(s, plan, mixer),
+                                               cached_sequences(plan, s), tokens, width},
+                                      .life = LIFE_PERSISTENT,
+                                      .state = true});
+}
+
 void serve_cache(const struct plan *plan, struct work *work, uint64_t block)
 {
     struct sizes *s = &work->sizes;
-    bool mla = plan->model.attention.kind == ATTENTION_MLA;
-    struct size kv = size_ceil_div(s, size_slot(s, SLOT_KV_HEADS), size_slot(s, SLOT_TP));
-    struct size width =
-        mla ? size_add(s, size_slot(s, SLOT_KV_RANK), size_slot(s, SLOT_ROPE_DIM))
-            : size_times(s, size_mul(s, kv, size_slot(s, SLOT_HEAD_DIM)), 2);
+    struct dims d;
     struct size context = plan->workload.mode == MODE_DECODE ? size_slot(s, SLOT_CONTEXT)
                                                              : size_slot(s, SLOT_SEQUENCE_FULL);
-    struct size layers =
-        size_add(s, size_slot(s, SLOT_STAGE_DENSE_LAYERS), size_slot(s, SLOT_STAGE_MOE_LAYERS));
-    work_buffer(work, (struct buffer){.name = "kv_cache",
-                                      .category = CATEGORY_KV_CACHE,
-                                      .segment = SEGMENT_STEP,
-                                      .dtype = plan->precision.kv_cache,
-                                      .n_dims = 4,
-                                      .dims = {layers, cached_sequences(plan, s),
-                                               size_up(s, context, block ? block : 1), width},
-                                      .life = LIFE_PERSISTENT,
-                                      .state = true});
+    bool kinds[KIND_COUNT], mixers[MIXER_COUNT] = {false};
+    stack_kinds(plan, kinds);
+    for (unsigned k = 0; k < KIND_COUNT; k++)
+        mixers[kind_mixer((enum layer_kind)k)] |= kinds[k];
+    dims_fill(&d, plan, s);
+    for (unsigned m = 0; m < MIXER_COUNT; m++) {
+        enum mixer mixer = (enum mixer)m;
+        dims_mixer(&d, mixer);
+        if (mixers[m] && mixer == MIXER_LINEAR)
+            cache_buffer(plan, work, "state_cache", mixer, DTYPE_INT8, size_const(s, 1),
+                         cache_state_bytes(&d));
+        if (!mixers[m] || !cache_name(mixer))
+            continue;
+        struct size tokens =
+            size_up(s, cache_tokens(s, plan, mixer, context), block ? block : 1);
+        cache_buffer(plan, work, cache_name(mixer), mixer, plan->precision.kv_cache, tokens,
+                     cache_width(&d));
+        if (d.facts & FACT_INDEX)
+            cache_buffer(plan, work, "index_cache", mixer, DTYPE_INT8, tokens,
+                         cache_index_bytes(&d));
+    }
 }
 
 static enum status refuse(const struct plan *plan, const struct serve_style *style,

@@ -3,6 +3,8 @@
 #include "work/list/letters.h"
 #include "work/list/dtype.h"
 #include "work/list/params.h"
+#include "work/piece/cache.h"
+#include "work/piece/matrix.h"
 #include "work/stack/serve.h"
 
 struct size serve_matrix_bytes(struct sizes *s, enum dtype dtype, struct size rows,
@@ -23,7 +25,16 @@ struct size serve_matrix_bytes(struct sizes *s, enum dtype dtype, struct size ro
 
 /* ---- the matrices of one layer ---- */
 
-enum { MLA = 1, GQA = 2, Q_LOW_RANK = 4, Q_DIRECT = 8, GLU = 16, SHARED = 32, RESIDUAL = 64 };
+enum {
+    MLA = 1,
+    GQA = 2,
+    Q_LOW_RANK = 4,
+    Q_DIRECT = 8,
+    GLU = 16,
+    SHARED = 32,
+    RESIDUAL = 64,
+    OUTPUT_GATE = 1024
+};
 
 enum width {
     HIDDEN,
@@ -44,7 +55,7 @@ enum width {
     WIDTHS
 };
 
-enum layers { DENSE_LAYERS, MOE_LAYERS, ALL_LAYERS, LAYER_KINDS };
+enum layers { DENSE_LAYERS, MOE_LAYERS, ALL_LAYERS, ATTENTION_LAYERS };
 
 /* rows: input size; copies: matrices of this shape in a layer */
 static const struct matrix {
@@ -55,15 +66,17 @@ static const struct matrix {
     unsigned copies;
     bool local, plain; /* per local expert; kept in 16 bits */
 } matrices[] = {
-    {"attention_weights", MLA | Q_LOW_RANK, ALL_LAYERS, HIDDEN, Q_RANK, 1, false, false},
-    {"attention_weights", MLA | Q_LOW_RANK, ALL_LAYERS, Q_RANK, Q_WIDE, 1, false, false},
-    {"attention_weights", MLA | Q_DIRECT, ALL_LAYERS, HIDDEN, Q_WIDE, 1, false, false},
-    {"attention_weights", MLA, ALL_LAYERS, HIDDEN, LATENT, 1, false, false},
-    {"attention_weights", MLA, ALL_LAYERS, KV_RANK, KV_UP, 1, false, false},
-    {"attention_weights", MLA, ALL_LAYERS, V_WIDE, HIDDEN, 1, false, false},
-    {"attention_weights", GQA, ALL_LAYERS, HIDDEN, Q_HEADS, 1, false, false},
-    {"attention_weights", GQA, ALL_LAYERS, HIDDEN, KV_WIDE, 2, false, false},
-    {"attention_weights", GQA, ALL_LAYERS, Q_HEADS, HIDDEN, 1, false, false},
+    {"attention_weights", MLA | Q_LOW_RANK, ATTENTION_LAYERS, HIDDEN, Q_RANK, 1, false, false},
+    {"attention_weights", MLA | Q_LOW_RANK, ATTENTION_LAYERS, Q_RANK, Q_WIDE, 1, false, false},
+    {"attention_weights", MLA | Q_DIRECT, ATTENTION_LAYERS, HIDDEN, Q_WIDE, 1, false, false},
+    {"attention_weights", MLA, ATTENTION_LAYERS, HIDDEN, LATENT, 1, false, false},
+    {"attention_weights", MLA, ATTENTION_LAYERS, KV_RANK, KV_UP, 1, false, false},
+    {"attention_weights", MLA, ATTENTION_LAYERS, V_WIDE, HIDDEN, 1, false, false},
+    {"attention_weights", GQA, ATTENTION_LAYERS, HIDDEN, Q_HEADS, 1, false, false},
+    {"attention_weights", GQA | OUTPUT_GATE, ATTENTION_LAYERS, HIDDEN, Q_HEADS, 1, false,
+     false},
+    {"attention_weights", GQA, ATTENTION_LAYERS, HIDDEN, KV_WIDE, 2, false, false},
+    {"attention_weights", GQA, ATTENTION_LAYERS, Q_HEADS, HIDDEN, 1, false, false},
     {"dense_mlp_weights", GLU, DENSE_LAYERS, HIDDEN, DENSE, 1, false, false},
     {"dense_mlp_weights", 0, DENSE_LAYERS, HIDDEN, DENSE, 1, false, false},
     {"dense_mlp_weights", 0, DENSE_LAYERS, DENSE, HIDDEN, 1, false, false},
@@ -86,6 +99,7 @@ static unsigned conditions(const struct plan *plan)
     const struct model_moe *moe = &plan->model.moe;
     unsigned holds = a->kind == ATTENTION_MLA ? MLA : GQA;
     holds |= a->q_lora_rank ? Q_LOW_RANK : Q_DIRECT;
+    holds |= a->output_gate ? OUTPUT_GATE : 0;
     holds |= moe->glu ? GLU : 0;
     holds |= moe->shared_intermediate ? SHARED : 0;
     return holds | (plan->model.residual_intermediate ? RESIDUAL : 0);
@@ -139,11 +153,22 @@ static void state(struct work *work, const char *name, enum dtype dtype, struct 
                                       .source = source});
 }
 
-static struct size layers_of(struct sizes *s, enum layers kind)
+/* All layers of the stage, or those with attention. */
+static struct size mixer_layers(const struct plan *plan, struct sizes *s, bool attention)
 {
-    struct size dense = size_slot(s, SLOT_STAGE_DENSE_LAYERS);
-    struct size moe = size_slot(s, SLOT_STAGE_MOE_LAYERS);
-    return kind == ALL_LAYERS ? size_add(s, dense, moe) : kind == MOE_LAYERS ? moe : dense;
+    struct size sum = size_const(s, 0);
+    for (unsigned m = 0; m < MIXER_COUNT; m++)
+        if (!attention || cache_name((enum mixer)m))
+            sum = size_add(s, sum, cache_layers(s, plan, (enum mixer)m));
+    return sum;
+}
+
+static struct size layers_of(const struct plan *plan, struct sizes *s, enum layers kind)
+{
+    if (kind == DENSE_LAYERS || kind == MOE_LAYERS)
+        return size_slot(s,
+                         kind == MOE_LAYERS ? SLOT_STAGE_MOE_LAYERS : SLOT_STAGE_DENSE_LAYERS);
+    return mixer_layers(plan, s, kind == ATTENTION_LAYERS);
 }
 
 /* Formats that the published checkpoints give to experts only: the other matrices stay in 16
@@ -176,8 +201,53 @@ static size_t component(const struct plan *plan, struct work *work, size_t from,
     if (first->local)
         bytes = size_mul(s, bytes, size_slot(s, SLOT_LOCAL_EXPERTS));
     if (!size_is_zero(s, bytes))
-        state(work, first->component, dtype, bytes, layers_of(s, first->layers), NULL);
+        state(work, first->component, dtype, bytes, layers_of(plan, s, first->layers), NULL);
     return i;
+}
+
+/* Matrices of linear layers and of indexers, from the table that all stacks share. */
+static void mixer_matrices(const struct plan *plan, struct work *work, const char *name,
+                           enum mixer mixer, unsigned when, enum dtype dtype)
+{
+    struct sizes *s = &work->sizes;
+    struct size bytes = size_const(s, 0);
+    struct dims d;
+    size_t n;
+    const struct layer_matrix *all = matrices_of_layer(&n);
+    dims_fill(&d, plan, s);
+    dims_mixer(&d, mixer);
+    for (size_t i = 0; i < n; i++)
+        if (matrix_exists(&all[i], &d, IN_NONE) && (all[i].when & when) == when)
+            bytes =
+                size_add(s, bytes,
+                         serve_matrix_bytes(s, dtype, d.width[all[i].in], d.width[all[i].out]));
+    state(work, name, dtype, bytes, cache_layers(s, plan, mixer), NULL);
+}
+
+/* The taps of a linear layer's convolution and its vectors, in 16 bits. */
+static void linear_vectors(const struct plan *plan, struct work *work)
+{
+    struct sizes *s = &work->sizes;
+    struct params params;
+    struct dims d;
+    params_count(&plan->model, &params);
+    dims_fill(&d, plan, s);
+    const struct params_part *part = &params.mixer[MIXER_LINEAR];
+    struct size taps = size_mul(s, d.width[COL_LINEAR_CONV], size_slot(s, SLOT_LINEAR_CONV));
+    struct size all = size_add(s, taps, size_const(s, part->norms + part->biases));
+    state(work, "linear_vectors", DTYPE_BF16, size_times(s, all, 2),
+          cache_layers(s, plan, MIXER_LINEAR), NULL);
+}
+
+static void mixers(const struct plan *plan, struct work *work)
+{
+    enum dtype dtype = plan->precision.weights;
+    if (model_mixers(&plan->model, MIXER_LINEAR)) {
+        mixer_matrices(plan, work, "linear_weights", MIXER_LINEAR, 0, dtype);
+        linear_vectors(plan, work);
+    }
+    if (plan->model.indexer.heads)
+        mixer_matrices(plan, work, "indexer_weights", MIXER_FULL, FACT_INDEX, dtype);
 }
 
 /* Biases, attention sinks, the gate on shared experts and the norms inside attention, whole on
@@ -187,16 +257,18 @@ static void vectors(const struct plan *plan, struct work *work, const struct ser
     struct sizes *s = &work->sizes;
     struct params params;
     params_count(&plan->model, &params);
-    uint64_t attention = params.attention.norms + params.attention.biases;
+    const struct params_part *plain = &params.mixer[MIXER_REUSE]; /* without an indexer */
+    uint64_t attention = plain->norms + plain->biases;
     bool gated = plan->model.moe.shared_intermediate && plan->model.moe.shared_gate;
     uint64_t moe = params.router.biases + params.shared.biases + params.residual.biases +
                    (gated ? plan->model.hidden : 0);
     struct size terms[] = {
-        size_times(s, layers_of(s, ALL_LAYERS), attention),
-        size_times(s, layers_of(s, DENSE_LAYERS), params.dense_mlp.biases),
-        size_times(s, layers_of(s, MOE_LAYERS), moe),
-        size_times(s, size_mul(s, layers_of(s, MOE_LAYERS), size_slot(s, SLOT_LOCAL_EXPERTS)),
-                   params.expert.biases * (style->experts.wide_biases ? 2 : 1)),
+        size_times(s, layers_of(plan, s, ATTENTION_LAYERS), attention),
+        size_times(s, layers_of(plan, s, DENSE_LAYERS), params.dense_mlp.biases),
+        size_times(s, layers_of(plan, s, MOE_LAYERS), moe),
+        size_times(
+            s, size_mul(s, layers_of(plan, s, MOE_LAYERS), size_slot(s, SLOT_LOCAL_EXPERTS)),
+            params.expert.biases * (style->experts.wide_biases ? 2 : 1)),
     };
     struct size elements = size_sum(s, sizeof terms / sizeof *terms, terms);
     if (!size_is_zero(s, elements))
@@ -216,17 +288,17 @@ static void ends(const struct plan *plan, struct work *work)
     if (!plan->model.tied_embeddings)
         state(work, "head_weights", DTYPE_BF16, table, size_slot(s, SLOT_STAGE_HEAD), NULL);
     struct size per_layer =
-        size_times(s, layers_of(s, ALL_LAYERS), plan->model.norms_per_layer);
+        size_times(s, layers_of(plan, s, ALL_LAYERS), plan->model.norms_per_layer);
     struct size norms = size_add(s, per_layer, size_slot(s, SLOT_STAGE_HEAD));
     state(work, "norm_weights", DTYPE_BF16, size_times(s, hidden, 2), norms, NULL);
 }
 
 /* W_UK [heads, nope, kv rank] and W_UV [heads, kv rank, v], split from kv_b after loading. */
-static void absorbed(struct work *work, const struct size *widths)
+static void absorbed(const struct plan *plan, struct work *work, const struct size *widths)
 {
     struct sizes *s = &work->sizes;
     struct size bytes = size_times(s, size_mul(s, widths[KV_RANK], widths[KV_UP]), 2);
-    state(work, "absorbed_kv_b_copies", DTYPE_BF16, bytes, layers_of(s, ALL_LAYERS),
+    state(work, "absorbed_kv_b_copies", DTYPE_BF16, bytes, layers_of(plan, s, ATTENTION_LAYERS),
           "vLLM v1/attention/backends/mla: W_UK_T and W_UV are kept beside kv_b_proj");
 }
 
@@ -242,7 +314,7 @@ static void swizzled_scales(const struct plan *plan, struct work *work,
     struct size down = size_mul(s, size_up(s, widths[EXPERT_HIDDEN], 256),
                                 size_up(s, size_ceil_by(s, widths[INTER], 32), 2));
     struct size bytes = size_mul(s, size_add(s, up, down), size_slot(s, SLOT_LOCAL_EXPERTS));
-    state(work, "expert_scales_swizzled", DTYPE_INT8, bytes, layers_of(s, MOE_LAYERS),
+    state(work, "expert_scales_swizzled", DTYPE_INT8, bytes, layers_of(plan, s, MOE_LAYERS),
           "vLLM quantization/mxfp4.py keeps the loaded scales; triton_kernels hopper_scale.py");
 }
 
@@ -270,10 +342,11 @@ void serve_weights(const struct plan *plan, struct work *work, const struct serv
     fill_widths(plan, style, &work->sizes, widths);
     for (size_t i = 0; i < sizeof matrices / sizeof *matrices;)
         i = component(plan, work, i, widths);
+    mixers(plan, work);
     vectors(plan, work, style);
     ends(plan, work);
     if (style->absorbed_copies && plan->model.attention.kind == ATTENTION_MLA)
-        absorbed(work, widths);
+        absorbed(plan, work, widths);
     if (style->experts.swizzled_scales)
         swizzled_scales(plan, work, widths);
     if (style->rotary_table && plan->model.max_position)

@@ -49,6 +49,9 @@ bool stack_offers(const struct plan *plan);
 /* STATUS_INPUT with the list and the reason when the plan's stack does not run the path. */
 enum status stack_runs(const struct plan *plan, enum moe_path path, struct err *err);
 
+/* STATUS_INPUT when the plan's stack does not have a mixer of the model's layers. */
+enum status stack_mixes(const struct plan *plan, struct err *err);
+
 /* moe.buffer with `auto` resolved: worst where the stack's shapes are static, otherwise exact.
  */
 enum buffer_sizing stack_sizing(const struct plan *plan);
@@ -81,6 +84,10 @@ void step_optimizer(const struct plan *plan, struct work *work);
 
 /* Repeat counts and in-flight factors of the segments from the pipeline stage's slots. */
 void step_segments(struct work *work);
+
+/* Kinds of layers whose buffers a stack holds: those of the model, and in one without a list
+ * the dense ones, whatever dense_layers is. */
+void stack_kinds(const struct plan *plan, bool has[KIND_COUNT]);
 
 /* The parameters one rank's gradients cover, in elements: {dense, experts} after sharding. */
 struct shards {

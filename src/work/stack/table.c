@@ -199,6 +199,34 @@ enum status stack_runs(const struct plan *plan, enum moe_path path, struct err *
     return STATUS_INPUT;
 }
 
+/* What a stack does not have, or what of it is not modelled. */
+static const struct {
+    uint32_t stacks;
+    enum mixer mixer;
+    const char *what;
+} unknown[] = {
+    {1u << STACK_MAXTEXT, MIXER_LINEAR, "recurrent layers"},
+    {1u << STACK_TORCHTITAN, MIXER_LINEAR, "recurrent layers"},
+    {1u << STACK_NXD, MIXER_LINEAR, "recurrent layers"},
+    {1u << STACK_MAXTEXT | 1u << STACK_TORCHTITAN | 1u << STACK_NXD, MIXER_REUSE,
+     "attention that reuses an indexer's choice"},
+};
+
+enum status stack_mixes(const struct plan *plan, struct err *err)
+{
+    for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++) {
+        if (!(unknown[i].stacks >> plan->stack.kind & 1) ||
+            !model_mixers(&plan->model, unknown[i].mixer))
+            continue;
+        err_set(err, STATUS_INPUT, "%s are not modelled for stack %s", unknown[i].what,
+                stack_system(plan->stack.kind)->name);
+        return err_hint(err,
+                        "model.layer_types names them; use stack megatron, generic, vllm or "
+                        "sglang");
+    }
+    return STATUS_OK;
+}
+
 enum buffer_sizing stack_sizing(const struct plan *plan)
 {
     if (plan->moe.buffer != SIZING_AUTO)

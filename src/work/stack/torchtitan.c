@@ -132,12 +132,14 @@ static const struct train_tensor network[] = {
 /* What "op" keeps beside the table's own: outputs of the first, third, fifth and seventh matrix
  * product of a layer (q, kv up, shared gate, shared down). */
 static const struct train_tensor per_op[] = {
-    {"q_out", CATEGORY_ATTENTION, IN_BOTH, FACT_PER_OP, ROW_FULL, COL_Q, .saved = true,
-     .first = MODULE_UP, .last = BACK_UP, .dropped_by = TRAIN_OP_KEPT},
-    {"kv_up_out", CATEGORY_ATTENTION, IN_BOTH, FACT_PER_OP | FACT_MLA, ROW_FULL, COL_KV_UP,
-     .saved = true, .first = MODULE_UP, .last = BACK_UP, .dropped_by = TRAIN_OP_KEPT},
-    {"v_out", CATEGORY_ATTENTION, IN_BOTH, FACT_PER_OP | FACT_GQA, ROW_FULL, COL_V,
-     .saved = true, .first = MODULE_UP, .last = BACK_UP, .dropped_by = TRAIN_OP_KEPT},
+    {"q_out", CATEGORY_ATTENTION, IN_ALL, FACT_PER_OP, ROW_FULL, COL_Q, .saved = true,
+     .first = MODULE_UP, .last = BACK_UP, .dropped_by = TRAIN_OP_KEPT, .mixers = MIX_SOFTMAX},
+    {"kv_up_out", CATEGORY_ATTENTION, IN_ALL, FACT_PER_OP | FACT_MLA, ROW_FULL, COL_KV_UP,
+     .saved = true, .first = MODULE_UP, .last = BACK_UP, .dropped_by = TRAIN_OP_KEPT,
+     .mixers = MIX_SOFTMAX},
+    {"v_out", CATEGORY_ATTENTION, IN_ALL, FACT_PER_OP | FACT_GQA, ROW_FULL, COL_V,
+     .saved = true, .first = MODULE_UP, .last = BACK_UP, .dropped_by = TRAIN_OP_KEPT,
+     .mixers = MIX_SOFTMAX},
     /* a compiled exchange is a functional collective, which the list of kept ops names */
     {"dispatched_rows", MOE, FACT_PER_OP | FACT_COMPILED | FACT_ALLTOALL | FACT_EP,
      ROW_RECEIVED, COL_HIDDEN, .saved = true, .first = MODULE_DISPATCH, .last = BACK_DISPATCH,

@@ -106,10 +106,16 @@ void train_init(struct train *t, const struct plan *plan, struct work *work, enu
     dims_fill(&t->d, plan, t->z);
     t->d.facts |= exchange_of(path);
     fill_rows(t);
+    for (unsigned m = 0; m < MIXER_COUNT; m++) {
+        t->mixer[m] = t->d;
+        dims_mixer(&t->mixer[m], (enum mixer)m);
+    }
     step_segments(work);
-    work->alternating = plan->model.moe_every > 1;
-    add_ticks(t, SEGMENT_DENSE);
-    add_ticks(t, SEGMENT_MOE);
+    work->alternating = plan->model.moe_every > 1 || plan->model.layer_types.n;
+    stack_kinds(plan, t->kinds);
+    for (unsigned k = 0; k < KIND_COUNT; k++)
+        if (t->kinds[k])
+            add_ticks(t, segment_of_kind((enum layer_kind)k));
 }
 
 /* ---- tensors ---- */
@@ -129,10 +135,16 @@ static bool by_recipe(const struct train *t, const struct train_tensor *tensor)
     return one && t->d.facts & FACT_RECIPE;
 }
 
+static const struct dims *dims_of(const struct train *t, enum segment segment)
+{
+    return &t->mixer[kind_mixer(segment_kind(segment))];
+}
+
 static void add_life(struct train *t, const struct train_tensor *tensor, const char *name,
                      enum segment segment, enum life life, unsigned first, unsigned last)
 {
-    struct size rows = t->d.rows[tensor->rows], width = t->d.width[tensor->width];
+    struct size rows = t->d.rows[tensor->rows];
+    struct size width = dims_of(t, segment)->width[tensor->width];
     enum dtype dtype =
         tensor->dtype == DTYPE_NONE ? t->plan->precision.activations : tensor->dtype;
     struct size bytes = size_const(t->z, 0); /* by shape */
@@ -193,7 +205,7 @@ static bool is_beside(const struct train *t, const struct train_tensor *tensor,
     bool megatron =
         t->plan->stack.kind == STACK_MEGATRON || t->plan->stack.kind == STACK_PRIMUS;
     return megatron && t->plan->stack.overlap_ep && t->plan->parallel.ep > 1 &&
-           segment == SEGMENT_MOE && tensor->first <= MODULE_UNPERMUTE &&
+           segment_has_experts(segment) && tensor->first <= MODULE_UNPERMUTE &&
            tensor->last >= MODULE_UNPERMUTE && tensor->last < MODULES;
 }
 
@@ -256,18 +268,31 @@ static void add_tensor(struct train *t, const struct train_tensor *tensor, enum 
         t->work->buffers[t->work->n_buffers - 1].drop_every = t->drop_every;
 }
 
+/* Whether a layer of this kind has a row of a table. */
+static bool applies(const struct train *t, const struct train_tensor *tensor,
+                    enum layer_kind kind)
+{
+    const struct dims *d = &t->mixer[kind_mixer(kind)];
+    const unsigned mask = FACTS_OF_MIXER;
+    unsigned facts = (t->d.facts & ~mask) | (d->facts & mask);
+    return t->kinds[kind] && tensor->segments & in_ffn(kind_ffn(kind)) &&
+           !size_is_zero(t->z, t->d.rows[tensor->rows]) &&
+           (tensor->when & facts) == tensor->when &&
+           (!tensor->mixers || tensor->mixers & d->mix);
+}
+
+void train_mixer(struct train *t, unsigned mixers, const struct train_tensor *tensors, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        for (unsigned k = 0; k < KIND_COUNT; k++)
+            if (t->mixer[kind_mixer((enum layer_kind)k)].mix & mixers &&
+                applies(t, &tensors[i], (enum layer_kind)k))
+                add_tensor(t, &tensors[i], segment_of_kind((enum layer_kind)k));
+}
+
 void train_tensors(struct train *t, const struct train_tensor *tensors, size_t n)
 {
-    for (size_t i = 0; i < n; i++) {
-        const struct train_tensor *tensor = &tensors[i];
-        if ((tensor->when & t->d.facts) != tensor->when ||
-            size_is_zero(t->z, t->d.rows[tensor->rows]))
-            continue;
-        if (tensor->segments & IN_DENSE)
-            add_tensor(t, tensor, SEGMENT_DENSE);
-        if (tensor->segments & IN_MOE)
-            add_tensor(t, tensor, SEGMENT_MOE);
-    }
+    train_mixer(t, MIX_ALL, tensors, n);
 }
 
 /* ---- names ---- */
@@ -300,6 +325,9 @@ enum status train_names(const struct word_list *words, const struct train_name *
 
 void train_host_syncs(struct train *t, uint64_t n)
 {
-    struct tick *dispatch = &t->work->ticks[t->base[SEGMENT_MOE] + MODULE_DISPATCH];
-    dispatch->host_syncs = size_const(t->z, n);
+    for (unsigned k = 0; k < KIND_COUNT; k++) {
+        enum segment segment = segment_of_kind((enum layer_kind)k);
+        if (t->kinds[k] && segment_has_experts(segment))
+            t->work->ticks[t->base[segment] + MODULE_DISPATCH].host_syncs = size_const(t->z, n);
+    }
 }

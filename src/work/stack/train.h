@@ -55,7 +55,7 @@ enum { PRODUCT_INPUT = 1, PRODUCT_INPUT_GQA = 2 };
 struct train_tensor {
     const char *name;
     enum category category;
-    unsigned segments; /* TRAIN_IN_... */
+    unsigned segments; /* IN_... */
     unsigned when;     /* bits above */
     enum row rows;
     enum col width;
@@ -68,6 +68,7 @@ struct train_tensor {
         again;        /* last op of forward that reads it; op of backward that remakes it */
     unsigned offload; /* TRAIN_OFF_... */
     unsigned product_input; /* PRODUCT_...: kept in the format its product computes in */
+    unsigned mixers;        /* MIX_...: those it is beside; 0: all */
     const char *source;
 };
 
@@ -75,7 +76,9 @@ struct train {
     const struct plan *plan;
     struct work *work;
     struct sizes *z;
-    struct dims d;
+    struct dims d;                  /* of full attention; the rows are those of all kinds */
+    struct dims mixer[MIXER_COUNT]; /* widths and facts of a mixer */
+    bool kinds[KIND_COUNT];         /* of layers that it holds */
     enum moe_path path;
     unsigned drops; /* modules this plan recomputes */
     unsigned offloads;
@@ -89,12 +92,17 @@ struct train {
 void train_init(struct train *train, const struct plan *plan, struct work *work,
                 enum moe_path path);
 
-/* Adds the rows of a table that apply. */
+/* Adds the rows of a table that apply; train_mixer: beside these mixers only (MIX_...). */
 void train_tensors(struct train *train, const struct train_tensor *tensors, size_t n);
+void train_mixer(struct train *train, unsigned mixers, const struct train_tensor *tensors,
+                 size_t n);
 
 /* Tables every stack here shares: norms, attention, residual stream; dense network. */
 void train_attention(struct train *train);
 void train_dense(struct train *train);
+
+/* Recurrences: train_linear.c, called by train_attention. */
+void train_linear(struct train *train);
 
 /* Embedding, head, loss; persistent extras: gathered sequence, pipeline gradient, GEMM
  * workspaces, placeholders for weight gradients. */

@@ -77,7 +77,7 @@ static bool seen(struct shapes *shapes, uint64_t out, uint64_t in)
 static struct size present(struct train *t, unsigned segments)
 {
     struct size one = size_const(t->z, 1);
-    if (segments == IN_BOTH)
+    if (segments == IN_ALL)
         return one;
     enum slot layers = segments == IN_MOE ? SLOT_STAGE_MOE_LAYERS : SLOT_STAGE_DENSE_LAYERS;
     return size_min(t->z, size_slot(t->z, layers), one);
@@ -103,7 +103,8 @@ static void add_placeholders(struct train *t)
     size_t n;
     const struct layer_matrix *matrices = matrices_of_layer(&n);
     struct size hidden = t->d.width[COL_HIDDEN], twice = size_times(t->z, hidden, 2);
-    struct size mtp_out = size_ceil_div(t->z, hidden, size_slot(t->z, SLOT_TP));
+    struct dims d = t->d;
+    struct size layers, mtp_out = size_ceil_div(t->z, hidden, size_slot(t->z, SLOT_TP));
     struct size vocab = t->d.width[COL_VOCAB], head = size_slot(t->z, SLOT_STAGE_HEAD);
     struct size mtp = size_min(t->z, size_slot(t->z, SLOT_STAGE_MTP), size_const(t->z, 1));
     struct slots slots;
@@ -112,10 +113,9 @@ static void add_placeholders(struct train *t)
     slots_from_plan(t->plan, &slots);
     sizes_eval(t->z, &slots, values);
     for (size_t i = 0; i < n; i++)
-        if ((matrices[i].when & t->d.facts) == matrices[i].when &&
-            matrices[i].op != MODULE_ROUTER)
-            add_placeholder(t, values, &shapes, matrices[i].name, t->d.width[matrices[i].out],
-                            t->d.width[matrices[i].in], present(t, matrices[i].segments));
+        if (matrices[i].op != MODULE_ROUTER && matrix_in_model(&matrices[i], &d, &layers))
+            add_placeholder(t, values, &shapes, matrices[i].name, d.width[matrices[i].out],
+                            d.width[matrices[i].in], present(t, matrices[i].segments));
     add_placeholder(t, values, &shapes, "mtp_projection", mtp_out, twice, mtp);
     add_placeholder(t, values, &shapes, "head", vocab, hidden, head);
 }
@@ -127,20 +127,15 @@ static void add_fp8_weights(struct train *t)
 {
     size_t n;
     const struct layer_matrix *matrices = matrices_of_layer(&n);
-    struct size sum = size_const(t->z, 0);
-    struct size dense = size_slot(t->z, SLOT_STAGE_DENSE_LAYERS);
-    struct size moe = size_slot(t->z, SLOT_STAGE_MOE_LAYERS);
+    struct size sum = size_const(t->z, 0), layers;
+    struct dims d = t->d;
     for (size_t i = 0; i < n; i++) {
         const struct layer_matrix *m = &matrices[i];
-        if ((m->when & t->d.facts) != m->when || m->op == MODULE_ROUTER)
+        if (m->op == MODULE_ROUTER || !matrix_in_model(m, &d, &layers))
             continue;
-        struct size layers = m->segments == IN_MOE     ? moe
-                             : m->segments == IN_DENSE ? dense
-                                                       : size_add(t->z, dense, moe);
         struct size copies = m->expert ? size_mul(t->z, layers, t->d.letters.local) : layers;
-        sum =
-            size_add(t->z, sum,
-                     size_product(t->z, SIZES(t->d.width[m->out], t->d.width[m->in], copies)));
+        sum = size_add(t->z, sum,
+                       size_product(t->z, SIZES(d.width[m->out], d.width[m->in], copies)));
     }
     uint64_t copies_kept = t->plan->precision.weights == DTYPE_FP8 ? 1 : 2;
     persistent(t, "fp8_weights", CATEGORY_WEIGHTS, DTYPE_FP8, sum,

@@ -5,85 +5,107 @@
 /* Saved: a norm its input, a product its input, attention q, k, v, its output (which is the
  * next product's input) and row statistics. What a split, a rotation or a concatenation reads
  * is not saved: their backward needs shapes only. */
-static const struct train_tensor attention[] = {
-    {"layer_input", CATEGORY_CHECKPOINT, IN_BOTH, 0, ROW_LOCAL, COL_HIDDEN, .saved = true,
+static const struct train_tensor entry[] = {
+    {"layer_input", CATEGORY_CHECKPOINT, IN_ALL, 0, ROW_LOCAL, COL_HIDDEN, .saved = true,
      .first = MODULE_ATTENTION_NORM, .last = BACK_ATTENTION_NORM, .dropped_by = TRAIN_KEPT,
      .offload = TRAIN_OFF_ATTENTION_NORM},
-    {"attention_norm_out", CATEGORY_ACTIVATION, IN_BOTH, 0, ROW_LOCAL, COL_HIDDEN,
-     .saved = true, .first = MODULE_ATTENTION_NORM, .last = BACK_DOWN,
-     .dropped_by = TRAIN_NORMS, .until = MODULE_UP, .again = BACK_PROJECTION,
-     .offload = TRAIN_OFF_QKV, .product_input = PRODUCT_INPUT_GQA},
-    {"q_latent", CATEGORY_ATTENTION, IN_BOTH, FACT_MLA | FACT_Q_LOW_RANK, ROW_LOCAL, COL_Q_RANK,
+};
+
+static const struct train_tensor mixer_entry[] = {
+    {"attention_norm_out", CATEGORY_ACTIVATION, IN_ALL, 0, ROW_LOCAL, COL_HIDDEN, .saved = true,
+     .first = MODULE_ATTENTION_NORM, .last = BACK_DOWN, .dropped_by = TRAIN_NORMS,
+     .until = MODULE_UP, .again = BACK_PROJECTION, .offload = TRAIN_OFF_QKV,
+     .product_input = PRODUCT_INPUT_GQA},
+};
+
+static const struct train_tensor attention[] = {
+    {"q_latent", CATEGORY_ATTENTION, IN_ALL, FACT_MLA | FACT_Q_LOW_RANK, ROW_LOCAL, COL_Q_RANK,
      .saved = true, .first = MODULE_DOWN, .last = BACK_UP, .offload = TRAIN_OFF_QKV},
-    {"q_latent_norm_out", CATEGORY_ATTENTION, IN_BOTH, FACT_MLA | FACT_Q_LOW_RANK, ROW_LOCAL,
+    {"q_latent_norm_out", CATEGORY_ATTENTION, IN_ALL, FACT_MLA | FACT_Q_LOW_RANK, ROW_LOCAL,
      COL_Q_RANK, .saved = true, .first = MODULE_UP, .last = BACK_UP, .dropped_by = TRAIN_MLA_UP,
      .until = MODULE_ROPE, .again = BACK_ATTENTION, .offload = TRAIN_OFF_QKV,
      .product_input = PRODUCT_INPUT},
-    {"kv_latent", CATEGORY_ATTENTION, IN_BOTH, FACT_MLA, ROW_LOCAL, COL_KV_LATENT,
-     .saved = true, .first = MODULE_DOWN, .last = BACK_UP, .offload = TRAIN_OFF_QKV},
-    {"kv_latent_norm_out", CATEGORY_ATTENTION, IN_BOTH, FACT_MLA, ROW_LOCAL, COL_KV_RANK,
+    {"kv_latent", CATEGORY_ATTENTION, IN_ALL, FACT_MLA, ROW_LOCAL, COL_KV_LATENT, .saved = true,
+     .first = MODULE_DOWN, .last = BACK_UP, .offload = TRAIN_OFF_QKV},
+    {"kv_latent_norm_out", CATEGORY_ATTENTION, IN_ALL, FACT_MLA, ROW_LOCAL, COL_KV_RANK,
      .saved = true, .first = MODULE_UP, .last = BACK_UP, .dropped_by = TRAIN_MLA_UP,
      .until = MODULE_ROPE, .again = BACK_ATTENTION, .offload = TRAIN_OFF_QKV,
      .product_input = PRODUCT_INPUT},
-    {"qkv_out", CATEGORY_ATTENTION, IN_BOTH, 0, ROW_FULL, COL_UP_OUT, .first = MODULE_UP,
+    {"qkv_out", CATEGORY_ATTENTION, IN_ALL, 0, ROW_FULL, COL_UP_OUT, .first = MODULE_UP,
      .last = MODULE_ROPE},
-    {"qk_norm_in", CATEGORY_ATTENTION, IN_BOTH, FACT_QK_NORM, ROW_FULL, COL_QKV, .saved = true,
+    {"qk_norm_in", CATEGORY_ATTENTION, IN_ALL, FACT_QK_NORM, ROW_FULL, COL_QKV, .saved = true,
      .first = MODULE_ROPE, .last = BACK_ROPE},
-    {"q", CATEGORY_ATTENTION, IN_BOTH, 0, ROW_FULL, COL_Q, .saved = true, .first = MODULE_ROPE,
+    {"q", CATEGORY_ATTENTION, IN_ALL, 0, ROW_FULL, COL_Q, .saved = true, .first = MODULE_ROPE,
      .last = BACK_ATTENTION, .dropped_by = TRAIN_MLA_UP, .until = MODULE_ATTENTION,
      .again = BACK_ATTENTION, .offload = TRAIN_OFF_ATTENTION},
-    {"k", CATEGORY_ATTENTION, IN_BOTH, 0, ROW_FULL, COL_K, .saved = true, .first = MODULE_ROPE,
+    {"k", CATEGORY_ATTENTION, IN_ALL, 0, ROW_FULL, COL_K, .saved = true, .first = MODULE_ROPE,
      .last = BACK_ATTENTION, .dropped_by = TRAIN_MLA_UP, .until = MODULE_ATTENTION,
      .again = BACK_ATTENTION, .offload = TRAIN_OFF_ATTENTION},
-    {"v", CATEGORY_ATTENTION, IN_BOTH, 0, ROW_FULL, COL_V, .saved = true, .first = MODULE_ROPE,
+    {"v", CATEGORY_ATTENTION, IN_ALL, 0, ROW_FULL, COL_V, .saved = true, .first = MODULE_ROPE,
      .last = BACK_ATTENTION, .dropped_by = TRAIN_MLA_UP, .until = MODULE_ATTENTION,
      .again = BACK_ATTENTION, .offload = TRAIN_OFF_ATTENTION},
-    {"attention_statistics", CATEGORY_ATTENTION, IN_BOTH, FACT_FLASH, ROW_FULL, COL_HEADS,
+    {"attention_statistics", CATEGORY_ATTENTION, IN_ALL, FACT_FLASH, ROW_FULL, COL_HEADS,
      DTYPE_F32, .saved = true, .first = MODULE_ATTENTION, .last = BACK_ATTENTION,
      .dropped_by = TRAIN_OP_KEPT | TRAIN_CORE_ATTENTION, .until = MODULE_ATTENTION,
      .again = BACK_ATTENTION, .offload = TRAIN_OFF_ATTENTION},
-    {"attention_probabilities", CATEGORY_ATTENTION, IN_BOTH, FACT_UNFUSED, ROW_FULL, COL_SCORES,
+    {"attention_probabilities", CATEGORY_ATTENTION, IN_ALL, FACT_UNFUSED, ROW_FULL, COL_SCORES,
      .saved = true, .first = MODULE_ATTENTION, .last = BACK_ATTENTION,
      .dropped_by = TRAIN_CORE_ATTENTION, .until = MODULE_ATTENTION, .again = BACK_ATTENTION,
      .offload = TRAIN_OFF_ATTENTION},
-    {"attention_scores", CATEGORY_ATTENTION, IN_BOTH, FACT_UNFUSED, ROW_FULL, COL_SCORES,
+    {"attention_scores", CATEGORY_ATTENTION, IN_ALL, FACT_UNFUSED, ROW_FULL, COL_SCORES,
      .first = MODULE_ATTENTION, .last = MODULE_ATTENTION},
-    {"d_attention_probabilities", CATEGORY_ATTENTION, IN_BOTH, FACT_UNFUSED, ROW_FULL,
+    {"d_attention_probabilities", CATEGORY_ATTENTION, IN_ALL, FACT_UNFUSED, ROW_FULL,
      COL_SCORES, .first = BACK_ATTENTION, .last = BACK_ATTENTION},
-    {"d_attention_scores", CATEGORY_ATTENTION, IN_BOTH, FACT_UNFUSED, ROW_FULL, COL_SCORES,
+    {"d_attention_scores", CATEGORY_ATTENTION, IN_ALL, FACT_UNFUSED, ROW_FULL, COL_SCORES,
      .first = BACK_ATTENTION, .last = BACK_ATTENTION},
-    {"attention_context", CATEGORY_ATTENTION, IN_BOTH, 0, ROW_FULL, COL_CONTEXT, .saved = true,
+    {"attention_context", CATEGORY_ATTENTION, IN_ALL, 0, ROW_FULL, COL_CONTEXT, .saved = true,
      .first = MODULE_ATTENTION, .last = BACK_ATTENTION, .offload = TRAIN_OFF_PROJECTION,
      .dropped_by = TRAIN_OP_KEPT},
-    {"attention_context_copy", CATEGORY_ATTENTION, IN_BOTH, FACT_RECIPE, ROW_FULL, COL_CONTEXT,
+    {"attention_context_copy", CATEGORY_ATTENTION, IN_ALL, FACT_RECIPE, ROW_FULL, COL_CONTEXT,
      .saved = true, .first = MODULE_PROJECTION, .last = BACK_PROJECTION,
      .offload = TRAIN_OFF_PROJECTION, .product_input = PRODUCT_INPUT,
      .source = "the projection's own copy: attention keeps its output in 16 bits"},
-    {"d_attention_context", CATEGORY_ATTENTION, IN_BOTH, 0, ROW_FULL, COL_CONTEXT,
+    {"output_gate", CATEGORY_ATTENTION, IN_ALL, FACT_OUTPUT_GATE, ROW_FULL, COL_Q,
+     .saved = true, .first = MODULE_ROPE, .last = BACK_PROJECTION,
+     .offload = TRAIN_OFF_PROJECTION},
+    {"gated_context", CATEGORY_ATTENTION, IN_ALL, FACT_OUTPUT_GATE, ROW_FULL, COL_CONTEXT,
+     .saved = true, .first = MODULE_ATTENTION, .last = BACK_PROJECTION,
+     .offload = TRAIN_OFF_PROJECTION, .product_input = PRODUCT_INPUT},
+    {"chosen_keys", CATEGORY_METADATA, IN_ALL, FACT_SPARSE, ROW_FULL, COL_INDEX_TOP_K,
+     DTYPE_I32, .saved = true, .first = MODULE_ROPE, .last = BACK_ATTENTION},
+    {"d_attention_context", CATEGORY_ATTENTION, IN_ALL, 0, ROW_FULL, COL_CONTEXT,
      .first = BACK_PROJECTION, .last = BACK_ATTENTION},
-    {"d_qkv", CATEGORY_ATTENTION, IN_BOTH, 0, ROW_FULL, COL_QKV, .first = BACK_ATTENTION,
+    {"d_qkv", CATEGORY_ATTENTION, IN_ALL, 0, ROW_FULL, COL_QKV, .first = BACK_ATTENTION,
      .last = BACK_ROPE},
-    {"d_qkv_out", CATEGORY_ATTENTION, IN_BOTH, 0, ROW_FULL, COL_UP_OUT, .first = BACK_ROPE,
+    {"d_qkv_out", CATEGORY_ATTENTION, IN_ALL, 0, ROW_FULL, COL_UP_OUT, .first = BACK_ROPE,
      .last = BACK_UP},
-    {"ring_kv_sent", CATEGORY_COMMUNICATION, IN_BOTH, FACT_CP, ROW_FULL, COL_KV,
+    {"ring_kv_sent", CATEGORY_COMMUNICATION, IN_ALL, FACT_CP, ROW_FULL, COL_KV,
      .first = MODULE_ATTENTION, .last = MODULE_ATTENTION},
-    {"ring_kv_received", CATEGORY_COMMUNICATION, IN_BOTH, FACT_CP, ROW_FULL, COL_KV,
+    {"ring_kv_received", CATEGORY_COMMUNICATION, IN_ALL, FACT_CP, ROW_FULL, COL_KV,
      .first = MODULE_ATTENTION, .last = MODULE_ATTENTION},
-    {"d_ring_kv_sent", CATEGORY_COMMUNICATION, IN_BOTH, FACT_CP, ROW_FULL, COL_KV,
+    {"d_ring_kv_sent", CATEGORY_COMMUNICATION, IN_ALL, FACT_CP, ROW_FULL, COL_KV,
      .first = BACK_ATTENTION, .last = BACK_ATTENTION},
-    {"d_ring_kv_received", CATEGORY_COMMUNICATION, IN_BOTH, FACT_CP, ROW_FULL, COL_KV,
+    {"d_ring_kv_received", CATEGORY_COMMUNICATION, IN_ALL, FACT_CP, ROW_FULL, COL_KV,
      .first = BACK_ATTENTION, .last = BACK_ATTENTION},
+};
+
+/* Of a network alone the layer's input is its own. */
+static const struct train_tensor network_entry[] = {
     {"mlp_input", CATEGORY_ACTIVATION, IN_BOTH, 0, ROW_LOCAL, COL_HIDDEN, .saved = true,
-     .first = MODULE_PROJECTION, .last = BACK_MLP_NORM, .offload = TRAIN_OFF_MLP_NORM},
+     .first = MODULE_PROJECTION, .last = BACK_MLP_NORM, .offload = TRAIN_OFF_MLP_NORM,
+     .mixers = MIX_ANY},
     {"mlp_norm_out", CATEGORY_ACTIVATION, IN_MOE, 0, ROW_LOCAL, COL_HIDDEN, .saved = true,
      .first = MODULE_MLP_NORM, .last = BACK_SHARED, .dropped_by = TRAIN_NORMS,
      .until = MODULE_PERMUTE, .again = BACK_RESIDUAL},
     {"mlp_norm_out", CATEGORY_ACTIVATION, IN_DENSE, 0, ROW_LOCAL, COL_HIDDEN, .saved = true,
      .first = MODULE_MLP_NORM, .last = BACK_GATE_UP, .dropped_by = TRAIN_NORMS,
      .until = MODULE_GATE_UP, .again = BACK_RESIDUAL, .product_input = PRODUCT_INPUT},
-    {"d_layer_output", CATEGORY_ACTIVATION, IN_BOTH, 0, ROW_LOCAL, COL_HIDDEN,
+};
+
+static const struct train_tensor exit_rows[] = {
+    {"d_layer_output", CATEGORY_ACTIVATION, IN_ALL, 0, ROW_LOCAL, COL_HIDDEN,
      .first = BACK_RESIDUAL, .last = BACK_ATTENTION_NORM},
-    {"d_residual", CATEGORY_ACTIVATION, IN_BOTH, 0, ROW_LOCAL, COL_HIDDEN,
+    {"d_residual", CATEGORY_ACTIVATION, IN_ALL, 0, ROW_LOCAL, COL_HIDDEN,
      .first = BACK_RESIDUAL, .last = BACK_ATTENTION_NORM},
 };
 
@@ -101,12 +123,19 @@ static const struct train_tensor dense[] = {
      .first = BACK_ACTIVATE, .last = BACK_GATE_UP},
 };
 
+#define TABLE(rows) rows, sizeof rows / sizeof *rows
+
 void train_attention(struct train *train)
 {
-    train_tensors(train, attention, sizeof attention / sizeof *attention);
+    train_tensors(train, TABLE(entry));
+    train_mixer(train, MIX_ANY, TABLE(mixer_entry));
+    train_mixer(train, MIX_SOFTMAX, TABLE(attention));
+    train_linear(train);
+    train_tensors(train, TABLE(network_entry));
+    train_tensors(train, TABLE(exit_rows));
 }
 
 void train_dense(struct train *train)
 {
-    train_tensors(train, dense, sizeof dense / sizeof *dense);
+    train_tensors(train, TABLE(dense));
 }

@@ -54,20 +54,22 @@ void train_adapters(struct train *t)
 {
     size_t n;
     const struct layer_matrix *matrices = matrices_of_layer(&n);
-    static const enum segment segments[] = {SEGMENT_DENSE, SEGMENT_MOE};
     for (size_t i = 0; i < n; i++)
-        for (unsigned s = 0; s < 2; s++) {
+        for (unsigned k = 0; k < KIND_COUNT; k++) {
+            enum layer_kind kind = (enum layer_kind)k;
+            enum segment segment = segment_of_kind(kind);
             const struct layer_matrix *m = &matrices[i];
-            struct lora_sides sides = lora_of(t->plan, t->z, &t->d, m);
-            if (!sides.n || !matrix_exists(m, t->d.facts, s ? IN_MOE : IN_DENSE))
+            const struct dims *d = &t->mixer[kind_mixer(kind)];
+            struct lora_sides sides = lora_of(t->plan, t->z, d, m);
+            if (!t->kinds[k] || !sides.n || !matrix_exists(m, d, in_ffn(kind_ffn(kind))))
                 continue;
             bool dropped = t->drops & TRAIN_FULL_LAYER;
-            unsigned base = t->base[segments[s]], op = m->op;
+            unsigned base = t->base[segment], op = m->op;
             work_buffer(
                 t->work,
                 (struct buffer){.name = arena_printf(t->work->arena, "lora_%s", m->name),
                                 .category = m->expert ? CATEGORY_EXPERT : CATEGORY_ACTIVATION,
-                                .segment = segments[s],
+                                .segment = segment,
                                 .dtype = t->plan->precision.activations,
                                 .n_dims = 2,
                                 .dims = {t->d.rows[m->rows],

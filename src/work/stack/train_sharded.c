@@ -6,47 +6,48 @@
 #include "work/stack/stack.h"
 #include "work/stack/train.h"
 
-static const struct layer_kind {
-    enum segment segment;
-    unsigned in;
-    enum slot layers;
-} kinds[] = {{SEGMENT_DENSE, IN_DENSE, SLOT_STAGE_DENSE_LAYERS},
-             {SEGMENT_MOE, IN_MOE, SLOT_STAGE_MOE_LAYERS}};
-
-/* Elements of a layer's matrices that have sharers; `alone`: of those that have none, experts
- * that one rank holds for itself. */
-static struct size layer_elements(struct train *t, unsigned in, bool alone)
+/* Elements of the matrices of a layer of this kind that have sharers; `alone`: of those that
+ * have none, experts that one rank holds for itself. */
+static struct size layer_elements(struct train *t, enum layer_kind kind, bool alone)
 {
     size_t n;
     const struct layer_matrix *matrices = matrices_of_layer(&n);
+    const struct dims *d = &t->mixer[kind_mixer(kind)];
     bool experts_shared = plan_expert_dp(t->plan) > 1;
     struct size sum = size_const(t->z, 0);
     for (size_t i = 0; i < n; i++) {
         const struct layer_matrix *m = &matrices[i];
-        if (!(m->segments & in) || (m->when & t->d.facts) != m->when ||
+        if (!matrix_exists(m, d, in_ffn(kind_ffn(kind))) ||
             (m->expert && !experts_shared) != alone)
             continue;
-        struct size one = size_mul(t->z, t->d.width[m->out], t->d.width[m->in]);
+        struct size one = size_mul(t->z, d->width[m->out], d->width[m->in]);
         sum = size_add(t->z, sum, m->expert ? size_mul(t->z, one, t->d.letters.local) : one);
     }
     return sum;
 }
 
+/* Layers of a kind on the stage. */
+static struct size layers_of(struct train *t, enum layer_kind kind)
+{
+    if (t->plan->model.layer_types.n)
+        return size_slot(t->z, slot_kind_layers(kind));
+    return size_slot(t->z, kind == KIND_MOE ? SLOT_STAGE_MOE_LAYERS : SLOT_STAGE_DENSE_LAYERS);
+}
+
 /* When in a layer: its forward, its backward, or both. */
 enum span { FORWARD = 1, BACKWARD = 2, THROUGHOUT = 3 };
 
-static void add(struct train *t, const struct layer_kind *kind, const char *name,
-                enum category category, enum dtype dtype, struct size elements, uint64_t copies,
-                enum span span)
+static void add(struct train *t, enum layer_kind kind, const char *name, enum category category,
+                enum dtype dtype, struct size elements, uint64_t copies, enum span span)
 {
-    uint16_t base = t->base[kind->segment];
+    uint16_t base = t->base[segment_of_kind(kind)];
     if (category == CATEGORY_GRADIENTS && lora_is_on(t->plan))
         return; /* adapters' are small */
     work_buffer(t->work,
                 (struct buffer){
                     .name = name,
                     .category = category,
-                    .segment = kind->segment,
+                    .segment = segment_of_kind(kind),
                     .dtype = dtype,
                     .n_dims = 1,
                     .dims = {elements},
@@ -61,10 +62,13 @@ static void add(struct train *t, const struct layer_kind *kind, const char *name
 void train_gathered_weights(struct train *t)
 {
     enum dtype dtype = t->plan->precision.activations;
-    for (unsigned i = 0; i < 2 && t->plan->parallel.zero >= 3; i++) {
-        struct size sum = layer_elements(t, kinds[i].in, false);
-        add(t, &kinds[i], "gathered_weights", CATEGORY_WEIGHTS, dtype, sum, 2, THROUGHOUT);
-        add(t, &kinds[i], "unsharded_gradients", CATEGORY_GRADIENTS, dtype, sum, 1, BACKWARD);
+    for (unsigned k = 0; k < KIND_COUNT && t->plan->parallel.zero >= 3; k++) {
+        enum layer_kind kind = (enum layer_kind)k;
+        if (!t->kinds[k])
+            continue;
+        struct size sum = layer_elements(t, kind, false);
+        add(t, kind, "gathered_weights", CATEGORY_WEIGHTS, dtype, sum, 2, THROUGHOUT);
+        add(t, kind, "unsharded_gradients", CATEGORY_GRADIENTS, dtype, sum, 1, BACKWARD);
     }
 }
 
@@ -81,10 +85,12 @@ static bool keeps_gathered(const struct plan *plan)
 static void add_kept(struct train *t)
 {
     struct size sum = size_const(t->z, 0);
-    for (unsigned i = 0; i < 2; i++)
-        sum = size_add(t->z, sum,
-                       size_mul(t->z, size_slot(t->z, kinds[i].layers),
-                                layer_elements(t, kinds[i].in, false)));
+    for (unsigned k = 0; k < KIND_COUNT; k++) {
+        enum layer_kind kind = (enum layer_kind)k;
+        if (t->kinds[k])
+            sum = size_add(t->z, sum,
+                           size_mul(t->z, layers_of(t, kind), layer_elements(t, kind, false)));
+    }
     work_buffer(t->work, (struct buffer){.name = "gathered_weights_kept",
                                          .category = CATEGORY_WEIGHTS,
                                          .segment = SEGMENT_STEP,
@@ -99,11 +105,11 @@ static void add_kept(struct train *t)
  * next layer's. Backward: a layer, the one before it fetched ahead, its gradients, and the
  * input of the reduce-scatter of the layer behind. Parameters without sharers are copied as
  * they are stored and cast from there. */
-static void add_units(struct train *t, const struct layer_kind *kind)
+static void add_units(struct train *t, enum layer_kind kind)
 {
     const struct precision *p = &t->plan->precision;
-    struct size sum = layer_elements(t, kind->in, false);
-    struct size alone = layer_elements(t, kind->in, true);
+    struct size sum = layer_elements(t, kind, false);
+    struct size alone = layer_elements(t, kind, true);
     bool kept = keeps_gathered(t->plan);
     add(t, kind, "gathered_weights", CATEGORY_WEIGHTS, p->activations, sum, kept ? 2 : 3,
         FORWARD);
@@ -144,8 +150,9 @@ void train_fsdp2(struct train *t)
 {
     if (t->plan->parallel.zero < 3)
         return;
-    for (unsigned i = 0; i < 2; i++)
-        add_units(t, &kinds[i]);
+    for (unsigned k = 0; k < KIND_COUNT; k++)
+        if (t->kinds[k])
+            add_units(t, (enum layer_kind)k);
     if (keeps_gathered(t->plan))
         add_kept(t);
     add_end_units(t);
@@ -188,14 +195,17 @@ void train_deepspeed(struct train *t)
         return;
     whole =
         size_add(z, size_slot(z, SLOT_DENSE_PARAMETERS), size_slot(z, SLOT_EXPERT_PARAMETERS));
-    struct size largest =
-        size_max(z, layer_elements(t, IN_DENSE, false), layer_elements(t, IN_MOE, false));
+    struct size largest = size_const(z, 0);
+    for (unsigned k = 0; k < KIND_COUNT; k++)
+        if (t->kinds[k])
+            largest = size_max(z, largest, layer_elements(t, (enum layer_kind)k, false));
     struct size live = size_const(z, p->live_parameters ? p->live_parameters : LIVE);
     reserve(t, "live_parameters", CATEGORY_WEIGHTS, f->activations,
             size_min(z, whole, size_max(z, live, largest)), 1);
     reserve(t, "prefetch_bucket", CATEGORY_WEIGHTS, f->activations,
             size_min(z, whole, size_const(z, PREFETCH)), 1);
-    for (unsigned i = 0; i < 2; i++)
-        add(t, &kinds[i], "unsharded_gradients", CATEGORY_GRADIENTS, f->gradients,
-            layer_elements(t, kinds[i].in, false), 1, BACKWARD);
+    for (unsigned k = 0; k < KIND_COUNT; k++)
+        if (t->kinds[k])
+            add(t, (enum layer_kind)k, "unsharded_gradients", CATEGORY_GRADIENTS, f->gradients,
+                layer_elements(t, (enum layer_kind)k, false), 1, BACKWARD);
 }

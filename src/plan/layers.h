@@ -1,0 +1,83 @@
+/* The layers of a model: each a mixer and a feed-forward network, or one of the two alone.
+ *
+ * Layers of one mixer and one network are alike: a kind. A work list holds one layer of each
+ * kind with a repeat count, so everything below asks how many of a kind a run of layers has. */
+#ifndef MOEPLAN_PLAN_LAYERS_H
+#define MOEPLAN_PLAN_LAYERS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "plan/plan.h"
+
+/* What mixes the tokens of a sequence. */
+enum mixer {
+    MIXER_FULL,   /* attention as model.attention says */
+    MIXER_WINDOW, /* the same over a window */
+    MIXER_CHUNK,  /* the same within chunks */
+    MIXER_LINEAR, /* a recurrence with a state */
+    MIXER_REUSE,  /* full attention that reuses an indexer's choice */
+    MIXER_NONE,   /* the layer is a network alone */
+    MIXER_COUNT
+};
+
+enum ffn { FFN_DENSE, FFN_MOE, FFN_NONE, FFN_COUNT };
+
+/* name, mixer, network, text, word in tables */
+#define LAYER_KIND_LIST(X)                                                                     \
+    X(DENSE, FULL, DENSE, "dense layer", "dense")                                              \
+    X(MOE, FULL, MOE, "moe layer", "moe")                                                      \
+    X(FULL, FULL, NONE, "attention layer", "attention")                                        \
+    X(WINDOW_DENSE, WINDOW, DENSE, "window dense layer", "window_dense")                       \
+    X(WINDOW_MOE, WINDOW, MOE, "window moe layer", "window_moe")                               \
+    X(WINDOW, WINDOW, NONE, "window layer", "window")                                          \
+    X(CHUNK_DENSE, CHUNK, DENSE, "chunk dense layer", "chunk_dense")                           \
+    X(CHUNK_MOE, CHUNK, MOE, "chunk moe layer", "chunk_moe")                                   \
+    X(CHUNK, CHUNK, NONE, "chunk layer", "chunk")                                              \
+    X(LINEAR_DENSE, LINEAR, DENSE, "linear dense layer", "linear_dense")                       \
+    X(LINEAR_MOE, LINEAR, MOE, "linear moe layer", "linear_moe")                               \
+    X(LINEAR, LINEAR, NONE, "linear layer", "linear")                                          \
+    X(REUSE_DENSE, REUSE, DENSE, "reuse dense layer", "reuse_dense")                           \
+    X(REUSE_MOE, REUSE, MOE, "reuse moe layer", "reuse_moe")                                   \
+    X(REUSE, REUSE, NONE, "reuse layer", "reuse")                                              \
+    X(FFN_DENSE, NONE, DENSE, "dense network", "dense_alone")                                  \
+    X(FFN_MOE, NONE, MOE, "moe network", "moe_alone")
+
+enum layer_kind {
+#define LAYER_KIND_ENUM(name, mixer, ffn, text, word) KIND_##name,
+    LAYER_KIND_LIST(LAYER_KIND_ENUM)
+#undef LAYER_KIND_ENUM
+        KIND_COUNT
+};
+
+enum mixer kind_mixer(enum layer_kind kind);
+enum ffn kind_ffn(enum layer_kind kind);
+const char *kind_name(enum layer_kind kind);
+
+/* The kind of layer i, from 0. */
+enum layer_kind model_layer(const struct model *model, uint64_t i);
+
+/* Adds to count[kind] the layers first .. end - 1. */
+void model_layers(const struct model *model, uint64_t first, uint64_t end,
+                  uint64_t count[KIND_COUNT]);
+
+/* Whether its list of layers names dense or moe: each layer is then one part, with the norms of
+ * one. */
+bool model_has_parts(const struct model *model);
+
+/* Which kinds the model has, those of enabled prediction modules included. Without a list there
+ * are MoE layers wherever there are experts. */
+void model_kinds(const struct model *model, bool has[KIND_COUNT]);
+
+/* The kind of a prediction module's layer: full attention, and experts where there are any
+ * (layer-kinds.md 1.9). */
+enum layer_kind model_mtp_kind(const struct model *model);
+
+/* The first kind with experts; KIND_MOE in a model without. */
+enum layer_kind model_expert_kind(const struct model *model);
+
+/* Layers with this mixer, this network; without prediction modules. */
+uint64_t model_mixers(const struct model *model, enum mixer mixer);
+uint64_t model_ffns(const struct model *model, enum ffn ffn);
+
+#endif

@@ -1,0 +1,33 @@
+/* Parameters and FLOPs of one layer's mixer; formulas of layer-kinds.md section 1. */
+#ifndef MOEPLAN_WORK_LIST_MIXER_H
+#define MOEPLAN_WORK_LIST_MIXER_H
+
+#include "work/list/params.h"
+
+/* Parameters of a mixer with what belongs to it: projections, norms and biases inside, the taps
+ * of a convolution among the matrices, an indexer. Sets *overflow. */
+struct params_part mixer_parameters(const struct model *model, enum mixer mixer,
+                                    bool *overflow);
+
+/* Of its matrices: those that tensor parallelism leaves whole: MLA's down projections, the
+ * indexer, the low ranks of KDA's gates. */
+uint64_t mixer_whole(const struct model *model, enum mixer mixer, bool *overflow);
+
+/* FLOP per token, forward, of what no matrix of the model multiplies: attention's two products,
+ * the indexer's scores, a recurrence. */
+uint64_t mixer_flop(const struct model *model, enum mixer mixer, uint64_t sequence_length,
+                    bool *overflow);
+
+/* Widths of a layer of type linear, in elements per token: keys (and queries) K, values W, what
+ * the input projection writes, what the convolution sees, Mamba-1's step with B and C. */
+struct linear_width {
+    uint64_t keys, values, in, conv, step;
+};
+struct linear_width linear_widths(const struct model *model, bool *overflow);
+
+/* FLOP per token of the recurrence when `chunk` tokens are taken at once, 1 in decode: delta
+ * rules heads (6 dk dv + 2 Q (3 dk + 2 dv)), lightning 4 P d + 4 P Q, Mamba-2
+ * 4 D N + 2 Q (G N + D), Mamba-1 7 D N. */
+uint64_t linear_core_flop(const struct linear *linear, uint64_t chunk);
+
+#endif

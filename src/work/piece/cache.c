@@ -1,0 +1,157 @@
+/* See cache.h. */
+#include "work/piece/cache.h"
+
+#include "base/checked.h"
+#include "work/list/dtype.h"
+#include "work/list/mixer.h"
+
+bool cache_grows(enum mixer mixer)
+{
+    return mixer == MIXER_FULL || mixer == MIXER_REUSE;
+}
+
+const char *cache_name(enum mixer mixer)
+{
+    static const char *const names[MIXER_COUNT] = {[MIXER_FULL] = "kv_cache",
+                                                   [MIXER_WINDOW] = "window_cache",
+                                                   [MIXER_CHUNK] = "chunk_cache",
+                                                   [MIXER_REUSE] = "reuse_kv_cache"};
+    return names[mixer];
+}
+
+/* Most tokens that a layer keeps; 0: all. */
+static uint64_t bound_of(const struct plan *plan, enum mixer mixer)
+{
+    const struct attention *a = &plan->model.attention;
+    return mixer == MIXER_WINDOW ? a->window : mixer == MIXER_CHUNK ? a->chunk : 0;
+}
+
+/* ---- as numbers ---- */
+
+/* Columns of the convolution that a sequence keeps. */
+static uint64_t columns(const struct plan *plan)
+{
+    uint64_t conv = plan->model.linear.conv;
+    bool decode = plan->workload.mode == MODE_DECODE;
+    uint64_t drafted = decode ? plan->workload.tokens_per_sequence - 1 : 0;
+    return conv ? conv - 1 + drafted : 0;
+}
+
+/* Of one rank: what tensor parallelism splits is rounded up, groups are never fewer than one.
+ */
+static uint64_t state_bytes(const struct plan *plan, bool *overflow)
+{
+    struct model model = plan->model;
+    struct linear *l = &model.linear;
+    uint64_t tp = plan->parallel.tp;
+    if (l->kind == LINEAR_MAMBA1) {
+        l->head_dim = ceil_div(l->head_dim, tp);
+    } else {
+        l->heads = ceil_div(l->heads, tp);
+        l->key_heads = ceil_div(l->key_heads, tp);
+    }
+    struct linear_width w = linear_widths(&model, overflow);
+    uint64_t state = checked_mul(w.values, l->key_dim, overflow);
+    uint64_t conv = checked_mul(w.conv, columns(plan), overflow);
+    return checked_add(checked_mul(state, dtype_bits(l->state), overflow) / 8,
+                       checked_mul(conv, dtype_bits(plan->precision.activations), overflow) / 8,
+                       overflow);
+}
+
+static uint64_t index_bytes(const struct plan *plan, enum mixer mixer)
+{
+    const struct indexer *i = &plan->model.indexer;
+    return mixer == MIXER_FULL && i->heads ? i->head_dim + 4 : 0;
+}
+
+static uint64_t width_of(const struct plan *plan, bool *overflow)
+{
+    const struct attention *a = &plan->model.attention;
+    if (a->kind == ATTENTION_MLA)
+        return checked_add(a->kv_lora_rank, a->qk_rope_head_dim, overflow);
+    uint64_t heads = ceil_div(a->kv_heads, plan->parallel.tp);
+    return checked_mul(2, checked_mul(heads, a->head_dim, overflow), overflow);
+}
+
+uint64_t cache_layer_bytes(const struct plan *plan, enum mixer mixer, uint64_t tokens)
+{
+    bool overflow = false;
+    uint64_t bound = bound_of(plan, mixer);
+    if (mixer == MIXER_LINEAR)
+        return state_bytes(plan, &overflow);
+    if (!cache_name(mixer))
+        return 0;
+    uint64_t kept = bound && bound < tokens ? bound : tokens;
+    uint64_t elements = checked_mul(kept, width_of(plan, &overflow), &overflow);
+    uint64_t bytes = checked_mul(elements, dtype_bits(plan->precision.kv_cache), &overflow) / 8;
+    return checked_add(bytes, checked_mul(kept, index_bytes(plan, mixer), &overflow),
+                       &overflow);
+}
+
+static uint64_t layers_bytes(const struct plan *plan, uint64_t tokens, bool growing_only)
+{
+    bool overflow = false;
+    uint64_t sum = 0;
+    for (unsigned m = 0; m < MIXER_COUNT; m++) {
+        enum mixer mixer = (enum mixer)m;
+        if (!growing_only || cache_grows(mixer))
+            sum = checked_add(sum,
+                              checked_mul(model_mixers(&plan->model, mixer),
+                                          cache_layer_bytes(plan, mixer, tokens), &overflow),
+                              &overflow);
+    }
+    return sum;
+}
+
+uint64_t cache_sequence_bytes(const struct plan *plan, uint64_t tokens)
+{
+    return layers_bytes(plan, tokens, false);
+}
+
+uint64_t cache_token_bytes(const struct plan *plan)
+{
+    return layers_bytes(plan, 1, true);
+}
+
+/* ---- as sizes ---- */
+
+struct size cache_width(const struct dims *d)
+{
+    return d->facts & FACT_MLA ? d->width[COL_KV_LATENT] : d->width[COL_KV];
+}
+
+struct size cache_index_bytes(struct dims *d)
+{
+    return size_const(d->z, index_bytes(d->plan, d->mixer));
+}
+
+struct size cache_state_bytes(struct dims *d)
+{
+    struct sizes *z = d->z;
+    const struct size *w = d->width;
+    struct size state = size_mul(z, w[COL_LINEAR_VALUES], size_slot(z, SLOT_LINEAR_KEY_DIM));
+    struct size conv = size_times(z, w[COL_LINEAR_CONV], columns(d->plan));
+    unsigned bits = dtype_bits(d->plan->precision.activations);
+    return size_add(z, size_times(z, state, dtype_bits(d->plan->model.linear.state) / 8),
+                    size_times(z, conv, bits / 8));
+}
+
+struct size cache_tokens(struct sizes *z, const struct plan *plan, enum mixer mixer,
+                         struct size tokens)
+{
+    uint64_t bound = bound_of(plan, mixer);
+    return bound ? size_min(z, tokens, size_const(z, bound)) : tokens;
+}
+
+struct size cache_layers(struct sizes *z, const struct plan *plan, enum mixer mixer)
+{
+    struct size sum = size_const(z, 0);
+    if (!plan->model.layer_types.n) /* all are alike */
+        return mixer == MIXER_FULL ? size_add(z, size_slot(z, SLOT_STAGE_DENSE_LAYERS),
+                                              size_slot(z, SLOT_STAGE_MOE_LAYERS))
+                                   : sum;
+    for (unsigned k = 0; k < KIND_COUNT; k++)
+        if (kind_mixer((enum layer_kind)k) == mixer)
+            sum = size_add(z, sum, size_slot(z, slot_kind_layers((enum layer_kind)k)));
+    return sum;
+}

@@ -1,0 +1,49 @@
+/* What serving keeps of a sequence: keys and values of attention, in layers of one mixer, on
+ * one rank of tensor parallelism. Formulas: layer-kinds.md section 1, engines.md.
+ *
+ *   full    n tokens x width
+ *   window  min(n, attention.window) x width
+ *   chunk   min(n, attention.chunk) x width: a chunk that is full
+ *   linear  a state [heads, head_dim, key_dim] in linear.state, and the last conv - 1 columns
+ * that the convolution saw, one more for every token drafted; whatever n is an indexer adds n x
+ * (head_dim + 4): 8-bit keys and an f32 scale (DeepSeek-V3.2 in vLLM)
+ *
+ * width: keys and values of the rank's heads, or MLA's latent, whole on every rank. Blocks and
+ * what an engine holds beside this while it prefills are the engine's. */
+#ifndef MOEPLAN_WORK_PIECE_CACHE_H
+#define MOEPLAN_WORK_PIECE_CACHE_H
+
+#include "work/list/work.h"
+#include "work/piece/dims.h"
+
+/* One layer with this mixer and one sequence of so many tokens; saturates. */
+uint64_t cache_layer_bytes(const struct plan *plan, enum mixer mixer, uint64_t tokens);
+
+/* All layers of the model, prediction modules not included, of one sequence. */
+uint64_t cache_sequence_bytes(const struct plan *plan, uint64_t tokens);
+
+/* What a token adds in all layers that keep every token. */
+uint64_t cache_token_bytes(const struct plan *plan);
+
+/* Whether layers of this mixer keep every token. */
+bool cache_grows(enum mixer mixer);
+
+/* Bytes of the state of one sequence in one linear layer, the convolution's columns included;
+ * of the indexer's key of one token, 0 without an indexer. */
+struct size cache_state_bytes(struct dims *dims);
+struct size cache_index_bytes(struct dims *dims);
+
+/* Elements a token takes in a layer of the mixer at hand. */
+struct size cache_width(const struct dims *dims);
+
+/* Tokens that a layer of this mixer keeps of a sequence of `tokens`. */
+struct size cache_tokens(struct sizes *sizes, const struct plan *plan, enum mixer mixer,
+                         struct size tokens);
+
+/* Layers of this stage with this mixer. */
+struct size cache_layers(struct sizes *sizes, const struct plan *plan, enum mixer mixer);
+
+/* "kv_cache", "window_cache": the buffer of a mixer's layers; NULL: it keeps nothing. */
+const char *cache_name(enum mixer mixer);
+
+#endif

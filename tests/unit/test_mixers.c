@@ -1,0 +1,224 @@
+/* Layer kinds: the worked numbers of layer-kinds.md section 3: parameters of one mixer, what a
+ * sequence keeps, what a training step saves. */
+#include <inttypes.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "base/text.h"
+#include "support/catalogue.h"
+#include "work/list/mixer.h"
+#include "work/list/shape.h"
+#include "work/piece/cache.h"
+
+static void load(const char *model, struct arena *arena, struct plan *plan)
+{
+    catalogue_plan(model, NULL, NULL, arena, plan);
+    plan->precision.kv_cache = DTYPE_BF16;
+    plan->precision.activations = DTYPE_BF16;
+    plan->workload.mode = MODE_DECODE;
+    plan->parallel.tp = 1;
+}
+
+static void parameters_of_one_mixer(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *model;
+        uint64_t parameters;
+    } rows[] = {
+        {"qwen3-next-80b-a3b", 33718464},
+        {"kimi-linear-48b-a3b", 39514272},
+        {"minimax-text-01", 251666432},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct arena arena = {0};
+        struct plan plan;
+        bool overflow = false;
+        load(rows[i].model, &arena, &plan);
+        struct params_part part = mixer_parameters(&plan.model, MIXER_LINEAR, &overflow);
+        print_message("%s\n", rows[i].model);
+        assert_int_equal(params_part_total(part), rows[i].parameters);
+        arena_release(&arena);
+    }
+}
+
+/* The page counts the norm before a Mamba-2 layer with it. */
+static void mamba2_counts_its_norm(void **state)
+{
+    (void)state;
+    struct arena arena = {0};
+    struct plan plan;
+    bool overflow = false;
+    load("nemotron-3-nano", &arena, &plan);
+    struct params_part part = mixer_parameters(&plan.model, MIXER_LINEAR, &overflow);
+    assert_int_equal(params_part_total(part), 38742208);
+    arena_release(&arena);
+}
+
+static void indexers_have_their_parameters(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *model;
+        uint64_t parameters;
+    } rows[] = {{"deepseek-v3.2", 13959424}, {"glm-5", 9371904}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct arena arena = {0};
+        struct plan plan;
+        bool overflow = false;
+        load(rows[i].model, &arena, &plan);
+        uint64_t own = params_part_total(mixer_parameters(&plan.model, MIXER_FULL, &overflow)) -
+                       params_part_total(mixer_parameters(&plan.model, MIXER_REUSE, &overflow));
+        assert_int_equal(own, rows[i].parameters);
+        arena_release(&arena);
+    }
+}
+
+/* bytes of one linear or bounded layer at 32,768 tokens, of a token in the growing layers, and
+ * of the whole sequence, caches in bf16 */
+static void sequences_keep_what_the_page_says(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *model;
+        enum mixer mixer;
+        enum dtype state;
+        uint64_t one, per_token, sequence;
+    } rows[] = {
+        {"qwen3-next-80b-a3b", MIXER_LINEAR, DTYPE_F32, 2146304, 24576, 882573312},
+        {"qwen3.5-397b-a17b", MIXER_LINEAR, DTYPE_F32, 4268032, 30720, 1198694400},
+        {"kimi-linear-48b-a3b", MIXER_LINEAR, DTYPE_F32, 2170880, 8064, 307658752},
+        {"nemotron-3-nano", MIXER_LINEAR, DTYPE_F32, 2134016, 6144, 250408960},
+        {"jamba-1.5-large", MIXER_LINEAR, DTYPE_BF16, 622592, 36864, 1247182848},
+        {"minimax-text-01", MIXER_LINEAR, DTYPE_BF16, 2097152, 40960, 1488977920},
+        {"gpt-oss-120b", MIXER_WINDOW, DTYPE_BF16, 262144, 36864, 1212678144},
+        {"llama4-maverick", MIXER_CHUNK, DTYPE_BF16, 33554432, 49152, 2818572288},
+        {"deepseek-v3.2", MIXER_LINEAR, DTYPE_BF16, 0, 78324, 2566520832},
+        {"glm-5", MIXER_LINEAR, DTYPE_BF16, 0, 100152, 3281780736},
+        {"glm-5.2", MIXER_LINEAR, DTYPE_BF16, 0, 92628, 3035234304},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct arena arena = {0};
+        struct plan plan;
+        load(rows[i].model, &arena, &plan);
+        plan.model.linear.state = rows[i].state;
+        print_message("%s\n", rows[i].model);
+        if (rows[i].one)
+            assert_int_equal(cache_layer_bytes(&plan, rows[i].mixer, 32768), rows[i].one);
+        assert_int_equal(cache_token_bytes(&plan), rows[i].per_token);
+        assert_int_equal(cache_sequence_bytes(&plan, 32768), rows[i].sequence);
+        arena_release(&arena);
+    }
+}
+
+/* ---- what training saves ---- */
+
+/* Bytes per token that Megatron's list saves in one layer of a segment, mixer part: everything
+ * before the network's input. */
+static uint64_t saved_bytes(const struct plan *plan, enum layer_kind kind)
+{
+    struct arena arena = {0};
+    struct work work;
+    struct slots slots;
+    struct err err = {0};
+    uint64_t sum = 0;
+    if (work_build(plan, &arena, &work, &err) != STATUS_OK)
+        fail_msg("%s", err.text);
+    uint64_t *values = arena_alloc(&arena, work.sizes.n, sizeof *values);
+    slots_from_plan(plan, &slots);
+    assert_true(sizes_eval(&work.sizes, &slots, values));
+    for (size_t i = 0; i < work.n_buffers; i++) {
+        const struct buffer *buffer = &work.buffers[i];
+        if (text_equal(buffer->name, "mlp_input"))
+            break; /* the tables stand in the order of the layer */
+        if (buffer->segment == segment_of_kind(kind) && buffer->life == LIFE_SAVED)
+            sum += values[buffer->all.node];
+    }
+    arena_release(&arena);
+    return sum;
+}
+
+/* Statistics of the norms, 4 bytes each, are not counted. */
+static void training_saves_what_the_page_says(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *model;
+        enum layer_kind kind;
+        uint64_t bytes;
+        unsigned norms;
+    } rows[] = {
+        /* norms read parts of one product's output, which stays whole: v beside q and k */
+        {"qwen3-next-80b-a3b", KIND_MOE, 52292 + 2 * 512, 1},
+        {"qwen3-next-80b-a3b", KIND_LINEAR_MOE, 78468, 1},
+        {"qwen3.5-397b-a17b", KIND_LINEAR_MOE, 148740, 1},
+        {"kimi-linear-48b-a3b", KIND_LINEAR_MOE, 100420, 1},
+        {"nemotron-3-nano", KIND_LINEAR, 55972, 1},
+        {"jamba-1.5-large", KIND_LINEAR_MOE, 232576, 0},
+        {"minimax-text-01", KIND_LINEAR_MOE, 188424, 2},
+        {"gpt-oss-120b", KIND_WINDOW_MOE, 30212, 1},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct arena arena = {0};
+        struct plan plan;
+        catalogue_plan(rows[i].model, "h100-8x8", "megatron", &arena, &plan);
+        plan.workload = (struct workload){.mode = MODE_TRAIN,
+                                          .sequence_length = 4096,
+                                          .micro_batch = 1,
+                                          .tokens_per_sequence = 1,
+                                          .steps = 1};
+        plan.recompute = (struct recompute_plan){0};
+        plan.stack.attention = BACKEND_FLASH;
+        print_message("%s\n", rows[i].model);
+        assert_int_equal(saved_bytes(&plan, rows[i].kind) / 4096 + 4 * rows[i].norms,
+                         rows[i].bytes);
+        arena_release(&arena);
+    }
+}
+
+/* On one rank of an engine every parameter of a 16-bit model stands once, in 2 bytes; graphs'
+ * copies of MLA aside, which none of these has. */
+static void an_engine_holds_every_parameter(void **state)
+{
+    (void)state;
+    static const char *const models[] = {"qwen3-next-80b-a3b", "nemotron-3-nano", "jamba-v0.1",
+                                         "minimax-text-01",    "llama-3.1-8b",    "qwen3-32b",
+                                         "llama4-scout"};
+    for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
+        struct arena arena = {0};
+        struct plan plan;
+        struct work work;
+        struct slots slots;
+        struct params params;
+        struct err err = {0};
+        uint64_t sum = 0;
+        catalogue_plan(models[i], "h200-1x1", "vllm", &arena, &plan);
+        print_message("%s\n", models[i]);
+        assert_int_equal(work_build(&plan, &arena, &work, &err), STATUS_OK);
+        uint64_t *values = arena_alloc(&arena, work.sizes.n, sizeof *values);
+        slots_from_plan(&plan, &slots);
+        assert_true(sizes_eval(&work.sizes, &slots, values));
+        for (size_t b = 0; b < work.n_buffers; b++)
+            if (work.buffers[b].category == CATEGORY_WEIGHTS)
+                sum += values[work.buffers[b].all.node];
+        params_count(&plan.model, &params);
+        assert_int_equal(sum, 2 * params.parameters);
+        arena_release(&arena);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(parameters_of_one_mixer),
+        cmocka_unit_test(mamba2_counts_its_norm),
+        cmocka_unit_test(indexers_have_their_parameters),
+        cmocka_unit_test(sequences_keep_what_the_page_says),
+        cmocka_unit_test(training_saves_what_the_page_says),
+        cmocka_unit_test(an_engine_holds_every_parameter),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
