@@ -9,8 +9,8 @@
 #include "plan/derive.h"
 #include "plan/engine.h"
 #include "sim/memory.h"
+#include "sim/serving_cache.h"
 #include "sim/verdict.h"
-#include "work/list/dtype.h"
 #include "work/list/work.h"
 
 /* A stage's profile run, and the list it is one of. */
@@ -54,26 +54,46 @@ static struct plan profile_of(const struct plan *plan)
 
 /* ---- the cache ---- */
 
-/* Keys and values of one token in one layer of a tensor-parallel rank. */
-static uint64_t token_bytes(const struct plan *plan)
+/* Tokens that steps under way may hold beside a window: a step's, and since releases that plan
+ * one ahead of it those of all batches in flight. */
+static uint64_t in_flight(const struct plan *plan)
 {
-    const struct attention *a = &plan->model.attention;
-    uint64_t heads = ceil_div(a->kv_heads, plan->parallel.tp);
-    uint64_t width = a->kind == ATTENTION_MLA ? a->kv_lora_rank + a->qk_rope_head_dim
-                                              : 2 * heads * a->head_dim;
-    return width * dtype_bits(plan->precision.kv_cache) / 8;
+    uint64_t batches = engine_release(plan)->plans_ahead ? plan->parallel.pp + 1 : 1;
+    return engine_tokens(plan) * batches;
 }
 
-/* Blocks of one sequence; whole blocks of the common prefix are there once. */
-static void count_sequences(const struct plan *plan, struct serving_report *r)
+/* As the engine's log counts them: of one group, or by the longest sequence. */
+static uint64_t count_tokens(const struct plan *plan, const struct cache_groups *groups,
+                             const struct serving_report *r, uint64_t each)
 {
-    uint64_t each = ceil_div(r->context_tokens, r->block_tokens);
-    uint64_t shared = plan->workload.shared_prefix / r->block_tokens;
+    if (!engine_release(plan)->plans_ahead || !each)
+        return groups->n ? r->cache_blocks / groups->n * r->block_tokens : 0;
+    return (uint64_t)((double)r->cache_blocks / (double)each * (double)r->context_tokens);
+}
+
+/* Sequences of the context that the blocks hold; whole blocks of a common prefix are there
+ * once. */
+static void count_sequences(const struct plan *plan, const struct cache_groups *groups,
+                            struct serving_report *r)
+{
+    uint64_t each = cache_groups_blocks(plan, groups, r->context_tokens, in_flight(plan));
+    uint64_t shared =
+        plan->workload.shared_prefix / r->block_tokens * groups->groups[MIXER_FULL];
     shared = shared < each ? shared : each;
     bool null = engine_release(plan)->pool == POOL_OF_DEVICE; /* vLLM: a block for no token */
     uint64_t usable = r->cache_blocks > null ? r->cache_blocks - null : 0;
     usable = usable > shared ? usable - shared : 0;
     r->sequences = usable / (each > shared ? each - shared : 1);
+    r->cache_tokens = count_tokens(plan, groups, r, each);
+}
+
+void serving_count(const struct plan *plan, const struct slots *slots, struct serving_report *r)
+{
+    struct cache_groups groups;
+    cache_groups_of(plan, slots, &groups);
+    r->block_tokens = groups.block_tokens;
+    r->cache_blocks = groups.block_bytes ? r->cache_bytes / groups.block_bytes : 0;
+    count_sequences(plan, &groups, r);
 }
 
 /* ---- the pool ---- */
@@ -128,16 +148,12 @@ static uint64_t outside(const struct plan *plan)
 static void take_pool(const struct run *run, const struct memory_peak *peak,
                       struct serving_report *r)
 {
-    uint64_t layers =
-        run->slots.value[SLOT_STAGE_DENSE_LAYERS] + run->slots.value[SLOT_STAGE_MOE_LAYERS];
     r->weights_bytes = peak->state_bytes - peak->category[CATEGORY_KV_CACHE];
     r->activation_bytes = peak->temp_bytes - peak->outside_bytes;
     r->outside_bytes = peak->outside_bytes + outside(run->plan);
     r->graphs_bytes = graphs(run->plan);
     take_bytes(run->plan, r);
-    uint64_t block = token_bytes(run->plan) * r->block_tokens * layers;
-    r->cache_blocks = block ? r->cache_bytes / block : 0;
-    r->cache_tokens = r->cache_blocks * r->block_tokens;
+    serving_count(run->plan, &run->slots, r);
 }
 
 int64_t serving_spare(const struct plan *plan, const struct serving_report *r)
@@ -178,7 +194,6 @@ enum status serving_of(const struct plan *plan, struct arena *arena, struct serv
     uint64_t first = plan->parallel.stage ? plan->parallel.stage - 1 : 0;
     for (uint64_t i = 0; i < verdict_n_stages(plan); i++) {
         struct serving_report one = {.present = true,
-                                     .block_tokens = engine_cache_block(plan),
                                      .context_tokens = engine_context(plan),
                                      .batched_tokens = engine_tokens(plan),
                                      .max_sequences = engine_sequences(plan)};
@@ -187,6 +202,5 @@ enum status serving_of(const struct plan *plan, struct arena *arena, struct serv
         if (!out->present || one.cache_blocks < out->cache_blocks)
             *out = one;
     }
-    count_sequences(plan, out);
     return STATUS_OK;
 }

@@ -6,6 +6,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "plan/plan.h"
+#include "work/list/shape.h"
 
 /* Bytes of one rank of the stage that leaves least blocks, whose number all stages take. */
 struct serving_report {
@@ -27,6 +28,11 @@ struct serving_report {
 /* What is left of the device beside the pool for what the engine did not count in it; negative:
  * it runs out at run time. 0 for engines that count all. */
 int64_t serving_spare(const struct plan *plan, const struct serving_report *r);
+
+/* Blocks, tokens and sequences of a pool of cache_bytes and of context_tokens, on the stage
+ * whose slots these are. */
+void serving_count(const struct plan *plan, const struct slots *slots,
+                   struct serving_report *r);
 
 /* Fills the record for a serving engine's plan; present is false for others, and where the
  * profile run's list cannot be built. STATUS_INPUT when a size overflows 64 bits. */
