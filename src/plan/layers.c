@@ -59,52 +59,65 @@ static enum mixer mixer_of(enum layer_type type)
     return mixers[type];
 }
 
-/* Dense layers lead, or stand between every moe_every-th. */
-static enum ffn ffn_at(const struct model *model, uint64_t i)
+/* With parts a layer is one of them: the list says which, ffn does not count. */
+static enum layer_kind kind_of_type(enum layer_type type, enum ffn ffn, bool parts)
 {
-    if (model->moe_every > 1)
-        return (i + 1) % model->moe_every == 0 ? FFN_MOE : FFN_DENSE;
-    return i < model->dense_layers ? FFN_DENSE : FFN_MOE;
-}
-
-static enum layer_kind layer_at(const struct model *model, uint64_t i, bool parts)
-{
-    const struct enum_list *list = &model->layer_types;
-    enum layer_type type = list->n ? list->value[i % list->n] : LAYER_FULL;
     if (!parts)
-        return kind_of(mixer_of(type), ffn_at(model, i));
+        return kind_of(mixer_of(type), ffn);
     if (is_part(type))
         return type == LAYER_MOE ? KIND_FFN_MOE : KIND_FFN_DENSE;
     return kind_of(mixer_of(type), FFN_NONE);
 }
 
-enum layer_kind model_layer(const struct model *model, uint64_t i)
-{
-    return layer_at(model, i, model_has_parts(model));
-}
-
 /* ---- runs of layers ---- */
 
-/* Dense layers among the first n. */
-static uint64_t dense_before(const struct model *model, uint64_t n)
+/* The layers first, first + step, ...: n of them. */
+struct progression {
+    uint64_t first, step, n;
+};
+
+/* Adds their types to count. A list repeats, so the types of a progression do after as many
+ * terms as the list is long: models of 10^9 layers take no longer. */
+static void count_types(const struct enum_list *list, const struct progression *p,
+                        uint64_t count[LAYER_TYPES])
 {
-    if (model->moe_every > 1)
-        return n - n / model->moe_every;
-    return n < model->dense_layers ? n : model->dense_layers;
+    uint64_t period = list->n ? list->n : 1;
+    for (uint64_t i = 0; i < period && i < p->n; i++) {
+        uint64_t at = (p->first % period + p->step % period * i) % period;
+        count[list->n ? list->value[at] : LAYER_FULL] += (p->n - i + period - 1) / period;
+    }
+}
+
+/* Dense layers lead, or stand between every moe_every-th. */
+static struct progression moe_layers(const struct model *model, uint64_t first, uint64_t end)
+{
+    uint64_t every = model->moe_every, start = first;
+    if (every > 1)
+        return (struct progression){.first = (first / every + 1) * every - 1,
+                                    .step = every,
+                                    .n = end / every - first / every};
+    if (start < model->dense_layers)
+        start = model->dense_layers < end ? model->dense_layers : end;
+    return (struct progression){.first = start, .step = 1, .n = end - start};
 }
 
 void model_layers(const struct model *model, uint64_t first, uint64_t end,
                   uint64_t count[KIND_COUNT])
 {
-    if (!model->layer_types.n) {
-        uint64_t dense = dense_before(model, end) - dense_before(model, first);
-        count[KIND_DENSE] += dense;
-        count[KIND_MOE] += end - first - dense;
-        return;
-    }
+    const struct progression run = {.first = first, .step = 1, .n = end - first},
+                             moe = moe_layers(model, first, end);
+    uint64_t all[LAYER_TYPES] = {0}, with_experts[LAYER_TYPES] = {0};
     bool parts = model_has_parts(model);
-    for (uint64_t i = first; i < end; i++)
-        count[layer_at(model, i, parts)]++;
+    count_types(&model->layer_types, &run, all);
+    if (!parts)
+        count_types(&model->layer_types, &moe, with_experts);
+    for (unsigned i = 0; i < LAYER_TYPES; i++) {
+        enum layer_type type = (enum layer_type)i;
+        if (!all[i])
+            continue;
+        count[kind_of_type(type, FFN_MOE, parts)] += with_experts[i];
+        count[kind_of_type(type, FFN_DENSE, parts)] += all[i] - with_experts[i];
+    }
 }
 
 enum layer_kind model_mtp_kind(const struct model *model)

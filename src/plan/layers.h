@@ -54,9 +54,6 @@ enum mixer kind_mixer(enum layer_kind kind);
 enum ffn kind_ffn(enum layer_kind kind);
 const char *kind_name(enum layer_kind kind);
 
-/* The kind of layer i, from 0. */
-enum layer_kind model_layer(const struct model *model, uint64_t i);
-
 /* Adds to count[kind] the layers first .. end - 1. */
 void model_layers(const struct model *model, uint64_t first, uint64_t end,
                   uint64_t count[KIND_COUNT]);

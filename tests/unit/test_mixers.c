@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "base/text.h"
+#include "plan/layers.h"
 #include "support/catalogue.h"
 #include "work/list/mixer.h"
 #include "work/list/shape.h"
@@ -210,9 +211,45 @@ static void an_engine_holds_every_parameter(void **state)
     }
 }
 
+/* Counted one after another, or at once: any first and last layer of any order of layers. */
+static void layers_are_counted_at_once(void **state)
+{
+    (void)state;
+    enum { LAYERS = 40 };
+    static const struct model models[] = {
+        {.dense_layers = 3},
+        {.moe_every = 4},
+        {.moe_every = 3,
+         .layer_types = {4, {LAYER_WINDOW, LAYER_WINDOW, LAYER_LINEAR, LAYER_FULL}}},
+        {.dense_layers = 5, .layer_types = {3, {LAYER_CHUNK, LAYER_FULL, LAYER_CHUNK}}},
+        {.dense_layers = 2,
+         .layer_types = {5, {LAYER_LINEAR, LAYER_MOE, LAYER_FULL, LAYER_MOE, LAYER_DENSE}}},
+    };
+    for (size_t m = 0; m < sizeof models / sizeof *models; m++)
+        for (uint64_t first = 0; first < LAYERS; first++) {
+            uint64_t one_by_one[KIND_COUNT] = {0};
+            for (uint64_t end = first + 1; end <= LAYERS; end++) {
+                uint64_t at_once[KIND_COUNT] = {0};
+                model_layers(&models[m], end - 1, end, one_by_one);
+                model_layers(&models[m], first, end, at_once);
+                assert_memory_equal(at_once, one_by_one, sizeof at_once);
+            }
+        }
+    /* moe_every 3, layers W W L F ...: of 12 layers, experts in 2 L, 5 W, 8 W, 11 F */
+    uint64_t count[KIND_COUNT] = {0};
+    model_layers(&models[2], 0, 12, count);
+    assert_int_equal(count[KIND_LINEAR_MOE], 1);
+    assert_int_equal(count[KIND_WINDOW_MOE], 2);
+    assert_int_equal(count[KIND_MOE], 1);
+    assert_int_equal(count[KIND_WINDOW_DENSE], 4);
+    assert_int_equal(count[KIND_LINEAR_DENSE], 2);
+    assert_int_equal(count[KIND_DENSE], 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(layers_are_counted_at_once),
         cmocka_unit_test(parameters_of_one_mixer),
         cmocka_unit_test(mamba2_counts_its_norm),
         cmocka_unit_test(indexers_have_their_parameters),
