@@ -311,8 +311,10 @@ static const char *device_of(const struct run *run)
     if (!gpu)
         return NULL;
     struct text text = {.arena = run->arena};
-    text_printf(&text, "%s, %s, %s", gpu_where(gpu), gpu_facts(gpu)->name,
-                gpu_facts(gpu)->driver);
+    char kernels[160];
+    gpu_kernels_text(gpu, kernels, sizeof kernels);
+    text_printf(&text, "%s, %s, %s; %s", gpu_where(gpu), gpu_facts(gpu)->name,
+                gpu_facts(gpu)->driver, kernels);
     return text_string(&text);
 }
 
@@ -331,7 +333,6 @@ static void begin_report(struct run *run)
         return;
     report->snapshot = run->session->snapshot;
     report->blas = run->session->blas.name;
-    report->device = device_of(run);
     report->warning = run->session->warning;
 }
 
@@ -356,6 +357,7 @@ static enum status perform(struct run *run, struct err *err)
     } else {
         TRY(note_mismatch(run, perform_all(run, err), err));
         TRY(run_compare_everywhere(run->session->transport, &run->report->checks, err));
+        run->report->device = device_of(run);
     }
     TRY(run_summary_close(&run->summary, run->session, err));
     if (fits && !options->dry_run)

@@ -39,7 +39,7 @@ def install():
     """Builds, and installs into a folder of its own; returns the folder."""
     prefix = os.path.join(BUILD, "prefix")
     run("cmake", "-S", ROOT, "-B", BUILD, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release",
-        "-DBUILD_TESTING=OFF", "-DMOEPLAN_MPI=OFF", "-DMOEPLAN_STATIC_YAML=ON",
+        "-DBUILD_TESTING=OFF", "-DMOEPLAN_MPI=OFF", "-DMOEPLAN_STATIC_YAML=ON", "-DMOEPLAN_IMAGES=OFF",
         "-DCMAKE_INSTALL_LIBDIR=lib", f"-DCMAKE_INSTALL_PREFIX={prefix}")
     run("cmake", "--build", BUILD)
     run("cmake", "-E", "rm", "-rf", prefix)

@@ -166,6 +166,11 @@ const char *gpu_where(const struct gpu *gpu)
     return gpu->where;
 }
 
+void gpu_kernels_text(const struct gpu *gpu, char *text, size_t room)
+{
+    gpu->driver->kernels(gpu->device, text, room);
+}
+
 void gpu_list(void (*each)(void *context, const struct gpu_driver *driver,
                            const struct gpu_facts *facts, const char *why),
               void *context)

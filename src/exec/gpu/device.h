@@ -19,6 +19,8 @@ void gpu_close(struct gpu *gpu); /* NULL is fine */
 
 const struct gpu_facts *gpu_facts(const struct gpu *gpu);
 const char *gpu_where(const struct gpu *gpu); /* "opencl:0" */
+/* Where the kernels that ran came from: built in for an architecture, or compiled by whom. */
+void gpu_kernels_text(const struct gpu *gpu, char *text, size_t room);
 
 /* Devices of all drivers, for a list: calls `each` for every one. Drivers that are absent are
  * called with facts NULL and why. */

@@ -7,6 +7,7 @@
 #define MOEPLAN_EXEC_GPU_DRIVER_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/err.h"
@@ -74,6 +75,8 @@ struct gpu_driver {
                         struct err *err);
     enum status (*launch)(void *device, const struct gpu_launch *launch, double *seconds,
                           struct err *err);
+    /* Where the kernels that ran came from, for reports. */
+    void (*kernels)(void *device, char *text, size_t room);
 };
 
 /* name */

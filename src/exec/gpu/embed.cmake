@@ -1,14 +1,17 @@
-# cmake -DOUT=FILE -DSOURCE_DIR=DIR -P embed.cmake: writes the kernels' texts as C arrays, their
-# own #include lines left out: a program is its texts, one after the other.
+# cmake -DOUT=FILE -DALL=FILE -DSOURCE_DIR=DIR -P embed.cmake: writes the kernels' texts as C
+# arrays, their own #include lines left out: a program is its texts, one after the other; and all
+# programs as one text, ALL, for compilers that are there when moeplan is built.
 set(headers
     src/exec/gpu/kernels/port.h src/work/list/args.h src/exec/gpu/kernels/call.h
     src/exec/gpu/kernels/tensor.cl src/exec/gpu/kernels/format.cl src/exec/gpu/kernels/tally.cl)
 set(names rows convert router maps blocks combine activation product)
 
 set(text "/* Written by embed.cmake. */\n#include \"exec/gpu/sources.h\"\n\n")
+set(all "#define GPU_TEXT\n")
 function(embed path name)
     file(READ ${SOURCE_DIR}/${path} content)
     string(REGEX REPLACE "#[ ]*include[^\n]*" "" content "${content}")
+    set(all "${all}${content}" PARENT_SCOPE)
     file(WRITE ${OUT}.part "${content}")
     file(READ ${OUT}.part hex HEX)
     string(REGEX REPLACE "([0-9a-f][0-9a-f])" "0x\\1," hex "${hex}")
@@ -28,3 +31,4 @@ foreach(name ${names})
 endforeach()
 file(REMOVE ${OUT}.part)
 file(WRITE ${OUT} "${text}")
+file(WRITE ${ALL} "${all}")

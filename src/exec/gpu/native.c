@@ -1,7 +1,8 @@
 /* CUDA's driver API and HIP: two libraries whose functions are alike, one table of both names.
  *
- * Kernels are compiled at run time (compile.h). Prototypes are our own: handles are pointers or
- * numbers of the same width in both, results are 0 or an error. */
+ * Kernels are in the image that was embedded for the device's architecture (images.h), or are
+ * compiled at run time (compile.h). Prototypes are our own: handles are pointers or numbers of
+ * the same width in both, results are 0 or an error. */
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +11,7 @@
 
 #include "exec/gpu/compile.h"
 #include "exec/gpu/driver.h"
+#include "exec/gpu/images.h"
 #include "exec/stopwatch.h"
 
 /* field, parameters, name in CUDA, name in HIP */
@@ -61,6 +63,7 @@ struct dialect {
     const char *const *names;     /* of the functions */
     const struct compiler *compiler;
     int not_ready, no_memory;
+    uintptr_t arguments_end; /* of the list that a launch gives its arguments in */
     /* Makes the device the calling thread's. */
     enum status (*enter)(struct native *native, int device, struct err *err);
     /* What the compiler calls the device. */
@@ -78,7 +81,10 @@ struct native_device {
     struct native *native;
     int id;
     char architecture[64];
-    void *begin, *end; /* events */
+    void *begin, *end;             /* events */
+    void *embedded;                /* the module of an image of ours; NULL: not loaded */
+    const struct gpu_image *image; /* that runs here; NULL: none, or it did not load */
+    bool compiled;                 /* something was compiled at run time */
 };
 
 /* ---- errors ---- */
@@ -180,6 +186,8 @@ static void native_close(void *device)
         d->native->f.event_destroy(d->begin);
     if (d->end)
         d->native->f.event_destroy(d->end);
+    if (d->embedded)
+        d->native->f.unload(d->embedded);
     free(d);
 }
 
@@ -189,6 +197,8 @@ static enum status begin_device(struct native_device *d, uint32_t number, struct
     NATIVE_TRY(native, device, &d->id, (int)number);
     TRY(native->dialect->enter(native, d->id, err));
     TRY(native->dialect->architecture(native, d->id, d->architecture, err));
+    if (!getenv("MOEPLAN_GPU_COMPILE")) /* set: at run time in any case */
+        d->image = gpu_image_for(d->architecture);
     NATIVE_TRY(native, event_create, &d->begin, 0);
     NATIVE_TRY(native, event_create, &d->end, 0);
     return STATUS_OK;
@@ -257,11 +267,26 @@ static enum status native_copy(void *device, uint64_t from, uint64_t from_offset
 
 /* ---- programs ---- */
 
+/* The module of the embedded image, once for all programs. One that does not load, as on an
+ * older driver than its compiler's, is none: the texts are compiled instead. */
+static void *embedded_module(struct native_device *d)
+{
+    if (!d->embedded && d->image && d->native->f.load(&d->embedded, d->image->bytes) != 0) {
+        d->image = NULL;
+        d->embedded = NULL;
+    }
+    return d->embedded;
+}
+
 static enum status native_build(void *device, const char *name, const struct gpu_text *texts,
                                 unsigned n, void **program, struct err *err)
 {
-    const struct native_device *d = device;
+    struct native_device *d = device;
     struct image image = {0};
+    *program = embedded_module(d);
+    if (*program)
+        return STATUS_OK;
+    d->compiled = true;
     TRY(compile_texts(d->native->dialect->compiler, d->architecture, name, texts, n, &image,
                       err));
     int code = d->native->f.load(program, image.bytes);
@@ -278,7 +303,19 @@ static enum status native_build(void *device, const char *name, const struct gpu
 static void native_release(void *device, void *program)
 {
     const struct native_device *d = device;
-    d->native->f.unload(program);
+    if (program != d->embedded)
+        d->native->f.unload(program);
+}
+
+static void native_kernels(void *device, char *text, size_t room)
+{
+    const struct native_device *d = device;
+    if (d->compiled || !d->image)
+        snprintf(text, room, "kernels compiled by %s for %s",
+                 d->native->dialect->compiler->title, d->architecture);
+    else
+        snprintf(text, room, "kernels built in by %s for %s", d->image->compiler,
+                 d->image->architecture);
 }
 
 static enum status native_find(void *device, void *program, const char *name, void **kernel,
@@ -312,24 +349,39 @@ static enum status wait_for_end(const struct native_device *d, const char *name,
     }
 }
 
+/* A kernel's arguments, as they lie behind each other. */
+struct arguments {
+    struct gpu_call call;
+    uint64_t memory[GPU_TENSORS + 1];
+};
+
+enum { ARGUMENTS_AT = 1, ARGUMENTS_BYTES = 2, CUDA_ARGUMENTS_END = 0, HIP_ARGUMENTS_END = 3 };
+
+/* A number where the API wants a pointer. */
+static void *number_of(uintptr_t number)
+{
+    void *as_pointer;
+    memcpy(&as_pointer, &number, sizeof number);
+    return as_pointer;
+}
+
 static enum status native_launch(void *device, const struct gpu_launch *launch, double *seconds,
                                  struct err *err)
 {
     const struct native_device *d = device;
-    uint64_t memory[GPU_TENSORS + 1];
-    struct gpu_call call = *launch->call;
-    void *parameters[GPU_TENSORS + 2] = {&call};
+    struct arguments arguments = {.call = *launch->call};
+    size_t bytes = sizeof arguments;
+    void *given[] = {number_of(ARGUMENTS_AT), &arguments, /* as both libraries take them */
+                     number_of(ARGUMENTS_BYTES), &bytes,
+                     number_of(d->native->dialect->arguments_end)};
     float ms = 0;
-    for (unsigned i = 0; i <= GPU_TENSORS; i++) {
-        memory[i] = launch->memory[i];
-        parameters[i + 1] = &memory[i];
-    }
+    memcpy(arguments.memory, launch->memory, sizeof arguments.memory);
     if (launch->groups > INT32_MAX)
         return err_set(err, STATUS_INPUT, "kernel \"%s\" has %llu work-groups, the limit is %d",
                        launch->name, (unsigned long long)launch->groups, INT32_MAX);
     NATIVE_TRY(d->native, event_record, d->begin, NULL);
     NATIVE_TRY(d->native, launch, launch->kernel, (unsigned)launch->groups, 1, 1, launch->items,
-               1, 1, 0, NULL, parameters, NULL);
+               1, 1, 0, NULL, NULL, given);
     NATIVE_TRY(d->native, event_record, d->end, NULL);
     TRY(wait_for_end(d, launch->name, launch->limit_s, err));
     NATIVE_TRY(d->native, event_elapsed, &ms, d->begin, d->end);
@@ -386,6 +438,7 @@ static const struct dialect cuda = {
     .compiler = &compiler_nvrtc,
     .not_ready = 600,
     .no_memory = 2,
+    .arguments_end = CUDA_ARGUMENTS_END,
     .enter = cuda_enter,
     .architecture = cuda_architecture,
 };
@@ -456,6 +509,7 @@ static const struct dialect hip = {
     .compiler = &compiler_hiprtc,
     .not_ready = 600,
     .no_memory = 2,
+    .arguments_end = HIP_ARGUMENTS_END,
     .enter = hip_enter,
     .architecture = hip_architecture,
 };
@@ -471,7 +525,8 @@ static enum status hip_load(void **state, struct err *err)
     .unload = native_unload, .list = native_list, .open = native_open, .close = native_close,  \
     .alloc = native_alloc, .free = native_free, .fill = native_fill, .read = native_read,      \
     .write = native_write, .copy = native_copy, .build = native_build,                         \
-    .release = native_release, .find = native_find, .launch = native_launch
+    .release = native_release, .find = native_find, .launch = native_launch,                   \
+    .kernels = native_kernels
 
 const struct gpu_driver gpu_driver_cuda = {
     .name = "cuda",

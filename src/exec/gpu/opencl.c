@@ -482,6 +482,12 @@ static enum status opencl_launch(void *device, const struct gpu_launch *launch, 
     return status;
 }
 
+static void opencl_kernels(void *device, char *text, size_t room)
+{
+    (void)device;
+    snprintf(text, room, "kernels compiled by the device's driver");
+}
+
 const struct gpu_driver gpu_driver_opencl = {
     .name = "opencl",
     .library = "libOpenCL.so.1",
@@ -503,4 +509,5 @@ const struct gpu_driver gpu_driver_opencl = {
     .release = opencl_release,
     .find = opencl_find,
     .launch = opencl_launch,
+    .kernels = opencl_kernels,
 };

@@ -4,8 +4,10 @@
  * Device memory is one region at addresses of its own, behind which nothing lies: a host that
  * follows one faults; the driver and the kernels know where the bytes are. Fresh memory is
  * poisoned, a guard band behind every allocation is checked after every launch. Kernels are
- * those of kernels.c, found by name, and only in an image that the look-alike compiler made.
- * MOEPLAN_EMUL_SEED orders groups and items; MOEPLAN_EMUL_FAULT injects a fault (faults[]). */
+ * those of kernels.c, found by name, and only in an image of the same texts, or one that nvcc
+ * or hipcc made of them (image.c); arguments have the size that the image says.
+ * MOEPLAN_EMUL_SEED orders groups and items; MOEPLAN_EMUL_FAULT injects a fault (faults[]),
+ * MOEPLAN_EMUL_DEVICE names another architecture. */
 #include <dlfcn.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -13,7 +15,9 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "exec/gpu/kernels/call.h"
 #include "support/emul/fibre.h"
+#include "support/emul/image.h"
 
 #define SEEN __attribute__((visibility("default")))
 #define ALSO(name) __attribute__((visibility("default"), alias(#name)))
@@ -28,14 +32,12 @@ enum {
     CODE_NOT_READY = 600,
     CODE_BAD_ADDRESS = 700,
     CODE_LAUNCH_FAILED = 719,
-    CALL_BYTES_MOST = 4096,
     ARGUMENTS = 10,
     BLOCKS = 4096,
     GUARD = 256
 };
 
 static const size_t region_bytes = (size_t)256 << 20;
-static const uint64_t magic = 0x6d6f65706c616e31U;
 
 /* ---- faults: "kind" or "kind:what" ---- */
 
@@ -47,7 +49,7 @@ enum fault {
     FAULT_DEVICE, /* device  a driver without a device */
     FAULT_ARCH,   /* arch  an architecture that the compiler does not know */
     FAULT_ABORT,  /* abort  a compiler that ends the process */
-    FAULT_IMAGE,  /* image  an image that does not load */
+    FAULT_IMAGE,  /* image  no image loads; image:N  the N-th does not */
     FAULT_COUNT
 };
 
@@ -72,15 +74,15 @@ static bool strikes(enum fault fault, const char *name)
 
 /* ---- memory ---- */
 
-struct block {
+struct held {
     char *at;
     size_t bytes;
 };
 
 static struct {
     char *region, *bytes;
-    struct block blocks[BLOCKS];
-    unsigned n_blocks, n_allocations;
+    struct held blocks[BLOCKS];
+    unsigned n_blocks, n_allocations, loads;
     size_t used;
     bool hangs;
     uint64_t launches;
@@ -143,7 +145,7 @@ SEEN int cuMemAlloc_v2(uint64_t *memory, size_t bytes)
     if (bytes == 0 || room > region_bytes || at > region_bytes - room)
         return CODE_NO_MEMORY;
     memmove(&gpu.blocks[i + 1], &gpu.blocks[i], (gpu.n_blocks - i) * sizeof *gpu.blocks);
-    gpu.blocks[i] = (struct block){gpu.region + at, bytes};
+    gpu.blocks[i] = (struct held){gpu.region + at, bytes};
     gpu.n_blocks++;
     memset(gpu.bytes + at, 0xff, bytes);
     memset(gpu.bytes + at + bytes, 0xa5, GUARD);
@@ -257,16 +259,23 @@ SEEN int cuMemGetInfo_v2(size_t *unused, size_t *all)
 }
 ALSO(cuMemGetInfo_v2) int hipMemGetInfo(size_t *unused, size_t *all);
 
+/* The architecture: MOEPLAN_EMUL_DEVICE, or one that there are images for. */
+static const char *kind_of_device(const char *else_kind)
+{
+    const char *asked = getenv("MOEPLAN_EMUL_DEVICE");
+    return asked ? asked : else_kind;
+}
+
 SEEN int cuDeviceGetAttribute(int *value, int attribute, int device)
 {
-    *value = attribute == 75 ? 9 : 0;
+    int capability = (int)strtol(kind_of_device("sm_90") + 3, NULL, 10);
+    *value = attribute == 75 ? capability / 10 : attribute == 76 ? capability % 10 : 0;
     return device == 7 ? CODE_FINE : CODE_INVALID;
 }
 
 SEEN int hipGetDevicePropertiesR0600(char *properties, int device)
 {
-    static const char name[] = "gfx90a:sramecc+:xnack-";
-    memcpy(properties + 1160, name, sizeof name); /* where one version has it */
+    snprintf(properties + 1160, 64, "%s:sramecc+:xnack-", kind_of_device("gfx90a"));
     return device == 7 ? CODE_FINE : CODE_INVALID;
 }
 
@@ -298,14 +307,11 @@ SEEN int cuGetErrorName(int code, const char **name)
     return CODE_FINE;
 }
 
-/* ---- the compiler: an image is a mark and a hash of the text ---- */
-
-struct image {
-    uint64_t magic, hash;
-};
+/* ---- the compiler: an image is its text ---- */
 
 struct program {
-    struct image image;
+    char *image;
+    size_t bytes;
     const char *log;
 };
 
@@ -316,11 +322,12 @@ SEEN int nvrtcCreateProgram(void **program, const char *text, const char *name, 
     (void)name;
     (void)headers;
     (void)names;
-    if (!made || n != 0 || !strstr(text, "KERNEL("))
+    if (!made || n != 0)
         return CODE_INVALID;
-    made->image = (struct image){magic, 0xcbf29ce484222325U};
-    for (; *text; text++)
-        made->image.hash = (made->image.hash ^ (unsigned char)*text) * 0x100000001b3U;
+    made->bytes = strlen(text) + 1;
+    made->image = strdup(text);
+    if (!made->image)
+        return CODE_NO_MEMORY;
     *program = made;
     return CODE_FINE;
 }
@@ -330,8 +337,12 @@ int hiprtcCreateProgram(void **program, const char *text, const char *name, int 
 
 static bool names_architecture(const char *option)
 {
-    return strcmp(option, "--gpu-architecture=sm_90") == 0 ||
-           strcmp(option, "--offload-arch=gfx90a") == 0;
+    static const char *const known[] = {"--gpu-architecture=sm_90", "--gpu-architecture=sm_86",
+                                        "--offload-arch=gfx90a", "--offload-arch=gfx906"};
+    for (unsigned i = 0; i < sizeof known / sizeof *known; i++)
+        if (strcmp(option, known[i]) == 0)
+            return true;
+    return false;
 }
 
 SEEN int nvrtcCompileProgram(void *program, int n, const char *const *options)
@@ -368,8 +379,8 @@ ALSO(nvrtcGetProgramLog) int hiprtcGetProgramLog(void *program, char *text);
 
 SEEN int nvrtcGetCUBINSize(void *program, size_t *bytes)
 {
-    (void)program;
-    *bytes = sizeof(struct image);
+    const struct program *made = program;
+    *bytes = made->bytes;
     return CODE_FINE;
 }
 ALSO(nvrtcGetCUBINSize) int hiprtcGetCodeSize(void *program, size_t *bytes);
@@ -377,22 +388,28 @@ ALSO(nvrtcGetCUBINSize) int hiprtcGetCodeSize(void *program, size_t *bytes);
 SEEN int nvrtcGetCUBIN(void *program, char *bytes)
 {
     const struct program *made = program;
-    memcpy(bytes, &made->image, sizeof made->image);
+    memcpy(bytes, made->image, made->bytes);
     return CODE_FINE;
 }
 ALSO(nvrtcGetCUBIN) int hiprtcGetCode(void *program, char *bytes);
 
 /* ---- modules and launches ---- */
 
+struct module {
+    const void *image; /* NULL: a text, which may be gone */
+};
+
 SEEN int cuModuleLoadData(void **module, const void *image)
 {
-    const struct image *given = image;
-    struct image *made = malloc(sizeof *made);
-    if (!made || given->magic != magic || fault_of(FAULT_IMAGE)) {
+    struct module *made = malloc(sizeof *made);
+    const char *nth = fault_of(FAULT_IMAGE);
+    gpu.loads++;
+    bool refused = nth && (!*nth || gpu.loads == strtoul(nth, NULL, 10));
+    if (!made || refused || !image_loads(image)) {
         free(made);
         return CODE_BAD_IMAGE;
     }
-    *made = *given;
+    made->image = image_is_text(image) ? NULL : image;
     *module = made;
     return CODE_FINE;
 }
@@ -405,7 +422,11 @@ SEEN int cuModuleUnload(void *module)
 }
 ALSO(cuModuleUnload) int hipModuleUnload(void *module);
 
-typedef void kernel_fn(void);
+/* What a kernel is given. */
+struct arguments {
+    struct gpu_call call;
+    uint64_t memory[ARGUMENTS - 1];
+};
 
 struct function {
     char name[64];
@@ -415,12 +436,24 @@ struct function {
 static struct function functions[128];
 static unsigned n_functions;
 
+/* The image has the kernel, and with arguments of the size that is given. */
+static bool agrees(const struct module *module, const char *name)
+{
+    size_t hidden,
+        bytes = module->image ? image_argument_bytes(module->image, name, &hidden) : SIZE_MAX;
+    if (bytes == SIZE_MAX ||
+        (bytes >= sizeof(struct arguments) && bytes - sizeof(struct arguments) <= hidden))
+        return true;
+    fprintf(stderr, "look-alike: %s: the image's arguments are %zu bytes, the call's %zu\n",
+            name, bytes, sizeof(struct arguments));
+    return false;
+}
+
 /* The library itself is searched for what kernels.c has in it. */
 SEEN int cuModuleGetFunction(void **function, void *module, const char *name)
 {
     Dl_info self;
-    (void)module;
-    if (n_functions == 128 || !dladdr((void *)functions, &self))
+    if (n_functions == 128 || !dladdr((void *)functions, &self) || !agrees(module, name))
         return CODE_NOT_FOUND;
     void *library = dlopen(self.dli_fname, RTLD_NOW | RTLD_NOLOAD);
     void *code = library ? dlsym(library, name) : NULL;
@@ -454,21 +487,35 @@ static uint64_t seed_of(void)
     return (seed ? strtoull(seed, NULL, 10) : 1) + gpu.launches++;
 }
 
+/* A list of names and values: where the arguments are, and how many bytes; NULL when it is
+ * another one. CUDA ends it with 0, HIP with 3. */
+static struct arguments *arguments_of(void **extra)
+{
+    if (!extra || (uintptr_t)extra[0] != 1 || (uintptr_t)extra[2] != 2 ||
+        ((uintptr_t)extra[4] != 0 && (uintptr_t)extra[4] != 3))
+        return NULL;
+    return *(const size_t *)extra[3] == sizeof(struct arguments) ? extra[1] : NULL;
+}
+
 SEEN int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
                         unsigned by, unsigned bz, unsigned shared, void *stream,
                         void **parameters, void **extra)
 {
     const struct function *kernel = function;
     char *memory[ARGUMENTS] = {NULL};
-    void *local[ARGUMENTS] = {parameters[0]};
+    void *local[ARGUMENTS];
     struct item item = {kernel->code, local};
-    if (gy != 1 || gz != 1 || by != 1 || bz != 1 || shared != 0 || stream || extra || !gx)
+    if (gy != 1 || gz != 1 || by != 1 || bz != 1 || shared != 0 || stream || !gx || parameters)
         return CODE_INVALID;
+    struct arguments *given = arguments_of(extra);
+    if (!given)
+        return CODE_INVALID;
+    local[0] = &given->call;
     for (unsigned i = 1; i < ARGUMENTS; i++) {
-        uint64_t given = *(const uint64_t *)parameters[i];
-        if (given && !lies_in(given, 1))
+        uint64_t address = given->memory[i - 1];
+        if (address && !lies_in(address, 1))
             return CODE_BAD_ADDRESS;
-        memory[i] = given ? bytes_at(given) : NULL;
+        memory[i] = address ? bytes_at(address) : NULL;
         local[i] = &memory[i];
     }
     if (strikes(FAULT_LAUNCH, kernel->name))
