@@ -13,11 +13,14 @@ do for [i=1:n_bars] { longest = strlen(bars[i]) > longest ? strlen(bars[i]) : lo
 x(unused) = column(0) + 1
 gib_of(name) = strlen(stringcolumn(name)) ? column(name) / gib : 0
 rest(unused) = n_others ? (sum [k=1:n_others] gib_of(others[k])) : 0
-upto(i) = sum [k=1:i] gib_of(parts[k])
 level(i) = limits[i] + 0.0
+upto(i) = sum [k=1:i] gib_of(parts[k])
 state(unused) = strcol('verdict') eq 'oom' ? ' x' : ''
 amount(unused) = strcol('verdict') eq 'invalid' ? 'invalid' \
-    : sprintf('%.0f%s', gib_of('total_bytes'), state(0))
+    : sprintf(gib_of('total_bytes') < 10 ? '%.2g%s' : '%.0f%s', gib_of('total_bytes'), state(0))
+# bars far below the limit would not be seen beside it: its line is then above the picture
+stats data using (gib_of('total_bytes')) name 'bars' nooutput
+far = n_limits > 0 && bars_max > 0 && bars_max < 0.1 * level(1)
 if (on_terminal) {
     set ylabel
     set for [i=1:n_limits] arrow i from graph 0, first level(i) to graph 1, first level(i) \
@@ -39,8 +42,9 @@ bars_of = "for [i=n_parts:1:-1] data using (x(0)):(upto(i)) with boxes \
     fillcolor rgb category(parts[i]) title parts[i]"
 other = "data using (x(0)):(upto(n_parts) + rest(0)) with boxes fillcolor rgb '#BBBBBB' \
     title 'other'"
+if (far) { set yrange [0:1.15 * bars_max] }
 lines = "for [i=1:n_limits] level(i) with lines linecolor rgb '#000000' linewidth 1.4 \
-    dashtype i title limit_titles[i]"
+    dashtype i title limit_titles[i].(far ? ', above' : '')"
 if (n_limits > 1) {
     lines = "data using (x(0) - 0.45):(strlen(strcol('limit_bytes')) ? \
         column('limit_bytes') / gib : NaN):(0.9):(0) with vectors nohead \

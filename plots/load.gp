@@ -22,9 +22,9 @@ set rmargin 38
 set key at screen 0.985, graph 1 right top
 set macros
 rows = "for [i=1:3] data using (x(0)):(column(keys[i])) with linespoints linecolor rgb c(i) \
-    pointtype m(i) linewidth 1.6 title titles[i]"
+    pointtype m(i) linewidth (2.6 - 0.6 * i) dashtype i title titles[i]"
 imbalance = "data using (x(0)):(column(ranks)) axes x1y2 with linespoints linecolor rgb c(4) \
-    pointtype m(4) dashtype 2 linewidth 1.6 title 'fullest rank (right axis)'"
+    pointtype m(4) dashtype 4 linewidth 1.6 title 'fullest rank (right axis)'"
 seen = "overlay using (x(0)):(column(keys[3])) with points linecolor rgb '#000000' pointtype 6 \
     pointsize 2.6 linewidth 1.4 title 'published 10th percentile'"
 if (overlay eq '') {

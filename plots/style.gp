@@ -17,6 +17,12 @@ category(n) = \
     n eq 'expert' ? '#7BCBB0' : n eq 'logits' ? '#882255' : n eq 'workspace' ? '#7F7F7F' : \
     n eq 'communication' ? '#332288' : n eq 'metadata' ? '#4D4D4D' : n eq 'mask' ? '#B5651D' : \
     n eq 'runtime' ? '#A6CE39' : '#BBBBBB'
+# so has a part of the step's time; attention and optimizer are those of memory
+part(n) = \
+    n eq 'products' ? '#0072B2' : n eq 'elementwise' ? '#E69F00' : n eq 'moves' ? '#F0E442' : \
+    n eq 'exchange' ? '#009E73' : n eq 'tensor' ? '#56B4E9' : n eq 'sharding' ? '#CC79A7' : \
+    n eq 'pipeline' ? '#882255' : n eq 'host' ? '#7F7F7F' : n eq 'fixed' ? '#BBBBBB' : \
+    category(n)
 c(i) = colour[(i - 1) % 8 + 1]
 m(i) = mark[(i - 1) % 8 + 1]
 dash(i) = (i - 1) / 8 % 3 + 1
@@ -31,7 +37,8 @@ if (!on_terminal) {
     set tics nomirror out scale 0.6
     set grid ytics linetype 1 linewidth 0.4 linecolor '#DDDDDD'
     set key outside right top vertical Left reverse samplen 2 spacing 1.2
-    set title title_text offset 0,0.4 font ',17'
+    # from the left edge of the picture: beside a wide legend a centred one would be cut
+    set label 99 title_text at screen 0.012, screen 0.968 left font ',17'
     set label 1 source_text at screen 0.012, screen 0.018 left font ',9' \
         textcolor '#666666'
     set bmargin 5.2

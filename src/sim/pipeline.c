@@ -4,8 +4,6 @@
 #include <math.h>
 #include <stddef.h>
 
-enum task_kind { TASK_FORWARD, TASK_BACKWARD, TASK_WEIGHT, TASK_KINDS };
-
 struct task {
     enum task_kind kind;
     uint64_t chunk, micro; /* chunk: of the model, in a token's order */
@@ -16,8 +14,10 @@ struct play {
     const struct pipeline *p;
     uint64_t chunks; /* of the model */
     double *end_s;
-    double *free_s; /* [stages] */
-    double *busy_s; /* [stages] */
+    double *free_s;              /* [stages] */
+    double *busy_s;              /* [stages] */
+    struct pipeline_task *tasks; /* NULL: not kept */
+    size_t n_tasks;
 };
 
 static double *end_of(const struct play *y, enum task_kind kind, uint64_t chunk, uint64_t micro)
@@ -42,7 +42,7 @@ static double ready_s(const struct play *y, const struct task *t)
     return isnan(own) || isnan(after) ? (double)NAN : fmax(after, own); /* fmax drops NANs */
 }
 
-static bool splits(const struct pipeline *p)
+bool pipeline_splits(const struct pipeline *p)
 {
     return p->schedule == PIPELINE_ZERO_BUBBLE || p->schedule == PIPELINE_DUALPIPE;
 }
@@ -51,7 +51,7 @@ static double task_s(const struct play *y, const struct task *t)
 {
     const struct pipeline *p = y->p;
     double send = p->stages > 1 && !p->overlapped && t->kind != TASK_WEIGHT ? p->send_s : 0;
-    double weight = splits(p) ? p->weight_s[t->chunk] : 0;
+    double weight = pipeline_splits(p) ? p->weight_s[t->chunk] : 0;
     switch (t->kind) {
     case TASK_FORWARD:
         return p->forward_s[t->chunk] + send;
@@ -70,6 +70,9 @@ static void run(struct play *y, const struct task *t, uint64_t stage, double rea
     y->free_s[stage] = begin + s;
     y->busy_s[stage] += s;
     *end_of(y, t->kind, t->chunk, t->micro) = begin + s;
+    if (y->tasks)
+        y->tasks[y->n_tasks++] =
+            (struct pipeline_task){t->kind, stage, t->chunk, t->micro, begin, begin + s};
 }
 
 /* ---- orders that are fixed ---- */
@@ -255,13 +258,25 @@ static void play(const struct pipeline *p, struct arena *arena, struct pipeline_
     y.end_s = arena_alloc(arena, n, sizeof *y.end_s);
     y.free_s = arena_alloc(arena, p->stages, sizeof *y.free_s);
     y.busy_s = arena_alloc(arena, p->stages, sizeof *y.busy_s);
+    y.tasks = p->record ? arena_alloc(arena, n, sizeof *y.tasks) : NULL;
     for (size_t i = 0; i < n; i++)
         y.end_s[i] = (double)NAN;
-    if (splits(p) && !p->inference)
+    if (pipeline_splits(p) && !p->inference)
         play_ready(&y, arena);
     else
         play_in_order(&y, arena);
     summarise(&y, out);
+    out->tasks = y.tasks;
+    out->n_tasks = y.n_tasks;
+}
+
+/* The tasks of more micro-batches than there are, within the time of those. */
+static void squeeze(struct pipeline_times *out, double share)
+{
+    for (size_t i = 0; i < out->n_tasks; i++) {
+        out->tasks[i].begin_s *= share;
+        out->tasks[i].end_s *= share;
+    }
 }
 
 void pipeline_play(const struct pipeline *p, struct arena *arena, struct pipeline_times *out)
@@ -276,8 +291,9 @@ void pipeline_play(const struct pipeline *p, struct arena *arena, struct pipelin
     struct pipeline whole = *p;
     whole.micro_batches += p->stages - over;
     play(&whole, arena, out);
-    double share = (double)p->micro_batches / (double)whole.micro_batches;
-    out->end_s = fmax(out->end_s * share, out->one_s);
+    double share = (double)p->micro_batches / (double)whole.micro_batches, end = out->end_s;
+    out->end_s = fmax(end * share, out->one_s);
+    squeeze(out, end > 0 ? out->end_s / end : 1);
     out->busy_s *= share;
     out->serial_s *= share;
 }

@@ -14,7 +14,17 @@
 #include "base/arena.h"
 #include "plan/plan.h"
 
+enum task_kind { TASK_FORWARD, TASK_BACKWARD, TASK_WEIGHT, TASK_KINDS };
+
+/* What a stage did; weight: the part of a backward that waited. */
+struct pipeline_task {
+    enum task_kind kind;
+    uint64_t stage, chunk, micro; /* chunk: of the model, in a token's order */
+    double begin_s, end_s;        /* a send that its stage waits for included */
+};
+
 struct pipeline {
+    bool record; /* keep the tasks */
     enum pipeline_schedule schedule;
     uint64_t stages, chunks; /* pp; vpp where it interleaves, else 1 */
     uint64_t micro_batches;
@@ -32,7 +42,12 @@ struct pipeline_times {
     uint64_t busiest; /* that stage, from 0 */
     double serial_s;  /* all tasks one after the other */
     double one_s;     /* one micro-batch through all chunks, forward and back: a lower bound */
+    struct pipeline_task *tasks; /* in the order they were played; NULL: not kept */
+    size_t n_tasks;
 };
+
+/* Weight gradients are tasks of their own. */
+bool pipeline_splits(const struct pipeline *pipeline);
 
 /* Memory from the arena. At least one stage and micro-batch. */
 void pipeline_play(const struct pipeline *pipeline, struct arena *arena,

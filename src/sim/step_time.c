@@ -5,9 +5,8 @@
 #include <string.h>
 
 #include "plan/derive.h"
-#include "sim/pipeline.h"
 #include "sim/skew.h"
-#include "sim/stretch.h"
+#include "sim/step_parts.h"
 #include "work/list/kernel.h"
 #include "work/piece/stage.h"
 #include "work/stack/stack.h"
@@ -126,15 +125,10 @@ static void price_ops(struct stepper *s)
 
 /* ---- stages ---- */
 
-/* Layers of each kind on one chunk of the model. */
-struct layers {
-    double n[SEGMENT_COUNT];
-};
-
 /* DualPipe's ranks hold two chunks of the even split: its own chunk is half of what the stage
  * has. */
 static void layers_of(const struct plan *plan, const struct slots *slots, uint64_t stage,
-                      uint64_t chunk, uint64_t chunks, struct layers *out)
+                      uint64_t chunk, uint64_t chunks, double out[SEGMENT_COUNT])
 {
     struct stage at;
     stage_at(plan, stage, 0, &slots->params, &at);
@@ -144,37 +138,25 @@ static void layers_of(const struct plan *plan, const struct slots *slots, uint64
         share = 0.5;
     bool first = two ? stage == 0 : at.embedding && chunk == 0;
     bool last = two ? stage + 1 == plan->parallel.pp : at.head && chunk + 1 == chunks;
-    *out = (struct layers){
-        .n = {[SEGMENT_STEP] = 1, [SEGMENT_EMBED] = first, [SEGMENT_HEAD] = last}};
+    memset(out, 0, SEGMENT_COUNT * sizeof *out);
+    out[SEGMENT_STEP] = 1;
+    out[SEGMENT_EMBED] = first;
+    out[SEGMENT_HEAD] = last;
     for (unsigned k = 0; k < KIND_COUNT; k++)
-        out->n[segment_of_kind((enum layer_kind)k)] = (double)at.layers[k] * share;
+        out[segment_of_kind((enum layer_kind)k)] = (double)at.layers[k] * share;
 }
 
-/* What a chunk does with one micro-batch, forward and backward. */
-struct chunk_time {
-    struct stretch pass[PASSES];
-};
-
-static void chunk_of(const struct stretches *all, const struct layers *layers,
-                     struct chunk_time *out)
+static void chunk_of(const struct stretches *all, struct chunk_time *out)
 {
-    memset(out, 0, sizeof *out);
+    memset(out->pass, 0, sizeof out->pass);
     for (unsigned pass = 0; pass < PASSES; pass++)
         for (unsigned segment = 0; segment < SEGMENT_COUNT; segment++)
-            stretch_add(&out->pass[pass], &all->layer[segment][pass], layers->n[segment]);
+            stretch_add(&out->pass[pass], &all->layer[segment][pass], out->layers[segment]);
 }
 
 /* ---- the step ---- */
 
-struct composer {
-    struct stepper *s;
-    struct stretches all;
-    struct chunk_time *chunks; /* [stages chunks], in a token's order */
-    struct pipeline pipe;
-    double *forward_s, *backward_s, *weight_s;
-};
-
-static void fill_chunks(struct composer *c)
+static void fill_chunks(struct step_parts *c)
 {
     const struct plan *plan = &c->s->plan;
     struct arena *arena = &c->s->scratch;
@@ -185,9 +167,9 @@ static void fill_chunks(struct composer *c)
     c->backward_s = c->forward_s + n;
     c->weight_s = c->backward_s + n;
     for (size_t i = 0; i < n; i++) {
-        struct layers layers;
-        layers_of(plan, &c->s->slots, i % p->stages, i / p->stages, p->chunks, &layers);
-        chunk_of(&c->all, &layers, &c->chunks[i]);
+        layers_of(plan, &c->s->slots, i % p->stages, i / p->stages, p->chunks,
+                  c->chunks[i].layers);
+        chunk_of(&c->all, &c->chunks[i]);
         stretch_overlap(&c->s->pricing, c->chunks[i].pass);
         c->forward_s[i] = stretch_s(&c->chunks[i].pass[PASS_FORWARD]);
         c->backward_s[i] = stretch_s(&c->chunks[i].pass[PASS_BACKWARD]);
@@ -198,13 +180,14 @@ static void fill_chunks(struct composer *c)
     p->weight_s = c->weight_s;
 }
 
-static void init_pipe(struct composer *c)
+static void init_pipe(struct step_parts *c)
 {
     const struct plan *plan = &c->s->plan;
     const struct parallel *p = &plan->parallel;
     bool interleaves =
         p->vpp > 1 && (p->schedule == PIPELINE_1F1B || p->schedule == PIPELINE_INTERLEAVED);
-    c->pipe = (struct pipeline){.schedule = p->schedule,
+    c->pipe = (struct pipeline){.record = c->pipe.record,
+                                .schedule = p->schedule,
                                 .stages = p->pp,
                                 .chunks = interleaves ? p->vpp : 1,
                                 .micro_batches = step_micro_batches(plan),
@@ -214,7 +197,7 @@ static void init_pipe(struct composer *c)
 }
 
 /* What the busiest stage does, part by part, and what it waits. */
-static void add_pipeline(struct composer *c, struct step_time *out)
+static void add_pipeline(struct step_parts *c, struct step_time *out)
 {
     struct pipeline_times times = {0};
     struct stretch all = {0};
@@ -246,10 +229,11 @@ static void add_pipeline(struct composer *c, struct step_time *out)
     out->bubble_s = times.end_s - times.busy_s;
     out->least_s += all.least_s;
     out->most_s += m * (serial + 2 * c->all.send_s * (double)(p->stages * p->chunks));
+    c->times = times;
 }
 
 /* Reductions may run beside the last backward, gathers beside the next forward. */
-static void add_update(struct composer *c, struct step_time *out)
+static void add_update(struct step_parts *c, struct step_time *out)
 {
     const struct stretches *b = &c->all;
     const struct rates *r = &c->s->pricing.rates;
@@ -259,6 +243,8 @@ static void add_update(struct composer *c, struct step_time *out)
         reduce = fmax(reduce - backward, (1 - r->share) * reduce);
         gather = fmax(gather - forward, (1 - r->share) * gather);
     }
+    c->reduce_s = reduce;
+    c->gather_s = gather;
     out->part_s[TIME_OPTIMIZER] += b->update_s;
     out->part_s[TIME_SHARDING] += reduce + gather;
     out->comm_s += all;
@@ -266,7 +252,7 @@ static void add_update(struct composer *c, struct step_time *out)
     out->most_s += b->update_s + all;
 }
 
-static void add_fixed(struct composer *c, struct step_time *out)
+static void add_fixed(struct step_parts *c, struct step_time *out)
 {
     const struct plan *plan = &c->s->plan;
     const struct rates *r = &c->s->pricing.rates;
@@ -274,13 +260,15 @@ static void add_fixed(struct composer *c, struct step_time *out)
     if (plan->workload.data == DATA_REAL && plan->workload.mode == MODE_TRAIN)
         fixed += r->data_s;
     double graphs = step_graphs(plan) == GRAPHS_NONE ? 0 : r->graph_s;
+    c->fixed_s = fixed;
+    c->graphs_s = graphs;
     out->part_s[TIME_FIXED] += fixed;
     out->part_s[TIME_HOST] += graphs;
     out->least_s += fixed + graphs;
     out->most_s += fixed + graphs;
 }
 
-static void compose(struct composer *c, struct step_time *out)
+static void compose(struct step_parts *c, struct step_time *out)
 {
     static const enum time_part exposed[] = {TIME_EXCHANGE, TIME_TENSOR, TIME_SHARDING};
     stretches_of(&c->all, c->s);
@@ -296,9 +284,10 @@ static void compose(struct composer *c, struct step_time *out)
     out->exposed_comm_s += out->part_s[TIME_PIPELINE] - out->bubble_s;
 }
 
-bool stepper_time(struct stepper *s, const struct demand *demand, struct step_time *out)
+bool stepper_parts(struct stepper *s, const struct demand *demand, bool tasks,
+                   struct step_time *out, struct step_parts *parts)
 {
-    struct composer c = {.s = s};
+    *parts = (struct step_parts){.s = s, .pipe = {.record = tasks}};
     s->pricing.plan = &s->plan;
     if (!evaluate_values(s, demand))
         return false;
@@ -306,6 +295,12 @@ bool stepper_time(struct stepper *s, const struct demand *demand, struct step_ti
     arena_clear(&s->scratch);
     *out = (struct step_time){.micro_batches = (double)step_micro_batches(&s->plan)};
     out->tokens = step_tokens(&s->plan) * out->micro_batches;
-    compose(&c, out);
+    compose(parts, out);
     return isfinite(out->step_s);
+}
+
+bool stepper_time(struct stepper *s, const struct demand *demand, struct step_time *out)
+{
+    struct step_parts parts;
+    return stepper_parts(s, demand, false, out, &parts);
 }

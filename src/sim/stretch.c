@@ -34,7 +34,7 @@ void stretch_add(struct stretch *sum, const struct stretch *one, double times)
 
 /* ---- one op ---- */
 
-static enum time_part part_of(enum profile_item item, enum process_group group)
+enum time_part stretch_part(enum profile_item item, enum process_group group)
 {
     if (profile_item_class(item) == PROFILE_COLLECTIVE) {
         if (group == GROUP_DP || group == GROUP_EDP)
@@ -50,8 +50,7 @@ static enum time_part part_of(enum profile_item item, enum process_group group)
     return item == PROFILE_UPDATE ? TIME_OPTIMIZER : TIME_ELEMENTWISE;
 }
 
-/* How many layers in one of the segment run it: 1, or every n-th. */
-static double share_of(const struct stepper *s, const struct op *op)
+double stretch_share(const struct stepper *s, const struct op *op)
 {
     double run = (double)s->values[op->layers.node];
     double layers = (double)s->values[s->work.use[op->segment].repeat.node];
@@ -97,9 +96,9 @@ static void add_op(const struct stepper *s, size_t i, struct stretch *b)
     const struct op *op = &s->work.ops[i];
     enum profile_item item = price_item(op, s->values);
     enum profile_item class = profile_item_class(item);
-    double share = share_of(s, op), seconds = share * s->op_s[i];
+    double share = stretch_share(s, op), seconds = share * s->op_s[i];
     double syncs = share * (double)s->values[op->host_syncs.node] * s->pricing.rates.sync_s;
-    enum time_part part = part_of(item, op->group);
+    enum time_part part = stretch_part(item, op->group);
     if (step_graphs(&s->plan) != GRAPHS_FULL) {
         b->part_s[TIME_HOST] += syncs;
         b->sync_s += syncs;
@@ -164,17 +163,22 @@ static void hide_loops(const struct stepper *s, enum segment segment, struct str
 
 /* ---- all of them ---- */
 
-static void add_update(const struct stepper *s, size_t i, struct stretches *out)
+enum update_part stretch_update(const struct stepper *s, size_t i)
 {
     const struct op *op = &s->work.ops[i];
     enum profile_item item = price_item(op, s->values);
     bool copies = op->group == GROUP_DP || op->group == GROUP_EDP;
     if (copies && item == PROFILE_ALL_GATHER)
-        out->gather_s += s->op_s[i];
-    else if (copies && s->values[op->bytes_sent.node] > 64) /* not the norm's own number */
-        out->reduce_s += s->op_s[i];
-    else
-        out->update_s += s->op_s[i];
+        return UPDATE_GATHER;
+    if (copies && s->values[op->bytes_sent.node] > 64) /* not the norm's own number */
+        return UPDATE_REDUCE;
+    return UPDATE_WORK;
+}
+
+static void add_update(const struct stepper *s, size_t i, struct stretches *out)
+{
+    double *const sums[] = {&out->reduce_s, &out->update_s, &out->gather_s};
+    *sums[stretch_update(s, i)] += s->op_s[i];
 }
 
 /* Rows of one boundary between stages. */

@@ -37,6 +37,16 @@ void stretch_add(struct stretch *sum, const struct stretch *one, double times);
  * into the parts. Forward and backward of one chunk. */
 void stretch_overlap(const struct pricing *pricing, struct stretch pass[PASSES]);
 
+/* Which part an op's seconds belong to. */
+enum time_part stretch_part(enum profile_item item, enum process_group group);
+
+/* How many layers in one of the segment run an op: 1, or every n-th. */
+double stretch_share(const struct stepper *stepper, const struct op *op);
+
+/* What an op of phase update is: reductions of gradients, gathers of weights, all else. */
+enum update_part { UPDATE_REDUCE, UPDATE_WORK, UPDATE_GATHER };
+enum update_part stretch_update(const struct stepper *stepper, size_t op);
+
 /* Seconds of the parts. */
 double stretch_s(const struct stretch *stretch);
 

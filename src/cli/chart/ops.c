@@ -6,33 +6,17 @@
 #include "cli/option/plan_argument.h"
 #include "plan/schema.h"
 #include "plan/trace.h"
-#include "sim/ops.h"
-#include "sim/timeline.h"
+#include "sim/plan_spans.h"
 #include "work/stack/stack.h"
 
-/* A plan's list with the timeline of its MoE layer. */
 struct layer {
     struct plan plan;
-    struct pricing pricing;
-    struct ops_report ops;
-    struct timeline timeline;
+    struct profile profile;
+    struct routing_data routing;
+    enum segment segment;
+    struct plan_spans spans;
+    uint64_t layers; /* of its kind */
 };
-
-static enum status build(const struct routing_data *data, struct arena *arena,
-                         struct layer *layer, struct err *err)
-{
-    struct work held;
-    struct slots slots;
-    const struct ops_ask ask = {.data = data};
-    TRY(work_build(&layer->plan, arena, &held, err));
-    slots_from_plan(&layer->plan, &slots);
-    TRY(ops_of(&layer->plan, &ask, &held, &slots, arena, &layer->ops, err));
-    pricing_init(&layer->pricing, &layer->plan, stack_path(&layer->plan, NULL), NULL, NULL);
-    timeline_of(&layer->pricing, layer->ops.work, layer->ops.values,
-                segment_of_kind(model_expert_kind(&layer->plan.model)), layer->plan.moe.overlap,
-                arena, &layer->timeline);
-    return STATUS_OK;
-}
 
 static void append_number(struct text *out, double value)
 {
@@ -52,56 +36,128 @@ static const char *forward_name(const char *name)
     return name;
 }
 
-static void append_op(const struct layer *layer, size_t number, struct text *out)
+/* What a span costs: its op's amounts, or the part of them that one round of a loop has. */
+struct cost {
+    const char *part, *bound;
+    double flop, bytes, sent;
+};
+
+static struct cost cost_of(const struct stepper *s, const struct span *span)
 {
-    const struct op *op = &layer->ops.work->ops[number];
-    const struct timeline_op *at = &layer->timeline.ops[number];
-    const uint64_t *v = layer->ops.values;
-    double flop = (double)v[op->flop.node];
-    double bytes = (double)(v[op->bytes_read.node] + v[op->bytes_written.node]);
-    double intensity = bytes > 0 ? flop / bytes : 0;
-    double peak = layer->pricing.rates.peak_flop_per_s;
-    double bandwidth = layer->pricing.rates.memory_bytes_per_s;
-    double roof = intensity * bandwidth;
-    const char *bound = at->price.link_s >= at->price.s      ? "link"
-                        : at->price.compute_s >= at->price.s ? "compute"
-                                                             : "memory";
-    if (at->price.s <= 0)
-        return;
-    text_printf(out, "%s,%s,%s,%s,%s,%.0f,%.0f,%.0f", op->name,
-                op->phase == PHASE_BACKWARD ? forward_name(op->name) : op->name,
-                phase_name(op->phase), stream_name(at->stream), bound, flop, bytes,
-                (double)v[op->bytes_sent.node]);
-    append_number(out, intensity);
-    append_number(out, roof < peak ? roof : peak);
-    append_number(out, peak);
-    append_number(out, bandwidth);
-    append_number(out, at->begin_s);
-    append_number(out, at->price.s);
+    struct cost cost = {time_part_name(TIME_FIXED), "host", 0, 0, 0};
+    if (span->stream == SPAN_HOST)
+        cost.part = time_part_name(TIME_HOST);
+    if (span->stream == SPAN_HOST || span->number == SIZE_MAX)
+        return cost;
+    const struct op *op = &s->work.ops[span->number];
+    const uint64_t *v = s->values;
+    struct price price = price_of(&s->pricing, &s->work, op, v);
+    double whole = s->op_s[span->number];
+    double share = whole > 0 ? (span->end_s - span->begin_s) / whole : 0;
+    cost.part = time_part_name(stretch_part(price_item(op, v), op->group));
+    cost.bound = price.link_s > 0                    ? "link"
+                 : price.compute_s >= price.memory_s ? "compute"
+                                                     : "memory";
+    cost.flop = share * (double)v[op->flop.node];
+    cost.bytes = share * (double)(v[op->bytes_read.node] + v[op->bytes_written.node]);
+    cost.sent = share * (double)v[op->bytes_sent.node];
+    return cost;
+}
+
+static void append_span(const struct layer *layer, const struct span *span, struct text *out)
+{
+    const struct stepper *s = &layer->spans.stepper;
+    struct cost cost = cost_of(s, span);
+    double seconds = span->end_s - span->begin_s;
+    const char *phase = span->phase ? span->phase : "forward";
+    text_printf(out, "%s,%s,%s,%s,%s,%s,%.0f,%.0f,%.0f", span->op,
+                text_equal(phase, "backward") ? forward_name(span->op) : span->op, phase,
+                span_stream_name((enum span_stream)span->stream), cost.part, cost.bound,
+                cost.flop, cost.bytes, cost.sent);
+    append_number(out, cost.bytes > 0 ? cost.flop / cost.bytes : 0);
+    append_number(out, cost.flop / seconds);
+    append_number(out, s->pricing.rates.peak_flop_per_s);
+    append_number(out, s->pricing.rates.memory_bytes_per_s);
+    append_number(out, span->begin_s);
+    append_number(out, seconds);
+    append_number(out, layer->spans.list.end_s);
+    text_printf(out, ",%llu", (unsigned long long)layer->layers);
+    append_number(out, layer->spans.step.step_s);
     text_append(out, "\n");
 }
 
-enum status chart_ops_make(const struct chart_request *request, struct chart_names *names,
-                           struct picture *p, struct err *err)
+/* Rounds of a loop are one: they begin with the first. */
+static void sum_rounds(struct span_list *list)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < list->n; i++) {
+        const struct span *span = &list->items[i];
+        size_t at = 0;
+        while (at < n &&
+               (list->items[at].number != span->number || list->items[at].number == SIZE_MAX ||
+                list->items[at].stream != span->stream))
+            at++;
+        if (at < n)
+            list->items[at].end_s += span->end_s - span->begin_s;
+        else
+            list->items[n++] = *span;
+    }
+    list->n = n;
+}
+
+static enum status load(const struct chart_request *request, struct layer *layer,
+                        struct err *err)
+{
+    struct arena *arena = request->call->arena;
+    struct origins origins;
+    TRY(plan_argument_load(request->call, 0, &layer->plan, &origins, err));
+    TRY(routing_data_load(&layer->plan, NULL, arena, &layer->routing, err));
+    TRY(profile_load(&layer->plan, arena, &layer->profile, err));
+    layer->segment = segment_of_kind(model_expert_kind(&layer->plan.model));
+    const struct plan_spans_ask ask = {&layer->routing, &layer->profile, 0, layer->segment};
+    TRY(plan_spans_of(&layer->plan, &ask, arena, &layer->spans, err));
+    uint64_t count[KIND_COUNT] = {0};
+    model_layers(&layer->plan.model, 0, layer->plan.model.layers, count);
+    layer->layers = count[segment_kind(layer->segment)];
+    if (layer->spans.list.n)
+        return STATUS_OK;
+    err_set(err, STATUS_INPUT, "the plan has no MoE layer to draw");
+    return err_hint(err, "`moeplan predict --trace FILE.json` shows every step along time");
+}
+
+static enum status make(const struct chart_request *request, bool sums,
+                        struct chart_names *names, struct picture *p, struct err *err)
 {
     struct layer *layer = arena_alloc(p->arena, 1, sizeof *layer);
-    struct origins origins;
-    struct routing_data data = {0};
-    TRY(plan_argument_load(request->call, 0, &layer->plan, &origins, err));
-    TRY(routing_data_load(&layer->plan, NULL, p->arena, &data, err));
-    *names = chart_names_of(&layer->plan, p->arena);
-    TRY(build(&data, p->arena, layer, err));
-    text_append(&p->data, "op,forward_op,phase,lane,bound,flop,bytes,bytes_sent,flop_per_byte,"
-                          "roof_flop_per_s,peak_flop_per_s,memory_bytes_per_s,start_s,"
-                          "duration_s\n");
-    for (size_t i = 0; i < layer->ops.work->n_ops; i++)
-        append_op(layer, i, &p->data);
-    names->source = arena_printf(p->arena,
-                                 "moeplan " MOEPLAN_VERSION
-                                 ": FLOPs over peak and bytes over bandwidth, nothing "
-                                 "measured; plan %s, path %s, rank %llu of sample 0 (%s), %s",
-                                 layer->plan.name, words_path[stack_path(&layer->plan, NULL)],
-                                 (unsigned long long)layer->ops.rank, layer->ops.method,
-                                 layer->plan.moe.overlap ? "overlapped" : "not overlapped");
-    return STATUS_OK;
+    enum status status = load(request, layer, err);
+    if (status == STATUS_OK) {
+        struct span_list *list = &layer->spans.list;
+        *names = chart_names_of(&layer->plan, p->arena);
+        names->source = arena_printf(
+            p->arena,
+            "moeplan " MOEPLAN_VERSION
+            ": modelled, profile %s; plan %s, path %s, the expected fullest rank",
+            layer->profile.name, layer->plan.name, words_path[stack_path(&layer->plan, NULL)]);
+        text_append(&p->data, "op,forward_op,phase,stream,part,bound,flop,bytes,bytes_sent,"
+                              "flop_per_byte,flop_per_s,peak_flop_per_s,memory_bytes_per_s,"
+                              "start_s,duration_s,layer_s,layers,step_s\n");
+        if (sums)
+            sum_rounds(list);
+        for (size_t i = 0; i < list->n; i++)
+            append_span(layer, &list->items[i], &p->data);
+    }
+    plan_spans_release(&layer->spans);
+    return status;
+}
+
+enum status chart_ops_spans(const struct chart_request *request, struct chart_names *names,
+                            struct picture *p, struct err *err)
+{
+    return make(request, false, names, p, err);
+}
+
+enum status chart_ops_sums(const struct chart_request *request, struct chart_names *names,
+                           struct picture *p, struct err *err)
+{
+    return make(request, true, names, p, err);
 }

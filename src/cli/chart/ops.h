@@ -1,18 +1,19 @@
-/* The ops of one MoE layer with what they cost by FLOPs and bytes: the table behind the
+/* The ops of one MoE layer with what they cost by the plan's profile: the tables behind the
  * roofline and the timeline. */
 #ifndef MOEPLAN_CLI_CHART_OPS_H
 #define MOEPLAN_CLI_CHART_OPS_H
 
 #include "cli/chart/chart.h"
 
-/* One row per op: op, forward_op (whose backward it is), phase, lane (compute, memory,
- * scale-up, scale-out, host), bound (compute, memory or link), flop, bytes, bytes_sent,
- * flop_per_byte, roof_flop_per_s, peak_flop_per_s, memory_bytes_per_s, start_s, duration_s. A
- * duration is the longest of FLOPs over peak, bytes over bandwidth and bytes sent over the
- * link's; starts follow one another, or, with moe.overlap, what an op reads and whether its
- * lane is free. A stack that lists no ops is drawn with those of stack generic on the same
- * path, and the source line says so. */
-enum status chart_ops_make(const struct chart_request *request, struct chart_names *names,
+/* One row per span, or, summed, per op: op, forward_op (whose backward it is), phase, stream,
+ * part (as `predict` divides the step's time), bound (compute, memory, link or host), flop,
+ * bytes, bytes_sent, flop_per_byte, flop_per_s (by its duration), peak_flop_per_s,
+ * memory_bytes_per_s (of the device), start_s, duration_s, layer_s, layers, step_s. Spans are
+ * those of a trace (sim/step_spans): of the expected fullest rank, overlapped as the stack
+ * does. */
+enum status chart_ops_spans(const struct chart_request *request, struct chart_names *names,
+                            struct picture *picture, struct err *err);
+enum status chart_ops_sums(const struct chart_request *request, struct chart_names *names,
                            struct picture *picture, struct err *err);
 
 #endif

@@ -162,8 +162,8 @@ static const char *series_title(const struct sweep_chart *l)
     return l->n_y == 1 && text_equal(l->y[0]->name, "case") ? "" : text_string(&text);
 }
 
-/* A little above the greatest total, but at most three times the greatest limit: one value far
- * away would press all others to the ground. */
+/* Three times the greatest limit, where one value far away would press all others to the
+ * ground; 0: nothing is cut. */
 static double top_of(const struct sweep_chart *l)
 {
     double limit = 0, total = 0, value;
@@ -174,8 +174,37 @@ static double top_of(const struct sweep_chart *l)
         if (cell && number_real(cell, &value))
             limit = value > limit ? value : limit;
     }
-    double top = 1.1 * (total > limit ? total : limit);
-    return (limit > 0 && top > 3 * limit ? 3 * limit : top) / (1024.0 * 1024 * 1024);
+    return limit > 0 && total > 3 * limit ? 3 * limit / (1024.0 * 1024 * 1024) : 0;
+}
+
+/* The rows of a series as one text: series with the same one lie on one another. */
+static const char *fingerprint(const struct sweep_chart *l, const char *series)
+{
+    const struct csv *csv = &l->table->csv;
+    struct text text = {.arena = l->arena};
+    for (size_t row = 0; row < csv->n_rows; row++)
+        if (text_equal(series_of(l, row), series))
+            text_printf(&text, "%s=%s,", csv_cell(csv, row, l->x->name),
+                        csv_cell(csv, row, "total_bytes"));
+    return text_string(&text);
+}
+
+/* Per series an earlier one that it would hide, or "". */
+static const char *const *same_series(const struct sweep_chart *l)
+{
+    enum { COMPARED = 64 };
+    const char **same = arena_alloc(l->arena, l->n_series + 1, sizeof *same);
+    const char *rows[COMPARED] = {NULL};
+    for (size_t i = 0; i < l->n_series; i++) {
+        same[i] = "";
+        if (i >= COMPARED || l->n_series == 1)
+            continue;
+        rows[i] = fingerprint(l, l->series[i]);
+        for (size_t k = i; k-- > 0;)
+            if (text_equal(rows[k], rows[i]))
+                same[i] = l->series[k];
+    }
+    return same;
 }
 
 static bool has_verdict(const struct text *published, const char *cell)
@@ -183,34 +212,14 @@ static bool has_verdict(const struct text *published, const char *cell)
     return strstr(text_string(published), cell) != NULL;
 }
 
-static void add_curves(const struct sweep_chart *l, const struct chart_names *names,
-                       struct picture *p)
-{
-    static const char *const none[] = {NULL};
-    p->chart.kind = "memory";
-    picture_list(p, "x_values",
-                 l->x->numeric ? none : (const char *const *)(const void *)l->x->values);
-    picture_text(p, "series_key", key_of(l, 0));
-    picture_text(p, "series_key2", key_of(l, 1));
-    picture_text(p, "series_key3", key_of(l, 2));
-    picture_text(p, "series_title", series_title(l));
-    picture_list(p, "series", l->series);
-    picture_number(p, "top_gib", top_of(l));
-    picture_number(p, "any_ran", has_verdict(&p->published, ",fits,"));
-    picture_number(p, "any_failed", has_verdict(&p->published, ",oom,"));
-    picture_number(p, "capacity_gib", names->capacity_gib);
-    picture_number(p, "log_x", is_geometric(l->x));
-    add_limits(l->table, l, p);
-}
-
-/* The verdicts that occur, for a legend without empty rows. */
-static const char *const *verdicts(const struct sweep_chart *l)
+/* The verdicts that occur, for a legend without empty rows; not of what a map leaves out. */
+static const char *const *verdicts(const struct sweep_chart *l, bool with_invalid)
 {
     static const char *const all[] = {"fits", "marginal", "oom", "invalid"};
     enum { N = sizeof all / sizeof *all };
     const char **words = arena_alloc(l->arena, N + 1, sizeof *words);
     size_t n = 0;
-    for (size_t i = 0; i < N; i++) {
+    for (size_t i = 0; i < (size_t)N - !with_invalid; i++) {
         bool occurs = false;
         for (size_t row = 0; row < l->table->csv.n_rows && !occurs; row++)
             occurs = text_equal(csv_cell(&l->table->csv, row, "verdict"), all[i]);
@@ -220,13 +229,78 @@ static const char *const *verdicts(const struct sweep_chart *l)
     return words;
 }
 
+static void add_curves(const struct sweep_chart *l, const struct chart_names *names,
+                       struct picture *p)
+{
+    static const char *const none[] = {NULL};
+    p->chart.kind = "memory";
+    picture_list(p, "verdicts", verdicts(l, true));
+    picture_list(p, "x_values",
+                 l->x->numeric ? none : (const char *const *)(const void *)l->x->values);
+    picture_text(p, "series_key", key_of(l, 0));
+    picture_text(p, "series_key2", key_of(l, 1));
+    picture_text(p, "series_key3", key_of(l, 2));
+    picture_text(p, "series_title", series_title(l));
+    picture_list(p, "series", l->series);
+    picture_list(p, "same", same_series(l));
+    picture_number(p, "top_gib", top_of(l));
+    picture_number(p, "any_invalid", has_verdict(&p->data, ",invalid,"));
+    picture_number(p, "any_ran", has_verdict(&p->published, ",fits,"));
+    picture_number(p, "any_failed", has_verdict(&p->published, ",oom,"));
+    picture_number(p, "capacity_gib", names->capacity_gib);
+    picture_number(p, "log_x", is_geometric(l->x));
+    add_limits(l->table, l, p);
+}
+
+/* Values of an axis at which some point obeys the rules; the others are named in *skipped. All
+ * of them where none does. */
+static const char *const *valid_values(const struct sweep_chart *l,
+                                       const struct sweep_column *axis, size_t *kept,
+                                       struct text *skipped)
+{
+    const struct csv *csv = &l->table->csv;
+    const char **values = arena_alloc(l->arena, axis->n_values + 1, sizeof *values);
+    struct text left_out = {.arena = l->arena};
+    size_t n = 0;
+    for (size_t i = 0; i < axis->n_values; i++) {
+        bool valid = false;
+        for (size_t row = 0; row < csv->n_rows && !valid; row++)
+            valid = text_equal(csv_cell(csv, row, axis->name), axis->values[i]) &&
+                    !text_equal(csv_cell(csv, row, "verdict"), "invalid");
+        if (valid)
+            values[n++] = axis->values[i];
+        else
+            text_printf(&left_out, "%s %s", left_out.length ? "," : "", axis->values[i]);
+    }
+    *kept = n ? n : axis->n_values;
+    if (!n)
+        return (const char *const *)(const void *)axis->values;
+    if (left_out.length)
+        text_printf(skipped, "%s%s%s",
+                    skipped->length ? "; " : "not shown, they break a rule: ", axis->name,
+                    text_string(&left_out));
+    return values;
+}
+
+static size_t n_valid(const struct sweep_chart *l)
+{
+    size_t n = 0;
+    for (size_t row = 0; row < l->table->csv.n_rows; row++)
+        n += !text_equal(csv_cell(&l->table->csv, row, "verdict"), "invalid");
+    return n;
+}
+
 static void add_map(const struct sweep_chart *l, struct picture *p)
 {
+    struct text skipped = {.arena = l->arena};
+    size_t n_x, n_y;
     p->chart.kind = "map";
     picture_text(p, "y_key", l->y[0]->name);
     picture_text(p, "y_title", title_of(l->y[0], l->arena));
-    picture_list(p, "y_values", l->y[0]->values);
-    picture_list(p, "x_values", l->x->values);
+    picture_list(p, "y_values", valid_values(l, l->y[0], &n_y, &skipped));
+    picture_list(p, "x_values", valid_values(l, l->x, &n_x, &skipped));
+    picture_list(p, "verdicts", verdicts(l, n_valid(l) < n_x * n_y));
+    picture_text(p, "skipped", text_string(&skipped));
 }
 
 enum status chart_sweep(const struct sweep_table *table, const struct chart_names *names,
@@ -246,7 +320,6 @@ enum status chart_sweep(const struct sweep_table *table, const struct chart_name
                      : "memory of a rank against its limit");
     picture_text(p, "x_key", l.x->name);
     picture_text(p, "x_title", title_of(l.x, p->arena));
-    picture_list(p, "verdicts", verdicts(&l));
     if (map)
         add_map(&l, p);
     else

@@ -1,13 +1,16 @@
 /* moeplan predict: the memory verdict of a plan, and why. */
 #include "base/pool.h"
 #include "cli/command/commands.h"
+#include "cli/command/trace.h"
 #include "cli/option/plan_argument.h"
 #include "lib/answer.h"
 #include "report/predict/moe.h"
+#include "sim/plan_spans.h"
 
 struct settings {
     bool buffers, experts, exact, ops, why;
     uint64_t rank, sample;
+    const char *trace;
 };
 
 static const uint64_t fullest_rank = UINT64_MAX; /* --rank was not given */
@@ -27,6 +30,8 @@ static const struct option options[] = {
      "show loads, padding, intensity, decode, drops and layout advice of the experts"},
     {"why", 0, OPTION_FLAG, offsetof(struct settings, why), NULL, NULL,
      "show what the step's time is made of: critical path, what-ifs, sensitivity to constants"},
+    {"trace", 0, OPTION_TEXT, offsetof(struct settings, trace), "FILE", NULL,
+     "write the step along time as a Chrome trace, for ui.perfetto.dev or chrome://tracing"},
     {"exact", 0, OPTION_FLAG, offsetof(struct settings, exact), NULL, NULL,
      "sample routing token by token even where the Gaussian law is close"},
 };
@@ -51,11 +56,28 @@ static void print(const struct invocation *call, const struct predict_view *view
         printers[call->general.format](view);
 }
 
+/* The step that step_s is of. */
+static enum status write_trace(const struct answer *answer, const struct predict_view *view,
+                               const char *file, struct arena *arena, struct err *err)
+{
+    const struct plan_spans_ask ask = {&answer->routing, &answer->profile, TRACE_SPANS,
+                                       SEGMENT_COUNT};
+    struct plan_spans *spans = arena_alloc(arena, 1, sizeof *spans);
+    enum status status = plan_spans_of(&answer->plan, &ask, arena, spans, err);
+    const struct trace_view trace = {&spans->list, "simulated", &view->provenance};
+    if (status == STATUS_OK)
+        status = trace_write(&trace, file, err);
+    plan_spans_release(spans);
+    return status;
+}
+
 static enum status run_predict(const struct invocation *call, struct err *err)
 {
     const struct settings *settings = call->settings;
     struct answer *answer = arena_alloc(call->arena, 1, sizeof *answer);
     struct answer_ask ask = answer_whole;
+    if (settings->trace)
+        TRY(trace_check(call, settings->trace, err));
     TRY(plan_argument_load(call, 0, &answer->plan, &answer->origins, err));
     struct pool *pool = settings->exact ? pool_create(0) : NULL;
     ask.options.exact = settings->exact;
@@ -71,6 +93,8 @@ static enum status run_predict(const struct invocation *call, struct err *err)
     if (status != STATUS_OK)
         return status;
     const struct predict_view view = answer_view(answer, call->out, &call->term, call->arena);
+    if (settings->trace)
+        TRY(write_trace(answer, &view, settings->trace, call->arena, err));
     print(call, &view);
     return answer->prediction.memory.verdict == VERDICT_OOM ? STATUS_NOFIT : STATUS_OK;
 }
@@ -80,6 +104,7 @@ static const char *const examples[] = {
     "moeplan predict plan.yaml --set moe.path=capacity --set moe.capacity_factor=2",
     "moeplan predict plan.yaml --buffers",
     "moeplan predict plan.yaml --why",
+    "moeplan predict plan.yaml --trace step.json",
     "moeplan predict plan.yaml --experts --set moe.routing.distribution=zipf",
     "moeplan predict plan.yaml --format json -o prediction.json",
     "moeplan show plan.yaml | moeplan predict -",

@@ -1,0 +1,35 @@
+#!/bin/sh
+# `predict --trace` of every example and of pipelines: a Chrome trace whose spans follow one
+# another on every track and end when the step does; the same bytes twice.
+: "${MOEPLAN:?the binary under test}"
+cd "${1:?usage: check_trace.sh ROOT}" || exit 1
+command -v python3 > /dev/null || { echo 'python3 is not installed: skipped'; exit 77; }
+scratch=$(mktemp -d) || exit 1
+trap 'rm -rf "$scratch"' EXIT
+seconds='import json, sys; print(json.load(open(sys.argv[1]))["time"]["step_s"])'
+# simulated PLAN OPTIONS...: status 4 is a plan that does not fit
+simulated() {
+    status=0
+    "$MOEPLAN" predict "$@" --format json --trace "$scratch/trace.json" > "$scratch/out.json" ||
+        status=$?
+    case $status in 0 | 4) ;; *) exit 1 ;; esac
+    python3 tests/docs/check_trace.py "$scratch/trace.json" \
+        "$(python3 -c "$seconds" "$scratch/out.json")" || { echo "of: $*"; exit 1; }
+}
+for plan in examples/*.yaml; do
+    simulated "$plan"
+done
+for schedule in 1f1b gpipe zero_bubble dualpipe; do
+    simulated examples/seed000-primus-turbo.yaml --set parallel.pp=4 \
+        --set parallel.schedule=$schedule --set workload.micro_batch=2
+done
+simulated examples/seed000-primus-turbo.yaml --set parallel.pp=4 --set parallel.vpp=2 \
+    --set parallel.schedule=interleaved
+cp "$scratch/trace.json" "$scratch/first.json"
+simulated examples/seed000-primus-turbo.yaml --set parallel.pp=4 --set parallel.vpp=2 \
+    --set parallel.schedule=interleaved
+cmp "$scratch/trace.json" "$scratch/first.json" || exit 1
+# what is read is not replaced
+cp examples/host-small.yaml "$scratch/plan.yaml"
+"$MOEPLAN" predict "$scratch/plan.yaml" --trace "$scratch/plan.yaml" 2> /dev/null && exit 1
+cmp examples/host-small.yaml "$scratch/plan.yaml"
