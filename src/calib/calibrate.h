@@ -80,8 +80,8 @@ enum status calibrate_curves(const struct curve_table *table, const char *profil
                              struct calibration *calibration, struct err *err);
 
 /* The profile of one name that a calibration gives, as models/profiles/README.md describes
- * it. `date`: of the fit, YYYY-MM-DD. */
+ * it, on top of the profile `base`. `date`: of the fit, YYYY-MM-DD. */
 void calibrate_write(FILE *out, const struct calibration *calibration, const char *profile,
-                     const char *date, struct arena *arena);
+                     const char *base, const char *date, struct arena *arena);
 
 #endif

@@ -65,6 +65,28 @@ static void write_place(FILE *out, const struct curve_family *family, enum profi
         fprintf(out, ", level: %s", profile_level_name((enum profile_level)level));
 }
 
+static void sizes_of(const struct calibration *c, const struct curve_family *family,
+                     double *least, double *most)
+{
+    *least = HUGE_VAL;
+    *most = 0;
+    for (size_t i = 0; i < family->n; i++) {
+        *least = fmin(*least, c->table->values[family->values[i]].size);
+        *most = fmax(*most, c->table->values[family->values[i]].size);
+    }
+}
+
+/* The sizes of experts' calls and collectives stand at their overhead. */
+static void write_within(FILE *out, const struct calibration *c, const struct curve_family *f,
+                         enum profile_quantity is)
+{
+    double least, most;
+    if (is != PROFILE_OVERHEAD || (f->form != &curve_experts && f->form != &curve_collective))
+        return;
+    sizes_of(c, f, &least, &most);
+    fprintf(out, ", within: [%.0f, %.0f]", least, most);
+}
+
 /* Places of one curve follow each other; its interval is the widest of its points, as factors.
  */
 static size_t write_curve(FILE *out, const struct calibrated_family *f, size_t first)
@@ -87,7 +109,8 @@ static size_t write_curve(FILE *out, const struct calibrated_family *f, size_t f
     return k;
 }
 
-static size_t write_constant(FILE *out, const struct calibrated_family *f, size_t k)
+static size_t write_constant(FILE *out, const struct selection *s,
+                             const struct calibrated_family *f, size_t k)
 {
     const struct curve_constant *c = &f->family->form->constants[k];
     enum profile_item of = c->of == PROFILE_COLLECTIVE ? f->family->of : c->of;
@@ -100,17 +123,16 @@ static size_t write_constant(FILE *out, const struct calibrated_family *f, size_
     write_value(out, c->is, f->low[k]);
     fputs(", ", out);
     write_value(out, c->is, f->high[k]);
-    fputs("]}\n", out);
+    fputc(']', out);
+    write_within(out, s->c, f->family, c->is);
+    fputs("}\n", out);
     return k + 1;
 }
 
 static void write_range(FILE *out, const struct selection *s, const struct curve_family *family)
 {
-    double least = HUGE_VAL, most = 0;
-    for (size_t i = 0; i < family->n; i++) {
-        least = fmin(least, s->c->table->values[family->values[i]].size);
-        most = fmax(most, s->c->table->values[family->values[i]].size);
-    }
+    double least, most;
+    sizes_of(s->c, family, &least, &most);
     fprintf(out, "# %s: %zu values, %.0f to %.0f %s; %s\n", family->name, family->n, least,
             most, family->form->size, family->form->what);
 }
@@ -127,7 +149,7 @@ static void write_error(FILE *out, const struct calibrated_family *f)
 }
 
 void calibrate_write(FILE *out, const struct calibration *calibration, const char *profile,
-                     const char *date, struct arena *arena)
+                     const char *base, const char *date, struct arena *arena)
 {
     struct selection s = {.c = calibration, .profile = profile, .devices = {.arena = arena}};
     select_values(&s);
@@ -141,7 +163,7 @@ void calibrate_write(FILE *out, const struct calibration *calibration, const cha
     fprintf(out, "device: %s\n", text_string(&s.devices));
     fprintf(out, "calibration: \"%s: %" PRIu64 " values\"\n", calibration->table->name,
             s.n_values);
-    fputs("base: generic\n", out); /* what was not measured here */
+    fprintf(out, "base: %s\n", base); /* what was not measured here */
     fprintf(out, "source: models/published/%s.csv, fitted by moeplan calibrate\ndate: %s\n",
             calibration->table->name, date);
     fprintf(out, "range: as said above each family\nset: %s\nconstants:\n",
@@ -152,7 +174,7 @@ void calibrate_write(FILE *out, const struct calibration *calibration, const cha
             continue;
         write_range(out, &s, f->family);
         for (size_t k = 0; k < f->family->form->n_constants;)
-            k = write_constant(out, f, k);
+            k = write_constant(out, &s, f, k);
         write_error(out, f);
     }
 }

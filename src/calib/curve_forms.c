@@ -100,13 +100,19 @@ const struct curve_form curve_gemm = {"product",
 
 enum { C_OVERHEAD, C_HOP, C_CHUNKING, C_TWO, C_FOUR, C_EIGHT };
 
+/* Measured inside a node: nothing of it says what a network does. */
+#define INSIDE(quantity, place, from, least, most)                                             \
+    {                                                                                          \
+        PROFILE_COLLECTIVE, PROFILE_##quantity, PROFILE_SCALE_UP, place, from, least, most     \
+    }
+
 static const struct curve_constant collective_constants[] = {
     [C_OVERHEAD] = VALUE(COLLECTIVE, OVERHEAD, 5e-6, 1e-6, 1e-4),
-    [C_HOP] = VALUE(COLLECTIVE, HOP, 1e-6, 1e-8, 1e-4),
-    [C_CHUNKING] = VALUE(COLLECTIVE, CHUNKING, 0.5, 0.01, 2),
-    [C_TWO] = {PROFILE_COLLECTIVE, PROFILE_EFFICIENCY, PROFILE_ANY, 2, 0.6, 0.1, 1},
-    [C_FOUR] = {PROFILE_COLLECTIVE, PROFILE_EFFICIENCY, PROFILE_ANY, 4, 0.7, 0.1, 1},
-    [C_EIGHT] = {PROFILE_COLLECTIVE, PROFILE_EFFICIENCY, PROFILE_ANY, 8, 0.75, 0.1, 1},
+    [C_HOP] = INSIDE(HOP, 0, 1e-6, 1e-8, 1e-4),
+    [C_CHUNKING] = INSIDE(CHUNKING, 0, 0.5, 0.01, 2),
+    [C_TWO] = INSIDE(EFFICIENCY, 2, 0.6, 0.1, 1),
+    [C_FOUR] = INSIDE(EFFICIENCY, 4, 0.7, 0.1, 1),
+    [C_EIGHT] = INSIDE(EFFICIENCY, 8, 0.75, 0.1, 1),
 };
 
 /* Between measured sizes by the logarithm, as profile_value does. */

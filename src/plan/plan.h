@@ -320,6 +320,7 @@ struct model {
 
 struct device {
     char name[PLAN_NAME];
+    char family[PLAN_NAME]; /* of devices that one profile of time holds for; "": its own */
     uint64_t memory_bytes;
     double memory_bandwidth;                        /* bytes/s */
     double peak_f32, peak_bf16, peak_fp8, peak_fp4; /* FLOP/s, dense */

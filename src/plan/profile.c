@@ -143,11 +143,23 @@ void profile_device(const struct plan *plan, char device[PLAN_NAME])
         *c = *c == ' ' ? '-' : (char)tolower((unsigned char)*c);
 }
 
+/* Whether a list of devices, "h100, h200", has one. */
+static bool lists(const char *devices, const char *device)
+{
+    size_t n = strlen(device);
+    for (const char *at = devices; at[0]; at += strcspn(at, ",")) {
+        at += strspn(at, ", ");
+        if (strcspn(at, ", ") == n && strncmp(at, device, n) == 0)
+            return true;
+    }
+    return false;
+}
+
 bool profile_is_outside(const struct profile *profile, const struct plan *plan)
 {
     char device[PLAN_NAME];
     profile_device(plan, device);
-    if (profile->device[0] && !text_equal(profile->device, device))
+    if (profile->device[0] && !lists(profile->device, device))
         return true;
     if (!profile->models || !profile->models[0])
         return false;
@@ -168,9 +180,12 @@ static enum status path_of(const struct plan *plan, struct arena *arena, char **
     if (plan->stack.profile[0])
         return catalog_find(CATALOG_PROFILE, plan->stack.profile, NULL, arena, path, err);
     profile_device(plan, device);
-    const char *const names[] = {arena_printf(arena, "%s-%s", stack, device), stack};
+    const char *family = plan->cluster.device.family;
+    const char *const names[] = {arena_printf(arena, "%s-%s", stack, device),
+                                 family[0] ? arena_printf(arena, "%s-%s", stack, family) : NULL,
+                                 stack};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (catalog_has(CATALOG_PROFILE, names[i], arena, path))
+        if (names[i] && catalog_has(CATALOG_PROFILE, names[i], arena, path))
             return STATUS_OK;
     return catalog_find(CATALOG_PROFILE, "generic", NULL, arena, path, err);
 }

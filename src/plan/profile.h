@@ -133,6 +133,8 @@ struct constant {
     size_t n; /* points; 1 without a curve */
     const double *x, *y;
     double low, high;
+    double least, most; /* sizes it was fitted on: tokens of experts, bytes of a collective; 0,
+                         * 0: not stated */
     const char *source, *date, *range, *set;
     unsigned depth; /* 0: the profile's own, 1: of its base, ... */
     struct mark mark;
@@ -141,8 +143,9 @@ struct constant {
 struct profile {
     const char *name; /* "maxtext-mi355x" */
     const char *file;
-    const char *device;        /* it was measured on; "": any */
+    const char *device;        /* those it was measured on, "h100, h200"; "": any */
     const char *const *models; /* its runs were of; NULL ends; none: any */
+    const char *base;          /* the profile below it; NULL: none */
     const char *calibration;   /* its calibration set in a few words */
     bool calibrated;           /* false: efficiencies are assumed */
     const struct constant *constants;
@@ -174,7 +177,8 @@ void profile_device(const struct plan *plan, char device[PLAN_NAME]);
 bool profile_is_outside(const struct profile *profile, const struct plan *plan);
 
 /* Reads the profile of a plan: stack.profile where it says one, else <stack>-<device>, else
- * <stack>, else generic. Everything lives in the arena. STATUS_INPUT for what is wrong with it.
+ * <stack>-<family of the device>, else <stack>, else generic. Everything lives in the arena.
+ * STATUS_INPUT for what is wrong with it.
  */
 enum status profile_load(const struct plan *plan, struct arena *arena, struct profile *profile,
                          struct err *err);

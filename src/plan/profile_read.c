@@ -240,6 +240,19 @@ static enum status read_interval(struct reader *r, const struct node *row, struc
     return STATUS_OK;
 }
 
+/* within: [least, most], sizes in the unit of the family's table. */
+static enum status read_within(struct reader *r, const struct node *row, struct constant *c)
+{
+    const struct node *node = node_get(row, "within");
+    if (!node)
+        return STATUS_OK;
+    if (node->kind == NODE_SEQUENCE && node->n == 2 && node->first->kind == NODE_SCALAR &&
+        node->first->next->kind == NODE_SCALAR && number_real(node->first->text, &c->least) &&
+        number_real(node->first->next->text, &c->most) && c->least > 0 && c->most >= c->least)
+        return STATUS_OK;
+    return err_at(r->err, STATUS_INPUT, node->mark, "'within' takes [least, most]");
+}
+
 /* ---- a row ---- */
 
 static enum status check_keys(struct reader *r, const struct node *mapping,
@@ -310,9 +323,9 @@ static enum status read_place(struct reader *r, const struct node *row, struct c
 
 static enum status read_row(struct reader *r, const struct node *row)
 {
-    static const char *const keys[] = {"of",     "is",    "path",   "dtype", "level",
-                                       "by",     "value", "points", "table", "interval",
-                                       "source", "date",  "range",  "set",   NULL};
+    static const char *const keys[] = {
+        "of",    "is",       "path",   "dtype",  "level", "by",    "value", "points",
+        "table", "interval", "within", "source", "date",  "range", "set",   NULL};
     struct constant c = {.path = PROFILE_ANY,
                          .compute = PROFILE_ANY,
                          .level = PROFILE_ANY,
@@ -326,6 +339,7 @@ static enum status read_row(struct reader *r, const struct node *row)
     TRY(read_place(r, row, &c));
     TRY(read_value(r, row, &c));
     TRY(read_interval(r, row, &c));
+    TRY(read_within(r, row, &c));
     TRY(read_origin(r, row, &origin));
     if (!origin.source || !origin.date || !origin.range || !origin.set) {
         err_at(r->err, STATUS_INPUT, row->mark,
@@ -372,6 +386,8 @@ static enum status read_base(struct reader *r, const struct node *root)
     TRY(read_text(r, root, "base", &name));
     if (!name)
         return STATUS_OK;
+    if (r->depth == 0)
+        r->profile->base = name;
     if (++r->depth > BASES)
         return err_at(r->err, STATUS_INPUT, node_get(root, "base")->mark,
                       "more than %d bases on top of each other", BASES);

@@ -192,6 +192,8 @@ const struct field schema_table[] = {
          "name in models/clusters/, <device>-<devices>x<nodes>, a path, or a mapping in place"),
     TEXT("cluster.name", cluster.name, "", "name of the cluster in results"),
     TEXT("cluster.device.name", cluster.device.name, "", "name of the device in results"),
+    TEXT("cluster.device.family", cluster.device.family, "",
+         "generation of the device, \"hopper\": a profile of time may hold for all of it"),
     BYTES("cluster.device.memory", cluster.device.memory_bytes, 1, NULL,
           "memory of one device"),
     RATE("cluster.device.memory_bandwidth", cluster.device.memory_bandwidth, UNIT_BYTES_PER_S,

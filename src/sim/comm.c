@@ -74,13 +74,46 @@ void comm_levels(const struct comm_place *place, const struct comm_ask *ask,
         outside = (nodes - 1) / nodes / inside * ranks / others;
     bytes[PROFILE_SCALE_OUT] = ask->bytes * outside;
     bytes[PROFILE_SCALE_UP] = ask->bytes * (inside - 1) / others;
+    if (!ask->to_all || ask->once <= 0)
+        return;
+    bytes[PROFILE_SCALE_OUT] *= ask->once;
+    bytes[PROFILE_SCALE_UP] *= nodes; /* forwarded to one of as many ranks in every node */
 }
 
 /* Where on a curve of the links an op lies. */
-static double at(const struct rate *rate, const struct comm_place *place, double bytes)
+static double at(const struct rate *rate, double ranks, double bytes)
 {
     bool by_ranks = rate->curve && rate->curve->by == PROFILE_BY_RANKS;
-    return rate_at(rate, by_ranks ? place->ranks : bytes);
+    return rate_at(rate, by_ranks ? ranks : bytes);
+}
+
+/* Seconds before anything flows: of a message; or of a ring's steps inside the nodes, and then
+ * between them. */
+static double start_s(const struct link_rates *levels, const struct comm_place *place,
+                      const struct comm_ask *ask)
+{
+    double nodes = place->ranks / place->inside,
+           rounds = ask->item == PROFILE_ALL_REDUCE ? 2 : 1;
+    const struct link_rates *inner = &levels[PROFILE_SCALE_UP],
+                            *outer = &levels[nodes > 1 ? PROFILE_SCALE_OUT : PROFILE_SCALE_UP];
+    double overhead = at(&outer->overhead, place->ranks, ask->bytes),
+           latency = at(&outer->latency, place->ranks, ask->bytes);
+    if (inner->hop_s <= 0)
+        return ask->messages * (latency + overhead);
+    return ask->messages * (overhead + rounds * ((place->inside - 1) * inner->hop_s +
+                                                 (nodes > 1 ? (nodes - 1) * latency : 0)));
+}
+
+static double wire_s(const struct link_rates *levels, const struct comm_place *place,
+                     const struct comm_ask *ask)
+{
+    double bytes[PROFILE_LEVELS], s[PROFILE_LEVELS];
+    comm_levels(place, ask, bytes);
+    for (unsigned i = 0; i < PROFILE_LEVELS; i++)
+        s[i] = over(bytes[i],
+                    levels[i].bytes_per_s * at(&levels[i].efficiency, place->ranks, bytes[i]));
+    /* forwarding is a pipeline (form_exchange_staged_s); otherwise one level after the other */
+    return ask->once > 0 ? fmax(s[0], s[1]) : s[0] + s[1];
 }
 
 double comm_s(const struct rates *rates, const struct comm_place *place,
@@ -89,15 +122,10 @@ double comm_s(const struct rates *rates, const struct comm_place *place,
     const struct link_rates *levels = rates->link[ask->item];
     bool out = place->ranks > place->inside;
     const struct link_rates *outer = &levels[out ? PROFILE_SCALE_OUT : PROFILE_SCALE_UP];
-    double bytes[PROFILE_LEVELS], s = 0;
     if (ask->bytes <= 0 || outer->folded)
         return 0;
-    comm_levels(place, ask, bytes);
-    for (unsigned i = 0; i < PROFILE_LEVELS; i++)
-        s += over(bytes[i], levels[i].bytes_per_s * at(&levels[i].efficiency, place, bytes[i]));
-    double start = ask->messages * (at(&outer->latency, place, ask->bytes) +
-                                    at(&outer->overhead, place, ask->bytes));
-    return start + s + 2 * outer->chunking * sqrt(start * s);
+    return form_pipelined(start_s(levels, place, ask), wire_s(levels, place, ask),
+                          outer->chunking);
 }
 
 double comm_send_s(const struct rates *rates, const struct comm_place *place,

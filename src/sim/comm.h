@@ -19,6 +19,8 @@ struct comm_ask {
     enum profile_item item;
     bool to_all; /* to every other rank alike, not around a ring */
     double bytes, messages;
+    double once; /* to_all: share of what is for other nodes that crosses the network, the rest
+                  * copied from there inside the node; 0: all of it crosses */
 };
 
 /* Bytes of it that cross each level: to every other rank alike (exchanges), or around a ring

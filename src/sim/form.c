@@ -45,6 +45,20 @@ double form_experts_s(const struct form_experts *k, const struct form_experts_ca
     return k->product.overhead_s + products + (activations + tokens) / device->bandwidth;
 }
 
+/* E[ceil(X / t)] = sum over j >= 0 of P(X > j t): exact for j = 0, by the normal law behind;
+ * from a few tiles on half a tile above the mean. */
+double form_padded_rows(double mean, double tile)
+{
+    if (tile <= 1 || mean <= 0)
+        return mean;
+    double sd = sqrt(mean), sum = -expm1(-mean);
+    if (mean > 4 * tile && sd > tile / 4)
+        return mean + (tile - 1) / 2;
+    for (double j = 1; j * tile < mean + 5 * sd; j++)
+        sum += 0.5 * erfc((j * tile + 0.5 - mean) / sd * 0.70710678118654752);
+    return tile * sum;
+}
+
 double form_collective_s(const struct form_collective *k, double messages, double bytes,
                          double link)
 {

@@ -64,6 +64,10 @@ struct form_experts_call {
 double form_experts_s(const struct form_experts *k, const struct form_experts_call *call,
                       const struct form_device *device);
 
+/* Rows of an expert in whole tiles when `mean` fall on it at random: tile x E[ceil(X / tile)],
+ * X Poisson; experts without rows take none. */
+double form_padded_rows(double mean, double tile);
+
 /* ---- collectives ---- */
 
 struct form_collective {

@@ -3,8 +3,37 @@
 
 #include <math.h>
 
+#include "plan/derive.h"
+#include "work/list/dtype.h"
 #include "work/list/kernel.h"
+#include "work/path/path.h"
 #include "work/piece/layer.h"
+
+/* Chance that none of `drawn` of n is among m. */
+static double none_of(double n, double m, double drawn)
+{
+    double chance = 1;
+    for (double i = 0; i < drawn; i++)
+        chance *= fmax(n - m - i, 0) / (n - i);
+    return chance;
+}
+
+/* Of the copies of a token for ranks of other nodes, the share that crosses the network where a
+ * node gets each token once (DeepEP's normal kernels): nodes over ranks that a token reaches.
+ */
+static double once_a_node(const struct plan *plan, const struct comm_place *place)
+{
+    double E = (double)plan->model.moe.experts, K = (double)plan->model.moe.top_k,
+           nodes = place->ranks / place->inside;
+    if (nodes <= 1 || E <= 0)
+        return 0;
+    double node = 1 - none_of(E, E / nodes, K), rank = 1 - none_of(E, E / place->ranks, K);
+    double groups = (double)plan->model.moe.router.groups,
+           chosen = (double)plan->model.moe.router.top_groups;
+    if (groups >= nodes && chosen > 0 && chosen < groups)
+        node = fmin(node, 1 - none_of(groups, groups / nodes, chosen));
+    return node / (rank * place->inside);
+}
 
 void pricing_init(struct pricing *pricing, const struct plan *plan, enum moe_path path,
                   const struct profile *profile, const struct rates_try *attempt)
@@ -13,6 +42,11 @@ void pricing_init(struct pricing *pricing, const struct plan *plan, enum moe_pat
     rates_init(&pricing->rates, plan, path, profile, attempt);
     for (unsigned g = 0; g < GROUP_COUNT; g++)
         pricing->place[g] = comm_place(plan, (enum process_group)g);
+    enum path_exchange exchange = path_system_of(path)->exchange;
+    pricing->tokens = (double)plan_tokens(plan) *
+                      (exchange == EXCHANGE_EVERYONE ? 1 : (double)plan->parallel.ep);
+    pricing->once =
+        exchange == EXCHANGE_TOKENS ? once_a_node(plan, &pricing->place[GROUP_EP]) : 0;
 }
 
 /* ---- families ---- */
@@ -151,10 +185,8 @@ static struct price kernel_price(const struct pricing *p, enum profile_item item
         .memory_s = over(bytes, p->rates.memory_bytes_per_s * rate_at(&k->bandwidth, bytes))};
     if (profile_item_class(item) == PROFILE_PRODUCT)
         price.compute_s = product_s(&p->rates, k, op, v);
-    price.s =
-        k->norm > 0 && price.compute_s > 0
-            ? pow(pow(price.compute_s, k->norm) + pow(price.memory_s, k->norm), 1 / k->norm)
-            : fmax(price.compute_s, price.memory_s);
+    price.s = k->norm > 0 ? form_beside(price.compute_s, price.memory_s, k->norm)
+                          : fmax(price.compute_s, price.memory_s);
     if (price.s > 0)
         price.s += trips(op, v) * rate_at(&k->overhead, bytes);
     if (k->folded)
@@ -168,6 +200,7 @@ static struct price link_price(const struct pricing *p, enum profile_item item,
     const struct comm_ask ask = {
         .item = item,
         .to_all = op->kind == OP_EXCHANGE,
+        .once = op->kind == OP_EXCHANGE ? p->once : 0,
         .bytes = fmax((double)v[op->bytes_sent.node], (double)v[op->bytes_received.node]),
         .messages = messages(work, op, v),
     };
@@ -175,10 +208,58 @@ static struct price link_price(const struct pricing *p, enum profile_item item,
     return (struct price){.link_s = s, .s = s};
 }
 
+/* ---- an engine's call for all experts of a rank ---- */
+
+static bool is_of_call(const struct pricing *p, const struct op *op)
+{
+    static const bool of_call[MODULES] = {
+        [MODULE_GATE_UP] = true, [MODULE_ACTIVATE] = true,  [MODULE_EXPERT_DOWN] = true,
+        [MODULE_PERMUTE] = true, [MODULE_UNPERMUTE] = true, [MODULE_SORT] = true,
+        [MODULE_UNSORT] = true};
+    return p->rates.experts.set && p->plan->model.moe.glu && op->phase == PHASE_FORWARD &&
+           segment_has_experts(op->segment) && op->group == GROUP_NONE && of_call[op->module];
+}
+
+bool price_is_call(const struct pricing *p, const struct op *op)
+{
+    return is_of_call(p, op) && op->module == MODULE_GATE_UP;
+}
+
+void price_experts_call(const struct pricing *p, const struct op *op, const uint64_t *v,
+                        struct form_experts_call *call)
+{
+    double n = (double)v[op->n.node], depth = (double)v[op->k.node],
+           groups = fmax(1, (double)v[op->groups.node]);
+    double rows = over((double)v[op->flop.node], 2 * n * depth), each = rows / groups;
+    *call = (struct form_experts_call){
+        .tokens = p->tokens,
+        .rows = rows,
+        .padded_rows = groups * form_padded_rows(each, p->rates.experts.tile_rows),
+        .hit = rows / rows_of_group(fmax(rows, 1e-9), groups),
+        .hidden = depth,
+        .inter = n / 2,
+        .weight_bytes = dtype_bits(p->plan->precision.weights) / 8.0};
+}
+
+/* The call stands for the first product; what else is in it takes no time of its own. */
+static struct price call_price(const struct pricing *p, const struct op *op, const uint64_t *v)
+{
+    const struct rates *r = &p->rates;
+    struct form_experts_call call;
+    if (op->module != MODULE_GATE_UP || !v[op->flop.node])
+        return (struct price){0};
+    price_experts_call(p, op, v, &call);
+    const struct form_device device = {r->peak_flop_per_s, r->memory_bytes_per_s, r->units};
+    double s = form_experts_s(&r->experts.form, &call, &device);
+    return (struct price){.compute_s = s, .s = s};
+}
+
 struct price price_of(const struct pricing *pricing, const struct work *work,
                       const struct op *op, const uint64_t *values)
 {
     enum profile_item item = price_item(op, values), class = profile_item_class(item);
+    if (is_of_call(pricing, op))
+        return call_price(pricing, op, values);
     if (class == PROFILE_COLLECTIVE)
         return link_price(pricing, item, work, op, values);
     if (class == PROFILE_PRODUCT || class == PROFILE_MEMORY)

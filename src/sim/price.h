@@ -18,6 +18,8 @@ struct pricing {
     const struct plan *plan; /* path resolved */
     struct rates rates;
     struct comm_place place[GROUP_COUNT];
+    double tokens; /* of all ranks that share the experts */
+    double once;   /* comm_ask.once of exchanges that send a token to a node once; 0: none */
 };
 
 /* profile NULL: at the cluster's own rates, what no machine is faster than. `attempt` may be
@@ -27,6 +29,14 @@ void pricing_init(struct pricing *pricing, const struct plan *plan, enum moe_pat
 
 /* The family whose constants price an op. */
 enum profile_item price_item(const struct op *op, const uint64_t *values);
+
+/* Whether an op is the experts' product that stands for the whole call. */
+bool price_is_call(const struct pricing *pricing, const struct op *op);
+
+/* What the experts' product gate_up says of the call that it stands for, where the profile has
+ * one (rates.experts). */
+void price_experts_call(const struct pricing *pricing, const struct op *op,
+                        const uint64_t *values, struct form_experts_call *call);
 
 /* An op of the list with these values of its sizes. */
 struct price price_of(const struct pricing *pricing, const struct work *work,

@@ -50,6 +50,26 @@ static void fill_kernel(const struct resolver *r, enum profile_item of,
     };
 }
 
+/* Rows of the experts themselves, not of products at large. */
+static void fill_experts(const struct resolver *r, struct expert_rates *out)
+{
+    const struct constant *own =
+        r->profile ? profile_find(r->profile, PROFILE_EXPERTS, PROFILE_TOKEN_PASSES, r->path,
+                                  r->compute, PROFILE_ANY)
+                   : NULL;
+    *out = (struct expert_rates){.set = own && own->of == PROFILE_EXPERTS};
+    if (!out->set)
+        return;
+    out->form = (struct form_experts){
+        .product = {.overhead_s = number(r, PROFILE_EXPERTS, PROFILE_OVERHEAD, 0),
+                    .efficiency = number(r, PROFILE_EXPERTS, PROFILE_EFFICIENCY, 1),
+                    .bandwidth = number(r, PROFILE_EXPERTS, PROFILE_BANDWIDTH, 1),
+                    .norm = number(r, PROFILE_EXPERTS, PROFILE_NORM, 64)},
+        .row_passes = number(r, PROFILE_EXPERTS, PROFILE_ROW_PASSES, 0),
+        .token_passes = number(r, PROFILE_EXPERTS, PROFILE_TOKEN_PASSES, 0)};
+    out->tile_rows = number(r, PROFILE_EXPERTS, PROFILE_TILE_ROWS, 1);
+}
+
 static void fill_link(const struct resolver *r, const struct plan *plan, enum profile_item of,
                       int level, struct link_rates *out)
 {
@@ -61,6 +81,7 @@ static void fill_link(const struct resolver *r, const struct plan *plan, enum pr
         .latency = find(r, of, PROFILE_LATENCY, level,
                         inside ? c->node.link_latency : c->network.latency),
         .overhead = find(r, of, PROFILE_OVERHEAD, level, 0),
+        .hop_s = find(r, of, PROFILE_HOP, level, 0).value,
         .chunking = find(r, of, PROFILE_CHUNKING, level, 0).value,
         .bytes_per_s = bandwidth / (double)c->device.logical_cores,
         .folded = find(r, of, PROFILE_FOLDED, level, 0).value != 0,
@@ -89,6 +110,7 @@ void rates_init(struct rates *rates, const struct plan *plan, enum moe_path path
         .error = number(&r, PROFILE_STEP, PROFILE_ERROR, 0),
         .outside = number(&r, PROFILE_STEP, PROFILE_OUTSIDE, 0),
     };
+    fill_experts(&r, &rates->experts);
     for (unsigned i = 0; i < PROFILE_ITEMS; i++) {
         enum profile_item class = profile_item_class((enum profile_item)i);
         if (class == PROFILE_PRODUCT || class == PROFILE_MEMORY)

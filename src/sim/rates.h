@@ -7,6 +7,7 @@
 
 #include "plan/plan.h"
 #include "plan/profile.h"
+#include "sim/form.h"
 
 /* A constant, or a curve of it. */
 struct rate {
@@ -23,9 +24,17 @@ struct kernel_rates {
     bool folded;
 };
 
+/* Of an engine's call for all experts of a rank (form_experts_s); set: the profile has it. */
+struct expert_rates {
+    struct form_experts form;
+    double tile_rows;
+    bool set;
+};
+
 /* Of one collective on one level. */
 struct link_rates {
     struct rate efficiency, latency, overhead;
+    double hop_s;       /* of a step of the ring; 0: the latency is of a message */
     double chunking;    /* chunks of a message that fill a pipeline */
     double bytes_per_s; /* of the link, one way, a rank's part */
     bool folded;
@@ -34,6 +43,7 @@ struct link_rates {
 struct rates {
     double peak_flop_per_s, memory_bytes_per_s, units; /* of one rank */
     struct kernel_rates kernel[PROFILE_ITEMS];
+    struct expert_rates experts;
     struct link_rates link[PROFILE_ITEMS][PROFILE_LEVELS];
     double launch_s, sync_s, graph_s; /* host */
     double layer_s;                   /* every MoE layer and pass */

@@ -8,6 +8,7 @@
 #include "base/stat.h"
 #include "plan/derive.h"
 #include "sim/intensity.h"
+#include "sim/range.h"
 #include "work/list/params.h"
 #include "work/path/path.h"
 #include "work/stack/stack.h"
@@ -158,6 +159,8 @@ static void report_interval(struct context *c)
     out->profile = profile->name;
     out->calibration = profile->calibration;
     out->calibrated = profile->calibrated;
+    out->outside = range_outside(profile, &c->stepper->pricing, &c->stepper->work,
+                                 c->stepper->values, c->arena);
 }
 
 static void report_cost(struct context *c)

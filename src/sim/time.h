@@ -36,6 +36,7 @@ struct time_report {
     double ttft_s, tpot_s; /* prefill, decode: one batch; NAN elsewhere */
     double low_s, high_s;  /* nominal 90 % */
     const char *profile, *calibration;
+    const char *outside;        /* sizes that its constants were not fitted on; NULL: none */
     bool calibrated, elsewhere; /* elsewhere: measured on another device or model */
     uint64_t samples;
     struct time_line parts[TIME_PARTS];

@@ -98,7 +98,7 @@ static void a_written_profile_reads_back(void **state)
     assert_int_equal(c.n_families, 4);
     FILE *out = fopen(file, "w");
     assert_non_null(out);
-    calibrate_write(out, &c, "nccl-hopper", "2026-11-22", &arena);
+    calibrate_write(out, &c, "nccl-hopper", "generic", "2026-11-22", &arena);
     fclose(out);
     if (profile_read(file, &arena, &profile, &err) != STATUS_OK)
         fail_msg("%s: %s", err.where, err.text);

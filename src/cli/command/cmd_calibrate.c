@@ -153,6 +153,18 @@ static const char *today(struct arena *arena)
     return arena_strdup(arena, date);
 }
 
+/* That of the shipped profile of this name, so that writing it again keeps it. */
+static const char *base_of(const char *name, struct arena *arena)
+{
+    char *path;
+    struct profile shipped;
+    struct err err = {0};
+    if (catalog_has(CATALOG_PROFILE, name, arena, &path) &&
+        profile_read(path, arena, &shipped, &err) == STATUS_OK && shipped.base)
+        return shipped.base;
+    return "generic";
+}
+
 static enum status write_profile(const struct invocation *call, const struct calibration *c,
                                  struct err *err)
 {
@@ -164,7 +176,7 @@ static enum status write_profile(const struct invocation *call, const struct cal
     TRY(only_profile(c, &profile, err));
     TRY(side_check_named(call, "--profile", settings->profile, err));
     TRY(output_open(&output, settings->profile, err));
-    calibrate_write(output.file, c, profile, date, call->arena);
+    calibrate_write(output.file, c, profile, base_of(profile, call->arena), date, call->arena);
     return output_close(&output, err);
 }
 

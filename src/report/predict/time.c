@@ -32,6 +32,7 @@ static const struct column time_columns[] = {
     COLUMN(time_report, tpot_s, COLUMN_SECONDS, NULL),
     COLUMN(time_report, calibrated, COLUMN_BOOL, NULL),
     COLUMN(time_report, elsewhere, COLUMN_BOOL, NULL),
+    COLUMN(time_report, outside, COLUMN_TEXT, NULL),
     COLUMN(time_report, samples, COLUMN_COUNT, NULL),
 };
 
@@ -201,8 +202,10 @@ static void print_waits(struct screen *screen, const struct time_report *t)
 static void print_calibration(struct screen *screen, const struct time_report *t)
 {
     screen_item(screen, "",
-                arena_printf(screen->view->arena, "%s%s", t->calibration,
-                             t->elsewhere ? "; of another device or model" : ""));
+                arena_printf(screen->view->arena, "%s%s%s%s", t->calibration,
+                             t->elsewhere ? "; of another device or model" : "",
+                             t->outside ? "; outside its range: " : "",
+                             t->outside ? t->outside : ""));
 }
 
 /* What a run costs: of --why, since it needs figures that few cluster files state. */

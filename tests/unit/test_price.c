@@ -1,0 +1,250 @@
+/* sim/price and sim/comm by fitted forms: the same seconds as validate's for every measured
+ * collective and for an engine's experts; which profile a plan takes; sizes outside a range. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "calib/curve.h"
+#include "plan/catalog.h"
+#include "sim/range.h"
+#include "sim/step_time.h"
+#include "sim/time.h"
+#include "support/plans.h"
+#include "support/published.h"
+
+static void read_profile(const char *name, struct arena *arena, struct profile *profile)
+{
+    char *path;
+    struct err err = {0};
+    assert_true(catalog_has(CATALOG_PROFILE, name, arena, &path));
+    assert_int_equal(profile_read(path, arena, profile, &err), STATUS_OK);
+}
+
+static void near_to(double got, double wanted, const char *what)
+{
+    if (fabs(got - wanted) > 1e-9 * wanted)
+        fail_msg("%s: %.12g, not %.12g", what, got, wanted);
+}
+
+/* Every value of the table of collectives, by comm_s and by the form that was fitted. */
+static void collectives_as_validate_says(void **state)
+{
+    (void)state;
+    static const char text[] = "model: deepseek-v3\nstack: vllm\n"
+                               "parallel: {tp: 8}\nmoe: {path: fused}\n"
+                               "workload: {mode: decode, context_length: 1024}\n";
+    struct arena arena = {0};
+    struct csv csv;
+    struct curve_table table;
+    struct err err = {0};
+    size_t compared = 0;
+    published_read("collectives", &arena, &csv);
+    assert_int_equal(curve_read(&csv, &arena, &table, &err), STATUS_OK);
+    for (size_t f = 0; f < table.n_families; f++) {
+        const struct curve_family *family = &table.families[f];
+        struct profile profile;
+        double constants[CURVE_CONSTANTS];
+        read_profile(family->profile, &arena, &profile);
+        assert_int_equal(curve_constants(family, &profile, constants, &err), STATUS_OK);
+        for (size_t i = 0; i < family->n; i++) {
+            const struct curve_value *value = &table.values[family->values[i]];
+            struct plan plan;
+            struct rates rates;
+            plan_set(text, arena_printf(&arena, "cluster=%s-8x1", value->device), &arena,
+                     &plan);
+            rates_init(&rates, &plan, PATH_FUSED, &profile, NULL);
+            const struct comm_place place = {value->point.ranks, value->point.ranks};
+            const struct comm_ask ask = {
+                .item = family->of, .bytes = value->point.bytes, .messages = 1};
+            near_to(comm_s(&rates, &place, &ask),
+                    family->form->seconds(constants, &value->point), value->row);
+            compared++;
+            i += family->n / 24; /* some of each family: a plan is read for every one */
+        }
+    }
+    assert_true(compared > 150);
+    arena_release(&arena);
+}
+
+static const char engine[] = "model: qwen3-235b-a22b\nstack: vllm\nmoe: {path: deepep}\n"
+                             "workload: {mode: prefill, sequence_length: 1024}\n"
+                             "parallel: {ep: 8}\n";
+
+static void build(const char *set, struct arena *arena, struct plan *plan,
+                  struct profile *profile, struct stepper *stepper)
+{
+    struct err err = {0};
+    struct step_time step;
+    plan_set(engine, set, arena, plan);
+    assert_int_equal(profile_load(plan, arena, profile, &err), STATUS_OK);
+    memset(stepper, 0, sizeof *stepper);
+    assert_int_equal(stepper_build(stepper, plan, profile, arena, &err), STATUS_OK);
+    assert_true(stepper_time(stepper, NULL, &step));
+}
+
+/* One call stands for permutation, products, activation and sum, and takes what the form says.
+ */
+static void experts_as_validate_says(void **state)
+{
+    (void)state;
+    static const char *const precisions[] = {"bf16", "fp8"};
+    for (size_t p = 0; p < 2; p++) {
+        struct arena arena = {0};
+        struct plan plan;
+        struct profile profile;
+        struct stepper s;
+        size_t calls = 0, folded = 0;
+        build(arena_printf(&arena, "cluster=h100-8x1 precision.compute=%s precision.weights=%s",
+                           precisions[p], precisions[p]),
+              &arena, &plan, &profile, &s);
+        assert_string_equal(profile.name, "vllm-hopper");
+        const struct curve_family family = {.of = PROFILE_EXPERTS,
+                                            .path = PATH_DEEPEP,
+                                            .compute = (int)plan.precision.compute,
+                                            .level = PROFILE_ANY,
+                                            .name = "vllm-hopper",
+                                            .form = &curve_experts};
+        double constants[CURVE_CONSTANTS];
+        struct err err = {0};
+        assert_int_equal(curve_constants(&family, &profile, constants, &err), STATUS_OK);
+        for (size_t i = 0; i < s.work.n_ops; i++) {
+            const struct op *op = &s.work.ops[i];
+            folded += segment_has_experts(op->segment) &&
+                      (op->module == MODULE_ACTIVATE || op->module == MODULE_EXPERT_DOWN) &&
+                      s.op_s[i] == 0;
+            if (!price_is_call(&s.pricing, op))
+                continue;
+            struct curve_point point = {.device = {s.pricing.rates.peak_flop_per_s,
+                                                   s.pricing.rates.memory_bytes_per_s,
+                                                   s.pricing.rates.units}};
+            price_experts_call(&s.pricing, op, s.values, &point.experts);
+            for (size_t k = 0; k < CURVE_TILES; k++)
+                point.padded[k] = point.experts.padded_rows;
+            assert_true(point.experts.tokens == 8 * 1024.0);
+            assert_true(point.experts.inter == 1536 && point.experts.hidden == 4096);
+            assert_true(point.experts.rows == 8 * 1024.0);
+            assert_true(point.experts.padded_rows > point.experts.rows);
+            near_to(s.op_s[i], curve_experts.seconds(constants, &point), precisions[p]);
+            calls++;
+        }
+        assert_int_equal(calls, 1);
+        assert_true(folded >= 2);
+        stepper_release(&s);
+        arena_release(&arena);
+    }
+}
+
+/* Against the sum over the Poisson law itself. */
+static void rows_of_an_expert_in_tiles(void **state)
+{
+    (void)state;
+    static const double means[] = {0.05, 0.5, 1, 4, 13, 40, 100, 250, 900, 3000},
+                        tiles[] = {16, 64, 128, 256};
+    for (size_t m = 0; m < sizeof means / sizeof *means; m++)
+        for (size_t t = 0; t < sizeof tiles / sizeof *tiles; t++) {
+            double exact = 0, mean = means[m], tile = tiles[t];
+            for (double x = 0; x < mean + 12 * sqrt(mean) + 12; x++)
+                exact += exp(x * log(mean) - mean - lgamma(x + 1)) * tile * ceil(x / tile);
+            double got = form_padded_rows(mean, tile);
+            if (fabs(got / exact - 1) > 0.01)
+                fail_msg("mean %g, tile %g: %g, not %g", mean, tile, got, exact);
+        }
+}
+
+static void a_family_shares_its_profile(void **state)
+{
+    (void)state;
+    static const char *const cases[][2] = {
+        {"cluster=h100-8x1", "vllm-hopper"},
+        {"cluster=h200-8x1", "vllm-hopper"},
+        {"cluster=h20-8x1", "vllm-hopper"},
+        {"cluster=b200-8x1", "generic"},
+        {"cluster=mi300x-8x1", "generic"},
+        {"cluster=h200-8x1 stack=sglang", "sglang-hopper"},
+        {"cluster=h200-8x1 stack.profile=generic", "generic"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct arena arena = {0};
+        struct plan plan;
+        struct profile profile;
+        struct err err = {0};
+        plan_set(engine, cases[i][0], &arena, &plan);
+        assert_int_equal(profile_load(&plan, &arena, &profile, &err), STATUS_OK);
+        assert_string_equal(profile.name, cases[i][1]);
+        /* h20 is of the family, but nothing was measured on it */
+        if (strcmp(profile.name, "vllm-hopper") == 0)
+            assert_int_equal(profile_is_outside(&profile, &plan), i == 2);
+        arena_release(&arena);
+    }
+}
+
+static void sizes_outside_are_told(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *set, *said;
+    } cases[] = {
+        {"cluster=h100-8x1", NULL},
+        {"cluster=h100-8x1 workload.sequence_length=32768 workload.micro_batch=1",
+         "experts at 2.621e+05 tokens, fitted on 1 to 1.638e+04; all_to_all at 1.433e+09 "
+         "bytes, "
+         "fitted on 512 to 5.369e+08"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct arena arena = {0};
+        struct plan plan;
+        struct profile profile;
+        struct stepper s;
+        build(cases[i].set, &arena, &plan, &profile, &s);
+        const char *said = range_outside(&profile, &s.pricing, &s.work, s.values, &arena);
+        if (cases[i].said)
+            assert_string_equal(said, cases[i].said);
+        else if (said)
+            fail_msg("%s", said);
+        stepper_release(&s);
+        arena_release(&arena);
+    }
+}
+
+/* DeepEP's normal kernels send a token once to every node; with 8 experts among 16 ranks of two
+ * nodes by hand: each token reaches a node with 1 - C(E/2, 8)/C(E, 8). */
+static void a_token_crosses_the_network_once(void **state)
+{
+    (void)state;
+    struct arena arena = {0};
+    struct plan plan;
+    struct profile profile;
+    struct stepper s;
+    build("cluster=h100-8x2 parallel.ep=16", &arena, &plan, &profile, &s);
+    double node = 1, rank = 1;
+    for (int i = 0; i < 8; i++) {
+        node *= (64.0 - i) / (128 - i);
+        rank *= (120.0 - i) / (128 - i);
+    }
+    near_to(s.pricing.once, (1 - node) / ((1 - rank) * 8), "copies");
+    double bytes[PROFILE_LEVELS];
+    const struct comm_ask ask = {.to_all = true, .bytes = 15, .once = s.pricing.once};
+    comm_levels(&s.pricing.place[GROUP_EP], &ask, bytes);
+    near_to(bytes[PROFILE_SCALE_OUT], 8 * s.pricing.once, "network");
+    near_to(bytes[PROFILE_SCALE_UP], 14, "forwarded");
+    stepper_release(&s);
+    arena_release(&arena);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(collectives_as_validate_says),
+        cmocka_unit_test(experts_as_validate_says),
+        cmocka_unit_test(rows_of_an_expert_in_tiles),
+        cmocka_unit_test(a_family_shares_its_profile),
+        cmocka_unit_test(sizes_outside_are_told),
+        cmocka_unit_test(a_token_crosses_the_network_once),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
