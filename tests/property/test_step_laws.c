@@ -155,7 +155,7 @@ static void every_op_has_bytes_and_operands(void **state)
         }
         arena_release(&l.arena);
     }
-    assert_in_range(listed, DRAWS / 15, DRAWS);
+    assert_in_range(listed, DRAWS / 20, DRAWS);
 }
 
 /* ---- FLOPs ---- */

@@ -121,6 +121,8 @@ void step_update(struct step *s)
     struct size kept = size_add(z, bytes_of(s, master), bytes_of(s, moments));
     kept = size_sum(z, SIZES(kept, bytes_of(s, second), bytes_of(s, scales)));
     kept = size_add(z, kept, bytes_of(s, factors));
+    if (size_is_zero(z, written))
+        return; /* adapters of matrices that the model does not have */
     l->segment = SEGMENT_STEP;
     step_reduce_all(s);
     gradient_norm(s, gradients, read);
