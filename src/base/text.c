@@ -139,6 +139,12 @@ bool text_ends(const char *text, const char *suffix)
     return n >= m && text_equal(text + n - m, suffix);
 }
 
+const char *text_base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
 enum { DISTANCE_MAX = 64 };
 
 static unsigned smaller(unsigned a, unsigned b)

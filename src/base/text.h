@@ -41,6 +41,9 @@ bool text_equal(const char *a, const char *b);
 bool text_starts(const char *text, const char *prefix);
 bool text_ends(const char *text, const char *suffix);
 
+/* What stands behind the last '/' of a path. */
+const char *text_base_name(const char *path);
+
 /* Edits (insert, delete, replace, swap neighbours) from a to b, at most 64 characters each. */
 unsigned text_distance(const char *a, const char *b);
 

@@ -65,18 +65,12 @@ void gnuplot_quote(const char *text, struct text *out)
     quote(text, true, out);
 }
 
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 /* gnuplot takes a name that starts with | or < for a command to run, and one that starts with -
  * for an option. */
 static void quote_name(const char *path, struct text *out)
 {
     struct text name = {.arena = out->arena};
-    text_printf(&name, "./%s", base_name(path));
+    text_printf(&name, "./%s", text_base_name(path));
     quote(text_string(&name), false, out);
 }
 
@@ -124,7 +118,7 @@ static void write_head(const struct chart *chart, struct text *out)
     bool terminal = chart->type == CHART_TEXT;
     text_printf(out,
                 "# moeplan " MOEPLAN_VERSION ", chart \"%s\"; draw it with: gnuplot ./%s\n",
-                chart->kind, base_name(chart->script));
+                chart->kind, text_base_name(chart->script));
     text_printf(out, "set terminal %s", terminal_of(chart->type));
     if (terminal)
         text_printf(out, " nofeed %s size %u,%u", chart->colour ? "ansi" : "mono",
@@ -262,7 +256,7 @@ enum status chart_draw(const struct chart *chart, FILE *out, struct err *err)
     bool terminal = text_equal(chart->picture, "-");
     TRY(check_fonts(chart->type, err));
     folder_of(chart->script, folder);
-    snprintf(script, sizeof script, "./%s", base_name(chart->script));
+    snprintf(script, sizeof script, "./%s", text_base_name(chart->script));
     /* gnuplot warns of UTF-8 in any other locale; -d: no start-up files */
     char *arguments[] = {(char[]){"env"},
                          (char[]){"LC_ALL=C.UTF-8"},

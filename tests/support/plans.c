@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "plan/load.h"
+#include "support/settings.h"
 
 static struct plan plan_base(uint64_t nodes, uint64_t ep)
 {
@@ -89,15 +90,7 @@ void plan_set(const char *text, const char *set, struct arena *arena, struct pla
 {
     struct err err = {0};
     struct override overrides[32];
-    size_t n = 0;
-    for (const char *at = set + strspn(set, " "); *at && n < 32; n++) {
-        size_t length = strcspn(at, " ");
-        const char *option = arena_strndup(arena, at, length);
-        size_t key = strcspn(option, "=");
-        overrides[n] =
-            (struct override){arena_strndup(arena, option, key), option + key + 1, option};
-        at += length + strspn(at + length, " ");
-    }
+    size_t n = settings_split(set, arena, overrides, 32);
     if (plan_load_text("row", text, strlen(text), overrides, n, arena, plan, NULL, &err))
         fail_msg("%s: %s (%s)", set, err.text, err.hint);
 }

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "plan/load.h"
 #include "sim/predict.h"
+#include "support/settings.h"
 
 enum { SETTINGS_MAX = 8 };
 
@@ -22,18 +23,9 @@ static enum status predict_but(const char *text, const char *settings, size_t bu
     struct plan *plan = arena_alloc(arena, 1, sizeof *plan);
     struct predict_options options = {.fixes = fixes};
     struct override sets[SETTINGS_MAX];
-    size_t used = 0;
-    char *state = NULL;
-    *n = 0;
-    for (char *part = strtok_r(arena_strdup(arena, settings), " ", &state); part;
-         part = strtok_r(NULL, " ", &state)) {
-        char *equals = strchr(part, '=');
-        assert_non_null(equals);
-        *equals = '\0';
-        if ((*n)++ != but)
-            sets[used++] = (struct override){part, equals + 1, "--set"};
-        assert_in_range(used, 0, SETTINGS_MAX - 1);
-    }
+    size_t used = *n = settings_split(settings, arena, sets, SETTINGS_MAX);
+    if (but < used) /* all but that one */
+        memmove(&sets[but], &sets[but + 1], (--used - but) * sizeof *sets);
     enum status status =
         plan_load_text("fix.yaml", text, strlen(text), sets, used, arena, plan, NULL, err);
     return status ? status : predict(plan, &options, arena, prediction, err);

@@ -12,6 +12,7 @@
 #include "plan/derive.h"
 #include "plan/load.h"
 #include "plan/schema.h"
+#include "support/settings.h"
 
 #define SEED "tests/plans/seed000.yaml"
 
@@ -40,22 +41,12 @@ static int teardown(void **state)
     return 0;
 }
 
-/* "key=value" as the command line gives it */
-static void add_set(struct fixture *fixture, const char *set)
-{
-    char *key = arena_strdup(&fixture->arena, set), *equals = strchr(key, '=');
-    assert_non_null(equals);
-    *equals = '\0';
-    fixture->overrides[fixture->n++] =
-        (struct override){key, equals + 1, arena_printf(&fixture->arena, "--set %s", set)};
-}
-
 static enum status load(struct fixture *fixture, const char *file, const char *const *sets)
 {
     err_clear(&fixture->err);
     fixture->n = 0;
     for (size_t i = 0; sets && i < SETS && sets[i]; i++)
-        add_set(fixture, sets[i]);
+        fixture->overrides[fixture->n++] = setting_of(sets[i], &fixture->arena);
     return plan_load(file, fixture->overrides, fixture->n, &fixture->arena, &fixture->plan,
                      &fixture->origins, &fixture->err);
 }

@@ -11,6 +11,7 @@
 #include "plan/load.h"
 #include "sim/advice.h"
 #include "sim/predict_moe.h"
+#include "support/settings.h"
 
 static void report(const char *file, const char *const *sets, struct arena *arena,
                    struct moe_report *out)
@@ -19,11 +20,8 @@ static void report(const char *file, const char *const *sets, struct arena *aren
     struct plan *plan = arena_alloc(arena, 1, sizeof *plan);
     struct override overrides[8];
     size_t n = 0;
-    for (; sets && sets[n]; n++) {
-        char *key = arena_strdup(arena, sets[n]), *value = strchr(key, '=');
-        *value++ = '\0';
-        overrides[n] = (struct override){key, value, sets[n]};
-    }
+    for (; sets && sets[n]; n++)
+        overrides[n] = setting_of(sets[n], arena);
     if (plan_load(file, overrides, n, arena, plan, NULL, &err) != STATUS_OK)
         fail_msg("%s: %s: %s", file, err.where, err.text);
     const struct predict_moe_options options = {.free_bytes = 1ull << 34};

@@ -14,19 +14,13 @@ enum { SIDE_BYTES = 64 << 20 };
 
 /* ---- names ---- */
 
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 static bool same_folder(const char *a, const char *b)
 {
     const char *const paths[] = {a, b};
     struct stat folder[2];
     for (size_t i = 0; i < 2; i++) {
         struct arena arena = {0};
-        size_t length = (size_t)(base_name(paths[i]) - paths[i]);
+        size_t length = (size_t)(text_base_name(paths[i]) - paths[i]);
         const char *path = length ? arena_strndup(&arena, paths[i], length) : ".";
         bool found = stat(path, &folder[i]) == 0;
         arena_release(&arena);
@@ -41,7 +35,7 @@ bool side_same(const char *a, const char *b)
     struct stat first, second;
     if (stat(a, &first) == 0 && stat(b, &second) == 0)
         return first.st_dev == second.st_dev && first.st_ino == second.st_ino;
-    return text_equal(base_name(a), base_name(b)) && same_folder(a, b);
+    return text_equal(text_base_name(a), text_base_name(b)) && same_folder(a, b);
 }
 
 static bool is_read(const struct invocation *call, const char *path)
@@ -79,7 +73,7 @@ static uint64_t fingerprint(const char *text, size_t length)
 
 static void table_line(struct text *out, const char *path, const char *table, size_t length)
 {
-    text_printf(out, "# as written: ./%s %016" PRIx64 "\n", base_name(path),
+    text_printf(out, "# as written: ./%s %016" PRIx64 "\n", text_base_name(path),
                 fingerprint(table, length));
 }
 
