@@ -238,6 +238,7 @@ static const struct word_name names[] = {
     {"recompute.save", "maxtext", "value_proj", "v"},
     {"recompute.save", "maxtext", "qkv_proj", "q, k and v"},
     {"recompute.save", "maxtext", "context", "output of attention, before its projection"},
+    {"recompute.save", "maxtext", "out_proj", "output of attention's projection"},
     {"recompute.save", "maxtext", "mlpwi", "gate and up outputs, of dense layers and experts"},
     {"recompute.save", "maxtext", "mlpwi_0", "gate outputs"},
     {"recompute.save", "maxtext", "mlpwi_1", "up outputs"},

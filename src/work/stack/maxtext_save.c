@@ -44,6 +44,7 @@ static const struct saved_name {
     {"qkv_proj", false, SAVED_K, "saved_k"},
     {"qkv_proj", false, SAVED_V, "saved_v"},
     {"context", false, SAVED_CONTEXT, "saved_context"},
+    {"out_proj", false, SAVED_H, "saved_attention_out"},
     {"mlpwi", false, SAVED_DENSE, "saved_mlp_gate"},
     {"mlpwi", false, SAVED_DENSE, "saved_mlp_up"},
     {"mlpwi", true, SAVED_I, "saved_expert_gate"},
@@ -109,9 +110,10 @@ static enum status save_user_names(const struct plan *plan, const struct maxtext
         if (!known) {
             err_set(err, STATUS_INPUT, "recompute.save: stack maxtext knows no tensor \"%s\"",
                     list->word[i]);
-            return err_hint(err, "known: query_proj, key_proj, value_proj, qkv_proj, context, "
-                                 "mlpwi, mlpwi_0, mlpwi_1, mlpwo, moe_mlpwi, moe_mlpwi_0, "
-                                 "moe_mlpwi_1, moe_mlpwo");
+            return err_hint(err,
+                            "known: query_proj, key_proj, value_proj, qkv_proj, context, "
+                            "out_proj, mlpwi, mlpwi_0, mlpwi_1, mlpwo, moe_mlpwi, moe_mlpwi_0, "
+                            "moe_mlpwi_1, moe_mlpwo");
         }
     }
     return STATUS_OK;
@@ -123,6 +125,7 @@ static const struct again_name kept_modules[] = {
     {"query_proj", 0, 0}, /* keys and values run again, and with them the latents of both */
     {"qkv_proj", QKV, QKV},
     {"context", MODULE_BIT(ATTENTION), MODULE_BIT(ATTENTION)},
+    {"out_proj", MODULE_BIT(PROJECTION), MODULE_BIT(PROJECTION)},
     {"mlpwi", MODULE_BIT(GATE_UP), MODULE_BIT(GATE_UP)},
     {"mlpwo", 0, MODULE_BIT(EXPERT_DOWN)},
     {"moe_mlpwi", 0, MODULE_BIT(GATE_UP)},
