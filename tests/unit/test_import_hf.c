@@ -272,6 +272,50 @@ static void heads_must_split_the_hidden_state(void **state)
     arena_release(&arena);
 }
 
+/* quantization_config: the format that serving keeps. */
+static void checkpoints_have_their_format(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *how;
+        enum dtype format;
+    } cases[] = {
+        {"\"quant_method\": \"mxfp4\"", DTYPE_MXFP4},
+        {"\"quant_method\": \"fp8\", \"weight_block_size\": [128, 128]", DTYPE_FP8_BLOCK},
+        {"\"quant_method\": \"fp8\"", DTYPE_FP8},
+        {"\"quant_method\": \"awq\", \"bits\": 4, \"group_size\": 128", DTYPE_INT4},
+        {"\"quant_method\": \"gptq\", \"bits\": 8", DTYPE_INT8},
+        {"\"quant_method\": \"bitsandbytes\", \"load_in_4bit\": true", DTYPE_NF4},
+        {"\"quant_method\": \"bitsandbytes\", \"load_in_4bit\": true, "
+         "\"bnb_4bit_use_double_quant\": true",
+         DTYPE_NF4_DOUBLE},
+        {"\"quant_method\": \"modelopt\", \"quant_algo\": \"NVFP4\"", DTYPE_NVFP4},
+        {"\"quant_method\": \"compressed-tensors\", \"config_groups\": {\"group_0\": "
+         "{\"weights\": {\"num_bits\": 4, \"type\": \"float\", \"group_size\": 16}}}",
+         DTYPE_NVFP4},
+        {"\"quant_method\": \"compressed-tensors\", \"config_groups\": {\"group_0\": "
+         "{\"weights\": {\"num_bits\": 4, \"type\": \"int\", \"group_size\": 32}}}",
+         DTYPE_INT4_32},
+        {"\"quant_method\": \"compressed-tensors\", \"config_groups\": {\"group_0\": "
+         "{\"weights\": {\"num_bits\": 8, \"type\": \"float\"}}}",
+         DTYPE_FP8_CHANNEL},
+        {"\"quant_method\": \"compressed-tensors\", \"config_groups\": {\"group_0\": []}",
+         DTYPE_NONE},
+        {"\"quant_method\": \"aqlm\"", DTYPE_NONE},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct arena arena = {0};
+        struct err err = {0};
+        struct model model = {0};
+        const char *text =
+            arena_printf(&arena, "%s, \"quantization_config\": {%s}}", mixtral, cases[i].how);
+        print_message("%s\n", cases[i].how);
+        assert_int_equal(import_text(text, &arena, &model, &err), STATUS_OK);
+        assert_int_equal(model.checkpoint, cases[i].format);
+        arena_release(&arena);
+    }
+}
+
 /* Never silence: what changes memory and is not modelled is said. */
 static void what_is_not_modelled_is_noted(void **state)
 {
@@ -333,6 +377,7 @@ int main(void)
         cmocka_unit_test(broken_values_say_what_is_meant),
         cmocka_unit_test(dense_layers_must_be_the_first_ones),
         cmocka_unit_test(heads_must_split_the_hidden_state),
+        cmocka_unit_test(checkpoints_have_their_format),
         cmocka_unit_test(what_is_not_modelled_is_noted),
         cmocka_unit_test(linear_attention_layers_are_refused),
     };

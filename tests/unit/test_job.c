@@ -14,196 +14,22 @@
 #include "plan/job/job.h"
 #include "plan/schema.h"
 #include "support/beside.h"
+#include "support/job_cases.h"
+#include "support/settings.h"
 
 #define FOLDER "tests/jobs/"
 
-/* ---- what each job says ---- */
-
-static const struct {
-    const char *file;
-    const char *sets; /* "key=value key=value" of the command line */
-    const char *keys; /* the same, of the plan */
-    unsigned warnings;
-} jobs[] = {
-    {"megatron/mixtral.sh", "",
-     "parallel.tp=2 parallel.pp=4 parallel.vpp=2 parallel.ep=4 parallel.etp=2 parallel.sp=true "
-     "parallel.schedule=interleaved parallel.zero=1 moe.path=ragged_a2a workload.micro_batch=1 "
-     "workload.global_batch=256 precision.gradients=f32 precision.master=f32 cluster.nodes=4 "
-     "cluster.node.devices=8 model.moe.intermediate=14336 model.attention.kv_heads=8",
-     1},
-    {"megatron/deepseek-v2-lite.sh", "",
-     "parallel.pp=2 parallel.ep=8 moe.path=deepep recompute.kind=selective cluster.nodes=2 "
-     "model.dense_layers=1 model.attention.kind=mla model.attention.qk_rope_head_dim=64",
-     0},
-    {"megatron/qwen3-drop-and-pad.sh", "",
-     "parallel.ep=16 moe.path=capacity moe.capacity_factor=1 moe.drop=probs "
-     "recompute.kind=full "
-     "precision.compute=fp8 precision.weights=bf16 model.dense_intermediate=6144 "
-     "cluster.nodes=2",
-     1},
-    {"megatron/fsdp.sh", "",
-     "parallel.zero=3 precision.gradients=bf16 precision.master=f32 precision.moments=bf16 "
-     "optimizer.precision_aware=native "
-     "moe.library=hybrid_ep parallel.ep=32 stack.cross_entropy=in_place cluster.nodes=8",
-     1},
-    {"megatron/first-and-last.slurm", "",
-     "parallel.pp=8 model.dense_layers=3 model.mtp_enabled=true stack.vocab_multiple=1 "
-     "model.moe.router.scale=2.5 moe.dispatch_sms=24 precision.gradients=bf16 cluster.nodes=8",
-     0},
-    {"megatron/sections.yaml", "",
-     "parallel.tp=2 parallel.sp=true parallel.ep=8 parallel.etp=2 workload.micro_batch=1 "
-     "model.attention.kv_heads=8 model.vocab=32000 moe.path=ragged_a2a parallel.zero=1",
-     0},
-    {"megatron/yaml-cfg.sh", "cluster=h100",
-     "parallel.tp=2 workload.micro_batch=1 workload.global_batch=128 cluster.nodes=2", 0},
-    {"bridge/qwen3-script.sh", "",
-     "parallel.ep=16 workload.micro_batch=1 workload.global_batch=1024 model.layers=48 "
-     "cluster.nodes=2 precision.gradients=bf16 parallel.zero=1",
-     1},
-    {"bridge/recipe.sh", "",
-     "parallel.ep=8 recompute.kind=selective workload.global_batch=512 model.layers=48", 1},
-    {"bridge/anchors.yaml", "",
-     "parallel.tp=2 parallel.sp=true parallel.ep=8 workload.sequence_length=4096 "
-     "precision.gradients=f32",
-     1},
-    {"bridge/sizes.yaml", "",
-     "parallel.ep=64 precision.recipe=mxfp8 precision.quantized_params=true "
-     "precision.weights=bf16 precision.compute=fp8 moe.library=hybrid_ep "
-     "model.moe.experts=128 model.attention.head_dim=128 model.moe.glu=true parallel.vpp=1",
-     0},
-    {"bridge/pipeline.sh", "",
-     "parallel.pp=8 parallel.vpp=2 parallel.ep=16 workload.global_batch=2048 cluster.nodes=32",
-     2},
-    {"maxtext/seed000.yml", "",
-     "parallel.ep=8 parallel.zero=3 workload.micro_batch=8 workload.sequence_length=4096 "
-     "moe.path=deepep precision.weights=bf16 precision.gradients=bf16 precision.moments=bf16 "
-     "precision.master=none recompute.kind=full",
-     0},
-    {"maxtext/mixtral-compile.sh", "",
-     "parallel.zero=3 workload.sequence_length=2048 workload.micro_batch=8 moe.path=ragged_a2a "
-     "moe.matmul=megablox moe.buffer=worst recompute.kind=full precision.weights=f32 "
-     "cluster.name=tpu-v5p-4x4x4",
-     0},
-    {"maxtext/mixtral-dropping.sh", "",
-     "parallel.tp=4 parallel.zero=3 workload.micro_batch=48 moe.path=capacity "
-     "moe.capacity_factor=1.25 recompute.kind=save",
-     0},
-    {"maxtext/written-out.yml", "",
-     "parallel.pp=4 parallel.vpp=4 parallel.ep=2 workload.micro_batch=4 model.hidden=4096 "
-     "workload.global_batch=256 precision.compute=fp8 recompute.kind=save",
-     1},
-    {"maxtext/two-files.sh", "",
-     "parallel.cp=2 parallel.ep=4 workload.micro_batch=8 workload.sequence_length=4096 "
-     "moe.path=allgather precision.weights=bf16",
-     1},
-    {"torchtitan/deepseek-16b.toml", "",
-     "parallel.ep=8 parallel.etp=1 parallel.zero=3 workload.micro_batch=4 "
-     "recompute.kind=selective stack.compiled=false moe.path=ragged_a2a model.layers=27",
-     0},
-    {"torchtitan/inline.toml", "",
-     "parallel.ep=8 parallel.zero=3 workload.micro_batch=4 precision.weights=f32 "
-     "recompute.kind=selective moe.path=ragged_a2a",
-     0},
-    {"torchtitan/override.sh", "",
-     "parallel.tp=2 parallel.sp=true recompute.kind=full workload.micro_batch=4 "
-     "cluster.node.devices=8",
-     0},
-    {"torchtitan/module.sh", "",
-     "parallel.ep=8 workload.micro_batch=4 workload.sequence_length=4096", 1},
-    {"torchtitan/pipeline.toml", "",
-     "parallel.pp=8 parallel.zero=3 parallel.dp_shard=4 workload.micro_batch=1 "
-     "workload.global_batch=128 "
-     "parallel.schedule=interleaved precision.weights=bf16 precision.gradients=f32 "
-     "precision.compute=fp8",
-     0},
-    {"vllm/deepseek-tp8.sh", "",
-     "parallel.tp=8 parallel.sp=false parallel.ep=8 workload.mode=decode "
-     "workload.micro_batch=128 "
-     "workload.context_length=8192 moe.path=auto precision.kv_cache=fp8 "
-     "precision.weights=fp8_block",
-     0},
-    {"vllm/wide-ep.sh", "",
-     "parallel.dp=16 parallel.ep=16 parallel.etp=1 moe.path=deepep_ll moe.redundant_experts=32 "
-     "cluster.nodes=2 memory.fraction=0.85 precision.dispatch=fp8_block",
-     0},
-    {"vllm/config-file.sh", "",
-     "parallel.tp=4 parallel.etp=4 parallel.ep=1 memory.fraction=0.85 precision.weights=fp8 "
-     "workload.context_length=32768",
-     0},
-    {"vllm/module.sh", "",
-     "parallel.tp=2 parallel.etp=2 workload.sequence_length=16384 workload.micro_batch=512 "
-     "stack.graphs=none "
-     "precision.weights=mxfp4",
-     3},
-    {"vllm/speculative.sh", "",
-     "parallel.tp=4 parallel.ep=4 workload.tokens_per_sequence=3 moe.routing.placement=strided "
-     "precision.weights=fp8_block",
-     2},
-    {"sglang/qwen3.sh", "",
-     "parallel.tp=8 parallel.sp=true parallel.ep=8 moe.path=allgather memory.fraction=0.8 "
-     "workload.micro_batch=128",
-     0},
-    {"sglang/decode.sh", "",
-     "parallel.tp=1 parallel.dp=16 parallel.ep=16 moe.path=deepep_ll workload.mode=decode "
-     "workload.micro_batch=128 cluster.nodes=2 moe.redundant_experts=32",
-     1},
-    {"sglang/prefill.sh", "",
-     "parallel.tp=8 parallel.etp=8 workload.mode=prefill workload.sequence_length=16384 "
-     "workload.micro_batch=1",
-     0},
-    {"sglang/config.sh", "",
-     "parallel.tp=4 memory.fraction=0.9 precision.kv_cache=fp8 workload.micro_batch=256", 0},
-    {"sglang/deepep-flags.sh", "",
-     "parallel.tp=8 parallel.dp=4 parallel.ep=32 moe.path=deepep moe.overlap=true "
-     "workload.sequence_length=16384 workload.tokens_per_sequence=4 cluster.nodes=4",
-     1},
-    {"trtllm/attention-dp.sh", "",
-     "parallel.tp=1 parallel.dp=8 parallel.ep=8 parallel.etp=1 moe.path=allgather "
-     "memory.fraction=0.85 memory.cache_block=32 precision.kv_cache=fp8 "
-     "stack.experts=trtllm_gen workload.max_num_seqs=256 workload.micro_batch=256 "
-     "workload.max_num_batched_tokens=4096 workload.context_length=8192",
-     0},
-    {"deepspeed/zero2.json", "cluster=h100-8x1 model=mixtral-8x7b",
-     "parallel.zero=2 workload.micro_batch=2 workload.global_batch=128 precision.master=f32 "
-     "precision.gradients=bf16",
-     0},
-    {"deepspeed/zero3-auto.json", "cluster=h100-8x1 model=mixtral-8x7b workload.micro_batch=1",
-     "parallel.zero=3 optimizer.offload=1", 0},
-    {"deepspeed/experts.json", "cluster=h100-8x2 model=mixtral-8x7b",
-     "parallel.ep=4 workload.micro_batch=4 workload.global_batch=64 moe.path=ragged_a2a", 0},
-    {"deepspeed/trainer.sh", "",
-     "parallel.zero=3 workload.micro_batch=1 recompute.kind=full precision.weights=bf16 "
-     "workload.sequence_length=4096 model.layers=48",
-     0},
-    {"deepspeed/heredoc.sh", "",
-     "parallel.tp=2 parallel.zero=1 workload.micro_batch=1 precision.gradients=f32 "
-     "cluster.nodes=2",
-     0},
-};
-
-enum { JOBS = sizeof jobs / sizeof *jobs };
-
-/* "a=1 b=2" as overrides; how many. */
-static size_t split(const char *text, struct arena *arena, struct override *overrides)
-{
-    size_t n = 0;
-    for (const char *at = text; *at;) {
-        size_t length = strcspn(at, " "), key = strcspn(at, "=");
-        const char *whole = arena_strndup(arena, at, length);
-        overrides[n++] = (struct override){arena_strndup(arena, at, key), whole + key + 1,
-                                           arena_printf(arena, "--set %s", whole)};
-        at += length + (at[length] == ' ');
-    }
-    return n;
-}
+#define JOBS job_cases_n
+#define jobs job_cases
 
 static struct job_result read_job(const char *file, const char *sets, struct arena *arena)
 {
     struct err err = {0};
     struct job_result result = {0};
     struct override *overrides = arena_alloc(arena, 16, sizeof *overrides);
-    const struct job_request request = {
-        .sets = overrides, .n_sets = split(sets, arena, overrides), .all_sets = true};
+    const struct job_request request = {.sets = overrides,
+                                        .n_sets = settings_split(sets, arena, overrides, 16),
+                                        .all_sets = true};
     job_read(arena_printf(arena, FOLDER "%s", file), &request, arena, &result, &err);
     assert_string_equal(err.text, "");
     return result;
@@ -236,6 +62,7 @@ static unsigned count_warnings(const struct job_result *job)
 static void jobs_say_what_their_flags_say(void **state)
 {
     (void)state;
+    unsigned wrong = 0;
     for (size_t i = 0; i < JOBS; i++) {
         struct arena arena = {0};
         struct plan *plan = arena_alloc(&arena, 1, sizeof *plan);
@@ -245,16 +72,23 @@ static void jobs_say_what_their_flags_say(void **state)
         size_t folder = strcspn(jobs[i].file, "/");
         assert_memory_equal(job.framework, jobs[i].file, folder);
         load(jobs[i].file, &job, &arena, plan);
-        size_t n = split(jobs[i].keys, &arena, expected);
+        size_t n = settings_split(jobs[i].keys, &arena, expected, 32);
         for (size_t j = 0; j < n; j++) {
             const char *got = arena_printf(&arena, "%s=%s", expected[j].key,
                                            value(plan, expected[j].key, &arena));
-            assert_string_equal(
-                got, arena_printf(&arena, "%s=%s", expected[j].key, expected[j].value));
+            const char *wanted =
+                arena_printf(&arena, "%s=%s", expected[j].key, expected[j].value);
+            wrong += !text_equal(got, wanted);
+            if (!text_equal(got, wanted))
+                print_error("%s: %s, not %s\n", jobs[i].file, got, wanted);
         }
-        assert_int_equal(count_warnings(&job), jobs[i].warnings);
+        wrong += count_warnings(&job) != jobs[i].warnings;
+        if (count_warnings(&job) != jobs[i].warnings)
+            print_error("%s: %u warnings, not %u\n", jobs[i].file, count_warnings(&job),
+                        jobs[i].warnings);
         arena_release(&arena);
     }
+    assert_int_equal(wrong, 0);
 }
 
 /* Every file in the folders is in the table. */
@@ -302,6 +136,15 @@ static void what_is_printed_loads_to_the_same_plan(void **state)
     }
 }
 
+/* What the table sets for a file. */
+static const char *sets_of(const char *file)
+{
+    for (size_t i = 0; i < JOBS; i++)
+        if (text_equal(jobs[i].file, file))
+            return jobs[i].sets;
+    return "";
+}
+
 /* Lists are compared as they print, so they stand apart from the table's words. */
 static void lists_are_taken_over(void **state)
 {
@@ -319,11 +162,24 @@ static void lists_are_taken_over(void **state)
         {"maxtext/written-out.yml", "recompute.save", "[query_proj, context]"},
         {"torchtitan/deepseek-16b.toml", "recompute.modules", "[op]"},
         {"torchtitan/inline.toml", "recompute.modules", "[\"2\"]"},
+        {"torchtitan/deepseek-671b.toml", "parallel.stages",
+         "[3, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 2]"},
+        {"bridge/lists.yaml", "parallel.stages",
+         "[3, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 2]"},
+        {"megatron/gpt-oss-windows.slurm", "model.layer_types", "[window, full]"},
+        {"megatron/gpt-oss-windows.slurm", "stack.graph_modules", "[attn, moe_router]"},
+        {"megatron/layer-pattern.sh", "model.layer_types",
+         "[linear, dense, linear, dense, linear, dense, linear, full, dense]"},
+        {"megatron/linear.sh", "model.layer_types", "[linear, linear, linear, full]"},
+        {"bridge/performance.sh", "stack.graph_modules", "[attn, moe_router]"},
+        {"bridge/adapter.sh", "lora.targets", "[linear_qkv, linear_proj]"},
+        {"maxtext/mixtral-out-proj.sh", "recompute.save", "[out_proj]"},
+        {"maxtext/windows.yml", "model.layer_types", "[window]"},
     };
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
         struct arena arena = {0};
         struct plan *plan = arena_alloc(&arena, 1, sizeof *plan);
-        struct job_result job = read_job(lists[i].file, "", &arena);
+        struct job_result job = read_job(lists[i].file, sets_of(lists[i].file), &arena);
         load(lists[i].file, &job, &arena, plan);
         assert_string_equal(value(plan, lists[i].key, &arena), lists[i].expected);
         arena_release(&arena);

@@ -11,6 +11,7 @@
 
 #include "plan/job/job.h"
 #include "plan/schema.h"
+#include "support/settings.h"
 
 static const char *const stacks[] = {"maxtext", "megatron", "torchtitan", "vllm", "sglang"};
 static const char *const endings[] = {"yml", "sh", "toml", "sh", "sh"};
@@ -25,11 +26,8 @@ static void load(const char *file, const char *const *sets, const char *stack,
     size_t n = 0;
     if (stack)
         overrides[n++] = (struct override){"stack", stack, "--set stack"};
-    for (; sets && *sets; sets++) {
-        size_t length = strcspn(*sets, "=");
-        overrides[n++] =
-            (struct override){arena_strndup(arena, *sets, length), *sets + length + 1, *sets};
-    }
+    for (; sets && *sets; sets++)
+        overrides[n++] = setting_of(*sets, arena);
     plan_load(file, overrides, n, arena, plan, NULL, &err);
     assert_string_equal(err.text, "");
 }

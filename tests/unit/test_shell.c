@@ -69,6 +69,13 @@ static const struct {
      "[run][a][b]{variable 'A' is set under a condition, on line 1}"},
     {"for i in 1 2; do run $i; done", "[run][]{variable 'i' is not set} nested"},
     {"f() {\n run a\n}", "[run][a] nested"},
+    {"run ${X:-\"8\"} \"${X:-\"a b\"}\" ${X:-'c d'}", "[run][8][a b][c d]"},
+    {"srun -N 2 bash -c \"run a \\\n b\"", "[srun][-N][2][bash][-c]"},
+    {"[ -n x ] && S=\"$S --b 2\"\nrun $S",
+     "[run][--b]{variable 'S' is set under a condition, on line 1}[2]"},
+    {"S='--a 1'; [ -n x ] && S=\"$S --b 2\"\nrun $S",
+     "[run][--a][1][--b]{variable 'S' is set under a condition, on line 1}[2]{variable 'S' is "
+     "set under a condition, on line 1}"},
     {"run \"$@\" a", "[run][a]"},
     {"#SBATCH --nodes=4\nrun a", "[run][a]"},
 };
@@ -144,9 +151,42 @@ static void variables_hold_from_where_they_stand(void **state)
     arena_release(&arena);
 }
 
+/* The commands of a string behind "bash -c" have the words in front of it. */
+static void inner_shells_are_read(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *script, *words;
+    } inner[] = {
+        {"srun -N 2 bash -c \"cd x && run a \\\n b\"", "[srun][-N][2][bash][-c][run][a][b]"},
+        {"X=4; srun sh -lc 'Y=2; run $X ${Y} \"a b\"' | tee log",
+         "[srun][sh][-lc][run][4][2][a b]"},
+        {"bash -c \"run \\\"a b\\\" ${X:-\"c\"}\"", "[bash][-c][run][a b][c]"},
+    };
+    for (size_t i = 0; i < sizeof inner / sizeof *inner; i++) {
+        struct arena arena = {0};
+        struct shell shell;
+        struct err err = {0};
+        bool found = false;
+        print_message("%s\n", inner[i].script);
+        assert_int_equal(
+            shell_read("x.sh", inner[i].script, strlen(inner[i].script), &arena, &shell, &err),
+            STATUS_OK);
+        for (size_t j = 0; j < shell.n_commands; j++) {
+            struct text out = {.arena = &arena};
+            for (size_t k = 0; k < shell.commands[j].words.n; k++)
+                text_printf(&out, "[%s]", shell.commands[j].words.items[k].text);
+            found = found || text_equal(text_string(&out), inner[i].words);
+        }
+        assert_true(found);
+        arena_release(&arena);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(inner_shells_are_read),
         cmocka_unit_test(scripts_are_words),
         cmocka_unit_test(places_are_those_of_the_script),
         cmocka_unit_test(documents_become_files),

@@ -96,6 +96,30 @@ static enum status read_precision(struct job *job)
     return STATUS_OK;
 }
 
+/* peft lora or dora: an adapter of rank dim on the matrices named (peft/lora.py). */
+static enum status read_adapter(struct job *job)
+{
+    static const char *const all[] = {"linear_qkv", "linear_proj", "linear_fc1", "linear_fc2"};
+    const char *kind = NULL;
+    uint64_t rank = 32;
+    TRY(job_word(job, "peft", &kind));
+    if (!kind || text_equal(kind, "none"))
+        return STATUS_OK;
+    if (!text_equal(kind, "lora") && !text_equal(kind, "dora")) {
+        job_warn(job, job_setting(job, "peft")->mark,
+                 "adapter '%s' matters to memory and is not modelled: LoRA stands in", kind);
+    }
+    TRY(job_count(job, "peft.dim", &rank));
+    job_set_count(job, "lora.rank", rank, "peft.dim peft");
+    const struct setting *s = job_setting(job, "peft.target_modules");
+    if (s && !s->trouble)
+        draft_set_list(&job->draft, "lora.targets", s->values, s->n, s->mark, s->said);
+    else
+        draft_set_list(&job->draft, "lora.targets", all, 4, job_setting(job, "peft")->mark,
+                       "default of peft.target_modules");
+    return STATUS_OK;
+}
+
 /* The performance scripts name the device and the number of ranks. */
 static enum status bridge_prepare(struct job *job)
 {
@@ -118,8 +142,14 @@ static enum status bridge_finish(struct job *job)
                                   "model=qwen3-30b-a3b");
     }
     TRY(megatron_finish(job));
-    if (!job_given(job, "use-distributed-optimizer") && !job_given(job, "use-megatron-fsdp"))
+    bool fsdp = false;
+    TRY(job_switch(job, "use-megatron-fsdp", &fsdp));
+    if (!job_given(job, "use-distributed-optimizer") && !fsdp)
         job_set(job, "parallel.zero", "1", "");
+    if (job_given(job, "model_recipe_name") && job_given(job, "recompute-modules") &&
+        !draft_find(&job->draft, "recompute.kind")) /* the scripts set the granularity too */
+        job_set(job, "recompute.kind", "selective", "recompute-modules");
+    TRY(read_adapter(job));
     return read_precision(job);
 }
 

@@ -10,6 +10,8 @@
 #define OFFLOAD "deepspeed/runtime/zero/offload_config.py"
 #define PRECISION "deepspeed/runtime/precision_config.py"
 #define AUTO_EP "deepspeed/module_inject/auto_ep_config.py"
+#define PEFT "trl trl/trainer/model_config.py"
+#define ACCELERATE "accelerate src/accelerate/commands/launch.py"
 #define TRAINER "transformers src/transformers/training_args.py"
 
 static const struct job_flag flags[] = {
@@ -23,12 +25,12 @@ static const struct job_flag flags[] = {
            "a plan shares over all data-parallel ranks", ZERO),
     RULE("zero_optimization.mics_shard_size", JOB_VALUE, "parallel.dp_shard",
          "above 0: ranks that share", ZERO),
-    RULE("zero_optimization.offload_optimizer.device", JOB_VALUE, "optimizer.offload",
-         "cpu, nvme: ratio, or 1", OFFLOAD),
+    RULE("zero_optimization.offload_optimizer.device offload_optimizer_device", JOB_VALUE,
+         "optimizer.offload", "cpu, nvme: ratio, or 1", OFFLOAD),
     RULE("zero_optimization.offload_optimizer.ratio", JOB_VALUE, "optimizer.offload",
          "1 unless given", OFFLOAD),
-    RULE("zero_optimization.offload_param.device", JOB_VALUE, "optimizer.offload_params",
-         "cpu, nvme: true, with the optimizer's states", OFFLOAD),
+    RULE("zero_optimization.offload_param.device offload_param_device", JOB_VALUE,
+         "optimizer.offload_params", "cpu, nvme: true, with the optimizer's states", OFFLOAD),
     RULE("zero_optimization.reduce_bucket_size", JOB_VALUE, "parallel.reduce_bucket",
          "elements; auto is the trainer's hidden x hidden, where the model's width is known",
          ZERO),
@@ -42,6 +44,20 @@ static const struct job_flag flags[] = {
     NEITHER("zero_optimization.offload_optimizer.pin_memory", JOB_VALUE, OFFLOAD),
     NEITHER("zero_optimization.stage3_gather_16bit_weights_on_model_save", JOB_VALUE, ZERO),
     NEITHER("zero_optimization.contiguous_gradients", JOB_VALUE, ZERO),
+    RULE("zero_optimization.cpu_offload zero_optimization.cpu_offload_use_pin_memory",
+         JOB_VALUE, "optimizer.offload", "the older word for offload_optimizer on cpu", ZERO),
+    RULE("zero_optimization.cpu_offload_params", JOB_VALUE, "optimizer.offload_params",
+         "the older word for offload_param on cpu", ZERO),
+    MEMORY("zero_optimization.zero_quantized_weights", JOB_VALUE, "false",
+           "gathered weights are taken as they are stored", ZERO),
+    NEITHER("zero_optimization.stage3_param_persistence_threshold", JOB_VALUE, ZERO),
+    NEITHER("zero_optimization.offload_param.pin_memory", JOB_VALUE, OFFLOAD),
+    NEITHER("zero_optimization.offload_param.nvme_path", JOB_VALUE, OFFLOAD),
+    NEITHER("zero_optimization.offload_optimizer.nvme_path", JOB_VALUE, OFFLOAD),
+    NEITHER("zero_optimization.reduce_scatter", JOB_VALUE, ZERO),
+    NEITHER("zero_optimization.stage3_max_reuse_distance", JOB_VALUE, ZERO),
+    TIME("zero_optimization.zero_quantized_gradients", JOB_VALUE, "false", NULL, ZERO),
+    TIME("communication_data_type", JOB_VALUE, NULL, NULL, CONFIG),
     RULE("zero_optimization.overlap_comm", JOB_VALUE, "parallel.overlap_reduce",
          "true: two buckets", ZERO),
     RULE("bf16.enabled", JOB_VALUE, "precision.weights", "and gradients; master, moments f32",
@@ -74,15 +90,39 @@ static const struct job_flag flags[] = {
     NEITHER("wall_clock_breakdown", JOB_VALUE, CONFIG),
 
     /* ---- the trainer's own flags ---- */
-    RULE("deepspeed deepspeed_config", JOB_VALUE, NULL, "the configuration's file", CONFIG),
+    RULE("deepspeed deepspeed_config deepspeed_config_file", JOB_VALUE, NULL,
+         "the configuration's file", CONFIG),
     RULE("model_name_or_path", JOB_VALUE, "model", "by its name on the hub", TRAINER),
     RULE("per_device_train_batch_size", JOB_VALUE, "workload.micro_batch", "8 unless given",
          TRAINER),
     DIRECT("max_seq_length max_length model_max_length block_size", JOB_VALUE,
            "workload.sequence_length", NULL, NULL, TRAINER),
     RULE("gradient_checkpointing", JOB_VALUE, "recompute.kind", "full", TRAINER),
+    RULE("use_peft", JOB_SWITCH, "lora.rank", "with lora_r", PEFT),
+    RULE("lora_r lora_rank", JOB_VALUE, "lora.rank", "16 with use_peft", PEFT),
+    RULE("lora_target_modules lora_target", JOB_LIST, "lora.targets",
+         "by name; all-linear, all: every one", PEFT),
+    NEITHER("lora_alpha", JOB_VALUE, PEFT),
+    NEITHER("lora_dropout", JOB_VALUE, PEFT),
+    RULE("zero_stage", JOB_VALUE, "parallel.zero", "accelerate, where no file says it",
+         ACCELERATE),
+    RULE("optim", JOB_VALUE, "optimizer.kind", "adamw*: adam; *8bit: adam8; sgd, adafactor",
+         TRAINER),
     RULE("bf16", JOB_VALUE, "precision.weights", "where the file says auto", TRAINER),
     RULE("fp16", JOB_VALUE, "precision.weights", "where the file says auto", TRAINER),
+    RULE("config_file", JOB_VALUE, NULL, "accelerate's YAML file", ACCELERATE),
+    RULE("mixed_precision", JOB_VALUE, "precision.weights",
+         "accelerate: bf16, fp16, where no file says it", ACCELERATE),
+    RULE("distributed_type", JOB_VALUE, NULL, "accelerate: DEEPSPEED, others are refused",
+         ACCELERATE),
+    NEITHER("use_deepspeed", JOB_SWITCH, ACCELERATE),
+    NEITHER("num_processes", JOB_VALUE, ACCELERATE),
+    NEITHER("num_machines", JOB_VALUE, ACCELERATE),
+    NEITHER("machine_rank", JOB_VALUE, ACCELERATE),
+    NEITHER("main_process_ip", JOB_VALUE, ACCELERATE),
+    NEITHER("main_process_port", JOB_VALUE, ACCELERATE),
+    NEITHER("zero3_init_flag", JOB_VALUE, ACCELERATE),
+    NEITHER("zero3_save_16bit_model", JOB_VALUE, ACCELERATE),
     NEITHER("num_gpus", JOB_VALUE, CONFIG),
     NEITHER("num_nodes", JOB_VALUE, CONFIG),
     NEITHER("hostfile", JOB_VALUE, CONFIG),
@@ -94,26 +134,45 @@ static const struct job_flag flags[] = {
 
 static const size_t n_flags = sizeof flags / sizeof *flags;
 
-static enum status deepspeed_prepare(struct job *job)
+static enum status add_file(struct job *job, const char *flag, unsigned layer)
 {
     const char *name = NULL;
     bool found;
-    TRY(job_word(job, "deepspeed", &name));
+    TRY(job_word(job, flag, &name));
     if (!name || !job->shell)
         return STATUS_OK;
-    TRY(job_add_file(job, name, JOB_FILE, &found));
+    TRY(job_add_file(job, name, layer, &found));
     if (found)
         return STATUS_OK;
-    job_fail(job, "deepspeed", "file '%s' is not there", name);
+    job_fail(job, flag, "file '%s' is not there", name);
     return err_hint(job->err,
                     "it is looked for beside the script and in the working directory");
 }
 
-/* A setting that is there and is not "auto". */
+/* accelerate's own file may name DeepSpeed's, and how many ranks start. */
+static enum status deepspeed_prepare(struct job *job)
+{
+    const char *type = "DEEPSPEED";
+    uint64_t ranks = job->size.world, nodes = job->size.nodes;
+    TRY(add_file(job, "config_file", JOB_FILE));
+    TRY(job_word(job, "distributed_type", &type));
+    if (!text_equal(type, "DEEPSPEED")) {
+        job_fail(job, "distributed_type", "accelerate's '%s' is not read", type);
+        return err_hint(job->err, "of accelerate's kinds DEEPSPEED is: name what it does in a "
+                                  "plan of stack fsdp");
+    }
+    TRY(job_count(job, "num_processes", &ranks));
+    TRY(job_count(job, "num_machines", &nodes));
+    if (job_given(job, "num_processes"))
+        job->size = (struct job_size){.world = ranks, .nodes = nodes};
+    return add_file(job, "deepspeed", JOB_FILE + 1);
+}
+
+/* A setting that is there and is not "auto"; a bare switch is. */
 static bool decided(struct job *job, const char *name)
 {
     const struct setting *s = job_setting(job, name);
-    return s && s->n == 1 && !text_equal(s->values[0], "auto");
+    return s && (s->n == 0 || (s->n == 1 && !text_equal(s->values[0], "auto")));
 }
 
 static enum status count_of(struct job *job, const char *name, const char *trainer,
@@ -155,9 +214,7 @@ static enum status set_batch(struct job *job, uint64_t ranks)
     TRY(count_of(job, "gradient_accumulation_steps", NULL, &steps, &has_steps));
     TRY(job_world(job, &world));
     uint64_t dp = ranks && world ? world / ranks : 0;
-    bool set = false;
-    for (size_t i = 0; i < job->request->n_sets; i++)
-        set = set || text_equal(job->request->sets[i].key, "workload.micro_batch");
+    bool set = job_requested(job, "workload.micro_batch");
     if (!has_micro && has_global && dp && steps) {
         if (global % dp != 0 || global / dp % steps != 0)
             return job_fail(job, "train_batch_size",
@@ -188,11 +245,17 @@ static enum status set_formats(struct job *job)
 {
     static const char *const sixteen[] = {"precision.activations", "precision.dispatch",
                                           "precision.combine"};
-    static const char names[] = "bf16.enabled fp16.enabled bf16 fp16";
+    static const char names[] = "bf16.enabled fp16.enabled bf16 fp16 mixed_precision";
     bool bf16, fp16, master, moments;
     const char *accumulate = NULL;
+    const char *mixed = "";
     TRY(switch_of(job, "bf16.enabled", "bf16", &bf16));
     TRY(switch_of(job, "fp16.enabled", "fp16", &fp16));
+    TRY(job_word(job, "mixed_precision", &mixed));
+    if (!bf16 && !fp16) {
+        bf16 = text_equal(mixed, "bf16");
+        fp16 = text_equal(mixed, "fp16");
+    }
     if (bf16 && fp16)
         return job_fail(job, "fp16.enabled", "bf16 and fp16 exclude each other");
     TRY(switch_of(job, "bf16.bf16_master_weights_and_grads", NULL, &master));
@@ -224,13 +287,14 @@ static enum status set_layout(struct job *job, uint64_t *ranks)
 {
     uint64_t zero = 0, tp = 1, cp = 1, ep = 1;
     bool experts;
+    TRY(job_count(job, "zero_stage", &zero));
     TRY(job_count(job, "zero_optimization.stage", &zero));
     TRY(job_count(job, "tensor_parallel.autotp_size", &tp));
     TRY(job_count(job, "sequence_parallel_size", &cp));
     TRY(switch_of(job, "expert_parallel.enabled", NULL, &experts));
     if (experts)
         TRY(job_count(job, "expert_parallel.autoep_size", &ep));
-    job_set_count(job, "parallel.zero", zero, "zero_optimization.stage");
+    job_set_count(job, "parallel.zero", zero, "zero_optimization.stage zero_stage");
     job_set_count(job, "parallel.tp", tp, "tensor_parallel.autotp_size");
     job_set_count(job, "parallel.cp", cp, "sequence_parallel_size");
     job_set_count(job, "parallel.ep", ep, "expert_parallel.autoep_size");
@@ -268,16 +332,20 @@ static enum status set_offload(struct job *job)
     enum status status;
     double ratio = 1;
     char text[32];
-    bool moved = goes_away(job, states, &status);
+    bool moved = goes_away(job, states, &status), old_states = false, old_weights = false;
     TRY(status);
     bool all = goes_away(job, weights, &status);
     TRY(status);
+    TRY(job_switch(job, "zero_optimization.cpu_offload", &old_states));
+    TRY(job_switch(job, "zero_optimization.cpu_offload_params", &old_weights));
     TRY(job_real(job, "zero_optimization.offload_optimizer.ratio", &ratio));
     text_double(text, ratio);
-    if (moved)
-        job_set(job, "optimizer.offload", text, states);
-    if (all)
-        job_set(job, "optimizer.offload_params", "true", weights);
+    if (moved || old_states)
+        job_set(job, "optimizer.offload", text,
+                "zero_optimization.offload_optimizer.device zero_optimization.cpu_offload");
+    if (all || old_weights)
+        job_set(job, "optimizer.offload_params", "true",
+                "zero_optimization.offload_param.device zero_optimization.cpu_offload_params");
     return STATUS_OK;
 }
 
@@ -301,17 +369,42 @@ static enum status set_zero_rest(struct job *job)
     if (shard >= 1)
         job_set_count(job, "parallel.dp_shard", (uint64_t)shard,
                       "zero_optimization.mics_shard_size");
-    TRY(job_word(job, "optimizer.type", &type));
+    bool own = decided(job, "optimizer.type"); /* else the trainer's */
+    const char *flag = own ? "optimizer.type" : "optim";
+    TRY(job_word(job, flag, &type));
     const char *kind = job_convert(
-        job, "Adam=adam AdamW=adam FusedAdam=adam OneBitAdam=adam Lion=lion SGD=sgd Muon=muon",
+        job,
+        "Adam=adam AdamW=adam FusedAdam=adam OneBitAdam=adam Lion=lion SGD=sgd Muon=muon "
+        "adamw_torch=adam adamw_torch_fused=adam adamw_hf=adam adamw_apex_fused=adam "
+        "adamw_8bit=adam8bit adamw_bnb_8bit=adam8bit paged_adamw_8bit=adam8bit "
+        "paged_adamw_32bit=adam paged_adamw=adam lion_32bit=lion lion_8bit=lion8bit "
+        "adafactor=adafactor sgd=sgd",
         type);
     if (kind && !text_equal(kind, "adam"))
-        job_set(job, "optimizer.kind", kind, "optimizer.type");
+        job_set(job, "optimizer.kind", kind, flag);
     if (!kind)
-        job_warn(job, job_setting(job, "optimizer.type")->mark,
+        job_warn(job, job_setting(job, flag)->mark,
                  "optimizer '%s' matters to memory and is not modelled: Adam's states stand in",
                  type);
     return set_offload(job);
+}
+
+/* TRL's adapters. */
+static enum status set_adapter(struct job *job)
+{
+    bool used = job_given(job, "lora_r");
+    uint64_t rank = 16;
+    TRY(job_switch(job, "use_peft", &used));
+    if (!used)
+        return STATUS_OK;
+    TRY(job_count(job, "lora_r", &rank));
+    job_set_count(job, "lora.rank", rank, "lora_r use_peft");
+    const struct setting *s = job_setting(job, "lora_target_modules");
+    bool all = s && s->n == 1 &&
+               (text_equal(s->values[0], "all-linear") || text_equal(s->values[0], "all"));
+    if (s && !s->trouble && !all)
+        draft_set_list(&job->draft, "lora.targets", s->values, s->n, s->mark, s->said);
+    return STATUS_OK;
 }
 
 static enum status deepspeed_finish(struct job *job)
@@ -331,6 +424,7 @@ static enum status deepspeed_finish(struct job *job)
     TRY(set_layout(job, &ranks));
     TRY(set_batch(job, ranks));
     TRY(set_zero_rest(job));
+    TRY(set_adapter(job));
     TRY(switch_of(job, "gradient_checkpointing", NULL, &checkpoints));
     job_set(job, "recompute.kind", checkpoints ? "full" : "none", "gradient_checkpointing");
     return set_formats(job);
@@ -342,6 +436,7 @@ const struct job_framework job_deepspeed = {
     .stack = "deepspeed",
     .source = "deepspeedai/DeepSpeed edaa72212672",
     .syntax = JOB_DASHES,
+    .sections = "deepspeed_config.",
     .flags = flags,
     .n_flags = &n_flags,
     .prepare = deepspeed_prepare,

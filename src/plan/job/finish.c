@@ -100,6 +100,14 @@ static enum status apply_sets(struct job *job, bool early)
     return STATUS_OK;
 }
 
+bool job_requested(const struct job *job, const char *key)
+{
+    for (size_t i = 0; i < job->request->n_sets; i++)
+        if (text_equal(job->request->sets[i].key, key))
+            return true;
+    return job->asked && draft_find(job->asked, key);
+}
+
 /* Lines that start with "#moeplan ", of any text. */
 static enum status apply_lines(struct job *job, const char *text, size_t length)
 {
@@ -147,22 +155,25 @@ static void complete_size(struct job_size *size)
         size->world = size->nodes * size->per_node;
 }
 
-enum status job_part(struct job *job, const char *key, struct plan *plan, bool *known)
+enum status job_part_named(struct job *job, const char *key, const char *name, struct mark mark,
+                           struct plan *plan)
 {
-    const struct draft_item *item = draft_find(&job->draft, key);
-    *known = item && !item->list && item->n == 1;
-    if (!*known)
-        return STATUS_OK;
     size_t n;
     schema_fields(&n);
     struct loader loader = {.arena = job->arena,
                             .plan = plan,
                             .origins = arena_alloc(job->arena, n, sizeof(struct mark)),
                             .err = job->err};
-    const struct node name = {.kind = NODE_SCALAR, .mark = item->mark, .text = item->words[0]};
-    struct mark mark;
+    const struct node node = {.kind = NODE_SCALAR, .mark = mark, .text = name};
     schema_defaults(plan);
-    return part_load(&loader, key, &name, job->folder, &mark);
+    return part_load(&loader, key, &node, job->folder, &mark);
+}
+
+enum status job_part(struct job *job, const char *key, struct plan *plan, bool *known)
+{
+    const struct draft_item *item = draft_find(&job->draft, key);
+    *known = item && !item->list && item->n == 1;
+    return *known ? job_part_named(job, key, item->words[0], item->mark, plan) : STATUS_OK;
 }
 
 /* A device alone is a cluster of the job's size. */
@@ -209,11 +220,30 @@ enum status job_layers(struct job *job, uint64_t *layers)
     return STATUS_OK;
 }
 
+/* A device alone under a job that does not say how many it runs on. */
+static enum status check_ranks(struct job *job, const char *device)
+{
+    uint64_t pp = job_drafted(job, "parallel.pp", 1);
+    uint64_t dense = job_drafted(job, "parallel.tp", 1) * job_drafted(job, "parallel.cp", 1);
+    uint64_t experts = job_drafted(job, "parallel.ep", 1) * job_drafted(job, "parallel.etp", 1);
+    uint64_t least = pp * (dense > experts ? dense : experts);
+    if (least <= 1 || least > 1000000)
+        return STATUS_OK;
+    err_at(job->err, STATUS_INPUT,
+           job->mark.file ? job->mark : (struct mark){.file = job->file},
+           "the job does not say how many ranks it starts, and needs a multiple of %" PRIu64,
+           least);
+    return err_hint(job->err, "name them, as in --set cluster=%s-8x%" PRIu64, device,
+                    least < 8 ? 1 : (least + 7) / 8);
+}
+
 static enum status check_size(struct job *job)
 {
     struct plan *plan = arena_alloc(job->arena, 1, sizeof *plan);
     bool known;
     TRY(job_part(job, "cluster", plan, &known));
+    if (known && !job->size.world && plan_world(plan) == 1)
+        return check_ranks(job, plan->cluster_name);
     if (known && job->size.world && plan_world(plan) != job->size.world)
         job_warn(job, job->mark, "the job starts %" PRIu64 " ranks, cluster '%s' has %" PRIu64,
                  job->size.world, plan->cluster_name, plan_world(plan));
@@ -298,7 +328,8 @@ static void note_setting(struct job *job, struct setting *s)
     if (!flag) {
         const char *nearest =
             text_nearest(s->name, *job->framework->n_flags, flag_name_at, job->framework);
-        bool close = nearest && !strchr(nearest, ' ') && text_distance(nearest, s->name) <= 2;
+        bool close = nearest && !strchr(nearest, ' ') && strlen(s->name) > 4 &&
+                     text_distance(nearest, s->name) <= 2;
         if (close)
             job_warn(job, s->mark, "'%s' is not known; did you mean '%s'?", s->said, nearest);
         else
@@ -361,29 +392,30 @@ static enum status need_model(struct job *job)
 
 enum status job_finish(struct job *job, const char *text, size_t length)
 {
-    struct draft early;
+    struct draft *asked = arena_alloc(job->arena, 1, sizeof *asked);
     if (job->framework->prepare)
         TRY(job->framework->prepare(job));
     TRY(apply_lines(job, text, length));
     TRY(apply_sets(job, true));
     TRY(size_cluster(job));
-    early = job->draft; /* what the user says holds against the framework's own */
+    *asked = job->draft; /* what the user says holds against the framework's own */
+    job->asked = asked;
     job->draft = (struct draft){.arena = job->arena};
-    for (size_t i = 0; i < early.n; i++)
-        if (early.items[i].n && (text_equal(early.items[i].key, "cluster") ||
-                                 text_equal(early.items[i].key, "model")))
-            draft_set(&job->draft, early.items[i].key, early.items[i].words[0],
-                      early.items[i].mark, early.items[i].origin);
-    job->described = draft_find(&early, "model.layers") != NULL;
+    for (size_t i = 0; i < asked->n; i++)
+        if (asked->items[i].n && (text_equal(asked->items[i].key, "cluster") ||
+                                  text_equal(asked->items[i].key, "model")))
+            draft_set(&job->draft, asked->items[i].key, asked->items[i].words[0],
+                      asked->items[i].mark, asked->items[i].origin);
+    job->described = draft_find(asked, "model.layers") != NULL;
     draft_set(&job->draft, "stack", job->framework->stack, job->mark, job->framework->title);
     TRY(apply_direct(job));
     TRY(job->framework->finish(job));
     if (draft_find(&job->draft, "model"))
         draft_drop_defaults(&job->draft, "model.");
-    if (draft_find(&early, "model"))
+    if (draft_find(asked, "model"))
         draft_drop(&job->draft, "model.");
-    for (size_t i = 0; i < early.n; i++) {
-        const struct draft_item *item = &early.items[i];
+    for (size_t i = 0; i < asked->n; i++) {
+        const struct draft_item *item = &asked->items[i];
         draft_set_list(&job->draft, item->key, item->words, item->n, item->mark, item->origin);
         if (!item->list)
             draft_set(&job->draft, item->key, item->words[0], item->mark, item->origin);

@@ -69,18 +69,25 @@ static enum status read_tree(const struct input *in, const struct job_framework 
     return deliver(in, &job);
 }
 
+/* A key of the framework's own files: a trainer's flags beside them tell nothing. */
+static bool is_own(const struct job_framework *framework, const char *key, size_t length)
+{
+    const struct job_flag *flag = job_flag_find(framework, key, length);
+    return flag && (framework != &job_deepspeed || text_starts(flag->source, "deepspeed/"));
+}
+
 /* Top-level keys of a tree that are flags of a framework; "a.b" counts for a mapping a. */
 static size_t count_known(const struct job_framework *framework, const struct node *root)
 {
     size_t n = 0;
     for (const struct node *child = root->first; child; child = child->next) {
-        n += job_flag_find(framework, child->key, strlen(child->key)) != NULL;
+        n += is_own(framework, child->key, strlen(child->key));
         for (const struct node *below = child->kind == NODE_MAPPING ? child->first : NULL;
              below; below = below->next) {
             char name[160];
             int length = snprintf(name, sizeof name, "%s.%s", child->key, below->key);
             n += length > 0 && (size_t)length < sizeof name &&
-                 job_flag_find(framework, name, (size_t)length) != NULL;
+                 is_own(framework, name, (size_t)length);
         }
     }
     return n;

@@ -38,21 +38,40 @@ static const struct entry {
     {ENTRY_FILE, "trtllm-serve", NULL, &job_trtllm},
 };
 
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 static bool ends_in_either(const char *text, const char *a, const char *b)
 {
     return text_ends(text, a) || text_ends(text, b);
 }
 
+/* Overrides of a recipe: what pretrain_gpt.py of Megatron-LM does not take. */
+static bool has_overrides(const struct shell_words *words, size_t i)
+{
+    static const char *const sections[] = {"model.", "train.", "peft.", "+model.", "ddp."};
+    for (; i < words->n; i++)
+        for (size_t j = 0; j < sizeof sections / sizeof *sections; j++)
+            if (text_starts(words->items[i].text, sections[j]) &&
+                strchr(words->items[i].text, '='))
+                return true;
+    return false;
+}
+
+/* "docker run ... vllm/vllm-openai:v0.11.0 --model M": the image's own entry is the server. */
+static bool is_image(const struct shell_words *words, size_t i)
+{
+    return i > 1 && i + 1 < words->n && strstr(words->items[i].text, "vllm-openai") &&
+           words->items[i].text[0] != '-' && words->items[i + 1].text[0] == '-';
+}
+
 /* train.py and train.sh say nothing by themselves: their path, or what follows, does. */
 static const struct job_framework *by_company(const struct shell_words *words, size_t i)
 {
-    const char *text = words->items[i].text, *name = base_name(text);
+    const char *text = words->items[i].text, *name = text_base_name(text);
+    bool recipe = (text_starts(name, "pretrain_") || text_starts(name, "finetune_")) &&
+                  text_ends(name, ".py");
+    if (recipe && has_overrides(words, i + 1))
+        return &job_bridge;
+    if (is_image(words, i))
+        return &job_vllm;
     if (text_equal(name, "train.sh"))
         for (size_t j = i + 1; j < words->n; j++)
             if (text_equal(words->items[j].text, "--recipe") ||
@@ -70,7 +89,7 @@ static const struct job_framework *by_company(const struct shell_words *words, s
 
 static bool is_entry(const struct entry *entry, const struct shell_words *words, size_t i)
 {
-    const char *text = words->items[i].text, *name = base_name(text);
+    const char *text = words->items[i].text, *name = text_base_name(text);
     bool python = ends_in_either(name, ".py", ".py");
     switch (entry->form) {
     case ENTRY_FILE:
@@ -87,9 +106,29 @@ static bool is_entry(const struct entry *entry, const struct shell_words *words,
     return false;
 }
 
+/* "accelerate launch": its own flags stand before the script. */
+static bool has_accelerate(const struct shell_words *words, size_t *place)
+{
+    bool launches = false, reads = false;
+    for (size_t i = 0; i < words->n; i++) {
+        const char *text = words->items[i].text;
+        launches =
+            launches || (i && text_equal(text, "launch") &&
+                         text_equal(text_base_name(words->items[i - 1].text), "accelerate"));
+        reads = reads || text_starts(text, "--config_file") ||
+                text_starts(text, "--use_deepspeed") || text_starts(text, "--deepspeed");
+        *place = i;
+        if (launches && reads && text_ends(text, ".py"))
+            return true;
+    }
+    return false;
+}
+
 /* A DeepSpeed configuration among the words of any trainer. */
 static bool has_deepspeed(const struct shell_words *words, size_t *place)
 {
+    if (has_accelerate(words, place))
+        return true;
     for (size_t i = 0; i < words->n; i++) {
         const char *text = words->items[i].text;
         bool flag = text_starts(text, "--deepspeed");
@@ -265,7 +304,7 @@ static enum status read_environment(struct job *job, const struct launch *launch
 static void complete_launcher(struct job *job, const struct shell_words *words, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        const char *name = base_name(words->items[i].text);
+        const char *name = text_base_name(words->items[i].text);
         bool torchrun =
             text_equal(name, "torchrun") || text_equal(name, "torch.distributed.run") ||
             text_equal(name, "torch.distributed.launch") || text_equal(name, "deepspeed");
@@ -365,8 +404,9 @@ bool launch_is_script(const char *name, const char *text, size_t length)
 {
     static const char *const endings[] = {".sh", ".bash", ".slurm", ".sbatch", ".job"};
     static const char *const words[] = {
-        "torchrun ",    "python ",    "python3 ", "srun ",       "mpirun ",      "vllm serve",
-        "sglang serve", "deepspeed ", "export ",  "accelerate ", "trtllm-serve "};
+        "torchrun ",     "python ",      "python3 ",   "srun ",   "mpirun ",
+        "vllm serve",    "sglang serve", "deepspeed ", "export ", "accelerate ",
+        "trtllm-serve ", "docker ",      "podman ",    "bash "};
     for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
         if (text_ends(name, endings[i]))
             return true;

@@ -13,12 +13,6 @@ enum { BASES = 8 };
 
 /* ---- files and variables ---- */
 
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 /* A file and those below it; MaxText's own base.yml is the defaults of the table. */
 static enum status add_files(struct job *job, const char *name)
 {
@@ -29,7 +23,7 @@ static enum status add_files(struct job *job, const char *name)
             return job_fail(job, NULL, "more than %d files below each other", BASES);
         size_t before = job->n_settings;
         TRY(job_add_file(job, name, JOB_COMMAND_LINE - 1 - depth, &found));
-        if (!found && !text_equal(base_name(name), "base.yml"))
+        if (!found && !text_equal(text_base_name(name), "base.yml"))
             return job_fail(job, NULL, "file '%s' is not there", name);
         for (size_t i = before; i < job->n_settings; i++) {
             const struct setting *s = &job->settings[i];
@@ -179,6 +173,32 @@ static const struct {
     {"mtp_num_layers", "model.mtp_layers", NULL},
 };
 
+/* attention_type local_sliding or chunk: every layer attends within so many tokens. */
+static enum status set_local(struct job *job, const char *type)
+{
+    static const struct {
+        const char *type, *flag, *key, *layer;
+    } kinds[] = {{"local_sliding", "sliding_window_size", "model.attention.window", "window"},
+                 {"chunk", "chunk_attn_window_size", "model.attention.chunk", "chunk"}};
+    bool sinks = false;
+    TRY(job_switch(job, "attention_sink", &sinks));
+    if (sinks)
+        job_set(job, "model.attention.sinks", "true", "attention_sink");
+    for (size_t i = 0; i < 2; i++) {
+        uint64_t size = 0;
+        if (!text_equal(type, kinds[i].type))
+            continue;
+        TRY(job_count(job, kinds[i].flag, &size));
+        if (!size)
+            return job_fail(job, "attention_type", "attention_type '%s' needs '%s'", type,
+                            kinds[i].flag);
+        const struct setting *s = job_setting(job, "attention_type");
+        job_set_count(job, kinds[i].key, size, kinds[i].flag);
+        draft_set_list(&job->draft, "model.layer_types", &kinds[i].layer, 1, s->mark, s->said);
+    }
+    return STATUS_OK;
+}
+
 /* A model of its own, or changes to a named one. */
 static enum status set_sizes(struct job *job, bool named)
 {
@@ -192,6 +212,7 @@ static enum status set_sizes(struct job *job, bool named)
     TRY(job_word(job, "attention_type", &type));
     if (text_equal(type, "mla"))
         job_set(job, "model.attention.kind", "mla", "attention_type");
+    TRY(set_local(job, type));
     if (named)
         return STATUS_OK;
     uint64_t experts = job_drafted(job, "model.moe.experts", 1);
@@ -356,11 +377,10 @@ static enum status set_zero(struct job *job, const struct mesh *mesh)
             : over_data        ? "1"
                                : "0",
             "ici_fsdp_parallelism dcn_fsdp_parallelism shard_optimizer_over_data");
+    /* the data axis replicates; the others' ranks hold a share of the weights each */
     if (shards > 1 && degree(mesh, DATA) > 1)
-        job_warn(job, job->mark.file ? job->mark : (struct mark){.file = job->file},
-                 "%" PRIu64 " copies of %" PRIu64 " shards matter to memory: a plan shares "
-                 "weights over all ranks",
-                 degree(mesh, DATA), shards);
+        job_set_count(job, "parallel.dp_shard", shards * degree(mesh, EXPERT),
+                      "ici_data_parallelism dcn_data_parallelism");
     return STATUS_OK;
 }
 
@@ -397,8 +417,8 @@ static enum status set_batch(struct job *job, uint64_t tp, uint64_t cp, uint64_t
     if (own < 1 || floor(own) != own || own > 1e9)
         return job_fail(job, flag,
                         "per_device_batch_size %g x tp %" PRIu64 " x cp %" PRIu64
-                        " is no whole number of sequences",
-                        each, tp, cp);
+                        " x pp %" PRIu64 " / %g microbatches is no whole number of sequences",
+                        each, tp, cp, pp, chunks);
     job_set_count(job, "workload.micro_batch", (uint64_t)own, flag);
     double global = each * (double)world * (double)steps;
     if ((steps > 1 || pp > 1) && world && global < 1e12)
@@ -484,6 +504,24 @@ static enum status set_formats(struct job *job)
     return STATUS_OK;
 }
 
+static enum status set_optimizer(struct job *job)
+{
+    const char *name = "adamw";
+    bool host = false;
+    TRY(job_word(job, "opt_type", &name));
+    TRY(job_switch(job, "optimizer_memory_host_offload", &host));
+    const char *kind = job_convert(job, "adamw=adam adam_pax=adam sgd=sgd muon=muon", name);
+    if (!kind)
+        job_warn(job, job_setting(job, "opt_type")->mark,
+                 "optimizer '%s' matters to memory and is not modelled: Adam's states stand in",
+                 name);
+    else if (!text_equal(kind, "adam"))
+        job_set(job, "optimizer.kind", kind, "opt_type");
+    if (host)
+        job_set(job, "optimizer.offload", "1", "optimizer_memory_host_offload");
+    return STATUS_OK;
+}
+
 static enum status maxtext_finish(struct job *job)
 {
     job_set(job, "workload.mode", "train", "");
@@ -491,6 +529,7 @@ static enum status maxtext_finish(struct job *job)
     TRY(set_layout(job));
     TRY(set_path(job));
     TRY(set_formats(job));
+    TRY(set_optimizer(job));
     return maxtext_set_remat(job);
 }
 

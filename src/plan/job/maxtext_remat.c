@@ -7,31 +7,35 @@
 #include "plan/job/maxtext.h"
 #include "plan/schema.h"
 
-/* What a policy keeps on the device, in a plan's names; what the plan's stack cannot keep
- * (out_proj, and kv_proj of latent attention) is `lost`. Source: layers/decoders.py. */
+/* What a policy keeps on the device, in a plan's names. Source: layers/decoders.py. */
+#define QKV "query_proj key_proj value_proj"
 static const struct policy {
     const char *name, *kept;
-    bool lost, host;
+    bool host;
 } policies[] = {
-    {"save_qkv_proj", "query_proj key_proj value_proj", false, false},
-    {"save_out_proj", "", true, false},
-    {"save_dot_except_mlp", "query_proj key_proj value_proj", true, false},
-    {"save_dot_except_mlpwi", "query_proj key_proj value_proj mlpwo", true, false},
-    {"save_dot_with_context_except_mlp", "query_proj key_proj value_proj context", true, false},
-    {"minimal", "query_proj key_proj value_proj mlpwi mlpwo", true, false},
-    {"minimal_with_context", "query_proj key_proj value_proj context mlpwi mlpwo", true, false},
-    {"minimal_flash", "query_proj key_proj value_proj context mlpwi mlpwo", true, false},
-    {"qkv_proj_offloaded", "", false, true},
-    {"minimal_offloaded", "", false, true},
+    {"save_qkv_proj", QKV, false},
+    {"save_out_proj", "out_proj", false},
+    {"save_dot_except_mlp", QKV " out_proj", false},
+    {"save_dot_except_mlpwi", QKV " out_proj mlpwo", false},
+    {"save_dot_with_context_except_mlp", QKV " context out_proj", false},
+    {"minimal", QKV " out_proj mlpwi mlpwo", false},
+    {"minimal_with_context", QKV " context out_proj mlpwi mlpwo", false},
+    {"minimal_flash", QKV " context out_proj mlpwi mlpwo", false},
+    {"qkv_proj_offloaded", "", true},
+    {"minimal_offloaded", "", true},
 };
 
 /* Names of policy custom that a plan has. */
-static const char *const tensors[] = {
-    "query_proj", "key_proj", "value_proj", "qkv_proj",    "context",     "mlpwi",    "mlpwi_0",
-    "mlpwi_1",    "mlpwo",    "moe_mlpwi",  "moe_mlpwi_0", "moe_mlpwi_1", "moe_mlpwo"};
-static const char *const not_kept[] = {"out_proj", "kv_proj"};
+static const char *const tensors[] = {"query_proj",  "key_proj", "value_proj", "qkv_proj",
+                                      "context",     "out_proj", "mlpwi",      "mlpwi_0",
+                                      "mlpwi_1",     "mlpwo",    "moe_mlpwi",  "moe_mlpwi_0",
+                                      "moe_mlpwi_1", "moe_mlpwo"};
+static const char *const not_kept[] = {"kv_proj", "mla_q", "mla_kv"};
 
-enum { TENSORS = sizeof tensors / sizeof *tensors };
+enum {
+    TENSORS = sizeof tensors / sizeof *tensors,
+    NOT_KEPT = sizeof not_kept / sizeof *not_kept
+};
 
 static void set_kept(struct job *job, const char *const *words, size_t n, const char *flag)
 {
@@ -49,7 +53,7 @@ static enum status set_custom(struct job *job)
 {
     const char *kept[TENSORS];
     size_t n = 0;
-    for (size_t i = 0; i < TENSORS + 2; i++) {
+    for (size_t i = 0; i < TENSORS + NOT_KEPT; i++) {
         const char *name = i < TENSORS ? tensors[i] : not_kept[i - TENSORS], *where = "remat";
         TRY(job_word(job, name, &where));
         if (text_equal(where, "remat"))
@@ -75,11 +79,6 @@ static void set_policy(struct job *job, const struct policy *policy)
     }
     set_kept(job, kept, n, "remat_policy");
     struct mark mark = job_setting(job, "remat_policy")->mark;
-    if (policy->lost)
-        job_warn(job, mark,
-                 "remat_policy %s keeps out_proj too, which matters to memory and is "
-                 "not modelled",
-                 policy->name);
     if (policy->host)
         job_warn(job, mark, "remat_policy %s keeps tensors in host memory: modelled as full",
                  policy->name);

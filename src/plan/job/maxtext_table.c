@@ -44,6 +44,9 @@ const struct job_flag maxtext_flags[] = {
     MODEL("routed_scaling_factor", "model.moe.router.scale", "1 unless given"),
     MODEL("routed_score_func", "model.moe.router.score", "softmax unless given"),
     MODEL("routed_bias", "model.moe.router.bias", "false unless given"),
+    MODEL("sliding_window_size", "model.attention.window", "with attention_type local_sliding"),
+    MODEL("chunk_attn_window_size", "model.attention.chunk", "with attention_type chunk"),
+    MODEL("attention_sink", "model.attention.sinks", "false unless given"),
     MODEL("mtp_num_layers", "model.mtp_layers", "and mtp_enabled above 0"),
 
     /* ---- the step ---- */
@@ -106,6 +109,8 @@ const struct job_flag maxtext_flags[] = {
     REMAT("qkv_proj"),
     REMAT("kv_proj"),
     REMAT("out_proj"),
+    REMAT("mla_q"),
+    REMAT("mla_kv"),
     REMAT("context"),
     REMAT("mlpwi"),
     REMAT("mlpwi_0"),
@@ -119,10 +124,11 @@ const struct job_flag maxtext_flags[] = {
 
     /* ---- what matters and is not modelled ---- */
     MEMORY("num_vocab_tiling", JOB_VALUE, "1", "logits are taken whole", BASE),
-    MEMORY("optimizer_memory_host_offload", JOB_VALUE, "false", NULL, BASE),
+    RULE("optimizer_memory_host_offload", JOB_VALUE, "optimizer.offload", "1", BASE),
     MEMORY("parameter_memory_host_offload", JOB_VALUE, "false", NULL, BASE),
     MEMORY("scan_layers", JOB_VALUE, "true", "layers are taken as scanned", BASE),
-    MEMORY("opt_type", JOB_VALUE, "adamw", "a plan has two moments", BASE),
+    RULE("opt_type", JOB_VALUE, "optimizer.kind", "adamw, adam_pax adam; sgd, muon by name",
+         BASE),
 
     /* ---- neither ---- */
     NEITHER("run_name", JOB_VALUE, BASE),
@@ -134,6 +140,10 @@ const struct job_flag maxtext_flags[] = {
     NEITHER("async_checkpointing", JOB_VALUE, BASE),
     NEITHER("hardware", JOB_VALUE, BASE),
     NEITHER("learning_rate", JOB_VALUE, BASE),
+    NEITHER("attention", JOB_VALUE, BASE),
+    NEITHER("checkpoint_period", JOB_VALUE, BASE),
+    NEITHER("gradient_clip_threshold", JOB_VALUE, BASE),
+    NEITHER("decoder_block", JOB_VALUE, BASE),
     NEITHER("tokenizer_path", JOB_VALUE, BASE),
     NEITHER("reuse_example_batch", JOB_VALUE, BASE),
     NEITHER("profiler", JOB_VALUE, BASE),

@@ -8,195 +8,32 @@
 
 /* ---- values of flags with a default ---- */
 
-static enum status count_or(struct job *job, const char *flag, uint64_t fallback,
-                            uint64_t *value)
+enum status megatron_count_or(struct job *job, const char *flag, uint64_t fallback,
+                              uint64_t *value)
 {
     *value = fallback;
     return job_count(job, flag, value);
 }
 
-static enum status is_on(struct job *job, const char *flag, bool *value)
+enum status megatron_is_on(struct job *job, const char *flag, bool *value)
 {
     *value = false;
     return job_switch(job, flag, value);
 }
 
-static bool is_bridge(const struct job *job)
+bool megatron_is_bridge(const struct job *job)
 {
     return job->framework == &job_bridge;
 }
 
 /* A number where the table gives one; its default otherwise. */
-static enum status set_count_or(struct job *job, const char *key, const char *flag,
-                                uint64_t fallback)
+enum status megatron_set_count_or(struct job *job, const char *key, const char *flag,
+                                  uint64_t fallback)
 {
     uint64_t value;
-    TRY(count_or(job, flag, fallback, &value));
+    TRY(megatron_count_or(job, flag, fallback, &value));
     job_set_count(job, key, value, flag);
     return STATUS_OK;
-}
-
-/* ---- the model ---- */
-
-static enum status set_attention(struct job *job)
-{
-    bool grouped, latent;
-    TRY(is_on(job, "group-query-attention", &grouped));
-    TRY(is_on(job, "multi-latent-attention", &latent));
-    if (grouped && latent)
-        return job_fail(job, "multi-latent-attention",
-                        "multi-latent-attention and group-query-attention exclude each other");
-    if (!latent) {
-        if (grouped || (is_bridge(job) && job_given(job, "num-query-groups")))
-            TRY(set_count_or(job, "model.attention.kv_heads", "num-query-groups", 1));
-        if (job_given(job, "kv-channels"))
-            TRY(set_count_or(job, "model.attention.head_dim", "kv-channels", 0));
-        return STATUS_OK;
-    }
-    job_set(job, "model.attention.kind", "mla", "multi-latent-attention");
-    TRY(set_count_or(job, "model.attention.q_lora_rank", "q-lora-rank", 0));
-    TRY(set_count_or(job, "model.attention.kv_lora_rank", "kv-lora-rank", 32));
-    TRY(set_count_or(job, "model.attention.qk_nope_head_dim", "qk-head-dim", 128));
-    TRY(set_count_or(job, "model.attention.qk_rope_head_dim", "qk-pos-emb-head-dim", 64));
-    return set_count_or(job, "model.attention.v_head_dim", "v-head-dim", 128);
-}
-
-static enum status set_biases(struct job *job)
-{
-    bool none, qkv, added = true;
-    TRY(is_on(job, "disable-bias-linear", &none));
-    TRY(is_on(job, "add-qkv-bias", &qkv));
-    TRY(job_switch(job, "add-bias-linear", &added));
-    const char *all = added && !none ? "true" : "false";
-    job_set(job, "model.attention.bias", qkv ? "true" : all,
-            qkv ? "add-qkv-bias" : "disable-bias-linear add-bias-linear");
-    job_set(job, "model.attention.output_bias", all, "disable-bias-linear add-bias-linear");
-    job_set(job, "model.moe.bias", all, "disable-bias-linear add-bias-linear");
-    return STATUS_OK;
-}
-
-/* Which of the activations, gated or not; *gated is what ffn-hidden-size depends on. */
-static enum status set_activation(struct job *job, bool *swiglu)
-{
-    static const struct {
-        const char *flag, *activation, *glu;
-    } kinds[] = {{"swiglu", "silu", "true"},
-                 {"quick-geglu", "swiglu_oai", "true"},
-                 {"squared-relu", "relu", "false"}};
-    TRY(is_on(job, "swiglu", swiglu));
-    for (size_t i = 0; i < 3; i++) {
-        bool on;
-        TRY(is_on(job, kinds[i].flag, &on));
-        if (!on)
-            continue;
-        job_set(job, "model.moe.activation", kinds[i].activation, kinds[i].flag);
-        job_set(job, "model.moe.glu", kinds[i].glu, kinds[i].flag);
-        return STATUS_OK;
-    }
-    job_set(job, "model.moe.activation", "gelu", "");
-    job_set(job, "model.moe.glu", "false", "");
-    return STATUS_OK;
-}
-
-static enum status set_layers(struct job *job)
-{
-    const char *text = "1";
-    uint64_t layers = job_drafted(job, "model.layers", 0), every = 1;
-    TRY(job_word(job, "moe-layer-freq", &text));
-    const struct setting *s = job_setting(job, "moe-layer-freq");
-    if (s && s->n == 1 && strchr("([", text[0]))
-        return megatron_set_pattern(job, text, layers);
-    TRY(job_count(job, "moe-layer-freq", &every));
-    if (every == 0 || layers == 0)
-        return job_fail(job, "moe-layer-freq", "moe-layer-freq is 0");
-    if (every > 1 && layers % every != 0)
-        return job_fail(job, "moe-layer-freq",
-                        "moe-layer-freq %" PRIu64 " does not divide the %" PRIu64 " layers",
-                        every, layers);
-    if (every > 1)
-        job_set_count(job, "model.moe_every", every, "moe-layer-freq");
-    job_set_count(job, "model.dense_layers", layers - layers / every, "moe-layer-freq");
-    return STATUS_OK;
-}
-
-static enum status set_router(struct job *job)
-{
-    const char *score = "softmax";
-    bool first;
-    TRY(job_word(job, "moe-router-score-function", &score));
-    TRY(is_on(job, "moe-router-pre-softmax", &first));
-    bool sigmoid = text_equal(score, "sigmoid");
-    job_set(job, "model.moe.router.score", score, "moe-router-score-function");
-    job_set(job, "model.moe.router.order",
-            first || sigmoid ? "score_then_topk" : "topk_then_score", "moe-router-pre-softmax");
-    job_set(job, "model.moe.router.normalize", sigmoid ? "true" : "false",
-            "moe-router-score-function");
-    return STATUS_OK;
-}
-
-static enum status set_experts(struct job *job, uint64_t ffn)
-{
-    uint64_t experts, shared;
-    TRY(count_or(job, "num-experts", 0, &experts));
-    TRY(count_or(job, "moe-shared-expert-intermediate-size", 0, &shared));
-    if (!experts) {
-        job_set_count(job, "model.dense_layers", job_drafted(job, "model.layers", 0),
-                      "num-experts");
-        return STATUS_OK;
-    }
-    job_set_count(job, "model.moe.experts", experts, "num-experts");
-    TRY(set_count_or(job, "model.moe.top_k", "moe-router-topk", 2));
-    TRY(set_count_or(job, "model.moe.intermediate", "moe-ffn-hidden-size", ffn));
-    if (shared) {
-        job_set_count(job, "model.moe.shared_experts", 1,
-                      "moe-shared-expert-intermediate-size");
-        job_set_count(job, "model.moe.shared_intermediate", shared,
-                      "moe-shared-expert-intermediate-size");
-    }
-    TRY(set_router(job));
-    return set_layers(job);
-}
-
-static enum status set_vocabulary(struct job *job)
-{
-    if (job_given(job, "padded-vocab-size")) {
-        TRY(set_count_or(job, "model.vocab", "padded-vocab-size", 0));
-        job_set_count(job, "stack.vocab_multiple", 1, "padded-vocab-size");
-        return STATUS_OK;
-    }
-    if (job_given(job, "make-vocab-size-divisible-by"))
-        TRY(set_count_or(job, "stack.vocab_multiple", "make-vocab-size-divisible-by", 128));
-    if (job_given(job, "vocab-size"))
-        return set_count_or(job, "model.vocab", "vocab-size", 0);
-    if (draft_has_part(&job->draft, "model.vocab"))
-        return STATUS_OK;
-    job_fail(job, NULL, "the size of the vocabulary is the tokenizer's, which is not read");
-    return err_hint(job->err, "add '#moeplan model.vocab=32000' to the job, or --vocab-size");
-}
-
-static enum status set_model(struct job *job)
-{
-    static const char *const needed[] = {"num-layers", "hidden-size", "num-attention-heads"};
-    uint64_t ffn, hidden = job_drafted(job, "model.hidden", 0);
-    bool swiglu, untied, tied = true;
-    for (size_t i = 0; i < 3; i++)
-        if (!job_given(job, needed[i]))
-            return job_fail(job, NULL, "'%s' is missing: the size of the model", needed[i]);
-    TRY(set_activation(job, &swiglu));
-    TRY(count_or(job, "ffn-hidden-size", swiglu ? 8 * hidden / 3 / 64 * 64 : 4 * hidden, &ffn));
-    TRY(set_experts(job, ffn));
-    if (job_drafted(job, "model.dense_layers", 0) > 0 || job_given(job, "ffn-hidden-size"))
-        job_set_count(job, "model.dense_intermediate", ffn, "ffn-hidden-size");
-    TRY(is_on(job, "untie-embeddings-and-output-weights", &untied));
-    tied = !untied;
-    TRY(job_switch(job, "share_embeddings_and_output_weights", &tied));
-    job_set(job, "model.tied_embeddings", tied ? "true" : "false",
-            "untie-embeddings-and-output-weights share_embeddings_and_output_weights");
-    if (job_given(job, "mtp-num-layers") && job_drafted(job, "model.mtp_layers", 0))
-        job_set(job, "model.mtp_enabled", "true", "mtp-num-layers");
-    TRY(set_attention(job));
-    TRY(set_biases(job));
-    return set_vocabulary(job);
 }
 
 /* ---- the pipeline ---- */
@@ -209,8 +46,8 @@ static enum status set_uneven(struct job *job, uint64_t pp, uint64_t layers)
     bool embedding, loss, has_first = job_given(job, first_flag);
     bool has_last = job_given(job, last_flag);
     uint64_t first = 0, last = 0;
-    TRY(is_on(job, "account-for-embedding-in-pipeline-split", &embedding));
-    TRY(is_on(job, "account-for-loss-in-pipeline-split", &loss));
+    TRY(megatron_is_on(job, "account-for-embedding-in-pipeline-split", &embedding));
+    TRY(megatron_is_on(job, "account-for-loss-in-pipeline-split", &loss));
     if ((!has_first && !has_last && !embedding && !loss) || pp < 2 || pp > PLAN_LIST)
         return STATUS_OK;
     TRY(job_count(job, first_flag, &first));
@@ -250,7 +87,7 @@ static enum status set_pipeline(struct job *job)
     if (job_given(job, by_layers) + job_given(job, by_stages) + job_given(job, by_layout) > 1)
         return job_fail(job, job_given(job, by_layout) ? by_layout : by_stages,
                         "one of %s, %s and %s, not two", by_layers, by_stages, by_layout);
-    TRY(job_word(job, by_layout, &layout));
+    TRY(megatron_read_layout(job, by_layout, &layout));
     if (layout)
         TRY(megatron_set_layout(job, layout, pp));
     TRY(job_count(job, by_layers, &each));
@@ -306,10 +143,10 @@ static enum status set_zero(struct job *job)
                                 "use-torch-fsdp2 use-distributed-optimizer";
     static const char strategies[] = "no_shard=0 optim=1 optim_grads=2 optim_grads_params=3";
     bool fsdp, torch, distributed;
-    TRY(is_on(job, "use-megatron-fsdp", &fsdp));
-    TRY(is_on(job, "use-torch-fsdp2", &torch));
-    TRY(is_on(job, "use-distributed-optimizer", &distributed));
-    const char *strategy = is_bridge(job) ? "no_shard" : "optim_grads_params";
+    TRY(megatron_is_on(job, "use-megatron-fsdp", &fsdp));
+    TRY(megatron_is_on(job, "use-torch-fsdp2", &torch));
+    TRY(megatron_is_on(job, "use-distributed-optimizer", &distributed));
+    const char *strategy = megatron_is_bridge(job) ? "no_shard" : "optim_grads_params";
     TRY(job_word(job, "data-parallel-sharding-strategy", &strategy));
     const char *zero = distributed ? "1" : "0";
     if (fsdp)
@@ -327,8 +164,8 @@ static enum status set_layout_rest(struct job *job)
 {
     uint64_t tp = job_drafted(job, "parallel.tp", 1);
     bool sequence;
-    TRY(set_count_or(job, "parallel.etp", "expert-tensor-parallel-size", tp));
-    TRY(is_on(job, "sequence-parallel", &sequence));
+    TRY(megatron_set_count_or(job, "parallel.etp", "expert-tensor-parallel-size", tp));
+    TRY(megatron_is_on(job, "sequence-parallel", &sequence));
     if (tp > 1)
         job_set(job, "parallel.sp", sequence ? "true" : "false", "sequence-parallel");
     TRY(set_zero(job));
@@ -344,7 +181,16 @@ static enum status set_list(struct job *job, const char *key, const char *flag)
         return STATUS_OK;
     if (s->trouble)
         return job_fail(job, flag, "'%s' is not known: %s", flag, s->trouble);
-    draft_set_list(&job->draft, key, s->values, s->n, s->mark, s->said);
+    const char **words = arena_alloc(job->arena, PLAN_LIST + 1, sizeof *words);
+    size_t n = 0;
+    for (size_t i = 0; i < s->n; i++) /* "attn,moe_router" too */
+        for (const char *at = s->values[i]; *at && n < PLAN_LIST;) {
+            size_t skip = strspn(at, ", "), length = strcspn(at + skip, ", ");
+            if (length)
+                words[n++] = arena_strndup(job->arena, at + skip, length);
+            at += skip + length;
+        }
+    draft_set_list(&job->draft, key, words, n, s->mark, s->said);
     return STATUS_OK;
 }
 
@@ -353,9 +199,9 @@ static enum status set_recompute(struct job *job)
     bool activations, moe, offload;
     uint64_t each = 1;
     const char *method = NULL;
-    TRY(is_on(job, "recompute-activations", &activations));
-    TRY(is_on(job, "moe-layer-recompute", &moe));
-    TRY(is_on(job, "fine-grained-activation-offloading", &offload));
+    TRY(megatron_is_on(job, "recompute-activations", &activations));
+    TRY(megatron_is_on(job, "moe-layer-recompute", &moe));
+    TRY(megatron_is_on(job, "fine-grained-activation-offloading", &offload));
     TRY(job_word(job, "recompute-method", &method));
     TRY(job_count(job, "recompute-num-layers", &each));
     if ((activations || moe) && !draft_find(&job->draft, "recompute.kind"))
@@ -363,7 +209,7 @@ static enum status set_recompute(struct job *job)
                 "recompute-activations moe-layer-recompute");
     const struct draft_item *kind = draft_find(&job->draft, "recompute.kind");
     bool full = kind && text_equal(kind->words[0], "full");
-    if (full && !method && !is_bridge(job))
+    if (full && !method && !megatron_is_bridge(job))
         return job_fail(job, "recompute-granularity",
                         "full recomputation needs recompute-method, uniform or block");
     if (full && (each != 1 || (method && text_equal(method, "block"))))
@@ -390,7 +236,7 @@ static enum status set_capacity(struct job *job, const char **path)
     bool pads;
     TRY(job_real(job, "moe-expert-capacity-factor", &factor));
     TRY(job_real(job, "moe-expert-rank-capacity-factor", &rank));
-    TRY(is_on(job, "moe-pad-expert-input-to-capacity", &pads));
+    TRY(megatron_is_on(job, "moe-pad-expert-input-to-capacity", &pads));
     char text[32];
     if (factor >= 0 && !pads)
         job_warn(job, job_setting(job, "moe-expert-capacity-factor")->mark,
@@ -427,7 +273,7 @@ static enum status set_library(struct job *job)
 
 static enum status set_path(struct job *job)
 {
-    const char *dispatcher = is_bridge(job) ? "alltoall" : "allgather";
+    const char *dispatcher = megatron_is_bridge(job) ? "alltoall" : "allgather";
     const char *implementation = "native";
     bool fused, grouped, balanced;
     TRY(job_word(job, "moe-token-dispatcher-type", &dispatcher));
@@ -442,15 +288,15 @@ static enum status set_path(struct job *job)
             "moe-token-dispatcher-type moe-pad-expert-input-to-capacity");
     if (text_equal(path, "deepep"))
         TRY(set_library(job));
-    TRY(is_on(job, "moe-grouped-gemm", &grouped));
-    if (!grouped && !is_bridge(job))
+    TRY(megatron_is_on(job, "moe-grouped-gemm", &grouped));
+    if (!grouped && !megatron_is_bridge(job) && job_given(job, "num-experts"))
         job_warn(job, job->mark,
                  "without moe-grouped-gemm experts run one by one, which "
                  "matters to time and is not modelled for this stack");
-    TRY(is_on(job, "moe-router-force-load-balancing", &balanced));
+    TRY(megatron_is_on(job, "moe-router-force-load-balancing", &balanced));
     if (balanced)
         job_set(job, "moe.routing.distribution", "uniform", "moe-router-force-load-balancing");
-    TRY(is_on(job, "cross-entropy-loss-fusion", &fused));
+    TRY(megatron_is_on(job, "cross-entropy-loss-fusion", &fused));
     TRY(job_word(job, "cross-entropy-fusion-impl", &implementation));
     if (fused && text_equal(implementation, "te"))
         job_set(job, "stack.cross_entropy", "in_place", "cross-entropy-fusion-impl");
@@ -481,8 +327,8 @@ static enum status set_graphs(struct job *job)
     const char *name = "none";
     bool local, outside, stash;
     TRY(job_word(job, impl, &name));
-    TRY(is_on(job, "enable-cuda-graph", &local));
-    TRY(is_on(job, "moe-paged-stash", &stash));
+    TRY(megatron_is_on(job, "enable-cuda-graph", &local));
+    TRY(megatron_is_on(job, "moe-paged-stash", &stash));
     outside = local && text_equal(name, "none");
     const char *kind = outside ? "partial"
                                : job_convert(job,
@@ -502,19 +348,35 @@ static enum status set_graphs(struct job *job)
                                              : set_list(job, "stack.graph_modules", scope);
 }
 
+/* What runs beside computation; a Bridge recipe turns these on by itself, and is not read. */
+static enum status set_overlap(struct job *job)
+{
+    bool reduce, gather, sends = true, tensor;
+    TRY(megatron_is_on(job, "overlap-grad-reduce", &reduce));
+    TRY(megatron_is_on(job, "overlap-param-gather", &gather));
+    TRY(megatron_is_on(job, "tp-comm-overlap", &tensor));
+    TRY(job_switch(job, "overlap-p2p-communication", &sends));
+    if (tensor)
+        job_set(job, "stack.overlap.tp", "true", "tp-comm-overlap");
+    if (!megatron_is_bridge(job) || job_given(job, "overlap-grad-reduce"))
+        job_set(job, "stack.overlap.dp", reduce ? "true" : "false",
+                "overlap-grad-reduce overlap-param-gather");
+    if (!sends)
+        job_set(job, "stack.overlap.pp", "false", "overlap-p2p-communication");
+    return STATUS_OK;
+}
+
 enum status megatron_finish(struct job *job)
 {
-    if (job_given(job, "hybrid-layer-pattern"))
-        return job_fail(job, "hybrid-layer-pattern",
-                        "hybrid-layer-pattern: a plan has layers of one kind");
     job_set(job, "workload.mode", "train", "");
     if (!draft_find(&job->draft, "model"))
-        TRY(set_model(job));
+        TRY(megatron_set_model(job));
     TRY(set_layout_rest(job));
     TRY(megatron_set_formats(job));
     TRY(set_recompute(job));
     TRY(set_graphs(job));
-    if (!draft_find(&job->draft, "workload.micro_batch") && !is_bridge(job))
+    TRY(set_overlap(job));
+    if (!draft_find(&job->draft, "workload.micro_batch") && !megatron_is_bridge(job))
         return job_fail(job, NULL, "'micro-batch-size' is missing");
     return set_path(job);
 }

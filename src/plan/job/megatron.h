@@ -4,8 +4,36 @@
 
 #include "plan/job/reader.h"
 
+/* A number of a flag, or its default; a switch, off unless given. */
+enum status megatron_count_or(struct job *job, const char *flag, uint64_t fallback,
+                              uint64_t *value);
+enum status megatron_is_on(struct job *job, const char *flag, bool *value);
+
+/* Sets a key to a flag's number, or to its default. */
+enum status megatron_set_count_or(struct job *job, const char *key, const char *flag,
+                                  uint64_t fallback);
+
+/* Bridge's configurations have other defaults than Megatron-LM's command line. */
+bool megatron_is_bridge(const struct job *job);
+
+/* model.*: megatron_model.c */
+enum status megatron_set_model(struct job *job);
+
 /* model.dense_layers and moe_every of "[0]*1+[1]*26". */
 enum status megatron_set_pattern(struct job *job, const char *text, uint64_t layers);
+
+/* Layers of an expression of 0 and 1 ("([1]*3+[0])*4"), one character each; there must be so
+ * many. layer has MEGATRON_PATTERN characters. */
+enum { MEGATRON_PATTERN = 4096 };
+enum status megatron_read_pattern(struct job *job, const char *flag, const char *text,
+                                  uint64_t layers, char *layer);
+
+/* model.layer_types, windows, recurrences, an indexer, sinks: megatron_mixers.c */
+enum status megatron_set_mixers(struct job *job);
+
+/* The layout as one text, Bridge's list of lists of embedding, decoder, mtp and loss included;
+ * untouched when it is not given. */
+enum status megatron_read_layout(struct job *job, const char *flag, const char **layout);
 
 /* parallel.stages and vpp of "Et*13|t*14L". */
 enum status megatron_set_layout(struct job *job, const char *text, uint64_t pp);

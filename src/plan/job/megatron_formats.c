@@ -3,18 +3,9 @@
 
 #include "plan/job/megatron.h"
 
-static enum status is_on(struct job *job, const char *flag, bool *value)
-{
-    *value = false;
-    return job_switch(job, flag, value);
-}
-
-static bool is_bridge(const struct job *job)
-{
-    return job->framework == &job_bridge;
-}
-
-static const char dtypes[] = "fp32=f32 bf16=bf16 fp16=f16 fp8=fp8 float32=f32 bfloat16=bf16";
+static const char dtypes[] = "fp32=f32 bf16=bf16 fp16=f16 fp8=fp8 float32=f32 bfloat16=bf16 "
+                             "torch.float32=f32 torch.bfloat16=bf16 torch.float16=f16 "
+                             "torch.uint8=fp8";
 
 static enum status dtype_of(struct job *job, const char *flag, const char **dtype)
 {
@@ -39,9 +30,10 @@ static enum status set_aware(struct job *job)
     TRY(job_word(job, "mixed_precision", &mixed));
     second = first;
     TRY(dtype_of(job, "exp-avg-sq-dtype", &second));
-    if (job_given(job, "main-grads-dtype") || !is_bridge(job))
+    if (job_given(job, "main-grads-dtype") || !megatron_is_bridge(job))
         job_set(job, "precision.gradients", gradients, "main-grads-dtype");
-    bool copied = is_bridge(job) && !strstr(mixed, "delayed") && !text_equal(master, "f16");
+    bool copied =
+        megatron_is_bridge(job) && !strstr(mixed, "delayed") && !text_equal(master, "f16");
     job_set(job, "optimizer.precision_aware", copied ? "copied" : "native",
             "use-precision-aware-optimizer");
     job_set(job, "precision.master", master, "main-params-dtype use-precision-aware-optimizer");
@@ -56,11 +48,11 @@ static enum status set_aware(struct job *job)
 static enum status set_optimizer(struct job *job)
 {
     const char *name = "adam", *kind;
-    double fraction = is_bridge(job) ? 0 : 1;
+    double fraction = megatron_is_bridge(job) ? 0 : 1;
     bool offload;
     char text[32];
     TRY(job_word(job, "optimizer", &name));
-    TRY(is_on(job, "optimizer-cpu-offload", &offload));
+    TRY(megatron_is_on(job, "optimizer-cpu-offload", &offload));
     TRY(job_real(job, "optimizer-offload-fraction", &fraction));
     kind = job_convert(job, "adam=adam sgd=sgd muon=muon dist_muon=muon lion=lion", name);
     if (!kind)
@@ -87,8 +79,8 @@ static enum status set_fp8(struct job *job)
     TRY(job_word(job, "fp8-format", &format));
     TRY(job_word(job, "fp4-format", &four));
     TRY(job_word(job, "fp8-recipe", &name));
-    TRY(is_on(job, "fp8-param-gather", &gather));
-    TRY(is_on(job, "moe-router-padding-for-quantization", &pads));
+    TRY(megatron_is_on(job, "fp8-param-gather", &gather));
+    TRY(megatron_is_on(job, "moe-router-padding-for-quantization", &pads));
     if (pads)
         job_set(job, "moe.alignment", text_equal(name, "mxfp8") ? "32" : "16",
                 "moe-router-padding-for-quantization");
@@ -107,9 +99,9 @@ static enum status set_fp8(struct job *job)
 enum status megatron_set_formats(struct job *job)
 {
     bool bf16, fp16, reduce, aware, reduce_f32 = true;
-    TRY(is_on(job, "bf16", &bf16));
-    TRY(is_on(job, "fp16", &fp16));
-    TRY(is_on(job, "grad-reduce-in-bf16", &reduce));
+    TRY(megatron_is_on(job, "bf16", &bf16));
+    TRY(megatron_is_on(job, "fp16", &fp16));
+    TRY(megatron_is_on(job, "grad-reduce-in-bf16", &reduce));
     TRY(job_switch(job, "grad_reduce_in_fp32", &reduce_f32));
     if (bf16 && fp16)
         return job_fail(job, "fp16", "bf16 and fp16 exclude each other");
@@ -125,7 +117,7 @@ enum status megatron_set_formats(struct job *job)
     job_set(job, "precision.master", bf16 || fp16 ? "f32" : "none",
             "bf16 fp16 mixed_precision");
     job_set(job, "precision.moments", "f32", "");
-    TRY(is_on(job, "use-precision-aware-optimizer", &aware));
+    TRY(megatron_is_on(job, "use-precision-aware-optimizer", &aware));
     if (aware)
         TRY(set_aware(job));
     TRY(set_optimizer(job));

@@ -9,7 +9,7 @@
 
 /* ---- which layers have experts: "[0]*1+[1]*26", "([0]+[1])*24" ---- */
 
-enum { PATTERN = 4096 };
+enum { PATTERN = MEGATRON_PATTERN };
 
 struct pattern {
     const char *at;
@@ -99,17 +99,35 @@ static bool is_periodic(const struct pattern *p, size_t every)
     return true;
 }
 
-enum status megatron_set_pattern(struct job *job, const char *text, uint64_t layers)
+static enum status read_pattern(struct job *job, const char *flag, const char *text,
+                                uint64_t layers, struct pattern **read)
 {
-    static const char flag[] = "moe-layer-freq";
     struct pattern *p = arena_alloc(job->arena, 1, sizeof *p);
     p->at = text;
     pattern_sum(p, 0);
     if (p->failed || *p->at)
-        return job_fail(job, flag, "moe-layer-freq '%s' is no list of 0 and 1", text);
+        return job_fail(job, flag, "%s '%.200s' is no list of 0 and 1", flag, text);
     if (p->n != layers)
-        return job_fail(job, flag, "moe-layer-freq has %zu entries for %" PRIu64 " layers",
-                        p->n, layers);
+        return job_fail(job, flag, "%s has %zu entries for %" PRIu64 " layers", flag, p->n,
+                        layers);
+    *read = p;
+    return STATUS_OK;
+}
+
+enum status megatron_read_pattern(struct job *job, const char *flag, const char *text,
+                                  uint64_t layers, char *layer)
+{
+    struct pattern *p = NULL;
+    TRY(read_pattern(job, flag, text, layers, &p));
+    memcpy(layer, p->layer, p->n);
+    return STATUS_OK;
+}
+
+enum status megatron_set_pattern(struct job *job, const char *text, uint64_t layers)
+{
+    static const char flag[] = "moe-layer-freq";
+    struct pattern *p = NULL;
+    TRY(read_pattern(job, flag, text, layers, &p));
     size_t dense = 0, experts = 0;
     while (dense < p->n && p->layer[dense] == '0')
         dense++;
@@ -128,6 +146,29 @@ enum status megatron_set_pattern(struct job *job, const char *text, uint64_t lay
 }
 
 /* ---- the pipeline ---- */
+
+enum status megatron_read_layout(struct job *job, const char *flag, const char **layout)
+{
+    static const char parts[] = "embedding=E decoder=t mtp=m loss=L";
+    const struct setting *s = job_setting(job, flag);
+    if (!s || s->trouble || (s->n == 1 && !strstr(s->values[0], "decoder")))
+        return job_word(job, flag, layout);
+    struct text text = {.arena = job->arena};
+    for (size_t i = 0; i < s->n; i++) {
+        text_append(&text, i ? "|" : "");
+        for (const char *at = s->values[i]; *at;) {
+            size_t skip = strspn(at, ",[] "), n = strcspn(at + skip, ",[] ");
+            const char *name = arena_strndup(job->arena, at + skip, n);
+            const char *letter = n ? job_convert(job, parts, name) : "";
+            if (!letter)
+                return job_fail(job, flag, "'%.40s' is no part of a layout", name);
+            text_append(&text, letter);
+            at += skip + n;
+        }
+    }
+    *layout = text_string(&text);
+    return STATUS_OK;
+}
 
 /* "E t*13|t*14,L": layers of each chunk, or the text itself where a list of layers does not say
  * it: chunks without layers, ends and modules that stand alone. */

@@ -34,6 +34,58 @@ static void write_attention(struct job_writer *writer)
     on(writer, a->bias && !all, "add-qkv-bias");
 }
 
+/* Which layers are of one type, as a list of 0 and 1; windows are 1, and so are recurrences. */
+static void write_frequency(struct job_writer *writer, const char *flag, enum layer_type type)
+{
+    const struct model *m = &writer->plan->model;
+    struct text list = {.arena = writer->arena};
+    for (uint64_t i = 0; i < m->layers; i++)
+        text_printf(&list, "%s%d", i ? "," : "'[",
+                    m->layer_types.value[i % m->layer_types.n] == type);
+    text_append(&list, "]'");
+    writer_flag(writer, flag, text_string(&list));
+}
+
+static void write_linear(struct job_writer *writer)
+{
+    const struct linear *l = &writer->plan->model.linear;
+    writer_flag(writer, "experimental-attention-variant", "gated_delta_net");
+    writer_count(writer, "linear-num-value-heads", l->heads);
+    writer_count(writer, "linear-value-head-dim", l->head_dim);
+    writer_count(writer, "linear-num-key-heads", l->key_heads);
+    writer_count(writer, "linear-key-head-dim", l->key_dim);
+    writer_count(writer, "linear-conv-kernel-dim", l->conv);
+    write_frequency(writer, "linear-attention-freq", LAYER_LINEAR);
+}
+
+/* Layers of several kinds, where Megatron has flags for them; the rest is said in lines. */
+static void write_mixers(struct job_writer *writer)
+{
+    const struct model *m = &writer->plan->model;
+    bool windows = false, linear = false, plain = true;
+    for (uint64_t i = 0; i < m->layer_types.n; i++) {
+        enum layer_type type = (enum layer_type)m->layer_types.value[i];
+        windows = windows || type == LAYER_WINDOW;
+        linear = linear || type == LAYER_LINEAR;
+        plain = plain && type <= LAYER_LINEAR && type != LAYER_CHUNK;
+    }
+    if (m->attention.sinks)
+        writer_flag(writer, "softmax-type", "learnable");
+    if (plain && windows && !linear && m->attention.window) {
+        writer_flag(writer, "window-size",
+                    arena_printf(writer->arena, "%" PRIu64 ",0", m->attention.window - 1));
+        write_frequency(writer, "window-attn-skip-freq", LAYER_WINDOW);
+    }
+    if (plain && linear && !windows && m->linear.kind == LINEAR_GATED_DELTA_NET)
+        write_linear(writer);
+    if (m->indexer.heads) {
+        writer_flag(writer, "experimental-attention-variant", "dsa");
+        writer_count(writer, "dsa-indexer-n-heads", m->indexer.heads);
+        writer_count(writer, "dsa-indexer-head-dim", m->indexer.head_dim);
+        writer_count(writer, "dsa-indexer-topk", m->indexer.top_k);
+    }
+}
+
 static void write_experts(struct job_writer *writer)
 {
     const struct model *m = &writer->plan->model;
@@ -78,6 +130,7 @@ static void write_model(struct job_writer *writer)
     writer_count(writer, "vocab-size", m->vocab);
     writer_count(writer, "make-vocab-size-divisible-by", writer->plan->stack.vocab_multiple);
     write_attention(writer);
+    write_mixers(writer);
     write_experts(writer);
 }
 
@@ -147,6 +200,15 @@ static void write_path(struct job_writer *writer)
         writer_flag(writer, "cross-entropy-loss-fusion", NULL);
         writer_flag(writer, "cross-entropy-fusion-impl", "te");
     }
+}
+
+static void write_overlap(struct job_writer *writer)
+{
+    const struct stack *stack = &writer->plan->stack;
+    on(writer, stack->overlap_dp, "overlap-grad-reduce");
+    on(writer, stack->overlap_dp && writer->plan->parallel.zero > 0, "overlap-param-gather");
+    on(writer, stack->overlap_tp, "tp-comm-overlap");
+    on(writer, !stack->overlap_pp, "no-overlap-p2p-communication");
 }
 
 static void write_recompute(struct job_writer *writer)
@@ -219,6 +281,7 @@ static enum status megatron_write(struct job_writer *writer)
     writer_direct(writer);
     write_layout(writer);
     write_path(writer);
+    write_overlap(writer);
     write_formats(writer);
     write_recompute(writer);
     return STATUS_OK;

@@ -97,6 +97,7 @@ struct job {
     unsigned layer;
     struct mark mark; /* of the launch */
     struct draft draft;
+    const struct draft *asked; /* what "#moeplan" lines say, while the framework finishes */
     struct job_notes notes;
     struct job_size size;
     const struct shell_word *words; /* behind the launch */
@@ -168,6 +169,13 @@ enum status job_world(struct job *job, uint64_t *world);
 /* The part that the draft names so far ("model", "cluster"), loaded into a plan of its own;
  * *known false: it names none. */
 enum status job_part(struct job *job, const char *key, struct plan *plan, bool *known);
+
+/* The same of a part by its name. */
+enum status job_part_named(struct job *job, const char *key, const char *name, struct mark mark,
+                           struct plan *plan);
+
+/* Does the user give this key, with --set or in a "#moeplan" line? */
+bool job_requested(const struct job *job, const char *key);
 
 /* Layers of the model, as drafted or as it is named; 0: not known. */
 enum status job_layers(struct job *job, uint64_t *layers);

@@ -14,8 +14,10 @@ static enum status set_checkpoint(struct job *job, const char *name, const char 
     const char *weights = model ? model_name_weights(model) : "bf16";
     if (strstr(lower, "fp8"))
         weights = "fp8_block";
-    if (strstr(lower, "fp4"))
+    if (strstr(lower, "fp4") && !text_equal(weights, "mxfp4"))
         weights = "nvfp4";
+    if (strstr(lower, "awq") || strstr(lower, "gptq") || strstr(lower, "int4"))
+        weights = "int4";
     draft_set(&job->draft, "precision.weights", weights, (struct mark){0},
               "as the checkpoint stores them");
     return STATUS_OK;
@@ -55,11 +57,12 @@ enum status serving_set_model(struct job *job, const char *flag)
     return set_checkpoint(job, name, model);
 }
 
-/* Formats that both engines call alike; what is 4 bits of another kind is the nearest one. */
+/* Formats that the engines call alike. */
 static const char quantizations[] =
     "fp8=fp8 modelopt=fp8 modelopt_fp8=fp8 compressed-tensors=fp8 w8a8_fp8=fp8_channel "
-    "modelopt_fp4=nvfp4 nvfp4=nvfp4 mxfp4=mxfp4 mxfp8=mxfp8 experts_int8=int8 w8a8_int8=int8";
-static const char approximate[] = "awq=mxfp4 awq_marlin=mxfp4 gptq=mxfp4 gptq_marlin=mxfp4";
+    "modelopt_fp4=nvfp4 nvfp4=nvfp4 mxfp4=mxfp4 mxfp8=mxfp8 experts_int8=int8 w8a8_int8=int8 "
+    "awq=int4 awq_marlin=int4 gptq=int4 gptq_marlin=int4 moe_wna16=int4 w4afp8=int4 "
+    "bitsandbytes=nf4";
 
 enum status serving_set_formats(struct job *job)
 {
@@ -81,16 +84,14 @@ enum status serving_set_formats(struct job *job)
         job_warn(job, job_setting(job, "kv-cache-dtype")->mark,
                  "a cache in '%s' matters to memory and is not modelled", cache);
     const char *weights = job_convert(job, quantizations, quantization);
-    const char *nearly = job_convert(job, approximate, quantization);
     const struct draft_item *stored = draft_find(&job->draft, "precision.weights");
     bool same =
         weights && stored && text_starts(stored->words[0], "fp8") && text_equal(weights, "fp8");
-    if ((weights && !same) || nearly)
-        job_set(job, "precision.weights", weights ? weights : nearly, "quantization");
+    if (weights && !same)
+        job_set(job, "precision.weights", weights, "quantization");
     if (quantization[0] && !weights)
         job_warn(job, job_setting(job, "quantization")->mark,
-                 "quantization '%s' matters to memory: %s", quantization,
-                 nearly ? "modelled as mxfp4, 4.25 bits" : "not modelled");
+                 "quantization '%s' matters to memory and is not modelled", quantization);
     return STATUS_OK;
 }
 

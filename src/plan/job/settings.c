@@ -124,10 +124,19 @@ static const char *resolve(struct job *job, const char *text, const char **troub
     return text;
 }
 
+/* A list inside a list is its scalars with commas. */
 static const char *leaf(struct job *job, const struct node *node, const char **trouble)
 {
     if (node->kind == NODE_SCALAR)
         return resolve(job, node->text, trouble);
+    bool flat = node->kind == NODE_SEQUENCE;
+    struct text text = {.arena = job->arena};
+    for (const struct node *item = flat ? node->first : NULL; item; item = item->next) {
+        flat = flat && item->kind == NODE_SCALAR;
+        text_printf(&text, "%s%s", item == node->first ? "" : ",", flat ? item->text : "");
+    }
+    if (flat)
+        return text_string(&text);
     *trouble = arena_printf(job->arena, "%s stands where a value is expected",
                             node_kind_name(node->kind));
     return "";
@@ -200,12 +209,18 @@ static const struct job_flag *find_turned_off(const struct job *job, const char 
     return NULL;
 }
 
+static bool is_truth(const char *text)
+{
+    return text_equal(text, "true") || text_equal(text, "True") || text_equal(text, "false") ||
+           text_equal(text, "False");
+}
+
 /* How many of the words behind a flag are its own. */
 static size_t own_words(const struct setting *setting, const struct shell_word *words, size_t n)
 {
     size_t most = n, own = 0;
-    if (setting->flag && setting->flag->shape == JOB_SWITCH)
-        return 0;
+    if (setting->flag && setting->flag->shape == JOB_SWITCH) /* "--x false" of some parsers */
+        return n && is_truth(words[0].text) ? 1 : 0;
     if (setting->flag && setting->flag->shape != JOB_LIST)
         most = n ? 1 : 0;
     while (own < most && !dashes(words[own].text))

@@ -23,14 +23,17 @@ static const struct job_flag flags[] = {
          "etp: tp / ep; with an all-to-all backend ep is tp", SERVER),
     RULE("moe-a2a-backend", JOB_VALUE, "moe.path", "none allgather; deepep by its mode",
          SERVER),
+    RULE("enable-ep-moe", JOB_SWITCH, "parallel.ep", "older: ep is tp", SERVER),
+    MEMORY("json-model-override-args", JOB_VALUE, NULL, "the model's keys are changed", SERVER),
     RULE("enable-deepep-moe", JOB_SWITCH, "moe.path", "moe-a2a-backend deepep", SERVER),
     RULE("deepep-mode", JOB_VALUE, "moe.path",
          "normal deepep, low_latency deepep_ll, auto: that in decode", SERVER),
     DIRECT("ep-num-redundant-experts", JOB_VALUE, "moe.redundant_experts", NULL, NULL, SERVER),
     DIRECT("mem-fraction-static", JOB_VALUE, "memory.fraction", NULL, NULL, SERVER),
-    RULE("chunked-prefill-size", JOB_VALUE, "workload.sequence_length",
-         "of prefill; by the device's memory; -1: max-prefill-tokens", SERVER),
-    RULE("max-prefill-tokens", JOB_VALUE, "workload.sequence_length",
+    RULE("chunked-prefill-size", JOB_VALUE, "workload.max_num_batched_tokens",
+         "/ dp with dp attention; of a prefill node sequence_length; -1: max-prefill-tokens",
+         SERVER),
+    RULE("max-prefill-tokens", JOB_VALUE, "workload.max_num_batched_tokens",
          "16384 unless given; without chunks", SERVER),
     MEMORY("cuda-graph-max-bs cuda-graph-max-bs-decode", JOB_VALUE, NULL,
            "the stack's reserve holds the graphs", SERVER),
@@ -130,14 +133,17 @@ static enum status set_layout(struct job *job, const struct degrees *d, const ch
 {
     uint64_t tp = d->inside ? d->tp / d->dp : d->tp, ep = 1;
     TRY(job_count(job, "ep-size", &ep));
-    if (!text_equal(backend, "none"))
+    bool all = false;
+    TRY(job_switch(job, "enable-ep-moe", &all));
+    if (!text_equal(backend, "none") || all)
         ep = d->tp;
     if (!ep || d->tp % ep != 0)
         return job_fail(job, "ep-size", "ep %" PRIu64 " does not divide tp %" PRIu64, ep,
                         d->tp);
     job_set_count(job, "parallel.tp", tp, "tp-size enable-dp-attention");
     job_set_count(job, "parallel.dp", d->dp, "dp-size");
-    job_set_count(job, "parallel.ep", ep, "ep-size moe-a2a-backend enable-deepep-moe");
+    job_set_count(job, "parallel.ep", ep,
+                  "ep-size moe-a2a-backend enable-deepep-moe enable-ep-moe");
     job_set_count(job, "parallel.etp", d->tp / ep, "ep-size tp-size");
     job_set(job, "parallel.sp", ep > 1 && tp > 1 ? "true" : "false", "ep-size tp-size");
     return STATUS_OK;
@@ -187,8 +193,12 @@ static enum status set_batch(struct job *job, const struct degrees *d, bool pref
     if (d->inside && given >= 0 && chunk >= d->dp)
         chunk /= d->dp;
     job_set(job, "workload.mode", prefill ? "prefill" : "decode", "disaggregation-mode");
-    job_set_count(job, "workload.sequence_length", chunk,
-                  "chunked-prefill-size max-prefill-tokens");
+    if (prefill)
+        job_set_count(job, "workload.sequence_length", chunk,
+                      "chunked-prefill-size max-prefill-tokens");
+    else if (job_given(job, "chunked-prefill-size"))
+        job_set_count(job, "workload.max_num_batched_tokens", chunk,
+                      "chunked-prefill-size max-prefill-tokens");
     if (prefill)
         requests = 1;
     else if (d->inside && requests >= d->dp)
@@ -252,8 +262,10 @@ static enum status sglang_write(struct job_writer *writer)
     else
         writer_count(writer, "max-running-requests",
                      plan->workload.micro_batch * (inside ? dp : 1));
-    writer_count(writer, "chunked-prefill-size",
-                 plan->workload.sequence_length * (inside ? dp : 1));
+    uint64_t chunk =
+        prefill ? plan->workload.sequence_length : plan->workload.max_num_batched_tokens;
+    if (chunk)
+        writer_count(writer, "chunked-prefill-size", chunk * (inside ? dp : 1));
     if (plan->stack.graphs == GRAPHS_NONE)
         writer_flag(writer, "disable-cuda-graph", NULL);
     serving_write_formats(writer);

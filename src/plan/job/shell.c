@@ -236,6 +236,7 @@ static void prepend(struct shell_reader *reader, struct shell_variable *v, bool 
     if (!old)
         return;
     v->trouble = old->trouble;
+    v->pieces = old->pieces && !array;
     if (!array && old->value.n == 1) {
         struct shell_word *mine = &v->value.items[0];
         const struct shell_word *first = &old->value.items[0];
@@ -268,6 +269,36 @@ static enum status read_scalar(struct shell_reader *reader, struct shell_words *
     return STATUS_OK;
 }
 
+/* What a condition may add to a text of words, X="$X --flag": the words before stay known, the
+ * new ones are pieces that may not be there. */
+static bool add_pieces(struct shell_reader *reader, struct shell_variable *v, const char *why)
+{
+    const struct shell_variable *old =
+        shell_variable(reader->shell, reader->shell->n_variables, v->name, false);
+    if (!old || old->trouble || !old->value.n || v->value.n != 1 || v->value.items[0].trouble)
+        return false;
+    struct text before = {.arena = reader->arena};
+    for (size_t i = 0; i < old->value.n; i++)
+        text_printf(&before, "%s%s", i ? " " : "", old->value.items[i].text);
+    const char *whole = v->value.items[0].text;
+    if (!before.length || !text_starts(whole, text_string(&before)))
+        return false;
+    struct shell_words all = {0};
+    for (size_t i = 0; i < old->value.n; i++)
+        shell_words_add(&all, old->value.items[i], reader->arena);
+    for (const char *at = whole + before.length; *at;) {
+        size_t blank = strspn(at, " \t\n"), n = strcspn(at + blank, " \t\n");
+        const struct shell_word word = {arena_strndup(reader->arena, at + blank, n),
+                                        v->value.items[0].mark, why};
+        if (n)
+            shell_words_add(&all, word, reader->arena);
+        at += blank + n;
+    }
+    v->value = all;
+    v->pieces = true;
+    return true;
+}
+
 static enum status read_assignment(struct shell_reader *reader, struct command *command,
                                    size_t length, bool adds)
 {
@@ -285,10 +316,14 @@ static enum status read_assignment(struct shell_reader *reader, struct command *
     const char *condition = arena_printf(
         reader->arena, "variable '%s' is set under a condition, on line %u", v.name, mark.line);
     bool conditional = command->depth > 0 || command->conditional;
+    if (adds && !array)
+        prepend(reader, &v, false);
+    if (conditional && !array && add_pieces(reader, &v, condition))
+        return set_variable(reader, v, mark);
     for (size_t i = 0; i < v.value.n && conditional; i++)
         v.value.items[i].trouble = condition;
-    if (adds)
-        prepend(reader, &v, array);
+    if (adds && array)
+        prepend(reader, &v, true);
     if (conditional && !(adds && array)) /* what stood in the array before stays known */
         v.trouble = condition;
     return set_variable(reader, v, mark);
@@ -338,8 +373,13 @@ static enum status keep(struct shell_reader *reader, struct command *command)
                       "more than the limit of %d commands", SHELL_COMMANDS);
     shell->commands = arena_grow(reader->arena, shell->commands, shell->n_commands,
                                  &reader->command_capacity, sizeof *shell->commands);
-    shell->commands[shell->n_commands++] = (struct shell_command){
-        command->words, command->mark, shell->n_variables, command->depth > 0};
+    struct shell_words words = {0};
+    for (size_t i = 0; i < reader->prefix.n; i++)
+        shell_words_add(&words, reader->prefix.items[i], reader->arena);
+    for (size_t i = 0; i < command->words.n; i++)
+        shell_words_add(&words, command->words.items[i], reader->arena);
+    shell->commands[shell->n_commands++] =
+        (struct shell_command){words, command->mark, shell->n_variables, command->depth > 0};
     return restore_assignments(reader, command);
 }
 
@@ -393,6 +433,69 @@ static enum status read_beginning(struct shell_reader *reader, struct command *c
     return shell_read_word(reader, &command->words);
 }
 
+/* ---- bash -c "..." ---- */
+
+static enum status read_commands(struct shell_reader *reader, unsigned depth);
+
+/* A quote behind "bash -c", "sh -lc" and their like. */
+static bool is_script(const struct shell_reader *reader, const struct shell_words *words)
+{
+    size_t i = words->n;
+    const char *option = i ? words->items[i - 1].text : "";
+    if (!strchr("'\"", *reader->cursor.at) || option[0] != '-' || !text_ends(option, "c"))
+        return false;
+    while (i > 1 && words->items[i - 1].text[0] == '-')
+        i--;
+    const char *name = text_base_name(words->items[i - 1].text);
+    return text_equal(name, "bash") || text_equal(name, "sh");
+}
+
+/* What stands between double quotes, as the inner shell sees it; places are kept where nothing
+ * is escaped. */
+static struct cursor unescape(struct shell_reader *reader, struct cursor body)
+{
+    struct text text = {.arena = reader->arena};
+    bool escaped = false;
+    for (const char *at = body.at; at < body.end; at++) {
+        bool skip = *at == '\\' && at + 1 < body.end && strchr("\"\\$`", at[1]);
+        escaped = escaped || skip;
+        at += skip;
+        text_append_n(&text, at, 1);
+    }
+    if (!escaped)
+        return body;
+    const char *inner = text_string(&text);
+    return (struct cursor){inner, inner + text.length, body.mark};
+}
+
+/* Its commands, each behind the words that start the inner shell. */
+static enum status read_script(struct shell_reader *reader, const struct command *command)
+{
+    struct cursor *cursor = &reader->cursor;
+    struct mark mark = cursor->mark;
+    const char *end = shell_quote_end(cursor);
+    bool twice = *cursor->at == '"';
+    if (!end || reader->nesting == SHELL_NESTING)
+        return err_at(reader->err, STATUS_INPUT, mark,
+                      end ? "shells inside each other" : "a quote is not closed");
+    cursor_step(cursor);
+    struct shell_reader inner = *reader;
+    inner.cursor.end = end;
+    if (twice)
+        inner.cursor = unescape(reader, inner.cursor);
+    inner.nesting++;
+    for (size_t i = 0; i < command->words.n; i++)
+        shell_words_add(&inner.prefix, command->words.items[i], reader->arena);
+    enum status status = read_commands(&inner, command->depth);
+    while (cursor->at <= end)
+        cursor_step(cursor);
+    inner.cursor = *cursor;
+    inner.nesting = reader->nesting;
+    inner.prefix = reader->prefix;
+    *reader = inner;
+    return status;
+}
+
 static enum status read_next(struct shell_reader *reader, struct command *command)
 {
     struct cursor *cursor = &reader->cursor;
@@ -404,6 +507,8 @@ static enum status read_next(struct shell_reader *reader, struct command *comman
             words->n--; /* "2>": the number of a stream */
         return read_redirection(reader, command);
     }
+    if (is_script(reader, &command->words))
+        return read_script(reader, command);
     return command->words.n ? shell_read_word(reader, &command->words)
                             : read_beginning(reader, command);
 }
@@ -434,10 +539,10 @@ static enum status end_command(struct shell_reader *reader, struct command *comm
     return STATUS_OK;
 }
 
-static enum status read_commands(struct shell_reader *reader)
+static enum status read_commands(struct shell_reader *reader, unsigned depth)
 {
     struct cursor *cursor = &reader->cursor;
-    struct command command = {0};
+    struct command command = {.depth = depth, .first_assignment = reader->shell->n_variables};
     for (;;) {
         skip_blank(cursor);
         if (cursor->at == cursor->end)
@@ -458,5 +563,5 @@ enum status shell_read(const char *name, const char *text, size_t length, struct
     *shell = (struct shell){0};
     TRY(encoding_check(name, false, text, length, err));
     reader.cursor = (struct cursor){text, text + length, {name, 1, 1}};
-    return read_commands(&reader);
+    return read_commands(&reader, 0);
 }

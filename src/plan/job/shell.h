@@ -2,10 +2,11 @@
  * stand in the script itself put in.
  *
  * Read are line continuations, comments, quotes, assignments, export, arrays, ${V:-default},
- * integer $((...)), here-documents that a command writes to a file, and #SBATCH lines. What
- * only a shell can know (unset variables, $(...), ${V%x}) makes the word carry the reason
- * instead; whoever needs the word reports it. Nothing is looked up in the environment of this
- * process, and no file is opened. Everything lives in the arena. */
+ * integer $((...)), here-documents that a command writes to a file, the text of bash -c "..."
+ * (its commands, with the words in front of it as theirs), and #SBATCH lines. What only a shell
+ * can know (unset variables, $(...), ${V%x}) makes the word carry the reason instead; whoever
+ * needs the word reports it. Nothing is looked up in the environment of this process, and no
+ * file is opened. Everything lives in the arena. */
 #ifndef MOEPLAN_PLAN_JOB_SHELL_H
 #define MOEPLAN_PLAN_JOB_SHELL_H
 
@@ -32,6 +33,7 @@ struct shell_variable {
     struct shell_words value; /* one word, or the items of an array */
     bool exported;
     bool unset;          /* from here on there is none of this name */
+    bool pieces;         /* a text whose words are the items: the last ones may not be there */
     const char *trouble; /* it depends on what only a shell knows */
 };
 

@@ -121,8 +121,9 @@ static const char *closing(const struct cursor *cursor, char open, char close)
 }
 
 static enum status read_part(struct building *b, struct cursor *cursor, bool quoted);
+static enum status read_quoted(struct building *b, struct cursor *cursor);
 
-/* The default of ${V:-default}. */
+/* The default of ${V:-default}; quotes in it are quotes ("${V:-"4"}" too). */
 static enum status add_default(struct building *b, struct cursor cursor, bool quoted)
 {
     struct shell_reader *reader = b->reader;
@@ -133,13 +134,17 @@ static enum status add_default(struct building *b, struct cursor cursor, bool qu
     enum status status = STATUS_OK;
     struct building inner = {.reader = reader, .mark = b->mark};
     inner.text.arena = reader->arena;
-    while (cursor.at < cursor.end && status == STATUS_OK)
-        status = read_part(&inner, &cursor, quoted);
+    bool whole = quoted;
+    while (cursor.at < cursor.end && status == STATUS_OK) {
+        bool quote = *cursor.at == '"' || (*cursor.at == '\'' && !quoted);
+        whole = whole || quote;
+        status = quote ? read_quoted(&inner, &cursor) : read_part(&inner, &cursor, quoted);
+    }
     reader->nesting--;
     TRY(status);
     if (inner.trouble)
         trouble(b, inner.trouble);
-    return add_value(b, text_string(&inner.text), quoted);
+    return add_value(b, text_string(&inner.text), whole);
 }
 
 static enum status add_variable(struct building *b, const char *name, bool array, bool joined,
@@ -153,8 +158,8 @@ static enum status add_variable(struct building *b, const char *name, bool array
         trouble(b, v->trouble);
     if (!v)
         return STATUS_OK;
-    if (array)
-        return add_items(b, v, quoted, joined && quoted);
+    if (array || v->pieces)
+        return add_items(b, v, quoted, (joined || !array) && quoted);
     if (v->value.n == 0)
         return STATUS_OK;
     if (v->value.items[0].trouble)
@@ -269,6 +274,28 @@ static enum status expand_dollar(struct building *b, struct cursor *cursor, bool
 }
 
 /* ---- words ---- */
+
+const char *shell_quote_end(const struct cursor *cursor)
+{
+    char quote = *cursor->at;
+    for (struct cursor c = {cursor->at + 1, cursor->end, cursor->mark}; c.at < c.end; c.at++) {
+        bool opens = c.at + 1 < c.end && *c.at == '$' && (c.at[1] == '{' || c.at[1] == '(');
+        if (*c.at == quote)
+            return c.at;
+        if (quote != '"')
+            continue;
+        if (*c.at == '\\') {
+            c.at++;
+        } else if (opens) {
+            bool brace = c.at[1] == '{';
+            c.at += 2;
+            c.at = brace ? closing(&c, '{', '}') : closing(&c, '(', ')');
+            if (!c.at)
+                return NULL;
+        }
+    }
+    return NULL;
+}
 
 static enum status skip_backquotes(struct building *b, struct cursor *cursor)
 {

@@ -23,6 +23,7 @@ struct shell_reader {
     size_t expanded; /* bytes made so far */
     size_t variable_capacity, command_capacity, file_capacity;
     unsigned nesting;
+    struct shell_words prefix; /* in front of every command: srun ... bash -c */
 };
 
 /* One step forward, counting lines and columns. */
@@ -33,6 +34,9 @@ size_t shell_name_length(const char *at, const char *end);
 
 /* Reads one word at the cursor and adds the fields it splits into (none, one or several). */
 enum status shell_read_word(struct shell_reader *reader, struct shell_words *fields);
+
+/* The closing quote of the one that the cursor stands on; NULL: there is none. */
+const char *shell_quote_end(const struct cursor *cursor);
 
 /* The text between two places with variables put in, as between double quotes. */
 enum status shell_expand_text(struct shell_reader *reader, struct cursor cursor,

@@ -51,10 +51,12 @@ static const struct job_flag flags[] = {
          "1 unless given", PIPE),
     RULE("parallelism.pipeline_parallel_layers_per_stage", JOB_VALUE, "parallel.vpp",
          "layers / (pp x value)", PIPE),
-    MEMORY("parallelism.pipeline_parallel_first_stage_less_layers", JOB_VALUE, NULL,
-           "stages are taken as even", PIPE),
-    MEMORY("parallelism.pipeline_parallel_last_stage_less_layers", JOB_VALUE, NULL,
-           "stages are taken as even", PIPE),
+    RULE("parallelism.pipeline_parallel_first_stage_less_layers", JOB_VALUE, "parallel.stages",
+         "layers that the embedding stands for; 1 unless given", PIPE),
+    RULE("parallelism.pipeline_parallel_last_stage_less_layers", JOB_VALUE, "parallel.stages",
+         "layers that the output stands for; 1 unless given", PIPE),
+    MEMORY("parallelism.module_fqns_per_model_part", JOB_LIST, NULL,
+           "stages are taken as split by number", PIPE),
     DIRECT("parallelism.expert_parallel_comm_backend parallelism.moe_comm_backend", JOB_VALUE,
            "moe.path", "standard=ragged_a2a deepep=deepep hybridep=deepep", "standard", OLD),
     RULE("activation_checkpoint.mode", JOB_VALUE, "recompute.kind", "selective unless given",
@@ -72,7 +74,17 @@ static const struct job_flag flags[] = {
     RULE("model.converters", JOB_LIST, "precision.compute", "float8, mx: fp8", OLD),
     MEMORY("training.enable_cpu_offload", JOB_SWITCH, NULL, "state goes to the host", OLD),
     MEMORY("training.gc_freq", JOB_VALUE, "50", NULL, OLD),
-    MEMORY("optimizer.name", JOB_VALUE, "AdamW", "a plan has two moments", OLD),
+    RULE("optimizer.name", JOB_VALUE, "optimizer.kind", "Adam, AdamW adam; others warn", OLD),
+    RULE("optimizer.implementation", JOB_VALUE, "optimizer.step",
+         "fused unless given, foreach; for-loop warns", OLD),
+    MEMORY("optimizer.early_step_in_backward", JOB_SWITCH, NULL,
+           "gradients live to the end of the step", OLD),
+    MEMORY("optimizer.state_dtype", JOB_VALUE, "float32", "moments are as the weights", OLD),
+    RULE("debug.moe_force_load_balance", JOB_SWITCH, "moe.routing.distribution", "uniform",
+         OLD),
+    MEMORY("activation_checkpoint.memory_budget", JOB_VALUE, "0.5", NULL, SAVED),
+    RULE("quantize.linear.float8.recipe_name", JOB_VALUE, "precision.compute",
+         "with converter float8", OLD),
     MEMORY("parallelism.disable_loss_parallel", JOB_SWITCH, NULL, "logits whole on each rank",
            OLD),
     TIME("parallelism.enable_async_tensor_parallel", JOB_SWITCH, NULL, NULL, OLD),
@@ -168,10 +180,53 @@ static enum status set_zero(struct job *job)
     return STATUS_OK;
 }
 
+/* Layers of each stage: the embedding and the output stand for so many layers, what is left
+ * over goes to the first stages; two stages a rank under schedules of several
+ * (generate_llm_fqn_per_model_part). Stages that a V folds back on the ranks are left even. */
+static enum status set_stages(struct job *job, uint64_t pp, uint64_t layers)
+{
+    static const char each_flag[] = "parallelism.pipeline_parallel_layers_per_stage";
+    const struct draft_item *schedule = draft_find(&job->draft, "parallel.schedule");
+    bool several = text_equal(schedule->words[0], "interleaved");
+    bool one =
+        text_equal(schedule->words[0], "1f1b") || text_equal(schedule->words[0], "gpipe");
+    uint64_t first = 1, last = 1, each = 0;
+    TRY(job_count(job, "parallelism.pipeline_parallel_first_stage_less_layers", &first));
+    TRY(job_count(job, "parallelism.pipeline_parallel_last_stage_less_layers", &last));
+    TRY(job_count(job, each_flag, &each));
+    if (pp < 2 || !layers || (!several && !one) || first > layers || last > layers)
+        return STATUS_OK;
+    uint64_t effective = layers + first + last, n = several ? 2 * pp : pp;
+    if (each)
+        n = (effective + each - 1) / each;
+    if (n % pp != 0 || (one && n != pp))
+        return job_fail(job, each_flag,
+                        "%" PRIu64 " layers a stage make %" PRIu64 " stages for %" PRIu64
+                        " pipeline ranks",
+                        each, n, pp);
+    if (!first && !last && layers % n == 0)
+        n = n > pp ? n : 0; /* as a plan splits them */
+    if (n == 0 || n > PLAN_LIST || effective / n < first + 1 || effective / n < last + 1)
+        return STATUS_OK;
+    const char **stages = arena_alloc(job->arena, n, sizeof *stages);
+    for (uint64_t i = 0; i < n; i++) {
+        uint64_t own = effective / n + (i < effective % n);
+        own -= (i == 0 ? first : 0) + (i + 1 == n ? last : 0);
+        stages[i] = arena_printf(job->arena, "%" PRIu64, own);
+    }
+    draft_set_list(&job->draft, "parallel.stages", stages, n, (struct mark){0},
+                   "first and last stage less layers");
+    if (n > pp)
+        job_set_count(job, "parallel.vpp", n / pp,
+                      "parallelism.pipeline_parallel_layers_per_stage "
+                      "parallelism.pipeline_parallel_schedule");
+    return STATUS_OK;
+}
+
 static enum status set_layout(struct job *job)
 {
     uint64_t tp = job_drafted(job, "parallel.tp", 1), pp = job_drafted(job, "parallel.pp", 1);
-    uint64_t ep = job_drafted(job, "parallel.ep", 1), etp = 1, each = 0;
+    uint64_t ep = job_drafted(job, "parallel.ep", 1), etp = 1;
     uint64_t layers;
     TRY(job_layers(job, &layers));
     if (job_given(job, "parallelism.pipeline_parallel_schedule_csv"))
@@ -182,10 +237,7 @@ static enum status set_layout(struct job *job)
                   "parallelism.expert_tensor_parallel_degree");
     if (tp > 1)
         job_set(job, "parallel.sp", "true", "parallelism.tensor_parallel_degree");
-    TRY(job_count(job, "parallelism.pipeline_parallel_layers_per_stage", &each));
-    if (each && layers && pp && layers / pp / each > 1)
-        job_set_count(job, "parallel.vpp", layers / pp / each,
-                      "parallelism.pipeline_parallel_layers_per_stage");
+    TRY(set_stages(job, pp, layers));
     return set_zero(job);
 }
 
@@ -279,6 +331,24 @@ static enum status set_formats(struct job *job)
     return STATUS_OK;
 }
 
+static enum status set_optimizer(struct job *job)
+{
+    const char *name = "AdamW", *step = "fused";
+    bool balanced = false;
+    TRY(job_word(job, "optimizer.name", &name));
+    TRY(job_word(job, "optimizer.implementation", &step));
+    TRY(job_switch(job, "debug.moe_force_load_balance", &balanced));
+    if (balanced)
+        job_set(job, "moe.routing.distribution", "uniform", "debug.moe_force_load_balance");
+    if (!job_convert(job, "Adam=adam AdamW=adam", name))
+        job_warn(job, job_setting(job, "optimizer.name")->mark,
+                 "optimizer '%s' matters to memory and is not modelled: Adam's states stand in",
+                 name);
+    if (text_equal(step, "foreach"))
+        job_set(job, "optimizer.step", "foreach", "optimizer.implementation");
+    return STATUS_OK;
+}
+
 static enum status torchtitan_finish(struct job *job)
 {
     const char *backend = "";
@@ -287,6 +357,7 @@ static enum status torchtitan_finish(struct job *job)
     TRY(set_layout(job));
     TRY(set_batch(job));
     TRY(set_recompute(job));
+    TRY(set_optimizer(job));
     TRY(job_word(job, "parallelism.expert_parallel_comm_backend", &backend));
     if (text_equal(backend, "hybridep"))
         job_set(job, "moe.library", "hybrid_ep", "parallelism.expert_parallel_comm_backend");
@@ -329,6 +400,10 @@ static enum status torchtitan_write(struct job_writer *writer)
         writer_count(writer, "training.global_batch_size", plan->workload.global_batch);
     if (p->zero == 0)
         writer_flag(writer, "parallelism.data_parallel_shard_degree", "1");
+    if (pipeline && p->stages.n == 0) {
+        writer_count(writer, "parallelism.pipeline_parallel_first_stage_less_layers", 0);
+        writer_count(writer, "parallelism.pipeline_parallel_last_stage_less_layers", 0);
+    }
     if (p->ep > 1 && p->etp > 1)
         writer_count(writer, "parallelism.expert_tensor_parallel_degree", p->etp);
     writer_direct(writer);

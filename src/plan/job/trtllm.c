@@ -23,8 +23,8 @@ static const struct job_flag flags[] = {
          ARGUMENTS),
     RULE("max-batch-size", JOB_VALUE, "workload.max_num_seqs", "and micro_batch; 2048",
          ARGUMENTS),
-    RULE("max-num-tokens", JOB_VALUE, "workload.max_num_batched_tokens",
-         "and sequence_length of prefill; 8192", ARGUMENTS),
+    DIRECT("max-num-tokens", JOB_VALUE, "workload.max_num_batched_tokens", NULL, NULL,
+           ARGUMENTS),
     NEEDED("max-seq-len", JOB_VALUE, "workload.context_length", NULL, NULL, ARGUMENTS),
     DIRECT("kv-cache-free-gpu-memory-fraction kv-cache-config.free-gpu-memory-fraction",
            JOB_VALUE, "memory.fraction", NULL, NULL, ARGUMENTS),
@@ -108,16 +108,12 @@ static void set_layout(struct job *job, const struct degrees *d)
 
 static enum status set_batch(struct job *job)
 {
-    uint64_t sequences = 2048, tokens = 8192;
+    uint64_t sequences = 2048;
     TRY(job_count(job, "max-batch-size", &sequences));
-    TRY(job_count(job, "max-num-tokens", &tokens));
     job_set(job, "workload.mode", "decode", "");
     job_set_count(job, "workload.micro_batch", sequences, "max-batch-size");
-    job_set_count(job, "workload.sequence_length", tokens, "max-num-tokens");
     if (job_given(job, "max-batch-size"))
         job_set_count(job, "workload.max_num_seqs", sequences, "max-batch-size");
-    if (job_given(job, "max-num-tokens"))
-        job_set_count(job, "workload.max_num_batched_tokens", tokens, "max-num-tokens");
     return STATUS_OK;
 }
 

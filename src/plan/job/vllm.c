@@ -40,8 +40,8 @@ static const struct job_flag flags[] = {
     NEEDED("max-model-len", JOB_VALUE, "workload.context_length", NULL, NULL, ENGINE),
     RULE("max-num-seqs", JOB_VALUE, "workload.micro_batch",
          "1024 on 70 GiB or more (not A100), else 256", ENGINE),
-    RULE("max-num-batched-tokens", JOB_VALUE, "workload.sequence_length",
-         "of prefill; 8192 on 70 GiB or more (not A100), else 2048", ENGINE),
+    DIRECT("max-num-batched-tokens", JOB_VALUE, "workload.max_num_batched_tokens", NULL, NULL,
+           ENGINE),
     DIRECT("gpu-memory-utilization", JOB_VALUE, "memory.fraction", NULL, NULL, CACHE),
     MEMORY("kv-cache-memory-bytes", JOB_VALUE, NULL, "the cache takes what the fraction leaves",
            CACHE),
@@ -52,17 +52,18 @@ static const struct job_flag flags[] = {
          "workload.tokens_per_sequence", "plus 1", ENGINE),
     {"speculative-config", JOB_JSON, JOB_RULE, NULL, NULL, NULL, "its entries", ENGINE},
     {"compilation-config O", JOB_JSON, JOB_MEMORY, NULL, NULL, NULL, NULL, COMPILATION},
-    MEMORY("compilation-config.cudagraph_mode", JOB_VALUE, NULL,
-           "the stack's reserve holds the graphs", COMPILATION),
-    MEMORY("compilation-config.cudagraph_capture_sizes", JOB_LIST, NULL,
-           "the stack's reserve holds the graphs", COMPILATION),
+    RULE("compilation-config.cudagraph_mode cudagraph-mode", JOB_VALUE, "stack.graphs",
+         "NONE none, PIECEWISE partial, FULL* full", COMPILATION),
+    MEMORY("compilation-config.cudagraph_capture_sizes cudagraph-capture-sizes", JOB_LIST, NULL,
+           "graphs are counted at the engine's own sizes", COMPILATION),
+    MEMORY("hf-overrides", JOB_VALUE, NULL, "the model's keys are changed", ENGINE),
     TIME("compilation-config.mode compilation-config.level", JOB_VALUE, NULL, NULL,
          COMPILATION),
     RULE("enforce-eager", JOB_SWITCH, "stack.graphs", "none", ENGINE),
     MEMORY("cpu-offload-gb", JOB_VALUE, "0", "all weights are on the device", CACHE),
     DIRECT("enable-dbo", JOB_SWITCH, "moe.overlap", NULL, NULL, PARALLEL_CONFIG),
     DIRECT("block-size", JOB_VALUE, "memory.cache_block", NULL, NULL, CACHE),
-    MEMORY("swap-space", JOB_VALUE, NULL, NULL, CACHE),
+    NEITHER("swap-space", JOB_VALUE, CACHE),
     MEMORY("enable-lora", JOB_SWITCH, NULL, NULL, ENGINE),
     MEMORY("num-gpu-blocks-override", JOB_VALUE, NULL, NULL, CACHE),
     MEMORY("limit-mm-per-prompt", JOB_VALUE, NULL, NULL, ENGINE),
@@ -70,7 +71,14 @@ static const struct job_flag flags[] = {
     TIME("enable-prefix-caching", JOB_SWITCH, NULL, NULL, CACHE),
     TIME("async-scheduling", JOB_SWITCH, NULL, NULL, ENGINE),
     TIME("max-cudagraph-capture-size", JOB_VALUE, NULL, NULL, COMPILATION),
-    {"kv-transfer-config", JOB_VALUE, JOB_TIME, NULL, NULL, NULL, NULL, ENGINE},
+    RULE("kv-transfer-config.kv_role", JOB_VALUE, "workload.mode",
+         "kv_producer prefill; else decode", ENGINE),
+    {"kv-transfer-config", JOB_JSON, JOB_TIME, NULL, NULL, NULL, NULL, ENGINE},
+    NEITHER("kv-transfer-config.kv_connector", JOB_VALUE, ENGINE),
+    NEITHER("kv-transfer-config.kv_rank", JOB_VALUE, ENGINE),
+    NEITHER("kv-transfer-config.kv_parallel_size", JOB_VALUE, ENGINE),
+    NEITHER("speculative-config.method", JOB_VALUE, ENGINE),
+    MEMORY("speculative-config.model", JOB_VALUE, NULL, "the weights of a draft model", ENGINE),
     NEITHER("host", JOB_VALUE, ENGINE),
     NEITHER("port", JOB_VALUE, ENGINE),
     NEITHER("api-key", JOB_VALUE, ENGINE),
@@ -134,15 +142,22 @@ static enum status set_batch(struct job *job)
     double gib;
     bool a100;
     uint64_t tokens = 0;
+    const char *role = "kv_both";
     TRY(serving_device(job, &gib, &a100));
     bool large = gib >= 70 && !a100;
     uint64_t sequences = large ? 1024 : 256, batched = large ? 8192 : 2048;
-    job_set(job, "workload.mode", "decode", "");
+    TRY(job_word(job, "kv-transfer-config.kv_role", &role));
     TRY(job_count(job, "max-num-seqs", &sequences));
     TRY(job_count(job, "max-num-batched-tokens", &batched));
     TRY(job_count(job, "speculative-config.num_speculative_tokens", &tokens));
+    bool prefill = text_equal(role, "kv_producer");
+    job_set(job, "workload.mode", prefill ? "prefill" : "decode", "kv-transfer-config.kv_role");
+    if (prefill) { /* a step of one sequence fills the batch */
+        job_set_count(job, "workload.sequence_length", batched, "max-num-batched-tokens");
+        job_set_count(job, "workload.max_num_seqs", sequences, "max-num-seqs");
+        return STATUS_OK;
+    }
     job_set_count(job, "workload.micro_batch", sequences, "max-num-seqs");
-    job_set_count(job, "workload.sequence_length", batched, "max-num-batched-tokens");
     if (tokens) {
         job_set_count(job, "workload.tokens_per_sequence", tokens + 1,
                       "speculative-config.num_speculative_tokens");
@@ -205,16 +220,33 @@ static enum status set_path(struct job *job)
     return STATUS_OK;
 }
 
+static enum status set_graphs(struct job *job)
+{
+    static const char modes[] = "NONE=none PIECEWISE=partial FULL=full FULL_DECODE_ONLY=full "
+                                "FULL_AND_PIECEWISE=full none=none";
+    const char *mode = NULL;
+    bool eager = false;
+    TRY(job_switch(job, "enforce-eager", &eager));
+    TRY(job_word(job, "compilation-config.cudagraph_mode", &mode));
+    const char *graphs = mode ? job_convert(job, modes, mode) : NULL;
+    if (mode && !graphs)
+        return job_fail(job, "compilation-config.cudagraph_mode",
+                        "'%s' is no mode of CUDA graphs", mode);
+    if (graphs)
+        job_set(job, "stack.graphs", graphs, "compilation-config.cudagraph_mode");
+    if (eager)
+        job_set(job, "stack.graphs", "none", "enforce-eager");
+    return STATUS_OK;
+}
+
 static enum status set_layout(struct job *job)
 {
-    bool experts = false, eager = false;
+    bool experts = false;
     uint64_t tp = job_drafted(job, "parallel.tp", 1), dp = 1, redundant = 0;
     TRY(job_count(job, "data-parallel-size", &dp));
     job_set_count(job, "parallel.dp", dp, "data-parallel-size");
     TRY(job_switch(job, "enable-expert-parallel", &experts));
-    TRY(job_switch(job, "enforce-eager", &eager));
-    if (eager)
-        job_set(job, "stack.graphs", "none", "enforce-eager");
+    TRY(set_graphs(job));
     TRY(job_count(job, "eplb-config.num_redundant_experts", &redundant));
     job_set_count(job, "parallel.ep", experts ? tp * dp : 1, "enable-expert-parallel");
     job_set_count(job, "parallel.etp", experts ? 1 : tp * dp,
@@ -234,7 +266,8 @@ static enum status vllm_finish(struct job *job)
     TRY(set_batch(job));
     TRY(set_context(job));
     TRY(serving_set_formats(job));
-    serving_warn_of_cache(job, "max-num-seqs", "max-model-len");
+    if (!text_equal(draft_find(&job->draft, "workload.mode")->words[0], "prefill"))
+        serving_warn_of_cache(job, "max-num-seqs", "max-model-len");
     return set_path(job);
 }
 
@@ -249,8 +282,14 @@ static enum status vllm_write(struct job_writer *writer)
     writer_direct(writer);
     if (plan->parallel.ep > 1)
         writer_flag(writer, "enable-expert-parallel", NULL);
-    writer_count(writer, "max-num-seqs", plan->workload.micro_batch);
-    writer_count(writer, "max-num-batched-tokens", plan->workload.sequence_length);
+    bool prefill = plan->workload.mode == MODE_PREFILL;
+    if (prefill)
+        writer_flag(writer, "kv-transfer-config", "'{\"kv_role\": \"kv_producer\"}'");
+    uint64_t sequences = prefill ? plan->workload.max_num_seqs : plan->workload.micro_batch;
+    if (sequences)
+        writer_count(writer, "max-num-seqs", sequences);
+    if (prefill && !plan->workload.max_num_batched_tokens)
+        writer_count(writer, "max-num-batched-tokens", plan->workload.sequence_length);
     if (plan->moe.path == PATH_DEEPEP)
         writer_flag(writer, "all2all-backend",
                     plan->moe.library == LIBRARY_DEEPEP_V2 ? "deepep_v2"

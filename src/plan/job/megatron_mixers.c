@@ -1,0 +1,170 @@
+/* Megatron-LM and Megatron-Bridge: layers of several kinds. Windows, recurrences, an indexer,
+ * and patterns of layers that are one part each.
+ *
+ * Read at NVIDIA/Megatron-LM d98e8a64ddf3: core/transformer/transformer_config.py
+ * (window_attn_skip_freq, linear_attention_freq, dsa_indexer_*), core/ssm/mamba_mixer.py and
+ * core/models/hybrid (mamba_*, hybrid_layer_pattern). */
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plan/job/megatron.h"
+
+static const char full[] = "full";
+
+static void set_types(struct job *job, const char *const *types, size_t n, const char *flag)
+{
+    const struct setting *s = job_setting(job, flag);
+    draft_set_list(&job->draft, "model.layer_types", types, n, s ? s->mark : job->mark,
+                   s ? s->said : flag);
+}
+
+/* "N": every N-th layer is full; "[1]*3+[0]": 1 is `type`. No frequency: every layer is. */
+static enum status set_frequency(struct job *job, const char *flag, const char *type)
+{
+    uint64_t layers = job_drafted(job, "model.layers", 0), every = 0;
+    const char *text = "";
+    const char **types = arena_alloc(job->arena, PLAN_LAYERS + 1, sizeof *types);
+    TRY(job_word(job, flag, &text));
+    if (layers > PLAN_LAYERS)
+        return job_fail(job, flag, "%" PRIu64 " layers of several kinds, above the limit %d",
+                        layers, PLAN_LAYERS);
+    if (strchr("([", text[0]) && text[0]) {
+        char *pattern = arena_alloc(job->arena, MEGATRON_PATTERN, 1);
+        TRY(megatron_read_pattern(job, flag, text, layers, pattern));
+        for (uint64_t i = 0; i < layers; i++)
+            types[i] = pattern[i] == '1' ? type : full;
+        set_types(job, types, layers, flag);
+        return STATUS_OK;
+    }
+    TRY(job_count(job, flag, &every));
+    if (every > PLAN_LAYERS)
+        return job_fail(job, flag, "'%s' is above the number of layers", flag);
+    for (uint64_t i = 0; i < (every ? every : 1); i++)
+        types[i] = every && i + 1 == every ? full : type;
+    set_types(job, types, every ? every : 1, flag);
+    return STATUS_OK;
+}
+
+/* "127,0": 127 tokens to the left and the token itself; -1 is no end. */
+static enum status set_window(struct job *job)
+{
+    static const char flag[] = "window-size";
+    const struct setting *s = job_setting(job, flag);
+    if (!s)
+        return STATUS_OK;
+    if (s->trouble || !s->n)
+        return job_fail(job, flag, "'%s' is not known: %s", flag,
+                        s->trouble ? s->trouble : "no value");
+    char *end;
+    const char *text = s->values[0] + strspn(s->values[0], "([ ");
+    long left = strtol(text, &end, 10);
+    if (end == text || left < -1 || left > 1000000000 || !strchr(",)] ", *end))
+        return job_fail(job, flag, "'%s' is no window of two numbers", s->values[0]);
+    if (left < 0)
+        return STATUS_OK;
+    job_set_count(job, "model.attention.window", (uint64_t)left + 1, flag);
+    return set_frequency(job, "window-attn-skip-freq", "window");
+}
+
+struct size {
+    const char *flag, *key;
+    uint64_t fallback; /* 0: none */
+};
+
+static enum status set_sizes(struct job *job, const struct size *sizes, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        uint64_t value = sizes[i].fallback;
+        TRY(job_count(job, sizes[i].flag, &value));
+        if (value)
+            job_set_count(job, sizes[i].key, value, sizes[i].flag);
+    }
+    return STATUS_OK;
+}
+
+static enum status set_variant(struct job *job)
+{
+    static const struct size linear[] = {
+        {"linear-num-value-heads", "model.linear.heads", 32},
+        {"linear-value-head-dim", "model.linear.head_dim", 128},
+        {"linear-num-key-heads", "model.linear.key_heads", 16},
+        {"linear-key-head-dim", "model.linear.key_dim", 128},
+        {"linear-conv-kernel-dim", "model.linear.conv", 4},
+    };
+    static const struct size indexer[] = {
+        {"dsa-indexer-n-heads", "model.indexer.heads", 64},
+        {"dsa-indexer-head-dim", "model.indexer.head_dim", 128},
+        {"dsa-indexer-topk", "model.indexer.top_k", 2048},
+    };
+    static const char flag[] = "experimental-attention-variant";
+    const char *variant = "";
+    TRY(job_word(job, flag, &variant));
+    if (text_equal(variant, "gated_delta_net")) {
+        TRY(set_sizes(job, linear, 5));
+        job_set(job, "model.linear.kind", "gated_delta_net", flag);
+        return set_frequency(job, "linear-attention-freq", "linear");
+    }
+    if (text_equal(variant, "dsa"))
+        return set_sizes(job, indexer, 3);
+    if (variant[0])
+        job_warn(job, job_setting(job, flag)->mark,
+                 "attention '%s' matters to memory and is not modelled: full attention stands "
+                 "in",
+                 variant);
+    return STATUS_OK;
+}
+
+/* M mamba, * attention, E experts, - a dense network; '|' between pipeline stages. */
+static enum status set_hybrid(struct job *job)
+{
+    static const char flag[] = "hybrid-layer-pattern", letters[] = "M*E-";
+    static const char *const parts[] = {"linear", "full", "moe", "dense"};
+    static const struct size mamba[] = {
+        {"mamba-head-dim", "model.linear.head_dim", 64},
+        {"mamba-num-groups", "model.linear.key_heads", 8},
+        {"mamba-state-dim", "model.linear.key_dim", 128},
+    };
+    const char *pattern = NULL;
+    const char **types = arena_alloc(job->arena, PLAN_LAYERS + 1, sizeof *types);
+    size_t n = 0;
+    TRY(job_word(job, flag, &pattern));
+    if (!pattern)
+        return STATUS_OK;
+    for (const char *at = pattern; *at; at++) {
+        const char *letter = strchr(letters, *at);
+        if (*at == '|')
+            continue;
+        if (!letter)
+            return job_fail(job, flag, "layer '%c' of the pattern: a plan's are M, *, E and -",
+                            *at);
+        if (n == PLAN_LAYERS)
+            return job_fail(job, flag, "more than the limit of %d layers", PLAN_LAYERS);
+        types[n++] = parts[letter - letters];
+    }
+    set_types(job, types, n, flag);
+    job_set_count(job, "model.layers", n, flag);
+    job_set_count(job, "model.norms_per_layer", 1, flag);
+    draft_drop(&job->draft, "model.dense_layers");
+    TRY(set_sizes(job, mamba, 3));
+    job_set(job, "model.linear.kind", "mamba2", flag);
+    job_set_count(job, "model.linear.conv", 4, flag);
+    job_set_count(job, "model.linear.chunk", 128, flag);
+    uint64_t heads =
+        2 * job_drafted(job, "model.hidden", 0) / job_drafted(job, "model.linear.head_dim", 64);
+    TRY(job_count(job, "mamba-num-heads", &heads));
+    job_set_count(job, "model.linear.heads", heads, "mamba-num-heads");
+    return STATUS_OK;
+}
+
+enum status megatron_set_mixers(struct job *job)
+{
+    const char *softmax = "vanilla";
+    TRY(job_word(job, "softmax-type", &softmax));
+    if (text_equal(softmax, "learnable"))
+        job_set(job, "model.attention.sinks", "true", "softmax-type");
+    TRY(set_window(job));
+    TRY(set_variant(job));
+    return set_hybrid(job);
+}

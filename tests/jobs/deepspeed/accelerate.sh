@@ -1,0 +1,1 @@
+accelerate launch --num_processes 16 --num_machines 2 --use_deepspeed --deepspeed_config_file zero3-offload.json sft.py --model_name_or_path Qwen/Qwen3-30B-A3B --per_device_train_batch_size 1 --max_length 8192 --bf16 --use_peft --lora_r 16 --lora_target_modules all-linear

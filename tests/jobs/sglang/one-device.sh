@@ -1,0 +1,1 @@
+sglang serve --model-path openai/gpt-oss-20b --tp 1 --context-length 131072 --max-running-requests 32 --moe-runner-backend triton_kernel --disable-cuda-graph --dtype bfloat16 --json-model-override-args '{"num_hidden_layers": 12}' --swa-full-tokens-ratio 0.5

@@ -1,0 +1,294 @@
+/* See job_cases.h. */
+#include "support/job_cases.h"
+
+const struct job_case job_cases[] = {
+    {"megatron/mixtral.sh", "",
+     "parallel.tp=2 parallel.pp=4 parallel.vpp=2 parallel.ep=4 parallel.etp=2 parallel.sp=true "
+     "parallel.schedule=interleaved parallel.zero=1 moe.path=ragged_a2a workload.micro_batch=1 "
+     "workload.global_batch=256 precision.gradients=f32 precision.master=f32 cluster.nodes=4 "
+     "cluster.node.devices=8 model.moe.intermediate=14336 model.attention.kv_heads=8",
+     0},
+    {"megatron/deepseek-v2-lite.sh", "",
+     "parallel.pp=2 parallel.ep=8 moe.path=deepep recompute.kind=selective cluster.nodes=2 "
+     "model.dense_layers=1 model.attention.kind=mla model.attention.qk_rope_head_dim=64",
+     0},
+    {"megatron/qwen3-drop-and-pad.sh", "",
+     "parallel.ep=16 moe.path=capacity moe.capacity_factor=1 moe.drop=probs "
+     "recompute.kind=full "
+     "precision.compute=fp8 precision.weights=bf16 model.dense_intermediate=6144 "
+     "cluster.nodes=2",
+     1},
+    {"megatron/fsdp.sh", "",
+     "parallel.zero=3 precision.gradients=bf16 precision.master=f32 precision.moments=bf16 "
+     "optimizer.precision_aware=native "
+     "moe.library=hybrid_ep parallel.ep=32 stack.cross_entropy=in_place cluster.nodes=8",
+     1},
+    {"megatron/first-and-last.slurm", "",
+     "parallel.pp=8 model.dense_layers=3 model.mtp_enabled=true stack.vocab_multiple=1 "
+     "model.moe.router.scale=2.5 moe.dispatch_sms=24 precision.gradients=bf16 cluster.nodes=8",
+     0},
+    {"megatron/sections.yaml", "",
+     "parallel.tp=2 parallel.sp=true parallel.ep=8 parallel.etp=2 workload.micro_batch=1 "
+     "model.attention.kv_heads=8 model.vocab=32000 moe.path=ragged_a2a parallel.zero=1",
+     0},
+    {"megatron/yaml-cfg.sh", "cluster=h100",
+     "parallel.tp=2 workload.micro_batch=1 workload.global_batch=128 cluster.nodes=2", 0},
+    {"bridge/qwen3-script.sh", "",
+     "parallel.ep=16 workload.micro_batch=1 workload.global_batch=1024 model.layers=48 "
+     "cluster.nodes=2 precision.gradients=bf16 parallel.zero=1",
+     1},
+    {"bridge/recipe.sh", "",
+     "parallel.ep=8 recompute.kind=selective workload.global_batch=512 model.layers=48", 1},
+    {"bridge/anchors.yaml", "",
+     "parallel.tp=2 parallel.sp=true parallel.ep=8 workload.sequence_length=4096 "
+     "precision.gradients=f32",
+     0},
+    {"bridge/sizes.yaml", "",
+     "parallel.ep=64 precision.recipe=mxfp8 precision.quantized_params=true "
+     "precision.weights=bf16 precision.compute=fp8 moe.library=hybrid_ep "
+     "model.moe.experts=128 model.attention.head_dim=128 model.moe.glu=true parallel.vpp=1",
+     0},
+    {"bridge/pipeline.sh", "",
+     "parallel.pp=8 parallel.vpp=2 parallel.ep=16 workload.global_batch=2048 cluster.nodes=32",
+     2},
+    {"maxtext/seed000.yml", "",
+     "parallel.ep=8 parallel.zero=3 workload.micro_batch=8 workload.sequence_length=4096 "
+     "moe.path=deepep precision.weights=bf16 precision.gradients=bf16 precision.moments=bf16 "
+     "precision.master=none recompute.kind=full",
+     0},
+    {"maxtext/mixtral-compile.sh", "",
+     "parallel.zero=3 workload.sequence_length=2048 workload.micro_batch=8 moe.path=ragged_a2a "
+     "moe.matmul=megablox moe.buffer=worst recompute.kind=full precision.weights=f32 "
+     "cluster.name=tpu-v5p-4x4x4",
+     0},
+    {"maxtext/mixtral-dropping.sh", "",
+     "parallel.tp=4 parallel.zero=3 workload.micro_batch=48 moe.path=capacity "
+     "moe.capacity_factor=1.25 recompute.kind=save",
+     0},
+    {"maxtext/written-out.yml", "",
+     "parallel.pp=4 parallel.vpp=4 parallel.ep=2 workload.micro_batch=4 model.hidden=4096 "
+     "workload.global_batch=256 precision.compute=fp8 recompute.kind=save",
+     1},
+    {"maxtext/two-files.sh", "",
+     "parallel.cp=2 parallel.ep=4 workload.micro_batch=8 workload.sequence_length=4096 "
+     "moe.path=allgather precision.weights=bf16",
+     0},
+    {"torchtitan/deepseek-16b.toml", "",
+     "parallel.ep=8 parallel.etp=1 parallel.zero=3 workload.micro_batch=4 "
+     "recompute.kind=selective stack.compiled=false moe.path=ragged_a2a model.layers=27",
+     0},
+    {"torchtitan/inline.toml", "",
+     "parallel.ep=8 parallel.zero=3 workload.micro_batch=4 precision.weights=f32 "
+     "recompute.kind=selective moe.path=ragged_a2a",
+     0},
+    {"torchtitan/override.sh", "",
+     "parallel.tp=2 parallel.sp=true recompute.kind=full workload.micro_batch=4 "
+     "cluster.node.devices=8",
+     0},
+    {"torchtitan/module.sh", "",
+     "parallel.ep=8 workload.micro_batch=4 workload.sequence_length=4096", 1},
+    {"torchtitan/pipeline.toml", "",
+     "parallel.pp=8 parallel.zero=3 parallel.dp_shard=4 workload.micro_batch=1 "
+     "workload.global_batch=128 "
+     "parallel.schedule=interleaved precision.weights=bf16 precision.gradients=f32 "
+     "precision.compute=fp8",
+     0},
+    {"vllm/deepseek-tp8.sh", "",
+     "parallel.tp=8 parallel.sp=false parallel.ep=8 workload.mode=decode "
+     "workload.micro_batch=128 "
+     "workload.context_length=8192 moe.path=auto precision.kv_cache=fp8 "
+     "precision.weights=fp8_block",
+     0},
+    {"vllm/wide-ep.sh", "",
+     "parallel.dp=16 parallel.ep=16 parallel.etp=1 moe.path=deepep_ll moe.redundant_experts=32 "
+     "cluster.nodes=2 memory.fraction=0.85 precision.dispatch=fp8_block",
+     0},
+    {"vllm/config-file.sh", "",
+     "parallel.tp=4 parallel.etp=4 parallel.ep=1 memory.fraction=0.85 precision.weights=fp8 "
+     "workload.context_length=32768",
+     0},
+    {"vllm/module.sh", "",
+     "parallel.tp=2 parallel.etp=2 workload.max_num_batched_tokens=16384 "
+     "workload.micro_batch=512 "
+     "stack.graphs=none "
+     "precision.weights=mxfp4",
+     2},
+    {"vllm/speculative.sh", "",
+     "parallel.tp=4 parallel.ep=4 workload.tokens_per_sequence=3 moe.routing.placement=strided "
+     "precision.weights=fp8_block",
+     2},
+    {"sglang/qwen3.sh", "",
+     "parallel.tp=8 parallel.sp=true parallel.ep=8 moe.path=allgather memory.fraction=0.8 "
+     "workload.micro_batch=128",
+     0},
+    {"sglang/decode.sh", "",
+     "parallel.tp=1 parallel.dp=16 parallel.ep=16 moe.path=deepep_ll workload.mode=decode "
+     "workload.micro_batch=128 cluster.nodes=2 moe.redundant_experts=32",
+     1},
+    {"sglang/prefill.sh", "",
+     "parallel.tp=8 parallel.etp=8 workload.mode=prefill workload.sequence_length=16384 "
+     "workload.micro_batch=1",
+     0},
+    {"sglang/config.sh", "",
+     "parallel.tp=4 memory.fraction=0.9 precision.kv_cache=fp8 workload.micro_batch=256", 0},
+    {"sglang/deepep-flags.sh", "",
+     "parallel.tp=8 parallel.dp=4 parallel.ep=32 moe.path=deepep moe.overlap=true "
+     "workload.max_num_batched_tokens=16384 workload.tokens_per_sequence=4 cluster.nodes=4",
+     1},
+    {"trtllm/attention-dp.sh", "",
+     "parallel.tp=1 parallel.dp=8 parallel.ep=8 parallel.etp=1 moe.path=allgather "
+     "memory.fraction=0.85 memory.cache_block=32 precision.kv_cache=fp8 "
+     "stack.experts=trtllm_gen workload.max_num_seqs=256 workload.micro_batch=256 "
+     "workload.max_num_batched_tokens=4096 workload.context_length=8192",
+     0},
+    {"deepspeed/zero2.json", "cluster=h100-8x1 model=mixtral-8x7b",
+     "parallel.zero=2 workload.micro_batch=2 workload.global_batch=128 precision.master=f32 "
+     "precision.gradients=bf16",
+     0},
+    {"deepspeed/zero3-auto.json", "cluster=h100-8x1 model=mixtral-8x7b workload.micro_batch=1",
+     "parallel.zero=3 optimizer.offload=1", 0},
+    {"deepspeed/experts.json", "cluster=h100-8x2 model=mixtral-8x7b",
+     "parallel.ep=4 workload.micro_batch=4 workload.global_batch=64 moe.path=ragged_a2a", 0},
+    {"deepspeed/trainer.sh", "",
+     "parallel.zero=3 workload.micro_batch=1 recompute.kind=full precision.weights=bf16 "
+     "workload.sequence_length=4096 model.layers=48",
+     0},
+    {"deepspeed/heredoc.sh", "",
+     "parallel.tp=2 parallel.zero=1 workload.micro_batch=1 precision.gradients=f32 "
+     "cluster.nodes=2",
+     0},
+    {"megatron/deepseek-v3-layout.slurm", "cluster=h100",
+     "parallel.pp=8 parallel.vpp=4 parallel.ep=32 parallel.etp=1 parallel.schedule=interleaved "
+     "parallel.layout=\"Et*3|(tt|)*29,m|L\" cluster.nodes=32 model.dense_layers=3 "
+     "model.mtp_enabled=true model.attention.kind=mla moe.path=deepep moe.library=deepep "
+     "precision.recipe=fp8_block precision.moments=bf16 stack.overlap.dp=true "
+     "workload.global_batch=8192 stack.cross_entropy=in_place",
+     0},
+    {"megatron/mixtral-variables.sh", "cluster=h100",
+     "parallel.pp=4 parallel.ep=8 parallel.zero=1 cluster.nodes=4 model.vocab=32000 "
+     "moe.path=ragged_a2a workload.global_batch=256",
+     1},
+    {"megatron/conditional.sh", "cluster=h100",
+     "parallel.cp=2 parallel.ep=8 parallel.dp_shard=4 workload.micro_batch=2 "
+     "workload.global_batch=16 optimizer.offload=0.5 stack.overlap.ep=true "
+     "stack.overlap.dp=false moe.routing.distribution=uniform cluster.nodes=2",
+     4},
+    {"megatron/gpt-oss-windows.slurm", "cluster=h100",
+     "model.attention.window=128 model.attention.sinks=true parallel.zero=3 "
+     "parallel.dp_shard=32 stack.graphs=partial optimizer.kind=muon cluster.nodes=8",
+     3},
+    {"megatron/layer-pattern.sh", "cluster=h100",
+     "model.layers=9 model.norms_per_layer=1 model.linear.kind=mamba2 model.linear.heads=128 "
+     "model.dense_layers=4 cluster.nodes=2",
+     0},
+    {"megatron/linear.sh", "cluster=h100",
+     "model.linear.kind=gated_delta_net model.linear.heads=32 model.linear.key_heads=16 "
+     "model.attention.output_gate=true model.attention.head_dim=256 model.moe.shared_gate=true "
+     "parallel.ep=8 parallel.zero=1",
+     0},
+    {"bridge/lists.yaml", "cluster=h100-8x128",
+     "model.dense_layers=3 model.moe.activation=silu model.moe.glu=true parallel.pp=16 "
+     "precision.moments=bf16 optimizer.precision_aware=copied precision.gradients=bf16",
+     0},
+    {"bridge/environment.yaml", "cluster=h100-8x4 model=qwen3-30b-a3b",
+     "parallel.tp=4 parallel.ep=8 parallel.pp=4 parallel.etp=1 stack.graphs=partial "
+     "precision.recipe=fp8_delayed",
+     0},
+    {"bridge/performance.sh", "",
+     "parallel.pp=4 parallel.vpp=4 parallel.ep=64 parallel.zero=1 precision.recipe=mxfp8 "
+     "recompute.kind=selective stack.graphs=partial cluster.nodes=64",
+     1},
+    {"bridge/adapter.sh", "cluster=h100",
+     "lora.rank=32 parallel.ep=8 model.layers=24 workload.sequence_length=2048", 1},
+    {"bridge/overrides.sh", "cluster=h100",
+     "parallel.tp=2 parallel.ep=8 moe.library=hybrid_ep precision.moments=bf16 "
+     "precision.recipe=mxfp8 stack.overlap.ep=true cluster.nodes=2",
+     1},
+    {"maxtext/deepseek-custom.yml", "cluster=h100-8x32",
+     "parallel.ep=16 parallel.zero=3 parallel.dp_shard=128 workload.micro_batch=4 "
+     "workload.global_batch=2048 recompute.kind=full",
+     3},
+    {"maxtext/mixtral-out-proj.sh", "cluster=h100-8x32",
+     "parallel.tp=4 workload.micro_batch=8 recompute.kind=save moe.matmul=ragged_dot "
+     "precision.compute=fp8",
+     0},
+    {"maxtext/gpt-oss.yml", "cluster=h100-8x8",
+     "parallel.ep=8 optimizer.kind=muon precision.weights=bf16 precision.moments=f32", 2},
+    {"maxtext/slices.sh", "cluster=mi300x-8x16",
+     "parallel.zero=3 optimizer.offload=1 recompute.kind=full model.layers=48", 1},
+    {"maxtext/windows.yml", "cluster=h100-8x8",
+     "model.attention.window=4096 parallel.pp=4 parallel.vpp=2 parallel.tp=2 "
+     "workload.micro_batch=1",
+     0},
+    {"torchtitan/deepseek-671b.toml", "cluster=h100-8x64",
+     "parallel.pp=8 parallel.vpp=2 parallel.tp=8 parallel.ep=8 parallel.etp=1 "
+     "parallel.schedule=interleaved recompute.kind=full precision.compute=fp8 "
+     "stack.compiled=false",
+     1},
+    {"torchtitan/qwen3-replicas.toml", "cluster=h100-8x2",
+     "parallel.dp_shard=4 parallel.ep=4 parallel.reshard=never optimizer.step=foreach "
+     "moe.routing.distribution=uniform",
+     1},
+    {"torchtitan/defaults.sh", "cluster=h100",
+     "parallel.dp_shard=4 cluster.node.devices=8 workload.micro_batch=2", 1},
+    {"torchtitan/memory-budget.toml", "cluster=h100-8x1",
+     "parallel.tp=8 parallel.etp=8 recompute.kind=selective precision.weights=bf16", 2},
+    {"torchtitan/zero-bubble.toml", "cluster=h100-8x2",
+     "parallel.pp=4 parallel.schedule=zero_bubble workload.micro_batch=2 "
+     "workload.global_batch=64",
+     1},
+    {"vllm/deepseek-r1-two-nodes.sh", "cluster=h200",
+     "parallel.dp=16 parallel.ep=16 moe.path=deepep moe.redundant_experts=32 "
+     "workload.max_num_batched_tokens=16384 workload.micro_batch=256 stack.graphs=full "
+     "workload.sequence_length=4096 workload.context_length=32000 precision.kv_cache=fp8",
+     3},
+    {"vllm/docker.sh", "cluster=h100",
+     "parallel.tp=2 model.layers=36 workload.max_num_batched_tokens=8192 "
+     "precision.weights=mxfp4",
+     3},
+    {"vllm/eager.sh", "cluster=h100",
+     "stack.graphs=none parallel.ep=4 memory.cache_block=32 precision.weights=fp8_block", 1},
+    {"vllm/heredoc.sh", "cluster=h200",
+     "parallel.tp=16 parallel.ep=16 workload.micro_batch=64 stack.graphs=partial "
+     "workload.mode=decode",
+     1},
+    {"vllm/prefill-node.sh", "cluster=h200",
+     "workload.mode=prefill workload.sequence_length=8192 workload.max_num_seqs=64", 0},
+    {"vllm/awq.sh", "cluster=h100", "precision.weights=int4 precision.activations=f16", 2},
+    {"sglang/decode-72.sh", "cluster=h100",
+     "parallel.tp=1 parallel.dp=72 parallel.ep=72 moe.path=deepep_ll workload.micro_batch=256 "
+     "workload.sequence_length=4096 moe.redundant_experts=32 cluster.nodes=9",
+     3},
+    {"sglang/speculative.sh", "cluster=h100",
+     "parallel.ep=8 parallel.etp=1 workload.max_num_batched_tokens=32768 "
+     "workload.tokens_per_sequence=4 precision.kv_cache=fp8",
+     7},
+    {"sglang/one-device.sh", "cluster=h100",
+     "parallel.tp=1 stack.graphs=none stack.experts=triton_oai workload.micro_batch=32", 1},
+    {"sglang/prefill-mpi.sh", "cluster=h200",
+     "workload.mode=prefill workload.sequence_length=4096 moe.path=deepep moe.overlap=true "
+     "parallel.ep=16 cluster.nodes=2",
+     0},
+    {"deepspeed/zero3-offload.json",
+     "cluster=h100-8x1 model=mixtral-8x7b workload.micro_batch=1",
+     "parallel.zero=3 optimizer.offload=1 optimizer.offload_params=true", 1},
+    {"deepspeed/two-nodes.sh", "cluster=h100",
+     "parallel.zero=3 workload.global_batch=128 recompute.kind=full precision.weights=bf16 "
+     "cluster.nodes=2",
+     1},
+    {"deepspeed/accelerate.sh", "cluster=h100",
+     "parallel.zero=3 lora.rank=16 optimizer.offload=1 cluster.nodes=2 model.layers=48", 1},
+    {"deepspeed/accelerate-file.sh", "cluster=h100",
+     "parallel.zero=3 lora.rank=8 recompute.kind=full optimizer.kind=adam8bit "
+     "precision.weights=bf16 cluster.nodes=2 workload.global_batch=32",
+     0},
+    {"deepspeed/zero2-older.json", "cluster=h100-8x2 model=mixtral-8x7b",
+     "parallel.zero=2 optimizer.offload=1 precision.weights=f16 parallel.overlap_reduce=true",
+     3},
+    {"deepspeed/hpz.json", "cluster=h100-8x2 model=mixtral-8x7b",
+     "parallel.zero=3 parallel.live_parameters=30000000 parallel.reduce_bucket=50000000 "
+     "optimizer.offload_params=true",
+     3},
+};
+
+const size_t job_cases_n = sizeof job_cases / sizeof *job_cases;
