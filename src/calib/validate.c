@@ -63,16 +63,11 @@ struct validated_summary *validation_summarise(struct validation *v, size_t firs
         s.values++;
         s.agree += row->verdict == VALIDATE_AGREES;
         s.not_predicted += row->verdict == VALIDATE_NOT_PREDICTED;
-        bool words = row->verdict != VALIDATE_NOT_PREDICTED && isnan(row->measured);
-        s.has_verdicts = s.has_verdicts || words;
-        if (words)
-            confusion_add(&s.confusion, row->published, row->predicted);
         measured[n] = isnan(row->measured) ? 0 : row->measured;
         control[n] = row->control;
         value[n++] = row->value;
     }
     s.score = score_of(measured, value, n, arena);
-    s.balanced_accuracy = confusion_balanced_accuracy(&s.confusion);
     add_control(&s, measured, control, n, arena);
     v->summaries =
         arena_grow(arena, v->summaries, v->n_summaries, &v->summary_capacity, sizeof s);

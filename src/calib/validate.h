@@ -24,6 +24,8 @@ struct validated {
     bool has_error;
     double error_percent;
     enum validate_verdict verdict;
+    const char *stack;      /* kind of the plan's stack; "" where there is no plan */
+    const char *why;        /* a plan that is refused: the reason; NULL */
     double measured, value; /* of numbers, in base units; NaN */
     double control;         /* what the baseline says; NaN where there is none */
 };
@@ -36,9 +38,18 @@ struct validated_summary {
     uint64_t constants;       /* of the profile, fitted; 0 where nothing was */
     const char *control_name; /* "70 % roofline", "constant MFU"; NULL */
     double control_mean, control_median;
-    bool has_verdicts;
-    struct confusion confusion; /* of verdicts */
-    double balanced_accuracy;   /* NaN unless both verdicts were published */
+};
+
+/* Verdicts of runs, by the stack of their plans: what was told, beside always saying "fits". */
+struct validated_verdicts {
+    const char *table, *stack; /* "all": of every stack, where there are several */
+    uint64_t runs, refused;
+    struct confusion confusion; /* of those that are not refused */
+    double expressible;         /* shares; NaN where there is nothing to share */
+    double fits_told, oom_told; /* "marginal" tells neither */
+    double marginal;            /* of all verdicts predicted */
+    double accuracy, accuracy_of_fits;
+    double balanced_accuracy; /* NaN unless both were published; always "fits" has 0.5 */
 };
 
 struct validation {
@@ -46,6 +57,8 @@ struct validation {
     size_t n, capacity;
     struct validated_summary *summaries;
     size_t n_summaries, summary_capacity;
+    struct validated_verdicts *verdicts;
+    size_t n_verdicts, verdict_capacity;
 };
 
 /* Tables that are shipped, NULL-terminated: what `validate` takes without operands. */
@@ -68,6 +81,9 @@ void validation_add(struct validation *validation, const struct validated *row,
                     struct arena *arena);
 struct validated_summary *validation_summarise(struct validation *validation, size_t first,
                                                const char *family, struct arena *arena);
+
+/* Appends what was told of the verdicts among the rows from `first` on, one record a stack. */
+void validation_verdicts(struct validation *validation, size_t first, struct arena *arena);
 
 /* The number of a prediction that a quantity of predict's JSON names; false for other names. */
 struct prediction;

@@ -8,6 +8,7 @@
 #include "calib/claim_value.h"
 #include "calib/validate.h"
 #include "plan/published.h"
+#include "plan/schema.h"
 #include "sim/predict.h"
 
 /* A quantity as `predict --format json` names it, and where the record holds it. */
@@ -68,6 +69,7 @@ struct run {
     struct plan plan;
     struct prediction prediction;
     struct profiles profiles;
+    const char *stack;   /* of the plan; "" where there is none */
     const char *refused; /* why there is no prediction; NULL */
 };
 
@@ -108,8 +110,9 @@ static bool same_run(const struct csv *csv, size_t a, size_t b)
            (!plan || text_equal(plan, csv_cell(csv, b, "plan")));
 }
 
-/* A plan that the stack refuses has no prediction; a row that cannot be read is an error. */
-static enum status predict_run(struct run *run, size_t row, struct arena *arena,
+/* A plan that the stack refuses has no prediction; a row that cannot be read is an error, but
+ * of a verdict: there what cannot be said is counted. */
+static enum status predict_run(struct run *run, size_t row, bool verdict, struct arena *arena,
                                struct err *err)
 {
     struct err refused = {0};
@@ -121,7 +124,15 @@ static enum status predict_run(struct run *run, size_t row, struct arena *arena,
     }
     run->row = row;
     run->refused = NULL;
-    TRY(published_plan(run->csv, row, arena, &run->plan, err));
+    run->stack = "";
+    if (published_plan(run->csv, row, arena, &run->plan, verdict ? &refused : err) !=
+        STATUS_OK) {
+        if (!verdict)
+            return STATUS_INPUT;
+        run->refused = arena_strdup(arena, refused.text);
+        return STATUS_OK;
+    }
+    run->stack = words_stack[run->plan.stack.kind];
     TRY(profiles_get(&run->profiles, &run->plan, &ask.profile, err));
     if (predict(&run->plan, &options, arena, &run->prediction, &refused) != STATUS_OK)
         run->refused = arena_strdup(arena, refused.text);
@@ -193,7 +204,9 @@ static enum status add_row(struct run *run, size_t at, const char *table, struct
                             .value = (double)NAN,
                             .control = (double)NAN};
     if (verdict || known)
-        TRY(predict_run(run, at, arena, err));
+        TRY(predict_run(run, at, verdict, arena, err));
+    row.stack = verdict || known ? run->stack : "";
+    row.why = verdict || known ? run->refused : NULL;
     if (verdict && !run->refused)
         compare_words(run, &row);
     else if (!verdict)
@@ -262,5 +275,6 @@ enum status validate_runs(const struct csv *csv, struct arena *arena, struct val
         TRY(add_row(&run, row, table, arena, out, err));
     if (out->n > first)
         summarise(out, first, arena);
+    validation_verdicts(out, first, arena);
     return STATUS_OK;
 }

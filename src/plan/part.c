@@ -185,10 +185,33 @@ static enum status read_called(struct part *part, const struct node *value, cons
 
 /* ---- all of it ---- */
 
-/* What stands in place is called after its base, so that results say what it is. */
-static void name_in_place(struct part *part, const struct node *value)
+/* What a mapping in place starts from: its base, or, of a stack, the file of its kind: who says
+ * `{kind: maxtext}` means MaxText with what MaxText does by itself. NULL: nothing. */
+static const struct node *base_in_place(const struct part *part, const struct node *value)
 {
     const struct node *base = value->kind == NODE_MAPPING ? node_get(value, "base") : NULL;
+    if (base || value->kind != NODE_MAPPING || part->kind != CATALOG_STACK)
+        return base;
+    const struct node *kind = node_get(value, "kind");
+    return kind && kind->kind == NODE_SCALAR ? kind : NULL;
+}
+
+/* A kind that is none, or whose file is not installed, is left to the keys themselves. */
+static enum status read_in_place(struct part *part, const struct node *value,
+                                 const char *folder)
+{
+    const struct node *base = base_in_place(part, value);
+    char *path;
+    if (base && !node_get(value, "base") &&
+        catalog_has(part->kind, base->text, part->loader->arena, &path))
+        TRY(read_base(part, base, NULL));
+    return read_mapping(part, value, folder);
+}
+
+/* What stands in place is called after what it starts from, so that results say what it is. */
+static void name_in_place(struct part *part, const struct node *value)
+{
+    const struct node *base = base_in_place(part, value);
     if (base && base->kind == NODE_SCALAR)
         snprintf(part->name, PLAN_NAME, "%.64s (changed)", base->text);
     else
@@ -211,7 +234,7 @@ enum status part_load(struct loader *loader, const char *key, const struct node 
     part->loader = loader;
     part->key = part_keys[i];
     if (value->kind == NODE_MAPPING)
-        TRY(read_mapping(part, value, folder));
+        TRY(read_in_place(part, value, folder));
     else
         TRY(read_called(part, value, folder));
     if (part->name[0] == '\0')

@@ -54,11 +54,10 @@ static bool try_growth(struct fix_search *search, const struct growth *growth)
     }
     if (value > growth->most)
         return false;
-    for (uint64_t between = low + 1; between <= value; between++) {
+    /* where there are too many to try, the power of two stands */
+    for (uint64_t between = low + 1; between < value && value - low <= BETWEEN_MAX; between++) {
         both[0] = grow(search, growth, between);
-        if (value - low > BETWEEN_MAX)
-            between = value - 1; /* too many to try: the power of two stands */
-        else if (enough(search, both[0], &both[1], &alone))
+        if (enough(search, both[0], &both[1], &alone))
             return fix_keep(search, both, alone ? 1 : 2);
     }
     both[0] = grow(search, growth, value);

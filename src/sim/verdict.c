@@ -19,14 +19,21 @@ static double fraction_of(const struct plan *plan)
     return plan->memory.fraction > 0 ? plan->memory.fraction : plan->stack.fraction;
 }
 
-uint64_t verdict_limit(const struct plan *plan)
+/* What the reserves leave to the allocator. */
+static uint64_t room_of(const struct plan *plan)
 {
     const struct stack *s = &plan->stack;
     uint64_t pool = (uint64_t)(fraction_of(plan) * (double)verdict_capacity(plan));
     uint64_t reserve = plan->memory.reserve_bytes + s->reserve_bytes + s->context_bytes +
                        s->comm_bytes_per_rank;
-    uint64_t left = pool > reserve ? pool - reserve : 0;
-    return s->fragmentation > 0 ? (uint64_t)((double)left / (1 + s->fragmentation)) : left;
+    return pool > reserve ? pool - reserve : 0;
+}
+
+uint64_t verdict_limit(const struct plan *plan)
+{
+    double fragmentation = plan->stack.fragmentation;
+    uint64_t room = room_of(plan);
+    return fragmentation > 0 ? (uint64_t)((double)room / (1 + fragmentation)) : room;
 }
 
 unsigned verdict_fold(const struct plan *plan, const struct work *work, const uint64_t *values,
@@ -124,11 +131,14 @@ bool verdict_evaluate(const struct plan *plan, const struct work *work, struct s
     return there || try_place(&trial, heaviest, &moments);
 }
 
+/* Fragmentation is what was measured far from the limit; before it fails, PyTorch's allocator
+ * gives back what it cached and asks again (c10/cuda/CUDACachingAllocator.cpp, malloc:
+ * release_cached_blocks). So there is an interval, from none of it to all. */
 enum verdict verdict_of(const struct plan *plan, const struct memory_peak *peak)
 {
+    double error = plan->stack.error * (double)peak->temp_bytes;
     uint64_t limit = verdict_limit(plan), total = peak->total_bytes;
-    uint64_t distance = total > limit ? total - limit : limit - total;
-    if ((double)distance <= plan->stack.error * (double)peak->temp_bytes)
-        return VERDICT_MARGINAL;
-    return total <= limit ? VERDICT_FITS : VERDICT_OOM;
+    if (total > limit)
+        return (double)(total - limit) <= error ? VERDICT_MARGINAL : VERDICT_OOM;
+    return (double)(room_of(plan) - total) <= error ? VERDICT_MARGINAL : VERDICT_FITS;
 }

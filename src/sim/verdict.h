@@ -46,8 +46,9 @@ uint64_t verdict_n_stages(const struct plan *plan);
 bool verdict_stages(const struct plan *plan, const struct work *work, struct slots *slots,
                     uint64_t *values, struct stage_memory *stages);
 
-/* fits or oom by total <= limit; marginal when the distance is at most the stack's stated error
- * of temp. */
+/* fits or oom by total <= limit; marginal when the stack's stated error of temp could turn it:
+ * what is above the limit by no more than that, and what would, that much larger, not even fit
+ * if nothing fragmented. */
 enum verdict verdict_of(const struct plan *plan, const struct memory_peak *peak);
 
 #endif

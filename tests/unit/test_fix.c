@@ -220,6 +220,18 @@ static void the_fix_of_practice_is_among_them(void **state)
     }
 }
 
+/* Above 64 nodes counts only double: that search had no end. */
+static void many_nodes_end(void **state)
+{
+    (void)state;
+    size_t n;
+    check_known("model: llama-3.1-405b\ncluster: h100-8x128\nstack: megatron\n"
+                "workload: {sequence_length: 8192}\nparallel: {tp: 8, sp: true, pp: 8, vpp: 8, "
+                "cp: 2, zero: 1}\n",
+                "devices: cluster.nodes=512", &n);
+    assert_in_range(n, 2, 64);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -228,6 +240,7 @@ int main(void)
         cmocka_unit_test(skewed_routing_is_sampled_before_a_fix_is_named),
         cmocka_unit_test(the_fix_of_practice_is_among_them),
         cmocka_unit_test(nothing_where_nothing_helps),
+        cmocka_unit_test(many_nodes_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -110,7 +110,10 @@ static void parts_stand_in_place(void **state)
     assert_string_equal(fixture->err.text, "");
     assert_string_equal(plan->model_name, "inline");
     assert_string_equal(plan->cluster_name, "h100 (changed)");
-    assert_string_equal(plan->stack_name, "inline");
+    assert_string_equal(plan->stack_name, "megatron (changed)");
+    assert_true(plan->stack.wgrad_placeholders); /* as the file of its kind says */
+    assert_true(plan->stack.fraction < 0.81);
+    assert_int_equal(plan->precision.gradients, DTYPE_F32);
     assert_int_equal(plan->model.attention.kv_heads, 4);
     assert_int_equal(plan->model.attention.head_dim, 16);
     assert_int_equal(plan->model.moe.shared_intermediate, 64);

@@ -7,8 +7,10 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 #include <cmocka.h>
 
+#include "base/stat.h"
 #include "base/text.h"
 #include "support/catalogue.h"
 #include "support/plans.h"
@@ -17,7 +19,8 @@
 
 struct errors {
     double sum, largest;
-    size_t n;
+    double peak[32]; /* of allocated bytes, without sign */
+    size_t n, n_peak;
     double temp_low, temp_high; /* percent, of peak less resident */
     size_t n_temp;
 };
@@ -74,6 +77,8 @@ static struct errors compare(const char *table)
         print_message("%-72s %-24s %14.0f %14llu %+6.2f %%\n", csv_cell(&csv, row, "row"),
                       quantity, published, (unsigned long long)bytes, error);
         add(&errors, error);
+        if (text_equal(quantity, "memory.allocated_bytes") && errors.n_peak < 32)
+            errors.peak[errors.n_peak++] = fabs(error);
         if (text_equal(quantity, "memory.resident_bytes"))
             resident = (struct resident){published, bytes};
         else if (resident.predicted)
@@ -110,12 +115,30 @@ static void functional_tests_of_megatron(void **state)
     assert_true(errors.temp_low >= -26 && errors.temp_high <= 25);
 }
 
+/* What fragmentation leaves between a plan that fits and one that cannot (models/stacks) covers
+ * nine of ten errors: of the ten functional tests and the six runs, the fullest rank of each.
+ */
+static void fits_is_nine_of_ten(void **state)
+{
+    (void)state;
+    struct errors tests = compare("megatron_golden_memory"), runs = {0};
+    runs = compare("megatron_moe_memory_b200");
+    double all[16];
+    memcpy(all, tests.peak, sizeof(double) * 10);
+    for (size_t i = 0; i < 6; i++)
+        all[10 + i] = runs.largest;
+    assert_int_equal(tests.n_peak, 10);
+    stat_sort(all, 16);
+    print_message("nine of ten within %.2f %%\n", stat_percentile(all, 16, 0.9));
+    assert_true(stat_percentile(all, 16, 0.9) <= 7);
+}
+
 static void completed_runs_fit(void **state)
 {
     (void)state;
     struct arena arena = {0};
     struct csv csv;
-    size_t n_oom = 0;
+    size_t n_told = 0;
     published_read("memory_verdicts", &arena, &csv);
     for (size_t row = 0; row < csv.n_rows; row++) {
         struct prediction prediction;
@@ -124,10 +147,10 @@ static void completed_runs_fit(void **state)
         print_message("%-32s %7.1f of %6.1f GiB  %s\n", csv_cell(&csv, row, "row"),
                       (double)memory->total_bytes / 1073741824,
                       (double)memory->limit_bytes / 1073741824, verdict_name(memory->verdict));
-        n_oom += memory->verdict == VERDICT_OOM;
+        n_told += memory->verdict == VERDICT_FITS;
     }
     assert_int_equal(csv.n_rows, 37);
-    assert_int_equal(n_oom, 0);
+    assert_int_equal(n_told, 37); /* README states it; marginal would tell nothing */
     arena_release(&arena);
 }
 
@@ -272,6 +295,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(b200_peaks),
         cmocka_unit_test(functional_tests_of_megatron),
+        cmocka_unit_test(fits_is_nine_of_ten),
         cmocka_unit_test(completed_runs_fit),
         cmocka_unit_test(layers_save_what_the_reference_says),
         cmocka_unit_test(primus_reserves_for_its_sync_free_levels),

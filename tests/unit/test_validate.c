@@ -139,6 +139,46 @@ static void runs(void **state)
     arena_release(&arena);
 }
 
+/* Verdicts by stack: what fits, what does not, and what no plan can say. */
+static void verdicts_of_a_table(void **state)
+{
+    (void)state;
+    static const char file[] = "test_validate_verdicts.csv",
+                      table[] =
+                          "row,set,quantity,published\n"
+                          "a,model=olmoe-1b-7b cluster=h200-8x1 stack=megatron "
+                          "parallel.ep=8 parallel.zero=1,memory.verdict,fits\n"
+                          "b,model=deepseek-v3 cluster=h100-8x1 stack=megatron "
+                          "parallel.ep=8,memory.verdict,oom\n"
+                          "c,model=olmoe-1b-7b cluster=h200 stack=fsdp,memory.verdict,oom\n"
+                          "d,model=no-such-model cluster=h200,memory.verdict,fits\n";
+    struct arena arena = {0};
+    struct csv csv;
+    struct err err = {0};
+    struct validation v = {0};
+    FILE *out = fopen(file, "w");
+    assert_non_null(out);
+    fputs(table, out);
+    fclose(out);
+    assert_int_equal(csv_read(file, &arena, &csv, &err), STATUS_OK);
+    if (validate_table(&csv, &arena, &v, &err) != STATUS_OK)
+        fail_msg("%s: %s", err.where, err.text);
+    remove(file);
+    assert_int_equal(v.n_verdicts, 4); /* megatron, fsdp, not said, all */
+    assert_string_equal(v.verdicts[0].stack, "megatron");
+    assert_true(v.verdicts[0].fits_told >= 1 && v.verdicts[0].oom_told >= 1);
+    assert_string_equal(v.verdicts[1].stack, "fsdp");
+    assert_int_equal(v.verdicts[1].runs, 1);
+    const struct validated_verdicts *all = &v.verdicts[3];
+    assert_string_equal(all->stack, "all");
+    assert_int_equal(all->runs, 4);
+    assert_int_equal(all->refused, 1);
+    assert_true(fabs(all->expressible - 0.75) < 1e-12);
+    assert_true(fabs(all->accuracy_of_fits - 1. / 3) < 1e-12);
+    assert_non_null(strstr(v.rows[3].why, "no-such-model"));
+    arena_release(&arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -147,6 +187,7 @@ int main(void)
         cmocka_unit_test(shipped_profiles_hold),
         cmocka_unit_test(a_written_profile_reads_back),
         cmocka_unit_test(runs),
+        cmocka_unit_test(verdicts_of_a_table),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -65,11 +65,6 @@ static bool has_constants(const void *record)
     return ((const struct validated_summary *)record)->constants > 0;
 }
 
-static bool has_verdicts(const void *record)
-{
-    return ((const struct validated_summary *)record)->has_verdicts;
-}
-
 #define SUMMARY(name, member, kind, heading, when)                                             \
     {                                                                                          \
         .key = name, .type = kind, .offset = offsetof(struct validated_summary, member),       \
@@ -94,17 +89,30 @@ static const struct column summary_columns[] = {
     SUMMARY("control_median_percent", control_median, COLUMN_REAL, "its median %", NULL),
 };
 
-static const struct column confusion_columns[] = {
-    SUMMARY("table", table, COLUMN_TEXT, NULL, NULL),
-    SUMMARY("fits_as_fits", confusion.fits_as_fits, COLUMN_COUNT, "fits: fits", has_verdicts),
-    SUMMARY("fits_as_marginal", confusion.fits_as_marginal, COLUMN_COUNT, "marginal",
-            has_verdicts),
-    SUMMARY("fits_as_oom", confusion.fits_as_oom, COLUMN_COUNT, "oom", has_verdicts),
-    SUMMARY("oom_as_fits", confusion.oom_as_fits, COLUMN_COUNT, "oom: fits", has_verdicts),
-    SUMMARY("oom_as_marginal", confusion.oom_as_marginal, COLUMN_COUNT, "marginal",
-            has_verdicts),
-    SUMMARY("oom_as_oom", confusion.oom_as_oom, COLUMN_COUNT, "oom", has_verdicts),
-    SUMMARY("balanced_accuracy", balanced_accuracy, COLUMN_REAL, "balanced accuracy", NULL),
+#define TOLD(name, member, kind, heading)                                                      \
+    {                                                                                          \
+        .key = name, .type = kind, .offset = offsetof(struct validated_verdicts, member),      \
+        .title = heading                                                                       \
+    }
+
+static const struct column verdict_columns[] = {
+    TOLD("table", table, COLUMN_TEXT, NULL),
+    TOLD("stack", stack, COLUMN_TEXT, NULL),
+    TOLD("runs", runs, COLUMN_COUNT, NULL),
+    TOLD("refused", refused, COLUMN_COUNT, NULL),
+    TOLD("fits_as_fits", confusion.fits_as_fits, COLUMN_COUNT, "fits: fits"),
+    TOLD("fits_as_marginal", confusion.fits_as_marginal, COLUMN_COUNT, "marginal"),
+    TOLD("fits_as_oom", confusion.fits_as_oom, COLUMN_COUNT, "oom"),
+    TOLD("oom_as_fits", confusion.oom_as_fits, COLUMN_COUNT, "oom: fits"),
+    TOLD("oom_as_marginal", confusion.oom_as_marginal, COLUMN_COUNT, "marginal"),
+    TOLD("oom_as_oom", confusion.oom_as_oom, COLUMN_COUNT, "oom"),
+    TOLD("expressible", expressible, COLUMN_REAL, "expressible"),
+    TOLD("fits_told", fits_told, COLUMN_REAL, "fits told"),
+    TOLD("oom_told", oom_told, COLUMN_REAL, "oom told"),
+    TOLD("marginal", marginal, COLUMN_REAL, "marginal"),
+    TOLD("accuracy", accuracy, COLUMN_REAL, "right"),
+    TOLD("accuracy_of_fits", accuracy_of_fits, COLUMN_REAL, "always fits"),
+    TOLD("balanced_accuracy", balanced_accuracy, COLUMN_REAL, "balanced accuracy"),
 };
 
 #define TABLE_OF(table_columns, list, count)                                                   \
@@ -115,32 +123,18 @@ static const struct column confusion_columns[] = {
 
 /* ---- output ---- */
 
-/* Summaries with verdicts, for the table of who was told what. */
-static struct validated_summary *with_verdicts(const struct validation *v, struct arena *arena,
-                                               size_t *n)
-{
-    struct validated_summary *list = arena_alloc(arena, v->n_summaries + 1, sizeof *list);
-    *n = 0;
-    for (size_t i = 0; i < v->n_summaries; i++)
-        if (v->summaries[i].has_verdicts)
-            list[(*n)++] = v->summaries[i];
-    return list;
-}
-
 static void print_text(const struct invocation *call, const struct validation *v)
 {
     const struct settings *settings = call->settings;
-    size_t n;
-    const struct validated_summary *verdicts = with_verdicts(v, call->arena, &n);
     const struct table rows = TABLE_OF(row_columns, v->rows, v->n),
                        summaries = TABLE_OF(summary_columns, v->summaries, v->n_summaries),
-                       told = TABLE_OF(confusion_columns, verdicts, n);
+                       told = TABLE_OF(verdict_columns, v->verdicts, v->n_verdicts);
     if (settings->rows) {
         column_table(call->out, &call->term, &rows, call->arena);
         fputc('\n', call->out);
     }
     column_table(call->out, &call->term, &summaries, call->arena);
-    if (n) {
+    if (v->n_verdicts) {
         fprintf(call->out, "\nverdicts: what was published, and what is predicted for it\n\n");
         column_table(call->out, &call->term, &told, call->arena);
     }
@@ -148,12 +142,10 @@ static void print_text(const struct invocation *call, const struct validation *v
     provenance_text(call->out, &call->term, &(struct provenance){.seed = 1});
 }
 
-static void write_summaries(struct json *json, const struct validation *v, struct arena *arena)
+static void write_summaries(struct json *json, const struct validation *v)
 {
-    size_t n;
-    const struct validated_summary *verdicts = with_verdicts(v, arena, &n);
     const struct table summaries = TABLE_OF(summary_columns, v->summaries, v->n_summaries),
-                       told = TABLE_OF(confusion_columns, verdicts, n);
+                       told = TABLE_OF(verdict_columns, v->verdicts, v->n_verdicts);
     provenance_json(json, &(struct provenance){.seed = 1});
     column_json_array(json, "summaries", summaries.columns, summaries.n, summaries.records,
                       summaries.n_records, summaries.record_size);
@@ -167,21 +159,23 @@ static void print_json(const struct invocation *call, const struct validation *v
     const struct table rows = TABLE_OF(row_columns, v->rows, v->n);
     json_init(&json, call->out);
     json_object(&json, NULL);
-    write_summaries(&json, v, call->arena);
+    write_summaries(&json, v);
     column_json_array(&json, "rows", rows.columns, rows.n, rows.records, rows.n_records,
                       rows.record_size);
     json_close(&json);
 }
 
-struct beside {
-    const struct validation *validation;
-    struct arena *arena;
-};
+/* Runs whose plan is refused, with the reason. */
+static void warn_refused(const struct validation *v)
+{
+    for (size_t i = 0; i < v->n; i++)
+        if (v->rows[i].why && (i == 0 || v->rows[i].why != v->rows[i - 1].why))
+            fprintf(stderr, "moeplan: %s: no plan: %s\n", v->rows[i].row, v->rows[i].why);
+}
 
 static void write_provenance(struct json *json, const void *context)
 {
-    const struct beside *beside = context;
-    write_summaries(json, beside->validation, beside->arena);
+    write_summaries(json, context);
     json_string(json, "command", "validate");
 }
 
@@ -217,8 +211,8 @@ static enum status run_validate(const struct invocation *call, struct err *err)
     for (size_t i = 0; i < call->n_operands; i++)
         TRY(add_table(call, call->operands[i], &v, err));
     const struct table rows = TABLE_OF(row_columns, v.rows, v.n);
-    const struct beside beside = {&v, call->arena};
-    TRY(side_provenance(call, write_provenance, &beside, err));
+    warn_refused(&v);
+    TRY(side_provenance(call, write_provenance, &v, err));
     if (settings->plot)
         TRY(draw(call, &v, &picture, err));
     if (call->general.format == FORMAT_JSON)
@@ -252,7 +246,10 @@ const struct command command_validate = {
         "Text is a summary for each family of values: how many agree (words that are equal, "
         "numbers within the error that their profile or stack states), the error's mean "
         "(MAPE), median, 90th percentile, largest and bias, Spearman's rank correlation, the "
-        "constants that were fitted, and a control without any. CSV has a line for each "
+        "constants that were fitted, and a control without any. Verdicts stand by stack: runs "
+        "that no plan can say (stderr has the reasons), the share of those that fit or ran out "
+        "that were told, marginal as told neither, beside always saying fits. CSV has a line "
+        "for each "
         "value; with -o FILE.csv the summaries stand in FILE.json.",
     .examples = examples,
     .min_operands = 0,
