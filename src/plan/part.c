@@ -186,11 +186,13 @@ static enum status read_called(struct part *part, const struct node *value, cons
 /* ---- all of it ---- */
 
 /* What a mapping in place starts from: its base, or, of a stack, the file of its kind: who says
- * `{kind: maxtext}` means MaxText with what MaxText does by itself. NULL: nothing. */
+ * `{kind: maxtext}` means MaxText with what MaxText does by itself. NULL: nothing; so it is
+ * with a name, as `show` prints it: that stack is its own, and whole. */
 static const struct node *base_in_place(const struct part *part, const struct node *value)
 {
     const struct node *base = value->kind == NODE_MAPPING ? node_get(value, "base") : NULL;
-    if (base || value->kind != NODE_MAPPING || part->kind != CATALOG_STACK)
+    if (base || value->kind != NODE_MAPPING || part->kind != CATALOG_STACK ||
+        node_get(value, "name"))
         return base;
     const struct node *kind = node_get(value, "kind");
     return kind && kind->kind == NODE_SCALAR ? kind : NULL;
