@@ -14,6 +14,8 @@
 #include "sim/time.h"
 #include "work/stack/stack.h"
 
+enum { FEW = 2 }; /* fixes beside which pairs are tried */
+
 static const char *const kind_names[][2] = {
 #define FIX_NAME(name, text, help) {text, help},
     FIX_LIST(FIX_NAME)
@@ -63,7 +65,8 @@ static bool fits_once(struct fix_search *search, const struct plan *changed, uin
 {
     search->evaluator.least = least;
     evaluate(&search->evaluator, changed, structure, result);
-    return result->valid && result->verdict != VERDICT_OOM;
+    return result->valid && result->verdict <= search->accept &&
+           result->peak.total_bytes <= result->limit_bytes;
 }
 
 /* A change of one mere number has the structure of the plan as it is, every other one its own.
@@ -207,6 +210,14 @@ static void try_each(struct fix_search *search, const struct fix_moves *moves, b
 
 /* ---- two changes ---- */
 
+/* Whether both fit together, and neither alone. */
+static bool need_each_other(struct fix_search *search, const struct fix_move *pair)
+{
+    struct evaluation result;
+    return fix_fits(search, pair, 2, &result) && !fix_fits(search, &pair[0], 1, &result) &&
+           !fix_fits(search, &pair[1], 1, &result);
+}
+
 /* The first pair of two keys that fits: the least of the first key with the least of the
  * other. */
 static void try_pair(struct fix_search *search, const struct fix_moves *moves, size_t a,
@@ -217,7 +228,7 @@ static void try_pair(struct fix_search *search, const struct fix_moves *moves, s
         for (size_t i = a; i < a_end && i - a <= sum; i++) {
             size_t j = b + sum - (i - a);
             const struct fix_move pair[] = {moves->list[i], moves->list[j < b_end ? j : b]};
-            if (j < b_end && fix_keep(search, pair, 2))
+            if (j < b_end && need_each_other(search, pair) && fix_keep(search, pair, 2))
                 return;
         }
 }
@@ -229,12 +240,28 @@ static bool related(const struct fix_move *a, const struct fix_move *b)
     return strncmp(a->set, b->set, length) == 0;
 }
 
+/* What is set before all else, so that pairs of it are worth their time where single changes
+ * that fit are few. */
+static bool is_usual(const char *key)
+{
+    static const char *const keys[] = {"parallel.zero", "parallel.pp", "parallel.tp",
+                                       "recompute.kind", "recompute.modules"};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (strcmp(keys[i], key) == 0)
+            return true;
+    return false;
+}
+
+/* Of keys of which none suffices alone; of those that `wanted` takes where it is given, as
+ * often as they like. */
 static void try_pairs(struct fix_search *search, const struct fix_moves *moves,
-                      const bool *alone)
+                      const bool *alone, bool (*wanted)(const char *key))
 {
     for (size_t a = 0; a < moves->n; a = key_end(moves, a))
         for (size_t b = key_end(moves, a); b < moves->n; b = key_end(moves, b))
-            if (!alone[a] && !alone[b] && !related(&moves->list[a], &moves->list[b]))
+            if ((wanted ? wanted(moves->list[a].key) && wanted(moves->list[b].key)
+                        : !alone[a] && !alone[b]) &&
+                !related(&moves->list[a], &moves->list[b]))
                 try_pair(search, moves, a, b);
 }
 
@@ -245,11 +272,12 @@ static bool changes_result(enum fix_kind kind)
     return kind == FIX_NUMERICS;
 }
 
-static size_t count_harmless(const struct fix_search *search)
+/* Those as good as `accept`. */
+static size_t count_harmless(const struct fix_search *search, enum verdict accept)
 {
     size_t n = 0;
     for (size_t i = 0; i < search->n; i++)
-        n += !changes_result(search->fixes[i].kind);
+        n += !changes_result(search->fixes[i].kind) && search->fixes[i].verdict <= accept;
     return n;
 }
 
@@ -258,6 +286,8 @@ static int by_kind(const void *a, const void *b)
     const struct fix *x = a, *y = b;
     if (x->kind != y->kind)
         return x->kind < y->kind ? -1 : 1;
+    if (x->verdict != y->verdict)
+        return x->verdict < y->verdict ? -1 : 1;
     if (x->seconds_per_token != y->seconds_per_token)
         return x->seconds_per_token < y->seconds_per_token ? -1 : 1;
     return strcmp(x->set, y->set);
@@ -283,6 +313,7 @@ const struct fix *fix_find(const struct plan *plan, const struct routing_data *r
                                 .routing = routing,
                                 .profile = profile,
                                 .arena = arena,
+                                .accept = VERDICT_MARGINAL,
                                 .evaluator = {.routing = routing}};
     struct fix_moves *moves = arena_alloc(arena, 1, sizeof *moves);
     bool alone[FIX_MOVES] = {false};
@@ -290,11 +321,15 @@ const struct fix *fix_find(const struct plan *plan, const struct routing_data *r
     fix_list_moves(plan, arena, moves);
     try_micro_batch(&search);
     try_each(&search, moves, alone);
-    if (!count_harmless(&search)) {
-        try_pairs(&search, moves, alone);
+    if (!count_harmless(&search, VERDICT_MARGINAL)) {
+        try_pairs(&search, moves, alone, NULL);
         fix_layout(&search, moves);
+    } else if (count_harmless(&search, VERDICT_FITS) < FEW) {
+        search.accept = VERDICT_FITS;
+        try_pairs(&search, moves, alone, is_usual);
+        search.accept = VERDICT_MARGINAL;
     }
-    if (!count_harmless(&search))
+    if (!count_harmless(&search, VERDICT_MARGINAL))
         fix_together(&search, moves);
     fix_devices(&search);
     evaluator_release(&search.evaluator);

@@ -28,6 +28,7 @@ struct fix_search {
     const struct profile *profile;
     struct arena *arena;
     struct evaluator evaluator;
+    enum verdict accept;      /* the least that counts as fitting */
     uint64_t structure;       /* of the last try; 0: the plan's own */
     double seconds_per_token; /* of the plan as it is */
     struct fix *fixes;
@@ -42,8 +43,8 @@ void fix_list_moves(const struct plan *plan, struct arena *arena, struct fix_mov
 bool fix_apply(const struct plan *plan, const struct fix_move *moves, size_t n,
                struct plan *changed);
 
-/* Whether the plan with n moves fits or is marginal. Routing is sampled only when the least
- * that it can ask for fits. */
+/* Whether the plan with n moves is as good as `accept`, and not above the limit. Routing is
+ * sampled only when the least that it can ask for fits. */
 bool fix_fits(struct fix_search *search, const struct fix_move *moves, size_t n,
               struct evaluation *result);
 

@@ -41,8 +41,9 @@ static size_t predict_with(const char *text, const char *settings, bool fixes,
     return n;
 }
 
-/* Without one of its settings the fix does not fit, or is no plan, or the setting says what
- * follows from the others (an engine's experts over its ranks). */
+/* Without one of its settings the plan is marginal at best where it fits with them, or stays
+ * above the limit, or is no plan, or the setting says what follows from the others (an engine's
+ * experts over its ranks). */
 static void check_needed(const char *text, const struct fix *fix, size_t settings,
                          struct arena *arena)
 {
@@ -52,18 +53,21 @@ static void check_needed(const char *text, const struct fix *fix, size_t setting
         size_t n;
         if (predict_but(text, fix->set, but, false, arena, &rest, &n, &err) == STATUS_OK &&
             rest.memory.total_bytes != fix->total_bytes)
-            assert_int_equal(rest.memory.verdict, VERDICT_OOM);
+            assert_true(rest.memory.verdict > fix->verdict ||
+                        rest.memory.total_bytes > rest.memory.limit_bytes);
     }
 }
 
 /* Grouped by kind, but for the devices that go before what changes the result when there is
- * nothing else; fastest first within one. */
+ * nothing else; within one what fits before what is marginal, and fastest first. */
 static void check_order(const struct memory_report *memory)
 {
     for (size_t i = 1; i < memory->n_fixes; i++) {
         const struct fix *a = &memory->fixes[i - 1], *b = &memory->fixes[i];
         assert_true(a->kind <= b->kind || (i == 1 && a->kind == FIX_DEVICES));
-        assert_true(a->kind != b->kind || a->seconds_per_token <= b->seconds_per_token);
+        assert_true(a->kind != b->kind || a->verdict <= b->verdict);
+        assert_true(a->kind != b->kind || a->verdict != b->verdict ||
+                    a->seconds_per_token <= b->seconds_per_token);
         assert_int_not_equal(strcmp(a->set, b->set), 0);
     }
     if (memory->n_fixes > 1 && memory->fixes[0].kind == FIX_NUMERICS)
@@ -162,7 +166,8 @@ static const struct known {
 } plans[] = {
     {"model: qwen3-30b-a3b\ncluster: h100-8x1\nstack: megatron\n"
      "parallel: {ep: 8, zero: 0}\n"
-     "precision: {master: f32, moments: f32, gradients: f32}\n",
+     "precision: {master: f32, moments: f32, gradients: f32}\n"
+     "workload: {sequence_length: 2048}\n",
      "numerics: recompute.kind=full precision.moments=bf16"},
     {"model: qwen3-30b-a3b\ncluster: h100-8x1\nstack: megatron\n"
      "parallel: {ep: 8, zero: 0}\n"
@@ -191,16 +196,19 @@ static const struct known {
     {"model: deepseek-v2-lite\ncluster: h100-8x1\nstack: megatron\n"
      "parallel: {ep: 8, zero: 1}\nworkload: {micro_batch: 4}\n"
      "precision: {master: none, moments: bf16, gradients: bf16}\n",
-     "throughput: recompute.offload=[expert_fc1]"},
+     "throughput: recompute.offload=[expert_fc1,moe_act]"},
     {"model: deepseek-v2-lite\ncluster: h100-8x1\nstack: megatron\n"
      "parallel: {ep: 8, zero: 1}\nworkload: {micro_batch: 4}\n"
      "precision: {master: none, moments: bf16, gradients: bf16}\n",
-     "throughput: recompute.kind=selective recompute.modules=[moe_act]"},
+     "throughput: recompute.kind=selective recompute.modules=[core_attn,moe,layernorm]"},
     {"model: deepseek-v3\ncluster: mi355x-8x8\nstack: maxtext\n"
      "workload: {micro_batch: 8}\nparallel: {ep: 8, zero: 3}\n"
      "moe: {path: ragged_a2a}\nrecompute: full\nprecision: {weights: bf16, gradients: bf16, "
      "master: none, moments: bf16}\n",
-     "throughput: workload.micro_batch=7"},
+     "throughput: workload.micro_batch=6"},
+    {"model: qwen3-next-80b-a3b\ncluster: h100-8x8\nstack: megatron\n"
+     "parallel: {tp: 2, ep: 8, pp: 2}\nworkload: {sequence_length: 8192}\n",
+     "throughput: recompute.kind=full parallel.zero=1"},
     {"model: mixtral-8x7b\ncluster: h100\nstack: vllm\nworkload: {mode: decode}\n"
      "precision: {weights: bf16}\n",
      "devices: cluster.node.devices=2 parallel.ep=2"},
@@ -225,10 +233,10 @@ static void many_nodes_end(void **state)
 {
     (void)state;
     size_t n;
-    check_known("model: llama-3.1-405b\ncluster: h100-8x128\nstack: megatron\n"
+    check_fixes("model: llama-3.1-405b\ncluster: h100-8x128\nstack: megatron\n"
                 "workload: {sequence_length: 8192}\nparallel: {tp: 8, sp: true, pp: 8, vpp: 8, "
                 "cp: 2, zero: 1}\n",
-                "devices: cluster.nodes=512", &n);
+                &n);
     assert_in_range(n, 2, 64);
 }
 

@@ -20,6 +20,7 @@ enum brief {
     BRIEF_NOTES,    /* keys that are not read: their number stands; the stack's calibration; the
                        formula of the buffer that crosses the limit */
     BRIEF_TIME,     /* rates beside the seconds, all but the largest categories */
+    BRIEF_LAYOUT,   /* degrees of 1, which groups cross nodes */
     BRIEF_LAST
 };
 

@@ -4,7 +4,8 @@
 
 #include <string.h>
 
-enum { FIXES_SHOWN = 5, KIND_WIDTH = 20, SET_WIDTH = 50 };
+enum { FIXES_SHOWN = 5, KIND_WIDTH = 18, AMOUNT_WIDTH = 8, VERDICT_WIDTH = 10 };
+enum { AMOUNT_END = 2 + KIND_WIDTH + AMOUNT_WIDTH, SETTINGS = AMOUNT_END + 2 + VERDICT_WIDTH };
 
 const char *predict_fix_options(const struct fix *fix, struct arena *arena)
 {
@@ -18,17 +19,36 @@ const char *predict_fix_options(const struct fix *fix, struct arena *arena)
     return text_string(&options);
 }
 
+/* The settings of a fix from the present column on, none of them broken by a line's end. */
+static void print_settings(FILE *out, const char *set, size_t width)
+{
+    enum { OPTION = sizeof "--set " - 1 };
+    size_t column = SETTINGS;
+    for (const char *at = set; *at;) {
+        size_t length = strcspn(at, " ");
+        if (at > set && column + 1 + OPTION + length > width) {
+            fprintf(out, "\n%*s", SETTINGS, "");
+            column = SETTINGS;
+        } else if (at > set) {
+            column += (size_t)fprintf(out, " ");
+        }
+        column += (size_t)fprintf(out, "--set %.*s", (int)length, at);
+        at += length + strspn(at + length, " ");
+    }
+}
+
 static void print_fix(struct screen *screen, const struct fix *fix, bool titled)
 {
-    struct arena *arena = screen->view->arena;
-    fprintf(screen->page.out, "  %-*s%-*s%10s  %s", KIND_WIDTH,
-            titled ? fix_kind_title(fix->kind) : "", SET_WIDTH, predict_fix_options(fix, arena),
-            screen_amount(screen, fix->total_bytes), verdict_name(fix->verdict));
+    FILE *out = screen->page.out;
+    fprintf(out, "  %-*s%*s  %-*s", KIND_WIDTH, titled ? fix_kind_title(fix->kind) : "",
+            AMOUNT_WIDTH, screen_amount(screen, fix->total_bytes), VERDICT_WIDTH,
+            verdict_name(fix->verdict));
+    print_settings(out, fix->set, screen->page.term->width);
     if (fix->drop_fraction > 0 && fix->drop_fraction < 0.001)
-        fputs(", drops ~0 %", screen->page.out);
+        fputs("  drops ~0 %", out);
     else if (fix->drop_fraction > 0)
-        fprintf(screen->page.out, ", drops %.2g %%", 100 * fix->drop_fraction);
-    fputc('\n', screen->page.out);
+        fprintf(out, "  drops %.2g %%", 100 * fix->drop_fraction);
+    fputc('\n', out);
 }
 
 /* The first of every kind, then, while there is room, the next ones in their order. */
@@ -59,13 +79,13 @@ void screen_fixes(struct screen *screen)
     bool *shown = arena_alloc(screen->view->arena, memory->n_fixes, sizeof *shown);
     size_t most = screen->brief >= BRIEF_FIXES ? 0 : FIXES_SHOWN;
     size_t n = choose(memory, most, shown), rest = memory->n_fixes - n;
-    const char *more = rest
-                           ? arena_printf(screen->view->arena,
-                                          "what makes it fit (%zu more in --format json)", rest)
-                           : "what makes it fit";
-    fprintf(screen->page.out, "%s%-*s%s%s%10s%s\n", term_style(term, STYLE_BOLD),
-            KIND_WIDTH + SET_WIDTH + 2, more, term_plain(term), term_style(term, STYLE_DIM),
-            screen->scale.unit, term_plain(term));
+    FILE *out = screen->page.out;
+    fprintf(out, "%s%-*s%s%s%s", term_style(term, STYLE_BOLD), AMOUNT_END - 3,
+            "what makes it fit", term_plain(term), term_style(term, STYLE_DIM),
+            screen->scale.unit);
+    if (rest)
+        fprintf(out, "%*s(%zu more in --format json)", SETTINGS - AMOUNT_END, "", rest);
+    fprintf(out, "%s\n", term_plain(term));
     const struct fix *last = NULL;
     for (size_t i = 0; i < memory->n_fixes; i++) {
         if (!shown[i])

@@ -104,6 +104,26 @@ static void append_crossing(const struct plan *plan, struct text *out)
         text_append(out, n > 1 ? " cross nodes" : " crosses nodes");
 }
 
+/* "tp 2, cp 1, pp 1, ep 8, dp 4"; degrees of 1 are left out when lines are short. */
+static void append_degrees(const struct plan *plan, bool brief, struct text *out)
+{
+    const struct parallel *p = &plan->parallel;
+    const struct {
+        const char *name;
+        uint64_t value;
+        bool usual, always;
+    } degrees[] = {
+        {"tp", p->tp, true, false},    {"cp", p->cp, true, false},
+        {"pp", p->pp, true, false},    {"ep", p->ep, true, true},
+        {"etp", p->etp, false, false}, {"dp", plan_dp(plan), true, true},
+    };
+    for (size_t i = 0; i < sizeof degrees / sizeof *degrees; i++) {
+        if (degrees[i].value > 1 || degrees[i].always || (degrees[i].usual && !brief))
+            text_printf(out, "%s%s %" PRIu64, out->length ? ", " : "", degrees[i].name,
+                        degrees[i].value);
+    }
+}
+
 void screen_layout(struct screen *screen)
 {
     const struct plan *plan = screen->view->plan;
@@ -111,11 +131,7 @@ void screen_layout(struct screen *screen)
     struct text text = {.arena = screen->view->arena};
     if (!plan->cluster.nodes || !p->pp)
         return;
-    text_printf(&text, "tp %" PRIu64 ", cp %" PRIu64 ", pp %" PRIu64 ", ep %" PRIu64, p->tp,
-                p->cp, p->pp, p->ep);
-    if (p->etp > 1)
-        text_printf(&text, ", etp %" PRIu64, p->etp);
-    text_printf(&text, ", dp %" PRIu64, plan_dp(plan));
+    append_degrees(plan, screen->brief >= BRIEF_LAYOUT, &text);
     if (plan->workload.mode == MODE_TRAIN)
         text_printf(&text,
                     ", zero %" PRIu64 "; sequence %" PRIu64 ", micro-batch %" PRIu64
@@ -126,7 +142,8 @@ void screen_layout(struct screen *screen)
         text_printf(&text, "; %" PRIu64 " sequences a rank", plan->workload.micro_batch);
     text_printf(&text, "; %" PRIu64 " x %" PRIu64 " devices", plan->cluster.nodes,
                 plan->cluster.node.devices);
-    append_crossing(plan, &text);
+    if (screen->brief < BRIEF_LAYOUT)
+        append_crossing(plan, &text);
     if (p->pp > 1)
         append_stages(plan, &text);
     screen_item(screen, "layout", text_string(&text));
