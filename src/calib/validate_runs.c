@@ -19,10 +19,11 @@ struct quantity {
     enum {
         BY_STACK,
         BY_SAMPLE,
-        BY_INTERVAL
+        BY_INTERVAL,
+        BY_REQUEST
     } judged;   /* by the error that the stack states of
                  * its bytes, by 2 %, by the time's own
-                 * interval */
+                 * interval, by that of a request's */
     bool falls; /* a rate: the interval's ends change places */
 };
 
@@ -41,6 +42,13 @@ struct quantity {
         "time." #member, true, offsetof(struct prediction, time.member), BY_INTERVAL, rate     \
     }
 
+/* Of requests, each with an interval of its own beside it. */
+#define SERVING(member)                                                                        \
+    {                                                                                          \
+        "time.serving." #member, true, offsetof(struct prediction, time.serving.member),       \
+            BY_REQUEST, false                                                                  \
+    }
+
 static const struct quantity quantities[] = {
     BYTES(total_bytes),
     BYTES(temp_bytes),
@@ -52,6 +60,8 @@ static const struct quantity quantities[] = {
     MOE(routing, rows_per_expert_p10),
     {"load_cv", true, offsetof(struct prediction, moe.routing.load_cv), BY_SAMPLE, false},
     TIME(step_s, false),
+    SERVING(ttft_s),
+    SERVING(tpot_s),
     TIME(tokens_per_s, true),
     TIME(tokens_per_s_per_device, true),
     TIME(mfu_useful, true),
@@ -146,11 +156,21 @@ static void compare_words(const struct run *run, struct validated *row)
         text_equal(row->predicted, row->published) ? VALIDATE_AGREES : VALIDATE_DIFFERS;
 }
 
+static bool judge_request(const struct serve_times *s, const struct quantity *quantity,
+                          double measured)
+{
+    if (quantity->offset == offsetof(struct prediction, time.serving.ttft_s))
+        return measured >= s->ttft_low_s && measured <= s->ttft_high_s;
+    return measured >= s->tpot_low_s && measured <= s->tpot_high_s;
+}
+
 /* Whether a number is as near as what predicts it says it is. */
 static bool judge(const struct run *run, const struct quantity *quantity,
                   const struct validated *row)
 {
     const struct time_report *time = &run->prediction.time;
+    if (quantity->judged == BY_REQUEST)
+        return judge_request(&time->serving, quantity, row->measured);
     if (quantity->judged != BY_INTERVAL) {
         double stated = quantity->judged == BY_STACK ? run->plan.stack.error : SAMPLED;
         return fabs(row->error_percent) <= 100 * stated;

@@ -49,14 +49,21 @@ uint64_t plan_token_ranks(const struct plan *plan)
     return plan->parallel.sp || plan_tokens_everywhere(plan) ? plan->parallel.tp : 1;
 }
 
+uint64_t plan_requests(const struct plan *plan)
+{
+    uint64_t dp = plan_dp(plan);
+    return dp ? ceil_div(plan->workload.concurrency, dp) : 0;
+}
+
 /* Rounded up: a rank of an uneven split holds at most this. */
 uint64_t plan_tokens(const struct plan *plan)
 {
     const struct workload *w = &plan->workload;
     const struct parallel *p = &plan->parallel;
-    bool overflow = false;
-    if (w->mode == MODE_DECODE) {
-        uint64_t all = checked_mul(w->micro_batch, w->tokens_per_sequence, &overflow);
+    bool overflow = false, serves = w->mode == MODE_SERVE;
+    if (w->mode == MODE_DECODE || serves) {
+        uint64_t sequences = serves ? plan_requests(plan) : w->micro_batch;
+        uint64_t all = checked_mul(sequences, w->tokens_per_sequence, &overflow);
         return plan_tokens_everywhere(plan) ? ceil_div(all, p->tp) : all;
     }
     uint64_t split = p->cp * plan_token_ranks(plan);

@@ -13,6 +13,9 @@ uint64_t plan_expert_dp(const struct plan *plan); /* world / (ep etp pp) */
 uint64_t plan_moe_layers(const struct plan *plan);
 bool plan_names_path(const struct plan *plan); /* false: moe.path is auto, the stack's rule */
 uint64_t plan_tokens(const struct plan *plan); /* T: tokens per rank entering a layer */
+/* serve: requests that a replica of attention has in flight: ceil(concurrency / replicas), of
+ * which max_num_seqs may be in a step. */
+uint64_t plan_requests(const struct plan *plan);
 /* An engine with tensor and expert parallelism over one set of ranks and without sp: every tp
  * rank has all tokens and counts as the source of its part of them. */
 bool plan_tokens_everywhere(const struct plan *plan);

@@ -111,6 +111,13 @@ enum generation plan_generation(const struct plan *plan)
     return GENERATION_OTHER;
 }
 
+enum batching engine_batching(const struct plan *plan)
+{
+    if (plan->stack.kind == STACK_SGLANG)
+        return BATCHING_APART;
+    return plan->stack.kind == STACK_TRTLLM ? BATCHING_WHOLE : BATCHING_MIXED;
+}
+
 /* 70 GiB or more and no A100: the tier that takes large batches. */
 static bool is_large(const struct plan *plan)
 {
@@ -153,6 +160,8 @@ uint64_t engine_sequences(const struct plan *plan)
 uint64_t engine_context(const struct plan *plan)
 {
     const struct workload *w = &plan->workload;
+    if (w->mode == MODE_SERVE)
+        return w->input_length + w->output_length;
     return w->mode == MODE_DECODE ? w->context_length : w->sequence_length;
 }
 

@@ -43,6 +43,14 @@ struct engine_release {
     uint64_t outside_bytes[2];   /* not torch's, made after the snapshot: alone, with tp */
 };
 
+/* What a step of an engine holds while prompts wait (engines.md section 4). */
+enum batching {
+    BATCHING_MIXED, /* vLLM: decodes, and prompts cut to what they leave */
+    BATCHING_WHOLE, /* TensorRT-LLM: decodes, and whole prompts */
+    BATCHING_APART  /* SGLang: prompts alone, decodes wait */
+};
+enum batching engine_batching(const struct plan *plan);
+
 bool plan_is_engine(const struct plan *plan); /* a stack that serves with a paged cache */
 enum generation plan_generation(const struct plan *plan);
 

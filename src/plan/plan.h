@@ -47,7 +47,7 @@ enum linear_kind {
     LINEAR_COUNT
 };
 
-enum mode { MODE_TRAIN, MODE_PREFILL, MODE_DECODE };
+enum mode { MODE_TRAIN, MODE_PREFILL, MODE_DECODE, MODE_SERVE };
 
 enum dtype {
     DTYPE_NONE, /* "none": the tensor does not exist (no master weights) */
@@ -396,6 +396,9 @@ struct workload {
     uint64_t tokens_per_sequence;                  /* decode: 1, more when speculating */
     uint64_t max_num_batched_tokens, max_num_seqs; /* an engine's, per rank; 0: its default */
     uint64_t shared_prefix; /* tokens that all sequences begin with, cached once */
+    uint64_t concurrency;   /* serve: requests in flight in the whole deployment */
+    uint64_t input_length, output_length; /* serve: tokens of a request, at most */
+    double length_spread; /* serve: lengths lie evenly in (1 - spread) .. 1 of these */
     enum data_source data;
     enum scenario scenario;
     uint64_t steps;
@@ -404,7 +407,8 @@ struct workload {
 
 struct parallel {
     uint64_t tp, pp, vpp, cp, ep, etp;
-    uint64_t dp; /* 0: derived from the cluster */
+    uint64_t dp;           /* 0: derived from the cluster */
+    uint64_t attention_dp; /* serve: replicas of attention; 0: dp */
     uint64_t zero;
     uint64_t dp_shard;        /* data-parallel ranks that zero shares over; 0: all */
     enum reshard reshard;     /* zero 3 */

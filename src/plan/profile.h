@@ -40,6 +40,7 @@
     X(SEND, "send", COLLECTIVE, "pipeline stages' neighbours")                                 \
     X(HOST, "host", HOST, "what the host does beside the device")                              \
     X(LAYER, "layer", LAYER, "one MoE layer, forward or backward, beside its ops")             \
+    X(REQUEST, "request", REQUEST, "one served request, beside its steps")                     \
     X(STEP, "step", STEP, "one step, beside its ops")                                          \
     X(OVERLAP, "overlap", OVERLAP, "products beside collectives")
 
@@ -57,8 +58,8 @@ enum profile_item {
       "share of the device's peak, or of the link's bandwidth")                                \
     X(BANDWIDTH, "bandwidth", UNIT_NONE, 1e-6, 1, "product memory",                            \
       "share of the memory bandwidth")                                                         \
-    X(OVERHEAD, "overhead", UNIT_SECONDS, 0, 10, "product memory collective layer",            \
-      "seconds of every launch beside its work; of a layer: of every one")                     \
+    X(OVERHEAD, "overhead", UNIT_SECONDS, 0, 10, "product memory collective layer request",    \
+      "seconds of every launch beside its work; of a layer, a request: of every one")          \
     X(HALF_ROWS, "half_rows", UNIT_NONE, 0, 1e6, "product",                                    \
       "rows of a group at which a product has half its efficiency; 0: at any")                 \
     X(TILE_ROWS, "tile_rows", UNIT_NONE, 1, 1e6, "product",                                    \
@@ -85,6 +86,11 @@ enum profile_item {
       "experts: passes over every row's activations beside its products")                      \
     X(TOKEN_PASSES, "token_passes", UNIT_NONE, 0, 1000, "product",                             \
       "experts: passes over all tokens of the group (permute, sum)")                           \
+    X(STEPS, "steps", UNIT_NONE, 0, 1000, "request",                                           \
+      "decode steps until the first token of a request is seen, beside its own: the engine "   \
+      "polls for requests, and streams several tokens at once")                                \
+    X(TOKEN, "token", UNIT_SECONDS, 0, 1, "request",                                           \
+      "seconds of every prompt token before the scheduler sees a request")                     \
     X(HOP, "hop", UNIT_SECONDS, 0, 10, "collective",                                           \
       "seconds of every step of a ring: ranks - 1 of them, twice as many to reduce and "       \
       "gather")                                                                                \
@@ -92,8 +98,9 @@ enum profile_item {
       "c of t = start + wire + 2 c sqrt(start wire): chunks that fill a pipeline")             \
     X(SHARE, "share", UNIT_NONE, 0, 1, "overlap",                                              \
       "of a collective that may run beside products, the part that does")                      \
-    X(ERROR, "error", UNIT_NONE, 0, 10, "step product collective",                             \
-      "relative half width that held 90 % of the runs left out of the fit")                    \
+    X(ERROR, "error", UNIT_NONE, 0, 10, "step request product collective",                     \
+      "relative half width that held 90 % of the runs left out of the fit; of a request: of "  \
+      "the time to its first token")                                                           \
     X(OUTSIDE, "outside", UNIT_NONE, 0, 10, "step",                                            \
       "the same for plans of another model or device than the profile names")
 

@@ -6,6 +6,8 @@
 
 #include "base/checked.h"
 #include "plan/derive.h"
+#include "plan/engine.h"
+#include "plan/schema.h"
 
 static bool is_training(const struct plan *plan)
 {
@@ -17,9 +19,30 @@ static bool is_decode(const struct plan *plan)
     return plan->workload.mode == MODE_DECODE;
 }
 
+static bool is_serving(const struct plan *plan)
+{
+    return plan->workload.mode == MODE_SERVE;
+}
+
 static bool reads_sequence(const struct plan *plan)
 {
-    return !is_decode(plan);
+    return !is_decode(plan) && !is_serving(plan);
+}
+
+/* Only engines batch requests as they come. */
+static bool serving_broken(const struct plan *plan, char *text, char *hint)
+{
+    if (plan_is_engine(plan))
+        return false;
+    snprintf(text, RULE_TEXT, "stack %s does not batch requests: mode serve is an engine's",
+             words_stack[plan->stack.kind]);
+    snprintf(hint, RULE_TEXT, "stack vllm, sglang or trtllm, or mode prefill or decode");
+    return true;
+}
+
+static bool has_replicas(const struct plan *plan)
+{
+    return is_serving(plan) && plan->parallel.attention_dp > 0;
 }
 
 static bool has_global_batch(const struct plan *plan)
@@ -230,6 +253,20 @@ static const struct rule rules[] = {
      .applies = is_decode,
      .a = MEMBER("context_length", workload.context_length),
      .hint = "decode reads a KV cache: say how many tokens each sequence has"},
+    {.name = "serve-by-engine",
+     .key = "workload.mode",
+     .shape = RULE_OTHER,
+     .applies = is_serving,
+     .broken = serving_broken,
+     .also = {"stack"}},
+    {.name = "replicas-are-dp",
+     .key = "parallel.attention_dp",
+     .shape = RULE_EQUAL,
+     .applies = has_replicas,
+     .a = MEMBER("attention_dp", parallel.attention_dp),
+     .b = DERIVED("dp =", plan_dp),
+     .hint = "one deployment is the whole cluster: its devices are tp x pp x attention_dp",
+     .also = {"parallel.tp", "parallel.pp"}},
     {.name = "capacity-positive",
      .key = "moe.capacity_factor",
      .shape = RULE_POSITIVE,

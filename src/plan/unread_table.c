@@ -28,7 +28,9 @@
 #define MODE(bits) ONE_OF("workload.mode", bits)
 #define TRAINS MODE(BIT(MODE_TRAIN))
 #define DECODES MODE(BIT(MODE_DECODE))
-#define INFERS MODE(BIT(MODE_PREFILL) | BIT(MODE_DECODE))
+#define INFERS MODE(BIT(MODE_PREFILL) | BIT(MODE_DECODE) | BIT(MODE_SERVE))
+#define ANSWERS MODE(BIT(MODE_SERVE))
+#define STEPS MODE(BIT(MODE_TRAIN) | BIT(MODE_PREFILL) | BIT(MODE_DECODE))
 
 #define STACK(bits) ONE_OF("stack.kind", bits)
 #define NOT_STACK(bits) STACK(ALL(STACK_COUNT) & ~(bits))
@@ -235,6 +237,13 @@ const struct unread_row unread_rows[] = {
     WHEN("workload.global_batch", TRAINS),
     WHEN("workload.tokens_per_step", TRAINS),
     WHEN("workload.tokens_per_sequence", DECODES),
+    WHEN("workload.micro_batch", STEPS),
+    WHEN("workload.sequence_length", STEPS),
+    WHEN("workload.context_length", STEPS),
+    WHEN("workload.concurrency", ANSWERS),
+    WHEN("workload.input_length", ANSWERS),
+    WHEN("workload.output_length", ANSWERS),
+    WHEN("workload.length_spread", ANSWERS),
     WHEN("workload.max_num_batched_tokens", ENGINE, INFERS),
     WHEN("workload.max_num_seqs", ENGINE, INFERS),
     WHEN("workload.shared_prefix", ENGINE, INFERS),
@@ -254,6 +263,7 @@ const struct unread_row unread_rows[] = {
          ABOVE("parallel.zero", 2)),
     WHEN("parallel.overlap_reduce", TRAINS, STACK(BIT(STACK_DEEPSPEED)),
          ABOVE("parallel.zero", 0)),
+    WHEN("parallel.attention_dp", ANSWERS),
     WHEN("parallel.sp", TENSOR),
     WHEN("parallel.schedule", PIPELINE),
     WHEN("parallel.stages", PIPELINE),

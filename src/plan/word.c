@@ -19,6 +19,7 @@ static const struct meaning {
     {words_mode, "train", "forward, backward and update of one step"},
     {words_mode, "prefill", "forward over whole prompts, filling the KV cache"},
     {words_mode, "decode", "forward of the next token of every sequence, from the cache"},
+    {words_mode, "serve", "requests at a concurrency: an engine's prefill and decode steps"},
     {words_dtype, "none", "the tensor does not exist"},
     {words_dtype, "f32", "4 bytes, IEEE single"},
     {words_dtype, "bf16", "2 bytes, bfloat16"},

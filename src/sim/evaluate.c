@@ -7,6 +7,7 @@
 #include "plan/derive.h"
 #include "plan/rule.h"
 #include "sim/address.h"
+#include "sim/serve.h"
 #include "work/stack/stack.h"
 
 /* Keys that no builder branches on. A key that is missing here costs a rebuild, no more. */
@@ -212,10 +213,49 @@ bool evaluate_is_routed(const struct plan *plan, const struct work *work)
     return !plan->stack.static_shapes && demand_matters(work);
 }
 
+static void evaluate_mode(struct evaluator *e, const struct plan *plan, enum mode mode,
+                          uint64_t sequences, struct evaluation *out)
+{
+    struct plan step;
+    serve_step_plan(plan, mode, sequences, &step);
+    e->known = false; /* the other step's list */
+    evaluate(e, &step, 0, out);
+}
+
+/* Bytes over the limit; less than nothing where it fits. */
+static int64_t over_limit(const struct evaluation *of)
+{
+    return (int64_t)of->peak.total_bytes - (int64_t)of->limit_bytes;
+}
+
+/* The worse of a served plan's two steps, which is the one that stays built: the wall is a
+ * buffer of its list. */
+static void evaluate_serve(struct evaluator *e, const struct plan *plan, struct evaluation *out)
+{
+    struct arena arena = {0};
+    struct err err = {0};
+    struct serve_load load = {0};
+    struct evaluation prefill;
+    bool ok = rule_check_layout(plan) && rule_check_run(plan) &&
+              serve_load_of(plan, &arena, &load, &err) == STATUS_OK;
+    arena_release(&arena);
+    if (!ok)
+        return;
+    evaluate_mode(e, plan, MODE_PREFILL, load.sequences, &prefill);
+    evaluate_mode(e, plan, MODE_DECODE, load.sequences, out);
+    if (!prefill.valid || (out->valid && over_limit(&prefill) > over_limit(out)))
+        evaluate_mode(e, plan, MODE_PREFILL, load.sequences, out);
+    e->known = false;
+}
+
 void evaluate(struct evaluator *e, const struct plan *plan, uint64_t structure,
               struct evaluation *out)
 {
     *out = (struct evaluation){0};
+    if (plan->workload.mode == MODE_SERVE) {
+        evaluate_serve(e, plan, out);
+        return;
+    }
     if (follow(e, plan, structure) &&
         evaluate_slots(plan, &e->work, &e->slots, e->values, out) && e->routed)
         evaluate_overflow(&e->work, e->values, &e->overflow, out);

@@ -429,8 +429,8 @@ static enum status report_ops(struct context *c, const struct predict_options *o
     return STATUS_OK;
 }
 
-enum status predict(const struct plan *plan, const struct predict_options *options,
-                    struct arena *arena, struct prediction *out, struct err *err)
+enum status predict_step(const struct plan *plan, const struct predict_options *options,
+                         struct arena *arena, struct prediction *out, struct err *err)
 {
     struct context c = {.plan = plan, .arena = arena};
     *out = (struct prediction){0};

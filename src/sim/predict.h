@@ -132,6 +132,10 @@ struct predict_options {
     struct pool *pool;                  /* for samples of the experts' loads, or NULL */
 };
 
+/* A plan whose step is one: any mode but serve. */
+enum status predict_step(const struct plan *plan, const struct predict_options *options,
+                         struct arena *arena, struct prediction *out, struct err *err);
+
 /* Fills the record; memory from the arena. STATUS_INPUT when the stack refuses the plan. */
 enum status predict(const struct plan *plan, const struct predict_options *options,
                     struct arena *arena, struct prediction *out, struct err *err);

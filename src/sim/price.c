@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "plan/derive.h"
+#include "plan/engine.h"
 #include "work/list/dtype.h"
 #include "work/list/kernel.h"
 #include "work/path/path.h"
@@ -194,16 +195,39 @@ static struct price kernel_price(const struct pricing *p, enum profile_item item
     return price;
 }
 
+/* An engine with tensor and expert parallelism over one set of ranks has all tokens on each of
+ * them: what the list gathers is there, what it scatters is summed for all (engines.md 1.5; the
+ * list is that of sequence parallelism, with the same rows of experts). Tables travel with the
+ * rows that they are of. */
+static void as_engine(const struct pricing *p, const struct work *work, const struct op *op,
+                      struct comm_ask *ask)
+{
+    const struct parallel *parallel = &p->plan->parallel;
+    bool gathers = op->kernel == KERNEL_ALLGATHER || ask->item == PROFILE_ALL_GATHER;
+    uint16_t src = op_buffer(work, op, ROLE_SRC);
+    if (!plan_is_engine(p->plan))
+        return;
+    if (op->kernel == KERNEL_ALLGATHER && work->buffers[src].category == CATEGORY_METADATA)
+        ask->messages = 0;
+    if (!plan_tokens_everywhere(p->plan) || parallel->ep != parallel->tp ||
+        op->segment == SEGMENT_HEAD)
+        return;
+    *ask = (struct comm_ask){.item = PROFILE_ALL_REDUCE,
+                             .bytes = gathers ? 0 : 2 * ask->bytes,
+                             .messages = ask->messages};
+}
+
 static struct price link_price(const struct pricing *p, enum profile_item item,
                                const struct work *work, const struct op *op, const uint64_t *v)
 {
-    const struct comm_ask ask = {
+    struct comm_ask ask = {
         .item = item,
         .to_all = op->kind == OP_EXCHANGE,
         .once = op->kind == OP_EXCHANGE ? p->once : 0,
         .bytes = fmax((double)v[op->bytes_sent.node], (double)v[op->bytes_received.node]),
         .messages = messages(work, op, v),
     };
+    as_engine(p, work, op, &ask);
     double s = comm_s(&p->rates, &p->place[op->group], &ask);
     return (struct price){.link_s = s, .s = s};
 }

@@ -84,11 +84,28 @@ double time_tokens_per_s_per_device(const struct plan *plan, const struct step_t
     return time_tokens_per_s(plan, step) / devices(plan);
 }
 
+/* The decode step of all sequences, from one to the next as the answers' tokens come. */
+static bool serve_step(const struct evaluator *e, const struct plan *plan,
+                       const struct profile *profile, struct step_time *out)
+{
+    const struct serve_ask ask = {e->routing, profile};
+    struct arena arena = {0};
+    struct err err = {0};
+    struct serve_times times;
+    bool ok = serve_times_of(plan, &ask, &arena, &times, out, &err) == STATUS_OK;
+    if (ok)
+        out->beat_s = out->tokens / times.tokens_per_s;
+    arena_release(&arena);
+    return ok;
+}
+
 bool time_step(struct evaluator *e, const struct plan *plan, const struct profile *profile,
                struct step_time *out)
 {
     struct arena arena = {0};
     struct err err = {0};
+    if (plan->workload.mode == MODE_SERVE)
+        return serve_step(e, plan, profile, out);
     struct stepper stepper = {.routing = e->routing};
     struct demand full;
     bool routed = time_is_routed(plan) && evaluate_expected(e, plan, &full);
@@ -163,12 +180,11 @@ static void report_interval(struct context *c)
                                  c->stepper->values, c->arena);
 }
 
-static void report_cost(struct context *c)
+static void report_cost(const struct plan *plan, struct time_report *out)
 {
-    const struct device *device = &c->plan->cluster.device;
-    struct time_report *out = c->out;
-    double n = devices(c->plan), rate = out->tokens_per_s,
-           total = (double)c->plan->workload.total_tokens, none = (double)NAN;
+    const struct device *device = &plan->cluster.device;
+    double n = devices(plan), rate = out->tokens_per_s,
+           total = (double)plan->workload.total_tokens, none = (double)NAN;
     double per_token = rate > 0 ? 1 / rate : none; /* seconds */
     double price = device->price_per_hour > 0 ? device->price_per_hour : none;
     out->cost = (struct time_cost){
@@ -364,7 +380,7 @@ static bool report_all(struct context *c)
     report_rates(c);
     c->out->skew_tax = even.step_s > 0 ? c->out->step_s / even.step_s - 1 : 0;
     report_interval(c);
-    report_cost(c);
+    report_cost(c->plan, c->out);
     if (c->ask->path || c->ask->why)
         report_path(c);
     if (!report_spread(c))
@@ -372,9 +388,32 @@ static bool report_all(struct context *c)
     return !c->ask->why || (report_whatifs(c) && report_constants(c));
 }
 
+/* A decode step of all sequences, and what the deployment answers with such steps. */
+static enum status time_serving(const struct plan *plan, const struct time_ask *ask,
+                                struct arena *arena, struct time_report *out, struct err *err)
+{
+    const struct serve_ask serve = {ask->routing, ask->profile};
+    struct serve_load load;
+    struct serve_times times;
+    struct plan *decode = arena_alloc(arena, 1, sizeof *decode);
+    TRY(serve_load_of(plan, arena, &load, err));
+    serve_step_plan(plan, MODE_DECODE, load.sequences, decode);
+    TRY(time_of(decode, ask, arena, out, err));
+    TRY(serve_times_of(plan, &serve, arena, &times, NULL, err));
+    out->serving = times;
+    out->tokens_per_s = times.tokens_per_s;
+    out->tokens_per_s_per_device = times.tokens_per_s / devices(plan);
+    out->ttft_s = times.ttft_s;
+    out->tpot_s = times.tpot_s;
+    report_cost(plan, out);
+    return STATUS_OK;
+}
+
 enum status time_of(const struct plan *plan, const struct time_ask *ask, struct arena *arena,
                     struct time_report *out, struct err *err)
 {
+    if (plan->workload.mode == MODE_SERVE)
+        return time_serving(plan, ask, arena, out, err);
     struct stepper *stepper = arena_alloc(arena, 1, sizeof *stepper);
     struct context c = {.plan = plan, .ask = ask, .arena = arena, .stepper = stepper};
     c.out = out;

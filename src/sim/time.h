@@ -5,6 +5,7 @@
 #define MOEPLAN_SIM_TIME_H
 
 #include "sim/evaluate.h"
+#include "sim/serve_time.h"
 #include "sim/step_time.h"
 
 /* A name with seconds: of a part, an op, a what-if. */
@@ -33,8 +34,9 @@ struct time_report {
     double exposed_comm_s, host_sync_s, bubble_s;
     double skew_tax; /* step over that of balanced routing, less 1 */
     double mfu_useful, mfu_executed, peak_flop_per_s; /* of a device */
-    double ttft_s, tpot_s; /* prefill, decode: one batch; NAN elsewhere */
-    double low_s, high_s;  /* nominal 90 % */
+    double ttft_s, tpot_s;      /* prefill, decode: one batch; serve: medians; NAN elsewhere */
+    struct serve_times serving; /* mode serve; step is then that of all its sequences */
+    double low_s, high_s;       /* nominal 90 % */
     const char *profile, *calibration;
     const char *outside;        /* sizes that its constants were not fitted on; NULL: none */
     bool calibrated, elsewhere; /* elsewhere: measured on another device or model */

@@ -85,7 +85,7 @@ static void words_match_their_enums(void **state)
         size_t last;
     } lists[] = {
         {words_attention, ATTENTION_MLA},
-        {words_mode, MODE_DECODE},
+        {words_mode, MODE_SERVE},
         {words_dtype, DTYPE_COUNT - 1},
         {words_compute, COMPUTE_FP8},
         {words_path, PATH_COUNT - 1},
@@ -304,7 +304,7 @@ static void values_are_refused(void **state)
         {"parallel.sp", "true", true, "'parallel.sp' takes true or false, not \"true\"",
          "remove the quotes: what stands in quotes is a text"},
         {"workload.mode", "trian", false, "'trian' is not a value of 'workload.mode'",
-         "did you mean 'train'? one of: train, prefill, decode"},
+         "did you mean 'train'? one of: train, prefill, decode, serve"},
         {"moe.buffer", "huge", false, "'huge' is not a value of 'moe.buffer'",
          "one of: auto, worst, exact, balanced, factor, or a number"},
         {"moe.buffer", "-1", false, "'moe.buffer_factor' is -1, below the limit 0", ""},

@@ -87,6 +87,16 @@ static bool decodes(const struct plan *plan)
     return plan->workload.mode == MODE_DECODE;
 }
 
+static bool steps(const struct plan *plan)
+{
+    return plan->workload.mode != MODE_SERVE;
+}
+
+static bool serves(const struct plan *plan)
+{
+    return plan->workload.mode == MODE_SERVE;
+}
+
 static bool has_capacity(const struct plan *plan)
 {
     return path_reads(plan->moe.path, READS_CAPACITY_FACTOR);
@@ -118,7 +128,10 @@ static const struct {
     {"workload.mode", always},
     {"parallel.etp", infers},
     {"parallel.sp", infers},
-    {"workload.micro_batch", always},
+    {"workload.micro_batch", steps},
+    {"workload.concurrency", serves},
+    {"workload.input_length", serves},
+    {"workload.output_length", serves},
     {"workload.sequence_length", trains},
     {"workload.context_length", decodes},
     {"moe.capacity_factor", has_capacity},

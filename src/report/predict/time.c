@@ -36,6 +36,29 @@ static const struct column time_columns[] = {
     COLUMN(time_report, samples, COLUMN_COUNT, NULL),
 };
 
+static const struct column serving_columns[] = {
+    COLUMN(serve_times, replicas, COLUMN_COUNT, NULL),
+    COLUMN(serve_times, sequences, COLUMN_COUNT, NULL),
+    COLUMN(serve_times, waiting, COLUMN_COUNT, NULL),
+    COLUMN(serve_times, step_tokens, COLUMN_COUNT, NULL),
+    COLUMN(serve_times, requests, COLUMN_COUNT, NULL),
+    COLUMN(serve_times, ttft_s, COLUMN_SECONDS, NULL),
+    COLUMN(serve_times, ttft_low_s, COLUMN_SECONDS, NULL),
+    COLUMN(serve_times, ttft_high_s, COLUMN_SECONDS, NULL),
+    COLUMN(serve_times, ttft_p95_s, COLUMN_SECONDS, NULL),
+    COLUMN(serve_times, ttft_p99_s, COLUMN_SECONDS, NULL),
+    COLUMN(serve_times, tpot_s, COLUMN_SECONDS, NULL),
+    COLUMN(serve_times, tpot_low_s, COLUMN_SECONDS, NULL),
+    COLUMN(serve_times, tpot_high_s, COLUMN_SECONDS, NULL),
+    COLUMN(serve_times, tpot_p95_s, COLUMN_SECONDS, NULL),
+    COLUMN(serve_times, tpot_p99_s, COLUMN_SECONDS, NULL),
+    COLUMN(serve_times, latency_s, COLUMN_SECONDS, NULL),
+    COLUMN(serve_times, requests_per_s, COLUMN_REAL, NULL),
+    COLUMN(serve_times, tokens_per_s, COLUMN_REAL, NULL),
+    COLUMN(serve_times, decode_step_s, COLUMN_SECONDS, NULL),
+    COLUMN(serve_times, prefill_step_s, COLUMN_SECONDS, NULL),
+};
+
 static const struct column interval_columns[] = {
     COLUMN(time_report, low_s, COLUMN_SECONDS, NULL),
     COLUMN(time_report, high_s, COLUMN_SECONDS, NULL),
@@ -83,6 +106,11 @@ void predict_json_time(struct json *json, const struct time_report *t)
     json_object(json, "interval");
     column_json(json, interval_columns, COUNT_OF(interval_columns), t);
     json_close(json);
+    if (t->serving.present) {
+        json_object(json, "serving");
+        column_json(json, serving_columns, COUNT_OF(serving_columns), &t->serving);
+        json_close(json);
+    }
     column_json_array(json, "categories", part_columns, COUNT_OF(part_columns), t->parts,
                       t->n_parts, sizeof *t->parts);
     if (t->n_path)
@@ -108,6 +136,7 @@ void predict_schema_time(struct json *json)
     json_object(json, "properties");
     schema_json_columns(json, time_columns, COUNT_OF(time_columns));
     schema_json_record(json, "interval", interval_columns, COUNT_OF(interval_columns));
+    schema_json_record(json, "serving", serving_columns, COUNT_OF(serving_columns));
     schema_json_records(json, "categories", part_columns, COUNT_OF(part_columns));
     schema_json_records(json, "critical_path", path_columns, COUNT_OF(path_columns));
     schema_json_records(json, "what_if", part_columns, COUNT_OF(part_columns));
@@ -143,14 +172,35 @@ static void print_step(struct screen *screen, const struct time_report *t)
 {
     struct arena *a = screen->view->arena;
     struct text text = {.arena = a};
-    text_printf(&text, "%s a step, %s to %s by %s%s", seconds(a, t->step_s),
-                seconds(a, t->low_s), seconds(a, t->high_s), t->profile,
-                t->calibrated ? "" : " (uncalibrated)");
-    if (screen->brief >= BRIEF_TIME)
+    text_printf(&text, "%s a %sstep, %s to %s by %s%s", seconds(a, t->step_s),
+                t->serving.present ? "decode " : "", seconds(a, t->low_s),
+                seconds(a, t->high_s), t->profile, t->calibrated ? "" : " (uncalibrated)");
+    if (screen->brief >= BRIEF_TIME && !t->serving.present)
         text_printf(&text, "; %s tokens/s a device", amount(a, t->tokens_per_s_per_device));
     else if (t->samples)
         text_printf(&text, "; p99 %s", seconds(a, t->step_p99_s));
     screen_item(screen, "time", text_string(&text));
+}
+
+/* What a request sees, and what the deployment answers. */
+static void print_serving(struct screen *screen, const struct time_report *t)
+{
+    struct arena *a = screen->view->arena;
+    const struct serve_times *s = &t->serving;
+    screen_item(screen, "serving",
+                arena_printf(a, "first token %s (p99 %s), then %s each (%s to %s by %s%s)",
+                             seconds(a, s->ttft_s), seconds(a, s->ttft_p99_s),
+                             seconds(a, s->tpot_s), seconds(a, s->tpot_low_s),
+                             seconds(a, s->tpot_high_s), t->profile,
+                             t->calibrated ? "" : ", uncalibrated"));
+    struct text text = {.arena = a};
+    text_printf(&text, "%.3g requests/s, %s tokens/s, %s a device", s->requests_per_s,
+                amount(a, s->tokens_per_s), amount(a, t->tokens_per_s_per_device));
+    if (s->waiting)
+        text_printf(&text, "; %llu of %llu requests a replica wait: %s",
+                    (unsigned long long)s->waiting,
+                    (unsigned long long)(s->waiting + s->sequences), s->capped);
+    screen_item(screen, "", text_string(&text));
 }
 
 static void print_rate(struct screen *screen, const struct time_report *t)
@@ -229,8 +279,10 @@ void screen_time(struct screen *screen)
     const struct time_report *t = &screen->view->prediction->time;
     if (!t->present)
         return;
+    if (t->serving.present)
+        print_serving(screen, t);
     print_step(screen, t);
-    if (screen->brief < BRIEF_TIME)
+    if (screen->brief < BRIEF_TIME && !t->serving.present)
         print_rate(screen, t);
     if (screen->brief < BRIEF_EXPERTS)
         print_parts(screen, t);

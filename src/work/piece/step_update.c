@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "work/list/dtype.h"
+#include "work/list/letters.h"
 #include "work/piece/lora.h"
 #include "work/piece/recipe.h"
 #include "work/piece/step.h"
@@ -89,8 +90,8 @@ static void host_copies(struct step *s, struct pair gradients, struct pair weigh
     for (unsigned i = 0; i < 2; i++) {
         if (each[i].number[0] == WORK_NONE)
             continue;
-        unsigned bits = dtype_bits(l->work->buffers[each[i].number[0]].dtype);
-        struct size bytes = size_times(l->z, moved, bits / 8);
+        struct size bytes =
+            dispatch_bytes(l->z, l->work->buffers[each[i].number[0]].dtype, moved);
         layer_op(l,
                  (struct op){.name = names[i],
                              .kernel = KERNEL_COPY,

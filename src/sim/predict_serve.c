@@ -1,0 +1,66 @@
+/* predict of mode serve: the decode step of all sequences, with the memory of the worse of
+ * decode and prefill, and the time that the scheduler plays. */
+#include "base/text.h"
+#include "plan/derive.h"
+#include "sim/predict.h"
+#include "sim/serve.h"
+#include "work/stack/stack.h"
+
+/* Bytes over the limit; less than nothing where it fits. */
+static int64_t over_limit(const struct prediction *p)
+{
+    return -p->memory.margin_bytes;
+}
+
+/* What keeps requests waiting, before the notes on keys that nothing reads. */
+static void add_notes(const struct plan *plan, const struct predict_options *options,
+                      const struct serve_load *load, struct arena *arena,
+                      struct prediction *out)
+{
+    const struct unread_plan of = {plan, stack_path(plan, NULL)};
+    const struct note *unread = NULL;
+    size_t n = 0;
+    if (options->origins)
+        unread = unread_notes(&of, options->origins, arena, &n);
+    struct note *notes = arena_alloc(arena, n + 1, sizeof *notes);
+    out->n_notes = 0;
+    if (load->capped)
+        notes[out->n_notes++] =
+            (struct note){"workload.concurrency",
+                          arena_printf(arena, "%llu of %llu requests a replica wait: %s",
+                                       (unsigned long long)(load->requests - load->sequences),
+                                       (unsigned long long)load->requests, load->capped)};
+    for (size_t i = 0; i < n; i++)
+        notes[out->n_notes++] = unread[i];
+    out->notes = notes;
+}
+
+static enum status predict_serve(const struct plan *plan, const struct predict_options *options,
+                                 struct arena *arena, struct prediction *out, struct err *err)
+{
+    struct plan *steps = arena_alloc(arena, 2, sizeof *steps);
+    struct predict_options decode = *options, prefill = *options;
+    struct prediction other;
+    struct serve_load load;
+    decode.time = prefill.time = NULL;
+    decode.origins = prefill.origins = NULL;
+    prefill.ops = NULL;
+    prefill.memory_only = true;
+    TRY(serve_load_of(plan, arena, &load, err));
+    serve_step_plan(plan, MODE_DECODE, load.sequences, &steps[0]);
+    serve_step_plan(plan, MODE_PREFILL, load.sequences, &steps[1]);
+    TRY(predict_step(&steps[0], &decode, arena, out, err));
+    TRY(predict_step(&steps[1], &prefill, arena, &other, err));
+    if (over_limit(&other) > over_limit(out))
+        out->memory = other.memory;
+    add_notes(plan, options, &load, arena, out);
+    return options->time ? time_of(plan, options->time, arena, &out->time, err) : STATUS_OK;
+}
+
+enum status predict(const struct plan *plan, const struct predict_options *options,
+                    struct arena *arena, struct prediction *out, struct err *err)
+{
+    if (plan->workload.mode == MODE_SERVE)
+        return predict_serve(plan, options, arena, out, err);
+    return predict_step(plan, options, arena, out, err);
+}

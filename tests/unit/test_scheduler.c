@@ -1,0 +1,299 @@
+/* The engines' schedulers, played at costs whose answers are known by hand; what a served plan
+ * holds and what caps it. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "plan/load.h"
+#include "sim/evaluate.h"
+#include "sim/predict.h"
+#include "sim/scheduler.h"
+#include "support/catalogue.h"
+
+static void assert_close(double found, double expected, double off)
+{
+    if (!(fabs(found - expected) <= off))
+        fail_msg("%.12g, expected %.12g", found, expected);
+}
+
+/* 10 ms a decode step, 1 ms a prompt token in any step. */
+static const struct step_costs plain = {
+    .decode = {.n = 1, .x = {1}, .y = {0.01}},
+    .prefill = {.n = 2, .x = {0, 1000}, .y = {0, 1}},
+};
+
+static struct scheduler_result play(const struct scheduler_ask *ask, struct arena *arena)
+{
+    struct scheduler_result result;
+    scheduler_play(ask, arena, &result);
+    assert_int_equal(result.n, ask->requests);
+    return result;
+}
+
+/* A request alone: its prompt's step, then a token a step. */
+static void one_request_is_prefill_and_decode(void **state)
+{
+    (void)state;
+    for (int batching = 0; batching < 3; batching++) {
+        struct arena arena = {0};
+        const struct scheduler_ask ask = {.batching = (enum batching)batching,
+                                          .replicas = 1,
+                                          .slots = 1,
+                                          .budget = 1000,
+                                          .requests = 3,
+                                          .in_flight = 1,
+                                          .input = 200,
+                                          .output = 11,
+                                          .costs = &plain};
+        struct scheduler_result r = play(&ask, &arena);
+        for (unsigned i = 0; i < 3; i++) {
+            assert_close(r.ttft_s[i], 0.2, 1e-12);
+            assert_close(r.tpot_s[i], 0.01, 1e-12);
+            assert_close(r.latency_s[i], 0.3, 1e-12);
+        }
+        assert_close(r.end_s, 0.9, 1e-9);
+        assert_int_equal(r.output_tokens, 33);
+        assert_int_equal(r.input_tokens, 600);
+        arena_release(&arena);
+    }
+}
+
+/* Two at once, 200 tokens each, 250 a step: cut to what is left (the second's first 50 in the
+ * first step), or whole, one after the other. A chunk beside k decodes has 250 - k tokens. */
+static void budgets_cut_or_part_prompts(void **state)
+{
+    (void)state;
+    static const struct {
+        enum batching batching;
+        double first_s, second_s;
+    } rows[] = {{BATCHING_MIXED, 0.25, 0.25 + 0.151},
+                {BATCHING_WHOLE, 0.2, 0.2 + 0.201},
+                {BATCHING_APART, 0.25, 0.25 + 0.15}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct arena arena = {0};
+        const struct scheduler_ask ask = {.batching = rows[i].batching,
+                                          .replicas = 1,
+                                          .slots = 2,
+                                          .budget = 250,
+                                          .requests = 2,
+                                          .in_flight = 2,
+                                          .input = 200,
+                                          .output = 100,
+                                          .costs = &plain};
+        struct scheduler_result r = play(&ask, &arena);
+        assert_close(r.ttft_s[0], rows[i].first_s, 1e-12);
+        assert_close(r.ttft_s[1], rows[i].second_s, 1e-12);
+        arena_release(&arena);
+    }
+}
+
+/* Prompts apart stop the decodes: the first answer takes the second's prefill longer. */
+static void prompts_apart_delay_decodes(void **state)
+{
+    (void)state;
+    struct arena arena = {0};
+    const struct scheduler_ask ask = {.batching = BATCHING_APART,
+                                      .replicas = 1,
+                                      .slots = 2,
+                                      .budget = 200,
+                                      .requests = 2,
+                                      .in_flight = 2,
+                                      .input = 200,
+                                      .output = 101,
+                                      .costs = &plain};
+    struct scheduler_result r = play(&ask, &arena);
+    assert_close(r.tpot_s[0], 0.01, 1e-12);
+    assert_close(r.tpot_s[1], 0.012, 1e-12);
+    arena_release(&arena);
+}
+
+/* What has no slot waits for one: twice as many requests as slots wait a whole answer. */
+static void slots_make_requests_wait(void **state)
+{
+    (void)state;
+    struct arena arena = {0};
+    const struct scheduler_ask ask = {.batching = BATCHING_MIXED,
+                                      .replicas = 1,
+                                      .slots = 1,
+                                      .budget = 1000,
+                                      .requests = 8,
+                                      .in_flight = 2,
+                                      .input = 100,
+                                      .output = 101,
+                                      .costs = &plain};
+    struct scheduler_result r = play(&ask, &arena);
+    assert_close(r.ttft_s[0], 0.1, 1e-12);
+    assert_close(r.ttft_s[7], 1.2, 1e-9); /* 1.1 of the other's answer, 0.1 of its own */
+    assert_close(r.end_s, 8 * 1.1, 1e-9);
+    arena_release(&arena);
+}
+
+/* Little's law: requests in flight = rate x latency; the busy share of a replica is no more
+ * than all of it, and every token is answered once. */
+static void flight_is_rate_times_latency(void **state)
+{
+    (void)state;
+    for (int batching = 0; batching < 3; batching++)
+        for (unsigned replicas = 1; replicas <= 4; replicas *= 2) {
+            struct arena arena = {0};
+            const struct scheduler_ask ask = {.batching = (enum batching)batching,
+                                              .replicas = replicas,
+                                              .slots = 8,
+                                              .budget = 300,
+                                              .requests = 800 * replicas,
+                                              .in_flight = 8,
+                                              .input = 50,
+                                              .output = 64,
+                                              .spread = 0.5,
+                                              .seed = 7,
+                                              .costs = &plain};
+            struct scheduler_result r = play(&ask, &arena);
+            double sum = 0;
+            for (size_t i = 0; i < r.n; i++)
+                sum += r.latency_s[i];
+            double in_flight = sum / r.end_s; /* rate x mean latency */
+            assert_true(in_flight <= 8.0 * replicas + 1e-9);
+            assert_true(in_flight > 0.97 * 8 * replicas);
+            assert_true(r.tpot_s[0] >= 0.01 - 1e-12);
+            arena_release(&arena);
+        }
+}
+
+/* An open loop far below what a replica can do is as fast as a request alone; above it, the
+ * queue grows with every request. */
+static void open_loops_queue_when_overloaded(void **state)
+{
+    (void)state;
+    struct arena arena = {0};
+    struct scheduler_ask ask = {.batching = BATCHING_MIXED,
+                                .replicas = 1,
+                                .slots = 4,
+                                .budget = 1000,
+                                .requests = 400,
+                                .rate = 0.01,
+                                .input = 100,
+                                .output = 11,
+                                .seed = 3,
+                                .costs = &plain};
+    struct scheduler_result slow = play(&ask, &arena);
+    assert_close(slow.ttft_s[200], 0.1, 1e-9);
+    ask.rate = 100;
+    struct scheduler_result fast = play(&ask, &arena);
+    assert_true(fast.ttft_s[200] > 50 * slow.ttft_s[200]);
+    arena_release(&arena);
+}
+
+/* ---- plans ---- */
+
+static const char served[] = "model: gpt-oss-120b\ncluster: h100-2x1\nstack: vllm\n"
+                             "parallel: {tp: 2, ep: 1}\n"
+                             "workload: {mode: serve, concurrency: %u, input_length: %u, "
+                             "output_length: %u, max_num_seqs: %u}\n";
+
+static struct prediction predict_served(unsigned concurrency, unsigned input, unsigned output,
+                                        unsigned slots, struct arena *arena)
+{
+    struct plan *plan = arena_alloc(arena, 1, sizeof *plan);
+    struct profile *profile = arena_alloc(arena, 1, sizeof *profile);
+    struct prediction prediction;
+    struct err err = {0};
+    const char *text = arena_printf(arena, served, concurrency, input, output, slots);
+    if (plan_load_text("plan.yaml", text, strlen(text), NULL, 0, arena, plan, NULL, &err) ||
+        profile_load(plan, arena, profile, &err))
+        fail_msg("%s: %s (%s)", err.where, err.text, err.hint);
+    struct time_ask ask = {.profile = profile};
+    const struct predict_options options = {.time = &ask};
+    if (predict(plan, &options, arena, &prediction, &err))
+        fail_msg("%s (%s)", err.text, err.hint);
+    return prediction;
+}
+
+/* Memory is that of a decode step of what is in flight, or of the prefill beside it; no more
+ * requests are in it than slots and the cache allow, and the others wait. */
+static void caps_make_requests_wait(void **state)
+{
+    (void)state;
+    struct arena arena = {0};
+    struct prediction all = predict_served(64, 1024, 1024, 256, &arena);
+    struct prediction slots = predict_served(64, 1024, 1024, 16, &arena);
+    struct prediction cache = predict_served(1024, 65536, 65536, 1024, &arena);
+    assert_int_equal(all.time.serving.sequences, 64);
+    assert_int_equal(all.time.serving.waiting, 0);
+    assert_int_equal(all.n_notes, 0);
+    assert_int_equal(slots.time.serving.sequences, 16);
+    assert_int_equal(slots.time.serving.waiting, 48);
+    assert_string_equal(slots.time.serving.capped, "max_num_seqs");
+    assert_string_equal(slots.notes[0].key, "workload.concurrency");
+    assert_string_equal(cache.time.serving.capped, "the cache");
+    assert_int_equal(cache.time.serving.sequences, cache.serving.sequences);
+    assert_true(slots.time.serving.ttft_s > 20 * all.time.serving.ttft_s);
+    assert_true(slots.time.serving.tpot_s < all.time.serving.tpot_s);
+    assert_true(slots.memory.total_bytes < all.memory.total_bytes);
+    arena_release(&arena);
+}
+
+/* More requests in flight: more tokens a second, each later. Evaluating says what predict says.
+ */
+static void throughput_and_latency_grow_with_concurrency(void **state)
+{
+    (void)state;
+    double rate = 0, tpot = 0;
+    for (unsigned n = 1; n <= 256; n *= 4) {
+        struct arena arena = {0};
+        struct prediction p = predict_served(n, 1024, 256, 256, &arena);
+        const struct serve_times *s = &p.time.serving;
+        assert_true(s->tokens_per_s > rate);
+        assert_true(s->tpot_s >= tpot);
+        assert_true(s->tpot_s >= 0.99 * s->decode_step_s || n < 4);
+        assert_close(p.time.tokens_per_s, s->tokens_per_s, 1e-9);
+        rate = s->tokens_per_s;
+        tpot = s->tpot_s;
+        arena_release(&arena);
+    }
+}
+
+static void evaluation_and_search_agree_with_predict(void **state)
+{
+    (void)state;
+    struct arena arena = {0};
+    struct evaluator evaluator = {0};
+    struct evaluation result;
+    struct step_time step;
+    struct err err = {0};
+    struct plan plan;
+    struct profile profile;
+    struct prediction p = predict_served(64, 2048, 512, 256, &arena);
+    const char *text = arena_printf(&arena, served, 64, 2048, 512, 256);
+    assert_int_equal(
+        plan_load_text("plan.yaml", text, strlen(text), NULL, 0, &arena, &plan, NULL, &err), 0);
+    assert_int_equal(profile_load(&plan, &arena, &profile, &err), 0);
+    evaluate(&evaluator, &plan, 1, &result);
+    assert_true(result.valid);
+    assert_int_equal(result.peak.total_bytes, p.memory.total_bytes);
+    assert_int_equal(result.verdict, p.memory.verdict);
+    assert_true(time_step(&evaluator, &plan, &profile, &step));
+    assert_close(time_tokens_per_s(&plan, &step), p.time.tokens_per_s,
+                 1e-9 * p.time.tokens_per_s);
+    evaluator_release(&evaluator);
+    arena_release(&arena);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_request_is_prefill_and_decode),
+        cmocka_unit_test(budgets_cut_or_part_prompts),
+        cmocka_unit_test(prompts_apart_delay_decodes),
+        cmocka_unit_test(slots_make_requests_wait),
+        cmocka_unit_test(flight_is_rate_times_latency),
+        cmocka_unit_test(open_loops_queue_when_overloaded),
+        cmocka_unit_test(caps_make_requests_wait),
+        cmocka_unit_test(throughput_and_latency_grow_with_concurrency),
+        cmocka_unit_test(evaluation_and_search_agree_with_predict),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
