@@ -311,7 +311,7 @@ static const char *device_of(const struct run *run)
     if (!gpu)
         return NULL;
     struct text text = {.arena = run->arena};
-    char kernels[160];
+    char kernels[400];
     gpu_kernels_text(gpu, kernels, sizeof kernels);
     text_printf(&text, "%s, %s, %s; %s", gpu_where(gpu), gpu_facts(gpu)->name,
                 gpu_facts(gpu)->driver, kernels);

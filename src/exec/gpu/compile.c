@@ -74,8 +74,7 @@ static uint64_t hash_of(const struct compiler *compiler, const char *library,
     return hash_bytes(hash, text, strlen(text));
 }
 
-/* The folder images are kept in, made when it is not there; false: none. */
-static bool cache_folder(char *path, size_t room)
+bool compile_folder(char *path, size_t room)
 {
     const char *own = getenv("MOEPLAN_CACHE"), *user = getenv("XDG_CACHE_HOME"),
                *home = getenv("HOME");
@@ -94,7 +93,7 @@ static bool cache_folder(char *path, size_t room)
 static bool cache_path(uint64_t hash, const char *architecture, char *path, size_t room)
 {
     char folder[3000];
-    if (!cache_folder(folder, sizeof folder))
+    if (!compile_folder(folder, sizeof folder))
         return false;
     int n = snprintf(path, room, "%s/%016" PRIx64 "-%s.image", folder, hash, architecture);
     return n > 0 && (size_t)n < room;

@@ -8,6 +8,7 @@
 #include "base/checked.h"
 #include "base/number.h"
 #include "exec/gpu/kernels.h"
+#include "exec/gpu/peak.h"
 
 /* Seconds after which a kernel is taken to hang; MOEPLAN_GPU_LIMIT_S sets another limit. */
 static const double limit_s = 60;
@@ -32,6 +33,7 @@ struct gpu {
     uintptr_t next;
     void *programs[GPU_SOURCE_COUNT];
     void *kernels[KERNEL_COUNT];
+    struct peak *peak; /* NULL: all products are portable */
 };
 
 /* ---- opening ---- */
@@ -82,11 +84,15 @@ static enum status open_on(struct gpu *gpu, const struct gpu_driver *driver, uin
                        driver->library, found, number);
     gpu->facts = facts[number];
     snprintf(gpu->where, sizeof gpu->where, "%s:%u", driver->name, number);
-    return driver->open(gpu->state, number, &gpu->device, err);
+    TRY(driver->open(gpu->state, number, &gpu->device, err));
+    gpu->peak = peak_create(driver, gpu->device, gpu->facts.name);
+    return STATUS_OK;
 }
 
 static void close_driver(struct gpu *gpu)
 {
+    peak_free(gpu->peak);
+    gpu->peak = NULL;
     if (gpu->device)
         gpu->driver->close(gpu->device);
     if (gpu->state)
@@ -169,6 +175,12 @@ const char *gpu_where(const struct gpu *gpu)
 void gpu_kernels_text(const struct gpu *gpu, char *text, size_t room)
 {
     gpu->driver->kernels(gpu->device, text, room);
+    size_t n = strlen(text);
+    if (n + 2 >= room)
+        return;
+    peak_text(gpu->peak, text + n + 2, room - n - 2);
+    if (text[n + 2])
+        memcpy(text + n, "; ", 2);
 }
 
 void gpu_list(void (*each)(void *context, const struct gpu_driver *driver,
@@ -324,7 +336,8 @@ static enum status find_kernel(struct gpu *gpu, enum kernel kernel, struct err *
     if (!*program) {
         unsigned n;
         const struct gpu_text *texts = gpu_source_texts(row->source, &n);
-        TRY(gpu->driver->build(gpu->device, texts[n - 1].name, texts, n, program, err));
+        struct gpu_build build = {.name = texts[n - 1].name, .texts = texts, .n = n};
+        TRY(gpu->driver->build(gpu->device, &build, program, err));
     }
     snprintf(name, sizeof name, "k_%s", row->name);
     return gpu->driver->find(gpu->device, *program, name, &gpu->kernels[kernel], err);
@@ -335,6 +348,10 @@ enum status gpu_perform(struct gpu *gpu, enum kernel kernel, const struct gpu_ca
                         struct err *err)
 {
     const struct gpu_kernel *row = gpu_kernel_of(kernel);
+    bool done;
+    TRY(peak_perform(gpu->peak, gpu, kernel, call, memory, gpu->limit_s, seconds, &done, err));
+    if (done)
+        return STATUS_OK;
     if (!gpu->kernels[kernel])
         TRY(find_kernel(gpu, kernel, err));
     struct gpu_launch launch = {.kernel = gpu->kernels[kernel],

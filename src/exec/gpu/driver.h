@@ -29,16 +29,34 @@ struct gpu_launch {
     void *kernel;
     const char *name;
     uint64_t groups;
-    uint32_t items; /* of a work-group */
+    uint32_t items;       /* of a work-group */
+    uint32_t local_bytes; /* of work-group memory, beside the kernel's own */
     const struct gpu_call *call;
-    const uint64_t *memory; /* [GPU_TENSORS + 1], the last is the workspace; 0: none */
-    double limit_s;         /* longer is a hang */
+    const struct gpu_maps *maps; /* in front of the call; NULL: the kernel takes none */
+    const uint64_t *memory;      /* [GPU_TENSORS + 1], the last is the workspace; 0: none */
+    double limit_s;              /* longer is a hang */
 };
 
 struct gpu_text {
     const char *name; /* of the file */
     const char *text;
     uint64_t length;
+};
+
+/* A program of several texts, in order. */
+struct gpu_build {
+    const char *name;
+    const struct gpu_text *texts;
+    unsigned n;
+    const char *architecture; /* to compile for; NULL: the device's own */
+    uint64_t hash;            /* of the image, set by build; 0: nobody knows */
+};
+
+/* `matrices` of [rows, columns] in bf16, behind each other; a loader takes pieces of box_rows
+ * by 64. */
+struct gpu_matrix {
+    uint64_t memory, columns, rows, matrices;
+    uint32_t box_rows;
 };
 
 struct gpu_driver {
@@ -67,9 +85,8 @@ struct gpu_driver {
     enum status (*copy)(void *device, uint64_t from, uint64_t from_offset, uint64_t to,
                         uint64_t to_offset, uint64_t bytes, struct err *err);
 
-    /* A program of several texts, in order. */
-    enum status (*build)(void *device, const char *name, const struct gpu_text *texts,
-                         unsigned n, void **program, struct err *err);
+    enum status (*build)(void *device, struct gpu_build *build, void **program,
+                         struct err *err);
     void (*release)(void *device, void *program);
     enum status (*find)(void *device, void *program, const char *name, void **kernel,
                         struct err *err);
@@ -77,6 +94,14 @@ struct gpu_driver {
                           struct err *err);
     /* Where the kernels that ran came from, for reports. */
     void (*kernels)(void *device, char *text, size_t room);
+
+    /* For products at peak rate (peak.h); NULL: there are none. What the compiler calls the
+     * device; how many work-groups run at once at least, 0: unknown; and what a loader is told
+     * of a matrix. */
+    const char *(*architecture)(void *device);
+    uint64_t (*units)(void *device);
+    enum status (*map)(void *device, const struct gpu_matrix *matrix, unsigned char map[128],
+                       struct err *err);
 };
 
 /* name */

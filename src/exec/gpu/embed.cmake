@@ -3,8 +3,10 @@
 # programs as one text, ALL, for compilers that are there when moeplan is built.
 set(headers
     src/exec/gpu/kernels/port.h src/work/list/args.h src/exec/gpu/kernels/call.h
-    src/exec/gpu/kernels/tensor.cl src/exec/gpu/kernels/format.cl src/exec/gpu/kernels/tally.cl)
-set(names rows convert router maps blocks combine activation product)
+    src/exec/gpu/kernels/tensor.cl src/exec/gpu/kernels/format.cl src/exec/gpu/kernels/tally.cl
+    src/exec/gpu/kernels/schedule.cl)
+set(names rows convert router maps blocks combine activation product peak_sm80
+    peak_sm90 peak_cdna)
 
 set(text "/* Written by embed.cmake. */\n#include \"exec/gpu/sources.h\"\n\n")
 set(all "#define GPU_TEXT\n")

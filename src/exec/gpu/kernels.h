@@ -15,7 +15,10 @@
     X(blocks)                                                                                  \
     X(combine)                                                                                 \
     X(activation)                                                                              \
-    X(product)
+    X(product)                                                                                 \
+    X(peak_sm80)                                                                               \
+    X(peak_sm90)                                                                               \
+    X(peak_cdna)
 
 enum gpu_source {
 #define GPU_SOURCE_ENUM(name) GPU_SOURCE_##name,

@@ -12,6 +12,7 @@
 #include "exec/gpu/compile.h"
 #include "exec/gpu/driver.h"
 #include "exec/gpu/images.h"
+#include "exec/gpu/native_cuda.h"
 #include "exec/stopwatch.h"
 
 /* field, parameters, name in CUDA, name in HIP */
@@ -63,7 +64,6 @@ struct dialect {
     const char *const *names;     /* of the functions */
     const struct compiler *compiler;
     int not_ready, no_memory;
-    uintptr_t arguments_end; /* of the list that a launch gives its arguments in */
     /* Makes the device the calling thread's. */
     enum status (*enter)(struct native *native, int device, struct err *err);
     /* What the compiler calls the device. */
@@ -278,17 +278,21 @@ static void *embedded_module(struct native_device *d)
     return d->embedded;
 }
 
-static enum status native_build(void *device, const char *name, const struct gpu_text *texts,
-                                unsigned n, void **program, struct err *err)
+static enum status native_build(void *device, struct gpu_build *build, void **program,
+                                struct err *err)
 {
     struct native_device *d = device;
     struct image image = {0};
+    const char *architecture = build->architecture ? build->architecture : d->architecture;
     *program = embedded_module(d);
-    if (*program)
+    if (*program) {
+        build->hash = gpu_image_hash(d->image->bytes, d->image->end);
         return STATUS_OK;
+    }
     d->compiled = true;
-    TRY(compile_texts(d->native->dialect->compiler, d->architecture, name, texts, n, &image,
-                      err));
+    TRY(compile_texts(d->native->dialect->compiler, architecture, build->name, build->texts,
+                      build->n, &image, err));
+    build->hash = gpu_image_hash(image.bytes, (unsigned char *)image.bytes + image.length);
     int code = d->native->f.load(program, image.bytes);
     image_release(&image);
     if (code == 0)
@@ -296,7 +300,7 @@ static enum status native_build(void *device, const char *name, const struct gpu
     *program = NULL;
     return err_set(err, STATUS_SYSTEM,
                    "%s: the image of \"%s\" for %s does not load: %s returned %d",
-                   d->native->dialect->title, name, d->architecture,
+                   d->native->dialect->title, build->name, architecture,
                    call_name(d->native, offsetof(struct functions, load)), code);
 }
 
@@ -349,39 +353,34 @@ static enum status wait_for_end(const struct native_device *d, const char *name,
     }
 }
 
-/* A kernel's arguments, as they lie behind each other. */
-struct arguments {
-    struct gpu_call call;
-    uint64_t memory[GPU_TENSORS + 1];
-};
-
-enum { ARGUMENTS_AT = 1, ARGUMENTS_BYTES = 2, CUDA_ARGUMENTS_END = 0, HIP_ARGUMENTS_END = 3 };
-
-/* A number where the API wants a pointer. */
-static void *number_of(uintptr_t number)
-{
-    void *as_pointer;
-    memcpy(&as_pointer, &number, sizeof number);
-    return as_pointer;
-}
-
 static enum status native_launch(void *device, const struct gpu_launch *launch, double *seconds,
                                  struct err *err)
 {
     const struct native_device *d = device;
-    struct arguments arguments = {.call = *launch->call};
-    size_t bytes = sizeof arguments;
-    void *given[] = {number_of(ARGUMENTS_AT), &arguments, /* as both libraries take them */
-                     number_of(ARGUMENTS_BYTES), &bytes,
-                     number_of(d->native->dialect->arguments_end)};
+    uint64_t memory[GPU_TENSORS + 1];
+    struct gpu_call call = *launch->call;
+    struct gpu_maps maps;
+    void *parameters[GPU_TENSORS + 3];
+    unsigned n = 0;
     float ms = 0;
-    memcpy(arguments.memory, launch->memory, sizeof arguments.memory);
+    if (launch->maps) {
+        maps = *launch->maps;
+        parameters[n++] = &maps;
+    }
+    parameters[n++] = &call;
+    for (unsigned i = 0; i <= GPU_TENSORS; i++) {
+        memory[i] = launch->memory[i];
+        parameters[n++] = &memory[i];
+    }
+    int code = cuda_allow_local(d->native->library, launch->kernel, launch->local_bytes);
+    if (code != 0)
+        return failed(d->native, err, "cuFuncSetAttribute", code);
     if (launch->groups > INT32_MAX)
         return err_set(err, STATUS_INPUT, "kernel \"%s\" has %llu work-groups, the limit is %d",
                        launch->name, (unsigned long long)launch->groups, INT32_MAX);
     NATIVE_TRY(d->native, event_record, d->begin, NULL);
     NATIVE_TRY(d->native, launch, launch->kernel, (unsigned)launch->groups, 1, 1, launch->items,
-               1, 1, 0, NULL, NULL, given);
+               1, 1, launch->local_bytes, NULL, parameters, NULL);
     NATIVE_TRY(d->native, event_record, d->end, NULL);
     TRY(wait_for_end(d, launch->name, launch->limit_s, err));
     NATIVE_TRY(d->native, event_elapsed, &ms, d->begin, d->end);
@@ -430,6 +429,20 @@ static enum status cuda_architecture(struct native *native, int device, char nam
     return code == 0 ? STATUS_OK : failed(native, err, names[0], code);
 }
 
+static uint64_t cuda_units(void *device)
+{
+    const struct native_device *d = device;
+    return cuda_units_of(d->native->library, d->id);
+}
+
+static enum status cuda_map(void *device, const struct gpu_matrix *matrix,
+                            unsigned char map[128], struct err *err)
+{
+    const struct native_device *d = device;
+    int code = cuda_encode(d->native->library, matrix, map);
+    return code == 0 ? STATUS_OK : failed(d->native, err, "cuTensorMapEncodeTiled", code);
+}
+
 static const struct dialect cuda = {
     .title = "CUDA",
     .driver = &gpu_driver_cuda,
@@ -438,7 +451,6 @@ static const struct dialect cuda = {
     .compiler = &compiler_nvrtc,
     .not_ready = 600,
     .no_memory = 2,
-    .arguments_end = CUDA_ARGUMENTS_END,
     .enter = cuda_enter,
     .architecture = cuda_architecture,
 };
@@ -509,7 +521,6 @@ static const struct dialect hip = {
     .compiler = &compiler_hiprtc,
     .not_ready = 600,
     .no_memory = 2,
-    .arguments_end = HIP_ARGUMENTS_END,
     .enter = hip_enter,
     .architecture = hip_architecture,
 };
@@ -519,14 +530,28 @@ static enum status hip_load(void **state, struct err *err)
     return load(&hip, state, err);
 }
 
+/* Its number has changed between versions: the launch takes as many groups as there are tiles.
+ */
+static uint64_t hip_units(void *device)
+{
+    (void)device;
+    return 0;
+}
+
 /* ---- rows ---- */
+
+static const char *native_architecture(void *device)
+{
+    const struct native_device *d = device;
+    return d->architecture;
+}
 
 #define NATIVE_ROWS                                                                            \
     .unload = native_unload, .list = native_list, .open = native_open, .close = native_close,  \
     .alloc = native_alloc, .free = native_free, .fill = native_fill, .read = native_read,      \
     .write = native_write, .copy = native_copy, .build = native_build,                         \
     .release = native_release, .find = native_find, .launch = native_launch,                   \
-    .kernels = native_kernels
+    .kernels = native_kernels, .architecture = native_architecture
 
 const struct gpu_driver gpu_driver_cuda = {
     .name = "cuda",
@@ -534,6 +559,8 @@ const struct gpu_driver gpu_driver_cuda = {
     .hint =
         "NVIDIA's driver, and NVRTC of its toolkit (libnvrtc.so), which compiles the kernels",
     .load = cuda_load,
+    .units = cuda_units,
+    .map = cuda_map,
     NATIVE_ROWS};
 
 const struct gpu_driver gpu_driver_hip = {
@@ -541,4 +568,5 @@ const struct gpu_driver gpu_driver_hip = {
     .library = "libamdhip64.so",
     .hint = "AMD's ROCm with its driver; HIPRTC of the same compiles the kernels",
     .load = hip_load,
+    .units = hip_units,
     NATIVE_ROWS};

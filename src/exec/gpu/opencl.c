@@ -369,9 +369,11 @@ static enum status build_failed(const struct opencl_device *d, void *program, co
 
 enum { MOST_TEXTS = 16 };
 
-static enum status opencl_build(void *device, const char *name, const struct gpu_text *texts,
-                                unsigned n, void **program, struct err *err)
+static enum status opencl_build(void *device, struct gpu_build *build, void **program,
+                                struct err *err)
 {
+    const struct gpu_text *texts = build->texts;
+    unsigned n = build->n;
     const struct opencl_device *d = device;
     const char *text[MOST_TEXTS];
     size_t length[MOST_TEXTS];
@@ -388,7 +390,7 @@ static enum status opencl_build(void *device, const char *name, const struct gpu
                               : "-cl-std=CL1.2";
     code = d->opencl->cl.clBuildProgram(made, 1, &d->id, options, NULL, NULL);
     if (code != 0)
-        return build_failed(d, made, name, code, err);
+        return build_failed(d, made, build->name, code, err);
     *program = made;
     return STATUS_OK;
 }

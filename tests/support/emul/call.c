@@ -1,24 +1,36 @@
 /* Calls a kernel with the arguments that a launch points at. */
+#include <stdbool.h>
 #include <string.h>
 
 #include "exec/gpu/kernels/call.h"
 
-typedef void kernel_fn(const struct gpu_call call, char *m0, char *m1, char *m2, char *m3,
-                       char *m4, char *m5, char *m6, char *m7, char *space);
+#define MEMORY                                                                                 \
+    char *m0, char *m1, char *m2, char *m3, char *m4, char *m5, char *m6, char *m7, char *space
+typedef void kernel_fn(const struct gpu_call call, MEMORY);
+typedef void engine_fn(const struct gpu_maps maps, const struct gpu_call call, MEMORY);
 
-void emul_call(void *code, void **parameters);
+void emul_call(void *code, void **parameters, bool maps);
 
 static char *memory(void **parameters, int i)
 {
     return *(char **)parameters[i];
 }
 
-void emul_call(void *code, void **parameters)
+#define GIVEN                                                                                  \
+    *(const struct gpu_call *)parameters[0], memory(parameters, 1), memory(parameters, 2),     \
+        memory(parameters, 3), memory(parameters, 4), memory(parameters, 5),                   \
+        memory(parameters, 6), memory(parameters, 7), memory(parameters, 8),                   \
+        memory(parameters, 9)
+
+void emul_call(void *code, void **parameters, bool maps)
 {
     kernel_fn *kernel;
+    engine_fn *engine;
+    const struct gpu_maps none = {0};
     memcpy(&kernel, &code, sizeof code);
-    kernel(*(const struct gpu_call *)parameters[0], memory(parameters, 1),
-           memory(parameters, 2), memory(parameters, 3), memory(parameters, 4),
-           memory(parameters, 5), memory(parameters, 6), memory(parameters, 7),
-           memory(parameters, 8), memory(parameters, 9));
+    memcpy(&engine, &code, sizeof code);
+    if (maps)
+        engine(none, GIVEN);
+    else
+        kernel(GIVEN);
 }

@@ -269,7 +269,10 @@ static const char *kind_of_device(const char *else_kind)
 SEEN int cuDeviceGetAttribute(int *value, int attribute, int device)
 {
     int capability = (int)strtol(kind_of_device("sm_90") + 3, NULL, 10);
-    *value = attribute == 75 ? capability / 10 : attribute == 76 ? capability % 10 : 0;
+    *value = attribute == 75   ? capability / 10
+             : attribute == 76 ? capability % 10
+             : attribute == 16 ? 3 /* units: fewer than tiles */
+                               : 0;
     return device == 7 ? CODE_FINE : CODE_INVALID;
 }
 
@@ -422,30 +425,37 @@ SEEN int cuModuleUnload(void *module)
 }
 ALSO(cuModuleUnload) int hipModuleUnload(void *module);
 
-/* What a kernel is given. */
-struct arguments {
-    struct gpu_call call;
-    uint64_t memory[ARGUMENTS - 1];
-};
-
 struct function {
     char name[64];
+    bool maps; /* it takes them, as products at peak rate do, and looks at none */
     void *code;
 };
 
 static struct function functions[128];
 static unsigned n_functions;
 
+static bool takes_maps(const char *name)
+{
+    return strncmp(name, "k_", 2) != 0;
+}
+
+/* Of the arguments that this library's kernel has. */
+static size_t bytes_of_arguments(const char *name)
+{
+    return sizeof(struct gpu_call) + (ARGUMENTS - 1) * sizeof(uint64_t) +
+           (takes_maps(name) ? sizeof(struct gpu_maps) : 0);
+}
+
 /* The image has the kernel, and with arguments of the size that is given. */
 static bool agrees(const struct module *module, const char *name)
 {
     size_t hidden,
         bytes = module->image ? image_argument_bytes(module->image, name, &hidden) : SIZE_MAX;
-    if (bytes == SIZE_MAX ||
-        (bytes >= sizeof(struct arguments) && bytes - sizeof(struct arguments) <= hidden))
+    size_t wanted = bytes_of_arguments(name);
+    if (bytes == SIZE_MAX || (bytes >= wanted && bytes - wanted <= hidden))
         return true;
     fprintf(stderr, "look-alike: %s: the image's arguments are %zu bytes, the call's %zu\n",
-            name, bytes, sizeof(struct arguments));
+            name, bytes, wanted);
     return false;
 }
 
@@ -460,7 +470,8 @@ SEEN int cuModuleGetFunction(void **function, void *module, const char *name)
     if (!code)
         return CODE_NOT_FOUND;
     struct function *made = &functions[n_functions++];
-    snprintf(made->name, sizeof made->name, "%s", name + 2); /* without k_ */
+    snprintf(made->name, sizeof made->name, "%s", strncmp(name, "k_", 2) ? name : name + 2);
+    made->maps = takes_maps(name);
     made->code = code;
     *function = made;
     return CODE_FINE;
@@ -468,33 +479,25 @@ SEEN int cuModuleGetFunction(void **function, void *module, const char *name)
 ALSO(cuModuleGetFunction)
 int hipModuleGetFunction(void **function, void *module, const char *name);
 
-void emul_call(void *code, void **parameters); /* call.c knows the kernels' arguments */
+void emul_call(void *code, void **parameters,
+               bool maps); /* call.c knows the kernels' arguments */
 
 struct item {
     void *code;
     void **parameters;
+    bool maps;
 };
 
 static void run_item(void *context)
 {
     const struct item *item = context;
-    emul_call(item->code, item->parameters);
+    emul_call(item->code, item->parameters, item->maps);
 }
 
 static uint64_t seed_of(void)
 {
     const char *seed = getenv("MOEPLAN_EMUL_SEED");
     return (seed ? strtoull(seed, NULL, 10) : 1) + gpu.launches++;
-}
-
-/* A list of names and values: where the arguments are, and how many bytes; NULL when it is
- * another one. CUDA ends it with 0, HIP with 3. */
-static struct arguments *arguments_of(void **extra)
-{
-    if (!extra || (uintptr_t)extra[0] != 1 || (uintptr_t)extra[2] != 2 ||
-        ((uintptr_t)extra[4] != 0 && (uintptr_t)extra[4] != 3))
-        return NULL;
-    return *(const size_t *)extra[3] == sizeof(struct arguments) ? extra[1] : NULL;
 }
 
 SEEN int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
@@ -504,15 +507,13 @@ SEEN int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, u
     const struct function *kernel = function;
     char *memory[ARGUMENTS] = {NULL};
     void *local[ARGUMENTS];
-    struct item item = {kernel->code, local};
-    if (gy != 1 || gz != 1 || by != 1 || bz != 1 || shared != 0 || stream || !gx || parameters)
+    struct item item = {kernel->code, local, kernel->maps};
+    if (gy != 1 || gz != 1 || by != 1 || bz != 1 || shared > 49152 || stream || extra || !gx)
         return CODE_INVALID;
-    struct arguments *given = arguments_of(extra);
-    if (!given)
-        return CODE_INVALID;
-    local[0] = &given->call;
+    parameters += kernel->maps;
+    local[0] = parameters[0];
     for (unsigned i = 1; i < ARGUMENTS; i++) {
-        uint64_t address = given->memory[i - 1];
+        uint64_t address = *(const uint64_t *)parameters[i];
         if (address && !lies_in(address, 1))
             return CODE_BAD_ADDRESS;
         memory[i] = address ? bytes_at(address) : NULL;

@@ -14,6 +14,7 @@ struct fibre {
     ucontext_t start;
     jmp_buf here;
     char *stack;
+    _Alignas(64) char slot[64];
     bool started, done;
     int line; /* of the barrier it waits at */
 };
@@ -53,6 +54,11 @@ double *fibre_local(uint64_t bytes)
 {
     state.too_large |= bytes > LOCAL_BYTES;
     return state.local;
+}
+
+char *fibre_slot(uint32_t item)
+{
+    return state.fibres[item].slot;
 }
 
 uint32_t fibre_bits(float value)

@@ -11,6 +11,7 @@ uint64_t fibre_group(void);
 uint64_t fibre_groups(void);
 void fibre_barrier(int line);
 double *fibre_local(uint64_t bytes); /* the group's, the same for all items */
+char *fibre_slot(uint32_t item);     /* [64] of an item, that others read: shuffles */
 uint32_t fibre_bits(float value);
 float fibre_float(uint32_t bits);
 

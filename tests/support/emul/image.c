@@ -55,21 +55,27 @@ static const Elf64_Shdr *section_of(const char *elf, const char *prefix, const c
     return NULL;
 }
 
-/* Facts are a format, a name, and a value of 16 bits or so many bytes behind it. */
+/* Facts are a format, a name, and a value of 16 bits or so many bytes behind it; that of an
+ * argument has its size in the upper bits of its third word. Where arguments lie is the
+ * driver's business: a large alignment moves the first one. */
 static size_t cuda_argument_bytes(const char *elf, const char *kernel)
 {
-    enum { SIZED = 4, VALUE = 3, ARGUMENT_BYTES = 0x19 };
+    enum { SIZED = 4, ARGUMENT = 0x17, SIZE_AT = 18 };
     const Elf64_Shdr *info = section_of(elf, ".nv.info.", kernel);
     if (!info || !section_of(elf, ".text.", kernel))
         return 0;
     const unsigned char *at = (const unsigned char *)elf + info->sh_offset,
                         *end = at + info->sh_size;
+    size_t bytes = 0;
     for (uint16_t value; at + 4 <= end; at += at[0] == SIZED ? 4U + value : 4U) {
+        uint32_t words[3];
         memcpy(&value, at + 2, sizeof value);
-        if (at[0] == VALUE && at[1] == ARGUMENT_BYTES)
-            return value;
+        if (at[0] != SIZED || at[1] != ARGUMENT || value != sizeof words)
+            continue;
+        memcpy(words, at + 4, sizeof words);
+        bytes += words[2] >> SIZE_AT;
     }
-    return SIZE_MAX;
+    return bytes ? bytes : SIZE_MAX;
 }
 
 /* ---- what hipcc makes: a bundle, in it a file with a record of each kernel ---- */

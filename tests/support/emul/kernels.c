@@ -22,3 +22,7 @@ struct size {
 #include "exec/gpu/kernels/combine.cl"
 #include "exec/gpu/kernels/activation.cl"
 #include "exec/gpu/kernels/product.cl"
+#include "exec/gpu/kernels/schedule.cl"
+#include "support/emul/warp.h"
+#include "exec/gpu/kernels/peak_sm80.cl"
+#include "exec/gpu/kernels/peak_cdna.cl"

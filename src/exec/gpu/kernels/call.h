@@ -56,6 +56,18 @@ struct gpu_router {
     uint32_t given; /* ids are those wanted, gates are there already */
 };
 
+/* What a matrix' loader is told of both operands of a product at peak rate (peak_sm90.cl), as
+ * the driver makes it; nothing for other engines. */
+#if defined(__cplusplus)
+struct alignas(64) gpu_maps {
+    unsigned char of[2][128];
+};
+#else
+struct gpu_maps {
+    unsigned char of[2][128];
+};
+#endif
+
 struct gpu_call {
     struct gpu_view view[8]; /* GPU_TENSORS, in the order of the kernel's roles */
     union args args;

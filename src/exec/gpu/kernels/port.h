@@ -47,6 +47,7 @@ static gpu_u32 item_now(void)
 #define FABSF(x) fabs((float)(x))
 #define FMAXF(x, y) fmax((float)(x), (float)(y))
 #define COPYSIGNF(x, y) copysign((float)(x), (float)(y))
+#define PEAK_CONSTANT const
 
 #elif defined(__CUDACC__) || defined(__HIPCC__) || defined(__CUDACC_RTC__) ||                  \
     defined(__HIPCC_RTC__)
@@ -77,6 +78,12 @@ typedef unsigned char gpu_u8;
 #define FABSF(x) fabsf(x)
 #define FMAXF(x, y) fmaxf(x, y)
 #define COPYSIGNF(x, y) copysignf(x, y)
+#define PEAK_UNROLL _Pragma("unroll")
+#if defined(__CUDACC__)
+#define PEAK_CONSTANT const __grid_constant__
+#else
+#define PEAK_CONSTANT const
+#endif
 
 #else /* plain C, by fibres: the including file says what a group is */
 #include <stdint.h>
@@ -107,6 +114,8 @@ typedef uint8_t gpu_u8;
 #define FABSF(x) fabsf(x)
 #define FMAXF(x, y) fmaxf(x, y)
 #define COPYSIGNF(x, y) copysignf(x, y)
+#define PEAK_UNROLL
+#define PEAK_CONSTANT const
 #endif
 
 /* The widths that headers shared with the host are written in. */

@@ -1,0 +1,418 @@
+/* Products on Hopper's tensor cores (sm_90a): tiles through TMA into work-group memory,
+ * products by wgmma, sums in f32.
+ *
+ * A work-group's tile is 128 x 256, 64 deep a step. One warpgroup fetches, four steps ahead;
+ * two multiply 64 x 256 each and write out while the next tile is fetched already. In
+ * work-group memory pieces are 64 elements wide, 128 bytes, swizzled by TMA as wgmma reads
+ * them, whichever way the matrix lies: rows of the result or the depth along its rows. TMA
+ * fills with zeros what is outside a matrix; rows of the next group are not outside: where the
+ * depth are a group's rows, those behind its last are zeroed before they are multiplied,
+ * otherwise the rows of the result that they make are not written. Fused SwiGLU fetches 128
+ * columns of both halves of the weight: an item then holds a gate and its up in the same place
+ * of two halves of its sums.
+ */
+#if defined(__CUDACC__) && defined(__CUDA_ARCH_FEAT_SM90_ALL)
+
+enum {
+    S90_ROWS = 128,
+    S90_COLUMNS = 256,
+    S90_DEPTH = 64,
+    S90_STAGES = 4,
+    S90_ITEMS = 384,
+    S90_PANEL = 64 * 128, /* bytes of 64 rows of 64 elements */
+    S90_A = 2 * S90_PANEL,
+    S90_STAGE = 6 * S90_PANEL, /* A and 256 columns of B */
+    S90_OUT = 8 * 2048,        /* on the way out, of 8 warps */
+    S90_BYTES = S90_STAGES * S90_STAGE + S90_OUT + 1024
+};
+
+DEVICE gpu_u32 s90_address(const void *at)
+{
+    return (gpu_u32)__cvta_generic_to_shared(at);
+}
+
+/* ---- barriers of memory, by phase ---- */
+
+DEVICE void s90_begin(gpu_u32 barrier, gpu_u32 arrivals)
+{
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(arrivals));
+}
+
+DEVICE void s90_arrive(gpu_u32 barrier)
+{
+    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
+}
+
+DEVICE void s90_expect(gpu_u32 barrier, gpu_u32 bytes)
+{
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier),
+                 "r"(bytes)
+                 : "memory");
+}
+
+DEVICE void s90_wait(gpu_u32 barrier, gpu_u32 phase)
+{
+    asm volatile("{\n.reg .pred done;\nagain:\n"
+                 "mbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n"
+                 "@done bra ended;\nbra again;\nended:\n}" ::"r"(barrier),
+                 "r"(phase)
+                 : "memory");
+}
+
+/* ---- fetching ---- */
+
+DEVICE void s90_fetch(gpu_u32 to, const unsigned char *map, gpu_u32 barrier, gpu_u64 column,
+                      gpu_u64 row, gpu_u64 matrix)
+{
+    asm volatile("cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes "
+                 "[%0], [%1, {%3, %4, %5}], [%2];" ::"r"(to),
+                 "l"(map), "r"(barrier), "r"((gpu_i32)column), "r"((gpu_i32)row),
+                 "r"((gpu_i32)matrix)
+                 : "memory");
+}
+
+template <int kind, int fused>
+DEVICE void s90_fetch_step(const struct gpu_maps *maps, const struct peak_job *job,
+                           const struct peak_operands *of, const struct peak_tile *tile,
+                           gpu_u64 depth, gpu_u32 to, gpu_u32 barrier)
+{
+    s90_expect(barrier, S90_STAGE);
+    if (kind == PEAK_WGRAD)
+        for (int p = 0; p < 2; p++)
+            s90_fetch(to + p * S90_PANEL, maps->of[0], barrier, tile->row + p * 64,
+                      tile->depth_from + depth, 0);
+    else
+        s90_fetch(to, maps->of[0], barrier, depth, tile->from + tile->row, 0);
+    to += S90_A;
+    gpu_u64 matrix = kind != PEAK_WGRAD && of->b.n_dims > 2 ? tile->matrix : 0;
+    if (kind == PEAK_TURNED) {
+        s90_fetch(to, maps->of[1], barrier, depth, tile->column, matrix);
+        return;
+    }
+    gpu_u64 row =
+        kind == PEAK_WGRAD ? tile->depth_from + (tile->to - tile->from) + depth : depth;
+    for (int p = 0; p < 4; p++) {
+        gpu_u64 column =
+            fused ? tile->column + p % 2 * 64 + p / 2 * job->columns : tile->column + p * 64;
+        s90_fetch(to + p * S90_PANEL, maps->of[1], barrier, column, row, matrix);
+    }
+}
+
+/* ---- multiplying ---- */
+
+/* Where a matrix in work-group memory begins, the stride between its panels of 64 and between
+ * its groups of 8 rows, in units of 16 bytes; swizzled by 128 bytes. */
+DEVICE gpu_u64 s90_matrix(gpu_u32 address, gpu_u32 panel_bytes)
+{
+    return (gpu_u64)(address >> 4 & 0x3fff) | (gpu_u64)(panel_bytes >> 4) << 16 |
+           (gpu_u64)(1024 >> 4) << 32 | (gpu_u64)1 << 62;
+}
+
+#define S90_8(c)                                                                               \
+    "+f"(d[c]), "+f"(d[c + 1]), "+f"(d[c + 2]), "+f"(d[c + 3]), "+f"(d[c + 4]),                \
+        "+f"(d[c + 5]), "+f"(d[c + 6]), "+f"(d[c + 7])
+#define S90_32(c) S90_8(c), S90_8(c + 8), S90_8(c + 16), S90_8(c + 24)
+
+/* d [64, 256] of the warpgroup += a [64, 16] b [16, 256]; `adds` 0: what is in d is nothing.
+ * a_down, b_down: their rows lie along the depth, not across it. */
+template <int a_down, int b_down>
+DEVICE void s90_multiply(float *d, gpu_u64 a, gpu_u64 b, int adds)
+{
+    asm volatile(
+        "{\n.reg .pred adds;\nsetp.ne.b32 adds, %130, 0;\n"
+        "wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16 "
+        "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
+        "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, "
+        "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, "
+        "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63, "
+        "%64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, "
+        "%80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95, "
+        "%96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, "
+        "%111, %112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, "
+        "%125, %126, %127}, %128, %129, adds, 1, 1, %131, %132;\n}"
+        : S90_32(0), S90_32(32), S90_32(64), S90_32(96)
+        : "l"(a), "l"(b), "r"(adds), "n"(a_down), "n"(b_down));
+}
+
+/* Sums stay where they are while products are under way: not read before, not moved after. */
+DEVICE void s90_hold(float *d)
+{
+    PEAK_UNROLL
+    for (int i = 0; i < 128; i++)
+        asm volatile("" : "+f"(d[i])::"memory");
+}
+
+/* A step of a warpgroup: 64 deep, four products. */
+template <int kind> DEVICE void s90_step(float *d, gpu_u32 a, gpu_u32 b, int adds)
+{
+    constexpr int a_down = kind == PEAK_WGRAD, b_down = kind != PEAK_TURNED;
+    asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+    PEAK_UNROLL
+    for (int k = 0; k < 4; k++)
+        s90_multiply<a_down, b_down>(d, s90_matrix(a + k * (a_down ? 2048 : 32), S90_PANEL),
+                                     s90_matrix(b + k * (b_down ? 2048 : 32), S90_PANEL),
+                                     adds || k > 0);
+    asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+}
+
+DEVICE void s90_zero_rows(gpu_u32 panel, gpu_u32 first, gpu_u32 lane, gpu_u32 lanes)
+{
+    for (gpu_u32 i = first * 8 + lane; i < 64 * 8; i += lanes)
+        asm volatile("st.shared.v4.b32 [%0], {%1, %1, %1, %1};" ::"r"(panel + i * 16), "r"(0)
+                     : "memory");
+}
+
+/* Rows behind the group's last, of both operands, before anybody multiplies them. */
+DEVICE void s90_cut(gpu_u32 stage, gpu_u32 rows, gpu_u32 item)
+{
+    for (gpu_u32 p = 0; p < 6; p++)
+        s90_zero_rows(stage + p * S90_PANEL, rows, item, 256);
+    asm volatile("fence.proxy.async.shared::cta;\nbar.sync 1, 256;" ::: "memory");
+}
+
+/* ---- writing out ---- */
+
+/* 16 rows of 128 bytes of a warp, through its own 2 KiB: whole pieces of 16 bytes to memory. */
+DEVICE void s90_rows_out(gpu_u32 own, char *to, gpu_u64 pitch_bytes, gpu_u64 rows,
+                         gpu_u64 bytes)
+{
+    gpu_u32 lane = ITEM % 32;
+    __syncwarp();
+    PEAK_UNROLL
+    for (gpu_u32 i = 0; i < 4; i++) {
+        gpu_u32 row = i * 4 + lane / 8, piece = lane % 8, w0, w1, w2, w3;
+        asm volatile("ld.shared.v4.b32 {%0, %1, %2, %3}, [%4];"
+                     : "=r"(w0), "=r"(w1), "=r"(w2), "=r"(w3)
+                     : "r"(own + row * 128 + (piece ^ (row & 7)) * 16)
+                     : "memory");
+        if (row < rows && piece * 16 < bytes)
+            *(uint4 *)(to + row * pitch_bytes + piece * 16) = make_uint4(w0, w1, w2, w3);
+    }
+    __syncwarp();
+}
+
+DEVICE void s90_put(gpu_u32 own, gpu_u32 row, gpu_u32 byte, gpu_u32 word)
+{
+    asm volatile("st.shared.b32 [%0], %1;" ::"r"(own + row * 128 +
+                                                 ((byte / 16) ^ (row & 7)) * 16 + byte % 16),
+                 "r"(word)
+                 : "memory");
+}
+
+DEVICE gpu_u32 s90_two(float first, float second)
+{
+    gpu_u32 both; /* to nearest, ties to even: as bf16_encode, but for the bits of a NaN */
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(second), "f"(first));
+    return both;
+}
+
+DEVICE float s90_swiglu(float gate, float up)
+{
+    return gate / (1 + expf(-gate)) * up;
+}
+
+/* The same of sums in f32 that are added to, have a bias, or are rounded: one by one. */
+DEVICE void s90_sums_out(gpu_u32 own, const struct peak_job *job,
+                         const struct peak_operands *of, const struct peak_tile *tile, int kind,
+                         gpu_u32 above, gpu_u32 first)
+{
+    gpu_u32 lane = ITEM % 32;
+    __syncwarp();
+#pragma unroll 1
+    for (gpu_u32 row = 0; row < 16; row++) {
+        gpu_u32 word;
+        asm volatile("ld.shared.b32 %0, [%1];"
+                     : "=r"(word)
+                     : "r"(own + row * 128 + ((lane / 4) ^ (row & 7)) * 16 + lane % 4 * 4)
+                     : "memory");
+        peak_store(job, of, tile, kind, above + row, first + lane, AS_FLOAT(word));
+    }
+    __syncwarp();
+}
+
+/* Sum i of an item, or what the activation makes of it and its up. */
+template <int fused> DEVICE float s90_value(const float *d, int i)
+{
+    return fused ? s90_swiglu(d[i], d[(64 + i) % 128]) : d[i];
+}
+
+template <int kind, int fused>
+DEVICE void s90_store_words(const struct peak_job *job, const struct peak_operands *of,
+                            const struct peak_tile *tile, const float *d, gpu_u32 above,
+                            gpu_u32 own, int plain)
+{
+    gpu_u32 lane = ITEM % 32, row = lane / 4, pair = lane % 4 * 2;
+    gpu_u64 rows = tile->rows > above ? tile->rows - above : 0;
+    char *to = of->out.data + peak_place(job, of, tile, kind, above, 0) * 4;
+    PEAK_UNROLL
+    for (int panel = 0; panel < (fused ? 4 : 8); panel++) {
+        PEAK_UNROLL
+        for (int j = 0; j < 16; j++)
+            s90_put(own, row + j / 2 % 2 * 8, (j / 4 * 8 + pair + j % 2) * 4,
+                    AS_BITS(s90_value<fused>(d, panel * 16 + j)));
+        gpu_u64 first = panel * 32, left = tile->columns > first ? tile->columns - first : 0;
+        if (plain)
+            s90_rows_out(own, to + first * 4, job->columns * 4, rows, left * 4);
+        else
+            s90_sums_out(own, job, of, tile, kind, above, (gpu_u32)first);
+    }
+}
+
+template <int kind, int fused>
+DEVICE void s90_store_halves(const struct peak_job *job, const struct peak_operands *of,
+                             const struct peak_tile *tile, const float *d, gpu_u32 above,
+                             gpu_u32 own)
+{
+    gpu_u32 lane = ITEM % 32, row = lane / 4, pair = lane % 4 * 2;
+    gpu_u64 rows = tile->rows > above ? tile->rows - above : 0;
+    char *to = of->out.data + peak_place(job, of, tile, kind, above, 0) * 2;
+    PEAK_UNROLL
+    for (int panel = 0; panel < (fused ? 2 : 4); panel++) {
+        PEAK_UNROLL
+        for (int j = 0; j < 16; j++) {
+            int at = panel * 32 + j * 2;
+            s90_put(own, row + j % 2 * 8, (j / 2 * 8 + pair) * 2,
+                    s90_two(s90_value<fused>(d, at), s90_value<fused>(d, at + 1)));
+        }
+        gpu_u64 first = panel * 64, left = tile->columns > first ? tile->columns - first : 0;
+        s90_rows_out(own, to + first * 2, job->columns * 2, rows, left * 2);
+    }
+}
+
+/* 16 rows of a warp from row `above` of the tile on. */
+template <int kind, int fused>
+DEVICE void s90_store(const struct peak_job *job, const struct peak_operands *of,
+                      const struct peak_tile *tile, const float *d, gpu_u32 above, gpu_u32 own)
+{
+    int plain = !peak_adds(job->call, kind) && (kind == PEAK_WGRAD || !of->bias.present);
+    if (plain && of->out.format == FORMAT_BF16)
+        s90_store_halves<kind, fused>(job, of, tile, d, above, own);
+    else
+        s90_store_words<kind, fused>(job, of, tile, d, above, own,
+                                     plain && of->out.format == FORMAT_F32);
+}
+
+/* ---- the two parts ---- */
+
+struct s90_ring {
+    gpu_u32 stages, full, empty, step; /* addresses, and steps so far */
+};
+
+DEVICE gpu_u32 s90_stage(const struct s90_ring *ring)
+{
+    return ring->stages + ring->step % S90_STAGES * S90_STAGE;
+}
+
+DEVICE gpu_u32 s90_full(const struct s90_ring *ring)
+{
+    return ring->full + ring->step % S90_STAGES * 8;
+}
+
+DEVICE gpu_u32 s90_empty(const struct s90_ring *ring)
+{
+    return ring->empty + ring->step % S90_STAGES * 8;
+}
+
+template <int kind, int fused>
+DEVICE void s90_fetch_all(const struct gpu_maps *maps, const struct peak_job *job,
+                          const struct peak_operands *of, struct s90_ring ring)
+{
+    struct peak_walk walk = peak_begin(job);
+    struct peak_tile tile;
+    for (gpu_u64 i = GROUP; peak_take(job, &walk, i, &tile); i += GROUPS)
+        for (gpu_u64 depth = 0; depth < tile.depth; depth += S90_DEPTH, ring.step++) {
+            s90_wait(s90_empty(&ring), (ring.step / S90_STAGES & 1) ^ 1);
+            s90_fetch_step<kind, fused>(maps, job, of, &tile, depth, s90_stage(&ring),
+                                        s90_full(&ring));
+        }
+}
+
+template <int kind, int fused>
+DEVICE void s90_multiply_all(const struct peak_job *job, const struct peak_operands *of,
+                             struct s90_ring ring, gpu_u32 item, gpu_u32 out)
+{
+    struct peak_walk walk = peak_begin(job);
+    struct peak_tile tile;
+    gpu_u32 group = item / 128, warp = item / 32, lane = item % 32;
+    float d[128];
+    for (gpu_u64 i = GROUP; peak_take(job, &walk, i, &tile); i += GROUPS) {
+        PEAK_UNROLL
+        for (int e = 0; e < 128; e++)
+            d[e] = 0;
+        s90_hold(d);
+        gpu_u32 before = 0; /* the stage of the step before, multiplied but not yet free */
+        for (gpu_u64 depth = 0; depth < tile.depth; depth += S90_DEPTH, ring.step++) {
+            gpu_u32 stage = s90_stage(&ring);
+            s90_wait(s90_full(&ring), ring.step / S90_STAGES & 1);
+            if (kind == PEAK_WGRAD && tile.depth - depth < S90_DEPTH)
+                s90_cut(stage, (gpu_u32)(tile.depth - depth), item);
+            s90_step<kind>(d, stage + group * S90_PANEL, stage + S90_A, depth > 0);
+            asm volatile("wgmma.wait_group.sync.aligned 1;" ::: "memory");
+            if (before && lane == 0)
+                s90_arrive(before);
+            before = s90_empty(&ring);
+        }
+        asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
+        s90_hold(d);
+        if (before && lane == 0)
+            s90_arrive(before);
+        s90_store<kind, fused>(job, of, &tile, d, warp * 16, out + warp * 2048);
+    }
+}
+
+template <int kind, int fused>
+DEVICE void s90_product(const struct gpu_maps *maps, const struct gpu_call *call,
+                        const struct memory *memory)
+{
+    extern __shared__ char peak_shared[];
+    __shared__ __align__(8) gpu_u64 barriers[2 * S90_STAGES];
+    struct s90_ring ring;
+    ring.stages = (s90_address(peak_shared) + 1023) / 1024 * 1024;
+    ring.full = s90_address(barriers);
+    ring.empty = ring.full + S90_STAGES * 8;
+    ring.step = 0;
+    if (ITEM == 0) {
+        for (int i = 0; i < S90_STAGES; i++) {
+            s90_begin(ring.full + i * 8, 1);
+            s90_begin(ring.empty + i * 8, 8); /* a lane of each warp that multiplies */
+        }
+        asm volatile("fence.mbarrier_init.release.cluster;\nfence.proxy.async;" ::: "memory");
+    }
+    __syncthreads();
+    struct peak_operands of;
+    struct peak_job job = peak_job_of(call, memory, kind, &of);
+    job.tile_rows = S90_ROWS;
+    job.tile_columns = fused ? S90_COLUMNS / 2 : S90_COLUMNS;
+    if (ITEM < 128) {
+        asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
+        if (ITEM == 0)
+            s90_fetch_all<kind, fused>(maps, &job, &of, ring);
+        return;
+    }
+    asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");
+    s90_multiply_all<kind, fused>(&job, &of, ring, ITEM - 128,
+                                  ring.stages + S90_STAGES * S90_STAGE);
+}
+
+PEAK_KERNEL(s90_gemm, 384)
+{
+    s90_product<PEAK_GEMM, 0>(maps, call, memory);
+}
+
+PEAK_KERNEL(s90_turned, 384)
+{
+    s90_product<PEAK_TURNED, 0>(maps, call, memory);
+}
+
+PEAK_KERNEL(s90_wgrad, 384)
+{
+    s90_product<PEAK_WGRAD, 0>(maps, call, memory);
+}
+
+/* weight [e, k, gates and ups]: the result is silu(gate) up. */
+PEAK_KERNEL(s90_swiglu, 384)
+{
+    s90_product<PEAK_GEMM, 1>(maps, call, memory);
+}
+
+#endif

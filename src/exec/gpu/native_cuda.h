@@ -1,0 +1,20 @@
+/* Functions of CUDA's driver that products at peak rate need and nothing else: results are 0,
+ * an error of the driver, or CUDA_LACKS, when it is too old to have them. */
+#ifndef MOEPLAN_EXEC_GPU_NATIVE_CUDA_H
+#define MOEPLAN_EXEC_GPU_NATIVE_CUDA_H
+
+#include "exec/gpu/driver.h"
+
+enum { CUDA_LACKS = -1 };
+
+/* Lets a kernel have so many bytes of work-group memory; more than 48 KiB are asked for. */
+int cuda_allow_local(void *library, void *function, uint32_t bytes);
+
+/* Multiprocessors of a device; 0: unknown. */
+uint64_t cuda_units_of(void *library, int device);
+
+/* What TMA is told of a matrix, swizzled by 128 bytes. Three dimensions, whatever the matrix
+ * has; the last is that of matrices behind each other. */
+int cuda_encode(void *library, const struct gpu_matrix *m, unsigned char map[128]);
+
+#endif
