@@ -172,21 +172,32 @@ bool profile_is_outside(const struct profile *profile, const struct plan *plan)
     return true;
 }
 
+/* Of this name on the plan's device, on its family, anywhere. */
+static bool find_named(const struct plan *plan, const char *name, struct arena *arena,
+                       char **path)
+{
+    char device[PLAN_NAME];
+    profile_device(plan, device);
+    const char *family = plan->cluster.device.family;
+    const char *const names[] = {arena_printf(arena, "%s-%s", name, device),
+                                 family[0] ? arena_printf(arena, "%s-%s", name, family) : NULL,
+                                 name};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (names[i] && catalog_has(CATALOG_PROFILE, names[i], arena, path))
+            return true;
+    return false;
+}
+
 static enum status path_of(const struct plan *plan, struct arena *arena, char **path,
                            struct err *err)
 {
     const char *stack = words_stack[plan->stack.kind];
-    char device[PLAN_NAME];
+    bool serves = plan->workload.mode == MODE_SERVE;
     if (plan->stack.profile[0])
         return catalog_find(CATALOG_PROFILE, plan->stack.profile, NULL, arena, path, err);
-    profile_device(plan, device);
-    const char *family = plan->cluster.device.family;
-    const char *const names[] = {arena_printf(arena, "%s-%s", stack, device),
-                                 family[0] ? arena_printf(arena, "%s-%s", stack, family) : NULL,
-                                 stack};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (names[i] && catalog_has(CATALOG_PROFILE, names[i], arena, path))
-            return STATUS_OK;
+    if ((serves && find_named(plan, arena_printf(arena, "%s-serve", stack), arena, path)) ||
+        find_named(plan, stack, arena, path))
+        return STATUS_OK;
     return catalog_find(CATALOG_PROFILE, "generic", NULL, arena, path, err);
 }
 

@@ -184,7 +184,8 @@ void profile_device(const struct plan *plan, char device[PLAN_NAME]);
 bool profile_is_outside(const struct profile *profile, const struct plan *plan);
 
 /* Reads the profile of a plan: stack.profile where it says one, else <stack>-<device>, else
- * <stack>-<family of the device>, else <stack>, else generic. Everything lives in the arena.
+ * <stack>-<family of the device>, else <stack>, else generic; in mode serve <stack>-serve in
+ * place of <stack> before these. Everything lives in the arena.
  * STATUS_INPUT for what is wrong with it.
  */
 enum status profile_load(const struct plan *plan, struct arena *arena, struct profile *profile,

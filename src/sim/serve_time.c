@@ -179,7 +179,7 @@ static void report(const struct rates *rates, const struct scheduler_result *r,
                    struct serve_times *out)
 {
     static const double tails[] = {0.5, 0.95, 0.99};
-    double *const ttft[] = {&out->ttft_s, &out->ttft_p95_s, &out->ttft_p99_s};
+    double *const ttft[] = {&out->ttft_p50_s, &out->ttft_p95_s, &out->ttft_p99_s};
     double *const tpot[] = {&out->tpot_s, &out->tpot_p95_s, &out->tpot_p99_s};
     double seen = rates->request_s +
                   rates->request_token_s * (double)r->input_tokens / (double)r->n +
@@ -188,6 +188,10 @@ static void report(const struct rates *rates, const struct scheduler_result *r,
         *ttft[i] = seen + stat_percentile(r->ttft_s, r->n, tails[i]);
         *tpot[i] = stat_percentile(r->tpot_s, r->n, tails[i]);
     }
+    double sum = 0;
+    for (size_t i = 0; i < r->n; i++)
+        sum += r->ttft_s[i];
+    out->ttft_s = seen + sum / (double)r->n;
     out->latency_s = seen + stat_percentile(r->latency_s, r->n, 0.5);
     out->requests = r->n;
     out->requests_per_s = (double)r->n / r->end_s;

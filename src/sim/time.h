@@ -34,7 +34,7 @@ struct time_report {
     double exposed_comm_s, host_sync_s, bubble_s;
     double skew_tax; /* step over that of balanced routing, less 1 */
     double mfu_useful, mfu_executed, peak_flop_per_s; /* of a device */
-    double ttft_s, tpot_s;      /* prefill, decode: one batch; serve: medians; NAN elsewhere */
+    double ttft_s, tpot_s;      /* prefill, decode: a batch; serve: requests; NAN elsewhere */
     struct serve_times serving; /* mode serve; step is then that of all its sequences */
     double low_s, high_s;       /* nominal 90 % */
     const char *profile, *calibration;

@@ -1,6 +1,7 @@
 #!/bin/sh
-# The error table of models/profiles/README.md is what `moeplan calibrate` gives today for the
-# tables that the shipped profiles were fitted to. MOEPLAN_REWRITE=1 takes it over.
+# The error tables of models/profiles/README.md are what `moeplan calibrate` gives today for the
+# tables of kernels that the shipped profiles were fitted to, and `moeplan validate` for served
+# deployments. MOEPLAN_REWRITE=1 takes them over.
 cd "${1:?usage: check_profiles.sh ROOT}" || exit 1
 readme=models/profiles/README.md
 folder=$(mktemp -d) || exit 1
@@ -31,10 +32,58 @@ rows() {
         rows "$table" || exit 1
     done
 } > "$folder/table"
+# one line an engine: median and 90th percentile of errors, and how many lie in their intervals;
+# time to the first token up to a concurrency of 64, as far as a queue is not all of it
+serving() {
+    "$MOEPLAN" validate serving_latency --rows --format csv 2> /dev/null | awk -F, '
+        function mark(profile, what, error, agrees) {
+            key = profile SUBSEP what
+            list[key] = list[key] " " error
+            n[key]++
+            within[key] += agrees
+        }
+        function cell(profile, what, all, v, i, k, t) {
+            k = split(list[profile, what], v, " ")
+            for (i = 2; i <= k; i++)
+                for (t = i; t > 1 && v[t - 1] + 0 > v[t] + 0; t--) {
+                    all = v[t]; v[t] = v[t - 1]; v[t - 1] = all
+                }
+            return sprintf("%d | %.1f / %.1f | %.0f %%", k, v[int((k + 1) / 2)],
+                v[int(0.9 * k + 0.5)], 100 * within[profile, what] / k)
+        }
+        NR == 1 || $5 == "" { next }
+        {
+            what = $3 ~ /ttft/ ? "ttft" : "tpot"
+            match($2, /_c[0-9]+/)
+            if (what == "ttft" && substr($2, RSTART + 2, RLENGTH - 2) + 0 > 64)
+                next
+            profile = $2 ~ /vllm/ ? "vllm-serve" : $2 ~ /sglang/ ? "sglang-serve" : \
+                $2 ~ /_h[12]00_/ ? "trtllm-serve-hopper" : "trtllm-serve-blackwell"
+            error = $6 < 0 ? -$6 : $6
+            mark(profile, what, error, $7 == "agrees")
+            mark("all", what, error, $7 == "agrees")
+        }
+        END {
+            k = split("vllm-serve sglang-serve trtllm-serve-hopper " \
+                "trtllm-serve-blackwell all", name, " ")
+            for (i = 1; i <= k; i++)
+                printf "| %s | %s | %s |\n", name[i],
+                    cell(name[i], "tpot"), cell(name[i], "ttft")
+        }'
+}
+
+{
+    printf '| profile | runs | a token | within | runs to concurrency 64 '
+    echo '| first token | within |'
+    echo '|---|---|---|---|---|---|---|'
+    serving || exit 1
+} > "$folder/serving"
+[ "$(wc -l < "$folder/serving")" -eq 7 ] || { echo "validate gave no table"; exit 1; }
 [ "$(wc -l < "$folder/table")" -gt 20 ] || { echo "calibrate gave no table"; exit 1; }
 
-awk -v table="$folder/table" '
+awk -v table="$folder/table" -v serving="$folder/serving" '
     /^<!-- errors -->$/ { print; while ((getline line < table) > 0) print line; skip = 1 }
+    /^<!-- serving -->$/ { print; while ((getline line < serving) > 0) print line; skip = 1 }
     /^<!-- end -->$/ { skip = 0 }
     !skip { print }' "$readme" > "$folder/readme"
 cmp -s "$readme" "$folder/readme" && exit 0

@@ -45,6 +45,7 @@ static const struct column serving_columns[] = {
     COLUMN(serve_times, ttft_s, COLUMN_SECONDS, NULL),
     COLUMN(serve_times, ttft_low_s, COLUMN_SECONDS, NULL),
     COLUMN(serve_times, ttft_high_s, COLUMN_SECONDS, NULL),
+    COLUMN(serve_times, ttft_p50_s, COLUMN_SECONDS, NULL),
     COLUMN(serve_times, ttft_p95_s, COLUMN_SECONDS, NULL),
     COLUMN(serve_times, ttft_p99_s, COLUMN_SECONDS, NULL),
     COLUMN(serve_times, tpot_s, COLUMN_SECONDS, NULL),
@@ -188,8 +189,8 @@ static void print_serving(struct screen *screen, const struct time_report *t)
     struct arena *a = screen->view->arena;
     const struct serve_times *s = &t->serving;
     screen_item(screen, "serving",
-                arena_printf(a, "first token %s (p99 %s), then %s each (%s to %s by %s%s)",
-                             seconds(a, s->ttft_s), seconds(a, s->ttft_p99_s),
+                arena_printf(a, "first token %s (p50 %s), then %s each (%s to %s by %s%s)",
+                             seconds(a, s->ttft_s), seconds(a, s->ttft_p50_s),
                              seconds(a, s->tpot_s), seconds(a, s->tpot_low_s),
                              seconds(a, s->tpot_high_s), t->profile,
                              t->calibrated ? "" : ", uncalibrated"));
