@@ -7,12 +7,19 @@
 #include "calib/curve.h"
 #include "plan/catalog.h"
 
-const char *const validate_tables[] = {"moe_kernels_hopper",     "deepgemm_kernels",
-                                       "ep_dispatch_combine",    "collectives",
-                                       "seed000_primus_turbo",   "seed001_rdep",
-                                       "megatron_golden_memory", "megatron_moe_memory_b200",
-                                       "memory_verdicts",        "megatron_train_throughput",
-                                       "serving_latency",        NULL};
+const char *const validate_tables[] = {"moe_kernels_hopper",
+                                       "deepgemm_kernels",
+                                       "ep_dispatch_combine",
+                                       "collectives",
+                                       "seed000_primus_turbo",
+                                       "seed001_rdep",
+                                       "megatron_golden_memory",
+                                       "megatron_moe_memory_b200",
+                                       "memory_verdicts",
+                                       "vllm_memory",
+                                       "megatron_train_throughput",
+                                       "serving_latency",
+                                       NULL};
 
 const char *validate_verdict_name(enum validate_verdict verdict)
 {

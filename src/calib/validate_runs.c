@@ -37,6 +37,12 @@ struct quantity {
             BY_SAMPLE, false                                                                   \
     }
 
+#define POOL(member)                                                                           \
+    {                                                                                          \
+        "serving." #member, false, offsetof(struct prediction, serving.member), BY_STACK,      \
+            false                                                                              \
+    }
+
 #define TIME(member, rate)                                                                     \
     {                                                                                          \
         "time." #member, true, offsetof(struct prediction, time.member), BY_INTERVAL, rate     \
@@ -56,6 +62,10 @@ static const struct quantity quantities[] = {
     BYTES(allocated_bytes),
     BYTES(reserved_bytes),
     BYTES(resident_bytes),
+    POOL(weights_bytes),
+    POOL(activation_bytes),
+    POOL(cache_bytes),
+    POOL(cache_tokens),
     MOE(routing, rows_per_expert_mean),
     MOE(routing, rows_per_expert_p10),
     {"load_cv", true, offsetof(struct prediction, moe.routing.load_cv), BY_SAMPLE, false},

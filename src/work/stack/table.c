@@ -206,7 +206,6 @@ static const struct {
     const char *what;
 } unknown[] = {
     {1u << STACK_MAXTEXT, MIXER_LINEAR, "recurrent layers"},
-    {1u << STACK_TORCHTITAN, MIXER_LINEAR, "recurrent layers"},
     {1u << STACK_NXD, MIXER_LINEAR, "recurrent layers"},
     {1u << STACK_MAXTEXT | 1u << STACK_TORCHTITAN | 1u << STACK_NXD, MIXER_REUSE,
      "attention that reuses an indexer's choice"},

@@ -264,7 +264,8 @@ enum status stack_torchtitan_build(const struct plan *plan, struct work *work, s
  * product it keeps q and v, two of its three parts, which is counted as all of it. */
 void stack_torchtitan_again(const struct plan *plan, struct again *again)
 {
-    static const char *const kept[] = {"attention",      "q",           "q_up", "kv_up", "qkv",
+    static const char *const kept[] = {"attention",      "q",           "q_up",
+                                       "kv_up",          "qkv",         "linear_in",
                                        "shared_gate_up", "shared_down", NULL};
     const struct recompute_plan *recompute = &plan->recompute;
     if (recompute->kind != RECOMPUTE_FULL && recompute->kind != RECOMPUTE_SELECTIVE)

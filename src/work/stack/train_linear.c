@@ -5,9 +5,11 @@
  * (layer-kinds.md 1.2 to 1.6). Statistics of norms, 4 bytes a row, are not counted. */
 #include "work/stack/train.h"
 
-/* From the projection that makes it to the backward of the convolution, of the recurrence, of
- * the output projection. */
-#define IN_CONV .saved = true, .first = MODULE_UP, .last = BACK_ROPE
+/* From the projection that makes it, whose result torchtitan's "op" keeps as that of a layer's
+ * first product, to the backward of the convolution, of the recurrence, of the output
+ * projection. */
+#define IN_CONV                                                                                \
+    .saved = true, .first = MODULE_UP, .last = BACK_ROPE, .dropped_by = TRAIN_OP_KEPT
 #define IN_SCAN .saved = true, .first = MODULE_ROPE, .last = BACK_ATTENTION
 #define IN_OUT .saved = true, .first = MODULE_ATTENTION, .last = BACK_PROJECTION
 #define KEPT CATEGORY_ATTENTION, IN_ALL, 0, ROW_FULL
