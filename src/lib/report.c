@@ -8,6 +8,7 @@
 #include "lib/frontier.h"
 #include "plan/unread.h"
 #include "report/html/print.h"
+#include "sim/plan_spans.h"
 #include "work/stack/stack.h"
 
 enum { POINTS = 24, DOUBLINGS = 3 };
@@ -106,6 +107,43 @@ static enum status sweep_points_of(const struct request *request, const char *ov
     return sweep_run(&frontier->sweep, NULL, &output, err);
 }
 
+/* ---- one layer along time ---- */
+
+static void take_spans(const struct plan_spans *layer, struct html_view *view,
+                       struct arena *arena)
+{
+    const struct span_list *list = &layer->list;
+    struct html_span *spans = arena_alloc(arena, list->n + 1, sizeof *spans);
+    for (size_t i = 0; i < list->n; i++) {
+        const struct span *span = &list->items[i];
+        spans[i] = (struct html_span){
+            span->op, span_stream_name((enum span_stream)span->stream), span->begin_s,
+            span->end_s - span->begin_s, time_part_name(span_part(&layer->stepper, span))};
+    }
+    view->spans = spans;
+    view->n_spans = list->n;
+    view->layer_s = list->end_s;
+}
+
+/* Nothing where the plan has no MoE layer, or its time cannot be told. */
+static enum status add_layer(const struct answer *answer, struct html_view *view,
+                             struct arena *arena, struct err *err)
+{
+    const struct plan_spans_ask ask = {
+        .routing = &answer->routing,
+        .profile = &answer->profile,
+        .segment = segment_of_kind(model_expert_kind(&answer->plan.model))};
+    struct plan_spans *layer = arena_alloc(arena, 1, sizeof *layer);
+    enum status status = STATUS_OK;
+    if (!answer->prediction.time.present)
+        return STATUS_OK;
+    status = plan_spans_of(&answer->plan, &ask, arena, layer, err);
+    if (status == STATUS_OK)
+        take_spans(layer, view, arena);
+    plan_spans_release(layer);
+    return status;
+}
+
 /* ---- the report ---- */
 
 enum status report_write(const struct request *request, const struct answer *answer,
@@ -124,6 +162,7 @@ enum status report_write(const struct request *request, const struct answer *ans
         view.points = points.items;
         view.n_points = points.n;
     }
+    TRY(add_layer(answer, &view, arena, err));
     view.yaml = document_plan(&answer->plan, arena);
     html_print_page(&view);
     return STATUS_OK;

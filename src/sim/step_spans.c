@@ -18,6 +18,18 @@ const char *span_stream_name(enum span_stream stream)
     return streams[stream];
 }
 
+enum time_part span_part(const struct stepper *s, const struct span *span)
+{
+    if (span->stream == SPAN_HOST)
+        return TIME_HOST;
+    if (span->stream == SPAN_SENDS || span->stream == SPAN_RETURNS)
+        return TIME_PIPELINE;
+    if (span->number == SIZE_MAX)
+        return TIME_FIXED;
+    const struct op *op = &s->work.ops[span->number];
+    return stretch_part(price_item(op, s->values), op->group);
+}
+
 static void list_init(struct span_list *out, uint64_t stages)
 {
     const char **ranks = arena_alloc(out->arena, stages, sizeof *ranks);

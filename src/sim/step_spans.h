@@ -35,6 +35,9 @@ enum span_stream {
 
 const char *span_stream_name(enum span_stream stream);
 
+/* The part of the step's time that a span of a rank belongs to. */
+enum time_part span_part(const struct stepper *stepper, const struct span *span);
+
 /* The whole step. Of more than `most` spans the ops of later micro-batches are left out, and
  * `about` says so; tasks are all there. Memory from the list's arena. */
 void step_spans(const struct step_parts *parts, const struct step_time *step, size_t most,

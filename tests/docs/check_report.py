@@ -46,15 +46,33 @@ class Report(html.parser.HTMLParser):
         self.text.append(data)
 
 
+def colours():
+    """A category and a part of the step have one colour, here and in plots/style.gp."""
+    with open("plots/style.gp", encoding="utf-8") as stream:
+        style = stream.read()
+    found = {}
+    for prefix, body in re.findall(r"^(category|part)\(n\) = \\\n(.*?[^\\])\n", style,
+                                   re.MULTILINE | re.DOTALL):
+        for name, colour in re.findall(r"n eq '(\w+)' \? '(#\w+)'", body):
+            found[prefix[0].replace("c", "k") + "-" + name] = colour
+    for name in ("attention", "optimizer"):
+        found["p-" + name] = found["k-" + name]
+    assert len(found) >= 27, found
+    return found
+
+
 def check(file, hostile):
     with open(file, encoding="utf-8") as stream:
         source = stream.read()
     with open(file[:-5] + ".json", encoding="utf-8") as stream:
         answer = json.load(stream)
     report = Report(file)
+    style = dict(re.findall(r"\.([kp]-\w+)\{fill:(#\w+);", source))
     report.feed(source)
     report.close()
     problems = report.problems
+    if style != colours():
+        problems.append(f"colours are not those of plots/style.gp: {style}")
     text = " ".join(report.text)
     memory = answer["memory"]
     if report.open:

@@ -44,9 +44,7 @@ struct cost {
 
 static struct cost cost_of(const struct stepper *s, const struct span *span)
 {
-    struct cost cost = {time_part_name(TIME_FIXED), "host", 0, 0, 0};
-    if (span->stream == SPAN_HOST)
-        cost.part = time_part_name(TIME_HOST);
+    struct cost cost = {time_part_name(span_part(s, span)), "host", 0, 0, 0};
     if (span->stream == SPAN_HOST || span->number == SIZE_MAX)
         return cost;
     const struct op *op = &s->work.ops[span->number];
@@ -54,7 +52,6 @@ static struct cost cost_of(const struct stepper *s, const struct span *span)
     struct price price = price_of(&s->pricing, &s->work, op, v);
     double whole = s->op_s[span->number];
     double share = whole > 0 ? (span->end_s - span->begin_s) / whole : 0;
-    cost.part = time_part_name(stretch_part(price_item(op, v), op->group));
     cost.bound = price.link_s > 0                    ? "link"
                  : price.compute_s >= price.memory_s ? "compute"
                                                      : "memory";

@@ -37,7 +37,7 @@ void html_record(struct html *html, const struct column *columns, size_t n, cons
 struct html_part {
     const char *name;
     uint64_t bytes;
-    unsigned colour; /* of the page's palette, 0 to 11 */
+    const char *colour; /* class of the page's style: "k-" and a category */
 };
 
 /* Parts stacked in one bar against a limit, with a legend. */
@@ -58,10 +58,11 @@ void html_frontier(struct html *html, const struct html_point *points, size_t n)
 struct html_span {
     const char *name, *lane;
     double begin_s, duration_s;
-    unsigned colour;
+    const char *part; /* of the step's time: its colour, and what the legend names */
 };
 
 /* Spans along one axis of time, a row for each lane in order of appearance. */
-void html_timeline(struct html *html, const struct html_span *spans, size_t n);
+void html_timeline(struct html *html, const char *label, const struct html_span *spans,
+                   size_t n);
 
 #endif

@@ -47,7 +47,7 @@ static void legend(struct html *html, const struct html_part *parts, size_t n, u
     for (size_t i = 0; i < n; i++) {
         char share[32];
         percent_print(share, parts[i].bytes, total);
-        html_print(html, "<li><i class=\"c%u\"></i>%s <b>%s</b> %s&nbsp;%%</li>\n",
+        html_print(html, "<li><i class=\"%s\"></i>%s <b>%s</b> %s&nbsp;%%</li>\n",
                    parts[i].colour, html_escape(parts[i].name, html->arena),
                    html_amount(html, parts[i].bytes), share);
     }
@@ -66,8 +66,7 @@ void html_stack(struct html *html, const char *label, const struct html_part *pa
     open_figure(html, BAR + FOOT, html_escape(label, html->arena));
     for (size_t i = 0; i < n; i++) {
         const double at[] = {x, 0, (double)parts[i].bytes * scale, BAR};
-        const char *class = arena_printf(html->arena, "c%u", parts[i].colour);
-        box(html, at, class,
+        box(html, at, parts[i].colour,
             arena_printf(html->arena, "%s %s", html_escape(parts[i].name, html->arena),
                          html_amount(html, parts[i].bytes)));
         x += at[2];
@@ -143,7 +142,23 @@ static void time_axis(struct html *html, size_t lanes, double end)
     words(html, WIDTH, y + 20, "end", text);
 }
 
-void html_timeline(struct html *html, const struct html_span *spans, size_t n)
+/* The parts that occur, with their colours. */
+static void part_legend(struct html *html, const struct html_span *spans, size_t n)
+{
+    html_print(html, "<ul class=\"legend\">\n");
+    for (size_t i = 0; i < n; i++) {
+        size_t before = 0;
+        while (!text_equal(spans[before].part, spans[i].part))
+            before++;
+        if (before == i)
+            html_print(html, "<li><i class=\"p-%s\"></i>%s</li>\n", spans[i].part,
+                       spans[i].part);
+    }
+    html_print(html, "</ul>\n");
+}
+
+void html_timeline(struct html *html, const char *label, const struct html_span *spans,
+                   size_t n)
 {
     const char *lanes[LANES];
     size_t n_lanes = 0;
@@ -154,7 +169,7 @@ void html_timeline(struct html *html, const struct html_span *spans, size_t n)
         end = last > end ? last : end;
     }
     double scale = end > 0 ? (WIDTH - LANE_NAMES) / end : 0;
-    open_figure(html, (unsigned)(n_lanes * LANE) + FOOT, "the ops of a step along time");
+    open_figure(html, (unsigned)(n_lanes * LANE) + FOOT, html_escape(label, html->arena));
     for (size_t i = 0; i < n_lanes; i++)
         words(html, 0, (double)(i * LANE) + 17, "start", html_escape(lanes[i], html->arena));
     for (size_t i = 0; i < n; i++) {
@@ -163,10 +178,11 @@ void html_timeline(struct html *html, const struct html_span *spans, size_t n)
         const double at[] = {LANE_NAMES + spans[i].begin_s * scale,
                              (double)(lane_of(lanes, &n_lanes, spans[i].lane) * LANE) + 2,
                              spans[i].duration_s * scale, LANE - 4};
-        box(html, at, arena_printf(html->arena, "c%u", spans[i].colour),
+        box(html, at, arena_printf(html->arena, "p-%s", spans[i].part),
             arena_printf(html->arena, "%s, %s", html_escape(spans[i].name, html->arena),
                          seconds));
     }
     time_axis(html, n_lanes, end);
     html_print(html, "</svg>\n");
+    part_legend(html, spans, n);
 }

@@ -9,7 +9,7 @@
 #include "base/unit.h"
 #include "report/predict/assumed.h"
 
-enum { COLOURS = 12, OPS_SHOWN = 40 };
+enum { OPS_SHOWN = 40 };
 
 struct page_parts {
     struct html html;
@@ -67,8 +67,9 @@ static void print_categories(struct page_parts *page)
     const struct memory_report *m = page->memory;
     struct html_part parts[CATEGORY_COUNT];
     for (unsigned i = 0; i < m->n_categories; i++)
-        parts[i] = (struct html_part){category_name(m->categories[i].category),
-                                      m->categories[i].bytes, i % COLOURS};
+        parts[i] = (struct html_part){
+            category_name(m->categories[i].category), m->categories[i].bytes,
+            arena_printf(page->html.arena, "k-%s", category_name(m->categories[i].category))};
     html_stack(&page->html, "memory by category against the limit", parts, m->n_categories,
                m->limit_bytes);
 }
@@ -181,37 +182,32 @@ static void print_buffers(struct page_parts *page)
 
 /* ---- along time ---- */
 
-static size_t collect_spans(const struct ops_report *ops, struct html_span *spans,
-                            struct arena *arena)
+static void print_timeline(struct page_parts *page)
 {
-    size_t n = 0;
-    double now = 0;
-    for (size_t i = 0; i < ops->n; i++) {
-        const struct op_report *op = &ops->ops[i];
-        if (!isfinite(op->seconds) || op->seconds <= 0)
-            continue;
-        spans[n++] = (struct html_span){
-            op->name,
-            arena_printf(arena, "%s %s", segment_name(op->segment), phase_name(op->phase)), now,
-            op->seconds, (unsigned)op->kind % COLOURS};
-        now += op->seconds;
-    }
-    return n;
+    const struct html_view *view = page->view;
+    struct html *html = &page->html;
+    char layer[48];
+    if (!view->n_spans)
+        return;
+    unit_print(layer, UNIT_SECONDS, view->layer_s);
+    html_section(html, "One MoE layer along time",
+                 arena_printf(html->arena,
+                              "%s of the step, forward and backward, by the profile, on the "
+                              "expected fullest rank: what a stream does beside another is "
+                              "overlapped.",
+                              layer));
+    html_timeline(html, "the ops of a layer along time", view->spans, view->n_spans);
 }
 
 static void print_ops(struct page_parts *page)
 {
     const struct ops_report *ops = &page->prediction->ops;
     struct html *html = &page->html;
+    print_timeline(page);
     if (!page->prediction->has_ops || ops->n == 0)
         return;
-    struct html_span *spans = arena_alloc(html->arena, ops->n, sizeof *spans);
-    size_t n = collect_spans(ops, spans, html->arena);
     html_section(html, "Ops of a step",
-                 "One rank, one layer of each kind, ops one after another: FLOPs over peak and "
-                 "bytes over bandwidth. An order, no prediction.");
-    if (n)
-        html_timeline(html, spans, n);
+                 "One rank, one layer of each kind: what an op does, and its seconds alone.");
     struct table table = {
         .records = ops->ops, .n_records = ops->n, .record_size = sizeof *ops->ops};
     table.columns = op_table(&table.n);

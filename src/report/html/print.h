@@ -10,10 +10,13 @@ struct html_view {
     const char *swept;                  /* the key of the points; NULL: there are none */
     const struct html_point *points;
     size_t n_points;
+    const struct html_span *spans; /* of one MoE layer, from 0 to layer_s; none without one */
+    size_t n_spans;
+    double layer_s;
     const char *yaml; /* the plan with every key */
 };
 
-/* The verdict, memory by category, wall, fixes, frontier, buffers, ops along time, further
+/* The verdict, memory by category, wall, fixes, frontier, buffers, a layer along time, ops, further
  * sections of the prediction, what was assumed, and the plan itself. The same view gives the
  * same bytes. */
 void html_print_page(const struct html_view *view);
