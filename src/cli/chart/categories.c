@@ -124,8 +124,7 @@ static void add_parts(const struct csv *csv, struct picture *p)
     picture_list(p, "others", others);
 }
 
-/* A label per row: the values of all axes. */
-static void add_bars(const struct sweep_table *table, struct picture *p)
+void chart_bars(const struct sweep_table *table, struct picture *p)
 {
     const struct csv *csv = &table->csv;
     const char **bars = arena_alloc(p->arena, csv->n_rows + 1, sizeof *bars);
@@ -153,7 +152,7 @@ static enum status fill(const char *file, const struct chart_names *names, struc
     TRY(sweep_table_parse(file, text_string(&p->data), p->data.length, p->arena, &table, err));
     p->chart.kind = "categories";
     chart_titles(p, names, "what the memory of a rank holds");
-    add_bars(&table, p);
+    chart_bars(&table, p);
     add_parts(&csv, p);
     chart_limits(&table, p);
     picture_number(p, "any_oom", strstr(text_string(&p->data), ",oom,") != NULL);

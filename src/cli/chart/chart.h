@@ -12,14 +12,18 @@
 
 /* in the order in which help lists them */
 #define CHART_LIST(X)                                                                          \
-    X(memory)                                                                                  \
-    X(map)                                                                                     \
-    X(categories)                                                                              \
-    X(load)                                                                                    \
-    X(drops)                                                                                   \
-    X(padding)                                                                                 \
-    X(roofline)                                                                                \
-    X(timeline)
+    X(memory, "memory")                                                                        \
+    X(map, "map")                                                                              \
+    X(categories, "categories")                                                                \
+    X(time, "time")                                                                            \
+    X(timeline, "timeline")                                                                    \
+    X(roofline, "roofline")                                                                    \
+    X(pareto, "pareto")                                                                        \
+    X(losses, "time-to-loss")                                                                  \
+    X(waterfall, "waterfall")                                                                  \
+    X(load, "load")                                                                            \
+    X(drops, "drops")                                                                          \
+    X(padding, "padding")
 
 /* What a chart says about where its numbers come from. */
 struct chart_names {
@@ -55,9 +59,12 @@ struct chart_kind {
     enum status (*fill)(const char *file, const struct chart_names *names,
                         struct picture *picture, struct err *err);
     bool sweeps; /* takes --over and --case */
+    bool reads;  /* draws tables of the user's alone: make is NULL */
+    /* Of tables that were read: adds columns; NULL: there is nothing to add. */
+    enum status (*extend)(const char *file, struct picture *picture, struct err *err);
 };
 
-#define CHART_EXTERN(name) extern const struct chart_kind chart_##name;
+#define CHART_EXTERN(name, text) extern const struct chart_kind chart_##name;
 CHART_LIST(CHART_EXTERN)
 #undef CHART_EXTERN
 

@@ -9,7 +9,7 @@
 #include "sim/verdict.h"
 
 static const struct chart_kind *const kinds[] = {
-#define CHART_ROW(name) &chart_##name,
+#define CHART_ROW(name, text) &chart_##name,
     CHART_LIST(CHART_ROW)
 #undef CHART_ROW
 };
@@ -17,7 +17,7 @@ static const struct chart_kind *const kinds[] = {
 enum { N_KINDS = sizeof kinds / sizeof *kinds };
 
 const char *const charts_names[N_KINDS + 1] = {
-#define CHART_NAME(name) #name,
+#define CHART_NAME(name, text) text,
     CHART_LIST(CHART_NAME)
 #undef CHART_NAME
 };

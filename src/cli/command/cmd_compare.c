@@ -1,6 +1,7 @@
 /* moeplan compare: what changes between two plans. */
 #include <string.h>
 
+#include "cli/chart/waterfall.h"
 #include "cli/command/commands.h"
 #include "cli/option/plan_argument.h"
 #include "lib/answer.h"
@@ -9,6 +10,7 @@
 struct settings {
     struct option_list with_set;
     uint64_t top;
+    const char *plot;
 };
 
 static const struct settings defaults = {.top = 12};
@@ -16,6 +18,8 @@ static const struct settings defaults = {.top = 12};
 static const struct option options[] = {
     {"with-set", 0, OPTION_LIST, offsetof(struct settings, with_set), "A:KEY=VALUE", NULL,
      "set a key of one side only: A:KEY=VALUE or B:KEY=VALUE; may be repeated"},
+    {"plot", 0, OPTION_TEXT, offsetof(struct settings, plot), "FILE", NULL,
+     "draw memory from A to B by category: .png, .svg, .pdf, .txt, or - for the terminal"},
     {"top", 0, OPTION_COUNT, offsetof(struct settings, top), "N 1..100000", NULL,
      "rows that a table of the text shows; the others are summed in one (default: 12)"},
 };
@@ -74,7 +78,11 @@ static enum status run_compare(const struct invocation *call, struct err *err)
     };
     struct answer *sides = arena_alloc(call->arena, 2, sizeof *sides);
     struct comparison comparison;
+    struct picture picture;
+    const struct settings *settings = call->settings;
     TRY(check(call, err));
+    if (settings->plot)
+        TRY(picture_init(&picture, settings->plot, call, err));
     TRY(predict_side(call, 'A', 0, &sides[0], err));
     TRY(predict_side(call, 'B', call->n_operands - 1, &sides[1], err));
     const struct compare_side a = {&sides[0].plan, &sides[0].prediction};
@@ -86,19 +94,21 @@ static enum status run_compare(const struct invocation *call, struct err *err)
         .b = b.prediction,
         .provenance_a = request_provenance(a.plan),
         .provenance_b = request_provenance(b.plan),
-        .top = ((const struct settings *)call->settings)->top,
+        .top = settings->top,
         .out = call->out,
         .term = &call->term,
         .arena = call->arena,
     };
     printers[call->general.format](&view);
-    return STATUS_OK;
+    return settings->plot ? chart_waterfall_draw(&comparison, a.plan->name, b.plan->name,
+                                                 &picture, call, err)
+                          : STATUS_OK;
 }
 
 static const char *const examples[] = {
     "moeplan compare old.yaml new.yaml",
     "moeplan compare plan.yaml --with-set A:moe.path=deepep --with-set B:moe.path=capacity",
-    "moeplan compare plan.yaml --with-set B:workload.micro_batch=4 --format csv",
+    "moeplan compare plan.yaml --with-set B:workload.micro_batch=4 --plot change.svg",
     NULL,
 };
 

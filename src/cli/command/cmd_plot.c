@@ -53,6 +53,15 @@ static enum status check_sweep(const struct chart_kind *kind, const struct setti
     return err_hint(err, "change the plan with --set KEY=VALUE");
 }
 
+static enum status check_kind(const struct chart_kind *kind, bool saved, struct err *err)
+{
+    if (saved || !kind->reads)
+        return STATUS_OK;
+    err_set(err, STATUS_USAGE, "chart '%s' draws a table: a file that ends in .csv",
+            kind->name);
+    return err_hint(err, "it draws %s", kind->needs);
+}
+
 /* -o FILE.png is --plot FILE.png; nothing at all is a chart on the terminal. */
 static const char *picture_file(const struct invocation *call)
 {
@@ -79,11 +88,14 @@ static enum status run_plot(const struct invocation *call, struct err *err)
     inner.n_operands--;
     TRY(charts_find(call->operands[0], &kind, err));
     TRY(check_sweep(kind, settings, saved, err));
+    TRY(check_kind(kind, saved, err));
     TRY(picture_init(&picture, drawn ? drawn : "-", call, err));
     struct chart_names names;
     if (saved) {
         TRY(read_saved(file, &picture, err));
         names = chart_names_of_file(file, call->arena);
+        if (kind->extend)
+            TRY(kind->extend(file, &picture, err));
     } else {
         const struct chart_request request = {&inner, settings->cases, settings->overs};
         enum status status = kind->make(&request, &names, &picture, err);
@@ -105,6 +117,7 @@ static const char *const examples[] = {
     "moeplan plot memory plan.yaml --over workload.micro_batch=1..16",
     "moeplan plot categories plan.yaml --over moe.path=capacity,deepep -o parts.png",
     "moeplan plot roofline plan.yaml --plot roofline.svg",
+    "moeplan plot time-to-loss examples/seed000-losses.csv --format csv",
     "moeplan plot memory saved.csv -o again.pdf",
     NULL,
 };
@@ -119,6 +132,10 @@ const struct command command_plot = {
         "limit\n"
         "  map         two keys: verdict as colour, GiB in the cells\n"
         "  categories  what memory holds, stacked, over a key\n"
+        "  time        what a step's time is made of, stacked, over a key\n"
+        "  pareto      layouts found by search: memory, speed, devices, and which none beats\n"
+        "  time-to-loss  hours to a loss, and from when a run is ahead, of a table of curves\n"
+        "  waterfall   what changes between two plans, of what `compare --plot` wrote\n"
         "  load        rows per expert and the fullest rank under skew\n"
         "  drops       share of rows dropped against the capacity factor\n"
         "  padding     padding and FLOP per byte of weights against the block size\n"

@@ -2,6 +2,7 @@
 #include <inttypes.h>
 
 #include "base/number.h"
+#include "cli/chart/pareto.h"
 #include "cli/command/commands.h"
 #include "cli/option/less.h"
 #include "cli/option/plan_argument.h"
@@ -13,7 +14,7 @@ enum { SIZES = 64, MOST_NODES = 1000000 /* limit of cluster.nodes */ };
 
 struct settings {
     struct option_list fix, over;
-    const char *at_most, *devices, *part;
+    const char *at_most, *devices, *part, *plot;
     uint64_t best, threads;
 };
 
@@ -32,6 +33,9 @@ static const struct option options[] = {
      "how many layouts to list; default 10"},
     {"part", 0, OPTION_TEXT, offsetof(struct settings, part), "I/N", NULL,
      "only the I-th of N equal parts of the layouts; the best of all are among those of parts"},
+    {"plot", 0, OPTION_TEXT, offsetof(struct settings, plot), "FILE", NULL,
+     "draw memory against speed, with --devices a line for each count: .png, .svg, .pdf, .txt, "
+     "-"},
     {"threads", 0, OPTION_COUNT, offsetof(struct settings, threads), "N 0..1024", NULL,
      "threads to search on; 0: one per CPU"},
 };
@@ -92,7 +96,8 @@ static bool resize(struct plan *plan, uint64_t devices, const char **refused)
 }
 
 static enum status search_size(const struct invocation *call, const struct plan *plan,
-                               struct pool *pool, struct search_size *size, struct err *err)
+                               struct pool *pool, struct search_size *size, struct text *rows,
+                               struct err *err)
 {
     struct plan sized = *plan;
     struct search_result result;
@@ -111,6 +116,8 @@ static enum status search_size(const struct invocation *call, const struct plan 
     }
     size->fits = !result.missed;
     size->hit = size->fits ? result.best[0] : result.nearest;
+    if (size->fits)
+        chart_pareto_rows(&result, size->devices, call->arena, rows);
     return STATUS_OK;
 }
 
@@ -122,14 +129,25 @@ static enum status read_devices(const char *text, uint64_t *devices, struct err 
     return err_hint(err, "for example --devices 8..1024*2");
 }
 
+/* Nothing to draw where nothing fits: the answer says so already. */
+static enum status draw(const struct search_view *view, struct picture *picture, bool any,
+                        struct err *err)
+{
+    const struct settings *settings = view->call->settings;
+    if (!settings->plot || !any)
+        return STATUS_OK;
+    return chart_pareto_draw(view->plan, view->profile->name, picture, view->call, err);
+}
+
 static enum status search_sizes(const struct invocation *call, const struct plan *plan,
-                                struct pool *pool, struct err *err)
+                                struct pool *pool, struct picture *picture, struct err *err)
 {
     const struct settings *settings = call->settings;
     struct profile profile;
     TRY(profile_load(plan, call->arena, &profile, err));
     const struct search_view view = {.call = call, .plan = plan, .profile = &profile};
     struct search_size sizes[SIZES] = {{.devices = 0}};
+    bool fits = false;
     struct axis axis;
     TRY(axis_parse_over(arena_printf(call->arena, "devices=%s", settings->devices), call->arena,
                         &axis, err));
@@ -138,9 +156,12 @@ static enum status search_sizes(const struct invocation *call, const struct plan
                        SIZES);
     for (size_t i = 0; i < axis.n_values; i++) {
         TRY(read_devices(axis.values[i].label, &sizes[i].devices, err));
-        TRY(search_size(call, plan, pool, &sizes[i], err));
+        TRY(search_size(call, plan, pool, &sizes[i], &picture->data, err));
+        fits = fits || sizes[i].fits;
     }
-    return search_print_sizes(sizes, axis.n_values, &view, err);
+    enum status status = search_print_sizes(sizes, axis.n_values, &view, err);
+    TRY(draw(&view, picture, fits, err));
+    return status;
 }
 
 static enum status run(const struct invocation *call, const struct plan *plan,
@@ -152,11 +173,19 @@ static enum status run(const struct invocation *call, const struct plan *plan,
     TRY(profile_load(plan, call->arena, &profile, err));
     struct search_view view = {
         .call = call, .plan = plan, .result = &result, .profile = &profile};
+    struct picture picture = {.data = {.arena = call->arena}};
+    if (settings->plot)
+        TRY(picture_init(&picture, settings->plot, call, err));
+    chart_pareto_header(&picture.data);
     if (settings->devices)
-        return search_sizes(call, plan, pool, err);
+        return search_sizes(call, plan, pool, &picture, err);
     TRY(search_wish_bytes(settings->at_most, &view.at_most_bytes, err));
     TRY(search_plan(call, plan, settings->best ? settings->best : 1, "", pool, &result, err));
-    return search_print(&view, err);
+    chart_pareto_rows(&result, plan->cluster.nodes * plan->cluster.node.devices, call->arena,
+                      &picture.data);
+    enum status status = search_print(&view, err);
+    TRY(draw(&view, &picture, !result.missed, err));
+    return status;
 }
 
 static enum status run_search(const struct invocation *call, struct err *err)

@@ -16,9 +16,9 @@ struct html_view {
     const char *yaml; /* the plan with every key */
 };
 
-/* The verdict, memory by category, wall, fixes, frontier, buffers, a layer along time, ops, further
- * sections of the prediction, what was assumed, and the plan itself. The same view gives the
- * same bytes. */
+/* The verdict, memory by category, wall, fixes, frontier, buffers, a layer along time, ops,
+ * further sections of the prediction, what was assumed, and the plan itself. The same view
+ * gives the same bytes. */
 void html_print_page(const struct html_view *view);
 
 /* The page's style sheet, as one text. */

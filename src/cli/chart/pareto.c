@@ -1,0 +1,190 @@
+/* See pareto.h. */
+#include "cli/chart/pareto.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "cli/frontier/csv.h"
+#include "cli/option/plan_argument.h"
+#include "report/search/print.h"
+
+enum { LISTED = 20, LABELS = 12, PARETO_DEVICES = 12 };
+
+void chart_pareto_header(struct text *out)
+{
+    text_append(out, "devices,list,rank,verdict,total_bytes,limit_bytes,device_s_per_token,"
+                     "layout\n");
+}
+
+static void append(const char *list, const struct search_hit *hits, size_t n, uint64_t devices,
+                   struct arena *arena, struct text *out)
+{
+    for (size_t i = 0; i < n; i++) {
+        char seconds[32];
+        text_double(seconds, hits[i].seconds_per_token);
+        text_printf(out, "%" PRIu64 ",%s,%zu,%s,%" PRIu64 ",%" PRIu64 ",%s,%s\n", devices, list,
+                    i + 1, verdict_name(hits[i].verdict), hits[i].total_bytes,
+                    hits[i].limit_bytes, seconds,
+                    frontier_csv_quote(search_layout(&hits[i], arena), arena));
+    }
+}
+
+void chart_pareto_rows(const struct search_result *r, uint64_t devices, struct arena *arena,
+                       struct text *out)
+{
+    append("best", r->best, r->n_best, devices, arena, out);
+    append("pareto", r->pareto, r->n_pareto, devices, arena, out);
+}
+
+static const char *source_line(const struct plan *plan, const char *profile,
+                               struct arena *arena)
+{
+    return arena_printf(arena,
+                        "moeplan " MOEPLAN_VERSION
+                        ": modelled, profile %s; plan %s, stack %s; found by search",
+                        profile, plan->name, plan->stack_name);
+}
+
+static enum status make(const struct chart_request *request, struct chart_names *names,
+                        struct picture *p, struct err *err)
+{
+    struct plan *plan = arena_alloc(p->arena, 1, sizeof *plan);
+    struct search_space *space = arena_alloc(p->arena, 1, sizeof *space);
+    struct origins origins;
+    struct profile profile;
+    struct search_result result;
+    struct routing_data routing = {0};
+    TRY(plan_argument_load(request->call, 0, plan, &origins, err));
+    TRY(routing_data_load(plan, NULL, p->arena, &routing, err));
+    TRY(profile_load(plan, p->arena, &profile, err));
+    search_space_default(plan, space);
+    const struct search_ask ask = {.plan = plan,
+                                   .routing = &routing,
+                                   .profile = &profile,
+                                   .space = space,
+                                   .best = LISTED,
+                                   .pool = pool_create(0)};
+    enum status status = search_run(&ask, p->arena, &result, err);
+    pool_free(ask.pool);
+    TRY(status);
+    if (result.missed) {
+        err_set(err, STATUS_INPUT, "no layout of the plan fits its cluster");
+        return err_hint(err, "`moeplan search` names the nearest; `moeplan search --devices` "
+                             "tries larger clusters");
+    }
+    *names = chart_names_of(plan, p->arena);
+    names->source = source_line(plan, profile.name, p->arena);
+    chart_pareto_header(&p->data);
+    chart_pareto_rows(&result, plan->cluster.nodes * plan->cluster.node.devices, p->arena,
+                      &p->data);
+    return STATUS_OK;
+}
+
+/* ---- the picture ---- */
+
+/* Whether every row has this "key=value" in its layout. */
+static bool is_shared(const struct csv *csv, const char *word, size_t length)
+{
+    for (size_t row = 0; row < csv->n_rows; row++) {
+        const char *at = csv_cell(csv, row, "layout");
+        bool found = false;
+        while (*at && !found) {
+            size_t n = strcspn(at, " ");
+            found = n == length && memcmp(at, word, n) == 0;
+            at += n + strspn(at + n, " ");
+        }
+        if (!found)
+            return false;
+    }
+    return true;
+}
+
+/* A layout without what all of them have. */
+static const char *layout_of(const struct csv *csv, size_t row, struct arena *arena)
+{
+    struct text text = {.arena = arena};
+    for (const char *at = csv_cell(csv, row, "layout"); *at;) {
+        size_t n = strcspn(at, " ");
+        if (!is_shared(csv, at, n))
+            text_printf(&text, " %.*s", (int)n, at);
+        at += n + strspn(at + n, " ");
+    }
+    return text_string(&text);
+}
+
+/* Rows that get a number and a line of the legend: the Pareto set's, spread over it. */
+static void add_labels(const struct csv *csv, struct picture *p)
+{
+    const char **rows = arena_alloc(p->arena, LABELS + 1, sizeof *rows);
+    const char **titles = arena_alloc(p->arena, LABELS + 1, sizeof *titles);
+    bool layouts = csv_column(csv, "layout") != SIZE_MAX;
+    size_t found = 0, seen = 0, n = 0;
+    for (size_t row = 0; row < csv->n_rows; row++)
+        found += text_equal(csv_cell(csv, row, "list"), "pareto");
+    for (size_t row = 0; row < csv->n_rows && n < LABELS && layouts; row++) {
+        if (!text_equal(csv_cell(csv, row, "list"), "pareto"))
+            continue;
+        bool takes = found <= LABELS || seen * (LABELS - 1) >= n * (found - 1);
+        seen++;
+        if (!takes)
+            continue;
+        rows[n] = arena_printf(p->arena, "%zu", row);
+        titles[n] = arena_printf(p->arena, "%zu%s", n + 1, layout_of(csv, row, p->arena));
+        n++;
+    }
+    picture_list(p, "labelled", rows);
+    picture_list(p, "label_titles", titles);
+}
+
+static enum status fill(const char *file, const struct chart_names *names, struct picture *p,
+                        struct err *err)
+{
+    static const char *const columns[] = {"list", "total_bytes", "limit_bytes",
+                                          "device_s_per_token", NULL};
+    static const char *const one[] = {"", NULL};
+    struct csv csv;
+    size_t n = 1;
+    double limit = 0, fastest = 0;
+    TRY(chart_table(file, columns, chart_pareto.needs, p, &csv, err));
+    for (size_t row = 0; row < csv.n_rows; row++) {
+        double s = chart_number(&csv, row, "device_s_per_token");
+        limit = fmax(limit, chart_number(&csv, row, "limit_bytes"));
+        fastest = s > 0 ? fmax(fastest, 1 / s) : fastest;
+    }
+    if (!(fastest > 0) || !isfinite(fastest))
+        return err_at(err, STATUS_INPUT, (struct mark){file, 1, 1},
+                      "no row of the table has a time");
+    bool sizes = csv_column(&csv, "devices") != SIZE_MAX;
+    const char *const *devices = sizes ? chart_distinct(&csv, "devices", p->arena, &n) : one;
+    if (n > PARETO_DEVICES)
+        return err_at(err, STATUS_INPUT, (struct mark){file, 1, 1},
+                      "%zu numbers of devices are too many to read, at most %d", n,
+                      PARETO_DEVICES);
+    p->chart.kind = "pareto";
+    chart_titles(p, names, "memory against speed of layouts that fit");
+    picture_list(p, "devices", devices);
+    picture_number(p, "by_devices", sizes);
+    picture_number(p, "limit_gib", limit / (1024.0 * 1024 * 1024));
+    picture_number(p, "fastest", fastest);
+    add_labels(&csv, p);
+    return STATUS_OK;
+}
+
+enum status chart_pareto_draw(const struct plan *plan, const char *profile, struct picture *p,
+                              const struct invocation *call, struct err *err)
+{
+    struct chart_names names = chart_names_of(plan, p->arena);
+    names.source = source_line(plan, profile, p->arena);
+    TRY(picture_plain(p, "search", err));
+    TRY(fill("search", &names, p, err));
+    return picture_draw(p, false, call, err);
+}
+
+const struct chart_kind chart_pareto = {
+    .name = "pareto",
+    .summary = "layouts found by search: memory, speed, devices, and which no other beats",
+    .needs = "what `moeplan search -o FILE.csv` or `moeplan search --plot` writes",
+    .make = make,
+    .fill = fill,
+};

@@ -1,0 +1,161 @@
+/* What a step's time is made of, stacked, a bar per configuration. */
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "cli/chart/sweep.h"
+#include "cli/frontier/csv.h"
+#include "plan/rule.h"
+#include "sim/predict.h"
+
+enum { BARS = 40 };
+
+/* ---- the table ---- */
+
+static void append_header(const struct frontier *f, struct text *out)
+{
+    for (size_t i = 0; i < f->n_axes; i++)
+        text_printf(out, "%s,", f->axes[i].column);
+    text_append(out,
+                "verdict,total_bytes,limit_bytes,step_s,low_s,high_s,tokens_per_s_per_device");
+    for (unsigned i = 0; i < TIME_PARTS; i++)
+        text_printf(out, ",%s", time_part_name((enum time_part)i));
+    text_append(out, ",profile\n");
+}
+
+static void append_number(struct text *out, double value)
+{
+    char text[32];
+    text_double(text, value);
+    text_printf(out, ",%s", text);
+}
+
+static void append_time(const struct prediction *prediction, struct text *out)
+{
+    const struct time_report *t = &prediction->time;
+    const struct memory_report *m = &prediction->memory;
+    const double numbers[] = {t->step_s, t->low_s, t->high_s, t->tokens_per_s_per_device};
+    text_printf(out, "%s,%" PRIu64 ",%" PRIu64, verdict_name(m->verdict), m->total_bytes,
+                m->limit_bytes);
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        append_number(out, numbers[i]);
+    for (unsigned i = 0; i < TIME_PARTS; i++)
+        append_number(out, t->step.part_s[i]);
+    text_printf(out, ",%s\n", t->profile);
+}
+
+static void append_invalid(struct text *out)
+{
+    text_append(out, "invalid,,,,,,");
+    for (unsigned i = 0; i < TIME_PARTS; i++)
+        text_append(out, ",");
+    text_append(out, ",\n");
+}
+
+static void append_point(const struct frontier *f, const struct frontier_csv *csv,
+                         uint64_t point, struct text *out)
+{
+    struct arena arena = {0};
+    struct plan *plan = arena_alloc(&arena, 1, sizeof *plan);
+    struct profile profile;
+    struct prediction *prediction = arena_alloc(&arena, 1, sizeof *prediction);
+    const struct time_ask ask = {.routing = &f->routing, .profile = &profile};
+    const struct predict_options options = {
+        .routing = &f->routing, .memory_only = true, .time = &ask};
+    char text[RULE_TEXT], hint[RULE_TEXT];
+    size_t indices[SWEEP_AXES] = {0};
+    struct err refused = {0};
+    sweep_indices(&f->sweep, point, indices);
+    sweep_plan(&f->sweep, indices, plan);
+    for (size_t i = 0; i < csv->n_axes; i++)
+        text_printf(out, "%s,", csv->labels[i][indices[i]]);
+    if (!rule_check(plan, text, hint) &&
+        profile_load(plan, &arena, &profile, &refused) == STATUS_OK &&
+        predict(plan, &options, &arena, prediction, &refused) == STATUS_OK &&
+        prediction->time.present)
+        append_time(prediction, out);
+    else
+        append_invalid(out);
+    arena_release(&arena);
+}
+
+static enum status make(const struct chart_request *request, struct chart_names *names,
+                        struct picture *p, struct err *err)
+{
+    static const char *const defaults[] = {"workload.micro_batch=1,2,4,8", NULL};
+    struct frontier f;
+    struct frontier_csv csv;
+    TRY(chart_frontier(request, defaults, &f, err));
+    uint64_t points = sweep_points(&f.sweep);
+    if (points > BARS) {
+        err_set(err, STATUS_USAGE, "%" PRIu64 " bars are too many to read, at most %d", points,
+                BARS);
+        return err_hint(err, "sweep fewer values, for example --over workload.micro_batch="
+                             "1,2,4,8");
+    }
+    frontier_csv_init(&csv, f.axes, f.n_axes, p->arena);
+    append_header(&f, &p->data);
+    for (uint64_t point = 0; point < points; point++)
+        append_point(&f, &csv, point, &p->data);
+    *names = chart_names_of(&f.base, p->arena);
+    names->source = arena_printf(p->arena,
+                                 "moeplan " MOEPLAN_VERSION
+                                 ": modelled, the expected fullest rank; plan %s, stack %s",
+                                 f.base.name, f.base.stack_name);
+    return STATUS_OK;
+}
+
+/* ---- the picture ---- */
+
+static const char *const *parts_of(const struct csv *csv, struct arena *arena)
+{
+    const char **list = arena_alloc(arena, TIME_PARTS + 1, sizeof *list);
+    size_t n = 0;
+    for (unsigned i = 0; i < TIME_PARTS; i++) {
+        const char *name = time_part_name((enum time_part)i);
+        double most = 0;
+        for (size_t row = 0; row < csv->n_rows; row++)
+            most = fmax(most, chart_number(csv, row, name));
+        if (most > 0)
+            list[n++] = name;
+    }
+    return list;
+}
+
+static double longest(const struct csv *csv)
+{
+    double most = 0;
+    for (size_t row = 0; row < csv->n_rows; row++)
+        most = fmax(most, chart_number(csv, row, "step_s"));
+    return most;
+}
+
+static enum status fill(const char *file, const struct chart_names *names, struct picture *p,
+                        struct err *err)
+{
+    static const char *const columns[] = {"verdict", "step_s", "tokens_per_s_per_device",
+                                          "products", NULL};
+    struct sweep_table table;
+    struct csv csv;
+    TRY(chart_table(file, columns, chart_time.needs, p, &csv, err));
+    TRY(sweep_table_parse(file, text_string(&p->data), p->data.length, p->arena, &table, err));
+    double most = longest(&csv);
+    if (!(most > 0))
+        return err_at(err, STATUS_INPUT, (struct mark){file, 1, 1},
+                      "no row of the table has a time");
+    p->chart.kind = "time";
+    chart_titles(p, names, "what a step's time is made of");
+    chart_bars(&table, p);
+    picture_list(p, "parts", parts_of(&csv, p->arena));
+    picture_number(p, "most_s", most);
+    return STATUS_OK;
+}
+
+const struct chart_kind chart_time = {
+    .name = "time",
+    .summary = "what a step's time is made of, stacked, over a key",
+    .needs = "what `moeplan plot time -o FILE.csv` writes",
+    .make = make,
+    .fill = fill,
+    .sweeps = true,
+};
