@@ -63,21 +63,37 @@ static struct line exchange_line(const struct probed *p)
 
 /* ---- the cluster ---- */
 
+static const char *device_of(const struct probed *p)
+{
+    return p->gpu ? p->gpu : p->machine->cpu;
+}
+
+static void write_title(FILE *out, const struct probed *p)
+{
+    if (p->gpu)
+        fprintf(out,
+                "# %s, as moeplan probe measured it\n#\n"
+                "# One device, by the kernels of `run --backend gpu`: %s. %s; %s.\n",
+                p->gpu, p->blas, p->machine->system, p->date);
+    else
+        fprintf(out,
+                "# %s, %" PRIu64 " workers, as moeplan probe measured it\n#\n"
+                "# A device is one worker while all of them work. %s; %s; %s.\n",
+                p->machine->cpu, p->workers, p->machine->system, p->blas, p->date);
+}
+
 void probe_write_cluster(FILE *out, const struct probed *p)
 {
     struct line line = exchange_line(p);
-    fprintf(out, "# %s, %" PRIu64 " workers, as moeplan probe measured it\n#\n",
-            p->machine->cpu, p->workers);
-    fprintf(out,
-            "# A device is one worker while all of them work. %s; %s; %s.\n"
-            "# Rates are the best of %d rounds, the profile's shares are of them.\n",
-            p->machine->system, p->blas, p->date, PROBE_ROUNDS);
-    fprintf(out, "device:\n  memory: %" PRIu64 " B\n",
-            p->machine->memory_bytes / (p->ranks ? p->ranks : 1));
+    write_title(out, p);
+    fprintf(out, "# Rates are the best of %d rounds, the profile's shares are of them.\n",
+            PROBE_ROUNDS);
+    fprintf(out, "device:\n  memory: %" PRIu64 " B\n", p->memory_bytes);
     fprintf(out, "  memory_bandwidth: %.4g GB/s\n  peak:\n", memory_rate(p) / 1e9);
     fprintf(out, "    f32: %.4g GFLOP/s\n", best(p, PROBE_GEMM, PROBE_GEMM, DTYPE_F32) / 1e9);
-    fprintf(out, "    bf16: %.4g GFLOP/s           # computed in f32, converted in tiles\n",
-            best(p, PROBE_GEMM, PROBE_GEMM, DTYPE_BF16) / 1e9);
+    fprintf(out, "    bf16: %.4g GFLOP/s%s\n",
+            best(p, PROBE_GEMM, PROBE_GEMM, DTYPE_BF16) / 1e9,
+            p->gpu ? "" : "           # computed in f32, converted in tiles");
     fprintf(out, "\nnode:\n  devices: %" PRIu64 "\n", p->ranks);
     if (line.bytes_per_s > 0)
         fprintf(out, "  link_bandwidth: %.4g GB/s\n  link_latency: %.4g us\n", line.fast / 1e9,
@@ -145,8 +161,8 @@ void probe_write_profile(FILE *out, const struct probed *p)
     const struct probe_point *copy = find(p, PROBE_COPY), *gather = find(p, PROBE_GATHER),
                              *launch = find(p, PROBE_LAUNCH);
     double whole = memory_rate(p);
-    fprintf(out, "# Stack host on %s, as moeplan probe measured it\n", p->machine->cpu);
-    fprintf(out, "device: \"%s\"\ncalibration: \"probed on %s\"\n", p->machine->cpu, p->date);
+    fprintf(out, "# Stack host on %s, as moeplan probe measured it\n", device_of(p));
+    fprintf(out, "device: \"%s\"\ncalibration: \"probed on %s\"\n", device_of(p), p->date);
     fprintf(out,
             "source: moeplan probe, %s, transport %s\ndate: %s\nrange: as probed\n"
             "set: this machine\nconstants:\n",

@@ -30,8 +30,15 @@ static const struct probe_point points[] = {
 
 static const struct machine machine = {"A CPU", "Linux", 4, UINT64_C(16) << 30};
 
-static const struct probed probed = {
-    &machine, "plain C", "local", "2026-11-22", 2, 4, points, sizeof points / sizeof *points};
+static const struct probed probed = {.machine = &machine,
+                                     .blas = "plain C",
+                                     .memory_bytes = UINT64_C(8) << 30,
+                                     .transport = "local",
+                                     .date = "2026-11-22",
+                                     .ranks = 2,
+                                     .workers = 4,
+                                     .points = points,
+                                     .n = sizeof points / sizeof *points};
 
 static void write_to(const char *file, void (*write)(FILE *out, const struct probed *probed))
 {

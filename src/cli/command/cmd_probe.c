@@ -4,28 +4,35 @@
 
 #include "base/column.h"
 #include "base/output.h"
+#include "base/text.h"
 #include "calib/probe_write.h"
 #include "cli/command/commands.h"
 #include "cli/command/side.h"
-#include "exec/probe.h"
+#include "exec/gpu/device.h"
+#include "exec/probe_gpu.h"
 #include "plan/schema.h"
 #include "report/provenance.h"
 
 struct settings {
-    const char *cluster, *profile;
-    unsigned transport;
+    const char *cluster, *profile, *device;
+    unsigned transport, backend;
     uint64_t ranks, workers;
 };
 
 static const struct settings defaults = {.ranks = 2};
 
 static const char *const transports[] = {"local", "mpi", NULL};
+static const char *const backends[] = {"cpu", "gpu", NULL};
 
 static const struct option options[] = {
     {"cluster", 0, OPTION_TEXT, offsetof(struct settings, cluster), "FILE.yaml", NULL,
      "write this machine as a cluster, a device for each worker"},
     {"profile", 0, OPTION_TEXT, offsetof(struct settings, profile), "FILE.yaml", NULL,
      "write what it reaches as a profile of stack host"},
+    {"backend", 0, OPTION_CHOICE, offsetof(struct settings, backend), "KIND", backends,
+     "the CPU's workers, or a GPU by the kernels of run"},
+    {"device", 0, OPTION_TEXT, offsetof(struct settings, device), "NAME:N", NULL,
+     "with --backend gpu: which, as 'list devices' names them; default: the first"},
     {"transport", 0, OPTION_CHOICE, offsetof(struct settings, transport), "KIND", transports,
      "exchange between ranks of this process, or between processes of mpirun"},
     {"ranks", 0, OPTION_COUNT, offsetof(struct settings, ranks), "N 1..64", NULL,
@@ -108,11 +115,13 @@ static struct table table_of(const struct probed *p)
 static void print_text(const struct invocation *call, const struct probed *p)
 {
     const struct table table = table_of(p);
-    fprintf(call->out, "%s, %llu workers, %s\n", p->machine->cpu,
-            (unsigned long long)p->workers, p->blas);
-    fprintf(call->out,
-            "one worker while all work; median of %d rounds, least and most of them\n\n",
-            PROBE_ROUNDS);
+    if (p->gpu)
+        fprintf(call->out, "%s; %s\n", p->gpu, p->blas);
+    else
+        fprintf(call->out, "%s, %llu workers, %s\n", p->machine->cpu,
+                (unsigned long long)p->workers, p->blas);
+    fprintf(call->out, "%s; median of %d rounds, least and most of them\n\n",
+            p->gpu ? "by the device's clock" : "one worker while all work", PROBE_ROUNDS);
     column_table(call->out, &call->term, &table, call->arena);
     fputc('\n', call->out);
     provenance_text(call->out, &call->term, &(struct provenance){.seed = 1});
@@ -126,7 +135,9 @@ static void print_json(const struct invocation *call, const struct probed *p)
     provenance_json(&json, &(struct provenance){.seed = 1});
     json_string(&json, "cpu", p->machine->cpu);
     json_string(&json, "system", p->machine->system);
-    json_string(&json, "blas", p->blas);
+    if (p->gpu)
+        json_string(&json, "device", p->gpu);
+    json_string(&json, p->gpu ? "kernels" : "blas", p->blas);
     json_string(&json, "transport", p->transport);
     json_count(&json, "workers", p->workers);
     json_count(&json, "ranks", p->ranks);
@@ -178,11 +189,37 @@ static enum status prepare_probe(struct invocation *call, struct err *err)
     const struct session_options open = {.transport = settings->transport ? TRANSPORT_MPI
                                                                           : TRANSPORT_LOCAL,
                                          .ranks = settings->transport ? 0 : settings->ranks,
-                                         .workers = (unsigned)settings->workers};
+                                         .workers = (unsigned)settings->workers,
+                                         .gpu = settings->backend != 0,
+                                         .device = settings->device};
+    if (settings->device && !settings->backend)
+        return err_set(err, STATUS_USAGE, "option '--device' is for --backend gpu");
+    if (settings->backend && settings->transport)
+        return err_set(err, STATUS_USAGE,
+                       "--backend gpu probes one device: without --transport");
     call->state = state;
     TRY(session_open(&state->session, &open, err));
     call->silent = state->session.transport->first != 0;
     return session_setup(&state->session, 0, err);
+}
+
+static void say_who(const struct session *session, struct arena *arena, struct probed *p)
+{
+    if (!session->gpu) {
+        p->blas = session->blas.name;
+        p->ranks = session->snapshot.ranks;
+        p->workers = session->snapshot.workers;
+        p->memory_bytes = p->machine->memory_bytes / (p->ranks ? p->ranks : 1);
+        return;
+    }
+    struct text name = {.arena = arena};
+    char kernels[400];
+    gpu_kernels_text(session->gpu, kernels, sizeof kernels);
+    text_printf(&name, "%s, %s", gpu_where(session->gpu), gpu_facts(session->gpu)->name);
+    p->gpu = text_string(&name);
+    p->blas = arena_strdup(arena, kernels);
+    p->ranks = p->workers = 1;
+    p->memory_bytes = gpu_facts(session->gpu)->memory_bytes;
 }
 
 static enum status run_probe(const struct invocation *call, struct err *err)
@@ -192,16 +229,17 @@ static enum status run_probe(const struct invocation *call, struct err *err)
     struct machine machine;
     struct probe_point *points;
     size_t n;
-    TRY(probe_run(&state->session, call->arena, &points, &n, err));
     machine_describe(&machine);
-    const struct probed probed = {.machine = &machine,
-                                  .blas = state->session.blas.name,
-                                  .transport = state->session.snapshot.transport,
-                                  .date = today(call->arena),
-                                  .ranks = state->session.snapshot.ranks,
-                                  .workers = state->session.snapshot.workers,
-                                  .points = points,
-                                  .n = n};
+    struct probed probed = {.machine = &machine,
+                            .transport = state->session.snapshot.transport,
+                            .date = today(call->arena)};
+    if (state->session.gpu)
+        TRY(probe_gpu_run(state->session.gpu, call->arena, &points, &n, err));
+    else
+        TRY(probe_run(&state->session, call->arena, &points, &n, err));
+    probed.points = points;
+    probed.n = n;
+    say_who(&state->session, call->arena, &probed);
     TRY(write_file(call, "--cluster", settings->cluster, &probed, probe_write_cluster, err));
     TRY(write_file(call, "--profile", settings->profile, &probed, probe_write_profile, err));
     print(call, &probed);
@@ -219,6 +257,7 @@ static const char *const examples[] = {
     "moeplan probe",
     "moeplan probe --cluster here.yaml --profile host-here.yaml",
     "mpirun -np 2 moeplan probe --transport mpi",
+    "moeplan probe --backend gpu --device opencl:0",
     NULL,
 };
 
@@ -235,7 +274,10 @@ const struct command command_probe = {
         "\n"
         "With --cluster the machine is written as a cluster whose devices are workers, with "
         "--profile what it reaches of it as a profile of stack host: put them beside a plan "
-        "as cluster and stack.profile.",
+        "as cluster and stack.profile.\n"
+        "\n"
+        "With --backend gpu one GPU is measured, through the kernels that run performs there: "
+        "products on random data, copying, writing and gathering of rows, a launch.",
     .examples = examples,
     .min_operands = 0,
     .max_operands = 0,

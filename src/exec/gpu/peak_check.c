@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "exec/gpu/engine.h"
+#include "exec/gpu/view.h"
 
 /* Rows of the groups: none, one, one less and one more than a tile.
  * Depth and columns end inside of every engine's steps and tiles. */
@@ -24,7 +25,7 @@ enum {
 struct question {
     enum kernel kernel;
     bool turned, bias, sum;
-    uint32_t format; /* of the result */
+    enum gpu_format format; /* of the result */
 };
 
 static const struct question questions[] = {
@@ -99,46 +100,21 @@ static enum status write_all(struct exam *x, struct err *err)
 
 /* ---- the calls ---- */
 
-static uint64_t element_bytes(uint32_t format)
-{
-    return format == FORMAT_BF16 ? 2 : format == FORMAT_I64 ? 8 : 4;
-}
-
-static struct gpu_view plain_view(uint64_t rows, uint64_t width, uint32_t format)
-{
-    return (struct gpu_view){.rows = rows,
-                             .width = width,
-                             .row_bytes = width * element_bytes(format),
-                             .dims = {rows, width},
-                             .format = format,
-                             .n_dims = 2,
-                             .present = 1};
-}
-
-static struct gpu_view matrices_view(uint64_t rows, uint64_t columns, uint32_t format)
-{
-    struct gpu_view view = plain_view(GROUPS, rows * columns, format);
-    view.dims[1] = rows;
-    view.dims[2] = columns;
-    view.n_dims = 3;
-    return view;
-}
-
 static struct gpu_call call_of(const struct question *q)
 {
     bool wgrad = q->kernel == KERNEL_WGRAD;
     struct gpu_call call = {.space_bytes = SPACE};
     call.args.gemm.transposed = q->turned;
     call.args.gemm.sum = q->sum;
-    call.view[0] = plain_view(ROWS, DEPTH, FORMAT_BF16);
-    call.view[1] = wgrad       ? plain_view(ROWS, COLUMNS, FORMAT_BF16)
-                   : q->turned ? matrices_view(COLUMNS, DEPTH, FORMAT_BF16)
-                               : matrices_view(DEPTH, COLUMNS, FORMAT_BF16);
-    call.view[2] = plain_view(GROUPS + 1, 1, FORMAT_I64);
+    call.view[0] = gpu_view_rows(ROWS, DEPTH, FORMAT_BF16);
+    call.view[1] = wgrad       ? gpu_view_rows(ROWS, COLUMNS, FORMAT_BF16)
+                   : q->turned ? gpu_view_matrices(GROUPS, COLUMNS, DEPTH, FORMAT_BF16)
+                               : gpu_view_matrices(GROUPS, DEPTH, COLUMNS, FORMAT_BF16);
+    call.view[2] = gpu_view_rows(GROUPS + 1, 1, FORMAT_I64);
     if (q->bias)
-        call.view[5] = plain_view(GROUPS, COLUMNS, FORMAT_F32);
-    call.view[wgrad ? 5 : 6] =
-        wgrad ? matrices_view(DEPTH, COLUMNS, q->format) : plain_view(ROWS, COLUMNS, q->format);
+        call.view[5] = gpu_view_rows(GROUPS, COLUMNS, FORMAT_F32);
+    call.view[wgrad ? 5 : 6] = wgrad ? gpu_view_matrices(GROUPS, DEPTH, COLUMNS, q->format)
+                                     : gpu_view_rows(ROWS, COLUMNS, q->format);
     return call;
 }
 

@@ -1,0 +1,294 @@
+/* Rounds of measurements on a GPU; see probe_gpu.h. */
+#include "exec/probe_gpu.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/rng.h"
+#include "base/stat.h"
+#include "exec/gpu/view.h"
+#include "exec/kernels/format.h"
+#include "exec/stopwatch.h"
+
+enum {
+    MATRICES = 8, /* of a product, taken in turn */
+    DEPTH = 2048,
+    COLUMNS = 4096,
+    LEAST_DEPTH = 128,
+    WIDTH = 1024, /* of rows that are moved */
+    PURPOSE = 79,
+    DRAWN = 1 << 20, /* numbers, then again */
+    SPACE = 1 << 16
+};
+
+static const uint64_t product_rows[] = {1, 4, 16, 64, 256, 1024, 4096};
+static const double MOST_S = 0.02;                 /* of one launch; more rows are left out */
+static const double LEAST_S = 2e-3;                /* of a sample, which repeats launches */
+static const uint64_t MOVED = UINT64_C(256) << 20; /* larger than caches */
+
+#define N(list) (sizeof(list) / sizeof *(list))
+enum { MOST_POINTS = 2 * N(product_rows) + 4 };
+
+enum place { ROWS, WEIGHTS, RESULT, ORDER, WORKSPACE, PLACES };
+
+struct probing {
+    struct gpu *gpu;
+    void *at[PLACES];
+    uint64_t bytes[PLACES], moved; /* rows of WIDTH */
+    uint64_t depth, columns;       /* of a product's matrix */
+    uint64_t turn;
+};
+
+/* ---- memory ---- */
+
+/* Random numbers near a third, in the format that is read; zeros would be faster than data. */
+static enum status write_random(struct probing *p, enum place place, struct err *err)
+{
+    uint64_t n = p->bytes[place] / 2;
+    uint16_t *values = malloc(p->bytes[place]);
+    struct rng rng;
+    if (!values)
+        return err_set(err, STATUS_SYSTEM, "no memory to probe with");
+    rng_init(&rng, 1, PURPOSE, place, 0, 0);
+    for (uint64_t i = 0; i < n; i++)
+        values[i] = i < DRAWN
+                        ? format_to_bf16(0.25F + 0.2F * (float)rng_below(&rng, 1024) / 1024)
+                        : values[i - DRAWN];
+    enum status status = gpu_write(p->gpu, p->at[place], values, p->bytes[place], err);
+    free(values);
+    return status;
+}
+
+static enum status write_order(struct probing *p, bool shuffled, struct err *err)
+{
+    int32_t *order = malloc(p->bytes[ORDER]);
+    struct rng rng;
+    if (!order)
+        return err_set(err, STATUS_SYSTEM, "no memory to probe with");
+    for (uint64_t i = 0; i < p->moved; i++)
+        order[i] = (int32_t)i;
+    rng_init(&rng, 1, PURPOSE, PLACES, 0, 0);
+    for (uint64_t i = p->moved; shuffled && i > 1; i--) {
+        uint64_t other = rng_below(&rng, i);
+        int32_t kept = order[i - 1];
+        order[i - 1] = order[other];
+        order[other] = kept;
+    }
+    enum status status = gpu_write(p->gpu, p->at[ORDER], order, p->moved * sizeof *order, err);
+    free(order);
+    return status;
+}
+
+/* A sixteenth of the device for each of what is moved, or MOVED. */
+static enum status take_memory(struct probing *p, struct err *err)
+{
+    uint64_t most = gpu_facts(p->gpu)->memory_bytes / 16,
+             weights = (uint64_t)MATRICES * DEPTH * COLUMNS * sizeof(float);
+    uint64_t moved = most < MOVED ? most : MOVED;
+    p->moved = moved / (WIDTH * sizeof(float));
+    p->bytes[ROWS] = p->bytes[RESULT] = p->moved * WIDTH * sizeof(float);
+    p->bytes[WEIGHTS] = weights < most ? weights : weights / MATRICES;
+    p->bytes[ORDER] = p->moved * sizeof(int32_t);
+    p->bytes[WORKSPACE] = SPACE;
+    for (unsigned i = 0; i < PLACES; i++) {
+        p->at[i] = gpu_alloc(p->gpu, p->bytes[i]);
+        if (!p->at[i])
+            return err_set(err, STATUS_SYSTEM, "no memory on \"%s\" to probe with",
+                           gpu_where(p->gpu));
+    }
+    TRY(write_random(p, ROWS, err));
+    TRY(write_random(p, WEIGHTS, err));
+    return gpu_fill(p->gpu, p->at[WORKSPACE], 0, SPACE, err);
+}
+
+/* ---- calls ---- */
+
+struct order {
+    struct gpu_call call;
+    enum kernel kernel;
+    enum place places[GPU_TENSORS];
+    bool given[GPU_TENSORS];
+    uint64_t groups;
+};
+
+static void give(struct order *work, unsigned i, enum place place, struct gpu_view view)
+{
+    work->call.view[i] = view;
+    work->places[i] = place;
+    work->given[i] = true;
+}
+
+/* A group of all rows by a matrix that changes from launch to launch. */
+static struct order product(const struct probing *p, const struct probe_point *at)
+{
+    enum gpu_format format = at->dtype == DTYPE_BF16 ? FORMAT_BF16 : FORMAT_F32;
+    uint64_t matrix = at->depth * at->columns * (format == FORMAT_BF16 ? 2 : sizeof(float)),
+             n = p->bytes[WEIGHTS] / matrix;
+    struct order work = {.kernel = KERNEL_GEMM,
+                         .groups = ((at->rows + 63) / 64 + 1) * ((at->columns + 63) / 64)};
+    work.call.args.gemm.rows.turn = 1;
+    work.call.iteration = p->turn % n;
+    give(&work, 0, ROWS, gpu_view_rows(at->rows, at->depth, format));
+    give(&work, 1, WEIGHTS, gpu_view_matrices(n, at->depth, at->columns, format));
+    give(&work, 6, RESULT, gpu_view_rows(at->rows, at->columns, format));
+    return work;
+}
+
+static struct order move(const struct probing *p, const struct probe_point *at)
+{
+    bool writes = at->kind == PROBE_WRITE, nothing = at->kind == PROBE_LAUNCH;
+    uint64_t rows = nothing ? 1 : p->moved;
+    struct order work = {.kernel = writes || nothing ? KERNEL_ZERO : KERNEL_GATHER,
+                         .groups = rows};
+    if (work.kernel == KERNEL_ZERO) {
+        give(&work, 0, RESULT, gpu_view_rows(rows, WIDTH, FORMAT_F32));
+        return work;
+    }
+    work.call.args.gather.divide.n = 1;
+    give(&work, 0, ROWS, gpu_view_rows(rows, WIDTH, FORMAT_F32));
+    give(&work, 1, ORDER, gpu_view_rows(rows, 1, FORMAT_I32));
+    give(&work, 4, RESULT, gpu_view_rows(rows, WIDTH, FORMAT_F32));
+    return work;
+}
+
+/* Seconds of one launch. */
+static enum status launch(struct probing *p, const struct probe_point *at, double *seconds,
+                          struct err *err)
+{
+    struct order work = at->kind == PROBE_GEMM ? product(p, at) : move(p, at);
+    uint64_t memory[GPU_TENSORS + 1] = {0}, offset;
+    for (unsigned i = 0; i < GPU_TENSORS; i++)
+        if (work.given[i])
+            memory[i] = gpu_memory_of(p->gpu, p->at[work.places[i]], &offset);
+    memory[GPU_TENSORS] = gpu_memory_of(p->gpu, p->at[WORKSPACE], &offset);
+    work.call.space_bytes = SPACE;
+    p->turn++;
+    double begin_s = stopwatch_now_s();
+    TRY(gpu_perform(p->gpu, work.kernel, &work.call, memory, work.groups, seconds, err));
+    if (at->kind == PROBE_LAUNCH)
+        *seconds = stopwatch_now_s() - begin_s;
+    return STATUS_OK;
+}
+
+/* ---- samples ---- */
+
+/* The mean of as many launches as last LEAST_S. */
+static enum status sample(struct probing *p, const struct probe_point *at, double *mean_s,
+                          struct err *err)
+{
+    double sum = 0, one;
+    unsigned n = 0;
+    while (n == 0 || (sum < LEAST_S && n < 1000)) {
+        TRY(launch(p, at, &one, err));
+        sum += one;
+        n++;
+    }
+    *mean_s = sum / n;
+    return STATUS_OK;
+}
+
+/* What the value counts; 0: seconds. */
+static double amount(const struct probe_point *at)
+{
+    if (at->kind == PROBE_GEMM)
+        return 2 * (double)at->rows * (double)at->depth * (double)at->columns;
+    if (at->kind == PROBE_WRITE)
+        return (double)at->bytes;
+    return at->kind == PROBE_LAUNCH ? 0 : 2 * (double)at->bytes;
+}
+
+static enum status measure(struct probing *p, struct probe_point *at, double *once_s,
+                           struct err *err)
+{
+    double samples[PROBE_ROUNDS], all = amount(at);
+    if (at->kind == PROBE_COPY || at->kind == PROBE_GATHER)
+        TRY(write_order(p, at->kind == PROBE_GATHER, err));
+    TRY(launch(p, at, once_s, err)); /* compiled, and on an engine if there is one */
+    TRY(launch(p, at, once_s, err));
+    for (unsigned r = 0; r < PROBE_ROUNDS; r++) {
+        TRY(sample(p, at, &samples[r], err));
+        samples[r] = all > 0 ? all / samples[r] : samples[r];
+    }
+    stat_sort(samples, PROBE_ROUNDS);
+    at->value = stat_percentile(samples, PROBE_ROUNDS, 0.5);
+    at->low = samples[0];
+    at->high = samples[PROBE_ROUNDS - 1];
+    return STATUS_OK;
+}
+
+/* By rows, until a launch takes too long. */
+static enum status measure_products(struct probing *p, enum dtype dtype,
+                                    struct probe_point *points, size_t *n, struct err *err)
+{
+    double once_s = 0;
+    uint64_t most = p->bytes[RESULT] / (p->columns * sizeof(float));
+    for (size_t i = 0; i < N(product_rows) && product_rows[i] <= most && once_s < MOST_S; i++) {
+        struct probe_point *at = &points[*n];
+        *at = (struct probe_point){.kind = PROBE_GEMM,
+                                   .dtype = dtype,
+                                   .rows = product_rows[i],
+                                   .depth = p->depth,
+                                   .columns = p->columns};
+        TRY(measure(p, at, &once_s, err));
+        ++*n;
+    }
+    return STATUS_OK;
+}
+
+/* Smaller matrices and fewer rows for a device that is slow: OpenCL on the CPU. The first
+ * launch is compiled. */
+static enum status settle(struct probing *p, struct err *err)
+{
+    double once_s = 0;
+    struct probe_point product = {.kind = PROBE_GEMM, .dtype = DTYPE_F32, .rows = 1},
+                       rows = {.kind = PROBE_WRITE};
+    p->depth = 2 * DEPTH;
+    p->columns = 2 * COLUMNS;
+    do {
+        product.depth = p->depth /= 2;
+        product.columns = p->columns /= 2;
+        TRY(launch(p, &product, &once_s, err));
+    } while (once_s > MOST_S && p->depth > LEAST_DEPTH);
+    TRY(launch(p, &rows, &once_s, err));
+    TRY(launch(p, &rows, &once_s, err));
+    if (once_s > MOST_S)
+        p->moved = (uint64_t)((double)p->moved * MOST_S / once_s) + 1;
+    return STATUS_OK;
+}
+
+static enum status measure_all(struct probing *p, struct probe_point *points, size_t *n,
+                               struct err *err)
+{
+    static const enum probe_kind moves[] = {PROBE_COPY, PROBE_WRITE, PROBE_GATHER,
+                                            PROBE_LAUNCH};
+    double once_s;
+    TRY(take_memory(p, err));
+    TRY(settle(p, err));
+    TRY(measure_products(p, DTYPE_F32, points, n, err));
+    TRY(measure_products(p, DTYPE_BF16, points, n, err));
+    for (size_t i = 0; i < N(moves); i++) {
+        struct probe_point *at = &points[*n];
+        bool gathers = moves[i] == PROBE_GATHER;
+        *at = (struct probe_point){
+            .kind = moves[i],
+            .rows = gathers ? p->moved : 0,
+            .columns = gathers ? WIDTH : 0,
+            .bytes = moves[i] == PROBE_LAUNCH ? 0 : p->moved * WIDTH * sizeof(float)};
+        TRY(measure(p, at, &once_s, err));
+        ++*n;
+    }
+    return STATUS_OK;
+}
+
+enum status probe_gpu_run(struct gpu *gpu, struct arena *arena, struct probe_point **points,
+                          size_t *n, struct err *err)
+{
+    struct probing p = {.gpu = gpu};
+    *points = arena_alloc(arena, MOST_POINTS, sizeof **points);
+    *n = 0;
+    enum status status = measure_all(&p, *points, n, err);
+    for (unsigned i = 0; i < PLACES; i++)
+        if (p.at[i])
+            gpu_free(gpu, p.at[i]);
+    return status;
+}
