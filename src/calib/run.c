@@ -13,6 +13,7 @@
 #include "calib/run_compare.h"
 #include "calib/run_fix.h"
 #include "calib/run_summary.h"
+#include "calib/run_trace.h"
 #include "exec/execute.h"
 #include "exec/gpu/device.h"
 #include "exec/measure.h"
@@ -183,6 +184,8 @@ static enum status measure(struct run *run, struct execution *x, struct err *err
     struct measure_options idle = {.repeat = run->options->repeat,
                                    .budget_s = overhead_budget_s};
     TRY(measure_run(x, &options, run->arena, &measured, err));
+    if (run->options->spans && !run->options->spans->n)
+        TRY(run_trace(x, run->options->spans, err));
     TRY(execution_idle(x, true, run->arena, err));
     TRY(measure_run(x, &idle, run->arena, &overhead, err));
     run_summary_measure(&run->summary, &measured, &overhead);

@@ -11,6 +11,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/span.h"
 #include "calib/run_loads.h"
 #include "exec/backend/machine.h"
 #include "exec/session.h"
@@ -37,6 +38,7 @@ struct run_options {
     /* Told what begins, and of which sample; or NULL. */
     void (*begins)(const char *what, uint64_t sample);
     const struct routing_data *routing; /* files the plan's routing names, or NULL */
+    struct span_list *spans; /* gets some steps of the first routing sample; NULL: none */
 };
 
 struct run_category {

@@ -8,6 +8,7 @@
 #include "exec/execute_flight.h"
 #include "exec/execute_op.h"
 #include "exec/execute_stage.h"
+#include "exec/stopwatch.h"
 
 /* ---- tensors ---- */
 
@@ -205,12 +206,15 @@ void execution_end(struct execution *x)
 static enum status timed(struct execution *x, size_t op, uint64_t iteration, double *seconds,
                          struct err *err)
 {
+    double begin_s = x->recorder ? stopwatch_now_s() : 0;
     TRY(flights_settle(x, op, iteration, seconds, err));
     x->performs->mark(x->performer, BACKEND_BEGIN);
     TRY(execute_op(x, op, iteration, err));
     x->performs->mark(x->performer, BACKEND_END);
     if (seconds)
         seconds[op] += x->performs->elapsed_s(x->performer);
+    if (x->recorder)
+        x->recorder->ran(x->recorder->context, op, iteration, begin_s, stopwatch_now_s());
     return STATUS_OK;
 }
 

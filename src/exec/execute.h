@@ -36,6 +36,13 @@ struct observer {
                          struct err *err);
 };
 
+/* Told when an op of an iteration began and ended, by the process's clock; with a loop as often
+ * as it runs. Kept in memory until the step is over. */
+struct recorder {
+    void *context;
+    void (*ran)(void *context, size_t op, uint64_t iteration, double begin_s, double end_s);
+};
+
 struct stage; /* execute_stage.h */
 
 /* An exchange: of one op, of all ranks of the process; see execute_flight.h. */
@@ -65,7 +72,8 @@ struct execution {
     uint64_t *profile; /* [n_ops][CATEGORY_COUNT] bytes alive while an op ran, last step */
     struct flight flights[TRANSPORT_SLOTS + 1]; /* by slot; the last for one that blocks */
     unsigned n_under_way;
-    struct call *calls; /* [n_ranks] */
+    struct call *calls;              /* [n_ranks] */
+    const struct recorder *recorder; /* set by the caller for a step, or NULL */
 };
 
 struct execution_setup {

@@ -1,6 +1,6 @@
 #!/bin/sh
-# `predict --trace` of every example and of pipelines: a Chrome trace whose spans follow one
-# another on every track and end when the step does; the same bytes twice.
+# `predict --trace` of every example and of pipelines, and `run --trace`: Chrome traces whose
+# spans follow one another on every track and end when the step does; the same bytes twice.
 : "${MOEPLAN:?the binary under test}"
 cd "${1:?usage: check_trace.sh ROOT}" || exit 1
 command -v python3 > /dev/null || { echo 'python3 is not installed: skipped'; exit 77; }
@@ -29,6 +29,9 @@ cp "$scratch/trace.json" "$scratch/first.json"
 simulated examples/seed000-primus-turbo.yaml --set parallel.pp=4 --set parallel.vpp=2 \
     --set parallel.schedule=interleaved
 cmp "$scratch/trace.json" "$scratch/first.json" || exit 1
+"$MOEPLAN" run examples/host-small.yaml --backward --repeat 3 --trace "$scratch/run.json" \
+    > /dev/null || exit 1
+python3 tests/docs/check_trace.py "$scratch/run.json" || exit 1
 # what is read is not replaced
 cp examples/host-small.yaml "$scratch/plan.yaml"
 "$MOEPLAN" predict "$scratch/plan.yaml" --trace "$scratch/plan.yaml" 2> /dev/null && exit 1

@@ -7,11 +7,12 @@
 #include "calib/run_share.h"
 #include "calib/run_shrink.h"
 #include "cli/command/commands.h"
+#include "cli/command/trace.h"
 #include "cli/option/plan_argument.h"
 #include "report/run/print.h"
 
 struct settings {
-    const char *backend, *transport, *device;
+    const char *backend, *transport, *device, *trace;
     bool backward, dry_run;
     uint64_t shrink, rank, repeat, samples, workers;
     double band, timeout;
@@ -32,6 +33,8 @@ static const struct option options[] = {
      "perform rank N of the expert-parallel group alone; what its peers send is made up"},
     {"dry-run", 0, OPTION_FLAG, offsetof(struct settings, dry_run), NULL, NULL,
      "print buffers and bytes, perform nothing"},
+    {"trace", 0, OPTION_TEXT, offsetof(struct settings, trace), "FILE", NULL,
+     "write three steps as performed as a Chrome trace, a track for each process"},
     {"band", 0, OPTION_REAL, offsetof(struct settings, band), "PCT 0..100000", NULL,
      "fail (status 7) when time is further than PCT percent from its prediction"},
     {"repeat", 0, OPTION_COUNT, offsetof(struct settings, repeat), "N 1..100000", NULL,
@@ -59,6 +62,7 @@ struct state {
     struct routing_data routing;
     struct run_options options;
     struct session session;
+    struct span_list spans; /* with --trace */
     bool opened;
     const char *shrunk;
 };
@@ -124,7 +128,8 @@ static enum status read_options(const struct settings *settings, struct state *s
                                           .alone = alone,
                                           .rank = alone ? settings->rank : 0,
                                           .band_percent = settings->band,
-                                          .routing = &state->routing};
+                                          .routing = &state->routing,
+                                          .spans = settings->trace ? &state->spans : NULL};
     return STATUS_OK;
 }
 
@@ -172,7 +177,10 @@ static enum status prepare_run(struct invocation *call, struct err *err)
     struct state *state = arena_alloc(call->arena, 1, sizeof *state);
     int transport = TRANSPORT_LOCAL;
     call->state = state;
+    state->spans.arena = call->arena;
     TRY(read_options(settings, state, &transport, err));
+    if (settings->trace)
+        TRY(trace_check(call, settings->trace, err));
     if (transport == TRANSPORT_LOCAL || settings->dry_run) {
         TRY(load(call, state, err));
         uint64_t ranks = slice_kind_of(&state->plan)->ranks(&state->plan);
@@ -222,6 +230,7 @@ static enum status run_run(const struct invocation *call, struct err *err)
                                            [RUN_DISAGREES] = STATUS_MISMATCH,
                                            [RUN_OOM] = STATUS_NOFIT,
                                            [RUN_DRY] = STATUS_OK};
+    const struct settings *settings = call->settings;
     struct state *state = call->state;
     struct run_report *report = arena_alloc(call->arena, 1, sizeof *report);
     enum status status = perform(call, state, report, err);
@@ -239,6 +248,9 @@ static enum status run_run(const struct invocation *call, struct err *err)
         .arena = call->arena,
     };
     print(call, &view);
+    const struct trace_view trace = {&state->spans, "measured", &view.provenance};
+    if (state->spans.n && !call->silent)
+        TRY(trace_write(&trace, settings->trace, err));
     return statuses[report->verdict];
 }
 
@@ -253,6 +265,7 @@ static const char *const examples[] = {
     "moeplan run examples/host-small.yaml",
     "moeplan run examples/host-small.yaml --set moe.path=deepep --backward",
     "moeplan run examples/host-small.yaml --format json -o run.json",
+    "moeplan run examples/host-small.yaml --backward --trace run-trace.json",
     "moeplan run examples/host-collective.yaml --set block.kind=mlp",
     "moeplan run examples/host-deepseek-rank.yaml --rank 0",
     "mpirun -np 2 moeplan run examples/host-small.yaml --transport mpi",
