@@ -270,6 +270,65 @@ static void play(const struct pipeline *p, struct arena *arena, struct pipeline_
     out->n_tasks = y.n_tasks;
 }
 
+/* ---- without playing ---- */
+
+/* Seconds of one micro-batch in a chunk, all its tasks; what its rows take forward. */
+static double chunk_s(const struct play *y, uint64_t chunk, bool forward)
+{
+    const struct pipeline *p = y->p;
+    double s = task_s(y, &(struct task){TASK_FORWARD, chunk, 0});
+    if (forward || p->inference)
+        return s;
+    s += task_s(y, &(struct task){TASK_BACKWARD, chunk, 0});
+    return s + (pipeline_splits(p) ? p->weight_s[chunk] : 0);
+}
+
+/* A stage has its chunks c with c mod stages; under DualPipe also that of the other end. The
+ * first rows of any come through all chunks before its first one; where weight gradients do not
+ * wait, the last ones go back through them. */
+static void bound_whole(const struct pipeline *p, struct pipeline_times *out)
+{
+    const struct play y = {.p = p, .chunks = p->stages * p->chunks};
+    bool dual = p->schedule == PIPELINE_DUALPIPE && p->micro_batches > 1 && !p->inference;
+    double m = (double)p->micro_batches, send = p->overlapped ? p->send_s : 0;
+    double half = floor((m + 1) / 2), head = 0, tail = 0, back = 0;
+    *out = (struct pipeline_times){0};
+    for (uint64_t s = 0; s < p->stages; s++) {
+        double busy = 0;
+        for (uint64_t c = s; c < y.chunks; c += p->stages)
+            busy += (dual ? half : m) * chunk_s(&y, c, false);
+        if (dual)
+            busy += (m - half) * chunk_s(&y, p->stages - 1 - s, false);
+        bool ends = !p->inference && !pipeline_splits(p);
+        out->end_s = fmax(out->end_s, busy + (dual ? 0 : head) + (ends ? tail : 0));
+        out->serial_s += busy;
+        if (busy > out->busy_s) {
+            out->busy_s = busy;
+            out->busiest = s;
+        }
+        head += chunk_s(&y, s, true) + send;
+        tail += chunk_s(&y, s, false) - chunk_s(&y, s, true) + send;
+    }
+    for (uint64_t c = 0; c < y.chunks; c++) {
+        back = p->inference ? 0 : task_s(&y, &(struct task){TASK_BACKWARD, c, 0});
+        out->one_s += chunk_s(&y, c, true) + back;
+    }
+    /* sums in another order than the play's */
+    out->end_s = fmax(out->end_s, out->one_s) * (1 - 1e-9);
+}
+
+void pipeline_bound(const struct pipeline *p, struct pipeline_times *out)
+{
+    uint64_t over = p->chunks > 1 ? p->micro_batches % p->stages : 0;
+    struct pipeline whole = *p;
+    whole.micro_batches += over ? p->stages - over : 0;
+    bound_whole(&whole, out);
+    double share = (double)p->micro_batches / (double)whole.micro_batches;
+    out->end_s = fmax(out->end_s * share, out->one_s * (1 - 1e-9));
+    out->busy_s *= share;
+    out->serial_s *= share;
+}
+
 /* The tasks of more micro-batches than there are, within the time of those. */
 static void squeeze(struct pipeline_times *out, double share)
 {

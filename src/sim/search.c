@@ -239,6 +239,7 @@ static double least_seconds(struct walk *walk, const uint8_t index[SEARCH_KEYS])
         walk->any_timed = true;
         walk->timeless = stepper_build(&walk->stepper, &walk->plan, walk->hunt->ask->profile,
                                        &walk->timed_arena, &err) != STATUS_OK;
+        walk->stepper.bound = true;
     }
     if (walk->timeless || !stepper_time(&walk->stepper, NULL, &step))
         return 0;
@@ -393,8 +394,31 @@ static struct evaluator *evaluator_for(struct judge *judge, const struct plan *p
     return e;
 }
 
+/* Of what was judged: hits in any order, and the seconds of the fastest ones, each once. */
+struct judged {
+    struct search_hit *hits;
+    size_t n, capacity;
+    double *fastest; /* ascending, [n_fastest] of at most `most` */
+    size_t n_fastest, most;
+};
+
+/* Whether what takes so long and needs so much, at least, cannot be listed: it comes after the
+ * fastest ones, and something is as fast and smaller. */
+static bool is_beaten(const struct judged *judged, double seconds, uint64_t bytes)
+{
+    if (judged->n_fastest < judged->most ||
+        (judged->most && judged->fastest[judged->most - 1] >= seconds))
+        return false;
+    for (size_t i = judged->n; i-- > 0;) /* the late ones are small */
+        if (judged->hits[i].total_bytes <= bytes &&
+            judged->hits[i].seconds_per_token <= seconds)
+            return true;
+    return false;
+}
+
+/* Memory first: with its bytes known, most need not be timed. */
 static bool judge_candidate(struct judge *judge, const struct candidate *c,
-                            struct search_hit *hit)
+                            const struct judged *judged, struct search_hit *hit)
 {
     struct plan plan;
     struct evaluation result;
@@ -402,6 +426,11 @@ static bool judge_candidate(struct judge *judge, const struct candidate *c,
     set_keys(judge->hunt, 0, c->index, &plan);
     struct evaluator *e = evaluator_for(judge, &plan);
     evaluate(e, &plan, ++judge->structure, &result);
+    bool fits = wanted(judge->hunt->ask, &result);
+    if (judged && (!fits || is_beaten(judged, c->seconds, result.peak.total_bytes))) {
+        judge->result->exact++;
+        return false;
+    }
     judge->result->exact++;
     *hit = (struct search_hit){
         .total_bytes = result.peak.total_bytes,
@@ -413,37 +442,12 @@ static bool judge_candidate(struct judge *judge, const struct candidate *c,
         hit->value[key] = search_get(&plan, (enum search_key)key);
     bool timed = time_step(e, &plan, judge->hunt->ask->profile, &hit->time);
     hit->seconds_per_token = timed ? time_seconds_per_token(&plan, &hit->time) : HUGE_VAL;
-    return timed && wanted(judge->hunt->ask, &result);
+    return timed && fits;
 }
 
-/* Of what was judged: hits in any order, and the seconds of the fastest ones, each once. */
-struct judged {
-    struct search_hit *hits;
-    size_t n, capacity;
-    double *fastest; /* ascending, [n_fastest] of at most ask->best */
-    size_t n_fastest;
-};
-
-/* Nothing that takes as long can come before the ones that are listed. */
-static bool is_listed_out(const struct judged *judged, size_t wanted_n, double seconds)
+static void note_fastest(struct judged *judged, double seconds)
 {
-    return judged->n_fastest == wanted_n &&
-           (wanted_n == 0 || judged->fastest[wanted_n - 1] < seconds);
-}
-
-/* Something is as fast as the candidate can be, and smaller than it can be. */
-static bool is_dominated(const struct judged *judged, const struct candidate *c)
-{
-    for (size_t i = 0; i < judged->n; i++)
-        if (judged->hits[i].seconds_per_token <= c->seconds &&
-            judged->hits[i].total_bytes <= c->least_bytes)
-            return true;
-    return false;
-}
-
-static void note_fastest(struct judged *judged, size_t wanted_n, double seconds)
-{
-    size_t at = 0;
+    size_t at = 0, wanted_n = judged->most;
     while (at < judged->n_fastest && judged->fastest[at] < seconds)
         at++;
     if (at == wanted_n || (at < judged->n_fastest && judged->fastest[at] == seconds))
@@ -490,24 +494,25 @@ static void judge_all(struct judge *judge, const struct pile *pile, struct arena
 {
     struct search_result *r = judge->result;
     size_t wanted_n = judge->hunt->ask->best;
-    struct judged judged = {.fastest = arena_alloc(arena, wanted_n + 1, sizeof(double))};
+    struct judged judged = {.fastest = arena_alloc(arena, wanted_n + 1, sizeof(double)),
+                            .most = wanted_n};
     for (size_t at = 0; at < pile->n; at++) {
         const struct candidate *c = &pile->items[at];
         struct search_hit hit;
-        if ((is_listed_out(&judged, wanted_n, c->seconds) && is_dominated(&judged, c)) ||
-            !judge_candidate(judge, c, &hit))
+        if (is_beaten(&judged, c->seconds, c->least_bytes) ||
+            !judge_candidate(judge, c, &judged, &hit))
             continue;
         judged.hits =
             arena_grow(arena, judged.hits, judged.n, &judged.capacity, sizeof *judged.hits);
         judged.hits[judged.n++] = hit;
-        note_fastest(&judged, wanted_n, hit.seconds_per_token);
+        note_fastest(&judged, hit.seconds_per_token);
     }
     if (judged.n)
         qsort(judged.hits, judged.n, sizeof *judged.hits, by_time);
     list_hits(&judged, wanted_n, arena, r);
     r->missed = r->n_pareto == 0;
     if (r->missed)
-        judge_candidate(judge, &pile->nearest, &r->nearest);
+        judge_candidate(judge, &pile->nearest, NULL, &r->nearest);
 }
 
 /* What follows from the layout rather than deciding it. Whoever takes up tensor parallelism in

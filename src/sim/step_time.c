@@ -208,7 +208,10 @@ static void add_pipeline(struct step_parts *c, struct step_time *out)
         for (uint64_t i = 1; i < p->chunks; i++)
             times.end_s = times.busy_s += m * (c->forward_s[i] + c->backward_s[i]);
     } else {
-        pipeline_play(p, &c->s->scratch, &times);
+        if (c->s->bound)
+            pipeline_bound(p, &times);
+        else
+            pipeline_play(p, &c->s->scratch, &times);
     }
     for (uint64_t i = 0; i < p->stages * p->chunks; i++)
         for (unsigned pass = 0; pass < PASSES; pass++) {

@@ -61,6 +61,8 @@ struct stepper {
     uint64_t *values, *even; /* of the fullest rank; of balanced routing */
     double *op_s;            /* [work.n_ops] of the last timing */
     struct arena *arena, scratch;
+    bool bound; /* step_s no more than a pipeline takes (sim/pipeline_bound), without playing it
+                 */
 };
 
 /* Builds the list of a plan that obeys all rules. Memory from the arena; stepper_release frees

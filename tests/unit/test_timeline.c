@@ -124,6 +124,15 @@ static void ends_lie_between_their_bounds(void **state)
             t.end_s > t.serial_s + sends + 1e-9)
             fail_msg("draw %u, schedule %d: busy %.3f, one %.3f, end %.3f, serial %.3f", draw,
                      (int)schedule, t.busy_s, t.one_s, t.end_s, t.serial_s);
+        struct pipeline_times bound;
+        pipeline_bound(&p, &bound);
+        if (bound.end_s > t.end_s || bound.end_s < t.busy_s * (1 - 1e-8) ||
+            /* DualPipe's ends mirror each other */
+            (schedule != PIPELINE_DUALPIPE && bound.busiest != t.busiest) ||
+            fabs(bound.busy_s - t.busy_s) > 1e-9 || fabs(bound.serial_s - t.serial_s) > 1e-9 ||
+            fabs(bound.one_s - t.one_s) > 1e-9)
+            fail_msg("draw %u, schedule %d: end %.6f, bound %.6f; busy %.6f, bound %.6f", draw,
+                     (int)schedule, t.end_s, bound.end_s, t.busy_s, bound.busy_s);
         times[rng_below(&rng, stages * chunks)] += 0.5;
         pipeline_play(&p, &arena, &longer);
         bool fixed = schedule != PIPELINE_ZERO_BUBBLE && schedule != PIPELINE_DUALPIPE;
