@@ -155,10 +155,22 @@ static bool lists(const char *devices, const char *device)
     return false;
 }
 
+static bool leaves_runs(const struct profile *profile, const struct plan *plan)
+{
+    struct arena arena = {0};
+    struct text left = {.arena = &arena};
+    profile_left_runs(profile, plan, &left);
+    bool leaves = left.length > 0;
+    arena_release(&arena);
+    return leaves;
+}
+
 bool profile_is_outside(const struct profile *profile, const struct plan *plan)
 {
     char device[PLAN_NAME];
     profile_device(plan, device);
+    if (profile->n_runs && leaves_runs(profile, plan))
+        return true;
     if (profile->device[0] && !lists(profile->device, device))
         return true;
     if (!profile->models || !profile->models[0])

@@ -14,6 +14,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/text.h"
 #include "plan/plan.h"
 
 /* What a constant is of: name in files, the class it belongs to (a row of a class holds for all
@@ -147,14 +148,22 @@ struct constant {
     struct mark mark;
 };
 
+/* A plan's key and what it was in the runs: words or numbers, "4..16" a range of numbers. */
+struct profile_run {
+    const char *key;
+    const char *const *values; /* NULL ends */
+};
+
 struct profile {
     const char *name; /* "maxtext-mi355x" */
     const char *file;
-    const char *device;        /* those it was measured on, "h100, h200"; "": any */
-    const char *const *models; /* its runs were of; NULL ends; none: any */
-    const char *base;          /* the profile below it; NULL: none */
-    const char *calibration;   /* its calibration set in a few words */
-    bool calibrated;           /* false: efficiencies are assumed */
+    const char *device;             /* those it was measured on, "h100, h200"; "": any */
+    const char *const *models;      /* its runs were of; NULL ends; none: any */
+    const char *base;               /* the profile below it; NULL: none */
+    const char *calibration;        /* its calibration set in a few words */
+    bool calibrated;                /* false: efficiencies are assumed */
+    const struct profile_run *runs; /* what its runs had; none: nothing is said of it */
+    size_t n_runs;
     const struct constant *constants;
     size_t n;
 };
@@ -180,8 +189,14 @@ double profile_value(const struct constant *constant, double x, bool *outside);
 /* The device that a plan's cluster has, as the catalogue calls it: "mi355x" of "mi355x-8x8". */
 void profile_device(const struct plan *plan, char device[PLAN_NAME]);
 
-/* Whether a plan is of another device or model than the profile was measured on. */
+/* Whether a plan is of another device or model than the profile was measured on, or of a key
+ * (`runs`) that none of its runs had. */
 bool profile_is_outside(const struct profile *profile, const struct plan *plan);
+
+/* The keys of `runs` that a plan leaves, "moe.path allgather, parallel.ep 1"; appends nothing
+ * when there are none. */
+void profile_left_runs(const struct profile *profile, const struct plan *plan,
+                       struct text *out);
 
 /* Reads the profile of a plan: stack.profile where it says one, else <stack>-<device>, else
  * <stack>-<family of the device>, else <stack>, else generic; in mode serve <stack>-serve in

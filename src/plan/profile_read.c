@@ -377,6 +377,35 @@ static enum status read_models(struct reader *r, const struct node *root)
     return STATUS_OK;
 }
 
+/* "runs: {moe.path: [deepep, capacity], parallel.ep: 8}": what the plan's keys were. */
+static enum status read_runs(struct reader *r, const struct node *root)
+{
+    const struct node *runs = node_get(root, "runs");
+    if (!runs)
+        return STATUS_OK;
+    if (runs->kind != NODE_MAPPING)
+        return err_at(r->err, STATUS_INPUT, runs->mark, "'runs' takes keys of a plan");
+    struct profile_run *all = arena_alloc(r->arena, runs->n + 1, sizeof *all);
+    size_t n = 0;
+    for (const struct node *key = runs->first; key; key = key->next) {
+        const struct field *field = schema_find(key->key);
+        bool list = key->kind == NODE_SEQUENCE;
+        const char **values = arena_alloc(r->arena, list ? key->n + 1 : 2, sizeof *values);
+        size_t m = 0;
+        if (!field || schema_is_list(field))
+            return err_at(r->err, STATUS_INPUT, key->key_mark, "'%s' is no key of one value",
+                          key->key);
+        for (const struct node *v = list ? key->first : key; v; v = list ? v->next : NULL) {
+            TRY(is_scalar(r, v, "runs"));
+            values[m++] = v->text;
+        }
+        all[n++] = (struct profile_run){key->key, values};
+    }
+    r->profile->runs = all;
+    r->profile->n_runs = n;
+    return STATUS_OK;
+}
+
 static enum status read_file(struct reader *r, const char *path);
 
 static enum status read_base(struct reader *r, const struct node *root)
@@ -398,8 +427,9 @@ static enum status read_base(struct reader *r, const struct node *root)
 
 static enum status read_file(struct reader *r, const char *path)
 {
-    static const char *const keys[] = {"device", "models", "calibration", "base", "constants",
-                                       "source", "date",   "range",       "set",  NULL};
+    static const char *const keys[] = {"device", "models",    "runs",   "calibration",
+                                       "base",   "constants", "source", "date",
+                                       "range",  "set",       NULL};
     struct node *root;
     const char *device = "", *calibration = NULL;
     TRY(source_read_file(path, r->arena, &root, r->err));
@@ -415,6 +445,7 @@ static enum status read_file(struct reader *r, const char *path)
     if (r->depth == 0) {
         r->profile->device = device;
         TRY(read_models(r, root));
+        TRY(read_runs(r, root));
         r->profile->calibrated = calibration != NULL;
         r->profile->calibration = calibration ? calibration : r->origin.set;
     }

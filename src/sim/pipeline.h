@@ -54,8 +54,8 @@ void pipeline_play(const struct pipeline *pipeline, struct arena *arena,
                    struct pipeline_times *out);
 
 /* The same without playing: busy_s, busiest, serial_s and one_s as they are, end_s no more than
- * what any order of the tasks takes (a stage's first rows come through those before it, its last
- * ones go back through them). No memory, and no time that grows with the micro-batches. */
+ * what any order of the tasks takes (a stage's first rows come through those before it, its
+ * last ones go back through them). No memory, and no time that grows with the micro-batches. */
 void pipeline_bound(const struct pipeline *pipeline, struct pipeline_times *out);
 
 #endif

@@ -14,7 +14,7 @@ enum { JUDGES = 64 };
 
 /* A combination that may fit: the least seconds and bytes it can need, and which values. */
 struct candidate {
-    double seconds;
+    double seconds; /* the slow end of their interval */
     uint64_t least_bytes;
     uint64_t number; /* place in the enumeration: breaks ties */
     uint8_t index[SEARCH_KEYS];
@@ -243,7 +243,16 @@ static double least_seconds(struct walk *walk, const uint8_t index[SEARCH_KEYS])
     }
     if (walk->timeless || !stepper_time(&walk->stepper, NULL, &step))
         return 0;
-    return time_seconds_per_token(&walk->plan, &step);
+    const struct profile *profile = walk->hunt->ask->profile;
+    enum moe_path path = walk->stepper.plan.moe.path;
+    double error = profile ? time_error(profile, &walk->plan, path, NULL) : 0;
+    return time_seconds_per_token(&walk->plan, &step) * (1 + error);
+}
+
+/* The slow end of a hit's interval, by which hits are ranked. */
+static double slow_s(const struct search_hit *hit)
+{
+    return hit->seconds_per_token * (1 + hit->error);
 }
 
 static void keep(struct walk *walk, const uint8_t index[SEARCH_KEYS],
@@ -410,8 +419,7 @@ static bool is_beaten(const struct judged *judged, double seconds, uint64_t byte
         (judged->most && judged->fastest[judged->most - 1] >= seconds))
         return false;
     for (size_t i = judged->n; i-- > 0;) /* the late ones are small */
-        if (judged->hits[i].total_bytes <= bytes &&
-            judged->hits[i].seconds_per_token <= seconds)
+        if (judged->hits[i].total_bytes <= bytes && slow_s(&judged->hits[i]) <= seconds)
             return true;
     return false;
 }
@@ -442,6 +450,9 @@ static bool judge_candidate(struct judge *judge, const struct candidate *c,
         hit->value[key] = search_get(&plan, (enum search_key)key);
     bool timed = time_step(e, &plan, judge->hunt->ask->profile, &hit->time);
     hit->seconds_per_token = timed ? time_seconds_per_token(&plan, &hit->time) : HUGE_VAL;
+    if (judge->hunt->ask->profile)
+        hit->error = time_error(judge->hunt->ask->profile, &plan, stack_path(&plan, NULL),
+                                &hit->outside);
     return timed && fits;
 }
 
@@ -462,8 +473,8 @@ static void note_fastest(struct judged *judged, double seconds)
 static int by_time(const void *a, const void *b)
 {
     const struct search_hit *x = a, *y = b;
-    if (x->seconds_per_token != y->seconds_per_token)
-        return x->seconds_per_token < y->seconds_per_token ? -1 : 1;
+    if (slow_s(x) != slow_s(y))
+        return slow_s(x) < slow_s(y) ? -1 : 1;
     if (x->total_bytes != y->total_bytes)
         return x->total_bytes < y->total_bytes ? -1 : 1;
     return memcmp(x->value, y->value, sizeof x->value);
@@ -478,7 +489,7 @@ static void list_hits(const struct judged *judged, size_t wanted_n, struct arena
     r->best = arena_alloc(arena, wanted_n + 1, sizeof *r->best);
     for (size_t i = 0; i < judged->n; i++) {
         const struct search_hit *hit = &judged->hits[i];
-        if (i && hit->seconds_per_token == judged->hits[i - 1].seconds_per_token)
+        if (i && slow_s(hit) == slow_s(&judged->hits[i - 1]))
             continue;
         if (r->n_best < wanted_n)
             r->best[r->n_best++] = *hit;
@@ -505,7 +516,7 @@ static void judge_all(struct judge *judge, const struct pile *pile, struct arena
         judged.hits =
             arena_grow(arena, judged.hits, judged.n, &judged.capacity, sizeof *judged.hits);
         judged.hits[judged.n++] = hit;
-        note_fastest(&judged, hit.seconds_per_token);
+        note_fastest(&judged, slow_s(&hit));
     }
     if (judged.n)
         qsort(judged.hits, judged.n, sizeof *judged.hits, by_time);

@@ -1,5 +1,6 @@
 /* Search: every layout of a plan's model on its cluster, fastest first, and the Pareto set of
- * memory and time.
+ * memory and time. Time is the slow end of its interval: what no run of the profile was like
+ * has a wider one, and has to be faster by that to come first.
  *
  * First every combination of the space is checked against the rules and bounded from below in
  * memory and in seconds (routing taken at its balanced part: a fullest rank never has less, and
@@ -63,7 +64,10 @@ void search_set(struct plan *plan, enum search_key key, double value);
 struct search_hit {
     double value[SEARCH_KEYS];
     struct step_time time;    /* on the expected fullest rank: what predict says */
-    double seconds_per_token; /* device-seconds */
+    double seconds_per_token; /* device-seconds, expected */
+    double error;             /* of them, either way: sim/time_error; hits are ranked by the
+                               * slow end, seconds_per_token (1 + error) */
+    bool outside;             /* of another device, model or key than the profile's runs had */
     uint64_t total_bytes, state_bytes, limit_bytes;
     enum verdict verdict;
     const char *wall; /* of one that does not fit, or NULL */

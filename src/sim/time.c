@@ -163,14 +163,33 @@ static void report_rates(struct context *c)
                 (struct time_line){time_part_name((enum time_part)i), out->step.part_s[i]};
 }
 
-/* The step's own error either way: what held 90 % of the runs left out of the fit. */
+static double step_constant(const struct profile *profile, enum profile_quantity is,
+                            const struct plan *plan, enum moe_path path)
+{
+    const struct constant *c = profile_find(profile, PROFILE_STEP, is, (int)path,
+                                            (int)plan->precision.compute, PROFILE_ANY);
+    return c ? c->y[0] : 0;
+}
+
+double time_error(const struct profile *profile, const struct plan *plan, enum moe_path path,
+                  bool *outside)
+{
+    struct plan resolved;
+    double error = step_constant(profile, PROFILE_ERROR, plan, path);
+    resolved = *plan;
+    resolved.moe.path = path;
+    bool left = profile_is_outside(profile, &resolved);
+    if (outside)
+        *outside = left;
+    return left ? fmax(error, step_constant(profile, PROFILE_OUTSIDE, plan, path)) : error;
+}
+
+/* The step's own error either way. */
 static void report_interval(struct context *c)
 {
     struct time_report *out = c->out;
     const struct profile *profile = c->ask->profile;
-    const struct rates *r = &c->stepper->pricing.rates;
-    out->elsewhere = profile_is_outside(profile, c->plan);
-    double error = out->elsewhere ? fmax(r->outside, r->error) : r->error;
+    double error = time_error(profile, c->plan, c->stepper->plan.moe.path, &out->elsewhere);
     out->low_s = out->step_s / (1 + error);
     out->high_s = out->step_s * (1 + error);
     out->profile = profile->name;

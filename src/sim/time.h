@@ -78,6 +78,12 @@ bool time_step(struct evaluator *evaluator, const struct plan *plan,
                const struct profile *profile, struct step_time *out);
 
 /* Device-seconds of a token. */
+/* Relative half width of the interval around a plan's seconds: what held 90 % of the runs left
+ * out of the fit, or, where the plan is of another device, model or key than the runs had
+ * (*outside, or NULL), the wider one that the profile states for that. path: as resolved. */
+double time_error(const struct profile *profile, const struct plan *plan, enum moe_path path,
+                  bool *outside);
+
 double time_seconds_per_token(const struct plan *plan, const struct step_time *step);
 
 /* Fills the record; memory from the arena. STATUS_INPUT when the stack refuses the plan or its

@@ -9,6 +9,7 @@
 #include "plan/catalog.h"
 #include "plan/load.h"
 #include "support/plans.h"
+#include "support/settings.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -185,9 +186,43 @@ static void a_plan_finds_its_profile(void **state)
     arena_release(&arena);
 }
 
+/* What the runs had of a plan's keys: words, numbers and ranges. */
+static void plans_leave_the_runs(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *sets[3];
+        const char *left;
+    } cases[] = {
+        {{"moe.path=deepep", "parallel.ep=8"}, ""},
+        {{"moe.path=allgather", "parallel.ep=1"}, "moe.path allgather, parallel.ep 1"},
+        {{"moe.path=deepep", "workload.micro_batch=17"}, "workload.micro_batch 17"},
+        {{"moe.path=capacity", "moe.capacity_factor=1.25"}, ""},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct arena arena = {0};
+        struct err err = {0};
+        struct plan *plan = arena_alloc(&arena, 1, sizeof *plan);
+        struct profile profile;
+        struct text left = {.arena = &arena};
+        struct override sets[2];
+        for (size_t j = 0; j < 2; j++)
+            sets[j] = setting_of(cases[i].sets[j], &arena);
+        assert_int_equal(
+            plan_load("examples/seed000-primus-turbo.yaml", sets, 2, &arena, plan, NULL, &err),
+            STATUS_OK);
+        assert_int_equal(profile_load(plan, &arena, &profile, &err), STATUS_OK);
+        profile_left_runs(&profile, plan, &left);
+        assert_string_equal(text_string(&left), cases[i].left);
+        assert_int_equal(profile_is_outside(&profile, plan), cases[i].left[0] != '\0');
+        arena_release(&arena);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(plans_leave_the_runs),
         cmocka_unit_test(row_of_the_file_before_its_base_item_before_class),
         cmocka_unit_test(a_curve_is_linear_in_the_logarithm),
         cmocka_unit_test(what_is_wrong_has_a_place_and_a_reason),

@@ -29,6 +29,15 @@ static bool differs(const struct search_hit *hits, size_t n, unsigned key)
     return false;
 }
 
+/* Whether some lie outside what the profile's runs had. */
+static bool any_outside(const struct search_hit *hits, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (hits[i].outside)
+            return true;
+    return false;
+}
+
 static enum status print_hits(const struct search_view *view, const struct search_hit *hits,
                               size_t n, struct err *err)
 {
@@ -39,16 +48,20 @@ static enum status print_hits(const struct search_view *view, const struct searc
     for (unsigned key = 0; key < SEARCH_KEYS; key++)
         if (differs(hits, n, key))
             text_printf(&rows, ",%s", search_key_name((enum search_key)key));
-    text_append(&rows, ",verdict,total_bytes,tokens/s,loses by\n");
+    bool outside = any_outside(hits, n);
+    text_printf(&rows, ",verdict,total_bytes,tokens/s%s,loses by\n", outside ? ",runs" : "");
     for (size_t i = 0; i < n; i++) {
         text_printf(&rows, "%zu", i + 1);
         for (unsigned key = 0; key < SEARCH_KEYS; key++)
             if (differs(hits, n, key))
                 text_printf(&rows, ",%s",
                             search_value((enum search_key)key, hits[i].value[key], arena));
-        text_printf(&rows, ",%s,%" PRIu64 ",%.0f,%s\n", verdict_name(hits[i].verdict),
-                    hits[i].total_bytes, tokens_per_s(&hits[i]),
-                    search_loss(&hits[i], &hits[0], arena));
+        text_printf(&rows, ",%s,%" PRIu64 ",%.0f", verdict_name(hits[i].verdict),
+                    hits[i].total_bytes, tokens_per_s(&hits[i]));
+        if (outside)
+            text_printf(&rows, ",%s +-%.0f%%", hits[i].outside ? "outside" : "within",
+                        100 * hits[i].error);
+        text_printf(&rows, ",%s\n", search_loss(&hits[i], &hits[0], arena));
     }
     return frontier_table(&rows, call, err);
 }
@@ -87,7 +100,8 @@ static void print_head(const struct search_view *view)
     fprintf(out,
             "\n%" PRIu64 " combinations: %" PRIu64 " refused, %" PRIu64 " too large, %" PRIu64
             " may fit; %" PRIu64 " evaluated exactly\n"
-            "tokens/s: per device, on the expected fullest rank, by profile %s\n",
+            "tokens/s: per device, on the expected fullest rank, by profile %s; ranked by the "
+            "slow end\n",
             r->points, r->invalid, r->too_large, r->points - r->invalid - r->too_large,
             r->exact, view->profile->name);
 }
@@ -182,13 +196,17 @@ static void size_row(const struct search_size *size, struct arena *arena, struct
     const struct search_hit *hit = &size->hit;
     text_printf(rows, "%" PRIu64 ",", size->devices);
     if (size->refused) {
-        text_printf(rows, "invalid,,,%s\n", frontier_csv_quote(size->refused, arena));
+        text_printf(rows, "invalid,,,,%s\n", frontier_csv_quote(size->refused, arena));
         return;
     }
     text_printf(rows, "%s,%" PRIu64 ",", size->fits ? verdict_name(hit->verdict) : "oom",
                 hit->total_bytes);
     if (size->fits)
         text_printf(rows, "%.0f", tokens_per_s(hit) * (double)size->devices);
+    if (size->fits)
+        text_printf(rows, ",+-%.0f%%%s", 100 * hit->error, hit->outside ? " outside" : "");
+    else
+        text_append(rows, ",");
     text_printf(rows, ",%s\n", search_layout(hit, arena));
 }
 
@@ -198,7 +216,7 @@ enum status search_print_sizes(const struct search_size *sizes, size_t n,
     const struct invocation *call = view->call;
     struct text rows = {.arena = call->arena};
     const struct search_size *smallest = NULL;
-    text_append(&rows, "devices,verdict,total_bytes,tokens/s,layout\n");
+    text_append(&rows, "devices,verdict,total_bytes,tokens/s,interval,layout\n");
     for (size_t i = 0; i < n; i++) {
         size_row(&sizes[i], call->arena, &rows);
         if (sizes[i].fits && !smallest)
@@ -213,6 +231,12 @@ enum status search_print_sizes(const struct search_size *sizes, size_t n,
                 smallest->devices);
     else
         fputs("\nnone of these sizes fits; oom rows show the least memory found\n", call->out);
-    fprintf(call->out, "tokens/s: all devices, by profile %s\n", view->profile->name);
+    fprintf(call->out, "tokens/s: all devices, by profile %s; ranked by the slow end\n",
+            view->profile->name);
+    for (size_t i = 0; i < n; i++)
+        if (sizes[i].fits && sizes[i].hit.outside) {
+            fputs("outside: like no run of that profile\n", call->out);
+            break;
+        }
     return status;
 }

@@ -254,7 +254,7 @@ static void print_calibration(struct screen *screen, const struct time_report *t
 {
     screen_item(screen, "",
                 arena_printf(screen->view->arena, "%s%s%s%s", t->calibration,
-                             t->elsewhere ? "; of another device or model" : "",
+                             t->elsewhere ? "; outside its runs" : "",
                              t->outside ? "; outside its range: " : "",
                              t->outside ? t->outside : ""));
 }

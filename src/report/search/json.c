@@ -72,6 +72,8 @@ static void json_hit(struct json *json, const char *key, const struct search_hit
         json_string(json, "wall", hit->wall);
     json_real(json, "step_s", hit->time.step_s);
     json_real(json, "device_s_per_token", hit->seconds_per_token);
+    json_real(json, "error", hit->error);
+    json_bool(json, "outside", hit->outside);
     json_object(json, "device_s_per_token_parts");
     for (unsigned i = 0; i < TIME_PARTS; i++)
         json_real(json, time_part_name((enum time_part)i), part_of(hit, i));
