@@ -15,7 +15,7 @@
 #include "plan/schema.h"
 #include "sim/time.h"
 
-enum { MOST_MOVED = 8 };
+enum { MOST_MOVED = 12 };
 
 static const double SCALE = 0.1;    /* of the robust cost */
 static const double NINETY = 1.645; /* normal quantile of a 90 % interval */
@@ -41,6 +41,8 @@ struct fitter {
     struct constant *own;      /* profile.constants */
     const struct profile *base;
     double *measured; /* [n + n_moved]; the last are 1 */
+    double *told; /* [n] seconds of a configuration at these factors, by its first run; 0: not
+                   * yet */
     uint32_t *kept;
     struct arena *arena;
 };
@@ -166,9 +168,8 @@ static enum status read_runs(struct reading *r, const struct csv *csv, const cha
 
 /* ---- a step with constants moved ---- */
 
-static double seconds_of(struct fitter *f, size_t run)
+static double play(struct fitter *f, struct step_run *r)
 {
-    struct step_run *r = &f->runs[run];
     struct step_time step;
     stepper_price(&r->stepper, &f->profile, NULL);
     if (!stepper_time(&r->stepper, r->any ? &r->demand.expected : NULL, &step))
@@ -176,9 +177,18 @@ static double seconds_of(struct fitter *f, size_t run)
     return fmax(step.step_s, 1e-12);
 }
 
+static double seconds_of(struct fitter *f, size_t run)
+{
+    double *told = &f->told[f->runs[run].configuration];
+    if (*told <= 0)
+        *told = play(f, &f->runs[run]);
+    return *told;
+}
+
 /* Puts factors on the constants that move. */
 static void move(struct fitter *f, const double *factors)
 {
+    bool changed = false;
     for (size_t k = 0; k < f->n_moved; k++) {
         const struct constant *from = f->moved[k];
         struct constant *to = &f->own[from - f->base->constants];
@@ -187,9 +197,12 @@ static void move(struct fitter *f, const double *factors)
                 const double *given;
                 double *own;
             } at = {to->y};
+            changed = changed || at.own[i] != from->y[i] * factors[k];
             at.own[i] = from->y[i] * factors[k];
         }
     }
+    for (size_t i = 0; changed && i < f->n; i++)
+        f->told[i] = 0;
 }
 
 /* Rows from n on are what was known before: log of the factor over its spread, in units of the
@@ -404,6 +417,7 @@ enum status calibrate_runs(const struct csv *csv, const char *stack, const char 
     *out = (struct run_calibration){0};
     TRY(read_runs(&r, csv, stack, device, err));
     own_profile(&f);
+    f.told = arena_alloc(arena, f.n + 1, sizeof *f.told);
     f.measured = arena_alloc(arena, f.n + MOST_MOVED + 1, sizeof *f.measured);
     f.kept = arena_alloc(arena, f.n + MOST_MOVED + 1, sizeof *f.kept);
     for (size_t i = 0; i < f.n; i++) {

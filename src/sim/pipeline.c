@@ -79,7 +79,7 @@ static void run(struct play *y, const struct task *t, uint64_t stage, double rea
 
 /* Where a stage is in its order: forwards and backwards done. */
 struct turn {
-    uint64_t forwards, backwards;
+    uint64_t forwards, backwards, warmup;
 };
 
 static uint64_t lesser(uint64_t a, uint64_t b)
@@ -97,44 +97,53 @@ static uint64_t warmup(const struct pipeline *p, uint64_t stage)
     return lesser(all, p->stages - stage - 1);
 }
 
-/* The k-th task of a stage in one direction: stages micro-batches through each chunk in turn;
- * the last group may be smaller. */
-static struct task task_at(const struct pipeline *p, enum task_kind kind, uint64_t stage,
-                           uint64_t k)
+/* A stage's tasks in one direction: which of its chunks, which micro-batch. The same on every
+ * stage: stages micro-batches through each chunk in turn; the last group may be smaller. */
+struct step {
+    uint64_t chunk, micro;
+};
+
+static const struct step *steps_of(const struct pipeline *p, struct arena *arena)
 {
-    uint64_t group = k / (p->stages * p->chunks), first = group * p->stages;
-    uint64_t size = lesser(p->stages, p->micro_batches - first);
-    uint64_t within = k - first * p->chunks, chunk = within / size;
-    if (kind == TASK_BACKWARD)
-        chunk = p->chunks - 1 - chunk;
-    if (p->chunks == 1)
-        return (struct task){kind, stage, k};
-    return (struct task){kind, chunk * p->stages + stage, first + within % size};
+    uint64_t n = 0;
+    struct step *steps =
+        arena_alloc(arena, (size_t)(p->micro_batches * p->chunks) + 1, sizeof *steps);
+    uint64_t group = p->chunks == 1 ? p->micro_batches : p->stages;
+    for (uint64_t first = 0; first < p->micro_batches; first += group)
+        for (uint64_t chunk = 0; chunk < p->chunks; chunk++)
+            for (uint64_t m = first; m < lesser(first + group, p->micro_batches); m++)
+                steps[n++] = (struct step){chunk, m};
+    return steps;
 }
 
 /* A stage's next task; false when it is done. */
-static bool next(const struct pipeline *p, uint64_t stage, const struct turn *t,
-                 struct task *task)
+static bool next(const struct pipeline *p, const struct step *steps, uint64_t stage,
+                 const struct turn *t, struct task *task)
 {
     uint64_t all = p->micro_batches * p->chunks;
-    bool forward = t->forwards < all && (t->forwards < warmup(p, stage) ||
-                                         t->forwards - t->backwards <= warmup(p, stage));
+    bool forward = t->forwards < all &&
+                   (t->forwards < t->warmup || t->forwards - t->backwards <= t->warmup);
     if (!forward && (p->inference || t->backwards == all))
         return false;
-    *task = task_at(p, forward ? TASK_FORWARD : TASK_BACKWARD, stage,
-                    forward ? t->forwards : t->backwards);
+    const struct step *at = &steps[forward ? t->forwards : t->backwards];
+    uint64_t chunk = forward ? at->chunk : p->chunks - 1 - at->chunk;
+    *task = (struct task){forward ? TASK_FORWARD : TASK_BACKWARD, chunk * p->stages + stage,
+                          at->micro};
     return true;
 }
 
 static void play_in_order(struct play *y, struct arena *arena)
 {
     const struct pipeline *p = y->p;
+    const struct step *steps = steps_of(p, arena);
     struct turn *turns = arena_alloc(arena, p->stages, sizeof *turns);
     struct task task;
+    for (uint64_t stage = 0; stage < p->stages; stage++)
+        turns[stage] = (struct turn){.warmup = warmup(p, stage)};
     for (bool moved = true; moved;) {
         moved = false;
         for (uint64_t stage = 0; stage < p->stages; stage++)
-            while (next(p, stage, &turns[stage], &task)) {
+            while (next(p, steps, stage, &turns[stage], &task)) {
                 double ready = ready_s(y, &task);
                 if (isnan(ready))
                     break;

@@ -157,6 +157,14 @@ static double tiled(const struct kernel_rates *k, double units, double flop, dou
     return flop * more;
 }
 
+/* TransformerEngine's recipes keep the head in bf16, and scores and values unless asked for
+ * otherwise (fp8_dot_product_attention). */
+static double peak_of(const struct rates *r, const struct op *op)
+{
+    bool wide = op->segment == SEGMENT_HEAD || op->kind == OP_ATTENTION;
+    return wide ? r->wide_flop_per_s : r->peak_flop_per_s;
+}
+
 /* Seconds of a product's FLOPs, by rows of a group. */
 static double product_s(const struct rates *r, const struct kernel_rates *k,
                         const struct op *op, const uint64_t *v)
@@ -174,7 +182,7 @@ static double product_s(const struct rates *r, const struct kernel_rates *k,
     if (k->half_rows > 0 && each > 0)
         efficiency *= each / (each + k->half_rows);
     return over(tiled(k, r->units, flop, each, rows / fmax(each, 1), n),
-                r->peak_flop_per_s * efficiency);
+                peak_of(r, op) * efficiency);
 }
 
 static struct price kernel_price(const struct pricing *p, enum profile_item item,

@@ -1,6 +1,8 @@
 /* See rates.h. */
 #include "sim/rates.h"
 
+#include <math.h>
+
 #include "sim/intensity.h"
 
 struct resolver {
@@ -94,8 +96,12 @@ void rates_init(struct rates *rates, const struct plan *plan, enum moe_path path
     const struct device *device = &plan->cluster.device;
     const struct resolver r = {profile, attempt, (int)path, (int)plan->precision.compute};
     double cores = (double)device->logical_cores, peak = intensity_peak(plan);
+    peak = peak > 0 ? peak : device->peak_bf16;
+    bool train =
+        plan->workload.mode == MODE_TRAIN; /* engines' constants were fitted otherwise */
     *rates = (struct rates){
-        .peak_flop_per_s = (peak > 0 ? peak : device->peak_bf16) / cores,
+        .peak_flop_per_s = peak / cores,
+        .wide_flop_per_s = (train ? fmin(peak, device->peak_bf16) : peak) / cores,
         .memory_bytes_per_s = device->memory_bandwidth / cores,
         .units = (double)device->units / cores,
         .launch_s = number(&r, PROFILE_HOST, PROFILE_LAUNCH, 0),

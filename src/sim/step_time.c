@@ -127,11 +127,11 @@ static void price_ops(struct stepper *s)
 
 /* DualPipe's ranks hold two chunks of the even split: its own chunk is half of what the stage
  * has. */
-static void layers_of(const struct plan *plan, const struct slots *slots, uint64_t stage,
-                      uint64_t chunk, uint64_t chunks, double out[SEGMENT_COUNT])
+static void layers_of(const struct plan *plan, const struct stage *held, uint64_t chunk,
+                      uint64_t chunks, double out[SEGMENT_COUNT])
 {
-    struct stage at;
-    stage_at(plan, stage, 0, &slots->params, &at);
+    const struct stage at = *held;
+    uint64_t stage = at.index;
     double share = 1 / (double)chunks;
     bool two = plan->parallel.schedule == PIPELINE_DUALPIPE && plan->parallel.pp > 1;
     if (two)
@@ -151,7 +151,8 @@ static void chunk_of(const struct stretches *all, struct chunk_time *out)
     memset(out->pass, 0, sizeof out->pass);
     for (unsigned pass = 0; pass < PASSES; pass++)
         for (unsigned segment = 0; segment < SEGMENT_COUNT; segment++)
-            stretch_add(&out->pass[pass], &all->layer[segment][pass], out->layers[segment]);
+            if (out->layers[segment] > 0)
+                stretch_add(&out->pass[pass], &all->layer[segment][pass], out->layers[segment]);
 }
 
 /* ---- the step ---- */
@@ -166,9 +167,11 @@ static void fill_chunks(struct step_parts *c)
     c->forward_s = arena_alloc(arena, 3 * n, sizeof *c->forward_s);
     c->backward_s = c->forward_s + n;
     c->weight_s = c->backward_s + n;
+    struct stage *stages = arena_alloc(arena, (size_t)p->stages, sizeof *stages);
+    for (uint64_t i = 0; i < p->stages; i++)
+        stage_layers(plan, i, &stages[i]);
     for (size_t i = 0; i < n; i++) {
-        layers_of(plan, &c->s->slots, i % p->stages, i / p->stages, p->chunks,
-                  c->chunks[i].layers);
+        layers_of(plan, &stages[i % p->stages], i / p->stages, p->chunks, c->chunks[i].layers);
         chunk_of(&c->all, &c->chunks[i]);
         stretch_overlap(&c->s->pricing, c->chunks[i].pass);
         c->forward_s[i] = stretch_s(&c->chunks[i].pass[PASS_FORWARD]);

@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+#include "base/text.h"
+#include "sim/launch.h"
 #include "sim/timeline.h"
 #include "work/list/kernel.h"
 
@@ -23,7 +25,7 @@ void stretch_add(struct stretch *sum, const struct stretch *one, double times)
     sum->hidden_ep_s += times * one->hidden_ep_s;
     sum->hidden_tp_s += times * one->hidden_tp_s;
     sum->copy_s += times * one->copy_s;
-    sum->launch_s += times * one->launch_s;
+    sum->host_s += times * one->host_s;
     sum->sync_s += times * one->sync_s;
     sum->weight_s += times * one->weight_s;
     sum->comm_s += times * one->comm_s;
@@ -57,18 +59,44 @@ double stretch_share(const struct stepper *s, const struct op *op)
     return run > 0 && layers > 0 && run < layers ? run / layers : 1;
 }
 
+/* Modules that Megatron's scopes of a graph capture (transformer/cuda_graphs.py). */
+static bool in_scope(const char *scope, const struct op *op)
+{
+    bool experts = segment_has_experts(op->segment);
+    enum module m = op->module;
+    if (text_equal(scope, "attn"))
+        return m <= MODULE_PROJECTION;
+    if (text_equal(scope, "moe_router"))
+        return experts && (m == MODULE_MLP_NORM || m == MODULE_SHARED || m == MODULE_ROUTER);
+    if (text_equal(scope, "moe_preprocess"))
+        return experts && m == MODULE_PERMUTE && op->kind != OP_GATHER;
+    if (text_equal(scope, "moe"))
+        return experts && m > MODULE_PROJECTION;
+    return text_equal(scope, "mlp") && !experts && m > MODULE_PROJECTION;
+}
+
 /* A captured graph launches all of it; `partial` leaves routed work to the host, whose shapes
- * the graph does not know. */
-static double launch_s(const struct stepper *s, const struct op *op, enum profile_item item)
+ * the graph does not know, or what stack.graph_modules does not name. */
+static bool is_captured(const struct stepper *s, const struct op *op, enum profile_item item)
 {
     enum graphs graphs = step_graphs(&s->plan);
-    bool routed = segment_has_experts(op->segment) &&
-                  (item == PROFILE_INDEX || item == PROFILE_MOVE || item == PROFILE_GROUPED ||
-                   item == PROFILE_ALL_TO_ALL);
-    if (graphs == GRAPHS_FULL || (graphs == GRAPHS_PARTIAL && !routed))
-        return 0;
+    const struct word_list *scopes = &s->plan.stack.graph_modules;
+    if (graphs != GRAPHS_PARTIAL)
+        return graphs == GRAPHS_FULL;
+    if (!scopes->n)
+        return !segment_has_experts(op->segment) ||
+               (item != PROFILE_INDEX && item != PROFILE_MOVE && item != PROFILE_GROUPED &&
+                item != PROFILE_ALL_TO_ALL);
+    for (uint64_t i = 0; i < scopes->n; i++)
+        if (in_scope(scopes->word[i], op))
+            return true;
+    return false;
+}
+
+static double launch_s(const struct stepper *s, const struct op *op, enum profile_item item)
+{
     double trips = op->loop ? (double)s->values[op->trips.node] : 1;
-    return trips * s->pricing.rates.launch_s;
+    return is_captured(s, op, item) ? 0 : trips * s->pricing.rates.launch_s;
 }
 
 static void add_comm(const struct stepper *s, const struct op *op, enum time_part part,
@@ -99,14 +127,9 @@ static void add_op(const struct stepper *s, size_t i, struct stretch *b)
     double share = stretch_share(s, op), seconds = share * s->op_s[i];
     double syncs = share * (double)s->values[op->host_syncs.node] * s->pricing.rates.sync_s;
     enum time_part part = stretch_part(item, op->group);
-    if (step_graphs(&s->plan) != GRAPHS_FULL) {
-        b->part_s[TIME_HOST] += syncs;
+    if (step_graphs(&s->plan) != GRAPHS_FULL)
         b->sync_s += syncs;
-        b->serial_s += syncs;
-    }
     b->serial_s += seconds;
-    if (kernel_is_work((enum kernel)op->kernel) && op->kind != OP_SYNC)
-        b->launch_s += share * launch_s(s, op, item);
     b->flop += share * (double)s->values[op->flop.node];
     if (class == PROFILE_COLLECTIVE) {
         add_comm(s, op, part, seconds, b);
@@ -119,6 +142,87 @@ static void add_op(const struct stepper *s, size_t i, struct stretch *b)
     b->part_s[part] += seconds;
     b->products_s += class == PROFILE_PRODUCT ? seconds : 0;
     b->weight_s += op->kernel == KERNEL_WGRAD ? seconds : 0;
+}
+
+/* ---- the host ---- */
+
+/* What an op keeps the compute stream busy for: nothing where it runs beside it. */
+static double stream_s(const struct stepper *s, size_t i, enum profile_item item)
+{
+    const struct op *op = &s->work.ops[i];
+    const struct stack *stack = &s->plan.stack;
+    bool link = profile_item_class(item) == PROFILE_COLLECTIVE;
+    bool sharding = op->group == GROUP_DP || op->group == GROUP_EDP;
+    if (item == PROFILE_COPY || (link && sharding && stack->overlap_dp))
+        return 0;
+    bool beside =
+        link && !sharding && (op->group == GROUP_EP ? stack->overlap_ep : stack->overlap_tp);
+    return stretch_share(s, op) * s->op_s[i] * (beside ? 1 - s->pricing.rates.share : 1);
+}
+
+/* Where the host waits in a layer: for the counts before rows are dispatched, or at its end. */
+static bool waits_before(const struct op *op)
+{
+    return op->kind == OP_EXCHANGE && op->module == MODULE_DISPATCH;
+}
+
+/* A layer of a segment in one direction as the host launches it. */
+struct host_layer {
+    struct launch launch;
+    double launches_s, waits_s;
+    bool ahead, used;
+};
+
+static void host_op(const struct stepper *s, size_t i, struct host_layer *h)
+{
+    const struct op *op = &s->work.ops[i];
+    enum profile_item item = price_item(op, s->values);
+    double launch = kernel_is_work((enum kernel)op->kernel)
+                        ? stretch_share(s, op) * launch_s(s, op, item)
+                        : 0;
+    if (h->waits_s > 0 && waits_before(op)) {
+        launch_wait(&h->launch, h->waits_s);
+        h->waits_s = 0;
+    }
+    launch_op(&h->launch, launch, stream_s(s, i, item));
+    h->launches_s += launch;
+    h->ahead = h->ahead || op->ahead;
+    h->used = true;
+}
+
+/* Where rounds run ahead in a loop (hide_loops) the device is ahead as well, and the host
+ * counts alone. */
+static void host_end(const struct stepper *s, struct host_layer *h, struct stretch *b)
+{
+    if (s->plan.workload.mode != MODE_TRAIN) { /* the engines' constants were fitted so */
+        b->host_s = h->launches_s;
+        b->part_s[TIME_HOST] += b->sync_s;
+        b->serial_s += h->launches_s + b->sync_s;
+        return;
+    }
+    if (h->waits_s > 0)
+        launch_wait(&h->launch, h->waits_s);
+    if (h->used)
+        b->host_s = h->ahead ? h->launches_s + b->sync_s : launch_period_s(&h->launch);
+    b->serial_s += h->launches_s + b->sync_s;
+}
+
+static void add_host(const struct stepper *s, struct stretches *out)
+{
+    struct host_layer layers[SEGMENT_COUNT][PASSES];
+    for (unsigned i = 0; i < SEGMENT_COUNT * PASSES; i++) {
+        struct host_layer *h = &layers[i / PASSES][i % PASSES];
+        *h = (struct host_layer){.waits_s = out->layer[i / PASSES][i % PASSES].sync_s};
+        launch_init(&h->launch);
+    }
+    for (size_t i = 0; i < s->work.n_ops; i++) {
+        const struct op *op = &s->work.ops[i];
+        unsigned pass = op->phase == PHASE_FORWARD ? PASS_FORWARD : PASS_BACKWARD;
+        if (op->phase != PHASE_UPDATE && op->group != GROUP_PP && op->kind != OP_SYNC)
+            host_op(s, i, &layers[op->segment][pass]);
+    }
+    for (unsigned i = 0; i < SEGMENT_COUNT * PASSES; i++)
+        host_end(s, &layers[i / PASSES][i % PASSES], &out->layer[i / PASSES][i % PASSES]);
 }
 
 /* ---- loops whose exchanges run ahead ---- */
@@ -208,6 +312,8 @@ void stretches_of(struct stretches *out, const struct stepper *s)
                    &out->layer[op->segment]
                               [op->phase == PHASE_FORWARD ? PASS_FORWARD : PASS_BACKWARD]);
     }
+    if (step_graphs(&s->plan) != GRAPHS_FULL)
+        add_host(s, out);
     for (unsigned segment = 0; segment < SEGMENT_COUNT; segment++)
         hide_loops(s, (enum segment)segment, out);
     for (unsigned i = 0; i < SEGMENT_COUNT * PASSES; i++) {
@@ -252,7 +358,9 @@ void stretch_overlap(const struct pricing *pricing, struct stretch pass[PASSES])
         b->least_s = fmax(stretch_s(b), b->aside_s);
         b->part_s[TIME_SHARDING] += both.aside_s > 0 ? left * b->aside_s / both.aside_s : 0;
         double device = stretch_s(b);
-        b->part_s[TIME_HOST] += fmax(0, b->copy_s - device) + fmax(0, b->launch_s - device);
-        b->serial_s += b->launch_s;
+        double waits = fmax(0, b->host_s - device);
+        b->part_s[TIME_HOST] += fmax(0, b->copy_s - device) + waits;
+        if (b->weight_s > 0) /* schedules that put them off leave the waiting with them */
+            b->weight_s += waits;
     }
 }

@@ -14,10 +14,10 @@ struct stretch {
     double aside_s;                  /* collectives that may run beside it */
     double hidden_ep_s, hidden_tp_s; /* of the parts: what may run beside products */
     double copy_s;                   /* copies that run beside it */
-    double launch_s;                 /* in which the host launches all of it */
-    double sync_s;                   /* waits of the host, part of part_s */
-    double weight_s;                 /* of it: weight gradients, which nothing waits for */
-    double comm_s;                   /* of collectives, whether hidden or not */
+    double host_s;   /* from one such layer to the next as the host launches them and waits */
+    double sync_s;   /* waits of the host, part of host_s */
+    double weight_s; /* of it: weight gradients, which nothing waits for */
+    double comm_s;   /* of collectives, whether hidden or not */
     double flop;
     double least_s, serial_s; /* the busiest resource; all in turn */
 };

@@ -316,6 +316,7 @@ static void free_host(struct rates *r)
 static void faster_products(struct rates *r)
 {
     r->peak_flop_per_s *= 2;
+    r->wide_flop_per_s *= 2;
 }
 
 static void faster_memory(struct rates *r)

@@ -81,9 +81,35 @@ serving() {
 [ "$(wc -l < "$folder/serving")" -eq 7 ] || { echo "validate gave no table"; exit 1; }
 [ "$(wc -l < "$folder/table")" -gt 20 ] || { echo "calibrate gave no table"; exit 1; }
 
-awk -v table="$folder/table" -v serving="$folder/serving" '
+# whole steps as validate predicts them: sorted errors, how many intervals hold
+steps() {
+    "$MOEPLAN" validate "$1" --format csv | awk -F, -v table="$1" '
+        $3 ~ /^time\./ && $6 != "" {
+            error = $6 < 0 ? -$6 : $6
+            sum += $6
+            inside += $7 == "agrees"
+            for (i = ++n; i > 1 && sorted[i - 1] > error; i--) sorted[i] = sorted[i - 1]
+            sorted[i] = error
+        }
+        END {
+            printf "| %s | %d | %.1f | %.1f | %.1f | %.0f |\n", table, n,
+                sorted[int((n + 1) / 2)], sorted[int(0.9 * n + 0.5)], sum / n,
+                100 * inside / n
+        }'
+}
+
+{
+    echo '| table | runs | median % | p90 % | bias % | intervals that hold % |'
+    echo '|---|---|---|---|---|---|'
+    for table in seed000_primus_turbo megatron_train_throughput; do
+        steps "$table" || exit 1
+    done
+} > "$folder/steps"
+
+awk -v table="$folder/table" -v serving="$folder/serving" -v steps="$folder/steps" '
     /^<!-- errors -->$/ { print; while ((getline line < table) > 0) print line; skip = 1 }
     /^<!-- serving -->$/ { print; while ((getline line < serving) > 0) print line; skip = 1 }
+    /^<!-- steps -->$/ { print; while ((getline line < steps) > 0) print line; skip = 1 }
     /^<!-- end -->$/ { skip = 0 }
     !skip { print }' "$readme" > "$folder/readme"
 cmp -s "$readme" "$folder/readme" && exit 0

@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "base/stat.h"
 #include "base/text.h"
 #include "support/published.h"
 
@@ -114,10 +115,69 @@ static void order_of_paths_is_right_at_every_micro_batch(void **state)
     arena_release(&arena);
 }
 
+/* ---- Megatron ---- */
+
+enum { RUNS = 64 };
+
+/* Runs of one model: the share of pairs whose order is predicted right (Kendall). */
+static double order_of(const struct cell *cells, size_t n, const char *model)
+{
+    double right = 0, pairs = 0;
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < n; j++) {
+            const struct cell *a = &cells[i], *b = &cells[j];
+            if (!strstr(a->path, model) || !strstr(b->path, model) ||
+                a->published <= 1.02 * b->published)
+                continue;
+            pairs++;
+            right += a->predicted > b->predicted;
+        }
+    return right / pairs;
+}
+
+/* 42 runs of ten releases with one set of twelve constants (models/profiles/megatron.yaml). */
+static void rates_of_megatron(void **state)
+{
+    (void)state;
+    struct arena arena = {0};
+    struct csv csv;
+    struct cell cells[RUNS];
+    double errors[RUNS];
+    size_t n = 0, inside = 0;
+    published_read("megatron_train_throughput", &arena, &csv);
+    for (size_t row = 0; row < csv.n_rows; row++) {
+        struct plan *plan = arena_alloc(&arena, 1, sizeof *plan);
+        struct profile profile;
+        struct time_report time;
+        struct err err = {0};
+        published_load(&csv, row, &arena, plan);
+        assert_int_equal(profile_load(plan, &arena, &profile, &err), STATUS_OK);
+        assert_string_equal(profile.name, "megatron");
+        const struct time_ask ask = {.profile = &profile};
+        assert_int_equal(time_of(plan, &ask, &arena, &time, &err), STATUS_OK);
+        struct cell *c = &cells[n];
+        *c = (struct cell){.path = csv_cell(&csv, row, "row"),
+                           .published = strtod(csv_cell(&csv, row, "published"), NULL),
+                           .predicted = time.tokens_per_s_per_device};
+        double ratio = c->published / c->predicted;
+        errors[n++] = fabs(1 / ratio - 1);
+        inside += ratio >= time.step_s / time.high_s && ratio <= time.step_s / time.low_s;
+    }
+    assert_int_equal(n, 42);
+    stat_sort(errors, n);
+    if (stat_percentile(errors, n, 0.5) > 0.085)
+        fail_msg("median error %.1f %%", 100 * stat_percentile(errors, n, 0.5));
+    assert_in_range(inside, 36, 41); /* 85 to 97 % */
+    assert_true(order_of(cells, n, "deepseek") > 0.85);
+    assert_true(order_of(cells, n, "qwen") > 0.85);
+    arena_release(&arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rates_of_seed_000),
+        cmocka_unit_test(rates_of_megatron),
         cmocka_unit_test(order_of_paths_is_right_at_every_micro_batch),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

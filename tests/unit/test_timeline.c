@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "base/rng.h"
+#include "sim/launch.h"
 #include "sim/pipeline.h"
 #include "sim/timeline.h"
 
@@ -32,6 +33,88 @@ static void rounds_of_seed_003(void **state)
             fail_msg("case %zu: %.1f, expected %.1f", i, t.overlapped_s, cases[i].overlapped);
         assert_true(t.serial_s + 1e-9 >= t.overlapped_s); /* JX-7 */
         assert_true(t.overlapped_s + 1e-9 >= t.link_s && t.overlapped_s + 1e-9 >= t.compute_s);
+    }
+}
+
+/* ---- the host beside the device ---- */
+
+/* A layer of ops, one of which the host waits for before it launches the next. */
+struct layer_ops {
+    double launch_s[8], op_s[8], sync_s;
+    int n, wait_before; /* -1: never */
+};
+
+static double period_of(const struct layer_ops *l)
+{
+    struct launch launch;
+    launch_init(&launch);
+    for (int i = 0; i < l->n; i++) {
+        if (i == l->wait_before)
+            launch_wait(&launch, l->sync_s);
+        launch_op(&launch, l->launch_s[i], l->op_s[i]);
+    }
+    return launch_period_s(&launch);
+}
+
+/* The same layer many times, event by event. */
+static double played(const struct layer_ops *l)
+{
+    enum { LAYERS = 4000 };
+    double host = 0, device = 0, half = 0;
+    for (int layer = 0; layer < LAYERS; layer++) {
+        if (layer == LAYERS / 2)
+            half = device;
+        for (int i = 0; i < l->n; i++) {
+            if (i == l->wait_before)
+                host = fmax(host, device) + l->sync_s;
+            host += l->launch_s[i];
+            device = fmax(device, host) + l->op_s[i];
+        }
+    }
+    return (device - half) / (LAYERS / 2.0);
+}
+
+static void host_and_device_by_hand(void **state)
+{
+    (void)state;
+    static const struct {
+        struct layer_ops layer;
+        double period;
+    } cases[] = {
+        {{{1, 1}, {5, 5}, 0, 2, -1}, 10}, /* the device binds */
+        {{{5, 5}, {1, 1}, 0, 2, -1}, 10}, /* the host binds */
+        {{{5, 5}, {9, 1}, 0, 2, -1}, 10}, /* as long as it may run ahead */
+        /* a wait empties the queue: the device idles while the first op is launched again, the
+         * host while the second runs */
+        {{{5, 5}, {9, 1}, 2, 2, 1}, 5 + 9 + 2 + 5},
+        {{{5, 5}, {1, 9}, 2, 2, 1}, 2 + 5 + 9 + 1},
+        {{{1, 1}, {20, 20}, 3, 2, 1}, 3 + 1 + 20 + 20},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        if (fabs(period_of(&cases[i].layer) - cases[i].period) > 1e-12)
+            fail_msg("case %zu: %g, not %g", i, period_of(&cases[i].layer), cases[i].period);
+}
+
+/* The eigenvalue is what playing comes to; no longer op or launch makes it shorter. */
+static void the_period_is_what_playing_comes_to(void **state)
+{
+    (void)state;
+    struct rng rng;
+    rng_init(&rng, 7, 0, 0, 0, 0);
+    for (int draw = 0; draw < 300; draw++) {
+        struct layer_ops l = {.n = 1 + (int)rng_below(&rng, 8), .sync_s = rng_uniform(&rng)};
+        for (int i = 0; i < l.n; i++) {
+            l.launch_s[i] = rng_uniform(&rng);
+            l.op_s[i] = 2 * rng_uniform(&rng);
+        }
+        l.wait_before = (int)rng_below(&rng, (uint64_t)l.n + 1) - 1;
+        double period = period_of(&l), slope = played(&l);
+        if (fabs(period - slope) > 2e-3 * period)
+            fail_msg("draw %d: %.6f, played %.6f", draw, period, slope);
+        l.op_s[0] += 0.3;
+        assert_true(period_of(&l) >= period);
+        l.launch_s[l.n - 1] += 0.3;
+        assert_true(period_of(&l) >= period);
     }
 }
 
@@ -146,6 +229,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rounds_of_seed_003),
+        cmocka_unit_test(host_and_device_by_hand),
+        cmocka_unit_test(the_period_is_what_playing_comes_to),
         cmocka_unit_test(even_stages_follow_closed_forms),
         cmocka_unit_test(ends_lie_between_their_bounds),
     };

@@ -266,6 +266,27 @@ static uint64_t thousandths(uint64_t alive, uint64_t layers)
     return layers ? ceil_div(1000 * alive, layers) : 1000;
 }
 
+static void stage_of_chunks(const struct chunks *chunks, struct stage *stage)
+{
+    for (uint64_t i = 0; i < chunks->n; i++) {
+        for (unsigned k = 0; k < KIND_COUNT; k++)
+            stage->layers[k] += chunks->layers[i][k];
+        stage->embedding |= chunks->embedding[i];
+        stage->head |= chunks->head[i];
+        stage->mtp_layers += chunks->modules[i];
+    }
+}
+
+void stage_layers(const struct plan *plan, uint64_t index, struct stage *stage)
+{
+    struct chunks chunks;
+    struct layout layout;
+    bool written = plan->parallel.layout[0] && layout_read(plan->parallel.layout, &layout);
+    rank_chunks(plan, index, written ? &layout : NULL, &chunks);
+    *stage = (struct stage){.index = index};
+    stage_of_chunks(&chunks, stage);
+}
+
 void stage_at(const struct plan *plan, uint64_t index, unsigned moment,
               const struct params *params, struct stage *stage)
 {
@@ -276,13 +297,7 @@ void stage_at(const struct plan *plan, uint64_t index, unsigned moment,
     fill_moments(plan, index, &chunks);
     *stage = (struct stage){
         .index = index, .moments = chunks.moments, .model_parameters = params->parameters};
-    for (uint64_t i = 0; i < chunks.n; i++) {
-        for (unsigned k = 0; k < KIND_COUNT; k++)
-            stage->layers[k] += chunks.layers[i][k];
-        stage->embedding |= chunks.embedding[i];
-        stage->head |= chunks.head[i];
-        stage->mtp_layers += chunks.modules[i];
-    }
+    stage_of_chunks(&chunks, stage);
     const struct alive *alive = &chunks.moment[moment < chunks.moments ? moment : 0];
     /* without a pipeline layers 1 to k of one micro-batch and 1 to L - k of the next are alive,
      * and the one that both are in: L + 1 */

@@ -36,4 +36,8 @@ struct stage {
 void stage_at(const struct plan *plan, uint64_t index, unsigned moment,
               const struct params *params, struct stage *stage);
 
+/* Its layers, prediction modules and ends alone: nothing of what is in flight, no parameters.
+ */
+void stage_layers(const struct plan *plan, uint64_t index, struct stage *stage);
+
 #endif
