@@ -7,13 +7,15 @@
 #include "cli/chart/scatter.h"
 #include "cli/command/commands.h"
 #include "cli/command/side.h"
+#include "cli/command/validate_trace.h"
 #include "cli/frontier/table.h"
 #include "plan/catalog.h"
 #include "report/provenance.h"
 
 struct settings {
     bool rows;
-    const char *plot;
+    const char *plot, *trace;
+    uint64_t steps;
 };
 
 static const struct option options[] = {
@@ -21,6 +23,10 @@ static const struct option options[] = {
      "as text: show every row, not the summary alone"},
     {"plot", 0, OPTION_TEXT, offsetof(struct settings, plot), "FILE", NULL,
      "draw predicted against measured: .png, .svg, .pdf, .txt, or - for the terminal"},
+    {"trace", 0, OPTION_TEXT, offsetof(struct settings, trace), "FILE.json", NULL,
+     "the operand is a plan: its step beside a trace of torch.profiler, kernels by family"},
+    {"steps", 0, OPTION_COUNT, offsetof(struct settings, steps), "N 1..1000000", NULL,
+     "with --trace: steps in it; default: its ProfilerStep marks, or 1"},
 };
 
 /* ---- columns ---- */
@@ -204,6 +210,8 @@ static enum status run_validate(const struct invocation *call, struct err *err)
     const struct settings *settings = call->settings;
     struct validation v = {0};
     struct picture picture;
+    if (settings->trace)
+        return validate_trace(call, settings->trace, settings->steps, err);
     if (settings->plot)
         TRY(picture_init(&picture, settings->plot, call, err));
     for (size_t i = 0; !call->n_operands && validate_tables[i]; i++)
@@ -229,13 +237,14 @@ static const char *const examples[] = {
     "moeplan validate collectives deepgemm_kernels",
     "moeplan validate collectives --plot scatter.png",
     "moeplan validate mine.csv --rows",
+    "moeplan validate plan.yaml --trace trace.json",
     "moeplan validate -o rows.csv",
     NULL,
 };
 
 const struct command command_validate = {
     .name = "validate",
-    .operands = "[table.csv...]",
+    .operands = "[table.csv...|plan.yaml]",
     .summary = "predictions beside measurements, published or yours",
     .description =
         "Puts predictions beside what was measured: kernels and collectives by the constants "
