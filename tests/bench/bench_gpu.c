@@ -1,0 +1,339 @@
+/* Grouped products of a GPU beside its vendor's library, in one run: bf16, f32 sums, random
+ * data, experts with equally many rows. A line a shape: the rate of `run`'s kernels by the
+ * device's clock, and the ratio to each comparator that is there, opened at run time: cuBLAS
+ * one product an expert, strided and grouped; rocBLAS one an expert. Comparators are timed by
+ * the host around many of them. Skipped (77) without a device; not yet run on one. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/bench.h"
+#include "exec/gpu/device.h"
+#include "exec/gpu/view.h"
+
+enum { EXPERTS = 8, MOST_ROWS = 4096, H = 2048, I = 4096, REPEATS = 7, MANY = 10 };
+enum kind { FORWARD, GRAD_A, WGRAD, KINDS };
+
+static const char *const kinds[KINDS] = {"forward", "grad_a", "wgrad"};
+static const uint64_t rows_of_expert[] = {16, 128, 1024, 4096};
+
+/* Row-major [m, k] times [k, n] of an expert; `down`: a is stored [k, m]; `turned`: b [n, k].
+ */
+struct shape {
+    enum kind kind;
+    int m, n, k, down, turned;
+};
+
+static struct shape shape_of(enum kind kind, uint64_t rows)
+{
+    int M = (int)rows;
+    const struct shape shapes[KINDS] = {[FORWARD] = {FORWARD, M, I, H, 0, 0},
+                                        [GRAD_A] = {GRAD_A, M, H, I, 0, 1},
+                                        [WGRAD] = {WGRAD, H, I, M, 1, 0}};
+    return shapes[kind];
+}
+
+/* ---- memory: a, b and the result, each as large as any shape wants ---- */
+
+enum place { A, B, OUT, OFFSETS, SPACE, LISTS, PLACES };
+
+struct desk {
+    struct gpu *gpu;
+    void *at[PLACES];
+    uint64_t number[PLACES]; /* of CUDA and HIP: the address */
+};
+
+static const uint64_t bytes_of[PLACES] = {[A] = (uint64_t)EXPERTS * MOST_ROWS * I * 2,
+                                          [B] = (uint64_t)EXPERTS * MOST_ROWS * I * 2,
+                                          [OUT] = (uint64_t)EXPERTS * MOST_ROWS * I * 4,
+                                          [OFFSETS] = (EXPERTS + 1) * 8,
+                                          [SPACE] = 1 << 16,
+                                          [LISTS] = 3 * EXPERTS * 8};
+
+static enum status fill_random(const struct desk *d, enum place place, struct err *err)
+{
+    uint16_t *values = malloc(bytes_of[place]);
+    uint64_t seed = 1;
+    if (!values)
+        return err_set(err, STATUS_SYSTEM, "out of memory");
+    for (uint64_t i = 0; i < bytes_of[place] / 2; i++) {
+        seed = seed * 6364136223846793005U + 1442695040888963407U;
+        values[i] = (uint16_t)(0x3e80U | (seed >> 40 & 0x807fU)); /* about +-0.25 to 0.5 */
+    }
+    enum status status = gpu_write(d->gpu, d->at[place], values, bytes_of[place], err);
+    free(values);
+    return status;
+}
+
+static enum status set_desk(struct desk *d, struct err *err)
+{
+    for (unsigned i = 0; i < PLACES; i++) {
+        uint64_t offset;
+        d->at[i] = gpu_alloc(d->gpu, bytes_of[i]);
+        if (!d->at[i])
+            return err_set(err, STATUS_SYSTEM, "no memory on the device");
+        d->number[i] = gpu_memory_of(d->gpu, d->at[i], &offset);
+    }
+    TRY(gpu_fill(d->gpu, d->at[SPACE], 0, bytes_of[SPACE], err));
+    TRY(fill_random(d, A, err));
+    return fill_random(d, B, err);
+}
+
+/* ---- ours ---- */
+
+static enum status ours(const struct desk *d, const struct shape *s, uint64_t rows,
+                        double *seconds, struct err *err)
+{
+    bool wgrad = s->kind == WGRAD;
+    uint64_t all = EXPERTS * rows, memory[GPU_TENSORS + 1] = {d->number[A], d->number[B]};
+    struct gpu_call call = {.space_bytes = bytes_of[SPACE]};
+    int64_t offsets[EXPERTS + 1];
+    double samples[REPEATS];
+    for (unsigned e = 0; e <= EXPERTS; e++)
+        offsets[e] = (int64_t)(e * rows);
+    TRY(gpu_write(d->gpu, d->at[OFFSETS], offsets, sizeof offsets, err));
+    call.args.gemm.transposed = (uint8_t)s->turned;
+    call.view[0] = gpu_view_rows(all, (uint64_t)(wgrad ? s->m : s->k), FORMAT_BF16);
+    call.view[1] = wgrad ? gpu_view_rows(all, (uint64_t)s->n, FORMAT_BF16)
+                         : gpu_view_matrices(EXPERTS, H, I, FORMAT_BF16);
+    call.view[2] = gpu_view_rows(EXPERTS + 1, 1, FORMAT_I64);
+    call.view[wgrad ? 5 : 6] = wgrad ? gpu_view_matrices(EXPERTS, H, I, FORMAT_F32)
+                                     : gpu_view_rows(all, (uint64_t)s->n, FORMAT_BF16);
+    memory[2] = d->number[OFFSETS];
+    memory[wgrad ? 5 : 6] = d->number[OUT];
+    memory[GPU_TENSORS] = d->number[SPACE];
+    uint64_t across = ((uint64_t)s->n + 63) / 64,
+             down = wgrad ? EXPERTS * (H / 64) : all / 64 + EXPERTS;
+    enum kernel kernel = wgrad ? KERNEL_WGRAD : KERNEL_GEMM;
+    TRY(gpu_perform(d->gpu, kernel, &call, memory, across * down, &samples[0], err));
+    for (unsigned i = 0; i < REPEATS; i++)
+        TRY(gpu_perform(d->gpu, kernel, &call, memory, across * down, &samples[i], err));
+    *seconds = bench_median(samples, REPEATS);
+    return STATUS_OK;
+}
+
+/* ---- comparators: column-major libraries see the operands turned round ---- */
+
+struct expert {
+    uint64_t a, b, c; /* addresses */
+};
+
+static struct expert expert_of(const struct desk *d, const struct shape *s, uint64_t e)
+{
+    uint64_t out = s->kind == WGRAD ? 4 : 2, m = (uint64_t)s->m, n = (uint64_t)s->n,
+             k = (uint64_t)s->k;
+    return (struct expert){d->number[A] + e * m * k * 2, d->number[B] + e * k * n * 2,
+                           d->number[OUT] + e * m * n * out};
+}
+
+struct library {
+    void *opened, *handle;
+};
+
+struct comparator {
+    const char *name, *device; /* the driver's */
+    const char *const *libraries;
+    const char *create, *function;
+    int (*call)(void *function, const struct library *library, const struct desk *d,
+                const struct shape *s);
+};
+
+static const float one = 1, zero = 0;
+enum { BF16 = 14, F32 = 0, SUMS_F32 = 68, ANY = -1 }; /* of CUDA's library_types.h */
+
+static int out_type(const struct shape *s)
+{
+    return s->kind == WGRAD ? F32 : BF16;
+}
+
+static int cublas_each(void *function, const struct library *l, const struct desk *d,
+                       const struct shape *s)
+{
+    int (*gemm)(void *, int, int, int, int, int, const void *, uint64_t, int, int, uint64_t,
+                int, int, const void *, uint64_t, int, int, int, int);
+    memcpy(&gemm, &function, sizeof gemm);
+    for (uint64_t e = 0; e < EXPERTS; e++) {
+        struct expert x = expert_of(d, s, e);
+        int code = gemm(l->handle, s->turned, s->down, s->n, s->m, s->k, &one, x.b, BF16,
+                        s->turned ? s->k : s->n, x.a, BF16, s->down ? s->m : s->k, &zero, x.c,
+                        out_type(s), s->n, SUMS_F32, ANY);
+        if (code != 0)
+            return code;
+    }
+    return 0;
+}
+
+static int cublas_strided(void *function, const struct library *l, const struct desk *d,
+                          const struct shape *s)
+{
+    int (*gemm)(void *, int, int, int, int, int, const void *, uint64_t, int, int, long long,
+                uint64_t, int, int, long long, const void *, uint64_t, int, int, long long, int,
+                int, int);
+    struct expert x = expert_of(d, s, 0);
+    long long m = s->m, n = s->n, k = s->k;
+    memcpy(&gemm, &function, sizeof gemm);
+    return gemm(l->handle, s->turned, s->down, s->n, s->m, s->k, &one, x.b, BF16,
+                s->turned ? s->k : s->n, k * n, x.a, BF16, s->down ? s->m : s->k, m * k, &zero,
+                x.c, out_type(s), s->n, m * n, EXPERTS, SUMS_F32, ANY);
+}
+
+/* One group of all experts; the lists of matrices lie on the device. */
+static int cublas_grouped(void *function, const struct library *l, const struct desk *d,
+                          const struct shape *s)
+{
+    int (*gemm)(void *, const int *, const int *, const int *, const int *, const int *,
+                const void *, uint64_t, int, const int *, uint64_t, int, const int *,
+                const void *, uint64_t, int, const int *, int, const int *, int);
+    int ldb = s->turned ? s->k : s->n, lda = s->down ? s->m : s->k, n = EXPERTS;
+    uint64_t at = d->number[LISTS];
+    memcpy(&gemm, &function, sizeof gemm);
+    return gemm(l->handle, &s->turned, &s->down, &s->n, &s->m, &s->k, &one, at, BF16, &ldb,
+                at + EXPERTS * 8, BF16, &lda, &zero, at + 2 * EXPERTS * 8, out_type(s), &s->n,
+                1, &n, SUMS_F32);
+}
+
+static int rocblas_each(void *function, const struct library *l, const struct desk *d,
+                        const struct shape *s)
+{
+    enum { PLAIN = 111, TURNED = 112, ROC_BF16 = 168, ROC_F32 = 151, STANDARD = 0 };
+    int (*gemm)(void *, int, int, int, int, int, const void *, uint64_t, int, int, uint64_t,
+                int, int, const void *, uint64_t, int, int, uint64_t, int, int, int, int,
+                int32_t, uint32_t);
+    int out = s->kind == WGRAD ? ROC_F32 : ROC_BF16;
+    memcpy(&gemm, &function, sizeof gemm);
+    for (uint64_t e = 0; e < EXPERTS; e++) {
+        struct expert x = expert_of(d, s, e);
+        int code = gemm(l->handle, s->turned ? TURNED : PLAIN, s->down ? TURNED : PLAIN, s->n,
+                        s->m, s->k, &one, x.b, ROC_BF16, s->turned ? s->k : s->n, x.a, ROC_BF16,
+                        s->down ? s->m : s->k, &zero, x.c, out, s->n, x.c, out, s->n, ROC_F32,
+                        STANDARD, 0, 0);
+        if (code != 0)
+            return code;
+    }
+    return 0;
+}
+
+static const char *const cublas[] = {"libcublas.so.13", "libcublas.so.12", "libcublas.so",
+                                     NULL};
+static const char *const rocblas[] = {"librocblas.so.5", "librocblas.so.4", "librocblas.so",
+                                      NULL};
+
+static const struct comparator comparators[] = {
+    {"cublas", "cuda", cublas, "cublasCreate_v2", "cublasGemmEx", cublas_each},
+    {"strided", "cuda", cublas, "cublasCreate_v2", "cublasGemmStridedBatchedEx",
+     cublas_strided},
+    {"grouped", "cuda", cublas, "cublasCreate_v2", "cublasGemmGroupedBatchedEx",
+     cublas_grouped},
+    {"rocblas", "hip", rocblas, "rocblas_create_handle", "rocblas_gemm_ex", rocblas_each},
+};
+
+enum { COMPARATORS = sizeof comparators / sizeof *comparators };
+
+static void open_library(const struct comparator *c, struct library *l)
+{
+    int (*create)(void **handle);
+    for (unsigned i = 0; !l->opened && c->libraries[i]; i++)
+        l->opened = gpu_library_open(c->libraries[i]);
+    void *symbol = l->opened ? gpu_library_find(l->opened, c->create) : NULL;
+    memcpy(&create, &symbol, sizeof create);
+    if (!symbol || create(&l->handle) != 0)
+        l->handle = NULL;
+}
+
+static enum status write_lists(const struct desk *d, const struct shape *s, struct err *err)
+{
+    uint64_t lists[3][EXPERTS];
+    for (uint64_t e = 0; e < EXPERTS; e++) {
+        struct expert x = expert_of(d, s, e);
+        lists[0][e] = x.b;
+        lists[1][e] = x.a;
+        lists[2][e] = x.c;
+    }
+    return gpu_write(d->gpu, d->at[LISTS], lists, sizeof lists, err);
+}
+
+/* Seconds of one product of all experts; 0: it is not there, or failed. Reading memory waits
+ * for what was begun before. */
+static double theirs(const struct comparator *c, const struct library *l, const struct desk *d,
+                     const struct shape *s)
+{
+    struct err err = {.status = STATUS_OK};
+    void *function = l->handle ? gpu_library_find(l->opened, c->function) : NULL;
+    double samples[REPEATS];
+    char byte;
+    if (!function || write_lists(d, s, &err) != STATUS_OK || c->call(function, l, d, s) != 0)
+        return 0;
+    for (unsigned i = 0; i < REPEATS; i++) {
+        if (gpu_read(d->gpu, d->at[OUT], &byte, 1, &err) != STATUS_OK)
+            return 0;
+        double begin_s = bench_now_s();
+        for (unsigned j = 0; j < MANY; j++)
+            if (c->call(function, l, d, s) != 0)
+                return 0;
+        if (gpu_read(d->gpu, d->at[OUT], &byte, 1, &err) != STATUS_OK)
+            return 0;
+        samples[i] = (bench_now_s() - begin_s) / MANY;
+    }
+    return bench_median(samples, REPEATS);
+}
+
+/* ---- the table ---- */
+
+static enum status print_shape(const struct desk *d, const struct library *libraries,
+                               enum kind kind, uint64_t rows, struct err *err)
+{
+    struct shape s = shape_of(kind, rows);
+    double own_s, flop = 2.0 * EXPERTS * s.m * s.n * s.k;
+    TRY(ours(d, &s, rows, &own_s, err));
+    printf("%-8s %3d x %5d %5d %5d %9.4g", kinds[kind], EXPERTS, s.m, s.n, s.k,
+           flop / own_s / 1e12);
+    for (unsigned i = 0; i < COMPARATORS; i++) {
+        double other_s = theirs(&comparators[i], &libraries[i], d, &s);
+        if (other_s > 0)
+            printf(" %9.3f", other_s / own_s);
+        else
+            printf(" %9s", "-");
+    }
+    puts("");
+    return STATUS_OK;
+}
+
+static enum status print_table(struct desk *d, struct err *err)
+{
+    struct library libraries[COMPARATORS] = {{NULL, NULL}};
+    TRY(set_desk(d, err));
+    printf("%-8s %3s   %5s %5s %5s %9s", "product", "of", "m", "n", "k", "TFLOP/s");
+    for (unsigned i = 0; i < COMPARATORS; i++) {
+        size_t n = strlen(comparators[i].device);
+        printf(" %9s", comparators[i].name);
+        if (strncmp(gpu_where(d->gpu), comparators[i].device, n) == 0)
+            open_library(&comparators[i], &libraries[i]);
+    }
+    puts("   (ratios: above 1 is faster than it)");
+    for (unsigned k = 0; k < KINDS; k++)
+        for (unsigned r = 0; r < sizeof rows_of_expert / sizeof *rows_of_expert; r++)
+            TRY(print_shape(d, libraries, (enum kind)k, rows_of_expert[r], err));
+    return STATUS_OK;
+}
+
+int main(int n, char **arguments)
+{
+    struct desk desk = {0};
+    struct err err = {.status = STATUS_OK};
+    char kernels[400];
+    const char *where = n > 1 ? arguments[1] : "cuda:0";
+    if (gpu_open(where, &desk.gpu, &err) != STATUS_OK) {
+        printf("%s: skipped\n", err.text);
+        return 77;
+    }
+    enum status status = print_table(&desk, &err);
+    gpu_kernels_text(desk.gpu, kernels, sizeof kernels);
+    printf("%s, %s; %s\n", gpu_where(desk.gpu), gpu_facts(desk.gpu)->name, kernels);
+    if (status != STATUS_OK)
+        fprintf(stderr, "%s\n", err.text);
+    for (unsigned i = 0; i < PLACES; i++)
+        if (desk.at[i])
+            gpu_free(desk.gpu, desk.at[i]);
+    gpu_close(desk.gpu);
+    return status == STATUS_OK ? 0 : 1;
+}
