@@ -13,8 +13,9 @@
 #include "plan/schema.h"
 #include "support/settings.h"
 
-static const char *const stacks[] = {"maxtext", "megatron", "torchtitan", "vllm", "sglang"};
-static const char *const endings[] = {"yml", "sh", "toml", "sh", "sh"};
+static const char *const stacks[] = {"maxtext", "megatron", "torchtitan",
+                                     "vllm",    "sglang",   "trtllm"};
+static const char *const endings[] = {"yml", "sh", "toml", "sh", "sh", "sh"};
 
 enum { STACKS = sizeof stacks / sizeof *stacks, SETS = 8 };
 

@@ -10,7 +10,8 @@ struct settings {
 
 static const struct option options[] = {
     {"for", 0, OPTION_TEXT, offsetof(struct settings, stack), "STACK", NULL,
-     "maxtext, megatron, torchtitan, vllm or sglang; the plan's own stack unless given"},
+     "maxtext, megatron, torchtitan, vllm, sglang or trtllm; the plan's own stack unless "
+     "given"},
 };
 
 /* For another stack the plan is the one that --set stack=... would give. */

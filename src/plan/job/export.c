@@ -21,6 +21,10 @@ void writer_flag(struct job_writer *writer, const char *name, const char *value)
         write_toml(writer, name, value);
         return;
     }
+    if (writer->framework == &job_trtllm) {
+        trtllm_write_flag(writer, name, value);
+        return;
+    }
     if (writer->framework == &job_maxtext) {
         text_printf(writer->out, "%s: %s\n", name, value);
         return;
@@ -165,7 +169,8 @@ static bool names_model(const struct job_writer *writer)
     } names[] = {{&job_maxtext, NAMES_MAXTEXT},
                  {&job_torchtitan, NAMES_TORCHTITAN},
                  {&job_vllm, NAMES_HUB},
-                 {&job_sglang, NAMES_HUB}};
+                 {&job_sglang, NAMES_HUB},
+                 {&job_trtllm, NAMES_HUB}};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (names[i].framework == writer->framework)
             return model_name_to(names[i].catalog, writer->plan->model_name) != NULL;
@@ -212,8 +217,8 @@ static enum status complete(struct job_writer *writer, struct text *out)
 
 /* ---- the command ---- */
 
-static const struct job_framework *const exported[] = {&job_maxtext, &job_megatron,
-                                                       &job_torchtitan, &job_vllm, &job_sglang};
+static const struct job_framework *const exported[] = {
+    &job_maxtext, &job_megatron, &job_torchtitan, &job_vllm, &job_sglang, &job_trtllm};
 
 enum status job_export(const struct plan *plan, const char *stack, struct arena *arena,
                        struct text *out, struct err *err)
@@ -224,12 +229,13 @@ enum status job_export(const struct plan *plan, const char *stack, struct arena 
             framework = exported[i];
     if (!framework) {
         err_set(err, STATUS_INPUT, "stack '%s' has no launch flags", stack);
-        return err_hint(err,
-                        "export writes for maxtext, megatron, torchtitan, vllm and sglang");
+        return err_hint(
+            err, "export writes for maxtext, megatron, torchtitan, vllm, sglang and trtllm");
     }
     struct text flags = {.arena = arena};
     struct job_writer writer = {
         .plan = plan, .framework = framework, .arena = arena, .out = &flags, .err = err};
+    writer.flags.arena = arena;
     TRY(framework->write(&writer));
     return complete(&writer, out);
 }

@@ -223,6 +223,9 @@ struct job_writer {
 /* One flag in the framework's syntax; value NULL: a switch. */
 void writer_flag(struct job_writer *writer, const char *name, const char *value);
 void writer_count(struct job_writer *writer, const char *name, uint64_t value);
+/* The same for trtllm-serve: flags with underscores, what its option file alone takes to
+ * writer->flags. */
+void trtllm_write_flag(struct job_writer *writer, const char *name, const char *value);
 /* The rows of the table that stand for plan keys by themselves. */
 void writer_direct(struct job_writer *writer);
 /* The value of a plan key as the user would write it. */

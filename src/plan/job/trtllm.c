@@ -1,6 +1,7 @@
 /* TensorRT-LLM launches: trtllm-serve, and the YAML of --extra_llm_api_options below it. Read
  * at NVIDIA/TensorRT-LLM (files and commits beside the rows); underscores are dashes. */
 #include <inttypes.h>
+#include <string.h>
 
 #include "plan/derive.h"
 #include "plan/job/rows.h"
@@ -128,6 +129,73 @@ static enum status trtllm_finish(struct job *job)
     return serving_set_formats(job);
 }
 
+/* ---- a plan as a launch ---- */
+
+/* "a.b" and switches stand in the option file. */
+void trtllm_write_flag(struct job_writer *writer, const char *name, const char *value)
+{
+    char *own = arena_strdup(writer->arena, name);
+    for (char *at = own; *at; at++)
+        *at = *at == '-' ? '_' : *at;
+    if (value && !strchr(own, '.'))
+        text_printf(writer->out, " \\\n  --%s %s", own, value);
+    else
+        text_printf(&writer->flags, "%s: %s\n", own, value ? value : "true");
+}
+
+/* The lines of one mapping, "kv_cache_config.dtype: fp8", below its name; those of none as they
+ * stand. */
+static void write_group(const char *lines, const char *group, struct text *out)
+{
+    size_t n = strlen(group);
+    bool begun = false;
+    for (const char *at = lines; *at;) {
+        size_t length = strcspn(at, "\n") + 1, name = strcspn(at, ".:\n");
+        bool dotted = at[name] == '.';
+        if (n ? dotted && name == n && strncmp(at, group, n) == 0 : !dotted) {
+            if (n && !begun)
+                text_printf(out, "%s:\n", group);
+            begun = true;
+            text_append(out, n ? "  " : "");
+            text_append_n(out, at + (n ? n + 1 : 0), length - (n ? n + 1 : 0));
+        }
+        at += length;
+    }
+}
+
+static enum status trtllm_write(struct job_writer *writer)
+{
+    const struct plan *plan = writer->plan;
+    const struct parallel *p = &plan->parallel;
+    uint64_t dp = plan_dp(plan);
+    const char *model = model_name_to(NAMES_HUB, plan->model_name);
+    struct text *whole = writer->out, given = {.arena = writer->arena};
+    TRY(serving_write_refuse(writer));
+    writer->out = &given;
+    writer_count(writer, "tp-size", p->tp * dp);
+    if (dp > 1)
+        writer_flag(writer, "enable-attention-dp", NULL);
+    if (p->ep > 1)
+        writer_count(writer, "ep-size", p->ep);
+    writer_direct(writer);
+    writer_count(writer, "max-batch-size", plan->workload.micro_batch);
+    if (plan->precision.kv_cache == DTYPE_FP8)
+        writer_flag(writer, "kv-cache-config.dtype", "fp8");
+    writer->out = whole;
+    const char *lines = text_string(&writer->flags);
+    if (lines[0]) {
+        text_append(whole, "cat > options.yaml <<'EOF'\n");
+        write_group(lines, "", whole);
+        write_group(lines, "kv_cache_config", whole);
+        write_group(lines, "moe_config", whole);
+        text_append(whole, "EOF\n");
+    }
+    text_printf(whole, "trtllm-serve %s%s%s", model ? model : plan->model_name,
+                text_string(&given),
+                lines[0] ? " \\\n  --extra_llm_api_options options.yaml" : "");
+    return STATUS_OK;
+}
+
 const struct job_framework job_trtllm = {
     .name = "trtllm",
     .title = "a TensorRT-LLM launch",
@@ -138,5 +206,6 @@ const struct job_framework job_trtllm = {
     .n_flags = &n_flags,
     .prepare = trtllm_prepare,
     .finish = trtllm_finish,
+    .write = trtllm_write,
     .serves = true,
 };
