@@ -220,8 +220,8 @@ const struct command command_search = {
         "tp and etp stay inside a node and cp within 16 unless --over says otherwise. In "
         "training, tp splits the sequence too (parallel.sp). Capacity paths drop rows at small "
         "factors: compare layouts of one path with --fix path=NAME.\n\n"
-        "Cost is FLOPs over peak and bytes over bandwidth, without overlap and with balanced "
-        "routing: it orders layouts and predicts no time. Memory is that of `predict`.",
+        "Time is the step that `predict` says, by the plan's profile, on the expected fullest "
+        "rank; memory is that of `predict`, too.",
     .examples = examples,
     .min_operands = 1,
     .max_operands = 1,

@@ -37,6 +37,66 @@ static void keys(FILE *out, const char *ending)
         fprintf(out, "%s%s%s", i ? " " : "", fields[i].key, ending);
 }
 
+/* Whether an option's argument spells its words: "cpu|gpu|null". */
+static bool spells_words(const struct option *option)
+{
+    const char *argument = option->argument;
+    return option->type == OPTION_TEXT && argument && strchr(argument, '|') &&
+           argument[strspn(argument, "abcdefghijklmnopqrstuvwxyz0123456789-|")] == '\0';
+}
+
+static void spelled(FILE *out, const char *argument)
+{
+    for (; *argument; argument++)
+        fputc(*argument == '|' ? ' ' : *argument, out);
+}
+
+static void choices(FILE *out, const struct option *option)
+{
+    if (option->type == OPTION_CHOICE)
+        words(out, option->choices);
+    else
+        spelled(out, option->argument);
+}
+
+static bool has_choices(const struct option *option)
+{
+    return option->type == OPTION_CHOICE || spells_words(option);
+}
+
+/* What stands for an operand: the command's words; `help` explains keys, too. */
+static void operands(FILE *out, const struct command *command)
+{
+    words(out, command->words);
+    if (!text_equal(command->name, "help"))
+        return;
+    size_t n;
+    const struct command *const *commands = commands_all(&n);
+    for (size_t i = 0; i < n; i++)
+        fprintf(out, "%s ", commands[i]->name);
+    keys(out, "");
+}
+
+static bool has_operands(const struct command *command)
+{
+    return command->words || text_equal(command->name, "help");
+}
+
+/* "    moe.path) words='...' ;;" for each key whose values are words; `set` is what stands in
+ * front of them, `end` behind. */
+static void key_cases(FILE *out, const char *set, const char *end)
+{
+    size_t n;
+    const struct field *fields = schema_fields(&n);
+    for (size_t i = 0; i < n; i++) {
+        if (!fields[i].words)
+            continue;
+        fprintf(out, "    %s) %s", fields[i].key, set);
+        words(out, fields[i].words);
+        fprintf(out, "%s ;;\n", end);
+    }
+}
+
 static bool is_key_option(const struct option *option)
 {
     return option->type == OPTION_LIST && option->argument &&
@@ -60,9 +120,9 @@ static void each_option(const struct command *command, FILE *out,
 
 static void bash_value(const struct option *option, const struct command *command, FILE *out)
 {
-    if (option->type == OPTION_CHOICE) {
+    if (has_choices(option)) {
         fprintf(out, "    *:%s:--%s) words='", command->name, option->name);
-        words(out, option->choices);
+        choices(out, option);
         fputs("' ;;\n", out);
     } else if (is_key_option(option)) {
         fprintf(out, "    *:%s:--%s) compopt -o nospace; words=$keys ;;\n", command->name,
@@ -83,7 +143,7 @@ static void bash_name(const struct option *option, const struct command *command
 static void bash_operands(const struct command *command, FILE *out)
 {
     fprintf(out, "    *:%s:*) words='", command->name);
-    words(out, command->words);
+    operands(out, command);
     fputs("'; [[ $current != -* ]] || words='", out);
     each_option(command, out, bash_name);
     fputs("' ;;\n", out);
@@ -98,7 +158,16 @@ static void write_bash(FILE *out)
           "    local words= keys='",
           out);
     keys(out, "=");
-    fputs("'\n    COMPREPLY=()\n    case $COMP_CWORD:${COMP_WORDS[1]}:$previous in\n"
+    /* bash breaks words at "=": what stands before it is the key */
+    fputs("' key=\n    COMPREPLY=()\n"
+          "    [[ $current != = ]] || { key=$previous; current=; }\n"
+          "    [[ $previous != = ]] || key=${COMP_WORDS[COMP_CWORD-2]}\n"
+          "    case $key in\n",
+          out);
+    key_cases(out, "words='", "'");
+    fputs("    esac\n    if [[ $key ]]; then\n"
+          "        COMPREPLY=($(compgen -W \"$words\" -- \"$current\"))\n"
+          "        return\n    fi\n    case $COMP_CWORD:${COMP_WORDS[1]}:$previous in\n"
           "    1:*) words='",
           out);
     for (size_t i = 0; i < n; i++)
@@ -133,9 +202,9 @@ static void zsh_option(const struct option *option, const struct command *comman
         quoted(out, option->argument, "[]:\\");
         fputc(':', out);
     }
-    if (option->type == OPTION_CHOICE) {
+    if (has_choices(option)) {
         fputc('(', out);
-        words(out, option->choices);
+        choices(out, option);
         fputc(')', out);
     } else if (is_key_option(option)) {
         fputs("_moeplan_keys", out);
@@ -149,7 +218,11 @@ static void write_zsh(FILE *out)
 {
     size_t n;
     const struct command *const *commands = commands_all(&n);
-    fputs("#compdef moeplan\n_moeplan_keys()\n{\n    local -a keys\n    keys=(", out);
+    fputs("#compdef moeplan\n_moeplan_keys()\n{\n    local -a keys\n"
+          "    local key=${PREFIX%%=*}\n    if compset -P '*='; then\n    case $key in\n",
+          out);
+    key_cases(out, "compadd -- ", "");
+    fputs("    esac\n    return\n    fi\n    keys=(", out);
     keys(out, "");
     fputs(")\n    compadd -S = -a keys\n}\n_moeplan()\n{\n    local -a commands\n"
           "    commands=(",
@@ -167,9 +240,9 @@ static void write_zsh(FILE *out)
         fprintf(out, "    %s)\n        _arguments", commands[i]->name);
         each_option(commands[i], out, zsh_option);
         fputs(" \\\n            '*:operand:", out);
-        if (commands[i]->words) {
+        if (has_operands(commands[i])) {
             fputc('(', out);
-            words(out, commands[i]->words);
+            operands(out, commands[i]);
             fputc(')', out);
         } else {
             fputs("_files", out);
@@ -181,20 +254,28 @@ static void write_zsh(FILE *out)
 
 /* ---- fish ---- */
 
+/* " moe.path=deepep" of every key and word. */
+static void fish_values(FILE *out)
+{
+    size_t n;
+    const struct field *fields = schema_fields(&n);
+    for (size_t i = 0; i < n; i++)
+        for (size_t w = 0; fields[i].words && fields[i].words[w]; w++)
+            fprintf(out, " %s=%s", fields[i].key, fields[i].words[w]);
+}
+
 static void fish_option(const struct option *option, const struct command *command, FILE *out)
 {
     fprintf(out, "complete -c moeplan -n '__fish_seen_subcommand_from %s' -l %s", command->name,
             option->name);
     if (option->letter)
         fprintf(out, " -s %c", option->letter);
-    if (option->type == OPTION_CHOICE) {
+    if (has_choices(option)) {
         fputs(" -x -a '", out);
-        words(out, option->choices);
+        choices(out, option);
         fputc('\'', out);
     } else if (is_key_option(option)) {
-        fputs(" -x -a '", out);
-        keys(out, "=");
-        fputc('\'', out);
+        fputs(" -x -a '(__moeplan_keys)'", out);
     } else if (option->type != OPTION_FLAG) {
         fputs(" -r", out);
     }
@@ -207,15 +288,19 @@ static void write_fish(FILE *out)
 {
     size_t n;
     const struct command *const *commands = commands_all(&n);
+    fputs("function __moeplan_keys\n    printf '%s\\n' ", out);
+    keys(out, "=");
+    fish_values(out);
+    fputs("\nend\n", out);
     for (size_t i = 0; i < n; i++) {
         fprintf(out, "complete -c moeplan -n __fish_use_subcommand -f -a %s -d '",
                 commands[i]->name);
         quoted(out, commands[i]->summary, "\\");
         fputs("'\n", out);
-        if (commands[i]->words) {
+        if (has_operands(commands[i])) {
             fprintf(out, "complete -c moeplan -n '__fish_seen_subcommand_from %s' -f -a '",
                     commands[i]->name);
-            words(out, commands[i]->words);
+            operands(out, commands[i]);
             fputs("'\n", out);
         }
         each_option(commands[i], out, fish_option);
