@@ -388,8 +388,20 @@ struct stack {
     enum expert_backend experts;
 };
 
+/* What stands beside training: an engine that generates, and models that only answer. */
+enum colocated_engine { ENGINE_NONE, ENGINE_ASLEEP, ENGINE_AWAKE };
+
+struct colocated {
+    enum colocated_engine engine; /* while the model is trained */
+    uint64_t tp;                  /* devices that share a copy of its weights */
+    double fraction;              /* of a device, that it takes while it generates */
+    uint64_t reference;           /* frozen copies of the model */
+    uint64_t parameters;          /* of other frozen models */
+};
+
 struct workload {
     enum mode mode;
+    struct colocated colocated;
     uint64_t sequence_length, micro_batch;
     uint64_t global_batch, tokens_per_step;        /* 0: one micro-step */
     uint64_t context_length;                       /* decode: KV cache per sequence */

@@ -339,6 +339,16 @@ const struct field schema_table[] = {
           "tokens of the whole run, for its days, device-hours and price; 0: not stated"),
     COUNT("workload.steps", workload.steps, 1, 1e12, "1000",
           "steps of a run, for its chance of running out of memory"),
+    WORD("workload.colocated.engine", workload.colocated.engine, words_colocated, "none",
+         "an engine on the same devices that generates between steps (RL)"),
+    COUNT("workload.colocated.tp", workload.colocated.tp, 1, 1e6, "1",
+          "devices that share one copy of its weights, in 16 bits"),
+    REAL("workload.colocated.fraction", workload.colocated.fraction, 0, 1, "0.5",
+         "part of a device that it takes while it generates, weights and cache (verl: 0.5)"),
+    COUNT("workload.colocated.reference", workload.colocated.reference, 0, 100, "0",
+          "frozen copies of the model in 16 bits, shared out as zero shares weights"),
+    COUNT("workload.colocated.parameters", workload.colocated.parameters, 0, 1e14, "0",
+          "parameters of other frozen models (reward), likewise"),
 
     /* ---- parallel ---- */
 

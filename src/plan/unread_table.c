@@ -148,6 +148,9 @@ static bool has_moe(const struct plan *plan)
         .key = name, .never = why                                                              \
     }
 
+#define COLOCATES TRAINS, NOT_STACK(BIT(STACK_HOST) | ENGINES)
+#define BESIDE ONE_OF("workload.colocated.engine", BIT(ENGINE_ASLEEP) | BIT(ENGINE_AWAKE))
+
 #define NO_VALUES "predict computes no values, run does"
 
 /* A table, in the order of the field table. */
@@ -251,6 +254,11 @@ const struct unread_row unread_rows[] = {
     WHEN("workload.steps", OFF("stack.static_shapes")),
     WHEN("workload.steps", ONE_OF("moe.buffer", BIT(SIZING_FACTOR)),
          NOT_PATH(FIXED_SLOTS | BIT(PATH_BLOCKWISE))),
+    WHEN("workload.colocated.engine", COLOCATES),
+    WHEN("workload.colocated.tp", COLOCATES, BESIDE),
+    WHEN("workload.colocated.fraction", COLOCATES, BESIDE),
+    WHEN("workload.colocated.reference", COLOCATES),
+    WHEN("workload.colocated.parameters", COLOCATES),
 
     /* ---- parallel ---- */
     WHEN("parallel.dp_shard", TRAINS, ABOVE("parallel.zero", 0)),

@@ -133,6 +133,24 @@ static void adafactor_keeps_rows_and_columns(void **state)
     assert_int_equal(adafactor.state - none.state, 4 * ((dense + 7) / 8) + 4 * experts);
 }
 
+/* training-stacks.md 7: Qwen3-30B on 8 devices: actor 56.87 GiB, reference 7.11, an engine over
+ * two devices 28.44 of weights, while it generates. */
+static void models_beside_training(void **state)
+{
+    (void)state;
+    static const struct row rows[] = {
+        {"stack=torchtitan parallel.ep=1 parallel.zero=3 workload.colocated.reference=1",
+         {61064245248 + 7633030656, 0, 0}},
+        {"stack=torchtitan parallel.ep=1 parallel.zero=3 workload.colocated.engine=asleep "
+         "workload.colocated.tp=2 workload.colocated.fraction=0 "
+         "workload.colocated.parameters=8000000000",
+         {61064245248 + 2000000000, 30532122624, 0}},
+        {"stack=torchtitan parallel.ep=1 parallel.zero=3 workload.colocated.engine=awake",
+         {61064245248, 0, 0}},
+    };
+    check(rows, sizeof rows / sizeof *rows);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -140,6 +158,7 @@ int main(void)
         cmocka_unit_test(other_optimizers),
         cmocka_unit_test(muon_keeps_a_second_moment_of_what_is_no_matrix),
         cmocka_unit_test(adafactor_keeps_rows_and_columns),
+        cmocka_unit_test(models_beside_training),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -393,6 +393,7 @@ void step_state(const struct plan *plan, struct work *work, bool gradients_persi
     keep_moments(&s);
     if (offloads(plan))
         add_host(&s);
+    step_colocated(plan, work);
 }
 
 /* ---- what its step makes ---- */

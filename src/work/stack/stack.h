@@ -78,6 +78,10 @@ void step_state(const struct plan *plan, struct work *work, bool gradients_persi
 /* Format of the second moment. */
 enum dtype state_moment2(const struct plan *plan);
 
+/* What reinforcement learning keeps beside training (workload.colocated): frozen models, and an
+ * engine that generates, all the time or between steps. */
+void step_colocated(const struct plan *plan, struct work *work);
+
 /* What the update makes beside the state (f32 copies of gradients and states), at a tick of the
  * step behind all layers; nothing where it makes none. */
 void step_optimizer(const struct plan *plan, struct work *work);
