@@ -10,7 +10,7 @@
 #include "support/random_plan.h"
 #include "work/stack/stack.h"
 
-enum { SEEDS = 24 };
+enum { SEEDS = 32, SUBJECTS = 48 }; /* drawn; lists that must be valid of them */
 
 static const enum stack_kind stacks[] = {STACK_GENERIC, STACK_VLLM, STACK_SGLANG, STACK_NXD};
 
@@ -100,7 +100,8 @@ static void peak_is_the_worst_moment(void **state)
             valid += c.valid;
             arena_release(&c.arena);
         }
-    assert_true(valid > SEEDS * 2);
+    print_message("%zu of %d lists are valid\n", valid, SEEDS * (PATH_COUNT - PATH_CAPACITY));
+    assert_true(valid > SUBJECTS);
 }
 
 /* Twice the micro-batch never needs less; the worst case never less than the balanced one.
