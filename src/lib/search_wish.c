@@ -90,3 +90,27 @@ enum status search_wish_read(const struct search_wish *wish, const struct plan *
     TRY(read_space(wish, plan, arena, space, err));
     return search_wish_bytes(wish->at_most, at_most_bytes, err);
 }
+
+static enum status read_limit(const char *text, struct search_ask *ask, struct err *err)
+{
+    bool first = text_starts(text, "ttft=");
+    double *to = first ? &ask->most_ttft_s : &ask->most_tpot_s;
+    bool known = first || text_starts(text, "tpot=");
+    if (known && unit_parse(UNIT_SECONDS, text + strlen("tpot="), to) && *to > 0)
+        return STATUS_OK;
+    err_set(err, STATUS_USAGE, "--limit \"%s\" is not tpot=TIME or ttft=TIME", text);
+    return err_hint(err, "for example --limit tpot=50ms --limit ttft=2s");
+}
+
+enum status search_wish_serving(const struct search_wish *wish, const struct plan *plan,
+                                struct search_ask *ask, struct err *err)
+{
+    bool serves = plan->workload.mode == MODE_SERVE;
+    for (size_t i = 0; i < wish->n_limits; i++)
+        TRY(read_limit(wish->limits[i], ask, err));
+    if (serves || (!wish->n_limits && ask->objective == SEARCH_BY_TOKENS))
+        return STATUS_OK;
+    err_set(err, STATUS_USAGE, "%s is of requests, and workload.mode is %s",
+            wish->n_limits ? "--limit" : "--objective", words_mode[plan->workload.mode]);
+    return err_hint(err, "set workload.mode=serve and workload.concurrency");
+}

@@ -9,7 +9,9 @@ struct search_wish {
     size_t n_overs;
     const char *const *fixed; /* "ep=8": this value */
     size_t n_fixed;
-    const char *at_most; /* "memory=200GiB", or NULL */
+    const char *at_most;       /* "memory=200GiB", or NULL */
+    const char *const *limits; /* "tpot=50ms", "ttft=2s" */
+    size_t n_limits;
 };
 
 /* The space to search for a plan, and the bytes not to pass (0: the limit alone). Memory from
@@ -18,6 +20,11 @@ struct search_wish {
 enum status search_wish_read(const struct search_wish *wish, const struct plan *plan,
                              struct arena *arena, struct search_space *space,
                              uint64_t *at_most_bytes, struct err *err);
+
+/* The objective and latencies of the wish into a search of this plan, which has to be served
+ * for any of them but tokens. STATUS_USAGE. */
+enum status search_wish_serving(const struct search_wish *wish, const struct plan *plan,
+                                struct search_ask *ask, struct err *err);
 
 /* "memory=SIZE" in bytes; 0 for NULL. */
 enum status search_wish_bytes(const char *text, uint64_t *bytes, struct err *err);

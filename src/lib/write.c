@@ -165,8 +165,11 @@ static enum status find_json(struct handle_call *call)
 {
     static const struct moeplan_search usual = {0};
     const struct moeplan_search *search = call->ask ? call->ask : &usual;
-    const struct search_wish wish = {search->overs, search->n_overs, search->fixed,
-                                     search->n_fixed, search->at_most};
+    const struct search_wish wish = {.overs = search->overs,
+                                     .n_overs = search->n_overs,
+                                     .fixed = search->fixed,
+                                     .n_fixed = search->n_fixed,
+                                     .at_most = search->at_most};
     struct answer *answer = arena_alloc(&call->arena, 1, sizeof *answer);
     struct search_space *space = arena_alloc(&call->arena, 1, sizeof *space);
     struct search_result result;

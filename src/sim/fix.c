@@ -157,12 +157,18 @@ bool fix_keep(struct fix_search *search, const struct fix_move *moves, size_t n)
 
 /* ---- one change ---- */
 
+/* What fewer sequences at once are asked for by. */
+static const char *batch_key(const struct plan *plan)
+{
+    return plan->workload.mode == MODE_SERVE ? "workload.concurrency" : "workload.micro_batch";
+}
+
 static struct fix_move micro_batch_of(struct fix_search *search, uint64_t value)
 {
     bool trains = search->plan->workload.mode == MODE_TRAIN;
+    const char *key = batch_key(search->plan);
     return (struct fix_move){
-        "workload.micro_batch",
-        arena_printf(search->arena, "workload.micro_batch=%llu", (unsigned long long)value),
+        key, arena_printf(search->arena, "%s=%llu", key, (unsigned long long)value),
         trains ? "more micro-steps for the same batch" : "fewer sequences at once",
         FIX_THROUGHPUT};
 }
@@ -170,7 +176,8 @@ static struct fix_move micro_batch_of(struct fix_search *search, uint64_t value)
 /* Largest micro-batch that fits, by bisection below the plan's own. */
 static void try_micro_batch(struct fix_search *search)
 {
-    uint64_t fits = 0, fails = search->plan->workload.micro_batch;
+    const struct workload *w = &search->plan->workload;
+    uint64_t fits = 0, fails = w->mode == MODE_SERVE ? w->concurrency : w->micro_batch;
     struct evaluation result;
     while (fails - fits > 1) {
         uint64_t middle = fits + (fails - fits) / 2;

@@ -98,7 +98,7 @@ void fix_together(struct fix_search *search, const struct fix_moves *moves)
     for (size_t i = 0; i < moves->n; i++)
         if (moves->list[i].kind != FIX_NUMERICS)
             harmless->list[harmless->n++] = moves->list[i];
-    if (harmless->n < FIX_MOVES)
+    if (harmless->n < FIX_MOVES && search->plan->workload.mode != MODE_SERVE)
         harmless->list[harmless->n++] =
             (struct fix_move){"workload.micro_batch", "workload.micro_batch=1",
                               "more micro-steps for the same batch", FIX_THROUGHPUT};

@@ -44,6 +44,7 @@ static enum status predict_serve(const struct plan *plan, const struct predict_o
     struct serve_load load;
     decode.time = prefill.time = NULL;
     decode.origins = prefill.origins = NULL;
+    decode.fixes = prefill.fixes = false;
     prefill.ops = NULL;
     prefill.memory_only = true;
     TRY(serve_load_of(plan, arena, &load, err));
@@ -54,6 +55,10 @@ static enum status predict_serve(const struct plan *plan, const struct predict_o
     if (over_limit(&other) > over_limit(out))
         out->memory = other.memory;
     add_notes(plan, options, &load, arena, out);
+    if (options->fixes && out->memory.verdict == VERDICT_OOM)
+        out->memory.fixes =
+            fix_find(plan, options->routing, options->time ? options->time->profile : NULL,
+                     arena, &out->memory.n_fixes);
     return options->time ? time_of(plan, options->time, arena, &out->time, err) : STATUS_OK;
 }
 

@@ -64,6 +64,8 @@ static bool reads(const struct plan *plan, enum search_key key)
         return path_reads(path, READS_CAPACITY_FACTOR);
     if (key == SEARCH_BLOCK)
         return path_reads(path, READS_BLOCK_SIZE);
+    if (key == SEARCH_MICRO_BATCH)
+        return plan->workload.mode != MODE_SERVE;
     return true;
 }
 
@@ -249,10 +251,10 @@ static double least_seconds(struct walk *walk, const uint8_t index[SEARCH_KEYS])
     return time_seconds_per_token(&walk->plan, &step) * (1 + error);
 }
 
-/* The slow end of a hit's interval, by which hits are ranked. */
-static double slow_s(const struct search_hit *hit)
+static void append(struct found *f, const struct candidate *c)
 {
-    return hit->seconds_per_token * (1 + hit->error);
+    f->items = arena_grow(&f->arena, f->items, f->n, &f->capacity, sizeof *f->items);
+    f->items[f->n++] = *c;
 }
 
 static void keep(struct walk *walk, const uint8_t index[SEARCH_KEYS],
@@ -274,9 +276,19 @@ static void keep(struct walk *walk, const uint8_t index[SEARCH_KEYS],
         return;
     }
     c.seconds = least_seconds(walk, index);
-    found->items = arena_grow(&found->arena, found->items, found->n, &found->capacity,
-                              sizeof *found->items);
-    found->items[found->n++] = c;
+    append(found, &c);
+}
+
+/* Without bounds: it is evaluated exactly. */
+static void keep_served(struct walk *walk, const uint8_t index[SEARCH_KEYS])
+{
+    struct found *found = walk->found;
+    struct candidate c = {.number = walk->number};
+    memcpy(c.index, index, sizeof c.index);
+    if (!found->any)
+        found->nearest = c;
+    found->any = true;
+    append(found, &c);
 }
 
 static void visit(struct walk *walk, const uint8_t index[SEARCH_KEYS])
@@ -285,6 +297,10 @@ static void visit(struct walk *walk, const uint8_t index[SEARCH_KEYS])
     walk->found->points++;
     if (!rule_check_run(&walk->plan) || !stack_offers(&walk->plan)) {
         walk->found->invalid++;
+        return;
+    }
+    if (walk->plan.workload.mode == MODE_SERVE) {
+        keep_served(walk, index);
         return;
     }
     if (!walk->hunt->nearest && (is_hopeless(walk, index) || is_full(walk, index))) {
@@ -419,7 +435,7 @@ static bool is_beaten(const struct judged *judged, double seconds, uint64_t byte
         (judged->most && judged->fastest[judged->most - 1] >= seconds))
         return false;
     for (size_t i = judged->n; i-- > 0;) /* the late ones are small */
-        if (judged->hits[i].total_bytes <= bytes && slow_s(&judged->hits[i]) <= seconds)
+        if (judged->hits[i].total_bytes <= bytes && judged->hits[i].score <= seconds)
             return true;
     return false;
 }
@@ -448,12 +464,16 @@ static bool judge_candidate(struct judge *judge, const struct candidate *c,
         .wall = result.wall ? arena_strdup(judge->arena, result.wall->name) : NULL};
     for (unsigned key = 0; key < SEARCH_KEYS; key++)
         hit->value[key] = search_get(&plan, (enum search_key)key);
-    bool timed = time_step(e, &plan, judge->hunt->ask->profile, &hit->time);
+    bool serves = plan.workload.mode == MODE_SERVE;
+    bool timed = serves ? result.valid && time_serve(e, &plan, judge->hunt->ask->profile,
+                                                     &hit->time, &hit->serving)
+                        : time_step(e, &plan, judge->hunt->ask->profile, &hit->time);
     hit->seconds_per_token = timed ? time_seconds_per_token(&plan, &hit->time) : HUGE_VAL;
     if (judge->hunt->ask->profile)
         hit->error = time_error(judge->hunt->ask->profile, &plan, stack_path(&plan, NULL),
                                 &hit->outside);
-    return timed && fits;
+    hit->score = search_score(judge->hunt->ask, hit);
+    return timed && fits && search_is_soon(judge->hunt->ask, hit);
 }
 
 static void note_fastest(struct judged *judged, double seconds)
@@ -473,8 +493,8 @@ static void note_fastest(struct judged *judged, double seconds)
 static int by_time(const void *a, const void *b)
 {
     const struct search_hit *x = a, *y = b;
-    if (slow_s(x) != slow_s(y))
-        return slow_s(x) < slow_s(y) ? -1 : 1;
+    if (x->score != y->score)
+        return x->score < y->score ? -1 : 1;
     if (x->total_bytes != y->total_bytes)
         return x->total_bytes < y->total_bytes ? -1 : 1;
     return memcmp(x->value, y->value, sizeof x->value);
@@ -489,7 +509,7 @@ static void list_hits(const struct judged *judged, size_t wanted_n, struct arena
     r->best = arena_alloc(arena, wanted_n + 1, sizeof *r->best);
     for (size_t i = 0; i < judged->n; i++) {
         const struct search_hit *hit = &judged->hits[i];
-        if (i && slow_s(hit) == slow_s(&judged->hits[i - 1]))
+        if (i && hit->score == judged->hits[i - 1].score)
             continue;
         if (r->n_best < wanted_n)
             r->best[r->n_best++] = *hit;
@@ -505,24 +525,28 @@ static void judge_all(struct judge *judge, const struct pile *pile, struct arena
 {
     struct search_result *r = judge->result;
     size_t wanted_n = judge->hunt->ask->best;
+    bool serves = judge->hunt->base.workload.mode == MODE_SERVE;
     struct judged judged = {.fastest = arena_alloc(arena, wanted_n + 1, sizeof(double)),
                             .most = wanted_n};
     for (size_t at = 0; at < pile->n; at++) {
         const struct candidate *c = &pile->items[at];
-        struct search_hit hit;
+        struct search_hit hit = {.score = 0};
         if (is_beaten(&judged, c->seconds, c->least_bytes) ||
-            !judge_candidate(judge, c, &judged, &hit))
+            !judge_candidate(judge, c, serves ? NULL : &judged, &hit)) {
+            if (serves && hit.total_bytes - 1 < r->nearest.total_bytes - 1)
+                r->nearest = hit; /* 0: none */
             continue;
+        }
         judged.hits =
             arena_grow(arena, judged.hits, judged.n, &judged.capacity, sizeof *judged.hits);
         judged.hits[judged.n++] = hit;
-        note_fastest(&judged, slow_s(&hit));
+        note_fastest(&judged, hit.score);
     }
     if (judged.n)
         qsort(judged.hits, judged.n, sizeof *judged.hits, by_time);
     list_hits(&judged, wanted_n, arena, r);
     r->missed = r->n_pareto == 0;
-    if (r->missed)
+    if (r->missed && !serves)
         judge_candidate(judge, &pile->nearest, NULL, &r->nearest);
 }
 
@@ -532,6 +556,7 @@ static void loosen(const struct search_ask *ask, struct plan *base)
 {
     bool stages = ask->space->n[SEARCH_PP] > 1 || ask->space->n[SEARCH_VPP] > 1;
     base->parallel.dp = 0;
+    base->parallel.attention_dp = 0;
     base->parallel.stage = 0;
     base->parallel.sp =
         base->parallel.sp || (base->workload.mode == MODE_TRAIN && base->parallel.tp == 1);

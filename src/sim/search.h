@@ -6,9 +6,9 @@
  * memory and in seconds (routing taken at its balanced part: a fullest rank never has less, and
  * longer ops never make a shorter step, sim/step_time). Then, in the order of those seconds,
  * only those are evaluated exactly that can still be listed. Neither step changes the answer
- * (tested against brute force); the answer does not depend on the number of threads. A layout
- * with tp in training splits the sequence over it (parallel.sp) unless the plan has tp without
- * sp itself. Pure. */
+ * (tested against brute force); the answer does not depend on the number of threads. Served
+ * plans have few layouts: all of them are evaluated. A layout with tp in training splits the
+ * sequence over it (parallel.sp) unless the plan has tp without sp itself. Pure. */
 #ifndef MOEPLAN_SIM_SEARCH_H
 #define MOEPLAN_SIM_SEARCH_H
 
@@ -61,7 +61,26 @@ void search_space_default(const struct plan *plan, struct search_space *space);
 double search_get(const struct plan *plan, enum search_key key);
 void search_set(struct plan *plan, enum search_key key, double value);
 
+/* What the best layout has: name in options, what it is. Of serving but the first. */
+#define SEARCH_OBJECTIVE_LIST(X)                                                               \
+    X(TOKENS, "tokens", "most tokens per second and device")                                   \
+    X(TPOT, "tpot", "least time per token of an answer")                                       \
+    X(TTFT, "ttft", "least time to the first token")                                           \
+    X(MEMORY, "memory", "least memory")
+
+enum search_objective {
+#define OBJECTIVE_ENUM(name, text, help) SEARCH_BY_##name,
+    SEARCH_OBJECTIVE_LIST(OBJECTIVE_ENUM)
+#undef OBJECTIVE_ENUM
+        SEARCH_OBJECTIVES
+};
+
+const char *search_objective_name(enum search_objective objective);
+
 struct search_hit {
+    double score; /* what hits are ranked by, least first: device-seconds per token unless
+                   * another objective is asked for */
+    struct serve_times serving; /* mode serve */
     double value[SEARCH_KEYS];
     struct step_time time;    /* on the expected fullest rank: what predict says */
     double seconds_per_token; /* device-seconds, expected */
@@ -78,13 +97,19 @@ struct search_ask {
     const struct routing_data *routing; /* or NULL */
     const struct profile *profile;      /* that prices steps; NULL: the cluster's own rates */
     const struct search_space *space;
-    uint64_t at_most_bytes; /* more total is not wanted; 0: the limit alone */
-    size_t best;            /* how many to list */
-    struct pool *pool;      /* or NULL */
-    struct sweep_part part; /* of the layouts; {0}: all */
+    uint64_t at_most_bytes;          /* more total is not wanted; 0: the limit alone */
+    enum search_objective objective; /* other than tokens: of a served plan */
+    double most_tpot_s, most_ttft_s; /* of a served plan: more is not wanted; 0: any */
+    size_t best;                     /* how many to list */
+    struct pool *pool;               /* or NULL */
+    struct sweep_part part;          /* of the layouts; {0}: all */
     void (*progress)(void *context, double share); /* or NULL; called on the caller's thread */
     void *context;
 };
+
+/* What a hit is ranked by, and whether it is within the latencies that are wanted. */
+double search_score(const struct search_ask *ask, const struct search_hit *hit);
+bool search_is_soon(const struct search_ask *ask, const struct search_hit *hit);
 
 struct search_result {
     uint64_t points;    /* combinations whose layout obeys the rules */

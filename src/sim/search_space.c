@@ -26,6 +26,33 @@ const char *search_key_full(enum search_key key)
     return names[key];
 }
 
+const char *search_objective_name(enum search_objective objective)
+{
+    static const char *const names[] = {
+#define OBJECTIVE_NAME(name, text, help) text,
+        SEARCH_OBJECTIVE_LIST(OBJECTIVE_NAME)
+#undef OBJECTIVE_NAME
+    };
+    return names[objective];
+}
+
+double search_score(const struct search_ask *ask, const struct search_hit *hit)
+{
+    const double scores[SEARCH_OBJECTIVES] = {
+        [SEARCH_BY_TOKENS] = hit->seconds_per_token * (1 + hit->error), /* its slow end */
+        [SEARCH_BY_TPOT] = hit->serving.tpot_s,
+        [SEARCH_BY_TTFT] = hit->serving.ttft_s,
+        [SEARCH_BY_MEMORY] = (double)hit->total_bytes,
+    };
+    return scores[ask->objective];
+}
+
+bool search_is_soon(const struct search_ask *ask, const struct search_hit *hit)
+{
+    return (ask->most_tpot_s <= 0 || hit->serving.tpot_s <= ask->most_tpot_s) &&
+           (ask->most_ttft_s <= 0 || hit->serving.ttft_s <= ask->most_ttft_s);
+}
+
 /* The plan's counts; NULL for keys of another type. */
 static const uint64_t *count_of(const struct plan *plan, enum search_key key)
 {

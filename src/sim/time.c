@@ -84,17 +84,15 @@ double time_tokens_per_s_per_device(const struct plan *plan, const struct step_t
     return time_tokens_per_s(plan, step) / devices(plan);
 }
 
-/* The decode step of all sequences, from one to the next as the answers' tokens come. */
-static bool serve_step(const struct evaluator *e, const struct plan *plan,
-                       const struct profile *profile, struct step_time *out)
+bool time_serve(struct evaluator *e, const struct plan *plan, const struct profile *profile,
+                struct step_time *out, struct serve_times *times)
 {
     const struct serve_ask ask = {e->routing, profile};
     struct arena arena = {0};
     struct err err = {0};
-    struct serve_times times;
-    bool ok = serve_times_of(plan, &ask, &arena, &times, out, &err) == STATUS_OK;
-    if (ok)
-        out->beat_s = out->tokens / times.tokens_per_s;
+    bool ok = serve_times_of(plan, &ask, &arena, times, out, &err) == STATUS_OK;
+    if (ok) /* of all replicas */
+        out->beat_s = out->tokens / times->tokens_per_s;
     arena_release(&arena);
     return ok;
 }
@@ -104,8 +102,9 @@ bool time_step(struct evaluator *e, const struct plan *plan, const struct profil
 {
     struct arena arena = {0};
     struct err err = {0};
+    struct serve_times times;
     if (plan->workload.mode == MODE_SERVE)
-        return serve_step(e, plan, profile, out);
+        return time_serve(e, plan, profile, out, &times);
     struct stepper stepper = {.routing = e->routing};
     struct demand full;
     bool routed = time_is_routed(plan) && evaluate_expected(e, plan, &full);

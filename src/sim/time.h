@@ -77,6 +77,12 @@ void time_load(const struct plan *plan, const struct rates *rates, struct demand
 bool time_step(struct evaluator *evaluator, const struct plan *plan,
                const struct profile *profile, struct step_time *out);
 
+/* The same of a plan of mode serve: the decode step of all sequences, from one to the next as
+ * the tokens of the answers come, and what requests see. */
+bool time_serve(struct evaluator *evaluator, const struct plan *plan,
+                const struct profile *profile, struct step_time *out,
+                struct serve_times *times);
+
 /* Device-seconds of a token. */
 /* Relative half width of the interval around a plan's seconds: what held 90 % of the runs left
  * out of the fit, or, where the plan is of another device, model or key than the runs had

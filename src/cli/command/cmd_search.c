@@ -13,12 +13,19 @@
 enum { SIZES = 64, MOST_NODES = 1000000 /* limit of cluster.nodes */ };
 
 struct settings {
-    struct option_list fix, over;
+    struct option_list fix, over, limit;
+    unsigned objective;
     const char *at_most, *devices, *part, *plot;
     uint64_t best, threads;
 };
 
 static const struct settings defaults = {.best = 10};
+
+static const char *const objectives[] = {
+#define OBJECTIVE_WORD(name, text, help) text,
+    SEARCH_OBJECTIVE_LIST(OBJECTIVE_WORD)
+#undef OBJECTIVE_WORD
+        NULL};
 
 static const struct option options[] = {
     {"fix", 0, OPTION_LIST, offsetof(struct settings, fix), "KEY=VALUE", NULL,
@@ -27,6 +34,11 @@ static const struct option options[] = {
      "try these values of a key in place of the usual ones: tp=1..64*2; repeatable"},
     {"at-most", 0, OPTION_TEXT, offsetof(struct settings, at_most), "memory=SIZE", NULL,
      "want layouts of at most this total per rank, such as memory=200GiB"},
+    {"objective", 0, OPTION_CHOICE, offsetof(struct settings, objective), "WHAT", objectives,
+     "what the best layout has: most tokens/s a device, or of a served plan the least time per "
+     "token (tpot), to the first token (ttft), or memory"},
+    {"limit", 0, OPTION_LIST, offsetof(struct settings, limit), "WHAT=TIME", NULL,
+     "of a served plan, want at most this latency: tpot=50ms, ttft=2s; repeatable"},
     {"devices", 0, OPTION_TEXT, offsetof(struct settings, devices), "COUNTS", NULL,
      "how many devices are needed: the best layout for each count, such as 8..1024*2"},
     {"best", 0, OPTION_COUNT, offsetof(struct settings, best), "N 1..10000", NULL,
@@ -53,14 +65,17 @@ static enum status search_plan(const struct invocation *call, const struct plan 
                                struct search_result *result, struct err *err)
 {
     const struct settings *settings = call->settings;
-    const struct search_wish wish = {settings->over.items, settings->over.n,
-                                     settings->fix.items, settings->fix.n, settings->at_most};
+    const struct search_wish wish = {
+        settings->over.items, settings->over.n,      settings->fix.items, settings->fix.n,
+        settings->at_most,    settings->limit.items, settings->limit.n};
     struct search_space space;
     char label[64];
     struct profile profile;
     TRY(profile_load(plan, call->arena, &profile, err));
     struct search_ask ask = {
         .plan = plan, .profile = &profile, .space = &space, .best = best, .pool = pool};
+    ask.objective = (enum search_objective)settings->objective;
+    TRY(search_wish_serving(&wish, plan, &ask, err));
     bool progress = term_is_watched(stderr);
     snprintf(label, sizeof label, "%s", what);
     TRY(less_part(settings->part, &ask.part, err));
@@ -173,6 +188,7 @@ static enum status run(const struct invocation *call, const struct plan *plan,
     TRY(profile_load(plan, call->arena, &profile, err));
     struct search_view view = {
         .call = call, .plan = plan, .result = &result, .profile = &profile};
+    view.objective = (enum search_objective)settings->objective;
     struct picture picture = {.data = {.arena = call->arena}};
     if (settings->plot)
         TRY(picture_init(&picture, settings->plot, call, err));
@@ -205,6 +221,7 @@ static const char *const examples[] = {
     "moeplan search plan.yaml --fix ep=8 --fix path=deepep --at-most memory=200GiB",
     "moeplan search plan.yaml --over tp=1..64*2 --best 3",
     "moeplan search plan.yaml --devices 8..1024*2",
+    "moeplan search served.yaml --objective tokens --limit tpot=50ms --limit ttft=2s",
     NULL,
 };
 
@@ -220,6 +237,9 @@ const struct command command_search = {
         "tp and etp stay inside a node and cp within 16 unless --over says otherwise. In "
         "training, tp splits the sequence too (parallel.sp). Capacity paths drop rows at small "
         "factors: compare layouts of one path with --fix path=NAME.\n\n"
+        "A served plan (workload.mode: serve) is searched for its layouts at its concurrency, "
+        "by "
+        "--objective, under --limit.\n\n"
         "Time is the step that `predict` says, by the plan's profile, on the expected fullest "
         "rank; memory is that of `predict`, too.",
     .examples = examples,

@@ -49,15 +49,20 @@ static enum status print_hits(const struct search_view *view, const struct searc
         if (differs(hits, n, key))
             text_printf(&rows, ",%s", search_key_name((enum search_key)key));
     bool outside = any_outside(hits, n);
-    text_printf(&rows, ",verdict,total_bytes,tokens/s%s,loses by\n", outside ? ",runs" : "");
+    bool serves = n && hits[0].serving.present;
+    text_printf(&rows, ",verdict,total_bytes%s,tokens/s%s,loses by\n",
+                serves ? ",first token ms,per token ms" : "", outside ? ",runs" : "");
     for (size_t i = 0; i < n; i++) {
         text_printf(&rows, "%zu", i + 1);
         for (unsigned key = 0; key < SEARCH_KEYS; key++)
             if (differs(hits, n, key))
                 text_printf(&rows, ",%s",
                             search_value((enum search_key)key, hits[i].value[key], arena));
-        text_printf(&rows, ",%s,%" PRIu64 ",%.0f", verdict_name(hits[i].verdict),
-                    hits[i].total_bytes, tokens_per_s(&hits[i]));
+        text_printf(&rows, ",%s,%" PRIu64, verdict_name(hits[i].verdict), hits[i].total_bytes);
+        if (serves)
+            text_printf(&rows, ",%.0f,%.2f", 1e3 * hits[i].serving.ttft_s,
+                        1e3 * hits[i].serving.tpot_s);
+        text_printf(&rows, ",%.0f", tokens_per_s(&hits[i]));
         if (outside)
             text_printf(&rows, ",%s +-%.0f%%", hits[i].outside ? "outside" : "within",
                         100 * hits[i].error);
@@ -109,9 +114,17 @@ static void print_head(const struct search_view *view)
 static void print_miss(const struct search_view *view)
 {
     const struct search_hit *nearest = &view->result->nearest;
-    fprintf(view->call->out, "\nnothing fits; the least memory found: %.2f GiB%s%s\n  %s\n",
+    fprintf(view->call->out, "\nnothing fits%s; the least memory found: %.2f GiB%s%s\n  %s\n",
+            nearest->serving.present ? ", or none is as soon as it has to be" : "",
             (double)nearest->total_bytes / gib, nearest->wall ? ", wall " : "",
             nearest->wall ? nearest->wall : "", search_layout(nearest, view->call->arena));
+}
+
+static const char *title_of(const struct search_view *view)
+{
+    static const char *const titles[SEARCH_OBJECTIVES] = {
+        "fastest", "least time per token", "least time to the first token", "least memory"};
+    return titles[view->objective];
 }
 
 static enum status print_text(const struct search_view *view, struct err *err)
@@ -123,7 +136,7 @@ static enum status print_text(const struct search_view *view, struct err *err)
         print_miss(view);
         return STATUS_OK;
     }
-    fputs("\nfastest first\n", out);
+    fprintf(out, "\n%s first\n", title_of(view));
     TRY(print_hits(view, r->best, r->n_best, err));
     print_shared(view, r->best, r->n_best);
     fputs("\nless memory for more time (Pareto set)\n", out);
@@ -156,9 +169,12 @@ static void csv_hits(const char *list, const struct search_hit *hits, size_t n,
         for (unsigned key = 0; key < SEARCH_KEYS; key++)
             fprintf(out, ",%s", search_value((enum search_key)key, hits[i].value[key], arena));
         text_double(seconds, hits[i].seconds_per_token);
-        fprintf(out, ",%s,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%s,%s\n",
+        fprintf(out, ",%s,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%s,%s",
                 verdict_name(hits[i].verdict), hits[i].total_bytes, hits[i].limit_bytes,
                 hits[i].state_bytes, seconds, search_loss(&hits[i], &hits[0], arena));
+        if (hits[i].serving.present)
+            fprintf(out, ",%.6g,%.6g", hits[i].serving.ttft_s, hits[i].serving.tpot_s);
+        fputc('\n', out);
     }
 }
 
@@ -170,7 +186,8 @@ static enum status print_csv(const struct search_view *view, struct err *err)
     fputs("list,rank", out);
     for (unsigned key = 0; key < SEARCH_KEYS; key++)
         fprintf(out, ",%s", search_key_full((enum search_key)key));
-    fputs(",verdict,total_bytes,limit_bytes,state_bytes,device_s_per_token,loses_by\n", out);
+    fprintf(out, ",verdict,total_bytes,limit_bytes,state_bytes,device_s_per_token,loses_by%s\n",
+            view->plan->workload.mode == MODE_SERVE ? ",ttft_s,tpot_s" : "");
     csv_hits("best", r->best, r->n_best, view->call->arena, out);
     csv_hits("pareto", r->pareto, r->n_pareto, view->call->arena, out);
     if (r->missed)

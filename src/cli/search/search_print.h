@@ -11,6 +11,7 @@ struct search_view {
     const struct search_result *result;
     const struct profile *profile; /* that priced it */
     uint64_t at_most_bytes;
+    enum search_objective objective;
 };
 
 /* Text, JSON or CSV, as the call asks. */

@@ -74,6 +74,15 @@ static void json_hit(struct json *json, const char *key, const struct search_hit
     json_real(json, "device_s_per_token", hit->seconds_per_token);
     json_real(json, "error", hit->error);
     json_bool(json, "outside", hit->outside);
+    if (hit->serving.present) {
+        json_object(json, "serving");
+        json_real(json, "ttft_s", hit->serving.ttft_s);
+        json_real(json, "tpot_s", hit->serving.tpot_s);
+        json_real(json, "requests_per_s", hit->serving.requests_per_s);
+        json_real(json, "tokens_per_s", hit->serving.tokens_per_s);
+        json_count(json, "waiting", hit->serving.waiting);
+        json_close(json);
+    }
     json_object(json, "device_s_per_token_parts");
     for (unsigned i = 0; i < TIME_PARTS; i++)
         json_real(json, time_part_name((enum time_part)i), part_of(hit, i));
