@@ -22,6 +22,7 @@ fitting(s) = of_series(s) && (verdict_is('fits') || verdict_is('marginal')) \
 total(s) = of_series(s) && !verdict_is('invalid') ? column('total_bytes') / gib : NaN
 # points that are not there lie below the picture: gnuplot complains of a set without any
 total_if(s, v) = of_series(s) && verdict_is(v) ? column('total_bytes') / gib : -1
+fits_or_below(s) = fitting(s) >= 0 ? fitting(s) : -1
 above(s) = of_series(s) && !verdict_is('invalid') && total(s) > top_gib ? top_gib : -1
 named = n_x_values > 0
 place_of(name) = sum [i=1:n_x_values] (x_values[i] eq name ? i : 0)
@@ -38,7 +39,7 @@ set for [i=1:n_limits] arrow i from graph 0, first level(i) to graph 1, first le
     nohead front linecolor '#000000' linewidth 1.4 dashtype i
 if (on_terminal) {
     set ylabel
-    plot for [i=1:n_series] data using (x(0)):(fitting(series[i])) with points \
+    plot for [i=1:n_series] data using (x(0)):(fits_or_below(series[i])) with points \
              pointtype letter(i) title series[i], \
          for [i=1:n_series] data using (x(0)):(total_if(series[i], 'oom')) with points \
              pointtype capital(i) notitle, \

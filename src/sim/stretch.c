@@ -81,9 +81,11 @@ static bool is_captured(const struct stepper *s, const struct op *op, enum profi
 {
     enum graphs graphs = step_graphs(&s->plan);
     const struct word_list *scopes = &s->plan.stack.graph_modules;
+    bool reads = s->plan.workload.mode == MODE_TRAIN &&
+                 (s->plan.stack.kind == STACK_MEGATRON || s->plan.stack.kind == STACK_PRIMUS);
     if (graphs != GRAPHS_PARTIAL)
         return graphs == GRAPHS_FULL;
-    if (!scopes->n)
+    if (!reads || !scopes->n)
         return !segment_has_experts(op->segment) ||
                (item != PROFILE_INDEX && item != PROFILE_MOVE && item != PROFILE_GROUPED &&
                 item != PROFILE_ALL_TO_ALL);

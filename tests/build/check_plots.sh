@@ -27,7 +27,9 @@ draws() {
 for template in "$root"/plots/*.gp; do
     kind=$(basename "$template" .gp)
     [ "$kind" != style ] || continue
-    [ "$kind" != scatter ] || continue # of validate, below
+    case $kind in # of validate, search, compare and a table: below
+    scatter | pareto | waterfall | losses) continue ;;
+    esac
     plan=$root/examples/seed000-primus-turbo.yaml
     [ "$kind" != padding ] || plan=$root/examples/seed002-neuron-prefill.yaml
     draws "$kind.svg" "$MOEPLAN" plot "$kind" "$plan" -o "$kind.svg"
@@ -45,6 +47,8 @@ draws words.svg "$MOEPLAN" frontier --over moe.path=capacity,deepep,ragged_dot \
     --plot words.svg "$plan"
 
 draws scatter.svg "$MOEPLAN" validate collectives --plot scatter.svg
+draws waterfall.svg "$MOEPLAN" compare "$plan" --with-set A:moe.path=capacity \
+    --with-set B:moe.path=deepep --plot waterfall.svg
 draws out "$MOEPLAN" validate deepgemm_kernels --plot -
 
 # gnuplot runs what stands in backticks, in double quotes and behind system()
