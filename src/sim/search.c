@@ -128,6 +128,8 @@ static void list_layouts(struct hunt *hunt, struct arena *arena)
 static void take_part(struct hunt *hunt)
 {
     uint64_t first, end;
+    if (!hunt->n_layouts) /* and no list of them */
+        return;
     sweep_part_range(hunt->n_layouts, hunt->ask->part, &first, &end);
     hunt->layouts += first;
     hunt->n_layouts = (size_t)(end - first);

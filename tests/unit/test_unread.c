@@ -106,7 +106,7 @@ static void help_says_when(void **state)
     } cases[] = {
         {"moe.chunk", "when moe.path is chunked_a2a"},
         {"moe.alignment", "when moe.path is not capacity or chunked_a2a"},
-        {"moe.dedup", "when workload.mode is decode; or moe.path is selective"},
+        {"moe.dedup", "when workload.mode is decode or serve; or moe.path is selective"},
         {"cluster.wrap", "when block.kind is not moe, parallel.tp is above 1, cluster.mesh is "
                          "not empty"},
         {"stack.fraction", "when memory.fraction is 0"},
