@@ -41,11 +41,13 @@ static void copy_part(const struct local *local, const struct flight *flight, si
     const struct parcel *source = &flight->parcels[from], *target = &flight->parcels[to];
     uint64_t begin = part_at(source->send_bytes[to], part, flight->parts);
     uint64_t end = part_at(source->send_bytes[to], part + 1, flight->parts);
+    if (end == begin) /* there may be no buffer then */
+        return;
     char *receive = target->receive + target->receive_at[from] + begin;
     const char *send = source->send + source->send_at[to] + begin;
-    if (end > begin && local->base.move)
+    if (local->base.move)
         local->base.move(local->base.mover, send, receive, end - begin);
-    else if (end > begin)
+    else
         memcpy(receive, send, end - begin);
 }
 
