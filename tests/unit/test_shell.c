@@ -76,6 +76,16 @@ static const struct {
     {"S='--a 1'; [ -n x ] && S=\"$S --b 2\"\nrun $S",
      "[run][--a][1][--b]{variable 'S' is set under a condition, on line 1}[2]{variable 'S' is "
      "set under a condition, on line 1}"},
+    {"S='--a'; [ -n x ] && S=\"$S --b\"; [ -n y ] && S=\"$S --c\"\nrun $S",
+     "[run][--a][--b]{variable 'S' is set under a condition, on line 1}[--c]{variable 'S' is "
+     "set "
+     "under a condition, on line 1}"},
+    {"S='--a'; [ -n x ] && S+=' --b'; S+=' --c'\nrun $S",
+     "[run][--a][--b]{variable 'S' is set under a condition, on line 1}[--c]"},
+    {"N=1; [ -n x ] && N=16\nrun $N",
+     "[run][16]{variable 'N' is set under a condition, on line 1}"},
+    {"C=base; [ -n x ] && C=\"$C-large\"\nrun $C",
+     "[run][base-large]{variable 'C' is set under a condition, on line 1}"},
     {"run \"$@\" a", "[run][a]"},
     {"#SBATCH --nodes=4\nrun a", "[run][a]"},
 };

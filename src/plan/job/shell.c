@@ -269,24 +269,47 @@ static enum status read_scalar(struct shell_reader *reader, struct shell_words *
     return STATUS_OK;
 }
 
-/* What a condition may add to a text of words, X="$X --flag": the words before stay known, the
- * new ones are pieces that may not be there. */
-static bool add_pieces(struct shell_reader *reader, struct shell_variable *v, const char *why)
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\n';
+}
+
+/* What an assignment adds to the words that stood there, X="$X --flag" or X+=" --flag"; NULL
+ * where it is another value. What of it is not known for `old`'s own sake does not count. */
+static const char *added_text(const struct shell_variable *old, const struct shell_word *whole,
+                              const char *before, bool adds)
+{
+    const char *tail = whole->text, *trouble = whole->trouble;
+    size_t length = strlen(before);
+    if (!adds && !text_starts(tail, before))
+        return NULL;
+    for (size_t i = 0; i < old->value.n && !adds; i++)
+        trouble = trouble == old->value.items[i].trouble ? NULL : trouble;
+    tail += adds ? 0 : length;
+    bool apart = !*tail || is_blank(*tail) || is_blank(before[length - 1]);
+    return apart && !trouble ? tail : NULL;
+}
+
+/* The words before stay as they are known; the new ones are pieces that may not be there, as
+ * `why` says, or NULL: they are, behind some that may not. */
+static bool add_pieces(struct shell_reader *reader, struct shell_variable *v, bool adds,
+                       const char *why)
 {
     const struct shell_variable *old =
         shell_variable(reader->shell, reader->shell->n_variables, v->name, false);
-    if (!old || old->trouble || !old->value.n || v->value.n != 1 || v->value.items[0].trouble)
-        return false;
     struct text before = {.arena = reader->arena};
-    for (size_t i = 0; i < old->value.n; i++)
-        text_printf(&before, "%s%s", i ? " " : "", old->value.items[i].text);
-    const char *whole = v->value.items[0].text;
-    if (!before.length || !text_starts(whole, text_string(&before)))
-        return false;
     struct shell_words all = {0};
-    for (size_t i = 0; i < old->value.n; i++)
+    if (!old || old->trouble || v->value.n != 1 || (!why && !old->pieces))
+        return false;
+    for (size_t i = 0; i < old->value.n; i++) {
+        text_printf(&before, "%s%s", i ? " " : "", old->value.items[i].text);
         shell_words_add(&all, old->value.items[i], reader->arena);
-    for (const char *at = whole + before.length; *at;) {
+    }
+    const char *at =
+        before.length ? added_text(old, &v->value.items[0], text_string(&before), adds) : NULL;
+    if (!at)
+        return false;
+    while (*at) {
         size_t blank = strspn(at, " \t\n"), n = strcspn(at + blank, " \t\n");
         const struct shell_word word = {arena_strndup(reader->arena, at + blank, n),
                                         v->value.items[0].mark, why};
@@ -316,10 +339,10 @@ static enum status read_assignment(struct shell_reader *reader, struct command *
     const char *condition = arena_printf(
         reader->arena, "variable '%s' is set under a condition, on line %u", v.name, mark.line);
     bool conditional = command->depth > 0 || command->conditional;
+    if (!array && add_pieces(reader, &v, adds, conditional ? condition : NULL))
+        return set_variable(reader, v, mark);
     if (adds && !array)
         prepend(reader, &v, false);
-    if (conditional && !array && add_pieces(reader, &v, condition))
-        return set_variable(reader, v, mark);
     for (size_t i = 0; i < v.value.n && conditional; i++)
         v.value.items[i].trouble = condition;
     if (adds && array)
