@@ -141,8 +141,10 @@ static enum status read_run(struct reading *r, const struct csv *csv, size_t row
     value->row = csv_cell(csv, row, "row");
     value->configuration = csv_cell(csv, row, "set");
     value->model = run->plan.model_name;
+    const char *plan = csv_cell(csv, row, "plan"); /* runs alike have one plan and settings */
     run->configuration =
-        number_of(r->configurations, &r->n_configurations, value->configuration);
+        number_of(r->configurations, &r->n_configurations,
+                  arena_printf(f->arena, "%s %s", plan ? plan : "", value->configuration));
     run->model = number_of(r->models, &r->n_models, value->model);
     f->n++;
     return STATUS_OK;
@@ -258,13 +260,12 @@ static double spread_of(const struct constant *c)
 static double weight_of(struct fitter *f, const struct constant *c, double spread)
 {
     double factor = exp(-spread), sum = 0;
-    for (size_t i = 0; i < f->n; i++) {
-        f->moved[0] = c;
-        f->n_moved = 1;
-        move(f, &factor);
+    f->moved[0] = c;
+    f->n_moved = 1;
+    move(f, &factor);
+    for (size_t i = 0; i < f->n; i++)
         sum += fabs(log(seconds_of(f, i) / f->values[i].before)) / (double)f->n;
-        move(f, (const double[]){1});
-    }
+    move(f, (const double[]){1});
     f->n_moved = 0;
     return sum;
 }
