@@ -11,7 +11,7 @@ enum status published_sets(const struct csv *csv, size_t row, struct arena *aren
     const char *at = csv_cell(csv, row, "set");
     *sets = NULL;
     *n = 0;
-    while (*at) {
+    while (at && *at) {
         size_t length = strcspn(at, " ");
         const char *set = arena_strndup(arena, at, length), *equal = strchr(set, '=');
         if (!equal)

@@ -75,7 +75,7 @@ static void bad_tables_are_named(void **state)
         {"name,step,loss,step_s\na,0,5,1\n", "no number above 0"},
         {"name,step,loss,step_s\na,1,x,1\n", "no number above 0"},
         {"name,step,loss\na,1,5\n", "no row of 'a' says"},
-        {"name,step,loss,plan,set\na,1,5,p.yaml,x\n", "no KEY=VALUE"},
+        {"name,step,loss,plan,set\na,1,5,p.yaml,x\n", "is no key=value"},
         {"name,step,loss,plan\na,1,5,/nonexistent.yaml\n", "cannot be opened"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

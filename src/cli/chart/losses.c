@@ -9,9 +9,10 @@
 #include "cli/chart/chart.h"
 #include "cli/frontier/csv.h"
 #include "plan/load.h"
+#include "plan/published.h"
 #include "sim/time.h"
 
-enum { SETTINGS = 64, HALVINGS = 60 };
+enum { HALVINGS = 60 };
 
 static const double hour_s = 3600;
 
@@ -135,26 +136,16 @@ static const char *plan_file(const struct csv *csv, const char *name, struct are
 static enum status predict_step(const struct csv *csv, size_t row, struct arena *arena,
                                 double *step_s, struct err *err)
 {
-    struct override overrides[SETTINGS];
+    struct override *sets;
     struct plan *plan = arena_alloc(arena, 1, sizeof *plan);
     struct origins origins;
     struct profile profile;
     struct routing_data routing = {0};
     struct time_report time;
-    size_t n = 0;
+    size_t n;
     const char *file = plan_file(csv, cell_of(csv, row, "plan"), arena);
-    char *settings = arena_strdup(arena, cell_of(csv, row, "set")), *rest = NULL;
-    for (char *at = strtok_r(settings, " ", &rest); at && n < SETTINGS;
-         at = strtok_r(NULL, " ", &rest)) {
-        char *equals = strchr(at, '=');
-        if (!equals)
-            return err_at(err, STATUS_INPUT, line_of(csv, row), "set: '%s' is no KEY=VALUE",
-                          at);
-        const char *option = arena_printf(arena, "--set %s", at);
-        *equals = '\0';
-        overrides[n++] = (struct override){at, equals + 1, option};
-    }
-    TRY(plan_load(file, overrides, n, arena, plan, &origins, err));
+    TRY(published_sets(csv, row, arena, &sets, &n, err));
+    TRY(plan_load(file, sets, n, arena, plan, &origins, err));
     TRY(routing_data_load(plan, NULL, arena, &routing, err));
     TRY(profile_load(plan, arena, &profile, err));
     const struct time_ask ask = {.routing = &routing, .profile = &profile};
@@ -174,8 +165,8 @@ static enum status read_rate(const struct csv *csv, struct arena *arena, struct 
         first = first == SIZE_MAX ? row : first;
         if (cell_of(csv, row, "step_s")[0])
             return read_number(csv, row, "step_s", &run->step_s, err);
-        run->predicted = true;
-        if (cell_of(csv, row, "plan")[0])
+        run->predicted = cell_of(csv, row, "plan")[0] != '\0';
+        if (run->predicted)
             return predict_step(csv, row, arena, &run->step_s, err);
     }
     err_at(err, STATUS_INPUT, line_of(csv, first),
@@ -308,5 +299,4 @@ const struct chart_kind chart_losses = {
     .needs = "a table with the columns name, step, loss and step_s (seconds), or plan and set",
     .extend = extend,
     .fill = fill,
-    .reads = true,
 };
