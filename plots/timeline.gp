@@ -25,7 +25,6 @@ if (on_terminal) {
     exit
 }
 set lmargin 15
-set grid xtics linetype 1 linewidth 0.4 linecolor '#DDDDDD'
 unset grid
 set style fill solid 0.9 border rgb '#FFFFFF'
 set for [i=1:n_phases] arrow i from begins[i], graph 0 to begins[i], graph 1 nohead front \

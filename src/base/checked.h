@@ -26,6 +26,11 @@ static inline uint64_t checked_add(uint64_t a, uint64_t b, bool *overflow)
     return UINT64_MAX;
 }
 
+static inline uint64_t lesser(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
 /* ceil(a / b), b > 0 */
 static inline uint64_t ceil_div(uint64_t a, uint64_t b)
 {

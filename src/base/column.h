@@ -70,6 +70,13 @@ struct table {
     const struct column *note; /* printed below its row where it applies; may be NULL */
 };
 
+/* One of an array of columns and `count` records of a list, indented as behind a heading. */
+#define TABLE_OF(table_columns, list, count)                                                   \
+    {                                                                                          \
+        .columns = table_columns, .n = sizeof table_columns / sizeof *table_columns,           \
+        .records = list, .n_records = count, .record_size = sizeof *(list), .indent = 2        \
+    }
+
 /* Memory for the layout comes from the arena. */
 void column_table(FILE *out, const struct term *term, const struct table *table,
                   struct arena *arena);

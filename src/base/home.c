@@ -5,6 +5,8 @@
 #define _GNU_SOURCE /* dladdr */
 #include "base/home.h"
 
+#include "base/file.h"
+
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -60,6 +62,18 @@ const char *home_data(struct arena *arena)
         if (folders[i] && access(arena_printf(arena, "%s/models", folders[i]), R_OK) == 0)
             return folders[i];
     return MOEPLAN_DATA_DIR;
+}
+
+const char *home_file(const char *relative, struct arena *arena)
+{
+    const char *const folders[] = {home_user_data(), home_data(arena)};
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
+        const char *path =
+            folders[i] ? arena_printf(arena, "%s/%s", folders[i], relative) : NULL;
+        if (path && file_is_there(path))
+            return path;
+    }
+    return NULL;
 }
 
 const char *home_module(const char *name, struct arena *arena)

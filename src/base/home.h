@@ -16,6 +16,10 @@ const char *home_user_data(void);
  * looked for relative to the library. */
 const char *home_data(struct arena *arena);
 
+/* A file of the data, "models/x.csv": below what the user named, else below home_data. NULL
+ * when it is in neither. */
+const char *home_file(const char *relative, struct arena *arena);
+
 /* A module's file ("moeplan_mpi.so"): beside the binary, else where installation puts it beside
  * this copy, else in the install prefix. NULL when there is none. */
 const char *home_module(const char *name, struct arena *arena);

@@ -1,5 +1,6 @@
 /* JSON read piece by piece, for files too large for a tree: other programs' traces above all.
- * Strict (RFC 8259), UTF-8 checked, nesting limited; every error with its line and column. */
+ * Brackets, commas, escapes and control characters are checked (RFC 8259), nesting is limited;
+ * bytes need not be UTF-8, numbers are what strtod reads. Every error with line and column. */
 #ifndef MOEPLAN_BASE_JSON_READ_H
 #define MOEPLAN_BASE_JSON_READ_H
 
@@ -44,7 +45,7 @@ enum status json_read_skip(struct json_read *json, struct err *err);
 /* Whether key, string or word is this text. */
 bool json_read_is(const struct json_read *json, const char *text);
 
-/* STATUS_INPUT at the piece read last. */
+/* STATUS_INPUT behind the piece read last. */
 enum status json_read_fail(const struct json_read *json, const char *what, struct err *err);
 
 #endif

@@ -2,18 +2,11 @@
 #include "base/span.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 void span_add(struct span_list *list, const struct span *span)
 {
-    if (list->n == list->capacity) {
-        size_t room = list->capacity ? 2 * list->capacity : 64;
-        struct span *items = arena_alloc(list->arena, room, sizeof *items);
-        if (list->n)
-            memcpy(items, list->items, list->n * sizeof *items);
-        list->items = items;
-        list->capacity = room;
-    }
+    list->items =
+        arena_grow(list->arena, list->items, list->n, &list->capacity, sizeof *list->items);
     list->items[list->n++] = *span;
 }
 

@@ -410,7 +410,7 @@ static void gather(struct reader *r)
 /* "moe_kernels_hopper" of a path. */
 static const char *table_name(const char *file, struct arena *arena)
 {
-    const char *slash = strrchr(file, '/'), *name = slash ? slash + 1 : file;
+    const char *name = text_base_name(file);
     return arena_strndup(arena, name, strcspn(name, "."));
 }
 

@@ -5,6 +5,7 @@
 
 #include "base/checked.h"
 #include "base/text.h"
+#include "plan/derive.h"
 #include "plan/rule.h"
 
 static uint64_t gcd(uint64_t a, uint64_t b)
@@ -50,11 +51,11 @@ static void shrink_ranks(struct plan *plan, uint64_t n, struct text *how)
 static void shrink_tokens(struct plan *plan, uint64_t n, struct text *how)
 {
     struct workload *w = &plan->workload;
-    uint64_t split = plan->parallel.cp * (plan->parallel.sp ? plan->parallel.tp : 1);
     if (w->mode == MODE_DECODE)
         set(&w->micro_batch, ceil_div(w->micro_batch, n), "sequences", how);
     else
-        set(&w->sequence_length, round_up(ceil_div(w->sequence_length, n), split),
+        set(&w->sequence_length,
+            round_up(ceil_div(w->sequence_length, n), plan_sequence_ranks(plan)),
             "sequence_length", how);
     w->tokens_per_step = w->global_batch = 0;
 }

@@ -247,7 +247,7 @@ static enum status add_row(struct run *run, size_t at, const char *table, struct
 
 static const char *table_name(const char *file, struct arena *arena)
 {
-    const char *slash = strrchr(file, '/'), *name = slash ? slash + 1 : file;
+    const char *name = text_base_name(file);
     return arena_strndup(arena, name, strcspn(name, "."));
 }
 

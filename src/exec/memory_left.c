@@ -9,12 +9,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/checked.h"
 #include "base/system_file.h"
-
-static uint64_t least(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
 
 /* ---- control groups ---- */
 
@@ -42,7 +38,7 @@ static uint64_t group_left(const char *folder, const struct version *version)
     uint64_t cached = group_number(folder, "memory.stat", version->cached);
     if (limit == UINT64_MAX || used == UINT64_MAX)
         return UINT64_MAX;
-    used -= cached == UINT64_MAX ? 0 : least(cached, used);
+    used -= cached == UINT64_MAX ? 0 : lesser(cached, used);
     return limit > used ? limit - used : 0;
 }
 
@@ -56,7 +52,7 @@ static uint64_t levels_left(const char *mount, const struct version *version, co
     if (length >= (int)sizeof folder)
         return UINT64_MAX;
     for (;;) {
-        left = least(left, group_left(folder, version));
+        left = lesser(left, group_left(folder, version));
         char *last = strrchr(folder + root, '/');
         if (!last)
             return left;
@@ -92,7 +88,7 @@ uint64_t memory_left_groups(const char *membership, const char *mount)
         const char *path = NULL;
         const struct version *version = version_of(line, &path);
         if (version)
-            left = least(left, levels_left(mount, version, path));
+            left = lesser(left, levels_left(mount, version, path));
     }
     if (file)
         fclose(file);
@@ -133,6 +129,6 @@ uint64_t memory_left_bytes(void)
 {
     uint64_t kib = system_file_number("/proc/meminfo", "MemAvailable:");
     uint64_t left = kib == UINT64_MAX ? UINT64_MAX : kib * 1024;
-    left = least(left, least(memory_left_address_bytes(), limit_left(RLIMIT_DATA, 5)));
-    return least(left, memory_left_groups("/proc/self/cgroup", "/sys/fs/cgroup"));
+    left = lesser(left, lesser(memory_left_address_bytes(), limit_left(RLIMIT_DATA, 5)));
+    return lesser(left, memory_left_groups("/proc/self/cgroup", "/sys/fs/cgroup"));
 }

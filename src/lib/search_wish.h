@@ -21,8 +21,8 @@ enum status search_wish_read(const struct search_wish *wish, const struct plan *
                              struct arena *arena, struct search_space *space,
                              uint64_t *at_most_bytes, struct err *err);
 
-/* The objective and latencies of the wish into a search of this plan, which has to be served
- * for any of them but tokens. STATUS_USAGE. */
+/* The latencies of the wish into a search of this plan, which has to be served for them and for
+ * any objective but tokens. STATUS_USAGE. */
 enum status search_wish_serving(const struct search_wish *wish, const struct plan *plan,
                                 struct search_ask *ask, struct err *err);
 

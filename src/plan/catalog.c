@@ -157,8 +157,7 @@ static const char *item_name(const void *table, size_t i)
 /* "deepseek-ai/DeepSeek-V3" -> "deepseek-v3": how the catalogue would write it. */
 static char *catalogue_spelling(const char *name, struct arena *arena)
 {
-    const char *slash = strrchr(name, '/');
-    char *copy = arena_strdup(arena, slash ? slash + 1 : name);
+    char *copy = arena_strdup(arena, text_base_name(name));
     for (char *c = copy; *c; c++)
         *c = *c == '_' || *c == ' ' ? '-' : (char)tolower((unsigned char)*c);
     return copy;

@@ -30,6 +30,13 @@ uint64_t plan_expert_dp(const struct plan *plan)
     return divide(plan_world(plan), p->ep * p->etp * p->pp);
 }
 
+struct sharers plan_sharers(const struct plan *plan)
+{
+    uint64_t dp = plan_dp(plan), shard = plan->parallel.dp_shard ? plan->parallel.dp_shard : dp;
+    uint64_t experts = plan_expert_dp(plan) * shard / dp;
+    return (struct sharers){shard * plan->parallel.cp, experts ? experts : 1};
+}
+
 uint64_t plan_moe_layers(const struct plan *plan)
 {
     const struct model *model = &plan->model;
@@ -56,6 +63,12 @@ uint64_t plan_requests(const struct plan *plan)
 }
 
 /* Rounded up: a rank of an uneven split holds at most this. */
+uint64_t plan_sequence_ranks(const struct plan *plan)
+{
+    const struct parallel *p = &plan->parallel;
+    return p->cp * (p->sp ? p->tp : 1);
+}
+
 uint64_t plan_tokens(const struct plan *plan)
 {
     const struct workload *w = &plan->workload;

@@ -10,9 +10,17 @@
 uint64_t plan_world(const struct plan *plan);     /* ranks: nodes x devices x logical cores */
 uint64_t plan_dp(const struct plan *plan);        /* world / (tp pp cp) */
 uint64_t plan_expert_dp(const struct plan *plan); /* world / (ep etp pp) */
+/* Ranks that share one copy of the parameters out: all of the stage's for dense ones, edp for
+ * experts; with dp_shard so many of them, the others hold the same (HSDP). */
+struct sharers {
+    uint64_t dense, experts;
+};
+struct sharers plan_sharers(const struct plan *plan);
 uint64_t plan_moe_layers(const struct plan *plan);
 bool plan_names_path(const struct plan *plan); /* false: moe.path is auto, the stack's rule */
 uint64_t plan_tokens(const struct plan *plan); /* T: tokens per rank entering a layer */
+uint64_t
+plan_sequence_ranks(const struct plan *plan); /* that share a sequence: cp, with sp cp tp */
 /* serve: requests that a replica of attention has in flight: ceil(concurrency / replicas), of
  * which max_num_seqs may be in a step. */
 uint64_t plan_requests(const struct plan *plan);

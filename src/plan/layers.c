@@ -148,20 +148,39 @@ enum layer_kind model_expert_kind(const struct model *model)
     return KIND_MOE;
 }
 
-uint64_t model_mixers(const struct model *model, enum mixer mixer)
+/* Layers with a mixer and a network, MIXER_COUNT and FFN_COUNT for any. */
+static uint64_t count_with(const struct model *model, enum mixer mixer, enum ffn ffn)
 {
     uint64_t count[KIND_COUNT] = {0}, sum = 0;
     model_layers(model, 0, model->layers, count);
     for (unsigned i = 0; i < KIND_COUNT; i++)
-        sum += rows[i].mixer == mixer ? count[i] : 0;
+        if ((mixer == MIXER_COUNT || rows[i].mixer == mixer) &&
+            (ffn == FFN_COUNT || rows[i].ffn == ffn))
+            sum += count[i];
     return sum;
+}
+
+uint64_t model_mixers(const struct model *model, enum mixer mixer)
+{
+    return count_with(model, mixer, FFN_COUNT);
 }
 
 uint64_t model_ffns(const struct model *model, enum ffn ffn)
 {
-    uint64_t count[KIND_COUNT] = {0}, sum = 0;
-    model_layers(model, 0, model->layers, count);
-    for (unsigned i = 0; i < KIND_COUNT; i++)
-        sum += rows[i].ffn == ffn ? count[i] : 0;
-    return sum;
+    return count_with(model, MIXER_COUNT, ffn);
+}
+
+bool plan_has_window(const struct plan *plan)
+{
+    return model_mixers(&plan->model, MIXER_WINDOW) > 0;
+}
+
+bool plan_has_chunk(const struct plan *plan)
+{
+    return model_mixers(&plan->model, MIXER_CHUNK) > 0;
+}
+
+bool plan_has_linear(const struct plan *plan)
+{
+    return model_mixers(&plan->model, MIXER_LINEAR) > 0;
 }

@@ -73,6 +73,11 @@ enum layer_kind model_mtp_kind(const struct model *model);
 /* The first kind with experts; KIND_MOE in a model without. */
 enum layer_kind model_expert_kind(const struct model *model);
 
+/* For tables of rules and of keys. */
+bool plan_has_window(const struct plan *plan);
+bool plan_has_chunk(const struct plan *plan);
+bool plan_has_linear(const struct plan *plan);
+
 /* Layers with this mixer, this network; without prediction modules. */
 uint64_t model_mixers(const struct model *model, enum mixer mixer);
 uint64_t model_ffns(const struct model *model, enum ffn ffn);

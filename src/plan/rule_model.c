@@ -38,25 +38,10 @@ static uint64_t listed_dense_layers(const struct plan *plan)
     return model_ffns(&plan->model, FFN_DENSE);
 }
 
-static bool has_window(const struct plan *plan)
-{
-    return model_mixers(&plan->model, MIXER_WINDOW) > 0;
-}
-
-static bool has_chunk(const struct plan *plan)
-{
-    return model_mixers(&plan->model, MIXER_CHUNK) > 0;
-}
-
-static bool has_linear(const struct plan *plan)
-{
-    return model_mixers(&plan->model, MIXER_LINEAR) > 0;
-}
-
 static bool has_rank(const struct plan *plan)
 {
     enum linear_kind kind = plan->model.linear.kind;
-    return has_linear(plan) && (kind == LINEAR_KIMI_DELTA || kind == LINEAR_MAMBA1);
+    return plan_has_linear(plan) && (kind == LINEAR_KIMI_DELTA || kind == LINEAR_MAMBA1);
 }
 
 static bool has_reuse(const struct plan *plan)
@@ -189,28 +174,28 @@ static const struct rule rules[] = {
     {.name = "window-there",
      .key = "model.attention.window",
      .shape = RULE_POSITIVE,
-     .applies = has_window,
+     .applies = plan_has_window,
      .a = MEMBER("window", model.attention.window),
      .hint = "layer_types names window layers",
      .also = {"model.layer_types"}},
     {.name = "chunk-there",
      .key = "model.attention.chunk",
      .shape = RULE_POSITIVE,
-     .applies = has_chunk,
+     .applies = plan_has_chunk,
      .a = MEMBER("chunk", model.attention.chunk),
      .hint = "layer_types names chunk layers",
      .also = {"model.layer_types"}},
     {.name = "linear-heads",
      .key = "model.linear.heads",
      .shape = RULE_POSITIVE,
-     .applies = has_linear,
+     .applies = plan_has_linear,
      .a = MEMBER("linear heads", model.linear.heads),
      .hint = "layer_types names linear layers",
      .also = {"model.layer_types"}},
     {.name = "linear-head-size",
      .key = "model.linear.head_dim",
      .shape = RULE_POSITIVE,
-     .applies = has_linear,
+     .applies = plan_has_linear,
      .a = MEMBER("linear head_dim", model.linear.head_dim),
      .hint = "layer_types names linear layers",
      .also = {"model.layer_types"}},
@@ -223,14 +208,14 @@ static const struct rule rules[] = {
     {.name = "linear-key-heads-divide-heads",
      .key = "model.linear.key_heads",
      .shape = RULE_DIVIDES,
-     .applies = has_linear,
+     .applies = plan_has_linear,
      .a = MEMBER("linear heads", model.linear.heads),
      .b = MEMBER("key_heads", model.linear.key_heads),
      .also = {"model.linear.heads"}},
     {.name = "linear-on-one-cp-rank",
      .key = "parallel.cp",
      .shape = RULE_EQUAL,
-     .applies = has_linear,
+     .applies = plan_has_linear,
      .a = MEMBER("cp", parallel.cp),
      .b = DERIVED("", one_rank),
      .hint = "the state of linear layers over context-parallel ranks is not modelled",

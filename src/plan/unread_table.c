@@ -55,23 +55,8 @@
 #define GQA ONE_OF("model.attention.kind", BIT(ATTENTION_GQA))
 #define MLA ONE_OF("model.attention.kind", BIT(ATTENTION_MLA))
 
-static bool has_window(const struct plan *plan)
-{
-    return model_mixers(&plan->model, MIXER_WINDOW) > 0;
-}
-
-static bool has_chunk(const struct plan *plan)
-{
-    return model_mixers(&plan->model, MIXER_CHUNK) > 0;
-}
-
-static bool has_linear(const struct plan *plan)
-{
-    return model_mixers(&plan->model, MIXER_LINEAR) > 0;
-}
-
 #define LINEAR                                                                                 \
-    HAS_LAYERS(has_linear, "the model has linear layers", "the model has no linear layers")
+    HAS_LAYERS(plan_has_linear, "the model has linear layers", "the model has no linear layers")
 #define HAS_INDEXER ABOVE("model.indexer.heads", 0)
 #define LINEAR_KIND(bits) ONE_OF("model.linear.kind", bits)
 #define HAS_LAYERS(of, text_yes, text_no)                                                      \
@@ -170,10 +155,10 @@ const struct unread_row unread_rows[] = {
     WHEN("model.attention.qk_norm", GQA),
     WHEN("model.attention.qk_norm_all_heads", GQA, ON("model.attention.qk_norm")),
     WHEN("model.attention.sinks", GQA),
-    WHEN("model.attention.window", HAS_LAYERS(has_window, "the model has window layers",
+    WHEN("model.attention.window", HAS_LAYERS(plan_has_window, "the model has window layers",
                                               "the model has no window layers")),
-    WHEN("model.attention.chunk",
-         HAS_LAYERS(has_chunk, "the model has chunk layers", "the model has no chunk layers")),
+    WHEN("model.attention.chunk", HAS_LAYERS(plan_has_chunk, "the model has chunk layers",
+                                             "the model has no chunk layers")),
     WHEN("model.attention.output_gate", GQA),
     WHEN("model.linear.kind", LINEAR),
     WHEN("model.linear.heads", LINEAR),

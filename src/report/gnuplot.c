@@ -147,15 +147,10 @@ static void write_head(const struct chart *chart, struct text *out)
 static enum status read_template(const char *kind, struct arena *arena, const char **text,
                                  struct err *err)
 {
-    const char *const folders[] = {home_user_data(), home_data(arena)};
-    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
-        size_t length;
-        char *found;
-        if (!folders[i])
-            continue;
-        const char *path = arena_printf(arena, "%s/plots/%s.gp", folders[i], kind);
-        if (!file_is_there(path))
-            continue;
+    size_t length;
+    char *found;
+    const char *path = home_file(arena_printf(arena, "plots/%s.gp", kind), arena);
+    if (path) {
         TRY(file_read(path, 1 << 20, arena, &found, &length, err));
         *text = found;
         return STATUS_OK;

@@ -115,11 +115,6 @@ static void summarise(struct demand_source *source, struct demand_spread *spread
     }
 }
 
-static uint64_t least(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
-
 struct demand demand_of_rows(const struct demand_source *source, uint64_t rows)
 {
     const struct rows_spec *spec = &source->rows.spec;
@@ -127,9 +122,9 @@ struct demand demand_of_rows(const struct demand_source *source, uint64_t rows)
         rows_ceilings(spec->tokens, spec->ranks, spec->top_k, source->rows.map.most_local);
     uint64_t slack = source->rows.map.most_local * (source->alignment - 1);
     return (struct demand){.rows = rows,
-                           .received = least(rows, c.tokens),
+                           .received = lesser(rows, c.tokens),
                            .padded = round_up(rows + slack, source->alignment),
-                           .hot = least(rows, c.tokens)};
+                           .hot = lesser(rows, c.tokens)};
 }
 
 double demand_tail(const struct demand_source *source, const struct demand_room *room)
@@ -137,7 +132,7 @@ double demand_tail(const struct demand_source *source, const struct demand_room 
     uint64_t slack = room->padded ? source->rows.map.most_local * (source->alignment - 1) : 0;
     uint64_t rows = room->rows > slack ? room->rows - slack : 0;
     /* a rank has no more tokens than rows */
-    return rows_tail(&source->rows, least(rows, room->tokens));
+    return rows_tail(&source->rows, lesser(rows, room->tokens));
 }
 
 /* Every token of every rank to this one, each to as many of its experts as it can. */

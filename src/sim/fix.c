@@ -133,26 +133,34 @@ static void describe(struct fix_search *search, const struct fix_move *moves, si
     fix->note = text_string(&note);
 }
 
-bool fix_keep(struct fix_search *search, const struct fix_move *moves, size_t n)
+/* Keeps moves of which the result is known. */
+static void keep(struct fix_search *search, const struct fix_move *moves, size_t n,
+                 const struct evaluation *result)
 {
-    struct evaluation result;
     struct plan changed;
-    if (!fix_fits(search, moves, n, &result) || !fix_apply(search->plan, moves, n, &changed))
-        return false;
+    fix_apply(search->plan, moves, n, &changed);
     double seconds = seconds_of(search, &changed);
     search->fixes = arena_grow(search->arena, search->fixes, search->n, &search->capacity,
                                sizeof *search->fixes);
     struct fix *fix = &search->fixes[search->n++];
     *fix = (struct fix){
         .kind = kind_of(search, moves, n, seconds),
-        .total_bytes = result.peak.total_bytes,
-        .verdict = result.verdict,
+        .total_bytes = result->peak.total_bytes,
+        .verdict = result->verdict,
         .seconds_per_token = seconds,
         .tokens_per_s_per_device = seconds > 0 ? 1 / seconds : 0,
         .drop_fraction = drops_of(search, &changed),
     };
     describe(search, moves, n, fix);
-    return true;
+}
+
+bool fix_keep(struct fix_search *search, const struct fix_move *moves, size_t n)
+{
+    struct evaluation result;
+    bool fits = fix_fits(search, moves, n, &result);
+    if (fits)
+        keep(search, moves, n, &result);
+    return fits;
 }
 
 /* ---- one change ---- */
@@ -217,12 +225,15 @@ static void try_each(struct fix_search *search, const struct fix_moves *moves, b
 
 /* ---- two changes ---- */
 
-/* Whether both fit together, and neither alone. */
-static bool need_each_other(struct fix_search *search, const struct fix_move *pair)
+/* Keeps what fits together, and neither alone. */
+static bool keep_pair(struct fix_search *search, const struct fix_move *pair)
 {
-    struct evaluation result;
-    return fix_fits(search, pair, 2, &result) && !fix_fits(search, &pair[0], 1, &result) &&
-           !fix_fits(search, &pair[1], 1, &result);
+    struct evaluation both, one;
+    if (!fix_fits(search, pair, 2, &both) || fix_fits(search, &pair[0], 1, &one) ||
+        fix_fits(search, &pair[1], 1, &one))
+        return false;
+    keep(search, pair, 2, &both);
+    return true;
 }
 
 /* The first pair of two keys that fits: the least of the first key with the least of the
@@ -235,7 +246,7 @@ static void try_pair(struct fix_search *search, const struct fix_moves *moves, s
         for (size_t i = a; i < a_end && i - a <= sum; i++) {
             size_t j = b + sum - (i - a);
             const struct fix_move pair[] = {moves->list[i], moves->list[j < b_end ? j : b]};
-            if (j < b_end && need_each_other(search, pair) && fix_keep(search, pair, 2))
+            if (j < b_end && keep_pair(search, pair))
                 return;
         }
 }
@@ -259,8 +270,7 @@ static bool is_usual(const char *key)
     return false;
 }
 
-/* Of keys of which none suffices alone; of those that `wanted` takes where it is given, as
- * often as they like. */
+/* Of keys with no value that suffices alone; with `wanted`, of all keys that it takes. */
 static void try_pairs(struct fix_search *search, const struct fix_moves *moves,
                       const bool *alone, bool (*wanted)(const char *key))
 {

@@ -4,6 +4,8 @@
 #include <math.h>
 #include <stddef.h>
 
+#include "base/checked.h"
+
 struct task {
     enum task_kind kind;
     uint64_t chunk, micro; /* chunk: of the model, in a token's order */
@@ -81,11 +83,6 @@ static void run(struct play *y, const struct task *t, uint64_t stage, double rea
 struct turn {
     uint64_t forwards, backwards, warmup;
 };
-
-static uint64_t lesser(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
 
 static uint64_t warmup(const struct pipeline *p, uint64_t stage)
 {

@@ -5,6 +5,7 @@
 
 #include "base/checked.h"
 #include "base/stat.h"
+#include "plan/derive.h"
 #include "sim/address.h"
 #include "sim/evaluate.h"
 #include "work/piece/matmul.h"
@@ -362,11 +363,9 @@ static void report_model(const struct context *c, struct model_report *m)
     const uint64_t *v = c->slots.value;
     uint64_t dense = v[SLOT_DENSE_PARAMETERS], experts = v[SLOT_EXPERT_PARAMETERS];
     if (c->plan->parallel.zero >= 3) {
-        uint64_t groups = 1, shard = c->plan->parallel.dp_shard;
-        groups = shard ? v[SLOT_DP] / shard : groups;
-        uint64_t sharers = v[SLOT_EXPERT_DP] / groups;
-        dense = ceil_div(dense, v[SLOT_DP] * v[SLOT_CP] / groups);
-        experts = ceil_div(experts, sharers ? sharers : 1);
+        const struct sharers n = plan_sharers(c->plan);
+        dense = ceil_div(dense, n.dense);
+        experts = ceil_div(experts, n.experts);
     }
     m->parameters = params.parameters;
     m->active_parameters = params.active;

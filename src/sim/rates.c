@@ -118,7 +118,6 @@ void rates_init(struct rates *rates, const struct plan *plan, enum moe_path path
         .norm = number(&r, PROFILE_OVERLAP, PROFILE_NORM, 0),
         .share = number(&r, PROFILE_OVERLAP, PROFILE_SHARE, 1),
         .error = number(&r, PROFILE_STEP, PROFILE_ERROR, 0),
-        .outside = number(&r, PROFILE_STEP, PROFILE_OUTSIDE, 0),
     };
     fill_experts(&r, &rates->experts);
     for (unsigned i = 0; i < PROFILE_ITEMS; i++) {

@@ -54,7 +54,7 @@ struct rates {
     double request_error;              /* of the time to its first token */
     double load;                       /* fullest rank over mean where a plan cannot say */
     double norm, share;                /* of products beside collectives; norm 0: none */
-    double error, outside;             /* of every time, 90 %; of another model or device */
+    double error;                      /* of every time, 90 % */
 };
 
 /* What to try in place of a profile's value: one constant times a factor. */

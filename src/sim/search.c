@@ -248,8 +248,7 @@ static double least_seconds(struct walk *walk, const uint8_t index[SEARCH_KEYS])
     if (walk->timeless || !stepper_time(&walk->stepper, NULL, &step))
         return 0;
     const struct profile *profile = walk->hunt->ask->profile;
-    enum moe_path path = walk->stepper.plan.moe.path;
-    double error = profile ? time_error(profile, &walk->plan, path, NULL) : 0;
+    double error = profile ? time_error(profile, &walk->stepper.plan, NULL) : 0;
     return time_seconds_per_token(&walk->plan, &step) * (1 + error);
 }
 
@@ -453,11 +452,9 @@ static bool judge_candidate(struct judge *judge, const struct candidate *c,
     struct evaluator *e = evaluator_for(judge, &plan);
     evaluate(e, &plan, ++judge->structure, &result);
     bool fits = wanted(judge->hunt->ask, &result);
-    if (judged && (!fits || is_beaten(judged, c->seconds, result.peak.total_bytes))) {
-        judge->result->exact++;
-        return false;
-    }
     judge->result->exact++;
+    if (judged && (!fits || is_beaten(judged, c->seconds, result.peak.total_bytes)))
+        return false;
     *hit = (struct search_hit){
         .total_bytes = result.peak.total_bytes,
         .state_bytes = result.peak.state_bytes,
@@ -471,9 +468,9 @@ static bool judge_candidate(struct judge *judge, const struct candidate *c,
                                                      &hit->time, &hit->serving)
                         : time_step(e, &plan, judge->hunt->ask->profile, &hit->time);
     hit->seconds_per_token = timed ? time_seconds_per_token(&plan, &hit->time) : HUGE_VAL;
+    plan.moe.path = stack_path(&plan, NULL);
     if (judge->hunt->ask->profile)
-        hit->error = time_error(judge->hunt->ask->profile, &plan, stack_path(&plan, NULL),
-                                &hit->outside);
+        hit->error = time_error(judge->hunt->ask->profile, &plan, &hit->outside);
     hit->score = search_score(judge->hunt->ask, hit);
     return timed && fits && search_is_soon(judge->hunt->ask, hit);
 }

@@ -61,21 +61,19 @@ void search_space_default(const struct plan *plan, struct search_space *space);
 double search_get(const struct plan *plan, enum search_key key);
 void search_set(struct plan *plan, enum search_key key, double value);
 
-/* What the best layout has: name in options, what it is. Of serving but the first. */
+/* What the best layout has: name in options, title. Of serving but the first. */
 #define SEARCH_OBJECTIVE_LIST(X)                                                               \
-    X(TOKENS, "tokens", "most tokens per second and device")                                   \
-    X(TPOT, "tpot", "least time per token of an answer")                                       \
+    X(TOKENS, "tokens", "fastest")                                                             \
+    X(TPOT, "tpot", "least time per token")                                                    \
     X(TTFT, "ttft", "least time to the first token")                                           \
     X(MEMORY, "memory", "least memory")
 
 enum search_objective {
-#define OBJECTIVE_ENUM(name, text, help) SEARCH_BY_##name,
+#define OBJECTIVE_ENUM(name, text, title) SEARCH_BY_##name,
     SEARCH_OBJECTIVE_LIST(OBJECTIVE_ENUM)
 #undef OBJECTIVE_ENUM
         SEARCH_OBJECTIVES
 };
-
-const char *search_objective_name(enum search_objective objective);
 
 struct search_hit {
     double score; /* what hits are ranked by, least first: device-seconds per token unless

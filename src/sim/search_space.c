@@ -26,16 +26,6 @@ const char *search_key_full(enum search_key key)
     return names[key];
 }
 
-const char *search_objective_name(enum search_objective objective)
-{
-    static const char *const names[] = {
-#define OBJECTIVE_NAME(name, text, help) text,
-        SEARCH_OBJECTIVE_LIST(OBJECTIVE_NAME)
-#undef OBJECTIVE_NAME
-    };
-    return names[objective];
-}
-
 double search_score(const struct search_ask *ask, const struct search_hit *hit)
 {
     const double scores[SEARCH_OBJECTIVES] = {

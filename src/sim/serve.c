@@ -6,20 +6,14 @@
 #include "plan/engine.h"
 #include "sim/serving.h"
 
-static uint64_t least(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
-
 /* Prompts that a step's tokens hold, or a chunk of one; whole over the ranks that share a
  * sequence. */
 static void fill_prefill(const struct plan *plan, uint64_t sequences, struct workload *w)
 {
     uint64_t tokens = engine_tokens(plan), prompt = plan->workload.input_length;
-    uint64_t split = plan->parallel.cp * (plan->parallel.sp ? plan->parallel.tp : 1);
     prompt = prompt > plan->workload.shared_prefix ? prompt - plan->workload.shared_prefix : 1;
-    w->sequence_length = ceil_div(least(prompt, tokens), split) * split;
-    w->micro_batch = least(tokens / w->sequence_length, sequences);
+    w->sequence_length = round_up(lesser(prompt, tokens), plan_sequence_ranks(plan));
+    w->micro_batch = lesser(tokens / w->sequence_length, sequences);
     w->micro_batch = w->micro_batch ? w->micro_batch : 1;
 }
 
@@ -46,7 +40,7 @@ enum status serve_load_of(const struct plan *plan, struct arena *arena, struct s
     struct serving_report pool;
     uint64_t requests = plan_requests(plan), most = engine_sequences(plan);
     *load = (struct serve_load){.replicas = plan_dp(plan), .requests = requests};
-    load->sequences = least(requests, most);
+    load->sequences = lesser(requests, most);
     load->capped = most < requests ? "max_num_seqs" : NULL;
     serve_step_plan(plan, MODE_DECODE, load->sequences, &decode);
     TRY(serving_of(&decode, arena, &pool, err));

@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "base/checked.h"
 #include "base/stat.h"
 #include "plan/derive.h"
 #include "sim/time.h"
@@ -79,12 +80,11 @@ static void list_decode(struct serve_step *s, uint64_t last)
 /* One prompt's chunk until it is whole, then more prompts. */
 static void list_prefill(struct serve_step *s)
 {
-    const struct parallel *p = &s->plan.parallel;
-    uint64_t prompt = s->plan.workload.sequence_length, split = p->cp * (p->sp ? p->tp : 1),
+    uint64_t prompt = s->plan.workload.sequence_length, ranks = plan_sequence_ranks(&s->plan),
              last = prompt * s->plan.workload.micro_batch, before = 0;
     for (uint64_t x = last < FEWEST_TOKENS ? last : FEWEST_TOKENS;
          x <= last && s->n < COST_KNOTS; x = next_size(x, last)) {
-        struct knot knot = {.sequences = 1, .length = (x + split - 1) / split * split};
+        struct knot knot = {.sequences = 1, .length = round_up(x, ranks)};
         if (x >= prompt)
             knot = (struct knot){.sequences = x / prompt, .length = prompt};
         uint64_t tokens = knot.sequences * knot.length;

@@ -175,7 +175,7 @@ static void add_once(struct builder *b, uint64_t stage, const char *name, double
 
 /* Reductions end when the update begins; gathers come with the next forward, which is drawn as
  * this step's where they may run beside it. */
-static double add_end(struct builder *b, uint64_t stage, double done)
+static void add_end(struct builder *b, uint64_t stage, double done)
 {
     const struct step_parts *parts = b->parts;
     const struct stretches *all = &parts->all;
@@ -189,7 +189,6 @@ static double add_end(struct builder *b, uint64_t stage, double done)
     add_once(b, stage, "graph launch", end, end + parts->graphs_s);
     end += parts->graphs_s;
     add_once(b, stage, "fixed by the profile", end, end + parts->fixed_s);
-    return end + parts->fixed_s;
 }
 
 void step_spans(const struct step_parts *parts, const struct step_time *step, size_t most,

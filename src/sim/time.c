@@ -163,24 +163,20 @@ static void report_rates(struct context *c)
 }
 
 static double step_constant(const struct profile *profile, enum profile_quantity is,
-                            const struct plan *plan, enum moe_path path)
+                            const struct plan *plan)
 {
-    const struct constant *c = profile_find(profile, PROFILE_STEP, is, (int)path,
+    const struct constant *c = profile_find(profile, PROFILE_STEP, is, (int)plan->moe.path,
                                             (int)plan->precision.compute, PROFILE_ANY);
     return c ? c->y[0] : 0;
 }
 
-double time_error(const struct profile *profile, const struct plan *plan, enum moe_path path,
-                  bool *outside)
+double time_error(const struct profile *profile, const struct plan *plan, bool *outside)
 {
-    struct plan resolved;
-    double error = step_constant(profile, PROFILE_ERROR, plan, path);
-    resolved = *plan;
-    resolved.moe.path = path;
-    bool left = profile_is_outside(profile, &resolved);
+    double error = step_constant(profile, PROFILE_ERROR, plan);
+    bool left = profile_is_outside(profile, plan);
     if (outside)
         *outside = left;
-    return left ? fmax(error, step_constant(profile, PROFILE_OUTSIDE, plan, path)) : error;
+    return left ? fmax(error, step_constant(profile, PROFILE_OUTSIDE, plan)) : error;
 }
 
 /* The step's own error either way. */
@@ -188,7 +184,7 @@ static void report_interval(struct context *c)
 {
     struct time_report *out = c->out;
     const struct profile *profile = c->ask->profile;
-    double error = time_error(profile, c->plan, c->stepper->plan.moe.path, &out->elsewhere);
+    double error = time_error(profile, &c->stepper->plan, &out->elsewhere);
     out->low_s = out->step_s / (1 + error);
     out->high_s = out->step_s * (1 + error);
     out->profile = profile->name;

@@ -3,26 +3,20 @@
 #include <math.h>
 #include <string.h>
 
+#include "cli/chart/bars.h"
 #include "cli/chart/sweep.h"
-#include "cli/frontier/csv.h"
-#include "plan/rule.h"
 #include "sim/predict.h"
-
-enum { BARS = 40 };
 
 /* Parts that are less than this of every bar are one, "other". */
 static const double least_part = 0.01;
 
 /* ---- the table ---- */
 
-static void append_header(const struct frontier *f, struct text *out)
+static void append_header(struct text *out)
 {
-    for (size_t i = 0; i < f->n_axes; i++)
-        text_printf(out, "%s,", f->axes[i].column);
     text_append(out, "verdict,total_bytes,limit_bytes");
     for (unsigned i = 0; i < CATEGORY_COUNT; i++)
         text_printf(out, ",%s", category_name((enum category)i));
-    text_append(out, "\n");
 }
 
 static void append_memory(const struct memory_report *m, struct text *out)
@@ -43,47 +37,25 @@ static void append_invalid(struct text *out)
         text_append(out, ",");
 }
 
-static void append_point(const struct frontier *f, const struct frontier_csv *csv,
-                         uint64_t point, struct text *out)
+static bool append_bar(const struct frontier *f, const struct plan *plan, struct arena *arena,
+                       struct text *out)
 {
-    struct arena arena = {0};
-    struct plan *plan = arena_alloc(&arena, 1, sizeof *plan);
-    struct prediction *prediction = arena_alloc(&arena, 1, sizeof *prediction);
+    struct prediction *prediction = arena_alloc(arena, 1, sizeof *prediction);
     const struct predict_options options = {.memory_only = true};
-    char text[RULE_TEXT], hint[RULE_TEXT];
-    size_t indices[SWEEP_AXES] = {0};
     struct err refused = {0};
-    sweep_indices(&f->sweep, point, indices);
-    sweep_plan(&f->sweep, indices, plan);
-    for (size_t i = 0; i < csv->n_axes; i++)
-        text_printf(out, "%s,", csv->labels[i][indices[i]]);
-    if (!rule_check(plan, text, hint) &&
-        predict(plan, &options, &arena, prediction, &refused) == STATUS_OK)
-        append_memory(&prediction->memory, out);
-    else
-        append_invalid(out);
-    text_append(out, "\n");
-    arena_release(&arena);
+    (void)f;
+    if (predict(plan, &options, arena, prediction, &refused) != STATUS_OK)
+        return false;
+    append_memory(&prediction->memory, out);
+    return true;
 }
 
 static enum status make(const struct chart_request *request, struct chart_names *names,
                         struct picture *p, struct err *err)
 {
-    static const char *const defaults[] = {"workload.micro_batch=1,2,4,8", NULL};
+    static const struct bar_table table = {append_header, append_bar, append_invalid};
     struct frontier f;
-    struct frontier_csv csv;
-    TRY(chart_frontier(request, defaults, &f, err));
-    uint64_t points = sweep_points(&f.sweep);
-    if (points > BARS) {
-        err_set(err, STATUS_USAGE, "%" PRIu64 " bars are too many to read, at most %d", points,
-                BARS);
-        return err_hint(err, "sweep fewer values, for example --over workload.micro_batch="
-                             "1,2,4,8");
-    }
-    frontier_csv_init(&csv, f.axes, f.n_axes, p->arena);
-    append_header(&f, &p->data);
-    for (uint64_t point = 0; point < points; point++)
-        append_point(&f, &csv, point, &p->data);
+    TRY(chart_make_bars(request, &table, &f, p, err));
     *names = chart_names_of(&f.base, p->arena);
     return STATUS_OK;
 }
@@ -122,23 +94,6 @@ static void add_parts(const struct csv *csv, struct picture *p)
             others[n_others++] = parts[i].name;
     picture_list(p, "parts", shown);
     picture_list(p, "others", others);
-}
-
-void chart_bars(const struct sweep_table *table, struct picture *p)
-{
-    const struct csv *csv = &table->csv;
-    const char **bars = arena_alloc(p->arena, csv->n_rows + 1, sizeof *bars);
-    struct text title = {.arena = p->arena};
-    for (size_t row = 0; row < csv->n_rows; row++) {
-        struct text label = {.arena = p->arena};
-        for (size_t i = 0; i < table->n_axes; i++)
-            text_printf(&label, "%s%s", i ? ", " : "", csv_cell(csv, row, table->axes[i].name));
-        bars[row] = text_string(&label);
-    }
-    for (size_t i = 0; i < table->n_axes; i++)
-        text_printf(&title, "%s%s", i ? ", " : "", table->axes[i].name);
-    picture_text(p, "x_title", text_string(&title));
-    picture_list(p, "bars", bars);
 }
 
 static enum status fill(const char *file, const struct chart_names *names, struct picture *p,

@@ -52,14 +52,14 @@ struct chart_kind {
     const char *name;
     const char *summary; /* one line, lower case */
     const char *needs;   /* what a saved table must be, for messages */
-    /* Appends the table as CSV, and what is published beside it where there is something. */
+    /* Appends the table as CSV, and what is published beside it where there is something. NULL:
+     * tables of the user's alone are drawn. */
     enum status (*make)(const struct chart_request *request, struct chart_names *names,
                         struct picture *picture, struct err *err);
     /* Sets template and variables from picture->data; `file` names it in messages. */
     enum status (*fill)(const char *file, const struct chart_names *names,
                         struct picture *picture, struct err *err);
     bool sweeps; /* takes --over and --case */
-    bool reads;  /* draws tables of the user's alone: make is NULL */
     /* Of tables that were read: adds columns; NULL: there is nothing to add. */
     enum status (*extend)(const char *file, struct picture *picture, struct err *err);
 };

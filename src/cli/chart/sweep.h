@@ -15,9 +15,6 @@ enum status chart_frontier(const struct chart_request *request, const char *cons
 /* Variables limits[] and limit_titles[]: the limits that occur, in GiB. */
 void chart_limits(const struct sweep_table *table, struct picture *picture);
 
-/* Variables bars[] and x_title: a label per row, the values of all axes. */
-void chart_bars(const struct sweep_table *table, struct picture *picture);
-
 /* Chooses the view where it is free: two axes of the same kind make a map. Sets the chart's
  * kind and variables. STATUS_USAGE when a map is asked for and there are not two axes. */
 enum status chart_sweep(const struct sweep_table *table, const struct chart_names *names,

@@ -80,9 +80,8 @@ struct chart_names chart_names_of_file(const char *file, struct arena *arena)
 struct chart_names chart_names_of_json(const char *file, const struct node *root,
                                        struct arena *arena)
 {
-    const char *stem = stem_of(file, arena), *slash = strrchr(stem, '/');
     struct chart_names names = {
-        .subject = slash ? slash + 1 : stem,
+        .subject = text_base_name(stem_of(file, arena)),
         .source = arena_printf(arena, "moeplan " MOEPLAN_VERSION ": drawn from %s", file)};
     const struct node *made_by = node_get(root, "names"), *model = node_get(made_by, "model");
     const struct node *cluster = node_get(made_by, "cluster");

@@ -3,24 +3,19 @@
 #include <math.h>
 #include <string.h>
 
+#include "cli/chart/bars.h"
 #include "cli/chart/sweep.h"
-#include "cli/frontier/csv.h"
-#include "plan/rule.h"
 #include "sim/predict.h"
-
-enum { BARS = 40 };
 
 /* ---- the table ---- */
 
-static void append_header(const struct frontier *f, struct text *out)
+static void append_header(struct text *out)
 {
-    for (size_t i = 0; i < f->n_axes; i++)
-        text_printf(out, "%s,", f->axes[i].column);
     text_append(out,
                 "verdict,total_bytes,limit_bytes,step_s,low_s,high_s,tokens_per_s_per_device");
     for (unsigned i = 0; i < TIME_PARTS; i++)
         text_printf(out, ",%s", time_part_name((enum time_part)i));
-    text_append(out, ",profile\n");
+    text_append(out, ",profile");
 }
 
 static void append_number(struct text *out, double value)
@@ -41,7 +36,7 @@ static void append_time(const struct prediction *prediction, struct text *out)
         append_number(out, numbers[i]);
     for (unsigned i = 0; i < TIME_PARTS; i++)
         append_number(out, t->step.part_s[i]);
-    text_printf(out, ",%s\n", t->profile);
+    text_printf(out, ",%s", t->profile);
 }
 
 static void append_invalid(struct text *out)
@@ -49,54 +44,32 @@ static void append_invalid(struct text *out)
     text_append(out, "invalid,,,,,,");
     for (unsigned i = 0; i < TIME_PARTS; i++)
         text_append(out, ",");
-    text_append(out, ",\n");
+    text_append(out, ",");
 }
 
-static void append_point(const struct frontier *f, const struct frontier_csv *csv,
-                         uint64_t point, struct text *out)
+static bool append_bar(const struct frontier *f, const struct plan *plan, struct arena *arena,
+                       struct text *out)
 {
-    struct arena arena = {0};
-    struct plan *plan = arena_alloc(&arena, 1, sizeof *plan);
     struct profile profile;
-    struct prediction *prediction = arena_alloc(&arena, 1, sizeof *prediction);
+    struct prediction *prediction = arena_alloc(arena, 1, sizeof *prediction);
     const struct time_ask ask = {.routing = &f->routing, .profile = &profile};
     const struct predict_options options = {
         .routing = &f->routing, .memory_only = true, .time = &ask};
-    char text[RULE_TEXT], hint[RULE_TEXT];
-    size_t indices[SWEEP_AXES] = {0};
     struct err refused = {0};
-    sweep_indices(&f->sweep, point, indices);
-    sweep_plan(&f->sweep, indices, plan);
-    for (size_t i = 0; i < csv->n_axes; i++)
-        text_printf(out, "%s,", csv->labels[i][indices[i]]);
-    if (!rule_check(plan, text, hint) &&
-        profile_load(plan, &arena, &profile, &refused) == STATUS_OK &&
-        predict(plan, &options, &arena, prediction, &refused) == STATUS_OK &&
-        prediction->time.present)
-        append_time(prediction, out);
-    else
-        append_invalid(out);
-    arena_release(&arena);
+    if (profile_load(plan, arena, &profile, &refused) != STATUS_OK ||
+        predict(plan, &options, arena, prediction, &refused) != STATUS_OK ||
+        !prediction->time.present)
+        return false;
+    append_time(prediction, out);
+    return true;
 }
 
 static enum status make(const struct chart_request *request, struct chart_names *names,
                         struct picture *p, struct err *err)
 {
-    static const char *const defaults[] = {"workload.micro_batch=1,2,4,8", NULL};
+    static const struct bar_table table = {append_header, append_bar, append_invalid};
     struct frontier f;
-    struct frontier_csv csv;
-    TRY(chart_frontier(request, defaults, &f, err));
-    uint64_t points = sweep_points(&f.sweep);
-    if (points > BARS) {
-        err_set(err, STATUS_USAGE, "%" PRIu64 " bars are too many to read, at most %d", points,
-                BARS);
-        return err_hint(err, "sweep fewer values, for example --over workload.micro_batch="
-                             "1,2,4,8");
-    }
-    frontier_csv_init(&csv, f.axes, f.n_axes, p->arena);
-    append_header(&f, &p->data);
-    for (uint64_t point = 0; point < points; point++)
-        append_point(&f, &csv, point, &p->data);
+    TRY(chart_make_bars(request, &table, &f, p, err));
     *names = chart_names_of(&f.base, p->arena);
     names->source = arena_printf(p->arena,
                                  "moeplan " MOEPLAN_VERSION

@@ -62,5 +62,4 @@ const struct chart_kind chart_waterfall = {
     .summary = "what changes between two plans, step by step from one total to the other",
     .needs = "what `moeplan compare --plot FILE` writes",
     .fill = fill,
-    .reads = true,
 };

@@ -74,12 +74,6 @@ static const struct column score_columns[] = {
     SCORE("rank_correlation", rank, COLUMN_REAL, "rank"),
 };
 
-#define TABLE_OF(table_columns, list, count)                                                   \
-    {                                                                                          \
-        .columns = table_columns, .n = sizeof table_columns / sizeof *table_columns,           \
-        .records = list, .n_records = count, .record_size = sizeof *(list), .indent = 2        \
-    }
-
 /* ---- output ---- */
 
 static void print_text(const struct invocation *call, const struct calibration *c)
@@ -207,7 +201,7 @@ static enum status run_steps(const struct invocation *call, const struct csv *cs
     const struct settings *settings = call->settings;
     struct run_calibration calibration;
     TRY(calibrate_runs(csv, settings->stack, settings->device, call->arena, &calibration, err));
-    const char *slash = strrchr(csv->file, '/'), *table = slash ? slash + 1 : csv->file;
+    const char *table = text_base_name(csv->file);
     TRY(write_runs(call, &calibration, table, err));
     const struct runs_view view = {&calibration, table, call->out, &call->term, call->arena};
     printers[call->general.format](&view);
@@ -226,12 +220,11 @@ static enum status run_peaks(const struct invocation *call, const struct csv *cs
     };
     const struct settings *settings = call->settings;
     struct memory_calibration calibration;
-    const char *slash = strrchr(csv->file, '/');
     if (settings->profile || settings->device)
         return err_set(err, STATUS_USAGE, "peaks have no '--%s': they calibrate a stack",
                        settings->profile ? "profile" : "device");
     TRY(calibrate_memory(csv, settings->stack, call->arena, &calibration, err));
-    const struct peaks_view view = {&calibration, slash ? slash + 1 : csv->file, call->out,
+    const struct peaks_view view = {&calibration, text_base_name(csv->file), call->out,
                                     &call->term, call->arena};
     printers[call->general.format](&view);
     return STATUS_OK;

@@ -55,7 +55,7 @@ static enum status check_sweep(const struct chart_kind *kind, const struct setti
 
 static enum status check_kind(const struct chart_kind *kind, bool saved, struct err *err)
 {
-    if (saved || !kind->reads)
+    if (saved || kind->make)
         return STATUS_OK;
     err_set(err, STATUS_USAGE, "chart '%s' draws a table: a file that ends in .csv",
             kind->name);

@@ -121,12 +121,6 @@ static const struct column verdict_columns[] = {
     TOLD("balanced_accuracy", balanced_accuracy, COLUMN_REAL, "balanced accuracy"),
 };
 
-#define TABLE_OF(table_columns, list, count)                                                   \
-    {                                                                                          \
-        .columns = table_columns, .n = sizeof table_columns / sizeof *table_columns,           \
-        .records = list, .n_records = count, .record_size = sizeof *(list), .indent = 2        \
-    }
-
 /* ---- output ---- */
 
 static void print_text(const struct invocation *call, const struct validation *v)
@@ -210,6 +204,10 @@ static enum status run_validate(const struct invocation *call, struct err *err)
     const struct settings *settings = call->settings;
     struct validation v = {0};
     struct picture picture;
+    if (settings->steps && !settings->trace)
+        return err_set(err, STATUS_USAGE, "option '--steps' counts those of a '--trace'");
+    if (settings->plot && settings->trace)
+        return err_set(err, STATUS_USAGE, "options '--plot' and '--trace' exclude each other");
     if (settings->trace)
         return validate_trace(call, settings->trace, settings->steps, err);
     if (settings->plot)

@@ -4,13 +4,19 @@
 #include "base/output.h"
 #include "cli/command/side.h"
 
+enum status trace_not_output(const struct invocation *call, const char *file, struct err *err)
+{
+    if (call->general.output && side_same(call->general.output, file))
+        return err_set(err, STATUS_USAGE, "options '-o' and '--trace' name one file, '%s'",
+                       file);
+    return STATUS_OK;
+}
+
 enum status trace_check(const struct invocation *call, const char *file, struct err *err)
 {
     if (text_equal(file, "-"))
         return err_set(err, STATUS_USAGE, "option '--trace' takes a file's name");
-    if (call->general.output && side_same(call->general.output, file))
-        return err_set(err, STATUS_USAGE, "options '-o' and '--trace' name one file, '%s'",
-                       file);
+    TRY(trace_not_output(call, file, err));
     return side_check_named(call, "--trace", file, err);
 }
 

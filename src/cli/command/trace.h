@@ -11,6 +11,9 @@ enum { TRACE_SPANS = 200000 /* of a simulated step, about; some 40 MB */ };
  * what -o writes. */
 enum status trace_check(const struct invocation *call, const char *file, struct err *err);
 
+/* STATUS_USAGE when a trace that is read is what -o writes. */
+enum status trace_not_output(const struct invocation *call, const char *file, struct err *err);
+
 enum status trace_write(const struct trace_view *view, const char *file, struct err *err);
 
 #endif

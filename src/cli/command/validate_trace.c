@@ -8,6 +8,7 @@
 #include "base/home.h"
 #include "base/unit.h"
 #include "calib/torch_trace.h"
+#include "cli/command/trace.h"
 #include "cli/frontier/table.h"
 #include "cli/option/plan_argument.h"
 #include "lib/request.h"
@@ -26,23 +27,16 @@ static const struct column family_columns[] = {
     FAMILY(error_percent, COLUMN_REAL, "error %"),
 };
 
-enum { N_COLUMNS = sizeof family_columns / sizeof *family_columns };
-
 static enum status read_patterns(struct arena *arena, struct csv *csv, struct err *err)
 {
-    const char *const folders[] = {home_user_data(), home_data(arena)};
-    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
-        const char *path =
-            folders[i] ? arena_printf(arena, "%s/models/kernel_names.csv", folders[i]) : NULL;
-        if (!path || !file_is_there(path))
-            continue;
-        TRY(csv_read(path, arena, csv, err));
-        if (csv_column(csv, "pattern") != SIZE_MAX && csv_column(csv, "family") != SIZE_MAX)
-            return STATUS_OK;
-        return err_at(err, STATUS_INPUT, (struct mark){path, 1, 1},
-                      "the table needs the columns pattern and family");
-    }
-    return err_set(err, STATUS_INPUT, "models/kernel_names.csv is not found");
+    const char *path = home_file("models/kernel_names.csv", arena);
+    if (!path)
+        return err_set(err, STATUS_INPUT, "models/kernel_names.csv is not found");
+    TRY(csv_read(path, arena, csv, err));
+    if (csv_column(csv, "pattern") != SIZE_MAX && csv_column(csv, "family") != SIZE_MAX)
+        return STATUS_OK;
+    return err_at(err, STATUS_INPUT, (struct mark){path, 1, 1},
+                  "the table needs the columns pattern and family");
 }
 
 static void print_text(const struct invocation *call, const struct torch_trace *t,
@@ -116,17 +110,13 @@ enum status validate_trace(const struct invocation *call, const char *file, uint
         err_set(err, STATUS_USAGE, "option '--trace' needs the plan that was traced");
         return err_hint(err, "moeplan validate plan.yaml --trace trace.json");
     }
+    TRY(trace_not_output(call, file, err));
     TRY(plan_argument_load(call, 0, plan, &origins, err));
     TRY(read_patterns(call->arena, &patterns, err));
     TRY(file_read(file, TORCH_TRACE_BYTES, call->arena, &text, &length, err));
     TRY(torch_trace_read(file, text, length, &patterns, steps, call->arena, trace, err));
     TRY(compare(call, plan, trace, err));
-    const struct table table = {.columns = family_columns,
-                                .n = N_COLUMNS,
-                                .records = trace->families,
-                                .n_records = trace->n_families,
-                                .record_size = sizeof *trace->families,
-                                .indent = 2};
+    const struct table table = TABLE_OF(family_columns, trace->families, trace->n_families);
     if (call->general.format == FORMAT_JSON)
         print_json(call, plan, trace, &table);
     else if (call->general.format == FORMAT_CSV || frontier_is_csv(call->general.output))

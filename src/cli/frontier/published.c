@@ -36,8 +36,7 @@ struct matcher {
 
 static bool is_of_plan(const char *file, const char *plan)
 {
-    const char *slash = strrchr(file, '/');
-    const char *name = slash ? slash + 1 : file;
+    const char *name = text_base_name(file);
     size_t length = strlen(plan);
     return strncmp(name, plan, length) == 0 && (name[length] == '.' || !name[length]);
 }

@@ -122,8 +122,11 @@ static void print_miss(const struct search_view *view)
 
 static const char *title_of(const struct search_view *view)
 {
-    static const char *const titles[SEARCH_OBJECTIVES] = {
-        "fastest", "least time per token", "least time to the first token", "least memory"};
+    static const char *const titles[] = {
+#define OBJECTIVE_TITLE(name, text, title) title,
+        SEARCH_OBJECTIVE_LIST(OBJECTIVE_TITLE)
+#undef OBJECTIVE_TITLE
+    };
     return titles[view->objective];
 }
 

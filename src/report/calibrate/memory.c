@@ -25,12 +25,6 @@ static const struct column peak_term_columns[] = {
     MEMBER(peak_term, "formula", formula, COLUMN_TEXT, NULL),
 };
 
-#define TABLE_OF(table_columns, list, count)                                                   \
-    {                                                                                          \
-        .columns = table_columns, .n = sizeof table_columns / sizeof *table_columns,           \
-        .records = list, .n_records = count, .record_size = sizeof *(list), .indent = 2        \
-    }
-
 void peaks_print_text(const struct peaks_view *view)
 {
     const struct memory_calibration *c = view->calibration;

@@ -40,12 +40,6 @@ static const struct column score_columns[] = {
     MEMBER(run_score, "rank_correlation", score.rank, COLUMN_REAL, "rank"),
 };
 
-#define TABLE_OF(table_columns, list, count)                                                   \
-    {                                                                                          \
-        .columns = table_columns, .n = sizeof table_columns / sizeof *table_columns,           \
-        .records = list, .n_records = count, .record_size = sizeof *(list), .indent = 2        \
-    }
-
 /* Splits that had something to leave out: the last ones may not. */
 static size_t n_scores(const struct run_calibration *c)
 {

@@ -94,10 +94,9 @@ static void fill_parallel(const struct plan *plan, uint64_t *v)
 static void fill_layer(const struct plan *plan, uint64_t *v)
 {
     const struct workload *w = &plan->workload;
-    const struct parallel *p = &plan->parallel;
     v[SLOT_TOKENS] = plan_tokens(plan);
     v[SLOT_SEQUENCE_FULL] = w->sequence_length;
-    v[SLOT_SEQUENCE] = ceil_div(w->sequence_length, p->cp * (p->sp ? p->tp : 1));
+    v[SLOT_SEQUENCE] = ceil_div(w->sequence_length, plan_sequence_ranks(plan));
     v[SLOT_MICRO_BATCH] = w->micro_batch;
     v[SLOT_CONTEXT] = w->context_length;
     v[SLOT_MAX_SEQS] = engine_sequences(plan);

@@ -96,11 +96,6 @@ static void rank_chunks(const struct plan *plan, uint64_t rank, const struct lay
         add_chunk(plan, chunks, i * p->pp + rank);
 }
 
-static uint64_t lesser(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
-
 /* Micro-batches of a step; as many as a schedule can keep in flight when the plan names none.
  */
 static uint64_t micro_batches(const struct plan *plan)

@@ -9,31 +9,33 @@
 #include "work/piece/recipe.h"
 #include "work/stack/stack.h"
 
-/* Ranks that share a copy out: all of the stage's ranks for dense parameters, edp for experts;
- * with dp_shard so many of them, the others hold the same (HSDP). */
+/* Ranks that share a copy out. */
 struct shards step_sharers(const struct plan *plan, struct sizes *z)
 {
-    uint64_t shard = plan->parallel.dp_shard, dp = plan_dp(plan);
-    if (!shard)
+    const struct sharers n = plan_sharers(plan);
+    if (!plan->parallel.dp_shard)
         return (struct shards){size_mul(z, size_slot(z, SLOT_DP), size_slot(z, SLOT_CP)),
                                size_slot(z, SLOT_EXPERT_DP)};
-    uint64_t experts = plan_expert_dp(plan) * shard / dp;
-    return (struct shards){size_const(z, shard * plan->parallel.cp),
-                           size_const(z, experts ? experts : 1)};
+    return (struct shards){size_const(z, n.dense), size_const(z, n.experts)};
 }
 
 /* A shard is the ceiling of the even part. */
+static struct shards share_out(const struct plan *plan, struct sizes *z, struct shards whole,
+                               unsigned from_zero)
+{
+    if (plan->parallel.zero < from_zero)
+        return whole;
+    struct shards ranks = step_sharers(plan, z);
+    return (struct shards){size_ceil_div(z, whole.dense, ranks.dense),
+                           size_ceil_div(z, whole.experts, ranks.experts)};
+}
+
 struct shards step_shards(const struct plan *plan, struct work *work, unsigned from_zero)
 {
     struct sizes *z = &work->sizes;
-    struct shards shards = {size_slot(z, SLOT_DENSE_PARAMETERS),
-                            size_slot(z, SLOT_EXPERT_PARAMETERS)};
-    if (plan->parallel.zero < from_zero)
-        return shards;
-    struct shards ranks = step_sharers(plan, z);
-    shards.dense = size_ceil_div(z, shards.dense, ranks.dense);
-    shards.experts = size_ceil_div(z, shards.experts, ranks.experts);
-    return shards;
+    struct shards whole = {size_slot(z, SLOT_DENSE_PARAMETERS),
+                           size_slot(z, SLOT_EXPERT_PARAMETERS)};
+    return share_out(plan, z, whole, from_zero);
 }
 
 /* What is trained of it: adapters, or all. */
@@ -41,15 +43,8 @@ static struct shards trained(const struct plan *plan, struct work *work, unsigne
 {
     if (!lora_is_on(plan))
         return step_shards(plan, work, from_zero);
-    struct sizes *z = &work->sizes;
-    struct lora_sum sum = lora_parameters(plan, z);
-    struct shards shards = {sum.dense, sum.experts};
-    if (plan->parallel.zero < from_zero)
-        return shards;
-    struct shards ranks = step_sharers(plan, z);
-    shards.dense = size_ceil_div(z, shards.dense, ranks.dense);
-    shards.experts = size_ceil_div(z, shards.experts, ranks.experts);
-    return shards;
+    struct lora_sum sum = lora_parameters(plan, &work->sizes);
+    return share_out(plan, &work->sizes, (struct shards){sum.dense, sum.experts}, from_zero);
 }
 
 /* ---- buffers in pairs: dense parameters, experts ---- */
