@@ -137,6 +137,18 @@ uint64_t rng_below(struct rng *rng, uint64_t n)
     }
 }
 
+void rng_order(struct rng *rng, uint32_t *order, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        order[i] = i;
+    for (uint32_t i = n; i > 1; i--) {
+        uint64_t other = rng_below(rng, i);
+        uint32_t kept = order[i - 1];
+        order[i - 1] = order[other];
+        order[other] = kept;
+    }
+}
+
 double rng_uniform(struct rng *rng)
 {
     return ((double)(rng_u64(rng) >> 11) + 0.5) * 0x1p-53;

@@ -32,10 +32,11 @@ void rng_init(struct rng *rng, uint64_t seed, uint32_t purpose, uint32_t step, u
 
 uint32_t rng_u32(struct rng *rng);
 uint64_t rng_u64(struct rng *rng);
-uint64_t rng_below(struct rng *rng, uint64_t n); /* 0 .. n-1 without bias, n > 0 */
-double rng_uniform(struct rng *rng);             /* in (0, 1), 53 bits */
-double rng_exponential(struct rng *rng);         /* mean 1 */
-double rng_normal(struct rng *rng);              /* mean 0, variance 1 */
+uint64_t rng_below(struct rng *rng, uint64_t n);              /* 0 .. n-1 without bias, n > 0 */
+void rng_order(struct rng *rng, uint32_t *order, uint32_t n); /* 0 .. n-1, shuffled */
+double rng_uniform(struct rng *rng);                          /* in (0, 1), 53 bits */
+double rng_exponential(struct rng *rng);                      /* mean 1 */
+double rng_normal(struct rng *rng);                           /* mean 0, variance 1 */
 double rng_gamma(struct rng *rng, double shape); /* mean and variance `shape`, shape > 0 */
 
 /* Exponential numbers, mean 1, one for each of n random words. */

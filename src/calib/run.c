@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/pool.h"
 #include "base/unit.h"
 #include "calib/run_block.h"
@@ -258,14 +259,6 @@ static enum status note_mismatch(struct run *run, enum status status, struct err
 
 /* ---- several processes ---- */
 
-static uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t n)
-{
-    const unsigned char *at = bytes;
-    for (size_t i = 0; i < n; i++)
-        hash = (hash ^ at[i]) * 0x100000001b3U;
-    return hash;
-}
-
 static uint64_t fingerprint(const struct plan *plan, const struct run_options *options)
 {
     struct arena arena = {0};
@@ -273,7 +266,7 @@ static uint64_t fingerprint(const struct plan *plan, const struct run_options *o
     const uint64_t numbers[] = {options->backend, options->backward, options->samples,
                                 options->repeat};
     plan_print(plan, &text);
-    uint64_t hash = hash_bytes(0xcbf29ce484222325U, numbers, sizeof numbers);
+    uint64_t hash = hash_bytes(HASH_START, numbers, sizeof numbers);
     hash = hash_bytes(hash, text_string(&text), text.length);
     arena_release(&arena);
     return hash;

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "calib/run_loads.h"
 
 enum counted { COUNTED_FLOP, COUNTED_SENT, COUNTED_RECEIVED, COUNTED_DROPPED, COUNTED };
@@ -85,10 +86,9 @@ void run_compare_memory(const struct execution *x, const struct memory_peak *pea
 /* Hash of the checks' names: processes whose lists differ are compared as a whole. */
 static uint64_t names_of(const struct checks *checks)
 {
-    uint64_t hash = 0xcbf29ce484222325U;
+    uint64_t hash = HASH_START;
     for (unsigned i = 0; i < checks->n; i++)
-        for (const char *at = checks->check[i].name; *at; at++)
-            hash = (hash ^ (unsigned char)*at) * 0x100000001b3U;
+        hash = hash_text(hash, checks->check[i].name);
     return hash >> 12; /* exact as a double */
 }
 

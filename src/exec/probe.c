@@ -241,8 +241,7 @@ static enum status sample(struct probe *p, struct probe_point *point, uint64_t *
     return STATUS_OK;
 }
 
-/* What the value counts in a repetition; 0: seconds. */
-static double amount(const struct probe_point *p)
+double probe_amount(const struct probe_point *p)
 {
     switch (p->kind) {
     case PROBE_GEMM:
@@ -260,6 +259,17 @@ static double amount(const struct probe_point *p)
         break;
     }
     return 0;
+}
+
+void probe_settle(struct probe_point *point, double seconds[PROBE_ROUNDS])
+{
+    double all = probe_amount(point);
+    for (unsigned r = 0; r < PROBE_ROUNDS; r++)
+        seconds[r] = all > 0 ? all / seconds[r] : seconds[r];
+    stat_sort(seconds, PROBE_ROUNDS);
+    point->value = stat_percentile(seconds, PROBE_ROUNDS, 0.5);
+    point->low = seconds[0];
+    point->high = seconds[PROBE_ROUNDS - 1];
 }
 
 /* ---- the points ---- */
@@ -296,18 +306,11 @@ static size_t list_points(const struct session *session, struct probe_point *poi
 }
 
 /* A random order of the rows of a gather. */
-static void shuffle(uint32_t *order, uint64_t n)
+static void shuffle(uint32_t *order, uint32_t n)
 {
     struct rng rng;
     rng_init(&rng, 1, PURPOSE, 0, 0, 0);
-    for (uint64_t i = 0; i < n; i++)
-        order[i] = (uint32_t)i;
-    for (uint64_t i = n; i > 1; i--) {
-        uint64_t other = rng_below(&rng, i);
-        uint32_t kept = order[i - 1];
-        order[i - 1] = order[other];
-        order[other] = kept;
-    }
+    rng_order(&rng, order, n);
 }
 
 static bool set_desk(struct desk *desk)
@@ -376,15 +379,8 @@ static enum status rounds(struct probe *p, struct probe_point *points, size_t n,
     for (unsigned round = 0; round < PROBE_ROUNDS; round++)
         for (size_t i = 0; i < n; i++)
             TRY(sample(p, &points[i], &repeats[i], &samples[i * PROBE_ROUNDS + round], err));
-    for (size_t i = 0; i < n; i++) {
-        double *own = samples + i * PROBE_ROUNDS, all = amount(&points[i]);
-        for (unsigned r = 0; r < PROBE_ROUNDS; r++)
-            own[r] = all > 0 ? all / own[r] : own[r];
-        stat_sort(own, PROBE_ROUNDS);
-        points[i].value = stat_percentile(own, PROBE_ROUNDS, 0.5);
-        points[i].low = own[0];
-        points[i].high = own[PROBE_ROUNDS - 1];
-    }
+    for (size_t i = 0; i < n; i++)
+        probe_settle(&points[i], samples + i * PROBE_ROUNDS);
     return STATUS_OK;
 }
 

@@ -44,6 +44,12 @@ struct probe_point {
     double low, high; /* least and most of them */
 };
 
+/* What a point's value counts in one repetition; 0: seconds. */
+double probe_amount(const struct probe_point *point);
+
+/* Seconds of one repetition in every round, which are sorted here, as the point's value. */
+void probe_settle(struct probe_point *point, double seconds[PROBE_ROUNDS]);
+
 /* Measures all points with the session's workers and transport, which has been set up. Every
  * process of a group probes alike; of exchanges the slowest counts. Memory from the arena. */
 enum status probe_run(struct session *session, struct arena *arena, struct probe_point **points,

@@ -61,19 +61,15 @@ static enum status write_random(struct probing *p, enum place place, struct err 
 
 static enum status write_order(struct probing *p, bool shuffled, struct err *err)
 {
-    int32_t *order = malloc(p->bytes[ORDER]);
+    uint32_t *order = malloc(p->bytes[ORDER]);
     struct rng rng;
     if (!order)
         return err_set(err, STATUS_SYSTEM, "no memory to probe with");
-    for (uint64_t i = 0; i < p->moved; i++)
-        order[i] = (int32_t)i;
     rng_init(&rng, 1, PURPOSE, PLACES, 0, 0);
-    for (uint64_t i = p->moved; shuffled && i > 1; i--) {
-        uint64_t other = rng_below(&rng, i);
-        int32_t kept = order[i - 1];
-        order[i - 1] = order[other];
-        order[other] = kept;
-    }
+    if (shuffled)
+        rng_order(&rng, order, (uint32_t)p->moved);
+    for (uint32_t i = 0; i < p->moved && !shuffled; i++)
+        order[i] = i;
     enum status status = gpu_write(p->gpu, p->at[ORDER], order, p->moved * sizeof *order, err);
     free(order);
     return status;
@@ -187,32 +183,17 @@ static enum status sample(struct probing *p, const struct probe_point *at, doubl
     return STATUS_OK;
 }
 
-/* What the value counts; 0: seconds. */
-static double amount(const struct probe_point *at)
-{
-    if (at->kind == PROBE_GEMM)
-        return 2 * (double)at->rows * (double)at->depth * (double)at->columns;
-    if (at->kind == PROBE_WRITE)
-        return (double)at->bytes;
-    return at->kind == PROBE_LAUNCH ? 0 : 2 * (double)at->bytes;
-}
-
 static enum status measure(struct probing *p, struct probe_point *at, double *once_s,
                            struct err *err)
 {
-    double samples[PROBE_ROUNDS], all = amount(at);
+    double samples[PROBE_ROUNDS];
     if (at->kind == PROBE_COPY || at->kind == PROBE_GATHER)
         TRY(write_order(p, at->kind == PROBE_GATHER, err));
     TRY(launch(p, at, once_s, err)); /* compiled, and on an engine if there is one */
     TRY(launch(p, at, once_s, err));
-    for (unsigned r = 0; r < PROBE_ROUNDS; r++) {
+    for (unsigned r = 0; r < PROBE_ROUNDS; r++)
         TRY(sample(p, at, &samples[r], err));
-        samples[r] = all > 0 ? all / samples[r] : samples[r];
-    }
-    stat_sort(samples, PROBE_ROUNDS);
-    at->value = stat_percentile(samples, PROBE_ROUNDS, 0.5);
-    at->low = samples[0];
-    at->high = samples[PROBE_ROUNDS - 1];
+    probe_settle(at, samples);
     return STATUS_OK;
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "plan/derive.h"
 #include "plan/rule.h"
 #include "work/stack/stack.h"
@@ -411,10 +412,8 @@ struct judge {
 static struct evaluator *evaluator_for(struct judge *judge, const struct plan *plan)
 {
     struct demand_key key;
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
     demand_key_of(plan, judge->hunt->ask->routing, &key);
-    for (size_t i = 0; i < sizeof key; i++)
-        hash = (hash ^ ((const unsigned char *)&key)[i]) * UINT64_C(0x100000001b3);
+    uint64_t hash = hash_bytes(HASH_START, &key, sizeof key);
     struct evaluator *e = &judge->evaluators[hash >> 32 & (JUDGES - 1)];
     e->routing = judge->hunt->ask->routing;
     return e;

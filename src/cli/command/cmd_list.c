@@ -143,8 +143,10 @@ static void add_device(void *context, const struct gpu_driver *driver,
         return;
     if (facts) {
         text_printf(&name, "%s:%u", driver->name, facts->number);
-        text_printf(&text, "%s, %s, %llu units, %.1f GiB", facts->name, facts->driver,
-                    (unsigned long long)facts->units, (double)facts->memory_bytes / 0x1p30);
+        text_printf(&text, "%s, %s", facts->name, facts->driver);
+        if (facts->units)
+            text_printf(&text, ", %llu units", (unsigned long long)facts->units);
+        text_printf(&text, ", %.1f GiB", (double)facts->memory_bytes / 0x1p30);
     } else {
         text_printf(&name, "%s", driver->name);
         text_printf(&text, "none: %s", why);

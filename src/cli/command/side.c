@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "base/file.h"
+#include "base/hash.h"
 #include "base/output.h"
 
 enum { SIDE_BYTES = 64 << 20 };
@@ -62,19 +63,10 @@ enum status side_check_named(const struct invocation *call, const char *option,
 
 static const char sign_all[] = "# as written: all above ";
 
-/* FNV-1a: it tells a changed file, not a forged one. */
-static uint64_t fingerprint(const char *text, size_t length)
-{
-    uint64_t sum = 0xcbf29ce484222325u;
-    for (size_t i = 0; i < length; i++)
-        sum = (sum ^ (unsigned char)text[i]) * 0x100000001b3u;
-    return sum;
-}
-
 static void table_line(struct text *out, const char *path, const char *table, size_t length)
 {
     text_printf(out, "# as written: ./%s %016" PRIx64 "\n", text_base_name(path),
-                fingerprint(table, length));
+                hash_bytes(HASH_START, table, length));
 }
 
 void side_sign_table(struct text *script, const char *path, const struct text *table)
@@ -84,7 +76,7 @@ void side_sign_table(struct text *script, const char *path, const struct text *t
 
 void side_sign(struct text *script)
 {
-    uint64_t sum = fingerprint(text_string(script), script->length);
+    uint64_t sum = hash_bytes(HASH_START, text_string(script), script->length);
     text_printf(script, "%s%016" PRIx64 "\n", sign_all, sum);
 }
 
@@ -96,7 +88,7 @@ static bool is_whole_script(const char *text, size_t length)
     if (length < size)
         return false;
     snprintf(line, sizeof line, "%s%016" PRIx64 "\n", sign_all,
-             fingerprint(text, length - size));
+             hash_bytes(HASH_START, text, length - size));
     return memcmp(text + length - size, line, size) == 0;
 }
 

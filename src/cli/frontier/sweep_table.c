@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "base/hash.h"
 #include "base/number.h"
 
 static const char *cell(const struct csv *csv, size_t row, size_t column)
@@ -16,19 +17,11 @@ struct seen {
     size_t *slots, size; /* a power of two, twice the rows at least */
 };
 
-/* FNV-1a, 64 bits. */
-static size_t hash(const char *text)
-{
-    uint64_t sum = UINT64_C(14695981039346656037);
-    for (; *text; text++)
-        sum = (sum ^ (unsigned char)*text) * UINT64_C(1099511628211);
-    return (size_t)(sum ^ sum >> 32);
-}
-
 /* The slot of a value, or the free one it goes to. */
 static size_t *seen_find(const struct seen *seen, const char *const *values, const char *value)
 {
-    size_t i = hash(value) & (seen->size - 1);
+    uint64_t hash = hash_text(HASH_START, value);
+    size_t i = (size_t)(hash ^ hash >> 32) & (seen->size - 1);
     while (seen->slots[i] && !text_equal(values[seen->slots[i] - 1], value))
         i = (i + 1) & (seen->size - 1);
     return &seen->slots[i];

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/hash.h"
 #include "base/process.h"
 
 static const double compile_limit_s = 300; /* assumed: the whole of a program takes seconds */
@@ -56,22 +57,15 @@ void image_release(struct image *image)
 
 /* ---- what is kept ---- */
 
-static uint64_t hash_bytes(uint64_t hash, const char *bytes, uint64_t n)
-{
-    for (uint64_t i = 0; i < n; i++)
-        hash = (hash ^ (unsigned char)bytes[i]) * 0x100000001b3U;
-    return hash;
-}
-
 static uint64_t hash_of(const struct compiler *compiler, const char *library,
                         const char *architecture, const char *text)
 {
-    uint64_t hash = hash_bytes(0xcbf29ce484222325U, compiler->title, strlen(compiler->title));
+    uint64_t hash = hash_text(HASH_START, compiler->title);
     hash = hash_bytes(hash, library, strlen(library) + 1);
     hash = hash_bytes(hash, architecture, strlen(architecture) + 1);
     for (unsigned i = 0; compiler->options[i]; i++)
         hash = hash_bytes(hash, compiler->options[i], strlen(compiler->options[i]) + 1);
-    return hash_bytes(hash, text, strlen(text));
+    return hash_text(hash, text);
 }
 
 bool compile_folder(char *path, size_t room)
@@ -108,7 +102,7 @@ static bool read_image(FILE *file, struct image *image)
     image->length = head[0];
     image->bytes = malloc((size_t)head[0]);
     bool good = image->bytes && fread(image->bytes, (size_t)head[0], 1, file) == 1 &&
-                hash_bytes(0xcbf29ce484222325U, image->bytes, head[0]) == head[1];
+                hash_bytes(HASH_START, image->bytes, head[0]) == head[1];
     if (!good)
         image_release(image);
     return good;
@@ -116,7 +110,7 @@ static bool read_image(FILE *file, struct image *image)
 
 static bool write_image(FILE *file, const void *bytes, uint64_t length)
 {
-    uint64_t head[2] = {length, hash_bytes(0xcbf29ce484222325U, bytes, length)};
+    uint64_t head[2] = {length, hash_bytes(HASH_START, bytes, length)};
     return fwrite(head, sizeof head, 1, file) == 1 &&
            fwrite(bytes, (size_t)length, 1, file) == 1 && fflush(file) == 0;
 }

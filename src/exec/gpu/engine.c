@@ -58,7 +58,8 @@ const struct engine *engine_next(const struct engine *engine, const char *archit
 
 static bool is_whole(const struct gpu_view *view, uint64_t width)
 {
-    return view->format == FORMAT_BF16 && width % 8 == 0 && width > 0 && view->offset % 16 == 0;
+    return view->format == FORMAT_BF16 && width % 8 == 0 && width > 0 && view->rows > 0 &&
+           view->offset % 16 == 0;
 }
 
 static bool is_result(const struct gpu_view *view)

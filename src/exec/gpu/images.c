@@ -25,11 +25,3 @@ const struct gpu_image *gpu_image_for(const char *architecture)
             return image;
     return NULL;
 }
-
-uint64_t gpu_image_hash(const unsigned char *bytes, const unsigned char *end)
-{
-    uint64_t hash = 0xcbf29ce484222325U;
-    for (const unsigned char *at = bytes; at < end; at++)
-        hash = (hash ^ *at) * 0x100000001b3U;
-    return hash;
-}

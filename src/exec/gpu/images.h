@@ -25,7 +25,4 @@ extern const struct gpu_image gpu_images[];
  * One for sm_90a runs on sm_90 alone; one for sm_80 on later minors of 8, too. */
 const struct gpu_image *gpu_image_for(const char *architecture);
 
-/* FNV-1a of an image: what a check was a check of. */
-uint64_t gpu_image_hash(const unsigned char *bytes, const unsigned char *end);
-
 #endif

@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "exec/gpu/compile.h"
+#include "base/hash.h"
 #include "exec/gpu/driver.h"
 #include "exec/gpu/images.h"
 #include "exec/gpu/native_cuda.h"
@@ -69,6 +70,7 @@ struct dialect {
     /* What the compiler calls the device. */
     enum status (*architecture)(struct native *native, int device, char name[64],
                                 struct err *err);
+    uint64_t (*units)(void *library, int device); /* NULL: not known */
 };
 
 struct native {
@@ -84,6 +86,7 @@ struct native_device {
     void *begin, *end;             /* events */
     void *embedded;                /* the module of an image of ours; NULL: not loaded */
     const struct gpu_image *image; /* that runs here; NULL: none, or it did not load */
+    uint64_t image_hash;           /* 0: nobody asked yet */
     bool compiled;                 /* something was compiled at run time */
 };
 
@@ -172,6 +175,8 @@ static enum status native_list(void *state, struct gpu_facts *facts, uint32_t n,
         NATIVE_TRY(native, name, facts[i].name, (int)sizeof facts[i].name - 1, id);
         NATIVE_TRY(native, total, &bytes, id);
         facts[i].memory_bytes = facts[i].largest_bytes = bytes;
+        facts[i].units =
+            native->dialect->units ? native->dialect->units(native->library, id) : 0;
         snprintf(facts[i].driver, sizeof facts[i].driver, "%s %d", native->dialect->title,
                  version);
     }
@@ -286,13 +291,16 @@ static enum status native_build(void *device, struct gpu_build *build, void **pr
     const char *architecture = build->architecture ? build->architecture : d->architecture;
     *program = embedded_module(d);
     if (*program) {
-        build->hash = gpu_image_hash(d->image->bytes, d->image->end);
+        if (!d->image_hash)
+            d->image_hash = hash_bytes(HASH_START, d->image->bytes,
+                                       (size_t)(d->image->end - d->image->bytes));
+        build->hash = d->image_hash;
         return STATUS_OK;
     }
     d->compiled = true;
     TRY(compile_texts(d->native->dialect->compiler, architecture, build->name, build->texts,
                       build->n, &image, err));
-    build->hash = gpu_image_hash(image.bytes, (unsigned char *)image.bytes + image.length);
+    build->hash = hash_bytes(HASH_START, image.bytes, image.length);
     int code = d->native->f.load(program, image.bytes);
     image_release(&image);
     if (code == 0)
@@ -429,12 +437,6 @@ static enum status cuda_architecture(struct native *native, int device, char nam
     return code == 0 ? STATUS_OK : failed(native, err, names[0], code);
 }
 
-static uint64_t cuda_units(void *device)
-{
-    const struct native_device *d = device;
-    return cuda_units_of(d->native->library, d->id);
-}
-
 static enum status cuda_map(void *device, const struct gpu_matrix *matrix,
                             unsigned char map[128], struct err *err)
 {
@@ -453,6 +455,7 @@ static const struct dialect cuda = {
     .no_memory = 2,
     .enter = cuda_enter,
     .architecture = cuda_architecture,
+    .units = cuda_units_of,
 };
 
 static enum status cuda_load(void **state, struct err *err)
@@ -530,14 +533,6 @@ static enum status hip_load(void **state, struct err *err)
     return load(&hip, state, err);
 }
 
-/* Its number has changed between versions: the launch takes as many groups as there are tiles.
- */
-static uint64_t hip_units(void *device)
-{
-    (void)device;
-    return 0;
-}
-
 /* ---- rows ---- */
 
 static const char *native_architecture(void *device)
@@ -546,12 +541,20 @@ static const char *native_architecture(void *device)
     return d->architecture;
 }
 
+/* HIP's number of the attribute has changed between versions: there a launch takes as many
+ * groups as there are tiles. */
+static uint64_t native_units(void *device)
+{
+    const struct native_device *d = device;
+    return d->native->dialect->units ? d->native->dialect->units(d->native->library, d->id) : 0;
+}
+
 #define NATIVE_ROWS                                                                            \
     .unload = native_unload, .list = native_list, .open = native_open, .close = native_close,  \
     .alloc = native_alloc, .free = native_free, .fill = native_fill, .read = native_read,      \
     .write = native_write, .copy = native_copy, .build = native_build,                         \
     .release = native_release, .find = native_find, .launch = native_launch,                   \
-    .kernels = native_kernels, .architecture = native_architecture
+    .kernels = native_kernels, .architecture = native_architecture, .units = native_units
 
 const struct gpu_driver gpu_driver_cuda = {
     .name = "cuda",
@@ -559,7 +562,6 @@ const struct gpu_driver gpu_driver_cuda = {
     .hint =
         "NVIDIA's driver, and NVRTC of its toolkit (libnvrtc.so), which compiles the kernels",
     .load = cuda_load,
-    .units = cuda_units,
     .map = cuda_map,
     NATIVE_ROWS};
 
@@ -568,5 +570,4 @@ const struct gpu_driver gpu_driver_hip = {
     .library = "libamdhip64.so",
     .hint = "AMD's ROCm with its driver; HIPRTC of the same compiles the kernels",
     .load = hip_load,
-    .units = hip_units,
     NATIVE_ROWS};

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "exec/gpu/compile.h"
 #include "exec/gpu/engine.h"
 #include "exec/gpu/peak_check.h"
@@ -115,9 +116,7 @@ static enum status launch(struct peak *peak, enum engine_kind kind, const struct
 static bool verdict_path(const struct peak *peak, char *path, size_t room)
 {
     char folder[3000];
-    uint64_t hash = peak->hash;
-    for (const char *at = peak->name; *at; at++)
-        hash = (hash ^ (unsigned char)*at) * 0x100000001b3U;
+    uint64_t hash = hash_text(peak->hash, peak->name);
     if (!compile_folder(folder, sizeof folder))
         return false;
     int n = snprintf(path, room, "%s/%016" PRIx64 "-%s.answers", folder, hash,
@@ -173,7 +172,7 @@ static enum status ready(struct peak *peak, struct gpu *gpu, double limit_s, str
     while (peak->engine && peak->verdict != VERDICT_AGREES) {
         struct err why = {.status = STATUS_OK};
         if (!peak->program && open_engine(peak, &why) != STATUS_OK) {
-            leave_out(peak, "is not in the image");
+            leave_out(peak, why.text);
             continue;
         }
         recall(peak);

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "base/hash.h"
 #include "exec/kernels/format.h"
 #include "work/list/dtype.h"
 
@@ -87,11 +88,9 @@ uint64_t verify_hash_rows(const struct execution *x, const struct tensor *out,
     struct arena arena = {0};
     unsigned char *at = arena_alloc(&arena, bytes, 1);
     for (uint64_t row = 0; row < out->rows; row++) {
-        uint64_t hash = 0xcbf29ce484222325U ^ (first_token + row);
+        uint64_t hash = HASH_START ^ (first_token + row);
         execution_copy(x, tensor_row(out, row), bytes, at);
-        for (uint64_t i = 0; i < bytes; i++)
-            hash = (hash ^ at[i]) * 0x100000001b3U;
-        sum += hash;
+        sum += hash_bytes(hash, at, bytes);
     }
     arena_release(&arena);
     return sum;
