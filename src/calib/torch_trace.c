@@ -22,9 +22,15 @@ struct other {
     double seconds;
 };
 
+struct pattern {
+    const char *name; /* with * and ? */
+    size_t item;
+};
+
 struct reader {
     struct json_read json;
-    const struct csv *patterns;
+    struct pattern *patterns;
+    size_t n_patterns;
     struct arena *arena;
     struct torch_trace *out;
     double seconds[PROFILE_ITEMS + 1];
@@ -37,16 +43,30 @@ struct reader {
 
 /* ---- names ---- */
 
-static size_t item_of(const struct csv *patterns, const char *name)
+/* The table is the data folder's, which may be the user's own: a family must be one. */
+static enum status read_patterns(struct reader *r, const struct csv *csv, struct err *err)
 {
-    for (size_t row = 0; row < patterns->n_rows; row++) {
-        if (fnmatch(csv_cell(patterns, row, "pattern"), name, FNM_NOESCAPE) != 0)
-            continue;
-        for (size_t item = 0; item < PROFILE_ITEMS; item++)
-            if (text_equal(profile_item_name((enum profile_item)item),
-                           csv_cell(patterns, row, "family")))
-                return item;
+    r->patterns = arena_alloc(r->arena, csv->n_rows + 1, sizeof *r->patterns);
+    r->n_patterns = csv->n_rows;
+    for (size_t row = 0; row < csv->n_rows; row++) {
+        struct pattern *p = &r->patterns[row];
+        const char *family = csv_cell(csv, row, "family");
+        *p = (struct pattern){csv_cell(csv, row, "pattern"), 0};
+        while (p->item < PROFILE_ITEMS &&
+               !text_equal(profile_item_name((enum profile_item)p->item), family))
+            p->item++;
+        if (p->item == PROFILE_ITEMS)
+            return err_at(err, STATUS_INPUT, (struct mark){csv->file, csv->lines[row], 1},
+                          "family: '%s' is none of a profile's", family);
     }
+    return STATUS_OK;
+}
+
+static size_t item_of(const struct reader *r, const char *name)
+{
+    for (size_t i = 0; i < r->n_patterns; i++)
+        if (fnmatch(r->patterns[i].name, name, FNM_NOESCAPE) == 0)
+            return r->patterns[i].item;
     return PROFILE_ITEMS;
 }
 
@@ -67,7 +87,7 @@ static void take(struct reader *r, const struct event *event)
     r->marks += event->step;
     if (!event->kernel || !(event->duration_us >= 0))
         return;
-    size_t item = item_of(r->patterns, event->name);
+    size_t item = item_of(r, event->name);
     double end = event->begin_us + event->duration_us;
     r->first_us = r->out->kernels ? fmin(r->first_us, event->begin_us) : event->begin_us;
     r->last_us = r->out->kernels ? fmax(r->last_us, end) : end;
@@ -214,7 +234,8 @@ enum status torch_trace_read(const char *file, const char *text, size_t length,
 {
     struct reader *r = arena_alloc(arena, 1, sizeof *r);
     struct torch_trace found = {.steps = steps};
-    *r = (struct reader){.patterns = patterns, .arena = arena, .out = &found};
+    *r = (struct reader){.arena = arena, .out = &found};
+    TRY(read_patterns(r, patterns, err));
     json_read_init(&r->json, file, text, length);
     TRY(read_document(r, err));
     if (!found.kernels) {

@@ -69,6 +69,9 @@ extern const char *const validate_tables[];
 enum status validate_table(const struct csv *csv, struct arena *arena, struct validation *out,
                            struct err *err);
 
+/* The quantity whose values are fits, marginal and oom. */
+#define VALIDATE_VERDICT_QUANTITY "memory.verdict"
+
 /* The two kinds; validate_table chooses by the columns. */
 bool validate_is_runs(const struct csv *csv);
 enum status validate_curves(const struct csv *csv, struct arena *arena, struct validation *out,

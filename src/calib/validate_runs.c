@@ -81,8 +81,6 @@ static const struct quantity quantities[] = {
 /* Without a stated error of their own: routing's figures, sampled and printed to 3 digits. */
 static const double SAMPLED = 0.02;
 
-static const char verdict_quantity[] = "memory.verdict";
-
 struct run {
     const struct csv *csv;
     size_t row;
@@ -221,7 +219,7 @@ static enum status add_row(struct run *run, size_t at, const char *table, struct
 {
     const struct csv *csv = run->csv;
     const char *quantity = csv_cell(csv, at, "quantity");
-    bool verdict = text_equal(quantity, verdict_quantity);
+    bool verdict = text_equal(quantity, VALIDATE_VERDICT_QUANTITY);
     const struct quantity *known = find(quantity);
     struct validated row = {.table = table,
                             .row = csv_cell(csv, at, "row"),

@@ -5,8 +5,6 @@
 #include "calib/validate.h"
 #include "plan/schema.h"
 
-static const char verdict_quantity[] = "memory.verdict";
-
 static double share(uint64_t part, uint64_t of)
 {
     return of ? (double)part / (double)of : (double)NAN;
@@ -34,7 +32,7 @@ static struct validated_verdicts count(const struct validation *validation, size
                                    .stack = stack ? stack : "all"};
     for (size_t i = first; i < validation->n; i++) {
         const struct validated *row = &validation->rows[i];
-        if (!text_equal(row->quantity, verdict_quantity) ||
+        if (!text_equal(row->quantity, VALIDATE_VERDICT_QUANTITY) ||
             (stack && !text_equal(row->stack, stack)))
             continue;
         v.runs++;

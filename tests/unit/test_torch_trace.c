@@ -78,9 +78,28 @@ static void bad_traces_are_named(void **state)
     }
 }
 
+/* A table of names of the user's own may misspell a family: its kernels would be lost. */
+static void families_are_checked(void **state)
+{
+    (void)state;
+    static const char table[] = "pattern,family\n*gemm*,gemm\nnccl*,alltoall\n";
+    struct arena arena = {0};
+    struct err err = {0};
+    struct csv patterns;
+    struct torch_trace trace;
+    assert_int_equal(csv_parse("k.csv", table, strlen(table), &arena, &patterns, &err),
+                     STATUS_OK);
+    assert_int_equal(torch_trace_read("t.json", "[]", 2, &patterns, 0, &arena, &trace, &err),
+                     STATUS_INPUT);
+    assert_string_equal(err.where, "k.csv:3:1");
+    assert_non_null(strstr(err.text, "alltoall"));
+    arena_release(&arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(kernels_are_placed),
+                                       cmocka_unit_test(families_are_checked),
                                        cmocka_unit_test(bad_traces_are_named)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
