@@ -255,8 +255,7 @@ static const struct {
     {"stack", "neuronx", "nxd"},
     {"stack", "nxdi", "nxd"},
     {"stack", "neuronx-distributed", "nxd"},
-    {"stack", "trtllm", "vllm"},
-    {"stack", "tensorrt-llm", "vllm"},
+    {"stack", "tensorrt-llm", "trtllm"},
 };
 
 const char *word_catalogue(const char *kind, const char *name)

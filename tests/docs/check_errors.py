@@ -34,7 +34,7 @@ QUANTITIES = {
     "time.step_s": "seconds of a step",
     "all": "seconds",
 }
-FRAMEWORKS = ["megatron", "torchtitan", "maxtext", "deepspeed", "vllm", "sglang", "trtllm"]
+FRAMEWORKS = ["megatron", "torchtitan", "maxtext", "deepspeed", "fsdp", "vllm", "sglang", "trtllm"]
 
 
 def moeplan(*arguments):

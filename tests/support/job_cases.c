@@ -144,11 +144,11 @@ const struct job_case job_cases[] = {
     {"deepspeed/zero2.json", "cluster=h100-8x1 model=mixtral-8x7b",
      "parallel.zero=2 workload.micro_batch=2 workload.global_batch=128 precision.master=f32 "
      "precision.gradients=bf16",
-     0},
+     1},
     {"deepspeed/zero3-auto.json", "cluster=h100-8x1 model=mixtral-8x7b workload.micro_batch=1",
-     "parallel.zero=3 optimizer.offload=1", 0},
+     "parallel.zero=3 optimizer.offload=1", 1},
     {"deepspeed/experts.json", "cluster=h100-8x2 model=mixtral-8x7b",
-     "parallel.ep=4 workload.micro_batch=4 workload.global_batch=64 moe.path=ragged_a2a", 0},
+     "parallel.ep=4 workload.micro_batch=4 workload.global_batch=64 moe.path=ragged_a2a", 1},
     {"deepspeed/trainer.sh", "",
      "parallel.zero=3 workload.micro_batch=1 recompute.kind=full precision.weights=bf16 "
      "workload.sequence_length=4096 model.layers=48",
@@ -156,7 +156,7 @@ const struct job_case job_cases[] = {
     {"deepspeed/heredoc.sh", "",
      "parallel.tp=2 parallel.zero=1 workload.micro_batch=1 precision.gradients=f32 "
      "cluster.nodes=2",
-     0},
+     1},
     {"megatron/deepseek-v3-layout.slurm", "cluster=h100",
      "parallel.pp=8 parallel.vpp=4 parallel.ep=32 parallel.etp=1 parallel.schedule=interleaved "
      "parallel.layout=\"Et*3|(tt|)*29,m|L\" cluster.nodes=32 model.dense_layers=3 "
@@ -271,7 +271,7 @@ const struct job_case job_cases[] = {
      0},
     {"deepspeed/zero3-offload.json",
      "cluster=h100-8x1 model=mixtral-8x7b workload.micro_batch=1",
-     "parallel.zero=3 optimizer.offload=1 optimizer.offload_params=true", 1},
+     "parallel.zero=3 optimizer.offload=1 optimizer.offload_params=true", 2},
     {"deepspeed/two-nodes.sh", "cluster=h100",
      "parallel.zero=3 workload.global_batch=128 recompute.kind=full precision.weights=bf16 "
      "cluster.nodes=2",
@@ -282,13 +282,51 @@ const struct job_case job_cases[] = {
      "parallel.zero=3 lora.rank=8 recompute.kind=full optimizer.kind=adam8bit "
      "precision.weights=bf16 cluster.nodes=2 workload.global_batch=32",
      0},
+    {"deepspeed/accelerate-inline.yaml",
+     "cluster=h100 model=mixtral-8x7b workload.micro_batch=1",
+     "parallel.zero=3 optimizer.offload=1 precision.weights=bf16 precision.master=f32 "
+     "cluster.node.devices=8 workload.micro_batch=1",
+     1},
+    {"deepspeed/accelerate-names-file.yaml", "cluster=h100 model=mixtral-8x7b",
+     "parallel.zero=2 workload.micro_batch=2 workload.global_batch=256 cluster.nodes=2", 1},
+    {"fsdp/fsdp2.yaml", "cluster=h100 model=qwen3-30b-a3b workload.micro_batch=1",
+     "parallel.zero=3 parallel.reshard=always recompute.kind=full precision.weights=f32 "
+     "precision.gradients=f32 precision.master=none precision.activations=bf16 "
+     "precision.compute=bf16 cluster.nodes=2 cluster.node.devices=8",
+     1},
+    {"fsdp/version1.sh", "",
+     "parallel.zero=3 parallel.reshard=never workload.micro_batch=2 "
+     "workload.global_batch=128 workload.sequence_length=4096 recompute.kind=full "
+     "optimizer.step=foreach precision.weights=f32 cluster.nodes=2",
+     1},
+    {"fsdp/flags.sh", "cluster=h100",
+     "parallel.zero=3 parallel.reshard=never optimizer.offload=1 "
+     "optimizer.offload_params=true lora.rank=32 precision.weights=bf16 "
+     "stack.cross_entropy=fused workload.sequence_length=8192 cluster.node.devices=8",
+     0},
+    {"fsdp/trainer.slurm", "",
+     "parallel.zero=3 parallel.dp_shard=8 parallel.reshard=always optimizer.offload=1 "
+     "recompute.kind=full workload.global_batch=256 precision.weights=f32 "
+     "optimizer.step=fused cluster.nodes=4",
+     0},
+    {"fsdp/fsdp.json", "cluster=h100-8x1 model=gpt-oss-20b workload.micro_batch=1",
+     "parallel.zero=3 recompute.kind=full precision.weights=f32 precision.activations=f32", 1},
+    {"fsdp/mesh.sh", "",
+     "parallel.zero=3 parallel.cp=2 parallel.dp_shard=4 precision.weights=bf16 "
+     "precision.moments=bf16 precision.activations=bf16 optimizer.kind=adam8bit "
+     "cluster.nodes=4",
+     0},
+    {"fsdp/no-shard.sh", "cluster=h100",
+     "parallel.zero=0 precision.weights=f32 precision.activations=f16 "
+     "workload.micro_batch=4 workload.sequence_length=2048",
+     1},
     {"deepspeed/zero2-older.json", "cluster=h100-8x2 model=mixtral-8x7b",
      "parallel.zero=2 optimizer.offload=1 precision.weights=f16 parallel.overlap_reduce=true",
-     3},
+     4},
     {"deepspeed/hpz.json", "cluster=h100-8x2 model=mixtral-8x7b",
      "parallel.zero=3 parallel.live_parameters=30000000 parallel.reduce_bucket=50000000 "
      "optimizer.offload_params=true",
-     3},
+     4},
 };
 
 const size_t job_cases_n = sizeof job_cases / sizeof *job_cases;

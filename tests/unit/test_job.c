@@ -95,8 +95,8 @@ static void jobs_say_what_their_flags_say(void **state)
 static void no_job_is_forgotten(void **state)
 {
     (void)state;
-    static const char *const folders[] = {"megatron", "bridge", "maxtext",  "torchtitan",
-                                          "vllm",     "sglang", "deepspeed"};
+    static const char *const folders[] = {"megatron", "bridge", "maxtext",   "torchtitan",
+                                          "vllm",     "sglang", "deepspeed", "fsdp"};
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
         struct arena arena = {0};
         size_t n = 0;

@@ -13,9 +13,10 @@
 #include "plan/schema.h"
 #include "support/settings.h"
 
-static const char *const stacks[] = {"maxtext", "megatron", "torchtitan",
-                                     "vllm",    "sglang",   "trtllm"};
-static const char *const endings[] = {"yml", "sh", "toml", "sh", "sh", "sh"};
+static const char *const stacks[] = {"maxtext", "megatron", "torchtitan", "vllm",
+                                     "sglang",  "trtllm",   "deepspeed",  "fsdp"};
+static const char *const endings[] = {"yml", "sh", "toml", "sh", "sh", "sh", "sh", "sh"};
+static const bool serves[] = {[3] = true, [4] = true, [5] = true, [7] = false};
 
 enum { STACKS = sizeof stacks / sizeof *stacks, SETS = 8 };
 
@@ -70,7 +71,7 @@ static void assert_reads_back(const struct plan *plan, size_t stack, const char 
 /* Refused is only what the stack cannot run. */
 static bool can_run(const struct plan *plan, size_t stack)
 {
-    return (stack >= 3) == (plan->workload.mode != MODE_TRAIN);
+    return serves[stack] == (plan->workload.mode != MODE_TRAIN);
 }
 
 static size_t check_example(const char *file)
@@ -162,6 +163,29 @@ static const struct {
      {"--tp-size 16", "--dp-size 16", "--enable-dp-attention", "--deepep-mode low_latency",
       "--ep-num-redundant-experts 16", "--mem-fraction-static 0.8"},
      "parallel. moe.path moe.redundant precision. memory. workload. model"},
+    {"examples/megatron-qwen3-30b-h100.yaml",
+     6,
+     {"parallel.zero=3", "parallel.ep=8", "optimizer.offload=0.5", "precision.gradients=f32",
+      "parallel.reduce_bucket=50000000", "optimizer.kind=adam8bit", "workload.global_batch=256",
+      "recompute=full"},
+     {"deepspeed --num_nodes 2 --num_gpus 8 train.py --deepspeed deepspeed.json",
+      "--model_name_or_path Qwen/Qwen3-30B-A3B", "\"stage\": 3", "\"ratio\": 0.5",
+      "\"grad_accum_dtype\": \"fp32\"", "\"autoep_size\": 8", "--optim adamw_bnb_8bit",
+      "--gradient_checkpointing true"},
+     "parallel.zero parallel.ep parallel.tp parallel.reduce workload. precision. recompute. "
+     "optimizer. model"},
+    {"examples/megatron-qwen3-30b-h100.yaml",
+     7,
+     {"parallel.zero=3", "parallel.reshard=never", "parallel.dp_shard=4", "parallel.ep=1",
+      "precision.weights=f32", "workload.global_batch=64", "optimizer.step=foreach",
+      "lora.rank=8"},
+     {"accelerate launch --config_file accelerate.yaml train.py",
+      "fsdp_reshard_after_forward: false", "parallelism_config_dp_replicate_size: 4",
+      "mixed_precision: bf16", "--gradient_accumulation_steps 4", "--optim adamw_torch",
+      "--use_peft", "--lora_r 8"},
+     "parallel.zero parallel.dp_shard parallel.tp parallel.reshard workload.micro "
+     "workload.global workload.sequence precision.activations recompute. lora. optimizer. "
+     "model"},
 };
 
 static void check_silence(const char *launch, const char *keys, struct arena *arena)

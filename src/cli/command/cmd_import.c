@@ -211,7 +211,7 @@ static enum status list_flags(const struct invocation *call, const char *framewo
     struct job_row *rows = NULL;
     size_t n = job_rows(call->arena, framework, &rows);
     if (n == 0)
-        return job_unknown_framework(framework, err);
+        return job_unknown_framework(framework, call->arena, err);
     const struct table table = {.columns = flag_columns,
                                 .n = 5,
                                 .records = rows,
@@ -275,9 +275,9 @@ const struct command command_import = {
         "file, which `model:` of a plan can name; or reads the job of a framework and writes "
         "the "
         "plan it stands for, with the origin of each value: scripts and command lines of "
-        "Megatron-LM, Megatron-Bridge, MaxText, torchtitan, vLLM, SGLang and DeepSpeed, "
-        "MaxText "
-        "and Bridge YAML, torchtitan TOML, DeepSpeed JSON. Nothing in a job is run.\n"
+        "Megatron-LM, Megatron-Bridge, MaxText, torchtitan, DeepSpeed, Accelerate and the "
+        "Trainer (DeepSpeed, FSDP), vLLM, SGLang and TensorRT-LLM, MaxText, Bridge and "
+        "Accelerate YAML, torchtitan TOML, DeepSpeed JSON. Nothing in a job is run.\n"
         "\n"
         "A job names no device: --set cluster=h100 does, and gets the job's size. Flags that "
         "matter to memory or time and are not modelled are warned of, the rest of what was not "

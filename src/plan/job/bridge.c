@@ -68,8 +68,6 @@ static const struct mixed *find_mixed(const char *name, bool is_dtype)
 
 static enum status read_precision(struct job *job)
 {
-    static const char *const sixteen[] = {"precision.weights", "precision.activations",
-                                          "precision.dispatch", "precision.combine"};
     const char *name = "bf16_mixed", *dtype = NULL;
     static const char flags[] = "mixed_precision compute_dtype";
     TRY(job_word(job, "mixed_precision", &name));
@@ -82,8 +80,8 @@ static enum status read_precision(struct job *job)
     if (!found)
         return job_fail(job, script ? "compute_dtype" : "mixed_precision",
                         "'%s' is no precision recipe", script ? dtype : name);
-    for (size_t i = 0; i < 4; i++)
-        job_set(job, sixteen[i], "bf16", flags);
+    job_set(job, "precision.weights", "bf16", flags);
+    job_set_rows(job, "bf16", flags);
     bool plain = text_equal(found->recipe, "none");
     if (!plain) {
         job_set(job, "precision.recipe", found->recipe, flags);
@@ -113,7 +111,7 @@ static enum status read_adapter(struct job *job)
     job_set_count(job, "lora.rank", rank, "peft.dim peft");
     const struct setting *s = job_setting(job, "peft.target_modules");
     if (s && !s->trouble)
-        draft_set_list(&job->draft, "lora.targets", s->values, s->n, s->mark, s->said);
+        job_set_list(job, "lora.targets", s->values, s->n, "peft.target_modules");
     else
         draft_set_list(&job->draft, "lora.targets", all, 4, job_setting(job, "peft")->mark,
                        "default of peft.target_modules");
@@ -137,7 +135,7 @@ static enum status bridge_finish(struct job *job)
     TRY(read_recipe(job));
     bool described = job_given(job, "num-layers") || draft_find(&job->draft, "model");
     if (!described) {
-        job_fail(job, NULL, "the job does not say which model it runs");
+        job_refuse(job, "the job does not say which model it runs");
         return err_hint(job->err, "a recipe's model is not read: name it, as in --set "
                                   "model=qwen3-30b-a3b");
     }
@@ -167,5 +165,10 @@ const struct job_framework job_bridge = {
     .n_flags = &megatron_n_flags,
     .prepare = bridge_prepare,
     .finish = bridge_finish,
+    .unwritten = "a Bridge job is a Python recipe, which only overrides could stand beside: "
+                 "--for megatron writes the same flags, which its overrides take with "
+                 "underscores",
+    .names = NAMES_NONE,
+    .files = true,
     .trains = true,
 };

@@ -3,16 +3,14 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "plan/job/rows.h"
+#include "plan/job/trainer.h"
+#include "plan/schema.h"
 
 #define CONFIG "deepspeed/runtime/config.py"
 #define ZERO "deepspeed/runtime/zero/config.py"
 #define OFFLOAD "deepspeed/runtime/zero/offload_config.py"
 #define PRECISION "deepspeed/runtime/precision_config.py"
 #define AUTO_EP "deepspeed/module_inject/auto_ep_config.py"
-#define PEFT "trl trl/trainer/model_config.py"
-#define ACCELERATE "accelerate src/accelerate/commands/launch.py"
-#define TRAINER "transformers src/transformers/training_args.py"
 
 static const struct job_flag flags[] = {
     RULE("train_batch_size", JOB_VALUE, "workload.global_batch", "micro x accumulation x dp",
@@ -92,165 +90,39 @@ static const struct job_flag flags[] = {
     /* ---- the trainer's own flags ---- */
     RULE("deepspeed deepspeed_config deepspeed_config_file", JOB_VALUE, NULL,
          "the configuration's file", CONFIG),
-    RULE("model_name_or_path", JOB_VALUE, "model", "by its name on the hub", TRAINER),
-    RULE("per_device_train_batch_size", JOB_VALUE, "workload.micro_batch", "8 unless given",
-         TRAINER),
-    DIRECT("max_seq_length max_length model_max_length block_size", JOB_VALUE,
-           "workload.sequence_length", NULL, NULL, TRAINER),
-    RULE("gradient_checkpointing", JOB_VALUE, "recompute.kind", "full", TRAINER),
-    RULE("use_peft", JOB_SWITCH, "lora.rank", "with lora_r", PEFT),
-    RULE("lora_r lora_rank", JOB_VALUE, "lora.rank", "16 with use_peft", PEFT),
-    RULE("lora_target_modules lora_target", JOB_LIST, "lora.targets",
-         "by name; all-linear, all: every one", PEFT),
-    NEITHER("lora_alpha", JOB_VALUE, PEFT),
-    NEITHER("lora_dropout", JOB_VALUE, PEFT),
-    RULE("zero_stage", JOB_VALUE, "parallel.zero", "accelerate, where no file says it",
+    RULE("zero_stage", JOB_VALUE, "parallel.zero", "Accelerate's, where no file says it",
          ACCELERATE),
-    RULE("optim", JOB_VALUE, "optimizer.kind", "adamw*: adam; *8bit: adam8; sgd, adafactor",
-         TRAINER),
-    RULE("bf16", JOB_VALUE, "precision.weights", "where the file says auto", TRAINER),
-    RULE("fp16", JOB_VALUE, "precision.weights", "where the file says auto", TRAINER),
-    RULE("config_file", JOB_VALUE, NULL, "accelerate's YAML file", ACCELERATE),
-    RULE("mixed_precision", JOB_VALUE, "precision.weights",
-         "accelerate: bf16, fp16, where no file says it", ACCELERATE),
-    RULE("distributed_type", JOB_VALUE, NULL, "accelerate: DEEPSPEED, others are refused",
-         ACCELERATE),
+    TRAINER_ROWS,
     NEITHER("use_deepspeed", JOB_SWITCH, ACCELERATE),
-    NEITHER("num_processes", JOB_VALUE, ACCELERATE),
-    NEITHER("num_machines", JOB_VALUE, ACCELERATE),
-    NEITHER("machine_rank", JOB_VALUE, ACCELERATE),
-    NEITHER("main_process_ip", JOB_VALUE, ACCELERATE),
-    NEITHER("main_process_port", JOB_VALUE, ACCELERATE),
+    NEITHER("deepspeed_multinode_launcher", JOB_VALUE, ACCELERATE),
+    NEITHER("deepspeed_moe_layer_cls_names", JOB_VALUE, ACCELERATE),
     NEITHER("zero3_init_flag", JOB_VALUE, ACCELERATE),
     NEITHER("zero3_save_16bit_model", JOB_VALUE, ACCELERATE),
     NEITHER("num_gpus", JOB_VALUE, CONFIG),
     NEITHER("num_nodes", JOB_VALUE, CONFIG),
     NEITHER("hostfile", JOB_VALUE, CONFIG),
     NEITHER("master_port", JOB_VALUE, CONFIG),
-    NEITHER("learning_rate", JOB_VALUE, TRAINER),
-    NEITHER("output_dir", JOB_VALUE, TRAINER),
-    NEITHER("num_train_epochs", JOB_VALUE, TRAINER),
 };
 
 static const size_t n_flags = sizeof flags / sizeof *flags;
 
-static enum status add_file(struct job *job, const char *flag, unsigned layer)
-{
-    const char *name = NULL;
-    bool found;
-    TRY(job_word(job, flag, &name));
-    if (!name || !job->shell)
-        return STATUS_OK;
-    TRY(job_add_file(job, name, layer, &found));
-    if (found)
-        return STATUS_OK;
-    job_fail(job, flag, "file '%s' is not there", name);
-    return err_hint(job->err,
-                    "it is looked for beside the script and in the working directory");
-}
-
-/* accelerate's own file may name DeepSpeed's, and how many ranks start. */
+/* Accelerate's own file may name DeepSpeed's. */
 static enum status deepspeed_prepare(struct job *job)
 {
-    const char *type = "DEEPSPEED";
-    uint64_t ranks = job->size.world, nodes = job->size.nodes;
-    TRY(add_file(job, "config_file", JOB_FILE));
-    TRY(job_word(job, "distributed_type", &type));
-    if (!text_equal(type, "DEEPSPEED")) {
-        job_fail(job, "distributed_type", "accelerate's '%s' is not read", type);
-        return err_hint(job->err, "of accelerate's kinds DEEPSPEED is: name what it does in a "
-                                  "plan of stack fsdp");
-    }
-    TRY(job_count(job, "num_processes", &ranks));
-    TRY(job_count(job, "num_machines", &nodes));
-    if (job_given(job, "num_processes"))
-        job->size = (struct job_size){.world = ranks, .nodes = nodes};
-    return add_file(job, "deepspeed", JOB_FILE + 1);
+    TRY(trainer_prepare(job, job_deepspeed.kind));
+    return job_flag_file(job, "deepspeed", JOB_FILE + 1);
 }
 
-/* A setting that is there and is not "auto"; a bare switch is. */
-static bool decided(struct job *job, const char *name)
-{
-    const struct setting *s = job_setting(job, name);
-    return s && (s->n == 0 || (s->n == 1 && !text_equal(s->values[0], "auto")));
-}
-
-static enum status count_of(struct job *job, const char *name, const char *trainer,
-                            uint64_t *value, bool *known)
-{
-    const char *flag = decided(job, name) ? name : trainer;
-    *known = flag && decided(job, flag);
-    return *known ? job_count(job, flag, value) : STATUS_OK;
-}
-
-static enum status switch_of(struct job *job, const char *name, const char *trainer,
-                             bool *value)
-{
-    const char *flag = decided(job, name) ? name : trainer;
-    *value = false;
-    if (!flag || !job_given(job, flag) || (flag == name && !decided(job, name)))
-        return STATUS_OK;
-    return job_switch(job, flag, value);
-}
-
-static enum status no_batch(struct job *job)
-{
-    job_fail(job, job_given(job, "train_batch_size") ? "train_batch_size" : NULL,
-             "the micro-batch is neither in the configuration nor among the trainer's flags");
-    return err_hint(job->err, "add train_micro_batch_size_per_gpu, "
-                              "--per_device_train_batch_size, or --set workload.micro_batch=1");
-}
-
-/* train = micro x accumulation x dp: any two give the third. */
-static enum status set_batch(struct job *job, uint64_t ranks)
-{
-    static const char micro_flags[] = "train_micro_batch_size_per_gpu "
-                                      "per_device_train_batch_size train_batch_size";
-    uint64_t global = 0, micro = 0, steps = 1, world;
-    bool has_global, has_micro, has_steps;
-    TRY(count_of(job, "train_batch_size", NULL, &global, &has_global));
-    TRY(count_of(job, "train_micro_batch_size_per_gpu", "per_device_train_batch_size", &micro,
-                 &has_micro));
-    TRY(count_of(job, "gradient_accumulation_steps", NULL, &steps, &has_steps));
-    TRY(job_world(job, &world));
-    uint64_t dp = ranks && world ? world / ranks : 0;
-    bool set = job_requested(job, "workload.micro_batch");
-    if (!has_micro && has_global && dp && steps) {
-        if (global % dp != 0 || global / dp % steps != 0)
-            return job_fail(job, "train_batch_size",
-                            "train_batch_size %" PRIu64 " is no multiple of %" PRIu64
-                            " ranks x %" PRIu64 " steps",
-                            global, dp, steps);
-        micro = global / dp / steps;
-    } else if (!has_micro && !set && !(has_global && !dp)) {
-        return no_batch(job);
-    }
-    if (micro)
-        job_set_count(job, "workload.micro_batch", micro, micro_flags);
-    if (has_global)
-        job_set_count(job, "workload.global_batch", global, "train_batch_size");
-    else if (dp && steps > 1 && micro < 1000000 && steps < 1000000)
-        job_set_count(job, "workload.global_batch", micro * steps * dp,
-                      "gradient_accumulation_steps");
-    if (has_global && has_micro && dp && micro &&
-        (global % dp != 0 || global / dp % micro != 0))
-        return job_fail(job, "train_batch_size",
-                        "train_batch_size %" PRIu64 " is no multiple of "
-                        "%" PRIu64 " sequences x %" PRIu64 " ranks",
-                        global, micro, dp);
-    return STATUS_OK;
-}
+static const char dtypes[] = "fp32=f32 bf16=bf16 fp16=f16";
 
 static enum status set_formats(struct job *job)
 {
-    static const char *const sixteen[] = {"precision.activations", "precision.dispatch",
-                                          "precision.combine"};
     static const char names[] = "bf16.enabled fp16.enabled bf16 fp16 mixed_precision";
     bool bf16, fp16, master, moments;
     const char *accumulate = NULL;
     const char *mixed = "";
-    TRY(switch_of(job, "bf16.enabled", "bf16", &bf16));
-    TRY(switch_of(job, "fp16.enabled", "fp16", &fp16));
+    TRY(trainer_switch(job, "bf16.enabled", "bf16", &bf16));
+    TRY(trainer_switch(job, "fp16.enabled", "fp16", &fp16));
     TRY(job_word(job, "mixed_precision", &mixed));
     if (!bf16 && !fp16) {
         bf16 = text_equal(mixed, "bf16");
@@ -258,17 +130,16 @@ static enum status set_formats(struct job *job)
     }
     if (bf16 && fp16)
         return job_fail(job, "fp16.enabled", "bf16 and fp16 exclude each other");
-    TRY(switch_of(job, "bf16.bf16_master_weights_and_grads", NULL, &master));
-    TRY(switch_of(job, "bf16.bf16_optimizer_states", NULL, &moments));
+    TRY(trainer_switch(job, "bf16.bf16_master_weights_and_grads", NULL, &master));
+    TRY(trainer_switch(job, "bf16.bf16_optimizer_states", NULL, &moments));
     TRY(job_word(job, "data_types.grad_accum_dtype", &accumulate));
     const char *weights = bf16 ? "bf16" : fp16 ? "f16" : "f32", *gradients = NULL;
     if (accumulate)
-        gradients = job_convert(job, "fp32=f32 bf16=bf16 fp16=f16", accumulate);
+        gradients = job_convert(job, dtypes, accumulate);
     if (accumulate && !gradients)
         return job_fail(job, "data_types.grad_accum_dtype", "'%s' is no format", accumulate);
     job_set(job, "precision.weights", weights, names);
-    for (size_t i = 0; i < 3; i++)
-        job_set(job, sixteen[i], weights, names);
+    job_set_rows(job, weights, names);
     bool half = bf16 || fp16;
     job_set(job, "precision.compute", half ? "bf16" : "f32", names);
     job_set(job, "precision.gradients", gradients ? gradients : weights,
@@ -291,7 +162,7 @@ static enum status set_layout(struct job *job, uint64_t *ranks)
     TRY(job_count(job, "zero_optimization.stage", &zero));
     TRY(job_count(job, "tensor_parallel.autotp_size", &tp));
     TRY(job_count(job, "sequence_parallel_size", &cp));
-    TRY(switch_of(job, "expert_parallel.enabled", NULL, &experts));
+    TRY(trainer_switch(job, "expert_parallel.enabled", NULL, &experts));
     if (experts)
         TRY(job_count(job, "expert_parallel.autoep_size", &ep));
     job_set_count(job, "parallel.zero", zero, "zero_optimization.stage zero_stage");
@@ -310,7 +181,7 @@ static enum status set_layout(struct job *job, uint64_t *ranks)
 static enum status set_elements(struct job *job, const char *flag, const char *key)
 {
     double value = 0;
-    if (!decided(job, flag))
+    if (!trainer_decides(job, flag))
         return STATUS_OK;
     TRY(job_real(job, flag, &value));
     if (value >= 1 && value <= 1e15)
@@ -349,85 +220,118 @@ static enum status set_offload(struct job *job)
     return STATUS_OK;
 }
 
+static const struct {
+    const char *flag, *key;
+} elements[] = {
+    {"zero_optimization.reduce_bucket_size", "parallel.reduce_bucket"},
+    {"zero_optimization.stage3_max_live_parameters", "parallel.live_parameters"},
+};
+
+enum { N_ELEMENTS = sizeof elements / sizeof *elements };
+
 static enum status set_zero_rest(struct job *job)
 {
-    static const struct {
-        const char *flag, *key;
-    } elements[] = {
-        {"zero_optimization.reduce_bucket_size", "parallel.reduce_bucket"},
-        {"zero_optimization.stage3_max_live_parameters", "parallel.live_parameters"},
-    };
     bool overlap;
     double shard = -1;
-    const char *type = "AdamW";
-    for (size_t i = 0; i < 2; i++)
+    for (size_t i = 0; i < N_ELEMENTS; i++)
         TRY(set_elements(job, elements[i].flag, elements[i].key));
-    TRY(switch_of(job, "zero_optimization.overlap_comm", NULL, &overlap));
+    TRY(trainer_switch(job, "zero_optimization.overlap_comm", NULL, &overlap));
     if (overlap)
         job_set(job, "parallel.overlap_reduce", "true", "zero_optimization.overlap_comm");
     TRY(job_real(job, "zero_optimization.mics_shard_size", &shard));
     if (shard >= 1)
         job_set_count(job, "parallel.dp_shard", (uint64_t)shard,
                       "zero_optimization.mics_shard_size");
-    bool own = decided(job, "optimizer.type"); /* else the trainer's */
-    const char *flag = own ? "optimizer.type" : "optim";
-    TRY(job_word(job, flag, &type));
-    const char *kind = job_convert(
-        job,
-        "Adam=adam AdamW=adam FusedAdam=adam OneBitAdam=adam Lion=lion SGD=sgd Muon=muon "
-        "adamw_torch=adam adamw_torch_fused=adam adamw_hf=adam adamw_apex_fused=adam "
-        "adamw_8bit=adam8bit adamw_bnb_8bit=adam8bit paged_adamw_8bit=adam8bit "
-        "paged_adamw_32bit=adam paged_adamw=adam lion_32bit=lion lion_8bit=lion8bit "
-        "adafactor=adafactor sgd=sgd",
-        type);
-    if (kind && !text_equal(kind, "adam"))
-        job_set(job, "optimizer.kind", kind, flag);
-    if (!kind)
-        job_warn(job, job_setting(job, flag)->mark,
-                 "optimizer '%s' matters to memory and is not modelled: Adam's states stand in",
-                 type);
     return set_offload(job);
-}
-
-/* TRL's adapters. */
-static enum status set_adapter(struct job *job)
-{
-    bool used = job_given(job, "lora_r");
-    uint64_t rank = 16;
-    TRY(job_switch(job, "use_peft", &used));
-    if (!used)
-        return STATUS_OK;
-    TRY(job_count(job, "lora_r", &rank));
-    job_set_count(job, "lora.rank", rank, "lora_r use_peft");
-    const struct setting *s = job_setting(job, "lora_target_modules");
-    bool all = s && s->n == 1 &&
-               (text_equal(s->values[0], "all-linear") || text_equal(s->values[0], "all"));
-    if (s && !s->trouble && !all)
-        draft_set_list(&job->draft, "lora.targets", s->values, s->n, s->mark, s->said);
-    return STATUS_OK;
 }
 
 static enum status deepspeed_finish(struct job *job)
 {
-    const char *model = NULL;
-    bool checkpoints;
     uint64_t ranks;
     job_set(job, "workload.mode", "train", "");
-    TRY(job_word(job, "model_name_or_path", &model));
-    if (model && !draft_find(&job->draft, "model")) {
-        const char *ours = model_name_from(NAMES_HUB, model, job->arena);
-        if (!ours)
-            return job_fail(job, "model_name_or_path", "model '%s' is not among moeplan's",
-                            model);
-        job_set(job, "model", ours, "model_name_or_path");
-    }
     TRY(set_layout(job, &ranks));
-    TRY(set_batch(job, ranks));
+    TRY(trainer_set_batch(job, "train_batch_size", "train_micro_batch_size_per_gpu", ranks));
     TRY(set_zero_rest(job));
-    TRY(set_adapter(job));
-    TRY(switch_of(job, "gradient_checkpointing", NULL, &checkpoints));
-    job_set(job, "recompute.kind", checkpoints ? "full" : "none", "gradient_checkpointing");
+    TRY(trainer_finish(job, false, "optimizer.type"));
     return set_formats(job);
+}
+
+/* ---- a plan as a launch ---- */
+
+static void write_zero(struct job_writer *writer)
+{
+    const struct parallel *p = &writer->plan->parallel;
+    const struct optimizer *o = &writer->plan->optimizer;
+    char ratio[32];
+    writer_count(writer, "zero_optimization.stage", p->zero);
+    if (p->dp_shard)
+        writer_count(writer, "zero_optimization.mics_shard_size", p->dp_shard);
+    if (p->overlap_reduce)
+        writer_flag(writer, "zero_optimization.overlap_comm", "true");
+    for (size_t i = 0; i < N_ELEMENTS; i++) {
+        const char *value = writer_value(writer, elements[i].key);
+        if (!text_equal(value, "0"))
+            writer_flag(writer, elements[i].flag, value);
+    }
+    if (o->offload > 0)
+        writer_flag(writer, "zero_optimization.offload_optimizer.device", "cpu");
+    text_double(ratio, o->offload);
+    if (o->offload > 0 && o->offload < 1)
+        writer_flag(writer, "zero_optimization.offload_optimizer.ratio", ratio);
+    if (o->offload_params)
+        writer_flag(writer, "zero_optimization.offload_param.device", "cpu");
+}
+
+static void write_formats(struct job_writer *writer)
+{
+    const struct precision *p = &writer->plan->precision;
+    const char *own = p->weights == DTYPE_BF16  ? "bf16.enabled"
+                      : p->weights == DTYPE_F16 ? "fp16.enabled"
+                                                : NULL;
+    const char *gradients = writer_word(writer, dtypes, words_dtype[p->gradients]);
+    if (own)
+        writer_flag(writer, own, "true");
+    if (p->weights == DTYPE_BF16 && p->master == DTYPE_BF16)
+        writer_flag(writer, "bf16.bf16_master_weights_and_grads", "true");
+    if (p->weights == DTYPE_BF16 && p->moments == DTYPE_BF16)
+        writer_flag(writer, "bf16.bf16_optimizer_states", "true");
+    if (p->gradients != p->weights && gradients)
+        writer_flag(writer, "data_types.grad_accum_dtype", gradients);
+}
+
+static enum status deepspeed_write(struct job_writer *writer)
+{
+    const struct plan *plan = writer->plan;
+    const struct parallel *p = &plan->parallel;
+    const char *optimizer =
+        writer_word(writer, trainer_optimizers, writer_value(writer, "optimizer.kind"));
+    TRY(trainer_write_refuse(writer));
+    if (plan->workload.global_batch)
+        writer_count(writer, "train_batch_size", plan->workload.global_batch);
+    writer_count(writer, "train_micro_batch_size_per_gpu", plan->workload.micro_batch);
+    write_zero(writer);
+    write_formats(writer);
+    if (p->tp > 1)
+        writer_count(writer, "tensor_parallel.autotp_size", p->tp);
+    if (p->cp > 1)
+        writer_count(writer, "sequence_parallel_size", p->cp);
+    if (p->ep > 1) {
+        writer_flag(writer, "expert_parallel.enabled", "true");
+        writer_count(writer, "expert_parallel.autoep_size", p->ep);
+    }
+    if (optimizer)
+        writer_flag(writer, "optim", optimizer);
+    const struct cluster *c = &plan->cluster;
+    const struct trainer_launch launch = {
+        .launcher =
+            arena_printf(writer->arena, "deepspeed --num_nodes %" PRIu64 " --num_gpus %" PRIu64,
+                         c->nodes, c->node.devices),
+        .file = "deepspeed.json",
+        .flag = "deepspeed",
+        .json = true,
+        .behind = true};
+    trainer_write(writer, &launch);
+    return STATUS_OK;
 }
 
 const struct job_framework job_deepspeed = {
@@ -441,5 +345,12 @@ const struct job_framework job_deepspeed = {
     .n_flags = &n_flags,
     .prepare = deepspeed_prepare,
     .finish = deepspeed_finish,
+    .write = deepspeed_write,
+    .write_flag = trainer_write_flag,
+    .names = NAMES_HUB,
+    .files = true,
+    .own = "deepspeed/",
+    .kind_key = "distributed_type",
+    .kind = "DEEPSPEED",
     .trains = true,
 };

@@ -9,27 +9,12 @@
 
 /* ---- flags in a framework's syntax ---- */
 
-/* torchtitan: "section.key" under its heading, sorted when all are there. */
-static void write_toml(struct job_writer *writer, const char *name, const char *value)
-{
-    text_printf(writer->out, "%s = %s\n", name, value ? value : "true");
-}
-
 void writer_flag(struct job_writer *writer, const char *name, const char *value)
 {
-    if (writer->framework == &job_torchtitan) {
-        write_toml(writer, name, value);
-        return;
-    }
-    if (writer->framework == &job_trtllm) {
-        trtllm_write_flag(writer, name, value);
-        return;
-    }
-    if (writer->framework == &job_maxtext) {
-        text_printf(writer->out, "%s: %s\n", name, value);
-        return;
-    }
-    text_printf(writer->out, " \\\n  --%s%s%s", name, value ? " " : "", value ? value : "");
+    if (writer->framework->write_flag)
+        writer->framework->write_flag(writer, name, value);
+    else
+        text_printf(writer->out, " \\\n  --%s%s%s", name, value ? " " : "", value ? value : "");
 }
 
 void writer_count(struct job_writer *writer, const char *name, uint64_t value)
@@ -44,9 +29,7 @@ const char *writer_value(const struct job_writer *writer, const char *key)
     return text_string(&text);
 }
 
-/* The framework's word for a plan's: "hybrid=fp8 e4m3=fp8" backwards, the first that fits. */
-static const char *word_for(const struct job_writer *writer, const char *words,
-                            const char *value)
+const char *writer_word(const struct job_writer *writer, const char *words, const char *value)
 {
     size_t length = strlen(value);
     for (const char *at = words; *at;) {
@@ -58,11 +41,6 @@ static const char *word_for(const struct job_writer *writer, const char *words,
     return NULL;
 }
 
-static bool is_number(const char *text)
-{
-    return text[0] != '\0' && strspn(text, "0123456789.") == strlen(text);
-}
-
 static void write_row(struct job_writer *writer, const struct job_flag *flag)
 {
     const struct field *field = schema_find(flag->key);
@@ -72,16 +50,13 @@ static void write_row(struct job_writer *writer, const struct job_flag *flag)
     if (!always && !flag->fallback && field->fallback && text_equal(value, field->fallback))
         return;
     if (flag->words)
-        value = word_for(writer, flag->words, value);
+        value = writer_word(writer, flag->words, value);
     if (!value || (flag->fallback && text_equal(value, flag->fallback)))
         return;
-    bool toml = writer->framework == &job_torchtitan;
-    if (toml && !is_number(value) && flag->shape == JOB_VALUE)
-        value = arena_printf(writer->arena, "\"%s\"", value);
     if (flag->shape != JOB_SWITCH)
         writer_flag(writer, name, value);
     else if (text_equal(value, "true"))
-        writer_flag(writer, name, toml ? "true" : NULL);
+        writer_flag(writer, name, NULL);
 }
 
 void writer_direct(struct job_writer *writer)
@@ -100,15 +75,11 @@ void writer_direct(struct job_writer *writer)
 static enum status read_back(const struct job_writer *writer, const char *text,
                              struct plan *plan, struct err *err)
 {
-    static const char *const names[] = {"job.sh", "job.yml", "job.toml"};
-    size_t kind = writer->framework == &job_maxtext      ? 1
-                  : writer->framework == &job_torchtitan ? 2
-                                                         : 0;
+    const char *name = writer->framework->launch ? writer->framework->launch : "job.sh";
     struct job_request request = {0};
     struct job_result result = {0};
-    TRY(job_read_text(names[kind], text, strlen(text), &request, writer->arena, &result, err));
-    return plan_load_tree(names[kind], result.root, NULL, 0, false, writer->arena, plan, NULL,
-                          err);
+    TRY(job_read_text(name, text, strlen(text), &request, writer->arena, &result, err));
+    return plan_load_tree(name, result.root, NULL, 0, false, writer->arena, plan, NULL, err);
 }
 
 static bool is_part(const char *key)
@@ -160,30 +131,21 @@ static void write_part(const struct job_writer *writer, enum catalog_kind kind,
         directive(out, part_keys[kind], name);
 }
 
-/* Does the launch name the model itself? Megatron's spells its sizes out. */
-static bool names_model(const struct job_writer *writer)
+/* Does the launch leave the model's name open? Megatron's spells its sizes out. */
+static bool lacks_model(const struct job_writer *writer)
 {
-    static const struct {
-        const struct job_framework *framework;
-        enum model_catalog catalog;
-    } names[] = {{&job_maxtext, NAMES_MAXTEXT},
-                 {&job_torchtitan, NAMES_TORCHTITAN},
-                 {&job_vllm, NAMES_HUB},
-                 {&job_sglang, NAMES_HUB},
-                 {&job_trtllm, NAMES_HUB}};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (names[i].framework == writer->framework)
-            return model_name_to(names[i].catalog, writer->plan->model_name) != NULL;
-    return true;
+    enum model_catalog names = writer->framework->names;
+    return names != NAMES_NONE && !model_name_to(names, writer->plan->model_name);
 }
 
+/* A file ends with a line end, a command without one. */
 static void append_directives(struct job_writer *writer, const struct text *lines,
                               struct text *out)
 {
+    const char *launch = text_string(writer->out);
     text_append(out, text_string(lines));
-    bool flags = writer->framework == &job_maxtext || writer->framework == &job_torchtitan;
-    text_append(out, text_string(writer->out));
-    text_append(out, flags ? "" : "\n");
+    text_append(out, launch);
+    text_append(out, text_ends(launch, "\n") ? "" : "\n");
 }
 
 enum { READINGS = 6 };
@@ -195,7 +157,7 @@ static enum status complete(struct job_writer *writer, struct text *out)
     struct text lines = {.arena = writer->arena};
     const struct plan *plan = writer->plan;
     write_part(writer, CATALOG_CLUSTER, plan->cluster_name, &lines);
-    if (!names_model(writer))
+    if (lacks_model(writer))
         write_part(writer, CATALOG_MODEL, plan->model_name, &lines);
     for (int i = 0; i < READINGS; i++) {
         struct text whole = {.arena = writer->arena};
@@ -217,25 +179,30 @@ static enum status complete(struct job_writer *writer, struct text *out)
 
 /* ---- the command ---- */
 
-static const struct job_framework *const exported[] = {
-    &job_maxtext, &job_megatron, &job_torchtitan, &job_vllm, &job_sglang, &job_trtllm};
+enum status job_refuse_export(const char *name, struct err *err)
+{
+    const struct job_framework *framework = job_framework_named(name);
+    if (!framework || !framework->unwritten)
+        return STATUS_OK;
+    err_set(err, STATUS_INPUT, "jobs of '%s' are read, not written", name);
+    return err_hint(err, "%s", framework->unwritten);
+}
 
 enum status job_export(const struct plan *plan, const char *stack, struct arena *arena,
                        struct text *out, struct err *err)
 {
     const struct job_framework *framework = NULL;
-    for (size_t i = 0; i < sizeof exported / sizeof *exported; i++)
-        if (text_equal(exported[i]->stack, stack))
-            framework = exported[i];
+    for (size_t i = 0; job_frameworks[i]; i++)
+        if (job_frameworks[i]->write && text_equal(job_frameworks[i]->stack, stack))
+            framework = job_frameworks[i];
     if (!framework) {
         err_set(err, STATUS_INPUT, "stack '%s' has no launch flags", stack);
-        return err_hint(
-            err, "export writes for maxtext, megatron, torchtitan, vllm, sglang and trtllm");
+        return err_hint(err, "export writes for %s", job_framework_list(arena, true));
     }
     struct text flags = {.arena = arena};
     struct job_writer writer = {
         .plan = plan, .framework = framework, .arena = arena, .out = &flags, .err = err};
-    writer.flags.arena = arena;
+    writer.settings.arena = arena;
     TRY(framework->write(&writer));
     return complete(&writer, out);
 }

@@ -1,55 +1,12 @@
 /* From the settings of a job to the draft of a plan: rows that stand for themselves, the
  * framework's own rules, what the user says, and a list of what was not read. */
 #include <inttypes.h>
-#include <stdarg.h>
 #include <string.h>
 
 #include "plan/derive.h"
 #include "plan/job/reader.h"
 #include "plan/part.h"
 #include "plan/schema.h"
-
-/* ---- notes and values ---- */
-
-static void note(struct job *job, bool warning, struct mark mark, const char *text)
-{
-    struct job_notes *notes = &job->notes;
-    notes->items =
-        arena_grow(job->arena, notes->items, notes->n, &notes->capacity, sizeof *notes->items);
-    notes->items[notes->n++] = (struct job_note){warning, mark, text};
-}
-
-void job_warn(struct job *job, struct mark mark, const char *format, ...)
-{
-    char text[512];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
-    note(job, true, mark, arena_strdup(job->arena, text));
-}
-
-/* The first of the flags that the job gives says where a value comes from. */
-void job_set(struct job *job, const char *key, const char *value, const char *flags)
-{
-    for (const char *at = flags; *at;) {
-        size_t n = strcspn(at, " ");
-        const struct setting *s = job_setting(job, arena_strndup(job->arena, at, n));
-        bool decides = s && !(s->n == 1 && text_equal(s->values[0], "auto"));
-        if (decides) {
-            draft_set(&job->draft, key, value, s->mark, s->said);
-            return;
-        }
-        at += n + (at[n] == ' ');
-    }
-    draft_set(&job->draft, key, value, (struct mark){0},
-              arena_printf(job->arena, "default of %s", job->framework->name));
-}
-
-void job_set_count(struct job *job, const char *key, uint64_t value, const char *flags)
-{
-    job_set(job, key, arena_printf(job->arena, "%" PRIu64, value), flags);
-}
 
 /* ---- sets and "#moeplan" lines ---- */
 
@@ -229,8 +186,7 @@ static enum status check_ranks(struct job *job, const char *device)
     uint64_t least = pp * (dense > experts ? dense : experts);
     if (least <= 1 || least > 1000000)
         return STATUS_OK;
-    err_at(job->err, STATUS_INPUT,
-           job->mark.file ? job->mark : (struct mark){.file = job->file},
+    err_at(job->err, STATUS_INPUT, job_place(job),
            "the job does not say how many ranks it starts, and needs a multiple of %" PRIu64,
            least);
     return err_hint(job->err, "name them, as in --set cluster=%s-8x%" PRIu64, device,
@@ -333,7 +289,7 @@ static void note_setting(struct job *job, struct setting *s)
         if (close)
             job_warn(job, s->mark, "'%s' is not known; did you mean '%s'?", s->said, nearest);
         else
-            note(job, false, s->mark, s->said);
+            job_note(job, false, s->mark, s->said);
         return;
     }
     bool matters = flag->read == JOB_MEMORY || flag->read == JOB_TIME;
@@ -346,7 +302,7 @@ static void note_setting(struct job *job, struct setting *s)
                  flag->read == JOB_MEMORY ? "memory" : "time", flag->note ? ": " : "",
                  flag->note ? flag->note : "");
     else
-        note(job, false, s->mark, s->said);
+        job_note(job, false, s->mark, s->said);
 }
 
 static void note_rest(struct job *job)
@@ -369,9 +325,7 @@ static enum status need_cluster(struct job *job)
 {
     if (draft_has_part(&job->draft, "cluster"))
         return STATUS_OK;
-    err_at(job->err, STATUS_INPUT,
-           job->mark.file ? job->mark : (struct mark){.file = job->file},
-           "the job names no device");
+    err_at(job->err, STATUS_INPUT, job_place(job), "the job names no device");
     if (job->size.world > 1)
         return err_hint(job->err,
                         "name it, as in --set cluster=h100: the job starts %" PRIu64
@@ -384,9 +338,7 @@ static enum status need_model(struct job *job)
 {
     if (draft_has_part(&job->draft, "model"))
         return STATUS_OK;
-    err_at(job->err, STATUS_INPUT,
-           job->mark.file ? job->mark : (struct mark){.file = job->file},
-           "the job does not say which model it runs");
+    err_at(job->err, STATUS_INPUT, job_place(job), "the job does not say which model it runs");
     return err_hint(job->err, "name it, as in --set model=mixtral-8x7b; 'moeplan list models'");
 }
 

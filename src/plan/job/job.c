@@ -73,7 +73,7 @@ static enum status read_tree(const struct input *in, const struct job_framework 
 static bool is_own(const struct job_framework *framework, const char *key, size_t length)
 {
     const struct job_flag *flag = job_flag_find(framework, key, length);
-    return flag && (framework != &job_deepspeed || text_starts(flag->source, "deepspeed/"));
+    return flag && (!framework->own || text_starts(flag->source, framework->own));
 }
 
 /* Top-level keys of a tree that are flags of a framework; "a.b" counts for a mapping a. */
@@ -103,34 +103,41 @@ static bool is_plan(const struct node *root)
     return false;
 }
 
+/* Whose a file is that says it itself: of a kind that nobody has, the first to have such a key
+ * refuses it by name. */
+static const struct job_framework *by_kind(const struct node *root)
+{
+    const struct job_framework *first = NULL;
+    for (size_t i = 0; job_frameworks[i]; i++) {
+        const struct job_framework *f = job_frameworks[i];
+        const struct node *key = f->kind_key ? node_get(root, f->kind_key) : NULL;
+        if (!key || key->kind != NODE_SCALAR)
+            continue;
+        if (text_equal(key->text, f->kind))
+            return f;
+        first = first ? first : f;
+    }
+    return first;
+}
+
 /* The framework whose table knows most of a file's keys, or NULL. */
 static const struct job_framework *tree_framework(const struct node *root)
 {
-    static const struct job_framework *const candidates[] = {&job_maxtext, &job_bridge,
-                                                             &job_megatron, &job_deepspeed};
-    const struct job_framework *best = NULL;
     size_t most = 0;
     if (root->kind != NODE_MAPPING || is_plan(root))
         return NULL;
-    for (size_t i = 0; i < sizeof candidates / sizeof *candidates; i++) {
-        size_t n = count_known(candidates[i], root);
+    const struct job_framework *best = by_kind(root);
+    if (best)
+        return best;
+    for (size_t i = 0; job_frameworks[i]; i++) {
+        const struct job_framework *f = job_frameworks[i];
+        size_t n = f->files && !f->toml ? count_known(f, root) : 0;
         if (n > most) {
-            best = candidates[i];
+            best = f;
             most = n;
         }
     }
     return best;
-}
-
-static const struct job_framework *named(const char *name)
-{
-    static const struct job_framework *const all[] = {
-        &job_megatron, &job_bridge, &job_maxtext,   &job_torchtitan,
-        &job_vllm,     &job_sglang, &job_deepspeed, &job_trtllm};
-    for (size_t i = 0; name && i < sizeof all / sizeof *all; i++)
-        if (text_equal(all[i]->name, name))
-            return all[i];
-    return NULL;
 }
 
 static void plain(const struct input *in, struct node *root)
@@ -155,25 +162,28 @@ static enum status read_config(const struct input *in, struct node *root)
 }
 
 /* A plan's own rules of YAML are stricter than other programs': what fails them may still be a
- * job, and when it is none either, the plan's complaint is the one to give. */
+ * job, and when it is none either, the plan's complaint is the one to give. What passes them is
+ * the same tree under both. */
 static enum status read_yaml(const struct input *in)
 {
-    struct node *root = NULL, *job = NULL;
+    struct node *root = NULL;
     struct err refused = {0}, ignored = {0};
     const char *file = arena_strdup(in->arena, in->name);
-    const struct job_framework *framework = named(in->request->from);
+    const struct job_framework *framework = job_framework_named(in->request->from);
     enum status strict =
         source_read_text(file, in->text, in->length, in->arena, &root, &refused);
     if (strict == STATUS_OK && !framework && import_hf_is_config(root))
         return read_config(in, root);
-    enum status loose = source_read_job(file, in->text, in->length, in->arena, &job,
-                                        framework ? in->err : &ignored);
+    enum status loose = strict;
+    if (strict != STATUS_OK)
+        loose = source_read_job(file, in->text, in->length, in->arena, &root,
+                                framework ? in->err : &ignored);
     if (framework)
         TRY(loose);
     else if (loose == STATUS_OK)
-        framework = tree_framework(job);
+        framework = tree_framework(root);
     if (framework)
-        return read_tree(in, framework, job);
+        return read_tree(in, framework, root);
     if (strict == STATUS_OK)
         plain(in, root);
     else
@@ -186,13 +196,12 @@ static enum status read_toml(const struct input *in)
     struct node *root = NULL;
     const char *file = arena_strdup(in->arena, in->name);
     TRY(toml_read(file, in->text, in->length, in->arena, &root, in->err));
-    if (count_known(&job_torchtitan, root) == 0) {
-        err_at(in->err, STATUS_INPUT, (struct mark){.file = file},
-               "no key of torchtitan in this TOML file");
-        return err_hint(in->err,
-                        "torchtitan's have sections [model], [training], [parallelism]");
-    }
-    return read_tree(in, &job_torchtitan, root);
+    for (size_t i = 0; job_frameworks[i]; i++)
+        if (job_frameworks[i]->toml && count_known(job_frameworks[i], root) > 0)
+            return read_tree(in, job_frameworks[i], root);
+    err_at(in->err, STATUS_INPUT, (struct mark){.file = file},
+           "no key of torchtitan in this TOML file");
+    return err_hint(in->err, "torchtitan's have sections [model], [training], [parallelism]");
 }
 
 enum status job_read_text(const char *name, const char *text, size_t length,
@@ -202,12 +211,12 @@ enum status job_read_text(const char *name, const char *text, size_t length,
     char *terminated = arena_alloc(arena, length + 1, 1);
     memcpy(terminated, text, length);
     const struct input in = {name, terminated, length, request, arena, result, err};
-    const struct job_framework *from = named(request->from);
+    const struct job_framework *from = job_framework_named(request->from);
     if (request->from && !from)
-        return job_unknown_framework(request->from, err);
+        return job_unknown_framework(request->from, arena, err);
     if (launch_is_script(name, text, length))
         return read_script(&in);
-    bool toml = text_ends(name, ".toml") || (from == &job_torchtitan);
+    bool toml = text_ends(name, ".toml") || (from && from->toml);
     return toml ? read_toml(&in) : read_yaml(&in);
 }
 
@@ -222,18 +231,17 @@ enum status job_read(const char *file, const struct job_request *request, struct
 
 /* ---- lists ---- */
 
-enum status job_unknown_framework(const char *name, struct err *err)
+enum status job_unknown_framework(const char *name, struct arena *arena, struct err *err)
 {
     err_set(err, STATUS_USAGE, "'%s' is no framework that jobs are read of", name);
-    return err_hint(err, "one of: megatron, bridge, maxtext, torchtitan, vllm, sglang, trtllm, "
-                         "deepspeed");
+    return err_hint(err, "one of: %s", job_framework_list(arena, false));
 }
 
 size_t job_rows(struct arena *arena, const char *framework, struct job_row **rows)
 {
     static const char *const uses[] = {
         "read", "read", "read", "memory, not modelled", "time, not modelled", "neither"};
-    const struct job_framework *f = named(framework);
+    const struct job_framework *f = job_framework_named(framework);
     if (!f)
         return 0;
     *rows = arena_alloc(arena, *f->n_flags, sizeof **rows);

@@ -5,7 +5,7 @@
 
 #include "base/number.h"
 #include "plan/job/reader.h"
-#include "plan/job/toml.h"
+#include "plan/job/trainer.h"
 
 /* ---- what starts a framework ---- */
 
@@ -106,43 +106,6 @@ static bool is_entry(const struct entry *entry, const struct shell_words *words,
     return false;
 }
 
-/* "accelerate launch": its own flags stand before the script. */
-static bool has_accelerate(const struct shell_words *words, size_t *place)
-{
-    bool launches = false, reads = false;
-    for (size_t i = 0; i < words->n; i++) {
-        const char *text = words->items[i].text;
-        launches =
-            launches || (i && text_equal(text, "launch") &&
-                         text_equal(text_base_name(words->items[i - 1].text), "accelerate"));
-        reads = reads || text_starts(text, "--config_file") ||
-                text_starts(text, "--use_deepspeed") || text_starts(text, "--deepspeed");
-        *place = i;
-        if (launches && reads && text_ends(text, ".py"))
-            return true;
-    }
-    return false;
-}
-
-/* A DeepSpeed configuration among the words of any trainer. */
-static bool has_deepspeed(const struct shell_words *words, size_t *place)
-{
-    if (has_accelerate(words, place))
-        return true;
-    for (size_t i = 0; i < words->n; i++) {
-        const char *text = words->items[i].text;
-        bool flag = text_starts(text, "--deepspeed");
-        const char *value = strchr(text, '=')  ? strchr(text, '=') + 1
-                            : i + 1 < words->n ? words->items[i + 1].text
-                                               : "";
-        if (!flag || !text_ends(value, ".json"))
-            continue;
-        *place = i;
-        return true;
-    }
-    return false;
-}
-
 struct launch {
     const struct shell_command *command;
     const struct job_framework *framework;
@@ -150,7 +113,8 @@ struct launch {
     size_t launcher; /* where the words end that say how many ranks start */
 };
 
-static bool find_in_command(const struct shell_command *command, struct launch *launch)
+static bool find_in_command(struct job *job, const struct shell_command *command,
+                            struct launch *launch)
 {
     const struct shell_words *words = &command->words;
     launch->command = command;
@@ -167,9 +131,9 @@ static bool find_in_command(const struct shell_command *command, struct launch *
             return true;
         }
     }
-    launch->framework = &job_deepspeed; /* the trainer's own flags stand around it */
-    launch->place = 0;
-    return has_deepspeed(words, &launch->launcher);
+    launch->place = 0; /* the trainer's own flags stand around the framework's */
+    launch->framework = trainer_find(job, words, &launch->launcher);
+    return launch->framework != NULL;
 }
 
 /* ---- how many ranks ---- */
@@ -277,22 +241,21 @@ static enum status read_launcher(struct job *job, const struct shell_words *word
 /* Variables that frameworks and wrappers take their size from. */
 static enum status read_environment(struct job *job, const struct launch *launch)
 {
-    static const struct {
+    const struct {
         const char *name;
         enum count count;
-    } names[] = {{"WORLD_SIZE", COUNT_WORLD}, {"NGPU", COUNT_PER_NODE}};
+        bool needed;
+    } names[] = {
+        {"WORLD_SIZE", COUNT_WORLD, !job->size.world && !job->size.per_node},
+        {launch->framework->per_node, COUNT_PER_NODE, launch->framework->per_node != NULL}};
     for (size_t i = 0; i < 2; i++) {
-        const struct shell_variable *v = job_environment(job, names[i].name);
+        const struct shell_variable *v =
+            names[i].needed ? job_environment(job, names[i].name) : NULL;
         if (!v || v->value.n != 1)
             continue;
         struct shell_word word = v->value.items[0];
         uint64_t value;
         word.trouble = v->trouble ? v->trouble : word.trouble;
-        bool needed = names[i].count == COUNT_PER_NODE
-                          ? launch->framework == &job_torchtitan
-                          : !job->size.world && !job->size.per_node;
-        if (!needed)
-            continue;
         if (word.trouble || !parse_ranks(word.text, &value))
             return not_known(job, &word, names[i].name);
         set_count(job, names[i].count, value);
@@ -348,8 +311,8 @@ static enum status none_found(struct job *job, const struct shell *shell)
            "no launch of a known framework");
     return err_hint(job->err, "known: pretrain_*.py (Megatron-LM), run_script.py (Bridge), "
                               "MaxText and torchtitan train, vllm serve, sglang.launch_server, "
-                              "trtllm-serve, "
-                              "--deepspeed FILE.json");
+                              "trtllm-serve, accelerate launch with DeepSpeed or FSDP, "
+                              "--deepspeed FILE.json, --fsdp WORDS");
 }
 
 static enum status choose(struct job *job, const struct shell *shell, struct launch *launch)
@@ -357,7 +320,7 @@ static enum status choose(struct job *job, const struct shell *shell, struct lau
     struct launch found = {0}, chosen = {0};
     unsigned line = job->request->line;
     for (size_t i = 0; i < shell->n_commands; i++) {
-        if (!find_in_command(&shell->commands[i], &found) ||
+        if (!find_in_command(job, &shell->commands[i], &found) ||
             (line && shell->commands[i].mark.line != line))
             continue;
         if (chosen.command) {
@@ -385,10 +348,10 @@ static enum status choose(struct job *job, const struct shell *shell, struct lau
 enum status launch_read(struct job *job, const struct shell *shell)
 {
     struct launch launch = {0};
+    job->shell = shell;
     TRY(choose(job, shell, &launch));
     job->framework = launch.framework;
     job->mark = launch.command->mark;
-    job->shell = shell;
     job->before = launch.command->n_variables;
     TRY(read_size(job, shell, &launch));
     const struct shell_words *words = &launch.command->words;

@@ -20,11 +20,11 @@ static enum status add_files(struct job *job, const char *name)
         bool found;
         const char *below = NULL;
         if (depth == BASES)
-            return job_fail(job, NULL, "more than %d files below each other", BASES);
+            return job_refuse(job, "more than %d files below each other", BASES);
         size_t before = job->n_settings;
         TRY(job_add_file(job, name, JOB_COMMAND_LINE - 1 - depth, &found));
         if (!found && !text_equal(text_base_name(name), "base.yml"))
-            return job_fail(job, NULL, "file '%s' is not there", name);
+            return job_need_file(job, "base_config", name, JOB_FILE);
         for (size_t i = before; i < job->n_settings; i++) {
             const struct setting *s = &job->settings[i];
             if (s->n == 1 && !s->trouble && text_equal(s->name, "base_config"))
@@ -192,9 +192,8 @@ static enum status set_local(struct job *job, const char *type)
         if (!size)
             return job_fail(job, "attention_type", "attention_type '%s' needs '%s'", type,
                             kinds[i].flag);
-        const struct setting *s = job_setting(job, "attention_type");
         job_set_count(job, kinds[i].key, size, kinds[i].flag);
-        draft_set_list(&job->draft, "model.layer_types", &kinds[i].layer, 1, s->mark, s->said);
+        job_set_list(job, "model.layer_types", &kinds[i].layer, 1, "attention_type");
     }
     return STATUS_OK;
 }
@@ -308,7 +307,7 @@ static enum status product(struct job *job, const int64_t *degrees, const char *
         if (degrees[i] == -1)
             *open = i;
         else if (*given > 1000000 / (uint64_t)degrees[i])
-            return job_fail(job, NULL, "the %s axes are more than a million devices", level);
+            return job_refuse(job, "the %s axes are more than a million devices", level);
         else
             *given *= (uint64_t)degrees[i];
     }
@@ -321,8 +320,8 @@ static enum status fill(struct job *job, int64_t *degrees, int open, uint64_t gi
     if (open < 0 && given == devices)
         return STATUS_OK;
     if (open < 0 || devices % given != 0)
-        return job_fail(job, NULL, "the %s axes are %" PRIu64 " devices, the job has %" PRIu64,
-                        level, given, devices);
+        return job_refuse(job, "the %s axes are %" PRIu64 " devices, the job has %" PRIu64,
+                          level, given, devices);
     degrees[open] = (int64_t)(devices / given);
     return STATUS_OK;
 }
@@ -349,7 +348,7 @@ static enum status read_mesh(struct job *job, struct mesh *mesh)
     if (!slices)
         slices = dcn;
     if (world % slices != 0)
-        return job_fail(job, NULL, "%" PRIu64 " slices of %" PRIu64 " devices", slices, world);
+        return job_refuse(job, "%" PRIu64 " slices of %" PRIu64 " devices", slices, world);
     TRY(fill(job, mesh->dcn, open_dcn, dcn, slices, "dcn"));
     return fill(job, mesh->ici, open_ici, ici, world / slices, "ici");
 }
@@ -477,8 +476,6 @@ static enum status set_path(struct job *job)
 static enum status set_formats(struct job *job)
 {
     static const char dtypes[] = "float32=f32 bfloat16=bf16 float16=f16";
-    static const char *const keys[] = {"precision.activations", "precision.dispatch",
-                                       "precision.combine"};
     const char *dtype = "bfloat16", *moments = "", *quantization = "";
     TRY(job_word(job, "dtype", &dtype));
     TRY(job_word(job, "mu_dtype", &moments));
@@ -486,8 +483,7 @@ static enum status set_formats(struct job *job)
     dtype = job_convert(job, dtypes, dtype);
     if (!dtype)
         return job_fail(job, "dtype", "'dtype' is no format a plan has");
-    for (size_t i = 0; i < 3; i++)
-        job_set(job, keys[i], dtype, "dtype");
+    job_set_rows(job, dtype, "dtype");
     const char *own = moments[0] ? job_convert(job, dtypes, moments) : NULL;
     const struct draft_item *weights = draft_find(&job->draft, "precision.weights");
     job_set(job, "precision.moments", own ? own : weights->words[0],
@@ -506,20 +502,11 @@ static enum status set_formats(struct job *job)
 
 static enum status set_optimizer(struct job *job)
 {
-    const char *name = "adamw";
     bool host = false;
-    TRY(job_word(job, "opt_type", &name));
     TRY(job_switch(job, "optimizer_memory_host_offload", &host));
-    const char *kind = job_convert(job, "adamw=adam adam_pax=adam sgd=sgd muon=muon", name);
-    if (!kind)
-        job_warn(job, job_setting(job, "opt_type")->mark,
-                 "optimizer '%s' matters to memory and is not modelled: Adam's states stand in",
-                 name);
-    else if (!text_equal(kind, "adam"))
-        job_set(job, "optimizer.kind", kind, "opt_type");
     if (host)
         job_set(job, "optimizer.offload", "1", "optimizer_memory_host_offload");
-    return STATUS_OK;
+    return job_set_optimizer(job, "opt_type", "adamw=adam adam_pax=adam sgd=sgd muon=muon");
 }
 
 static enum status maxtext_finish(struct job *job)
@@ -544,5 +531,9 @@ const struct job_framework job_maxtext = {
     .prepare = maxtext_prepare,
     .finish = maxtext_finish,
     .write = maxtext_write,
+    .write_flag = maxtext_write_flag,
+    .launch = "job.yml",
+    .names = NAMES_MAXTEXT,
+    .files = true,
     .trains = true,
 };

@@ -10,5 +10,6 @@ extern const size_t maxtext_n_flags;
 /* The save list of a rematerialisation policy; *words NULL: none of them. */
 enum status maxtext_set_remat(struct job *job);
 enum status maxtext_write(struct job_writer *writer);
+void maxtext_write_flag(struct job_writer *writer, const char *name, const char *value);
 
 #endif

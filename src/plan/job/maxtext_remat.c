@@ -39,14 +39,13 @@ enum {
 
 static void set_kept(struct job *job, const char *const *words, size_t n, const char *flag)
 {
-    const struct setting *s = job_setting(job, flag);
     if (n == 0) {
         job_set(job, "recompute.kind", "full", flag);
         return;
     }
     n = n > PLAN_NAMES ? PLAN_NAMES : n;
     job_set(job, "recompute.kind", "save", flag);
-    draft_set_list(&job->draft, "recompute.save", words, n, s->mark, s->said);
+    job_set_list(job, "recompute.save", words, n, flag);
 }
 
 static enum status set_custom(struct job *job)
@@ -168,6 +167,12 @@ static void write_mesh(struct job_writer *writer)
     writer_flag(writer, "dcn_data_parallelism", "1");
     if (p->zero == 1)
         writer_flag(writer, "shard_optimizer_over_data", "true");
+}
+
+/* A switch has its value in a file of settings. */
+void maxtext_write_flag(struct job_writer *writer, const char *name, const char *value)
+{
+    text_printf(writer->out, "%s: %s\n", name, value ? value : "true");
 }
 
 enum status maxtext_write(struct job_writer *writer)

@@ -190,7 +190,7 @@ static enum status set_list(struct job *job, const char *key, const char *flag)
                 words[n++] = arena_strndup(job->arena, at + skip, length);
             at += skip + length;
         }
-    draft_set_list(&job->draft, key, words, n, s->mark, s->said);
+    job_set_list(job, key, words, n, flag);
     return STATUS_OK;
 }
 
@@ -308,17 +308,7 @@ static enum status set_path(struct job *job)
 /* --yaml-cfg: the file stands in place of the command line. */
 enum status megatron_prepare(struct job *job)
 {
-    const char *name = NULL;
-    bool found;
-    TRY(job_word(job, "yaml-cfg", &name));
-    if (!name)
-        return STATUS_OK;
-    TRY(job_add_file(job, name, JOB_ENVIRONMENT, &found));
-    if (found)
-        return STATUS_OK;
-    job_fail(job, "yaml-cfg", "file '%s' is not there", name);
-    return err_hint(job->err,
-                    "it is looked for beside the script and in the working directory");
+    return job_flag_file(job, "yaml-cfg", JOB_ENVIRONMENT);
 }
 
 static enum status set_graphs(struct job *job)
@@ -377,6 +367,6 @@ enum status megatron_finish(struct job *job)
     TRY(set_graphs(job));
     TRY(set_overlap(job));
     if (!draft_find(&job->draft, "workload.micro_batch") && !megatron_is_bridge(job))
-        return job_fail(job, NULL, "'micro-batch-size' is missing");
+        return job_refuse(job, "'micro-batch-size' is missing");
     return set_path(job);
 }

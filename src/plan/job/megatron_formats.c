@@ -47,20 +47,13 @@ static enum status set_aware(struct job *job)
  * 1, the dataclass's 0. */
 static enum status set_optimizer(struct job *job)
 {
-    const char *name = "adam", *kind;
     double fraction = megatron_is_bridge(job) ? 0 : 1;
     bool offload;
     char text[32];
-    TRY(job_word(job, "optimizer", &name));
     TRY(megatron_is_on(job, "optimizer-cpu-offload", &offload));
     TRY(job_real(job, "optimizer-offload-fraction", &fraction));
-    kind = job_convert(job, "adam=adam sgd=sgd muon=muon dist_muon=muon lion=lion", name);
-    if (!kind)
-        job_warn(job, job_setting(job, "optimizer")->mark,
-                 "optimizer '%s' matters to memory and is not modelled: Adam's states stand in",
-                 name);
-    else if (!text_equal(kind, "adam"))
-        job_set(job, "optimizer.kind", kind, "optimizer");
+    TRY(job_set_optimizer(job, "optimizer",
+                          "adam=adam sgd=sgd muon=muon dist_muon=muon lion=lion"));
     if (!offload || !(fraction > 0))
         return STATUS_OK;
     text_double(text, fraction);
@@ -107,10 +100,8 @@ enum status megatron_set_formats(struct job *job)
         return job_fail(job, "fp16", "bf16 and fp16 exclude each other");
     const char *weights = bf16 ? "bf16" : fp16 ? "f16" : "f32";
     const char *gradients = reduce || !reduce_f32 ? "bf16" : "f32";
-    static const char *const as_weights[] = {"precision.weights", "precision.activations",
-                                             "precision.dispatch", "precision.combine"};
-    for (size_t i = 0; i < 4; i++)
-        job_set(job, as_weights[i], weights, "bf16 fp16 mixed_precision");
+    job_set(job, "precision.weights", weights, "bf16 fp16 mixed_precision");
+    job_set_rows(job, weights, "bf16 fp16 mixed_precision");
     job_set(job, "precision.compute", bf16 || fp16 ? "bf16" : "f32",
             "bf16 fp16 mixed_precision");
     job_set(job, "precision.gradients", gradients, "grad-reduce-in-bf16 grad_reduce_in_fp32");

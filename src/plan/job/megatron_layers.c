@@ -182,11 +182,10 @@ enum status megatron_set_layout(struct job *job, const char *text, uint64_t pp)
     if (pp == 0 || layout->n % pp != 0)
         return job_fail(job, flag, "%" PRIu64 " chunks for %" PRIu64 " pipeline ranks",
                         layout->n, pp);
-    const struct setting *s = job_setting(job, flag);
     for (uint64_t i = 0; i < layout->n; i++)
         stages[i] = arena_printf(job->arena, "%" PRIu64, layout->chunk[i].layers);
     if (layout_is_plain(layout))
-        draft_set_list(&job->draft, "parallel.stages", stages, layout->n, s->mark, s->said);
+        job_set_list(job, "parallel.stages", stages, layout->n, flag);
     else
         job_set(job, "parallel.layout", text, flag);
     if (layout->n / pp > 1)

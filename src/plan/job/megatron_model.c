@@ -190,7 +190,7 @@ static enum status set_vocabulary(struct job *job)
     TRY(set_tokenizer(job, &known));
     if (known)
         return STATUS_OK;
-    job_fail(job, NULL, "the size of the vocabulary is the tokenizer's, which is not read");
+    job_refuse(job, "the size of the vocabulary is the tokenizer's, which is not read");
     return err_hint(job->err, "give it, as in --set model.vocab=32000, or as "
                               "'#moeplan model.vocab=32000' in the job");
 }
@@ -203,7 +203,7 @@ enum status megatron_set_model(struct job *job)
     bool swiglu, untied, tied = true;
     for (size_t i = hybrid; i < 3; i++) /* a pattern says how many layers there are */
         if (!job_given(job, needed[i]))
-            return job_fail(job, NULL, "'%s' is missing: the size of the model", needed[i]);
+            return job_refuse(job, "'%s' is missing: the size of the model", needed[i]);
     TRY(set_activation(job, &swiglu));
     TRY(megatron_count_or(job, "ffn-hidden-size",
                           swiglu ? 8 * hidden / 3 / 64 * 64 : 4 * hidden, &ffn));

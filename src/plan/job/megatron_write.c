@@ -299,5 +299,7 @@ const struct job_framework job_megatron = {
     .prepare = megatron_prepare,
     .finish = megatron_finish,
     .write = megatron_write,
+    .names = NAMES_NONE,
+    .files = true,
     .trains = true,
 };

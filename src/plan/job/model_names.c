@@ -1,6 +1,7 @@
 /* Names of models in other catalogues. */
 #include <ctype.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "plan/job/reader.h"
 
@@ -92,6 +93,12 @@ const char *model_name_from(enum model_catalog catalog, const char *name, struct
         }
     }
     return best;
+}
+
+const char *model_name_or_folder(const char *name, struct arena *arena)
+{
+    const char *config = arena_printf(arena, "%s/config.json", name);
+    return access(config, R_OK) == 0 ? config : model_name_from(NAMES_HUB, name, arena);
 }
 
 const char *model_name_to(enum model_catalog catalog, const char *name)

@@ -42,26 +42,51 @@ enum job_syntax {
 struct job;
 struct job_writer;
 
+/* Catalogues of models' names; NAMES_NONE: the launch spells sizes out, or names nothing. */
+enum model_catalog { NAMES_HUB, NAMES_MAXTEXT, NAMES_TORCHTITAN, NAMES_BRIDGE, NAMES_NONE };
+
 struct job_framework {
-    const char *name;   /* as --from and --for take it */
+    const char *name;   /* as --from takes it */
     const char *title;  /* "a Megatron-LM launch" */
-    const char *stack;  /* of the plan */
+    const char *stack;  /* of the plan; as --for takes it */
     const char *source; /* repository and commit */
     enum job_syntax syntax;
     const char *sections; /* "model. train. ": in front of names, left out there */
     const struct job_flag *flags;
     const size_t *n_flags; /* where it stands: tables are files of their own */
+    /* Its settings may be a file of their own, YAML or JSON; rows whose source begins with
+     * `own` (NULL: all) tell one, and before them the word `kind` of a key that several share.
+     */
+    bool files;
+    const char *own;
+    const char *kind_key, *kind;
+    bool toml;            /* such a file is TOML */
+    const char *per_node; /* variable with the ranks of a node, in front of a launch; or NULL */
     /* Before anything is read: other files and variables the job names; or NULL. */
     enum status (*prepare)(struct job *job);
     /* What the table cannot say. Direct rows are in the draft already. */
     enum status (*finish)(struct job *job);
-    /* The launch of a plan, without direct rows; NULL: cannot be exported. */
+    /* The launch of a plan; NULL: cannot be exported, because `unwritten`. */
     enum status (*write)(struct job_writer *writer);
+    const char *unwritten;
+    /* One flag of it; NULL: "--name value". */
+    void (*write_flag)(struct job_writer *writer, const char *name, const char *value);
+    const char *launch;       /* the file it is written to: "job.yml"; NULL: "job.sh" */
+    enum model_catalog names; /* that the launch names models by */
     bool serves, trains;
 };
 
+/* All of them, ending with NULL; in order of precedence where a file fits several. */
+extern const struct job_framework *const job_frameworks[];
+
+/* By its name, or NULL. */
+const struct job_framework *job_framework_named(const char *name);
+
+/* Names of all, or stacks of those that launches are written of, as "a, b, c". */
+const char *job_framework_list(struct arena *arena, bool exported);
+
 extern const struct job_framework job_megatron, job_bridge, job_maxtext, job_torchtitan,
-    job_vllm, job_sglang, job_deepspeed, job_trtllm;
+    job_vllm, job_sglang, job_deepspeed, job_fsdp, job_trtllm;
 
 /* ---- a job while it is read ---- */
 
@@ -127,6 +152,11 @@ enum status job_other_file(struct job *job, const char *name, const char **path,
  * own. *found false: there is no such file. */
 enum status job_add_file(struct job *job, const char *name, unsigned layer, bool *found);
 
+/* The same of a file that has to be there; the error stands at the flag. NULL: nothing to read.
+ * job_flag_file: the file that the flag's word names, if it is given. */
+enum status job_need_file(struct job *job, const char *flag, const char *name, unsigned layer);
+enum status job_flag_file(struct job *job, const char *flag, unsigned layer);
+
 /* Variables of the launch's environment, or NULL. */
 const struct shell_variable *job_environment(const struct job *job, const char *name);
 
@@ -149,16 +179,30 @@ uint64_t job_drafted(const struct job *job, const char *key, uint64_t fallback);
 void job_set(struct job *job, const char *key, const char *value, const char *flags);
 void job_set_count(struct job *job, const char *key, uint64_t value, const char *flags);
 
+void job_set_list(struct job *job, const char *key, const char *const *words, size_t n,
+                  const char *flags);
+
+/* The format of rows: precision.activations, dispatch and combine. */
+void job_set_rows(struct job *job, const char *format, const char *flags);
+
+/* optimizer.kind of a flag's word by `words`; Adam's is the plan's default, others warn. */
+enum status job_set_optimizer(struct job *job, const char *flag, const char *words);
+
 /* Everything behind the settings; `text` is the whole file, for its "#moeplan" lines. */
 enum status job_finish(struct job *job, const char *text, size_t length);
 
 /* Notes. */
+void job_note(struct job *job, bool warning, struct mark mark, const char *text);
 void job_warn(struct job *job, struct mark mark, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* An error at a flag. */
+/* An error at a flag, or of the job as a whole, which is also where one of a flag that is not
+ * given stands. */
 enum status job_fail(struct job *job, const char *flag, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+enum status job_refuse(struct job *job, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+struct mark job_place(const struct job *job);
 
 /* The value of a row's word: "hybrid" of "hybrid=fp8 e4m3=fp8"; NULL: none of them. */
 const char *job_convert(const struct job *job, const char *words, const char *word);
@@ -192,11 +236,12 @@ enum status megatron_finish(struct job *job);
 
 /* ---- names of models and devices elsewhere; see model_names.c ---- */
 
-enum model_catalog { NAMES_HUB, NAMES_MAXTEXT, NAMES_TORCHTITAN, NAMES_BRIDGE };
-
 /* Our name of a model, or NULL; the other catalogue's name of ours, or NULL. */
 const char *model_name_from(enum model_catalog catalog, const char *name, struct arena *arena);
 const char *model_name_to(enum model_catalog catalog, const char *name);
+
+/* A hub's name as ours, or the config.json of a folder that is there; NULL: neither. */
+const char *model_name_or_folder(const char *name, struct arena *arena);
 
 /* What a checkpoint of our model stores its weights in, "bf16" where nothing else is known. */
 const char *model_name_weights(const char *name);
@@ -216,18 +261,24 @@ struct job_writer {
     const struct job_framework *framework;
     struct arena *arena;
     struct text *out;
-    struct text flags; /* what was written so far */
+    struct text settings; /* of a file beside the launch: lines "name: value" */
     struct err *err;
 };
 
 /* One flag in the framework's syntax; value NULL: a switch. */
 void writer_flag(struct job_writer *writer, const char *name, const char *value);
 void writer_count(struct job_writer *writer, const char *name, uint64_t value);
-/* The same for trtllm-serve: flags with underscores, what its option file alone takes to
- * writer->flags. */
-void trtllm_write_flag(struct job_writer *writer, const char *name, const char *value);
 /* The rows of the table that stand for plan keys by themselves. */
 void writer_direct(struct job_writer *writer);
+/* The framework's word for a plan's: "hybrid=fp8 e4m3=fp8" backwards, the first that fits;
+ * NULL: none. */
+const char *writer_word(const struct job_writer *writer, const char *words, const char *value);
+
+/* A setting of a file that the launch names, "a.b" for b inside a; value NULL: true. What was
+ * set so far, as a mapping of YAML or of JSON; false: nothing was. */
+void writer_setting(struct job_writer *writer, const char *name, const char *value);
+bool writer_settings(const struct job_writer *writer, bool json, struct text *out);
+
 /* The value of a plan key as the user would write it. */
 const char *writer_value(const struct job_writer *writer, const char *key);
 

@@ -2,7 +2,6 @@
 #include "plan/job/serving.h"
 
 #include <string.h>
-#include <unistd.h>
 
 #include "plan/schema.h"
 
@@ -43,17 +42,15 @@ enum status serving_set_model(struct job *job, const char *flag)
         return set_checkpoint(job, name ? name : "", given->words[0]);
     if (!name)
         return STATUS_OK;
-    const char *model = model_name_from(NAMES_HUB, name, job->arena);
-    const char *config = arena_printf(job->arena, "%s/config.json", name);
-    bool local = access(config, R_OK) == 0;
-    if (!model && !local && job->described)
+    const char *model = model_name_or_folder(name, job->arena);
+    if (!model && job->described)
         return set_checkpoint(job, name, NULL);
-    if (!model && !local) {
+    if (!model) {
         err_at(job->err, STATUS_INPUT, mark, "model '%s' is not among moeplan's", name);
         return err_hint(job->err, "name one, as in --set model=mixtral-8x7b, or the folder's "
                                   "config.json");
     }
-    draft_set(&job->draft, "model", local ? config : model, mark, name);
+    draft_set(&job->draft, "model", model, mark, name);
     return set_checkpoint(job, name, model);
 }
 

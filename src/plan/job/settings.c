@@ -3,12 +3,9 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <string.h>
-#include <sys/stat.h>
 
-#include "base/file.h"
 #include "base/number.h"
 #include "plan/job/reader.h"
-#include "plan/job/toml.h"
 
 enum { SETTINGS = 4000, VISITS = 100000, ITEMS = 256 };
 
@@ -348,61 +345,6 @@ enum status job_add_words(struct job *job, const struct shell_word *words, size_
     return STATUS_OK;
 }
 
-/* ---- other files ---- */
-
-enum status job_other_file(struct job *job, const char *name, const char **path,
-                           const char **text, size_t *length)
-{
-    *text = NULL;
-    *path = name;
-    for (size_t i = job->shell ? job->shell->n_files : 0; i > 0; i--) {
-        const struct shell_file *file = &job->shell->files[i - 1];
-        if (!text_equal(file->name, name))
-            continue;
-        *text = file->text;
-        *length = strlen(file->text);
-        return STATUS_OK;
-    }
-    if (text_equal(job->file, "-") || name[0] == '\0' || text_equal(name, "-"))
-        return STATUS_OK;
-    char *read = NULL;
-    struct err ignored = {0};
-    const char *tries[] = {arena_printf(job->arena, "%s/%s", job->folder, name), name};
-    for (size_t i = name[0] == '/'; i < 2; i++) {
-        struct stat info;
-        err_clear(&ignored);
-        if (stat(tries[i], &info) != 0 || !S_ISREG(info.st_mode))
-            continue;
-        if (file_read(tries[i], JOB_BYTES, job->arena, &read, length, &ignored) != STATUS_OK)
-            continue;
-        *text = read;
-        *path = tries[i];
-        return STATUS_OK;
-    }
-    return STATUS_OK;
-}
-
-enum status job_add_file(struct job *job, const char *name, unsigned layer, bool *found)
-{
-    const char *path, *text;
-    size_t length;
-    struct node *root = NULL;
-    unsigned before = job->layer;
-    TRY(job_other_file(job, name, &path, &text, &length));
-    *found = text != NULL;
-    if (!text)
-        return STATUS_OK;
-    TRY(text_ends(path, ".toml")
-            ? toml_read(path, text, length, job->arena, &root, job->err)
-            : source_read_job(path, text, length, job->arena, &root, job->err));
-    if (root->kind != NODE_MAPPING)
-        return err_at(job->err, STATUS_INPUT, root->mark, "a file of settings is a mapping");
-    job->layer = layer;
-    enum status status = job_add_node(job, "", root);
-    job->layer = before;
-    return status;
-}
-
 const struct shell_variable *job_environment(const struct job *job, const char *name)
 {
     return job->shell ? shell_variable(job->shell, job->before, name, true) : NULL;
@@ -430,18 +372,36 @@ bool job_given(struct job *job, const char *name)
     return job_setting(job, name) != NULL;
 }
 
+static enum status fail_at(struct job *job, struct mark mark, const char *format,
+                           va_list arguments)
+{
+    char text[512];
+    vsnprintf(text, sizeof text, format, arguments);
+    return err_at(job->err, STATUS_INPUT, mark, "%s", text);
+}
+
 enum status job_fail(struct job *job, const char *flag, const char *format, ...)
 {
-    const struct setting *s = flag ? job_setting(job, flag) : NULL;
+    const struct setting *s = job_setting(job, flag);
     va_list arguments;
-    char text[512];
     va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
+    enum status status = fail_at(job, s ? s->mark : job_place(job), format, arguments);
     va_end(arguments);
-    struct mark mark = s                ? s->mark
-                       : job->mark.file ? job->mark
-                                        : (struct mark){.file = job->file};
-    return err_at(job->err, STATUS_INPUT, mark, "%s", text);
+    return status;
+}
+
+enum status job_refuse(struct job *job, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    enum status status = fail_at(job, job_place(job), format, arguments);
+    va_end(arguments);
+    return status;
+}
+
+struct mark job_place(const struct job *job)
+{
+    return job->mark.file ? job->mark : (struct mark){.file = job->file};
 }
 
 static enum status wrong(struct job *job, const struct setting *s, const char *takes)

@@ -113,16 +113,9 @@ static enum status read_degrees(struct job *job, struct degrees *d)
 
 static enum status sglang_prepare(struct job *job)
 {
-    const char *file = NULL;
-    bool found;
     struct degrees d;
     uint64_t nodes = 0;
-    TRY(job_word(job, "config", &file));
-    if (file) {
-        TRY(job_add_file(job, file, JOB_FILE, &found));
-        if (!found)
-            return job_fail(job, "config", "file '%s' is not there", file);
-    }
+    TRY(job_flag_file(job, "config", JOB_FILE));
     TRY(read_degrees(job, &d));
     TRY(job_count(job, "nnodes", &nodes));
     job->size = (struct job_size){.nodes = nodes, .world = d.tp * d.pp * (d.inside ? 1 : d.dp)};
@@ -283,5 +276,6 @@ const struct job_framework job_sglang = {
     .prepare = sglang_prepare,
     .finish = sglang_finish,
     .write = sglang_write,
+    .names = NAMES_HUB,
     .serves = true,
 };

@@ -113,21 +113,13 @@ static const size_t n_flags = sizeof flags / sizeof *flags;
 static enum status torchtitan_prepare(struct job *job)
 {
     const char *name = NULL;
-    bool found;
     if (!job->shell)
         return STATUS_OK;
     const struct shell_variable *v = job_environment(job, "CONFIG_FILE");
     TRY(job_word(job, "job.config_file", &name));
     if (!name && v && v->value.n == 1 && !v->trouble && !v->value.items[0].trouble)
         name = v->value.items[0].text;
-    if (!name)
-        return STATUS_OK;
-    TRY(job_add_file(job, name, JOB_FILE, &found));
-    if (found)
-        return STATUS_OK;
-    job_fail(job, "job.config_file", "file '%s' is not there", name);
-    return err_hint(job->err,
-                    "it is looked for beside the script and in the working directory");
+    return job_need_file(job, "job.config_file", name, JOB_FILE);
 }
 
 static enum status set_model(struct job *job)
@@ -285,11 +277,9 @@ static enum status set_recompute(struct job *job)
                  mode);
     job_set(job, "recompute.kind", known ? mode : "selective", "activation_checkpoint.mode");
     if (!known || text_equal(mode, "selective")) {
-        const struct setting *s = job_setting(job, "activation_checkpoint.selective_ac_option");
         option = known ? option : "op";
-        draft_set_list(&job->draft, "recompute.modules", &option, 1,
-                       s ? s->mark : (struct mark){0},
-                       s ? s->said : "default of selective_ac_option");
+        job_set_list(job, "recompute.modules", &option, 1,
+                     "activation_checkpoint.selective_ac_option");
     }
     return STATUS_OK;
 }
@@ -304,16 +294,13 @@ static bool lists(const struct setting *s, const char *word)
 
 static enum status set_formats(struct job *job)
 {
-    static const char *const keys[] = {"precision.activations", "precision.dispatch",
-                                       "precision.combine"};
     const char *param = "bfloat16";
     bool compiled = false;
     TRY(job_word(job, "training.mixed_precision_param", &param));
     const char *dtype = job_convert(job, "float32=f32 bfloat16=bf16", param);
     if (!dtype)
         return job_fail(job, "training.mixed_precision_param", "'%s' is no format", param);
-    for (size_t i = 0; i < 3; i++)
-        job_set(job, keys[i], dtype, "training.mixed_precision_param");
+    job_set_rows(job, dtype, "training.mixed_precision_param");
     const struct draft_item *weights = draft_find(&job->draft, "precision.weights");
     job_set(job, "precision.moments", weights->words[0], "training.dtype");
     job_set(job, "precision.master", "none", "");
@@ -333,20 +320,15 @@ static enum status set_formats(struct job *job)
 
 static enum status set_optimizer(struct job *job)
 {
-    const char *name = "AdamW", *step = "fused";
+    const char *step = "fused";
     bool balanced = false;
-    TRY(job_word(job, "optimizer.name", &name));
     TRY(job_word(job, "optimizer.implementation", &step));
     TRY(job_switch(job, "debug.moe_force_load_balance", &balanced));
     if (balanced)
         job_set(job, "moe.routing.distribution", "uniform", "debug.moe_force_load_balance");
-    if (!job_convert(job, "Adam=adam AdamW=adam", name))
-        job_warn(job, job_setting(job, "optimizer.name")->mark,
-                 "optimizer '%s' matters to memory and is not modelled: Adam's states stand in",
-                 name);
     if (text_equal(step, "foreach"))
         job_set(job, "optimizer.step", "foreach", "optimizer.implementation");
-    return STATUS_OK;
+    return job_set_optimizer(job, "optimizer.name", "Adam=adam AdamW=adam");
 }
 
 static enum status torchtitan_finish(struct job *job)
@@ -370,6 +352,19 @@ static enum status torchtitan_finish(struct job *job)
 
 /* ---- a plan as a TOML file ---- */
 
+static bool stands_bare(const char *value)
+{
+    return strchr("\"[", value[0]) || text_equal(value, "true") ||
+           value[strspn(value, "0123456789.")] == '\0';
+}
+
+/* "section.key = value", words in quotes. */
+static void write_line(struct job_writer *writer, const char *name, const char *value)
+{
+    const char *text = value ? value : "true", *quote = stands_bare(text) ? "" : "\"";
+    text_printf(writer->out, "%s = %s%s%s\n", name, quote, text, quote);
+}
+
 static void write_model(struct job_writer *writer)
 {
     const char *both = model_name_to(NAMES_TORCHTITAN, writer->plan->model_name);
@@ -377,13 +372,13 @@ static void write_model(struct job_writer *writer)
     if (!space)
         return;
     writer_flag(writer, "model.name",
-                arena_printf(writer->arena, "\"%.*s\"", (int)(space - both), both));
-    writer_flag(writer, "model.flavor", arena_printf(writer->arena, "\"%s\"", space + 1));
+                arena_strndup(writer->arena, both, (size_t)(space - both)));
+    writer_flag(writer, "model.flavor", space + 1);
 }
 
 static enum status torchtitan_write(struct job_writer *writer)
 {
-    static const char *const modes[] = {"\"none\"", "\"selective\"", "\"full\"", "\"full\""};
+    static const char *const modes[] = {"none", "selective", "full", "full"};
     const struct plan *plan = writer->plan;
     const struct parallel *p = &plan->parallel;
     bool pipeline = p->pp > 1;
@@ -414,7 +409,7 @@ static enum status torchtitan_write(struct job_writer *writer)
             arena_printf(writer->arena, "\"%s\"",
                          plan->recompute.modules.n ? plan->recompute.modules.word[0] : "op"));
     if (plan->precision.activations == DTYPE_F32)
-        writer_flag(writer, "training.mixed_precision_param", "\"float32\"");
+        writer_flag(writer, "training.mixed_precision_param", "float32");
     if (plan->stack.compiled)
         writer_flag(writer, "compile.enable", "true");
     if (plan->precision.compute == COMPUTE_FP8)
@@ -433,5 +428,10 @@ const struct job_framework job_torchtitan = {
     .prepare = torchtitan_prepare,
     .finish = torchtitan_finish,
     .write = torchtitan_write,
+    .write_flag = write_line,
+    .launch = "job.toml",
+    .names = NAMES_TORCHTITAN,
+    .toml = true,
+    .per_node = "NGPU",
     .trains = true,
 };

@@ -82,15 +82,8 @@ static enum status read_degrees(struct job *job, struct degrees *d)
 
 static enum status trtllm_prepare(struct job *job)
 {
-    const char *file = NULL;
-    bool found;
     struct degrees d;
-    TRY(job_word(job, "extra-llm-api-options", &file));
-    if (file && job->shell) {
-        TRY(job_add_file(job, file, JOB_FILE, &found));
-        if (!found)
-            return job_fail(job, "extra-llm-api-options", "file '%s' is not there", file);
-    }
+    TRY(job_flag_file(job, "extra-llm-api-options", JOB_FILE));
     TRY(read_degrees(job, &d));
     job->size = (struct job_size){.world = d.tp * d.pp};
     return STATUS_OK;
@@ -132,7 +125,7 @@ static enum status trtllm_finish(struct job *job)
 /* ---- a plan as a launch ---- */
 
 /* "a.b" and switches stand in the option file. */
-void trtllm_write_flag(struct job_writer *writer, const char *name, const char *value)
+static void write_option(struct job_writer *writer, const char *name, const char *value)
 {
     char *own = arena_strdup(writer->arena, name);
     for (char *at = own; *at; at++)
@@ -140,27 +133,7 @@ void trtllm_write_flag(struct job_writer *writer, const char *name, const char *
     if (value && !strchr(own, '.'))
         text_printf(writer->out, " \\\n  --%s %s", own, value);
     else
-        text_printf(&writer->flags, "%s: %s\n", own, value ? value : "true");
-}
-
-/* The lines of one mapping, "kv_cache_config.dtype: fp8", below its name; those of none as they
- * stand. */
-static void write_group(const char *lines, const char *group, struct text *out)
-{
-    size_t n = strlen(group);
-    bool begun = false;
-    for (const char *at = lines; *at;) {
-        size_t length = strcspn(at, "\n") + 1, name = strcspn(at, ".:\n");
-        bool dotted = at[name] == '.';
-        if (n ? dotted && name == n && strncmp(at, group, n) == 0 : !dotted) {
-            if (n && !begun)
-                text_printf(out, "%s:\n", group);
-            begun = true;
-            text_append(out, n ? "  " : "");
-            text_append_n(out, at + (n ? n + 1 : 0), length - (n ? n + 1 : 0));
-        }
-        at += length;
-    }
+        writer_setting(writer, own, value);
 }
 
 static enum status trtllm_write(struct job_writer *writer)
@@ -182,17 +155,12 @@ static enum status trtllm_write(struct job_writer *writer)
     if (plan->precision.kv_cache == DTYPE_FP8)
         writer_flag(writer, "kv-cache-config.dtype", "fp8");
     writer->out = whole;
-    const char *lines = text_string(&writer->flags);
-    if (lines[0]) {
-        text_append(whole, "cat > options.yaml <<'EOF'\n");
-        write_group(lines, "", whole);
-        write_group(lines, "kv_cache_config", whole);
-        write_group(lines, "moe_config", whole);
-        text_append(whole, "EOF\n");
-    }
+    struct text options = {.arena = writer->arena};
+    bool file = writer_settings(writer, false, &options);
+    if (file)
+        text_printf(whole, "cat > options.yaml <<'EOF'\n%sEOF\n", text_string(&options));
     text_printf(whole, "trtllm-serve %s%s%s", model ? model : plan->model_name,
-                text_string(&given),
-                lines[0] ? " \\\n  --extra_llm_api_options options.yaml" : "");
+                text_string(&given), file ? " \\\n  --extra_llm_api_options options.yaml" : "");
     return STATUS_OK;
 }
 
@@ -207,5 +175,7 @@ const struct job_framework job_trtllm = {
     .prepare = trtllm_prepare,
     .finish = trtllm_finish,
     .write = trtllm_write,
+    .write_flag = write_option,
+    .names = NAMES_HUB,
     .serves = true,
 };

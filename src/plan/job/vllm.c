@@ -123,17 +123,7 @@ static enum status set_size(struct job *job)
 
 static enum status vllm_prepare(struct job *job)
 {
-    const char *file = NULL;
-    bool found;
-    TRY(job_word(job, "config", &file));
-    if (file && job->shell) {
-        TRY(job_add_file(job, file, JOB_FILE, &found));
-        if (!found) {
-            job_fail(job, "config", "file '%s' is not there", file);
-            return err_hint(job->err, "it is looked for beside the script and in the working "
-                                      "directory");
-        }
-    }
+    TRY(job_flag_file(job, "config", JOB_FILE));
     return set_size(job);
 }
 
@@ -318,5 +308,6 @@ const struct job_framework job_vllm = {
     .prepare = vllm_prepare,
     .finish = vllm_finish,
     .write = vllm_write,
+    .names = NAMES_HUB,
     .serves = true,
 };

@@ -1,0 +1,25 @@
+/* The frameworks whose jobs are read. */
+#include "plan/job/reader.h"
+
+const struct job_framework *const job_frameworks[] = {
+    &job_maxtext,    &job_bridge, &job_megatron, &job_deepspeed, &job_fsdp,
+    &job_torchtitan, &job_vllm,   &job_sglang,   &job_trtllm,    NULL};
+
+const struct job_framework *job_framework_named(const char *name)
+{
+    for (size_t i = 0; name && job_frameworks[i]; i++)
+        if (text_equal(job_frameworks[i]->name, name))
+            return job_frameworks[i];
+    return NULL;
+}
+
+const char *job_framework_list(struct arena *arena, bool exported)
+{
+    struct text text = {.arena = arena};
+    for (size_t i = 0; job_frameworks[i]; i++) {
+        const struct job_framework *f = job_frameworks[i];
+        if (!exported || f->write)
+            text_printf(&text, "%s%s", text.length ? ", " : "", exported ? f->stack : f->name);
+    }
+    return text_string(&text);
+}

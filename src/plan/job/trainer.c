@@ -1,0 +1,338 @@
+/* See trainer.h. */
+#include "plan/job/trainer.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "plan/schema.h"
+
+/* ---- Accelerate ---- */
+
+enum status trainer_prepare(struct job *job, const char *kind)
+{
+    const char *type = kind;
+    uint64_t ranks = job->size.world, nodes = job->size.nodes;
+    TRY(job_flag_file(job, "config_file", JOB_FILE));
+    TRY(job_word(job, "distributed_type", &type));
+    if (!text_equal(type, kind)) {
+        job_fail(job, "distributed_type", "Accelerate's '%s' is not read here", type);
+        return err_hint(job->err, "DEEPSPEED and FSDP are; of one or several devices without "
+                                  "sharding, write a plan of stack fsdp with zero: 0");
+    }
+    TRY(job_count(job, "num_processes", &ranks));
+    TRY(job_count(job, "num_machines", &nodes));
+    if (job_given(job, "num_processes"))
+        job->size = (struct job_size){.world = ranks, .nodes = nodes};
+    return STATUS_OK;
+}
+
+/* ---- settings that the trainer decides ---- */
+
+bool trainer_decides(struct job *job, const char *name)
+{
+    const struct setting *s = job_setting(job, name);
+    return s && (s->n == 0 || (s->n == 1 && !text_equal(s->values[0], "auto")));
+}
+
+/* The flag that decides, or NULL. */
+static const char *deciding(struct job *job, const char *name, const char *trainer)
+{
+    if (name && trainer_decides(job, name))
+        return name;
+    return trainer && trainer_decides(job, trainer) ? trainer : NULL;
+}
+
+enum status trainer_count(struct job *job, const char *name, const char *trainer,
+                          uint64_t *value, bool *known)
+{
+    const char *flag = deciding(job, name, trainer);
+    *known = flag != NULL;
+    return flag ? job_count(job, flag, value) : STATUS_OK;
+}
+
+enum status trainer_switch(struct job *job, const char *name, const char *trainer, bool *value)
+{
+    const char *flag = deciding(job, name, trainer);
+    *value = false;
+    return flag ? job_switch(job, flag, value) : STATUS_OK;
+}
+
+/* ---- the batch ---- */
+
+static const char per_device[] = "per_device_train_batch_size";
+
+static enum status no_batch(struct job *job, const char *global, const char *micro)
+{
+    job_fail(job, global ? global : per_device,
+             "the micro-batch is neither in the configuration nor among the trainer's flags");
+    return err_hint(job->err, "add %s%s--%s, or --set workload.micro_batch=1",
+                    micro ? micro : "", micro ? ", " : "", per_device);
+}
+
+struct batch {
+    uint64_t global, micro, steps;
+    bool has_global, has_micro;
+};
+
+/* global = micro x steps x dp, of which any two give the third. */
+static enum status complete(struct job *job, const char *flag, uint64_t dp, struct batch *b)
+{
+    bool even = dp && (b->has_micro ? b->micro : b->steps) &&
+                b->global % (dp * (b->has_micro ? 1 : b->steps)) == 0;
+    if (!dp || !b->has_global)
+        return STATUS_OK;
+    if (!b->has_micro && !even)
+        return job_fail(
+            job, flag, "%s %" PRIu64 " is no multiple of %" PRIu64 " ranks x %" PRIu64 " steps",
+            flag, b->global, dp, b->steps);
+    if (!b->has_micro)
+        b->micro = b->global / dp / b->steps;
+    if (b->has_micro && b->micro && (b->global % dp != 0 || b->global / dp % b->micro != 0))
+        return job_fail(job, flag,
+                        "%s %" PRIu64 " is no multiple of %" PRIu64 " sequences x %" PRIu64
+                        " ranks",
+                        flag, b->global, b->micro, dp);
+    return STATUS_OK;
+}
+
+enum status trainer_set_batch(struct job *job, const char *global, const char *micro,
+                              uint64_t ranks)
+{
+    struct batch b = {.steps = 1};
+    uint64_t world;
+    bool has_steps;
+    const char *flags = arena_printf(job->arena, "%s %s %s", micro ? micro : per_device,
+                                     per_device, global ? global : per_device);
+    TRY(trainer_count(job, global, NULL, &b.global, &b.has_global));
+    TRY(trainer_count(job, micro, per_device, &b.micro, &b.has_micro));
+    TRY(trainer_count(job, "gradient_accumulation_steps", NULL, &b.steps, &has_steps));
+    TRY(job_world(job, &world));
+    uint64_t dp = ranks && world ? world / ranks : 0;
+    if (b.steps > 1000000000)
+        return job_fail(job, "gradient_accumulation_steps", "more than 1000000000 steps");
+    if (!b.has_micro && !(b.has_global && b.steps) &&
+        !job_requested(job, "workload.micro_batch"))
+        return no_batch(job, global, micro);
+    TRY(complete(job, global, dp, &b));
+    if (b.micro)
+        job_set_count(job, "workload.micro_batch", b.micro, flags);
+    if (b.has_global)
+        job_set_count(job, "workload.global_batch", b.global, global);
+    else if (dp && b.steps > 1 && b.micro < 1000000 && b.steps < 1000000)
+        job_set_count(job, "workload.global_batch", b.micro * b.steps * dp,
+                      "gradient_accumulation_steps");
+    return STATUS_OK;
+}
+
+/* ---- model, adapters, optimizer ---- */
+
+static enum status set_model(struct job *job)
+{
+    const char *model = NULL;
+    TRY(job_word(job, "model_name_or_path", &model));
+    if (!model || draft_find(&job->draft, "model"))
+        return STATUS_OK;
+    const char *ours = model_name_or_folder(model, job->arena);
+    if (!ours && job->described)
+        return STATUS_OK;
+    if (!ours)
+        return job_fail(job, "model_name_or_path", "model '%s' is not among moeplan's", model);
+    job_set(job, "model", ours, "model_name_or_path");
+    return STATUS_OK;
+}
+
+/* TRL's adapters. */
+static enum status set_adapter(struct job *job)
+{
+    static const char targets[] = "lora_target_modules";
+    bool used = job_given(job, "lora_r");
+    uint64_t rank = 16;
+    TRY(job_switch(job, "use_peft", &used));
+    if (!used)
+        return STATUS_OK;
+    TRY(job_count(job, "lora_r", &rank));
+    job_set_count(job, "lora.rank", rank, "lora_r use_peft");
+    const struct setting *s = job_setting(job, targets);
+    bool all = s && s->n == 1 &&
+               (text_equal(s->values[0], "all-linear") || text_equal(s->values[0], "all"));
+    if (s && !s->trouble && !all)
+        job_set_list(job, "lora.targets", s->values, s->n, targets);
+    return STATUS_OK;
+}
+
+/* The first of several is written. */
+const char trainer_optimizers[] =
+    "adamw_torch_fused=adam adamw_bnb_8bit=adam8bit lion_32bit=lion lion_8bit=lion8bit "
+    "adafactor=adafactor sgd=sgd Muon=muon AdamW=adam Adam=adam FusedAdam=adam OneBitAdam=adam "
+    "Lion=lion SGD=sgd adamw_torch=adam adamw_hf=adam adamw_apex_fused=adam "
+    "adamw_8bit=adam8bit paged_adamw_8bit=adam8bit paged_adamw_32bit=adam paged_adamw=adam";
+
+/* A script may set it itself; activations are proportional to it. */
+static void warn_of_length(struct job *job)
+{
+    static const char key[] = "workload.sequence_length";
+    if (!draft_find(&job->draft, key) && !job_requested(job, key))
+        job_warn(job, job_place(job),
+                 "no flag gives the sequence length, which matters to memory: the plan's "
+                 "default of %s stands in",
+                 schema_find(key)->fallback);
+}
+
+enum status trainer_finish(struct job *job, bool checkpoints, const char *own)
+{
+    bool trainers, fused = false;
+    const char *optimizer = deciding(job, own, "optim");
+    TRY(set_model(job));
+    TRY(trainer_switch(job, "gradient_checkpointing", NULL, &trainers));
+    job_set(job, "recompute.kind", checkpoints || trainers ? "full" : "none",
+            "fsdp_activation_checkpointing gradient_checkpointing");
+    TRY(job_switch(job, "use_liger_kernel", &fused));
+    if (fused)
+        job_set(job, "stack.cross_entropy", "fused", "use_liger_kernel");
+    if (optimizer)
+        TRY(job_set_optimizer(job, optimizer, trainer_optimizers));
+    warn_of_length(job);
+    return set_adapter(job);
+}
+
+/* ---- which launch ---- */
+
+static const struct sign {
+    const char *flag; /* '_' is '-'; the beginning of a word */
+    const struct job_framework *framework;
+} signs[] = {{"--use-deepspeed", &job_deepspeed},
+             {"--deepspeed", &job_deepspeed},
+             {"--zero-stage", &job_deepspeed},
+             {"--use-fsdp", &job_fsdp},
+             {"--fsdp", &job_fsdp},
+             {"--config-file", NULL}};
+
+static const struct sign *sign_of(const char *word)
+{
+    for (size_t i = 0; i < sizeof signs / sizeof *signs; i++) {
+        size_t n = 0;
+        while (signs[i].flag[n] &&
+               (word[n] == '_' && n > 2 ? '-' : word[n]) == signs[i].flag[n])
+            n++;
+        if (!signs[i].flag[n])
+            return &signs[i];
+    }
+    return NULL;
+}
+
+/* The value of a flag: behind '=', or the next word; "" when there is none. */
+static const char *value_of(const struct shell_words *words, size_t i)
+{
+    const char *equals = strchr(words->items[i].text, '=');
+    bool last = i + 1 == words->n;
+    return equals ? equals + 1 : last ? "" : words->items[i + 1].text;
+}
+
+/* What Accelerate's file says it starts; it is parsed when it is known whose table holds. */
+static const struct job_framework *kind_of_file(struct job *job, const char *name)
+{
+    static const char key[] = "distributed_type:";
+    const char *path, *text;
+    size_t length;
+    if (job_other_file(job, name, &path, &text, &length) != STATUS_OK || !text)
+        return NULL;
+    const char *at = strstr(text, key);
+    const char *word = at ? at + sizeof key - 1 + strspn(at + sizeof key - 1, " '\"") : "";
+    for (size_t i = 0; job_frameworks[i]; i++)
+        if (job_frameworks[i]->kind && text_starts(word, job_frameworks[i]->kind))
+            return job_frameworks[i];
+    return NULL;
+}
+
+/* Behind "accelerate launch" its own flags stand before the script. */
+static size_t accelerate_ends(const struct shell_words *words)
+{
+    bool launches = false;
+    for (size_t i = 1; i < words->n; i++) {
+        const char *text = words->items[i].text;
+        launches =
+            launches || (text_equal(text, "launch") &&
+                         text_equal(text_base_name(words->items[i - 1].text), "accelerate"));
+        if (launches && (text_ends(text, ".py") || text_equal(text, "-m")))
+            return i;
+    }
+    return 0;
+}
+
+const struct job_framework *trainer_find(struct job *job, const struct shell_words *words,
+                                         size_t *launcher)
+{
+    size_t end = accelerate_ends(words);
+    const struct job_framework *found = NULL;
+    bool configured = false;
+    *launcher = end;
+    for (size_t i = 0; i < words->n; i++) {
+        const struct sign *sign = sign_of(words->items[i].text);
+        const char *value = sign ? value_of(words, i) : "";
+        configured = configured || (end && sign && !sign->framework);
+        if (sign && !sign->framework && end && i < end && !found)
+            found = kind_of_file(job, value);
+        if (!sign || !sign->framework || found)
+            continue;
+        bool file = text_ends(value, ".json"), words_follow = value[0] && value[0] != '-';
+        if (!end && !(sign->framework == &job_deepspeed ? file : words_follow))
+            continue; /* a program of its own that happens to have such a switch */
+        found = sign->framework;
+        *launcher = end ? end : i;
+    }
+    return found || !configured ? found : &job_deepspeed;
+}
+
+/* ---- writing ---- */
+
+enum status trainer_write_refuse(struct job_writer *writer)
+{
+    if (writer->plan->workload.mode == MODE_TRAIN)
+        return STATUS_OK;
+    return err_set(writer->err, STATUS_INPUT, "%s trains: workload.mode is %s",
+                   writer->framework->name, words_mode[writer->plan->workload.mode]);
+}
+
+void trainer_write_flag(struct job_writer *writer, const char *name, const char *value)
+{
+    const struct job_flag *row = job_flag_find(writer->framework, name, strlen(name));
+    assert(row);
+    if (text_equal(row->source, TRAINER) || text_equal(row->source, PEFT))
+        text_printf(writer->out, " \\\n  --%s%s%s", name, value ? " " : "", value ? value : "");
+    else
+        writer_setting(writer, name, value);
+}
+
+static void write_trainer(struct job_writer *writer)
+{
+    const struct plan *plan = writer->plan;
+    writer_direct(writer);
+    if (plan->recompute.kind == RECOMPUTE_FULL)
+        writer_flag(writer, "gradient_checkpointing", "true");
+    if (plan->stack.cross_entropy == LOSS_FUSED)
+        writer_flag(writer, "use_liger_kernel", "true");
+    if (plan->lora.rank) {
+        writer_flag(writer, "use_peft", NULL);
+        writer_count(writer, "lora_r", plan->lora.rank);
+    }
+}
+
+void trainer_write(struct job_writer *writer, const struct trainer_launch *launch)
+{
+    const struct plan *plan = writer->plan;
+    const char *model = model_name_to(NAMES_HUB, plan->model_name);
+    struct text *whole = writer->out, given = {.arena = writer->arena};
+    writer->out = &given;
+    write_trainer(writer);
+    writer->out = whole;
+    const char *file = arena_printf(writer->arena, " --%s %s", launch->flag, launch->file);
+    const char *own = text_string(whole); /* flags written before */
+    struct text script = {.arena = writer->arena};
+    text_printf(&script, "cat > %s <<'EOF'\n", launch->file);
+    writer_settings(writer, launch->json, &script);
+    text_printf(&script, "EOF\n%s%s train.py%s \\\n  --model_name_or_path %s%s%s",
+                launch->launcher, launch->behind ? "" : file, launch->behind ? file : "",
+                model ? model : plan->model_name, text_string(&given), own);
+    *whole = script;
+}

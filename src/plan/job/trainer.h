@@ -1,0 +1,104 @@
+/* What DeepSpeed and FSDP jobs share: the flags of HuggingFace's Trainer and TRL, and
+ * Accelerate, which starts both. */
+#ifndef MOEPLAN_PLAN_JOB_TRAINER_H
+#define MOEPLAN_PLAN_JOB_TRAINER_H
+
+#include "plan/job/rows.h"
+
+#define PEFT "trl trl/trainer/model_config.py"
+#define ACCELERATE "accelerate src/accelerate/commands/launch.py"
+#define TRAINER "transformers src/transformers/training_args.py"
+
+/* Rows of a table. */
+#define TRAINER_ROWS                                                                           \
+    RULE("model_name_or_path", JOB_VALUE, "model", "by its name on the hub", TRAINER),         \
+        RULE("per_device_train_batch_size", JOB_VALUE, "workload.micro_batch",                 \
+             "never guessed: a script may have a default of its own", TRAINER),                \
+        NEEDED("max_seq_length max_length model_max_length block_size cutoff_len", JOB_VALUE,  \
+               "workload.sequence_length", NULL, NULL, TRAINER),                               \
+        RULE("gradient_checkpointing", JOB_VALUE, "recompute.kind", "full", TRAINER),          \
+        RULE("use_peft", JOB_SWITCH, "lora.rank", "with lora_r", PEFT),                        \
+        RULE("lora_r lora_rank", JOB_VALUE, "lora.rank", "16 with use_peft", PEFT),            \
+        RULE("lora_target_modules lora_target", JOB_LIST, "lora.targets",                      \
+             "by name; all-linear, all: every one", PEFT),                                     \
+        MEMORY("load_in_4bit", JOB_SWITCH, NULL,                                               \
+               "frozen weights are taken as precision.weights says", PEFT),                    \
+        MEMORY("load_in_8bit", JOB_SWITCH, NULL,                                               \
+               "frozen weights are taken as precision.weights says", PEFT),                    \
+        RULE("use_liger_kernel use_liger", JOB_VALUE, "stack.cross_entropy", "fused",          \
+             TRAINER),                                                                         \
+        RULE("optim", JOB_VALUE, "optimizer.kind",                                             \
+             "adamw*: adam; *8bit: adam8bit; lion, sgd, adafactor", TRAINER),                  \
+        RULE("bf16", JOB_VALUE, "precision.weights", "where no file of settings says it",      \
+             TRAINER),                                                                         \
+        RULE("fp16", JOB_VALUE, "precision.weights", "where no file of settings says it",      \
+             TRAINER),                                                                         \
+        RULE("config_file", JOB_VALUE, NULL, "Accelerate's YAML file", ACCELERATE),            \
+        RULE("mixed_precision", JOB_VALUE, "precision.weights",                                \
+             "bf16, fp16, where nothing else says it", ACCELERATE),                            \
+        RULE("distributed_type", JOB_VALUE, NULL, "DEEPSPEED, FSDP; others are refused",       \
+             ACCELERATE),                                                                      \
+        RULE("num_processes", JOB_VALUE, NULL, "ranks in all", ACCELERATE),                    \
+        RULE("num_machines", JOB_VALUE, NULL, "nodes", ACCELERATE),                            \
+        NEITHER("lora_alpha", JOB_VALUE, PEFT), NEITHER("lora_dropout", JOB_VALUE, PEFT),      \
+        NEITHER("machine_rank", JOB_VALUE, ACCELERATE),                                        \
+        NEITHER("main_process_ip", JOB_VALUE, ACCELERATE),                                     \
+        NEITHER("main_process_port", JOB_VALUE, ACCELERATE),                                   \
+        NEITHER("compute_environment", JOB_VALUE, ACCELERATE),                                 \
+        NEITHER("main_training_function", JOB_VALUE, ACCELERATE),                              \
+        NEITHER("rdzv_backend", JOB_VALUE, ACCELERATE),                                        \
+        NEITHER("learning_rate", JOB_VALUE, TRAINER),                                          \
+        NEITHER("output_dir", JOB_VALUE, TRAINER),                                             \
+        NEITHER("num_train_epochs", JOB_VALUE, TRAINER)
+
+/* Accelerate's own file, and how many ranks it starts. STATUS_INPUT where the file is of
+ * another kind than `kind`, Accelerate's word. */
+enum status trainer_prepare(struct job *job, const char *kind);
+
+/* A setting that is there and is not "auto"; a bare switch is. */
+bool trainer_decides(struct job *job, const char *name);
+
+/* The value of the framework's own flag, or where that is "auto" or missing of the trainer's
+ * (NULL: it has none); false and not known where neither says it. */
+enum status trainer_count(struct job *job, const char *name, const char *trainer,
+                          uint64_t *value, bool *known);
+enum status trainer_switch(struct job *job, const char *name, const char *trainer, bool *value);
+
+/* The micro-batch and the global batch, from those of `global`, `micro` and
+ * gradient_accumulation_steps that are given (NULL: the framework has none of its own); `ranks`
+ * hold one copy of the model. */
+enum status trainer_set_batch(struct job *job, const char *global, const char *micro,
+                              uint64_t ranks);
+
+/* The model, recomputation (`checkpoints`: of the framework's own flag), adapters, optimizer
+ * (`own`: the framework's flag for it or NULL), loss. */
+enum status trainer_finish(struct job *job, bool checkpoints, const char *own);
+
+/* Words of --optim, and those of DeepSpeed's optimizer.type. */
+extern const char trainer_optimizers[];
+
+/* ---- which of the two a launch is: see launch.c ---- */
+
+/* The framework that Accelerate starts, or that a trainer's flags name, or NULL; *launcher is
+ * where the words end that say how many ranks start. */
+const struct job_framework *trainer_find(struct job *job, const struct shell_words *words,
+                                         size_t *launcher);
+
+/* ---- writing ---- */
+
+/* STATUS_INPUT for plans that do not train. */
+enum status trainer_write_refuse(struct job_writer *writer);
+
+/* A flag of the trainer stands on its command line, everything else in the file of settings. */
+void trainer_write_flag(struct job_writer *writer, const char *name, const char *value);
+
+/* The whole launch: the file, the launcher's words, the trainer's script with its flags, of
+ * which those that the table cannot say are written before. `file` is named by `flag` of the
+ * launcher or (`behind`) of the script. */
+struct trainer_launch {
+    const char *launcher, *file, *flag;
+    bool json, behind;
+};
+void trainer_write(struct job_writer *writer, const struct trainer_launch *launch);
+
+#endif
