@@ -56,8 +56,15 @@ uint64_t plan_token_ranks(const struct plan *plan)
     return plan->parallel.sp || plan_tokens_everywhere(plan) ? plan->parallel.tp : 1;
 }
 
+bool plan_arrives(const struct plan *plan)
+{
+    return plan->workload.mode == MODE_SERVE && plan->workload.request_rate > 0;
+}
+
 uint64_t plan_requests(const struct plan *plan)
 {
+    if (plan_arrives(plan))
+        return engine_sequences(plan);
     uint64_t dp = plan_dp(plan);
     return dp ? ceil_div(plan->workload.concurrency, dp) : 0;
 }

@@ -21,8 +21,10 @@ bool plan_names_path(const struct plan *plan); /* false: moe.path is auto, the s
 uint64_t plan_tokens(const struct plan *plan); /* T: tokens per rank entering a layer */
 uint64_t
 plan_sequence_ranks(const struct plan *plan); /* that share a sequence: cp, with sp cp tp */
+/* serve: whether requests arrive at a rate, not one for each that ends. */
+bool plan_arrives(const struct plan *plan);
 /* serve: requests that a replica of attention has in flight: ceil(concurrency / replicas), of
- * which max_num_seqs may be in a step. */
+ * which max_num_seqs may be in a step; as many as that where they arrive at a rate. */
 uint64_t plan_requests(const struct plan *plan);
 /* An engine with tensor and expert parallelism over one set of ranks and without sp: every tp
  * rank has all tokens and counts as the source of its part of them. */

@@ -399,6 +399,12 @@ struct colocated {
     uint64_t parameters;          /* of other frozen models */
 };
 
+/* What requests are wanted to see (serve); 0: no limit. */
+struct limit {
+    double ttft_s, tpot_s, latency_s;
+    double share; /* of the requests that keep all of them */
+};
+
 struct workload {
     enum mode mode;
     struct colocated colocated;
@@ -409,6 +415,8 @@ struct workload {
     uint64_t max_num_batched_tokens, max_num_seqs; /* an engine's, per rank; 0: its default */
     uint64_t shared_prefix; /* tokens that all sequences begin with, cached once */
     uint64_t concurrency;   /* serve: requests in flight in the whole deployment */
+    double request_rate;    /* serve: requests per second that arrive there; 0: concurrency */
+    struct limit limit;
     uint64_t input_length, output_length; /* serve: tokens of a request, at most */
     double length_spread; /* serve: lengths lie evenly in (1 - spread) .. 1 of these */
     enum data_source data;

@@ -2,6 +2,7 @@
 #include "base/unit.h"
 #include "plan/rule_parts.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 
 #include "base/checked.h"
@@ -37,6 +38,20 @@ static bool serving_broken(const struct plan *plan, char *text, char *hint)
     snprintf(text, RULE_TEXT, "stack %s does not batch requests: mode serve is an engine's",
              words_stack[plan->stack.kind]);
     snprintf(hint, RULE_TEXT, "stack vllm, sglang or trtllm, or mode prefill or decode");
+    return true;
+}
+
+/* One way of sending requests. The default of concurrency is one. */
+static bool loop_broken(const struct plan *plan, char *text, char *hint)
+{
+    if (!plan_arrives(plan) || plan->workload.concurrency <= 1)
+        return false;
+    snprintf(text, RULE_TEXT,
+             "concurrency %" PRIu64
+             " and request_rate %g: requests are replaced when they end, "
+             "or arrive at a rate",
+             plan->workload.concurrency, plan->workload.request_rate);
+    snprintf(hint, RULE_TEXT, "leave out one of the two keys");
     return true;
 }
 
@@ -259,6 +274,12 @@ static const struct rule rules[] = {
      .applies = is_serving,
      .broken = serving_broken,
      .also = {"stack"}},
+    {.name = "one-loop",
+     .key = "workload.request_rate",
+     .shape = RULE_OTHER,
+     .applies = is_serving,
+     .broken = loop_broken,
+     .also = {"workload.concurrency"}},
     {.name = "replicas-are-dp",
      .key = "parallel.attention_dp",
      .shape = RULE_EQUAL,

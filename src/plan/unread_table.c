@@ -110,6 +110,17 @@ static bool has_moe(const struct plan *plan)
         .kind = CONDITION_OTHER, .key = "model.dense_layers", .holds = has_moe,                \
         .text = "the model has MoE layers", .otherwise = "the model has no MoE layers"         \
     }
+static bool is_limited(const struct plan *plan)
+{
+    const struct limit *limit = &plan->workload.limit;
+    return limit->ttft_s > 0 || limit->tpot_s > 0 || limit->latency_s > 0;
+}
+
+#define LIMITED                                                                                \
+    {                                                                                          \
+        .kind = CONDITION_OTHER, .key = "workload.limit.ttft", .holds = is_limited,            \
+        .text = "workload.limit sets one", .otherwise = "workload.limit sets none"             \
+    }
 /* Serving engines count the vectors of a MoE layer, and then how many layers there are. */
 #define SERVES STACK(BIT(STACK_NXD) | ENGINES), INFERS
 #define ENGINES (BIT(STACK_VLLM) | BIT(STACK_SGLANG) | BIT(STACK_TRTLLM))
@@ -228,13 +239,18 @@ const struct unread_row unread_rows[] = {
     WHEN("workload.micro_batch", STEPS),
     WHEN("workload.sequence_length", STEPS),
     WHEN("workload.context_length", STEPS),
-    WHEN("workload.concurrency", ANSWERS),
+    WHEN("workload.concurrency", ANSWERS, ZERO("workload.request_rate")),
+    WHEN("workload.request_rate", ANSWERS),
     WHEN("workload.input_length", ANSWERS),
     WHEN("workload.output_length", ANSWERS),
     WHEN("workload.length_spread", ANSWERS),
     WHEN("workload.max_num_batched_tokens", ENGINE, INFERS),
     WHEN("workload.max_num_seqs", ENGINE, INFERS),
     WHEN("workload.shared_prefix", ENGINE, INFERS),
+    WHEN("workload.limit.ttft", ANSWERS),
+    WHEN("workload.limit.tpot", ANSWERS),
+    WHEN("workload.limit.latency", ANSWERS),
+    WHEN("workload.limit.share", ANSWERS, ABOVE("workload.request_rate", 0), LIMITED),
     WHEN("workload.data", TRAINS),
     WHEN("workload.steps", OFF("stack.static_shapes")),
     WHEN("workload.steps", ONE_OF("moe.buffer", BIT(SIZING_FACTOR)),

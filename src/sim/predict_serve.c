@@ -12,24 +12,41 @@ static int64_t over_limit(const struct prediction *p)
     return -p->memory.margin_bytes;
 }
 
-/* What keeps requests waiting, before the notes on keys that nothing reads. */
+/* What keeps requests waiting. */
+static const char *cap_text(const struct plan *plan, const struct serve_load *load,
+                            struct arena *arena)
+{
+    unsigned long long held = load->sequences, all = load->requests;
+    if (plan_arrives(plan))
+        return arena_printf(arena, "%s holds %llu of a replica's %llu sequences at most",
+                            load->capped, held, all);
+    return arena_printf(arena, "%llu of %llu requests a replica wait: %s", all - held, all,
+                        load->capped);
+}
+
+/* What the times of requests rest on, before the notes on keys that nothing reads. */
 static void add_notes(const struct plan *plan, const struct predict_options *options,
                       const struct serve_load *load, struct arena *arena,
                       struct prediction *out)
 {
+    enum { OWN = 2 };
     const struct unread_plan of = {plan, stack_path(plan, NULL)};
     const struct note *unread = NULL;
     size_t n = 0;
+    bool arrives = plan_arrives(plan);
     if (options->origins)
         unread = unread_notes(&of, options->origins, arena, &n);
-    struct note *notes = arena_alloc(arena, n + 1, sizeof *notes);
+    struct note *notes = arena_alloc(arena, n + OWN, sizeof *notes);
     out->n_notes = 0;
     if (load->capped)
         notes[out->n_notes++] =
-            (struct note){"workload.concurrency",
-                          arena_printf(arena, "%llu of %llu requests a replica wait: %s",
-                                       (unsigned long long)(load->requests - load->sequences),
-                                       (unsigned long long)load->requests, load->capped)};
+            (struct note){arrives ? "workload.request_rate" : "workload.concurrency",
+                          cap_text(plan, load, arena)};
+    if (arrives)
+        notes[out->n_notes++] =
+            (struct note){"workload.request_rate",
+                          "unvalidated: the profile's runs are closed loops, no data judge the "
+                          "queue of an open one"};
     for (size_t i = 0; i < n; i++)
         notes[out->n_notes++] = unread[i];
     out->notes = notes;

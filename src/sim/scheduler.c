@@ -8,19 +8,20 @@
 
 enum { PURPOSE_LENGTHS = 40, PURPOSE_ARRIVALS = 41 };
 
+#define NOBODY UINT32_MAX
+
 struct request {
     double arrived_s, first_s;
     uint64_t ready;  /* the first step that may hold it */
     uint64_t finish; /* decode step that ends it */
     uint64_t left;   /* tokens of its prompt */
-    uint64_t output;
-    uint32_t replica;
+    uint64_t input, output;
+    uint32_t replica, next; /* next: behind it in the queue */
     bool started;
 };
 
 struct replica {
-    uint32_t *queue; /* [requests] ring-free: first .. end */
-    size_t first, end;
+    uint32_t first, last;       /* of its queue; NOBODY: empty */
     uint64_t running, decoding; /* of slots: all, those past their prompt */
     uint64_t tokens;            /* of prompts in the step at hand */
 };
@@ -29,7 +30,7 @@ struct player {
     const struct scheduler_ask *ask;
     struct scheduler_result *out;
     struct request *requests;
-    size_t n_issued;
+    size_t n_issued, most; /* most: requests there are room for */
     struct replica *replicas;
     uint32_t *heap; /* of those that decode, the first to end on top */
     size_t n_heap;
@@ -140,23 +141,31 @@ static void issue(struct player *p, uint32_t replica, double arrived_s)
     r->left += !r->left;
     r->output = length(&rng, ask->output, ask->spread);
     r->output += !r->output;
-    p->out->input_tokens += r->left;
-    p->out->output_tokens += r->output;
-    at->queue[at->end++] = number;
+    r->input = r->left;
+    r->next = NOBODY;
+    *(at->first == NOBODY ? &at->first : &p->requests[at->last].next) = number;
+    at->last = number;
+}
+
+static void note(struct scheduler_result *out, const struct request *r, double now_s)
+{
+    out->input_tokens += r->input;
+    out->output_tokens += r->output;
+    out->ttft_s[out->n] = r->first_s - r->arrived_s;
+    out->tpot_s[out->n] = r->output > 1 ? (now_s - r->first_s) / (double)(r->output - 1) : 0;
+    out->latency_s[out->n] = now_s - r->arrived_s;
+    out->ends_s[out->n++] = now_s;
 }
 
 static void finish(struct player *p, uint32_t number)
 {
     struct request *r = &p->requests[number];
     struct replica *at = &p->replicas[r->replica];
-    struct scheduler_result *out = p->out;
     at->running--;
     at->decoding--;
-    out->ttft_s[out->n] = r->first_s - r->arrived_s;
-    out->tpot_s[out->n] = r->output > 1 ? (p->now_s - r->first_s) / (double)(r->output - 1) : 0;
-    out->latency_s[out->n++] = p->now_s - r->arrived_s;
-    out->end_s = p->now_s;
-    if (p->ask->in_flight && p->n_issued < p->ask->requests)
+    if (number >= p->ask->first && number - p->ask->first < p->ask->requests)
+        note(p->out, r, p->now_s);
+    if (p->ask->in_flight && p->n_issued < p->most)
         issue(p, r->replica, p->now_s);
 }
 
@@ -170,7 +179,7 @@ static void end_decodes(struct player *p)
 static void arrive(struct player *p)
 {
     const struct scheduler_ask *ask = p->ask;
-    while (!ask->in_flight && p->n_issued < ask->requests && p->next_arrival_s <= p->now_s) {
+    while (!ask->in_flight && p->n_issued < p->most && p->next_arrival_s <= p->now_s) {
         issue(p, (uint32_t)(p->n_issued % ask->replicas), p->next_arrival_s);
         p->next_arrival_s += rng_exponential(&p->arrivals) / ask->rate;
     }
@@ -194,8 +203,8 @@ static void take_prompts(struct player *p, struct replica *at)
     uint64_t taken = ask->batching == BATCHING_APART ? 0 : at->decoding;
     uint64_t budget = ask->budget > taken ? ask->budget - taken : 0;
     at->tokens = 0;
-    for (size_t i = at->first; i < at->end; i++) {
-        struct request *r = &p->requests[at->queue[i]];
+    for (uint32_t i = at->first; i != NOBODY; i = p->requests[i].next) {
+        struct request *r = &p->requests[i];
         if (r->ready > p->steps || (!r->started && at->running == ask->slots))
             break;
         uint64_t tokens = chunk(p, r, budget);
@@ -211,10 +220,11 @@ static void take_prompts(struct player *p, struct replica *at)
 
 static void begin_decodes(struct player *p, struct replica *at)
 {
-    while (at->first < at->end && p->requests[at->queue[at->first]].started &&
-           !p->requests[at->queue[at->first]].left) {
-        uint32_t number = at->queue[at->first++];
+    while (at->first != NOBODY && p->requests[at->first].started &&
+           !p->requests[at->first].left) {
+        uint32_t number = at->first;
         struct request *r = &p->requests[number];
+        at->first = r->next;
         r->first_s = p->now_s;
         r->finish = p->decode_steps + r->output - 1;
         at->decoding++;
@@ -236,7 +246,7 @@ static bool any_waits(const struct player *p)
 {
     for (uint64_t r = 0; r < p->ask->replicas; r++) {
         const struct replica *at = &p->replicas[r];
-        if (at->first < at->end && at->running < p->ask->slots)
+        if (at->first != NOBODY && at->running < p->ask->slots)
             return true;
     }
     return false;
@@ -249,7 +259,7 @@ static void decode(struct player *p)
     uint64_t n = p->requests[p->heap[0]].finish - p->decode_steps;
     if (any_waits(p))
         n = n ? 1 : 0;
-    if (!p->ask->in_flight && p->n_issued < p->ask->requests && each > 0) {
+    if (!p->ask->in_flight && p->n_issued < p->most && each > 0) {
         double steps = ceil((p->next_arrival_s - p->now_s) / each);
         n = steps < (double)n ? (uint64_t)fmax(1, steps) : n;
     }
@@ -286,15 +296,19 @@ static void begin(struct player *p, struct arena *arena)
 {
     const struct scheduler_ask *ask = p->ask;
     size_t n = ask->requests;
-    p->requests = arena_alloc(arena, n, sizeof *p->requests);
-    p->heap = arena_alloc(arena, n, sizeof *p->heap);
+    p->most = ask->first + n;
+    if (!ask->in_flight) /* arrivals go on while the last ones are answered */
+        p->most += n / 2;
+    p->requests = arena_alloc(arena, p->most, sizeof *p->requests);
+    p->heap = arena_alloc(arena, p->most, sizeof *p->heap);
     p->replicas = arena_alloc(arena, ask->replicas, sizeof *p->replicas);
-    p->out->ttft_s = arena_alloc(arena, 3 * n, sizeof *p->out->ttft_s);
+    p->out->ttft_s = arena_alloc(arena, 4 * n, sizeof *p->out->ttft_s);
     p->out->tpot_s = p->out->ttft_s + n;
     p->out->latency_s = p->out->tpot_s + n;
+    p->out->ends_s = p->out->latency_s + n;
     for (uint64_t r = 0; r < ask->replicas; r++)
-        p->replicas[r] = (struct replica){.queue = arena_alloc(arena, n, sizeof(uint32_t))};
-    for (uint64_t i = 0; i < ask->in_flight * ask->replicas && i < n; i++)
+        p->replicas[r] = (struct replica){.first = NOBODY, .last = NOBODY};
+    for (uint64_t i = 0; i < ask->in_flight * ask->replicas && i < p->most; i++)
         issue(p, (uint32_t)(i % ask->replicas), 0);
     rng_init(&p->arrivals, ask->seed, PURPOSE_ARRIVALS, 0, 0, 0);
 }
@@ -307,7 +321,11 @@ void scheduler_play(const struct scheduler_ask *ask, struct arena *arena,
     begin(&p, arena);
     while (out->n < ask->requests)
         step(&p);
-    stat_sort(out->ttft_s, out->n);
-    stat_sort(out->tpot_s, out->n);
-    stat_sort(out->latency_s, out->n);
+}
+
+void scheduler_sort(struct scheduler_result *result)
+{
+    double *const times[] = {result->ttft_s, result->tpot_s, result->latency_s};
+    for (unsigned i = 0; i < 3; i++)
+        stat_sort(times[i], result->n);
 }

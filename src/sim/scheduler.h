@@ -35,7 +35,8 @@ struct step_costs {
 struct scheduler_ask {
     enum batching batching;
     uint64_t replicas, slots, budget; /* slots and tokens of a step: of a replica */
-    uint64_t requests;                /* to play, in all */
+    uint64_t requests;                /* to report */
+    uint64_t first;     /* of them by number: those before it bring the queue to its state */
     uint64_t in_flight; /* of a replica: one that ends is replaced at once; 0: open loop */
     double rate;        /* open loop: requests per second of all replicas, Poisson */
     uint64_t input, output;
@@ -46,14 +47,16 @@ struct scheduler_ask {
 
 struct scheduler_result {
     uint64_t n;
-    double *ttft_s, *tpot_s; /* [n] ascending */
-    double *latency_s;       /* [n] ascending: of whole requests */
-    double end_s;            /* from the first arrival to the last answer */
-    uint64_t input_tokens, output_tokens;
+    double *ttft_s, *tpot_s, *latency_s;  /* [n] of whole requests, in the order they end */
+    double *ends_s;                       /* [n] ascending, from the first arrival */
+    uint64_t input_tokens, output_tokens; /* of these requests */
 };
 
 /* Memory from the arena. */
 void scheduler_play(const struct scheduler_ask *ask, struct arena *arena,
                     struct scheduler_result *out);
+
+/* Each kind of time ascending, for percentiles; they are no longer of the same request. */
+void scheduler_sort(struct scheduler_result *result);
 
 #endif

@@ -39,7 +39,8 @@ double search_score(const struct search_ask *ask, const struct search_hit *hit)
 
 bool search_is_soon(const struct search_ask *ask, const struct search_hit *hit)
 {
-    return (ask->most_tpot_s <= 0 || hit->serving.tpot_s <= ask->most_tpot_s) &&
+    bool overloaded = hit->serving.present && hit->serving.utilization >= 1;
+    return !overloaded && (ask->most_tpot_s <= 0 || hit->serving.tpot_s <= ask->most_tpot_s) &&
            (ask->most_ttft_s <= 0 || hit->serving.ttft_s <= ask->most_ttft_s);
 }
 

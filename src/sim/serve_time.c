@@ -1,16 +1,13 @@
 /* See serve_time.h. */
 #include "sim/serve_time.h"
 
-#include <math.h>
-
 #include "base/checked.h"
-#include "base/stat.h"
 #include "plan/derive.h"
+#include "sim/serve_play.h"
 #include "sim/time.h"
 
-/* Rounds that every slot plays, as the closed-loop benchmarks of the field do, and the most
- * requests of all; samples of routing a size; the fewest tokens of a prefill step. */
-enum { ROUNDS = 10, MOST_REQUESTS = 20000, SAMPLES = 16, FEWEST_TOKENS = 64 };
+/* Samples of routing a size; the fewest tokens of a prefill step. */
+enum { SAMPLES = 16, FEWEST_TOKENS = 64 };
 
 /* One of the two steps, and the sizes it is priced at. */
 struct serve_step {
@@ -175,68 +172,21 @@ static bool price_all(struct serve_model *m, struct step_costs *costs, struct st
 
 /* ---- requests ---- */
 
-static void report(const struct rates *rates, const struct scheduler_result *r,
-                   struct serve_times *out)
+/* In an open loop nobody knows before it is played. */
+static uint64_t waiting_of(const struct serve_model *m)
 {
-    static const double tails[] = {0.5, 0.95, 0.99};
-    double *const ttft[] = {&out->ttft_p50_s, &out->ttft_p95_s, &out->ttft_p99_s};
-    double *const tpot[] = {&out->tpot_s, &out->tpot_p95_s, &out->tpot_p99_s};
-    double seen = rates->request_s +
-                  rates->request_token_s * (double)r->input_tokens / (double)r->n +
-                  rates->request_steps * stat_percentile(r->tpot_s, r->n, 0.5);
-    for (unsigned i = 0; i < 3; i++) {
-        *ttft[i] = seen + stat_percentile(r->ttft_s, r->n, tails[i]);
-        *tpot[i] = stat_percentile(r->tpot_s, r->n, tails[i]);
-    }
-    double sum = 0;
-    for (size_t i = 0; i < r->n; i++)
-        sum += r->ttft_s[i];
-    out->ttft_s = seen + sum / (double)r->n;
-    out->latency_s = seen + stat_percentile(r->latency_s, r->n, 0.5);
-    out->requests = r->n;
-    out->requests_per_s = (double)r->n / r->end_s;
-    out->tokens_per_s = (double)r->output_tokens / r->end_s;
-    out->tpot_low_s = out->tpot_s / (1 + rates->error);
-    out->tpot_high_s = out->tpot_s * (1 + rates->error);
-    double error = fmax(rates->request_error, rates->error);
-    out->ttft_low_s = out->ttft_s / (1 + error);
-    out->ttft_high_s = out->ttft_s * (1 + error);
-}
-
-static void play(const struct serve_model *m, const struct step_costs *costs,
-                 struct arena *arena, struct scheduler_result *result)
-{
-    const struct workload *w = &m->plan->workload;
-    uint64_t shared =
-        w->shared_prefix < w->input_length ? w->shared_prefix : w->input_length - 1;
-    uint64_t requests = ROUNDS * m->load.requests * m->load.replicas;
-    struct scheduler_ask ask = {
-        .batching = engine_batching(m->plan),
-        .replicas = m->load.replicas,
-        .slots = m->load.sequences,
-        .budget = engine_tokens(m->plan),
-        .requests = requests < MOST_REQUESTS ? requests : MOST_REQUESTS,
-        .in_flight = m->load.requests,
-        .input = w->input_length - shared,
-        .output = w->output_length,
-        .spread = w->length_spread,
-        .seed = m->plan->moe.routing.seed,
-        .costs = costs,
-    };
-    scheduler_play(&ask, arena, result);
+    return plan_arrives(m->plan) ? 0 : m->load.requests - m->load.sequences;
 }
 
 bool serve_time(struct serve_model *m, const struct profile *profile, struct serve_times *out,
                 struct step_time *step)
 {
     struct step_costs costs = {.decode = {.n = 0}};
-    struct scheduler_result result;
-    struct arena arena = {0};
     struct step_time full = {.step_s = 0};
     *out = (struct serve_times){.present = true,
                                 .replicas = m->load.replicas,
                                 .sequences = m->load.sequences,
-                                .waiting = m->load.requests - m->load.sequences,
+                                .waiting = waiting_of(m),
                                 .step_tokens = engine_tokens(m->plan),
                                 .capped = m->load.capped};
     for (unsigned i = 0; i < 2; i++)
@@ -244,9 +194,9 @@ bool serve_time(struct serve_model *m, const struct profile *profile, struct ser
     if (!price_all(m, &costs, &full, &out->prefill_step_s))
         return false;
     out->decode_step_s = full.step_s;
-    play(m, &costs, &arena, &result);
-    report(&m->decode->stepper.pricing.rates, &result, out);
-    arena_release(&arena);
+    const struct serve_game game = {m->plan, &m->load, &costs,
+                                    &m->decode->stepper.pricing.rates};
+    serve_play(&game, out);
     if (step)
         *step = full;
     return true;

@@ -3,25 +3,8 @@
 #ifndef MOEPLAN_SIM_SERVE_TIME_H
 #define MOEPLAN_SIM_SERVE_TIME_H
 
-#include "sim/scheduler.h"
-#include "sim/serve.h"
+#include "sim/serve_play.h"
 #include "sim/step_time.h"
-
-struct serve_times {
-    bool present;
-    uint64_t replicas, sequences, waiting; /* of a replica: in its steps, in its queue */
-    uint64_t step_tokens;                  /* most of a replica's step */
-    uint64_t requests;                     /* played */
-    const char *capped;                    /* what makes requests wait; NULL */
-    /* the mean over a run that begins with all requests at once, as benchmarks report it, and
-     * percentiles over its requests; low, high: nominal 90 % of the mean */
-    double ttft_s, ttft_p50_s, ttft_p95_s, ttft_p99_s, ttft_low_s, ttft_high_s;
-    /* the median over requests, and tails; nominal 90 % of the median */
-    double tpot_s, tpot_p95_s, tpot_p99_s, tpot_low_s, tpot_high_s;
-    double latency_s;                     /* of a whole request */
-    double requests_per_s, tokens_per_s;  /* answered; tokens: of the answers */
-    double decode_step_s, prefill_step_s; /* all sequences; a full step of prompts */
-};
 
 struct serve_ask {
     const struct routing_data *routing; /* or NULL */

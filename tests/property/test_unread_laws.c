@@ -161,6 +161,8 @@ static const struct silent {
     {"stack.profile", "names a file, which these plans do not have"},
     {"cluster.device.units", "of profiles with waves of tiles"},
     {"workload.data", "of profiles that time an input pipeline"},
+    {"workload.request_rate", "of plans without a concurrency"},
+    {"workload.limit.share", "of plans without a concurrency"},
     {"parallel.dp", "checked against what the cluster leaves, derived otherwise"},
     {"parallel.attention_dp", "checked against what tp and pp leave, derived otherwise"},
     {"moe.routing.placement_file", "names a file, which these plans do not have"},

@@ -229,6 +229,12 @@ static const struct {
     {"serve-by-engine", "workload.mode=serve", "workload.mode=serve stack.kind=vllm",
      "stack generic does not batch requests: mode serve is an engine's",
      "stack vllm, sglang or trtllm, or mode prefill or decode"},
+    {"one-loop",
+     "workload.mode=serve stack.kind=vllm workload.concurrency=8 workload.request_rate=2.5",
+     "workload.mode=serve stack.kind=vllm workload.request_rate=2.5",
+     "concurrency 8 and request_rate 2.5: requests are replaced when they end, or arrive at a "
+     "rate",
+     "leave out one of the two keys"},
     {"replicas-are-dp", "workload.mode=serve stack.kind=vllm parallel.attention_dp=3",
      "workload.mode=decode parallel.attention_dp=3", "attention_dp 3 is not dp = 8",
      "one deployment is the whole cluster: its devices are tp x pp x attention_dp"},

@@ -4,6 +4,7 @@
 #include "base/checked.h"
 #include "base/text.h"
 #include "base/unit.h"
+#include "plan/derive.h"
 #include "plan/schema.h"
 #include "report/amount.h"
 #include "work/stack/stack.h"
@@ -97,6 +98,11 @@ static bool serves(const struct plan *plan)
     return plan->workload.mode == MODE_SERVE;
 }
 
+static bool loops(const struct plan *plan)
+{
+    return serves(plan) && !plan_arrives(plan);
+}
+
 static bool has_capacity(const struct plan *plan)
 {
     return path_reads(plan->moe.path, READS_CAPACITY_FACTOR);
@@ -129,7 +135,7 @@ static const struct {
     {"parallel.etp", infers},
     {"parallel.sp", infers},
     {"workload.micro_batch", steps},
-    {"workload.concurrency", serves},
+    {"workload.concurrency", loops},
     {"workload.input_length", serves},
     {"workload.output_length", serves},
     {"workload.sequence_length", trains},

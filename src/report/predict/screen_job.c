@@ -138,6 +138,10 @@ void screen_layout(struct screen *screen)
                     " x %" PRIu64,
                     p->zero, plan->workload.sequence_length, plan->workload.micro_batch,
                     plan_accumulation(plan));
+    else if (plan_arrives(plan))
+        text_printf(&text, "; %.4g requests/s of %" PRIu64 " + %" PRIu64 " tokens",
+                    plan->workload.request_rate, plan->workload.input_length,
+                    plan->workload.output_length);
     else if (plan->workload.mode == MODE_SERVE)
         text_printf(&text, "; %" PRIu64 " requests of %" PRIu64 " + %" PRIu64 " tokens",
                     plan->workload.concurrency, plan->workload.input_length,

@@ -36,6 +36,11 @@ static const struct column time_columns[] = {
     COLUMN(time_report, samples, COLUMN_COUNT, NULL),
 };
 
+static bool has_deployments(const void *times)
+{
+    return ((const struct serve_times *)times)->queue != NULL;
+}
+
 static const struct column serving_columns[] = {
     COLUMN(serve_times, replicas, COLUMN_COUNT, NULL),
     COLUMN(serve_times, sequences, COLUMN_COUNT, NULL),
@@ -54,10 +59,22 @@ static const struct column serving_columns[] = {
     COLUMN(serve_times, tpot_p95_s, COLUMN_SECONDS, NULL),
     COLUMN(serve_times, tpot_p99_s, COLUMN_SECONDS, NULL),
     COLUMN(serve_times, latency_s, COLUMN_SECONDS, NULL),
+    COLUMN(serve_times, latency_p95_s, COLUMN_SECONDS, NULL),
+    COLUMN(serve_times, latency_p99_s, COLUMN_SECONDS, NULL),
     COLUMN(serve_times, requests_per_s, COLUMN_REAL, NULL),
     COLUMN(serve_times, tokens_per_s, COLUMN_REAL, NULL),
     COLUMN(serve_times, decode_step_s, COLUMN_SECONDS, NULL),
     COLUMN(serve_times, prefill_step_s, COLUMN_SECONDS, NULL),
+    COLUMN(serve_times, request_rate, COLUMN_REAL, NULL),
+    COLUMN(serve_times, capacity_per_s, COLUMN_REAL, NULL),
+    COLUMN(serve_times, utilization, COLUMN_REAL, NULL),
+    COLUMN(serve_times, queue, COLUMN_TEXT, NULL),
+    COLUMN(serve_times, within, COLUMN_REAL, NULL),
+    COLUMN(serve_times, goodput_per_s, COLUMN_REAL, NULL),
+    {.key = "deployments",
+     .type = COLUMN_COUNT,
+     .offset = offsetof(struct serve_times, deployments),
+     .present = has_deployments},
 };
 
 static const struct column interval_columns[] = {
@@ -183,8 +200,7 @@ static void print_step(struct screen *screen, const struct time_report *t)
     screen_item(screen, "time", text_string(&text));
 }
 
-/* What a request sees, and what the deployment answers. */
-static void print_serving(struct screen *screen, const struct time_report *t)
+static void print_requests(struct screen *screen, const struct time_report *t)
 {
     struct arena *a = screen->view->arena;
     const struct serve_times *s = &t->serving;
@@ -194,7 +210,72 @@ static void print_serving(struct screen *screen, const struct time_report *t)
                              seconds(a, s->tpot_s), seconds(a, s->tpot_low_s),
                              seconds(a, s->tpot_high_s), t->profile,
                              t->calibrated ? "" : ", uncalibrated"));
+}
+
+/* An open loop: tails, and how much of the capacity is used. */
+static void print_arrivals(struct screen *screen, const struct time_report *t)
+{
+    struct arena *a = screen->view->arena;
+    const struct serve_times *s = &t->serving;
     struct text text = {.arena = a};
+    if (s->utilization < 1) {
+        print_requests(screen, t);
+        screen_item(screen, "",
+                    arena_printf(a, "p95, p99: first token %s, %s; each %s, %s; answer %s, %s",
+                                 seconds(a, s->ttft_p95_s), seconds(a, s->ttft_p99_s),
+                                 seconds(a, s->tpot_p95_s), seconds(a, s->tpot_p99_s),
+                                 seconds(a, s->latency_p95_s), seconds(a, s->latency_p99_s)));
+        text_printf(&text, "queue %s at %.1f %% of %.3g requests/s (unvalidated); %s tokens/s",
+                    s->queue, 100 * s->utilization, s->capacity_per_s,
+                    amount(a, s->tokens_per_s));
+        screen_item(screen, "", text_string(&text));
+        return;
+    }
+    text_printf(&text,
+                "overloaded: %.3g requests/s arrive, %.3g are answered (unvalidated), and the "
+                "queue grows without end",
+                s->request_rate, s->capacity_per_s);
+    screen_item(screen, "serving", text_string(&text));
+}
+
+/* What keeps the limits, and how many deployments would. */
+static void print_goodput(struct screen *screen, const struct time_report *t)
+{
+    const struct serve_times *s = &t->serving;
+    const struct plan *plan = screen->view->plan;
+    const struct limit *limit = &plan->workload.limit;
+    bool limited = limit->ttft_s > 0 || limit->tpot_s > 0 || limit->latency_s > 0;
+    struct text text = {.arena = screen->view->arena};
+    if (isfinite(s->within))
+        text_printf(&text, "limits kept by %.1f %% of requests, %.3g a second", 100 * s->within,
+                    s->goodput_per_s);
+    if (s->queue && (limited || s->utilization >= 1)) {
+        text_append(&text, text.length ? "; " : "");
+        if (!s->deployments)
+            text_append(&text, "no number of deployments keeps the limits");
+        else if (limited)
+            text_printf(&text, "by %.4g %% with %llu such deployments", 100 * limit->share,
+                        (unsigned long long)s->deployments);
+        else
+            text_printf(&text, "stable with %llu such deployments",
+                        (unsigned long long)s->deployments);
+    }
+    if (text.length)
+        screen_item(screen, "", text_string(&text));
+}
+
+/* What a request sees, and what the deployment answers. */
+static void print_serving(struct screen *screen, const struct time_report *t)
+{
+    struct arena *a = screen->view->arena;
+    const struct serve_times *s = &t->serving;
+    struct text text = {.arena = a};
+    if (s->queue) {
+        print_arrivals(screen, t);
+        print_goodput(screen, t);
+        return;
+    }
+    print_requests(screen, t);
     text_printf(&text, "%.3g requests/s, %s tokens/s, %s a device", s->requests_per_s,
                 amount(a, s->tokens_per_s), amount(a, t->tokens_per_s_per_device));
     if (s->waiting)
@@ -202,6 +283,7 @@ static void print_serving(struct screen *screen, const struct time_report *t)
                     (unsigned long long)s->waiting,
                     (unsigned long long)(s->waiting + s->sequences), s->capped);
     screen_item(screen, "", text_string(&text));
+    print_goodput(screen, t);
 }
 
 static void print_rate(struct screen *screen, const struct time_report *t)
