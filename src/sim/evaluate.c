@@ -96,18 +96,22 @@ static void set_demand(struct evaluator *e, const struct plan *plan)
     overflow_of(plan, &bank->layer[at], &e->overflow);
 }
 
-static void follow_routing(struct evaluator *e, const struct plan *plan)
+/* False when this plan's routing cannot be sampled. */
+static bool follow_routing(struct evaluator *e, const struct plan *plan)
 {
     e->overflow = (struct overflow){0};
     if (e->least) {
         set_least(&e->slots);
-        return;
+        return true;
     }
+    if (plan_tokens(plan) > ROWS_MOST_TOKENS) /* others of the structure may be sampled */
+        return false;
     if (!e->banked)
         e->refused = !bank_open(&e->bank, plan, e->routing);
     e->banked = true;
     if (!e->refused)
         set_demand(e, plan);
+    return !e->refused;
 }
 
 /* Brings list and slots up to the plan; false when a rule or the stack refuses it. */
@@ -127,7 +131,7 @@ static bool follow(struct evaluator *e, const struct plan *plan, uint64_t struct
     else if (!e->refused)
         slots_set_numbers(plan, &e->slots);
     if (!e->refused && e->routed)
-        follow_routing(e, plan);
+        return follow_routing(e, plan);
     return !e->refused;
 }
 
@@ -265,7 +269,7 @@ bool evaluate_expected(struct evaluator *e, const struct plan *plan, struct dema
 {
     struct demand_bank *bank = &e->bank;
     uint64_t tokens = plan_tokens(plan);
-    if (!bank_open(bank, plan, e->routing))
+    if (tokens > ROWS_MOST_TOKENS || !bank_open(bank, plan, e->routing))
         return false;
     size_t at = tokens * UINT64_C(0x9e3779b97f4a7c15) >> 32 & (EVALUATE_CACHE - 1);
     if (bank->expected_tokens[at] != tokens) {
