@@ -21,6 +21,10 @@ struct failure {
     struct printed_bytes in_use; /* by the process */
 };
 
+/* An amount at the start of a text: "26.21 GiB", "8.01GiB", "1234 bytes", XLA's "3.5G",
+ * "260.0K". */
+struct printed_bytes failure_amount(const char *text);
+
 /* Finds the first failed allocation of a text (the first with a size, where one has), which may
  * be a log and may hold any bytes; an
  * amount alone ("26.21 GiB") is one too. False when there is none. */

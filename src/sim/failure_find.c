@@ -27,9 +27,7 @@ static uint64_t to_bytes(double value)
     return value <= 0 ? 0 : value >= 0x1p62 ? (uint64_t)1 << 62 : (uint64_t)value;
 }
 
-/* "26.21 GiB", "8.01GiB", "1234 bytes", "3.5G" (XLA's binary letters) at the start of a text.
- */
-static struct printed_bytes amount_at(const char *text)
+struct printed_bytes failure_amount(const char *text)
 {
     char number[32] = "", unit[16] = "", whole[64];
     size_t digits = strspn(text, "0123456789."), space = strspn(text + digits, " ");
@@ -67,14 +65,14 @@ static bool find_in_line(const char *line, struct failure *out)
             continue;
         struct printed_bytes wanted = {0};
         if (patterns[i].sized)
-            wanted = amount_at(at + strlen(patterns[i].mark));
+            wanted = failure_amount(at + strlen(patterns[i].mark));
         if (patterns[i].sized && !wanted.known)
             continue;
         const char *use = strstr(line, "this process has ");
         *out = (struct failure){
             .source = patterns[i].source, .segments = patterns[i].segments, .wanted = wanted};
         if (use)
-            out->in_use = amount_at(use + strlen("this process has "));
+            out->in_use = failure_amount(use + strlen("this process has "));
         return true;
     }
     return false;
@@ -89,7 +87,7 @@ bool failure_find(const char *text, size_t length, struct arena *arena, struct f
         if ((lines[i] = text[i]) == '\0')
             lines[i] = ' ';
     lines[length] = '\0';
-    out->wanted = amount_at(lines);
+    out->wanted = failure_amount(lines);
     if (out->wanted.known && !memchr(lines, '\n', length) && !strchr(lines, ':')) {
         out->source = "amount";
         out->segments = true;

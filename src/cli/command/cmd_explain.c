@@ -1,4 +1,5 @@
-/* moeplan explain: which buffers of a plan a failed allocation was. */
+/* moeplan explain: which buffers of a plan a failed allocation was, or those that another
+ * program lists. */
 #include <string.h>
 
 #include "base/file.h"
@@ -10,7 +11,7 @@
 enum { LOG_LIMIT = 10 << 20 };
 
 struct settings {
-    const char *oom, *log;
+    const char *oom, *log, *report;
     uint64_t top;
 };
 
@@ -21,8 +22,11 @@ static const struct option options[] = {
      "the failed allocation: '26.21 GiB', or the line of the log that reports it"},
     {"log", 0, OPTION_TEXT, offsetof(struct settings, log), "FILE", NULL,
      "a log of at most 10 MiB, of which the first failed allocation is explained"},
+    {"report", 0, OPTION_TEXT, offsetof(struct settings, report), "FILE", NULL,
+     "a list of buffers of at most 256 MiB beside the plan's: XLA's buffer assignment, peak "
+     "buffers or largest allocations, a torch memory snapshot as JSON"},
     {"top", 0, OPTION_COUNT, offsetof(struct settings, top), "N 1..100000", NULL,
-     "matches that the text shows (default: 10)"},
+     "rows of each table that the text shows (default: 10)"},
 };
 
 static enum status read_failure(const struct invocation *call, struct failure *out,
@@ -32,10 +36,6 @@ static enum status read_failure(const struct invocation *call, struct failure *o
     char *log = NULL;
     const char *text = settings->oom;
     size_t length = text ? strlen(text) : 0;
-    if ((settings->oom != NULL) == (settings->log != NULL)) {
-        err_set(err, STATUS_USAGE, "explain takes either '--oom' or '--log'");
-        return err_hint(err, "for example --oom '26.21 GiB'");
-    }
     if (settings->log) {
         TRY(file_read(settings->log, LOG_LIMIT, call->arena, &log, &length, err));
         text = log;
@@ -48,7 +48,22 @@ static enum status read_failure(const struct invocation *call, struct failure *o
                          "amount alone: '26.21 GiB'");
 }
 
-static enum status run_explain(const struct invocation *call, struct err *err)
+/* The plan, its routing and what memory it takes. */
+static enum status predict_memory(const struct invocation *call, bool fixes, struct plan *plan,
+                                  struct prediction *prediction, struct err *err)
+{
+    struct origins origins = {0};
+    struct routing_data routing = {0};
+    TRY(plan_argument_load(call, 0, plan, &origins, err));
+    TRY(routing_data_load(plan, NULL, call->arena, &routing, err));
+    const struct predict_options asked = {
+        .routing = &routing, .fixes = fixes, .memory_only = true};
+    if (predict(plan, &asked, call->arena, prediction, err) == STATUS_OK)
+        return STATUS_OK;
+    return err_place(err, request_place(call->operands[0], &origins, err->text, "moe.path"));
+}
+
+static enum status explain_failure(const struct invocation *call, struct err *err)
 {
     static void (*const printers[])(const struct explain_view *view) = {
         [FORMAT_TEXT] = explain_print_text,
@@ -56,18 +71,10 @@ static enum status run_explain(const struct invocation *call, struct err *err)
         [FORMAT_CSV] = explain_print_csv,
     };
     struct plan *plan = arena_alloc(call->arena, 1, sizeof *plan);
-    struct origins origins = {0};
-    struct routing_data routing = {0};
     struct prediction prediction;
     struct failure failure;
     TRY(read_failure(call, &failure, err));
-    TRY(plan_argument_load(call, 0, plan, &origins, err));
-    TRY(routing_data_load(plan, NULL, call->arena, &routing, err));
-    const struct predict_options asked = {
-        .routing = &routing, .fixes = true, .memory_only = true};
-    if (predict(plan, &asked, call->arena, &prediction, err) != STATUS_OK)
-        return err_place(err,
-                         request_place(call->operands[0], &origins, err->text, "moe.path"));
+    TRY(predict_memory(call, true, plan, &prediction, err));
     struct explain_view view = {
         .failure = &failure,
         .prediction = &prediction,
@@ -92,16 +99,60 @@ static enum status run_explain(const struct invocation *call, struct err *err)
     return STATUS_OK;
 }
 
+static enum status explain_report(const struct invocation *call, struct err *err)
+{
+    static void (*const printers[])(const struct dump_view *view) = {
+        [FORMAT_TEXT] = dump_print_text,
+        [FORMAT_JSON] = dump_print_json,
+        [FORMAT_CSV] = dump_print_csv,
+    };
+    const struct settings *settings = call->settings;
+    struct plan *plan = arena_alloc(call->arena, 1, sizeof *plan);
+    struct prediction prediction;
+    struct memory_dump dump;
+    struct dump_comparison compared;
+    char *text;
+    size_t length;
+    TRY(file_read(settings->report, MEMORY_DUMP_BYTES, call->arena, &text, &length, err));
+    TRY(memory_dump_read(settings->report, text, length, call->arena, &dump, err));
+    TRY(predict_memory(call, false, plan, &prediction, err));
+    memory_dump_compare(&dump, &prediction.memory, call->arena, &compared);
+    const struct dump_view view = {
+        .dump = &dump,
+        .compared = &compared,
+        .prediction = &prediction,
+        .top = settings->top,
+        .provenance = request_provenance(plan),
+        .out = call->out,
+        .term = &call->term,
+        .arena = call->arena,
+    };
+    printers[call->general.format](&view);
+    return STATUS_OK;
+}
+
+static enum status run_explain(const struct invocation *call, struct err *err)
+{
+    const struct settings *settings = call->settings;
+    int given = (settings->oom != NULL) + (settings->log != NULL) + (settings->report != NULL);
+    if (given != 1) {
+        err_set(err, STATUS_USAGE, "explain takes one of '--oom', '--log' and '--report'");
+        return err_hint(err, "for example --oom '26.21 GiB'");
+    }
+    return settings->report ? explain_report(call, err) : explain_failure(call, err);
+}
+
 static const char *const examples[] = {
     "moeplan explain plan.yaml --oom '26.21 GiB'",
     "moeplan explain plan.yaml --log train.log --format json",
+    "moeplan explain plan.yaml --report module_0001.jit_train_step-buffer-assignment.txt",
     NULL,
 };
 
 const struct command command_explain = {
     .name = "explain",
     .operands = "<plan.yaml>",
-    .summary = "which buffers a failed allocation was",
+    .summary = "which buffers a failed allocation was, or those of another program's report",
     .description =
         "Matches a failed allocation with the buffers of the plan: one copy, all copies, "
         "several copies (up to 64), or the sum of two of one layer. An amount alone and "
@@ -113,7 +164,15 @@ const struct command command_explain = {
         "\n"
         "Where the text says what the process had in use, that is compared with the predicted "
         "peak, and what is beyond it matched the same way. When the plan itself does not fit, "
-        "the changes that make it fit follow. The status does not depend on the verdict.",
+        "the changes that make it fit follow. The status does not depend on the verdict.\n"
+        "\n"
+        "With --report the buffers that XLA or torch list are set beside the plan's one by "
+        "one: "
+        "those of the same size, to the byte where the report gives it (XLA by the shape, "
+        "torch "
+        "by the size asked for), what matched nothing on either side, and the sums. Equal "
+        "sizes "
+        "may be chance: 'others' counts the plan's other buffers of that size.",
     .examples = examples,
     .min_operands = 1,
     .max_operands = 1,

@@ -1,10 +1,11 @@
-/* A failed allocation explained: text, JSON, CSV. */
+/* A failed allocation, or another program's report of its buffers, explained: text, JSON, CSV.
+ */
 #ifndef MOEPLAN_REPORT_EXPLAIN_PRINT_H
 #define MOEPLAN_REPORT_EXPLAIN_PRINT_H
 
 #include "base/column.h"
 #include "report/provenance.h"
-#include "sim/failure.h"
+#include "sim/memory_dump.h"
 
 struct explain_view {
     const struct failure *failure;
@@ -23,5 +24,24 @@ struct explain_view {
 void explain_print_text(const struct explain_view *view);
 void explain_print_json(const struct explain_view *view);
 void explain_print_csv(const struct explain_view *view); /* one row per match */
+
+struct dump_view {
+    const struct memory_dump *dump;
+    const struct dump_comparison *compared;
+    const struct prediction *prediction;
+    uint64_t top; /* rows of each table that the text shows */
+    struct provenance provenance;
+    FILE *out;
+    const struct term *term;
+    struct arena *arena;
+};
+
+void dump_print_text(const struct dump_view *view);
+void dump_print_json(const struct dump_view *view);
+void dump_print_csv(const struct dump_view *view); /* matches, then what matched nothing */
+
+/* The columns of its lists, for schemas. */
+extern const struct column dump_match_columns[], dump_rest_columns[];
+extern const size_t dump_n_match_columns, dump_n_rest_columns;
 
 #endif
