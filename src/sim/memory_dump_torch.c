@@ -54,14 +54,14 @@ static enum status read_text(struct reader *r, const char **text, size_t *length
 typedef enum status (*member)(struct reader *r, void *to);
 
 /* The members of an object whose bracket is read. */
-static enum status read_object(struct reader *r, member read, void *to)
+static enum status read_object(struct reader *r, member each, void *to)
 {
     enum json_token token;
     for (;;) {
         TRY(json_read_next(&r->json, &token, r->err));
         if (token == JSON_CLOSE)
             return STATUS_OK;
-        TRY(read(r, to));
+        TRY(each(r, to));
     }
 }
 
