@@ -5,8 +5,12 @@
 
 #include "lib/request.h"
 #include "plan/show.h"
+#include "report/compare/print.h"
+#include "report/explain/print.h"
 #include "report/predict/print.h"
+#include "report/run/print.h"
 #include "report/schema_json.h"
+#include "report/search/print.h"
 
 const char *document_plan(const struct plan *plan, struct arena *arena)
 {
@@ -32,13 +36,32 @@ static void plan_schema(struct arena *arena, FILE *out)
     json_close(&json);
 }
 
+static void result_schema(struct arena *arena, FILE *out)
+{
+    predict_print_schema(out, arena);
+}
+
 bool document_schema(const char *name, struct arena *arena, FILE *out)
 {
-    if (text_equal(name, "plan"))
-        plan_schema(arena, out);
-    else if (text_equal(name, "result"))
-        predict_print_schema(out, arena);
-    else
-        return false;
-    return true;
+    static const struct {
+        const char *name;
+        void (*with)(struct arena *arena, FILE *out);
+        void (*print)(FILE *out);
+    } schemas[] = {{"plan", plan_schema, NULL},
+                   {"result", result_schema, NULL},
+                   {"run", NULL, run_print_schema},
+                   {"search", NULL, search_print_schema},
+                   {"compare", NULL, compare_print_schema},
+                   {"explain", NULL, explain_print_schema},
+                   {"report", NULL, dump_print_schema}};
+    for (size_t i = 0; i < sizeof schemas / sizeof *schemas; i++) {
+        if (!text_equal(schemas[i].name, name))
+            continue;
+        if (schemas[i].with)
+            schemas[i].with(arena, out);
+        else
+            schemas[i].print(out);
+        return true;
+    }
+    return false;
 }

@@ -318,3 +318,102 @@ void schema_json_records(struct json *json, const char *key, const struct column
     schema_json_record(json, "items", columns, n);
     json_close(json);
 }
+
+/* ---- objects of parts ---- */
+
+static void object_of(struct json *json, const struct schema_part *parts);
+
+static void open_list(struct json *json, const char *key)
+{
+    json_object(json, key);
+    json_string(json, "type", "array");
+}
+
+static void part(struct json *json, const struct schema_part *p)
+{
+    size_t n = 0;
+    const struct column *columns = p->columns ? p->columns(&n) : NULL;
+    switch (p->shape) {
+    case SCHEMA_SCALAR:
+        schema_json_type(json, p->key, p->type);
+        break;
+    case SCHEMA_LINES:
+        open_list(json, p->key);
+        schema_json_type(json, "items", "string");
+        json_close(json);
+        break;
+    case SCHEMA_NUMBERS:
+        json_object(json, p->key);
+        json_string(json, "type", "object");
+        schema_json_type(json, "additionalProperties", "number");
+        json_close(json);
+        break;
+    case SCHEMA_RECORD:
+        schema_json_record(json, p->key, columns, n);
+        break;
+    case SCHEMA_RECORDS:
+        schema_json_records(json, p->key, columns, n);
+        break;
+    case SCHEMA_OBJECT:
+        json_object(json, p->key);
+        object_of(json, p->parts);
+        json_close(json);
+        break;
+    case SCHEMA_LIST:
+        open_list(json, p->key);
+        json_object(json, "items");
+        object_of(json, p->parts);
+        json_close(json);
+        json_close(json);
+        break;
+    }
+}
+
+static void object_of(struct json *json, const struct schema_part *parts)
+{
+    json_string(json, "type", "object");
+    json_bool(json, "additionalProperties", false);
+    json_list(json, "required");
+    for (size_t i = 0; parts[i].key; i++)
+        if (parts[i].required)
+            json_string(json, NULL, parts[i].key);
+    json_close(json);
+    json_object(json, "properties");
+    for (size_t i = 0; parts[i].key; i++)
+        part(json, &parts[i]);
+    json_close(json);
+}
+
+static void open_document(struct json *json, FILE *out, const char *name, const char *title)
+{
+    json_init(json, out);
+    json_object(json, NULL);
+    schema_json_head(json, name, title);
+}
+
+void schema_json_document(FILE *out, const char *name, const char *title,
+                          const struct schema_part *parts)
+{
+    struct json json;
+    open_document(&json, out, name, title);
+    object_of(&json, parts);
+    json_close(&json);
+}
+
+void schema_json_table(FILE *out, const char *name, const char *title,
+                       const struct column *(*columns)(size_t *n))
+{
+    struct json json;
+    size_t n;
+    const struct column *of = columns(&n);
+    open_document(&json, out, name, title);
+    json_string(&json, "type", "object");
+    json_bool(&json, "additionalProperties", false);
+    json_object(&json, "properties");
+    schema_json_columns(&json, of, n);
+    json_close(&json);
+    json_list(&json, "required");
+    schema_json_required(&json, of, n);
+    json_close(&json);
+    json_close(&json);
+}

@@ -23,6 +23,60 @@ void schema_json_record(struct json *json, const char *key, const struct column 
 void schema_json_records(struct json *json, const char *key, const struct column *columns,
                          size_t n);
 
+/* A member of an object that is written by hand. */
+enum schema_shape {
+    SCHEMA_SCALAR,  /* `type` */
+    SCHEMA_LINES,   /* a list of texts */
+    SCHEMA_NUMBERS, /* an object of numbers by any name */
+    SCHEMA_RECORD,  /* an object of the columns */
+    SCHEMA_RECORDS, /* a list of such */
+    SCHEMA_OBJECT,  /* an object of the parts */
+    SCHEMA_LIST     /* a list of such */
+};
+
+struct schema_part {
+    const char *key;
+    enum schema_shape shape;
+    bool required;
+    const char *type; /* "string", "integer", "number", "boolean" */
+    const struct column *(*columns)(size_t *n);
+    const struct schema_part *parts; /* end with key NULL */
+};
+
+/* Rows of such a table; `must`: the member is always there. */
+#define SCHEMA_ONE(name, must, word)                                                           \
+    {                                                                                          \
+        .key = name, .shape = SCHEMA_SCALAR, .required = must, .type = word                    \
+    }
+#define SCHEMA_TEXT(name, must) SCHEMA_ONE(name, must, "string")
+#define SCHEMA_COUNT(name, must) SCHEMA_ONE(name, must, "integer")
+#define SCHEMA_REAL(name, must) SCHEMA_ONE(name, must, "number")
+#define SCHEMA_BOOL(name, must) SCHEMA_ONE(name, must, "boolean")
+#define SCHEMA_TABLE(name, must, form, table)                                                  \
+    {                                                                                          \
+        .key = name, .shape = form, .required = must, .columns = table                         \
+    }
+#define SCHEMA_PARTS(name, must, form, below)                                                  \
+    {                                                                                          \
+        .key = name, .shape = form, .required = must, .parts = below                           \
+    }
+#define SCHEMA_END                                                                             \
+    {                                                                                          \
+        .key = NULL                                                                            \
+    }
+
+/* What provenance_json writes (report/provenance.h). */
+#define SCHEMA_PROVENANCE                                                                      \
+    SCHEMA_COUNT("schema_version", true), SCHEMA_TEXT("version", true),                        \
+        SCHEMA_COUNT("seed", true),                                                            \
+        SCHEMA_TABLE("names", true, SCHEMA_RECORD, provenance_columns)
+
+/* A whole schema: of an object of these parts, or of a record. */
+void schema_json_document(FILE *out, const char *name, const char *title,
+                          const struct schema_part *parts);
+void schema_json_table(FILE *out, const char *name, const char *title,
+                       const struct column *(*columns)(size_t *n));
+
 /* "key": {"type": type} */
 void schema_json_type(struct json *json, const char *key, const char *type);
 

@@ -1,7 +1,10 @@
 """Holds plans and predictions against the schemas: check_schema.py PLAN_SCHEMA RESULT_SCHEMA
-PLAN.yaml... RESULT.json..., and the plan schema against plans that it must refuse."""
+PLAN.yaml... RESULT.json..., the plan schema against plans that it must refuse, and what other
+commands write: NAME.schema beside NAME.*.out in the folder of the schemas."""
 import copy
+import glob
 import json
+import os
 import sys
 
 import jsonschema
@@ -41,6 +44,25 @@ for path in sys.argv[3:]:
         value["memory"]["unheard_of"] = 1
         if result_schema.is_valid(value):
             say(f"{path}: a member that no table has is let through")
+
+# What the other commands write: each is held, and each with a member that nobody writes refused.
+folder = os.path.dirname(sys.argv[1])
+for name in ("run", "search", "frontier", "check", "compare", "validate", "explain", "report"):
+    schema = validator(os.path.join(folder, f"{name}.schema"))
+    written = sorted(glob.glob(os.path.join(folder, f"{name}.*.out")))
+    if not written:
+        say(f"{name}: nothing was written to check")
+    for path in written:
+        with open(path, encoding="utf-8") as file:
+            value = json.load(file)
+        for error in schema.iter_errors(value):
+            best = jsonschema.exceptions.best_match([error])
+            place = "/".join(str(part) for part in error.absolute_path)
+            say(f"{os.path.basename(path)}: {place}: {best.message[:200]}")
+        changed = copy.deepcopy(value)
+        (changed[0] if name == "frontier" else changed)["unheard_of"] = []
+        if schema.is_valid(changed):
+            say(f"{os.path.basename(path)}: a member that no table has is let through")
 
 if not plans or not results:
     say("no plan or no result to check")

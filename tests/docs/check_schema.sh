@@ -1,6 +1,6 @@
 #!/bin/sh
 # Every example, what `show` prints of it, the plan of every job file and predict's JSON of both
-# hold against the schemas that `moeplan schema` prints.
+# hold against the schemas that `moeplan schema` prints; so does what each other command writes.
 : "${MOEPLAN:?the binary under test}"
 cd "${1:?usage: check_schema.sh ROOT}" || exit 1
 python3 -c 'import jsonschema, yaml; jsonschema.Draft202012Validator' 2> /dev/null || {
@@ -23,6 +23,52 @@ for plan; do
         echo "$plan: no prediction"
         exit 1
     }
+done
+# ---- what the other commands write: NAME.WHICH.out beside NAME.schema
+for name in run search frontier check compare validate explain report; do
+    "$MOEPLAN" schema $name > "$scratch/$name.schema" || exit 1
+done
+write() {
+    out=$1
+    shift
+    "$MOEPLAN" "$@" --format json > "$scratch/$out.out" 2> "$scratch/err" || [ $? -eq 4 ]
+    [ -s "$scratch/$out.out" ] || {
+        echo "moeplan $*: $(head -n 1 "$scratch/err")"
+        exit 1
+    }
+}
+host=examples/host-small.yaml seed000=examples/seed000-primus-turbo.yaml
+served='--set workload.mode=serve --set workload.concurrency=64'
+served="$served --set workload.output_length=128"
+dumps=tests/fuzz/corpus/dump
+write run.dry run $host --dry-run
+write run.done run $host
+write run.backward run $host --backward --shrink 4
+write run.blocks run examples/seed002-neuron-decode.yaml --shrink 64 --dry-run
+write run.rank run examples/host-deepseek-rank.yaml --rank 0 --shrink 4096
+few='--fix tp=1 --fix cp=1 --fix pp=1 --fix etp=1 --fix path=deepep --fix recompute=full'
+# shellcheck disable=SC2086 # options without spaces
+{
+    write search.trained search $seed000 $few
+    write search.none search $seed000 $few --at-most memory=1GiB
+    write search.served search examples/vllm-deepseek-v3-h200.yaml $served --fix tp=1 \
+        --fix path=deepep_ll --fix ep=16
+}
+write frontier.sizes frontier $seed000 --over workload.micro_batch=4..6 --with time
+write frontier.words frontier $seed000 --over moe.path=capacity,deepep,ragged_a2a \
+    --column model.parameters
+write check.pass check $seed000
+write check.stop check $seed000 --min-margin 50%
+write check.oom check $seed000 --set workload.micro_batch=64
+write compare.sets compare $seed000 --with-set B:workload.micro_batch=4
+write compare.plans compare $seed000 examples/maxtext-mixtral-8x7b-v5p.yaml
+write validate.one validate vllm_memory
+write validate.verdicts validate memory_verdicts
+write explain.amount explain $seed000 --oom '28.00 GiB'
+write explain.line explain $seed000 \
+    --oom 'Tried to allocate 1.87 GiB. this process has 300.00 GiB memory in use.'
+for file in assignment.txt peak.log hbm.log snapshot.json; do
+    write report.${file%.*} explain $seed000 --report $dumps/$file
 done
 # shellcheck disable=SC2046
 python3 tests/docs/check_schema.py "$scratch/plan.schema" "$scratch/result.schema" \

@@ -8,7 +8,9 @@
 #include "cli/command/commands.h"
 #include "cli/option/plan_argument.h"
 #include "plan/trace.h"
+#include "cli/command/schemas.h"
 #include "report/amount.h"
+#include "report/schema_json.h"
 #include "sim/predict.h"
 
 struct settings {
@@ -49,6 +51,18 @@ static const struct column columns[] = {
 };
 
 enum { N_COLUMNS = sizeof columns / sizeof *columns };
+
+static const struct column *columns_of(size_t *n)
+{
+    *n = N_COLUMNS;
+    return columns;
+}
+
+void check_print_schema(FILE *out)
+{
+    schema_json_table(out, "check.schema.json", "what moeplan check --format json writes",
+                      columns_of);
+}
 
 /* What --min-margin asks for: a share of the limit, or bytes. */
 struct margin {

@@ -6,6 +6,8 @@
 #include "calib/validate.h"
 #include "cli/chart/scatter.h"
 #include "cli/command/commands.h"
+#include "cli/command/schemas.h"
+#include "report/schema_json.h"
 #include "cli/command/side.h"
 #include "cli/command/validate_trace.h"
 #include "cli/frontier/table.h"
@@ -120,6 +122,27 @@ static const struct column verdict_columns[] = {
     TOLD("accuracy_of_fits", accuracy_of_fits, COLUMN_REAL, "always fits"),
     TOLD("balanced_accuracy", balanced_accuracy, COLUMN_REAL, "balanced accuracy"),
 };
+
+#define COLUMNS(name)                                                                          \
+    static const struct column *name##_table(size_t *n)                                        \
+    {                                                                                          \
+        *n = sizeof name##_columns / sizeof *name##_columns;                                   \
+        return name##_columns;                                                                 \
+    }
+
+COLUMNS(row)
+COLUMNS(summary)
+COLUMNS(verdict)
+
+void validate_print_schema(FILE *out)
+{
+    static const struct schema_part parts[] = {
+        SCHEMA_PROVENANCE, SCHEMA_TABLE("summaries", true, SCHEMA_RECORDS, summary_table),
+        SCHEMA_TABLE("verdicts", true, SCHEMA_RECORDS, verdict_table),
+        SCHEMA_TABLE("rows", true, SCHEMA_RECORDS, row_table), SCHEMA_END};
+    schema_json_document(out, "validate.schema.json",
+                         "what moeplan validate --format json writes", parts);
+}
 
 /* ---- output ---- */
 

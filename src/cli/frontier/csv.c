@@ -7,6 +7,8 @@
 
 #include "lib/frontier.h"
 #include "sim/time.h"
+#include "cli/command/schemas.h"
+#include "report/schema_json.h"
 
 enum {
     ROW_FIXED = 256, /* room of everything but the labels and the reason */
@@ -36,12 +38,50 @@ void frontier_csv_init(struct frontier_csv *csv, const struct axis *axes, size_t
     }
 }
 
+/* Behind a point's own values; with their types in JSON. */
+static const struct {
+    const char *name, *type;
+} results[] = {{"verdict", "string"},      {"total_bytes", "integer"},
+               {"limit_bytes", "integer"}, {"state_bytes", "integer"},
+               {"temp_bytes", "integer"},  {"tokens_per_s_per_device", "number"},
+               {"wall", "string"},         {"why", "string"}};
+
+enum { N_RESULTS = sizeof results / sizeof *results };
+
 void frontier_csv_header(const struct axis *axes, size_t n_axes, struct text *out)
 {
     for (size_t i = 0; i < n_axes; i++)
         text_printf(out, "%s,", axes[i].column);
-    text_append(out, "verdict,total_bytes,limit_bytes,state_bytes,temp_bytes,"
-                     "tokens_per_s_per_device,wall,why\n");
+    for (size_t i = 0; i < N_RESULTS; i++)
+        text_printf(out, "%s%s", results[i].name, i + 1 < N_RESULTS ? "," : "\n");
+}
+
+/* Swept keys and columns asked for are texts or numbers, by their plans. */
+void frontier_print_schema(FILE *out)
+{
+    struct json json;
+    json_init(&json, out);
+    json_object(&json, NULL);
+    schema_json_head(&json, "frontier.schema.json",
+                     "what moeplan frontier --format json writes");
+    json_string(&json, "type", "array");
+    json_object(&json, "items");
+    json_string(&json, "type", "object");
+    json_list(&json, "required");
+    json_string(&json, NULL, results[0].name);
+    json_close(&json);
+    json_object(&json, "additionalProperties");
+    json_list(&json, "type");
+    json_string(&json, NULL, "string");
+    json_string(&json, NULL, "number");
+    json_close(&json);
+    json_close(&json);
+    json_object(&json, "properties");
+    for (size_t i = 0; i < N_RESULTS; i++)
+        schema_json_type(&json, results[i].name, results[i].type);
+    json_close(&json);
+    json_close(&json);
+    json_close(&json);
 }
 
 size_t frontier_csv_room(const struct frontier_csv *csv, const struct axis *axes)

@@ -1,5 +1,6 @@
 /* A comparison as JSON and CSV. */
 #include "report/compare/print.h"
+#include "report/schema_json.h"
 
 #define COLUMN(member, key_text, kind, condition)                                              \
     {                                                                                          \
@@ -113,4 +114,30 @@ void compare_print_csv(const struct compare_view *view)
         csv_rows(view, &c->ops.total, 1);
         csv_rows(view, c->ops.rows, c->ops.n);
     }
+}
+
+/* ---- the JSON's schema ---- */
+
+static const struct column *keys_of(size_t *n)
+{
+    *n = COUNT_OF(key_columns);
+    return key_columns;
+}
+
+void compare_print_schema(FILE *out)
+{
+    static const struct schema_part side[] = {SCHEMA_PROVENANCE, SCHEMA_TEXT("verdict", true),
+                                              SCHEMA_END};
+    static const struct schema_part parts[] = {
+        SCHEMA_PARTS("a", true, SCHEMA_OBJECT, side),
+        SCHEMA_PARTS("b", true, SCHEMA_OBJECT, side),
+        SCHEMA_TABLE("keys", true, SCHEMA_RECORDS, keys_of),
+        SCHEMA_TABLE("memory", true, SCHEMA_RECORD, compare_columns),
+        SCHEMA_TABLE("categories", true, SCHEMA_RECORDS, compare_columns),
+        SCHEMA_TABLE("buffers", true, SCHEMA_RECORDS, compare_columns),
+        SCHEMA_TABLE("work", false, SCHEMA_RECORD, compare_columns),
+        SCHEMA_TABLE("ops", false, SCHEMA_RECORDS, compare_columns),
+        SCHEMA_END};
+    schema_json_document(out, "compare.schema.json",
+                         "what moeplan compare --format json writes", parts);
 }

@@ -18,6 +18,7 @@ struct compare_view {
 
 void compare_print_text(const struct compare_view *view);
 void compare_print_json(const struct compare_view *view);
+void compare_print_schema(FILE *out);                    /* of the JSON */
 void compare_print_csv(const struct compare_view *view); /* one row per total, category, buffer
                                                           * and op */
 

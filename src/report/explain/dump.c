@@ -4,6 +4,7 @@
 #include "base/unit.h"
 #include "report/explain/print.h"
 #include "report/page.h"
+#include "report/schema_json.h"
 #include "sim/predict.h"
 
 #define MATCH(record) ((const struct dump_match *)(record))
@@ -49,7 +50,7 @@ static const char *peak_of(const void *record)
 
 enum { TEXT_COLUMNS = 10 }; /* of a match; programs get the rest too */
 
-const struct column dump_match_columns[] = {
+static const struct column match_columns[] = {
     NAME("theirs", name_of),
     NAME("where", where_of),
     FIELD("times", COLUMN_COUNT, struct dump_match, times, NULL),
@@ -63,16 +64,18 @@ const struct column dump_match_columns[] = {
     NAME("at_peak", peak_of),
     NAME("shape", shape_of),
 };
-const size_t dump_n_match_columns = sizeof dump_match_columns / sizeof *dump_match_columns;
 
-const struct column dump_rest_columns[] = {
+static const struct column rest_columns[] = {
     FIELD("name", COLUMN_TEXT, struct dump_rest, name, NULL),
     FIELD("where", COLUMN_TEXT, struct dump_rest, where, NULL),
     FIELD("count", COLUMN_COUNT, struct dump_rest, count, NULL),
     FIELD("one_bytes", COLUMN_BYTES, struct dump_rest, one_bytes, "one"),
     FIELD("bytes", COLUMN_BYTES, struct dump_rest, bytes, NULL),
 };
-const size_t dump_n_rest_columns = sizeof dump_rest_columns / sizeof *dump_rest_columns;
+enum {
+    N_MATCH = sizeof match_columns / sizeof *match_columns,
+    N_REST = sizeof rest_columns / sizeof *rest_columns
+};
 
 /* ---- text ---- */
 
@@ -105,7 +108,7 @@ static void print_rest(const struct dump_view *view, struct page *page, const ch
     if (n == 0)
         return;
     page_heading(page, title);
-    print_table(view, dump_rest_columns, dump_n_rest_columns, rest, n, sizeof *rest);
+    print_table(view, rest_columns, N_REST, rest, n, sizeof *rest);
 }
 
 static void print_head(const struct dump_view *view)
@@ -161,7 +164,7 @@ void dump_print_text(const struct dump_view *view)
                                      bytes_text(view, c->our_matched_bytes)));
     if (c->n == 0)
         page_text(&page, 2, "none");
-    print_table(view, dump_match_columns, TEXT_COLUMNS, c->matches, c->n, sizeof *c->matches);
+    print_table(view, match_columns, TEXT_COLUMNS, c->matches, c->n, sizeof *c->matches);
     print_rest(view, &page,
                arena_printf(view->arena, "theirs that matched nothing: %s",
                             bytes_text(view, c->their_rest_bytes)),
@@ -199,20 +202,19 @@ void dump_print_json(const struct dump_view *view)
     json_count(&json, "our_matched_bytes", c->our_matched_bytes);
     json_count(&json, "their_rest_bytes", c->their_rest_bytes);
     json_count(&json, "our_rest_bytes", c->our_rest_bytes);
-    column_json_array(&json, "matches", dump_match_columns, dump_n_match_columns, c->matches,
-                      c->n, sizeof *c->matches);
-    column_json_array(&json, "theirs", dump_rest_columns, dump_n_rest_columns, c->theirs,
-                      c->n_theirs, sizeof *c->theirs);
-    column_json_array(&json, "ours", dump_rest_columns, dump_n_rest_columns, c->ours, c->n_ours,
-                      sizeof *c->ours);
+    column_json_array(&json, "matches", match_columns, N_MATCH, c->matches, c->n,
+                      sizeof *c->matches);
+    column_json_array(&json, "theirs", rest_columns, N_REST, c->theirs, c->n_theirs,
+                      sizeof *c->theirs);
+    column_json_array(&json, "ours", rest_columns, N_REST, c->ours, c->n_ours, sizeof *c->ours);
     json_close(&json);
 }
 
 /* What matched nothing has the columns of a match, the other side's empty. */
 static void rest_row(const struct dump_view *view, const struct dump_rest *rest, bool ours)
 {
-    for (size_t i = 0; i < dump_n_match_columns; i++) {
-        const char *key = dump_match_columns[i].key;
+    for (size_t i = 0; i < N_MATCH; i++) {
+        const char *key = match_columns[i].key;
         fputs(i ? "," : "", view->out);
         if (text_equal(key, ours ? "buffer" : "theirs"))
             column_csv_text(view->out, rest->name);
@@ -229,11 +231,46 @@ static void rest_row(const struct dump_view *view, const struct dump_rest *rest,
 void dump_print_csv(const struct dump_view *view)
 {
     const struct dump_comparison *c = view->compared;
-    column_csv_header(view->out, dump_match_columns, dump_n_match_columns);
+    column_csv_header(view->out, match_columns, N_MATCH);
     for (size_t i = 0; i < c->n; i++)
-        column_csv_row(view->out, dump_match_columns, dump_n_match_columns, &c->matches[i]);
+        column_csv_row(view->out, match_columns, N_MATCH, &c->matches[i]);
     for (size_t i = 0; i < c->n_theirs; i++)
         rest_row(view, &c->theirs[i], false);
     for (size_t i = 0; i < c->n_ours; i++)
         rest_row(view, &c->ours[i], true);
+}
+
+static const struct column *matches_of(size_t *n)
+{
+    *n = N_MATCH;
+    return match_columns;
+}
+
+static const struct column *rests_of(size_t *n)
+{
+    *n = N_REST;
+    return rest_columns;
+}
+
+void dump_print_schema(FILE *out)
+{
+    static const struct schema_part parts[] = {
+        SCHEMA_PROVENANCE,
+        SCHEMA_TEXT("kind", true),
+        SCHEMA_COUNT("stated_bytes", false),
+        SCHEMA_COUNT("listed_bytes", true),
+        SCHEMA_COUNT("shared_bytes", false),
+        SCHEMA_COUNT("reserved_bytes", false),
+        SCHEMA_COUNT("predicted_bytes", true),
+        SCHEMA_COUNT("predicted_allocated_bytes", true),
+        SCHEMA_COUNT("matched_bytes", true),
+        SCHEMA_COUNT("our_matched_bytes", true),
+        SCHEMA_COUNT("their_rest_bytes", true),
+        SCHEMA_COUNT("our_rest_bytes", true),
+        SCHEMA_TABLE("matches", true, SCHEMA_RECORDS, matches_of),
+        SCHEMA_TABLE("theirs", true, SCHEMA_RECORDS, rests_of),
+        SCHEMA_TABLE("ours", true, SCHEMA_RECORDS, rests_of),
+        SCHEMA_END};
+    schema_json_document(out, "report.schema.json",
+                         "what moeplan explain --report FILE --format json writes", parts);
 }

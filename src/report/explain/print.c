@@ -6,6 +6,7 @@
 #include "base/unit.h"
 #include "report/page.h"
 #include "report/predict/print.h"
+#include "report/schema_json.h"
 
 #define MATCH(record) ((const struct failure_match *)(record))
 
@@ -145,4 +146,27 @@ void explain_print_csv(const struct explain_view *view)
     column_csv_header(view->out, columns, N_COLUMNS);
     for (size_t i = 0; i < view->n; i++)
         column_csv_row(view->out, columns, N_COLUMNS, &view->matches[i]);
+}
+
+static const struct column *columns_of(size_t *n)
+{
+    *n = N_COLUMNS;
+    return columns;
+}
+
+void explain_print_schema(FILE *out)
+{
+    static const struct schema_part parts[] = {
+        SCHEMA_PROVENANCE,
+        SCHEMA_TEXT("source", true),
+        SCHEMA_COUNT("line", true),
+        SCHEMA_COUNT("wanted_bytes", false),
+        SCHEMA_COUNT("in_use_bytes", false),
+        SCHEMA_COUNT("predicted_bytes", true),
+        SCHEMA_TEXT("verdict", true),
+        SCHEMA_TABLE("matches", true, SCHEMA_RECORDS, columns_of),
+        SCHEMA_TABLE("beyond", true, SCHEMA_RECORDS, columns_of),
+        SCHEMA_END};
+    schema_json_document(out, "explain.schema.json",
+                         "what moeplan explain --oom TEXT --format json writes", parts);
 }

@@ -23,6 +23,7 @@ struct explain_view {
 
 void explain_print_text(const struct explain_view *view);
 void explain_print_json(const struct explain_view *view);
+void explain_print_schema(FILE *out);                    /* of the JSON */
 void explain_print_csv(const struct explain_view *view); /* one row per match */
 
 struct dump_view {
@@ -40,8 +41,6 @@ void dump_print_text(const struct dump_view *view);
 void dump_print_json(const struct dump_view *view);
 void dump_print_csv(const struct dump_view *view); /* matches, then what matched nothing */
 
-/* The columns of its lists, for schemas. */
-extern const struct column dump_match_columns[], dump_rest_columns[];
-extern const size_t dump_n_match_columns, dump_n_rest_columns;
+void dump_print_schema(FILE *out); /* of the JSON */
 
 #endif

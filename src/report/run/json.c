@@ -2,6 +2,7 @@
 #include <inttypes.h>
 
 #include "report/run/print.h"
+#include "report/schema_json.h"
 
 static void write_section(struct json *json, const struct run_view *view,
                           const struct run_section *section)
@@ -118,4 +119,62 @@ void run_print_csv(const struct run_view *view)
     column_csv_header(view->out, columns, n);
     for (size_t i = 0; i < view->report->n_ops; i++)
         column_csv_row(view->out, columns, n, &view->report->ops[i]);
+}
+
+/* ---- its schema ---- */
+
+#define SECTION(name)                                                                          \
+    static const struct column *name##_of(size_t *n)                                           \
+    {                                                                                          \
+        *n = run_section_##name.n_columns;                                                     \
+        return run_section_##name.columns;                                                     \
+    }
+
+SECTION(machine)
+SECTION(time)
+SECTION(rows)
+SECTION(loads)
+SECTION(setup)
+
+/* The memory section's columns are members beside its categories. */
+static const struct schema_part memory_parts[] = {
+    SCHEMA_COUNT("predicted_peak_bytes", true),
+    SCHEMA_COUNT("measured_peak_bytes", false),
+    SCHEMA_BOOL("equal", false),
+    SCHEMA_COUNT("limit_bytes", true),
+    SCHEMA_COUNT("resident_growth_bytes", false),
+    SCHEMA_TABLE("categories", true, SCHEMA_RECORDS, run_category_columns),
+    SCHEMA_END};
+
+void run_print_schema(FILE *out)
+{
+    static const struct schema_part parts[] = {
+        SCHEMA_PROVENANCE,
+        SCHEMA_TABLE("machine", true, SCHEMA_RECORD, machine_of),
+        SCHEMA_TEXT("backend", true),
+        SCHEMA_TEXT("device", false),
+        SCHEMA_TEXT("transport", true),
+        SCHEMA_COUNT("rank", false),
+        SCHEMA_COUNT("ranks", false),
+        SCHEMA_TEXT("peers", false),
+        SCHEMA_TEXT("blas", false),
+        SCHEMA_PARTS("memory", true, SCHEMA_OBJECT, memory_parts),
+        SCHEMA_TABLE("ops", true, SCHEMA_RECORDS, run_op_columns),
+        SCHEMA_TABLE("checks", true, SCHEMA_RECORDS, run_check_columns),
+        SCHEMA_TABLE("time", true, SCHEMA_RECORD, time_of),
+        SCHEMA_TEXT("verdict", true),
+        SCHEMA_TABLE("rows", false, SCHEMA_RECORD, rows_of),
+        SCHEMA_TABLE("loads", false, SCHEMA_RECORD, loads_of),
+        SCHEMA_TABLE("setup", true, SCHEMA_RECORD, setup_of),
+        SCHEMA_TEXT("output_hash", false),
+        SCHEMA_TEXT("integer_hash", false),
+        SCHEMA_COUNT("tokens_checked", false),
+        SCHEMA_COUNT("tokens", false),
+        SCHEMA_TEXT("shrunk", false),
+        SCHEMA_TEXT("share", false),
+        SCHEMA_TABLE("fixes", false, SCHEMA_RECORDS, run_fix_columns),
+        SCHEMA_TABLE("buffers", false, SCHEMA_RECORDS, run_buffer_columns),
+        SCHEMA_END};
+    schema_json_document(out, "run.schema.json", "what moeplan run --format json writes",
+                         parts);
 }

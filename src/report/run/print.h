@@ -19,6 +19,7 @@ struct run_view {
 
 void run_print_text(const struct run_view *view);
 void run_print_json(const struct run_view *view);
+void run_print_schema(FILE *out);                /* of the JSON */
 void run_print_csv(const struct run_view *view); /* one row per op */
 
 /* ---- the columns, shared by all of them ---- */

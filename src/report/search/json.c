@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "plan/derive.h"
 #include "plan/schema.h"
+#include "report/schema_json.h"
 
 const char *search_value(enum search_key key, double value, struct arena *arena)
 {
@@ -118,4 +119,65 @@ void search_print_json(const struct plan *plan, const struct provenance *provena
     if (r->missed)
         json_hit(&json, "nearest", &r->nearest, NULL, arena);
     json_close(&json);
+}
+
+/* ---- its schema: members of hits are written by hand above ---- */
+
+static const struct schema_part serving_parts[] = {
+    SCHEMA_REAL("ttft_s", false),         SCHEMA_REAL("tpot_s", false),
+    SCHEMA_REAL("requests_per_s", false), SCHEMA_REAL("tokens_per_s", false),
+    SCHEMA_COUNT("waiting", true),        SCHEMA_END};
+
+/* The keys that a search sets, and the parts of a step. */
+static void fill_keys(struct schema_part parts[SEARCH_KEYS + 1])
+{
+    for (unsigned i = 0; i < SEARCH_KEYS; i++) {
+        bool word = i == SEARCH_PATH || i == SEARCH_RECOMPUTE;
+        parts[i] =
+            (struct schema_part){search_key_full((enum search_key)i), SCHEMA_SCALAR, true,
+                                 word ? "string" : "number",          NULL,          NULL};
+    }
+    parts[SEARCH_KEYS] = (struct schema_part)SCHEMA_END;
+}
+
+static void fill_times(struct schema_part parts[TIME_PARTS + 1])
+{
+    for (unsigned i = 0; i < TIME_PARTS; i++)
+        parts[i] = (struct schema_part){
+            time_part_name((enum time_part)i), SCHEMA_SCALAR, true, "number", NULL, NULL};
+    parts[TIME_PARTS] = (struct schema_part)SCHEMA_END;
+}
+
+void search_print_schema(FILE *out)
+{
+    struct schema_part keys[SEARCH_KEYS + 1], times[TIME_PARTS + 1];
+    fill_keys(keys);
+    fill_times(times);
+    const struct schema_part hit[] = {
+        SCHEMA_PARTS("set", true, SCHEMA_OBJECT, keys),
+        SCHEMA_TEXT("verdict", true),
+        SCHEMA_COUNT("total_bytes", true),
+        SCHEMA_COUNT("state_bytes", true),
+        SCHEMA_COUNT("limit_bytes", true),
+        SCHEMA_TEXT("wall", false),
+        SCHEMA_REAL("step_s", false),
+        SCHEMA_REAL("device_s_per_token", false),
+        SCHEMA_REAL("error", false),
+        SCHEMA_BOOL("outside", true),
+        SCHEMA_PARTS("serving", false, SCHEMA_OBJECT, serving_parts),
+        SCHEMA_PARTS("device_s_per_token_parts", true, SCHEMA_OBJECT, times),
+        SCHEMA_TEXT("loses_by", false),
+        SCHEMA_END};
+    const struct schema_part parts[] = {SCHEMA_PROVENANCE,
+                                        SCHEMA_COUNT("ranks", true),
+                                        SCHEMA_COUNT("combinations", true),
+                                        SCHEMA_COUNT("refused", true),
+                                        SCHEMA_COUNT("too_large", true),
+                                        SCHEMA_COUNT("evaluated", true),
+                                        SCHEMA_PARTS("best", true, SCHEMA_LIST, hit),
+                                        SCHEMA_PARTS("pareto", true, SCHEMA_LIST, hit),
+                                        SCHEMA_PARTS("nearest", false, SCHEMA_OBJECT, hit),
+                                        SCHEMA_END};
+    schema_json_document(out, "search.schema.json", "what moeplan search --format json writes",
+                         parts);
 }

@@ -8,6 +8,8 @@
 void search_print_json(const struct plan *plan, const struct provenance *provenance,
                        const struct search_result *result, struct arena *arena, FILE *out);
 
+void search_print_schema(FILE *out); /* of that JSON */
+
 /* "products +33.3 %": where a hit loses most against another, of the other's whole time. */
 const char *search_loss(const struct search_hit *hit, const struct search_hit *best,
                         struct arena *arena);
