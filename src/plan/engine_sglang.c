@@ -93,8 +93,18 @@ static uint64_t reserved_mib(const struct plan *plan)
     return mib + (deepep && plan->stack.graphs != GRAPHS_NONE ? 2048 : 0);
 }
 
+/* Models with an encoder: 0.95, less for one heavier than 24 layers of 1,024. */
+static double for_encoder(const struct plan *plan)
+{
+    const struct encoder *e = &plan->model.encoder;
+    double weight = (double)e->layers * (double)e->hidden * (double)e->hidden;
+    double factor = 1 - 0.1 * (weight / (24.0 * 1024 * 1024) - 1);
+    return e->layers ? 0.95 * fmin(fmax(factor, 0.8), 1.05) : 1;
+}
+
 double engine_sglang_fraction(const struct plan *plan)
 {
     double all = (double)device_mib(plan), kept = (double)reserved_mib(plan);
-    return all > kept ? round((all - kept) / all * 1000) / 1000 : 0;
+    double rounded = all > kept ? round((all - kept) / all * 1000) / 1000 : 0;
+    return rounded * for_encoder(plan);
 }

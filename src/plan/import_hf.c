@@ -344,6 +344,8 @@ enum status import_hf_model(const struct node *config, struct model *model, stru
         return err_hint(err, "architecture '%s' needs it", c.architecture);
     }
     m.checkpoint = checkpoint_of(&c);
+    m.encoder = (struct encoder){.bias = true, .norm_bias = true, .merge = 4, .outputs = 1};
+    import_hf_vision(config, &m);
     snprintf(m.name, sizeof m.name, "%s", c.architecture);
     *model = m;
     return STATUS_OK;

@@ -8,7 +8,8 @@
 static const struct unmodelled {
     const char *key, *what;
 } fields[] = {
-    {"vision_config", "the vision encoder is not counted"},
+    {"vision_config", "the vision encoder is of no known kind or incomplete: it is not counted "
+                      "(model.encoder.* says it)"},
     {"audio_config", "the audio encoder is not counted"},
     {"moe_latent_size", "experts on a latent width: they are counted on the hidden size"},
     {"routed_expert_hidden_size",
@@ -28,6 +29,8 @@ static const struct unmodelled {
     {"use_full_rank_gate", "a gate of full rank is counted by its low rank"},
     {"mlp_layer_types", "only first_k_dense_replace is read"},
 };
+
+enum { VISION }; /* its place in the table */
 
 /* Neither absent, null, false, 0 nor empty. */
 static bool is_set(const struct node *value)
@@ -66,7 +69,8 @@ void import_hf_notes(const struct node *config, const struct model *model, struc
     for (size_t i = 0; i < sizeof places / sizeof *places && places[i]; i++) {
         for (size_t j = 0; j < sizeof fields / sizeof *fields; j++) {
             const struct node *value = node_get(places[i], fields[j].key);
-            if (is_set(value))
+            bool taken = j == VISION && model->encoder.layers;
+            if (is_set(value) && !taken)
                 note(out, value, fields[j].what);
         }
         note_unread(places[i], model, out);

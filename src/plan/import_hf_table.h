@@ -52,6 +52,10 @@ struct import_refusal {
 extern const struct import_refusal import_refusals[];
 extern const size_t import_n_refusals;
 
+/* The encoder that vision_config describes, where its kind is known and it is complete;
+ * untouched otherwise. model->hidden is set. import_hf_vision.c */
+void import_hf_vision(const struct node *config, struct model *model);
+
 /* The rules between keys that families share; see import_hf_finish.c. */
 enum status import_finish_deepseek(const struct node *config, struct model *model,
                                    struct err *err);

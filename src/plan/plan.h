@@ -274,6 +274,21 @@ struct indexer {
     uint64_t heads, head_dim, top_k; /* heads 0: none */
 };
 
+/* What turns images into tokens of the model: layers of bidirectional attention over patches,
+ * then a projector that merges patches into tokens. */
+struct encoder {
+    uint64_t layers; /* 0: none */
+    uint64_t hidden, heads, intermediate;
+    bool glu, bias, norm_bias; /* of its layers */
+    uint64_t inputs;           /* values of a patch: channels x frames x side x side */
+    uint64_t merge;            /* patches that become one token */
+    uint64_t outputs;          /* rows of hidden size per token: 1, more where some enter later
+                                  layers of the model (deepstack) */
+    uint64_t
+        embedding; /* parameters outside the layers before the projector: patches, positions */
+    uint64_t projector; /* and of the projector, or of all of them */
+};
+
 struct router {
     enum router_score score;
     enum router_order order;
@@ -315,6 +330,7 @@ struct model {
     struct attention attention;
     struct linear linear;
     struct indexer indexer;
+    struct encoder encoder;
     struct model_moe moe;
 };
 
@@ -405,9 +421,19 @@ struct limit {
     double share; /* of the requests that keep all of them */
 };
 
+/* What is trained of the encoder beside the language model. */
+enum encoder_training { ENCODER_ALL, ENCODER_PROJECTOR, ENCODER_FROZEN };
+
+struct workload_encoder {
+    uint64_t patches; /* of a sequence, of all its images; 0: text alone */
+    uint64_t item; /* patches of the largest image or frame: attention stays within; 0: all */
+    enum encoder_training train;
+};
+
 struct workload {
     enum mode mode;
     struct colocated colocated;
+    struct workload_encoder encoder;
     uint64_t sequence_length, micro_batch;
     uint64_t global_batch, tokens_per_step;        /* 0: one micro-step */
     uint64_t context_length;                       /* decode: KV cache per sequence */

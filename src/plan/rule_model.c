@@ -64,6 +64,11 @@ static bool needs_mla(const struct plan *plan, char text[RULE_TEXT], char hint[R
     return true;
 }
 
+static bool has_encoder(const struct plan *plan)
+{
+    return plan->model.encoder.layers > 0;
+}
+
 static uint64_t one_rank(const struct plan *plan)
 {
     (void)plan;
@@ -237,6 +242,34 @@ static const struct rule rules[] = {
      .applies = has_indexer,
      .a = MEMBER("indexer top_k", model.indexer.top_k),
      .hint = "the model has an indexer"},
+    {.name = "encoder-hidden",
+     .key = "model.encoder.hidden",
+     .shape = RULE_POSITIVE,
+     .applies = has_encoder,
+     .a = MEMBER("encoder hidden", model.encoder.hidden),
+     .hint = "the model has an encoder",
+     .also = {"model.encoder.layers"}},
+    {.name = "encoder-heads",
+     .key = "model.encoder.heads",
+     .shape = RULE_POSITIVE,
+     .applies = has_encoder,
+     .a = MEMBER("encoder heads", model.encoder.heads),
+     .hint = "the model has an encoder",
+     .also = {"model.encoder.layers"}},
+    {.name = "encoder-heads-divide-hidden",
+     .key = "model.encoder.heads",
+     .shape = RULE_DIVIDES,
+     .applies = has_encoder,
+     .a = MEMBER("encoder hidden", model.encoder.hidden),
+     .b = MEMBER("encoder heads", model.encoder.heads),
+     .also = {"model.encoder.hidden"}},
+    {.name = "encoder-width",
+     .key = "model.encoder.intermediate",
+     .shape = RULE_POSITIVE,
+     .applies = has_encoder,
+     .a = MEMBER("encoder intermediate", model.encoder.intermediate),
+     .hint = "the model has an encoder",
+     .also = {"model.encoder.layers"}},
     {.name = "reuse-needs-indexer",
      .key = "model.indexer.heads",
      .shape = RULE_POSITIVE,

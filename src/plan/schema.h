@@ -107,6 +107,7 @@ extern const char *const words_popularity[];
 extern const char *const words_reshard[];
 extern const char *const words_recipe[];
 extern const char *const words_colocated[];
+extern const char *const words_encoder[];
 extern const char *const words_optimizer[];
 extern const char *const words_aware[];
 extern const char *const words_step[];

@@ -146,6 +146,33 @@ const struct field schema_table[] = {
     COUNT("model.indexer.top_k", model.indexer.top_k, 0, 1e9, "0",
           "keys that a token attends to at most"),
 
+    /* ---- model.encoder: images before the language model ---- */
+
+    COUNT("model.encoder.layers", model.encoder.layers, 0, 10000, "0",
+          "layers of a vision encoder on the first pipeline stage; 0: none"),
+    COUNT("model.encoder.hidden", model.encoder.hidden, 0, 1e7, "0",
+          "hidden size of a patch in the encoder"),
+    COUNT("model.encoder.heads", model.encoder.heads, 0, 1e6, "0",
+          "attention heads of the encoder, which split its hidden size"),
+    COUNT("model.encoder.intermediate", model.encoder.intermediate, 0, 1e8, "0",
+          "width of the encoder's feed-forward networks"),
+    BOOL("model.encoder.glu", model.encoder.glu, "false",
+         "those have a gate and an up matrix (Qwen2.5-VL)"),
+    BOOL("model.encoder.bias", model.encoder.bias, "true",
+         "biases on the matrices of the encoder's layers"),
+    BOOL("model.encoder.norm_bias", model.encoder.norm_bias, "true",
+         "its norms have a bias beside the weight (LayerNorm)"),
+    COUNT("model.encoder.inputs", model.encoder.inputs, 0, 1e9, "0",
+          "values of a patch: channels x frames x side x side; 0: not stated"),
+    COUNT("model.encoder.merge", model.encoder.merge, 1, 65536, "4",
+          "patches that become one token of the language model"),
+    COUNT("model.encoder.outputs", model.encoder.outputs, 1, 1000, "1",
+          "rows that the encoder gives per token; more than 1 with deepstack (Qwen3-VL)"),
+    COUNT("model.encoder.embedding", model.encoder.embedding, 0, 1e12, "0",
+          "parameters before and after its layers: patches, positions, norms"),
+    COUNT("model.encoder.projector", model.encoder.projector, 0, 1e12, "0",
+          "parameters that turn its patches into tokens (merger, projector)"),
+
     /* ---- model.moe ---- */
 
     COUNT("model.moe.experts", model.moe.experts, 0, 65536, NULL, "routed experts E"),
@@ -361,6 +388,12 @@ const struct field schema_table[] = {
           "frozen copies of the model in 16 bits, shared out as zero shares weights"),
     COUNT("workload.colocated.parameters", workload.colocated.parameters, 0, 1e14, "0",
           "parameters of other frozen models (reward), likewise"),
+    COUNT("workload.encoder.patches", workload.encoder.patches, 0, 1e9, "0",
+          "patches of all images of a sequence that the encoder reads; 0: text alone"),
+    COUNT("workload.encoder.item", workload.encoder.item, 0, 1e9, "0",
+          "patches of the largest image or frame, which attention stays within; 0: all"),
+    WORD("workload.encoder.train", workload.encoder.train, words_encoder, "all",
+         "what is trained of the encoder; what is frozen has no gradients and states"),
 
     /* ---- parallel ---- */
 

@@ -57,6 +57,7 @@
 
 #define LINEAR                                                                                 \
     HAS_LAYERS(plan_has_linear, "the model has linear layers", "the model has no linear layers")
+#define ENCODES ABOVE("model.encoder.layers", 0)
 #define HAS_INDEXER ABOVE("model.indexer.heads", 0)
 #define LINEAR_KIND(bits) ONE_OF("model.linear.kind", bits)
 #define HAS_LAYERS(of, text_yes, text_no)                                                      \
@@ -144,6 +145,8 @@ static bool is_limited(const struct plan *plan)
         .key = name, .never = why                                                              \
     }
 
+/* an encoder that images pass in training */
+#define SEES ABOVE("workload.encoder.patches", 0), TRAINS, STACK(TRAINERS)
 #define COLOCATES TRAINS, NOT_STACK(BIT(STACK_HOST) | ENGINES)
 #define BESIDE ONE_OF("workload.colocated.engine", BIT(ENGINE_ASLEEP) | BIT(ENGINE_AWAKE))
 
@@ -183,6 +186,20 @@ const struct unread_row unread_rows[] = {
     WHEN("model.linear.state", LINEAR, INFERS),
     WHEN("model.indexer.head_dim", HAS_INDEXER),
     WHEN("model.indexer.top_k", HAS_INDEXER),
+    WHEN("model.encoder.hidden", ENCODES),
+    WHEN("model.encoder.heads", ENCODES, SEES),
+    WHEN("model.encoder.intermediate", ENCODES),
+    WHEN("model.encoder.glu", ENCODES),
+    WHEN("model.encoder.bias", ENCODES),
+    WHEN("model.encoder.norm_bias", ENCODES),
+    WHEN("model.encoder.inputs", ENCODES, SEES),
+    WHEN("model.encoder.inputs", ENCODES, ENGINE, INFERS),
+    WHEN("model.encoder.merge", ENCODES, SEES),
+    WHEN("model.encoder.merge", ENCODES, ENGINE, INFERS),
+    WHEN("model.encoder.outputs", ENCODES, SEES),
+    WHEN("model.encoder.outputs", ENCODES, ENGINE, INFERS),
+    WHEN("model.encoder.embedding", ENCODES),
+    WHEN("model.encoder.projector", ENCODES),
     WHEN("model.moe.shared_experts", WIDTH_FOLLOWS),
     WHEN("model.moe.shared_experts", ONE_OF("moe.shared", BIT(SHARED_TP))),
     NEVER("model.moe.activation", NO_VALUES),
@@ -260,6 +277,11 @@ const struct unread_row unread_rows[] = {
     WHEN("workload.colocated.fraction", COLOCATES, BESIDE),
     WHEN("workload.colocated.reference", COLOCATES),
     WHEN("workload.colocated.parameters", COLOCATES),
+    WHEN("workload.encoder.patches", ENCODES, TRAINS, STACK(TRAINERS)),
+    WHEN("workload.encoder.patches", ENCODES, ENGINE, INFERS),
+    WHEN("workload.encoder.item", ENCODES, SEES),
+    WHEN("workload.encoder.item", ENCODES, ENGINE, INFERS),
+    WHEN("workload.encoder.train", ENCODES, TRAINS),
 
     /* ---- parallel ---- */
     WHEN("parallel.dp_shard", TRAINS, ABOVE("parallel.zero", 0)),

@@ -326,8 +326,9 @@ static void what_is_not_modelled_is_noted(void **state)
         {"", ""},
         {", \"sliding_window\": null, \"vision_config\": {}, \"hc_mult\": 0", ""},
         {", \"hc_mult\": 4", "'hc_mult' (line 1): hyper-connections are not counted\n"},
-        {", \"vision_config\": {\"depth\": 2}",
-         "'vision_config' (line 1): the vision encoder is not counted\n"},
+        {", \"vision_config\": {\"depth\": 2}", "'vision_config' (line 1): the vision encoder "
+                                                "is of no known kind or incomplete: it is not "
+                                                "counted (model.encoder.* says it)\n"},
         {", \"quantization_config\": {\"quant_method\": \"awq\"}",
          "'quantization_config' (line 1): a format that is not known; the matrices are taken "
          "for "

@@ -109,6 +109,27 @@ static struct params_part count_model(const struct model *model, const struct pa
     return sum;
 }
 
+/* All layers of the encoder: q, k, v and output [h, h], a network of two or three matrices, two
+ * norms; attention's biases are those of q, k, v and of the output. */
+static struct params_part count_encoder(const struct model *model, bool *overflow)
+{
+    const struct encoder *e = &model->encoder;
+    uint64_t wide = e->glu ? 2 : 1, norms = checked_mul(2, e->hidden, overflow);
+    struct params_part layer = {
+        .matrices = checked_add(mul3(4, e->hidden, e->hidden, overflow),
+                                mul3(wide + 1, e->hidden, e->intermediate, overflow), overflow),
+        .norms = norms,
+        .biases = e->norm_bias ? norms : 0,
+    };
+    uint64_t biases = checked_add(checked_mul(5, e->hidden, overflow),
+                                  checked_mul(wide, e->intermediate, overflow), overflow);
+    if (e->bias)
+        layer.biases = checked_add(layer.biases, biases, overflow);
+    struct params_part sum = {0};
+    part_add(&sum, layer, e->layers, overflow);
+    return sum;
+}
+
 /* dense_layers says how many where a period and it differ. */
 static void count_layers(const struct model *model, struct params *p)
 {
@@ -143,9 +164,22 @@ static void count_parts(const struct model *model, struct params *p, bool *overf
     p->layer_norms = count_norms(model, model->norms_per_layer, overflow);
     p->final_norm = count_norms(model, 1, overflow);
     count_layers(model, p);
+    if (model->encoder.layers) {
+        p->encoder = count_encoder(model, overflow);
+        p->encoder_embedding = model->encoder.embedding;
+        p->encoder_projector = model->encoder.projector;
+    }
     if (model->mtp_enabled)
         part_add(&p->mtp, mtp_module(model, p, moe->experts, overflow), model->mtp_layers,
                  overflow);
+}
+
+uint64_t params_encoder(const struct params *params)
+{
+    bool overflow = false;
+    uint64_t ends =
+        checked_add(params->encoder_embedding, params->encoder_projector, &overflow);
+    return checked_add(part_total(params->encoder, &overflow), ends, &overflow);
 }
 
 void params_count(const struct model *model, struct params *params)
@@ -157,8 +191,10 @@ void params_count(const struct model *model, struct params *params)
     struct params_part used = count_model(model, &p, model->moe.top_k, &overflow);
     p.routed =
         mul3(p.moe_layers, model->moe.experts, part_total(p.expert, &overflow), &overflow);
-    p.matrices = all.matrices;
-    p.parameters = part_total(all, &overflow);
+    uint64_t ends = checked_add(p.encoder_embedding, p.encoder_projector, &overflow);
+    uint64_t encoder = checked_add(p.encoder.matrices, ends, &overflow);
+    p.matrices = checked_add(all.matrices, encoder, &overflow);
+    p.parameters = checked_add(part_total(all, &overflow), params_encoder(&p), &overflow);
     p.active_matrices = used.matrices;
     p.active = used.matrices - (model->tied_embeddings ? 0 : p.embedding);
     p.overflow = overflow;

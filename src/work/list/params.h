@@ -5,8 +5,8 @@
  * attention sinks and the router's selection bias. Sources: training-model.md section 1
  * (DeepSeek-V3: 671,026,419,200 parameters, 671,025,397,760 of them in matrices).
  *
- * Not counted: multi-token prediction modules unless model.mtp_enabled, the sparse-attention
- * indexer of DeepSeek-V3.2 and GLM-5, vision towers. */
+ * Not counted: multi-token prediction modules unless model.mtp_enabled. An encoder of images
+ * counts among the parameters and not among the active ones: no text passes it. */
 #ifndef MOEPLAN_WORK_LIST_PARAMS_H
 #define MOEPLAN_WORK_LIST_PARAMS_H
 
@@ -35,7 +35,9 @@ struct params {
     struct params_part residual;    /* one MoE layer: the MLP beside the experts (Arctic) */
     struct params_part layer_norms; /* one layer: the norms of width hidden */
     struct params_part final_norm;
-    struct params_part mtp; /* all multi-token prediction modules; 0 unless enabled */
+    struct params_part mtp;     /* all multi-token prediction modules; 0 unless enabled */
+    struct params_part encoder; /* all its layers */
+    uint64_t encoder_embedding, encoder_projector; /* as the model states them */
 
     uint64_t layers[KIND_COUNT]; /* without MTP */
     uint64_t moe_layers;         /* of them with experts */
@@ -50,6 +52,9 @@ struct params {
 
 /* Fills every count. The model obeys the rules; dense_layers may not exceed layers. */
 void params_count(const struct model *model, struct params *params);
+
+/* Layers, what is before them and the projector. Saturates. */
+uint64_t params_encoder(const struct params *params);
 
 /* matrices + norms + biases of one component. */
 uint64_t params_part_total(struct params_part part);

@@ -137,6 +137,8 @@ unsigned slots_set_stage(const struct plan *plan, uint64_t index, unsigned momen
     memcpy(&v[SLOT_KIND_IN_FLIGHT], stage.in_flight, sizeof stage.in_flight);
     v[SLOT_HEAD_IN_FLIGHT] = stage.head_in_flight;
     v[SLOT_EMPTY_IN_FLIGHT] = stage.empty_in_flight;
+    v[SLOT_ENCODER_IN_FLIGHT] = stage.encoder_in_flight;
+    v[SLOT_ENCODER_FROZEN] = stage.encoder_frozen;
     v[SLOT_DENSE_PARAMETERS] = stage.dense_parameters;
     v[SLOT_PLAIN_PARAMETERS] = stage.plain_parameters;
     v[SLOT_EXPERT_PARAMETERS] = stage.expert_parameters;

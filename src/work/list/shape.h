@@ -41,6 +41,10 @@
     X(STAGE_MTP, "l_mtp", "prediction modules on the stage, part of l_moe")                    \
     X(HEAD_IN_FLIGHT, "n_flight_head",                                                         \
       "copies of the head's saved tensors that are alive (x1000)")                             \
+    X(ENCODER_IN_FLIGHT, "n_flight_encoder",                                                   \
+      "copies of the encoder's saved tensors that are alive (x1000)")                          \
+    X(ENCODER_FROZEN, "P_frozen",                                                              \
+      "parameters of the encoder that are not trained, on one rank of its tp group")           \
     X(EMPTY_IN_FLIGHT, "n_flight_empty", "inputs of chunks without layers that are alive")     \
     X(HEADS, "h", "attention heads")                                                           \
     X(KV_HEADS, "h_kv", "key and value heads")                                                 \

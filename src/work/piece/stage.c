@@ -7,13 +7,14 @@
 #include "plan/derive.h"
 #include "plan/layout.h"
 #include "work/list/params.h"
+#include "work/piece/encoder.h"
 
 enum { CHUNKS = 128 };
 
 /* Layers whose saved tensors are alive at one moment of the schedule, over all micro-batches.
  */
 struct alive {
-    uint64_t layers[KIND_COUNT], head, empty;
+    uint64_t layers[KIND_COUNT], head, empty, encoder;
 };
 
 /* The chunks of one rank, and the moments of its schedule that no other exceeds in every count:
@@ -21,8 +22,8 @@ struct alive {
 struct chunks {
     uint64_t n;
     uint64_t layers[CHUNKS][KIND_COUNT], modules[CHUNKS];
-    bool embedding[CHUNKS], head[CHUNKS];
-    const struct layout *layout; /* that the plan writes out, or NULL */
+    bool embedding[CHUNKS], head[CHUNKS], encoder; /* encoder: the model has one */
+    const struct layout *layout;                   /* that the plan writes out, or NULL */
     struct alive moment[STAGE_MOMENTS];
     unsigned moments;
 };
@@ -89,6 +90,7 @@ static void rank_chunks(const struct plan *plan, uint64_t rank, const struct lay
     const struct parallel *p = &plan->parallel;
     memset(chunks, 0, sizeof *chunks);
     chunks->layout = layout;
+    chunks->encoder = encoder_is_there(plan);
     add_chunk(plan, chunks, rank);
     if (p->schedule == PIPELINE_DUALPIPE && p->pp > 1)
         add_chunk(plan, chunks, p->pp - 1 - rank);
@@ -116,7 +118,7 @@ static bool covers(const struct alive *a, const struct alive *b)
     for (unsigned k = 0; k < KIND_COUNT; k++)
         if (a->layers[k] < b->layers[k])
             return false;
-    return a->head >= b->head && a->empty >= b->empty;
+    return a->head >= b->head && a->empty >= b->empty && a->encoder >= b->encoder;
 }
 
 static bool has_layers(const uint64_t layers[KIND_COUNT])
@@ -135,6 +137,7 @@ static void add_moment(struct chunks *chunks, const uint64_t *micro_batches)
         for (unsigned k = 0; k < KIND_COUNT; k++)
             alive.layers[k] += micro_batches[i] * chunks->layers[i][k];
         alive.head += chunks->head[i] ? micro_batches[i] : 0;
+        alive.encoder += chunks->encoder && chunks->embedding[i] ? micro_batches[i] : 0;
         bool empty = !has_layers(chunks->layers[i]) && !chunks->head[i];
         alive.empty += empty && !chunks->embedding[i] ? micro_batches[i] : 0;
     }
@@ -245,11 +248,14 @@ static void stage_parameters(const struct plan *plan, const struct params *param
     matrices += mtp_matrices(plan, params, stage);
     if (stage->head && plan->model.tied_embeddings && !stage->embedding && !stage->mtp_layers)
         matrices += params->embedding;
+    struct encoder_share encoder = encoder_share(plan, params);
+    stage->encoder_frozen = stage->embedding ? encoder.frozen : 0;
     uint64_t ends = stage->embedding * params->embedding + stage->head * params->head.matrices;
     stage->plain_parameters = ceil_div(ends, plan->parallel.tp) + vectors;
     uint64_t whole = replicated_matrices(params, stage);
     whole = whole < matrices ? whole : matrices;
-    stage->dense_parameters = ceil_div(matrices - whole, plan->parallel.tp) + whole + vectors;
+    stage->dense_parameters = ceil_div(matrices - whole, plan->parallel.tp) + whole + vectors +
+                              (stage->embedding ? encoder.trained : 0);
     stage->expert_parameters = ceil_div(stage->moe_layers * plan_local_experts(plan) *
                                             params_part_total(params->expert),
                                         plan->parallel.etp);
@@ -305,6 +311,7 @@ void stage_at(const struct plan *plan, uint64_t index, unsigned moment,
         stage->in_flight[k] = thousandths(copies, stage->layers[k]);
     }
     stage->head_in_flight = 1000 * alive->head;
+    stage->encoder_in_flight = 1000 * alive->encoder;
     stage->empty_in_flight = alive->empty;
     stage_parameters(plan, params, stage);
 }

@@ -4,6 +4,7 @@
 #include "plan/derive.h"
 #include "work/list/dtype.h"
 #include "work/piece/dims.h"
+#include "work/piece/encoder.h"
 #include "work/piece/lora.h"
 #include "work/piece/matrix.h"
 #include "work/piece/recipe.h"
@@ -372,10 +373,34 @@ static void keep_weights(struct state *s)
          s->plan->precision.weights, 1);
 }
 
+/* What is frozen of an encoder has weights and nothing else; beside a quantised base it stays
+ * in 16 bits. */
+static void keep_frozen(struct state *s)
+{
+    struct sizes *z = s->z;
+    enum dtype format = s->plan->precision.weights;
+    struct size elements = size_slot(z, SLOT_ENCODER_FROZEN);
+    bool trains = s->plan->workload.mode == MODE_TRAIN;
+    if (!encoder_is_there(s->plan) || !trains || encoder_runs_back(s->plan))
+        return;
+    if (s->plan->parallel.zero >= 3)
+        elements = size_ceil_div(z, elements, step_sharers(s->plan, z).dense);
+    bool plain = format == DTYPE_F32 || format == DTYPE_BF16 || format == DTYPE_F16;
+    work_buffer(s->work, (struct buffer){.name = "encoder_weights",
+                                         .category = CATEGORY_WEIGHTS,
+                                         .segment = SEGMENT_STEP,
+                                         .dtype = plain ? format : DTYPE_BF16,
+                                         .n_dims = 1,
+                                         .dims = {elements},
+                                         .life = LIFE_PERSISTENT,
+                                         .state = true});
+}
+
 void step_state(const struct plan *plan, struct work *work, bool gradients_persist)
 {
     struct state s = {.plan = plan, .work = work, .z = &work->sizes};
     keep_weights(&s);
+    keep_frozen(&s);
     if (plan->workload.mode != MODE_TRAIN)
         return;
     if (lora_is_on(plan))

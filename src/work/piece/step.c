@@ -17,5 +17,6 @@ void step_segments(struct work *work)
     }
     work->use[SEGMENT_HEAD] =
         (struct segment_use){size_slot(z, SLOT_STAGE_HEAD), size_slot(z, SLOT_HEAD_IN_FLIGHT)};
-    work->use[SEGMENT_EMBED].repeat = size_slot(z, SLOT_STAGE_EMBEDDING);
+    work->use[SEGMENT_EMBED] = (struct segment_use){size_slot(z, SLOT_STAGE_EMBEDDING),
+                                                    size_slot(z, SLOT_ENCODER_IN_FLIGHT)};
 }

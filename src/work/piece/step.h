@@ -14,6 +14,13 @@
 #include "work/piece/layer.h"
 #include "work/piece/matrix.h"
 
+/* The encoder's forward: ops first .. middle - 1 of a layer, middle .. end - 1 of the
+ * projector; end 0: none runs. What enters and leaves either. */
+struct encoder_run {
+    size_t first, middle, end;
+    uint16_t patches, encoded, merged, projected;
+};
+
 struct step {
     const struct plan *plan; /* its path resolved */
     struct layer l;
@@ -23,6 +30,7 @@ struct step {
     unsigned in;            /* IN_DENSE, ...: the network of the segment at hand */
     struct again again;     /* what the stack recomputes */
     uint16_t labels;        /* ids of the step's tokens */
+    struct encoder_run encoder;
 };
 
 /* ---- pieces: buffers in the activations' dtype, ops with the bytes of their operands ---- */
@@ -59,6 +67,9 @@ uint16_t step_linear(struct step *s, uint16_t x);
 uint16_t step_dense(struct step *s, uint16_t x); /* step_dense.c */
 uint16_t step_experts(struct step *s, uint16_t x);
 uint16_t step_embedding(struct step *s); /* step_ends.c: [T, H] */
+/* An encoder of images before the embedding, and its backward behind it: step_encoder.c */
+void step_encoder_forward(struct step *s);
+void step_encoder_backward(struct step *s);
 /* Final norm, logits, loss or sampler; in training returns the gradient of x. */
 uint16_t step_head(struct step *s, uint16_t x);
 /* Gathers of sharded weights before a segment's forward or backward, and the reduction of its

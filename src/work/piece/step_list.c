@@ -65,8 +65,9 @@ static uint16_t layers(struct step *s, struct part parts[KIND_COUNT], uint16_t x
 static void add_all(struct step *s)
 {
     struct part parts[KIND_COUNT] = {{0}};
-    size_t embedded = s->l.work->n_ops;
     enter(s, SEGMENT_EMBED);
+    step_encoder_forward(s);
+    size_t embedded = s->l.work->n_ops;
     uint16_t x = step_embedding(s), tokens = x;
     size_t embedding_end = s->l.work->n_ops;
     x = layers(s, parts, x);
@@ -85,6 +86,7 @@ static void add_all(struct step *s)
     step_pipeline(s, PHASE_BACKWARD);
     enter(s, SEGMENT_EMBED);
     layer_undo_range(&s->l, embedded, embedding_end, tokens, d, tokens);
+    step_encoder_backward(s);
     enter(s, SEGMENT_STEP);
     s->l.layers = s->l.one;
     step_update(s);

@@ -340,6 +340,7 @@ enum status serve_build(const struct plan *plan, struct work *work, enum moe_pat
         serve_remainders(plan, work, &style->experts);
     if (!style->profile)
         serve_cache(plan, work, style->cache_block);
+    serve_encoder(plan, work, style->profile != NULL);
     TRY(layers(&v, err));
     if (style->profile)
         serve_sample(plan, work, style->profile, v.tokens);

@@ -52,5 +52,9 @@ void serve_remainders(const struct plan *plan, struct work *work,
 void serve_sample(const struct plan *plan, struct work *work,
                   const struct engine_release *release, struct size tokens);
 void serve_cache(const struct plan *plan, struct work *work, uint64_t block);
+/* The encoder of a multimodal model: its weights; what it holds while it runs in a profile run
+ * or a prefill with images. */
+void serve_encoder_weights(const struct plan *plan, struct work *work);
+void serve_encoder(const struct plan *plan, struct work *work, bool profile);
 
 #endif

@@ -345,6 +345,7 @@ void serve_weights(const struct plan *plan, struct work *work, const struct serv
     mixers(plan, work);
     vectors(plan, work, style);
     ends(plan, work);
+    serve_encoder_weights(plan, work);
     if (style->absorbed_copies && plan->model.attention.kind == ATTENTION_MLA)
         absorbed(plan, work, widths);
     if (style->experts.swizzled_scales)

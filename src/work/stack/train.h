@@ -86,6 +86,7 @@ struct train {
     uint16_t drop_every;   /* of every so many layers one is recomputed whole; 0: none */
     enum sizing_rule routed, received_rule; /* of rows, and of received tokens */
     uint16_t base[SEGMENT_COUNT];           /* number of a segment's first tick */
+    uint16_t encoder;                       /* and of the encoder's; 0: none runs */
 };
 
 /* Fills everything but drops and offloads from the plan; adds segments and ticks. */
@@ -110,6 +111,11 @@ void train_ends(struct train *train);
 void train_extras(struct train *train);
 void train_head(struct train *train); /* train_ends calls it: train_head.c */
 enum { TRAIN_HEAD_TICKS = 6 };
+
+/* The encoder of images: what it saves and holds, called by train_ends; what FSDP gathers of it
+ * (kept: from forward to backward). train_encoder.c */
+void train_encoder(struct train *train);
+void train_encoder_unit(struct train *train, bool kept);
 
 /* Under zero 3 what is gathered of a layer: by Megatron-FSDP, by FSDP2, by DeepSpeed, with its
  * buckets: train_sharded.c */

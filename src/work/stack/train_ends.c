@@ -37,6 +37,7 @@ void train_ends(struct train *train)
 {
     train_adapters(train);
     add_embedding(train);
+    train_encoder(train);
     train_head(train);
 }
 

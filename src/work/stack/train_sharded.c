@@ -70,6 +70,8 @@ void train_gathered_weights(struct train *t)
         add(t, kind, "gathered_weights", CATEGORY_WEIGHTS, dtype, sum, 2, THROUGHOUT);
         add(t, kind, "unsharded_gradients", CATEGORY_GRADIENTS, dtype, sum, 1, BACKWARD);
     }
+    if (t->plan->parallel.zero >= 3)
+        train_encoder_unit(t, false);
 }
 
 /* ---- FSDP2 (PyTorch _fsdp_param_group.py, _fsdp_collectives.py) ---- */
@@ -156,6 +158,7 @@ void train_fsdp2(struct train *t)
     if (keeps_gathered(t->plan))
         add_kept(t);
     add_end_units(t);
+    train_encoder_unit(t, keeps_gathered(t->plan));
 }
 
 /* ---- DeepSpeed (zero/stage_1_and_2.py, stage3.py; elements by zero/config.py) ---- */

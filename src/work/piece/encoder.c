@@ -1,0 +1,86 @@
+/* See encoder.h. */
+#include "work/piece/encoder.h"
+
+#include "base/checked.h"
+#include "plan/derive.h"
+#include "plan/engine.h"
+
+bool encoder_is_there(const struct plan *plan)
+{
+    return plan->model.encoder.layers > 0;
+}
+
+static enum encoder_training training(const struct plan *plan)
+{
+    bool adapters = plan->workload.mode == MODE_TRAIN && plan->lora.rank > 0;
+    return adapters ? ENCODER_FROZEN : plan->workload.encoder.train;
+}
+
+bool encoder_runs_back(const struct plan *plan)
+{
+    return plan->workload.mode == MODE_TRAIN && training(plan) == ENCODER_ALL;
+}
+
+struct encoder_share encoder_share(const struct plan *plan, const struct params *params)
+{
+    const struct params_part *all = &params->encoder;
+    uint64_t tp = plan->parallel.tp, layers = plan->model.encoder.layers;
+    if (!layers)
+        return (struct encoder_share){0};
+    uint64_t vectors = all->norms + all->biases;
+    uint64_t body = ceil_div(all->matrices, tp) + vectors + params->encoder_embedding;
+    uint64_t projector = ceil_div(params->encoder_projector, tp);
+    struct encoder_share share = {.trained = body + projector,
+                                  .layer =
+                                      ceil_div(all->matrices / layers, tp) + vectors / layers};
+    enum encoder_training train =
+        plan->workload.mode == MODE_TRAIN ? training(plan) : ENCODER_ALL;
+    share.frozen = train == ENCODER_ALL         ? 0
+                   : train == ENCODER_PROJECTOR ? body
+                                                : body + projector;
+    share.trained -= share.frozen;
+    return share;
+}
+
+/* Tokens of the largest item, or of a whole step. */
+static uint64_t profiled_patches(const struct plan *plan)
+{
+    bool overflow = false;
+    uint64_t merge = plan->model.encoder.merge, item = plan->workload.encoder.item;
+    uint64_t room = checked_mul(engine_tokens(plan), merge, &overflow);
+    if (!item)
+        return room;
+    return room > item ? room / item * item : item;
+}
+
+struct size encoder_patches(const struct plan *plan, struct sizes *z)
+{
+    if (plan->workload.scenario == SCENARIO_PROFILE_RUN && plan_is_engine(plan))
+        return size_const(z, profiled_patches(plan));
+    return size_times(z, size_slot(z, SLOT_MICRO_BATCH), plan->workload.encoder.patches);
+}
+
+struct size encoder_reach(const struct plan *plan, struct sizes *z, struct size n)
+{
+    uint64_t item = plan->workload.encoder.item;
+    uint64_t all = plan->workload.encoder.patches;
+    if (item)
+        return size_min(z, n, size_const(z, item));
+    return all ? size_min(z, n, size_const(z, all)) : n;
+}
+
+struct encoder_widths encoder_widths(const struct plan *plan, struct sizes *z)
+{
+    const struct encoder *e = &plan->model.encoder;
+    struct size tp = size_slot(z, SLOT_TP), hidden = size_const(z, e->hidden);
+    struct encoder_widths w = {
+        .hidden = hidden,
+        .context = size_ceil_div(z, hidden, tp),
+        .heads = size_ceil_div(z, size_const(z, e->heads), tp),
+        .inter = size_ceil_div(z, size_const(z, e->intermediate), tp),
+        .merged = size_times(z, hidden, e->merge),
+    };
+    w.qkv = size_times(z, w.context, 3);
+    w.up = size_times(z, w.inter, e->glu ? 2 : 1);
+    return w;
+}

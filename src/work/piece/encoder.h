@@ -1,0 +1,41 @@
+/* The encoder of a multimodal model: its parameters on a rank and its sizes.
+ *
+ * It stands where the embedding does, on the first pipeline stage; tensor parallelism divides
+ * the products of its layers and the projector, and leaves norms, biases, patch embedding and
+ * positions whole. Every context-parallel rank runs all patches. Sources: Megatron-Bridge
+ * models/qwen_vl/modelling_qwen3_vl/{model,transformer_config,vision_model}.py at 03711a9d,
+ * torchtitan models/qwen3_vl/parallelize.py at 006d4edb, vLLM models/qwen3_vl.py at 002d7b93.
+ */
+#ifndef MOEPLAN_WORK_PIECE_ENCODER_H
+#define MOEPLAN_WORK_PIECE_ENCODER_H
+
+#include "work/list/params.h"
+#include "work/list/size.h"
+
+/* Of one rank, in elements. */
+struct encoder_share {
+    uint64_t trained, frozen; /* together all; outside training all counts as trained */
+    uint64_t layer;           /* of one of its layers */
+};
+
+struct encoder_share encoder_share(const struct plan *plan, const struct params *params);
+
+bool encoder_is_there(const struct plan *plan);
+/* Whether its layers run backward: all of it is trained. */
+bool encoder_runs_back(const struct plan *plan);
+
+/* Patches that a rank's encoder reads in a micro-batch: those of its sequences, and in the
+ * profile run of an engine as many whole images as a step's tokens have room for, at least
+ * one. */
+struct size encoder_patches(const struct plan *plan, struct sizes *sizes);
+/* Patches that attention reaches from each of n. */
+struct size encoder_reach(const struct plan *plan, struct sizes *sizes, struct size n);
+
+/* Widths of one tensor-parallel rank. */
+struct encoder_widths {
+    struct size hidden, qkv, context, heads, inter, up; /* up: what enters the activation */
+    struct size merged;                                 /* a token's patches side by side */
+};
+struct encoder_widths encoder_widths(const struct plan *plan, struct sizes *sizes);
+
+#endif

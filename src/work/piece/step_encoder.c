@@ -1,0 +1,119 @@
+/* The encoder of a multimodal model as ops: its layers, bidirectional within an image, and the
+ * projector. Norms, residual sums and the patch embedding are left out: 2 % of its FLOPs. */
+#include "plan/engine.h"
+#include "work/piece/encoder.h"
+#include "work/piece/step.h"
+
+static bool runs(const struct step *s)
+{
+    const struct plan *plan = s->plan;
+    enum stack_kind kind = plan->stack.kind;
+    bool trainer = kind == STACK_MEGATRON || kind == STACK_PRIMUS || kind == STACK_TORCHTITAN ||
+                   kind == STACK_FSDP || kind == STACK_DEEPSPEED;
+    bool prefill = plan_is_engine(plan) && plan->workload.mode == MODE_PREFILL;
+    return encoder_is_there(plan) && plan->workload.encoder.patches &&
+           (s->training ? trainer : prefill);
+}
+
+static uint16_t product(struct step *s, const char *name, uint16_t a, struct size rows,
+                        struct size k, struct size n)
+{
+    struct layer *l = &s->l;
+    uint16_t w = layer_weights(l, arena_printf(l->arena, "w_%s", name), l->one, k, n);
+    uint16_t c =
+        step_rows(s, arena_printf(l->arena, "%s_out", name), CATEGORY_ACTIVATION, rows, n);
+    layer_gemm(l, name, a, w, WORK_NONE, c, layer_no_groups(),
+               (struct gemm_shape){.rows = rows, .k = k, .n = n, .groups = l->one});
+    return c;
+}
+
+/* Sums of the tp ranks' parts. */
+static uint16_t summed(struct step *s, const char *name, uint16_t x)
+{
+    return s->plan->parallel.tp == 1 ? x : layer_all_reduced(&s->l, name, GROUP_TP, x);
+}
+
+/* Scores and values: 4 patches x reach x width. */
+static uint16_t core(struct step *s, uint16_t qkv, struct size patches, struct size width)
+{
+    struct sizes *z = s->l.z;
+    uint16_t context = step_rows(s, "encoder_context", CATEGORY_ACTIVATION, patches, width);
+    uint16_t op = step_op(s, "encoder_attention", KERNEL_ATTENTION,
+                          OPERANDS(MANY(0, true, false, qkv), MANY(5, false, true, context)));
+    struct size reach = encoder_reach(s->plan, z, patches);
+    s->l.work->ops[op].flop =
+        size_times(z, size_product(z, 3, (struct size[]){patches, reach, width}), 4);
+    return context;
+}
+
+static uint16_t layer(struct step *s, uint16_t x, struct size patches)
+{
+    struct layer *l = &s->l;
+    struct encoder_widths w = encoder_widths(s->plan, l->z);
+    uint16_t qkv = product(s, "encoder_qkv", x, patches, w.hidden, w.qkv);
+    uint16_t context = core(s, qkv, patches, w.context);
+    uint16_t out = product(s, "encoder_attention_out", context, patches, w.context, w.hidden);
+    out = summed(s, "encoder_attention_sum", out);
+    uint16_t up = product(s, "encoder_up", out, patches, w.hidden, w.up);
+    uint16_t active = step_rows(s, "encoder_activated", CATEGORY_ACTIVATION, patches, w.inter);
+    layer_activation(l, "encoder_activation", up, active, layer_no_groups(), patches);
+    uint16_t down = product(s, "encoder_down", active, patches, w.inter, w.hidden);
+    return summed(s, "encoder_sum", down);
+}
+
+/* One product of as many multiplications as the projector has parameters. */
+static uint16_t projector(struct step *s, uint16_t x, struct size tokens)
+{
+    struct sizes *z = s->l.z;
+    struct encoder_widths w = encoder_widths(s->plan, z);
+    struct size parameters = size_const(z, s->plan->model.encoder.projector);
+    struct size columns =
+        size_ceil_div(z, parameters, size_mul(z, w.merged, size_slot(z, SLOT_TP)));
+    return product(s, "encoder_projector", x, tokens, w.merged, columns);
+}
+
+static void undo(struct step *s, size_t first, size_t end, uint16_t in, uint16_t out)
+{
+    const struct buffer *last = &s->l.work->buffers[out];
+    uint16_t d = step_rows(s, arena_printf(s->l.arena, "d_%s", last->name), CATEGORY_ACTIVATION,
+                           last->dims[0], last->dims[1]);
+    layer_undo_range(&s->l, first, end, out, d, in);
+}
+
+void step_encoder_forward(struct step *s)
+{
+    struct layer *l = &s->l;
+    if (!runs(s))
+        return;
+    struct encoder_run *run = &s->encoder;
+    struct size patches = encoder_patches(s->plan, l->z), once = l->layers;
+    struct size tokens = size_ceil_by(l->z, patches, s->plan->model.encoder.merge);
+    struct encoder_widths w = encoder_widths(s->plan, l->z);
+    run->patches = step_rows(s, "encoder_hidden", CATEGORY_ACTIVATION, patches, w.hidden);
+    run->merged = step_rows(s, "encoder_merged", CATEGORY_ACTIVATION, tokens, w.merged);
+    run->first = l->work->n_ops;
+    l->layers = size_times(l->z, once, s->plan->model.encoder.layers);
+    run->encoded = layer(s, run->patches, patches);
+    run->middle = l->work->n_ops;
+    l->layers = once;
+    run->projected = projector(s, run->merged, tokens);
+    run->end = l->work->n_ops;
+}
+
+void step_encoder_backward(struct step *s)
+{
+    struct layer *l = &s->l;
+    const struct encoder_run *run = &s->encoder;
+    struct size once = l->layers;
+    bool frozen = s->plan->workload.encoder.train == ENCODER_FROZEN || s->plan->lora.rank;
+    if (!run->end || frozen)
+        return;
+    undo(s, run->middle, run->end, run->merged, run->projected);
+    l->layers = size_times(l->z, once, s->plan->model.encoder.layers);
+    if (encoder_runs_back(s->plan)) {
+        if (s->plan->recompute.kind == RECOMPUTE_FULL)
+            again_add(l->work, &s->again, run->first, run->middle);
+        undo(s, run->first, run->middle, run->patches, run->encoded);
+    }
+    l->layers = once;
+}

@@ -1,0 +1,132 @@
+/* The encoder of a multimodal model in an engine: its weights, in 16 bits on every pipeline
+ * stage (the model is built whole, and its layers alone are cut); what its largest layer holds
+ * in the profile run, whose outputs stay cached to its end; and in a prefill with images.
+ * Sources: vLLM model_executor/models/qwen3_vl.py at 002d7b93, v1/worker/gpu_model_runner.py
+ * profile_run; engines.md 1.3. */
+#include "work/list/letters.h"
+#include "work/piece/encoder.h"
+#include "work/stack/serve.h"
+
+struct encoder_flow {
+    struct work *work;
+    struct size patches;
+    enum dtype dtype;
+};
+
+void serve_encoder_weights(const struct plan *plan, struct work *work)
+{
+    if (!encoder_is_there(plan))
+        return;
+    struct params params;
+    params_count(&plan->model, &params);
+    struct encoder_share share = encoder_share(plan, &params);
+    work_buffer(work, (struct buffer){.name = "encoder_weights",
+                                      .category = CATEGORY_WEIGHTS,
+                                      .segment = SEGMENT_STEP,
+                                      .dtype = DTYPE_BF16,
+                                      .n_dims = 1,
+                                      .dims = {size_const(&work->sizes, share.trained)},
+                                      .life = LIFE_PERSISTENT,
+                                      .state = true,
+                                      .source = "vLLM models/qwen3_vl.py"});
+}
+
+static struct buffer shape(const struct encoder_flow *e, const char *name, struct size width)
+{
+    return (struct buffer){.name = name,
+                           .category = CATEGORY_ACTIVATION,
+                           .dtype = e->dtype,
+                           .n_dims = 2,
+                           .dims = {e->patches, width}};
+}
+
+static uint16_t tensor(const struct encoder_flow *e, struct flow *flow, const char *name,
+                       struct size width)
+{
+    return flow_tensor(flow, shape(e, name, width), false);
+}
+
+static struct tick tick_of(const char *name, enum op_kind kind)
+{
+    return (struct tick){.name = name, .kind = kind};
+}
+
+/* Held from the first layer to the last: what enters the encoder, the residual stream. */
+static uint16_t held(const struct encoder_flow *e, const char *name, struct size width)
+{
+    struct buffer buffer = shape(e, name, width);
+    buffer.segment = SEGMENT_EMBED;
+    buffer.life = LIFE_TRANSIENT;
+    buffer.last = WORK_NONE;
+    return work_buffer(e->work, buffer);
+}
+
+static void attention(const struct encoder_flow *e, const struct encoder_widths *w,
+                      uint16_t hidden)
+{
+    struct flow flow;
+    flow_init(&flow, e->work, SEGMENT_EMBED);
+    flow_given(&flow, hidden, false);
+    uint16_t in = tensor(e, &flow, "encoder_attention_in", w->hidden);
+    uint16_t qkv = tensor(e, &flow, "encoder_qkv", w->qkv);
+    uint16_t context = tensor(e, &flow, "encoder_context", w->context);
+    uint16_t out = tensor(e, &flow, "encoder_attention_out", w->hidden);
+    flow_op(&flow, tick_of("encoder_norm", OP_NORM), FLOW(hidden), FLOW(in));
+    flow_op(&flow, tick_of("encoder_qkv", OP_GEMM), FLOW(in), FLOW(qkv));
+    flow_op(&flow, tick_of("encoder_attention", OP_ATTENTION), FLOW(qkv), FLOW(context));
+    flow_op(&flow, tick_of("encoder_out", OP_GEMM), FLOW(context), FLOW(out));
+    flow_close(&flow, &(struct flow_style){0});
+}
+
+static void network(const struct encoder_flow *e, const struct encoder_widths *w,
+                    uint16_t hidden)
+{
+    struct flow flow;
+    flow_init(&flow, e->work, SEGMENT_EMBED);
+    flow_given(&flow, hidden, false);
+    uint16_t in = tensor(e, &flow, "encoder_network_in", w->hidden);
+    uint16_t up = tensor(e, &flow, "encoder_up", w->up);
+    uint16_t active = tensor(e, &flow, "encoder_activated", w->inter);
+    uint16_t out = tensor(e, &flow, "encoder_network_out", w->hidden);
+    flow_op(&flow, tick_of("encoder_norm", OP_NORM), FLOW(hidden), FLOW(in));
+    flow_op(&flow, tick_of("encoder_up", OP_GEMM), FLOW(in), FLOW(up));
+    flow_op(&flow, tick_of("encoder_activation", OP_ACTIVATION), FLOW(up), FLOW(active));
+    flow_op(&flow, tick_of("encoder_down", OP_GEMM), FLOW(active), FLOW(out));
+    flow_close(&flow, &(struct flow_style){0});
+}
+
+/* [tokens, outputs x H]: cached in the profile run, else until the model has read them. */
+static void outputs(const struct plan *plan, struct work *work, struct size patches,
+                    bool profile)
+{
+    struct sizes *z = &work->sizes;
+    struct size tokens = size_ceil_by(z, patches, plan->model.encoder.merge);
+    struct size width = size_times(z, size_slot(z, SLOT_HIDDEN), plan->model.encoder.outputs);
+    work_buffer(work,
+                (struct buffer){.name = "image_tokens",
+                                .category = CATEGORY_ACTIVATION,
+                                .segment = SEGMENT_STEP,
+                                .dtype = plan->precision.activations,
+                                .n_dims = 2,
+                                .dims = {tokens, width},
+                                .count = size_slot(z, SLOT_STAGE_EMBEDDING),
+                                .life = LIFE_PERSISTENT,
+                                .source = profile ? "vLLM profile_run: encoder_cache" : NULL});
+}
+
+void serve_encoder(const struct plan *plan, struct work *work, bool profile)
+{
+    bool runs =
+        profile || (plan->workload.mode == MODE_PREFILL && plan->workload.encoder.patches);
+    if (!encoder_is_there(plan) || !runs)
+        return;
+    struct sizes *z = &work->sizes;
+    struct encoder_widths w = encoder_widths(plan, z);
+    struct encoder_flow e = {work, encoder_patches(plan, z), plan->precision.activations};
+    if (plan->model.encoder.inputs)
+        held(&e, "pixel_values", size_const(z, plan->model.encoder.inputs));
+    uint16_t hidden = held(&e, "encoder_hidden", w.hidden);
+    attention(&e, &w, hidden);
+    network(&e, &w, hidden);
+    outputs(plan, work, e.patches, profile);
+}

@@ -1,0 +1,301 @@
+/* The encoder of a multimodal model in training: what its layers save between their passes,
+ * what one of them and the projector hold while they run, and what is gathered of it.
+ *
+ * It runs whole before the language model's first layer and backward behind it, so its tensors
+ * stand in the embedding's segment, once for all layers. Its own recomputation is the plan's
+ * for whole layers; of selective lists only torchtitan's reach it, and its op list keeps qkv,
+ * attention's output and the first product of the network. Where no layer is trained, none
+ * saves anything. Sources: work/piece/encoder.h; TransformerEngine and PyTorch keep the inputs
+ * of norms, of products and of the activation, q, k, v, output and statistics of attention. */
+#include "work/piece/encoder.h"
+
+#include "base/text.h"
+#include "plan/derive.h"
+#include "work/stack/stack.h"
+#include "work/stack/train.h"
+
+enum encoder_tick {
+    TICK_ATTENTION,
+    TICK_NETWORK,
+    TICK_PROJECTOR,
+    TICK_D_PROJECTOR,
+    TICK_D_NETWORK,
+    TICK_D_ATTENTION,
+    ENCODER_TICKS
+};
+
+enum width { HIDDEN, QKV, CONTEXT, HEADS, UP, INTER, STATISTICS, WIDTHS };
+
+/* what of a layer's tensors stays when it runs again whole, or by torchtitan's list of ops */
+enum keeps { KEEPS_NOTHING, KEEPS_INPUT = 1, KEEPS_OPS = 2 };
+
+/* One layer, [patches, width]. eager: by stacks that fuse nothing; glu: with a gate. */
+static const struct layer_tensor {
+    const char *name;
+    enum width width;
+    enum dtype dtype; /* NONE: the activations' */
+    unsigned keeps;
+    enum encoder_tick first, last; /* while its layer runs */
+    bool eager, glu;
+} tensors[] = {
+    {"encoder_input", HIDDEN, DTYPE_NONE, KEEPS_INPUT | KEEPS_OPS, TICK_ATTENTION,
+     TICK_D_ATTENTION, false, false},
+    {"encoder_norm_statistics", STATISTICS, DTYPE_F32, KEEPS_NOTHING, TICK_ATTENTION,
+     TICK_D_ATTENTION, false, false},
+    {"encoder_attention_in", HIDDEN, DTYPE_NONE, KEEPS_NOTHING, TICK_ATTENTION,
+     TICK_D_ATTENTION, false, false},
+    {"encoder_qkv", QKV, DTYPE_NONE, KEEPS_OPS, TICK_ATTENTION, TICK_D_ATTENTION, false, false},
+    {"encoder_context", CONTEXT, DTYPE_NONE, KEEPS_OPS, TICK_ATTENTION, TICK_D_ATTENTION, false,
+     false},
+    {"encoder_statistics", HEADS, DTYPE_F32, KEEPS_OPS, TICK_ATTENTION, TICK_D_ATTENTION, false,
+     false},
+    {"encoder_network_input", HIDDEN, DTYPE_NONE, KEEPS_NOTHING, TICK_ATTENTION, TICK_D_NETWORK,
+     false, false},
+    {"encoder_network_in", HIDDEN, DTYPE_NONE, KEEPS_NOTHING, TICK_NETWORK, TICK_D_NETWORK,
+     false, false},
+    {"encoder_up", UP, DTYPE_NONE, KEEPS_OPS, TICK_NETWORK, TICK_D_NETWORK, false, false},
+    {"encoder_gate_activated", INTER, DTYPE_NONE, KEEPS_NOTHING, TICK_NETWORK, TICK_D_NETWORK,
+     true, true},
+    {"encoder_activated", INTER, DTYPE_NONE, KEEPS_NOTHING, TICK_NETWORK, TICK_D_NETWORK, false,
+     false},
+};
+
+/* Of one layer, in one pass alone. */
+static const struct layer_tensor passing[] = {
+    {"encoder_output", HIDDEN, DTYPE_NONE, 0, TICK_NETWORK, TICK_NETWORK, false, false},
+    {"d_encoder_output", HIDDEN, DTYPE_NONE, 0, TICK_D_NETWORK, TICK_D_ATTENTION, false, false},
+    {"d_encoder_up", UP, DTYPE_NONE, 0, TICK_D_NETWORK, TICK_D_NETWORK, false, false},
+    {"d_encoder_activated", INTER, DTYPE_NONE, 0, TICK_D_NETWORK, TICK_D_NETWORK, false, false},
+    {"d_encoder_qkv", QKV, DTYPE_NONE, 0, TICK_D_ATTENTION, TICK_D_ATTENTION, false, false},
+    {"d_encoder_context", CONTEXT, DTYPE_NONE, 0, TICK_D_ATTENTION, TICK_D_ATTENTION, false,
+     false},
+};
+
+struct encoder_hold {
+    struct train *t;
+    struct sizes *z;
+    struct size patches, tokens, widths[WIDTHS], merged;
+    uint16_t base;
+    bool back;
+    enum { AGAIN_NOT, AGAIN_OPS, AGAIN_WHOLE } again;
+    uint64_t every; /* of every so many layers one runs again; 0: all that do */
+};
+
+static void add_ticks(struct encoder_hold *r)
+{
+    static const char *const names[ENCODER_TICKS] = {
+        "encoder_attention",   "encoder_network",   "encoder_projector",
+        "d_encoder_projector", "d_encoder_network", "d_encoder_attention",
+    };
+    r->base = (uint16_t)r->t->work->n_ticks;
+    for (unsigned i = 0; i < ENCODER_TICKS; i++)
+        work_tick(r->t->work, (struct tick){.name = names[i],
+                                            .kind = OP_GEMM,
+                                            .segment = SEGMENT_EMBED,
+                                            .phase = i < TICK_D_PROJECTOR ? PHASE_FORWARD
+                                                                          : PHASE_BACKWARD});
+}
+
+static void hold(struct encoder_hold *r, struct buffer like, struct size rows,
+                 struct size width, enum encoder_tick first, enum encoder_tick last)
+{
+    like.segment = SEGMENT_EMBED;
+    like.n_dims = 2;
+    like.dims[0] = rows;
+    like.dims[1] = width;
+    like.dtype = like.dtype == DTYPE_NONE ? r->t->plan->precision.activations : like.dtype;
+    like.first = (uint16_t)(r->base + first);
+    like.last = (uint16_t)(r->base + last);
+    work_buffer(r->t->work, like);
+}
+
+/* While a layer runs: both passes where it saves nothing but its input, else the forward alone
+ * needs no room of its own beside what all layers save. */
+static void hold_passing(struct encoder_hold *r, const struct layer_tensor *tensor)
+{
+    enum encoder_tick first = tensor->first, last = tensor->last;
+    if (!r->back && first >= TICK_D_PROJECTOR)
+        return;
+    if (!r->back && last >= TICK_D_PROJECTOR)
+        last = TICK_NETWORK;
+    hold(r,
+         (struct buffer){.name = tensor->name,
+                         .category = CATEGORY_ACTIVATION,
+                         .dtype = tensor->dtype,
+                         .life = LIFE_TRANSIENT},
+         r->patches, r->widths[tensor->width], first, last);
+}
+
+/* Layers that keep a tensor from their forward to their backward. */
+static uint64_t keeping(const struct encoder_hold *r, const struct layer_tensor *tensor)
+{
+    uint64_t layers = r->t->plan->model.encoder.layers;
+    unsigned by = r->again == AGAIN_OPS ? KEEPS_OPS : KEEPS_INPUT;
+    if (!r->back)
+        return 0;
+    if (r->again == AGAIN_NOT || tensor->keeps & by)
+        return layers;
+    return r->every ? layers - layers / r->every : 0;
+}
+
+static void add_layers(struct encoder_hold *r)
+{
+    bool glu = r->t->plan->model.encoder.glu;
+    bool eager =
+        !(r->t->plan->stack.kind == STACK_MEGATRON || r->t->plan->stack.kind == STACK_PRIMUS);
+    for (size_t i = 0; i < sizeof tensors / sizeof *tensors; i++) {
+        const struct layer_tensor *tensor = &tensors[i];
+        if ((tensor->glu && !glu) || (tensor->eager && !eager))
+            continue;
+        uint64_t layers = keeping(r, tensor), all = r->t->plan->model.encoder.layers;
+        if (layers < all)
+            hold_passing(r, tensor);
+        if (layers)
+            hold(r,
+                 (struct buffer){.name = tensor->name,
+                                 .category = CATEGORY_ACTIVATION,
+                                 .dtype = tensor->dtype,
+                                 .count = size_const(r->z, layers),
+                                 .life = LIFE_SAVED},
+                 r->patches, r->widths[tensor->width], TICK_ATTENTION, TICK_D_ATTENTION);
+    }
+    for (size_t i = 0; i < sizeof passing / sizeof *passing; i++)
+        hold_passing(r, &passing[i]);
+}
+
+/* The images' values in the format of the first product, which saves them. */
+static void add_pixels(struct encoder_hold *r)
+{
+    hold(r,
+         (struct buffer){.name = "pixel_values",
+                         .category = CATEGORY_ACTIVATION,
+                         .life = r->back ? LIFE_SAVED : LIFE_TRANSIENT},
+         r->patches, size_const(r->z, r->t->plan->model.encoder.inputs), TICK_ATTENTION,
+         r->back ? TICK_D_ATTENTION : TICK_ATTENTION);
+}
+
+/* A norm, two products over a token's patches side by side and the activation between them
+ * (Qwen2.5-VL, Qwen3-VL, Kimi-VL), once per output; what they give waits for the language
+ * model's layers. */
+static void add_projector(struct encoder_hold *r)
+{
+    static const char *const inner[] = {"projector_norm_out", "projector_up",
+                                        "projector_activated"};
+    const struct plan *plan = r->t->plan;
+    bool trained = plan->workload.encoder.train != ENCODER_FROZEN && !plan->lora.rank;
+    struct size outputs = size_const(r->z, plan->model.encoder.outputs);
+    struct size part = size_ceil_div(r->z, r->merged, size_slot(r->z, SLOT_TP));
+    for (unsigned i = 0; i < 3; i++)
+        hold(r,
+             (struct buffer){.name = inner[i],
+                             .category = CATEGORY_ACTIVATION,
+                             .count = trained ? outputs : size_const(r->z, 1),
+                             .life = trained ? LIFE_SAVED : LIFE_TRANSIENT},
+             r->tokens, i ? part : r->merged, trained ? TICK_ATTENTION : TICK_PROJECTOR,
+             trained ? TICK_D_ATTENTION : TICK_PROJECTOR);
+    hold(r,
+         (struct buffer){.name = "image_tokens",
+                         .category = CATEGORY_ACTIVATION,
+                         .count = outputs,
+                         .life = LIFE_SAVED},
+         r->tokens, r->t->d.width[COL_HIDDEN], TICK_ATTENTION, TICK_D_ATTENTION);
+}
+
+/* Whether the plan's recomputation reaches the encoder: Bridge hands it the method, not the
+ * list of modules. */
+static void choose_again(struct encoder_hold *r)
+{
+    const struct plan *plan = r->t->plan;
+    if (plan->recompute.kind == RECOMPUTE_FULL)
+        r->again = AGAIN_WHOLE;
+    if (plan->recompute.kind != RECOMPUTE_SELECTIVE || plan->stack.kind != STACK_TORCHTITAN)
+        return;
+    r->every = r->t->drop_every;
+    bool whole = r->every || r->t->drops & TRAIN_FULL_LAYER;
+    r->again = whole ? AGAIN_WHOLE : AGAIN_OPS;
+}
+
+void train_encoder(struct train *t)
+{
+    const struct plan *plan = t->plan;
+    if (!encoder_is_there(plan) || !plan->workload.encoder.patches)
+        return;
+    struct encoder_widths w = encoder_widths(plan, t->z);
+    struct encoder_hold r = {.t = t,
+                             .z = t->z,
+                             .patches = encoder_patches(plan, t->z),
+                             .merged = w.merged,
+                             .back = encoder_runs_back(plan)};
+    struct size widths[WIDTHS] = {w.hidden,
+                                  w.qkv,
+                                  w.context,
+                                  w.heads,
+                                  w.up,
+                                  w.inter,
+                                  size_const(t->z, plan->model.encoder.norm_bias ? 4 : 2)};
+    for (unsigned i = 0; i < WIDTHS; i++)
+        r.widths[i] = widths[i];
+    r.tokens = size_ceil_by(t->z, r.patches, plan->model.encoder.merge);
+    choose_again(&r);
+    add_ticks(&r);
+    t->encoder = r.base;
+    if (plan->model.encoder.inputs)
+        add_pixels(&r);
+    add_layers(&r);
+    add_projector(&r);
+}
+
+/* ---- what is gathered ---- */
+
+static void gather(struct train *t, const char *name, enum category category, enum dtype dtype,
+                   struct size elements, uint64_t copies, enum encoder_tick first,
+                   enum encoder_tick last)
+{
+    work_buffer(t->work, (struct buffer){.name = name,
+                                         .category = category,
+                                         .segment = SEGMENT_EMBED,
+                                         .dtype = dtype,
+                                         .n_dims = 1,
+                                         .dims = {elements},
+                                         .count = size_const(t->z, copies),
+                                         .life = LIFE_TRANSIENT,
+                                         .first = (uint16_t)(t->encoder + first),
+                                         .last = (uint16_t)(t->encoder + last)});
+}
+
+/* Of a unit the gathered weights and the output of their all-gather; backward its gradients and
+ * the input of their reduction. */
+void train_encoder_unit(struct train *t, bool kept)
+{
+    const struct precision *p = &t->plan->precision;
+    if (!t->encoder)
+        return;
+    struct params params;
+    params_count(&t->plan->model, &params);
+    struct encoder_share share = encoder_share(t->plan, &params);
+    bool whole = t->plan->stack.kind == STACK_TORCHTITAN;
+    struct size unit = size_const(t->z, whole ? share.trained + share.frozen : share.layer);
+    if (kept)
+        work_buffer(t->work,
+                    (struct buffer){.name = "encoder_gathered_weights_kept",
+                                    .category = CATEGORY_WEIGHTS,
+                                    .segment = SEGMENT_STEP,
+                                    .dtype = p->activations,
+                                    .n_dims = 1,
+                                    .dims = {size_const(t->z, share.trained + share.frozen)},
+                                    .count = size_slot(t->z, SLOT_STAGE_EMBEDDING),
+                                    .life = LIFE_PERSISTENT,
+                                    .source = "FSDP2 reshard_after_forward false"});
+    gather(t, "encoder_gathered_weights", CATEGORY_WEIGHTS, p->activations, unit, kept ? 1 : 2,
+           TICK_ATTENTION, TICK_PROJECTOR);
+    if (!encoder_runs_back(t->plan))
+        return;
+    if (!kept)
+        gather(t, "encoder_gathered_weights", CATEGORY_WEIGHTS, p->activations, unit, 2,
+               TICK_D_PROJECTOR, TICK_D_ATTENTION);
+    gather(t, "encoder_unsharded_gradients", CATEGORY_GRADIENTS, p->activations, unit, 1,
+           TICK_D_PROJECTOR, TICK_D_ATTENTION);
+    if (t->reduces_in != DTYPE_NONE)
+        gather(t, "encoder_reduce_scatter_input", CATEGORY_GRADIENTS, t->reduces_in, unit, 1,
+               TICK_D_PROJECTOR, TICK_D_ATTENTION);
+}
