@@ -45,9 +45,15 @@ static uint64_t mul(uint64_t a, uint64_t b)
     return checked_mul(a, b, &overflow);
 }
 
+static uint64_t sum(uint64_t a, uint64_t b, uint64_t c)
+{
+    bool overflow = false;
+    return checked_add(checked_add(a, b, &overflow), c, &overflow);
+}
+
 static uint64_t linear(uint64_t in, uint64_t out, bool bias)
 {
-    return mul(in, out) + (bias ? out : 0);
+    return sum(mul(in, out), bias ? out : 0, 0);
 }
 
 static void read_layers(struct vision *v, struct encoder *e)
@@ -70,12 +76,10 @@ static void read_patches(struct vision *v, struct encoder *e, uint64_t side, uin
 }
 
 /* A merger: a norm before or behind the merge, two products with biases. */
-static uint64_t merger(const struct vision *v, const struct encoder *e, uint64_t norm,
-                       uint64_t out)
+static uint64_t merger(const struct encoder *e, uint64_t norm, uint64_t out)
 {
     uint64_t merged = mul(e->hidden, e->merge);
-    (void)v;
-    return norm + linear(merged, merged, true) + linear(merged, out, true);
+    return sum(norm, linear(merged, merged, true), linear(merged, out, true));
 }
 
 static void qwen3_vl(struct vision *v, struct encoder *e)
@@ -86,9 +90,9 @@ static void qwen3_vl(struct vision *v, struct encoder *e)
     uint64_t deep = items(v, "deepstack_visual_indexes", 0);
     uint64_t positions = number(v, "num_position_embeddings", NULL, 2304);
     e->outputs = 1 + deep;
-    e->embedding = linear(e->inputs, e->hidden, true) + mul(positions, e->hidden);
-    e->projector = merger(v, e, 2 * e->hidden, out) +
-                   mul(deep, merger(v, e, 2 * mul(e->hidden, e->merge), out));
+    e->embedding = sum(linear(e->inputs, e->hidden, true), mul(positions, e->hidden), 0);
+    e->projector = sum(merger(e, 2 * e->hidden, out),
+                       mul(deep, merger(e, mul(2, mul(e->hidden, e->merge)), out)), 0);
 }
 
 static void qwen2_5_vl(struct vision *v, struct encoder *e)
@@ -98,7 +102,7 @@ static void qwen2_5_vl(struct vision *v, struct encoder *e)
     e->glu = true;
     e->norm_bias = false;
     e->embedding = linear(e->inputs, e->hidden, false);
-    e->projector = merger(v, e, e->hidden, number(v, "out_hidden_size", NULL, v->text_hidden));
+    e->projector = merger(e, e->hidden, number(v, "out_hidden_size", NULL, v->text_hidden));
 }
 
 /* Square images of one size, a class token, norms around the layers; pixel shuffle by a half
@@ -111,10 +115,10 @@ static void llama4(struct vision *v, struct encoder *e)
     uint64_t in = number(v, "projector_input_dim", NULL, 4096);
     uint64_t out = number(v, "projector_output_dim", NULL, 4096);
     uint64_t given = number(v, "vision_output_dim", NULL, 4096);
-    e->embedding = linear(e->inputs, e->hidden, false) + mul(2 + mul(side, side), e->hidden) +
-                   4 * e->hidden;
-    e->projector = linear(e->intermediate, in, false) + linear(out, out, false) +
-                   linear(given, v->text_hidden, false);
+    e->embedding = sum(linear(e->inputs, e->hidden, false),
+                       mul(sum(2, mul(side, side), 0), e->hidden), 4 * e->hidden);
+    e->projector = sum(linear(e->intermediate, in, false), linear(out, out, false),
+                       linear(given, v->text_hidden, false));
 }
 
 static void moonvit(struct vision *v, struct encoder *e)
@@ -122,9 +126,9 @@ static void moonvit(struct vision *v, struct encoder *e)
     read_patches(v, e, 14, 1, 2);
     uint64_t height = number(v, "init_pos_emb_height", NULL, 64);
     uint64_t width = number(v, "init_pos_emb_width", NULL, 64);
-    e->embedding =
-        linear(e->inputs, e->hidden, true) + mul(mul(height, width), e->hidden) + 2 * e->hidden;
-    e->projector = merger(v, e, 2 * e->hidden, v->text_hidden);
+    e->embedding = sum(linear(e->inputs, e->hidden, true), mul(mul(height, width), e->hidden),
+                       2 * e->hidden);
+    e->projector = merger(e, 2 * e->hidden, v->text_hidden);
 }
 
 static const struct {
@@ -157,7 +161,7 @@ void import_hf_vision(const struct node *config, struct model *model)
             read_layers(&v, &e);
             if (!v.missing)
                 encoders[i].read(&v, &e);
-            if (!v.missing && e.hidden % e.heads == 0)
+            if (!v.missing && e.layers && e.hidden && e.heads && e.hidden % e.heads == 0)
                 model->encoder = e;
         }
 }

@@ -167,10 +167,12 @@ static void broken_configurations_say_where(void **state)
         {"{\"model_type\": \"opt\"}", "config.json:1:16", "architecture 'opt' is not known",
          "known: deepseek_v2, deepseek_v32, deepseek_v3, kimi_k2, glm_moe_dsa, glm4_moe, "
          "grok-1, mixtral, granitemoe, phimoe, minimax_m2, arctic, gpt_oss, llama4, "
-         "llama4_text, olmoe, qwen2_moe, qwen3_moe, qwen3_next, qwen3_5_moe, qwen3_5_moe_text, "
+         "llama4_text, olmoe, qwen2_moe, qwen3_moe, qwen3_vl_moe, qwen3_vl_moe_text, "
+         "qwen3_next, qwen3_5_moe, qwen3_5_moe_text, "
          "qwen3_5, qwen3_5_text, kimi_linear, minimax_text_01, minimax_m1, minimax, "
          "nemotron_h, "
-         "jamba, llama, mistral, qwen2, qwen3, dbrx; or write the model's own keys, as "
+         "jamba, llama, mistral, qwen2, qwen2_5_vl, qwen2_5_vl_text, qwen3, qwen3_vl, "
+         "qwen3_vl_text, dbrx; or write the model's own keys, as "
          "models/*.yaml do"},
         {"{\"model_type\": \"bamba\"}", "config.json:1:16",
          "architecture 'bamba' is not supported: hybrid attention (Mamba and attention layers)",

@@ -42,6 +42,9 @@ static void change(struct plan *plan, const char *changes)
 #define LINEAR                                                                                 \
     "model.layer_types=[linear,full] model.linear.heads=4 model.linear.head_dim=8 "            \
     "model.linear.key_heads=4 model.linear.key_dim=8"
+#define ENCODER                                                                                \
+    "model.encoder.layers=2 model.encoder.hidden=8 model.encoder.heads=2 "                     \
+    "model.encoder.intermediate=16"
 #define INDEXER                                                                                \
     MLA MLA_DIMS "model.attention.q_lora_rank=8 model.indexer.heads=4 "                        \
                  "model.indexer.head_dim=8 model.indexer.top_k=16"
@@ -101,6 +104,14 @@ static const struct {
      "indexer head_dim is 0, it must be larger", "the model has an indexer"},
     {"indexer-top-k", INDEXER " model.indexer.top_k=0", INDEXER,
      "indexer top_k is 0, it must be larger", "the model has an indexer"},
+    {"encoder-hidden", "model.encoder.layers=2", ENCODER,
+     "encoder hidden is 0, it must be larger", "the model has an encoder"},
+    {"encoder-heads", ENCODER " model.encoder.heads=0", ENCODER,
+     "encoder heads is 0, it must be larger", "the model has an encoder"},
+    {"encoder-heads-divide-hidden", ENCODER " model.encoder.heads=3", ENCODER,
+     "encoder hidden 8 is not divisible by encoder heads 3", "divisors of 8 near it: 2, 4"},
+    {"encoder-width", ENCODER " model.encoder.intermediate=0", ENCODER,
+     "encoder intermediate is 0, it must be larger", "the model has an encoder"},
     {"reuse-needs-indexer", "model.layer_types=[reuse,full]",
      INDEXER " model.layer_types=[reuse,full]", "indexer heads is 0, it must be larger",
      "layer_types names reuse layers"},

@@ -118,7 +118,7 @@ void serve_encoder(const struct plan *plan, struct work *work, bool profile)
 {
     bool runs =
         profile || (plan->workload.mode == MODE_PREFILL && plan->workload.encoder.patches);
-    if (!encoder_is_there(plan) || !runs)
+    if (!encoder_is_there(plan) || !runs || !plan_is_engine(plan))
         return;
     struct sizes *z = &work->sizes;
     struct encoder_widths w = encoder_widths(plan, z);
