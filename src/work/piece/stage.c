@@ -311,7 +311,7 @@ void stage_at(const struct plan *plan, uint64_t index, unsigned moment,
         stage->in_flight[k] = thousandths(copies, stage->layers[k]);
     }
     stage->head_in_flight = 1000 * alive->head;
-    stage->encoder_in_flight = 1000 * alive->encoder;
+    stage->encoder_in_flight = 1000 * (chunks.encoder ? alive->encoder : 1);
     stage->empty_in_flight = alive->empty;
     stage_parameters(plan, params, stage);
 }

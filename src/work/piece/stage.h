@@ -23,7 +23,7 @@ struct stage {
     /* copies of a layer's saved tensors alive at once, in thousandths of the layers above */
     uint64_t in_flight[KIND_COUNT];
     uint64_t empty_in_flight;   /* micro-batches that wait in chunks without anything to do */
-    uint64_t encoder_in_flight; /* micro-batches between the encoder's two passes, x 1000 */
+    uint64_t encoder_in_flight; /* likewise of the encoder, or of the embedding alone */
     uint64_t encoder_frozen;    /* its parameters that are not trained, before zero */
     uint64_t head_in_flight; /* micro-batches between the head's forward and backward, x 1000 */
     uint64_t dense_parameters;  /* not routed experts; on one rank of tp, before zero */
