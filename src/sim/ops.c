@@ -63,21 +63,6 @@ static struct op_report report(const struct pricing *pricing, const struct work 
 
 /* ---- the step of one rank ---- */
 
-/* What the stage decides stays that of the stage that counts. */
-static void keep_stage(const struct slots *stage, struct slots *slots)
-{
-    static const enum slot kept[] = {SLOT_STAGE_DENSE_LAYERS, SLOT_STAGE_MOE_LAYERS,
-                                     SLOT_STAGE_EMBEDDING,    SLOT_STAGE_HEAD,
-                                     SLOT_STAGE_MTP,          SLOT_DENSE_PARAMETERS,
-                                     SLOT_EXPERT_PARAMETERS,  SLOT_PARAMETERS};
-    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
-        slots->value[kept[i]] = stage->value[kept[i]];
-    for (unsigned k = 0; k < KIND_COUNT; k++) {
-        enum slot layers = slot_kind_layers((enum layer_kind)k);
-        slots->value[layers] = stage->value[layers];
-    }
-}
-
 enum status ops_of(const struct plan *plan, const struct ops_ask *ask, const struct work *held,
                    const struct slots *stage, struct arena *arena, struct ops_report *out,
                    struct err *err)
@@ -92,7 +77,7 @@ enum status ops_of(const struct plan *plan, const struct ops_ask *ask, const str
     if (!work->n_ops) /* a stack may hold what its ops need, and has them already */
         TRY(work_ops(plan, work, err));
     TRY(ops_slots(resolved, ask, arena, &slots, out, err));
-    keep_stage(stage, &slots);
+    slots_keep_stage(stage, &slots); /* that of the stage that counts */
     uint64_t *values = arena_alloc(arena, work->sizes.n, sizeof *values);
     if (!sizes_eval(&work->sizes, &slots, values))
         return err_set(err, STATUS_INPUT, "a size of the plan's ops overflows 64 bits");

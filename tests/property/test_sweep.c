@@ -34,9 +34,10 @@ static const char *const axes[][5] = {
     {"stack.kind", "maxtext", "generic", "megatron", "vllm"},
     {"moe.routing.alpha", "0", "0.5", "1", "2"},
     {"workload.mode", "train", "prefill", "train", "prefill"},
+    {"workload.global_batch", "96", "192", "384", "768"}, /* not drawn */
 };
 
-enum { N_AXES = sizeof axes / sizeof *axes };
+enum { N_AXES = sizeof axes / sizeof *axes, N_DRAWN = N_AXES - 1 };
 
 static enum status apply(void *context, size_t value, struct plan *plan, struct err *err)
 {
@@ -278,18 +279,55 @@ static void points_equal_predictions(void **state)
             base = seed % 3 == 1 ? plan_small(4) : plan_deepseek(8, 8);
         base.moe.routing.samples = 8;
         base.workload.context_length = 128;
-        size_t which[3] = {rng_below(&rng, N_AXES), 0, 0};
+        size_t which[3] = {rng_below(&rng, N_DRAWN), 0, 0};
         for (unsigned i = 1; i < 3; i++)
-            which[i] = (which[i - 1] + 1 + rng_below(&rng, N_AXES / 3)) % N_AXES;
+            which[i] = (which[i - 1] + 1 + rng_below(&rng, N_DRAWN / 3)) % N_DRAWN;
         valid += compare_sweep(&base, seed, which);
     }
     printf("%llu of %d points are valid plans\n", (unsigned long long)valid, SEEDS * 64);
     assert_in_range(valid, SEEDS * 8, SEEDS * 64);
 }
 
+/* ---- what depends on the micro-batch and is no product of it ---- */
+
+static size_t axis_of(const char *key)
+{
+    size_t i = 0;
+    while (i < N_AXES && strcmp(axes[i][0], key) != 0)
+        i++;
+    assert_in_range(i, 0, N_AXES - 1);
+    return i;
+}
+
+/* Chunks of a fused loss are powers of two, a graph of a whole step reads as many batches as
+ * the global batch leaves, and micro-batches in flight are no more than those. */
+static void steps_follow_the_micro_batch(void **state)
+{
+    (void)state;
+    static const char *const sets[] = {
+        "stack.cross_entropy=fused",
+        "stack.cross_entropy=fused model=qwen3-30b-a3b stack=fsdp",
+        "stack.graphs=full",
+        "stack.graphs=partial cluster=h200-8x8 parallel.pp=8 moe.path=ragged_a2a",
+        "moe.paged_stash=true moe.buffer=1.5 model=qwen3-next-80b-a3b parallel.pp=2",
+    };
+    for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
+        struct arena arena = {0};
+        struct plan plan;
+        size_t which[3] = {axis_of("workload.micro_batch"), axis_of("workload.sequence_length"),
+                           axis_of("workload.global_batch")};
+        plan_set("model: deepseek-v3\ncluster: h200-8x4\nstack: megatron\n"
+                 "workload: {global_batch: 384}\nparallel: {ep: 8, zero: 1}\n",
+                 sets[i], &arena, &plan);
+        assert_in_range(compare_sweep(&plan, i, which), 24, 64);
+        arena_release(&arena);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(steps_follow_the_micro_batch),
         cmocka_unit_test(points_equal_predictions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

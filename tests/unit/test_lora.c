@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "sim/predict.h"
 #include "support/plans.h"
+#include "work/list/kernel.h"
 #include "work/stack/stack.h"
 
 static const char base[] = "model: qwen3-30b-a3b\ncluster: h200-8x1\nstack: fsdp\n"
@@ -109,6 +110,186 @@ static void what_a_layer_saves(void **state)
     assert_int_equal(saved(QV, "expert_gate"), saved("", "expert_gate"));
 }
 
+/* ---- mixers ---- */
+
+static uint64_t adapter_parameters(const char *set, const char *name)
+{
+    struct built b;
+    build(&b, set);
+    const struct buffer *buffer = plan_buffer(&b.work, name);
+    uint64_t n = b.values[buffer->dims[0].node];
+    arena_release(&b.arena);
+    return n;
+}
+
+/* Qwen3-Next: 12 layers of 16 query heads of 256, each with a gate, over 2 pairs of k and v; 36
+ * layers of 32 value and 16 key heads of 128. */
+static void hybrid_models_have_adapters(void **state)
+{
+    (void)state;
+#define NEXT "model=qwen3-next-80b-a3b lora.rank=8 lora.targets="
+    const uint64_t q = 2 * 16 * 256, kv = 2 * 256, keys = 16 * 128, values = 32 * 128;
+    const uint64_t qkvz = 2 * keys + 2 * values, ba = 2 * 32;
+    const struct {
+        const char *set;
+        uint64_t parameters;
+    } rows[] = {
+        {NEXT "[linear_qkv]", 12 * 8 * (2048 + q + 2 * kv)},
+        {NEXT "[q_proj]", 12 * 8 * (2048 + q)},
+        {NEXT "[q_proj,k_proj,v_proj]", 12 * 8 * (3 * 2048 + q + 2 * kv)},
+        {NEXT "[in_proj_qkvz,in_proj_ba]", 36 * 8 * (2 * 2048 + qkvz + ba)},
+        {NEXT "[in_proj]", 36 * 8 * (2048 + qkvz + ba)},
+        {NEXT "[out_proj]", 36 * 8 * (values + 2048)},
+        {NEXT "[o_proj]", 12 * 8 * (16 * 256 + 2048)},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        print_message("%s\n", rows[i].set);
+        assert_int_equal(adapter_parameters(rows[i].set, "adapters"), rows[i].parameters);
+    }
+    /* all-linear is every matrix but router and the shared expert's gate */
+    uint64_t attention = 3 * 2048 + q + 2 * kv + 16 * 256 + 2048;
+    uint64_t linear = 2 * 2048 + qkvz + ba + values + 2048, shared = 3 * (2048 + 512);
+    assert_int_equal(adapter_parameters(NEXT "[all-linear]", "adapters"),
+                     8 * (12 * attention + 36 * linear + 48 * shared));
+    /* Kimi's 20 linear layers have q, k, v, o like the 7 others, and 6 matrices more */
+#define KIMI "model=kimi-linear-48b-a3b lora.rank=8 lora.targets="
+    const uint64_t all = 32 * 128;
+    assert_int_equal(
+        adapter_parameters(KIMI "[f_a_proj,f_b_proj,g_a_proj,g_b_proj,b_proj]", "adapters"),
+        20 * 8 * (2 * (2304 + 128) + 2 * (128 + all) + 2304 + 32));
+    assert_int_equal(adapter_parameters(KIMI "[k_proj]", "adapters"), 20 * 8 * (2304 + all));
+}
+
+/* A layer saves the input of its own adapted matrices. */
+static void each_mixer_saves_its_own(void **state)
+{
+    (void)state;
+    const struct {
+        const char *set, *tensor;
+        bool full, linear;
+    } rows[] = {
+        {NEXT "[q_proj]", "attention_norm_out", true, false},
+        {NEXT "[in_proj_qkvz]", "attention_norm_out", false, true},
+        {NEXT "[o_proj]", "gated_context", true, false},
+        {NEXT "[out_proj]", "gated_context", false, true},
+        {NEXT "[up_proj]", "mlp_norm_out", true, true},
+        {NEXT "[down_proj]", "mlp_norm_out", false, false},
+        {"model=deepseek-v2-lite lora.rank=8 lora.targets=[q_proj]", "attention_norm_out", true,
+         false},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct built b;
+        bool full = false, linear = false;
+        build(&b, rows[i].set);
+        for (size_t j = 0; j < b.work.n_buffers; j++) {
+            const struct buffer *buffer = &b.work.buffers[j];
+            if (buffer->life != LIFE_SAVED || !text_equal(buffer->name, rows[i].tensor))
+                continue;
+            bool is_linear = kind_mixer(segment_kind(buffer->segment)) == MIXER_LINEAR;
+            linear |= is_linear;
+            full |= !is_linear;
+        }
+        arena_release(&b.arena);
+        print_message("%s\n", rows[i].set);
+        assert_int_equal(full, rows[i].full);
+        assert_int_equal(linear, rows[i].linear);
+    }
+}
+
+/* ---- what a step moves ---- */
+
+/* Bytes that an op of the step sends, or copies, over all its layers; 0: there is none. */
+static uint64_t moved(const char *set, const char *name)
+{
+    struct built b;
+    struct err err = {0};
+    uint64_t sum = 0;
+    build(&b, set);
+    if (work_ops(&b.plan, &b.work, &err))
+        fail_msg("%s: %s", set, err.text);
+    b.values = plan_evaluate(&b.plan, &b.arena, &b.work);
+    for (size_t i = 0; i < b.work.n_ops; i++) {
+        const struct op *op = &b.work.ops[i];
+        uint64_t bytes = b.values[op->bytes_sent.node];
+        if (text_equal(op->name, name))
+            sum += b.values[op->layers.node] * (bytes ? bytes : b.values[op->bytes_read.node]);
+    }
+    arena_release(&b.arena);
+    return sum;
+}
+
+/* Gradients of f32 adapters alone are reduced, their weights alone gathered: on 8 ranks twice
+ * 7/8 of them, or once; the frozen base only where it is sharded itself. */
+static void only_adapters_travel(void **state)
+{
+    (void)state;
+    const uint64_t adapters = 4 * UINT64_C(3342336);
+    assert_int_equal(moved(QV, "reduce_gradients_of_adapters"), 2 * adapters / 8 * 7);
+    assert_int_equal(moved(QV "parallel.zero=1", "reduce_gradients_of_adapters"),
+                     adapters / 8 * 7);
+    assert_int_equal(moved(QV "parallel.zero=1", "gather_adapters"), adapters / 8 * 7);
+    assert_int_equal(moved(QV "parallel.zero=3", "reduce_gradients_of_adapters"),
+                     adapters / 8 * 7);
+    static const char *const none[] = {"reduce_gradients_of_weights", "gather_weights",
+                                       "reduce_gradients_of_expert_weights",
+                                       "reduce_gradients_of_expert_adapters"};
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++)
+        assert_int_equal(moved(QV "parallel.zero=1", none[i]), 0);
+    assert_int_equal(moved(QV "parallel.zero=3", "reduce_gradients_of_weights"), 0);
+    assert_true(moved(QV "parallel.zero=3", "gather_weights") > 0);
+    assert_true(moved(QV "parallel.zero=3", "gather_weights") >
+                moved("parallel.zero=3", "gather_weights"));
+    /* to the host and back goes what is trained */
+#define OFFLOAD "stack=deepspeed parallel.zero=1 optimizer.offload=1 "
+    assert_int_equal(moved(QV OFFLOAD, "offload_gradients"), adapters / 8);
+    assert_int_equal(moved(QV OFFLOAD, "reload_weights"), adapters / 8);
+}
+
+static bool makes_weight_gradients(const char *set)
+{
+    struct built b;
+    struct err err = {0};
+    bool found = false;
+    build(&b, set);
+    if (work_ops(&b.plan, &b.work, &err))
+        fail_msg("%s: %s", set, err.text);
+    for (size_t i = 0; i < b.work.n_ops; i++)
+        found = found || b.work.ops[i].kernel == KERNEL_WGRAD ||
+                b.work.ops[i].kernel == KERNEL_EMBED_GRAD;
+    arena_release(&b.arena);
+    return found;
+}
+
+/* A frozen matrix passes the gradient of its rows on and has none of its own. */
+static void frozen_matrices_have_no_gradient(void **state)
+{
+    (void)state;
+    static const char *const sets[] = {"", "model=qwen3-next-80b-a3b ",
+                                       "model=deepseek-v3 stack=torchtitan "};
+    for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
+        struct arena arena = {0};
+        assert_true(makes_weight_gradients(sets[i]));
+        assert_false(makes_weight_gradients(arena_printf(&arena, "%slora.rank=8", sets[i])));
+        arena_release(&arena);
+    }
+}
+
+/* An f32 per output channel of every matrix: q and k and v, output, router; gate, up and down
+ * of 128 experts. */
+static void channels_have_scales(void **state)
+{
+    (void)state;
+    const uint64_t plain = 2 * UINT64_C(151936) * 2048 + 48 * (2 * 2048 + 2 * 128) + 2048;
+    const uint64_t dense = 48 * (5120 + 2048 + 128);
+    const uint64_t experts = 48 * UINT64_C(128) * (2 * 768 + 2048);
+#define CHANNEL QV "precision.weights=fp8_channel"
+    assert_int_equal(state_bytes(CHANNEL),
+                     4 * plain + (30532122624 - plain) + 4 * (dense + experts) + 16 * 3342336);
+    assert_int_equal(state_bytes(CHANNEL " parallel.zero=3"),
+                     4 * (plain / 8) + (30532122624 - plain) / 8 + 4 * (dense + experts) / 8 +
+                         16 * 3342336 / 8);
+}
+
 static void wrong_targets_are_refused(void **state)
 {
     (void)state;
@@ -129,6 +310,11 @@ int main(void)
         cmocka_unit_test(only_adapters_have_states),
         cmocka_unit_test(a_quantised_base),
         cmocka_unit_test(what_a_layer_saves),
+        cmocka_unit_test(hybrid_models_have_adapters),
+        cmocka_unit_test(each_mixer_saves_its_own),
+        cmocka_unit_test(only_adapters_travel),
+        cmocka_unit_test(frozen_matrices_have_no_gradient),
+        cmocka_unit_test(channels_have_scales),
         cmocka_unit_test(wrong_targets_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

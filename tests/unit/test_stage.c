@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "support/random_plan.h"
+#include "work/list/shape.h"
 #include "work/piece/stage.h"
 
 static struct plan pipeline(uint64_t pp, uint64_t vpp, enum pipeline_schedule schedule)
@@ -165,6 +166,23 @@ static void some_matrices_are_replicated(void **state)
     assert_int_equal(2 * two, one + whole);
 }
 
+/* What ops are counted with is the whole stage, whichever one the slots came from. */
+static void a_stage_is_taken_over_whole(void **state)
+{
+    (void)state;
+    struct plan plan = pipeline(4, 1, PIPELINE_1F1B);
+    struct slots slots, first;
+    plan.model.mtp_enabled = true;
+    plan.model.mtp_layers = 1;
+    slots_from_plan(&plan, &slots);
+    slots_from_plan(&plan, &first);
+    slots_set_stage(&plan, 3, 0, &slots);
+    assert_int_not_equal(slots.value[SLOT_PLAIN_PARAMETERS],
+                         first.value[SLOT_PLAIN_PARAMETERS]);
+    slots_keep_stage(&slots, &first);
+    assert_memory_equal(slots.value, first.value, sizeof slots.value);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -175,6 +193,7 @@ int main(void)
         cmocka_unit_test(explicit_chunks_and_moments),
         cmocka_unit_test(uneven_stages_add_up),
         cmocka_unit_test(some_matrices_are_replicated),
+        cmocka_unit_test(a_stage_is_taken_over_whole),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

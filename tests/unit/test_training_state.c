@@ -118,6 +118,13 @@ static void muon_keeps_a_second_moment_of_what_is_no_matrix(void **state)
     uint64_t plain = 2 * UINT64_C(151936) * 2048 + 48 * (2 * 2048 + 2 * 128) + 2048;
     struct held muon = held_by("optimizer.kind=muon"), lion = held_by("optimizer.kind=lion");
     assert_int_equal(muon.state - lion.state, 4 * ((plain + 7) / 8));
+    /* among those that share a copy, of which there are two */
+    muon = held_by("optimizer.kind=muon parallel.dp_shard=4");
+    lion = held_by("optimizer.kind=lion parallel.dp_shard=4");
+    assert_int_equal(muon.state - lion.state, 4 * ((plain + 3) / 4));
+    /* adapters are all matrices */
+    muon = held_by("optimizer.kind=muon lora.rank=8");
+    assert_int_equal(muon.state, held_by("optimizer.kind=lion lora.rank=8").state);
 }
 
 /* Sums per row and per column: of qkv, output, router and the two tables; of 16 experts' two
@@ -131,6 +138,13 @@ static void adafactor_keeps_rows_and_columns(void **state)
     struct held none = held_by("optimizer.kind=sgd precision.moments=none");
     struct held adafactor = held_by("optimizer.kind=adafactor");
     assert_int_equal(adafactor.state - none.state, 4 * ((dense + 7) / 8) + 4 * experts);
+    /* adapters' two sides of both matrices, of q and of gate_proj; nothing of the tables */
+#define ADAPTERS " lora.rank=8 lora.targets=[q_proj,gate_proj]"
+    none = held_by("optimizer.kind=sgd precision.moments=none" ADAPTERS);
+    adafactor = held_by("optimizer.kind=adafactor" ADAPTERS);
+    dense = 48 * (2048 + 8 + 8 + 4096);
+    experts = 48 * UINT64_C(16) * (2048 + 8 + 8 + 768);
+    assert_int_equal(adafactor.state - none.state, 4 * (dense / 8) + 4 * experts);
 }
 
 /* training-stacks.md 7: Qwen3-30B on 8 devices: actor 56.87 GiB, reference 7.11, an engine over

@@ -91,9 +91,36 @@ static void fill_parallel(const struct plan *plan, uint64_t *v)
     v[SLOT_UNITS] = plan->cluster.device.units;
 }
 
+/* Rows whose logits Liger's fused linear cross entropy makes at once: ceil(rows / ceil(V / H)),
+ * rounded up to a power of two (training-stacks.md 5). */
+static uint64_t loss_rows(const struct plan *plan)
+{
+    bool overflow = false;
+    uint64_t hidden = plan->model.hidden, vocab = plan->model.vocab, power = 1;
+    uint64_t rows = checked_mul(plan_tokens(plan), plan_token_ranks(plan), &overflow);
+    uint64_t parts = ceil_div(vocab, hidden ? hidden : 1);
+    uint64_t part = ceil_div(rows, parts ? parts : 1);
+    while (power < part && power < (UINT64_C(1) << 62))
+        power *= 2;
+    return power;
+}
+
+/* Tokens compete for slots inside a group: a sequence, or all tokens of the rank where it has
+ * no whole sequences or they are not asked for. */
+static uint64_t competing_groups(const struct plan *plan)
+{
+    uint64_t tokens = plan_tokens(plan), sequences = plan->workload.micro_batch;
+    bool split = plan->moe.capacity_scope == CAPACITY_SEQUENCE && sequences > 0 &&
+                 tokens % sequences == 0;
+    return split ? sequences : 1;
+}
+
 static void fill_layer(const struct plan *plan, uint64_t *v)
 {
     const struct workload *w = &plan->workload;
+    v[SLOT_ACCUMULATION] = plan_accumulation(plan);
+    v[SLOT_LOSS_ROWS] = loss_rows(plan);
+    v[SLOT_COMPETING] = competing_groups(plan);
     v[SLOT_TOKENS] = plan_tokens(plan);
     v[SLOT_SEQUENCE_FULL] = w->sequence_length;
     v[SLOT_SEQUENCE] = ceil_div(w->sequence_length, plan_sequence_ranks(plan));
@@ -144,6 +171,20 @@ unsigned slots_set_stage(const struct plan *plan, uint64_t index, unsigned momen
     v[SLOT_EXPERT_PARAMETERS] = stage.expert_parameters;
     v[SLOT_PARAMETERS] = stage.model_parameters;
     return stage.moments;
+}
+
+void slots_keep_stage(const struct slots *stage, struct slots *slots)
+{
+    static const enum slot kept[] = {
+        SLOT_STAGE_DENSE_LAYERS, SLOT_STAGE_MOE_LAYERS, SLOT_STAGE_EMBEDDING,
+        SLOT_STAGE_HEAD,         SLOT_STAGE_MTP,        SLOT_HEAD_IN_FLIGHT,
+        SLOT_EMPTY_IN_FLIGHT,    SLOT_DENSE_PARAMETERS, SLOT_PLAIN_PARAMETERS,
+        SLOT_EXPERT_PARAMETERS,  SLOT_PARAMETERS,
+    };
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
+        slots->value[kept[i]] = stage->value[kept[i]];
+    for (unsigned i = SLOT_KIND_LAYERS; i < SLOT_COUNT; i++)
+        slots->value[i] = stage->value[i];
 }
 
 void slots_set_numbers(const struct plan *plan, struct slots *slots)

@@ -17,6 +17,9 @@
     X(SEQUENCE_FULL, "S_full", "sequence length of the workload")                              \
     X(MICRO_BATCH, "mb", "sequences per micro-step and data-parallel rank")                    \
     X(MAX_SEQS, "n_seqs", "sequences an engine takes into a step, at most")                    \
+    X(ACCUMULATION, "n_micro", "micro-batches of a step")                                      \
+    X(LOSS_ROWS, "n_loss", "rows of logits that a fused loss makes at once")                   \
+    X(COMPETING, "n_compete", "groups of tokens that compete for an expert's slots")           \
     X(UNITS, "n_sm", "SMs or CUs of the device")                                               \
     X(CONTEXT, "S_ctx", "tokens the KV cache holds per sequence")                              \
     X(TOP_K, "K", "experts per token")                                                         \
@@ -144,5 +147,8 @@ void slots_set_numbers(const struct plan *plan, struct slots *slots);
  * both from 0; the others stay. Returns the number of moments of that stage. */
 unsigned slots_set_stage(const struct plan *plan, uint64_t index, unsigned moment,
                          struct slots *slots);
+
+/* The slots that a pipeline stage decides, from other slots of the same plan. */
+void slots_keep_stage(const struct slots *stage, struct slots *slots);
 
 #endif

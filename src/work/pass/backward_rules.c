@@ -92,6 +92,8 @@ static void combine_rule(struct backward *b, const struct op *op)
 static void weight_rule(struct backward *b, const struct op *op, uint16_t d)
 {
     struct layer *l = b->l;
+    if (l->frozen)
+        return;
     uint16_t dw = backward_weight(b, backward_of(b, op, ROLE_WEIGHT));
     uint16_t dbias = backward_of(b, op, ROLE_BIAS) == WORK_NONE
                          ? WORK_NONE
@@ -465,7 +467,7 @@ static void embed_rule(struct backward *b, const struct op *op)
 {
     struct layer *l = b->l;
     uint16_t d = arrived(b, op, ROLE_DST);
-    if (d == WORK_NONE)
+    if (d == WORK_NONE || l->frozen)
         return;
     uint16_t dtable = backward_weight(b, backward_of(b, op, ROLE_WEIGHT));
     layer_op(

@@ -6,17 +6,6 @@
 #include "work/stack/dispatch_parts.h"
 #include "work/stack/dispatch_rows.h"
 
-#include "plan/derive.h"
-
-/* Tokens compete for slots inside a group: a sequence, or all tokens of the rank. */
-static struct size competing_groups(struct layer *l)
-{
-    uint64_t tokens = plan_tokens(l->plan), sequences = l->plan->workload.micro_batch;
-    bool split = l->plan->moe.capacity_scope == CAPACITY_SEQUENCE && sequences > 0 &&
-                 tokens % sequences == 0;
-    return split ? size_slot(l->z, SLOT_MICRO_BATCH) : l->one;
-}
-
 /* C = min(T_g, ceil(T_g K cf / E)) of a group's T_g tokens (seed-systems.md B1). */
 static struct size capacity(struct layer *l, struct size groups)
 {
@@ -29,7 +18,7 @@ static struct size capacity(struct layer *l, struct size groups)
 static uint16_t build(struct layer *l)
 {
     struct sizes *z = l->z;
-    struct size groups = competing_groups(l), C = capacity(l, groups);
+    struct size groups = size_slot(z, SLOT_COMPETING), C = capacity(l, groups);
     struct size per_expert = size_mul(z, groups, C);
     struct extent slots = layer_fixed(size_mul(z, l->E, per_expert));
     uint16_t index = layer_map(l, "slot_index", slots);

@@ -45,8 +45,11 @@ static void fill_attention_widths(struct dims *d)
         w[COL_Q] = w[COL_CONTEXT] = size_mul(z, heads, head);
         w[COL_K] = w[COL_V] = size_mul(z, per_tp(d, size_slot(z, SLOT_KV_HEADS)), head);
         w[COL_UP_OUT] = size_sum(z, SIZES(w[COL_Q], w[COL_K], w[COL_V]));
-        if (d->plan->model.attention.output_gate)
+        w[COL_Q_GATED] = w[COL_Q];
+        if (d->plan->model.attention.output_gate) {
+            w[COL_Q_GATED] = size_times(z, w[COL_Q], 2);
             w[COL_UP_OUT] = size_add(z, w[COL_UP_OUT], w[COL_Q]);
+        }
     }
     w[COL_KV] = size_add(z, w[COL_K], w[COL_V]);
     w[COL_QKV] = size_sum(z, SIZES(w[COL_Q], w[COL_K], w[COL_V]));

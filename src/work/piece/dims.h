@@ -28,6 +28,7 @@ enum col {
     COL_KV_LATENT, /* kv rank and rotary part */
     COL_KV_RANK,
     COL_Q,
+    COL_Q_GATED, /* with the gate of attention's output, where there is one */
     COL_K,
     COL_V,
     COL_QKV,    /* q, k and v together */

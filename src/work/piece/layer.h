@@ -70,6 +70,7 @@ struct layer {
     struct arena *arena;
     bool listed;   /* part of a whole step's list: priced, its inputs are not made up here */
     bool trains;   /* a backward follows */
+    bool frozen;   /* whose gradients are those of rows alone: no weight has one */
     bool backward; /* ops being added are the backward's */
     struct err *err;
     enum status status; /* the first refusal */

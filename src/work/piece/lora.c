@@ -3,43 +3,70 @@
 
 #include "base/text.h"
 
-/* A target of the plan, the matrix it stands beside and the width of what it adds to. */
+/* A target of the plan, the matrix it stands beside and the width of what it adds to. Linear
+ * layers: Qwen3-Next's, Kimi's, MiniMax's and Mamba's of HuggingFace. */
 static const struct target {
     const char *name, *matrix;
     enum col out;
-    bool usual; /* of an empty list: all linear layers */
+    bool usual;      /* of an empty list: all linear layers */
+    unsigned mixers; /* MIX_... that call it so; 0: all */
+    enum col also;   /* a second width of what it adds to; COL_ONE: none */
 } targets[] = {
-    {"q_proj", "qkv", COL_Q, true},
-    {"q_proj", "q", COL_Q, true},
-    {"q_a_proj", "q_down", COL_Q_RANK, true},
-    {"q_b_proj", "q_up", COL_Q, true},
-    {"kv_a_proj_with_mqa", "kv_down", COL_KV_LATENT, true},
-    {"kv_b_proj", "kv_up", COL_KV_UP, true},
-    {"k_proj", "qkv", COL_K, true},
-    {"v_proj", "qkv", COL_V, true},
-    {"o_proj", "attention_out", COL_HIDDEN, true},
-    {"gate_proj", "mlp_gate_up", COL_DENSE, true},
-    {"gate_proj", "shared_gate_up", COL_SHARED_INTER, true},
-    {"gate_proj", "expert_gate_up", COL_INTER, true},
-    {"up_proj", "mlp_gate_up", COL_DENSE, true},
-    {"up_proj", "shared_gate_up", COL_SHARED_INTER, true},
-    {"up_proj", "expert_gate_up", COL_INTER, true},
-    {"down_proj", "mlp_down", COL_HIDDEN, true},
-    {"down_proj", "shared_down", COL_HIDDEN, true},
-    {"down_proj", "expert_down", COL_HIDDEN, true},
-    {"linear_qkv", "qkv", COL_QKV, false},
-    {"linear_q_down_proj", "q_down", COL_Q_RANK, false},
-    {"linear_q_up_proj", "q_up", COL_Q, false},
-    {"linear_q_proj", "q", COL_Q, false},
-    {"linear_kv_down_proj", "kv_down", COL_KV_LATENT, false},
-    {"linear_kv_up_proj", "kv_up", COL_KV_UP, false},
-    {"linear_proj", "attention_out", COL_HIDDEN, false},
-    {"linear_fc1", "mlp_gate_up", COL_DENSE_IN, false},
-    {"linear_fc1", "shared_gate_up", COL_SHARED_IN, false},
-    {"linear_fc1", "expert_gate_up", COL_INTER_IN, false},
-    {"linear_fc2", "mlp_down", COL_HIDDEN, false},
-    {"linear_fc2", "shared_down", COL_HIDDEN, false},
-    {"linear_fc2", "expert_down", COL_HIDDEN, false},
+    {"q_proj", "qkv", COL_Q_GATED, .usual = true},
+    {"q_proj", "q", COL_Q, .usual = true},
+    {"q_a_proj", "q_down", COL_Q_RANK, .usual = true},
+    {"q_b_proj", "q_up", COL_Q, .usual = true},
+    {"kv_a_proj_with_mqa", "kv_down", COL_KV_LATENT, .usual = true},
+    {"kv_b_proj", "kv_up", COL_KV_UP, .usual = true},
+    {"k_proj", "qkv", COL_K, .usual = true},
+    {"v_proj", "qkv", COL_V, .usual = true},
+    {"o_proj", "attention_out", COL_HIDDEN, .usual = true},
+    {"wq_b", "index_q", COL_INDEX_Q, .usual = true},
+    {"wk", "index_k", COL_INDEX_K, .usual = true},
+    {"weights_proj", "index_weights", COL_INDEX_HEADS, .usual = true},
+    {"in_proj_qkvz", "linear_in", COL_LINEAR_QKV, .usual = true, .mixers = MIX_GATED_DELTA_NET,
+     .also = COL_LINEAR_VALUES},
+    {"in_proj_ba", "linear_in", COL_LINEAR_HEADS, .usual = true, .mixers = MIX_GATED_DELTA_NET,
+     .also = COL_LINEAR_HEADS},
+    {"q_proj", "linear_in", COL_LINEAR_KEYS, .usual = true, .mixers = MIX_KIMI_DELTA},
+    {"k_proj", "linear_in", COL_LINEAR_KEYS, .usual = true, .mixers = MIX_KIMI_DELTA},
+    {"v_proj", "linear_in", COL_LINEAR_VALUES, .usual = true, .mixers = MIX_KIMI_DELTA},
+    {"b_proj", "linear_in", COL_LINEAR_HEADS, .usual = true, .mixers = MIX_KIMI_DELTA},
+    {"f_a_proj", "gates_down", COL_LINEAR_RANK, .usual = true},
+    {"g_a_proj", "gates_down", COL_LINEAR_RANK, .usual = true},
+    {"f_b_proj", "decay_up", COL_LINEAR_VALUES, .usual = true},
+    {"g_b_proj", "output_gate_up", COL_LINEAR_VALUES, .usual = true},
+    {"o_proj", "linear_out", COL_HIDDEN, .usual = true, .mixers = MIX_KIMI_DELTA},
+    {"qkv_proj", "linear_in", COL_LINEAR_QKV, .usual = true, .mixers = MIX_LIGHTNING},
+    {"output_gate", "linear_in", COL_LINEAR_VALUES, .usual = true, .mixers = MIX_LIGHTNING},
+    {"in_proj", "linear_in", COL_LINEAR_IN, .usual = true, .mixers = MIX_MAMBA1 | MIX_MAMBA2},
+    {"x_proj", "step_down", COL_LINEAR_STEP, .usual = true},
+    {"dt_proj", "step_up", COL_LINEAR_VALUES, .usual = true},
+    {"out_proj", "linear_out", COL_HIDDEN, .usual = true,
+     .mixers = MIX_LINEAR & ~(unsigned)MIX_KIMI_DELTA},
+    {"gate_proj", "mlp_gate_up", COL_DENSE, .usual = true},
+    {"gate_proj", "shared_gate_up", COL_SHARED_INTER, .usual = true},
+    {"gate_proj", "expert_gate_up", COL_INTER, .usual = true},
+    {"up_proj", "mlp_gate_up", COL_DENSE, .usual = true},
+    {"up_proj", "shared_gate_up", COL_SHARED_INTER, .usual = true},
+    {"up_proj", "expert_gate_up", COL_INTER, .usual = true},
+    {"down_proj", "mlp_down", COL_HIDDEN, .usual = true},
+    {"down_proj", "shared_down", COL_HIDDEN, .usual = true},
+    {"down_proj", "expert_down", COL_HIDDEN, .usual = true},
+    {"linear_qkv", "qkv", COL_UP_OUT, .usual = false},
+    {"linear_q_down_proj", "q_down", COL_Q_RANK, .usual = false},
+    {"linear_q_up_proj", "q_up", COL_Q, .usual = false},
+    {"linear_q_proj", "q", COL_Q, .usual = false},
+    {"linear_kv_down_proj", "kv_down", COL_KV_LATENT, .usual = false},
+    {"linear_kv_up_proj", "kv_up", COL_KV_UP, .usual = false},
+    {"linear_proj", "attention_out", COL_HIDDEN, .usual = false},
+    {"linear_fc1", "mlp_gate_up", COL_DENSE_IN, .usual = false},
+    {"linear_fc1", "shared_gate_up", COL_SHARED_IN, .usual = false},
+    {"linear_fc1", "expert_gate_up", COL_INTER_IN, .usual = false},
+    {"linear_fc2", "mlp_down", COL_HIDDEN, .usual = false},
+    {"linear_fc2", "shared_down", COL_HIDDEN, .usual = false},
+    {"linear_fc2", "expert_down", COL_HIDDEN, .usual = false},
+    {"in_proj", "linear_in", COL_LINEAR_IN, .usual = false, .mixers = MIX_GATED_DELTA_NET},
 };
 
 enum { TARGETS = sizeof targets / sizeof *targets };
@@ -47,6 +74,12 @@ enum { TARGETS = sizeof targets / sizeof *targets };
 bool lora_is_on(const struct plan *plan)
 {
     return plan->workload.mode == MODE_TRAIN && plan->lora.rank > 0;
+}
+
+enum dtype lora_gradients(const struct plan *plan)
+{
+    bool f32 = lora_is_on(plan) && plan->lora.format == DTYPE_F32;
+    return f32 ? DTYPE_F32 : plan->precision.gradients;
 }
 
 static bool is_asked(const struct plan *plan, const struct target *target)
@@ -64,12 +97,46 @@ struct lora_sides lora_of(const struct plan *plan, struct sizes *z, const struct
 {
     struct lora_sides sides = {0, size_const(z, 0)};
     for (size_t i = 0; i < TARGETS && lora_is_on(plan); i++) {
-        if (!text_equal(targets[i].matrix, matrix->name) || !is_asked(plan, &targets[i]))
+        const struct target *t = &targets[i];
+        if (!text_equal(t->matrix, matrix->name) || !is_asked(plan, t) ||
+            (t->mixers && !(t->mixers & d->mix)))
             continue;
         sides.n++;
-        sides.outputs = size_add(z, sides.outputs, d->width[targets[i].out]);
+        sides.outputs = size_add(z, sides.outputs, d->width[t->out]);
+        if (t->also != COL_ONE)
+            sides.outputs = size_add(z, sides.outputs, d->width[t->also]);
     }
     return sides;
+}
+
+/* *sum += the adapters of this matrix in so many layers. */
+static void add_adapters(struct lora_sum *sum, const struct plan *plan, const struct dims *d,
+                         const struct layer_matrix *m, struct size layers)
+{
+    struct sizes *z = d->z;
+    struct lora_sides sides = lora_of(plan, z, d, m);
+    if (!sides.n)
+        return;
+    struct size both = size_add(z, size_times(z, d->width[m->in], sides.n), sides.outputs);
+    struct size all = size_times(z, size_mul(z, layers, both), plan->lora.rank);
+    if (m->expert)
+        sum->experts = size_add(z, sum->experts, size_mul(z, all, d->letters.local));
+    else
+        sum->dense = size_add(z, sum->dense, all);
+}
+
+struct lora_sum lora_layer(const struct plan *plan, struct sizes *z, enum layer_kind kind)
+{
+    struct dims d;
+    size_t n;
+    const struct layer_matrix *matrices = matrices_of_layer(&n);
+    struct lora_sum sum = {size_const(z, 0), size_const(z, 0)};
+    dims_fill(&d, plan, z);
+    dims_mixer(&d, kind_mixer(kind));
+    for (size_t i = 0; i < n; i++)
+        if (matrix_exists(&matrices[i], &d, in_ffn(kind_ffn(kind))))
+            add_adapters(&sum, plan, &d, &matrices[i], size_const(z, 1));
+    return sum;
 }
 
 struct lora_sum lora_parameters(const struct plan *plan, struct sizes *z)
@@ -80,20 +147,9 @@ struct lora_sum lora_parameters(const struct plan *plan, struct sizes *z)
     struct size layers;
     struct lora_sum sum = {size_const(z, 0), size_const(z, 0)};
     dims_fill(&d, plan, z);
-    for (size_t i = 0; i < n; i++) {
-        const struct layer_matrix *m = &matrices[i];
-        if (!matrix_in_model(m, &d, &layers))
-            continue;
-        struct lora_sides sides = lora_of(plan, z, &d, m);
-        if (!sides.n)
-            continue;
-        struct size both = size_add(z, size_times(z, d.width[m->in], sides.n), sides.outputs);
-        struct size all = size_times(z, size_mul(z, layers, both), plan->lora.rank);
-        if (m->expert)
-            sum.experts = size_add(z, sum.experts, size_mul(z, all, d.letters.local));
-        else
-            sum.dense = size_add(z, sum.dense, all);
-    }
+    for (size_t i = 0; i < n; i++)
+        if (matrix_in_model(&matrices[i], &d, &layers))
+            add_adapters(&sum, plan, &d, &matrices[i], layers);
     return sum;
 }
 

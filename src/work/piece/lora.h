@@ -10,6 +10,9 @@
 /* Whether the plan trains adapters alone. */
 bool lora_is_on(const struct plan *plan);
 
+/* Format of the gradients of what is trained: adapters in f32 have theirs in f32. */
+enum dtype lora_gradients(const struct plan *plan);
+
 /* Adapters of a matrix: of q, k and v each its own; their summed widths of output. n 0: none.
  */
 struct lora_sides {
@@ -24,6 +27,8 @@ struct lora_sum {
     struct size dense, experts;
 };
 struct lora_sum lora_parameters(const struct plan *plan, struct sizes *z);
+/* Those of one layer. */
+struct lora_sum lora_layer(const struct plan *plan, struct sizes *z, enum layer_kind kind);
 
 /* STATUS_INPUT for a target that no table knows. */
 enum status lora_check(const struct plan *plan, struct err *err);

@@ -39,8 +39,7 @@ struct shards step_shards(const struct plan *plan, struct work *work, unsigned f
     return share_out(plan, z, whole, from_zero);
 }
 
-/* What is trained of it: adapters, or all. */
-static struct shards trained(const struct plan *plan, struct work *work, unsigned from_zero)
+struct shards step_trained(const struct plan *plan, struct work *work, unsigned from_zero)
 {
     if (!lora_is_on(plan))
         return step_shards(plan, work, from_zero);
@@ -123,7 +122,7 @@ static struct size moved(struct state *s, struct size elements)
 /* Of the parameters that a rank updates, those whose states stay on the device. */
 static struct shards updated_here(struct state *s)
 {
-    struct shards shards = trained(s->plan, s->work, 1);
+    struct shards shards = step_trained(s->plan, s->work, 1);
     if (!offloads(s->plan))
         return shards;
     shards.dense = size_sub(s->z, shards.dense, moved(s, shards.dense));
@@ -137,7 +136,7 @@ static struct shards updated_here(struct state *s)
 static void add_host(struct state *s)
 {
     const struct plan *plan = s->plan;
-    struct shards shards = trained(plan, s->work, 1);
+    struct shards shards = step_trained(plan, s->work, 1);
     struct size all = size_add(s->z, moved(s, shards.dense), moved(s, shards.experts));
     const struct {
         const char *name;
@@ -178,37 +177,53 @@ static void keep_bytes(struct state *s, struct shards shards, uint64_t count)
     keep(s, NAMES("moment_scales"), scales, CATEGORY_OPTIMIZER, DTYPE_F32, count);
 }
 
-/* Rows and columns of the matrices of a stage's layers, and of embedding and head. */
-static struct shards factors(struct state *s)
+/* A number of every matrix of the stage's layers, summed: dense ones, experts. */
+static struct shards sum_matrices(struct state *s, struct dims *d,
+                                  struct size (*of)(struct state *s, const struct dims *d,
+                                                    const struct layer_matrix *m))
 {
-    struct dims d;
     size_t n;
     const struct layer_matrix *matrices = matrices_of_layer(&n);
     struct sizes *z = s->z;
-    struct size layers, copies = size_const(z, 1);
-    struct size zero = size_const(z, 0), expert_copies = copies;
+    struct size layers, zero = size_const(z, 0);
     struct shards sums = {zero, zero};
-    dims_fill(&d, s->plan, z);
+    dims_fill(d, s->plan, z);
     for (size_t i = 0; i < n; i++) {
         const struct layer_matrix *m = &matrices[i];
-        if (!matrix_in_model(m, &d, &layers))
+        if (!matrix_in_model(m, d, &layers))
             continue;
-        struct size sides = size_mul(z, layers, size_add(z, d.width[m->in], d.width[m->out]));
+        struct size all = size_mul(z, layers, of(s, d, m));
         if (m->expert)
-            sums.experts = size_add(z, sums.experts, size_mul(z, sides, d.letters.local));
+            sums.experts = size_add(z, sums.experts, size_mul(z, all, d->letters.local));
         else
-            sums.dense = size_add(z, sums.dense, sides);
+            sums.dense = size_add(z, sums.dense, all);
     }
+    return sums;
+}
+
+/* Rows and columns: of the matrix, or of the two of each of its adapters. */
+static struct size sides_of(struct state *s, const struct dims *d, const struct layer_matrix *m)
+{
+    struct sizes *z = s->z;
+    if (!lora_is_on(s->plan))
+        return size_add(z, d->width[m->in], d->width[m->out]);
+    struct lora_sides a = lora_of(s->plan, z, d, m);
+    struct size in = size_plus(z, d->width[m->in], 2 * s->plan->lora.rank);
+    return size_add(z, size_times(z, in, a.n), a.outputs);
+}
+
+/* Rows and columns of what is trained of a stage's layers, and of embedding and head. */
+static struct shards factors(struct state *s)
+{
+    struct sizes *z = s->z;
+    struct dims d;
+    struct shards sums = sum_matrices(s, &d, sides_of);
     struct size ends =
         size_add(z, size_slot(z, SLOT_STAGE_EMBEDDING), size_slot(z, SLOT_STAGE_HEAD));
     struct size table = size_add(z, d.width[COL_VOCAB], d.width[COL_HIDDEN]);
-    sums.dense = size_add(z, sums.dense, size_mul(z, ends, table));
-    if (s->plan->parallel.zero >= 1) {
-        copies = step_sharers(s->plan, z).dense;
-        expert_copies = step_sharers(s->plan, z).experts;
-    }
-    return (struct shards){size_ceil_div(z, sums.dense, copies),
-                           size_ceil_div(z, sums.experts, expert_copies)};
+    if (!lora_is_on(s->plan))
+        sums.dense = size_add(z, sums.dense, size_mul(z, ends, table));
+    return share_out(s->plan, z, sums, 1);
 }
 
 /* Muon's second moment: of what is no matrix of a layer. */
@@ -217,8 +232,7 @@ static void keep_plain_moment(struct state *s)
     struct sizes *z = s->z;
     struct size plain = size_slot(z, SLOT_PLAIN_PARAMETERS);
     if (s->plan->parallel.zero >= 1)
-        plain =
-            size_ceil_div(z, plain, size_mul(z, size_slot(z, SLOT_DP), size_slot(z, SLOT_CP)));
+        plain = size_ceil_div(z, plain, step_sharers(s->plan, z).dense);
     work_buffer(s->work, (struct buffer){.name = "adam_second_moments",
                                          .category = CATEGORY_OPTIMIZER,
                                          .segment = SEGMENT_STEP,
@@ -253,7 +267,8 @@ static void keep_moments(struct state *s)
     case OPTIMIZER_LION:
     case OPTIMIZER_SGD:
         keep(s, NAMES("adam_moments"), shards, CATEGORY_OPTIMIZER, first, 1);
-        if (s->plan->optimizer.kind == OPTIMIZER_MUON && first != DTYPE_NONE)
+        if (s->plan->optimizer.kind == OPTIMIZER_MUON && first != DTYPE_NONE &&
+            !lora_is_on(s->plan)) /* adapters are matrices */
             keep_plain_moment(s);
         return;
     }
@@ -269,13 +284,7 @@ static bool is_native(const struct plan *plan)
     return megatron && aware;
 }
 
-/* Adapters in f32 are their own master copy, and have gradients in f32. */
-static enum dtype gradient_format(const struct plan *plan)
-{
-    bool f32 = lora_is_on(plan) && plan->lora.format == DTYPE_F32;
-    return f32 ? DTYPE_F32 : plan->precision.gradients;
-}
-
+/* Adapters in f32 are their own master copy. */
 static void keep_master(struct state *s)
 {
     const struct precision *p = &s->plan->precision;
@@ -285,9 +294,28 @@ static void keep_master(struct state *s)
     bool remainders =
         native && !offloads(s->plan) && p->master == DTYPE_F32 && p->weights != DTYPE_F32;
     bool megatron_holds = is_megatron(s->plan) && offloads(s->plan) && !native;
-    struct shards shards = megatron_holds ? trained(s->plan, s->work, 1) : updated_here(s);
+    struct shards shards = megatron_holds ? step_trained(s->plan, s->work, 1) : updated_here(s);
     keep(s, NAMES("master_weights"), shards, CATEGORY_MASTER,
          remainders ? DTYPE_BF16 : p->master, 1);
+}
+
+static struct size columns_of(struct state *s, const struct dims *d,
+                              const struct layer_matrix *m)
+{
+    (void)s;
+    return d->width[m->out];
+}
+
+/* Scales of the layers' matrices, of which a rank has so many elements; of whole columns, as
+ * many as the matrices have columns. */
+static struct shards scales(struct state *s, struct dtype_scale scale, struct shards elements)
+{
+    struct sizes *z = s->z;
+    struct dims d;
+    if (scale.rows == UINT64_MAX)
+        return share_out(s->plan, z, sum_matrices(s, &d, columns_of), 3);
+    return (struct shards){size_ceil_by(z, elements.dense, scale.rows * scale.columns),
+                           size_ceil_by(z, elements.experts, scale.rows * scale.columns)};
 }
 
 /* A frozen base in few bits: the layers' matrices with their scales, experts too; embedding,
@@ -301,10 +329,13 @@ static void keep_quantised(struct state *s, struct shards shards)
     if (s->plan->parallel.zero >= 3)
         plain = size_ceil_div(z, plain, step_sharers(s->plan, z).dense);
     plain = size_min(z, plain, shards.dense);
-    const struct size elements[] = {size_sub(z, shards.dense, plain), shards.experts};
+    shards.dense = size_sub(z, shards.dense, plain);
+    const struct shards scales_of = scales(s, scale, shards);
+    const struct size elements[] = {shards.dense, shards.experts};
+    const struct size n_scales[] = {scales_of.dense, scales_of.experts};
     static const char *const names[] = {"weights", "expert_weights"};
     for (unsigned i = 0; i < 2; i++) {
-        struct size n = size_ceil_by(z, elements[i], scale.rows * scale.columns);
+        struct size n = n_scales[i];
         struct size bytes = size_ceil_by(z, size_times(z, elements[i], dtype_bits(format)), 8);
         bytes = size_add(z, bytes, size_times(z, n, scale.bytes));
         if (format == DTYPE_NF4_DOUBLE)
@@ -404,11 +435,11 @@ void step_state(const struct plan *plan, struct work *work, bool gradients_persi
     if (plan->workload.mode != MODE_TRAIN)
         return;
     if (lora_is_on(plan))
-        keep(&s, NAMES("adapters"), trained(plan, work, 3), CATEGORY_WEIGHTS, plan->lora.format,
-             1);
+        keep(&s, NAMES("adapters"), step_trained(plan, work, 3), CATEGORY_WEIGHTS,
+             plan->lora.format, 1);
     if (gradients_persist)
-        keep(&s, NAMES("gradients"), trained(plan, work, 2), CATEGORY_GRADIENTS,
-             gradient_format(plan), 1);
+        keep(&s, NAMES("gradients"), step_trained(plan, work, 2), CATEGORY_GRADIENTS,
+             lora_gradients(plan), 1);
     keep_master(&s);
     keep_moments(&s);
     if (offloads(plan))
@@ -474,7 +505,7 @@ void step_optimizer(const struct plan *plan, struct work *work)
                                            .kind = OP_UPDATE,
                                            .segment = SEGMENT_STEP,
                                            .phase = PHASE_UPDATE});
-    struct shards shards = trained(plan, work, 1);
+    struct shards shards = step_trained(plan, work, 1);
     if (plan->stack.kind == STACK_DEEPSPEED && plan->parallel.zero >= 3) {
         struct size group = size_const(s.z, DEEPSPEED_SUB_GROUP);
         shards.dense = size_min(s.z, shards.dense, group);

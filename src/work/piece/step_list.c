@@ -1,5 +1,6 @@
 /* The order of a step's fragments; see step.h. */
 #include "work/pass/again.h"
+#include "work/piece/lora.h"
 #include "work/piece/step.h"
 #include "work/stack/stack.h"
 
@@ -107,6 +108,7 @@ enum status work_ops(const struct plan *plan, struct work *work, struct err *err
     layer_begin(&s.l, resolved, work, err);
     s.l.listed = true;
     s.l.trains = s.training;
+    s.l.frozen = lora_is_on(plan);
     s.again.every = 1;
     stack_system(plan->stack.kind)->again(plan, &s.again);
     add_all(&s);

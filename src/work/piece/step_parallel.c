@@ -2,7 +2,9 @@
  * gradients reduced, and rows handed to the next stage. */
 #include "plan/derive.h"
 #include "work/list/params.h"
+#include "work/piece/lora.h"
 #include "work/piece/step.h"
+#include "work/stack/stack.h"
 
 /* ---- parameters of one layer ---- */
 
@@ -66,12 +68,13 @@ struct weights_part {
     const char *what; /* "weights", "expert_weights" */
     enum process_group group;
     struct size elements; /* gathered */
+    enum dtype dtype;     /* as it travels */
 };
 
 static void gather(struct step *s, const struct weights_part *shard)
 {
     struct layer *l = &s->l;
-    enum dtype dtype = s->plan->precision.activations;
+    enum dtype dtype = shard->dtype;
     struct size n = layer_group_ranks(l, shard->group);
     uint16_t part = flat(s, arena_printf(l->arena, "shard_of_%s", shard->what),
                          CATEGORY_WEIGHTS, dtype, size_ceil_div(l->z, shard->elements, n));
@@ -81,16 +84,10 @@ static void gather(struct step *s, const struct weights_part *shard)
                      ALL_GATHER, part, all, l->work->buffers[all].bytes);
 }
 
-static enum dtype gradient_dtype(const struct step *s)
-{
-    const struct precision *p = &s->plan->precision;
-    return p->gradients == DTYPE_NONE ? p->activations : p->gradients;
-}
-
 static void reduce(struct step *s, const struct weights_part *shard, enum collective_kind how)
 {
     struct layer *l = &s->l;
-    enum dtype dtype = gradient_dtype(s);
+    enum dtype dtype = shard->dtype;
     struct size kept = shard->elements;
     if (how == REDUCE_SCATTER)
         kept = size_ceil_div(l->z, kept, layer_group_ranks(l, shard->group));
@@ -102,20 +99,65 @@ static void reduce(struct step *s, const struct weights_part *shard, enum collec
                      shard->group, how, all, part, l->work->buffers[all].bytes);
 }
 
-/* The shards of the segment at hand; of the step's own ends where it is no layer. */
-static unsigned shards(struct step *s, struct weights_part out[2])
+static enum dtype gradient_dtype(const struct step *s)
+{
+    enum dtype dtype = lora_gradients(s->plan);
+    return dtype == DTYPE_NONE ? s->plan->precision.activations : dtype;
+}
+
+/* What is not nothing and has copies, or sharers; how many parts. */
+static unsigned held_by_many(struct step *s, struct shards elements, enum dtype dtype,
+                             bool adapters, struct weights_part out[2])
+{
+    const struct weights_part all[] = {
+        {adapters ? "adapters" : "weights", GROUP_DP, elements.dense, dtype},
+        {adapters ? "expert_adapters" : "expert_weights", GROUP_EDP, elements.experts, dtype},
+    };
+    const uint64_t ranks[] = {plan_dp(s->plan) * s->plan->parallel.cp, plan_expert_dp(s->plan)};
+    unsigned n = 0;
+    for (unsigned i = 0; i < 2; i++)
+        if (ranks[i] > 1 && !size_is_zero(s->l.z, all[i].elements))
+            out[n++] = all[i];
+    return n;
+}
+
+/* Weights of the segment at hand; of the step's own ends where it is no layer. */
+static struct shards segment_weights(struct step *s)
 {
     struct sizes *z = s->l.z;
-    unsigned n = 0;
-    uint64_t copies = plan_dp(s->plan) * s->plan->parallel.cp;
-    struct size dense = s->l.segment == SEGMENT_HEAD
-                            ? end_parameters(s)
-                            : size_const(z, dense_parameters(s, segment_kind(s->l.segment)));
-    if (copies > 1)
-        out[n++] = (struct weights_part){"weights", GROUP_DP, dense};
-    if (segment_has_experts(s->l.segment) && plan_expert_dp(s->plan) > 1)
-        out[n++] = (struct weights_part){"expert_weights", GROUP_EDP, expert_parameters(s)};
-    return n;
+    struct size none = size_const(z, 0);
+    if (s->l.segment == SEGMENT_HEAD)
+        return (struct shards){end_parameters(s), none};
+    enum layer_kind kind = segment_kind(s->l.segment);
+    return (struct shards){size_const(z, dense_parameters(s, kind)),
+                           kind_ffn(kind) == FFN_MOE ? expert_parameters(s) : none};
+}
+
+/* Adapters among them. */
+static struct shards segment_adapters(struct step *s)
+{
+    struct sizes *z = s->l.z;
+    if (!lora_is_on(s->plan) || s->l.segment == SEGMENT_HEAD)
+        return (struct shards){size_const(z, 0), size_const(z, 0)};
+    struct lora_sum sum = lora_layer(s->plan, z, segment_kind(s->l.segment));
+    return (struct shards){sum.dense, sum.experts};
+}
+
+/* Adapters are gathered with the weights they stand beside. */
+static unsigned gathered(struct step *s, struct weights_part out[2])
+{
+    struct sizes *z = s->l.z;
+    struct shards all = segment_weights(s), adapters = segment_adapters(s);
+    all.dense = size_add(z, all.dense, adapters.dense);
+    all.experts = size_add(z, all.experts, adapters.experts);
+    return held_by_many(s, all, s->plan->precision.activations, false, out);
+}
+
+static unsigned with_gradients(struct step *s, struct weights_part out[2])
+{
+    bool adapters = lora_is_on(s->plan);
+    struct shards all = adapters ? segment_adapters(s) : segment_weights(s);
+    return held_by_many(s, all, gradient_dtype(s), adapters, out);
 }
 
 static bool gathers_layers(const struct step *s)
@@ -127,7 +169,7 @@ void step_gather_weights(struct step *s, enum phase phase)
 {
     struct weights_part list[2];
     s->l.backward = phase == PHASE_BACKWARD;
-    for (unsigned i = 0, n = gathers_layers(s) ? shards(s, list) : 0; i < n; i++)
+    for (unsigned i = 0, n = gathers_layers(s) ? gathered(s, list) : 0; i < n; i++)
         gather(s, &list[i]);
     s->l.backward = false;
 }
@@ -136,40 +178,34 @@ void step_reduce_gradients(struct step *s)
 {
     struct weights_part list[2];
     s->l.backward = true;
-    for (unsigned i = 0, n = gathers_layers(s) ? shards(s, list) : 0; i < n; i++)
+    for (unsigned i = 0, n = gathers_layers(s) ? with_gradients(s, list) : 0; i < n; i++)
         reduce(s, &list[i], REDUCE_SCATTER);
     s->l.backward = false;
 }
 
-/* All weights of a device, as far as there are copies; how many parts. */
-static unsigned copied(struct step *s, struct weights_part out[2])
+/* All that a device trains, as far as there are copies; how many parts. */
+static unsigned copied(struct step *s, enum dtype dtype, struct weights_part out[2])
 {
-    struct sizes *z = s->l.z;
-    const struct weights_part all[] = {
-        {"weights", GROUP_DP, size_slot(z, SLOT_DENSE_PARAMETERS)},
-        {"expert_weights", GROUP_EDP, size_slot(z, SLOT_EXPERT_PARAMETERS)},
-    };
-    const uint64_t ranks[] = {plan_dp(s->plan) * s->plan->parallel.cp, plan_expert_dp(s->plan)};
-    unsigned n = 0;
-    for (unsigned i = 0; i < 2; i++)
-        if (ranks[i] > 1)
-            out[n++] = all[i];
-    return n;
+    enum { NEVER = 4 }; /* no stage of zero shards it */
+    struct shards all = step_trained(s->plan, s->l.work, NEVER);
+    return held_by_many(s, all, dtype, lora_is_on(s->plan), out);
 }
 
 void step_reduce_all(struct step *s)
 {
     uint64_t zero = s->plan->parallel.zero;
     struct weights_part list[2];
-    for (unsigned i = 0, n = zero < 3 ? copied(s, list) : 0; i < n; i++)
+    for (unsigned i = 0, n = zero < 3 ? copied(s, gradient_dtype(s), list) : 0; i < n; i++)
         reduce(s, &list[i], zero ? REDUCE_SCATTER : ALL_REDUCE);
 }
 
 void step_gather_all(struct step *s)
 {
     uint64_t zero = s->plan->parallel.zero;
+    enum dtype dtype =
+        lora_is_on(s->plan) ? s->plan->lora.format : s->plan->precision.activations;
     struct weights_part list[2];
-    for (unsigned i = 0, n = zero > 0 && zero < 3 ? copied(s, list) : 0; i < n; i++)
+    for (unsigned i = 0, n = zero > 0 && zero < 3 ? copied(s, dtype, list) : 0; i < n; i++)
         gather(s, &list[i]);
 }
 

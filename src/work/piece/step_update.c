@@ -53,8 +53,9 @@ static struct size own_part(struct step *s, struct pair pair, uint64_t sharded_f
     for (unsigned n = 0; n < 2; n++) {
         struct pair one = {
             {n == 0 ? pair.number[0] : WORK_NONE, n == 1 ? pair.number[1] : WORK_NONE}};
-        struct size ranks = layer_group_ranks(&s->l, n == 0 ? GROUP_DP : GROUP_EDP);
-        sum = size_add(z, sum, size_ceil_div(z, bytes_of(s, one), ranks));
+        struct shards ranks = step_sharers(s->plan, z);
+        sum = size_add(
+            z, sum, size_ceil_div(z, bytes_of(s, one), n == 0 ? ranks.dense : ranks.experts));
     }
     return sum;
 }
@@ -83,7 +84,7 @@ static void host_copies(struct step *s, struct pair gradients, struct pair weigh
 {
     static const char *const names[] = {"offload_gradients", "reload_weights"};
     struct layer *l = &s->l;
-    struct shards shards = step_shards(s->plan, l->work, 1);
+    struct shards shards = step_trained(s->plan, l->work, 1);
     struct size moved =
         size_scale_up(l->z, size_add(l->z, shards.dense, shards.experts), REAL_OFFLOAD);
     const struct pair each[] = {gradients, weights};

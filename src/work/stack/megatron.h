@@ -11,7 +11,7 @@ void megatron_extras(struct train *train);
 bool megatron_hybrid_ep(const struct train *train);
 void megatron_hybrid_buffers(struct train *train);
 
-/* The pages that a saved tensor of experts' rows is packed into. */
+/* The pages that a saved tensor of experts' rows is packed into, of layers of all kinds. */
 void megatron_stash(struct train *train, const char *name, enum dtype dtype, struct size width);
 
 #endif

@@ -1,7 +1,7 @@
 /* What Megatron's options hold beside a layer's tensors: inputs of CUDA graphs, inputs of
  * chunks without layers, HybridEP's buffers, the pages of stashed rows. Source:
  * training-stacks.md 3 and 5. */
-#include "plan/derive.h"
+#include "base/text.h"
 #include "work/stack/megatron.h"
 
 static void hold(struct train *t, struct buffer buffer)
@@ -52,7 +52,7 @@ static void graph_inputs(struct train *t)
                                 .dtype = DTYPE_INT8,
                                 .n_dims = 2,
                                 .dims = {t->d.rows[ROW_FULL], size_const(z, BATCH_BYTES)},
-                                .count = size_const(z, 2 * plan_accumulation(t->plan)),
+                                .count = size_times(z, size_slot(z, SLOT_ACCUMULATION), 2),
                                 .source = "Megatron core/full_cuda_graph.py"});
 }
 
@@ -136,10 +136,21 @@ static struct size stash_rows(struct train *t)
     return size_up(t->z, room, PAGE);
 }
 
+static bool is_held(const struct work *work, const char *name)
+{
+    for (size_t i = 0; i < work->n_buffers; i++)
+        if (text_equal(work->buffers[i].name, name))
+            return true;
+    return false;
+}
+
 void megatron_stash(struct train *t, const char *name, enum dtype dtype, struct size width)
 {
     struct size rows = stash_rows(t);
-    hold(t, (struct buffer){.name = arena_printf(t->work->arena, "stash_%s", name),
+    const char *stash = arena_printf(t->work->arena, "stash_%s", name);
+    if (is_held(t->work, stash)) /* for another kind of layer */
+        return;
+    hold(t, (struct buffer){.name = stash,
                             .category = CATEGORY_EXPERT,
                             .dtype = dtype,
                             .n_dims = 2,

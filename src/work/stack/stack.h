@@ -100,6 +100,8 @@ struct shards {
 /* Ranks that share out a copy of either. */
 struct shards step_sharers(const struct plan *plan, struct sizes *z);
 struct shards step_shards(const struct plan *plan, struct work *work, unsigned from_zero);
+/* The same of what is trained: adapters, or all. */
+struct shards step_trained(const struct plan *plan, struct work *work, unsigned from_zero);
 
 /* What runs again, by stack; one without habits of its own: as stack generic keeps tensors. */
 void stack_generic_again(const struct plan *plan, struct again *again);

@@ -237,7 +237,8 @@ static void add_tensor(struct train *t, const struct train_tensor *tensor, enum 
     bool whole = t->drops & (TRAIN_FULL_LAYER | TRAIN_OPS);
     bool sometimes = tensor->saved && !dropped && !kept && t->drop_every;
     const char *name = tensor->name;
-    unsigned frozen = tensor->saved && !dropped ? train_frozen_until(t, name) : 0;
+    unsigned frozen =
+        tensor->saved && !dropped ? train_frozen_until(t, name, segment_kind(segment)) : 0;
     if (frozen) {
         add_life(t, tensor, name, segment, LIFE_TRANSIENT, tensor->first, frozen);
         return;

@@ -123,9 +123,9 @@ void train_gathered_weights(struct train *train);
 void train_fsdp2(struct train *train);
 void train_deepspeed(struct train *train);
 
-/* With adapters, the op of forward up to which a frozen product's input is held; 0: it is
- * saved. What adapters save themselves: train_lora.c */
-unsigned train_frozen_until(struct train *train, const char *tensor);
+/* With adapters, the op of forward up to which the input of a kind's frozen products is held;
+ * 0: it is saved. What adapters save themselves: train_lora.c */
+unsigned train_frozen_until(struct train *train, const char *tensor, enum layer_kind kind);
 void train_adapters(struct train *train);
 
 /* Tables of an eager layer that fuses nothing, its dense network and its experts:

@@ -1,6 +1,4 @@
 /* The last end of the model: final norm, head and loss, by the kind of loss. */
-#include "base/checked.h"
-#include "plan/derive.h"
 #include "work/piece/lora.h"
 #include "work/stack/train.h"
 
@@ -121,30 +119,9 @@ static void add_logits(struct train *t)
     }
 }
 
-/* Smallest power of two that is no less than n. */
-static uint64_t power_of_two(uint64_t n)
-{
-    uint64_t power = 1;
-    while (power < n && power < (UINT64_C(1) << 62))
-        power *= 2;
-    return power;
-}
-
-/* Liger's chunk depends on the number of rows, and a power of two is no expression over slots:
- * the plan's own rows decide, so that a change of micro-batch is a change of structure there.
- */
-static struct size fused_rows(struct train *t)
-{
-    uint64_t hidden = t->plan->model.hidden, vocab = t->plan->model.vocab;
-    uint64_t tokens = plan_tokens(t->plan) * plan_token_ranks(t->plan);
-    uint64_t parts = ceil_div(vocab, hidden ? hidden : 1);
-    return size_const(t->z, power_of_two(ceil_div(tokens, parts ? parts : 1)));
-}
-
 /* Losses that run head and loss part by part make the gradients of the head's input and of its
  * matrix as they go: torchtitan's ChunkedLossWrapper in f32, whole until the last chunk,
- * Liger's fused linear cross entropy in the activations' format, the latter of ceil(rows /
- * ceil(V / H)) rows at a time, rounded up to a power of two. */
+ * Liger's fused linear cross entropy in the activations' format. */
 static void add_parts(struct train *t)
 {
     enum cross_entropy loss = t->plan->stack.cross_entropy;
@@ -163,7 +140,7 @@ static void add_parts(struct train *t)
     } rows[] = {
         {"d_head_input", CATEGORY_ACTIVATION, dtype, t->d.rows[ROW_FULL], hidden, true},
         {"d_head_weight", CATEGORY_GRADIENTS, dtype, vocab, hidden, !lora_is_on(t->plan)},
-        {"logits", CATEGORY_LOGITS, sixteen, fused_rows(t), vocab, fused},
+        {"logits", CATEGORY_LOGITS, sixteen, size_slot(t->z, SLOT_LOSS_ROWS), vocab, fused},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (rows[i].holds)

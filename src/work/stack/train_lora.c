@@ -11,11 +11,22 @@ static const struct {
     unsigned until;
 } inputs[] = {
     {"attention_norm_out", "qkv", MODULE_UP},
+    {"attention_norm_out", "q", MODULE_UP},
     {"attention_norm_out", "q_down", MODULE_UP},
     {"attention_norm_out", "kv_down", MODULE_UP},
+    {"attention_norm_out", "index_k", MODULE_UP},
+    {"attention_norm_out", "index_weights", MODULE_UP},
+    {"attention_norm_out", "linear_in", MODULE_UP},
+    {"attention_norm_out", "gates_down", MODULE_UP},
+    {"gate_latents", "decay_up", MODULE_UP},
+    {"gate_latents", "output_gate_up", MODULE_UP},
+    {"gated_context", "attention_out", MODULE_PROJECTION},
+    {"gated_context", "linear_out", MODULE_PROJECTION},
     {"q_latent_norm_out", "q_up", MODULE_UP},
+    {"q_latent_norm_out", "index_q", MODULE_UP},
     {"kv_latent_norm_out", "kv_up", MODULE_UP},
     {"mlp_norm_out", "mlp_gate_up", MODULE_GATE_UP},
+    {"mlp_norm_out", "router", MODULE_PERMUTE},
     {"mlp_norm_out", "shared_gate_up", MODULE_PERMUTE},
     {"mlp_activated", "mlp_down", MODULE_EXPERT_DOWN},
     {"mlp_product", "mlp_down", MODULE_EXPERT_DOWN},
@@ -36,16 +47,18 @@ static const struct layer_matrix *matrix_of(const char *name)
     return NULL;
 }
 
-unsigned train_frozen_until(struct train *t, const char *tensor)
+unsigned train_frozen_until(struct train *t, const char *tensor, enum layer_kind kind)
 {
+    const struct dims *d = &t->mixer[kind_mixer(kind)];
     unsigned until = 0;
     for (size_t i = 0; i < sizeof inputs / sizeof *inputs && lora_is_on(t->plan); i++) {
         const struct layer_matrix *m = matrix_of(inputs[i].matrix);
-        if (!text_equal(inputs[i].tensor, tensor) || !m || (m->when & t->d.facts) != m->when)
+        if (!text_equal(inputs[i].tensor, tensor) || !m ||
+            !matrix_exists(m, d, in_ffn(kind_ffn(kind))))
             continue;
-        if (lora_of(t->plan, t->z, &t->d, m).n)
+        if (lora_of(t->plan, t->z, d, m).n)
             return 0;
-        until = inputs[i].until;
+        until = until > inputs[i].until ? until : inputs[i].until;
     }
     return until;
 }
@@ -54,7 +67,7 @@ void train_adapters(struct train *t)
 {
     size_t n;
     const struct layer_matrix *matrices = matrices_of_layer(&n);
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n && lora_is_on(t->plan); i++)
         for (unsigned k = 0; k < KIND_COUNT; k++) {
             enum layer_kind kind = (enum layer_kind)k;
             enum segment segment = segment_of_kind(kind);
