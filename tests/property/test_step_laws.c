@@ -21,6 +21,7 @@
 #include "support/random_plan.h"
 #include "work/list/kernel.h"
 #include "work/piece/layer.h"
+#include "work/piece/lora.h"
 #include "work/stack/stack.h"
 
 enum { DRAWS = 1500 };
@@ -379,7 +380,20 @@ static void check_volume(const struct listed *l, const struct op *op, uint64_t s
                  seed, op->name, n, at(l, op->bytes_sent), expected);
 }
 
-static void check_gathers(const struct listed *l, uint64_t seed)
+/* Adapters of the stage, of those parts that have sharers: gathered with what they stand
+ * beside.
+ */
+static uint64_t adapters_gathered(struct listed *l, bool dense, bool experts)
+{
+    if (!lora_is_on(&l->plan))
+        return 0;
+    struct lora_sum sum = lora_parameters(&l->plan, &l->work.sizes);
+    uint64_t *values = arena_alloc(&l->arena, l->work.sizes.n, sizeof *values);
+    sizes_eval(&l->work.sizes, &l->slots, values);
+    return (dense ? values[sum.dense.node] : 0) + (experts ? values[sum.experts.node] : 0);
+}
+
+static void check_gathers(struct listed *l, uint64_t seed)
 {
     uint64_t gathered = 0;
     for (size_t i = 0; i < l->work.n_ops; i++) {
@@ -398,7 +412,8 @@ static void check_gathers(const struct listed *l, uint64_t seed)
             (l->slots.value[SLOT_STAGE_MOE_LAYERS] ? l->slots.value[SLOT_STAGE_MOE_LAYERS] : 1))
         return;
     uint64_t expected = (dense ? l->slots.value[SLOT_DENSE_PARAMETERS] : 0) +
-                        (experts ? l->slots.value[SLOT_EXPERT_PARAMETERS] : 0);
+                        (experts ? l->slots.value[SLOT_EXPERT_PARAMETERS] : 0) +
+                        adapters_gathered(l, dense, experts);
     if (gathered != expected)
         fail_msg("seed %" PRIu64 ": %" PRIu64 " elements gathered, %" PRIu64 " sharded", seed,
                  gathered, expected);

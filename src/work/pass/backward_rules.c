@@ -88,6 +88,12 @@ static void combine_rule(struct backward *b, const struct op *op)
     backward_arrive(b, y, dy);
 }
 
+static uint16_t bias_gradient(struct backward *b, const struct op *op)
+{
+    uint16_t bias = backward_of(b, op, ROLE_BIAS);
+    return bias == WORK_NONE ? WORK_NONE : backward_weight(b, bias);
+}
+
 /* c = a w: da = dc w^T over the same groups; dw sums over the rows of a group. */
 static void weight_rule(struct backward *b, const struct op *op, uint16_t d)
 {
@@ -95,9 +101,7 @@ static void weight_rule(struct backward *b, const struct op *op, uint16_t d)
     if (l->frozen)
         return;
     uint16_t dw = backward_weight(b, backward_of(b, op, ROLE_WEIGHT));
-    uint16_t dbias = backward_of(b, op, ROLE_BIAS) == WORK_NONE
-                         ? WORK_NONE
-                         : backward_weight(b, backward_of(b, op, ROLE_BIAS));
+    uint16_t dbias = bias_gradient(b, op);
     /* in a loop a weight is met again, unless every trip has its own */
     bool own = op->args.gemm.rows.turn && backward_of(b, op, ROLE_MAP) == WORK_NONE;
     union args args = op->args;
@@ -278,7 +282,7 @@ static void pick_rule(struct backward *b, const struct op *op)
 {
     struct layer *l = b->l;
     uint16_t d = arrived(b, op, ROLE_DST);
-    if (d == WORK_NONE)
+    if (d == WORK_NONE || l->frozen)
         return;
     uint16_t dw = backward_weight(b, backward_of(b, op, ROLE_WEIGHT));
     layer_op(l, (struct op){.name = named(b, "zero", op), .kernel = KERNEL_ZERO},
@@ -326,7 +330,7 @@ static void expanded_rule(struct backward *b, const struct op *op)
     if (d == WORK_NONE)
         return;
     uint16_t rows = expanded_source(b, backward_of(b, op, ROLE_SRC)),
-             weight = backward_of(b, op, ROLE_WEIGHT), dw = backward_weight(b, weight);
+             weight = backward_of(b, op, ROLE_WEIGHT);
     struct op product = {.flop = op->flop,
                          .bytes_read = op->bytes_read,
                          .bytes_written = op->bytes_written,
@@ -336,9 +340,11 @@ static void expanded_rule(struct backward *b, const struct op *op)
                          .k = op->k};
     product.name = named(b, "wgrad", op);
     product.kernel = KERNEL_EXPANDED_WGRAD;
-    layer_op(l, product,
-             OPERANDS(IN(SRC, expand(b, named(b, "expand_again", op), rows, offsets)),
-                      IN(D_DST, d), IN(OFFSETS, offsets), OUT(D_WEIGHT, dw)));
+    if (!l->frozen)
+        layer_op(l, product,
+                 OPERANDS(IN(SRC, expand(b, named(b, "expand_again", op), rows, offsets)),
+                          IN(D_DST, d), IN(OFFSETS, offsets),
+                          OUT(D_WEIGHT, backward_weight(b, weight))));
     uint16_t da = backward_buffer(b, rows, "");
     product.name = named(b, "dgrad", op);
     product.kernel = KERNEL_EXPANDED_GEMM;
@@ -357,8 +363,7 @@ static void sparse_rule(struct backward *b, const struct op *op)
     if (d == WORK_NONE)
         return;
     bool sdd = op->kernel == KERNEL_SDD;
-    uint16_t weight = backward_of(b, op, ROLE_WEIGHT), dw = backward_weight(b, weight),
-             da = backward_buffer(b, a, "");
+    uint16_t weight = backward_of(b, op, ROLE_WEIGHT), da = backward_buffer(b, a, "");
     struct op product = {.name = named(b, "wgrad", op),
                          .kernel = KERNEL_SPARSE_WGRAD,
                          .args = op->args,
@@ -370,12 +375,11 @@ static void sparse_rule(struct backward *b, const struct op *op)
                          .n = op->n,
                          .k = op->k};
     product.args.sparse.transposed = sdd;
-    uint16_t dbias = backward_of(b, op, ROLE_BIAS) == WORK_NONE
-                         ? WORK_NONE
-                         : backward_weight(b, backward_of(b, op, ROLE_BIAS));
-    layer_op(l, product,
-             OPERANDS(IN(SRC, sdd ? d : a), IN(OTHER, sdd ? a : d), IN(OFFSETS, offsets),
-                      OUT(D_WEIGHT, dw), OUT(D_BIAS, dbias)));
+    if (!l->frozen)
+        layer_op(l, product,
+                 OPERANDS(IN(SRC, sdd ? d : a), IN(OTHER, sdd ? a : d), IN(OFFSETS, offsets),
+                          OUT(D_WEIGHT, backward_weight(b, weight)),
+                          OUT(D_BIAS, bias_gradient(b, op))));
     product.name = named(b, "dgrad", op);
     product.kernel = sdd ? KERNEL_DSD : KERNEL_SDD;
     product.args.sparse.transposed = true;
