@@ -140,13 +140,17 @@ char *arena_strdup(struct arena *arena, const char *text)
 
 char *arena_printf(struct arena *arena, const char *format, ...)
 {
+    char brief[128]; /* most names are: formatted once */
     va_list args;
     va_start(args, format);
-    int length = vsnprintf(NULL, 0, format, args);
+    int n = vsnprintf(brief, sizeof brief, format, args);
     va_end(args);
-    char *text = arena_alloc(arena, (size_t)(length < 0 ? 0 : length) + 1, 1);
+    size_t length = n < 0 ? 0 : (size_t)n;
+    if (length < sizeof brief)
+        return arena_strndup(arena, brief, length);
+    char *text = arena_alloc(arena, length + 1, 1);
     va_start(args, format);
-    vsnprintf(text, (size_t)(length < 0 ? 0 : length) + 1, format, args);
+    vsnprintf(text, length + 1, format, args);
     va_end(args);
     return text;
 }

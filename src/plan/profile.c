@@ -213,6 +213,17 @@ static enum status path_of(const struct plan *plan, struct arena *arena, char **
     return catalog_find(CATALOG_PROFILE, "generic", NULL, arena, path, err);
 }
 
+bool profile_is_shared(const struct plan *a, const struct plan *b)
+{
+    char one[PLAN_NAME], other[PLAN_NAME];
+    profile_device(a, one);
+    profile_device(b, other);
+    return a->stack.kind == b->stack.kind && text_equal(a->stack.profile, b->stack.profile) &&
+           (a->workload.mode == MODE_SERVE) == (b->workload.mode == MODE_SERVE) &&
+           text_equal(a->cluster.device.family, b->cluster.device.family) &&
+           text_equal(one, other);
+}
+
 enum status profile_load(const struct plan *plan, struct arena *arena, struct profile *profile,
                          struct err *err)
 {

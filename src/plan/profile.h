@@ -206,6 +206,9 @@ void profile_left_runs(const struct profile *profile, const struct plan *plan,
 enum status profile_load(const struct plan *plan, struct arena *arena, struct profile *profile,
                          struct err *err);
 
+/* Whether two plans have one profile: all that it is chosen by is the same. */
+bool profile_is_shared(const struct plan *a, const struct plan *b);
+
 /* Reads one file (and its base). */
 enum status profile_read(const char *path, struct arena *arena, struct profile *profile,
                          struct err *err);

@@ -8,6 +8,7 @@
 #include "plan/rule.h"
 #include "sim/address.h"
 #include "sim/serve.h"
+#include "sim/step_time.h"
 #include "work/stack/stack.h"
 
 /* Keys that no builder branches on. A key that is missing here costs a rebuild, no more. */
@@ -42,10 +43,19 @@ static bool bank_open(struct demand_bank *bank, const struct plan *plan,
     return !bank->refused;
 }
 
+static void drop_stepper(struct evaluator *e)
+{
+    if (e->stepper)
+        stepper_release(e->stepper);
+    e->stepper = NULL;
+    e->timeless = false;
+}
+
 static void rebuild(struct evaluator *e, const struct plan *plan, enum moe_path path)
 {
     struct err err = {0};
-    arena_release(&e->arena);
+    drop_stepper(e);
+    arena_clear(&e->arena);
     e->built = true;
     e->path = path;
     e->refused = work_build(plan, &e->arena, &e->work, &err) != STATUS_OK;
@@ -249,6 +259,7 @@ static void evaluate_serve(struct evaluator *e, const struct plan *plan, struct 
     evaluate_mode(e, plan, MODE_DECODE, load.sequences, out);
     if (!prefill.valid || (out->valid && over_limit(&prefill) > over_limit(out)))
         evaluate_mode(e, plan, MODE_PREFILL, load.sequences, out);
+    out->by = NULL;
     e->known = false;
 }
 
@@ -263,6 +274,7 @@ void evaluate(struct evaluator *e, const struct plan *plan, uint64_t structure,
     if (follow(e, plan, structure) &&
         evaluate_slots(plan, &e->work, &e->slots, e->values, out) && e->routed)
         evaluate_overflow(&e->work, e->values, &e->overflow, out);
+    out->by = e;
 }
 
 bool evaluate_expected(struct evaluator *e, const struct plan *plan, struct demand *expected)
@@ -285,6 +297,7 @@ bool evaluate_expected(struct evaluator *e, const struct plan *plan, struct dema
 
 void evaluator_release(struct evaluator *evaluator)
 {
+    drop_stepper(evaluator);
     arena_release(&evaluator->arena);
     arena_release(&evaluator->bank.arena);
     memset(evaluator, 0, sizeof *evaluator);

@@ -25,6 +25,8 @@ struct demand_bank {
     struct overflow_layer layer[EVALUATE_CACHE];
 };
 
+struct stepper;
+
 /* Holds the list of the last structure. One per thread; {0} is ready for use. */
 struct evaluator {
     const struct routing_data *routing; /* set by the caller; NULL: the plan names no file */
@@ -42,10 +44,13 @@ struct evaluator {
     bool banked;         /* the bank is that of the structure */
     struct overflow overflow;
     struct demand_bank bank;
+    struct stepper *stepper; /* of the list, once time_evaluated has been asked */
+    bool timeless;           /* its ops could not be listed */
 };
 
 struct evaluation {
-    bool valid; /* false: a rule or the stack refuses the plan */
+    struct evaluator *by; /* until it evaluates again, for sim/time; NULL: of mode serve */
+    bool valid;           /* false: a rule or the stack refuses the plan */
     enum verdict verdict;
     struct memory_peak peak; /* without what memory_explain adds */
     uint64_t limit_bytes;

@@ -36,6 +36,13 @@ static double once_a_node(const struct plan *plan, const struct comm_place *plac
     return node / (rank * place->inside);
 }
 
+void pricing_follow(struct pricing *pricing, const struct plan *plan, enum moe_path path)
+{
+    bool everyone = path_system_of(path)->exchange == EXCHANGE_EVERYONE;
+    pricing->plan = plan;
+    pricing->tokens = (double)plan_tokens(plan) * (everyone ? 1 : (double)plan->parallel.ep);
+}
+
 void pricing_init(struct pricing *pricing, const struct plan *plan, enum moe_path path,
                   const struct profile *profile, const struct rates_try *attempt)
 {
@@ -43,11 +50,10 @@ void pricing_init(struct pricing *pricing, const struct plan *plan, enum moe_pat
     rates_init(&pricing->rates, plan, path, profile, attempt);
     for (unsigned g = 0; g < GROUP_COUNT; g++)
         pricing->place[g] = comm_place(plan, (enum process_group)g);
-    enum path_exchange exchange = path_system_of(path)->exchange;
-    pricing->tokens = (double)plan_tokens(plan) *
-                      (exchange == EXCHANGE_EVERYONE ? 1 : (double)plan->parallel.ep);
-    pricing->once =
-        exchange == EXCHANGE_TOKENS ? once_a_node(plan, &pricing->place[GROUP_EP]) : 0;
+    pricing_follow(pricing, plan, path);
+    pricing->once = path_system_of(path)->exchange == EXCHANGE_TOKENS
+                        ? once_a_node(plan, &pricing->place[GROUP_EP])
+                        : 0;
 }
 
 /* ---- families ---- */

@@ -27,6 +27,9 @@ struct pricing {
 void pricing_init(struct pricing *pricing, const struct plan *plan, enum moe_path path,
                   const struct profile *profile, const struct rates_try *attempt);
 
+/* Takes over a plan that differs in numbers only (evaluate_is_slot). */
+void pricing_follow(struct pricing *pricing, const struct plan *plan, enum moe_path path);
+
 /* The family whose constants price an op. */
 enum profile_item price_item(const struct op *op, const uint64_t *values);
 

@@ -1,25 +1,15 @@
 /* Search; see search.h. */
-#include "sim/search.h"
+#include "sim/search_parts.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/hash.h"
 #include "plan/derive.h"
 #include "plan/rule.h"
 #include "work/stack/stack.h"
 
 enum { INNER = SEARCH_ZERO, LAYOUTS = 64 }; /* keys from INNER on vary inside a task */
-enum { JUDGES = 64 };
-
-/* A combination that may fit: the least seconds and bytes it can need, and which values. */
-struct candidate {
-    double seconds; /* the slow end of their interval */
-    uint64_t least_bytes;
-    uint64_t number; /* place in the enumeration: breaks ties */
-    uint8_t index[SEARCH_KEYS];
-};
 
 /* A layout: the keys before INNER. */
 struct layout {
@@ -30,10 +20,10 @@ struct layout {
 /* What one task finds. */
 struct found {
     struct arena arena;
-    struct candidate *items;
+    struct search_candidate *items;
     size_t n, capacity;
     uint64_t points, invalid, too_large;
-    struct candidate nearest;
+    struct search_candidate nearest;
     bool any; /* nearest is set */
 };
 
@@ -141,7 +131,7 @@ static void take_part(struct hunt *hunt)
 static void bound_build(struct bound *bound, const struct plan *plan)
 {
     struct err err = {0};
-    arena_release(&bound->arena);
+    arena_clear(&bound->arena);
     bound->refused = work_build(plan, &bound->arena, &bound->work, &err) != STATUS_OK;
     if (bound->refused)
         return;
@@ -183,12 +173,6 @@ static uint64_t most_bytes(const struct search_ask *ask, const struct plan *plan
     return ask->at_most_bytes && ask->at_most_bytes < most ? ask->at_most_bytes : most;
 }
 
-static bool wanted(const struct search_ask *ask, const struct evaluation *result)
-{
-    return result->valid && result->verdict != VERDICT_OOM &&
-           (!ask->at_most_bytes || result->peak.total_bytes <= ask->at_most_bytes);
-}
-
 /* ---- one layout ---- */
 
 /* Where a task stands: what its list was built for, and since when no layout can fit. */
@@ -199,10 +183,8 @@ struct walk {
     struct bound bound;
     uint8_t built[SEARCH_KEYS], hopeless[SEARCH_KEYS], full[SEARCH_KEYS];
     bool any_built, any_hopeless, any_full;
-    struct stepper stepper; /* list of `timed` that prices steps */
-    struct arena timed_arena;
-    uint8_t timed[SEARCH_KEYS];
-    bool any_timed, timeless; /* timeless: no list could be built */
+    struct stepper stepper; /* prices steps of what is built, once it is timed */
+    bool timed, timeless;   /* timeless: its ops could not be listed */
     uint64_t number;
 };
 
@@ -227,24 +209,22 @@ static void follow(struct walk *walk, const uint8_t index[SEARCH_KEYS])
     bound_build(&walk->bound, &walk->plan);
     memcpy(walk->built, index, sizeof walk->built);
     walk->any_built = true;
+    walk->timed = false;
 }
 
 /* Device-seconds per token under balanced routing: no fullest rank takes less. 0 where nothing
  * is known. */
-static double least_seconds(struct walk *walk, const uint8_t index[SEARCH_KEYS])
+static double least_seconds(struct walk *walk)
 {
     struct err err = {0};
     struct step_time step;
-    if (walk->any_timed && memcmp(walk->timed, index, SEARCH_CAPACITY) == 0) {
+    if (walk->timed) {
         stepper_follow(&walk->stepper, &walk->plan);
     } else {
-        stepper_release(&walk->stepper);
-        arena_release(&walk->timed_arena);
-        memcpy(walk->timed, index, sizeof walk->timed);
-        walk->any_timed = true;
-        walk->timeless = stepper_build(&walk->stepper, &walk->plan, walk->hunt->ask->profile,
-                                       &walk->timed_arena, &err) != STATUS_OK;
-        walk->stepper.bound = true;
+        walk->timed = true;
+        walk->timeless =
+            stepper_share(&walk->stepper, &walk->plan, &walk->bound.work,
+                          walk->hunt->ask->profile, &walk->bound.arena, &err) != STATUS_OK;
     }
     if (walk->timeless || !stepper_time(&walk->stepper, NULL, &step))
         return 0;
@@ -253,7 +233,7 @@ static double least_seconds(struct walk *walk, const uint8_t index[SEARCH_KEYS])
     return time_seconds_per_token(&walk->plan, &step) * (1 + error);
 }
 
-static void append(struct found *f, const struct candidate *c)
+static void append(struct found *f, const struct search_candidate *c)
 {
     f->items = arena_grow(&f->arena, f->items, f->n, &f->capacity, sizeof *f->items);
     f->items[f->n++] = *c;
@@ -264,7 +244,7 @@ static void keep(struct walk *walk, const uint8_t index[SEARCH_KEYS],
 {
     struct found *found = walk->found;
     uint64_t most = most_bytes(walk->hunt->ask, &walk->plan);
-    struct candidate c = {.least_bytes = peak->total_bytes, .number = walk->number};
+    struct search_candidate c = {.least_bytes = peak->total_bytes, .number = walk->number};
     memcpy(c.index, index, sizeof c.index);
     if (!found->any || c.least_bytes < found->nearest.least_bytes)
         found->nearest = c;
@@ -277,7 +257,7 @@ static void keep(struct walk *walk, const uint8_t index[SEARCH_KEYS],
         memcpy(walk->full, index, sizeof walk->full);
         return;
     }
-    c.seconds = least_seconds(walk, index);
+    c.seconds = least_seconds(walk);
     append(found, &c);
 }
 
@@ -285,7 +265,7 @@ static void keep(struct walk *walk, const uint8_t index[SEARCH_KEYS],
 static void keep_served(struct walk *walk, const uint8_t index[SEARCH_KEYS])
 {
     struct found *found = walk->found;
-    struct candidate c = {.number = walk->number};
+    struct search_candidate c = {.number = walk->number};
     memcpy(c.index, index, sizeof c.index);
     if (!found->any)
         found->nearest = c;
@@ -323,6 +303,7 @@ static void run_layout(void *arg, size_t task, unsigned worker)
     const struct layout *layout = &hunt->layouts[hunt->first + task];
     struct walk walk = {
         .hunt = hunt, .found = &hunt->found[task], .plan = hunt->base, .number = layout->first};
+    walk.stepper.bound = true;
     uint8_t index[SEARCH_KEYS];
     unsigned moved = 0;
     memcpy(index, layout->index, sizeof index);
@@ -334,16 +315,15 @@ static void run_layout(void *arg, size_t task, unsigned worker)
     } while (moved < SEARCH_KEYS);
     arena_release(&walk.bound.arena);
     stepper_release(&walk.stepper);
-    arena_release(&walk.timed_arena);
 }
 
 /* ---- all of them ---- */
 
 struct pile {
     struct arena arena;
-    struct candidate *items;
+    struct search_candidate *items;
     size_t n, room;
-    struct candidate nearest;
+    struct search_candidate nearest;
     bool any;
 };
 
@@ -352,7 +332,7 @@ static void pile_up(struct pile *pile, struct found *found, struct search_result
     if (pile->n + found->n > pile->room) {
         pile->room = 2 * (pile->n + found->n);
         struct arena larger = {0};
-        struct candidate *items = arena_alloc(&larger, pile->room, sizeof *items);
+        struct search_candidate *items = arena_alloc(&larger, pile->room, sizeof *items);
         if (pile->n)
             memcpy(items, pile->items, pile->n * sizeof *items);
         arena_release(&pile->arena);
@@ -383,169 +363,19 @@ static void gather(struct hunt *hunt, struct pile *pile, struct search_result *r
         for (size_t i = 0; i < n; i++)
             pile_up(pile, &found[i], result);
         if (ask->progress)
-            ask->progress(ask->context, (double)(hunt->first + n) / (double)hunt->n_layouts);
+            ask->progress(ask->context,
+                          SEARCH_BOUNDED * (double)(hunt->first + n) / (double)hunt->n_layouts);
     }
 }
 
 static int by_bound(const void *a, const void *b)
 {
-    const struct candidate *x = a, *y = b;
+    const struct search_candidate *x = a, *y = b;
     if (x->seconds != y->seconds)
         return x->seconds < y->seconds ? -1 : 1;
     if (x->least_bytes != y->least_bytes)
         return x->least_bytes < y->least_bytes ? -1 : 1;
     return x->number < y->number ? -1 : x->number > y->number;
-}
-
-/* ---- exactly ---- */
-
-struct judge {
-    const struct hunt *hunt;
-    struct arena *arena;
-    struct evaluator evaluators[JUDGES]; /* by routing: each keeps what it sampled */
-    uint64_t structure;
-    struct search_result *result;
-};
-
-/* Candidates of one routing meet the same evaluator, or a search in order of cost would sample
- * each of them anew. */
-static struct evaluator *evaluator_for(struct judge *judge, const struct plan *plan)
-{
-    struct demand_key key;
-    demand_key_of(plan, judge->hunt->ask->routing, &key);
-    uint64_t hash = hash_bytes(HASH_START, &key, sizeof key);
-    struct evaluator *e = &judge->evaluators[hash >> 32 & (JUDGES - 1)];
-    e->routing = judge->hunt->ask->routing;
-    return e;
-}
-
-/* Of what was judged: hits in any order, and the seconds of the fastest ones, each once. */
-struct judged {
-    struct search_hit *hits;
-    size_t n, capacity;
-    double *fastest; /* ascending, [n_fastest] of at most `most` */
-    size_t n_fastest, most;
-};
-
-/* Whether what takes so long and needs so much, at least, cannot be listed: it comes after the
- * fastest ones, and something is as fast and smaller. */
-static bool is_beaten(const struct judged *judged, double seconds, uint64_t bytes)
-{
-    if (judged->n_fastest < judged->most ||
-        (judged->most && judged->fastest[judged->most - 1] >= seconds))
-        return false;
-    for (size_t i = judged->n; i-- > 0;) /* the late ones are small */
-        if (judged->hits[i].total_bytes <= bytes && judged->hits[i].score <= seconds)
-            return true;
-    return false;
-}
-
-/* Memory first: with its bytes known, most need not be timed. */
-static bool judge_candidate(struct judge *judge, const struct candidate *c,
-                            const struct judged *judged, struct search_hit *hit)
-{
-    struct plan plan;
-    struct evaluation result;
-    plan = judge->hunt->base;
-    set_keys(judge->hunt, 0, c->index, &plan);
-    struct evaluator *e = evaluator_for(judge, &plan);
-    evaluate(e, &plan, ++judge->structure, &result);
-    bool fits = wanted(judge->hunt->ask, &result);
-    judge->result->exact++;
-    if (judged && (!fits || is_beaten(judged, c->seconds, result.peak.total_bytes)))
-        return false;
-    *hit = (struct search_hit){
-        .total_bytes = result.peak.total_bytes,
-        .state_bytes = result.peak.state_bytes,
-        .limit_bytes = result.limit_bytes,
-        .verdict = result.verdict,
-        .wall = result.wall ? arena_strdup(judge->arena, result.wall->name) : NULL};
-    for (unsigned key = 0; key < SEARCH_KEYS; key++)
-        hit->value[key] = search_get(&plan, (enum search_key)key);
-    bool serves = plan.workload.mode == MODE_SERVE;
-    bool timed = serves ? result.valid && time_serve(e, &plan, judge->hunt->ask->profile,
-                                                     &hit->time, &hit->serving)
-                        : time_step(e, &plan, judge->hunt->ask->profile, &hit->time);
-    hit->seconds_per_token = timed ? time_seconds_per_token(&plan, &hit->time) : HUGE_VAL;
-    plan.moe.path = stack_path(&plan, NULL);
-    if (judge->hunt->ask->profile)
-        hit->error = time_error(judge->hunt->ask->profile, &plan, &hit->outside);
-    hit->score = search_score(judge->hunt->ask, hit);
-    return timed && fits && search_is_soon(judge->hunt->ask, hit);
-}
-
-static void note_fastest(struct judged *judged, double seconds)
-{
-    size_t at = 0, wanted_n = judged->most;
-    while (at < judged->n_fastest && judged->fastest[at] < seconds)
-        at++;
-    if (at == wanted_n || (at < judged->n_fastest && judged->fastest[at] == seconds))
-        return;
-    size_t moved = judged->n_fastest - at - (judged->n_fastest == wanted_n);
-    memmove(&judged->fastest[at + 1], &judged->fastest[at], moved * sizeof *judged->fastest);
-    judged->fastest[at] = seconds;
-    judged->n_fastest += judged->n_fastest < wanted_n;
-}
-
-/* Faster first, then less memory. */
-static int by_time(const void *a, const void *b)
-{
-    const struct search_hit *x = a, *y = b;
-    if (x->score != y->score)
-        return x->score < y->score ? -1 : 1;
-    if (x->total_bytes != y->total_bytes)
-        return x->total_bytes < y->total_bytes ? -1 : 1;
-    return memcmp(x->value, y->value, sizeof x->value);
-}
-
-/* The fastest, and those that need less than all before them. */
-static void list_hits(const struct judged *judged, size_t wanted_n, struct arena *arena,
-                      struct search_result *r)
-{
-    uint64_t least = UINT64_MAX;
-    size_t capacity = 0;
-    r->best = arena_alloc(arena, wanted_n + 1, sizeof *r->best);
-    for (size_t i = 0; i < judged->n; i++) {
-        const struct search_hit *hit = &judged->hits[i];
-        if (i && hit->score == judged->hits[i - 1].score)
-            continue;
-        if (r->n_best < wanted_n)
-            r->best[r->n_best++] = *hit;
-        if (hit->total_bytes >= least)
-            continue;
-        least = hit->total_bytes;
-        r->pareto = arena_grow(arena, r->pareto, r->n_pareto, &capacity, sizeof *hit);
-        r->pareto[r->n_pareto++] = *hit;
-    }
-}
-
-static void judge_all(struct judge *judge, const struct pile *pile, struct arena *arena)
-{
-    struct search_result *r = judge->result;
-    size_t wanted_n = judge->hunt->ask->best;
-    bool serves = judge->hunt->base.workload.mode == MODE_SERVE;
-    struct judged judged = {.fastest = arena_alloc(arena, wanted_n + 1, sizeof(double)),
-                            .most = wanted_n};
-    for (size_t at = 0; at < pile->n; at++) {
-        const struct candidate *c = &pile->items[at];
-        struct search_hit hit = {.score = 0};
-        if (is_beaten(&judged, c->seconds, c->least_bytes) ||
-            !judge_candidate(judge, c, serves ? NULL : &judged, &hit)) {
-            if (serves && hit.total_bytes - 1 < r->nearest.total_bytes - 1)
-                r->nearest = hit; /* 0: none */
-            continue;
-        }
-        judged.hits =
-            arena_grow(arena, judged.hits, judged.n, &judged.capacity, sizeof *judged.hits);
-        judged.hits[judged.n++] = hit;
-        note_fastest(&judged, hit.score);
-    }
-    if (judged.n)
-        qsort(judged.hits, judged.n, sizeof *judged.hits, by_time);
-    list_hits(&judged, wanted_n, arena, r);
-    r->missed = r->n_pareto == 0;
-    if (r->missed && !serves)
-        judge_candidate(judge, &pile->nearest, NULL, &r->nearest);
 }
 
 /* What follows from the layout rather than deciding it. Whoever takes up tensor parallelism in
@@ -559,6 +389,13 @@ static void loosen(const struct search_ask *ask, struct plan *base)
     base->parallel.sp =
         base->parallel.sp || (base->workload.mode == MODE_TRAIN && base->parallel.tp == 1);
     base->parallel.stages.n = stages ? 0 : base->parallel.stages.n;
+}
+
+static void fill(const void *context, const struct search_candidate *c, struct plan *plan)
+{
+    const struct hunt *hunt = context;
+    *plan = hunt->base;
+    set_keys(hunt, 0, c->index, plan);
 }
 
 enum status search_run(const struct search_ask *ask, struct arena *arena,
@@ -584,10 +421,11 @@ enum status search_run(const struct search_ask *ask, struct arena *arena,
     }
     if (pile.n)
         qsort(pile.items, pile.n, sizeof *pile.items, by_bound);
-    struct judge judge = {.hunt = &hunt, .arena = arena, .result = &found};
-    judge_all(&judge, &pile, arena);
-    for (size_t i = 0; i < JUDGES; i++)
-        evaluator_release(&judge.evaluators[i]);
+    const struct search_bench bench = {.ask = ask,
+                                       .fill = fill,
+                                       .context = &hunt,
+                                       .serves = hunt.base.workload.mode == MODE_SERVE};
+    search_judge(&bench, pile.items, pile.n, &pile.nearest, arena, &found);
     arena_release(&pile.arena);
     *result = found;
     return STATUS_OK;

@@ -23,14 +23,14 @@ const char *time_part_name(enum time_part part)
 
 /* ---- the list ---- */
 
-enum status stepper_build(struct stepper *s, const struct plan *plan,
+enum status stepper_share(struct stepper *s, const struct plan *plan, const struct work *held,
                           const struct profile *profile, struct arena *arena, struct err *err)
 {
-    const struct routing_data *routing = s->routing;
-    *s = (struct stepper){.routing = routing, .plan = *plan, .arena = arena};
+    s->plan = *plan;
     s->plan.moe.path = stack_path(plan, NULL);
     s->plan.moe.buffer = stack_sizing(plan);
-    TRY(work_build(plan, arena, &s->work, err));
+    s->arena = arena;
+    s->work = *held;
     if (!s->work.n_ops)
         TRY(work_ops(plan, &s->work, err));
     s->values = arena_alloc(arena, s->work.sizes.n, sizeof *s->values);
@@ -39,6 +39,16 @@ enum status stepper_build(struct stepper *s, const struct plan *plan,
     slots_from_plan(&s->plan, &s->slots);
     stepper_price(s, profile, NULL);
     return STATUS_OK;
+}
+
+enum status stepper_build(struct stepper *s, const struct plan *plan,
+                          const struct profile *profile, struct arena *arena, struct err *err)
+{
+    const struct routing_data *routing = s->routing;
+    struct work work;
+    *s = (struct stepper){.routing = routing};
+    TRY(work_build(plan, arena, &work, err));
+    return stepper_share(s, plan, &work, profile, arena, err);
 }
 
 void stepper_follow(struct stepper *s, const struct plan *plan)

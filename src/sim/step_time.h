@@ -70,6 +70,12 @@ struct stepper {
 enum status stepper_build(struct stepper *stepper, const struct plan *plan,
                           const struct profile *profile, struct arena *arena, struct err *err);
 
+/* The same from a list that work_build made of the plan, and that stays as it is; ops are added
+ * to a copy of it. */
+enum status stepper_share(struct stepper *stepper, const struct plan *plan,
+                          const struct work *held, const struct profile *profile,
+                          struct arena *arena, struct err *err);
+
 /* Takes over a plan that differs in numbers only (evaluate_is_slot). */
 void stepper_follow(struct stepper *stepper, const struct plan *plan);
 

@@ -117,6 +117,43 @@ bool time_step(struct evaluator *e, const struct plan *plan, const struct profil
     return ok;
 }
 
+/* The evaluator's stepper at the plan; NULL where its ops cannot be listed. */
+static struct stepper *stepper_of(struct evaluator *e, const struct plan *plan,
+                                  const struct profile *profile)
+{
+    struct err err = {0};
+    if (!e->built || e->refused || e->timeless)
+        return NULL;
+    if (e->stepper) {
+        stepper_follow(e->stepper, plan);
+        pricing_follow(&e->stepper->pricing, &e->stepper->plan, e->stepper->plan.moe.path);
+        return e->stepper;
+    }
+    struct stepper *s = arena_alloc(&e->arena, 1, sizeof *s);
+    s->routing = e->routing;
+    e->timeless = stepper_share(s, plan, &e->work, profile, &e->arena, &err) != STATUS_OK;
+    e->stepper = e->timeless ? NULL : s;
+    return e->stepper;
+}
+
+bool time_evaluated(struct evaluator *e, const struct plan *plan, const struct profile *profile,
+                    struct step_time *out)
+{
+    struct serve_times times;
+    struct demand full;
+    if (plan->workload.mode == MODE_SERVE)
+        return time_serve(e, plan, profile, out, &times);
+    struct stepper *stepper = stepper_of(e, plan, profile);
+    if (!stepper)
+        return false;
+    bool routed = time_is_routed(plan);
+    if (routed && !evaluate_expected(e, plan, &full))
+        return false;
+    if (routed)
+        time_load(plan, &stepper->pricing.rates, &full);
+    return stepper_time(stepper, routed ? &full : NULL, out);
+}
+
 double time_seconds_per_token(const struct plan *plan, const struct step_time *step)
 {
     double rate = time_tokens_per_s_per_device(plan, step);

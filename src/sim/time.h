@@ -77,6 +77,11 @@ void time_load(const struct plan *plan, const struct rates *rates, struct demand
 bool time_step(struct evaluator *evaluator, const struct plan *plan,
                const struct profile *profile, struct step_time *out);
 
+/* The same of the plan that `evaluator` evaluated last, on the list that was built for that;
+ * one profile for a structure. */
+bool time_evaluated(struct evaluator *evaluator, const struct plan *plan,
+                    const struct profile *profile, struct step_time *out);
+
 /* The same of a plan of mode serve: the decode step of all sequences, from one to the next as
  * the tokens of the answers come, and what requests see. */
 bool time_serve(struct evaluator *evaluator, const struct plan *plan,

@@ -140,20 +140,42 @@ static char *put_count(char *at, uint64_t value)
     return at;
 }
 
-/* Tokens per second and device of the plan; nothing where it cannot be timed. */
-static char *put_rate(char *at, const struct frontier_csv *csv, const struct plan *plan)
+/* The plan's own rate, from its file of constants on. */
+static bool rate_alone(const struct frontier_csv *csv, const struct plan *plan, double *rate)
 {
     struct arena arena = {0};
     struct err err = {0};
     struct profile profile;
     struct time_report time = {.present = false};
     const struct time_ask ask = {.routing = csv->routing, .profile = &profile};
-    char rate[32] = "";
-    if (profile_load(plan, &arena, &profile, &err) == STATUS_OK &&
-        time_of(plan, &ask, &arena, &time, &err) == STATUS_OK)
-        text_double(rate, time.tokens_per_s_per_device);
+    bool timed = profile_load(plan, &arena, &profile, &err) == STATUS_OK &&
+                 time_of(plan, &ask, &arena, &time, &err) == STATUS_OK;
+    *rate = timed ? time.tokens_per_s_per_device : 0;
     arena_release(&arena);
-    return put_text(at, rate);
+    return timed;
+}
+
+/* The same from the list that its memory was evaluated on, which is most of the work. */
+static bool rate_of(const struct frontier_csv *csv, const struct plan *plan,
+                    const struct evaluation *result, double *rate)
+{
+    struct step_time step;
+    if (!result->by || !profile_is_shared(csv->timed, plan))
+        return rate_alone(csv, plan, rate);
+    bool timed = time_evaluated(result->by, plan, csv->profile, &step);
+    *rate = timed ? time_tokens_per_s_per_device(plan, &step) : 0;
+    return timed;
+}
+
+/* Tokens per second and device of the plan; nothing where it cannot be timed. */
+static char *put_rate(char *at, const struct frontier_csv *csv, const struct plan *plan,
+                      const struct evaluation *result)
+{
+    double rate;
+    char text[32] = "";
+    if (csv->timed && rate_of(csv, plan, result, &rate))
+        text_double(text, rate);
+    return put_text(at, text);
 }
 
 size_t frontier_csv_row(const void *context, const size_t indices[SWEEP_AXES],
@@ -179,7 +201,7 @@ size_t frontier_csv_row(const void *context, const size_t indices[SWEEP_AXES],
             at = put_count(at, numbers[i]);
         }
         *at++ = ',';
-        at = csv->time ? put_rate(at, csv, plan) : at;
+        at = put_rate(at, csv, plan, result);
         *at++ = ',';
         at = put_text(at, result->wall ? result->wall->name : "");
         at = put_text(at, ",\n");

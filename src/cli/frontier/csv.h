@@ -10,8 +10,11 @@
 struct frontier_csv {
     size_t n_axes;
     const char **labels[SWEEP_AXES]; /* CSV fields, quoted where they must be */
-    bool time; /* set by the caller: fill tokens_per_s_per_device, as predict has it */
-    const struct routing_data *routing; /* with it: of the base plan, or NULL */
+    /* set by the caller: fill tokens_per_s_per_device, as predict has it, of points of this
+     * plan, its profile and routing; NULL: empty */
+    const struct plan *timed;
+    const struct profile *profile;
+    const struct routing_data *routing; /* or NULL */
 };
 
 /* Prepares the labels. Memory from the arena. */

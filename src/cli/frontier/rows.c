@@ -77,11 +77,16 @@ enum status frontier_rows(const struct frontier *frontier, const struct option_l
                           unsigned threads, struct frontier_sink *sink, struct err *err)
 {
     struct frontier_csv csv;
+    struct profile profile;
     struct frontier_columns extra;
     struct text header = {.arena = frontier->arena};
     frontier_csv_init(&csv, frontier->axes, frontier->n_axes, frontier->arena);
-    csv.time = sink->time;
     csv.routing = frontier->sweep.routing;
+    if (sink->time) {
+        TRY(profile_load(frontier->sweep.base, frontier->arena, &profile, err));
+        csv.timed = frontier->sweep.base;
+        csv.profile = &profile;
+    }
     TRY(frontier_columns_init(&extra, &csv, columns->items, columns->n, err));
     frontier_csv_header(frontier->axes, frontier->n_axes, &header);
     frontier_columns_header(&extra, &header);

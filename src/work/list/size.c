@@ -79,7 +79,7 @@ void sizes_init(struct sizes *sizes, struct arena *arena)
 {
     memset(sizes, 0, sizeof *sizes);
     sizes->arena = arena;
-    sizes->table_size = 256;
+    sizes->table_size = 2048; /* of a training step's list some 900 nodes */
     sizes->table = arena_alloc(arena, sizes->table_size, sizeof *sizes->table);
     size_const(sizes, 0);
 }

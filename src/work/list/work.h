@@ -245,8 +245,9 @@ struct work {
     uint16_t *placed;
     size_t n_placed, placed_end[WORK_ORDERS][SEGMENT_COUNT];
     struct work_moment *moments;
-    size_t n_moments, n_members;
+    size_t n_moments, moment_capacity;
     uint16_t *members;
+    size_t n_members, member_capacity;
     struct segment_use use[SEGMENT_COUNT];
     struct work_room room;
     bool pinned, addressable; /* some buffer is pinned; has a limit of addressing */

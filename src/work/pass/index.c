@@ -7,19 +7,39 @@
 
 enum { ORDER_SAVED = 2 }; /* of work_order; above: transient */
 
+/* All buffers' numbers to `out` by a part of theirs below n_parts, those of one part as they
+ * stand in the list; end[part] is one past the last of a part. */
+static void sort_by(const struct work *work, unsigned (*part_of)(const struct buffer *buffer),
+                    unsigned n_parts, uint16_t *out, size_t *end)
+{
+    memset(end, 0, n_parts * sizeof *end);
+    for (size_t i = 0; i < work->n_buffers; i++)
+        end[part_of(&work->buffers[i])]++;
+    for (size_t part = 0, before = 0; part < n_parts; part++) {
+        size_t n = end[part];
+        end[part] = before; /* its begin, which moves to its end */
+        before += n;
+    }
+    for (size_t i = 0; i < work->n_buffers; i++)
+        out[end[part_of(&work->buffers[i])]++] = (uint16_t)i;
+}
+
+static unsigned order_and_segment(const struct buffer *buffer)
+{
+    return work_order(buffer) * SEGMENT_COUNT + (unsigned)buffer->segment;
+}
+
+static unsigned segment_of(const struct buffer *buffer)
+{
+    return (unsigned)buffer->segment;
+}
+
 static void place_buffers(struct work *work)
 {
-    size_t n = 0;
     work->placed = arena_alloc(work->arena, work->n_buffers + 1, sizeof *work->placed);
-    for (unsigned order = 0; order < WORK_ORDERS; order++)
-        for (unsigned segment = 0; segment < SEGMENT_COUNT; segment++) {
-            for (size_t i = 0; i < work->n_buffers; i++)
-                if (work_order(&work->buffers[i]) == order &&
-                    work->buffers[i].segment == (enum segment)segment)
-                    work->placed[n++] = (uint16_t)i;
-            work->placed_end[order][segment] = n;
-        }
-    work->n_placed = n;
+    sort_by(work, order_and_segment, WORK_ORDERS * SEGMENT_COUNT, work->placed,
+            &work->placed_end[0][0]);
+    work->n_placed = work->n_buffers;
 }
 
 /* ---- moments ---- */
@@ -27,6 +47,8 @@ static void place_buffers(struct work *work)
 /* The buffers of one segment and schedule that come and go, and the moments at which one of
  * them begins (a sum of what is alive rises nowhere else). */
 struct candidates {
+    const uint16_t *own; /* [n_own] all buffers of the segment */
+    size_t n_own;
     size_t n, n_ticks, words; /* words: of a set of buffers */
     uint16_t *buffers, *ticks;
     uint64_t *sets; /* [n_ticks][words] who is alive */
@@ -40,16 +62,14 @@ static bool is_new(const struct candidates *c, uint16_t tick)
     return true;
 }
 
-static void gather(const struct work *work, enum segment segment, unsigned schedule,
-                   struct candidates *c)
+static void gather(const struct work *work, unsigned schedule, struct candidates *c)
 {
     c->n = c->n_ticks = 0;
-    for (size_t i = 0; i < work->n_buffers; i++) {
-        const struct buffer *buffer = &work->buffers[i];
-        if (buffer->segment != segment || work_order(buffer) < ORDER_SAVED ||
-            !(buffer->schedules >> schedule & 1))
+    for (size_t i = 0; i < c->n_own; i++) {
+        const struct buffer *buffer = &work->buffers[c->own[i]];
+        if (work_order(buffer) < ORDER_SAVED || !(buffer->schedules >> schedule & 1))
             continue;
-        c->buffers[c->n++] = (uint16_t)i;
+        c->buffers[c->n++] = c->own[i];
         if (is_new(c, buffer->first))
             c->ticks[c->n_ticks++] = buffer->first;
     }
@@ -84,32 +104,42 @@ static bool is_covered(const struct candidates *c, size_t tick)
 static void add_moment(struct work *work, const struct candidates *c, size_t tick,
                        enum segment segment, unsigned schedule)
 {
+    work->moments = arena_grow(work->arena, work->moments, work->n_moments,
+                               &work->moment_capacity, sizeof *work->moments);
     struct work_moment *moment = &work->moments[work->n_moments++];
     *moment = (struct work_moment){segment, (uint16_t)schedule, c->ticks[tick], work->n_members,
                                    work->n_members};
-    for (size_t i = 0; i < c->n; i++)
-        if (c->sets[tick * c->words + i / 64] >> i % 64 & 1 &&
-            work->buffers[c->buffers[i]].life == LIFE_TRANSIENT)
-            work->members[moment->end++] = c->buffers[i];
-    work->n_members = moment->end;
+    for (size_t i = 0; i < c->n; i++) {
+        if (!(c->sets[tick * c->words + i / 64] >> i % 64 & 1) ||
+            work->buffers[c->buffers[i]].life != LIFE_TRANSIENT)
+            continue;
+        work->members = arena_grow(work->arena, work->members, work->n_members,
+                                   &work->member_capacity, sizeof *work->members);
+        work->members[work->n_members++] = c->buffers[i];
+    }
+    moment->end = work->n_members;
 }
 
-/* Room for all that could be kept: every buffer begins at most one moment of a schedule. */
 static void find_moments(struct work *work)
 {
-    size_t n = work->n_buffers + 1, most = n * work->n_schedules;
+    size_t n = work->n_buffers + 1, end[SEGMENT_COUNT];
     struct arena scratch = {0};
     struct candidates c = {
         .buffers = arena_alloc(&scratch, n, sizeof *c.buffers),
         .ticks = arena_alloc(&scratch, n, sizeof *c.ticks),
         .sets = arena_alloc(&scratch, n * ((n + 63) / 64), sizeof *c.sets),
     };
-    work->moments = arena_alloc(work->arena, most, sizeof *work->moments);
-    work->members = arena_alloc(work->arena, most * n, sizeof *work->members);
-    work->n_moments = work->n_members = 0;
+    uint16_t *own = arena_alloc(&scratch, n, sizeof *own);
+    sort_by(work, segment_of, SEGMENT_COUNT, own, end);
+    work->moments = NULL; /* a copy of a list may be indexed anew, beside the first */
+    work->members = NULL;
+    work->n_moments = work->moment_capacity = work->n_members = work->member_capacity = 0;
     for (unsigned schedule = 0; schedule < work->n_schedules; schedule++)
         for (unsigned segment = 0; segment < SEGMENT_COUNT; segment++) {
-            gather(work, (enum segment)segment, schedule, &c);
+            size_t first = segment ? end[segment - 1] : 0;
+            c.own = own + first;
+            c.n_own = end[segment] - first;
+            gather(work, schedule, &c);
             for (size_t tick = 0; tick < c.n_ticks; tick++)
                 if (!is_covered(&c, tick))
                     add_moment(work, &c, tick, (enum segment)segment, schedule);
