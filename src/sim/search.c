@@ -11,7 +11,8 @@
 
 enum { INNER = SEARCH_ZERO, LAYOUTS = 64 }; /* keys from INNER on vary inside a task */
 
-/* A layout: the keys before INNER. */
+/* A layout: the keys before INNER. Those that differ in vpp alone stand together: they have the
+ * same lists, and other layers and micro-batches on their stages. */
 struct layout {
     uint8_t index[SEARCH_KEYS];
     uint64_t first; /* number of its first combination */
@@ -27,22 +28,26 @@ struct found {
     bool any; /* nearest is set */
 };
 
-/* A work list and its sizes under the least that routing can ask for. */
+/* A work list, its sizes under the least that routing can ask for, and what prices it. */
 struct bound {
     struct arena arena;
+    uint8_t of[SEARCH_KEYS]; /* what it was built for; of vpp: what its slots are of */
+    bool built, refused, routed;
     struct work work;
     struct slots slots;
     uint64_t *values;
-    bool refused, routed;
+    struct stepper stepper;
+    bool timed, timeless; /* timeless: its ops could not be listed */
 };
 
 struct hunt {
     const struct search_ask *ask;
     struct plan base;
     struct layout *layouts;
-    size_t n_layouts, first; /* first: of the batch */
-    bool nearest;            /* nothing fits: look at what cannot fit, too */
-    struct found *found;     /* [LAYOUTS] of the batch */
+    size_t n_layouts;
+    size_t *groups, n_groups, first; /* first layouts of groups; first group of the batch */
+    bool nearest;                    /* nothing fits: look at what cannot fit, too */
+    struct found *found;             /* [LAYOUTS] of the batch */
 };
 
 /* ---- the enumeration ---- */
@@ -126,12 +131,44 @@ static void take_part(struct hunt *hunt)
     hunt->n_layouts = (size_t)(end - first);
 }
 
+static int by_group(const void *a, const void *b)
+{
+    const struct layout *x = a, *y = b;
+    for (unsigned key = 0; key < INNER; key++)
+        if (key != SEARCH_VPP && x->index[key] != y->index[key])
+            return x->index[key] < y->index[key] ? -1 : 1;
+    return x->index[SEARCH_VPP] < y->index[SEARCH_VPP]
+               ? -1
+               : x->index[SEARCH_VPP] > y->index[SEARCH_VPP];
+}
+
+static bool same_group(const struct layout *x, const struct layout *y)
+{
+    struct layout other = *y;
+    other.index[SEARCH_VPP] = x->index[SEARCH_VPP];
+    return by_group(x, &other) == 0;
+}
+
+static void group_layouts(struct hunt *hunt, struct arena *arena)
+{
+    struct layout *all = hunt->layouts;
+    if (hunt->n_layouts)
+        qsort(all, hunt->n_layouts, sizeof *all, by_group);
+    hunt->groups = arena_alloc(arena, hunt->n_layouts + 1, sizeof *hunt->groups);
+    for (size_t i = 0; i < hunt->n_layouts; i++)
+        if (i == 0 || !same_group(&all[i - 1], &all[i]))
+            hunt->groups[hunt->n_groups++] = i;
+    hunt->groups[hunt->n_groups] = hunt->n_layouts;
+}
+
 /* ---- bounds ---- */
 
 static void bound_build(struct bound *bound, const struct plan *plan)
 {
     struct err err = {0};
     arena_clear(&bound->arena);
+    bound->built = true;
+    bound->timed = false;
     bound->refused = work_build(plan, &bound->arena, &bound->work, &err) != STATUS_OK;
     if (bound->refused)
         return;
@@ -175,16 +212,14 @@ static uint64_t most_bytes(const struct search_ask *ask, const struct plan *plan
 
 /* ---- one layout ---- */
 
-/* Where a task stands: what its list was built for, and since when no layout can fit. */
+/* Where a layout's walk stands, and since when nothing of it can fit. */
 struct walk {
     const struct hunt *hunt;
     struct found *found;
     struct plan plan; /* at the present combination */
-    struct bound bound;
-    uint8_t built[SEARCH_KEYS], hopeless[SEARCH_KEYS], full[SEARCH_KEYS];
-    bool any_built, any_hopeless, any_full;
-    struct stepper stepper; /* prices steps of what is built, once it is timed */
-    bool timed, timeless;   /* timeless: its ops could not be listed */
+    struct bound *bound;
+    uint8_t hopeless[SEARCH_KEYS], full[SEARCH_KEYS];
+    bool any_hopeless, any_full;
     uint64_t number;
 };
 
@@ -202,14 +237,19 @@ static bool is_full(const struct walk *walk, const uint8_t index[SEARCH_KEYS])
     return walk->any_full && memcmp(walk->full, index, SEARCH_MICRO_BATCH) == 0;
 }
 
+/* Brings list and slots up to the combination. */
 static void follow(struct walk *walk, const uint8_t index[SEARCH_KEYS])
 {
-    if (walk->any_built && memcmp(walk->built, index, SEARCH_CAPACITY) == 0)
+    struct bound *bound = walk->bound;
+    uint8_t vpp = bound->of[SEARCH_VPP];
+    bound->of[SEARCH_VPP] = index[SEARCH_VPP];
+    if (bound->built && memcmp(bound->of, index, SEARCH_CAPACITY) == 0) {
+        if (vpp != index[SEARCH_VPP] && !bound->refused)
+            slots_from_plan(&walk->plan, &bound->slots);
         return;
-    bound_build(&walk->bound, &walk->plan);
-    memcpy(walk->built, index, sizeof walk->built);
-    walk->any_built = true;
-    walk->timed = false;
+    }
+    memcpy(bound->of, index, sizeof bound->of);
+    bound_build(bound, &walk->plan);
 }
 
 /* Device-seconds per token under balanced routing: no fullest rank takes less. 0 where nothing
@@ -218,18 +258,18 @@ static double least_seconds(struct walk *walk)
 {
     struct err err = {0};
     struct step_time step;
-    if (walk->timed) {
-        stepper_follow(&walk->stepper, &walk->plan);
-    } else {
-        walk->timed = true;
-        walk->timeless =
-            stepper_share(&walk->stepper, &walk->plan, &walk->bound.work,
-                          walk->hunt->ask->profile, &walk->bound.arena, &err) != STATUS_OK;
-    }
-    if (walk->timeless || !stepper_time(&walk->stepper, NULL, &step))
-        return 0;
+    struct bound *bound = walk->bound;
     const struct profile *profile = walk->hunt->ask->profile;
-    double error = profile ? time_error(profile, &walk->stepper.plan, NULL) : 0;
+    if (bound->timed) {
+        stepper_turn(&bound->stepper, &walk->plan);
+    } else {
+        bound->timed = true;
+        bound->timeless = stepper_share(&bound->stepper, &walk->plan, &bound->work, profile,
+                                        &bound->arena, &err) != STATUS_OK;
+    }
+    if (bound->timeless || !stepper_time(&bound->stepper, NULL, &step))
+        return 0;
+    double error = profile ? time_error(profile, &bound->stepper.plan, NULL) : 0;
     return time_seconds_per_token(&walk->plan, &step) * (1 + error);
 }
 
@@ -239,6 +279,14 @@ static void append(struct found *f, const struct search_candidate *c)
     f->items[f->n++] = *c;
 }
 
+/* Of equal ones the first of the enumeration. */
+static bool is_nearer(const struct search_candidate *one, const struct search_candidate *other)
+{
+    if (one->least_bytes != other->least_bytes)
+        return one->least_bytes < other->least_bytes;
+    return one->number < other->number;
+}
+
 static void keep(struct walk *walk, const uint8_t index[SEARCH_KEYS],
                  const struct memory_peak *peak)
 {
@@ -246,7 +294,7 @@ static void keep(struct walk *walk, const uint8_t index[SEARCH_KEYS],
     uint64_t most = most_bytes(walk->hunt->ask, &walk->plan);
     struct search_candidate c = {.least_bytes = peak->total_bytes, .number = walk->number};
     memcpy(c.index, index, sizeof c.index);
-    if (!found->any || c.least_bytes < found->nearest.least_bytes)
+    if (!found->any || is_nearer(&c, &found->nearest))
         found->nearest = c;
     found->any = true;
     if (c.least_bytes > most) {
@@ -267,7 +315,7 @@ static void keep_served(struct walk *walk, const uint8_t index[SEARCH_KEYS])
     struct found *found = walk->found;
     struct search_candidate c = {.number = walk->number};
     memcpy(c.index, index, sizeof c.index);
-    if (!found->any)
+    if (!found->any || is_nearer(&c, &found->nearest))
         found->nearest = c;
     found->any = true;
     append(found, &c);
@@ -290,31 +338,55 @@ static void visit(struct walk *walk, const uint8_t index[SEARCH_KEYS])
         return;
     }
     follow(walk, index);
-    if (walk->bound.refused || !bound_evaluate(&walk->bound, &walk->plan, &peak))
+    if (walk->bound->refused || !bound_evaluate(walk->bound, &walk->plan, &peak))
         walk->found->invalid++;
     else
         keep(walk, index, &peak);
 }
 
-static void run_layout(void *arg, size_t task, unsigned worker)
+/* Numbers of one list: capacity factors and micro-batches. */
+static void walk_numbers(struct walk *walk, const uint8_t structure[SEARCH_KEYS])
+{
+    uint8_t index[SEARCH_KEYS];
+    unsigned moved = INNER;
+    memcpy(index, structure, sizeof index);
+    do {
+        set_keys(walk->hunt, moved, index, &walk->plan);
+        visit(walk, index);
+        walk->number++;
+        moved = turn(walk->hunt, &walk->plan, SEARCH_CAPACITY, SEARCH_KEYS, index);
+    } while (moved < SEARCH_KEYS);
+}
+
+static void run_group(void *arg, size_t task, unsigned worker)
 {
     (void)worker;
     struct hunt *hunt = arg;
-    const struct layout *layout = &hunt->layouts[hunt->first + task];
-    struct walk walk = {
-        .hunt = hunt, .found = &hunt->found[task], .plan = hunt->base, .number = layout->first};
-    walk.stepper.bound = true;
-    uint8_t index[SEARCH_KEYS];
-    unsigned moved = 0;
-    memcpy(index, layout->index, sizeof index);
+    const size_t *group = &hunt->groups[hunt->first + task];
+    size_t n = group[1] - group[0];
+    const struct layout *layouts = &hunt->layouts[group[0]];
+    struct arena arena = {0};
+    struct bound *bound = arena_alloc(&arena, 1, sizeof *bound);
+    struct walk *walks = arena_alloc(&arena, n, sizeof *walks);
+    uint8_t index[SEARCH_KEYS] = {0};
+    bound->stepper.bound = true;
+    for (size_t i = 0; i < n; i++) {
+        walks[i] = (struct walk){.hunt = hunt,
+                                 .found = &hunt->found[task],
+                                 .plan = hunt->base,
+                                 .bound = bound,
+                                 .number = layouts[i].first};
+        set_keys(hunt, 0, layouts[i].index, &walks[i].plan);
+    }
     do {
-        set_keys(hunt, moved, index, &walk.plan);
-        visit(&walk, index);
-        walk.number++;
-        moved = turn(hunt, &walk.plan, INNER, SEARCH_KEYS, index);
-    } while (moved < SEARCH_KEYS);
-    arena_release(&walk.bound.arena);
-    stepper_release(&walk.stepper);
+        for (size_t i = 0; i < n; i++) {
+            memcpy(index, layouts[i].index, INNER);
+            walk_numbers(&walks[i], index);
+        }
+    } while (turn(hunt, &walks[0].plan, INNER, SEARCH_CAPACITY, index) < SEARCH_KEYS);
+    arena_release(&bound->arena);
+    stepper_release(&bound->stepper);
+    arena_release(&arena);
 }
 
 /* ---- all of them ---- */
@@ -342,7 +414,7 @@ static void pile_up(struct pile *pile, struct found *found, struct search_result
     if (found->n)
         memcpy(pile->items + pile->n, found->items, found->n * sizeof *found->items);
     pile->n += found->n;
-    if (found->any && (!pile->any || found->nearest.least_bytes < pile->nearest.least_bytes))
+    if (found->any && (!pile->any || is_nearer(&found->nearest, &pile->nearest)))
         pile->nearest = found->nearest;
     pile->any = pile->any || found->any;
     result->points += found->points;
@@ -357,14 +429,14 @@ static void gather(struct hunt *hunt, struct pile *pile, struct search_result *r
     const struct search_ask *ask = hunt->ask;
     struct found found[LAYOUTS] = {{.n = 0}};
     hunt->found = found;
-    for (hunt->first = 0; hunt->first < hunt->n_layouts; hunt->first += LAYOUTS) {
-        size_t left = hunt->n_layouts - hunt->first, n = left < LAYOUTS ? left : LAYOUTS;
-        pool_run(ask->pool, n, run_layout, hunt);
+    for (hunt->first = 0; hunt->first < hunt->n_groups; hunt->first += LAYOUTS) {
+        size_t left = hunt->n_groups - hunt->first, n = left < LAYOUTS ? left : LAYOUTS;
+        pool_run(ask->pool, n, run_group, hunt);
         for (size_t i = 0; i < n; i++)
             pile_up(pile, &found[i], result);
         if (ask->progress)
             ask->progress(ask->context,
-                          SEARCH_BOUNDED * (double)(hunt->first + n) / (double)hunt->n_layouts);
+                          SEARCH_BOUNDED * (double)(hunt->first + n) / (double)hunt->n_groups);
     }
 }
 
@@ -407,6 +479,7 @@ enum status search_run(const struct search_ask *ask, struct arena *arena,
     loosen(ask, &hunt.base);
     list_layouts(&hunt, arena);
     take_part(&hunt);
+    group_layouts(&hunt, arena);
     gather(&hunt, &pile, &found);
     if (pile.any && !pile.n) {
         struct search_result again = {0};

@@ -61,6 +61,15 @@ void stepper_follow(struct stepper *s, const struct plan *plan)
     slots_set_numbers(&s->plan, &s->slots);
 }
 
+void stepper_turn(struct stepper *s, const struct plan *plan)
+{
+    uint64_t vpp = s->plan.parallel.vpp;
+    stepper_follow(s, plan);
+    pricing_follow(&s->pricing, &s->plan, s->plan.moe.path);
+    if (vpp != plan->parallel.vpp)
+        slots_from_plan(&s->plan, &s->slots);
+}
+
 void stepper_price(struct stepper *s, const struct profile *profile,
                    const struct rates_try *attempt)
 {

@@ -79,6 +79,9 @@ enum status stepper_share(struct stepper *stepper, const struct plan *plan,
 /* Takes over a plan that differs in numbers only (evaluate_is_slot). */
 void stepper_follow(struct stepper *stepper, const struct plan *plan);
 
+/* Takes over one that differs in parallel.vpp, too. */
+void stepper_turn(struct stepper *stepper, const struct plan *plan);
+
 /* Another profile, or one constant of it tried otherwise. */
 void stepper_price(struct stepper *stepper, const struct profile *profile,
                    const struct rates_try *attempt);

@@ -125,8 +125,7 @@ static struct stepper *stepper_of(struct evaluator *e, const struct plan *plan,
     if (!e->built || e->refused || e->timeless)
         return NULL;
     if (e->stepper) {
-        stepper_follow(e->stepper, plan);
-        pricing_follow(&e->stepper->pricing, &e->stepper->plan, e->stepper->plan.moe.path);
+        stepper_turn(e->stepper, plan);
         return e->stepper;
     }
     struct stepper *s = arena_alloc(&e->arena, 1, sizeof *s);
