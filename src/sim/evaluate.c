@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/text.h"
 #include "plan/derive.h"
 #include "plan/rule.h"
@@ -25,22 +26,26 @@ bool evaluate_is_slot(const char *key)
     return false;
 }
 
-/* Makes the bank one of the plan's routing; false when that cannot be sampled. */
-static bool bank_open(struct demand_bank *bank, const struct plan *plan,
-                      const struct routing_data *routing)
+/* A bank of the plan's routing; NULL when that cannot be sampled. */
+static struct demand_bank *bank_open(struct evaluator *e, const struct plan *plan)
 {
     struct err err = {0};
     struct demand_key key;
-    demand_key_of(plan, routing, &key);
+    demand_key_of(plan, e->routing, &key);
+    struct demand_bank *bank =
+        e->banks ? &e->banks[(hash_bytes(HASH_START, &key, sizeof key) >> 32) % e->n_banks]
+                 : &e->own;
     if (bank->known && memcmp(&bank->key, &key, sizeof key) == 0)
-        return !bank->refused;
+        return bank->refused ? NULL : bank;
+    uint64_t turn = bank->turn + 1;
     arena_release(&bank->arena);
     memset(bank, 0, sizeof *bank);
     memcpy(&bank->key, &key, sizeof key);
     bank->known = true;
+    bank->turn = turn;
     bank->refused =
-        demand_prepare(plan, routing, &bank->arena, &bank->source, &err) != STATUS_OK;
-    return !bank->refused;
+        demand_prepare(plan, e->routing, &bank->arena, &bank->source, &err) != STATUS_OK;
+    return bank->refused ? NULL : bank;
 }
 
 static void drop_stepper(struct evaluator *e)
@@ -64,7 +69,7 @@ static void rebuild(struct evaluator *e, const struct plan *plan, enum moe_path 
     e->values = arena_alloc(&e->arena, e->work.sizes.n, sizeof *e->values);
     slots_from_plan(plan, &e->slots);
     e->routed = evaluate_is_routed(plan, &e->work) || e->work.room.set;
-    e->banked = false;
+    e->bank = NULL;
 }
 
 /* The heaviest rank has at least the mean of the group: balanced rows, each token to as few
@@ -88,7 +93,7 @@ static bool same_room(const struct demand_room *a, const struct demand_room *b)
 static void set_demand(struct evaluator *e, const struct plan *plan)
 {
     uint64_t tokens = e->slots.value[SLOT_TOKENS];
-    struct demand_bank *bank = &e->bank;
+    struct demand_bank *bank = e->bank;
     /* tokens are multiples of a sequence: their low bits say nothing */
     size_t at = tokens * UINT64_C(0x9e3779b97f4a7c15) >> 32 & (EVALUATE_CACHE - 1);
     struct demand_room room = {0};
@@ -116,12 +121,14 @@ static bool follow_routing(struct evaluator *e, const struct plan *plan)
     }
     if (plan_tokens(plan) > ROWS_MOST_TOKENS) /* others of the structure may be sampled */
         return false;
-    if (!e->banked)
-        e->refused = !bank_open(&e->bank, plan, e->routing);
-    e->banked = true;
-    if (!e->refused)
-        set_demand(e, plan);
-    return !e->refused;
+    if (!e->bank || e->bank->turn != e->turn)
+        e->bank = bank_open(e, plan);
+    e->refused = !e->bank;
+    if (e->refused)
+        return false;
+    e->turn = e->bank->turn;
+    set_demand(e, plan);
+    return true;
 }
 
 /* Brings list and slots up to the plan; false when a rule or the stack refuses it. */
@@ -279,9 +286,9 @@ void evaluate(struct evaluator *e, const struct plan *plan, uint64_t structure,
 
 bool evaluate_expected(struct evaluator *e, const struct plan *plan, struct demand *expected)
 {
-    struct demand_bank *bank = &e->bank;
     uint64_t tokens = plan_tokens(plan);
-    if (tokens > ROWS_MOST_TOKENS || !bank_open(bank, plan, e->routing))
+    struct demand_bank *bank = tokens > ROWS_MOST_TOKENS ? NULL : bank_open(e, plan);
+    if (!bank)
         return false;
     size_t at = tokens * UINT64_C(0x9e3779b97f4a7c15) >> 32 & (EVALUATE_CACHE - 1);
     if (bank->expected_tokens[at] != tokens) {
@@ -295,10 +302,16 @@ bool evaluate_expected(struct evaluator *e, const struct plan *plan, struct dema
     return true;
 }
 
+void demand_banks_release(struct demand_bank *banks, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        arena_release(&banks[i].arena);
+}
+
 void evaluator_release(struct evaluator *evaluator)
 {
     drop_stepper(evaluator);
     arena_release(&evaluator->arena);
-    arena_release(&evaluator->bank.arena);
+    demand_banks_release(&evaluator->own, 1);
     memset(evaluator, 0, sizeof *evaluator);
 }

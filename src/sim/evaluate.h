@@ -17,6 +17,7 @@ struct demand_bank {
     struct arena arena;
     struct demand_key key;
     bool known, refused;
+    uint64_t turn; /* counts the routings that it was of */
     struct demand_source source;
     uint64_t tokens[EVALUATE_CACHE]; /* 0: empty */
     struct demand p99[EVALUATE_CACHE];
@@ -30,6 +31,10 @@ struct stepper;
 /* Holds the list of the last structure. One per thread; {0} is ready for use. */
 struct evaluator {
     const struct routing_data *routing; /* set by the caller; NULL: the plan names no file */
+    /* set by the caller: banks that evaluators of one thread share, each for the routings that
+     * fall on it; NULL: the evaluator's own */
+    struct demand_bank *banks;
+    size_t n_banks;
     struct arena arena;
     struct work work;
     struct slots slots;
@@ -41,11 +46,11 @@ struct evaluator {
     bool layout_ok; /* model, cluster and parallel obey their rules */
     bool built, refused; /* refused: by the stack */
     bool routed;         /* sizes or overflow follow routing */
-    bool banked;         /* the bank is that of the structure */
     struct overflow overflow;
-    struct demand_bank bank;
-    struct stepper *stepper; /* of the list, once time_evaluated has been asked */
-    bool timeless;           /* its ops could not be listed */
+    struct demand_bank own, *bank; /* bank: that of the structure's routing, or NULL */
+    uint64_t turn;                 /* when it was */
+    struct stepper *stepper;       /* of the list, once time_evaluated has been asked */
+    bool timeless;                 /* its ops could not be listed */
 };
 
 struct evaluation {
@@ -93,5 +98,6 @@ bool evaluate_expected(struct evaluator *evaluator, const struct plan *plan,
                        struct demand *expected);
 
 void evaluator_release(struct evaluator *evaluator);
+void demand_banks_release(struct demand_bank *banks, size_t n);
 
 #endif

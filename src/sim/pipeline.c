@@ -16,6 +16,7 @@ struct play {
     const struct pipeline *p;
     uint64_t chunks; /* of the model */
     double *end_s;
+    double *task_s;              /* [TASK_KINDS][chunks] what a task takes */
     double *free_s;              /* [stages] */
     double *busy_s;              /* [stages] */
     struct pipeline_task *tasks; /* NULL: not kept */
@@ -41,7 +42,7 @@ static double ready_s(const struct play *y, const struct task *t)
     if (last)
         return own;
     double after = *end_of(y, TASK_BACKWARD, t->chunk + 1, t->micro) + send;
-    return isnan(own) || isnan(after) ? (double)NAN : fmax(after, own); /* fmax drops NANs */
+    return own > after || isnan(own) ? own : after; /* NAN when either is */
 }
 
 bool pipeline_splits(const struct pipeline *p)
@@ -68,7 +69,8 @@ static double task_s(const struct play *y, const struct task *t)
 
 static void run(struct play *y, const struct task *t, uint64_t stage, double ready)
 {
-    double s = task_s(y, t), begin = fmax(ready, y->free_s[stage]);
+    double s = y->task_s[(uint64_t)t->kind * y->chunks + t->chunk];
+    double begin = ready > y->free_s[stage] ? ready : y->free_s[stage];
     y->free_s[stage] = begin + s;
     y->busy_s[stage] += s;
     *end_of(y, t->kind, t->chunk, t->micro) = begin + s;
@@ -260,13 +262,19 @@ static void summarise(const struct play *y, struct pipeline_times *out)
 static void play(const struct pipeline *p, struct arena *arena, struct pipeline_times *out)
 {
     struct play y = {.p = p, .chunks = p->stages * p->chunks};
-    size_t n = (size_t)(TASK_KINDS * y.chunks * p->micro_batches);
+    unsigned kinds = p->inference ? 1 : pipeline_splits(p) ? TASK_KINDS : 2;
+    size_t n = (size_t)(kinds * y.chunks * p->micro_batches);
     y.end_s = arena_alloc(arena, n, sizeof *y.end_s);
+    y.task_s = arena_alloc(arena, kinds * y.chunks, sizeof *y.task_s);
     y.free_s = arena_alloc(arena, p->stages, sizeof *y.free_s);
     y.busy_s = arena_alloc(arena, p->stages, sizeof *y.busy_s);
     y.tasks = p->record ? arena_alloc(arena, n, sizeof *y.tasks) : NULL;
     for (size_t i = 0; i < n; i++)
         y.end_s[i] = (double)NAN;
+    for (unsigned kind = 0; kind < kinds; kind++)
+        for (uint64_t c = 0; c < y.chunks; c++)
+            y.task_s[kind * y.chunks + c] =
+                task_s(&y, &(struct task){(enum task_kind)kind, c, 0});
     if (pipeline_splits(p) && !p->inference)
         play_ready(&y, arena);
     else

@@ -9,7 +9,7 @@
 #include "sim/search_parts.h"
 #include "work/stack/stack.h"
 
-enum { JUDGES = 64, BATCH = 64 };
+enum { BANKS = 64, BATCH = 64 };
 
 /* Of what was judged: hits in any order, the seconds of the fastest ones, each once, and those
  * that no other is as fast and as small as. */
@@ -35,9 +35,11 @@ struct task {
 
 /* What one thread judges with. */
 struct worker {
-    struct evaluator evaluators[JUDGES]; /* by routing: each keeps what it sampled */
-    uint64_t structure;                  /* of the last candidate */
-    struct arena names;                  /* of walls */
+    struct evaluator evaluator;
+    struct demand_bank banks[BANKS]; /* by routing: a search in the order of bounds comes back
+                                        to each of them */
+    uint64_t structure;              /* of the last candidate */
+    struct arena names;              /* of walls */
 };
 
 struct judge {
@@ -123,21 +125,6 @@ static bool wanted(const struct search_ask *ask, const struct evaluation *result
            (!ask->at_most_bytes || result->peak.total_bytes <= ask->at_most_bytes);
 }
 
-/* Candidates of one routing meet the same evaluator, or a search in order of cost would sample
- * each of them anew. */
-static struct evaluator *evaluator_for(const struct search_ask *ask, const struct plan *plan,
-                                       struct worker *worker)
-{
-    struct demand_key key;
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
-    demand_key_of(plan, ask->routing, &key);
-    for (size_t i = 0; i < sizeof key; i++)
-        hash = (hash ^ ((const unsigned char *)&key)[i]) * UINT64_C(0x100000001b3);
-    struct evaluator *e = &worker->evaluators[hash >> 32 & (JUDGES - 1)];
-    e->routing = ask->routing;
-    return e;
-}
-
 static bool time_hit(const struct search_ask *ask, struct evaluator *e, const struct plan *plan,
                      bool valid, struct search_hit *hit)
 {
@@ -161,7 +148,10 @@ static bool judge_candidate(const struct judge *judge, const struct search_candi
     struct evaluation result;
     const struct search_ask *ask = judge->bench->ask;
     judge->bench->fill(judge->bench->context, c, &plan);
-    struct evaluator *e = evaluator_for(ask, &plan, worker);
+    struct evaluator *e = &worker->evaluator;
+    e->routing = ask->routing;
+    e->banks = worker->banks;
+    e->n_banks = BANKS;
     evaluate(e, &plan, ++worker->structure, &result);
     bool fits = wanted(ask, &result);
     if (!always && (!fits || is_beaten(&judge->judged, c->seconds, result.peak.total_bytes)))
@@ -284,8 +274,8 @@ void search_judge(const struct search_bench *bench, const struct search_candidat
     if (result->nearest.wall)
         result->nearest.wall = arena_strdup(arena, result->nearest.wall);
     for (size_t i = 0; i < workers; i++) {
-        for (size_t j = 0; j < JUDGES; j++)
-            evaluator_release(&judge.workers[i].evaluators[j]);
+        evaluator_release(&judge.workers[i].evaluator);
+        demand_banks_release(judge.workers[i].banks, BANKS);
         arena_release(&judge.workers[i].names);
     }
     arena_release(&scratch);

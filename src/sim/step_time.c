@@ -125,12 +125,17 @@ static bool moves_evenly(const struct stepper *s, const struct op *op)
 
 static bool evaluate_values(struct stepper *s, const struct demand *demand)
 {
-    struct slots even = s->slots, full = s->slots;
-    skew_even(&s->plan, &even);
-    if (demand)
-        skew_full(&s->plan, demand, &full);
-    return sizes_eval(&s->work.sizes, &even, s->even) &&
-           sizes_eval(&s->work.sizes, demand ? &full : &even, s->values);
+    struct slots slots = s->slots;
+    skew_even(&s->plan, &slots);
+    if (!sizes_eval(&s->work.sizes, &slots, s->even))
+        return false;
+    if (!demand) {
+        memcpy(s->values, s->even, s->work.sizes.n * sizeof *s->values);
+        return true;
+    }
+    slots = s->slots;
+    skew_full(&s->plan, demand, &slots);
+    return sizes_eval(&s->work.sizes, &slots, s->values);
 }
 
 static void price_ops(struct stepper *s)
@@ -165,6 +170,12 @@ static void layers_of(const struct plan *plan, const struct stage *held, uint64_
         out[segment_of_kind((enum layer_kind)k)] = (double)at.layers[k] * share;
 }
 
+/* Most chunks have what the one before has. */
+static bool is_alike(const struct chunk_time *x, const struct chunk_time *y)
+{
+    return memcmp(x->layers, y->layers, sizeof x->layers) == 0;
+}
+
 static void chunk_of(const struct stretches *all, struct chunk_time *out)
 {
     memset(out->pass, 0, sizeof out->pass);
@@ -191,8 +202,12 @@ static void fill_chunks(struct step_parts *c)
         stage_layers(plan, i, &stages[i]);
     for (size_t i = 0; i < n; i++) {
         layers_of(plan, &stages[i % p->stages], i / p->stages, p->chunks, c->chunks[i].layers);
-        chunk_of(&c->all, &c->chunks[i]);
-        stretch_overlap(&c->s->pricing, c->chunks[i].pass);
+        if (i && is_alike(&c->chunks[i - 1], &c->chunks[i])) {
+            c->chunks[i] = c->chunks[i - 1];
+        } else {
+            chunk_of(&c->all, &c->chunks[i]);
+            stretch_overlap(&c->s->pricing, c->chunks[i].pass);
+        }
         c->forward_s[i] = stretch_s(&c->chunks[i].pass[PASS_FORWARD]);
         c->backward_s[i] = stretch_s(&c->chunks[i].pass[PASS_BACKWARD]);
         c->weight_s[i] = c->chunks[i].pass[PASS_BACKWARD].weight_s;

@@ -248,22 +248,18 @@ static void hide_rounds(const struct stepper *s, size_t first, size_t end, struc
     b->part_s[TIME_EXCHANGE] -= t.serial_s - t.overlapped_s;
 }
 
-static void hide_loops(const struct stepper *s, enum segment segment, struct stretches *out)
+static void hide_loops(const struct stepper *s, struct stretches *out)
 {
     const struct op *ops = s->work.ops;
-    for (size_t i = 0; i < s->work.n_ops;) {
-        size_t end = i + 1;
-        if (!ops[i].loop || ops[i].segment != segment) {
-            i = end;
+    for (size_t i = 0, end; i < s->work.n_ops; i = end) {
+        end = i + 1;
+        if (!ops[i].loop)
             continue;
-        }
         while (end < s->work.n_ops && ops[end].loop == ops[i].loop &&
-               ops[end].phase == ops[i].phase && ops[end].segment == segment)
+               ops[end].phase == ops[i].phase && ops[end].segment == ops[i].segment)
             end++;
-        hide_rounds(
-            s, i, end,
-            &out->layer[segment][ops[i].phase == PHASE_FORWARD ? PASS_FORWARD : PASS_BACKWARD]);
-        i = end;
+        unsigned pass = ops[i].phase == PHASE_FORWARD ? PASS_FORWARD : PASS_BACKWARD;
+        hide_rounds(s, i, end, &out->layer[ops[i].segment][pass]);
     }
 }
 
@@ -316,8 +312,7 @@ void stretches_of(struct stretches *out, const struct stepper *s)
     }
     if (step_graphs(&s->plan) != GRAPHS_FULL)
         add_host(s, out);
-    for (unsigned segment = 0; segment < SEGMENT_COUNT; segment++)
-        hide_loops(s, (enum segment)segment, out);
+    hide_loops(s, out);
     for (unsigned i = 0; i < SEGMENT_COUNT * PASSES; i++) {
         if (!segment_has_experts((enum segment)(i / PASSES)))
             continue;

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PLAN_WORDS = sizeof(struct plan) / 8, CHUNK = 2048, EVALUATORS = 64 };
+enum { PLAN_WORDS = sizeof(struct plan) / 8, CHUNK = 2048, EVALUATORS = 64, BANKS = 64 };
 
 _Static_assert(sizeof(struct plan) % 8 == 0, "a plan is a whole number of words");
 _Static_assert(sizeof(struct plan) / 8 <= UINT16_MAX, "word numbers fit 16 bits");
@@ -94,9 +94,10 @@ void sweep_plan(const struct sweep *sweep, const size_t indices[SWEEP_AXES], str
 
 /* ---- chunks ---- */
 
-/* One thread's evaluators, by structure, and its plan. */
+/* One thread's evaluators, by structure, what they sampled, and its plan. */
 struct worker {
     struct evaluator evaluators[EVALUATORS];
+    struct demand_bank banks[BANKS];
     struct plan plan;
     struct sweep_best best[CHUNK];
 };
@@ -153,6 +154,8 @@ static void evaluate_plan(const struct run *run, struct worker *worker,
     uint64_t structure = structure_of(run->sweep, indices);
     struct evaluator *evaluator = &worker->evaluators[structure % EVALUATORS];
     evaluator->routing = run->sweep->routing;
+    evaluator->banks = worker->banks;
+    evaluator->n_banks = BANKS;
     evaluate(evaluator, plan, structure, result);
 }
 
@@ -400,9 +403,11 @@ static enum status run_batches(struct run *run, struct pool *pool, size_t n_chun
 
 static void release(struct run *run, size_t n_workers)
 {
-    for (size_t i = 0; i < n_workers; i++)
+    for (size_t i = 0; i < n_workers; i++) {
         for (size_t j = 0; j < EVALUATORS; j++)
             evaluator_release(&run->workers[i].evaluators[j]);
+        demand_banks_release(run->workers[i].banks, BANKS);
+    }
     for (size_t i = 0; i < run->n_best; i++)
         free(run->best[i].row);
     free(run->best);

@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -59,8 +60,92 @@ static void steps_keep_their_bounds(void **state)
     assert_in_range(timed, DRAWS / 3, DRAWS);
 }
 
+/* On the list that memory was evaluated on, numbers changed and changed back, a step takes what
+ * it takes on a list of its own. */
+static void check_shared(const struct plan *plan, uint64_t seed, unsigned *timed)
+{
+    struct arena arena = {0};
+    struct err err = {0};
+    struct profile profile;
+    struct evaluator shared = {0}, alone = {0};
+    assert_int_equal(profile_load(plan, &arena, &profile, &err), STATUS_OK);
+    for (uint64_t factor = 1; factor <= 3; factor++) {
+        struct plan changed = *plan;
+        struct evaluation result;
+        struct step_time a = {0}, b = {0};
+        changed.workload.micro_batch *= 1 + factor % 2;
+        evaluate(&shared, &changed, 1, &result);
+        if (!result.valid || plan->workload.mode == MODE_SERVE)
+            continue;
+        assert_ptr_equal(result.by, &shared);
+        bool one = time_evaluated(&shared, &changed, &profile, &a);
+        bool other = time_step(&alone, &changed, &profile, &b);
+        if (one != other || (one && memcmp(&a, &b, sizeof a) != 0))
+            fail_msg("seed %d, micro-batch %d: %.17g shared, %.17g alone", (int)seed,
+                     (int)changed.workload.micro_batch, a.step_s, b.step_s);
+        *timed += one;
+    }
+    evaluator_release(&shared);
+    evaluator_release(&alone);
+    arena_release(&arena);
+}
+
+static void shared_lists_time_alike(void **state)
+{
+    (void)state;
+    unsigned timed = 0;
+    for (uint64_t seed = 1; seed <= DRAWS / 2; seed++) {
+        struct plan plan;
+        if (!plan_shaped(&plan, (enum stack_kind)(seed % STACK_COUNT), seed))
+            continue;
+        plan.moe.routing.samples = 5;
+        check_shared(&plan, seed, &timed);
+    }
+    assert_in_range(timed, DRAWS / 3, 3 * DRAWS);
+}
+
+/* Lists of layouts that differ in vpp alone are one: search evaluates all of them on the first.
+ */
+static void vpp_is_a_number(void **state)
+{
+    (void)state;
+    unsigned timed = 0;
+    for (uint64_t seed = 1; seed <= DRAWS; seed++) {
+        struct arena arena = {0};
+        struct err err = {0};
+        struct profile profile;
+        struct plan plan, other;
+        struct stepper turned = {0}, built = {0};
+        struct step_time a = {0}, b = {0};
+        if (!plan_shaped(&plan, (enum stack_kind)(seed % STACK_COUNT), seed) ||
+            plan.parallel.stages.n)
+            continue;
+        plan.parallel.vpp = 1;
+        other = plan;
+        other.parallel.vpp = 2;
+        assert_int_equal(profile_load(&plan, &arena, &profile, &err), STATUS_OK);
+        if (stepper_build(&turned, &plan, &profile, &arena, &err) == STATUS_OK) {
+            assert_int_equal(stepper_build(&built, &other, &profile, &arena, &err), STATUS_OK);
+            stepper_turn(&turned, &other);
+            bool one = stepper_time(&turned, NULL, &a), two = stepper_time(&built, NULL, &b);
+            if (one != two || (one && memcmp(&a, &b, sizeof a) != 0) ||
+                turned.work.n_buffers != built.work.n_buffers ||
+                memcmp(turned.values, built.values,
+                       turned.work.sizes.n * sizeof *built.values) != 0)
+                fail_msg("seed %d: %.17g turned, %.17g built", (int)seed, a.step_s, b.step_s);
+            timed += one;
+            stepper_release(&built);
+        }
+        stepper_release(&turned);
+        arena_release(&arena);
+    }
+    assert_in_range(timed, DRAWS / 3, DRAWS);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(steps_keep_their_bounds)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(steps_keep_their_bounds),
+                                       cmocka_unit_test(shared_lists_time_alike),
+                                       cmocka_unit_test(vpp_is_a_number)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
