@@ -1,7 +1,7 @@
 /* What a search lists of the combinations that may fit; see search.h. In the order of their
  * bounds, a batch at a time: those of a batch that what is known cannot beat are evaluated by
- * the pool's threads, each on its own. A batch's size is fixed, so what is evaluated does not
- * depend on the number of threads. */
+ * the pool's threads, each on its own. A batch is the larger the more there were, so what is
+ * evaluated does not depend on the number of threads. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "sim/search_parts.h"
 #include "work/stack/stack.h"
 
-enum { BANKS = 64, BATCH = 64 };
+enum { BANKS = 64, BATCH_FIRST = 4, BATCH_MOST = 64 };
 
 /* Of what was judged: hits in any order, the seconds of the fastest ones, each once, and those
  * that no other is as fast and as small as. */
@@ -46,8 +46,8 @@ struct judge {
     const struct search_bench *bench;
     struct worker *workers;
     struct judged judged;
-    struct task tasks[BATCH];
-    size_t n_tasks;
+    struct task tasks[BATCH_MOST];
+    size_t n_tasks, batch; /* batch: how many it may take */
     struct search_result *result;
 };
 
@@ -194,6 +194,8 @@ static void judge_batch(struct judge *judge)
     for (size_t i = 0; i < judge->n_tasks; i++)
         take_task(judge, &judge->tasks[i]);
     judge->result->exact += judge->n_tasks;
+    uint64_t half = judge->result->exact / 2;
+    judge->batch = half < BATCH_FIRST ? BATCH_FIRST : half < BATCH_MOST ? half : BATCH_MOST;
     judge->n_tasks = 0;
 }
 
@@ -205,7 +207,7 @@ static void judge_all(struct judge *judge, const struct search_candidate *candid
         if (is_beaten(&judge->judged, c->seconds, c->least_bytes))
             continue;
         judge->tasks[judge->n_tasks++].candidate = c;
-        if (judge->n_tasks < BATCH)
+        if (judge->n_tasks < judge->batch)
             continue;
         judge_batch(judge);
         if (ask->progress)
@@ -255,7 +257,7 @@ void search_judge(const struct search_bench *bench, const struct search_candidat
 {
     size_t wanted_n = bench->ask->best, workers = pool_size(bench->ask->pool);
     struct arena scratch = {0};
-    struct judge judge = {.bench = bench, .result = result};
+    struct judge judge = {.bench = bench, .result = result, .batch = BATCH_FIRST};
     judge.workers = arena_alloc(&scratch, workers, sizeof *judge.workers);
     judge.judged =
         (struct judged){.arena = &scratch,
