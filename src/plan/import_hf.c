@@ -333,7 +333,7 @@ enum status import_hf_model(const struct node *config, struct model *model, stru
     const struct import_family *family = NULL;
     TRY(find_architecture(&c, &family, err));
     struct model m = {0};
-    for (size_t i = 0; i < IMPORT_PARTS; i++)
+    for (size_t i = 0; i < sizeof family->parts / sizeof *family->parts; i++)
         for (size_t j = 0; j < family->parts[i].n; j++)
             TRY(read_field(&c, &family->parts[i].field[j], &m, err));
     if (family->finish)

@@ -40,20 +40,11 @@ static enum status read_overrides(struct load *load)
     return STATUS_OK;
 }
 
-static bool is_part(const char *key)
-{
-    for (size_t i = 0; i < PARTS; i++) {
-        if (text_equal(part_keys[i], key))
-            return true;
-    }
-    return false;
-}
-
 static enum status apply_overrides(struct load *load)
 {
     for (size_t i = 0; i < load->n_overrides; i++) {
         const char *key = load->overrides[i].key;
-        if (!is_part(key))
+        if (!part_is_key(key))
             TRY(apply_override(&load->loader, key, load->values[i]));
     }
     return STATUS_OK;

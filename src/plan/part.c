@@ -14,6 +14,14 @@ enum { BASE_DEPTH = 8 };
 
 const char *const part_keys[] = {"model", "cluster", "stack", NULL};
 
+bool part_is_key(const char *key)
+{
+    for (size_t i = 0; part_keys[i]; i++)
+        if (text_equal(part_keys[i], key))
+            return true;
+    return false;
+}
+
 /* A part being read. */
 struct part {
     struct loader *loader;

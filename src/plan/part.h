@@ -7,6 +7,7 @@
 
 /* Keys of the root that are parts, NULL-terminated, in the order of enum catalog_kind. */
 extern const char *const part_keys[];
+bool part_is_key(const char *key);
 
 /* Reads the part `key` ("model") into the plan: a scalar is a name or a path (relative to
  * `folder` first), a mapping is the part itself, with "base: <name or path>" as what it

@@ -53,21 +53,36 @@ static void print_text(const char *text, struct text *out)
     text_append(out, "\"");
 }
 
+static uint64_t list_length(const struct field *field, const struct plan *plan)
+{
+    const void *list = member(field, plan);
+    if (field->type == FIELD_COUNTS)
+        return ((const struct number_list *)list)->n;
+    if (field->type == FIELD_ENUMS)
+        return ((const struct enum_list *)list)->n;
+    return ((const struct word_list *)list)->n;
+}
+
+/* An item as a text; numbers are printed. */
+static void print_item(const struct field *field, const struct plan *plan, uint64_t i,
+                       struct text *out)
+{
+    const void *list = member(field, plan);
+    if (field->type == FIELD_COUNTS)
+        text_printf(out, "%" PRIu64, ((const struct number_list *)list)->value[i]);
+    else if (field->type == FIELD_ENUMS)
+        print_text(field->words[((const struct enum_list *)list)->value[i]], out);
+    else
+        print_text(((const struct word_list *)list)->word[i], out);
+}
+
 static void print_list(const struct field *field, const struct plan *plan, struct text *out)
 {
-    const struct number_list *numbers = member(field, plan);
-    const struct word_list *words = member(field, plan);
-    const struct enum_list *enums = member(field, plan);
-    uint64_t n = numbers->n; /* every list begins with its length */
+    uint64_t n = list_length(field, plan);
     text_append(out, "[");
     for (uint64_t i = 0; i < n; i++) {
         text_append(out, i ? ", " : "");
-        if (field->type == FIELD_COUNTS)
-            text_printf(out, "%" PRIu64, numbers->value[i]);
-        else
-            print_text(field->type == FIELD_ENUMS ? field->words[enums->value[i]]
-                                                  : words->word[i],
-                       out);
+        print_item(field, plan, i, out);
     }
     text_append(out, "]");
 }

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "plan/part.h"
 #include "plan/schema.h"
 
 enum { INDENT = 2 };
@@ -45,11 +46,8 @@ static const char *print_groups(const char *key, size_t from, size_t shared, int
 /* The name of a part, in whose place the part itself stands; a text that is not given. */
 static bool is_left_out(const struct field *field, const struct plan *plan)
 {
-    static const char *const parts[] = {"model", "cluster", "stack"};
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-        if (text_equal(field->key, parts[i]))
-            return true;
-    }
+    if (part_is_key(field->key))
+        return true;
     return field->type == FIELD_TEXT && ((const char *)plan)[field->offset] == '\0';
 }
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "plan/part.h"
 #include "plan/schema.h"
 
 enum { INDENT = 2, COMMENT_COLUMN = 34 };
@@ -114,11 +115,10 @@ static size_t place(const char *key)
 
 static const char *base_of(const char *key)
 {
-    static const char *const bases[][2] = {
-        {"model.base", "model"}, {"cluster.base", "cluster"}, {"stack.base", "stack"}};
-    for (size_t i = 0; i < sizeof bases / sizeof *bases; i++)
-        if (text_equal(bases[i][0], key))
-            return bases[i][1];
+    const char *dot = strchr(key, '.');
+    for (size_t i = 0; part_keys[i] && dot && text_equal(dot, ".base"); i++)
+        if (text_starts(key, part_keys[i]) && strlen(part_keys[i]) == (size_t)(dot - key))
+            return part_keys[i];
     return key;
 }
 
@@ -132,14 +132,13 @@ static int by_place(const void *a, const void *b)
 /* A part that has a name and changes to it is a mapping with that name as its base. */
 static void settle(struct draft *draft)
 {
-    static const char *const parts[] = {"model", "cluster", "stack"};
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+    for (size_t i = 0; part_keys[i]; i++) {
         bool changed = false;
-        const char *below = arena_printf(draft->arena, "%s.", parts[i]);
+        const char *below = arena_printf(draft->arena, "%s.", part_keys[i]);
         for (size_t j = 0; j < draft->n; j++)
             changed = changed || text_starts(draft->items[j].key, below);
         for (size_t j = 0; j < draft->n && changed; j++)
-            if (text_equal(draft->items[j].key, parts[i]))
+            if (text_equal(draft->items[j].key, part_keys[i]))
                 draft->items[j].key = arena_printf(draft->arena, "%sbase", below);
     }
     if (draft->n)

@@ -82,14 +82,6 @@ static enum status read_back(const struct job_writer *writer, const char *text,
     return plan_load_tree(name, result.root, NULL, 0, false, writer->arena, plan, NULL, err);
 }
 
-static bool is_part(const char *key)
-{
-    for (size_t i = 0; part_keys[i]; i++)
-        if (text_equal(part_keys[i], key))
-            return true;
-    return false;
-}
-
 static void directive(struct text *out, const char *key, const char *value)
 {
     text_printf(out, "#moeplan %s=%s\n", key, value[0] ? value : "\"\"");
@@ -103,7 +95,7 @@ static size_t write_differences(const struct job_writer *writer, const struct pl
     const struct field *fields = schema_fields(&n);
     for (size_t i = 0; i < n; i++) {
         struct text mine = {.arena = writer->arena}, theirs = {.arena = writer->arena};
-        if (is_part(fields[i].key) || text_equal(fields[i].key, "moe.buffer_factor"))
+        if (part_is_key(fields[i].key) || text_equal(fields[i].key, "moe.buffer_factor"))
             continue;
         schema_print(&fields[i], writer->plan, &mine);
         schema_print(&fields[i], other, &theirs);

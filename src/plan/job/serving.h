@@ -1,4 +1,4 @@
-/* What the readers of vLLM and SGLang share. */
+/* What the readers of vLLM, SGLang and TensorRT-LLM share. */
 #ifndef MOEPLAN_PLAN_JOB_SERVING_H
 #define MOEPLAN_PLAN_JOB_SERVING_H
 
