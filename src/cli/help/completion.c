@@ -82,6 +82,20 @@ static bool has_operands(const struct command *command)
     return command->words || text_equal(command->name, "help");
 }
 
+/* Keys whose values are names of the data folder, and what `moeplan list` calls those: asked
+ * when they are wanted, since a user's own folder has names of its own. */
+static const struct {
+    const char *key, *list;
+} named[] = {{"model", "models"}, {"cluster", "clusters"}, {"stack", "stacks"}};
+
+enum { N_NAMED = sizeof named / sizeof *named };
+
+static void list_names(FILE *out, size_t i)
+{
+    fprintf(out, "moeplan list %s --format csv 2> /dev/null | sed '1d; s/,.*//'",
+            named[i].list);
+}
+
 /* "    moe.path) words='...' ;;" for each key whose values are words; `set` is what stands in
  * front of them, `end` behind. */
 static void key_cases(FILE *out, const char *set, const char *end)
@@ -165,6 +179,11 @@ static void write_bash(FILE *out)
           "    case $key in\n",
           out);
     key_cases(out, "words='", "'");
+    for (size_t i = 0; i < N_NAMED; i++) {
+        fprintf(out, "    %s) words=$(", named[i].key);
+        list_names(out, i);
+        fputs(") ;;\n", out);
+    }
     fputs("    esac\n    if [[ $key ]]; then\n"
           "        COMPREPLY=($(compgen -W \"$words\" -- \"$current\"))\n"
           "        return\n    fi\n    case $COMP_CWORD:${COMP_WORDS[1]}:$previous in\n"
@@ -222,6 +241,11 @@ static void write_zsh(FILE *out)
           "    local key=${PREFIX%%=*}\n    if compset -P '*='; then\n    case $key in\n",
           out);
     key_cases(out, "compadd -- ", "");
+    for (size_t i = 0; i < N_NAMED; i++) {
+        fprintf(out, "    %s) compadd -- ${(f)\"$(", named[i].key);
+        list_names(out, i);
+        fputs(")\"} ;;\n", out);
+    }
     fputs("    esac\n    return\n    fi\n    keys=(", out);
     keys(out, "");
     fputs(")\n    compadd -S = -a keys\n}\n_moeplan()\n{\n    local -a commands\n"
@@ -291,6 +315,11 @@ static void write_fish(FILE *out)
     fputs("function __moeplan_keys\n    printf '%s\\n' ", out);
     keys(out, "=");
     fish_values(out);
+    for (size_t i = 0; i < N_NAMED; i++) {
+        fprintf(out, "\n    string match -q '%s=*' -- (commandline -ct); and ", named[i].key);
+        list_names(out, i);
+        fprintf(out, " | sed 's/^/%s=/'", named[i].key);
+    }
     fputs("\nend\n", out);
     for (size_t i = 0; i < n; i++) {
         fprintf(out, "complete -c moeplan -n __fish_use_subcommand -f -a %s -d '",
