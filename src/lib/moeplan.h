@@ -165,6 +165,9 @@ struct moeplan_search {
     size_t best;                                   /* layouts to list; 0: ten */
     void (*progress)(void *context, double share); /* 0 to 1; or NULL */
     void *context;
+    const char *objective; /* "tokens" (or NULL); of a served plan "tpot", "ttft", "memory" */
+    const char *const *limits; /* of a served plan: "tpot=50ms", "ttft=2s" */
+    size_t n_limits;
 };
 
 /* The layouts that fit the plan's cluster, cheapest first, as `moeplan search --format json`

@@ -91,6 +91,23 @@ enum status search_wish_read(const struct search_wish *wish, const struct plan *
     return search_wish_bytes(wish->at_most, at_most_bytes, err);
 }
 
+enum status search_wish_objective(const char *name, enum search_objective *objective,
+                                  struct err *err)
+{
+    static const char *const names[SEARCH_OBJECTIVES] = {
+#define OBJECTIVE_WORD(name, text, title) text,
+        SEARCH_OBJECTIVE_LIST(OBJECTIVE_WORD)
+#undef OBJECTIVE_WORD
+    };
+    for (unsigned i = 0; i < SEARCH_OBJECTIVES; i++)
+        if (text_equal(name ? name : names[SEARCH_BY_TOKENS], names[i])) {
+            *objective = (enum search_objective)i;
+            return STATUS_OK;
+        }
+    err_set(err, STATUS_USAGE, "no layout is best by '%s'", name);
+    return err_hint(err, "one of: tokens, tpot, ttft, memory");
+}
+
 static enum status read_limit(const char *text, struct search_ask *ask, struct err *err)
 {
     bool first = text_starts(text, "ttft=");

@@ -26,6 +26,10 @@ enum status search_wish_read(const struct search_wish *wish, const struct plan *
 enum status search_wish_serving(const struct search_wish *wish, const struct plan *plan,
                                 struct search_ask *ask, struct err *err);
 
+/* The objective that options call so; NULL: tokens. STATUS_USAGE for other words. */
+enum status search_wish_objective(const char *name, enum search_objective *objective,
+                                  struct err *err);
+
 /* "memory=SIZE" in bytes; 0 for NULL. */
 enum status search_wish_bytes(const char *text, uint64_t *bytes, struct err *err);
 

@@ -169,7 +169,9 @@ static enum status find_json(struct handle_call *call)
                                      .n_overs = search->n_overs,
                                      .fixed = search->fixed,
                                      .n_fixed = search->n_fixed,
-                                     .at_most = search->at_most};
+                                     .at_most = search->at_most,
+                                     .limits = search->limits,
+                                     .n_limits = search->n_limits};
     struct answer *answer = arena_alloc(&call->arena, 1, sizeof *answer);
     struct search_space *space = arena_alloc(&call->arena, 1, sizeof *space);
     struct search_result result;
@@ -181,6 +183,8 @@ static enum status find_json(struct handle_call *call)
     TRY(handle_load(call, call->plan, &answer->plan, &answer->origins));
     TRY(profile_load(&answer->plan, &call->arena, &answer->profile, &call->err));
     ask.profile = &answer->profile;
+    TRY(search_wish_objective(search->objective, &ask.objective, &call->err));
+    TRY(search_wish_serving(&wish, &answer->plan, &ask, &call->err));
     TRY(search_wish_read(&wish, &answer->plan, &call->arena, space, &ask.at_most_bytes,
                          &call->err));
     TRY(search_run(&ask, &call->arena, &result, &call->err));

@@ -77,6 +77,8 @@ bool fix_fits(struct fix_search *search, const struct fix_move *moves, size_t n,
     struct plan changed;
     if (!fix_apply(search->plan, moves, n, &changed))
         return false;
+    if (stack_has_path(search->plan) && !stack_has_path(&changed)) /* its software has it not */
+        return false;
     bool number = n == 1 && evaluate_is_slot(moves[0].key);
     uint64_t structure = number ? 0 : ++search->structure;
     return fits_once(search, &changed, structure, true, result) &&

@@ -8,6 +8,7 @@
 #include "plan/derive.h"
 #include "sim/address.h"
 #include "sim/evaluate.h"
+#include "sim/notes.h"
 #include "work/piece/matmul.h"
 #include "work/list/params.h"
 #include "work/stack/stack.h"
@@ -406,9 +407,7 @@ static enum status report_moe(const struct context *c, const struct predict_opti
 static void report_notes(const struct context *c, const struct origins *origins,
                          struct prediction *out)
 {
-    const struct unread_plan of = {c->plan, stack_path(c->plan, NULL)};
-    if (origins)
-        out->notes = unread_notes(&of, origins, c->arena, &out->n_notes);
+    out->notes = notes_of(c->plan, origins, c->arena, &out->n_notes);
 }
 
 /* Ops of the stage that counts; under stack host also what run performs of them. */

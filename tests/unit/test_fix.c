@@ -95,6 +95,7 @@ static size_t check_known(const char *text, const char *known, size_t *n)
         assert_int_equal(fixed.memory.total_bytes, fix->total_bytes);
         assert_int_not_equal(fix->verdict, VERDICT_OOM);
         assert_true(fix->note[0] != '\0');
+        assert_int_equal(fixed.n_notes, plan.n_notes); /* no path that its software has not */
         if (fixed.moe.has_routing)
             assert_true(fix->drop_fraction == fixed.moe.routing.drop_fraction);
         assert_true(fix->drop_fraction == 0 || fix->kind >= FIX_NUMERICS);
@@ -228,6 +229,20 @@ static void the_fix_of_practice_is_among_them(void **state)
     }
 }
 
+/* No engine drops rows: moe.path=capacity was among the fixes, and experts both spread and
+ * split, which vLLM's flags cannot say. */
+static void an_engine_keeps_to_what_it_has(void **state)
+{
+    (void)state;
+    size_t n;
+    check_known("model: glm-5.2\ncluster: h100-8x2\nstack: vllm\n"
+                "workload: {mode: prefill, sequence_length: 8192, micro_batch: 1, "
+                "scenario: profile_run, context_length: 202752}\n"
+                "parallel: {tp: 1, ep: 16}\nmoe: {path: allgather}\n"
+                "precision: {weights: fp8_block}\nmemory: {fraction: 0.95}\n",
+                "layout: parallel.tp=16", &n);
+}
+
 /* Above 64 nodes counts only double: that search had no end. */
 static void many_nodes_end(void **state)
 {
@@ -248,6 +263,7 @@ int main(void)
         cmocka_unit_test(skewed_routing_is_sampled_before_a_fix_is_named),
         cmocka_unit_test(the_fix_of_practice_is_among_them),
         cmocka_unit_test(nothing_where_nothing_helps),
+        cmocka_unit_test(an_engine_keeps_to_what_it_has),
         cmocka_unit_test(many_nodes_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -68,10 +68,12 @@ static void assert_reads_back(const struct plan *plan, size_t stack, const char 
     assert_same(plan, again, arena);
 }
 
-/* Refused is only what the stack cannot run. */
+/* Refused is only what the stack cannot run: MaxText's mesh splits experts no further. */
 static bool can_run(const struct plan *plan, size_t stack)
 {
-    return serves[stack] == (plan->workload.mode != MODE_TRAIN);
+    bool maxtext = stack == 0;
+    return serves[stack] == (plan->workload.mode != MODE_TRAIN) &&
+           !(maxtext && plan->parallel.etp > 1);
 }
 
 static size_t check_example(const char *file)

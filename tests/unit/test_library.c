@@ -318,6 +318,51 @@ static void a_search(void **state)
     static const char *const unknown[] = {"tpp=2"};
     const struct moeplan_search wrong = {.fixed = unknown, .n_fixed = 1};
     assert_int_equal(moeplan_find(plan, &wrong, &json, NULL, &error), MOEPLAN_USAGE);
+    const struct moeplan_search odd = {.objective = "beauty"};
+    assert_int_equal(moeplan_find(plan, &odd, &json, NULL, &error), MOEPLAN_USAGE);
+    const struct moeplan_search served = {.objective = "tpot"}; /* of a trained plan */
+    assert_int_equal(moeplan_find(plan, &served, &json, NULL, &error), MOEPLAN_USAGE);
+    moeplan_close(plan);
+}
+
+/* A latency as a limit leaves slower layouts out; the best by tpot is none of those. */
+static void a_search_of_a_served_plan(void **state)
+{
+    (void)state;
+    static const char text[] = "model: qwen3-30b-a3b\ncluster: h200-8x1\nstack: vllm\n"
+                               "workload: {mode: serve, concurrency: 16}\n";
+    static const char *const limits[] = {"tpot=1s"}, *const none[] = {"tpot=1us"},
+                             *const fixed[] = {"pp=1", "cp=1"};
+    const struct moeplan_search most = {.fixed = fixed, .n_fixed = 2, .best = 1},
+                                soon = {.fixed = fixed,
+                                        .n_fixed = 2,
+                                        .best = 1,
+                                        .objective = "tpot",
+                                        .limits = limits,
+                                        .n_limits = 1},
+                                never = {.fixed = fixed,
+                                         .n_fixed = 2,
+                                         .limits = none,
+                                         .n_limits = 1};
+    struct moeplan_error error;
+    struct moeplan_plan *plan;
+    double tpot[2];
+    assert_int_equal(moeplan_open_text("served", text, sizeof text - 1, &plan, &error),
+                     MOEPLAN_OK);
+    for (unsigned i = 0; i < 2; i++) {
+        char *json = NULL;
+        if (moeplan_find(plan, i ? &soon : &most, &json, NULL, &error) != MOEPLAN_OK)
+            fail_msg("%s", error.text);
+        const char *serving = strstr(json, "\"tpot_s\": ");
+        assert_non_null(serving);
+        tpot[i] = strtod(serving + strlen("\"tpot_s\": "), NULL);
+        moeplan_free(json);
+    }
+    assert_true(tpot[1] > 0 && tpot[1] <= tpot[0]);
+    char *json = NULL;
+    assert_int_equal(moeplan_find(plan, &never, &json, NULL, &error), MOEPLAN_OK);
+    assert_int_equal(value_length(value_find(json, "best")), 0);
+    moeplan_free(json);
     moeplan_close(plan);
 }
 
@@ -488,6 +533,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_sweep_is_its_points),
         cmocka_unit_test(documents),
         cmocka_unit_test(a_search),
+        cmocka_unit_test(a_search_of_a_served_plan),
         cmocka_unit_test(threads_do_not_meet),
         cmocka_unit_test(a_decimal_comma_changes_nothing),
         cmocka_unit_test(a_guard_gives_back),

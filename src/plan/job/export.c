@@ -87,6 +87,28 @@ static void directive(struct text *out, const char *key, const char *value)
     text_printf(out, "#moeplan %s=%s\n", key, value[0] ? value : "\"\"");
 }
 
+/* Keys that say how a job is split: a launch whose flags split it another way is another job,
+ * whatever lines stand beside them. */
+static enum status check_layout(const struct job_writer *writer, const struct plan *read)
+{
+    static const char *const keys[] = {"parallel.tp", "parallel.pp", "parallel.cp",
+                                       "parallel.ep", "parallel.etp"};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        struct text mine = {.arena = writer->arena}, theirs = {.arena = writer->arena};
+        const struct field *field = schema_find(keys[i]);
+        schema_print(field, writer->plan, &mine);
+        schema_print(field, read, &theirs);
+        if (text_equal(text_string(&mine), text_string(&theirs)))
+            continue;
+        err_set(writer->err, STATUS_INPUT,
+                "stack '%s' has no flags for %s %s beside the other degrees: they would make "
+                "it %s",
+                writer->framework->stack, keys[i], text_string(&mine), text_string(&theirs));
+        return err_hint(writer->err, "choose a layout that its launch can ask for");
+    }
+    return STATUS_OK;
+}
+
 /* Keys in which two plans differ, as lines; how many. */
 static size_t write_differences(const struct job_writer *writer, const struct plan *other,
                                 struct text *out)
@@ -161,6 +183,8 @@ static enum status complete(struct job_writer *writer, struct text *out)
             *writer->err = refused;
             return status;
         }
+        if (status == STATUS_OK)
+            TRY(check_layout(writer, read));
         if (write_differences(writer, read, &lines) > 0)
             continue;
         text_append(out, text_string(&whole));

@@ -46,7 +46,8 @@ void screen_software(struct screen *screen)
     text_printf(&text, "%s, %s shapes", plan->stack.name,
                 plan->stack.static_shapes ? "static" : "dynamic");
     if (plan_moe_layers(plan) > 0)
-        text_printf(&text, "; dispatcher %s", words_path[stack_path(plan, &why)]);
+        text_printf(&text, "; dispatcher %s%s", words_path[stack_path(plan, &why)],
+                    stack_has_path(plan) ? "" : ", which it has not");
     if (!plan_names_path(plan) && screen->brief < BRIEF_EXPERTS)
         text_printf(&text, " (%s)", why);
     enum expert_backend experts = stack_experts(plan, NULL);

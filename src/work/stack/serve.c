@@ -277,6 +277,36 @@ void serve_cache(const struct plan *plan, struct work *work, uint64_t block)
     }
 }
 
+/* Layouts that the engine's own flags cannot ask for. */
+static enum status refuse_degrees(const struct plan *plan, const struct serve_style *style,
+                                  const char *name, struct err *err)
+{
+    const struct parallel *p = &plan->parallel;
+    uint64_t dp = plan_dp(plan);
+    if (p->cp > 1) {
+        err_set(err, STATUS_INPUT,
+                "stack %s splits no sequence over ranks: parallel.cp is %llu", name,
+                (unsigned long long)p->cp);
+        return err_hint(err, "set parallel.cp to 1");
+    }
+    if (style->whole_or_split && p->ep > 1 && p->etp > 1) {
+        err_set(err, STATUS_INPUT,
+                "stack %s spreads whole experts over all ranks or splits each over all: not ep "
+                "%llu with etp %llu",
+                name, (unsigned long long)p->ep, (unsigned long long)p->etp);
+        return err_hint(err,
+                        "set parallel.etp to 1 (--enable-expert-parallel), or parallel.ep");
+    }
+    if (style->all_or_one && p->tp > 1 && dp > 1) {
+        err_set(err, STATUS_INPUT,
+                "stack %s splits attention over all ranks or over none (enable_attention_dp): "
+                "not tp %llu with dp %llu",
+                name, (unsigned long long)p->tp, (unsigned long long)dp);
+        return err_hint(err, "set parallel.tp to 1 or %llu", (unsigned long long)(p->tp * dp));
+    }
+    return STATUS_OK;
+}
+
 static enum status refuse(const struct plan *plan, const struct serve_style *style,
                           struct err *err)
 {
@@ -287,14 +317,17 @@ static enum status refuse(const struct plan *plan, const struct serve_style *sty
     }
     const struct parallel *p = &plan->parallel;
     uint64_t experts = p->ep * p->etp, ranks = p->tp * plan_dp(plan);
-    if (style->spread && p->ep > 1 && p->tp > 1 && !p->sp && ranks != p->tp) {
+    if (!style->spread)
+        return STATUS_OK;
+    TRY(refuse_degrees(plan, style, name, err));
+    if (p->ep > 1 && p->tp > 1 && !p->sp && ranks != p->tp) {
         err_set(err, STATUS_INPUT,
                 "stack %s gives each of the %llu tp ranks its own part of the tokens before "
                 "experts over %llu ranks",
                 name, (unsigned long long)p->tp, (unsigned long long)ranks);
         return err_hint(err, "set parallel.sp to true");
     }
-    if (!style->spread || (experts == ranks && (p->ep > 1 || p->etp == p->tp)))
+    if (experts == ranks && (p->ep > 1 || p->etp == p->tp))
         return STATUS_OK;
     if (experts == ranks) {
         err_set(err, STATUS_INPUT,

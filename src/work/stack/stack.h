@@ -46,6 +46,9 @@ void stack_paths_print(const struct stack_system *system, struct text *out);
  */
 bool stack_offers(const struct plan *plan);
 
+/* Whether the plan's software has the plan's path at all. */
+bool stack_has_path(const struct plan *plan);
+
 /* STATUS_INPUT with the list and the reason when the plan's stack does not run the path. */
 enum status stack_runs(const struct plan *plan, enum moe_path path, struct err *err);
 

@@ -175,10 +175,15 @@ static bool lists(const struct stack_system *system, const char *word)
     return !system->paths;
 }
 
+bool stack_has_path(const struct plan *plan)
+{
+    return lists(stack_system(plan->stack.kind), words_path[stack_path(plan, NULL)]);
+}
+
 bool stack_offers(const struct plan *plan)
 {
     enum moe_path path = stack_path(plan, NULL);
-    if (!lists(stack_system(plan->stack.kind), words_path[path]))
+    if (!stack_has_path(plan))
         return false;
     bool present = plan->parallel.ep == 1 || plan_tokens_everywhere(plan);
     return !plan_is_engine(plan) || (path == PATH_FUSED) == present;

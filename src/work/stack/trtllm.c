@@ -51,6 +51,7 @@ enum status stack_trtllm_build(const struct plan *plan, struct work *work, struc
     struct serve_style style = {
         .moe = dispatch_style_of(plan),
         .spread = true,
+        .all_or_one = true,
         .cache_block = engine_cache_block(plan),
         .absorbed_copies = true,
     };

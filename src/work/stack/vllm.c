@@ -122,6 +122,7 @@ enum status stack_vllm_build(const struct plan *plan, struct work *work, struct 
     struct serve_style style = {
         .moe = dispatch_style_of(plan),
         .spread = true,
+        .whole_or_split = true,
         .profile = profile ? release : NULL,
         .experts = layout_of(plan),
         .remainders = true,
