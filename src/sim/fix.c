@@ -69,6 +69,13 @@ static bool fits_once(struct fix_search *search, const struct plan *changed, uin
            result->peak.total_bytes <= result->limit_bytes;
 }
 
+/* Whether the plan's software has its dispatcher and its layout. */
+static bool is_of_software(const struct plan *plan)
+{
+    const char *key;
+    return stack_has_path(plan) && !stack_lacks(plan, &key);
+}
+
 /* A change of one mere number has the structure of the plan as it is, every other one its own.
  */
 bool fix_fits(struct fix_search *search, const struct fix_move *moves, size_t n,
@@ -77,7 +84,7 @@ bool fix_fits(struct fix_search *search, const struct fix_move *moves, size_t n,
     struct plan changed;
     if (!fix_apply(search->plan, moves, n, &changed))
         return false;
-    if (stack_has_path(search->plan) && !stack_has_path(&changed)) /* its software has it not */
+    if (is_of_software(search->plan) && !is_of_software(&changed)) /* its software has it not */
         return false;
     bool number = n == 1 && evaluate_is_slot(moves[0].key);
     uint64_t structure = number ? 0 : ++search->structure;

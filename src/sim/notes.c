@@ -4,15 +4,21 @@
 #include "base/text.h"
 #include "work/stack/stack.h"
 
-/* A path is priced with any software, for comparison: that this one cannot run it is said. */
-static bool path_note(const struct plan *plan, struct arena *arena, struct note *note)
+enum { OWN = 2 };
+
+/* What the plan's software cannot run is priced, for comparison, and said; how many notes. */
+static size_t add_lacking(const struct plan *plan, struct arena *arena, struct note notes[OWN])
 {
+    size_t n = 0;
     struct err err = {0};
-    if (stack_runs(plan, stack_path(plan, NULL), &err) == STATUS_OK)
-        return false;
-    *note = (struct note){
-        "moe.path", arena_printf(arena, "%s: priced as if it did; %s", err.text, err.hint)};
-    return true;
+    const char *key, *why = stack_lacks(plan, &key);
+    if (stack_runs(plan, stack_path(plan, NULL), &err) != STATUS_OK)
+        notes[n++] = (struct note){
+            "moe.path", arena_printf(arena, "%s: priced as if it did; %s", err.text, err.hint)};
+    if (why)
+        notes[n++] = (struct note){
+            key, arena_printf(arena, "priced as if its software had it: %s", why)};
+    return n;
 }
 
 const struct note *notes_of(const struct plan *plan, const struct origins *origins,
@@ -23,8 +29,8 @@ const struct note *notes_of(const struct plan *plan, const struct origins *origi
     size_t n_unread = 0;
     if (origins)
         unread = unread_notes(&of, origins, arena, &n_unread);
-    struct note *notes = arena_alloc(arena, n_unread + 1, sizeof *notes);
-    *n = path_note(plan, arena, &notes[0]) ? 1 : 0;
+    struct note *notes = arena_alloc(arena, n_unread + OWN, sizeof *notes);
+    *n = add_lacking(plan, arena, notes);
     for (size_t i = 0; i < n_unread; i++)
         notes[(*n)++] = unread[i];
     return notes;

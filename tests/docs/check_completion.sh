@@ -21,6 +21,7 @@ offers() {
 }
 
 # Words are broken at "=", as readline does.
+# shellcheck disable=SC2317,SC2016  # called by name; the inner shell expands
 bash_answer() {
     bash -c '
         compopt() { :; }
@@ -34,6 +35,7 @@ bash_answer() {
         printf "%s\n" "${COMPREPLY[@]}"' "$scratch/moeplan.bash" "$1"
 }
 
+# shellcheck disable=SC2317,SC2016
 fish_answer() {
     fish -c 'source $argv[1]; complete -C $argv[2]' "$scratch/moeplan.fish" "$1" | cut -f 1
 }

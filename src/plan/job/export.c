@@ -89,27 +89,37 @@ static void directive(struct text *out, const char *key, const char *value)
 
 /* Keys that say how a job is split: a launch whose flags split it another way is another job,
  * whatever lines stand beside them. */
-static enum status check_layout(const struct job_writer *writer, const struct plan *read)
+static bool is_layout(const char *key)
 {
     static const char *const keys[] = {"parallel.tp", "parallel.pp", "parallel.cp",
                                        "parallel.ep", "parallel.etp"};
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (text_equal(keys[i], key))
+            return true;
+    return false;
+}
+
+static enum status check_layout(const struct job_writer *writer, const struct plan *read)
+{
+    size_t n;
+    const struct field *fields = schema_fields(&n);
+    for (size_t i = 0; i < n; i++) {
         struct text mine = {.arena = writer->arena}, theirs = {.arena = writer->arena};
-        const struct field *field = schema_find(keys[i]);
-        schema_print(field, writer->plan, &mine);
-        schema_print(field, read, &theirs);
-        if (text_equal(text_string(&mine), text_string(&theirs)))
+        schema_print(&fields[i], writer->plan, &mine);
+        schema_print(&fields[i], read, &theirs);
+        if (!is_layout(fields[i].key) || text_equal(text_string(&mine), text_string(&theirs)))
             continue;
         err_set(writer->err, STATUS_INPUT,
                 "stack '%s' has no flags for %s %s beside the other degrees: they would make "
                 "it %s",
-                writer->framework->stack, keys[i], text_string(&mine), text_string(&theirs));
+                writer->framework->stack, fields[i].key, text_string(&mine),
+                text_string(&theirs));
         return err_hint(writer->err, "choose a layout that its launch can ask for");
     }
     return STATUS_OK;
 }
 
-/* Keys in which two plans differ, as lines; how many. */
+/* Keys in which two plans differ, but for the layout, as lines; how many. */
 static size_t write_differences(const struct job_writer *writer, const struct plan *other,
                                 struct text *out)
 {
@@ -117,7 +127,8 @@ static size_t write_differences(const struct job_writer *writer, const struct pl
     const struct field *fields = schema_fields(&n);
     for (size_t i = 0; i < n; i++) {
         struct text mine = {.arena = writer->arena}, theirs = {.arena = writer->arena};
-        if (part_is_key(fields[i].key) || text_equal(fields[i].key, "moe.buffer_factor"))
+        if (part_is_key(fields[i].key) || is_layout(fields[i].key) ||
+            text_equal(fields[i].key, "moe.buffer_factor"))
             continue;
         schema_print(&fields[i], writer->plan, &mine);
         schema_print(&fields[i], other, &theirs);

@@ -3,6 +3,7 @@
 #include "work/stack/serve.h"
 
 #include "plan/derive.h"
+#include "plan/schema.h"
 #include "work/list/letters.h"
 #include "work/piece/cache.h"
 #include "work/stack/stack.h"
@@ -290,12 +291,14 @@ static enum status refuse_degrees(const struct plan *plan, const struct serve_st
         return err_hint(err, "set parallel.cp to 1");
     }
     if (style->whole_or_split && p->ep > 1 && p->etp > 1) {
-        err_set(err, STATUS_INPUT,
-                "stack %s spreads whole experts over all ranks or splits each over all: not ep "
-                "%llu with etp %llu",
-                name, (unsigned long long)p->ep, (unsigned long long)p->etp);
-        return err_hint(err,
-                        "set parallel.etp to 1 (--enable-expert-parallel), or parallel.ep");
+        err_set(
+            err, STATUS_INPUT,
+            "stack %s with %s spreads whole experts over all ranks or splits each over all: "
+            "not ep %llu with etp %llu",
+            name, words_path[stack_path(plan, NULL)], (unsigned long long)p->ep,
+            (unsigned long long)p->etp);
+        return err_hint(
+            err, "set parallel.etp to 1 (vLLM's --enable-expert-parallel), or parallel.ep");
     }
     if (style->all_or_one && p->tp > 1 && dp > 1) {
         err_set(err, STATUS_INPUT,

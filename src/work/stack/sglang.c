@@ -64,9 +64,12 @@ const struct stack_path stack_sglang_paths[] = {
 enum status stack_sglang_build(const struct plan *plan, struct work *work, struct err *err)
 {
     enum moe_path path = stack_path(plan, NULL);
+    enum path_exchange exchange =
+        path_system_of(path)->exchange; /* DeepEP: ep_size is tp_size */
     struct serve_style style = {
         .moe = dispatch_style_of(plan),
         .spread = true,
+        .whole_or_split = exchange == EXCHANGE_TOKENS || exchange == EXCHANGE_MESSAGES,
         .cache_block = engine_cache_block(plan),
         .absorbed_copies = true,
     };

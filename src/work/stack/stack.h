@@ -49,6 +49,10 @@ bool stack_offers(const struct plan *plan);
 /* Whether the plan's software has the plan's path at all. */
 bool stack_has_path(const struct plan *plan);
 
+/* What of the plan's layout its software has not, in a sentence, and the key in *key; NULL: it
+ * has all of it. Such a plan is priced for comparison, told so, and never proposed. */
+const char *stack_lacks(const struct plan *plan, const char **key);
+
 /* STATUS_INPUT with the list and the reason when the plan's stack does not run the path. */
 enum status stack_runs(const struct plan *plan, enum moe_path path, struct err *err);
 

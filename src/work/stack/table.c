@@ -180,10 +180,61 @@ bool stack_has_path(const struct plan *plan)
     return lists(stack_system(plan->stack.kind), words_path[stack_path(plan, NULL)]);
 }
 
+static bool shards_states(const struct plan *plan)
+{
+    return plan->parallel.zero == 1 || plan->parallel.zero == 2;
+}
+
+static bool shards_gradients(const struct plan *plan)
+{
+    return plan->parallel.zero == 2;
+}
+
+static bool spreads_experts(const struct plan *plan)
+{
+    return plan->parallel.ep > 1;
+}
+
+static bool has_stages(const struct plan *plan)
+{
+    return plan->parallel.pp > 1;
+}
+
+/* Sources: MaxText's mesh axes and shard_optimizer_over_data (configs/base.yml), torchtitan's
+ * parallelize functions and Accelerate's FSDP plugin (fully_shard, reshard_after_forward),
+ * transformers' models under both of its trainers. */
+static const struct {
+    uint32_t stacks;
+    const char *key;
+    bool (*asks)(const struct plan *plan);
+    const char *why;
+} lacking[] = {
+    {1u << STACK_MAXTEXT, "parallel.zero", shards_gradients,
+     "MaxText shards the optimizer's states (1) or weights, gradients and states (3)"},
+    {1u << STACK_TORCHTITAN | 1u << STACK_FSDP, "parallel.zero", shards_states,
+     "FSDP2 shards all (3) or nothing; parallel.reshard: never keeps weights until backward"},
+    {1u << STACK_FSDP, "parallel.ep", spreads_experts,
+     "HuggingFace models keep all experts of a rank"},
+    {1u << STACK_FSDP | 1u << STACK_DEEPSPEED, "parallel.pp", has_stages,
+     "HuggingFace's trainers have no pipeline stages"},
+};
+
+const char *stack_lacks(const struct plan *plan, const char **key)
+{
+    for (size_t i = 0; i < sizeof lacking / sizeof *lacking; i++) {
+        if (!(lacking[i].stacks >> plan->stack.kind & 1) || !lacking[i].asks(plan))
+            continue;
+        *key = lacking[i].key;
+        return lacking[i].why;
+    }
+    return NULL;
+}
+
 bool stack_offers(const struct plan *plan)
 {
     enum moe_path path = stack_path(plan, NULL);
-    if (!stack_has_path(plan))
+    const char *key;
+    if (!stack_has_path(plan) || stack_lacks(plan, &key))
         return false;
     bool present = plan->parallel.ep == 1 || plan_tokens_everywhere(plan);
     return !plan_is_engine(plan) || (path == PATH_FUSED) == present;
