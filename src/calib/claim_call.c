@@ -95,14 +95,16 @@ size_t claim_numbers(struct claim_call *call, const char *name, size_t room, dou
 
 /* ---- plans ---- */
 
-/* Every argument that is a key of the plan file. */
-static struct override *overrides(struct claim_call *call, size_t *n)
+/* Every argument that is a key of the plan file; the parts' files are arguments of their own.
+ */
+static struct override *overrides(struct claim_call *call, bool parts, size_t *n)
 {
     struct override *list = arena_alloc(call->arena, call->n_arguments + 1, sizeof *list);
     *n = 0;
     for (size_t i = 0; i < call->n_arguments; i++) {
         struct claim_argument *a = &call->arguments[i];
-        bool key = strchr(a->name, '.') || text_equal(a->name, "stack");
+        bool key = strchr(a->name, '.') || text_equal(a->name, "stack") ||
+                   (!parts && text_equal(a->name, "cluster"));
         if (!key)
             continue;
         a->used = true;
@@ -116,7 +118,7 @@ bool claim_plan(struct claim_call *call, struct plan *plan)
 {
     size_t n;
     struct origins origins = {0};
-    const struct override *list = overrides(call, &n);
+    const struct override *list = overrides(call, false, &n);
     const char *file =
         arena_printf(call->arena, "%s/%s", call->folder, claim_word(call, "plan"));
     if (call->err->status != STATUS_OK)
@@ -128,7 +130,7 @@ bool claim_parts(struct claim_call *call, struct plan *plan)
 {
     size_t n;
     struct origins origins = {0};
-    const struct override *list = overrides(call, &n);
+    const struct override *list = overrides(call, true, &n);
     const char *model = claim_has(call, "model") ? claim_word(call, "model") : "mixtral-8x7b";
     const char *cluster = claim_has(call, "cluster") ? claim_word(call, "cluster") : "h200";
     const char *text =

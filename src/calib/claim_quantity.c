@@ -4,7 +4,8 @@
 #include "base/text.h"
 
 static const struct claim_quantity *const topics[] = {
-    claim_plain, claim_memory, claim_routing, claim_blocks, claim_neuron, claim_mesh,
+    claim_plain,  claim_memory, claim_routing, claim_blocks,
+    claim_neuron, claim_mesh,   claim_time,
 };
 
 enum { N_TOPICS = sizeof topics / sizeof *topics };

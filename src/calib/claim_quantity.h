@@ -21,6 +21,7 @@ extern const struct claim_quantity claim_routing[]; /* rows, padding, rates (see
 extern const struct claim_quantity claim_blocks[];  /* blocks and weight loads (seed 002) */
 extern const struct claim_quantity claim_neuron[];  /* router, intensity, decode (seed 002) */
 extern const struct claim_quantity claim_mesh[];    /* chunks and collectives (seed 003) */
+extern const struct claim_quantity claim_time[];    /* seconds and rates of plans */
 
 /* The quantity of this name, or NULL with the nearest name in *nearest (which may be NULL). */
 const struct claim_quantity *claim_quantity_find(const char *name, const char **nearest);

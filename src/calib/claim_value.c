@@ -10,8 +10,8 @@
 
 const char *claim_basis_name(enum claim_basis basis)
 {
-    static const char *const names[CLAIM_BASES] = {"prediction", "bound", "arithmetic",
-                                                   "look-up", "none"};
+    static const char *const names[CLAIM_BASES] = {"prediction", "fit",     "bound",
+                                                   "arithmetic", "look-up", "none"};
     return names[basis];
 }
 

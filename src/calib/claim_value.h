@@ -32,6 +32,7 @@ double claim_unit(const char *unit);
  * one that is predicted. */
 enum claim_basis {
     CLAIM_PREDICTED,  /* by the functions that predict plans */
+    CLAIM_FITTED,     /* the same with constants that were fitted to such values */
     CLAIM_BOUNDED,    /* by a bound: it can be violated, but does not confirm */
     CLAIM_ARITHMETIC, /* on figures that the document prints */
     CLAIM_LOOKED_UP,  /* in the model's or the plan's own description */
@@ -52,7 +53,8 @@ enum claim_kind {
 struct claim_answer {
     enum claim_kind kind;
     double number;    /* base units */
-    double spread;    /* what rounding of the printed inputs may change */
+    double spread;    /* what rounding of the printed inputs may change, or its interval */
+    bool fitted;      /* by constants that were fitted to such values */
     const char *text; /* CLAIM_WORDS */
     const char *note; /* what the number was made of, or NULL */
 };

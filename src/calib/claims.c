@@ -67,7 +67,7 @@ static enum claim_basis basis_of(const struct claim_quantity *quantity,
                                  const struct claim_answer *answer)
 {
     bool bound = answer->kind == CLAIM_AT_LEAST || answer->kind == CLAIM_AT_MOST;
-    return bound ? CLAIM_BOUNDED : quantity->basis;
+    return bound ? CLAIM_BOUNDED : answer->fitted ? CLAIM_FITTED : quantity->basis;
 }
 
 static enum status compute(const struct csv *csv, size_t row, struct arena *arena,

@@ -48,6 +48,13 @@ struct quantity {
         "time." #member, true, offsetof(struct prediction, time.member), BY_INTERVAL, rate     \
     }
 
+/* Of one layer's routed part. */
+#define LAYER(member, at, rate)                                                                \
+    {                                                                                          \
+        "time.layer." #member, true, offsetof(struct prediction, time.layer.at), BY_INTERVAL,  \
+            rate                                                                               \
+    }
+
 /* Of requests, each with an interval of its own beside it. */
 #define SERVING(member)                                                                        \
     {                                                                                          \
@@ -70,6 +77,15 @@ static const struct quantity quantities[] = {
     MOE(routing, rows_per_expert_p10),
     {"load_cv", true, offsetof(struct prediction, moe.routing.load_cv), BY_SAMPLE, false},
     TIME(step_s, false),
+    LAYER(forward_p50_s, forward_p50_s, false),
+    LAYER(forward_p99_s, forward_p99_s, false),
+    LAYER(forward_backward_p50_s, forward_backward_p50_s, false),
+    LAYER(forward_backward_p99_s, forward_backward_p99_s, false),
+    LAYER(grouped_gemm_s, at.grouped_gemm_s, false),
+    LAYER(forward_tokens_per_s, at.forward_tokens_per_s, true),
+    LAYER(forward_backward_tokens_per_s, at.forward_backward_tokens_per_s, true),
+    LAYER(useful_flop_per_s, at.useful_flop_per_s, true),
+    LAYER(mfu_useful, at.mfu_useful, true),
     SERVING(ttft_s),
     SERVING(tpot_s),
     TIME(tokens_per_s, true),
@@ -87,6 +103,7 @@ struct run {
     struct plan plan;
     struct prediction prediction;
     struct profiles profiles;
+    bool tails;          /* the table has some: p50 and p99 of times are played */
     const char *stack;   /* of the plan; "" where there is none */
     const char *refused; /* why there is no prediction; NULL */
 };
@@ -134,7 +151,7 @@ static enum status predict_run(struct run *run, size_t row, bool verdict, struct
                                struct err *err)
 {
     struct err refused = {0};
-    struct time_ask ask = {0};
+    struct time_ask ask = {.spread = run->tails};
     const struct predict_options options = {.time = &ask};
     if (row > 0 && same_run(run->csv, row, row - 1) && run->row == row - 1) {
         run->row = row;
@@ -299,6 +316,8 @@ enum status validate_runs(const struct csv *csv, struct arena *arena, struct val
     struct run run = {.csv = csv, .row = SIZE_MAX, .profiles = {.arena = arena}};
     size_t first = out->n;
     const char *table = table_name(csv->file, arena);
+    for (size_t row = 0; row < csv->n_rows; row++)
+        run.tails = run.tails || strstr(csv_cell(csv, row, "quantity"), "_p99_");
     for (size_t row = 0; row < csv->n_rows; row++)
         TRY(add_row(&run, row, table, arena, out, err));
     if (out->n > first)

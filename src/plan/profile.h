@@ -29,6 +29,7 @@
     X(ATTENTION, "attention", PRODUCT, "scores and values, fused")                             \
     X(MEMORY, "memory", MEMORY, "any op that the memory binds")                                \
     X(ELEMENTWISE, "elementwise", MEMORY, "norms, activations, sums, rotary embedding, loss")  \
+    X(ACTIVATION, "activation", MEMORY, "of experts, between their products")                  \
     X(MOVE, "move", MEMORY, "rows of experts moved: pack, gather, permute, combine")           \
     X(INDEX, "index", MEMORY, "index tables of routing: top-k, sort, layout")                  \
     X(UPDATE, "update", MEMORY, "optimizer and gradient norm")                                 \

@@ -8,6 +8,7 @@
 #include "base/stat.h"
 #include "plan/derive.h"
 #include "work/path/path.h"
+#include "work/piece/layer.h"
 #include "work/stack/stack.h"
 
 static uint64_t alignment_of(const struct plan *plan)
@@ -29,6 +30,7 @@ void demand_key_of(const struct plan *plan, const struct routing_data *data,
     key->nodes = plan->cluster.nodes;
     key->redundant = plan->moe.redundant_experts;
     key->alignment = alignment_of(plan);
+    key->allocated = layer_computes_allocated(stack_path(plan, NULL), plan);
     key->scenario = plan->workload.scenario;
     key->balanced = plan->moe.buffer == SIZING_BALANCED && stack_reads_buffer(plan);
 }
@@ -40,6 +42,7 @@ enum status demand_prepare(const struct plan *plan, const struct routing_data *d
     rows_spec_from_plan(plan, data, &spec);
     *source =
         (struct demand_source){.n = plan->moe.routing.samples, .alignment = alignment_of(plan)};
+    source->allocated = layer_computes_allocated(stack_path(plan, NULL), plan);
     TRY(rows_prepare(&spec, arena, &source->rows, err));
     rows_scratch_init(&source->rows, arena, &source->scratch);
     rows_step_init(&source->rows, ROWS_WANT_RECEIVED, arena, &source->step);
@@ -83,6 +86,11 @@ static struct demand heaviest(const struct demand_source *source)
         uint64_t rows = step->replica[i];
         source->padded[map->rank[i]] += round_up(rows, source->alignment);
         raise(&most.hot, rows);
+    }
+    for (uint64_t rank = 0; source->allocated && rank < map->ranks; rank++) {
+        const struct align_ask ask = {
+            .rows = step->rank[rank], .experts = map->most_local, .align = source->alignment};
+        source->padded[rank] = align_allocated(ALIGN_RDEP, &ask);
     }
     for (uint64_t rank = 0; rank < map->ranks; rank++) {
         raise(&most.padded, source->padded[rank]);

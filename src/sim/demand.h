@@ -42,6 +42,7 @@ struct demand_source {
     struct rows_scratch scratch;
     struct rows_step step;
     uint64_t alignment; /* of a local expert's rows; 1: none */
+    bool allocated;     /* padded: all rows that are allocated, not those of whole tiles */
     uint64_t n;
     struct demand *samples;
     double *sorted;          /* [n] scratch */
@@ -59,7 +60,7 @@ struct demand_key {
     struct model_moe moe;
     struct routing routing;
     const struct routing_data *data;
-    uint64_t ep, inner_ranks, world, nodes, redundant, alignment, scenario, balanced;
+    uint64_t ep, inner_ranks, world, nodes, redundant, alignment, allocated, scenario, balanced;
 };
 
 void demand_key_of(const struct plan *plan, const struct routing_data *data,

@@ -117,6 +117,7 @@ static enum status counted(const struct plan *plan, const struct ops_ask *ask,
     slots->value[SLOT_LOCAL_EXPERTS] = rows.map.most_local;
     count_experts(&rows, &step, out->rank, slots->value);
     count_links(&rows, &step, out->rank, slots->value);
+    slots->value[SLOT_PADDED_ROWS] = layer_computed_rows(plan->moe.path, plan, slots->value);
     count_rounds(&rows, &step, slots->value);
     return STATUS_OK;
 }

@@ -106,6 +106,9 @@ enum profile_item price_item(const struct op *op, const uint64_t *v)
     enum profile_item item = by_kind[op->kind];
     if (item == PROFILE_COLLECTIVE)
         return collective_item(op);
+    if (item == PROFILE_ELEMENTWISE && op->module == MODULE_ACTIVATE &&
+        segment_has_experts(op->segment))
+        return PROFILE_ACTIVATION;
     if (item == PROFILE_GROUPED && v[op->groups.node] <= 1)
         return PROFILE_GEMM;
     if (item == PROFILE_ATTENTION && !v[op->flop.node]) /* rotary embedding */

@@ -96,6 +96,7 @@ void skew_even(const struct plan *plan, struct slots *slots)
     v[SLOT_ALIGNMENT] = layer_alignment(plan);
     v[SLOT_RECEIVED] = (uint64_t)((double)(v[SLOT_TOKENS] * v[SLOT_EP]) * q);
     v[SLOT_PADDED_ROWS] = round_up(v[SLOT_ROWS], v[SLOT_ALIGNMENT]);
+    v[SLOT_PADDED_ROWS] = layer_computed_rows(plan->moe.path, plan, v);
     fill_rest(plan, v);
 }
 

@@ -209,7 +209,18 @@ static void host_end(const struct stepper *s, struct host_layer *h, struct stret
     b->serial_s += h->launches_s + b->sync_s;
 }
 
-static void add_host(const struct stepper *s, struct stretches *out)
+/* Ops of a segment that count: all, or those between the router and the layer's sum, with what
+ * the host waits for between them. */
+static bool counts(const struct op *op, bool routed)
+{
+    bool sharding = op->group == GROUP_DP || op->group == GROUP_EDP || op->group == GROUP_PP;
+    bool between =
+        (op->module >= MODULE_PERMUTE && op->module <= MODULE_UNPERMUTE) || op->kind == OP_SYNC;
+    return !routed || (segment_has_experts(op->segment) && op->phase != PHASE_UPDATE &&
+                       !sharding && between);
+}
+
+static void add_host(const struct stepper *s, bool routed, struct stretches *out)
 {
     struct host_layer layers[SEGMENT_COUNT][PASSES];
     for (unsigned i = 0; i < SEGMENT_COUNT * PASSES; i++) {
@@ -220,7 +231,8 @@ static void add_host(const struct stepper *s, struct stretches *out)
     for (size_t i = 0; i < s->work.n_ops; i++) {
         const struct op *op = &s->work.ops[i];
         unsigned pass = op->phase == PHASE_FORWARD ? PASS_FORWARD : PASS_BACKWARD;
-        if (op->phase != PHASE_UPDATE && op->group != GROUP_PP && op->kind != OP_SYNC)
+        if (op->phase != PHASE_UPDATE && op->group != GROUP_PP && op->kind != OP_SYNC &&
+            counts(op, routed))
             host_op(s, i, &layers[op->segment][pass]);
     }
     for (unsigned i = 0; i < SEGMENT_COUNT * PASSES; i++)
@@ -296,11 +308,13 @@ static double send_s(const struct stepper *s, size_t i)
     return comm_send_s(&s->pricing.rates, &s->pricing.place[GROUP_PP], &ask);
 }
 
-void stretches_of(struct stretches *out, const struct stepper *s)
+static void fill(struct stretches *out, const struct stepper *s, bool routed)
 {
     *out = (struct stretches){.send_s = 0};
     for (size_t i = 0; i < s->work.n_ops; i++) {
         const struct op *op = &s->work.ops[i];
+        if (!counts(op, routed))
+            continue;
         if (op->phase == PHASE_UPDATE)
             add_update(s, i, out);
         else if (op->group == GROUP_PP)
@@ -311,7 +325,7 @@ void stretches_of(struct stretches *out, const struct stepper *s)
                               [op->phase == PHASE_FORWARD ? PASS_FORWARD : PASS_BACKWARD]);
     }
     if (step_graphs(&s->plan) != GRAPHS_FULL)
-        add_host(s, out);
+        add_host(s, routed, out);
     hide_loops(s, out);
     for (unsigned i = 0; i < SEGMENT_COUNT * PASSES; i++) {
         if (!segment_has_experts((enum segment)(i / PASSES)))
@@ -321,6 +335,16 @@ void stretches_of(struct stretches *out, const struct stepper *s)
         moe->part_s[TIME_FIXED] += fixed;
         moe->serial_s += fixed;
     }
+}
+
+void stretches_of(struct stretches *out, const struct stepper *s)
+{
+    fill(out, s, false);
+}
+
+void stretches_routed(struct stretches *out, const struct stepper *s)
+{
+    fill(out, s, true);
 }
 
 /* ---- beside the compute stream ---- */

@@ -31,6 +31,10 @@ struct stretches {
 /* From the stepper's priced ops. */
 void stretches_of(struct stretches *all, const struct stepper *stepper);
 
+/* The same of the routed part of MoE layers alone: from the choice of experts to the weighted
+ * sum of their rows. */
+void stretches_routed(struct stretches *all, const struct stepper *stepper);
+
 void stretch_add(struct stretch *sum, const struct stretch *one, double times);
 
 /* Puts what may run beside the compute stream there, and what is left of it, and of launches,

@@ -258,6 +258,33 @@ static double over_layers(const double *steps, uint64_t n, uint64_t first, uint6
     return sum / (double)layers;
 }
 
+static double rows_of(const struct context *c, const struct demand *demand)
+{
+    return demand ? (double)demand->rows
+                  : (double)(plan_tokens(c->plan) * c->plan->model.moe.top_k);
+}
+
+/* Of the demand that was timed last. */
+static void report_layer(struct context *c)
+{
+    struct time_layer *layer = &c->out->layer;
+    layer_time_of(c->stepper, rows_of(c, expected(c)), &layer->at);
+    layer->present = layer->at.forward_s > 0;
+    layer->forward_p50_s = layer->forward_p99_s = layer->at.forward_s;
+    layer->forward_backward_p50_s = layer->forward_backward_p99_s =
+        layer->at.forward_backward_s;
+}
+
+static void spread_layer(struct time_layer *layer, double *forward, double *both, uint64_t n)
+{
+    stat_sort(forward, n);
+    stat_sort(both, n);
+    layer->forward_p50_s = stat_percentile(forward, n, 0.5);
+    layer->forward_p99_s = stat_percentile(forward, n, 0.99);
+    layer->forward_backward_p50_s = stat_percentile(both, n, 0.5);
+    layer->forward_backward_p99_s = stat_percentile(both, n, 0.99);
+}
+
 static bool report_spread(struct context *c)
 {
     struct time_report *out = c->out;
@@ -268,13 +295,19 @@ static bool report_spread(struct context *c)
         n = PLAYED_STEPS;
     if (!c->ask->spread || !n)
         return true;
-    double *steps = arena_alloc(c->arena, 2 * n, sizeof *steps), *all = steps + n;
+    double *steps = arena_alloc(c->arena, 4 * n, sizeof *steps), *all = steps + n,
+           *forward = all + n, *both = forward + n;
     for (uint64_t i = 0; i < n; i++) {
         struct step_time step;
+        struct layer_time layer;
         if (!stepper_time(c->stepper, &c->spread.samples[i], &step))
             return false;
+        layer_time_of(c->stepper, rows_of(c, &c->spread.samples[i]), &layer);
         steps[i] = step.step_s;
+        forward[i] = layer.forward_s;
+        both[i] = layer.forward_backward_s;
     }
+    spread_layer(&out->layer, forward, both, n);
     for (uint64_t i = 0; i < n; i++)
         all[i] = over_layers(steps, n, i, same ? 1 : layers);
     stat_sort(all, n);
@@ -432,6 +465,7 @@ static bool report_all(struct context *c)
     c->out->skew_tax = even.step_s > 0 ? c->out->step_s / even.step_s - 1 : 0;
     report_interval(c);
     report_cost(c->plan, c->out);
+    report_layer(c);
     if (c->ask->path || c->ask->why)
         report_path(c);
     if (!report_spread(c))

@@ -5,6 +5,7 @@
 #define MOEPLAN_SIM_TIME_H
 
 #include "sim/evaluate.h"
+#include "sim/layer_time.h"
 #include "sim/serve_time.h"
 #include "sim/step_time.h"
 
@@ -19,6 +20,14 @@ struct time_sensitivity {
     const char *constant, *source;
     double value, low, high;
     double percent; /* change of the step for +10 % */
+};
+
+/* One MoE layer's routed part (sim/layer_time): on the expected fullest rank, and its spread
+ * over routing samples. */
+struct time_layer {
+    bool present;
+    struct layer_time at;
+    double forward_p50_s, forward_p99_s, forward_backward_p50_s, forward_backward_p99_s;
 };
 
 struct time_cost {
@@ -44,6 +53,7 @@ struct time_report {
     struct time_line parts[TIME_PARTS];
     unsigned n_parts;
     struct time_cost cost;
+    struct time_layer layer;
     /* only when asked for */
     const struct time_line *path, *whatifs;
     const struct time_sensitivity *constants;

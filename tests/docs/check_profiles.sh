@@ -81,19 +81,22 @@ serving() {
 [ "$(wc -l < "$folder/serving")" -eq 7 ] || { echo "validate gave no table"; exit 1; }
 [ "$(wc -l < "$folder/table")" -gt 20 ] || { echo "calibrate gave no table"; exit 1; }
 
-# whole steps as validate predicts them: sorted errors, how many intervals hold
+# whole steps as validate predicts them, or what $2 names of one layer: sorted errors, the median
+# of the signed ones (as validate has it), how many intervals hold
 steps() {
-    "$MOEPLAN" validate "$1" --format csv | awk -F, -v table="$1" '
-        $3 ~ /^time\./ && $6 != "" {
+    "$MOEPLAN" validate "$1" --format csv | awk -F, -v table="$1" -v rows="${2:-.}" '
+        $3 ~ /^time\./ && $2 ~ rows && $6 != "" {
             error = $6 < 0 ? -$6 : $6
-            sum += $6
+            for (i = n + 1; i > 1 && biased[i - 1] > $6; i--) biased[i] = biased[i - 1]
+            biased[i] = $6 + 0
             inside += $7 == "agrees"
             for (i = ++n; i > 1 && sorted[i - 1] > error; i--) sorted[i] = sorted[i - 1]
             sorted[i] = error
         }
         END {
             printf "| %s | %d | %.1f | %.1f | %.1f | %.0f |\n", table, n,
-                sorted[int((n + 1) / 2)], sorted[int(0.9 * n + 0.5)], sum / n,
+                sorted[int((n + 1) / 2)], sorted[int(0.9 * n + 0.5)],
+                (biased[int((n + 1) / 2)] + biased[int(n / 2) + 1]) / 2,
                 100 * inside / n
         }'
 }
@@ -104,6 +107,7 @@ steps() {
     for table in seed000_primus_turbo megatron_train_throughput; do
         steps "$table" || exit 1
     done
+    steps seed001_rdep '^(ceiling|skew)/' || exit 1
 } > "$folder/steps"
 
 awk -v table="$folder/table" -v serving="$folder/serving" -v steps="$folder/steps" '

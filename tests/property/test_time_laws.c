@@ -1,15 +1,18 @@
 /* Laws of step times, on random plans of every stack: a step lies between its busiest resource
  * and everything in turn, its parts sum to it, and balanced routing is never slower than the
- * fullest rank of routing, which is what search prunes by. */
+ * fullest rank of routing, which is what search prunes by. And a plan has one time, whoever
+ * asks: predict, search or frontier. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
 
+#include "cli/frontier/columns.h"
 #include "sim/time.h"
 #include "support/shaped_plan.h"
 
@@ -142,10 +145,75 @@ static void vpp_is_a_number(void **state)
     assert_in_range(timed, DRAWS / 3, DRAWS);
 }
 
+/* Field `at` of a CSV row; the last one ends in a newline. */
+static double field(const char *row, size_t at)
+{
+    while (at-- > 0)
+        row = strchr(row, ',') + 1;
+    return strtod(row, NULL);
+}
+
+/* The same plan by predict, by what search asks, and as a frontier's row. */
+static void ask_all(const struct plan *plan, uint64_t seed, unsigned *timed)
+{
+    enum { TOKENS = 5, COLUMN = 8, ROOM = 4096 };
+    struct arena arena = {0};
+    struct err err = {0};
+    struct profile profile;
+    struct evaluator evaluator = {0};
+    struct step_time searched;
+    struct prediction predicted;
+    struct evaluation result;
+    assert_int_equal(profile_load(plan, &arena, &profile, &err), STATUS_OK);
+    const struct time_ask ask = {.profile = &profile};
+    const struct predict_options options = {.time = &ask};
+    const char *const keys[] = {"time.step_s", "time.layer.forward_s"};
+    struct frontier_csv csv;
+    struct frontier_columns columns;
+    frontier_csv_init(&csv, NULL, 0, &arena);
+    csv.timed = plan;
+    csv.profile = &profile;
+    assert_int_equal(frontier_columns_init(&columns, &csv, keys, 2, &err), STATUS_OK);
+    evaluate(&evaluator, plan, 1, &result);
+    if (result.valid && predict(plan, &options, &arena, &predicted, &err) == STATUS_OK &&
+        time_step(&evaluator, plan, &profile, &searched)) {
+        char row[ROOM] = "";
+        const size_t indices[SWEEP_AXES] = {0};
+        const struct time_report *time = &predicted.time;
+        size_t n = frontier_columns_row(&columns, indices, plan, &result, row, ROOM - 1);
+        row[n] = '\0';
+        double rate = time_tokens_per_s_per_device(plan, &searched);
+        if (searched.step_s != time->step_s || rate != time->tokens_per_s_per_device)
+            fail_msg("seed %d: search %.17g, predict %.17g", (int)seed, searched.step_s,
+                     time->step_s);
+        if (field(row, TOKENS) != rate || field(row, COLUMN) != time->step_s ||
+            field(row, COLUMN + 1) != time->layer.at.forward_s)
+            fail_msg("seed %d: predict %.17g, %.17g, row %s", (int)seed, time->step_s,
+                     time->layer.at.forward_s, row);
+        ++*timed;
+    }
+    evaluator_release(&evaluator);
+    arena_release(&arena);
+}
+
+static void one_plan_has_one_time(void **state)
+{
+    (void)state;
+    unsigned timed = 0;
+    for (uint64_t seed = 1; seed <= DRAWS; seed += 3) {
+        struct plan plan;
+        if (!plan_shaped(&plan, (enum stack_kind)(seed % STACK_COUNT), seed))
+            continue;
+        plan.moe.routing.samples = 5;
+        ask_all(&plan, seed, &timed);
+    }
+    assert_in_range(timed, DRAWS / 10, DRAWS / 3);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(steps_keep_their_bounds),
-                                       cmocka_unit_test(shared_lists_time_alike),
-                                       cmocka_unit_test(vpp_is_a_number)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(steps_keep_their_bounds), cmocka_unit_test(shared_lists_time_alike),
+        cmocka_unit_test(vpp_is_a_number), cmocka_unit_test(one_plan_has_one_time)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -316,8 +316,8 @@ static void refusals_say_what_to_do(void **state)
          "moe: {path: selective}\nworkload: {mode: decode, micro_batch: 1}\n",
          "path selective cannot run with parallel.ep 8"},
         {"model: deepseek-v3\ncluster: trn2-16x1\nstack: nxd\nparallel: {tp: 8, ep: 8}\n"
-         "moe: {path: deepep}\nworkload: {mode: decode, micro_batch: 1}\n",
-         "stack nxd does not run moe.path deepep"},
+         "moe: {path: rdep}\nworkload: {mode: decode, micro_batch: 1}\n",
+         "stack nxd does not run moe.path rdep"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct told t;

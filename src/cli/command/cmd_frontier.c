@@ -25,7 +25,8 @@ static const struct option options[] = {
     {"case", 0, OPTION_LIST, offsetof(struct settings, cases), "NAME:KEY=VALUE,...", NULL,
      "a named configuration; repeatable; NAME is the column \"case\" and the legend"},
     {"column", 0, OPTION_LIST, offsetof(struct settings, columns), "JSON-KEY", NULL,
-     "add a value of predict's JSON as a column, such as padding.allocated_factor"},
+     "add a value of predict's JSON as a column, such as padding.allocated_factor or "
+     "time.step_s"},
     {"with", 0, OPTION_TEXT, offsetof(struct settings, with), "time", NULL,
      "fill the column tokens_per_s_per_device, as predict has it"},
     {"find", 0, OPTION_TEXT, offsetof(struct settings, find), "max:KEY", NULL,

@@ -19,8 +19,8 @@ static bool has_distribution(const struct prediction *prediction)
     return prediction->memory.has_distribution;
 }
 
-/* The k-th section: memory, its distribution, then those of predict's JSON; false past the
- * last. */
+/* The k-th section: memory, its distribution, those of predict's JSON, then those of time;
+ * false past the last. */
 static bool section_at(size_t k, struct predict_section *section)
 {
     size_t n;
@@ -33,10 +33,15 @@ static bool section_at(size_t k, struct predict_section *section)
         return true;
     }
     const struct predict_section *sections = predict_sections(&n);
-    if (k - 2 >= n)
-        return false;
-    *section = sections[k - 2];
-    return true;
+    if (k - 2 < n) {
+        *section = sections[k - 2];
+        return true;
+    }
+    size_t at = k - 2 - n;
+    sections = predict_time_sections(&n);
+    if (at < n)
+        *section = sections[at];
+    return at < n;
 }
 
 /* "section.key" against a dotted name. */
@@ -97,6 +102,8 @@ enum status frontier_columns_init(struct frontier_columns *extra,
                                  "json` shows all");
         }
         extra->keys[i] = keys[i];
+        extra->time = extra->time || text_starts(keys[i], "time.");
+        extra->spread = extra->spread || strstr(keys[i], "_p50_") || strstr(keys[i], "_p99_");
         extra->columns[i] = place.column;
         extra->offsets[i] = place.offset;
         extra->present[i] = place.present;
@@ -128,6 +135,22 @@ static void print_field(const struct frontier_columns *extra, size_t i,
         column_csv_field(out, extra->columns[i], record);
 }
 
+/* As `predict` has it, with its time where a column asks for it. */
+static bool predicted(const struct frontier_columns *extra, const struct plan *plan,
+                      struct arena *arena, struct prediction *prediction)
+{
+    struct err err = {0};
+    struct profile profile;
+    const struct routing_data *routing = extra->csv->routing;
+    const struct time_ask ask = {
+        .routing = routing, .profile = &profile, .spread = extra->spread};
+    const struct predict_options options = {.routing = routing,
+                                            .time = extra->time ? &ask : NULL};
+    if (extra->time && profile_load(plan, arena, &profile, &err) != STATUS_OK)
+        return false;
+    return predict(plan, &options, arena, prediction, &err) == STATUS_OK;
+}
+
 size_t frontier_columns_row(const void *context, const size_t indices[SWEEP_AXES],
                             const struct plan *plan, const struct evaluation *result, char *out,
                             size_t room)
@@ -136,10 +159,7 @@ size_t frontier_columns_row(const void *context, const size_t indices[SWEEP_AXES
     size_t used = frontier_csv_row(extra->csv, indices, plan, result, out, room) - 1;
     struct arena arena = {0};
     struct prediction prediction;
-    struct err err = {0};
-    const struct predict_options options = {0};
-    bool known =
-        result->valid && predict(plan, &options, &arena, &prediction, &err) == STATUS_OK;
+    bool known = result->valid && predicted(extra, plan, &arena, &prediction);
     FILE *rest = fmemopen(out + used, room - used, "w");
     for (size_t i = 0; rest && i < extra->n; i++) {
         if (known)

@@ -72,6 +72,9 @@ struct predict_section {
 
 const struct predict_section *predict_sections(size_t *n);
 
+/* The objects of "time", by their dotted names; of a prediction whose time was asked for. */
+const struct predict_section *predict_time_sections(size_t *n);
+
 /* Members of "memory" before its lists; the second table only when there is a distribution. */
 const struct column *memory_columns(size_t *n);
 const struct column *distribution_columns(size_t *n);

@@ -77,6 +77,26 @@ static const struct column serving_columns[] = {
      .present = has_deployments},
 };
 
+#define LAYER(member, kind)                                                                    \
+    {                                                                                          \
+        .key = #member, .type = kind, .offset = offsetof(struct time_layer, at.member)         \
+    }
+
+static const struct column layer_columns[] = {
+    LAYER(forward_s, COLUMN_SECONDS),
+    COLUMN(time_layer, forward_p50_s, COLUMN_SECONDS, NULL),
+    COLUMN(time_layer, forward_p99_s, COLUMN_SECONDS, NULL),
+    LAYER(forward_serial_s, COLUMN_SECONDS),
+    LAYER(forward_tokens_per_s, COLUMN_REAL),
+    LAYER(forward_backward_s, COLUMN_SECONDS),
+    COLUMN(time_layer, forward_backward_p50_s, COLUMN_SECONDS, NULL),
+    COLUMN(time_layer, forward_backward_p99_s, COLUMN_SECONDS, NULL),
+    LAYER(forward_backward_tokens_per_s, COLUMN_REAL),
+    LAYER(grouped_gemm_s, COLUMN_SECONDS),
+    LAYER(useful_flop_per_s, COLUMN_REAL),
+    LAYER(mfu_useful, COLUMN_REAL),
+};
+
 static const struct column interval_columns[] = {
     COLUMN(time_report, low_s, COLUMN_SECONDS, NULL),
     COLUMN(time_report, high_s, COLUMN_SECONDS, NULL),
@@ -117,6 +137,39 @@ const struct column *predict_time_columns(size_t *n)
     return time_columns;
 }
 
+static bool has_time(const struct prediction *prediction)
+{
+    return prediction->time.present;
+}
+
+static bool has_layer(const struct prediction *prediction)
+{
+    return prediction->time.layer.present;
+}
+
+static bool has_requests(const struct prediction *prediction)
+{
+    return prediction->time.serving.present;
+}
+
+#define SECTION(name, list, part, when)                                                        \
+    {                                                                                          \
+        name, list, COUNT_OF(list), offsetof(struct prediction, part), when                    \
+    }
+
+const struct predict_section *predict_time_sections(size_t *n)
+{
+    static const struct predict_section sections[] = {
+        SECTION("time", time_columns, time, has_time),
+        SECTION("time.interval", interval_columns, time, has_time),
+        SECTION("time.layer", layer_columns, time.layer, has_layer),
+        SECTION("time.serving", serving_columns, time.serving, has_requests),
+        SECTION("time.cost", cost_columns, time.cost, has_time),
+    };
+    *n = COUNT_OF(sections);
+    return sections;
+}
+
 void predict_json_time(struct json *json, const struct time_report *t)
 {
     json_object(json, "time");
@@ -124,6 +177,11 @@ void predict_json_time(struct json *json, const struct time_report *t)
     json_object(json, "interval");
     column_json(json, interval_columns, COUNT_OF(interval_columns), t);
     json_close(json);
+    if (t->layer.present) {
+        json_object(json, "layer");
+        column_json(json, layer_columns, COUNT_OF(layer_columns), &t->layer);
+        json_close(json);
+    }
     if (t->serving.present) {
         json_object(json, "serving");
         column_json(json, serving_columns, COUNT_OF(serving_columns), &t->serving);
@@ -154,6 +212,7 @@ void predict_schema_time(struct json *json)
     json_object(json, "properties");
     schema_json_columns(json, time_columns, COUNT_OF(time_columns));
     schema_json_record(json, "interval", interval_columns, COUNT_OF(interval_columns));
+    schema_json_record(json, "layer", layer_columns, COUNT_OF(layer_columns));
     schema_json_record(json, "serving", serving_columns, COUNT_OF(serving_columns));
     schema_json_records(json, "categories", part_columns, COUNT_OF(part_columns));
     schema_json_records(json, "critical_path", path_columns, COUNT_OF(path_columns));
@@ -389,6 +448,23 @@ static void print_lines(const struct predict_view *view, const char *title,
     }
 }
 
+/* One layer as benchmarks of dispatchers time it. */
+static void print_layer(struct screen *screen, const struct time_layer *l)
+{
+    struct arena *a = screen->view->arena;
+    struct text text = {.arena = a};
+    char rate[48];
+    if (!l->present)
+        return;
+    unit_print(rate, UNIT_FLOP_PER_S, l->at.useful_flop_per_s);
+    text_printf(&text, "one layer's routed part: forward %s", seconds(a, l->at.forward_s));
+    if (l->at.forward_backward_s > l->at.forward_s)
+        text_printf(&text, ", with backward %s", seconds(a, l->at.forward_backward_s));
+    text_printf(&text, "; experts' products %s, %s useful", seconds(a, l->at.grouped_gemm_s),
+                rate);
+    screen_item(screen, "", text_string(&text));
+}
+
 void predict_print_why(const struct predict_view *view)
 {
     const struct time_report *t = &view->prediction->time;
@@ -397,6 +473,7 @@ void predict_print_why(const struct predict_view *view)
                             .page = {.out = view->out, .term = view->term}};
     screen_time(&screen);
     print_cost(&screen, t);
+    print_layer(&screen, &t->layer);
     print_lines(view, "what the step is made of", t->parts, t->n_parts);
     print_lines(view, "the longest ops on its way", t->path, t->n_path);
     print_lines(view, "the step, if there were", t->whatifs, t->n_whatifs);

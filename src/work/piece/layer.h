@@ -267,6 +267,15 @@ uint16_t layer_unpack_slots(struct layer *l, const char *name, uint16_t y, uint1
 struct extent layer_padded(struct layer *l, uint64_t alignment);
 uint64_t layer_alignment(const struct plan *plan); /* moe.alignment, or the path's own */
 
+/* Whether products run over all rows that are allocated, not over whole tiles of those that
+ * came: RDEP stretches its last expert's segment to them, and need not ask the device how many
+ * there are (seed-systems.md A4); host asks. */
+bool layer_computes_allocated(enum moe_path path, const struct plan *plan);
+
+/* Rows that a rank's products run over, by its slots of rows, experts, alignment and whole
+ * tiles. */
+uint64_t layer_computed_rows(enum moe_path path, const struct plan *plan, const uint64_t *v);
+
 /* Counts [n] to every rank and back: counts of what this rank receives, [n] as well. */
 uint16_t layer_exchange_counts(struct layer *l, const char *name, uint16_t counts);
 

@@ -127,6 +127,19 @@ uint64_t layer_alignment(const struct plan *plan)
     return plan->moe.alignment ? plan->moe.alignment : path_alignment(plan->moe.path);
 }
 
+bool layer_computes_allocated(enum moe_path path, const struct plan *plan)
+{
+    return path == PATH_RDEP && plan->stack.kind != STACK_HOST;
+}
+
+uint64_t layer_computed_rows(enum moe_path path, const struct plan *plan, const uint64_t *v)
+{
+    const struct align_ask ask = {
+        .rows = v[SLOT_ROWS], .experts = v[SLOT_LOCAL_EXPERTS], .align = v[SLOT_ALIGNMENT]};
+    return layer_computes_allocated(path, plan) ? align_allocated(ALIGN_RDEP, &ask)
+                                                : v[SLOT_PADDED_ROWS];
+}
+
 struct extent layer_padded(struct layer *l, uint64_t alignment)
 {
     struct sizes *z = l->z;

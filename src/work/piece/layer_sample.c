@@ -136,6 +136,7 @@ void layer_sample_plan_slots(const struct plan *plan, const struct layer_sample 
     v[SLOT_EXPERTS] = s->R * s->local;
     count_pairs(s, rank, v);
     count_experts(s, rank, v);
+    v[SLOT_PADDED_ROWS] = layer_computed_rows(plan->moe.path, plan, v);
     struct block_loop blocks = {0};
     if (path_system_of(plan->moe.path)->blocks)
         block_loop_of(plan, s, rank, &blocks);

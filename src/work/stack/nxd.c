@@ -9,9 +9,11 @@
 #include "work/stack/serve.h"
 #include "work/stack/stack.h"
 
+/* The all-to-all-v is announced (seed 002): a rank receives the tokens that use it, once. */
 const struct stack_path stack_nxd_paths[] = {
     {"capacity", NULL},    {"blockwise", NULL}, {"selective", NULL},
-    {"all_experts", NULL}, {NULL, NULL},
+    {"all_experts", NULL}, {"allgather", NULL}, {"deepep", "all-to-all-v, announced"},
+    {NULL, NULL},
 };
 
 static enum status refuse(const struct plan *plan, enum moe_path path, struct err *err)
