@@ -71,7 +71,7 @@ static struct claim_answer block_time(struct claim_call *call)
         err_set(call->err, STATUS_INPUT, "block.kind is missing");
         return claim_is(0);
     }
-    rates_init(&rates, &plan, PATH_CAPACITY, profile, NULL);
+    rates_init(&rates, &plan, plan.moe.path, profile, NULL);
     double products = b.matmul_s / rates.kernel[PROFILE_GEMM].efficiency.value,
            wire = (b.gather_s + b.reduce_s) /
                   rates.link[PROFILE_REDUCE_SCATTER][PROFILE_SCALE_UP].efficiency.value;

@@ -81,13 +81,14 @@ serving() {
 [ "$(wc -l < "$folder/serving")" -eq 7 ] || { echo "validate gave no table"; exit 1; }
 [ "$(wc -l < "$folder/table")" -gt 20 ] || { echo "calibrate gave no table"; exit 1; }
 
-# whole steps as validate predicts them, or what $2 names of one layer: sorted errors, the median
-# of the signed ones (as validate has it), how many intervals hold
+# whole steps as validate predicts them, or the rows that $2 names: sorted errors, the median of
+# the signed ones (as validate has it), how many intervals hold
 steps() {
     "$MOEPLAN" validate "$1" --format csv | awk -F, -v table="$1" -v rows="${2:-.}" '
         $3 ~ /^time\./ && $2 ~ rows && $6 != "" {
             error = $6 < 0 ? -$6 : $6
-            for (i = n + 1; i > 1 && biased[i - 1] > $6; i--) biased[i] = biased[i - 1]
+            for (i = n + 1; i > 1 && biased[i - 1] > $6; i--)
+                biased[i] = biased[i - 1]
             biased[i] = $6 + 0
             inside += $7 == "agrees"
             for (i = ++n; i > 1 && sorted[i - 1] > error; i--) sorted[i] = sorted[i - 1]

@@ -115,8 +115,8 @@ static void print_counts(const struct invocation *call, const char *who,
 /* How many of the answers are predictions, and how they fare apart from the rest. */
 static void print_bases(const struct invocation *call, const struct claim *claims, size_t n)
 {
-    static const char *const names[CLAIM_BASES] = {"predictions", "fits", "bounds", "arithmetic",
-                                                   "look-ups", "no answer"};
+    static const char *const names[CLAIM_BASES] = {"predictions", "fits",     "bounds",
+                                                   "arithmetic",  "look-ups", "no answer"};
     size_t count[CLAIM_BASES][CLAIM_NOT_REPRODUCIBLE + 1] = {{0}};
     for (size_t i = 0; i < n; i++)
         count[claims[i].basis][claims[i].verdict]++;

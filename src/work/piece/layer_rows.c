@@ -129,7 +129,7 @@ uint64_t layer_alignment(const struct plan *plan)
 
 bool layer_computes_allocated(enum moe_path path, const struct plan *plan)
 {
-    return path == PATH_RDEP && plan->stack.kind != STACK_HOST;
+    return path_align(plan, path) == ALIGN_RDEP && plan->stack.kind != STACK_HOST;
 }
 
 uint64_t layer_computed_rows(enum moe_path path, const struct plan *plan, const uint64_t *v)
