@@ -127,6 +127,16 @@ uint64_t plan_expert_width(const struct plan *plan)
 }
 
 /* The rules make the division exact; tokens_per_step and global_batch are not both given. */
+uint64_t plan_attention_length(const struct plan *plan)
+{
+    const struct workload *w = &plan->workload;
+    const struct packing *p = &w->packing;
+    if (w->mode != MODE_TRAIN || !p->length)
+        return w->sequence_length;
+    uint64_t length = p->square ? ceil_div(p->square, p->length) : p->length;
+    return length < w->sequence_length ? length : w->sequence_length;
+}
+
 uint64_t plan_accumulation(const struct plan *plan)
 {
     const struct workload *w = &plan->workload;

@@ -19,6 +19,9 @@ struct sharers plan_sharers(const struct plan *plan);
 uint64_t plan_moe_layers(const struct plan *plan);
 bool plan_names_path(const struct plan *plan); /* false: moe.path is auto, the stack's rule */
 uint64_t plan_tokens(const struct plan *plan); /* T: tokens per rank entering a layer */
+/* Length of sequences that attention's work goes by: sequence_length, or of packed ones the
+ * mean of the squares over the mean. */
+uint64_t plan_attention_length(const struct plan *plan);
 uint64_t
 plan_sequence_ranks(const struct plan *plan); /* that share a sequence: cp, with sp cp tp */
 /* serve: whether requests arrive at a rate, not one for each that ends. */

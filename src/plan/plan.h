@@ -430,8 +430,15 @@ struct workload_encoder {
     enum encoder_training train;
 };
 
+/* Sequences of several lengths laid end to end in one of sequence_length (thd); 0: none are. */
+struct packing {
+    uint64_t length,
+        square; /* mean of their lengths, and of the squares; square 0: all alike */
+};
+
 struct workload {
     enum mode mode;
+    struct packing packing;
     struct colocated colocated;
     struct workload_encoder encoder;
     uint64_t sequence_length, micro_batch;

@@ -60,6 +60,27 @@ static bool has_replicas(const struct plan *plan)
     return is_serving(plan) && plan->parallel.attention_dp > 0;
 }
 
+static bool is_packed(const struct plan *plan)
+{
+    return is_training(plan) && plan->workload.packing.length > 0;
+}
+
+static bool states_squares(const struct plan *plan)
+{
+    return is_packed(plan) && plan->workload.packing.square > 0;
+}
+
+static uint64_t square_of_mean(const struct plan *plan)
+{
+    uint64_t length = plan->workload.packing.length;
+    return rule_product(length, length, 1);
+}
+
+static uint64_t largest_square(const struct plan *plan)
+{
+    return rule_product(plan->workload.packing.length, plan->workload.sequence_length, 1);
+}
+
 static bool has_global_batch(const struct plan *plan)
 {
     return is_training(plan) && plan->workload.global_batch > 0;
@@ -221,6 +242,30 @@ static bool limit_broken(const struct plan *plan, char *text, char *hint)
 }
 
 static const struct rule rules[] = {
+    {.name = "packed-within-sequence",
+     .key = "workload.packing.length",
+     .shape = RULE_AT_MOST,
+     .applies = is_packed,
+     .a = MEMBER("packing length", workload.packing.length),
+     .b = MEMBER("sequence_length", workload.sequence_length),
+     .hint = "sequences are packed into one of sequence_length",
+     .also = {"workload.sequence_length"}},
+    {.name = "squares-above-mean",
+     .key = "workload.packing.square",
+     .shape = RULE_AT_MOST,
+     .applies = states_squares,
+     .a = DERIVED("the square of packing length,", square_of_mean),
+     .b = MEMBER("packing square", workload.packing.square),
+     .hint = "a mean of squares is at least the square of the mean",
+     .also = {"workload.packing.length"}},
+    {.name = "squares-within-sequence",
+     .key = "workload.packing.square",
+     .shape = RULE_AT_MOST,
+     .applies = states_squares,
+     .a = MEMBER("packing square", workload.packing.square),
+     .b = DERIVED("packing length x sequence_length,", largest_square),
+     .hint = "no packed sequence is longer than sequence_length",
+     .also = {"workload.packing.length", "workload.sequence_length"}},
     {.name = "stack-fraction",
      .key = "stack.fraction",
      .shape = RULE_POSITIVE,

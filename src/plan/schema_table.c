@@ -378,6 +378,12 @@ const struct field schema_table[] = {
           "tokens of the whole run, for its days, device-hours and price; 0: not stated"),
     COUNT("workload.steps", workload.steps, 1, 1e12, "1000",
           "steps of a run, for its chance of running out of memory"),
+    COUNT("workload.packing.length", workload.packing.length, 0, 1e9, "0",
+          "train: mean length of sequences packed into one of sequence_length (thd), each "
+          "attending to itself; 0: not packed"),
+    COUNT("workload.packing.square", workload.packing.square, 0, 1e18, "0",
+          "train: mean of their squared lengths, which attention's work goes by; 0: all are of "
+          "one length"),
     WORD("workload.colocated.engine", workload.colocated.engine, words_colocated, "none",
          "an engine on the same devices that generates between steps (RL)"),
     COUNT("workload.colocated.tp", workload.colocated.tp, 1, 1e6, "1",

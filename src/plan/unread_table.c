@@ -272,6 +272,8 @@ const struct unread_row unread_rows[] = {
     WHEN("workload.steps", OFF("stack.static_shapes")),
     WHEN("workload.steps", ONE_OF("moe.buffer", BIT(SIZING_FACTOR)),
          NOT_PATH(FIXED_SLOTS | BIT(PATH_BLOCKWISE))),
+    WHEN("workload.packing.length", TRAINS),
+    WHEN("workload.packing.square", TRAINS, ABOVE("workload.packing.length", 0)),
     WHEN("workload.colocated.engine", COLOCATES),
     WHEN("workload.colocated.tp", COLOCATES, BESIDE),
     WHEN("workload.colocated.fraction", COLOCATES, BESIDE),

@@ -50,7 +50,7 @@ static double executed_flop(const struct plan *plan, enum moe_path path)
     bool training = plan->workload.mode == MODE_TRAIN;
     double times = training ? passes[plan->recompute.kind] : 1;
     double forward =
-        (double)params_forward_flop_per_token(&plan->model, plan->workload.sequence_length);
+        (double)params_forward_flop_per_token(&plan->model, plan_attention_length(plan));
     double experts = expert_forward_flop(plan);
     return times * (forward + experts * (expert_factor(plan, path) - 1)) +
            mask_flop(plan, path, training);

@@ -373,8 +373,8 @@ static void report_model(const struct context *c, struct model_report *m)
     m->parameters_per_device = dense + experts;
     m->flop_per_token =
         c->plan->workload.mode == MODE_TRAIN
-            ? params_flop_per_token(&c->plan->model, c->plan->workload.sequence_length)
-            : params_forward_flop_per_token(&c->plan->model, c->plan->workload.sequence_length);
+            ? params_flop_per_token(&c->plan->model, plan_attention_length(c->plan))
+            : params_forward_flop_per_token(&c->plan->model, plan_attention_length(c->plan));
 }
 
 /* Host waits of one MoE layer's forward. */

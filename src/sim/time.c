@@ -175,7 +175,7 @@ static void report_rates(struct context *c)
     struct time_report *out = c->out;
     double cores = (double)plan->cluster.device.logical_cores;
     bool training = plan->workload.mode == MODE_TRAIN;
-    uint64_t length = plan->workload.sequence_length;
+    uint64_t length = plan_attention_length(plan);
     double useful = (double)(training ? params_flop_per_token(&plan->model, length)
                                       : params_forward_flop_per_token(&plan->model, length));
     out->step_s = out->step.step_s;

@@ -221,7 +221,7 @@ static void assert_all_seen(const struct seen *seen)
     assert_int_equal(missing, 0);
 }
 
-/* Puts a small encoder before the model. */
+/* Puts a small encoder before the model, and packs what it trains on. */
 static void encode(struct plan *plan)
 {
     plan->model.encoder = (struct encoder){.layers = 2,
@@ -237,6 +237,9 @@ static void encode(struct plan *plan)
                                            .projector = 5000};
     plan->workload.encoder.patches = 64;
     plan->workload.encoder.item = 16;
+    uint64_t length = plan->workload.sequence_length / 4;
+    if (plan->workload.mode == MODE_TRAIN)
+        plan->workload.packing = (struct packing){length, 2 * length * length};
 }
 
 /* Makes an engine's plan one that answers requests; false where it cannot be one. */

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "base/stat.h"
 #include "base/text.h"
 #include "calib/calibrate_memory.h"
 #include "support/published.h"
@@ -28,6 +29,44 @@ static void own_runs_narrow_marginal(void **state)
     assert_int_equal(c.n, 15);
     print_message("stated %.3f, now %.4f, bias %+.4f\n", c.stated, c.error, c.bias);
     assert_true(c.error < c.stated / 2 && c.error >= fabs(c.bias));
+    arena_release(&arena);
+}
+
+/* The furthest of a run's values, once a run. */
+static size_t collect(const char *table, struct arena *arena, double *off, size_t n,
+                      double *stated)
+{
+    struct err err = {0};
+    struct csv csv;
+    struct memory_calibration c;
+    const char *before = "";
+    published_read(table, arena, &csv);
+    if (calibrate_memory(&csv, "megatron", arena, &c, &err) != STATUS_OK)
+        fail_msg("%s: %s", err.where, err.text);
+    for (size_t i = 0; i < c.n; i++) {
+        if (!text_equal(c.values[i].row, before))
+            off[n++] = 0;
+        off[n - 1] = fmax(off[n - 1], fabs(c.values[i].off));
+        before = c.values[i].row;
+    }
+    *stated = c.stated;
+    return n;
+}
+
+/* What the stack's file states is what nine of ten runs of the shipped tables stay within, in
+ * full percent. */
+static void the_stated_error_is_the_measured_one(void **state)
+{
+    (void)state;
+    struct arena arena = {0};
+    double off[64], stated = 0;
+    size_t n = collect("megatron_moe_memory_b200", &arena, off, 0, &stated);
+    n = collect("megatron_golden_memory", &arena, off, n, &stated);
+    stat_sort(off, n);
+    double measured = ceil(100 * stat_percentile(off, n, 0.9)) / 100;
+    print_message("%zu runs, nine of ten within %.4f\n", n, stat_percentile(off, n, 0.9));
+    assert_int_equal(n, 16);
+    assert_true(fabs(measured - stated) < 1e-9);
     arena_release(&arena);
 }
 
@@ -111,6 +150,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(own_runs_narrow_marginal),
+        cmocka_unit_test(the_stated_error_is_the_measured_one),
         cmocka_unit_test(the_term_that_is_off_is_named),
         cmocka_unit_test(nothing_to_read),
     };

@@ -42,6 +42,7 @@ static void change(struct plan *plan, const char *changes)
 #define LINEAR                                                                                 \
     "model.layer_types=[linear,full] model.linear.heads=4 model.linear.head_dim=8 "            \
     "model.linear.key_heads=4 model.linear.key_dim=8"
+#define TRAINED "workload.mode=train workload.sequence_length=16"
 #define ENCODER                                                                                \
     "model.encoder.layers=2 model.encoder.hidden=8 model.encoder.heads=2 "                     \
     "model.encoder.intermediate=16"
@@ -104,6 +105,17 @@ static const struct {
      "indexer head_dim is 0, it must be larger", "the model has an indexer"},
     {"indexer-top-k", INDEXER " model.indexer.top_k=0", INDEXER,
      "indexer top_k is 0, it must be larger", "the model has an indexer"},
+    {"packed-within-sequence", TRAINED " workload.packing.length=17",
+     TRAINED " workload.packing.length=16", "packing length 17 is more than sequence_length 16",
+     "sequences are packed into one of sequence_length"},
+    {"squares-above-mean", TRAINED " workload.packing.length=4 workload.packing.square=15",
+     TRAINED " workload.packing.length=4 workload.packing.square=16",
+     "the square of packing length, 16 is more than packing square 15",
+     "a mean of squares is at least the square of the mean"},
+    {"squares-within-sequence", TRAINED " workload.packing.length=4 workload.packing.square=65",
+     TRAINED " workload.packing.length=4 workload.packing.square=64",
+     "packing square 65 is more than packing length x sequence_length, 64",
+     "no packed sequence is longer than sequence_length"},
     {"encoder-hidden", "model.encoder.layers=2", ENCODER,
      "encoder hidden is 0, it must be larger", "the model has an encoder"},
     {"encoder-heads", ENCODER " model.encoder.heads=0", ENCODER,

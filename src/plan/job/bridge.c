@@ -118,6 +118,18 @@ static enum status read_adapter(struct job *job)
     return STATUS_OK;
 }
 
+/* What of a vision model's encoder is trained. */
+static enum status read_encoder(struct job *job)
+{
+    static const char flags[] = "freeze_vision_model freeze_vision_projection";
+    bool model = false, projection = false;
+    TRY(job_switch(job, "freeze_vision_model", &model));
+    TRY(job_switch(job, "freeze_vision_projection", &projection));
+    if (model)
+        job_set(job, "workload.encoder.train", projection ? "none" : "projector", flags);
+    return STATUS_OK;
+}
+
 /* The performance scripts name the device and the number of ranks. */
 static enum status bridge_prepare(struct job *job)
 {
@@ -148,6 +160,7 @@ static enum status bridge_finish(struct job *job)
         !draft_find(&job->draft, "recompute.kind")) /* the scripts set the granularity too */
         job_set(job, "recompute.kind", "selective", "recompute-modules");
     TRY(read_adapter(job));
+    TRY(read_encoder(job));
     return read_precision(job);
 }
 

@@ -237,6 +237,9 @@ const struct job_flag megatron_flags[] = {
     RULE("cross-entropy-fusion-impl", JOB_VALUE, "stack.cross_entropy", "te in_place",
          TRANSFORMER),
 
+    RULE("freeze_vision_model freeze_vision_projection", JOB_SWITCH, "workload.encoder.train",
+         "projector; both: none", BRIDGE),
+
     /* ---- what matters and is not modelled ---- */
     RULE("cuda-graph-impl cuda_graph_impl", JOB_VALUE, "stack.graphs",
          "full_iteration full; local, transformer_engine partial", TRANSFORMER),

@@ -123,6 +123,7 @@ static void fill_layer(const struct plan *plan, uint64_t *v)
     v[SLOT_COMPETING] = competing_groups(plan);
     v[SLOT_TOKENS] = plan_tokens(plan);
     v[SLOT_SEQUENCE_FULL] = w->sequence_length;
+    v[SLOT_ATTENDED] = plan_attention_length(plan);
     v[SLOT_SEQUENCE] = ceil_div(w->sequence_length, plan_sequence_ranks(plan));
     v[SLOT_MICRO_BATCH] = w->micro_batch;
     v[SLOT_CONTEXT] = w->context_length;

@@ -15,6 +15,7 @@
     X(TOKENS, "T", "tokens per rank entering a layer")                                         \
     X(SEQUENCE, "S", "sequence length on this rank (after cp, and sp where it applies)")       \
     X(SEQUENCE_FULL, "S_full", "sequence length of the workload")                              \
+    X(ATTENDED, "S_attn", "length of sequences that attention's work goes by")                 \
     X(MICRO_BATCH, "mb", "sequences per micro-step and data-parallel rank")                    \
     X(MAX_SEQS, "n_seqs", "sequences an engine takes into a step, at most")                    \
     X(ACCUMULATION, "n_micro", "micro-batches of a step")                                      \

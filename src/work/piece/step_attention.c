@@ -22,7 +22,7 @@ static struct size reached_context(struct step *s)
 static struct size reach(struct step *s)
 {
     struct sizes *z = s->l.z;
-    struct size n = size_slot(z, SLOT_SEQUENCE_FULL);
+    struct size n = size_slot(z, SLOT_ATTENDED);
     struct size kept = cache_tokens(z, s->plan, s->d.mixer, n);
     if (s->d.facts & FACT_SPARSE)
         kept = size_min(z, n, size_slot(z, SLOT_INDEX_TOP_K));
@@ -124,8 +124,8 @@ static uint16_t choose(struct step *s, uint16_t x, uint16_t q_latent)
     uint16_t op = step_op(s, "index", KERNEL_INDEX,
                           OPERANDS(MANY(0, true, false, q), MANY(1, true, false, k),
                                    MANY(2, true, false, w), MANY(3, false, true, chosen)));
-    struct size reached = s->decode ? size_times(z, size_slot(z, SLOT_CONTEXT), 2)
-                                    : size_slot(z, SLOT_SEQUENCE_FULL);
+    struct size reached =
+        s->decode ? size_times(z, size_slot(z, SLOT_CONTEXT), 2) : size_slot(z, SLOT_ATTENDED);
     s->l.work->ops[op].flop =
         size_product(z, SIZES(s->d.rows[ROW_LOCAL], s->d.width[COL_INDEX_Q], reached));
     if (s->decode)

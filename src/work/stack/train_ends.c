@@ -164,6 +164,19 @@ static void add_recipe_weights(struct train *t)
                                              .source = "training-stacks.md 6"});
 }
 
+/* Where packed sequences begin; nothing else is added to memory (training-stacks.md 5). */
+static void add_offsets(struct train *t)
+{
+    const struct workload *w = &t->plan->workload;
+    if (!w->packing.length)
+        return;
+    struct size sequences =
+        size_ceil_by(t->z, size_slot(t->z, SLOT_SEQUENCE_FULL), w->packing.length);
+    persistent(t, "cu_seqlens", CATEGORY_METADATA, DTYPE_I32, size_plus(t->z, sequences, 1),
+               size_const(t->z, 1), size_slot(t->z, SLOT_MICRO_BATCH),
+               "Megatron packed_seq_params.py");
+}
+
 void train_extras(struct train *t)
 {
     const struct stack *stack = &t->plan->stack;
@@ -178,6 +191,7 @@ void train_extras(struct train *t)
     if (t->plan->parallel.pp > 1)
         persistent(t, "pipeline_gradient", CATEGORY_COMMUNICATION, dtype, t->d.rows[ROW_LOCAL],
                    hidden, one, "gradient of the last micro-batch, held by the schedule");
+    add_offsets(t);
     if (t->d.facts & FACT_RECIPE)
         add_recipe_weights(t);
     else if (t->plan->precision.compute == COMPUTE_FP8)
