@@ -43,7 +43,7 @@ prologue megatron/mixtral.sh 0 'export MOEPLAN_PREFLIGHT=0'
 prologue megatron/mixtral.sh 1 'print moeplan: stop: fits.*below 90%' MOEPLAN_MIN_MARGIN=90%
 prologue megatron/first-and-last.slurm 1 'print moeplan: stop: oom'
 prologue megatron/first-and-last.slurm 1 'print moeplan: job.sh:14:3: warning: '
-prologue megatron/first-and-last.slurm 1 'print moeplan: stop: oom, .* of 267' \
+prologue megatron/first-and-last.slurm 1 'print moeplan: stop: marginal, .* of 267' \
     MOEPLAN_CLUSTER=mi355x
 # a file beside the job is found; what cannot be read does not stop a job
 prologue megatron/yaml-cfg.sh 1 'print moeplan: stop: ' MOEPLAN_MIN_MARGIN=100% \

@@ -18,7 +18,7 @@
  * projector; end 0: none runs. What enters and leaves either. */
 struct encoder_run {
     size_t first, middle, end;
-    uint16_t patches, encoded, merged, projected;
+    uint16_t patches, encoded, projected;
 };
 
 struct step {
@@ -67,8 +67,10 @@ uint16_t step_linear(struct step *s, uint16_t x);
 uint16_t step_dense(struct step *s, uint16_t x); /* step_dense.c */
 uint16_t step_experts(struct step *s, uint16_t x);
 uint16_t step_embedding(struct step *s); /* step_ends.c: [T, H] */
-/* An encoder of images before the embedding, and its backward behind it: step_encoder.c */
-void step_encoder_forward(struct step *s);
+/* An encoder of images before the embedding (WORK_NONE: none runs), the embedded tokens with
+ * what it gives, and its backward behind the embedding's: step_encoder.c */
+uint16_t step_encoder_forward(struct step *s);
+uint16_t step_images(struct step *s, uint16_t embedded, uint16_t images);
 void step_encoder_backward(struct step *s);
 /* Final norm, logits, loss or sampler; in training returns the gradient of x. */
 uint16_t step_head(struct step *s, uint16_t x);

@@ -72,32 +72,46 @@ static uint16_t projector(struct step *s, uint16_t x, struct size tokens)
     return product(s, "encoder_projector", x, tokens, w.merged, columns);
 }
 
-static void undo(struct step *s, size_t first, size_t end, uint16_t in, uint16_t out)
+/* The patches of a token side by side. */
+static uint16_t merge(struct step *s, uint16_t x, struct size tokens)
 {
-    const struct buffer *last = &s->l.work->buffers[out];
-    uint16_t d = step_rows(s, arena_printf(s->l.arena, "d_%s", last->name), CATEGORY_ACTIVATION,
-                           last->dims[0], last->dims[1]);
-    layer_undo_range(&s->l, first, end, out, d, in);
+    struct encoder_widths w = encoder_widths(s->plan, s->l.z);
+    uint16_t merged = step_rows(s, "merged_patches", CATEGORY_ACTIVATION, tokens, w.merged);
+    step_op(s, "merge_patches", KERNEL_ROPE, OPERANDS(IN(SRC, x), OUT(DST, merged)));
+    return merged;
 }
 
-void step_encoder_forward(struct step *s)
+uint16_t step_encoder_forward(struct step *s)
 {
     struct layer *l = &s->l;
     if (!runs(s))
-        return;
+        return WORK_NONE;
     struct encoder_run *run = &s->encoder;
     struct size patches = encoder_patches(s->plan, l->z), once = l->layers;
     struct size tokens = size_ceil_by(l->z, patches, s->plan->model.encoder.merge);
     struct encoder_widths w = encoder_widths(s->plan, l->z);
     run->patches = step_rows(s, "encoder_hidden", CATEGORY_ACTIVATION, patches, w.hidden);
-    run->merged = step_rows(s, "encoder_merged", CATEGORY_ACTIVATION, tokens, w.merged);
     run->first = l->work->n_ops;
     l->layers = size_times(l->z, once, s->plan->model.encoder.layers);
     run->encoded = layer(s, run->patches, patches);
     run->middle = l->work->n_ops;
     l->layers = once;
-    run->projected = projector(s, run->merged, tokens);
+    run->projected = projector(s, merge(s, run->encoded, tokens), tokens);
     run->end = l->work->n_ops;
+    return run->projected;
+}
+
+uint16_t step_images(struct step *s, uint16_t embedded, uint16_t images)
+{
+    if (images == WORK_NONE)
+        return embedded;
+    const struct buffer *text = &s->l.work->buffers[embedded];
+    uint16_t x = step_rows(s, "layer_input_with_images", CATEGORY_ACTIVATION, text->dims[0],
+                           text->dims[1]);
+    step_op(s, "place_images", KERNEL_ROPE,
+            OPERANDS(MANY(0, true, false, embedded), MANY(1, true, false, images),
+                     MANY(2, false, true, x)));
+    return x;
 }
 
 void step_encoder_backward(struct step *s)
@@ -108,12 +122,15 @@ void step_encoder_backward(struct step *s)
     bool frozen = s->plan->workload.encoder.train == ENCODER_FROZEN || s->plan->lora.rank;
     if (!run->end || frozen)
         return;
-    undo(s, run->middle, run->end, run->merged, run->projected);
+    const struct buffer *out = &l->work->buffers[run->projected];
+    uint16_t d =
+        step_rows(s, "d_image_tokens", CATEGORY_ACTIVATION, out->dims[0], out->dims[1]);
+    d = layer_undo_range(l, run->middle, run->end, run->projected, d, run->encoded);
     l->layers = size_times(l->z, once, s->plan->model.encoder.layers);
     if (encoder_runs_back(s->plan)) {
         if (s->plan->recompute.kind == RECOMPUTE_FULL)
             again_add(l->work, &s->again, run->first, run->middle);
-        undo(s, run->first, run->middle, run->patches, run->encoded);
+        layer_undo_range(l, run->first, run->middle, run->encoded, d, run->patches);
     }
     l->layers = once;
 }

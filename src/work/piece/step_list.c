@@ -67,11 +67,11 @@ static void add_all(struct step *s)
 {
     struct part parts[KIND_COUNT] = {{0}};
     enter(s, SEGMENT_EMBED);
-    step_encoder_forward(s);
+    uint16_t images = step_encoder_forward(s);
     size_t embedded = s->l.work->n_ops;
     uint16_t x = step_embedding(s), tokens = x;
     size_t embedding_end = s->l.work->n_ops;
-    x = layers(s, parts, x);
+    x = layers(s, parts, step_images(s, x, images));
     enter(s, SEGMENT_STEP);
     step_pipeline(s, PHASE_FORWARD);
     enter(s, SEGMENT_HEAD);
