@@ -59,12 +59,8 @@ bool fix_apply(const struct plan *plan, const struct fix_move *moves, size_t n,
     return true;
 }
 
-/* One evaluation, with the least that routing can ask for or with its 99th percentile. */
-static bool fits_once(struct fix_search *search, const struct plan *changed, uint64_t structure,
-                      bool least, struct evaluation *result)
+static bool is_good(const struct fix_search *search, const struct evaluation *result)
 {
-    search->evaluator.least = least;
-    evaluate(&search->evaluator, changed, structure, result);
     return result->valid && result->verdict <= search->accept &&
            result->peak.total_bytes <= result->limit_bytes;
 }
@@ -76,8 +72,6 @@ static bool is_of_software(const struct plan *plan)
     return stack_has_path(plan) && !stack_lacks(plan, &key);
 }
 
-/* A change of one mere number has the structure of the plan as it is, every other one its own.
- */
 bool fix_fits(struct fix_search *search, const struct fix_move *moves, size_t n,
               struct evaluation *result)
 {
@@ -87,9 +81,11 @@ bool fix_fits(struct fix_search *search, const struct fix_move *moves, size_t n,
     if (is_of_software(search->plan) && !is_of_software(&changed)) /* its software has it not */
         return false;
     bool number = n == 1 && evaluate_is_slot(moves[0].key);
-    uint64_t structure = number ? 0 : ++search->structure;
-    return fits_once(search, &changed, structure, true, result) &&
-           (!search->evaluator.routed || fits_once(search, &changed, structure, false, result));
+    bool routed = fix_evaluate(search, &changed, number, true, result);
+    if (!is_good(search, result) || !routed)
+        return is_good(search, result);
+    fix_evaluate(search, &changed, number, false, result);
+    return is_good(search, result);
 }
 
 /* ---- what a fix costs ---- */

@@ -6,7 +6,7 @@
 #include "sim/evaluate.h"
 #include "sim/fix.h"
 
-enum { FIX_TOGETHER = 4, FIX_MOVES = 160 };
+enum { FIX_TOGETHER = 4, FIX_MOVES = 160, FIX_KNOWN = 512 };
 
 /* One change: of one idea (`key`), in one or more settings. */
 struct fix_move {
@@ -22,15 +22,18 @@ struct fix_moves {
     size_t n;
 };
 
+struct fix_known;
+
 struct fix_search {
     const struct plan *plan;
     const struct routing_data *routing;
     const struct profile *profile;
     struct arena *arena;
     struct evaluator evaluator;
-    enum verdict accept;      /* the least that counts as fitting */
-    uint64_t structure;       /* of the last try; 0: the plan's own */
-    double seconds_per_token; /* of the plan as it is */
+    enum verdict accept;                       /* the least that counts as fitting */
+    uint64_t structure;                        /* of the last try; 0: the plan's own */
+    struct fix_known *known[FIX_KNOWN], *last; /* what was evaluated, by hash, and last */
+    double seconds_per_token;                  /* of the plan as it is */
     struct fix *fixes;
     size_t n, capacity;
 };
@@ -42,6 +45,12 @@ void fix_list_moves(const struct plan *plan, struct arena *arena, struct fix_mov
 /* The plan with n moves; false when one breaks its field's limits. */
 bool fix_apply(const struct plan *plan, const struct fix_move *moves, size_t n,
                struct plan *changed);
+
+/* Evaluates a changed plan, with the least that routing can ask for or with its 99th
+ * percentile; once, however often it is asked for. `number`: nothing but a number of the sizes
+ * changed (evaluate_is_slot). The result has no wall. Whether its sizes follow routing. */
+bool fix_evaluate(struct fix_search *search, const struct plan *changed, bool number,
+                  bool least, struct evaluation *result);
 
 /* Whether the plan with n moves is as good as `accept`, and not above the limit. Routing is
  * sampled only when the least that it can ask for fits. */

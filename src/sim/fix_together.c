@@ -23,10 +23,9 @@ static bool take_best(struct fix_search *search, const struct fix_moves *moves,
         struct plan changed;
         memcpy(tried, taken, n * sizeof *tried);
         tried[n] = moves->list[i];
-        search->evaluator.least = true;
         if (has_key(taken, n, tried[n].key) || !fix_apply(search->plan, tried, n + 1, &changed))
             continue;
-        evaluate(&search->evaluator, &changed, ++search->structure, &result);
+        fix_evaluate(search, &changed, false, true, &result);
         uint64_t over = result.peak.total_bytes > result.limit_bytes
                             ? result.peak.total_bytes - result.limit_bytes
                             : 0;
