@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* a * b, a + b; on overflow UINT64_MAX and *overflow = true (sticky). */
+/* a * b, a * b * c, a + b; on overflow UINT64_MAX and *overflow = true (sticky). */
 static inline uint64_t checked_mul(uint64_t a, uint64_t b, bool *overflow)
 {
     uint64_t product;
@@ -15,6 +15,11 @@ static inline uint64_t checked_mul(uint64_t a, uint64_t b, bool *overflow)
         return product;
     *overflow = true;
     return UINT64_MAX;
+}
+
+static inline uint64_t checked_mul3(uint64_t a, uint64_t b, uint64_t c, bool *overflow)
+{
+    return checked_mul(checked_mul(a, b, overflow), c, overflow);
 }
 
 static inline uint64_t checked_add(uint64_t a, uint64_t b, bool *overflow)

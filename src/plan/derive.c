@@ -37,6 +37,16 @@ struct sharers plan_sharers(const struct plan *plan)
     return (struct sharers){shard * plan->parallel.cp, experts ? experts : 1};
 }
 
+bool plan_is_megatron(const struct plan *plan)
+{
+    return plan->stack.kind == STACK_MEGATRON || plan->stack.kind == STACK_PRIMUS;
+}
+
+bool plan_overlaps_experts(const struct plan *plan)
+{
+    return plan_is_megatron(plan) && plan->stack.overlap_ep && plan->parallel.ep > 1;
+}
+
 uint64_t plan_moe_layers(const struct plan *plan)
 {
     const struct model *model = &plan->model;

@@ -16,6 +16,10 @@ struct sharers {
     uint64_t dense, experts;
 };
 struct sharers plan_sharers(const struct plan *plan);
+bool plan_is_megatron(const struct plan *plan); /* or Primus, which runs it */
+/* The forward of one micro-batch beside the backward of another, so that the exchange of either
+ * hides behind the other's products (Megatron combined_1f1b.py). */
+bool plan_overlaps_experts(const struct plan *plan);
 uint64_t plan_moe_layers(const struct plan *plan);
 bool plan_names_path(const struct plan *plan); /* false: moe.path is auto, the stack's rule */
 uint64_t plan_tokens(const struct plan *plan); /* T: tokens per rank entering a layer */

@@ -81,8 +81,7 @@ static bool recomputes_more(const struct plan *plan, const struct plan *changed)
 
 static bool offloads(const struct plan *plan, const struct plan *changed)
 {
-    bool knows = plan->stack.kind == STACK_MEGATRON || plan->stack.kind == STACK_PRIMUS;
-    return trains(plan, changed) && knows && plan->recompute.offload.n == 0 &&
+    return trains(plan, changed) && plan_is_megatron(plan) && plan->recompute.offload.n == 0 &&
            plan->recompute.kind != RECOMPUTE_FULL;
 }
 

@@ -195,13 +195,6 @@ uint64_t memory_bytes_at_peak(const struct work *work, const uint64_t *values,
     return alive_bytes(work, values, buffer, &moment);
 }
 
-bool memory_at_peak(const struct work *work, const uint64_t *values,
-                    const struct buffer *buffer, unsigned schedule,
-                    const struct memory_peak *peak)
-{
-    return memory_bytes_at_peak(work, values, buffer, schedule, peak) != 0;
-}
-
 void memory_fold(const struct work *work, const uint64_t *values, unsigned schedule,
                  struct memory_peak *peak)
 {

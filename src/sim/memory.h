@@ -37,11 +37,6 @@ void memory_fold(const struct work *work, const uint64_t *values, unsigned sched
 void memory_explain(const struct work *work, const uint64_t *values, unsigned schedule,
                     struct memory_peak *peak);
 
-/* Whether anything of a buffer is alive at that moment. */
-bool memory_at_peak(const struct work *work, const uint64_t *values,
-                    const struct buffer *buffer, unsigned schedule,
-                    const struct memory_peak *peak);
-
 /* Bytes of one buffer: at that moment, 0 when it is not alive. */
 uint64_t memory_bytes_at_peak(const struct work *work, const uint64_t *values,
                               const struct buffer *buffer, unsigned schedule,

@@ -1,6 +1,7 @@
 /* See stretch.h. */
 #include "sim/stretch.h"
 
+#include "plan/derive.h"
 #include <math.h>
 
 #include "base/text.h"
@@ -81,8 +82,7 @@ static bool is_captured(const struct stepper *s, const struct op *op, enum profi
 {
     enum graphs graphs = step_graphs(&s->plan);
     const struct word_list *scopes = &s->plan.stack.graph_modules;
-    bool reads = s->plan.workload.mode == MODE_TRAIN &&
-                 (s->plan.stack.kind == STACK_MEGATRON || s->plan.stack.kind == STACK_PRIMUS);
+    bool reads = s->plan.workload.mode == MODE_TRAIN && plan_is_megatron(&s->plan);
     if (graphs != GRAPHS_PARTIAL)
         return graphs == GRAPHS_FULL;
     if (!reads || !scopes->n)

@@ -52,7 +52,8 @@ static struct folded fold(const struct plan *plan)
     assert_true(sizes_eval(&work.sizes, &slots, values));
     folded.schedule = verdict_fold(plan, &work, values, &folded.peak);
     for (size_t i = 0; i < work.n_buffers; i++)
-        if (memory_at_peak(&work, values, &work.buffers[i], folded.schedule, &folded.peak) &&
+        if (memory_bytes_at_peak(&work, values, &work.buffers[i], folded.schedule,
+                                 &folded.peak) &&
             values[work.buffers[i].bytes.node] > folded.largest)
             folded.largest = values[work.buffers[i].bytes.node];
     arena_release(&arena);

@@ -3,8 +3,11 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #include <cmocka.h>
 
+#include "work/list/dtype.h"
+#include "work/list/letters.h"
 #include "work/list/size.h"
 
 struct bench {
@@ -123,6 +126,28 @@ static void sums_are_bracketed_in_products(void **state)
     assert_string_equal(text_string(&difference), "max(0, dp*cp - (R + 1))");
 }
 
+/* A matrix with its scales takes the same bytes as a size and as a number. */
+static void matrices_have_their_scales(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < DTYPE_COUNT; i++) {
+        struct arena arena = {0};
+        struct sizes z;
+        struct slots slots;
+        enum dtype dtype = (enum dtype)i;
+        sizes_init(&z, &arena);
+        struct size rows = size_slot(&z, SLOT_HIDDEN), columns = size_slot(&z, SLOT_INTER);
+        struct size bytes = size_matrix_bytes(&z, dtype, rows, columns);
+        memset(&slots, 0, sizeof slots);
+        slots.value[SLOT_HIDDEN] = 7168 + 33;
+        slots.value[SLOT_INTER] = 2048 + 5;
+        uint64_t *values = arena_alloc(&arena, z.n, sizeof *values);
+        assert_true(sizes_eval(&z, &slots, values));
+        assert_int_equal(values[bytes.node], dtype_matrix_bytes(dtype, 7168 + 33, 2048 + 5));
+        arena_release(&arena);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -132,6 +157,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(roundings_by_name, setup, teardown),
         cmocka_unit_test_setup_teardown(overflow_is_noticed, setup, teardown),
         cmocka_unit_test_setup_teardown(sums_are_bracketed_in_products, setup, teardown),
+        cmocka_unit_test(matrices_have_their_scales),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -58,6 +58,27 @@ struct size dispatch_bytes(struct sizes *sizes, enum dtype dtype, struct size n)
                          : size_ceil_by(sizes, size_times(sizes, n, bits), 8);
 }
 
+struct size size_scale_bytes(struct sizes *sizes, enum dtype dtype, struct size n)
+{
+    struct size bytes = size_times(sizes, n, dtype_scale(dtype).bytes);
+    if (dtype != DTYPE_NF4_DOUBLE)
+        return bytes;
+    return size_add(sizes, bytes, size_times(sizes, size_ceil_by(sizes, n, 256), 4));
+}
+
+struct size size_matrix_bytes(struct sizes *sizes, enum dtype dtype, struct size rows,
+                              struct size columns)
+{
+    struct size bytes = dispatch_bytes(sizes, dtype, size_mul(sizes, rows, columns));
+    struct dtype_scale scale = dtype_scale(dtype);
+    if (!scale.bytes)
+        return bytes;
+    struct size down =
+        scale.rows == UINT64_MAX ? size_const(sizes, 1) : size_ceil_by(sizes, rows, scale.rows);
+    struct size n = size_mul(sizes, down, size_ceil_by(sizes, columns, scale.columns));
+    return size_add(sizes, bytes, size_scale_bytes(sizes, dtype, n));
+}
+
 struct size rows_routed(const struct letters *x)
 {
     return size_mul(x->sizes, x->tokens, x->top_k);

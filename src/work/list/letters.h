@@ -27,6 +27,11 @@ struct size size_ceil_by(struct sizes *sizes, struct size a, uint64_t divisor);
 
 /* Bytes of n elements of a format, without scales. */
 struct size dispatch_bytes(struct sizes *sizes, enum dtype dtype, struct size n);
+/* Of n scales, the scales of these included. */
+struct size size_scale_bytes(struct sizes *sizes, enum dtype dtype, struct size n);
+/* dtype_matrix_bytes as a size: of a [rows, columns] weight matrix with its scales. */
+struct size size_matrix_bytes(struct sizes *sizes, enum dtype dtype, struct size rows,
+                              struct size columns);
 
 /* n and list of a sum or product written in place: size_sum(s, SIZES(a, b, c)). */
 #define SIZES(...)                                                                             \

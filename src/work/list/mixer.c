@@ -4,11 +4,6 @@
 #include "base/checked.h"
 
 /* a * b * c */
-static uint64_t mul3(uint64_t a, uint64_t b, uint64_t c, bool *overflow)
-{
-    return checked_mul(checked_mul(a, b, overflow), c, overflow);
-}
-
 /* a * b + c */
 static uint64_t mul_add(uint64_t a, uint64_t b, uint64_t c, bool *overflow)
 {
@@ -85,7 +80,7 @@ static uint64_t indexer_matrices(const struct model *model, enum mixer mixer, bo
     const struct indexer *i = &model->indexer;
     if (!has_indexer(model, mixer))
         return 0;
-    uint64_t q = mul3(i->heads, i->head_dim, model->attention.q_lora_rank, overflow);
+    uint64_t q = checked_mul3(i->heads, i->head_dim, model->attention.q_lora_rank, overflow);
     uint64_t rows = checked_add(i->heads, i->head_dim, overflow);
     return mul_add(rows, model->hidden, q, overflow);
 }
@@ -171,7 +166,8 @@ static struct params_part linear_parameters(const struct model *model, bool *ove
         part.biases = checked_add(part.biases, w.conv, overflow);
     if (l->kind == LINEAR_KIMI_DELTA)
         part.matrices = checked_add(
-            part.matrices, mul3(2, l->rank, checked_add(hidden, w.values, overflow), overflow),
+            part.matrices,
+            checked_mul3(2, l->rank, checked_add(hidden, w.values, overflow), overflow),
             overflow);
     if (l->kind == LINEAR_MAMBA1)
         part.matrices =
@@ -189,13 +185,15 @@ uint64_t linear_core_flop(const struct linear *l, uint64_t chunk)
     case LINEAR_GATED_DELTA_NET:
     case LINEAR_KIMI_DELTA:
         both = mul_add(3, l->key_dim, checked_mul(2, l->head_dim, &overflow), &overflow);
-        return mul_add(6, state, mul3(mul3(2, chunk, l->heads, &overflow), both, 1, &overflow),
-                       &overflow);
+        return mul_add(
+            6, state,
+            checked_mul3(checked_mul3(2, chunk, l->heads, &overflow), both, 1, &overflow),
+            &overflow);
     case LINEAR_LIGHTNING:
-        return mul_add(4, state, mul3(4, values, chunk, &overflow), &overflow);
+        return mul_add(4, state, checked_mul3(4, values, chunk, &overflow), &overflow);
     case LINEAR_MAMBA2:
         both = checked_add(keys, values, &overflow);
-        return mul_add(4, state, mul3(2, chunk, both, &overflow), &overflow);
+        return mul_add(4, state, checked_mul3(2, chunk, both, &overflow), &overflow);
     case LINEAR_MAMBA1:
         return checked_mul(7, state, &overflow);
     case LINEAR_COUNT:
@@ -230,7 +228,7 @@ uint64_t mixer_whole(const struct model *model, enum mixer mixer, bool *overflow
     const struct attention *a = &model->attention;
     if (mixer == MIXER_LINEAR)
         return model->linear.kind == LINEAR_KIMI_DELTA
-                   ? mul3(2, model->linear.rank, model->hidden, overflow)
+                   ? checked_mul3(2, model->linear.rank, model->hidden, overflow)
                    : 0;
     if (mixer == MIXER_NONE || a->kind != ATTENTION_MLA)
         return 0;
@@ -264,12 +262,13 @@ static uint64_t attention_flop(const struct model *model, enum mixer mixer,
 {
     uint64_t dims =
         checked_add(qk_dim(&model->attention, overflow), v_dim(&model->attention), overflow);
-    uint64_t core = mul3(model->attention.heads, dims,
-                         params_reach(model, mixer, sequence_length), overflow);
+    uint64_t core = checked_mul3(model->attention.heads, dims,
+                                 params_reach(model, mixer, sequence_length), overflow);
     if (!has_indexer(model, mixer))
         return core;
     return checked_add(
-        core, mul3(model->indexer.heads, model->indexer.head_dim, sequence_length, overflow),
+        core,
+        checked_mul3(model->indexer.heads, model->indexer.head_dim, sequence_length, overflow),
         overflow);
 }
 

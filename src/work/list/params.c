@@ -4,12 +4,6 @@
 #include "base/checked.h"
 #include "work/list/mixer.h"
 
-/* a * b * c */
-static uint64_t mul3(uint64_t a, uint64_t b, uint64_t c, bool *overflow)
-{
-    return checked_mul(checked_mul(a, b, overflow), c, overflow);
-}
-
 static uint64_t part_total(struct params_part part, bool *overflow)
 {
     return checked_add(checked_add(part.matrices, part.norms, overflow), part.biases, overflow);
@@ -36,7 +30,8 @@ static struct params_part count_mlp(const struct model *model, uint64_t inter, b
                                     bool *overflow)
 {
     uint64_t inputs = model->moe.glu ? 2 : 1;
-    struct params_part part = {.matrices = mul3(inputs + 1, model->hidden, inter, overflow)};
+    struct params_part part = {.matrices =
+                                   checked_mul3(inputs + 1, model->hidden, inter, overflow)};
     if (bias && inter)
         part.biases =
             checked_add(checked_mul(inputs, inter, overflow), model->hidden, overflow);
@@ -87,8 +82,8 @@ static struct params_part mtp_module(const struct model *model, const struct par
     part_add(&sum, count_norms(model, 3, overflow), 1, overflow);
     if (model_has_parts(model)) /* its mixer and its network are two layers of the others */
         part_add(&sum, params->layer_norms, 1, overflow);
-    sum.matrices =
-        checked_add(sum.matrices, mul3(2, model->hidden, model->hidden, overflow), overflow);
+    sum.matrices = checked_add(
+        sum.matrices, checked_mul3(2, model->hidden, model->hidden, overflow), overflow);
     return sum;
 }
 
@@ -116,8 +111,9 @@ static struct params_part count_encoder(const struct model *model, bool *overflo
     const struct encoder *e = &model->encoder;
     uint64_t wide = e->glu ? 2 : 1, norms = checked_mul(2, e->hidden, overflow);
     struct params_part layer = {
-        .matrices = checked_add(mul3(4, e->hidden, e->hidden, overflow),
-                                mul3(wide + 1, e->hidden, e->intermediate, overflow), overflow),
+        .matrices =
+            checked_add(checked_mul3(4, e->hidden, e->hidden, overflow),
+                        checked_mul3(wide + 1, e->hidden, e->intermediate, overflow), overflow),
         .norms = norms,
         .biases = e->norm_bias ? norms : 0,
     };
@@ -189,8 +185,8 @@ void params_count(const struct model *model, struct params *params)
     count_parts(model, &p, &overflow);
     struct params_part all = count_model(model, &p, model->moe.experts, &overflow);
     struct params_part used = count_model(model, &p, model->moe.top_k, &overflow);
-    p.routed =
-        mul3(p.moe_layers, model->moe.experts, part_total(p.expert, &overflow), &overflow);
+    p.routed = checked_mul3(p.moe_layers, model->moe.experts, part_total(p.expert, &overflow),
+                            &overflow);
     uint64_t ends = checked_add(p.encoder_embedding, p.encoder_projector, &overflow);
     uint64_t encoder = checked_add(p.encoder.matrices, ends, &overflow);
     p.matrices = checked_add(all.matrices, encoder, &overflow);

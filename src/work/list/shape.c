@@ -177,10 +177,11 @@ unsigned slots_set_stage(const struct plan *plan, uint64_t index, unsigned momen
 void slots_keep_stage(const struct slots *stage, struct slots *slots)
 {
     static const enum slot kept[] = {
-        SLOT_STAGE_DENSE_LAYERS, SLOT_STAGE_MOE_LAYERS, SLOT_STAGE_EMBEDDING,
-        SLOT_STAGE_HEAD,         SLOT_STAGE_MTP,        SLOT_HEAD_IN_FLIGHT,
-        SLOT_EMPTY_IN_FLIGHT,    SLOT_DENSE_PARAMETERS, SLOT_PLAIN_PARAMETERS,
-        SLOT_EXPERT_PARAMETERS,  SLOT_PARAMETERS,
+        SLOT_STAGE_DENSE_LAYERS, SLOT_STAGE_MOE_LAYERS,  SLOT_STAGE_EMBEDDING,
+        SLOT_STAGE_HEAD,         SLOT_STAGE_MTP,         SLOT_HEAD_IN_FLIGHT,
+        SLOT_EMPTY_IN_FLIGHT,    SLOT_ENCODER_IN_FLIGHT, SLOT_ENCODER_FROZEN,
+        SLOT_DENSE_PARAMETERS,   SLOT_PLAIN_PARAMETERS,  SLOT_EXPERT_PARAMETERS,
+        SLOT_PARAMETERS,
     };
     for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
         slots->value[kept[i]] = stage->value[kept[i]];

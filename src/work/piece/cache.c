@@ -5,11 +5,6 @@
 #include "work/list/dtype.h"
 #include "work/list/mixer.h"
 
-bool cache_grows(enum mixer mixer)
-{
-    return mixer == MIXER_FULL || mixer == MIXER_REUSE;
-}
-
 const char *cache_name(enum mixer mixer)
 {
     static const char *const names[MIXER_COUNT] = {[MIXER_FULL] = "kv_cache",
@@ -86,31 +81,6 @@ uint64_t cache_layer_bytes(const struct plan *plan, enum mixer mixer, uint64_t t
     uint64_t bytes = checked_mul(elements, dtype_bits(plan->precision.kv_cache), &overflow) / 8;
     return checked_add(bytes, checked_mul(kept, index_bytes(plan, mixer), &overflow),
                        &overflow);
-}
-
-static uint64_t layers_bytes(const struct plan *plan, uint64_t tokens, bool growing_only)
-{
-    bool overflow = false;
-    uint64_t sum = 0;
-    for (unsigned m = 0; m < MIXER_COUNT; m++) {
-        enum mixer mixer = (enum mixer)m;
-        if (!growing_only || cache_grows(mixer))
-            sum = checked_add(sum,
-                              checked_mul(model_mixers(&plan->model, mixer),
-                                          cache_layer_bytes(plan, mixer, tokens), &overflow),
-                              &overflow);
-    }
-    return sum;
-}
-
-uint64_t cache_sequence_bytes(const struct plan *plan, uint64_t tokens)
-{
-    return layers_bytes(plan, tokens, false);
-}
-
-uint64_t cache_token_bytes(const struct plan *plan)
-{
-    return layers_bytes(plan, 1, true);
 }
 
 /* ---- as sizes ---- */

@@ -19,15 +19,6 @@
 /* One layer with this mixer and one sequence of so many tokens; saturates. */
 uint64_t cache_layer_bytes(const struct plan *plan, enum mixer mixer, uint64_t tokens);
 
-/* All layers of the model, prediction modules not included, of one sequence. */
-uint64_t cache_sequence_bytes(const struct plan *plan, uint64_t tokens);
-
-/* What a token adds in all layers that keep every token. */
-uint64_t cache_token_bytes(const struct plan *plan);
-
-/* Whether layers of this mixer keep every token. */
-bool cache_grows(enum mixer mixer);
-
 /* Bytes of the state of one sequence in one linear layer, the convolution's columns included;
  * of the indexer's key of one token, 0 without an indexer. */
 struct size cache_state_bytes(struct dims *dims);

@@ -51,7 +51,7 @@ static void add_engine(const struct plan *plan, struct work *work)
     struct params params;
     bool awake = c->engine == ENGINE_AWAKE;
     params_count(&plan->model, &params);
-    uint64_t elements = params.parameters / c->tp + (params.parameters % c->tp > 0);
+    uint64_t elements = ceil_div(params.parameters, c->tp);
     uint64_t takes = (uint64_t)(c->fraction * (double)plan_rank_memory(plan));
     bool overflow = false;
     uint64_t weights = checked_mul(elements, BYTES, &overflow);

@@ -122,6 +122,14 @@ static struct size vocabulary(struct dims *d)
     return size_ceil_div(d->z, vocab, tp);
 }
 
+static bool has_linear(const struct dims *d)
+{
+    bool found = false;
+    for (unsigned k = 0; k < KIND_COUNT; k++)
+        found |= d->kinds[k] && kind_mixer((enum layer_kind)k) == MIXER_LINEAR;
+    return found;
+}
+
 static void fill_widths(struct dims *d)
 {
     struct sizes *z = d->z;
@@ -130,8 +138,10 @@ static void fill_widths(struct dims *d)
     w[COL_ONE] = size_const(z, 1);
     w[COL_HIDDEN] = d->letters.hidden;
     fill_attention_widths(d);
-    fill_index_widths(d);
-    fill_linear_widths(d);
+    if (d->plan->model.indexer.heads)
+        fill_index_widths(d);
+    if (has_linear(d))
+        fill_linear_widths(d);
     w[COL_DENSE] = per_tp(d, size_slot(z, SLOT_DENSE_INTER));
     w[COL_DENSE_IN] = size_times(z, w[COL_DENSE], inputs);
     w[COL_INTER] = d->letters.inter;
@@ -203,6 +213,7 @@ void dims_fill(struct dims *d, const struct plan *plan, struct sizes *sizes)
     *d = (struct dims){.plan = plan, .z = sizes};
     d->letters = letters_over(sizes, plan->parallel.ep);
     d->facts = facts_of(plan);
+    model_kinds(&plan->model, d->kinds);
     fill_rows(d);
     fill_widths(d);
     dims_mixer(d, MIXER_FULL);

@@ -125,14 +125,16 @@ struct dims {
     const struct plan *plan;
     struct sizes *z;
     struct letters letters;
-    unsigned facts;   /* FACT_MLA, ... that hold for this plan */
-    enum mixer mixer; /* at hand: its widths and facts stand here */
-    unsigned mix;     /* MIX_... of it */
+    unsigned facts;         /* FACT_MLA, ... that hold for this plan */
+    enum mixer mixer;       /* at hand: its widths and facts stand here */
+    unsigned mix;           /* MIX_... of it */
+    bool kinds[KIND_COUNT]; /* of layers that the model has */
     /* routed rows are those of balanced dispatch until a stack says how it sizes them */
     struct size rows[ROW_KINDS], width[COL_KINDS];
 };
 
-/* Fills all but the facts of an exchange (FACT_ALLTOALL, ...), with full attention at hand. */
+/* Fills all but the facts of an exchange (FACT_ALLTOALL, ...), with full attention at hand;
+ * widths of an indexer and of linear layers where the model has them, else 0. */
 void dims_fill(struct dims *dims, const struct plan *plan, struct sizes *sizes);
 
 /* Takes another mixer at hand. */

@@ -2,7 +2,7 @@
 #include "work/piece/layer.h"
 
 #include "plan/schema.h"
-#include "work/list/dtype.h"
+#include "work/list/letters.h"
 #include "work/path/path.h"
 #include "work/stack/stack.h"
 
@@ -22,21 +22,7 @@ static enum life life_of(enum category category)
 /* Bytes of n_groups [rows, columns] matrices with their scales. */
 static struct size matrix_bytes(struct sizes *z, enum dtype dtype, const struct size *dims)
 {
-    struct size rows = dims[1], columns = dims[2];
-    struct size bits = size_times(z, size_mul(z, rows, columns), dtype_bits(dtype));
-    struct size bytes = size_ceil_div(z, bits, size_const(z, 8)), scales = {0};
-    if (dtype == DTYPE_FP8_CHANNEL)
-        scales = size_times(z, columns, 4);
-    if (dtype == DTYPE_FP8_BLOCK)
-        scales = size_times(z,
-                            size_mul(z, size_ceil_div(z, rows, size_const(z, 128)),
-                                     size_ceil_div(z, columns, size_const(z, 128))),
-                            4);
-    if (dtype == DTYPE_MXFP8 || dtype == DTYPE_MXFP4)
-        scales = size_mul(z, size_ceil_div(z, rows, size_const(z, 32)), columns);
-    if (dtype == DTYPE_NVFP4)
-        scales = size_mul(z, size_ceil_div(z, rows, size_const(z, 16)), columns);
-    return size_mul(z, dims[0], size_add(z, bytes, scales));
+    return size_mul(z, dims[0], size_matrix_bytes(z, dtype, dims[1], dims[2]));
 }
 
 uint16_t layer_buffer(struct layer *l, const char *name, enum category category,

@@ -73,9 +73,7 @@ static struct size plain_layers(const struct layer_matrix *matrix, struct sizes 
 
 bool matrix_in_model(const struct layer_matrix *matrix, struct dims *d, struct size *layers)
 {
-    bool kinds[KIND_COUNT];
     enum mixer found = MIXER_COUNT;
-    model_kinds(&d->plan->model, kinds);
     *layers = size_const(d->z, 0);
     if (!d->plan->model.layer_types.n) {
         dims_mixer(d, MIXER_FULL);
@@ -85,7 +83,7 @@ bool matrix_in_model(const struct layer_matrix *matrix, struct dims *d, struct s
     for (unsigned k = 0; k < KIND_COUNT; k++) {
         enum layer_kind kind = (enum layer_kind)k;
         dims_mixer(d, kind_mixer(kind));
-        if (!kinds[k] || !matrix_exists(matrix, d, in_ffn(kind_ffn(kind))))
+        if (!d->kinds[k] || !matrix_exists(matrix, d, in_ffn(kind_ffn(kind))))
             continue;
         found = found == MIXER_COUNT ? kind_mixer(kind) : found;
         *layers = size_add(d->z, *layers, size_slot(d->z, slot_kind_layers(kind)));

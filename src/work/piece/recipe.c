@@ -1,6 +1,7 @@
 /* See recipe.h. */
 #include "work/piece/recipe.h"
 
+#include "plan/derive.h"
 #include "work/piece/matrix.h"
 
 enum dtype recipe_format(const struct plan *plan)
@@ -10,9 +11,8 @@ enum dtype recipe_format(const struct plan *plan)
         [RECIPE_FP8_CURRENT] = DTYPE_FP8, [RECIPE_FP8_BLOCK] = DTYPE_FP8_BLOCK,
         [RECIPE_MXFP8] = DTYPE_MXFP8,     [RECIPE_NVFP4] = DTYPE_NVFP4,
     };
-    bool has = plan->stack.kind == STACK_MEGATRON || plan->stack.kind == STACK_PRIMUS;
-    return has && plan->workload.mode == MODE_TRAIN ? formats[plan->precision.recipe]
-                                                    : DTYPE_NONE;
+    bool has = plan_is_megatron(plan) && plan->workload.mode == MODE_TRAIN;
+    return has ? formats[plan->precision.recipe] : DTYPE_NONE;
 }
 
 bool recipe_is_primary(const struct plan *plan)

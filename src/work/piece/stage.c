@@ -23,7 +23,9 @@ struct chunks {
     uint64_t n;
     uint64_t layers[CHUNKS][KIND_COUNT], modules[CHUNKS];
     bool embedding[CHUNKS], head[CHUNKS], encoder; /* encoder: the model has one */
-    const struct layout *layout;                   /* that the plan writes out, or NULL */
+    enum layer_kind kinds[KIND_COUNT];             /* that some chunk has a layer of */
+    unsigned n_kinds;
+    const struct layout *layout; /* that the plan writes out, or NULL */
     struct alive moment[STAGE_MOMENTS];
     unsigned moments;
 };
@@ -80,15 +82,28 @@ static void add_chunk(const struct plan *plan, struct chunks *chunks, uint64_t a
     chunks->head[chunks->n] = head;
     chunks->modules[chunks->n] = modules;
     uint64_t *layers = chunks->layers[chunks->n++];
+    memset(layers, 0, sizeof *chunks->layers);
     model_layers(model, first, last, layers);
     layers[model_mtp_kind(model)] += modules;
+}
+
+static void find_kinds(struct chunks *chunks)
+{
+    chunks->n_kinds = 0;
+    for (unsigned k = 0; k < KIND_COUNT; k++) {
+        bool found = false;
+        for (uint64_t i = 0; i < chunks->n; i++)
+            found |= chunks->layers[i][k] > 0;
+        if (found)
+            chunks->kinds[chunks->n_kinds++] = (enum layer_kind)k;
+    }
 }
 
 static void rank_chunks(const struct plan *plan, uint64_t rank, const struct layout *layout,
                         struct chunks *chunks)
 {
     const struct parallel *p = &plan->parallel;
-    memset(chunks, 0, sizeof *chunks);
+    chunks->n = chunks->moments = 0;
     chunks->layout = layout;
     chunks->encoder = encoder_is_there(plan);
     add_chunk(plan, chunks, rank);
@@ -96,6 +111,7 @@ static void rank_chunks(const struct plan *plan, uint64_t rank, const struct lay
         add_chunk(plan, chunks, p->pp - 1 - rank);
     for (uint64_t i = 1; interleaved(plan) && i < p->vpp && i < CHUNKS; i++)
         add_chunk(plan, chunks, i * p->pp + rank);
+    find_kinds(chunks);
 }
 
 /* Micro-batches of a step; as many as a schedule can keep in flight when the plan names none.
@@ -113,18 +129,18 @@ static uint64_t chunk_of(const struct parallel *p, uint64_t k)
     return k / p->pp % p->vpp;
 }
 
-static bool covers(const struct alive *a, const struct alive *b)
+static bool covers(const struct chunks *chunks, const struct alive *a, const struct alive *b)
 {
-    for (unsigned k = 0; k < KIND_COUNT; k++)
-        if (a->layers[k] < b->layers[k])
+    for (unsigned i = 0; i < chunks->n_kinds; i++)
+        if (a->layers[chunks->kinds[i]] < b->layers[chunks->kinds[i]])
             return false;
     return a->head >= b->head && a->empty >= b->empty && a->encoder >= b->encoder;
 }
 
-static bool has_layers(const uint64_t layers[KIND_COUNT])
+static bool has_layers(const struct chunks *chunks, uint64_t chunk)
 {
-    for (unsigned k = 0; k < KIND_COUNT; k++)
-        if (layers[k])
+    for (unsigned i = 0; i < chunks->n_kinds; i++)
+        if (chunks->layers[chunk][chunks->kinds[i]])
             return true;
     return false;
 }
@@ -134,18 +150,20 @@ static void add_moment(struct chunks *chunks, const uint64_t *micro_batches)
 {
     struct alive alive = {0};
     for (uint64_t i = 0; i < chunks->n; i++) {
-        for (unsigned k = 0; k < KIND_COUNT; k++)
+        for (unsigned j = 0; j < chunks->n_kinds; j++) {
+            enum layer_kind k = chunks->kinds[j];
             alive.layers[k] += micro_batches[i] * chunks->layers[i][k];
+        }
         alive.head += chunks->head[i] ? micro_batches[i] : 0;
         alive.encoder += chunks->encoder && chunks->embedding[i] ? micro_batches[i] : 0;
-        bool empty = !has_layers(chunks->layers[i]) && !chunks->head[i];
+        bool empty = !has_layers(chunks, i) && !chunks->head[i];
         alive.empty += empty && !chunks->embedding[i] ? micro_batches[i] : 0;
     }
     unsigned kept = 0;
     for (unsigned i = 0; i < chunks->moments; i++) {
-        if (covers(&chunks->moment[i], &alive))
+        if (covers(chunks, &chunks->moment[i], &alive))
             return;
-        if (!covers(&alive, &chunks->moment[i]))
+        if (!covers(chunks, &alive, &chunks->moment[i]))
             chunks->moment[kept++] = chunks->moment[i];
     }
     chunks->moments = kept;
@@ -153,20 +171,12 @@ static void add_moment(struct chunks *chunks, const uint64_t *micro_batches)
         chunks->moment[chunks->moments++] = alive;
 }
 
-/* The forward of one micro-batch beside the backward of another (Megatron
- * combined_1f1b.py). */
-static bool overlaps_experts(const struct plan *plan)
-{
-    bool megatron = plan->stack.kind == STACK_MEGATRON || plan->stack.kind == STACK_PRIMUS;
-    return megatron && plan->stack.overlap_ep && plan->parallel.ep > 1;
-}
-
 /* Plays Megatron's interleaved 1F1B on one rank. */
 static void play_interleaved(const struct plan *plan, uint64_t rank, struct chunks *chunks)
 {
     const struct parallel *p = &plan->parallel;
     uint64_t total = micro_batches(plan) * p->vpp, alive[CHUNKS] = {0};
-    uint64_t ahead = overlaps_experts(plan) ? 1 : 0;
+    uint64_t ahead = plan_overlaps_experts(plan) ? 1 : 0;
     uint64_t warmup = lesser(total, 2 * (p->pp - rank - 1) + (p->vpp - 1) * p->pp + ahead);
     uint64_t steps = lesser(total, warmup + 4 * p->pp * p->vpp);
     for (uint64_t k = 0; k < steps; k++) {
@@ -302,7 +312,7 @@ void stage_at(const struct plan *plan, uint64_t index, unsigned moment,
     const struct alive *alive = &chunks.moment[moment < chunks.moments ? moment : 0];
     /* without a pipeline layers 1 to k of one micro-batch and 1 to L - k of the next are alive,
      * and the one that both are in: L + 1 */
-    uint64_t beside = overlaps_experts(plan) && plan->parallel.pp == 1 ? 1 : 0;
+    uint64_t beside = plan_overlaps_experts(plan) && plan->parallel.pp == 1 ? 1 : 0;
     for (unsigned k = 0; k < KIND_COUNT; k++) {
         enum ffn ffn = kind_ffn((enum layer_kind)k);
         stage->dense_layers += ffn == FFN_DENSE ? stage->layers[k] : 0;

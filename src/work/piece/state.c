@@ -96,11 +96,6 @@ static void keep(struct state *s, struct names names, struct shards shards,
 
 /* ---- what goes to the host ---- */
 
-static bool is_megatron(const struct plan *plan)
-{
-    return plan->stack.kind == STACK_MEGATRON || plan->stack.kind == STACK_PRIMUS;
-}
-
 static bool offloads(const struct plan *plan)
 {
     return plan->optimizer.offload > 0;
@@ -278,7 +273,7 @@ static void keep_moments(struct state *s)
  * (store_param_remainders); states on the host have no remainders. */
 static bool is_native(const struct plan *plan)
 {
-    bool megatron = is_megatron(plan);
+    bool megatron = plan_is_megatron(plan);
     bool aware = plan->optimizer.aware == AWARE_NATIVE ||
                  (plan->optimizer.aware == AWARE_COPIED && offloads(plan));
     return megatron && aware;
@@ -293,7 +288,7 @@ static void keep_master(struct state *s)
     bool native = is_native(s->plan);
     bool remainders =
         native && !offloads(s->plan) && p->master == DTYPE_F32 && p->weights != DTYPE_F32;
-    bool megatron_holds = is_megatron(s->plan) && offloads(s->plan) && !native;
+    bool megatron_holds = plan_is_megatron(s->plan) && offloads(s->plan) && !native;
     struct shards shards = megatron_holds ? step_trained(s->plan, s->work, 1) : updated_here(s);
     keep(s, NAMES("master_weights"), shards, CATEGORY_MASTER,
          remainders ? DTYPE_BF16 : p->master, 1);
@@ -337,9 +332,7 @@ static void keep_quantised(struct state *s, struct shards shards)
     for (unsigned i = 0; i < 2; i++) {
         struct size n = n_scales[i];
         struct size bytes = size_ceil_by(z, size_times(z, elements[i], dtype_bits(format)), 8);
-        bytes = size_add(z, bytes, size_times(z, n, scale.bytes));
-        if (format == DTYPE_NF4_DOUBLE)
-            bytes = size_add(z, bytes, size_times(z, size_ceil_by(z, n, 256), 4));
+        bytes = size_add(z, bytes, size_scale_bytes(z, format, n));
         work_buffer(s->work, (struct buffer){.name = names[i],
                                              .category = CATEGORY_WEIGHTS,
                                              .segment = SEGMENT_STEP,
@@ -456,7 +449,7 @@ enum { DEEPSPEED_SUB_GROUP = 1000000000 }; /* elements; sub_group_size */
 static void make(struct state *s, struct names names, struct shards shards,
                  enum category category, uint64_t count, const char *source)
 {
-    bool apart = s->plan->stack.graphs == GRAPHS_FULL && is_megatron(s->plan);
+    bool apart = s->plan->stack.graphs == GRAPHS_FULL && plan_is_megatron(s->plan);
     if (count)
         add_pair(s, names, shards,
                  (struct buffer){.category = category,
@@ -473,7 +466,7 @@ static void make(struct state *s, struct names names, struct shards shards,
 static uint64_t cast_states(const struct plan *plan)
 {
     enum dtype first = plan->precision.moments, second = state_moment2(plan);
-    bool megatron = is_megatron(plan);
+    bool megatron = plan_is_megatron(plan);
     if (!megatron || offloads(plan) || plan->optimizer.kind != OPTIMIZER_ADAM ||
         (first == DTYPE_BF16 && second == DTYPE_BF16))
         return 0;
@@ -488,7 +481,7 @@ static uint64_t cast_states(const struct plan *plan)
  * 16-bit one afterwards (stage_1_and_2.py); under stage 3 at most 1e9 elements at a time. */
 static bool casts_gradients(const struct plan *plan)
 {
-    bool megatron = is_megatron(plan);
+    bool megatron = plan_is_megatron(plan);
     bool deepspeed = plan->stack.kind == STACK_DEEPSPEED && !offloads(plan);
     return (megatron || deepspeed) && !is_native(plan) &&
            plan->precision.master != DTYPE_NONE && plan->precision.gradients != DTYPE_F32;
@@ -497,7 +490,7 @@ static bool casts_gradients(const struct plan *plan)
 void step_optimizer(const struct plan *plan, struct work *work)
 {
     struct state s = {.plan = plan, .work = work, .z = &work->sizes};
-    bool lists = !is_megatron(plan) && plan->optimizer.step == STEP_FOREACH;
+    bool lists = !plan_is_megatron(plan) && plan->optimizer.step == STEP_FOREACH;
     uint64_t cast = cast_states(plan);
     if (!cast && !lists && !casts_gradients(plan))
         return;

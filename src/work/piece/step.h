@@ -27,6 +27,7 @@ struct step {
     struct dims d;
     bool training, decode;
     bool kinds[KIND_COUNT]; /* of layers in the list */
+    struct params params;   /* of the model */
     unsigned in;            /* IN_DENSE, ...: the network of the segment at hand */
     struct again again;     /* what the stack recomputes */
     uint16_t labels;        /* ids of the step's tokens */

@@ -1,5 +1,6 @@
 /* The encoder of a multimodal model as ops: its layers, bidirectional within an image, and the
  * projector. Norms, residual sums and the patch embedding are left out: 2 % of its FLOPs. */
+#include "plan/derive.h"
 #include "plan/engine.h"
 #include "work/piece/encoder.h"
 #include "work/piece/step.h"
@@ -8,8 +9,8 @@ static bool runs(const struct step *s)
 {
     const struct plan *plan = s->plan;
     enum stack_kind kind = plan->stack.kind;
-    bool trainer = kind == STACK_MEGATRON || kind == STACK_PRIMUS || kind == STACK_TORCHTITAN ||
-                   kind == STACK_FSDP || kind == STACK_DEEPSPEED;
+    bool trainer = plan_is_megatron(plan) || kind == STACK_TORCHTITAN || kind == STACK_FSDP ||
+                   kind == STACK_DEEPSPEED;
     bool prefill = plan_is_engine(plan) && plan->workload.mode == MODE_PREFILL;
     return encoder_is_there(plan) && plan->workload.encoder.patches &&
            (s->training ? trainer : prefill);

@@ -104,6 +104,7 @@ enum status work_ops(const struct plan *plan, struct work *work, struct err *err
                      .decode = plan->workload.mode == MODE_DECODE};
     work->n_held = work->n_buffers;
     model_kinds(&plan->model, s.kinds);
+    params_count(&plan->model, &s.params);
     dims_fill(&s.d, resolved, &work->sizes);
     layer_begin(&s.l, resolved, work, err);
     s.l.listed = true;

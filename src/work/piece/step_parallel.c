@@ -13,20 +13,19 @@
 static uint64_t dense_parameters(const struct step *s, enum layer_kind kind)
 {
     static const struct params_part none;
-    struct params params;
-    params_count(&s->plan->model, &params);
+    const struct params *params = &s->params;
     enum mixer mixer = kind_mixer(kind);
     bool moe = kind_ffn(kind) == FFN_MOE, dense = kind_ffn(kind) == FFN_DENSE;
     const struct params_part *const parts[] = {
-        &params.mixer[mixer],
-        &params.layer_norms,
-        dense ? &params.dense_mlp : &none,
-        moe ? &params.router : &none,
-        moe ? &params.shared : &none,
-        moe ? &params.residual : &none,
+        &params->mixer[mixer],
+        &params->layer_norms,
+        dense ? &params->dense_mlp : &none,
+        moe ? &params->router : &none,
+        moe ? &params->shared : &none,
+        moe ? &params->residual : &none,
     };
     uint64_t matrices = 0, vectors = 0;
-    uint64_t whole = params.whole[mixer] + (moe ? params.router.matrices : 0);
+    uint64_t whole = params->whole[mixer] + (moe ? params->router.matrices : 0);
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         matrices += parts[i]->matrices;
         vectors += parts[i]->norms + parts[i]->biases;

@@ -1,6 +1,7 @@
 /* Alignment rules, one row each; see align.h. */
 #include "work/rows/align.h"
 
+#include "plan/derive.h"
 #include <stddef.h>
 
 #include "base/checked.h"
@@ -126,7 +127,7 @@ enum align_kind align_by_stack(const struct plan *plan)
         [STACK_SGLANG] = ALIGN_DEEPGEMM, [STACK_TRTLLM] = ALIGN_DEEPGEMM,
     };
     bool quantised = plan->precision.compute == COMPUTE_FP8;
-    if (plan->stack.kind == STACK_MEGATRON || plan->stack.kind == STACK_PRIMUS)
+    if (plan_is_megatron(plan))
         return quantised ? ALIGN_SUM : ALIGN_NONE;
     return by_stack[plan->stack.kind];
 }

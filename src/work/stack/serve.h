@@ -35,11 +35,6 @@ struct serve_style {
     const char *context_source;
 };
 
-/* Bytes of `count` matrices [rows, columns] with their scales, as dtype_matrix_bytes counts
- * them. */
-struct size serve_matrix_bytes(struct sizes *sizes, enum dtype dtype, struct size rows,
-                               struct size columns);
-
 /* Fills the list for one forward pass. STATUS_INPUT when the plan trains, or experts are not
  * spread over all ranks of the engine. */
 enum status serve_build(const struct plan *plan, struct work *work, enum moe_path path,

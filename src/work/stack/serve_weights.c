@@ -7,22 +7,6 @@
 #include "work/piece/matrix.h"
 #include "work/stack/serve.h"
 
-struct size serve_matrix_bytes(struct sizes *s, enum dtype dtype, struct size rows,
-                               struct size columns)
-{
-    struct size bytes = dispatch_bytes(s, dtype, size_mul(s, rows, columns));
-    struct dtype_scale scale = dtype_scale(dtype);
-    if (!scale.bytes)
-        return bytes;
-    struct size down =
-        scale.rows == UINT64_MAX ? size_const(s, 1) : size_ceil_by(s, rows, scale.rows);
-    struct size across = size_ceil_by(s, columns, scale.columns);
-    struct size n = size_mul(s, down, across);
-    if (dtype == DTYPE_NF4_DOUBLE)
-        bytes = size_add(s, bytes, size_times(s, size_ceil_by(s, n, 256), 4));
-    return size_add(s, bytes, size_times(s, n, scale.bytes));
-}
-
 /* ---- the matrices of one layer ---- */
 
 enum {
@@ -195,7 +179,7 @@ static size_t component(const struct plan *plan, struct work *work, size_t from,
             break;
         if ((m->when & holds) != m->when)
             continue;
-        struct size one = serve_matrix_bytes(s, dtype, widths[m->rows], widths[m->columns]);
+        struct size one = size_matrix_bytes(s, dtype, widths[m->rows], widths[m->columns]);
         bytes = size_add(s, bytes, size_times(s, one, m->copies));
     }
     if (first->local)
@@ -218,9 +202,8 @@ static void mixer_matrices(const struct plan *plan, struct work *work, const cha
     dims_mixer(&d, mixer);
     for (size_t i = 0; i < n; i++)
         if (matrix_exists(&all[i], &d, IN_NONE) && (all[i].when & when) == when)
-            bytes =
-                size_add(s, bytes,
-                         serve_matrix_bytes(s, dtype, d.width[all[i].in], d.width[all[i].out]));
+            bytes = size_add(
+                s, bytes, size_matrix_bytes(s, dtype, d.width[all[i].in], d.width[all[i].out]));
     state(work, name, dtype, bytes, cache_layers(s, plan, mixer), NULL);
 }
 

@@ -1,6 +1,7 @@
 /* A training layer as eager frameworks run it; see train.h. */
 #include "work/stack/train.h"
 
+#include "plan/derive.h"
 #include "base/text.h"
 #include "work/path/path.h"
 #include "work/piece/recipe.h"
@@ -202,19 +203,15 @@ static bool is_dropped(const struct train *t, const struct train_tensor *tensor)
 static bool is_beside(const struct train *t, const struct train_tensor *tensor,
                       enum segment segment)
 {
-    bool megatron =
-        t->plan->stack.kind == STACK_MEGATRON || t->plan->stack.kind == STACK_PRIMUS;
-    return megatron && t->plan->stack.overlap_ep && t->plan->parallel.ep > 1 &&
-           segment_has_experts(segment) && tensor->first <= MODULE_UNPERMUTE &&
-           tensor->last >= MODULE_UNPERMUTE && tensor->last < MODULES;
+    return plan_overlaps_experts(t->plan) && segment_has_experts(segment) &&
+           tensor->first <= MODULE_UNPERMUTE && tensor->last >= MODULE_UNPERMUTE &&
+           tensor->last < MODULES;
 }
 
 static bool is_stashed(const struct train *t, const struct train_tensor *tensor)
 {
-    bool megatron =
-        t->plan->stack.kind == STACK_MEGATRON || t->plan->stack.kind == STACK_PRIMUS;
-    return megatron && t->plan->moe.paged_stash && tensor->rows == ROW_COMPUTED &&
-           tensor->width != COL_ONE;
+    return plan_is_megatron(t->plan) && t->plan->moe.paged_stash &&
+           tensor->rows == ROW_COMPUTED && tensor->width != COL_ONE;
 }
 
 /* In pages between forward and backward; two layers' own copies: one is packed, one in use. */

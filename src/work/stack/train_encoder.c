@@ -141,8 +141,7 @@ static uint64_t keeping(const struct encoder_hold *r, const struct layer_tensor 
 static void add_layers(struct encoder_hold *r)
 {
     bool glu = r->t->plan->model.encoder.glu;
-    bool eager =
-        !(r->t->plan->stack.kind == STACK_MEGATRON || r->t->plan->stack.kind == STACK_PRIMUS);
+    bool eager = !plan_is_megatron(r->t->plan);
     for (size_t i = 0; i < sizeof tensors / sizeof *tensors; i++) {
         const struct layer_tensor *tensor = &tensors[i];
         if ((tensor->glu && !glu) || (tensor->eager && !eager))
