@@ -372,8 +372,8 @@ bool job_given(struct job *job, const char *name)
     return job_setting(job, name) != NULL;
 }
 
-static enum status fail_at(struct job *job, struct mark mark, const char *format,
-                           va_list arguments)
+__attribute__((format(printf, 3, 0))) static enum status
+fail_at(struct job *job, struct mark mark, const char *format, va_list arguments)
 {
     char text[512];
     vsnprintf(text, sizeof text, format, arguments);
