@@ -311,13 +311,11 @@ static const struct silent silents[] = {
     {"stack", "a name in results once it is loaded"},
     {"cluster.device.units", "of profiles with waves of tiles"},
     {"workload.data", "of profiles that time an input pipeline"},
-    {"stack.graphs", "of stacks whose launches bind"},
     {"stack.overlap.ep", "of exchanges"},
     {"stack.overlap.dp", "of gathers and reductions"},
     {"stack.overlap.pp", "of pipelines"},
     {"stack.overlap.tp", "of tensor-parallel groups"},
     {"moe.routing.layers", "of more than one MoE layer"},
-    {"workload.global_batch", "is one micro-step of every size drawn"},
     {"workload.steps", "the chance of a run is said where few samples bound it"},
     {"parallel.dp", "checked against what the cluster leaves"},
     {"parallel.zero", "shares out among copies of which there is one"},
@@ -341,7 +339,6 @@ static const struct silent silents[] = {
     {"precision.kv_cache", "of a cache"},
     {"model.moe.router.groups", "balance is asserted: nothing is drawn"},
     {"workload.scenario", "balance is asserted: nothing is drawn"},
-    {"workload.global_batch", "counts where a bound says how rare it is to run out"},
     {"moe.skip.static", "fewer blocks are fixed than hold tokens"},
 };
 

@@ -122,9 +122,9 @@ uint64_t align_exact(enum align_kind kind, const uint64_t *counts, uint64_t grou
 enum align_kind align_by_stack(const struct plan *plan)
 {
     static const enum align_kind by_stack[STACK_COUNT] = {
-        [STACK_MAXTEXT] = ALIGN_TOTAL,   [STACK_TORCHTITAN] = ALIGN_TORCHTITAN_OLD,
-        [STACK_NXD] = ALIGN_NEURON,      [STACK_VLLM] = ALIGN_VLLM_TRITON,
-        [STACK_SGLANG] = ALIGN_DEEPGEMM, [STACK_TRTLLM] = ALIGN_DEEPGEMM,
+        [STACK_MAXTEXT] = ALIGN_TOTAL,    [STACK_TORCHTITAN] = ALIGN_TORCHTITAN_OLD,
+        [STACK_VLLM] = ALIGN_VLLM_TRITON, [STACK_SGLANG] = ALIGN_DEEPGEMM,
+        [STACK_TRTLLM] = ALIGN_DEEPGEMM,
     };
     bool quantised = plan->precision.compute == COMPUTE_FP8;
     if (plan_is_megatron(plan))
