@@ -2,9 +2,9 @@
  * decode and prefill, and the time that the scheduler plays. */
 #include "base/text.h"
 #include "plan/derive.h"
+#include "sim/notes.h"
 #include "sim/predict.h"
 #include "sim/serve.h"
-#include "work/stack/stack.h"
 
 /* Bytes over the limit; less than nothing where it fits. */
 static int64_t over_limit(const struct prediction *p)
@@ -24,18 +24,15 @@ static const char *cap_text(const struct plan *plan, const struct serve_load *lo
                         load->capped);
 }
 
-/* What the times of requests rest on, before the notes on keys that nothing reads. */
+/* What the times of requests rest on, before the notes of any plan. */
 static void add_notes(const struct plan *plan, const struct predict_options *options,
                       const struct serve_load *load, struct arena *arena,
                       struct prediction *out)
 {
     enum { OWN = 2 };
-    const struct unread_plan of = {plan, stack_path(plan, NULL)};
-    const struct note *unread = NULL;
-    size_t n = 0;
+    size_t n;
+    const struct note *others = notes_of(plan, options->origins, arena, &n);
     bool arrives = plan_arrives(plan);
-    if (options->origins)
-        unread = unread_notes(&of, options->origins, arena, &n);
     struct note *notes = arena_alloc(arena, n + OWN, sizeof *notes);
     out->n_notes = 0;
     if (load->capped)
@@ -48,7 +45,7 @@ static void add_notes(const struct plan *plan, const struct predict_options *opt
                           "unvalidated: the profile's runs are closed loops, no data judge the "
                           "queue of an open one"};
     for (size_t i = 0; i < n; i++)
-        notes[out->n_notes++] = unread[i];
+        notes[out->n_notes++] = others[i];
     out->notes = notes;
 }
 
