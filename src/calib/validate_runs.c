@@ -145,6 +145,13 @@ static bool same_run(const struct csv *csv, size_t a, size_t b)
            (!plan || text_equal(plan, csv_cell(csv, b, "plan")));
 }
 
+/* A row that names neither a plan nor its software was run by something that no plan is of. */
+static bool names_software(const struct csv *csv, size_t row)
+{
+    const char *plan = csv_cell(csv, row, "plan"), *set = csv_cell(csv, row, "set");
+    return (plan && plan[0]) || (set && strstr(set, "stack="));
+}
+
 /* A plan that the stack refuses has no prediction; a row that cannot be read is an error, but
  * of a verdict: there what cannot be said is counted. */
 static enum status predict_run(struct run *run, size_t row, bool verdict, struct arena *arena,
@@ -165,6 +172,10 @@ static enum status predict_run(struct run *run, size_t row, bool verdict, struct
         if (!verdict)
             return STATUS_INPUT;
         run->refused = arena_strdup(arena, refused.text);
+        return STATUS_OK;
+    }
+    if (!names_software(run->csv, row)) {
+        run->refused = "the row names no software";
         return STATUS_OK;
     }
     run->stack = words_stack[run->plan.stack.kind];
