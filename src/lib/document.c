@@ -6,9 +6,7 @@
 #include "lib/request.h"
 #include "plan/show.h"
 #include "report/compare/print.h"
-#include "report/explain/print.h"
 #include "report/predict/print.h"
-#include "report/run/print.h"
 #include "report/schema_json.h"
 #include "report/search/print.h"
 
@@ -49,11 +47,8 @@ bool document_schema(const char *name, struct arena *arena, FILE *out)
         void (*print)(FILE *out);
     } schemas[] = {{"plan", plan_schema, NULL},
                    {"result", result_schema, NULL},
-                   {"run", NULL, run_print_schema},
                    {"search", NULL, search_print_schema},
-                   {"compare", NULL, compare_print_schema},
-                   {"explain", NULL, explain_print_schema},
-                   {"report", NULL, dump_print_schema}};
+                   {"compare", NULL, compare_print_schema}};
     for (size_t i = 0; i < sizeof schemas / sizeof *schemas; i++) {
         if (!text_equal(schemas[i].name, name))
             continue;

@@ -11,8 +11,8 @@
 /* The plan as a file with every key, under a head that says what it came from. */
 const char *document_plan(const struct plan *plan, struct arena *arena);
 
-/* JSON Schema of "plan", of "result" (what predict writes), "run", "search", "compare",
- * "explain" or "report"; false when there is no schema of that name. */
+/* JSON Schema of "plan", of "result" (what predict writes), "search" or "compare": what the
+ * library writes; false for other names. */
 bool document_schema(const char *name, struct arena *arena, FILE *out);
 
 #endif

@@ -151,8 +151,8 @@ MOEPLAN_API int moeplan_write(const struct moeplan_plan *plan, const char *docum
 MOEPLAN_API int moeplan_compare(const struct moeplan_plan *a, const struct moeplan_plan *b,
                                 char **json, size_t *length, struct moeplan_error *error);
 
-/* JSON Schema of "plan" or "result", or the catalogue's "models", "clusters" or "stacks" as a
- * list of {name, summary}. */
+/* JSON Schema of "plan", "result", "search" or "compare", or the catalogue's "models",
+ * "clusters" or "stacks" as a list of {name, summary}. */
 MOEPLAN_API int moeplan_describe(const char *what, char **json, size_t *length,
                                  struct moeplan_error *error);
 

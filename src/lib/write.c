@@ -234,7 +234,8 @@ static enum status describe(struct handle_call *call)
         return STATUS_OK;
     }
     err_set(&call->err, STATUS_USAGE, "nothing is called '%s'", what);
-    return err_hint(&call->err, "one of: plan, result, models, clusters, stacks");
+    return err_hint(&call->err,
+                    "one of: plan, result, search, compare, models, clusters, stacks");
 }
 
 int moeplan_describe(const char *what, char **json, size_t *length, struct moeplan_error *error)

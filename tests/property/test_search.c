@@ -14,6 +14,7 @@
 #include "plan/rule.h"
 #include "sim/search.h"
 #include "support/random_plan.h"
+#include "work/stack/stack.h"
 
 enum { HITS = 32768, BEST = 6 };
 
@@ -116,7 +117,7 @@ static void try_all(const struct plan *base, const struct search_space *space, u
         struct plan plan;
         struct evaluation result;
         struct search_hit hit = {.wall = NULL};
-        if (!make_plan(base, space, number, &plan))
+        if (!make_plan(base, space, number, &plan) || !stack_offers(&plan))
             continue;
         evaluate(&evaluator, &plan, number, &result);
         if (!result.valid || result.verdict == VERDICT_OOM ||

@@ -71,7 +71,7 @@ static void assert_reads_back(const struct plan *plan, size_t stack, const char 
 }
 
 /* What moeplan predicts of a stack's software, its launch asks for: refused is only what the
- * stack cannot run. MaxText's mesh splits experts no further. */
+ * stack cannot run. */
 static bool can_run(const struct plan *plan, size_t stack, struct arena *arena)
 {
     const struct predict_options options = {.memory_only = true};
@@ -80,9 +80,7 @@ static bool can_run(const struct plan *plan, size_t stack, struct arena *arena)
     const char *key;
     if (predict(plan, &options, arena, &prediction, &err) != STATUS_OK)
         return false;
-    bool maxtext = text_equal(stacks[stack], "maxtext");
-    return serves[stack] == (plan->workload.mode != MODE_TRAIN) &&
-           !(maxtext && plan->parallel.etp > 1) && !stack_lacks(plan, &key);
+    return serves[stack] == (plan->workload.mode != MODE_TRAIN) && !stack_lacks(plan, &key);
 }
 
 static size_t check_example(const char *file)

@@ -2,6 +2,8 @@
 #include "cli/command/commands.h"
 #include "cli/command/schemas.h"
 #include "lib/document.h"
+#include "report/explain/print.h"
+#include "report/run/print.h"
 
 static const char *const words[] = {"plan",     "result", "run",     "search",
                                     "frontier", "check",  "compare", "validate",
@@ -12,9 +14,9 @@ static enum status run_schema(const struct invocation *call, struct err *err)
     static const struct {
         const char *name;
         void (*print)(FILE *out);
-    } own[] = {{"check", check_print_schema},
-               {"validate", validate_print_schema},
-               {"frontier", frontier_print_schema}};
+    } own[] = {{"run", run_print_schema},           {"explain", explain_print_schema},
+               {"report", dump_print_schema},       {"check", check_print_schema},
+               {"validate", validate_print_schema}, {"frontier", frontier_print_schema}};
     const char *name = call->operands[0];
     for (size_t i = 0; i < sizeof own / sizeof *own; i++)
         if (text_equal(own[i].name, name)) {

@@ -195,6 +195,11 @@ static bool spreads_experts(const struct plan *plan)
     return plan->parallel.ep > 1;
 }
 
+static bool splits_experts(const struct plan *plan)
+{
+    return plan->parallel.etp > 1;
+}
+
 static bool has_stages(const struct plan *plan)
 {
     return plan->parallel.pp > 1;
@@ -211,6 +216,8 @@ static const struct {
 } lacking[] = {
     {1u << STACK_MAXTEXT, "parallel.zero", shards_gradients,
      "MaxText shards the optimizer's states (1) or weights, gradients and states (3)"},
+    {1u << STACK_MAXTEXT, "parallel.etp", splits_experts,
+     "no axis of MaxText's mesh splits experts alone"},
     {1u << STACK_TORCHTITAN | 1u << STACK_FSDP, "parallel.zero", shards_states,
      "FSDP2 shards all (3) or nothing; parallel.reshard: never keeps weights until backward"},
     {1u << STACK_FSDP, "parallel.ep", spreads_experts,
