@@ -132,13 +132,12 @@ static void moonvit(struct vision *v, struct encoder *e)
 }
 
 static const struct {
-    const char *names[8];
+    const char *names[9];
     void (*read)(struct vision *v, struct encoder *e);
 } encoders[] = {
     {{"qwen3_vl", "qwen3_vl_moe", "qwen3_vl_vision", "qwen3_vl_moe_vision", "qwen3_5",
-      "qwen3_5_moe", "qwen3_5_vision", NULL},
+      "qwen3_5_moe", "qwen3_5_vision", "qwen3_5_moe_vision", NULL},
      qwen3_vl},
-    {{"qwen3_5_moe_vision", NULL}, qwen3_vl},
     {{"qwen2_5_vl", "qwen2_5_vl_vision", NULL}, qwen2_5_vl},
     {{"llama4_vision_model", NULL}, llama4},
     {{"moonvit", NULL}, moonvit},

@@ -88,14 +88,20 @@ static bool same_room(const struct demand_room *a, const struct demand_room *b)
            a->tokens == b->tokens;
 }
 
+/* Where a bank keeps what so many tokens ask for. They are multiples of a sequence: their low
+ * bits say nothing. */
+static size_t place_of(uint64_t tokens)
+{
+    return tokens * UINT64_C(0x9e3779b97f4a7c15) >> 32 & (EVALUATE_CACHE - 1);
+}
+
 /* The 99th percentile of the plan's routing into the slots; what it does to buffers of given
  * size. */
 static void set_demand(struct evaluator *e, const struct plan *plan)
 {
     uint64_t tokens = e->slots.value[SLOT_TOKENS];
     struct demand_bank *bank = e->bank;
-    /* tokens are multiples of a sequence: their low bits say nothing */
-    size_t at = tokens * UINT64_C(0x9e3779b97f4a7c15) >> 32 & (EVALUATE_CACHE - 1);
+    size_t at = place_of(tokens);
     struct demand_room room = {0};
     if (e->work.room.set && sizes_eval(&e->work.sizes, &e->slots, e->values))
         room = overflow_room(&e->work, e->values);
@@ -290,7 +296,7 @@ bool evaluate_expected(struct evaluator *e, const struct plan *plan, struct dema
     struct demand_bank *bank = tokens > ROWS_MOST_TOKENS ? NULL : bank_open(e, plan);
     if (!bank)
         return false;
-    size_t at = tokens * UINT64_C(0x9e3779b97f4a7c15) >> 32 & (EVALUATE_CACHE - 1);
+    size_t at = place_of(tokens);
     if (bank->expected_tokens[at] != tokens) {
         struct demand_spread spread;
         bank->source.room = (struct demand_room){0};

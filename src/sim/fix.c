@@ -65,20 +65,13 @@ static bool is_good(const struct fix_search *search, const struct evaluation *re
            result->peak.total_bytes <= result->limit_bytes;
 }
 
-/* Whether the plan's software has its dispatcher and its layout. */
-static bool is_of_software(const struct plan *plan)
-{
-    const char *key;
-    return stack_has_path(plan) && !stack_lacks(plan, &key);
-}
-
 bool fix_fits(struct fix_search *search, const struct fix_move *moves, size_t n,
               struct evaluation *result)
 {
     struct plan changed;
     if (!fix_apply(search->plan, moves, n, &changed))
         return false;
-    if (is_of_software(search->plan) && !is_of_software(&changed)) /* its software has it not */
+    if (stack_has(search->plan) && !stack_has(&changed))
         return false;
     bool number = n == 1 && evaluate_is_slot(moves[0].key);
     bool routed = fix_evaluate(search, &changed, number, true, result);

@@ -1,10 +1,10 @@
 /* See stretch.h. */
 #include "sim/stretch.h"
 
-#include "plan/derive.h"
 #include <math.h>
 
 #include "base/text.h"
+#include "plan/derive.h"
 #include "sim/launch.h"
 #include "sim/timeline.h"
 #include "work/list/kernel.h"

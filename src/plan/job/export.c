@@ -89,31 +89,31 @@ static void directive(struct text *out, const char *key, const char *value)
 
 /* Keys that say how a job is split: a launch whose flags split it another way is another job,
  * whatever lines stand beside them. */
+static const char *const layout_keys[] = {"parallel.tp", "parallel.pp", "parallel.cp",
+                                          "parallel.ep", "parallel.etp"};
+
+enum { LAYOUT_KEYS = sizeof layout_keys / sizeof *layout_keys };
+
 static bool is_layout(const char *key)
 {
-    static const char *const keys[] = {"parallel.tp", "parallel.pp", "parallel.cp",
-                                       "parallel.ep", "parallel.etp"};
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-        if (text_equal(keys[i], key))
+    for (size_t i = 0; i < LAYOUT_KEYS; i++)
+        if (text_equal(layout_keys[i], key))
             return true;
     return false;
 }
 
 static enum status check_layout(const struct job_writer *writer, const struct plan *read)
 {
-    size_t n;
-    const struct field *fields = schema_fields(&n);
-    for (size_t i = 0; i < n; i++) {
-        struct text mine = {.arena = writer->arena}, theirs = {.arena = writer->arena};
-        schema_print(&fields[i], writer->plan, &mine);
-        schema_print(&fields[i], read, &theirs);
-        if (!is_layout(fields[i].key) || text_equal(text_string(&mine), text_string(&theirs)))
+    for (size_t i = 0; i < LAYOUT_KEYS; i++) {
+        struct text theirs = {.arena = writer->arena};
+        const char *mine = writer_value(writer, layout_keys[i]);
+        schema_print(schema_find(layout_keys[i]), read, &theirs);
+        if (text_equal(mine, text_string(&theirs)))
             continue;
         err_set(writer->err, STATUS_INPUT,
                 "stack '%s' has no flags for %s %s beside the other degrees: they would make "
                 "it %s",
-                writer->framework->stack, fields[i].key, text_string(&mine),
-                text_string(&theirs));
+                writer->framework->stack, layout_keys[i], mine, text_string(&theirs));
         return err_hint(writer->err, "choose a layout that its launch can ask for");
     }
     return STATUS_OK;

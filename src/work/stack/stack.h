@@ -53,6 +53,9 @@ bool stack_has_path(const struct plan *plan);
  * has all of it. Such a plan is priced for comparison, told so, and never proposed. */
 const char *stack_lacks(const struct plan *plan, const char **key);
 
+/* Whether it has the path and all of the layout. */
+bool stack_has(const struct plan *plan);
+
 /* STATUS_INPUT with the list and the reason when the plan's stack does not run the path. */
 enum status stack_runs(const struct plan *plan, enum moe_path path, struct err *err);
 

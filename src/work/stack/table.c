@@ -237,11 +237,16 @@ const char *stack_lacks(const struct plan *plan, const char **key)
     return NULL;
 }
 
+bool stack_has(const struct plan *plan)
+{
+    const char *key;
+    return stack_has_path(plan) && !stack_lacks(plan, &key);
+}
+
 bool stack_offers(const struct plan *plan)
 {
     enum moe_path path = stack_path(plan, NULL);
-    const char *key;
-    if (!stack_has_path(plan) || stack_lacks(plan, &key))
+    if (!stack_has(plan))
         return false;
     bool present = plan->parallel.ep == 1 || plan_tokens_everywhere(plan);
     return !plan_is_engine(plan) || (path == PATH_FUSED) == present;
