@@ -8,9 +8,9 @@
 #include "base/text.h"
 #include "calib/claim_value.h"
 #include "calib/validate.h"
-#include "plan/published.h"
-#include "plan/schema.h"
-#include "sim/predict.h"
+#include "plan/data/published.h"
+#include "plan/schema/schema.h"
+#include "sim/answer/predict.h"
 
 /* What a term can be: a category of buffers, or the same bytes in every run. */
 enum { FIXED = CATEGORY_COUNT, TERMS };

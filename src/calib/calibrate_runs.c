@@ -11,9 +11,9 @@
 #include "base/stat.h"
 #include "base/text.h"
 #include "calib/claim_value.h"
-#include "plan/published.h"
-#include "plan/schema.h"
-#include "sim/time.h"
+#include "plan/data/published.h"
+#include "plan/schema/schema.h"
+#include "sim/step/time.h"
 
 enum { MOST_MOVED = 12 };
 

@@ -11,7 +11,7 @@
 
 #include "base/csv.h"
 #include "calib/score.h"
-#include "plan/profile.h"
+#include "plan/data/profile.h"
 
 struct run_value {
     const char *row, *configuration, *model;

@@ -5,7 +5,7 @@
 
 #include "base/text.h"
 #include "calib/calibrate.h"
-#include "plan/schema.h"
+#include "plan/schema/schema.h"
 
 /* The families of one profile, and what their values have in common. */
 struct selection {

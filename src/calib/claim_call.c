@@ -6,7 +6,7 @@
 
 #include "base/number.h"
 #include "base/text.h"
-#include "plan/load.h"
+#include "plan/read/load.h"
 
 enum status claim_call_read(struct claim_call *call, const char *text, struct err *err)
 {

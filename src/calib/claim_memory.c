@@ -4,8 +4,8 @@
 
 #include "base/text.h"
 #include "calib/claim_quantity.h"
-#include "plan/schema.h"
-#include "sim/predict.h"
+#include "plan/schema/schema.h"
+#include "sim/answer/predict.h"
 #include "work/path/path.h"
 #include "work/stack/stack.h"
 

@@ -3,10 +3,10 @@
 
 #include "base/text.h"
 #include "calib/claim_quantity.h"
-#include "sim/chunks.h"
-#include "sim/collective.h"
-#include "sim/intensity.h"
-#include "sim/timeline.h"
+#include "sim/moe/chunks.h"
+#include "sim/moe/collective.h"
+#include "sim/moe/intensity.h"
+#include "sim/time/timeline.h"
 
 /* ---- small arrays ---- */
 

@@ -2,8 +2,8 @@
 #include <math.h>
 
 #include "calib/claim_quantity.h"
-#include "sim/decode.h"
-#include "sim/intensity.h"
+#include "sim/moe/decode.h"
+#include "sim/moe/intensity.h"
 
 /* ---- router ---- */
 

@@ -2,9 +2,9 @@
 #include <math.h>
 
 #include "calib/claim_quantity.h"
-#include "sim/capacity.h"
-#include "sim/intensity.h"
-#include "sim/load.h"
+#include "sim/moe/capacity.h"
+#include "sim/moe/intensity.h"
+#include "sim/moe/load.h"
 #include "work/rows/align.h"
 #include "work/list/params.h"
 

@@ -4,9 +4,9 @@
 #include "base/text.h"
 #include "calib/claim_quantity.h"
 #include "calib/validate.h"
-#include "sim/collective.h"
-#include "sim/predict.h"
-#include "sim/rates.h"
+#include "sim/moe/collective.h"
+#include "sim/answer/predict.h"
+#include "sim/time/rates.h"
 
 static struct profile *profile_of(struct claim_call *call, const struct plan *plan)
 {

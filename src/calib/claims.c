@@ -8,7 +8,7 @@
 #include "base/number.h"
 #include "base/text.h"
 #include "calib/claim_quantity.h"
-#include "plan/catalog.h"
+#include "plan/read/catalog.h"
 
 const char *claims_title(const char *document)
 {

@@ -1,4 +1,4 @@
-/* Measured kernels and collectives beside the forms of sim/form.h.
+/* Measured kernels and collectives beside the forms of sim/time/form.h.
  *
  * A table (models/published) holds families: rows that one set of constants explains, such as
  * an engine's call for bf16 experts. A family has a form: which constants of a profile it
@@ -15,8 +15,8 @@
 #include "base/arena.h"
 #include "base/csv.h"
 #include "base/err.h"
-#include "plan/profile.h"
-#include "sim/form.h"
+#include "plan/data/profile.h"
+#include "sim/time/form.h"
 
 enum { CURVE_CONSTANTS = 12, CURVE_TILES = 5 };
 

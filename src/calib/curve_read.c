@@ -7,8 +7,8 @@
 #include "base/number.h"
 #include "base/text.h"
 #include "calib/curve.h"
-#include "plan/load.h"
-#include "plan/schema.h"
+#include "plan/read/load.h"
+#include "plan/schema/schema.h"
 
 struct reader {
     const struct csv *csv;

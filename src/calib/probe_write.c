@@ -5,7 +5,7 @@
 #include <math.h>
 
 #include "base/unit.h"
-#include "plan/schema.h"
+#include "plan/schema/schema.h"
 
 static const struct probe_point *find(const struct probed *p, enum probe_kind kind)
 {

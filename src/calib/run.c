@@ -9,8 +9,8 @@
 #include "base/pool.h"
 #include "base/unit.h"
 #include "calib/run_block.h"
-#include "sim/overflow.h"
-#include "sim/slice.h"
+#include "sim/memory/overflow.h"
+#include "sim/step/slice.h"
 #include "calib/run_compare.h"
 #include "calib/run_fix.h"
 #include "calib/run_summary.h"
@@ -18,7 +18,7 @@
 #include "exec/execute.h"
 #include "exec/gpu/device.h"
 #include "exec/measure.h"
-#include "plan/show.h"
+#include "plan/read/show.h"
 
 /* FLOP of the oracle, which computes token by token in f64: half a second. */
 static const double oracle_budget_flop = 4e8;

@@ -17,7 +17,7 @@
 #include "exec/session.h"
 #include "exec/verify/verify.h"
 #include "plan/plan.h"
-#include "plan/trace.h"
+#include "plan/data/trace.h"
 
 enum run_verdict {
     RUN_AGREES,    /* performed, and all checks passed */

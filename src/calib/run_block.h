@@ -1,10 +1,10 @@
 /* How a run fills and checks what it performs, by the plan's block: an MoE layer, or a
- * collective matmul. What it performs is a slice of the list (sim/slice.h). */
+ * collective matmul. What it performs is a slice of the list (sim/step/slice.h). */
 #ifndef MOEPLAN_CALIB_RUN_BLOCK_H
 #define MOEPLAN_CALIB_RUN_BLOCK_H
 
 #include "exec/verify/verify.h"
-#include "sim/slice.h"
+#include "sim/step/slice.h"
 
 struct run_block {
     /* Random inputs, to be timed. */

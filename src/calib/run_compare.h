@@ -5,7 +5,7 @@
 
 #include "exec/execute.h"
 #include "exec/verify/verify.h"
-#include "sim/memory.h"
+#include "sim/memory/memory.h"
 
 /* FLOP, bytes sent and received, drops, loads: op by op and rank by rank, of the last step. */
 void run_compare_counts(const struct execution *x, struct checks *checks);

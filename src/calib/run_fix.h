@@ -3,7 +3,7 @@
 #define MOEPLAN_CALIB_RUN_FIX_H
 
 #include "calib/run.h"
-#include "sim/slice.h"
+#include "sim/step/slice.h"
 
 /* Fills the report's fixes with those that fit limit_bytes: another buffer, one rank
  * alone, a divided plan.

@@ -6,7 +6,7 @@
 #include "base/checked.h"
 #include "base/text.h"
 #include "plan/derive.h"
-#include "plan/rule.h"
+#include "plan/rule/rule.h"
 
 static uint64_t gcd(uint64_t a, uint64_t b)
 {

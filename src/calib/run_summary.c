@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "calib/run_block.h"
-#include "sim/slice_memory.h"
-#include "sim/ops.h"
-#include "sim/price.h"
+#include "sim/memory/slice_memory.h"
+#include "sim/step/ops.h"
+#include "sim/time/price.h"
 
 void run_summary_init(struct run_summary *s, const struct plan *plan, const struct slice *list,
                       uint64_t samples, struct arena *arena, struct run_report *report)

@@ -3,8 +3,8 @@
 #define MOEPLAN_CALIB_RUN_SUMMARY_H
 
 #include "calib/run.h"
-#include "sim/price.h"
-#include "sim/slice.h"
+#include "sim/time/price.h"
+#include "sim/step/slice.h"
 #include "exec/measure.h"
 
 /* Sums over routing samples, by op of the list. */

@@ -2,12 +2,12 @@
  *
  * What a kernel is follows from its name: a table of patterns, models/kernel_names.csv, of
  * which the first that matches says the family whose constants price such an op
- * (plan/profile.h). */
+ * (plan/data/profile.h). */
 #ifndef MOEPLAN_CALIB_TORCH_TRACE_H
 #define MOEPLAN_CALIB_TORCH_TRACE_H
 
 #include "base/csv.h"
-#include "sim/plan_spans.h"
+#include "sim/step/plan_spans.h"
 
 enum { TORCH_TRACE_BYTES = 1 << 30, TORCH_LONGEST = 5 };
 

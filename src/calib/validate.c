@@ -5,7 +5,7 @@
 
 #include "base/text.h"
 #include "calib/curve.h"
-#include "plan/catalog.h"
+#include "plan/read/catalog.h"
 
 const char *const validate_tables[] = {"moe_kernels_hopper",
                                        "deepgemm_kernels",

@@ -7,9 +7,9 @@
 #include "base/text.h"
 #include "calib/claim_value.h"
 #include "calib/validate.h"
-#include "plan/published.h"
-#include "plan/schema.h"
-#include "sim/predict.h"
+#include "plan/data/published.h"
+#include "plan/schema/schema.h"
+#include "sim/answer/predict.h"
 
 /* A quantity as `predict --format json` names it, and where the record holds it. */
 struct quantity {

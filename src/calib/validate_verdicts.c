@@ -3,7 +3,7 @@
 
 #include "base/text.h"
 #include "calib/validate.h"
-#include "plan/schema.h"
+#include "plan/schema/schema.h"
 
 static double share(uint64_t part, uint64_t of)
 {

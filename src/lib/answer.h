@@ -3,7 +3,7 @@
 #define MOEPLAN_LIB_ANSWER_H
 
 #include "lib/request.h"
-#include "plan/trace.h"
+#include "plan/data/trace.h"
 #include "report/predict/print.h"
 
 struct answer {

@@ -4,7 +4,7 @@
 #include <inttypes.h>
 
 #include "lib/request.h"
-#include "plan/show.h"
+#include "plan/read/show.h"
 #include "report/compare/print.h"
 #include "report/predict/print.h"
 #include "report/schema_json.h"

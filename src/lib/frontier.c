@@ -1,8 +1,8 @@
 /* A sweep as the user asks for it; see frontier.h. */
 #include "lib/frontier.h"
 
-#include "plan/follow.h"
-#include "plan/schema.h"
+#include "plan/read/follow.h"
+#include "plan/schema/schema.h"
 #include "work/list/work.h"
 
 struct applied {

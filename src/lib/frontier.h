@@ -5,9 +5,9 @@
 
 #include "lib/axis.h"
 #include "lib/request.h"
-#include "plan/trace.h"
-#include "plan/rule.h"
-#include "sim/sweep.h"
+#include "plan/data/trace.h"
+#include "plan/rule/rule.h"
+#include "sim/search/sweep.h"
 
 struct frontier {
     const char *file;

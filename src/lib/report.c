@@ -6,9 +6,9 @@
 
 #include "lib/document.h"
 #include "lib/frontier.h"
-#include "plan/unread.h"
+#include "plan/read/unread.h"
 #include "report/html/print.h"
-#include "sim/plan_spans.h"
+#include "sim/step/plan_spans.h"
 #include "work/stack/stack.h"
 
 enum { POINTS = 24, DOUBLINGS = 3 };

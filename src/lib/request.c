@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "plan/schema.h"
+#include "plan/schema/schema.h"
 
 enum status request_read(struct request *request, struct arena *arena, struct job_result *job,
                          struct err *err)

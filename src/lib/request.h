@@ -4,7 +4,7 @@
 #define MOEPLAN_LIB_REQUEST_H
 
 #include "plan/job/job.h"
-#include "plan/load.h"
+#include "plan/read/load.h"
 #include "report/provenance.h"
 
 struct request {

@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "base/unit.h"
 #include "lib/axis.h"
-#include "plan/schema.h"
+#include "plan/schema/schema.h"
 
 static enum status find_key(const char *name, const char *option, enum search_key *key,
                             struct err *err)

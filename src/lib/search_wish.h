@@ -2,7 +2,7 @@
 #ifndef MOEPLAN_LIB_SEARCH_WISH_H
 #define MOEPLAN_LIB_SEARCH_WISH_H
 
-#include "sim/search.h"
+#include "sim/search/search.h"
 
 struct search_wish {
     const char *const *overs; /* "tp=1..64*2": these values in place of the usual ones */

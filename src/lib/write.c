@@ -7,7 +7,7 @@
 #include "lib/handle.h"
 #include "lib/report.h"
 #include "lib/search_wish.h"
-#include "plan/catalog.h"
+#include "plan/read/catalog.h"
 #include "report/compare/print.h"
 #include "report/plan_json.h"
 #include "report/search/print.h"

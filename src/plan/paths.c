@@ -2,8 +2,6 @@
 #include "plan/paths.h"
 #include "plan/derive.h"
 
-#include "plan/schema.h"
-
 const char *const words_path[] = {"auto",
 #define PATH_WORD(constant, word, reads, title) #word,
                                   MOE_PATHS(PATH_WORD)

@@ -60,7 +60,10 @@ enum path_key {
 /* How many there are, `auto` among them: they are 0 to paths_count() - 1. */
 size_t paths_count(void);
 
-/* One line for lists; constant. Of the words, see words_path (plan/schema.h). */
+/* Their words, `auto` first; NULL-terminated. */
+extern const char *const words_path[];
+
+/* One line for lists; constant. */
 const char *path_title(enum moe_path path);
 
 /* Whether a path reads a key; `auto`, which is none yet, reads no such key. */

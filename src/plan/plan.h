@@ -1,7 +1,7 @@
 /* The plan: one immutable typed value made from text.
  *
  * Plain data without pointers to owned memory, so a copy is an assignment; sweeps change fields
- * of a copy. Every field stands once in the table of plan/schema.h, with its key, unit,
+ * of a copy. Every field stands once in the table of plan/schema/schema.h, with its key, unit,
  * default, limits and help. Units: bytes, bytes per second, FLOP per second, seconds, counts.
  */
 #ifndef MOEPLAN_PLAN_PLAN_H

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "plan/schema.h"
+#include "plan/schema/schema.h"
 
 static const void *member(const struct field *field, const struct plan *plan)
 {

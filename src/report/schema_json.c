@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/number.h"
-#include "plan/apply.h"
-#include "plan/schema.h"
+#include "plan/read/apply.h"
+#include "plan/schema/schema.h"
 
 void schema_json_head(struct json *json, const char *name, const char *title)
 {

@@ -7,7 +7,7 @@
 
 #include "bench/bench.h"
 #include "exec/verify/inputs_matmul.h"
-#include "plan/schema.h"
+#include "plan/schema/schema.h"
 #include "support/layer_case.h"
 #include "work/piece/matmul.h"
 

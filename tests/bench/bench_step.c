@@ -5,10 +5,10 @@
 #include <stdlib.h>
 
 #include "bench/bench.h"
-#include "plan/load.h"
-#include "plan/schema.h"
-#include "sim/sweep.h"
-#include "sim/time.h"
+#include "plan/read/load.h"
+#include "plan/schema/schema.h"
+#include "sim/search/sweep.h"
+#include "sim/step/time.h"
 
 struct range {
     const char *key;

@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "bench/bench.h"
-#include "plan/load.h"
-#include "plan/schema.h"
-#include "sim/sweep.h"
+#include "plan/read/load.h"
+#include "plan/schema/schema.h"
+#include "sim/search/sweep.h"
 
 struct range {
     const char *key;

@@ -7,12 +7,12 @@
 
 #include "base/column.h"
 #include "base/output.h"
-#include "plan/load.h"
-#include "plan/rule.h"
-#include "plan/schema.h"
+#include "plan/read/load.h"
+#include "plan/rule/rule.h"
+#include "plan/schema/schema.h"
 #include "plan/source.h"
-#include "plan/trace.h"
-#include "sim/predict.h"
+#include "plan/data/trace.h"
+#include "sim/answer/predict.h"
 #include "work/stack/stack.h"
 
 const char *const corpus_kinds[CORPUS_KINDS] = {"model", "cluster", "stack", "base"};

@@ -15,11 +15,11 @@
 #include "base/output.h"
 #include "base/rng.h"
 #include "corpus/corpus.h"
-#include "plan/catalog.h"
+#include "plan/read/catalog.h"
 #include "plan/derive.h"
-#include "plan/load.h"
-#include "plan/rule.h"
-#include "plan/schema.h"
+#include "plan/read/load.h"
+#include "plan/rule/rule.h"
+#include "plan/schema/schema.h"
 #include "support/random_plan.h"
 
 /* ---- the choices ---- */

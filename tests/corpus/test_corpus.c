@@ -15,8 +15,8 @@
 #include <string.h>
 
 #include "corpus/corpus.h"
-#include "plan/schema.h"
-#include "plan/show.h"
+#include "plan/schema/schema.h"
+#include "plan/read/show.h"
 
 enum { SAMPLE = 16, SHOWN = 12, STACKS = 16, CELLS = 64 };
 

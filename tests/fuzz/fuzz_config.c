@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plan/import_hf.h"
+#include "plan/hf/import_hf.h"
 #include "work/list/params.h"
 
 /* Fails loudly in every build, with or without NDEBUG. */

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "sim/memory_dump.h"
+#include "sim/answer/memory_dump.h"
 
 static void require(int holds)
 {

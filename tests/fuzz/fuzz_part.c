@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "fuzz/predict_any.h"
-#include "plan/load.h"
+#include "plan/read/load.h"
 
 static char folder[] = "/tmp/moeplan-fuzz-XXXXXX";
 

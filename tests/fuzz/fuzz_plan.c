@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "fuzz/predict_any.h"
-#include "plan/load.h"
-#include "plan/show.h"
+#include "plan/read/load.h"
+#include "plan/read/show.h"
 
 static void read_back(const struct plan *plan, struct arena *arena)
 {

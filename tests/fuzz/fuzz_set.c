@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "fuzz/predict_any.h"
-#include "plan/load.h"
+#include "plan/read/load.h"
 
 enum { OVERRIDES = 16 };
 

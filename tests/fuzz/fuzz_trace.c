@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plan/trace.h"
+#include "plan/data/trace.h"
 
 static void require(int holds)
 {

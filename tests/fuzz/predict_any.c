@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "sim/predict.h"
+#include "sim/answer/predict.h"
 
 enum { SAMPLES = 4 }; /* each walks the same code */
 

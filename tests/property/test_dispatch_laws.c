@@ -6,7 +6,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "sim/verdict.h"
+#include "sim/memory/verdict.h"
 #include "support/random_plan.h"
 #include "work/stack/stack.h"
 

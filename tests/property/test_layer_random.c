@@ -10,9 +10,9 @@
 
 #include "base/rng.h"
 #include "base/text.h"
-#include "sim/route.h"
+#include "sim/moe/route.h"
 #include "plan/derive.h"
-#include "plan/schema.h"
+#include "plan/schema/schema.h"
 #include "support/layer_case.h"
 #include "work/piece/layer.h"
 

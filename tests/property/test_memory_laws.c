@@ -10,8 +10,8 @@
 
 #include "base/rng.h"
 #include "plan/derive.h"
-#include "plan/rule.h"
-#include "sim/verdict.h"
+#include "plan/rule/rule.h"
+#include "sim/memory/verdict.h"
 #include "support/random_plan.h"
 #include "work/stack/stack.h"
 

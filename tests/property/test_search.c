@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plan/rule.h"
-#include "sim/search.h"
+#include "plan/rule/rule.h"
+#include "sim/search/search.h"
 #include "support/random_plan.h"
 #include "work/stack/stack.h"
 

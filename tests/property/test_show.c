@@ -1,4 +1,4 @@
-/* plan/show: what is printed loads again to the same plan, byte by byte. */
+/* plan/read/show: what is printed loads again to the same plan, byte by byte. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,9 +7,9 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "plan/load.h"
-#include "plan/schema.h"
-#include "plan/show.h"
+#include "plan/read/load.h"
+#include "plan/schema/schema.h"
+#include "plan/read/show.h"
 #include "support/random_plan.h"
 
 static void assert_same(const struct plan *a, const struct plan *b, struct arena *arena)

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "sim/plan_spans.h"
+#include "sim/step/plan_spans.h"
 #include "support/shaped_plan.h"
 
 enum { DRAWS = 300, MOST = 4000 };

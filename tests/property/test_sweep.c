@@ -10,10 +10,10 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "plan/rule.h"
-#include "plan/schema.h"
-#include "sim/predict.h"
-#include "sim/sweep.h"
+#include "plan/rule/rule.h"
+#include "plan/schema/schema.h"
+#include "sim/answer/predict.h"
+#include "sim/search/sweep.h"
 #include "support/plans.h"
 #include "support/random_plan.h"
 

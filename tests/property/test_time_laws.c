@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "cli/frontier/columns.h"
-#include "sim/time.h"
+#include "sim/step/time.h"
 #include "support/shaped_plan.h"
 
 enum { DRAWS = 300 };

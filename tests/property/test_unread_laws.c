@@ -1,5 +1,5 @@
-/* plan/unread: a key that the table says is not read changes nothing of a prediction; a key
- * that changes nothing is said not to be read, or stands below with the reason. */
+/* plan/read/unread: a key that the table says is not read changes nothing of a prediction; a
+ * key that changes nothing is said not to be read, or stands below with the reason. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,10 +10,10 @@
 
 #include "base/text.h"
 #include "plan/engine.h"
-#include "plan/load.h"
-#include "plan/rule.h"
-#include "plan/unread.h"
-#include "plan/unread_table.h"
+#include "plan/read/load.h"
+#include "plan/rule/rule.h"
+#include "plan/read/unread.h"
+#include "plan/read/unread_table.h"
 #include "support/random_plan.h"
 #include "support/record.h"
 #include "support/shaped_plan.h"

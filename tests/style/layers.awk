@@ -6,6 +6,18 @@ function layer_of(path,    parts) {
     split(path, parts, "/")
     return parts[1] ~ /^main\./ ? "main" : parts[1]
 }
+function room_of(path,    parts) {
+    return split(path, parts, "/") < 3 ? "" : parts[2]
+}
+# Of the rooms of one layer, each may include those before it, and itself.
+function room_fails(from, to,    rooms) {
+    rooms = " " order[layer_of(from)] " "
+    from = " " room_of(from) " "
+    to = " " room_of(to) " "
+    if (rooms == "  " || to == "  ")
+        return 0
+    return index(rooms, to) == 0 || index(rooms, from) < index(rooms, to)
+}
 BEGIN {
     may["base"] = " base "
     may["plan"] = " plan" may["base"]
@@ -18,6 +30,9 @@ BEGIN {
     may["page"] = may["python"] = " lib "
     may["cli"] = " cli" may["lib"]
     may["main"] = " main" may["cli"]
+
+    order["plan"] = "schema rule hf read data job"
+    order["sim"] = "moe memory time serve step search answer"
 
     # header, or its folder -> the only file or folder that includes it
     home["yaml.h"] = "src/plan/source.c"
@@ -51,6 +66,8 @@ BEGIN {
         fail(from " may include lib/moeplan.h alone, not \"" quoted[2] "\"")
     else if (index(may[from], " " to " ") == 0)
         fail(from " may not include " to " (\"" quoted[2] "\")")
+    else if (from == to && room_fails(substr(FILENAME, 5), quoted[2]))
+        fail(FILENAME " may not include a room above its own (\"" quoted[2] "\")")
 }
 /^[ \t]*#[ \t]*include[ \t]*</ {
     header = $0

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "plan/load.h"
+#include "plan/read/load.h"
 
 void catalogue_plan(const char *model, const char *cluster, const char *stack,
                     struct arena *arena, struct plan *plan)

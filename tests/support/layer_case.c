@@ -11,7 +11,7 @@
 
 #include "exec/verify/verify_matmul.h"
 #include "plan/derive.h"
-#include "plan/schema.h"
+#include "plan/schema/schema.h"
 #include "work/piece/layer.h"
 #include "work/piece/matmul.h"
 

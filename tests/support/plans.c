@@ -7,7 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "plan/load.h"
+#include "plan/read/load.h"
 #include "support/settings.h"
 
 static struct plan plan_base(uint64_t nodes, uint64_t ep)

@@ -7,8 +7,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "plan/catalog.h"
-#include "plan/published.h"
+#include "plan/read/catalog.h"
+#include "plan/data/published.h"
 
 void published_read(const char *name, struct arena *arena, struct csv *csv)
 {

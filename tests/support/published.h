@@ -4,7 +4,7 @@
 
 #include "base/csv.h"
 #include "plan/plan.h"
-#include "sim/predict.h"
+#include "sim/answer/predict.h"
 
 /* Reads models/published/<name>.csv; fails the test when it cannot. */
 void published_read(const char *name, struct arena *arena, struct csv *csv);

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "plan/rule.h"
-#include "plan/schema.h"
+#include "plan/rule/rule.h"
+#include "plan/schema/schema.h"
 
 void plan_tiny(struct plan *plan)
 {

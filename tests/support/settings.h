@@ -2,7 +2,7 @@
 #ifndef MOEPLAN_TESTS_SUPPORT_SETTINGS_H
 #define MOEPLAN_TESTS_SUPPORT_SETTINGS_H
 
-#include "plan/load.h"
+#include "plan/read/load.h"
 
 /* One; its option is "--set key=value". Fails the test without '='. */
 struct override setting_of(const char *text, struct arena *arena);

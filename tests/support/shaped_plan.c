@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "plan/rule.h"
-#include "plan/schema.h"
+#include "plan/rule/rule.h"
+#include "plan/schema/schema.h"
 #include "support/random_plan.h"
 #include "work/stack/stack.h"
 

@@ -1,11 +1,11 @@
-/* sim/address: what 32-bit indices and libraries cannot reach. */
+/* sim/memory/address: what 32-bit indices and libraries cannot reach. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "sim/address.h"
+#include "sim/memory/address.h"
 #include "support/plans.h"
 #include "work/stack/stack.h"
 

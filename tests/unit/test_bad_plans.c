@@ -11,7 +11,7 @@
 #include <dirent.h>
 
 #include "base/text.h"
-#include "plan/load.h"
+#include "plan/read/load.h"
 #include "support/beside.h"
 
 #define FOLDER "tests/plans/bad/"

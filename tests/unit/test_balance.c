@@ -1,5 +1,5 @@
-/* sim/balance: a skewed router finds its way back, an even one stays, without updates nothing
- * changes. */
+/* sim/moe/balance: a skewed router finds its way back, an even one stays, without updates
+ * nothing changes. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-#include "sim/balance.h"
+#include "sim/moe/balance.h"
 
 static struct balance recover(enum scenario scenario, double rate)
 {

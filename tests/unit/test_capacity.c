@@ -1,4 +1,5 @@
-/* sim/capacity: slots by framework, drops in closed form against samples, the trade table. */
+/* sim/moe/capacity: slots by framework, drops in closed form against samples, the trade table.
+ */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -7,7 +8,7 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-#include "sim/capacity.h"
+#include "sim/moe/capacity.h"
 
 static void prepare(double alpha, struct arena *arena, struct rows *rows)
 {

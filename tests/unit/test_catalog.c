@@ -1,4 +1,4 @@
-/* plan/catalog: where names are found, what composes, and what is said when nothing is. */
+/* plan/read/catalog: where names are found, what composes, and what is said when nothing is. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "base/text.h"
-#include "plan/catalog.h"
+#include "plan/read/catalog.h"
 
 struct scratch {
     struct arena arena;

@@ -1,5 +1,5 @@
-/* sim/chunks: the rounds and padding table of seed-systems.md C2, its tiny exact case, volumes,
- * the timeline. */
+/* sim/moe/chunks: the rounds and padding table of seed-systems.md C2, its tiny exact case,
+ * volumes, the timeline. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "base/stat.h"
-#include "sim/chunks.h"
+#include "sim/moe/chunks.h"
 
 static struct chunks_ask ask_of(uint64_t chunk, uint64_t top_k)
 {

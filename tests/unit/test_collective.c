@@ -1,4 +1,4 @@
-/* work/reduce and sim/collective: the schedules and costs of seed-systems.md C3. */
+/* work/reduce and sim/moe/collective: the schedules and costs of seed-systems.md C3. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,9 +8,9 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "plan/load.h"
-#include "sim/collective.h"
-#include "sim/predict.h"
+#include "plan/read/load.h"
+#include "sim/moe/collective.h"
+#include "sim/answer/predict.h"
 #include "work/piece/reduce.h"
 
 enum { MOST = 16 };

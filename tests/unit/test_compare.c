@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-#include "plan/load.h"
-#include "plan/trace.h"
-#include "sim/compare.h"
+#include "plan/read/load.h"
+#include "plan/data/trace.h"
+#include "sim/answer/compare.h"
 
 struct side {
     struct plan plan;

@@ -8,7 +8,7 @@
 
 #include <math.h>
 
-#include "sim/cost.h"
+#include "sim/search/cost.h"
 #include "support/catalogue.h"
 
 static void assert_near(double got, double expected, double relative)

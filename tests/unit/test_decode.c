@@ -1,4 +1,4 @@
-/* sim/decode: the tables of seed-systems.md B7 and B8. */
+/* sim/moe/decode: the tables of seed-systems.md B7 and B8. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-#include "sim/decode.h"
+#include "sim/moe/decode.h"
 
 static void expected_experts(void **state)
 {

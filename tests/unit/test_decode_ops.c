@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "plan/load.h"
-#include "sim/ops.h"
+#include "plan/read/load.h"
+#include "sim/step/ops.h"
 #include "work/piece/step.h"
 #include "work/stack/stack.h"
 

@@ -11,11 +11,11 @@
 
 #include "base/text.h"
 #include "plan/derive.h"
-#include "plan/load.h"
-#include "plan/schema.h"
+#include "plan/read/load.h"
+#include "plan/schema/schema.h"
 #include "report/predict/assumed.h"
-#include "sim/predict.h"
-#include "sim/search.h"
+#include "sim/answer/predict.h"
+#include "sim/search/search.h"
 #include "work/stack/stack.h"
 
 struct told {

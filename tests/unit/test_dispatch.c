@@ -7,7 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "sim/memory.h"
+#include "sim/memory/memory.h"
 #include "support/plans.h"
 #include "work/stack/dispatch.h"
 #include "work/stack/stack.h"

@@ -10,7 +10,7 @@
 
 #include "base/checked.h"
 #include "base/csv.h"
-#include "sim/memory.h"
+#include "sim/memory/memory.h"
 #include "work/stack/dispatch_deepep.h"
 #include "support/dispatch_formula.h"
 #include "support/plans.h"

@@ -10,8 +10,8 @@
 
 #include "base/text.h"
 #include "plan/engine.h"
-#include "plan/import_hf.h"
-#include "sim/predict.h"
+#include "plan/hf/import_hf.h"
+#include "sim/answer/predict.h"
 #include "support/plans.h"
 #include "work/list/params.h"
 #include "work/stack/stack.h"

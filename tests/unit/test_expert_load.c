@@ -1,4 +1,4 @@
-/* sim/load: closed forms against samples, RDEP's sweep and ceilings. */
+/* sim/moe/load: closed forms against samples, RDEP's sweep and ceilings. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-#include "sim/load.h"
+#include "sim/moe/load.h"
 
 static struct rows_spec rdep(uint64_t ranks, double alpha)
 {

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "sim/failure.h"
+#include "sim/answer/failure.h"
 
 static const uint64_t mib = 1 << 20;
 

@@ -8,8 +8,8 @@
 #include <cmocka.h>
 
 #include "base/text.h"
-#include "plan/load.h"
-#include "sim/predict.h"
+#include "plan/read/load.h"
+#include "sim/answer/predict.h"
 #include "support/settings.h"
 
 enum { SETTINGS_MAX = 8 };

@@ -1,4 +1,4 @@
-/* sim/form: limits of the forms of time, and the pipeline's law against its minimum. */
+/* sim/time/form: limits of the forms of time, and the pipeline's law against its minimum. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "sim/form.h"
+#include "sim/time/form.h"
 
 static void two_resources_beside_each_other(void **state)
 {

@@ -1,4 +1,5 @@
-/* plan/import_hf: a configuration of each family equals the shipped model, field by field. */
+/* plan/hf/import_hf: a configuration of each family equals the shipped model, field by field.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,8 +8,8 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "plan/import_hf.h"
-#include "plan/schema.h"
+#include "plan/hf/import_hf.h"
+#include "plan/schema/schema.h"
 #include "support/catalogue.h"
 #include "work/list/params.h"
 

@@ -1,4 +1,4 @@
-/* sim/intensity: the figures of seed 002 and their corrections. */
+/* sim/moe/intensity: the figures of seed 002 and their corrections. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "base/rng.h"
-#include "sim/intensity.h"
+#include "sim/moe/intensity.h"
 
 static void near(double got, double want, double absolute)
 {

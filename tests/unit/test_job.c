@@ -12,7 +12,7 @@
 #include <dirent.h>
 
 #include "plan/job/job.h"
-#include "plan/schema.h"
+#include "plan/schema/schema.h"
 #include "support/beside.h"
 #include "support/job_cases.h"
 #include "support/settings.h"

@@ -10,8 +10,8 @@
 #include <dirent.h>
 
 #include "plan/job/job.h"
-#include "plan/schema.h"
-#include "sim/predict.h"
+#include "plan/schema/schema.h"
+#include "sim/answer/predict.h"
 #include "support/settings.h"
 #include "work/stack/stack.h"
 

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "plan/schema.h"
+#include "plan/schema/schema.h"
 #include "support/layer_case.h"
 
 enum { MOST_OPS = 256 };

@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <cmocka.h>
 
-#include "plan/schema.h"
-#include "sim/decode.h"
+#include "plan/schema/schema.h"
+#include "sim/moe/decode.h"
 #include "support/layer_case.h"
 #include "work/rows/block_loop.h"
 
@@ -280,7 +280,7 @@ static void distinct_experts_are_loaded_once(void **state)
 }
 
 /* On any number of ranks the same bits as with deduplication, and T K loads in all: what
- * sim/decode predicts for one rank. */
+ * sim/moe/decode predicts for one rank. */
 static void loads_by_token_change_no_bit(void **state)
 {
     (void)state;

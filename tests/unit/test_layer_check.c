@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "calib/run_share.h"
-#include "plan/load.h"
+#include "plan/read/load.h"
 #include "support/layer_case.h"
 #include "work/piece/layer.h"
 

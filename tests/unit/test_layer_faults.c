@@ -8,7 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "plan/schema.h"
+#include "plan/schema/schema.h"
 #include "support/layer_case.h"
 
 /* ---- faults: the right kernel first, then damage to what it wrote ---- */

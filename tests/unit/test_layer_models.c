@@ -7,10 +7,10 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "sim/route.h"
-#include "plan/catalog.h"
+#include "sim/moe/route.h"
+#include "plan/read/catalog.h"
 #include "plan/derive.h"
-#include "plan/schema.h"
+#include "plan/schema/schema.h"
 #include "support/catalogue.h"
 #include "support/layer_case.h"
 #include "support/plans.h"

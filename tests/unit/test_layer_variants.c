@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <cmocka.h>
 
-#include "plan/schema.h"
+#include "plan/schema/schema.h"
 #include "support/layer_case.h"
 
 typedef void change(struct plan *plan);

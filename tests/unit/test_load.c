@@ -1,4 +1,5 @@
-/* plan/load, plan/apply, plan/part: plans from files, --set, where values came from. */
+/* plan/read/load, plan/read/apply, plan/read/part: plans from files, --set, where values came
+ * from. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,8 +11,8 @@
 
 #include "base/text.h"
 #include "plan/derive.h"
-#include "plan/load.h"
-#include "plan/schema.h"
+#include "plan/read/load.h"
+#include "plan/schema/schema.h"
 #include "support/settings.h"
 
 #define SEED "tests/plans/seed000.yaml"

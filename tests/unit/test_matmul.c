@@ -12,8 +12,8 @@
 
 #include "exec/verify/verify_matmul.h"
 #include "plan/derive.h"
-#include "plan/schema.h"
-#include "sim/collective.h"
+#include "plan/schema/schema.h"
+#include "sim/moe/collective.h"
 #include "support/layer_case.h"
 #include "work/piece/matmul.h"
 

@@ -10,7 +10,7 @@
 
 #include "base/text.h"
 #include "plan/layout.h"
-#include "sim/predict.h"
+#include "sim/answer/predict.h"
 #include "support/plans.h"
 #include "work/piece/stage.h"
 #include "work/stack/stack.h"

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "base/file.h"
-#include "sim/memory_dump.h"
+#include "sim/answer/memory_dump.h"
 
 #define FOLDER "tests/fuzz/corpus/dump/"
 

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "sim/verdict.h"
+#include "sim/memory/verdict.h"
 #include "support/plans.h"
 #include "work/list/work.h"
 

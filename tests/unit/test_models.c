@@ -10,8 +10,8 @@
 
 #include "base/csv.h"
 #include "base/text.h"
-#include "plan/catalog.h"
-#include "plan/schema.h"
+#include "plan/read/catalog.h"
+#include "plan/schema/schema.h"
 #include "support/catalogue.h"
 #include "work/list/params.h"
 

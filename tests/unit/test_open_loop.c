@@ -9,9 +9,9 @@
 #include <cmocka.h>
 
 #include "base/text.h"
-#include "plan/load.h"
-#include "sim/predict.h"
-#include "sim/scheduler.h"
+#include "plan/read/load.h"
+#include "sim/answer/predict.h"
+#include "sim/serve/scheduler.h"
 
 static void assert_within(double found, double expected, double part)
 {

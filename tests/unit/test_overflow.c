@@ -9,10 +9,10 @@
 #include <cmocka.h>
 
 #include "calib/run.h"
-#include "plan/load.h"
+#include "plan/read/load.h"
 #include "report/predict/assumed.h"
-#include "sim/evaluate.h"
-#include "sim/predict.h"
+#include "sim/step/evaluate.h"
+#include "sim/answer/predict.h"
 
 /* OLMoE on eight ranks, the hottest experts on the first: it receives 3.73 times the mean. */
 #define OLMOE(micro_batch, more)                                                               \

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "plan/schema.h"
+#include "plan/schema/schema.h"
 #include "support/layer_case.h"
 
 /* ---- a transport that watches ---- */

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "base/text.h"
-#include "sim/predict.h"
+#include "sim/answer/predict.h"
 #include "support/plans.h"
 #include "work/list/work.h"
 

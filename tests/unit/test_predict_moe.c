@@ -1,4 +1,4 @@
-/* sim/predict_moe: the record of the seeds' plans. */
+/* sim/moe/predict_moe: the record of the seeds' plans. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,9 +8,9 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "plan/load.h"
-#include "sim/advice.h"
-#include "sim/predict_moe.h"
+#include "plan/read/load.h"
+#include "sim/moe/advice.h"
+#include "sim/moe/predict_moe.h"
 #include "support/settings.h"
 
 static void report(const char *file, const char *const *sets, struct arena *arena,

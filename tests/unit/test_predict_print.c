@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "report/predict/print.h"
-#include "plan/schema.h"
+#include "plan/schema/schema.h"
 #include "support/sink.h"
 
 #define GIB ((uint64_t)1024 * 1024 * 1024)

@@ -1,5 +1,6 @@
-/* sim/price and sim/comm by fitted forms: the same seconds as validate's for every measured
- * collective and for an engine's experts; which profile a plan takes; sizes outside a range. */
+/* sim/time/price and sim/time/comm by fitted forms: the same seconds as validate's for every
+ * measured collective and for an engine's experts; which profile a plan takes; sizes outside a
+ * range. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,10 +11,10 @@
 #include <cmocka.h>
 
 #include "calib/curve.h"
-#include "plan/catalog.h"
-#include "sim/range.h"
-#include "sim/step_time.h"
-#include "sim/time.h"
+#include "plan/read/catalog.h"
+#include "sim/step/range.h"
+#include "sim/time/step_time.h"
+#include "sim/step/time.h"
 #include "support/plans.h"
 #include "support/published.h"
 

@@ -10,8 +10,8 @@
 #include <cmocka.h>
 
 #include "calib/probe_write.h"
-#include "plan/load.h"
-#include "plan/profile.h"
+#include "plan/read/load.h"
+#include "plan/data/profile.h"
 
 /* 40 GFLOP/s at most, 10 GB/s of memory, exchanges of 20 us + bytes / 4 GB/s. */
 static const struct probe_point points[] = {

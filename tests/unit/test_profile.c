@@ -1,13 +1,13 @@
 /* Profiles: what a file may say, which row holds, and what is refused. */
-#include "plan/profile.h"
+#include "plan/data/profile.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/text.h"
-#include "plan/catalog.h"
-#include "plan/load.h"
+#include "plan/read/catalog.h"
+#include "plan/read/load.h"
 #include "support/plans.h"
 #include "support/settings.h"
 

@@ -9,8 +9,8 @@
 #include <cmocka.h>
 
 #include "base/text.h"
-#include "plan/load.h"
-#include "sim/predict.h"
+#include "plan/read/load.h"
+#include "sim/answer/predict.h"
 
 /* The plan with one key changed, predicted; fails the test with the error. */
 static void predict_text(const char *text, const char *key, const char *value,

@@ -1,4 +1,5 @@
-/* plan/rule: every rule with a plan that breaks it and one that it applies to and holds for. */
+/* plan/rule/rule: every rule with a plan that breaks it and one that it applies to and holds
+ * for. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,8 +11,8 @@
 
 #include "base/text.h"
 #include "plan/derive.h"
-#include "plan/rule.h"
-#include "plan/schema.h"
+#include "plan/rule/rule.h"
+#include "plan/schema/schema.h"
 #include "support/random_plan.h"
 
 /* "key=value key=value" */

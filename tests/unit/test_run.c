@@ -10,11 +10,11 @@
 #include "calib/run.h"
 #include "calib/run_block.h"
 #include "base/pool.h"
-#include "sim/slice.h"
+#include "sim/step/slice.h"
 #include "calib/run_fix.h"
 #include "calib/run_shrink.h"
 #include "plan/derive.h"
-#include "plan/load.h"
+#include "plan/read/load.h"
 #include "support/layer_case.h"
 
 /* The example with settings "a=b", ... applied; its rules hold. */

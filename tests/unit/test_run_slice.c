@@ -11,8 +11,8 @@
 
 #include "base/pool.h"
 #include "calib/run.h"
-#include "plan/schema.h"
-#include "sim/predict.h"
+#include "plan/schema/schema.h"
+#include "sim/answer/predict.h"
 #include "support/layer_case.h"
 #include "work/path/path.h"
 

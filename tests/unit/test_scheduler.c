@@ -8,10 +8,10 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "plan/load.h"
-#include "sim/evaluate.h"
-#include "sim/predict.h"
-#include "sim/scheduler.h"
+#include "plan/read/load.h"
+#include "sim/step/evaluate.h"
+#include "sim/answer/predict.h"
+#include "sim/serve/scheduler.h"
 #include "support/catalogue.h"
 
 static void assert_close(double found, double expected, double off)

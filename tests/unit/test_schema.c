@@ -1,5 +1,5 @@
-/* plan/schema: the table itself, reading of every type with its refusals, printing that reads
- * back. */
+/* plan/schema/schema: the table itself, reading of every type with its refusals, printing that
+ * reads back. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,7 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "plan/schema.h"
+#include "plan/schema/schema.h"
 
 static void table_is_well_formed(void **state)
 {

@@ -9,9 +9,9 @@
 #include <cmocka.h>
 
 #include "lib/search_wish.h"
-#include "plan/load.h"
-#include "sim/predict.h"
-#include "sim/search.h"
+#include "plan/read/load.h"
+#include "sim/answer/predict.h"
+#include "sim/search/search.h"
 
 static const char served[] = "model: gpt-oss-120b\ncluster: h100-4x1\nstack: vllm\n"
                              "parallel: {tp: 4}\n"

@@ -7,8 +7,8 @@
 #include <cmocka.h>
 
 #include "plan/derive.h"
-#include "plan/schema.h"
-#include "sim/search.h"
+#include "plan/schema/schema.h"
+#include "sim/search/search.h"
 #include "support/catalogue.h"
 #include "support/random_plan.h"
 

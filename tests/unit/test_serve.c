@@ -9,8 +9,8 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "plan/load.h"
-#include "sim/predict.h"
+#include "plan/read/load.h"
+#include "sim/answer/predict.h"
 #include "support/plans.h"
 #include "work/list/params.h"
 #include "work/stack/serve.h"

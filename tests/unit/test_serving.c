@@ -11,8 +11,8 @@
 
 #include "base/text.h"
 #include "plan/engine.h"
-#include "plan/load.h"
-#include "sim/predict.h"
+#include "plan/read/load.h"
+#include "sim/answer/predict.h"
 #include "support/catalogue.h"
 #include "support/published.h"
 

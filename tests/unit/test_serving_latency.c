@@ -13,8 +13,8 @@
 #include "base/stat.h"
 #include "base/text.h"
 #include "calib/validate.h"
-#include "plan/catalog.h"
-#include "plan/profile.h"
+#include "plan/read/catalog.h"
+#include "plan/data/profile.h"
 #include "support/published.h"
 
 struct errors {

@@ -1,4 +1,4 @@
-/* sim/shared: the example of seed-systems.md B5, and what the choice turns on. */
+/* sim/moe/shared: the example of seed-systems.md B5, and what the choice turns on. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,7 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "sim/shared.h"
+#include "sim/moe/shared.h"
 
 /* Llama 4 Maverick: H 5120, I 8192, 24 MoE layers, on cores of 24 GiB. */
 static struct shared_ask maverick(uint64_t tp, uint64_t tokens)

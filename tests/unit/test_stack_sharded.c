@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "base/text.h"
-#include "sim/predict.h"
+#include "sim/answer/predict.h"
 #include "support/plans.h"
 #include "work/stack/stack.h"
 

@@ -7,8 +7,8 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "plan/load.h"
-#include "sim/predict.h"
+#include "plan/read/load.h"
+#include "sim/answer/predict.h"
 
 static const char example[] = MOEPLAN_SOURCE_DIR "/examples/torchtitan-deepseek-16b-b200.yaml";
 

@@ -1,5 +1,5 @@
 /* Step times against published runs, with the shipped profiles. */
-#include "sim/time.h"
+#include "sim/step/time.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -16,7 +16,7 @@
 #include "base/text.h"
 #include "calib/claim_value.h"
 #include "calib/validate.h"
-#include "plan/load.h"
+#include "plan/read/load.h"
 #include "support/published.h"
 
 /* ---- seed 000 ---- */

@@ -1,4 +1,4 @@
-/* sim/timeline and sim/pipeline: worked schedules, closed forms, bounds. */
+/* sim/time/timeline and sim/time/pipeline: worked schedules, closed forms, bounds. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,9 +8,9 @@
 #include <cmocka.h>
 
 #include "base/rng.h"
-#include "sim/launch.h"
-#include "sim/pipeline.h"
-#include "sim/timeline.h"
+#include "sim/time/launch.h"
+#include "sim/time/pipeline.h"
+#include "sim/time/timeline.h"
 
 /* seed-systems.md C2, microseconds */
 static void rounds_of_seed_003(void **state)

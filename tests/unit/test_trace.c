@@ -1,4 +1,4 @@
-/* plan/trace: recorded counts, expert indices, placement tables, and what is refused. */
+/* plan/data/trace: recorded counts, expert indices, placement tables, and what is refused. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,7 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "plan/trace.h"
+#include "plan/data/trace.h"
 
 static enum status read_csv(const char *text, struct arena *arena, struct trace *trace,
                             struct err *err)

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "base/text.h"
-#include "plan/load.h"
+#include "plan/read/load.h"
 #include "support/plans.h"
 #include "work/stack/stack.h"
 

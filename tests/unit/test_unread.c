@@ -1,4 +1,4 @@
-/* plan/unread: the table's keys, reasons and help, and whose keys are noted. */
+/* plan/read/unread: the table's keys, reasons and help, and whose keys are noted. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,8 +8,8 @@
 #include <cmocka.h>
 
 #include "base/text.h"
-#include "plan/unread.h"
-#include "plan/unread_table.h"
+#include "plan/read/unread.h"
+#include "plan/read/unread_table.h"
 #include "support/random_plan.h"
 
 /* ---- the table ---- */

@@ -12,7 +12,7 @@
 
 #include "calib/calibrate.h"
 #include "calib/validate.h"
-#include "plan/profile.h"
+#include "plan/data/profile.h"
 #include "support/published.h"
 
 static void scores_by_hand(void **state)

@@ -1,5 +1,5 @@
-/* plan/word: every word has a meaning, what people type is understood, and the names that help
- * lists for a stack are those that the stack takes. */
+/* plan/schema/word: every word has a meaning, what people type is understood, and the names
+ * that help lists for a stack are those that the stack takes. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,10 +9,10 @@
 #include <cmocka.h>
 
 #include "base/text.h"
-#include "plan/catalog.h"
-#include "plan/load.h"
-#include "plan/schema.h"
-#include "plan/word.h"
+#include "plan/read/catalog.h"
+#include "plan/read/load.h"
+#include "plan/schema/schema.h"
+#include "plan/schema/word.h"
 #include "work/list/work.h"
 
 static void every_word_has_a_meaning(void **state)

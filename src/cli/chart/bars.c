@@ -5,7 +5,7 @@
 
 #include "cli/chart/sweep.h"
 #include "cli/frontier/csv.h"
-#include "plan/rule.h"
+#include "plan/rule/rule.h"
 
 enum { BARS = 40 };
 

@@ -5,7 +5,7 @@
 
 #include "cli/chart/bars.h"
 #include "cli/chart/sweep.h"
-#include "sim/predict.h"
+#include "sim/answer/predict.h"
 
 /* Parts that are less than this of every bar are one, "other". */
 static const double least_part = 0.01;

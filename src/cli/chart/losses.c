@@ -8,9 +8,9 @@
 #include "base/number.h"
 #include "cli/chart/chart.h"
 #include "cli/frontier/csv.h"
-#include "plan/load.h"
-#include "plan/published.h"
-#include "sim/time.h"
+#include "plan/read/load.h"
+#include "plan/data/published.h"
+#include "sim/step/time.h"
 
 enum { HALVINGS = 60 };
 

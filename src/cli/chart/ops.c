@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "cli/option/plan_argument.h"
-#include "plan/schema.h"
-#include "plan/trace.h"
-#include "sim/plan_spans.h"
+#include "plan/schema/schema.h"
+#include "plan/data/trace.h"
+#include "sim/step/plan_spans.h"
 #include "work/stack/stack.h"
 
 struct layer {

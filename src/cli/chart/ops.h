@@ -9,7 +9,7 @@
  * part (as `predict` divides the step's time), bound (compute, memory, link or host), flop,
  * bytes, bytes_sent, flop_per_byte, flop_per_s (by its duration), peak_flop_per_s,
  * memory_bytes_per_s (of the device), start_s, duration_s, layer_s, layers, step_s. Spans are
- * those of a trace (sim/step_spans): of the expected fullest rank, overlapped as the stack
+ * those of a trace (sim/time/step_spans): of the expected fullest rank, overlapped as the stack
  * does. */
 enum status chart_ops_spans(const struct chart_request *request, struct chart_names *names,
                             struct picture *picture, struct err *err);

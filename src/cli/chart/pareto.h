@@ -3,7 +3,7 @@
 #define MOEPLAN_CLI_CHART_PARETO_H
 
 #include "cli/chart/chart.h"
-#include "sim/search.h"
+#include "sim/search/search.h"
 
 /* The header of the table, and a search's fastest layouts and Pareto set as its rows. */
 void chart_pareto_header(struct text *out);

@@ -6,7 +6,7 @@
 #include "cli/frontier/published.h"
 #include "cli/frontier/rows.h"
 #include "cli/option/plan_argument.h"
-#include "sim/predict.h"
+#include "sim/answer/predict.h"
 
 /* A sweep over `over` with these columns, under this setting unless the user sweeps himself. */
 struct routing_sweep {

@@ -9,7 +9,7 @@
 #include "base/number.h"
 #include "cli/frontier/published.h"
 #include "cli/frontier/rows.h"
-#include "plan/schema.h"
+#include "plan/schema/schema.h"
 
 enum { LIMITS = 3, SERIES_NAMED = 3 };
 

@@ -6,7 +6,7 @@
 #include "cli/chart/chart.h"
 #include "cli/frontier/sweep_table.h"
 #include "plan/source.h"
-#include "sim/verdict.h"
+#include "sim/memory/verdict.h"
 
 static const struct chart_kind *const kinds[] = {
 #define CHART_ROW(name, text) &chart_##name,

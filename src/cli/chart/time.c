@@ -5,7 +5,7 @@
 
 #include "cli/chart/bars.h"
 #include "cli/chart/sweep.h"
-#include "sim/predict.h"
+#include "sim/answer/predict.h"
 
 /* ---- the table ---- */
 

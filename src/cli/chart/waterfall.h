@@ -3,7 +3,7 @@
 #define MOEPLAN_CLI_CHART_WATERFALL_H
 
 #include "cli/chart/chart.h"
-#include "sim/compare.h"
+#include "sim/answer/compare.h"
 
 /* Fills and draws: A, every category that differs, B. `a` and `b` name the sides. */
 enum status chart_waterfall_draw(const struct comparison *comparison, const char *a,

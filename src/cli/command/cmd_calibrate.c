@@ -9,7 +9,7 @@
 #include "calib/calibrate_runs.h"
 #include "cli/command/commands.h"
 #include "cli/command/side.h"
-#include "plan/catalog.h"
+#include "plan/read/catalog.h"
 #include "report/calibrate/memory.h"
 #include "report/calibrate/runs.h"
 #include "report/provenance.h"

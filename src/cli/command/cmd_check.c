@@ -7,11 +7,11 @@
 #include "base/number.h"
 #include "cli/command/commands.h"
 #include "cli/option/plan_argument.h"
-#include "plan/trace.h"
+#include "plan/data/trace.h"
 #include "cli/command/schemas.h"
 #include "report/amount.h"
 #include "report/schema_json.h"
-#include "sim/predict.h"
+#include "sim/answer/predict.h"
 
 struct settings {
     double most_chance; /* above 1: not given */

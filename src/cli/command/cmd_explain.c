@@ -5,7 +5,7 @@
 #include "base/file.h"
 #include "cli/command/commands.h"
 #include "cli/option/plan_argument.h"
-#include "plan/trace.h"
+#include "plan/data/trace.h"
 #include "report/explain/print.h"
 
 enum { LOG_LIMIT = 10 << 20 };

@@ -5,10 +5,10 @@
 #include "cli/command/commands.h"
 #include "cli/option/plan_argument.h"
 #include "report/plan_json.h"
-#include "plan/import_hf.h"
-#include "plan/part.h"
-#include "plan/schema.h"
-#include "plan/show.h"
+#include "plan/hf/import_hf.h"
+#include "plan/read/part.h"
+#include "plan/schema/schema.h"
+#include "plan/read/show.h"
 #include "plan/source.h"
 
 static const char prefix[] = "model.";

@@ -4,7 +4,7 @@
 #include "cli/option/keys.h"
 #include "cli/help/manual_key.h"
 #include "exec/gpu/device.h"
-#include "plan/catalog.h"
+#include "plan/read/catalog.h"
 #include "work/stack/stack.h"
 
 struct row {

@@ -5,7 +5,7 @@
 #include "cli/option/plan_argument.h"
 #include "lib/answer.h"
 #include "report/predict/moe.h"
-#include "sim/plan_spans.h"
+#include "sim/step/plan_spans.h"
 
 struct settings {
     bool buffers, experts, exact, ops, why;

@@ -10,7 +10,7 @@
 #include "cli/command/side.h"
 #include "exec/gpu/device.h"
 #include "exec/probe_gpu.h"
-#include "plan/schema.h"
+#include "plan/schema/schema.h"
 #include "report/provenance.h"
 
 struct settings {

@@ -3,7 +3,7 @@
 #include "cli/command/commands.h"
 #include "cli/option/plan_argument.h"
 #include "lib/document.h"
-#include "plan/schema.h"
+#include "plan/schema/schema.h"
 #include "report/plan_json.h"
 
 struct setting {

@@ -11,7 +11,7 @@
 #include "cli/command/side.h"
 #include "cli/command/validate_trace.h"
 #include "cli/frontier/table.h"
-#include "plan/catalog.h"
+#include "plan/read/catalog.h"
 #include "report/provenance.h"
 
 struct settings {

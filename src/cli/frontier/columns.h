@@ -4,7 +4,7 @@
 
 #include "base/column.h"
 #include "cli/frontier/csv.h"
-#include "sim/predict.h"
+#include "sim/answer/predict.h"
 
 enum { FRONTIER_COLUMNS = 16, FRONTIER_COLUMN_ROOM = 96 };
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "lib/frontier.h"
-#include "sim/time.h"
+#include "sim/step/time.h"
 #include "cli/command/schemas.h"
 #include "report/schema_json.h"
 

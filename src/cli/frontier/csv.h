@@ -4,7 +4,7 @@
 
 #include "base/text.h"
 #include "lib/axis.h"
-#include "sim/sweep.h"
+#include "sim/search/sweep.h"
 
 /* What a row needs besides its point; constant while the sweep runs. */
 struct frontier_csv {

@@ -9,7 +9,7 @@
 
 #include "cli/frontier/csv.h"
 #include "cli/frontier/table.h"
-#include "plan/schema.h"
+#include "plan/schema/schema.h"
 
 enum { FIND_SCAN = 4096, FIND_DOUBLINGS = 40 };
 

@@ -8,9 +8,9 @@
 #include "base/file.h"
 #include "base/unit.h"
 #include "cli/frontier/csv.h"
-#include "plan/catalog.h"
-#include "plan/published.h"
-#include "plan/schema.h"
+#include "plan/read/catalog.h"
+#include "plan/data/published.h"
+#include "plan/schema/schema.h"
 
 /* One published run of this plan. */
 struct run {

@@ -2,7 +2,7 @@
 #include "cli/frontier/unread.h"
 
 #include "base/text.h"
-#include "plan/unread.h"
+#include "plan/read/unread.h"
 #include "work/stack/stack.h"
 
 enum { POINTS_ASKED = 4096 };

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "cli/command/commands.h"
-#include "plan/schema.h"
+#include "plan/schema/schema.h"
 
 const char *const shell_names[] = {"bash", "zsh", "fish", NULL};
 

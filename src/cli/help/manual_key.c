@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "plan/word.h"
+#include "plan/schema/word.h"
 #include "report/page.h"
 
 static void fact(struct page *page, const char *name, const char *value)

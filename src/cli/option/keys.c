@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "plan/unread.h"
+#include "plan/read/unread.h"
 
 static const char *const type_names[] = {
     [FIELD_COUNT] = "whole number",  [FIELD_REAL] = "number",

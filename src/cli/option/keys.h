@@ -3,7 +3,7 @@
 #define MOEPLAN_CLI_OPTION_KEYS_H
 
 #include "base/column.h"
-#include "plan/schema.h"
+#include "plan/schema/schema.h"
 
 struct key_row {
     const char *key, *group;

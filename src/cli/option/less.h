@@ -3,7 +3,7 @@
 #define MOEPLAN_CLI_OPTION_LESS_H
 
 #include "base/err.h"
-#include "sim/sweep.h"
+#include "sim/search/sweep.h"
 
 /* "boundary", "pareto", "top:N" or "count"; NULL keeps all. STATUS_USAGE for other words. */
 enum status less_reduce(const char *text, struct sweep_keep *keep, struct err *err);

@@ -7,7 +7,7 @@
 #include "cli/frontier/table.h"
 #include "cli/option/plan_argument.h"
 #include "plan/derive.h"
-#include "plan/schema.h"
+#include "plan/schema/schema.h"
 
 enum { PARETO_SHOWN = 12 };
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "plan/job/trainer.h"
-#include "plan/schema.h"
+#include "plan/schema/schema.h"
 
 #define CONFIG "deepspeed/runtime/config.py"
 #define ZERO "deepspeed/runtime/zero/config.py"

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plan/part.h"
-#include "plan/schema.h"
+#include "plan/read/part.h"
+#include "plan/schema/schema.h"
 
 enum { INDENT = 2, COMMENT_COLUMN = 34 };
 

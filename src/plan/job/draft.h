@@ -1,8 +1,8 @@
 /* A plan in the making: keys with their values, where each came from, and why.
  *
- * From a draft come a tree that plan/load.h reads (its marks point into the job file, so that
- * rules speak of it) and the plan file a person reads, with an origin beside each value. Both
- * hold the same. Everything lives in the arena. */
+ * From a draft come a tree that plan/read/load.h reads (its marks point into the job file, so
+ * that rules speak of it) and the plan file a person reads, with an origin beside each value.
+ * Both hold the same. Everything lives in the arena. */
 #ifndef MOEPLAN_PLAN_JOB_DRAFT_H
 #define MOEPLAN_PLAN_JOB_DRAFT_H
 

@@ -2,10 +2,10 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "plan/catalog.h"
+#include "plan/read/catalog.h"
 #include "plan/job/reader.h"
-#include "plan/part.h"
-#include "plan/schema.h"
+#include "plan/read/part.h"
+#include "plan/schema/schema.h"
 
 /* ---- flags in a framework's syntax ---- */
 

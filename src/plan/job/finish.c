@@ -5,8 +5,8 @@
 
 #include "plan/derive.h"
 #include "plan/job/reader.h"
-#include "plan/part.h"
-#include "plan/schema.h"
+#include "plan/read/part.h"
+#include "plan/schema/schema.h"
 
 /* ---- sets and "#moeplan" lines ---- */
 

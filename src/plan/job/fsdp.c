@@ -8,7 +8,7 @@
 
 #include "plan/derive.h"
 #include "plan/job/trainer.h"
-#include "plan/schema.h"
+#include "plan/schema/schema.h"
 
 #define FSDP "accelerate src/accelerate/utils/dataclasses.py"
 #define PARALLEL "accelerate src/accelerate/parallelism_config.py"

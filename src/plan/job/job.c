@@ -4,10 +4,10 @@
 #include <string.h>
 
 #include "base/file.h"
-#include "plan/import_hf.h"
+#include "plan/hf/import_hf.h"
 #include "plan/job/reader.h"
 #include "plan/job/toml.h"
-#include "plan/part.h"
+#include "plan/read/part.h"
 
 /* ---- which kind of file ---- */
 

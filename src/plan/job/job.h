@@ -8,7 +8,7 @@
 #define MOEPLAN_PLAN_JOB_JOB_H
 
 #include "plan/job/draft.h"
-#include "plan/load.h"
+#include "plan/read/load.h"
 
 /* What the user adds: all may be zero. */
 struct job_request {

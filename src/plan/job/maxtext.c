@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "plan/catalog.h"
+#include "plan/read/catalog.h"
 
 enum { BASES = 8 };
 

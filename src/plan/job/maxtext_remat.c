@@ -5,7 +5,7 @@
 
 #include "plan/derive.h"
 #include "plan/job/maxtext.h"
-#include "plan/schema.h"
+#include "plan/schema/schema.h"
 
 /* What a policy keeps on the device, in a plan's names. Source: layers/decoders.py. */
 #define QKV "query_proj key_proj value_proj"

@@ -3,7 +3,7 @@
 
 #include "plan/derive.h"
 #include "plan/job/reader.h"
-#include "plan/schema.h"
+#include "plan/schema/schema.h"
 
 static void on(struct job_writer *writer, bool given, const char *name)
 {

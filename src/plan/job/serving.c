@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "plan/schema.h"
+#include "plan/schema/schema.h"
 
 static enum status set_checkpoint(struct job *job, const char *name, const char *model)
 {

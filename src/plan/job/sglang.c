@@ -6,7 +6,7 @@
 #include "plan/derive.h"
 #include "plan/job/rows.h"
 #include "plan/job/serving.h"
-#include "plan/schema.h"
+#include "plan/schema/schema.h"
 
 #define SERVER "python/sglang/srt/server_args.py"
 

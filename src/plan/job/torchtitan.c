@@ -6,7 +6,7 @@
 
 #include "plan/derive.h"
 #include "plan/job/rows.h"
-#include "plan/schema.h"
+#include "plan/schema/schema.h"
 
 #define OLD "torchtitan/config/job_config.py"
 #define NEW "torchtitan/config/configs.py"

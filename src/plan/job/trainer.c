@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "plan/schema.h"
+#include "plan/schema/schema.h"
 
 /* ---- Accelerate ---- */
 

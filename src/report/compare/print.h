@@ -4,7 +4,7 @@
 
 #include "base/column.h"
 #include "report/provenance.h"
-#include "sim/compare.h"
+#include "sim/answer/compare.h"
 
 struct compare_view {
     const struct comparison *comparison;

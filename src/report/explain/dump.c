@@ -5,7 +5,7 @@
 #include "report/explain/print.h"
 #include "report/page.h"
 #include "report/schema_json.h"
-#include "sim/predict.h"
+#include "sim/answer/predict.h"
 
 #define MATCH(record) ((const struct dump_match *)(record))
 

@@ -5,7 +5,7 @@
 
 #include "base/column.h"
 #include "report/provenance.h"
-#include "sim/memory_dump.h"
+#include "sim/answer/memory_dump.h"
 
 struct explain_view {
     const struct failure *failure;

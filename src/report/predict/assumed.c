@@ -5,7 +5,7 @@
 #include "base/text.h"
 #include "base/unit.h"
 #include "plan/derive.h"
-#include "plan/schema.h"
+#include "plan/schema/schema.h"
 #include "report/amount.h"
 #include "work/stack/stack.h"
 

@@ -2,8 +2,8 @@
 #ifndef MOEPLAN_REPORT_PREDICT_ASSUMED_H
 #define MOEPLAN_REPORT_PREDICT_ASSUMED_H
 
-#include "plan/load.h"
-#include "sim/predict.h"
+#include "plan/read/load.h"
+#include "sim/answer/predict.h"
 
 const char *predict_assumed_limit(const struct plan *plan, struct arena *arena);
 /* The measurements the stack's constants come from, and its stated error. */

@@ -2,7 +2,7 @@
  * row among the sections; JSON then prints it. */
 #include "report/predict/print.h"
 
-#include "plan/schema.h"
+#include "plan/schema/schema.h"
 
 #define COLUMN(record, member, kind, heading)                                                  \
     {                                                                                          \

@@ -2,7 +2,7 @@
 #include "report/plan_json.h"
 #include "report/predict/print.h"
 #include "plan/derive.h"
-#include "plan/schema.h"
+#include "plan/schema/schema.h"
 #include "work/stack/stack.h"
 
 /* One record as an object. */

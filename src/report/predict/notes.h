@@ -3,7 +3,7 @@
 #define MOEPLAN_REPORT_PREDICT_NOTES_H
 
 #include "report/page.h"
-#include "sim/predict.h"
+#include "sim/answer/predict.h"
 
 /* Keys of one reason on one line; of many reasons the first two, and how many more keys there
  * are. */

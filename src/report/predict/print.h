@@ -3,9 +3,9 @@
 #define MOEPLAN_REPORT_PREDICT_PRINT_H
 
 #include "base/column.h"
-#include "plan/load.h"
+#include "plan/read/load.h"
 #include "report/provenance.h"
-#include "sim/predict.h"
+#include "sim/answer/predict.h"
 
 /* What is printed, and where. */
 struct predict_view {

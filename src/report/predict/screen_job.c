@@ -5,8 +5,8 @@
 
 #include "plan/derive.h"
 #include "plan/engine.h"
-#include "plan/schema.h"
-#include "sim/comm.h"
+#include "plan/schema/schema.h"
+#include "sim/time/comm.h"
 #include "work/piece/stage.h"
 #include "work/stack/stack.h"
 

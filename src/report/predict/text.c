@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/unit.h"
-#include "plan/schema.h"
+#include "plan/schema/schema.h"
 #include "report/predict/assumed.h"
 #include "report/predict/moe.h"
 #include "report/predict/notes.h"

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plan/schema.h"
+#include "plan/schema/schema.h"
 
 #define COLUMN(record, member, kind, heading)                                                  \
     {                                                                                          \

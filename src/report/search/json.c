@@ -4,7 +4,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "plan/derive.h"
-#include "plan/schema.h"
+#include "plan/schema/schema.h"
 #include "report/schema_json.h"
 
 const char *search_value(enum search_key key, double value, struct arena *arena)

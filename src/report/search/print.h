@@ -3,7 +3,7 @@
 #define MOEPLAN_REPORT_SEARCH_PRINT_H
 
 #include "report/provenance.h"
-#include "sim/search.h"
+#include "sim/search/search.h"
 
 void search_print_json(const struct plan *plan, const struct provenance *provenance,
                        const struct search_result *result, struct arena *arena, FILE *out);

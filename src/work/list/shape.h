@@ -135,9 +135,9 @@ enum slot slot_kind_in_flight(enum layer_kind kind);
 const char *real_symbol(enum real_slot slot);
 
 /* Fills every slot from the plan; routing slots (ROWS, RECEIVED, PADDED_ROWS, HOT_EXPERT) with
- * the balanced values T K, ceil(T K), ... until sim/load replaces them by expected, p99 or
- * worst. The stage is the one that parallel.stage names, or the first: sim/verdict tries all
- * and keeps the one that needs most. The plan obeys all rules. No allocation. */
+ * the balanced values T K, ceil(T K), ... until sim/moe/load replaces them by expected, p99 or
+ * worst. The stage is the one that parallel.stage names, or the first: sim/memory/verdict tries
+ * all and keeps the one that needs most. The plan obeys all rules. No allocation. */
 void slots_from_plan(const struct plan *plan, struct slots *slots);
 
 /* The same for a plan that differs from the one the slots came from in no key of model, cluster

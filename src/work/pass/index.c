@@ -1,5 +1,5 @@
-/* What sim/memory needs to know of a complete list and can know without sizes: the order of
- * allocation, and the moments of a layer at which the peak may be. A moment whose living
+/* What sim/memory/memory needs to know of a complete list and can know without sizes: the order
+ * of allocation, and the moments of a layer at which the peak may be. A moment whose living
  * buffers all live at another one as well cannot be worse, so it is left out. */
 #include <string.h>
 

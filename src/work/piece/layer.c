@@ -1,7 +1,7 @@
 /* The layer's frame: sizes, order of its parts, buffers and ops; see layer.h. */
 #include "work/piece/layer.h"
 
-#include "plan/schema.h"
+#include "plan/schema/schema.h"
 #include "work/list/letters.h"
 #include "work/path/path.h"
 #include "work/stack/stack.h"

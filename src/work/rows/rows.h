@@ -16,7 +16,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "plan/plan.h"
-#include "plan/trace.h"
+#include "plan/data/trace.h"
 #include "work/rows/placement.h"
 
 enum {

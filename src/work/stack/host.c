@@ -1,6 +1,6 @@
 /* host: moeplan's own executor. It has no libraries and no habits: beside the state it holds
  * what the ops of the step read and write, for as long as data needs it. Of the list, `run`
- * performs the slice of one routed layer (sim/slice.h), op by op. */
+ * performs the slice of one routed layer (sim/step/slice.h), op by op. */
 #include "work/pass/lives.h"
 #include "work/stack/serve.h"
 #include "work/stack/stack.h"

@@ -3,7 +3,7 @@
 #include "work/stack/serve.h"
 
 #include "plan/derive.h"
-#include "plan/schema.h"
+#include "plan/schema/schema.h"
 #include "work/list/letters.h"
 #include "work/piece/cache.h"
 #include "work/stack/stack.h"

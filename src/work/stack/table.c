@@ -3,7 +3,7 @@
 
 #include "plan/derive.h"
 #include "plan/engine.h"
-#include "plan/schema.h"
+#include "plan/schema/schema.h"
 #include "work/path/path.h"
 #include "work/stack/stack.h"
 

@@ -1,0 +1,58 @@
+/* Rows of published runs as plans; see published.h. */
+#include "plan/data/published.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+enum status published_sets(const struct csv *csv, size_t row, struct arena *arena,
+                           struct override **sets, size_t *n, struct err *err)
+{
+    size_t capacity = 0;
+    const char *at = csv_cell(csv, row, "set");
+    *sets = NULL;
+    *n = 0;
+    while (at && *at) {
+        size_t length = strcspn(at, " ");
+        const char *set = arena_strndup(arena, at, length), *equal = strchr(set, '=');
+        if (!equal)
+            return err_at(err, STATUS_INPUT, (struct mark){csv->file, csv->lines[row], 1},
+                          "\"%s\" is no key=value", set);
+        *sets = arena_grow(arena, *sets, *n, &capacity, sizeof **sets);
+        (*sets)[(*n)++] =
+            (struct override){arena_strndup(arena, set, (size_t)(equal - set)), equal + 1,
+                              arena_printf(arena, "%s:%" PRIu32, csv->file, csv->lines[row])};
+        at += length + strspn(at + length, " ");
+    }
+    return STATUS_OK;
+}
+
+/* <folder>/models/published/x.csv names plans from <folder>; a file of the user's from its own.
+ */
+static const char *plan_file(const struct csv *csv, const char *plan, struct arena *arena)
+{
+    static const char shipped[] = "models/published/";
+    const char *slash = strrchr(csv->file, '/');
+    size_t folder = slash ? (size_t)(slash - csv->file) + 1 : 0, tail = sizeof shipped - 1;
+    if (plan[0] == '/')
+        return plan;
+    if (folder >= tail && strncmp(csv->file + folder - tail, shipped, tail) == 0)
+        folder -= tail;
+    return arena_printf(arena, "%.*s%s", (int)folder, csv->file, plan);
+}
+
+enum status published_plan(const struct csv *csv, size_t row, struct arena *arena,
+                           struct plan *plan, struct err *err)
+{
+    static const char bare[] = "workload: {mode: train}\n";
+    const char *file = csv_cell(csv, row, "plan");
+    struct override *sets;
+    size_t n;
+    enum status status = published_sets(csv, row, arena, &sets, &n, err);
+    if (status == STATUS_OK && file && file[0])
+        status = plan_load(plan_file(csv, file, arena), sets, n, arena, plan, NULL, err);
+    else if (status == STATUS_OK)
+        status = plan_load_text("row", bare, sizeof bare - 1, sets, n, arena, plan, NULL, err);
+    if (status == STATUS_OK)
+        return status;
+    return err_place(err, (struct mark){csv->file, csv->lines[row], 1});
+}

@@ -1,0 +1,17 @@
+/* Tables of published runs (models/README.md): each row's plan, from its cells alone. */
+#ifndef MOEPLAN_PLAN_DATA_PUBLISHED_H
+#define MOEPLAN_PLAN_DATA_PUBLISHED_H
+
+#include "base/csv.h"
+#include "plan/read/load.h"
+
+/* The row's cell `set`, "a=b c=d", as overrides in the arena. STATUS_INPUT at file:line. */
+enum status published_sets(const struct csv *csv, size_t row, struct arena *arena,
+                           struct override **sets, size_t *n, struct err *err);
+
+/* The plan of a row: the file of its cell `plan`, below the folder that holds the table's
+ * models/ (or, when the cell is empty, everything from `set`), with `set`. */
+enum status published_plan(const struct csv *csv, size_t row, struct arena *arena,
+                           struct plan *plan, struct err *err);
+
+#endif

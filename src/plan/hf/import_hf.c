@@ -1,0 +1,352 @@
+/* Reads config.json by the table of its architecture; see import_hf.h. */
+#include "plan/hf/import_hf.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/number.h"
+#include "plan/hf/import_hf_table.h"
+#include "plan/layers.h"
+
+enum { IMPORT_KEY = 64 };
+
+#define IMPORT_LIMIT UINT64_C(1000000000)
+
+/* The language model of a multimodal configuration, and what stands around it. */
+struct config {
+    const struct node *inner, *outer;
+    const char *architecture; /* as the file calls it */
+};
+
+/* ---- which architecture ---- */
+
+/* The value of model_type, or the first of architectures; NULL when neither is a text. */
+static const struct node *architecture_node(const struct node *config)
+{
+    const struct node *list = node_get(config, "architectures");
+    if (list && list->kind == NODE_SEQUENCE && list->first && list->first->kind == NODE_SCALAR)
+        return list->first;
+    const struct node *type = node_get(config, "model_type");
+    return type && type->kind == NODE_SCALAR && !node_is_null(type) ? type : NULL;
+}
+
+static const struct node *text_config(const struct node *config)
+{
+    const struct node *text = node_get(config, "text_config");
+    return text && text->kind == NODE_MAPPING ? text : NULL;
+}
+
+bool import_hf_is_config(const struct node *config)
+{
+    if (config->kind != NODE_MAPPING)
+        return false;
+    if (node_get(config, "model_type") || node_get(config, "architectures"))
+        return true;
+    const struct node *text = text_config(config);
+    return text && node_get(text, "model_type");
+}
+
+static const struct import_family *find_family(const char *name)
+{
+    for (size_t i = 0; i < import_n_families; i++)
+        for (const char *const *known = import_families[i].names; *known; known++)
+            if (text_equal(*known, name))
+                return &import_families[i];
+    return NULL;
+}
+
+void import_hf_known(struct text *out)
+{
+    for (size_t i = 0; i < import_n_families; i++)
+        for (const char *const *name = import_families[i].names; *name; name++)
+            if (!isupper((unsigned char)**name))
+                text_printf(out, "%s%s", text_string(out)[0] ? ", " : "", *name);
+}
+
+static enum status refuse(const struct node *name, struct err *err)
+{
+    for (size_t i = 0; i < import_n_refusals; i++)
+        if (text_starts(name->text, import_refusals[i].prefix)) {
+            err_at(err, STATUS_INPUT, name->mark,
+                   "architecture '%s' is not supported: hybrid attention (%s)", name->text,
+                   import_refusals[i].reason);
+            return err_hint(err, "write the model's own keys where its layers are of known "
+                                 "types, as models/*.yaml do");
+        }
+    struct arena arena = {0};
+    struct text known = {.arena = &arena};
+    import_hf_known(&known);
+    err_at(err, STATUS_INPUT, name->mark, "architecture '%s' is not known", name->text);
+    err_hint(err, "known: %s; or write the model's own keys, as models/*.yaml do",
+             text_string(&known));
+    arena_release(&arena);
+    return STATUS_INPUT;
+}
+
+static enum status find_architecture(struct config *config, const struct import_family **family,
+                                     struct err *err)
+{
+    const struct node *places[] = {config->inner, config->outer};
+    const struct node *unknown = NULL;
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        const struct node *names[] = {architecture_node(places[i]),
+                                      node_get(places[i], "model_type")};
+        for (size_t j = 0; j < sizeof names / sizeof *names; j++) {
+            if (!names[j] || names[j]->kind != NODE_SCALAR)
+                continue;
+            *family = find_family(names[j]->text);
+            config->architecture = names[j]->text;
+            if (*family)
+                return STATUS_OK;
+            unknown = unknown ? unknown : names[j];
+        }
+    }
+    if (unknown)
+        return refuse(unknown, err);
+    err_at(err, STATUS_INPUT, config->outer->mark,
+           "configuration names no architecture: 'model_type' is missing");
+    return STATUS_INPUT;
+}
+
+/* ---- values ---- */
+
+/* The value of "a.b" below a mapping; NULL when absent or null. */
+static const struct node *find_below(const struct node *node, const char *key)
+{
+    char part[IMPORT_KEY];
+    while (node) {
+        size_t length = strcspn(key, ".");
+        snprintf(part, sizeof part, "%.*s", (int)length, key);
+        node = node_get(node, part);
+        if (key[length] == '\0')
+            return node && !node_is_null(node) ? node : NULL;
+        key += length + 1;
+    }
+    return NULL;
+}
+
+static const struct node *find_value(const struct config *config, const char *key)
+{
+    const struct node *value = find_below(config->inner, key);
+    return value ? value : find_below(config->outer, key);
+}
+
+static bool parse_count(const char *text, uint64_t least, uint64_t *value)
+{
+    uint64_t count;
+    if (!number_count(text, &count) || count < least || count > IMPORT_LIMIT)
+        return false;
+    *value = count;
+    return true;
+}
+
+static bool parse_real(const char *text, double *value)
+{
+    double real;
+    if (!number_real(text, &real) || real < 0 || real > 1e9)
+        return false;
+    *value = real;
+    return true;
+}
+
+static bool parse_bool(const char *text, bool *value)
+{
+    if (!text_equal(text, "true") && !text_equal(text, "false"))
+        return false;
+    *value = text_equal(text, "true");
+    return true;
+}
+
+static bool parse_word(const struct import_word *words, const char *text, size_t size,
+                       void *member)
+{
+    for (; words->text; words++) {
+        if (!text_equal(words->text, text))
+            continue;
+        bool flag = words->value != 0;
+        const void *value = size == sizeof flag ? (const void *)&flag : &words->value;
+        memcpy(member, value, size);
+        return true;
+    }
+    return false;
+}
+
+/* Counts that a configuration must give are at least 1; so is the distance of MoE layers. */
+static uint64_t least_count(const struct import_field *field)
+{
+    return !field->fallback || field->offset == offsetof(struct model, moe_every);
+}
+
+/* Reads a text into the field's member; false when it is not of the field's type. */
+static bool parse_field(const struct import_field *field, const char *text, struct model *model)
+{
+    void *member = (char *)model + field->offset;
+    switch (field->type) {
+    case IMPORT_COUNT:
+        return parse_count(text, least_count(field), member);
+    case IMPORT_REAL:
+        return parse_real(text, member);
+    case IMPORT_BOOL:
+        return parse_bool(text, member);
+    case IMPORT_WORD:
+        return parse_word(field->words, text, field->size, member);
+    }
+    return false;
+}
+
+static enum status wrong_value(const struct import_field *field, const struct node *value,
+                               struct err *err)
+{
+    static const char *const expected[] = {
+        [IMPORT_COUNT] = "a whole number up to 1000000000",
+        [IMPORT_REAL] = "a number from 0 to 1e9",
+        [IMPORT_BOOL] = "true or false",
+        [IMPORT_WORD] = "one of the known words",
+    };
+    const char *got = value->kind == NODE_SCALAR ? value->text : node_kind_name(value->kind);
+    err_at(err, STATUS_INPUT, value->mark, "'%s' must be %s, not '%s'", field->key,
+           expected[field->type], got);
+    if (field->type == IMPORT_COUNT && least_count(field))
+        return err_hint(err, "it must be at least 1");
+    if (field->type != IMPORT_WORD)
+        return STATUS_INPUT;
+    struct arena arena = {0};
+    struct text words = {.arena = &arena};
+    for (const struct import_word *word = field->words; word->text; word++)
+        text_printf(&words, "%s%s", word == field->words ? "" : ", ", word->text);
+    err_hint(err, "known: %s", text_string(&words));
+    arena_release(&arena);
+    return STATUS_INPUT;
+}
+
+static enum status read_field(const struct config *config, const struct import_field *field,
+                              struct model *model, struct err *err)
+{
+    const struct node *value = field->key ? find_value(config, field->key) : NULL;
+    if (!value && !field->fallback) {
+        err_at(err, STATUS_INPUT, config->inner->mark, "configuration has no '%s'", field->key);
+        return err_hint(err, "architecture '%s' needs it", config->architecture);
+    }
+    bool is_text = field->type == IMPORT_WORD;
+    bool fits = !value || (value->kind == NODE_SCALAR && (is_text || !value->quoted));
+    if (fits && parse_field(field, value ? value->text : field->fallback, model))
+        return STATUS_OK;
+    return wrong_value(field, value, err);
+}
+
+/* ---- the whole model ---- */
+
+/* What is left open by configurations: as many k and v heads as heads, heads that split the
+ * hidden state, shared experts as wide as routed ones. */
+static enum status fill_in(const struct config *config, struct model *model, struct err *err)
+{
+    struct attention *attention = &model->attention;
+    if (attention->kind == ATTENTION_GQA && attention->kv_heads == 0)
+        attention->kv_heads = attention->heads;
+    if (attention->kind == ATTENTION_GQA && attention->head_dim == 0) {
+        if (model->hidden % attention->heads != 0)
+            return err_at(err, STATUS_INPUT, config->inner->mark,
+                          "hidden size %llu is not a multiple of the %llu attention heads",
+                          (unsigned long long)model->hidden,
+                          (unsigned long long)attention->heads);
+        attention->head_dim = model->hidden / attention->heads;
+    }
+    if (model->moe.shared_intermediate == 0)
+        model->moe.shared_intermediate = model->moe.shared_experts * model->moe.intermediate;
+    if (model_has_parts(model))
+        model->dense_layers = model_ffns(model, FFN_DENSE);
+    if (model->dense_layers == 0)
+        model->dense_intermediate = 0;
+    return STATUS_OK;
+}
+
+static bool says(const struct node *mapping, const char *key, const char *word)
+{
+    const struct node *value = node_get(mapping, key);
+    return value && value->kind == NODE_SCALAR && text_equal(value->text, word);
+}
+
+/* Of compressed-tensors the first group of weights says it. */
+static enum dtype compressed(const struct node *how)
+{
+    const struct node *groups = node_get(how, "config_groups");
+    const struct node *group = groups && groups->kind == NODE_MAPPING ? groups->first : NULL;
+    const struct node *weights =
+        group && group->kind == NODE_MAPPING ? node_get(group, "weights") : NULL;
+    if (!weights || weights->kind != NODE_MAPPING)
+        return DTYPE_NONE;
+    bool real = says(weights, "type", "float"), four = says(weights, "num_bits", "4");
+    bool eight = says(weights, "num_bits", "8");
+    if (real && four)
+        return says(weights, "group_size", "32") ? DTYPE_MXFP4 : DTYPE_NVFP4;
+    if (real && eight)
+        return node_get(weights, "block_structure") &&
+                       !node_is_null(node_get(weights, "block_structure"))
+                   ? DTYPE_FP8_BLOCK
+                   : DTYPE_FP8_CHANNEL;
+    if (four)
+        return says(weights, "group_size", "32") ? DTYPE_INT4_32 : DTYPE_INT4;
+    return eight ? DTYPE_INT8 : DTYPE_NONE;
+}
+
+/* quantization_config: the formats that serving keeps as they are. Each is that of
+ * transformers' src/transformers/utils/quantization_config.py. */
+static enum dtype checkpoint_of(const struct config *config)
+{
+    static const struct {
+        const char *method, *key, *value;
+        enum dtype format;
+    } formats[] = {
+        {"mxfp4", NULL, NULL, DTYPE_MXFP4},
+        {"awq", "bits", "4", DTYPE_INT4},
+        {"gptq", "bits", "4", DTYPE_INT4},
+        {"gptq", "bits", "8", DTYPE_INT8},
+        {"bitsandbytes", "load_in_8bit", "true", DTYPE_INT8},
+        {"bitsandbytes", "bnb_4bit_use_double_quant", "true", DTYPE_NF4_DOUBLE},
+        {"bitsandbytes", "load_in_4bit", "true", DTYPE_NF4},
+        {"modelopt", "quant_algo", "FP8", DTYPE_FP8},
+        {"modelopt", "quant_algo", "NVFP4", DTYPE_NVFP4},
+        {"fbgemm_fp8", NULL, NULL, DTYPE_FP8_CHANNEL},
+    };
+    const struct node *how = find_value(config, "quantization_config");
+    if (!how || how->kind != NODE_MAPPING)
+        return DTYPE_NONE;
+    if (says(how, "quant_method", "compressed-tensors"))
+        return compressed(how);
+    if (says(how, "quant_method", "fp8"))
+        return node_get(how, "weight_block_size") ? DTYPE_FP8_BLOCK : DTYPE_FP8;
+    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
+        if (says(how, "quant_method", formats[i].method) &&
+            (!formats[i].key || says(how, formats[i].key, formats[i].value)))
+            return formats[i].format;
+    return DTYPE_NONE;
+}
+
+enum status import_hf_model(const struct node *config, struct model *model, struct err *err)
+{
+    if (config->kind != NODE_MAPPING)
+        return err_at(err, STATUS_INPUT, config->mark, "configuration must be a mapping");
+    const struct node *text = text_config(config);
+    struct config c = {.inner = text ? text : config, .outer = config};
+    const struct import_family *family = NULL;
+    TRY(find_architecture(&c, &family, err));
+    struct model m = {0};
+    for (size_t i = 0; i < sizeof family->parts / sizeof *family->parts; i++)
+        for (size_t j = 0; j < family->parts[i].n; j++)
+            TRY(read_field(&c, &family->parts[i].field[j], &m, err));
+    if (family->finish)
+        TRY(family->finish(c.inner, &m, err));
+    TRY(fill_in(&c, &m, err));
+    if (m.moe.experts && !m.moe.top_k) {
+        err_at(err, STATUS_INPUT, c.inner->mark, "configuration has no 'num_experts_per_tok'");
+        return err_hint(err, "architecture '%s' needs it", c.architecture);
+    }
+    m.checkpoint = checkpoint_of(&c);
+    m.encoder = (struct encoder){.bias = true, .norm_bias = true, .merge = 4, .outputs = 1};
+    import_hf_vision(config, &m);
+    snprintf(m.name, sizeof m.name, "%s", c.architecture);
+    *model = m;
+    return STATUS_OK;
+}

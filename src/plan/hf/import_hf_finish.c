@@ -1,0 +1,99 @@
+/* Rules between the keys of config.json that no table of fields can say. */
+#include <stdlib.h>
+
+#include "base/text.h"
+#include "plan/hf/import_hf_table.h"
+
+/* The layers with experts come every moe_every-th, and the rest are dense. */
+static void count_dense(struct model *model)
+{
+    if (model->moe_every > 1)
+        model->dense_layers = model->layers - model->layers / model->moe_every;
+}
+
+/* Item i of the list is exactly `first + i * step`. */
+static bool is_progression(const struct node *list, uint64_t first, uint64_t step)
+{
+    uint64_t expected = first;
+    for (const struct node *item = list->first; item; item = item->next) {
+        char text[24];
+        snprintf(text, sizeof text, "%llu", (unsigned long long)expected);
+        if (item->kind != NODE_SCALAR || !text_equal(item->text, text))
+            return false;
+        expected += step;
+    }
+    return true;
+}
+
+/* mlp_only_layers: layers without experts; only the first ones can be expressed. */
+static enum status read_dense_list(const struct node *list, struct model *model,
+                                   struct err *err)
+{
+    if (!list || list->kind != NODE_SEQUENCE || list->n == 0)
+        return STATUS_OK;
+    if (model->moe_every > 1 || !is_progression(list, 0, 1))
+        return err_at(err, STATUS_INPUT, list->mark,
+                      "'mlp_only_layers' must name the first layers and no others");
+    model->dense_layers = list->n;
+    return STATUS_OK;
+}
+
+/* moe_layers: the layers with experts; must say what interleave_moe_layer_step says. */
+static enum status check_moe_list(const struct node *list, const struct model *model,
+                                  struct err *err)
+{
+    if (!list || list->kind != NODE_SEQUENCE)
+        return STATUS_OK;
+    if (list->n == model->layers / model->moe_every &&
+        is_progression(list, model->moe_every - 1, model->moe_every))
+        return STATUS_OK;
+    return err_at(err, STATUS_INPUT, list->mark,
+                  "'moe_layers' must be every layer that 'interleave_moe_layer_step' gives");
+}
+
+enum status import_finish_interleaved(const struct node *config, struct model *model,
+                                      struct err *err)
+{
+    count_dense(model);
+    TRY(check_moe_list(node_get(config, "moe_layers"), model, err));
+    return read_dense_list(node_get(config, "mlp_only_layers"), model, err);
+}
+
+enum status import_finish_deepseek(const struct node *config, struct model *model,
+                                   struct err *err)
+{
+    (void)model;
+    const struct node *step = node_get(config, "moe_layer_freq");
+    if (!step || node_is_null(step) || text_equal(step->text, "1"))
+        return STATUS_OK;
+    return err_at(err, STATUS_INPUT, step->mark,
+                  "'moe_layer_freq' must be 1: all layers after the dense ones have experts");
+}
+
+enum status import_finish_minimax(const struct node *config, struct model *model,
+                                  struct err *err)
+{
+    const struct node *kinds = node_get(config, "attn_type_list");
+    if (kinds && !is_progression(kinds, 1, 0)) {
+        err_at(err, STATUS_INPUT, kinds->mark,
+               "not supported: hybrid attention (linear and softmax attention layers)");
+        return err_hint(err, "all items of 'attn_type_list' must be 1");
+    }
+    if (model->moe.shared_intermediate > 0)
+        model->moe.shared_experts = 1;
+    return STATUS_OK;
+}
+
+/* The MLP beside the experts is as wide as the hidden state and has a norm of its own. */
+enum status import_finish_arctic(const struct node *config, struct model *model,
+                                 struct err *err)
+{
+    (void)err;
+    count_dense(model);
+    const struct node *parallel = node_get(config, "parallel_attn_mlp_res");
+    if (parallel && text_equal(parallel->text, "true")) {
+        model->residual_intermediate = model->hidden;
+        model->norms_per_layer = 3;
+    }
+    return STATUS_OK;
+}

@@ -1,0 +1,80 @@
+/* Fields of config.json that change memory and are not part of the model; see import_hf.h. */
+#include <string.h>
+
+#include "base/text.h"
+#include "plan/hf/import_hf.h"
+#include "plan/layers.h"
+
+static const struct unmodelled {
+    const char *key, *what;
+} fields[] = {
+    {"vision_config", "the vision encoder is of no known kind or incomplete: it is not counted "
+                      "(model.encoder.* says it)"},
+    {"audio_config", "the audio encoder is not counted"},
+    {"moe_latent_size", "experts on a latent width: they are counted on the hidden size"},
+    {"routed_expert_hidden_size",
+     "experts on a latent width: they are counted on the hidden size"},
+    {"hidden_size_per_layer_input", "embeddings of every layer are not counted"},
+    {"num_kv_shared_layers", "layers without keys and values of their own keep a cache here"},
+    {"global_head_dim", "heads of another size in full layers"},
+    {"num_global_key_value_heads", "other key and value heads in full layers"},
+    {"swa_num_key_value_heads", "other key and value heads in window layers"},
+    {"swa_head_dim", "heads of another size in window layers"},
+    {"attention_other_setting", "other heads in window layers"},
+    {"use_head_wise_attn_gate", "a gate per head is not counted"},
+    {"attn_res_block_size", "attention residuals are not counted"},
+    {"hc_mult", "hyper-connections are not counted"},
+    {"compress_ratios", "compressed attention is taken for plain"},
+    {"sparse_attention_config", "block-sparse attention is taken for plain"},
+    {"use_full_rank_gate", "a gate of full rank is counted by its low rank"},
+    {"mlp_layer_types", "only first_k_dense_replace is read"},
+};
+
+enum { VISION }; /* its place in the table */
+
+/* Neither absent, null, false, 0 nor empty. */
+static bool is_set(const struct node *value)
+{
+    if (!value || node_is_null(value))
+        return false;
+    if (value->kind != NODE_SCALAR)
+        return value->first != NULL;
+    return !text_equal(value->text, "false") && !text_equal(value->text, "0");
+}
+
+static void note(struct text *out, const struct node *value, const char *what)
+{
+    text_printf(out, "'%s' (line %u): %s\n", value->key, value->mark.line, what);
+}
+
+/* What this model does not take up although other families do. */
+static void note_unread(const struct node *config, const struct model *model, struct text *out)
+{
+    const struct node *window = node_get(config, "sliding_window");
+    const struct node *used = node_get(config, "use_sliding_window");
+    const struct node *types = node_get(config, "layer_types");
+    bool off = used && text_equal(used->text, "false");
+    if (is_set(window) && !off && !model->attention.window)
+        note(out, window, "not read for this architecture, all attention is full");
+    if (is_set(types) && types->n != model->layers && types->kind == NODE_SEQUENCE)
+        note(out, types, "has not as many items as there are layers");
+}
+
+void import_hf_notes(const struct node *config, const struct model *model, struct text *out)
+{
+    const struct node *inner = node_get(config, "text_config");
+    const struct node *how = node_get(config, "quantization_config");
+    const struct node *const places[] = {config,
+                                         inner && inner->kind == NODE_MAPPING ? inner : NULL};
+    for (size_t i = 0; i < sizeof places / sizeof *places && places[i]; i++) {
+        for (size_t j = 0; j < sizeof fields / sizeof *fields; j++) {
+            const struct node *value = node_get(places[i], fields[j].key);
+            bool taken = j == VISION && model->encoder.layers;
+            if (is_set(value) && !taken)
+                note(out, value, fields[j].what);
+        }
+        note_unread(places[i], model, out);
+    }
+    if (is_set(how) && model->checkpoint == DTYPE_NONE)
+        note(out, how, "a format that is not known; the matrices are taken for 16 bits");
+}

@@ -1,0 +1,500 @@
+/* The architectures; see import_hf_table.h. Key names and defaults are those of the
+ * configuration classes of github.com/huggingface/transformers (src/transformers/models). */
+#include "plan/hf/import_hf_table.h"
+
+#define MEMBER(member) offsetof(struct model, member), sizeof(((struct model *)0)->member)
+#define COUNT(member, key, fallback)                                                           \
+    {                                                                                          \
+        IMPORT_COUNT, MEMBER(member), key, fallback, NULL                                      \
+    }
+#define REAL(member, key, fallback)                                                            \
+    {                                                                                          \
+        IMPORT_REAL, MEMBER(member), key, fallback, NULL                                       \
+    }
+#define BOOL(member, key, fallback)                                                            \
+    {                                                                                          \
+        IMPORT_BOOL, MEMBER(member), key, fallback, NULL                                       \
+    }
+#define WORD(member, key, fallback, words)                                                     \
+    {                                                                                          \
+        IMPORT_WORD, MEMBER(member), key, fallback, words                                      \
+    }
+#define FIELDS(table)                                                                          \
+    {                                                                                          \
+        sizeof(table) / sizeof *(table), table                                                 \
+    }
+
+static const struct import_word attentions[] = {
+    {"gqa", ATTENTION_GQA}, {"mla", ATTENTION_MLA}, {NULL, 0}};
+static const struct import_word scores[] = {{"softmax", SCORE_SOFTMAX},
+                                            {"sigmoid", SCORE_SIGMOID},
+                                            {"sqrtsoftplus", SCORE_SQRTSOFTPLUS},
+                                            {NULL, 0}};
+static const struct import_word orders[] = {{"topk_then_score", ORDER_TOPK_THEN_SCORE},
+                                            {"score_then_topk", ORDER_SCORE_THEN_TOPK},
+                                            {NULL, 0}};
+static const struct import_word activations[] = {{"silu", ACTIVATION_SILU},
+                                                 {"swiglu", ACTIVATION_SILU},
+                                                 {"gelu", ACTIVATION_GELU},
+                                                 {"gelu_new", ACTIVATION_GELU},
+                                                 {"gelu_pytorch_tanh", ACTIVATION_GELU},
+                                                 {"relu", ACTIVATION_RELU},
+                                                 {"relu2", ACTIVATION_RELU},
+                                                 {"swiglu_oai", ACTIVATION_SWIGLU_OAI},
+                                                 {NULL, 0}};
+static const struct import_word scales[] = {{"post", GATE_POST}, {"pre", GATE_PRE}, {NULL, 0}};
+/* topk_method: only noaux_tc selects on scores with a bias. */
+static const struct import_word methods[] = {
+    {"noaux_tc", 1}, {"greedy", 0}, {"group_limited_greedy", 0}, {NULL, 0}};
+/* qk_norm_type: one norm over all heads of a layer, or one for each head. */
+static const struct import_word norm_types[] = {{"per_layer", 1}, {"per_head", 0}, {NULL, 0}};
+
+static const struct import_word linear_kinds[] = {{"gated_delta_net", LINEAR_GATED_DELTA_NET},
+                                                  {"kimi_delta", LINEAR_KIMI_DELTA},
+                                                  {"lightning", LINEAR_LIGHTNING},
+                                                  {"mamba2", LINEAR_MAMBA2},
+                                                  {"mamba1", LINEAR_MAMBA1},
+                                                  {NULL, 0}};
+static const struct import_word formats[] = {
+    {"float32", DTYPE_F32}, {"bfloat16", DTYPE_BF16}, {"float16", DTYPE_F16}, {NULL, 0}};
+
+/* Of a model without linear layers. */
+#define LINEAR_DEFAULTS                                                                        \
+    COUNT(linear.chunk, NULL, "64"), WORD(linear.state, NULL, "bfloat16", formats)
+
+/* What every transformer says, and what is so unless a family says otherwise. */
+static const struct import_field common[] = {
+    COUNT(layers, "num_hidden_layers", NULL),
+    COUNT(hidden, "hidden_size", NULL),
+    COUNT(vocab, "vocab_size", NULL),
+    BOOL(tied_embeddings, "tie_word_embeddings", "false"),
+    COUNT(max_position, "max_position_embeddings", "0"),
+    COUNT(attention.heads, "num_attention_heads", NULL),
+    COUNT(moe.top_k, "num_experts_per_tok", "0"),
+    WORD(moe.activation, "hidden_act", "silu", activations),
+    COUNT(moe_every, NULL, "1"),
+    COUNT(norms_per_layer, NULL, "2"),
+    BOOL(moe.glu, NULL, "true"),
+    COUNT(moe.router.groups, NULL, "1"),
+    COUNT(moe.router.top_groups, NULL, "1"),
+    REAL(moe.router.scale, NULL, "1"),
+    WORD(moe.router.order, NULL, "score_then_topk", orders),
+    LINEAR_DEFAULTS,
+};
+
+static const struct import_field grouped_heads[] = {
+    WORD(attention.kind, NULL, "gqa", attentions),
+    COUNT(attention.kv_heads, "num_key_value_heads", "0"),
+    COUNT(attention.head_dim, "head_dim", "0"),
+};
+
+static const struct import_field latent_heads[] = {
+    WORD(attention.kind, NULL, "mla", attentions),
+    COUNT(attention.q_lora_rank, "q_lora_rank", "0"),
+    COUNT(attention.kv_lora_rank, "kv_lora_rank", NULL),
+    COUNT(attention.qk_nope_head_dim, "qk_nope_head_dim", NULL),
+    COUNT(attention.qk_rope_head_dim, "qk_rope_head_dim", NULL),
+    COUNT(attention.v_head_dim, "v_head_dim", NULL),
+    BOOL(attention.bias, "attention_bias", "false"),
+    BOOL(attention.output_bias, "attention_bias", "false"),
+};
+
+/* The expert keys of DeepSeek, which GLM shares. */
+static const struct import_field routed_experts[] = {
+    COUNT(dense_layers, "first_k_dense_replace", "0"),
+    COUNT(dense_intermediate, "intermediate_size", NULL),
+    COUNT(mtp_layers, "num_nextn_predict_layers", "0"),
+    COUNT(moe.experts, "n_routed_experts", NULL),
+    COUNT(moe.intermediate, "moe_intermediate_size", NULL),
+    COUNT(moe.shared_experts, "n_shared_experts", "0"),
+    COUNT(moe.router.groups, "n_group", "1"),
+    COUNT(moe.router.top_groups, "topk_group", "1"),
+    REAL(moe.router.scale, "routed_scaling_factor", "1"),
+};
+
+static const struct import_field deepseek_v2[] = {
+    WORD(moe.router.score, "scoring_func", "softmax", scores),
+    BOOL(moe.router.normalize, "norm_topk_prob", "false"),
+    WORD(moe.router.bias, "topk_method", "greedy", methods),
+};
+
+static const struct import_field deepseek_v3[] = {
+    WORD(moe.router.score, "scoring_func", "sigmoid", scores),
+    BOOL(moe.router.normalize, "norm_topk_prob", "true"),
+    WORD(moe.router.bias, "topk_method", "noaux_tc", methods),
+};
+
+static const struct import_field glm4_moe[] = {
+    BOOL(attention.bias, "attention_bias", "false"),
+    BOOL(attention.qk_norm, "use_qk_norm", "false"),
+    WORD(moe.router.score, NULL, "sigmoid", scores),
+    BOOL(moe.router.normalize, "norm_topk_prob", "true"),
+    BOOL(moe.router.bias, NULL, "true"),
+};
+
+/* The expert keys of Mixtral, which several share: experts as wide as a dense network. */
+#define LOCAL_EXPERTS                                                                          \
+    COUNT(moe.experts, "num_local_experts", NULL),                                             \
+        COUNT(moe.intermediate, "intermediate_size", NULL)
+
+static const struct import_field mixtral[] = {
+    LOCAL_EXPERTS,
+    COUNT(attention.window, "sliding_window", "0"),
+    WORD(moe.router.order, NULL, "topk_then_score", orders),
+};
+
+static const struct import_field granitemoe[] = {
+    LOCAL_EXPERTS,
+    BOOL(attention.bias, "attention_bias", "false"),
+    BOOL(attention.output_bias, "attention_bias", "false"),
+    WORD(moe.router.order, NULL, "topk_then_score", orders),
+};
+
+static const struct import_field phimoe[] = {
+    LOCAL_EXPERTS,
+    BOOL(attention.bias, "attention_bias", "false"),
+    BOOL(attention.output_bias, "attention_bias", "false"),
+    BOOL(head_bias, "lm_head_bias", "false"),
+    BOOL(norm_bias, NULL, "true"),
+};
+
+static const struct import_field minimax_m2[] = {
+    LOCAL_EXPERTS,
+    BOOL(attention.qk_norm, "use_qk_norm", "true"),
+    WORD(attention.qk_norm_all_heads, "qk_norm_type", "per_layer", norm_types),
+    COUNT(mtp_layers, "num_mtp_modules", "0"),
+    COUNT(moe.shared_intermediate, "shared_intermediate_size", "0"),
+    WORD(moe.router.score, "scoring_func", "sigmoid", scores),
+    BOOL(moe.router.normalize, NULL, "true"),
+    BOOL(moe.router.bias, "use_routing_bias", "true"),
+};
+
+static const struct import_field arctic[] = {
+    LOCAL_EXPERTS,
+    COUNT(dense_intermediate, "intermediate_size", NULL),
+    COUNT(moe_every, "moe_layer_frequency", "2"),
+    BOOL(moe.router.normalize, NULL, "true"),
+};
+
+static const struct import_field grok_1[] = {
+    LOCAL_EXPERTS,
+    BOOL(tied_embeddings, "tie_word_embeddings", "true"),
+    COUNT(norms_per_layer, NULL, "4"),
+    WORD(moe.activation, NULL, "gelu", activations),
+};
+
+static const struct import_field gpt_oss[] = {
+    LOCAL_EXPERTS,
+    BOOL(attention.bias, "attention_bias", "true"),
+    BOOL(attention.output_bias, "attention_bias", "true"),
+    BOOL(attention.sinks, NULL, "true"),
+    COUNT(attention.window, "sliding_window", "128"),
+    WORD(moe.activation, NULL, "swiglu_oai", activations),
+    BOOL(moe.bias, NULL, "true"),
+    WORD(moe.router.order, NULL, "topk_then_score", orders),
+    BOOL(moe.router.linear_bias, NULL, "true"),
+};
+
+static const struct import_field llama4[] = {
+    LOCAL_EXPERTS,
+    COUNT(dense_intermediate, "intermediate_size_mlp", NULL),
+    COUNT(moe_every, "interleave_moe_layer_step", "1"),
+    COUNT(attention.chunk, "attention_chunk_size", "8192"),
+    BOOL(attention.bias, "attention_bias", "false"),
+    BOOL(attention.output_bias, "attention_bias", "false"),
+    COUNT(moe.shared_experts, NULL, "1"),
+    WORD(moe.scale, NULL, "pre", scales),
+    WORD(moe.router.score, NULL, "sigmoid", scores),
+};
+
+static const struct import_field olmoe[] = {
+    COUNT(moe.experts, "num_experts", NULL),
+    COUNT(moe.intermediate, "intermediate_size", NULL),
+    BOOL(attention.bias, "attention_bias", "false"),
+    BOOL(attention.output_bias, "attention_bias", "false"),
+    BOOL(attention.qk_norm, NULL, "true"),
+    BOOL(attention.qk_norm_all_heads, NULL, "true"),
+    BOOL(moe.router.normalize, "norm_topk_prob", "false"),
+};
+
+/* Qwen's expert keys. */
+static const struct import_field sparse_step[] = {
+    COUNT(dense_intermediate, "intermediate_size", "0"),
+    COUNT(moe_every, "decoder_sparse_step", "1"),
+    COUNT(moe.experts, "num_experts", NULL),
+    COUNT(moe.intermediate, "moe_intermediate_size", NULL),
+    BOOL(moe.router.normalize, "norm_topk_prob", "false"),
+};
+
+static const struct import_field qwen2_moe[] = {
+    COUNT(attention.window, "sliding_window", "0"),
+    BOOL(attention.bias, "qkv_bias", "true"),
+    COUNT(moe.shared_experts, NULL, "1"),
+    COUNT(moe.shared_intermediate, "shared_expert_intermediate_size", NULL),
+    BOOL(moe.shared_gate, NULL, "true"),
+};
+
+static const struct import_field qwen3_moe[] = {
+    COUNT(attention.window, "sliding_window", "0"),
+    BOOL(attention.bias, "attention_bias", "false"),
+    BOOL(attention.output_bias, "attention_bias", "false"),
+    BOOL(attention.qk_norm, NULL, "true"),
+};
+
+/* The indexer of DeepSeek-V3.2 and GLM-5. */
+#define INDEXER(n)                                                                             \
+    COUNT(indexer.heads, "index_n_heads", n),                                                  \
+        COUNT(indexer.head_dim, "index_head_dim", "128"),                                      \
+        COUNT(indexer.top_k, "index_topk", "2048")
+
+static const struct import_field deepseek_v32[] = {
+    WORD(moe.router.score, "scoring_func", "sigmoid", scores),
+    BOOL(moe.router.normalize, "norm_topk_prob", "true"),
+    WORD(moe.router.bias, "topk_method", "noaux_tc", methods),
+    INDEXER("64"),
+};
+
+static const struct import_field glm_moe_dsa[] = {
+    WORD(moe.router.score, "scoring_func", "sigmoid", scores),
+    BOOL(moe.router.normalize, "norm_topk_prob", "true"),
+    WORD(moe.router.bias, "topk_method", "noaux_tc", methods),
+    INDEXER("32"),
+};
+
+/* Qwen3-Next and Qwen3.5: gated delta nets; gated attention in every fourth layer. */
+static const struct import_field delta_net[] = {
+    BOOL(attention.bias, "attention_bias", "false"),
+    BOOL(attention.output_bias, "attention_bias", "false"),
+    BOOL(attention.qk_norm, NULL, "true"),
+    BOOL(attention.output_gate, "attn_output_gate", "true"),
+    WORD(linear.kind, NULL, "gated_delta_net", linear_kinds),
+    COUNT(linear.heads, "linear_num_value_heads", "32"),
+    COUNT(linear.head_dim, "linear_value_head_dim", "128"),
+    COUNT(linear.key_heads, "linear_num_key_heads", "16"),
+    COUNT(linear.key_dim, "linear_key_head_dim", "128"),
+    COUNT(linear.conv, "linear_conv_kernel_dim", "4"),
+    WORD(linear.state, "mamba_ssm_dtype", "bfloat16", formats),
+    COUNT(dense_intermediate, "intermediate_size", "0"),
+    BOOL(moe.router.normalize, NULL, "true"),
+};
+
+/* Its experts; mlp_only_layers is read besides. */
+static const struct import_field delta_experts[] = {
+    COUNT(moe_every, "decoder_sparse_step", "1"),
+    COUNT(mtp_layers, "mtp_num_hidden_layers", "1"),
+    COUNT(moe.experts, "num_experts", "512"),
+    COUNT(moe.intermediate, "moe_intermediate_size", "512"),
+    COUNT(moe.shared_experts, NULL, "1"),
+    COUNT(moe.shared_intermediate, "shared_expert_intermediate_size", "512"),
+    BOOL(moe.shared_gate, NULL, "true"),
+    BOOL(moe.router.normalize, "norm_topk_prob", "true"),
+};
+
+static const struct import_field kimi_linear[] = {
+    COUNT(moe.top_k, "num_experts_per_token", NULL),
+    COUNT(dense_layers, "first_k_dense_replace", "0"),
+    COUNT(dense_intermediate, "intermediate_size", NULL),
+    COUNT(moe.experts, "num_experts", NULL),
+    COUNT(moe.intermediate, "moe_intermediate_size", NULL),
+    COUNT(moe.shared_experts, "num_shared_experts", "0"),
+    WORD(moe.router.score, "moe_router_activation_func", "sigmoid", scores),
+    BOOL(moe.router.normalize, "moe_renormalize", "true"),
+    BOOL(moe.router.bias, NULL, "true"),
+    REAL(moe.router.scale, "routed_scaling_factor", "1"),
+    WORD(linear.kind, NULL, "kimi_delta", linear_kinds),
+    COUNT(linear.heads, "linear_attn_config.num_heads", NULL),
+    COUNT(linear.head_dim, "linear_attn_config.head_dim", NULL),
+    COUNT(linear.conv, "linear_attn_config.short_conv_kernel_size", "4"),
+    WORD(linear.state, NULL, "float32", formats),
+};
+
+static const struct import_field lightning[] = {
+    LOCAL_EXPERTS,
+    BOOL(moe.router.normalize, NULL, "true"),
+    WORD(linear.kind, NULL, "lightning", linear_kinds),
+    COUNT(linear.chunk, "block_size", "256"),
+};
+
+static const struct import_field nemotron_h[] = {
+    BOOL(attention.bias, "attention_bias", "false"),
+    BOOL(attention.output_bias, "attention_bias", "false"),
+    WORD(moe.activation, "mlp_hidden_act", "relu2", activations),
+    COUNT(dense_intermediate, "intermediate_size", "0"),
+    COUNT(mtp_layers, "num_nextn_predict_layers", "0"),
+    COUNT(moe.experts, "n_routed_experts", "0"),
+    COUNT(moe.intermediate, "moe_intermediate_size", "0"),
+    COUNT(moe.shared_experts, "n_shared_experts", "0"),
+    COUNT(moe.shared_intermediate, "moe_shared_expert_intermediate_size", "0"),
+    BOOL(moe.glu, NULL, "false"),
+    COUNT(moe.router.groups, "n_group", "1"),
+    COUNT(moe.router.top_groups, "topk_group", "1"),
+    REAL(moe.router.scale, "routed_scaling_factor", "1"),
+    WORD(moe.router.score, NULL, "sigmoid", scores),
+    BOOL(moe.router.normalize, "norm_topk_prob", "true"),
+    BOOL(moe.router.bias, NULL, "true"),
+    WORD(linear.kind, NULL, "mamba2", linear_kinds),
+    COUNT(linear.heads, "mamba_num_heads", NULL),
+    COUNT(linear.head_dim, "mamba_head_dim", NULL),
+    COUNT(linear.key_heads, "n_groups", "8"),
+    COUNT(linear.key_dim, "ssm_state_size", "128"),
+    COUNT(linear.conv, "conv_kernel", "4"),
+    COUNT(linear.chunk, "chunk_size", "128"),
+    WORD(linear.state, "mamba_ssm_cache_dtype", "float32", formats),
+};
+
+static const struct import_field jamba[] = {
+    COUNT(moe_every, "expert_layer_period", "2"),
+    COUNT(dense_intermediate, "intermediate_size", NULL),
+    COUNT(moe.experts, "num_experts", "16"),
+    COUNT(moe.intermediate, "intermediate_size", NULL),
+    BOOL(moe.router.normalize, NULL, "false"),
+    WORD(linear.kind, NULL, "mamba1", linear_kinds),
+    COUNT(linear.key_dim, "mamba_d_state", "16"),
+    COUNT(linear.conv, "mamba_d_conv", "4"),
+};
+
+/* Dense models. */
+static const struct import_field dense[] = {
+    BOOL(moe.router.normalize, NULL, "true"),
+    COUNT(dense_intermediate, "intermediate_size", NULL),
+    COUNT(attention.window, "sliding_window", "0"),
+    BOOL(attention.bias, "attention_bias", "false"),
+    BOOL(attention.output_bias, "attention_bias", "false"),
+};
+
+static const struct import_field qwen2[] = {
+    BOOL(attention.bias, NULL, "true"),
+    BOOL(attention.output_bias, NULL, "false"),
+};
+
+static const struct import_field qwen3[] = {
+    BOOL(attention.qk_norm, NULL, "true"),
+};
+
+/* DBRX has key names of its own for everything. */
+static const struct import_field dbrx[] = {
+    COUNT(layers, "n_layers", NULL),
+    COUNT(hidden, "d_model", NULL),
+    COUNT(vocab, "vocab_size", NULL),
+    BOOL(tied_embeddings, "tie_word_embeddings", "false"),
+    COUNT(max_position, "max_seq_len", "0"),
+    WORD(attention.kind, NULL, "gqa", attentions),
+    COUNT(attention.heads, "n_heads", NULL),
+    COUNT(attention.kv_heads, "attn_config.kv_n_heads", NULL),
+    COUNT(moe.experts, "ffn_config.moe_num_experts", NULL),
+    COUNT(moe.top_k, "ffn_config.moe_top_k", NULL),
+    COUNT(moe.intermediate, "ffn_config.ffn_hidden_size", NULL),
+    WORD(moe.activation, "ffn_config.ffn_act_fn.name", "silu", activations),
+    COUNT(moe_every, NULL, "1"),
+    COUNT(norms_per_layer, NULL, "2"),
+    BOOL(moe.glu, NULL, "true"),
+    COUNT(moe.router.groups, NULL, "1"),
+    COUNT(moe.router.top_groups, NULL, "1"),
+    REAL(moe.router.scale, NULL, "1"),
+    WORD(moe.router.order, NULL, "score_then_topk", orders),
+    BOOL(moe.router.normalize, NULL, "true"),
+    LINEAR_DEFAULTS,
+};
+
+const struct import_family import_families[] = {
+    {{"deepseek_v2", "DeepseekV2ForCausalLM", NULL},
+     {FIELDS(common), FIELDS(latent_heads), FIELDS(routed_experts), FIELDS(deepseek_v2)},
+     import_finish_deepseek},
+    {{"deepseek_v32", "DeepseekV32ForCausalLM", NULL},
+     {FIELDS(common), FIELDS(latent_heads), FIELDS(routed_experts), FIELDS(deepseek_v32)},
+     import_finish_indexed},
+    {{"deepseek_v3", "kimi_k2", "DeepseekV3ForCausalLM", "KimiK2ForCausalLM", NULL},
+     {FIELDS(common), FIELDS(latent_heads), FIELDS(routed_experts), FIELDS(deepseek_v3)},
+     import_finish_deepseek},
+    {{"glm_moe_dsa", "GlmMoeDsaForCausalLM", NULL},
+     {FIELDS(common), FIELDS(latent_heads), FIELDS(routed_experts), FIELDS(glm_moe_dsa)},
+     import_finish_indexed},
+    {{"glm4_moe", "Glm4MoeForCausalLM", NULL},
+     {FIELDS(common), FIELDS(grouped_heads), FIELDS(routed_experts), FIELDS(glm4_moe)},
+     import_finish_deepseek},
+    {{"grok-1", "Grok1ModelForCausalLM", "Grok1ForCausalLM", NULL},
+     {FIELDS(common), FIELDS(grouped_heads), FIELDS(grok_1)},
+     NULL},
+    {{"mixtral", "MixtralForCausalLM", NULL},
+     {FIELDS(common), FIELDS(grouped_heads), FIELDS(mixtral)},
+     import_finish_mixtral},
+    {{"granitemoe", "GraniteMoeForCausalLM", NULL},
+     {FIELDS(common), FIELDS(grouped_heads), FIELDS(granitemoe)},
+     NULL},
+    {{"phimoe", "PhiMoEForCausalLM", "PhimoeForCausalLM", NULL},
+     {FIELDS(common), FIELDS(grouped_heads), FIELDS(phimoe)},
+     NULL},
+    {{"minimax_m2", "MiniMaxM2ForCausalLM", NULL},
+     {FIELDS(common), FIELDS(grouped_heads), FIELDS(minimax_m2)},
+     import_finish_minimax},
+    {{"arctic", "ArcticForCausalLM", NULL},
+     {FIELDS(common), FIELDS(grouped_heads), FIELDS(arctic)},
+     import_finish_arctic},
+    {{"gpt_oss", "GptOssForCausalLM", NULL},
+     {FIELDS(common), FIELDS(grouped_heads), FIELDS(gpt_oss)},
+     import_finish_gpt_oss},
+    {{"llama4", "llama4_text", "Llama4ForCausalLM", "Llama4ForConditionalGeneration", NULL},
+     {FIELDS(common), FIELDS(grouped_heads), FIELDS(llama4)},
+     import_finish_llama4},
+    {{"olmoe", "OlmoeForCausalLM", NULL},
+     {FIELDS(common), FIELDS(grouped_heads), FIELDS(olmoe)},
+     NULL},
+    {{"qwen2_moe", "Qwen2MoeForCausalLM", NULL},
+     {FIELDS(common), FIELDS(grouped_heads), FIELDS(sparse_step), FIELDS(qwen2_moe)},
+     import_finish_qwen2_moe},
+    {{"qwen3_moe", "qwen3_vl_moe", "qwen3_vl_moe_text", "Qwen3MoeForCausalLM",
+      "Qwen3VLMoeForConditionalGeneration", NULL},
+     {FIELDS(common), FIELDS(grouped_heads), FIELDS(sparse_step), FIELDS(qwen3_moe)},
+     import_finish_qwen3_moe},
+    {{"qwen3_next", "qwen3_5_moe", "qwen3_5_moe_text", "Qwen3NextForCausalLM",
+      "Qwen3_5MoeForCausalLM", "Qwen3_5MoeForConditionalGeneration", NULL},
+     {FIELDS(common), FIELDS(grouped_heads), FIELDS(delta_net), FIELDS(delta_experts)},
+     import_finish_qwen3_next},
+    {{"qwen3_5", "qwen3_5_text", "Qwen3_5ForCausalLM", "Qwen3_5ForConditionalGeneration", NULL},
+     {FIELDS(common), FIELDS(grouped_heads), FIELDS(delta_net)},
+     import_finish_qwen3_next},
+    {{"kimi_linear", "KimiLinearForCausalLM", NULL},
+     {FIELDS(common), FIELDS(latent_heads), FIELDS(kimi_linear)},
+     import_finish_kimi},
+    {{"minimax_text_01", "minimax_m1", "minimax", "MiniMaxText01ForCausalLM",
+      "MiniMaxM1ForCausalLM", "MiniMaxForCausalLM", NULL},
+     {FIELDS(common), FIELDS(grouped_heads), FIELDS(lightning)},
+     import_finish_lightning},
+    {{"nemotron_h", "NemotronHForCausalLM", NULL},
+     {FIELDS(common), FIELDS(grouped_heads), FIELDS(nemotron_h)},
+     import_finish_nemotron},
+    {{"jamba", "JambaForCausalLM", NULL},
+     {FIELDS(common), FIELDS(grouped_heads), FIELDS(jamba)},
+     import_finish_jamba},
+    {{"llama", "mistral", "LlamaForCausalLM", "MistralForCausalLM", NULL},
+     {FIELDS(common), FIELDS(grouped_heads), FIELDS(dense)},
+     import_finish_llama},
+    {{"qwen2", "qwen2_5_vl", "qwen2_5_vl_text", "Qwen2ForCausalLM",
+      "Qwen2_5_VLForConditionalGeneration", NULL},
+     {FIELDS(common), FIELDS(grouped_heads), FIELDS(dense), FIELDS(qwen2)},
+     import_finish_dense},
+    {{"qwen3", "qwen3_vl", "qwen3_vl_text", "Qwen3ForCausalLM",
+      "Qwen3VLForConditionalGeneration", NULL},
+     {FIELDS(common), FIELDS(grouped_heads), FIELDS(dense), FIELDS(qwen3)},
+     import_finish_dense},
+    {{"dbrx", "DbrxForCausalLM", NULL}, {FIELDS(dbrx)}, NULL},
+};
+
+const size_t import_n_families = sizeof import_families / sizeof *import_families;
+
+const struct import_refusal import_refusals[] = {
+    {"bamba", "Mamba and attention layers"},
+    {"deepseek_v4", "compressed sparse attention"},
+    {"DeepseekV4", "compressed sparse attention"},
+    {"gemma", "local and global layers of different shapes"},
+    {"Gemma", "local and global layers of different shapes"},
+    {"granitemoehybrid", "Mamba and attention layers"},
+    {"mimo_v2", "window and full layers of different shapes"},
+    {"MiMoV2", "window and full layers of different shapes"},
+    {"minimax_m3", "sparse and dense attention layers"},
+    {"MiniMaxM3", "sparse and dense attention layers"},
+    {"step3p", "window and full layers of different shapes"},
+    {"Step3p", "window and full layers of different shapes"},
+};
+
+const size_t import_n_refusals = sizeof import_refusals / sizeof *import_refusals;

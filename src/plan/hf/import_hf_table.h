@@ -1,0 +1,96 @@
+/* What each HuggingFace architecture calls our fields; for plan/hf/import_hf.c alone. */
+#ifndef MOEPLAN_PLAN_HF_IMPORT_HF_TABLE_H
+#define MOEPLAN_PLAN_HF_IMPORT_HF_TABLE_H
+
+#include <stddef.h>
+
+#include "base/err.h"
+#include "plan/plan.h"
+#include "plan/source.h"
+
+enum import_type { IMPORT_COUNT, IMPORT_REAL, IMPORT_BOOL, IMPORT_WORD };
+
+/* A word of config.json and what it means to us. */
+struct import_word {
+    const char *text;
+    int value;
+};
+
+/* One field: where it goes, and where it comes from. */
+struct import_field {
+    enum import_type type;
+    size_t offset;                   /* in struct model */
+    size_t size;                     /* of the member */
+    const char *key;                 /* "a.b" is b inside a; NULL: always the fallback */
+    const char *fallback;            /* when the key is absent or null; NULL: required */
+    const struct import_word *words; /* IMPORT_WORD: ends with text NULL */
+};
+
+struct import_fields {
+    size_t n;
+    const struct import_field *field;
+};
+
+enum { IMPORT_PARTS = 4, IMPORT_NAMES = 8 };
+
+/* Architectures read alike. Later parts overwrite earlier ones. */
+struct import_family {
+    const char *names[IMPORT_NAMES]; /* model_type, then architectures; NULL-terminated */
+    struct import_fields parts[IMPORT_PARTS];
+    /* what a table cannot say, or NULL */
+    enum status (*finish)(const struct node *config, struct model *model, struct err *err);
+};
+
+extern const struct import_family import_families[];
+extern const size_t import_n_families;
+
+/* A beginning of model_type or architecture that is known and cannot be expressed. */
+struct import_refusal {
+    const char *prefix, *reason;
+};
+
+extern const struct import_refusal import_refusals[];
+extern const size_t import_n_refusals;
+
+/* The encoder that vision_config describes, where its kind is known and it is complete;
+ * untouched otherwise. model->hidden is set. import_hf_vision.c */
+void import_hf_vision(const struct node *config, struct model *model);
+
+/* The rules between keys that families share; see import_hf_finish.c. */
+enum status import_finish_deepseek(const struct node *config, struct model *model,
+                                   struct err *err);
+enum status import_finish_interleaved(const struct node *config, struct model *model,
+                                      struct err *err);
+enum status import_finish_minimax(const struct node *config, struct model *model,
+                                  struct err *err);
+enum status import_finish_arctic(const struct node *config, struct model *model,
+                                 struct err *err);
+
+/* And those that say which layers are of which type; see import_hf_layers.c. */
+enum status import_finish_gpt_oss(const struct node *config, struct model *model,
+                                  struct err *err);
+enum status import_finish_llama4(const struct node *config, struct model *model,
+                                 struct err *err);
+enum status import_finish_mixtral(const struct node *config, struct model *model,
+                                  struct err *err);
+enum status import_finish_qwen2_moe(const struct node *config, struct model *model,
+                                    struct err *err);
+enum status import_finish_qwen3_moe(const struct node *config, struct model *model,
+                                    struct err *err);
+enum status import_finish_dense(const struct node *config, struct model *model,
+                                struct err *err);
+enum status import_finish_llama(const struct node *config, struct model *model,
+                                struct err *err);
+enum status import_finish_qwen3_next(const struct node *config, struct model *model,
+                                     struct err *err);
+enum status import_finish_kimi(const struct node *config, struct model *model, struct err *err);
+enum status import_finish_lightning(const struct node *config, struct model *model,
+                                    struct err *err);
+enum status import_finish_nemotron(const struct node *config, struct model *model,
+                                   struct err *err);
+enum status import_finish_jamba(const struct node *config, struct model *model,
+                                struct err *err);
+enum status import_finish_indexed(const struct node *config, struct model *model,
+                                  struct err *err);
+
+#endif

@@ -1,0 +1,166 @@
+/* vision_config: the encoder of a multimodal model; see import_hf.h.
+ *
+ * Sources: configuration and modelling classes of github.com/huggingface/transformers
+ * (src/transformers/models/{qwen2_5_vl,qwen3_vl,qwen3_vl_moe,llama4}), and Kimi-VL's MoonViT
+ * (vllm/model_executor/models/{moonvit,kimi_vl}.py). A configuration that lacks one of the
+ * numbers without a default leaves the encoder out. */
+#include "base/checked.h"
+#include "base/number.h"
+#include "base/text.h"
+#include "plan/hf/import_hf_table.h"
+
+#define LIMIT UINT64_C(1000000000)
+
+struct vision {
+    const struct node *config;
+    uint64_t text_hidden;
+    bool missing;
+};
+
+/* A number by either of two names; one without a fallback must be there. */
+static uint64_t number(struct vision *v, const char *key, const char *other, uint64_t fallback)
+{
+    const char *const names[] = {key, other};
+    for (unsigned i = 0; i < 2; i++) {
+        const struct node *value = names[i] ? node_get(v->config, names[i]) : NULL;
+        uint64_t count;
+        if (value && value->kind == NODE_SCALAR && number_count(value->text, &count) &&
+            count <= LIMIT)
+            return count;
+    }
+    v->missing |= !fallback;
+    return fallback;
+}
+
+/* Items of a list, `fallback` where it is not there. */
+static uint64_t items(const struct vision *v, const char *key, uint64_t fallback)
+{
+    const struct node *list = node_get(v->config, key);
+    return list && list->kind == NODE_SEQUENCE ? list->n : fallback;
+}
+
+static uint64_t mul(uint64_t a, uint64_t b)
+{
+    bool overflow = false;
+    return checked_mul(a, b, &overflow);
+}
+
+static uint64_t sum(uint64_t a, uint64_t b, uint64_t c)
+{
+    bool overflow = false;
+    return checked_add(checked_add(a, b, &overflow), c, &overflow);
+}
+
+static uint64_t linear(uint64_t in, uint64_t out, bool bias)
+{
+    return sum(mul(in, out), bias ? out : 0, 0);
+}
+
+static void read_layers(struct vision *v, struct encoder *e)
+{
+    e->layers = number(v, "depth", "num_hidden_layers", 0);
+    e->hidden = number(v, "hidden_size", NULL, 0);
+    e->heads = number(v, "num_heads", "num_attention_heads", 0);
+    e->intermediate = number(v, "intermediate_size", NULL, 0);
+    e->bias = e->norm_bias = true;
+    e->outputs = 1;
+}
+
+static void read_patches(struct vision *v, struct encoder *e, uint64_t side, uint64_t frames,
+                         uint64_t merge)
+{
+    uint64_t patch = number(v, "patch_size", NULL, side);
+    uint64_t channels = number(v, "in_channels", "in_chans", 3);
+    e->inputs = mul(mul(channels, frames), mul(patch, patch));
+    e->merge = mul(merge, merge);
+}
+
+/* A merger: a norm before or behind the merge, two products with biases. */
+static uint64_t merger(const struct encoder *e, uint64_t norm, uint64_t out)
+{
+    uint64_t merged = mul(e->hidden, e->merge);
+    return sum(norm, linear(merged, merged, true), linear(merged, out, true));
+}
+
+static void qwen3_vl(struct vision *v, struct encoder *e)
+{
+    read_patches(v, e, 16, number(v, "temporal_patch_size", NULL, 2),
+                 number(v, "spatial_merge_size", NULL, 2));
+    uint64_t out = number(v, "out_hidden_size", NULL, v->text_hidden);
+    uint64_t deep = items(v, "deepstack_visual_indexes", 0);
+    uint64_t positions = number(v, "num_position_embeddings", NULL, 2304);
+    e->outputs = 1 + deep;
+    e->embedding = sum(linear(e->inputs, e->hidden, true), mul(positions, e->hidden), 0);
+    e->projector = sum(merger(e, 2 * e->hidden, out),
+                       mul(deep, merger(e, mul(2, mul(e->hidden, e->merge)), out)), 0);
+}
+
+static void qwen2_5_vl(struct vision *v, struct encoder *e)
+{
+    read_patches(v, e, 14, number(v, "temporal_patch_size", NULL, 2),
+                 number(v, "spatial_merge_size", NULL, 2));
+    e->glu = true;
+    e->norm_bias = false;
+    e->embedding = linear(e->inputs, e->hidden, false);
+    e->projector = merger(e, e->hidden, number(v, "out_hidden_size", NULL, v->text_hidden));
+}
+
+/* Square images of one size, a class token, norms around the layers; pixel shuffle by a half
+ * turns 4 patches into one of the network's width. */
+static void llama4(struct vision *v, struct encoder *e)
+{
+    read_patches(v, e, 14, 1, 2);
+    uint64_t patch = number(v, "patch_size", NULL, 14);
+    uint64_t side = number(v, "image_size", NULL, 0) / (patch ? patch : 1);
+    uint64_t in = number(v, "projector_input_dim", NULL, 4096);
+    uint64_t out = number(v, "projector_output_dim", NULL, 4096);
+    uint64_t given = number(v, "vision_output_dim", NULL, 4096);
+    e->embedding = sum(linear(e->inputs, e->hidden, false),
+                       mul(sum(2, mul(side, side), 0), e->hidden), 4 * e->hidden);
+    e->projector = sum(linear(e->intermediate, in, false), linear(out, out, false),
+                       linear(given, v->text_hidden, false));
+}
+
+static void moonvit(struct vision *v, struct encoder *e)
+{
+    read_patches(v, e, 14, 1, 2);
+    uint64_t height = number(v, "init_pos_emb_height", NULL, 64);
+    uint64_t width = number(v, "init_pos_emb_width", NULL, 64);
+    e->embedding = sum(linear(e->inputs, e->hidden, true), mul(mul(height, width), e->hidden),
+                       2 * e->hidden);
+    e->projector = merger(e, 2 * e->hidden, v->text_hidden);
+}
+
+static const struct {
+    const char *names[9];
+    void (*read)(struct vision *v, struct encoder *e);
+} encoders[] = {
+    {{"qwen3_vl", "qwen3_vl_moe", "qwen3_vl_vision", "qwen3_vl_moe_vision", "qwen3_5",
+      "qwen3_5_moe", "qwen3_5_vision", "qwen3_5_moe_vision", NULL},
+     qwen3_vl},
+    {{"qwen2_5_vl", "qwen2_5_vl_vision", NULL}, qwen2_5_vl},
+    {{"llama4_vision_model", NULL}, llama4},
+    {{"moonvit", NULL}, moonvit},
+};
+
+void import_hf_vision(const struct node *config, struct model *model)
+{
+    const struct node *vision = node_get(config, "vision_config");
+    if (!vision || vision->kind != NODE_MAPPING)
+        return;
+    const struct node *type = node_get(vision, "model_type");
+    type = type && type->kind == NODE_SCALAR ? type : node_get(config, "model_type");
+    for (size_t i = 0;
+         type && type->kind == NODE_SCALAR && i < sizeof encoders / sizeof *encoders; i++)
+        for (const char *const *name = encoders[i].names; *name; name++) {
+            struct vision v = {.config = vision, .text_hidden = model->hidden};
+            struct encoder e = {0};
+            if (!text_equal(*name, type->text))
+                continue;
+            read_layers(&v, &e);
+            if (!v.missing)
+                encoders[i].read(&v, &e);
+            if (!v.missing && e.layers && e.hidden && e.heads && e.hidden % e.heads == 0)
+                model->encoder = e;
+        }
+}

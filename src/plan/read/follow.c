@@ -1,0 +1,113 @@
+/* See follow.h. Sources: vLLM shards experts over tp x dp ranks, whole ones with
+ * --enable-expert-parallel (fused_moe/config.py), and gives each tp rank its own part of the
+ * tokens where dp > 1 (sequence parallel MoE); SGLang's ep_size is its tp_size or 1. */
+#include "plan/read/follow.h"
+
+#include "base/text.h"
+#include "plan/read/apply.h"
+#include "plan/derive.h"
+#include "plan/engine.h"
+#include "plan/schema/schema.h"
+
+static bool is_given(const struct loader *loader, const char *key)
+{
+    return apply_origin(loader, key).file != NULL;
+}
+
+static void follow_checkpoint(struct loader *loader)
+{
+    struct plan *plan = loader->plan;
+    if (plan->workload.mode == MODE_TRAIN || plan->model.checkpoint == DTYPE_NONE ||
+        is_given(loader, "precision.weights"))
+        return;
+    plan->precision.weights = plan->model.checkpoint;
+    apply_origin_set(loader, "precision.weights", apply_origin(loader, "model.checkpoint"));
+}
+
+/* Experts over all ranks of the engine: whole where the plan gives ep, or has data-parallel
+ * ranks that can share them out (both engines' guides for such deployments turn expert
+ * parallelism on), else each of them split like a dense network. A wrong layout stays as it is,
+ * for the rules to name. */
+static void follow_experts(struct loader *loader)
+{
+    struct plan *plan = loader->plan;
+    struct parallel *p = &plan->parallel;
+    uint64_t ranks = p->tp * plan_dp(plan);
+    if (!plan_is_engine(plan) || !ranks)
+        return;
+    bool open = !is_given(loader, "parallel.etp") && !is_given(loader, "parallel.ep");
+    if (open && plan_dp(plan) > 1 && plan->model.moe.experts % ranks == 0) {
+        p->ep = ranks;
+        apply_origin_set(loader, "parallel.ep", apply_origin(loader, "stack"));
+    }
+    if (!is_given(loader, "parallel.etp") && p->ep == 1) {
+        p->etp = ranks;
+        apply_origin_set(loader, "parallel.etp", apply_origin(loader, "stack"));
+    }
+    if (!is_given(loader, "parallel.sp") && p->ep > 1 && p->tp > 1 && plan_dp(plan) > 1) {
+        p->sp = true;
+        apply_origin_set(loader, "parallel.sp", apply_origin(loader, "stack"));
+    }
+}
+
+/* Whether the plan or an option gave a key, not the stack's file. */
+static bool by_user(const struct loader *loader, const char *key, const char *file)
+{
+    struct mark mark = apply_origin(loader, key);
+    return mark.file && (mark.line == 0 || text_equal(mark.file, file));
+}
+
+/* What runs by a recipe multiplies in 8 bits, or at least as fast. */
+static void follow_recipe(struct loader *loader)
+{
+    struct plan *plan = loader->plan;
+    if (plan->precision.recipe == RECIPE_NONE || is_given(loader, "precision.compute"))
+        return;
+    plan->precision.compute = COMPUTE_FP8;
+    apply_origin_set(loader, "precision.compute", apply_origin(loader, "precision.recipe"));
+}
+
+static void follow_alone(struct loader *loader, const char *file)
+{
+    if (plan_world(loader->plan) == 1 && !by_user(loader, "stack.comm_per_rank", file))
+        loader->plan->stack.comm_bytes_per_rank = 0;
+}
+
+/* The release's own utilisation; a decode step of as many sequences as the engine takes. */
+static void follow_engine(struct loader *loader, const char *file)
+{
+    struct plan *plan = loader->plan;
+    if (!plan_is_engine(plan))
+        return;
+    const struct engine_release *release = engine_release(plan);
+    if (release->fraction > 0 && !by_user(loader, "stack.fraction", file))
+        plan->stack.fraction = release->fraction;
+    if (plan->workload.mode != MODE_DECODE || !plan->workload.max_num_seqs ||
+        is_given(loader, "workload.micro_batch"))
+        return;
+    plan->workload.micro_batch = plan->workload.max_num_seqs;
+    apply_origin_set(loader, "workload.micro_batch",
+                     apply_origin(loader, "workload.max_num_seqs"));
+}
+
+void follow_layout(struct loader *loader, const char *file)
+{
+    follow_checkpoint(loader);
+    follow_experts(loader);
+    follow_recipe(loader);
+    follow_alone(loader, file);
+    follow_engine(loader, file);
+}
+
+bool follow_from(const char *key)
+{
+    static const char *const keys[] = {
+        "workload.mode",        "parallel.tp", "parallel.pp",      "parallel.cp",
+        "parallel.ep",          "parallel.sp", "model.checkpoint", "cluster.nodes",
+        "cluster.node.devices", "stack.kind",  "stack.version",    "workload.max_num_seqs",
+        "precision.recipe"};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (text_equal(key, keys[i]))
+            return true;
+    return false;
+}

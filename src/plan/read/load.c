@@ -1,0 +1,349 @@
+/* See load.h. The order: parts (model, cluster, stack), the plan file's own keys, --set, what
+ * follows from other values, required keys, rules. */
+#include "plan/read/load.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/checked.h"
+#include "base/text.h"
+#include "plan/read/apply.h"
+#include "plan/read/catalog.h"
+#include "plan/derive.h"
+#include "plan/read/follow.h"
+#include "plan/layers.h"
+#include "plan/read/part.h"
+#include "plan/rule/rule.h"
+#include "plan/schema/schema.h"
+
+enum { PARTS = 3 };
+
+struct load {
+    struct loader loader;
+    const char *file, *folder;
+    const struct override *overrides;
+    struct node **values; /* of the overrides */
+    size_t n_overrides;
+    bool rules; /* run them at the end */
+    struct mark part_marks[PARTS];
+};
+
+/* ---- overrides ---- */
+
+static enum status read_overrides(struct load *load)
+{
+    load->values = arena_alloc(load->loader.arena, load->n_overrides + 1, sizeof *load->values);
+    for (size_t i = 0; i < load->n_overrides; i++)
+        TRY(source_read_option(load->overrides[i].option, load->overrides[i].value,
+                               load->loader.arena, &load->values[i], load->loader.err));
+    return STATUS_OK;
+}
+
+static enum status apply_overrides(struct load *load)
+{
+    for (size_t i = 0; i < load->n_overrides; i++) {
+        const char *key = load->overrides[i].key;
+        if (!part_is_key(key))
+            TRY(apply_override(&load->loader, key, load->values[i]));
+    }
+    return STATUS_OK;
+}
+
+/* ---- parts ---- */
+
+/* The last --set of a part, else the file's own, else NULL. */
+static const struct node *part_value(const struct load *load, const struct node *root,
+                                     const char *key)
+{
+    const struct node *value = node_get(root, key);
+    for (size_t i = 0; i < load->n_overrides; i++) {
+        if (text_equal(load->overrides[i].key, key))
+            value = load->values[i];
+    }
+    return value;
+}
+
+static enum status missing_parts(struct load *load, bool model, bool cluster)
+{
+    struct mark file = {.file = load->file};
+    err_at(load->loader.err, STATUS_INPUT, file, "missing: %s%s%s", model ? "'model'" : "",
+           model && cluster ? ", " : "", cluster ? "'cluster'" : "");
+    return err_hint(load->loader.err, "a plan names both, as in 'model: deepseek-v3' and "
+                                      "'cluster: h100-8x4'; `moeplan list` shows names");
+}
+
+static enum status load_parts(struct load *load, const struct node *root)
+{
+    static const struct node generic = {.kind = NODE_SCALAR, .text = "generic"};
+    const struct node *values[PARTS];
+    for (size_t i = 0; i < PARTS; i++)
+        values[i] = part_value(load, root, part_keys[i]);
+    if (!values[0] || !values[1])
+        return missing_parts(load, !values[0], !values[1]);
+    if (!values[2])
+        values[2] = &generic;
+    for (size_t i = 0; i < PARTS; i++)
+        TRY(part_load(&load->loader, part_keys[i], values[i], load->folder,
+                      &load->part_marks[i]));
+    return STATUS_OK;
+}
+
+/* ---- required keys ---- */
+
+static bool is_missing(const struct load *load, const struct field *field, size_t i,
+                       const char *part)
+{
+    size_t length = strlen(part);
+    if (field->fallback || load->loader.origins[i].file ||
+        strncmp(field->key, part, length) != 0 || field->key[length] != '.')
+        return false;
+    bool expert = text_starts(field->key, "model.moe.");
+    return !expert || plan_moe_layers(load->loader.plan) > 0;
+}
+
+/* A model that says nothing of experts is dense in all layers. */
+static void settle_dense(struct load *load)
+{
+    struct model *model = &load->loader.plan->model;
+    const struct mark zero = apply_origin(&load->loader, "model.moe.experts");
+    const char *const keys[] = {"model.moe.top_k", "model.moe.intermediate"};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys && !zero.file; i++)
+        if (apply_origin(&load->loader, keys[i]).file)
+            return; /* a MoE model with a key missing */
+    if (!model->moe.experts && model->moe_every == 1 && !model_has_parts(model))
+        model->dense_layers = model->layers;
+}
+
+static enum status check_required(struct load *load, size_t part)
+{
+    size_t n;
+    const struct field *fields = schema_fields(&n);
+    struct text list = {.arena = load->loader.arena};
+    for (size_t i = 0; i < n; i++) {
+        if (is_missing(load, &fields[i], i, part_keys[part]))
+            text_printf(&list, "%s'%s'", list.length ? ", " : "",
+                        fields[i].key + strlen(part_keys[part]) + 1);
+    }
+    if (list.length == 0)
+        return STATUS_OK;
+    return err_at(load->loader.err, STATUS_INPUT, load->part_marks[part],
+                  "missing in the %s: %s", part_keys[part], text_string(&list));
+}
+
+/* ---- what follows ---- */
+
+/* Zeros that stand for a value of the model itself. */
+static void complete_model(struct model *model)
+{
+    struct attention *attention = &model->attention;
+    bool overflow = false;
+    if (model_has_parts(model) && !model->dense_layers)
+        model->dense_layers = model_ffns(model, FFN_DENSE);
+    if (attention->kind == ATTENTION_GQA && attention->kv_heads == 0)
+        attention->kv_heads = attention->heads;
+    if (attention->kind == ATTENTION_GQA && attention->head_dim == 0 && attention->heads)
+        attention->head_dim = model->hidden / attention->heads;
+    if (model->linear.key_heads == 0)
+        model->linear.key_heads = model->linear.heads;
+    if (model->linear.key_dim == 0)
+        model->linear.key_dim = model->linear.head_dim;
+    if (model->moe.shared_intermediate == 0)
+        model->moe.shared_intermediate =
+            checked_mul(model->moe.shared_experts, model->moe.intermediate, &overflow);
+}
+
+/* A file named in the plan stands beside the plan, one named on the command line in the working
+ * directory; each is looked for in the other place too. */
+static void resolve_file(struct load *load, char path[PLAN_PATH], const char *key)
+{
+    if (path[0] == '\0' || path[0] == '/' || text_equal(load->folder, "."))
+        return;
+    const char *beside = arena_printf(load->loader.arena, "%s/%s", load->folder, path);
+    bool typed = apply_origin(&load->loader, key).line == 0;
+    if (strlen(beside) >= PLAN_PATH || access(beside, R_OK) != 0 ||
+        (typed && access(path, R_OK) == 0))
+        return;
+    memset(path, 0, PLAN_PATH);
+    memcpy(path, beside, strlen(beside));
+}
+
+static enum status check_file(struct load *load, const char *path, const char *key)
+{
+    if (path[0] == '\0' || access(path, R_OK) == 0)
+        return STATUS_OK;
+    return err_at(load->loader.err, STATUS_INPUT, apply_origin(&load->loader, key),
+                  "file '%s' cannot be opened: %s", path, strerror(errno));
+}
+
+/* A profile beside the plan becomes a path; one that is nowhere is an error here. */
+static enum status find_profile(struct load *load)
+{
+    char *name = load->loader.plan->stack.profile, *path;
+    if (name[0] == '\0')
+        return STATUS_OK;
+    if (catalog_find(CATALOG_PROFILE, name, load->folder, load->loader.arena, &path,
+                     load->loader.err) != STATUS_OK)
+        return err_place(load->loader.err, apply_origin(&load->loader, "stack.profile"));
+    const char *beside = arena_printf(load->loader.arena, "%s/", load->folder);
+    if (!text_starts(path, beside) || strlen(path) >= PLAN_PATH)
+        return STATUS_OK;
+    memset(name, 0, PLAN_PATH);
+    memcpy(name, path, strlen(path));
+    return STATUS_OK;
+}
+
+static enum status complete(struct load *load)
+{
+    struct routing *routing = &load->loader.plan->moe.routing;
+    complete_model(&load->loader.plan->model);
+    follow_layout(&load->loader, load->file);
+    if (load->loader.plan->name[0] == '\0')
+        part_name_of_path(load->loader.plan->name,
+                          text_equal(load->file, "-") ? "stdin" : load->file);
+    TRY(find_profile(load));
+    resolve_file(load, routing->file, "moe.routing.file");
+    resolve_file(load, routing->placement_file, "moe.routing.placement_file");
+    if (routing->distribution == DISTRIBUTION_TRACE)
+        TRY(check_file(load, routing->file, "moe.routing.file"));
+    if (routing->placement == PLACEMENT_TABLE)
+        TRY(check_file(load, routing->placement_file, "moe.routing.placement_file"));
+    return STATUS_OK;
+}
+
+/* ---- rules ---- */
+
+/* Where to point: at a --set that the rule depends on, else at its key, else at another field
+ * it depends on, else at the file. */
+static struct mark rule_mark(const struct load *load, const struct rule *rule)
+{
+    const char *keys[] = {rule->key, rule->also[0], rule->also[1]};
+    struct mark best = {0};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        struct mark mark = keys[i] ? apply_origin(&load->loader, keys[i]) : best;
+        bool option = mark.file && mark.line == 0;
+        if (mark.file && (!best.file || (option && best.line > 0)))
+            best = mark;
+    }
+    return best.file ? best : (struct mark){.file = load->file};
+}
+
+static enum status check_rules(struct load *load)
+{
+    char text[RULE_TEXT] = "", hint[RULE_TEXT] = "";
+    const struct rule *rule = rule_check(load->loader.plan, text, hint);
+    if (!rule)
+        return STATUS_OK;
+    err_at(load->loader.err, STATUS_INPUT, rule_mark(load, rule), "%s", text);
+    return err_hint(load->loader.err, "%s", hint);
+}
+
+/* ---- origins ---- */
+
+static bool is_same_place(const struct mark *a, const struct mark *b)
+{
+    return a->line == b->line && a->column == b->column && text_equal(a->file, b->file);
+}
+
+/* A config.json in place gives all fields of its part one origin, that of the part. */
+static bool is_of_part(const struct origins *origins, const struct mark *mark)
+{
+    size_t n;
+    const struct field *fields = schema_fields(&n);
+    for (size_t i = 0; i < PARTS; i++) {
+        const struct mark *part = &origins->mark[schema_find(part_keys[i]) - fields];
+        if (part->file && is_same_place(mark, part))
+            return true;
+    }
+    return false;
+}
+
+bool origins_by_user(const struct origins *origins, const struct field *field)
+{
+    size_t n;
+    const struct mark *mark = &origins->mark[field - schema_fields(&n)];
+    if (!mark->file)
+        return false;
+    bool option = mark->line == 0;
+    return option || (text_equal(mark->file, origins->file) && !is_of_part(origins, mark));
+}
+
+/* ---- all of it ---- */
+
+static enum status load_root(struct load *load, const struct node *root)
+{
+    if (root->kind != NODE_MAPPING) {
+        err_at(load->loader.err, STATUS_INPUT, root->mark, "a plan is a mapping, not %s",
+               node_kind_name(root->kind));
+        return err_hint(load->loader.err, "write 'key: value' lines, such as 'model: "
+                                          "deepseek-v3'");
+    }
+    TRY(read_overrides(load));
+    TRY(load_parts(load, root));
+    TRY(apply_mapping(&load->loader, "", root, part_keys));
+    TRY(apply_overrides(load));
+    settle_dense(load);
+    for (size_t i = 0; i < PARTS; i++)
+        TRY(check_required(load, i));
+    TRY(complete(load));
+    return load->rules ? check_rules(load) : STATUS_OK;
+}
+
+static enum status load_node(const char *file, const struct node *root,
+                             const struct override *overrides, size_t n_overrides, bool rules,
+                             struct arena *arena, struct plan *plan, struct origins *origins,
+                             struct err *err)
+{
+    size_t n;
+    struct plan loaded;
+    struct load load = {
+        .loader = {.arena = arena, .plan = &loaded, .err = err},
+        .file = arena_strdup(arena, file),
+        .folder = part_folder_of_path(arena, file),
+        .overrides = overrides,
+        .n_overrides = n_overrides,
+        .rules = rules,
+    };
+    schema_fields(&n);
+    load.loader.origins = arena_alloc(arena, n, sizeof *load.loader.origins);
+    schema_defaults(&loaded);
+    TRY(load_root(&load, root));
+    *plan = loaded;
+    if (origins)
+        *origins = (struct origins){load.loader.origins, load.file};
+    return STATUS_OK;
+}
+
+enum status plan_load(const char *file, const struct override *overrides, size_t n_overrides,
+                      struct arena *arena, struct plan *plan, struct origins *origins,
+                      struct err *err)
+{
+    struct node *root;
+    TRY(source_read_file(file, arena, &root, err));
+    return load_node(file, root, overrides, n_overrides, true, arena, plan, origins, err);
+}
+
+enum status plan_load_text(const char *name, const char *text, size_t length,
+                           const struct override *overrides, size_t n_overrides,
+                           struct arena *arena, struct plan *plan, struct origins *origins,
+                           struct err *err)
+{
+    struct node *root;
+    TRY(source_read_text(name, text, length, arena, &root, err));
+    return load_node(name, root, overrides, n_overrides, true, arena, plan, origins, err);
+}
+
+enum status plan_load_tree(const char *name, const struct node *root,
+                           const struct override *overrides, size_t n_overrides, bool rules,
+                           struct arena *arena, struct plan *plan, struct origins *origins,
+                           struct err *err)
+{
+    return load_node(name, root, overrides, n_overrides, rules, arena, plan, origins, err);
+}
+
+enum status plan_load_unruled(const char *name, const struct node *root,
+                              const struct override *overrides, size_t n_overrides,
+                              struct arena *arena, struct plan *plan, struct err *err)
+{
+    return load_node(name, root, overrides, n_overrides, false, arena, plan, NULL, err);
+}

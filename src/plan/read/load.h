@@ -1,0 +1,55 @@
+/* From text to plan: reads the plan file, the model, cluster and stack it names, applies --set,
+ * runs the rules. The only way a plan comes to be. */
+#ifndef MOEPLAN_PLAN_READ_LOAD_H
+#define MOEPLAN_PLAN_READ_LOAD_H
+
+#include <stdbool.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "plan/plan.h"
+
+struct override {
+    const char *key;    /* "moe.block_size", "model", "recompute.save" */
+    const char *value;  /* as typed */
+    const char *option; /* the whole option for messages: "--set moe.block_size=7" */
+};
+
+/* Where each field got its value: for rules' messages and for "assumed" lists. Indexed like
+ * schema_fields(). line 0 and file NULL: the default. */
+struct origins {
+    struct mark *mark;
+    const char *file; /* the plan's own, as marks name it */
+};
+
+/* Whether the plan's text or an option gave this field, not a file it names (a model of the
+ * catalogue) nor a config.json as a whole. */
+struct field;
+bool origins_by_user(const struct origins *origins, const struct field *field);
+
+/* Reads `file` ("-": standard input). The plan is untouched on failure. Strings that marks
+ * point to live in the arena. */
+enum status plan_load(const char *file, const struct override *overrides, size_t n_overrides,
+                      struct arena *arena, struct plan *plan, struct origins *origins,
+                      struct err *err);
+
+/* The same from text in memory (tests, fuzzing); `name` stands for the file in messages. */
+enum status plan_load_text(const char *name, const char *text, size_t length,
+                           const struct override *overrides, size_t n_overrides,
+                           struct arena *arena, struct plan *plan, struct origins *origins,
+                           struct err *err);
+
+/* The same from a tree that was read before (a job's, above all). */
+struct node;
+enum status plan_load_tree(const char *name, const struct node *root,
+                           const struct override *overrides, size_t n_overrides, bool rules,
+                           struct arena *arena, struct plan *plan, struct origins *origins,
+                           struct err *err);
+
+/* The same without the rules: for the points of a sweep, of which those that break a rule are
+ * points too. */
+enum status plan_load_unruled(const char *name, const struct node *root,
+                              const struct override *overrides, size_t n_overrides,
+                              struct arena *arena, struct plan *plan, struct err *err);
+
+#endif

@@ -1,0 +1,256 @@
+/* See part.h. */
+#include "plan/read/part.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "plan/read/catalog.h"
+#include "plan/encoding.h"
+#include "plan/hf/import_hf.h"
+#include "plan/schema/schema.h"
+
+enum { BASE_DEPTH = 8 };
+
+const char *const part_keys[] = {"model", "cluster", "stack", NULL};
+
+bool part_is_key(const char *key)
+{
+    for (size_t i = 0; part_keys[i]; i++)
+        if (text_equal(part_keys[i], key))
+            return true;
+    return false;
+}
+
+/* A part being read. */
+struct part {
+    struct loader *loader;
+    enum catalog_kind kind;
+    const char *key;
+    char *name;      /* plan->model.name ... */
+    char *as_called; /* plan->model_name ... */
+    int depth;       /* of "base" */
+    struct mark mark;
+};
+
+/* ---- names ---- */
+
+const char *part_folder_of_path(struct arena *arena, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    if (!slash)
+        return ".";
+    return slash == path ? "/" : arena_strndup(arena, path, (size_t)(slash - path));
+}
+
+void part_name_of_path(char name[PLAN_NAME], const char *path)
+{
+    const char *end = path + strlen(path), *start = end;
+    while (start > path && start[-1] != '/')
+        start--;
+    const char *dot = strrchr(start, '.');
+    if (dot && dot != start)
+        end = dot;
+    if (strncmp(start, "config.json", 12) == 0 && start > path + 1) {
+        end = start - 1;
+        for (start = end; start > path && start[-1] != '/';)
+            start--;
+    }
+    size_t length = (size_t)(end - start);
+    if (length >= PLAN_NAME)
+        length = PLAN_NAME - 1;
+    memset(name, 0, PLAN_NAME);
+    memcpy(name, start, length);
+    for (size_t i = 0; i < length && !encoding_is_line(name); i++)
+        name[i] = name[i] < ' ' || name[i] > '~' ? '_' : name[i];
+}
+
+/* ---- a mapping ---- */
+
+static enum status read_called(struct part *part, const struct node *value, const char *folder);
+
+static enum status read_base(struct part *part, const struct node *base, const char *folder)
+{
+    if (part->depth == BASE_DEPTH)
+        return err_at(part->loader->err, STATUS_INPUT, base->mark,
+                      "more than %d bases on top of each other", BASE_DEPTH);
+    part->depth++;
+    return read_called(part, base, folder);
+}
+
+/* The importer takes numbers as they stand; limits are the field table's. */
+static enum status read_config(struct part *part, const struct node *config)
+{
+    struct loader *loader = part->loader;
+    size_t n;
+    const struct field *fields = schema_fields(&n);
+    TRY(import_hf_model(config, &loader->plan->model, loader->err));
+    apply_origin_group(loader, "model.", config->mark);
+    for (size_t i = 0; i < n; i++) {
+        if (text_starts(fields[i].key, "model."))
+            TRY(schema_check(&fields[i], loader->plan, config->mark, loader->err));
+    }
+    return STATUS_OK;
+}
+
+/* What a stack sets of the plan's own keys unless the plan does. */
+static enum status read_defaults(struct part *part, const struct node *defaults)
+{
+    struct loader *loader = part->loader;
+    if (part->kind != CATALOG_STACK) {
+        err_at(loader->err, STATUS_INPUT, defaults->key_mark, "a %s has no defaults",
+               part->key);
+        return err_hint(loader->err, "keys of the plan stand in the plan, or in a stack");
+    }
+    if (defaults->kind != NODE_MAPPING)
+        return err_at(loader->err, STATUS_INPUT, defaults->mark,
+                      "'defaults' takes a mapping of the plan's keys, not %s",
+                      node_kind_name(defaults->kind));
+    for (size_t i = 0; part_keys[i]; i++) {
+        const struct node *value = node_get(defaults, part_keys[i]);
+        if (value)
+            return err_at(loader->err, STATUS_INPUT, value->key_mark,
+                          "'defaults' of a stack has no '%s'", part_keys[i]);
+    }
+    return apply_mapping(loader, "", defaults, NULL);
+}
+
+static enum status read_mapping(struct part *part, const struct node *mapping,
+                                const char *folder)
+{
+    static const char *const except[] = {"base", "defaults", NULL};
+    struct loader *loader = part->loader;
+    if (part->kind == CATALOG_MODEL && import_hf_is_config(mapping)) {
+        TRY(read_config(part, mapping));
+    } else {
+        const struct node *base = node_get(mapping, "base");
+        const struct node *defaults = node_get(mapping, "defaults");
+        if (base)
+            TRY(read_base(part, base, folder));
+        if (defaults)
+            TRY(read_defaults(part, defaults));
+        TRY(apply_mapping(loader, part->key, mapping, except));
+    }
+    part->mark = mapping->mark;
+    return STATUS_OK;
+}
+
+/* ---- a name or a path ---- */
+
+/* <device>-<devices>x<nodes> */
+static void resize_cluster(struct part *part, const struct catalog_cluster *found,
+                           struct mark mark)
+{
+    struct cluster *cluster = &part->loader->plan->cluster;
+    if (!found->devices)
+        return;
+    cluster->node.devices = found->devices;
+    cluster->nodes = found->nodes;
+    apply_origin_set(part->loader, "cluster.node.devices", mark);
+    apply_origin_set(part->loader, "cluster.nodes", mark);
+}
+
+/* A path beside a plan without folder: as the user wrote it. */
+static const char *without_dot(const char *path, const char *name)
+{
+    return text_starts(path, "./") && !text_starts(name, "./") ? path + 2 : path;
+}
+
+static enum status read_called(struct part *part, const struct node *value, const char *folder)
+{
+    struct loader *loader = part->loader;
+    bool is_base = part->depth > 0;
+    const char *key = is_base ? "base" : part->key;
+    if (node_is_null(value) || (value->kind == NODE_SCALAR && value->text[0] == '\0')) {
+        err_at(loader->err, STATUS_INPUT, value->mark, "'%s' has no value", key);
+        return err_hint(loader->err, "it takes a name or a path; `moeplan list` shows names");
+    }
+    if (value->kind != NODE_SCALAR)
+        return err_at(loader->err, STATUS_INPUT, value->mark,
+                      "'%s' takes a name or a path%s, not %s", key,
+                      is_base ? "" : ", or a mapping", node_kind_name(value->kind));
+    struct catalog_cluster found = {0};
+    enum status status =
+        part->kind == CATALOG_CLUSTER
+            ? catalog_find_cluster(value->text, folder, loader->arena, &found, loader->err)
+            : catalog_find(part->kind, value->text, folder, loader->arena, &found.path,
+                           loader->err);
+    if (status != STATUS_OK)
+        return err_place(loader->err, value->mark);
+    const char *path = without_dot(found.path, value->text);
+    struct node *root;
+    TRY(source_read_file(path, loader->arena, &root, loader->err));
+    if (root->kind != NODE_MAPPING)
+        return err_at(loader->err, STATUS_INPUT, root->mark,
+                      "a %s file holds a mapping, not %s", part->key,
+                      node_kind_name(root->kind));
+    TRY(read_mapping(part, root, part_folder_of_path(loader->arena, path)));
+    resize_cluster(part, &found, value->mark);
+    if (part->name[0] == '\0' && !is_base)
+        part_name_of_path(part->name, strchr(value->text, '.') ? path : value->text);
+    return STATUS_OK;
+}
+
+/* ---- all of it ---- */
+
+/* What a mapping in place starts from: its base, or, of a stack, the file of its kind: who says
+ * `{kind: maxtext}` means MaxText with what MaxText does by itself. NULL: nothing; so it is
+ * with a name, as `show` prints it: that stack is its own, and whole. */
+static const struct node *base_in_place(const struct part *part, const struct node *value)
+{
+    const struct node *base = value->kind == NODE_MAPPING ? node_get(value, "base") : NULL;
+    if (base || value->kind != NODE_MAPPING || part->kind != CATALOG_STACK ||
+        node_get(value, "name"))
+        return base;
+    const struct node *kind = node_get(value, "kind");
+    return kind && kind->kind == NODE_SCALAR ? kind : NULL;
+}
+
+/* A kind that is none, or whose file is not installed, is left to the keys themselves. */
+static enum status read_in_place(struct part *part, const struct node *value,
+                                 const char *folder)
+{
+    const struct node *base = base_in_place(part, value);
+    char *path;
+    if (base && !node_get(value, "base") &&
+        catalog_has(part->kind, base->text, part->loader->arena, &path))
+        TRY(read_base(part, base, NULL));
+    return read_mapping(part, value, folder);
+}
+
+/* What stands in place is called after what it starts from, so that results say what it is. */
+static void name_in_place(struct part *part, const struct node *value)
+{
+    const struct node *base = base_in_place(part, value);
+    if (base && base->kind == NODE_SCALAR)
+        snprintf(part->name, PLAN_NAME, "%.64s (changed)", base->text);
+    else
+        memcpy(part->name, "inline", sizeof "inline");
+}
+
+enum status part_load(struct loader *loader, const char *key, const struct node *value,
+                      const char *folder, struct mark *mark)
+{
+    struct plan *plan = loader->plan;
+    struct part parts[] = {
+        {.kind = CATALOG_MODEL, .name = plan->model.name, .as_called = plan->model_name},
+        {.kind = CATALOG_CLUSTER, .name = plan->cluster.name, .as_called = plan->cluster_name},
+        {.kind = CATALOG_STACK, .name = plan->stack.name, .as_called = plan->stack_name},
+    };
+    size_t i = 0;
+    while (!text_equal(part_keys[i], key))
+        i++;
+    struct part *part = &parts[i];
+    part->loader = loader;
+    part->key = part_keys[i];
+    if (value->kind == NODE_MAPPING)
+        TRY(read_in_place(part, value, folder));
+    else
+        TRY(read_called(part, value, folder));
+    if (part->name[0] == '\0')
+        name_in_place(part, value);
+    memcpy(part->as_called, part->name, PLAN_NAME);
+    apply_origin_set(loader, key, value->mark);
+    *mark = part->mark;
+    return STATUS_OK;
+}

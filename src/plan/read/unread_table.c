@@ -1,0 +1,381 @@
+/* When each key is read; see unread_table.h. Rows of one key are neighbours: alternatives. */
+#include "plan/read/unread_table.h"
+
+#include "base/checked.h"
+#include "plan/derive.h"
+#include "plan/layers.h"
+
+#define BIT(word) (UINT32_C(1) << (word))
+#define ALL(count) (BIT(count) - 1)
+
+#define ONE_OF(name, bits)                                                                     \
+    {                                                                                          \
+        .kind = CONDITION_WORD, .key = name, .words = bits                                     \
+    }
+#define ABOVE(name, limit)                                                                     \
+    {                                                                                          \
+        .kind = CONDITION_ABOVE, .key = name, .above = limit                                   \
+    }
+#define ZERO(name)                                                                             \
+    {                                                                                          \
+        .kind = CONDITION_ZERO, .key = name                                                    \
+    }
+#define ON(name) ONE_OF(name, BIT(true))
+#define OFF(name) ONE_OF(name, BIT(false))
+
+/* ---- conditions that many rows share ---- */
+
+#define MODE(bits) ONE_OF("workload.mode", bits)
+#define TRAINS MODE(BIT(MODE_TRAIN))
+#define DECODES MODE(BIT(MODE_DECODE))
+#define INFERS MODE(BIT(MODE_PREFILL) | BIT(MODE_DECODE) | BIT(MODE_SERVE))
+#define ANSWERS MODE(BIT(MODE_SERVE))
+#define STEPS MODE(BIT(MODE_TRAIN) | BIT(MODE_PREFILL) | BIT(MODE_DECODE))
+
+#define STACK(bits) ONE_OF("stack.kind", bits)
+#define NOT_STACK(bits) STACK(ALL(STACK_COUNT) & ~(bits))
+#define MEGATRONS (BIT(STACK_MEGATRON) | BIT(STACK_PRIMUS))
+#define QUANTIZED ONE_OF("precision.recipe", ALL(RECIPE_NVFP4 + 1) & ~BIT(RECIPE_NONE))
+/* optimizers that keep moments in a format of the plan's */
+#define MOMENTS                                                                                \
+    (BIT(OPTIMIZER_ADAM) | BIT(OPTIMIZER_MUON) | BIT(OPTIMIZER_LION) | BIT(OPTIMIZER_SGD))
+#define HUGGINGFACE (BIT(STACK_FSDP) | BIT(STACK_DEEPSPEED))
+#define TRAINERS (MEGATRONS | BIT(STACK_TORCHTITAN) | HUGGINGFACE)
+/* whose experts are built by the paths' own dispatchers */
+#define DISPATCHERS                                                                            \
+    (BIT(STACK_GENERIC) | BIT(STACK_HOST) | BIT(STACK_NXD) | BIT(STACK_VLLM) |                 \
+     BIT(STACK_SGLANG) | BIT(STACK_TRTLLM))
+
+#define PATH(bits) ONE_OF("moe.path", bits)
+#define NOT_PATH(bits) PATH(ALL(PATH_COUNT) & ~(BIT(PATH_AUTO) | (bits)))
+#define BLOCKWISE PATH(BIT(PATH_BLOCKWISE))
+#define DEEPEP PATH(BIT(PATH_DEEPEP))
+#define FIXED_SLOTS (BIT(PATH_CAPACITY) | BIT(PATH_CHUNKED_A2A))
+
+#define GQA ONE_OF("model.attention.kind", BIT(ATTENTION_GQA))
+#define MLA ONE_OF("model.attention.kind", BIT(ATTENTION_MLA))
+
+#define LINEAR                                                                                 \
+    HAS_LAYERS(plan_has_linear, "the model has linear layers", "the model has no linear layers")
+#define ENCODES ABOVE("model.encoder.layers", 0)
+#define HAS_INDEXER ABOVE("model.indexer.heads", 0)
+#define LINEAR_KIND(bits) ONE_OF("model.linear.kind", bits)
+#define HAS_LAYERS(of, text_yes, text_no)                                                      \
+    {                                                                                          \
+        .kind = CONDITION_OTHER, .key = "model.layer_types", .holds = of, .text = text_yes,    \
+        .otherwise = text_no                                                                   \
+    }
+#define HAS_SHARED ABOVE("model.moe.shared_intermediate", 0)
+
+#define SCENARIO(bits) ONE_OF("workload.scenario", bits)
+#define NOT_COLD SCENARIO(ALL(SCENARIO_PROFILE_RUN + 1) & ~BIT(SCENARIO_COLD))
+#define NOT_PROFILED SCENARIO(ALL(SCENARIO_PROFILE_RUN))
+#define DISTRIBUTION(word) ONE_OF("moe.routing.distribution", BIT(word))
+
+#define COMPUTE(bits) ONE_OF("precision.compute", bits)
+#define BLOCK(bits) ONE_OF("block.kind", bits)
+#define MATMUL_BLOCK BLOCK(ALL(BLOCK_MLP + 1) & ~BIT(BLOCK_MOE))
+
+#define PIPELINE ABOVE("parallel.pp", 1)
+#define TENSOR ABOVE("parallel.tp", 1)
+#define SPREAD ABOVE("parallel.ep", 1)
+
+/* The width of all shared experts is what their number gives, and may come from it. */
+static bool width_follows(const struct plan *plan)
+{
+    const struct model_moe *moe = &plan->model.moe;
+    bool overflow = false;
+    return moe->shared_intermediate ==
+           checked_mul(moe->shared_experts, moe->intermediate, &overflow);
+}
+
+#define WIDTH_FOLLOWS                                                                          \
+    {                                                                                          \
+        .kind = CONDITION_OTHER, .key = "model.moe.shared_intermediate",                       \
+        .holds = width_follows,                                                                \
+        .text = "model.moe.shared_intermediate is shared_experts x intermediate",              \
+        .otherwise = "model.moe.shared_intermediate is given"                                  \
+    }
+
+/* Those of prediction modules count; a period of MoE layers makes some whatever dense_layers
+ * is.
+ */
+static bool has_moe(const struct plan *plan)
+{
+    return plan_moe_layers(plan) > 0 || plan->model.moe_every > 1 ||
+           (plan->model.mtp_enabled && plan->model.mtp_layers > 0);
+}
+
+#define HAS_MOE                                                                                \
+    {                                                                                          \
+        .kind = CONDITION_OTHER, .key = "model.dense_layers", .holds = has_moe,                \
+        .text = "the model has MoE layers", .otherwise = "the model has no MoE layers"         \
+    }
+static bool is_limited(const struct plan *plan)
+{
+    const struct limit *limit = &plan->workload.limit;
+    return limit->ttft_s > 0 || limit->tpot_s > 0 || limit->latency_s > 0;
+}
+
+#define LIMITED                                                                                \
+    {                                                                                          \
+        .kind = CONDITION_OTHER, .key = "workload.limit.ttft", .holds = is_limited,            \
+        .text = "workload.limit sets one", .otherwise = "workload.limit sets none"             \
+    }
+/* Serving engines count the vectors of a MoE layer, and then how many layers there are. */
+#define SERVES STACK(BIT(STACK_NXD) | ENGINES), INFERS
+#define ENGINES (BIT(STACK_VLLM) | BIT(STACK_SGLANG) | BIT(STACK_TRTLLM))
+#define ENGINE STACK(ENGINES)
+#define WRITTEN_AUTO                                                                           \
+    {                                                                                          \
+        .kind = CONDITION_WORD, .key = "moe.path", .words = BIT(PATH_AUTO), .as_written = true \
+    }
+
+#define WHEN(name, ...)                                                                        \
+    {                                                                                          \
+        .key = name, .when = { __VA_ARGS__ }                                                   \
+    }
+/* Read unless moe.buffer asserts balance, on a path that reads moe.buffer. */
+#define DRAWN(name, ...)                                                                       \
+    WHEN(name, ONE_OF("moe.buffer", ALL(SIZING_FACTOR + 1) & ~BIT(SIZING_BALANCED)),           \
+         __VA_ARGS__),                                                                         \
+        WHEN(name, PATH(FIXED_SLOTS | BIT(PATH_BLOCKWISE)), __VA_ARGS__)
+#define NEVER(name, why)                                                                       \
+    {                                                                                          \
+        .key = name, .never = why                                                              \
+    }
+
+/* an encoder that images pass in training */
+#define SEES ABOVE("workload.encoder.patches", 0), TRAINS, STACK(TRAINERS)
+#define COLOCATES TRAINS, NOT_STACK(BIT(STACK_HOST) | ENGINES)
+#define BESIDE ONE_OF("workload.colocated.engine", BIT(ENGINE_ASLEEP) | BIT(ENGINE_AWAKE))
+
+#define NO_VALUES "predict computes no values, run does"
+
+/* A table, in the order of the field table. */
+const struct unread_row unread_rows[] = {
+    /* ---- model ---- */
+    WHEN("model.mtp_layers", ON("model.mtp_enabled")),
+    WHEN("model.mtp_enabled", ABOVE("model.mtp_layers", 0)),
+    NEVER("model.checkpoint", "precision.weights takes it up where a serving plan is silent"),
+    WHEN("model.max_position", STACK(BIT(STACK_VLLM)), INFERS), /* rows of its rotary table */
+    WHEN("model.attention.kv_heads", GQA),
+    WHEN("model.attention.head_dim", GQA),
+    WHEN("model.attention.q_lora_rank", MLA),
+    WHEN("model.attention.kv_lora_rank", MLA),
+    WHEN("model.attention.qk_nope_head_dim", MLA),
+    WHEN("model.attention.qk_rope_head_dim", MLA),
+    WHEN("model.attention.v_head_dim", MLA),
+    WHEN("model.attention.qk_norm", GQA),
+    WHEN("model.attention.qk_norm_all_heads", GQA, ON("model.attention.qk_norm")),
+    WHEN("model.attention.sinks", GQA),
+    WHEN("model.attention.window", HAS_LAYERS(plan_has_window, "the model has window layers",
+                                              "the model has no window layers")),
+    WHEN("model.attention.chunk", HAS_LAYERS(plan_has_chunk, "the model has chunk layers",
+                                             "the model has no chunk layers")),
+    WHEN("model.attention.output_gate", GQA),
+    WHEN("model.linear.kind", LINEAR),
+    WHEN("model.linear.heads", LINEAR),
+    WHEN("model.linear.head_dim", LINEAR),
+    WHEN("model.linear.key_heads", LINEAR,
+         LINEAR_KIND(ALL(LINEAR_COUNT) & ~BIT(LINEAR_LIGHTNING))),
+    WHEN("model.linear.key_dim", LINEAR),
+    WHEN("model.linear.conv", LINEAR, LINEAR_KIND(ALL(LINEAR_COUNT) & ~BIT(LINEAR_LIGHTNING))),
+    WHEN("model.linear.rank", LINEAR, LINEAR_KIND(BIT(LINEAR_KIMI_DELTA) | BIT(LINEAR_MAMBA1))),
+    WHEN("model.linear.chunk", LINEAR, LINEAR_KIND(ALL(LINEAR_COUNT) & ~BIT(LINEAR_MAMBA1))),
+    WHEN("model.linear.state", LINEAR, INFERS),
+    WHEN("model.indexer.head_dim", HAS_INDEXER),
+    WHEN("model.indexer.top_k", HAS_INDEXER),
+    WHEN("model.encoder.hidden", ENCODES),
+    WHEN("model.encoder.heads", ENCODES, SEES),
+    WHEN("model.encoder.intermediate", ENCODES),
+    WHEN("model.encoder.glu", ENCODES),
+    WHEN("model.encoder.bias", ENCODES),
+    WHEN("model.encoder.norm_bias", ENCODES),
+    WHEN("model.encoder.inputs", ENCODES, SEES),
+    WHEN("model.encoder.inputs", ENCODES, ENGINE, INFERS),
+    WHEN("model.encoder.merge", ENCODES, SEES),
+    WHEN("model.encoder.merge", ENCODES, ENGINE, INFERS),
+    WHEN("model.encoder.outputs", ENCODES, SEES),
+    WHEN("model.encoder.outputs", ENCODES, ENGINE, INFERS),
+    WHEN("model.encoder.embedding", ENCODES),
+    WHEN("model.encoder.projector", ENCODES),
+    WHEN("model.moe.shared_experts", WIDTH_FOLLOWS),
+    WHEN("model.moe.shared_experts", ONE_OF("moe.shared", BIT(SHARED_TP))),
+    NEVER("model.moe.activation", NO_VALUES),
+    WHEN("model.moe.bias", HAS_MOE),
+    WHEN("model.moe.bias", SERVES),
+    WHEN("model.moe.bias", STACK(BIT(STACK_HOST))), /* run performs the layer all the same */
+    WHEN("model.moe.router.score", ON("model.moe.router.bias"),
+         ABOVE("model.moe.router.groups", 1)),
+    WHEN("model.moe.router.score", ON("model.moe.router.bias"), SCENARIO(BIT(SCENARIO_COLD))),
+    NEVER("model.moe.router.order", NO_VALUES),
+    NEVER("model.moe.router.normalize", NO_VALUES),
+    WHEN("model.moe.router.bias", HAS_MOE),
+    WHEN("model.moe.router.bias", SERVES),
+    WHEN("model.moe.router.bias", ABOVE("model.moe.router.groups", 1)),
+    WHEN("model.moe.router.bias", SCENARIO(BIT(SCENARIO_COLD))),
+    WHEN("model.moe.router.linear_bias", HAS_MOE),
+    WHEN("model.moe.router.linear_bias", SERVES),
+    WHEN("model.moe.router.top_groups", ABOVE("model.moe.router.groups", 1)),
+    NEVER("model.moe.router.scale", NO_VALUES),
+
+    /* ---- cluster ---- */
+    WHEN("cluster.node.host_memory", TRAINS, ABOVE("optimizer.offload", 0)),
+    WHEN("cluster.node.host_memory", TRAINS, ABOVE("recompute.offload", 0)),
+    NEVER("cluster.device.peak.fp4", "no precision.compute multiplies at it yet"),
+    WHEN("cluster.device.fp8_transpose", TRAINS, STACK(MEGATRONS),
+         ONE_OF("precision.recipe", BIT(RECIPE_FP8_DELAYED) | BIT(RECIPE_FP8_CURRENT))),
+    NEVER("cluster.device.l2", "no cache is modelled yet"),
+    WHEN("cluster.mesh", MATMUL_BLOCK, TENSOR),
+    WHEN("cluster.wrap", MATMUL_BLOCK, TENSOR, ABOVE("cluster.mesh", 0)),
+
+    /* ---- stack ---- */
+    WHEN("stack.fraction", ZERO("memory.fraction")),
+    WHEN("stack.relax", STACK(BIT(STACK_MAXTEXT))),
+    WHEN("stack.grad_copies", STACK(BIT(STACK_MAXTEXT))),
+    WHEN("stack.workspace", STACK(TRAINERS)),
+    WHEN("stack.attention", STACK(TRAINERS)),
+    WHEN("stack.cross_entropy", STACK(TRAINERS)),
+    WHEN("stack.on_overflow", ONE_OF("moe.buffer", BIT(SIZING_FACTOR)),
+         NOT_PATH(FIXED_SLOTS | BIT(PATH_BLOCKWISE))),
+    WHEN("stack.graph_modules", TRAINS, STACK(MEGATRONS),
+         ONE_OF("stack.graphs", BIT(GRAPHS_PARTIAL))),
+    WHEN("stack.loss_chunks", TRAINS, STACK(TRAINERS),
+         ONE_OF("stack.cross_entropy", BIT(LOSS_CHUNKED))),
+    WHEN("stack.compiled", STACK(BIT(STACK_TORCHTITAN))),
+    WHEN("stack.wgrad_placeholders", STACK(TRAINERS)),
+    NEVER("stack.selective_threshold_percent", "moe.switch says where decode changes over"),
+    WHEN("stack.version", ENGINE, INFERS),
+    WHEN("stack.experts", ENGINE, INFERS),
+
+    /* ---- workload ---- */
+    WHEN("workload.global_batch", TRAINS),
+    WHEN("workload.tokens_per_step", TRAINS),
+    WHEN("workload.tokens_per_sequence", DECODES),
+    WHEN("workload.micro_batch", STEPS),
+    WHEN("workload.sequence_length", STEPS),
+    WHEN("workload.context_length", STEPS),
+    WHEN("workload.concurrency", ANSWERS, ZERO("workload.request_rate")),
+    WHEN("workload.request_rate", ANSWERS),
+    WHEN("workload.input_length", ANSWERS),
+    WHEN("workload.output_length", ANSWERS),
+    WHEN("workload.length_spread", ANSWERS),
+    WHEN("workload.max_num_batched_tokens", ENGINE, INFERS),
+    WHEN("workload.max_num_seqs", ENGINE, INFERS),
+    WHEN("workload.shared_prefix", ENGINE, INFERS),
+    WHEN("workload.limit.ttft", ANSWERS),
+    WHEN("workload.limit.tpot", ANSWERS),
+    WHEN("workload.limit.latency", ANSWERS),
+    WHEN("workload.limit.share", ANSWERS, ABOVE("workload.request_rate", 0), LIMITED),
+    WHEN("workload.data", TRAINS),
+    WHEN("workload.steps", OFF("stack.static_shapes")),
+    WHEN("workload.steps", ONE_OF("moe.buffer", BIT(SIZING_FACTOR)),
+         NOT_PATH(FIXED_SLOTS | BIT(PATH_BLOCKWISE))),
+    WHEN("workload.packing.length", TRAINS),
+    WHEN("workload.packing.square", TRAINS, ABOVE("workload.packing.length", 0)),
+    WHEN("workload.colocated.engine", COLOCATES),
+    WHEN("workload.colocated.tp", COLOCATES, BESIDE),
+    WHEN("workload.colocated.fraction", COLOCATES, BESIDE),
+    WHEN("workload.colocated.reference", COLOCATES),
+    WHEN("workload.colocated.parameters", COLOCATES),
+    WHEN("workload.encoder.patches", ENCODES, TRAINS, STACK(TRAINERS)),
+    WHEN("workload.encoder.patches", ENCODES, ENGINE, INFERS),
+    WHEN("workload.encoder.item", ENCODES, SEES),
+    WHEN("workload.encoder.item", ENCODES, ENGINE, INFERS),
+    WHEN("workload.encoder.train", ENCODES, TRAINS),
+
+    /* ---- parallel ---- */
+    WHEN("parallel.dp_shard", TRAINS, ABOVE("parallel.zero", 0)),
+    WHEN("parallel.dp_shard", ABOVE("parallel.zero", 2)),
+    WHEN("parallel.reshard", TRAINS, STACK(BIT(STACK_TORCHTITAN) | BIT(STACK_FSDP)),
+         ABOVE("parallel.zero", 2)),
+    WHEN("parallel.reduce_bucket", TRAINS, STACK(BIT(STACK_DEEPSPEED)),
+         ABOVE("parallel.zero", 0)),
+    WHEN("parallel.live_parameters", TRAINS, STACK(BIT(STACK_DEEPSPEED)),
+         ABOVE("parallel.zero", 2)),
+    WHEN("parallel.overlap_reduce", TRAINS, STACK(BIT(STACK_DEEPSPEED)),
+         ABOVE("parallel.zero", 0)),
+    WHEN("parallel.attention_dp", ANSWERS),
+    WHEN("parallel.sp", TENSOR),
+    WHEN("parallel.schedule", PIPELINE),
+    WHEN("parallel.stages", PIPELINE),
+    WHEN("parallel.layout", PIPELINE),
+    WHEN("parallel.stage", PIPELINE),
+    /* ---- moe ---- */
+    WHEN("moe.capacity_factor", PATH(BIT(PATH_CAPACITY))),
+    WHEN("moe.capacity_scope", PATH(BIT(PATH_CAPACITY))),
+    NEVER("moe.drop", "predict counts dropped rows, run says which"),
+    WHEN("moe.block_size", BLOCKWISE),
+    WHEN("moe.block_size", WRITTEN_AUTO, STACK(BIT(STACK_NXD)),
+         MODE(BIT(MODE_TRAIN) | BIT(MODE_PREFILL))),
+    WHEN("moe.buffer", NOT_PATH(FIXED_SLOTS | BIT(PATH_BLOCKWISE))),
+    WHEN("moe.buffer_factor", ONE_OF("moe.buffer", BIT(SIZING_FACTOR)),
+         NOT_PATH(FIXED_SLOTS | BIT(PATH_BLOCKWISE))),
+    WHEN("moe.buffer_factor", DEEPEP, ONE_OF("moe.library", BIT(LIBRARY_HYBRID_EP)),
+         STACK(DISPATCHERS), SPREAD),
+    WHEN("moe.chunk", PATH(BIT(PATH_CHUNKED_A2A))),
+    WHEN("moe.cores", BLOCKWISE),
+    WHEN("moe.shard", BLOCKWISE, ABOVE("moe.cores", 1)),
+    WHEN("moe.skip.token", BLOCKWISE),
+    WHEN("moe.skip.weight", BLOCKWISE),
+    WHEN("moe.skip.dynamic", BLOCKWISE),
+    WHEN("moe.skip.static", BLOCKWISE, ON("moe.skip.dynamic")),
+    WHEN("moe.sync_free", DEEPEP, STACK(DISPATCHERS | BIT(STACK_PRIMUS))),
+    WHEN("moe.dispatch_sms", DEEPEP, SPREAD,
+         NOT_STACK(BIT(STACK_MAXTEXT) | BIT(STACK_TORCHTITAN) | HUGGINGFACE)),
+    WHEN("moe.library", PATH(BIT(PATH_DEEPEP_LL)), STACK(DISPATCHERS)),
+    WHEN("moe.library", DEEPEP, STACK(DISPATCHERS | MEGATRONS), SPREAD),
+    WHEN("moe.dispatch_tokens", PATH(BIT(PATH_DEEPEP_LL))),
+    WHEN("moe.switch", MODE(BIT(MODE_DECODE) | BIT(MODE_SERVE))),
+    WHEN("moe.dedup", MODE(BIT(MODE_DECODE) | BIT(MODE_SERVE))),
+    WHEN("moe.dedup", PATH(BIT(PATH_SELECTIVE))),
+    NEVER("moe.reuse_handle", "no exchange of backward is timed yet"),
+    WHEN("moe.overlap", PATH(BIT(PATH_CHUNKED_A2A))),
+    WHEN("moe.paged_stash", TRAINS, STACK(MEGATRONS)),
+    WHEN("moe.alignment", NOT_PATH(FIXED_SLOTS)),
+    DRAWN("moe.routing.distribution", NOT_COLD),
+    DRAWN("moe.routing.distribution", DISTRIBUTION(DISTRIBUTION_TRACE)),
+    DRAWN("moe.routing.popularity", SCENARIO(BIT(SCENARIO_COLD))),
+    DRAWN("moe.routing.popularity",
+          ONE_OF("moe.routing.distribution",
+                 BIT(DISTRIBUTION_LOGNORMAL) | BIT(DISTRIBUTION_DIRICHLET)),
+          SCENARIO(BIT(SCENARIO_STEADY) | BIT(SCENARIO_BURST))),
+    DRAWN("moe.routing.alpha", DISTRIBUTION(DISTRIBUTION_ZIPF), NOT_COLD),
+    DRAWN("moe.routing.sigma", DISTRIBUTION(DISTRIBUTION_LOGNORMAL), NOT_COLD),
+    DRAWN("moe.routing.concentration", DISTRIBUTION(DISTRIBUTION_DIRICHLET), NOT_COLD),
+    DRAWN("moe.routing.share", DISTRIBUTION(DISTRIBUTION_HOT_RANK), NOT_COLD),
+    DRAWN("moe.routing.seed", ONE_OF("moe.routing.distribution", ALL(DISTRIBUTION_TRACE + 1))),
+    WHEN("moe.routing.placement_file", ONE_OF("moe.routing.placement", BIT(PLACEMENT_TABLE))),
+    DRAWN("moe.routing.file", DISTRIBUTION(DISTRIBUTION_TRACE)),
+
+    /* ---- precision, recompute, block ---- */
+    WHEN("precision.recipe", TRAINS, STACK(MEGATRONS)),
+    WHEN("precision.quantized_params", TRAINS, STACK(MEGATRONS), QUANTIZED),
+    WHEN("precision.master", TRAINS),
+    WHEN("precision.moments", TRAINS, ONE_OF("optimizer.kind", MOMENTS)),
+    WHEN("precision.moment2", TRAINS,
+         ONE_OF("optimizer.kind", BIT(OPTIMIZER_ADAM) | BIT(OPTIMIZER_MUON))),
+    WHEN("lora.rank", TRAINS),
+    WHEN("lora.targets", TRAINS, ABOVE("lora.rank", 0)),
+    WHEN("lora.format", TRAINS, ABOVE("lora.rank", 0)),
+    WHEN("optimizer.kind", TRAINS),
+    WHEN("optimizer.precision_aware", TRAINS, STACK(MEGATRONS)),
+    WHEN("optimizer.step", TRAINS,
+         STACK(BIT(STACK_TORCHTITAN) | BIT(STACK_GENERIC) | BIT(STACK_NXD) | HUGGINGFACE)),
+    WHEN("optimizer.offload", TRAINS),
+    WHEN("optimizer.offload_params", TRAINS, STACK(HUGGINGFACE), ABOVE("optimizer.offload", 0)),
+    WHEN("recompute.kind", TRAINS),
+    WHEN("recompute.save", TRAINS, ONE_OF("recompute.kind", BIT(RECOMPUTE_SAVE)),
+         NOT_STACK(TRAINERS)),
+    WHEN("recompute.save", ONE_OF("recompute.kind", BIT(RECOMPUTE_SAVE)),
+         STACK(BIT(STACK_GENERIC) | BIT(STACK_HOST))), /* its names are checked in every mode */
+    WHEN("recompute.modules", TRAINS, ONE_OF("recompute.kind", BIT(RECOMPUTE_SELECTIVE)),
+         STACK(TRAINERS & ~HUGGINGFACE)),
+    WHEN("recompute.offload", TRAINS, STACK(BIT(STACK_MEGATRON) | BIT(STACK_PRIMUS))),
+    WHEN("memory.cache_block", ENGINE, INFERS),
+    WHEN("block.collective", BLOCK(ALL(BLOCK_MLP + 1) & ~BIT(BLOCK_MOE)), TENSOR),
+    WHEN("block.tiles", BLOCK(BIT(BLOCK_ALLREDUCE_MATMUL) | BIT(BLOCK_REDUCE_SCATTER_MATMUL))),
+};
+
+const size_t unread_rows_n = sizeof unread_rows / sizeof *unread_rows;

@@ -1,0 +1,135 @@
+/* How rules are checked and worded; they stand in rule_model.c, rule_layout.c, rule_run.c. */
+#include "plan/rule/rule.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/checked.h"
+#include "plan/rule/rule_parts.h"
+
+uint64_t rule_product(uint64_t a, uint64_t b, uint64_t c)
+{
+    bool overflow = false;
+    return checked_mul(checked_mul(a, b, &overflow), c, &overflow);
+}
+
+static uint64_t count_of(const struct quantity *quantity, const struct plan *plan)
+{
+    uint64_t value;
+    if (quantity->derive)
+        return quantity->derive(plan);
+    memcpy(&value, (const char *)plan + quantity->offset, sizeof value);
+    return value;
+}
+
+static double real_of(const struct quantity *quantity, const struct plan *plan)
+{
+    double value;
+    if (!quantity->real)
+        return (double)count_of(quantity, plan);
+    memcpy(&value, (const char *)plan + quantity->offset, sizeof value);
+    return value;
+}
+
+/* The neighbours of `value` among the divisors of n: what to use in its place. */
+static void hint_divisors(char hint[RULE_TEXT], const struct rule *rule, uint64_t n,
+                          uint64_t value)
+{
+    enum { SEARCH = 1 << 16 };
+    uint64_t below = value < n ? value : n, above = value + 1;
+    uint64_t end = value > SEARCH ? value - SEARCH : 1;
+    while (below > end && n % below != 0)
+        below--;
+    while (above < n && above - value < SEARCH && n % above != 0)
+        above++;
+    int used = 0;
+    if (n % below == 0)
+        used = snprintf(hint, RULE_TEXT, "divisors of %" PRIu64 " near it: %" PRIu64, n, below);
+    if (used > 0 && value < n && above <= n && n % above == 0)
+        snprintf(hint + used, RULE_TEXT - (size_t)used, ", %" PRIu64, above);
+    if (used == 0)
+        snprintf(hint, RULE_TEXT, "%s must divide %s", rule->b.name, rule->a.name);
+}
+
+static bool check_positive(const struct rule *rule, const struct plan *plan, char *text)
+{
+    if (real_of(&rule->a, plan) > 0)
+        return false;
+    snprintf(text, RULE_TEXT, "%s is 0, it must be larger", rule->a.name);
+    return true;
+}
+
+static bool check_pair(const struct rule *rule, const struct plan *plan, char *text, char *hint)
+{
+    uint64_t a = count_of(&rule->a, plan), b = count_of(&rule->b, plan);
+    bool holds = rule->shape == RULE_AT_MOST   ? a <= b
+                 : rule->shape == RULE_DIVIDES ? b > 0 && a % b == 0
+                                               : a == b;
+    if (holds)
+        return false;
+    const char *verb = rule->shape == RULE_AT_MOST   ? "is more than"
+                       : rule->shape == RULE_DIVIDES ? "is not divisible by"
+                                                     : "is not";
+    snprintf(text, RULE_TEXT, "%s %" PRIu64 " %s %s%s%" PRIu64, rule->a.name, a, verb,
+             rule->b.name, rule->b.name[0] ? " " : "", b);
+    if (!rule->hint && rule->shape == RULE_DIVIDES && a > 0 && b > 0)
+        hint_divisors(hint, rule, a, b);
+    return true;
+}
+
+bool rule_broken(const struct rule *rule, const struct plan *plan, char text[RULE_TEXT],
+                 char hint[RULE_TEXT])
+{
+    if (rule->applies && !rule->applies(plan))
+        return false;
+    hint[0] = '\0';
+    bool broken = rule->shape == RULE_OTHER      ? rule->broken(plan, text, hint)
+                  : rule->shape == RULE_POSITIVE ? check_positive(rule, plan, text)
+                                                 : check_pair(rule, plan, text, hint);
+    if (broken && rule->hint)
+        snprintf(hint, RULE_TEXT, "%s", rule->hint);
+    return broken;
+}
+
+const struct rule *rule_at(size_t i)
+{
+    static const struct rule_set *const sets[] = {&rule_set_model, &rule_set_layout,
+                                                  &rule_set_run};
+    for (size_t set = 0; set < sizeof sets / sizeof *sets; set++) {
+        if (i < sets[set]->n)
+            return &sets[set]->rules[i];
+        i -= sets[set]->n;
+    }
+    return NULL;
+}
+
+const struct rule *rule_check(const struct plan *plan, char text[RULE_TEXT],
+                              char hint[RULE_TEXT])
+{
+    const struct rule *rule;
+    for (size_t i = 0; (rule = rule_at(i)) != NULL; i++) {
+        if (rule_broken(rule, plan, text, hint))
+            return rule;
+    }
+    return NULL;
+}
+
+static bool obeys(const struct rule_set *set, const struct plan *plan)
+{
+    char text[RULE_TEXT], hint[RULE_TEXT];
+    for (size_t i = 0; i < set->n; i++)
+        if (rule_broken(&set->rules[i], plan, text, hint))
+            return false;
+    return true;
+}
+
+bool rule_check_layout(const struct plan *plan)
+{
+    return obeys(&rule_set_model, plan) && obeys(&rule_set_layout, plan);
+}
+
+bool rule_check_run(const struct plan *plan)
+{
+    return obeys(&rule_set_run, plan);
+}

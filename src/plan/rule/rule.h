@@ -1,0 +1,61 @@
+/* Cross-field rules, as a table: what must hold between values, with its message.
+ *
+ * A rule looks only at keys that the plan's mode, path and options read: a value that nothing
+ * reads is never an error. */
+#ifndef MOEPLAN_PLAN_RULE_RULE_H
+#define MOEPLAN_PLAN_RULE_RULE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/err.h"
+#include "plan/plan.h"
+
+enum { RULE_TEXT = 512 };
+
+/* A number of the plan: a member, or what `derive` computes. */
+struct quantity {
+    const char *name; /* as messages call it: "ep", "tp x pp x cp" */
+    size_t offset;    /* of a uint64_t (or, if real, double) in struct plan */
+    bool real;
+    uint64_t (*derive)(const struct plan *plan);
+};
+
+enum rule_shape {
+    RULE_POSITIVE, /* a > 0 */
+    RULE_AT_MOST,  /* a <= b */
+    RULE_DIVIDES,  /* a is a multiple of b */
+    RULE_EQUAL,    /* a = b */
+    RULE_OTHER     /* what `broken` says */
+};
+
+struct rule {
+    const char *name; /* "ep-divides-experts" */
+    const char *key;  /* the field to point at */
+    enum rule_shape shape;
+    bool (*applies)(const struct plan *plan); /* NULL: always */
+    struct quantity a, b;
+    const char *hint; /* one line; NULL: computed from the numbers */
+    /* RULE_OTHER: whether the plan breaks it; writes what is wrong and what to do */
+    bool (*broken)(const struct plan *plan, char text[RULE_TEXT], char hint[RULE_TEXT]);
+    const char *also[2]; /* other fields it depends on, or NULL */
+};
+
+/* Rule i in the order of checking (a rule may rely on those before it); NULL behind the last.
+ */
+const struct rule *rule_at(size_t i);
+
+/* Whether the plan breaks one rule; text and hint are filled then. */
+bool rule_broken(const struct rule *rule, const struct plan *plan, char text[RULE_TEXT],
+                 char hint[RULE_TEXT]);
+
+/* First broken rule, or NULL; text and hint filled. No allocation: sweeps call it per point. */
+const struct rule *rule_check(const struct plan *plan, char text[RULE_TEXT],
+                              char hint[RULE_TEXT]);
+
+/* rule_check in two parts, for sweeps: the rules of model, cluster and parallel, and the rest,
+ * which rely on them. A plan obeys all rules when it obeys both. */
+bool rule_check_layout(const struct plan *plan);
+bool rule_check_run(const struct plan *plan);
+
+#endif

@@ -1,0 +1,321 @@
+/* What must hold inside a model, whatever runs it. */
+#include "plan/rule/rule_parts.h"
+
+#include <stdio.h>
+
+#include "plan/derive.h"
+#include "plan/layers.h"
+
+static bool has_experts(const struct plan *plan)
+{
+    return plan_moe_layers(plan) > 0;
+}
+
+/* A collective matmul has the dense layers' matrices. */
+static bool has_dense(const struct plan *plan)
+{
+    return model_ffns(&plan->model, FFN_DENSE) > 0 || plan->model.dense_layers > 0 ||
+           plan->block.kind != BLOCK_MOE;
+}
+
+static bool has_groups(const struct plan *plan)
+{
+    return has_experts(plan) && plan->model.moe.router.groups > 1;
+}
+
+static bool has_period(const struct plan *plan)
+{
+    return has_experts(plan) && plan->model.moe_every > 1 && !model_has_parts(&plan->model);
+}
+
+static bool model_is_parts(const struct plan *plan)
+{
+    return model_has_parts(&plan->model);
+}
+
+static uint64_t listed_dense_layers(const struct plan *plan)
+{
+    return model_ffns(&plan->model, FFN_DENSE);
+}
+
+static bool has_rank(const struct plan *plan)
+{
+    enum linear_kind kind = plan->model.linear.kind;
+    return plan_has_linear(plan) && (kind == LINEAR_KIMI_DELTA || kind == LINEAR_MAMBA1);
+}
+
+static bool has_reuse(const struct plan *plan)
+{
+    return model_mixers(&plan->model, MIXER_REUSE) > 0;
+}
+
+static bool has_indexer(const struct plan *plan)
+{
+    return plan->model.indexer.heads > 0;
+}
+
+static bool needs_mla(const struct plan *plan, char text[RULE_TEXT], char hint[RULE_TEXT])
+{
+    const struct attention *a = &plan->model.attention;
+    if (a->kind == ATTENTION_MLA && a->q_lora_rank)
+        return false;
+    snprintf(text, RULE_TEXT, "an indexer reads the low rank of q: kind mla with q_lora_rank");
+    snprintf(hint, RULE_TEXT, "leave model.indexer out");
+    return true;
+}
+
+static bool has_encoder(const struct plan *plan)
+{
+    return plan->model.encoder.layers > 0;
+}
+
+static uint64_t one_rank(const struct plan *plan)
+{
+    (void)plan;
+    return 1;
+}
+
+static bool is_mla(const struct plan *plan)
+{
+    return plan->model.attention.kind == ATTENTION_MLA;
+}
+
+static bool is_gqa(const struct plan *plan)
+{
+    return plan->model.attention.kind == ATTENTION_GQA;
+}
+
+static uint64_t reachable_experts(const struct plan *plan)
+{
+    const struct router *router = &plan->model.moe.router;
+    return rule_product(router->top_groups, plan->model.moe.experts / router->groups, 1);
+}
+
+static uint64_t not_dense_layers(const struct plan *plan)
+{
+    return plan->model.layers - plan->model.dense_layers;
+}
+
+static uint64_t periodic_moe_layers(const struct plan *plan)
+{
+    return plan->model.layers / plan->model.moe_every;
+}
+
+static uint64_t rotary_and_plain(const struct plan *plan)
+{
+    return plan->model.attention.qk_nope_head_dim + plan->model.attention.qk_rope_head_dim;
+}
+
+static const struct rule rules[] = {
+    {.name = "dense-layers-within-layers",
+     .key = "model.dense_layers",
+     .shape = RULE_AT_MOST,
+     .a = MEMBER("dense_layers", model.dense_layers),
+     .b = MEMBER("layers", model.layers),
+     .hint = "dense_layers counts some of the layers",
+     .also = {"model.layers"}},
+    {.name = "moe-period",
+     .key = "model.moe_every",
+     .shape = RULE_EQUAL,
+     .applies = has_period,
+     .a = DERIVED("layers - dense_layers", not_dense_layers),
+     .b = DERIVED("layers / moe_every", periodic_moe_layers),
+     .hint = "with moe_every n, every n-th layer has experts",
+     .also = {"model.dense_layers", "model.layers"}},
+    {.name = "dense-width",
+     .key = "model.dense_intermediate",
+     .shape = RULE_POSITIVE,
+     .applies = has_dense,
+     .a = MEMBER("dense_intermediate", model.dense_intermediate),
+     .hint = "the model has dense layers, or the block is a collective matmul"},
+    {.name = "experts-there",
+     .key = "model.moe.experts",
+     .shape = RULE_POSITIVE,
+     .applies = has_experts,
+     .a = MEMBER("experts", model.moe.experts),
+     .hint = "the model has MoE layers"},
+    {.name = "top-k-there",
+     .key = "model.moe.top_k",
+     .shape = RULE_POSITIVE,
+     .applies = has_experts,
+     .a = MEMBER("top_k", model.moe.top_k),
+     .hint = "the model has MoE layers"},
+    {.name = "expert-width",
+     .key = "model.moe.intermediate",
+     .shape = RULE_POSITIVE,
+     .applies = has_experts,
+     .a = MEMBER("intermediate", model.moe.intermediate),
+     .hint = "the model has MoE layers"},
+    {.name = "top-k-within-experts",
+     .key = "model.moe.top_k",
+     .shape = RULE_AT_MOST,
+     .applies = has_experts,
+     .a = MEMBER("top_k", model.moe.top_k),
+     .b = MEMBER("experts", model.moe.experts),
+     .hint = "a token goes to distinct experts",
+     .also = {"model.moe.experts"}},
+    {.name = "groups-divide-experts",
+     .key = "model.moe.router.groups",
+     .shape = RULE_DIVIDES,
+     .applies = has_groups,
+     .a = MEMBER("experts", model.moe.experts),
+     .b = MEMBER("router groups", model.moe.router.groups),
+     .also = {"model.moe.experts"}},
+    {.name = "top-groups-within-groups",
+     .key = "model.moe.router.top_groups",
+     .shape = RULE_AT_MOST,
+     .applies = has_groups,
+     .a = MEMBER("top_groups", model.moe.router.top_groups),
+     .b = MEMBER("router groups", model.moe.router.groups),
+     .hint = "a token goes to distinct groups"},
+    {.name = "top-k-within-groups",
+     .key = "model.moe.top_k",
+     .shape = RULE_AT_MOST,
+     .applies = has_groups,
+     .a = MEMBER("top_k", model.moe.top_k),
+     .b = DERIVED("the experts of top_groups groups,", reachable_experts),
+     .hint = "raise router.top_groups, or lower router.groups or top_k",
+     .also = {"model.moe.router.top_groups", "model.moe.router.groups"}},
+    {.name = "window-there",
+     .key = "model.attention.window",
+     .shape = RULE_POSITIVE,
+     .applies = plan_has_window,
+     .a = MEMBER("window", model.attention.window),
+     .hint = "layer_types names window layers",
+     .also = {"model.layer_types"}},
+    {.name = "chunk-there",
+     .key = "model.attention.chunk",
+     .shape = RULE_POSITIVE,
+     .applies = plan_has_chunk,
+     .a = MEMBER("chunk", model.attention.chunk),
+     .hint = "layer_types names chunk layers",
+     .also = {"model.layer_types"}},
+    {.name = "linear-heads",
+     .key = "model.linear.heads",
+     .shape = RULE_POSITIVE,
+     .applies = plan_has_linear,
+     .a = MEMBER("linear heads", model.linear.heads),
+     .hint = "layer_types names linear layers",
+     .also = {"model.layer_types"}},
+    {.name = "linear-head-size",
+     .key = "model.linear.head_dim",
+     .shape = RULE_POSITIVE,
+     .applies = plan_has_linear,
+     .a = MEMBER("linear head_dim", model.linear.head_dim),
+     .hint = "layer_types names linear layers",
+     .also = {"model.layer_types"}},
+    {.name = "linear-rank",
+     .key = "model.linear.rank",
+     .shape = RULE_POSITIVE,
+     .applies = has_rank,
+     .a = MEMBER("linear rank", model.linear.rank),
+     .hint = "kimi_delta and mamba1 need it"},
+    {.name = "linear-key-heads-divide-heads",
+     .key = "model.linear.key_heads",
+     .shape = RULE_DIVIDES,
+     .applies = plan_has_linear,
+     .a = MEMBER("linear heads", model.linear.heads),
+     .b = MEMBER("key_heads", model.linear.key_heads),
+     .also = {"model.linear.heads"}},
+    {.name = "linear-on-one-cp-rank",
+     .key = "parallel.cp",
+     .shape = RULE_EQUAL,
+     .applies = plan_has_linear,
+     .a = MEMBER("cp", parallel.cp),
+     .b = DERIVED("", one_rank),
+     .hint = "the state of linear layers over context-parallel ranks is not modelled",
+     .also = {"model.layer_types"}},
+    {.name = "indexer-reads-mla",
+     .key = "model.indexer.heads",
+     .shape = RULE_OTHER,
+     .applies = has_indexer,
+     .broken = needs_mla},
+    {.name = "indexer-size",
+     .key = "model.indexer.head_dim",
+     .shape = RULE_POSITIVE,
+     .applies = has_indexer,
+     .a = MEMBER("indexer head_dim", model.indexer.head_dim),
+     .hint = "the model has an indexer"},
+    {.name = "indexer-top-k",
+     .key = "model.indexer.top_k",
+     .shape = RULE_POSITIVE,
+     .applies = has_indexer,
+     .a = MEMBER("indexer top_k", model.indexer.top_k),
+     .hint = "the model has an indexer"},
+    {.name = "encoder-hidden",
+     .key = "model.encoder.hidden",
+     .shape = RULE_POSITIVE,
+     .applies = has_encoder,
+     .a = MEMBER("encoder hidden", model.encoder.hidden),
+     .hint = "the model has an encoder",
+     .also = {"model.encoder.layers"}},
+    {.name = "encoder-heads",
+     .key = "model.encoder.heads",
+     .shape = RULE_POSITIVE,
+     .applies = has_encoder,
+     .a = MEMBER("encoder heads", model.encoder.heads),
+     .hint = "the model has an encoder",
+     .also = {"model.encoder.layers"}},
+    {.name = "encoder-heads-divide-hidden",
+     .key = "model.encoder.heads",
+     .shape = RULE_DIVIDES,
+     .applies = has_encoder,
+     .a = MEMBER("encoder hidden", model.encoder.hidden),
+     .b = MEMBER("encoder heads", model.encoder.heads),
+     .also = {"model.encoder.hidden"}},
+    {.name = "encoder-width",
+     .key = "model.encoder.intermediate",
+     .shape = RULE_POSITIVE,
+     .applies = has_encoder,
+     .a = MEMBER("encoder intermediate", model.encoder.intermediate),
+     .hint = "the model has an encoder",
+     .also = {"model.encoder.layers"}},
+    {.name = "reuse-needs-indexer",
+     .key = "model.indexer.heads",
+     .shape = RULE_POSITIVE,
+     .applies = has_reuse,
+     .a = MEMBER("indexer heads", model.indexer.heads),
+     .hint = "layer_types names reuse layers",
+     .also = {"model.layer_types"}},
+    {.name = "parts-say-their-network",
+     .key = "model.dense_layers",
+     .shape = RULE_EQUAL,
+     .applies = model_is_parts,
+     .a = MEMBER("dense_layers", model.dense_layers),
+     .b = DERIVED("the dense layers of layer_types,", listed_dense_layers),
+     .hint = "leave dense_layers and moe_every out: layer_types says which layers are dense",
+     .also = {"model.layer_types", "model.moe_every"}},
+    {.name = "gqa-head-size",
+     .key = "model.attention.head_dim",
+     .shape = RULE_POSITIVE,
+     .applies = is_gqa,
+     .a = MEMBER("head_dim", model.attention.head_dim),
+     .hint = "hidden / heads is not even 1: state head_dim"},
+    {.name = "kv-heads-divide-heads",
+     .key = "model.attention.kv_heads",
+     .shape = RULE_DIVIDES,
+     .applies = is_gqa,
+     .a = MEMBER("heads", model.attention.heads),
+     .b = MEMBER("kv_heads", model.attention.kv_heads),
+     .also = {"model.attention.heads"}},
+    {.name = "mla-kv-rank",
+     .key = "model.attention.kv_lora_rank",
+     .shape = RULE_POSITIVE,
+     .applies = is_mla,
+     .a = MEMBER("kv_lora_rank", model.attention.kv_lora_rank),
+     .hint = "kind mla needs it"},
+    {.name = "mla-qk-size",
+     .key = "model.attention.qk_nope_head_dim",
+     .shape = RULE_POSITIVE,
+     .applies = is_mla,
+     .a = DERIVED("qk_nope_head_dim + qk_rope_head_dim", rotary_and_plain),
+     .hint = "kind mla needs them"},
+    {.name = "mla-v-size",
+     .key = "model.attention.v_head_dim",
+     .shape = RULE_POSITIVE,
+     .applies = is_mla,
+     .a = MEMBER("v_head_dim", model.attention.v_head_dim),
+     .hint = "kind mla needs it"},
+};
+
+const struct rule_set rule_set_model = {rules, sizeof rules / sizeof *rules};

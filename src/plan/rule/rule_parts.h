@@ -1,0 +1,31 @@
+/* What rule.c and the files of rules share. */
+#ifndef MOEPLAN_PLAN_RULE_RULE_PARTS_H
+#define MOEPLAN_PLAN_RULE_RULE_PARTS_H
+
+#include "plan/rule/rule.h"
+
+struct rule_set {
+    const struct rule *rules;
+    size_t n;
+};
+
+extern const struct rule_set rule_set_model, rule_set_layout, rule_set_run;
+
+/* a * b * c, saturated at UINT64_MAX */
+uint64_t rule_product(uint64_t a, uint64_t b, uint64_t c);
+
+/* Quantities of a rule: a member, a double member, a function of the plan. */
+#define MEMBER(label, member)                                                                  \
+    {                                                                                          \
+        .name = label, .offset = offsetof(struct plan, member)                                 \
+    }
+#define REAL(label, member)                                                                    \
+    {                                                                                          \
+        .name = label, .offset = offsetof(struct plan, member), .real = true                   \
+    }
+#define DERIVED(label, function)                                                               \
+    {                                                                                          \
+        .name = label, .derive = function                                                      \
+    }
+
+#endif

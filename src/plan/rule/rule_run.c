@@ -1,0 +1,392 @@
+/* What must hold of a workload, of the options a path reads, and of all sizes together. */
+#include "base/unit.h"
+#include "plan/rule/rule_parts.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/checked.h"
+#include "plan/derive.h"
+#include "plan/engine.h"
+#include "plan/schema/schema.h"
+
+static bool is_training(const struct plan *plan)
+{
+    return plan->workload.mode == MODE_TRAIN;
+}
+
+static bool is_decode(const struct plan *plan)
+{
+    return plan->workload.mode == MODE_DECODE;
+}
+
+static bool is_serving(const struct plan *plan)
+{
+    return plan->workload.mode == MODE_SERVE;
+}
+
+static bool reads_sequence(const struct plan *plan)
+{
+    return !is_decode(plan) && !is_serving(plan);
+}
+
+/* Only engines batch requests as they come. */
+static bool serving_broken(const struct plan *plan, char *text, char *hint)
+{
+    if (plan_is_engine(plan))
+        return false;
+    snprintf(text, RULE_TEXT, "stack %s does not batch requests: mode serve is an engine's",
+             words_stack[plan->stack.kind]);
+    snprintf(hint, RULE_TEXT, "stack vllm, sglang or trtllm, or mode prefill or decode");
+    return true;
+}
+
+/* One way of sending requests. The default of concurrency is one. */
+static bool loop_broken(const struct plan *plan, char *text, char *hint)
+{
+    if (!plan_arrives(plan) || plan->workload.concurrency <= 1)
+        return false;
+    snprintf(text, RULE_TEXT,
+             "concurrency %" PRIu64
+             " and request_rate %g: requests are replaced when they end, "
+             "or arrive at a rate",
+             plan->workload.concurrency, plan->workload.request_rate);
+    snprintf(hint, RULE_TEXT, "leave out one of the two keys");
+    return true;
+}
+
+static bool has_replicas(const struct plan *plan)
+{
+    return is_serving(plan) && plan->parallel.attention_dp > 0;
+}
+
+static bool is_packed(const struct plan *plan)
+{
+    return is_training(plan) && plan->workload.packing.length > 0;
+}
+
+static bool states_squares(const struct plan *plan)
+{
+    return is_packed(plan) && plan->workload.packing.square > 0;
+}
+
+static uint64_t square_of_mean(const struct plan *plan)
+{
+    uint64_t length = plan->workload.packing.length;
+    return rule_product(length, length, 1);
+}
+
+static uint64_t largest_square(const struct plan *plan)
+{
+    return rule_product(plan->workload.packing.length, plan->workload.sequence_length, 1);
+}
+
+static bool has_global_batch(const struct plan *plan)
+{
+    return is_training(plan) && plan->workload.global_batch > 0;
+}
+
+static bool has_tokens_per_step(const struct plan *plan)
+{
+    return is_training(plan) && plan->workload.tokens_per_step > 0;
+}
+
+static bool has_both_batches(const struct plan *plan)
+{
+    return has_global_batch(plan) && plan->workload.tokens_per_step > 0;
+}
+
+static bool reads_capacity(const struct plan *plan)
+{
+    return path_reads(plan->moe.path, READS_CAPACITY_FACTOR);
+}
+
+static bool reads_block(const struct plan *plan)
+{
+    return path_reads(plan->moe.path, READS_BLOCK_SIZE) ||
+           (!plan_names_path(plan) && plan->stack.kind == STACK_NXD);
+}
+
+static bool reads_chunk(const struct plan *plan)
+{
+    return path_reads(plan->moe.path, READS_CHUNK);
+}
+
+static bool has_factor(const struct plan *plan)
+{
+    return plan->moe.buffer == SIZING_FACTOR;
+}
+
+static bool is_dirichlet(const struct plan *plan)
+{
+    return plan->moe.routing.distribution == DISTRIBUTION_DIRICHLET;
+}
+
+static uint64_t sequence_ranks(const struct plan *plan)
+{
+    return rule_product(plan->parallel.cp, plan->parallel.sp ? plan->parallel.tp : 1, 1);
+}
+
+static uint64_t batch_unit(const struct plan *plan)
+{
+    return rule_product(plan_dp(plan), plan->workload.micro_batch, 1);
+}
+
+static uint64_t token_unit(const struct plan *plan)
+{
+    return rule_product(plan_dp(plan), plan->workload.micro_batch,
+                        plan->workload.sequence_length);
+}
+
+static uint64_t batch_tokens(const struct plan *plan)
+{
+    return rule_product(plan->workload.global_batch, plan->workload.sequence_length, 1);
+}
+
+static bool trace_broken(const struct plan *plan, char *text, char *hint)
+{
+    const struct routing *routing = &plan->moe.routing;
+    if (routing->distribution != DISTRIBUTION_TRACE || routing->file[0] != '\0')
+        return false;
+    snprintf(text, RULE_TEXT, "distribution trace has no file");
+    snprintf(hint, RULE_TEXT, "name it in 'moe.routing.file'");
+    return true;
+}
+
+static bool placement_broken(const struct plan *plan, char *text, char *hint)
+{
+    const struct routing *routing = &plan->moe.routing;
+    if (routing->placement != PLACEMENT_TABLE || routing->placement_file[0] != '\0')
+        return false;
+    snprintf(text, RULE_TEXT, "placement table has no file");
+    snprintf(hint, RULE_TEXT, "name it in 'moe.routing.placement_file'");
+    return true;
+}
+
+static bool save_broken(const struct plan *plan, char *text, char *hint)
+{
+    const struct recompute_plan *recompute = &plan->recompute;
+    bool listed = recompute->save.n > 0, saves = recompute->kind == RECOMPUTE_SAVE;
+    if (listed == saves)
+        return false;
+    snprintf(text, RULE_TEXT, "%s",
+             saves ? "recompute save lists no names"
+                   : "recompute.save lists names, but recompute is not 'save'");
+    snprintf(hint, RULE_TEXT, "%s",
+             saves ? "recompute: {save: [names]}, or recompute: full"
+                   : "leave out one of the two keys");
+    return true;
+}
+
+enum { BYTES = 16 }; /* of one element, with some to spare */
+
+static uint64_t widest(const struct model *model)
+{
+    uint64_t width = 2 * model->moe.intermediate;
+    width = width > model->hidden ? width : model->hidden;
+    return width > model->dense_intermediate ? width : model->dense_intermediate;
+}
+
+/* Products that everything behind the rules may form in 64 bits: the parameters' bytes ... */
+static bool model_broken(const struct plan *plan, char *text, char *hint)
+{
+    const struct model *m = &plan->model;
+    bool overflow = false;
+    uint64_t layer = checked_mul(4 * m->hidden, widest(m), &overflow);
+    layer = checked_mul(layer, plan_experts_total(plan) + 4, &overflow);
+    checked_mul(layer, (m->layers + m->mtp_layers) * BYTES, &overflow);
+    checked_mul(m->vocab * BYTES, m->hidden, &overflow);
+    if (!overflow)
+        return false;
+    snprintf(text, RULE_TEXT, "the bytes of the model's parameters overflow 64 bits");
+    snprintf(hint, RULE_TEXT,
+             "layers, experts, hidden, intermediate or vocab is far too large");
+    return true;
+}
+
+/* ... and the largest tensor any path builds, [local experts, rows of the group, width]. */
+static bool rows_broken(const struct plan *plan, char *text, char *hint)
+{
+    bool overflow = false;
+    uint64_t rows = checked_mul(plan_tokens(plan), sequence_ranks(plan), &overflow);
+    rows = checked_mul(rows, plan->model.moe.top_k + 1, &overflow);
+    rows = checked_mul(rows, plan->parallel.ep, &overflow);
+    rows = checked_mul(rows, plan_local_experts(plan) + 1, &overflow);
+    checked_mul(rows, widest(&plan->model) * BYTES, &overflow);
+    if (!overflow)
+        return false;
+    snprintf(text, RULE_TEXT, "tokens x top_k x experts x width overflows 64 bits");
+    snprintf(hint, RULE_TEXT, "micro_batch or sequence_length is far too large");
+    return true;
+}
+
+static bool stack_decides_fraction(const struct plan *plan)
+{
+    return plan->memory.fraction == 0;
+}
+
+/* limit = fraction x capacity - reserve, for one device */
+static bool limit_broken(const struct plan *plan, char *text, char *hint)
+{
+    double fraction = plan->memory.fraction > 0 ? plan->memory.fraction : plan->stack.fraction;
+    double usable = fraction * (double)plan->cluster.device.memory_bytes;
+    double reserve = (double)plan->stack.reserve_bytes + (double)plan->memory.reserve_bytes;
+    if (usable > reserve)
+        return false;
+    char left[48], taken[48];
+    unit_print(left, UNIT_BYTES, usable);
+    unit_print(taken, UNIT_BYTES, reserve);
+    snprintf(text, RULE_TEXT, "no device memory is left: %s usable, %s reserved", left, taken);
+    snprintf(hint, RULE_TEXT, "limit = fraction x memory - memory.reserve - stack.reserve");
+    return true;
+}
+
+static const struct rule rules[] = {
+    {.name = "packed-within-sequence",
+     .key = "workload.packing.length",
+     .shape = RULE_AT_MOST,
+     .applies = is_packed,
+     .a = MEMBER("packing length", workload.packing.length),
+     .b = MEMBER("sequence_length", workload.sequence_length),
+     .hint = "sequences are packed into one of sequence_length",
+     .also = {"workload.sequence_length"}},
+    {.name = "squares-above-mean",
+     .key = "workload.packing.square",
+     .shape = RULE_AT_MOST,
+     .applies = states_squares,
+     .a = DERIVED("the square of packing length,", square_of_mean),
+     .b = MEMBER("packing square", workload.packing.square),
+     .hint = "a mean of squares is at least the square of the mean",
+     .also = {"workload.packing.length"}},
+    {.name = "squares-within-sequence",
+     .key = "workload.packing.square",
+     .shape = RULE_AT_MOST,
+     .applies = states_squares,
+     .a = MEMBER("packing square", workload.packing.square),
+     .b = DERIVED("packing length x sequence_length,", largest_square),
+     .hint = "no packed sequence is longer than sequence_length",
+     .also = {"workload.packing.length", "workload.sequence_length"}},
+    {.name = "stack-fraction",
+     .key = "stack.fraction",
+     .shape = RULE_POSITIVE,
+     .applies = stack_decides_fraction,
+     .a = REAL("stack.fraction", stack.fraction),
+     .hint = "state it, or memory.fraction, as in 0.9"},
+    {.name = "limit-positive",
+     .key = "memory.reserve",
+     .shape = RULE_OTHER,
+     .broken = limit_broken,
+     .also = {"memory.fraction", "stack.reserve"}},
+    {.name = "sequence-splits",
+     .key = "workload.sequence_length",
+     .shape = RULE_DIVIDES,
+     .applies = reads_sequence,
+     .a = MEMBER("sequence_length", workload.sequence_length),
+     .b = DERIVED("cp x (tp if sp),", sequence_ranks),
+     .also = {"parallel.cp", "parallel.tp"}},
+    {.name = "one-batch",
+     .key = "workload.tokens_per_step",
+     .shape = RULE_EQUAL,
+     .applies = has_both_batches,
+     .a = MEMBER("tokens_per_step", workload.tokens_per_step),
+     .b = DERIVED("global_batch x sequence_length =", batch_tokens),
+     .hint = "give one of the two"},
+    {.name = "batch-splits",
+     .key = "workload.global_batch",
+     .shape = RULE_DIVIDES,
+     .applies = has_global_batch,
+     .a = MEMBER("global_batch", workload.global_batch),
+     .b = DERIVED("dp x micro_batch =", batch_unit),
+     .hint = "each rank does a whole number of micro-steps",
+     .also = {"workload.micro_batch"}},
+    {.name = "tokens-split",
+     .key = "workload.tokens_per_step",
+     .shape = RULE_DIVIDES,
+     .applies = has_tokens_per_step,
+     .a = MEMBER("tokens_per_step", workload.tokens_per_step),
+     .b = DERIVED("dp x micro_batch x sequence_length =", token_unit),
+     .hint = "each rank does a whole number of micro-steps",
+     .also = {"workload.micro_batch", "workload.sequence_length"}},
+    {.name = "decode-has-context",
+     .key = "workload.context_length",
+     .shape = RULE_POSITIVE,
+     .applies = is_decode,
+     .a = MEMBER("context_length", workload.context_length),
+     .hint = "decode reads a KV cache: say how many tokens each sequence has"},
+    {.name = "serve-by-engine",
+     .key = "workload.mode",
+     .shape = RULE_OTHER,
+     .applies = is_serving,
+     .broken = serving_broken,
+     .also = {"stack"}},
+    {.name = "one-loop",
+     .key = "workload.request_rate",
+     .shape = RULE_OTHER,
+     .applies = is_serving,
+     .broken = loop_broken,
+     .also = {"workload.concurrency"}},
+    {.name = "replicas-are-dp",
+     .key = "parallel.attention_dp",
+     .shape = RULE_EQUAL,
+     .applies = has_replicas,
+     .a = MEMBER("attention_dp", parallel.attention_dp),
+     .b = DERIVED("dp =", plan_dp),
+     .hint = "one deployment is the whole cluster: its devices are tp x pp x attention_dp",
+     .also = {"parallel.tp", "parallel.pp"}},
+    {.name = "capacity-positive",
+     .key = "moe.capacity_factor",
+     .shape = RULE_POSITIVE,
+     .applies = reads_capacity,
+     .a = REAL("capacity_factor", moe.capacity_factor),
+     .hint = "1 is balanced, 1.25 usual"},
+    {.name = "block-positive",
+     .key = "moe.block_size",
+     .shape = RULE_POSITIVE,
+     .applies = reads_block,
+     .a = MEMBER("block_size", moe.block_size),
+     .hint = "rows of a block, 128 to 1024"},
+    {.name = "chunk-positive",
+     .key = "moe.chunk",
+     .shape = RULE_POSITIVE,
+     .applies = reads_chunk,
+     .a = MEMBER("chunk", moe.chunk),
+     .hint = "slots per expert and round"},
+    {.name = "buffer-factor-positive",
+     .key = "moe.buffer",
+     .shape = RULE_POSITIVE,
+     .applies = has_factor,
+     .a = REAL("buffer", moe.buffer_factor),
+     .hint = "1 is balanced"},
+    {.name = "concentration-positive",
+     .key = "moe.routing.concentration",
+     .shape = RULE_POSITIVE,
+     .applies = is_dirichlet,
+     .a = REAL("concentration", moe.routing.concentration),
+     .hint = "smaller is more skewed, 10 is mild"},
+    {.name = "trace-has-file",
+     .key = "moe.routing.distribution",
+     .shape = RULE_OTHER,
+     .broken = trace_broken},
+    {.name = "placement-has-file",
+     .key = "moe.routing.placement",
+     .shape = RULE_OTHER,
+     .broken = placement_broken},
+    {.name = "save-has-names",
+     .key = "recompute.kind",
+     .shape = RULE_OTHER,
+     .applies = is_training,
+     .broken = save_broken,
+     .also = {"recompute.save"}},
+    {.name = "model-in-64-bits",
+     .key = "model",
+     .shape = RULE_OTHER,
+     .broken = model_broken,
+     .also = {"model.hidden", "model.moe.experts"}},
+    {.name = "rows-in-64-bits",
+     .key = "workload.micro_batch",
+     .shape = RULE_OTHER,
+     .broken = rows_broken,
+     .also = {"workload.sequence_length", "model.moe.top_k"}},
+};
+
+const struct rule_set rule_set_run = {rules, sizeof rules / sizeof *rules};

@@ -1,0 +1,115 @@
+/* Failed allocations in texts; see failure.h. */
+#include <string.h>
+
+#include "base/unit.h"
+#include "sim/answer/failure.h"
+
+/* What stands before the amount; `sized`: an amount follows. The first that a line holds. */
+static const struct pattern {
+    const char *mark, *source;
+    bool sized, segments;
+} patterns[] = {
+    {"Tried to allocate ", "torch", true, true},
+    {"trying to allocate ", "XLA", true, false},
+    {"Attempting to allocate ", "XLA", true, false},
+    {"No available memory for the cache blocks", "vLLM", false, false},
+    {"cuMemMap failed to map ", "NVSHMEM", true, false},
+    {"cuMemCreate failed", "NVSHMEM", false, false},
+    {"allocate_physical_memory_to_heap failed", "NVSHMEM", false, false},
+    {"Failed to CUDA malloc ", "NCCL", true, false},
+    {"Failed to CUDA calloc async ", "NCCL", true, false},
+    {"Failed to CUDA calloc ", "NCCL", true, false},
+    {"Failed to CUDA host alloc ", "NCCL", true, false},
+};
+
+static uint64_t to_bytes(double value)
+{
+    return value <= 0 ? 0 : value >= 0x1p62 ? (uint64_t)1 << 62 : (uint64_t)value;
+}
+
+struct printed_bytes failure_amount(const char *text)
+{
+    char number[32] = "", unit[16] = "", whole[64];
+    size_t digits = strspn(text, "0123456789."), space = strspn(text + digits, " ");
+    const char *name = text + digits + space;
+    size_t letters = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ");
+    struct printed_bytes out = {0};
+    double value = 0, one = 1;
+    if (digits == 0 || digits >= sizeof number || letters >= sizeof unit)
+        return out;
+    memcpy(number, text, digits);
+    memcpy(unit, name, letters);
+    if (letters == 1 && strchr("KMG", unit[0]))
+        memcpy(unit + 1, "iB", sizeof "iB");
+    bool bytes = letters == 0 || text_equal(unit, "bytes");
+    snprintf(whole, sizeof whole, "1 %s", bytes ? "B" : unit);
+    if (!unit_parse(UNIT_BYTES, whole, &one))
+        return out;
+    if (!unit_parse(UNIT_BYTES, number, &value))
+        return out;
+    const char *point = strchr(number, '.');
+    double half = one / 2;
+    for (const char *at = point ? point + 1 : ""; *at; at++)
+        half /= 10;
+    if (one == 1)
+        half = 0;
+    return (struct printed_bytes){true, to_bytes(value * one - half), to_bytes(value * one),
+                                  to_bytes(value * one + half)};
+}
+
+static bool find_in_line(const char *line, struct failure *out)
+{
+    for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++) {
+        const char *at = strstr(line, patterns[i].mark);
+        if (!at)
+            continue;
+        struct printed_bytes wanted = {0};
+        if (patterns[i].sized)
+            wanted = failure_amount(at + strlen(patterns[i].mark));
+        if (patterns[i].sized && !wanted.known)
+            continue;
+        const char *use = strstr(line, "this process has ");
+        *out = (struct failure){
+            .source = patterns[i].source, .segments = patterns[i].segments, .wanted = wanted};
+        if (use)
+            out->in_use = failure_amount(use + strlen("this process has "));
+        return true;
+    }
+    return false;
+}
+
+bool failure_find(const char *text, size_t length, struct arena *arena, struct failure *out)
+{
+    *out = (struct failure){0};
+    char *lines = arena_strndup(arena, text, length), *end = lines + length;
+    uint64_t number = 0;
+    for (size_t i = 0; i < length; i++)
+        if ((lines[i] = text[i]) == '\0')
+            lines[i] = ' ';
+    lines[length] = '\0';
+    out->wanted = failure_amount(lines);
+    if (out->wanted.known && !memchr(lines, '\n', length) && !strchr(lines, ':')) {
+        out->source = "amount";
+        out->segments = true;
+        out->line = out->n_lines = 1;
+        return true;
+    }
+    *out = (struct failure){0};
+    for (char *line = lines; line < end;) {
+        char *stop = memchr(line, '\n', (size_t)(end - line));
+        struct failure found;
+        stop = stop ? stop : end;
+        *stop = '\0';
+        number++;
+        if (find_in_line(line, &found)) {
+            uint64_t before = out->n_lines;
+            if (before == 0 || (found.wanted.known && !out->wanted.known)) {
+                *out = found;
+                out->line = number;
+            }
+            out->n_lines = before + 1;
+        }
+        line = stop + 1;
+    }
+    return out->n_lines > 0;
+}

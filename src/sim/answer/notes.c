@@ -1,0 +1,37 @@
+/* See notes.h. */
+#include "sim/answer/notes.h"
+
+#include "base/text.h"
+#include "work/stack/stack.h"
+
+enum { OWN = 2 };
+
+/* What the plan's software cannot run is priced, for comparison, and said; how many notes. */
+static size_t add_lacking(const struct plan *plan, struct arena *arena, struct note notes[OWN])
+{
+    size_t n = 0;
+    struct err err = {0};
+    const char *key, *why = stack_lacks(plan, &key);
+    if (stack_runs(plan, stack_path(plan, NULL), &err) != STATUS_OK)
+        notes[n++] = (struct note){
+            "moe.path", arena_printf(arena, "%s: priced as if it did; %s", err.text, err.hint)};
+    if (why)
+        notes[n++] = (struct note){
+            key, arena_printf(arena, "priced as if its software had it: %s", why)};
+    return n;
+}
+
+const struct note *notes_of(const struct plan *plan, const struct origins *origins,
+                            struct arena *arena, size_t *n)
+{
+    const struct unread_plan of = {plan, stack_path(plan, NULL)};
+    const struct note *unread = NULL;
+    size_t n_unread = 0;
+    if (origins)
+        unread = unread_notes(&of, origins, arena, &n_unread);
+    struct note *notes = arena_alloc(arena, n_unread + OWN, sizeof *notes);
+    *n = add_lacking(plan, arena, notes);
+    for (size_t i = 0; i < n_unread; i++)
+        notes[(*n)++] = unread[i];
+    return notes;
+}

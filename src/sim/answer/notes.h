@@ -1,0 +1,13 @@
+/* What a prediction says beside its numbers: keys that the plan does not read, and a dispatcher
+ * that its software has not. */
+#ifndef MOEPLAN_SIM_ANSWER_NOTES_H
+#define MOEPLAN_SIM_ANSWER_NOTES_H
+
+#include "plan/read/unread.h"
+
+/* Notes of a plan; origins NULL: nobody knows which keys were set, and none is named. Memory
+ * from the arena. */
+const struct note *notes_of(const struct plan *plan, const struct origins *origins,
+                            struct arena *arena, size_t *n);
+
+#endif

@@ -1,0 +1,226 @@
+/* Lifetimes folded into a peak; see memory.h. */
+#include "sim/memory/memory.h"
+
+#include <assert.h>
+#include <string.h>
+
+/* A moment of the step: this tick of one layer of this segment. */
+struct moment {
+    enum segment segment;
+    uint16_t tick;
+    unsigned schedule;
+};
+
+static bool exists(const struct buffer *buffer, unsigned schedule)
+{
+    return buffer->schedules >> schedule & 1;
+}
+
+/* Saturating: an overflow was reported by sizes_eval already. */
+static uint64_t product(uint64_t a, uint64_t b)
+{
+    uint64_t result;
+    return __builtin_mul_overflow(a, b, &result) ? UINT64_MAX / 4 : result;
+}
+
+/* bytes x thousandths / 1000: whole copies exactly, a fraction of one rounded up */
+static uint64_t copies_of(uint64_t bytes, uint64_t thousandths)
+{
+    if (thousandths == 1000)
+        return bytes;
+    uint64_t part = thousandths % 1000;
+    return product(bytes, thousandths / 1000) +
+           (part ? (product(bytes, part) + 999) / 1000 : 0);
+}
+
+static uint64_t repeat_of(const struct work *work, const uint64_t *values, enum segment segment)
+{
+    return values[work->use[segment].repeat.node];
+}
+
+/* Layers that save a buffer. */
+static uint64_t saving_layers(const struct work *work, const uint64_t *values,
+                              const struct buffer *buffer)
+{
+    uint64_t repeat = repeat_of(work, values, buffer->segment);
+    return buffer->drop_every ? repeat - repeat / buffer->drop_every : repeat;
+}
+
+uint64_t memory_buffer_bytes(const struct work *work, const uint64_t *values,
+                             const struct buffer *buffer)
+{
+    uint64_t bytes = values[buffer->all.node];
+    if (buffer->life != LIFE_SAVED)
+        return bytes;
+    uint64_t flight = values[work->use[buffer->segment].in_flight.node];
+    return copies_of(bytes, product(saving_layers(work, values, buffer), flight));
+}
+
+static bool surrounds(const struct buffer *buffer, const struct moment *moment)
+{
+    return buffer->segment == moment->segment && buffer->first <= moment->tick &&
+           moment->tick <= buffer->last;
+}
+
+/* Whether all layers of `segment` have run forward, and none backward, when the micro-batch is
+ * inside a layer of `at`. Kinds of layers that alternate are all counted. */
+static bool passed(const struct work *work, enum segment segment, enum segment at)
+{
+    bool layers = segment_is_layer(segment) && segment_is_layer(at);
+    return segment < at || (layers && work->alternating);
+}
+
+/* Layers whose copies of a saved buffer this micro-batch holds at the moment. */
+static uint64_t layers_held(const struct work *work, const uint64_t *values,
+                            const struct buffer *buffer, const struct moment *moment)
+{
+    uint64_t layers = saving_layers(work, values, buffer);
+    if (buffer->segment == moment->segment)
+        return layers - (buffer->drop_every || surrounds(buffer, moment) ? 0 : 1);
+    return passed(work, buffer->segment, moment->segment) ? layers : 0;
+}
+
+static uint64_t alive_bytes(const struct work *work, const uint64_t *values,
+                            const struct buffer *buffer, const struct moment *moment)
+{
+    if (!exists(buffer, moment->schedule))
+        return 0;
+    uint64_t bytes = values[buffer->all.node];
+    if (buffer->life == LIFE_PERSISTENT)
+        return bytes;
+    if (buffer->life == LIFE_TRANSIENT)
+        return surrounds(buffer, moment) ? bytes : 0;
+    uint64_t layers = saving_layers(work, values, buffer);
+    if (!layers || moment->segment == SEGMENT_STEP)
+        return 0; /* no micro-batch is under way in the optimizer's step */
+    uint64_t flight = values[work->use[buffer->segment].in_flight.node];
+    uint64_t others = flight > 1000 ? product(layers, flight - 1000) : 0;
+    uint64_t held = product(layers_held(work, values, buffer, moment), 1000);
+    uint64_t all = product(layers, flight);
+    return copies_of(bytes, others + held < all ? others + held : all);
+}
+
+/* ---- the worst moment ---- */
+
+/* Buffers of one allocation order and segment, as a range of work->placed. */
+struct range {
+    size_t begin, end;
+};
+
+static struct range range_of(const struct work *work, unsigned order, enum segment segment)
+{
+    size_t end = work->placed_end[order][segment];
+    if (segment > 0)
+        return (struct range){work->placed_end[order][segment - 1], end};
+    return (struct range){order ? work->placed_end[order - 1][SEGMENT_COUNT - 1] : 0, end};
+}
+
+static uint64_t range_bytes(const struct work *work, const uint64_t *values, struct range range,
+                            const struct moment *moment)
+{
+    uint64_t bytes = 0;
+    for (size_t i = range.begin; i < range.end; i++)
+        bytes += alive_bytes(work, values, &work->buffers[work->placed[i]], moment);
+    return bytes;
+}
+
+enum { ORDER_SAVED = 2 }; /* of work_order */
+
+/* What lives through the step. */
+static uint64_t persistent_bytes(const struct work *work, const uint64_t *values,
+                                 const struct moment *moment)
+{
+    struct range all = {0, work->placed_end[ORDER_SAVED - 1][SEGMENT_COUNT - 1]};
+    return range_bytes(work, values, all, moment);
+}
+
+/* Saved tensors of the other segments, alive whichever op of the moment's segment runs. */
+static uint64_t elsewhere_bytes(const struct work *work, const uint64_t *values,
+                                const struct moment *moment)
+{
+    uint64_t bytes = 0;
+    for (unsigned i = 0; i < SEGMENT_COUNT; i++)
+        if (i != moment->segment)
+            bytes +=
+                range_bytes(work, values, range_of(work, ORDER_SAVED, (enum segment)i), moment);
+    return bytes;
+}
+
+struct worst {
+    struct moment moment;
+    uint64_t bytes;
+};
+
+/* What is alive at a moment besides what stands whichever op of its segment runs. */
+static uint64_t coming_bytes(const struct work *work, const uint64_t *values,
+                             const struct work_moment *at, const struct moment *moment)
+{
+    uint64_t bytes =
+        range_bytes(work, values, range_of(work, ORDER_SAVED, at->segment), moment);
+    for (size_t i = at->begin; i < at->end; i++)
+        bytes += values[work->buffers[work->members[i]].all.node];
+    return bytes;
+}
+
+/* A segment that this rank does not run has no moments. */
+static struct worst worst_moment(const struct work *work, const uint64_t *values,
+                                 unsigned schedule)
+{
+    struct worst worst = {{SEGMENT_STEP, WORK_NONE, schedule}, 0};
+    uint64_t persistent = persistent_bytes(work, values, &worst.moment), standing = persistent;
+    enum segment segment = SEGMENT_COUNT; /* whose standing bytes are known */
+    worst.bytes = persistent;
+    for (size_t i = 0; i < work->n_moments; i++) {
+        const struct work_moment *at = &work->moments[i];
+        struct moment moment = {at->segment, at->tick, schedule};
+        if (at->schedule != schedule || !repeat_of(work, values, at->segment))
+            continue;
+        if (at->segment != segment)
+            standing = persistent + elsewhere_bytes(work, values, &moment);
+        segment = at->segment;
+        uint64_t bytes = standing + coming_bytes(work, values, at, &moment);
+        if (bytes > worst.bytes)
+            worst = (struct worst){moment, bytes};
+    }
+    return worst;
+}
+
+/* ---- the fold ---- */
+
+uint64_t memory_bytes_at_peak(const struct work *work, const uint64_t *values,
+                              const struct buffer *buffer, unsigned schedule,
+                              const struct memory_peak *peak)
+{
+    struct moment moment = {peak->segment, peak->tick, schedule};
+    return alive_bytes(work, values, buffer, &moment);
+}
+
+void memory_fold(const struct work *work, const uint64_t *values, unsigned schedule,
+                 struct memory_peak *peak)
+{
+    assert(work->n_placed == work->n_buffers);
+    memset(peak, 0, sizeof *peak);
+    struct worst worst = worst_moment(work, values, schedule);
+    struct range state = {0, work->placed_end[0][SEGMENT_COUNT - 1]};
+    peak->segment = worst.moment.segment;
+    peak->tick = worst.moment.tick;
+    peak->state_bytes = range_bytes(work, values, state, &worst.moment);
+    peak->total_bytes = worst.bytes;
+    peak->temp_bytes = worst.bytes - peak->state_bytes;
+    for (size_t i = 0; work->pinned && i < work->n_buffers; i++)
+        if (work->buffers[i].pinned)
+            peak->pinned_bytes += alive_bytes(work, values, &work->buffers[i], &worst.moment);
+}
+
+void memory_explain(const struct work *work, const uint64_t *values, unsigned schedule,
+                    struct memory_peak *peak)
+{
+    struct moment moment = {peak->segment, peak->tick, schedule};
+    for (size_t i = 0; i < work->n_buffers; i++) {
+        const struct buffer *buffer = &work->buffers[i];
+        uint64_t bytes = alive_bytes(work, values, buffer, &moment);
+        peak->category[buffer->category] += bytes;
+        peak->outside_bytes += buffer->outside ? bytes : 0;
+        peak->resident_bytes += buffer->life == LIFE_PERSISTENT && !buffer->outside ? bytes : 0;
+    }
+}

@@ -1,0 +1,31 @@
+/* See slice_memory.h. The fold reads a buffer's bytes at one node of the sizes; here every
+ * buffer gets a node of its own that holds the sum over ranks. */
+#include "sim/memory/slice_memory.h"
+
+#include <string.h>
+
+uint64_t slice_memory_bytes(const struct buffer *buffer, const uint64_t *const *values,
+                            uint64_t n)
+{
+    uint64_t bytes = 0, copies = buffer->segment == SEGMENT_STEP ? 1 : n;
+    for (uint64_t i = 0; i < copies; i++)
+        bytes += values[i][buffer->all.node];
+    return bytes;
+}
+
+void slice_memory_peak(const struct work *work, const uint64_t *const *values, uint64_t n,
+                       struct arena *arena, struct memory_peak *peak)
+{
+    struct work process = *work;
+    uint32_t first = work->sizes.n;
+    uint64_t *sums = arena_alloc(arena, first + work->n_buffers, sizeof *sums);
+    memcpy(sums, values[0], first * sizeof *sums);
+    process.buffers = arena_alloc(arena, work->n_buffers, sizeof *process.buffers);
+    memcpy(process.buffers, work->buffers, work->n_buffers * sizeof *process.buffers);
+    for (size_t b = 0; b < work->n_buffers; b++) {
+        process.buffers[b].all.node = first + (uint32_t)b;
+        sums[first + b] = slice_memory_bytes(&work->buffers[b], values, n);
+    }
+    memory_fold(&process, sums, 0, peak);
+    memory_explain(&process, sums, 0, peak);
+}

@@ -1,0 +1,144 @@
+/* The memory verdict; see verdict.h. */
+#include "sim/memory/verdict.h"
+
+#include "plan/derive.h"
+
+const char *verdict_name(enum verdict verdict)
+{
+    static const char *const names[] = {"fits", "marginal", "oom"};
+    return names[verdict];
+}
+
+uint64_t verdict_capacity(const struct plan *plan)
+{
+    return plan_rank_memory(plan);
+}
+
+static double fraction_of(const struct plan *plan)
+{
+    return plan->memory.fraction > 0 ? plan->memory.fraction : plan->stack.fraction;
+}
+
+/* What the reserves leave to the allocator. */
+static uint64_t room_of(const struct plan *plan)
+{
+    const struct stack *s = &plan->stack;
+    uint64_t pool = (uint64_t)(fraction_of(plan) * (double)verdict_capacity(plan));
+    uint64_t reserve = plan->memory.reserve_bytes + s->reserve_bytes + s->context_bytes +
+                       s->comm_bytes_per_rank;
+    return pool > reserve ? pool - reserve : 0;
+}
+
+uint64_t verdict_limit(const struct plan *plan)
+{
+    double fragmentation = plan->stack.fragmentation;
+    uint64_t room = room_of(plan);
+    return fragmentation > 0 ? (uint64_t)((double)room / (1 + fragmentation)) : room;
+}
+
+unsigned verdict_fold(const struct plan *plan, const struct work *work, const uint64_t *values,
+                      struct memory_peak *peak)
+{
+    double relaxed = plan->stack.relax * (double)verdict_limit(plan);
+    unsigned schedule = 0;
+    for (;; schedule++) {
+        memory_fold(work, values, schedule, peak);
+        uint64_t choosable = peak->total_bytes - peak->pinned_bytes;
+        if (schedule + 1 == work->n_schedules || (double)choosable <= relaxed)
+            return schedule;
+    }
+}
+
+uint64_t verdict_n_stages(const struct plan *plan)
+{
+    return plan->parallel.stage ? 1 : plan->parallel.pp;
+}
+
+/* A pipeline stage at one moment of its schedule. */
+struct place {
+    uint64_t stage;
+    unsigned moment;
+};
+
+struct trial {
+    const struct plan *plan;
+    const struct work *work;
+    struct slots *slots;
+    uint64_t *values;
+    struct memory_peak *peak;
+    unsigned *schedule;
+};
+
+static bool try_place(const struct trial *t, struct place place, unsigned *moments)
+{
+    *moments = slots_set_stage(t->plan, place.stage, place.moment, t->slots);
+    if (!sizes_eval(&t->work->sizes, t->slots, t->values))
+        return false;
+    *t->schedule = verdict_fold(t->plan, t->work, t->values, t->peak);
+    t->peak->stage = place.stage + 1;
+    return true;
+}
+
+/* The heaviest moment of one stage; false when a size overflows. */
+static bool try_stage(const struct trial *t, uint64_t stage, struct stage_memory *out)
+{
+    unsigned moments = 1;
+    *out = (struct stage_memory){.stage = stage + 1};
+    for (unsigned moment = 0; moment < moments; moment++) {
+        if (!try_place(t, (struct place){stage, moment}, &moments))
+            return false;
+        if (t->peak->total_bytes > out->total_bytes)
+            *out = (struct stage_memory){stage + 1, t->peak->state_bytes, t->peak->temp_bytes,
+                                         t->peak->total_bytes};
+    }
+    return true;
+}
+
+bool verdict_stages(const struct plan *plan, const struct work *work, struct slots *slots,
+                    uint64_t *values, struct stage_memory *stages)
+{
+    struct memory_peak peak;
+    unsigned schedule;
+    const struct trial trial = {plan, work, slots, values, &peak, &schedule};
+    uint64_t named = plan->parallel.stage;
+    uint64_t first = named ? named - 1 : 0, n = verdict_n_stages(plan);
+    for (uint64_t i = 0; i < n; i++)
+        if (!try_stage(&trial, first + i, &stages[i]))
+            return false;
+    return true;
+}
+
+bool verdict_evaluate(const struct plan *plan, const struct work *work, struct slots *slots,
+                      uint64_t *values, struct memory_peak *peak, unsigned *schedule)
+{
+    const struct trial trial = {plan, work, slots, values, peak, schedule};
+    uint64_t named = plan->parallel.stage;
+    uint64_t first = named ? named - 1 : 0, end = named ? named : plan->parallel.pp;
+    struct place heaviest = {first, 0}, last = heaviest;
+    uint64_t most = 0;
+    unsigned moments = 1;
+    for (struct place place = {first, 0}; place.stage < end; place.stage++)
+        for (place.moment = 0; place.moment < moments || !place.moment; place.moment++) {
+            if (!try_place(&trial, place, &moments))
+                return false;
+            last = place;
+            if (peak->total_bytes <= most)
+                continue;
+            most = peak->total_bytes;
+            heaviest = place;
+        }
+    bool there = last.stage == heaviest.stage && last.moment == heaviest.moment;
+    return there || try_place(&trial, heaviest, &moments);
+}
+
+/* Fragmentation is what was measured far from the limit; before it fails, PyTorch's allocator
+ * gives back what it cached and asks again (c10/cuda/CUDACachingAllocator.cpp, malloc:
+ * release_cached_blocks). So there is an interval, from none of it to all. */
+enum verdict verdict_of(const struct plan *plan, const struct memory_peak *peak)
+{
+    double error = plan->stack.error * (double)peak->temp_bytes;
+    uint64_t limit = verdict_limit(plan), total = peak->total_bytes;
+    if (total > limit)
+        return (double)(total - limit) <= error ? VERDICT_MARGINAL : VERDICT_OOM;
+    return (double)(room_of(plan) - total) <= error ? VERDICT_MARGINAL : VERDICT_FITS;
+}

@@ -1,0 +1,195 @@
+/* What routing asks of the heaviest rank; see demand.h. */
+#include "sim/moe/demand.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/checked.h"
+#include "base/stat.h"
+#include "plan/derive.h"
+#include "work/path/path.h"
+#include "work/piece/layer.h"
+#include "work/stack/stack.h"
+
+static uint64_t alignment_of(const struct plan *plan)
+{
+    uint64_t alignment = plan->moe.alignment;
+    return alignment ? alignment : path_alignment(stack_path(plan, NULL));
+}
+
+void demand_key_of(const struct plan *plan, const struct routing_data *data,
+                   struct demand_key *key)
+{
+    memset(key, 0, sizeof *key);
+    memcpy(&key->moe, &plan->model.moe, sizeof key->moe);
+    memcpy(&key->routing, &plan->moe.routing, sizeof key->routing);
+    key->data = data;
+    key->ep = plan->parallel.ep;
+    key->inner_ranks = plan->parallel.tp * plan->parallel.cp;
+    key->world = plan_world(plan);
+    key->nodes = plan->cluster.nodes;
+    key->redundant = plan->moe.redundant_experts;
+    key->alignment = alignment_of(plan);
+    key->allocated = layer_computes_allocated(stack_path(plan, NULL), plan);
+    key->scenario = plan->workload.scenario;
+    key->balanced = plan->moe.buffer == SIZING_BALANCED && stack_reads_buffer(plan);
+}
+
+enum status demand_prepare(const struct plan *plan, const struct routing_data *data,
+                           struct arena *arena, struct demand_source *source, struct err *err)
+{
+    struct rows_spec spec;
+    rows_spec_from_plan(plan, data, &spec);
+    *source =
+        (struct demand_source){.n = plan->moe.routing.samples, .alignment = alignment_of(plan)};
+    source->allocated = layer_computes_allocated(stack_path(plan, NULL), plan);
+    TRY(rows_prepare(&spec, arena, &source->rows, err));
+    rows_scratch_init(&source->rows, arena, &source->scratch);
+    rows_step_init(&source->rows, ROWS_WANT_RECEIVED, arena, &source->step);
+    source->samples = arena_alloc(arena, source->n + 1, sizeof *source->samples);
+    source->sorted = arena_alloc(arena, source->n + 1, sizeof *source->sorted);
+    source->padded = arena_alloc(arena, spec.ranks, sizeof *source->padded);
+    return STATUS_OK;
+}
+
+static void raise(uint64_t *most, uint64_t value)
+{
+    *most = value > *most ? value : *most;
+}
+
+bool demand_exceeds(const struct demand *demand, const struct demand_room *room)
+{
+    uint64_t rows = room->padded ? demand->padded : demand->rows;
+    return room->set && (rows > room->rows || demand->received > room->tokens);
+}
+
+/* Rows of the step that find no room on their rank. */
+static uint64_t beyond(const struct demand_source *source)
+{
+    const struct demand_room *room = &source->room;
+    const uint64_t *rows = room->padded ? source->padded : source->step.rank;
+    uint64_t lost = 0;
+    for (uint64_t rank = 0; room->set && rank < source->rows.map.ranks; rank++)
+        lost += rows[rank] > room->rows ? rows[rank] - room->rows : 0;
+    return lost;
+}
+
+/* The heaviest of the ranks, size by size. */
+static struct demand heaviest(const struct demand_source *source)
+{
+    const struct expert_map *map = &source->rows.map;
+    const struct rows_step *step = &source->step;
+    struct demand most = {0};
+    for (uint64_t rank = 0; rank < map->ranks; rank++)
+        source->padded[rank] = 0;
+    for (uint64_t i = 0; i < map->replicas; i++) {
+        uint64_t rows = step->replica[i];
+        source->padded[map->rank[i]] += round_up(rows, source->alignment);
+        raise(&most.hot, rows);
+    }
+    for (uint64_t rank = 0; source->allocated && rank < map->ranks; rank++) {
+        const struct align_ask ask = {
+            .rows = step->rank[rank], .experts = map->most_local, .align = source->alignment};
+        source->padded[rank] = align_allocated(ALIGN_RDEP, &ask);
+    }
+    for (uint64_t rank = 0; rank < map->ranks; rank++) {
+        raise(&most.padded, source->padded[rank]);
+        raise(&most.rows, step->rank[rank]);
+        raise(&most.received, step->received[rank]);
+    }
+    return most;
+}
+
+static uint64_t *member(struct demand *demand, unsigned i)
+{
+    uint64_t *const members[] = {&demand->rows, &demand->received, &demand->padded,
+                                 &demand->hot};
+    return members[i];
+}
+
+/* Mean and 99th percentile of each size, rounded up to whole rows. */
+static void summarise(struct demand_source *source, struct demand_spread *spread)
+{
+    for (unsigned i = 0; i < 4; i++) {
+        struct stat stat = {0};
+        for (uint64_t s = 0; s < source->n; s++) {
+            source->sorted[s] = (double)*member(&source->samples[s], i);
+            stat_add(&stat, source->sorted[s]);
+        }
+        stat_sort(source->sorted, source->n);
+        *member(&spread->expected, i) = (uint64_t)ceil(stat.mean);
+        *member(&spread->p99, i) =
+            (uint64_t)ceil(stat_percentile(source->sorted, source->n, 0.99));
+    }
+}
+
+struct demand demand_of_rows(const struct demand_source *source, uint64_t rows)
+{
+    const struct rows_spec *spec = &source->rows.spec;
+    struct rows_ceilings c =
+        rows_ceilings(spec->tokens, spec->ranks, spec->top_k, source->rows.map.most_local);
+    uint64_t slack = source->rows.map.most_local * (source->alignment - 1);
+    return (struct demand){.rows = rows,
+                           .received = lesser(rows, c.tokens),
+                           .padded = round_up(rows + slack, source->alignment),
+                           .hot = lesser(rows, c.tokens)};
+}
+
+double demand_tail(const struct demand_source *source, const struct demand_room *room)
+{
+    uint64_t slack = room->padded ? source->rows.map.most_local * (source->alignment - 1) : 0;
+    uint64_t rows = room->rows > slack ? room->rows - slack : 0;
+    /* a rank has no more tokens than rows */
+    return rows_tail(&source->rows, lesser(rows, room->tokens));
+}
+
+/* Every token of every rank to this one, each to as many of its experts as it can. */
+static struct demand certified(const struct demand_source *source, uint64_t tokens)
+{
+    const struct rows_spec *spec = &source->rows.spec;
+    struct rows_ceilings c =
+        rows_ceilings(tokens, spec->ranks, spec->top_k, source->rows.map.most_local);
+    uint64_t slack = source->rows.map.most_local * (source->alignment - 1);
+    return (struct demand){.rows = c.rows,
+                           .received = c.tokens,
+                           .padded = round_up(c.rows + slack, source->alignment),
+                           .hot = c.tokens};
+}
+
+void demand_sample(struct demand_source *source, uint64_t tokens, bool exact,
+                   struct demand_spread *spread)
+{
+    source->rows.spec.tokens = tokens;
+    bool gaussian = !exact && rows_gauss_valid(&source->rows);
+    uint64_t all = tokens * source->rows.spec.ranks * source->rows.spec.top_k, lost = 0;
+    *spread = (struct demand_spread){
+        .n = source->n, .samples = source->samples, .room = source->room};
+    spread->worst = certified(source, tokens);
+    for (uint64_t s = 0; s < source->n; s++) {
+        if (gaussian)
+            rows_gauss_step(&source->rows, s, &source->scratch, &source->step);
+        else
+            rows_sample_step(&source->rows, s, &source->scratch, &source->step);
+        source->samples[s] = heaviest(source);
+        spread->n_over += demand_exceeds(&source->samples[s], &source->room);
+        lost += beyond(source);
+    }
+    spread->lost = all ? (double)lost / ((double)all * (double)source->n) : 0;
+    summarise(source, spread);
+}
+
+void demand_to_slots(const struct demand *demand, struct slots *slots)
+{
+    slots->value[SLOT_ROWS] = demand->rows;
+    slots->value[SLOT_RECEIVED] = demand->received;
+    slots->value[SLOT_PADDED_ROWS] = demand->padded;
+    slots->value[SLOT_HOT_EXPERT] = demand->hot;
+}
+
+bool demand_matters(const struct work *work)
+{
+    for (size_t i = 0; i < work->n_buffers; i++)
+        if (work->buffers[i].rule == RULE_ROUTING)
+            return true;
+    return false;
+}

@@ -1,0 +1,87 @@
+/* What routing asks of the heaviest rank in a step: expected, p99 and the certified worst.
+ *
+ * Sampled steps are Gaussian where that law is close (work/rows), exact otherwise. Every size
+ * is the maximum over the ranks of the expert-parallel group, each size on its own rank; all
+ * MoE layers of a step are taken to be routed like the sampled one. The p99 of a step is every
+ * size at its own 99th percentile, an upper bound of the percentile of what they add up to. */
+#ifndef MOEPLAN_SIM_MOE_DEMAND_H
+#define MOEPLAN_SIM_MOE_DEMAND_H
+
+#include "work/rows/rows.h"
+#include "work/list/work.h"
+
+struct demand {
+    uint64_t rows;     /* one per token and local expert: SLOT_ROWS */
+    uint64_t received; /* one per token: SLOT_RECEIVED */
+    uint64_t padded;   /* rows after alignment per expert: SLOT_PADDED_ROWS */
+    uint64_t hot;      /* rows of the fullest expert: SLOT_HOT_EXPERT */
+};
+
+/* What a rank can take of one layer: receive buffers of given size. */
+struct demand_room {
+    bool set;
+    bool padded;           /* rows count after alignment */
+    uint64_t rows, tokens; /* tokens UINT64_MAX: no buffer of their own */
+};
+
+/* Whether a rank's demand does not fit its room. */
+bool demand_exceeds(const struct demand *demand, const struct demand_room *room);
+
+struct demand_spread {
+    struct demand expected, p99, worst;
+    struct demand_room room;
+    uint64_t n_over;        /* sampled steps with a rank that has no room for its rows */
+    double lost;            /* mean share of the rows that find no room */
+    uint64_t n;             /* sampled steps */
+    struct demand *samples; /* [n], in step order */
+};
+
+/* The sampler of one routing: laws that do not depend on the number of tokens. */
+struct demand_source {
+    struct rows rows;
+    struct rows_scratch scratch;
+    struct rows_step step;
+    uint64_t alignment; /* of a local expert's rows; 1: none */
+    bool allocated;     /* padded: all rows that are allocated, not those of whole tiles */
+    uint64_t n;
+    struct demand *samples;
+    double *sorted;          /* [n] scratch */
+    uint64_t *padded;        /* [R] scratch */
+    struct demand_room room; /* set by the caller before sampling; {0}: everything has room */
+};
+
+/* Prepares the sampler of a plan; data may be NULL when the plan names no file. Memory from the
+ * arena, which the source keeps using. */
+enum status demand_prepare(const struct plan *plan, const struct routing_data *data,
+                           struct arena *arena, struct demand_source *source, struct err *err);
+
+/* What a source depends on: equal keys, equal samples. Compared as bytes. */
+struct demand_key {
+    struct model_moe moe;
+    struct routing routing;
+    const struct routing_data *data;
+    uint64_t ep, inner_ranks, world, nodes, redundant, alignment, allocated, scenario, balanced;
+};
+
+void demand_key_of(const struct plan *plan, const struct routing_data *data,
+                   struct demand_key *key);
+
+/* Samples steps of `tokens` tokens per rank: Gaussian where it is valid unless `exact`. The
+ * samples stay in the source until the next call. */
+void demand_sample(struct demand_source *source, uint64_t tokens, bool exact,
+                   struct demand_spread *spread);
+
+/* Upper bound of the chance that some rank of one layer exceeds a room, whatever was sampled; 1
+ * where no bound is known (rows_tail). Of the tokens sampled last. */
+double demand_tail(const struct demand_source *source, const struct demand_room *room);
+
+/* The demand of a rank that receives `rows` rows, however they fall. */
+struct demand demand_of_rows(const struct demand_source *source, uint64_t rows);
+
+/* Puts a demand into the routing slots. */
+void demand_to_slots(const struct demand *demand, struct slots *slots);
+
+/* Whether any buffer of a list follows routing. */
+bool demand_matters(const struct work *work);
+
+#endif

@@ -1,0 +1,19 @@
+/* The rank that the others wait for: what routing gives it, as numbers of the list.
+ *
+ * Between two synchronising exchanges of a layer the fullest rank counts. It receives what a
+ * demand says (sim/moe/demand); every rank sends alike. What a demand does not say follows in
+ * closed form, without sampling: rows fall evenly on a rank's experts, each token on q R ranks.
+ */
+#ifndef MOEPLAN_SIM_MOE_SKEW_H
+#define MOEPLAN_SIM_MOE_SKEW_H
+
+#include "sim/moe/demand.h"
+
+/* The slots of balanced routing: the least that any sample's fullest rank has. `resolved`: the
+ * path is not auto; slots filled by slots_from_plan or slots_set_numbers. */
+void skew_even(const struct plan *resolved, struct slots *slots);
+
+/* Those of a demand. */
+void skew_full(const struct plan *resolved, const struct demand *demand, struct slots *slots);
+
+#endif

@@ -1,0 +1,356 @@
+/* Fixes; see fix.h. Moves of one key stand in order of growing change, so the first that fits
+ * is the answer; bisection finds the largest micro-batch, because memory is monotone in it
+ * within one schedule. */
+#include "sim/search/fix.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "plan/schema/schema.h"
+#include "sim/search/fix_parts.h"
+#include "sim/moe/predict_moe.h"
+#include "sim/step/time.h"
+#include "work/stack/stack.h"
+
+enum { FEW = 2 }; /* fixes beside which pairs are tried */
+
+static const char *const kind_names[][2] = {
+#define FIX_NAME(name, text, help) {text, help},
+    FIX_LIST(FIX_NAME)
+#undef FIX_NAME
+};
+
+const char *fix_kind_name(enum fix_kind kind)
+{
+    return kind_names[kind][0];
+}
+
+const char *fix_kind_title(enum fix_kind kind)
+{
+    return kind_names[kind][1];
+}
+
+/* ---- one candidate ---- */
+
+/* Sets the keys of "a=1 b=2"; false when a value breaks its field's limits. */
+static bool set_keys(struct plan *plan, const char *set)
+{
+    struct err err = {0};
+    char key[64], value[256];
+    for (int used = 0; *set; set += used + (set[used] == ' ')) {
+        if (sscanf(set, "%63[^=]=%255[^ ]%n", key, value, &used) != 2)
+            return false;
+        const struct field *field = schema_find(key);
+        if (!field || schema_set(field, plan, value, false, (struct mark){.file = key}, &err))
+            return false;
+    }
+    return true;
+}
+
+bool fix_apply(const struct plan *plan, const struct fix_move *moves, size_t n,
+               struct plan *changed)
+{
+    *changed = *plan;
+    for (size_t i = 0; i < n; i++)
+        if (!set_keys(changed, moves[i].set))
+            return false;
+    return true;
+}
+
+static bool is_good(const struct fix_search *search, const struct evaluation *result)
+{
+    return result->valid && result->verdict <= search->accept &&
+           result->peak.total_bytes <= result->limit_bytes;
+}
+
+bool fix_fits(struct fix_search *search, const struct fix_move *moves, size_t n,
+              struct evaluation *result)
+{
+    struct plan changed;
+    if (!fix_apply(search->plan, moves, n, &changed))
+        return false;
+    if (stack_has(search->plan) && !stack_has(&changed))
+        return false;
+    bool number = n == 1 && evaluate_is_slot(moves[0].key);
+    bool routed = fix_evaluate(search, &changed, number, true, result);
+    if (!is_good(search, result) || !routed)
+        return is_good(search, result);
+    fix_evaluate(search, &changed, number, false, result);
+    return is_good(search, result);
+}
+
+/* ---- what a fix costs ---- */
+
+/* Share of the routed rows that the plan drops; only where it can drop any is it worth its
+ * samples. */
+static double drops_of(struct fix_search *search, const struct plan *plan)
+{
+    const struct predict_moe_options options = {.routing = search->routing};
+    struct moe_report report;
+    struct err err = {0};
+    bool can = path_reads(stack_path(plan, NULL), READS_CAPACITY_FACTOR) ||
+               plan->moe.buffer == SIZING_FACTOR;
+    if (!can || predict_moe(plan, &options, search->arena, &report, &err) != STATUS_OK)
+        return 0;
+    return report.has_routing ? report.routing.drop_fraction : 0;
+}
+
+/* The dearest of the moves; what costs nothing else may still be slower. */
+static enum fix_kind kind_of(const struct fix_search *search, const struct fix_move *moves,
+                             size_t n, double seconds_per_token)
+{
+    enum fix_kind kind = FIX_FREE;
+    for (size_t i = 0; i < n; i++)
+        kind = moves[i].kind > kind ? moves[i].kind : kind;
+    if (kind == FIX_FREE && seconds_per_token > 1.001 * search->seconds_per_token)
+        return FIX_THROUGHPUT;
+    return kind;
+}
+
+/* Device-seconds per token, as predict has them; 0 where the plan cannot be timed. */
+static double seconds_of(struct fix_search *search, const struct plan *plan)
+{
+    struct step_time step;
+    bool timed = time_step(&search->evaluator, plan, search->profile, &step);
+    return timed ? time_seconds_per_token(plan, &step) : 0;
+}
+
+static void describe(struct fix_search *search, const struct fix_move *moves, size_t n,
+                     struct fix *fix)
+{
+    struct text set = {.arena = search->arena}, note = {.arena = search->arena};
+    if (fix->drop_fraction > 0)
+        text_printf(&note, "drops %.2g %% of the routed rows; ", 100 * fix->drop_fraction);
+    for (size_t i = 0; i < n; i++) {
+        text_printf(&set, "%s%s", i ? " " : "", moves[i].set);
+        text_printf(&note, "%s%s", i ? "; " : "", moves[i].note);
+    }
+    fix->set = text_string(&set);
+    fix->note = text_string(&note);
+}
+
+/* Keeps moves of which the result is known. */
+static void keep(struct fix_search *search, const struct fix_move *moves, size_t n,
+                 const struct evaluation *result)
+{
+    struct plan changed;
+    fix_apply(search->plan, moves, n, &changed);
+    double seconds = seconds_of(search, &changed);
+    search->fixes = arena_grow(search->arena, search->fixes, search->n, &search->capacity,
+                               sizeof *search->fixes);
+    struct fix *fix = &search->fixes[search->n++];
+    *fix = (struct fix){
+        .kind = kind_of(search, moves, n, seconds),
+        .total_bytes = result->peak.total_bytes,
+        .verdict = result->verdict,
+        .seconds_per_token = seconds,
+        .tokens_per_s_per_device = seconds > 0 ? 1 / seconds : 0,
+        .drop_fraction = drops_of(search, &changed),
+    };
+    describe(search, moves, n, fix);
+}
+
+bool fix_keep(struct fix_search *search, const struct fix_move *moves, size_t n)
+{
+    struct evaluation result;
+    bool fits = fix_fits(search, moves, n, &result);
+    if (fits)
+        keep(search, moves, n, &result);
+    return fits;
+}
+
+/* ---- one change ---- */
+
+/* What fewer sequences at once are asked for by. */
+static const char *batch_key(const struct plan *plan)
+{
+    return plan->workload.mode == MODE_SERVE ? "workload.concurrency" : "workload.micro_batch";
+}
+
+static struct fix_move micro_batch_of(struct fix_search *search, uint64_t value)
+{
+    bool trains = search->plan->workload.mode == MODE_TRAIN;
+    const char *key = batch_key(search->plan);
+    return (struct fix_move){
+        key, arena_printf(search->arena, "%s=%llu", key, (unsigned long long)value),
+        trains ? "more micro-steps for the same batch" : "fewer sequences at once",
+        FIX_THROUGHPUT};
+}
+
+/* Largest micro-batch that fits, by bisection below the plan's own. */
+static void try_micro_batch(struct fix_search *search)
+{
+    const struct workload *w = &search->plan->workload;
+    uint64_t fits = 0, fails = w->mode == MODE_SERVE ? w->concurrency : w->micro_batch;
+    struct evaluation result;
+    while (fails - fits > 1) {
+        uint64_t middle = fits + (fails - fits) / 2;
+        struct fix_move move = micro_batch_of(search, middle);
+        if (fix_fits(search, &move, 1, &result))
+            fits = middle;
+        else
+            fails = middle;
+    }
+    if (fits) {
+        struct fix_move move = micro_batch_of(search, fits);
+        fix_keep(search, &move, 1);
+    }
+}
+
+/* One past the last move of the key that stands at i. */
+static size_t key_end(const struct fix_moves *moves, size_t i)
+{
+    size_t end = i;
+    while (end < moves->n && strcmp(moves->list[end].key, moves->list[i].key) == 0)
+        end++;
+    return end;
+}
+
+/* The smallest of each key that fits; alone[i]: the key of move i has one. */
+static void try_each(struct fix_search *search, const struct fix_moves *moves, bool *alone)
+{
+    for (size_t i = 0, end; i < moves->n; i = end) {
+        bool found = false;
+        end = key_end(moves, i);
+        for (size_t j = i; j < end && !found; j++)
+            found = fix_keep(search, &moves->list[j], 1);
+        for (size_t j = i; j < end; j++)
+            alone[j] = found;
+    }
+}
+
+/* ---- two changes ---- */
+
+/* Keeps what fits together, and neither alone. */
+static bool keep_pair(struct fix_search *search, const struct fix_move *pair)
+{
+    struct evaluation both, one;
+    if (!fix_fits(search, pair, 2, &both) || fix_fits(search, &pair[0], 1, &one) ||
+        fix_fits(search, &pair[1], 1, &one))
+        return false;
+    keep(search, pair, 2, &both);
+    return true;
+}
+
+/* The first pair of two keys that fits: the least of the first key with the least of the
+ * other. */
+static void try_pair(struct fix_search *search, const struct fix_moves *moves, size_t a,
+                     size_t b)
+{
+    size_t a_end = key_end(moves, a), b_end = key_end(moves, b);
+    for (size_t sum = 0; sum + 2 <= a_end - a + b_end - b; sum++)
+        for (size_t i = a; i < a_end && i - a <= sum; i++) {
+            size_t j = b + sum - (i - a);
+            const struct fix_move pair[] = {moves->list[i], moves->list[j < b_end ? j : b]};
+            if (j < b_end && keep_pair(search, pair))
+                return;
+        }
+}
+
+/* Whether two keys write the same field ("moe.buffer" twice, recompute's kind and modules). */
+static bool related(const struct fix_move *a, const struct fix_move *b)
+{
+    size_t length = strcspn(a->set, "=") + 1;
+    return strncmp(a->set, b->set, length) == 0;
+}
+
+/* What is set before all else, so that pairs of it are worth their time where single changes
+ * that fit are few. */
+static bool is_usual(const char *key)
+{
+    static const char *const keys[] = {"parallel.zero", "parallel.pp", "parallel.tp",
+                                       "recompute.kind", "recompute.modules"};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (strcmp(keys[i], key) == 0)
+            return true;
+    return false;
+}
+
+/* Of keys with no value that suffices alone; with `wanted`, of all keys that it takes. */
+static void try_pairs(struct fix_search *search, const struct fix_moves *moves,
+                      const bool *alone, bool (*wanted)(const char *key))
+{
+    for (size_t a = 0; a < moves->n; a = key_end(moves, a))
+        for (size_t b = key_end(moves, a); b < moves->n; b = key_end(moves, b))
+            if ((wanted ? wanted(moves->list[a].key) && wanted(moves->list[b].key)
+                        : !alone[a] && !alone[b]) &&
+                !related(&moves->list[a], &moves->list[b]))
+                try_pair(search, moves, a, b);
+}
+
+/* ---- all of them ---- */
+
+static bool changes_result(enum fix_kind kind)
+{
+    return kind == FIX_NUMERICS;
+}
+
+/* Those as good as `accept`. */
+static size_t count_harmless(const struct fix_search *search, enum verdict accept)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < search->n; i++)
+        n += !changes_result(search->fixes[i].kind) && search->fixes[i].verdict <= accept;
+    return n;
+}
+
+static int by_kind(const void *a, const void *b)
+{
+    const struct fix *x = a, *y = b;
+    if (x->kind != y->kind)
+        return x->kind < y->kind ? -1 : 1;
+    if (x->verdict != y->verdict)
+        return x->verdict < y->verdict ? -1 : 1;
+    if (x->seconds_per_token != y->seconds_per_token)
+        return x->seconds_per_token < y->seconds_per_token ? -1 : 1;
+    return strcmp(x->set, y->set);
+}
+
+/* A fix that changes the result is not the first while there is another kind: then that other
+ * kind, more devices, goes before it. */
+static void put_harmless_first(struct fix_search *search)
+{
+    size_t n = search->n;
+    if (n < 2 || !changes_result(search->fixes[0].kind) ||
+        changes_result(search->fixes[n - 1].kind))
+        return;
+    struct fix last = search->fixes[n - 1];
+    memmove(&search->fixes[1], &search->fixes[0], (n - 1) * sizeof *search->fixes);
+    search->fixes[0] = last;
+}
+
+const struct fix *fix_find(const struct plan *plan, const struct routing_data *routing,
+                           const struct profile *profile, struct arena *arena, size_t *n)
+{
+    struct fix_search search = {.plan = plan,
+                                .routing = routing,
+                                .profile = profile,
+                                .arena = arena,
+                                .accept = VERDICT_MARGINAL,
+                                .evaluator = {.routing = routing}};
+    struct fix_moves *moves = arena_alloc(arena, 1, sizeof *moves);
+    bool alone[FIX_MOVES] = {false};
+    search.seconds_per_token = seconds_of(&search, plan);
+    fix_list_moves(plan, arena, moves);
+    try_micro_batch(&search);
+    try_each(&search, moves, alone);
+    if (!count_harmless(&search, VERDICT_MARGINAL)) {
+        try_pairs(&search, moves, alone, NULL);
+        fix_layout(&search, moves);
+    } else if (count_harmless(&search, VERDICT_FITS) < FEW) {
+        search.accept = VERDICT_FITS;
+        try_pairs(&search, moves, alone, is_usual);
+        search.accept = VERDICT_MARGINAL;
+    }
+    if (!count_harmless(&search, VERDICT_MARGINAL))
+        fix_together(&search, moves);
+    fix_devices(&search);
+    evaluator_release(&search.evaluator);
+    if (search.n)
+        qsort(search.fixes, search.n, sizeof *search.fixes, by_kind);
+    put_harmless_first(&search);
+    *n = search.n;
+    return search.fixes;
+}

@@ -1,0 +1,284 @@
+/* The changes that are tried; see fix_parts.h. A change whose values are words is a row of the
+ * table below; axes of the layout are counted up. */
+#include <string.h>
+
+#include "base/text.h"
+#include "plan/derive.h"
+#include "plan/schema/schema.h"
+#include "sim/search/fix_parts.h"
+#include "work/list/dtype.h"
+#include "work/stack/stack.h"
+
+enum { VALUES_MAX = 8, AXIS_PP_MAX = 32, AXIS_NODE_MAX = 16 };
+
+/* ---- when a row applies: to the plan as it is, `changed` being it with the row's value ----
+ */
+
+typedef bool (*applies)(const struct plan *plan, const struct plan *changed);
+
+static bool trains(const struct plan *plan, const struct plan *changed)
+{
+    (void)changed;
+    return plan->workload.mode == MODE_TRAIN;
+}
+
+static bool infers(const struct plan *plan, const struct plan *changed)
+{
+    (void)changed;
+    return plan->workload.mode != MODE_TRAIN;
+}
+
+static bool takes_more(const struct plan *plan, const struct plan *changed)
+{
+    double before = plan->memory.fraction;
+    return changed->memory.fraction > (before > 0 ? before : plan->stack.fraction);
+}
+
+static bool is_skewed(const struct plan *plan, const struct plan *changed)
+{
+    (void)changed;
+    return plan->moe.routing.distribution != DISTRIBUTION_UNIFORM && plan->parallel.ep > 1 &&
+           plan->moe.routing.placement != PLACEMENT_TABLE;
+}
+
+static bool has_slots(const struct plan *plan)
+{
+    return path_reads(stack_path(plan, NULL), READS_CAPACITY_FACTOR);
+}
+
+static bool takes_path(const struct plan *plan, const struct plan *changed)
+{
+    return stack_path(plan, NULL) != stack_path(changed, NULL);
+}
+
+static bool takes_slots(const struct plan *plan, const struct plan *changed)
+{
+    return takes_path(plan, changed) ||
+           changed->moe.capacity_factor < plan->moe.capacity_factor;
+}
+
+static bool takes_fewer_slots(const struct plan *plan, const struct plan *changed)
+{
+    return has_slots(plan) && changed->moe.capacity_factor < plan->moe.capacity_factor;
+}
+
+static bool has_buffer(const struct plan *plan, const struct plan *changed)
+{
+    (void)changed;
+    return !has_slots(plan) && plan->moe.buffer != SIZING_FACTOR &&
+           stack_sizing(plan) != SIZING_BALANCED;
+}
+
+static bool has_worst_buffer(const struct plan *plan, const struct plan *changed)
+{
+    return has_buffer(plan, changed) && stack_sizing(plan) == SIZING_WORST;
+}
+
+static bool recomputes_more(const struct plan *plan, const struct plan *changed)
+{
+    return trains(plan, changed) && plan->recompute.kind < changed->recompute.kind;
+}
+
+static bool offloads(const struct plan *plan, const struct plan *changed)
+{
+    return trains(plan, changed) && plan_is_megatron(plan) && plan->recompute.offload.n == 0 &&
+           plan->recompute.kind != RECOMPUTE_FULL;
+}
+
+static bool shards_more(const struct plan *plan, const struct plan *changed)
+{
+    return trains(plan, changed) && changed->parallel.zero > plan->parallel.zero;
+}
+
+/* ---- the table ---- */
+
+static const char swaps_software[] = "the layer's rows are moved by another dispatcher";
+static const char changes_drops[] = "rows above a fixed capacity are dropped";
+static const char other_weights[] = "another checkpoint";
+static const char recomputes[] = "backward runs the forward again";
+
+/* A key's values, smallest change first. A value that holds '=' is the whole set. */
+static const struct row {
+    const char *key;
+    const char *values[VALUES_MAX];
+    enum fix_kind kind;
+    applies applies;
+    const char *note;
+    bool all; /* every value is a change of its own (paths), not a step of a scale */
+} rows[] = {
+    {"memory.fraction",
+     {"0.94", "0.95", "0.96"},
+     FIX_FREE,
+     takes_more,
+     "less is left for what the stack does not count",
+     false},
+    {"moe.routing.placement",
+     {"strided", "eplb"},
+     FIX_FREE,
+     is_skewed,
+     "experts stand on other ranks, the router is unchanged",
+     true},
+    {"moe.matmul", {"grouped"}, FIX_FREE, NULL, "no masked expansion of the rows", false},
+    {"moe.path",
+     {"ragged_a2a", "deepep", "allgather"},
+     FIX_FREE,
+     takes_path,
+     swaps_software,
+     true},
+    {"moe.path", {"capacity"}, FIX_NUMERICS, takes_slots, changes_drops, true},
+    {"moe.buffer",
+     {"exact"},
+     FIX_THROUGHPUT,
+     has_worst_buffer,
+     "the host waits for the row counts of every layer",
+     false},
+    {"moe.buffer",
+     {"2", "1.5", "1.25"},
+     FIX_NUMERICS,
+     has_buffer,
+     "holds so many times the mean: a fuller rank drops rows or stops",
+     false},
+    {"moe.capacity_factor",
+     {"2", "1.5", "1.25", "1"},
+     FIX_NUMERICS,
+     takes_fewer_slots,
+     changes_drops,
+     false},
+    {"recompute.kind",
+     {"selective", "full"},
+     FIX_THROUGHPUT,
+     recomputes_more,
+     recomputes,
+     false},
+    {"recompute.modules",
+     {"recompute.kind=selective recompute.modules=[moe_act]",
+      "recompute.kind=selective recompute.modules=[core_attn,moe_act,layernorm]",
+      "recompute.kind=selective recompute.modules=[core_attn,moe,layernorm]"},
+     FIX_THROUGHPUT,
+     recomputes_more,
+     "backward runs these modules again",
+     false},
+    {"recompute.offload",
+     {"recompute.offload=[expert_fc1]", "recompute.offload=[expert_fc1,moe_act]",
+      "recompute.offload=[attn_norm,qkv_linear,core_attn,attn_proj,mlp_norm,expert_fc1,moe_"
+      "act]"},
+     FIX_THROUGHPUT,
+     offloads,
+     "activations wait in host memory",
+     false},
+    {"parallel.zero",
+     {"1", "2", "3"},
+     FIX_LAYOUT,
+     shards_more,
+     "shared out over the data-parallel ranks",
+     false},
+    {"precision.moments", {"bf16"}, FIX_NUMERICS, trains, "moments of 16 bits", false},
+    {"precision.gradients", {"bf16"}, FIX_NUMERICS, trains, "gradients of 16 bits", false},
+    {"precision.weights",
+     {"fp8", "fp8_block", "mxfp4"},
+     FIX_NUMERICS,
+     infers,
+     other_weights,
+     true},
+    {"precision.kv_cache", {"fp8"}, FIX_NUMERICS, infers, "a cache of 8 bits", false},
+};
+
+static void add_move(struct fix_moves *moves, struct fix_move move)
+{
+    if (moves->n < FIX_MOVES)
+        moves->list[moves->n++] = move;
+}
+
+/* A change of bytes per element must make it smaller; of any word, change it. */
+static bool is_change(const struct plan *plan, const struct plan *changed, const char *key)
+{
+    const struct field *field = schema_find(key);
+    if (schema_is_list(field))
+        return true;
+    double before = schema_number(field, plan), after = schema_number(field, changed);
+    if (strncmp(key, "precision.", strlen("precision.")) == 0)
+        return dtype_bits((enum dtype)after) < dtype_bits((enum dtype)before);
+    return before != after || field->number;
+}
+
+static void list_row(const struct plan *plan, struct arena *arena, const struct row *row,
+                     struct fix_moves *moves)
+{
+    enum fix_kind kind = row->kind;
+    for (size_t i = 0; i < VALUES_MAX && row->values[i]; i++) {
+        const char *value = row->values[i];
+        struct fix_move move = {row->key, value, row->note, kind};
+        struct plan changed;
+        if (!strchr(value, '='))
+            move.set = arena_printf(arena, "%s=%s", row->key, value);
+        if (row->all) /* no value of the row is a step towards another */
+            move.key = move.set;
+        if (!fix_apply(plan, &move, 1, &changed) || !is_change(plan, &changed, row->key) ||
+            (row->applies && !row->applies(plan, &changed)))
+            continue;
+        if (has_slots(plan) != has_slots(&changed)) {
+            move.kind = FIX_NUMERICS;
+            move.note = has_slots(plan) ? "rows that were dropped are computed" : row->note;
+        }
+        add_move(moves, move);
+    }
+}
+
+/* ---- axes of the layout ---- */
+
+/* Layers of each stage when the first and the last, which hold the embedding and the head, get
+ * fewer; NULL when a stage would be empty. */
+static const char *lighter_ends(const struct plan *plan, uint64_t stages, struct arena *arena)
+{
+    struct text text = {.arena = arena};
+    uint64_t layers = plan->model.layers, inner = (layers + 2 + stages - 1) / stages;
+    uint64_t between = inner * (stages - 2);
+    if (stages < 2 || layers < between + 2)
+        return NULL;
+    uint64_t ends = layers - between;
+    text_printf(&text, "[%llu", (unsigned long long)(ends - ends / 2));
+    for (uint64_t i = 2; i < stages; i++)
+        text_printf(&text, ",%llu", (unsigned long long)inner);
+    text_printf(&text, ",%llu]", (unsigned long long)(ends / 2));
+    return text_string(&text);
+}
+
+static void list_pipeline(const struct plan *plan, struct arena *arena, uint64_t stages,
+                          struct fix_moves *moves)
+{
+    const char *set = arena_printf(arena, "parallel.pp=%llu", (unsigned long long)stages);
+    const char *split = plan->parallel.vpp == 1 ? lighter_ends(plan, stages, arena) : NULL;
+    if (stages > plan->parallel.pp)
+        add_move(moves, (struct fix_move){"parallel.pp", set, "pipeline stages", FIX_LAYOUT});
+    if (!split)
+        return;
+    const char *stage_set = arena_printf(arena, "parallel.stages=%s", split);
+    if (stages > plan->parallel.pp)
+        stage_set = arena_printf(arena, "%s %s", set, stage_set);
+    add_move(moves, (struct fix_move){"parallel.pp", stage_set,
+                                      "fewer layers beside embedding and head", FIX_LAYOUT});
+}
+
+static void list_axis(struct arena *arena, const char *key, uint64_t present, uint64_t limit,
+                      const char *note, struct fix_moves *moves)
+{
+    for (uint64_t value = 2 * present; value && value <= limit; value *= 2)
+        add_move(moves, (struct fix_move){
+                            key, arena_printf(arena, "%s=%llu", key, (unsigned long long)value),
+                            note, FIX_LAYOUT});
+}
+
+void fix_list_moves(const struct plan *plan, struct arena *arena, struct fix_moves *moves)
+{
+    const struct parallel *p = &plan->parallel;
+    uint64_t world = plan_world(plan);
+    moves->n = 0;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        list_row(plan, arena, &rows[i], moves);
+    list_axis(arena, "parallel.ep", p->ep, world, "fewer experts a rank", moves);
+    list_axis(arena, "parallel.etp", p->etp, AXIS_NODE_MAX, "experts split over ranks", moves);
+    list_axis(arena, "parallel.tp", p->tp, AXIS_NODE_MAX, "attention split over ranks", moves);
+    list_axis(arena, "parallel.cp", p->cp, AXIS_NODE_MAX, "sequences split over ranks", moves);
+    for (uint64_t pp = p->pp; pp <= AXIS_PP_MAX && pp <= world; pp *= 2)
+        list_pipeline(plan, arena, pp, moves);
+}

@@ -1,0 +1,75 @@
+/* What the searches for fixes share: the changes there are (fix_moves.c), one and two of them
+ * (fix.c), more of them (fix_together.c), more devices (fix_devices.c). */
+#ifndef MOEPLAN_SIM_SEARCH_FIX_PARTS_H
+#define MOEPLAN_SIM_SEARCH_FIX_PARTS_H
+
+#include "sim/step/evaluate.h"
+#include "sim/search/fix.h"
+
+enum { FIX_TOGETHER = 4, FIX_MOVES = 160, FIX_KNOWN = 512 };
+
+/* One change: of one idea (`key`), in one or more settings. */
+struct fix_move {
+    const char *key;  /* moves of one key exclude each other; they stand in order of growing
+                         change, adjacent */
+    const char *set;  /* "a=1" or "a=1 b=2" */
+    const char *note; /* what it costs, in words */
+    enum fix_kind kind;
+};
+
+struct fix_moves {
+    struct fix_move list[FIX_MOVES];
+    size_t n;
+};
+
+struct fix_known;
+
+struct fix_search {
+    const struct plan *plan;
+    const struct routing_data *routing;
+    const struct profile *profile;
+    struct arena *arena;
+    struct evaluator evaluator;
+    enum verdict accept;                       /* the least that counts as fitting */
+    uint64_t structure;                        /* of the last try; 0: the plan's own */
+    struct fix_known *known[FIX_KNOWN], *last; /* what was evaluated, by hash, and last */
+    double seconds_per_token;                  /* of the plan as it is */
+    struct fix *fixes;
+    size_t n, capacity;
+};
+
+/* The changes that would lessen the memory of a plan, but the micro-batch, which is found by
+ * bisection, and more devices. */
+void fix_list_moves(const struct plan *plan, struct arena *arena, struct fix_moves *moves);
+
+/* The plan with n moves; false when one breaks its field's limits. */
+bool fix_apply(const struct plan *plan, const struct fix_move *moves, size_t n,
+               struct plan *changed);
+
+/* Evaluates a changed plan, with the least that routing can ask for or with its 99th
+ * percentile; once, however often it is asked for. `number`: nothing but a number of the sizes
+ * changed (evaluate_is_slot). The result has no wall. Whether its sizes follow routing. */
+bool fix_evaluate(struct fix_search *search, const struct plan *changed, bool number,
+                  bool least, struct evaluation *result);
+
+/* Whether the plan with n moves is as good as `accept`, and not above the limit. Routing is
+ * sampled only when the least that it can ask for fits. */
+bool fix_fits(struct fix_search *search, const struct fix_move *moves, size_t n,
+              struct evaluation *result);
+
+/* Keeps n moves as a fix if they fit together. */
+bool fix_keep(struct fix_search *search, const struct fix_move *moves, size_t n);
+
+/* What is set first when a model is laid out, experts, stages, tensors, shards and
+ * recomputation: the fastest by sim/search/cost of all threes of them that fit and need all
+ * three, with expert parallelism among them and without. */
+void fix_layout(struct fix_search *search, const struct fix_moves *moves);
+
+/* Greedy: up to FIX_TOGETHER moves that fit together, each of them needed, are kept. */
+void fix_together(struct fix_search *search, const struct fix_moves *moves);
+
+/* The smallest number of whole nodes (of devices, below one node) with which the plan fits, as
+ * it is or with one more change of the layout. */
+void fix_devices(struct fix_search *search);
+
+#endif

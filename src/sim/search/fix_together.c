@@ -1,0 +1,106 @@
+/* Several changes together; see fix_parts.h. Greedy: of all moves the one after which the least
+ * is missing, until the plan fits; then what is not needed goes, and what can be smaller is. */
+#include <string.h>
+
+#include "sim/search/fix_parts.h"
+
+static bool has_key(const struct fix_move *taken, size_t n, const char *key)
+{
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(taken[i].key, key) == 0)
+            return true;
+    return false;
+}
+
+/* Appends the move after which the least is missing; false when none helps. */
+static bool take_best(struct fix_search *search, const struct fix_moves *moves,
+                      struct fix_move *taken, size_t n, uint64_t *excess)
+{
+    uint64_t before = *excess;
+    for (size_t i = 0; i < moves->n; i++) {
+        struct fix_move tried[FIX_TOGETHER];
+        struct evaluation result;
+        struct plan changed;
+        memcpy(tried, taken, n * sizeof *tried);
+        tried[n] = moves->list[i];
+        if (has_key(taken, n, tried[n].key) || !fix_apply(search->plan, tried, n + 1, &changed))
+            continue;
+        fix_evaluate(search, &changed, false, true, &result);
+        uint64_t over = result.peak.total_bytes > result.limit_bytes
+                            ? result.peak.total_bytes - result.limit_bytes
+                            : 0;
+        if (!result.valid || over >= *excess)
+            continue;
+        *excess = over;
+        taken[n] = moves->list[i];
+    }
+    return *excess < before;
+}
+
+/* Leaves out every move that the others can do without. */
+static size_t drop_needless(struct fix_search *search, struct fix_move *taken, size_t n)
+{
+    for (size_t but = 0; but < n;) {
+        struct fix_move others[FIX_TOGETHER];
+        struct evaluation result;
+        memcpy(others, taken, but * sizeof *taken);
+        memcpy(&others[but], &taken[but + 1], (n - but - 1) * sizeof *taken);
+        if (n > 1 && fix_fits(search, others, n - 1, &result)) {
+            memcpy(taken, others, (n - 1) * sizeof *taken);
+            n--;
+        } else {
+            but++;
+        }
+    }
+    return n;
+}
+
+/* Replaces every move by the smallest of its key that still fits. */
+static void weaken(struct fix_search *search, const struct fix_moves *moves,
+                   struct fix_move *taken, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        const struct fix_move strong = taken[i];
+        for (size_t j = 0; j < moves->n && moves->list[j].set != strong.set; j++) {
+            struct evaluation result;
+            if (strcmp(moves->list[j].key, strong.key) != 0)
+                continue;
+            taken[i] = moves->list[j];
+            if (fix_fits(search, taken, n, &result))
+                break;
+            taken[i] = strong;
+        }
+    }
+}
+
+/* What does not change the result is preferred; all moves when that does not suffice. */
+static bool together(struct fix_search *search, const struct fix_moves *moves)
+{
+    struct fix_move taken[FIX_TOGETHER];
+    uint64_t excess = UINT64_MAX;
+    for (size_t n = 0; n < FIX_TOGETHER; n++) {
+        struct evaluation result;
+        if (!take_best(search, moves, taken, n, &excess))
+            return false;
+        if (!fix_fits(search, taken, n + 1, &result))
+            continue;
+        n = drop_needless(search, taken, n + 1);
+        weaken(search, moves, taken, n);
+        return fix_keep(search, taken, n);
+    }
+    return false;
+}
+
+void fix_together(struct fix_search *search, const struct fix_moves *moves)
+{
+    struct fix_moves *harmless = arena_alloc(search->arena, 1, sizeof *harmless);
+    for (size_t i = 0; i < moves->n; i++)
+        if (moves->list[i].kind != FIX_NUMERICS)
+            harmless->list[harmless->n++] = moves->list[i];
+    if (harmless->n < FIX_MOVES && search->plan->workload.mode != MODE_SERVE)
+        harmless->list[harmless->n++] =
+            (struct fix_move){"workload.micro_batch", "workload.micro_batch=1",
+                              "more micro-steps for the same batch", FIX_THROUGHPUT};
+    if (!together(search, harmless) && !search->n)
+        together(search, moves);
+}

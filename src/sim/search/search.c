@@ -1,0 +1,505 @@
+/* Search; see search.h. */
+#include "sim/search/search_parts.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plan/derive.h"
+#include "plan/rule/rule.h"
+#include "work/stack/stack.h"
+
+enum { INNER = SEARCH_ZERO, LAYOUTS = 64 }; /* keys from INNER on vary inside a task */
+
+/* A layout: the keys before INNER. Those that differ in vpp alone stand together: they have the
+ * same lists, and other layers and micro-batches on their stages. */
+struct layout {
+    uint8_t index[SEARCH_KEYS];
+    uint64_t first; /* number of its first combination */
+};
+
+/* What one task finds. */
+struct found {
+    struct arena arena;
+    struct search_candidate *items;
+    size_t n, capacity;
+    uint64_t points, invalid, too_large;
+    struct search_candidate nearest;
+    bool any; /* nearest is set */
+};
+
+/* A work list, its sizes under the least that routing can ask for, and what prices it. */
+struct bound {
+    struct arena arena;
+    uint8_t of[SEARCH_KEYS]; /* what it was built for; of vpp: what its slots are of */
+    bool built, refused, routed;
+    struct work work;
+    struct slots slots;
+    uint64_t *values;
+    struct stepper stepper;
+    bool timed, timeless; /* timeless: its ops could not be listed */
+};
+
+struct hunt {
+    const struct search_ask *ask;
+    struct plan base;
+    struct layout *layouts;
+    size_t n_layouts;
+    size_t *groups, n_groups, first; /* first layouts of groups; first group of the batch */
+    bool nearest;                    /* nothing fits: look at what cannot fit, too */
+    struct found *found;             /* [LAYOUTS] of the batch */
+};
+
+/* ---- the enumeration ---- */
+
+/* Keys that only some paths read; others keep the plan's value. */
+static bool reads(const struct plan *plan, enum search_key key)
+{
+    enum moe_path path = stack_path(plan, NULL);
+    if (key == SEARCH_CAPACITY)
+        return path_reads(path, READS_CAPACITY_FACTOR);
+    if (key == SEARCH_BLOCK)
+        return path_reads(path, READS_BLOCK_SIZE);
+    if (key == SEARCH_MICRO_BATCH)
+        return plan->workload.mode != MODE_SERVE;
+    return true;
+}
+
+/* How many values of a key a plan has to try, and the i-th. */
+static size_t n_values(const struct hunt *hunt, const struct plan *plan, enum search_key key)
+{
+    return reads(plan, key) ? hunt->ask->space->n[key] : 1;
+}
+
+static double value_at(const struct hunt *hunt, const struct plan *plan, enum search_key key,
+                       size_t i)
+{
+    return reads(plan, key) ? hunt->ask->space->value[key][i] : search_get(&hunt->base, key);
+}
+
+/* Sets the keys [from, SEARCH_KEYS); those before are set. */
+static void set_keys(const struct hunt *hunt, unsigned from, const uint8_t index[SEARCH_KEYS],
+                     struct plan *plan)
+{
+    for (unsigned key = from; key < SEARCH_KEYS; key++)
+        search_set(plan, (enum search_key)key,
+                   value_at(hunt, plan, (enum search_key)key, index[key]));
+}
+
+/* The next combination like an odometer over keys [from, to), of a plan that stands at the
+ * present one. The first key that moved; SEARCH_KEYS when it wrapped. */
+static unsigned turn(const struct hunt *hunt, const struct plan *plan, unsigned from,
+                     unsigned to, uint8_t index[SEARCH_KEYS])
+{
+    for (unsigned key = to; key-- > from;) {
+        if (++index[key] < n_values(hunt, plan, (enum search_key)key))
+            return key;
+        index[key] = 0;
+    }
+    return SEARCH_KEYS;
+}
+
+static void list_layouts(struct hunt *hunt, struct arena *arena)
+{
+    struct plan plan = hunt->base;
+    uint8_t index[SEARCH_KEYS] = {0};
+    size_t capacity = 0;
+    uint64_t inner = 1;
+    for (unsigned key = INNER; key < SEARCH_KEYS; key++)
+        inner *= hunt->ask->space->n[key];
+    do {
+        for (unsigned key = 0; key < INNER; key++)
+            search_set(&plan, (enum search_key)key, hunt->ask->space->value[key][index[key]]);
+        if (!rule_check_layout(&plan))
+            continue;
+        hunt->layouts =
+            arena_grow(arena, hunt->layouts, hunt->n_layouts, &capacity, sizeof *hunt->layouts);
+        struct layout *layout = &hunt->layouts[hunt->n_layouts];
+        *layout = (struct layout){.first = hunt->n_layouts * inner};
+        memcpy(layout->index, index, sizeof index);
+        hunt->n_layouts++;
+    } while (turn(hunt, &plan, 0, INNER, index) < SEARCH_KEYS);
+}
+
+static void take_part(struct hunt *hunt)
+{
+    uint64_t first, end;
+    if (!hunt->n_layouts) /* and no list of them */
+        return;
+    sweep_part_range(hunt->n_layouts, hunt->ask->part, &first, &end);
+    hunt->layouts += first;
+    hunt->n_layouts = (size_t)(end - first);
+}
+
+static int by_group(const void *a, const void *b)
+{
+    const struct layout *x = a, *y = b;
+    for (unsigned key = 0; key < INNER; key++)
+        if (key != SEARCH_VPP && x->index[key] != y->index[key])
+            return x->index[key] < y->index[key] ? -1 : 1;
+    return x->index[SEARCH_VPP] < y->index[SEARCH_VPP]
+               ? -1
+               : x->index[SEARCH_VPP] > y->index[SEARCH_VPP];
+}
+
+static bool same_group(const struct layout *x, const struct layout *y)
+{
+    struct layout other = *y;
+    other.index[SEARCH_VPP] = x->index[SEARCH_VPP];
+    return by_group(x, &other) == 0;
+}
+
+static void group_layouts(struct hunt *hunt, struct arena *arena)
+{
+    struct layout *all = hunt->layouts;
+    if (hunt->n_layouts)
+        qsort(all, hunt->n_layouts, sizeof *all, by_group);
+    hunt->groups = arena_alloc(arena, hunt->n_layouts + 1, sizeof *hunt->groups);
+    for (size_t i = 0; i < hunt->n_layouts; i++)
+        if (i == 0 || !same_group(&all[i - 1], &all[i]))
+            hunt->groups[hunt->n_groups++] = i;
+    hunt->groups[hunt->n_groups] = hunt->n_layouts;
+}
+
+/* ---- bounds ---- */
+
+static void bound_build(struct bound *bound, const struct plan *plan)
+{
+    struct err err = {0};
+    arena_clear(&bound->arena);
+    bound->built = true;
+    bound->timed = false;
+    bound->refused = work_build(plan, &bound->arena, &bound->work, &err) != STATUS_OK;
+    if (bound->refused)
+        return;
+    bound->values = arena_alloc(&bound->arena, bound->work.sizes.n, sizeof *bound->values);
+    bound->routed = evaluate_is_routed(plan, &bound->work);
+    slots_from_plan(plan, &bound->slots);
+}
+
+/* The fullest stage at its worst moment needs at least what the first one does at some moment;
+ * its fullest rank holds at least the mean of the rows, and its own tokens once. */
+static bool bound_evaluate(struct bound *bound, const struct plan *plan,
+                           struct memory_peak *peak)
+{
+    struct slots slots = bound->slots;
+    const struct workload *w = &plan->workload;
+    if (w->global_batch ||
+        w->tokens_per_step) /* micro-batches in flight depend on their size */
+        slots_from_plan(plan, &slots);
+    else
+        slots_set_numbers(plan, &slots);
+    uint64_t rows = slots.value[SLOT_ROWS], local = slots.value[SLOT_LOCAL_EXPERTS];
+    const struct demand least = {.rows = rows,
+                                 .received = slots.value[SLOT_TOKENS],
+                                 .padded = rows,
+                                 .hot = local ? rows / local : 0};
+    if (bound->routed)
+        demand_to_slots(&least, &slots);
+    if (!sizes_eval(&bound->work.sizes, &slots, bound->values))
+        return false;
+    verdict_fold(plan, &bound->work, bound->values, peak);
+    return true;
+}
+
+/* What needs more cannot even be marginal: total - limit <= error x temp has to hold. */
+static uint64_t most_bytes(const struct search_ask *ask, const struct plan *plan)
+{
+    double error = plan->stack.error < 0.9 ? plan->stack.error : 0.9;
+    uint64_t most = (uint64_t)((double)verdict_limit(plan) / (1 - error)) + 1;
+    return ask->at_most_bytes && ask->at_most_bytes < most ? ask->at_most_bytes : most;
+}
+
+/* ---- one layout ---- */
+
+/* Where a layout's walk stands, and since when nothing of it can fit. */
+struct walk {
+    const struct hunt *hunt;
+    struct found *found;
+    struct plan plan; /* at the present combination */
+    struct bound *bound;
+    uint8_t hopeless[SEARCH_KEYS], full[SEARCH_KEYS];
+    bool any_hopeless, any_full;
+    uint64_t number;
+};
+
+/* The state of the first stage follows from the keys before the path alone: when it is too
+ * large, so is everything. */
+static bool is_hopeless(const struct walk *walk, const uint8_t index[SEARCH_KEYS])
+{
+    return walk->any_hopeless && memcmp(walk->hopeless, index, SEARCH_PATH) == 0;
+}
+
+/* Micro-batches come in rising order, and a larger one needs no less: the rows of a micro-step
+ * grow with it, and in flight are min(stages x micro-batch, batch). */
+static bool is_full(const struct walk *walk, const uint8_t index[SEARCH_KEYS])
+{
+    return walk->any_full && memcmp(walk->full, index, SEARCH_MICRO_BATCH) == 0;
+}
+
+/* Brings list and slots up to the combination. */
+static void follow(struct walk *walk, const uint8_t index[SEARCH_KEYS])
+{
+    struct bound *bound = walk->bound;
+    uint8_t vpp = bound->of[SEARCH_VPP];
+    bound->of[SEARCH_VPP] = index[SEARCH_VPP];
+    if (bound->built && memcmp(bound->of, index, SEARCH_CAPACITY) == 0) {
+        if (vpp != index[SEARCH_VPP] && !bound->refused)
+            slots_from_plan(&walk->plan, &bound->slots);
+        return;
+    }
+    memcpy(bound->of, index, sizeof bound->of);
+    bound_build(bound, &walk->plan);
+}
+
+/* Device-seconds per token under balanced routing: no fullest rank takes less. 0 where nothing
+ * is known. */
+static double least_seconds(struct walk *walk)
+{
+    struct err err = {0};
+    struct step_time step;
+    struct bound *bound = walk->bound;
+    const struct profile *profile = walk->hunt->ask->profile;
+    if (bound->timed) {
+        stepper_turn(&bound->stepper, &walk->plan);
+    } else {
+        bound->timed = true;
+        bound->timeless = stepper_share(&bound->stepper, &walk->plan, &bound->work, profile,
+                                        &bound->arena, &err) != STATUS_OK;
+    }
+    if (bound->timeless || !stepper_time(&bound->stepper, NULL, &step))
+        return 0;
+    double error = profile ? time_error(profile, &bound->stepper.plan, NULL) : 0;
+    return time_seconds_per_token(&walk->plan, &step) * (1 + error);
+}
+
+static void append(struct found *f, const struct search_candidate *c)
+{
+    f->items = arena_grow(&f->arena, f->items, f->n, &f->capacity, sizeof *f->items);
+    f->items[f->n++] = *c;
+}
+
+/* Of equal ones the first of the enumeration. */
+static bool is_nearer(const struct search_candidate *one, const struct search_candidate *other)
+{
+    if (one->least_bytes != other->least_bytes)
+        return one->least_bytes < other->least_bytes;
+    return one->number < other->number;
+}
+
+static void keep(struct walk *walk, const uint8_t index[SEARCH_KEYS],
+                 const struct memory_peak *peak)
+{
+    struct found *found = walk->found;
+    uint64_t most = most_bytes(walk->hunt->ask, &walk->plan);
+    struct search_candidate c = {.least_bytes = peak->total_bytes, .number = walk->number};
+    memcpy(c.index, index, sizeof c.index);
+    if (!found->any || is_nearer(&c, &found->nearest))
+        found->nearest = c;
+    found->any = true;
+    if (c.least_bytes > most) {
+        found->too_large++;
+        walk->any_hopeless = peak->state_bytes > most;
+        memcpy(walk->hopeless, index, sizeof walk->hopeless);
+        walk->any_full = true;
+        memcpy(walk->full, index, sizeof walk->full);
+        return;
+    }
+    c.seconds = least_seconds(walk);
+    append(found, &c);
+}
+
+/* Without bounds: it is evaluated exactly. */
+static void keep_served(struct walk *walk, const uint8_t index[SEARCH_KEYS])
+{
+    struct found *found = walk->found;
+    struct search_candidate c = {.number = walk->number};
+    memcpy(c.index, index, sizeof c.index);
+    if (!found->any || is_nearer(&c, &found->nearest))
+        found->nearest = c;
+    found->any = true;
+    append(found, &c);
+}
+
+static void visit(struct walk *walk, const uint8_t index[SEARCH_KEYS])
+{
+    struct memory_peak peak;
+    walk->found->points++;
+    if (!rule_check_run(&walk->plan) || !stack_offers(&walk->plan)) {
+        walk->found->invalid++;
+        return;
+    }
+    if (walk->plan.workload.mode == MODE_SERVE) {
+        keep_served(walk, index);
+        return;
+    }
+    if (!walk->hunt->nearest && (is_hopeless(walk, index) || is_full(walk, index))) {
+        walk->found->too_large++;
+        return;
+    }
+    follow(walk, index);
+    if (walk->bound->refused || !bound_evaluate(walk->bound, &walk->plan, &peak))
+        walk->found->invalid++;
+    else
+        keep(walk, index, &peak);
+}
+
+/* Numbers of one list: capacity factors and micro-batches. */
+static void walk_numbers(struct walk *walk, const uint8_t structure[SEARCH_KEYS])
+{
+    uint8_t index[SEARCH_KEYS];
+    unsigned moved = INNER;
+    memcpy(index, structure, sizeof index);
+    do {
+        set_keys(walk->hunt, moved, index, &walk->plan);
+        visit(walk, index);
+        walk->number++;
+        moved = turn(walk->hunt, &walk->plan, SEARCH_CAPACITY, SEARCH_KEYS, index);
+    } while (moved < SEARCH_KEYS);
+}
+
+static void run_group(void *arg, size_t task, unsigned worker)
+{
+    (void)worker;
+    struct hunt *hunt = arg;
+    const size_t *group = &hunt->groups[hunt->first + task];
+    size_t n = group[1] - group[0];
+    const struct layout *layouts = &hunt->layouts[group[0]];
+    struct arena arena = {0};
+    struct bound *bound = arena_alloc(&arena, 1, sizeof *bound);
+    struct walk *walks = arena_alloc(&arena, n, sizeof *walks);
+    uint8_t index[SEARCH_KEYS] = {0};
+    bound->stepper.bound = true;
+    for (size_t i = 0; i < n; i++) {
+        walks[i] = (struct walk){.hunt = hunt,
+                                 .found = &hunt->found[task],
+                                 .plan = hunt->base,
+                                 .bound = bound,
+                                 .number = layouts[i].first};
+        set_keys(hunt, 0, layouts[i].index, &walks[i].plan);
+    }
+    do {
+        for (size_t i = 0; i < n; i++) {
+            memcpy(index, layouts[i].index, INNER);
+            walk_numbers(&walks[i], index);
+        }
+    } while (turn(hunt, &walks[0].plan, INNER, SEARCH_CAPACITY, index) < SEARCH_KEYS);
+    arena_release(&bound->arena);
+    stepper_release(&bound->stepper);
+    arena_release(&arena);
+}
+
+/* ---- all of them ---- */
+
+struct pile {
+    struct arena arena;
+    struct search_candidate *items;
+    size_t n, room;
+    struct search_candidate nearest;
+    bool any;
+};
+
+static void pile_up(struct pile *pile, struct found *found, struct search_result *result)
+{
+    if (pile->n + found->n > pile->room) {
+        pile->room = 2 * (pile->n + found->n);
+        struct arena larger = {0};
+        struct search_candidate *items = arena_alloc(&larger, pile->room, sizeof *items);
+        if (pile->n)
+            memcpy(items, pile->items, pile->n * sizeof *items);
+        arena_release(&pile->arena);
+        pile->arena = larger;
+        pile->items = items;
+    }
+    if (found->n)
+        memcpy(pile->items + pile->n, found->items, found->n * sizeof *found->items);
+    pile->n += found->n;
+    if (found->any && (!pile->any || is_nearer(&found->nearest, &pile->nearest)))
+        pile->nearest = found->nearest;
+    pile->any = pile->any || found->any;
+    result->points += found->points;
+    result->invalid += found->invalid;
+    result->too_large += found->too_large;
+    arena_release(&found->arena);
+    *found = (struct found){0};
+}
+
+static void gather(struct hunt *hunt, struct pile *pile, struct search_result *result)
+{
+    const struct search_ask *ask = hunt->ask;
+    struct found found[LAYOUTS] = {{.n = 0}};
+    hunt->found = found;
+    for (hunt->first = 0; hunt->first < hunt->n_groups; hunt->first += LAYOUTS) {
+        size_t left = hunt->n_groups - hunt->first, n = left < LAYOUTS ? left : LAYOUTS;
+        pool_run(ask->pool, n, run_group, hunt);
+        for (size_t i = 0; i < n; i++)
+            pile_up(pile, &found[i], result);
+        if (ask->progress)
+            ask->progress(ask->context,
+                          SEARCH_BOUNDED * (double)(hunt->first + n) / (double)hunt->n_groups);
+    }
+}
+
+static int by_bound(const void *a, const void *b)
+{
+    const struct search_candidate *x = a, *y = b;
+    if (x->seconds != y->seconds)
+        return x->seconds < y->seconds ? -1 : 1;
+    if (x->least_bytes != y->least_bytes)
+        return x->least_bytes < y->least_bytes ? -1 : 1;
+    return x->number < y->number ? -1 : x->number > y->number;
+}
+
+/* What follows from the layout rather than deciding it. Whoever takes up tensor parallelism in
+ * training splits the sequence over it, too. */
+static void loosen(const struct search_ask *ask, struct plan *base)
+{
+    bool stages = ask->space->n[SEARCH_PP] > 1 || ask->space->n[SEARCH_VPP] > 1;
+    base->parallel.dp = 0;
+    base->parallel.attention_dp = 0;
+    base->parallel.stage = 0;
+    base->parallel.sp =
+        base->parallel.sp || (base->workload.mode == MODE_TRAIN && base->parallel.tp == 1);
+    base->parallel.stages.n = stages ? 0 : base->parallel.stages.n;
+}
+
+static void fill(const void *context, const struct search_candidate *c, struct plan *plan)
+{
+    const struct hunt *hunt = context;
+    *plan = hunt->base;
+    set_keys(hunt, 0, c->index, plan);
+}
+
+enum status search_run(const struct search_ask *ask, struct arena *arena,
+                       struct search_result *result, struct err *err)
+{
+    struct hunt hunt = {.ask = ask, .base = *ask->plan};
+    struct pile pile = {0};
+    struct search_result found = {0};
+    loosen(ask, &hunt.base);
+    list_layouts(&hunt, arena);
+    take_part(&hunt);
+    group_layouts(&hunt, arena);
+    gather(&hunt, &pile, &found);
+    if (pile.any && !pile.n) {
+        struct search_result again = {0};
+        hunt.nearest = true;
+        gather(&hunt, &pile, &again);
+    }
+    if (!pile.any) {
+        arena_release(&pile.arena);
+        err_set(err, STATUS_INPUT, "no layout obeys the rules of %s", ask->plan->stack_name);
+        return err_hint(err, "%llu combinations were tried; fix fewer keys",
+                        (unsigned long long)found.points);
+    }
+    if (pile.n)
+        qsort(pile.items, pile.n, sizeof *pile.items, by_bound);
+    const struct search_bench bench = {.ask = ask,
+                                       .fill = fill,
+                                       .context = &hunt,
+                                       .serves = hunt.base.workload.mode == MODE_SERVE};
+    search_judge(&bench, pile.items, pile.n, &pile.nearest, arena, &found);
+    arena_release(&pile.arena);
+    *result = found;
+    return STATUS_OK;
+}

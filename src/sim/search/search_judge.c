@@ -1,0 +1,284 @@
+/* What a search lists of the combinations that may fit; see search.h. In the order of their
+ * bounds, a batch at a time: those of a batch that what is known cannot beat are evaluated by
+ * the pool's threads, each on its own. A batch is the larger the more there were, so what is
+ * evaluated does not depend on the number of threads. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/search/search_parts.h"
+#include "work/stack/stack.h"
+
+enum { BANKS = 64, BATCH_FIRST = 4, BATCH_MOST = 64 };
+
+/* Of what was judged: hits in any order, the seconds of the fastest ones, each once, and those
+ * that no other is as fast and as small as. */
+struct judged {
+    struct arena *arena;
+    struct search_hit *hits;
+    size_t n, capacity;
+    double *fastest; /* ascending, [n_fastest] of at most `most` */
+    size_t n_fastest, most;
+    struct front {
+        double score;
+        uint64_t bytes;
+    } * front; /* [n_front] rising in score, falling in bytes */
+    size_t n_front, front_capacity;
+};
+
+/* Candidates that a batch evaluates, and what it finds. */
+struct task {
+    const struct search_candidate *candidate;
+    struct search_hit hit;
+    bool taken;
+};
+
+/* What one thread judges with. */
+struct worker {
+    struct evaluator evaluator;
+    struct demand_bank banks[BANKS]; /* by routing: a search in the order of bounds comes back
+                                        to each of them */
+    uint64_t structure;              /* of the last candidate */
+    struct arena names;              /* of walls */
+};
+
+struct judge {
+    const struct search_bench *bench;
+    struct worker *workers;
+    struct judged judged;
+    struct task tasks[BATCH_MOST];
+    size_t n_tasks, batch; /* batch: how many it may take */
+    struct search_result *result;
+};
+
+/* ---- what is known ---- */
+
+/* How many on the front are as fast as that. */
+static size_t faster(const struct judged *judged, double seconds)
+{
+    size_t low = 0, high = judged->n_front;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (judged->front[middle].score <= seconds)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Whether what takes so long and needs so much, at least, cannot be listed: it comes after the
+ * fastest ones, and something is as fast and smaller. */
+static bool is_beaten(const struct judged *judged, double seconds, uint64_t bytes)
+{
+    if (judged->n_fastest < judged->most ||
+        (judged->most && judged->fastest[judged->most - 1] >= seconds))
+        return false;
+    size_t n = faster(judged, seconds);
+    return n && judged->front[n - 1].bytes <= bytes;
+}
+
+static void note_fastest(struct judged *judged, double seconds)
+{
+    size_t at = 0, wanted_n = judged->most;
+    while (at < judged->n_fastest && judged->fastest[at] < seconds)
+        at++;
+    if (at == wanted_n || (at < judged->n_fastest && judged->fastest[at] == seconds))
+        return;
+    size_t moved = judged->n_fastest - at - (judged->n_fastest == wanted_n);
+    memmove(&judged->fastest[at + 1], &judged->fastest[at], moved * sizeof *judged->fastest);
+    judged->fastest[at] = seconds;
+    judged->n_fastest += judged->n_fastest < wanted_n;
+}
+
+/* Those behind it that are no smaller leave the front. */
+static void note_front(struct judged *judged, double score, uint64_t bytes)
+{
+    size_t at = faster(judged, score), end = at;
+    if (at && judged->front[at - 1].bytes <= bytes)
+        return;
+    at -= at && judged->front[at - 1].score >= score;
+    while (end < judged->n_front && judged->front[end].bytes >= bytes)
+        end++;
+    judged->front = arena_grow(judged->arena, judged->front, judged->n_front,
+                               &judged->front_capacity, sizeof *judged->front);
+    memmove(&judged->front[at + 1], &judged->front[end],
+            (judged->n_front - end) * sizeof *judged->front);
+    judged->front[at] = (struct front){score, bytes};
+    judged->n_front = judged->n_front - end + at + 1;
+}
+
+static void note_hit(struct judged *judged, const struct search_hit *hit)
+{
+    judged->hits = arena_grow(judged->arena, judged->hits, judged->n, &judged->capacity,
+                              sizeof *judged->hits);
+    judged->hits[judged->n++] = *hit;
+    note_fastest(judged, hit->score);
+    note_front(judged, hit->score, hit->total_bytes);
+}
+
+/* ---- one candidate ---- */
+
+static bool wanted(const struct search_ask *ask, const struct evaluation *result)
+{
+    return result->valid && result->verdict != VERDICT_OOM &&
+           (!ask->at_most_bytes || result->peak.total_bytes <= ask->at_most_bytes);
+}
+
+static bool time_hit(const struct search_ask *ask, struct evaluator *e, const struct plan *plan,
+                     bool valid, struct search_hit *hit)
+{
+    struct plan resolved = *plan;
+    bool timed = plan->workload.mode == MODE_SERVE
+                     ? valid && time_serve(e, plan, ask->profile, &hit->time, &hit->serving)
+                     : time_evaluated(e, plan, ask->profile, &hit->time);
+    hit->seconds_per_token = timed ? time_seconds_per_token(plan, &hit->time) : HUGE_VAL;
+    resolved.moe.path = stack_path(plan, NULL);
+    if (ask->profile)
+        hit->error = time_error(ask->profile, &resolved, &hit->outside);
+    hit->score = search_score(ask, hit);
+    return timed;
+}
+
+/* Memory first: with its bytes known, most need not be timed. */
+static bool judge_candidate(const struct judge *judge, const struct search_candidate *c,
+                            bool always, struct worker *worker, struct search_hit *hit)
+{
+    struct plan plan;
+    struct evaluation result;
+    const struct search_ask *ask = judge->bench->ask;
+    judge->bench->fill(judge->bench->context, c, &plan);
+    struct evaluator *e = &worker->evaluator;
+    e->routing = ask->routing;
+    e->banks = worker->banks;
+    e->n_banks = BANKS;
+    evaluate(e, &plan, ++worker->structure, &result);
+    bool fits = wanted(ask, &result);
+    if (!always && (!fits || is_beaten(&judge->judged, c->seconds, result.peak.total_bytes)))
+        return false;
+    *hit = (struct search_hit){
+        .total_bytes = result.peak.total_bytes,
+        .state_bytes = result.peak.state_bytes,
+        .limit_bytes = result.limit_bytes,
+        .verdict = result.verdict,
+        .wall = result.wall ? arena_strdup(&worker->names, result.wall->name) : NULL};
+    for (unsigned key = 0; key < SEARCH_KEYS; key++)
+        hit->value[key] = search_get(&plan, (enum search_key)key);
+    bool timed = time_hit(ask, e, &plan, result.valid, hit);
+    return timed && fits && search_is_soon(ask, hit);
+}
+
+/* ---- batches ---- */
+
+static void run_task(void *arg, size_t number, unsigned worker)
+{
+    struct judge *judge = arg;
+    struct task *task = &judge->tasks[number];
+    task->hit = (struct search_hit){.score = 0};
+    task->taken = judge_candidate(judge, task->candidate, judge->bench->serves,
+                                  &judge->workers[worker], &task->hit);
+}
+
+static void take_task(struct judge *judge, const struct task *task)
+{
+    struct search_result *r = judge->result;
+    if (task->taken)
+        note_hit(&judge->judged, &task->hit);
+    else if (judge->bench->serves && task->hit.total_bytes - 1 < r->nearest.total_bytes - 1)
+        r->nearest = task->hit; /* 0: none */
+}
+
+static void judge_batch(struct judge *judge)
+{
+    pool_run(judge->bench->ask->pool, judge->n_tasks, run_task, judge);
+    for (size_t i = 0; i < judge->n_tasks; i++)
+        take_task(judge, &judge->tasks[i]);
+    judge->result->exact += judge->n_tasks;
+    uint64_t half = judge->result->exact / 2;
+    judge->batch = half < BATCH_FIRST ? BATCH_FIRST : half < BATCH_MOST ? half : BATCH_MOST;
+    judge->n_tasks = 0;
+}
+
+static void judge_all(struct judge *judge, const struct search_candidate *candidates, size_t n)
+{
+    const struct search_ask *ask = judge->bench->ask;
+    for (size_t at = 0; at < n; at++) {
+        const struct search_candidate *c = &candidates[at];
+        if (is_beaten(&judge->judged, c->seconds, c->least_bytes))
+            continue;
+        judge->tasks[judge->n_tasks++].candidate = c;
+        if (judge->n_tasks < judge->batch)
+            continue;
+        judge_batch(judge);
+        if (ask->progress)
+            ask->progress(ask->context,
+                          SEARCH_BOUNDED + (1 - SEARCH_BOUNDED) * (double)at / (double)n);
+    }
+    judge_batch(judge);
+}
+
+/* ---- the lists ---- */
+
+/* Faster first, then less memory. */
+static int by_time(const void *a, const void *b)
+{
+    const struct search_hit *x = a, *y = b;
+    if (x->score != y->score)
+        return x->score < y->score ? -1 : 1;
+    if (x->total_bytes != y->total_bytes)
+        return x->total_bytes < y->total_bytes ? -1 : 1;
+    return memcmp(x->value, y->value, sizeof x->value);
+}
+
+/* The fastest, and those that need less than all before them. */
+static void list_hits(const struct judged *judged, size_t wanted_n, struct arena *arena,
+                      struct search_result *r)
+{
+    uint64_t least = UINT64_MAX;
+    size_t capacity = 0;
+    r->best = arena_alloc(arena, wanted_n + 1, sizeof *r->best);
+    for (size_t i = 0; i < judged->n; i++) {
+        const struct search_hit *hit = &judged->hits[i];
+        if (i && hit->score == judged->hits[i - 1].score)
+            continue;
+        if (r->n_best < wanted_n)
+            r->best[r->n_best++] = *hit;
+        if (hit->total_bytes >= least)
+            continue;
+        least = hit->total_bytes;
+        r->pareto = arena_grow(arena, r->pareto, r->n_pareto, &capacity, sizeof *hit);
+        r->pareto[r->n_pareto++] = *hit;
+    }
+}
+
+void search_judge(const struct search_bench *bench, const struct search_candidate *candidates,
+                  size_t n, const struct search_candidate *nearest, struct arena *arena,
+                  struct search_result *result)
+{
+    size_t wanted_n = bench->ask->best, workers = pool_size(bench->ask->pool);
+    struct arena scratch = {0};
+    struct judge judge = {.bench = bench, .result = result, .batch = BATCH_FIRST};
+    judge.workers = arena_alloc(&scratch, workers, sizeof *judge.workers);
+    judge.judged =
+        (struct judged){.arena = &scratch,
+                        .fastest = arena_alloc(&scratch, wanted_n + 1, sizeof(double)),
+                        .most = wanted_n};
+    judge_all(&judge, candidates, n);
+    struct judged *judged = &judge.judged;
+    if (judged->n)
+        qsort(judged->hits, judged->n, sizeof *judged->hits, by_time);
+    list_hits(judged, wanted_n, arena, result);
+    result->missed = result->n_pareto == 0;
+    if (result->missed && !bench->serves) {
+        judge_candidate(&judge, nearest, true, judge.workers, &result->nearest);
+        result->exact++;
+    }
+    if (result->nearest.wall)
+        result->nearest.wall = arena_strdup(arena, result->nearest.wall);
+    for (size_t i = 0; i < workers; i++) {
+        evaluator_release(&judge.workers[i].evaluator);
+        demand_banks_release(judge.workers[i].banks, BANKS);
+        arena_release(&judge.workers[i].names);
+    }
+    arena_release(&scratch);
+}

@@ -1,0 +1,331 @@
+/* See scheduler.h. */
+#include "sim/serve/scheduler.h"
+
+#include <math.h>
+
+#include "base/rng.h"
+#include "base/stat.h"
+
+enum { PURPOSE_LENGTHS = 40, PURPOSE_ARRIVALS = 41 };
+
+#define NOBODY UINT32_MAX
+
+struct request {
+    double arrived_s, first_s;
+    uint64_t ready;  /* the first step that may hold it */
+    uint64_t finish; /* decode step that ends it */
+    uint64_t left;   /* tokens of its prompt */
+    uint64_t input, output;
+    uint32_t replica, next; /* next: behind it in the queue */
+    bool started;
+};
+
+struct replica {
+    uint32_t first, last;       /* of its queue; NOBODY: empty */
+    uint64_t running, decoding; /* of slots: all, those past their prompt */
+    uint64_t tokens;            /* of prompts in the step at hand */
+};
+
+struct player {
+    const struct scheduler_ask *ask;
+    struct scheduler_result *out;
+    struct request *requests;
+    size_t n_issued, most; /* most: requests there are room for */
+    struct replica *replicas;
+    uint32_t *heap; /* of those that decode, the first to end on top */
+    size_t n_heap;
+    uint64_t steps, decode_steps;
+    double now_s, next_arrival_s;
+    struct rng arrivals;
+};
+
+/* ---- costs ---- */
+
+double cost_at(const struct cost_curve *c, double x)
+{
+    unsigned i = 1;
+    if (c->n == 0)
+        return 0;
+    if (c->n == 1 || x <= c->x[0])
+        return c->y[0];
+    while (i + 1 < c->n && x > c->x[i])
+        i++;
+    double slope = (c->y[i] - c->y[i - 1]) / (c->x[i] - c->x[i - 1]);
+    return c->y[i - 1] + slope * (x - c->x[i - 1]);
+}
+
+/* The replica with most to do, beside experts that all of them share. */
+static double step_s(const struct player *p)
+{
+    const struct step_costs *c = p->ask->costs;
+    bool apart = p->ask->batching == BATCHING_APART;
+    double most = 0, sum = 0, decodes = 0;
+    for (uint64_t r = 0; r < p->ask->replicas; r++) {
+        const struct replica *at = &p->replicas[r];
+        double tokens = (double)at->tokens + (apart ? 0 : (double)at->decoding);
+        most = fmax(most, tokens);
+        sum += tokens;
+        decodes = fmax(decodes, (double)at->decoding);
+    }
+    double mean = sum / (double)p->ask->replicas;
+    double s =
+        cost_at(&c->prefill, most) - cost_at(&c->experts, most) + cost_at(&c->experts, mean);
+    return apart ? s : fmax(s + cost_at(&c->attention, decodes), cost_at(&c->decode, decodes));
+}
+
+static double decode_s(const struct player *p)
+{
+    double most = 0;
+    for (uint64_t r = 0; r < p->ask->replicas; r++)
+        most = fmax(most, (double)p->replicas[r].decoding);
+    return cost_at(&p->ask->costs->decode, most);
+}
+
+/* ---- the heap ---- */
+
+static bool before(const struct player *p, size_t a, size_t b)
+{
+    return p->requests[p->heap[a]].finish < p->requests[p->heap[b]].finish;
+}
+
+static void exchange(struct player *p, size_t a, size_t b)
+{
+    uint32_t kept = p->heap[a];
+    p->heap[a] = p->heap[b];
+    p->heap[b] = kept;
+}
+
+static void push(struct player *p, uint32_t request)
+{
+    size_t at = p->n_heap++;
+    p->heap[at] = request;
+    for (; at && before(p, at, (at - 1) / 2); at = (at - 1) / 2)
+        exchange(p, at, (at - 1) / 2);
+}
+
+static uint32_t pop(struct player *p)
+{
+    uint32_t top = p->heap[0];
+    size_t at = 0;
+    p->heap[0] = p->heap[--p->n_heap];
+    for (size_t child = 1; child < p->n_heap; child = 2 * at + 1) {
+        if (child + 1 < p->n_heap && before(p, child + 1, child))
+            child++;
+        if (!before(p, child, at))
+            break;
+        exchange(p, at, child);
+        at = child;
+    }
+    return top;
+}
+
+/* ---- requests ---- */
+
+static uint64_t length(struct rng *rng, uint64_t most, double spread)
+{
+    uint64_t reach = (uint64_t)(spread * (double)most);
+    return most - (reach ? rng_below(rng, reach + 1) : 0);
+}
+
+static void issue(struct player *p, uint32_t replica, double arrived_s)
+{
+    const struct scheduler_ask *ask = p->ask;
+    uint32_t number = (uint32_t)p->n_issued++;
+    struct request *r = &p->requests[number];
+    struct replica *at = &p->replicas[replica];
+    struct rng rng;
+    rng_init(&rng, ask->seed, PURPOSE_LENGTHS, 0, 0, number);
+    *r = (struct request){
+        .arrived_s = arrived_s, .replica = replica, .ready = p->steps ? p->steps + 1 : 0};
+    r->left = length(&rng, ask->input, ask->spread);
+    r->left += !r->left;
+    r->output = length(&rng, ask->output, ask->spread);
+    r->output += !r->output;
+    r->input = r->left;
+    r->next = NOBODY;
+    *(at->first == NOBODY ? &at->first : &p->requests[at->last].next) = number;
+    at->last = number;
+}
+
+static void note(struct scheduler_result *out, const struct request *r, double now_s)
+{
+    out->input_tokens += r->input;
+    out->output_tokens += r->output;
+    out->ttft_s[out->n] = r->first_s - r->arrived_s;
+    out->tpot_s[out->n] = r->output > 1 ? (now_s - r->first_s) / (double)(r->output - 1) : 0;
+    out->latency_s[out->n] = now_s - r->arrived_s;
+    out->ends_s[out->n++] = now_s;
+}
+
+static void finish(struct player *p, uint32_t number)
+{
+    struct request *r = &p->requests[number];
+    struct replica *at = &p->replicas[r->replica];
+    at->running--;
+    at->decoding--;
+    if (number >= p->ask->first && number - p->ask->first < p->ask->requests)
+        note(p->out, r, p->now_s);
+    if (p->ask->in_flight && p->n_issued < p->most)
+        issue(p, r->replica, p->now_s);
+}
+
+static void end_decodes(struct player *p)
+{
+    while (p->n_heap && p->requests[p->heap[0]].finish <= p->decode_steps)
+        finish(p, pop(p));
+}
+
+/* Poisson arrivals until now, to the replicas in turn. */
+static void arrive(struct player *p)
+{
+    const struct scheduler_ask *ask = p->ask;
+    while (!ask->in_flight && p->n_issued < p->most && p->next_arrival_s <= p->now_s) {
+        issue(p, (uint32_t)(p->n_issued % ask->replicas), p->next_arrival_s);
+        p->next_arrival_s += rng_exponential(&p->arrivals) / ask->rate;
+    }
+}
+
+/* ---- a step ---- */
+
+/* Tokens of the request's prompt that the step takes: all of it, or what fits. */
+static uint64_t chunk(const struct player *p, const struct request *r, uint64_t budget)
+{
+    bool cut = p->ask->batching != BATCHING_WHOLE || r->left > p->ask->budget;
+    if (r->left <= budget)
+        return r->left;
+    return cut ? budget : 0;
+}
+
+/* Prompts of a replica that the step holds; those that end begin to decode with it. */
+static void take_prompts(struct player *p, struct replica *at)
+{
+    const struct scheduler_ask *ask = p->ask;
+    uint64_t taken = ask->batching == BATCHING_APART ? 0 : at->decoding;
+    uint64_t budget = ask->budget > taken ? ask->budget - taken : 0;
+    at->tokens = 0;
+    for (uint32_t i = at->first; i != NOBODY; i = p->requests[i].next) {
+        struct request *r = &p->requests[i];
+        if (r->ready > p->steps || (!r->started && at->running == ask->slots))
+            break;
+        uint64_t tokens = chunk(p, r, budget);
+        if (!tokens)
+            break;
+        at->running += !r->started;
+        r->started = true;
+        r->left -= tokens;
+        at->tokens += tokens;
+        budget -= tokens;
+    }
+}
+
+static void begin_decodes(struct player *p, struct replica *at)
+{
+    while (at->first != NOBODY && p->requests[at->first].started &&
+           !p->requests[at->first].left) {
+        uint32_t number = at->first;
+        struct request *r = &p->requests[number];
+        at->first = r->next;
+        r->first_s = p->now_s;
+        r->finish = p->decode_steps + r->output - 1;
+        at->decoding++;
+        push(p, number);
+    }
+}
+
+static void prefill(struct player *p)
+{
+    p->now_s += step_s(p);
+    p->steps++;
+    p->decode_steps += p->ask->batching != BATCHING_APART;
+    for (uint64_t r = 0; r < p->ask->replicas; r++)
+        begin_decodes(p, &p->replicas[r]);
+}
+
+/* A request that waits for nothing but its turn. */
+static bool any_waits(const struct player *p)
+{
+    for (uint64_t r = 0; r < p->ask->replicas; r++) {
+        const struct replica *at = &p->replicas[r];
+        if (at->first != NOBODY && at->running < p->ask->slots)
+            return true;
+    }
+    return false;
+}
+
+/* Steps that are alike: until the first answer ends or a request arrives. */
+static void decode(struct player *p)
+{
+    double each = decode_s(p);
+    uint64_t n = p->requests[p->heap[0]].finish - p->decode_steps;
+    if (any_waits(p))
+        n = n ? 1 : 0;
+    if (!p->ask->in_flight && p->n_issued < p->most && each > 0) {
+        double steps = ceil((p->next_arrival_s - p->now_s) / each);
+        n = steps < (double)n ? (uint64_t)fmax(1, steps) : n;
+    }
+    p->now_s += (double)n * each;
+    p->steps += n;
+    p->decode_steps += n;
+}
+
+static void idle(struct player *p)
+{
+    p->steps++; /* whoever waits is ready */
+    if (!any_waits(p) && !p->ask->in_flight)
+        p->now_s = fmax(p->now_s, p->next_arrival_s);
+}
+
+static void step(struct player *p)
+{
+    uint64_t tokens = 0;
+    arrive(p);
+    for (uint64_t r = 0; r < p->ask->replicas; r++) {
+        take_prompts(p, &p->replicas[r]);
+        tokens += p->replicas[r].tokens;
+    }
+    if (tokens)
+        prefill(p);
+    else if (p->n_heap)
+        decode(p);
+    else
+        idle(p);
+    end_decodes(p);
+}
+
+static void begin(struct player *p, struct arena *arena)
+{
+    const struct scheduler_ask *ask = p->ask;
+    size_t n = ask->requests;
+    p->most = ask->first + n;
+    if (!ask->in_flight) /* arrivals go on while the last ones are answered */
+        p->most += n / 2;
+    p->requests = arena_alloc(arena, p->most, sizeof *p->requests);
+    p->heap = arena_alloc(arena, p->most, sizeof *p->heap);
+    p->replicas = arena_alloc(arena, ask->replicas, sizeof *p->replicas);
+    p->out->ttft_s = arena_alloc(arena, 4 * n, sizeof *p->out->ttft_s);
+    p->out->tpot_s = p->out->ttft_s + n;
+    p->out->latency_s = p->out->tpot_s + n;
+    p->out->ends_s = p->out->latency_s + n;
+    for (uint64_t r = 0; r < ask->replicas; r++)
+        p->replicas[r] = (struct replica){.first = NOBODY, .last = NOBODY};
+    for (uint64_t i = 0; i < ask->in_flight * ask->replicas && i < p->most; i++)
+        issue(p, (uint32_t)(i % ask->replicas), 0);
+    rng_init(&p->arrivals, ask->seed, PURPOSE_ARRIVALS, 0, 0, 0);
+}
+
+void scheduler_play(const struct scheduler_ask *ask, struct arena *arena,
+                    struct scheduler_result *out)
+{
+    struct player p = {.ask = ask, .out = out};
+    *out = (struct scheduler_result){.n = 0};
+    begin(&p, arena);
+    while (out->n < ask->requests)
+        step(&p);
+}
+
+void scheduler_sort(struct scheduler_result *result)
+{
+    double *const times[] = {result->ttft_s, result->tpot_s, result->latency_s};
+    for (unsigned i = 0; i < 3; i++)
+        stat_sort(times[i], result->n);
+}

@@ -1,0 +1,62 @@
+/* An engine's scheduler, played step by step over requests that arrive.
+ *
+ * Each replica of attention has a queue, first come first served, and slots; all replicas make
+ * their steps together. What a step holds follows the engine (engines.md section 4):
+ *
+ *   mixed  what decodes leave of the budget goes to prompts, the last cut to fit (vLLM)
+ *   whole  the same, but a prompt that fits into a budget is not cut (TensorRT-LLM)
+ *   apart  prompts go first, in steps of their own, and decodes wait (SGLang)
+ *
+ * Steps are planned one ahead, so a request that arrives during a step is not in the next one.
+ * Between two events all steps are alike and are played at once. Pure and deterministic. */
+#ifndef MOEPLAN_SIM_SERVE_SCHEDULER_H
+#define MOEPLAN_SIM_SERVE_SCHEDULER_H
+
+#include "base/arena.h"
+#include "plan/engine.h"
+
+enum { COST_KNOTS = 16 };
+
+/* Seconds over tokens or sequences: linear between knots, the ends' slopes outside. */
+struct cost_curve {
+    unsigned n;
+    double x[COST_KNOTS], y[COST_KNOTS];
+};
+
+double cost_at(const struct cost_curve *curve, double x);
+
+struct step_costs {
+    struct cost_curve decode;    /* by sequences of a replica */
+    struct cost_curve attention; /* of it: what a mixed step has beside its tokens' work */
+    struct cost_curve prefill;   /* by tokens of a replica */
+    struct cost_curve experts;   /* of it: what all replicas share out */
+};
+
+struct scheduler_ask {
+    enum batching batching;
+    uint64_t replicas, slots, budget; /* slots and tokens of a step: of a replica */
+    uint64_t requests;                /* to report */
+    uint64_t first;     /* of them by number: those before it bring the queue to its state */
+    uint64_t in_flight; /* of a replica: one that ends is replaced at once; 0: open loop */
+    double rate;        /* open loop: requests per second of all replicas, Poisson */
+    uint64_t input, output;
+    double spread; /* lengths lie evenly in (1 - spread) .. 1 of these */
+    uint64_t seed;
+    const struct step_costs *costs;
+};
+
+struct scheduler_result {
+    uint64_t n;
+    double *ttft_s, *tpot_s, *latency_s;  /* [n] of whole requests, in the order they end */
+    double *ends_s;                       /* [n] ascending, from the first arrival */
+    uint64_t input_tokens, output_tokens; /* of these requests */
+};
+
+/* Memory from the arena. */
+void scheduler_play(const struct scheduler_ask *ask, struct arena *arena,
+                    struct scheduler_result *out);
+
+/* Each kind of time ascending, for percentiles; they are no longer of the same request. */
+void scheduler_sort(struct scheduler_result *result);
+
+#endif

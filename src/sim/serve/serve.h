@@ -1,0 +1,32 @@
+/* Serving: requests in flight, the steps they make, and what a deployment answers.
+ *
+ * A plan of mode serve is two steps of the same model: decode of all sequences that a replica
+ * of attention has in flight, and prefill of as many prompt tokens as a step takes. Memory is
+ * that of the worse of the two; time plays the engine's scheduler over both
+ * (sim/serve/scheduler). Pure. */
+#ifndef MOEPLAN_SIM_SERVE_SERVE_H
+#define MOEPLAN_SIM_SERVE_SERVE_H
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "plan/plan.h"
+
+/* Of one replica of attention (parallel.attention_dp of them). */
+struct serve_load {
+    uint64_t replicas;
+    uint64_t requests;  /* it is given: ceil(concurrency / replicas) */
+    uint64_t sequences; /* of them in its steps; the others wait */
+    const char *capped; /* by what: "max_num_seqs", "the cache"; NULL: nothing waits */
+};
+
+/* What max_num_seqs and the cache, at input + output tokens a sequence, leave of the requests.
+ * STATUS_INPUT when a size overflows. */
+enum status serve_load_of(const struct plan *plan, struct arena *arena, struct serve_load *load,
+                          struct err *err);
+
+/* One of the steps as a plan: MODE_DECODE of `sequences` of input + output tokens, MODE_PREFILL
+ * of the prompts of so many that a step's tokens hold, or of a chunk of one. */
+void serve_step_plan(const struct plan *plan, enum mode mode, uint64_t sequences,
+                     struct plan *out);
+
+#endif

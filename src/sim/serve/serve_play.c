@@ -1,0 +1,266 @@
+/* See serve_play.h. */
+#include "sim/serve/serve_play.h"
+
+#include <math.h>
+
+#include "base/stat.h"
+#include "plan/derive.h"
+#include "plan/engine.h"
+
+/* Rounds that every slot plays, as the closed-loop benchmarks of the field do, and the most
+ * requests of all. */
+enum { ROUNDS = 10, MOST_REQUESTS = 20000 };
+
+/* Open loop: requests that are judged, so that 50 lie above the 99th percentile, or so many
+ * times those in flight; times those in flight that come before; rounds of all slots that
+ * measure the capacity, after one that fills them. */
+enum { FEWEST_JUDGED = 5000, JUDGED = 4, BEFORE = 2, CAPACITY_ROUNDS = 4 };
+
+/* A fleet in which a request meets fewer others than this is as fast as it gets; the most of
+ * it. */
+static const double alone = 0.01;
+enum { MOST_DEPLOYMENTS = 1 << 20 };
+
+static struct scheduler_ask ask_of(const struct serve_game *g)
+{
+    const struct workload *w = &g->plan->workload;
+    uint64_t shared =
+        w->shared_prefix < w->input_length ? w->shared_prefix : w->input_length - 1;
+    return (struct scheduler_ask){
+        .batching = engine_batching(g->plan),
+        .replicas = g->load->replicas,
+        .slots = g->load->sequences,
+        .budget = engine_tokens(g->plan),
+        .input = w->input_length - shared,
+        .output = w->output_length,
+        .spread = w->length_spread,
+        .seed = g->plan->moe.routing.seed,
+        .costs = g->costs,
+    };
+}
+
+/* ---- what requests see ---- */
+
+/* Seconds of a request outside the steps. */
+static double seen_of(const struct serve_game *g, const struct scheduler_result *r,
+                      double tpot_s)
+{
+    const struct rates *rates = g->rates;
+    return rates->request_s + rates->request_token_s * (double)r->input_tokens / (double)r->n +
+           rates->request_steps * tpot_s;
+}
+
+static double median(const double *values, size_t n, struct arena *arena)
+{
+    double *sorted = arena_alloc(arena, n, sizeof *sorted);
+    for (size_t i = 0; i < n; i++)
+        sorted[i] = values[i];
+    stat_sort(sorted, n);
+    return stat_percentile(sorted, n, 0.5);
+}
+
+static bool is_limited(const struct plan *plan)
+{
+    const struct limit *limit = &plan->workload.limit;
+    return limit->ttft_s > 0 || limit->tpot_s > 0 || limit->latency_s > 0;
+}
+
+/* Part of the requests within all limits; of a result that is not sorted. */
+static double within(const struct serve_game *g, const struct scheduler_result *r,
+                     struct arena *arena)
+{
+    const struct limit *limit = &g->plan->workload.limit;
+    double seen = seen_of(g, r, median(r->tpot_s, r->n, arena)), n = 0;
+    for (size_t i = 0; i < r->n; i++)
+        n += (limit->ttft_s <= 0 || seen + r->ttft_s[i] <= limit->ttft_s) &&
+             (limit->tpot_s <= 0 || r->tpot_s[i] <= limit->tpot_s) &&
+             (limit->latency_s <= 0 || seen + r->latency_s[i] <= limit->latency_s);
+    return n / (double)r->n;
+}
+
+/* Takes the result apart. */
+static void report(const struct serve_game *g, struct scheduler_result *r,
+                   struct serve_times *out)
+{
+    static const double tails[] = {0.5, 0.95, 0.99};
+    double *const ttft[] = {&out->ttft_p50_s, &out->ttft_p95_s, &out->ttft_p99_s};
+    double *const tpot[] = {&out->tpot_s, &out->tpot_p95_s, &out->tpot_p99_s};
+    double *const latency[] = {&out->latency_s, &out->latency_p95_s, &out->latency_p99_s};
+    scheduler_sort(r);
+    double seen = seen_of(g, r, stat_percentile(r->tpot_s, r->n, 0.5));
+    for (unsigned i = 0; i < 3; i++) {
+        *ttft[i] = seen + stat_percentile(r->ttft_s, r->n, tails[i]);
+        *tpot[i] = stat_percentile(r->tpot_s, r->n, tails[i]);
+        *latency[i] = seen + stat_percentile(r->latency_s, r->n, tails[i]);
+    }
+    double sum = 0;
+    for (size_t i = 0; i < r->n; i++)
+        sum += r->ttft_s[i];
+    out->ttft_s = seen + sum / (double)r->n;
+    out->requests = r->n;
+}
+
+static void report_intervals(const struct rates *rates, struct serve_times *out)
+{
+    out->tpot_low_s = out->tpot_s / (1 + rates->error);
+    out->tpot_high_s = out->tpot_s * (1 + rates->error);
+    double error = fmax(rates->request_error, rates->error);
+    out->ttft_low_s = out->ttft_s / (1 + error);
+    out->ttft_high_s = out->ttft_s * (1 + error);
+}
+
+/* ---- the closed loop ---- */
+
+static void play_closed(const struct serve_game *g, struct serve_times *out)
+{
+    struct scheduler_ask ask = ask_of(g);
+    struct scheduler_result r;
+    struct arena arena = {0};
+    uint64_t requests = ROUNDS * g->load->requests * g->load->replicas;
+    ask.requests = requests < MOST_REQUESTS ? requests : MOST_REQUESTS;
+    ask.in_flight = g->load->requests;
+    scheduler_play(&ask, &arena, &r);
+    double end_s = r.ends_s[r.n - 1];
+    out->requests_per_s = (double)r.n / end_s;
+    out->tokens_per_s = (double)r.output_tokens / end_s;
+    if (is_limited(g->plan)) {
+        out->within = within(g, &r, &arena);
+        out->goodput_per_s = out->within * out->requests_per_s;
+    }
+    report(g, &r, out);
+    arena_release(&arena);
+}
+
+/* ---- the open loop ---- */
+
+/* Requests per second while others wait for every slot: over whole rounds of all slots, since
+ * equal requests end together. *tokens: of an answer, the mean. */
+static double capacity(const struct serve_game *g, double *tokens)
+{
+    struct scheduler_ask ask = ask_of(g);
+    struct scheduler_result r;
+    struct arena arena = {0};
+    uint64_t slots = ask.slots * ask.replicas;
+    uint64_t rounds = CAPACITY_ROUNDS;
+    while (rounds * slots < FEWEST_JUDGED)
+        rounds *= 2;
+    ask.requests = (rounds + 1) * slots;
+    ask.in_flight = 2 * ask.slots;
+    scheduler_play(&ask, &arena, &r);
+    uint64_t last = ask.requests - slots; /* until then some wait */
+    double s = r.ends_s[last - 1] - r.ends_s[slots - 1];
+    *tokens = (double)r.output_tokens / (double)r.n;
+    arena_release(&arena);
+    return (double)(last - slots) / s;
+}
+
+/* A steady state at a rate below the capacity, at which `slots` are in flight. */
+static void play_rate(const struct serve_game *g, double rate, double capacity_per_s,
+                      struct arena *arena, struct scheduler_result *r)
+{
+    struct scheduler_ask ask = ask_of(g);
+    uint64_t slots = ask.slots * ask.replicas;
+    uint64_t in_flight = (uint64_t)(rate / capacity_per_s * (double)slots) + 1;
+    ask.rate = rate;
+    ask.requests = JUDGED * in_flight > FEWEST_JUDGED ? JUDGED * in_flight : FEWEST_JUDGED;
+    ask.first = BEFORE * in_flight > ask.requests / 10 ? BEFORE * in_flight : ask.requests / 10;
+    scheduler_play(&ask, arena, r);
+}
+
+/* Whether a deployment with a part of the rate answers enough requests within the limits;
+ * *others: requests it has in flight, in the mean. */
+static bool suffices(const struct serve_game *g, uint64_t deployments, double capacity_per_s,
+                     double *others)
+{
+    struct scheduler_result r;
+    struct arena arena = {0};
+    double rate = g->plan->workload.request_rate / (double)deployments, sum = 0;
+    if (rate >= capacity_per_s)
+        return false;
+    play_rate(g, rate, capacity_per_s, &arena, &r);
+    bool enough = within(g, &r, &arena) >= g->plan->workload.limit.share;
+    for (size_t i = 0; i < r.n; i++)
+        sum += r.latency_s[i];
+    *others = rate * sum / (double)r.n;
+    arena_release(&arena);
+    return enough;
+}
+
+/* The fewest of these deployments that share the rate out evenly and keep the limits; without
+ * limits, a stable queue. 0: a request alone does not keep them. */
+static uint64_t fewest(const struct serve_game *g, double capacity_per_s)
+{
+    double rate = g->plan->workload.request_rate, others = HUGE_VAL;
+    uint64_t below = (uint64_t)(rate / capacity_per_s), n = below + 1;
+    if (!is_limited(g->plan))
+        return n;
+    while (!suffices(g, n, capacity_per_s, &others)) {
+        if (others < alone || n > MOST_DEPLOYMENTS)
+            return 0;
+        below = n;
+        n *= 2;
+    }
+    while (n - below > 1) {
+        uint64_t half = below + (n - below) / 2;
+        if (suffices(g, half, capacity_per_s, &others))
+            n = half;
+        else
+            below = half;
+    }
+    return n;
+}
+
+static void overload(struct serve_times *out, double tokens)
+{
+    double *const without_end[] = {&out->ttft_s,       &out->ttft_p50_s, &out->ttft_p95_s,
+                                   &out->ttft_p99_s,   &out->tpot_s,     &out->tpot_p95_s,
+                                   &out->tpot_p99_s,   &out->latency_s,  &out->latency_p95_s,
+                                   &out->latency_p99_s};
+    for (unsigned i = 0; i < sizeof without_end / sizeof *without_end; i++)
+        *without_end[i] = HUGE_VAL;
+    out->requests_per_s = out->capacity_per_s;
+    out->tokens_per_s = out->capacity_per_s * tokens;
+}
+
+static void play_stable(const struct serve_game *g, double tokens, struct serve_times *out)
+{
+    struct scheduler_result r;
+    struct arena arena = {0};
+    play_rate(g, out->request_rate, out->capacity_per_s, &arena, &r);
+    out->requests_per_s = out->request_rate;
+    out->tokens_per_s = out->request_rate * tokens;
+    if (is_limited(g->plan)) {
+        out->within = within(g, &r, &arena);
+        out->goodput_per_s = out->within * out->request_rate;
+    }
+    report(g, &r, out);
+    arena_release(&arena);
+}
+
+static void play_open(const struct serve_game *g, struct serve_times *out)
+{
+    double tokens;
+    out->request_rate = g->plan->workload.request_rate;
+    out->capacity_per_s = capacity(g, &tokens);
+    out->utilization = out->request_rate / out->capacity_per_s;
+    bool overloaded = out->utilization >= 1;
+    out->queue = overloaded                                      ? "overloaded"
+                 : out->utilization * (1 + g->rates->error) >= 1 ? "marginal"
+                                                                 : "stable";
+    if (overloaded)
+        overload(out, tokens);
+    else
+        play_stable(g, tokens, out);
+    out->deployments = fewest(g, out->capacity_per_s);
+}
+
+void serve_play(const struct serve_game *g, struct serve_times *out)
+{
+    out->request_rate = out->capacity_per_s = out->utilization = (double)NAN;
+    out->within = out->goodput_per_s = (double)NAN;
+    if (plan_arrives(g->plan))
+        play_open(g, out);
+    else
+        play_closed(g, out);
+    report_intervals(g->rates, out);
+}

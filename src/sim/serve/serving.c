@@ -1,0 +1,206 @@
+/* The pool of an engine's cache; see serving.h. Source: engines.md 1.2 to 1.4 (vLLM
+ * v1/worker/gpu_worker.py, v1/core/kv_cache_utils.py), 2.2 (SGLang
+ * mem_cache/kv_cache_configurator.py), 3 (TensorRT-LLM _torch/pyexecutor/_util.py). */
+#include "sim/serve/serving.h"
+
+#include <math.h>
+
+#include "base/checked.h"
+#include "plan/derive.h"
+#include "plan/engine.h"
+#include "sim/memory/memory.h"
+#include "sim/serve/serving_cache.h"
+#include "sim/memory/verdict.h"
+#include "work/list/work.h"
+
+/* A stage's profile run, and the list it is one of. */
+struct run {
+    const struct plan *plan; /* of the profile run */
+    struct work work;
+    struct slots slots;
+    uint64_t *values;
+};
+
+/* Tokens of a rank that low-latency buffers are made for: what the engine sets, more when a
+ * decode step has more. */
+static uint64_t dispatch_tokens(const struct plan *plan)
+{
+    const struct workload *w = &plan->workload;
+    uint64_t step = w->micro_batch * w->tokens_per_sequence;
+    uint64_t least = plan->moe.dispatch_tokens ? plan->moe.dispatch_tokens
+                                               : engine_release(plan)->low_latency_tokens;
+    return least && least < step ? step : least;
+}
+
+/* The plan whose step sizes the pool: all tokens a step may have in one batch, which vLLM runs
+ * as a dummy before its cache is there; TensorRT-LLM serves dummy prompts, and SGLang's formula
+ * stands for a prefill chunk. */
+static struct plan profile_of(const struct plan *plan)
+{
+    struct plan profile = *plan;
+    struct workload *w = &profile.workload;
+    w->max_num_seqs = engine_sequences(plan);
+    w->context_length = engine_context(plan);
+    w->sequence_length = engine_tokens(plan);
+    w->max_num_batched_tokens = w->sequence_length;
+    w->micro_batch = 1;
+    w->mode = MODE_PREFILL;
+    if (plan->workload.mode == MODE_DECODE)
+        profile.moe.dispatch_tokens = dispatch_tokens(plan);
+    if (engine_release(plan)->pool == POOL_OF_DEVICE)
+        w->scenario = SCENARIO_PROFILE_RUN;
+    return profile;
+}
+
+/* ---- the cache ---- */
+
+/* Tokens that steps under way may hold beside a window: a step's, and since releases that plan
+ * one ahead of it those of all batches in flight. */
+static uint64_t in_flight(const struct plan *plan)
+{
+    uint64_t batches = engine_release(plan)->plans_ahead ? plan->parallel.pp + 1 : 1;
+    return engine_tokens(plan) * batches;
+}
+
+/* As the engine's log counts them: of one group, or by the longest sequence. */
+static uint64_t count_tokens(const struct plan *plan, const struct cache_groups *groups,
+                             const struct serving_report *r, uint64_t each)
+{
+    if (!engine_release(plan)->plans_ahead || !each)
+        return groups->n ? r->cache_blocks / groups->n * r->block_tokens : 0;
+    return (uint64_t)((double)r->cache_blocks / (double)each * (double)r->context_tokens);
+}
+
+/* Sequences of the context that the blocks hold; whole blocks of a common prefix are there
+ * once. */
+static void count_sequences(const struct plan *plan, const struct cache_groups *groups,
+                            struct serving_report *r)
+{
+    uint64_t each = cache_groups_blocks(plan, groups, r->context_tokens, in_flight(plan));
+    uint64_t shared =
+        plan->workload.shared_prefix / r->block_tokens * groups->groups[MIXER_FULL];
+    shared = shared < each ? shared : each;
+    bool null = engine_release(plan)->pool == POOL_OF_DEVICE; /* vLLM: a block for no token */
+    uint64_t usable = r->cache_blocks > null ? r->cache_blocks - null : 0;
+    usable = usable > shared ? usable - shared : 0;
+    r->sequences = usable / (each > shared ? each - shared : 1);
+    r->cache_tokens = count_tokens(plan, groups, r, each);
+}
+
+void serving_count(const struct plan *plan, const struct slots *slots, struct serving_report *r)
+{
+    struct cache_groups groups;
+    cache_groups_of(plan, slots, &groups);
+    r->block_tokens = groups.block_tokens;
+    r->cache_blocks = groups.block_bytes ? r->cache_bytes / groups.block_bytes : 0;
+    count_sequences(plan, &groups, r);
+}
+
+/* ---- the pool ---- */
+
+/* The graphs' own estimate cannot be derived: the reserve that the stack's file measured. */
+static uint64_t graphs(const struct plan *plan)
+{
+    bool charged = engine_release(plan)->charges_graphs && plan->stack.graphs != GRAPHS_NONE;
+    return charged ? plan->stack.reserve_bytes : 0;
+}
+
+static uint64_t less(uint64_t all, uint64_t held)
+{
+    return all > held ? all - held : 0;
+}
+
+/* What the rule leaves to the cache of what is on the device. */
+static void take_bytes(const struct plan *plan, struct serving_report *r)
+{
+    double fraction = engine_fraction(plan);
+    uint64_t device = less(verdict_capacity(plan), plan->memory.reserve_bytes);
+    uint64_t held = r->weights_bytes + r->activation_bytes + r->outside_bytes;
+    switch (engine_release(plan)->pool) {
+    case POOL_OF_DEVICE: {
+        double bytes = fraction * (double)verdict_capacity(plan);
+        bool up = engine_release(plan)->charges_graphs;
+        r->requested_bytes =
+            less((uint64_t)(up ? ceil(bytes) : bytes), plan->memory.reserve_bytes);
+        r->cache_bytes = less(r->requested_bytes, held + r->graphs_bytes);
+        return;
+    }
+    case POOL_OF_FREE:
+        r->requested_bytes = (uint64_t)(fraction * (double)less(device, r->outside_bytes));
+        r->cache_bytes = less(r->requested_bytes, r->weights_bytes);
+        return;
+    case POOL_OF_REST:
+        r->requested_bytes = (uint64_t)(fraction * (double)device);
+        r->cache_bytes = (uint64_t)(fraction * (double)less(device, held));
+        return;
+    }
+}
+
+/* What lies outside torch before or after the model: measured by release, or what the stack's
+ * file says of contexts and collectives. */
+static uint64_t outside(const struct plan *plan)
+{
+    const struct engine_release *release = engine_release(plan);
+    uint64_t measured = release->outside_bytes[plan->parallel.tp > 1];
+    return measured ? measured : plan->stack.context_bytes + plan->stack.comm_bytes_per_rank;
+}
+
+static void take_pool(const struct run *run, const struct memory_peak *peak,
+                      struct serving_report *r)
+{
+    r->weights_bytes = peak->state_bytes - peak->category[CATEGORY_KV_CACHE];
+    r->activation_bytes = peak->temp_bytes - peak->outside_bytes;
+    r->outside_bytes = peak->outside_bytes + outside(run->plan);
+    r->graphs_bytes = graphs(run->plan);
+    take_bytes(run->plan, r);
+    serving_count(run->plan, &run->slots, r);
+}
+
+int64_t serving_spare(const struct plan *plan, const struct serving_report *r)
+{
+    if (engine_release(plan)->pool != POOL_OF_FREE)
+        return 0;
+    uint64_t held = r->weights_bytes + r->cache_bytes + r->outside_bytes + r->activation_bytes;
+    return (int64_t)verdict_capacity(plan) - (int64_t)held;
+}
+
+/* One stage at the heaviest moment of its schedule; false when a size overflows. */
+static bool take_stage(struct run *run, uint64_t stage, struct serving_report *r)
+{
+    struct memory_peak peak;
+    slots_set_stage(run->plan, stage, 0, &run->slots);
+    if (!sizes_eval(&run->work.sizes, &run->slots, run->values))
+        return false;
+    memory_fold(&run->work, run->values, 0, &peak);
+    memory_explain(&run->work, run->values, 0, &peak);
+    r->stage = stage + 1;
+    take_pool(run, &peak, r);
+    return true;
+}
+
+enum status serving_of(const struct plan *plan, struct arena *arena, struct serving_report *out,
+                       struct err *err)
+{
+    struct err refused = {0};
+    *out = (struct serving_report){0};
+    if (plan->workload.mode == MODE_TRAIN || !plan_is_engine(plan))
+        return STATUS_OK;
+    struct plan profile = profile_of(plan);
+    struct run run = {.plan = &profile};
+    if (work_build(&profile, arena, &run.work, &refused) != STATUS_OK)
+        return STATUS_OK;
+    slots_from_plan(&profile, &run.slots);
+    run.values = arena_alloc(arena, run.work.sizes.n, sizeof *run.values);
+    uint64_t first = plan->parallel.stage ? plan->parallel.stage - 1 : 0;
+    for (uint64_t i = 0; i < verdict_n_stages(plan); i++) {
+        struct serving_report one = {.present = true,
+                                     .context_tokens = engine_context(plan),
+                                     .batched_tokens = engine_tokens(plan),
+                                     .max_sequences = engine_sequences(plan)};
+        if (!take_stage(&run, first + i, &one))
+            return err_set(err, STATUS_INPUT, "a size of the profile run overflows 64 bits");
+        if (!out->present || one.cache_blocks < out->cache_blocks)
+            *out = one;
+    }
+    return STATUS_OK;
+}

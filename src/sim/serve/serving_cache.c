@@ -1,0 +1,98 @@
+/* Groups of cached layers; see serving_cache.h. */
+#include "sim/serve/serving_cache.h"
+
+#include "base/checked.h"
+#include "plan/engine.h"
+#include "work/piece/cache.h"
+
+/* Layers of the stage by mixer, those that reuse an indexer's choice among the full ones. */
+static void count_layers(const struct plan *plan, const struct slots *slots,
+                         uint64_t count[MIXER_COUNT])
+{
+    for (unsigned m = 0; m < MIXER_COUNT; m++)
+        count[m] = 0;
+    if (!plan->model.layer_types.n) {
+        count[MIXER_FULL] =
+            slots->value[SLOT_STAGE_DENSE_LAYERS] + slots->value[SLOT_STAGE_MOE_LAYERS];
+        return;
+    }
+    for (unsigned k = 0; k < KIND_COUNT; k++) {
+        enum mixer mixer = kind_mixer((enum layer_kind)k);
+        uint64_t layers = slots->value[slot_kind_layers((enum layer_kind)k)];
+        if (cache_name(mixer) || mixer == MIXER_LINEAR)
+            count[mixer == MIXER_REUSE ? MIXER_FULL : mixer] += layers;
+    }
+}
+
+/* Tokens of a block: where layers keep a state, so many that one layer's attention page holds
+ * it (v1/worker, models/config.py: multiples of 16, MLA of its own block). */
+static uint64_t block_tokens(const struct plan *plan, const uint64_t count[MIXER_COUNT])
+{
+    uint64_t block = engine_cache_block(plan), token = cache_layer_bytes(plan, MIXER_FULL, 1);
+    if (!count[MIXER_LINEAR] || !token)
+        return block;
+    uint64_t align = plan->model.attention.kind == ATTENTION_MLA ? block : 16;
+    uint64_t state = ceil_div(cache_layer_bytes(plan, MIXER_LINEAR, 1), token);
+    uint64_t whole = ceil_div(state, align) * align;
+    return whole > block ? whole : block;
+}
+
+/* The smallest kind's layers; the largest's where that is less than half more, the others then
+ * padded to it (since 0.19). */
+static uint64_t group_size(const uint64_t count[MIXER_COUNT], bool pads)
+{
+    uint64_t least = UINT64_MAX, most = 0;
+    for (unsigned m = 0; m < MIXER_COUNT; m++) {
+        least = count[m] && count[m] < least ? count[m] : least;
+        most = count[m] > most ? count[m] : most;
+    }
+    if (!most)
+        return 0;
+    return pads && 2 * most < 3 * least ? most : least;
+}
+
+/* One group of all layers that grow or slide; states have a pool of their own. */
+static void group_all(const struct plan *plan, const uint64_t count[MIXER_COUNT],
+                      struct cache_groups *out)
+{
+    out->block_tokens = engine_cache_block(plan);
+    out->layers = count[MIXER_FULL] + count[MIXER_WINDOW] + count[MIXER_CHUNK];
+    out->groups[MIXER_FULL] = out->n = 1;
+}
+
+void cache_groups_of(const struct plan *plan, const struct slots *slots,
+                     struct cache_groups *out)
+{
+    const struct engine_release *release = engine_release(plan);
+    uint64_t count[MIXER_COUNT];
+    bool overflow = false;
+    *out = (struct cache_groups){0};
+    count_layers(plan, slots, count);
+    if (release->pool == POOL_OF_DEVICE) {
+        out->block_tokens = block_tokens(plan, count);
+        out->layers = group_size(count, release->keeps_workspaces);
+        for (unsigned m = 0; m < MIXER_COUNT; m++) {
+            out->groups[m] = out->layers ? ceil_div(count[m], out->layers) : 0;
+            out->n += out->groups[m];
+        }
+    } else {
+        group_all(plan, count, out);
+    }
+    out->block_bytes = checked_mul(
+        out->layers, cache_layer_bytes(plan, MIXER_FULL, out->block_tokens), &overflow);
+}
+
+uint64_t cache_groups_blocks(const struct plan *plan, const struct cache_groups *groups,
+                             uint64_t tokens, uint64_t flight)
+{
+    const struct attention *a = &plan->model.attention;
+    uint64_t block = groups->block_tokens, sum = groups->groups[MIXER_LINEAR]; /* one each */
+    sum += groups->groups[MIXER_FULL] * ceil_div(tokens, block);
+    if (groups->groups[MIXER_WINDOW]) {
+        uint64_t reach = a->window - 1 + flight;
+        uint64_t kept = ceil_div(reach < tokens ? reach : tokens, block) + 1;
+        sum += kept * groups->groups[MIXER_WINDOW];
+    }
+    uint64_t reach = a->chunk + flight;
+    return sum + groups->groups[MIXER_CHUNK] * ceil_div(reach < tokens ? reach : tokens, block);
+}

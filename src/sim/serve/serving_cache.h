@@ -1,0 +1,28 @@
+/* Blocks of an engine's cache: layers of one mixer form groups of equal size, every group draws
+ * from the same blocks, and a block holds its tokens in one layer of each group's kind.
+ *
+ * Source: engines.md 1.4 (vLLM v1/core/kv_cache_utils.py, v1/kv_cache_interface.py). */
+#ifndef MOEPLAN_SIM_SERVE_SERVING_CACHE_H
+#define MOEPLAN_SIM_SERVE_SERVING_CACHE_H
+
+#include "plan/layers.h"
+#include "work/list/shape.h"
+
+struct cache_groups {
+    uint64_t layers;              /* of a group */
+    uint64_t groups[MIXER_COUNT]; /* of each mixer that keeps a cache */
+    uint64_t n;
+    uint64_t block_tokens;
+    uint64_t block_bytes; /* layers x one layer's keys and values of block_tokens */
+};
+
+/* The groups of a stage, whose slots these are. Engines that pad no kind of layer to another
+ * (all but vLLM) have one group of all layers. */
+void cache_groups_of(const struct plan *plan, const struct slots *slots,
+                     struct cache_groups *out);
+
+/* Blocks that a sequence of so many tokens takes, beside steps of `flight` tokens under way. */
+uint64_t cache_groups_blocks(const struct plan *plan, const struct cache_groups *groups,
+                             uint64_t tokens, uint64_t flight);
+
+#endif

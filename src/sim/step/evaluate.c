@@ -1,0 +1,323 @@
+/* Evaluating many plans of one structure; see evaluate.h. */
+#include "sim/step/evaluate.h"
+
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/text.h"
+#include "plan/derive.h"
+#include "plan/rule/rule.h"
+#include "sim/memory/address.h"
+#include "sim/serve/serve.h"
+#include "sim/time/step_time.h"
+#include "work/stack/stack.h"
+
+/* Keys that no builder branches on. A key that is missing here costs a rebuild, no more. */
+static const char *const slot_keys[] = {
+    "workload.micro_batch", "workload.sequence_length", "workload.context_length",
+    "moe.capacity_factor",  "memory.fraction",
+};
+
+bool evaluate_is_slot(const char *key)
+{
+    for (size_t i = 0; i < sizeof slot_keys / sizeof *slot_keys; i++)
+        if (text_equal(slot_keys[i], key))
+            return true;
+    return false;
+}
+
+/* A bank of the plan's routing; NULL when that cannot be sampled. */
+static struct demand_bank *bank_open(struct evaluator *e, const struct plan *plan)
+{
+    struct err err = {0};
+    struct demand_key key;
+    demand_key_of(plan, e->routing, &key);
+    struct demand_bank *bank =
+        e->banks ? &e->banks[(hash_bytes(HASH_START, &key, sizeof key) >> 32) % e->n_banks]
+                 : &e->own;
+    if (bank->known && memcmp(&bank->key, &key, sizeof key) == 0)
+        return bank->refused ? NULL : bank;
+    uint64_t turn = bank->turn + 1;
+    arena_release(&bank->arena);
+    memset(bank, 0, sizeof *bank);
+    memcpy(&bank->key, &key, sizeof key);
+    bank->known = true;
+    bank->turn = turn;
+    bank->refused =
+        demand_prepare(plan, e->routing, &bank->arena, &bank->source, &err) != STATUS_OK;
+    return bank->refused ? NULL : bank;
+}
+
+static void drop_stepper(struct evaluator *e)
+{
+    if (e->stepper)
+        stepper_release(e->stepper);
+    e->stepper = NULL;
+    e->timeless = false;
+}
+
+static void rebuild(struct evaluator *e, const struct plan *plan, enum moe_path path)
+{
+    struct err err = {0};
+    drop_stepper(e);
+    arena_clear(&e->arena);
+    e->built = true;
+    e->path = path;
+    e->refused = work_build(plan, &e->arena, &e->work, &err) != STATUS_OK;
+    if (e->refused)
+        return;
+    e->values = arena_alloc(&e->arena, e->work.sizes.n, sizeof *e->values);
+    slots_from_plan(plan, &e->slots);
+    e->routed = evaluate_is_routed(plan, &e->work) || e->work.room.set;
+    e->bank = NULL;
+}
+
+/* The heaviest rank has at least the mean of the group: balanced rows, each token to as few
+ * ranks as can hold its experts. What does not fit with these does not fit with any sample. */
+static void set_least(struct slots *slots)
+{
+    uint64_t *v = slots->value;
+    uint64_t together =
+        v[SLOT_TOP_K] < v[SLOT_LOCAL_EXPERTS] ? v[SLOT_TOP_K] : v[SLOT_LOCAL_EXPERTS];
+    v[SLOT_RECEIVED] = together ? v[SLOT_ROWS] / together : 0;
+}
+
+static bool same_room(const struct demand_room *a, const struct demand_room *b)
+{
+    return a->set == b->set && a->padded == b->padded && a->rows == b->rows &&
+           a->tokens == b->tokens;
+}
+
+/* Where a bank keeps what so many tokens ask for. They are multiples of a sequence: their low
+ * bits say nothing. */
+static size_t place_of(uint64_t tokens)
+{
+    return tokens * UINT64_C(0x9e3779b97f4a7c15) >> 32 & (EVALUATE_CACHE - 1);
+}
+
+/* The 99th percentile of the plan's routing into the slots; what it does to buffers of given
+ * size. */
+static void set_demand(struct evaluator *e, const struct plan *plan)
+{
+    uint64_t tokens = e->slots.value[SLOT_TOKENS];
+    struct demand_bank *bank = e->bank;
+    size_t at = place_of(tokens);
+    struct demand_room room = {0};
+    if (e->work.room.set && sizes_eval(&e->work.sizes, &e->slots, e->values))
+        room = overflow_room(&e->work, e->values);
+    if (bank->tokens[at] != tokens || !same_room(&bank->layer[at].room, &room)) {
+        struct demand_spread spread;
+        bank->source.room = room;
+        demand_sample(&bank->source, tokens, false, &spread);
+        bank->tokens[at] = tokens;
+        bank->p99[at] = spread.p99;
+        bank->layer[at] = overflow_sampled(&bank->source, &spread);
+    }
+    demand_to_slots(&bank->p99[at], &e->slots);
+    overflow_of(plan, &bank->layer[at], &e->overflow);
+}
+
+/* False when this plan's routing cannot be sampled. */
+static bool follow_routing(struct evaluator *e, const struct plan *plan)
+{
+    e->overflow = (struct overflow){0};
+    if (e->least) {
+        set_least(&e->slots);
+        return true;
+    }
+    if (plan_tokens(plan) > ROWS_MOST_TOKENS) /* others of the structure may be sampled */
+        return false;
+    if (!e->bank || e->bank->turn != e->turn)
+        e->bank = bank_open(e, plan);
+    e->refused = !e->bank;
+    if (e->refused)
+        return false;
+    e->turn = e->bank->turn;
+    set_demand(e, plan);
+    return true;
+}
+
+/* Brings list and slots up to the plan; false when a rule or the stack refuses it. */
+static bool follow(struct evaluator *e, const struct plan *plan, uint64_t structure)
+{
+    if (!e->known || e->structure != structure) {
+        e->known = true;
+        e->structure = structure;
+        e->layout_ok = rule_check_layout(plan);
+        e->built = false;
+    }
+    if (!e->layout_ok || !rule_check_run(plan))
+        return false;
+    enum moe_path path = stack_path(plan, NULL);
+    if (!e->built || e->path != path)
+        rebuild(e, plan, path);
+    else if (!e->refused)
+        slots_set_numbers(plan, &e->slots);
+    if (!e->refused && e->routed)
+        return follow_routing(e, plan);
+    return !e->refused;
+}
+
+static const struct buffer *find_wall(const struct work *work, const uint64_t *values,
+                                      const struct evaluation *result)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < work->n_placed; i++) {
+        const struct buffer *buffer = &work->buffers[work->placed[i]];
+        sum += memory_bytes_at_peak(work, values, buffer, result->schedule, &result->peak);
+        if (sum > result->limit_bytes)
+            return buffer;
+    }
+    return NULL;
+}
+
+static uint64_t host_bytes(const struct work *work, const uint64_t *values)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < work->n_host; i++)
+        sum += values[work->host[i].bytes.node];
+    return sum;
+}
+
+/* A rank's part of its node's memory: the second wall of what is offloaded. */
+static void judge_host(const struct plan *plan, struct evaluation *out)
+{
+    uint64_t ranks = plan->cluster.node.devices * plan->cluster.device.logical_cores;
+    out->host_limit_bytes = ranks ? plan->cluster.node.host_memory_bytes / ranks : 0;
+    if (out->host_limit_bytes && out->host_bytes > out->host_limit_bytes)
+        out->verdict = VERDICT_OOM;
+}
+
+bool evaluate_slots(const struct plan *plan, const struct work *work, struct slots *slots,
+                    uint64_t *values, struct evaluation *out)
+{
+    *out = (struct evaluation){.limit_bytes = verdict_limit(plan)};
+    if (!verdict_evaluate(plan, work, slots, values, &out->peak, &out->schedule))
+        return false;
+    out->valid = true;
+    out->verdict = verdict_of(plan, &out->peak);
+    out->wall = address_beyond_library(work, values, out->schedule);
+    out->unaddressable = out->wall != NULL;
+    if (out->unaddressable)
+        out->verdict = VERDICT_OOM;
+    else if (out->verdict == VERDICT_OOM)
+        out->wall = find_wall(work, values, out);
+    out->host_bytes = host_bytes(work, values);
+    judge_host(plan, out);
+    return true;
+}
+
+/* The largest of the buffers that hold the rows. */
+static const struct buffer *largest_of_rule(const struct work *work, const uint64_t *values,
+                                            const struct evaluation *out)
+{
+    const struct buffer *largest = NULL;
+    uint64_t most = 0;
+    for (size_t i = 0; i < work->n_placed; i++) {
+        const struct buffer *buffer = &work->buffers[work->placed[i]];
+        uint64_t bytes = memory_bytes_at_peak(work, values, buffer, out->schedule, &out->peak);
+        if (buffer->rule != RULE_FACTOR || bytes <= most)
+            continue;
+        most = bytes;
+        largest = buffer;
+    }
+    return largest;
+}
+
+void evaluate_overflow(const struct work *work, const uint64_t *values,
+                       const struct overflow *overflow, struct evaluation *out)
+{
+    enum verdict verdict = overflow_verdict(overflow, out->verdict);
+    out->overflow = *overflow;
+    out->overflows = verdict == VERDICT_OOM && out->verdict != VERDICT_OOM;
+    if (out->overflows)
+        out->wall = largest_of_rule(work, values, out);
+    out->verdict = verdict;
+}
+
+bool evaluate_is_routed(const struct plan *plan, const struct work *work)
+{
+    return !plan->stack.static_shapes && demand_matters(work);
+}
+
+static void evaluate_mode(struct evaluator *e, const struct plan *plan, enum mode mode,
+                          uint64_t sequences, struct evaluation *out)
+{
+    struct plan step;
+    serve_step_plan(plan, mode, sequences, &step);
+    e->known = false; /* the other step's list */
+    evaluate(e, &step, 0, out);
+}
+
+/* Bytes over the limit; less than nothing where it fits. */
+static int64_t over_limit(const struct evaluation *of)
+{
+    return (int64_t)of->peak.total_bytes - (int64_t)of->limit_bytes;
+}
+
+/* The worse of a served plan's two steps, which is the one that stays built: the wall is a
+ * buffer of its list. */
+static void evaluate_serve(struct evaluator *e, const struct plan *plan, struct evaluation *out)
+{
+    struct arena arena = {0};
+    struct err err = {0};
+    struct serve_load load = {0};
+    struct evaluation prefill;
+    bool ok = rule_check_layout(plan) && rule_check_run(plan) &&
+              serve_load_of(plan, &arena, &load, &err) == STATUS_OK;
+    arena_release(&arena);
+    if (!ok)
+        return;
+    evaluate_mode(e, plan, MODE_PREFILL, load.sequences, &prefill);
+    evaluate_mode(e, plan, MODE_DECODE, load.sequences, out);
+    if (!prefill.valid || (out->valid && over_limit(&prefill) > over_limit(out)))
+        evaluate_mode(e, plan, MODE_PREFILL, load.sequences, out);
+    out->by = NULL;
+    e->known = false;
+}
+
+void evaluate(struct evaluator *e, const struct plan *plan, uint64_t structure,
+              struct evaluation *out)
+{
+    *out = (struct evaluation){0};
+    if (plan->workload.mode == MODE_SERVE) {
+        evaluate_serve(e, plan, out);
+        return;
+    }
+    if (follow(e, plan, structure) &&
+        evaluate_slots(plan, &e->work, &e->slots, e->values, out) && e->routed)
+        evaluate_overflow(&e->work, e->values, &e->overflow, out);
+    out->by = e;
+}
+
+bool evaluate_expected(struct evaluator *e, const struct plan *plan, struct demand *expected)
+{
+    uint64_t tokens = plan_tokens(plan);
+    struct demand_bank *bank = tokens > ROWS_MOST_TOKENS ? NULL : bank_open(e, plan);
+    if (!bank)
+        return false;
+    size_t at = place_of(tokens);
+    if (bank->expected_tokens[at] != tokens) {
+        struct demand_spread spread;
+        bank->source.room = (struct demand_room){0};
+        demand_sample(&bank->source, tokens, false, &spread);
+        bank->expected_tokens[at] = tokens;
+        bank->expected[at] = spread.expected;
+    }
+    *expected = bank->expected[at];
+    return true;
+}
+
+void demand_banks_release(struct demand_bank *banks, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        arena_release(&banks[i].arena);
+}
+
+void evaluator_release(struct evaluator *evaluator)
+{
+    drop_stepper(evaluator);
+    arena_release(&evaluator->arena);
+    demand_banks_release(&evaluator->own, 1);
+    memset(evaluator, 0, sizeof *evaluator);
+}

@@ -1,0 +1,103 @@
+/* Evaluating many plans of one structure: the work list is built once per discrete choice, its
+ * sizes again for every plan. Sweeps, fixes and searches go through here; predict's verdict on
+ * the same plan is the same by construction (and by a property test). */
+#ifndef MOEPLAN_SIM_STEP_EVALUATE_H
+#define MOEPLAN_SIM_STEP_EVALUATE_H
+
+#include "base/arena.h"
+#include "sim/moe/demand.h"
+#include "sim/memory/overflow.h"
+#include "sim/memory/verdict.h"
+
+enum { EVALUATE_CACHE = 64 };
+
+/* The p99 of what routing asks for, by tokens per rank, of one routing; kept while structures
+ * change that do not change it. */
+struct demand_bank {
+    struct arena arena;
+    struct demand_key key;
+    bool known, refused;
+    uint64_t turn; /* counts the routings that it was of */
+    struct demand_source source;
+    uint64_t tokens[EVALUATE_CACHE]; /* 0: empty */
+    struct demand p99[EVALUATE_CACHE];
+    uint64_t expected_tokens[EVALUATE_CACHE]; /* 0: empty */
+    struct demand expected[EVALUATE_CACHE];
+    struct overflow_layer layer[EVALUATE_CACHE];
+};
+
+struct stepper;
+
+/* Holds the list of the last structure. One per thread; {0} is ready for use. */
+struct evaluator {
+    const struct routing_data *routing; /* set by the caller; NULL: the plan names no file */
+    /* set by the caller: banks that evaluators of one thread share, each for the routings that
+     * fall on it; NULL: the evaluator's own */
+    struct demand_bank *banks;
+    size_t n_banks;
+    struct arena arena;
+    struct work work;
+    struct slots slots;
+    uint64_t *values;
+    uint64_t structure; /* the caller's number of the structure that is built */
+    enum moe_path path;
+    bool least;     /* set by the caller: for the least that routing can ask for, unsampled */
+    bool known;     /* structure and layout_ok are set */
+    bool layout_ok; /* model, cluster and parallel obey their rules */
+    bool built, refused; /* refused: by the stack */
+    bool routed;         /* sizes or overflow follow routing */
+    struct overflow overflow;
+    struct demand_bank own, *bank; /* bank: that of the structure's routing, or NULL */
+    uint64_t turn;                 /* when it was */
+    struct stepper *stepper;       /* of the list, once time_evaluated has been asked */
+    bool timeless;                 /* its ops could not be listed */
+};
+
+struct evaluation {
+    struct evaluator *by; /* until it evaluates again, for sim/step/time; NULL: of mode serve */
+    bool valid;           /* false: a rule or the stack refuses the plan */
+    enum verdict verdict;
+    struct memory_peak peak; /* without what memory_explain adds */
+    uint64_t limit_bytes;
+    unsigned schedule;
+    const struct buffer *wall; /* whose allocation crosses the limit, or what its library cannot
+                                  address; NULL when it fits */
+    bool unaddressable;        /* the wall is of the second kind */
+    struct overflow overflow;  /* of receive buffers of given size */
+    bool overflows;            /* the wall is such a buffer: too small, not too large */
+    uint64_t host_bytes;       /* of one rank, what waits in host memory */
+    uint64_t host_limit_bytes; /* its part of the node's; 0: not stated */
+};
+
+/* Verdict and wall of a list with given slots (verdict_evaluate's rules for slots and values).
+ * False when a size overflows 64 bits. */
+bool evaluate_slots(const struct plan *plan, const struct work *work, struct slots *slots,
+                    uint64_t *values, struct evaluation *out);
+
+/* What receive buffers of given size make of an evaluation: verdict and wall. */
+void evaluate_overflow(const struct work *work, const uint64_t *values,
+                       const struct overflow *overflow, struct evaluation *out);
+
+/* Whether a stack's sizes follow routing, so that its verdict is that of the 99th percentile.
+ */
+bool evaluate_is_routed(const struct plan *plan, const struct work *work);
+
+/* Evaluates a plan. `structure` is any number that changes whenever something other than a slot
+ * (evaluate_is_slot) changed since the last call on this evaluator. Allocates only when the
+ * structure changes. */
+void evaluate(struct evaluator *evaluator, const struct plan *plan, uint64_t structure,
+              struct evaluation *out);
+
+/* Whether a key ("workload.micro_batch") is a mere number of the sizes, so that a change of it
+ * needs no rebuilding. */
+bool evaluate_is_slot(const char *key);
+
+/* The expected fullest rank of a plan's routing, sampled once for a routing and its tokens;
+ * false when it cannot be sampled. What sim/step/time takes step_s from. */
+bool evaluate_expected(struct evaluator *evaluator, const struct plan *plan,
+                       struct demand *expected);
+
+void evaluator_release(struct evaluator *evaluator);
+void demand_banks_release(struct demand_bank *banks, size_t n);
+
+#endif

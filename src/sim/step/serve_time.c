@@ -1,0 +1,215 @@
+/* See serve_time.h. */
+#include "sim/step/serve_time.h"
+
+#include "base/checked.h"
+#include "plan/derive.h"
+#include "sim/serve/serve_play.h"
+#include "sim/step/time.h"
+
+/* Samples of routing a size; the fewest tokens of a prefill step. */
+enum { SAMPLES = 16, FEWEST_TOKENS = 64 };
+
+/* One of the two steps, and the sizes it is priced at. */
+struct serve_step {
+    struct stepper stepper;
+    struct plan plan; /* of the size at hand */
+    unsigned n;
+    struct knot {
+        uint64_t sequences, length;
+        struct demand full;
+        bool routed; /* full is set */
+    } knots[COST_KNOTS];
+};
+
+/* ---- sizes ---- */
+
+static void set_size(struct serve_step *s, const struct knot *knot)
+{
+    s->plan.workload.micro_batch = knot->sequences;
+    s->plan.workload.sequence_length = knot->length;
+}
+
+/* Alone no rank is fuller than another. */
+static enum status sample_knot(struct serve_step *s, struct knot *knot,
+                               const struct routing_data *routing, struct arena *arena,
+                               struct err *err)
+{
+    struct demand_spread spread;
+    set_size(s, knot);
+    if (s->plan.parallel.ep == 1)
+        return STATUS_OK;
+    TRY(time_demand(&s->plan, &s->stepper.pricing.rates, routing, arena, &spread, &knot->routed,
+                    err));
+    if (knot->routed)
+        knot->full = spread.expected;
+    return STATUS_OK;
+}
+
+static enum status open_step(const struct plan *plan, enum mode mode, struct serve_model *model,
+                             const struct serve_ask *ask, struct serve_step *s, struct err *err)
+{
+    const struct workload *w = &plan->workload;
+    double mean = 1 - w->length_spread / 2;
+    serve_step_plan(plan, mode, model->load.sequences, &s->plan);
+    if (mode == MODE_DECODE) /* half of the answer is there, in the mean */
+        s->plan.workload.context_length =
+            (uint64_t)(mean * ((double)w->input_length + (double)w->output_length / 2)) + 1;
+    if (s->plan.moe.routing.samples > SAMPLES)
+        s->plan.moe.routing.samples = SAMPLES;
+    s->stepper.routing = ask->routing;
+    return stepper_build(&s->stepper, &s->plan, ask->profile, model->arena, err);
+}
+
+/* 1, 2, 4, ... and the last; of fewer where that is many. */
+static uint64_t next_size(uint64_t x, uint64_t last)
+{
+    uint64_t factor = last > 4096 ? 4 : 2;
+    return x < last && factor * x > last ? last : factor * x;
+}
+
+static void list_decode(struct serve_step *s, uint64_t last)
+{
+    for (uint64_t x = 1; x <= last && s->n < COST_KNOTS; x = next_size(x, last))
+        s->knots[s->n++] =
+            (struct knot){.sequences = x, .length = s->plan.workload.sequence_length};
+}
+
+/* One prompt's chunk until it is whole, then more prompts. */
+static void list_prefill(struct serve_step *s)
+{
+    uint64_t prompt = s->plan.workload.sequence_length, ranks = plan_sequence_ranks(&s->plan),
+             last = prompt * s->plan.workload.micro_batch, before = 0;
+    for (uint64_t x = last < FEWEST_TOKENS ? last : FEWEST_TOKENS;
+         x <= last && s->n < COST_KNOTS; x = next_size(x, last)) {
+        struct knot knot = {.sequences = 1, .length = round_up(x, ranks)};
+        if (x >= prompt)
+            knot = (struct knot){.sequences = x / prompt, .length = prompt};
+        uint64_t tokens = knot.sequences * knot.length;
+        if (tokens > before)
+            s->knots[s->n++] = knot;
+        before = tokens;
+    }
+}
+
+enum status serve_open(struct serve_model *model, const struct plan *plan,
+                       const struct serve_ask *ask, struct arena *arena, struct err *err)
+{
+    *model = (struct serve_model){.plan = plan, .arena = arena};
+    TRY(serve_load_of(plan, arena, &model->load, err));
+    model->decode = arena_alloc(arena, 2, sizeof *model->decode);
+    model->prefill = model->decode + 1;
+    model->decode[0] = model->decode[1] = (struct serve_step){.n = 0};
+    TRY(open_step(plan, MODE_DECODE, model, ask, model->decode, err));
+    TRY(open_step(plan, MODE_PREFILL, model, ask, model->prefill, err));
+    list_decode(model->decode, model->load.sequences);
+    list_prefill(model->prefill);
+    for (unsigned i = 0; i < 2; i++)
+        for (unsigned k = 0; k < model->decode[i].n; k++)
+            TRY(sample_knot(&model->decode[i], &model->decode[i].knots[k], ask->routing, arena,
+                            err));
+    return STATUS_OK;
+}
+
+void serve_close(struct serve_model *model)
+{
+    for (unsigned i = 0; model->decode && i < 2; i++)
+        stepper_release(&model->decode[i].stepper);
+}
+
+/* ---- seconds ---- */
+
+static bool price(struct serve_step *s, unsigned k, struct step_time *out)
+{
+    const struct knot *knot = &s->knots[k];
+    set_size(s, knot);
+    stepper_follow(&s->stepper, &s->plan);
+    return stepper_time(&s->stepper, knot->routed ? &knot->full : NULL, out);
+}
+
+/* Seconds of the last step in work that all replicas share out: experts and their rows. */
+static double experts_s(const struct stepper *s)
+{
+    double sum = 0;
+    for (size_t i = 0; i < s->work.n_ops; i++) {
+        const struct op *op = &s->work.ops[i];
+        enum profile_item item = price_item(op, s->values);
+        bool shared = item == PROFILE_GROUPED || item == PROFILE_BATCHED ||
+                      item == PROFILE_MOVE || item == PROFILE_ALL_TO_ALL;
+        if (shared && segment_has_experts(op->segment))
+            sum += s->op_s[i] * (double)s->values[op->layers.node];
+    }
+    return sum;
+}
+
+static void add_knot(struct cost_curve *curve, double x, double y)
+{
+    curve->x[curve->n] = x;
+    curve->y[curve->n++] = y;
+}
+
+static bool price_all(struct serve_model *m, struct step_costs *costs, struct step_time *full,
+                      double *prefill_s)
+{
+    struct step_time step;
+    for (unsigned k = 0; k < m->decode->n; k++) {
+        double x = (double)m->decode->knots[k].sequences;
+        if (!price(m->decode, k, full))
+            return false;
+        add_knot(&costs->decode, x, full->step_s);
+        add_knot(&costs->attention, x, full->part_s[TIME_ATTENTION]);
+    }
+    for (unsigned k = 0; k < m->prefill->n; k++) {
+        const struct knot *knot = &m->prefill->knots[k];
+        double x = (double)(knot->sequences * knot->length);
+        if (!price(m->prefill, k, &step))
+            return false;
+        add_knot(&costs->prefill, x, step.step_s);
+        add_knot(&costs->experts, x, experts_s(&m->prefill->stepper));
+        *prefill_s = step.step_s;
+    }
+    return true;
+}
+
+/* ---- requests ---- */
+
+/* In an open loop nobody knows before it is played. */
+static uint64_t waiting_of(const struct serve_model *m)
+{
+    return plan_arrives(m->plan) ? 0 : m->load.requests - m->load.sequences;
+}
+
+bool serve_time(struct serve_model *m, const struct profile *profile, struct serve_times *out,
+                struct step_time *step)
+{
+    struct step_costs costs = {.decode = {.n = 0}};
+    struct step_time full = {.step_s = 0};
+    *out = (struct serve_times){.present = true,
+                                .replicas = m->load.replicas,
+                                .sequences = m->load.sequences,
+                                .waiting = waiting_of(m),
+                                .step_tokens = engine_tokens(m->plan),
+                                .capped = m->load.capped};
+    for (unsigned i = 0; i < 2; i++)
+        stepper_price(&m->decode[i].stepper, profile, NULL);
+    if (!price_all(m, &costs, &full, &out->prefill_step_s))
+        return false;
+    out->decode_step_s = full.step_s;
+    const struct serve_game game = {m->plan, &m->load, &costs,
+                                    &m->decode->stepper.pricing.rates};
+    serve_play(&game, out);
+    if (step)
+        *step = full;
+    return true;
+}
+
+enum status serve_times_of(const struct plan *plan, const struct serve_ask *ask,
+                           struct arena *arena, struct serve_times *out, struct step_time *step,
+                           struct err *err)
+{
+    struct serve_model model;
+    enum status status = serve_open(&model, plan, ask, arena, err);
+    if (status == STATUS_OK && !serve_time(&model, ask->profile, out, step))
+        status = err_set(err, STATUS_INPUT, "a size of a served step overflows 64 bits");
+    serve_close(&model);
+    return status;
+}

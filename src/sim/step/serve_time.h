@@ -1,0 +1,38 @@
+/* What a deployment answers, in seconds and per second: decode and prefill steps priced by the
+ * profile at several sizes, the engine's scheduler played over them. Pure. */
+#ifndef MOEPLAN_SIM_STEP_SERVE_TIME_H
+#define MOEPLAN_SIM_STEP_SERVE_TIME_H
+
+#include "sim/serve/serve_play.h"
+#include "sim/time/step_time.h"
+
+struct serve_ask {
+    const struct routing_data *routing; /* or NULL */
+    const struct profile *profile;      /* NULL: the cluster's own rates */
+};
+
+/* The steps of a served plan, built once and priced at several sizes by any profile. */
+struct serve_model {
+    const struct plan *plan;
+    struct serve_load load;
+    struct serve_step *decode, *prefill;
+    struct arena *arena;
+};
+
+/* Memory from the arena; serve_close frees the rest. The plan must live as long. STATUS_INPUT
+ * when the stack refuses a step or routing cannot be sampled. */
+enum status serve_open(struct serve_model *model, const struct plan *plan,
+                       const struct serve_ask *ask, struct arena *arena, struct err *err);
+
+/* `step`, or NULL: the decode step of all sequences. False when a size overflows. */
+bool serve_time(struct serve_model *model, const struct profile *profile,
+                struct serve_times *out, struct step_time *step);
+
+void serve_close(struct serve_model *model);
+
+/* All three. */
+enum status serve_times_of(const struct plan *plan, const struct serve_ask *ask,
+                           struct arena *arena, struct serve_times *out, struct step_time *step,
+                           struct err *err);
+
+#endif

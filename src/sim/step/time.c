@@ -1,0 +1,513 @@
+/* See time.h. */
+#include "sim/step/time.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/stat.h"
+#include "plan/derive.h"
+#include "sim/moe/intensity.h"
+#include "sim/step/range.h"
+#include "work/list/params.h"
+#include "work/path/path.h"
+#include "work/stack/stack.h"
+
+enum { LONGEST = 12, PLAYED_STEPS = 32 };
+
+/* ---- what routing asks for ---- */
+
+/* Real data of unstated routing: the profile's fullest rank over the mean. */
+static void load_of(const struct plan *plan, double load, struct demand *d)
+{
+    double rows = (double)(plan_tokens(plan) * plan->model.moe.top_k) * load;
+    double before = (double)d->rows;
+    if (rows <= before)
+        return;
+    d->rows = (uint64_t)ceil(rows);
+    d->padded = (uint64_t)ceil((double)d->padded * rows / before);
+    d->hot = (uint64_t)ceil((double)d->hot * rows / before);
+}
+
+void time_load(const struct plan *plan, const struct rates *rates, struct demand *demand)
+{
+    if (plan->workload.data == DATA_REAL && plan->workload.mode == MODE_TRAIN &&
+        plan->moe.routing.distribution == DISTRIBUTION_UNIFORM && rates->load > 1)
+        load_of(plan, rates->load, demand);
+}
+
+bool time_is_routed(const struct plan *plan)
+{
+    bool asserted = plan->moe.buffer == SIZING_BALANCED && stack_reads_buffer(plan);
+    return plan->model.moe.experts > 0 && plan_tokens(plan) > 0 && !asserted;
+}
+
+enum status time_demand(const struct plan *plan, const struct rates *rates,
+                        const struct routing_data *routing, struct arena *arena,
+                        struct demand_spread *spread, bool *any, struct err *err)
+{
+    struct demand_source *source = arena_alloc(arena, 1, sizeof *source);
+    *any = time_is_routed(plan);
+    if (!*any)
+        return STATUS_OK;
+    TRY(demand_prepare(plan, routing, arena, source, err));
+    demand_sample(source, plan_tokens(plan), false, spread);
+    time_load(plan, rates, &spread->expected);
+    return STATUS_OK;
+}
+
+/* ---- the record ---- */
+
+struct context {
+    const struct plan *plan;
+    const struct time_ask *ask;
+    struct arena *arena;
+    struct stepper *stepper;
+    struct demand_spread spread;
+    bool routed;
+    struct time_report *out;
+};
+
+static double devices(const struct plan *plan)
+{
+    return (double)plan->cluster.nodes * (double)plan->cluster.node.devices;
+}
+
+double time_tokens_per_s(const struct plan *plan, const struct step_time *step)
+{
+    double every = plan->workload.mode == MODE_TRAIN ? step->step_s : step->beat_s;
+    return every > 0 ? step->tokens / every : 0;
+}
+
+double time_tokens_per_s_per_device(const struct plan *plan, const struct step_time *step)
+{
+    return time_tokens_per_s(plan, step) / devices(plan);
+}
+
+bool time_serve(struct evaluator *e, const struct plan *plan, const struct profile *profile,
+                struct step_time *out, struct serve_times *times)
+{
+    const struct serve_ask ask = {e->routing, profile};
+    struct arena arena = {0};
+    struct err err = {0};
+    bool ok = serve_times_of(plan, &ask, &arena, times, out, &err) == STATUS_OK;
+    if (ok) /* of all replicas */
+        out->beat_s = out->tokens / times->tokens_per_s;
+    arena_release(&arena);
+    return ok;
+}
+
+bool time_step(struct evaluator *e, const struct plan *plan, const struct profile *profile,
+               struct step_time *out)
+{
+    struct arena arena = {0};
+    struct err err = {0};
+    struct serve_times times;
+    if (plan->workload.mode == MODE_SERVE)
+        return time_serve(e, plan, profile, out, &times);
+    struct stepper stepper = {.routing = e->routing};
+    struct demand full;
+    bool routed = time_is_routed(plan) && evaluate_expected(e, plan, &full);
+    bool ok = stepper_build(&stepper, plan, profile, &arena, &err) == STATUS_OK;
+    if (ok && routed)
+        time_load(plan, &stepper.pricing.rates, &full);
+    ok = ok && stepper_time(&stepper, routed ? &full : NULL, out);
+    stepper_release(&stepper);
+    arena_release(&arena);
+    return ok;
+}
+
+/* The evaluator's stepper at the plan; NULL where its ops cannot be listed. */
+static struct stepper *stepper_of(struct evaluator *e, const struct plan *plan,
+                                  const struct profile *profile)
+{
+    struct err err = {0};
+    if (!e->built || e->refused || e->timeless)
+        return NULL;
+    if (e->stepper) {
+        stepper_turn(e->stepper, plan);
+        return e->stepper;
+    }
+    struct stepper *s = arena_alloc(&e->arena, 1, sizeof *s);
+    s->routing = e->routing;
+    e->timeless = stepper_share(s, plan, &e->work, profile, &e->arena, &err) != STATUS_OK;
+    e->stepper = e->timeless ? NULL : s;
+    return e->stepper;
+}
+
+bool time_evaluated(struct evaluator *e, const struct plan *plan, const struct profile *profile,
+                    struct step_time *out)
+{
+    struct serve_times times;
+    struct demand full;
+    if (plan->workload.mode == MODE_SERVE)
+        return time_serve(e, plan, profile, out, &times);
+    struct stepper *stepper = stepper_of(e, plan, profile);
+    if (!stepper)
+        return false;
+    bool routed = time_is_routed(plan);
+    if (routed && !evaluate_expected(e, plan, &full))
+        return false;
+    if (routed)
+        time_load(plan, &stepper->pricing.rates, &full);
+    return stepper_time(stepper, routed ? &full : NULL, out);
+}
+
+double time_seconds_per_token(const struct plan *plan, const struct step_time *step)
+{
+    double rate = time_tokens_per_s_per_device(plan, step);
+    return rate > 0 ? 1 / rate : HUGE_VAL;
+}
+
+static const struct demand *expected(const struct context *c)
+{
+    return c->routed ? &c->spread.expected : NULL;
+}
+
+static enum status overflow(struct err *err)
+{
+    return err_set(err, STATUS_INPUT, "a size of the plan's ops overflows 64 bits");
+}
+
+static void report_rates(struct context *c)
+{
+    const struct plan *plan = c->plan;
+    struct time_report *out = c->out;
+    double cores = (double)plan->cluster.device.logical_cores;
+    bool training = plan->workload.mode == MODE_TRAIN;
+    uint64_t length = plan_attention_length(plan);
+    double useful = (double)(training ? params_flop_per_token(&plan->model, length)
+                                      : params_forward_flop_per_token(&plan->model, length));
+    out->step_s = out->step.step_s;
+    out->tokens_per_s = time_tokens_per_s(plan, &out->step);
+    out->tokens_per_s_per_device = time_tokens_per_s_per_device(plan, &out->step);
+    out->exposed_comm_s = out->step.exposed_comm_s;
+    out->host_sync_s = out->step.host_sync_s;
+    out->bubble_s = out->step.bubble_s;
+    out->peak_flop_per_s = c->stepper->pricing.rates.peak_flop_per_s * cores;
+    out->mfu_useful = out->tokens_per_s_per_device * useful / out->peak_flop_per_s;
+    out->mfu_executed =
+        out->step.executed_flop * cores / (out->step.step_s * out->peak_flop_per_s);
+    out->ttft_s = plan->workload.mode == MODE_PREFILL ? out->step_s : (double)NAN;
+    out->tpot_s = plan->workload.mode == MODE_DECODE
+                      ? out->step_s / (double)plan->workload.tokens_per_sequence
+                      : (double)NAN;
+    for (unsigned i = 0; i < TIME_PARTS; i++)
+        if (out->step.part_s[i] > 0)
+            out->parts[out->n_parts++] =
+                (struct time_line){time_part_name((enum time_part)i), out->step.part_s[i]};
+}
+
+static double step_constant(const struct profile *profile, enum profile_quantity is,
+                            const struct plan *plan)
+{
+    const struct constant *c = profile_find(profile, PROFILE_STEP, is, (int)plan->moe.path,
+                                            (int)plan->precision.compute, PROFILE_ANY);
+    return c ? c->y[0] : 0;
+}
+
+double time_error(const struct profile *profile, const struct plan *plan, bool *outside)
+{
+    double error = step_constant(profile, PROFILE_ERROR, plan);
+    bool left = profile_is_outside(profile, plan);
+    if (outside)
+        *outside = left;
+    return left ? fmax(error, step_constant(profile, PROFILE_OUTSIDE, plan)) : error;
+}
+
+/* The step's own error either way. */
+static void report_interval(struct context *c)
+{
+    struct time_report *out = c->out;
+    const struct profile *profile = c->ask->profile;
+    double error = time_error(profile, &c->stepper->plan, &out->elsewhere);
+    out->low_s = out->step_s / (1 + error);
+    out->high_s = out->step_s * (1 + error);
+    out->profile = profile->name;
+    out->calibration = profile->calibration;
+    out->calibrated = profile->calibrated;
+    out->outside = range_outside(profile, &c->stepper->pricing, &c->stepper->work,
+                                 c->stepper->values, c->arena);
+}
+
+static void report_cost(const struct plan *plan, struct time_report *out)
+{
+    const struct device *device = &plan->cluster.device;
+    double n = devices(plan), rate = out->tokens_per_s,
+           total = (double)plan->workload.total_tokens, none = (double)NAN;
+    double per_token = rate > 0 ? 1 / rate : none; /* seconds */
+    double price = device->price_per_hour > 0 ? device->price_per_hour : none;
+    out->cost = (struct time_cost){
+        .device_hours_per_mtoken = n * per_token * 1e6 / 3600,
+        .joules_per_token = device->tdp_w > 0 ? n * device->tdp_w * per_token : none,
+        .price_per_mtoken = n * per_token * 1e6 / 3600 * price,
+        .days = total > 0 ? total * per_token / 86400 : none,
+        .device_hours = total > 0 ? n * total * per_token / 3600 : none,
+        .price = total > 0 ? n * total * per_token / 3600 * price : none,
+    };
+}
+
+/* ---- spread ---- */
+
+/* MoE layers whose routing is drawn apart: their steps add up to nearer the mean. */
+static double over_layers(const double *steps, uint64_t n, uint64_t first, uint64_t layers)
+{
+    double sum = 0;
+    for (uint64_t i = 0; i < layers; i++)
+        sum += steps[(first + i) % n];
+    return sum / (double)layers;
+}
+
+static double rows_of(const struct context *c, const struct demand *demand)
+{
+    return demand ? (double)demand->rows
+                  : (double)(plan_tokens(c->plan) * c->plan->model.moe.top_k);
+}
+
+/* Of the demand that was timed last. */
+static void report_layer(struct context *c)
+{
+    struct time_layer *layer = &c->out->layer;
+    layer_time_of(c->stepper, rows_of(c, expected(c)), &layer->at);
+    layer->present = layer->at.forward_s > 0;
+    layer->forward_p50_s = layer->forward_p99_s = layer->at.forward_s;
+    layer->forward_backward_p50_s = layer->forward_backward_p99_s =
+        layer->at.forward_backward_s;
+}
+
+static void spread_layer(struct time_layer *layer, double *forward, double *both, uint64_t n)
+{
+    stat_sort(forward, n);
+    stat_sort(both, n);
+    layer->forward_p50_s = stat_percentile(forward, n, 0.5);
+    layer->forward_p99_s = stat_percentile(forward, n, 0.99);
+    layer->forward_backward_p50_s = stat_percentile(both, n, 0.5);
+    layer->forward_backward_p99_s = stat_percentile(both, n, 0.99);
+}
+
+static bool report_spread(struct context *c)
+{
+    struct time_report *out = c->out;
+    uint64_t n = c->routed ? c->spread.n : 0, layers = plan_moe_layers(c->plan);
+    bool same = c->plan->moe.routing.layers == ROUTING_SAME;
+    out->step_p50_s = out->step_p99_s = out->step_s;
+    if (c->plan->parallel.pp > 1 && n > PLAYED_STEPS)
+        n = PLAYED_STEPS;
+    if (!c->ask->spread || !n)
+        return true;
+    double *steps = arena_alloc(c->arena, 4 * n, sizeof *steps), *all = steps + n,
+           *forward = all + n, *both = forward + n;
+    for (uint64_t i = 0; i < n; i++) {
+        struct step_time step;
+        struct layer_time layer;
+        if (!stepper_time(c->stepper, &c->spread.samples[i], &step))
+            return false;
+        layer_time_of(c->stepper, rows_of(c, &c->spread.samples[i]), &layer);
+        steps[i] = step.step_s;
+        forward[i] = layer.forward_s;
+        both[i] = layer.forward_backward_s;
+    }
+    spread_layer(&out->layer, forward, both, n);
+    for (uint64_t i = 0; i < n; i++)
+        all[i] = over_layers(steps, n, i, same ? 1 : layers);
+    stat_sort(all, n);
+    out->samples = n;
+    out->step_p50_s = stat_percentile(all, n, 0.5);
+    out->step_p99_s = stat_percentile(all, n, 0.99);
+    return true;
+}
+
+/* ---- why ---- */
+
+static int by_seconds(const void *a, const void *b)
+{
+    const struct time_line *x = a, *y = b;
+    return x->seconds < y->seconds   ? 1
+           : x->seconds > y->seconds ? -1
+                                     : strcmp(x->name, y->name);
+}
+
+/* Ops on the compute stream of the stage whose slots the list has, over its layers and
+ * micro-batches, and what it waits for. */
+static void report_path(struct context *c)
+{
+    const struct stepper *s = c->stepper;
+    const struct work *work = &s->work;
+    size_t n = 0;
+    struct time_line *lines = arena_alloc(c->arena, work->n_ops + 3, sizeof *lines);
+    for (size_t i = 0; i < work->n_ops; i++) {
+        const struct op *op = &work->ops[i];
+        bool update = op->phase == PHASE_UPDATE;
+        bool shards = op->group == GROUP_DP || op->group == GROUP_EDP || op->group == GROUP_PP;
+        double seconds = s->op_s[i] * (double)s->values[op->layers.node] *
+                         (update ? 1 : c->out->step.micro_batches);
+        if (shards || seconds <= 0)
+            continue;
+        const char *name = arena_printf(c->arena, "%s %s %s", segment_name(op->segment),
+                                        phase_name(op->phase), op->name);
+        lines[n++] = (struct time_line){name, seconds};
+    }
+    static const enum time_part waits[] = {TIME_SHARDING, TIME_PIPELINE, TIME_HOST};
+    static const char *const names[] = {"exposed sharding", "pipeline", "host"};
+    for (size_t i = 0; i < 3; i++)
+        if (c->out->step.part_s[waits[i]] > 0)
+            lines[n++] = (struct time_line){names[i], c->out->step.part_s[waits[i]]};
+    if (n)
+        qsort(lines, n, sizeof *lines, by_seconds);
+    c->out->path = lines;
+    c->out->n_path = n < LONGEST ? n : LONGEST;
+}
+
+static void faster_links(struct rates *r)
+{
+    for (unsigned i = 0; i < PROFILE_ITEMS; i++)
+        for (unsigned level = 0; level < PROFILE_LEVELS; level++)
+            r->link[i][level].bytes_per_s *= 2;
+}
+
+static void free_network(struct rates *r)
+{
+    for (unsigned i = 0; i < PROFILE_ITEMS; i++)
+        r->link[i][PROFILE_SCALE_OUT] =
+            (struct link_rates){.efficiency = {.value = 1}, .folded = true};
+}
+
+static void free_host(struct rates *r)
+{
+    r->launch_s = r->sync_s = r->graph_s = 0;
+}
+
+static void faster_products(struct rates *r)
+{
+    r->peak_flop_per_s *= 2;
+    r->wide_flop_per_s *= 2;
+}
+
+static void faster_memory(struct rates *r)
+{
+    r->memory_bytes_per_s *= 2;
+}
+
+static bool report_whatifs(struct context *c)
+{
+    static const struct {
+        const char *name;
+        void (*change)(struct rates *rates);
+    } cases[] = {
+        {"links twice as fast", faster_links},   {"an infinite network", free_network},
+        {"no launches and waits", free_host},    {"products twice as fast", faster_products},
+        {"memory twice as fast", faster_memory}, {"balanced routing", NULL},
+    };
+    size_t n = sizeof cases / sizeof *cases;
+    struct time_line *lines = arena_alloc(c->arena, n, sizeof *lines);
+    struct rates kept = c->stepper->pricing.rates;
+    for (size_t i = 0; i < n; i++) {
+        struct step_time step;
+        if (cases[i].change)
+            cases[i].change(&c->stepper->pricing.rates);
+        bool ok = stepper_time(c->stepper, cases[i].change ? expected(c) : NULL, &step);
+        c->stepper->pricing.rates = kept;
+        if (!ok)
+            return false;
+        lines[i] = (struct time_line){cases[i].name, step.step_s};
+    }
+    c->out->whatifs = lines;
+    c->out->n_whatifs = n;
+    return true;
+}
+
+static int by_percent(const void *a, const void *b)
+{
+    const struct time_sensitivity *x = a, *y = b;
+    double m = fabs(x->percent), n = fabs(y->percent);
+    return m < n ? 1 : m > n ? -1 : strcmp(x->constant, y->constant);
+}
+
+/* Constants that move the step by a ten-thousandth when they are a tenth larger. */
+static bool report_constants(struct context *c)
+{
+    const struct profile *p = c->ask->profile;
+    struct time_sensitivity *rows = arena_alloc(c->arena, p->n + 1, sizeof *rows);
+    size_t n = 0;
+    for (size_t i = 0; i < p->n; i++) {
+        const struct constant *constant = &p->constants[i];
+        const struct rates_try attempt = {constant, 1.1};
+        struct step_time step;
+        stepper_price(c->stepper, p, &attempt);
+        if (!stepper_time(c->stepper, expected(c), &step))
+            return false;
+        double percent = 100 * (step.step_s / c->out->step_s - 1);
+        if (fabs(percent) < 0.01)
+            continue;
+        rows[n++] =
+            (struct time_sensitivity){.constant = profile_constant_name(constant, c->arena),
+                                      .source = constant->source,
+                                      .value = constant->y[0],
+                                      .low = constant->y[0] * constant->low,
+                                      .high = constant->y[0] * constant->high,
+                                      .percent = percent};
+    }
+    stepper_price(c->stepper, p, NULL);
+    if (n)
+        qsort(rows, n, sizeof *rows, by_percent);
+    c->out->constants = rows;
+    c->out->n_constants = n;
+    return true;
+}
+
+static bool report_all(struct context *c)
+{
+    struct step_time even;
+    if (!stepper_time(c->stepper, NULL, &even) ||
+        !stepper_time(c->stepper, expected(c), &c->out->step))
+        return false;
+    report_rates(c);
+    c->out->skew_tax = even.step_s > 0 ? c->out->step_s / even.step_s - 1 : 0;
+    report_interval(c);
+    report_cost(c->plan, c->out);
+    report_layer(c);
+    if (c->ask->path || c->ask->why)
+        report_path(c);
+    if (!report_spread(c))
+        return false;
+    return !c->ask->why || (report_whatifs(c) && report_constants(c));
+}
+
+/* A decode step of all sequences, and what the deployment answers with such steps. */
+static enum status time_serving(const struct plan *plan, const struct time_ask *ask,
+                                struct arena *arena, struct time_report *out, struct err *err)
+{
+    const struct serve_ask serve = {ask->routing, ask->profile};
+    struct serve_load load;
+    struct serve_times times;
+    struct plan *decode = arena_alloc(arena, 1, sizeof *decode);
+    TRY(serve_load_of(plan, arena, &load, err));
+    serve_step_plan(plan, MODE_DECODE, load.sequences, decode);
+    TRY(time_of(decode, ask, arena, out, err));
+    TRY(serve_times_of(plan, &serve, arena, &times, NULL, err));
+    out->serving = times;
+    out->tokens_per_s = times.tokens_per_s;
+    out->tokens_per_s_per_device = times.tokens_per_s / devices(plan);
+    out->ttft_s = times.ttft_s;
+    out->tpot_s = times.tpot_s;
+    report_cost(plan, out);
+    return STATUS_OK;
+}
+
+enum status time_of(const struct plan *plan, const struct time_ask *ask, struct arena *arena,
+                    struct time_report *out, struct err *err)
+{
+    if (plan->workload.mode == MODE_SERVE)
+        return time_serving(plan, ask, arena, out, err);
+    struct stepper *stepper = arena_alloc(arena, 1, sizeof *stepper);
+    struct context c = {.plan = plan, .ask = ask, .arena = arena, .stepper = stepper};
+    c.out = out;
+    *out = (struct time_report){.present = true};
+    stepper->routing = ask->routing;
+    TRY(stepper_build(stepper, plan, ask->profile, arena, err));
+    TRY(time_demand(plan, &stepper->pricing.rates, ask->routing, arena, &c.spread, &c.routed,
+                    err));
+    bool ok = report_all(&c);
+    stepper_release(stepper);
+    return ok ? STATUS_OK : overflow(err);
+}

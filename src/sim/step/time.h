@@ -1,0 +1,119 @@
+/* The time of a plan as a record: seconds of a step on the expected fullest rank, their spread
+ * over routing, their parts, rates, use of the peak, an interval, and on demand why: the
+ * critical path, what-ifs and the sensitivity to each constant. Pure. */
+#ifndef MOEPLAN_SIM_STEP_TIME_H
+#define MOEPLAN_SIM_STEP_TIME_H
+
+#include "sim/step/evaluate.h"
+#include "sim/time/layer_time.h"
+#include "sim/step/serve_time.h"
+#include "sim/time/step_time.h"
+
+/* A name with seconds: of a part, an op, a what-if. */
+struct time_line {
+    const char *name;
+    double seconds;
+};
+
+/* What a tenth more of a constant does. */
+struct time_sensitivity {
+    const char *constant, *source;
+    double value, low, high;
+    double percent; /* change of the step for +10 % */
+};
+
+/* One MoE layer's routed part (sim/time/layer_time): on the expected fullest rank, and its
+ * spread over routing samples. */
+struct time_layer {
+    bool present;
+    struct layer_time at;
+    double forward_p50_s, forward_p99_s, forward_backward_p50_s, forward_backward_p99_s;
+};
+
+struct time_cost {
+    double device_hours_per_mtoken, joules_per_token, price_per_mtoken; /* NAN: not stated */
+    double days, device_hours, price; /* of workload.total_tokens; NAN: not stated */
+};
+
+struct time_report {
+    bool present;
+    struct step_time step;
+    double step_s, step_p50_s, step_p99_s; /* the last two over routing samples */
+    double tokens_per_s, tokens_per_s_per_device;
+    double exposed_comm_s, host_sync_s, bubble_s;
+    double skew_tax; /* step over that of balanced routing, less 1 */
+    double mfu_useful, mfu_executed, peak_flop_per_s; /* of a device */
+    double ttft_s, tpot_s;      /* prefill, decode: a batch; serve: requests; NAN elsewhere */
+    struct serve_times serving; /* mode serve; step is then that of all its sequences */
+    double low_s, high_s;       /* nominal 90 % */
+    const char *profile, *calibration;
+    const char *outside;        /* sizes that its constants were not fitted on; NULL: none */
+    bool calibrated, elsewhere; /* elsewhere: measured on another device or model */
+    uint64_t samples;
+    struct time_line parts[TIME_PARTS];
+    unsigned n_parts;
+    struct time_cost cost;
+    struct time_layer layer;
+    /* only when asked for */
+    const struct time_line *path, *whatifs;
+    const struct time_sensitivity *constants;
+    size_t n_path, n_whatifs, n_constants;
+};
+
+struct time_ask {
+    const struct routing_data *routing; /* or NULL */
+    const struct profile *profile;
+    bool spread; /* p50 and p99 by playing every sample */
+    bool path;   /* the critical path */
+    bool why;    /* what-ifs and sensitivities, too */
+};
+
+/* The demand that step_s is of: the expected fullest rank of the plan's routing; of real data
+ * whose routing the plan leaves uniform, the profile's load. Memory from the arena. *any false:
+ * no experts. */
+enum status time_demand(const struct plan *plan, const struct rates *rates,
+                        const struct routing_data *routing, struct arena *arena,
+                        struct demand_spread *spread, bool *any, struct err *err);
+
+/* Whether routing decides what the fullest rank of a step has: experts whose buffers do not
+ * assert balance. */
+bool time_is_routed(const struct plan *plan);
+
+/* The load of real data whose routing the plan leaves uniform, into a demand. */
+void time_load(const struct plan *plan, const struct rates *rates, struct demand *demand);
+
+/* The step that predict says, of one plan among many: step_s on the expected fullest rank.
+ * `evaluator` keeps what it sampled. False where the plan cannot be timed. */
+bool time_step(struct evaluator *evaluator, const struct plan *plan,
+               const struct profile *profile, struct step_time *out);
+
+/* The same of the plan that `evaluator` evaluated last, on the list that was built for that;
+ * one profile for a structure. */
+bool time_evaluated(struct evaluator *evaluator, const struct plan *plan,
+                    const struct profile *profile, struct step_time *out);
+
+/* The same of a plan of mode serve: the decode step of all sequences, from one to the next as
+ * the tokens of the answers come, and what requests see. */
+bool time_serve(struct evaluator *evaluator, const struct plan *plan,
+                const struct profile *profile, struct step_time *out,
+                struct serve_times *times);
+
+/* Relative half width of the interval around a plan's seconds: what held 90 % of the runs left
+ * out of the fit, or, where the plan is of another device, model or key than the runs had
+ * (*outside, or NULL), the wider one that the profile states for that. The plan's path is
+ * resolved. */
+double time_error(const struct profile *profile, const struct plan *plan, bool *outside);
+
+/* Device-seconds of a token. */
+double time_seconds_per_token(const struct plan *plan, const struct step_time *step);
+
+/* Fills the record; memory from the arena. STATUS_INPUT when the stack refuses the plan or its
+ * routing cannot be sampled. */
+enum status time_of(const struct plan *plan, const struct time_ask *ask, struct arena *arena,
+                    struct time_report *out, struct err *err);
+
+/* A step's tokens per second, of all devices and of one. */
+double time_tokens_per_s(const struct plan *plan, const struct step_time *step);
+double time_tokens_per_s_per_device(const struct plan *plan, const struct step_time *step);
+
+#endif

@@ -1,0 +1,137 @@
+/* See comm.h. */
+#include "sim/time/comm.h"
+
+#include <math.h>
+
+#include "base/text.h"
+#include "plan/derive.h"
+
+/* ---- places ---- */
+
+/* An axis of parallel.order: its ranks in the dense part and among the experts. */
+struct axis_ranks {
+    const char *name;
+    double dense, experts;
+    enum process_group of_dense, of_experts;
+};
+
+static double stride_of(const struct plan *plan, enum process_group group, double *ranks)
+{
+    const struct parallel *p = &plan->parallel;
+    const struct axis_ranks axes[] = {
+        {"tp", (double)p->tp, (double)p->etp, GROUP_TP, GROUP_ETP},
+        {"cp", (double)p->cp, 1, GROUP_CP, GROUP_NONE},
+        {"ep", 1, (double)p->ep, GROUP_NONE, GROUP_EP},
+        {"dp", (double)plan_dp(plan), (double)plan_expert_dp(plan), GROUP_DP, GROUP_EDP},
+        {"pp", (double)p->pp, (double)p->pp, GROUP_PP, GROUP_PP},
+    };
+    double dense = 1, experts = 1;
+    for (uint64_t i = 0; i < p->order.n; i++)
+        for (size_t a = 0; a < sizeof axes / sizeof *axes; a++) {
+            if (!text_equal(axes[a].name, p->order.word[i]))
+                continue;
+            bool of_experts = axes[a].of_experts == group && axes[a].of_dense != group;
+            *ranks = of_experts ? axes[a].experts : axes[a].dense;
+            if (axes[a].of_dense == group || of_experts)
+                return of_experts ? experts : dense;
+            dense *= axes[a].dense;
+            experts *= axes[a].experts;
+        }
+    *ranks = 1;
+    return 1;
+}
+
+struct comm_place comm_place(const struct plan *plan, enum process_group group)
+{
+    double ranks, stride = stride_of(plan, group, &ranks);
+    double node = (double)(plan->cluster.node.devices * plan->cluster.device.logical_cores);
+    double most = node / stride;
+    if (group == GROUP_DP) /* all copies of the dense parameters: dp x cp */
+        ranks *= (double)plan->parallel.cp;
+    double inside = most <= 1 ? 1 : most < ranks ? most : ranks;
+    return (struct comm_place){ranks, inside};
+}
+
+/* ---- seconds ---- */
+
+static double over(double bytes, double rate)
+{
+    return rate > 0 ? bytes / rate : 0;
+}
+
+void comm_levels(const struct comm_place *place, const struct comm_ask *ask,
+                 double bytes[PROFILE_LEVELS])
+{
+    double ranks = place->ranks, inside = place->inside, nodes = ranks / inside;
+    double others = ranks - 1;
+    bytes[PROFILE_SCALE_UP] = ask->bytes;
+    bytes[PROFILE_SCALE_OUT] = 0;
+    if (nodes <= 1)
+        return;
+    double outside = (ranks - inside) / others; /* of what every rank gets alike */
+    if (!ask->to_all) /* a ring over nodes of rings: each rank carries its share between nodes
+                       */
+        outside = (nodes - 1) / nodes / inside * ranks / others;
+    bytes[PROFILE_SCALE_OUT] = ask->bytes * outside;
+    bytes[PROFILE_SCALE_UP] = ask->bytes * (inside - 1) / others;
+    if (!ask->to_all || ask->once <= 0)
+        return;
+    bytes[PROFILE_SCALE_OUT] *= ask->once;
+    bytes[PROFILE_SCALE_UP] *= nodes; /* forwarded to one of as many ranks in every node */
+}
+
+/* Where on a curve of the links an op lies. */
+static double at(const struct rate *rate, double ranks, double bytes)
+{
+    bool by_ranks = rate->curve && rate->curve->by == PROFILE_BY_RANKS;
+    return rate_at(rate, by_ranks ? ranks : bytes);
+}
+
+/* Seconds before anything flows: of a message; or of a ring's steps inside the nodes, and then
+ * between them. */
+static double start_s(const struct link_rates *levels, const struct comm_place *place,
+                      const struct comm_ask *ask)
+{
+    double nodes = place->ranks / place->inside,
+           rounds = ask->item == PROFILE_ALL_REDUCE ? 2 : 1;
+    const struct link_rates *inner = &levels[PROFILE_SCALE_UP],
+                            *outer = &levels[nodes > 1 ? PROFILE_SCALE_OUT : PROFILE_SCALE_UP];
+    double overhead = at(&outer->overhead, place->ranks, ask->bytes),
+           latency = at(&outer->latency, place->ranks, ask->bytes);
+    if (inner->hop_s <= 0)
+        return ask->messages * (latency + overhead);
+    return ask->messages * (overhead + rounds * ((place->inside - 1) * inner->hop_s +
+                                                 (nodes > 1 ? (nodes - 1) * latency : 0)));
+}
+
+static double wire_s(const struct link_rates *levels, const struct comm_place *place,
+                     const struct comm_ask *ask)
+{
+    double bytes[PROFILE_LEVELS], s[PROFILE_LEVELS];
+    comm_levels(place, ask, bytes);
+    for (unsigned i = 0; i < PROFILE_LEVELS; i++)
+        s[i] = over(bytes[i],
+                    levels[i].bytes_per_s * at(&levels[i].efficiency, place->ranks, bytes[i]));
+    /* forwarding is a pipeline (form_exchange_staged_s); otherwise one level after the other */
+    return ask->once > 0 ? fmax(s[0], s[1]) : s[0] + s[1];
+}
+
+double comm_s(const struct rates *rates, const struct comm_place *place,
+              const struct comm_ask *ask)
+{
+    const struct link_rates *levels = rates->link[ask->item];
+    bool out = place->ranks > place->inside;
+    const struct link_rates *outer = &levels[out ? PROFILE_SCALE_OUT : PROFILE_SCALE_UP];
+    if (ask->bytes <= 0 || outer->folded)
+        return 0;
+    return form_pipelined(start_s(levels, place, ask), wire_s(levels, place, ask),
+                          outer->chunking);
+}
+
+double comm_send_s(const struct rates *rates, const struct comm_place *place,
+                   const struct comm_ask *ask)
+{
+    bool out = place->ranks > place->inside;
+    const struct comm_place pair = {2, out ? 1 : 2};
+    return comm_s(rates, &pair, ask);
+}

@@ -1,0 +1,81 @@
+/* Forms of time; see form.h. */
+#include "sim/time/form.h"
+
+#include <math.h>
+
+double form_beside(double a_s, double b_s, double norm)
+{
+    double longer = fmax(a_s, b_s), shorter = fmin(a_s, b_s);
+    if (!(shorter > 0))
+        return longer;
+    return longer * pow(1 + pow(shorter / longer, norm), 1 / norm);
+}
+
+double form_pipelined(double start_s, double wire_s, double chunking)
+{
+    return start_s + wire_s + 2 * chunking * sqrt(start_s * wire_s);
+}
+
+static double product_s(const struct form_product *k, double flop, double bytes,
+                        const struct form_device *device)
+{
+    return form_beside(flop / (device->peak * k->efficiency),
+                       bytes / (device->bandwidth * k->bandwidth), k->norm);
+}
+
+double form_gemm_s(const struct form_product *k, const struct form_gemm *g,
+                   const struct form_device *device)
+{
+    double tiles =
+        g->groups * ceil(g->rows / g->tile_rows) * ceil(g->columns / g->tile_columns);
+    double waves = tiles / device->units;
+    double paid = waves + k->wave * (ceil(waves) - waves);
+    double flop = 2 * g->tile_rows * g->tile_columns * g->depth * paid * device->units;
+    return k->overhead_s + product_s(k, flop, g->bytes, device);
+}
+
+double form_experts_s(const struct form_experts *k, const struct form_experts_call *c,
+                      const struct form_device *device)
+{
+    double matrices = 3 * c->hidden * c->inter;
+    double products = product_s(&k->product, 2 * c->padded_rows * matrices,
+                                c->hit * matrices * c->weight_bytes, device);
+    double activations = 2 * c->rows * (2 * c->hidden + 3 * c->inter) * k->row_passes;
+    double tokens = 2 * c->tokens * c->hidden * k->token_passes;
+    return k->product.overhead_s + products + (activations + tokens) / device->bandwidth;
+}
+
+/* E[ceil(X / t)] = sum over j >= 0 of P(X > j t): exact for j = 0, by the normal law behind;
+ * from a few tiles on half a tile above the mean. */
+double form_padded_rows(double mean, double tile)
+{
+    if (tile <= 1 || mean <= 0)
+        return mean;
+    double sd = sqrt(mean), sum = -expm1(-mean);
+    if (mean > 4 * tile && sd > tile / 4)
+        return mean + (tile - 1) / 2;
+    for (double j = 1; j * tile < mean + 5 * sd; j++)
+        sum += 0.5 * erfc((j * tile + 0.5 - mean) / sd * 0.70710678118654752);
+    return tile * sum;
+}
+
+double form_collective_s(const struct form_collective *k, double messages, double bytes,
+                         double link)
+{
+    return form_pipelined(k->overhead_s + messages * k->latency_s,
+                          bytes / (link * k->efficiency), k->chunking);
+}
+
+double form_exchange_staged_s(const struct form_exchange *k,
+                              const struct form_exchange_bytes *b)
+{
+    return k->overhead_s + fmax(b->inside / (b->inside_link * k->inside),
+                                b->between / (b->between_link * k->between));
+}
+
+double form_exchange_direct_s(const struct form_exchange *k,
+                              const struct form_exchange_bytes *b)
+{
+    return k->overhead_s + b->inside / (b->inside_link * k->inside) +
+           b->between / (b->between_link * k->between);
+}

@@ -1,0 +1,309 @@
+/* See price.h. */
+#include "sim/time/price.h"
+
+#include <math.h>
+
+#include "plan/derive.h"
+#include "plan/engine.h"
+#include "work/list/dtype.h"
+#include "work/list/kernel.h"
+#include "work/path/path.h"
+#include "work/piece/layer.h"
+
+/* Chance that none of `drawn` of n is among m. */
+static double none_of(double n, double m, double drawn)
+{
+    double chance = 1;
+    for (double i = 0; i < drawn; i++)
+        chance *= fmax(n - m - i, 0) / (n - i);
+    return chance;
+}
+
+/* Of the copies of a token for ranks of other nodes, the share that crosses the network where a
+ * node gets each token once (DeepEP's normal kernels): nodes over ranks that a token reaches.
+ */
+static double once_a_node(const struct plan *plan, const struct comm_place *place)
+{
+    double E = (double)plan->model.moe.experts, K = (double)plan->model.moe.top_k,
+           nodes = place->ranks / place->inside;
+    if (nodes <= 1 || E <= 0)
+        return 0;
+    double node = 1 - none_of(E, E / nodes, K), rank = 1 - none_of(E, E / place->ranks, K);
+    double groups = (double)plan->model.moe.router.groups,
+           chosen = (double)plan->model.moe.router.top_groups;
+    if (groups >= nodes && chosen > 0 && chosen < groups)
+        node = fmin(node, 1 - none_of(groups, groups / nodes, chosen));
+    return node / (rank * place->inside);
+}
+
+void pricing_follow(struct pricing *pricing, const struct plan *plan, enum moe_path path)
+{
+    bool everyone = path_system_of(path)->exchange == EXCHANGE_EVERYONE;
+    pricing->plan = plan;
+    pricing->tokens = (double)plan_tokens(plan) * (everyone ? 1 : (double)plan->parallel.ep);
+}
+
+void pricing_init(struct pricing *pricing, const struct plan *plan, enum moe_path path,
+                  const struct profile *profile, const struct rates_try *attempt)
+{
+    pricing->plan = plan;
+    rates_init(&pricing->rates, plan, path, profile, attempt);
+    for (unsigned g = 0; g < GROUP_COUNT; g++)
+        pricing->place[g] = comm_place(plan, (enum process_group)g);
+    pricing_follow(pricing, plan, path);
+    pricing->once = path_system_of(path)->exchange == EXCHANGE_TOKENS
+                        ? once_a_node(plan, &pricing->place[GROUP_EP])
+                        : 0;
+}
+
+/* ---- families ---- */
+
+static enum profile_item collective_item(const struct op *op)
+{
+    if (op->kernel != KERNEL_COLLECTIVE)
+        return PROFILE_ALL_TO_ALL;
+    switch ((enum collective_kind)op->args.collective.how) {
+    case ALL_REDUCE:
+        return PROFILE_ALL_REDUCE;
+    case REDUCE_SCATTER:
+        return PROFILE_REDUCE_SCATTER;
+    case SEND:
+        return PROFILE_SEND;
+    case ALL_GATHER:
+    case RING:
+        break;
+    }
+    return PROFILE_ALL_GATHER;
+}
+
+enum profile_item price_item(const struct op *op, const uint64_t *v)
+{
+    static const enum profile_item by_kind[OP_KIND_COUNT] = {
+        [OP_ROUTER] = PROFILE_INDEX,
+        [OP_SORT] = PROFILE_INDEX,
+        [OP_PERMUTE] = PROFILE_MOVE,
+        [OP_PACK] = PROFILE_MOVE,
+        [OP_EXCHANGE] = PROFILE_ALL_TO_ALL,
+        [OP_GATHER] = PROFILE_MOVE,
+        [OP_GROUPED_GEMM] = PROFILE_GROUPED,
+        [OP_BATCHED_GEMM] = PROFILE_BATCHED,
+        [OP_BLOCKED_GEMM] = PROFILE_BLOCKED,
+        [OP_GEMM] = PROFILE_GEMM,
+        [OP_ACTIVATION] = PROFILE_ELEMENTWISE,
+        [OP_ATTENTION] = PROFILE_ATTENTION,
+        [OP_NORM] = PROFILE_ELEMENTWISE,
+        [OP_COMBINE] = PROFILE_MOVE,
+        [OP_REDUCE] = PROFILE_ELEMENTWISE,
+        [OP_MASK] = PROFILE_MOVE,
+        [OP_EMBED] = PROFILE_ELEMENTWISE,
+        [OP_LOSS] = PROFILE_ELEMENTWISE,
+        [OP_UPDATE] = PROFILE_UPDATE,
+        [OP_CACHE] = PROFILE_ELEMENTWISE,
+        [OP_COLLECTIVE] = PROFILE_COLLECTIVE,
+        [OP_COPY] = PROFILE_COPY,
+        [OP_SYNC] = PROFILE_HOST,
+    };
+    enum profile_item item = by_kind[op->kind];
+    if (item == PROFILE_COLLECTIVE)
+        return collective_item(op);
+    if (item == PROFILE_ELEMENTWISE && op->module == MODULE_ACTIVATE &&
+        segment_has_experts(op->segment))
+        return PROFILE_ACTIVATION;
+    if (item == PROFILE_GROUPED && v[op->groups.node] <= 1)
+        return PROFILE_GEMM;
+    if (item == PROFILE_ATTENTION && !v[op->flop.node]) /* rotary embedding */
+        return PROFILE_ELEMENTWISE;
+    return item;
+}
+
+/* ---- seconds ---- */
+
+static double over(double amount, double rate)
+{
+    return rate > 0 ? amount / rate : 0;
+}
+
+static double trips(const struct op *op, const uint64_t *v)
+{
+    return op->loop ? (double)v[op->trips.node] : 1;
+}
+
+/* An exchange in a loop waits for the link in every trip that sends: all, or all but the one in
+ * which a hop's own chunk takes its place. */
+static double messages(const struct work *work, const struct op *op, const uint64_t *v)
+{
+    bool enters = op->kernel == KERNEL_HOP && op_buffer(work, op, ROLE_OWN) != WORK_NONE;
+    return trips(op, v) - (enters ? 1 : 0);
+}
+
+/* Rows of a group that has any, when rows fall evenly: g (1 - exp(-rows / g)) of g groups have.
+ */
+static double rows_of_group(double rows, double groups)
+{
+    if (groups <= 1 || rows <= 0)
+        return rows;
+    double each = rows / groups;
+    return each > 30 ? each : each / -expm1(-each);
+}
+
+static double ceil_to(double n, double tile)
+{
+    return tile > 1 ? ceil(n / tile) * tile : n;
+}
+
+/* FLOPs as tiles are multiplied, times the waves that the units begin. */
+static double tiled(const struct kernel_rates *k, double units, double flop, double rows,
+                    double groups, double n)
+{
+    if (rows <= 0 || n <= 0)
+        return flop;
+    double m = ceil_to(rows, k->tile_rows), columns = ceil_to(n, k->tile_columns);
+    double more = m / rows * (columns / n);
+    double tiles = groups * (m / k->tile_rows) * (columns / k->tile_columns);
+    double waves = units > 0 && k->wave > 0 ? tiles / units : 0;
+    if (waves > 0)
+        more *= 1 + k->wave * (ceil(waves) / waves - 1);
+    return flop * more;
+}
+
+/* TransformerEngine's recipes keep the head in bf16, and scores and values unless asked for
+ * otherwise (fp8_dot_product_attention). */
+static double peak_of(const struct rates *r, const struct op *op)
+{
+    bool wide = op->segment == SEGMENT_HEAD || op->kind == OP_ATTENTION;
+    return wide ? r->wide_flop_per_s : r->peak_flop_per_s;
+}
+
+/* Seconds of a product's FLOPs, by rows of a group. */
+static double product_s(const struct rates *r, const struct kernel_rates *k,
+                        const struct op *op, const uint64_t *v)
+{
+    double flop = (double)v[op->flop.node], n = (double)v[op->n.node],
+           depth = (double)v[op->k.node], groups = fmax(1, (double)v[op->groups.node]);
+    double rows = n > 0 && depth > 0 ? flop / (2 * n * depth) : (double)v[op->rows.node];
+    double each = rows_of_group(rows, groups), place = each;
+    const struct constant *curve = k->efficiency.curve;
+    if (curve && curve->by == PROFILE_BY_DEPTH)
+        place = depth;
+    else if (curve && curve->by == PROFILE_BY_COLUMNS)
+        place = n;
+    double efficiency = rate_at(&k->efficiency, place);
+    if (k->half_rows > 0 && each > 0)
+        efficiency *= each / (each + k->half_rows);
+    return over(tiled(k, r->units, flop, each, rows / fmax(each, 1), n),
+                peak_of(r, op) * efficiency);
+}
+
+static struct price kernel_price(const struct pricing *p, enum profile_item item,
+                                 const struct op *op, const uint64_t *v)
+{
+    const struct kernel_rates *k = &p->rates.kernel[item];
+    double bytes = (double)v[op->bytes_read.node] + (double)v[op->bytes_written.node];
+    struct price price = {
+        .memory_s = over(bytes, p->rates.memory_bytes_per_s * rate_at(&k->bandwidth, bytes))};
+    if (profile_item_class(item) == PROFILE_PRODUCT)
+        price.compute_s = product_s(&p->rates, k, op, v);
+    price.s = k->norm > 0 ? form_beside(price.compute_s, price.memory_s, k->norm)
+                          : fmax(price.compute_s, price.memory_s);
+    if (price.s > 0)
+        price.s += trips(op, v) * rate_at(&k->overhead, bytes);
+    if (k->folded)
+        price.s = 0;
+    return price;
+}
+
+/* An engine with tensor and expert parallelism over one set of ranks has all tokens on each of
+ * them: what the list gathers is there, what it scatters is summed for all (engines.md 1.5; the
+ * list is that of sequence parallelism, with the same rows of experts). Tables travel with the
+ * rows that they are of. */
+static void as_engine(const struct pricing *p, const struct work *work, const struct op *op,
+                      struct comm_ask *ask)
+{
+    const struct parallel *parallel = &p->plan->parallel;
+    bool gathers = op->kernel == KERNEL_ALLGATHER || ask->item == PROFILE_ALL_GATHER;
+    uint16_t src = op_buffer(work, op, ROLE_SRC);
+    if (!plan_is_engine(p->plan))
+        return;
+    if (op->kernel == KERNEL_ALLGATHER && work->buffers[src].category == CATEGORY_METADATA)
+        ask->messages = 0;
+    if (!plan_tokens_everywhere(p->plan) || parallel->ep != parallel->tp ||
+        op->segment == SEGMENT_HEAD)
+        return;
+    *ask = (struct comm_ask){.item = PROFILE_ALL_REDUCE,
+                             .bytes = gathers ? 0 : 2 * ask->bytes,
+                             .messages = ask->messages};
+}
+
+static struct price link_price(const struct pricing *p, enum profile_item item,
+                               const struct work *work, const struct op *op, const uint64_t *v)
+{
+    struct comm_ask ask = {
+        .item = item,
+        .to_all = op->kind == OP_EXCHANGE,
+        .once = op->kind == OP_EXCHANGE ? p->once : 0,
+        .bytes = fmax((double)v[op->bytes_sent.node], (double)v[op->bytes_received.node]),
+        .messages = messages(work, op, v),
+    };
+    as_engine(p, work, op, &ask);
+    double s = comm_s(&p->rates, &p->place[op->group], &ask);
+    return (struct price){.link_s = s, .s = s};
+}
+
+/* ---- an engine's call for all experts of a rank ---- */
+
+static bool is_of_call(const struct pricing *p, const struct op *op)
+{
+    static const bool of_call[MODULES] = {
+        [MODULE_GATE_UP] = true, [MODULE_ACTIVATE] = true,  [MODULE_EXPERT_DOWN] = true,
+        [MODULE_PERMUTE] = true, [MODULE_UNPERMUTE] = true, [MODULE_SORT] = true,
+        [MODULE_UNSORT] = true};
+    return p->rates.experts.set && p->plan->model.moe.glu && op->phase == PHASE_FORWARD &&
+           segment_has_experts(op->segment) && op->group == GROUP_NONE && of_call[op->module];
+}
+
+bool price_is_call(const struct pricing *p, const struct op *op)
+{
+    return is_of_call(p, op) && op->module == MODULE_GATE_UP;
+}
+
+void price_experts_call(const struct pricing *p, const struct op *op, const uint64_t *v,
+                        struct form_experts_call *call)
+{
+    double n = (double)v[op->n.node], depth = (double)v[op->k.node],
+           groups = fmax(1, (double)v[op->groups.node]);
+    double rows = over((double)v[op->flop.node], 2 * n * depth), each = rows / groups;
+    *call = (struct form_experts_call){
+        .tokens = p->tokens,
+        .rows = rows,
+        .padded_rows = groups * form_padded_rows(each, p->rates.experts.tile_rows),
+        .hit = rows / rows_of_group(fmax(rows, 1e-9), groups),
+        .hidden = depth,
+        .inter = n / 2,
+        .weight_bytes = dtype_bits(p->plan->precision.weights) / 8.0};
+}
+
+/* The call stands for the first product; what else is in it takes no time of its own. */
+static struct price call_price(const struct pricing *p, const struct op *op, const uint64_t *v)
+{
+    const struct rates *r = &p->rates;
+    struct form_experts_call call;
+    if (op->module != MODULE_GATE_UP || !v[op->flop.node])
+        return (struct price){0};
+    price_experts_call(p, op, v, &call);
+    const struct form_device device = {r->peak_flop_per_s, r->memory_bytes_per_s, r->units};
+    double s = form_experts_s(&r->experts.form, &call, &device);
+    return (struct price){.compute_s = s, .s = s};
+}
+
+struct price price_of(const struct pricing *pricing, const struct work *work,
+                      const struct op *op, const uint64_t *values)
+{
+    enum profile_item item = price_item(op, values), class = profile_item_class(item);
+    if (is_of_call(pricing, op))
+        return call_price(pricing, op, values);
+    if (class == PROFILE_COLLECTIVE)
+        return link_price(pricing, item, work, op, values);
+    if (class == PROFILE_PRODUCT || class == PROFILE_MEMORY)
+        return kernel_price(pricing, item, op, values);
+    return (struct price){0}; /* what the host waits for: sim/time/stretch counts it */
+}

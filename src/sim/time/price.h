@@ -1,0 +1,48 @@
+/* What an op takes: FLOPs over a rate, bytes over a bandwidth, bytes over links, each at the
+ * constants of a profile (sim/time/rates). The only place where an op becomes seconds: predict,
+ * search, frontier, fixes, run's roofline and the charts ask here. */
+#ifndef MOEPLAN_SIM_TIME_PRICE_H
+#define MOEPLAN_SIM_TIME_PRICE_H
+
+#include "sim/time/comm.h"
+#include "sim/time/rates.h"
+#include "work/list/work.h"
+
+struct price {
+    double compute_s, memory_s, link_s;
+    double s; /* what binds, with overheads; 0 where it is folded into another's rate */
+};
+
+/* What prices a plan's ops. */
+struct pricing {
+    const struct plan *plan; /* path resolved */
+    struct rates rates;
+    struct comm_place place[GROUP_COUNT];
+    double tokens; /* of all ranks that share the experts */
+    double once;   /* comm_ask.once of exchanges that send a token to a node once; 0: none */
+};
+
+/* profile NULL: at the cluster's own rates, what no machine is faster than. `attempt` may be
+ * NULL. The plan must live as long. */
+void pricing_init(struct pricing *pricing, const struct plan *plan, enum moe_path path,
+                  const struct profile *profile, const struct rates_try *attempt);
+
+/* Takes over a plan that differs in numbers only (evaluate_is_slot). */
+void pricing_follow(struct pricing *pricing, const struct plan *plan, enum moe_path path);
+
+/* The family whose constants price an op. */
+enum profile_item price_item(const struct op *op, const uint64_t *values);
+
+/* Whether an op is the experts' product that stands for the whole call. */
+bool price_is_call(const struct pricing *pricing, const struct op *op);
+
+/* What the experts' product gate_up says of the call that it stands for, where the profile has
+ * one (rates.experts). */
+void price_experts_call(const struct pricing *pricing, const struct op *op,
+                        const uint64_t *values, struct form_experts_call *call);
+
+/* An op of the list with these values of its sizes. */
+struct price price_of(const struct pricing *pricing, const struct work *work,
+                      const struct op *op, const uint64_t *values);
+
+#endif

@@ -1,0 +1,130 @@
+/* See rates.h. */
+#include "sim/time/rates.h"
+
+#include <math.h>
+
+#include "sim/moe/intensity.h"
+
+struct resolver {
+    const struct profile *profile;
+    const struct rates_try *attempt;
+    int path, compute;
+};
+
+double rate_at(const struct rate *rate, double x)
+{
+    return rate->curve ? rate->factor * profile_value(rate->curve, x, NULL) : rate->value;
+}
+
+/* The row that holds, or a curve-less `otherwise`. */
+static struct rate find(const struct resolver *r, enum profile_item of,
+                        enum profile_quantity is, int level, double otherwise)
+{
+    const struct constant *c =
+        r->profile ? profile_find(r->profile, of, is, r->path, r->compute, level) : NULL;
+    if (!c)
+        return (struct rate){.value = otherwise, .factor = 1};
+    double factor = r->attempt && r->attempt->constant == c ? r->attempt->factor : 1;
+    return (struct rate){.value = c->y[0] * factor,
+                         .curve = c->by == PROFILE_BY_NONE ? NULL : c,
+                         .factor = factor};
+}
+
+static double number(const struct resolver *r, enum profile_item of, enum profile_quantity is,
+                     double otherwise)
+{
+    return find(r, of, is, PROFILE_ANY, otherwise).value;
+}
+
+static void fill_kernel(const struct resolver *r, enum profile_item of,
+                        struct kernel_rates *out)
+{
+    *out = (struct kernel_rates){
+        .efficiency = find(r, of, PROFILE_EFFICIENCY, PROFILE_ANY, 1),
+        .bandwidth = find(r, of, PROFILE_BANDWIDTH, PROFILE_ANY, 1),
+        .overhead = find(r, of, PROFILE_OVERHEAD, PROFILE_ANY, 0),
+        .half_rows = number(r, of, PROFILE_HALF_ROWS, 0),
+        .tile_rows = number(r, of, PROFILE_TILE_ROWS, 1),
+        .tile_columns = number(r, of, PROFILE_TILE_COLUMNS, 1),
+        .wave = number(r, of, PROFILE_WAVE, 0),
+        .norm = number(r, of, PROFILE_NORM, 0),
+        .folded = number(r, of, PROFILE_FOLDED, 0) != 0,
+    };
+}
+
+/* Rows of the experts themselves, not of products at large. */
+static void fill_experts(const struct resolver *r, struct expert_rates *out)
+{
+    const struct constant *own =
+        r->profile ? profile_find(r->profile, PROFILE_EXPERTS, PROFILE_TOKEN_PASSES, r->path,
+                                  r->compute, PROFILE_ANY)
+                   : NULL;
+    *out = (struct expert_rates){.set = own && own->of == PROFILE_EXPERTS};
+    if (!out->set)
+        return;
+    out->form = (struct form_experts){
+        .product = {.overhead_s = number(r, PROFILE_EXPERTS, PROFILE_OVERHEAD, 0),
+                    .efficiency = number(r, PROFILE_EXPERTS, PROFILE_EFFICIENCY, 1),
+                    .bandwidth = number(r, PROFILE_EXPERTS, PROFILE_BANDWIDTH, 1),
+                    .norm = number(r, PROFILE_EXPERTS, PROFILE_NORM, 64)},
+        .row_passes = number(r, PROFILE_EXPERTS, PROFILE_ROW_PASSES, 0),
+        .token_passes = number(r, PROFILE_EXPERTS, PROFILE_TOKEN_PASSES, 0)};
+    out->tile_rows = number(r, PROFILE_EXPERTS, PROFILE_TILE_ROWS, 1);
+}
+
+static void fill_link(const struct resolver *r, const struct plan *plan, enum profile_item of,
+                      int level, struct link_rates *out)
+{
+    const struct cluster *c = &plan->cluster;
+    bool inside = level == PROFILE_SCALE_UP;
+    double bandwidth = inside ? c->node.link_bandwidth : c->network.bandwidth;
+    *out = (struct link_rates){
+        .efficiency = find(r, of, PROFILE_EFFICIENCY, level, 1),
+        .latency = find(r, of, PROFILE_LATENCY, level,
+                        inside ? c->node.link_latency : c->network.latency),
+        .overhead = find(r, of, PROFILE_OVERHEAD, level, 0),
+        .hop_s = find(r, of, PROFILE_HOP, level, 0).value,
+        .chunking = find(r, of, PROFILE_CHUNKING, level, 0).value,
+        .bytes_per_s = bandwidth / (double)c->device.logical_cores,
+        .folded = find(r, of, PROFILE_FOLDED, level, 0).value != 0,
+    };
+}
+
+void rates_init(struct rates *rates, const struct plan *plan, enum moe_path path,
+                const struct profile *profile, const struct rates_try *attempt)
+{
+    const struct device *device = &plan->cluster.device;
+    const struct resolver r = {profile, attempt, (int)path, (int)plan->precision.compute};
+    double cores = (double)device->logical_cores, peak = intensity_peak(plan);
+    peak = peak > 0 ? peak : device->peak_bf16;
+    bool train =
+        plan->workload.mode == MODE_TRAIN; /* engines' constants were fitted otherwise */
+    *rates = (struct rates){
+        .peak_flop_per_s = peak / cores,
+        .wide_flop_per_s = (train ? fmin(peak, device->peak_bf16) : peak) / cores,
+        .memory_bytes_per_s = device->memory_bandwidth / cores,
+        .units = (double)device->units / cores,
+        .launch_s = number(&r, PROFILE_HOST, PROFILE_LAUNCH, 0),
+        .sync_s = number(&r, PROFILE_HOST, PROFILE_SYNC, 0),
+        .graph_s = number(&r, PROFILE_HOST, PROFILE_GRAPH, 0),
+        .layer_s = number(&r, PROFILE_LAYER, PROFILE_OVERHEAD, 0),
+        .fixed_s = number(&r, PROFILE_STEP, PROFILE_FIXED, 0),
+        .request_s = number(&r, PROFILE_REQUEST, PROFILE_OVERHEAD, 0),
+        .request_steps = number(&r, PROFILE_REQUEST, PROFILE_STEPS, 0),
+        .request_token_s = number(&r, PROFILE_REQUEST, PROFILE_TOKEN, 0),
+        .request_error = number(&r, PROFILE_REQUEST, PROFILE_ERROR, 0),
+        .data_s = number(&r, PROFILE_STEP, PROFILE_DATA, 0),
+        .load = number(&r, PROFILE_STEP, PROFILE_LOAD, 1),
+        .norm = number(&r, PROFILE_OVERLAP, PROFILE_NORM, 0),
+        .share = number(&r, PROFILE_OVERLAP, PROFILE_SHARE, 1),
+        .error = number(&r, PROFILE_STEP, PROFILE_ERROR, 0),
+    };
+    fill_experts(&r, &rates->experts);
+    for (unsigned i = 0; i < PROFILE_ITEMS; i++) {
+        enum profile_item class = profile_item_class((enum profile_item)i);
+        if (class == PROFILE_PRODUCT || class == PROFILE_MEMORY)
+            fill_kernel(&r, (enum profile_item)i, &rates->kernel[i]);
+        for (int level = 0; class == PROFILE_COLLECTIVE && level < PROFILE_LEVELS; level++)
+            fill_link(&r, plan, (enum profile_item)i, level, &rates->link[i][level]);
+    }
+}

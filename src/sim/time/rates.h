@@ -1,0 +1,73 @@
+/* A profile resolved for one plan: every constant that prices its ops, ready to multiply.
+ *
+ * Without a profile the rates are the cluster file's own: peaks, bandwidths and latencies, no
+ * overhead: what no machine is faster than. */
+#ifndef MOEPLAN_SIM_TIME_RATES_H
+#define MOEPLAN_SIM_TIME_RATES_H
+
+#include "plan/plan.h"
+#include "plan/data/profile.h"
+#include "sim/time/form.h"
+
+/* A constant, or a curve of it. */
+struct rate {
+    double value;
+    const struct constant *curve; /* NULL: the value alone */
+    double factor;                /* on the curve: 1 unless a constant is tried otherwise */
+};
+
+/* Of kernels: a family on the plan's path and precision. */
+struct kernel_rates {
+    struct rate efficiency, bandwidth, overhead;
+    double half_rows, tile_rows, tile_columns, wave;
+    double norm; /* of FLOPs and bytes; 0: the longer counts */
+    bool folded;
+};
+
+/* Of an engine's call for all experts of a rank (form_experts_s); set: the profile has it. */
+struct expert_rates {
+    struct form_experts form;
+    double tile_rows;
+    bool set;
+};
+
+/* Of one collective on one level. */
+struct link_rates {
+    struct rate efficiency, latency, overhead;
+    double hop_s;       /* of a step of the ring; 0: the latency is of a message */
+    double chunking;    /* chunks of a message that fill a pipeline */
+    double bytes_per_s; /* of the link, one way, a rank's part */
+    bool folded;
+};
+
+struct rates {
+    double peak_flop_per_s, memory_bytes_per_s, units; /* of one rank */
+    double wide_flop_per_s; /* of what a low precision leaves in bf16: attention, the head */
+    struct kernel_rates kernel[PROFILE_ITEMS];
+    struct expert_rates experts;
+    struct link_rates link[PROFILE_ITEMS][PROFILE_LEVELS];
+    double launch_s, sync_s, graph_s;  /* host */
+    double layer_s;                    /* every MoE layer and pass */
+    double fixed_s, data_s;            /* every step */
+    double request_s, request_token_s; /* of every request, of each token of its prompt */
+    double request_steps;              /* decode steps until its first token is seen */
+    double request_error;              /* of the time to its first token */
+    double load;                       /* fullest rank over mean where a plan cannot say */
+    double norm, share;                /* of products beside collectives; norm 0: none */
+    double error;                      /* of every time, 90 % */
+};
+
+/* What to try in place of a profile's value: one constant times a factor. */
+struct rates_try {
+    const struct constant *constant; /* NULL: nothing */
+    double factor;
+};
+
+/* `path`: resolved. profile NULL: the cluster's own rates. `attempt` may be NULL. */
+void rates_init(struct rates *rates, const struct plan *plan, enum moe_path path,
+                const struct profile *profile, const struct rates_try *attempt);
+
+/* The value where the curve's place is x. */
+double rate_at(const struct rate *rate, double x);
+
+#endif

@@ -1,0 +1,31 @@
+/* What a step was composed of: for sim/time/step_spans, which lays it out along time. */
+#ifndef MOEPLAN_SIM_TIME_STEP_PARTS_H
+#define MOEPLAN_SIM_TIME_STEP_PARTS_H
+
+#include "sim/time/pipeline.h"
+#include "sim/time/stretch.h"
+
+/* What a chunk does with one micro-batch, forward and backward. */
+struct chunk_time {
+    double layers[SEGMENT_COUNT]; /* of each kind; not whole where chunks share them */
+    struct stretch pass[PASSES];
+};
+
+struct step_parts {
+    struct stepper *s;
+    struct stretches all;
+    struct chunk_time
+        *chunks; /* [stages chunks], in a token's order; lives until the next step */
+    struct pipeline pipe;
+    double *forward_s, *backward_s, *weight_s; /* [stages chunks] */
+    struct pipeline_times times;
+    double reduce_s, gather_s; /* of the whole step's collectives what nothing hides */
+    double fixed_s, graphs_s;  /* once a step: the profile's own, the graph's launch */
+};
+
+/* stepper_time, and what it is of. tasks: those of the pipeline are kept too (times.tasks;
+ * without stages there are none). */
+bool stepper_parts(struct stepper *stepper, const struct demand *demand, bool tasks,
+                   struct step_time *out, struct step_parts *parts);
+
+#endif

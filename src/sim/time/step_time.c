@@ -1,0 +1,346 @@
+/* See step_time.h. Stretches of ops stand in stretch.c. */
+#include "sim/time/step_time.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "plan/derive.h"
+#include "sim/moe/skew.h"
+#include "sim/time/step_parts.h"
+#include "work/list/kernel.h"
+#include "work/piece/stage.h"
+#include "work/stack/stack.h"
+
+const char *time_part_name(enum time_part part)
+{
+    static const char *const names[] = {
+#define PART_NAME(name, text, help) text,
+        TIME_PART_LIST(PART_NAME)
+#undef PART_NAME
+    };
+    return names[part];
+}
+
+/* ---- the list ---- */
+
+enum status stepper_share(struct stepper *s, const struct plan *plan, const struct work *held,
+                          const struct profile *profile, struct arena *arena, struct err *err)
+{
+    s->plan = *plan;
+    s->plan.moe.path = stack_path(plan, NULL);
+    s->plan.moe.buffer = stack_sizing(plan);
+    s->arena = arena;
+    s->work = *held;
+    if (!s->work.n_ops)
+        TRY(work_ops(plan, &s->work, err));
+    s->values = arena_alloc(arena, s->work.sizes.n, sizeof *s->values);
+    s->even = arena_alloc(arena, s->work.sizes.n, sizeof *s->even);
+    s->op_s = arena_alloc(arena, s->work.n_ops + 1, sizeof *s->op_s);
+    slots_from_plan(&s->plan, &s->slots);
+    stepper_price(s, profile, NULL);
+    return STATUS_OK;
+}
+
+enum status stepper_build(struct stepper *s, const struct plan *plan,
+                          const struct profile *profile, struct arena *arena, struct err *err)
+{
+    const struct routing_data *routing = s->routing;
+    struct work work;
+    *s = (struct stepper){.routing = routing};
+    TRY(work_build(plan, arena, &work, err));
+    return stepper_share(s, plan, &work, profile, arena, err);
+}
+
+void stepper_follow(struct stepper *s, const struct plan *plan)
+{
+    enum moe_path path = s->plan.moe.path;
+    enum buffer_sizing buffer = s->plan.moe.buffer;
+    s->plan = *plan;
+    s->plan.moe.path = path;
+    s->plan.moe.buffer = buffer;
+    slots_set_numbers(&s->plan, &s->slots);
+}
+
+void stepper_turn(struct stepper *s, const struct plan *plan)
+{
+    uint64_t vpp = s->plan.parallel.vpp;
+    stepper_follow(s, plan);
+    pricing_follow(&s->pricing, &s->plan, s->plan.moe.path);
+    if (vpp != plan->parallel.vpp)
+        slots_from_plan(&s->plan, &s->slots);
+}
+
+void stepper_price(struct stepper *s, const struct profile *profile,
+                   const struct rates_try *attempt)
+{
+    pricing_init(&s->pricing, &s->plan, s->plan.moe.path, profile, attempt);
+}
+
+void stepper_release(struct stepper *s)
+{
+    arena_release(&s->scratch);
+}
+
+/* ---- numbers of a step ---- */
+
+uint64_t step_micro_batches(const struct plan *plan)
+{
+    const struct workload *w = &plan->workload;
+    const struct parallel *p = &plan->parallel;
+    if (w->mode != MODE_TRAIN)
+        return 1;
+    if (w->global_batch || w->tokens_per_step)
+        return plan_accumulation(plan);
+    return p->pp > 1 ? 4 * p->pp : 1;
+}
+
+enum graphs step_graphs(const struct plan *plan)
+{
+    enum stack_kind kind = plan->stack.kind;
+    if (plan->stack.graphs != GRAPHS_AUTO)
+        return plan->stack.graphs;
+    if (plan->stack.static_shapes)
+        return GRAPHS_FULL;
+    if (kind != STACK_VLLM && kind != STACK_SGLANG && kind != STACK_TRTLLM)
+        return GRAPHS_NONE;
+    return plan->workload.mode == MODE_DECODE ? GRAPHS_FULL : GRAPHS_PARTIAL;
+}
+
+double step_tokens(const struct plan *plan)
+{
+    const struct workload *w = &plan->workload;
+    uint64_t each = w->mode == MODE_DECODE ? w->tokens_per_sequence : w->sequence_length;
+    return (double)w->micro_batch * (double)each * (double)plan_dp(plan);
+}
+
+/* ---- values ---- */
+
+/* Under static shapes rows are moved as they are reserved, whatever routing gives. */
+static bool moves_evenly(const struct stepper *s, const struct op *op)
+{
+    enum profile_item item = price_item(op, s->values);
+    return s->plan.stack.static_shapes && s->values != s->even &&
+           (item == PROFILE_MOVE || item == PROFILE_INDEX || item == PROFILE_ALL_TO_ALL);
+}
+
+static bool evaluate_values(struct stepper *s, const struct demand *demand)
+{
+    struct slots slots = s->slots;
+    skew_even(&s->plan, &slots);
+    if (!sizes_eval(&s->work.sizes, &slots, s->even))
+        return false;
+    if (!demand) {
+        memcpy(s->values, s->even, s->work.sizes.n * sizeof *s->values);
+        return true;
+    }
+    slots = s->slots;
+    skew_full(&s->plan, demand, &slots);
+    return sizes_eval(&s->work.sizes, &slots, s->values);
+}
+
+static void price_ops(struct stepper *s)
+{
+    for (size_t i = 0; i < s->work.n_ops; i++) {
+        const struct op *op = &s->work.ops[i];
+        const uint64_t *v = moves_evenly(s, op) ? s->even : s->values;
+        s->op_s[i] = price_of(&s->pricing, &s->work, op, v).s;
+    }
+}
+
+/* ---- stages ---- */
+
+/* DualPipe's ranks hold two chunks of the even split: its own chunk is half of what the stage
+ * has. */
+static void layers_of(const struct plan *plan, const struct stage *held, uint64_t chunk,
+                      uint64_t chunks, double out[SEGMENT_COUNT])
+{
+    const struct stage at = *held;
+    uint64_t stage = at.index;
+    double share = 1 / (double)chunks;
+    bool two = plan->parallel.schedule == PIPELINE_DUALPIPE && plan->parallel.pp > 1;
+    if (two)
+        share = 0.5;
+    bool first = two ? stage == 0 : at.embedding && chunk == 0;
+    bool last = two ? stage + 1 == plan->parallel.pp : at.head && chunk + 1 == chunks;
+    memset(out, 0, SEGMENT_COUNT * sizeof *out);
+    out[SEGMENT_STEP] = 1;
+    out[SEGMENT_EMBED] = first;
+    out[SEGMENT_HEAD] = last;
+    for (unsigned k = 0; k < KIND_COUNT; k++)
+        out[segment_of_kind((enum layer_kind)k)] = (double)at.layers[k] * share;
+}
+
+/* Most chunks have what the one before has. */
+static bool is_alike(const struct chunk_time *x, const struct chunk_time *y)
+{
+    return memcmp(x->layers, y->layers, sizeof x->layers) == 0;
+}
+
+static void chunk_of(const struct stretches *all, struct chunk_time *out)
+{
+    memset(out->pass, 0, sizeof out->pass);
+    for (unsigned pass = 0; pass < PASSES; pass++)
+        for (unsigned segment = 0; segment < SEGMENT_COUNT; segment++)
+            if (out->layers[segment] > 0)
+                stretch_add(&out->pass[pass], &all->layer[segment][pass], out->layers[segment]);
+}
+
+/* ---- the step ---- */
+
+static void fill_chunks(struct step_parts *c)
+{
+    const struct plan *plan = &c->s->plan;
+    struct arena *arena = &c->s->scratch;
+    struct pipeline *p = &c->pipe;
+    size_t n = (size_t)(p->stages * p->chunks);
+    c->chunks = arena_alloc(arena, n, sizeof *c->chunks);
+    c->forward_s = arena_alloc(arena, 3 * n, sizeof *c->forward_s);
+    c->backward_s = c->forward_s + n;
+    c->weight_s = c->backward_s + n;
+    struct stage *stages = arena_alloc(arena, (size_t)p->stages, sizeof *stages);
+    for (uint64_t i = 0; i < p->stages; i++)
+        stage_layers(plan, i, &stages[i]);
+    for (size_t i = 0; i < n; i++) {
+        layers_of(plan, &stages[i % p->stages], i / p->stages, p->chunks, c->chunks[i].layers);
+        if (i && is_alike(&c->chunks[i - 1], &c->chunks[i])) {
+            c->chunks[i] = c->chunks[i - 1];
+        } else {
+            chunk_of(&c->all, &c->chunks[i]);
+            stretch_overlap(&c->s->pricing, c->chunks[i].pass);
+        }
+        c->forward_s[i] = stretch_s(&c->chunks[i].pass[PASS_FORWARD]);
+        c->backward_s[i] = stretch_s(&c->chunks[i].pass[PASS_BACKWARD]);
+        c->weight_s[i] = c->chunks[i].pass[PASS_BACKWARD].weight_s;
+    }
+    p->forward_s = c->forward_s;
+    p->backward_s = c->backward_s;
+    p->weight_s = c->weight_s;
+}
+
+static void init_pipe(struct step_parts *c)
+{
+    const struct plan *plan = &c->s->plan;
+    const struct parallel *p = &plan->parallel;
+    bool interleaves =
+        p->vpp > 1 && (p->schedule == PIPELINE_1F1B || p->schedule == PIPELINE_INTERLEAVED);
+    c->pipe = (struct pipeline){.record = c->pipe.record,
+                                .schedule = p->schedule,
+                                .stages = p->pp,
+                                .chunks = interleaves ? p->vpp : 1,
+                                .micro_batches = step_micro_batches(plan),
+                                .send_s = c->all.send_s,
+                                .overlapped = plan->stack.overlap_pp,
+                                .inference = plan->workload.mode != MODE_TRAIN};
+}
+
+/* What the busiest stage does, part by part, and what it waits. */
+static void add_pipeline(struct step_parts *c, struct step_time *out)
+{
+    struct pipeline_times times = {0};
+    struct stretch all = {0};
+    const struct pipeline *p = &c->pipe;
+    double m = (double)p->micro_batches, serial = 0;
+    if (p->stages == 1) {
+        times.end_s = times.busy_s = m * (c->forward_s[0] + c->backward_s[0]);
+        for (uint64_t i = 1; i < p->chunks; i++)
+            times.end_s = times.busy_s += m * (c->forward_s[i] + c->backward_s[i]);
+    } else {
+        if (c->s->bound)
+            pipeline_bound(p, &times);
+        else
+            pipeline_play(p, &c->s->scratch, &times);
+    }
+    for (uint64_t i = 0; i < p->stages * p->chunks; i++)
+        for (unsigned pass = 0; pass < PASSES; pass++) {
+            const struct stretch *b = &c->chunks[i].pass[pass];
+            out->executed_flop += m * b->flop / (double)p->stages;
+            out->first_s += pass == PASS_FORWARD ? stretch_s(b) : 0;
+            serial += b->serial_s;
+            if (i % p->stages == times.busiest)
+                stretch_add(&all, b, m);
+        }
+    out->first_s += c->all.send_s * (double)(p->stages * p->chunks - 1);
+    out->beat_s = p->inference ? fmax(times.busy_s, out->first_s / (double)p->stages) : 0;
+    for (unsigned i = 0; i < TIME_PARTS; i++)
+        out->part_s[i] += all.part_s[i];
+    out->host_sync_s += all.sync_s;
+    out->comm_s += all.comm_s;
+    out->part_s[TIME_PIPELINE] += times.end_s - stretch_s(&all);
+    out->bubble_s = times.end_s - times.busy_s;
+    out->least_s += all.least_s;
+    out->most_s += m * (serial + 2 * c->all.send_s * (double)(p->stages * p->chunks));
+    c->times = times;
+}
+
+/* Reductions may run beside the last backward, gathers beside the next forward. */
+static void add_update(struct step_parts *c, struct step_time *out)
+{
+    const struct stretches *b = &c->all;
+    const struct rates *r = &c->s->pricing.rates;
+    double reduce = b->reduce_s, gather = b->gather_s, all = reduce + gather;
+    if (c->s->plan.stack.overlap_dp) {
+        double backward = c->backward_s[0], forward = c->forward_s[0];
+        reduce = fmax(reduce - backward, (1 - r->share) * reduce);
+        gather = fmax(gather - forward, (1 - r->share) * gather);
+    }
+    c->reduce_s = reduce;
+    c->gather_s = gather;
+    out->part_s[TIME_OPTIMIZER] += b->update_s;
+    out->part_s[TIME_SHARDING] += reduce + gather;
+    out->comm_s += all;
+    out->least_s = fmax(out->least_s + b->update_s, 0);
+    out->most_s += b->update_s + all;
+}
+
+static void add_fixed(struct step_parts *c, struct step_time *out)
+{
+    const struct plan *plan = &c->s->plan;
+    const struct rates *r = &c->s->pricing.rates;
+    double fixed = r->fixed_s;
+    if (plan->workload.data == DATA_REAL && plan->workload.mode == MODE_TRAIN)
+        fixed += r->data_s;
+    double graphs = step_graphs(plan) == GRAPHS_NONE ? 0 : r->graph_s;
+    c->fixed_s = fixed;
+    c->graphs_s = graphs;
+    out->part_s[TIME_FIXED] += fixed;
+    out->part_s[TIME_HOST] += graphs;
+    out->least_s += fixed + graphs;
+    out->most_s += fixed + graphs;
+}
+
+static void compose(struct step_parts *c, struct step_time *out)
+{
+    static const enum time_part exposed[] = {TIME_EXCHANGE, TIME_TENSOR, TIME_SHARDING};
+    stretches_of(&c->all, c->s);
+    init_pipe(c);
+    fill_chunks(c);
+    add_pipeline(c, out);
+    add_update(c, out);
+    add_fixed(c, out);
+    for (unsigned i = 0; i < TIME_PARTS; i++)
+        out->step_s += out->part_s[i];
+    for (size_t i = 0; i < sizeof exposed / sizeof *exposed; i++)
+        out->exposed_comm_s += out->part_s[exposed[i]];
+    out->exposed_comm_s += out->part_s[TIME_PIPELINE] - out->bubble_s;
+}
+
+bool stepper_parts(struct stepper *s, const struct demand *demand, bool tasks,
+                   struct step_time *out, struct step_parts *parts)
+{
+    *parts = (struct step_parts){.s = s, .pipe = {.record = tasks}};
+    s->pricing.plan = &s->plan;
+    if (!evaluate_values(s, demand))
+        return false;
+    price_ops(s);
+    arena_clear(&s->scratch);
+    *out = (struct step_time){.micro_batches = (double)step_micro_batches(&s->plan)};
+    out->tokens = step_tokens(&s->plan) * out->micro_batches;
+    compose(parts, out);
+    return isfinite(out->step_s);
+}
+
+bool stepper_time(struct stepper *s, const struct demand *demand, struct step_time *out)
+{
+    struct step_parts parts;
+    return stepper_parts(s, demand, false, out, &parts);
+}

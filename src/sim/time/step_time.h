@@ -1,0 +1,106 @@
+/* Seconds of a step: every op of the list priced (sim/time/price), a layer's ops in their
+ * order, its asynchronous collectives beside them as the stack overlaps, layers of a stage,
+ * micro-batches through the pipeline (sim/time/pipeline), update and host. What predict,
+ * search, frontier and fixes call step_s is this on the expected fullest rank. Pure.
+ *
+ * A list is built once for a structure and timed for many plans that differ in numbers. Longer
+ * ops never make a shorter step: streams run in a fixed order, so search may bound a step by
+ * that of balanced routing. */
+#ifndef MOEPLAN_SIM_TIME_STEP_TIME_H
+#define MOEPLAN_SIM_TIME_STEP_TIME_H
+
+#include "base/arena.h"
+#include "sim/moe/demand.h"
+#include "sim/time/price.h"
+
+/* name in outputs, what it holds; they sum to the step */
+#define TIME_PART_LIST(X)                                                                      \
+    X(PRODUCTS, "products", "matrix products beside attention")                                \
+    X(ATTENTION, "attention", "scores and values")                                             \
+    X(ELEMENTWISE, "elementwise", "norms, activations, sums, embedding, loss")                 \
+    X(MOVES, "moves", "rows of experts packed, permuted, combined; index tables")              \
+    X(EXCHANGE, "exchange", "rows of experts between ranks, as far as it is not hidden")       \
+    X(TENSOR, "tensor", "collectives of tensor and context parallelism, not hidden")           \
+    X(SHARDING, "sharding", "gathers of weights, reductions of gradients, not hidden")         \
+    X(PIPELINE, "pipeline", "stages that wait, and sends between them")                        \
+    X(OPTIMIZER, "optimizer", "gradient norm and update")                                      \
+    X(HOST, "host", "launches, waits and copies that the device waits for")                    \
+    X(FIXED, "fixed", "what a profile adds to every layer and step")
+
+enum time_part {
+#define PART_ENUM(name, text, help) TIME_##name,
+    TIME_PART_LIST(PART_ENUM)
+#undef PART_ENUM
+        TIME_PARTS
+};
+
+const char *time_part_name(enum time_part part);
+
+struct step_time {
+    double step_s;
+    double part_s[TIME_PARTS];
+    double tokens; /* of the step, over all ranks */
+    double micro_batches;
+    double bubble_s;       /* of the busiest stage */
+    double exposed_comm_s; /* exchange, tensor, sharding, sends */
+    double comm_s;         /* the same whether hidden or not */
+    double host_sync_s;
+    double executed_flop;   /* of a rank, the mean of all stages */
+    double beat_s;          /* serving: from one batch to the next, one in every stage */
+    double first_s;         /* one micro-batch through all stages, forward: a token's latency */
+    double least_s, most_s; /* bounds: the busiest resource, everything in turn */
+};
+
+/* A plan's complete list with what prices it. */
+struct stepper {
+    const struct routing_data *routing; /* set by the caller, or NULL */
+    struct plan plan;                   /* path and buffers resolved */
+    struct work work;
+    struct slots slots;
+    struct pricing pricing;
+    uint64_t *values, *even; /* of the fullest rank; of balanced routing */
+    double *op_s;            /* [work.n_ops] of the last timing */
+    struct arena *arena, scratch;
+    bool bound; /* step_s no more than a pipeline takes (pipeline_bound of sim/time/pipeline),
+                 * without playing it
+                 */
+};
+
+/* Builds the list of a plan that obeys all rules. Memory from the arena; stepper_release frees
+ * the rest. STATUS_INPUT when the stack refuses the plan. */
+enum status stepper_build(struct stepper *stepper, const struct plan *plan,
+                          const struct profile *profile, struct arena *arena, struct err *err);
+
+/* The same from a list that work_build made of the plan, and that stays as it is; ops are added
+ * to a copy of it. */
+enum status stepper_share(struct stepper *stepper, const struct plan *plan,
+                          const struct work *held, const struct profile *profile,
+                          struct arena *arena, struct err *err);
+
+/* Takes over a plan that differs in numbers only (evaluate_is_slot). */
+void stepper_follow(struct stepper *stepper, const struct plan *plan);
+
+/* Takes over one that differs in parallel.vpp, too. */
+void stepper_turn(struct stepper *stepper, const struct plan *plan);
+
+/* Another profile, or one constant of it tried otherwise. */
+void stepper_price(struct stepper *stepper, const struct profile *profile,
+                   const struct rates_try *attempt);
+
+/* Seconds with the fullest rank's demand; NULL: balanced routing. False when a size overflows.
+ */
+bool stepper_time(struct stepper *stepper, const struct demand *demand, struct step_time *out);
+
+void stepper_release(struct stepper *stepper);
+
+/* Micro-steps of a step: as the plan says, else as many as memory counts with. */
+uint64_t step_micro_batches(const struct plan *plan);
+
+/* What is captured as graphs: as the plan says, else all of an XLA program and of an engine's
+ * decode step, pieces of its prefill, nothing of eager training. */
+enum graphs step_graphs(const struct plan *plan);
+
+/* Tokens of all ranks per micro-step. */
+double step_tokens(const struct plan *plan);
+
+#endif

@@ -1,0 +1,387 @@
+/* See stretch.h. */
+#include "sim/time/stretch.h"
+
+#include <math.h>
+
+#include "base/text.h"
+#include "plan/derive.h"
+#include "sim/time/launch.h"
+#include "sim/time/timeline.h"
+#include "work/list/kernel.h"
+
+double stretch_s(const struct stretch *stretch)
+{
+    double s = 0;
+    for (unsigned i = 0; i < TIME_PARTS; i++)
+        s += stretch->part_s[i];
+    return s;
+}
+
+void stretch_add(struct stretch *sum, const struct stretch *one, double times)
+{
+    for (unsigned i = 0; i < TIME_PARTS; i++)
+        sum->part_s[i] += times * one->part_s[i];
+    sum->products_s += times * one->products_s;
+    sum->aside_s += times * one->aside_s;
+    sum->hidden_ep_s += times * one->hidden_ep_s;
+    sum->hidden_tp_s += times * one->hidden_tp_s;
+    sum->copy_s += times * one->copy_s;
+    sum->host_s += times * one->host_s;
+    sum->sync_s += times * one->sync_s;
+    sum->weight_s += times * one->weight_s;
+    sum->comm_s += times * one->comm_s;
+    sum->flop += times * one->flop;
+    sum->least_s += times * one->least_s;
+    sum->serial_s += times * one->serial_s;
+}
+
+/* ---- one op ---- */
+
+enum time_part stretch_part(enum profile_item item, enum process_group group)
+{
+    if (profile_item_class(item) == PROFILE_COLLECTIVE) {
+        if (group == GROUP_DP || group == GROUP_EDP)
+            return TIME_SHARDING;
+        return group == GROUP_EP ? TIME_EXCHANGE : TIME_TENSOR;
+    }
+    if (item == PROFILE_ATTENTION)
+        return TIME_ATTENTION;
+    if (profile_item_class(item) == PROFILE_PRODUCT)
+        return TIME_PRODUCTS;
+    if (item == PROFILE_MOVE || item == PROFILE_INDEX)
+        return TIME_MOVES;
+    return item == PROFILE_UPDATE ? TIME_OPTIMIZER : TIME_ELEMENTWISE;
+}
+
+double stretch_share(const struct stepper *s, const struct op *op)
+{
+    double run = (double)s->values[op->layers.node];
+    double layers = (double)s->values[s->work.use[op->segment].repeat.node];
+    return run > 0 && layers > 0 && run < layers ? run / layers : 1;
+}
+
+/* Modules that Megatron's scopes of a graph capture (transformer/cuda_graphs.py). */
+static bool in_scope(const char *scope, const struct op *op)
+{
+    bool experts = segment_has_experts(op->segment);
+    enum module m = op->module;
+    if (text_equal(scope, "attn"))
+        return m <= MODULE_PROJECTION;
+    if (text_equal(scope, "moe_router"))
+        return experts && (m == MODULE_MLP_NORM || m == MODULE_SHARED || m == MODULE_ROUTER);
+    if (text_equal(scope, "moe_preprocess"))
+        return experts && m == MODULE_PERMUTE && op->kind != OP_GATHER;
+    if (text_equal(scope, "moe"))
+        return experts && m > MODULE_PROJECTION;
+    return text_equal(scope, "mlp") && !experts && m > MODULE_PROJECTION;
+}
+
+/* A captured graph launches all of it; `partial` leaves routed work to the host, whose shapes
+ * the graph does not know, or what stack.graph_modules does not name. */
+static bool is_captured(const struct stepper *s, const struct op *op, enum profile_item item)
+{
+    enum graphs graphs = step_graphs(&s->plan);
+    const struct word_list *scopes = &s->plan.stack.graph_modules;
+    bool reads = s->plan.workload.mode == MODE_TRAIN && plan_is_megatron(&s->plan);
+    if (graphs != GRAPHS_PARTIAL)
+        return graphs == GRAPHS_FULL;
+    if (!reads || !scopes->n)
+        return !segment_has_experts(op->segment) ||
+               (item != PROFILE_INDEX && item != PROFILE_MOVE && item != PROFILE_GROUPED &&
+                item != PROFILE_ALL_TO_ALL);
+    for (uint64_t i = 0; i < scopes->n; i++)
+        if (in_scope(scopes->word[i], op))
+            return true;
+    return false;
+}
+
+static double launch_s(const struct stepper *s, const struct op *op, enum profile_item item)
+{
+    double trips = op->loop ? (double)s->values[op->trips.node] : 1;
+    return is_captured(s, op, item) ? 0 : trips * s->pricing.rates.launch_s;
+}
+
+static void add_comm(const struct stepper *s, const struct op *op, enum time_part part,
+                     double seconds, struct stretch *b)
+{
+    const struct rates *r = &s->pricing.rates;
+    const struct stack *stack = &s->plan.stack;
+    bool beside = op->group == GROUP_EP   ? stack->overlap_ep
+                  : part == TIME_SHARDING ? stack->overlap_dp
+                                          : stack->overlap_tp;
+    b->comm_s += seconds;
+    if (part == TIME_SHARDING && beside) {
+        b->aside_s += seconds;
+        return;
+    }
+    b->part_s[part] += seconds;
+    if (beside && op->group == GROUP_EP) /* beside the other of two micro-batches */
+        b->hidden_ep_s += r->share * seconds;
+    else if (beside)
+        b->hidden_tp_s += r->share * seconds;
+}
+
+static void add_op(const struct stepper *s, size_t i, struct stretch *b)
+{
+    const struct op *op = &s->work.ops[i];
+    enum profile_item item = price_item(op, s->values);
+    enum profile_item class = profile_item_class(item);
+    double share = stretch_share(s, op), seconds = share * s->op_s[i];
+    double syncs = share * (double)s->values[op->host_syncs.node] * s->pricing.rates.sync_s;
+    enum time_part part = stretch_part(item, op->group);
+    if (step_graphs(&s->plan) != GRAPHS_FULL)
+        b->sync_s += syncs;
+    b->serial_s += seconds;
+    b->flop += share * (double)s->values[op->flop.node];
+    if (class == PROFILE_COLLECTIVE) {
+        add_comm(s, op, part, seconds, b);
+        return;
+    }
+    if (item == PROFILE_COPY) {
+        b->copy_s += seconds;
+        return;
+    }
+    b->part_s[part] += seconds;
+    b->products_s += class == PROFILE_PRODUCT ? seconds : 0;
+    b->weight_s += op->kernel == KERNEL_WGRAD ? seconds : 0;
+}
+
+/* ---- the host ---- */
+
+/* What an op keeps the compute stream busy for: nothing where it runs beside it. */
+static double stream_s(const struct stepper *s, size_t i, enum profile_item item)
+{
+    const struct op *op = &s->work.ops[i];
+    const struct stack *stack = &s->plan.stack;
+    bool link = profile_item_class(item) == PROFILE_COLLECTIVE;
+    bool sharding = op->group == GROUP_DP || op->group == GROUP_EDP;
+    if (item == PROFILE_COPY || (link && sharding && stack->overlap_dp))
+        return 0;
+    bool beside =
+        link && !sharding && (op->group == GROUP_EP ? stack->overlap_ep : stack->overlap_tp);
+    return stretch_share(s, op) * s->op_s[i] * (beside ? 1 - s->pricing.rates.share : 1);
+}
+
+/* Where the host waits in a layer: for the counts before rows are dispatched, or at its end. */
+static bool waits_before(const struct op *op)
+{
+    return op->kind == OP_EXCHANGE && op->module == MODULE_DISPATCH;
+}
+
+/* A layer of a segment in one direction as the host launches it. */
+struct host_layer {
+    struct launch launch;
+    double launches_s, waits_s;
+    bool ahead, used;
+};
+
+static void host_op(const struct stepper *s, size_t i, struct host_layer *h)
+{
+    const struct op *op = &s->work.ops[i];
+    enum profile_item item = price_item(op, s->values);
+    double launch = kernel_is_work((enum kernel)op->kernel)
+                        ? stretch_share(s, op) * launch_s(s, op, item)
+                        : 0;
+    if (h->waits_s > 0 && waits_before(op)) {
+        launch_wait(&h->launch, h->waits_s);
+        h->waits_s = 0;
+    }
+    launch_op(&h->launch, launch, stream_s(s, i, item));
+    h->launches_s += launch;
+    h->ahead = h->ahead || op->ahead;
+    h->used = true;
+}
+
+/* Where rounds run ahead in a loop (hide_loops) the device is ahead as well, and the host
+ * counts alone. */
+static void host_end(const struct stepper *s, struct host_layer *h, struct stretch *b)
+{
+    if (s->plan.workload.mode != MODE_TRAIN) { /* the engines' constants were fitted so */
+        b->host_s = h->launches_s;
+        b->part_s[TIME_HOST] += b->sync_s;
+        b->serial_s += h->launches_s + b->sync_s;
+        return;
+    }
+    if (h->waits_s > 0)
+        launch_wait(&h->launch, h->waits_s);
+    if (h->used)
+        b->host_s = h->ahead ? h->launches_s + b->sync_s : launch_period_s(&h->launch);
+    b->serial_s += h->launches_s + b->sync_s;
+}
+
+/* Ops of a segment that count: all, or those between the router and the layer's sum, with what
+ * the host waits for between them. */
+static bool counts(const struct op *op, bool routed)
+{
+    bool sharding = op->group == GROUP_DP || op->group == GROUP_EDP || op->group == GROUP_PP;
+    bool between =
+        (op->module >= MODULE_PERMUTE && op->module <= MODULE_UNPERMUTE) || op->kind == OP_SYNC;
+    return !routed || (segment_has_experts(op->segment) && op->phase != PHASE_UPDATE &&
+                       !sharding && between);
+}
+
+static void add_host(const struct stepper *s, bool routed, struct stretches *out)
+{
+    struct host_layer layers[SEGMENT_COUNT][PASSES];
+    for (unsigned i = 0; i < SEGMENT_COUNT * PASSES; i++) {
+        struct host_layer *h = &layers[i / PASSES][i % PASSES];
+        *h = (struct host_layer){.waits_s = out->layer[i / PASSES][i % PASSES].sync_s};
+        launch_init(&h->launch);
+    }
+    for (size_t i = 0; i < s->work.n_ops; i++) {
+        const struct op *op = &s->work.ops[i];
+        unsigned pass = op->phase == PHASE_FORWARD ? PASS_FORWARD : PASS_BACKWARD;
+        if (op->phase != PHASE_UPDATE && op->group != GROUP_PP && op->kind != OP_SYNC &&
+            counts(op, routed))
+            host_op(s, i, &layers[op->segment][pass]);
+    }
+    for (unsigned i = 0; i < SEGMENT_COUNT * PASSES; i++)
+        host_end(s, &layers[i / PASSES][i % PASSES], &out->layer[i / PASSES][i % PASSES]);
+}
+
+/* ---- loops whose exchanges run ahead ---- */
+
+/* Fetches of the next round beside this round's work: what the list's sum has too much. */
+static void hide_rounds(const struct stepper *s, size_t first, size_t end, struct stretch *b)
+{
+    const struct op *op = &s->work.ops[first];
+    double rounds = (double)s->values[op->trips.node], fetch = 0, back = 0, work = 0;
+    bool ahead = false;
+    for (size_t i = first; i < end; i++) {
+        const struct op *at = &s->work.ops[i];
+        bool link = at->kind == OP_EXCHANGE || at->kind == OP_COLLECTIVE;
+        ahead = ahead || at->ahead;
+        *(link ? at->ahead ? &fetch : &back : &work) += s->op_s[i];
+    }
+    if (!ahead || rounds < 1)
+        return;
+    struct rounds_times t;
+    timeline_rounds(fetch / rounds, work / rounds, back / rounds, (uint64_t)rounds, &t);
+    b->part_s[TIME_EXCHANGE] -= t.serial_s - t.overlapped_s;
+}
+
+static void hide_loops(const struct stepper *s, struct stretches *out)
+{
+    const struct op *ops = s->work.ops;
+    for (size_t i = 0, end; i < s->work.n_ops; i = end) {
+        end = i + 1;
+        if (!ops[i].loop)
+            continue;
+        while (end < s->work.n_ops && ops[end].loop == ops[i].loop &&
+               ops[end].phase == ops[i].phase && ops[end].segment == ops[i].segment)
+            end++;
+        unsigned pass = ops[i].phase == PHASE_FORWARD ? PASS_FORWARD : PASS_BACKWARD;
+        hide_rounds(s, i, end, &out->layer[ops[i].segment][pass]);
+    }
+}
+
+/* ---- all of them ---- */
+
+enum update_part stretch_update(const struct stepper *s, size_t i)
+{
+    const struct op *op = &s->work.ops[i];
+    enum profile_item item = price_item(op, s->values);
+    bool copies = op->group == GROUP_DP || op->group == GROUP_EDP;
+    if (copies && item == PROFILE_ALL_GATHER)
+        return UPDATE_GATHER;
+    if (copies && s->values[op->bytes_sent.node] > 64) /* not the norm's own number */
+        return UPDATE_REDUCE;
+    return UPDATE_WORK;
+}
+
+static void add_update(const struct stepper *s, size_t i, struct stretches *out)
+{
+    double *const sums[] = {&out->reduce_s, &out->update_s, &out->gather_s};
+    *sums[stretch_update(s, i)] += s->op_s[i];
+}
+
+/* Rows of one boundary between stages. */
+static double send_s(const struct stepper *s, size_t i)
+{
+    const struct op *op = &s->work.ops[i];
+    uint16_t rows = op_buffer(&s->work, op, ROLE_SRC);
+    const struct comm_ask ask = {
+        .item = PROFILE_SEND,
+        .bytes = (double)s->values[s->work.buffers[rows].bytes.node],
+        .messages = 1,
+    };
+    return comm_send_s(&s->pricing.rates, &s->pricing.place[GROUP_PP], &ask);
+}
+
+static void fill(struct stretches *out, const struct stepper *s, bool routed)
+{
+    *out = (struct stretches){.send_s = 0};
+    for (size_t i = 0; i < s->work.n_ops; i++) {
+        const struct op *op = &s->work.ops[i];
+        if (!counts(op, routed))
+            continue;
+        if (op->phase == PHASE_UPDATE)
+            add_update(s, i, out);
+        else if (op->group == GROUP_PP)
+            out->send_s = send_s(s, i);
+        else
+            add_op(s, i,
+                   &out->layer[op->segment]
+                              [op->phase == PHASE_FORWARD ? PASS_FORWARD : PASS_BACKWARD]);
+    }
+    if (step_graphs(&s->plan) != GRAPHS_FULL)
+        add_host(s, routed, out);
+    hide_loops(s, out);
+    for (unsigned i = 0; i < SEGMENT_COUNT * PASSES; i++) {
+        if (!segment_has_experts((enum segment)(i / PASSES)))
+            continue;
+        struct stretch *moe = &out->layer[i / PASSES][i % PASSES];
+        double fixed = stretch_s(moe) > 0 ? s->pricing.rates.layer_s : 0;
+        moe->part_s[TIME_FIXED] += fixed;
+        moe->serial_s += fixed;
+    }
+}
+
+void stretches_of(struct stretches *out, const struct stepper *s)
+{
+    fill(out, s, false);
+}
+
+void stretches_routed(struct stretches *out, const struct stepper *s)
+{
+    fill(out, s, true);
+}
+
+/* ---- beside the compute stream ---- */
+
+/* What is left of collectives beside products: by the profile's norm, or what does not fit
+ * beside the whole of the stream, and no less than the part that never overlaps. */
+static double left_s(const struct rates *r, double products, double stream, double aside)
+{
+    if (r->norm > 0)
+        return pow(pow(products, r->norm) + pow(aside, r->norm), 1 / r->norm) - products;
+    return fmax(aside - stream, (1 - r->share) * aside);
+}
+
+static void hide(struct stretch *b, enum time_part part, double wanted)
+{
+    double hidden = fmin(fmin(wanted, b->products_s), b->part_s[part]);
+    b->part_s[part] -= hidden;
+}
+
+void stretch_overlap(const struct pricing *pricing, struct stretch pass[PASSES])
+{
+    const struct rates *r = &pricing->rates;
+    struct stretch both = {0};
+    for (unsigned i = 0; i < PASSES; i++) {
+        hide(&pass[i], TIME_EXCHANGE, pass[i].hidden_ep_s);
+        hide(&pass[i], TIME_TENSOR, pass[i].hidden_tp_s);
+        stretch_add(&both, &pass[i], 1);
+    }
+    double left = left_s(r, both.products_s, stretch_s(&both), both.aside_s);
+    for (unsigned i = 0; i < PASSES; i++) {
+        struct stretch *b = &pass[i];
+        b->least_s = fmax(stretch_s(b), b->aside_s);
+        b->part_s[TIME_SHARDING] += both.aside_s > 0 ? left * b->aside_s / both.aside_s : 0;
+        double device = stretch_s(b);
+        double waits = fmax(0, b->host_s - device);
+        b->part_s[TIME_HOST] += fmax(0, b->copy_s - device) + waits;
+        if (b->weight_s > 0) /* schedules that put them off leave the waiting with them */
+            b->weight_s += waits;
+    }
+}

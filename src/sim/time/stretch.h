@@ -1,0 +1,57 @@
+/* Stretches of a step: one layer of a segment in one direction, its ops added up as they run.
+ */
+#ifndef MOEPLAN_SIM_TIME_STRETCH_H
+#define MOEPLAN_SIM_TIME_STRETCH_H
+
+#include "sim/time/step_time.h"
+
+enum { PASS_FORWARD, PASS_BACKWARD, PASSES }; /* backward: recomputation too */
+
+/* Seconds of one rank and micro-batch; amounts add up over layers. */
+struct stretch {
+    double part_s[TIME_PARTS];       /* what the compute stream does and waits for */
+    double products_s;               /* of it: products and attention */
+    double aside_s;                  /* collectives that may run beside it */
+    double hidden_ep_s, hidden_tp_s; /* of the parts: what may run beside products */
+    double copy_s;                   /* copies that run beside it */
+    double host_s;   /* from one such layer to the next as the host launches them and waits */
+    double sync_s;   /* waits of the host, part of host_s */
+    double weight_s; /* of it: weight gradients, which nothing waits for */
+    double comm_s;   /* of collectives, whether hidden or not */
+    double flop;
+    double least_s, serial_s; /* the busiest resource; all in turn */
+};
+
+struct stretches {
+    struct stretch layer[SEGMENT_COUNT][PASSES];
+    double send_s;                       /* a micro-batch's rows to the next stage */
+    double update_s, reduce_s, gather_s; /* once a step */
+};
+
+/* From the stepper's priced ops. */
+void stretches_of(struct stretches *all, const struct stepper *stepper);
+
+/* The same of the routed part of MoE layers alone: from the choice of experts to the weighted
+ * sum of their rows. */
+void stretches_routed(struct stretches *all, const struct stepper *stepper);
+
+void stretch_add(struct stretch *sum, const struct stretch *one, double times);
+
+/* Puts what may run beside the compute stream there, and what is left of it, and of launches,
+ * into the parts. Forward and backward of one chunk. */
+void stretch_overlap(const struct pricing *pricing, struct stretch pass[PASSES]);
+
+/* Which part an op's seconds belong to. */
+enum time_part stretch_part(enum profile_item item, enum process_group group);
+
+/* How many layers in one of the segment run an op: 1, or every n-th. */
+double stretch_share(const struct stepper *stepper, const struct op *op);
+
+/* What an op of phase update is: reductions of gradients, gathers of weights, all else. */
+enum update_part { UPDATE_REDUCE, UPDATE_WORK, UPDATE_GATHER };
+enum update_part stretch_update(const struct stepper *stepper, size_t op);
+
+/* Seconds of the parts. */
+double stretch_s(const struct stretch *stretch);
+
+#endif
