@@ -37,6 +37,18 @@ struct sharers plan_sharers(const struct plan *plan)
     return (struct sharers){shard * plan->parallel.cp, experts ? experts : 1};
 }
 
+struct sharers plan_replicas(const struct plan *plan)
+{
+    struct sharers n = plan_sharers(plan);
+    uint64_t dense = plan_dp(plan) * plan->parallel.cp;
+    return (struct sharers){divide(dense, n.dense), divide(plan_expert_dp(plan), n.experts)};
+}
+
+bool plan_shards_in_part(const struct plan *plan)
+{
+    return plan->parallel.zero > 0 && plan->parallel.dp_shard > 0;
+}
+
 bool plan_is_megatron(const struct plan *plan)
 {
     return plan->stack.kind == STACK_MEGATRON || plan->stack.kind == STACK_PRIMUS;

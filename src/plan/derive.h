@@ -16,6 +16,10 @@ struct sharers {
     uint64_t dense, experts;
 };
 struct sharers plan_sharers(const struct plan *plan);
+/* How many such groups hold the same. */
+struct sharers plan_replicas(const struct plan *plan);
+/* Whether copies of the shards stand in other groups: HSDP. */
+bool plan_shards_in_part(const struct plan *plan);
 bool plan_is_megatron(const struct plan *plan); /* or Primus, which runs it */
 /* The forward of one micro-batch beside the backward of another, so that the exchange of either
  * hides behind the other's products (Megatron combined_1f1b.py). */

@@ -72,6 +72,18 @@ static bool evaluate(struct listed *l, uint64_t rank)
     return sizes_eval(&l->work.sizes, &l->slots, l->values); /* past 64 bits: not listed */
 }
 
+/* Zero over some of the data-parallel ranks: what dp and a power of two have in common. */
+static void draw_shards(uint64_t seed, struct plan *plan)
+{
+    struct rng rng;
+    uint64_t dp = plan_dp(plan), part = 1;
+    rng_init(&rng, seed, 92, 0, 0, 0);
+    plan->parallel.zero = 1 + rng_below(&rng, 3);
+    for (uint64_t n = rng_below(&rng, 5); n > 0 && dp % (2 * part) == 0; n--)
+        part *= 2;
+    plan->parallel.dp_shard = part;
+}
+
 static void draw(uint64_t seed, struct plan *plan)
 {
     plan_random(plan, seed);
@@ -84,6 +96,8 @@ static void draw(uint64_t seed, struct plan *plan)
     if (plan->moe.routing.placement == PLACEMENT_EPLB)
         plan->moe.routing.placement = PLACEMENT_STRIDED;
     plan->block.kind = BLOCK_MOE;
+    if (seed % 3 == 0)
+        draw_shards(seed, plan);
 }
 
 /* ---- bytes, operands, one graph ---- */
@@ -346,12 +360,17 @@ static void training_flop_is_the_models(void **state)
 static uint64_t ranks_of(const struct plan *plan, enum process_group group)
 {
     const struct parallel *p = &plan->parallel;
+    struct sharers shard = plan_sharers(plan), same = plan_replicas(plan);
     const uint64_t ranks[GROUP_COUNT] = {[GROUP_TP] = p->tp,
                                          [GROUP_CP] = p->cp,
                                          [GROUP_EP] = p->ep,
                                          [GROUP_ETP] = p->etp,
                                          [GROUP_DP] = plan_dp(plan) * p->cp,
-                                         [GROUP_EDP] = plan_expert_dp(plan)};
+                                         [GROUP_EDP] = plan_expert_dp(plan),
+                                         [GROUP_DP_SHARD] = shard.dense,
+                                         [GROUP_EDP_SHARD] = shard.experts,
+                                         [GROUP_DP_REPLICA] = same.dense,
+                                         [GROUP_EDP_REPLICA] = same.experts};
     return ranks[group];
 }
 
@@ -405,7 +424,8 @@ static void check_gathers(struct listed *l, uint64_t seed)
                         at(l, l->work.buffers[op_buffer(&l->work, op, ROLE_DST)].dims[0]);
     }
     const struct parallel *p = &l->plan.parallel;
-    bool dense = plan_dp(&l->plan) * p->cp > 1, experts = plan_expert_dp(&l->plan) > 1;
+    struct sharers ranks = plan_sharers(&l->plan);
+    bool dense = ranks.dense > 1, experts = ranks.experts > 1;
     bool head = l->slots.value[SLOT_STAGE_HEAD];
     if (p->zero < 3 || !head || l->plan.workload.mode != MODE_TRAIN ||
         l->slots.value[SLOT_EXPERT_PARAMETERS] %
@@ -417,6 +437,42 @@ static void check_gathers(struct listed *l, uint64_t seed)
     if (gathered != expected)
         fail_msg("seed %" PRIu64 ": %" PRIu64 " elements gathered, %" PRIu64 " sharded", seed,
                  gathered, expected);
+}
+
+/* With shards over some of dp: what the groups that hold the same add up once a step are the
+ * shards of what is trained, and shards times sharers times groups all of dp. */
+static void check_copies(struct listed *l, uint64_t seed)
+{
+    uint64_t added[2] = {0, 0}, parts[2] = {0, 0};
+    struct sharers ranks = plan_sharers(&l->plan), same = plan_replicas(&l->plan);
+    if (!plan_shards_in_part(&l->plan) || l->plan.workload.mode != MODE_TRAIN)
+        return;
+    assert_int_equal(ranks.dense * same.dense, plan_dp(&l->plan) * l->plan.parallel.cp);
+    for (size_t i = 0; i < l->work.n_ops; i++) {
+        const struct op *op = &l->work.ops[i];
+        unsigned experts = op->group == GROUP_EDP_REPLICA;
+        if (op->group != GROUP_DP_REPLICA && !experts)
+            continue;
+        assert_int_equal(op->args.collective.how, ALL_REDUCE);
+        added[experts] += at(l, op->layers) *
+                          at(l, l->work.buffers[op_buffer(&l->work, op, ROLE_DST)].dims[0]);
+        parts[experts] += at(l, op->layers);
+    }
+    struct shards shards = step_trained(&l->plan, &l->work, 1); /* nodes behind the list's */
+    uint64_t *values = arena_alloc(&l->arena, l->work.sizes.n, sizeof *values);
+    sizes_eval(&l->work.sizes, &l->slots, values);
+    const uint64_t of[2] = {same.dense > 1 ? values[shards.dense.node] : 0,
+                            same.experts > 1 ? values[shards.experts.node] : 0};
+    const char *const what[2] = {"dense", "expert"};
+    uint64_t layers = l->slots.value[SLOT_STAGE_MOE_LAYERS];
+    if (!l->slots.value[SLOT_STAGE_HEAD] ||
+        (layers && l->slots.value[SLOT_EXPERT_PARAMETERS] % layers))
+        return;
+    for (unsigned i = 0; i < 2; i++) /* a layer's shard is rounded up on its own */
+        if (added[i] < of[i] || added[i] > of[i] + parts[i])
+            fail_msg("seed %" PRIu64 ": %" PRIu64
+                     " %s parameters added up, shards have %" PRIu64,
+                     seed, added[i], what[i], of[i]);
 }
 
 /* All of the state is read or written once but for the weights under zero 1 and 2. */
@@ -484,6 +540,7 @@ static void volumes_follow_closed_forms(void **state)
                 if (l.work.ops[i].kind == OP_COLLECTIVE)
                     check_volume(&l, &l.work.ops[i], seed);
             check_gathers(&l, seed);
+            check_copies(&l, seed);
             check_optimizer(&l, seed);
             if (l.plan.model.moe.experts)
                 check_payload(&l, seed);

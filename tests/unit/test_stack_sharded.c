@@ -5,11 +5,13 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <cmocka.h>
 
 #include "base/text.h"
 #include "sim/answer/predict.h"
+#include "sim/time/comm.h"
 #include "support/plans.h"
 #include "work/stack/stack.h"
 
@@ -131,6 +133,102 @@ static void states_are_shared_out(void **state)
                      18 * UINT64_C(3816515328));
 }
 
+/* ---- collectives of shards ---- */
+
+static void listed(struct built *b, const char *set)
+{
+    struct err err = {0};
+    *b = (struct built){0};
+    plan_set(base, set, &b->arena, &b->plan);
+    if (work_build(&b->plan, &b->arena, &b->work, &err) || work_ops(&b->plan, &b->work, &err))
+        fail_msg("%s: %s", set, err.text);
+    b->values = plan_evaluate(&b->plan, &b->arena, &b->work);
+}
+
+static const struct op *op_named(const struct built *b, const char *name, enum phase phase)
+{
+    for (size_t i = 0; i < b->work.n_ops; i++)
+        if (text_equal(b->work.ops[i].name, name) && b->work.ops[i].phase == phase &&
+            (b->work.ops[i].segment == SEGMENT_MOE || phase == PHASE_UPDATE))
+            return &b->work.ops[i];
+    return NULL;
+}
+
+/* A MoE layer of Qwen3-30B-A3B on 16 ranks of 2 nodes with ep 1: 128 experts of 3 x 2048 x 768
+ * are 603,979,776 parameters, bf16. HSDP over 8: 7/8 of them are gathered inside a node, what
+ * each rank keeps of the gradients (75,497,472) is added up between the nodes. */
+static void shards_move_inside_their_group(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *set, *name;
+        enum phase phase;
+        enum process_group group;
+        uint64_t sent;
+        double ranks, inside;
+    } rows[] = {
+        {"parallel.dp_shard=8", "gather_expert_weights", PHASE_FORWARD, GROUP_EDP_SHARD,
+         2 * UINT64_C(603979776) / 8 * 7, 8, 8},
+        {"parallel.dp_shard=8", "reduce_gradients_of_expert_weights", PHASE_BACKWARD,
+         GROUP_EDP_SHARD, 2 * UINT64_C(603979776) / 8 * 7, 8, 8},
+        {"parallel.dp_shard=8", "reduce_copies_of_expert_weights", PHASE_BACKWARD,
+         GROUP_EDP_REPLICA, 2 * UINT64_C(75497472), 2, 1},
+        {"parallel.dp_shard=4", "reduce_copies_of_expert_weights", PHASE_BACKWARD,
+         GROUP_EDP_REPLICA, 2 * UINT64_C(150994944) / 4 * 3 * 2, 4, 2},
+        {"", "gather_expert_weights", PHASE_FORWARD, GROUP_EDP,
+         2 * UINT64_C(603979776) / 16 * 15, 16, 8},
+        {"parallel.cp=2 parallel.dp_shard=4", "gather_weights", PHASE_FORWARD, GROUP_DP_SHARD,
+         0, 8, 8},
+        {"parallel.cp=2", "gather_weights", PHASE_FORWARD, GROUP_DP, 0, 16, 8},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct built b;
+        char set[128];
+        snprintf(set, sizeof set, "cluster=h200-8x2 %s", rows[i].set);
+        listed(&b, set);
+        const struct op *op = op_named(&b, rows[i].name, rows[i].phase);
+        print_message("%s: %s\n", rows[i].set, rows[i].name);
+        assert_non_null(op);
+        assert_int_equal(op->group, rows[i].group);
+        if (rows[i].sent)
+            assert_int_equal(b.values[op->bytes_sent.node], rows[i].sent);
+        struct comm_place place = comm_place(&b.plan, op->group);
+        near(place.ranks, rows[i].ranks, 1e-12);
+        near(place.inside, rows[i].inside, 1e-12);
+        arena_release(&b.arena);
+    }
+}
+
+/* Weights that stay from forward to backward are gathered once; MiCS adds copies up once a
+ * step, not in every backward. */
+static void what_runs_once_runs_once(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *set, *name;
+        enum phase phase;
+        bool there;
+    } rows[] = {
+        {"", "gather_weights", PHASE_BACKWARD, true},
+        {"parallel.reshard=never", "gather_weights", PHASE_BACKWARD, false},
+        {"parallel.reshard=never", "gather_weights", PHASE_FORWARD, true},
+        {"stack=deepspeed parallel.zero=3 parallel.dp_shard=4", "reduce_copies_of_weights",
+         PHASE_BACKWARD, false},
+        {"stack=deepspeed parallel.zero=3 parallel.dp_shard=4", "reduce_copies_of_weights",
+         PHASE_UPDATE, true},
+        {"parallel.dp_shard=1", "gather_weights", PHASE_FORWARD, false},
+        {"parallel.dp_shard=1", "reduce_copies_of_weights", PHASE_BACKWARD, true},
+        {"parallel.dp_shard=8", "reduce_copies_of_weights", PHASE_BACKWARD, false},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct built b;
+        listed(&b, rows[i].set);
+        print_message("%s: %s\n", rows[i].set, rows[i].name);
+        assert_int_equal(op_named(&b, rows[i].name, rows[i].phase) != NULL, rows[i].there);
+        arena_release(&b.arena);
+    }
+}
+
 /* 5e8 elements in bf16 0.9313 GiB, 1e9 live 1.8626, 48 kept layers of 623,116,288. */
 static void what_is_reserved_for_collectives(void **state)
 {
@@ -223,6 +321,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_unit_holds_six_and_ten_bytes_a_parameter),
         cmocka_unit_test(states_are_shared_out),
+        cmocka_unit_test(shards_move_inside_their_group),
+        cmocka_unit_test(what_runs_once_runs_once),
         cmocka_unit_test(what_is_reserved_for_collectives),
         cmocka_unit_test(losses_hold),
         cmocka_unit_test(what_they_do_not_run_is_refused),

@@ -338,7 +338,7 @@ static void report_path(struct context *c)
     for (size_t i = 0; i < work->n_ops; i++) {
         const struct op *op = &work->ops[i];
         bool update = op->phase == PHASE_UPDATE;
-        bool shards = op->group == GROUP_DP || op->group == GROUP_EDP || op->group == GROUP_PP;
+        bool shards = process_group_is_data(op->group) || op->group == GROUP_PP;
         double seconds = s->op_s[i] * (double)s->values[op->layers.node] *
                          (update ? 1 : c->out->step.micro_batches);
         if (shards || seconds <= 0)

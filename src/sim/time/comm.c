@@ -41,15 +41,45 @@ static double stride_of(const struct plan *plan, enum process_group group, doubl
     return 1;
 }
 
-struct comm_place comm_place(const struct plan *plan, enum process_group group)
+/* Of so many ranks so far apart, those that share a node. */
+static double inside_node(const struct plan *plan, double ranks, double stride)
 {
-    double ranks, stride = stride_of(plan, group, &ranks);
     double node = (double)(plan->cluster.node.devices * plan->cluster.device.logical_cores);
     double most = node / stride;
-    if (group == GROUP_DP) /* all copies of the dense parameters: dp x cp */
-        ranks *= (double)plan->parallel.cp;
-    double inside = most <= 1 ? 1 : most < ranks ? most : ranks;
-    return (struct comm_place){ranks, inside};
+    return most <= 1 ? 1 : most < ranks ? most : ranks;
+}
+
+/* Shards lie next to each other along dp, copies of them a group apart: the order of torch's
+ * (replicate, shard) meshes, Megatron's instances of the optimizer and MiCS. */
+static struct comm_place part_of_dp(const struct plan *plan, enum process_group group)
+{
+    struct sharers shard = plan_sharers(plan), copies = plan_replicas(plan);
+    bool experts = group == GROUP_EDP_SHARD || group == GROUP_EDP_REPLICA;
+    bool replica = group == GROUP_DP_REPLICA || group == GROUP_EDP_REPLICA;
+    double all, stride = stride_of(plan, experts ? GROUP_EDP : GROUP_DP, &all);
+    double part =
+        experts ? (double)shard.experts : (double)shard.dense / (double)plan->parallel.cp;
+    if (!replica)
+        return (struct comm_place){part, inside_node(plan, part, stride)};
+    double same = (double)(experts ? copies.experts : copies.dense);
+    return (struct comm_place){same, inside_node(plan, same, stride * part)};
+}
+
+struct comm_place comm_place(const struct plan *plan, enum process_group group)
+{
+    struct comm_place place;
+    if (group >= GROUP_DP_SHARD)
+        place = part_of_dp(plan, group);
+    else {
+        double stride = stride_of(plan, group, &place.ranks);
+        place.inside = inside_node(plan, place.ranks, stride);
+    }
+    if (group == GROUP_DP || group == GROUP_DP_SHARD) { /* with those that share sequences */
+        double ranks, stride = stride_of(plan, GROUP_CP, &ranks);
+        place.ranks *= ranks;
+        place.inside *= inside_node(plan, ranks, stride);
+    }
+    return place;
 }
 
 /* ---- seconds ---- */

@@ -40,7 +40,7 @@ void stretch_add(struct stretch *sum, const struct stretch *one, double times)
 enum time_part stretch_part(enum profile_item item, enum process_group group)
 {
     if (profile_item_class(item) == PROFILE_COLLECTIVE) {
-        if (group == GROUP_DP || group == GROUP_EDP)
+        if (process_group_is_data(group))
             return TIME_SHARDING;
         return group == GROUP_EP ? TIME_EXCHANGE : TIME_TENSOR;
     }
@@ -154,7 +154,7 @@ static double stream_s(const struct stepper *s, size_t i, enum profile_item item
     const struct op *op = &s->work.ops[i];
     const struct stack *stack = &s->plan.stack;
     bool link = profile_item_class(item) == PROFILE_COLLECTIVE;
-    bool sharding = op->group == GROUP_DP || op->group == GROUP_EDP;
+    bool sharding = process_group_is_data(op->group);
     if (item == PROFILE_COPY || (link && sharding && stack->overlap_dp))
         return 0;
     bool beside =
@@ -213,7 +213,7 @@ static void host_end(const struct stepper *s, struct host_layer *h, struct stret
  * the host waits for between them. */
 static bool counts(const struct op *op, bool routed)
 {
-    bool sharding = op->group == GROUP_DP || op->group == GROUP_EDP || op->group == GROUP_PP;
+    bool sharding = process_group_is_data(op->group) || op->group == GROUP_PP;
     bool between =
         (op->module >= MODULE_PERMUTE && op->module <= MODULE_UNPERMUTE) || op->kind == OP_SYNC;
     return !routed || (segment_has_experts(op->segment) && op->phase != PHASE_UPDATE &&
@@ -281,7 +281,7 @@ enum update_part stretch_update(const struct stepper *s, size_t i)
 {
     const struct op *op = &s->work.ops[i];
     enum profile_item item = price_item(op, s->values);
-    bool copies = op->group == GROUP_DP || op->group == GROUP_EDP;
+    bool copies = process_group_is_data(op->group);
     if (copies && item == PROFILE_ALL_GATHER)
         return UPDATE_GATHER;
     if (copies && s->values[op->bytes_sent.node] > 64) /* not the norm's own number */

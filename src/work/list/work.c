@@ -74,6 +74,11 @@ const char *process_group_name(enum process_group group)
     return names[group];
 }
 
+bool process_group_is_data(enum process_group group)
+{
+    return group == GROUP_DP || group == GROUP_EDP || group >= GROUP_DP_SHARD;
+}
+
 static struct size shape_bytes(struct sizes *sizes, const struct buffer *buffer)
 {
     struct size elements = size_product(sizes, buffer->n_dims, buffer->dims);

@@ -150,7 +150,13 @@ const char *phase_name(enum phase phase);
     X(ETP, "etp")                                                                              \
     X(DP, "dp")   /* all that hold the same dense parameters: dp x cp */                       \
     X(EDP, "edp") /* all that hold the same experts */                                         \
-    X(PP, "pp")
+    X(PP, "pp")                                                                                \
+    /* with parallel.dp_shard: those that share a copy of either out, and those that hold the  \
+       same shard of it */                                                                     \
+    X(DP_SHARD, "dp_shard")                                                                    \
+    X(EDP_SHARD, "edp_shard")                                                                  \
+    X(DP_REPLICA, "dp_replica")                                                                \
+    X(EDP_REPLICA, "edp_replica")
 
 enum process_group {
 #define GROUP_ENUM(name, text) GROUP_##name,
@@ -160,6 +166,8 @@ enum process_group {
 };
 
 const char *process_group_name(enum process_group group);
+/* Whether its ranks hold the same parameters, or share them out. */
+bool process_group_is_data(enum process_group group);
 
 /* Counts are per rank, for one layer of the segment and one micro-step. */
 struct op {

@@ -1,4 +1,5 @@
 /* Collectives of a step's list, by the closed forms of ring algorithms; see layer.h. */
+#include "plan/derive.h"
 #include "work/piece/layer.h"
 
 struct size layer_group_ranks(struct layer *l, enum process_group group)
@@ -7,6 +8,13 @@ struct size layer_group_ranks(struct layer *l, enum process_group group)
         [GROUP_TP] = SLOT_TP,   [GROUP_CP] = SLOT_CP,         [GROUP_EP] = SLOT_EP,
         [GROUP_ETP] = SLOT_ETP, [GROUP_EDP] = SLOT_EXPERT_DP, [GROUP_PP] = SLOT_PP,
     };
+    struct sharers shard = plan_sharers(l->plan), copies = plan_replicas(l->plan);
+    const uint64_t parts[GROUP_COUNT] = {[GROUP_DP_SHARD] = shard.dense,
+                                         [GROUP_EDP_SHARD] = shard.experts,
+                                         [GROUP_DP_REPLICA] = copies.dense,
+                                         [GROUP_EDP_REPLICA] = copies.experts};
+    if (parts[group])
+        return size_const(l->z, parts[group]);
     if (group == GROUP_DP)
         return size_mul(l->z, size_slot(l->z, SLOT_DP), size_slot(l->z, SLOT_CP));
     return size_slot(l->z, slots[group]);

@@ -64,15 +64,18 @@ static uint16_t flat(struct step *s, const char *name, enum category category, e
 }
 
 struct weights_part {
-    const char *what; /* "weights", "expert_weights" */
-    enum process_group group;
-    struct size elements; /* gathered */
-    enum dtype dtype;     /* as it travels */
+    const char *what;         /* "weights", "expert_weights" */
+    enum process_group group; /* shares them out; GROUP_NONE: every rank has them whole */
+    enum process_group same;  /* its ranks hold the same shard; GROUP_NONE: no other does */
+    struct size elements;     /* gathered */
+    enum dtype dtype;         /* as it travels */
 };
 
 static void gather(struct step *s, const struct weights_part *shard)
 {
     struct layer *l = &s->l;
+    if (shard->group == GROUP_NONE)
+        return;
     enum dtype dtype = shard->dtype;
     struct size n = layer_group_ranks(l, shard->group);
     uint16_t part = flat(s, arena_printf(l->arena, "shard_of_%s", shard->what),
@@ -83,24 +86,59 @@ static void gather(struct step *s, const struct weights_part *shard)
                      ALL_GATHER, part, all, l->work->buffers[all].bytes);
 }
 
-static void reduce(struct step *s, const struct weights_part *shard, enum collective_kind how)
+/* Of all gradients a rank keeps its shard, or all; returns what it keeps. */
+static uint16_t reduce(struct step *s, const struct weights_part *shard,
+                       enum collective_kind how)
 {
     struct layer *l = &s->l;
     enum dtype dtype = shard->dtype;
     struct size kept = shard->elements;
-    if (how == REDUCE_SCATTER)
-        kept = size_ceil_div(l->z, kept, layer_group_ranks(l, shard->group));
     uint16_t all = flat(s, arena_printf(l->arena, "gradients_of_%s", shard->what),
                         CATEGORY_GRADIENTS, dtype, shard->elements);
+    if (shard->group == GROUP_NONE)
+        return all;
+    if (how == REDUCE_SCATTER)
+        kept = size_ceil_div(l->z, kept, layer_group_ranks(l, shard->group));
     uint16_t part = flat(s, arena_printf(l->arena, "reduced_gradients_of_%s", shard->what),
                          CATEGORY_GRADIENTS, dtype, kept);
     layer_collective(l, arena_printf(l->arena, "reduce_gradients_of_%s", shard->what),
                      shard->group, how, all, part, l->work->buffers[all].bytes);
+    return part;
+}
+
+/* A shard added up over the groups that hold the same (FSDP2 _fsdp_collectives.py
+ * foreach_reduce: an all-reduce of the reduce-scatter's output). */
+static void reduce_copies(struct step *s, const struct weights_part *shard, uint16_t part)
+{
+    struct layer *l = &s->l;
+    if (shard->same == GROUP_NONE)
+        return;
+    uint16_t sum = flat(s, arena_printf(l->arena, "summed_gradients_of_%s", shard->what),
+                        CATEGORY_GRADIENTS, shard->dtype, l->work->buffers[part].dims[0]);
+    layer_collective(l, arena_printf(l->arena, "reduce_copies_of_%s", shard->what), shard->same,
+                     ALL_REDUCE, part, sum, l->work->buffers[part].bytes);
+}
+
+/* The shard of a step's gradients. */
+static uint16_t accumulated(struct step *s, const struct weights_part *shard)
+{
+    struct size n =
+        shard->group == GROUP_NONE ? s->l.one : layer_group_ranks(&s->l, shard->group);
+    return flat(s, arena_printf(s->l.arena, "accumulated_gradients_of_%s", shard->what),
+                CATEGORY_GRADIENTS, shard->dtype, size_ceil_div(s->l.z, shard->elements, n));
+}
+
+/* DeepSpeed's MiCS adds copies up at the last micro-step alone (mics.py
+ * allreduce_mics_shard_grads). */
+static bool copies_reduced_once(const struct step *s)
+{
+    return s->plan->stack.kind == STACK_DEEPSPEED;
 }
 
 static enum dtype gradient_dtype(const struct step *s)
 {
-    enum dtype dtype = lora_gradients(s->plan);
+    enum dtype reduced = stack_reduces_in(s->plan);
+    enum dtype dtype = reduced == DTYPE_NONE ? lora_gradients(s->plan) : reduced;
     return dtype == DTYPE_NONE ? s->plan->precision.activations : dtype;
 }
 
@@ -108,11 +146,19 @@ static enum dtype gradient_dtype(const struct step *s)
 static unsigned held_by_many(struct step *s, struct shards elements, enum dtype dtype,
                              bool adapters, struct weights_part out[2])
 {
-    const struct weights_part all[] = {
-        {adapters ? "adapters" : "weights", GROUP_DP, elements.dense, dtype},
-        {adapters ? "expert_adapters" : "expert_weights", GROUP_EDP, elements.experts, dtype},
+    struct weights_part all[] = {
+        {adapters ? "adapters" : "weights", GROUP_DP, GROUP_NONE, elements.dense, dtype},
+        {adapters ? "expert_adapters" : "expert_weights", GROUP_EDP, GROUP_NONE,
+         elements.experts, dtype},
     };
     const uint64_t ranks[] = {plan_dp(s->plan) * s->plan->parallel.cp, plan_expert_dp(s->plan)};
+    if (plan_shards_in_part(s->plan)) {
+        struct sharers shard = plan_sharers(s->plan), same = plan_replicas(s->plan);
+        all[0].group = shard.dense > 1 ? GROUP_DP_SHARD : GROUP_NONE;
+        all[1].group = shard.experts > 1 ? GROUP_EDP_SHARD : GROUP_NONE;
+        all[0].same = same.dense > 1 ? GROUP_DP_REPLICA : GROUP_NONE;
+        all[1].same = same.experts > 1 ? GROUP_EDP_REPLICA : GROUP_NONE;
+    }
     unsigned n = 0;
     for (unsigned i = 0; i < 2; i++)
         if (ranks[i] > 1 && !size_is_zero(s->l.z, all[i].elements))
@@ -168,9 +214,17 @@ void step_gather_weights(struct step *s, enum phase phase)
 {
     struct weights_part list[2];
     s->l.backward = phase == PHASE_BACKWARD;
-    for (unsigned i = 0, n = gathers_layers(s) ? gathered(s, list) : 0; i < n; i++)
+    bool kept = s->l.backward && stack_keeps_gathered(s->plan);
+    for (unsigned i = 0, n = gathers_layers(s) && !kept ? gathered(s, list) : 0; i < n; i++)
         gather(s, &list[i]);
     s->l.backward = false;
+}
+
+static void reduce_layer(struct step *s, const struct weights_part *shard)
+{
+    uint16_t part = reduce(s, shard, REDUCE_SCATTER);
+    if (!copies_reduced_once(s))
+        reduce_copies(s, shard, part);
 }
 
 void step_reduce_gradients(struct step *s)
@@ -178,7 +232,7 @@ void step_reduce_gradients(struct step *s)
     struct weights_part list[2];
     s->l.backward = true;
     for (unsigned i = 0, n = gathers_layers(s) ? with_gradients(s, list) : 0; i < n; i++)
-        reduce(s, &list[i], REDUCE_SCATTER);
+        reduce_layer(s, &list[i]);
     s->l.backward = false;
 }
 
@@ -195,7 +249,10 @@ void step_reduce_all(struct step *s)
     uint64_t zero = s->plan->parallel.zero;
     struct weights_part list[2];
     for (unsigned i = 0, n = zero < 3 ? copied(s, gradient_dtype(s), list) : 0; i < n; i++)
-        reduce(s, &list[i], zero ? REDUCE_SCATTER : ALL_REDUCE);
+        reduce_copies(s, &list[i], reduce(s, &list[i], zero ? REDUCE_SCATTER : ALL_REDUCE));
+    bool once = zero == 3 && copies_reduced_once(s);
+    for (unsigned i = 0, n = once ? copied(s, gradient_dtype(s), list) : 0; i < n; i++)
+        reduce_copies(s, &list[i], accumulated(s, &list[i]));
 }
 
 void step_gather_all(struct step *s)

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "plan/derive.h"
 #include "work/list/dtype.h"
 #include "work/list/letters.h"
 #include "work/piece/lora.h"
@@ -75,7 +76,9 @@ static void gradient_norm(struct step *s, struct pair gradients, struct size rea
         OPERANDS(IN(SRC, gradients.number[0]), IN(OTHER, gradients.number[1]), OUT(DST, norm)));
     uint16_t sum = layer_buffer(l, "global_gradient_norm", CATEGORY_METADATA, DTYPE_F32,
                                 RULE_FIXED, 1, &l->one);
-    layer_collective(l, "reduce_gradient_norm", GROUP_DP, ALL_REDUCE, norm, sum,
+    /* copies of shards in other groups have the same norm */
+    enum process_group group = plan_shards_in_part(s->plan) ? GROUP_DP_SHARD : GROUP_DP;
+    layer_collective(l, "reduce_gradient_norm", group, ALL_REDUCE, norm, sum,
                      l->work->buffers[norm].bytes);
 }
 

@@ -59,12 +59,11 @@ static enum status build(struct train *t, const struct plan *plan, struct work *
     return STATUS_OK;
 }
 
-/* Accelerate's policy of bf16 reduces in bf16 too. */
 enum status stack_fsdp_build(const struct plan *plan, struct work *work, struct err *err)
 {
     struct train t;
     TRY(build(&t, plan, work, err));
-    t.reduces_in = plan->precision.activations;
+    t.reduces_in = stack_reduces_in(plan);
     train_fsdp2(&t);
     train_extras(&t);
     step_optimizer(plan, work);

@@ -88,6 +88,11 @@ void step_state(const struct plan *plan, struct work *work, bool gradients_persi
 /* Format of the second moment. */
 enum dtype state_moment2(const struct plan *plan);
 
+/* FSDP2: whether a layer's gathered weights stay from its forward to its backward. */
+bool stack_keeps_gathered(const struct plan *plan);
+/* The format in which it reduces gradients; DTYPE_NONE under other stacks. */
+enum dtype stack_reduces_in(const struct plan *plan);
+
 /* What reinforcement learning keeps beside training (workload.colocated): frozen models, and an
  * engine that generates, all the time or between steps. */
 void step_colocated(const struct plan *plan, struct work *work);

@@ -246,7 +246,7 @@ enum status stack_torchtitan_build(const struct plan *plan, struct work *work, s
     TRY(refuse(plan, path, err));
     train_init(&t, plan, work, path);
     TRY(modules(&t, err));
-    t.reduces_in = DTYPE_F32; /* mixed_precision_reduce */
+    t.reduces_in = stack_reduces_in(plan);
     step_state(plan, work, true);
     train_eager(&t);
     train_ends(&t);

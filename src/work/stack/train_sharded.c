@@ -76,11 +76,21 @@ void train_gathered_weights(struct train *t)
 
 /* ---- FSDP2 (PyTorch _fsdp_param_group.py, _fsdp_collectives.py) ---- */
 
-static bool keeps_gathered(const struct plan *plan)
+bool stack_keeps_gathered(const struct plan *plan)
 {
     bool titan = plan->stack.kind == STACK_TORCHTITAN;
+    if (plan->parallel.zero < 3 || (!titan && plan->stack.kind != STACK_FSDP))
+        return false;
     return plan->parallel.reshard == RESHARD_NEVER ||
            (plan->parallel.reshard == RESHARD_AUTO && titan && plan->parallel.pp > 1);
+}
+
+/* torchtitan's mixed_precision_reduce is f32; Accelerate's policy of bf16 reduces in bf16. */
+enum dtype stack_reduces_in(const struct plan *plan)
+{
+    if (plan->stack.kind == STACK_TORCHTITAN)
+        return DTYPE_F32;
+    return plan->stack.kind == STACK_FSDP ? plan->precision.activations : DTYPE_NONE;
 }
 
 /* What stays gathered from forward to backward: every layer of the stage. */
@@ -112,7 +122,7 @@ static void add_units(struct train *t, enum layer_kind kind)
     const struct precision *p = &t->plan->precision;
     struct size sum = layer_elements(t, kind, false);
     struct size alone = layer_elements(t, kind, true);
-    bool kept = keeps_gathered(t->plan);
+    bool kept = stack_keeps_gathered(t->plan);
     add(t, kind, "gathered_weights", CATEGORY_WEIGHTS, p->activations, sum, kept ? 2 : 3,
         FORWARD);
     if (!kept)
@@ -155,10 +165,10 @@ void train_fsdp2(struct train *t)
     for (unsigned k = 0; k < KIND_COUNT; k++)
         if (t->kinds[k])
             add_units(t, (enum layer_kind)k);
-    if (keeps_gathered(t->plan))
+    if (stack_keeps_gathered(t->plan))
         add_kept(t);
     add_end_units(t);
-    train_encoder_unit(t, keeps_gathered(t->plan));
+    train_encoder_unit(t, stack_keeps_gathered(t->plan));
 }
 
 /* ---- DeepSpeed (zero/stage_1_and_2.py, stage3.py; elements by zero/config.py) ---- */
