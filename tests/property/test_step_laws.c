@@ -98,6 +98,10 @@ static void draw(uint64_t seed, struct plan *plan)
     plan->block.kind = BLOCK_MOE;
     if (seed % 3 == 0)
         draw_shards(seed, plan);
+    if (seed % 5 == 0 && plan->workload.mode == MODE_TRAIN) {
+        plan->lora.rank = 8;
+        plan->precision.weights = seed % 10 ? DTYPE_BF16 : DTYPE_NF4;
+    }
 }
 
 /* ---- bytes, operands, one graph ---- */
@@ -304,6 +308,28 @@ static void draw_even(struct rng *rng, struct plan *plan)
     plan->workload.micro_batch = 1 + rng_below(rng, 2);
     plan->stack.vocab_multiple = 0;
     plan->recompute.kind = rng_below(rng, 2) ? RECOMPUTE_FULL : RECOMPUTE_NONE;
+    if (rng_below(rng, 4) || plan->stack.kind == STACK_HOST)
+        return;
+    plan->lora.rank = 8 << rng_below(rng, 2); /* tp ranks each have A of the whole input */
+    plan->parallel.tp = 1;
+    plan->parallel.sp = false;
+}
+
+/* What adapters add to a rank's forward per token: 2 FLOP a parameter that it meets. */
+struct adapter_flop {
+    uint64_t others, experts;
+};
+
+static struct adapter_flop adapter_flop(struct listed *l)
+{
+    if (!lora_is_on(&l->plan))
+        return (struct adapter_flop){0, 0};
+    struct lora_sum sum = lora_parameters(&l->plan, &l->work.sizes);
+    uint64_t *values = arena_alloc(&l->arena, l->work.sizes.n, sizeof *values);
+    sizes_eval(&l->work.sizes, &l->slots, values);
+    uint64_t local = plan_local_experts(&l->plan), K = l->plan.model.moe.top_k;
+    return (struct adapter_flop){2 * values[sum.dense.node],
+                                 local ? 2 * K * values[sum.experts.node] / local : 0};
 }
 
 /* Without the experts, a rank's tokens cost what the model's do; with them, summed over the
@@ -311,7 +337,7 @@ static void draw_even(struct rng *rng, struct plan *plan)
 static void training_flop_is_the_models(void **state)
 {
     (void)state;
-    unsigned rows_only = 0, all = 0;
+    unsigned rows_only = 0, all = 0, adapted = 0;
     struct rng rng;
     rng_init(&rng, 1, 91, 0, 0, 0);
     for (uint64_t seed = 1; seed <= DRAWS; seed++) {
@@ -334,25 +360,30 @@ static void training_flop_is_the_models(void **state)
             arena_release(&l.arena);
             continue;
         }
+        struct adapter_flop beside = adapter_flop(&l);
         uint64_t each = expert_flop_per_token(&l.plan.model) * layers;
         uint64_t model =
             params_forward_flop_per_token(&l.plan.model, l.plan.workload.sequence_length);
+        model += beside.others;
         if (others != R * T * (model - each))
             fail_msg("seed %" PRIu64 ", %s, %s, tp %" PRIu64 ": %" PRIu64
                      " FLOP besides the experts, the model has %" PRIu64,
                      seed, words_stack[l.plan.stack.kind], words_path[l.plan.moe.path],
                      l.plan.parallel.tp, others, R * T * (model - each));
+        each += beside.experts;
         if (computes_rows_only(&l.plan) && experts != R * T * each)
             fail_msg("seed %" PRIu64 ", %s, %s: %" PRIu64
                      " FLOP of the experts, the model has %" PRIu64,
                      seed, words_stack[l.plan.stack.kind], words_path[l.plan.moe.path], experts,
                      R * T * each);
         rows_only += computes_rows_only(&l.plan);
+        adapted += beside.others > 0;
         all++;
         arena_release(&l.arena);
     }
     assert_in_range(all, 100, DRAWS);
     assert_in_range(rows_only, 40, DRAWS);
+    assert_in_range(adapted, 40, DRAWS);
 }
 
 /* ---- collectives, shards, state ---- */
@@ -418,7 +449,9 @@ static void check_gathers(struct listed *l, uint64_t seed)
     for (size_t i = 0; i < l->work.n_ops; i++) {
         const struct op *op = &l->work.ops[i];
         bool weights = text_equal(op->name, "gather_weights") ||
-                       text_equal(op->name, "gather_expert_weights");
+                       text_equal(op->name, "gather_expert_weights") ||
+                       text_equal(op->name, "gather_adapters") ||
+                       text_equal(op->name, "gather_expert_adapters");
         if (weights && op->phase == PHASE_FORWARD)
             gathered += at(l, op->layers) *
                         at(l, l->work.buffers[op_buffer(&l->work, op, ROLE_DST)].dims[0]);

@@ -96,8 +96,10 @@ struct buffer {
     uint16_t drop_every;
     uint32_t schedules; /* bit s: exists in schedule s */
     bool state;         /* parameters and optimizer: reported as state, the rest as temp */
-    bool pinned;        /* saved because the user named it: no schedule can drop it */
-    bool outside;       /* not from the framework's allocator: communication libraries */
+    bool trained; /* lists of a step: an adapter, which has a gradient where all is frozen */
+    uint16_t of;  /* and a copy in 16 bits of a quantised matrix: its number + 1; 0: none */
+    bool pinned;  /* saved because the user named it: no schedule can drop it */
+    bool outside; /* not from the framework's allocator: communication libraries */
     uint64_t addressable_bytes; /* most that the library's index reaches; 0: no such limit */
     const char *source;         /* where its presence is documented, or NULL */
 };

@@ -47,6 +47,12 @@ void backward_arrive(struct backward *b, uint16_t of, uint16_t contribution)
     b->grad[of] = sum;
 }
 
+bool backward_trains(const struct backward *b, const struct op *op)
+{
+    uint16_t w = backward_of(b, op, ROLE_WEIGHT);
+    return !b->l->frozen || (w != WORK_NONE && b->l->work->buffers[w].trained);
+}
+
 uint16_t backward_weight(struct backward *b, uint16_t weight)
 {
     if (b->grad[weight] != WORK_NONE)

@@ -163,7 +163,7 @@ static void prepare_sums(struct backward *b)
         if (gates != WORK_NONE)
             b->outside[gates] = outside_sum(b, gates);
         bool summed = product && op.args.gemm.rows.turn && has(b, &op, ROLE_MAP);
-        if (product && !l->frozen && (summed || !op.args.gemm.rows.turn)) {
+        if (product && backward_trains(b, &op) && (summed || !op.args.gemm.rows.turn)) {
             zeroed(l, backward_weight(b, backward_of(b, &op, ROLE_WEIGHT)));
             if (has(b, &op, ROLE_BIAS))
                 zeroed(l, backward_weight(b, backward_of(b, &op, ROLE_BIAS)));

@@ -98,7 +98,7 @@ static uint16_t bias_gradient(struct backward *b, const struct op *op)
 static void weight_rule(struct backward *b, const struct op *op, uint16_t d)
 {
     struct layer *l = b->l;
-    if (l->frozen)
+    if (!backward_trains(b, op))
         return;
     uint16_t dw = backward_weight(b, backward_of(b, op, ROLE_WEIGHT));
     uint16_t dbias = bias_gradient(b, op);
@@ -131,6 +131,13 @@ static uint16_t sum_groups(struct backward *b, const struct op *op, uint16_t wid
     return da;
 }
 
+/* The matrix, of which the forward's copy is gone. */
+static uint16_t weight_as_kept(const struct backward *b, const struct op *op)
+{
+    uint16_t w = backward_of(b, op, ROLE_WEIGHT), of = b->l->work->buffers[w].of;
+    return of ? (uint16_t)(of - 1) : w;
+}
+
 static void gemm_rule(struct backward *b, const struct op *op)
 {
     struct layer *l = b->l;
@@ -151,7 +158,7 @@ static void gemm_rule(struct backward *b, const struct op *op)
                             .turn = op->args.gemm.rows.turn,
                             .parts = op->args.gemm.rows.parts};
     layer_gemm(
-        l, named(b, "dgrad", op), d, backward_of(b, op, ROLE_WEIGHT), WORK_NONE, da, groups,
+        l, named(b, "dgrad", op), d, weight_as_kept(b, op), WORK_NONE, da, groups,
         (struct gemm_shape){
             .rows = op->m, .k = op->n, .n = op->k, .groups = op->groups, .transposed = true});
     backward_arrive(b, a, shared ? sum_groups(b, op, da) : da);

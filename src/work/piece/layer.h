@@ -68,10 +68,11 @@ struct layer {
     struct work *work;
     struct sizes *z;
     struct arena *arena;
-    bool listed;   /* part of a whole step's list: priced, its inputs are not made up here */
-    bool trains;   /* a backward follows */
-    bool frozen;   /* whose gradients are those of rows alone: no weight has one */
-    bool backward; /* ops being added are the backward's */
+    bool listed; /* part of a whole step's list: priced, its inputs are not made up here */
+    bool trains; /* a backward follows */
+    bool frozen; /* whose gradients are those of rows alone: no weight but adapters has one */
+    bool quantised; /* whose matrices are in few bits and multiply in the activations' format */
+    bool backward;  /* ops being added are the backward's */
     struct err *err;
     enum status status; /* the first refusal */
 
@@ -125,6 +126,10 @@ struct size layer_traffic(const struct layer *l, struct size rows, uint16_t buff
 struct extent layer_fixed(struct size rows);
 
 /* ---- ops ---- */
+
+/* What a product reads of a matrix: itself, or a copy in the activations' format that a pass
+ * before it makes (bitsandbytes dequantises before every product, forward and backward). */
+uint16_t layer_wide(struct layer *l, uint16_t w, struct groups groups);
 
 /* Adds an op with these operands (OPERANDS(...), absent ones left out); its kind
  * follows from op.kernel. */

@@ -1,6 +1,6 @@
 /* The expert network over grouped rows: gate and up in one product, activation, down. */
 #include "work/path/path.h"
-#include "work/piece/layer.h"
+#include "work/piece/lora.h"
 
 /* [e, M, k] copies in which only a group's own rows are not zero, and one product over them:
  * what ragged_dot becomes without a grouped kernel (buffers.md 6). */
@@ -41,17 +41,19 @@ static bool is_expanded(const struct layer *l, struct groups groups)
            groups.map == WORK_NONE && l->b13 == WORK_NONE;
 }
 
-static void product(struct layer *l, const char *name, uint16_t a, uint16_t w, uint16_t bias,
-                    uint16_t c, struct extent extent, struct groups groups)
+static uint16_t product(struct layer *l, const char *name, uint16_t a, uint16_t w,
+                        uint16_t bias, uint16_t c, struct extent extent, struct groups groups)
 {
     struct size k = layer_width(l, a), n = layer_width(l, c);
-    if (is_expanded(l, groups)) {
-        expanded(l, name, a, w, c, extent, groups.offsets, k, n);
-        return;
-    }
     struct size n_groups = groups.turn ? l->one : l->work->buffers[w].dims[0];
     struct gemm_shape shape = {.rows = extent.used, .k = k, .n = n, .groups = n_groups};
-    layer_gemm(l, name, a, w, bias, c, groups, shape);
+    if (is_expanded(l, groups))
+        expanded(l, name, a, layer_wide(l, w, groups), c, extent, groups.offsets, k, n);
+    else
+        layer_gemm(l, name, a, w, bias, c, groups, shape);
+    return l->frozen
+               ? lora_beside(l, arena_printf(l->arena, "expert_%s", name), a, c, groups, shape)
+               : c;
 }
 
 static uint16_t experts(struct layer *l, uint16_t x, struct extent extent, struct groups groups)
@@ -59,13 +61,12 @@ static uint16_t experts(struct layer *l, uint16_t x, struct extent extent, struc
     struct groups own = groups;
     own.shared = false;
     uint16_t h = layer_rows(l, "h", CATEGORY_EXPERT, l->activation, extent, l->GI);
-    product(l, "gate_up", x, l->w13, l->b13, h, extent, groups);
+    h = product(l, "gate_up", x, l->w13, l->b13, h, extent, groups);
     uint16_t a = layer_rows(l, "a", CATEGORY_EXPERT, l->activation, extent, l->I);
     layer_activation(l, "activation", h, a, is_expanded(l, groups) ? layer_no_groups() : own,
                      extent.used);
     uint16_t y = layer_rows(l, "y", CATEGORY_EXPERT, l->combined, extent, l->H);
-    product(l, "down", a, l->w2, l->b2, y, extent, own);
-    return y;
+    return product(l, "down", a, l->w2, l->b2, y, extent, own);
 }
 
 /* Rows of all etp ranks, each of which has a part of every expert's width; and their sums back,

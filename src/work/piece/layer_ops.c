@@ -174,10 +174,33 @@ static struct size weights_read(const struct layer *l, uint16_t w, struct groups
     return size_mul(l->z, one, size_slot(l->z, SLOT_HIT_EXPERTS));
 }
 
+uint16_t layer_wide(struct layer *l, uint16_t w, struct groups groups)
+{
+    struct buffer copy = l->work->buffers[w];
+    if (!l->quantised || copy.dtype != l->weight || !segment_is_layer(l->segment))
+        return w;
+    copy.name = arena_printf(l->arena, "%s_wide", copy.name);
+    copy.dtype = l->activation;
+    copy.bytes = size_const(l->z, 0); /* anew, from the dims */
+    copy.life = LIFE_TRANSIENT;
+    copy.state = false;
+    copy.of = (uint16_t)(w + 1);
+    uint16_t wide = work_buffer(l->work, copy);
+    layer_op(
+        l,
+        (struct op){.name = arena_printf(l->arena, "dequantize_%s", l->work->buffers[w].name),
+                    .kernel = KERNEL_DEQUANTIZE,
+                    .bytes_read = weights_read(l, w, groups),
+                    .bytes_written = weights_read(l, wide, groups)},
+        OPERANDS(IN(SRC, w), OUT(DST, wide)));
+    return wide;
+}
+
 void layer_gemm(struct layer *l, const char *name, uint16_t a, uint16_t w, uint16_t bias,
                 uint16_t c, struct groups g, struct gemm_shape shape)
 {
     struct sizes *z = l->z;
+    w = layer_wide(l, w, g);
     struct size flop =
         size_times(z, size_product(z, 3, (struct size[]){shape.rows, shape.k, shape.n}), 2);
     layer_op(l,

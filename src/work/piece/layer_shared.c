@@ -2,7 +2,7 @@
  * routed one. Shared experts, whose output may have a gate of its own, sigmoid(x w)
  * (Qwen2-MoE), and a dense MLP (Arctic), which here reads the rows that the experts read. */
 #include "plan/derive.h"
-#include "work/piece/layer.h"
+#include "work/piece/lora.h"
 
 /* Whether a network's width is split over tp ranks that have different tokens: they are
  * gathered before it and its sums scattered after (a step's list only: the host refuses). */
@@ -36,6 +36,16 @@ static uint16_t summed(struct layer *l, const char *name, bool split, uint16_t y
     return out;
 }
 
+/* With adapters beside it where the matrix has some. */
+static uint16_t product(struct layer *l, const char *name, uint16_t a, uint16_t w, uint16_t c,
+                        struct size rows)
+{
+    struct gemm_shape shape = {
+        .rows = rows, .k = layer_width(l, a), .n = layer_width(l, c), .groups = l->one};
+    layer_gemm(l, name, a, w, WORK_NONE, c, layer_no_groups(), shape);
+    return lora_beside(l, name, a, c, layer_no_groups(), shape);
+}
+
 /* A network of width `inter`, or of a tp rank's part of it, over all tokens: returns its output
  * [T, H]. */
 static uint16_t network(struct layer *l, const char *name, struct size inter, bool split,
@@ -50,14 +60,10 @@ static uint16_t network(struct layer *l, const char *name, struct size inter, bo
                             l->activation, rows, inter);
     uint16_t y = layer_rows(l, arena_printf(l->arena, "%s_y", name), CATEGORY_EXPERT,
                             l->activation, rows, l->H);
-    layer_gemm(l, arena_printf(l->arena, "%s_gate_up", name), x, w13, WORK_NONE, h,
-               layer_no_groups(),
-               (struct gemm_shape){.rows = rows.rows, .k = l->H, .n = wide, .groups = l->one});
+    h = product(l, arena_printf(l->arena, "%s_gate_up", name), x, w13, h, rows.rows);
     layer_activation(l, arena_printf(l->arena, "%s_activation", name), h, a, layer_no_groups(),
                      rows.rows);
-    layer_gemm(l, arena_printf(l->arena, "%s_down", name), a, w2, WORK_NONE, y,
-               layer_no_groups(),
-               (struct gemm_shape){.rows = rows.rows, .k = inter, .n = l->H, .groups = l->one});
+    y = product(l, arena_printf(l->arena, "%s_down", name), a, w2, y, rows.rows);
     return summed(l, name, split, y);
 }
 

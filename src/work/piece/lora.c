@@ -2,6 +2,7 @@
 #include "work/piece/lora.h"
 
 #include "base/text.h"
+#include "work/list/dtype.h"
 
 /* A target of the plan, the matrix it stands beside and the width of what it adds to. Linear
  * layers: Qwen3-Next's, Kimi's, MiniMax's and Mamba's of HuggingFace. */
@@ -74,6 +75,11 @@ enum { TARGETS = sizeof targets / sizeof *targets };
 bool lora_is_on(const struct plan *plan)
 {
     return plan->workload.mode == MODE_TRAIN && plan->lora.rank > 0;
+}
+
+bool lora_base_is_quantised(const struct plan *plan)
+{
+    return lora_is_on(plan) && dtype_scale(plan->precision.weights).bytes;
 }
 
 enum dtype lora_gradients(const struct plan *plan)

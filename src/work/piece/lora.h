@@ -5,10 +5,13 @@
 #define MOEPLAN_WORK_PIECE_LORA_H
 
 #include "base/err.h"
+#include "work/piece/layer.h"
 #include "work/piece/matrix.h"
 
 /* Whether the plan trains adapters alone. */
 bool lora_is_on(const struct plan *plan);
+/* And whether beside weights in a format with scales (QLoRA). */
+bool lora_base_is_quantised(const struct plan *plan);
 
 /* Format of the gradients of what is trained: adapters in f32 have theirs in f32. */
 enum dtype lora_gradients(const struct plan *plan);
@@ -29,6 +32,12 @@ struct lora_sum {
 struct lora_sum lora_parameters(const struct plan *plan, struct sizes *z);
 /* Those of one layer. */
 struct lora_sum lora_layer(const struct plan *plan, struct sizes *z, enum layer_kind kind);
+
+/* c = a w of a matrix of the table, and the low-rank product of its adapters added to it: A [k,
+ * r] for every side, B [r, n] for each its own columns, one of each an expert. Returns the sum,
+ * c itself where there are none. The products of block-sparse and shared cores have none. */
+uint16_t lora_beside(struct layer *l, const char *matrix, uint16_t a, uint16_t c,
+                     struct groups groups, struct gemm_shape shape);
 
 /* STATUS_INPUT for a target that no table knows. */
 enum status lora_check(const struct plan *plan, struct err *err);

@@ -363,7 +363,7 @@ static void keep_weights(struct state *s)
         shards.dense = size_sub(s->z, shards.dense, moved(s, shards.dense));
         shards.experts = size_sub(s->z, shards.experts, moved(s, shards.experts));
     }
-    if (lora_is_on(s->plan) && dtype_scale(s->plan->precision.weights).bytes) {
+    if (lora_base_is_quantised(s->plan)) {
         keep_quantised(s, shards);
         return;
     }

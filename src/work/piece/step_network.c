@@ -33,7 +33,9 @@ static bool is_payload(const struct work *work, const struct op *op)
 
 static bool reads(const struct layer *l, const struct op *op, uint16_t buffer)
 {
-    return buffer != WORK_NONE && op_reads(l->work, op, buffer);
+    uint16_t weight = op_buffer(l->work, op, ROLE_WEIGHT);
+    bool copy = weight != WORK_NONE && l->work->buffers[weight].of == buffer + 1;
+    return buffer != WORK_NONE && (copy || op_reads(l->work, op, buffer));
 }
 
 /* By order: to the router's choice, rows are permuted, dispatched, sorted again, multiplied,
@@ -74,7 +76,8 @@ uint16_t step_experts(struct step *s, uint16_t x)
     size_t first = l->work->n_ops;
     uint16_t out = layer_forward(l);
     for (size_t i = first; i < l->work->n_ops; i++)
-        l->work->ops[i].module = module_of(l, &l->work->ops[i], &met);
+        if (l->work->ops[i].module == MODULE_MLP_NORM) /* adapters know theirs */
+            l->work->ops[i].module = module_of(l, &l->work->ops[i], &met);
     l->module = MODULE_RESIDUAL;
     return step_add(s, "layer_output", x, out);
 }

@@ -188,11 +188,16 @@ static struct shards segment_adapters(struct step *s)
     return (struct shards){sum.dense, sum.experts};
 }
 
-/* Adapters are gathered with the weights they stand beside. */
-static unsigned gathered(struct step *s, struct weights_part out[2])
+/* Adapters are gathered with the weights they stand beside; those of a quantised base, of
+ * which the bits travel as they are kept (every rank has all scales), on their own. */
+static unsigned gathered(struct step *s, struct weights_part out[4])
 {
     struct sizes *z = s->l.z;
     struct shards all = segment_weights(s), adapters = segment_adapters(s);
+    if (lora_base_is_quantised(s->plan) && segment_is_layer(s->l.segment)) {
+        unsigned n = held_by_many(s, all, s->plan->precision.weights, false, out);
+        return n + held_by_many(s, adapters, s->plan->precision.activations, true, out + n);
+    }
     all.dense = size_add(z, all.dense, adapters.dense);
     all.experts = size_add(z, all.experts, adapters.experts);
     return held_by_many(s, all, s->plan->precision.activations, false, out);
@@ -212,7 +217,7 @@ static bool gathers_layers(const struct step *s)
 
 void step_gather_weights(struct step *s, enum phase phase)
 {
-    struct weights_part list[2];
+    struct weights_part list[4];
     s->l.backward = phase == PHASE_BACKWARD;
     bool kept = s->l.backward && stack_keeps_gathered(s->plan);
     for (unsigned i = 0, n = gathers_layers(s) && !kept ? gathered(s, list) : 0; i < n; i++)

@@ -1,5 +1,6 @@
 /* Pieces of a step's fragments; see step.h. */
 #include "base/text.h"
+#include "work/piece/lora.h"
 #include "work/piece/step.h"
 
 uint16_t step_rows(struct step *s, const char *name, enum category category, struct size rows,
@@ -45,9 +46,9 @@ uint16_t step_product(struct step *s, const char *matrix, uint16_t a, const char
     l->module = m->op;
     uint16_t w = layer_weights(l, arena_printf(l->arena, "w_%s", matrix), l->one, k, n);
     uint16_t c = step_rows(s, out, category, rows, n);
-    layer_gemm(l, matrix, a, w, WORK_NONE, c, layer_no_groups(),
-               (struct gemm_shape){.rows = rows, .k = k, .n = n, .groups = l->one});
-    return c;
+    struct gemm_shape shape = {.rows = rows, .k = k, .n = n, .groups = l->one};
+    layer_gemm(l, matrix, a, w, WORK_NONE, c, layer_no_groups(), shape);
+    return lora_beside(l, matrix, a, c, layer_no_groups(), shape);
 }
 
 uint16_t step_reduced(struct step *s, const char *name, uint16_t x)

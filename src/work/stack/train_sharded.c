@@ -88,6 +88,8 @@ bool stack_keeps_gathered(const struct plan *plan)
 /* torchtitan's mixed_precision_reduce is f32; Accelerate's policy of bf16 reduces in bf16. */
 enum dtype stack_reduces_in(const struct plan *plan)
 {
+    if (plan->parallel.zero < 3)
+        return DTYPE_NONE;
     if (plan->stack.kind == STACK_TORCHTITAN)
         return DTYPE_F32;
     return plan->stack.kind == STACK_FSDP ? plan->precision.activations : DTYPE_NONE;

@@ -1,0 +1,76 @@
+/* Products of adapters as ops of a layer; see lora.h. */
+#include "base/text.h"
+#include "work/piece/lora.h"
+
+static uint16_t adapter(struct layer *l, const char *name, struct size groups, struct size rows,
+                        struct size columns)
+{
+    struct size dims[] = {groups, rows, columns};
+    uint16_t w = layer_buffer(l, name, CATEGORY_WEIGHTS, l->activation, RULE_FIXED, 3, dims);
+    l->work->buffers[w].trained = true;
+    return w;
+}
+
+/* Rows like those of c, so wide. */
+static uint16_t rows_like(struct layer *l, const char *name, uint16_t c, struct size width)
+{
+    struct buffer like = l->work->buffers[c];
+    struct extent extent = {like.dims[0], like.dims[0], like.rule};
+    return layer_rows(l, name, like.category, l->activation, extent, width);
+}
+
+static const struct layer_matrix *adapted(struct layer *l, const char *name,
+                                          struct lora_sides *sides)
+{
+    struct dims d;
+    size_t n;
+    const struct layer_matrix *m = matrices_of_layer(&n), *end = m + n;
+    if (!l->listed || !l->frozen || l->backward || !segment_is_layer(l->segment))
+        return NULL;
+    while (m < end && !text_equal(m->name, name))
+        m++;
+    if (m == end)
+        return NULL;
+    dims_fill(&d, l->plan, l->z);
+    dims_mixer(&d, kind_mixer(segment_kind(l->segment)));
+    *sides = lora_of(l->plan, l->z, &d, m);
+    return sides->n ? m : NULL;
+}
+
+uint16_t lora_beside(struct layer *l, const char *matrix, uint16_t a, uint16_t c,
+                     struct groups groups, struct gemm_shape shape)
+{
+    struct lora_sides sides;
+    const struct layer_matrix *m = adapted(l, matrix, &sides);
+    if (!m)
+        return c;
+    struct arena *arena = l->arena;
+    struct size rank = size_const(l->z, l->plan->lora.rank);
+    struct size low = size_times(l->z, rank, sides.n), wide = layer_width(l, c);
+    struct size e = m->expert ? l->e : l->one;
+    enum module before = l->module;
+    l->module = m->op;
+    uint16_t down = adapter(l, arena_printf(arena, "w_lora_a_%s", matrix), e, shape.k, low);
+    uint16_t up =
+        adapter(l, arena_printf(arena, "w_lora_b_%s", matrix), e, rank, sides.outputs);
+    uint16_t x = rows_like(l, arena_printf(arena, "lora_%s_low", matrix), c, low);
+    uint16_t y = rows_like(l, arena_printf(arena, "lora_%s_out", matrix), c, wide);
+    uint16_t sum = rows_like(l, arena_printf(arena, "%s_adapted", matrix), c, wide);
+    shape.n = low;
+    layer_gemm(l, arena_printf(arena, "lora_a_%s", matrix), a, down, WORK_NONE, x, groups,
+               shape);
+    groups.shared = false;
+    shape.k = rank;
+    shape.n = sides.outputs;
+    layer_gemm(l, arena_printf(arena, "lora_b_%s", matrix), x, up, WORK_NONE, y, groups, shape);
+    struct size added = layer_traffic(l, shape.rows, c);
+    layer_op(l,
+             (struct op){.name = arena_printf(arena, "add_lora_%s", matrix),
+                         .kernel = KERNEL_ADD,
+                         .rows = shape.rows,
+                         .bytes_read = size_times(l->z, added, 2),
+                         .bytes_written = added},
+             OPERANDS(IN(SRC, c), IN(OTHER, y), OUT(DST, sum)));
+    l->module = before;
+    return sum;
+}
