@@ -2,8 +2,9 @@
  *
  * A table of runs (models/README.md) with step times or rates. What is known before is the
  * plan's profile: every constant with its interval, taken as the spread of its logarithm. Runs
- * then move the constants that they say something about, within physical bounds; a few runs
- * move few of them far. Constants on a curve keep its shape. */
+ * then move the constants that they say something about, within physical bounds, each alone and
+ * all together: another release or site is slower in everything. How far is what predicts the
+ * runs best from each other (runs_fit.h). Constants on a curve keep its shape. */
 #ifndef MOEPLAN_CALIB_CALIBRATE_RUNS_H
 #define MOEPLAN_CALIB_CALIBRATE_RUNS_H
 
@@ -12,6 +13,7 @@
 #include "base/csv.h"
 #include "calib/score.h"
 #include "plan/data/profile.h"
+#include "plan/data/published.h"
 
 struct run_value {
     const char *row, *configuration, *model;
@@ -44,9 +46,17 @@ struct run_calibration {
 /* Whether a table of runs has step times or rates. */
 bool calibrate_is_runs(const struct csv *csv);
 
-/* Fits. `stack` and `device` choose rows (NULL: all); they must share one profile, which
- * --set stack.profile or the plans themselves name. STATUS_INPUT when nothing is left. */
-enum status calibrate_runs(const struct csv *csv, const char *stack, const char *device,
+/* Which runs of a table: of a stack, a device, a model (NULL: any), with more keys (NULL:
+ * none).
+ */
+struct run_choice {
+    const char *stack, *device, *model;
+    const struct published_sets *sets;
+};
+
+/* Fits. Runs must share one profile, which stack.profile names or the plans take by themselves.
+ * STATUS_INPUT when nothing is left. */
+enum status calibrate_runs(const struct csv *csv, const struct run_choice *choice,
                            struct arena *arena, struct run_calibration *out, struct err *err);
 
 /* A profile whose base is the one that was fitted, with the constants that moved. */

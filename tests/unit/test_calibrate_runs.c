@@ -35,7 +35,7 @@ static void what_is_predicted_moves_nothing(void **state)
         assert_int_equal(csv_parse("t.csv", table.data, table.length, &arena, &csv, &err),
                          STATUS_OK);
         assert_true(calibrate_is_runs(&csv));
-        if (calibrate_runs(&csv, NULL, NULL, &arena, &c, &err) != STATUS_OK)
+        if (calibrate_runs(&csv, &(struct run_choice){0}, &arena, &c, &err) != STATUS_OK)
             fail_msg("%s: %s", err.where, err.text);
         for (unsigned i = 0; i < 3; i++)
             seconds[i] = c.values[i].before;
@@ -58,7 +58,8 @@ static void a_users_own_runs(void **state)
     struct run_calibration c;
     struct profile profile;
     published_read("megatron_moe_memory_b200", &arena, &csv);
-    if (calibrate_runs(&csv, "megatron", "b200", &arena, &c, &err) != STATUS_OK)
+    if (calibrate_runs(&csv, &(struct run_choice){"megatron", "b200", NULL, NULL}, &arena, &c,
+                       &err) != STATUS_OK)
         fail_msg("%s: %s", err.where, err.text);
     print_message("before %.1f %%, fitted %.1f %%, left out %.1f %%\n", c.before.median,
                   c.after.median, c.left_out.median);
@@ -76,6 +77,57 @@ static void a_users_own_runs(void **state)
     arena_release(&arena);
 }
 
+/* Layouts of one model on one device, from a profile that has seen none of these runs. */
+static void layouts_of_one_model(void **state)
+{
+    (void)state;
+    static const struct override assumed = {"stack.profile", "megatron-assumed", "test"};
+    const struct published_sets sets = {&assumed, 1};
+    const struct run_choice choice = {"megatron", "gb200", "deepseek-v3", &sets};
+    struct arena arena = {0};
+    struct err err = {0};
+    struct csv csv;
+    struct run_calibration c;
+    published_read("megatron_train_throughput", &arena, &csv);
+    if (calibrate_runs(&csv, &choice, &arena, &c, &err) != STATUS_OK)
+        fail_msg("%s: %s", err.where, err.text);
+    print_message("before %.1f %%, fitted %.1f %%, left out %.1f %%\n", c.before.median,
+                  c.after.median, c.left_out.median);
+    assert_string_equal(c.profile->name, "megatron-assumed");
+    assert_int_equal(c.n, 11);
+    assert_true(c.left_out.median <= 6 && c.left_out.median < c.before.median / 2);
+    arena_release(&arena);
+}
+
+/* Two layouts that no constants explain together: the profile is held, so that a third is
+ * predicted about as well as without them. */
+static void runs_that_disagree_move_little(void **state)
+{
+    (void)state;
+    static const double off[] = {1.0, 1.5, 0.67, 1.0};
+    struct arena arena = {0};
+    struct err err = {0};
+    struct csv csv;
+    struct run_calibration c;
+    struct text table = {.arena = &arena};
+    double seconds[] = {1, 1, 1, 1};
+    for (unsigned pass = 0; pass < 2; pass++) {
+        table.length = 0;
+        text_append(&table, head);
+        for (unsigned i = 0; i < 4; i++)
+            text_printf(&table, "%u,,%s%u,time.step_s,%.17g,s\n", i, plan, 1u << i, seconds[i]);
+        assert_int_equal(csv_parse("t.csv", table.data, table.length, &arena, &csv, &err),
+                         STATUS_OK);
+        if (calibrate_runs(&csv, &(struct run_choice){0}, &arena, &c, &err) != STATUS_OK)
+            fail_msg("%s: %s", err.where, err.text);
+        for (unsigned i = 0; i < 4; i++)
+            seconds[i] = off[i] * c.values[i].before;
+    }
+    for (size_t i = 0; i < c.n; i++)
+        assert_true(fabs(c.values[i].left_out / c.values[i].before - 1) < 0.25);
+    arena_release(&arena);
+}
+
 static void nothing_chosen(void **state)
 {
     (void)state;
@@ -84,7 +136,9 @@ static void nothing_chosen(void **state)
     struct csv csv;
     struct run_calibration c;
     published_read("megatron_moe_memory_b200", &arena, &csv);
-    assert_int_equal(calibrate_runs(&csv, "maxtext", NULL, &arena, &c, &err), STATUS_INPUT);
+    assert_int_equal(calibrate_runs(&csv, &(struct run_choice){"maxtext", NULL, NULL, NULL},
+                                    &arena, &c, &err),
+                     STATUS_INPUT);
     assert_non_null(strstr(err.text, "no run of this table"));
     published_read("collectives", &arena, &csv);
     assert_false(calibrate_is_runs(&csv));
@@ -96,6 +150,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_predicted_moves_nothing),
         cmocka_unit_test(a_users_own_runs),
+        cmocka_unit_test(layouts_of_one_model),
+        cmocka_unit_test(runs_that_disagree_move_little),
         cmocka_unit_test(nothing_chosen),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

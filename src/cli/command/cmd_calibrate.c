@@ -9,13 +9,14 @@
 #include "calib/calibrate_runs.h"
 #include "cli/command/commands.h"
 #include "cli/command/side.h"
+#include "cli/option/plan_argument.h"
 #include "plan/read/catalog.h"
 #include "report/calibrate/memory.h"
 #include "report/calibrate/runs.h"
 #include "report/provenance.h"
 
 struct settings {
-    const char *stack, *device, *profile, *date;
+    const char *stack, *device, *model, *profile, *date;
     bool peaks;
 };
 
@@ -24,6 +25,8 @@ static const struct option options[] = {
      "only rows of this stack's profiles, or of the profile of this name"},
     {"device", 0, OPTION_TEXT, offsetof(struct settings, device), "DEVICE", NULL,
      "only rows that were measured on this device"},
+    {"model", 0, OPTION_TEXT, offsetof(struct settings, model), "MODEL", NULL,
+     "of a table of runs only those of this model"},
     {"profile", 0, OPTION_TEXT, offsetof(struct settings, profile), "FILE.yaml", NULL,
      "write the fitted constants as a profile"},
     {"date", 0, OPTION_TEXT, offsetof(struct settings, date), "DATE", NULL,
@@ -200,7 +203,13 @@ static enum status run_steps(const struct invocation *call, const struct csv *cs
     };
     const struct settings *settings = call->settings;
     struct run_calibration calibration;
-    TRY(calibrate_runs(csv, settings->stack, settings->device, call->arena, &calibration, err));
+    struct override *overrides = NULL;
+    struct published_sets sets = {0};
+    TRY(plan_argument_overrides(call, &overrides, &sets.n, err));
+    sets.items = overrides;
+    const struct run_choice choice = {settings->stack, settings->device, settings->model,
+                                      &sets};
+    TRY(calibrate_runs(csv, &choice, call->arena, &calibration, err));
     const char *table = text_base_name(csv->file);
     TRY(write_runs(call, &calibration, table, err));
     const struct runs_view view = {&calibration, table, call->out, &call->term, call->arena};
@@ -220,9 +229,11 @@ static enum status run_peaks(const struct invocation *call, const struct csv *cs
     };
     const struct settings *settings = call->settings;
     struct memory_calibration calibration;
-    if (settings->profile || settings->device)
+    if (settings->profile || settings->device || settings->model)
         return err_set(err, STATUS_USAGE, "peaks have no '--%s': they calibrate a stack",
-                       settings->profile ? "profile" : "device");
+                       settings->profile  ? "profile"
+                       : settings->device ? "device"
+                                          : "model");
     TRY(calibrate_memory(csv, settings->stack, call->arena, &calibration, err));
     const struct peaks_view view = {&calibration, text_base_name(csv->file), call->out,
                                     &call->term, call->arena};
@@ -245,6 +256,9 @@ static enum status run_calibrate(const struct invocation *call, struct err *err)
         return run_steps(call, &csv, err);
     if (calibrate_is_memory(&csv))
         return run_peaks(call, &csv, err);
+    if (settings->model)
+        return err_set(err, STATUS_USAGE,
+                       "'--model' chooses runs; of kernels every model is left out in turn");
     TRY(curve_read(&csv, call->arena, &table, err));
     TRY(calibrate_curves(&table, settings->stack, settings->device, call->arena, &calibration,
                          err));
@@ -257,6 +271,7 @@ static const char *const examples[] = {
     "moeplan calibrate collectives --stack nccl-hopper",
     "moeplan calibrate megatron_moe_memory_b200",
     "moeplan calibrate megatron_moe_memory_b200 --peaks",
+    "moeplan calibrate megatron_train_throughput --model deepseek-v3 --device gb200",
     "moeplan calibrate mine.csv --stack vllm-hopper --profile vllm-mine.yaml",
     NULL,
 };
@@ -280,8 +295,10 @@ const struct command command_calibrate = {
         "\n"
         "A table of runs (plans by set, with time.step_s or time.tokens_per_s_per_device) goes "
         "through the predictor: the plans' profile is what is known before, each constant "
-        "with its interval, and the runs move those that they say something about. Five to "
-        "ten runs of your own software are enough to be of use.\n"
+        "with its interval, and the runs move those that they say something about, each alone "
+        "and all together (another release is slower in everything), as far as predicts "
+        "these runs best from each other. Five to ten runs of your own software are enough "
+        "to be of use; --set stack.profile=NAME begins at another profile.\n"
         "\n"
         "A table of runs with measured peaks (memory.allocated_bytes and its like) calibrates "
         "the stack instead: how far off one more run will be, which narrows 'marginal' "

@@ -40,14 +40,38 @@ static const char *plan_file(const struct csv *csv, const char *plan, struct are
     return arena_printf(arena, "%.*s%s", (int)folder, csv->file, plan);
 }
 
+static enum status all_sets(const struct csv *csv, size_t row,
+                            const struct published_sets *more, struct arena *arena,
+                            struct override **sets, size_t *n, struct err *err)
+{
+    struct override *own;
+    TRY(published_sets(csv, row, arena, &own, n, err));
+    *sets = own;
+    if (!more || !more->n)
+        return STATUS_OK;
+    *sets = arena_alloc(arena, *n + more->n, sizeof **sets);
+    for (size_t i = 0; i < *n; i++)
+        (*sets)[i] = own[i];
+    for (size_t i = 0; i < more->n; i++)
+        (*sets)[(*n)++] = more->items[i];
+    return STATUS_OK;
+}
+
 enum status published_plan(const struct csv *csv, size_t row, struct arena *arena,
                            struct plan *plan, struct err *err)
+{
+    return published_plan_with(csv, row, NULL, arena, plan, err);
+}
+
+enum status published_plan_with(const struct csv *csv, size_t row,
+                                const struct published_sets *more, struct arena *arena,
+                                struct plan *plan, struct err *err)
 {
     static const char bare[] = "workload: {mode: train}\n";
     const char *file = csv_cell(csv, row, "plan");
     struct override *sets;
     size_t n;
-    enum status status = published_sets(csv, row, arena, &sets, &n, err);
+    enum status status = all_sets(csv, row, more, arena, &sets, &n, err);
     if (status == STATUS_OK && file && file[0])
         status = plan_load(plan_file(csv, file, arena), sets, n, arena, plan, NULL, err);
     else if (status == STATUS_OK)

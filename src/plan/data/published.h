@@ -9,9 +9,20 @@
 enum status published_sets(const struct csv *csv, size_t row, struct arena *arena,
                            struct override **sets, size_t *n, struct err *err);
 
+/* Keys that count beside the rows' own, after them. */
+struct published_sets {
+    const struct override *items;
+    size_t n;
+};
+
 /* The plan of a row: the file of its cell `plan`, below the folder that holds the table's
  * models/ (or, when the cell is empty, everything from `set`), with `set`. */
 enum status published_plan(const struct csv *csv, size_t row, struct arena *arena,
                            struct plan *plan, struct err *err);
+
+/* The same with keys of the caller's (NULL: none). */
+enum status published_plan_with(const struct csv *csv, size_t row,
+                                const struct published_sets *more, struct arena *arena,
+                                struct plan *plan, struct err *err);
 
 #endif
