@@ -1,6 +1,7 @@
 /* Defaults of serving engines; see engine.h. */
 #include "plan/engine.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "base/checked.h"
@@ -171,6 +172,48 @@ double engine_fraction(const struct plan *plan)
         return plan->memory.fraction;
     return plan->stack.kind == STACK_SGLANG ? engine_sglang_fraction(plan)
                                             : plan->stack.fraction;
+}
+
+bool engine_queues(const struct plan *plan)
+{
+    return plan_is_engine(plan) && (plan->workload.mode == MODE_SERVE || plan->workload.queue);
+}
+
+uint64_t engine_outside(const struct plan *plan)
+{
+    uint64_t measured = engine_release(plan)->outside_bytes[plan->parallel.tp > 1];
+    return measured ? measured : plan->stack.context_bytes + plan->stack.comm_bytes_per_rank;
+}
+
+uint64_t engine_graphs(const struct plan *plan)
+{
+    bool charged = engine_release(plan)->charges_graphs && plan->stack.graphs != GRAPHS_NONE;
+    return charged ? plan->stack.reserve_bytes : 0;
+}
+
+static uint64_t less(uint64_t all, uint64_t held)
+{
+    return all > held ? all - held : 0;
+}
+
+uint64_t engine_requested(const struct plan *plan)
+{
+    double bytes = engine_fraction(plan) * (double)plan_rank_memory(plan);
+    bool up = engine_release(plan)->charges_graphs;
+    return less((uint64_t)(up ? ceil(bytes) : bytes), plan->memory.reserve_bytes);
+}
+
+bool engine_takes_fraction(const struct plan *plan)
+{
+    return engine_release(plan)->pool == POOL_OF_DEVICE;
+}
+
+uint64_t engine_room(const struct plan *plan)
+{
+    uint64_t outside = engine_outside(plan);
+    if (engine_takes_fraction(plan))
+        return less(engine_requested(plan), outside + engine_graphs(plan));
+    return less(plan_rank_memory(plan), plan->memory.reserve_bytes + outside);
 }
 
 /* vLLM: 16, MLA by its backend: FlashMLA 64, CUTLASS MLA 128. SGLang's pages hold one token,

@@ -70,7 +70,20 @@ uint64_t engine_sglang_chunk(const struct plan *plan);
 uint64_t engine_sglang_graph_batch(const struct plan *plan);
 double engine_sglang_fraction(const struct plan *plan);
 
-uint64_t engine_context(const struct plan *plan);     /* tokens of the longest sequence */
+uint64_t engine_context(const struct plan *plan); /* tokens of the longest sequence */
+
+/* Whether sequences that the cache does not hold wait: mode serve, and workload.queue. */
+bool engine_queues(const struct plan *plan);
+
+/* Bytes of a rank: outside torch, made before or after the model (measured by release, or what
+ * the stack's file says of contexts and collectives); CUDA graphs that the release takes from
+ * the pool; utilisation x device; what weights, activations and cache may take of it, whatever
+ * the plan holds. Sources: engines.md 1.2, 2.2, 3. */
+uint64_t engine_outside(const struct plan *plan);
+uint64_t engine_graphs(const struct plan *plan);
+uint64_t engine_requested(const struct plan *plan);
+bool engine_takes_fraction(const struct plan *plan); /* of the device, before all else */
+uint64_t engine_room(const struct plan *plan);
 uint64_t engine_cache_block(const struct plan *plan); /* tokens of a KV cache block */
 
 #endif

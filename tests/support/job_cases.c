@@ -245,13 +245,18 @@ const struct job_case job_cases[] = {
     {"vllm/docker.sh", "cluster=h100",
      "parallel.tp=2 model.layers=36 workload.max_num_batched_tokens=8192 "
      "precision.weights=mxfp4",
-     3},
+     2},
     {"vllm/eager.sh", "cluster=h100",
-     "stack.graphs=none parallel.ep=4 memory.cache_block=32 precision.weights=fp8_block", 1},
+     "stack.graphs=none parallel.ep=4 memory.cache_block=32 precision.weights=fp8_block", 0},
     {"vllm/heredoc.sh", "cluster=h200",
      "parallel.tp=16 parallel.ep=16 workload.micro_batch=64 stack.graphs=partial "
-     "workload.mode=decode",
-     1},
+     "workload.mode=decode workload.queue=true",
+     0},
+    {"vllm/half-a-node.sh", "cluster=h200-8x2",
+     "cluster.nodes=1 cluster.node.devices=4 parallel.pp=2 workload.micro_batch=64 "
+     "workload.max_num_seqs=128 workload.queue=true workload.context_length=163840 "
+     "precision.weights=fp8_block",
+     0},
     {"vllm/prefill-node.sh", "cluster=h200",
      "workload.mode=prefill workload.sequence_length=8192 workload.max_num_seqs=64", 0},
     {"vllm/awq.sh", "cluster=h100", "precision.weights=int4 precision.activations=f16", 2},
@@ -262,7 +267,7 @@ const struct job_case job_cases[] = {
     {"sglang/speculative.sh", "cluster=h100",
      "parallel.ep=8 parallel.etp=1 workload.max_num_batched_tokens=32768 "
      "workload.tokens_per_sequence=4 precision.kv_cache=fp8",
-     7},
+     6},
     {"sglang/one-device.sh", "cluster=h100",
      "parallel.tp=1 stack.graphs=none stack.experts=triton_oai workload.micro_batch=32", 1},
     {"sglang/prefill-mpi.sh", "cluster=h200",

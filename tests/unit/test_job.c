@@ -12,6 +12,8 @@
 #include <dirent.h>
 
 #include "plan/job/job.h"
+#include "plan/job/reader.h"
+#include "plan/read/catalog.h"
 #include "plan/schema/schema.h"
 #include "support/beside.h"
 #include "support/job_cases.h"
@@ -247,6 +249,25 @@ static void bad_jobs_are_refused_word_for_word(void **state)
 }
 
 /* A script that would leave a mark if anything in it ran. */
+/* Every model of the catalogue that is on the hub is found by its name there, in any case. */
+static void models_have_their_names(void **state)
+{
+    (void)state;
+    struct arena arena = {0};
+    struct catalog_item *items;
+    size_t n;
+    catalog_list(CATALOG_MODEL, &arena, &items, &n);
+    assert_true(n > 40);
+    for (size_t i = 0; i < n; i++) {
+        const char *id = model_name_to(NAMES_HUB, items[i].name);
+        if (text_starts(items[i].name, "primus-")) /* of seed 000 */
+            continue;
+        if (!id || !text_equal(model_name_from(NAMES_HUB, id, &arena), items[i].name))
+            fail_msg("%s is not found as %s", items[i].name, id ? id : "anything");
+    }
+    arena_release(&arena);
+}
+
 static void nothing_is_run(void **state)
 {
     (void)state;
@@ -296,6 +317,7 @@ int main(void)
         cmocka_unit_test(lists_are_taken_over),
         cmocka_unit_test(a_configuration_is_the_plan_it_was),
         cmocka_unit_test(bad_jobs_are_refused_word_for_word),
+        cmocka_unit_test(models_have_their_names),
         cmocka_unit_test(nothing_is_run),
         cmocka_unit_test(logs_are_refused_by_size),
     };

@@ -382,9 +382,85 @@ static void first_buffer_beyond_int_is_named(void **state)
     arena_release(&t.arena);
 }
 
+static bool fits(const struct told *t)
+{
+    return t->prediction.memory.verdict != VERDICT_OOM;
+}
+
+/* Of a launch's most sequences those that the pool has no blocks for wait: the engine starts as
+ * long as it holds one. Its limit is its own rule's, utilisation x device - what it measures
+ * outside; a batch of every pipeline stage is in flight. */
+static void sequences_wait_for_the_cache(void **state)
+{
+    (void)state;
+    static const char plan[] = "model: deepseek-v3\ncluster: h200-8x1\nstack: vllm\n"
+                               "workload: {mode: decode, micro_batch: 256, queue: %s,\n"
+                               "  context_length: %u, max_num_seqs: 256}\n"
+                               "parallel: {tp: %u, pp: %u, ep: %u}\n";
+    static const struct {
+        unsigned context, pp;
+    } cases[] = {{65536, 1}, {65536, 2}, {163840, 1}, {512, 1}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[512];
+        unsigned pp = cases[i].pp, tp = 8 / pp;
+        struct told t;
+        snprintf(text, sizeof text, plan, "true", cases[i].context, tp, pp, tp);
+        must_tell(text, &t);
+        const struct serving_report *pool = &t.prediction.serving;
+        uint64_t held = pool->sequences / pp < 256 ? pool->sequences / pp : 256;
+        assert_true(fits(&t));
+        assert_int_equal(t.prediction.batch, held);
+        assert_true((held < 256) == (t.prediction.n_notes == 1));
+        assert_true(held == 256 || strstr(t.prediction.notes[0].text, "wait") != NULL);
+        assert_int_equal(t.prediction.memory.limit_bytes,
+                         pool->requested_bytes - pool->outside_bytes - pool->graphs_bytes);
+        struct evaluator evaluator = {0};
+        struct evaluation evaluation;
+        evaluate(&evaluator, &t.plan, 0, &evaluation);
+        assert_int_equal(evaluation.peak.total_bytes, t.prediction.memory.total_bytes);
+        assert_int_equal(evaluation.limit_bytes, t.prediction.memory.limit_bytes);
+        assert_int_equal(evaluation.verdict, t.prediction.memory.verdict);
+        evaluator_release(&evaluator);
+        arena_release(&t.arena);
+        snprintf(text, sizeof text, plan, "false", cases[i].context, tp, pp, tp);
+        must_tell(text, &t);
+        assert_int_equal(t.prediction.batch, 256);
+        assert_true(fits(&t) == (held == 256));
+        arena_release(&t.arena);
+    }
+}
+
+/* What serves more requests than its cache holds fits as what serves fewer: the pool is the
+ * engine's own, whatever waits, and two stages hold a batch each of the same sequences. */
+static void served_requests_wait_for_the_cache(void **state)
+{
+    (void)state;
+    for (unsigned pp = 1; pp <= 2; pp++)
+        for (unsigned requests = 64; requests <= 1024; requests *= 2) {
+            char text[512];
+            struct told t;
+            snprintf(text, sizeof text,
+                     "model: deepseek-v3\ncluster: h200-8x1\nstack: vllm\n"
+                     "workload: {mode: serve, concurrency: %u, input_length: 4000,\n"
+                     "  output_length: 1000}\nparallel: {tp: %u, pp: %u, ep: %u}\n",
+                     requests, 8 / pp, pp, 8 / pp);
+            must_tell(text, &t);
+            assert_true(fits(&t));
+            uint64_t held = t.prediction.serving.sequences / pp * pp;
+            bool waits = requests > held;
+            const struct buffer_report *cache = find(&t, "kv_cache");
+            uint64_t layers = pp == 1 ? 61 : 30; /* of the fuller stage: with the head */
+            assert_int_equal(cache->bytes, (waits ? held : requests) * layers *
+                                               ((5000 + 63) / 64 * 64) * 576 * 2);
+            arena_release(&t.arena);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sequences_wait_for_the_cache),
+        cmocka_unit_test(served_requests_wait_for_the_cache),
         cmocka_unit_test(reports_come_out),
         cmocka_unit_test(low_latency_follows_experts_and_not_ranks),
         cmocka_unit_test(loaded_weights_match_logs),

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/checked.h"
 #include "plan/derive.h"
 #include "plan/job/reader.h"
 #include "plan/read/part.h"
@@ -133,6 +134,45 @@ enum status job_part(struct job *job, const char *key, struct plan *plan, bool *
     return *known ? job_part_named(job, key, item->words[0], item->mark, plan) : STATUS_OK;
 }
 
+static void take_size(struct job *job, const struct draft_item *item, int length,
+                      uint64_t per_node, uint64_t nodes)
+{
+    const char *name = arena_printf(job->arena, "%.*s-%" PRIu64 "x%" PRIu64, length,
+                                    item->words[0], per_node, nodes);
+    draft_set(&job->draft, "cluster", name, item->mark,
+              arena_printf(job->arena, "%s, in the job's size", item->origin));
+    job->cluster_taken = true;
+}
+
+/* The cluster's size is set key by key. */
+static bool sets_size(const struct job *job)
+{
+    static const char *const keys[] = {"cluster.nodes", "cluster.node.devices"};
+    for (size_t i = 0; i < 2; i++)
+        if (job_requested(job, keys[i]) || draft_find(&job->draft, keys[i]))
+            return true;
+    return false;
+}
+
+/* A cluster of another size: as many of its nodes, or of a node's devices, as the job's ranks
+ * take. Those of a mesh are what they are, and so is a size that is set. */
+static enum status resize_cluster(struct job *job, const struct draft_item *item)
+{
+    struct plan *plan = arena_alloc(job->arena, 1, sizeof *plan);
+    uint64_t world = job->size.world;
+    bool known;
+    TRY(job_part(job, "cluster", plan, &known));
+    if (!known || !world || plan->cluster.mesh.n || plan_world(plan) == world || sets_size(job))
+        return STATUS_OK;
+    uint64_t per_node = lesser(plan->cluster.node.devices, world);
+    if (per_node && world % per_node)
+        per_node = job->size.per_node;
+    if (per_node && world % per_node == 0)
+        take_size(job, item, (int)(strrchr(item->words[0], '-') - item->words[0]), per_node,
+                  world / per_node);
+    return STATUS_OK;
+}
+
 /* A device alone is a cluster of the job's size. */
 static enum status size_cluster(struct job *job)
 {
@@ -141,15 +181,12 @@ static enum status size_cluster(struct job *job)
     if (size->nodes && !size->per_node && !size->world)
         job->size.per_node = 8; /* "--nproc-per-node gpu": as many as a node has */
     complete_size(&job->size);
-    if (!item || item->list || has_size(item->words[0]) || strpbrk(item->words[0], "./"))
+    if (!item || item->list || strpbrk(item->words[0], "./"))
         return STATUS_OK;
-    if (size->world > 1 && size->world < 1000000 && size->per_node && size->nodes) {
-        const char *name = arena_printf(job->arena, "%s-%" PRIu64 "x%" PRIu64, item->words[0],
-                                        size->per_node, size->nodes);
-        draft_set(&job->draft, "cluster", name, item->mark,
-                  arena_printf(job->arena, "%s, in the job's size", item->origin));
-        job->cluster_taken = true;
-    }
+    if (has_size(item->words[0]))
+        return resize_cluster(job, item);
+    if (size->world > 1 && size->world < 1000000 && size->per_node && size->nodes)
+        take_size(job, item, (int)strlen(item->words[0]), size->per_node, size->nodes);
     return STATUS_OK;
 }
 
@@ -200,7 +237,7 @@ static enum status check_size(struct job *job)
     TRY(job_part(job, "cluster", plan, &known));
     if (known && !job->size.world && plan_world(plan) == 1)
         return check_ranks(job, plan->cluster_name);
-    if (known && job->size.world && plan_world(plan) != job->size.world)
+    if (known && !sets_size(job) && job->size.world && plan_world(plan) != job->size.world)
         job_warn(job, job->mark, "the job starts %" PRIu64 " ranks, cluster '%s' has %" PRIu64,
                  job->size.world, plan->cluster_name, plan_world(plan));
     return STATUS_OK;

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/checked.h"
 #include "plan/schema/schema.h"
 
 static enum status set_checkpoint(struct job *job, const char *name, const char *model)
@@ -92,14 +93,28 @@ enum status serving_set_formats(struct job *job)
     return STATUS_OK;
 }
 
-void serving_warn_of_cache(struct job *job, const char *sequences, const char *length)
+enum status serving_set_batch(struct job *job, uint64_t sequences, const char *flag)
 {
-    if (job_given(job, sequences) && job_given(job, length))
-        return;
-    job_warn(job, job->mark,
-             "the engine queues what its cache does not hold, the plan holds every sequence at "
-             "its longest: set workload.micro_batch and workload.context_length to what is "
-             "served");
+    uint64_t pp = job_drafted(job, "parallel.pp", 1);
+    job_set_count(job, "workload.micro_batch", ceil_div(sequences, pp ? pp : 1), flag);
+    if (pp > 1)
+        job_set_count(job, "workload.max_num_seqs", sequences, flag);
+    job_set(job, "workload.queue", "true", "");
+    return STATUS_OK;
+}
+
+enum status serving_set_context(struct job *job, const char *flag)
+{
+    struct plan *plan = arena_alloc(job->arena, 1, sizeof *plan);
+    bool known;
+    if (job_given(job, flag))
+        return STATUS_OK;
+    TRY(job_part(job, "model", plan, &known));
+    if (known && plan->model.max_position)
+        draft_set_count(&job->draft, "workload.context_length", plan->model.max_position,
+                        (struct mark){0},
+                        arena_printf(job->arena, "the model's own; --%s", flag));
+    return STATUS_OK;
 }
 
 enum status serving_device(struct job *job, double *gib, bool *a100)
@@ -110,6 +125,12 @@ enum status serving_device(struct job *job, double *gib, bool *a100)
     *gib = known ? (double)plan->cluster.device.memory_bytes / (1 << 30) : 0;
     *a100 = known && text_starts(plan->cluster_name, "a100");
     return STATUS_OK;
+}
+
+uint64_t serving_sequences(const struct plan *plan)
+{
+    const struct workload *w = &plan->workload;
+    return w->max_num_seqs ? w->max_num_seqs : w->micro_batch * plan->parallel.pp;
 }
 
 enum status serving_write_refuse(struct job_writer *writer)

@@ -14,9 +14,15 @@ enum status serving_set_formats(struct job *job);
 /* Memory of the device in GiB; 0: not known yet. */
 enum status serving_device(struct job *job, double *gib, bool *a100);
 
-/* Warns where the job leaves open how many sequences of which length there are: a plan takes
- * all of them at their longest. */
-void serving_warn_of_cache(struct job *job, const char *sequences, const char *length);
+/* A decode step of at most so many sequences over all pipeline stages; what the cache does not
+ * hold of them waits. */
+enum status serving_set_batch(struct job *job, uint64_t sequences, const char *flag);
+
+/* The model's own longest sequence, where the job does not say. */
+enum status serving_set_context(struct job *job, const char *flag);
+
+/* The most sequences of all batches in flight, as the plan's launch says them. */
+uint64_t serving_sequences(const struct plan *plan);
 
 /* The whole launch is written by these. */
 enum status serving_write_refuse(struct job_writer *writer);

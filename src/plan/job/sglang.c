@@ -173,7 +173,7 @@ static enum status set_batch(struct job *job, const struct degrees *d, bool pref
     } chunks[] = {{35, 2048}, {60, 4096}, {160, 8192}};
     double gib, given = 0;
     bool a100;
-    uint64_t tokens = 16384, chunk = 16384, requests = 0;
+    uint64_t tokens = 16384, chunk = 16384, requests = 2048;
     TRY(serving_device(job, &gib, &a100));
     for (size_t i = 3; i > 0; i--)
         chunk = gib < chunks[i - 1].below ? chunks[i - 1].chunk : chunk;
@@ -192,13 +192,13 @@ static enum status set_batch(struct job *job, const struct degrees *d, bool pref
     else if (job_given(job, "chunked-prefill-size"))
         job_set_count(job, "workload.max_num_batched_tokens", chunk,
                       "chunked-prefill-size max-prefill-tokens");
-    if (prefill)
-        requests = 1;
-    else if (d->inside && requests >= d->dp)
+    if (prefill) {
+        job_set_count(job, "workload.micro_batch", 1, "max-running-requests");
+        return STATUS_OK;
+    }
+    if (d->inside && requests >= d->dp)
         requests /= d->dp;
-    if (requests)
-        job_set_count(job, "workload.micro_batch", requests, "max-running-requests");
-    return STATUS_OK;
+    return serving_set_batch(job, requests, "max-running-requests");
 }
 
 static enum status sglang_finish(struct job *job)
@@ -219,8 +219,7 @@ static enum status sglang_finish(struct job *job)
     TRY(set_layout(job, &d, backend));
     TRY(set_batch(job, &d, text_equal(mode, "prefill")));
     TRY(serving_set_formats(job));
-    if (!text_equal(mode, "prefill"))
-        serving_warn_of_cache(job, "max-running-requests", "context-length");
+    TRY(serving_set_context(job, "context-length"));
     return set_path(job, backend, !text_equal(mode, "prefill"));
 }
 
@@ -254,7 +253,7 @@ static enum status sglang_write(struct job_writer *writer)
         writer_flag(writer, "disaggregation-mode", "prefill");
     else
         writer_count(writer, "max-running-requests",
-                     plan->workload.micro_batch * (inside ? dp : 1));
+                     serving_sequences(plan) * (inside ? dp : 1));
     uint64_t chunk =
         prefill ? plan->workload.sequence_length : plan->workload.max_num_batched_tokens;
     if (chunk)

@@ -105,7 +105,8 @@ static enum status set_batch(struct job *job)
     uint64_t sequences = 2048;
     TRY(job_count(job, "max-batch-size", &sequences));
     job_set(job, "workload.mode", "decode", "");
-    job_set_count(job, "workload.micro_batch", sequences, "max-batch-size");
+    job_set_count(job, "workload.micro_batch", sequences, "max-batch-size"); /* of a stage */
+    job_set(job, "workload.queue", "true", "");
     if (job_given(job, "max-batch-size"))
         job_set_count(job, "workload.max_num_seqs", sequences, "max-batch-size");
     return STATUS_OK;
@@ -118,7 +119,7 @@ static enum status trtllm_finish(struct job *job)
     TRY(serving_set_model(job, "model"));
     set_layout(job, &d);
     TRY(set_batch(job));
-    serving_warn_of_cache(job, "max-batch-size", "max-seq-len");
+    TRY(serving_set_context(job, "max-seq-len"));
     return serving_set_formats(job);
 }
 

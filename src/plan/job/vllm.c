@@ -147,27 +147,13 @@ static enum status set_batch(struct job *job)
         job_set_count(job, "workload.max_num_seqs", sequences, "max-num-seqs");
         return STATUS_OK;
     }
-    job_set_count(job, "workload.micro_batch", sequences, "max-num-seqs");
+    TRY(serving_set_batch(job, sequences, "max-num-seqs"));
     if (tokens) {
         job_set_count(job, "workload.tokens_per_sequence", tokens + 1,
                       "speculative-config.num_speculative_tokens");
         job_warn(job, job_setting(job, "speculative-config.num_speculative_tokens")->mark,
                  "the weights of a draft model matter to memory and are not modelled");
     }
-    return STATUS_OK;
-}
-
-/* The model's own longest sequence, where the job does not say. */
-static enum status set_context(struct job *job)
-{
-    struct plan *plan = arena_alloc(job->arena, 1, sizeof *plan);
-    bool known;
-    if (job_given(job, "max-model-len"))
-        return STATUS_OK;
-    TRY(job_part(job, "model", plan, &known));
-    if (known && plan->model.max_position)
-        draft_set_count(&job->draft, "workload.context_length", plan->model.max_position,
-                        (struct mark){0}, "the model's own; --max-model-len");
     return STATUS_OK;
 }
 
@@ -254,10 +240,8 @@ static enum status vllm_finish(struct job *job)
     TRY(serving_set_model(job, "model"));
     TRY(set_layout(job));
     TRY(set_batch(job));
-    TRY(set_context(job));
+    TRY(serving_set_context(job, "max-model-len"));
     TRY(serving_set_formats(job));
-    if (!text_equal(draft_find(&job->draft, "workload.mode")->words[0], "prefill"))
-        serving_warn_of_cache(job, "max-num-seqs", "max-model-len");
     return set_path(job);
 }
 
@@ -275,7 +259,7 @@ static enum status vllm_write(struct job_writer *writer)
     bool prefill = plan->workload.mode == MODE_PREFILL;
     if (prefill)
         writer_flag(writer, "kv-transfer-config", "'{\"kv_role\": \"kv_producer\"}'");
-    uint64_t sequences = prefill ? plan->workload.max_num_seqs : plan->workload.micro_batch;
+    uint64_t sequences = prefill ? plan->workload.max_num_seqs : serving_sequences(plan);
     if (sequences)
         writer_count(writer, "max-num-seqs", sequences);
     if (prefill && !plan->workload.max_num_batched_tokens)

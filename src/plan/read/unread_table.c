@@ -264,6 +264,7 @@ const struct unread_row unread_rows[] = {
     WHEN("workload.max_num_batched_tokens", ENGINE, INFERS),
     WHEN("workload.max_num_seqs", ENGINE, INFERS),
     WHEN("workload.shared_prefix", ENGINE, INFERS),
+    WHEN("workload.queue", ENGINE, MODE(BIT(MODE_PREFILL) | BIT(MODE_DECODE))),
     WHEN("workload.limit.ttft", ANSWERS),
     WHEN("workload.limit.tpot", ANSWERS),
     WHEN("workload.limit.latency", ANSWERS),

@@ -349,6 +349,9 @@ const struct field schema_table[] = {
           "more than 1, else its default"),
     COUNT("workload.shared_prefix", workload.shared_prefix, 0, 1e9, "0",
           "engines: tokens that all sequences begin with, in the cache once"),
+    BOOL("workload.queue", workload.queue, "false",
+         "engines' decode: sequences that the cache does not hold wait, as the engine has it; "
+         "false: all must be held"),
     COUNT("workload.concurrency", workload.concurrency, 1, 1e6, "1",
           "serve: requests in flight in the whole deployment; a finished one is replaced at "
           "once"),

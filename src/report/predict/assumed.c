@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "base/unit.h"
 #include "plan/derive.h"
+#include "plan/engine.h"
 #include "plan/schema/schema.h"
 #include "report/amount.h"
 #include "work/stack/stack.h"
@@ -13,14 +14,17 @@
 const char *predict_assumed_limit(const struct plan *plan, struct arena *arena)
 {
     const struct stack *stack = &plan->stack;
+    bool queues = engine_queues(plan), free = queues && !engine_takes_fraction(plan);
     double fraction = plan->memory.fraction > 0 ? plan->memory.fraction : stack->fraction;
     const struct {
         const char *name;
         uint64_t bytes;
     } less[] = {
-        {"reserve", plan->memory.reserve_bytes + stack->reserve_bytes},
-        {"context", stack->context_bytes},
-        {"communication", stack->comm_bytes_per_rank},
+        {"reserve", plan->memory.reserve_bytes + (queues ? 0 : stack->reserve_bytes)},
+        {"graphs", queues && !free ? engine_graphs(plan) : 0},
+        {"outside", queues ? engine_outside(plan) : 0},
+        {"context", queues ? 0 : stack->context_bytes},
+        {"communication", queues ? 0 : stack->comm_bytes_per_rank},
     };
     const struct scale scale = scale_for(verdict_limit(plan));
     struct text text = {.arena = arena};
@@ -29,7 +33,7 @@ const char *predict_assumed_limit(const struct plan *plan, struct arena *arena)
     scale_print(bytes, scale, verdict_limit(plan));
     text_printf(&text, "%s %s = %s", bytes, scale.unit, adds ? "(" : "");
     scale_print(bytes, scale, verdict_capacity(plan));
-    if (fraction < 1)
+    if (fraction < 1 && !free)
         text_printf(&text, "%.4g x ", fraction);
     text_printf(&text, "%s", bytes);
     for (size_t i = 0; i < sizeof less / sizeof *less; i++) {

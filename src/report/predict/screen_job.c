@@ -125,6 +125,17 @@ static void append_degrees(const struct plan *plan, bool brief, struct text *out
     }
 }
 
+static void append_sequences(const struct screen *screen, struct text *text)
+{
+    uint64_t asked = screen->view->plan->workload.micro_batch;
+    uint64_t held = screen->view->prediction->batch;
+    if (held < asked)
+        text_printf(text, "; %" PRIu64 " of %" PRIu64 " sequences a rank, the others wait",
+                    held, asked);
+    else
+        text_printf(text, "; %" PRIu64 " sequences a rank", asked);
+}
+
 void screen_layout(struct screen *screen)
 {
     const struct plan *plan = screen->view->plan;
@@ -148,7 +159,7 @@ void screen_layout(struct screen *screen)
                     plan->workload.concurrency, plan->workload.input_length,
                     plan->workload.output_length);
     else
-        text_printf(&text, "; %" PRIu64 " sequences a rank", plan->workload.micro_batch);
+        append_sequences(screen, &text);
     text_printf(&text, "; %" PRIu64 " x %" PRIu64 " devices", plan->cluster.nodes,
                 plan->cluster.node.devices);
     if (screen->brief < BRIEF_LAYOUT)
@@ -204,7 +215,7 @@ static void print_pool(struct screen *screen)
                 r->cache_blocks, r->block_tokens, r->cache_tokens, r->sequences,
                 r->context_tokens);
     const struct workload *w = &screen->view->plan->workload;
-    if (w->mode == MODE_DECODE && r->sequences < w->micro_batch)
+    if (w->mode == MODE_DECODE && !w->queue && r->sequences < w->micro_batch)
         text_printf(&text, ", not the step's %" PRIu64, w->micro_batch);
     screen_item(screen, "KV pool", text_string(&text));
 }
@@ -214,7 +225,7 @@ void screen_cache(struct screen *screen)
     print_pool(screen);
     const struct plan *plan = screen->view->plan;
     const struct memory_report *memory = screen->memory;
-    uint64_t bytes = 0, sequences = plan->workload.micro_batch;
+    uint64_t bytes = 0, sequences = screen->view->prediction->batch;
     for (unsigned i = 0; i < memory->n_categories; i++)
         if (memory->categories[i].category == CATEGORY_KV_CACHE)
             bytes = memory->categories[i].bytes;
@@ -224,7 +235,8 @@ void screen_cache(struct screen *screen)
     text_printf(&text, "%s %s: %" PRIu64 " sequences of %" PRIu64 " tokens",
                 screen_amount(screen, bytes), screen->scale.unit, sequences,
                 plan->workload.context_length);
-    if (memory->margin_bytes > 0 && bytes >= sequences)
+    bool waits = sequences < plan->workload.micro_batch;
+    if (memory->margin_bytes > 0 && bytes >= sequences && !waits)
         text_printf(&text, "; the margin holds %" PRIu64 " more",
                     (uint64_t)memory->margin_bytes / (bytes / sequences));
     screen_item(screen, "KV cache", text_string(&text));

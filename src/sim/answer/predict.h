@@ -116,6 +116,7 @@ struct prediction {
     struct collective_block collective;
     const char **assumptions; /* one line each, for "what was assumed" */
     size_t n_assumptions;
+    uint64_t batch; /* sequences of a step: micro_batch, in decode fewer where others wait */
     const struct note *notes; /* keys the user set and the plan does not read */
     size_t n_notes;
 };

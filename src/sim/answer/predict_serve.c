@@ -24,29 +24,34 @@ static const char *cap_text(const struct plan *plan, const struct serve_load *lo
                         load->capped);
 }
 
-/* What the times of requests rest on, before the notes of any plan. */
+/* Notes of its own before those of any plan. */
+static void prepend_notes(const struct note *own, size_t n_own, struct arena *arena,
+                          struct prediction *out)
+{
+    struct note *notes = arena_alloc(arena, n_own + out->n_notes, sizeof *notes);
+    for (size_t i = 0; i < n_own + out->n_notes; i++)
+        notes[i] = i < n_own ? own[i] : out->notes[i - n_own];
+    out->notes = notes;
+    out->n_notes += n_own;
+}
+
+/* What the times of requests rest on. */
 static void add_notes(const struct plan *plan, const struct predict_options *options,
                       const struct serve_load *load, struct arena *arena,
                       struct prediction *out)
 {
-    enum { OWN = 2 };
-    size_t n;
-    const struct note *others = notes_of(plan, options->origins, arena, &n);
     bool arrives = plan_arrives(plan);
-    struct note *notes = arena_alloc(arena, n + OWN, sizeof *notes);
-    out->n_notes = 0;
+    struct note own[2];
+    size_t n = 0;
+    out->notes = notes_of(plan, options->origins, arena, &out->n_notes);
     if (load->capped)
-        notes[out->n_notes++] =
-            (struct note){arrives ? "workload.request_rate" : "workload.concurrency",
-                          cap_text(plan, load, arena)};
+        own[n++] = (struct note){arrives ? "workload.request_rate" : "workload.concurrency",
+                                 cap_text(plan, load, arena)};
     if (arrives)
-        notes[out->n_notes++] =
-            (struct note){"workload.request_rate",
-                          "unvalidated: the profile's runs are closed loops, no data judge the "
-                          "queue of an open one"};
-    for (size_t i = 0; i < n; i++)
-        notes[out->n_notes++] = others[i];
-    out->notes = notes;
+        own[n++] = (struct note){"workload.request_rate",
+                                 "unvalidated: the profile's runs are closed loops, no data "
+                                 "judge the queue of an open one"};
+    prepend_notes(own, n, arena, out);
 }
 
 static enum status predict_serve(const struct plan *plan, const struct predict_options *options,
@@ -76,10 +81,29 @@ static enum status predict_serve(const struct plan *plan, const struct predict_o
     return options->time ? time_of(plan, options->time, arena, &out->time, err) : STATUS_OK;
 }
 
+/* A step, of fewer sequences where the others wait for the cache. */
+static enum status predict_held(const struct plan *plan, const struct predict_options *options,
+                                struct arena *arena, struct prediction *out, struct err *err)
+{
+    const struct plan *held = serve_held(plan, arena_alloc(arena, 1, sizeof *held));
+    TRY(predict_step(held, options, arena, out, err));
+    out->batch = held->workload.micro_batch;
+    uint64_t waiting = plan->workload.micro_batch - out->batch;
+    if (!waiting)
+        return STATUS_OK;
+    const char *text = arena_printf(
+        arena, "%llu of %llu sequences a batch wait: the cache holds %llu of %llu tokens",
+        (unsigned long long)waiting, (unsigned long long)plan->workload.micro_batch,
+        (unsigned long long)out->serving.sequences,
+        (unsigned long long)out->serving.context_tokens);
+    prepend_notes(&(struct note){"workload.queue", text}, 1, arena, out);
+    return STATUS_OK;
+}
+
 enum status predict(const struct plan *plan, const struct predict_options *options,
                     struct arena *arena, struct prediction *out, struct err *err)
 {
     if (plan->workload.mode == MODE_SERVE)
         return predict_serve(plan, options, arena, out, err);
-    return predict_step(plan, options, arena, out, err);
+    return predict_held(plan, options, arena, out, err);
 }

@@ -2,6 +2,7 @@
 #include "sim/memory/verdict.h"
 
 #include "plan/derive.h"
+#include "plan/engine.h"
 
 const char *verdict_name(enum verdict verdict)
 {
@@ -23,6 +24,8 @@ static double fraction_of(const struct plan *plan)
 static uint64_t room_of(const struct plan *plan)
 {
     const struct stack *s = &plan->stack;
+    if (engine_queues(plan))
+        return engine_room(plan);
     uint64_t pool = (uint64_t)(fraction_of(plan) * (double)verdict_capacity(plan));
     uint64_t reserve = plan->memory.reserve_bytes + s->reserve_bytes + s->context_bytes +
                        s->comm_bytes_per_rank;

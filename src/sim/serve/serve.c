@@ -17,6 +17,11 @@ static void fill_prefill(const struct plan *plan, uint64_t sequences, struct wor
     w->micro_batch = w->micro_batch ? w->micro_batch : 1;
 }
 
+uint64_t serve_batch(const struct plan *plan, uint64_t sequences)
+{
+    return ceil_div(sequences, plan->parallel.pp);
+}
+
 void serve_step_plan(const struct plan *plan, enum mode mode, uint64_t sequences,
                      struct plan *out)
 {
@@ -27,10 +32,38 @@ void serve_step_plan(const struct plan *plan, enum mode mode, uint64_t sequences
     w->max_num_seqs = engine_sequences(plan);
     w->context_length = plan->workload.input_length + plan->workload.output_length;
     w->tokens_per_sequence = 1;
-    w->micro_batch = sequences;
+    w->queue = true;
+    w->micro_batch = serve_batch(plan, sequences);
     w->sequence_length = plan->workload.input_length;
     if (mode == MODE_PREFILL)
         fill_prefill(plan, sequences, w);
+}
+
+/* Whole batches of what the cache holds. */
+static uint64_t held_batch(const struct plan *plan, const struct serving_report *pool)
+{
+    uint64_t batch = pool->sequences / plan->parallel.pp;
+    return batch ? batch : 1;
+}
+
+const struct plan *serve_held(const struct plan *plan, struct plan *room)
+{
+    struct arena arena = {0};
+    struct err err = {0};
+    struct serving_report pool = {0};
+    if (plan->workload.mode != MODE_DECODE || !engine_queues(plan))
+        return plan;
+    enum status status = serving_of(plan, &arena, &pool, &err);
+    arena_release(&arena);
+    if (status != STATUS_OK || !pool.present)
+        return plan;
+    uint64_t batch = held_batch(plan, &pool);
+    if (batch >= plan->workload.micro_batch)
+        return plan;
+    *room = *plan;
+    room->workload.max_num_seqs = engine_sequences(plan); /* sizes the pool as before */
+    room->workload.micro_batch = batch;
+    return room;
 }
 
 enum status serve_load_of(const struct plan *plan, struct arena *arena, struct serve_load *load,
@@ -45,7 +78,7 @@ enum status serve_load_of(const struct plan *plan, struct arena *arena, struct s
     serve_step_plan(plan, MODE_DECODE, load->sequences, &decode);
     TRY(serving_of(&decode, arena, &pool, err));
     if (pool.present && pool.sequences < load->sequences) {
-        load->sequences = pool.sequences ? pool.sequences : 1;
+        load->sequences = held_batch(&decode, &pool) * plan->parallel.pp;
         load->capped = "the cache";
     }
     return STATUS_OK;

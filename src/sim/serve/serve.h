@@ -24,9 +24,18 @@ struct serve_load {
 enum status serve_load_of(const struct plan *plan, struct arena *arena, struct serve_load *load,
                           struct err *err);
 
-/* One of the steps as a plan: MODE_DECODE of `sequences` of input + output tokens, MODE_PREFILL
- * of the prompts of so many that a step's tokens hold, or of a chunk of one. */
+/* Sequences of each of the batches in flight, one a pipeline stage, that so many make. */
+uint64_t serve_batch(const struct plan *plan, uint64_t sequences);
+
+/* One of the steps as a plan: MODE_DECODE of `sequences` of input + output tokens, spread over
+ * the batches that pipeline stages have in flight; MODE_PREFILL of the prompts of so many that
+ * a step's tokens hold, or of a chunk of one. */
 void serve_step_plan(const struct plan *plan, enum mode mode, uint64_t sequences,
                      struct plan *out);
+
+/* The plan, or where a decode step's sequences wait (workload.queue), in `room` the plan whose
+ * step is of as many as the cache holds, at least of one a pipeline stage. The plan obeys its
+ * rules. */
+const struct plan *serve_held(const struct plan *plan, struct plan *room);
 
 #endif

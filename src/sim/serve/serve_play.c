@@ -30,7 +30,7 @@ static struct scheduler_ask ask_of(const struct serve_game *g)
         .batching = engine_batching(g->plan),
         .replicas = g->load->replicas,
         .slots = g->load->sequences,
-        .budget = engine_tokens(g->plan),
+        .budget = engine_tokens(g->plan) * g->plan->parallel.pp, /* a batch a stage */
         .input = w->input_length - shared,
         .output = w->output_length,
         .spread = w->length_spread,

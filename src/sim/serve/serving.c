@@ -3,8 +3,6 @@
  * mem_cache/kv_cache_configurator.py), 3 (TensorRT-LLM _torch/pyexecutor/_util.py). */
 #include "sim/serve/serving.h"
 
-#include <math.h>
-
 #include "base/checked.h"
 #include "plan/derive.h"
 #include "plan/engine.h"
@@ -98,13 +96,6 @@ void serving_count(const struct plan *plan, const struct slots *slots, struct se
 
 /* ---- the pool ---- */
 
-/* The graphs' own estimate cannot be derived: the reserve that the stack's file measured. */
-static uint64_t graphs(const struct plan *plan)
-{
-    bool charged = engine_release(plan)->charges_graphs && plan->stack.graphs != GRAPHS_NONE;
-    return charged ? plan->stack.reserve_bytes : 0;
-}
-
 static uint64_t less(uint64_t all, uint64_t held)
 {
     return all > held ? all - held : 0;
@@ -117,14 +108,10 @@ static void take_bytes(const struct plan *plan, struct serving_report *r)
     uint64_t device = less(verdict_capacity(plan), plan->memory.reserve_bytes);
     uint64_t held = r->weights_bytes + r->activation_bytes + r->outside_bytes;
     switch (engine_release(plan)->pool) {
-    case POOL_OF_DEVICE: {
-        double bytes = fraction * (double)verdict_capacity(plan);
-        bool up = engine_release(plan)->charges_graphs;
-        r->requested_bytes =
-            less((uint64_t)(up ? ceil(bytes) : bytes), plan->memory.reserve_bytes);
+    case POOL_OF_DEVICE:
+        r->requested_bytes = engine_requested(plan);
         r->cache_bytes = less(r->requested_bytes, held + r->graphs_bytes);
         return;
-    }
     case POOL_OF_FREE:
         r->requested_bytes = (uint64_t)(fraction * (double)less(device, r->outside_bytes));
         r->cache_bytes = less(r->requested_bytes, r->weights_bytes);
@@ -136,22 +123,13 @@ static void take_bytes(const struct plan *plan, struct serving_report *r)
     }
 }
 
-/* What lies outside torch before or after the model: measured by release, or what the stack's
- * file says of contexts and collectives. */
-static uint64_t outside(const struct plan *plan)
-{
-    const struct engine_release *release = engine_release(plan);
-    uint64_t measured = release->outside_bytes[plan->parallel.tp > 1];
-    return measured ? measured : plan->stack.context_bytes + plan->stack.comm_bytes_per_rank;
-}
-
 static void take_pool(const struct run *run, const struct memory_peak *peak,
                       struct serving_report *r)
 {
     r->weights_bytes = peak->state_bytes - peak->category[CATEGORY_KV_CACHE];
     r->activation_bytes = peak->temp_bytes - peak->outside_bytes;
-    r->outside_bytes = peak->outside_bytes + outside(run->plan);
-    r->graphs_bytes = graphs(run->plan);
+    r->outside_bytes = peak->outside_bytes + engine_outside(run->plan);
+    r->graphs_bytes = engine_graphs(run->plan);
     take_bytes(run->plan, r);
     serving_count(run->plan, &run->slots, r);
 }

@@ -284,6 +284,9 @@ void evaluate(struct evaluator *e, const struct plan *plan, uint64_t structure,
         evaluate_serve(e, plan, out);
         return;
     }
+    struct plan held;
+    if (plan->workload.queue && rule_check_layout(plan) && rule_check_run(plan))
+        plan = serve_held(plan, &held);
     if (follow(e, plan, structure) &&
         evaluate_slots(plan, &e->work, &e->slots, e->values, out) && e->routed)
         evaluate_overflow(&e->work, e->values, &e->overflow, out);

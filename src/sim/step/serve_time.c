@@ -25,7 +25,9 @@ struct serve_step {
 
 static void set_size(struct serve_step *s, const struct knot *knot)
 {
-    s->plan.workload.micro_batch = knot->sequences;
+    bool prefills = s->plan.workload.mode == MODE_PREFILL;
+    s->plan.workload.micro_batch =
+        prefills ? knot->sequences : serve_batch(&s->plan, knot->sequences);
     s->plan.workload.sequence_length = knot->length;
 }
 
@@ -147,6 +149,15 @@ static void add_knot(struct cost_curve *curve, double x, double y)
     curve->y[curve->n++] = y;
 }
 
+/* A step is priced with a batch in every pipeline stage: the first batch takes as long alone,
+ * and others beside it nothing more. */
+static void fill_stages(const struct plan *plan, struct cost_curve *curve)
+{
+    unsigned last = curve->n - 1;
+    if (plan->parallel.pp > 1 && curve->n && curve->n < COST_KNOTS)
+        add_knot(curve, curve->x[last] * (double)plan->parallel.pp, curve->y[last]);
+}
+
 static bool price_all(struct serve_model *m, struct step_costs *costs, struct step_time *full,
                       double *prefill_s)
 {
@@ -167,6 +178,8 @@ static bool price_all(struct serve_model *m, struct step_costs *costs, struct st
         add_knot(&costs->experts, x, experts_s(&m->prefill->stepper));
         *prefill_s = step.step_s;
     }
+    fill_stages(m->plan, &costs->prefill);
+    fill_stages(m->plan, &costs->experts);
     return true;
 }
 
@@ -187,7 +200,7 @@ bool serve_time(struct serve_model *m, const struct profile *profile, struct ser
                                 .replicas = m->load.replicas,
                                 .sequences = m->load.sequences,
                                 .waiting = waiting_of(m),
-                                .step_tokens = engine_tokens(m->plan),
+                                .step_tokens = engine_tokens(m->plan) * m->plan->parallel.pp,
                                 .capped = m->load.capped};
     for (unsigned i = 0; i < 2; i++)
         stepper_price(&m->decode[i].stepper, profile, NULL);

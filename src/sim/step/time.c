@@ -103,8 +103,10 @@ bool time_step(struct evaluator *e, const struct plan *plan, const struct profil
     struct arena arena = {0};
     struct err err = {0};
     struct serve_times times;
+    struct plan held;
     if (plan->workload.mode == MODE_SERVE)
         return time_serve(e, plan, profile, out, &times);
+    plan = serve_held(plan, &held);
     struct stepper stepper = {.routing = e->routing};
     struct demand full;
     bool routed = time_is_routed(plan) && evaluate_expected(e, plan, &full);
@@ -140,8 +142,10 @@ bool time_evaluated(struct evaluator *e, const struct plan *plan, const struct p
 {
     struct serve_times times;
     struct demand full;
+    struct plan held;
     if (plan->workload.mode == MODE_SERVE)
         return time_serve(e, plan, profile, out, &times);
+    plan = serve_held(plan, &held);
     struct stepper *stepper = stepper_of(e, plan, profile);
     if (!stepper)
         return false;
@@ -499,6 +503,7 @@ enum status time_of(const struct plan *plan, const struct time_ask *ask, struct 
 {
     if (plan->workload.mode == MODE_SERVE)
         return time_serving(plan, ask, arena, out, err);
+    plan = serve_held(plan, arena_alloc(arena, 1, sizeof *plan));
     struct stepper *stepper = arena_alloc(arena, 1, sizeof *stepper);
     struct context c = {.plan = plan, .ask = ask, .arena = arena, .stepper = stepper};
     c.out = out;
