@@ -79,32 +79,48 @@ static bool fit_without(struct fitter *f, uint32_t fold, const double *warm,
     return problem.n_rows > problem.n_constants / 2;
 }
 
-/* Tiles are no continuous constant: each size is tried on all values, the best is kept. */
-static void fit_all(struct fitter *f, struct fit_result *best)
+static void hold(struct fit_bound *bound, double value)
 {
-    size_t n = f->family->form->n_constants, tile = n;
-    for (size_t i = 0; i < n; i++) {
-        const struct curve_constant *c = &f->family->form->constants[i];
-        f->bounds[i] = (struct fit_bound){c->start, c->low, c->high};
-        if (c->is == PROFILE_TILE_ROWS)
-            tile = i;
-    }
-    if (tile == n) {
-        fit_without(f, UINT32_MAX, NULL, best);
-        return;
-    }
-    double kept = 0;
+    *bound = (struct fit_bound){value, value, value};
+}
+
+/* Tiles are no continuous constant: each size is tried on all values, the best is kept; of
+ * calls of few tokens the same size and the smallest. */
+static void fit_tiles(struct fitter *f, size_t tile, size_t few, struct fit_result *best)
+{
+    double kept[2] = {0, 0};
     best->cost = HUGE_VAL;
-    for (size_t t = 0; t < CURVE_TILES; t++) {
+    for (size_t t = 0; t < 2 * CURVE_TILES; t++) {
         struct fit_result result;
-        f->bounds[tile] = (struct fit_bound){curve_tiles[t], curve_tiles[t], curve_tiles[t]};
+        double rows = curve_tiles[t / 2], less = t % 2 ? curve_tiles[0] : rows;
+        if (t == 1) /* the smallest again */
+            continue;
+        hold(&f->bounds[tile], rows);
+        hold(&f->bounds[few], less);
         fit_without(f, UINT32_MAX, NULL, &result);
         if (result.cost < best->cost) {
             *best = result;
-            kept = curve_tiles[t];
+            kept[0] = rows;
+            kept[1] = less;
         }
     }
-    f->bounds[tile] = (struct fit_bound){kept, kept, kept};
+    hold(&f->bounds[tile], kept[0]);
+    hold(&f->bounds[few], kept[1]);
+}
+
+static void fit_all(struct fitter *f, struct fit_result *best)
+{
+    size_t n = f->family->form->n_constants, tile = n, few = n;
+    for (size_t i = 0; i < n; i++) {
+        const struct curve_constant *c = &f->family->form->constants[i];
+        f->bounds[i] = (struct fit_bound){c->start, c->low, c->high};
+        tile = c->is == PROFILE_TILE_ROWS ? i : tile;
+        few = c->is == PROFILE_FEW_TILE ? i : few;
+    }
+    if (tile < n && few < n)
+        fit_tiles(f, tile, few, best);
+    else
+        fit_without(f, UINT32_MAX, NULL, best);
 }
 
 /* ---- folds ---- */
@@ -287,6 +303,8 @@ static const char *bound_note(const struct curve_constant *c, double value)
 {
     if (c->is == PROFILE_TILE_ROWS)
         return "best of 16 to 256";
+    if (c->is == PROFILE_FEW_TILE)
+        return "16 or tile_rows";
     if (value >= c->high * (1 - 1e-6))
         return "at its upper bound";
     return value <= c->low * (1 + 1e-6) ? "at its lower bound: no effect seen" : NULL;

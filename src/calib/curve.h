@@ -96,10 +96,20 @@ enum status curve_constants(const struct curve_family *family, const struct prof
 
 /* ---- the measured rank's rows ---- */
 
-/* Rows of the fullest rank as the publisher of the kernel tables draws them, averaged over
+/* A timed call as its row describes it. Source: models/README.md. */
+struct curve_call {
+    uint64_t tokens, experts, top_k, ranks;
+    uint64_t groups,
+        kept;          /* the engine's router keeps so many groups of experts; 0: has none */
+    bool remote_first; /* the call has the tokens that reach the rank, and their choices of
+                        * other ranks' experts run on its first one */
+};
+
+/* Rows of the measured rank as the publisher of the kernel tables draws them, averaged over
  * samples: `routing` is "balanced", "uniform" (the same), "power_law_A" or "power_law_A_eplb".
- * Source: shared description of the table, models/README.md. */
+ */
 struct curve_rows {
+    double tokens; /* of the call */
     double rows, hit;
     double padded[CURVE_TILES];
 };
@@ -108,9 +118,8 @@ struct curve_routing; /* keeps what was drawn */
 struct curve_routing *curve_routing_create(struct arena *arena);
 
 /* False when the word is unknown. */
-bool curve_routing_rows(struct curve_routing *routing, const char *word, uint64_t tokens,
-                        uint64_t experts, uint64_t top_k, uint64_t ranks,
-                        struct curve_rows *rows);
+bool curve_routing_rows(struct curve_routing *routing, const char *word,
+                        const struct curve_call *call, struct curve_rows *rows);
 
 /* ---- forms, in curve_forms.c ---- */
 

@@ -15,7 +15,17 @@ static const double CONTROL = 0.7;
 
 /* ---- experts ---- */
 
-enum { E_OVERHEAD, E_EFFICIENCY, E_BANDWIDTH, E_NORM, E_ROWS, E_TOKENS, E_TILE };
+enum {
+    E_OVERHEAD,
+    E_EFFICIENCY,
+    E_BANDWIDTH,
+    E_NORM,
+    E_ROWS,
+    E_TOKENS,
+    E_TILE,
+    E_FEW,
+    E_FEW_TILE
+};
 
 static const struct curve_constant experts_constants[] = {
     [E_OVERHEAD] = VALUE(EXPERTS, OVERHEAD, 3e-5, 1e-6, 1e-3),
@@ -25,17 +35,21 @@ static const struct curve_constant experts_constants[] = {
     [E_ROWS] = VALUE(EXPERTS, ROW_PASSES, 1, 0.01, 100),
     [E_TOKENS] = VALUE(EXPERTS, TOKEN_PASSES, 1, 0.01, 100),
     [E_TILE] = VALUE(EXPERTS, TILE_ROWS, 64, 16, 256),
+    [E_FEW] = VALUE(EXPERTS, FEW_BANDWIDTH, 0.7, 0.05, 1),
+    [E_FEW_TILE] = VALUE(EXPERTS, FEW_TILE, 16, 16, 256),
 };
 
 static double experts_seconds(const double *c, const struct curve_point *point)
 {
     const struct form_experts k = {
         .product = {c[E_OVERHEAD], c[E_EFFICIENCY], c[E_BANDWIDTH], c[E_NORM], 0},
+        .few_bandwidth = c[E_FEW],
         .row_passes = c[E_ROWS],
         .token_passes = c[E_TOKENS]};
     struct form_experts_call call = point->experts;
+    double rows = form_experts_few(&call) ? c[E_FEW_TILE] : c[E_TILE];
     size_t tile = 0;
-    while (tile + 1 < CURVE_TILES && curve_tiles[tile] < c[E_TILE] * 0.99)
+    while (tile + 1 < CURVE_TILES && curve_tiles[tile] < rows * 0.99)
         tile++;
     call.padded_rows = point->padded[tile];
     return form_experts_s(&k, &call, &point->device);

@@ -167,6 +167,27 @@ static enum status add_all(struct reader *r, const struct row *row, const char *
 
 /* ---- the layouts ---- */
 
+/* What the timed call holds beside the routing's law: nothing, "4 of 8 groups" or "remote on
+ * the first expert". */
+static enum status read_choices(struct reader *r, const struct row *row,
+                                struct curve_call *call)
+{
+    const char *text = cell(r, row, "choices");
+    char tail[8];
+    unsigned kept, groups;
+    if (!text || !*text)
+        return STATUS_OK;
+    call->remote_first = text_equal(text, "remote on the first expert");
+    if (call->remote_first)
+        return STATUS_OK;
+    if (sscanf(text, "%u of %u %7s", &kept, &groups, tail) != 3 || !text_equal(tail, "groups"))
+        return err_at(r->err, STATUS_INPUT, mark_of(r, row->at),
+                      "'%s' is no word of column 'choices'", text);
+    call->kept = kept;
+    call->groups = groups;
+    return STATUS_OK;
+}
+
 static enum status read_experts(struct reader *r, struct row *row)
 {
     double top_k, experts, ep, hidden, inter;
@@ -182,6 +203,9 @@ static enum status read_experts(struct reader *r, struct row *row)
     const struct device *device = &row->plan.cluster.device;
     bool fp8 = row->compute == COMPUTE_FP8;
     struct curve_value v = row->value;
+    struct curve_call call = {
+        .experts = (uint64_t)experts, .top_k = (uint64_t)top_k, .ranks = (uint64_t)ep};
+    TRY(read_choices(r, row, &call));
     v.quantity = "experts_s";
     v.model = cell(r, row, "model");
     v.point.device = (struct form_device){fp8 ? device->peak_fp8 : device->peak_bf16,
@@ -189,19 +213,18 @@ static enum status read_experts(struct reader *r, struct row *row)
     row->family = family(r, row, &curve_experts, PROFILE_EXPERTS);
     for (size_t c = 0; c < r->csv->n_columns; c++) {
         struct curve_rows rows;
-        uint64_t tokens;
         const char *text = r->csv->cells[row->at * r->csv->n_columns + c];
-        if (!number_count(r->csv->columns[c], &tokens) || !*text)
+        if (!number_count(r->csv->columns[c], &call.tokens) || !*text)
             continue;
-        if (!curve_routing_rows(r->routing, routing, tokens, (uint64_t)experts, (uint64_t)top_k,
-                                (uint64_t)ep, &rows))
+        if (!curve_routing_rows(r->routing, routing, &call, &rows))
             return err_at(r->err, STATUS_INPUT, mark_of(r, row->at),
                           "'%s' is no routing of this table", routing);
         v.row = arena_printf(r->arena, "%s/%s/ep%g/%s/%llu tokens", row->device, v.model, ep,
-                             routing, (unsigned long long)tokens);
-        v.size = (double)tokens;
+                             routing, (unsigned long long)call.tokens);
+        v.size = (double)call.tokens;
         memcpy(v.point.padded, rows.padded, sizeof rows.padded);
-        v.point.experts = (struct form_experts_call){.tokens = (double)tokens,
+        v.point.experts = (struct form_experts_call){.tokens = rows.tokens,
+                                                     .experts = experts / ep,
                                                      .rows = rows.rows,
                                                      .hit = rows.hit,
                                                      .hidden = hidden,

@@ -48,7 +48,8 @@ struct fit_bound fitter_bound(const struct constant *c)
     for (size_t i = 0; i < c->n; i++)
         most = fmax(most, c->y[i]);
     bool share = c->is == PROFILE_EFFICIENCY || c->is == PROFILE_BANDWIDTH ||
-                 c->is == PROFILE_SHARE || c->is == PROFILE_WAVE;
+                 c->is == PROFILE_FEW_BANDWIDTH || c->is == PROFILE_SHARE ||
+                 c->is == PROFILE_WAVE;
     double high = share ? 1 / most : c->is == PROFILE_NORM ? 64 / most : 50;
     double low = c->is == PROFILE_NORM || c->is == PROFILE_LOAD ? 1 / c->y[0] : 0.02;
     return (struct fit_bound){1, fmin(low, 1), fmax(high, 1)};
@@ -57,7 +58,8 @@ struct fit_bound fitter_bound(const struct constant *c)
 /* Which way a constant goes when everything is faster. */
 static int direction_of(const struct constant *c)
 {
-    if (c->is == PROFILE_EFFICIENCY || c->is == PROFILE_BANDWIDTH)
+    if (c->is == PROFILE_EFFICIENCY || c->is == PROFILE_BANDWIDTH ||
+        c->is == PROFILE_FEW_BANDWIDTH)
         return 1;
     return fitter_is_time(c->is) ? -1 : 0;
 }
@@ -156,8 +158,8 @@ static double weight_of(struct fitter *f, const struct constant *c, double sprea
 static bool can_move(const struct constant *c)
 {
     return c->is != PROFILE_ERROR && c->is != PROFILE_OUTSIDE && c->is != PROFILE_FOLDED &&
-           c->is != PROFILE_TILE_ROWS && c->is != PROFILE_TILE_COLUMNS && c->y[0] > 0 &&
-           c->high / fmax(c->low, 0.05) > 1.001;
+           c->is != PROFILE_TILE_ROWS && c->is != PROFILE_TILE_COLUMNS &&
+           c->is != PROFILE_FEW_TILE && c->y[0] > 0 && c->high / fmax(c->low, 0.05) > 1.001;
 }
 
 /* Seconds of every configuration by the logarithm of each factor, where the profile stands. */

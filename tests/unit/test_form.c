@@ -50,8 +50,9 @@ static void experts_grow_with_their_work(void **state)
 {
     (void)state;
     const struct form_device device = {1e15, 3e12, 132};
-    const struct form_experts k = {{20e-6, 0.6, 0.8, 2, 0}, 1, 2};
-    struct form_experts_call call = {1024, 8192, 8192, 8, 4096, 1536, 2};
+    const struct form_experts k = {
+        .product = {20e-6, 0.6, 0.8, 2, 0}, .row_passes = 1, .token_passes = 2};
+    struct form_experts_call call = {1024, 8, 8192, 8192, 8, 4096, 1536, 2};
     double base = form_experts_s(&k, &call, &device);
     /* never faster than the roofline of what it does */
     assert_true(base > 20e-6 + 6.0 * 8192 * 4096 * 1536 / 0.6e15);
@@ -60,6 +61,29 @@ static void experts_grow_with_their_work(void **state)
         *(i == 0 ? &more.padded_rows : i == 1 ? &more.hit : &more.tokens) *= 2;
         assert_true(form_experts_s(&k, &more, &device) > base);
     }
+}
+
+/* Sixteen tokens on sixteen experts read 16 x 3 x 4096 x 1536 x 2 B at the bandwidth of few;
+ * one token more, and they read them at the other. */
+static void few_tokens_have_a_bandwidth_of_their_own(void **state)
+{
+    (void)state;
+    const struct form_device device = {1e15, 4e12, 132};
+    const struct form_experts k = {.product = {0, 1, 0.5, 64, 0}, .few_bandwidth = 1};
+    struct form_experts_call call = {.tokens = 16,
+                                     .experts = 16,
+                                     .rows = 16,
+                                     .padded_rows = 256,
+                                     .hit = 16,
+                                     .hidden = 4096,
+                                     .inter = 1536,
+                                     .weight_bytes = 2};
+    double weights = 16 * 3 * 4096.0 * 1536 * 2;
+    assert_true(form_experts_few(&call));
+    assert_true(fabs(form_experts_s(&k, &call, &device) / (weights / 4e12) - 1) < 1e-6);
+    call.tokens = 17;
+    assert_false(form_experts_few(&call));
+    assert_true(fabs(form_experts_s(&k, &call, &device) / (weights / 2e12) - 1) < 1e-6);
 }
 
 static void exchanges(void **state)
@@ -78,6 +102,7 @@ int main(void)
         cmocka_unit_test(a_pipeline_in_its_best_chunks),
         cmocka_unit_test(products_in_whole_tiles),
         cmocka_unit_test(experts_grow_with_their_work),
+        cmocka_unit_test(few_tokens_have_a_bandwidth_of_their_own),
         cmocka_unit_test(exchanges),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

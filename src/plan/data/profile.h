@@ -86,6 +86,10 @@ enum profile_item {
       "n of t^n = a^n + b^n: products and collectives; FLOPs and bytes of a product")          \
     X(ROW_PASSES, "row_passes", UNIT_NONE, 0, 1000, "product",                                 \
       "experts: passes over every row's activations beside its products")                      \
+    X(FEW_BANDWIDTH, "few_bandwidth", UNIT_NONE, 1e-6, 1, "product",                           \
+      "experts: bandwidth of a call of no more tokens than the rank has experts")              \
+    X(FEW_TILE, "few_tile_rows", UNIT_NONE, 1, 1e6, "product",                                 \
+      "experts: tile_rows of such a call")                                                     \
     X(TOKEN_PASSES, "token_passes", UNIT_NONE, 0, 1000, "product",                             \
       "experts: passes over all tokens of the group (permute, sum)")                           \
     X(STEPS, "steps", UNIT_NONE, 0, 1000, "request",                                           \

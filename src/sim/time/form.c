@@ -34,11 +34,19 @@ double form_gemm_s(const struct form_product *k, const struct form_gemm *g,
     return k->overhead_s + product_s(k, flop, g->bytes, device);
 }
 
+bool form_experts_few(const struct form_experts_call *call)
+{
+    return call->tokens <= call->experts;
+}
+
 double form_experts_s(const struct form_experts *k, const struct form_experts_call *c,
                       const struct form_device *device)
 {
+    struct form_product product = k->product;
+    if (form_experts_few(c) && k->few_bandwidth > 0)
+        product.bandwidth = k->few_bandwidth;
     double matrices = 3 * c->hidden * c->inter;
-    double products = product_s(&k->product, 2 * c->padded_rows * matrices,
+    double products = product_s(&product, 2 * c->padded_rows * matrices,
                                 c->hit * matrices * c->weight_bytes, device);
     double activations = 2 * c->rows * (2 * c->hidden + 3 * c->inter) * k->row_passes;
     double tokens = 2 * c->tokens * c->hidden * k->token_passes;

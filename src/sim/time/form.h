@@ -6,6 +6,7 @@
 #ifndef MOEPLAN_SIM_TIME_FORM_H
 #define MOEPLAN_SIM_TIME_FORM_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Two resources that work beside each other: (a^n + b^n)^(1/n). n = 1: one after the other; the
@@ -47,18 +48,25 @@ double form_gemm_s(const struct form_product *k, const struct form_gemm *gemm,
 
 struct form_experts {
     struct form_product product;
-    double row_passes;   /* over a row's activations, 2 bytes x (2 H + 3 I) */
-    double token_passes; /* over [tokens of the group, H], 2 bytes */
+    double few_bandwidth; /* in place of its bandwidth in a call of few tokens; 0: the same */
+    double row_passes;    /* over a row's activations, 2 bytes x (2 H + 3 I) */
+    double token_passes;  /* over [tokens of the group, H], 2 bytes */
 };
 
 struct form_experts_call {
     double tokens;      /* of the whole group */
+    double experts;     /* of this rank */
     double rows;        /* of this rank */
     double padded_rows; /* the same, each expert's in whole tiles */
     double hit;         /* experts that have rows: their weights are read */
     double hidden, inter;
     double weight_bytes; /* of one element */
 };
+
+/* Whether a call has few tokens: Triton's fused MoE of vLLM and SGLang takes small tiles (16 x
+ * 32 x 64 in bf16, in place of 64 x 64 x 32) up to as many tokens as it has experts
+ * (get_default_config in their fused_moe). */
+bool form_experts_few(const struct form_experts_call *call);
 
 /* An engine's call: permute, gate and up, activation, down, weighted sum. */
 double form_experts_s(const struct form_experts *k, const struct form_experts_call *call,

@@ -69,7 +69,10 @@ static void fill_experts(const struct resolver *r, struct expert_rates *out)
                     .norm = number(r, PROFILE_EXPERTS, PROFILE_NORM, 64)},
         .row_passes = number(r, PROFILE_EXPERTS, PROFILE_ROW_PASSES, 0),
         .token_passes = number(r, PROFILE_EXPERTS, PROFILE_TOKEN_PASSES, 0)};
+    out->form.few_bandwidth =
+        number(r, PROFILE_EXPERTS, PROFILE_FEW_BANDWIDTH, out->form.product.bandwidth);
     out->tile_rows = number(r, PROFILE_EXPERTS, PROFILE_TILE_ROWS, 1);
+    out->few_tile_rows = number(r, PROFILE_EXPERTS, PROFILE_FEW_TILE, out->tile_rows);
 }
 
 static void fill_link(const struct resolver *r, const struct plan *plan, enum profile_item of,

@@ -27,7 +27,7 @@ struct kernel_rates {
 /* Of an engine's call for all experts of a rank (form_experts_s); set: the profile has it. */
 struct expert_rates {
     struct form_experts form;
-    double tile_rows;
+    double tile_rows, few_tile_rows;
     bool set;
 };
 
