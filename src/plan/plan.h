@@ -436,6 +436,23 @@ struct packing {
         square; /* mean of their lengths, and of the squares; square 0: all alike */
 };
 
+/* What proposes tokens: their text, the model's own prediction module, a smaller model. */
+enum draft_method { DRAFT_NGRAM, DRAFT_MTP, DRAFT_MODEL };
+
+/* Tokens that a draft proposes for every sequence and step (plan/speculation.h). */
+struct speculation {
+    uint64_t tokens;   /* one after the other; 0: none */
+    uint64_t branches; /* tried at each of them */
+    double acceptance; /* chance of each, when those before it were accepted */
+    enum draft_method method;
+    char model[PLAN_PATH]; /* whose sizes these are, for people; "": nobody's */
+    struct drafter {       /* dense, grouped queries */
+        uint64_t layers;   /* 0: nothing is known of it */
+        uint64_t hidden, heads, kv_heads, head_dim, intermediate, vocab;
+        bool tied;
+    } size;
+};
+
 struct workload {
     enum mode mode;
     struct packing packing;
@@ -451,8 +468,10 @@ struct workload {
     uint64_t concurrency;   /* serve: requests in flight in the whole deployment */
     double request_rate;    /* serve: requests per second that arrive there; 0: concurrency */
     struct limit limit;
+    struct speculation speculation;
     uint64_t input_length, output_length; /* serve: tokens of a request, at most */
     double length_spread; /* serve: lengths lie evenly in (1 - spread) .. 1 of these */
+    bool disaggregated;   /* serve: ask for prefill apart from decode */
     enum data_source data;
     enum scenario scenario;
     uint64_t steps;

@@ -114,9 +114,10 @@ const struct job_case job_cases[] = {
      "precision.weights=mxfp4",
      2},
     {"vllm/speculative.sh", "",
-     "parallel.tp=4 parallel.ep=4 workload.tokens_per_sequence=3 moe.routing.placement=strided "
+     "parallel.tp=4 parallel.ep=4 workload.tokens_per_sequence=3 workload.speculation.tokens=2 "
+     "workload.speculation.method=mtp model.mtp_enabled=true moe.routing.placement=strided "
      "precision.weights=fp8_block",
-     2},
+     1},
     {"sglang/qwen3.sh", "",
      "parallel.tp=8 parallel.sp=true parallel.ep=8 moe.path=allgather memory.fraction=0.8 "
      "workload.micro_batch=128",
@@ -241,7 +242,7 @@ const struct job_case job_cases[] = {
      "parallel.dp=16 parallel.ep=16 moe.path=deepep moe.redundant_experts=32 "
      "workload.max_num_batched_tokens=16384 workload.micro_batch=256 stack.graphs=full "
      "workload.sequence_length=4096 workload.context_length=32000 precision.kv_cache=fp8",
-     3},
+     2},
     {"vllm/docker.sh", "cluster=h100",
      "parallel.tp=2 model.layers=36 workload.max_num_batched_tokens=8192 "
      "precision.weights=mxfp4",
@@ -266,8 +267,19 @@ const struct job_case job_cases[] = {
      3},
     {"sglang/speculative.sh", "cluster=h100",
      "parallel.ep=8 parallel.etp=1 workload.max_num_batched_tokens=32768 "
-     "workload.tokens_per_sequence=4 precision.kv_cache=fp8",
-     6},
+     "workload.tokens_per_sequence=4 workload.speculation.tokens=3 "
+     "workload.speculation.method=model workload.speculation.branches=1 precision.kv_cache=fp8",
+     3},
+    {"vllm/draft.sh", "cluster=h200",
+     "parallel.tp=4 workload.tokens_per_sequence=6 workload.speculation.tokens=5 "
+     "workload.speculation.method=model workload.speculation.model=llama-3.1-8b "
+     "workload.speculation.layers=32 workload.speculation.kv_heads=8",
+     0},
+    {"sglang/tree.sh", "cluster=h200",
+     "parallel.tp=4 workload.tokens_per_sequence=8 workload.speculation.tokens=5 "
+     "workload.speculation.branches=4 workload.speculation.method=model "
+     "workload.speculation.model=llama-3.1-8b workload.speculation.vocab=128256",
+     0},
     {"sglang/one-device.sh", "cluster=h100",
      "parallel.tp=1 stack.graphs=none stack.experts=triton_oai workload.micro_batch=32", 1},
     {"sglang/prefill-mpi.sh", "cluster=h200",

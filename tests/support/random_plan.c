@@ -147,7 +147,8 @@ bool plan_is_complete(const struct plan *plan)
            (model->linear.key_heads || !model->linear.heads) &&
            (model->linear.key_dim || !model->linear.head_dim) &&
            plan->moe.routing.distribution != DISTRIBUTION_TRACE &&
-           plan->moe.routing.placement != PLACEMENT_TABLE && plan->stack.profile[0] == '\0';
+           plan->moe.routing.placement != PLACEMENT_TABLE && plan->stack.profile[0] == '\0' &&
+           plan->workload.speculation.model[0] == '\0';
 }
 
 /* Keeps a change only if all rules still hold. */

@@ -259,6 +259,29 @@ static const struct {
      "concurrency 8 and request_rate 2.5: requests are replaced when they end, or arrive at a "
      "rate",
      "leave out one of the two keys"},
+    {"draft-beside-model",
+     "workload.mode=decode stack.kind=vllm workload.speculation.tokens=2 "
+     "workload.speculation.method=mtp workload.tokens_per_sequence=3 model.mtp_layers=0",
+     "workload.mode=decode stack.kind=vllm workload.speculation.tokens=2 model.mtp_layers=1 "
+     "workload.speculation.method=mtp model.mtp_enabled=true workload.tokens_per_sequence=3",
+     "the model has no prediction module to draft with",
+     "name a draft in workload.speculation.model"},
+    {"draft-beside-model",
+     "workload.mode=decode stack.kind=vllm workload.speculation.tokens=2 "
+     "workload.tokens_per_sequence=2",
+     "workload.mode=decode stack.kind=vllm workload.tokens_per_sequence=2",
+     "tokens_per_sequence 2 is less than the 2 proposed and one more",
+     "leave it out, it follows"},
+    {"draft-has-sizes",
+     "workload.mode=decode stack.kind=vllm workload.speculation.tokens=2 "
+     "workload.speculation.method=model workload.tokens_per_sequence=3 "
+     "workload.speculation.layers=4",
+     "workload.mode=decode stack.kind=vllm workload.speculation.tokens=2 "
+     "workload.speculation.method=model workload.tokens_per_sequence=3 "
+     "workload.speculation.layers=0",
+     "a draft of 4 layers of these sizes cannot be laid out",
+     "hidden, heads, kv_heads, head_dim, intermediate and vocab, heads and widths in as many "
+     "parts as parallel.tp"},
     {"replicas-are-dp", "workload.mode=serve stack.kind=vllm parallel.attention_dp=3",
      "workload.mode=decode parallel.attention_dp=3", "attention_dp 3 is not dp = 8",
      "one deployment is the whole cluster: its devices are tp x pp x attention_dp"},

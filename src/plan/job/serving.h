@@ -11,6 +11,19 @@ enum status serving_set_model(struct job *job, const char *flag);
 /* precision.* from the flags quantization, dtype and kv-cache-dtype, which both have. */
 enum status serving_set_formats(struct job *job);
 
+/* Tokens that a draft proposes, and by which flags. */
+struct serving_draft {
+    uint64_t tokens;
+    enum draft_method method;
+    const char *tokens_flag, *model_flag;
+};
+
+/* workload.speculation; a warning about a draft whose sizes nobody here knows. */
+enum status serving_set_draft(struct job *job, const struct serving_draft *draft);
+
+/* The draft's repository, or its name as the plan has it; "" where it has none. */
+const char *serving_draft_path(const struct plan *plan);
+
 /* Memory of the device in GiB; 0: not known yet. */
 enum status serving_device(struct job *job, double *gib, bool *a100);
 

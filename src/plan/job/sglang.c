@@ -47,11 +47,13 @@ static const struct job_flag flags[] = {
     RULE("dtype", JOB_VALUE, "precision.activations", "auto: bf16", SERVER),
     DIRECT("speculative-num-draft-tokens", JOB_VALUE, "workload.tokens_per_sequence", NULL,
            NULL, SERVER),
-    MEMORY("speculative-algorithm", JOB_VALUE, NULL, "the weights of a draft model", SERVER),
-    MEMORY("speculative-draft-model-path", JOB_VALUE, NULL, "the weights of a draft model",
+    RULE("speculative-algorithm", JOB_VALUE, "workload.speculation.method",
+         "EAGLE without a draft, NEXTN: mtp", SERVER),
+    RULE("speculative-draft-model-path", JOB_VALUE, "workload.speculation.model",
+         "where it is among moeplan's", SERVER),
+    RULE("speculative-num-steps", JOB_VALUE, "workload.speculation.tokens", NULL, SERVER),
+    DIRECT("speculative-eagle-topk", JOB_VALUE, "workload.speculation.branches", NULL, NULL,
            SERVER),
-    TIME("speculative-num-steps", JOB_VALUE, NULL, NULL, SERVER),
-    TIME("speculative-eagle-topk", JOB_VALUE, NULL, NULL, SERVER),
     RULE("disaggregation-mode", JOB_VALUE, "workload.mode", "prefill, decode; null: decode",
          SERVER),
     DIRECT("enable-two-batch-overlap", JOB_SWITCH, "moe.overlap", NULL, NULL, SERVER),
@@ -201,6 +203,49 @@ static enum status set_batch(struct job *job, const struct degrees *d, bool pref
     return serving_set_batch(job, requests, "max-running-requests");
 }
 
+/* NEXTN, and EAGLE without a draft, run the model's own module (server_args.py). */
+static enum draft_method method_of(struct job *job, const char *algorithm)
+{
+    bool model = job_given(job, "speculative-draft-model-path");
+    if (text_equal(algorithm, "NGRAM"))
+        return DRAFT_NGRAM;
+    bool module = text_equal(algorithm, "NEXTN") || (text_equal(algorithm, "EAGLE") && !model);
+    return module ? DRAFT_MTP : DRAFT_MODEL;
+}
+
+/* The last token of a step is the model's own; a tree has more of them than steps. */
+static enum status set_draft(struct job *job)
+{
+    const char *algorithm = "";
+    uint64_t verified = 0, steps = 0;
+    TRY(job_word(job, "speculative-algorithm", &algorithm));
+    TRY(job_count(job, "speculative-num-draft-tokens", &verified));
+    TRY(job_count(job, "speculative-num-steps", &steps));
+    const struct serving_draft draft = {
+        steps && steps < verified ? steps : verified - 1, method_of(job, algorithm),
+        "speculative-num-draft-tokens", "speculative-draft-model-path"};
+    if (verified > 1 && algorithm[0])
+        return serving_set_draft(job, &draft);
+    if (algorithm[0])
+        job_warn(job, job_setting(job, "speculative-algorithm")->mark,
+                 "a draft without --speculative-num-draft-tokens matters to memory and is not "
+                 "modelled");
+    return STATUS_OK;
+}
+
+static void write_draft(struct job_writer *writer)
+{
+    static const char *const algorithms[] = {"NGRAM", "NEXTN", "STANDALONE"};
+    const struct speculation *s = &writer->plan->workload.speculation;
+    const char *path = serving_draft_path(writer->plan);
+    if (!s->tokens || (s->method == DRAFT_MODEL && !path[0]))
+        return;
+    writer_flag(writer, "speculative-algorithm", algorithms[s->method]);
+    writer_count(writer, "speculative-num-steps", s->tokens);
+    if (s->method == DRAFT_MODEL)
+        writer_flag(writer, "speculative-draft-model-path", path);
+}
+
 static enum status sglang_finish(struct job *job)
 {
     struct degrees d;
@@ -219,6 +264,7 @@ static enum status sglang_finish(struct job *job)
     TRY(set_layout(job, &d, backend));
     TRY(set_batch(job, &d, text_equal(mode, "prefill")));
     TRY(serving_set_formats(job));
+    TRY(set_draft(job));
     TRY(serving_set_context(job, "context-length"));
     return set_path(job, backend, !text_equal(mode, "prefill"));
 }
@@ -260,6 +306,7 @@ static enum status sglang_write(struct job_writer *writer)
         writer_count(writer, "chunked-prefill-size", chunk * (inside ? dp : 1));
     if (plan->stack.graphs == GRAPHS_NONE)
         writer_flag(writer, "disable-cuda-graph", NULL);
+    write_draft(writer);
     serving_write_formats(writer);
     return STATUS_OK;
 }

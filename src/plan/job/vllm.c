@@ -49,7 +49,7 @@ static const struct job_flag flags[] = {
     RULE("quantization q", JOB_VALUE, "precision.weights", "else as the checkpoint", ENGINE),
     RULE("dtype", JOB_VALUE, "precision.activations", "auto: bf16", ENGINE),
     RULE("speculative-config.num_speculative_tokens num-speculative-tokens", JOB_VALUE,
-         "workload.tokens_per_sequence", "plus 1", ENGINE),
+         "workload.speculation.tokens", "and plus 1 tokens_per_sequence", ENGINE),
     {"speculative-config", JOB_JSON, JOB_RULE, NULL, NULL, NULL, "its entries", ENGINE},
     {"compilation-config O", JOB_JSON, JOB_MEMORY, NULL, NULL, NULL, NULL, COMPILATION},
     RULE("compilation-config.cudagraph_mode cudagraph-mode", JOB_VALUE, "stack.graphs",
@@ -77,8 +77,10 @@ static const struct job_flag flags[] = {
     NEITHER("kv-transfer-config.kv_connector", JOB_VALUE, ENGINE),
     NEITHER("kv-transfer-config.kv_rank", JOB_VALUE, ENGINE),
     NEITHER("kv-transfer-config.kv_parallel_size", JOB_VALUE, ENGINE),
-    NEITHER("speculative-config.method", JOB_VALUE, ENGINE),
-    MEMORY("speculative-config.model", JOB_VALUE, NULL, "the weights of a draft model", ENGINE),
+    RULE("speculative-config.method", JOB_VALUE, "workload.speculation.method",
+         "*mtp, ngram, others: model", ENGINE),
+    RULE("speculative-config.model", JOB_VALUE, "workload.speculation.model",
+         "where it is among moeplan's", ENGINE),
     NEITHER("host", JOB_VALUE, ENGINE),
     NEITHER("port", JOB_VALUE, ENGINE),
     NEITHER("api-key", JOB_VALUE, ENGINE),
@@ -127,6 +129,21 @@ static enum status vllm_prepare(struct job *job)
     return set_size(job);
 }
 
+/* Without a method, a model is a draft (config/speculative.py). */
+static enum status set_draft(struct job *job, uint64_t tokens)
+{
+    const char *method = NULL;
+    struct serving_draft draft = {tokens, DRAFT_MODEL,
+                                  "speculative-config.num_speculative_tokens",
+                                  "speculative-config.model"};
+    TRY(job_word(job, "speculative-config.method", &method));
+    if (method ? strstr(method, "mtp") != NULL : !job_given(job, draft.model_flag))
+        draft.method = DRAFT_MTP;
+    else if (method && (text_starts(method, "ngram") || text_equal(method, "suffix")))
+        draft.method = DRAFT_NGRAM;
+    return tokens ? serving_set_draft(job, &draft) : STATUS_OK;
+}
+
 static enum status set_batch(struct job *job)
 {
     double gib;
@@ -140,6 +157,7 @@ static enum status set_batch(struct job *job)
     TRY(job_count(job, "max-num-seqs", &sequences));
     TRY(job_count(job, "max-num-batched-tokens", &batched));
     TRY(job_count(job, "speculative-config.num_speculative_tokens", &tokens));
+    TRY(set_draft(job, tokens));
     bool prefill = text_equal(role, "kv_producer");
     job_set(job, "workload.mode", prefill ? "prefill" : "decode", "kv-transfer-config.kv_role");
     if (prefill) { /* a step of one sequence fills the batch */
@@ -148,12 +166,9 @@ static enum status set_batch(struct job *job)
         return STATUS_OK;
     }
     TRY(serving_set_batch(job, sequences, "max-num-seqs"));
-    if (tokens) {
+    if (tokens)
         job_set_count(job, "workload.tokens_per_sequence", tokens + 1,
                       "speculative-config.num_speculative_tokens");
-        job_warn(job, job_setting(job, "speculative-config.num_speculative_tokens")->mark,
-                 "the weights of a draft model matter to memory and are not modelled");
-    }
     return STATUS_OK;
 }
 
@@ -245,6 +260,22 @@ static enum status vllm_finish(struct job *job)
     return set_path(job);
 }
 
+static void write_draft(struct job_writer *writer)
+{
+    static const char *const methods[] = {"ngram", "mtp", "draft_model"};
+    const struct workload *w = &writer->plan->workload;
+    const struct speculation *s = &w->speculation;
+    const char *path = serving_draft_path(writer->plan);
+    uint64_t tokens = s->tokens ? s->tokens : w->tokens_per_sequence - 1;
+    if (tokens)
+        writer_count(writer, "speculative-config.num_speculative_tokens", tokens);
+    if (!s->tokens || (s->method == DRAFT_MODEL && !path[0]))
+        return;
+    writer_flag(writer, "speculative-config.method", methods[s->method]);
+    if (s->method == DRAFT_MODEL)
+        writer_flag(writer, "speculative-config.model", path);
+}
+
 static enum status vllm_write(struct job_writer *writer)
 {
     const struct plan *plan = writer->plan;
@@ -272,9 +303,7 @@ static enum status vllm_write(struct job_writer *writer)
         writer_flag(writer, "all2all-backend", "deepep_low_latency");
     if (plan->moe.redundant_experts)
         writer_count(writer, "eplb-config.num_redundant_experts", plan->moe.redundant_experts);
-    if (plan->workload.tokens_per_sequence > 1)
-        writer_count(writer, "speculative-config.num_speculative_tokens",
-                     plan->workload.tokens_per_sequence - 1);
+    write_draft(writer);
     if (plan->stack.graphs == GRAPHS_NONE)
         writer_flag(writer, "enforce-eager", NULL);
     serving_write_formats(writer);

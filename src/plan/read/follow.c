@@ -7,6 +7,7 @@
 #include "plan/read/apply.h"
 #include "plan/derive.h"
 #include "plan/engine.h"
+#include "plan/speculation.h"
 #include "plan/schema/schema.h"
 
 static bool is_given(const struct loader *loader, const char *key)
@@ -90,6 +91,37 @@ static void follow_engine(struct loader *loader, const char *file)
                      apply_origin(loader, "workload.max_num_seqs"));
 }
 
+static void follow_method(struct loader *loader, struct mark mark)
+{
+    struct plan *plan = loader->plan;
+    struct speculation *s = &plan->workload.speculation;
+    if (is_given(loader, "workload.speculation.method"))
+        return;
+    if (s->model[0] || s->size.layers)
+        s->method = DRAFT_MODEL;
+    else if (plan->model.mtp_layers)
+        s->method = DRAFT_MTP;
+    apply_origin_set(loader, "workload.speculation.method", mark);
+}
+
+/* A step has the proposed tokens and one more; a module that drafts is part of the model. */
+static void follow_speculation(struct loader *loader)
+{
+    struct plan *plan = loader->plan;
+    const struct mark mark = apply_origin(loader, "workload.speculation.tokens");
+    if (!plan_speculates(plan))
+        return;
+    follow_method(loader, mark);
+    if (!is_given(loader, "workload.tokens_per_sequence")) {
+        plan->workload.tokens_per_sequence = plan->workload.speculation.tokens + 1;
+        apply_origin_set(loader, "workload.tokens_per_sequence", mark);
+    }
+    if (plan->workload.speculation.method != DRAFT_MTP || is_given(loader, "model.mtp_enabled"))
+        return;
+    plan->model.mtp_enabled = true;
+    apply_origin_set(loader, "model.mtp_enabled", mark);
+}
+
 void follow_layout(struct loader *loader, const char *file)
 {
     follow_checkpoint(loader);
@@ -97,15 +129,27 @@ void follow_layout(struct loader *loader, const char *file)
     follow_recipe(loader);
     follow_alone(loader, file);
     follow_engine(loader, file);
+    follow_speculation(loader);
 }
 
 bool follow_from(const char *key)
 {
-    static const char *const keys[] = {
-        "workload.mode",        "parallel.tp", "parallel.pp",      "parallel.cp",
-        "parallel.ep",          "parallel.sp", "model.checkpoint", "cluster.nodes",
-        "cluster.node.devices", "stack.kind",  "stack.version",    "workload.max_num_seqs",
-        "precision.recipe"};
+    static const char *const keys[] = {"workload.mode",
+                                       "parallel.tp",
+                                       "parallel.pp",
+                                       "parallel.cp",
+                                       "parallel.ep",
+                                       "parallel.sp",
+                                       "model.checkpoint",
+                                       "cluster.nodes",
+                                       "cluster.node.devices",
+                                       "stack.kind",
+                                       "stack.version",
+                                       "workload.max_num_seqs",
+                                       "precision.recipe",
+                                       "workload.speculation.tokens",
+                                       "workload.speculation.model",
+                                       "workload.speculation.layers"};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         if (text_equal(key, keys[i]))
             return true;

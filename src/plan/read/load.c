@@ -16,6 +16,7 @@
 #include "plan/read/part.h"
 #include "plan/rule/rule.h"
 #include "plan/schema/schema.h"
+#include "plan/speculation.h"
 
 enum { PARTS = 3 };
 
@@ -193,6 +194,32 @@ static enum status find_profile(struct load *load)
     return STATUS_OK;
 }
 
+/* The sizes of the draft that the plan names, unless it gives them. */
+static enum status load_draft(struct load *load)
+{
+    struct speculation *s = &load->loader.plan->workload.speculation;
+    const char *key = "workload.speculation.model";
+    const struct mark mark = apply_origin(&load->loader, key);
+    const struct node name = {.kind = NODE_SCALAR, .mark = mark, .text = s->model};
+    struct load other = *load;
+    size_t n;
+    if (!s->tokens || s->method != DRAFT_MODEL || !s->model[0] || s->size.layers)
+        return STATUS_OK;
+    schema_fields(&n);
+    other.loader.plan = arena_alloc(load->loader.arena, 1, sizeof *other.loader.plan);
+    other.loader.origins = arena_alloc(load->loader.arena, n, sizeof *other.loader.origins);
+    schema_defaults(other.loader.plan);
+    TRY(part_load(&other.loader, part_keys[0], &name, load->folder, &other.part_marks[0]));
+    settle_dense(&other);
+    TRY(check_required(&other, 0));
+    complete_model(&other.loader.plan->model);
+    if (drafter_of(&other.loader.plan->model, &s->size))
+        return STATUS_OK;
+    err_at(load->loader.err, STATUS_INPUT, mark, "the draft '%s' is not a dense model",
+           s->model);
+    return err_hint(load->loader.err, "grouped queries, layers of one kind, no experts");
+}
+
 static enum status complete(struct load *load)
 {
     struct routing *routing = &load->loader.plan->moe.routing;
@@ -202,6 +229,7 @@ static enum status complete(struct load *load)
         part_name_of_path(load->loader.plan->name,
                           text_equal(load->file, "-") ? "stdin" : load->file);
     TRY(find_profile(load));
+    TRY(load_draft(load));
     resolve_file(load, routing->file, "moe.routing.file");
     resolve_file(load, routing->placement_file, "moe.routing.placement_file");
     if (routing->distribution == DISTRIBUTION_TRACE)

@@ -4,6 +4,7 @@
 #include "base/checked.h"
 #include "plan/derive.h"
 #include "plan/layers.h"
+#include "plan/speculation.h"
 
 #define BIT(word) (UINT32_C(1) << (word))
 #define ALL(count) (BIT(count) - 1)
@@ -126,6 +127,15 @@ static bool is_limited(const struct plan *plan)
 #define SERVES STACK(BIT(STACK_NXD) | ENGINES), INFERS
 #define ENGINES (BIT(STACK_VLLM) | BIT(STACK_SGLANG) | BIT(STACK_TRTLLM))
 #define ENGINE STACK(ENGINES)
+#define DRAFTS                                                                                 \
+    {                                                                                          \
+        .kind = CONDITION_OTHER, .key = "workload.speculation.tokens",                         \
+        .holds = plan_speculates, .text = "an engine's draft proposes tokens",                 \
+        .otherwise = "no draft proposes tokens"                                                \
+    }
+#define DRAFT_METHOD(bits) ONE_OF("workload.speculation.method", bits)
+#define DRAFT_BESIDE DRAFTS, DRAFT_METHOD(BIT(DRAFT_MODEL))
+#define DRAFT_SIZED DRAFT_BESIDE, ABOVE("workload.speculation.layers", 0)
 #define WRITTEN_AUTO                                                                           \
     {                                                                                          \
         .kind = CONDITION_WORD, .key = "moe.path", .words = BIT(PATH_AUTO), .as_written = true \
@@ -253,6 +263,7 @@ const struct unread_row unread_rows[] = {
     WHEN("workload.global_batch", TRAINS),
     WHEN("workload.tokens_per_step", TRAINS),
     WHEN("workload.tokens_per_sequence", DECODES),
+    WHEN("workload.tokens_per_sequence", ANSWERS, DRAFTS),
     WHEN("workload.micro_batch", STEPS),
     WHEN("workload.sequence_length", STEPS),
     WHEN("workload.context_length", STEPS),
@@ -265,6 +276,22 @@ const struct unread_row unread_rows[] = {
     WHEN("workload.max_num_seqs", ENGINE, INFERS),
     WHEN("workload.shared_prefix", ENGINE, INFERS),
     WHEN("workload.queue", ENGINE, MODE(BIT(MODE_PREFILL) | BIT(MODE_DECODE))),
+    WHEN("workload.speculation.tokens", ENGINE, INFERS),
+    WHEN("workload.speculation.branches", ABOVE("workload.speculation.tokens", 1),
+         MODE(BIT(MODE_DECODE) | BIT(MODE_SERVE)), DRAFTS,
+         DRAFT_METHOD(BIT(DRAFT_MTP) | BIT(DRAFT_MODEL))),
+    WHEN("workload.speculation.acceptance", MODE(BIT(MODE_DECODE) | BIT(MODE_SERVE)), DRAFTS),
+    WHEN("workload.speculation.method", DRAFTS),
+    WHEN("workload.speculation.model", DRAFT_BESIDE),
+    WHEN("workload.speculation.layers", DRAFT_BESIDE),
+    WHEN("workload.speculation.hidden", DRAFT_SIZED),
+    WHEN("workload.speculation.heads", DRAFT_SIZED),
+    WHEN("workload.speculation.kv_heads", DRAFT_SIZED),
+    WHEN("workload.speculation.head_dim", DRAFT_SIZED),
+    WHEN("workload.speculation.intermediate", DRAFT_SIZED),
+    WHEN("workload.speculation.vocab", DRAFT_SIZED),
+    WHEN("workload.speculation.tied", DRAFT_SIZED),
+    WHEN("workload.disaggregated", ANSWERS),
     WHEN("workload.limit.ttft", ANSWERS),
     WHEN("workload.limit.tpot", ANSWERS),
     WHEN("workload.limit.latency", ANSWERS),

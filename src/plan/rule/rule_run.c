@@ -8,6 +8,7 @@
 #include "base/checked.h"
 #include "plan/derive.h"
 #include "plan/engine.h"
+#include "plan/speculation.h"
 #include "plan/schema/schema.h"
 
 static bool is_training(const struct plan *plan)
@@ -53,6 +54,47 @@ static bool loop_broken(const struct plan *plan, char *text, char *hint)
              plan->workload.concurrency, plan->workload.request_rate);
     snprintf(hint, RULE_TEXT, "leave out one of the two keys");
     return true;
+}
+
+static bool draft_broken(const struct plan *plan, char *text, char *hint)
+{
+    const struct speculation *s = &plan->workload.speculation;
+    bool mtp = s->method == DRAFT_MTP;
+    if (mtp && !plan->model.mtp_layers) {
+        snprintf(text, RULE_TEXT, "the model has no prediction module to draft with");
+        snprintf(hint, RULE_TEXT, "name a draft in workload.speculation.model");
+    } else if (mtp && !plan->model.mtp_enabled) {
+        snprintf(text, RULE_TEXT, "the model's prediction module drafts and is not enabled");
+        snprintf(hint, RULE_TEXT, "leave model.mtp_enabled out");
+    } else if (plan_runs_draft(plan) && plan->parallel.pp > 1) {
+        snprintf(text, RULE_TEXT, "a draft beside %" PRIu64 " pipeline stages is not modelled",
+                 plan->parallel.pp);
+        snprintf(hint, RULE_TEXT, "parallel.pp 1, or no workload.speculation.tokens");
+    } else if (plan->workload.tokens_per_sequence <= s->tokens) {
+        snprintf(text, RULE_TEXT,
+                 "tokens_per_sequence %" PRIu64 " is less than the %" PRIu64
+                 " proposed and one more",
+                 plan->workload.tokens_per_sequence, s->tokens);
+        snprintf(hint, RULE_TEXT, "leave it out, it follows");
+    } else {
+        return false;
+    }
+    return true;
+}
+
+/* Its sizes, on the same ranks. */
+static bool draft_size_broken(const struct plan *plan, char *text, char *hint)
+{
+    const struct drafter *d = &plan->workload.speculation.size;
+    struct plan draft;
+    plan_draft(plan, 1, &draft);
+    snprintf(hint, RULE_TEXT,
+             "hidden, heads, kv_heads, head_dim, intermediate and vocab, heads "
+             "and widths in as many parts as parallel.tp");
+    snprintf(text, RULE_TEXT, "a draft of %" PRIu64 " layers of these sizes cannot be laid out",
+             d->layers);
+    return !d->hidden || !d->heads || !d->kv_heads || !d->head_dim || !d->intermediate ||
+           !d->vocab || d->heads % d->kv_heads != 0 || !rule_check_layout(&draft);
 }
 
 static bool has_replicas(const struct plan *plan)
@@ -325,6 +367,18 @@ static const struct rule rules[] = {
      .applies = is_serving,
      .broken = loop_broken,
      .also = {"workload.concurrency"}},
+    {.name = "draft-beside-model",
+     .key = "workload.speculation.tokens",
+     .shape = RULE_OTHER,
+     .applies = plan_speculates,
+     .broken = draft_broken,
+     .also = {"workload.speculation.method", "workload.tokens_per_sequence"}},
+    {.name = "draft-has-sizes",
+     .key = "workload.speculation.layers",
+     .shape = RULE_OTHER,
+     .applies = plan_holds_draft,
+     .broken = draft_size_broken,
+     .also = {"workload.speculation.model", "parallel.tp"}},
     {.name = "replicas-are-dp",
      .key = "parallel.attention_dp",
      .shape = RULE_EQUAL,

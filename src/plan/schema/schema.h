@@ -93,6 +93,7 @@ extern const char *const words_attention[];
 extern const char *const words_layer[];
 extern const char *const words_linear[];
 extern const char *const words_mode[];
+extern const char *const words_draft[];
 extern const char *const words_dtype[];
 extern const char *const words_format[];         /* of words_dtype: formats of numbers */
 extern const char *const words_format_or_none[]; /* and none */

@@ -6,6 +6,7 @@
 #include "base/unit.h"
 #include "plan/derive.h"
 #include "plan/engine.h"
+#include "plan/speculation.h"
 #include "plan/schema/schema.h"
 #include "report/amount.h"
 #include "work/stack/stack.h"
@@ -144,6 +145,7 @@ static const struct {
     {"workload.output_length", serves},
     {"workload.sequence_length", trains},
     {"workload.context_length", decodes},
+    {"workload.speculation.acceptance", plan_speculates},
     {"moe.capacity_factor", has_capacity},
     {"moe.block_size", has_blocks},
     {"moe.routing.distribution", is_routed},

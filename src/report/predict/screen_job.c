@@ -5,6 +5,7 @@
 
 #include "plan/derive.h"
 #include "plan/engine.h"
+#include "plan/speculation.h"
 #include "plan/schema/schema.h"
 #include "sim/time/comm.h"
 #include "work/piece/stage.h"
@@ -136,6 +137,14 @@ static void append_sequences(const struct screen *screen, struct text *text)
         text_printf(text, "; %" PRIu64 " sequences a rank", asked);
 }
 
+static const char *drafter_name(const struct plan *plan)
+{
+    const struct speculation *s = &plan->workload.speculation;
+    if (s->method == DRAFT_MODEL)
+        return s->model[0] ? s->model : "a model";
+    return s->method == DRAFT_MTP ? "its module" : "n-grams";
+}
+
 void screen_layout(struct screen *screen)
 {
     const struct plan *plan = screen->view->plan;
@@ -160,6 +169,9 @@ void screen_layout(struct screen *screen)
                     plan->workload.output_length);
     else
         append_sequences(screen, &text);
+    if (plan_speculates(plan))
+        text_printf(&text, "; %" PRIu64 " tokens drafted by %s, %.3g a step (unvalidated)",
+                    plan->workload.speculation.tokens, drafter_name(plan), plan_accepted(plan));
     text_printf(&text, "; %" PRIu64 " x %" PRIu64 " devices", plan->cluster.nodes,
                 plan->cluster.node.devices);
     if (screen->brief < BRIEF_LAYOUT)

@@ -36,6 +36,27 @@ static const struct column time_columns[] = {
     COLUMN(time_report, samples, COLUMN_COUNT, NULL),
 };
 
+static const struct column apart_columns[] = {
+    COLUMN(serve_apart, validated, COLUMN_BOOL, NULL),
+    COLUMN(serve_apart, prefill_per_s, COLUMN_REAL, NULL),
+    COLUMN(serve_apart, decode_per_s, COLUMN_REAL, NULL),
+    COLUMN(serve_apart, link_per_s, COLUMN_REAL, NULL),
+    COLUMN(serve_apart, prefill_per_decode, COLUMN_REAL, NULL),
+    COLUMN(serve_apart, prefill, COLUMN_COUNT, NULL),
+    COLUMN(serve_apart, decode, COLUMN_COUNT, NULL),
+    COLUMN(serve_apart, requests_per_s, COLUMN_REAL, NULL),
+    COLUMN(serve_apart, tokens_per_s_per_device, COLUMN_REAL, NULL),
+    COLUMN(serve_apart, limited_by, COLUMN_TEXT, NULL),
+    COLUMN(serve_apart, sequences, COLUMN_COUNT, NULL),
+    COLUMN(serve_apart, prefill_memory_bytes, COLUMN_BYTES, NULL),
+    COLUMN(serve_apart, decode_memory_bytes, COLUMN_BYTES, NULL),
+    COLUMN(serve_apart, cache_bytes, COLUMN_BYTES, NULL),
+    COLUMN(serve_apart, transfer_s, COLUMN_SECONDS, NULL),
+    COLUMN(serve_apart, exposed_s, COLUMN_SECONDS, NULL),
+    COLUMN(serve_apart, ttft_s, COLUMN_SECONDS, NULL),
+    COLUMN(serve_apart, tpot_s, COLUMN_SECONDS, NULL),
+};
+
 static bool has_deployments(const void *times)
 {
     return ((const struct serve_times *)times)->queue != NULL;
@@ -185,6 +206,11 @@ void predict_json_time(struct json *json, const struct time_report *t)
     if (t->serving.present) {
         json_object(json, "serving");
         column_json(json, serving_columns, COUNT_OF(serving_columns), &t->serving);
+        if (t->serving.apart.present) {
+            json_object(json, "disaggregated");
+            column_json(json, apart_columns, COUNT_OF(apart_columns), &t->serving.apart);
+            json_close(json);
+        }
         json_close(json);
     }
     column_json_array(json, "categories", part_columns, COUNT_OF(part_columns), t->parts,
@@ -213,7 +239,14 @@ void predict_schema_time(struct json *json)
     schema_json_columns(json, time_columns, COUNT_OF(time_columns));
     schema_json_record(json, "interval", interval_columns, COUNT_OF(interval_columns));
     schema_json_record(json, "layer", layer_columns, COUNT_OF(layer_columns));
-    schema_json_record(json, "serving", serving_columns, COUNT_OF(serving_columns));
+    json_object(json, "serving");
+    json_string(json, "type", "object");
+    json_bool(json, "additionalProperties", false);
+    json_object(json, "properties");
+    schema_json_columns(json, serving_columns, COUNT_OF(serving_columns));
+    schema_json_record(json, "disaggregated", apart_columns, COUNT_OF(apart_columns));
+    json_close(json);
+    json_close(json);
     schema_json_records(json, "categories", part_columns, COUNT_OF(part_columns));
     schema_json_records(json, "critical_path", path_columns, COUNT_OF(path_columns));
     schema_json_records(json, "what_if", part_columns, COUNT_OF(part_columns));
@@ -323,6 +356,22 @@ static void print_goodput(struct screen *screen, const struct time_report *t)
         screen_item(screen, "", text_string(&text));
 }
 
+/* Prompts and answers on deployments of their own. */
+static void print_apart(struct screen *screen, const struct serve_apart *p)
+{
+    struct arena *a = screen->view->arena;
+    if (!p->present || screen->brief >= BRIEF_TIME)
+        return;
+    screen_item(screen, "",
+                arena_printf(a,
+                             "disaggregated %llu : %llu (unvalidated): %s tokens/s a device, "
+                             "%s-bound; first token %s with %s of transfer, then %s",
+                             (unsigned long long)p->prefill, (unsigned long long)p->decode,
+                             amount(a, p->tokens_per_s_per_device), p->limited_by,
+                             seconds(a, p->ttft_s), seconds(a, p->exposed_s),
+                             seconds(a, p->tpot_s)));
+}
+
 /* What a request sees, and what the deployment answers. */
 static void print_serving(struct screen *screen, const struct time_report *t)
 {
@@ -332,6 +381,7 @@ static void print_serving(struct screen *screen, const struct time_report *t)
     if (s->queue) {
         print_arrivals(screen, t);
         print_goodput(screen, t);
+        print_apart(screen, &s->apart);
         return;
     }
     print_requests(screen, t);
@@ -343,6 +393,7 @@ static void print_serving(struct screen *screen, const struct time_report *t)
                     (unsigned long long)(s->waiting + s->sequences), s->capped);
     screen_item(screen, "", text_string(&text));
     print_goodput(screen, t);
+    print_apart(screen, &s->apart);
 }
 
 static void print_rate(struct screen *screen, const struct time_report *t)

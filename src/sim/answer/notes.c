@@ -2,9 +2,27 @@
 #include "sim/answer/notes.h"
 
 #include "base/text.h"
+#include "plan/speculation.h"
 #include "work/stack/stack.h"
 
-enum { OWN = 2 };
+enum { OWN = 4 };
+
+/* What times and memory of a plan that speculates rest on. */
+static size_t add_draft(const struct plan *plan, struct note notes[OWN])
+{
+    const struct speculation *s = &plan->workload.speculation;
+    size_t n = 0;
+    if (!plan_speculates(plan))
+        return 0;
+    notes[n++] = (struct note){
+        "workload.speculation.tokens",
+        "unvalidated: every proposed token is accepted with the same chance, no data judge it"};
+    if (s->method == DRAFT_MODEL && !s->size.layers)
+        notes[n++] = (struct note){
+            "workload.speculation.layers",
+            "the draft's sizes are not known: its weights, cache and passes are not counted"};
+    return n;
+}
 
 /* What the plan's software cannot run is priced, for comparison, and said; how many notes. */
 static size_t add_lacking(const struct plan *plan, struct arena *arena, struct note notes[OWN])
@@ -31,6 +49,7 @@ const struct note *notes_of(const struct plan *plan, const struct origins *origi
         unread = unread_notes(&of, origins, arena, &n_unread);
     struct note *notes = arena_alloc(arena, n_unread + OWN, sizeof *notes);
     *n = add_lacking(plan, arena, notes);
+    *n += add_draft(plan, notes + *n);
     for (size_t i = 0; i < n_unread; i++)
         notes[(*n)++] = unread[i];
     return notes;

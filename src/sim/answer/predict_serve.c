@@ -71,6 +71,7 @@ static enum status predict_serve(const struct plan *plan, const struct predict_o
     serve_step_plan(plan, MODE_PREFILL, load.sequences, &steps[1]);
     TRY(predict_step(&steps[0], &decode, arena, out, err));
     TRY(predict_step(&steps[1], &prefill, arena, &other, err));
+    uint64_t decode_bytes = out->memory.total_bytes;
     if (over_limit(&other) > over_limit(out))
         out->memory = other.memory;
     add_notes(plan, options, &load, arena, out);
@@ -78,7 +79,11 @@ static enum status predict_serve(const struct plan *plan, const struct predict_o
         out->memory.fixes =
             fix_find(plan, options->routing, options->time ? options->time->profile : NULL,
                      arena, &out->memory.n_fixes);
-    return options->time ? time_of(plan, options->time, arena, &out->time, err) : STATUS_OK;
+    if (options->time)
+        TRY(time_of(plan, options->time, arena, &out->time, err));
+    out->time.serving.apart.prefill_memory_bytes = other.memory.total_bytes;
+    out->time.serving.apart.decode_memory_bytes = decode_bytes;
+    return STATUS_OK;
 }
 
 /* A step, of fewer sequences where the others wait for the cache. */

@@ -62,7 +62,8 @@ static double step_s(const struct player *p)
     double most = 0, sum = 0, decodes = 0;
     for (uint64_t r = 0; r < p->ask->replicas; r++) {
         const struct replica *at = &p->replicas[r];
-        double tokens = (double)at->tokens + (apart ? 0 : (double)at->decoding);
+        double verified = (double)(at->decoding * (1 + p->ask->drafted));
+        double tokens = (double)at->tokens + (apart ? 0 : verified);
         most = fmax(most, tokens);
         sum += tokens;
         decodes = fmax(decodes, (double)at->decoding);
@@ -70,7 +71,11 @@ static double step_s(const struct player *p)
     double mean = sum / (double)p->ask->replicas;
     double s =
         cost_at(&c->prefill, most) - cost_at(&c->experts, most) + cost_at(&c->experts, mean);
-    return apart ? s : fmax(s + cost_at(&c->attention, decodes), cost_at(&c->decode, decodes));
+    if (apart)
+        return s;
+    double beside = cost_at(&c->attention, decodes);
+    beside += decodes > 0 ? cost_at(&c->draft, decodes) : 0;
+    return fmax(s + beside, cost_at(&c->decode, decodes));
 }
 
 static double decode_s(const struct player *p)
@@ -200,7 +205,7 @@ static uint64_t chunk(const struct player *p, const struct request *r, uint64_t 
 static void take_prompts(struct player *p, struct replica *at)
 {
     const struct scheduler_ask *ask = p->ask;
-    uint64_t taken = ask->batching == BATCHING_APART ? 0 : at->decoding;
+    uint64_t taken = ask->batching == BATCHING_APART ? 0 : at->decoding * (1 + ask->drafted);
     uint64_t budget = ask->budget > taken ? ask->budget - taken : 0;
     at->tokens = 0;
     for (uint32_t i = at->first; i != NOBODY; i = p->requests[i].next) {
@@ -218,6 +223,12 @@ static void take_prompts(struct player *p, struct replica *at)
     }
 }
 
+/* Decode steps that so many tokens take. */
+static uint64_t steps_of(const struct scheduler_ask *ask, uint64_t tokens)
+{
+    return ask->accepted > 1 ? (uint64_t)ceil((double)tokens / ask->accepted) : tokens;
+}
+
 static void begin_decodes(struct player *p, struct replica *at)
 {
     while (at->first != NOBODY && p->requests[at->first].started &&
@@ -226,7 +237,7 @@ static void begin_decodes(struct player *p, struct replica *at)
         struct request *r = &p->requests[number];
         at->first = r->next;
         r->first_s = p->now_s;
-        r->finish = p->decode_steps + r->output - 1;
+        r->finish = p->decode_steps + steps_of(p->ask, r->output - 1);
         at->decoding++;
         push(p, number);
     }

@@ -30,6 +30,7 @@ struct step_costs {
     struct cost_curve attention; /* of it: what a mixed step has beside its tokens' work */
     struct cost_curve prefill;   /* by tokens of a replica */
     struct cost_curve experts;   /* of it: what all replicas share out */
+    struct cost_curve draft;     /* of decode: a draft's passes; n 0: none */
 };
 
 struct scheduler_ask {
@@ -40,7 +41,9 @@ struct scheduler_ask {
     uint64_t in_flight; /* of a replica: one that ends is replaced at once; 0: open loop */
     double rate;        /* open loop: requests per second of all replicas, Poisson */
     uint64_t input, output;
-    double spread; /* lengths lie evenly in (1 - spread) .. 1 of these */
+    double spread;    /* lengths lie evenly in (1 - spread) .. 1 of these */
+    uint64_t drafted; /* tokens that a draft proposes for a sequence and step */
+    double accepted;  /* tokens of a sequence that a step yields, in the mean */
     uint64_t seed;
     const struct step_costs *costs;
 };

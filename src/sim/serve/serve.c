@@ -4,6 +4,7 @@
 #include "base/checked.h"
 #include "plan/derive.h"
 #include "plan/engine.h"
+#include "plan/speculation.h"
 #include "sim/serve/serving.h"
 
 /* Prompts that a step's tokens hold, or a chunk of one; whole over the ranks that share a
@@ -31,7 +32,8 @@ void serve_step_plan(const struct plan *plan, enum mode mode, uint64_t sequences
     w->max_num_batched_tokens = engine_tokens(plan);
     w->max_num_seqs = engine_sequences(plan);
     w->context_length = plan->workload.input_length + plan->workload.output_length;
-    w->tokens_per_sequence = 1;
+    if (!plan_speculates(plan))
+        w->tokens_per_sequence = 1;
     w->queue = true;
     w->micro_batch = serve_batch(plan, sequences);
     w->sequence_length = plan->workload.input_length;

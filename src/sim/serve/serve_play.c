@@ -6,6 +6,7 @@
 #include "base/stat.h"
 #include "plan/derive.h"
 #include "plan/engine.h"
+#include "plan/speculation.h"
 
 /* Rounds that every slot plays, as the closed-loop benchmarks of the field do, and the most
  * requests of all. */
@@ -26,6 +27,7 @@ static struct scheduler_ask ask_of(const struct serve_game *g)
     const struct workload *w = &g->plan->workload;
     uint64_t shared =
         w->shared_prefix < w->input_length ? w->shared_prefix : w->input_length - 1;
+    uint64_t drafted = plan_speculates(g->plan) ? w->speculation.tokens : 0;
     return (struct scheduler_ask){
         .batching = engine_batching(g->plan),
         .replicas = g->load->replicas,
@@ -34,6 +36,8 @@ static struct scheduler_ask ask_of(const struct serve_game *g)
         .input = w->input_length - shared,
         .output = w->output_length,
         .spread = w->length_spread,
+        .drafted = drafted,
+        .accepted = drafted ? plan_accepted(g->plan) : 1,
         .seed = g->plan->moe.routing.seed,
         .costs = g->costs,
     };
@@ -263,4 +267,11 @@ void serve_play(const struct serve_game *g, struct serve_times *out)
     else
         play_closed(g, out);
     report_intervals(g->rates, out);
+    out->apart.present = false;
+    if (!g->plan->workload.disaggregated)
+        return;
+    double request_s =
+        g->rates->request_s + g->rates->request_token_s * (double)ask_of(g).input;
+    const struct serve_apart_ask apart = {g->plan, g->load, g->costs, request_s};
+    serve_apart_of(&apart, &out->apart);
 }

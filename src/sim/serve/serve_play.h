@@ -11,6 +11,7 @@
 #include "sim/time/rates.h"
 #include "sim/serve/scheduler.h"
 #include "sim/serve/serve.h"
+#include "sim/serve/serve_apart.h"
 
 struct serve_times {
     bool present;
@@ -35,6 +36,7 @@ struct serve_times {
         deployments; /* fewest that share the rate within the limits; 0: none, or unasked */
     /* of workload.limit; NAN where it sets none, or the queue is overloaded */
     double within, goodput_per_s; /* part of the requests within all limits; of them a second */
+    struct serve_apart apart;
 };
 
 struct serve_game {

@@ -3,6 +3,7 @@
 
 #include "base/checked.h"
 #include "plan/engine.h"
+#include "plan/speculation.h"
 #include "work/piece/cache.h"
 
 /* Layers of the stage by mixer, those that reuse an indexer's choice among the full ones. */
@@ -60,6 +61,16 @@ static void group_all(const struct plan *plan, const uint64_t count[MIXER_COUNT]
     out->groups[MIXER_FULL] = out->n = 1;
 }
 
+/* A draft model's keys and values of the same tokens. */
+static uint64_t draft_bytes(const struct plan *plan, uint64_t tokens)
+{
+    struct plan draft;
+    if (!plan_holds_draft(plan))
+        return 0;
+    plan_draft(plan, 1, &draft);
+    return cache_sequence_bytes(&draft, tokens);
+}
+
 void cache_groups_of(const struct plan *plan, const struct slots *slots,
                      struct cache_groups *out)
 {
@@ -80,6 +91,8 @@ void cache_groups_of(const struct plan *plan, const struct slots *slots,
     }
     out->block_bytes = checked_mul(
         out->layers, cache_layer_bytes(plan, MIXER_FULL, out->block_tokens), &overflow);
+    out->block_bytes =
+        checked_add(out->block_bytes, draft_bytes(plan, out->block_tokens), &overflow);
 }
 
 uint64_t cache_groups_blocks(const struct plan *plan, const struct cache_groups *groups,

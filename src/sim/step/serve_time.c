@@ -168,6 +168,8 @@ static bool price_all(struct serve_model *m, struct step_costs *costs, struct st
             return false;
         add_knot(&costs->decode, x, full->step_s);
         add_knot(&costs->attention, x, full->part_s[TIME_ATTENTION]);
+        if (m->decode->stepper.draft)
+            add_knot(&costs->draft, x, full->part_s[TIME_DRAFT]);
     }
     for (unsigned k = 0; k < m->prefill->n; k++) {
         const struct knot *knot = &m->prefill->knots[k];

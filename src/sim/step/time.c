@@ -7,6 +7,7 @@
 
 #include "base/stat.h"
 #include "plan/derive.h"
+#include "plan/speculation.h"
 #include "sim/moe/intensity.h"
 #include "sim/step/range.h"
 #include "work/list/params.h"
@@ -193,9 +194,8 @@ static void report_rates(struct context *c)
     out->mfu_executed =
         out->step.executed_flop * cores / (out->step.step_s * out->peak_flop_per_s);
     out->ttft_s = plan->workload.mode == MODE_PREFILL ? out->step_s : (double)NAN;
-    out->tpot_s = plan->workload.mode == MODE_DECODE
-                      ? out->step_s / (double)plan->workload.tokens_per_sequence
-                      : (double)NAN;
+    out->tpot_s =
+        plan->workload.mode == MODE_DECODE ? out->step_s / plan_accepted(plan) : (double)NAN;
     for (unsigned i = 0; i < TIME_PARTS; i++)
         if (out->step.part_s[i] > 0)
             out->parts[out->n_parts++] =

@@ -5,7 +5,9 @@
 #include <string.h>
 
 #include "plan/derive.h"
+#include "plan/speculation.h"
 #include "sim/moe/skew.h"
+#include "sim/time/step_draft.h"
 #include "sim/time/step_parts.h"
 #include "work/list/kernel.h"
 #include "work/piece/stage.h"
@@ -23,16 +25,39 @@ const char *time_part_name(enum time_part part)
 
 /* ---- the list ---- */
 
+/* Its passes are times of their own, the step's list is of the model that verifies. */
+static void leave_out_module(struct plan *plan)
+{
+    if (plan_runs_draft(plan) && !plan_holds_draft(plan))
+        plan->model.mtp_enabled = false;
+}
+
+/* Ops of the step: of the list that memory has, unless that holds a draft. */
+static enum status take_list(struct stepper *s, const struct plan *plan,
+                             const struct work *held, const struct profile *profile,
+                             struct arena *arena, struct err *err)
+{
+    struct plan *verifies = arena_alloc(arena, 1, sizeof *verifies);
+    *verifies = *plan;
+    leave_out_module(verifies);
+    s->draft = NULL;
+    s->work = *held;
+    if (plan_runs_draft(plan)) {
+        TRY(step_draft_build(s, plan, profile, arena, err));
+        TRY(work_build(verifies, arena, &s->work, err));
+    }
+    return s->work.n_ops ? STATUS_OK : work_ops(verifies, &s->work, err);
+}
+
 enum status stepper_share(struct stepper *s, const struct plan *plan, const struct work *held,
                           const struct profile *profile, struct arena *arena, struct err *err)
 {
     s->plan = *plan;
     s->plan.moe.path = stack_path(plan, NULL);
     s->plan.moe.buffer = stack_sizing(plan);
+    leave_out_module(&s->plan);
     s->arena = arena;
-    s->work = *held;
-    if (!s->work.n_ops)
-        TRY(work_ops(plan, &s->work, err));
+    TRY(take_list(s, plan, held, profile, arena, err));
     s->values = arena_alloc(arena, s->work.sizes.n, sizeof *s->values);
     s->even = arena_alloc(arena, s->work.sizes.n, sizeof *s->even);
     s->op_s = arena_alloc(arena, s->work.n_ops + 1, sizeof *s->op_s);
@@ -58,6 +83,7 @@ void stepper_follow(struct stepper *s, const struct plan *plan)
     s->plan = *plan;
     s->plan.moe.path = path;
     s->plan.moe.buffer = buffer;
+    leave_out_module(&s->plan);
     slots_set_numbers(&s->plan, &s->slots);
 }
 
@@ -66,6 +92,8 @@ void stepper_turn(struct stepper *s, const struct plan *plan)
     uint64_t vpp = s->plan.parallel.vpp;
     stepper_follow(s, plan);
     pricing_follow(&s->pricing, &s->plan, s->plan.moe.path);
+    if (s->draft)
+        step_draft_turn(s, plan);
     if (vpp != plan->parallel.vpp)
         slots_from_plan(&s->plan, &s->slots);
 }
@@ -74,6 +102,8 @@ void stepper_price(struct stepper *s, const struct profile *profile,
                    const struct rates_try *attempt)
 {
     pricing_init(&s->pricing, &s->plan, s->plan.moe.path, profile, attempt);
+    for (unsigned i = 0; s->draft && i < DRAFT_PASSES; i++)
+        stepper_price(&s->draft[i], profile, attempt);
 }
 
 void stepper_release(struct stepper *s)
@@ -342,5 +372,9 @@ bool stepper_parts(struct stepper *s, const struct demand *demand, bool tasks,
 bool stepper_time(struct stepper *s, const struct demand *demand, struct step_time *out)
 {
     struct step_parts parts;
-    return stepper_parts(s, demand, false, out, &parts);
+    if (!stepper_parts(s, demand, false, out, &parts) || (s->draft && !step_draft_add(s, out)))
+        return false;
+    if (plan_speculates(&s->plan) && s->plan.workload.mode == MODE_DECODE)
+        out->tokens *= plan_accepted(&s->plan) / (double)s->plan.workload.tokens_per_sequence;
+    return true;
 }

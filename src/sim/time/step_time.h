@@ -25,7 +25,8 @@
     X(PIPELINE, "pipeline", "stages that wait, and sends between them")                        \
     X(OPTIMIZER, "optimizer", "gradient norm and update")                                      \
     X(HOST, "host", "launches, waits and copies that the device waits for")                    \
-    X(FIXED, "fixed", "what a profile adds to every layer and step")
+    X(FIXED, "fixed", "what a profile adds to every layer and step")                           \
+    X(DRAFT, "draft", "passes of a draft that proposes tokens")
 
 enum time_part {
 #define PART_ENUM(name, text, help) TIME_##name,
@@ -39,7 +40,7 @@ const char *time_part_name(enum time_part part);
 struct step_time {
     double step_s;
     double part_s[TIME_PARTS];
-    double tokens; /* of the step, over all ranks */
+    double tokens; /* of the step, over all ranks; of proposed ones those accepted */
     double micro_batches;
     double bubble_s;       /* of the busiest stage */
     double exposed_comm_s; /* exchange, tensor, sharding, sends */
@@ -51,6 +52,9 @@ struct step_time {
     double least_s, most_s; /* bounds: the busiest resource, everything in turn */
 };
 
+/* The pass over what was verified; those that propose a token more. */
+enum draft_pass { DRAFT_FIRST, DRAFT_NEXT, DRAFT_PASSES };
+
 /* A plan's complete list with what prices it. */
 struct stepper {
     const struct routing_data *routing; /* set by the caller, or NULL */
@@ -60,6 +64,7 @@ struct stepper {
     struct pricing pricing;
     uint64_t *values, *even; /* of the fullest rank; of balanced routing */
     double *op_s;            /* [work.n_ops] of the last timing */
+    struct stepper *draft;   /* [DRAFT_PASSES] of a plan that runs one; NULL */
     struct arena *arena, scratch;
     bool bound; /* step_s no more than a pipeline takes (pipeline_bound of sim/time/pipeline),
                  * without playing it

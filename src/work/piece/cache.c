@@ -83,6 +83,18 @@ uint64_t cache_layer_bytes(const struct plan *plan, enum mixer mixer, uint64_t t
                        &overflow);
 }
 
+uint64_t cache_sequence_bytes(const struct plan *plan, uint64_t tokens)
+{
+    bool overflow = false;
+    uint64_t sum = 0;
+    for (unsigned m = 0; m < MIXER_COUNT; m++) {
+        uint64_t layers = model_mixers(&plan->model, (enum mixer)m);
+        uint64_t each = cache_layer_bytes(plan, (enum mixer)m, tokens);
+        sum = checked_add(sum, checked_mul(layers, each, &overflow), &overflow);
+    }
+    return sum;
+}
+
 /* ---- as sizes ---- */
 
 struct size cache_width(const struct dims *d)

@@ -19,6 +19,9 @@
 /* One layer with this mixer and one sequence of so many tokens; saturates. */
 uint64_t cache_layer_bytes(const struct plan *plan, enum mixer mixer, uint64_t tokens);
 
+/* All layers of the model, prediction modules not included, of one sequence; saturates. */
+uint64_t cache_sequence_bytes(const struct plan *plan, uint64_t tokens);
+
 /* Bytes of the state of one sequence in one linear layer, the convolution's columns included;
  * of the indexer's key of one token, 0 without an indexer. */
 struct size cache_state_bytes(struct dims *dims);

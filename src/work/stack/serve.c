@@ -227,7 +227,7 @@ static void head(const struct serve *v)
 
 /* Sequences of all batches in flight: an engine with pp stages keeps pp batches under way, or
  * its stages wait for each other. */
-static struct size cached_sequences(const struct plan *plan, struct sizes *s)
+struct size serve_cached_sequences(const struct plan *plan, struct sizes *s)
 {
     struct size batch = size_slot(s, SLOT_MICRO_BATCH);
     return plan_is_engine(plan) ? size_mul(s, batch, size_slot(s, SLOT_PP)) : batch;
@@ -244,7 +244,7 @@ static void cache_buffer(const struct plan *plan, struct work *work, const char 
                                       .dtype = dtype,
                                       .n_dims = 4,
                                       .dims = {cache_layers(s, plan, mixer),
-                                               cached_sequences(plan, s), tokens, width},
+                                               serve_cached_sequences(plan, s), tokens, width},
                                       .life = LIFE_PERSISTENT,
                                       .state = true});
 }
@@ -377,6 +377,7 @@ enum status serve_build(const struct plan *plan, struct work *work, enum moe_pat
     if (!style->profile)
         serve_cache(plan, work, style->cache_block);
     serve_encoder(plan, work, style->profile != NULL);
+    serve_draft(plan, work, style);
     TRY(layers(&v, err));
     if (style->profile)
         serve_sample(plan, work, style->profile, v.tokens);

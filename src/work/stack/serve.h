@@ -48,6 +48,10 @@ void serve_remainders(const struct plan *plan, struct work *work,
 /* What lives while a profile run samples `rows` of its tokens [tokens, H]. */
 void serve_sample(const struct plan *plan, struct work *work,
                   const struct engine_release *release, struct size tokens);
+/* Weights and cache of a draft model. */
+void serve_draft(const struct plan *plan, struct work *work, const struct serve_style *style);
+/* Sequences whose keys and values a rank holds. */
+struct size serve_cached_sequences(const struct plan *plan, struct sizes *sizes);
 void serve_cache(const struct plan *plan, struct work *work, uint64_t block);
 /* The encoder of a multimodal model: its weights; what it holds while it runs in a profile run
  * or a prefill with images. */

@@ -5,6 +5,7 @@
 #include "work/list/params.h"
 #include "work/piece/cache.h"
 #include "work/piece/matrix.h"
+#include "plan/speculation.h"
 #include "work/stack/serve.h"
 
 /* ---- the matrices of one layer ---- */
@@ -259,6 +260,12 @@ static void vectors(const struct plan *plan, struct work *work, const struct ser
               NULL);
 }
 
+/* A prediction module that drafts; one that is only counted has its layer alone. */
+static bool drafts_itself(const struct plan *plan)
+{
+    return plan_runs_draft(plan) && !plan_holds_draft(plan);
+}
+
 /* [vocab, hidden] over tp, twice unless tied; norms of all layers. */
 static void ends(const struct plan *plan, struct work *work)
 {
@@ -273,7 +280,20 @@ static void ends(const struct plan *plan, struct work *work)
     struct size per_layer =
         size_times(s, layers_of(plan, s, ALL_LAYERS), plan->model.norms_per_layer);
     struct size norms = size_add(s, per_layer, size_slot(s, SLOT_STAGE_HEAD));
+    if (drafts_itself(plan))
+        norms = size_add(s, norms, size_times(s, size_slot(s, SLOT_STAGE_MTP), 3));
     state(work, "norm_weights", DTYPE_BF16, size_times(s, hidden, 2), norms, NULL);
+}
+
+/* What joins hidden rows and embeddings in front of a module's layer, [2 H, H]. */
+static void projection(const struct plan *plan, struct work *work)
+{
+    struct sizes *s = &work->sizes;
+    struct size hidden = size_slot(s, SLOT_HIDDEN);
+    if (drafts_itself(plan))
+        state(work, "mtp_projection_weights", DTYPE_BF16,
+              size_times(s, size_mul(s, hidden, hidden), 4), size_slot(s, SLOT_STAGE_MTP),
+              "vLLM models/deepseek_mtp.py: eh_proj, whole on every rank, 16 bits");
 }
 
 /* W_UK [heads, nope, kv rank] and W_UV [heads, kv rank, v], split from kv_b after loading. */
@@ -329,6 +349,7 @@ void serve_weights(const struct plan *plan, struct work *work, const struct serv
     vectors(plan, work, style);
     ends(plan, work);
     serve_encoder_weights(plan, work);
+    projection(plan, work);
     if (style->absorbed_copies && plan->model.attention.kind == ATTENTION_MLA)
         absorbed(plan, work, widths);
     if (style->experts.swizzled_scales)

@@ -1,0 +1,101 @@
+/* See speculation.h. */
+#include "plan/speculation.h"
+
+#include <math.h>
+
+#include "plan/derive.h"
+#include "plan/engine.h"
+
+bool plan_speculates(const struct plan *plan)
+{
+    return plan->workload.mode != MODE_TRAIN && plan_is_engine(plan) &&
+           plan->workload.speculation.tokens > 0;
+}
+
+bool plan_holds_draft(const struct plan *plan)
+{
+    const struct speculation *s = &plan->workload.speculation;
+    return plan_speculates(plan) && s->method == DRAFT_MODEL && s->size.layers > 0;
+}
+
+bool plan_runs_draft(const struct plan *plan)
+{
+    return plan_holds_draft(plan) ||
+           (plan_speculates(plan) && plan->workload.speculation.method == DRAFT_MTP);
+}
+
+double plan_accepted(const struct plan *plan)
+{
+    const struct speculation *s = &plan->workload.speculation;
+    if (!plan_speculates(plan))
+        return (double)plan->workload.tokens_per_sequence;
+    double n = (double)s->tokens + 1;
+    return s->acceptance < 1 ? (1 - pow(s->acceptance, n)) / (1 - s->acceptance) : n;
+}
+
+bool drafter_of(const struct model *model, struct drafter *out)
+{
+    if (model->moe.experts || model->layer_types.n || model->attention.kind != ATTENTION_GQA)
+        return false;
+    *out = (struct drafter){
+        .layers = model->layers,
+        .hidden = model->hidden,
+        .heads = model->attention.heads,
+        .kv_heads = model->attention.kv_heads,
+        .head_dim = model->attention.head_dim,
+        .intermediate = model->dense_intermediate,
+        .vocab = model->vocab,
+        .tied = model->tied_embeddings,
+    };
+    return true;
+}
+
+static void take_module(struct model *model)
+{
+    model->layers = 1;
+    model->dense_layers = model->moe.experts ? 0 : 1;
+    model->moe_every = 1;
+    model->layer_types.n = 0;
+    model->mtp_layers = 0;
+    model->mtp_enabled = false;
+}
+
+static void take_model(const struct plan *plan, struct plan *draft)
+{
+    const struct drafter *size = &plan->workload.speculation.size;
+    draft->model = (struct model){
+        .layers = size->layers,
+        .dense_layers = size->layers,
+        .moe_every = 1,
+        .hidden = size->hidden,
+        .dense_intermediate = size->intermediate,
+        .vocab = size->vocab,
+        .tied_embeddings = size->tied,
+        .norms_per_layer = 2,
+        .max_position = plan->model.max_position,
+        .attention = {.kind = ATTENTION_GQA,
+                      .heads = size->heads,
+                      .kv_heads = size->kv_heads,
+                      .head_dim = size->head_dim},
+        .moe = {.glu = true},
+    };
+    draft->precision.weights = DTYPE_BF16;
+    uint64_t ranks =
+        plan_world(plan) / plan->parallel.pp; /* of no experts: as any dense plan */
+    bool spread = plan_dp(plan) > 1;
+    draft->parallel.ep = spread ? ranks : 1;
+    draft->parallel.etp = spread ? 1 : ranks;
+    draft->moe.redundant_experts = 0;
+}
+
+void plan_draft(const struct plan *plan, uint64_t tokens, struct plan *draft)
+{
+    *draft = *plan;
+    draft->workload.speculation.tokens = 0;
+    draft->workload.tokens_per_sequence = tokens;
+    draft->workload.encoder.patches = 0;
+    if (plan->workload.speculation.method == DRAFT_MODEL)
+        take_model(plan, draft);
+    else
+        take_module(&draft->model);
+}
