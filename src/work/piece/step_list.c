@@ -79,6 +79,7 @@ static void add_all(struct step *s)
     uint16_t d = step_head(s, x);
     if (!s->training)
         return;
+    enter(s, SEGMENT_HEAD); /* reduced once, however many modules share the head */
     step_reduce_gradients(s);
     for (unsigned k = KIND_COUNT; k-- > 0;)
         if (s->kinds[k])
