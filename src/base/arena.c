@@ -106,7 +106,7 @@ static struct arena_block *block_create(size_t capacity)
     return block;
 }
 
-void *arena_alloc(struct arena *arena, size_t n, size_t size)
+void *arena_take(struct arena *arena, size_t n, size_t size)
 {
     size_t bytes;
     if (__builtin_mul_overflow(n, size, &bytes) || bytes > SIZE_MAX / 2)
@@ -123,13 +123,19 @@ void *arena_alloc(struct arena *arena, size_t n, size_t size)
     }
     void *found = block->data + block->used;
     block->used += rounded;
-    return memset(found, 0, rounded);
+    return found;
+}
+
+void *arena_alloc(struct arena *arena, size_t n, size_t size)
+{
+    return memset(arena_take(arena, n, size), 0, n * size);
 }
 
 char *arena_strndup(struct arena *arena, const char *text, size_t length)
 {
-    char *copy = arena_alloc(arena, length + 1, 1);
+    char *copy = arena_take(arena, length + 1, 1);
     memcpy(copy, text, length);
+    copy[length] = 0;
     return copy;
 }
 
@@ -148,7 +154,7 @@ char *arena_printf(struct arena *arena, const char *format, ...)
     size_t length = n < 0 ? 0 : (size_t)n;
     if (length < sizeof brief)
         return arena_strndup(arena, brief, length);
-    char *text = arena_alloc(arena, length + 1, 1);
+    char *text = arena_take(arena, length + 1, 1);
     va_start(args, format);
     vsnprintf(text, length + 1, format, args);
     va_end(args);
@@ -160,9 +166,10 @@ void *arena_grow(struct arena *arena, void *items, size_t used, size_t *capacity
     if (used < *capacity)
         return items;
     size_t larger = *capacity ? 2 * *capacity : 16;
-    void *copy = arena_alloc(arena, larger, size);
+    char *copy = arena_take(arena, larger, size);
     if (used)
         memcpy(copy, items, used * size);
+    memset(copy + used * size, 0, (larger - used) * size);
     *capacity = larger;
     return copy;
 }

@@ -19,6 +19,9 @@ struct arena {
 /* n objects of size bytes, zeroed, aligned to 64. n * size is checked. */
 void *arena_alloc(struct arena *arena, size_t n, size_t size);
 
+/* The same, not zeroed: for what is written before it is read. */
+void *arena_take(struct arena *arena, size_t n, size_t size);
+
 /* Copy of a string; of its first `length` bytes. */
 char *arena_strdup(struct arena *arena, const char *text);
 char *arena_strndup(struct arena *arena, const char *text, size_t length);

@@ -3,6 +3,7 @@
 
 #include "plan/derive.h"
 #include "plan/engine.h"
+#include "work/piece/stage.h"
 
 const char *verdict_name(enum verdict verdict)
 {
@@ -57,12 +58,6 @@ uint64_t verdict_n_stages(const struct plan *plan)
     return plan->parallel.stage ? 1 : plan->parallel.pp;
 }
 
-/* A pipeline stage at one moment of its schedule. */
-struct place {
-    uint64_t stage;
-    unsigned moment;
-};
-
 struct trial {
     const struct plan *plan;
     const struct work *work;
@@ -72,42 +67,37 @@ struct trial {
     unsigned *schedule;
 };
 
-static bool try_place(const struct trial *t, struct place place, unsigned *moments)
+/* A pipeline stage at one moment of its schedule; false when a size overflows. */
+static bool try_stage(const struct trial *t, const struct stage *stage)
 {
-    *moments = slots_set_stage(t->plan, place.stage, place.moment, t->slots);
+    slots_take_stage(stage, t->slots);
     if (!sizes_eval(&t->work->sizes, t->slots, t->values))
         return false;
     *t->schedule = verdict_fold(t->plan, t->work, t->values, t->peak);
-    t->peak->stage = place.stage + 1;
-    return true;
-}
-
-/* The heaviest moment of one stage; false when a size overflows. */
-static bool try_stage(const struct trial *t, uint64_t stage, struct stage_memory *out)
-{
-    unsigned moments = 1;
-    *out = (struct stage_memory){.stage = stage + 1};
-    for (unsigned moment = 0; moment < moments; moment++) {
-        if (!try_place(t, (struct place){stage, moment}, &moments))
-            return false;
-        if (t->peak->total_bytes > out->total_bytes)
-            *out = (struct stage_memory){stage + 1, t->peak->state_bytes, t->peak->temp_bytes,
-                                         t->peak->total_bytes};
-    }
+    t->peak->stage = stage->index + 1;
     return true;
 }
 
 bool verdict_stages(const struct plan *plan, const struct work *work, struct slots *slots,
-                    uint64_t *values, struct stage_memory *stages)
+                    uint64_t *values, struct stage_memory *out)
 {
     struct memory_peak peak;
+    struct stage stages[STAGE_MOMENTS];
     unsigned schedule;
     const struct trial trial = {plan, work, slots, values, &peak, &schedule};
     uint64_t named = plan->parallel.stage;
     uint64_t first = named ? named - 1 : 0, n = verdict_n_stages(plan);
-    for (uint64_t i = 0; i < n; i++)
-        if (!try_stage(&trial, first + i, &stages[i]))
-            return false;
+    for (uint64_t i = 0; i < n; i++) {
+        unsigned moments = stage_moments(plan, first + i, &slots->params, stages);
+        out[i] = (struct stage_memory){.stage = first + i + 1};
+        for (unsigned moment = 0; moment < moments; moment++) {
+            if (!try_stage(&trial, &stages[moment]))
+                return false;
+            if (peak.total_bytes > out[i].total_bytes)
+                out[i] = (struct stage_memory){peak.stage, peak.state_bytes, peak.temp_bytes,
+                                               peak.total_bytes};
+        }
+    }
     return true;
 }
 
@@ -115,23 +105,23 @@ bool verdict_evaluate(const struct plan *plan, const struct work *work, struct s
                       uint64_t *values, struct memory_peak *peak, unsigned *schedule)
 {
     const struct trial trial = {plan, work, slots, values, peak, schedule};
-    uint64_t named = plan->parallel.stage;
+    uint64_t named = plan->parallel.stage, most = 0;
     uint64_t first = named ? named - 1 : 0, end = named ? named : plan->parallel.pp;
-    struct place heaviest = {first, 0}, last = heaviest;
-    uint64_t most = 0;
-    unsigned moments = 1;
-    for (struct place place = {first, 0}; place.stage < end; place.stage++)
-        for (place.moment = 0; place.moment < moments || !place.moment; place.moment++) {
-            if (!try_place(&trial, place, &moments))
+    struct stage stages[STAGE_MOMENTS], heaviest = {0};
+    bool last = false; /* the heaviest is the one that was tried last */
+    for (uint64_t i = first; i < end; i++) {
+        unsigned moments = stage_moments(plan, i, &slots->params, stages);
+        for (unsigned moment = 0; moment < moments; moment++) {
+            if (!try_stage(&trial, &stages[moment]))
                 return false;
-            last = place;
-            if (peak->total_bytes <= most)
+            last = peak->total_bytes > most || (i == first && !moment);
+            if (!last)
                 continue;
             most = peak->total_bytes;
-            heaviest = place;
+            heaviest = stages[moment];
         }
-    bool there = last.stage == heaviest.stage && last.moment == heaviest.moment;
-    return there || try_place(&trial, heaviest, &moments);
+    }
+    return last || try_stage(&trial, &heaviest);
 }
 
 /* Fragmentation is what was measured far from the limit; before it fails, PyTorch's allocator

@@ -42,10 +42,10 @@ struct stage_memory {
 /* Stages that a verdict looks at: all of them, or the one that parallel.stage names. */
 uint64_t verdict_n_stages(const struct plan *plan);
 
-/* Each of them alone into stages[verdict_n_stages]; slots and values are overwritten, see
+/* Each of them alone into out[verdict_n_stages]; slots and values are overwritten, see
  * verdict_evaluate. The largest total is verdict_evaluate's. */
 bool verdict_stages(const struct plan *plan, const struct work *work, struct slots *slots,
-                    uint64_t *values, struct stage_memory *stages);
+                    uint64_t *values, struct stage_memory *out);
 
 /* fits or oom by total <= limit; marginal when the stack's stated error of temp could turn it:
  * what is above the limit by no more than that, and what would, that much larger, not even fit

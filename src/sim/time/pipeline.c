@@ -11,39 +11,15 @@ struct task {
     uint64_t chunk, micro; /* chunk: of the model, in a token's order */
 };
 
-/* A chunk's tasks end at end_s[(kind chunks + chunk) micro + m]; NAN: not yet. */
 struct play {
     const struct pipeline *p;
-    uint64_t chunks; /* of the model */
-    double *end_s;
+    uint64_t chunks;             /* of the model */
     double *task_s;              /* [TASK_KINDS][chunks] what a task takes */
     double *free_s;              /* [stages] */
     double *busy_s;              /* [stages] */
     struct pipeline_task *tasks; /* NULL: not kept */
     size_t n_tasks;
 };
-
-static double *end_of(const struct play *y, enum task_kind kind, uint64_t chunk, uint64_t micro)
-{
-    return &y->end_s[((uint64_t)kind * y->chunks + chunk) * y->p->micro_batches + micro];
-}
-
-/* When its rows are there; NAN: not yet. */
-static double ready_s(const struct play *y, const struct task *t)
-{
-    const struct pipeline *p = y->p;
-    double send = p->stages > 1 && p->overlapped ? p->send_s : 0;
-    bool last = t->chunk + 1 == y->chunks;
-    if (t->kind == TASK_FORWARD)
-        return t->chunk ? *end_of(y, TASK_FORWARD, t->chunk - 1, t->micro) + send : 0;
-    if (t->kind == TASK_WEIGHT)
-        return *end_of(y, TASK_BACKWARD, t->chunk, t->micro);
-    double own = *end_of(y, TASK_FORWARD, t->chunk, t->micro);
-    if (last)
-        return own;
-    double after = *end_of(y, TASK_BACKWARD, t->chunk + 1, t->micro) + send;
-    return own > after || isnan(own) ? own : after; /* NAN when either is */
-}
 
 bool pipeline_splits(const struct pipeline *p)
 {
@@ -67,23 +43,63 @@ static double task_s(const struct play *y, const struct task *t)
     return weight;
 }
 
-static void run(struct play *y, const struct task *t, uint64_t stage, double ready)
+static void keep(struct play *y, const struct pipeline_task *task)
 {
-    double s = y->task_s[(uint64_t)t->kind * y->chunks + t->chunk];
-    double begin = ready > y->free_s[stage] ? ready : y->free_s[stage];
-    y->free_s[stage] = begin + s;
-    y->busy_s[stage] += s;
-    *end_of(y, t->kind, t->chunk, t->micro) = begin + s;
     if (y->tasks)
-        y->tasks[y->n_tasks++] =
-            (struct pipeline_task){t->kind, stage, t->chunk, t->micro, begin, begin + s};
+        y->tasks[y->n_tasks++] = *task;
+}
+
+static inline double later(double x, double y)
+{
+    return x > y ? x : y;
 }
 
 /* ---- orders that are fixed ---- */
 
-/* Where a stage is in its order: forwards and backwards done. */
+/* A stage's tasks in one direction: which of its chunks, which micro-batch. The same on every
+ * stage: stages micro-batches through each chunk in turn; the last group may be smaller. A
+ * stage's rows at a place of this order come from its neighbour's at the same place, those of
+ * the first stage from the last one's of the chunk before, `group` places back. */
+struct place {
+    uint64_t chunk, micro, group;
+};
+
+static const struct place *places_of(const struct pipeline *p, struct arena *arena)
+{
+    uint64_t n = 0;
+    struct place *places =
+        arena_alloc(arena, (size_t)(p->micro_batches * p->chunks) + 1, sizeof *places);
+    uint64_t whole = p->chunks == 1 ? p->micro_batches : p->stages;
+    for (uint64_t first = 0; first < p->micro_batches; first += whole) {
+        uint64_t group = lesser(whole, p->micro_batches - first);
+        for (uint64_t chunk = 0; chunk < p->chunks; chunk++)
+            for (uint64_t m = 0; m < group; m++)
+                places[n++] = (struct place){chunk, first + m, group};
+    }
+    return places;
+}
+
+/* A stage in one direction: its tasks that have ended, and what they are made of. */
+struct side {
+    uint64_t n;
+    double *end_s;           /* [places] when they ended */
+    const struct side *from; /* the neighbour that its rows come from */
+    bool wraps;              /* that is the other end of the pipeline */
+    const double *task_s;    /* [chunks] what one of a place's chunk takes */
+};
+
+/* Where a stage is in its order. */
 struct turn {
-    uint64_t forwards, backwards, warmup;
+    struct side forward, backward;
+    uint64_t warmup;
+};
+
+struct orders {
+    struct play *y;
+    const struct place *places;
+    uint64_t n;
+    struct turn *turns; /* [stages] */
+    double send_s;
 };
 
 static uint64_t warmup(const struct pipeline *p, uint64_t stage)
@@ -96,65 +112,122 @@ static uint64_t warmup(const struct pipeline *p, uint64_t stage)
     return lesser(all, p->stages - stage - 1);
 }
 
-/* A stage's tasks in one direction: which of its chunks, which micro-batch. The same on every
- * stage: stages micro-batches through each chunk in turn; the last group may be smaller. */
-struct step {
-    uint64_t chunk, micro;
-};
+#define NOT_YET (-(double)INFINITY)
 
-static const struct step *steps_of(const struct pipeline *p, struct arena *arena)
+/* When the rows of a side's next task are there. A backward's own forward has ended: a warm-up
+ * is as many forwards ahead as its chunk is places away. */
+static inline double rows_ready_s(const struct orders *o, const struct side *side)
 {
-    uint64_t n = 0;
-    struct step *steps =
-        arena_alloc(arena, (size_t)(p->micro_batches * p->chunks) + 1, sizeof *steps);
-    uint64_t group = p->chunks == 1 ? p->micro_batches : p->stages;
-    for (uint64_t first = 0; first < p->micro_batches; first += group)
-        for (uint64_t chunk = 0; chunk < p->chunks; chunk++)
-            for (uint64_t m = first; m < lesser(first + group, p->micro_batches); m++)
-                steps[n++] = (struct step){chunk, m};
-    return steps;
+    uint64_t at = side->n;
+    if (side->wraps) {
+        if (!o->places[at].chunk)
+            return 0;
+        at -= o->places[at].group;
+    }
+    return at < side->from->n ? side->from->end_s[at] + o->send_s : NOT_YET;
 }
 
-/* A stage's next task; false when it is done. */
-static bool next(const struct pipeline *p, const struct step *steps, uint64_t stage,
-                 const struct turn *t, struct task *task)
+static void keep_place(const struct orders *o, uint64_t stage, bool forward, double begin_s,
+                       double end_s)
 {
-    uint64_t all = p->micro_batches * p->chunks;
-    bool forward = t->forwards < all &&
-                   (t->forwards < t->warmup || t->forwards - t->backwards <= t->warmup);
-    if (!forward && (p->inference || t->backwards == all))
-        return false;
-    const struct step *at = &steps[forward ? t->forwards : t->backwards];
-    uint64_t chunk = forward ? at->chunk : p->chunks - 1 - at->chunk;
-    *task = (struct task){forward ? TASK_FORWARD : TASK_BACKWARD, chunk * p->stages + stage,
-                          at->micro};
-    return true;
+    const struct pipeline *p = o->y->p;
+    const struct turn *t = &o->turns[stage];
+    const struct place *place = &o->places[forward ? t->forward.n : t->backward.n];
+    uint64_t own = forward ? place->chunk : p->chunks - 1 - place->chunk;
+    keep(o->y, &(struct pipeline_task){forward ? TASK_FORWARD : TASK_BACKWARD, stage,
+                                       own * p->stages + stage, place->micro, begin_s, end_s});
+}
+
+/* Runs a stage until it waits for rows or is done; whether it ran at all. */
+static bool turn_run(const struct orders *o, uint64_t stage)
+{
+    struct turn *t = &o->turns[stage];
+    struct play *y = o->y;
+    const uint64_t n_backwards = y->p->inference ? 0 : o->n;
+    for (bool ran = false;; ran = true) {
+        bool forward = t->forward.n < o->n && t->forward.n - t->backward.n <= t->warmup;
+        struct side *side = forward ? &t->forward : &t->backward;
+        double ready;
+        if ((!forward && side->n == n_backwards) || (ready = rows_ready_s(o, side)) == NOT_YET)
+            return ran;
+        double s = side->task_s[o->places[side->n].chunk];
+        double begin = later(ready, y->free_s[stage]), end = begin + s;
+        y->free_s[stage] = side->end_s[side->n] = end;
+        y->busy_s[stage] += s;
+        if (y->tasks)
+            keep_place(o, stage, forward, begin, end);
+        side->n++;
+    }
+}
+
+static void turn_init(const struct orders *o, uint64_t stage, struct arena *arena)
+{
+    const struct play *y = o->y;
+    const struct pipeline *p = y->p;
+    struct turn *t = &o->turns[stage];
+    bool first = stage == 0, last = stage + 1 == p->stages;
+    double *end_s = arena_take(arena, 2 * o->n, sizeof *end_s);
+    double *task_s = arena_take(arena, 2 * p->chunks, sizeof *task_s);
+    for (uint64_t i = 0; i < p->chunks; i++) {
+        uint64_t back = (p->chunks - 1 - i) * p->stages + stage;
+        task_s[i] = y->task_s[i * p->stages + stage];
+        task_s[p->chunks + i] = p->inference ? 0 : y->task_s[y->chunks + back];
+    }
+    t->warmup = warmup(p, stage);
+    t->forward = (struct side){0, end_s, &o->turns[first ? p->stages - 1 : stage - 1].forward,
+                               first, task_s};
+    t->backward = (struct side){0, end_s + o->n, &o->turns[last ? 0 : stage + 1].backward, last,
+                                task_s + p->chunks};
 }
 
 static void play_in_order(struct play *y, struct arena *arena)
 {
     const struct pipeline *p = y->p;
-    const struct step *steps = steps_of(p, arena);
-    struct turn *turns = arena_alloc(arena, p->stages, sizeof *turns);
-    struct task task;
+    struct orders o = {.y = y,
+                       .places = places_of(p, arena),
+                       .n = p->micro_batches * p->chunks,
+                       .turns = arena_alloc(arena, p->stages, sizeof *o.turns),
+                       .send_s = p->stages > 1 && p->overlapped ? p->send_s : 0};
     for (uint64_t stage = 0; stage < p->stages; stage++)
-        turns[stage] = (struct turn){.warmup = warmup(p, stage)};
+        turn_init(&o, stage, arena);
     for (bool moved = true; moved;) {
         moved = false;
         for (uint64_t stage = 0; stage < p->stages; stage++)
-            while (next(p, steps, stage, &turns[stage], &task)) {
-                double ready = ready_s(y, &task);
-                if (isnan(ready))
-                    break;
-                run(y, &task, stage, ready);
-                turns[stage].forwards += task.kind == TASK_FORWARD;
-                turns[stage].backwards += task.kind == TASK_BACKWARD;
-                moved = true;
-            }
+            moved |= turn_run(&o, stage);
     }
 }
 
 /* ---- what is ready first ---- */
+
+/* A chunk's tasks end at end_s[(kind chunks + chunk) micro + m]; NAN: not yet. */
+struct ready {
+    struct play *y;
+    double *end_s;
+    double send_s;
+    struct choice *choices; /* [stages] */
+};
+
+static double *end_of(const struct ready *r, enum task_kind kind, uint64_t chunk,
+                      uint64_t micro)
+{
+    return &r->end_s[((uint64_t)kind * r->y->chunks + chunk) * r->y->p->micro_batches + micro];
+}
+
+/* When its rows are there; NAN: not yet. */
+static double ready_s(const struct ready *r, const struct task *t)
+{
+    double send = r->send_s;
+    bool last = t->chunk + 1 == r->y->chunks;
+    if (t->kind == TASK_FORWARD)
+        return t->chunk ? *end_of(r, TASK_FORWARD, t->chunk - 1, t->micro) + send : 0;
+    if (t->kind == TASK_WEIGHT)
+        return *end_of(r, TASK_BACKWARD, t->chunk, t->micro);
+    double own = *end_of(r, TASK_FORWARD, t->chunk, t->micro);
+    if (last)
+        return own;
+    double after = *end_of(r, TASK_BACKWARD, t->chunk + 1, t->micro) + send;
+    return own > after || isnan(own) ? own : after; /* NAN when either is */
+}
 
 /* The next micro-batch of each kind, of each of a stage's two chunks. */
 struct lane {
@@ -192,51 +265,82 @@ static uint64_t most_alive(const struct pipeline *p, uint64_t stage, uint64_t la
     return lane ? stage + 1 : p->stages - stage;
 }
 
+/* A stage's task that is next; begin_s infinite: none is ready. */
+struct choice {
+    struct greedy lanes;
+    struct task task;
+    double begin_s;
+    uint64_t lane;
+};
+
 /* Of a stage's candidates the one that can begin first, at equal times a backward before a
  * forward before a weight gradient. */
-static bool choose(const struct play *y, uint64_t stage, const struct greedy *g,
-                   struct task *best, double *begin, uint64_t *lane)
+static void choose(const struct ready *r, uint64_t stage, struct choice *c)
 {
     static const enum task_kind order[] = {TASK_BACKWARD, TASK_FORWARD, TASK_WEIGHT};
-    *begin = (double)INFINITY;
+    const struct play *y = r->y;
+    c->begin_s = (double)INFINITY;
     for (unsigned k = 0; k < TASK_KINDS; k++)
-        for (uint64_t i = 0; i < g->n; i++) {
-            const struct lane *l = &g->lane[i];
+        for (uint64_t i = 0; i < c->lanes.n; i++) {
+            const struct lane *l = &c->lanes.lane[i];
             struct task t = {order[k], l->chunk, l->first + l->done[order[k]]};
             if (t.micro >= l->end ||
                 (t.kind == TASK_FORWARD && alive(l) >= most_alive(y->p, stage, i)))
                 continue;
-            double rows = ready_s(y, &t), ready = fmax(rows, y->free_s[stage]);
-            if (isnan(rows) || ready >= *begin)
+            double rows = ready_s(r, &t), begin = fmax(rows, y->free_s[stage]);
+            if (isnan(rows) || begin >= c->begin_s)
                 continue;
-            *begin = ready;
-            *best = t;
-            *lane = i;
+            c->begin_s = begin;
+            c->task = t;
+            c->lane = i;
         }
-    return *begin < (double)INFINITY;
 }
 
+/* Returns when it ends. */
+static double run(struct play *y, const struct task *t, uint64_t stage, double ready)
+{
+    double s = y->task_s[(uint64_t)t->kind * y->chunks + t->chunk];
+    double begin = later(ready, y->free_s[stage]), end = begin + s;
+    y->free_s[stage] = end;
+    y->busy_s[stage] += s;
+    keep(y, &(struct pipeline_task){t->kind, stage, t->chunk, t->micro, begin, end});
+    return end;
+}
+
+static uint64_t earliest(const struct ready *r)
+{
+    uint64_t at = 0;
+    for (uint64_t s = 1; s < r->y->p->stages; s++)
+        if (r->choices[s].begin_s < r->choices[at].begin_s)
+            at = s;
+    return at;
+}
+
+/* What a stage ends is waited for by itself and its neighbours alone. */
 static void play_ready(struct play *y, struct arena *arena)
 {
     const struct pipeline *p = y->p;
-    struct greedy *stages = arena_alloc(arena, p->stages, sizeof *stages);
-    for (uint64_t s = 0; s < p->stages; s++)
-        lanes_of(p, s, &stages[s]);
+    size_t n = (size_t)(TASK_KINDS * y->chunks * p->micro_batches);
+    struct ready r = {.y = y,
+                      .end_s = arena_take(arena, n, sizeof *r.end_s),
+                      .send_s = p->stages > 1 && p->overlapped ? p->send_s : 0,
+                      .choices = arena_alloc(arena, p->stages, sizeof *r.choices)};
+    for (size_t i = 0; i < n; i++)
+        r.end_s[i] = (double)NAN;
+    for (uint64_t s = 0; s < p->stages; s++) {
+        lanes_of(p, s, &r.choices[s].lanes);
+        choose(&r, s, &r.choices[s]);
+    }
     for (;;) {
-        struct task first = {0}, t;
-        double begin, earliest = (double)INFINITY;
-        uint64_t at = 0, at_lane = 0, lane = 0;
-        for (uint64_t s = 0; s < p->stages; s++)
-            if (choose(y, s, &stages[s], &t, &begin, &lane) && begin < earliest) {
-                earliest = begin;
-                first = t;
-                at = s;
-                at_lane = lane;
-            }
-        if (earliest == (double)INFINITY)
+        uint64_t at = earliest(&r);
+        struct choice *c = &r.choices[at];
+        if (c->begin_s == (double)INFINITY)
             return;
-        run(y, &first, at, earliest);
-        stages[at].lane[at_lane].done[first.kind]++;
+        *end_of(&r, c->task.kind, c->task.chunk, c->task.micro) =
+            run(y, &c->task, at, c->begin_s);
+        c->lanes.lane[c->lane].done[c->task.kind]++;
+        for (uint64_t s = at ? at - 1 : 0; s <= at + 1 && s < p->stages; s++)
+            choose(&r, s, &r.choices[s]);
     }
 }
 
@@ -264,13 +368,10 @@ static void play(const struct pipeline *p, struct arena *arena, struct pipeline_
     struct play y = {.p = p, .chunks = p->stages * p->chunks};
     unsigned kinds = p->inference ? 1 : pipeline_splits(p) ? TASK_KINDS : 2;
     size_t n = (size_t)(kinds * y.chunks * p->micro_batches);
-    y.end_s = arena_alloc(arena, n, sizeof *y.end_s);
     y.task_s = arena_alloc(arena, kinds * y.chunks, sizeof *y.task_s);
     y.free_s = arena_alloc(arena, p->stages, sizeof *y.free_s);
     y.busy_s = arena_alloc(arena, p->stages, sizeof *y.busy_s);
     y.tasks = p->record ? arena_alloc(arena, n, sizeof *y.tasks) : NULL;
-    for (size_t i = 0; i < n; i++)
-        y.end_s[i] = (double)NAN;
     for (unsigned kind = 0; kind < kinds; kind++)
         for (uint64_t c = 0; c < y.chunks; c++)
             y.task_s[kind * y.chunks + c] =

@@ -150,27 +150,32 @@ static void fill_balanced(uint64_t *v)
     v[SLOT_HOT_EXPERT] = v[SLOT_LOCAL_EXPERTS] ? ceil_div(rows, v[SLOT_LOCAL_EXPERTS]) : 0;
 }
 
+void slots_take_stage(const struct stage *stage, struct slots *slots)
+{
+    uint64_t *v = slots->value;
+    v[SLOT_STAGE_DENSE_LAYERS] = stage->dense_layers;
+    v[SLOT_STAGE_MOE_LAYERS] = stage->moe_layers;
+    v[SLOT_STAGE_EMBEDDING] = stage->embedding;
+    v[SLOT_STAGE_HEAD] = stage->head;
+    v[SLOT_STAGE_MTP] = stage->mtp_layers;
+    memcpy(&v[SLOT_KIND_LAYERS], stage->layers, sizeof stage->layers);
+    memcpy(&v[SLOT_KIND_IN_FLIGHT], stage->in_flight, sizeof stage->in_flight);
+    v[SLOT_HEAD_IN_FLIGHT] = stage->head_in_flight;
+    v[SLOT_EMPTY_IN_FLIGHT] = stage->empty_in_flight;
+    v[SLOT_ENCODER_IN_FLIGHT] = stage->encoder_in_flight;
+    v[SLOT_ENCODER_FROZEN] = stage->encoder_frozen;
+    v[SLOT_DENSE_PARAMETERS] = stage->dense_parameters;
+    v[SLOT_PLAIN_PARAMETERS] = stage->plain_parameters;
+    v[SLOT_EXPERT_PARAMETERS] = stage->expert_parameters;
+    v[SLOT_PARAMETERS] = stage->model_parameters;
+}
+
 unsigned slots_set_stage(const struct plan *plan, uint64_t index, unsigned moment,
                          struct slots *slots)
 {
-    uint64_t *v = slots->value;
     struct stage stage;
     stage_at(plan, index, moment, &slots->params, &stage);
-    v[SLOT_STAGE_DENSE_LAYERS] = stage.dense_layers;
-    v[SLOT_STAGE_MOE_LAYERS] = stage.moe_layers;
-    v[SLOT_STAGE_EMBEDDING] = stage.embedding;
-    v[SLOT_STAGE_HEAD] = stage.head;
-    v[SLOT_STAGE_MTP] = stage.mtp_layers;
-    memcpy(&v[SLOT_KIND_LAYERS], stage.layers, sizeof stage.layers);
-    memcpy(&v[SLOT_KIND_IN_FLIGHT], stage.in_flight, sizeof stage.in_flight);
-    v[SLOT_HEAD_IN_FLIGHT] = stage.head_in_flight;
-    v[SLOT_EMPTY_IN_FLIGHT] = stage.empty_in_flight;
-    v[SLOT_ENCODER_IN_FLIGHT] = stage.encoder_in_flight;
-    v[SLOT_ENCODER_FROZEN] = stage.encoder_frozen;
-    v[SLOT_DENSE_PARAMETERS] = stage.dense_parameters;
-    v[SLOT_PLAIN_PARAMETERS] = stage.plain_parameters;
-    v[SLOT_EXPERT_PARAMETERS] = stage.expert_parameters;
-    v[SLOT_PARAMETERS] = stage.model_parameters;
+    slots_take_stage(&stage, slots);
     return stage.moments;
 }
 

@@ -149,6 +149,11 @@ void slots_set_numbers(const struct plan *plan, struct slots *slots);
 unsigned slots_set_stage(const struct plan *plan, uint64_t index, unsigned moment,
                          struct slots *slots);
 
+struct stage; /* work/piece/stage.h */
+
+/* The same from a stage that is known. */
+void slots_take_stage(const struct stage *stage, struct slots *slots);
+
 /* The slots that a pipeline stage decides, from other slots of the same plan. */
 void slots_keep_stage(const struct slots *stage, struct slots *slots);
 

@@ -21,7 +21,8 @@ struct alive {
  * the peak is at one of them. */
 struct chunks {
     uint64_t n;
-    uint64_t layers[CHUNKS][KIND_COUNT], modules[CHUNKS];
+    struct alive one[CHUNKS]; /* of one micro-batch */
+    uint64_t modules[CHUNKS];
     bool embedding[CHUNKS], head[CHUNKS], encoder; /* encoder: the model has one */
     enum layer_kind kinds[KIND_COUNT];             /* that some chunk has a layer of */
     unsigned n_kinds;
@@ -81,10 +82,10 @@ static void add_chunk(const struct plan *plan, struct chunks *chunks, uint64_t a
     chunks->embedding[chunks->n] = layout ? layout->chunk[at].embedding : at == 0;
     chunks->head[chunks->n] = head;
     chunks->modules[chunks->n] = modules;
-    uint64_t *layers = chunks->layers[chunks->n++];
-    memset(layers, 0, sizeof *chunks->layers);
-    model_layers(model, first, last, layers);
-    layers[model_mtp_kind(model)] += modules;
+    struct alive *one = &chunks->one[chunks->n++];
+    *one = (struct alive){0};
+    model_layers(model, first, last, one->layers);
+    one->layers[model_mtp_kind(model)] += modules;
 }
 
 static void find_kinds(struct chunks *chunks)
@@ -93,9 +94,28 @@ static void find_kinds(struct chunks *chunks)
     for (unsigned k = 0; k < KIND_COUNT; k++) {
         bool found = false;
         for (uint64_t i = 0; i < chunks->n; i++)
-            found |= chunks->layers[i][k] > 0;
+            found |= chunks->one[i].layers[k] > 0;
         if (found)
             chunks->kinds[chunks->n_kinds++] = (enum layer_kind)k;
+    }
+}
+
+static bool has_layers(const struct chunks *chunks, uint64_t chunk)
+{
+    for (unsigned i = 0; i < chunks->n_kinds; i++)
+        if (chunks->one[chunk].layers[chunks->kinds[i]])
+            return true;
+    return false;
+}
+
+/* What a micro-batch has of each chunk beside its layers. */
+static void find_ends(struct chunks *chunks)
+{
+    for (uint64_t i = 0; i < chunks->n; i++) {
+        bool empty = !has_layers(chunks, i) && !chunks->head[i] && !chunks->embedding[i];
+        chunks->one[i].head = chunks->head[i];
+        chunks->one[i].encoder = chunks->encoder && chunks->embedding[i];
+        chunks->one[i].empty = empty;
     }
 }
 
@@ -112,6 +132,7 @@ static void rank_chunks(const struct plan *plan, uint64_t rank, const struct lay
     for (uint64_t i = 1; interleaved(plan) && i < p->vpp && i < CHUNKS; i++)
         add_chunk(plan, chunks, i * p->pp + rank);
     find_kinds(chunks);
+    find_ends(chunks);
 }
 
 /* Micro-batches of a step; as many as a schedule can keep in flight when the plan names none.
@@ -137,53 +158,59 @@ static bool covers(const struct chunks *chunks, const struct alive *a, const str
     return a->head >= b->head && a->empty >= b->empty && a->encoder >= b->encoder;
 }
 
-static bool has_layers(const struct chunks *chunks, uint64_t chunk)
+/* n micro-batches more of a chunk. */
+static void add_alive(const struct chunks *chunks, uint64_t chunk, uint64_t n,
+                      struct alive *alive)
 {
+    const struct alive *one = &chunks->one[chunk];
     for (unsigned i = 0; i < chunks->n_kinds; i++)
-        if (chunks->layers[chunk][chunks->kinds[i]])
-            return true;
-    return false;
+        alive->layers[chunks->kinds[i]] += n * one->layers[chunks->kinds[i]];
+    alive->head += n * one->head;
+    alive->encoder += n * one->encoder;
+    alive->empty += n * one->empty;
 }
 
-/* Adds the moment with these micro-batches of each chunk alive, unless another covers it. */
-static void add_moment(struct chunks *chunks, const uint64_t *micro_batches)
+static void take_alive(const struct chunks *chunks, uint64_t chunk, struct alive *alive)
 {
-    struct alive alive = {0};
-    for (uint64_t i = 0; i < chunks->n; i++) {
-        for (unsigned j = 0; j < chunks->n_kinds; j++) {
-            enum layer_kind k = chunks->kinds[j];
-            alive.layers[k] += micro_batches[i] * chunks->layers[i][k];
-        }
-        alive.head += chunks->head[i] ? micro_batches[i] : 0;
-        alive.encoder += chunks->encoder && chunks->embedding[i] ? micro_batches[i] : 0;
-        bool empty = !has_layers(chunks, i) && !chunks->head[i];
-        alive.empty += empty && !chunks->embedding[i] ? micro_batches[i] : 0;
-    }
+    const struct alive *one = &chunks->one[chunk];
+    for (unsigned i = 0; i < chunks->n_kinds; i++)
+        alive->layers[chunks->kinds[i]] -= one->layers[chunks->kinds[i]];
+    alive->head -= one->head;
+    alive->encoder -= one->encoder;
+    alive->empty -= one->empty;
+}
+
+/* Adds a moment, unless another covers it. */
+static void add_moment(struct chunks *chunks, const struct alive *alive)
+{
     unsigned kept = 0;
     for (unsigned i = 0; i < chunks->moments; i++) {
-        if (covers(chunks, &chunks->moment[i], &alive))
+        if (covers(chunks, &chunks->moment[i], alive))
             return;
-        if (!covers(chunks, &alive, &chunks->moment[i]))
+        if (!covers(chunks, alive, &chunks->moment[i]))
             chunks->moment[kept++] = chunks->moment[i];
     }
     chunks->moments = kept;
     if (chunks->moments < STAGE_MOMENTS)
-        chunks->moment[chunks->moments++] = alive;
+        chunks->moment[chunks->moments++] = *alive;
 }
 
-/* Plays Megatron's interleaved 1F1B on one rank. */
+/* Plays Megatron's interleaved 1F1B on one rank: until its last forward ahead more and more is
+ * alive, then what is repeats, every chunk having had pp forwards and backwards. */
 static void play_interleaved(const struct plan *plan, uint64_t rank, struct chunks *chunks)
 {
     const struct parallel *p = &plan->parallel;
-    uint64_t total = micro_batches(plan) * p->vpp, alive[CHUNKS] = {0};
+    struct alive alive = {0};
+    uint64_t total = micro_batches(plan) * p->vpp, round = p->pp * p->vpp;
     uint64_t ahead = plan_overlaps_experts(plan) ? 1 : 0;
     uint64_t warmup = lesser(total, 2 * (p->pp - rank - 1) + (p->vpp - 1) * p->pp + ahead);
-    uint64_t steps = lesser(total, warmup + 4 * p->pp * p->vpp);
+    uint64_t steps = lesser(total, warmup + round);
     for (uint64_t k = 0; k < steps; k++) {
-        alive[chunk_of(p, k)]++;
-        add_moment(chunks, alive);
+        add_alive(chunks, chunk_of(p, k), 1, &alive);
+        if (k >= warmup || k + 1 == steps)
+            add_moment(chunks, &alive);
         if (k >= warmup)
-            alive[p->vpp - 1 - chunk_of(p, k - warmup)]--;
+            take_alive(chunks, p->vpp - 1 - chunk_of(p, k - warmup), &alive);
     }
 }
 
@@ -195,14 +222,16 @@ static void fill_moments(const struct plan *plan, uint64_t rank, struct chunks *
         play_interleaved(plan, rank, chunks);
         return;
     }
-    uint64_t alive[CHUNKS] = {lesser(m, p->pp - rank), lesser(m, rank + 1)};
-    for (uint64_t i = 2; i < chunks->n; i++) /* chunks that no schedule interleaves */
-        alive[i] = alive[0];
+    uint64_t own = lesser(m, p->pp - rank);
+    struct alive alive = {0};
+    for (uint64_t i = 1; i < chunks->n; i++) /* from 2: chunks that no schedule interleaves */
+        add_alive(chunks, i, i == 1 ? lesser(m, rank + 1) : own, &alive);
     if (p->schedule == PIPELINE_GPIPE)
-        alive[0] = p->pp > 1 ? m : 1;
+        own = p->pp > 1 ? m : 1;
     if (p->schedule == PIPELINE_ZERO_BUBBLE)
-        alive[0] = lesser(m, p->pp);
-    add_moment(chunks, alive);
+        own = lesser(m, p->pp);
+    add_alive(chunks, 0, own, &alive);
+    add_moment(chunks, &alive);
 }
 
 /* Matrices that tensor parallelism leaves whole: those of mixers (params.h) and the router
@@ -281,7 +310,7 @@ static void stage_of_chunks(const struct chunks *chunks, struct stage *stage)
 {
     for (uint64_t i = 0; i < chunks->n; i++) {
         for (unsigned k = 0; k < KIND_COUNT; k++)
-            stage->layers[k] += chunks->layers[i][k];
+            stage->layers[k] += chunks->one[i].layers[k];
         stage->embedding |= chunks->embedding[i];
         stage->head |= chunks->head[i];
         stage->mtp_layers += chunks->modules[i];
@@ -298,30 +327,52 @@ void stage_layers(const struct plan *plan, uint64_t index, struct stage *stage)
     stage_of_chunks(&chunks, stage);
 }
 
-void stage_at(const struct plan *plan, uint64_t index, unsigned moment,
-              const struct params *params, struct stage *stage)
+/* What is in flight at a moment. */
+static void fill_in_flight(const struct plan *plan, const struct chunks *chunks,
+                           const struct alive *alive, struct stage *stage)
 {
-    struct chunks chunks;
-    struct layout layout;
-    bool written = plan->parallel.layout[0] && layout_read(plan->parallel.layout, &layout);
-    rank_chunks(plan, index, written ? &layout : NULL, &chunks);
-    fill_moments(plan, index, &chunks);
-    *stage = (struct stage){
-        .index = index, .moments = chunks.moments, .model_parameters = params->parameters};
-    stage_of_chunks(&chunks, stage);
-    const struct alive *alive = &chunks.moment[moment < chunks.moments ? moment : 0];
     /* without a pipeline layers 1 to k of one micro-batch and 1 to L - k of the next are alive,
      * and the one that both are in: L + 1 */
     uint64_t beside = plan_overlaps_experts(plan) && plan->parallel.pp == 1 ? 1 : 0;
     for (unsigned k = 0; k < KIND_COUNT; k++) {
-        enum ffn ffn = kind_ffn((enum layer_kind)k);
-        stage->dense_layers += ffn == FFN_DENSE ? stage->layers[k] : 0;
-        stage->moe_layers += ffn == FFN_MOE ? stage->layers[k] : 0;
-        uint64_t copies = alive->layers[k] + (ffn == FFN_MOE ? beside : 0);
-        stage->in_flight[k] = thousandths(copies, stage->layers[k]);
+        bool experts = kind_ffn((enum layer_kind)k) == FFN_MOE;
+        stage->in_flight[k] =
+            thousandths(alive->layers[k] + (experts ? beside : 0), stage->layers[k]);
     }
     stage->head_in_flight = 1000 * alive->head;
-    stage->encoder_in_flight = 1000 * (chunks.encoder ? alive->encoder : 1);
+    stage->encoder_in_flight = 1000 * (chunks->encoder ? alive->encoder : 1);
     stage->empty_in_flight = alive->empty;
-    stage_parameters(plan, params, stage);
+}
+
+unsigned stage_moments(const struct plan *plan, uint64_t index, const struct params *params,
+                       struct stage stages[STAGE_MOMENTS])
+{
+    struct chunks chunks;
+    struct layout layout;
+    struct stage *first = &stages[0];
+    bool written = plan->parallel.layout[0] && layout_read(plan->parallel.layout, &layout);
+    rank_chunks(plan, index, written ? &layout : NULL, &chunks);
+    fill_moments(plan, index, &chunks);
+    *first = (struct stage){
+        .index = index, .moments = chunks.moments, .model_parameters = params->parameters};
+    stage_of_chunks(&chunks, first);
+    for (unsigned k = 0; k < KIND_COUNT; k++) {
+        enum ffn ffn = kind_ffn((enum layer_kind)k);
+        first->dense_layers += ffn == FFN_DENSE ? first->layers[k] : 0;
+        first->moe_layers += ffn == FFN_MOE ? first->layers[k] : 0;
+    }
+    stage_parameters(plan, params, first);
+    for (unsigned i = chunks.moments; i-- > 0;) {
+        stages[i] = *first;
+        fill_in_flight(plan, &chunks, &chunks.moment[i], &stages[i]);
+    }
+    return chunks.moments;
+}
+
+void stage_at(const struct plan *plan, uint64_t index, unsigned moment,
+              const struct params *params, struct stage *stage)
+{
+    struct stage stages[STAGE_MOMENTS];
+    unsigned n = stage_moments(plan, index, params, stages);
+    *stage = stages[moment < n ? moment : 0];
 }

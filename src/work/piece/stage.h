@@ -38,6 +38,10 @@ struct stage {
 void stage_at(const struct plan *plan, uint64_t index, unsigned moment,
               const struct params *params, struct stage *stage);
 
+/* The same at each of its moments; returns how many they are. */
+unsigned stage_moments(const struct plan *plan, uint64_t index, const struct params *params,
+                       struct stage stages[STAGE_MOMENTS]);
+
 /* Its layers, prediction modules and ends alone: nothing of what is in flight, no parameters.
  */
 void stage_layers(const struct plan *plan, uint64_t index, struct stage *stage);
