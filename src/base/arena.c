@@ -144,6 +144,15 @@ char *arena_strdup(struct arena *arena, const char *text)
     return arena_strndup(arena, text, strlen(text));
 }
 
+char *arena_join(struct arena *arena, const char *first, const char *second)
+{
+    size_t n = strlen(first), more = strlen(second) + 1;
+    char *text = arena_take(arena, n + more, 1);
+    memcpy(text, first, n);
+    memcpy(text + n, second, more);
+    return text;
+}
+
 char *arena_printf(struct arena *arena, const char *format, ...)
 {
     char brief[128]; /* most names are: formatted once */

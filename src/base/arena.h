@@ -26,6 +26,9 @@ void *arena_take(struct arena *arena, size_t n, size_t size);
 char *arena_strdup(struct arena *arena, const char *text);
 char *arena_strndup(struct arena *arena, const char *text, size_t length);
 
+/* Two strings as one. */
+char *arena_join(struct arena *arena, const char *first, const char *second);
+
 /* printf into the arena. */
 char *arena_printf(struct arena *arena, const char *format, ...)
     __attribute__((format(printf, 2, 3)));

@@ -23,4 +23,12 @@ static inline uint64_t hash_text(uint64_t hash, const char *text)
     return hash_bytes(hash, text, strlen(text));
 }
 
+/* Another hash, of whole words, for tables in memory: eight bytes at a time. */
+static inline uint64_t hash_words(uint64_t hash, const uint64_t *words, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        hash = (hash ^ words[i]) * UINT64_C(0x9e3779b97f4a7c15) ^ hash >> 32;
+    return hash;
+}
+
 #endif

@@ -15,6 +15,10 @@ struct bench {
 /* Seconds since some moment, from a clock that only goes forward. */
 double bench_now_s(void);
 
+/* Seconds that this process's threads have computed, which other processes do not lengthen as
+ * they do the clock's. */
+double bench_user_s(void);
+
 /* Median of n samples; sorts them. */
 double bench_median(double *samples, size_t n);
 

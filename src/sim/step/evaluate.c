@@ -30,17 +30,19 @@ bool evaluate_is_slot(const char *key)
 static struct demand_bank *bank_open(struct evaluator *e, const struct plan *plan)
 {
     struct err err = {0};
-    struct demand_key key;
-    demand_key_of(plan, e->routing, &key);
-    struct demand_bank *bank =
-        e->banks ? &e->banks[(hash_bytes(HASH_START, &key, sizeof key) >> 32) % e->n_banks]
-                 : &e->own;
-    if (bank->known && memcmp(&bank->key, &key, sizeof key) == 0)
+    union {
+        struct demand_key key;
+        uint64_t words[sizeof(struct demand_key) / 8];
+    } is;
+    demand_key_of(plan, e->routing, &is.key);
+    uint64_t hash = e->banks ? hash_words(HASH_START, is.words, sizeof is.words / 8) : 0;
+    struct demand_bank *bank = e->banks ? &e->banks[(hash >> 32) % e->n_banks] : &e->own;
+    if (bank->known && memcmp(&bank->key, &is.key, sizeof is.key) == 0)
         return bank->refused ? NULL : bank;
     uint64_t turn = bank->turn + 1;
     arena_release(&bank->arena);
     memset(bank, 0, sizeof *bank);
-    memcpy(&bank->key, &key, sizeof key);
+    memcpy(&bank->key, &is.key, sizeof is.key);
     bank->known = true;
     bank->turn = turn;
     bank->refused =

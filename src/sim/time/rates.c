@@ -1,6 +1,7 @@
 /* See rates.h. */
 #include "sim/time/rates.h"
 
+#include <assert.h>
 #include <math.h>
 
 #include "sim/moe/intensity.h"
@@ -9,7 +10,28 @@ struct resolver {
     const struct profile *profile;
     const struct rates_try *attempt;
     int path, compute;
+    uint64_t said[PROFILE_ITEMS]; /* bit q: some row says quantity q of an item or class */
 };
+
+static_assert(PROFILE_QUANTITIES <= 64, "a bit each");
+
+static struct resolver resolver_of(const struct plan *plan, enum moe_path path,
+                                   const struct profile *profile,
+                                   const struct rates_try *attempt)
+{
+    struct resolver r = {profile, attempt, (int)path, (int)plan->precision.compute, {0}};
+    for (size_t i = 0; profile && i < profile->n; i++)
+        r.said[profile->constants[i].of] |= UINT64_C(1) << profile->constants[i].is;
+    return r;
+}
+
+/* The row that holds, or NULL. */
+static const struct constant *row_of(const struct resolver *r, enum profile_item of,
+                                     enum profile_quantity is, int level)
+{
+    uint64_t said = r->said[of] | r->said[profile_item_class(of)];
+    return said >> is & 1 ? profile_find(r->profile, of, is, r->path, r->compute, level) : NULL;
+}
 
 double rate_at(const struct rate *rate, double x)
 {
@@ -20,8 +42,7 @@ double rate_at(const struct rate *rate, double x)
 static struct rate find(const struct resolver *r, enum profile_item of,
                         enum profile_quantity is, int level, double otherwise)
 {
-    const struct constant *c =
-        r->profile ? profile_find(r->profile, of, is, r->path, r->compute, level) : NULL;
+    const struct constant *c = row_of(r, of, is, level);
     if (!c)
         return (struct rate){.value = otherwise, .factor = 1};
     double factor = r->attempt && r->attempt->constant == c ? r->attempt->factor : 1;
@@ -55,10 +76,7 @@ static void fill_kernel(const struct resolver *r, enum profile_item of,
 /* Rows of the experts themselves, not of products at large. */
 static void fill_experts(const struct resolver *r, struct expert_rates *out)
 {
-    const struct constant *own =
-        r->profile ? profile_find(r->profile, PROFILE_EXPERTS, PROFILE_TOKEN_PASSES, r->path,
-                                  r->compute, PROFILE_ANY)
-                   : NULL;
+    const struct constant *own = row_of(r, PROFILE_EXPERTS, PROFILE_TOKEN_PASSES, PROFILE_ANY);
     *out = (struct expert_rates){.set = own && own->of == PROFILE_EXPERTS};
     if (!out->set)
         return;
@@ -97,7 +115,7 @@ void rates_init(struct rates *rates, const struct plan *plan, enum moe_path path
                 const struct profile *profile, const struct rates_try *attempt)
 {
     const struct device *device = &plan->cluster.device;
-    const struct resolver r = {profile, attempt, (int)path, (int)plan->precision.compute};
+    const struct resolver r = resolver_of(plan, path, profile, attempt);
     double cores = (double)device->logical_cores, peak = intensity_peak(plan);
     peak = peak > 0 ? peak : device->peak_bf16;
     bool train =

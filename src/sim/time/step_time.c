@@ -58,9 +58,9 @@ enum status stepper_share(struct stepper *s, const struct plan *plan, const stru
     leave_out_module(&s->plan);
     s->arena = arena;
     TRY(take_list(s, plan, held, profile, arena, err));
-    s->values = arena_alloc(arena, s->work.sizes.n, sizeof *s->values);
-    s->even = arena_alloc(arena, s->work.sizes.n, sizeof *s->even);
-    s->op_s = arena_alloc(arena, s->work.n_ops + 1, sizeof *s->op_s);
+    s->values = arena_take(arena, s->work.sizes.n, sizeof *s->values);
+    s->even = arena_take(arena, s->work.sizes.n, sizeof *s->even);
+    s->op_s = arena_take(arena, s->work.n_ops + 1, sizeof *s->op_s);
     slots_from_plan(&s->plan, &s->slots);
     stepper_price(s, profile, NULL);
     return STATUS_OK;
@@ -146,33 +146,30 @@ double step_tokens(const struct plan *plan)
 /* ---- values ---- */
 
 /* Under static shapes rows are moved as they are reserved, whatever routing gives. */
-static bool moves_evenly(const struct stepper *s, const struct op *op)
+static bool moves(const struct stepper *s, const struct op *op)
 {
     enum profile_item item = price_item(op, s->values);
-    return s->plan.stack.static_shapes && s->values != s->even &&
-           (item == PROFILE_MOVE || item == PROFILE_INDEX || item == PROFILE_ALL_TO_ALL);
+    return item == PROFILE_MOVE || item == PROFILE_INDEX || item == PROFILE_ALL_TO_ALL;
 }
 
 static bool evaluate_values(struct stepper *s, const struct demand *demand)
 {
     struct slots slots = s->slots;
     skew_even(&s->plan, &slots);
-    if (!sizes_eval(&s->work.sizes, &slots, s->even))
+    if (!demand)
+        return sizes_eval(&s->work.sizes, &slots, s->values);
+    if (s->plan.stack.static_shapes && !sizes_eval(&s->work.sizes, &slots, s->even))
         return false;
-    if (!demand) {
-        memcpy(s->values, s->even, s->work.sizes.n * sizeof *s->values);
-        return true;
-    }
     slots = s->slots;
     skew_full(&s->plan, demand, &slots);
     return sizes_eval(&s->work.sizes, &slots, s->values);
 }
 
-static void price_ops(struct stepper *s)
+static void price_ops(struct stepper *s, bool evenly)
 {
     for (size_t i = 0; i < s->work.n_ops; i++) {
         const struct op *op = &s->work.ops[i];
-        const uint64_t *v = moves_evenly(s, op) ? s->even : s->values;
+        const uint64_t *v = evenly && moves(s, op) ? s->even : s->values;
         s->op_s[i] = price_of(&s->pricing, &s->work, op, v).s;
     }
 }
@@ -361,7 +358,7 @@ bool stepper_parts(struct stepper *s, const struct demand *demand, bool tasks,
     s->pricing.plan = &s->plan;
     if (!evaluate_values(s, demand))
         return false;
-    price_ops(s);
+    price_ops(s, demand && s->plan.stack.static_shapes);
     arena_clear(&s->scratch);
     *out = (struct step_time){.micro_batches = (double)step_micro_batches(&s->plan)};
     out->tokens = step_tokens(&s->plan) * out->micro_batches;

@@ -62,9 +62,10 @@ struct stepper {
     struct work work;
     struct slots slots;
     struct pricing pricing;
-    uint64_t *values, *even; /* of the fullest rank; of balanced routing */
-    double *op_s;            /* [work.n_ops] of the last timing */
-    struct stepper *draft;   /* [DRAFT_PASSES] of a plan that runs one; NULL */
+    uint64_t *values,
+        *even;    /* of the fullest rank; of balanced routing, where shapes are static */
+    double *op_s; /* [work.n_ops] of the last timing */
+    struct stepper *draft; /* [DRAFT_PASSES] of a plan that runs one; NULL */
     struct arena *arena, scratch;
     bool bound; /* step_s no more than a pipeline takes (pipeline_bound of sim/time/pipeline),
                  * without playing it

@@ -235,8 +235,12 @@ static void add_host(const struct stepper *s, bool routed, struct stretches *out
             counts(op, routed))
             host_op(s, i, &layers[op->segment][pass]);
     }
-    for (unsigned i = 0; i < SEGMENT_COUNT * PASSES; i++)
-        host_end(s, &layers[i / PASSES][i % PASSES], &out->layer[i / PASSES][i % PASSES]);
+    for (unsigned i = 0; i < SEGMENT_COUNT * PASSES; i++) {
+        struct host_layer *h = &layers[i / PASSES][i % PASSES];
+        struct stretch *b = &out->layer[i / PASSES][i % PASSES];
+        if (h->used || b->sync_s > 0)
+            host_end(s, h, b);
+    }
 }
 
 /* ---- loops whose exchanges run ahead ---- */

@@ -1,11 +1,14 @@
-/* Size expressions; see size.h. Node 0 is the constant 0. Equal nodes are found through an open
- * hash, so that shapes shared by many buffers are computed once. */
+/* Size expressions; see size.h. The first nodes are the constants 0 and 1, by their numbers.
+ * Equal nodes are found through an open hash, so that shapes shared by many buffers are
+ * computed once. */
 #include "work/list/size.h"
 
 #include <assert.h>
 #include <string.h>
 
 #include "base/checked.h"
+
+enum { CONSTANTS = 2 };
 
 enum size_op {
     NODE_CONST,
@@ -30,11 +33,9 @@ struct size_node {
 
 static uint32_t node_hash(const struct size_node *node)
 {
-    uint64_t x = (uint64_t)node->op * 0x9e3779b97f4a7c15u;
-    x = (x ^ node->a) * 0xff51afd7ed558ccdu;
-    x = (x ^ node->b) * 0xc4ceb9fe1a85ec53u;
-    x = (x ^ node->value) * 0x9e3779b97f4a7c15u;
-    return (uint32_t)(x >> 32);
+    uint64_t x = ((uint64_t)node->a << 32 | node->b) * 0x9e3779b97f4a7c15u;
+    x ^= (node->value + node->op) * 0xff51afd7ed558ccdu;
+    return (uint32_t)(x >> 40 ^ x >> 20);
 }
 
 static bool node_equal(const struct size_node *x, const struct size_node *y)
@@ -65,8 +66,9 @@ static struct size node_intern(struct sizes *sizes, struct size_node node)
     for (uint32_t at = node_hash(&node) & mask; sizes->table[at]; at = (at + 1) & mask)
         if (node_equal(&sizes->nodes[sizes->table[at] - 1], &node))
             return (struct size){sizes->table[at] - 1};
-    sizes->nodes =
-        arena_grow(sizes->arena, sizes->nodes, sizes->n, &sizes->capacity, sizeof node);
+    if (sizes->n == sizes->capacity)
+        sizes->nodes =
+            arena_grow(sizes->arena, sizes->nodes, sizes->n, &sizes->capacity, sizeof node);
     sizes->nodes[sizes->n++] = node;
     if (2 * sizes->n > sizes->table_size)
         table_rebuild(sizes);
@@ -79,19 +81,28 @@ void sizes_init(struct sizes *sizes, struct arena *arena)
 {
     memset(sizes, 0, sizeof *sizes);
     sizes->arena = arena;
-    sizes->table_size = 2048; /* of a training step's list some 900 nodes */
+    sizes->capacity = 512; /* of most steps' lists; some have 900 nodes */
+    sizes->nodes = arena_take(arena, sizes->capacity, sizeof *sizes->nodes);
+    sizes->table_size = 2048;
     sizes->table = arena_alloc(arena, sizes->table_size, sizeof *sizes->table);
-    size_const(sizes, 0);
+    for (uint64_t value = 0; value < CONSTANTS; value++)
+        node_intern(sizes, (struct size_node){.op = NODE_CONST, .value = value});
 }
 
 struct size size_const(struct sizes *sizes, uint64_t value)
 {
+    if (value < CONSTANTS)
+        return (struct size){(uint32_t)value};
     return node_intern(sizes, (struct size_node){.op = NODE_CONST, .value = value});
 }
 
 struct size size_slot(struct sizes *sizes, enum slot slot)
 {
-    return node_intern(sizes, (struct size_node){.op = NODE_SLOT, .a = (uint32_t)slot});
+    uint32_t *node = &sizes->slot[slot]; /* 0: none, that is a constant */
+    if (!*node)
+        *node =
+            node_intern(sizes, (struct size_node){.op = NODE_SLOT, .a = (uint32_t)slot}).node;
+    return (struct size){*node};
 }
 
 static inline uint64_t apply(enum size_op op, uint64_t a, uint64_t b, bool *overflow)

@@ -27,6 +27,7 @@ struct sizes {
     size_t capacity;
     uint32_t *table; /* open hash of node numbers */
     uint32_t table_size;
+    uint32_t slot[SLOT_COUNT]; /* nodes of slots; 0: not asked for yet */
 };
 
 /* Empty list; memory from the arena. */

@@ -136,7 +136,13 @@ unsigned work_order(const struct buffer *buffer)
 
 void work_init(struct work *work, struct arena *arena)
 {
-    *work = (struct work){.arena = arena, .n_schedules = 1, .schedule_name = {""}};
+    *work = (struct work){.arena = arena,
+                          .buffer_capacity = 192, /* most lists have fewer */
+                          .tick_capacity = 128,
+                          .n_schedules = 1,
+                          .schedule_name = {""}};
+    work->buffers = arena_take(arena, work->buffer_capacity, sizeof *work->buffers);
+    work->ticks = arena_take(arena, work->tick_capacity, sizeof *work->ticks);
     sizes_init(&work->sizes, arena);
     struct size one = size_const(&work->sizes, 1), full = size_const(&work->sizes, 1000);
     for (unsigned i = 0; i < SEGMENT_COUNT; i++)

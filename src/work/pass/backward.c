@@ -18,7 +18,9 @@ uint16_t backward_buffer(struct backward *b, uint16_t of, const char *suffix)
 {
     struct layer *l = b->l;
     struct buffer like = l->work->buffers[of];
-    like.name = arena_printf(l->arena, "d_%s%s", like.name, suffix);
+    like.name = arena_join(l->arena, "d_", like.name);
+    if (suffix[0])
+        like.name = arena_join(l->arena, like.name, suffix);
     like.life = LIFE_TRANSIENT;
     like.state = false;
     like.first = WORK_NONE;
@@ -40,8 +42,8 @@ void backward_arrive(struct backward *b, uint16_t of, uint16_t contribution)
     }
     uint16_t sum = backward_buffer(b, of, "_sum");
     layer_op(b->l,
-             (struct op){.name = arena_printf(b->l->arena, "add_%s",
-                                              b->l->work->buffers[contribution].name),
+             (struct op){.name = arena_join(b->l->arena, "add_",
+                                            b->l->work->buffers[contribution].name),
                          .kernel = KERNEL_ADD},
              OPERANDS(IN(SRC, before), IN(OTHER, contribution), OUT(DST, sum)));
     b->grad[of] = sum;
@@ -59,7 +61,7 @@ uint16_t backward_weight(struct backward *b, uint16_t weight)
         return b->grad[weight];
     struct layer *l = b->l;
     struct buffer like = l->work->buffers[weight];
-    like.name = arena_printf(l->arena, "d_%s", like.name);
+    like.name = arena_join(l->arena, "d_", like.name);
     like.category = CATEGORY_GRADIENTS;
     like.life = LIFE_TRANSIENT;
     like.state = false;

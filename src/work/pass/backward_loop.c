@@ -30,7 +30,7 @@ static uint16_t cloned(struct backward *b, uint16_t buffer)
     if (buffer == WORK_NONE || b->clone[buffer] != WORK_NONE)
         return backward_value(b, buffer);
     struct buffer copy = b->l->work->buffers[buffer];
-    copy.name = arena_printf(b->l->arena, "%s_again", copy.name);
+    copy.name = arena_join(b->l->arena, copy.name, "_again");
     copy.first = WORK_NONE;
     copy.last = 0;
     copy.count = b->l->one;
@@ -85,7 +85,7 @@ static void repeat_op(struct backward *b, struct op op)
             again[j].written ? cloned(b, again[j].buffer) : backward_value(b, again[j].buffer);
     }
     again[op.n_operands].role = ROLE_COUNT;
-    op.name = arena_printf(l->arena, "%s_again", op.name);
+    op.name = arena_join(l->arena, op.name, "_again");
     op.ahead = false;
     uint16_t number = layer_op(l, op, again);
     l->work->ops[number].phase = PHASE_RECOMPUTE;
@@ -107,11 +107,10 @@ static void recompute(struct backward *b)
 
 static uint16_t zeroed(struct layer *l, uint16_t buffer)
 {
-    layer_op(
-        l,
-        (struct op){.name = arena_printf(l->arena, "zero_%s", l->work->buffers[buffer].name),
-                    .kernel = KERNEL_ZERO},
-        OPERANDS(OUT(DST, buffer)));
+    layer_op(l,
+             (struct op){.name = arena_join(l->arena, "zero_", l->work->buffers[buffer].name),
+                         .kernel = KERNEL_ZERO},
+             OPERANDS(OUT(DST, buffer)));
     return buffer;
 }
 
@@ -213,7 +212,7 @@ static void scatter_rule(struct backward *b, const struct op *op)
 
 static const char *named_gates(const struct backward *b, const struct op *op)
 {
-    return arena_printf(b->l->arena, "gates_%s", op->name);
+    return arena_join(b->l->arena, "gates_", op->name);
 }
 
 /* Rows gathered from outside: added to their tokens, or put into their slots. */

@@ -9,7 +9,7 @@ static uint16_t arrived(const struct backward *b, const struct op *op, enum role
 
 static const char *named(const struct backward *b, const char *prefix, const struct op *op)
 {
-    return arena_printf(b->l->arena, "%s_%s", prefix, op->name);
+    return arena_join(b->l->arena, prefix, op->name);
 }
 
 static uint16_t in(const struct backward *b, const struct op *op, enum role role)
@@ -24,7 +24,7 @@ static void gate_gradient(struct backward *b, const struct op *op, uint16_t rows
 {
     uint16_t dgates = backward_buffer(b, gates, "");
     layer_op(b->l,
-             (struct op){.name = named(b, "gates", op),
+             (struct op){.name = named(b, "gates_", op),
                          .kernel = KERNEL_GATE_GRAD,
                          .args.combine = {.slots = {slots}},
                          .bytes_read = op->bytes_read},
@@ -47,12 +47,12 @@ static void gather_rule(struct backward *b, const struct op *op)
                       gates, slots);
     dsrc = backward_buffer(b, backward_of(b, op, ROLE_SRC), "");
     if (slots.node == l->one.node)
-        layer_reorder(l, named(b, "back", op),
+        layer_reorder(l, named(b, "back_", op),
                       (struct reorder){d, backward_of(b, op, ROLE_INVERSE),
                                        backward_of(b, op, ROLE_INDEX), dsrc,
                                        l->work->buffers[dsrc].dims[0]});
     else
-        layer_combine(l, named(b, "fold", op),
+        layer_combine(l, named(b, "fold_", op),
                       (struct combine){.y = d,
                                        .position = backward_of(b, op, ROLE_INVERSE),
                                        .gates = gates,
@@ -74,7 +74,7 @@ static void combine_rule(struct backward *b, const struct op *op)
         return;
     uint16_t dy = backward_buffer(b, y, "");
     layer_op(l,
-             (struct op){.name = named(b, "spread", op),
+             (struct op){.name = named(b, "spread_", op),
                          .kernel = KERNEL_SPREAD,
                          .args = op->args,
                          .bytes_read = op->bytes_written,
@@ -107,7 +107,7 @@ static void weight_rule(struct backward *b, const struct op *op, uint16_t d)
     union args args = op->args;
     args.gemm.sum = b->in_loop && !own;
     layer_op(l,
-             (struct op){.name = named(b, "wgrad", op),
+             (struct op){.name = named(b, "wgrad_", op),
                          .kernel = KERNEL_WGRAD,
                          .args = args,
                          .flop = op->flop,
@@ -127,7 +127,7 @@ static uint16_t sum_groups(struct backward *b, const struct op *op, uint16_t wid
 {
     struct layer *l = b->l;
     uint16_t da = backward_buffer(b, backward_of(b, op, ROLE_SRC), "");
-    layer_sum(l, named(b, "fold", op), wide, da, l->e);
+    layer_sum(l, named(b, "fold_", op), wide, da, l->e);
     return da;
 }
 
@@ -158,7 +158,7 @@ static void gemm_rule(struct backward *b, const struct op *op)
                             .turn = op->args.gemm.rows.turn,
                             .parts = op->args.gemm.rows.parts};
     layer_gemm(
-        l, named(b, "dgrad", op), d, weight_as_kept(b, op), WORK_NONE, da, groups,
+        l, named(b, "dgrad_", op), d, weight_as_kept(b, op), WORK_NONE, da, groups,
         (struct gemm_shape){
             .rows = op->m, .k = op->n, .n = op->k, .groups = op->groups, .transposed = true});
     backward_arrive(b, a, shared ? sum_groups(b, op, da) : da);
@@ -171,7 +171,7 @@ static void activation_rule(struct backward *b, const struct op *op)
         return;
     uint16_t dh = backward_buffer(b, backward_of(b, op, ROLE_SRC), "");
     layer_op(b->l,
-             (struct op){.name = named(b, "back", op),
+             (struct op){.name = named(b, "back_", op),
                          .kernel = KERNEL_ACTIVATION_GRAD,
                          .args = op->args,
                          .bytes_read = size_add(b->l->z, op->bytes_read, op->bytes_written),
@@ -189,7 +189,7 @@ static void sigmoid_rule(struct backward *b, const struct op *op)
         return;
     uint16_t dlogits = backward_buffer(b, backward_of(b, op, ROLE_SRC), "");
     layer_op(
-        b->l, (struct op){.name = named(b, "back", op), .kernel = KERNEL_SIGMOID_GRAD},
+        b->l, (struct op){.name = named(b, "back_", op), .kernel = KERNEL_SIGMOID_GRAD},
         OPERANDS(IN(GATES, backward_of(b, op, ROLE_DST)), IN(D_GATES, d), OUT(DST, dlogits)));
     backward_arrive(b, backward_of(b, op, ROLE_SRC), dlogits);
 }
@@ -203,7 +203,7 @@ static void exchange_rule(struct backward *b, const struct op *op)
     uint16_t dsrc = backward_buffer(b, backward_of(b, op, ROLE_SRC), "");
     bool came_home = op->args.exchange.home;
     (came_home ? layer_exchange : layer_return)(
-        b->l, named(b, "back", op),
+        b->l, named(b, "back_", op),
         (struct exchange){d, backward_of(b, op, ROLE_RECEIVES), backward_of(b, op, ROLE_SENDS),
                           dsrc, backward_of(b, op, ROLE_HANDLE), op->args.exchange.from.size,
                           op->args.exchange.sent.size});
@@ -217,7 +217,7 @@ static void exchange_fixed_rule(struct backward *b, const struct op *op)
         return;
     uint16_t dsrc = backward_buffer(b, backward_of(b, op, ROLE_SRC), "");
     bool came_home = op->args.exchange.home;
-    (came_home ? layer_exchange_fixed : layer_return_fixed)(b->l, named(b, "back", op), d,
+    (came_home ? layer_exchange_fixed : layer_return_fixed)(b->l, named(b, "back_", op), d,
                                                             dsrc);
     backward_arrive(b, backward_of(b, op, ROLE_SRC), dsrc);
 }
@@ -229,7 +229,7 @@ static void allgather_rule(struct backward *b, const struct op *op)
     if (d == WORK_NONE)
         return;
     const struct buffer *source = &l->work->buffers[x];
-    const char *name = arena_printf(l->arena, "d_%s", source->name);
+    const char *name = arena_join(l->arena, "d_", source->name);
     enum dtype wire = source->category == CATEGORY_ACTIVATION ? l->combined : source->dtype;
     backward_arrive(b, x, layer_reduce_everyone(l, name, d, wire, source->dtype));
 }
@@ -239,8 +239,8 @@ static void swap_rule(struct backward *b, const struct op *op)
     uint16_t d = arrived(b, op, ROLE_DST);
     if (d == WORK_NONE)
         return;
-    const char *name = arena_printf(b->l->arena, "d_%s",
-                                    b->l->work->buffers[backward_of(b, op, ROLE_SRC)].name);
+    const char *name =
+        arena_join(b->l->arena, "d_", b->l->work->buffers[backward_of(b, op, ROLE_SRC)].name);
     backward_arrive(b, backward_of(b, op, ROLE_SRC),
                     layer_swap(b->l, name, d, op->args.swap.n.size, op->args.swap.m.size,
                                op->args.swap.k.size));
@@ -250,7 +250,7 @@ static void mask_rule(struct backward *b, const struct op *op)
 {
     uint16_t d = arrived(b, op, ROLE_DST);
     if (d != WORK_NONE)
-        layer_mask(b->l, named(b, "back", op), d, backward_of(b, op, ROLE_OFFSETS));
+        layer_mask(b->l, named(b, "back_", op), d, backward_of(b, op, ROLE_OFFSETS));
 }
 
 static void add_rule(struct backward *b, const struct op *op)
@@ -276,7 +276,7 @@ static void topk_rule(struct backward *b, const struct op *op)
     if (dgates == WORK_NONE)
         return;
     uint16_t dlogits = backward_buffer(b, backward_of(b, op, ROLE_LOGITS), "");
-    layer_op(b->l, (struct op){.name = named(b, "back", op), .kernel = KERNEL_TOPK_GRAD},
+    layer_op(b->l, (struct op){.name = named(b, "back_", op), .kernel = KERNEL_TOPK_GRAD},
              OPERANDS(IN(LOGITS, backward_of(b, op, ROLE_LOGITS)),
                       IN(IDS, backward_of(b, op, ROLE_IDS)),
                       IN(GATES, backward_of(b, op, ROLE_GATES)), IN(D_GATES, dgates),
@@ -292,10 +292,10 @@ static void pick_rule(struct backward *b, const struct op *op)
     if (d == WORK_NONE || l->frozen)
         return;
     uint16_t dw = backward_weight(b, backward_of(b, op, ROLE_WEIGHT));
-    layer_op(l, (struct op){.name = named(b, "zero", op), .kernel = KERNEL_ZERO},
+    layer_op(l, (struct op){.name = named(b, "zero_", op), .kernel = KERNEL_ZERO},
              OPERANDS(OUT(DST, dw)));
     layer_op(l,
-             (struct op){.name = named(b, "back", op),
+             (struct op){.name = named(b, "back_", op),
                          .kernel = KERNEL_SCATTER,
                          .bytes_read = op->bytes_written,
                          .bytes_written = op->bytes_read},
@@ -309,7 +309,7 @@ static uint16_t expand(struct backward *b, const char *name, uint16_t rows, uint
     struct layer *l = b->l;
     struct buffer source = l->work->buffers[rows];
     struct size dims[] = {l->e, source.dims[0], source.dims[1]};
-    uint16_t wide = layer_buffer(l, arena_printf(l->arena, "%s_expanded", source.name),
+    uint16_t wide = layer_buffer(l, arena_join(l->arena, source.name, "_expanded"),
                                  CATEGORY_EXPERT, source.dtype, source.rule, 3, dims);
     layer_op(l,
              (struct op){.name = name,
@@ -345,19 +345,19 @@ static void expanded_rule(struct backward *b, const struct op *op)
                          .m = op->m,
                          .n = op->n,
                          .k = op->k};
-    product.name = named(b, "wgrad", op);
+    product.name = named(b, "wgrad_", op);
     product.kernel = KERNEL_EXPANDED_WGRAD;
     if (!l->frozen)
         layer_op(l, product,
-                 OPERANDS(IN(SRC, expand(b, named(b, "expand_again", op), rows, offsets)),
+                 OPERANDS(IN(SRC, expand(b, named(b, "expand_again_", op), rows, offsets)),
                           IN(D_DST, d), IN(OFFSETS, offsets),
                           OUT(D_WEIGHT, backward_weight(b, weight))));
     uint16_t da = backward_buffer(b, rows, "");
-    product.name = named(b, "dgrad", op);
+    product.name = named(b, "dgrad_", op);
     product.kernel = KERNEL_EXPANDED_GEMM;
     product.args.gemm.transposed = true;
     layer_op(l, product,
-             OPERANDS(IN(SRC, expand(b, named(b, "expand_gradient", op), d, offsets)),
+             OPERANDS(IN(SRC, expand(b, named(b, "expand_gradient_", op), d, offsets)),
                       IN(WEIGHT, weight), IN(OFFSETS, offsets), OUT(DST, da)));
     backward_arrive(b, rows, da);
 }
@@ -371,7 +371,7 @@ static void sparse_rule(struct backward *b, const struct op *op)
         return;
     bool sdd = op->kernel == KERNEL_SDD;
     uint16_t weight = backward_of(b, op, ROLE_WEIGHT), da = backward_buffer(b, a, "");
-    struct op product = {.name = named(b, "wgrad", op),
+    struct op product = {.name = named(b, "wgrad_", op),
                          .kernel = KERNEL_SPARSE_WGRAD,
                          .args = op->args,
                          .flop = op->flop,
@@ -387,7 +387,7 @@ static void sparse_rule(struct backward *b, const struct op *op)
                  OPERANDS(IN(SRC, sdd ? d : a), IN(OTHER, sdd ? a : d), IN(OFFSETS, offsets),
                           OUT(D_WEIGHT, backward_weight(b, weight)),
                           OUT(D_BIAS, bias_gradient(b, op))));
-    product.name = named(b, "dgrad", op);
+    product.name = named(b, "dgrad_", op);
     product.kernel = sdd ? KERNEL_DSD : KERNEL_SDD;
     product.args.sparse.transposed = true;
     product.n = op->k;
@@ -439,7 +439,7 @@ static void plain_rule(struct backward *b, const struct op *op, enum kernel kern
         n_gradients++;
     }
     operands[n] = (struct operand){.role = ROLE_COUNT};
-    struct op back = {.name = named(b, "back", op),
+    struct op back = {.name = named(b, "back_", op),
                       .kernel = (uint16_t)kernel,
                       .flop = size_times(l->z, op->flop, flop_times)};
     layer_op(l, back, operands); /* work_fill_bytes says its bytes */
@@ -483,7 +483,7 @@ static void embed_rule(struct backward *b, const struct op *op)
     uint16_t dtable = backward_weight(b, backward_of(b, op, ROLE_WEIGHT));
     layer_op(
         l,
-        (struct op){.name = named(b, "back", op),
+        (struct op){.name = named(b, "back_", op),
                     .kernel = KERNEL_EMBED_GRAD,
                     .bytes_read = op->bytes_read,
                     .bytes_written = l->work->buffers[dtable].bytes},
@@ -503,7 +503,7 @@ static void collective_rule(struct backward *b, const struct op *op)
     uint8_t how = op->args.collective.how;
     uint16_t d = arrived(b, op, ROLE_DST), src = backward_of(b, op, ROLE_SRC);
     struct op again = *op;
-    again.name = named(b, "regather", op);
+    again.name = named(b, "regather_", op);
     again.args.collective.regather = 0;
     if (op->args.collective.regather)
         layer_op(l, again, OPERANDS(IN(SRC, src), OUT(DST, backward_of(b, op, ROLE_DST))));
@@ -512,7 +512,7 @@ static void collective_rule(struct backward *b, const struct op *op)
     uint16_t dsrc = backward_buffer(b, src, "");
     struct size sent = how == RING ? size_times(l->z, op->bytes_sent, 2) : op->bytes_sent;
     layer_op(l,
-             (struct op){.name = named(b, "back", op),
+             (struct op){.name = named(b, "back_", op),
                          .kernel = KERNEL_COLLECTIVE,
                          .args.collective = {.how = dual[how]},
                          .group = op->group,

@@ -220,7 +220,7 @@ static uint16_t gradient_of(struct closing *c, uint16_t buffer)
         return WORK_NONE;
     if (c->gradients[t] == WORK_NONE) {
         struct buffer gradient = c->flow->work->buffers[buffer];
-        gradient.name = arena_printf(c->flow->work->arena, "d_%s", gradient.name);
+        gradient.name = arena_join(c->flow->work->arena, "d_", gradient.name);
         gradient.segment = c->flow->segment;
         gradient.life = LIFE_TRANSIENT;
         gradient.first = gradient.last = (uint16_t)c->flow->work->n_ticks;
@@ -245,7 +245,7 @@ static void add_backward(struct closing *c, int number)
         gradient_of(c, step->writes[j]);
     for (unsigned j = 0; j < FLOW_OPERANDS && step->reads[j] != WORK_NONE; j++)
         gradient_of(c, step->reads[j]);
-    tick.name = arena_printf(work->arena, "%s_backward", tick.name);
+    tick.name = arena_join(work->arena, tick.name, "_backward");
     tick.phase = PHASE_BACKWARD;
     tick.host_syncs = size_const(&work->sizes, 0);
     c->back[number] = work_tick(work, tick);
@@ -317,7 +317,7 @@ static void scratch_life(struct closing *c, unsigned at)
         return;
     if (passes & FLOW_FORWARD) {
         struct buffer copy = work->buffers[number];
-        copy.name = arena_printf(work->arena, "%s_backward", copy.name);
+        copy.name = arena_join(work->arena, copy.name, "_backward");
         number = work_buffer(work, copy);
     }
     work->buffers[number].first = work->buffers[number].last = c->back[step];

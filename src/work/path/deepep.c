@@ -52,13 +52,13 @@ static uint16_t send(struct layer *l, const struct token_maps *o, const char *na
                      uint16_t src, bool payload)
 {
     struct buffer like = l->work->buffers[src];
-    uint16_t out = layer_rows(l, arena_printf(l->arena, "%s_send", name),
+    uint16_t out = layer_rows(l, arena_join(l->arena, name, "_send"),
                               payload ? CATEGORY_DISPATCH : CATEGORY_METADATA, like.dtype,
                               o->out, layer_width(l, src));
-    uint16_t in = layer_rows(l, arena_printf(l->arena, "%s_received", name),
+    uint16_t in = layer_rows(l, arena_join(l->arena, name, "_received"),
                              payload ? CATEGORY_DISPATCH : CATEGORY_METADATA, like.dtype, o->in,
                              layer_width(l, src));
-    layer_gather(l, arena_printf(l->arena, "pack_%s", name),
+    layer_gather(l, arena_join(l->arena, "pack_", name),
                  (struct gather){.src = src,
                                  .index = o->index,
                                  .inverse = o->position,
@@ -77,7 +77,7 @@ static uint16_t send(struct layer *l, const struct token_maps *o, const char *na
     if (payload)
         layer_dispatch(l, "dispatch", exchange);
     else
-        layer_exchange(l, arena_printf(l->arena, "dispatch_%s", name), exchange);
+        layer_exchange(l, arena_join(l->arena, "dispatch_", name), exchange);
     return in;
 }
 

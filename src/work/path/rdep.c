@@ -52,13 +52,13 @@ static uint16_t to_slots(struct layer *l, const char *name, uint16_t rows,
 {
     struct buffer like = l->work->buffers[rows];
     struct size width = layer_width(l, rows);
-    uint16_t home = layer_rows(l, arena_printf(l->arena, "%s_returned", name), like.category,
+    uint16_t home = layer_rows(l, arena_join(l->arena, name, "_returned"), like.category,
                                like.dtype, l->slots, width);
-    uint16_t slots = layer_rows(l, arena_printf(l->arena, "%s_slots", name), like.category,
+    uint16_t slots = layer_rows(l, arena_join(l->arena, name, "_slots"), like.category,
                                 like.dtype, l->slots, width);
-    layer_return(l, arena_printf(l->arena, "return_%s", name),
+    layer_return(l, arena_join(l->arena, "return_", name),
                  (struct exchange){rows, p->receives, s->sends, home, WORK_NONE, from, sent});
-    layer_reorder(l, arena_printf(l->arena, "place_%s", name),
+    layer_reorder(l, arena_join(l->arena, "place_", name),
                   (struct reorder){home, s->position, s->order, slots, l->TK});
     return slots;
 }

@@ -27,7 +27,7 @@ static uint16_t picked(struct layer *l, const char *name, uint16_t weights, uint
     uint16_t copy = work_buffer(l->work, like);
     struct size loaded = size_mul(l->z, hit.used, each);
     layer_op(l,
-             (struct op){.name = arena_printf(l->arena, "load_%s", name),
+             (struct op){.name = arena_join(l->arena, "load_", name),
                          .kernel = KERNEL_PICK,
                          .args.pick = {by_iteration},
                          .bytes_read = loaded,

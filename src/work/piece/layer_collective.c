@@ -68,7 +68,7 @@ uint16_t layer_all_reduced(struct layer *l, const char *name, enum process_group
     struct buffer like = l->work->buffers[x];
     like.name = name;
     uint16_t sum = work_buffer(l->work, like);
-    layer_collective(l, arena_printf(l->arena, "reduce_%s", name), group, ALL_REDUCE, x, sum,
+    layer_collective(l, arena_join(l->arena, "reduce_", name), group, ALL_REDUCE, x, sum,
                      like.bytes);
     return sum;
 }

@@ -57,7 +57,7 @@ uint16_t layer_cores_fetch(struct layer *l, const struct cores *cores, const cha
     bool matrix = source->n_dims == 3;
     struct size dims[] = {cores->count, matrix ? rows : columns, columns};
     uint16_t operand =
-        layer_buffer(l, arena_printf(l->arena, "%s_core", source->name), CATEGORY_WORKSPACE,
+        layer_buffer(l, arena_join(l->arena, source->name, "_core"), CATEGORY_WORKSPACE,
                      DTYPE_F32, RULE_FIXED, matrix ? 3 : 2, dims);
     l->work->buffers[operand].life = LIFE_TRANSIENT;
     struct size loads = size_slot(z, SLOT_WEIGHT_LOADS);

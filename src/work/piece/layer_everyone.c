@@ -5,9 +5,9 @@
 static uint16_t gathered(struct layer *l, const char *name, uint16_t src, struct extent all)
 {
     struct buffer like = l->work->buffers[src];
-    uint16_t dst = layer_rows(l, arena_printf(l->arena, "%s_all", name), like.category,
-                              like.dtype, all, layer_width(l, src));
-    layer_allgather(l, arena_printf(l->arena, "gather_%s", name), src, dst);
+    uint16_t dst = layer_rows(l, arena_join(l->arena, name, "_all"), like.category, like.dtype,
+                              all, layer_width(l, src));
+    layer_allgather(l, arena_join(l->arena, "gather_", name), src, dst);
     return dst;
 }
 
@@ -36,12 +36,12 @@ uint16_t layer_reduce_everyone(struct layer *l, const char *name, uint16_t parti
 {
     struct extent all = layer_fixed(size_mul(l->z, l->R, l->T));
     uint16_t send = rounded(l, partial, wire, all);
-    uint16_t parts = layer_rows(l, arena_printf(l->arena, "%s_parts", name), CATEGORY_DISPATCH,
+    uint16_t parts = layer_rows(l, arena_join(l->arena, name, "_parts"), CATEGORY_DISPATCH,
                                 l->work->buffers[send].dtype, all, layer_width(l, partial));
-    layer_return_fixed(l, arena_printf(l->arena, "scatter_%s", name), send, parts);
+    layer_return_fixed(l, arena_join(l->arena, "scatter_", name), send, parts);
     uint16_t out =
         layer_rows(l, name, CATEGORY_ACTIVATION, dtype, l->tokens, layer_width(l, partial));
-    layer_sum(l, arena_printf(l->arena, "reduce_%s", name), parts, out, l->R);
+    layer_sum(l, arena_join(l->arena, "reduce_", name), parts, out, l->R);
     return out;
 }
 

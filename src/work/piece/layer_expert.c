@@ -10,10 +10,10 @@ static void expanded(struct layer *l, const char *name, uint16_t a, uint16_t w, 
     struct sizes *z = l->z;
     const struct buffer *source = &l->work->buffers[a];
     struct size dims[] = {l->e, extent.rows, k};
-    uint16_t wide = layer_buffer(l, arena_printf(l->arena, "%s_expanded", source->name),
+    uint16_t wide = layer_buffer(l, arena_join(l->arena, source->name, "_expanded"),
                                  CATEGORY_EXPERT, source->dtype, extent.rule, 3, dims);
     layer_op(l,
-             (struct op){.name = arena_printf(l->arena, "%s_expand", name),
+             (struct op){.name = arena_join(l->arena, name, "_expand"),
                          .kernel = KERNEL_EXPAND,
                          .bytes_read = layer_traffic(l, extent.used, a),
                          .bytes_written = l->work->buffers[wide].bytes},
@@ -52,7 +52,7 @@ static uint16_t product(struct layer *l, const char *name, uint16_t a, uint16_t 
     else
         layer_gemm(l, name, a, w, bias, c, groups, shape);
     return l->frozen
-               ? lora_beside(l, arena_printf(l->arena, "expert_%s", name), a, c, groups, shape)
+               ? lora_beside(l, arena_join(l->arena, "expert_", name), a, c, groups, shape)
                : c;
 }
 
@@ -77,7 +77,7 @@ static uint16_t over_etp(struct layer *l, const char *name, enum collective_kind
 {
     uint16_t out = layer_rows(l, name, CATEGORY_COMMUNICATION, l->work->buffers[from].dtype, to,
                               layer_width(l, from));
-    layer_collective(l, arena_printf(l->arena, "etp_%s", name), GROUP_ETP, how, from, out,
+    layer_collective(l, arena_join(l->arena, "etp_", name), GROUP_ETP, how, from, out,
                      layer_traffic(l, used, from));
     return out;
 }

@@ -75,7 +75,7 @@ void layer_return(struct layer *l, const char *name, struct exchange x)
 static uint16_t wire_buffer(struct layer *l, const char *suffix, uint16_t like)
 {
     struct buffer buffer = l->work->buffers[like];
-    buffer.name = arena_printf(l->arena, "%s_%s", buffer.name, suffix);
+    buffer.name = arena_join(l->arena, buffer.name, suffix);
     buffer.category = CATEGORY_COMMUNICATION;
     buffer.dtype = l->wire;
     buffer.bytes = layer_bytes(l, buffer.dims[0], layer_width(l, like), l->wire);
@@ -99,8 +99,8 @@ void layer_dispatch(struct layer *l, const char *name, struct exchange x)
         layer_exchange(l, name, x);
         return;
     }
-    uint16_t packed = wire_buffer(l, "packed", x.src),
-             arrived = wire_buffer(l, "packed", x.dst);
+    uint16_t packed = wire_buffer(l, "_packed", x.src),
+             arrived = wire_buffer(l, "_packed", x.dst);
     convert(l, KERNEL_QUANTIZE, "pack", x.src, packed);
     struct exchange wire = x;
     wire.src = packed;
@@ -146,8 +146,8 @@ void layer_allgather(struct layer *l, const char *name, uint16_t src, uint16_t d
 uint16_t layer_exchange_counts(struct layer *l, const char *name, uint16_t counts)
 {
     uint16_t received =
-        layer_counts(l, arena_printf(l->arena, "%s_received", name), rows_of(l, counts));
-    layer_exchange_fixed(l, arena_printf(l->arena, "exchange_%s", name), counts, received);
+        layer_counts(l, arena_join(l->arena, name, "_received"), rows_of(l, counts));
+    layer_exchange_fixed(l, arena_join(l->arena, "exchange_", name), counts, received);
     return received;
 }
 
@@ -179,20 +179,19 @@ uint16_t layer_wide(struct layer *l, uint16_t w, struct groups groups)
     struct buffer copy = l->work->buffers[w];
     if (!l->quantised || copy.dtype != l->weight || !segment_is_layer(l->segment))
         return w;
-    copy.name = arena_printf(l->arena, "%s_wide", copy.name);
+    copy.name = arena_join(l->arena, copy.name, "_wide");
     copy.dtype = l->activation;
     copy.bytes = size_const(l->z, 0); /* anew, from the dims */
     copy.life = LIFE_TRANSIENT;
     copy.state = false;
     copy.of = (uint16_t)(w + 1);
     uint16_t wide = work_buffer(l->work, copy);
-    layer_op(
-        l,
-        (struct op){.name = arena_printf(l->arena, "dequantize_%s", l->work->buffers[w].name),
-                    .kernel = KERNEL_DEQUANTIZE,
-                    .bytes_read = weights_read(l, w, groups),
-                    .bytes_written = weights_read(l, wide, groups)},
-        OPERANDS(IN(SRC, w), OUT(DST, wide)));
+    layer_op(l,
+             (struct op){.name = arena_join(l->arena, "dequantize_", l->work->buffers[w].name),
+                         .kernel = KERNEL_DEQUANTIZE,
+                         .bytes_read = weights_read(l, w, groups),
+                         .bytes_written = weights_read(l, wide, groups)},
+             OPERANDS(IN(SRC, w), OUT(DST, wide)));
     return wide;
 }
 

@@ -21,7 +21,7 @@ uint16_t layer_swap(struct layer *l, const char *name, uint16_t src, struct size
     like.name = name;
     uint16_t dst = work_buffer(l->work, like);
     layer_op(l,
-             (struct op){.name = arena_printf(l->arena, "to_%s", name),
+             (struct op){.name = arena_join(l->arena, "to_", name),
                          .kernel = KERNEL_SWAP,
                          .args.swap = {{m}, {n}, {k}},
                          .bytes_read = like.bytes,

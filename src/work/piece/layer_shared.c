@@ -17,9 +17,9 @@ static uint16_t entered(struct layer *l, const char *name, bool split, struct ex
     if (!gathers(l, split))
         return l->x;
     *rows = layer_fixed(size_mul(l->z, l->T, size_slot(l->z, SLOT_TP)));
-    uint16_t all = layer_rows(l, arena_printf(l->arena, "%s_x", name), CATEGORY_COMMUNICATION,
+    uint16_t all = layer_rows(l, arena_join(l->arena, name, "_x"), CATEGORY_COMMUNICATION,
                               l->activation, *rows, l->H);
-    layer_gather_again(l, arena_printf(l->arena, "gather_%s", name), l->x, all);
+    layer_gather_again(l, arena_join(l->arena, "gather_", name), l->x, all);
     return all;
 }
 
@@ -27,11 +27,11 @@ static uint16_t summed(struct layer *l, const char *name, bool split, uint16_t y
 {
     if (!l->listed || !split || l->plan->parallel.tp == 1)
         return y;
-    const char *sum = arena_printf(l->arena, "%s_sum", name);
+    const char *sum = arena_join(l->arena, name, "_sum");
     if (!gathers(l, split))
         return layer_all_reduced(l, sum, GROUP_TP, y);
     uint16_t out = layer_rows(l, sum, CATEGORY_EXPERT, l->activation, l->tokens, l->H);
-    layer_collective(l, arena_printf(l->arena, "scatter_%s", name), GROUP_TP, REDUCE_SCATTER, y,
+    layer_collective(l, arena_join(l->arena, "scatter_", name), GROUP_TP, REDUCE_SCATTER, y,
                      out, l->work->buffers[y].bytes);
     return out;
 }
@@ -54,16 +54,16 @@ static uint16_t network(struct layer *l, const char *name, struct size inter, bo
     struct size wide = l->plan->model.moe.glu ? size_times(l->z, inter, 2) : inter;
     struct extent rows;
     uint16_t x = entered(l, name, split, &rows);
-    uint16_t h = layer_rows(l, arena_printf(l->arena, "%s_h", name), CATEGORY_EXPERT,
-                            l->activation, rows, wide);
-    uint16_t a = layer_rows(l, arena_printf(l->arena, "%s_a", name), CATEGORY_EXPERT,
-                            l->activation, rows, inter);
-    uint16_t y = layer_rows(l, arena_printf(l->arena, "%s_y", name), CATEGORY_EXPERT,
-                            l->activation, rows, l->H);
-    h = product(l, arena_printf(l->arena, "%s_gate_up", name), x, w13, h, rows.rows);
-    layer_activation(l, arena_printf(l->arena, "%s_activation", name), h, a, layer_no_groups(),
+    uint16_t h = layer_rows(l, arena_join(l->arena, name, "_h"), CATEGORY_EXPERT, l->activation,
+                            rows, wide);
+    uint16_t a = layer_rows(l, arena_join(l->arena, name, "_a"), CATEGORY_EXPERT, l->activation,
+                            rows, inter);
+    uint16_t y = layer_rows(l, arena_join(l->arena, name, "_y"), CATEGORY_EXPERT, l->activation,
+                            rows, l->H);
+    h = product(l, arena_join(l->arena, name, "_gate_up"), x, w13, h, rows.rows);
+    layer_activation(l, arena_join(l->arena, name, "_activation"), h, a, layer_no_groups(),
                      rows.rows);
-    y = product(l, arena_printf(l->arena, "%s_down", name), a, w2, y, rows.rows);
+    y = product(l, arena_join(l->arena, name, "_down"), a, w2, y, rows.rows);
     return summed(l, name, split, y);
 }
 
@@ -71,8 +71,8 @@ static void add_weights(struct layer *l, const char *name, struct size inter, en
                         enum fill fill2, uint16_t *w13, uint16_t *w2)
 {
     struct size wide = l->plan->model.moe.glu ? size_times(l->z, inter, 2) : inter;
-    *w13 = layer_weights(l, arena_printf(l->arena, "%s_w13", name), l->one, l->H, wide);
-    *w2 = layer_weights(l, arena_printf(l->arena, "%s_w2", name), l->one, inter, l->H);
+    *w13 = layer_weights(l, arena_join(l->arena, name, "_w13"), l->one, l->H, wide);
+    *w2 = layer_weights(l, arena_join(l->arena, name, "_w2"), l->one, inter, l->H);
     layer_fill(l, *w13, fill13);
     layer_fill(l, *w2, fill2);
 }

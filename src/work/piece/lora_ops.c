@@ -50,22 +50,20 @@ uint16_t lora_beside(struct layer *l, const char *matrix, uint16_t a, uint16_t c
     struct size e = m->expert ? l->e : l->one;
     enum module before = l->module;
     l->module = m->op;
-    uint16_t down = adapter(l, arena_printf(arena, "w_lora_a_%s", matrix), e, shape.k, low);
-    uint16_t up =
-        adapter(l, arena_printf(arena, "w_lora_b_%s", matrix), e, rank, sides.outputs);
+    uint16_t down = adapter(l, arena_join(arena, "w_lora_a_", matrix), e, shape.k, low);
+    uint16_t up = adapter(l, arena_join(arena, "w_lora_b_", matrix), e, rank, sides.outputs);
     uint16_t x = rows_like(l, arena_printf(arena, "lora_%s_low", matrix), c, low);
     uint16_t y = rows_like(l, arena_printf(arena, "lora_%s_out", matrix), c, wide);
-    uint16_t sum = rows_like(l, arena_printf(arena, "%s_adapted", matrix), c, wide);
+    uint16_t sum = rows_like(l, arena_join(arena, matrix, "_adapted"), c, wide);
     shape.n = low;
-    layer_gemm(l, arena_printf(arena, "lora_a_%s", matrix), a, down, WORK_NONE, x, groups,
-               shape);
+    layer_gemm(l, arena_join(arena, "lora_a_", matrix), a, down, WORK_NONE, x, groups, shape);
     groups.shared = false;
     shape.k = rank;
     shape.n = sides.outputs;
-    layer_gemm(l, arena_printf(arena, "lora_b_%s", matrix), x, up, WORK_NONE, y, groups, shape);
+    layer_gemm(l, arena_join(arena, "lora_b_", matrix), x, up, WORK_NONE, y, groups, shape);
     struct size added = layer_traffic(l, shape.rows, c);
     layer_op(l,
-             (struct op){.name = arena_printf(arena, "add_lora_%s", matrix),
+             (struct op){.name = arena_join(arena, "add_lora_", matrix),
                          .kernel = KERNEL_ADD,
                          .rows = shape.rows,
                          .bytes_read = size_times(l->z, added, 2),

@@ -152,8 +152,8 @@ static void add_tiles(struct layer *l, uint16_t x, const uint16_t *w, uint64_t n
         if (i > 1)
             matmul_gather_begin(l, &tiles[i - 2]);
         if (i < n)
-            out[i] = product(l, arena_printf(l->arena, "product_%s", number),
-                             arena_printf(l->arena, "out_%s", number), x, w[i]);
+            out[i] = product(l, arena_join(l->arena, "product_", number),
+                             arena_join(l->arena, "out_", number), x, w[i]);
         if (i > 1)
             matmul_gather_end(l, &tiles[i - 2]);
         if (i > 0 && i <= n)

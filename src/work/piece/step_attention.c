@@ -104,8 +104,7 @@ static uint16_t latent(struct step *s, const char *matrix, const char *name, uin
 {
     uint16_t down = step_product(s, matrix, x, name, CATEGORY_ATTENTION);
     s->l.module = MODULE_UP;
-    return step_gathered(s, name,
-                         step_norm(s, arena_printf(s->l.arena, "%s_norm", name), down));
+    return step_gathered(s, name, step_norm(s, arena_join(s->l.arena, name, "_norm"), down));
 }
 
 /* Scores of the indexer against every token in reach, and the keys with the best: no gradient
@@ -177,8 +176,8 @@ static uint16_t absorb(struct step *s, const char *name, uint16_t a, struct size
 {
     struct layer *l = &s->l;
     struct size heads = s->d.width[COL_HEADS], rows = s->d.rows[ROW_FULL];
-    uint16_t w = layer_weights(l, arena_printf(l->arena, "w_%s", name), heads, in, out);
-    uint16_t c = step_rows(s, arena_printf(l->arena, "%s_out", name), CATEGORY_ATTENTION, rows,
+    uint16_t w = layer_weights(l, arena_join(l->arena, "w_", name), heads, in, out);
+    uint16_t c = step_rows(s, arena_join(l->arena, name, "_out"), CATEGORY_ATTENTION, rows,
                            size_mul(l->z, heads, out));
     layer_gemm(l, name, a, w, WORK_NONE, c, layer_no_groups(),
                (struct gemm_shape){

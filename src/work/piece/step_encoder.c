@@ -20,9 +20,8 @@ static uint16_t product(struct step *s, const char *name, uint16_t a, struct siz
                         struct size k, struct size n)
 {
     struct layer *l = &s->l;
-    uint16_t w = layer_weights(l, arena_printf(l->arena, "w_%s", name), l->one, k, n);
-    uint16_t c =
-        step_rows(s, arena_printf(l->arena, "%s_out", name), CATEGORY_ACTIVATION, rows, n);
+    uint16_t w = layer_weights(l, arena_join(l->arena, "w_", name), l->one, k, n);
+    uint16_t c = step_rows(s, arena_join(l->arena, name, "_out"), CATEGORY_ACTIVATION, rows, n);
     layer_gemm(l, name, a, w, WORK_NONE, c, layer_no_groups(),
                (struct gemm_shape){.rows = rows, .k = k, .n = n, .groups = l->one});
     return c;

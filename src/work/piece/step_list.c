@@ -94,6 +94,15 @@ static void add_all(struct step *s)
     step_update(s);
 }
 
+/* Room for what most steps have: a list is not copied as it grows. */
+static void make_room(struct work *work)
+{
+    work->op_capacity = 192;
+    work->operand_capacity = 512;
+    work->ops = arena_take(work->arena, work->op_capacity, sizeof *work->ops);
+    work->operands = arena_take(work->arena, work->operand_capacity, sizeof *work->operands);
+}
+
 enum status work_ops(const struct plan *plan, struct work *work, struct err *err)
 {
     struct plan *resolved = arena_alloc(work->arena, 1, sizeof *resolved);
@@ -104,6 +113,7 @@ enum status work_ops(const struct plan *plan, struct work *work, struct err *err
                      .training = plan->workload.mode == MODE_TRAIN,
                      .decode = plan->workload.mode == MODE_DECODE};
     work->n_held = work->n_buffers;
+    make_room(work);
     model_kinds(&plan->model, s.kinds);
     params_count(&plan->model, &s.params);
     dims_fill(&s.d, resolved, &work->sizes);

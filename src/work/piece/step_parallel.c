@@ -78,12 +78,12 @@ static void gather(struct step *s, const struct weights_part *shard)
         return;
     enum dtype dtype = shard->dtype;
     struct size n = layer_group_ranks(l, shard->group);
-    uint16_t part = flat(s, arena_printf(l->arena, "shard_of_%s", shard->what),
-                         CATEGORY_WEIGHTS, dtype, size_ceil_div(l->z, shard->elements, n));
-    uint16_t all = flat(s, arena_printf(l->arena, "gathered_%s", shard->what), CATEGORY_WEIGHTS,
+    uint16_t part = flat(s, arena_join(l->arena, "shard_of_", shard->what), CATEGORY_WEIGHTS,
+                         dtype, size_ceil_div(l->z, shard->elements, n));
+    uint16_t all = flat(s, arena_join(l->arena, "gathered_", shard->what), CATEGORY_WEIGHTS,
                         dtype, shard->elements);
-    layer_collective(l, arena_printf(l->arena, "gather_%s", shard->what), shard->group,
-                     ALL_GATHER, part, all, l->work->buffers[all].bytes);
+    layer_collective(l, arena_join(l->arena, "gather_", shard->what), shard->group, ALL_GATHER,
+                     part, all, l->work->buffers[all].bytes);
 }
 
 /* Of all gradients a rank keeps its shard, or all; returns what it keeps. */
@@ -93,16 +93,16 @@ static uint16_t reduce(struct step *s, const struct weights_part *shard,
     struct layer *l = &s->l;
     enum dtype dtype = shard->dtype;
     struct size kept = shard->elements;
-    uint16_t all = flat(s, arena_printf(l->arena, "gradients_of_%s", shard->what),
+    uint16_t all = flat(s, arena_join(l->arena, "gradients_of_", shard->what),
                         CATEGORY_GRADIENTS, dtype, shard->elements);
     if (shard->group == GROUP_NONE)
         return all;
     if (how == REDUCE_SCATTER)
         kept = size_ceil_div(l->z, kept, layer_group_ranks(l, shard->group));
-    uint16_t part = flat(s, arena_printf(l->arena, "reduced_gradients_of_%s", shard->what),
+    uint16_t part = flat(s, arena_join(l->arena, "reduced_gradients_of_", shard->what),
                          CATEGORY_GRADIENTS, dtype, kept);
-    layer_collective(l, arena_printf(l->arena, "reduce_gradients_of_%s", shard->what),
-                     shard->group, how, all, part, l->work->buffers[all].bytes);
+    layer_collective(l, arena_join(l->arena, "reduce_gradients_of_", shard->what), shard->group,
+                     how, all, part, l->work->buffers[all].bytes);
     return part;
 }
 
@@ -113,9 +113,9 @@ static void reduce_copies(struct step *s, const struct weights_part *shard, uint
     struct layer *l = &s->l;
     if (shard->same == GROUP_NONE)
         return;
-    uint16_t sum = flat(s, arena_printf(l->arena, "summed_gradients_of_%s", shard->what),
+    uint16_t sum = flat(s, arena_join(l->arena, "summed_gradients_of_", shard->what),
                         CATEGORY_GRADIENTS, shard->dtype, l->work->buffers[part].dims[0]);
-    layer_collective(l, arena_printf(l->arena, "reduce_copies_of_%s", shard->what), shard->same,
+    layer_collective(l, arena_join(l->arena, "reduce_copies_of_", shard->what), shard->same,
                      ALL_REDUCE, part, sum, l->work->buffers[part].bytes);
 }
 
@@ -124,7 +124,7 @@ static uint16_t accumulated(struct step *s, const struct weights_part *shard)
 {
     struct size n =
         shard->group == GROUP_NONE ? s->l.one : layer_group_ranks(&s->l, shard->group);
-    return flat(s, arena_printf(s->l.arena, "accumulated_gradients_of_%s", shard->what),
+    return flat(s, arena_join(s->l.arena, "accumulated_gradients_of_", shard->what),
                 CATEGORY_GRADIENTS, shard->dtype, size_ceil_div(s->l.z, shard->elements, n));
 }
 

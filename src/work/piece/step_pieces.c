@@ -44,7 +44,7 @@ uint16_t step_product(struct step *s, const char *matrix, uint16_t a, const char
     struct layer *l = &s->l;
     struct size rows = s->d.rows[m->rows], k = s->d.width[m->in], n = s->d.width[m->out];
     l->module = m->op;
-    uint16_t w = layer_weights(l, arena_printf(l->arena, "w_%s", matrix), l->one, k, n);
+    uint16_t w = layer_weights(l, arena_join(l->arena, "w_", matrix), l->one, k, n);
     uint16_t c = step_rows(s, out, category, rows, n);
     struct gemm_shape shape = {.rows = rows, .k = k, .n = n, .groups = l->one};
     layer_gemm(l, matrix, a, w, WORK_NONE, c, layer_no_groups(), shape);
@@ -59,15 +59,15 @@ uint16_t step_reduced(struct step *s, const char *name, uint16_t x)
         return layer_all_reduced(&s->l, name, GROUP_TP, x);
     struct buffer source = s->l.work->buffers[x];
     uint16_t out = step_rows(s, name, source.category, s->d.rows[ROW_LOCAL], source.dims[1]);
-    layer_collective(&s->l, arena_printf(s->l.arena, "scatter_%s", name), GROUP_TP,
-                     REDUCE_SCATTER, x, out, source.bytes);
+    layer_collective(&s->l, arena_join(s->l.arena, "scatter_", name), GROUP_TP, REDUCE_SCATTER,
+                     x, out, source.bytes);
     return out;
 }
 
 uint16_t step_norm(struct step *s, const char *name, uint16_t x)
 {
     const struct buffer *source = &s->l.work->buffers[x];
-    uint16_t y = step_rows(s, arena_printf(s->l.arena, "%s_out", name), source->category,
+    uint16_t y = step_rows(s, arena_join(s->l.arena, name, "_out"), source->category,
                            source->dims[0], source->dims[1]);
     step_op(s, name, KERNEL_NORM, OPERANDS(IN(SRC, x), OUT(DST, y)));
     return y;
@@ -77,7 +77,7 @@ uint16_t step_add(struct step *s, const char *name, uint16_t a, uint16_t b)
 {
     const struct buffer *source = &s->l.work->buffers[a];
     uint16_t sum = step_rows(s, name, CATEGORY_ACTIVATION, source->dims[0], source->dims[1]);
-    step_op(s, arena_printf(s->l.arena, "add_%s", name), KERNEL_ADD,
+    step_op(s, arena_join(s->l.arena, "add_", name), KERNEL_ADD,
             OPERANDS(IN(SRC, a), IN(OTHER, b), OUT(DST, sum)));
     return sum;
 }
@@ -87,8 +87,8 @@ uint16_t step_gathered(struct step *s, const char *name, uint16_t x)
     if (!(s->d.facts & FACT_GATHER))
         return x;
     uint16_t all =
-        step_rows(s, arena_printf(s->l.arena, "%s_gathered", name), CATEGORY_COMMUNICATION,
+        step_rows(s, arena_join(s->l.arena, name, "_gathered"), CATEGORY_COMMUNICATION,
                   s->d.rows[ROW_FULL], s->l.work->buffers[x].dims[1]);
-    layer_gather_again(&s->l, arena_printf(s->l.arena, "gather_%s", name), x, all);
+    layer_gather_again(&s->l, arena_join(s->l.arena, "gather_", name), x, all);
     return all;
 }

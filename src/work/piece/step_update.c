@@ -168,7 +168,7 @@ static void add_waits(struct step *s, size_t n_ticks)
         l->segment = tick.segment;
         l->layers = l->work->use[tick.segment].repeat;
         uint16_t op = layer_op(l,
-                               (struct op){.name = arena_printf(l->arena, "wait_%s", tick.name),
+                               (struct op){.name = arena_join(l->arena, "wait_", tick.name),
                                            .kernel = KERNEL_WAIT,
                                            .host_syncs = tick.host_syncs},
                                OPERANDS(IN(SRC, WORK_NONE)));

@@ -147,7 +147,7 @@ static bool is_held(const struct work *work, const char *name)
 void megatron_stash(struct train *t, const char *name, enum dtype dtype, struct size width)
 {
     struct size rows = stash_rows(t);
-    const char *stash = arena_printf(t->work->arena, "stash_%s", name);
+    const char *stash = arena_join(t->work->arena, "stash_", name);
     if (is_held(t->work, stash)) /* for another kind of layer */
         return;
     hold(t, (struct buffer){.name = stash,
@@ -157,7 +157,7 @@ void megatron_stash(struct train *t, const char *name, enum dtype dtype, struct 
                             .dims = {rows, width},
                             .source = "Megatron moe/paged_stash.py"});
     hold(t,
-         (struct buffer){.name = arena_printf(t->work->arena, "stash_pages_%s", name),
+         (struct buffer){.name = arena_join(t->work->arena, "stash_pages_", name),
                          .category = CATEGORY_METADATA,
                          .dtype = DTYPE_INT8,
                          .n_dims = 2,

@@ -177,7 +177,7 @@ static void add_life(struct train *t, const struct train_tensor *tensor, const c
 static void add_offloaded(struct train *t, const struct train_tensor *tensor,
                           enum segment segment)
 {
-    const char *reloaded = arena_printf(t->work->arena, "reloaded_%s", tensor->name);
+    const char *reloaded = arena_join(t->work->arena, "reloaded_", tensor->name);
     add_life(t, tensor, tensor->name, segment, LIFE_TRANSIENT, tensor->first, tensor->last);
     add_life(t, tensor, reloaded, segment, LIFE_TRANSIENT, MODULES, 2 * MODULES - 1);
     const struct segment_use *use = &t->work->use[segment];
@@ -246,7 +246,7 @@ static void add_tensor(struct train *t, const struct train_tensor *tensor, enum 
         return;
     }
     if (!tensor->saved && is_beside(t, tensor, segment))
-        add_life(t, tensor, arena_printf(t->work->arena, "beside_%s", name), segment,
+        add_life(t, tensor, arena_join(t->work->arena, "beside_", name), segment,
                  LIFE_TRANSIENT, MODULES, 2 * MODULES - 1);
     if (tensor->saved && !dropped && is_stashed(t, tensor)) {
         add_stashed(t, tensor, segment);
@@ -258,7 +258,7 @@ static void add_tensor(struct train *t, const struct train_tensor *tensor, enum 
     }
     bool saved = tensor->saved && !dropped;
     if (sometimes)
-        add_life(t, tensor, arena_printf(t->work->arena, "recomputed_%s", name), segment,
+        add_life(t, tensor, arena_join(t->work->arena, "recomputed_", name), segment,
                  LIFE_TRANSIENT, tensor->first, tensor->last);
     add_life(t, tensor, name, segment, saved ? LIFE_SAVED : LIFE_TRANSIENT, tensor->first,
              tensor->last);
@@ -266,14 +266,14 @@ static void add_tensor(struct train *t, const struct train_tensor *tensor, enum 
         t->work->buffers[t->work->n_buffers - 1].drop_every = t->drop_every;
 }
 
-/* Whether a layer of this kind has a row of a table. */
+/* Whether a layer of this kind, which the stage holds, has a row of a table. */
 static bool applies(const struct train *t, const struct train_tensor *tensor,
                     enum layer_kind kind)
 {
     const struct dims *d = &t->mixer[kind_mixer(kind)];
     const unsigned mask = FACTS_OF_MIXER;
     unsigned facts = (t->d.facts & ~mask) | (d->facts & mask);
-    return t->kinds[kind] && tensor->segments & in_ffn(kind_ffn(kind)) &&
+    return tensor->segments & in_ffn(kind_ffn(kind)) &&
            !size_is_zero(t->z, t->d.rows[tensor->rows]) &&
            (tensor->when & facts) == tensor->when &&
            (!tensor->mixers || tensor->mixers & d->mix);
@@ -281,11 +281,15 @@ static bool applies(const struct train *t, const struct train_tensor *tensor,
 
 void train_mixer(struct train *t, unsigned mixers, const struct train_tensor *tensors, size_t n)
 {
+    enum layer_kind kinds[KIND_COUNT];
+    unsigned n_kinds = 0;
+    for (unsigned k = 0; k < KIND_COUNT; k++)
+        if (t->kinds[k] && t->mixer[kind_mixer((enum layer_kind)k)].mix & mixers)
+            kinds[n_kinds++] = (enum layer_kind)k;
     for (size_t i = 0; i < n; i++)
-        for (unsigned k = 0; k < KIND_COUNT; k++)
-            if (t->mixer[kind_mixer((enum layer_kind)k)].mix & mixers &&
-                applies(t, &tensors[i], (enum layer_kind)k))
-                add_tensor(t, &tensors[i], segment_of_kind((enum layer_kind)k));
+        for (unsigned k = 0; k < n_kinds; k++)
+            if (applies(t, &tensors[i], kinds[k]))
+                add_tensor(t, &tensors[i], segment_of_kind(kinds[k]));
 }
 
 void train_tensors(struct train *t, const struct train_tensor *tensors, size_t n)

@@ -90,9 +90,8 @@ static void add_placeholder(struct train *t, const uint64_t *values, struct shap
 {
     if (seen(shapes, values[out.node], values[in.node]))
         return;
-    persistent(t, arena_printf(t->work->arena, "wgrad_placeholder_%s", name),
-               CATEGORY_GRADIENTS, t->plan->precision.weights, out, in, count,
-               "TransformerEngine get_dummy_wgrad");
+    persistent(t, arena_join(t->work->arena, "wgrad_placeholder_", name), CATEGORY_GRADIENTS,
+               t->plan->precision.weights, out, in, count, "TransformerEngine get_dummy_wgrad");
 }
 
 /* With gradients accumulated into main gradients by the product itself, autograd still gets a

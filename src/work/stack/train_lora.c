@@ -80,7 +80,7 @@ void train_adapters(struct train *t)
             unsigned base = t->base[segment], op = m->op;
             work_buffer(
                 t->work,
-                (struct buffer){.name = arena_printf(t->work->arena, "lora_%s", m->name),
+                (struct buffer){.name = arena_join(t->work->arena, "lora_", m->name),
                                 .category = m->expert ? CATEGORY_EXPERT : CATEGORY_ACTIVATION,
                                 .segment = segment,
                                 .dtype = t->plan->precision.activations,
