@@ -4,6 +4,8 @@
  * model, a cluster and a stack of parts.csv, where each stands with every key, and then every
  * key in which the plan differs from these parts and from part "base", all other keys:
  *   deepseek-v3 h200 vllm; workload.mode=decode; parallel.ep=16
+ * tests/corpus/jobs.csv holds more of training: adapters, shards over some of dp, encoders,
+ * packed sequences, states in other places.
  * tests/corpus/short.csv holds plans as people write them, defaults included: a mapping in
  * YAML, or a file of the tree with settings behind it. Names of paths are below the source
  * tree, the working directory. */

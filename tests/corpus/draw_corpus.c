@@ -5,6 +5,9 @@
  *   build/release/tests/draw_corpus examples/[a-z]*.yaml
  *   build/release/tests/test_corpus --record
  *
+ * `draw_corpus --jobs` draws jobs.csv instead, training with what jobs hold besides, adds the
+ * parts that are not there to parts.csv and leaves the rest as it is.
+ *
  * For every stack, mode and path a plan is a model, a cluster and choices from a table of keys,
  * each example is varied in the same way, and now and then any key at all gets any value. Plans
  * that break a rule are not kept; of those that a stack refuses one for each message. Seeds are
@@ -14,6 +17,7 @@
 
 #include "base/output.h"
 #include "base/rng.h"
+#include "corpus/choices.h"
 #include "corpus/corpus.h"
 #include "plan/read/catalog.h"
 #include "plan/derive.h"
@@ -21,127 +25,6 @@
 #include "plan/rule/rule.h"
 #include "plan/schema/schema.h"
 #include "support/random_plan.h"
-
-/* ---- the choices ---- */
-
-enum {
-    ON_GENERIC = 1 << STACK_GENERIC | 1 << STACK_HOST,
-    ON_MAXTEXT = 1 << STACK_MAXTEXT,
-    ON_MEGATRON = 1 << STACK_MEGATRON | 1 << STACK_PRIMUS,
-    ON_TORCHTITAN = 1 << STACK_TORCHTITAN,
-    ON_SPREAD = 1 << STACK_VLLM | 1 << STACK_SGLANG,
-    ON_ALL = (1 << STACK_COUNT) - 1,
-    IN_TRAIN = 1 << MODE_TRAIN,
-    IN_DECODE = 1 << MODE_DECODE,
-    IN_SERVING = 1 << MODE_PREFILL | IN_DECODE,
-    IN_ALL = IN_TRAIN | IN_SERVING
-};
-
-/* One of the values, in percent of the plans of these stacks and modes; else as it was. */
-static const struct choice {
-    const char *key, *values;
-    unsigned percent, stacks, modes;
-} choices[] = {
-    {"cluster.node.devices", "8|8|4|1", 30, ON_ALL, IN_ALL},
-    {"cluster.nodes", "1|2|4|8|16", 80, ON_ALL, IN_ALL},
-    {"model.layers", "4|8|13|24", 40, ON_ALL, IN_ALL},
-    {"model.mtp_enabled", "true", 30, ON_ALL, IN_ALL},
-    {"workload.sequence_length", "512|1000|2048|4096|8192", 70, ON_ALL, IN_ALL},
-    {"workload.micro_batch", "1|1|2|3|4|8", 70, ON_ALL, IN_ALL & ~IN_DECODE},
-    {"workload.micro_batch", "1|4|16|33|64|128|256", 90, ON_ALL, IN_DECODE},
-    {"workload.context_length", "1024|4096|16384|30000", 60, ON_ALL, IN_DECODE},
-    {"workload.tokens_per_sequence", "2|4", 20, ON_ALL, IN_DECODE},
-    {"workload.global_batch", "512|1024|3072", 40, ON_ALL, IN_TRAIN},
-    {"workload.scenario", "cold|burst|profile_run", 12, ON_ALL, IN_ALL},
-    {"parallel.tp", "1|1|2|4|8", 70, ON_ALL, IN_ALL},
-    {"parallel.sp", "true", 50, ON_ALL, IN_ALL},
-    {"parallel.pp", "2|4|8", 40, ON_ALL & ~ON_SPREAD, IN_ALL},
-    {"parallel.vpp", "2|3", 45, ON_ALL & ~ON_SPREAD, IN_TRAIN},
-    {"parallel.schedule", "interleaved|interleaved|interleaved|zero_bubble|dualpipe|gpipe", 50,
-     ON_ALL, IN_TRAIN},
-    {"parallel.stage", "1|2", 15, ON_ALL, IN_ALL},
-    {"parallel.cp", "2|4", 25, ON_ALL & ~ON_SPREAD, IN_ALL},
-    {"parallel.ep", "1|2|4|8|16|32|64", 90, ON_ALL, IN_ALL},
-    {"parallel.etp", "2|4|8", 20, ON_ALL, IN_ALL},
-    {"parallel.zero", "1|2|3|3", 70, ON_ALL, IN_TRAIN},
-    {"parallel.order", "[tp, ep, dp, cp, pp]|[pp, tp, cp, ep, dp]", 10, ON_ALL, IN_ALL},
-    {"moe.capacity_factor", "1|1.5|2|0.75", 50, ON_ALL, IN_ALL},
-    {"moe.capacity_scope", "batch", 30, ON_ALL, IN_ALL},
-    {"moe.drop", "probs", 30, ON_ALL, IN_ALL},
-    {"moe.block_size", "64|128|256|1024", 50, ON_ALL, IN_ALL},
-    {"moe.buffer", "worst|exact|balanced|1.5|2.25", 70, ON_ALL, IN_ALL},
-    {"moe.matmul", "ragged_dot|megablox", 30, ON_ALL, IN_ALL},
-    {"moe.chunk", "16|128|500", 40, ON_ALL, IN_ALL},
-    {"moe.cores", "1|2", 30, ON_ALL, IN_ALL},
-    {"moe.shard", "i|block", 30, ON_ALL, IN_ALL},
-    {"moe.skip.token", "true", 30, ON_ALL, IN_ALL},
-    {"moe.skip.weight", "ping_pong|hi_lo", 30, ON_ALL, IN_ALL},
-    {"moe.skip.dynamic", "true", 30, ON_ALL, IN_ALL},
-    {"moe.skip.static", "kernel", 20, ON_ALL, IN_ALL},
-    {"moe.sync_free", "1|2|3", 50, 1 << STACK_PRIMUS, IN_ALL},
-    {"moe.library",
-     "deepep|deepep_v2|primus|primus_jax|hybrid_ep|mega|mega_deepgemm|minimal_async", 40,
-     ON_ALL, IN_ALL},
-    {"moe.dispatch_sms", "24|64", 20, ON_ALL, IN_ALL},
-    {"moe.dispatch_tokens", "64|256|1024", 30, ON_ALL, IN_DECODE},
-    {"moe.redundant_experts", "8|16|32", 15, ON_ALL, IN_SERVING},
-    {"moe.shared", "sp|tp", 30, ON_ALL, IN_ALL},
-    {"moe.switch", "0.5|2", 20, ON_ALL, IN_DECODE},
-    {"moe.dedup", "false", 25, ON_ALL, IN_ALL},
-    {"moe.reuse_handle", "false", 25, ON_ALL, IN_TRAIN},
-    {"moe.overlap", "true", 20, ON_ALL, IN_ALL},
-    {"moe.alignment", "8|16|128", 30, ON_ALL, IN_ALL},
-    {"moe.routing.distribution", "zipf|lognormal|dirichlet|hot_rank", 65, ON_ALL, IN_ALL},
-    {"moe.routing.alpha", "0.2|0.8|1.2", 30, ON_ALL, IN_ALL},
-    {"moe.routing.sigma", "0.2|1", 30, ON_ALL, IN_ALL},
-    {"moe.routing.concentration", "1|100", 30, ON_ALL, IN_ALL},
-    {"moe.routing.share", "0.2|0.9", 30, ON_ALL, IN_ALL},
-    {"moe.routing.placement", "strided|eplb", 30, ON_ALL, IN_ALL},
-    {"precision.weights", "f32|f32|fp8|mxfp8", 40, ON_ALL, IN_TRAIN},
-    {"precision.weights", "fp8|fp8_block|fp8_channel|mxfp4|nvfp4|int8|mxfp8|f16", 60, ON_ALL,
-     IN_SERVING},
-    {"precision.gradients", "f32", 50, ON_ALL, IN_TRAIN},
-    {"precision.master", "f32", 40, ON_ALL, IN_TRAIN},
-    {"precision.moments", "f32|f32|int8", 50, ON_ALL, IN_TRAIN},
-    {"precision.activations", "f32|f16", 15, ON_ALL, IN_ALL},
-    {"precision.dispatch", "fp8_block|fp8|f32", 25, ON_ALL, IN_ALL},
-    {"precision.combine", "f32|f16", 10, ON_ALL, IN_ALL},
-    {"precision.kv_cache", "fp8|int8|f16", 40, ON_ALL, IN_SERVING},
-    {"precision.compute", "fp8|f32", 25, ON_ALL, IN_ALL},
-    {"recompute.kind", "selective|full|save|save", 100, ON_ALL, IN_TRAIN},
-    {"recompute.save",
-     "[q]|[q, k, v, attention_context]|[mlp_norm_out, router_scores]|[expert_out]|[mlp_up]|"
-     "[attention_norm_out, expert_gate_up]",
-     100, ON_GENERIC | 1 << STACK_NXD, IN_TRAIN},
-    {"recompute.save",
-     "[qkv_proj]|[moe_mlpwi_0, moe_mlpwi_1]|[context, moe_mlpwo]|[mlpwi, mlpwo]|[query_proj]",
-     100, ON_MAXTEXT, IN_TRAIN},
-    {"recompute.modules",
-     "[layernorm]|[mla_up_proj, mlp]|[core_attn, moe_act]|[moe]|[shared_experts, layernorm]",
-     60, ON_MEGATRON, IN_TRAIN},
-    {"recompute.modules", "[op]|[\"1\"]|[\"2\"]|[\"3\"]", 70, ON_TORCHTITAN, IN_TRAIN},
-    {"recompute.offload",
-     "[core_attn]|[attn_norm, qkv_linear]|[expert_fc1, moe_act]|[mlp_norm, attn_proj]", 25,
-     ON_MEGATRON, IN_TRAIN},
-    {"memory.fraction", "0.8|0.95", 15, ON_ALL, IN_ALL},
-    {"memory.reserve", "1 GiB|4 GiB", 15, ON_ALL, IN_ALL},
-    {"stack.attention", "unfused", 20, ON_ALL, IN_TRAIN},
-    {"stack.cross_entropy", "in_place|f32", 40, ON_ALL, IN_TRAIN},
-    {"stack.compiled", "true", 30, ON_ALL, IN_TRAIN},
-    {"stack.wgrad_placeholders", "true|false", 20, ON_ALL, IN_TRAIN},
-    {"stack.static_shapes", "true|false", 10, ON_ALL & ~ON_MAXTEXT, IN_ALL},
-    {"stack.vocab_multiple", "128", 10, ON_ALL, IN_ALL},
-    {"stack.fragmentation", "0.05", 10, ON_ALL, IN_ALL},
-    {"stack.context", "600 MiB", 10, ON_ALL, IN_ALL},
-    {"stack.workspace", "256 MiB", 10, ON_ALL, IN_ALL},
-    {"stack.comm_per_rank", "8 MiB", 10, ON_ALL, IN_ALL},
-    {"stack.reserve", "2 GiB", 10, ON_ALL, IN_ALL},
-    {"stack.grad_copies", "1|2", 10, ON_ALL, IN_TRAIN},
-    {"stack.relax", "0.8", 15, ON_MAXTEXT, IN_TRAIN},
-    {"stack.error", "0.2", 10, ON_ALL, IN_ALL},
-    {"block.kind", "allreduce_matmul|allgather_matmul|reduce_scatter_matmul|mlp", 4, ON_GENERIC,
-     IN_SERVING},
-};
 
 /* Clusters by stack, where an accelerator belongs to it. */
 static const struct {
@@ -276,16 +159,22 @@ static void take_files(struct rng *rng, struct plan *plan)
     plan->parallel.ep = 4;
 }
 
-/* Takes choices, each with `percent` of its own chance. */
-static void choose(struct draw *draw, struct rng *rng, struct plan *plan, unsigned percent)
+/* Takes some of n choices, each with `percent` of its own chance. */
+static void take(struct draw *draw, struct rng *rng, struct plan *plan,
+                 const struct choice *list, size_t n, unsigned percent)
 {
-    for (size_t i = 0; i < sizeof choices / sizeof *choices; i++) {
-        const struct choice *c = &choices[i];
+    for (size_t i = 0; i < n; i++) {
+        const struct choice *c = &list[i];
         bool applies =
             (c->stacks >> plan->stack.kind & 1) && (c->modes >> plan->workload.mode & 1);
         if (applies && rng_below(rng, 10000) < c->percent * percent)
             set(plan, c->key, word(rng, c->values, &draw->arena));
     }
+}
+
+static void choose(struct draw *draw, struct rng *rng, struct plan *plan, unsigned percent)
+{
+    take(draw, rng, plan, choices, sizeof choices / sizeof *choices, percent);
     if (plan->recompute.kind != RECOMPUTE_SAVE)
         plan->recompute.save = (struct word_list){0};
     plan->moe.routing.seed = 1 + rng_below(rng, 1000);
@@ -448,18 +337,79 @@ static void draw_example(struct draw *draw, const char *file)
     printf("%s: %u\n", file, kept);
 }
 
-static void write_parts(const struct draw *draw, struct output *output)
+/* ---- jobs of training ---- */
+
+enum { JOBS = 14 }; /* of a stack */
+
+/* A base in few bits is beside adapters alone; a part of dp divides it. */
+static void settle_job(struct plan *plan)
+{
+    uint64_t dp = plan_dp(plan);
+    if (!plan->lora.rank && plan->precision.weights != DTYPE_F32)
+        plan->precision.weights = DTYPE_BF16;
+    if (plan->parallel.dp_shard && dp % plan->parallel.dp_shard)
+        plan->parallel.dp_shard = 0;
+    if (!plan->model.encoder.layers)
+        plan->workload.encoder.patches = 0;
+    plan->parallel.dp = 0;
+}
+
+static void draw_jobs(struct draw *draw, enum stack_kind stack)
+{
+    static struct drawn drawn;
+    struct rng rng;
+    unsigned kept = 0;
+    rng_init(&rng, 2026, 200, (uint32_t)stack, 0, 0);
+    for (unsigned i = 0; i < TRIES && kept < JOBS; i++) {
+        const char *model = word(&rng, job_models, &draw->arena);
+        drawn.parts[CORPUS_MODEL] = part(draw, CORPUS_MODEL, model, NULL);
+        drawn.parts[CORPUS_CLUSTER] =
+            part(draw, CORPUS_CLUSTER, draw_cluster(draw, &rng, stack), NULL);
+        drawn.parts[CORPUS_STACK] = part(draw, CORPUS_STACK, words_stack[stack], NULL);
+        compose(draw, &drawn);
+        drawn.plan.workload.mode = MODE_TRAIN;
+        take(draw, &rng, &drawn.plan, job_choices, sizeof job_choices / sizeof *job_choices,
+             100);
+        settle_job(&drawn.plan);
+        kept += keep(draw, &drawn);
+    }
+    printf("%s: %u jobs\n", words_stack[stack], kept);
+}
+
+/* ---- files ---- */
+
+static void write_part(struct output *output, const char *kind, const char *name,
+                       const char *keys)
+{
+    fprintf(output->file, "%s,%s,\"", kind, name);
+    for (const char *c = keys; *c; c++)
+        fprintf(output->file, *c == '"' ? "\"\"" : "%c", *c);
+    fprintf(output->file, "\"\n");
+}
+
+static bool has_part(const struct csv *old, const struct part *part)
+{
+    for (size_t i = 0; old && i < old->n_rows; i++)
+        if (text_equal(csv_cell(old, i, "kind"), corpus_kinds[part->kind]) &&
+            text_equal(csv_cell(old, i, "name"), part->name))
+            return true;
+    return false;
+}
+
+/* Those of the file first, which stay as they are. */
+static void write_parts(const struct draw *draw, const struct csv *old, struct output *output)
 {
     fprintf(output->file, "kind,name,keys\n");
+    for (size_t i = 0; old && i < old->n_rows; i++)
+        write_part(output, csv_cell(old, i, "kind"), csv_cell(old, i, "name"),
+                   csv_cell(old, i, "keys"));
     for (size_t i = 0; i < draw->n_parts; i++) {
         const struct part *part = draw->parts[i];
         struct arena arena = {0};
         struct text text = {.arena = &arena};
         corpus_print(part->kind, &part->plan, NULL, &text);
-        fprintf(output->file, "%s,%s,\"", corpus_kinds[part->kind], part->name);
-        for (const char *c = text_string(&text); *c; c++)
-            fprintf(output->file, *c == '"' ? "\"\"" : "%c", *c);
-        fprintf(output->file, "\"\n");
+        if (!has_part(old, part))
+            write_part(output, corpus_kinds[part->kind], part->name, text_string(&text));
         arena_release(&arena);
     }
 }
@@ -471,17 +421,42 @@ static int compare_parts(const void *a, const void *b)
     return order ? order : strcmp(first->name, second->name);
 }
 
-static void write_all(struct draw *draw)
+static void write_all(struct draw *draw, const struct csv *old, const char *plans)
 {
     struct err err = {0};
     struct output output;
     qsort(draw->parts, draw->n_parts, sizeof *draw->parts, compare_parts);
     if (output_open(&output, CORPUS_FOLDER "parts.csv", &err) != STATUS_OK)
         fail(&err);
-    write_parts(draw, &output);
+    write_parts(draw, old, &output);
     if (output_close(&output, &err) != STATUS_OK ||
-        corpus_write(CORPUS_FOLDER "plans.csv", draw->rows, draw->n_rows, &err) != STATUS_OK)
+        corpus_write(plans, draw->rows, draw->n_rows, &err) != STATUS_OK)
         fail(&err);
+}
+
+static void draw_all_jobs(struct draw *draw)
+{
+    static const enum stack_kind stacks[] = {STACK_GENERIC,   STACK_MAXTEXT, STACK_MEGATRON,
+                                             STACK_PRIMUS,    STACK_FSDP,    STACK_DEEPSPEED,
+                                             STACK_TORCHTITAN};
+    struct csv old;
+    struct err err = {0};
+    if (corpus_parts(&draw->arena, &old, &err) != STATUS_OK)
+        fail(&err);
+    for (size_t i = 0; i < sizeof stacks / sizeof *stacks; i++)
+        draw_jobs(draw, stacks[i]);
+    write_all(draw, &old, CORPUS_FOLDER "jobs.csv");
+}
+
+static void draw_plans(struct draw *draw, int n, char **examples)
+{
+    for (int i = 0; i < n; i++)
+        draw_example(draw, examples[i]);
+    for (unsigned stack = 0; stack < STACK_COUNT; stack++)
+        for (unsigned mode = 0; words_mode[mode]; mode++)
+            for (unsigned path = 0; path < PATH_COUNT; path++)
+                draw_cell(draw, (enum stack_kind)stack, (enum mode)mode, (enum moe_path)path);
+    write_all(draw, NULL, CORPUS_FOLDER "plans.csv");
 }
 
 int main(int argc, char **argv)
@@ -490,13 +465,10 @@ int main(int argc, char **argv)
     schema_defaults(&draw.base);
     draw.base.moe.routing.samples = 16;
     part(&draw, CORPUS_BASE, "base", &draw.base);
-    for (int i = 1; i < argc; i++)
-        draw_example(&draw, argv[i]);
-    for (unsigned stack = 0; stack < STACK_COUNT; stack++)
-        for (unsigned mode = 0; words_mode[mode]; mode++)
-            for (unsigned path = 0; path < PATH_COUNT; path++)
-                draw_cell(&draw, (enum stack_kind)stack, (enum mode)mode, (enum moe_path)path);
-    write_all(&draw);
+    if (argc == 2 && text_equal(argv[1], "--jobs"))
+        draw_all_jobs(&draw);
+    else
+        draw_plans(&draw, argc - 1, argv + 1);
     printf("%zu plans of %zu parts\n", draw.n_rows, draw.n_parts);
     arena_release(&draw.arena);
     return 0;

@@ -23,7 +23,9 @@ enum { SAMPLE = 16, SHOWN = 12, STACKS = 16, CELLS = 64 };
 static const struct {
     const char *file;
     size_t every; /* plan 0, every, 2 every ... is in the sample */
-} tables[] = {{CORPUS_FOLDER "plans.csv", SAMPLE}, {CORPUS_FOLDER "short.csv", 1}};
+} tables[] = {{CORPUS_FOLDER "plans.csv", SAMPLE},
+              {CORPUS_FOLDER "jobs.csv", SAMPLE},
+              {CORPUS_FOLDER "short.csv", 1}};
 enum { TABLES = sizeof tables / sizeof *tables };
 
 /* What became of one number of one stack's plans. */
