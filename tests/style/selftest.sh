@@ -29,6 +29,7 @@ sound() {
     plant src/base/a.c '#include "base/a.h"\n\nint a(void)\n{\n    return 1;\n}\n'
     plant src/sim/b.c '#include "base/a.h"\n\nint b;\n'
     plant tests/unit/test_a.c '#include <stddef.h>\n'
+    plant src/sim/step/evaluate.c 'static const char *const slot_keys[] = {\n    "moe.rows",\n};\n'
     plant bootstrap '#!/bin/sh\nexit 0\n'
 }
 
@@ -57,7 +58,7 @@ lines() {
 }
 
 sound
-for check in layers purity headers sizes text names format shell; do
+for check in layers purity headers sizes text names slots format shell; do
     run $check
     case $? in
     0 | 77) ;;
@@ -107,6 +108,9 @@ catches names "POSIX's" src/base/x.h 'typedef unsigned bytes_t;\n'
 catches names 'trap' src/base/x.c 'int f(void)\n{\n    return rand();\n}\n'
 catches names 'notes to oneself' src/base/x.c '/* TODO later */\n'
 catches names 'paths of one machine' src/base/x.c 'const char *p = "/home/me/x";\n'
+catches slots 'say size_slot' src/work/path/x.c 'int n = plan->moe.rows;\n'
+catches slots 'say size_slot' src/work/stack/x.c 'int n = m->rows;\n'
+catches slots 'say size_slot' src/work/piece/x.c 'int n = plan_tokens(plan);\n'
 catches format 'x.c' src/base/x.c 'int  f( void );\n'
 # shellcheck disable=SC2016 # the fault is the $1 without quotes
 catches shell 'SC2086' tests/x.sh '#!/bin/sh\nrm $1\n'

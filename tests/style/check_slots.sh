@@ -1,0 +1,20 @@
+#!/bin/sh
+# A work list is built once for a structure and its sizes are evaluated for many plans: what
+# builds it must not read a number that changes without rebuilding. Those numbers are slot_keys of
+# src/sim/step/evaluate.c, and what plan/derive.h makes of them. (property/test_slot_laws holds
+# what is built.) work/piece/stage.c fills slots; a path's own rule is asked at every plan.
+root=${1:?usage: check_slots.sh ROOT}
+cd "$root" || exit 1
+keys=$(awk '/slot_keys\[\]/, /};/' src/sim/step/evaluate.c | grep -o '"[a-z_.]*"' | tr -d '"')
+[ -n "$keys" ] || { echo "src/sim/step/evaluate.c: no slot_keys"; exit 1; }
+pattern='plan_tokens\(|plan_accumulation\(|plan_attention_length\(|plan_requests\('
+for key in $keys; do
+    room=${key%.*} leaf=${key##*.}
+    pattern="$pattern|\\<$room\\.$leaf\\>|\\<($room|$(printf %.1s "$room"))->$leaf\\>"
+done
+found=$(find src/work/path src/work/piece src/work/stack src/work/pass -name '*.[ch]' |
+    grep -v -e '^src/work/piece/stage\.c$' -e '^src/work/stack/table\.c$' | sort |
+    xargs grep -nE "$pattern")
+[ -z "$found" ] && exit 0
+echo "$found" | sed 's/$/   (a slot: say size_slot, work\/list\/shape.h)/'
+exit 1
