@@ -391,6 +391,7 @@ struct stack {
     enum cross_entropy cross_entropy;
     enum on_overflow on_overflow;   /* of moe.buffer as a factor */
     uint64_t loss_chunks;           /* cross_entropy: chunked */
+    bool loss_parallel;             /* over tp, each rank its part of the vocabulary */
     struct word_list graph_modules; /* graphs: partial; empty: all but the experts */
     bool compiled; /* layers are compiled: element-wise results are made again in backward */
     bool wgrad_placeholders; /* one 16-bit tensor per shape of weight stands in for gradients */

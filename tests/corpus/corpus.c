@@ -17,7 +17,7 @@
 
 const char *const corpus_kinds[CORPUS_KINDS] = {"model", "cluster", "stack", "base"};
 
-enum { KEYS = 256 };
+enum { KEYS = 512 };
 
 /* ---- plans as text ---- */
 

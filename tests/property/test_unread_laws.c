@@ -19,7 +19,7 @@
 #include "support/shaped_plan.h"
 #include "work/stack/stack.h"
 
-enum { KEYS = 320, WORDS = 32, LOOKED_AT = 10 };
+enum { KEYS = 512, WORDS = 32, LOOKED_AT = 10 };
 
 /* What was seen of each key, over all plans. */
 struct seen {

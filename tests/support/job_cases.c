@@ -214,7 +214,9 @@ const struct job_case job_cases[] = {
      "precision.compute=fp8",
      0},
     {"maxtext/gpt-oss.yml", "cluster=h100-8x8",
-     "parallel.ep=8 optimizer.kind=muon precision.weights=bf16 precision.moments=f32", 2},
+     "parallel.ep=8 optimizer.kind=muon precision.weights=bf16 precision.moments=f32 "
+     "stack.cross_entropy=chunked stack.loss_chunks=8",
+     1},
     {"maxtext/slices.sh", "cluster=mi300x-8x16",
      "parallel.zero=3 optimizer.offload=1 recompute.kind=full model.layers=48", 1},
     {"maxtext/windows.yml", "cluster=h100-8x8",
@@ -225,15 +227,18 @@ const struct job_case job_cases[] = {
      "parallel.pp=8 parallel.vpp=2 parallel.tp=8 parallel.ep=8 parallel.etp=1 "
      "parallel.schedule=interleaved recompute.kind=full precision.compute=fp8 "
      "stack.compiled=false",
-     1},
+     0},
     {"torchtitan/qwen3-replicas.toml", "cluster=h100-8x2",
      "parallel.dp_shard=4 parallel.ep=4 parallel.reshard=never optimizer.step=foreach "
+     "optimizer.offload=1 optimizer.offload_params=true "
      "moe.routing.distribution=uniform",
-     1},
+     0},
     {"torchtitan/defaults.sh", "cluster=h100",
-     "parallel.dp_shard=4 cluster.node.devices=8 workload.micro_batch=2", 1},
+     "parallel.dp_shard=4 cluster.node.devices=8 workload.micro_batch=2", 0},
     {"torchtitan/memory-budget.toml", "cluster=h100-8x1",
-     "parallel.tp=8 parallel.etp=8 recompute.kind=selective precision.weights=bf16", 2},
+     "parallel.tp=8 parallel.etp=8 recompute.kind=selective precision.weights=bf16 "
+     "stack.loss_parallel=false",
+     1},
     {"torchtitan/zero-bubble.toml", "cluster=h100-8x2",
      "parallel.pp=4 parallel.schedule=zero_bubble workload.micro_batch=2 "
      "workload.global_batch=64",
@@ -344,6 +349,27 @@ const struct job_case job_cases[] = {
      "parallel.zero=3 parallel.live_parameters=30000000 parallel.reduce_bucket=50000000 "
      "optimizer.offload_params=true",
      4},
+    {"fsdp/qlora.sh", "",
+     "parallel.zero=3 lora.rank=16 lora.targets=[] precision.weights=nf4_double "
+     "precision.activations=bf16 workload.sequence_length=4096 recompute.kind=full",
+     1},
+    {"fsdp/frozen-base.sh", "", "parallel.zero=3 lora.rank=0 precision.weights=f32", 1},
+    {"deepspeed/lora-8bit.sh", "",
+     "parallel.zero=2 lora.rank=8 precision.weights=fp8_channel precision.gradients=bf16 "
+     "precision.master=f32 precision.activations=bf16 workload.micro_batch=2",
+     0},
+    {"torchtitan/offload.toml", "cluster=h100-8x2",
+     "parallel.zero=3 parallel.ep=8 optimizer.offload=1 optimizer.offload_params=true "
+     "precision.weights=f32 precision.moments=bf16 recompute.kind=full",
+     0},
+    {"bridge/vision.sh", "",
+     "model.name=qwen3-vl-30b-a3b model.encoder.layers=27 workload.encoder.train=none "
+     "parallel.ep=8 workload.sequence_length=4096 workload.global_batch=32",
+     2},
+    {"megatron/rampup.sh", "",
+     "workload.micro_batch=2 workload.global_batch=1024 parallel.ep=8 parallel.zero=1 "
+     "cluster.nodes=2",
+     2},
 };
 
 const size_t job_cases_n = sizeof job_cases / sizeof *job_cases;

@@ -248,7 +248,85 @@ static void bad_jobs_are_refused_word_for_word(void **state)
     arena_release(&arena);
 }
 
-/* A script that would leave a mark if anything in it ran. */
+/* ---- Megatron-Bridge's words ---- */
+
+/* The plan of one launch of Bridge on an 8 x H100 node. */
+static void bridge_plan(const char *words, struct arena *arena, struct plan *plan)
+{
+    struct err err = {0};
+    struct job_result result = {0};
+    const struct override set = {"cluster", "h100-8x1", "--set cluster=h100-8x1"};
+    const struct job_request request = {.sets = &set, .n_sets = 1};
+    const char *text =
+        arena_printf(arena,
+                     "torchrun --nproc-per-node=8 scripts/training/run_recipe.py %s "
+                     "train.micro_batch_size=1 train.global_batch_size=8\n",
+                     words);
+    job_read_text("job.sh", text, strlen(text), &request, arena, &result, &err);
+    assert_string_equal(err.text, "");
+    load("job.sh", &result, arena, plan);
+}
+
+/* The longest beginning of a recipe's name that a model has: lite is not its elder. */
+static void recipes_name_their_models(void **state)
+{
+    (void)state;
+    static const char *const recipes[][2] = {
+        {"qwen3_30b_a3b_pretrain_config", "qwen3-30b-a3b"},
+        {"qwen3_235b_a22b_sft_config", "qwen3-235b-a22b"},
+        {"qwen3_vl_30b_a3b_finetune_config", "qwen3-vl-30b-a3b"},
+        {"qwen3_vl_235b_a22b_finetune_config", "qwen3-vl-235b-a22b"},
+        {"deepseek_v2_pretrain_config", "deepseek-v2"},
+        {"deepseek_v2_lite_pretrain_config", "deepseek-v2-lite"},
+        {"deepseek_v3_pretrain_config_32nodes", "deepseek-v3"},
+        {"gpt_oss_20b_peft_config", "gpt-oss-20b"},
+        {"gpt_oss_120b_sft_config", "gpt-oss-120b"},
+        {"glm45_355b_pretrain_config", "glm-4.5"},
+        {"glm45_air_106b_peft_config", "glm-4.5-air"},
+        {"kimi_k2_pretrain_config", "kimi-k2"},
+        {"moonlight_16b_pretrain_config", "moonlight-16b-a3b"},
+        {"mixtral_8x7b_pretrain_config", "mixtral-8x7b"},
+        {"olmoe_7b_pretrain_config", "olmoe-1b-7b"},
+    };
+    for (size_t i = 0; i < sizeof recipes / sizeof *recipes; i++) {
+        struct arena arena = {0};
+        struct plan *plan = arena_alloc(&arena, 1, sizeof *plan);
+        print_message("%s\n", recipes[i][0]);
+        bridge_plan(arena_printf(&arena, "--recipe %s", recipes[i][0]), &arena, plan);
+        assert_string_equal(plan->model_name, recipes[i][1]);
+        arena_release(&arena);
+    }
+}
+
+/* The language model stays trained: freeze_vision_projection alone freezes nothing of the
+ * encoder that a plan could say. */
+static void frozen_parts_are_read(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *words;
+        enum encoder_training train;
+    } rows[] = {
+        {"", ENCODER_ALL},
+        {"model.freeze_vision_model=false", ENCODER_ALL},
+        {"model.freeze_vision_projection=true", ENCODER_ALL},
+        {"model.freeze_vision_model=true", ENCODER_PROJECTOR},
+        {"model.freeze_vision_model=True model.freeze_vision_projection=False",
+         ENCODER_PROJECTOR},
+        {"model.freeze_vision_model=true model.freeze_vision_projection=true", ENCODER_FROZEN},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct arena arena = {0};
+        struct plan *plan = arena_alloc(&arena, 1, sizeof *plan);
+        print_message("%s\n", rows[i].words);
+        bridge_plan(
+            arena_printf(&arena, "--recipe qwen3_vl_30b_a3b_finetune_config %s", rows[i].words),
+            &arena, plan);
+        assert_int_equal(plan->workload.encoder.train, rows[i].train);
+        arena_release(&arena);
+    }
+}
+
 /* Every model of the catalogue that is on the hub is found by its name there, in any case. */
 static void models_have_their_names(void **state)
 {
@@ -268,6 +346,7 @@ static void models_have_their_names(void **state)
     arena_release(&arena);
 }
 
+/* A script that would leave a mark if anything in it ran. */
 static void nothing_is_run(void **state)
 {
     (void)state;
@@ -318,6 +397,8 @@ int main(void)
         cmocka_unit_test(a_configuration_is_the_plan_it_was),
         cmocka_unit_test(bad_jobs_are_refused_word_for_word),
         cmocka_unit_test(models_have_their_names),
+        cmocka_unit_test(recipes_name_their_models),
+        cmocka_unit_test(frozen_parts_are_read),
         cmocka_unit_test(nothing_is_run),
         cmocka_unit_test(logs_are_refused_by_size),
     };

@@ -74,7 +74,8 @@ static uint64_t named(const char *set, const char *name)
     build(&b, set);
     for (size_t i = 0; i < b.work.n_buffers; i++) {
         const struct buffer *buffer = &b.work.buffers[i];
-        if ((buffer->segment == SEGMENT_MOE || buffer->segment == SEGMENT_STEP) &&
+        if ((buffer->segment == SEGMENT_MOE || buffer->segment == SEGMENT_STEP ||
+             buffer->segment == SEGMENT_HEAD) &&
             text_equal(buffer->name, name))
             sum += b.values[buffer->all.node];
     }
@@ -116,6 +117,9 @@ static void states_are_shared_out(void **state)
         {"", 61064245248},
         {"parallel.dp_shard=4", 2 * UINT64_C(61064245248)},
         {"parallel.dp_shard=1", 16 * UINT64_C(30532122624)},
+        /* with FSDP2's CPU offload nothing stays, and 16 bytes wait in host memory */
+        {"optimizer.offload=1 optimizer.offload_params=true", 0},
+        {"stack=torchtitan optimizer.offload=1 optimizer.offload_params=true", 0},
         {"stack=deepspeed", 16 * UINT64_C(30532122624)},
         {"stack=deepspeed parallel.zero=1",
          4 * UINT64_C(30532122624) + 12 * UINT64_C(3816515328)},
@@ -129,6 +133,9 @@ static void states_are_shared_out(void **state)
         print_message("%s\n", rows[i].set);
         assert_int_equal(state_bytes(rows[i].set), rows[i].bytes);
     }
+    assert_int_equal(host_bytes("stack=torchtitan optimizer.offload=1 "
+                                "optimizer.offload_params=true"),
+                     16 * UINT64_C(3816515328));
     assert_int_equal(host_bytes("stack=deepspeed parallel.zero=2 optimizer.offload=1"),
                      18 * UINT64_C(3816515328));
 }
@@ -289,6 +296,13 @@ static void losses_hold(void **state)
         print_message("%s\n", rows[i].set);
         near((double)head_peak(rows[i].set, CATEGORY_LOGITS, NULL) / GIB, rows[i].gib, 5.1e-5);
     }
+    /* over tp each rank has an eighth of the words, or all; MaxText's tiles are of rows */
+#define TITAN LOSS("torch") " stack=torchtitan parallel.tp=8 parallel.ep=8 stack.loss_parallel="
+    near((double)head_peak(TITAN "true", CATEGORY_LOGITS, NULL) / GIB, 11.5918 / 8, 5.1e-5);
+    near((double)head_peak(TITAN "false", CATEGORY_LOGITS, NULL) / GIB, 11.5918, 5.1e-5);
+#define TILES "stack=maxtext workload.sequence_length=8192 stack.cross_entropy=chunked "
+    assert_int_equal(named(TILES "stack.loss_chunks=1", "logits"), 4 * 8192 * UINT64_C(151936));
+    assert_int_equal(named(TILES "stack.loss_chunks=8", "logits"), 4 * 1024 * UINT64_C(151936));
     near((double)head_peak(LOSS("chunked"), CATEGORY_GRADIENTS, NULL) / GIB, 1.1592, 5.1e-5);
     near((double)head_peak(LOSS("chunked"), CATEGORY_ACTIVATION, "d_head_input") / GIB, 0.0625,
          1e-6);

@@ -253,7 +253,8 @@ static enum status deepspeed_finish(struct job *job)
     TRY(trainer_set_batch(job, "train_batch_size", "train_micro_batch_size_per_gpu", ranks));
     TRY(set_zero_rest(job));
     TRY(trainer_finish(job, false, "optimizer.type"));
-    return set_formats(job);
+    TRY(set_formats(job));
+    return trainer_set_base(job);
 }
 
 /* ---- a plan as a launch ---- */
@@ -285,17 +286,19 @@ static void write_zero(struct job_writer *writer)
 static void write_formats(struct job_writer *writer)
 {
     const struct precision *p = &writer->plan->precision;
-    const char *own = p->weights == DTYPE_BF16  ? "bf16.enabled"
-                      : p->weights == DTYPE_F16 ? "fp16.enabled"
-                                                : NULL;
+    bool few = p->weights != DTYPE_F32 && writer->plan->lora.rank; /* a base in few bits, too */
+    enum dtype half = few ? p->activations : p->weights;
+    const char *own = half == DTYPE_BF16  ? "bf16.enabled"
+                      : half == DTYPE_F16 ? "fp16.enabled"
+                                          : NULL;
     const char *gradients = writer_word(writer, dtypes, words_dtype[p->gradients]);
     if (own)
         writer_flag(writer, own, "true");
-    if (p->weights == DTYPE_BF16 && p->master == DTYPE_BF16)
+    if (half == DTYPE_BF16 && p->master == DTYPE_BF16)
         writer_flag(writer, "bf16.bf16_master_weights_and_grads", "true");
-    if (p->weights == DTYPE_BF16 && p->moments == DTYPE_BF16)
+    if (half == DTYPE_BF16 && p->moments == DTYPE_BF16)
         writer_flag(writer, "bf16.bf16_optimizer_states", "true");
-    if (p->gradients != p->weights && gradients)
+    if (p->gradients != half && gradients)
         writer_flag(writer, "data_types.grad_accum_dtype", gradients);
 }
 

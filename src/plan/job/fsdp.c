@@ -270,7 +270,8 @@ static enum status fsdp_finish(struct job *job)
     TRY(job_word(job, "optim", &optimizer));
     if (text_equal(optimizer, "adamw_torch")) /* torch.optim.AdamW's own choice on devices */
         job_set(job, "optimizer.step", "foreach", "optim");
-    return set_formats(job);
+    TRY(set_formats(job));
+    return trainer_set_base(job);
 }
 
 /* ---- a plan as a launch ---- */

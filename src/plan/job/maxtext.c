@@ -503,9 +503,15 @@ static enum status set_formats(struct job *job)
 static enum status set_optimizer(struct job *job)
 {
     bool host = false;
+    uint64_t tiles = 1;
     TRY(job_switch(job, "optimizer_memory_host_offload", &host));
     if (host)
         job_set(job, "optimizer.offload", "1", "optimizer_memory_host_offload");
+    TRY(job_count(job, "num_vocab_tiling", &tiles));
+    if (tiles > 1) {
+        job_set(job, "stack.cross_entropy", "chunked", "num_vocab_tiling");
+        job_set_count(job, "stack.loss_chunks", tiles, "num_vocab_tiling");
+    }
     return job_set_optimizer(job, "opt_type", "adamw=adam adam_pax=adam sgd=sgd muon=muon");
 }
 

@@ -119,6 +119,13 @@ static void write_remat(struct job_writer *writer)
                 writer_flag(writer, tensors[j], "device");
 }
 
+static void write_loss(struct job_writer *writer)
+{
+    const struct stack *stack = &writer->plan->stack;
+    if (stack->cross_entropy == LOSS_CHUNKED && stack->loss_chunks > 1)
+        writer_count(writer, "num_vocab_tiling", stack->loss_chunks);
+}
+
 static void write_path(struct job_writer *writer)
 {
     const struct moe *moe = &writer->plan->moe;
@@ -201,5 +208,6 @@ enum status maxtext_write(struct job_writer *writer)
     if (moments >= DTYPE_F32 && moments <= DTYPE_F16 && moments != plan->precision.weights)
         writer_flag(writer, "mu_dtype", dtypes[moments]);
     write_remat(writer);
+    write_loss(writer);
     return STATUS_OK;
 }

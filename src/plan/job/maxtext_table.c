@@ -123,7 +123,9 @@ const struct job_flag maxtext_flags[] = {
     MEMORY("decoder_layer_input", JOB_VALUE, "device", NULL, BASE),
 
     /* ---- what matters and is not modelled ---- */
-    MEMORY("num_vocab_tiling", JOB_VALUE, "1", "logits are taken whole", BASE),
+    RULE("num_vocab_tiling", JOB_VALUE, "stack.loss_chunks", "above 1: rows in so many tiles",
+         BASE),
+    NEITHER("packing", JOB_VALUE, BASE),
     RULE("optimizer_memory_host_offload", JOB_VALUE, "optimizer.offload", "1", BASE),
     MEMORY("parameter_memory_host_offload", JOB_VALUE, "false", NULL, BASE),
     MEMORY("scan_layers", JOB_VALUE, "true", "layers are taken as scanned", BASE),

@@ -356,8 +356,18 @@ static enum status set_overlap(struct job *job)
     return STATUS_OK;
 }
 
+/* --global-batch-size is the one that a growing batch ends with. */
+static void set_last_batch(struct job *job)
+{
+    const struct draft_item *batch = draft_find(&job->draft, "workload.global_batch");
+    if (batch && job_given(job, "rampup-batch-size"))
+        job_set(job, "workload.global_batch", batch->words[0],
+                "global-batch-size rampup-batch-size");
+}
+
 enum status megatron_finish(struct job *job)
 {
+    set_last_batch(job);
     job_set(job, "workload.mode", "train", "");
     if (!draft_find(&job->draft, "model"))
         TRY(megatron_set_model(job));

@@ -10,6 +10,7 @@
 #define MAMBA "megatron/core/ssm/mamba_mixer.py"
 #define OPTIMIZER "megatron/core/optimizer/optimizer_config.py"
 #define BRIDGE "Megatron-Bridge src/megatron/bridge/training/config.py"
+#define PACKED "Megatron-Bridge src/megatron/bridge/data/datasets/packed_sequence.py"
 #define PEFT "Megatron-Bridge src/megatron/bridge/peft/lora.py"
 #define SCRIPT "Megatron-Bridge scripts/performance/argument_parser.py"
 
@@ -128,7 +129,8 @@ const struct job_flag megatron_flags[] = {
     NEEDED("micro-batch-size mb", JOB_VALUE, "workload.micro_batch", NULL, NULL, ARGUMENTS),
     DIRECT("global-batch-size gb", JOB_VALUE, "workload.global_batch", NULL, NULL, ARGUMENTS),
     NEEDED("seq-length sl", JOB_VALUE, "workload.sequence_length", NULL, NULL, ARGUMENTS),
-    MEMORY("rampup-batch-size", JOB_LIST, NULL, "the batch is taken as it ends", ARGUMENTS),
+    RULE("rampup-batch-size", JOB_LIST, "workload.global_batch",
+         "the size that it ends with, which is what global-batch-size says", ARGUMENTS),
 
     /* ---- the layout ---- */
     DIRECT("tensor-model-parallel-size tp", JOB_VALUE, "parallel.tp", NULL, NULL, PARALLEL),
@@ -237,7 +239,9 @@ const struct job_flag megatron_flags[] = {
     RULE("cross-entropy-fusion-impl", JOB_VALUE, "stack.cross_entropy", "te in_place",
          TRANSFORMER),
 
-    RULE("freeze_vision_model freeze_vision_projection", JOB_SWITCH, "workload.encoder.train",
+    RULE("freeze_vision_model", JOB_SWITCH, "workload.encoder.train", "projector; both: none",
+         BRIDGE),
+    RULE("freeze_vision_projection", JOB_SWITCH, "workload.encoder.train",
          "projector; both: none", BRIDGE),
 
     /* ---- what matters and is not modelled ---- */
@@ -261,7 +265,11 @@ const struct job_flag megatron_flags[] = {
            "states are shared by the ranks of an instance only", ARGUMENTS),
     MEMORY("keep-fp8-transpose-cache keep-fp8-transpose-cache-when-using-custom-fsdp",
            JOB_SWITCH, NULL, NULL, ARGUMENTS),
-    MEMORY("ddp-bucket-size", JOB_VALUE, NULL, "buckets are views of one buffer", ARGUMENTS),
+    TIME("ddp-bucket-size", JOB_VALUE, NULL, "buckets are views of one buffer", ARGUMENTS),
+    TIME("sft", JOB_SWITCH, NULL,
+         "how long sequences are is the data's: workload.packing.length", ARGUMENTS),
+    TIME("dataset.packed_sequence_specs.packed_sequence_size", JOB_VALUE, "-1",
+         "how long sequences are is the data's: workload.packing.length", PACKED),
     MEMORY("cpu-offloading-activations", JOB_SWITCH, NULL, NULL, PARALLEL),
     TIME("delay-wgrad-compute", JOB_SWITCH, NULL, NULL, PARALLEL),
     RULE("tp-comm-overlap", JOB_SWITCH, "stack.overlap.tp", NULL, PARALLEL),

@@ -72,21 +72,22 @@ static const struct job_flag flags[] = {
     RULE("compile.enable", JOB_VALUE, "stack.compiled", "when components name the model", OLD),
     RULE("compile.components", JOB_LIST, "stack.compiled", "model and loss unless given", OLD),
     RULE("model.converters", JOB_LIST, "precision.compute", "float8, mx: fp8", OLD),
-    MEMORY("training.enable_cpu_offload", JOB_SWITCH, NULL, "state goes to the host", OLD),
+    RULE("training.enable_cpu_offload", JOB_SWITCH, "optimizer.offload",
+         "1, and optimizer.offload_params", OLD),
     MEMORY("training.gc_freq", JOB_VALUE, "50", NULL, OLD),
     RULE("optimizer.name", JOB_VALUE, "optimizer.kind", "Adam, AdamW adam; others warn", OLD),
     RULE("optimizer.implementation", JOB_VALUE, "optimizer.step",
          "fused unless given, foreach; for-loop warns", OLD),
     MEMORY("optimizer.early_step_in_backward", JOB_SWITCH, NULL,
            "gradients live to the end of the step", OLD),
-    MEMORY("optimizer.state_dtype", JOB_VALUE, "float32", "moments are as the weights", OLD),
+    RULE("optimizer.state_dtype", JOB_VALUE, "precision.moments",
+         "as training.dtype unless given", OLD),
     RULE("debug.moe_force_load_balance", JOB_SWITCH, "moe.routing.distribution", "uniform",
          OLD),
     MEMORY("activation_checkpoint.memory_budget", JOB_VALUE, "0.5", NULL, SAVED),
     RULE("quantize.linear.float8.recipe_name", JOB_VALUE, "precision.compute",
          "with converter float8", OLD),
-    MEMORY("parallelism.disable_loss_parallel", JOB_SWITCH, NULL, "logits whole on each rank",
-           OLD),
+    RULE("parallelism.disable_loss_parallel", JOB_SWITCH, "stack.loss_parallel", "false", OLD),
     TIME("parallelism.enable_async_tensor_parallel", JOB_SWITCH, NULL, NULL, OLD),
     TIME("parallelism.context_parallel_rotate_method", JOB_VALUE, "allgather", NULL, OLD),
     NEITHER("training.steps", JOB_VALUE, OLD),
@@ -302,7 +303,13 @@ static enum status set_formats(struct job *job)
         return job_fail(job, "training.mixed_precision_param", "'%s' is no format", param);
     job_set_rows(job, dtype, "training.mixed_precision_param");
     const struct draft_item *weights = draft_find(&job->draft, "precision.weights");
-    job_set(job, "precision.moments", weights->words[0], "training.dtype");
+    const char *state = NULL;
+    TRY(job_word(job, "optimizer.state_dtype", &state));
+    const char *moments = state ? job_convert(job, "float32=f32 bfloat16=bf16", state) : NULL;
+    if (state && !moments)
+        return job_fail(job, "optimizer.state_dtype", "'%s' is no format", state);
+    job_set(job, "precision.moments", moments ? moments : weights->words[0],
+            moments ? "optimizer.state_dtype" : "training.dtype");
     job_set(job, "precision.master", "none", "");
     const struct setting *converters = job_setting(job, "model.converters");
     bool fp8 = lists(converters, "float8") || lists(converters, "mx");
@@ -321,7 +328,12 @@ static enum status set_formats(struct job *job)
 static enum status set_optimizer(struct job *job)
 {
     const char *step = "fused";
-    bool balanced = false;
+    bool balanced = false, offload = false;
+    TRY(job_switch(job, "training.enable_cpu_offload", &offload));
+    if (offload) {
+        job_set(job, "optimizer.offload", "1", "training.enable_cpu_offload");
+        job_set(job, "optimizer.offload_params", "true", "training.enable_cpu_offload");
+    }
     TRY(job_word(job, "optimizer.implementation", &step));
     TRY(job_switch(job, "debug.moe_force_load_balance", &balanced));
     if (balanced)
@@ -334,6 +346,7 @@ static enum status set_optimizer(struct job *job)
 static enum status torchtitan_finish(struct job *job)
 {
     const char *backend = "";
+    bool whole = false;
     job_set(job, "workload.mode", "train", "");
     TRY(set_model(job));
     TRY(set_layout(job));
@@ -341,6 +354,9 @@ static enum status torchtitan_finish(struct job *job)
     TRY(set_recompute(job));
     TRY(set_optimizer(job));
     TRY(job_word(job, "parallelism.expert_parallel_comm_backend", &backend));
+    TRY(job_switch(job, "parallelism.disable_loss_parallel", &whole));
+    if (whole)
+        job_set(job, "stack.loss_parallel", "false", "parallelism.disable_loss_parallel");
     if (text_equal(backend, "hybridep"))
         job_set(job, "moe.library", "hybrid_ep", "parallelism.expert_parallel_comm_backend");
     if (job_given(job, "config"))
@@ -410,6 +426,14 @@ static enum status torchtitan_write(struct job_writer *writer)
                          plan->recompute.modules.n ? plan->recompute.modules.word[0] : "op"));
     if (plan->precision.activations == DTYPE_F32)
         writer_flag(writer, "training.mixed_precision_param", "float32");
+    const char *state =
+        writer_word(writer, "float32=f32 bfloat16=bf16", words_dtype[plan->precision.moments]);
+    if (state && plan->precision.moments != plan->precision.weights)
+        writer_flag(writer, "optimizer.state_dtype", state);
+    if (p->tp > 1 && !plan->stack.loss_parallel)
+        writer_flag(writer, "parallelism.disable_loss_parallel", "true");
+    if (plan->optimizer.offload == 1 && plan->optimizer.offload_params)
+        writer_flag(writer, "training.enable_cpu_offload", "true");
     if (plan->stack.compiled)
         writer_flag(writer, "compile.enable", "true");
     if (plan->precision.compute == COMPUTE_FP8)

@@ -161,6 +161,30 @@ static enum status set_adapter(struct job *job)
     return STATUS_OK;
 }
 
+enum status trainer_set_base(struct job *job)
+{
+    static const char flags[] = "load_in_4bit load_in_8bit use_bnb_nested_quant";
+    bool four = false, eight = false, nested = false;
+    TRY(job_switch(job, "load_in_4bit", &four));
+    TRY(job_switch(job, "load_in_8bit", &eight));
+    TRY(job_switch(job, "use_bnb_nested_quant", &nested));
+    if (four && eight)
+        return job_fail(job, "load_in_8bit",
+                        "load_in_4bit and load_in_8bit exclude each other");
+    if (!four && !eight)
+        return STATUS_OK;
+    if (draft_find(&job->draft, "lora.rank"))
+        job_set(job, "precision.weights",
+                eight    ? "fp8_channel"
+                : nested ? "nf4_double"
+                         : "nf4",
+                flags);
+    else
+        job_warn(job, job_setting(job, four ? "load_in_4bit" : "load_in_8bit")->mark,
+                 "a base in few bits is frozen, and there are no adapters to train: not read");
+    return STATUS_OK;
+}
+
 /* The first of several is written. */
 const char trainer_optimizers[] =
     "adamw_torch_fused=adam adamw_bnb_8bit=adam8bit lion_32bit=lion lion_8bit=lion8bit "
@@ -315,6 +339,13 @@ static void write_trainer(struct job_writer *writer)
     if (plan->lora.rank) {
         writer_flag(writer, "use_peft", NULL);
         writer_count(writer, "lora_r", plan->lora.rank);
+        enum dtype base = plan->precision.weights;
+        if (base == DTYPE_NF4 || base == DTYPE_NF4_DOUBLE)
+            writer_flag(writer, "load_in_4bit", NULL);
+        if (base == DTYPE_NF4_DOUBLE)
+            writer_flag(writer, "use_bnb_nested_quant", NULL);
+        if (base == DTYPE_FP8_CHANNEL)
+            writer_flag(writer, "load_in_8bit", NULL);
     }
 }
 

@@ -6,6 +6,7 @@
 #include "plan/job/rows.h"
 
 #define PEFT "trl trl/trainer/model_config.py"
+#define SFT "trl trl/trainer/sft_config.py"
 #define ACCELERATE "accelerate src/accelerate/commands/launch.py"
 #define TRAINER "transformers src/transformers/training_args.py"
 
@@ -21,10 +22,14 @@
         RULE("lora_r lora_rank", JOB_VALUE, "lora.rank", "16 with use_peft", PEFT),            \
         RULE("lora_target_modules lora_target", JOB_LIST, "lora.targets",                      \
              "by name; all-linear, all: every one", PEFT),                                     \
-        MEMORY("load_in_4bit", JOB_SWITCH, NULL,                                               \
-               "frozen weights are taken as precision.weights says", PEFT),                    \
-        MEMORY("load_in_8bit", JOB_SWITCH, NULL,                                               \
-               "frozen weights are taken as precision.weights says", PEFT),                    \
+        RULE("load_in_4bit", JOB_SWITCH, "precision.weights", "nf4, beside adapters", PEFT),   \
+        RULE("use_bnb_nested_quant", JOB_SWITCH, "precision.weights",                          \
+             "nf4_double with load_in_4bit", PEFT),                                            \
+        RULE("load_in_8bit", JOB_SWITCH, "precision.weights",                                  \
+             "fp8_channel: 8 bits and an f32 per output, as LLM.int8() keeps them", PEFT),     \
+        NEITHER("bnb_4bit_quant_type", JOB_VALUE, PEFT),                                       \
+        TIME("packing neat_packing", JOB_VALUE, "false",                                       \
+             "how long sequences are is the data's: workload.packing.length", SFT),            \
         RULE("use_liger_kernel use_liger", JOB_VALUE, "stack.cross_entropy", "fused",          \
              TRAINER),                                                                         \
         RULE("optim", JOB_VALUE, "optimizer.kind",                                             \
@@ -73,6 +78,9 @@ enum status trainer_set_batch(struct job *job, const char *global, const char *m
 /* The model, recomputation (`checkpoints`: of the framework's own flag), adapters, optimizer
  * (`own`: the framework's flag for it or NULL), loss. */
 enum status trainer_finish(struct job *job, bool checkpoints, const char *own);
+
+/* The frozen base of adapters in few bits (bitsandbytes), behind the other formats. */
+enum status trainer_set_base(struct job *job);
 
 /* Words of --optim, and those of DeepSpeed's optimizer.type. */
 extern const char trainer_optimizers[];

@@ -299,6 +299,8 @@ const struct field schema_table[] = {
         "the step"),
     COUNT("stack.loss_chunks", stack.loss_chunks, 1, 1e6, "8",
           "cross_entropy chunked: parts that the logits are made in"),
+    BOOL("stack.loss_parallel", stack.loss_parallel, "true",
+         "torchtitan: the loss reads each tp rank's part of the logits; false: all on each"),
     WORDS("stack.graph_modules", stack.graph_modules, "[]",
           "graphs partial: modules captured (attn, mlp, moe, moe_router, moe_preprocess)"),
     BOOL("stack.compiled", stack.compiled, "false",
@@ -597,7 +599,7 @@ const struct field schema_table[] = {
     REAL("optimizer.offload", optimizer.offload, 0, 1, "0",
          "part of the parameters whose states and update are moved to host memory"),
     BOOL("optimizer.offload_params", optimizer.offload_params, "false",
-         "fsdp, deepspeed: the weights' shards wait in host memory too"),
+         "fsdp, torchtitan, deepspeed, zero 3: the weights' shards wait in host memory too"),
 
     /* ---- lora ---- */
 

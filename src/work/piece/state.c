@@ -104,7 +104,8 @@ static bool offloads(const struct plan *plan)
 /* Sharded weights are host memory's: the device has what is gathered. */
 static bool waits_there(const struct plan *plan)
 {
-    bool torch = plan->stack.kind == STACK_FSDP || plan->stack.kind == STACK_DEEPSPEED;
+    bool torch = plan->stack.kind == STACK_FSDP || plan->stack.kind == STACK_DEEPSPEED ||
+                 plan->stack.kind == STACK_TORCHTITAN;
     return torch && offloads(plan) && plan->optimizer.offload_params &&
            plan->parallel.zero >= 3;
 }
@@ -430,9 +431,14 @@ void step_state(const struct plan *plan, struct work *work, bool gradients_persi
     if (lora_is_on(plan))
         keep(&s, NAMES("adapters"), step_trained(plan, work, 3), CATEGORY_WEIGHTS,
              plan->lora.format, 1);
+    struct shards gradients = step_trained(plan, work, 2);
+    if (waits_there(plan) && plan->stack.kind != STACK_DEEPSPEED) {
+        /* FSDP2 hands a reduced shard on to the host (_fsdp_collectives.py foreach_reduce) */
+        gradients.dense = size_sub(s.z, gradients.dense, moved(&s, gradients.dense));
+        gradients.experts = size_sub(s.z, gradients.experts, moved(&s, gradients.experts));
+    }
     if (gradients_persist)
-        keep(&s, NAMES("gradients"), step_trained(plan, work, 2), CATEGORY_GRADIENTS,
-             lora_gradients(plan), 1);
+        keep(&s, NAMES("gradients"), gradients, CATEGORY_GRADIENTS, lora_gradients(plan), 1);
     keep_master(&s);
     keep_moments(&s);
     if (offloads(plan))

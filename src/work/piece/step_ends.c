@@ -1,6 +1,7 @@
 /* Both ends of the model as ops: embedding; final norm, logits, loss or sampler. Prediction
  * modules repeat the head, after a projection of [embedding, hidden] of their own. */
 #include "work/piece/step.h"
+#include "work/stack/stack.h"
 
 static uint16_t labels(struct step *s)
 {
@@ -67,20 +68,38 @@ static uint16_t logits_of(struct step *s, uint16_t x, struct size rows)
     return logits;
 }
 
+static uint16_t gathered_logits(struct step *s, uint16_t logits, struct size rows)
+{
+    struct layer *l = &s->l;
+    uint16_t all = step_rows(s, "logits_gathered", CATEGORY_LOGITS, rows,
+                             size_mul(l->z, s->d.width[COL_VOCAB], size_slot(l->z, SLOT_TP)));
+    layer_collective(l, "gather_logits", GROUP_TP, ALL_GATHER, logits, all,
+                     l->work->buffers[all].bytes);
+    return all;
+}
+
 /* Serving: logits of all tp ranks gathered, then a token drawn from each row. */
 static void sample(struct step *s, uint16_t logits, struct size rows)
 {
     struct layer *l = &s->l;
-    uint16_t all = logits;
-    if (s->plan->parallel.tp > 1) {
-        all = step_rows(s, "logits_gathered", CATEGORY_LOGITS, rows,
-                        size_mul(l->z, s->d.width[COL_VOCAB], size_slot(l->z, SLOT_TP)));
-        layer_collective(l, "gather_logits", GROUP_TP, ALL_GATHER, logits, all,
-                         l->work->buffers[all].bytes);
-    }
+    uint16_t all = s->plan->parallel.tp > 1 ? gathered_logits(s, logits, rows) : logits;
     uint16_t ids =
         layer_buffer(l, "sampled_ids", CATEGORY_METADATA, DTYPE_I32, RULE_FIXED, 1, &rows);
     step_op(s, "sampler", KERNEL_SAMPLE, OPERANDS(IN(SRC, all), OUT(DST, ids)));
+}
+
+/* Every rank's loss over all logits; of their gradient it goes on with its own part. */
+static uint16_t whole_loss(struct step *s, uint16_t logits, struct size rows)
+{
+    uint16_t all = gathered_logits(s, logits, rows);
+    uint16_t d_all = step_rows(s, "d_logits_gathered", CATEGORY_LOGITS, rows,
+                               s->l.work->buffers[all].dims[1]);
+    uint16_t d = step_rows(s, "d_logits", CATEGORY_LOGITS, rows, s->d.width[COL_VOCAB]);
+    step_op(s, "loss", KERNEL_LOSS, OPERANDS(IN(SRC, all), OUT(DST, d_all)));
+    uint16_t op =
+        step_op(s, "own_d_logits", KERNEL_ROPE, OPERANDS(IN(SRC, d_all), OUT(DST, d)));
+    s->l.work->ops[op].bytes_read = s->l.work->buffers[d].bytes;
+    return d;
 }
 
 /* The loss reads logits and writes their gradient; over a split vocabulary ranks agree on each
@@ -88,6 +107,8 @@ static void sample(struct step *s, uint16_t logits, struct size rows)
 static uint16_t loss(struct step *s, uint16_t logits, struct size rows)
 {
     struct layer *l = &s->l;
+    if (stack_gathers_logits(s->plan))
+        return whole_loss(s, logits, rows);
     if (s->plan->parallel.tp > 1) {
         uint16_t parts = layer_rows(l, "loss_statistics", CATEGORY_METADATA, DTYPE_F32,
                                     layer_fixed(rows), size_const(l->z, 3));

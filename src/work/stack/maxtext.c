@@ -266,17 +266,21 @@ static void declare_gradients(const struct plan *plan, struct work *work)
                 plan->stack.grad_copies);
 }
 
-/* f32 logits and their gradient, while the loss runs. */
-static void declare_logits(const struct maxtext_layer *layer)
+/* f32 logits and their gradient, while the loss runs: of all rows, or of one tile after the
+ * other (num_vocab_tiling cuts the rows in so many: MaxText utils/vocabulary_tiling.py). */
+static void declare_logits(const struct plan *plan, const struct maxtext_layer *layer)
 {
     struct maxtext_layer f32 = *layer;
     f32.dtype = DTYPE_F32;
     struct sizes *z = layer->z;
     struct size vocab = size_ceil_div(z, size_slot(z, SLOT_VOCAB), size_slot(z, SLOT_TP));
+    struct size rows = layer->tokens;
+    if (plan->stack.cross_entropy == LOSS_CHUNKED)
+        rows = size_ceil_div(z, rows, size_const(z, plan->stack.loss_chunks));
     maxtext_declare(&f32, SEGMENT_HEAD, "logits", CATEGORY_LOGITS, 0, 2,
-                    (struct size[]){layer->tokens, vocab});
+                    (struct size[]){rows, vocab});
     maxtext_declare(&f32, SEGMENT_HEAD, "d_logits", CATEGORY_LOGITS, 0, 2,
-                    (struct size[]){layer->tokens, vocab});
+                    (struct size[]){rows, vocab});
 }
 
 /* One layer of a kind: what is alive while it runs backward. */
@@ -367,6 +371,6 @@ enum status stack_maxtext_build(const struct plan *plan, struct work *work, stru
     for (unsigned k = 0; k < KIND_COUNT; k++)
         if (layer.kinds[k])
             declare_layer(plan, &layer, (enum layer_kind)k, system);
-    declare_logits(&layer);
+    declare_logits(plan, &layer);
     return STATUS_OK;
 }

@@ -90,6 +90,8 @@ enum dtype state_moment2(const struct plan *plan);
 
 /* FSDP2: whether a layer's gathered weights stay from its forward to its backward. */
 bool stack_keeps_gathered(const struct plan *plan);
+/* Whether every tp rank has all logits while the loss runs. */
+bool stack_gathers_logits(const struct plan *plan);
 /* The format in which it reduces gradients; DTYPE_NONE under other stacks. */
 enum dtype stack_reduces_in(const struct plan *plan);
 

@@ -1,5 +1,6 @@
 /* The last end of the model: final norm, head and loss, by the kind of loss. */
 #include "work/piece/lora.h"
+#include "work/stack/stack.h"
 #include "work/stack/train.h"
 
 enum head_op {
@@ -103,6 +104,9 @@ static struct size rows_at_once(struct train *t)
 static void add_logits(struct train *t)
 {
     enum cross_entropy loss = t->plan->stack.cross_entropy;
+    struct size vocab = t->d.width[COL_VOCAB];
+    if (stack_gathers_logits(t->plan))
+        vocab = size_mul(t->z, vocab, size_slot(t->z, SLOT_TP));
     for (size_t i = 0; i < losses_of[loss].n; i++) {
         const struct logits *row = &losses_of[loss].rows[i];
         bool saved = row->life == LIFE_SAVED && loss != LOSS_CHUNKED;
@@ -112,7 +116,7 @@ static void add_logits(struct train *t)
                                     .dtype = row->dtype == DTYPE_NONE
                                                  ? t->plan->precision.activations
                                                  : row->dtype,
-                                    .dims = {rows_at_once(t), t->d.width[COL_VOCAB]},
+                                    .dims = {rows_at_once(t), vocab},
                                     .count = saved ? losses(t) : size_const(t->z, 1),
                                     .life = saved ? LIFE_SAVED : LIFE_TRANSIENT},
                     row->first, row->last);
@@ -190,6 +194,13 @@ static void add_head(struct train *t)
                                     .dims = {t->d.width[COL_VOCAB], hidden},
                                     .life = LIFE_TRANSIENT},
                     HEAD_BACK_LOGITS, HEAD_BACK_LOGITS);
+}
+
+/* A column-wise head with replicated output (torchtitan's parallelize functions). */
+bool stack_gathers_logits(const struct plan *plan)
+{
+    return plan->stack.kind == STACK_TORCHTITAN && plan->parallel.tp > 1 &&
+           !plan->stack.loss_parallel;
 }
 
 void train_head(struct train *train)
