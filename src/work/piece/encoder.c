@@ -73,14 +73,102 @@ struct encoder_widths encoder_widths(const struct plan *plan, struct sizes *z)
 {
     const struct encoder *e = &plan->model.encoder;
     struct size tp = size_slot(z, SLOT_TP), hidden = size_const(z, e->hidden);
-    struct encoder_widths w = {
-        .hidden = hidden,
-        .context = size_ceil_div(z, hidden, tp),
-        .heads = size_ceil_div(z, size_const(z, e->heads), tp),
-        .inter = size_ceil_div(z, size_const(z, e->intermediate), tp),
+    struct size context = size_ceil_div(z, hidden, tp);
+    struct size inter = size_ceil_div(z, size_const(z, e->intermediate), tp);
+    return (struct encoder_widths){
+        .of = {[ENCODER_HIDDEN] = hidden,
+               [ENCODER_QKV] = size_times(z, context, 3),
+               [ENCODER_CONTEXT] = context,
+               [ENCODER_HEADS] = size_ceil_div(z, size_const(z, e->heads), tp),
+               [ENCODER_UP] = size_times(z, inter, e->glu ? 2 : 1),
+               [ENCODER_INTER] = inter,
+               [ENCODER_STATISTICS] = size_const(z, e->norm_bias ? 4 : 2)},
         .merged = size_times(z, hidden, e->merge),
     };
-    w.qkv = size_times(z, w.context, 3);
-    w.up = size_times(z, w.inter, e->glu ? 2 : 1);
-    return w;
+}
+
+/* TransformerEngine and PyTorch keep the inputs of norms, of products and of the activation, q,
+ * k, v, output and statistics of attention. */
+static const struct encoder_tensor layer[] = {
+    {.name = "encoder_input",
+     .width = ENCODER_HIDDEN,
+     .saved = true,
+     .keeps = ENCODER_KEEPS_INPUT | ENCODER_KEEPS_OPS},
+    {.name = "encoder_norm_statistics",
+     .width = ENCODER_STATISTICS,
+     .dtype = DTYPE_F32,
+     .saved = true},
+    {.name = "encoder_attention_in",
+     .width = ENCODER_HIDDEN,
+     .op = "encoder_norm",
+     .kind = OP_NORM,
+     .saved = true},
+    {.name = "encoder_qkv",
+     .width = ENCODER_QKV,
+     .op = "encoder_qkv",
+     .kind = OP_GEMM,
+     .saved = true,
+     .keeps = ENCODER_KEEPS_OPS},
+    {.name = "encoder_context",
+     .width = ENCODER_CONTEXT,
+     .op = "encoder_attention",
+     .kind = OP_ATTENTION,
+     .saved = true,
+     .keeps = ENCODER_KEEPS_OPS},
+    {.name = "encoder_statistics",
+     .width = ENCODER_HEADS,
+     .dtype = DTYPE_F32,
+     .saved = true,
+     .keeps = ENCODER_KEEPS_OPS},
+    {.name = "encoder_attention_out",
+     .width = ENCODER_HIDDEN,
+     .op = "encoder_attention_out",
+     .kind = OP_GEMM,
+     .sum = "encoder_attention_sum"},
+    {.name = "encoder_network_input",
+     .width = ENCODER_HIDDEN,
+     .until = ENCODER_NETWORK,
+     .saved = true},
+    {.name = "encoder_network_in",
+     .width = ENCODER_HIDDEN,
+     .op = "encoder_norm",
+     .kind = OP_NORM,
+     .made = ENCODER_NETWORK,
+     .until = ENCODER_NETWORK,
+     .saved = true},
+    {.name = "encoder_up",
+     .width = ENCODER_UP,
+     .op = "encoder_up",
+     .kind = OP_GEMM,
+     .made = ENCODER_NETWORK,
+     .until = ENCODER_NETWORK,
+     .saved = true,
+     .keeps = ENCODER_KEEPS_OPS},
+    {.name = "encoder_gate_activated",
+     .width = ENCODER_INTER,
+     .made = ENCODER_NETWORK,
+     .until = ENCODER_NETWORK,
+     .saved = true,
+     .eager = true,
+     .glu = true},
+    {.name = "encoder_activated",
+     .width = ENCODER_INTER,
+     .op = "encoder_activation",
+     .kind = OP_ACTIVATION,
+     .made = ENCODER_NETWORK,
+     .until = ENCODER_NETWORK,
+     .saved = true},
+    {.name = "encoder_network_out",
+     .width = ENCODER_HIDDEN,
+     .op = "encoder_down",
+     .kind = OP_GEMM,
+     .sum = "encoder_sum",
+     .made = ENCODER_NETWORK,
+     .until = ENCODER_NETWORK},
+};
+
+const struct encoder_tensor *encoder_layer(size_t *n)
+{
+    *n = sizeof layer / sizeof *layer;
+    return layer;
 }

@@ -11,6 +11,7 @@
 
 #include "work/list/params.h"
 #include "work/list/size.h"
+#include "work/list/work.h"
 
 /* Of one rank, in elements. */
 struct encoder_share {
@@ -31,11 +32,46 @@ struct size encoder_patches(const struct plan *plan, struct sizes *sizes);
 /* Patches that attention reaches from each of n. */
 struct size encoder_reach(const struct plan *plan, struct sizes *sizes, struct size n);
 
-/* Widths of one tensor-parallel rank. */
+/* Widths of one tensor-parallel rank; UP: what enters the activation. */
+enum encoder_width {
+    ENCODER_HIDDEN,
+    ENCODER_QKV,
+    ENCODER_CONTEXT,
+    ENCODER_HEADS,
+    ENCODER_UP,
+    ENCODER_INTER,
+    ENCODER_STATISTICS, /* of norms */
+    ENCODER_WIDTHS
+};
 struct encoder_widths {
-    struct size hidden, qkv, context, heads, inter, up; /* up: what enters the activation */
-    struct size merged;                                 /* a token's patches side by side */
+    struct size of[ENCODER_WIDTHS], merged; /* a token's patches side by side */
 };
 struct encoder_widths encoder_widths(const struct plan *plan, struct sizes *sizes);
+
+/* ---- one layer ---- */
+
+enum encoder_half { ENCODER_ATTENTION, ENCODER_NETWORK };
+
+/* What of a layer stays when it runs again whole, or by torchtitan's list of ops. */
+enum encoder_keeps { ENCODER_KEEPS_INPUT = 1, ENCODER_KEEPS_OPS = 2 };
+
+/* A tensor of a layer, [patches, width], in the order in which they are made. Training saves
+ * them, engines hold those that ops make from one op to the next, a step's list performs the
+ * ops. */
+struct encoder_tensor {
+    const char *name;
+    enum encoder_width width;
+    enum dtype dtype;              /* NONE: the activations' */
+    const char *op;                /* that makes it of what the op before made; NULL: none */
+    enum op_kind kind;             /* of that op */
+    const char *sum;               /* over tp ranks: the sum's name; NULL: not added up */
+    enum encoder_half made, until; /* half that makes it; whose backward reads it last */
+    bool saved;
+    unsigned keeps;
+    bool eager, glu; /* by stacks that fuse nothing; with a gate alone */
+};
+
+/* The table of a layer, and how many rows. */
+const struct encoder_tensor *encoder_layer(size_t *n);
 
 #endif

@@ -34,11 +34,12 @@ static uint16_t summed(struct step *s, const char *name, uint16_t x)
 }
 
 /* Scores and values: 4 patches x reach x width. */
-static uint16_t core(struct step *s, uint16_t qkv, struct size patches, struct size width)
+static uint16_t core(struct step *s, const struct encoder_tensor *row, uint16_t qkv,
+                     struct size patches, struct size width)
 {
     struct sizes *z = s->l.z;
-    uint16_t context = step_rows(s, "encoder_context", CATEGORY_ACTIVATION, patches, width);
-    uint16_t op = step_op(s, "encoder_attention", KERNEL_ATTENTION,
+    uint16_t context = step_rows(s, row->name, CATEGORY_ACTIVATION, patches, width);
+    uint16_t op = step_op(s, row->op, KERNEL_ATTENTION,
                           OPERANDS(MANY(0, true, false, qkv), MANY(5, false, true, context)));
     struct size reach = encoder_reach(s->plan, z, patches);
     s->l.work->ops[op].flop =
@@ -46,19 +47,34 @@ static uint16_t core(struct step *s, uint16_t qkv, struct size patches, struct s
     return context;
 }
 
+static uint16_t activated(struct step *s, const struct encoder_tensor *row, uint16_t x,
+                          struct size patches, struct size width)
+{
+    uint16_t y = step_rows(s, row->name, CATEGORY_ACTIVATION, patches, width);
+    layer_activation(&s->l, row->op, x, y, layer_no_groups(), patches);
+    return y;
+}
+
 static uint16_t layer(struct step *s, uint16_t x, struct size patches)
 {
-    struct layer *l = &s->l;
-    struct encoder_widths w = encoder_widths(s->plan, l->z);
-    uint16_t qkv = product(s, "encoder_qkv", x, patches, w.hidden, w.qkv);
-    uint16_t context = core(s, qkv, patches, w.context);
-    uint16_t out = product(s, "encoder_attention_out", context, patches, w.context, w.hidden);
-    out = summed(s, "encoder_attention_sum", out);
-    uint16_t up = product(s, "encoder_up", out, patches, w.hidden, w.up);
-    uint16_t active = step_rows(s, "encoder_activated", CATEGORY_ACTIVATION, patches, w.inter);
-    layer_activation(l, "encoder_activation", up, active, layer_no_groups(), patches);
-    uint16_t down = product(s, "encoder_down", active, patches, w.inter, w.hidden);
-    return summed(s, "encoder_sum", down);
+    size_t n;
+    const struct encoder_tensor *rows = encoder_layer(&n);
+    struct encoder_widths w = encoder_widths(s->plan, s->l.z);
+    struct size before = w.of[ENCODER_HIDDEN];
+    for (size_t i = 0; i < n; i++) {
+        struct size width = w.of[rows[i].width];
+        if (!rows[i].op || rows[i].kind == OP_NORM)
+            continue;
+        if (rows[i].kind == OP_GEMM)
+            x = product(s, rows[i].op, x, patches, before, width);
+        else if (rows[i].kind == OP_ATTENTION)
+            x = core(s, &rows[i], x, patches, width);
+        else
+            x = activated(s, &rows[i], x, patches, width);
+        x = rows[i].sum ? summed(s, rows[i].sum, x) : x;
+        before = width;
+    }
+    return x;
 }
 
 /* One product of as many multiplications as the projector has parameters. */
@@ -90,7 +106,8 @@ uint16_t step_encoder_forward(struct step *s)
     struct size patches = encoder_patches(s->plan, l->z), once = l->layers;
     struct size tokens = size_ceil_by(l->z, patches, s->plan->model.encoder.merge);
     struct encoder_widths w = encoder_widths(s->plan, l->z);
-    run->patches = step_rows(s, "encoder_hidden", CATEGORY_ACTIVATION, patches, w.hidden);
+    run->patches =
+        step_rows(s, "encoder_hidden", CATEGORY_ACTIVATION, patches, w.of[ENCODER_HIDDEN]);
     run->first = l->work->n_ops;
     l->layers = size_times(l->z, once, s->plan->model.encoder.layers);
     run->encoded = layer(s, run->patches, patches);

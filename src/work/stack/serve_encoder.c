@@ -46,11 +46,6 @@ static uint16_t tensor(const struct encoder_flow *e, struct flow *flow, const ch
     return flow_tensor(flow, shape(e, name, width), false);
 }
 
-static struct tick tick_of(const char *name, enum op_kind kind)
-{
-    return (struct tick){.name = name, .kind = kind};
-}
-
 /* Held from the first layer to the last: what enters the encoder, the residual stream. */
 static uint16_t held(const struct encoder_flow *e, const char *name, struct size width)
 {
@@ -61,37 +56,24 @@ static uint16_t held(const struct encoder_flow *e, const char *name, struct size
     return work_buffer(e->work, buffer);
 }
 
-static void attention(const struct encoder_flow *e, const struct encoder_widths *w,
-                      uint16_t hidden)
+/* Half a layer: what each op makes is there until the next has read it. */
+static void half(const struct encoder_flow *e, const struct encoder_widths *w,
+                 enum encoder_half half, uint16_t hidden)
 {
     struct flow flow;
+    size_t n;
+    const struct encoder_tensor *rows = encoder_layer(&n);
+    uint16_t before = hidden;
     flow_init(&flow, e->work, SEGMENT_EMBED);
     flow_given(&flow, hidden, false);
-    uint16_t in = tensor(e, &flow, "encoder_attention_in", w->hidden);
-    uint16_t qkv = tensor(e, &flow, "encoder_qkv", w->qkv);
-    uint16_t context = tensor(e, &flow, "encoder_context", w->context);
-    uint16_t out = tensor(e, &flow, "encoder_attention_out", w->hidden);
-    flow_op(&flow, tick_of("encoder_norm", OP_NORM), FLOW(hidden), FLOW(in));
-    flow_op(&flow, tick_of("encoder_qkv", OP_GEMM), FLOW(in), FLOW(qkv));
-    flow_op(&flow, tick_of("encoder_attention", OP_ATTENTION), FLOW(qkv), FLOW(context));
-    flow_op(&flow, tick_of("encoder_out", OP_GEMM), FLOW(context), FLOW(out));
-    flow_close(&flow, &(struct flow_style){0});
-}
-
-static void network(const struct encoder_flow *e, const struct encoder_widths *w,
-                    uint16_t hidden)
-{
-    struct flow flow;
-    flow_init(&flow, e->work, SEGMENT_EMBED);
-    flow_given(&flow, hidden, false);
-    uint16_t in = tensor(e, &flow, "encoder_network_in", w->hidden);
-    uint16_t up = tensor(e, &flow, "encoder_up", w->up);
-    uint16_t active = tensor(e, &flow, "encoder_activated", w->inter);
-    uint16_t out = tensor(e, &flow, "encoder_network_out", w->hidden);
-    flow_op(&flow, tick_of("encoder_norm", OP_NORM), FLOW(hidden), FLOW(in));
-    flow_op(&flow, tick_of("encoder_up", OP_GEMM), FLOW(in), FLOW(up));
-    flow_op(&flow, tick_of("encoder_activation", OP_ACTIVATION), FLOW(up), FLOW(active));
-    flow_op(&flow, tick_of("encoder_down", OP_GEMM), FLOW(active), FLOW(out));
+    for (size_t i = 0; i < n; i++) {
+        if (!rows[i].op || rows[i].made != half)
+            continue;
+        uint16_t made = tensor(e, &flow, rows[i].name, w->of[rows[i].width]);
+        flow_op(&flow, (struct tick){.name = rows[i].op, .kind = rows[i].kind}, FLOW(before),
+                FLOW(made));
+        before = made;
+    }
     flow_close(&flow, &(struct flow_style){0});
 }
 
@@ -125,8 +107,8 @@ void serve_encoder(const struct plan *plan, struct work *work, bool profile)
     struct encoder_flow e = {work, encoder_patches(plan, z), plan->precision.activations};
     if (plan->model.encoder.inputs)
         held(&e, "pixel_values", size_const(z, plan->model.encoder.inputs));
-    uint16_t hidden = held(&e, "encoder_hidden", w.hidden);
-    attention(&e, &w, hidden);
-    network(&e, &w, hidden);
+    uint16_t hidden = held(&e, "encoder_hidden", w.of[ENCODER_HIDDEN]);
+    half(&e, &w, ENCODER_ATTENTION, hidden);
+    half(&e, &w, ENCODER_NETWORK, hidden);
     outputs(plan, work, e.patches, profile);
 }

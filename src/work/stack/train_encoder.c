@@ -5,8 +5,7 @@
  * stand in the embedding's segment, once for all layers. Its own recomputation is the plan's
  * for whole layers; of selective lists only torchtitan's reach it, and its op list keeps qkv,
  * attention's output and the first product of the network. Where no layer is trained, none
- * saves anything. Sources: work/piece/encoder.h; TransformerEngine and PyTorch keep the inputs
- * of norms, of products and of the activation, q, k, v, output and statistics of attention. */
+ * saves anything. What a layer has is work/piece/encoder.h's table, with its sources. */
 #include "work/piece/encoder.h"
 
 #include "base/text.h"
@@ -24,57 +23,25 @@ enum encoder_tick {
     ENCODER_TICKS
 };
 
-enum width { HIDDEN, QKV, CONTEXT, HEADS, UP, INTER, STATISTICS, WIDTHS };
-
-/* what of a layer's tensors stays when it runs again whole, or by torchtitan's list of ops */
-enum keeps { KEEPS_NOTHING, KEEPS_INPUT = 1, KEEPS_OPS = 2 };
-
-/* One layer, [patches, width]. eager: by stacks that fuse nothing; glu: with a gate. */
-static const struct layer_tensor {
-    const char *name;
-    enum width width;
-    enum dtype dtype; /* NONE: the activations' */
-    unsigned keeps;
-    enum encoder_tick first, last; /* while its layer runs */
-    bool eager, glu;
-} tensors[] = {
-    {"encoder_input", HIDDEN, DTYPE_NONE, KEEPS_INPUT | KEEPS_OPS, TICK_ATTENTION,
-     TICK_D_ATTENTION, false, false},
-    {"encoder_norm_statistics", STATISTICS, DTYPE_F32, KEEPS_NOTHING, TICK_ATTENTION,
-     TICK_D_ATTENTION, false, false},
-    {"encoder_attention_in", HIDDEN, DTYPE_NONE, KEEPS_NOTHING, TICK_ATTENTION,
-     TICK_D_ATTENTION, false, false},
-    {"encoder_qkv", QKV, DTYPE_NONE, KEEPS_OPS, TICK_ATTENTION, TICK_D_ATTENTION, false, false},
-    {"encoder_context", CONTEXT, DTYPE_NONE, KEEPS_OPS, TICK_ATTENTION, TICK_D_ATTENTION, false,
-     false},
-    {"encoder_statistics", HEADS, DTYPE_F32, KEEPS_OPS, TICK_ATTENTION, TICK_D_ATTENTION, false,
-     false},
-    {"encoder_network_input", HIDDEN, DTYPE_NONE, KEEPS_NOTHING, TICK_ATTENTION, TICK_D_NETWORK,
-     false, false},
-    {"encoder_network_in", HIDDEN, DTYPE_NONE, KEEPS_NOTHING, TICK_NETWORK, TICK_D_NETWORK,
-     false, false},
-    {"encoder_up", UP, DTYPE_NONE, KEEPS_OPS, TICK_NETWORK, TICK_D_NETWORK, false, false},
-    {"encoder_gate_activated", INTER, DTYPE_NONE, KEEPS_NOTHING, TICK_NETWORK, TICK_D_NETWORK,
-     true, true},
-    {"encoder_activated", INTER, DTYPE_NONE, KEEPS_NOTHING, TICK_NETWORK, TICK_D_NETWORK, false,
-     false},
-};
-
 /* Of one layer, in one pass alone. */
-static const struct layer_tensor passing[] = {
-    {"encoder_output", HIDDEN, DTYPE_NONE, 0, TICK_NETWORK, TICK_NETWORK, false, false},
-    {"d_encoder_output", HIDDEN, DTYPE_NONE, 0, TICK_D_NETWORK, TICK_D_ATTENTION, false, false},
-    {"d_encoder_up", UP, DTYPE_NONE, 0, TICK_D_NETWORK, TICK_D_NETWORK, false, false},
-    {"d_encoder_activated", INTER, DTYPE_NONE, 0, TICK_D_NETWORK, TICK_D_NETWORK, false, false},
-    {"d_encoder_qkv", QKV, DTYPE_NONE, 0, TICK_D_ATTENTION, TICK_D_ATTENTION, false, false},
-    {"d_encoder_context", CONTEXT, DTYPE_NONE, 0, TICK_D_ATTENTION, TICK_D_ATTENTION, false,
-     false},
+static const struct passing {
+    const char *name;
+    enum encoder_width width;
+    enum encoder_tick first, last;
+} passing[] = {
+    {"encoder_output", ENCODER_HIDDEN, TICK_NETWORK, TICK_NETWORK},
+    {"d_encoder_output", ENCODER_HIDDEN, TICK_D_NETWORK, TICK_D_ATTENTION},
+    {"d_encoder_up", ENCODER_UP, TICK_D_NETWORK, TICK_D_NETWORK},
+    {"d_encoder_activated", ENCODER_INTER, TICK_D_NETWORK, TICK_D_NETWORK},
+    {"d_encoder_qkv", ENCODER_QKV, TICK_D_ATTENTION, TICK_D_ATTENTION},
+    {"d_encoder_context", ENCODER_CONTEXT, TICK_D_ATTENTION, TICK_D_ATTENTION},
 };
 
 struct encoder_hold {
     struct train *t;
     struct sizes *z;
-    struct size patches, tokens, widths[WIDTHS], merged;
+    struct size patches, tokens;
+    struct encoder_widths w;
     uint16_t base;
     bool back;
     enum { AGAIN_NOT, AGAIN_OPS, AGAIN_WHOLE } again;
@@ -111,26 +78,27 @@ static void hold(struct encoder_hold *r, struct buffer like, struct size rows,
 
 /* While a layer runs: both passes where it saves nothing but its input, else the forward alone
  * needs no room of its own beside what all layers save. */
-static void hold_passing(struct encoder_hold *r, const struct layer_tensor *tensor)
+static void hold_passing(struct encoder_hold *r, const char *name, enum dtype dtype,
+                         enum encoder_width width, enum encoder_tick first,
+                         enum encoder_tick last)
 {
-    enum encoder_tick first = tensor->first, last = tensor->last;
     if (!r->back && first >= TICK_D_PROJECTOR)
         return;
     if (!r->back && last >= TICK_D_PROJECTOR)
         last = TICK_NETWORK;
     hold(r,
-         (struct buffer){.name = tensor->name,
+         (struct buffer){.name = name,
                          .category = CATEGORY_ACTIVATION,
-                         .dtype = tensor->dtype,
+                         .dtype = dtype,
                          .life = LIFE_TRANSIENT},
-         r->patches, r->widths[tensor->width], first, last);
+         r->patches, r->w.of[width], first, last);
 }
 
 /* Layers that keep a tensor from their forward to their backward. */
-static uint64_t keeping(const struct encoder_hold *r, const struct layer_tensor *tensor)
+static uint64_t keeping(const struct encoder_hold *r, const struct encoder_tensor *tensor)
 {
     uint64_t layers = r->t->plan->model.encoder.layers;
-    unsigned by = r->again == AGAIN_OPS ? KEEPS_OPS : KEEPS_INPUT;
+    unsigned by = r->again == AGAIN_OPS ? ENCODER_KEEPS_OPS : ENCODER_KEEPS_INPUT;
     if (!r->back)
         return 0;
     if (r->again == AGAIN_NOT || tensor->keeps & by)
@@ -138,28 +106,35 @@ static uint64_t keeping(const struct encoder_hold *r, const struct layer_tensor 
     return r->every ? layers - layers / r->every : 0;
 }
 
+static void add_tensor(struct encoder_hold *r, const struct encoder_tensor *tensor)
+{
+    static const enum encoder_tick forward[] = {TICK_ATTENTION, TICK_NETWORK},
+                                   back[] = {TICK_D_ATTENTION, TICK_D_NETWORK};
+    uint64_t layers = keeping(r, tensor), all = r->t->plan->model.encoder.layers;
+    if (layers < all)
+        hold_passing(r, tensor->name, tensor->dtype, tensor->width, forward[tensor->made],
+                     back[tensor->until]);
+    if (layers)
+        hold(r,
+             (struct buffer){.name = tensor->name,
+                             .category = CATEGORY_ACTIVATION,
+                             .dtype = tensor->dtype,
+                             .count = size_const(r->z, layers),
+                             .life = LIFE_SAVED},
+             r->patches, r->w.of[tensor->width], TICK_ATTENTION, TICK_D_ATTENTION);
+}
+
 static void add_layers(struct encoder_hold *r)
 {
-    bool glu = r->t->plan->model.encoder.glu;
-    bool eager = !plan_is_megatron(r->t->plan);
-    for (size_t i = 0; i < sizeof tensors / sizeof *tensors; i++) {
-        const struct layer_tensor *tensor = &tensors[i];
-        if ((tensor->glu && !glu) || (tensor->eager && !eager))
-            continue;
-        uint64_t layers = keeping(r, tensor), all = r->t->plan->model.encoder.layers;
-        if (layers < all)
-            hold_passing(r, tensor);
-        if (layers)
-            hold(r,
-                 (struct buffer){.name = tensor->name,
-                                 .category = CATEGORY_ACTIVATION,
-                                 .dtype = tensor->dtype,
-                                 .count = size_const(r->z, layers),
-                                 .life = LIFE_SAVED},
-                 r->patches, r->widths[tensor->width], TICK_ATTENTION, TICK_D_ATTENTION);
-    }
+    bool glu = r->t->plan->model.encoder.glu, eager = !plan_is_megatron(r->t->plan);
+    size_t n;
+    const struct encoder_tensor *tensors = encoder_layer(&n);
+    for (size_t i = 0; i < n; i++)
+        if (tensors[i].saved && (glu || !tensors[i].glu) && (eager || !tensors[i].eager))
+            add_tensor(r, &tensors[i]);
     for (size_t i = 0; i < sizeof passing / sizeof *passing; i++)
-        hold_passing(r, &passing[i]);
+        hold_passing(r, passing[i].name, DTYPE_NONE, passing[i].width, passing[i].first,
+                     passing[i].last);
 }
 
 /* The images' values in the format of the first product, which saves them. */
@@ -183,14 +158,14 @@ static void add_projector(struct encoder_hold *r)
     const struct plan *plan = r->t->plan;
     bool trained = plan->workload.encoder.train != ENCODER_FROZEN && !plan->lora.rank;
     struct size outputs = size_const(r->z, plan->model.encoder.outputs);
-    struct size part = size_ceil_div(r->z, r->merged, size_slot(r->z, SLOT_TP));
+    struct size part = size_ceil_div(r->z, r->w.merged, size_slot(r->z, SLOT_TP));
     for (unsigned i = 0; i < 3; i++)
         hold(r,
              (struct buffer){.name = inner[i],
                              .category = CATEGORY_ACTIVATION,
                              .count = trained ? outputs : size_const(r->z, 1),
                              .life = trained ? LIFE_SAVED : LIFE_TRANSIENT},
-             r->tokens, i ? part : r->merged, trained ? TICK_ATTENTION : TICK_PROJECTOR,
+             r->tokens, i ? part : r->w.merged, trained ? TICK_ATTENTION : TICK_PROJECTOR,
              trained ? TICK_D_ATTENTION : TICK_PROJECTOR);
     hold(r,
          (struct buffer){.name = "image_tokens",
@@ -219,21 +194,11 @@ void train_encoder(struct train *t)
     const struct plan *plan = t->plan;
     if (!encoder_is_there(plan) || !plan->workload.encoder.patches)
         return;
-    struct encoder_widths w = encoder_widths(plan, t->z);
     struct encoder_hold r = {.t = t,
                              .z = t->z,
                              .patches = encoder_patches(plan, t->z),
-                             .merged = w.merged,
+                             .w = encoder_widths(plan, t->z),
                              .back = encoder_runs_back(plan)};
-    struct size widths[WIDTHS] = {w.hidden,
-                                  w.qkv,
-                                  w.context,
-                                  w.heads,
-                                  w.up,
-                                  w.inter,
-                                  size_const(t->z, plan->model.encoder.norm_bias ? 4 : 2)};
-    for (unsigned i = 0; i < WIDTHS; i++)
-        r.widths[i] = widths[i];
     r.tokens = size_ceil_by(t->z, r.patches, plan->model.encoder.merge);
     choose_again(&r);
     add_ticks(&r);
