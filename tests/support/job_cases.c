@@ -68,7 +68,7 @@ const struct job_case job_cases[] = {
     {"maxtext/written-out.yml", "",
      "parallel.pp=4 parallel.vpp=4 parallel.ep=2 workload.micro_batch=4 model.hidden=4096 "
      "workload.global_batch=256 precision.compute=fp8 recompute.kind=save",
-     1},
+     0},
     {"maxtext/two-files.sh", "",
      "parallel.cp=2 parallel.ep=4 workload.micro_batch=8 workload.sequence_length=4096 "
      "moe.path=allgather precision.weights=bf16",
@@ -208,7 +208,7 @@ const struct job_case job_cases[] = {
     {"maxtext/deepseek-custom.yml", "cluster=h100-8x32",
      "parallel.ep=16 parallel.zero=3 parallel.dp_shard=128 workload.micro_batch=4 "
      "workload.global_batch=2048 recompute.kind=full",
-     3},
+     1},
     {"maxtext/mixtral-out-proj.sh", "cluster=h100-8x32",
      "parallel.tp=4 workload.micro_batch=8 recompute.kind=save moe.matmul=ragged_dot "
      "precision.compute=fp8",
@@ -218,7 +218,7 @@ const struct job_case job_cases[] = {
      "stack.cross_entropy=chunked stack.loss_chunks=8",
      1},
     {"maxtext/slices.sh", "cluster=mi300x-8x16",
-     "parallel.zero=3 optimizer.offload=1 recompute.kind=full model.layers=48", 1},
+     "parallel.zero=3 optimizer.offload=1 recompute.kind=full model.layers=48", 0},
     {"maxtext/windows.yml", "cluster=h100-8x8",
      "model.attention.window=4096 parallel.pp=4 parallel.vpp=2 parallel.tp=2 "
      "workload.micro_batch=1",

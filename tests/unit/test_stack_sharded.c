@@ -136,6 +136,13 @@ static void states_are_shared_out(void **state)
     assert_int_equal(host_bytes("stack=torchtitan optimizer.offload=1 "
                                 "optimizer.offload_params=true"),
                      16 * UINT64_C(3816515328));
+    /* MaxText's layer inputs, 48 of 4096 x 2048 in 16 bits, and with them q of 4096 */
+#define AWAY "stack=maxtext recompute.kind=full recompute.offload="
+    assert_int_equal(host_bytes(AWAY "[decoder_layer_input]"), 48 * 4096 * 2048 * 2);
+    assert_int_equal(host_bytes(AWAY "[decoder_layer_input,query_proj]"),
+                     48 * 4096 * UINT64_C(6144) * 2);
+    assert_int_equal(named(AWAY "[decoder_layer_input]", "layer_input"), 0);
+    assert_int_equal(named(AWAY "[query_proj]", "layer_input"), 4096 * 2048 * 2);
     assert_int_equal(host_bytes("stack=deepspeed parallel.zero=2 optimizer.offload=1"),
                      18 * UINT64_C(3816515328));
 }

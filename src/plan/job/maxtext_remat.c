@@ -7,7 +7,8 @@
 #include "plan/job/maxtext.h"
 #include "plan/schema/schema.h"
 
-/* What a policy keeps on the device, in a plan's names. Source: layers/decoders.py. */
+/* What a policy keeps on the device, or in host memory, in a plan's names. Source:
+ * layers/decoders.py. */
 #define QKV "query_proj key_proj value_proj"
 static const struct policy {
     const char *name, *kept;
@@ -21,8 +22,8 @@ static const struct policy {
     {"minimal", QKV " out_proj mlpwi mlpwo", false},
     {"minimal_with_context", QKV " context out_proj mlpwi mlpwo", false},
     {"minimal_flash", QKV " context out_proj mlpwi mlpwo", false},
-    {"qkv_proj_offloaded", "", true},
-    {"minimal_offloaded", "", true},
+    {"qkv_proj_offloaded", QKV, true},
+    {"minimal_offloaded", QKV " out_proj mlpwi mlpwo", true},
 };
 
 /* Names of policy custom that a plan has. */
@@ -32,10 +33,18 @@ static const char *const tensors[] = {"query_proj",  "key_proj", "value_proj", "
                                       "moe_mlpwi_1", "moe_mlpwo"};
 static const char *const not_kept[] = {"kv_proj", "mla_q", "mla_kv"};
 
+static const char residual[] = "decoder_layer_input";
+
 enum {
     TENSORS = sizeof tensors / sizeof *tensors,
     NOT_KEPT = sizeof not_kept / sizeof *not_kept
 };
+
+static void set_away(struct job *job, const char *const *words, size_t n, const char *flag)
+{
+    if (n)
+        job_set_list(job, "recompute.offload", words, n > PLAN_NAMES ? PLAN_NAMES : n, flag);
+}
 
 static void set_kept(struct job *job, const char *const *words, size_t n, const char *flag)
 {
@@ -50,8 +59,14 @@ static void set_kept(struct job *job, const char *const *words, size_t n, const 
 
 static enum status set_custom(struct job *job)
 {
-    const char *kept[TENSORS];
-    size_t n = 0;
+    const char *kept[TENSORS], *away[TENSORS + 1], *input = "device";
+    size_t n = 0, n_away = 0;
+    TRY(job_word(job, residual, &input));
+    if (text_equal(input, "offload"))
+        away[n_away++] = residual;
+    else if (!text_equal(input, "device"))
+        job_warn(job, job_setting(job, residual)->mark,
+                 "'%s: %s' matters to memory and is not modelled", residual, input);
     for (size_t i = 0; i < TENSORS + NOT_KEPT; i++) {
         const char *name = i < TENSORS ? tensors[i] : not_kept[i - TENSORS], *where = "remat";
         TRY(job_word(job, name, &where));
@@ -59,11 +74,14 @@ static enum status set_custom(struct job *job)
             continue;
         if (text_equal(where, "device") && i < TENSORS)
             kept[n++] = name;
+        else if (text_equal(where, "offload") && i < TENSORS)
+            away[n_away++] = name;
         else
             job_warn(job, job_setting(job, name)->mark,
                      "'%s: %s' matters to memory and is not modelled", name, where);
     }
     set_kept(job, kept, n, "remat_policy");
+    set_away(job, away, n_away, "remat_policy decoder_layer_input");
     return STATUS_OK;
 }
 
@@ -76,11 +94,9 @@ static void set_policy(struct job *job, const struct policy *policy)
         kept[n++] = arena_strndup(job->arena, at, length);
         at += length + (at[length] == ' ');
     }
-    set_kept(job, kept, n, "remat_policy");
-    struct mark mark = job_setting(job, "remat_policy")->mark;
+    set_kept(job, kept, policy->host ? 0 : n, "remat_policy");
     if (policy->host)
-        job_warn(job, mark, "remat_policy %s keeps tensors in host memory: modelled as full",
-                 policy->name);
+        set_away(job, kept, n, "remat_policy");
 }
 
 enum status maxtext_set_remat(struct job *job)
@@ -107,16 +123,24 @@ enum status maxtext_set_remat(struct job *job)
 static void write_remat(struct job_writer *writer)
 {
     const struct recompute_plan *recompute = &writer->plan->recompute;
-    if (recompute->kind != RECOMPUTE_SAVE) {
+    bool away = recompute->kind == RECOMPUTE_FULL && recompute->offload.n > 0;
+    if (recompute->kind != RECOMPUTE_SAVE && !away) {
         if (recompute->kind == RECOMPUTE_NONE)
             writer_flag(writer, "remat_policy", "none");
         return;
     }
     writer_flag(writer, "remat_policy", "custom");
+    for (uint64_t i = 0; i < recompute->offload.n; i++)
+        if (text_equal(recompute->offload.word[i], residual))
+            writer_flag(writer, residual, "offload");
     for (uint64_t i = 0; i < recompute->save.n; i++)
         for (size_t j = 0; j < TENSORS; j++)
             if (text_equal(recompute->save.word[i], tensors[j]))
                 writer_flag(writer, tensors[j], "device");
+    for (uint64_t i = 0; i < recompute->offload.n; i++)
+        for (size_t j = 0; j < TENSORS; j++)
+            if (text_equal(recompute->offload.word[i], tensors[j]))
+                writer_flag(writer, tensors[j], "offload");
 }
 
 static void write_loss(struct job_writer *writer)

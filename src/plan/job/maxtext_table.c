@@ -120,7 +120,8 @@ const struct job_flag maxtext_flags[] = {
     REMAT("moe_mlpwi_0"),
     REMAT("moe_mlpwi_1"),
     REMAT("moe_mlpwo"),
-    MEMORY("decoder_layer_input", JOB_VALUE, "device", NULL, BASE),
+    RULE("decoder_layer_input", JOB_VALUE, "recompute.offload",
+         "policy custom: offload; remat warns", BASE),
 
     /* ---- what matters and is not modelled ---- */
     RULE("num_vocab_tiling", JOB_VALUE, "stack.loss_chunks", "above 1: rows in so many tiles",

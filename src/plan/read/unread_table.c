@@ -402,7 +402,9 @@ const struct unread_row unread_rows[] = {
          STACK(BIT(STACK_GENERIC) | BIT(STACK_HOST))), /* its names are checked in every mode */
     WHEN("recompute.modules", TRAINS, ONE_OF("recompute.kind", BIT(RECOMPUTE_SELECTIVE)),
          STACK(TRAINERS & ~HUGGINGFACE)),
-    WHEN("recompute.offload", TRAINS, STACK(BIT(STACK_MEGATRON) | BIT(STACK_PRIMUS))),
+    WHEN("recompute.offload", TRAINS, STACK(MEGATRONS)),
+    WHEN("recompute.offload", TRAINS, STACK(BIT(STACK_MAXTEXT)),
+         ONE_OF("recompute.kind", BIT(RECOMPUTE_FULL) | BIT(RECOMPUTE_SAVE))),
     WHEN("memory.cache_block", ENGINE, INFERS),
     WHEN("block.collective", BLOCK(ALL(BLOCK_MLP + 1) & ~BIT(BLOCK_MOE)), TENSOR),
     WHEN("block.tiles", BLOCK(BIT(BLOCK_ALLREDUCE_MATMUL) | BIT(BLOCK_REDUCE_SCATTER_MATMUL))),

@@ -9,21 +9,44 @@
 #include "work/stack/maxtext.h"
 #include "work/stack/stack.h"
 
-static void save(const struct maxtext_layer *layer, enum segment segment, const char *name,
-                 bool pinned, unsigned n_dims, const struct size *dims)
+/* Where a tensor waits between its layer's passes. */
+enum place { ON_DEVICE, ON_DEVICE_PINNED, ON_HOST };
+
+/* In host memory: all layers' there, and on the device the one at hand, on its way out or back
+ * (jax.checkpoint save_and_offload_only_these_names; base.yml: offload). */
+static void offload(const struct maxtext_layer *layer, enum segment segment, const char *name,
+                    unsigned n_dims, const struct size *dims)
 {
+    const struct buffer *buffer =
+        maxtext_declare(layer, segment, arena_printf(layer->work->arena, "reloaded_%s", name),
+                        CATEGORY_CHECKPOINT, 0, n_dims, dims);
+    const struct segment_use *use = &layer->work->use[segment];
+    struct size copies = size_mul(layer->z, use->repeat, use->in_flight);
+    work_host(layer->work, name,
+              size_ceil_div(layer->z, size_mul(layer->z, buffer->bytes, copies),
+                            size_const(layer->z, 1000)),
+              "MaxText base.yml: offload");
+}
+
+static void save(const struct maxtext_layer *layer, enum segment segment, const char *name,
+                 enum place place, unsigned n_dims, const struct size *dims)
+{
+    if (place == ON_HOST) {
+        offload(layer, segment, name, n_dims, dims);
+        return;
+    }
     struct buffer *buffer =
         maxtext_declare(layer, segment, name, CATEGORY_CHECKPOINT, 0, n_dims, dims);
     buffer->life = LIFE_SAVED;
-    buffer->pinned = pinned;
+    buffer->pinned = place == ON_DEVICE_PINNED;
 }
 
 /* The residual stream at the start of every layer, whatever else is recomputed. */
-static void save_residual(const struct maxtext_layer *layer)
+static void save_residual(const struct maxtext_layer *layer, enum place place)
 {
     for (unsigned k = 0; k < KIND_COUNT; k++)
         if (layer->kinds[k])
-            save(layer, segment_of_kind((enum layer_kind)k), "layer_input", false, 2,
+            save(layer, segment_of_kind((enum layer_kind)k), "layer_input", place, 2,
                  (struct size[]){layer->tokens, layer->hidden});
 }
 
@@ -70,7 +93,8 @@ static bool has_saved(enum layer_kind kind, const struct saved_name *saved)
                                        : kind_mixer(kind) != MIXER_NONE;
 }
 
-static void save_named(const struct maxtext_layer *layer, const struct saved_name *saved)
+static void save_named(const struct maxtext_layer *layer, const struct saved_name *saved,
+                       enum place place)
 {
     const struct size widths[] = {layer->q,
                                   layer->k,
@@ -90,25 +114,28 @@ static void save_named(const struct maxtext_layer *layer, const struct saved_nam
             dims[1] = dims[2] = layer->rows[1];
             dims[layer->n_rows] = width;
         }
-        save(layer, segment_of_kind(kind), saved->tensor, true,
+        save(layer, segment_of_kind(kind), saved->tensor, place,
              saved->routed ? layer->n_rows + 1 : 2, dims);
     }
 }
 
-static enum status save_user_names(const struct plan *plan, const struct maxtext_layer *layer,
+/* The residual stream by MaxText's name for it, which may wait in host memory. */
+static const char residual[] = "decoder_layer_input";
+
+static enum status save_user_names(const struct word_list *list, const char *key,
+                                   const struct maxtext_layer *layer, enum place place,
                                    struct err *err)
 {
-    const struct word_list *list = &plan->recompute.save;
     for (uint64_t i = 0; i < list->n; i++) {
-        bool known = false;
+        bool known = place == ON_HOST && text_equal(list->word[i], residual);
         for (size_t j = 0; j < sizeof saved_names / sizeof *saved_names; j++) {
             if (!text_equal(saved_names[j].name, list->word[i]))
                 continue;
             known = true;
-            save_named(layer, &saved_names[j]);
+            save_named(layer, &saved_names[j], place);
         }
         if (!known) {
-            err_set(err, STATUS_INPUT, "recompute.save: stack maxtext knows no tensor \"%s\"",
+            err_set(err, STATUS_INPUT, "%s: stack maxtext knows no tensor \"%s\"", key,
                     list->word[i]);
             return err_hint(err,
                             "known: query_proj, key_proj, value_proj, qkv_proj, context, "
@@ -143,6 +170,12 @@ static unsigned names_kept(const struct plan *plan)
 
 static const char *const kept[] = {"qkv_proj", "context", "mlpwi", "mlpwo"};
 
+/* Policies that keep nothing else, or what they name. */
+static bool reads_offload(const struct plan *plan)
+{
+    return plan->recompute.kind == RECOMPUTE_FULL || plan->recompute.kind == RECOMPUTE_SAVE;
+}
+
 /* A rematerialised layer runs again but for what its policy keeps. */
 void stack_maxtext_again(const struct plan *plan, struct again *again)
 {
@@ -153,6 +186,8 @@ void stack_maxtext_again(const struct plan *plan, struct again *again)
     again_words(again, &words, kept_modules, true);
     if (plan->recompute.kind == RECOMPUTE_SAVE)
         again_words(again, &plan->recompute.save, kept_modules, true);
+    if (reads_offload(plan))
+        again_words(again, &plan->recompute.offload, kept_modules, true);
 }
 
 /* recompute: none keeps every named tensor; selective keeps what is cheap to keep and dear to
@@ -161,11 +196,19 @@ enum status maxtext_save(const struct plan *plan, const struct maxtext_layer *la
                          struct err *err)
 {
     unsigned n = names_kept(plan);
-    save_residual(layer);
+    const struct word_list *away = &plan->recompute.offload;
+    bool moved = false;
+    for (uint64_t i = 0; i < away->n && reads_offload(plan); i++)
+        moved = moved || text_equal(away->word[i], residual);
+    save_residual(layer, moved ? ON_HOST : ON_DEVICE);
     for (unsigned i = 0; i < n; i++)
         for (size_t j = 0; j < sizeof saved_names / sizeof *saved_names; j++)
             if (text_equal(saved_names[j].name, kept[i]))
-                save_named(layer, &saved_names[j]);
-    return plan->recompute.kind == RECOMPUTE_SAVE ? save_user_names(plan, layer, err)
-                                                  : STATUS_OK;
+                save_named(layer, &saved_names[j], ON_DEVICE_PINNED);
+    if (reads_offload(plan))
+        TRY(save_user_names(away, "recompute.offload", layer, ON_HOST, err));
+    return plan->recompute.kind == RECOMPUTE_SAVE
+               ? save_user_names(&plan->recompute.save, "recompute.save", layer,
+                                 ON_DEVICE_PINNED, err)
+               : STATUS_OK;
 }
