@@ -120,7 +120,7 @@ static void the_period_is_what_playing_comes_to(void **state)
 
 /* ---- pipelines ---- */
 
-enum { MOST = 64 };
+enum { MICRO = 20, MOST = 64 };
 
 static struct pipeline even(enum pipeline_schedule schedule, uint64_t stages, uint64_t chunks,
                             uint64_t micro, double *times)
@@ -225,6 +225,65 @@ static void ends_lie_between_their_bounds(void **state)
     }
 }
 
+/* When the rows that a task needs have come, by what has ended so far; NAN: not yet. */
+static double rows_come(const struct pipeline *p, double end_s[TASK_KINDS][MOST][MICRO],
+                        const struct pipeline_task *t)
+{
+    uint64_t last = p->stages * p->chunks - 1;
+    double send = p->overlapped && p->stages > 1 ? p->send_s : 0;
+    if (t->kind == TASK_FORWARD)
+        return t->chunk ? end_s[TASK_FORWARD][t->chunk - 1][t->micro] + send : 0;
+    if (t->kind == TASK_WEIGHT)
+        return end_s[TASK_BACKWARD][t->chunk][t->micro];
+    double own = end_s[TASK_FORWARD][t->chunk][t->micro];
+    if (t->chunk == last || isnan(own))
+        return own;
+    double after = end_s[TASK_BACKWARD][t->chunk + 1][t->micro] + send;
+    return own > after ? own : after;
+}
+
+/* Every schedule: a stage does each of its tasks once, begins it at the very moment at which
+ * its rows have come and the stage is free, and takes what it takes. */
+static void tasks_begin_as_soon_as_they_can(void **state)
+{
+    (void)state;
+    static double end_s[TASK_KINDS][MOST][MICRO];
+    struct rng rng;
+    rng_init(&rng, 11, 0, 0, 0, 0);
+    for (unsigned draw = 0; draw < 300; draw++) {
+        struct arena arena = {0};
+        double times[3 * MOST], free_s[MOST] = {0};
+        struct pipeline_times t;
+        uint64_t stages = 1 + rng_below(&rng, 6),
+                 chunks = draw % 5 ? 1 : 1 + rng_below(&rng, 4);
+        uint64_t micro =
+            chunks > 1 ? stages * (1 + rng_below(&rng, 3)) : 1 + rng_below(&rng, 18);
+        struct pipeline p = even((enum pipeline_schedule)(draw % 5 ? draw % 5 : PIPELINE_1F1B),
+                                 stages, chunks, micro, times);
+        for (size_t i = 0; i < 3 * MOST; i++)
+            times[i] = 0.5 + (i < 2 * MOST) * rng_uniform(&rng);
+        p.record = true;
+        p.send_s = rng_uniform(&rng) / 4;
+        p.overlapped = rng_below(&rng, 2);
+        pipeline_play(&p, &arena, &t);
+        unsigned kinds = pipeline_splits(&p) ? 3 : 2;
+        assert_int_equal(t.n_tasks, kinds * stages * chunks * micro);
+        for (size_t i = 0; i < sizeof end_s / sizeof(double); i++)
+            (&end_s[0][0][0])[i] = (double)NAN;
+        for (size_t i = 0; i < t.n_tasks; i++) {
+            const struct pipeline_task *task = &t.tasks[i];
+            double rows = rows_come(&p, end_s, task);
+            double *end = &end_s[task->kind][task->chunk][task->micro];
+            if (isnan(rows) || !isnan(*end) || task->begin_s != fmax(rows, free_s[task->stage]))
+                fail_msg("draw %u: task %zu of %zu begins at %.17g, rows come at %.17g, the "
+                         "stage is free at %.17g",
+                         draw, i, t.n_tasks, task->begin_s, rows, free_s[task->stage]);
+            *end = free_s[task->stage] = task->end_s;
+        }
+        arena_release(&arena);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -233,6 +292,7 @@ int main(void)
         cmocka_unit_test(the_period_is_what_playing_comes_to),
         cmocka_unit_test(even_stages_follow_closed_forms),
         cmocka_unit_test(ends_lie_between_their_bounds),
+        cmocka_unit_test(tasks_begin_as_soon_as_they_can),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,7 +10,7 @@ struct resolver {
     const struct profile *profile;
     const struct rates_try *attempt;
     int path, compute;
-    uint64_t said[PROFILE_ITEMS]; /* bit q: some row says quantity q of an item or class */
+    uint64_t said[PROFILE_ITEMS]; /* bit q: a row of the path and precision says q of an item */
 };
 
 static_assert(PROFILE_QUANTITIES <= 64, "a bit each");
@@ -20,8 +20,12 @@ static struct resolver resolver_of(const struct plan *plan, enum moe_path path,
                                    const struct rates_try *attempt)
 {
     struct resolver r = {profile, attempt, (int)path, (int)plan->precision.compute, {0}};
-    for (size_t i = 0; profile && i < profile->n; i++)
-        r.said[profile->constants[i].of] |= UINT64_C(1) << profile->constants[i].is;
+    for (size_t i = 0; profile && i < profile->n; i++) {
+        const struct constant *c = &profile->constants[i];
+        if ((c->path == PROFILE_ANY || c->path == r.path) &&
+            (c->compute == PROFILE_ANY || c->compute == r.compute))
+            r.said[c->of] |= UINT64_C(1) << c->is;
+    }
     return r;
 }
 

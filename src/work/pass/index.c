@@ -44,6 +44,10 @@ static void place_buffers(struct work *work)
 
 /* ---- moments ---- */
 
+struct between {
+    uint16_t first, last;
+};
+
 /* The buffers of one segment and schedule that come and go, and the moments at which one of
  * them begins (a sum of what is alive rises nowhere else). */
 struct candidates {
@@ -51,7 +55,8 @@ struct candidates {
     size_t n_own;
     size_t n, n_ticks, words; /* words: of a set of buffers */
     uint16_t *buffers, *ticks;
-    uint64_t *sets; /* [n_ticks][words] who is alive */
+    struct between *spans; /* [n] of the buffers, from begin to end */
+    uint64_t *sets;        /* [n_ticks][words] who is alive */
 };
 
 static bool is_new(const struct candidates *c, uint16_t tick)
@@ -62,6 +67,17 @@ static bool is_new(const struct candidates *c, uint16_t tick)
     return true;
 }
 
+/* A word of the set that is alive at a tick. */
+static uint64_t alive_at(const struct candidates *c, uint16_t tick, size_t word)
+{
+    const struct between *spans = c->spans + 64 * word;
+    size_t n = c->n - 64 * word < 64 ? c->n - 64 * word : 64;
+    uint64_t set = 0;
+    for (size_t i = 0; i < n; i++)
+        set |= (uint64_t)(spans[i].first <= tick && tick <= spans[i].last) << i;
+    return set;
+}
+
 static void gather(const struct work *work, unsigned schedule, struct candidates *c)
 {
     c->n = c->n_ticks = 0;
@@ -69,18 +85,15 @@ static void gather(const struct work *work, unsigned schedule, struct candidates
         const struct buffer *buffer = &work->buffers[c->own[i]];
         if (work_order(buffer) < ORDER_SAVED || !(buffer->schedules >> schedule & 1))
             continue;
+        c->spans[c->n] = (struct between){buffer->first, buffer->last};
         c->buffers[c->n++] = c->own[i];
         if (is_new(c, buffer->first))
             c->ticks[c->n_ticks++] = buffer->first;
     }
     c->words = (c->n + 63) / 64;
-    memset(c->sets, 0, c->n_ticks * c->words * sizeof *c->sets);
     for (size_t tick = 0; tick < c->n_ticks; tick++)
-        for (size_t i = 0; i < c->n; i++) {
-            const struct buffer *buffer = &work->buffers[c->buffers[i]];
-            if (buffer->first <= c->ticks[tick] && c->ticks[tick] <= buffer->last)
-                c->sets[tick * c->words + i / 64] |= UINT64_C(1) << i % 64;
-        }
+        for (size_t word = 0; word < c->words; word++)
+            c->sets[tick * c->words + word] = alive_at(c, c->ticks[tick], word);
 }
 
 static bool contains(const struct candidates *c, size_t outer, size_t inner)
@@ -125,11 +138,12 @@ static void find_moments(struct work *work)
     size_t n = work->n_buffers + 1, end[SEGMENT_COUNT];
     struct arena scratch = {0};
     struct candidates c = {
-        .buffers = arena_alloc(&scratch, n, sizeof *c.buffers),
-        .ticks = arena_alloc(&scratch, n, sizeof *c.ticks),
-        .sets = arena_alloc(&scratch, n * ((n + 63) / 64), sizeof *c.sets),
+        .buffers = arena_take(&scratch, n, sizeof *c.buffers),
+        .ticks = arena_take(&scratch, n, sizeof *c.ticks),
+        .spans = arena_take(&scratch, n, sizeof *c.spans),
+        .sets = arena_take(&scratch, n * ((n + 63) / 64), sizeof *c.sets),
     };
-    uint16_t *own = arena_alloc(&scratch, n, sizeof *own);
+    uint16_t *own = arena_take(&scratch, n, sizeof *own);
     sort_by(work, segment_of, SEGMENT_COUNT, own, end);
     work->moments = NULL; /* a copy of a list may be indexed anew, beside the first */
     work->members = NULL;
