@@ -353,11 +353,13 @@ struct cluster_node {
     uint64_t host_memory_bytes; /* of the node's processors; 0: not stated */
     double link_bandwidth;      /* bytes/s per device and direction, inside the node */
     double link_latency;        /* s */
+    double link_jitter;         /* relative standard deviation of what an exchange takes */
 };
 
 struct network {
     double bandwidth; /* bytes/s per device and direction, between nodes */
     double latency;   /* s */
+    double jitter;    /* relative standard deviation of what an exchange takes */
 };
 
 struct cluster {

@@ -356,6 +356,8 @@ static const struct silent silents[] = {
     {"cluster.device.peak.bf16", "the rate of another precision.compute"},
     {"cluster.device.peak.fp8", "the rate of another precision.compute"},
     {"cluster.node.link_latency", "of groups inside a node"},
+    {"cluster.node.link_jitter", "of the tails of times, beside the expected ones"},
+    {"cluster.network.jitter", "of the tails of times, beside the expected ones"},
     {"cluster.network.bandwidth", "of groups that cross nodes"},
     {"cluster.network.latency", "of groups that cross nodes"},
     {"workload.context_length", "of a cache that a decode step reads"},

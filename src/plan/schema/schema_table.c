@@ -252,11 +252,17 @@ const struct field schema_table[] = {
          "0", "link bandwidth inside a node, per device and direction"),
     RATE("cluster.node.link_latency", cluster.node.link_latency, UNIT_SECONDS, 0, 10, "1 us",
          "latency of a message inside a node"),
+    REAL(
+        "cluster.node.link_jitter", cluster.node.link_jitter, 0, 10, "0",
+        "relative standard deviation of what an exchange or collective inside a node takes, as "
+        "you state it: tails of times count it"),
     COUNT("cluster.nodes", cluster.nodes, 1, 1e6, "1", "nodes of the cluster"),
     RATE("cluster.network.bandwidth", cluster.network.bandwidth, UNIT_BYTES_PER_S, 0, 1e18, "0",
          "network bandwidth between nodes, per device and direction"),
     RATE("cluster.network.latency", cluster.network.latency, UNIT_SECONDS, 0, 10, "5 us",
          "latency of a message between nodes"),
+    REAL("cluster.network.jitter", cluster.network.jitter, 0, 10, "0",
+         "the same of an exchange or collective that crosses nodes"),
     COUNTS("cluster.mesh", cluster.mesh, 1, 1e6, "[]",
            "axes of a TPU slice, such as [4, 2]; empty: no mesh"),
     BOOL("cluster.wrap", cluster.wrap, "false", "the mesh's axes close into rings"),

@@ -15,10 +15,29 @@
 
 /* ---- columns ---- */
 
+static bool step_jitters(const void *time)
+{
+    return ((const struct time_report *)time)->jitter;
+}
+
+static bool layer_jitters(const void *layer)
+{
+    return ((const struct time_layer *)layer)->jitter;
+}
+
+/* Where the cluster states a jitter of its links. */
+#define JITTER(record, member, has)                                                            \
+    {                                                                                          \
+        .key = #member, .type = COLUMN_SECONDS, .offset = offsetof(struct record, member),     \
+        .present = has                                                                         \
+    }
+
 static const struct column time_columns[] = {
     COLUMN(time_report, step_s, COLUMN_SECONDS, NULL),
     COLUMN(time_report, step_p50_s, COLUMN_SECONDS, NULL),
     COLUMN(time_report, step_p99_s, COLUMN_SECONDS, NULL),
+    JITTER(time_report, step_p99_routing_s, step_jitters),
+    JITTER(time_report, step_p99_link_s, step_jitters),
     COLUMN(time_report, tokens_per_s, COLUMN_REAL, NULL),
     COLUMN(time_report, tokens_per_s_per_device, COLUMN_REAL, NULL),
     COLUMN(time_report, exposed_comm_s, COLUMN_SECONDS, NULL),
@@ -107,11 +126,15 @@ static const struct column layer_columns[] = {
     LAYER(forward_s, COLUMN_SECONDS),
     COLUMN(time_layer, forward_p50_s, COLUMN_SECONDS, NULL),
     COLUMN(time_layer, forward_p99_s, COLUMN_SECONDS, NULL),
+    JITTER(time_layer, forward_p99_routing_s, layer_jitters),
+    JITTER(time_layer, forward_p99_link_s, layer_jitters),
     LAYER(forward_serial_s, COLUMN_SECONDS),
     LAYER(forward_tokens_per_s, COLUMN_REAL),
     LAYER(forward_backward_s, COLUMN_SECONDS),
     COLUMN(time_layer, forward_backward_p50_s, COLUMN_SECONDS, NULL),
     COLUMN(time_layer, forward_backward_p99_s, COLUMN_SECONDS, NULL),
+    JITTER(time_layer, forward_backward_p99_routing_s, layer_jitters),
+    JITTER(time_layer, forward_backward_p99_link_s, layer_jitters),
     LAYER(forward_backward_tokens_per_s, COLUMN_REAL),
     LAYER(grouped_gemm_s, COLUMN_SECONDS),
     LAYER(useful_flop_per_s, COLUMN_REAL),
@@ -287,7 +310,7 @@ static void print_step(struct screen *screen, const struct time_report *t)
                 seconds(a, t->high_s), t->profile, t->calibrated ? "" : " (uncalibrated)");
     if (screen->brief >= BRIEF_TIME && !t->serving.present)
         text_printf(&text, "; %s tokens/s a device", amount(a, t->tokens_per_s_per_device));
-    else if (t->samples)
+    else if (t->samples || t->jitter)
         text_printf(&text, "; p99 %s", seconds(a, t->step_p99_s));
     screen_item(screen, "time", text_string(&text));
 }
@@ -516,6 +539,23 @@ static void print_layer(struct screen *screen, const struct time_layer *l)
     screen_item(screen, "", text_string(&text));
 }
 
+/* What each of both alone makes of the tail. */
+static void print_tails(struct screen *screen, const struct time_report *t)
+{
+    struct arena *a = screen->view->arena;
+    const struct time_layer *l = &t->layer;
+    struct text text = {.arena = a};
+    if (!t->jitter)
+        return;
+    text_printf(&text, "p99 %s: %s by routing alone, %s by the links' jitter alone",
+                seconds(a, t->step_p99_s), seconds(a, t->step_p99_routing_s),
+                seconds(a, t->step_p99_link_s));
+    if (l->present)
+        text_printf(&text, "; forward of a layer %s: %s, %s", seconds(a, l->forward_p99_s),
+                    seconds(a, l->forward_p99_routing_s), seconds(a, l->forward_p99_link_s));
+    screen_item(screen, "", text_string(&text));
+}
+
 void predict_print_why(const struct predict_view *view)
 {
     const struct time_report *t = &view->prediction->time;
@@ -525,6 +565,7 @@ void predict_print_why(const struct predict_view *view)
     screen_time(&screen);
     print_cost(&screen, t);
     print_layer(&screen, &t->layer);
+    print_tails(&screen, t);
     print_lines(view, "what the step is made of", t->parts, t->n_parts);
     print_lines(view, "the longest ops on its way", t->path, t->n_path);
     print_lines(view, "the step, if there were", t->whatifs, t->n_whatifs);

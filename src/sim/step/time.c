@@ -9,6 +9,7 @@
 #include "plan/derive.h"
 #include "plan/speculation.h"
 #include "sim/moe/intensity.h"
+#include "sim/step/link_spread.h"
 #include "sim/step/range.h"
 #include "work/list/params.h"
 #include "work/path/path.h"
@@ -279,28 +280,53 @@ static void report_layer(struct context *c)
         layer->at.forward_backward_s;
 }
 
-static void spread_layer(struct time_layer *layer, double *forward, double *both, uint64_t n)
+/* p50 and p99 of sorted seconds and a link's standard deviation, and each of both alone.
+ * Percentiles of routing are interpolated between few samples; with links it is no less. */
+struct tail {
+    double p50_s, p99_s, p99_routing_s, p99_link_s;
+};
+
+static struct tail tail_of(const double *sorted, size_t n, double expected_s, double sd)
+{
+    double routing = stat_percentile(sorted, n, 0.99);
+    return (struct tail){.p50_s = link_spread_percentile(sorted, n, sd, 0.5),
+                         .p99_s = fmax(link_spread_percentile(sorted, n, sd, 0.99), routing),
+                         .p99_routing_s = routing,
+                         .p99_link_s = link_spread_percentile(&expected_s, 1, sd, 0.99)};
+}
+
+static void spread_layer(struct time_layer *layer, double *forward, double *both, size_t n,
+                         const struct link_spread *links)
 {
     stat_sort(forward, n);
     stat_sort(both, n);
-    layer->forward_p50_s = stat_percentile(forward, n, 0.5);
-    layer->forward_p99_s = stat_percentile(forward, n, 0.99);
-    layer->forward_backward_p50_s = stat_percentile(both, n, 0.5);
-    layer->forward_backward_p99_s = stat_percentile(both, n, 0.99);
+    struct tail one = tail_of(forward, n, layer->at.forward_s, links->forward_s),
+                two = tail_of(both, n, layer->at.forward_backward_s, links->forward_backward_s);
+    layer->forward_p50_s = one.p50_s;
+    layer->forward_p99_s = one.p99_s;
+    layer->forward_p99_routing_s = one.p99_routing_s;
+    layer->forward_p99_link_s = one.p99_link_s;
+    layer->forward_backward_p50_s = two.p50_s;
+    layer->forward_backward_p99_s = two.p99_s;
+    layer->forward_backward_p99_routing_s = two.p99_routing_s;
+    layer->forward_backward_p99_link_s = two.p99_link_s;
 }
 
-static bool report_spread(struct context *c)
+static void spread_step(struct time_report *out, double *steps, size_t n,
+                        const struct link_spread *links)
 {
-    struct time_report *out = c->out;
-    uint64_t n = c->routed ? c->spread.n : 0, layers = plan_moe_layers(c->plan);
-    bool same = c->plan->moe.routing.layers == ROUTING_SAME;
-    out->step_p50_s = out->step_p99_s = out->step_s;
-    if (c->plan->parallel.pp > 1 && n > PLAYED_STEPS)
-        n = PLAYED_STEPS;
-    if (!c->ask->spread || !n)
-        return true;
-    double *steps = arena_alloc(c->arena, 4 * n, sizeof *steps), *all = steps + n,
-           *forward = all + n, *both = forward + n;
+    stat_sort(steps, n);
+    struct tail tail = tail_of(steps, n, out->step_s, links->step_s);
+    out->step_p50_s = tail.p50_s;
+    out->step_p99_s = tail.p99_s;
+    out->step_p99_routing_s = tail.p99_routing_s;
+    out->step_p99_link_s = tail.p99_link_s;
+}
+
+/* Seconds of every routing sample; without routing the expected ones. */
+static bool play_samples(struct context *c, uint64_t n, double *steps, double *forward,
+                         double *both)
+{
     for (uint64_t i = 0; i < n; i++) {
         struct step_time step;
         struct layer_time layer;
@@ -311,13 +337,38 @@ static bool report_spread(struct context *c)
         forward[i] = layer.forward_s;
         both[i] = layer.forward_backward_s;
     }
-    spread_layer(&out->layer, forward, both, n);
-    for (uint64_t i = 0; i < n; i++)
-        all[i] = over_layers(steps, n, i, same ? 1 : layers);
-    stat_sort(all, n);
+    return true;
+}
+
+/* Links are those of the step that was timed last, the expected one. */
+static bool report_spread(struct context *c)
+{
+    struct time_report *out = c->out;
+    uint64_t n = c->routed ? c->spread.n : 0, layers = plan_moe_layers(c->plan);
+    bool same = c->plan->moe.routing.layers == ROUTING_SAME;
+    struct link_spread links;
+    out->step_p50_s = out->step_p99_s = out->step_s;
+    if (c->plan->parallel.pp > 1 && n > PLAYED_STEPS)
+        n = PLAYED_STEPS;
+    if (!c->ask->spread)
+        return true;
+    link_spread_of(c->stepper, &out->step, &links);
+    out->jitter = out->layer.jitter = links.step_s > 0;
+    if (!n && !out->jitter)
+        return true;
+    uint64_t held = n ? n : 1;
+    double *steps = arena_alloc(c->arena, 4 * held, sizeof *steps), *all = steps + held,
+           *forward = all + held, *both = forward + held;
+    steps[0] = out->step_s;
+    forward[0] = out->layer.at.forward_s;
+    both[0] = out->layer.at.forward_backward_s;
+    if (!play_samples(c, n, steps, forward, both))
+        return false;
+    spread_layer(&out->layer, forward, both, held, &links);
+    for (uint64_t i = 0; i < held; i++)
+        all[i] = n ? over_layers(steps, n, i, same ? 1 : layers) : steps[0];
+    spread_step(out, all, held, &links);
     out->samples = n;
-    out->step_p50_s = stat_percentile(all, n, 0.5);
-    out->step_p99_s = stat_percentile(all, n, 0.99);
     return true;
 }
 

@@ -28,6 +28,10 @@ struct time_layer {
     bool present;
     struct layer_time at;
     double forward_p50_s, forward_p99_s, forward_backward_p50_s, forward_backward_p99_s;
+    /* of routing alone, and of stated link jitter alone: where the cluster states one */
+    double forward_p99_routing_s, forward_p99_link_s;
+    double forward_backward_p99_routing_s, forward_backward_p99_link_s;
+    bool jitter;
 };
 
 struct time_cost {
@@ -38,7 +42,10 @@ struct time_cost {
 struct time_report {
     bool present;
     struct step_time step;
-    double step_s, step_p50_s, step_p99_s; /* the last two over routing samples */
+    double step_s, step_p50_s, step_p99_s; /* the last two over routing samples and links */
+    double step_p99_routing_s, step_p99_link_s; /* of each alone, where the cluster states a
+                                                 * jitter of its links */
+    bool jitter;
     double tokens_per_s, tokens_per_s_per_device;
     double exposed_comm_s, host_sync_s, bubble_s;
     double skew_tax; /* step over that of balanced routing, less 1 */
