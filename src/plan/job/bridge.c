@@ -18,6 +18,20 @@ static const char *model_of_recipe(struct job *job, const char *recipe)
     return NULL;
 }
 
+/* Recipes set the layout: without one that is said, a whole model would stand on a rank. */
+static bool says_layout(struct job *job)
+{
+    static const char *const said[][2] = {
+        {"tensor-model-parallel-size", "parallel.tp"},
+        {"pipeline-model-parallel-size", "parallel.pp"},
+        {"expert-model-parallel-size", "parallel.ep"},
+    };
+    for (size_t i = 0; i < sizeof said / sizeof *said; i++)
+        if (job_given(job, said[i][0]) || job_requested(job, said[i][1]))
+            return true;
+    return false;
+}
+
 static enum status read_recipe(struct job *job)
 {
     const char *recipe = NULL;
@@ -26,6 +40,12 @@ static enum status read_recipe(struct job *job)
     if (!recipe)
         return STATUS_OK;
     const char *model = model_of_recipe(job, recipe);
+    if (!says_layout(job)) {
+        job_fail(job, flag, "recipe '%s' sets the layout, and as a Python function is not read",
+                 recipe);
+        return err_hint(job->err, "say it as overrides of the job, or as --set parallel.tp=1 "
+                                  "--set parallel.pp=4 --set parallel.ep=8");
+    }
     job_warn(job, job_setting(job, flag)->mark,
              "recipe '%s' is a Python function, which is not read: what it sets is missing",
              recipe);

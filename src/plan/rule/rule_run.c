@@ -208,15 +208,10 @@ static bool placement_broken(const struct plan *plan, char *text, char *hint)
 static bool save_broken(const struct plan *plan, char *text, char *hint)
 {
     const struct recompute_plan *recompute = &plan->recompute;
-    bool listed = recompute->save.n > 0, saves = recompute->kind == RECOMPUTE_SAVE;
-    if (listed == saves)
+    if (recompute->kind != RECOMPUTE_SAVE || recompute->save.n)
         return false;
-    snprintf(text, RULE_TEXT, "%s",
-             saves ? "recompute save lists no names"
-                   : "recompute.save lists names, but recompute is not 'save'");
-    snprintf(hint, RULE_TEXT, "%s",
-             saves ? "recompute: {save: [names]}, or recompute: full"
-                   : "leave out one of the two keys");
+    snprintf(text, RULE_TEXT, "recompute save lists no names");
+    snprintf(hint, RULE_TEXT, "recompute: {save: [names]}, or recompute: full");
     return true;
 }
 

@@ -74,9 +74,19 @@ static bool has_worst_buffer(const struct plan *plan, const struct plan *changed
     return has_buffer(plan, changed) && stack_sizing(plan) == SIZING_WORST;
 }
 
+static unsigned recomputed(enum recompute kind)
+{
+    static const unsigned least_first[] = {[RECOMPUTE_NONE] = 0,
+                                           [RECOMPUTE_SELECTIVE] = 1,
+                                           [RECOMPUTE_SAVE] = 2, /* all but what is named */
+                                           [RECOMPUTE_FULL] = 3};
+    return least_first[kind];
+}
+
 static bool recomputes_more(const struct plan *plan, const struct plan *changed)
 {
-    return trains(plan, changed) && plan->recompute.kind < changed->recompute.kind;
+    return trains(plan, changed) &&
+           recomputed(plan->recompute.kind) < recomputed(changed->recompute.kind);
 }
 
 static bool offloads(const struct plan *plan, const struct plan *changed)
