@@ -167,13 +167,13 @@ static void broken_configurations_say_where(void **state)
          "configuration names no architecture: 'model_type' is missing", ""},
         {"{\"model_type\": \"opt\"}", "config.json:1:16", "architecture 'opt' is not known",
          "known: deepseek_v2, deepseek_v32, deepseek_v3, kimi_k2, glm_moe_dsa, glm4_moe, "
-         "grok-1, mixtral, granitemoe, phimoe, minimax_m2, arctic, gpt_oss, llama4, "
-         "llama4_text, olmoe, qwen2_moe, qwen3_moe, qwen3_vl_moe, qwen3_vl_moe_text, "
-         "qwen3_next, qwen3_5_moe, qwen3_5_moe_text, "
-         "qwen3_5, qwen3_5_text, kimi_linear, minimax_text_01, minimax_m1, minimax, "
-         "nemotron_h, "
-         "jamba, llama, mistral, qwen2, qwen2_5_vl, qwen2_5_vl_text, qwen3, qwen3_vl, "
-         "qwen3_vl_text, dbrx; or write the model's own keys, as "
+         "glm4v_moe, glm4v_moe_text, glm4_moe_lite, dots1, bailing_moe, bailing_moe_v2, "
+         "ernie4_5_moe, hunyuan_v1_moe, grok-1, mixtral, granitemoe, phimoe, minimax_m2, "
+         "arctic, gpt_oss, llama4, llama4_text, olmoe, qwen2_moe, qwen3_moe, qwen3_vl_moe, "
+         "qwen3_vl_moe_text, qwen3_next, qwen3_5_moe, qwen3_5_moe_text, qwen3_5, qwen3_5_text, "
+         "kimi_linear, minimax_text_01, minimax_m1, minimax, nemotron_h, jamba, llama, "
+         "mistral, gemma, gemma2, gemma3_text, gemma3, qwen2, qwen2_5_vl, qwen2_5_vl_text, "
+         "qwen3, qwen3_vl, qwen3_vl_text, dbrx; or write the model's own keys, as "
          "models/*.yaml do"},
         {"{\"model_type\": \"bamba\"}", "config.json:1:16",
          "architecture 'bamba' is not supported: hybrid attention (Mamba and attention layers)",
@@ -273,6 +273,73 @@ static void heads_must_split_the_hidden_state(void **state)
     assert_int_equal(import_text(text, &arena, &model, &err), STATUS_INPUT);
     assert_string_equal(err.text, "hidden size 64 is not a multiple of the 3 attention heads");
     arena_release(&arena);
+}
+
+/* Families that no shipped model is of, by their published parameters. Gemma: to the last one
+ * (google's model cards and safetensors indices); the others: computed by hand from the
+ * configuration, the owner prints 142 B, 21 B, 80 B and 16 B. */
+static void families_count_what_was_published(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *config;
+        uint64_t parameters;
+        unsigned windows; /* layers of a period that have one */
+    } cases[] = {
+        {"\"model_type\": \"gemma\", \"hidden_size\": 3072, \"intermediate_size\": 24576,"
+         "\"num_attention_heads\": 16, \"num_key_value_heads\": 16, \"vocab_size\": 256000,"
+         "\"num_hidden_layers\": 28",
+         8537680896, 0},
+        {"\"model_type\": \"gemma2\", \"hidden_size\": 4608, \"intermediate_size\": 36864,"
+         "\"num_attention_heads\": 32, \"num_key_value_heads\": 16, \"vocab_size\": 256000,"
+         "\"num_hidden_layers\": 46, \"head_dim\": 128",
+         27227128320, 1},
+        {"\"model_type\": \"gemma3_text\", \"hidden_size\": 5376, \"head_dim\": 128,"
+         "\"intermediate_size\": 21504, \"num_attention_heads\": 32,"
+         "\"num_key_value_heads\": 16, \"vocab_size\": 262208, \"num_hidden_layers\": 62,"
+         "\"sliding_window\": 1024",
+         27009346304, 5},
+        {"\"model_type\": \"dots1\", \"hidden_size\": 4096, \"intermediate_size\": 10944,"
+         "\"first_k_dense_replace\": 1, \"n_routed_experts\": 128, \"n_shared_experts\": 2,"
+         "\"num_experts_per_tok\": 6, \"moe_intermediate_size\": 1408, \"head_dim\": 128,"
+         "\"num_attention_heads\": 32, \"num_key_value_heads\": 32,"
+         "\"num_hidden_layers\": 62, \"vocab_size\": 152064",
+         142774381696, 0},
+        {"\"model_type\": \"ernie4_5_moe\", \"hidden_size\": 2560, \"moe_num_experts\": 64,"
+         "\"intermediate_size\": 12288, \"moe_k\": 6, \"moe_intermediate_size\": 1536,"
+         "\"moe_num_shared_experts\": 2, \"num_attention_heads\": 20, \"vocab_size\": 103424,"
+         "\"num_key_value_heads\": 4, \"num_hidden_layers\": 28",
+         21825437888, 0},
+        {"\"model_type\": \"hunyuan_v1_moe\", \"hidden_size\": 4096, \"num_experts\": 64,"
+         "\"intermediate_size\": 3072, \"moe_topk\": [8, 8, 8], \"num_shared_expert\": [1, 1],"
+         "\"num_attention_heads\": 32, \"num_key_value_heads\": 8, \"vocab_size\": 128167,"
+         "\"num_hidden_layers\": 32, \"tie_word_embeddings\": true",
+         80393183232, 0},
+        {"\"model_type\": \"bailing_moe\", \"hidden_size\": 2048, \"num_experts\": 256,"
+         "\"intermediate_size\": 5120, \"first_k_dense_replace\": 1, \"head_dim\": 128,"
+         "\"num_experts_per_tok\": 8, \"num_shared_experts\": 1, \"use_qk_norm\": true,"
+         "\"moe_intermediate_size\": 512, \"num_attention_heads\": 16, \"vocab_size\": 157184,"
+         "\"num_key_value_heads\": 4, \"num_hidden_layers\": 20, \"score_function\":"
+         "\"sigmoid\", \"moe_router_enable_expert_bias\": true",
+         16255643392, 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct arena arena = {0};
+        struct model model;
+        struct params params;
+        struct err err = {0};
+        const char *text = arena_printf(&arena, "{%s}", cases[i].config);
+        if (import_text(text, &arena, &model, &err) != STATUS_OK)
+            fail_msg("%s: %s", err.where, err.text);
+        unsigned windows = 0;
+        for (uint64_t at = 0; at < model.layer_types.n; at++)
+            windows += model.layer_types.value[at] == LAYER_WINDOW;
+        params_count(&model, &params);
+        print_message("%s\n", model.name);
+        assert_int_equal(params.parameters, cases[i].parameters);
+        assert_int_equal(windows, cases[i].windows);
+        arena_release(&arena);
+    }
 }
 
 /* quantization_config: the format that serving keeps. */
@@ -377,6 +444,7 @@ int main(void)
         cmocka_unit_test(qwen2_moe_has_a_gated_shared_expert),
         cmocka_unit_test(absent_keys_take_the_class_default),
         cmocka_unit_test(dense_layers_follow_from_the_step),
+        cmocka_unit_test(families_count_what_was_published),
         cmocka_unit_test(broken_configurations_say_where),
         cmocka_unit_test(broken_values_say_what_is_meant),
         cmocka_unit_test(dense_layers_must_be_the_first_ones),

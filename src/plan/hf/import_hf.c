@@ -221,6 +221,18 @@ static enum status wrong_value(const struct import_field *field, const struct no
     return STATUS_INPUT;
 }
 
+/* A list of one item a layer is its item where all are alike. */
+static const struct node *alike(const struct node *value)
+{
+    if (!value || value->kind != NODE_SEQUENCE || !value->first)
+        return value;
+    for (const struct node *item = value->first; item; item = item->next)
+        if (item->kind != NODE_SCALAR || item->quoted ||
+            !text_equal(item->text, value->first->text))
+            return value;
+    return value->n > 1 ? value->first : value;
+}
+
 static enum status read_field(const struct config *config, const struct import_field *field,
                               struct model *model, struct err *err)
 {
@@ -229,6 +241,8 @@ static enum status read_field(const struct config *config, const struct import_f
         err_at(err, STATUS_INPUT, config->inner->mark, "configuration has no '%s'", field->key);
         return err_hint(err, "architecture '%s' needs it", config->architecture);
     }
+    if (field->type == IMPORT_COUNT)
+        value = alike(value);
     bool is_text = field->type == IMPORT_WORD;
     bool fits = !value || (value->kind == NODE_SCALAR && (is_text || !value->quoted));
     if (fits && parse_field(field, value ? value->text : field->fallback, model))

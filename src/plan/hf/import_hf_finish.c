@@ -59,15 +59,21 @@ enum status import_finish_interleaved(const struct node *config, struct model *m
     return read_dense_list(node_get(config, "mlp_only_layers"), model, err);
 }
 
+/* A period of the layers with experts that is absent, null or 1. */
+static enum status every_layer(const struct node *config, const char *key, struct err *err)
+{
+    const struct node *step = node_get(config, key);
+    if (!step || node_is_null(step) || text_equal(step->text, "1"))
+        return STATUS_OK;
+    return err_at(err, STATUS_INPUT, step->mark,
+                  "'%s' must be 1: all layers after the dense ones have experts", key);
+}
+
 enum status import_finish_deepseek(const struct node *config, struct model *model,
                                    struct err *err)
 {
     (void)model;
-    const struct node *step = node_get(config, "moe_layer_freq");
-    if (!step || node_is_null(step) || text_equal(step->text, "1"))
-        return STATUS_OK;
-    return err_at(err, STATUS_INPUT, step->mark,
-                  "'moe_layer_freq' must be 1: all layers after the dense ones have experts");
+    return every_layer(config, "moe_layer_freq", err);
 }
 
 enum status import_finish_minimax(const struct node *config, struct model *model,
@@ -96,4 +102,17 @@ enum status import_finish_arctic(const struct node *config, struct model *model,
         model->norms_per_layer = 3;
     }
     return STATUS_OK;
+}
+
+enum status import_finish_ernie(const struct node *config, struct model *model, struct err *err)
+{
+    const struct node *end = node_get(config, "moe_layer_end_index");
+    char last[24];
+    snprintf(last, sizeof last, "%llu", (unsigned long long)model->layers - 1);
+    if (end && !node_is_null(end) && !text_equal(end->text, "-1") &&
+        !text_equal(end->text, last))
+        return err_at(err, STATUS_INPUT, end->mark,
+                      "'moe_layer_end_index' must be -1 or %s: the last layer has experts",
+                      last);
+    return every_layer(config, "moe_layer_interval", err);
 }

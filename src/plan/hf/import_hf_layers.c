@@ -229,6 +229,34 @@ enum status import_finish_llama(const struct node *config, struct model *model, 
     return model->attention.window ? list_or(config, model, all_window, err) : STATUS_OK;
 }
 
+enum status import_finish_gemma(const struct node *config, struct model *model, struct err *err)
+{
+    (void)config;
+    (void)err;
+    model->dense_layers = model->layers;
+    return STATUS_OK;
+}
+
+enum status import_finish_gemma2(const struct node *config, struct model *model,
+                                 struct err *err)
+{
+    model->dense_layers = model->layers;
+    return list_or(config, model, even_window, err);
+}
+
+static enum layer_type window_pattern(const struct node *config, uint64_t i)
+{
+    uint64_t every = count_or(config, "sliding_window_pattern", 6);
+    return every && (i + 1) % every == 0 ? LAYER_FULL : LAYER_WINDOW;
+}
+
+enum status import_finish_gemma3(const struct node *config, struct model *model,
+                                 struct err *err)
+{
+    model->dense_layers = model->layers;
+    return list_or(config, model, window_pattern, err);
+}
+
 /* ---- recurrences ---- */
 
 static enum layer_type interval(const struct node *config, uint64_t i)

@@ -371,6 +371,91 @@ static const struct import_field qwen3[] = {
     BOOL(attention.qk_norm, NULL, "true"),
 };
 
+static const struct import_field gemma[] = {
+    COUNT(attention.head_dim, "head_dim", "256"),
+    BOOL(tied_embeddings, "tie_word_embeddings", "true"),
+    WORD(moe.activation, "hidden_activation", "gelu_pytorch_tanh", activations),
+};
+
+/* Norms before and after attention and network. */
+static const struct import_field gemma2[] = {
+    COUNT(attention.head_dim, "head_dim", "256"),
+    BOOL(tied_embeddings, "tie_word_embeddings", "true"),
+    WORD(moe.activation, "hidden_activation", "gelu_pytorch_tanh", activations),
+    COUNT(attention.window, "sliding_window", "4096"),
+    COUNT(norms_per_layer, NULL, "4"),
+};
+
+static const struct import_field gemma3[] = {
+    COUNT(attention.head_dim, "head_dim", "256"),
+    BOOL(tied_embeddings, "tie_word_embeddings", "true"),
+    WORD(moe.activation, "hidden_activation", "gelu_pytorch_tanh", activations),
+    COUNT(attention.window, "sliding_window", "4096"),
+    COUNT(norms_per_layer, NULL, "4"),
+    BOOL(attention.qk_norm, NULL, "true"),
+};
+
+static const struct import_field dots1[] = {
+    BOOL(attention.bias, "attention_bias", "false"),
+    BOOL(attention.qk_norm, NULL, "true"),
+    WORD(moe.router.score, NULL, "sigmoid", scores),
+    BOOL(moe.router.normalize, "norm_topk_prob", "false"),
+    BOOL(moe.router.bias, NULL, "true"),
+};
+
+static const struct import_field glm4_moe_lite[] = {
+    COUNT(dense_layers, "first_k_dense_replace", "1"),
+    WORD(moe.router.score, NULL, "sigmoid", scores),
+    BOOL(moe.router.normalize, "norm_topk_prob", "true"),
+    BOOL(moe.router.bias, NULL, "true"),
+};
+
+static const struct import_field ernie[] = {
+    BOOL(tied_embeddings, "tie_word_embeddings", "true"),
+    BOOL(attention.bias, "use_bias", "false"),
+    BOOL(attention.output_bias, "use_bias", "false"),
+    COUNT(dense_layers, "moe_layer_start_index", "1"),
+    COUNT(dense_intermediate, "intermediate_size", NULL),
+    COUNT(mtp_layers, "num_nextn_predict_layers", "0"),
+    COUNT(moe.experts, "moe_num_experts", NULL),
+    COUNT(moe.top_k, "moe_k", "6"),
+    COUNT(moe.intermediate, "moe_intermediate_size", NULL),
+    COUNT(moe.shared_experts, "moe_num_shared_experts", "2"),
+    BOOL(moe.router.normalize, NULL, "true"),
+    BOOL(moe.router.bias, NULL, "true"),
+};
+
+/* Lists of one item a layer: all alike. */
+static const struct import_field hunyuan[] = {
+    BOOL(attention.bias, "attention_bias", "false"),
+    BOOL(attention.output_bias, "attention_bias", "false"),
+    BOOL(attention.qk_norm, "use_qk_norm", "true"),
+    COUNT(moe.experts, "num_experts", NULL),
+    COUNT(moe.top_k, "moe_topk", "1"),
+    COUNT(moe.intermediate, "intermediate_size", NULL),
+    COUNT(moe.shared_experts, "num_shared_expert", "1"),
+    BOOL(moe.router.normalize, NULL, "true"),
+};
+
+/* Ling and Ring. Source of names: vllm/model_executor/models/bailing_moe.py. */
+static const struct import_field bailing[] = {
+    BOOL(attention.bias, "use_qkv_bias", "false"),
+    BOOL(attention.output_bias, "use_bias", "false"),
+    BOOL(attention.qk_norm, "use_qk_norm", "false"),
+    COUNT(dense_layers, "first_k_dense_replace", "0"),
+    COUNT(dense_intermediate, "intermediate_size", NULL),
+    COUNT(mtp_layers, "num_nextn_predict_layers", "0"),
+    COUNT(moe.experts, "num_experts", NULL),
+    COUNT(moe.intermediate, "moe_intermediate_size", NULL),
+    COUNT(moe.shared_experts, "num_shared_experts", "0"),
+    COUNT(moe.router.groups, "n_group", "1"),
+    COUNT(moe.router.top_groups, "topk_group", "1"),
+    REAL(moe.router.scale, "routed_scaling_factor", "1"),
+    WORD(moe.router.score, "score_function", "softmax", scores),
+    BOOL(moe.router.normalize, "norm_topk_prob", "true"),
+    BOOL(moe.router.bias, "moe_router_enable_expert_bias", "false"),
+};
+
 /* DBRX has key names of its own for everything. */
 static const struct import_field dbrx[] = {
     COUNT(layers, "n_layers", NULL),
@@ -409,9 +494,26 @@ const struct import_family import_families[] = {
     {{"glm_moe_dsa", "GlmMoeDsaForCausalLM", NULL},
      {FIELDS(common), FIELDS(latent_heads), FIELDS(routed_experts), FIELDS(glm_moe_dsa)},
      import_finish_indexed},
-    {{"glm4_moe", "Glm4MoeForCausalLM", NULL},
+    {{"glm4_moe", "glm4v_moe", "glm4v_moe_text", "Glm4MoeForCausalLM",
+      "Glm4vMoeForConditionalGeneration", NULL},
      {FIELDS(common), FIELDS(grouped_heads), FIELDS(routed_experts), FIELDS(glm4_moe)},
      import_finish_deepseek},
+    {{"glm4_moe_lite", "Glm4MoeLiteForCausalLM", NULL},
+     {FIELDS(common), FIELDS(latent_heads), FIELDS(routed_experts), FIELDS(glm4_moe_lite)},
+     import_finish_deepseek},
+    {{"dots1", "Dots1ForCausalLM", NULL},
+     {FIELDS(common), FIELDS(grouped_heads), FIELDS(routed_experts), FIELDS(dots1)},
+     import_finish_deepseek},
+    {{"bailing_moe", "bailing_moe_v2", "BailingMoeForCausalLM", "BailingMoeV2ForCausalLM",
+      NULL},
+     {FIELDS(common), FIELDS(grouped_heads), FIELDS(bailing)},
+     NULL},
+    {{"ernie4_5_moe", "Ernie4_5_MoeForCausalLM", NULL},
+     {FIELDS(common), FIELDS(grouped_heads), FIELDS(ernie)},
+     import_finish_ernie},
+    {{"hunyuan_v1_moe", "HunYuanMoEV1ForCausalLM", NULL},
+     {FIELDS(common), FIELDS(grouped_heads), FIELDS(hunyuan)},
+     NULL},
     {{"grok-1", "Grok1ModelForCausalLM", "Grok1ForCausalLM", NULL},
      {FIELDS(common), FIELDS(grouped_heads), FIELDS(grok_1)},
      NULL},
@@ -469,6 +571,15 @@ const struct import_family import_families[] = {
     {{"llama", "mistral", "LlamaForCausalLM", "MistralForCausalLM", NULL},
      {FIELDS(common), FIELDS(grouped_heads), FIELDS(dense)},
      import_finish_llama},
+    {{"gemma", "GemmaForCausalLM", NULL},
+     {FIELDS(common), FIELDS(grouped_heads), FIELDS(dense), FIELDS(gemma)},
+     import_finish_gemma},
+    {{"gemma2", "Gemma2ForCausalLM", NULL},
+     {FIELDS(common), FIELDS(grouped_heads), FIELDS(dense), FIELDS(gemma2)},
+     import_finish_gemma2},
+    {{"gemma3_text", "gemma3", "Gemma3ForCausalLM", "Gemma3ForConditionalGeneration", NULL},
+     {FIELDS(common), FIELDS(grouped_heads), FIELDS(dense), FIELDS(gemma3)},
+     import_finish_gemma3},
     {{"qwen2", "qwen2_5_vl", "qwen2_5_vl_text", "Qwen2ForCausalLM",
       "Qwen2_5_VLForConditionalGeneration", NULL},
      {FIELDS(common), FIELDS(grouped_heads), FIELDS(dense), FIELDS(qwen2)},
@@ -486,9 +597,15 @@ const struct import_refusal import_refusals[] = {
     {"bamba", "Mamba and attention layers"},
     {"deepseek_v4", "compressed sparse attention"},
     {"DeepseekV4", "compressed sparse attention"},
-    {"gemma", "local and global layers of different shapes"},
-    {"Gemma", "local and global layers of different shapes"},
+    {"gemma3n", "layers of different shapes"},
+    {"Gemma3n", "layers of different shapes"},
+    {"gemma4", "local and global layers of different shapes"},
+    {"Gemma4", "local and global layers of different shapes"},
     {"granitemoehybrid", "Mamba and attention layers"},
+    {"longcat", "two attentions a layer, experts without weights"},
+    {"Longcat", "two attentions a layer, experts without weights"},
+    {"lfm2", "short convolutions"},
+    {"Lfm2", "short convolutions"},
     {"mimo_v2", "window and full layers of different shapes"},
     {"MiMoV2", "window and full layers of different shapes"},
     {"minimax_m3", "sparse and dense attention layers"},

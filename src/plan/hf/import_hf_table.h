@@ -66,6 +66,9 @@ enum status import_finish_minimax(const struct node *config, struct model *model
 enum status import_finish_arctic(const struct node *config, struct model *model,
                                  struct err *err);
 
+enum status import_finish_ernie(const struct node *config, struct model *model,
+                                struct err *err);
+
 /* And those that say which layers are of which type; see import_hf_layers.c. */
 enum status import_finish_gpt_oss(const struct node *config, struct model *model,
                                   struct err *err);
@@ -81,6 +84,12 @@ enum status import_finish_dense(const struct node *config, struct model *model,
                                 struct err *err);
 enum status import_finish_llama(const struct node *config, struct model *model,
                                 struct err *err);
+enum status import_finish_gemma(const struct node *config, struct model *model,
+                                struct err *err);
+enum status import_finish_gemma2(const struct node *config, struct model *model,
+                                 struct err *err);
+enum status import_finish_gemma3(const struct node *config, struct model *model,
+                                 struct err *err);
 enum status import_finish_qwen3_next(const struct node *config, struct model *model,
                                      struct err *err);
 enum status import_finish_kimi(const struct node *config, struct model *model, struct err *err);
