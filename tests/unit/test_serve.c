@@ -430,6 +430,44 @@ static void sequences_wait_for_the_cache(void **state)
     }
 }
 
+/* vLLM does not start with a cache that holds no sequence of the longest context, however
+ * little is missing; the others cut what requests may ask for. */
+static void an_engine_without_room_for_a_sequence_does_not_start(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *stack, *fraction;
+        bool holds, starts;
+    } cases[] = {
+        {"vllm", "0.877", false, false},
+        {"vllm", "0.95", true, true},
+        {"sglang", "0.877", false, true},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (unsigned serves = 0; serves < 2; serves++) {
+            char text[512];
+            struct told t;
+            snprintf(text, sizeof text,
+                     "model: gpt-oss-120b\ncluster: h100\nstack: %s\n"
+                     "workload: {mode: %s, micro_batch: 4, queue: true,\n"
+                     "  context_length: 131072, concurrency: 4, input_length: 130072,\n"
+                     "  output_length: 1000}\nmemory: {fraction: %s}\n",
+                     cases[i].stack, serves ? "serve" : "decode", cases[i].fraction);
+            must_tell(text, &t);
+            const struct memory_report *m = &t.prediction.memory;
+            assert_true((t.prediction.serving.sequences > 0) == cases[i].holds);
+            assert_true(m->margin_bytes > 0);
+            assert_true(fits(&t) == cases[i].starts);
+            assert_true(cases[i].starts || !strcmp(m->wall->name, "kv_cache"));
+            struct evaluator evaluator = {0};
+            struct evaluation evaluation;
+            evaluate(&evaluator, &t.plan, 0, &evaluation);
+            assert_int_equal(evaluation.verdict, m->verdict);
+            evaluator_release(&evaluator);
+            arena_release(&t.arena);
+        }
+}
+
 /* What serves more requests than its cache holds fits as what serves fewer: the pool is the
  * engine's own, whatever waits, and two stages hold a batch each of the same sequences. */
 static void served_requests_wait_for_the_cache(void **state)
@@ -461,6 +499,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sequences_wait_for_the_cache),
         cmocka_unit_test(served_requests_wait_for_the_cache),
+        cmocka_unit_test(an_engine_without_room_for_a_sequence_does_not_start),
         cmocka_unit_test(reports_come_out),
         cmocka_unit_test(low_latency_follows_experts_and_not_ranks),
         cmocka_unit_test(loaded_weights_match_logs),

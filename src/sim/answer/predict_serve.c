@@ -2,6 +2,7 @@
  * decode and prefill, and the time that the scheduler plays. */
 #include "base/text.h"
 #include "plan/derive.h"
+#include "plan/engine.h"
 #include "sim/answer/notes.h"
 #include "sim/answer/predict.h"
 #include "sim/serve/serve.h"
@@ -35,6 +36,23 @@ static void prepend_notes(const struct note *own, size_t n_own, struct arena *ar
     out->n_notes += n_own;
 }
 
+/* An engine whose cache does not hold a sequence ends while it starts. */
+static void judge_start(const struct plan *plan, const char *key, struct arena *arena,
+                        struct prediction *out)
+{
+    struct memory_report *m = &out->memory;
+    if (serve_starts(plan, &out->serving))
+        return;
+    m->verdict = VERDICT_OOM;
+    for (size_t i = 0; i < m->n_buffers && !m->wall; i++)
+        if (m->buffers[i].category == CATEGORY_KV_CACHE)
+            m->wall = &m->buffers[i];
+    const char *text = arena_printf(
+        arena, "the engine does not start: its cache holds no sequence of %llu tokens",
+        (unsigned long long)out->serving.context_tokens);
+    prepend_notes(&(struct note){key, text}, 1, arena, out);
+}
+
 /* What the times of requests rest on. */
 static void add_notes(const struct plan *plan, const struct predict_options *options,
                       const struct serve_load *load, struct arena *arena,
@@ -52,6 +70,15 @@ static void add_notes(const struct plan *plan, const struct predict_options *opt
                                  "unvalidated: the profile's runs are closed loops, no data "
                                  "judge the queue of an open one"};
     prepend_notes(own, n, arena, out);
+}
+
+static void find_fixes(const struct plan *plan, const struct predict_options *options,
+                       struct arena *arena, struct prediction *out)
+{
+    if (options->fixes && out->memory.verdict == VERDICT_OOM)
+        out->memory.fixes =
+            fix_find(plan, options->routing, options->time ? options->time->profile : NULL,
+                     arena, &out->memory.n_fixes);
 }
 
 static enum status predict_serve(const struct plan *plan, const struct predict_options *options,
@@ -75,10 +102,8 @@ static enum status predict_serve(const struct plan *plan, const struct predict_o
     if (over_limit(&other) > over_limit(out))
         out->memory = other.memory;
     add_notes(plan, options, &load, arena, out);
-    if (options->fixes && out->memory.verdict == VERDICT_OOM)
-        out->memory.fixes =
-            fix_find(plan, options->routing, options->time ? options->time->profile : NULL,
-                     arena, &out->memory.n_fixes);
+    judge_start(plan, "workload.output_length", arena, out);
+    find_fixes(plan, options, arena, out);
     if (options->time)
         TRY(time_of(plan, options->time, arena, &out->time, err));
     out->time.serving.apart.prefill_memory_bytes = other.memory.total_bytes;
@@ -90,9 +115,13 @@ static enum status predict_serve(const struct plan *plan, const struct predict_o
 static enum status predict_held(const struct plan *plan, const struct predict_options *options,
                                 struct arena *arena, struct prediction *out, struct err *err)
 {
-    const struct plan *held = serve_held(plan, arena_alloc(arena, 1, sizeof *held));
+    const struct plan *held = serve_held(plan, arena_alloc(arena, 1, sizeof *held), NULL);
     TRY(predict_step(held, options, arena, out, err));
     out->batch = held->workload.micro_batch;
+    if (engine_queues(plan))
+        judge_start(plan, "workload.queue", arena, out);
+    if (!out->memory.n_fixes)
+        find_fixes(plan, options, arena, out);
     uint64_t waiting = plan->workload.micro_batch - out->batch;
     if (!waiting)
         return STATUS_OK;

@@ -5,7 +5,6 @@
 #include "plan/derive.h"
 #include "plan/engine.h"
 #include "plan/speculation.h"
-#include "sim/serve/serving.h"
 
 /* Prompts that a step's tokens hold, or a chunk of one; whole over the ranks that share a
  * sequence. */
@@ -48,17 +47,26 @@ static uint64_t held_batch(const struct plan *plan, const struct serving_report 
     return batch ? batch : 1;
 }
 
-const struct plan *serve_held(const struct plan *plan, struct plan *room)
+bool serve_starts(const struct plan *plan, const struct serving_report *pool)
+{
+    return !pool->present || pool->sequences || !engine_takes_fraction(plan);
+}
+
+const struct plan *serve_held(const struct plan *plan, struct plan *room, bool *starts)
 {
     struct arena arena = {0};
     struct err err = {0};
     struct serving_report pool = {0};
+    bool unasked;
+    starts = starts ? starts : &unasked;
+    *starts = true;
     if (plan->workload.mode != MODE_DECODE || !engine_queues(plan))
         return plan;
     enum status status = serving_of(plan, &arena, &pool, &err);
     arena_release(&arena);
     if (status != STATUS_OK || !pool.present)
         return plan;
+    *starts = serve_starts(plan, &pool);
     uint64_t batch = held_batch(plan, &pool);
     if (batch >= plan->workload.micro_batch)
         return plan;
@@ -79,6 +87,7 @@ enum status serve_load_of(const struct plan *plan, struct arena *arena, struct s
     load->capped = most < requests ? "max_num_seqs" : NULL;
     serve_step_plan(plan, MODE_DECODE, load->sequences, &decode);
     TRY(serving_of(&decode, arena, &pool, err));
+    load->starts = serve_starts(plan, &pool);
     if (pool.present && pool.sequences < load->sequences) {
         load->sequences = held_batch(&decode, &pool) * plan->parallel.pp;
         load->capped = "the cache";

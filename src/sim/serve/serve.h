@@ -10,6 +10,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "plan/plan.h"
+#include "sim/serve/serving.h"
 
 /* Of one replica of attention (parallel.attention_dp of them). */
 struct serve_load {
@@ -17,6 +18,7 @@ struct serve_load {
     uint64_t requests;  /* it is given: ceil(concurrency / replicas) */
     uint64_t sequences; /* of them in its steps; the others wait */
     const char *capped; /* by what: "max_num_seqs", "the cache"; NULL: nothing waits */
+    bool starts;        /* serve_starts of its pool */
 };
 
 /* What max_num_seqs and the cache, at input + output tokens a sequence, leave of the requests.
@@ -33,9 +35,13 @@ uint64_t serve_batch(const struct plan *plan, uint64_t sequences);
 void serve_step_plan(const struct plan *plan, enum mode mode, uint64_t sequences,
                      struct plan *out);
 
+/* Whether the engine starts with such a pool: vLLM refuses one that does not hold a sequence of
+ * the longest context (engines.md 1.3); the others cut what a request may ask for. */
+bool serve_starts(const struct plan *plan, const struct serving_report *pool);
+
 /* The plan, or where a decode step's sequences wait (workload.queue), in `room` the plan whose
  * step is of as many as the cache holds, at least of one a pipeline stage. The plan obeys its
- * rules. */
-const struct plan *serve_held(const struct plan *plan, struct plan *room);
+ * rules. *starts: serve_starts; NULL: not asked. */
+const struct plan *serve_held(const struct plan *plan, struct plan *room, bool *starts);
 
 #endif

@@ -242,6 +242,16 @@ bool evaluate_is_routed(const struct plan *plan, const struct work *work)
     return !plan->stack.static_shapes && demand_matters(work);
 }
 
+void evaluate_refused(const struct work *work, struct evaluation *out)
+{
+    for (size_t i = 0; i < work->n_buffers && out->valid; i++)
+        if (work->buffers[i].category == CATEGORY_KV_CACHE) {
+            out->verdict = VERDICT_OOM;
+            out->wall = &work->buffers[i];
+            return;
+        }
+}
+
 static void evaluate_mode(struct evaluator *e, const struct plan *plan, enum mode mode,
                           uint64_t sequences, struct evaluation *out)
 {
@@ -274,6 +284,8 @@ static void evaluate_serve(struct evaluator *e, const struct plan *plan, struct 
     evaluate_mode(e, plan, MODE_DECODE, load.sequences, out);
     if (!prefill.valid || (out->valid && over_limit(&prefill) > over_limit(out)))
         evaluate_mode(e, plan, MODE_PREFILL, load.sequences, out);
+    if (!load.starts)
+        evaluate_refused(&e->work, out);
     out->by = NULL;
     e->known = false;
 }
@@ -287,11 +299,14 @@ void evaluate(struct evaluator *e, const struct plan *plan, uint64_t structure,
         return;
     }
     struct plan held;
+    bool starts = true;
     if (plan->workload.queue && rule_check_layout(plan) && rule_check_run(plan))
-        plan = serve_held(plan, &held);
+        plan = serve_held(plan, &held, &starts);
     if (follow(e, plan, structure) &&
         evaluate_slots(plan, &e->work, &e->slots, e->values, out) && e->routed)
         evaluate_overflow(&e->work, e->values, &e->overflow, out);
+    if (!starts)
+        evaluate_refused(&e->work, out);
     out->by = e;
 }
 

@@ -9,7 +9,7 @@ enum status plan_spans_of(const struct plan *plan, const struct plan_spans_ask *
     struct demand_spread spread;
     struct step_parts parts;
     bool routed;
-    plan = serve_held(plan, arena_alloc(arena, 1, sizeof *plan));
+    plan = serve_held(plan, arena_alloc(arena, 1, sizeof *plan), NULL);
     *out = (struct plan_spans){.stepper = {.routing = ask->routing}, .list = {.arena = arena}};
     TRY(stepper_build(&out->stepper, plan, ask->profile, arena, err));
     TRY(time_demand(plan, &out->stepper.pricing.rates, ask->routing, arena, &spread, &routed,

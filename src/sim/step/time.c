@@ -108,7 +108,7 @@ bool time_step(struct evaluator *e, const struct plan *plan, const struct profil
     struct plan held;
     if (plan->workload.mode == MODE_SERVE)
         return time_serve(e, plan, profile, out, &times);
-    plan = serve_held(plan, &held);
+    plan = serve_held(plan, &held, NULL);
     struct stepper stepper = {.routing = e->routing};
     struct demand full;
     bool routed = time_is_routed(plan) && evaluate_expected(e, plan, &full);
@@ -147,7 +147,7 @@ bool time_evaluated(struct evaluator *e, const struct plan *plan, const struct p
     struct plan held;
     if (plan->workload.mode == MODE_SERVE)
         return time_serve(e, plan, profile, out, &times);
-    plan = serve_held(plan, &held);
+    plan = serve_held(plan, &held, NULL);
     struct stepper *stepper = stepper_of(e, plan, profile);
     if (!stepper)
         return false;
@@ -554,7 +554,7 @@ enum status time_of(const struct plan *plan, const struct time_ask *ask, struct 
 {
     if (plan->workload.mode == MODE_SERVE)
         return time_serving(plan, ask, arena, out, err);
-    plan = serve_held(plan, arena_alloc(arena, 1, sizeof *plan));
+    plan = serve_held(plan, arena_alloc(arena, 1, sizeof *plan), NULL);
     struct stepper *stepper = arena_alloc(arena, 1, sizeof *stepper);
     struct context c = {.plan = plan, .ask = ask, .arena = arena, .stepper = stepper};
     c.out = out;
