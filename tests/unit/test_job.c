@@ -264,7 +264,8 @@ static void bridge_plan(const char *words, struct arena *arena, struct plan *pla
     const char *text =
         arena_printf(arena,
                      "torchrun --nproc-per-node=8 scripts/training/run_recipe.py %s "
-                     "train.micro_batch_size=1 train.global_batch_size=8\n",
+                     "model.expert_model_parallel_size=8 train.micro_batch_size=1 "
+                     "train.global_batch_size=8\n",
                      words);
     job_read_text("job.sh", text, strlen(text), &request, arena, &result, &err);
     assert_string_equal(err.text, "");
