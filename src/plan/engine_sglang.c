@@ -48,7 +48,8 @@ uint64_t engine_sglang_chunk(const struct plan *plan)
 
 uint64_t engine_sglang_graph_batch(const struct plan *plan)
 {
-    return tier_of(plan)->batch[tensor_ranks(plan) >= 4];
+    uint64_t given = plan->stack.graph_batch;
+    return given ? given : tier_of(plan)->batch[tensor_ranks(plan) >= 4];
 }
 
 /* Captured prefill sizes up to the chunk: steps of 4 from 4, 16 from 32, 32 from 256, 64 from

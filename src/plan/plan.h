@@ -402,7 +402,8 @@ struct stack {
     /* collectives of these groups run beside computation */
     bool overlap_ep, overlap_dp, overlap_pp, overlap_tp;
     uint64_t selective_threshold_percent; /* decode switch, in percent of experts */
-    char version[PLAN_WORD];              /* of an engine, "0.19"; "": the newest known */
+    uint64_t graph_batch;    /* most sequences of an engine's decode graph; 0: its default */
+    char version[PLAN_WORD]; /* of an engine, "0.19"; "": the newest known */
     enum graphs graphs;
     enum expert_backend experts;
 };
@@ -574,6 +575,9 @@ struct memory {
     double fraction;        /* 0: the stack's */
     uint64_t reserve_bytes; /* on top of the stack's */
     uint64_t cache_block;   /* tokens of a KV cache block; 0: the engine's */
+    uint64_t cache_bytes;   /* of the pool; 0: what the fraction leaves */
+    uint64_t cache_blocks;  /* of the pool, whatever fits; 0 */
+    uint64_t cache_tokens;  /* of the pool, at most; 0 */
 };
 
 struct block {

@@ -124,8 +124,9 @@ const struct job_case job_cases[] = {
      0},
     {"sglang/decode.sh", "",
      "parallel.tp=1 parallel.dp=16 parallel.ep=16 moe.path=deepep_ll workload.mode=decode "
-     "workload.micro_batch=128 cluster.nodes=2 moe.redundant_experts=32",
-     1},
+     "workload.micro_batch=128 cluster.nodes=2 moe.redundant_experts=32 "
+     "stack.graph_batch=128",
+     0},
     {"sglang/prefill.sh", "",
      "parallel.tp=8 parallel.etp=8 workload.mode=prefill workload.sequence_length=16384 "
      "workload.micro_batch=1",
@@ -246,8 +247,9 @@ const struct job_case job_cases[] = {
     {"vllm/deepseek-r1-two-nodes.sh", "cluster=h200",
      "parallel.dp=16 parallel.ep=16 moe.path=deepep moe.redundant_experts=32 "
      "workload.max_num_batched_tokens=16384 workload.micro_batch=256 stack.graphs=full "
-     "workload.sequence_length=4096 workload.context_length=32000 precision.kv_cache=fp8",
-     2},
+     "workload.sequence_length=4096 workload.context_length=32000 precision.kv_cache=fp8 "
+     "stack.graph_batch=128",
+     1},
     {"vllm/docker.sh", "cluster=h100",
      "parallel.tp=2 model.layers=36 workload.max_num_batched_tokens=8192 "
      "precision.weights=mxfp4",
@@ -268,13 +270,17 @@ const struct job_case job_cases[] = {
     {"vllm/awq.sh", "cluster=h100", "precision.weights=int4 precision.activations=f16", 2},
     {"sglang/decode-72.sh", "cluster=h100",
      "parallel.tp=1 parallel.dp=72 parallel.ep=72 moe.path=deepep_ll workload.micro_batch=256 "
-     "workload.sequence_length=4096 moe.redundant_experts=32 cluster.nodes=9",
-     3},
+     "workload.sequence_length=4096 moe.redundant_experts=32 cluster.nodes=9 "
+     "stack.graph_batch=256",
+     1},
+    {"vllm/pool.sh", "cluster=h100", "memory.cache_blocks=4000 stack.graph_batch=64", 0},
+    {"sglang/pool.sh", "cluster=h100", "memory.cache_tokens=200000 stack.graph_batch=96", 0},
+    {"trtllm/pool.sh", "cluster=h100", "memory.cache_tokens=100000 stack.graph_batch=64", 0},
     {"sglang/speculative.sh", "cluster=h100",
      "parallel.ep=8 parallel.etp=1 workload.max_num_batched_tokens=32768 "
      "workload.tokens_per_sequence=4 workload.speculation.tokens=3 "
      "workload.speculation.method=model workload.speculation.branches=1 precision.kv_cache=fp8",
-     3},
+     2},
     {"vllm/draft.sh", "cluster=h200",
      "parallel.tp=4 workload.tokens_per_sequence=6 workload.speculation.tokens=5 "
      "workload.speculation.method=model workload.speculation.model=llama-3.1-8b "

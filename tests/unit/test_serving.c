@@ -13,6 +13,7 @@
 #include "plan/engine.h"
 #include "plan/read/load.h"
 #include "sim/answer/predict.h"
+#include "sim/time/step_time.h"
 #include "support/catalogue.h"
 #include "support/published.h"
 
@@ -351,16 +352,75 @@ static void static_fractions_are_those_worked(void **state)
          "parallel: {tp: 1, ep: 8}\nmoe: {path: deepep}\n",
          0.736},
         {"model: gpt-oss-120b\ncluster: {base: b200, device: {memory: 183359 MiB}}\n", 0.854},
+        /* of 512 sequences a graph, 2 MiB each, in place of 256: 14,416 MiB */
+        {"model: qwen3-30b-a3b\ncluster: {base: h100, device: {memory: 81559 MiB}}\n"
+         "stack: {base: sglang, graph_batch: 512}\n",
+         0.823},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct arena arena = {0};
         struct plan plan =
-            load_text(arena_printf(&arena, "%sstack: sglang\n", rows[i].plan), &arena);
+            load_text(arena_printf(&arena, "%s%s", rows[i].plan,
+                                   strstr(rows[i].plan, "stack:") ? "" : "stack: sglang\n"),
+                      &arena);
         double fraction = engine_fraction(&plan);
         if (fabs(fraction - rows[i].fraction) > 1e-9)
             fail_msg("%s: %.3f, worked %.3f", rows[i].plan, fraction, rows[i].fraction);
         arena_release(&arena);
     }
+}
+
+/* A token of Llama 3.1 8B is 32 layers x 2 x 8 heads x 128 x 2 bytes, 128 KiB: a block of 16 is
+ * 2 MiB. A pool is what the plan says of it; what it holds at most changes nothing above. */
+static void pools_may_be_given(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *stack, *memory;
+        uint64_t blocks, bytes, tokens, sequences;
+    } rows[] = {
+        {"vllm", "cache_bytes: 10 GiB", 5120, 10ull << 30, 81920, 5119 / 256},
+        {"vllm", "cache_blocks: 1000", 1000, 1000ull << 21, 16000, 999 / 256},
+        {"vllm", "cache_blocks: 1000, cache_bytes: 1 GiB", 1000, 1000ull << 21, 16000, 3},
+        {"sglang", "cache_tokens: 50000", 50000, 50000ull << 17, 50000, 12},
+        {"trtllm", "cache_tokens: 50000", 1562, 1562ull << 22, 49984, 12},
+    };
+    static const char text[] = "model: llama-3.1-8b\ncluster: h100\nstack: {base: %s, version: "
+                               "\"\"}\nworkload: {mode: decode, context_length: 4096}\n"
+                               "memory: {%s}\n";
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct arena arena = {0};
+        struct prediction p =
+            predict_text(arena_printf(&arena, text, rows[i].stack, rows[i].memory), &arena);
+        assert_true(p.serving.given);
+        assert_int_equal(p.serving.cache_blocks, rows[i].blocks);
+        assert_int_equal(p.serving.cache_bytes, rows[i].bytes);
+        assert_int_equal(p.serving.sequences, rows[i].sequences);
+        if (i != 1 && i != 0 && i != 2) /* vLLM counts tokens by whole sequences */
+            assert_int_equal(p.serving.cache_tokens, rows[i].tokens);
+        struct prediction left = predict_text(
+            arena_printf(&arena, text, rows[i].stack, "cache_tokens: 100000000"), &arena);
+        assert_false(left.serving.given);
+        assert_true(left.serving.cache_bytes > rows[i].bytes);
+        arena_release(&arena);
+    }
+}
+
+/* A step of more sequences than any graph was captured for is launched op by op. */
+static void steps_beyond_graphs_have_none(void **state)
+{
+    (void)state;
+    struct arena arena = {0};
+    struct plan plan = load_text("model: llama-3.1-8b\ncluster: h100\n"
+                                 "stack: {base: vllm, graph_batch: 32}\n"
+                                 "workload: {mode: decode, micro_batch: 32}\n",
+                                 &arena);
+    assert_int_equal(step_graphs(&plan), GRAPHS_FULL);
+    plan.workload.micro_batch = 33;
+    assert_int_equal(step_graphs(&plan), GRAPHS_NONE);
+    plan.stack.graph_batch = 0;
+    assert_int_equal(step_graphs(&plan), GRAPHS_FULL);
+    arena_release(&arena);
 }
 
 /* The rules of the three engines over one list: what each takes its fraction of. */
@@ -505,6 +565,8 @@ int main(void)
         cmocka_unit_test(workspaces_of_every_backend_come_out),
         cmocka_unit_test(reports_of_expert_backends_come_out),
         cmocka_unit_test(static_fractions_are_those_worked),
+        cmocka_unit_test(pools_may_be_given),
+        cmocka_unit_test(steps_beyond_graphs_have_none),
         cmocka_unit_test(pools_follow_their_engines_rules),
         cmocka_unit_test(low_latency_dispatch_goes_in_rounds),
         cmocka_unit_test(groups_of_layers_share_blocks),

@@ -1,6 +1,7 @@
 /* See serving.h. */
 #include "plan/job/serving.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/checked.h"
@@ -90,6 +91,19 @@ enum status serving_set_formats(struct job *job)
     if (quantization[0] && !weights)
         job_warn(job, job_setting(job, "quantization")->mark,
                  "quantization '%s' matters to memory and is not modelled", quantization);
+    return STATUS_OK;
+}
+
+enum status serving_largest(struct job *job, const char *flag, uint64_t *most)
+{
+    const struct setting *s = job_given(job, flag) ? job_setting(job, flag) : NULL;
+    for (size_t i = 0; s && i < s->n; i++) {
+        char *end;
+        unsigned long long size = strtoull(s->values[i], &end, 10);
+        if (!s->values[i][0] || *end || size > 1000000)
+            return job_fail(job, flag, "takes sizes up to 1000000, not '%s'", s->values[i]);
+        *most = size > *most ? size : *most;
+    }
     return STATUS_OK;
 }
 

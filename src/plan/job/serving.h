@@ -11,6 +11,9 @@ enum status serving_set_model(struct job *job, const char *flag);
 /* precision.* from the flags quantization, dtype and kv-cache-dtype, which both have. */
 enum status serving_set_formats(struct job *job);
 
+/* The largest number of a list; unchanged without the flag. */
+enum status serving_largest(struct job *job, const char *flag, uint64_t *most);
+
 /* Tokens that a draft proposes, and by which flags. */
 struct serving_draft {
     uint64_t tokens;

@@ -35,9 +35,9 @@ static const struct job_flag flags[] = {
          SERVER),
     RULE("max-prefill-tokens", JOB_VALUE, "workload.max_num_batched_tokens",
          "16384 unless given; without chunks", SERVER),
-    MEMORY("cuda-graph-max-bs cuda-graph-max-bs-decode", JOB_VALUE, NULL,
-           "the stack's reserve holds the graphs", SERVER),
-    MEMORY("cuda-graph-bs", JOB_LIST, NULL, "the stack's reserve holds the graphs", SERVER),
+    DIRECT("cuda-graph-max-bs cuda-graph-max-bs-decode", JOB_VALUE, "stack.graph_batch", NULL,
+           NULL, SERVER),
+    RULE("cuda-graph-bs", JOB_LIST, "stack.graph_batch", "the largest", SERVER),
     RULE("disable-cuda-graph", JOB_SWITCH, "stack.graphs", "none", SERVER),
     RULE("max-running-requests", JOB_VALUE, "workload.micro_batch", "/ dp with dp attention",
          SERVER),
@@ -60,7 +60,7 @@ static const struct job_flag flags[] = {
     RULE("nnodes", JOB_VALUE, "cluster", "nodes", SERVER),
     TIME("enable-eplb", JOB_SWITCH, NULL, "placement is as the plan says", SERVER),
     DIRECT("page-size", JOB_VALUE, "memory.cache_block", NULL, NULL, SERVER),
-    MEMORY("max-total-tokens", JOB_VALUE, NULL, "the cache takes what is left", SERVER),
+    DIRECT("max-total-tokens", JOB_VALUE, "memory.cache_tokens", NULL, NULL, SERVER),
     MEMORY("cpu-offload-gb", JOB_VALUE, "0", NULL, SERVER),
     MEMORY("enable-hierarchical-cache", JOB_SWITCH, NULL, NULL, SERVER),
     MEMORY("moe-dense-tp-size", JOB_VALUE, NULL, NULL, SERVER),
@@ -251,7 +251,11 @@ static enum status sglang_finish(struct job *job)
     struct degrees d;
     const char *backend = "none", *mode = "null";
     bool deepep = false, eager = false;
+    uint64_t graphs = 0;
     TRY(read_degrees(job, &d));
+    TRY(serving_largest(job, "cuda-graph-bs", &graphs));
+    if (graphs)
+        job_set_count(job, "stack.graph_batch", graphs, "cuda-graph-bs");
     TRY(job_switch(job, "disable-cuda-graph", &eager));
     if (eager)
         job_set(job, "stack.graphs", "none", "disable-cuda-graph");

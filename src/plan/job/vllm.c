@@ -1,6 +1,9 @@
 /* vLLM launches. Read at vllm-project/vllm (files and commits beside the rows): underscores are
  * dashes, JSON may be dotted, --config names a YAML file below the command line. */
+#include <ctype.h>
 #include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "plan/derive.h"
@@ -43,8 +46,8 @@ static const struct job_flag flags[] = {
     DIRECT("max-num-batched-tokens", JOB_VALUE, "workload.max_num_batched_tokens", NULL, NULL,
            ENGINE),
     DIRECT("gpu-memory-utilization", JOB_VALUE, "memory.fraction", NULL, NULL, CACHE),
-    MEMORY("kv-cache-memory-bytes", JOB_VALUE, NULL, "the cache takes what the fraction leaves",
-           CACHE),
+    RULE("kv-cache-memory-bytes", JOB_VALUE, "memory.cache_bytes", "bytes, or with k, K, .. T",
+         CACHE),
     RULE("kv-cache-dtype", JOB_VALUE, "precision.kv_cache", "fp8*: fp8; nvfp4", CACHE),
     RULE("quantization q", JOB_VALUE, "precision.weights", "else as the checkpoint", ENGINE),
     RULE("dtype", JOB_VALUE, "precision.activations", "auto: bf16", ENGINE),
@@ -54,8 +57,8 @@ static const struct job_flag flags[] = {
     {"compilation-config O", JOB_JSON, JOB_MEMORY, NULL, NULL, NULL, NULL, COMPILATION},
     RULE("compilation-config.cudagraph_mode cudagraph-mode", JOB_VALUE, "stack.graphs",
          "NONE none, PIECEWISE partial, FULL* full", COMPILATION),
-    MEMORY("compilation-config.cudagraph_capture_sizes cudagraph-capture-sizes", JOB_LIST, NULL,
-           "graphs are counted at the engine's own sizes", COMPILATION),
+    RULE("compilation-config.cudagraph_capture_sizes cudagraph-capture-sizes", JOB_LIST,
+         "stack.graph_batch", "the largest / tokens_per_sequence", COMPILATION),
     MEMORY("hf-overrides", JOB_VALUE, NULL, "the model's keys are changed", ENGINE),
     TIME("compilation-config.mode compilation-config.level", JOB_VALUE, NULL, NULL,
          COMPILATION),
@@ -65,7 +68,7 @@ static const struct job_flag flags[] = {
     DIRECT("block-size", JOB_VALUE, "memory.cache_block", NULL, NULL, CACHE),
     NEITHER("swap-space", JOB_VALUE, CACHE),
     MEMORY("enable-lora", JOB_SWITCH, NULL, NULL, ENGINE),
-    MEMORY("num-gpu-blocks-override", JOB_VALUE, NULL, NULL, CACHE),
+    DIRECT("num-gpu-blocks-override", JOB_VALUE, "memory.cache_blocks", NULL, NULL, CACHE),
     MEMORY("limit-mm-per-prompt", JOB_VALUE, NULL, NULL, ENGINE),
     TIME("enable-chunked-prefill", JOB_SWITCH, NULL, NULL, ENGINE),
     TIME("enable-prefix-caching", JOB_SWITCH, NULL, NULL, CACHE),
@@ -250,8 +253,45 @@ static enum status set_layout(struct job *job)
     return STATUS_OK;
 }
 
+/* "20G", "25.6k": thousands of small letters, powers of two of large ones
+ * (utils/argparse_utils, human_readable_int). */
+static enum status set_pool(struct job *job)
+{
+    static const char flag[] = "kv-cache-memory-bytes";
+    static const char small[] = "kmgt", large[] = "KMGT";
+    const char *text = NULL, *at;
+    char *end;
+    TRY(job_word(job, flag, &text));
+    if (!text)
+        return STATUS_OK;
+    double bytes = strtod(text, &end);
+    if (*end && (at = strchr(small, *end)) != NULL)
+        bytes *= pow(1000, (double)(at - small + 1));
+    else if (*end && (at = strchr(large, *end)) != NULL)
+        bytes *= pow(1024, (double)(at - large + 1));
+    if (end == text || (*end && end[1]) || !(bytes >= 0 && bytes < 1e18) ||
+        (*end && !isalpha((unsigned char)*end)))
+        return job_fail(job, flag, "takes bytes, such as 20G, not '%s'", text);
+    job_set(job, "memory.cache_bytes", arena_printf(job->arena, "%.0f B", bytes), flag);
+    return STATUS_OK;
+}
+
+/* Sizes are tokens of a step. */
+static enum status set_captured(struct job *job)
+{
+    static const char flag[] = "compilation-config.cudagraph_capture_sizes";
+    uint64_t tokens = 0, most = 0;
+    TRY(job_count(job, "speculative-config.num_speculative_tokens", &tokens));
+    TRY(serving_largest(job, flag, &most));
+    if (most > tokens)
+        job_set_count(job, "stack.graph_batch", most / (tokens + 1), flag);
+    return STATUS_OK;
+}
+
 static enum status vllm_finish(struct job *job)
 {
+    TRY(set_pool(job));
+    TRY(set_captured(job));
     TRY(serving_set_model(job, "model"));
     TRY(set_layout(job));
     TRY(set_batch(job));
@@ -304,6 +344,8 @@ static enum status vllm_write(struct job_writer *writer)
     if (plan->moe.redundant_experts)
         writer_count(writer, "eplb-config.num_redundant_experts", plan->moe.redundant_experts);
     write_draft(writer);
+    if (plan->memory.cache_bytes)
+        writer_count(writer, "kv-cache-memory-bytes", plan->memory.cache_bytes);
     if (plan->stack.graphs == GRAPHS_NONE)
         writer_flag(writer, "enforce-eager", NULL);
     serving_write_formats(writer);

@@ -258,6 +258,8 @@ const struct unread_row unread_rows[] = {
     WHEN("stack.wgrad_placeholders", STACK(TRAINERS)),
     NEVER("stack.selective_threshold_percent", "moe.switch says where decode changes over"),
     WHEN("stack.version", ENGINE, INFERS),
+    WHEN("stack.graph_batch", ENGINE, MODE(BIT(MODE_DECODE) | BIT(MODE_SERVE))),
+    WHEN("stack.graph_batch", STACK(BIT(STACK_SGLANG)), INFERS, ZERO("memory.fraction")),
     WHEN("stack.experts", ENGINE, INFERS),
 
     /* ---- workload ---- */
@@ -406,6 +408,9 @@ const struct unread_row unread_rows[] = {
     WHEN("recompute.offload", TRAINS, STACK(BIT(STACK_MAXTEXT)),
          ONE_OF("recompute.kind", BIT(RECOMPUTE_FULL) | BIT(RECOMPUTE_SAVE))),
     WHEN("memory.cache_block", ENGINE, INFERS),
+    WHEN("memory.cache_bytes", ENGINE, INFERS),
+    WHEN("memory.cache_blocks", ENGINE, INFERS),
+    WHEN("memory.cache_tokens", ENGINE, INFERS),
     WHEN("block.collective", BLOCK(ALL(BLOCK_MLP + 1) & ~BIT(BLOCK_MOE)), TENSOR),
     WHEN("block.tiles", BLOCK(BIT(BLOCK_ALLREDUCE_MATMUL) | BIT(BLOCK_REDUCE_SCATTER_MATMUL))),
 };

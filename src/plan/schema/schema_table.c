@@ -331,6 +331,11 @@ const struct field schema_table[] = {
          "release of an engine whose defaults and profile run hold; empty: the newest known"),
     WORD("stack.graphs", stack.graphs, words_graphs, "auto",
          "CUDA graphs, of an engine or of training; auto: what the stack does by itself"),
+    COUNT(
+        "stack.graph_batch", stack.graph_batch, 0, 1e6, "0",
+        "engines: most sequences of a decode step that is a graph, larger steps are launched "
+        "op by op; sglang keeps memory free by it; 0: its default, all steps. The reserve that "
+        "stands for the graphs' own memory stays"),
     WORD("stack.experts", stack.experts, words_experts, "auto",
          "what computes the experts in an engine; auto: its own choice, with the reason"),
 
@@ -632,6 +637,12 @@ const struct field schema_table[] = {
           "bytes to leave free, on top of the stack's reserve"),
     COUNT("memory.cache_block", memory.cache_block, 0, 1e6, "0",
           "tokens of a KV cache block; 0: the engine's"),
+    BYTES("memory.cache_bytes", memory.cache_bytes, 0, "0 B",
+          "engines: bytes of the KV cache's pool, in place of what the fraction leaves"),
+    COUNT("memory.cache_blocks", memory.cache_blocks, 0, 1e12, "0",
+          "engines: blocks of the pool, in place of what fits; 0: what fits"),
+    COUNT("memory.cache_tokens", memory.cache_tokens, 0, 1e15, "0",
+          "engines: most tokens of the pool; 0: as many as fit"),
     WORD("block.kind", block.kind, words_block, "moe",
          "what run performs: the model's MoE layer, or a matmul over tp ranks (predict times "
          "it)"),

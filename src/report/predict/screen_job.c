@@ -196,6 +196,15 @@ static void append_pool(const struct screen *screen, const struct serving_report
     char n[5][32];
     for (unsigned i = 0; i < 5; i++)
         scale_print(n[i], scale, bytes[i]);
+    if (r->given) {
+        uint64_t all = r->weights_bytes + r->activation_bytes + r->outside_bytes +
+                       r->graphs_bytes + r->cache_bytes;
+        text_printf(out,
+                    "%s %s as the plan says, beside weights %s, profile run %s, outside %s%s",
+                    n[0], scale.unit, n[2], n[3], n[4],
+                    all > screen->memory->capacity_bytes ? ": more than the device has" : "");
+        return;
+    }
     text_printf(out, "%s %s = %.4g x ", n[0], scale.unit, engine_fraction(plan));
     switch (engine_release(plan)->pool) {
     case POOL_OF_DEVICE:

@@ -85,12 +85,32 @@ static void count_sequences(const struct plan *plan, const struct cache_groups *
     r->cache_tokens = count_tokens(plan, groups, r, each);
 }
 
+/* vLLM's num_gpu_blocks_override stands in place of what fits (v1/core/kv_cache_utils.py,
+ * may_override_num_blocks); SGLang's max_total_tokens and TensorRT-LLM's max_tokens are what
+ * the pool holds at most (mem_cache/kv_cache_configurator.py; _torch/pyexecutor/_util.py). */
+static void limit_blocks(const struct plan *plan, const struct cache_groups *groups,
+                         struct serving_report *r)
+{
+    uint64_t blocks = r->cache_blocks, most = plan->memory.cache_tokens;
+    bool overflow = false;
+    if (plan->memory.cache_blocks)
+        blocks = plan->memory.cache_blocks;
+    if (most && r->block_tokens)
+        blocks = lesser(blocks, checked_mul(most / r->block_tokens, groups->n, &overflow));
+    if (blocks == r->cache_blocks)
+        return;
+    r->given = true;
+    r->cache_blocks = blocks;
+    r->cache_bytes = checked_mul(blocks, groups->block_bytes, &overflow);
+}
+
 void serving_count(const struct plan *plan, const struct slots *slots, struct serving_report *r)
 {
     struct cache_groups groups;
     cache_groups_of(plan, slots, &groups);
     r->block_tokens = groups.block_tokens;
     r->cache_blocks = groups.block_bytes ? r->cache_bytes / groups.block_bytes : 0;
+    limit_blocks(plan, &groups, r);
     count_sequences(plan, &groups, r);
 }
 
@@ -101,7 +121,8 @@ static uint64_t less(uint64_t all, uint64_t held)
     return all > held ? all - held : 0;
 }
 
-/* What the rule leaves to the cache of what is on the device. */
+/* What the rule leaves to the cache of what is on the device; vLLM's kv_cache_memory_bytes
+ * stands in place of it (v1/worker/gpu_worker.py, determine_available_memory). */
 static void take_bytes(const struct plan *plan, struct serving_report *r)
 {
     double fraction = engine_fraction(plan);
@@ -123,6 +144,13 @@ static void take_bytes(const struct plan *plan, struct serving_report *r)
     }
 }
 
+static void take_given(const struct plan *plan, struct serving_report *r)
+{
+    r->given = plan->memory.cache_bytes > 0;
+    if (r->given)
+        r->cache_bytes = plan->memory.cache_bytes;
+}
+
 static void take_pool(const struct run *run, const struct memory_peak *peak,
                       struct serving_report *r)
 {
@@ -131,6 +159,7 @@ static void take_pool(const struct run *run, const struct memory_peak *peak,
     r->outside_bytes = peak->outside_bytes + engine_outside(run->plan);
     r->graphs_bytes = engine_graphs(run->plan);
     take_bytes(run->plan, r);
+    take_given(run->plan, r);
     serving_count(run->plan, &run->slots, r);
 }
 

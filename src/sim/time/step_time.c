@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "plan/derive.h"
+#include "plan/engine.h"
 #include "plan/speculation.h"
 #include "sim/moe/skew.h"
 #include "sim/time/step_draft.h"
@@ -124,9 +125,19 @@ uint64_t step_micro_batches(const struct plan *plan)
     return p->pp > 1 ? 4 * p->pp : 1;
 }
 
+/* A decode step of more sequences than any graph was captured for. */
+static bool beyond_graphs(const struct plan *plan)
+{
+    const struct workload *w = &plan->workload;
+    uint64_t most = plan->stack.graph_batch;
+    return most && w->mode == MODE_DECODE && plan_is_engine(plan) && w->micro_batch > most;
+}
+
 enum graphs step_graphs(const struct plan *plan)
 {
     enum stack_kind kind = plan->stack.kind;
+    if (beyond_graphs(plan))
+        return GRAPHS_NONE;
     if (plan->stack.graphs != GRAPHS_AUTO)
         return plan->stack.graphs;
     if (plan->stack.static_shapes)
