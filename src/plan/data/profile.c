@@ -165,23 +165,25 @@ static bool leaves_runs(const struct profile *profile, const struct plan *plan)
     return leaves;
 }
 
+static bool has_model(const struct profile *profile, const char *name)
+{
+    if (!profile->models || !profile->models[0])
+        return true;
+    for (size_t i = 0; profile->models[i]; i++) {
+        size_t n = strlen(profile->models[i]);
+        if (strncmp(name, profile->models[i], n) == 0 && (name[n] == '\0' || name[n] == ' '))
+            return true;
+    }
+    return false;
+}
+
 bool profile_is_outside(const struct profile *profile, const struct plan *plan)
 {
     char device[PLAN_NAME];
     profile_device(plan, device);
-    if (profile->n_runs && leaves_runs(profile, plan))
-        return true;
-    if (profile->device[0] && !lists(profile->device, device))
-        return true;
-    if (!profile->models || !profile->models[0])
-        return false;
-    for (size_t i = 0; profile->models[i]; i++) {
-        size_t n = strlen(profile->models[i]);
-        if (strncmp(plan->model_name, profile->models[i], n) == 0 &&
-            (plan->model_name[n] == '\0' || plan->model_name[n] == ' '))
-            return false;
-    }
-    return true;
+    return (profile->device[0] && !lists(profile->device, device)) ||
+           !has_model(profile, plan->model_name) ||
+           (profile->n_runs && leaves_runs(profile, plan));
 }
 
 /* Of this name on the plan's device, on its family, anywhere. */

@@ -124,6 +124,26 @@ bool verdict_evaluate(const struct plan *plan, const struct work *work, struct s
     return last || try_stage(&trial, &heaviest);
 }
 
+bool verdict_exceeds(const struct plan *plan, const struct work *work, struct slots *slots,
+                     uint64_t *values, uint64_t bytes)
+{
+    struct memory_peak peak;
+    struct stage stages[STAGE_MOMENTS];
+    unsigned schedule;
+    const struct trial trial = {plan, work, slots, values, &peak, &schedule};
+    uint64_t named = plan->parallel.stage, first = named ? named - 1 : 0;
+    for (uint64_t i = 0; i < verdict_n_stages(plan); i++) {
+        unsigned moments = stage_moments(plan, first + i, &slots->params, stages);
+        for (unsigned moment = 0; moment < moments; moment++) {
+            if (!try_stage(&trial, &stages[moment]))
+                return false;
+            if (peak.total_bytes > bytes)
+                return true;
+        }
+    }
+    return false;
+}
+
 /* Fragmentation is what was measured far from the limit; before it fails, PyTorch's allocator
  * gives back what it cached and asks again (c10/cuda/CUDACachingAllocator.cpp, malloc:
  * release_cached_blocks). So there is an interval, from none of it to all. */

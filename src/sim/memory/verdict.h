@@ -34,6 +34,11 @@ unsigned verdict_fold(const struct plan *plan, const struct work *work, const ui
 bool verdict_evaluate(const struct plan *plan, const struct work *work, struct slots *slots,
                       uint64_t *values, struct memory_peak *peak, unsigned *schedule);
 
+/* Whether the worst moment of the fullest stage needs more than that; ends at the first that
+ * does. False where a size overflows. */
+bool verdict_exceeds(const struct plan *plan, const struct work *work, struct slots *slots,
+                     uint64_t *values, uint64_t bytes);
+
 /* One pipeline stage, from 1, at its own heaviest moment. */
 struct stage_memory {
     uint64_t stage, state_bytes, temp_bytes, total_bytes;

@@ -11,8 +11,8 @@
 
 enum { INNER = SEARCH_ZERO, LAYOUTS = 64 }; /* keys from INNER on vary inside a task */
 
-/* A layout: the keys before INNER. Those that differ in vpp alone stand together: they have the
- * same lists, and other layers and micro-batches on their stages. */
+/* A layout: the keys before INNER. Those that differ in vpp, and in training in pp, alone stand
+ * together: they have the same lists, and other layers and micro-batches on their stages. */
 struct layout {
     uint8_t index[SEARCH_KEYS];
     uint64_t first; /* number of its first combination */
@@ -26,18 +26,6 @@ struct found {
     uint64_t points, invalid, too_large;
     struct search_candidate nearest;
     bool any; /* nearest is set */
-};
-
-/* A work list, its sizes under the least that routing can ask for, and what prices it. */
-struct bound {
-    struct arena arena;
-    uint8_t of[SEARCH_KEYS]; /* what it was built for; of vpp: what its slots are of */
-    bool built, refused, routed;
-    struct work work;
-    struct slots slots;
-    uint64_t *values;
-    struct stepper stepper;
-    bool timed, timeless; /* timeless: its ops could not be listed */
 };
 
 struct hunt {
@@ -131,21 +119,29 @@ static void take_part(struct hunt *hunt)
     hunt->n_layouts = (size_t)(end - first);
 }
 
-static int by_group(const void *a, const void *b)
+static int by_key(const struct layout *x, const struct layout *y, enum search_key key)
 {
-    const struct layout *x = a, *y = b;
-    for (unsigned key = 0; key < INNER; key++)
-        if (key != SEARCH_VPP && x->index[key] != y->index[key])
-            return x->index[key] < y->index[key] ? -1 : 1;
-    return x->index[SEARCH_VPP] < y->index[SEARCH_VPP]
-               ? -1
-               : x->index[SEARCH_VPP] > y->index[SEARCH_VPP];
+    return x->index[key] < y->index[key] ? -1 : x->index[key] > y->index[key];
 }
 
-static bool same_group(const struct layout *x, const struct layout *y)
+static int by_group(const void *a, const void *b)
+{
+    static const enum search_key order[INNER] = {SEARCH_TP,  SEARCH_CP, SEARCH_EP,
+                                                 SEARCH_ETP, SEARCH_PP, SEARCH_VPP};
+    for (unsigned i = 0; i < INNER; i++) {
+        int order_of = by_key(a, b, order[i]);
+        if (order_of)
+            return order_of;
+    }
+    return 0;
+}
+
+static bool same_group(const struct hunt *hunt, const struct layout *x, const struct layout *y)
 {
     struct layout other = *y;
     other.index[SEARCH_VPP] = x->index[SEARCH_VPP];
+    if (search_spans_pp(&hunt->base))
+        other.index[SEARCH_PP] = x->index[SEARCH_PP];
     return by_group(x, &other) == 0;
 }
 
@@ -156,68 +152,28 @@ static void group_layouts(struct hunt *hunt, struct arena *arena)
         qsort(all, hunt->n_layouts, sizeof *all, by_group);
     hunt->groups = arena_alloc(arena, hunt->n_layouts + 1, sizeof *hunt->groups);
     for (size_t i = 0; i < hunt->n_layouts; i++)
-        if (i == 0 || !same_group(&all[i - 1], &all[i]))
+        if (i == 0 || !same_group(hunt, &all[i - 1], &all[i]))
             hunt->groups[hunt->n_groups++] = i;
     hunt->groups[hunt->n_groups] = hunt->n_layouts;
 }
 
-/* ---- bounds ---- */
-
-static void bound_build(struct bound *bound, const struct plan *plan)
-{
-    struct err err = {0};
-    arena_clear(&bound->arena);
-    bound->built = true;
-    bound->timed = false;
-    bound->refused = work_build(plan, &bound->arena, &bound->work, &err) != STATUS_OK;
-    if (bound->refused)
-        return;
-    bound->values = arena_alloc(&bound->arena, bound->work.sizes.n, sizeof *bound->values);
-    bound->routed = evaluate_is_routed(plan, &bound->work);
-    slots_from_plan(plan, &bound->slots);
-}
-
-/* The fullest stage at its worst moment needs at least what the first one does at some moment;
- * its fullest rank holds at least the mean of the rows, and its own tokens once. */
-static bool bound_evaluate(struct bound *bound, const struct plan *plan,
-                           struct memory_peak *peak)
-{
-    struct slots slots = bound->slots;
-    const struct workload *w = &plan->workload;
-    if (w->global_batch ||
-        w->tokens_per_step) /* micro-batches in flight depend on their size */
-        slots_from_plan(plan, &slots);
-    else
-        slots_set_numbers(plan, &slots);
-    uint64_t rows = slots.value[SLOT_ROWS], local = slots.value[SLOT_LOCAL_EXPERTS];
-    const struct demand least = {.rows = rows,
-                                 .received = slots.value[SLOT_TOKENS],
-                                 .padded = rows,
-                                 .hot = local ? rows / local : 0};
-    if (bound->routed)
-        demand_to_slots(&least, &slots);
-    if (!sizes_eval(&bound->work.sizes, &slots, bound->values))
-        return false;
-    verdict_fold(plan, &bound->work, bound->values, peak);
-    return true;
-}
+/* ---- one layout ---- */
 
 /* What needs more cannot even be marginal: total - limit <= error x temp has to hold. */
-static uint64_t most_bytes(const struct search_ask *ask, const struct plan *plan)
+uint64_t search_most_bytes(const struct search_ask *ask, const struct plan *plan)
 {
     double error = plan->stack.error < 0.9 ? plan->stack.error : 0.9;
     uint64_t most = (uint64_t)((double)verdict_limit(plan) / (1 - error)) + 1;
     return ask->at_most_bytes && ask->at_most_bytes < most ? ask->at_most_bytes : most;
 }
 
-/* ---- one layout ---- */
-
 /* Where a layout's walk stands, and since when nothing of it can fit. */
 struct walk {
     const struct hunt *hunt;
     struct found *found;
     struct plan plan; /* at the present combination */
-    struct bound *bound;
+    struct search_bounds *bounds;
+    struct search_place *place;
     uint8_t hopeless[SEARCH_KEYS], full[SEARCH_KEYS];
     bool any_hopeless, any_full;
     uint64_t number;
@@ -235,42 +191,6 @@ static bool is_hopeless(const struct walk *walk, const uint8_t index[SEARCH_KEYS
 static bool is_full(const struct walk *walk, const uint8_t index[SEARCH_KEYS])
 {
     return walk->any_full && memcmp(walk->full, index, SEARCH_MICRO_BATCH) == 0;
-}
-
-/* Brings list and slots up to the combination. */
-static void follow(struct walk *walk, const uint8_t index[SEARCH_KEYS])
-{
-    struct bound *bound = walk->bound;
-    uint8_t vpp = bound->of[SEARCH_VPP];
-    bound->of[SEARCH_VPP] = index[SEARCH_VPP];
-    if (bound->built && memcmp(bound->of, index, SEARCH_CAPACITY) == 0) {
-        if (vpp != index[SEARCH_VPP] && !bound->refused)
-            slots_from_plan(&walk->plan, &bound->slots);
-        return;
-    }
-    memcpy(bound->of, index, sizeof bound->of);
-    bound_build(bound, &walk->plan);
-}
-
-/* Device-seconds per token under balanced routing: no fullest rank takes less. 0 where nothing
- * is known. */
-static double least_seconds(struct walk *walk)
-{
-    struct err err = {0};
-    struct step_time step;
-    struct bound *bound = walk->bound;
-    const struct profile *profile = walk->hunt->ask->profile;
-    if (bound->timed) {
-        stepper_turn(&bound->stepper, &walk->plan);
-    } else {
-        bound->timed = true;
-        bound->timeless = stepper_share(&bound->stepper, &walk->plan, &bound->work, profile,
-                                        &bound->arena, &err) != STATUS_OK;
-    }
-    if (bound->timeless || !stepper_time(&bound->stepper, NULL, &step))
-        return 0;
-    double error = profile ? time_error(profile, &bound->stepper.plan, NULL) : 0;
-    return time_seconds_per_token(&walk->plan, &step) * (1 + error);
 }
 
 static void append(struct found *f, const struct search_candidate *c)
@@ -291,8 +211,10 @@ static void keep(struct walk *walk, const uint8_t index[SEARCH_KEYS],
                  const struct memory_peak *peak)
 {
     struct found *found = walk->found;
-    uint64_t most = most_bytes(walk->hunt->ask, &walk->plan);
-    struct search_candidate c = {.least_bytes = peak->total_bytes, .number = walk->number};
+    uint64_t most = search_most_bytes(walk->hunt->ask, &walk->plan);
+    struct search_candidate c = {.least_bytes = peak->total_bytes,
+                                 .number = walk->number,
+                                 .list = search_place_list(walk->place, &walk->plan, index)};
     memcpy(c.index, index, sizeof c.index);
     if (!found->any || is_nearer(&c, &found->nearest))
         found->nearest = c;
@@ -305,7 +227,7 @@ static void keep(struct walk *walk, const uint8_t index[SEARCH_KEYS],
         memcpy(walk->full, index, sizeof walk->full);
         return;
     }
-    c.seconds = least_seconds(walk);
+    c.seconds = search_least_seconds(walk->bounds, walk->place, &walk->plan, index);
     append(found, &c);
 }
 
@@ -325,7 +247,8 @@ static void visit(struct walk *walk, const uint8_t index[SEARCH_KEYS])
 {
     struct memory_peak peak;
     walk->found->points++;
-    if (!rule_check_run(&walk->plan) || !stack_offers(&walk->plan)) {
+    if (!rule_check_run(&walk->plan) ||
+        (!plan_names_path(&walk->plan) && !stack_offers(&walk->plan))) {
         walk->found->invalid++;
         return;
     }
@@ -337,19 +260,34 @@ static void visit(struct walk *walk, const uint8_t index[SEARCH_KEYS])
         walk->found->too_large++;
         return;
     }
-    follow(walk, index);
-    if (walk->bound->refused || !bound_evaluate(walk->bound, &walk->plan, &peak))
+    if (!search_least_memory(walk->bounds, walk->place, &walk->plan, index, &peak))
         walk->found->invalid++;
     else
         keep(walk, index, &peak);
 }
 
-/* Numbers of one list: capacity factors and micro-batches. */
+/* Combinations of numbers of one list. */
+static uint64_t count_numbers(const struct walk *walk)
+{
+    return (uint64_t)n_values(walk->hunt, &walk->plan, SEARCH_CAPACITY) *
+           n_values(walk->hunt, &walk->plan, SEARCH_MICRO_BATCH);
+}
+
+/* Numbers of one list: capacity factors and micro-batches. What a stack offers does not follow
+ * from them, but where it chooses the path. */
 static void walk_numbers(struct walk *walk, const uint8_t structure[SEARCH_KEYS])
 {
     uint8_t index[SEARCH_KEYS];
     unsigned moved = INNER;
     memcpy(index, structure, sizeof index);
+    set_keys(walk->hunt, INNER, index, &walk->plan);
+    if (plan_names_path(&walk->plan) && !stack_offers(&walk->plan)) {
+        uint64_t n = count_numbers(walk);
+        walk->found->points += n;
+        walk->found->invalid += n;
+        walk->number += n;
+        return;
+    }
     do {
         set_keys(walk->hunt, moved, index, &walk->plan);
         visit(walk, index);
@@ -366,17 +304,17 @@ static void run_group(void *arg, size_t task, unsigned worker)
     size_t n = group[1] - group[0];
     const struct layout *layouts = &hunt->layouts[group[0]];
     struct arena arena = {0};
-    struct bound *bound = arena_alloc(&arena, 1, sizeof *bound);
+    struct search_bounds *bounds = search_bounds_create(hunt->ask, &arena);
     struct walk *walks = arena_alloc(&arena, n, sizeof *walks);
     uint8_t index[SEARCH_KEYS] = {0};
-    bound->stepper.bound = true;
     for (size_t i = 0; i < n; i++) {
         walks[i] = (struct walk){.hunt = hunt,
                                  .found = &hunt->found[task],
                                  .plan = hunt->base,
-                                 .bound = bound,
+                                 .bounds = bounds,
                                  .number = layouts[i].first};
         set_keys(hunt, 0, layouts[i].index, &walks[i].plan);
+        walks[i].place = search_place_create(bounds, &walks[i].plan, &arena);
     }
     do {
         for (size_t i = 0; i < n; i++) {
@@ -384,8 +322,7 @@ static void run_group(void *arg, size_t task, unsigned worker)
             walk_numbers(&walks[i], index);
         }
     } while (turn(hunt, &walks[0].plan, INNER, SEARCH_CAPACITY, index) < SEARCH_KEYS);
-    arena_release(&bound->arena);
-    stepper_release(&bound->stepper);
+    search_bounds_release(bounds);
     arena_release(&arena);
 }
 

@@ -2,11 +2,13 @@
  * memory and time. Time is the slow end of its interval: what no run of the profile was like
  * has a wider one, and has to be faster by that to come first.
  *
- * First every combination of the space is checked against the rules and bounded from below in
- * memory and in seconds (routing taken at its balanced part: a fullest rank never has less, and
- * longer ops never make a shorter step, sim/time/step_time). Then, in the order of those
- * seconds, only those are evaluated exactly that can still be listed. Neither step changes the
- * answer (tested against brute force); the answer does not depend on the number of threads.
+ * First every combination of the space is checked against the rules and bounded from below: in
+ * memory, with routing taken at its balanced part (a fullest rank never has less), and in
+ * seconds, by what its layers take in any pipeline (sim/time/step_floor; longer ops never make
+ * a shorter step). Then, in the order of those seconds, what may still be listed is looked at:
+ * first whether a stage needs more than what is as fast, then its bytes, then a bound on its
+ * pipeline, last its step. None of it changes the answer (tested against brute force); the
+ * answer does not depend on the number of threads.
  * Served plans have few layouts: all of them are evaluated. A layout with tp in training splits
  * the sequence over it (parallel.sp) unless the plan has tp without sp itself. Pure. */
 #ifndef MOEPLAN_SIM_SEARCH_SEARCH_H
@@ -113,7 +115,7 @@ struct search_result {
     uint64_t points;    /* combinations whose layout obeys the rules */
     uint64_t invalid;   /* of them: a rule or the stack refuses them */
     uint64_t too_large; /* of them: do not fit, by the bound */
-    uint64_t exact;     /* of the rest: evaluated exactly */
+    uint64_t exact;     /* of the rest: evaluated exactly; others need more than faster ones */
     struct search_hit *best;
     size_t n_best; /* fastest first; of equal time only the one with the least memory */
     struct search_hit *pareto;

@@ -1,7 +1,7 @@
 /* What a search lists of the combinations that may fit; see search.h. In the order of their
  * bounds, a batch at a time: those of a batch that what is known cannot beat are evaluated by
- * the pool's threads, each on its own. A batch is the larger the more there were, so what is
- * evaluated does not depend on the number of threads. */
+ * the pool's threads, those of one list by one. A batch is the larger the more there were, so
+ * what is evaluated does not depend on the number of threads. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "sim/search/search_parts.h"
 #include "work/stack/stack.h"
 
-enum { BANKS = 64, BATCH_FIRST = 4, BATCH_MOST = 64 };
+enum { BANKS = 64, BATCH_FIRST = 4, BATCH_MOST = 32768 };
 
 /* Of what was judged: hits in any order, the seconds of the fastest ones, each once, and those
  * that no other is as fast and as small as. */
@@ -30,7 +30,7 @@ struct judged {
 struct task {
     const struct search_candidate *candidate;
     struct search_hit hit;
-    bool taken;
+    bool exact, taken; /* exact: evaluated, not only known to be too large */
 };
 
 /* What one thread judges with. */
@@ -46,8 +46,10 @@ struct judge {
     const struct search_bench *bench;
     struct worker *workers;
     struct judged judged;
-    struct task tasks[BATCH_MOST];
-    size_t n_tasks, batch; /* batch: how many it may take */
+    struct task *tasks;     /* [BATCH_MOST] those of one list stand together */
+    size_t n_tasks, batch;  /* batch: how many it may take */
+    size_t n_judged;        /* in the batches before */
+    size_t *lists, n_lists; /* [BATCH_MOST] first tasks of lists */
     struct search_result *result;
 };
 
@@ -140,48 +142,126 @@ static bool time_hit(const struct search_ask *ask, struct evaluator *e, const st
     return timed;
 }
 
-/* Memory first: with its bytes known, most need not be timed. */
-static bool judge_candidate(const struct judge *judge, const struct search_candidate *c,
-                            bool always, struct worker *worker, struct search_hit *hit)
+/* What needs more cannot be listed: it does not fit, is not wanted, or something is as fast and
+ * no larger. */
+static uint64_t most_bytes(const struct judge *judge, const struct plan *plan, double seconds)
+{
+    const struct judged *judged = &judge->judged;
+    uint64_t most = search_most_bytes(judge->bench->ask, plan);
+    if (!is_beaten(judged, seconds, UINT64_MAX))
+        return most;
+    uint64_t known = judged->front[faster(judged, seconds) - 1].bytes;
+    return known < most ? known : most;
+}
+
+/* Whether a step that is never shorter than a pipeline takes says already that it is beaten. */
+static bool is_late(const struct judge *judge, struct evaluator *e, const struct plan *plan,
+                    const struct search_hit *hit)
+{
+    struct search_hit least = *hit;
+    if (judge->bench->serves || plan->parallel.pp == 1)
+        return false;
+    e->bound = true;
+    bool timed = time_hit(judge->bench->ask, e, plan, true, &least);
+    e->bound = false;
+    return timed && is_beaten(&judge->judged, least.score, hit->total_bytes);
+}
+
+static void note_memory(const struct plan *plan, const struct evaluation *result,
+                        struct worker *worker, struct search_hit *hit)
+{
+    *hit = (struct search_hit){
+        .total_bytes = result->peak.total_bytes,
+        .state_bytes = result->peak.state_bytes,
+        .limit_bytes = result->limit_bytes,
+        .verdict = result->verdict,
+        .wall = result->wall ? arena_strdup(&worker->names, result->wall->name) : NULL};
+    for (unsigned key = 0; key < SEARCH_KEYS; key++)
+        hit->value[key] = search_get(plan, (enum search_key)key);
+}
+
+/* Memory first: with its bytes known, most need not be timed. `always`: whatever it needs. */
+static void judge_task(const struct judge *judge, bool always, struct worker *worker,
+                       struct task *task)
 {
     struct plan plan;
     struct evaluation result;
+    const struct search_candidate *c = task->candidate;
     const struct search_ask *ask = judge->bench->ask;
     judge->bench->fill(judge->bench->context, c, &plan);
     struct evaluator *e = &worker->evaluator;
+    task->hit = (struct search_hit){.score = 0};
     e->routing = ask->routing;
     e->banks = worker->banks;
     e->n_banks = BANKS;
-    evaluate(e, &plan, ++worker->structure, &result);
+    if (!always &&
+        evaluate_exceeds(e, &plan, worker->structure, most_bytes(judge, &plan, c->seconds)))
+        return;
+    evaluate(e, &plan, worker->structure, &result);
+    task->exact = true;
     bool fits = wanted(ask, &result);
     if (!always && (!fits || is_beaten(&judge->judged, c->seconds, result.peak.total_bytes)))
-        return false;
-    *hit = (struct search_hit){
-        .total_bytes = result.peak.total_bytes,
-        .state_bytes = result.peak.state_bytes,
-        .limit_bytes = result.limit_bytes,
-        .verdict = result.verdict,
-        .wall = result.wall ? arena_strdup(&worker->names, result.wall->name) : NULL};
-    for (unsigned key = 0; key < SEARCH_KEYS; key++)
-        hit->value[key] = search_get(&plan, (enum search_key)key);
-    bool timed = time_hit(ask, e, &plan, result.valid, hit);
-    return timed && fits && search_is_soon(ask, hit);
+        return;
+    note_memory(&plan, &result, worker, &task->hit);
+    if (!always && is_late(judge, e, &plan, &task->hit))
+        return;
+    bool timed = time_hit(ask, e, &plan, result.valid, &task->hit);
+    task->taken = timed && fits && search_is_soon(ask, &task->hit);
 }
 
 /* ---- batches ---- */
 
-static void run_task(void *arg, size_t number, unsigned worker)
+/* By what decides a list. */
+static int compare_lists(const struct search_candidate *x, const struct search_candidate *y)
+{
+    static const enum search_key keys[] = {SEARCH_TP,        SEARCH_CP,   SEARCH_EP,
+                                           SEARCH_ETP,       SEARCH_ZERO, SEARCH_PATH,
+                                           SEARCH_RECOMPUTE, SEARCH_BLOCK};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (x->index[keys[i]] != y->index[keys[i]])
+            return x->index[keys[i]] < y->index[keys[i]] ? -1 : 1;
+    return x->list < y->list ? -1 : x->list > y->list;
+}
+
+static int by_list(const void *a, const void *b)
+{
+    const struct search_candidate *x = ((const struct task *)a)->candidate,
+                                  *y = ((const struct task *)b)->candidate;
+    int order = compare_lists(x, y);
+    if (order)
+        return order;
+    return x->number < y->number ? -1 : x->number > y->number;
+}
+
+static void group_tasks(struct judge *judge)
+{
+    struct task *tasks = judge->tasks;
+    bool serves = judge->bench->serves;
+    if (judge->n_tasks && !serves)
+        qsort(tasks, judge->n_tasks, sizeof *tasks, by_list);
+    judge->n_lists = 0;
+    for (size_t i = 0; i < judge->n_tasks; i++)
+        if (!i || serves || compare_lists(tasks[i].candidate, tasks[i - 1].candidate))
+            judge->lists[judge->n_lists++] = i;
+}
+
+static void run_list(void *arg, size_t number, unsigned worker)
 {
     struct judge *judge = arg;
-    struct task *task = &judge->tasks[number];
-    task->hit = (struct search_hit){.score = 0};
-    task->taken = judge_candidate(judge, task->candidate, judge->bench->serves,
-                                  &judge->workers[worker], &task->hit);
+    size_t i = judge->lists[number],
+           end = number + 1 < judge->n_lists ? judge->lists[number + 1] : judge->n_tasks;
+    judge->workers[worker].structure++;
+    for (; i < end; i++) {
+        struct task *task = &judge->tasks[i];
+        task->exact = task->taken = false;
+        judge_task(judge, judge->bench->serves, &judge->workers[worker], task);
+    }
 }
 
 static void take_task(struct judge *judge, const struct task *task)
 {
     struct search_result *r = judge->result;
+    r->exact += task->exact;
     if (task->taken)
         note_hit(&judge->judged, &task->hit);
     else if (judge->bench->serves && task->hit.total_bytes - 1 < r->nearest.total_bytes - 1)
@@ -190,11 +270,12 @@ static void take_task(struct judge *judge, const struct task *task)
 
 static void judge_batch(struct judge *judge)
 {
-    pool_run(judge->bench->ask->pool, judge->n_tasks, run_task, judge);
+    group_tasks(judge);
+    pool_run(judge->bench->ask->pool, judge->n_lists, run_list, judge);
     for (size_t i = 0; i < judge->n_tasks; i++)
         take_task(judge, &judge->tasks[i]);
-    judge->result->exact += judge->n_tasks;
-    uint64_t half = judge->result->exact / 2;
+    judge->n_judged += judge->n_tasks;
+    size_t half = judge->n_judged / 2;
     judge->batch = half < BATCH_FIRST ? BATCH_FIRST : half < BATCH_MOST ? half : BATCH_MOST;
     judge->n_tasks = 0;
 }
@@ -259,6 +340,9 @@ void search_judge(const struct search_bench *bench, const struct search_candidat
     struct arena scratch = {0};
     struct judge judge = {.bench = bench, .result = result, .batch = BATCH_FIRST};
     judge.workers = arena_alloc(&scratch, workers, sizeof *judge.workers);
+    size_t room = n < BATCH_MOST ? n + 1 : BATCH_MOST;
+    judge.tasks = arena_alloc(&scratch, room, sizeof *judge.tasks);
+    judge.lists = arena_alloc(&scratch, room, sizeof *judge.lists);
     judge.judged =
         (struct judged){.arena = &scratch,
                         .fastest = arena_alloc(&scratch, wanted_n + 1, sizeof(double)),
@@ -270,7 +354,10 @@ void search_judge(const struct search_bench *bench, const struct search_candidat
     list_hits(judged, wanted_n, arena, result);
     result->missed = result->n_pareto == 0;
     if (result->missed && !bench->serves) {
-        judge_candidate(&judge, nearest, true, judge.workers, &result->nearest);
+        judge.workers->structure++;
+        struct task task = {.candidate = nearest};
+        judge_task(&judge, true, judge.workers, &task);
+        result->nearest = task.hit;
         result->exact++;
     }
     if (result->nearest.wall)

@@ -1,5 +1,5 @@
-/* What the halves of a search share: what may fit, found and bounded in search.c, and which of
- * it is listed, search_judge.c. */
+/* What the parts of a search share: what may fit, found in search.c and bounded in
+ * search_bound.c, and which of it is listed, search_judge.c. */
 #ifndef MOEPLAN_SIM_SEARCH_SEARCH_PARTS_H
 #define MOEPLAN_SIM_SEARCH_SEARCH_PARTS_H
 
@@ -14,11 +14,52 @@ struct search_candidate {
     uint64_t least_bytes;
     uint64_t number; /* place in the enumeration: breaks ties */
     uint8_t index[SEARCH_KEYS];
+    uint8_t list; /* those of one tp, cp, ep, etp, zero, path, recompute and block_size, and of
+                   * one of these, have one work list */
 };
 
 /* Puts a combination's plan together. */
 typedef void search_fill(const void *context, const struct search_candidate *candidate,
                          struct plan *plan);
+
+/* ---- bounds: search_bound.c ---- */
+
+/* Lists, floors of steps: of layouts with one tp, cp, ep and etp, and, but for search_spans_pp,
+ * one pp. For one thread. */
+struct search_bounds;
+
+/* What is known of one of them. */
+struct search_place;
+
+/* Memory from the arena; release frees the rest. */
+struct search_bounds *search_bounds_create(const struct search_ask *ask, struct arena *arena);
+struct search_place *search_place_create(const struct search_bounds *bounds,
+                                         const struct plan *plan, struct arena *arena);
+/* Whether bounds are of layouts with other pp, too. */
+bool search_spans_pp(const struct plan *plan);
+
+/* search_candidate.list of a combination of its layout. */
+uint8_t search_place_list(const struct search_place *place, const struct plan *plan,
+                          const uint8_t index[SEARCH_KEYS]);
+
+void search_bounds_release(struct search_bounds *bounds);
+
+/* The fullest stage at its worst moment needs at least what the first one does at some moment;
+ * its fullest rank holds at least the mean of the rows, and its own tokens once. False where
+ * the stack refuses the plan or a size overflows. */
+bool search_least_memory(struct search_bounds *bounds, struct search_place *place,
+                         const struct plan *plan, const uint8_t index[SEARCH_KEYS],
+                         struct memory_peak *peak);
+
+/* Device-seconds per token, the slow end of their interval, that a plan whose memory was asked
+ * for last takes at least (sim/time/step_floor). 0 where nothing is known. */
+double search_least_seconds(struct search_bounds *bounds, struct search_place *place,
+                            const struct plan *plan, const uint8_t index[SEARCH_KEYS]);
+
+/* What needs more cannot even be marginal, or is not wanted. */
+uint64_t search_most_bytes(const struct search_ask *ask, const struct plan *plan);
+
+/* ---- the judge: search_judge.c ---- */
 
 struct search_bench {
     const struct search_ask *ask;

@@ -58,6 +58,13 @@ static void drop_stepper(struct evaluator *e)
     e->timeless = false;
 }
 
+static void set_slots(struct evaluator *e, const struct plan *plan)
+{
+    slots_from_plan(plan, &e->slots);
+    e->pp = plan->parallel.pp;
+    e->vpp = plan->parallel.vpp;
+}
+
 static void rebuild(struct evaluator *e, const struct plan *plan, enum moe_path path)
 {
     struct err err = {0};
@@ -69,7 +76,7 @@ static void rebuild(struct evaluator *e, const struct plan *plan, enum moe_path 
     if (e->refused)
         return;
     e->values = arena_alloc(&e->arena, e->work.sizes.n, sizeof *e->values);
-    slots_from_plan(plan, &e->slots);
+    set_slots(e, plan);
     e->routed = evaluate_is_routed(plan, &e->work) || e->work.room.set;
     e->bank = NULL;
 }
@@ -153,8 +160,10 @@ static bool follow(struct evaluator *e, const struct plan *plan, uint64_t struct
     enum moe_path path = stack_path(plan, NULL);
     if (!e->built || e->path != path)
         rebuild(e, plan, path);
-    else if (!e->refused)
+    else if (!e->refused && e->pp == plan->parallel.pp && e->vpp == plan->parallel.vpp)
         slots_set_numbers(plan, &e->slots);
+    else if (!e->refused)
+        set_slots(e, plan);
     if (!e->refused && e->routed)
         return follow_routing(e, plan);
     return !e->refused;
@@ -308,6 +317,13 @@ void evaluate(struct evaluator *e, const struct plan *plan, uint64_t structure,
     if (!starts)
         evaluate_refused(&e->work, out);
     out->by = e;
+}
+
+bool evaluate_exceeds(struct evaluator *e, const struct plan *plan, uint64_t structure,
+                      uint64_t bytes)
+{
+    return follow(e, plan, structure) &&
+           verdict_exceeds(plan, &e->work, &e->slots, e->values, bytes);
 }
 
 bool evaluate_expected(struct evaluator *e, const struct plan *plan, struct demand *expected)

@@ -40,8 +40,10 @@ struct evaluator {
     struct slots slots;
     uint64_t *values;
     uint64_t structure; /* the caller's number of the structure that is built */
+    uint64_t pp, vpp;   /* of the plan that the slots are of */
     enum moe_path path;
     bool least;     /* set by the caller: for the least that routing can ask for, unsampled */
+    bool bound;     /* set by the caller: time_evaluated as stepper.bound says */
     bool known;     /* structure and layout_ok are set */
     bool layout_ok; /* model, cluster and parallel obey their rules */
     bool built, refused; /* refused: by the stack */
@@ -86,10 +88,17 @@ void evaluate_refused(const struct work *work, struct evaluation *out);
 bool evaluate_is_routed(const struct plan *plan, const struct work *work);
 
 /* Evaluates a plan. `structure` is any number that changes whenever something other than a slot
- * (evaluate_is_slot) changed since the last call on this evaluator. Allocates only when the
- * structure changes. */
+ * (evaluate_is_slot) changed since the last call on this evaluator; parallel.pp and vpp may
+ * have, where the list stays (sim/search/search_bound). Allocates only when the structure
+ * changes. */
 void evaluate(struct evaluator *evaluator, const struct plan *plan, uint64_t structure,
               struct evaluation *out);
+
+/* Whether a rank of the plan needs more than that at some moment of some stage: the same bytes
+ * as evaluate's, but no stage is looked at behind one that does. False, too, of a plan that is
+ * not valid. Not of mode serve. */
+bool evaluate_exceeds(struct evaluator *evaluator, const struct plan *plan, uint64_t structure,
+                      uint64_t bytes);
 
 /* Whether a key ("workload.micro_batch") is a mere number of the sizes, so that a change of it
  * needs no rebuilding. */

@@ -151,6 +151,7 @@ bool time_evaluated(struct evaluator *e, const struct plan *plan, const struct p
     struct stepper *stepper = stepper_of(e, plan, profile);
     if (!stepper)
         return false;
+    stepper->bound = e->bound;
     bool routed = time_is_routed(plan);
     if (routed && !evaluate_expected(e, plan, &full))
         return false;

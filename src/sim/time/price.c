@@ -43,13 +43,18 @@ void pricing_follow(struct pricing *pricing, const struct plan *plan, enum moe_p
     pricing->tokens = (double)plan_tokens(plan) * (everyone ? 1 : (double)plan->parallel.ep);
 }
 
+void pricing_place(struct pricing *pricing, const struct plan *plan)
+{
+    for (unsigned g = 0; g < GROUP_COUNT; g++)
+        pricing->place[g] = comm_place(plan, (enum process_group)g);
+}
+
 void pricing_init(struct pricing *pricing, const struct plan *plan, enum moe_path path,
                   const struct profile *profile, const struct rates_try *attempt)
 {
     pricing->plan = plan;
     rates_init(&pricing->rates, plan, path, profile, attempt);
-    for (unsigned g = 0; g < GROUP_COUNT; g++)
-        pricing->place[g] = comm_place(plan, (enum process_group)g);
+    pricing_place(pricing, plan);
     pricing_follow(pricing, plan, path);
     pricing->once = path_system_of(path)->exchange == EXCHANGE_TOKENS
                         ? once_a_node(plan, &pricing->place[GROUP_EP])

@@ -4,6 +4,7 @@
 
 #include "sim/time/pipeline.h"
 #include "sim/time/stretch.h"
+#include "work/piece/stage.h"
 
 /* What a chunk does with one micro-batch, forward and backward. */
 struct chunk_time {
@@ -27,5 +28,14 @@ struct step_parts {
  * without stages there are none). */
 bool stepper_parts(struct stepper *stepper, const struct demand *demand, bool tasks,
                    struct step_time *out, struct step_parts *parts);
+
+/* Values and prices of the ops under balanced routing; false when a size overflows. */
+bool stepper_even(struct stepper *stepper);
+
+/* A plan's pipeline but for seconds; the chunks of a stage; the layers of a stage's chunk. */
+void step_pipeline_of(const struct plan *plan, struct pipeline *out);
+uint64_t step_chunks(const struct plan *plan);
+void step_chunk_layers(const struct plan *plan, const struct stage *held, uint64_t chunk,
+                       uint64_t chunks, double out[SEGMENT_COUNT]);
 
 #endif

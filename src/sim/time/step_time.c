@@ -90,12 +90,14 @@ void stepper_follow(struct stepper *s, const struct plan *plan)
 
 void stepper_turn(struct stepper *s, const struct plan *plan)
 {
-    uint64_t vpp = s->plan.parallel.vpp;
+    const struct parallel was = s->plan.parallel, *now = &plan->parallel;
     stepper_follow(s, plan);
     pricing_follow(&s->pricing, &s->plan, s->plan.moe.path);
     if (s->draft)
         step_draft_turn(s, plan);
-    if (vpp != plan->parallel.vpp)
+    if (was.pp != now->pp)
+        pricing_place(&s->pricing, &s->plan);
+    if (was.pp != now->pp || was.vpp != now->vpp)
         slots_from_plan(&s->plan, &s->slots);
 }
 
@@ -185,12 +187,21 @@ static void price_ops(struct stepper *s, bool evenly)
     }
 }
 
+bool stepper_even(struct stepper *s)
+{
+    s->pricing.plan = &s->plan;
+    if (!evaluate_values(s, NULL))
+        return false;
+    price_ops(s, false);
+    return true;
+}
+
 /* ---- stages ---- */
 
 /* DualPipe's ranks hold two chunks of the even split: its own chunk is half of what the stage
  * has. */
-static void layers_of(const struct plan *plan, const struct stage *held, uint64_t chunk,
-                      uint64_t chunks, double out[SEGMENT_COUNT])
+void step_chunk_layers(const struct plan *plan, const struct stage *held, uint64_t chunk,
+                       uint64_t chunks, double out[SEGMENT_COUNT])
 {
     const struct stage at = *held;
     uint64_t stage = at.index;
@@ -239,7 +250,8 @@ static void fill_chunks(struct step_parts *c)
     for (uint64_t i = 0; i < p->stages; i++)
         stage_layers(plan, i, &stages[i]);
     for (size_t i = 0; i < n; i++) {
-        layers_of(plan, &stages[i % p->stages], i / p->stages, p->chunks, c->chunks[i].layers);
+        step_chunk_layers(plan, &stages[i % p->stages], i / p->stages, p->chunks,
+                          c->chunks[i].layers);
         if (i && is_alike(&c->chunks[i - 1], &c->chunks[i])) {
             c->chunks[i] = c->chunks[i - 1];
         } else {
@@ -255,20 +267,30 @@ static void fill_chunks(struct step_parts *c)
     p->weight_s = c->weight_s;
 }
 
-static void init_pipe(struct step_parts *c)
+uint64_t step_chunks(const struct plan *plan)
 {
-    const struct plan *plan = &c->s->plan;
     const struct parallel *p = &plan->parallel;
     bool interleaves =
         p->vpp > 1 && (p->schedule == PIPELINE_1F1B || p->schedule == PIPELINE_INTERLEAVED);
-    c->pipe = (struct pipeline){.record = c->pipe.record,
-                                .schedule = p->schedule,
-                                .stages = p->pp,
-                                .chunks = interleaves ? p->vpp : 1,
-                                .micro_batches = step_micro_batches(plan),
-                                .send_s = c->all.send_s,
-                                .overlapped = plan->stack.overlap_pp,
-                                .inference = plan->workload.mode != MODE_TRAIN};
+    return interleaves ? p->vpp : 1;
+}
+
+void step_pipeline_of(const struct plan *plan, struct pipeline *out)
+{
+    *out = (struct pipeline){.schedule = plan->parallel.schedule,
+                             .stages = plan->parallel.pp,
+                             .chunks = step_chunks(plan),
+                             .micro_batches = step_micro_batches(plan),
+                             .overlapped = plan->stack.overlap_pp,
+                             .inference = plan->workload.mode != MODE_TRAIN};
+}
+
+static void init_pipe(struct step_parts *c)
+{
+    bool record = c->pipe.record;
+    step_pipeline_of(&c->s->plan, &c->pipe);
+    c->pipe.record = record;
+    c->pipe.send_s = c->all.send_s;
 }
 
 /* What the busiest stage does, part by part, and what it waits. */

@@ -209,18 +209,29 @@ static void host_end(const struct stepper *s, struct host_layer *h, struct stret
     b->serial_s += h->launches_s + b->sync_s;
 }
 
-/* Ops of a segment that count: all, or those between the router and the layer's sum, with what
- * the host waits for between them. */
-static bool counts(const struct op *op, bool routed)
+/* Ops that count: all; those between the router and the layer's sum, with what the host waits
+ * for between them; those that stretches_least is of. */
+enum which { ALL_OPS, ROUTED_OPS, LEAST_OPS };
+
+static bool is_between(const struct op *op)
 {
-    bool sharding = process_group_is_data(op->group) || op->group == GROUP_PP;
     bool between =
         (op->module >= MODULE_PERMUTE && op->module <= MODULE_UNPERMUTE) || op->kind == OP_SYNC;
-    return !routed || (segment_has_experts(op->segment) && op->phase != PHASE_UPDATE &&
-                       !sharding && between);
+    return segment_has_experts(op->segment) && between;
 }
 
-static void add_host(const struct stepper *s, bool routed, struct stretches *out)
+static bool counts(const struct stepper *s, const struct op *op, enum which which)
+{
+    bool sharding = process_group_is_data(op->group) || op->group == GROUP_PP;
+    bool every = !op->layers.node || op->layers.node == s->work.use[op->segment].repeat.node;
+    if (which == ALL_OPS)
+        return true;
+    if (op->phase == PHASE_UPDATE || sharding)
+        return false;
+    return which == ROUTED_OPS ? is_between(op) : every;
+}
+
+static void add_host(const struct stepper *s, enum which which, struct stretches *out)
 {
     struct host_layer layers[SEGMENT_COUNT][PASSES];
     for (unsigned i = 0; i < SEGMENT_COUNT * PASSES; i++) {
@@ -232,7 +243,7 @@ static void add_host(const struct stepper *s, bool routed, struct stretches *out
         const struct op *op = &s->work.ops[i];
         unsigned pass = op->phase == PHASE_FORWARD ? PASS_FORWARD : PASS_BACKWARD;
         if (op->phase != PHASE_UPDATE && op->group != GROUP_PP && op->kind != OP_SYNC &&
-            counts(op, routed))
+            counts(s, op, which))
             host_op(s, i, &layers[op->segment][pass]);
     }
     for (unsigned i = 0; i < SEGMENT_COUNT * PASSES; i++) {
@@ -312,12 +323,12 @@ static double send_s(const struct stepper *s, size_t i)
     return comm_send_s(&s->pricing.rates, &s->pricing.place[GROUP_PP], &ask);
 }
 
-static void fill(struct stretches *out, const struct stepper *s, bool routed)
+static void fill(struct stretches *out, const struct stepper *s, enum which which)
 {
     *out = (struct stretches){.send_s = 0};
     for (size_t i = 0; i < s->work.n_ops; i++) {
         const struct op *op = &s->work.ops[i];
-        if (!counts(op, routed))
+        if (!counts(s, op, which))
             continue;
         if (op->phase == PHASE_UPDATE)
             add_update(s, i, out);
@@ -329,7 +340,7 @@ static void fill(struct stretches *out, const struct stepper *s, bool routed)
                               [op->phase == PHASE_FORWARD ? PASS_FORWARD : PASS_BACKWARD]);
     }
     if (step_graphs(&s->plan) != GRAPHS_FULL)
-        add_host(s, routed, out);
+        add_host(s, which, out);
     hide_loops(s, out);
     for (unsigned i = 0; i < SEGMENT_COUNT * PASSES; i++) {
         if (!segment_has_experts((enum segment)(i / PASSES)))
@@ -343,12 +354,17 @@ static void fill(struct stretches *out, const struct stepper *s, bool routed)
 
 void stretches_of(struct stretches *out, const struct stepper *s)
 {
-    fill(out, s, false);
+    fill(out, s, ALL_OPS);
 }
 
 void stretches_routed(struct stretches *out, const struct stepper *s)
 {
-    fill(out, s, true);
+    fill(out, s, ROUTED_OPS);
+}
+
+void stretches_least(struct stretches *out, const struct stepper *s)
+{
+    fill(out, s, LEAST_OPS);
 }
 
 /* ---- beside the compute stream ---- */

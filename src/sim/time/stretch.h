@@ -35,6 +35,10 @@ void stretches_of(struct stretches *all, const struct stepper *stepper);
  * sum of their rows. */
 void stretches_routed(struct stretches *all, const struct stepper *stepper);
 
+/* The same of what sim/time/step_floor counts: of layers, without ops between copies of weights
+ * and between stages, and without those that only some of the layers may run. */
+void stretches_least(struct stretches *all, const struct stepper *stepper);
+
 void stretch_add(struct stretch *sum, const struct stretch *one, double times);
 
 /* Puts what may run beside the compute stream there, and what is left of it, and of launches,

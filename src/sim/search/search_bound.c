@@ -1,0 +1,220 @@
+/* What a combination needs at least; see search_parts.h. */
+#include <string.h>
+
+#include "plan/derive.h"
+#include "plan/speculation.h"
+#include "sim/search/search_parts.h"
+#include "sim/time/step_floor.h"
+#include "work/stack/stack.h"
+
+enum { KINDS = 8 };
+
+/* A work list, and what prices it. */
+struct list {
+    struct arena arena;
+    uint8_t of[SEARCH_KEYS]; /* the keys from zero to block_size that it was built for */
+    enum moe_path path;
+    bool built, refused, routed;
+    struct work work;
+    uint64_t *values;
+    struct stepper stepper;
+    bool listed, timeless; /* its ops were listed; could not be */
+};
+
+struct search_bounds {
+    const struct search_ask *ask;
+    struct arena arena;
+    struct list lists[KINDS];
+    struct step_floor ***floors; /* by path and recompute; block, capacity, micro-batch */
+};
+
+struct search_place {
+    unsigned kind;
+    struct slots *slots; /* by micro-batch */
+    bool *known;
+    struct floor_chunks chunks; /* n 0: not asked for yet */
+};
+
+struct search_bounds *search_bounds_create(const struct search_ask *ask, struct arena *arena)
+{
+    struct search_bounds *b = arena_alloc(arena, 1, sizeof *b);
+    size_t n = ask->space->n[SEARCH_PATH] * ask->space->n[SEARCH_RECOMPUTE];
+    b->ask = ask;
+    b->floors = arena_alloc(arena, n, sizeof *b->floors);
+    for (unsigned i = 0; i < KINDS; i++)
+        b->lists[i].stepper.bound = true;
+    return b;
+}
+
+void search_bounds_release(struct search_bounds *b)
+{
+    for (unsigned i = 0; i < KINDS; i++) {
+        stepper_release(&b->lists[i].stepper);
+        arena_release(&b->lists[i].arena);
+    }
+    arena_release(&b->arena);
+}
+
+/* Builders ask of pp, vpp and the copies they leave whether there is more than one; all else of
+ * them is in slots (property/test_search_bound holds lists against each other). */
+static unsigned kind_of(const struct plan *plan)
+{
+    return (plan->parallel.pp > 1 ? 1u : 0) | (plan_dp(plan) * plan->parallel.cp > 1 ? 2u : 0) |
+           (plan_expert_dp(plan) > 1 ? 4u : 0);
+}
+
+struct search_place *search_place_create(const struct search_bounds *b, const struct plan *plan,
+                                         struct arena *arena)
+{
+    struct search_place *place = arena_alloc(arena, 1, sizeof *place);
+    size_t n = b->ask->space->n[SEARCH_MICRO_BATCH];
+    place->kind = kind_of(plan);
+    place->slots = arena_alloc(arena, n, sizeof *place->slots);
+    place->known = arena_alloc(arena, n, sizeof *place->known);
+    return place;
+}
+
+/* Engines' lists and those whose copies share weights in parts are of one pp. */
+bool search_spans_pp(const struct plan *plan)
+{
+    return plan->workload.mode == MODE_TRAIN && !plan->parallel.dp_shard;
+}
+
+uint8_t search_place_list(const struct search_place *place, const struct plan *plan,
+                          const uint8_t index[SEARCH_KEYS])
+{
+    return (uint8_t)(search_spans_pp(plan) ? place->kind : (unsigned)KINDS + index[SEARCH_PP]);
+}
+
+/* ---- lists ---- */
+
+static struct list *list_of(struct search_bounds *b, const struct search_place *place,
+                            const struct plan *plan, const uint8_t index[SEARCH_KEYS])
+{
+    struct err err = {0};
+    struct list *list = &b->lists[place->kind];
+    size_t n = SEARCH_CAPACITY - SEARCH_ZERO;
+    enum moe_path path = stack_path(plan, NULL);
+    if (list->built && list->path == path &&
+        memcmp(&list->of[SEARCH_ZERO], &index[SEARCH_ZERO], n) == 0)
+        return list;
+    memcpy(list->of, index, sizeof list->of);
+    arena_clear(&list->arena);
+    list->built = true;
+    list->path = path;
+    list->listed = list->timeless = false;
+    list->refused = work_build(plan, &list->arena, &list->work, &err) != STATUS_OK;
+    if (list->refused)
+        return list;
+    list->values = arena_alloc(&list->arena, list->work.sizes.n, sizeof *list->values);
+    list->routed = evaluate_is_routed(plan, &list->work);
+    return list;
+}
+
+/* ---- bytes ---- */
+
+/* The slots that layout and micro-batch decide are the same for all else. */
+static void slots_of(struct search_place *place, const struct plan *plan, size_t micro,
+                     struct slots *slots)
+{
+    if (!place->known[micro])
+        slots_from_plan(plan, &place->slots[micro]);
+    place->known[micro] = true;
+    *slots = place->slots[micro];
+    slots_set_numbers(plan, slots);
+}
+
+bool search_least_memory(struct search_bounds *b, struct search_place *place,
+                         const struct plan *plan, const uint8_t index[SEARCH_KEYS],
+                         struct memory_peak *peak)
+{
+    struct slots slots;
+    struct list *list = list_of(b, place, plan, index);
+    if (list->refused)
+        return false;
+    slots_of(place, plan, index[SEARCH_MICRO_BATCH], &slots);
+    uint64_t rows = slots.value[SLOT_ROWS], local = slots.value[SLOT_LOCAL_EXPERTS];
+    const struct demand least = {.rows = rows,
+                                 .received = slots.value[SLOT_TOKENS],
+                                 .padded = rows,
+                                 .hot = local ? rows / local : 0};
+    if (list->routed)
+        demand_to_slots(&least, &slots);
+    if (!sizes_eval(&list->work.sizes, &slots, list->values))
+        return false;
+    verdict_fold(plan, &list->work, list->values, peak);
+    return true;
+}
+
+/* ---- seconds ---- */
+
+static struct step_floor **floor_at(struct search_bounds *b, const uint8_t index[SEARCH_KEYS])
+{
+    const size_t *n = b->ask->space->n;
+    size_t row = index[SEARCH_PATH] * n[SEARCH_RECOMPUTE] + index[SEARCH_RECOMPUTE], at = 0,
+           all = 1;
+    for (unsigned key = SEARCH_BLOCK; key < SEARCH_KEYS; key++) {
+        at = at * n[key] + index[key];
+        all *= n[key];
+    }
+    if (!b->floors[row])
+        b->floors[row] = arena_alloc(&b->arena, all, sizeof **b->floors);
+    return &b->floors[row][at];
+}
+
+static bool price_list(struct search_bounds *b, struct list *list, const struct plan *plan)
+{
+    struct err err = {0};
+    if (list->listed)
+        stepper_turn(&list->stepper, plan);
+    else
+        list->timeless = stepper_share(&list->stepper, plan, &list->work, b->ask->profile,
+                                       &list->arena, &err) != STATUS_OK;
+    list->listed = true;
+    return !list->timeless;
+}
+
+static const struct step_floor *floor_of(struct search_bounds *b, struct search_place *place,
+                                         const struct plan *plan,
+                                         const uint8_t index[SEARCH_KEYS])
+{
+    struct step_floor **floor = floor_at(b, index);
+    struct list *list = &b->lists[place->kind];
+    if (*floor && step_floor_holds(*floor, &place->chunks))
+        return *floor;
+    if (!price_list(b, list, plan))
+        return NULL;
+    if (!*floor)
+        *floor = arena_alloc(&b->arena, 1, sizeof **floor);
+    return step_floor_of(&list->stepper, *floor) ? *floor : NULL;
+}
+
+static double error_of(const struct profile *profile, const struct plan *plan)
+{
+    struct plan resolved;
+    if (!profile)
+        return 0;
+    if (plan_names_path(plan))
+        return time_error(profile, plan, NULL);
+    resolved = *plan;
+    resolved.moe.path = stack_path(plan, NULL);
+    return time_error(profile, &resolved, NULL);
+}
+
+double search_least_seconds(struct search_bounds *b, struct search_place *place,
+                            const struct plan *plan, const uint8_t index[SEARCH_KEYS])
+{
+    if (plan->workload.mode != MODE_TRAIN && plan_speculates(plan)) /* more tokens a step */
+        return 0;
+    if (!place->chunks.n)
+        floor_chunks_of(plan, &b->arena, &place->chunks);
+    const struct step_floor *floor = floor_of(b, place, plan, index);
+    if (!floor)
+        return 0;
+    double seconds = step_floor_s(floor, plan, &place->chunks);
+    struct step_time step = {.step_s = seconds,
+                             .beat_s = seconds,
+                             .micro_batches = (double)step_micro_batches(plan)};
+    step.tokens = step_tokens(plan) * step.micro_batches;
+    return time_seconds_per_token(plan, &step) * (1 + error_of(b->ask->profile, plan));
+}

@@ -1,0 +1,99 @@
+/* See step_floor.h. */
+#include "sim/time/step_floor.h"
+
+#include <math.h>
+
+#include "sim/time/step_parts.h"
+#include "work/piece/stage.h"
+
+/* Groups whose ranks do not follow from keys that a floor is the same for. */
+static bool varies(enum process_group group)
+{
+    return process_group_is_data(group) || group == GROUP_PP;
+}
+
+bool step_floor_of(struct stepper *s, struct step_floor *out)
+{
+    struct stretches all;
+    if (!stepper_even(s))
+        return false;
+    stretches_least(&all, s);
+    for (unsigned segment = 0; segment < SEGMENT_COUNT; segment++)
+        for (unsigned pass = 0; pass < PASSES; pass++) {
+            const struct stretch *b = &all.layer[segment][pass];
+            double hidden = b->hidden_ep_s + b->hidden_tp_s;
+            out->device_s[segment][pass] = fmax(0, stretch_s(b) - hidden);
+            out->host_s[segment][pass] = b->host_s;
+        }
+    for (unsigned g = 0; g < GROUP_COUNT; g++)
+        out->place[g] = s->pricing.place[g];
+    return true;
+}
+
+void floor_chunks_of(const struct plan *plan, struct arena *arena, struct floor_chunks *out)
+{
+    uint64_t stages = plan->parallel.pp, chunks = step_chunks(plan);
+    struct stage *held = arena_alloc(arena, (size_t)stages, sizeof *held);
+    out->n = (size_t)(stages * chunks);
+    out->layers = arena_alloc(arena, out->n, sizeof *out->layers);
+    out->forward_s = arena_alloc(arena, 2 * out->n, sizeof *out->forward_s);
+    out->backward_s = out->forward_s + out->n;
+    for (uint64_t i = 0; i < stages; i++)
+        stage_layers(plan, i, &held[i]);
+    for (uint64_t i = 0; i < out->n; i++)
+        step_chunk_layers(plan, &held[i % stages], i / stages, chunks, out->layers[i]);
+    for (unsigned g = 0; g < GROUP_COUNT; g++)
+        out->place[g] = comm_place(plan, (enum process_group)g);
+}
+
+bool step_floor_holds(const struct step_floor *floor, const struct floor_chunks *chunks)
+{
+    for (unsigned g = 0; g < GROUP_COUNT; g++) {
+        const struct comm_place *x = &floor->place[g], *y = &chunks->place[g];
+        if (!varies((enum process_group)g) && (x->ranks < y->ranks || x->ranks > y->ranks ||
+                                               x->inside < y->inside || x->inside > y->inside))
+            return false;
+    }
+    return true;
+}
+
+static double pass_s(const struct step_floor *floor, const double layers[SEGMENT_COUNT],
+                     unsigned pass)
+{
+    double device = 0, host = 0;
+    for (unsigned i = 0; i < SEGMENT_COUNT; i++) {
+        device += layers[i] * floor->device_s[i][pass];
+        host += layers[i] * floor->host_s[i][pass];
+    }
+    return fmax(device, host);
+}
+
+static bool is_alike(const double x[SEGMENT_COUNT], const double y[SEGMENT_COUNT])
+{
+    for (unsigned i = 0; i < SEGMENT_COUNT; i++)
+        if (x[i] < y[i] || x[i] > y[i])
+            return false;
+    return true;
+}
+
+double step_floor_s(const struct step_floor *floor, const struct plan *plan,
+                    struct floor_chunks *chunks)
+{
+    double *forward = chunks->forward_s, *backward = chunks->backward_s, sum = 0;
+    struct pipeline pipe;
+    struct pipeline_times times;
+    for (size_t i = 0; i < chunks->n; i++) {
+        bool again = i && is_alike(chunks->layers[i], chunks->layers[i - 1]);
+        forward[i] = again ? forward[i - 1] : pass_s(floor, chunks->layers[i], PASS_FORWARD);
+        backward[i] = again ? backward[i - 1] : pass_s(floor, chunks->layers[i], PASS_BACKWARD);
+        sum += forward[i] + backward[i];
+    }
+    step_pipeline_of(plan, &pipe);
+    pipe.forward_s = forward;
+    pipe.backward_s = backward;
+    pipe.weight_s = backward; /* all of it may wait */
+    if (pipe.stages == 1)
+        return (double)pipe.micro_batches * sum * (1 - 1e-9);
+    pipeline_bound(&pipe, &times);
+    return (pipe.inference ? times.busy_s : times.end_s) * (1 - 1e-9); /* another order */
+}

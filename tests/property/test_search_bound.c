@@ -1,0 +1,298 @@
+/* What a search leaves out without evaluating it, no evaluation would list: on drawn plans
+ * of several stacks, bounds of a whole family (one list for all pipelines of a kind, one
+ * floor of a step for all pipelines and all sharding) are held against each plan alone. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <string.h>
+
+#include "plan/derive.h"
+#include "plan/rule/rule.h"
+#include "sim/search/search_parts.h"
+#include "support/random_plan.h"
+#include "work/list/operand.h"
+#include "work/stack/stack.h"
+
+enum { SEEDS = 160, FAMILIES = 80, BANKS = 16, VARIED = 10 };
+
+/* A family: a plan whose pipeline, sharding, recomputation and micro-batch are tried. */
+struct family {
+    struct plan plan;
+    struct search_space space;
+    struct search_ask ask;
+    struct profile profile;
+    struct arena arena;
+    uint64_t seed;
+    size_t n_checked, n_timed, n_shared;
+    double tightest;
+};
+
+static void values(struct search_space *space, enum search_key key, size_t n,
+                   const double *list)
+{
+    space->n[key] = n;
+    memcpy(space->value[key], list, n * sizeof *list);
+}
+
+/* A tiny plan of one stack after the other, some keys otherwise. */
+static void draw_plan(uint64_t seed, struct plan *plan)
+{
+    static const enum stack_kind stacks[] = {STACK_MEGATRON,   STACK_MAXTEXT, STACK_GENERIC,
+                                             STACK_TORCHTITAN, STACK_PRIMUS,  STACK_DEEPSPEED};
+    static const enum mode modes[] = {MODE_TRAIN, MODE_PREFILL, MODE_TRAIN, MODE_DECODE};
+    struct rng rng;
+    rng_init(&rng, seed, 7, 0, 0, 0);
+    plan_tiny(plan);
+    plan->stack.kind = stacks[seed % (sizeof stacks / sizeof *stacks)];
+    plan->stack.static_shapes = plan->stack.kind == STACK_MAXTEXT;
+    plan->stack.fraction = 0.9;
+    plan->stack.relax = 1.1;
+    plan->stack.grad_copies = 2;
+    plan->workload.mode = modes[seed / 6 % 4];
+    plan->moe.path = seed % 4 == 3 ? PATH_CAPACITY : PATH_RAGGED_A2A;
+    for (unsigned i = 0; i < VARIED; i++)
+        plan_vary(plan, &rng);
+    plan->cluster.device.memory_bytes = UINT64_C(1) << 40;
+}
+
+static bool open_family(struct family *f, uint64_t seed)
+{
+    static const double stages[] = {1, 2, 4, 8}, chunks[] = {1, 2}, zero[] = {0, 1, 2, 3},
+                        again[] = {RECOMPUTE_NONE, RECOMPUTE_SELECTIVE, RECOMPUTE_FULL},
+                        micro[] = {1, 2, 4};
+    struct err err = {0};
+    *f = (struct family){.seed = seed};
+    draw_plan(seed, &f->plan);
+    if (f->plan.workload.mode == MODE_SERVE || f->plan.moe.path == PATH_AUTO ||
+        plan_world(&f->plan) > 64 || f->plan.model.moe.experts > 64 ||
+        plan_tokens(&f->plan) > 4096) /* sampling them takes its time */
+        return false;
+    if (profile_load(&f->plan, &f->arena, &f->profile, &err) != STATUS_OK)
+        return false;
+    f->plan.parallel.dp = f->plan.parallel.stage = f->plan.parallel.stages.n = 0;
+    f->plan.parallel.layout[0] = '\0';
+    f->plan.moe.routing.samples = 4;
+    for (unsigned key = 0; key < SEARCH_KEYS; key++) {
+        double own = search_get(&f->plan, (enum search_key)key);
+        values(&f->space, (enum search_key)key, 1, &own);
+    }
+    if (search_spans_pp(&f->plan)) /* elsewhere a family has one pp */
+        values(&f->space, SEARCH_PP, 4, stages);
+    values(&f->space, SEARCH_VPP, 2, chunks);
+    values(&f->space, SEARCH_ZERO, 4, zero);
+    values(&f->space, SEARCH_RECOMPUTE, 3, again);
+    values(&f->space, SEARCH_MICRO_BATCH, 3, micro);
+    f->ask = (struct search_ask){.plan = &f->plan, .profile = &f->profile, .space = &f->space};
+    return true;
+}
+
+static void set_plan(const struct family *f, const uint8_t index[SEARCH_KEYS],
+                     struct plan *plan)
+{
+    *plan = f->plan;
+    for (unsigned key = 0; key < SEARCH_KEYS; key++)
+        search_set(plan, (enum search_key)key, f->space.value[key][index[key]]);
+}
+
+static void fail_bound(const struct family *f, const struct plan *plan, const char *what,
+                       double bound, double is)
+{
+    fail_msg(
+        "seed %llu, %s, pp %llu vpp %llu zero %llu recompute %d micro-batch %llu, mode %d: %s "
+        "bound %.17g of %.17g",
+        (unsigned long long)f->seed, plan->stack_name, (unsigned long long)plan->parallel.pp,
+        (unsigned long long)plan->parallel.vpp, (unsigned long long)plan->parallel.zero,
+        (int)plan->recompute.kind, (unsigned long long)plan->workload.micro_batch,
+        (int)plan->workload.mode, what, bound, is);
+}
+
+/* One combination: its bounds, and what it is. */
+static void check_one(struct family *f, struct search_bounds *bounds,
+                      struct search_place *place, const struct plan *plan,
+                      const uint8_t index[SEARCH_KEYS], struct evaluator *evaluator)
+{
+    struct memory_peak peak;
+    struct evaluation is;
+    struct step_time step;
+    bool bounded = search_least_memory(bounds, place, plan, index, &peak);
+    evaluate(evaluator, plan, ++evaluator->structure + 1, &is);
+    assert_true(bounded || !is.valid);
+    if (!is.valid)
+        return;
+    f->n_checked++;
+    if (peak.total_bytes > is.peak.total_bytes)
+        fail_bound(f, plan, "memory", (double)peak.total_bytes, (double)is.peak.total_bytes);
+    assert_false(evaluate_exceeds(evaluator, plan, evaluator->structure, is.peak.total_bytes));
+    assert_true(
+        evaluate_exceeds(evaluator, plan, evaluator->structure, is.peak.total_bytes - 1));
+    double least = search_least_seconds(bounds, place, plan, index);
+    if (!time_step(evaluator, plan, &f->profile, &step))
+        return;
+    f->n_timed++;
+    double score =
+        time_seconds_per_token(plan, &step) * (1 + time_error(&f->profile, plan, NULL));
+    if (least > score)
+        fail_bound(f, plan, "time", least, score);
+    f->tightest = least / score > f->tightest ? least / score : f->tightest;
+}
+
+/* As a search walks a family: structures outside, layouts inside. */
+static void check_family(struct family *f)
+{
+    struct search_place *places[4][2] = {{NULL}};
+    struct search_bounds *bounds = search_bounds_create(&f->ask, &f->arena);
+    struct demand_bank banks[BANKS] = {{.known = false}};
+    struct evaluator evaluator = {.banks = banks, .n_banks = BANKS};
+    uint8_t index[SEARCH_KEYS] = {0};
+    for (unsigned at = 0; at < 4 * 3 * 4 * 2 * 3; at++) {
+        struct plan plan;
+        if (at / 6 % 4 >= f->space.n[SEARCH_PP])
+            continue;
+        index[SEARCH_ZERO] = (uint8_t)(at / 72);
+        index[SEARCH_RECOMPUTE] = (uint8_t)(at / 24 % 3);
+        index[SEARCH_PP] = (uint8_t)(at / 6 % 4);
+        index[SEARCH_VPP] = (uint8_t)(at / 3 % 2);
+        index[SEARCH_MICRO_BATCH] = (uint8_t)(at % 3);
+        set_plan(f, index, &plan);
+        if (!rule_check_layout(&plan) || !rule_check_run(&plan) || !stack_offers(&plan))
+            continue;
+        struct search_place **place = &places[index[SEARCH_PP]][index[SEARCH_VPP]];
+        if (!*place)
+            *place = search_place_create(bounds, &plan, &f->arena);
+        check_one(f, bounds, *place, &plan, index, &evaluator);
+    }
+    evaluator_release(&evaluator);
+    demand_banks_release(banks, BANKS);
+    search_bounds_release(bounds);
+}
+
+static void test_bounds(void **state)
+{
+    (void)state;
+    static struct family f;
+    size_t families = 0, checked = 0, timed = 0;
+    double tightest = 0;
+    for (uint64_t seed = 0; seed < SEEDS && families < FAMILIES; seed++) {
+        if (open_family(&f, seed)) {
+            check_family(&f);
+            families += f.n_timed > 0;
+            checked += f.n_checked;
+            timed += f.n_timed;
+            tightest = f.tightest > tightest ? f.tightest : tightest;
+        }
+        arena_release(&f.arena);
+    }
+    printf("%zu families, %zu plans, %zu timed; the tightest bound is %.4f of the step\n",
+           families, checked, timed, tightest);
+    assert_true(families >= 20 && timed > 400 && tightest > 0.5);
+}
+
+/* ---- lists ---- */
+
+static bool list_of(const struct plan *plan, struct arena *arena, struct work *work)
+{
+    struct err err = {0};
+    return work_build(plan, arena, work, &err) == STATUS_OK &&
+           work_ops(plan, work, &err) == STATUS_OK;
+}
+
+static bool same_op(const struct op *x, const struct op *y)
+{
+    const struct size a[] = {
+        x->layers,     x->rows,   x->flop, x->bytes_read, x->bytes_sent, x->bytes_received,
+        x->host_syncs, x->groups, x->m,    x->n,          x->k,          x->bytes_written,
+        x->trips};
+    const struct size b[] = {
+        y->layers,     y->rows,   y->flop, y->bytes_read, y->bytes_sent, y->bytes_received,
+        y->host_syncs, y->groups, y->m,    y->n,          y->k,          y->bytes_written,
+        y->trips};
+    return x->kind == y->kind && x->segment == y->segment && x->phase == y->phase &&
+           x->module == y->module && x->group == y->group && x->kernel == y->kernel &&
+           x->loop == y->loop && x->ahead == y->ahead && memcmp(a, b, sizeof a) == 0;
+}
+
+/* Two lists are one: the same buffers and ops of the same sizes, and these are worth the same
+ * whatever the slots say. */
+static void assert_same(const struct family *f, const struct plan *plan, const struct work *x,
+                        const struct work *y)
+{
+    struct slots slots;
+    bool same = x->sizes.n == y->sizes.n && x->n_buffers == y->n_buffers &&
+                x->n_ops == y->n_ops && x->n_schedules == y->n_schedules;
+    for (size_t i = 0; same && i < x->n_buffers; i++)
+        same = x->buffers[i].bytes.node == y->buffers[i].bytes.node &&
+               x->buffers[i].segment == y->buffers[i].segment &&
+               x->buffers[i].category == y->buffers[i].category &&
+               strcmp(x->buffers[i].name, y->buffers[i].name) == 0;
+    for (size_t i = 0; same && i < x->n_ops; i++)
+        same = same_op(&x->ops[i], &y->ops[i]);
+    if (same) {
+        struct arena arena = {0};
+        uint64_t *a = arena_alloc(&arena, x->sizes.n, sizeof *a),
+                 *b = arena_alloc(&arena, x->sizes.n, sizeof *b);
+        slots_from_plan(plan, &slots);
+        same = sizes_eval(&x->sizes, &slots, a) == sizes_eval(&y->sizes, &slots, b) &&
+               memcmp(a, b, x->sizes.n * sizeof *a) == 0;
+        arena_release(&arena);
+    }
+    if (!same)
+        fail_bound(f, plan, "list", (double)x->n_ops, (double)y->n_ops);
+}
+
+static void check_lists(struct family *f)
+{
+    struct search_bounds *bounds = search_bounds_create(&f->ask, &f->arena);
+    struct work lists[16];
+    bool known[16] = {false};
+    uint8_t index[SEARCH_KEYS] = {0};
+    for (unsigned at = 0; at < 8; at++) {
+        struct plan plan;
+        struct work work;
+        if (at / 2 >= f->space.n[SEARCH_PP])
+            continue;
+        index[SEARCH_PP] = (uint8_t)(at / 2);
+        index[SEARCH_VPP] = (uint8_t)(at % 2);
+        index[SEARCH_ZERO] = (uint8_t)(f->seed % 4);
+        set_plan(f, index, &plan);
+        if (!rule_check_layout(&plan) || !rule_check_run(&plan) ||
+            !list_of(&plan, &f->arena, &work))
+            continue;
+        uint8_t kind =
+            search_place_list(search_place_create(bounds, &plan, &f->arena), &plan, index);
+        if (known[kind])
+            assert_same(f, &plan, &lists[kind], &work);
+        f->n_shared += known[kind];
+        known[kind] = true;
+        lists[kind] = work;
+    }
+    search_bounds_release(bounds);
+}
+
+static void test_lists(void **state)
+{
+    (void)state;
+    static struct family f;
+    size_t shared = 0;
+    for (uint64_t seed = 0; seed < SEEDS; seed++) {
+        if (open_family(&f, seed))
+            check_lists(&f);
+        shared += f.n_shared;
+        arena_release(&f.arena);
+    }
+    printf("%zu lists shared\n", shared);
+    assert_true(shared > 100);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_lists),
+        cmocka_unit_test(test_bounds),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
