@@ -172,6 +172,7 @@ static const struct silent {
     {"cluster.device.fp8_transpose", "of recipes that quantise weights"},
     {"cluster.node.host_memory", "of an optimizer that is offloaded"},
     {"parallel.layout", "a string of stages, which is not drawn"},
+    {"recompute.save", "names of tensors, which are not drawn"},
     {"stack.graph_modules", "of partial graphs"},
     {"cluster.device.family", "of profiles that are named after one"},
     {"workload.colocated.tp", "beside an engine's model"},
