@@ -367,7 +367,8 @@ static const struct import_field qwen2[] = {
     BOOL(attention.output_bias, NULL, "false"),
 };
 
-static const struct import_field qwen3[] = {
+/* Qwen3, Gemma 3 */
+static const struct import_field head_norms[] = {
     BOOL(attention.qk_norm, NULL, "true"),
 };
 
@@ -379,20 +380,8 @@ static const struct import_field gemma[] = {
 
 /* Norms before and after attention and network. */
 static const struct import_field gemma2[] = {
-    COUNT(attention.head_dim, "head_dim", "256"),
-    BOOL(tied_embeddings, "tie_word_embeddings", "true"),
-    WORD(moe.activation, "hidden_activation", "gelu_pytorch_tanh", activations),
     COUNT(attention.window, "sliding_window", "4096"),
     COUNT(norms_per_layer, NULL, "4"),
-};
-
-static const struct import_field gemma3[] = {
-    COUNT(attention.head_dim, "head_dim", "256"),
-    BOOL(tied_embeddings, "tie_word_embeddings", "true"),
-    WORD(moe.activation, "hidden_activation", "gelu_pytorch_tanh", activations),
-    COUNT(attention.window, "sliding_window", "4096"),
-    COUNT(norms_per_layer, NULL, "4"),
-    BOOL(attention.qk_norm, NULL, "true"),
 };
 
 static const struct import_field dots1[] = {
@@ -575,10 +564,11 @@ const struct import_family import_families[] = {
      {FIELDS(common), FIELDS(grouped_heads), FIELDS(dense), FIELDS(gemma)},
      import_finish_gemma},
     {{"gemma2", "Gemma2ForCausalLM", NULL},
-     {FIELDS(common), FIELDS(grouped_heads), FIELDS(dense), FIELDS(gemma2)},
+     {FIELDS(common), FIELDS(grouped_heads), FIELDS(dense), FIELDS(gemma), FIELDS(gemma2)},
      import_finish_gemma2},
     {{"gemma3_text", "gemma3", "Gemma3ForCausalLM", "Gemma3ForConditionalGeneration", NULL},
-     {FIELDS(common), FIELDS(grouped_heads), FIELDS(dense), FIELDS(gemma3)},
+     {FIELDS(common), FIELDS(grouped_heads), FIELDS(dense), FIELDS(gemma), FIELDS(gemma2),
+      FIELDS(head_norms)},
      import_finish_gemma3},
     {{"qwen2", "qwen2_5_vl", "qwen2_5_vl_text", "Qwen2ForCausalLM",
       "Qwen2_5_VLForConditionalGeneration", NULL},
@@ -586,7 +576,7 @@ const struct import_family import_families[] = {
      import_finish_dense},
     {{"qwen3", "qwen3_vl", "qwen3_vl_text", "Qwen3ForCausalLM",
       "Qwen3VLForConditionalGeneration", NULL},
-     {FIELDS(common), FIELDS(grouped_heads), FIELDS(dense), FIELDS(qwen3)},
+     {FIELDS(common), FIELDS(grouped_heads), FIELDS(dense), FIELDS(head_norms)},
      import_finish_dense},
     {{"dbrx", "DbrxForCausalLM", NULL}, {FIELDS(dbrx)}, NULL},
 };

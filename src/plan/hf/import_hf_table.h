@@ -31,7 +31,7 @@ struct import_fields {
     const struct import_field *field;
 };
 
-enum { IMPORT_PARTS = 4, IMPORT_NAMES = 8 };
+enum { IMPORT_PARTS = 6, IMPORT_NAMES = 8 };
 
 /* Architectures read alike. Later parts overwrite earlier ones. */
 struct import_family {
