@@ -275,6 +275,18 @@ const struct job_case job_cases[] = {
      1},
     {"vllm/pool.sh", "cluster=h100", "memory.cache_blocks=4000 stack.graph_batch=64", 0},
     {"sglang/pool.sh", "cluster=h100", "memory.cache_tokens=200000 stack.graph_batch=96", 0},
+    {"trtllm/two-nodes.sh", "",
+     "cluster.nodes=2 parallel.tp=8 parallel.pp=2 parallel.ep=8 workload.micro_batch=64 "
+     "workload.queue=true memory.fraction=0.8 workload.context_length=16384",
+     0},
+    {"trtllm/docker.sh", "cluster=h200",
+     "cluster.node.devices=4 parallel.ep=4 parallel.etp=1 precision.kv_cache=fp8 "
+     "precision.weights=fp8_block workload.context_length=40960",
+     0},
+    {"trtllm/tensor.sh", "",
+     "cluster.node.devices=4 parallel.ep=1 parallel.etp=4 stack.experts=cutlass "
+     "memory.fraction=0.9 workload.max_num_seqs=32",
+     2},
     {"trtllm/pool.sh", "cluster=h100", "memory.cache_tokens=100000 stack.graph_batch=64", 0},
     {"sglang/speculative.sh", "cluster=h100",
      "parallel.ep=8 parallel.etp=1 workload.max_num_batched_tokens=32768 "

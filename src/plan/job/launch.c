@@ -35,6 +35,7 @@ static const struct entry {
     {ENTRY_MODULE, "vllm.entrypoints.openai.api_server", NULL, &job_vllm},
     {ENTRY_MODULE, "sglang.launch_server", NULL, &job_sglang},
     {ENTRY_WORDS, "sglang", "serve", &job_sglang},
+    {ENTRY_WORDS, "trtllm-serve", "serve", &job_trtllm},
     {ENTRY_FILE, "trtllm-serve", NULL, &job_trtllm},
 };
 
