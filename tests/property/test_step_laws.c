@@ -310,7 +310,7 @@ static void draw_even(struct rng *rng, struct plan *plan)
     plan->recompute.kind = rng_below(rng, 2) ? RECOMPUTE_FULL : RECOMPUTE_NONE;
     if (rng_below(rng, 4) || plan->stack.kind == STACK_HOST)
         return;
-    plan->lora.rank = 8 << rng_below(rng, 2); /* tp ranks each have A of the whole input */
+    plan->lora.rank = 8 + 8 * rng_below(rng, 2); /* tp ranks each have A of the whole input */
     plan->parallel.tp = 1;
     plan->parallel.sp = false;
 }

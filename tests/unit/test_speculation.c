@@ -170,10 +170,10 @@ static void replicas_have_drafts_of_their_own(void **state)
 static void a_draft_may_be_its_sizes(void **state)
 {
     (void)state;
-    static const char *const drafts[] = {
-        "model: anything, layers: 32, hidden: 4096, heads: 32, kv_heads: 8, head_dim: 128, "
-        "intermediate: 14336, vocab: 128256",
-        "method: model", "method: ngram"};
+    static const char sizes[] = "model: anything, layers: 32, hidden: 4096, heads: 32, "
+                                "kv_heads: 8, head_dim: 128, intermediate: 14336, "
+                                "vocab: 128256";
+    static const char *const drafts[] = {sizes, "method: model", "method: ngram"};
     static const struct {
         uint64_t weights;
         size_t notes;
