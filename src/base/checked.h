@@ -36,6 +36,12 @@ static inline uint64_t lesser(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
+/* all - taken, or 0 */
+static inline uint64_t remaining(uint64_t all, uint64_t taken)
+{
+    return all > taken ? all - taken : 0;
+}
+
 /* ceil(a / b), b > 0 */
 static inline uint64_t ceil_div(uint64_t a, uint64_t b)
 {

@@ -19,12 +19,17 @@ struct solver {
     double gradient[FIT_CONSTANTS];
 };
 
-/* Soft L1: 2 s^2 (sqrt(1 + (r/s)^2) - 1), which is r^2 near 0. */
+double fit_rho(double residual, double scale)
+{
+    double s2 = scale * scale;
+    return 2 * s2 * (sqrt(1 + residual * residual / s2) - 1);
+}
+
 static double cost_of(const struct fit_problem *p, const double *residual)
 {
-    double sum = 0, s2 = p->scale * p->scale;
+    double sum = 0;
     for (size_t i = 0; i < p->n_rows; i++)
-        sum += 2 * s2 * (sqrt(1 + residual[i] * residual[i] / s2) - 1);
+        sum += fit_rho(residual[i], p->scale);
     return p->n_rows ? sum / (double)p->n_rows : 0;
 }
 

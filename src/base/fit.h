@@ -15,6 +15,9 @@
 
 enum { FIT_CONSTANTS = 16 };
 
+/* Soft L1: 2 s^2 (sqrt(1 + (r/s)^2) - 1), which is r^2 near 0. */
+double fit_rho(double residual, double scale);
+
 struct fit_bound {
     double start, low, high; /* 0 < low <= start <= high */
 };

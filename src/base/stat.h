@@ -28,6 +28,9 @@ double stat_percentile(const double *sorted, size_t n, double q);
 
 double stat_normal_cdf(double z);
 
+/* Standard deviations of a normal from its mean to either end of a 90 % interval. */
+#define STAT_NINETY 1.645
+
 /* 3/n rule: with n trials and `hits` of them bad, the chance per trial that is reported:
  * hits/n, or the 95 % upper bound 3/n when there were none. */
 double stat_chance_bound(uint64_t hits, uint64_t n);

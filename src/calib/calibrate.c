@@ -10,9 +10,8 @@
 
 enum { MOST_FOLDS = 10 };
 
-static const double SCALE = 0.1;    /* of the robust cost: errors above a tenth count less */
-static const double ALIKE = 0.95;   /* correlation from which two constants are one */
-static const double NINETY = 1.645; /* normal quantile of a 90 % interval */
+static const double SCALE = 0.1;  /* of the robust cost: errors above a tenth count less */
+static const double ALIKE = 0.95; /* correlation from which two constants are one */
 
 struct fitter {
     const struct curve_table *table;
@@ -198,8 +197,8 @@ static void jackknife(const struct fitter *f, const struct fit_result *fits, uin
         for (uint32_t i = 0; i < g; i++)
             stat_add(&logs, log(fits[i].constants[k]));
         double sd = g > 1 ? sqrt((g - 1) * stat_variance(&logs)) : 0;
-        out->low[k] = fmax(out->constants[k] * exp(-NINETY * sd), c->low);
-        out->high[k] = fmin(out->constants[k] * exp(NINETY * sd), c->high);
+        out->low[k] = fmax(out->constants[k] * exp(-STAT_NINETY * sd), c->low);
+        out->high[k] = fmin(out->constants[k] * exp(STAT_NINETY * sd), c->high);
     }
 }
 

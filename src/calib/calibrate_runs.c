@@ -13,8 +13,6 @@
 #include "calib/runs_fit.h"
 #include "plan/schema/schema.h"
 
-static const double NINETY = 1.645; /* normal quantile of a 90 % interval */
-
 static const char *const quantities[] = {"time.step_s", "time.tokens_per_s_per_device",
                                          "time.tokens_per_s"};
 
@@ -170,13 +168,13 @@ static void list_constants(struct fitter *f, const struct fit_result *all,
         double before = f->moved[k]->y[0], factor = fitter_factor(f, all->constants, k);
         struct fit_bound bound = fitter_bound(f->moved[k]);
         out->factors[k] = factor;
-        out->constants[k] =
-            (struct run_constant){.name = profile_constant_name(f->moved[k], f->arena),
-                                  .before = before,
-                                  .value = before * factor,
-                                  .low = before * fmax(factor * exp(-NINETY * sd), bound.low),
-                                  .high = before * fmin(factor * exp(NINETY * sd), bound.high),
-                                  .note = all->at_bound[k] ? "at its bound" : NULL};
+        out->constants[k] = (struct run_constant){
+            .name = profile_constant_name(f->moved[k], f->arena),
+            .before = before,
+            .value = before * factor,
+            .low = before * fmax(factor * exp(-STAT_NINETY * sd), bound.low),
+            .high = before * fmin(factor * exp(STAT_NINETY * sd), bound.high),
+            .note = all->at_bound[k] ? "at its bound" : NULL};
     }
 }
 

@@ -9,11 +9,11 @@
 
 enum { FOLDS = 8 }; /* of configurations, when strengths are chosen */
 
-static const double SCALE = 0.1;    /* of the robust cost */
-static const double STEP = 0.02;    /* of a logarithm, for slopes */
-static const double NINETY = 1.645; /* normal quantile of a 90 % interval */
-static const double SHARED = 0.18;  /* releases move one layout's rate by up to 1.8 (the spread
-                                     * of  megatron_train_throughput): log(1.8) / (2 NINETY) */
+static const double SCALE = 0.1; /* of the robust cost */
+static const double STEP = 0.02; /* of a logarithm, for slopes */
+/* Releases move one layout's rate by up to 1.8 (the spread of megatron_train_throughput):
+ * log(1.8) / (2 STAT_NINETY). */
+static const double SHARED = 0.18;
 static const double MOVES = 1e-3; /* a constant matters when its interval moves a step so far */
 
 bool fitter_is_time(enum profile_quantity is)
@@ -139,7 +139,7 @@ static int by_weight(const void *a, const void *b)
 static double spread_of(const struct constant *c)
 {
     double low = fmax(c->low, 0.05), high = fmin(fmax(c->high, 1), 20);
-    return log(high / low) / (2 * NINETY);
+    return log(high / low) / (2 * STAT_NINETY);
 }
 
 static double weight_of(struct fitter *f, const struct constant *c, double spread)
@@ -258,11 +258,6 @@ static double predict_linear(const void *context, const double *factors, size_t 
     return exp(sum);
 }
 
-static double rho(double error)
-{
-    return sqrt(1 + error * error / (SCALE * SCALE)) - 1;
-}
-
 /* Robust error of one fold of the runs that are not left, predicted from the others; NaN when
  * it has none. */
 static double fold_cost(struct fitter *f, const struct left *left, uint32_t fold)
@@ -274,7 +269,7 @@ static double fold_cost(struct fitter *f, const struct left *left, uint32_t fold
             continue;
         if (runs++ < 1)
             fit_with(f, left, fold, predict_linear, NULL, &result);
-        cost += rho(log(predict_linear(f, result.constants, i) / f->measured[i]));
+        cost += fit_rho(log(predict_linear(f, result.constants, i) / f->measured[i]), SCALE);
     }
     return cost / runs;
 }

@@ -191,16 +191,11 @@ uint64_t engine_graphs(const struct plan *plan)
     return charged ? plan->stack.reserve_bytes : 0;
 }
 
-static uint64_t less(uint64_t all, uint64_t held)
-{
-    return all > held ? all - held : 0;
-}
-
 uint64_t engine_requested(const struct plan *plan)
 {
     double bytes = engine_fraction(plan) * (double)plan_rank_memory(plan);
     bool up = engine_release(plan)->charges_graphs;
-    return less((uint64_t)(up ? ceil(bytes) : bytes), plan->memory.reserve_bytes);
+    return remaining((uint64_t)(up ? ceil(bytes) : bytes), plan->memory.reserve_bytes);
 }
 
 bool engine_takes_fraction(const struct plan *plan)
@@ -212,8 +207,8 @@ uint64_t engine_room(const struct plan *plan)
 {
     uint64_t outside = engine_outside(plan);
     if (engine_takes_fraction(plan))
-        return less(engine_requested(plan), outside + engine_graphs(plan));
-    return less(plan_rank_memory(plan), plan->memory.reserve_bytes + outside);
+        return remaining(engine_requested(plan), outside + engine_graphs(plan));
+    return remaining(plan_rank_memory(plan), plan->memory.reserve_bytes + outside);
 }
 
 /* vLLM: 16, MLA by its backend: FlashMLA 64, CUTLASS MLA 128. SGLang's pages hold one token,

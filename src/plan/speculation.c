@@ -18,10 +18,14 @@ bool plan_holds_draft(const struct plan *plan)
     return plan_speculates(plan) && s->method == DRAFT_MODEL && s->size.layers > 0;
 }
 
+bool plan_drafts_itself(const struct plan *plan)
+{
+    return plan_speculates(plan) && plan->workload.speculation.method == DRAFT_MTP;
+}
+
 bool plan_runs_draft(const struct plan *plan)
 {
-    return plan_holds_draft(plan) ||
-           (plan_speculates(plan) && plan->workload.speculation.method == DRAFT_MTP);
+    return plan_holds_draft(plan) || plan_drafts_itself(plan);
 }
 
 double plan_accepted(const struct plan *plan)

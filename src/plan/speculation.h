@@ -18,8 +18,9 @@ bool plan_speculates(const struct plan *plan);
 /* And whose draft runs: a module, or a model of known sizes. */
 bool plan_runs_draft(const struct plan *plan);
 
-/* And holds a model beside its own. */
+/* By holding a model beside its own; by its own module. */
 bool plan_holds_draft(const struct plan *plan);
+bool plan_drafts_itself(const struct plan *plan);
 
 /* Tokens of a sequence that a step yields, in the mean; all that the step has where nothing is
  * proposed. */

@@ -243,6 +243,31 @@ static void an_engine_keeps_to_what_it_has(void **state)
                 "layout: parallel.tp=16", &n);
 }
 
+/* The bytes and the rate of a fix are those of all the sequences it lets in, and not of the one
+ * that the plan as given has room for: what predict says where the fix is applied. (The note
+ * that the engine does not start goes with it: hence not check_known.) */
+static void what_waits_is_let_in(void **state)
+{
+    (void)state;
+    const char *text = "model: deepseek-v3\ncluster: h100-8x1\nstack: vllm\n"
+                       "workload: {mode: decode, micro_batch: 128, queue: true, "
+                       "context_length: 32768}\nparallel: {tp: 8, ep: 8}\n";
+    struct arena arena = {0};
+    struct prediction plan, fixed;
+    predict_with(text, "", true, &arena, &plan);
+    assert_int_equal(plan.memory.verdict, VERDICT_OOM);
+    assert_in_range(plan.memory.n_fixes, 2, 64); /* devices, and weights of fewer bits */
+    check_order(&plan.memory);
+    for (size_t i = 0; i < plan.memory.n_fixes; i++) {
+        const struct fix *fix = &plan.memory.fixes[i];
+        predict_with(text, fix->set, false, &arena, &fixed);
+        assert_int_equal(fixed.memory.verdict, fix->verdict);
+        assert_int_equal(fixed.memory.total_bytes, fix->total_bytes);
+        assert_true(fixed.serving.sequences > 1);
+    }
+    arena_release(&arena);
+}
+
 /* Above 64 nodes counts only double: that search had no end. */
 static void many_nodes_end(void **state)
 {
@@ -258,6 +283,7 @@ static void many_nodes_end(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_waits_is_let_in),
         cmocka_unit_test(one_change_where_one_suffices),
         cmocka_unit_test(several_changes_where_none_suffices),
         cmocka_unit_test(skewed_routing_is_sampled_before_a_fix_is_named),

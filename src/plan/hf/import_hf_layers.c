@@ -222,19 +222,11 @@ enum status import_finish_dense(const struct node *config, struct model *model, 
     return qwen_window(config, model, late_window, err);
 }
 
-/* Mistral's window holds in all layers. */
+/* A window, as Mistral has one, holds in all layers. */
 enum status import_finish_llama(const struct node *config, struct model *model, struct err *err)
 {
     model->dense_layers = model->layers;
     return model->attention.window ? list_or(config, model, all_window, err) : STATUS_OK;
-}
-
-enum status import_finish_gemma(const struct node *config, struct model *model, struct err *err)
-{
-    (void)config;
-    (void)err;
-    model->dense_layers = model->layers;
-    return STATUS_OK;
 }
 
 enum status import_finish_gemma2(const struct node *config, struct model *model,

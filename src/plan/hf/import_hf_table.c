@@ -290,17 +290,21 @@ static const struct import_field delta_experts[] = {
     BOOL(moe.router.normalize, "norm_topk_prob", "true"),
 };
 
-static const struct import_field kimi_linear[] = {
-    COUNT(moe.top_k, "num_experts_per_token", NULL),
+/* The expert keys of DeepSeek by other names. */
+static const struct import_field numbered_experts[] = {
     COUNT(dense_layers, "first_k_dense_replace", "0"),
     COUNT(dense_intermediate, "intermediate_size", NULL),
     COUNT(moe.experts, "num_experts", NULL),
     COUNT(moe.intermediate, "moe_intermediate_size", NULL),
     COUNT(moe.shared_experts, "num_shared_experts", "0"),
+    REAL(moe.router.scale, "routed_scaling_factor", "1"),
+};
+
+static const struct import_field kimi_linear[] = {
+    COUNT(moe.top_k, "num_experts_per_token", NULL),
     WORD(moe.router.score, "moe_router_activation_func", "sigmoid", scores),
     BOOL(moe.router.normalize, "moe_renormalize", "true"),
     BOOL(moe.router.bias, NULL, "true"),
-    REAL(moe.router.scale, "routed_scaling_factor", "1"),
     WORD(linear.kind, NULL, "kimi_delta", linear_kinds),
     COUNT(linear.heads, "linear_attn_config.num_heads", NULL),
     COUNT(linear.head_dim, "linear_attn_config.head_dim", NULL),
@@ -394,9 +398,6 @@ static const struct import_field dots1[] = {
 
 static const struct import_field glm4_moe_lite[] = {
     COUNT(dense_layers, "first_k_dense_replace", "1"),
-    WORD(moe.router.score, NULL, "sigmoid", scores),
-    BOOL(moe.router.normalize, "norm_topk_prob", "true"),
-    BOOL(moe.router.bias, NULL, "true"),
 };
 
 static const struct import_field ernie[] = {
@@ -431,15 +432,9 @@ static const struct import_field bailing[] = {
     BOOL(attention.bias, "use_qkv_bias", "false"),
     BOOL(attention.output_bias, "use_bias", "false"),
     BOOL(attention.qk_norm, "use_qk_norm", "false"),
-    COUNT(dense_layers, "first_k_dense_replace", "0"),
-    COUNT(dense_intermediate, "intermediate_size", NULL),
     COUNT(mtp_layers, "num_nextn_predict_layers", "0"),
-    COUNT(moe.experts, "num_experts", NULL),
-    COUNT(moe.intermediate, "moe_intermediate_size", NULL),
-    COUNT(moe.shared_experts, "num_shared_experts", "0"),
     COUNT(moe.router.groups, "n_group", "1"),
     COUNT(moe.router.top_groups, "topk_group", "1"),
-    REAL(moe.router.scale, "routed_scaling_factor", "1"),
     WORD(moe.router.score, "score_function", "softmax", scores),
     BOOL(moe.router.normalize, "norm_topk_prob", "true"),
     BOOL(moe.router.bias, "moe_router_enable_expert_bias", "false"),
@@ -488,14 +483,15 @@ const struct import_family import_families[] = {
      {FIELDS(common), FIELDS(grouped_heads), FIELDS(routed_experts), FIELDS(glm4_moe)},
      import_finish_deepseek},
     {{"glm4_moe_lite", "Glm4MoeLiteForCausalLM", NULL},
-     {FIELDS(common), FIELDS(latent_heads), FIELDS(routed_experts), FIELDS(glm4_moe_lite)},
+     {FIELDS(common), FIELDS(latent_heads), FIELDS(routed_experts), FIELDS(deepseek_v3),
+      FIELDS(glm4_moe_lite)},
      import_finish_deepseek},
     {{"dots1", "Dots1ForCausalLM", NULL},
      {FIELDS(common), FIELDS(grouped_heads), FIELDS(routed_experts), FIELDS(dots1)},
      import_finish_deepseek},
     {{"bailing_moe", "bailing_moe_v2", "BailingMoeForCausalLM", "BailingMoeV2ForCausalLM",
       NULL},
-     {FIELDS(common), FIELDS(grouped_heads), FIELDS(bailing)},
+     {FIELDS(common), FIELDS(grouped_heads), FIELDS(numbered_experts), FIELDS(bailing)},
      NULL},
     {{"ernie4_5_moe", "Ernie4_5_MoeForCausalLM", NULL},
      {FIELDS(common), FIELDS(grouped_heads), FIELDS(ernie)},
@@ -545,7 +541,7 @@ const struct import_family import_families[] = {
      {FIELDS(common), FIELDS(grouped_heads), FIELDS(delta_net)},
      import_finish_qwen3_next},
     {{"kimi_linear", "KimiLinearForCausalLM", NULL},
-     {FIELDS(common), FIELDS(latent_heads), FIELDS(kimi_linear)},
+     {FIELDS(common), FIELDS(latent_heads), FIELDS(numbered_experts), FIELDS(kimi_linear)},
      import_finish_kimi},
     {{"minimax_text_01", "minimax_m1", "minimax", "MiniMaxText01ForCausalLM",
       "MiniMaxM1ForCausalLM", "MiniMaxForCausalLM", NULL},
@@ -562,7 +558,7 @@ const struct import_family import_families[] = {
      import_finish_llama},
     {{"gemma", "GemmaForCausalLM", NULL},
      {FIELDS(common), FIELDS(grouped_heads), FIELDS(dense), FIELDS(gemma)},
-     import_finish_gemma},
+     import_finish_llama},
     {{"gemma2", "Gemma2ForCausalLM", NULL},
      {FIELDS(common), FIELDS(grouped_heads), FIELDS(dense), FIELDS(gemma), FIELDS(gemma2)},
      import_finish_gemma2},

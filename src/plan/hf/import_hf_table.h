@@ -84,8 +84,6 @@ enum status import_finish_dense(const struct node *config, struct model *model,
                                 struct err *err);
 enum status import_finish_llama(const struct node *config, struct model *model,
                                 struct err *err);
-enum status import_finish_gemma(const struct node *config, struct model *model,
-                                struct err *err);
 enum status import_finish_gemma2(const struct node *config, struct model *model,
                                  struct err *err);
 enum status import_finish_gemma3(const struct node *config, struct model *model,

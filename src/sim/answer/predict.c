@@ -323,8 +323,7 @@ static void report_categories(const struct memory_peak *peak, struct memory_repo
                 (struct category_bytes){(enum category)i, peak->category[i]};
 }
 
-static void report_memory(struct context *c, const struct predict_options *options,
-                          struct memory_report *m)
+static void report_memory(struct context *c, struct memory_report *m)
 {
     *m = (struct memory_report){
         .capacity_bytes = verdict_capacity(c->plan),
@@ -351,10 +350,6 @@ static void report_memory(struct context *c, const struct predict_options *optio
     m->overflow = c->overflow;
     if (c->routed)
         report_spread(c, m);
-    if (options->fixes && m->verdict == VERDICT_OOM)
-        m->fixes =
-            fix_find(c->plan, options->routing, options->time ? options->time->profile : NULL,
-                     c->arena, &m->n_fixes);
 }
 
 static void report_model(const struct context *c, struct model_report *m)
@@ -436,7 +431,7 @@ enum status predict_step(const struct plan *plan, const struct predict_options *
     slots_from_plan(plan, &c.slots);
     c.values = arena_alloc(arena, c.work.sizes.n, sizeof *c.values);
     TRY(evaluate_all(&c, options, err));
-    report_memory(&c, options, &out->memory);
+    report_memory(&c, &out->memory);
     report_model(&c, &out->model);
     report_sync(&c, &out->sync);
     TRY(serving_of(plan, arena, &out->serving, err));

@@ -133,7 +133,7 @@ struct predict_options {
     struct pool *pool;                  /* for samples of the experts' loads, or NULL */
 };
 
-/* A plan whose step is one: any mode but serve. */
+/* A plan whose step is one: any mode but serve. No fixes, whatever is asked for. */
 enum status predict_step(const struct plan *plan, const struct predict_options *options,
                          struct arena *arena, struct prediction *out, struct err *err);
 

@@ -72,15 +72,6 @@ static void add_notes(const struct plan *plan, const struct predict_options *opt
     prepend_notes(own, n, arena, out);
 }
 
-static void find_fixes(const struct plan *plan, const struct predict_options *options,
-                       struct arena *arena, struct prediction *out)
-{
-    if (options->fixes && out->memory.verdict == VERDICT_OOM)
-        out->memory.fixes =
-            fix_find(plan, options->routing, options->time ? options->time->profile : NULL,
-                     arena, &out->memory.n_fixes);
-}
-
 static enum status predict_serve(const struct plan *plan, const struct predict_options *options,
                                  struct arena *arena, struct prediction *out, struct err *err)
 {
@@ -90,7 +81,6 @@ static enum status predict_serve(const struct plan *plan, const struct predict_o
     struct serve_load load;
     decode.time = prefill.time = NULL;
     decode.origins = prefill.origins = NULL;
-    decode.fixes = prefill.fixes = false;
     prefill.ops = NULL;
     prefill.memory_only = true;
     TRY(serve_load_of(plan, arena, &load, err));
@@ -103,7 +93,6 @@ static enum status predict_serve(const struct plan *plan, const struct predict_o
         out->memory = other.memory;
     add_notes(plan, options, &load, arena, out);
     judge_start(plan, "workload.output_length", arena, out);
-    find_fixes(plan, options, arena, out);
     if (options->time)
         TRY(time_of(plan, options->time, arena, &out->time, err));
     out->time.serving.apart.prefill_memory_bytes = other.memory.total_bytes;
@@ -120,8 +109,6 @@ static enum status predict_held(const struct plan *plan, const struct predict_op
     out->batch = held->workload.micro_batch;
     if (engine_queues(plan))
         judge_start(plan, "workload.queue", arena, out);
-    if (!out->memory.n_fixes)
-        find_fixes(plan, options, arena, out);
     uint64_t waiting = plan->workload.micro_batch - out->batch;
     if (!waiting)
         return STATUS_OK;
@@ -137,7 +124,11 @@ static enum status predict_held(const struct plan *plan, const struct predict_op
 enum status predict(const struct plan *plan, const struct predict_options *options,
                     struct arena *arena, struct prediction *out, struct err *err)
 {
-    if (plan->workload.mode == MODE_SERVE)
-        return predict_serve(plan, options, arena, out, err);
-    return predict_held(plan, options, arena, out, err);
+    bool serves = plan->workload.mode == MODE_SERVE;
+    TRY((serves ? predict_serve : predict_held)(plan, options, arena, out, err));
+    if (options->fixes && out->memory.verdict == VERDICT_OOM)
+        out->memory.fixes =
+            fix_find(plan, options->routing, options->time ? options->time->profile : NULL,
+                     arena, &out->memory.n_fixes);
+    return STATUS_OK;
 }

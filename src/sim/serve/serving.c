@@ -80,7 +80,7 @@ static void count_sequences(const struct plan *plan, const struct cache_groups *
     shared = shared < each ? shared : each;
     bool null = engine_release(plan)->pool == POOL_OF_DEVICE; /* vLLM: a block for no token */
     uint64_t usable = r->cache_blocks > null ? r->cache_blocks - null : 0;
-    usable = usable > shared ? usable - shared : 0;
+    usable = remaining(usable, shared);
     r->sequences = usable / (each > shared ? each - shared : 1);
     r->cache_tokens = count_tokens(plan, groups, r, each);
 }
@@ -116,30 +116,25 @@ void serving_count(const struct plan *plan, const struct slots *slots, struct se
 
 /* ---- the pool ---- */
 
-static uint64_t less(uint64_t all, uint64_t held)
-{
-    return all > held ? all - held : 0;
-}
-
 /* What the rule leaves to the cache of what is on the device; vLLM's kv_cache_memory_bytes
  * stands in place of it (v1/worker/gpu_worker.py, determine_available_memory). */
 static void take_bytes(const struct plan *plan, struct serving_report *r)
 {
     double fraction = engine_fraction(plan);
-    uint64_t device = less(verdict_capacity(plan), plan->memory.reserve_bytes);
+    uint64_t device = remaining(verdict_capacity(plan), plan->memory.reserve_bytes);
     uint64_t held = r->weights_bytes + r->activation_bytes + r->outside_bytes;
     switch (engine_release(plan)->pool) {
     case POOL_OF_DEVICE:
         r->requested_bytes = engine_requested(plan);
-        r->cache_bytes = less(r->requested_bytes, held + r->graphs_bytes);
+        r->cache_bytes = remaining(r->requested_bytes, held + r->graphs_bytes);
         return;
     case POOL_OF_FREE:
-        r->requested_bytes = (uint64_t)(fraction * (double)less(device, r->outside_bytes));
-        r->cache_bytes = less(r->requested_bytes, r->weights_bytes);
+        r->requested_bytes = (uint64_t)(fraction * (double)remaining(device, r->outside_bytes));
+        r->cache_bytes = remaining(r->requested_bytes, r->weights_bytes);
         return;
     case POOL_OF_REST:
         r->requested_bytes = (uint64_t)(fraction * (double)device);
-        r->cache_bytes = (uint64_t)(fraction * (double)less(device, held));
+        r->cache_bytes = (uint64_t)(fraction * (double)remaining(device, held));
         return;
     }
 }

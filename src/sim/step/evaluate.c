@@ -251,7 +251,8 @@ bool evaluate_is_routed(const struct plan *plan, const struct work *work)
     return !plan->stack.static_shapes && demand_matters(work);
 }
 
-void evaluate_refused(const struct work *work, struct evaluation *out)
+/* An engine that does not start (serve_starts): its cache is the wall. */
+static void refuse_start(const struct work *work, struct evaluation *out)
 {
     for (size_t i = 0; i < work->n_buffers && out->valid; i++)
         if (work->buffers[i].category == CATEGORY_KV_CACHE) {
@@ -294,7 +295,7 @@ static void evaluate_serve(struct evaluator *e, const struct plan *plan, struct 
     if (!prefill.valid || (out->valid && over_limit(&prefill) > over_limit(out)))
         evaluate_mode(e, plan, MODE_PREFILL, load.sequences, out);
     if (!load.starts)
-        evaluate_refused(&e->work, out);
+        refuse_start(&e->work, out);
     out->by = NULL;
     e->known = false;
 }
@@ -315,7 +316,7 @@ void evaluate(struct evaluator *e, const struct plan *plan, uint64_t structure,
         evaluate_slots(plan, &e->work, &e->slots, e->values, out) && e->routed)
         evaluate_overflow(&e->work, e->values, &e->overflow, out);
     if (!starts)
-        evaluate_refused(&e->work, out);
+        refuse_start(&e->work, out);
     out->by = e;
 }
 

@@ -80,9 +80,6 @@ bool evaluate_slots(const struct plan *plan, const struct work *work, struct slo
 void evaluate_overflow(const struct work *work, const uint64_t *values,
                        const struct overflow *overflow, struct evaluation *out);
 
-/* An engine that does not start (sim/serve: serve_starts): its cache is the wall. */
-void evaluate_refused(const struct work *work, struct evaluation *out);
-
 /* Whether a stack's sizes follow routing, so that its verdict is that of the 99th percentile.
  */
 bool evaluate_is_routed(const struct plan *plan, const struct work *work);

@@ -31,14 +31,6 @@ static bool is_counted(const struct stepper *s, const struct op *op)
            profile_item_class(price_item(op, s->values)) == PROFILE_COLLECTIVE;
 }
 
-/* Of the routed part of a layer, in the first segment that has one. */
-static bool is_routed(const struct op *op)
-{
-    return segment_has_experts(op->segment) && op->phase != PHASE_UPDATE &&
-           !process_group_is_data(op->group) && op->module >= MODULE_PERMUTE &&
-           op->module <= MODULE_UNPERMUTE;
-}
-
 /* How often a step has an op, on the stage that the list is of. */
 static double often(const struct stepper *s, const struct op *op, const struct step_time *step)
 {
@@ -82,7 +74,7 @@ void link_spread_of(const struct stepper *s, const struct step_time *step,
         seconds *= shares[stretch_part(price_item(op, s->values), op->group)];
         double one = pow(jitter_of(s, op) * seconds, 2);
         out->step_s += one * often(s, op, step);
-        if (!is_routed(op))
+        if (!stretch_is_routed(op))
             continue;
         segment = segment < 0 ? (int)op->segment : segment;
         if ((int)op->segment != segment)

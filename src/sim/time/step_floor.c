@@ -68,14 +68,6 @@ static double pass_s(const struct step_floor *floor, const double layers[SEGMENT
     return fmax(device, host);
 }
 
-static bool is_alike(const double x[SEGMENT_COUNT], const double y[SEGMENT_COUNT])
-{
-    for (unsigned i = 0; i < SEGMENT_COUNT; i++)
-        if (x[i] < y[i] || x[i] > y[i])
-            return false;
-    return true;
-}
-
 double step_floor_s(const struct step_floor *floor, const struct plan *plan,
                     struct floor_chunks *chunks)
 {
@@ -83,7 +75,7 @@ double step_floor_s(const struct step_floor *floor, const struct plan *plan,
     struct pipeline pipe;
     struct pipeline_times times;
     for (size_t i = 0; i < chunks->n; i++) {
-        bool again = i && is_alike(chunks->layers[i], chunks->layers[i - 1]);
+        bool again = i && step_same_layers(chunks->layers[i], chunks->layers[i - 1]);
         forward[i] = again ? forward[i - 1] : pass_s(floor, chunks->layers[i], PASS_FORWARD);
         backward[i] = again ? backward[i - 1] : pass_s(floor, chunks->layers[i], PASS_BACKWARD);
         sum += forward[i] + backward[i];

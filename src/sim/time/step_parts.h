@@ -37,5 +37,6 @@ void step_pipeline_of(const struct plan *plan, struct pipeline *out);
 uint64_t step_chunks(const struct plan *plan);
 void step_chunk_layers(const struct plan *plan, const struct stage *held, uint64_t chunk,
                        uint64_t chunks, double out[SEGMENT_COUNT]);
+bool step_same_layers(const double x[SEGMENT_COUNT], const double y[SEGMENT_COUNT]);
 
 #endif

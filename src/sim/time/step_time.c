@@ -29,7 +29,7 @@ const char *time_part_name(enum time_part part)
 /* Its passes are times of their own, the step's list is of the model that verifies. */
 static void leave_out_module(struct plan *plan)
 {
-    if (plan_runs_draft(plan) && !plan_holds_draft(plan))
+    if (plan_drafts_itself(plan))
         plan->model.mtp_enabled = false;
 }
 
@@ -220,9 +220,9 @@ void step_chunk_layers(const struct plan *plan, const struct stage *held, uint64
 }
 
 /* Most chunks have what the one before has. */
-static bool is_alike(const struct chunk_time *x, const struct chunk_time *y)
+bool step_same_layers(const double x[SEGMENT_COUNT], const double y[SEGMENT_COUNT])
 {
-    return memcmp(x->layers, y->layers, sizeof x->layers) == 0;
+    return memcmp(x, y, SEGMENT_COUNT * sizeof *x) == 0;
 }
 
 static void chunk_of(const struct stretches *all, struct chunk_time *out)
@@ -252,7 +252,7 @@ static void fill_chunks(struct step_parts *c)
     for (size_t i = 0; i < n; i++) {
         step_chunk_layers(plan, &stages[i % p->stages], i / p->stages, p->chunks,
                           c->chunks[i].layers);
-        if (i && is_alike(&c->chunks[i - 1], &c->chunks[i])) {
+        if (i && step_same_layers(c->chunks[i - 1].layers, c->chunks[i].layers)) {
             c->chunks[i] = c->chunks[i - 1];
         } else {
             chunk_of(&c->all, &c->chunks[i]);

@@ -213,22 +213,26 @@ static void host_end(const struct stepper *s, struct host_layer *h, struct stret
  * for between them; those that stretches_least is of. */
 enum which { ALL_OPS, ROUTED_OPS, LEAST_OPS };
 
-static bool is_between(const struct op *op)
+/* Of a layer's passes, and between ranks that do not hold the same. */
+static bool is_own(const struct op *op)
+{
+    return op->phase != PHASE_UPDATE && !process_group_is_data(op->group) &&
+           op->group != GROUP_PP;
+}
+
+bool stretch_is_routed(const struct op *op)
 {
     bool between =
         (op->module >= MODULE_PERMUTE && op->module <= MODULE_UNPERMUTE) || op->kind == OP_SYNC;
-    return segment_has_experts(op->segment) && between;
+    return is_own(op) && segment_has_experts(op->segment) && between;
 }
 
 static bool counts(const struct stepper *s, const struct op *op, enum which which)
 {
-    bool sharding = process_group_is_data(op->group) || op->group == GROUP_PP;
+    if (which != LEAST_OPS)
+        return which == ALL_OPS || stretch_is_routed(op);
     bool every = !op->layers.node || op->layers.node == s->work.use[op->segment].repeat.node;
-    if (which == ALL_OPS)
-        return true;
-    if (op->phase == PHASE_UPDATE || sharding)
-        return false;
-    return which == ROUTED_OPS ? is_between(op) : every;
+    return is_own(op) && every;
 }
 
 static void add_host(const struct stepper *s, enum which which, struct stretches *out)

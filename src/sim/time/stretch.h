@@ -35,6 +35,9 @@ void stretches_of(struct stretches *all, const struct stepper *stepper);
  * sum of their rows. */
 void stretches_routed(struct stretches *all, const struct stepper *stepper);
 
+/* Whether an op is of that part. */
+bool stretch_is_routed(const struct op *op);
+
 /* The same of what sim/time/step_floor counts: of layers, without ops between copies of weights
  * and between stages, and without those that only some of the layers may run. */
 void stretches_least(struct stretches *all, const struct stepper *stepper);

@@ -260,12 +260,6 @@ static void vectors(const struct plan *plan, struct work *work, const struct ser
               NULL);
 }
 
-/* A prediction module that drafts; one that is only counted has its layer alone. */
-static bool drafts_itself(const struct plan *plan)
-{
-    return plan_runs_draft(plan) && !plan_holds_draft(plan);
-}
-
 /* [vocab, hidden] over tp, twice unless tied; norms of all layers. */
 static void ends(const struct plan *plan, struct work *work)
 {
@@ -280,7 +274,7 @@ static void ends(const struct plan *plan, struct work *work)
     struct size per_layer =
         size_times(s, layers_of(plan, s, ALL_LAYERS), plan->model.norms_per_layer);
     struct size norms = size_add(s, per_layer, size_slot(s, SLOT_STAGE_HEAD));
-    if (drafts_itself(plan))
+    if (plan_drafts_itself(plan)) /* a module that is only counted has its layer alone */
         norms = size_add(s, norms, size_times(s, size_slot(s, SLOT_STAGE_MTP), 3));
     state(work, "norm_weights", DTYPE_BF16, size_times(s, hidden, 2), norms, NULL);
 }
@@ -290,7 +284,7 @@ static void projection(const struct plan *plan, struct work *work)
 {
     struct sizes *s = &work->sizes;
     struct size hidden = size_slot(s, SLOT_HIDDEN);
-    if (drafts_itself(plan))
+    if (plan_drafts_itself(plan))
         state(work, "mtp_projection_weights", DTYPE_BF16,
               size_times(s, size_mul(s, hidden, hidden), 4), size_slot(s, SLOT_STAGE_MTP),
               "vLLM models/deepseek_mtp.py: eh_proj, whole on every rank, 16 bits");
