@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "base/text.h"
-#include "calib/claims.h"
+#include "calib/claim/claims.h"
 
 enum { ROWS = 4 };
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "calib/torch_trace.h"
+#include "calib/validate/torch_trace.h"
 
 static void require(int holds)
 {

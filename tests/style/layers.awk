@@ -32,6 +32,7 @@ BEGIN {
     may["main"] = " main" may["cli"]
 
     order["plan"] = "schema rule hf read data job"
+    order["calib"] = "table validate claim fit run"
     order["sim"] = "moe memory time serve step search answer"
 
     # header, or its folder -> the only file or folder that includes it

@@ -3,7 +3,7 @@
 #ifndef MOEPLAN_TESTS_LAYER_CASE_H
 #define MOEPLAN_TESTS_LAYER_CASE_H
 
-#include "calib/run_loads.h"
+#include "calib/run/run_loads.h"
 #include "exec/verify/verify.h"
 #include "plan/plan.h"
 

@@ -10,7 +10,7 @@
 
 #include "base/stat.h"
 #include "base/text.h"
-#include "calib/calibrate_memory.h"
+#include "calib/fit/calibrate_memory.h"
 #include "support/published.h"
 
 /* Six runs of one software: the peaks that torch allocated are met within a percent, so a tenth

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "base/text.h"
-#include "calib/calibrate_runs.h"
+#include "calib/fit/calibrate_runs.h"
 #include "support/published.h"
 
 static const char head[] = "row,plan,set,quantity,published,unit\n";

@@ -10,8 +10,8 @@
 #include <cmocka.h>
 
 #include "base/text.h"
-#include "calib/claim_quantity.h"
-#include "calib/claims.h"
+#include "calib/claim/claim_quantity.h"
+#include "calib/claim/claims.h"
 
 static void printed_values(void **state)
 {

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "calib/curve.h"
+#include "calib/table/curve.h"
 #include "support/published.h"
 
 static void balanced_routing_by_hand(void **state)

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "calib/run_share.h"
+#include "calib/run/run_share.h"
 #include "plan/read/load.h"
 #include "support/layer_case.h"
 #include "work/piece/layer.h"

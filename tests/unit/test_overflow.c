@@ -8,7 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "calib/run.h"
+#include "calib/run/run.h"
 #include "plan/read/load.h"
 #include "report/predict/assumed.h"
 #include "sim/step/evaluate.h"

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "calib/curve.h"
+#include "calib/table/curve.h"
 #include "plan/read/catalog.h"
 #include "sim/step/range.h"
 #include "sim/time/step_time.h"

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "calib/probe_write.h"
+#include "calib/run/probe_write.h"
 #include "plan/read/load.h"
 #include "plan/data/profile.h"
 

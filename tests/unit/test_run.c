@@ -7,12 +7,12 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "calib/run.h"
-#include "calib/run_block.h"
+#include "calib/run/run.h"
+#include "calib/run/run_block.h"
 #include "base/pool.h"
 #include "sim/step/slice.h"
-#include "calib/run_fix.h"
-#include "calib/run_shrink.h"
+#include "calib/run/run_fix.h"
+#include "calib/run/run_shrink.h"
 #include "plan/derive.h"
 #include "plan/read/load.h"
 #include "support/layer_case.h"

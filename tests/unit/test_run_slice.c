@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "base/pool.h"
-#include "calib/run.h"
+#include "calib/run/run.h"
 #include "plan/schema/schema.h"
 #include "sim/answer/predict.h"
 #include "support/layer_case.h"

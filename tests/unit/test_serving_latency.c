@@ -12,7 +12,7 @@
 
 #include "base/stat.h"
 #include "base/text.h"
-#include "calib/validate.h"
+#include "calib/validate/validate.h"
 #include "plan/read/catalog.h"
 #include "plan/data/profile.h"
 #include "support/published.h"

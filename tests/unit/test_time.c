@@ -14,8 +14,8 @@
 #include "base/fit.h"
 #include "base/stat.h"
 #include "base/text.h"
-#include "calib/claim_value.h"
-#include "calib/validate.h"
+#include "calib/table/printed_unit.h"
+#include "calib/table/quantity.h"
 #include "plan/read/load.h"
 #include "support/published.h"
 
@@ -279,8 +279,8 @@ static void rdep_row(const struct csv *csv, size_t row, double percent, struct a
     struct profile profile;
     struct prediction prediction;
     struct err err = {0};
-    double value;
-    const char *quantity = csv_cell(csv, row, "quantity");
+    const struct quantity *quantity = quantity_find(csv_cell(csv, row, "quantity"));
+    assert_non_null(quantity);
     published_load(csv, row, arena, plan);
     plan->moe.routing.samples = 20;
     assert_int_equal(profile_load(plan, arena, &profile, &err), STATUS_OK);
@@ -289,12 +289,12 @@ static void rdep_row(const struct csv *csv, size_t row, double percent, struct a
     const struct predict_options options = {.memory_only = true, .time = &ask};
     if (predict(plan, &options, arena, &prediction, &err) != STATUS_OK)
         fail_msg("%s", err.text);
-    assert_true(validate_value(quantity, &prediction, &value));
-    double published =
-        strtod(csv_cell(csv, row, "published"), NULL) * claim_unit(csv_cell(csv, row, "unit"));
+    double value = quantity_of(quantity, &prediction);
+    double published = strtod(csv_cell(csv, row, "published"), NULL) *
+                       printed_unit(csv_cell(csv, row, "unit"));
     double error = 100 * (value / published - 1);
     if (fabs(error) > percent)
-        fail_msg("%s %s: %g, published %g: %+.1f %%", csv_cell(csv, row, "row"), quantity,
+        fail_msg("%s %s: %g, published %g: %+.1f %%", csv_cell(csv, row, "row"), quantity->name,
                  value, published, error);
     double rate = prediction.time.layer.at.useful_flop_per_s;
     if (text_starts(csv_cell(csv, row, "row"), "skew/") && (rate < 1.15e15 || rate > 1.4e15))

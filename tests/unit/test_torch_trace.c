@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "calib/torch_trace.h"
+#include "calib/validate/torch_trace.h"
 
 static enum status read_text(const char *text, struct arena *arena, struct torch_trace *out,
                              struct err *err)

@@ -10,8 +10,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "calib/calibrate.h"
-#include "calib/validate.h"
+#include "calib/fit/calibrate.h"
+#include "calib/validate/validate.h"
+#include "plan/data/published.h"
 #include "plan/data/profile.h"
 #include "support/published.h"
 
@@ -124,7 +125,7 @@ static void runs(void **state)
     struct err err = {0};
     struct validation v = {0};
     published_read("megatron_moe_memory_b200", &arena, &csv);
-    assert_true(validate_is_runs(&csv));
+    assert_true(published_is_runs(&csv));
     assert_int_equal(validate_table(&csv, &arena, &v, &err), STATUS_OK);
     assert_int_equal(v.n, 36);
     for (size_t i = 0; i < v.n; i++) {

@@ -2,7 +2,7 @@
 #ifndef MOEPLAN_CLI_CHART_SCATTER_H
 #define MOEPLAN_CLI_CHART_SCATTER_H
 
-#include "calib/validate.h"
+#include "calib/validate/validate.h"
 #include "cli/chart/picture.h"
 
 /* Fills a picture with the numbers of a validation: of the unit that most of them have, as one

@@ -4,9 +4,9 @@
 
 #include "base/column.h"
 #include "base/output.h"
-#include "calib/calibrate.h"
-#include "calib/calibrate_memory.h"
-#include "calib/calibrate_runs.h"
+#include "calib/fit/calibrate.h"
+#include "calib/fit/calibrate_memory.h"
+#include "calib/fit/calibrate_runs.h"
 #include "cli/command/commands.h"
 #include "cli/command/side.h"
 #include "cli/option/plan_argument.h"

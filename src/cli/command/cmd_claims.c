@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/column.h"
-#include "calib/claims.h"
+#include "calib/claim/claims.h"
 #include "cli/command/commands.h"
 #include "cli/command/side.h"
 #include "cli/frontier/table.h"

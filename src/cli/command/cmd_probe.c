@@ -5,7 +5,7 @@
 #include "base/column.h"
 #include "base/output.h"
 #include "base/text.h"
-#include "calib/probe_write.h"
+#include "calib/run/probe_write.h"
 #include "cli/command/commands.h"
 #include "cli/command/side.h"
 #include "exec/gpu/device.h"

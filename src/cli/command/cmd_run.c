@@ -2,10 +2,10 @@
  */
 #include <string.h>
 
-#include "calib/run.h"
-#include "calib/run_block.h"
-#include "calib/run_share.h"
-#include "calib/run_shrink.h"
+#include "calib/run/run.h"
+#include "calib/run/run_block.h"
+#include "calib/run/run_share.h"
+#include "calib/run/run_shrink.h"
 #include "cli/command/commands.h"
 #include "cli/command/trace.h"
 #include "cli/option/plan_argument.h"

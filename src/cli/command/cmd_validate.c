@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/column.h"
-#include "calib/validate.h"
+#include "calib/validate/validate.h"
 #include "cli/chart/scatter.h"
 #include "cli/command/commands.h"
 #include "cli/command/schemas.h"

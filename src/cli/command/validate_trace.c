@@ -7,7 +7,7 @@
 #include "base/file.h"
 #include "base/home.h"
 #include "base/unit.h"
-#include "calib/torch_trace.h"
+#include "calib/validate/torch_trace.h"
 #include "cli/command/trace.h"
 #include "cli/frontier/table.h"
 #include "cli/option/plan_argument.h"

@@ -4,6 +4,15 @@
 #include <inttypes.h>
 #include <string.h>
 
+bool published_is_runs(const struct csv *csv)
+{
+    static const char *const needed[] = {"row", "set", "quantity", "published"};
+    for (size_t i = 0; i < sizeof needed / sizeof *needed; i++)
+        if (csv_column(csv, needed[i]) == SIZE_MAX)
+            return false;
+    return true;
+}
+
 enum status published_sets(const struct csv *csv, size_t row, struct arena *arena,
                            struct override **sets, size_t *n, struct err *err)
 {

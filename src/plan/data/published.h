@@ -5,6 +5,9 @@
 #include "base/csv.h"
 #include "plan/read/load.h"
 
+/* Whether a table has the columns of runs. */
+bool published_is_runs(const struct csv *csv);
+
 /* The row's cell `set`, "a=b c=d", as overrides in the arena. STATUS_INPUT at file:line. */
 enum status published_sets(const struct csv *csv, size_t row, struct arena *arena,
                            struct override **sets, size_t *n, struct err *err);

@@ -6,7 +6,7 @@
 
 #include "base/arena.h"
 #include "base/term.h"
-#include "calib/calibrate_memory.h"
+#include "calib/fit/calibrate_memory.h"
 
 struct peaks_view {
     const struct memory_calibration *calibration;

@@ -4,7 +4,7 @@
 
 #include "base/arena.h"
 #include "base/term.h"
-#include "calib/calibrate_runs.h"
+#include "calib/fit/calibrate_runs.h"
 
 struct runs_view {
     const struct run_calibration *calibration;

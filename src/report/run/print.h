@@ -3,7 +3,7 @@
 #define MOEPLAN_REPORT_RUN_PRINT_H
 
 #include "base/column.h"
-#include "calib/run.h"
+#include "calib/run/run.h"
 #include "report/provenance.h"
 
 struct run_view {

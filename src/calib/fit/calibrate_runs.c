@@ -1,0 +1,296 @@
+/* Whole steps through the predictor; see calibrate_runs.h. */
+#include "calib/fit/calibrate_runs.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/number.h"
+#include "base/stat.h"
+#include "base/text.h"
+#include "calib/table/printed_unit.h"
+#include "calib/fit/runs_fit.h"
+#include "plan/schema/schema.h"
+
+static const char *const quantities[] = {"time.step_s", "time.tokens_per_s_per_device",
+                                         "time.tokens_per_s"};
+
+enum { N_QUANTITIES = sizeof quantities / sizeof *quantities };
+
+static size_t quantity_at(const struct csv *csv, size_t row)
+{
+    size_t i = 0;
+    while (i < N_QUANTITIES && !text_equal(csv_cell(csv, row, "quantity"), quantities[i]))
+        i++;
+    return i;
+}
+
+bool calibrate_is_runs(const struct csv *csv)
+{
+    if (csv_column(csv, "set") == SIZE_MAX || csv_column(csv, "quantity") == SIZE_MAX ||
+        csv_column(csv, "published") == SIZE_MAX || csv_column(csv, "row") == SIZE_MAX)
+        return false;
+    for (size_t row = 0; row < csv->n_rows; row++)
+        if (quantity_at(csv, row) < N_QUANTITIES)
+            return true;
+    return false;
+}
+
+/* ---- reading runs ---- */
+
+/* Seconds of a step that a cell says. */
+static enum status measured_s(const struct csv *csv, size_t row, const struct plan *plan,
+                              double *seconds, struct err *err)
+{
+    const char *text = csv_cell(csv, row, "published"), *unit = csv_cell(csv, row, "unit");
+    double value, scale = printed_unit(unit ? unit : "");
+    if (!number_real(text, &value) || !(scale > 0) || !(value > 0))
+        return err_at(err, STATUS_INPUT, (struct mark){csv->file, csv->lines[row], 1},
+                      "'%s %s' is no time or rate", text, unit ? unit : "");
+    struct step_time one = {.step_s = 1,
+                            .tokens = step_tokens(plan) * (double)step_micro_batches(plan)};
+    *seconds = value * scale;
+    if (quantity_at(csv, row) == 1)
+        *seconds = time_tokens_per_s_per_device(plan, &one) / *seconds;
+    else if (quantity_at(csv, row) == 2)
+        *seconds = time_tokens_per_s(plan, &one) / *seconds;
+    return STATUS_OK;
+}
+
+static bool is_chosen(const struct plan *plan, const struct run_choice *choice)
+{
+    char name[PLAN_NAME];
+    profile_device(plan, name);
+    return (!choice->stack || text_equal(words_stack[plan->stack.kind], choice->stack)) &&
+           (!choice->device || text_equal(name, choice->device)) &&
+           (!choice->model || text_equal(plan->model.name, choice->model));
+}
+
+static uint32_t number_of(const char **seen, uint32_t *n, const char *text)
+{
+    for (uint32_t i = 0; i < *n; i++)
+        if (text_equal(seen[i], text))
+            return i;
+    seen[*n] = text;
+    return (*n)++;
+}
+
+struct reading {
+    struct fitter *f;
+    struct profiles profiles;
+    const char **configurations, **models;
+    uint32_t n_configurations, n_models;
+};
+
+static enum status read_run(struct reading *r, const struct csv *csv, size_t row,
+                            const struct run_choice *choice, struct err *err)
+{
+    struct fitter *f = r->f;
+    struct step_run *run = &f->runs[f->n];
+    const struct profile *profile;
+    TRY(published_plan_with(csv, row, choice->sets, f->arena, &run->plan, err));
+    if (!is_chosen(&run->plan, choice))
+        return STATUS_OK;
+    TRY(profiles_get(&r->profiles, &run->plan, &profile, err));
+    if (f->base && profile != f->base) {
+        err_at(err, STATUS_INPUT, (struct mark){csv->file, csv->lines[row], 1},
+               "this run has the profile '%s', those before it '%s'", profile->name,
+               f->base->name);
+        return err_hint(err, "choose with --stack and --device, or set stack.profile");
+    }
+    f->base = profile;
+    struct run_value *value = &f->values[f->n];
+    TRY(measured_s(csv, row, &run->plan, &value->measured, err));
+    TRY(stepper_build(&run->stepper, &run->plan, profile, f->arena, err));
+    TRY(time_demand(&run->stepper.plan, &run->stepper.pricing.rates, NULL, f->arena,
+                    &run->demand, &run->any, err));
+    value->row = csv_cell(csv, row, "row");
+    value->configuration = csv_cell(csv, row, "set");
+    value->model = run->plan.model_name;
+    const char *plan = csv_cell(csv, row, "plan"); /* runs alike have one plan and settings */
+    run->configuration =
+        number_of(r->configurations, &r->n_configurations,
+                  arena_printf(f->arena, "%s %s", plan ? plan : "", value->configuration));
+    run->model = number_of(r->models, &r->n_models, value->model);
+    f->n++;
+    return STATUS_OK;
+}
+
+static enum status read_runs(struct reading *r, const struct csv *csv,
+                             const struct run_choice *choice, struct err *err)
+{
+    struct fitter *f = r->f;
+    size_t most = csv->n_rows + 1;
+    f->runs = arena_alloc(f->arena, most, sizeof *f->runs);
+    f->values = arena_alloc(f->arena, most, sizeof *f->values);
+    r->configurations = arena_alloc(f->arena, most, sizeof *r->configurations);
+    r->models = arena_alloc(f->arena, most, sizeof *r->models);
+    for (size_t row = 0; row < csv->n_rows; row++)
+        if (quantity_at(csv, row) < N_QUANTITIES)
+            TRY(read_run(r, csv, row, choice, err));
+    if (f->n)
+        return STATUS_OK;
+    return err_set(err, STATUS_INPUT, "no run of this table is of %s%s%s%s%s",
+                   choice->stack ? choice->stack : "any stack", choice->device ? " on " : "",
+                   choice->device ? choice->device : "", choice->model ? " with " : "",
+                   choice->model ? choice->model : "");
+}
+
+/* Predicts what was left out by fits without it; their constants for the jackknife. */
+static void leave_out(struct fitter *f, enum leave leave, uint32_t n,
+                      const struct fit_result *all, struct fit_result *fits)
+{
+    for (uint32_t which = 0; which < n; which++) {
+        const struct left left = {leave, which};
+        fitter_fit(f, &left, all->constants, &fits[which]);
+        fitter_move(f, fits[which].constants);
+        for (size_t i = 0; i < f->n; i++)
+            if (fitter_is_left(&f->runs[i], &left))
+                *(leave == LEAVE_MODEL ? &f->values[i].model_out : &f->values[i].left_out) =
+                    fitter_seconds(f, i);
+    }
+}
+
+static void list_constants(struct fitter *f, const struct fit_result *all,
+                           const struct fit_result *fits, uint32_t g,
+                           struct run_calibration *out)
+{
+    out->constants = arena_alloc(f->arena, f->n_moved + 1, sizeof *out->constants);
+    out->factors = arena_alloc(f->arena, f->n_moved + 1, sizeof *out->factors);
+    out->n_constants = f->n_moved;
+    out->moved = f->moved;
+    for (size_t k = 0; k < f->n_moved; k++) {
+        struct stat logs = {0};
+        for (uint32_t i = 0; i < g; i++)
+            stat_add(&logs, log(fitter_factor(f, fits[i].constants, k)));
+        double sd = g > 1 ? sqrt((g - 1) * stat_variance(&logs)) : f->spread[k];
+        double before = f->moved[k]->y[0], factor = fitter_factor(f, all->constants, k);
+        struct fit_bound bound = fitter_bound(f->moved[k]);
+        out->factors[k] = factor;
+        out->constants[k] = (struct run_constant){
+            .name = profile_constant_name(f->moved[k], f->arena),
+            .before = before,
+            .value = before * factor,
+            .low = before * fmax(factor * exp(-STAT_NINETY * sd), bound.low),
+            .high = before * fmin(factor * exp(STAT_NINETY * sd), bound.high),
+            .note = all->at_bound[k] ? "at its bound" : NULL};
+    }
+}
+
+static struct score score(const struct fitter *f, size_t offset)
+{
+    double *value = arena_alloc(f->arena, f->n + 1, sizeof *value);
+    for (size_t i = 0; i < f->n; i++)
+        memcpy(&value[i], (const char *)&f->values[i] + offset, sizeof *value);
+    return score_of(f->measured, value, f->n, f->arena);
+}
+
+static void run_fits(struct fitter *f, struct reading *r, struct run_calibration *out)
+{
+    struct fit_result all;
+    struct fit_result *fits = arena_alloc(f->arena, r->n_configurations + 1, sizeof *fits);
+    struct fit_result *models = arena_alloc(f->arena, r->n_models + 1, sizeof *models);
+    fitter_fit(f, &(struct left){LEAVE_NOTHING, 0}, NULL, &all);
+    fitter_move(f, all.constants);
+    for (size_t i = 0; i < f->n; i++) {
+        f->values[i].after = fitter_seconds(f, i);
+        f->values[i].left_out = f->values[i].model_out = (double)NAN;
+    }
+    if (r->n_configurations > 1)
+        leave_out(f, LEAVE_CONFIGURATION, r->n_configurations, &all, fits);
+    if (r->n_models > 1)
+        leave_out(f, LEAVE_MODEL, r->n_models, &all, models);
+    list_constants(f, &all, fits, r->n_configurations, out);
+}
+
+enum status calibrate_runs(const struct csv *csv, const struct run_choice *choice,
+                           struct arena *arena, struct run_calibration *out, struct err *err)
+{
+    struct fitter f = {.arena = arena};
+    struct reading r = {.f = &f, .profiles = {.arena = arena}};
+    *out = (struct run_calibration){0};
+    TRY(read_runs(&r, csv, choice, err));
+    fitter_own(&f);
+    f.told = arena_alloc(arena, f.n + 1, sizeof *f.told);
+    f.measured = arena_alloc(arena, f.n + MOST_MOVED + 2, sizeof *f.measured);
+    f.kept = arena_alloc(arena, f.n + MOST_MOVED + 2, sizeof *f.kept);
+    for (size_t i = 0; i < f.n; i++) {
+        f.values[i].before = fitter_seconds(&f, i);
+        f.measured[i] = f.values[i].measured;
+    }
+    for (size_t k = 0; k <= MOST_MOVED; k++)
+        f.measured[f.n + k] = 1;
+    fitter_choose(&f);
+    run_fits(&f, &r, out);
+    out->profile = f.base;
+    out->values = f.values;
+    out->n = f.n;
+    out->before = score(&f, offsetof(struct run_value, before));
+    out->after = score(&f, offsetof(struct run_value, after));
+    out->left_out = score(&f, offsetof(struct run_value, left_out));
+    out->model_out = score(&f, offsetof(struct run_value, model_out));
+    out->scores[0] = (struct run_score){"the profile as it was", out->before};
+    out->scores[1] = (struct run_score){"nothing", out->after};
+    out->scores[2] = (struct run_score){"configuration", out->left_out};
+    out->scores[3] = (struct run_score){"model", out->model_out};
+    for (size_t i = 0; i < f.n; i++)
+        stepper_release(&f.runs[i].stepper);
+    return STATUS_OK;
+}
+
+/* ---- as a profile ---- */
+
+static void write_number(FILE *out, const struct constant *c, double value)
+{
+    fprintf(out, "%.6g%s", fitter_is_time(c->is) ? value * 1e6 : value,
+            fitter_is_time(c->is) ? " us" : "");
+}
+
+static void write_row(FILE *out, const struct constant *c, double factor, double low,
+                      double high)
+{
+    fprintf(out, "- {of: %s, is: %s", profile_item_name(c->of), profile_quantity_name(c->is));
+    if (c->path != PROFILE_ANY)
+        fprintf(out, ", path: %s", words_path[c->path]);
+    if (c->compute != PROFILE_ANY)
+        fprintf(out, ", dtype: %s", words_compute[c->compute]);
+    if (c->level != PROFILE_ANY)
+        fprintf(out, ", level: %s", profile_level_name((enum profile_level)c->level));
+    if (c->by == PROFILE_BY_NONE) {
+        fputs(", value: ", out);
+        write_number(out, c, c->y[0] * factor);
+        fputs(", interval: [", out);
+        write_number(out, c, c->y[0] * low);
+        fputs(", ", out);
+        write_number(out, c, c->y[0] * high);
+        fputs("]}\n", out);
+        return;
+    }
+    fprintf(out, ", by: %s, points: [", profile_axis_name(c->by));
+    for (size_t i = 0; i < c->n; i++) {
+        fprintf(out, "%s[%g, ", i ? ", " : "", c->x[i]);
+        write_number(out, c, c->y[i] * factor);
+        fputc(']', out);
+    }
+    fprintf(out, "], interval: [%.4g, %.4g]}\n", low / factor, high / factor);
+}
+
+void calibrate_runs_write(FILE *out, const struct run_calibration *c, const char *table,
+                          const char *date)
+{
+    fprintf(out, "# %s, moved towards %zu runs of %s by moeplan calibrate\n", c->profile->name,
+            c->n, table);
+    if (c->profile->device[0])
+        fprintf(out, "device: \"%s\"\n", c->profile->device);
+    fprintf(out, "calibration: \"%s: %zu runs\"\nbase: %s\n", table, c->n, c->profile->name);
+    fprintf(out, "source: moeplan calibrate %s\ndate: %s\nrange: the runs of the table\n",
+            table, date);
+    fprintf(out, "set: %s\nconstants:\n", table);
+    for (size_t k = 0; k < c->n_constants; k++)
+        write_row(out, c->moved[k], c->factors[k], c->constants[k].low / c->constants[k].before,
+                  c->constants[k].high / c->constants[k].before);
+    const struct score *left = c->left_out.n ? &c->left_out : &c->after;
+    fprintf(out, "- {of: step, is: error, value: %.3g, interval: [%.3g, %.3g]}\n",
+            left->p90 / 100, left->p90 / 100, left->p90 / 100);
+}

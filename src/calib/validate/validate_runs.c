@@ -1,0 +1,220 @@
+/* See validate_runs.h. */
+#include "calib/validate/validate_runs.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/number.h"
+#include "base/stat.h"
+#include "base/text.h"
+#include "calib/table/printed_unit.h"
+#include "calib/table/quantity.h"
+#include "plan/data/published.h"
+#include "plan/schema/schema.h"
+#include "sim/answer/predict.h"
+
+/* Without a stated error of their own: routing's figures, sampled and printed to 3 digits. */
+static const double SAMPLED = 0.02;
+
+struct run {
+    const struct csv *csv;
+    size_t row;
+    struct plan plan;
+    struct prediction prediction;
+    struct profiles profiles;
+    bool tails;          /* the table has some: p50 and p99 of times are played */
+    const char *stack;   /* of the plan; "" where there is none */
+    const char *refused; /* why there is no prediction; NULL */
+};
+
+/* Rows of one run follow each other: one prediction serves them. */
+static bool same_run(const struct csv *csv, size_t a, size_t b)
+{
+    const char *plan = csv_cell(csv, a, "plan");
+    return text_equal(csv_cell(csv, a, "set"), csv_cell(csv, b, "set")) &&
+           (!plan || text_equal(plan, csv_cell(csv, b, "plan")));
+}
+
+/* A row that names neither a plan nor its software was run by something that no plan is of. */
+static bool names_software(const struct csv *csv, size_t row)
+{
+    const char *plan = csv_cell(csv, row, "plan"), *set = csv_cell(csv, row, "set");
+    return (plan && plan[0]) || (set && strstr(set, "stack="));
+}
+
+/* A plan that the stack refuses has no prediction; a row that cannot be read is an error, but
+ * of a verdict: there what cannot be said is counted. */
+static enum status predict_run(struct run *run, size_t row, bool verdict, struct arena *arena,
+                               struct err *err)
+{
+    struct err refused = {0};
+    struct time_ask ask = {.spread = run->tails};
+    const struct predict_options options = {.time = &ask};
+    if (row > 0 && same_run(run->csv, row, row - 1) && run->row == row - 1) {
+        run->row = row;
+        return STATUS_OK;
+    }
+    run->row = row;
+    run->refused = NULL;
+    run->stack = "";
+    if (published_plan(run->csv, row, arena, &run->plan, verdict ? &refused : err) !=
+        STATUS_OK) {
+        if (!verdict)
+            return STATUS_INPUT;
+        run->refused = arena_strdup(arena, refused.text);
+        return STATUS_OK;
+    }
+    if (!names_software(run->csv, row)) {
+        run->refused = "the row names no software";
+        return STATUS_OK;
+    }
+    run->stack = words_stack[run->plan.stack.kind];
+    TRY(profiles_get(&run->profiles, &run->plan, &ask.profile, err));
+    if (predict(&run->plan, &options, arena, &run->prediction, &refused) != STATUS_OK)
+        run->refused = arena_strdup(arena, refused.text);
+    return STATUS_OK;
+}
+
+static void compare_words(const struct run *run, struct validated *row)
+{
+    row->predicted = verdict_name(run->prediction.memory.verdict);
+    row->verdict =
+        text_equal(row->predicted, row->published) ? VALIDATE_AGREES : VALIDATE_DIFFERS;
+}
+
+static bool judge_request(const struct serve_times *s, const struct quantity *quantity,
+                          double measured)
+{
+    if (quantity->offset == offsetof(struct prediction, time.serving.ttft_s))
+        return measured >= s->ttft_low_s && measured <= s->ttft_high_s;
+    return measured >= s->tpot_low_s && measured <= s->tpot_high_s;
+}
+
+/* Whether a number is as near as what predicts it says it is. */
+static bool judge(const struct run *run, const struct quantity *quantity,
+                  const struct validated *row)
+{
+    const struct time_report *time = &run->prediction.time;
+    if (quantity->judged == QUANTITY_BY_REQUEST)
+        return judge_request(&time->serving, quantity, row->measured);
+    if (quantity->judged != QUANTITY_BY_INTERVAL) {
+        double stated = quantity->judged == QUANTITY_BY_STACK ? run->plan.stack.error : SAMPLED;
+        return fabs(row->error_percent) <= 100 * stated;
+    }
+    double ratio = row->measured / row->value, low = time->low_s / time->step_s,
+           high = time->high_s / time->step_s;
+    if (quantity->falls)
+        ratio = 1 / ratio;
+    return ratio >= low && ratio <= high;
+}
+
+static enum status compare_number(const struct run *run, size_t at,
+                                  const struct quantity *quantity, struct validated *row,
+                                  struct arena *arena, struct err *err)
+{
+    const char *unit = csv_cell(run->csv, at, "unit");
+    double scale = printed_unit(unit ? unit : ""), number;
+    if (!number_real(row->published, &number) || !(scale > 0) || !(number > 0))
+        return err_at(err, STATUS_INPUT, (struct mark){run->csv->file, run->csv->lines[at], 1},
+                      "'%s %s' is no quantity", row->published, unit ? unit : "");
+    row->measured = number * scale;
+    row->published = validation_number(row->measured, arena);
+    if (!quantity || run->refused)
+        return STATUS_OK;
+    row->value = quantity_of(quantity, &run->prediction);
+    row->predicted = validation_number(row->value, arena);
+    row->has_error = true;
+    row->error_percent = 100 * (row->value / row->measured - 1);
+    row->verdict = judge(run, quantity, row) ? VALIDATE_AGREES : VALIDATE_DIFFERS;
+    double mfu = run->prediction.time.mfu_useful;
+    if (quantity->judged == QUANTITY_BY_INTERVAL &&
+        mfu > 0) /* at an MFU of one; scaled below */
+        row->control = quantity->falls ? row->value / mfu : row->value * mfu;
+    return STATUS_OK;
+}
+
+static enum status add_row(struct run *run, size_t at, const char *table, struct arena *arena,
+                           struct validation *out, struct err *err)
+{
+    const struct csv *csv = run->csv;
+    const char *quantity = csv_cell(csv, at, "quantity");
+    bool verdict = text_equal(quantity, VALIDATE_VERDICT_QUANTITY);
+    const struct quantity *known = quantity_find(quantity);
+    struct validated row = {.table = table,
+                            .row = csv_cell(csv, at, "row"),
+                            .quantity = quantity,
+                            .family = quantity,
+                            .published = csv_cell(csv, at, "published"),
+                            .predicted = "",
+                            .verdict = VALIDATE_NOT_PREDICTED,
+                            .measured = (double)NAN,
+                            .value = (double)NAN,
+                            .control = (double)NAN};
+    if (verdict || known)
+        TRY(predict_run(run, at, verdict, arena, err));
+    row.stack = verdict || known ? run->stack : "";
+    row.why = verdict || known ? run->refused : NULL;
+    if (verdict && !run->refused)
+        compare_words(run, &row);
+    else if (!verdict)
+        TRY(compare_number(run, at, known, &row, arena, err));
+    validation_add(out, &row, arena);
+    return STATUS_OK;
+}
+
+static const char *table_name(const char *file, struct arena *arena)
+{
+    const char *name = text_base_name(file);
+    return arena_strndup(arena, name, strcspn(name, "."));
+}
+
+/* One MFU for all rows of a family, the one that is off by the least in the median: what a
+ * planner without a model of time would take. Returns whether there is such a control. */
+static bool scale_control(struct validation *out, size_t first, const char *family,
+                          struct arena *arena)
+{
+    double *ratio = arena_alloc(arena, out->n - first, sizeof *ratio);
+    size_t n = 0;
+    for (size_t i = first; i < out->n; i++)
+        if (text_equal(out->rows[i].family, family) && out->rows[i].control > 0)
+            ratio[n++] = out->rows[i].measured / out->rows[i].control;
+    if (n < 2)
+        return false;
+    stat_sort(ratio, n);
+    for (size_t i = first; i < out->n; i++)
+        if (text_equal(out->rows[i].family, family))
+            out->rows[i].control *= stat_percentile(ratio, n, 0.5);
+    return true;
+}
+
+/* One summary a quantity, in order of appearance. */
+static void summarise(struct validation *out, size_t first, struct arena *arena)
+{
+    for (size_t i = first; i < out->n; i++) {
+        bool new = true;
+        for (size_t k = first; k < i && new; k++)
+            new = !text_equal(out->rows[k].family, out->rows[i].family);
+        if (!new)
+            continue;
+        bool control = scale_control(out, first, out->rows[i].family, arena);
+        struct validated_summary *summary =
+            validation_summarise(out, first, out->rows[i].family, arena);
+        summary->control_name = control ? "constant MFU" : NULL;
+    }
+}
+
+enum status validate_runs(const struct csv *csv, struct arena *arena, struct validation *out,
+                          struct err *err)
+{
+    struct run run = {.csv = csv, .row = SIZE_MAX, .profiles = {.arena = arena}};
+    size_t first = out->n;
+    const char *table = table_name(csv->file, arena);
+    for (size_t row = 0; row < csv->n_rows; row++)
+        run.tails = run.tails || strstr(csv_cell(csv, row, "quantity"), "_p99_");
+    for (size_t row = 0; row < csv->n_rows; row++)
+        TRY(add_row(&run, row, table, arena, out, err));
+    if (out->n > first)
+        summarise(out, first, arena);
+    validation_verdicts(out, first, arena);
+    return STATUS_OK;
+}
