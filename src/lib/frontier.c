@@ -2,6 +2,7 @@
 #include "lib/frontier.h"
 
 #include "plan/read/follow.h"
+#include "plan/read/shelf.h"
 #include "plan/schema/schema.h"
 #include "work/list/work.h"
 
@@ -24,7 +25,8 @@ static enum status apply_by_loader(const struct frontier *f, const struct axis *
     for (size_t i = 0; i < value->n_sets; i++)
         overrides[f->n_overrides + i] =
             (struct override){value->sets[i].key, value->sets[i].value, axis->option};
-    enum status status = plan_load_unruled(f->file, f->root, overrides, n, &arena, plan, err);
+    enum status status =
+        plan_load_unruled(f->file, f->root, overrides, n, f->shelf, &arena, plan, err);
     arena_release(&arena);
     return status;
 }
@@ -93,8 +95,10 @@ enum status frontier_init(struct frontier *f, const struct request *request, str
     f->root = request->root;
     f->overrides = request->sets;
     f->n_overrides = request->n_sets;
-    TRY(plan_load_unruled(f->file, f->root, f->overrides, f->n_overrides, f->arena, &f->base,
-                          err));
+    f->shelf = arena_alloc(f->arena, 1, sizeof *f->shelf);
+    f->shelf->arena = f->arena;
+    TRY(plan_load_unruled(f->file, f->root, f->overrides, f->n_overrides, f->shelf, f->arena,
+                          &f->base, err));
     TRY(routing_data_load(&f->base, NULL, f->arena, &f->routing, err));
     f->sweep = (struct sweep){.base = &f->base, .routing = &f->routing, .n_axes = f->n_axes};
     for (size_t i = 0; i < f->n_axes; i++) {

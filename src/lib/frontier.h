@@ -12,6 +12,7 @@
 struct frontier {
     const char *file;
     const struct node *root;    /* the plan file, read once */
+    struct shelf *shelf;        /* the files of its parts */
     struct override *overrides; /* --set and --seed */
     size_t n_overrides;
     struct arena *arena;

@@ -60,7 +60,7 @@ static enum status add_run(struct matcher *m, const struct csv *csv, size_t row,
     *run = (struct run){.name = csv_cell(csv, row, "row"),
                         .source = csv_cell(csv, row, "source"),
                         .plan = arena_alloc(f->arena, 1, sizeof *run->plan)};
-    TRY(plan_load_unruled(m->file, m->root, sets, n, f->arena, run->plan, err));
+    TRY(plan_load_unruled(m->file, m->root, sets, n, f->shelf, f->arena, run->plan, err));
     settle(run->plan);
     m->n_runs++;
     return STATUS_OK;

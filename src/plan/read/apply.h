@@ -7,11 +7,14 @@
 #include "plan/plan.h"
 #include "plan/source.h"
 
+struct shelf;
+
 struct loader {
     struct arena *arena;
     struct plan *plan;
     struct mark *origins; /* by field; file NULL: the default */
     struct err *err;
+    struct shelf *shelf; /* the files of parts; NULL: they are read into the arena */
 };
 
 /* Sets the field or the group under a full dotted key. `at` is where the key stands. Unknown

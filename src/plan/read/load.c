@@ -319,13 +319,13 @@ static enum status load_root(struct load *load, const struct node *root)
 
 static enum status load_node(const char *file, const struct node *root,
                              const struct override *overrides, size_t n_overrides, bool rules,
-                             struct arena *arena, struct plan *plan, struct origins *origins,
-                             struct err *err)
+                             struct shelf *shelf, struct arena *arena, struct plan *plan,
+                             struct origins *origins, struct err *err)
 {
     size_t n;
     struct plan loaded;
     struct load load = {
-        .loader = {.arena = arena, .plan = &loaded, .err = err},
+        .loader = {.arena = arena, .plan = &loaded, .err = err, .shelf = shelf},
         .file = arena_strdup(arena, file),
         .folder = part_folder_of_path(arena, file),
         .overrides = overrides,
@@ -348,7 +348,7 @@ enum status plan_load(const char *file, const struct override *overrides, size_t
 {
     struct node *root;
     TRY(source_read_file(file, arena, &root, err));
-    return load_node(file, root, overrides, n_overrides, true, arena, plan, origins, err);
+    return load_node(file, root, overrides, n_overrides, true, NULL, arena, plan, origins, err);
 }
 
 enum status plan_load_text(const char *name, const char *text, size_t length,
@@ -358,7 +358,7 @@ enum status plan_load_text(const char *name, const char *text, size_t length,
 {
     struct node *root;
     TRY(source_read_text(name, text, length, arena, &root, err));
-    return load_node(name, root, overrides, n_overrides, true, arena, plan, origins, err);
+    return load_node(name, root, overrides, n_overrides, true, NULL, arena, plan, origins, err);
 }
 
 enum status plan_load_tree(const char *name, const struct node *root,
@@ -366,12 +366,14 @@ enum status plan_load_tree(const char *name, const struct node *root,
                            struct arena *arena, struct plan *plan, struct origins *origins,
                            struct err *err)
 {
-    return load_node(name, root, overrides, n_overrides, rules, arena, plan, origins, err);
+    return load_node(name, root, overrides, n_overrides, rules, NULL, arena, plan, origins,
+                     err);
 }
 
 enum status plan_load_unruled(const char *name, const struct node *root,
                               const struct override *overrides, size_t n_overrides,
-                              struct arena *arena, struct plan *plan, struct err *err)
+                              struct shelf *shelf, struct arena *arena, struct plan *plan,
+                              struct err *err)
 {
-    return load_node(name, root, overrides, n_overrides, false, arena, plan, NULL, err);
+    return load_node(name, root, overrides, n_overrides, false, shelf, arena, plan, NULL, err);
 }

@@ -47,9 +47,11 @@ enum status plan_load_tree(const char *name, const struct node *root,
                            struct err *err);
 
 /* The same without the rules: for the points of a sweep, of which those that break a rule are
- * points too. */
+ * points too. The shelf keeps what is read for one of them for the others. */
+struct shelf;
 enum status plan_load_unruled(const char *name, const struct node *root,
                               const struct override *overrides, size_t n_overrides,
-                              struct arena *arena, struct plan *plan, struct err *err);
+                              struct shelf *shelf, struct arena *arena, struct plan *plan,
+                              struct err *err);
 
 #endif

@@ -8,6 +8,7 @@
 #include "plan/read/catalog.h"
 #include "plan/encoding.h"
 #include "plan/hf/import_hf.h"
+#include "plan/read/shelf.h"
 #include "plan/schema/schema.h"
 
 enum { BASE_DEPTH = 8 };
@@ -179,7 +180,8 @@ static enum status read_called(struct part *part, const struct node *value, cons
         return err_place(loader->err, value->mark);
     const char *path = without_dot(found.path, value->text);
     struct node *root;
-    TRY(source_read_file(path, loader->arena, &root, loader->err));
+    TRY(loader->shelf ? shelf_read(loader->shelf, path, &root, loader->err)
+                      : source_read_file(path, loader->arena, &root, loader->err));
     if (root->kind != NODE_MAPPING)
         return err_at(loader->err, STATUS_INPUT, root->mark,
                       "a %s file holds a mapping, not %s", part->key,
