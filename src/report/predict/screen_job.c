@@ -49,7 +49,7 @@ void screen_software(struct screen *screen)
     if (plan_moe_layers(plan) > 0)
         text_printf(&text, "; dispatcher %s%s", words_path[stack_path(plan, &why)],
                     stack_has_path(plan) ? "" : ", which it has not");
-    if (!plan_names_path(plan) && screen->brief < BRIEF_EXPERTS)
+    if (why[0] && !plan_names_path(plan) && screen->brief < BRIEF_EXPERTS)
         text_printf(&text, " (%s)", why);
     enum expert_backend experts = stack_experts(plan, NULL);
     if (plan_moe_layers(plan) > 0 && experts != EXPERTS_AUTO)
@@ -106,7 +106,7 @@ static void append_crossing(const struct plan *plan, struct text *out)
         text_append(out, n > 1 ? " cross nodes" : " crosses nodes");
 }
 
-/* "tp 2, cp 1, pp 1, ep 8, dp 4"; degrees of 1 are left out when lines are short. */
+/* "tp 2 with sp, cp 1, pp 1, ep 8, dp 4"; degrees of 1 are left out when lines are short. */
 static void append_degrees(const struct plan *plan, bool brief, struct text *out)
 {
     const struct parallel *p = &plan->parallel;
@@ -121,8 +121,8 @@ static void append_degrees(const struct plan *plan, bool brief, struct text *out
     };
     for (size_t i = 0; i < sizeof degrees / sizeof *degrees; i++) {
         if (degrees[i].value > 1 || degrees[i].always || (degrees[i].usual && !brief))
-            text_printf(out, "%s%s %" PRIu64, out->length ? ", " : "", degrees[i].name,
-                        degrees[i].value);
+            text_printf(out, "%s%s %" PRIu64 "%s", out->length ? ", " : "", degrees[i].name,
+                        degrees[i].value, i == 0 && p->tp > 1 && p->sp ? " with sp" : "");
     }
 }
 

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "plan/derive.h"
+
 enum { BAR_WIDTH = 48, HELD_SHOWN = 5, HELD_FEW = 4, STAGES_SHOWN = 8 };
 
 static enum style verdict_style(enum verdict verdict)
@@ -123,6 +125,8 @@ static const char *sizing_text(const struct screen *screen)
     const struct memory_report *memory = screen->memory;
     bool over = memory->worst_bytes > memory->limit_bytes;
     const char *text = memory->sizing;
+    if (!plan_moe_layers(screen->view->plan))
+        return "modelled";
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (text_equal(words[i].sizing, memory->sizing))
             text = words[i].text;

@@ -325,7 +325,8 @@ static void add_pipeline(struct step_parts *c, struct step_time *out)
         out->part_s[i] += all.part_s[i];
     out->host_sync_s += all.sync_s;
     out->comm_s += all.comm_s;
-    out->part_s[TIME_PIPELINE] += times.end_s - stretch_s(&all);
+    if (p->stages > 1) /* one has nobody to wait for, and sums that round apart */
+        out->part_s[TIME_PIPELINE] += times.end_s - stretch_s(&all);
     out->bubble_s = times.end_s - times.busy_s;
     out->least_s += all.least_s;
     out->most_s += m * (serial + 2 * c->all.send_s * (double)(p->stages * p->chunks));
