@@ -350,10 +350,12 @@ struct device {
 
 struct cluster_node {
     uint64_t devices;
-    uint64_t host_memory_bytes; /* of the node's processors; 0: not stated */
-    double link_bandwidth;      /* bytes/s per device and direction, inside the node */
-    double link_latency;        /* s */
-    double link_jitter;         /* relative standard deviation of what an exchange takes */
+    uint64_t host_memory_bytes;   /* of the node's processors; 0: not stated */
+    double host_bandwidth;        /* bytes/s between a device and host memory, one way */
+    double host_memory_bandwidth; /* bytes/s of host memory, a device's share */
+    double link_bandwidth;        /* bytes/s per device and direction, inside the node */
+    double link_latency;          /* s */
+    double link_jitter;           /* relative standard deviation of what an exchange takes */
 };
 
 struct network {

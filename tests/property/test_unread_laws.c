@@ -171,6 +171,8 @@ static const struct silent {
     /* of options of training stacks that these plans do not turn on */
     {"cluster.device.fp8_transpose", "of recipes that quantise weights"},
     {"cluster.node.host_memory", "of an optimizer that is offloaded"},
+    {"cluster.node.host_bandwidth", "of an optimizer that is offloaded"},
+    {"cluster.node.host_memory_bandwidth", "of an optimizer that is offloaded"},
     {"parallel.layout", "a string of stages, which is not drawn"},
     {"recompute.save", "names of tensors, which are not drawn"},
     {"stack.graph_modules", "of partial graphs"},

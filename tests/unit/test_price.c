@@ -237,6 +237,59 @@ static void a_token_crosses_the_network_once(void **state)
     arena_release(&arena);
 }
 
+/* Seconds of an op by its name; *bytes: what it reads and writes. */
+static double seconds_of(const struct stepper *s, const char *name, double *bytes)
+{
+    for (size_t i = 0; i < s->work.n_ops; i++) {
+        const struct op *op = &s->work.ops[i];
+        if (strcmp(op->name, name) != 0)
+            continue;
+        *bytes =
+            (double)s->values[op->bytes_read.node] + (double)s->values[op->bytes_written.node];
+        return s->op_s[i];
+    }
+    fail_msg("no op %s", name);
+    return 0;
+}
+
+/* Whatever the profile's rates of the device are, what host memory takes part in runs at the
+ * host's: of 1,000 elements a rank updates there (f32 gradients, master and moments), 4,000
+ * bytes go out, 2,000 come back, 16,000 are read and 12,000 written. In a step they follow what
+ * the device did. */
+static void the_host_updates_at_its_own_pace(void **state)
+{
+    static const char *const profiles[] = {"megatron", "generic"};
+    (void)state;
+    for (size_t i = 0; i < sizeof profiles / sizeof *profiles; i++) {
+        struct arena arena = {0};
+        struct plan plan;
+        struct profile profile;
+        struct stepper s;
+        struct step_time step;
+        double out, back, both;
+        build(
+            arena_printf(&arena,
+                         "cluster=h100-8x1 workload.mode=train stack=megatron moe.path=deepep "
+                         "optimizer.offload=1 precision.weights=bf16 precision.gradients=f32 "
+                         "precision.master=f32 stack.profile=%s",
+                         profiles[i]),
+            &arena, &plan, &profile, &s);
+        double out_s = seconds_of(&s, "offload_gradients", &out);
+        double back_s = seconds_of(&s, "reload_weights", &back);
+        double both_s = seconds_of(&s, "host_optimizer", &both);
+        near_to(out / both, 2 * 4.0 / 28, "gradients, read here and written there");
+        near_to(back / both, 2 * 2.0 / 28, "weights");
+        double start = rate_at(&s.pricing.rates.kernel[PROFILE_COPY].overhead, 0);
+        near_to(out_s, start + out / 2 / (0.85 * 50e9), "out");
+        near_to(back_s, start + back / 2 / (0.85 * 50e9), "back");
+        near_to(both_s, start + both / (0.5 * 40e9), "update");
+        assert_true(stepper_time(&s, NULL, &step));
+        assert_true(step.step_s > both_s + out_s + back_s);
+        stepper_release(&s);
+        arena_release(&arena);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -246,6 +299,7 @@ int main(void)
         cmocka_unit_test(a_family_shares_its_profile),
         cmocka_unit_test(sizes_outside_are_told),
         cmocka_unit_test(a_token_crosses_the_network_once),
+        cmocka_unit_test(the_host_updates_at_its_own_pace),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

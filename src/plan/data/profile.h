@@ -33,7 +33,9 @@
     X(MOVE, "move", MEMORY, "rows of experts moved: pack, gather, permute, combine")           \
     X(INDEX, "index", MEMORY, "index tables of routing: top-k, sort, layout")                  \
     X(UPDATE, "update", MEMORY, "optimizer and gradient norm")                                 \
-    X(COPY, "copy", MEMORY, "copies to and from host memory")                                  \
+    X(OFFLOAD, "offload", OFFLOAD, "what host memory takes part in")                           \
+    X(COPY, "copy", OFFLOAD, "copies to and from host memory")                                 \
+    X(HOST_UPDATE, "host_update", OFFLOAD, "states that the host's processors update")         \
     X(COLLECTIVE, "collective", COLLECTIVE, "any op between ranks")                            \
     X(ALL_GATHER, "all_gather", COLLECTIVE, "gathers of weights, tokens, sequences")           \
     X(REDUCE_SCATTER, "reduce_scatter", COLLECTIVE, "reductions of gradients, of sequences")   \
@@ -58,9 +60,10 @@ enum profile_item {
 #define PROFILE_QUANTITY_LIST(X)                                                               \
     X(EFFICIENCY, "efficiency", UNIT_NONE, 1e-6, 1, "product collective",                      \
       "share of the device's peak, or of the link's bandwidth")                                \
-    X(BANDWIDTH, "bandwidth", UNIT_NONE, 1e-6, 1, "product memory",                            \
-      "share of the memory bandwidth")                                                         \
-    X(OVERHEAD, "overhead", UNIT_SECONDS, 0, 10, "product memory collective layer request",    \
+    X(BANDWIDTH, "bandwidth", UNIT_NONE, 1e-6, 1, "product memory offload",                    \
+      "share of the memory bandwidth; of the host's: of offload")                              \
+    X(OVERHEAD, "overhead", UNIT_SECONDS, 0, 10,                                               \
+      "product memory offload collective layer request",                                       \
       "seconds of every launch beside its work; of a layer, a request: of every one")          \
     X(HALF_ROWS, "half_rows", UNIT_NONE, 0, 1e6, "product",                                    \
       "rows of a group at which a product has half its efficiency; 0: at any")                 \

@@ -233,6 +233,9 @@ const struct unread_row unread_rows[] = {
     /* ---- cluster ---- */
     WHEN("cluster.node.host_memory", TRAINS, ABOVE("optimizer.offload", 0)),
     WHEN("cluster.node.host_memory", TRAINS, ABOVE("recompute.offload", 0)),
+    WHEN("cluster.node.host_bandwidth", TRAINS, ABOVE("optimizer.offload", 0)),
+    WHEN("cluster.node.host_bandwidth", TRAINS, ABOVE("recompute.offload", 0)),
+    WHEN("cluster.node.host_memory_bandwidth", TRAINS, ABOVE("optimizer.offload", 0)),
     NEVER("cluster.device.peak.fp4", "no precision.compute multiplies at it yet"),
     WHEN("cluster.device.fp8_transpose", TRAINS, STACK(MEGATRONS),
          ONE_OF("precision.recipe", BIT(RECIPE_FP8_DELAYED) | BIT(RECIPE_FP8_CURRENT))),

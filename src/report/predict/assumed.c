@@ -129,6 +129,16 @@ static bool is_routed(const struct plan *plan)
     return !plan->stack.static_shapes;
 }
 
+static bool updates_on_host(const struct plan *plan)
+{
+    return trains(plan) && plan->optimizer.offload > 0;
+}
+
+static bool offloads(const struct plan *plan)
+{
+    return updates_on_host(plan) || (trains(plan) && plan->recompute.offload.n > 0);
+}
+
 enum { UNSAID = 3 }; /* of the keys: no word where neither user nor stack decides */
 
 /* Keys worth a word when the user did not set them, in the order of importance. */
@@ -152,6 +162,8 @@ static const struct {
     {"moe.routing.placement", is_skewed},
     {"recompute.kind", trains},
     {"parallel.zero", trains},
+    {"cluster.node.host_bandwidth", offloads},
+    {"cluster.node.host_memory_bandwidth", updates_on_host},
     {"precision.weights", always},
     {"precision.gradients", trains},
     {"precision.master", trains},
@@ -168,6 +180,8 @@ static const char *decided(const struct plan *plan, const struct origins *origin
     const struct mark *mark = &origins->mark[field - schema_fields(&n)];
     if (!mark->file)
         return "";
+    if (text_starts(field->key, "cluster.")) /* the cluster's file, or who wrote it */
+        return NULL;
     if (text_equal(field->key, "precision.weights") && plan->model.checkpoint &&
         plan->precision.weights == plan->model.checkpoint && !origins_by_user(origins, field))
         return "the checkpoint's";

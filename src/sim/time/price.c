@@ -108,7 +108,8 @@ enum profile_item price_item(const struct op *op, const uint64_t *v)
         [OP_COPY] = PROFILE_COPY,
         [OP_SYNC] = PROFILE_HOST,
     };
-    enum profile_item item = by_kind[op->kind];
+    enum profile_item item =
+        op->kernel == KERNEL_HOST_UPDATE ? PROFILE_HOST_UPDATE : by_kind[op->kind];
     if (item == PROFILE_COLLECTIVE)
         return collective_item(op);
     if (item == PROFILE_ELEMENTWISE && op->module == MODULE_ACTIVATE &&
@@ -217,6 +218,21 @@ static struct price kernel_price(const struct pricing *p, enum profile_item item
     return price;
 }
 
+/* A copy crosses once what it reads and writes; the host's processors read and write what they
+ * update. */
+static struct price offload_price(const struct pricing *p, enum profile_item item,
+                                  const struct op *op, const uint64_t *v)
+{
+    const struct kernel_rates *k = &p->rates.kernel[item];
+    double bytes = (double)v[op->bytes_written.node], rate = p->rates.host_bytes_per_s;
+    if (item == PROFILE_HOST_UPDATE) {
+        bytes += (double)v[op->bytes_read.node];
+        rate = p->rates.host_memory_bytes_per_s;
+    }
+    double s = over(bytes, rate * rate_at(&k->bandwidth, bytes));
+    return (struct price){.s = s > 0 ? s + trips(op, v) * rate_at(&k->overhead, bytes) : 0};
+}
+
 /* An engine with tensor and expert parallelism over one set of ranks has all tokens on each of
  * them: what the list gathers is there, what it scatters is summed for all (engines.md 1.5; the
  * list is that of sequence parallelism, with the same rows of experts). Tables travel with the
@@ -313,5 +329,7 @@ struct price price_of(const struct pricing *pricing, const struct work *work,
         return link_price(pricing, item, work, op, values);
     if (class == PROFILE_PRODUCT || class == PROFILE_MEMORY)
         return kernel_price(pricing, item, op, values);
+    if (class == PROFILE_OFFLOAD)
+        return offload_price(pricing, item, op, values);
     return (struct price){0}; /* what the host waits for: sim/time/stretch counts it */
 }

@@ -128,6 +128,8 @@ void rates_init(struct rates *rates, const struct plan *plan, enum moe_path path
         .peak_flop_per_s = peak / cores,
         .wide_flop_per_s = (train ? fmin(peak, device->peak_bf16) : peak) / cores,
         .memory_bytes_per_s = device->memory_bandwidth / cores,
+        .host_bytes_per_s = plan->cluster.node.host_bandwidth / cores,
+        .host_memory_bytes_per_s = plan->cluster.node.host_memory_bandwidth / cores,
         .units = (double)device->units / cores,
         .launch_s = number(&r, PROFILE_HOST, PROFILE_LAUNCH, 0),
         .sync_s = number(&r, PROFILE_HOST, PROFILE_SYNC, 0),
@@ -147,7 +149,7 @@ void rates_init(struct rates *rates, const struct plan *plan, enum moe_path path
     fill_experts(&r, &rates->experts);
     for (unsigned i = 0; i < PROFILE_ITEMS; i++) {
         enum profile_item class = profile_item_class((enum profile_item)i);
-        if (class == PROFILE_PRODUCT || class == PROFILE_MEMORY)
+        if (class == PROFILE_PRODUCT || class == PROFILE_MEMORY || class == PROFILE_OFFLOAD)
             fill_kernel(&r, (enum profile_item)i, &rates->kernel[i]);
         for (int level = 0; class == PROFILE_COLLECTIVE && level < PROFILE_LEVELS; level++)
             fill_link(&r, plan, (enum profile_item)i, level, &rates->link[i][level]);

@@ -137,7 +137,7 @@ static void add_op(const struct stepper *s, size_t i, struct stretch *b)
         add_comm(s, op, part, seconds, b);
         return;
     }
-    if (item == PROFILE_COPY) {
+    if (class == PROFILE_OFFLOAD) {
         b->copy_s += seconds;
         return;
     }
@@ -155,7 +155,7 @@ static double stream_s(const struct stepper *s, size_t i, enum profile_item item
     const struct stack *stack = &s->plan.stack;
     bool link = profile_item_class(item) == PROFILE_COLLECTIVE;
     bool sharding = process_group_is_data(op->group);
-    if (item == PROFILE_COPY || (link && sharding && stack->overlap_dp))
+    if (profile_item_class(item) == PROFILE_OFFLOAD || (link && sharding && stack->overlap_dp))
         return 0;
     bool beside =
         link && !sharding && (op->group == GROUP_EP ? stack->overlap_ep : stack->overlap_tp);

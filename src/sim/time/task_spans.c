@@ -72,7 +72,7 @@ static void add_op(struct layout *l, size_t i, double times)
     if (profile_item_class(item) == PROFILE_COLLECTIVE) {
         l->total[part] += seconds;
         add_beside(l, stream_of(part), i, seconds, l->share[part] * seconds);
-    } else if (item == PROFILE_COPY) {
+    } else if (profile_item_class(item) == PROFILE_OFFLOAD) {
         add_beside(l, SPAN_COPIES, i, seconds, 0);
     } else {
         add_in_turn(l, SPAN_COMPUTE, i, NULL, seconds);

@@ -166,6 +166,7 @@
     X(SAMPLE, "sample", LOSS, none, "(src[n,V]) -> (dst[n])")                                  \
     X(COLLECTIVE, "collective", COLLECTIVE, collective, "(src) -> (dst): over op.group")       \
     X(UPDATE, "update", UPDATE, none, "(result...) -> (result...): state")                     \
+    X(HOST_UPDATE, "host_update", UPDATE, none, "(dst) -> (dst): state in host memory")        \
     X(COPY, "copy", COPY, none, "(src) -> (dst): between device and host memory")              \
     X(PICK, "pick", GATHER, pick,                                                              \
       "(weight[e,...], hits[U]) -> (dst[U,...]): matrices of a list, or of its part by "       \

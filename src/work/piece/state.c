@@ -101,8 +101,7 @@ static bool offloads(const struct plan *plan)
     return plan->optimizer.offload > 0;
 }
 
-/* Sharded weights are host memory's: the device has what is gathered. */
-static bool waits_there(const struct plan *plan)
+bool state_waits_there(const struct plan *plan)
 {
     bool torch = plan->stack.kind == STACK_FSDP || plan->stack.kind == STACK_DEEPSPEED ||
                  plan->stack.kind == STACK_TORCHTITAN;
@@ -144,7 +143,7 @@ static void add_host(struct state *s)
         {"host_gradients", 32, true},
         {"host_staging", dtype_bits(plan->precision.weights),
          plan->stack.kind == STACK_DEEPSPEED},
-        {"host_weights", dtype_bits(plan->precision.weights), waits_there(plan)},
+        {"host_weights", dtype_bits(plan->precision.weights), state_waits_there(plan)},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (rows[i].holds)
@@ -360,7 +359,7 @@ static void keep_quantised(struct state *s, struct shards shards)
 static void keep_weights(struct state *s)
 {
     struct shards shards = step_shards(s->plan, s->work, 3);
-    if (waits_there(s->plan)) {
+    if (state_waits_there(s->plan)) {
         shards.dense = size_sub(s->z, shards.dense, moved(s, shards.dense));
         shards.experts = size_sub(s->z, shards.experts, moved(s, shards.experts));
     }
@@ -432,7 +431,7 @@ void step_state(const struct plan *plan, struct work *work, bool gradients_persi
         keep(&s, NAMES("adapters"), step_trained(plan, work, 3), CATEGORY_WEIGHTS,
              plan->lora.format, 1);
     struct shards gradients = step_trained(plan, work, 2);
-    if (waits_there(plan) && plan->stack.kind != STACK_DEEPSPEED) {
+    if (state_waits_there(plan) && plan->stack.kind != STACK_DEEPSPEED) {
         /* FSDP2 hands a reduced shard on to the host (_fsdp_collectives.py foreach_reduce) */
         gradients.dense = size_sub(s.z, gradients.dense, moved(&s, gradients.dense));
         gradients.experts = size_sub(s.z, gradients.experts, moved(&s, gradients.experts));

@@ -82,27 +82,55 @@ static void gradient_norm(struct step *s, struct pair gradients, struct size rea
                      l->work->buffers[norm].bytes);
 }
 
-/* Gradients of what the host updates go there, and its weights come back. */
-static void host_copies(struct step *s, struct pair gradients, struct pair weights)
+/* Of arrays of every trained element, what is of those that the host updates. */
+static struct size moved_bytes(struct step *s, struct pair pair)
 {
-    static const char *const names[] = {"offload_gradients", "reload_weights"};
-    struct layer *l = &s->l;
-    struct shards shards = step_trained(s->plan, l->work, 1);
+    struct sizes *z = s->l.z;
+    struct shards shards = step_trained(s->plan, s->l.work, 1);
     struct size moved =
-        size_scale_up(l->z, size_add(l->z, shards.dense, shards.experts), REAL_OFFLOAD);
-    const struct pair each[] = {gradients, weights};
-    for (unsigned i = 0; i < 2; i++) {
-        if (each[i].number[0] == WORK_NONE)
-            continue;
-        struct size bytes =
-            dispatch_bytes(l->z, l->work->buffers[each[i].number[0]].dtype, moved);
-        layer_op(l,
-                 (struct op){.name = names[i],
+        size_scale_up(z, size_add(z, shards.dense, shards.experts), REAL_OFFLOAD);
+    if (pair.number[0] == WORK_NONE || s->plan->optimizer.offload <= 0)
+        return size_const(z, 0);
+    return dispatch_bytes(z, s->l.work->buffers[pair.number[0]].dtype, moved);
+}
+
+static void host_copy(struct step *s, const char *name, struct pair pair)
+{
+    struct size bytes = moved_bytes(s, pair);
+    if (pair.number[0] != WORK_NONE)
+        layer_op(&s->l,
+                 (struct op){.name = name,
                              .kernel = KERNEL_COPY,
                              .bytes_read = bytes,
                              .bytes_written = bytes},
-                 OPERANDS(INOUT(DST, each[i].number[0])));
+                 OPERANDS(INOUT(DST, pair.number[0])));
+}
+
+/* Gradients of what the host updates go there, it reads all it keeps and writes all but them,
+ * and the weights come back. */
+static void host_update(struct step *s, struct pair gradients, struct pair weights)
+{
+    struct layer *l = &s->l;
+    struct sizes *z = l->z;
+    struct size read = size_const(z, 0), written = read;
+    for (size_t i = 0; i < l->work->n_host; i++) {
+        const struct host_buffer *host = &l->work->host[i];
+        if (!text_starts(host->name, "host_")) /* activations wait there too */
+            continue;
+        read = size_add(z, read, host->bytes);
+        if (!text_equal(host->name, "host_gradients"))
+            written = size_add(z, written, host->bytes);
     }
+    host_copy(s, "offload_gradients", gradients);
+    layer_op(l,
+             (struct op){.name = "host_optimizer",
+                         .kernel = KERNEL_HOST_UPDATE,
+                         .bytes_read = read,
+                         .bytes_written = written},
+             OPERANDS(INOUT(DST, gradients.number[0])));
+    host_copy(s, "reload_weights", weights);
+    if (state_waits_there(s->plan)) /* shards that stay there come for each gather */
+        host_copy(s, "reload_weights_in_backward", weights);
 }
 
 void step_update(struct step *s)
@@ -150,7 +178,7 @@ void step_update(struct step *s)
             MANY(13, true, true, factors.number[1]), MANY(14, false, true, copies.number[0]),
             MANY(15, false, true, copies.number[1])));
     if (s->plan->optimizer.offload > 0)
-        host_copies(s, gradients, weights);
+        host_update(s, gradients, weights);
     step_gather_all(s);
     for (size_t i = first; i < l->work->n_ops; i++)
         l->work->ops[i].phase = PHASE_UPDATE;

@@ -85,6 +85,10 @@ enum expert_backend stack_trtllm_experts(const struct plan *plan, const char **w
  * where the stack holds gradients as part of temp (XLA). */
 void step_state(const struct plan *plan, struct work *work, bool gradients_persist);
 
+/* Whether sharded weights are host memory's (FSDP2, ZeRO's stage 3): the device has what is
+ * gathered. */
+bool state_waits_there(const struct plan *plan);
+
 /* Format of the second moment. */
 enum dtype state_moment2(const struct plan *plan);
 
