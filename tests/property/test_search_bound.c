@@ -28,7 +28,8 @@ struct family {
     struct profile profile;
     struct arena arena;
     uint64_t seed;
-    size_t n_checked, n_timed, n_shared;
+    size_t n_checked, n_timed, n_shared, n_rises;
+    uint64_t smaller_bytes; /* of the micro-batch before; 0: none */
     double tightest;
 };
 
@@ -120,6 +121,15 @@ static void check_one(struct family *f, struct search_bounds *bounds,
     struct evaluation is;
     struct step_time step;
     bool bounded = search_least_memory(bounds, place, plan, index, &peak);
+    if (!bounded || index[SEARCH_MICRO_BATCH] == 0)
+        f->smaller_bytes = 0;
+    if (bounded && search_rises(bounds, place, plan, index)) {
+        if (peak.total_bytes < f->smaller_bytes)
+            fail_bound(f, plan, "a larger micro-batch's", (double)f->smaller_bytes,
+                       (double)peak.total_bytes);
+        f->n_rises += f->smaller_bytes > 0;
+        f->smaller_bytes = peak.total_bytes;
+    }
     evaluate(evaluator, plan, ++evaluator->structure + 1, &is);
     assert_true(bounded || !is.valid);
     if (!is.valid)
@@ -175,7 +185,7 @@ static void test_bounds(void **state)
 {
     (void)state;
     static struct family f;
-    size_t families = 0, checked = 0, timed = 0;
+    size_t families = 0, checked = 0, timed = 0, rises = 0;
     double tightest = 0;
     for (uint64_t seed = 0; seed < SEEDS && families < FAMILIES; seed++) {
         if (open_family(&f, seed)) {
@@ -183,13 +193,62 @@ static void test_bounds(void **state)
             families += f.n_timed > 0;
             checked += f.n_checked;
             timed += f.n_timed;
+            rises += f.n_rises;
             tightest = f.tightest > tightest ? f.tightest : tightest;
         }
         arena_release(&f.arena);
     }
     printf("%zu families, %zu plans, %zu timed; the tightest bound is %.4f of the step\n",
            families, checked, timed, tightest);
-    assert_true(families >= 20 && timed > 400 && tightest > 0.5);
+    assert_true(families >= 20 && timed > 400 && rises > 200 && tightest > 0.5);
+}
+
+/* ---- routings ---- */
+
+static bool routing_of(const struct plan *plan, struct arena *arena, struct demand_key *key,
+                       struct demand_spread *spread)
+{
+    struct err err = {0};
+    struct demand_source *source = arena_alloc(arena, 1, sizeof *source);
+    demand_key_of(plan, NULL, key);
+    if (demand_prepare(plan, NULL, arena, source, &err) != STATUS_OK)
+        return false;
+    demand_sample(source, 64, false, spread);
+    return true;
+}
+
+/* A group of ranks whose nodes hold fewer of them is the same routing, but where replicas are
+ * placed by node: one key, and what is sampled is the same. */
+static void test_routings(void **state)
+{
+    (void)state;
+    size_t same = 0, other = 0;
+    for (uint64_t seed = 0; seed < SEEDS; seed++) {
+        struct arena arena = {0};
+        struct plan plan, split;
+        struct demand_key a, b;
+        struct demand_spread x, y;
+        draw_plan(seed, &plan);
+        plan.moe.routing.samples = 8;
+        plan.moe.routing.placement = seed % 2 ? PLACEMENT_EPLB : PLACEMENT_STRIDED;
+        split = plan;
+        split.cluster.nodes *= 2;
+        split.cluster.node.devices = (split.cluster.node.devices + 1) / 2;
+        split.parallel.tp *= seed % 4 < 2 ? 1 : 2;
+        if (plan_tokens(&plan) <= 4096 && routing_of(&plan, &arena, &a, &x) &&
+            routing_of(&split, &arena, &b, &y)) {
+            bool equal = memcmp(&a, &b, sizeof a) == 0;
+            if (equal && (memcmp(&x.p99, &y.p99, sizeof x.p99) ||
+                          memcmp(&x.expected, &y.expected, sizeof x.expected)))
+                fail_msg("seed %llu: one key, but other samples", (unsigned long long)seed);
+            assert_true(equal || seed % 2);
+            same += equal;
+            other += !equal;
+        }
+        arena_release(&arena);
+    }
+    printf("%zu routings the same, %zu placed by node\n", same, other);
+    assert_true(same > SEEDS / 4 && other > SEEDS / 16);
 }
 
 /* ---- lists ---- */
@@ -291,6 +350,7 @@ static void test_lists(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_routings),
         cmocka_unit_test(test_lists),
         cmocka_unit_test(test_bounds),
     };

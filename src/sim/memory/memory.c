@@ -80,6 +80,16 @@ static uint64_t layers_held(const struct work *work, const uint64_t *values,
     return passed(work, buffer->segment, moment->segment) ? layers : 0;
 }
 
+/* A saved buffer of which this micro-batch holds so many of its layers' copies. */
+static uint64_t saved_bytes(const struct work *work, const uint64_t *values,
+                            const struct buffer *buffer, uint64_t layers, uint64_t held)
+{
+    uint64_t flight = values[work->use[buffer->segment].in_flight.node];
+    uint64_t others = flight > 1000 ? product(layers, flight - 1000) : 0;
+    uint64_t all = product(layers, flight), thousandths = others + product(held, 1000);
+    return copies_of(values[buffer->all.node], thousandths < all ? thousandths : all);
+}
+
 static uint64_t alive_bytes(const struct work *work, const uint64_t *values,
                             const struct buffer *buffer, const struct moment *moment)
 {
@@ -93,11 +103,7 @@ static uint64_t alive_bytes(const struct work *work, const uint64_t *values,
     uint64_t layers = saving_layers(work, values, buffer);
     if (!layers || moment->segment == SEGMENT_STEP)
         return 0; /* no micro-batch is under way in the optimizer's step */
-    uint64_t flight = values[work->use[buffer->segment].in_flight.node];
-    uint64_t others = flight > 1000 ? product(layers, flight - 1000) : 0;
-    uint64_t held = product(layers_held(work, values, buffer, moment), 1000);
-    uint64_t all = product(layers, flight);
-    return copies_of(bytes, others + held < all ? others + held : all);
+    return saved_bytes(work, values, buffer, layers, layers_held(work, values, buffer, moment));
 }
 
 /* ---- the worst moment ---- */
@@ -124,7 +130,7 @@ static uint64_t range_bytes(const struct work *work, const uint64_t *values, str
     return bytes;
 }
 
-enum { ORDER_SAVED = 2 }; /* of work_order */
+enum { ORDER_SAVED = 2, OWN_MOST = 128 }; /* of work_order; see struct own */
 
 /* What lives through the step. */
 static uint64_t persistent_bytes(const struct work *work, const uint64_t *values,
@@ -151,13 +157,45 @@ struct worst {
     uint64_t bytes;
 };
 
+/* The saved tensors of a segment in one of its layers: those that are dropped there now, or not
+ * yet made, and what each of the first ones takes more where it is alive. */
+struct own {
+    struct range range;
+    uint64_t bytes, more[OWN_MOST];
+};
+
+static void own_bytes(const struct work *work, const uint64_t *values, enum segment segment,
+                      unsigned schedule, struct own *own)
+{
+    own->range = range_of(work, ORDER_SAVED, segment);
+    own->bytes = 0;
+    for (size_t i = own->range.begin; i < own->range.end && i - own->range.begin < OWN_MOST;
+         i++) {
+        const struct buffer *buffer = &work->buffers[work->placed[i]];
+        uint64_t layers = saving_layers(work, values, buffer);
+        uint64_t *more = &own->more[i - own->range.begin];
+        *more = 0;
+        if (!exists(buffer, schedule) || !layers || segment == SEGMENT_STEP)
+            continue;
+        uint64_t least =
+            saved_bytes(work, values, buffer, layers, layers - (buffer->drop_every ? 0 : 1));
+        *more = saved_bytes(work, values, buffer, layers, layers) - least;
+        own->bytes += least;
+    }
+}
+
 /* What is alive at a moment besides what stands whichever op of its segment runs. */
 static uint64_t coming_bytes(const struct work *work, const uint64_t *values,
-                             const struct work_moment *at, const struct moment *moment)
+                             const struct work_moment *at, const struct moment *moment,
+                             const struct own *own)
 {
-    uint64_t bytes =
-        range_bytes(work, values, range_of(work, ORDER_SAVED, at->segment), moment);
-    for (size_t i = at->begin; i < at->end; i++)
+    uint64_t bytes = own->bytes;
+    size_t i = own->range.begin;
+    for (; i < own->range.end && i - own->range.begin < OWN_MOST; i++)
+        if (surrounds(&work->buffers[work->placed[i]], moment))
+            bytes += own->more[i - own->range.begin];
+    bytes += range_bytes(work, values, (struct range){i, own->range.end}, moment);
+    for (i = at->begin; i < at->end; i++)
         bytes += values[work->buffers[work->members[i]].all.node];
     return bytes;
 }
@@ -168,17 +206,22 @@ static struct worst worst_moment(const struct work *work, const uint64_t *values
 {
     struct worst worst = {{SEGMENT_STEP, WORK_NONE, schedule}, 0};
     uint64_t persistent = persistent_bytes(work, values, &worst.moment), standing = persistent;
-    enum segment segment = SEGMENT_COUNT; /* whose standing bytes are known */
+    enum segment segment = SEGMENT_COUNT; /* whose standing and own bytes are known */
+    struct own own;
+    own.range = (struct range){0, 0};
+    own.bytes = 0;
     worst.bytes = persistent;
     for (size_t i = 0; i < work->n_moments; i++) {
         const struct work_moment *at = &work->moments[i];
         struct moment moment = {at->segment, at->tick, schedule};
         if (at->schedule != schedule || !repeat_of(work, values, at->segment))
             continue;
-        if (at->segment != segment)
+        if (at->segment != segment) {
             standing = persistent + elsewhere_bytes(work, values, &moment);
+            own_bytes(work, values, at->segment, schedule, &own);
+        }
         segment = at->segment;
-        uint64_t bytes = standing + coming_bytes(work, values, at, &moment);
+        uint64_t bytes = standing + coming_bytes(work, values, at, &moment, &own);
         if (bytes > worst.bytes)
             worst = (struct worst){moment, bytes};
     }

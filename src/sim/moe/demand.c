@@ -25,9 +25,8 @@ void demand_key_of(const struct plan *plan, const struct routing_data *data,
     memcpy(&key->routing, &plan->moe.routing, sizeof key->routing);
     key->data = data;
     key->ep = plan->parallel.ep;
-    key->inner_ranks = plan->parallel.tp * plan->parallel.cp;
-    key->world = plan_world(plan);
-    key->nodes = plan->cluster.nodes;
+    if (plan->moe.routing.placement == PLACEMENT_EPLB) /* which looks at nodes */
+        key->ranks_per_node = rows_per_node(plan);
     key->redundant = plan->moe.redundant_experts;
     key->alignment = alignment_of(plan);
     key->allocated = layer_computes_allocated(stack_path(plan, NULL), plan);

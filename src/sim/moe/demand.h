@@ -60,7 +60,8 @@ struct demand_key {
     struct model_moe moe;
     struct routing routing;
     const struct routing_data *data;
-    uint64_t ep, inner_ranks, world, nodes, redundant, alignment, allocated, scenario, balanced;
+    uint64_t ep, redundant, alignment, allocated, scenario, balanced;
+    uint64_t ranks_per_node; /* of the group, where the placement follows from it; else 0 */
 };
 
 void demand_key_of(const struct plan *plan, const struct routing_data *data,

@@ -174,8 +174,8 @@ struct walk {
     struct plan plan; /* at the present combination */
     struct search_bounds *bounds;
     struct search_place *place;
-    uint8_t hopeless[SEARCH_KEYS], full[SEARCH_KEYS];
-    bool any_hopeless, any_full;
+    uint8_t hopeless[SEARCH_KEYS];
+    bool any_hopeless;
     uint64_t number;
 };
 
@@ -184,13 +184,6 @@ struct walk {
 static bool is_hopeless(const struct walk *walk, const uint8_t index[SEARCH_KEYS])
 {
     return walk->any_hopeless && memcmp(walk->hopeless, index, SEARCH_PATH) == 0;
-}
-
-/* Micro-batches come in rising order, and a larger one needs no less: the rows of a micro-step
- * grow with it, and in flight are min(stages x micro-batch, batch). */
-static bool is_full(const struct walk *walk, const uint8_t index[SEARCH_KEYS])
-{
-    return walk->any_full && memcmp(walk->full, index, SEARCH_MICRO_BATCH) == 0;
 }
 
 static void append(struct found *f, const struct search_candidate *c)
@@ -207,63 +200,136 @@ static bool is_nearer(const struct search_candidate *one, const struct search_ca
     return one->number < other->number;
 }
 
-static void keep(struct walk *walk, const uint8_t index[SEARCH_KEYS],
-                 const struct memory_peak *peak)
+/* ---- micro-batches ---- */
+
+/* The bound of one micro-batch. */
+struct bound {
+    enum { BOUND_REFUSED, BOUND_LARGE, BOUND_FITS } is; /* refused: by a rule or the stack */
+    uint64_t bytes, state_bytes;
+};
+
+/* A candidate of the walk's combination but for another micro-batch, at which its plan then
+ * stands. */
+static struct search_candidate candidate_at(struct walk *walk, const uint8_t index[SEARCH_KEYS],
+                                            size_t micro)
 {
-    struct found *found = walk->found;
-    uint64_t most = search_most_bytes(walk->hunt->ask, &walk->plan);
-    struct search_candidate c = {.least_bytes = peak->total_bytes,
-                                 .number = walk->number,
-                                 .list = search_place_list(walk->place, &walk->plan, index)};
+    struct search_candidate c = {.number = walk->number + micro};
     memcpy(c.index, index, sizeof c.index);
-    if (!found->any || is_nearer(&c, &found->nearest))
-        found->nearest = c;
-    found->any = true;
-    if (c.least_bytes > most) {
-        found->too_large++;
-        walk->any_hopeless = peak->state_bytes > most;
-        memcpy(walk->hopeless, index, sizeof walk->hopeless);
-        walk->any_full = true;
-        memcpy(walk->full, index, sizeof walk->full);
-        return;
-    }
-    c.seconds = search_least_seconds(walk->bounds, walk->place, &walk->plan, index);
-    append(found, &c);
+    c.index[SEARCH_MICRO_BATCH] = (uint8_t)micro;
+    set_keys(walk->hunt, SEARCH_MICRO_BATCH, c.index, &walk->plan);
+    return c;
 }
 
-/* Without bounds: it is evaluated exactly. */
-static void keep_served(struct walk *walk, const uint8_t index[SEARCH_KEYS])
+static bool is_allowed(const struct plan *plan)
 {
-    struct found *found = walk->found;
-    struct search_candidate c = {.number = walk->number};
-    memcpy(c.index, index, sizeof c.index);
-    if (!found->any || is_nearer(&c, &found->nearest))
-        found->nearest = c;
-    found->any = true;
-    append(found, &c);
+    return rule_check_run(plan) && (plan_names_path(plan) || stack_offers(plan));
 }
 
-static void visit(struct walk *walk, const uint8_t index[SEARCH_KEYS])
+static void note_nearest(struct found *found, const struct search_candidate *c)
 {
+    if (!found->any || is_nearer(c, &found->nearest))
+        found->nearest = *c;
+    found->any = true;
+}
+
+static struct bound bound_at(struct walk *walk, const uint8_t index[SEARCH_KEYS], size_t micro)
+{
+    struct search_candidate c = candidate_at(walk, index, micro);
     struct memory_peak peak;
-    walk->found->points++;
-    if (!rule_check_run(&walk->plan) ||
-        (!plan_names_path(&walk->plan) && !stack_offers(&walk->plan))) {
-        walk->found->invalid++;
+    if (!search_least_memory(walk->bounds, walk->place, &walk->plan, c.index, &peak))
+        return (struct bound){.is = BOUND_REFUSED};
+    c.least_bytes = peak.total_bytes;
+    c.list = search_place_list(walk->place, &walk->plan, c.index);
+    note_nearest(walk->found, &c);
+    bool fits = c.least_bytes <= search_most_bytes(walk->hunt->ask, &walk->plan);
+    return (struct bound){fits ? BOUND_FITS : BOUND_LARGE, peak.total_bytes, peak.state_bytes};
+}
+
+/* Lists what fits, with the bytes that it or a smaller micro-batch needs. */
+static void keep(struct walk *walk, const uint8_t index[SEARCH_KEYS], size_t micro,
+                 const struct bound *bound)
+{
+    struct search_candidate c = candidate_at(walk, index, micro);
+    if (bound->is == BOUND_FITS) {
+        c.least_bytes = bound->bytes;
+        c.list = search_place_list(walk->place, &walk->plan, c.index);
+        c.seconds = search_least_seconds(walk->bounds, walk->place, &walk->plan, c.index);
+        append(walk->found, &c);
+    }
+    walk->found->too_large += bound->is == BOUND_LARGE;
+    walk->found->invalid += bound->is == BOUND_REFUSED;
+}
+
+/* Bounds of the allowed micro-batches micro[n], where a larger one needs no less: the rows of a
+ * micro-step grow with it, and in flight are min(stages x micro-batch, batch). Between two that
+ * fit all do, with the bytes of the smaller one; behind one that does not, none. */
+static void bound_between(struct walk *walk, const uint8_t index[SEARCH_KEYS],
+                          const uint8_t *micro, struct bound *bounds, size_t n)
+{
+    size_t low = 0, high = n - 1;
+    bounds[0] = bound_at(walk, index, micro[0]);
+    bounds[high] =
+        bounds[0].is == BOUND_FITS && high ? bound_at(walk, index, micro[high]) : bounds[0];
+    bool whole = bounds[high].is == bounds[0].is;
+    for (size_t i = 1; whole && i < high; i++)
+        bounds[i] = bounds[0];
+    while (!whole && high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+        bounds[middle] = bound_at(walk, index, micro[middle]);
+        bool fits = bounds[middle].is == BOUND_FITS;
+        for (size_t i = fits ? low + 1 : middle + 1; i < (fits ? middle : high); i++)
+            bounds[i] = bounds[fits ? low : middle];
+        low = fits ? middle : low;
+        high = fits ? high : middle;
+    }
+}
+
+/* All micro-batches of the combination. Where a stack chooses between schedules, a larger one
+ * may need less: each is bounded. */
+static void visit_micro(struct walk *walk, const uint8_t index[SEARCH_KEYS], size_t n)
+{
+    uint8_t micro[SEARCH_VALUES];
+    struct bound bounds[SEARCH_VALUES];
+    size_t allowed = 0;
+    for (size_t i = 0; i < n; i++) {
+        candidate_at(walk, index, i);
+        if (is_allowed(&walk->plan))
+            micro[allowed++] = (uint8_t)i;
+    }
+    walk->found->points += n;
+    walk->found->invalid += n - allowed;
+    if (!allowed)
+        return;
+    if (!walk->hunt->nearest && is_hopeless(walk, index)) {
+        walk->found->too_large += allowed;
         return;
     }
-    if (walk->plan.workload.mode == MODE_SERVE) {
-        keep_served(walk, index);
-        return;
-    }
-    if (!walk->hunt->nearest && (is_hopeless(walk, index) || is_full(walk, index))) {
-        walk->found->too_large++;
-        return;
-    }
-    if (!search_least_memory(walk->bounds, walk->place, &walk->plan, index, &peak))
-        walk->found->invalid++;
+    if (search_rises(walk->bounds, walk->place, &walk->plan, index))
+        bound_between(walk, index, micro, bounds, allowed);
     else
-        keep(walk, index, &peak);
+        for (size_t i = 0; i < allowed; i++)
+            bounds[i] = bound_at(walk, index, micro[i]);
+    for (size_t i = 0; i < allowed; i++)
+        keep(walk, index, micro[i], &bounds[i]);
+    if (bounds[0].is != BOUND_LARGE)
+        return;
+    walk->any_hopeless =
+        bounds[0].state_bytes > search_most_bytes(walk->hunt->ask, &walk->plan);
+    memcpy(walk->hopeless, index, sizeof walk->hopeless);
+}
+
+/* Without bounds: what is allowed is evaluated exactly. */
+static void visit_served(struct walk *walk, const uint8_t index[SEARCH_KEYS])
+{
+    struct found *found = walk->found;
+    struct search_candidate c = candidate_at(walk, index, 0);
+    found->points++;
+    if (!is_allowed(&walk->plan)) {
+        found->invalid++;
+        return;
+    }
+    note_nearest(found, &c);
+    append(found, &c);
 }
 
 /* Combinations of numbers of one list. */
@@ -289,10 +355,14 @@ static void walk_numbers(struct walk *walk, const uint8_t structure[SEARCH_KEYS]
         return;
     }
     do {
+        size_t n = n_values(walk->hunt, &walk->plan, SEARCH_MICRO_BATCH);
         set_keys(walk->hunt, moved, index, &walk->plan);
-        visit(walk, index);
-        walk->number++;
-        moved = turn(walk->hunt, &walk->plan, SEARCH_CAPACITY, SEARCH_KEYS, index);
+        if (walk->plan.workload.mode == MODE_SERVE)
+            visit_served(walk, index);
+        else
+            visit_micro(walk, index, n);
+        walk->number += n;
+        moved = turn(walk->hunt, &walk->plan, SEARCH_CAPACITY, SEARCH_MICRO_BATCH, index);
     } while (moved < SEARCH_KEYS);
 }
 

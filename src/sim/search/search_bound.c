@@ -33,6 +33,7 @@ struct search_place {
     struct slots *slots; /* by micro-batch */
     bool *known;
     struct floor_chunks chunks; /* n 0: not asked for yet */
+    double **least_s;           /* steps by path and recompute, as floors are; 0: not known */
 };
 
 struct search_bounds *search_bounds_create(const struct search_ask *ask, struct arena *arena)
@@ -71,6 +72,9 @@ struct search_place *search_place_create(const struct search_bounds *b, const st
     place->kind = kind_of(plan);
     place->slots = arena_alloc(arena, n, sizeof *place->slots);
     place->known = arena_alloc(arena, n, sizeof *place->known);
+    place->least_s =
+        arena_alloc(arena, b->ask->space->n[SEARCH_PATH] * b->ask->space->n[SEARCH_RECOMPUTE],
+                    sizeof *place->least_s);
     return place;
 }
 
@@ -146,20 +150,38 @@ bool search_least_memory(struct search_bounds *b, struct search_place *place,
     return true;
 }
 
+/* Engines' limits follow from what a step holds. */
+bool search_rises(struct search_bounds *b, const struct search_place *place,
+                  const struct plan *plan, const uint8_t index[SEARCH_KEYS])
+{
+    const struct list *list = list_of(b, place, plan, index);
+    return plan->workload.mode == MODE_TRAIN && !list->refused && list->work.n_schedules == 1;
+}
+
 /* ---- seconds ---- */
 
-static struct step_floor **floor_at(struct search_bounds *b, const uint8_t index[SEARCH_KEYS])
+/* Where a table by path and recompute, then by block, capacity and micro-batch has a row. */
+struct spot {
+    size_t row, at, all;
+};
+
+static struct spot spot_of(const struct search_bounds *b, const uint8_t index[SEARCH_KEYS])
 {
     const size_t *n = b->ask->space->n;
-    size_t row = index[SEARCH_PATH] * n[SEARCH_RECOMPUTE] + index[SEARCH_RECOMPUTE], at = 0,
-           all = 1;
+    struct spot spot = {
+        .row = index[SEARCH_PATH] * n[SEARCH_RECOMPUTE] + index[SEARCH_RECOMPUTE], .all = 1};
     for (unsigned key = SEARCH_BLOCK; key < SEARCH_KEYS; key++) {
-        at = at * n[key] + index[key];
-        all *= n[key];
+        spot.at = spot.at * n[key] + index[key];
+        spot.all *= n[key];
     }
-    if (!b->floors[row])
-        b->floors[row] = arena_alloc(&b->arena, all, sizeof **b->floors);
-    return &b->floors[row][at];
+    return spot;
+}
+
+static struct step_floor **floor_at(struct search_bounds *b, const struct spot *spot)
+{
+    if (!b->floors[spot->row])
+        b->floors[spot->row] = arena_alloc(&b->arena, spot->all, sizeof **b->floors);
+    return &b->floors[spot->row][spot->at];
 }
 
 static bool price_list(struct search_bounds *b, struct list *list, const struct plan *plan)
@@ -176,9 +198,11 @@ static bool price_list(struct search_bounds *b, struct list *list, const struct 
 
 static const struct step_floor *floor_of(struct search_bounds *b, struct search_place *place,
                                          const struct plan *plan,
-                                         const uint8_t index[SEARCH_KEYS])
+                                         const uint8_t index[SEARCH_KEYS],
+                                         const struct spot *spot)
 {
-    struct step_floor **floor = floor_at(b, index);
+    struct step_floor **floor = floor_at(b, spot);
+    list_of(b, place, plan, index);
     struct list *list = &b->lists[place->kind];
     if (*floor && step_floor_holds(*floor, &place->chunks))
         return *floor;
@@ -201,17 +225,31 @@ static double error_of(const struct profile *profile, const struct plan *plan)
     return time_error(profile, &resolved, NULL);
 }
 
+/* What a step takes at least, whatever its sharding of weights; 0 where nothing is known. */
+static double least_step_s(struct search_bounds *b, struct search_place *place,
+                           const struct plan *plan, const uint8_t index[SEARCH_KEYS],
+                           const struct spot *spot)
+{
+    if (!place->chunks.n)
+        floor_chunks_of(plan, &b->arena, &place->chunks);
+    const struct step_floor *floor = floor_of(b, place, plan, index, spot);
+    return floor ? step_floor_s(floor, plan, &place->chunks) : 0;
+}
+
 double search_least_seconds(struct search_bounds *b, struct search_place *place,
                             const struct plan *plan, const uint8_t index[SEARCH_KEYS])
 {
     if (plan->workload.mode != MODE_TRAIN && plan_speculates(plan)) /* more tokens a step */
         return 0;
-    if (!place->chunks.n)
-        floor_chunks_of(plan, &b->arena, &place->chunks);
-    const struct step_floor *floor = floor_of(b, place, plan, index);
-    if (!floor)
+    struct spot spot = spot_of(b, index);
+    double **row = &place->least_s[spot.row];
+    if (!*row)
+        *row = arena_alloc(&b->arena, spot.all, sizeof **row);
+    if ((*row)[spot.at] <= 0)
+        (*row)[spot.at] = least_step_s(b, place, plan, index, &spot);
+    double seconds = (*row)[spot.at];
+    if (seconds <= 0)
         return 0;
-    double seconds = step_floor_s(floor, plan, &place->chunks);
     struct step_time step = {.step_s = seconds,
                              .beat_s = seconds,
                              .micro_batches = (double)step_micro_batches(plan)};

@@ -51,6 +51,10 @@ bool search_least_memory(struct search_bounds *bounds, struct search_place *plac
                          const struct plan *plan, const uint8_t index[SEARCH_KEYS],
                          struct memory_peak *peak);
 
+/* Whether a larger micro-batch needs no less, by search_least_memory, all else alike. */
+bool search_rises(struct search_bounds *bounds, const struct search_place *place,
+                  const struct plan *plan, const uint8_t index[SEARCH_KEYS]);
+
 /* Device-seconds per token, the slow end of their interval, that a plan whose memory was asked
  * for last takes at least (sim/time/step_floor). 0 where nothing is known. */
 double search_least_seconds(struct search_bounds *bounds, struct search_place *place,

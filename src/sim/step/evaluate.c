@@ -12,6 +12,8 @@
 #include "sim/time/step_time.h"
 #include "work/stack/stack.h"
 
+enum { PROBES = 8 }; /* places that a table is looked for something at */
+
 /* Keys that no builder branches on. A key that is missing here costs a rebuild, no more. */
 static const char *const slot_keys[] = {
     "workload.micro_batch", "workload.sequence_length", "workload.context_length",
@@ -26,17 +28,32 @@ bool evaluate_is_slot(const char *key)
     return false;
 }
 
+union bank_key {
+    struct demand_key key;
+    uint64_t words[sizeof(struct demand_key) / 8];
+};
+
+/* The bank of a key, or where it belongs: of the next few places the first that is free. */
+static struct demand_bank *bank_of(struct evaluator *e, const union bank_key *is)
+{
+    if (!e->banks)
+        return &e->own;
+    size_t first = (hash_words(HASH_START, is->words, sizeof is->words / 8) >> 32) % e->n_banks;
+    for (size_t i = 0; i < PROBES && i < e->n_banks; i++) {
+        struct demand_bank *bank = &e->banks[(first + i) % e->n_banks];
+        if (!bank->known || memcmp(&bank->key, &is->key, sizeof is->key) == 0)
+            return bank;
+    }
+    return &e->banks[first];
+}
+
 /* A bank of the plan's routing; NULL when that cannot be sampled. */
 static struct demand_bank *bank_open(struct evaluator *e, const struct plan *plan)
 {
     struct err err = {0};
-    union {
-        struct demand_key key;
-        uint64_t words[sizeof(struct demand_key) / 8];
-    } is;
+    union bank_key is;
     demand_key_of(plan, e->routing, &is.key);
-    uint64_t hash = e->banks ? hash_words(HASH_START, is.words, sizeof is.words / 8) : 0;
-    struct demand_bank *bank = e->banks ? &e->banks[(hash >> 32) % e->n_banks] : &e->own;
+    struct demand_bank *bank = bank_of(e, &is);
     if (bank->known && memcmp(&bank->key, &is.key, sizeof is.key) == 0)
         return bank->refused ? NULL : bank;
     uint64_t turn = bank->turn + 1;
@@ -97,11 +114,17 @@ static bool same_room(const struct demand_room *a, const struct demand_room *b)
            a->tokens == b->tokens;
 }
 
-/* Where a bank keeps what so many tokens ask for. They are multiples of a sequence: their low
- * bits say nothing. */
-static size_t place_of(uint64_t tokens)
+/* Where a bank keeps what so many tokens ask for, or will: of the next few places the first
+ * that is empty. They are multiples of a sequence: their low bits say nothing. */
+static size_t place_of(const uint64_t kept[EVALUATE_CACHE], uint64_t tokens)
 {
-    return tokens * UINT64_C(0x9e3779b97f4a7c15) >> 32 & (EVALUATE_CACHE - 1);
+    size_t first = tokens * UINT64_C(0x9e3779b97f4a7c15) >> 32;
+    for (size_t i = 0; i < PROBES; i++) {
+        size_t at = (first + i) & (EVALUATE_CACHE - 1);
+        if (!kept[at] || kept[at] == tokens)
+            return at;
+    }
+    return first & (EVALUATE_CACHE - 1);
 }
 
 /* The 99th percentile of the plan's routing into the slots; what it does to buffers of given
@@ -110,7 +133,7 @@ static void set_demand(struct evaluator *e, const struct plan *plan)
 {
     uint64_t tokens = e->slots.value[SLOT_TOKENS];
     struct demand_bank *bank = e->bank;
-    size_t at = place_of(tokens);
+    size_t at = place_of(bank->tokens, tokens);
     struct demand_room room = {0};
     if (e->work.room.set && sizes_eval(&e->work.sizes, &e->slots, e->values))
         room = overflow_room(&e->work, e->values);
@@ -333,7 +356,7 @@ bool evaluate_expected(struct evaluator *e, const struct plan *plan, struct dema
     struct demand_bank *bank = tokens > ROWS_MOST_TOKENS ? NULL : bank_open(e, plan);
     if (!bank)
         return false;
-    size_t at = place_of(tokens);
+    size_t at = place_of(bank->expected_tokens, tokens);
     if (bank->expected_tokens[at] != tokens) {
         struct demand_spread spread;
         bank->source.room = (struct demand_room){0};

@@ -42,6 +42,9 @@ struct rows_spec {
     struct routing_data data;
 };
 
+/* Ranks of the plan's expert-parallel group in one node, at least 1. */
+uint64_t rows_per_node(const struct plan *plan);
+
 /* T, K, E, R and routing of a plan. data may be NULL when the plan names no file. */
 void rows_spec_from_plan(const struct plan *plan, const struct routing_data *data,
                          struct rows_spec *spec);
