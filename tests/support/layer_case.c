@@ -259,6 +259,15 @@ static uint64_t ranks_of(const struct plan *plan, const struct layer_sample *sam
     return sample ? sample->R : plan->parallel.tp;
 }
 
+/* A process runs hundreds of cases: its library stays open between their sessions. */
+static void keep_blas(void)
+{
+    static struct blas kept;
+    struct err err = {0};
+    if (!kept.library)
+        (void)blas_open(&kept, &err); /* where there is none, sessions do without, too */
+}
+
 enum status case_run_in(struct session *session, const struct plan *plan,
                         const struct layer_sample *sample, const struct case_options *options,
                         struct case_result *result, struct err *err)
@@ -282,6 +291,8 @@ enum status case_run(const struct plan *plan, const struct layer_sample *sample,
                                    .transport =
                                        options->alone ? TRANSPORT_SHARE : TRANSPORT_LOCAL,
                                    .rank = options->rank};
+    if (!options->plain_c)
+        keep_blas();
     enum status status = session_open(&session, &open, err);
     if (status == STATUS_OK)
         status = case_run_in(&session, plan, sample, options, result, err);

@@ -8,21 +8,20 @@
 #include <string.h>
 #include <ucontext.h>
 
-enum { MOST_ITEMS = 1024, STACK_BYTES = 1 << 16, LOCAL_BYTES = 1 << 16 };
+enum { STACK_BYTES = 1 << 16, LOCAL_BYTES = 1 << 16 };
 
 struct fibre {
     ucontext_t start;
     jmp_buf here;
     char *stack;
-    _Alignas(64) char slot[64];
     bool started, done;
     int line; /* of the barrier it waits at */
 };
 
 static struct {
-    struct fibre fibres[MOST_ITEMS];
+    struct fibre fibres[FIBRE_ITEMS];
     jmp_buf scheduler;
-    uint32_t current, items;
+    uint32_t items;
     uint64_t group, groups;
     void (*item)(void *context);
     void *context;
@@ -30,10 +29,8 @@ static struct {
     double local[LOCAL_BYTES / sizeof(double)];
 } state;
 
-uint32_t fibre_item(void)
-{
-    return state.current;
-}
+_Alignas(64) char fibre_slots[FIBRE_ITEMS][64];
+uint32_t fibre_now;
 
 uint32_t fibre_items(void)
 {
@@ -56,25 +53,6 @@ double *fibre_local(uint64_t bytes)
     return state.local;
 }
 
-char *fibre_slot(uint32_t item)
-{
-    return state.fibres[item].slot;
-}
-
-uint32_t fibre_bits(float value)
-{
-    uint32_t bits;
-    memcpy(&bits, &value, sizeof bits);
-    return bits;
-}
-
-float fibre_float(uint32_t bits)
-{
-    float value;
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
 static void leave(struct fibre *fibre)
 {
     if (_setjmp(fibre->here) == 0)
@@ -83,7 +61,7 @@ static void leave(struct fibre *fibre)
 
 void fibre_barrier(int line)
 {
-    struct fibre *fibre = &state.fibres[state.current];
+    struct fibre *fibre = &state.fibres[fibre_now];
     fibre->line = line;
     leave(fibre);
 }
@@ -92,7 +70,7 @@ static void live(void)
 {
     for (;;) {
         state.item(state.context);
-        struct fibre *fibre = &state.fibres[state.current];
+        struct fibre *fibre = &state.fibres[fibre_now];
         fibre->done = true;
         leave(fibre);
     }
@@ -101,7 +79,7 @@ static void live(void)
 static void enter(uint32_t number)
 {
     struct fibre *fibre = &state.fibres[number];
-    state.current = number;
+    fibre_now = number;
     if (_setjmp(state.scheduler) != 0)
         return;
     if (fibre->started)
@@ -139,7 +117,7 @@ static void shuffle(uint32_t *order, uint32_t n, uint64_t *seed)
 /* From one barrier to the next; false when all items have returned. */
 static bool run_round(uint64_t *seed, enum fibre_fault *fault)
 {
-    uint32_t order[MOST_ITEMS], waiting = 0;
+    uint32_t order[FIBRE_ITEMS], waiting = 0;
     int line = 0;
     shuffle(order, state.items, seed);
     for (uint32_t i = 0; i < state.items; i++) {
@@ -178,7 +156,7 @@ enum fibre_fault fibre_run(void (*item)(void *context), void *context, uint64_t 
     state.context = context;
     state.groups = groups;
     state.items = items;
-    state.too_large = items > MOST_ITEMS;
+    state.too_large = items > FIBRE_ITEMS;
     if (state.too_large)
         return FIBRE_LOCAL;
     uint64_t first = groups ? draw(&seed) % groups : 0;

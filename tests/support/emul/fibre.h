@@ -3,17 +3,46 @@
 #define MOEPLAN_TESTS_EMUL_FIBRE_H
 
 #include <stdint.h>
+#include <string.h>
+
+enum { FIBRE_ITEMS = 1024 }; /* most of a work-group */
+
+#pragma GCC visibility push(hidden) /* called without a table: of this library alone */
+
+extern char fibre_slots[FIBRE_ITEMS][64];
+extern uint32_t fibre_now; /* the item that runs */
 
 /* ---- for kernels (port.h) ---- */
-uint32_t fibre_item(void);
+static inline uint32_t fibre_item(void)
+{
+    return fibre_now;
+}
+
+/* [64] of an item, that others read: shuffles. */
+static inline char *fibre_slot(uint32_t item)
+{
+    return fibre_slots[item];
+}
+
 uint32_t fibre_items(void);
 uint64_t fibre_group(void);
 uint64_t fibre_groups(void);
 void fibre_barrier(int line);
 double *fibre_local(uint64_t bytes); /* the group's, the same for all items */
-char *fibre_slot(uint32_t item);     /* [64] of an item, that others read: shuffles */
-uint32_t fibre_bits(float value);
-float fibre_float(uint32_t bits);
+
+static inline uint32_t fibre_bits(float value)
+{
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
+static inline float fibre_float(uint32_t bits)
+{
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
 
 /* ---- for the driver ---- */
 
@@ -28,5 +57,7 @@ enum fibre_fault {
  * `skipped`: a group that is not performed, or UINT64_MAX. */
 enum fibre_fault fibre_run(void (*item)(void *context), void *context, uint64_t groups,
                            uint32_t items, uint64_t seed, uint64_t skipped);
+
+#pragma GCC visibility pop
 
 #endif

@@ -81,27 +81,31 @@ static void s80_load(gpu_u32 *of, const char *at, int down)
     fibre_barrier(__LINE__);
 }
 
-static const uint32_t *warp_words(uint32_t item)
+/* What other items put into their slots: numbers, so that they are decoded once. */
+static const float *warp_floats(uint32_t item)
 {
-    return (const uint32_t *)(const void *)fibre_slot(item);
+    return (const float *)(const void *)fibre_slot(item);
 }
 
 static void s80_multiply(float *c, const gpu_u32 *a, const gpu_u32 *b)
 {
-    uint32_t lane = fibre_item() % 32, first = fibre_item() - lane, words[6];
-    memcpy(words, a, 4 * sizeof *a);
-    memcpy(words + 4, b, 2 * sizeof *b);
-    memcpy(fibre_slot(fibre_item()), words, sizeof words);
+    uint32_t lane = fibre_item() % 32, first = fibre_item() - lane;
+    float own[12]; /* 4 words of a, 2 of b */
+    for (uint32_t i = 0; i < 12; i++)
+        own[i] = warp_value(i < 8 ? a[i / 2] : b[i / 2 - 4], i % 2);
+    memcpy(fibre_slot(fibre_item()), own, sizeof own);
     fibre_barrier(__LINE__);
-    for (uint32_t v = 0; v < 4; v++) {
-        uint32_t row = lane / 4 + v / 2 * 8, column = lane % 4 * 2 + v % 2;
-        for (uint32_t k = 0; k < 16; k++) {
-            const uint32_t *of_a = warp_words(first + row % 8 * 4 + k % 8 / 2),
-                           *of_b = warp_words(first + column * 4 + k % 8 / 2);
-            c[v] += warp_value(of_a[row / 8 + k / 8 * 2], k % 2) *
-                    warp_value(of_b[4 + k / 8], k % 2);
+    float of_a[2][16], of_b[2][16]; /* this lane's two rows and columns, along the depth */
+    for (uint32_t k = 0; k < 16; k++)
+        for (uint32_t i = 0; i < 2; i++) {
+            uint32_t column = lane % 4 * 2 + i, at = k / 8 * 2 + k % 2;
+            of_a[i][k] =
+                warp_floats(first + lane / 4 * 4 + k % 8 / 2)[i * 2 + k / 8 * 4 + k % 2];
+            of_b[i][k] = warp_floats(first + column * 4 + k % 8 / 2)[8 + at];
         }
-    }
+    for (uint32_t v = 0; v < 4; v++)
+        for (uint32_t k = 0; k < 16; k++)
+            c[v] += of_a[v / 2][k] * of_b[v % 2][k];
     fibre_barrier(__LINE__);
 }
 
@@ -115,18 +119,25 @@ struct cdna_sums {
 static void cdna_multiply(struct cdna_sums *sums, int i, int j, const char *a, const char *b)
 {
     uint32_t lane = fibre_item() % 64, first = fibre_item() - lane;
-    char *own = fibre_slot(fibre_item());
-    memcpy(own, a, 8);
-    memcpy(own + 8, b, 8);
+    float own[8]; /* 4 of a, 4 of b */
+    for (uint32_t k = 0; k < 8; k++) {
+        uint16_t half;
+        memcpy(&half, (k < 4 ? a : b) + k % 4 * 2, sizeof half);
+        own[k] = warp_value(half, 0);
+    }
+    memcpy(fibre_slot(fibre_item()), own, sizeof own);
     fibre_barrier(__LINE__);
+    const float *low_b = warp_floats(first + lane % 32) + 4,
+                *high_b = warp_floats(first + lane % 32 + 32) + 4;
     for (uint32_t v = 0; v < 16; v++) {
-        uint32_t row = v / 4 * 8 + lane / 32 * 4 + v % 4, column = lane % 32;
-        for (uint32_t k = 0; k < 8; k++) {
-            uint16_t of_a, of_b;
-            memcpy(&of_a, fibre_slot(first + row + k / 4 * 32) + k % 4 * 2, 2);
-            memcpy(&of_b, fibre_slot(first + column + k / 4 * 32) + 8 + k % 4 * 2, 2);
-            sums->of[i][j][v] += warp_value(of_a, 0) * warp_value(of_b, 0);
-        }
+        uint32_t row = v / 4 * 8 + lane / 32 * 4 + v % 4;
+        const float *low_a = warp_floats(first + row), *high_a = warp_floats(first + row + 32);
+        float sum = sums->of[i][j][v];
+        for (uint32_t k = 0; k < 4; k++)
+            sum += low_a[k] * low_b[k];
+        for (uint32_t k = 0; k < 4; k++)
+            sum += high_a[k] * high_b[k];
+        sums->of[i][j][v] = sum;
     }
     fibre_barrier(__LINE__);
 }
