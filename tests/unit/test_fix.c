@@ -156,7 +156,8 @@ static void nothing_where_nothing_helps(void **state)
     (void)state;
     size_t n;
     check_fixes("model: deepseek-v3\n"
-                "cluster: h100\n",
+                "cluster: h100\n"
+                "workload: {sequence_length: 20000000}\n",
                 &n);
     assert_int_equal(n, 0);
 }
@@ -217,6 +218,15 @@ static const struct known {
      "workload: {mode: decode, micro_batch: 32, context_length: 8192}\nparallel: {ep: 2}\n"
      "precision: {weights: bf16, kv_cache: bf16}\n",
      "numerics: precision.kv_cache=fp8"},
+    /* eleven nodes, and marginal, before several changes were tried on more of them */
+    {"model: llama-3.1-70b\ncluster: h100-8x1\nstack: megatron\n"
+     "workload: {sequence_length: 8192}\nparallel: {tp: 8}\n",
+     "devices: cluster.nodes=4 parallel.pp=4 recompute.kind=full"},
+    /* a dp that is said forbade every other number of devices but with cp over all of them */
+    {"model: mixtral-8x7b\ncluster: h100-8x1\nstack: torchtitan\n"
+     "workload: {sequence_length: 8192, micro_batch: 2}\nparallel: {dp: 8}\n"
+     "recompute: none\n",
+     "devices: cluster.nodes=2 recompute.kind=full parallel.dp=16"},
 };
 
 static void the_fix_of_practice_is_among_them(void **state)

@@ -3,11 +3,13 @@
  * within one schedule. */
 #include "sim/search/fix.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
+#include "plan/derive.h"
 #include "plan/schema/schema.h"
 #include "sim/search/fix_parts.h"
 #include "sim/moe/predict_moe.h"
@@ -49,6 +51,7 @@ static bool set_keys(struct plan *plan, const char *set)
     return true;
 }
 
+/* A stated dp is a check of the layout as it was: it follows a layout that changes. */
 bool fix_apply(const struct plan *plan, const struct fix_move *moves, size_t n,
                struct plan *changed)
 {
@@ -56,6 +59,8 @@ bool fix_apply(const struct plan *plan, const struct fix_move *moves, size_t n,
     for (size_t i = 0; i < n; i++)
         if (!set_keys(changed, moves[i].set))
             return false;
+    if (plan->parallel.dp)
+        changed->parallel.dp = plan_dp(changed);
     return true;
 }
 
@@ -117,8 +122,16 @@ static double seconds_of(struct fix_search *search, const struct plan *plan)
     return timed ? time_seconds_per_token(plan, &step) : 0;
 }
 
+double fix_seconds(struct fix_search *search, const struct fix_move *moves, size_t n)
+{
+    struct plan changed;
+    double seconds =
+        fix_apply(search->plan, moves, n, &changed) ? seconds_of(search, &changed) : 0;
+    return seconds > 0 ? seconds : HUGE_VAL;
+}
+
 static void describe(struct fix_search *search, const struct fix_move *moves, size_t n,
-                     struct fix *fix)
+                     const struct plan *changed, struct fix *fix)
 {
     struct text set = {.arena = search->arena}, note = {.arena = search->arena};
     if (fix->drop_fraction > 0)
@@ -127,6 +140,8 @@ static void describe(struct fix_search *search, const struct fix_move *moves, si
         text_printf(&set, "%s%s", i ? " " : "", moves[i].set);
         text_printf(&note, "%s%s", i ? "; " : "", moves[i].note);
     }
+    if (changed->parallel.dp != search->plan->parallel.dp)
+        text_printf(&set, " parallel.dp=%llu", (unsigned long long)changed->parallel.dp);
     fix->set = text_string(&set);
     fix->note = text_string(&note);
 }
@@ -149,7 +164,7 @@ static void keep(struct fix_search *search, const struct fix_move *moves, size_t
         .tokens_per_s_per_device = seconds > 0 ? 1 / seconds : 0,
         .drop_fraction = drops_of(search, &changed),
     };
-    describe(search, moves, n, fix);
+    describe(search, moves, n, &changed, fix);
 }
 
 bool fix_keep(struct fix_search *search, const struct fix_move *moves, size_t n)
@@ -287,8 +302,7 @@ static bool changes_result(enum fix_kind kind)
     return kind == FIX_NUMERICS;
 }
 
-/* Those as good as `accept`. */
-static size_t count_harmless(const struct fix_search *search, enum verdict accept)
+size_t fix_count_harmless(const struct fix_search *search, enum verdict accept)
 {
     size_t n = 0;
     for (size_t i = 0; i < search->n; i++)
@@ -336,15 +350,15 @@ const struct fix *fix_find(const struct plan *plan, const struct routing_data *r
     fix_list_moves(plan, arena, moves);
     try_micro_batch(&search);
     try_each(&search, moves, alone);
-    if (!count_harmless(&search, VERDICT_MARGINAL)) {
+    if (!fix_count_harmless(&search, VERDICT_MARGINAL)) {
         try_pairs(&search, moves, alone, NULL);
         fix_layout(&search, moves);
-    } else if (count_harmless(&search, VERDICT_FITS) < FEW) {
+    } else if (fix_count_harmless(&search, VERDICT_FITS) < FEW) {
         search.accept = VERDICT_FITS;
         try_pairs(&search, moves, alone, is_usual);
         search.accept = VERDICT_MARGINAL;
     }
-    if (!count_harmless(&search, VERDICT_MARGINAL))
+    if (!fix_count_harmless(&search, VERDICT_MARGINAL))
         fix_together(&search, moves);
     fix_devices(&search);
     evaluator_release(&search.evaluator);

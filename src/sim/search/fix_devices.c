@@ -1,5 +1,7 @@
 /* More devices: see fix_parts.h. Counts double until one fits, then those between are tried
  * from the smallest up: what divides into the layout decides, so bisection would not do. */
+#include <string.h>
+
 #include "plan/derive.h"
 #include "sim/search/fix_parts.h"
 
@@ -20,48 +22,108 @@ static struct fix_move grow(struct fix_search *search, const struct growth *grow
         "more hardware", FIX_DEVICES};
 }
 
-/* With so many: as it is, or with one change of the layout. *second: that change. */
-static bool enough(struct fix_search *search, struct fix_move more, struct fix_move *second,
-                   bool *alone)
+/* What a number of devices needs beside itself, which comes first. */
+struct needs {
+    struct fix_move moves[FIX_TOGETHER];
+    size_t n;
+    double seconds; /* per token */
+};
+
+/* Takes candidates that fit where they are faster than the best so far. */
+static void consider(struct fix_search *search, const struct fix_move *moves, size_t n,
+                     struct needs *best)
+{
+    double seconds = fix_seconds(search, moves, n);
+    if (best->n && seconds >= best->seconds)
+        return;
+    memcpy(best->moves, moves, n * sizeof *moves);
+    best->n = n;
+    best->seconds = seconds;
+}
+
+/* One change of the layout that does not fit without more devices, to stages or of another
+ * kind. */
+static void try_layouts(struct fix_search *search, const struct fix_moves *moves, bool stages,
+                        struct fix_move more, struct needs *best)
+{
+    for (size_t i = 0; i < moves->n; i++) {
+        const struct fix_move both[] = {more, moves->list[i]};
+        struct evaluation result;
+        if (both[1].kind == FIX_LAYOUT && stages == !strcmp(both[1].key, "parallel.pp") &&
+            fix_fits(search, both, 2, &result) && !fix_fits(search, &both[1], 1, &result))
+            consider(search, both, 2, best);
+    }
+}
+
+/* Several changes: only what fits beyond doubt is worth so many. */
+static void try_several(struct fix_search *search, const struct fix_moves *moves,
+                        struct fix_move more, struct needs *best)
+{
+    struct fix_move taken[FIX_TOGETHER] = {more};
+    enum verdict accept = search->accept;
+    search->accept = VERDICT_FITS;
+    size_t n = fix_gather(search, moves, taken, 1);
+    search->accept = accept;
+    if (n)
+        consider(search, taken, n, best);
+}
+
+/* With so many: as it is, or else with what is fastest. */
+static bool is_enough(struct fix_search *search, struct fix_move more, bool several,
+                      struct needs *needs)
 {
     struct fix_moves *moves = arena_alloc(search->arena, 1, sizeof *moves);
     struct evaluation result;
     struct plan larger;
-    *alone = fix_fits(search, &more, 1, &result);
-    if (*alone || !fix_apply(search->plan, &more, 1, &larger))
-        return *alone;
-    fix_list_moves(&larger, search->arena, moves);
-    for (size_t i = 0; i < moves->n; i++) {
-        const struct fix_move both[] = {more, moves->list[i]};
-        if (both[1].kind != FIX_LAYOUT || !fix_fits(search, both, 2, &result) ||
-            fix_fits(search, &both[1], 1, &result)) /* without more devices */
-            continue;
-        *second = both[1];
+    *needs = (struct needs){.moves = {more}, .n = 1};
+    if (fix_fits(search, &more, 1, &result))
         return true;
-    }
-    return false;
+    needs->n = 0;
+    if (!fix_apply(search->plan, &more, 1, &larger))
+        return false;
+    fix_list_moves(&larger, search->arena, moves);
+    try_layouts(search, moves, false, more, needs);
+    if (!needs->n ||
+        search->plan->workload.mode == MODE_TRAIN) /* stages do not answer sooner */
+        try_layouts(search, moves, true, more, needs);
+    if (several)
+        try_several(search, moves, more, needs);
+    return needs->n > 0;
+}
+
+/* The same needs with fewer devices. */
+static bool is_still_enough(struct fix_search *search, struct fix_move more,
+                            struct needs *needs)
+{
+    struct fix_move first = needs->moves[0];
+    struct evaluation result;
+    needs->moves[0] = more;
+    bool enough = needs->n > 2 && fix_fits(search, needs->moves, needs->n, &result) &&
+                  result.verdict == VERDICT_FITS;
+    if (!enough)
+        needs->moves[0] = first;
+    return enough;
 }
 
 static bool try_growth(struct fix_search *search, const struct growth *growth)
 {
-    struct fix_move both[2];
-    bool alone = false;
+    bool several = !fix_count_harmless(search, VERDICT_MARGINAL);
+    struct needs needs, fewer;
     uint64_t low = growth->present, value = 2 * low;
-    while (value <= growth->most &&
-           !enough(search, grow(search, growth, value), &both[1], &alone)) {
-        low = value;
-        value *= 2;
-    }
+    for (; value <= growth->most; low = value, value *= 2)
+        if (is_enough(search, grow(search, growth, value), several, &needs))
+            break;
     if (value > growth->most)
         return false;
     /* where there are too many to try, the power of two stands */
     for (uint64_t between = low + 1; between < value && value - low <= BETWEEN_MAX; between++) {
-        both[0] = grow(search, growth, between);
-        if (enough(search, both[0], &both[1], &alone))
-            return fix_keep(search, both, alone ? 1 : 2);
+        struct fix_move more = grow(search, growth, between);
+        if (is_enough(search, more, false, &fewer))
+            return fix_keep(search, fewer.moves, fewer.n);
+        if (is_still_enough(search, more, &needs))
+            break;
     }
-    both[0] = grow(search, growth, value);
-    return enough(search, both[0], &both[1], &alone) && fix_keep(search, both, alone ? 1 : 2);
+    return fix_keep(search, needs.moves, needs.n);
 }
 
 void fix_devices(struct fix_search *search)

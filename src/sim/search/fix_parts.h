@@ -57,6 +57,9 @@ bool fix_evaluate(struct fix_search *search, const struct plan *changed, bool nu
 bool fix_fits(struct fix_search *search, const struct fix_move *moves, size_t n,
               struct evaluation *result);
 
+/* Device-seconds per token of the plan with n moves; HUGE_VAL where it cannot be timed. */
+double fix_seconds(struct fix_search *search, const struct fix_move *moves, size_t n);
+
 /* Keeps n moves as a fix if they fit together. */
 bool fix_keep(struct fix_search *search, const struct fix_move *moves, size_t n);
 
@@ -68,8 +71,18 @@ void fix_layout(struct fix_search *search, const struct fix_moves *moves);
 /* Greedy: up to FIX_TOGETHER moves that fit together, each of them needed, are kept. */
 void fix_together(struct fix_search *search, const struct fix_moves *moves);
 
+/* The same beside n moves that are taken already (FIX_TOGETHER places); none of them changes
+ * the result. How many were taken in all, 0: none fit. `moves` are those of the plan with what
+ * was taken. */
+size_t fix_gather(struct fix_search *search, const struct fix_moves *moves,
+                  struct fix_move *taken, size_t n);
+
+/* The fixes so far that do not change the result and are as good as `accept`. */
+size_t fix_count_harmless(const struct fix_search *search, enum verdict accept);
+
 /* The smallest number of whole nodes (of devices, below one node) with which the plan fits, as
- * it is or with one more change of the layout. */
+ * it is, or with what is fastest of one more change of the layout and, where nothing else makes
+ * it fit without changing the result, of several changes. */
 void fix_devices(struct fix_search *search);
 
 #endif

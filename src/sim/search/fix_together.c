@@ -73,25 +73,34 @@ static void weaken(struct fix_search *search, const struct fix_moves *moves,
     }
 }
 
-/* What does not change the result is preferred; all moves when that does not suffice. */
-static bool together(struct fix_search *search, const struct fix_moves *moves)
+/* Greedy from n moves on; how many there are then, 0: they do not fit. */
+static size_t gather(struct fix_search *search, const struct fix_moves *moves,
+                     struct fix_move *taken, size_t n)
 {
-    struct fix_move taken[FIX_TOGETHER];
     uint64_t excess = UINT64_MAX;
-    for (size_t n = 0; n < FIX_TOGETHER; n++) {
+    for (; n < FIX_TOGETHER; n++) {
         struct evaluation result;
         if (!take_best(search, moves, taken, n, &excess))
-            return false;
+            return 0;
         if (!fix_fits(search, taken, n + 1, &result))
             continue;
         n = drop_needless(search, taken, n + 1);
         weaken(search, moves, taken, n);
-        return fix_keep(search, taken, n);
+        return n;
     }
-    return false;
+    return 0;
 }
 
-void fix_together(struct fix_search *search, const struct fix_moves *moves)
+static bool together(struct fix_search *search, const struct fix_moves *moves)
+{
+    struct fix_move taken[FIX_TOGETHER];
+    size_t n = gather(search, moves, taken, 0);
+    return n > 0 && fix_keep(search, taken, n);
+}
+
+/* What does not change the result, the smallest micro-batch among it. */
+static const struct fix_moves *harmless_of(struct fix_search *search,
+                                           const struct fix_moves *moves)
 {
     struct fix_moves *harmless = arena_alloc(search->arena, 1, sizeof *harmless);
     for (size_t i = 0; i < moves->n; i++)
@@ -101,6 +110,18 @@ void fix_together(struct fix_search *search, const struct fix_moves *moves)
         harmless->list[harmless->n++] =
             (struct fix_move){"workload.micro_batch", "workload.micro_batch=1",
                               "more micro-steps for the same batch", FIX_THROUGHPUT};
-    if (!together(search, harmless) && !search->n)
+    return harmless;
+}
+
+size_t fix_gather(struct fix_search *search, const struct fix_moves *moves,
+                  struct fix_move *taken, size_t n)
+{
+    return gather(search, harmless_of(search, moves), taken, n);
+}
+
+/* What does not change the result is preferred; all moves when that does not suffice. */
+void fix_together(struct fix_search *search, const struct fix_moves *moves)
+{
+    if (!together(search, harmless_of(search, moves)) && !search->n)
         together(search, moves);
 }
