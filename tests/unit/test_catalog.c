@@ -84,6 +84,21 @@ static void a_plan_is_never_taken_for_its_model(void **state)
     unlink(path);
 }
 
+/* "accelerate launch --config_file fsdp.yaml" takes stack fsdp, and its own file for itself. */
+static void a_file_of_another_kind_is_passed_over(void **state)
+{
+    struct scratch *s = *state;
+    char *path = write_file(s, "fsdp.yaml", "compute_environment: LOCAL_MACHINE\n");
+    assert_string_equal(find(s, CATALOG_STACK, "fsdp"), "models/stacks/fsdp.yaml");
+    unlink(path);
+    path = write_file(s, "fsdp.yaml", "# mine\nkind: fsdp\nfraction: 0.5\n");
+    assert_string_equal(find(s, CATALOG_STACK, "fsdp"), path);
+    unlink(path);
+    path = write_file(s, "mine.yaml", "fraction: 0.5\n"); /* its mistake is to be told */
+    assert_string_equal(find(s, CATALOG_STACK, "mine"), path);
+    unlink(path);
+}
+
 static void the_data_folder_comes_before_the_shipped_one(void **state)
 {
     struct scratch *s = *state;
@@ -221,6 +236,7 @@ int main(void)
         TEST(shipped_names_are_found),
         TEST(the_plans_folder_comes_first),
         TEST(a_plan_is_never_taken_for_its_model),
+        TEST(a_file_of_another_kind_is_passed_over),
         TEST(the_data_folder_comes_before_the_shipped_one),
         TEST(unknown_names_get_the_nearest),
         TEST(hybrid_models_are_refused_with_the_reason),

@@ -17,12 +17,14 @@ enum { CATALOG_ROOTS = 4, CATALOG_LINE = 512 };
 
 static const struct kind {
     const char *name, *folder, *ending, *list_option;
+    const char *signs[4]; /* top-level keys, of which such a file has one; none: not told */
 } kinds[CATALOG_KIND_COUNT] = {
-    [CATALOG_MODEL] = {"model", "", ".yaml", "models"},
-    [CATALOG_CLUSTER] = {"cluster", "clusters/", ".yaml", "clusters"},
-    [CATALOG_STACK] = {"stack", "stacks/", ".yaml", "stacks"},
-    [CATALOG_PUBLISHED] = {"published table", "published/", ".csv", "published"},
-    [CATALOG_PROFILE] = {"profile", "profiles/", ".yaml", "profiles"},
+    [CATALOG_MODEL] = {"model", "", ".yaml", "models", {"layers:", "base:"}},
+    [CATALOG_CLUSTER] =
+        {"cluster", "clusters/", ".yaml", "clusters", {"device:", "node:", "base:"}},
+    [CATALOG_STACK] = {"stack", "stacks/", ".yaml", "stacks", {"kind:", "base:"}},
+    [CATALOG_PUBLISHED] = {"published table", "published/", ".csv", "published", {NULL}},
+    [CATALOG_PROFILE] = {"profile", "profiles/", ".yaml", "profiles", {NULL}},
 };
 
 /* Names people will try that cannot be expressed; any name with this beginning. */
@@ -82,8 +84,16 @@ static const char *line_text(const char *line)
     return line + (text_starts(line, "\xef\xbb\xbf") ? 3 : 0);
 }
 
-/* A plan has a top-level key "model"; no file of the catalogue has. */
-static bool is_plan(const char *path)
+static bool begins_with_any(const char *line, const char *const *signs)
+{
+    for (; *signs; signs++)
+        if (text_starts(line, *signs))
+            return true;
+    return false;
+}
+
+/* A line that begins with one of the signs, ending with NULL. */
+static bool has_sign(const char *path, const char *const *signs)
 {
     FILE *file = fopen(path, "r");
     if (!file)
@@ -91,9 +101,16 @@ static bool is_plan(const char *path)
     char line[CATALOG_LINE];
     bool found = false;
     while (!found && fgets(line, sizeof line, file))
-        found = text_starts(line_text(line), "model:");
+        found = begins_with_any(line_text(line), signs);
     fclose(file);
     return found;
+}
+
+/* A plan has a top-level key "model"; no file of the catalogue has. */
+static bool is_plan(const char *path)
+{
+    static const char *const signs[] = {"model:", NULL};
+    return has_sign(path, signs);
 }
 
 static char *find_in_plan_folder(const struct kind *kind, const char *name, const char *folder,
@@ -110,11 +127,13 @@ static char *find_in_plan_folder(const struct kind *kind, const char *name, cons
     return NULL;
 }
 
+/* A file beside the plan goes first, unless it is of another kind (Accelerate's own fsdp.yaml,
+ * a server's vllm.yaml) and the catalogue has the name. */
 static char *find_name(const struct kind *kind, const char *name, const char *plan_folder,
                        struct arena *arena)
 {
     char *beside = find_in_plan_folder(kind, name, plan_folder, arena);
-    if (beside)
+    if (beside && (!kind->signs[0] || has_sign(beside, kind->signs)))
         return beside;
     struct roots roots = roots_shared(arena);
     for (size_t i = 0; i < roots.n; i++) {
@@ -123,7 +142,7 @@ static char *find_name(const struct kind *kind, const char *name, const char *pl
         if (file_is_there(path))
             return path;
     }
-    return NULL;
+    return beside;
 }
 
 static char *find_path(const char *name, const char *plan_folder, struct arena *arena)
