@@ -15,6 +15,7 @@ struct loader {
     struct mark *origins; /* by field; file NULL: the default */
     struct err *err;
     struct shelf *shelf; /* the files of parts; NULL: they are read into the arena */
+    const struct node *config; /* the configuration that the model is of; NULL: it is of keys */
 };
 
 /* Sets the field or the group under a full dotted key. `at` is where the key stands. Unknown

@@ -11,6 +11,7 @@
 #include "plan/read/apply.h"
 #include "plan/read/catalog.h"
 #include "plan/derive.h"
+#include "plan/hf/import_hf.h"
 #include "plan/read/follow.h"
 #include "plan/layers.h"
 #include "plan/read/part.h"
@@ -317,6 +318,14 @@ static enum status load_root(struct load *load, const struct node *root)
     return load->rules ? check_rules(load) : STATUS_OK;
 }
 
+static const char *uncounted(const struct load *load)
+{
+    struct text notes = {.arena = load->loader.arena};
+    if (load->loader.config)
+        import_hf_notes(load->loader.config, &load->loader.plan->model, &notes);
+    return text_string(&notes);
+}
+
 static enum status load_node(const char *file, const struct node *root,
                              const struct override *overrides, size_t n_overrides, bool rules,
                              struct shelf *shelf, struct arena *arena, struct plan *plan,
@@ -338,7 +347,7 @@ static enum status load_node(const char *file, const struct node *root,
     TRY(load_root(&load, root));
     *plan = loaded;
     if (origins)
-        *origins = (struct origins){load.loader.origins, load.file};
+        *origins = (struct origins){load.loader.origins, load.file, uncounted(&load)};
     return STATUS_OK;
 }
 

@@ -19,7 +19,8 @@ struct override {
  * schema_fields(). line 0 and file NULL: the default. */
 struct origins {
     struct mark *mark;
-    const char *file; /* the plan's own, as marks name it */
+    const char *file;      /* the plan's own, as marks name it */
+    const char *uncounted; /* what a config.json has and the model of it has not; import_hf.h */
 };
 
 /* Whether the plan's text or an option gave this field, not a file it names (a model of the

@@ -86,6 +86,7 @@ static enum status read_config(struct part *part, const struct node *config)
     size_t n;
     const struct field *fields = schema_fields(&n);
     TRY(import_hf_model(config, &loader->plan->model, loader->err));
+    loader->config = config;
     apply_origin_group(loader, "model.", config->mark);
     for (size_t i = 0; i < n; i++) {
         if (text_starts(fields[i].key, "model."))

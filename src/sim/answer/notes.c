@@ -1,6 +1,8 @@
 /* See notes.h. */
 #include "sim/answer/notes.h"
 
+#include <string.h>
+
 #include "base/text.h"
 #include "plan/speculation.h"
 #include "work/stack/stack.h"
@@ -39,16 +41,33 @@ static size_t add_lacking(const struct plan *plan, struct arena *arena, struct n
     return n;
 }
 
+/* Lines of a text as notes of the model. */
+static size_t add_uncounted(const char *lines, struct arena *arena, struct note *notes)
+{
+    size_t n = 0;
+    while (lines && *lines) {
+        size_t length = strcspn(lines, "\n");
+        if (notes)
+            notes[n] = (struct note){"model", arena_strndup(arena, lines, length)};
+        n++;
+        lines += length + (lines[length] == '\n');
+    }
+    return n;
+}
+
 const struct note *notes_of(const struct plan *plan, const struct origins *origins,
                             struct arena *arena, size_t *n)
 {
     const struct unread_plan of = {plan, stack_path(plan, NULL)};
     const struct note *unread = NULL;
     size_t n_unread = 0;
+    const char *uncounted = origins ? origins->uncounted : NULL;
     if (origins)
         unread = unread_notes(&of, origins, arena, &n_unread);
-    struct note *notes = arena_alloc(arena, n_unread + OWN, sizeof *notes);
-    *n = add_lacking(plan, arena, notes);
+    size_t most = OWN + n_unread + add_uncounted(uncounted, arena, NULL);
+    struct note *notes = arena_alloc(arena, most, sizeof *notes);
+    *n = add_uncounted(uncounted, arena, notes);
+    *n += add_lacking(plan, arena, notes + *n);
     *n += add_draft(plan, notes + *n);
     for (size_t i = 0; i < n_unread; i++)
         notes[(*n)++] = unread[i];
