@@ -227,6 +227,12 @@ static const struct known {
      "workload: {sequence_length: 8192, micro_batch: 2}\nparallel: {dp: 8}\n"
      "recompute: none\n",
      "devices: cluster.nodes=2 recompute.kind=full parallel.dp=16"},
+    {"model: mixtral-8x7b\ncluster: h100-8x1\nstack: fsdp\n"
+     "workload: {sequence_length: 2048, micro_batch: 2}\n",
+     "throughput: optimizer.offload=1 optimizer.offload_params=true"},
+    {"model: qwen3-30b-a3b\ncluster: h100-8x1\nstack: deepspeed\n"
+     "workload: {sequence_length: 4096, micro_batch: 2}\n",
+     "throughput: optimizer.offload=1"},
 };
 
 static void the_fix_of_practice_is_among_them(void **state)

@@ -55,20 +55,25 @@ static void try_layouts(struct fix_search *search, const struct fix_moves *moves
     }
 }
 
-/* Several changes: only what fits beyond doubt is worth so many. */
+/* Several changes: only what fits beyond doubt is worth so many. More devices are for those who
+ * do not offload. */
 static void try_several(struct fix_search *search, const struct fix_moves *moves,
                         struct fix_move more, struct needs *best)
 {
+    struct fix_moves *others = arena_alloc(search->arena, 1, sizeof *others);
     struct fix_move taken[FIX_TOGETHER] = {more};
     enum verdict accept = search->accept;
+    for (size_t i = 0; i < moves->n; i++)
+        if (strcmp(moves->list[i].key, "optimizer.offload") != 0)
+            others->list[others->n++] = moves->list[i];
     search->accept = VERDICT_FITS;
-    size_t n = fix_gather(search, moves, taken, 1);
+    size_t n = fix_gather(search, others, taken, 1);
     search->accept = accept;
-    if (n)
+    if (n > 1 && taken[0].set == more.set) /* else the same without more devices */
         consider(search, taken, n, best);
 }
 
-/* With so many: as it is, or else with what is fastest. */
+/* With so many: as it is, or else with what is fastest; several changes take longest to try. */
 static bool is_enough(struct fix_search *search, struct fix_move more, bool several,
                       struct needs *needs)
 {
@@ -107,11 +112,10 @@ static bool is_still_enough(struct fix_search *search, struct fix_move more,
 
 static bool try_growth(struct fix_search *search, const struct growth *growth)
 {
-    bool several = !fix_count_harmless(search, VERDICT_MARGINAL);
     struct needs needs, fewer;
     uint64_t low = growth->present, value = 2 * low;
     for (; value <= growth->most; low = value, value *= 2)
-        if (is_enough(search, grow(search, growth, value), several, &needs))
+        if (is_enough(search, grow(search, growth, value), true, &needs))
             break;
     if (value > growth->most)
         return false;

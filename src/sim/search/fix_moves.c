@@ -95,6 +95,16 @@ static bool offloads(const struct plan *plan, const struct plan *changed)
            plan->recompute.kind != RECOMPUTE_FULL;
 }
 
+/* Software whose users offload first: FSDP moves the parameters with the states. */
+static bool offloads_states(const struct plan *plan, const struct plan *changed)
+{
+    enum stack_kind kind = plan->stack.kind;
+    bool whole = kind == STACK_FSDP || kind == STACK_TORCHTITAN;
+    return trains(plan, changed) && plan->optimizer.offload == 0 &&
+           (changed->optimizer.offload_params ? whole && plan->parallel.zero >= 3
+                                              : kind == STACK_DEEPSPEED);
+}
+
 static bool shards_more(const struct plan *plan, const struct plan *changed)
 {
     return trains(plan, changed) && changed->parallel.zero > plan->parallel.zero;
@@ -175,6 +185,12 @@ static const struct row {
      FIX_THROUGHPUT,
      offloads,
      "activations wait in host memory",
+     false},
+    {"optimizer.offload",
+     {"1", "optimizer.offload=1 optimizer.offload_params=true"},
+     FIX_THROUGHPUT,
+     offloads_states,
+     "the host keeps the optimizer's states and steps",
      false},
     {"parallel.zero",
      {"1", "2", "3"},

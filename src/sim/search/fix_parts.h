@@ -81,8 +81,7 @@ size_t fix_gather(struct fix_search *search, const struct fix_moves *moves,
 size_t fix_count_harmless(const struct fix_search *search, enum verdict accept);
 
 /* The smallest number of whole nodes (of devices, below one node) with which the plan fits, as
- * it is, or with what is fastest of one more change of the layout and, where nothing else makes
- * it fit without changing the result, of several changes. */
+ * it is, or with what is fastest of one more change of the layout and of several changes. */
 void fix_devices(struct fix_search *search);
 
 #endif

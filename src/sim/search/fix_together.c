@@ -86,7 +86,7 @@ static size_t gather(struct fix_search *search, const struct fix_moves *moves,
             continue;
         n = drop_needless(search, taken, n + 1);
         weaken(search, moves, taken, n);
-        return n;
+        return drop_needless(search, taken, n);
     }
     return 0;
 }
