@@ -231,8 +231,11 @@ static const struct known {
      "workload: {sequence_length: 2048, micro_batch: 2}\n",
      "throughput: optimizer.offload=1 optimizer.offload_params=true"},
     {"model: qwen3-30b-a3b\ncluster: h100-8x1\nstack: deepspeed\n"
-     "workload: {sequence_length: 4096, micro_batch: 2}\n",
-     "throughput: optimizer.offload=1"},
+     "workload: {sequence_length: 4096, micro_batch: 3}\nparallel: {zero: 3}\n",
+     "throughput: recompute.kind=full optimizer.offload=1"},
+    {"model: qwen3-30b-a3b\ncluster: h100-8x1\nstack: deepspeed\n"
+     "workload: {sequence_length: 4096, micro_batch: 3}\nparallel: {zero: 3}\n",
+     "throughput: recompute.kind=full workload.micro_batch=1"},
 };
 
 static void the_fix_of_practice_is_among_them(void **state)

@@ -195,7 +195,7 @@ static struct fix_move micro_batch_of(struct fix_search *search, uint64_t value)
 }
 
 /* Largest micro-batch that fits, by bisection below the plan's own. */
-static void try_micro_batch(struct fix_search *search)
+static bool try_micro_batch(struct fix_search *search)
 {
     const struct workload *w = &search->plan->workload;
     uint64_t fits = 0, fails = w->mode == MODE_SERVE ? w->concurrency : w->micro_batch;
@@ -208,9 +208,20 @@ static void try_micro_batch(struct fix_search *search)
         else
             fails = middle;
     }
-    if (fits) {
-        struct fix_move move = micro_batch_of(search, fits);
-        fix_keep(search, &move, 1);
+    struct fix_move move = micro_batch_of(search, fits);
+    return fits && fix_keep(search, &move, 1);
+}
+
+/* Halves of it, for changes beside it. */
+static void add_micro_batches(struct fix_search *search, bool found, struct fix_moves *moves,
+                              bool *alone)
+{
+    const struct workload *w = &search->plan->workload;
+    if (w->mode == MODE_SERVE)
+        return;
+    for (uint64_t value = w->micro_batch / 2; value && moves->n < FIX_MOVES; value /= 2) {
+        alone[moves->n] = found;
+        moves->list[moves->n++] = micro_batch_of(search, value);
     }
 }
 
@@ -348,8 +359,9 @@ const struct fix *fix_find(const struct plan *plan, const struct routing_data *r
     bool alone[FIX_MOVES] = {false};
     search.seconds_per_token = seconds_of(&search, plan);
     fix_list_moves(plan, arena, moves);
-    try_micro_batch(&search);
+    bool fewer = try_micro_batch(&search);
     try_each(&search, moves, alone);
+    add_micro_batches(&search, fewer, moves, alone);
     if (!fix_count_harmless(&search, VERDICT_MARGINAL)) {
         try_pairs(&search, moves, alone, NULL);
         fix_layout(&search, moves);
