@@ -78,6 +78,30 @@ static void what_people_type_is_understood(void **state)
     }
 }
 
+/* Names of flags and fields of frameworks lead to keys, which are no names of others. */
+static void names_of_frameworks_lead_to_keys(void **state)
+{
+    (void)state;
+    static const char *const cases[][2] = {
+        {"seq_length", "workload.sequence_length"},
+        {"tensor-model-parallel-size", "parallel.tp"},
+        {"GPU_MEMORY_UTILIZATION", "memory.fraction"},
+        {"num_experts_per_tok", "model.moe.top_k"},
+        {"framework", "stack"},
+        {"seq", NULL}, /* no beginning of one is one */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *key = word_key(cases[i][0]);
+        if (!cases[i][1]) {
+            assert_null(key);
+            continue;
+        }
+        assert_non_null(key);
+        assert_string_equal(key, cases[i][1]);
+        assert_non_null(schema_find(key));
+    }
+}
+
 static void names_are_answered_with_the_right_one(void **state)
 {
     (void)state;
@@ -179,6 +203,7 @@ int main(void)
         cmocka_unit_test(every_word_has_a_meaning),
         cmocka_unit_test(offered_words_are_words),
         cmocka_unit_test(what_people_type_is_understood),
+        cmocka_unit_test(names_of_frameworks_lead_to_keys),
         cmocka_unit_test(names_are_answered_with_the_right_one),
         cmocka_unit_test(stacks_take_the_names_that_help_lists),
     };

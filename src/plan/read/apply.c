@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "plan/schema/schema.h"
+#include "plan/schema/word.h"
 
 /* A value in place of a group stands for one of its fields; `clears` then returns to its
  * default, because {save: [...]} of a file must not outlive `--set recompute=full`. */
@@ -133,6 +134,9 @@ static enum status suggest(struct loader *loader, const char *key)
     const struct field *fields = schema_fields(&n_fields);
     const char *nearest = text_nearest(name, n, name_at, names);
     const struct field *elsewhere = field_of_name(name);
+    const char *meant = word_key(name);
+    if (meant)
+        return err_hint(loader->err, "did you mean '%s'?", meant);
     if (nearest && 2 * text_distance(name, nearest) > strlen(name))
         nearest = NULL; /* half of a short name changed is another name */
     if (nearest && (!elsewhere || text_distance(name, nearest) == 1))

@@ -20,7 +20,7 @@ struct override {
 struct origins {
     struct mark *mark;
     const char *file;      /* the plan's own, as marks name it */
-    const char *uncounted; /* what a config.json has and the model of it has not; import_hf.h */
+    const char *uncounted; /* what a config.json has and the model of it has not */
 };
 
 /* Whether the plan's text or an option gave this field, not a file it names (a model of the

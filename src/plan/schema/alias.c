@@ -1,4 +1,4 @@
-/* What else people call words and names of the catalogue; see word.h. */
+/* What else people call words, keys and names of the catalogue; see word.h. */
 #include <ctype.h>
 #include <string.h>
 
@@ -182,6 +182,92 @@ const char *word_meant(const char *const *words, const char *text, bool *same)
             *same = aliases[i].same;
             return aliases[i].word;
         }
+    return NULL;
+}
+
+/* ---- keys ---- */
+
+/* As frameworks and config.json call what a plan has a key for. */
+static const struct {
+    const char *names /* "a b" */, *key;
+} keys[] = {
+    {"seq_length seq_len seqlen max_seq_len max_seq_length max_length max_target_length "
+     "context_size",
+     "workload.sequence_length"},
+    {"max_model_len", "workload.context_length"},
+    {"micro_batch_size mbs pdbs batch_size per_device_batch_size local_batch_size "
+     "per_device_train_batch_size train_micro_batch_size_per_gpu",
+     "workload.micro_batch"},
+    {"global_batch_size gbs train_batch_size gradient_accumulation_steps grad_accum",
+     "workload.global_batch"},
+    {"max_batch_size max_running_requests", "workload.max_num_seqs"},
+    {"max_num_tokens chunked_prefill_size", "workload.max_num_batched_tokens"},
+    {"input_len isl prompt_length", "workload.input_length"},
+    {"output_len osl", "workload.output_length"},
+    {"max_concurrency", "workload.concurrency"},
+    {"qps rps", "workload.request_rate"},
+    {"tensor_parallel tensor_parallel_size tensor_parallel_degree tensor_model_parallel_size "
+     "tp_size",
+     "parallel.tp"},
+    {"pipeline_parallel pipeline_parallel_size pipeline_parallel_degree "
+     "pipeline_model_parallel_size pp_size",
+     "parallel.pp"},
+    {"vp virtual_pipeline_model_parallel_size", "parallel.vpp"},
+    {"context_parallel context_parallel_size context_parallel_degree", "parallel.cp"},
+    {"expert_parallel expert_parallel_size expert_parallel_degree expert_model_parallel_size "
+     "ep_size enable_expert_parallel",
+     "parallel.ep"},
+    {"expert_tensor_parallel_size expert_tensor_parallel_degree", "parallel.etp"},
+    {"data_parallel data_parallel_size dp_size", "parallel.dp"},
+    {"data_parallel_shard_degree fsdp_size", "parallel.dp_shard"},
+    {"sequence_parallel", "parallel.sp"},
+    {"zero_stage fsdp sharding_strategy use_distributed_optimizer distributed_optimizer",
+     "parallel.zero"},
+    {"gpu_memory_utilization mem_fraction_static memory_fraction mem_fraction",
+     "memory.fraction"},
+    {"num_layers num_hidden_layers n_layers", "model.layers"},
+    {"hidden_size emb_dim d_model", "model.hidden"},
+    {"vocab_size", "model.vocab"},
+    {"ffn_hidden_size intermediate_size mlp_dim", "model.dense_intermediate"},
+    {"num_attention_heads num_heads n_heads", "model.attention.heads"},
+    {"num_key_value_heads num_query_groups n_kv_heads", "model.attention.kv_heads"},
+    {"num_experts n_routed_experts num_local_experts", "model.moe.experts"},
+    {"topk num_experts_per_tok moe_router_topk", "model.moe.top_k"},
+    {"moe_intermediate_size moe_ffn_hidden_size", "model.moe.intermediate"},
+    {"n_shared_experts", "model.moe.shared_experts"},
+    {"num_nodes nnodes", "cluster.nodes"},
+    {"gpus_per_node num_gpus nproc_per_node", "cluster.node.devices"},
+    {"hardware gpu gpus accelerator", "cluster"},
+    {"framework engine backend software", "stack"},
+    {"dispatcher moe_token_dispatcher_type all2all_backend moe_a2a_backend", "moe.path"},
+    {"remat remat_policy activation_checkpointing gradient_checkpointing recompute_granularity",
+     "recompute.kind"},
+    {"kv_cache_dtype", "precision.kv_cache"},
+    {"dtype weight_dtype params_dtype quantization", "precision.weights"},
+    {"optimizer_states mu_dtype", "precision.moments"},
+};
+
+/* Whether one of the names of a row, which stand apart by spaces, is the name. */
+static bool lists(const char *names, const char *name)
+{
+    size_t length = strlen(name);
+    for (; *names; names += strspn(names, " ")) {
+        size_t n = strcspn(names, " ");
+        if (n == length && strncmp(names, name, n) == 0)
+            return true;
+        names += n;
+    }
+    return false;
+}
+
+const char *word_key(const char *name)
+{
+    char spelled[ALIAS_LENGTH];
+    if (!spell(name, '-', '_', spelled))
+        return NULL;
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (lists(keys[i].names, spelled))
+            return keys[i].key;
     return NULL;
 }
 

@@ -71,6 +71,30 @@ struct reading {
     struct err *err;
 };
 
+/* What a text with one number in it may mean: "90%", "4k", "stage3". */
+static bool hint_number(const struct reading *r)
+{
+    const char *digits = r->text + strcspn(r->text, "0123456789");
+    char number[16] = "";
+    size_t n = strspn(digits, "0123456789");
+    const char *rest = digits + n;
+    uint64_t value;
+    if (n == 0 || n >= sizeof number)
+        return false;
+    memcpy(number, digits, n);
+    bool first = digits == r->text, counts = number_count(number, &value);
+    if (first && text_equal(rest, "%"))
+        err_hint(r->err, "did you mean %g?", (double)value / 100);
+    else if (first && (text_equal(rest, "k") || text_equal(rest, "K")))
+        err_hint(r->err, "write it in full, as in %llu or %llu",
+                 (unsigned long long)(1000 * value), (unsigned long long)(1024 * value));
+    else if (!first && *rest == '\0' && isalpha((unsigned char)r->text[0]))
+        err_hint(r->err, "did you mean %s?", number);
+    else
+        return false;
+    return counts;
+}
+
 static enum status wrong_type(const struct reading *r)
 {
     const char *quote = r->quoted ? "\"" : "'";
@@ -80,6 +104,9 @@ static enum status wrong_type(const struct reading *r)
         return err_hint(r->err, "a number and one of the units %s", unit_names(r->field->unit));
     if (r->quoted && r->field->type != FIELD_TEXT)
         return err_hint(r->err, "remove the quotes: what stands in quotes is a text");
+    bool number = r->field->type == FIELD_COUNT || r->field->type == FIELD_REAL;
+    if (number && hint_number(r))
+        return STATUS_INPUT;
     if (r->field->fallback && r->field->fallback[0] != '\0')
         return err_hint(r->err, "for example %s", r->field->fallback);
     return STATUS_INPUT;

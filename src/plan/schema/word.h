@@ -16,6 +16,10 @@ const char *word_help(const char *const *words, const char *word);
  * the nearest thing there is, for a hint. */
 const char *word_meant(const char *const *words, const char *text, bool *same);
 
+/* The key of a plan that people mean by the name of a framework's flag or field ("seq_length",
+ * "tensor-parallel-size"), letters' case and - for _ aside; NULL when there is none. */
+const char *word_key(const char *name);
+
 /* The catalogue's name that people mean by another ("qwen3-moe", "mcore"), in lower case with -
  * for _; NULL when there is none. `kind` is "model", "cluster" or "stack". */
 const char *word_catalogue(const char *kind, const char *name);
