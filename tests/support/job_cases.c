@@ -250,6 +250,23 @@ const struct job_case job_cases[] = {
      "workload.sequence_length=4096 workload.context_length=32000 precision.kv_cache=fp8 "
      "stack.graph_batch=128",
      1},
+    {"vllm/compose.yaml", "cluster=h100",
+     "parallel.tp=2 workload.context_length=40960 memory.fraction=0.9 "
+     "precision.weights=fp8_block cluster.node.devices=2",
+     0},
+    {"vllm/kubernetes.yaml", "cluster=h200",
+     "parallel.tp=8 parallel.ep=8 parallel.etp=1 workload.context_length=16384 "
+     "precision.weights=fp8_block",
+     0},
+    {"vllm/kubernetes-shell.yaml", "cluster=h200",
+     "parallel.tp=2 workload.context_length=32768 memory.fraction=0.92 precision.weights=bf16",
+     0},
+    {"sglang/leader-worker.yaml", "",
+     "parallel.tp=16 parallel.etp=16 cluster.nodes=2 memory.fraction=0.85", 0},
+    {"torchtitan/kubernetes-job.yaml", "cluster=h100",
+     "parallel.tp=2 parallel.ep=8 workload.micro_batch=4 parallel.zero=3 "
+     "recompute.kind=selective",
+     0},
     {"vllm/docker.sh", "cluster=h100",
      "parallel.tp=2 model.layers=36 workload.max_num_batched_tokens=8192 "
      "precision.weights=mxfp4",

@@ -5,6 +5,7 @@
 
 #include "base/file.h"
 #include "plan/hf/import_hf.h"
+#include "plan/job/container.h"
 #include "plan/job/reader.h"
 #include "plan/job/toml.h"
 #include "plan/read/part.h"
@@ -48,11 +49,12 @@ static enum status deliver(const struct input *in, struct job *job)
     return STATUS_OK;
 }
 
-static enum status read_script(const struct input *in)
+/* `script`: what the shell reads, of a text that is no script itself. */
+static enum status read_script(const struct input *in, const char *script, size_t length)
 {
     struct job job = new_job(in, NULL);
     struct shell shell;
-    TRY(shell_read(job.file, in->text, in->length, in->arena, &shell, in->err));
+    TRY(shell_read(job.file, script, length, in->arena, &shell, in->err));
     TRY(launch_read(&job, &shell));
     job.shell = &shell;
     return deliver(in, &job);
@@ -191,6 +193,14 @@ static enum status read_yaml(const struct input *in)
     return strict;
 }
 
+static enum status read_containers(const struct input *in)
+{
+    struct text script = {.arena = in->arena};
+    TRY(container_script(arena_strdup(in->arena, in->name), in->text, in->length, &script,
+                         in->err));
+    return read_script(in, text_string(&script), script.length);
+}
+
 static enum status read_toml(const struct input *in)
 {
     struct node *root = NULL;
@@ -215,7 +225,9 @@ enum status job_read_text(const char *name, const char *text, size_t length,
     if (request->from && !from)
         return job_unknown_framework(request->from, arena, err);
     if (launch_is_script(name, text, length))
-        return read_script(&in);
+        return read_script(&in, terminated, length);
+    if (container_is(terminated, length))
+        return read_containers(&in);
     bool toml = text_ends(name, ".toml") || (from && from->toml);
     return toml ? read_toml(&in) : read_yaml(&in);
 }

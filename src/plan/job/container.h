@@ -1,0 +1,21 @@
+/* Launches in descriptions of containers: Kubernetes manifests (Pod, Deployment, Job, whatever
+ * has `containers`) and Compose files (`services`), as the commands that the containers run. */
+#ifndef MOEPLAN_PLAN_JOB_CONTAINER_H
+#define MOEPLAN_PLAN_JOB_CONTAINER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/err.h"
+#include "base/text.h"
+
+/* Whether a YAML text looks like one: a line begins with "apiVersion:" or "services:". */
+bool container_is(const char *text, size_t length);
+
+/* The commands as a shell script whose words stand on the lines that they have in the text; a
+ * container whose image starts the server by itself as "docker run IMAGE ...". Nothing where no
+ * container says a command. STATUS_INPUT with the place for what is no YAML. */
+enum status container_script(const char *name, const char *text, size_t length,
+                             struct text *script, struct err *err);
+
+#endif
