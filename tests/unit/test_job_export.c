@@ -15,10 +15,10 @@
 #include "support/settings.h"
 #include "work/stack/stack.h"
 
-static const char *const stacks[] = {"maxtext", "megatron", "torchtitan", "vllm",
-                                     "sglang",  "trtllm",   "deepspeed",  "fsdp"};
-static const char *const endings[] = {"yml", "sh", "toml", "sh", "sh", "sh", "sh", "sh"};
-static const bool serves[] = {[3] = true, [4] = true, [5] = true, [7] = false};
+static const char *const stacks[] = {"maxtext", "megatron",  "torchtitan", "vllm",  "sglang",
+                                     "trtllm",  "deepspeed", "fsdp",       "bridge"};
+static const char *const endings[] = {"yml", "sh", "toml", "sh", "sh", "sh", "sh", "sh", "sh"};
+static const bool serves[] = {[3] = true, [4] = true, [5] = true, [8] = false};
 
 enum { STACKS = sizeof stacks / sizeof *stacks, SETS = 8 };
 
@@ -92,8 +92,9 @@ static size_t check_example(const char *file)
         struct text launch = {.arena = &arena};
         struct plan *plan = arena_alloc(&arena, 1, sizeof *plan);
         load(file, NULL, NULL, &arena, plan);
-        if (!text_starts(plan->stack_name, stacks[i]))
-            load(file, NULL, stacks[i], &arena, plan);
+        const char *stack = job_export_stack(stacks[i]);
+        if (!text_starts(plan->stack_name, stack))
+            load(file, NULL, stack, &arena, plan);
         print_message("%s as %s\n", file, stacks[i]);
         enum status status = job_export(plan, stacks[i], &arena, &launch, &err);
         if (can_run(plan, i, &arena))
@@ -146,6 +147,17 @@ static const struct {
      {"--moe-expert-capacity-factor 1.5", "--moe-pad-expert-input-to-capacity",
       "--recompute-granularity full", "--num-virtual-stages-per-pipeline-rank 2"},
      "parallel. moe.path moe.capacity recompute."},
+    {"examples/megatron-qwen3-30b-h100.yaml",
+     8,
+     {"parallel.tp=2", "parallel.sp=true", "parallel.pp=2", "parallel.stages=[23, 25]",
+      "parallel.ep=4", "recompute.kind=selective", "recompute.modules=[moe_act, layernorm]",
+      "precision.recipe=mxfp8"},
+     {"--recipe qwen3_30b_a3b_pretrain_config", "model.tensor_model_parallel_size=2",
+      "model.context_parallel_size=1", "model.sequence_parallel=true",
+      "'model.pipeline_model_parallel_layout=\"Et*23|t*25L\"'",
+      "'model.recompute_modules=[moe_act,layernorm]'", "bf16_with_mxfp8_mixed",
+      "train.micro_batch_size=1"},
+     "parallel. workload. recompute. moe.path model."},
     {"examples/seed000-primus-turbo.yaml",
      0,
      {"moe.path=capacity", "moe.capacity_factor=2", "parallel.tp=2", "parallel.ep=4",
@@ -245,8 +257,9 @@ static void flags_stand_for_their_keys(void **state)
         struct text launch = {.arena = &arena};
         struct plan *plan = arena_alloc(&arena, 1, sizeof *plan);
         const char *stack = stacks[cases[i].stack];
-        bool own = strstr(cases[i].file, stack) || cases[i].stack == 0;
-        load(cases[i].file, cases[i].sets, own ? NULL : stack, &arena, plan);
+        const char *on = job_export_stack(stack);
+        bool own = strstr(cases[i].file, on) || cases[i].stack == 0;
+        load(cases[i].file, cases[i].sets, own ? NULL : on, &arena, plan);
         job_export(plan, stack, &arena, &launch, &err);
         assert_string_equal(err.text, "");
         for (size_t j = 0; j < SETS && cases[i].flags[j]; j++)

@@ -10,16 +10,16 @@ struct settings {
 
 static const struct option options[] = {
     {"for", 0, OPTION_TEXT, offsetof(struct settings, stack), "STACK", NULL,
-     "maxtext, megatron, torchtitan, deepspeed, fsdp, vllm, sglang or trtllm; the plan's own "
-     "stack unless given"},
+     "maxtext, megatron, bridge, torchtitan, deepspeed, fsdp, vllm, sglang or trtllm; the "
+     "plan's own stack unless given"},
 };
 
 /* For another stack the plan is the one that --set stack=... would give. */
-static enum status load(const struct invocation *call, const char *stack, struct plan *plan,
+static enum status load(const struct invocation *call, const char *name, struct plan *plan,
                         struct err *err)
 {
     struct request request;
-    TRY(job_refuse_export(stack, err));
+    const char *stack = name ? job_export_stack(name) : NULL;
     TRY(plan_argument_request(call, 0, &request, err));
     TRY(request_load(&request, call->arena, plan, NULL, err));
     if (!stack || text_equal(stack, plan->stack_name) ||
@@ -63,7 +63,8 @@ const struct command command_export = {
     .summary = "the launch flags of a plan for its stack",
     .description =
         "Writes a plan as the launch of its stack: a MaxText configuration, a Megatron-LM "
-        "command line, a torchtitan TOML file, a launch of DeepSpeed or Accelerate with its "
+        "command line, overrides of a Megatron-Bridge recipe, a torchtitan TOML file, a launch "
+        "of DeepSpeed or Accelerate with its "
         "file, "
         "a vLLM, SGLang or TensorRT-LLM launch. What the stack has no "
         "flag for stands in '#moeplan key=value' lines, so that reading the launch gives the "

@@ -3,7 +3,8 @@
  * NVIDIA-NeMo/Megatron-Bridge 067f987df03b. */
 #include <string.h>
 
-#include "plan/job/reader.h"
+#include "plan/job/megatron.h"
+#include "plan/schema/schema.h"
 
 /* Recipes are called "qwen3_30b_a3b_pretrain_config", "deepseek_v3": the longest beginning. */
 static const char *model_of_recipe(struct job *job, const char *recipe)
@@ -114,6 +115,14 @@ static enum status read_precision(struct job *job)
     return STATUS_OK;
 }
 
+const char *bridge_precision(enum precision_recipe recipe)
+{
+    for (size_t i = 0; i < sizeof recipes / sizeof *recipes; i++)
+        if (text_equal(recipes[i].recipe, words_recipe[recipe]))
+            return recipes[i].name;
+    return NULL;
+}
+
 /* peft lora or dora: an adapter of rank dim on the matrices named (peft/lora.py). */
 static enum status read_adapter(struct job *job)
 {
@@ -165,8 +174,8 @@ static enum status bridge_prepare(struct job *job)
 static enum status bridge_finish(struct job *job)
 {
     TRY(read_recipe(job));
-    bool described = job_given(job, "num-layers") || draft_find(&job->draft, "model");
-    if (!described) {
+    bool named = job_given(job, "num-layers") || draft_find(&job->draft, "model");
+    if (!named && !job->described) {
         job_refuse(job, "the job does not say which model it runs");
         return err_hint(job->err, "a recipe's model is not read: name it, as in --set "
                                   "model=qwen3-30b-a3b");
@@ -198,10 +207,9 @@ const struct job_framework job_bridge = {
     .n_flags = &megatron_n_flags,
     .prepare = bridge_prepare,
     .finish = bridge_finish,
-    .unwritten = "a Bridge job is a Python recipe, which only overrides could stand beside: "
-                 "--for megatron writes the same flags, which its overrides take with "
-                 "underscores",
-    .names = NAMES_NONE,
+    .write = bridge_write,
+    .write_flag = bridge_write_flag,
+    .names = NAMES_BRIDGE,
     .files = true,
     .trains = true,
 };

@@ -119,16 +119,17 @@ static enum status check_layout(const struct job_writer *writer, const struct pl
     return STATUS_OK;
 }
 
-/* Keys in which two plans differ, but for the layout, as lines; how many. */
+/* Keys in which two plans differ, but for the layout, as lines; how many. Only those that begin
+ * with the prefix. */
 static size_t write_differences(const struct job_writer *writer, const struct plan *other,
-                                struct text *out)
+                                const char *prefix, struct text *out)
 {
     size_t n, count = 0;
     const struct field *fields = schema_fields(&n);
     for (size_t i = 0; i < n; i++) {
         struct text mine = {.arena = writer->arena}, theirs = {.arena = writer->arena};
-        if (part_is_key(fields[i].key) || is_layout(fields[i].key) ||
-            text_equal(fields[i].key, "moe.buffer_factor"))
+        if (!text_starts(fields[i].key, prefix) || part_is_key(fields[i].key) ||
+            is_layout(fields[i].key) || text_equal(fields[i].key, "moe.buffer_factor"))
             continue;
         schema_print(&fields[i], writer->plan, &mine);
         schema_print(&fields[i], other, &theirs);
@@ -196,7 +197,9 @@ static enum status complete(struct job_writer *writer, struct text *out)
         }
         if (status == STATUS_OK)
             TRY(check_layout(writer, read));
-        if (write_differences(writer, read, &lines) > 0)
+        /* what does not read at all lacks its model, before all else */
+        const char *prefix = status != STATUS_OK && i == 0 ? "model." : "";
+        if (write_differences(writer, read, prefix, &lines) > 0)
             continue;
         text_append(out, text_string(&whole));
         return STATUS_OK;
@@ -206,22 +209,28 @@ static enum status complete(struct job_writer *writer, struct text *out)
 
 /* ---- the command ---- */
 
-enum status job_refuse_export(const char *name, struct err *err)
+/* Of several frameworks of one stack the first: Bridge is asked for by its own name. */
+static const struct job_framework *writes_for(const char *name)
 {
-    const struct job_framework *framework = job_framework_named(name);
-    if (!framework || !framework->unwritten)
-        return STATUS_OK;
-    err_set(err, STATUS_INPUT, "jobs of '%s' are read, not written", name);
-    return err_hint(err, "%s", framework->unwritten);
+    const struct job_framework *named = job_framework_named(name);
+    if (named && named->write)
+        return named;
+    for (size_t i = 0; job_frameworks[i]; i++)
+        if (job_frameworks[i]->write && text_equal(job_frameworks[i]->stack, name))
+            return job_frameworks[i];
+    return NULL;
+}
+
+const char *job_export_stack(const char *name)
+{
+    const struct job_framework *framework = writes_for(name);
+    return framework ? framework->stack : name;
 }
 
 enum status job_export(const struct plan *plan, const char *stack, struct arena *arena,
                        struct text *out, struct err *err)
 {
-    const struct job_framework *framework = NULL;
-    for (size_t i = 0; job_frameworks[i]; i++)
-        if (job_frameworks[i]->write && text_equal(job_frameworks[i]->stack, stack))
-            framework = job_frameworks[i];
+    const struct job_framework *framework = writes_for(stack);
     if (!framework) {
         err_set(err, STATUS_INPUT, "stack '%s' has no launch flags", stack);
         return err_hint(err, "export writes for %s", job_framework_list(arena, true));

@@ -19,7 +19,7 @@ const char *job_framework_list(struct arena *arena, bool exported)
     for (size_t i = 0; job_frameworks[i]; i++) {
         const struct job_framework *f = job_frameworks[i];
         if (!exported || f->write)
-            text_printf(&text, "%s%s", text.length ? ", " : "", exported ? f->stack : f->name);
+            text_printf(&text, "%s%s", text.length ? ", " : "", f->name);
     }
     return text_string(&text);
 }

@@ -62,10 +62,14 @@ size_t job_rows(struct arena *arena, const char *framework, struct job_row **row
 /* The error of a framework's name that is none. */
 enum status job_unknown_framework(const char *name, struct arena *arena, struct err *err);
 
+/* The stack that launches for a framework's or a stack's name run on: "megatron" of "bridge".
+ */
+const char *job_export_stack(const char *name);
+
 /* The launch of a plan as its stack's own flags, read back and compared: what the flags cannot
- * say follows as "#moeplan key=value" lines. STATUS_INPUT for a stack without launch flags, and
- * for a plan it cannot run. */
-enum status job_refuse_export(const char *name, struct err *err); /* a framework's, with why */
+ * say follows as "#moeplan key=value" lines. `stack` may be a framework's name, which decides
+ * where several run on one stack. STATUS_INPUT for a stack without launch flags, and for a plan
+ * it cannot run. */
 enum status job_export(const struct plan *plan, const char *stack, struct arena *arena,
                        struct text *out, struct err *err);
 

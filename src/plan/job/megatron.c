@@ -369,7 +369,7 @@ enum status megatron_finish(struct job *job)
 {
     set_last_batch(job);
     job_set(job, "workload.mode", "train", "");
-    if (!draft_find(&job->draft, "model"))
+    if (!draft_find(&job->draft, "model") && (job_given(job, "num-layers") || !job->described))
         TRY(megatron_set_model(job));
     TRY(set_layout_rest(job));
     TRY(megatron_set_formats(job));

@@ -41,4 +41,15 @@ enum status megatron_set_layout(struct job *job, const char *text, uint64_t pp);
 /* precision and optimizer: megatron_formats.c */
 enum status megatron_set_formats(struct job *job);
 
+/* Flags of the layout, the dispatcher, overlap, recomputation and the optimizer:
+ * megatron_write.c. */
+void megatron_write_rest(struct job_writer *writer);
+
+/* Launches of Megatron-Bridge: bridge_write.c */
+enum status bridge_write(struct job_writer *writer);
+void bridge_write_flag(struct job_writer *writer, const char *name, const char *value);
+
+/* Bridge's name of a recipe of precision; NULL: it has none. */
+const char *bridge_precision(enum precision_recipe recipe);
+
 #endif

@@ -2,7 +2,7 @@
 #include <inttypes.h>
 
 #include "plan/derive.h"
-#include "plan/job/reader.h"
+#include "plan/job/megatron.h"
 #include "plan/schema/schema.h"
 
 static void on(struct job_writer *writer, bool given, const char *name)
@@ -264,7 +264,15 @@ static void write_formats(struct job_writer *writer)
     on(writer, p->activations == DTYPE_F16, "fp16");
     on(writer, p->gradients == DTYPE_BF16, "grad-reduce-in-bf16");
     write_recipe(writer);
+}
+
+void megatron_write_rest(struct job_writer *writer)
+{
+    write_layout(writer);
+    write_path(writer);
+    write_overlap(writer);
     write_optimizer(writer);
+    write_recompute(writer);
 }
 
 static enum status megatron_write(struct job_writer *writer)
@@ -279,11 +287,8 @@ static enum status megatron_write(struct job_writer *writer)
                 nodes, nodes ? world / nodes : world);
     write_model(writer);
     writer_direct(writer);
-    write_layout(writer);
-    write_path(writer);
-    write_overlap(writer);
     write_formats(writer);
-    write_recompute(writer);
+    megatron_write_rest(writer);
     return STATUS_OK;
 }
 

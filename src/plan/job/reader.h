@@ -66,9 +66,8 @@ struct job_framework {
     enum status (*prepare)(struct job *job);
     /* What the table cannot say. Direct rows are in the draft already. */
     enum status (*finish)(struct job *job);
-    /* The launch of a plan; NULL: cannot be exported, because `unwritten`. */
+    /* The launch of a plan; NULL: cannot be exported. */
     enum status (*write)(struct job_writer *writer);
-    const char *unwritten;
     /* One flag of it; NULL: "--name value". */
     void (*write_flag)(struct job_writer *writer, const char *name, const char *value);
     const char *launch;       /* the file it is written to: "job.yml"; NULL: "job.sh" */
