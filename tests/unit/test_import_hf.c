@@ -172,8 +172,9 @@ static void broken_configurations_say_where(void **state)
          "arctic, gpt_oss, llama4, llama4_text, olmoe, qwen2_moe, qwen3_moe, qwen3_vl_moe, "
          "qwen3_vl_moe_text, qwen3_next, qwen3_5_moe, qwen3_5_moe_text, qwen3_5, qwen3_5_text, "
          "kimi_linear, minimax_text_01, minimax_m1, minimax, nemotron_h, jamba, llama, "
-         "mistral, gemma, gemma2, gemma3_text, gemma3, qwen2, qwen2_5_vl, qwen2_5_vl_text, "
-         "qwen3, qwen3_vl, qwen3_vl_text, dbrx; or write the model's own keys, as "
+         "mistral, gemma, gemma2, gemma3_text, gemma3, phi3, olmo2, seed_oss, smollm3, qwen2, "
+         "qwen2_5_vl, qwen2_5_vl_text, qwen3, qwen3_vl, qwen3_vl_text, dbrx; or write the "
+         "model's own keys, as "
          "models/*.yaml do"},
         {"{\"model_type\": \"bamba\"}", "config.json:1:16",
          "architecture 'bamba' is not supported: hybrid attention (Mamba and attention layers)",
@@ -299,6 +300,27 @@ static void families_count_what_was_published(void **state)
          "\"num_key_value_heads\": 16, \"vocab_size\": 262208, \"num_hidden_layers\": 62,"
          "\"sliding_window\": 1024",
          27009346304, 5},
+        /* as gemma-3-4b-it says it: the rest is Gemma3TextConfig's */
+        {"\"model_type\": \"gemma3_text\", \"hidden_size\": 2560, \"intermediate_size\": 10240,"
+         "\"num_hidden_layers\": 34, \"sliding_window\": 1024",
+         3880263168, 5},
+        {"\"model_type\": \"phi3\", \"hidden_size\": 5120, \"intermediate_size\": 17920,"
+         "\"num_attention_heads\": 40, \"num_key_value_heads\": 10, \"vocab_size\": 100352,"
+         "\"num_hidden_layers\": 40",
+         14659507200, 0},
+        {"\"model_type\": \"olmo2\", \"hidden_size\": 5120, \"intermediate_size\": 27648,"
+         "\"num_attention_heads\": 40, \"num_key_value_heads\": 8, \"vocab_size\": 100352,"
+         "\"num_hidden_layers\": 64",
+         32234279936, 0},
+        {"\"model_type\": \"seed_oss\", \"hidden_size\": 5120, \"intermediate_size\": 27648,"
+         "\"num_attention_heads\": 80, \"num_key_value_heads\": 8, \"vocab_size\": 155136,"
+         "\"num_hidden_layers\": 64, \"head_dim\": 128, \"attention_bias\": true,"
+         "\"attention_out_bias\": false",
+         36151104512, 0},
+        {"\"model_type\": \"smollm3\", \"hidden_size\": 2048, \"intermediate_size\": 11008,"
+         "\"num_attention_heads\": 16, \"num_key_value_heads\": 4, \"vocab_size\": 128256,"
+         "\"num_hidden_layers\": 36",
+         3075098624, 0},
         {"\"model_type\": \"dots1\", \"hidden_size\": 4096, \"intermediate_size\": 10944,"
          "\"first_k_dense_replace\": 1, \"n_routed_experts\": 128, \"n_shared_experts\": 2,"
          "\"num_experts_per_tok\": 6, \"moe_intermediate_size\": 1408, \"head_dim\": 128,"
@@ -403,6 +425,17 @@ static void what_is_not_modelled_is_noted(void **state)
          "'quantization_config' (line 1): a format that is not known; the matrices are taken "
          "for "
          "16 bits\n"},
+        {", \"quantization_config\": {\"quant_method\": \"awq\", \"bits\": 4, "
+         "\"modules_to_not_convert\": [\"lm_head\", \"model.layers.0.mlp.gate\"]}",
+         ""},
+        {", \"quantization_config\": {\"quant_method\": \"awq\", \"bits\": 4, "
+         "\"modules_to_not_convert\": [\"lm_head\", \"self_attn\"]}",
+         "'modules_to_not_convert' (line 1): matrices left in 16 bits are counted in the "
+         "checkpoint's format\n"},
+        {", \"quantization_config\": {\"quant_method\": \"awq\", \"bits\": 4, "
+         "\"kv_cache_scheme\": {\"num_bits\": 8}}",
+         "'kv_cache_scheme' (line 1): a cache in a format of the checkpoint's own is for "
+         "precision.kv_cache to say\n"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct arena arena = {0};

@@ -338,6 +338,18 @@ static enum dtype checkpoint_of(const struct config *config)
     return DTYPE_NONE;
 }
 
+/* A required key that a later row of the family gives a default. */
+static bool is_given_later(const struct import_family *family, size_t part,
+                           const struct import_field *field)
+{
+    const size_t n = sizeof family->parts / sizeof *family->parts;
+    for (size_t i = part + 1; !field->fallback && i < n; i++)
+        for (size_t j = 0; j < family->parts[i].n; j++)
+            if (family->parts[i].field[j].offset == field->offset)
+                return true;
+    return false;
+}
+
 enum status import_hf_model(const struct node *config, struct model *model, struct err *err)
 {
     if (config->kind != NODE_MAPPING)
@@ -349,7 +361,8 @@ enum status import_hf_model(const struct node *config, struct model *model, stru
     struct model m = {0};
     for (size_t i = 0; i < sizeof family->parts / sizeof *family->parts; i++)
         for (size_t j = 0; j < family->parts[i].n; j++)
-            TRY(read_field(&c, &family->parts[i].field[j], &m, err));
+            if (!is_given_later(family, i, &family->parts[i].field[j]))
+                TRY(read_field(&c, &family->parts[i].field[j], &m, err));
     if (family->finish)
         TRY(family->finish(c.inner, &m, err));
     TRY(fill_in(&c, &m, err));

@@ -371,7 +371,7 @@ static const struct import_field qwen2[] = {
     BOOL(attention.output_bias, NULL, "false"),
 };
 
-/* Qwen3, Gemma 3 */
+/* Qwen3 */
 static const struct import_field head_norms[] = {
     BOOL(attention.qk_norm, NULL, "true"),
 };
@@ -386,6 +386,32 @@ static const struct import_field gemma[] = {
 static const struct import_field gemma2[] = {
     COUNT(attention.window, "sliding_window", "4096"),
     COUNT(norms_per_layer, NULL, "4"),
+};
+
+/* What published configurations leave to Gemma3TextConfig. */
+static const struct import_field gemma3[] = {
+    COUNT(layers, "num_hidden_layers", "26"),
+    COUNT(hidden, "hidden_size", "2304"),
+    COUNT(dense_intermediate, "intermediate_size", "9216"),
+    COUNT(vocab, "vocab_size", "262208"),
+    COUNT(attention.heads, "num_attention_heads", "8"),
+    COUNT(attention.kv_heads, "num_key_value_heads", "4"),
+    BOOL(attention.qk_norm, NULL, "true"),
+};
+
+/* Norms of queries and keys over all heads, and behind attention and network. */
+static const struct import_field olmo2[] = {
+    BOOL(attention.qk_norm, NULL, "true"),
+    BOOL(attention.qk_norm_all_heads, NULL, "true"),
+};
+
+static const struct import_field seed_oss[] = {
+    BOOL(attention.bias, "attention_bias", "true"),
+    BOOL(attention.output_bias, "attention_out_bias", "false"),
+};
+
+static const struct import_field smollm3[] = {
+    BOOL(tied_embeddings, "tie_word_embeddings", "true"),
 };
 
 static const struct import_field dots1[] = {
@@ -564,8 +590,20 @@ const struct import_family import_families[] = {
      import_finish_gemma2},
     {{"gemma3_text", "gemma3", "Gemma3ForCausalLM", "Gemma3ForConditionalGeneration", NULL},
      {FIELDS(common), FIELDS(grouped_heads), FIELDS(dense), FIELDS(gemma), FIELDS(gemma2),
-      FIELDS(head_norms)},
+      FIELDS(gemma3)},
      import_finish_gemma3},
+    {{"phi3", "Phi3ForCausalLM", NULL},
+     {FIELDS(common), FIELDS(grouped_heads), FIELDS(dense)},
+     import_finish_llama},
+    {{"olmo2", "Olmo2ForCausalLM", NULL},
+     {FIELDS(common), FIELDS(grouped_heads), FIELDS(dense), FIELDS(olmo2)},
+     import_finish_llama},
+    {{"seed_oss", "SeedOssForCausalLM", NULL},
+     {FIELDS(common), FIELDS(grouped_heads), FIELDS(dense), FIELDS(seed_oss)},
+     import_finish_llama},
+    {{"smollm3", "SmolLM3ForCausalLM", NULL},
+     {FIELDS(common), FIELDS(grouped_heads), FIELDS(dense), FIELDS(smollm3)},
+     import_finish_llama},
     {{"qwen2", "qwen2_5_vl", "qwen2_5_vl_text", "Qwen2ForCausalLM",
       "Qwen2_5_VLForConditionalGeneration", NULL},
      {FIELDS(common), FIELDS(grouped_heads), FIELDS(dense), FIELDS(qwen2)},
