@@ -107,7 +107,7 @@ static void print_fixes(struct page_parts *page)
 {
     const struct memory_report *m = page->memory;
     struct html *html = &page->html;
-    if (m->verdict != VERDICT_OOM)
+    if (!predict_lacks_memory(m))
         return;
     html_section(html, "What makes it fit",
                  m->n_fixes ? "Each change was evaluated like the plan itself."

@@ -56,7 +56,7 @@ static void write_memory(struct json *json, const struct memory_report *memory)
     write_wall(json, "address_wall", memory->address_wall);
     write_wall(json, "int_wall", memory->int_wall);
     columns = fix_columns(&n);
-    if (memory->verdict == VERDICT_OOM)
+    if (predict_lacks_memory(memory))
         column_json_array(json, "fixes", columns, n, memory->fixes, memory->n_fixes,
                           sizeof *memory->fixes);
     json_close(json);

@@ -70,7 +70,7 @@ void screen_fixes(struct screen *screen)
 {
     const struct memory_report *memory = screen->memory;
     const struct term *term = screen->view->term;
-    if (memory->verdict != VERDICT_OOM)
+    if (!predict_lacks_memory(memory))
         return;
     if (memory->n_fixes == 0) {
         page_heading(&screen->page, "no change that was tried makes it fit");

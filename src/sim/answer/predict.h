@@ -133,6 +133,9 @@ struct predict_options {
     struct pool *pool;                  /* for samples of the experts' loads, or NULL */
 };
 
+/* More than the limit, be it within the stack's error of it: what fixes are searched for. */
+bool predict_lacks_memory(const struct memory_report *memory);
+
 /* A plan whose step is one: any mode but serve. No fixes, whatever is asked for. */
 enum status predict_step(const struct plan *plan, const struct predict_options *options,
                          struct arena *arena, struct prediction *out, struct err *err);

@@ -121,12 +121,18 @@ static enum status predict_held(const struct plan *plan, const struct predict_op
     return STATUS_OK;
 }
 
+bool predict_lacks_memory(const struct memory_report *memory)
+{
+    bool above = memory->total_bytes > memory->limit_bytes;
+    return memory->verdict == VERDICT_OOM || (memory->verdict == VERDICT_MARGINAL && above);
+}
+
 enum status predict(const struct plan *plan, const struct predict_options *options,
                     struct arena *arena, struct prediction *out, struct err *err)
 {
     bool serves = plan->workload.mode == MODE_SERVE;
     TRY((serves ? predict_serve : predict_held)(plan, options, arena, out, err));
-    if (options->fixes && out->memory.verdict == VERDICT_OOM)
+    if (options->fixes && predict_lacks_memory(&out->memory))
         out->memory.fixes =
             fix_find(plan, options->routing, options->time ? options->time->profile : NULL,
                      arena, &out->memory.n_fixes);

@@ -338,8 +338,8 @@ static enum status refuse(const struct plan *plan, const struct serve_style *sty
                 "(%llu x %llu), which is not modelled",
                 name, (unsigned long long)p->tp, (unsigned long long)plan_dp(plan));
         return err_hint(err,
-                        "set parallel.ep to %llu (whole experts, --enable-expert-parallel), or "
-                        "parallel.tp to %llu",
+                        "set parallel.ep to %llu and parallel.etp to 1 (whole experts, expert "
+                        "parallel), or parallel.tp to %llu",
                         (unsigned long long)ranks, (unsigned long long)ranks);
     }
     err_set(err, STATUS_INPUT,
