@@ -143,6 +143,8 @@ MOEPLAN_API int moeplan_result_length(const struct moeplan_result *result, const
  *   "plan.yaml", "plan.json"    the plan with every key (show)
  *   "predict.txt", "predict.csv", "predict.json"
  *   "report.html"               all of it as one page (report)
+ *   "timeline.json"             a layer and a step along time, as they are played
+ *   "trace.json"                the step as a Chrome trace (predict --trace)
  *   "launch"                    its stack's own flags (export) */
 MOEPLAN_API int moeplan_write(const struct moeplan_plan *plan, const char *document,
                               char **text, size_t *length, struct moeplan_error *error);

@@ -4,11 +4,12 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "lib/along.h"
 #include "lib/document.h"
 #include "lib/frontier.h"
+#include "plan/layers.h"
 #include "plan/read/unread.h"
 #include "report/html/print.h"
-#include "sim/step/plan_spans.h"
 #include "work/stack/stack.h"
 
 enum { POINTS = 24, DOUBLINGS = 3 };
@@ -120,24 +121,22 @@ static void take_spans(const struct plan_spans *layer, struct html_view *view,
             span->op, span_stream_name((enum span_stream)span->stream), span->begin_s,
             span->end_s - span->begin_s, time_part_name(span_part(&layer->stepper, span))};
     }
+    view->layer = kind_name(segment_kind(layer->segment));
     view->spans = spans;
     view->n_spans = list->n;
     view->layer_s = list->end_s;
 }
 
-/* Nothing where the plan has no MoE layer, or its time cannot be told. */
+/* Nothing where the plan has no layer, or its time cannot be told. */
 static enum status add_layer(const struct answer *answer, struct html_view *view,
                              struct arena *arena, struct err *err)
 {
-    const struct plan_spans_ask ask = {
-        .routing = &answer->routing,
-        .profile = &answer->profile,
-        .segment = segment_of_kind(model_expert_kind(&answer->plan.model))};
     struct plan_spans *layer = arena_alloc(arena, 1, sizeof *layer);
+    enum segment segment = plan_spans_layer(&answer->plan.model);
     enum status status = STATUS_OK;
     if (!answer->prediction.time.present)
         return STATUS_OK;
-    status = plan_spans_of(&answer->plan, &ask, arena, layer, err);
+    status = along_spans(answer, segment, arena, layer, err);
     if (status == STATUS_OK)
         take_spans(layer, view, arena);
     plan_spans_release(layer);

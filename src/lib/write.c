@@ -3,6 +3,7 @@
 
 #include "base/column.h"
 #include "base/pool.h"
+#include "lib/along.h"
 #include "lib/document.h"
 #include "lib/handle.h"
 #include "lib/report.h"
@@ -74,6 +75,29 @@ static enum status report_html(struct handle_call *call)
     return report_write(&request, answer, &call->arena, call->out, &call->err);
 }
 
+/* A prediction's seconds, along time. */
+static enum status along(struct handle_call *call,
+                         enum status (*print)(const struct answer *answer, struct arena *arena,
+                                              FILE *out, struct err *err))
+{
+    struct answer *answer = arena_alloc(&call->arena, 1, sizeof *answer);
+    const struct answer_ask ask = {.options = {.memory_only = true, .workers = 1},
+                                   .time = true};
+    TRY(handle_load(call, call->plan, &answer->plan, &answer->origins));
+    TRY(answer_predict(call->plan->name, &ask, &call->arena, answer, &call->err));
+    return print(answer, &call->arena, call->out, &call->err);
+}
+
+static enum status timeline_json(struct handle_call *call)
+{
+    return along(call, along_print_json);
+}
+
+static enum status trace_json(struct handle_call *call)
+{
+    return along(call, along_trace_print);
+}
+
 static enum status predict_txt(struct handle_call *call)
 {
     return predicted(call, predict_print_text);
@@ -93,8 +117,14 @@ static const struct document {
     const char *name;
     handle_work *write;
 } documents[] = {
-    {"plan.yaml", plan_yaml},     {"plan.json", plan_as_json},    {"predict.txt", predict_txt},
-    {"predict.csv", predict_csv}, {"predict.json", predict_json}, {"report.html", report_html},
+    {"plan.yaml", plan_yaml},
+    {"plan.json", plan_as_json},
+    {"predict.txt", predict_txt},
+    {"predict.csv", predict_csv},
+    {"predict.json", predict_json},
+    {"report.html", report_html},
+    {"timeline.json", timeline_json},
+    {"trace.json", trace_json},
     {"launch", launch},
 };
 

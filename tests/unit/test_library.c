@@ -255,9 +255,10 @@ static void documents(void **state)
     static const struct {
         const char *name, *says;
     } rows[] = {
-        {"plan.yaml", "\nworkload:"},    {"plan.json", "\"workload\": {"},
-        {"predict.txt", "memory"},       {"predict.csv", "name,category"},
-        {"predict.json", "\"verdict\""}, {"launch", "--micro-batch-size"},
+        {"plan.yaml", "\nworkload:"},     {"plan.json", "\"workload\": {"},
+        {"predict.txt", "memory"},        {"predict.csv", "name,category"},
+        {"predict.json", "\"verdict\""},  {"launch", "--micro-batch-size"},
+        {"timeline.json", "\"begin_s\""}, {"trace.json", "\"traceEvents\""},
     };
     struct moeplan_plan *plan = open_small(), *again = NULL;
     struct moeplan_error error;

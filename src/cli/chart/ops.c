@@ -1,9 +1,10 @@
-/* The ops of one MoE layer; see ops.h. */
+/* The ops of one layer; see ops.h. */
 #include "cli/chart/ops.h"
 
 #include <string.h>
 
 #include "cli/option/plan_argument.h"
+#include "plan/layers.h"
 #include "plan/schema/schema.h"
 #include "plan/data/trace.h"
 #include "sim/step/plan_spans.h"
@@ -67,7 +68,8 @@ static void append_span(const struct layer *layer, const struct span *span, stru
     struct cost cost = cost_of(s, span);
     double seconds = span->end_s - span->begin_s;
     const char *phase = span->phase ? span->phase : "forward";
-    text_printf(out, "%s,%s,%s,%s,%s,%s,%.0f,%.0f,%.0f", span->op,
+    text_printf(out, "%s,%s,%s,%s,%s,%s,%s,%.0f,%.0f,%.0f",
+                kind_name(segment_kind(layer->segment)), span->op,
                 text_equal(phase, "backward") ? forward_name(span->op) : span->op, phase,
                 span_stream_name((enum span_stream)span->stream), cost.part, cost.bound,
                 cost.flop, cost.bytes, cost.sent);
@@ -110,7 +112,7 @@ static enum status load(const struct chart_request *request, struct layer *layer
     TRY(plan_argument_load(request->call, 0, &layer->plan, &origins, err));
     TRY(routing_data_load(&layer->plan, NULL, arena, &layer->routing, err));
     TRY(profile_load(&layer->plan, arena, &layer->profile, err));
-    layer->segment = segment_of_kind(model_expert_kind(&layer->plan.model));
+    layer->segment = plan_spans_layer(&layer->plan.model);
     const struct plan_spans_ask ask = {&layer->routing, &layer->profile, 0, layer->segment};
     TRY(plan_spans_of(&layer->plan, &ask, arena, &layer->spans, err));
     uint64_t count[KIND_COUNT] = {0};
@@ -118,7 +120,7 @@ static enum status load(const struct chart_request *request, struct layer *layer
     layer->layers = count[segment_kind(layer->segment)];
     if (layer->spans.list.n)
         return STATUS_OK;
-    err_set(err, STATUS_INPUT, "the plan has no MoE layer to draw");
+    err_set(err, STATUS_INPUT, "the plan has no layer to draw");
     return err_hint(err, "`moeplan predict --trace FILE.json` shows every step along time");
 }
 
@@ -135,9 +137,10 @@ static enum status make(const struct chart_request *request, bool sums,
             "moeplan " MOEPLAN_VERSION
             ": modelled, profile %s; plan %s, path %s, the expected fullest rank",
             layer->profile.name, layer->plan.name, words_path[stack_path(&layer->plan, NULL)]);
-        text_append(&p->data, "op,forward_op,phase,stream,part,bound,flop,bytes,bytes_sent,"
-                              "flop_per_byte,flop_per_s,peak_flop_per_s,memory_bytes_per_s,"
-                              "start_s,duration_s,layer_s,layers,step_s\n");
+        text_append(&p->data,
+                    "layer,op,forward_op,phase,stream,part,bound,flop,bytes,bytes_sent,"
+                    "flop_per_byte,flop_per_s,peak_flop_per_s,memory_bytes_per_s,"
+                    "start_s,duration_s,layer_s,layers,step_s\n");
         if (sums)
             sum_rounds(list);
         for (size_t i = 0; i < list->n; i++)

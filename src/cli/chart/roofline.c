@@ -68,9 +68,9 @@ static bool is_more(const struct share *shares, size_t n, double other, double w
 static enum status fill(const char *file, const struct chart_names *names, struct picture *p,
                         struct err *err)
 {
-    static const char *const columns[] = {"forward_op", "phase",           "flop_per_byte",
-                                          "flop_per_s", "peak_flop_per_s", "memory_bytes_per_s",
-                                          "duration_s", "layer_s",         NULL};
+    static const char *const columns[] = {
+        "layer",           "forward_op",         "phase",      "flop_per_byte", "flop_per_s",
+        "peak_flop_per_s", "memory_bytes_per_s", "duration_s", "layer_s",       NULL};
     struct csv csv;
     size_t n;
     double other;
@@ -81,7 +81,9 @@ static enum status fill(const char *file, const struct chart_names *names, struc
         return err_at(err, STATUS_INPUT, (struct mark){file, 1, 1},
                       "no op of this layer computes anything");
     p->chart.kind = "roofline";
-    chart_titles(p, names, "a MoE layer's ops, rate and share of time");
+    chart_titles(p, names,
+                 arena_printf(p->arena, "ops of one %s, rate and share of time",
+                              csv_cell(&csv, 0, "layer")));
     add_ops(shares, n, whole, p);
     picture_text(p, "other_title",
                  arena_printf(p->arena, "without FLOPs %.1f %%%s",

@@ -2,22 +2,23 @@
 #include "base/unit.h"
 #include "cli/chart/ops.h"
 
-/* "one MoE layer: 12.3 ms, of 58 in a step of 1.9 s" */
+/* "one moe layer of 58: 12.3 ms; the step 1.9 s" */
 static const char *title(const struct csv *csv, struct arena *arena)
 {
     char layer[48], step[48];
     double layers = chart_number(csv, 0, "layers");
     unit_print(layer, UNIT_SECONDS, chart_number(csv, 0, "layer_s"));
     unit_print(step, UNIT_SECONDS, chart_number(csv, 0, "step_s"));
-    return arena_printf(arena, "one MoE layer of %.0f: %s; the step %s", layers, layer, step);
+    return arena_printf(arena, "one %s of %.0f: %s; the step %s", csv_cell(csv, 0, "layer"),
+                        layers, layer, step);
 }
 
 static enum status fill(const char *file, const struct chart_names *names, struct picture *p,
                         struct err *err)
 {
-    static const char *const columns[] = {"op",      "phase",      "stream",  "part",
-                                          "start_s", "duration_s", "layer_s", "layers",
-                                          "step_s",  NULL};
+    static const char *const columns[] = {"layer",  "op",      "phase",      "stream",
+                                          "part",   "start_s", "duration_s", "layer_s",
+                                          "layers", "step_s",  NULL};
     struct csv csv;
     size_t n;
     TRY(chart_table(file, columns, chart_timeline.needs, p, &csv, err));

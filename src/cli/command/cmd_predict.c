@@ -3,9 +3,8 @@
 #include "cli/command/commands.h"
 #include "cli/command/trace.h"
 #include "cli/option/plan_argument.h"
-#include "lib/answer.h"
+#include "lib/along.h"
 #include "report/predict/moe.h"
-#include "sim/step/plan_spans.h"
 
 struct settings {
     bool buffers, experts, exact, ops, why;
@@ -60,10 +59,8 @@ static void print(const struct invocation *call, const struct predict_view *view
 static enum status write_trace(const struct answer *answer, const struct predict_view *view,
                                const char *file, struct arena *arena, struct err *err)
 {
-    const struct plan_spans_ask ask = {&answer->routing, &answer->profile, TRACE_SPANS,
-                                       SEGMENT_COUNT};
     struct plan_spans *spans = arena_alloc(arena, 1, sizeof *spans);
-    enum status status = plan_spans_of(&answer->plan, &ask, arena, spans, err);
+    enum status status = along_spans(answer, SEGMENT_COUNT, arena, spans, err);
     const struct trace_view trace = {&spans->list, "simulated", &view->provenance};
     if (status == STATUS_OK)
         status = trace_write(&trace, file, err);

@@ -5,8 +5,6 @@
 #include "cli/command/command.h"
 #include "report/trace_json.h"
 
-enum { TRACE_SPANS = 200000 /* of a simulated step, about; some 40 MB */ };
-
 /* Before the work is done: STATUS_INPUT when the call reads that file, STATUS_USAGE when it is
  * what -o writes. */
 enum status trace_check(const struct invocation *call, const char *file, struct err *err);

@@ -256,7 +256,8 @@ class Plan:
 
     def write(self, document: str) -> str:
         """A text about the plan: "plan.yaml", "plan.json", "predict.txt", "predict.csv",
-        "predict.json", "report.html", or "launch", its stack's own flags."""
+        "predict.json", "report.html", "timeline.json" (a layer and a step along time),
+        "trace.json" (the step as a Chrome trace), or "launch", its stack's own flags."""
         return _library.text_of(_lib.moeplan_write, self._handle, document.encode())
 
 

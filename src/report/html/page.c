@@ -190,7 +190,7 @@ static void print_timeline(struct page_parts *page)
     if (!view->n_spans)
         return;
     unit_print(layer, UNIT_SECONDS, view->layer_s);
-    html_section(html, "One MoE layer along time",
+    html_section(html, arena_printf(html->arena, "One %s along time", view->layer),
                  arena_printf(html->arena,
                               "%s of the step, forward and backward, by the profile, on the "
                               "expected fullest rank: what a stream does beside another is "

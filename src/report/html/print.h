@@ -10,7 +10,8 @@ struct html_view {
     const char *swept;                  /* the key of the points; NULL: there are none */
     const struct html_point *points;
     size_t n_points;
-    const struct html_span *spans; /* of one MoE layer, from 0 to layer_s; none without one */
+    const char *layer;             /* the kind of the one drawn along time */
+    const struct html_span *spans; /* its own, from 0 to layer_s; none without one */
     size_t n_spans;
     double layer_s;
     const char *yaml; /* the plan with every key */

@@ -10,6 +10,7 @@ struct plan_spans {
     struct stepper stepper; /* with the list, its values and what prices it */
     struct step_time step;
     struct span_list list;
+    enum segment segment; /* as asked */
 };
 
 struct plan_spans_ask {
@@ -18,6 +19,10 @@ struct plan_spans_ask {
     size_t most;          /* spans of a step, about */
     enum segment segment; /* one layer of it; SEGMENT_COUNT: the whole step */
 };
+
+/* The layer that stands for a model: of the kinds with experts the one that most layers are;
+ * of all kinds in a model without. */
+enum segment plan_spans_layer(const struct model *model);
 
 /* Memory from the arena; plan_spans_release frees the rest, also after a failure. STATUS_INPUT
  * when the stack refuses the plan or its routing cannot be sampled. */
