@@ -247,6 +247,46 @@ static void a_sweep_is_its_points(void **state)
     moeplan_close(plan);
 }
 
+/* ---- what people paste ---- */
+
+static void pasted(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *stack, *model;
+    } rows[] = {
+        {"{\"model_type\": \"mixtral\", \"num_hidden_layers\": 32, \"hidden_size\": 4096,"
+         " \"intermediate_size\": 14336, \"num_attention_heads\": 32,"
+         " \"num_key_value_heads\": 8, \"vocab_size\": 32000, \"num_local_experts\": 8,"
+         " \"num_experts_per_tok\": 2}",
+         "vllm", "mixtral"},
+        {"# torchtitan's\n[model]\nname = \"deepseek_v3\"\nflavor = \"16B\"\n[training]\n"
+         "seq_len = 4096\n",
+         NULL, "deepseek-v2-lite"},
+        {"cat > c.yaml <<END\ntensor-parallel-size: 4\nEND\n"
+         "vllm serve openai/gpt-oss-120b --config c.yaml\n",
+         NULL, "gpt-oss-120b"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct moeplan_plan *plan;
+        struct moeplan_result *result;
+        struct moeplan_error error;
+        char name[64];
+        assert_int_equal(
+            moeplan_open_text("pasted text", rows[i].text, strlen(rows[i].text), &plan, NULL),
+            MOEPLAN_OK);
+        set(plan, "cluster", "h100-8x1");
+        if (rows[i].stack)
+            set(plan, "stack", rows[i].stack);
+        if (moeplan_predict(plan, NULL, &result, &error) != MOEPLAN_OK)
+            fail_msg("%s: %s", error.where, error.text);
+        assert_int_equal(moeplan_result_text(result, "names.model", name, sizeof name), 1);
+        assert_string_equal(name, rows[i].model);
+        moeplan_result_free(result);
+        moeplan_close(plan);
+    }
+}
+
 /* ---- documents ---- */
 
 static void documents(void **state)
@@ -532,6 +572,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(settings_replace_and_come_back),
         cmocka_unit_test(errors_say_where_and_what_to_do),
         cmocka_unit_test(a_sweep_is_its_points),
+        cmocka_unit_test(pasted),
         cmocka_unit_test(documents),
         cmocka_unit_test(a_search),
         cmocka_unit_test(a_search_of_a_served_plan),

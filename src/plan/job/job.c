@@ -19,6 +19,7 @@ struct input {
     struct arena *arena;
     struct job_result *result;
     struct err *err;
+    bool is_file; /* the text is what stands in the file of that name */
 };
 
 static struct job new_job(const struct input *in, const struct job_framework *framework)
@@ -151,8 +152,7 @@ static enum status read_config(const struct input *in, struct node *root)
 {
     struct draft draft = {.arena = in->arena};
     const struct mark mark = {in->name, 1, 1};
-    bool is_file = !text_equal(in->name, "-");
-    if (is_file)
+    if (in->is_file)
         draft_set(&draft, "model", in->name, mark, "HuggingFace configuration");
     else
         draft_set_node(&draft, "model", root, "HuggingFace configuration");
@@ -214,22 +214,41 @@ static enum status read_toml(const struct input *in)
     return err_hint(in->err, "torchtitan's have sections [model], [training], [parallelism]");
 }
 
+/* A text without a file's name is TOML when it begins with a section: [model] alone on a line.
+ */
+static bool begins_section(const char *text)
+{
+    text += strspn(text, " \t\r\n");
+    while (*text == '#') {
+        text += strcspn(text, "\n");
+        text += strspn(text, " \t\r\n");
+    }
+    size_t name = *text == '[' ? strcspn(text + 1, "[],\"' \n") : 0;
+    return name > 0 && text[name + 1] == ']' && strchr("\r\n", text[name + 2]);
+}
+
+static enum status read_input(const struct input *in)
+{
+    const struct job_framework *from = job_framework_named(in->request->from);
+    if (in->request->from && !from)
+        return job_unknown_framework(in->request->from, in->arena, in->err);
+    if (launch_is_script(in->name, in->text, in->length))
+        return read_script(in, in->text, in->length);
+    if (container_is(in->text, in->length))
+        return read_containers(in);
+    bool toml = text_ends(in->name, ".toml") || (from && from->toml) ||
+                (!from && !in->is_file && begins_section(in->text));
+    return toml ? read_toml(in) : read_yaml(in);
+}
+
 enum status job_read_text(const char *name, const char *text, size_t length,
                           const struct job_request *request, struct arena *arena,
                           struct job_result *result, struct err *err)
 {
     char *terminated = arena_alloc(arena, length + 1, 1);
     memcpy(terminated, text, length);
-    const struct input in = {name, terminated, length, request, arena, result, err};
-    const struct job_framework *from = job_framework_named(request->from);
-    if (request->from && !from)
-        return job_unknown_framework(request->from, arena, err);
-    if (launch_is_script(name, text, length))
-        return read_script(&in, terminated, length);
-    if (container_is(terminated, length))
-        return read_containers(&in);
-    bool toml = text_ends(name, ".toml") || (from && from->toml);
-    return toml ? read_toml(&in) : read_yaml(&in);
+    const struct input in = {name, terminated, length, request, arena, result, err, false};
+    return read_input(&in);
 }
 
 enum status job_read(const char *file, const struct job_request *request, struct arena *arena,
@@ -238,7 +257,9 @@ enum status job_read(const char *file, const struct job_request *request, struct
     char *text;
     size_t length;
     TRY(file_read(file, JOB_BYTES, arena, &text, &length, err));
-    return job_read_text(file, text, length, request, arena, result, err);
+    const struct input in = {file,  text,   length, request,
+                             arena, result, err,    !text_equal(file, "-")};
+    return read_input(&in);
 }
 
 /* ---- lists ---- */

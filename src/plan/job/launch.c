@@ -368,9 +368,9 @@ bool launch_is_script(const char *name, const char *text, size_t length)
 {
     static const char *const endings[] = {".sh", ".bash", ".slurm", ".sbatch", ".job"};
     static const char *const words[] = {
-        "torchrun ",     "python ",      "python3 ",   "srun ",   "mpirun ",
-        "vllm serve",    "sglang serve", "deepspeed ", "export ", "accelerate ",
-        "trtllm-serve ", "docker ",      "podman ",    "bash "};
+        "torchrun ",    "python ",    "python3 ", "srun ",       "mpirun ",       "vllm serve",
+        "sglang serve", "deepspeed ", "export ",  "accelerate ", "trtllm-serve ", "docker ",
+        "podman ",      "bash ",      "cat >",    "cat <<"};
     for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
         if (text_ends(name, endings[i]))
             return true;
