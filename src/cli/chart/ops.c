@@ -68,8 +68,7 @@ static void append_span(const struct layer *layer, const struct span *span, stru
     struct cost cost = cost_of(s, span);
     double seconds = span->end_s - span->begin_s;
     const char *phase = span->phase ? span->phase : "forward";
-    text_printf(out, "%s,%s,%s,%s,%s,%s,%s,%.0f,%.0f,%.0f",
-                kind_name(segment_kind(layer->segment)), span->op,
+    text_printf(out, "%s,%s,%s,%s,%s,%s,%.0f,%.0f,%.0f", span->op,
                 text_equal(phase, "backward") ? forward_name(span->op) : span->op, phase,
                 span_stream_name((enum span_stream)span->stream), cost.part, cost.bound,
                 cost.flop, cost.bytes, cost.sent);
@@ -82,7 +81,7 @@ static void append_span(const struct layer *layer, const struct span *span, stru
     append_number(out, layer->spans.list.end_s);
     text_printf(out, ",%llu", (unsigned long long)layer->layers);
     append_number(out, layer->spans.step.step_s);
-    text_append(out, "\n");
+    text_printf(out, ",%s\n", kind_name(segment_kind(layer->segment)));
 }
 
 /* Rounds of a loop are one: they begin with the first. */
@@ -137,10 +136,9 @@ static enum status make(const struct chart_request *request, bool sums,
             "moeplan " MOEPLAN_VERSION
             ": modelled, profile %s; plan %s, path %s, the expected fullest rank",
             layer->profile.name, layer->plan.name, words_path[stack_path(&layer->plan, NULL)]);
-        text_append(&p->data,
-                    "layer,op,forward_op,phase,stream,part,bound,flop,bytes,bytes_sent,"
-                    "flop_per_byte,flop_per_s,peak_flop_per_s,memory_bytes_per_s,"
-                    "start_s,duration_s,layer_s,layers,step_s\n");
+        text_append(&p->data, "op,forward_op,phase,stream,part,bound,flop,bytes,bytes_sent,"
+                              "flop_per_byte,flop_per_s,peak_flop_per_s,memory_bytes_per_s,"
+                              "start_s,duration_s,layer_s,layers,step_s,layer\n");
         if (sums)
             sum_rounds(list);
         for (size_t i = 0; i < list->n; i++)

@@ -69,8 +69,8 @@ static enum status fill(const char *file, const struct chart_names *names, struc
                         struct err *err)
 {
     static const char *const columns[] = {
-        "layer",           "forward_op",         "phase",      "flop_per_byte", "flop_per_s",
-        "peak_flop_per_s", "memory_bytes_per_s", "duration_s", "layer_s",       NULL};
+        "forward_op",         "phase",      "flop_per_byte", "flop_per_s", "peak_flop_per_s",
+        "memory_bytes_per_s", "duration_s", "layer_s",       "layer",      NULL};
     struct csv csv;
     size_t n;
     double other;

@@ -16,9 +16,9 @@ static const char *title(const struct csv *csv, struct arena *arena)
 static enum status fill(const char *file, const struct chart_names *names, struct picture *p,
                         struct err *err)
 {
-    static const char *const columns[] = {"layer",  "op",      "phase",      "stream",
-                                          "part",   "start_s", "duration_s", "layer_s",
-                                          "layers", "step_s",  NULL};
+    static const char *const columns[] = {"op",      "phase",      "stream",  "part",
+                                          "start_s", "duration_s", "layer_s", "layers",
+                                          "step_s",  "layer",      NULL};
     struct csv csv;
     size_t n;
     TRY(chart_table(file, columns, chart_timeline.needs, p, &csv, err));

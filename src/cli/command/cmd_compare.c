@@ -125,7 +125,7 @@ const struct command command_compare = {
         "With one plan, --with-set sets keys of one side; --set and --seed hold for both. A "
         "peak is each side's own moment: a buffer that is not alive then counts nothing.\n"
         "\n"
-        "Seconds are those of `predict --ops`: each op at the cluster's peak rates, a "
+        "Seconds are those of `predict --ops`: each op alone by the plan's profile, a "
         "micro-step of all layers one op after another. As JSON and CSV every row is written, "
         "those that are the same included. The status does not depend on the verdicts.",
     .examples = examples,

@@ -122,7 +122,7 @@ void compare_print_text(const struct compare_view *view)
     if (c->has_ops)
         print_rows(view, &page,
                    "ops of a rank: a micro-step of all its layers, the update of a step; "
-                   "seconds at peak rates",
+                   "seconds by the profile, each op alone",
                    &c->ops, op_columns, COUNT_OF(op_columns));
     fputs("\nA: ", view->out);
     provenance_text(view->out, view->term, &view->provenance_a);

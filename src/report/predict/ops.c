@@ -71,7 +71,7 @@ const struct column *op_table(size_t *n)
         NAME("phase", "phase", phase_of),      COLUMN(layers, COLUMN_COUNT, "layers"),
         COLUMN(rows, COLUMN_COUNT, "rows"),    COLUMN(flop, COLUMN_COUNT, "FLOP"),
         COLUMN(bytes, COLUMN_BYTES, "memory"), COLUMN(bytes_sent, COLUMN_BYTES, "sent"),
-        NAME("group", "group", group_of),      COLUMN(seconds, COLUMN_SECONDS, "at peak"),
+        NAME("group", "group", group_of),      COLUMN(seconds, COLUMN_SECONDS, "alone"),
     };
     *n = COUNT_OF(columns);
     return columns;

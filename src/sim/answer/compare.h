@@ -32,7 +32,7 @@ struct compare_row {
     struct compare_count bytes;  /* held at the peak; of ops: read and written in memory */
     /* of ops: of one micro-step, all layers of the stage; phase update: of one step */
     struct compare_count flop, sent;
-    struct compare_seconds seconds; /* at peak rates, one op after another */
+    struct compare_seconds seconds; /* by the profile, one op after another */
 };
 
 /* A key of the plan whose resolved value differs, as `show` writes it. */
