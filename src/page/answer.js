@@ -6,6 +6,7 @@
 function show_error(error) {
   const box = $("error");
   box.hidden = !error || Boolean(error.cancelled);
+  for (const id of ["verdict", "rest"]) $(id).classList.toggle("stale", !box.hidden);
   if (box.hidden) return;
   box.replaceChildren(make("b", {}, error.where ? error.where + ": " : ""), error.text || "",
     make("p", { class: "help" }, error.hint || ""));
@@ -18,9 +19,9 @@ function stack_bar(parts, limit) {
   const svg = make("svg", { viewBox: "0 0 960 60", role: "img",
     "aria-label": `${gib(total)} by category against the limit of ${gib(limit)}` });
   let x = 0;
-  parts.forEach((part, i) => {
+  parts.forEach((part) => {
     const width = part.bytes * scale;
-    svg.append(make("rect", { x, y: 0, width, height: 34, class: "c" + i % 12 },
+    svg.append(make("rect", { x, y: 0, width, height: 34, class: "k-" + part.name },
       make("title", {}, `${part.name} ${gib(part.bytes)}`)));
     x += width;
   });
@@ -35,12 +36,37 @@ function fix_button(fix) {
   return make("li", {}, make("button", { type: "button", click: () =>
     set_keys(keys_of(fix.set)) }, fix.set,
   make("small", {}, make("span", { class: "t-" + fix.verdict }, fix.verdict),
-    ` ${gib(fix.total_bytes)}; ${fix.kind}${fix.note ? ": " + fix.note : ""}`)));
+    ` ${gib(fix.total_bytes)}${fix.note ? "; " + fix.note : ""}` +
+    (fix.tokens_per_s_per_device ? `; ${fix.tokens_per_s_per_device.toPrecision(4)} tokens/s ` +
+      "a device" : ""))));
 }
+
+const COSTS = { free: "costs nothing", layout: "another layout",
+  throughput: "costs throughput", numerics: "changes the result", devices: "more devices" };
+
+/* By what they cost, as the planner orders them. */
+const fix_groups = (fixes) => [...new Set(fixes.map((fix) => fix.kind))].flatMap((kind) =>
+  [make("h3", {}, COSTS[kind] || kind), make("ul", { class: "fixes" },
+    ...fixes.filter((fix) => fix.kind === kind).map(fix_button))]);
 
 function wall_text(title, wall) {
   return wall && make("p", {}, `${title}: `, make("b", {}, wall.buffer), `, ${gib(wall.bytes)}`,
     make("br"), make("code", {}, wall.formula));
+}
+
+/* What the step takes, and of a served plan what its users wait. */
+function time_lines() {
+  const { time, names } = state.result;
+  if (!time) return [];
+  const { low_s, high_s } = time.interval || {};
+  const by = names.profile ? ` by ${names.profile}` : "";
+  const range = low_s ? `, ${seconds(low_s)} to ${seconds(high_s)}${by}` +
+    (time.calibrated ? "" : " (uncalibrated)") : "";
+  const served = time.ttft_s ? [make("p", {}, "First token ", make("b", {},
+    seconds(time.ttft_s)), ", then ", make("b", {}, seconds(time.tpot_s)), " each; ",
+  `${time.requests_per_s.toPrecision(3)} requests/s`)] : [];
+  return [...served, make("p", {}, make("b", {}, seconds(time.step_s)), ` a step${range}; `,
+    make("b", {}, time.tokens_per_s_per_device.toPrecision(4)), " tokens/s a device")];
 }
 
 function show_verdict() {
@@ -49,20 +75,25 @@ function show_verdict() {
     : `; expected ${gib(memory.expected_bytes)}, p99 ${gib(memory.p99_bytes)}, worst ` +
       gib(memory.worst_bytes);
   const categories = [...memory.categories];
-  const fixes = memory.fixes || [];
   $("verdict").replaceChildren(...[
     make("p", { class: "big t-" + memory.verdict },
       `${memory.verdict}: ${gib(memory.total_bytes)} of ${gib(memory.limit_bytes)}`),
     make("p", { class: "about" }, `${names.model} on ${names.cluster}, stack ${names.stack}; ` +
-      `margin ${gib(memory.margin_bytes)}; ${memory.sizing}, modelled${spread}`),
+      `margin ${gib(memory.margin_bytes)}; ${memory.sizing === "worst" ? "worst case" : memory.sizing}, modelled${spread}`),
     stack_bar(categories, memory.limit_bytes),
-    make("ul", { class: "legend" }, ...categories.map((part, i) => make("li", {},
-      make("i", { class: "c" + i % 12 }), `${part.name} `, make("b", {}, gib(part.bytes))))),
+    make("ul", { class: "legend" }, ...categories.map((part) => make("li", {},
+      make("i", { class: "k-" + part.name }), `${part.name} `,
+      make("b", {}, gib(part.bytes))))),
     wall_text("First to cross the limit", memory.wall),
     wall_text("Largest at the peak", memory.largest),
-    fixes.length ? make("h2", {}, "What makes it fit") : undefined,
-    fixes.length ? make("ul", { class: "fixes" }, ...fixes.map(fix_button)) : undefined,
   ].filter(Boolean));
+}
+
+/* What takes longer to tell: seconds, and changes that would make the plan fit. */
+function show_rest() {
+  const fixes = state.result.memory.fixes || [];
+  $("rest").replaceChildren(...time_lines(), ...fixes.length
+    ? [make("h2", {}, "What makes it fit"), ...fix_groups(fixes)] : []);
 }
 
 /* ---- views ---- */
@@ -86,7 +117,9 @@ async function run_long(place, work) {
 function shown_value(key, value) {
   if (key.endsWith("_bytes")) return gib(value);
   if (/[^r]_s$/.test(key) && !key.includes("_per_")) return seconds(value);
-  return typeof value === "number" ? +value.toPrecision(6) + "" : `${value}`;
+  if (typeof value !== "number") return `${value}`;
+  return Math.abs(value) < 1e6 ? +value.toPrecision(5) + ""
+    : value.toExponential(3).replace("e+", "e");
 }
 
 function record_list(record) {
@@ -112,47 +145,6 @@ function view_memory(place) {
       ["stage", (s) => s.stage + "", true], ["state", (s) => gib(s.state_bytes), true],
       ["temp", (s) => gib(s.temp_bytes), true], ["total", (s) => gib(s.total_bytes), true],
     ], memory.stages)] : []);
-}
-
-/* Ops one after another along time, a row for each segment and phase. */
-function timeline(ops) {
-  const lanes = [...new Set(ops.map((op) => `${op.segment} ${op.phase}`))];
-  const end = ops.reduce((sum, op) => sum + op.seconds, 0);
-  const height = lanes.length * 26;
-  const svg = make("svg", { viewBox: `0 0 960 ${height + 26}`, role: "img",
-    "aria-label": "ops along time, one after another" });
-  let now = 0;
-  lanes.forEach((lane, i) => svg.append(make("text", { x: 0, y: i * 26 + 17 }, lane)));
-  for (const op of ops) {
-    const width = op.seconds / end * 820;
-    svg.append(make("rect", { x: 140 + now / end * 820, y: 2 + 26 *
-      lanes.indexOf(`${op.segment} ${op.phase}`), width, height: 22,
-    class: "c" + [...op.kind].reduce((sum, c) => sum + c.charCodeAt(0), 0) % 12 },
-    make("title", {}, `${op.name}, ${seconds(op.seconds)}`)));
-    now += op.seconds;
-  }
-  svg.append(make("text", { x: 960, y: height + 18, "text-anchor": "end" }, seconds(end)));
-  return svg;
-}
-
-function view_time(place) {
-  const timed = (state.result.ops || []).filter((op) => op.seconds > 0);
-  const { time } = state.result;
-  place.replaceChildren(...time ? [make("h2", {}, "Step"), record_list(time)] : [],
-    ...time && time.critical_path ? [make("h2", {}, "Critical path"), table([
-      ["op", (op) => op.op], ["seconds", (op) => seconds(op.seconds), true],
-    ], time.critical_path)] : [],
-    make("h2", {}, "Ops of one rank"),
-    make("p", { class: "about" }, "One layer of each kind, ops one after another: FLOPs over " +
-      "peak and bytes over bandwidth. An order, no prediction."),
-    ...timed.length ? [timeline(timed)] : [],
-    table([
-      ["op", (op) => op.name], ["segment", (op) => op.segment], ["phase", (op) => op.phase],
-      ["layers", (op) => op.layers + "", true], ["rows", (op) => op.rows + "", true],
-      ["FLOP", (op) => op.flop.toExponential(3), true], ["memory", (op) => gib(op.bytes), true],
-      ["sent", (op) => gib(op.bytes_sent), true],
-      ["at peak", (op) => seconds(op.seconds || 0), true],
-    ], state.result.ops || []));
 }
 
 function view_more(place) {

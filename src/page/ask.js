@@ -12,10 +12,15 @@ function hit_table(hits) {
     ...keys.map((key) => [key.split(".").pop(), (hit) => hit.set[key] + "", true]),
     ["verdict", (hit) => make("span", { class: "t-" + hit.verdict }, hit.verdict)],
     ["total", (hit) => gib(hit.total_bytes), true],
-    ["tokens/s per device", (hit) => (1 / hit.device_s_per_token).toFixed(0), true],
-    ["loses by", (hit) => hit.loses_by || ""],
+    ...hits[0].serving ? [["first token", (hit) => seconds(hit.serving.ttft_s), true],
+      ["per token", (hit) => seconds(hit.serving.tpot_s), true]] : [],
+    ["tokens/s a device", (hit) => (1 / hit.device_s_per_token).toFixed(0), true],
+    ...hits.some((hit) => hit.error) ? [["give or take", (hit) => hit.error
+      ? `${(100 * hit.error).toFixed(0)} %${hit.outside ? " *" : ""}` : "", true]] : [],
+    ["loses by", (hit) => make("span", { class: "whole" }, hit.loses_by || "")],
   ], hits), make("p", { class: "about" }, "all: " + common.map(([key, value]) =>
-    `${key.split(".").pop()}=${value}`).join(" "))];
+    `${key.split(".").pop()}=${value}`).join(" ") + (hits.some((hit) => hit.outside)
+    ? "; * outside the runs that the profile was fitted to" : ""))];
 }
 
 async function search(lines) {
@@ -25,9 +30,10 @@ async function search(lines) {
   return [make("p", { class: "about" }, `${found.combinations} combinations in ` +
     `${(long.ms / 1000).toFixed(1)} s: ${found.refused} refused, ` +
     `${found.too_large} too large. ` +
-    "tokens/s by FLOPs and bytes without overlap: an order, no prediction."), ...missed,
-  ...found.best.length ? [make("h2", {}, "Cheapest first"), ...hit_table(found.best)] : [],
-  ...found.pareto.length ? [make("h2", {}, "Less memory for a higher cost (Pareto set)"),
+    "tokens/s of the expected fullest rank by the profile; ranked by the slow end of what " +
+    "each may be off."), ...missed,
+  ...found.best.length ? [make("h2", {}, "Fastest first"), ...hit_table(found.best)] : [],
+  ...found.pareto.length ? [make("h2", {}, "Less memory for more time (Pareto set)"),
     ...hit_table(found.pareto)] : []];
 }
 
@@ -48,6 +54,24 @@ function view_search(place) {
 
 const difference = (bytes) => (bytes > 0 ? "+" : "") + gib(bytes);
 
+/* The two answers beside each other; what neither says is left out. */
+const SIDES = [["verdict", "memory.verdict", (word) => make("span", { class: "t-" + word },
+  word)], ["memory", "memory.total_bytes", gib], ["limit", "memory.limit_bytes", gib],
+["margin", "memory.margin_bytes", gib], ["step", "time.step_s", seconds],
+["step, slow end", "time.interval.high_s", seconds],
+["tokens/s a device", "time.tokens_per_s_per_device", (rate) => rate.toPrecision(4)],
+["first token", "time.ttft_s", seconds], ["per token", "time.tpot_s", seconds],
+["requests/s", "time.requests_per_s", (rate) => rate.toPrecision(3)]];
+
+function side_by_side(a, b) {
+  const told = ([, name, text], result) => {
+    const value = member(result, name);
+    return value === undefined ? "" : text(value);
+  };
+  return table([["", (row) => row[0]], ["A", (row) => told(row, a), true],
+    ["B", (row) => told(row, b), true]], SIDES.filter((row) => told(row, a) || told(row, b)));
+}
+
 async function compare(held) {
   const sets = Object.entries(held.sets).map(([key, value]) => `${key}=${value}`).join("\n");
   const found = JSON.parse(await long.ask("compare", (sets || "#") + "\n\n" + held.text));
@@ -57,8 +81,9 @@ async function compare(held) {
     ["B - A", (row) => difference(row.bytes_difference), true]];
   return [make("p", { class: "big" }, `${difference(found.memory.bytes_difference)}: A ` +
     `${found.a.verdict}, B ${found.b.verdict}`),
-  make("h2", {}, "Keys that differ"),
-  table([["key", (row) => row.key], ["A", (row) => row.a], ["B", (row) => row.b]], found.keys),
+  side_by_side(held.result, state.result), make("h2", {}, "Keys that differ"),
+  table([["key", (row) => row.key], ["A", (row) => row.a], ["B", (row) => row.b]],
+    found.keys.filter((row) => row.key !== "name")),
   make("h2", {}, "Memory by category"), table(columns, rows([found.memory])
     .concat(rows(found.categories))),
   make("h2", {}, "Memory by buffer"), table(columns, rows(found.buffers))];
@@ -70,7 +95,7 @@ function view_compare(place) {
     make("p", { class: "about" }, state.held ? "B is the plan on this page, A the one held." :
       "Hold this plan as A, change keys, and see what that changes."),
     make("div", { class: "row" }, button("Hold this plan as A", () => {
-      state.held = { text: state.text, sets: { ...state.sets }, name: state.name };
+      state.held = { text: state.text, sets: { ...state.sets }, result: state.result };
       view_compare(place);
     }, { id: "hold" })), result);
   if (state.held) run_long(result, () => compare(state.held));

@@ -13,9 +13,14 @@ const parts = {
   "/*@page.css@*/": read(source, "page.css"),
   "/*@engine@*/": "const MOEPLAN_WORKER = " +
     JSON.stringify(worker).replace(/</g, "\\u003c").replace(/\u2028|\u2029/g, " ") + ";",
-  "/*@page.js@*/": ["planner", "pieces", "form", "answer", "frontier", "ask", "start"]
-    .map((name) => read(source, name + ".js")).join("\n"),
+  "/*@page.js@*/": ["planner", "pieces", "form", "answer", "time", "frontier",
+    "ask", "start"].map((name) => read(source, name + ".js")).join("\n"),
 };
+/* A category and a part of the time have one colour everywhere: those of the report's style. */
+const colours = read(path.join(source, "..", "report", "html"), "style.c")
+  .match(/\.[kp]-\w+\{[^}]*\}/g);
+if (!colours || colours.length < 20) throw new Error("the report's style names no colours");
+parts["/*@page.css@*/"] += colours.join("\n") + "\n";
 let page = read(source, "index.html");
 for (const [mark, text] of Object.entries(parts)) page = page.split(mark).join(text);
 fs.mkdirSync(out, { recursive: true });

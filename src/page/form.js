@@ -42,37 +42,61 @@ const keys_of = (text) => Object.fromEntries(text.split(" ").map((one) => {
   return [one.slice(0, at), one.slice(at + 1)];
 }));
 
-/* Answers come in the order asked; while one is made, only the newest question waits. */
-let busy = false, wanted = null, settle = 0;
+/* A change is answered twice: with verdict and memory at once, by a worker that does nothing
+ * else, and then wholly. Of each kind one question is under way and the newest waits; an answer
+ * that a newer one has overtaken is not shown, nor is a whole one of keys that have changed. */
+const lanes = { quick: { busy: false, wanted: false }, predict: { busy: false, wanted: false } };
+let turn = 0, shown_turn = 0, settle = 0, answered_ms = 0;
 
+const idle = () => !settle && Object.values(lanes).every((lane) => !lane.busy && !lane.wanted);
+
+function show_answer(question, engine, answer) {
+  answered_ms = engine.ms;
+  state.result = answer;
+  state.of = state.text;
+  state.whole = question === "predict";
+  show_error(null);
+  show_all();
+}
+
+async function ask_lane(question, engine) {
+  const lane = lanes[question];
+  lane.wanted = true;
+  if (lane.busy) return;
+  lane.busy = true;
+  while (lane.wanted) {
+    const mine = turn;
+    const fresh = () => (question === "quick" ? mine > shown_turn : mine === turn);
+    lane.wanted = false;
+    try {
+      const answer = JSON.parse(await engine.ask(question, ""));
+      if (fresh()) show_answer(question, engine, answer);
+    } catch (error) {
+      if (fresh()) show_error(error);
+    }
+    if (fresh() && question === "predict") shown_turn = mine;
+  }
+  lane.busy = false;
+}
+
+/* quick: more changes are about to come, as while a slider moves */
 async function refresh(quick) {
   clearTimeout(settle);
-  wanted = quick ? "quick" : "predict";
-  if (quick) settle = setTimeout(() => refresh(false), 250);
-  if (busy) return;
-  busy = true;
-  while (wanted) {
-    const question = wanted;
-    wanted = null;
-    try {
-      const answer = JSON.parse(await live.ask(question, ""));
-      state.result = answer;
-      state.whole = question === "predict";
-      show_error(null);
-      show_all();
-    } catch (error) {
-      show_error(error);
-    }
-    keep_in_link();
-  }
-  busy = false;
+  settle = quick ? setTimeout(() => refresh(false), 250) : 0;
+  turn++;
+  keep_in_link();
+  await Promise.all([ask_lane("quick", live), ...quick ? [] : [ask_lane("predict", full)]]);
 }
 
 /* ---- the form ---- */
 
+/* The newest answer, where it is one of this text. */
+const result_here = () => (state.of === state.text ? state.result : null);
+
 function value_of(key) {
   if (key in state.sets) return state.sets[key];
-  const value = state.result && member(state.result.plan, key);
+  const { plan } = result_here() || {};
+  const value = plan && (member(plan, key) || member(plan, OTHERWISE[key] || key));
   return value === undefined ? "" : String(value);
 }
 
@@ -131,7 +155,7 @@ function make_fields() {
 
 function show_form() {
   for (const show of shows) show();
-  const names = state.result ? state.result.names : {};
+  const names = (result_here() || {}).names || {};
   for (const [id, key] of [["model", "model"], ["stack", "stack"]])
     $(id).value = state.sets[key] || names[key] || "";
   if (document.activeElement !== $("cluster"))

@@ -25,7 +25,7 @@ function point_shape(names, point, attributes) {
 
 function draw_curve(names, points) {
   const most = Math.max(...points.map((p) => Math.max(p.total_bytes, p.limit_bytes)));
-  const top = most * 1.06 || 1;
+  const top = most * 1.1 || 1;
   const step = 960 / points.length;
   const svg = make("svg", { viewBox: "0 0 960 300", role: "group",
     "aria-label": `memory over ${names[0]}` });
@@ -33,13 +33,17 @@ function draw_curve(names, points) {
     const height = point.verdict === "invalid" ? 5 : point.total_bytes / top * 260;
     svg.append(point_shape(names, point, { x: i * step + step * 0.07, y: 262 - height,
       width: step * 0.86, height }));
-    if (points.length <= 32) svg.append(make("text", { x: (i + 0.5) * step, y: 282,
-      "text-anchor": "middle" }, point.values[0]));
+    const at = { x: (i + 0.5) * step, "text-anchor": "middle" };
+    if (points.length <= 32) svg.append(make("text", { ...at, y: 280 }, point.values[0]));
+    if (points.length <= 24 && point.verdict !== "invalid")
+      svg.append(make("text", { ...at, y: 258 - height },
+        (point.total_bytes / GIB).toFixed(point.total_bytes < 100 * GIB ? 1 : 0)));
   });
   const limit = Math.max(...points.map((p) => p.limit_bytes));
   const y = 262 - limit / top * 260;
   svg.append(make("path", { d: `M0 ${y}H960`, class: "limit" }),
-    make("text", { x: 2, y: y - 5 }, `limit ${gib(limit)}`));
+    make("text", { x: 2, y: y - 5 }, `limit ${gib(limit)}`),
+    make("text", { x: 480, y: 297, "text-anchor": "middle" }, `${names[0]}; GiB of a rank`));
   return svg;
 }
 

@@ -22,6 +22,7 @@ const gib = (bytes) => {
 };
 
 function seconds(s) {
+  if (!(s > 5e-13)) return "0";
   for (const [unit, size] of [["s", 1], ["ms", 1e-3], ["us", 1e-6]])
     if (s >= size) return (s / size).toPrecision(3) + " " + unit;
   return (s * 1e9).toPrecision(3) + " ns";

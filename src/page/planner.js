@@ -1,4 +1,4 @@
-/* The planner in two workers, what there is to choose from, and the keys' help and limits.
+/* The planner in three workers, what there is to choose from, and the keys' help and limits.
  * The parts of the page's script are put together in the order of assemble.js; no arithmetic of
  * plans happens in them. */
 "use strict";
@@ -9,11 +9,10 @@ class Engine {
   constructor() {
     this.url = URL.createObjectURL(new Blob([MOEPLAN_WORKER], { type: "text/javascript" }));
     this.next = 1;
-    this.start();
+    this.waiting = new Map();
   }
 
   start() {
-    this.waiting = new Map();
     this.worker = new Worker(this.url);
     this.worker.onmessage = ({ data }) => this.take(data);
   }
@@ -33,6 +32,7 @@ class Engine {
 
   ask(question, argument, plan = state) {
     const id = this.next++;
+    if (!this.worker) this.start();
     const q = { question, argument, name: plan.name, text: plan.text, sets: { ...plan.sets } };
     return new Promise((resolve, reject) => {
       this.waiting.set(id, { resolve, reject });
@@ -42,9 +42,10 @@ class Engine {
 
   /* Gives up what it is at; whoever waits hears of it. */
   cancel() {
-    this.worker.terminate();
+    if (this.worker) this.worker.terminate();
+    this.worker = null;
     for (const call of this.waiting.values()) call.reject({ cancelled: true });
-    this.start();
+    this.waiting.clear();
   }
 }
 
@@ -53,7 +54,8 @@ class Engine {
 const state = { name: "plan", text: "", sets: {}, held: null, result: null, tab: "Memory" };
 const GIB = 2 ** 30;
 const $ = (id) => document.getElementById(id);
-let live, long, schema, known = {};
+/* answers at once while keys change; whole answers and documents; what takes long */
+let live, full, long, schema, known = {};
 
 /* Keys that decide most; numbers with the values their sliders step through. */
 const powers = (from, to) => {
@@ -73,6 +75,9 @@ const FIELDS = [
   ["precision.weights"], ["precision.activations"], ["precision.moments"], ["recompute.kind"],
   ["memory.fraction", [0.8, 0.85, 0.9, 0.92, 0.93, 0.94, 0.95, 0.97, 1]],
 ];
+
+/* Whose value holds where a key's own is 0. */
+const OTHERWISE = { "memory.fraction": "stack.fraction" };
 
 /* The schema's entry of a key, or undefined. */
 function entry(key) {

@@ -4,9 +4,9 @@
 /* ---- texts ---- */
 
 async function view_plan(place) {
-  const text = await live.ask("write", "plan.yaml");
+  const text = await full.ask("write", "plan.yaml");
   const save = (document, name, type) => button(document, async () =>
-    download(name, type, await live.ask("write", document)));
+    download(name, type, await full.ask("write", document)));
   const said = make("span", { role: "status" });
   place.replaceChildren(make("h2", {}, "The plan"), make("div", { class: "row" },
     button("Copy YAML", async () => {
@@ -23,7 +23,7 @@ async function view_plan(place) {
 }
 
 async function view_report(place) {
-  const html = await live.ask("write", "report.html");
+  const html = await full.ask("write", "report.html");
   place.replaceChildren(make("div", { class: "row" }, button("Download this page", () =>
     download("report.html", "text/html", html))),
   make("iframe", { srcdoc: html, sandbox: "", title: "report" }));
@@ -64,8 +64,10 @@ function make_tabs() {
 function show_all() {
   show_form();
   show_verdict();
+  $("rest").classList.toggle("stale", !state.whole);
+  if (state.whole) show_rest();
   if (state.whole && FOLLOWS.includes(state.tab)) show_view();
-  const took = `answered in ${live.ms.toFixed(0)} ms `;
+  const took = `answered in ${answered_ms.toFixed(0)} ms `;
   $("foot").textContent = `moeplan ${state.result.version}; ${took}` +
     "on this machine. MIT licence; holds libyaml (MIT) and Random123 (BSD).";
 }
@@ -73,8 +75,7 @@ function show_all() {
 /* ---- start ---- */
 
 async function begin() {
-  live = new Engine();
-  long = new Engine();
+  [live, full, long] = [new Engine(), new Engine(), new Engine()];
   const read = async (what) => JSON.parse(await live.ask("describe", what));
   known.examples = await live.ask("examples", "");
   schema = await read("plan");

@@ -94,7 +94,7 @@ const click = (selector) => evaluate(`document.querySelector(${JSON.stringify(se
   .click()`);
 const tab = (name) => evaluate(`[...document.querySelectorAll("[role=tab]")]
   .find((one) => one.textContent === ${JSON.stringify(name)}).click()`);
-const settled = () => until("!busy && !wanted && state.whole", "the answer is there");
+const settled = () => until("idle() && state.whole", "the answer is there");
 
 /* ---- what a person does ---- */
 
@@ -132,18 +132,39 @@ async function slides_and_fixes() {
   assert.notStrictEqual(await evaluate("state.result.memory.verdict"), "oom");
 }
 
+/* From the slider's event until the verdict stands, on every example, while whole answers of
+ * earlier changes may be under way: what a machine that others use can show is the best of 9. */
 async function quick_enough() {
-  const took = await evaluate(`(async () => {
-    const times = [];
-    for (let i = 0; i < 9; i++) {
-      const before = performance.now();
-      await live.ask("quick", "");
-      times.push(performance.now() - before);
+  const all = await evaluate(`(async () => {
+    const out = [];
+    const slider = document.querySelector('[aria-label="workload.sequence_length, slider"]');
+    for (const one of known.examples) {
+      use_text(one.text, one.name);
+      while (!idle()) await new Promise((done) => setTimeout(done, 20));
+      const times = [];
+      for (let i = 0; i < 9; i++) {
+        const seen = new Promise((done) => new MutationObserver((list, observer) => {
+          observer.disconnect();
+          done();
+        }).observe($("verdict"), { childList: true }));
+        slider.value = i % 2 ? 3 : 4;
+        const before = performance.now();
+        slider.dispatchEvent(new Event("input"));
+        await seen;
+        times.push(performance.now() - before);
+        await new Promise((done) => setTimeout(done, i === 4 ? 300 : 1));
+      }
+      out.push([one.name, times.sort((a, b) => a - b)]);
     }
-    return times.sort((a, b) => a - b)[4];
+    use_text(known.examples.find((one) => one.name.startsWith("seed000")).text, "seed");
+    return out;
   })()`);
-  console.log(`an answer while a slider moves: ${took.toFixed(1)} ms (median of 9)`);
-  assert(took < 1000, `${took} ms`); /* the order of magnitude: machines are shared */
+  await settled();
+  for (const [name, times] of all) {
+    const ms = [0, 4, 8].map((i) => times[i].toFixed(0));
+    console.log(`slider to verdict, ${name}: ${ms[0]} ms best, ${ms[1]} median, ${ms[2]} worst`);
+    assert(times[0] < 250, `${name}: ${times[0]} ms`); /* 100 where nobody else computes */
+  }
 }
 
 async function frontier() {
@@ -198,7 +219,7 @@ async function compares() {
   await click("#hold");
   await evaluate("set_keys({ 'workload.micro_batch': '2' })");
   await settled();
-  await until("document.querySelectorAll('#compared table').length === 3", "a comparison");
+  await until("document.querySelectorAll('#compared table').length === 4", "a comparison");
   const said = command("compare", seed, "--with-set", "B:workload.micro_batch=2");
   const sign = said.memory.bytes_difference / 2 ** 30;
   assert((await text("#compared")).includes(`${sign.toFixed(2)} GiB: A `));
@@ -212,7 +233,7 @@ async function mistakes() {
   assert.match(await text("#error"), /3:1: unknown key 'paralel'.*parallel/);
   await picture("mistake");
   await evaluate(`use_text("<img src=x onerror=alert(1)>: [", "x")`);
-  await until("!busy", "the answer");
+  await until("idle()", "the answer");
   assert.strictEqual(await evaluate("document.querySelectorAll('img').length"), 0);
   await evaluate(`use_text(known.examples.find((one) =>
     one.name.startsWith("seed000")).text, "seed")`);
@@ -232,7 +253,7 @@ async function keeps_links() {
 }
 
 async function views() {
-  for (const [name, sign] of [["Memory", "table"], ["Time", "svg"], ["More", "dl"],
+  for (const [name, sign] of [["Memory", "table"], ["Time", "#timelines svg"], ["More", "dl"],
     ["Plan", "pre"], ["Report", "iframe"]]) {
     await tab(name);
     await until(`document.querySelector("#view ${sign}")`, `the view ${name}`);
@@ -240,6 +261,95 @@ async function views() {
   }
   const yaml = await evaluate(`(async () => live.ask("write", "plan.yaml"))()`);
   assert.match(yaml, /^# yaml-language-server/);
+}
+
+/* Streams overlap: a layer's spans on two lanes at one time, as its trace has them. */
+async function played_time() {
+  const name = "maxtext-mixtral-8x7b-v5p.yaml";
+  await evaluate(`use_text(known.examples.find((one) => one.name === "${name}").text,
+    "${name}")`);
+  await settled();
+  await tab("Time");
+  await until("document.querySelectorAll('#timelines svg').length === 2", "two timelines");
+  await picture("time");
+  const { end, layer } = await evaluate(`(async () => {
+    const { layer, step } = JSON.parse(await full.ask("write", "timeline.json"));
+    return { end: step.end_s, layer };
+  })()`);
+  assert.strictEqual(end, command("predict", "examples/" + name).time.step_s);
+  const of = (stream) => layer.spans.filter((span) => span.stream === stream);
+  assert(of("dp in layers").some((sent) => of("compute").some((op) =>
+    op.begin_s < sent.end_s && sent.begin_s < op.end_s)), "weights gathered beside computation");
+  const drawn = await evaluate("document.querySelectorAll('#timelines svg')[0].querySelectorAll('rect').length");
+  assert.strictEqual(drawn, layer.spans.length);
+}
+
+async function pastes_jobs() {
+  const file = "tests/jobs/maxtext/seed000.yml";
+  const text = fs.readFileSync(path.join(root, file), "utf8");
+  await evaluate(`document.getElementById("text").value = ${JSON.stringify(text)};
+    document.getElementById("take").click()`);
+  await settled();
+  const said = command("predict", file).memory;
+  assert.strictEqual(await evaluate("state.result.memory.total_bytes"), said.total_bytes);
+  const toml = fs.readFileSync(path.join(root, "tests/jobs/torchtitan/deepseek-16b.toml"), "utf8");
+  await evaluate(`use_text(${JSON.stringify(toml)}, "pasted text");
+    set_keys({ cluster: "b200-8x8" })`);
+  await settled();
+  assert.strictEqual(await evaluate("state.result.names.stack"), "torchtitan");
+  const config = `{"model_type": "mixtral", "num_hidden_layers": 32, "hidden_size": 4096,
+    "intermediate_size": 14336, "num_attention_heads": 32, "num_key_value_heads": 8,
+    "vocab_size": 32000, "num_local_experts": 8, "num_experts_per_tok": 2}`;
+  await evaluate(`use_text(${JSON.stringify(config)}, "config.json");
+    set_keys({ cluster: "h100-8x1", stack: "vllm" })`);
+  await settled();
+  assert.strictEqual(await evaluate("state.result.model.parameters"), 46702792704);
+}
+
+/* What is kept is what the command writes. */
+async function downloads() {
+  await evaluate(`use_text(known.examples.find((one) => one.name.startsWith("seed000")).text,
+    "${seed}"); kept = {}; download = (name, type, text) => { kept[name] = text; }`);
+  await settled();
+  const press_all = (names) => evaluate(`for (const one of document.querySelectorAll(
+    "#view button")) if (${JSON.stringify(names)}.includes(one.textContent)) one.click()`);
+  await tab("Frontier");
+  await until("document.querySelectorAll('#chart rect').length > 0", "a chart");
+  await press_all(["CSV", "SVG"]);
+  await tab("Plan");
+  await until("document.querySelector('#view pre')", "the plan");
+  await press_all(["plan.yaml", "predict.json", "predict.csv"]);
+  await tab("Report");
+  await until("document.querySelector('#view iframe')", "the report");
+  await press_all(["Download this page"]);
+  await until("Object.keys(kept).length === 6", "six downloads");
+  const kept = await evaluate("kept");
+  const run = (...given) => spawnSync("taskset", ["-c", "0", moeplan, ...given], { cwd: root })
+    .stdout.toString();
+  assert.strictEqual(kept["buffers.csv"], run("predict", seed, "--format", "csv"));
+  assert.strictEqual(kept["report.html"], run("report", seed));
+  assert.strictEqual(JSON.parse(kept["predict.json"]).memory.total_bytes,
+    command("predict", seed).memory.total_bytes);
+  assert.strictEqual(kept["frontier.csv"].split("\n")[0].split(",").slice(-5).join(","),
+    "verdict,total_bytes,limit_bytes,wall,why");
+  assert(kept["frontier.svg"].startsWith("<svg") && !kept["frontier.svg"].includes("NaN"));
+}
+
+/* From the page's start by keys alone: past the form, along the tabs. */
+async function by_keyboard() {
+  await open(`file://${path.resolve(page)}`);
+  await press("Tab", 9);
+  assert.strictEqual(await evaluate("document.activeElement.className"), "skip");
+  await press("Enter", 13);
+  await until("document.activeElement.id === 'answer'", "the answer has the focus");
+  for (let i = 0; i < 60 && !await evaluate(`document.activeElement.role === "tab" ||
+    document.activeElement.getAttribute("role") === "tab"`); i++) await press("Tab", 9);
+  assert.strictEqual(await evaluate("document.activeElement.textContent"), "Memory");
+  await press("ArrowRight", 39);
+  assert.strictEqual(await evaluate("document.activeElement.textContent"), "Frontier");
+  await until("document.querySelectorAll('#chart rect').length > 0", "the tab's view");
+  await press("ArrowLeft", 37);
+  assert.strictEqual(await evaluate("state.tab"), "Memory");
 }
 
 async function on_a_phone() {
@@ -264,7 +374,8 @@ async function main() {
   await open(url);
   await picture("start");
   for (const step of [predicts, slides_and_fixes, quick_enough, frontier, search_and_cancel,
-    compares, mistakes, keeps_links, views, on_a_phone]) {
+    compares, mistakes, keeps_links, views,
+    played_time, pastes_jobs, downloads, by_keyboard, on_a_phone]) {
     await step();
     console.log(`${step.name}: passed`);
   }

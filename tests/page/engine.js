@@ -28,6 +28,21 @@ function same(a, b, where) {
   }
 }
 
+/* The step ends when predict says; on a stream nothing runs beside itself. */
+function played({ layer, step }, time, name) {
+  same(step.end_s, time.step_s, `${name}: the step's end`);
+  for (const { spans, end_s } of [layer, step]) {
+    const free = new Map();
+    assert(spans.length > 0, name);
+    for (const span of spans) {
+      const stream = `${span.stage} ${span.stream}`;
+      assert(span.begin_s >= (free.get(stream) || 0) - 1e-9 * end_s, `${name}: ${span.op}`);
+      assert(span.end_s >= span.begin_s && span.end_s <= end_s * (1 + 1e-9), span.op);
+      free.set(stream, span.end_s);
+    }
+  }
+}
+
 async function main() {
   await engine.start();
   const names = fs.readdirSync(path.join(root, "examples")).filter((n) => n.endsWith(".yaml"));
@@ -35,8 +50,10 @@ async function main() {
   assert(names.length >= 10);
   for (const { name, text } of engine.examples()) {
     const said = command("predict", path.join("examples", name), "--format", "json");
-    same(JSON.parse(engine.ask({ question: "predict", name: `examples/${name}`, text })), said,
-      name);
+    const plan = { name: `examples/${name}`, text };
+    same(JSON.parse(engine.ask({ ...plan, question: "predict" })), said, name);
+    played(JSON.parse(engine.ask({ ...plan, question: "write", argument: "timeline.json" })),
+      said.time, name);
   }
   const seed = engine.examples().find((one) => one.name.startsWith("seed000"));
   const plan = { name: `examples/${seed.name}`, text: seed.text };
