@@ -23,7 +23,8 @@ import json
 import os
 import queue
 import threading
-from ctypes import byref, c_double, c_size_t, c_uint64, c_void_p, string_at
+from ctypes import (byref, c_double, c_size_t, c_uint64, c_void_p, create_string_buffer,
+                    string_at)
 from typing import Any, Iterable, Iterator, Mapping, NamedTuple
 
 from . import _library
@@ -116,14 +117,22 @@ class Result:
             raise AttributeError(name)
         return getattr(self.data, name)
 
+    def _number(self, name: str) -> int | float | None:
+        """Looked up once: most whole numbers are doubles, too."""
+        key, whole, real = name.encode(), c_uint64(), c_double()
+        if not _lib.moeplan_result_real(self._handle, key, byref(real)):
+            return None
+        value = real.value
+        if abs(value) < 2**53:
+            return int(value) if value.is_integer() else value
+        return whole.value if _lib.moeplan_result_count(self._handle, key, byref(whole)) else value
+
     def __getitem__(self, name: str) -> Any:
         """A whole number, a real or a text by its dotted name: result["memory.total_bytes"];
         KeyError when there is none."""
-        key, whole, real = name.encode(), c_uint64(), c_double()
-        if _lib.moeplan_result_count(self._handle, key, byref(whole)):
-            return whole.value
-        if _lib.moeplan_result_real(self._handle, key, byref(real)):
-            return int(real.value) if real.value.is_integer() else real.value
+        value = self._number(name) if self._data is None else None
+        if value is not None:
+            return value
         value = self.data
         for part in name.split("."):
             try:
@@ -135,7 +144,9 @@ class Result:
     @property
     def verdict(self) -> str:
         """"fits", "marginal" (within the stack's stated error of the limit) or "oom"."""
-        return self["memory.verdict"]
+        word = create_string_buffer(16)
+        _lib.moeplan_result_text(self._handle, b"memory.verdict", word, 16)
+        return word.value.decode()
 
     @property
     def fits(self) -> bool:
