@@ -79,8 +79,10 @@ enum status execution_init(struct execution *x, const struct execution_setup *se
     }
     x->calls = arena_alloc(arena, n, sizeof *x->calls);
     x->scratch = arena_alloc(arena, pool_size(setup->session->pool), sizeof *x->scratch);
+    x->space = arena_alloc(arena, n, sizeof *x->space);
     TRY(check_alone(setup, err));
     TRY(x->backend->open(setup->session, setup->kernels, arena, &x->device, err));
+    x->n_places = x->backend->places ? x->backend->places(x->device) : 1;
     x->performs = x->backend;
     x->performer = x->device;
     x->meter.backend = x->backend;
@@ -105,24 +107,41 @@ uint64_t execution_exchange_bytes(const struct execution *x)
 
 /* ---- lifetimes ---- */
 
+unsigned execution_place(const struct execution *x, uint64_t i)
+{
+    return (unsigned)(i * x->n_places / x->n_ranks);
+}
+
+static bool is_first_of_place(const struct execution *x, uint64_t i)
+{
+    return i == 0 || execution_place(x, i) != execution_place(x, i - 1);
+}
+
+static struct meter_want want_of(const struct execution *x, size_t b, uint64_t i)
+{
+    const struct buffer *buffer = &x->work->buffers[b];
+    const struct tensor *tensor = &x->ranks[i].tensors[b];
+    return (struct meter_want){buffer->name, buffer->category, execution_place(x, i),
+                               tensor->bytes * tensor->copies};
+}
+
 /* Bytes all ones: NaN in every float format, -1 in index maps, so that what was never written
  * is never mistaken for a result. */
 static enum status allocate(struct execution *x, size_t b, uint64_t i, struct err *err)
 {
-    const struct buffer *buffer = &x->work->buffers[b];
     struct tensor *tensor = &x->ranks[i].tensors[b];
-    uint64_t bytes = tensor->bytes * tensor->copies;
-    TRY(meter_alloc(&x->meter, buffer->name, buffer->category, bytes, &tensor->data, err));
+    struct meter_want want = want_of(x, b, i);
+    TRY(meter_alloc(&x->meter, &want, &tensor->data, err));
     if (tensor->data)
-        x->backend->fill(x->device, tensor->data, 0xff, bytes);
+        x->backend->fill(x->device, tensor->data, 0xff, want.bytes);
     return STATUS_OK;
 }
 
 static void give_back(struct execution *x, size_t b, uint64_t i)
 {
     struct tensor *tensor = &x->ranks[i].tensors[b];
-    meter_free(&x->meter, x->work->buffers[b].category, tensor->bytes * tensor->copies,
-               tensor->data);
+    struct meter_want want = want_of(x, b, i);
+    meter_free(&x->meter, &want, tensor->data);
     tensor->data = NULL;
 }
 
@@ -158,10 +177,14 @@ static void end_lives(struct execution *x, size_t op)
 
 /* ---- begin and end ---- */
 
-static void share_scratch(struct execution *x, const struct tensor *tensor)
+/* A buffer that a place has once. */
+static void share_scratch(struct execution *x, size_t b)
 {
+    const struct tensor *tensor = &x->ranks[0].tensors[b];
     for (unsigned w = 0; w < pool_size(x->session->pool); w++)
         x->scratch[w] = (float *)tensor->data + (size_t)w * KERNEL_SCRATCH_FLOATS;
+    for (uint64_t i = 0; i < x->n_ranks; i++)
+        x->space[i] = is_first_of_place(x, i) ? x->ranks[i].tensors[b].data : x->space[i - 1];
 }
 
 static bool fills_weights(const struct execution *x, const struct op *op)
@@ -176,11 +199,11 @@ enum status execution_begin(struct execution *x, const struct inputs *inputs, st
     stage_bind(x);
     for (size_t b = 0; b < x->work->n_buffers; b++) {
         const struct buffer *buffer = &x->work->buffers[b];
-        uint64_t copies = per_process(buffer) ? 1 : x->n_ranks;
-        for (uint64_t i = 0; buffer->life == LIFE_PERSISTENT && i < copies; i++)
-            TRY(allocate(x, b, i, err));
+        for (uint64_t i = 0; buffer->life == LIFE_PERSISTENT && i < x->n_ranks; i++)
+            if (!per_process(buffer) || is_first_of_place(x, i))
+                TRY(allocate(x, b, i, err));
         if (per_process(buffer))
-            share_scratch(x, &x->ranks[0].tensors[b]);
+            share_scratch(x, b);
     }
     for (uint64_t i = 0; i < x->n_ranks; i++)
         x->ranks[i].trips = 1;

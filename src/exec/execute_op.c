@@ -50,6 +50,7 @@ static enum status run_kernel(struct execution *x, size_t op, struct err *err)
                             .calls = x->calls,
                             .n = x->n_ranks,
                             .scratch = x->scratch,
+                            .space = x->space,
                             .beside_other = x->n_under_way > 0};
     enum status status = x->performs->launch(x->performer, &launch, err);
     for (uint64_t i = 0; i < x->n_ranks; i++)

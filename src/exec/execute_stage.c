@@ -12,6 +12,8 @@ void stage_bind(struct execution *x)
 {
     struct transport *transport = x->session->transport;
     transport->move = x->backend->far ? x->backend->move : NULL;
+    transport->settle = x->backend->far ? x->backend->settle : NULL;
+    transport->address = x->backend->far ? x->backend->address : NULL;
     transport->mover = x->device;
 }
 

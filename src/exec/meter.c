@@ -25,39 +25,44 @@ static enum status no_memory(const struct meter *meter, const char *name, uint64
     return err_hint(err, "--rank N runs one rank of a group, --shrink N a smaller plan");
 }
 
-static void count_up(struct meter *meter, enum category category, uint64_t bytes)
+static void count_up(struct meter *meter, const struct meter_want *want)
 {
+    struct meter_place *place = &meter->places[want->place];
     meter->n_allocations++;
-    meter->now_bytes += bytes;
-    meter->now[category] += bytes;
+    meter->now_bytes += want->bytes;
+    meter->now[want->category] += want->bytes;
+    place->now_bytes += want->bytes;
+    if (place->now_bytes > place->peak_bytes)
+        place->peak_bytes = place->now_bytes;
     if (meter->now_bytes <= meter->peak_bytes)
         return;
     meter->peak_bytes = meter->now_bytes;
     memcpy(meter->peak, meter->now, sizeof meter->peak);
 }
 
-enum status meter_alloc(struct meter *meter, const char *name, enum category category,
-                        uint64_t bytes, void **out, struct err *err)
+enum status meter_alloc(struct meter *meter, const struct meter_want *want, void **out,
+                        struct err *err)
 {
     *out = NULL;
-    if (bytes == 0)
+    if (want->bytes == 0)
         return STATUS_OK;
-    if (meter->limit_bytes && bytes > meter->limit_bytes - meter->now_bytes)
-        return no_memory(meter, name, bytes, err);
-    void *memory = meter->backend->alloc(meter->device, bytes);
+    if (meter->limit_bytes && want->bytes > meter->limit_bytes - meter->now_bytes)
+        return no_memory(meter, want->name, want->bytes, err);
+    void *memory = meter->backend->alloc(meter->device, want->place, want->bytes);
     if (!memory)
-        return no_memory(meter, name, bytes, err);
-    count_up(meter, category, bytes);
+        return no_memory(meter, want->name, want->bytes, err);
+    count_up(meter, want);
     *out = memory;
     return STATUS_OK;
 }
 
-void meter_free(struct meter *meter, enum category category, uint64_t bytes, void *memory)
+void meter_free(struct meter *meter, const struct meter_want *want, void *memory)
 {
     if (!memory)
         return;
-    meter->now_bytes -= bytes;
-    meter->now[category] -= bytes;
+    meter->now_bytes -= want->bytes;
+    meter->now[want->category] -= want->bytes;
+    meter->places[want->place].now_bytes -= want->bytes;
     meter->backend->free(meter->device, memory);
 }
 

@@ -2,10 +2,11 @@
 #include "exec/session.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/unit.h"
-#include "exec/gpu/device.h"
+#include "exec/gpu/group.h"
 #include "exec/memory_left.h"
 
 /* OpenBLAS waits for address space without end: under a limit it is not opened in vain. */
@@ -66,6 +67,19 @@ static enum status open_transport(struct session *session,
     return options->ranks ? session_check_ranks(session, "ep", options->ranks, err) : STATUS_OK;
 }
 
+/* A process of MPI takes the device whose turn it is on its machine. */
+static enum status open_gpus(struct session *session, const struct session_options *options,
+                             struct err *err)
+{
+    const struct transport *t = session->transport;
+    session->gpus = calloc(1, sizeof *session->gpus);
+    if (!session->gpus)
+        return err_set(err, STATUS_SYSTEM, "out of memory for devices");
+    TRY(gpu_group_open(session->gpus, options->device, t->node_rank, t->node_ranks, err));
+    session->gpu = session->gpus->of[0];
+    return STATUS_OK;
+}
+
 /* The library first: it sets environment variables, which threads must not see change. */
 enum status session_open(struct session *session, const struct session_options *options,
                          struct err *err)
@@ -85,12 +99,14 @@ enum status session_open(struct session *session, const struct session_options *
         workers = 1;
     session->pool = pool_create(workers);
     TRY(open_transport(session, options, err));
-    return options->gpu ? gpu_open(options->device, &session->gpu, err) : STATUS_OK;
+    return options->gpu ? open_gpus(session, options, err) : STATUS_OK;
 }
 
 void session_close(struct session *session)
 {
-    gpu_close(session->gpu);
+    if (session->gpus)
+        gpu_group_close(session->gpus);
+    free(session->gpus);
     transport_close(session->transport);
     pool_free(session->pool);
     blas_close(&session->blas);

@@ -13,6 +13,9 @@
 
 enum transport_kind { TRANSPORT_LOCAL, TRANSPORT_SHARE, TRANSPORT_MPI };
 
+/* What rows of a GPU pass through on their way to another process or device. */
+enum through { THROUGH_HOST, THROUGH_DEVICE, THROUGH_NCCL };
+
 struct session_options {
     enum transport_kind transport;
     uint64_t ranks;     /* R of the plan's group; 0, MPI only: as many as it has */
@@ -20,8 +23,9 @@ struct session_options {
     unsigned workers;   /* 0: one per core, one when MPI runs a rank per process */
     bool plain_c;       /* no BLAS */
     bool gpu;           /* a device is opened: */
-    const char *device; /* "opencl:0"; NULL: the first there is */
-    double timeout_s;   /* longest wait for another process; 0: a minute */
+    const char *device; /* "opencl:0", or several between commas; NULL: the first there is */
+    enum through through;
+    double timeout_s; /* longest wait for another process; 0: a minute */
 };
 
 /* What set-up fixed: printed with every report, read by every exchange. */
@@ -33,6 +37,7 @@ struct snapshot {
 };
 
 struct gpu;
+struct gpu_group;
 
 struct session {
     struct blas blas;
@@ -40,7 +45,8 @@ struct session {
     char warning[256];   /* "" or why BLAS is not what was hoped for */
     struct pool *pool;
     struct transport *transport;
-    struct gpu *gpu; /* NULL: none was asked for */
+    struct gpu_group *gpus; /* NULL: none was asked for */
+    struct gpu *gpu;        /* the first of them, or NULL */
     bool frozen;
     struct snapshot snapshot;
 };

@@ -322,7 +322,7 @@ int main(int n, char **arguments)
     struct err err = {.status = STATUS_OK};
     char kernels[400];
     const char *where = n > 1 ? arguments[1] : "cuda:0";
-    if (gpu_open(where, &desk.gpu, &err) != STATUS_OK) {
+    if (gpu_open(where, 0, 0, &desk.gpu, &err) != STATUS_OK) {
         printf("%s: skipped\n", err.text);
         return 77;
     }

@@ -20,9 +20,9 @@ static void *swap_hidden(const void *memory)
     return memory ? (void *)((uintptr_t)memory ^ hidden) : NULL;
 }
 
-static void *far_alloc(void *device, uint64_t bytes)
+static void *far_alloc(void *device, unsigned place, uint64_t bytes)
 {
-    return swap_hidden(backend_cpu.alloc(device, bytes));
+    return swap_hidden(backend_cpu.alloc(device, place, bytes));
 }
 
 static void far_free(void *device, void *memory)

@@ -201,7 +201,7 @@ static bool proposes(const struct plan *plan, uint64_t limit_bytes, const char *
                      struct arena *arena, struct run_report *report)
 {
     struct run_options options = {.samples = 1};
-    struct slice_ranks ranks = {0, plan->parallel.ep, pool_cpus()};
+    struct slice_ranks ranks = {0, plan->parallel.ep, pool_cpus(), 1};
     report->n_fixes = 0;
     run_find_fixes(plan, &options, limit_bytes, ranks, arena, report);
     for (size_t i = 0; i < report->n_fixes; i++)

@@ -13,10 +13,11 @@
 #include "sim/step/slice.h"
 #include "calib/run/run_compare.h"
 #include "calib/run/run_fix.h"
+#include "calib/run/run_places.h"
 #include "calib/run/run_summary.h"
 #include "calib/run/run_trace.h"
 #include "exec/execute.h"
-#include "exec/gpu/device.h"
+#include "exec/gpu/group.h"
 #include "exec/measure.h"
 #include "plan/read/show.h"
 
@@ -73,19 +74,25 @@ static struct slice_ranks ranks_of(const struct run *run)
     const struct session *session = run->session;
     const struct run_options *options = run->options;
     if (!session && options->alone)
-        return (struct slice_ranks){options->rank, 1, pool_cpus()};
+        return (struct slice_ranks){options->rank, 1, pool_cpus(), 1};
     if (!session)
-        return (struct slice_ranks){0, slice_kind_of(run->plan)->ranks(run->plan), pool_cpus()};
+        return (struct slice_ranks){0, slice_kind_of(run->plan)->ranks(run->plan), pool_cpus(),
+                                    1};
     return (struct slice_ranks){session->transport->first, session->transport->n_local,
-                                pool_size(session->pool)};
+                                pool_size(session->pool), session->gpus ? session->gpus->n : 1};
+}
+
+static double fraction_of(const struct plan *plan)
+{
+    const double most = 0.9;
+    return plan->memory.fraction > 0 ? plan->memory.fraction : most;
 }
 
 static uint64_t limit_of(const struct plan *plan, const struct run *run)
 {
-    double fraction = plan->memory.fraction > 0 ? plan->memory.fraction : 0.9;
+    double fraction = fraction_of(plan);
     if (run->session && run->session->gpu)
-        return (uint64_t)(fraction * (double)gpu_facts(run->session->gpu)->memory_bytes /
-                          (double)run->session->transport->node_ranks);
+        return run_places_limit(&run->report->memory);
     uint64_t sharers = run->session ? run->session->transport->node_ranks : 1;
     uint64_t left = run->report->machine.memory_bytes;
     uint64_t taken = run->session ? run->session->blas_bytes : 0;
@@ -125,6 +132,7 @@ static enum status check_fit(struct run *run, bool *fits, struct err *err)
     struct run_memory *memory = &run->report->memory;
     memory->limit_bytes = limit_of(run->plan, run);
     uint64_t over = memory->predicted_peak_bytes > memory->limit_bytes;
+    over |= !run_places_fit(memory);
     if (run->session) {
         struct transport *transport = run->session->transport;
         TRY(transport->ops->sum(transport, &over, 1, err));
@@ -155,6 +163,7 @@ static enum status predict_all(struct run *run, struct err *err)
             TRY(slice_step(&run->list, step, err));
         TRY(check_room(&run->list, err));
         run_summary_predict(&run->summary, &run->list);
+        run_places_predict(&run->list, &run->report->memory);
         uint64_t bytes = slice_exchange_bytes(&run->list);
         exchange_bytes = bytes > exchange_bytes ? bytes : exchange_bytes;
     }
@@ -200,6 +209,7 @@ static enum status perform_begun(struct run *run, struct execution *x, struct er
     TRY(measure(run, x, err));
     slice_peak(&run->list, run->arena, &peak);
     run_compare_memory(x, &peak, &run->report->checks);
+    run_places_compare(x, &run->list, &run->report->memory, &run->report->checks);
     run_summary_meter(&run->summary, x, &peak);
     return STATUS_OK;
 }
@@ -310,9 +320,30 @@ static const char *device_of(const struct run *run)
     struct text text = {.arena = run->arena};
     char kernels[400];
     gpu_kernels_text(gpu, kernels, sizeof kernels);
-    text_printf(&text, "%s, %s, %s; %s", gpu_where(gpu), gpu_facts(gpu)->name,
-                gpu_facts(gpu)->driver, kernels);
+    for (unsigned i = 0; i < run->session->gpus->n; i++)
+        text_printf(&text, "%s%s", i ? ", " : "", gpu_where(run->session->gpus->of[i]));
+    text_printf(&text, ", %s, %s; %s", gpu_facts(gpu)->name, gpu_facts(gpu)->driver, kernels);
     return text_string(&text);
+}
+
+/* How what ranks exchange gets from device to device; never a rate of a network. */
+static const char *links_of(const struct run *run)
+{
+    const struct gpu_group *gpus = run->session->gpus;
+    struct text text = {.arena = run->arena};
+    char between[200];
+    if (!gpus)
+        return NULL;
+    uint64_t ranks = run->session->transport->n_local;
+    gpu_group_text(gpus, between, sizeof between);
+    text_append(&text, between);
+    if (ranks > gpus->n)
+        text_printf(&text,
+                    "%s%llu ranks on %u device%s, each alone: the slowest counts; "
+                    "exchanges on a device are copies in its memory, links unmeasured",
+                    between[0] ? "; " : "", (unsigned long long)ranks, gpus->n,
+                    gpus->n > 1 ? "s" : "");
+    return text.length ? text_string(&text) : NULL;
 }
 
 static void begin_report(struct run *run)
@@ -337,11 +368,15 @@ static enum status perform(struct run *run, struct err *err)
 {
     bool fits;
     const struct run_options *options = run->options;
+    if (run->session && run->session->gpus)
+        run_places_init(run->session->gpus, fraction_of(run->plan), run->arena,
+                        &run->report->memory);
     TRY(agree(run, check_least(run, err), err));
     TRY(slice_init(run->plan, options->routing, options->backward, ranks_of(run), run->arena,
                    &run->list, err));
     run_summary_init(&run->summary, run->plan, &run->list, options->samples, run->arena,
                      run->report);
+    run->summary.in_turn = run->session && run->session->gpus;
     TRY(agree(run, predict_all(run, err), err));
     begin_report(run);
     TRY(check_fit(run, &fits, err));
@@ -355,6 +390,8 @@ static enum status perform(struct run *run, struct err *err)
         TRY(note_mismatch(run, perform_all(run, err), err));
         TRY(run_compare_everywhere(run->session->transport, &run->report->checks, err));
         run->report->device = device_of(run);
+        run->report->links = links_of(run);
+        run_places_after(run->session->gpus, &run->report->memory);
     }
     TRY(run_summary_close(&run->summary, run->session, err));
     if (fits && !options->dry_run)

@@ -46,6 +46,13 @@ struct run_category {
     uint64_t predicted_bytes, measured_bytes;
 };
 
+/* A device of this process. */
+struct run_place {
+    const char *device; /* "cuda:0" */
+    uint64_t predicted_peak_bytes, measured_peak_bytes, limit_bytes;
+    uint64_t left_before_bytes, left_after_bytes; /* as the device says; 0: it does not */
+};
+
 /* Of the fullest process. */
 struct run_memory {
     uint64_t predicted_peak_bytes, measured_peak_bytes;
@@ -54,6 +61,8 @@ struct run_memory {
     uint64_t resident_growth_bytes; /* of the process while it ran, as the system counts */
     struct run_category categories[CATEGORY_COUNT]; /* at the peak; those that are not 0 */
     unsigned n_categories;
+    struct run_place *places; /* of the process, when it has devices */
+    unsigned n_places;
 };
 
 /* Of all ranks, means over the routing samples. */
@@ -98,6 +107,7 @@ struct run_report {
     enum run_verdict verdict;
     const char *backend, *transport, *blas; /* blas NULL: not opened */
     const char *device;                     /* "opencl:0, its name"; NULL: the CPU */
+    const char *clocks, *links; /* of devices, and between them; NULL: not known, none */
     const char *warning;
     bool alone; /* of `ranks` one was performed, or would be: everything is its own */
     uint64_t rank, ranks;

@@ -52,7 +52,7 @@ static void try_shrinks(struct search *s, const struct plan *plan, const uint64_
         uint64_t all = slice_kind_of(&small)->ranks(&small);
         if (one && *one >= all) /* there is no such rank any more */
             return;
-        struct slice_ranks ranks = {one ? *one : 0, one ? 1 : all, s->workers};
+        struct slice_ranks ranks = {one ? *one : 0, one ? 1 : all, s->workers, 1};
         snprintf(set, sizeof set, "--shrink %" PRIu64, n);
         if (try(s, &small, ranks, set))
             return;
@@ -72,6 +72,6 @@ void run_find_fixes(const struct plan *plan, const struct run_options *options,
     if (slice->routed && plan->moe.buffer != SIZING_EXACT)
         try(&s, &exact, ranks, "--set moe.buffer=exact");
     if (slice->routed && all && ranks.n > 1)
-        try(&s, plan, (struct slice_ranks){0, 1, ranks.workers}, "--rank 0");
+        try(&s, plan, (struct slice_ranks){0, 1, ranks.workers, 1}, "--rank 0");
     try_shrinks(&s, plan, all ? NULL : &ranks.first);
 }

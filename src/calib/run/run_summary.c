@@ -34,7 +34,7 @@ void run_summary_init(struct run_summary *s, const struct plan *plan, const stru
 /* ---- prediction ---- */
 
 /* As if every worker were a device: the slowest rank, and no less than the ranks' sum shared by
- * the workers. */
+ * the workers. Those on GPUs have all of one while they run. */
 static double process_s(const struct run_summary *s, const struct slice *list,
                         const struct op *op)
 {
@@ -44,7 +44,7 @@ static double process_s(const struct run_summary *s, const struct slice *list,
         slowest = fmax(slowest, rank_s);
         sum += rank_s;
     }
-    return fmax(slowest, sum / (double)list->workers);
+    return s->in_turn ? slowest : fmax(slowest, sum / (double)list->workers);
 }
 
 static void keep_peak(struct run_summary *s, const struct slice *list)

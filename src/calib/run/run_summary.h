@@ -15,6 +15,7 @@ struct run_summary {
     struct run_report *report;
     uint64_t samples; /* of routing, planned */
     bool performed, measured;
+    bool in_turn; /* ranks are performed each alone, and the slowest counts */
     uint64_t *rows, *flop, *bytes, *sent,
         *received;       /* [n_ops] predicted, all ranks of the process */
     double *predicted_s; /* [n_ops] of the process */

@@ -21,8 +21,8 @@ struct settings {
 static const struct option options[] = {
     {"backend", 0, OPTION_TEXT, offsetof(struct settings, backend), "cpu|gpu|null", NULL,
      "what performs the ops: the CPU, a GPU, or nothing (measures the harness)"},
-    {"device", 0, OPTION_TEXT, offsetof(struct settings, device), "DRIVER:N", NULL,
-     "with --backend gpu: which device, as 'list devices' names them; default: the first"},
+    {"device", 0, OPTION_TEXT, offsetof(struct settings, device), "DRIVER:N,...", NULL,
+     "with --backend gpu: which devices, as 'list devices' names them; default: the first"},
     {"transport", 0, OPTION_TEXT, offsetof(struct settings, transport), "local|mpi", NULL,
      "how rows travel: between ranks of this process, or between processes of mpirun"},
     {"backward", 0, OPTION_FLAG, offsetof(struct settings, backward), NULL, NULL,
@@ -298,8 +298,11 @@ const struct command command_run = {
         "compiled "
         "when they are first needed, memory is the device's, and the time of an op is the "
         "device's "
-        "own. Logical ranks take turns on it; exchanges between them are copies in its memory, "
-        "and their times say nothing about a network.\n"
+        "own. Ranks are dealt to the devices of --device in order. Those that share one take "
+        "turns, each alone, and the slowest counts; exchanges between them are copies in its "
+        "memory, and their times say nothing about a network. Between devices rows are copied "
+        "by their driver, directly where it links them. A process of mpirun takes one of the "
+        "devices, by its number on its machine.\n"
         "\n"
         "With --rank N one rank of the group is performed alone: it has the experts, tokens, "
         "rows and bytes that it has in the full run, and its peers are absent. Counts and row "

@@ -30,8 +30,10 @@ struct launch {
     const struct op *op;
     struct call *calls; /* [n]: operands, arguments; counts are added up in them */
     uint64_t n;
-    void **scratch;    /* by worker */
-    bool beside_other; /* exchanges are under way and want to get on */
+    void **scratch;     /* by worker */
+    void *const *space; /* [n] the same memory of the place where a call's rank is; NULL:
+                           scratch is of the only place */
+    bool beside_other;  /* exchanges are under way and want to get on */
 };
 
 enum backend_mark { BACKEND_BEGIN, BACKEND_END, BACKEND_MARKS };
@@ -46,8 +48,10 @@ struct backend {
     enum status (*open)(struct session *session, const struct kernels *kernels,
                         struct arena *arena, void **device, struct err *err);
 
-    /* Memory aligned to 64 bytes, not initialised; NULL when there is no more. */
-    void *(*alloc)(void *device, uint64_t bytes);
+    /* Memories that the process's ranks are dealt to: NULL: one. */
+    unsigned (*places)(void *device);
+    /* Memory of a place aligned to 64 bytes, not initialised; NULL when there is no more. */
+    void *(*alloc)(void *device, unsigned place, uint64_t bytes);
     void (*free)(void *device, void *memory);
     void (*fill)(void *device, void *memory, unsigned char byte, uint64_t bytes);
     /* Out of the backend's memory into the host's. */
@@ -57,6 +61,9 @@ struct backend {
     /* Into the backend's memory, and inside it. */
     void (*write)(void *device, void *memory, const void *from, uint64_t bytes);
     void (*move)(void *device, const void *from, void *to, uint64_t bytes);
+    void (*settle)(void *device); /* until all that moves has arrived; NULL: it has */
+    /* Where other libraries find it, which know the device; NULL: nowhere. */
+    void *(*address)(void *device, const void *memory);
     /* What has failed in functions that return nothing, once. */
     enum status (*check)(void *device, struct err *err);
     /* Out of the caches, as the layers of a model between two uses of this one would. */

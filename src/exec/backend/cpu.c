@@ -36,9 +36,10 @@ static enum status cpu_open(struct session *session, const struct kernels *kerne
 
 /* ---- memory ---- */
 
-static void *cpu_alloc(void *device, uint64_t bytes)
+static void *cpu_alloc(void *device, unsigned place, uint64_t bytes)
 {
     (void)device;
+    (void)place;
     uint64_t rounded = round_up(bytes, ALIGNMENT);
     return rounded < SIZE_MAX / 2 ? aligned_alloc(ALIGNMENT, (size_t)rounded) : NULL;
 }

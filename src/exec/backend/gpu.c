@@ -7,8 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/checked.h"
 #include "exec/backend/backend.h"
-#include "exec/gpu/device.h"
+#include "exec/gpu/group.h"
 #include "exec/gpu/kernels.h"
 #include "exec/session.h"
 #include "exec/stopwatch.h"
@@ -16,10 +17,11 @@
 
 struct backend_gpu {
     struct session *session;
-    struct gpu *gpu;
+    struct gpu_group *gpus;
     void *cpu; /* the CPU's backend, for inputs */
     struct kernels kernels;
-    double marks[BACKEND_MARKS], launched_s;
+    double marks[BACKEND_MARKS];
+    double *rank_s;    /* [ranks of the process] of kernels since BEGIN */
     bool launched;     /* since BEGIN */
     struct err failed; /* of what cannot return one; said by the next that can */
 };
@@ -28,8 +30,11 @@ static enum status open_gpu(struct session *session, const struct kernels *kerne
                             struct arena *arena, void **device, struct err *err)
 {
     struct backend_gpu *b = arena_alloc(arena, 1, sizeof *b);
-    *b = (struct backend_gpu){.session = session, .gpu = session->gpu};
-    if (!b->gpu)
+    *b = (struct backend_gpu){
+        .session = session,
+        .gpus = session->gpus,
+        .rank_s = arena_alloc(arena, session->transport->n_local, sizeof *b->rank_s)};
+    if (!b->gpus)
         return err_set(err, STATUS_ABSENT, "backend \"gpu\": the session has no device");
     kernels_cpu(&b->kernels);
     *device = b;
@@ -38,41 +43,67 @@ static enum status open_gpu(struct session *session, const struct kernels *kerne
 
 /* ---- memory ---- */
 
-static void *device_alloc(void *device, uint64_t bytes)
+static unsigned device_places(void *device)
 {
     const struct backend_gpu *b = device;
-    return gpu_alloc(b->gpu, bytes);
+    return b->gpus->n;
+}
+
+static struct gpu *gpu_of(const struct backend_gpu *b, const void *memory)
+{
+    return gpu_group_of(b->gpus, memory);
+}
+
+static void *device_alloc(void *device, unsigned place, uint64_t bytes)
+{
+    const struct backend_gpu *b = device;
+    return gpu_alloc(b->gpus->of[place], bytes);
 }
 
 static void device_free(void *device, void *memory)
 {
     const struct backend_gpu *b = device;
-    gpu_free(b->gpu, memory);
+    gpu_free(gpu_of(b, memory), memory);
 }
 
 static void device_fill(void *device, void *memory, unsigned char byte, uint64_t bytes)
 {
     struct backend_gpu *b = device;
-    gpu_fill(b->gpu, memory, byte, bytes, &b->failed);
+    gpu_fill(gpu_of(b, memory), memory, byte, bytes, &b->failed);
 }
 
 static void device_copy(void *device, const void *memory, void *to, uint64_t bytes)
 {
     struct backend_gpu *b = device;
-    if (gpu_read(b->gpu, memory, to, bytes, &b->failed) != STATUS_OK)
+    if (gpu_read(gpu_of(b, memory), memory, to, bytes, &b->failed) != STATUS_OK)
         memset(to, 0xff, bytes);
 }
 
 static void device_write(void *device, void *memory, const void *from, uint64_t bytes)
 {
     struct backend_gpu *b = device;
-    gpu_write(b->gpu, memory, from, bytes, &b->failed);
+    gpu_write(gpu_of(b, memory), memory, from, bytes, &b->failed);
 }
 
 static void device_move(void *device, const void *from, void *to, uint64_t bytes)
 {
     struct backend_gpu *b = device;
-    gpu_copy(b->gpu, from, to, bytes, &b->failed);
+    if (b->failed.status == STATUS_OK)
+        gpu_group_move(b->gpus, from, to, bytes, &b->failed);
+}
+
+static void device_settle(void *device)
+{
+    struct backend_gpu *b = device;
+    if (b->failed.status == STATUS_OK)
+        gpu_group_settle(b->gpus, &b->failed);
+}
+
+static void *device_address(void *device, const void *memory)
+{
+    const struct backend_gpu *b = device;
+    uint64_t offset, number = gpu_memory_of(gpu_of(b, memory), memory, &offset);
+    return (void *)(uintptr_t)(number + offset);
 }
 
 static void device_read_counts(void *device, const int64_t *memory, uint64_t n, int64_t *to)
@@ -96,15 +127,19 @@ static void device_mark(void *device, enum backend_mark mark)
     b->marks[mark] = stopwatch_now_s();
     if (mark == BACKEND_BEGIN) {
         b->launched = false;
-        b->launched_s = 0;
+        memset(b->rank_s, 0, b->session->transport->n_local * sizeof *b->rank_s);
     }
 }
 
-/* An op without a kernel, an exchange, is timed by the host. */
+/* Ranks that share a device take turns, each alone: the slowest counts. An op without a kernel,
+ * an exchange, is timed by the host. */
 static double device_elapsed_s(void *device)
 {
     const struct backend_gpu *b = device;
-    return b->launched ? b->launched_s : b->marks[BACKEND_END] - b->marks[BACKEND_BEGIN];
+    double slowest = 0;
+    for (uint64_t i = 0; i < b->session->transport->n_local; i++)
+        slowest = b->rank_s[i] > slowest ? b->rank_s[i] : slowest;
+    return b->launched ? slowest : b->marks[BACKEND_END] - b->marks[BACKEND_BEGIN];
 }
 
 static enum status check_failed(struct backend_gpu *b, struct err *err)
@@ -145,7 +180,8 @@ static enum status make_copy(struct backend_gpu *b, struct shadow *shadow, unsig
         return err_set(err, STATUS_SYSTEM, "out of memory for a copy of %llu bytes",
                        (unsigned long long)tensor->bytes);
     if (filled)
-        TRY(gpu_read(b->gpu, tensor->data, shadow->copies[role], tensor->bytes, err));
+        TRY(gpu_read(gpu_of(b, tensor->data), tensor->data, shadow->copies[role], tensor->bytes,
+                     err));
     tensor->data = shadow->copies[role];
     return STATUS_OK;
 }
@@ -161,7 +197,8 @@ static enum status count_call(struct backend_gpu *b, struct call *call, struct e
     const struct kernel_ops *ops = &b->kernels.table[call->op->kernel];
     if (call->op->kernel == KERNEL_SLOTS && call->of[ROLE_DROPPED].data) {
         int64_t dropped = 0;
-        TRY(gpu_read(b->gpu, call->of[ROLE_DROPPED].data, &dropped, sizeof dropped, err));
+        TRY(gpu_read(gpu_of(b, call->of[ROLE_DROPPED].data), call->of[ROLE_DROPPED].data,
+                     &dropped, sizeof dropped, err));
         call->counts.dropped = (uint64_t)dropped;
     }
     if (!ops->count)
@@ -195,7 +232,7 @@ static enum status make_inputs(struct backend_gpu *b, const struct launch *launc
         for (uint64_t u = 0; status == STATUS_OK && to && u < units; u++)
             status = ops->run(&shadow.call, u, scratch[0], err);
         if (status == STATUS_OK && to)
-            status = gpu_write(b->gpu, to, dst->data, dst->bytes, err);
+            status = gpu_write(gpu_of(b, to), to, dst->data, dst->bytes, err);
         free(memory);
         release_shadow(&shadow);
     }
@@ -215,7 +252,8 @@ static enum status give_gates(struct backend_gpu *b, const struct call *call, st
         return err_set(err, STATUS_SYSTEM, "out of memory for gates");
     for (uint64_t i = 0; i < n; i++)
         values[i] = inputs->gate(inputs, call->rank * call->task->sample->T + i / K, i % K);
-    enum status status = gpu_write(b->gpu, gates->data, values, n * sizeof *values, err);
+    enum status status =
+        gpu_write(gpu_of(b, gates->data), gates->data, values, n * sizeof *values, err);
     free(values);
     return status;
 }
@@ -350,7 +388,7 @@ static enum status read_report(struct backend_gpu *b, const struct call *call,
                                                           [REPORT_ROUTER] = wrong_router,
                                                           [REPORT_HANDLE] = stale_handle};
     int64_t report[GPU_REPORT_WORDS];
-    TRY(gpu_read(b->gpu, space, report, sizeof report, err));
+    TRY(gpu_read(gpu_of(b, space), space, report, sizeof report, err));
     if (report[1] <= REPORT_NOTHING || report[1] > REPORT_HANDLE)
         return STATUS_OK;
     return say[report[1]](call, report, err);
@@ -381,14 +419,28 @@ static enum status check_limits(const struct call *call, struct err *err)
     return STATUS_OK;
 }
 
-static enum status perform_call(struct backend_gpu *b, struct call *call, void *space,
-                                struct err *err)
+/* Views of a call's operands, and the memory each is in. */
+static void place_operands(const struct gpu *gpu, const struct gpu_kernel *row,
+                           const struct call *call, struct gpu_call *device, uint64_t *memory)
+{
+    uint64_t offset;
+    for (unsigned i = 0; i < row->n_roles; i++) {
+        const struct tensor *tensor = &call->of[row->roles[i]];
+        memory[i] = gpu_memory_of(gpu, tensor->data, &offset);
+        if (tensor->present)
+            device->view[i] = view_of(tensor, offset);
+    }
+}
+
+/* *begun: its device is at work. */
+static enum status begin_call(struct backend_gpu *b, struct call *call, void *space,
+                              bool *begun, struct err *err)
 {
     enum kernel kernel = (enum kernel)call->op->kernel;
     const struct gpu_kernel *row = gpu_kernel_of(kernel);
+    struct gpu *gpu = gpu_of(b, space);
     struct gpu_call device;
     uint64_t memory[GPU_TENSORS + 1] = {0}, offset;
-    double seconds = 0;
     if (!row->name)
         return err_set(err, STATUS_ABSENT, "backend \"gpu\" has no kernel \"%s\"",
                        kernel_name(kernel));
@@ -397,20 +449,57 @@ static enum status perform_call(struct backend_gpu *b, struct call *call, void *
     if (kernel == KERNEL_TOPK && call->task->inputs->gate)
         TRY(give_gates(b, call, err));
     fill_call(call, space_bytes_of(b), &device);
-    for (unsigned i = 0; i < row->n_roles; i++) {
-        const struct tensor *tensor = &call->of[row->roles[i]];
-        memory[i] = gpu_memory_of(b->gpu, tensor->data, &offset);
-        if (tensor->present)
-            device.view[i] = view_of(tensor, offset);
-    }
-    memory[GPU_TENSORS] = gpu_memory_of(b->gpu, space, &offset);
-    TRY(gpu_fill(b->gpu, space, 0, GPU_SPACE_HEAD, err));
+    place_operands(gpu, row, call, &device, memory);
+    memory[GPU_TENSORS] = gpu_memory_of(gpu, space, &offset);
+    TRY(gpu_fill(gpu, space, 0, GPU_SPACE_HEAD, err));
     b->launched = true;
-    if (groups > 0)
-        TRY(gpu_perform(b->gpu, kernel, &device, memory, groups, &seconds, err));
-    b->launched_s += seconds;
+    *begun = groups > 0;
+    return *begun ? gpu_start(gpu, kernel, &device, memory, groups, err) : STATUS_OK;
+}
+
+static enum status end_call(struct backend_gpu *b, struct call *call, void *space, bool begun,
+                            double *rank_s, struct err *err)
+{
+    double seconds = 0;
+    if (begun)
+        TRY(gpu_wait(gpu_of(b, space), &seconds, err));
+    *rank_s += seconds;
     TRY(read_report(b, call, space, err));
     return count_call(b, call, err);
+}
+
+/* The call of the device's ranks whose turn it is, or NULL. */
+static struct call *call_in_turn(const struct backend_gpu *b, const struct launch *launch,
+                                 unsigned place, uint64_t turn)
+{
+    uint64_t n = launch->n, first = ceil_div(place * n, b->gpus->n),
+             end = ceil_div((place + 1) * n, b->gpus->n);
+    struct call *call = first + turn < end ? &launch->calls[first + turn] : NULL;
+    return call && !call->skipped ? call : NULL;
+}
+
+/* A rank on every device at once. After a failure all that was begun is waited for. */
+static enum status perform_turn(struct backend_gpu *b, const struct launch *launch,
+                                uint64_t turn, struct err *err)
+{
+    enum status status = STATUS_OK;
+    bool begun[GPU_MOST] = {false};
+    unsigned n = 0;
+    for (; status == STATUS_OK && n < b->gpus->n; n++) {
+        struct call *call = call_in_turn(b, launch, n, turn);
+        if (call)
+            status = begin_call(b, call, launch->space[call - launch->calls], &begun[n], err);
+    }
+    for (unsigned place = 0; place < n; place++) {
+        struct call *call = call_in_turn(b, launch, place, turn);
+        struct err more = {.status = STATUS_OK}, *say = status == STATUS_OK ? err : &more;
+        uint64_t i = call ? (uint64_t)(call - launch->calls) : 0;
+        bool ends = call && (status == STATUS_OK || begun[place]);
+        if (ends &&
+            end_call(b, call, launch->space[i], begun[place], &b->rank_s[i], say) != STATUS_OK)
+            status = status == STATUS_OK ? say->status : status;
+    }
+    return status;
 }
 
 static enum status gpu_launch(void *device, const struct launch *launch, struct err *err)
@@ -419,21 +508,23 @@ static enum status gpu_launch(void *device, const struct launch *launch, struct 
     TRY(check_failed(b, err));
     if (launch->op->kernel == KERNEL_FILL || launch->op->kernel == KERNEL_SHARD)
         return make_inputs(b, launch, err);
-    for (uint64_t i = 0; i < launch->n; i++)
-        if (!launch->calls[i].skipped)
-            TRY(perform_call(b, &launch->calls[i], launch->scratch[0], err));
+    for (uint64_t turn = 0; turn < ceil_div(launch->n, b->gpus->n); turn++)
+        TRY(perform_turn(b, launch, turn, err));
     return check_failed(b, err);
 }
 
 const struct backend backend_gpu = {.name = "gpu",
                                     .far = true,
                                     .open = open_gpu,
+                                    .places = device_places,
                                     .alloc = device_alloc,
                                     .free = device_free,
                                     .fill = device_fill,
                                     .copy = device_copy,
                                     .write = device_write,
                                     .move = device_move,
+                                    .settle = device_settle,
+                                    .address = device_address,
                                     .read_counts = device_read_counts,
                                     .flush = device_flush,
                                     .launch = gpu_launch,

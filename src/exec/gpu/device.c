@@ -13,9 +13,9 @@
 /* Seconds after which a kernel is taken to hang; MOEPLAN_GPU_LIMIT_S sets another limit. */
 static const double limit_s = 60;
 
-/* Where our addresses begin: a bit that no address of a process has set. */
-static const uintptr_t first_address = (uintptr_t)1 << 52;
-enum { PAGE = 4096 };
+/* Where our addresses begin: a bit that no address of a process has set, then the slot. */
+static const uintptr_t first_address = (uintptr_t)1 << 62;
+enum { SLOT_BITS = 54, PAGE = 4096 };
 
 struct range {
     uintptr_t address; /* ascending: addresses are never used again */
@@ -27,7 +27,9 @@ struct gpu {
     void *state, *device;
     struct gpu_facts facts;
     char where[32];
+    uint64_t siblings;
     double limit_s;
+    char started[64]; /* the kernel that was begun last */
     struct range *blocks;
     size_t n_blocks, capacity;
     uintptr_t next;
@@ -82,6 +84,7 @@ static enum status open_on(struct gpu *gpu, const struct gpu_driver *driver, uin
                        "\"%s\" is there, but knows %u devices, not number "
                        "%u",
                        driver->library, found, number);
+    gpu->siblings = found;
     gpu->facts = facts[number];
     snprintf(gpu->where, sizeof gpu->where, "%s:%u", driver->name, number);
     TRY(driver->open(gpu->state, number, &gpu->device, err));
@@ -100,6 +103,18 @@ static void close_driver(struct gpu *gpu)
     gpu->device = gpu->state = NULL;
 }
 
+/* The driver's first device, or the one whose turn it is. */
+static enum status open_in_turn(struct gpu *gpu, const struct gpu_driver *driver, uint64_t turn,
+                                struct err *err)
+{
+    TRY(open_on(gpu, driver, 0, err));
+    uint32_t number = (uint32_t)(turn % gpu->siblings);
+    if (number == 0)
+        return STATUS_OK;
+    close_driver(gpu);
+    return open_on(gpu, driver, number, err);
+}
+
 static enum status open_named(struct gpu *gpu, const char *where, struct err *err)
 {
     const struct gpu_driver *driver;
@@ -115,14 +130,14 @@ static enum status open_named(struct gpu *gpu, const char *where, struct err *er
     return err_hint(err, "%s", driver->hint);
 }
 
-/* The first device of the first driver that has one. */
-static enum status open_any(struct gpu *gpu, struct err *err)
+/* A device of the first driver that has one. */
+static enum status open_any(struct gpu *gpu, uint64_t turn, struct err *err)
 {
     const struct gpu_driver *driver;
     char tried[600] = "";
     for (unsigned i = 0; (driver = gpu_driver_at(i)) != NULL; i++) {
         struct err why = {.status = STATUS_OK};
-        if (open_on(gpu, driver, 0, &why) == STATUS_OK)
+        if (open_in_turn(gpu, driver, turn, &why) == STATUS_OK)
             return STATUS_OK;
         close_driver(gpu);
         size_t at = strlen(tried);
@@ -134,15 +149,16 @@ static enum status open_any(struct gpu *gpu, struct err *err)
                          "Debian's pocl-opencl-icd");
 }
 
-enum status gpu_open(const char *where, struct gpu **out, struct err *err)
+enum status gpu_open(const char *where, unsigned slot, uint64_t turn, struct gpu **out,
+                     struct err *err)
 {
     struct gpu *gpu = calloc(1, sizeof *gpu);
     if (!gpu)
         return err_set(err, STATUS_SYSTEM, "out of memory for a GPU's records");
     const char *limit = getenv("MOEPLAN_GPU_LIMIT_S");
     gpu->limit_s = limit && strtod(limit, NULL) > 0 ? strtod(limit, NULL) : limit_s;
-    gpu->next = first_address;
-    enum status status = where ? open_named(gpu, where, err) : open_any(gpu, err);
+    gpu->next = first_address + ((uintptr_t)slot << SLOT_BITS);
+    enum status status = where ? open_named(gpu, where, err) : open_any(gpu, turn, err);
     if (status == STATUS_OK)
         *out = gpu;
     else
@@ -170,6 +186,35 @@ const struct gpu_facts *gpu_facts(const struct gpu *gpu)
 const char *gpu_where(const struct gpu *gpu)
 {
     return gpu->where;
+}
+
+const struct gpu_driver *gpu_driver_of(const struct gpu *gpu)
+{
+    return gpu->driver;
+}
+
+void *gpu_device_of(const struct gpu *gpu)
+{
+    return gpu->device;
+}
+
+uint64_t gpu_siblings(const struct gpu *gpu)
+{
+    return gpu->siblings;
+}
+
+unsigned gpu_slot(const void *address)
+{
+    return (unsigned)((uintptr_t)address >> SLOT_BITS & (GPU_MOST - 1));
+}
+
+uint64_t gpu_left_bytes(const struct gpu *gpu)
+{
+    struct err err = {.status = STATUS_OK};
+    uint64_t bytes = 0;
+    if (!gpu->driver->left || gpu->driver->left(gpu->device, &bytes, &err) != STATUS_OK)
+        return 0;
+    return bytes;
 }
 
 void gpu_kernels_text(const struct gpu *gpu, char *text, size_t room)
@@ -224,7 +269,7 @@ void *gpu_alloc(struct gpu *gpu, uint64_t bytes)
 {
     struct err err = {.status = STATUS_OK};
     uint64_t memory = 0;
-    if (!reserve(gpu) || bytes > first_address - PAGE ||
+    if (!reserve(gpu) || bytes >> SLOT_BITS ||
         gpu->driver->alloc(gpu->device, bytes, &memory, &err) != STATUS_OK)
         return NULL;
     gpu->blocks[gpu->n_blocks++] = (struct range){gpu->next, bytes, memory};
@@ -268,9 +313,8 @@ uint64_t gpu_memory_of(const struct gpu *gpu, const void *address, uint64_t *off
     return block ? block->memory : 0;
 }
 
-/* [address, address + bytes) lies in one allocation. */
-static enum status place_of(const struct gpu *gpu, const void *address, uint64_t bytes,
-                            uint64_t *memory, uint64_t *offset, struct err *err)
+enum status gpu_place(const struct gpu *gpu, const void *address, uint64_t bytes,
+                      uint64_t *memory, uint64_t *offset, struct err *err)
 {
     const struct range *block = range_of(gpu, address);
     *memory = gpu_memory_of(gpu, address, offset);
@@ -287,7 +331,7 @@ enum status gpu_fill(struct gpu *gpu, void *memory, unsigned char byte, uint64_t
     uint64_t number, offset;
     if (bytes == 0)
         return STATUS_OK;
-    TRY(place_of(gpu, memory, bytes, &number, &offset, err));
+    TRY(gpu_place(gpu, memory, bytes, &number, &offset, err));
     return gpu->driver->fill(gpu->device, number, offset, byte, bytes, err);
 }
 
@@ -297,7 +341,7 @@ enum status gpu_read(struct gpu *gpu, const void *memory, void *to, uint64_t byt
     uint64_t number, offset;
     if (bytes == 0)
         return STATUS_OK;
-    TRY(place_of(gpu, memory, bytes, &number, &offset, err));
+    TRY(gpu_place(gpu, memory, bytes, &number, &offset, err));
     return gpu->driver->read(gpu->device, number, offset, to, bytes, err);
 }
 
@@ -307,7 +351,7 @@ enum status gpu_write(struct gpu *gpu, void *memory, const void *from, uint64_t 
     uint64_t number, offset;
     if (bytes == 0)
         return STATUS_OK;
-    TRY(place_of(gpu, memory, bytes, &number, &offset, err));
+    TRY(gpu_place(gpu, memory, bytes, &number, &offset, err));
     return gpu->driver->write(gpu->device, number, offset, from, bytes, err);
 }
 
@@ -317,8 +361,8 @@ enum status gpu_copy(struct gpu *gpu, const void *from, void *to, uint64_t bytes
     uint64_t source, source_offset, target, target_offset;
     if (bytes == 0)
         return STATUS_OK;
-    TRY(place_of(gpu, from, bytes, &source, &source_offset, err));
-    TRY(place_of(gpu, to, bytes, &target, &target_offset, err));
+    TRY(gpu_place(gpu, from, bytes, &source, &source_offset, err));
+    TRY(gpu_place(gpu, to, bytes, &target, &target_offset, err));
     return gpu->driver->copy(gpu->device, source, source_offset, target, target_offset, bytes,
                              err);
 }
@@ -343,14 +387,14 @@ static enum status find_kernel(struct gpu *gpu, enum kernel kernel, struct err *
     return gpu->driver->find(gpu->device, *program, name, &gpu->kernels[kernel], err);
 }
 
-enum status gpu_perform(struct gpu *gpu, enum kernel kernel, const struct gpu_call *call,
-                        const uint64_t *memory, uint64_t groups, double *seconds,
-                        struct err *err)
+enum status gpu_start(struct gpu *gpu, enum kernel kernel, const struct gpu_call *call,
+                      const uint64_t *memory, uint64_t groups, struct err *err)
 {
     const struct gpu_kernel *row = gpu_kernel_of(kernel);
-    bool done;
-    TRY(peak_perform(gpu->peak, gpu, kernel, call, memory, gpu->limit_s, seconds, &done, err));
-    if (done)
+    const char *engine = NULL;
+    TRY(peak_start(gpu->peak, gpu, kernel, call, memory, gpu->limit_s, &engine, err));
+    snprintf(gpu->started, sizeof gpu->started, "%s", engine ? engine : row->name);
+    if (engine)
         return STATUS_OK;
     if (!gpu->kernels[kernel])
         TRY(find_kernel(gpu, kernel, err));
@@ -359,7 +403,30 @@ enum status gpu_perform(struct gpu *gpu, enum kernel kernel, const struct gpu_ca
                                 .groups = groups,
                                 .items = row->items,
                                 .call = call,
-                                .memory = memory,
-                                .limit_s = gpu->limit_s};
-    return gpu->driver->launch(gpu->device, &launch, seconds, err);
+                                .memory = memory};
+    return gpu->driver->launch(gpu->device, &launch, err);
+}
+
+enum status gpu_wait(struct gpu *gpu, double *seconds, struct err *err)
+{
+    *seconds = 0;
+    return gpu->started[0]
+               ? gpu->driver->wait(gpu->device, gpu->started, gpu->limit_s, seconds, err)
+               : STATUS_OK;
+}
+
+enum status gpu_settle(struct gpu *gpu, const char *name, double *seconds, struct err *err)
+{
+    if (!gpu->driver->mark)
+        return STATUS_OK;
+    TRY(gpu->driver->mark(gpu->device, GPU_MARK_END, err));
+    return gpu->driver->wait(gpu->device, name, gpu->limit_s, seconds, err);
+}
+
+enum status gpu_perform(struct gpu *gpu, enum kernel kernel, const struct gpu_call *call,
+                        const uint64_t *memory, uint64_t groups, double *seconds,
+                        struct err *err)
+{
+    TRY(gpu_start(gpu, kernel, call, memory, groups, err));
+    return gpu_wait(gpu, seconds, err);
 }

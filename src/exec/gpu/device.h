@@ -12,9 +12,15 @@
 
 struct gpu;
 
-/* where: "opencl:0", "opencl" (its first device), or NULL: the first device there is.
- * STATUS_ABSENT says what was looked for; STATUS_USAGE that there is no such driver. */
-enum status gpu_open(const char *where, struct gpu **out, struct err *err);
+enum { GPU_MOST = 64 }; /* devices of a process */
+
+/* where: "opencl:0", "opencl" (its first device), or NULL: the first device there is, or, of
+ * those its driver has, number `turn` in turn. slot: which of the process's devices it is,
+ * below GPU_MOST. STATUS_ABSENT says what was looked for; STATUS_USAGE that there is no such
+ * driver.
+ */
+enum status gpu_open(const char *where, unsigned slot, uint64_t turn, struct gpu **out,
+                     struct err *err);
 void gpu_close(struct gpu *gpu); /* NULL is fine */
 
 const struct gpu_facts *gpu_facts(const struct gpu *gpu);
@@ -27,6 +33,16 @@ void gpu_kernels_text(const struct gpu *gpu, char *text, size_t room);
 void gpu_list(void (*each)(void *context, const struct gpu_driver *driver,
                            const struct gpu_facts *facts, const char *why),
               void *context);
+
+const struct gpu_driver *gpu_driver_of(const struct gpu *gpu);
+void *gpu_device_of(const struct gpu *gpu);   /* what the driver's functions are given */
+uint64_t gpu_siblings(const struct gpu *gpu); /* devices that its driver knows */
+
+/* The slot of the device that an address of gpu_alloc is on. */
+unsigned gpu_slot(const void *address);
+
+/* What the device says is left of its memory; 0 where it does not say. */
+uint64_t gpu_left_bytes(const struct gpu *gpu);
 
 /* NULL when there is no more. */
 void *gpu_alloc(struct gpu *gpu, uint64_t bytes);
@@ -44,7 +60,19 @@ enum status gpu_copy(struct gpu *gpu, const void *from, void *to, uint64_t bytes
 /* The driver's number of the allocation that an address is in, and how far; 0 for NULL. */
 uint64_t gpu_memory_of(const struct gpu *gpu, const void *address, uint64_t *offset);
 
-/* Performs a call of a kernel's row on `memory` and returns when it has ended. */
+/* [address, address + bytes) as the driver knows it; STATUS_SYSTEM when it is not of one
+ * allocation. */
+enum status gpu_place(const struct gpu *gpu, const void *address, uint64_t bytes,
+                      uint64_t *memory, uint64_t *offset, struct err *err);
+
+/* Begins a call of a kernel's row on `memory`, one at a time, and waits until it has ended. */
+enum status gpu_start(struct gpu *gpu, enum kernel kernel, const struct gpu_call *call,
+                      const uint64_t *memory, uint64_t groups, struct err *err);
+enum status gpu_wait(struct gpu *gpu, double *seconds, struct err *err);
+/* Until all that was begun has ended; `name`: what it is, when it hangs. */
+enum status gpu_settle(struct gpu *gpu, const char *name, double *seconds, struct err *err);
+
+/* Both. */
 enum status gpu_perform(struct gpu *gpu, enum kernel kernel, const struct gpu_call *call,
                         const uint64_t *memory, uint64_t groups, double *seconds,
                         struct err *err);

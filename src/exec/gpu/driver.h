@@ -24,7 +24,7 @@ struct gpu_facts {
     uint32_t number; /* of --device NAME:N */
 };
 
-/* One launch; all items of all groups have returned when the call does. */
+/* One launch. */
 struct gpu_launch {
     void *kernel;
     const char *name;
@@ -34,8 +34,10 @@ struct gpu_launch {
     const struct gpu_call *call;
     const struct gpu_maps *maps; /* in front of the call; NULL: the kernel takes none */
     const uint64_t *memory;      /* [GPU_TENSORS + 1], the last is the workspace; 0: none */
-    double limit_s;              /* longer is a hang */
 };
+
+/* Between two marks the device's clock is read. */
+enum gpu_mark { GPU_MARK_BEGIN, GPU_MARK_END };
 
 struct gpu_text {
     const char *name; /* of the file */
@@ -84,14 +86,32 @@ struct gpu_driver {
                          uint64_t bytes, struct err *err);
     enum status (*copy)(void *device, uint64_t from, uint64_t from_offset, uint64_t to,
                         uint64_t to_offset, uint64_t bytes, struct err *err);
+    /* What the device itself says is left of its memory; NULL: it does not. */
+    enum status (*left)(void *device, uint64_t *bytes, struct err *err);
+    bool addresses; /* memory is an address: it may be calculated with, other libraries take it
+                     */
+
+    /* Copies to another device of this driver; both NULL: through the host's memory. `reach`
+     * says whether the two are linked without it. `copy_to` is begun, and done at an END. */
+    enum status (*reach)(void *device, void *other, bool *direct, struct err *err);
+    enum status (*copy_to)(void *device, uint64_t from, void *other, uint64_t to,
+                           uint64_t bytes, struct err *err);
 
     enum status (*build)(void *device, struct gpu_build *build, void **program,
                          struct err *err);
     void (*release)(void *device, void *program);
     enum status (*find)(void *device, void *program, const char *name, void **kernel,
                         struct err *err);
-    enum status (*launch)(void *device, const struct gpu_launch *launch, double *seconds,
-                          struct err *err);
+    /* Begins one, between marks of its own; one at a time. */
+    enum status (*launch)(void *device, const struct gpu_launch *launch, struct err *err);
+    /* NULL: there are none but a launch's. */
+    enum status (*mark)(void *device, enum gpu_mark mark, struct err *err);
+    /* Until the last END: what was begun before has ended. Longer than the limit is a hang of
+     * `name`. */
+    enum status (*wait)(void *device, const char *name, double limit_s, double *seconds,
+                        struct err *err);
+    /* Makes the device the calling thread's, for a library that asks; NULL: nobody does. */
+    enum status (*enter)(void *device, struct err *err);
     /* Where the kernels that ran came from, for reports. */
     void (*kernels)(void *device, char *text, size_t room);
 
@@ -102,6 +122,8 @@ struct gpu_driver {
     uint64_t (*units)(void *device);
     enum status (*map)(void *device, const struct gpu_matrix *matrix, unsigned char map[128],
                        struct err *err);
+    /* Its name on the bus, "0000:17:00.0", under which others know it; NULL: not known. */
+    enum status (*bus)(void *device, char name[32], struct err *err);
 };
 
 /* name */

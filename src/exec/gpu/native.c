@@ -3,96 +3,16 @@
  * Kernels are in the image that was embedded for the device's architecture (images.h), or are
  * compiled at run time (compile.h). Prototypes are our own: handles are pointers or numbers of
  * the same width in both, results are 0 or an error. */
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-#include "exec/gpu/compile.h"
 #include "base/hash.h"
-#include "exec/gpu/driver.h"
-#include "exec/gpu/images.h"
-#include "exec/gpu/native_cuda.h"
-#include "exec/stopwatch.h"
-
-/* field, parameters, name in CUDA, name in HIP */
-#define NATIVE_FUNCTIONS(X)                                                                    \
-    X(init, (unsigned flags), cuInit, hipInit)                                                 \
-    X(version, (int *version), cuDriverGetVersion, hipDriverGetVersion)                        \
-    X(count, (int *n), cuDeviceGetCount, hipGetDeviceCount)                                    \
-    X(device, (int *device, int number), cuDeviceGet, hipDeviceGet)                            \
-    X(name, (char *name, int length, int device), cuDeviceGetName, hipDeviceGetName)           \
-    X(total, (size_t * bytes, int device), cuDeviceTotalMem_v2, hipDeviceTotalMem)             \
-    X(free_memory, (size_t * unused, size_t * all), cuMemGetInfo_v2, hipMemGetInfo)            \
-    X(alloc, (uint64_t * memory, size_t bytes), cuMemAlloc_v2, hipMalloc)                      \
-    X(give_back, (uint64_t memory), cuMemFree_v2, hipFree)                                     \
-    X(fill, (uint64_t memory, unsigned char byte, size_t bytes), cuMemsetD8_v2, hipMemsetD8)   \
-    X(read, (void *to, uint64_t from, size_t bytes), cuMemcpyDtoH_v2, hipMemcpyDtoH)           \
-    X(write, (uint64_t to, const void *from, size_t bytes), cuMemcpyHtoD_v2, hipMemcpyHtoD)    \
-    X(copy, (uint64_t to, uint64_t from, size_t bytes), cuMemcpyDtoD_v2, hipMemcpyDtoD)        \
-    X(synchronize, (void), cuCtxSynchronize, hipDeviceSynchronize)                             \
-    X(load, (void **module, const void *image), cuModuleLoadData, hipModuleLoadData)           \
-    X(unload, (void *module), cuModuleUnload, hipModuleUnload)                                 \
-    X(function, (void **function, void *module, const char *name), cuModuleGetFunction,        \
-      hipModuleGetFunction)                                                                    \
-    X(launch,                                                                                  \
-      (void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,        \
-       unsigned bz, unsigned shared, void *stream, void **parameters, void **extra),           \
-      cuLaunchKernel, hipModuleLaunchKernel)                                                   \
-    X(event_create, (void **event, unsigned flags), cuEventCreate, hipEventCreateWithFlags)    \
-    X(event_destroy, (void *event), cuEventDestroy_v2, hipEventDestroy)                        \
-    X(event_record, (void *event, void *stream), cuEventRecord, hipEventRecord)                \
-    X(event_query, (void *event), cuEventQuery, hipEventQuery)                                 \
-    X(event_elapsed, (float *ms, void *begin, void *end), cuEventElapsedTime,                  \
-      hipEventElapsedTime)
-
-struct functions {
-#define NATIVE_FIELD(field, parameters, cuda, hip) int(*field) parameters;
-    NATIVE_FUNCTIONS(NATIVE_FIELD)
-#undef NATIVE_FIELD
-};
-
-enum { N_FUNCTIONS = sizeof(struct functions) / sizeof(void (*)(void)) };
-
-struct native;
-
-/* In what the two differ. */
-struct dialect {
-    const char *title; /* of messages */
-    const struct gpu_driver *driver;
-    const char *const *libraries; /* NULL ends; the newest first */
-    const char *const *names;     /* of the functions */
-    const struct compiler *compiler;
-    int not_ready, no_memory;
-    /* Makes the device the calling thread's. */
-    enum status (*enter)(struct native *native, int device, struct err *err);
-    /* What the compiler calls the device. */
-    enum status (*architecture)(struct native *native, int device, char name[64],
-                                struct err *err);
-    uint64_t (*units)(void *library, int device); /* NULL: not known */
-};
-
-struct native {
-    const struct dialect *dialect;
-    void *library;
-    struct functions f;
-};
-
-struct native_device {
-    struct native *native;
-    int id;
-    char architecture[64];
-    void *begin, *end;             /* events */
-    void *embedded;                /* the module of an image of ours; NULL: not loaded */
-    const struct gpu_image *image; /* that runs here; NULL: none, or it did not load */
-    uint64_t image_hash;           /* 0: nobody asked yet */
-    bool compiled;                 /* something was compiled at run time */
-};
+#include "exec/gpu/native.h"
 
 /* ---- errors ---- */
 
-static enum status failed(const struct native *native, struct err *err, const char *call,
+enum status native_failed(const struct native *native, struct err *err, const char *call,
                           int code)
 {
     int (*text)(int code, const char **text) = NULL; /* CUDA's; HIP's names differ by version */
@@ -102,7 +22,7 @@ static enum status failed(const struct native *native, struct err *err, const ch
         memcpy(&text, &symbol, sizeof symbol);
     if (text)
         text(code, &name);
-    bool no_memory = code == native->dialect->no_memory;
+    bool no_memory = code == NATIVE_NO_MEMORY;
     return err_set(err, no_memory ? STATUS_NOFIT : STATUS_SYSTEM, "%s: %s returned %d (%s)",
                    native->dialect->title, call, code,
                    name        ? name
@@ -110,15 +30,7 @@ static enum status failed(const struct native *native, struct err *err, const ch
                                : "see its list of errors");
 }
 
-#define NATIVE_TRY(native, field, ...)                                                         \
-    do {                                                                                       \
-        int code_ = (native)->f.field(__VA_ARGS__);                                            \
-        if (code_ != 0)                                                                        \
-            return failed(native, err, call_name(native, offsetof(struct functions, field)),   \
-                          code_);                                                              \
-    } while (0)
-
-static const char *call_name(const struct native *native, size_t offset)
+const char *native_call_name(const struct native *native, size_t offset)
 {
     return native->dialect->names[offset / sizeof(void (*)(void))];
 }
@@ -127,13 +39,13 @@ static const char *call_name(const struct native *native, size_t offset)
 
 static enum status begin_library(struct native *native, struct err *err)
 {
-    const struct dialect *dialect = native->dialect;
+    const struct native_dialect *dialect = native->dialect;
     for (unsigned i = 0; !native->library && dialect->libraries[i]; i++)
         native->library = gpu_library_open(dialect->libraries[i]);
     if (!native->library)
         return err_set(err, STATUS_ABSENT, "\"%s\" is absent", dialect->driver->library);
-    TRY(gpu_library_bind(native->library, dialect->driver->library, dialect->names, N_FUNCTIONS,
-                         &native->f, err));
+    TRY(gpu_library_bind(native->library, dialect->driver->library, dialect->names,
+                         NATIVE_FUNCTION_COUNT, &native->f, err));
     int code = native->f.init(0);
     if (code == 0)
         return STATUS_OK;
@@ -141,7 +53,7 @@ static enum status begin_library(struct native *native, struct err *err)
                    dialect->driver->library, dialect->names[0], code);
 }
 
-static enum status load(const struct dialect *dialect, void **state, struct err *err)
+enum status native_load(const struct native_dialect *dialect, void **state, struct err *err)
 {
     struct native *native = calloc(1, sizeof *native);
     if (!native)
@@ -155,13 +67,13 @@ static enum status load(const struct dialect *dialect, void **state, struct err 
     return status;
 }
 
-static void native_unload(void *state)
+void native_unload(void *state)
 {
     free(state);
 }
 
-static enum status native_list(void *state, struct gpu_facts *facts, uint32_t n,
-                               uint32_t *found, struct err *err)
+enum status native_list(void *state, struct gpu_facts *facts, uint32_t n, uint32_t *found,
+                        struct err *err)
 {
     struct native *native = state;
     int count = 0, version = 0, id;
@@ -184,9 +96,11 @@ static enum status native_list(void *state, struct gpu_facts *facts, uint32_t n,
     return STATUS_OK;
 }
 
-static void native_close(void *device)
+void native_close(void *device)
 {
     struct native_device *d = device;
+    if (d->begin)
+        d->native->f.current(d->which);
     if (d->begin)
         d->native->f.event_destroy(d->begin);
     if (d->end)
@@ -200,8 +114,8 @@ static enum status begin_device(struct native_device *d, uint32_t number, struct
 {
     struct native *native = d->native;
     NATIVE_TRY(native, device, &d->id, (int)number);
-    TRY(native->dialect->enter(native, d->id, err));
-    TRY(native->dialect->architecture(native, d->id, d->architecture, err));
+    TRY(native->dialect->enter(d, err));
+    TRY(native->dialect->architecture(d, err));
     if (!getenv("MOEPLAN_GPU_COMPILE")) /* set: at run time in any case */
         d->image = gpu_image_for(d->architecture);
     NATIVE_TRY(native, event_create, &d->begin, 0);
@@ -209,7 +123,7 @@ static enum status begin_device(struct native_device *d, uint32_t number, struct
     return STATUS_OK;
 }
 
-static enum status native_open(void *state, uint32_t number, void **device, struct err *err)
+enum status native_open(void *state, uint32_t number, void **device, struct err *err)
 {
     struct native_device *d = calloc(1, sizeof *d);
     if (!d)
@@ -225,48 +139,58 @@ static enum status native_open(void *state, uint32_t number, void **device, stru
 
 /* ---- memory ---- */
 
-static enum status native_alloc(void *device, uint64_t bytes, uint64_t *memory, struct err *err)
+enum status native_alloc(void *device, uint64_t bytes, uint64_t *memory, struct err *err)
 {
     const struct native_device *d = device;
-    NATIVE_TRY(d->native, alloc, memory, (size_t)bytes);
+    NATIVE_DO(d, alloc, memory, (size_t)bytes);
     return STATUS_OK;
 }
 
-static void native_free(void *device, uint64_t memory)
+void native_free(void *device, uint64_t memory)
 {
     const struct native_device *d = device;
+    d->native->f.current(d->which);
     d->native->f.give_back(memory);
 }
 
-static enum status native_fill(void *device, uint64_t memory, uint64_t offset,
-                               unsigned char byte, uint64_t bytes, struct err *err)
+enum status native_left(void *device, uint64_t *bytes, struct err *err)
 {
     const struct native_device *d = device;
-    NATIVE_TRY(d->native, fill, memory + offset, byte, (size_t)bytes);
+    size_t left = 0, all = 0;
+    NATIVE_DO(d, free_memory, &left, &all);
+    *bytes = left;
     return STATUS_OK;
 }
 
-static enum status native_read(void *device, uint64_t memory, uint64_t offset, void *to,
-                               uint64_t bytes, struct err *err)
+enum status native_fill(void *device, uint64_t memory, uint64_t offset, unsigned char byte,
+                        uint64_t bytes, struct err *err)
 {
     const struct native_device *d = device;
-    NATIVE_TRY(d->native, read, to, memory + offset, (size_t)bytes);
+    NATIVE_DO(d, fill, memory + offset, byte, (size_t)bytes);
     return STATUS_OK;
 }
 
-static enum status native_write(void *device, uint64_t memory, uint64_t offset,
-                                const void *from, uint64_t bytes, struct err *err)
+enum status native_read(void *device, uint64_t memory, uint64_t offset, void *to,
+                        uint64_t bytes, struct err *err)
 {
     const struct native_device *d = device;
-    NATIVE_TRY(d->native, write, memory + offset, from, (size_t)bytes);
+    NATIVE_DO(d, read, to, memory + offset, (size_t)bytes);
     return STATUS_OK;
 }
 
-static enum status native_copy(void *device, uint64_t from, uint64_t from_offset, uint64_t to,
-                               uint64_t to_offset, uint64_t bytes, struct err *err)
+enum status native_write(void *device, uint64_t memory, uint64_t offset, const void *from,
+                         uint64_t bytes, struct err *err)
 {
     const struct native_device *d = device;
-    NATIVE_TRY(d->native, copy, to + to_offset, from + from_offset, (size_t)bytes);
+    NATIVE_DO(d, write, memory + offset, from, (size_t)bytes);
+    return STATUS_OK;
+}
+
+enum status native_copy(void *device, uint64_t from, uint64_t from_offset, uint64_t to,
+                        uint64_t to_offset, uint64_t bytes, struct err *err)
+{
+    const struct native_device *d = device;
+    NATIVE_DO(d, copy, to + to_offset, from + from_offset, (size_t)bytes);
     return STATUS_OK;
 }
 
@@ -276,6 +200,7 @@ static enum status native_copy(void *device, uint64_t from, uint64_t from_offset
  * older driver than its compiler's, is none: the texts are compiled instead. */
 static void *embedded_module(struct native_device *d)
 {
+    d->native->f.current(d->which);
     if (!d->embedded && d->image && d->native->f.load(&d->embedded, d->image->bytes) != 0) {
         d->image = NULL;
         d->embedded = NULL;
@@ -283,8 +208,7 @@ static void *embedded_module(struct native_device *d)
     return d->embedded;
 }
 
-static enum status native_build(void *device, struct gpu_build *build, void **program,
-                                struct err *err)
+enum status native_build(void *device, struct gpu_build *build, void **program, struct err *err)
 {
     struct native_device *d = device;
     struct image image = {0};
@@ -301,7 +225,9 @@ static enum status native_build(void *device, struct gpu_build *build, void **pr
     TRY(compile_texts(d->native->dialect->compiler, architecture, build->name, build->texts,
                       build->n, &image, err));
     build->hash = hash_bytes(HASH_START, image.bytes, image.length);
-    int code = d->native->f.load(program, image.bytes);
+    int code = d->native->f.current(d->which);
+    if (code == 0)
+        code = d->native->f.load(program, image.bytes);
     image_release(&image);
     if (code == 0)
         return STATUS_OK;
@@ -309,17 +235,18 @@ static enum status native_build(void *device, struct gpu_build *build, void **pr
     return err_set(err, STATUS_SYSTEM,
                    "%s: the image of \"%s\" for %s does not load: %s returned %d",
                    d->native->dialect->title, build->name, architecture,
-                   call_name(d->native, offsetof(struct functions, load)), code);
+                   native_call_name(d->native, offsetof(struct native_functions, load)), code);
 }
 
-static void native_release(void *device, void *program)
+void native_release(void *device, void *program)
 {
     const struct native_device *d = device;
+    d->native->f.current(d->which);
     if (program != d->embedded)
         d->native->f.unload(program);
 }
 
-static void native_kernels(void *device, char *text, size_t room)
+void native_kernels(void *device, char *text, size_t room)
 {
     const struct native_device *d = device;
     if (d->compiled || !d->image)
@@ -330,212 +257,24 @@ static void native_kernels(void *device, char *text, size_t room)
                  d->image->architecture);
 }
 
-static enum status native_find(void *device, void *program, const char *name, void **kernel,
-                               struct err *err)
+enum status native_find(void *device, void *program, const char *name, void **kernel,
+                        struct err *err)
 {
     const struct native_device *d = device;
-    NATIVE_TRY(d->native, function, kernel, program, name);
+    NATIVE_DO(d, function, kernel, program, name);
     return STATUS_OK;
 }
 
-/* ---- launches ---- */
+/* ---- what is asked of a device ---- */
 
-static enum status wait_for_end(const struct native_device *d, const char *name, double limit_s,
-                                struct err *err)
-{
-    double begin_s = stopwatch_now_s();
-    struct timespec pause = {0, 2000};
-    for (;;) {
-        int code = d->native->f.event_query(d->end);
-        if (code == 0)
-            return STATUS_OK;
-        if (code != d->native->dialect->not_ready)
-            return failed(d->native, err, name, code);
-        if (stopwatch_now_s() - begin_s > limit_s)
-            return err_set(err, STATUS_SYSTEM,
-                           "kernel \"%s\" has not ended after %g s: the device hangs", name,
-                           limit_s);
-        nanosleep(&pause, NULL);
-        if (pause.tv_nsec < 1000000)
-            pause.tv_nsec *= 2;
-    }
-}
-
-static enum status native_launch(void *device, const struct gpu_launch *launch, double *seconds,
-                                 struct err *err)
+enum status native_enter(void *device, struct err *err)
 {
     const struct native_device *d = device;
-    uint64_t memory[GPU_TENSORS + 1];
-    struct gpu_call call = *launch->call;
-    struct gpu_maps maps;
-    void *parameters[GPU_TENSORS + 3];
-    unsigned n = 0;
-    float ms = 0;
-    if (launch->maps) {
-        maps = *launch->maps;
-        parameters[n++] = &maps;
-    }
-    parameters[n++] = &call;
-    for (unsigned i = 0; i <= GPU_TENSORS; i++) {
-        memory[i] = launch->memory[i];
-        parameters[n++] = &memory[i];
-    }
-    int code = cuda_allow_local(d->native->library, launch->kernel, launch->local_bytes);
-    if (code != 0)
-        return failed(d->native, err, "cuFuncSetAttribute", code);
-    if (launch->groups > INT32_MAX)
-        return err_set(err, STATUS_INPUT, "kernel \"%s\" has %llu work-groups, the limit is %d",
-                       launch->name, (unsigned long long)launch->groups, INT32_MAX);
-    NATIVE_TRY(d->native, event_record, d->begin, NULL);
-    NATIVE_TRY(d->native, launch, launch->kernel, (unsigned)launch->groups, 1, 1, launch->items,
-               1, 1, launch->local_bytes, NULL, parameters, NULL);
-    NATIVE_TRY(d->native, event_record, d->end, NULL);
-    TRY(wait_for_end(d, launch->name, launch->limit_s, err));
-    NATIVE_TRY(d->native, event_elapsed, &ms, d->begin, d->end);
-    *seconds = (double)ms * 1e-3;
+    NATIVE_TRY(d->native, current, d->which);
     return STATUS_OK;
 }
 
-/* ---- CUDA ---- */
-
-static const char *const cuda_names[] = {
-#define NATIVE_NAME(field, parameters, cuda, hip) #cuda,
-    NATIVE_FUNCTIONS(NATIVE_NAME)
-#undef NATIVE_NAME
-};
-
-static enum status cuda_enter(struct native *native, int device, struct err *err)
-{
-    static const char *const names[] = {"cuDevicePrimaryCtxRetain", "cuCtxSetCurrent"};
-    struct {
-        int (*retain)(void **context, int device);
-        int (*set)(void *context);
-    } f;
-    void *context = NULL;
-    TRY(gpu_library_bind(native->library, "libcuda.so.1", names, 2, &f, err));
-    int code = f.retain(&context, device);
-    if (code != 0)
-        return failed(native, err, names[0], code);
-    code = f.set(context);
-    return code == 0 ? STATUS_OK : failed(native, err, names[1], code);
-}
-
-static enum status cuda_architecture(struct native *native, int device, char name[64],
-                                     struct err *err)
-{
-    enum { CAPABILITY_MAJOR = 75, CAPABILITY_MINOR = 76 };
-    static const char *const names[] = {"cuDeviceGetAttribute"};
-    struct {
-        int (*get)(int *value, int attribute, int device);
-    } f;
-    int major = 0, minor = 0;
-    TRY(gpu_library_bind(native->library, "libcuda.so.1", names, 1, &f, err));
-    int code = f.get(&major, CAPABILITY_MAJOR, device);
-    if (code == 0)
-        code = f.get(&minor, CAPABILITY_MINOR, device);
-    snprintf(name, 64, "sm_%d%d", major, minor);
-    return code == 0 ? STATUS_OK : failed(native, err, names[0], code);
-}
-
-static enum status cuda_map(void *device, const struct gpu_matrix *matrix,
-                            unsigned char map[128], struct err *err)
-{
-    const struct native_device *d = device;
-    int code = cuda_encode(d->native->library, matrix, map);
-    return code == 0 ? STATUS_OK : failed(d->native, err, "cuTensorMapEncodeTiled", code);
-}
-
-static const struct dialect cuda = {
-    .title = "CUDA",
-    .driver = &gpu_driver_cuda,
-    .libraries = (const char *const[]){"libcuda.so.1", NULL},
-    .names = cuda_names,
-    .compiler = &compiler_nvrtc,
-    .not_ready = 600,
-    .no_memory = 2,
-    .enter = cuda_enter,
-    .architecture = cuda_architecture,
-    .units = cuda_units_of,
-};
-
-static enum status cuda_load(void **state, struct err *err)
-{
-    return load(&cuda, state, err);
-}
-
-/* ---- HIP ---- */
-
-static const char *const hip_names[] = {
-#define NATIVE_NAME(field, parameters, cuda, hip) #hip,
-    NATIVE_FUNCTIONS(NATIVE_NAME)
-#undef NATIVE_NAME
-};
-
-static enum status hip_enter(struct native *native, int device, struct err *err)
-{
-    static const char *const names[] = {"hipSetDevice"};
-    struct {
-        int (*set)(int device);
-    } f;
-    TRY(gpu_library_bind(native->library, "libamdhip64.so", names, 1, &f, err));
-    int code = f.set(device);
-    return code == 0 ? STATUS_OK : failed(native, err, names[0], code);
-}
-
-/* The record of a device's properties changes from version to version; its name of the
- * architecture is looked for in the bytes. */
-static enum status hip_architecture(struct native *native, int device, char name[64],
-                                    struct err *err)
-{
-    enum { BYTES = 16384 };
-    static const char *const names[][1] = {{"hipGetDevicePropertiesR0600"},
-                                           {"hipGetDeviceProperties"}};
-    struct {
-        int (*get)(void *properties, int device);
-    } f;
-    bool newer = gpu_library_find(native->library, names[0][0]) != NULL;
-    char *bytes = calloc(1, BYTES);
-    if (!bytes)
-        return err_set(err, STATUS_SYSTEM, "out of memory for a device's properties");
-    enum status status =
-        gpu_library_bind(native->library, "libamdhip64.so", names[newer ? 0 : 1], 1, &f, err);
-    int code = status == STATUS_OK ? f.get(bytes, device) : 0;
-    const char *at = bytes;
-    while (at < bytes + BYTES - 64 && strncmp(at, "gfx", 3) != 0)
-        at++;
-    size_t length = strncmp(at, "gfx", 3) == 0 ? 3 : 0;
-    while (length && length < 63 && isalnum((unsigned char)at[length]))
-        length++;
-    snprintf(name, 64, "%.*s", (int)length, at);
-    free(bytes);
-    TRY(status);
-    if (code != 0)
-        return failed(native, err, names[newer ? 0 : 1][0], code);
-    return length ? STATUS_OK
-                  : err_set(err, STATUS_ABSENT, "HIP does not name this device's architecture");
-}
-
-static const struct dialect hip = {
-    .title = "HIP",
-    .driver = &gpu_driver_hip,
-    .libraries = (const char *const[]){"libamdhip64.so.7", "libamdhip64.so.6",
-                                       "libamdhip64.so.5", "libamdhip64.so", NULL},
-    .names = hip_names,
-    .compiler = &compiler_hiprtc,
-    .not_ready = 600,
-    .no_memory = 2,
-    .enter = hip_enter,
-    .architecture = hip_architecture,
-};
-
-static enum status hip_load(void **state, struct err *err)
-{
-    return load(&hip, state, err);
-}
-
-/* ---- rows ---- */
-
-static const char *native_architecture(void *device)
+const char *native_architecture(void *device)
 {
     const struct native_device *d = device;
     return d->architecture;
@@ -543,31 +282,15 @@ static const char *native_architecture(void *device)
 
 /* HIP's number of the attribute has changed between versions: there a launch takes as many
  * groups as there are tiles. */
-static uint64_t native_units(void *device)
+uint64_t native_units(void *device)
 {
     const struct native_device *d = device;
     return d->native->dialect->units ? d->native->dialect->units(d->native->library, d->id) : 0;
 }
 
-#define NATIVE_ROWS                                                                            \
-    .unload = native_unload, .list = native_list, .open = native_open, .close = native_close,  \
-    .alloc = native_alloc, .free = native_free, .fill = native_fill, .read = native_read,      \
-    .write = native_write, .copy = native_copy, .build = native_build,                         \
-    .release = native_release, .find = native_find, .launch = native_launch,                   \
-    .kernels = native_kernels, .architecture = native_architecture, .units = native_units
-
-const struct gpu_driver gpu_driver_cuda = {
-    .name = "cuda",
-    .library = "libcuda.so.1",
-    .hint =
-        "NVIDIA's driver, and NVRTC of its toolkit (libnvrtc.so), which compiles the kernels",
-    .load = cuda_load,
-    .map = cuda_map,
-    NATIVE_ROWS};
-
-const struct gpu_driver gpu_driver_hip = {
-    .name = "hip",
-    .library = "libamdhip64.so",
-    .hint = "AMD's ROCm with its driver; HIPRTC of the same compiles the kernels",
-    .load = hip_load,
-    NATIVE_ROWS};
+enum status native_bus(void *device, char name[32], struct err *err)
+{
+    const struct native_device *d = device;
+    NATIVE_TRY(d->native, bus, name, 31, d->id);
+    return STATUS_OK;
+}

@@ -233,12 +233,15 @@ static enum status opencl_list(void *state, struct gpu_facts *facts, uint32_t n,
 struct opencl_device {
     const struct opencl *opencl;
     void *id, *context, *queue;
+    void *event; /* of the launch under way; NULL: there is none */
     bool exact_divide;
 };
 
 static void opencl_close(void *device)
 {
     struct opencl_device *d = device;
+    if (d->event)
+        d->opencl->cl.clReleaseEvent(d->event);
     if (d->queue) {
         d->opencl->cl.clFinish(d->queue);
         d->opencl->cl.clReleaseCommandQueue(d->queue);
@@ -467,20 +470,30 @@ static enum status seconds_of(const struct opencl_device *d, void *event, double
     return STATUS_OK;
 }
 
-static enum status opencl_launch(void *device, const struct gpu_launch *launch, double *seconds,
-                                 struct err *err)
+static enum status opencl_launch(void *device, const struct gpu_launch *launch, struct err *err)
 {
-    const struct opencl_device *d = device;
+    struct opencl_device *d = device;
     size_t local = launch->items, global = (size_t)launch->groups * local;
-    void *event = NULL;
     TRY(set_arguments(d, launch, err));
     CL_TRY(d->opencl, clEnqueueNDRangeKernel, d->queue, launch->kernel, 1, NULL, &global,
-           &local, 0, NULL, &event);
+           &local, 0, NULL, &d->event);
     CL_TRY(d->opencl, clFlush, d->queue);
-    enum status status = wait_for(d, event, launch->name, launch->limit_s, err);
+    return STATUS_OK;
+}
+
+static enum status opencl_wait(void *device, const char *name, double limit_s, double *seconds,
+                               struct err *err)
+{
+    struct opencl_device *d = device;
+    void *event = d->event;
+    *seconds = 0;
+    if (!event)
+        return STATUS_OK;
+    enum status status = wait_for(d, event, name, limit_s, err);
     if (status == STATUS_OK)
         status = seconds_of(d, event, seconds, err);
     d->opencl->cl.clReleaseEvent(event);
+    d->event = NULL;
     return status;
 }
 
@@ -511,5 +524,6 @@ const struct gpu_driver gpu_driver_opencl = {
     .release = opencl_release,
     .find = opencl_find,
     .launch = opencl_launch,
+    .wait = opencl_wait,
     .kernels = opencl_kernels,
 };

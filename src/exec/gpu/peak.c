@@ -23,6 +23,7 @@ struct peak {
     uint64_t hash; /* of its image */
     enum verdict verdict;
     bool checking;
+    char launched[32];  /* the name of the product that was begun last */
     char left_out[256]; /* engines that are not used, and why */
     uint64_t on_engine, portable;
 };
@@ -86,9 +87,9 @@ static enum status open_engine(struct peak *peak, struct err *err)
     return STATUS_OK;
 }
 
+/* `begun`: there is something to do. */
 static enum status launch(struct peak *peak, enum engine_kind kind, const struct gpu_call *call,
-                          const uint64_t *memory, double limit_s, double *seconds,
-                          struct err *err)
+                          const uint64_t *memory, bool *begun, struct err *err)
 {
     const struct engine *engine = peak->engine;
     struct gpu_maps maps = {0};
@@ -96,19 +97,19 @@ static enum status launch(struct peak *peak, enum engine_kind kind, const struct
         struct gpu_matrix matrix = engine_matrix(call, kind, i, memory[i]);
         TRY(peak->driver->map(peak->device, &matrix, maps.of[i], err));
     }
-    char name[32];
-    snprintf(name, sizeof name, "%s %s", engine->name, kind == ENGINE_WGRAD ? "wgrad" : "gemm");
+    snprintf(peak->launched, sizeof peak->launched, "%s %s", engine->name,
+             kind == ENGINE_WGRAD ? "wgrad" : "gemm");
     struct gpu_launch out = {
         .kernel = peak->kernels[kind],
-        .name = name,
+        .name = peak->launched,
         .groups = engine_groups(engine, kind, call, peak->driver->units(peak->device)),
         .items = engine->items,
         .local_bytes = engine->local_bytes,
         .call = call,
         .maps = &maps,
-        .memory = memory,
-        .limit_s = limit_s};
-    return out.groups ? peak->driver->launch(peak->device, &out, seconds, err) : STATUS_OK;
+        .memory = memory};
+    *begun = out.groups > 0;
+    return *begun ? peak->driver->launch(peak->device, &out, err) : STATUS_OK;
 }
 
 /* ---- what came out is kept ---- */
@@ -188,18 +189,21 @@ enum status peak_try(struct peak *peak, enum kernel kernel, const struct gpu_cal
                      const uint64_t *memory, double limit_s, double *seconds, struct err *err)
 {
     enum engine_kind kind;
+    bool begun = false;
     if (!engine_takes(kernel, call, &kind))
         return err_set(err, STATUS_SYSTEM, "a known answer is not one for \"%s\"",
                        peak->engine->name);
-    return launch(peak, kind, call, memory, limit_s, seconds, err);
+    TRY(launch(peak, kind, call, memory, &begun, err));
+    return begun ? peak->driver->wait(peak->device, peak->launched, limit_s, seconds, err)
+                 : STATUS_OK;
 }
 
-enum status peak_perform(struct peak *peak, struct gpu *gpu, enum kernel kernel,
-                         const struct gpu_call *call, const uint64_t *memory, double limit_s,
-                         double *seconds, bool *done, struct err *err)
+enum status peak_start(struct peak *peak, struct gpu *gpu, enum kernel kernel,
+                       const struct gpu_call *call, const uint64_t *memory, double limit_s,
+                       const char **name, struct err *err)
 {
     enum engine_kind kind;
-    *done = false;
+    bool begun;
     bool product =
         kernel == KERNEL_GEMM || kernel == KERNEL_CHUNK_GEMM || kernel == KERNEL_WGRAD;
     if (!peak || peak->checking || !product)
@@ -207,9 +211,10 @@ enum status peak_perform(struct peak *peak, struct gpu *gpu, enum kernel kernel,
     if (engine_takes(kernel, call, &kind)) {
         TRY(ready(peak, gpu, limit_s, err));
         if (peak->engine) {
-            *done = true;
             peak->on_engine++;
-            return launch(peak, kind, call, memory, limit_s, seconds, err);
+            TRY(launch(peak, kind, call, memory, &begun, err));
+            *name = begun ? peak->launched : "";
+            return STATUS_OK;
         }
     }
     peak->portable++;

@@ -16,11 +16,11 @@ struct peak;
 struct peak *peak_create(const struct gpu_driver *driver, void *device, const char *name);
 void peak_free(struct peak *peak);
 
-/* Performs the call on an engine; *done false: none takes it, or the engine's answers differ.
- */
-enum status peak_perform(struct peak *peak, struct gpu *gpu, enum kernel kernel,
-                         const struct gpu_call *call, const uint64_t *memory, double limit_s,
-                         double *seconds, bool *done, struct err *err);
+/* Begins the call on an engine: *name is what it is called, "" when there is nothing to do, and
+ * as it was when no engine takes the call, or the engine's answers differ. */
+enum status peak_start(struct peak *peak, struct gpu *gpu, enum kernel kernel,
+                       const struct gpu_call *call, const uint64_t *memory, double limit_s,
+                       const char **name, struct err *err);
 
 /* What products ran on, and why; nothing when there were none in 16 bits. */
 void peak_text(const struct peak *peak, char *text, size_t room);

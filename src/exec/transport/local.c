@@ -132,6 +132,8 @@ static enum status local_finish(struct transport *transport, unsigned slot, stru
     (void)err;
     while (local->base.move && take_part(local, flight))
         continue; /* a device takes one after the other */
+    if (local->base.move && local->base.settle)
+        local->base.settle(local->base.mover);
     if (!local->base.move && taken < flight->n_tasks)
         pool_run(local->pool, flight->n_tasks - taken, copy_rest, &rest);
     flight->n_tasks = 0;

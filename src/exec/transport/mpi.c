@@ -384,12 +384,13 @@ static const struct transport_ops mpi_ops = {
     .close = mpi_close,
 };
 
-static int ranks_of_node(void)
+static int ranks_of_node(int *rank)
 {
     MPI_Comm node;
     int n = 0;
     MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
     MPI_Comm_size(node, &n);
+    MPI_Comm_rank(node, rank);
     MPI_Comm_free(&node);
     return n;
 }
@@ -467,7 +468,7 @@ enum status moeplan_transport_mpi_open(double timeout_s, struct transport **out,
 __attribute__((visibility("default"))) enum status
 moeplan_transport_mpi_open(double timeout_s, struct transport **out, struct err *err)
 {
-    int n_ranks = 0, rank = 0, n_node;
+    int n_ranks = 0, rank = 0, n_node, node_rank = 0;
     TRY(start_mpi(timeout_s, err));
     struct mpi *mpi = calloc(1, sizeof *mpi);
     if (!mpi)
@@ -479,13 +480,14 @@ moeplan_transport_mpi_open(double timeout_s, struct transport **out, struct err 
     MPI_Comm_size(mpi->data, &n_ranks);
     MPI_Comm_rank(mpi->data, &rank);
     mpi->tag = FIRST_TAG;
-    n_node = ranks_of_node();
+    n_node = ranks_of_node(&node_rank);
     mpi->crowded = n_node > sysconf(_SC_NPROCESSORS_ONLN);
     mpi->base =
         (struct transport){.ops = &mpi_ops,
                            .mode = n_node == n_ranks ? "one rank per process, one node"
                                                      : "one rank per process, across nodes",
                            .node_ranks = (uint64_t)n_node,
+                           .node_rank = (uint64_t)node_rank,
                            .n_ranks = (uint64_t)n_ranks,
                            .first = (uint64_t)rank,
                            .n_local = 1,

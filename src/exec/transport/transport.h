@@ -62,12 +62,16 @@ struct transport {
     uint64_t first;      /* rank of this process's first part */
     uint64_t n_local;    /* ranks in this process */
     uint64_t node_ranks; /* processes of the group on this machine: they share its memory */
+    uint64_t node_rank;  /* which of them this is */
     double timeout_s;    /* longest wait for another process */
     bool alone;          /* the other ranks are absent: what they send is made up */
     bool ready;          /* set-up is done: exchanges may run */
     bool moves;          /* memory that is not the host's, by `move` */
     /* How bytes are copied when they are not the host's; NULL: they are. One at a time. */
     void (*move)(void *mover, const void *from, void *to, uint64_t bytes);
+    void (*settle)(void *mover); /* until all that was moved has arrived; NULL: it has */
+    /* Where other libraries find memory that is not the host's; NULL: nowhere. */
+    void *(*address)(void *mover, const void *memory);
     void *mover;
 };
 

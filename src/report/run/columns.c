@@ -117,6 +117,38 @@ const struct column *run_fix_columns(size_t *n)
     return columns;
 }
 
+static bool says_before(const void *record)
+{
+    return ((const struct run_place *)record)->left_before_bytes > 0;
+}
+
+static bool says_after(const void *record)
+{
+    return ((const struct run_place *)record)->left_after_bytes > 0;
+}
+
+const struct column *run_place_columns(size_t *n)
+{
+    static const struct column columns[] = {
+        COLUMN(run_place, device, COLUMN_TEXT, "memory of"),
+        COLUMN(run_place, predicted_peak_bytes, COLUMN_BYTES, "predicted"),
+        COLUMN(run_place, measured_peak_bytes, COLUMN_BYTES, "metered"),
+        COLUMN(run_place, limit_bytes, COLUMN_BYTES, "limit"),
+        {.key = "left_before_bytes",
+         .title = "left before",
+         .type = COLUMN_BYTES,
+         .offset = offsetof(struct run_place, left_before_bytes),
+         .present = says_before},
+        {.key = "left_after_bytes",
+         .title = "left after",
+         .type = COLUMN_BYTES,
+         .offset = offsetof(struct run_place, left_after_bytes),
+         .present = says_after},
+    };
+    *n = sizeof columns / sizeof *columns;
+    return columns;
+}
+
 const struct column *run_category_columns(size_t *n)
 {
     static const struct column columns[] = {

@@ -20,6 +20,10 @@ static void write_memory(struct json *json, const struct run_view *view)
     const struct column *columns = run_category_columns(&n);
     column_json_array(json, "categories", columns, n, memory->categories, memory->n_categories,
                       sizeof *memory->categories);
+    columns = run_place_columns(&n);
+    if (memory->n_places)
+        column_json_array(json, "devices", columns, n, memory->places, memory->n_places,
+                          sizeof *memory->places);
     json_close(json);
 }
 
@@ -83,6 +87,10 @@ void run_print_json(const struct run_view *view)
     json_string(&json, "backend", report->backend);
     if (report->device)
         json_string(&json, "device", report->device);
+    if (report->clocks)
+        json_string(&json, "clocks", report->clocks);
+    if (report->links)
+        json_string(&json, "links", report->links);
     json_string(&json, "transport", report->transport);
     if (report->alone) {
         json_count(&json, "rank", report->rank);
@@ -144,6 +152,7 @@ static const struct schema_part memory_parts[] = {
     SCHEMA_COUNT("limit_bytes", true),
     SCHEMA_COUNT("resident_growth_bytes", false),
     SCHEMA_TABLE("categories", true, SCHEMA_RECORDS, run_category_columns),
+    SCHEMA_TABLE("devices", false, SCHEMA_RECORDS, run_place_columns),
     SCHEMA_END};
 
 void run_print_schema(FILE *out)
@@ -153,6 +162,8 @@ void run_print_schema(FILE *out)
         SCHEMA_TABLE("machine", true, SCHEMA_RECORD, machine_of),
         SCHEMA_TEXT("backend", true),
         SCHEMA_TEXT("device", false),
+        SCHEMA_TEXT("clocks", false),
+        SCHEMA_TEXT("links", false),
         SCHEMA_TEXT("transport", true),
         SCHEMA_COUNT("rank", false),
         SCHEMA_COUNT("ranks", false),

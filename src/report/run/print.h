@@ -29,6 +29,7 @@ const struct column *run_op_table(size_t *n);      /* the same on a screen */
 const struct column *run_check_columns(size_t *n); /* struct check */
 const struct column *run_fix_columns(size_t *n);   /* struct run_fix */
 const struct column *run_category_columns(size_t *n);
+const struct column *run_place_columns(size_t *n); /* struct run_place */
 
 /* An object of the JSON that is one part of struct run_report. */
 struct run_section {

@@ -173,6 +173,10 @@ static void print_memory(struct screen *screen)
     if (metered)
         fprintf(screen->page.out, "  the process grew by %s\n",
                 bytes(screen, memory->resident_growth_bytes));
+    columns = run_place_columns(&n);
+    if (memory->n_places)
+        print_table(screen, columns, n, memory->places, memory->n_places,
+                    sizeof *memory->places);
 }
 
 static void print_buffers(struct screen *screen)
@@ -302,6 +306,10 @@ static void print_machine(struct screen *screen)
     page_item(&screen->page, 2, 12, "machine", text_string(&line));
     if (report->device)
         page_item(&screen->page, 2, 12, "device", report->device);
+    if (report->clocks)
+        page_item(&screen->page, 2, 12, "clocks", report->clocks);
+    if (report->links)
+        page_item(&screen->page, 2, 12, "links", report->links);
     if (setup->mode)
         page_item(&screen->page, 2, 12, "set-up",
                   arena_printf(line.arena,

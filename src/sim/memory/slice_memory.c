@@ -4,17 +4,19 @@
 
 #include <string.h>
 
+#include "base/checked.h"
+
 uint64_t slice_memory_bytes(const struct buffer *buffer, const uint64_t *const *values,
-                            uint64_t n)
+                            uint64_t n, uint64_t places)
 {
-    uint64_t bytes = 0, copies = buffer->segment == SEGMENT_STEP ? 1 : n;
+    uint64_t bytes = 0, copies = buffer->segment == SEGMENT_STEP ? lesser(places, n) : n;
     for (uint64_t i = 0; i < copies; i++)
         bytes += values[i][buffer->all.node];
     return bytes;
 }
 
 void slice_memory_peak(const struct work *work, const uint64_t *const *values, uint64_t n,
-                       struct arena *arena, struct memory_peak *peak)
+                       uint64_t places, struct arena *arena, struct memory_peak *peak)
 {
     struct work process = *work;
     uint32_t first = work->sizes.n;
@@ -24,7 +26,7 @@ void slice_memory_peak(const struct work *work, const uint64_t *const *values, u
     memcpy(process.buffers, work->buffers, work->n_buffers * sizeof *process.buffers);
     for (size_t b = 0; b < work->n_buffers; b++) {
         process.buffers[b].all.node = first + (uint32_t)b;
-        sums[first + b] = slice_memory_bytes(&work->buffers[b], values, n);
+        sums[first + b] = slice_memory_bytes(&work->buffers[b], values, n, places);
     }
     memory_fold(&process, sums, 0, peak);
     memory_explain(&process, sums, 0, peak);

@@ -117,7 +117,7 @@ enum status ops_slice(const struct plan *plan, const struct routing_data *data, 
     *own = *plan;
     TRY(slice_kind_of(own)->resolve(own, err));
     *out = (struct slice_report){.ranks = slice_kind_of(own)->ranks(own)};
-    TRY(slice_init(own, data, backward, (struct slice_ranks){0, out->ranks, workers}, arena,
+    TRY(slice_init(own, data, backward, (struct slice_ranks){0, out->ranks, workers, 1}, arena,
                    &slice, err));
     slice_peak(&slice, arena, &peak);
     out->peak_bytes = peak.total_bytes;

@@ -1,14 +1,25 @@
 /* See slice.h. */
 #include "sim/step/slice.h"
 
+#include <string.h>
+
+#include "base/checked.h"
 #include "sim/memory/slice_memory.h"
+
+static struct slice slice_of(const struct plan *plan, struct slice_ranks ranks)
+{
+    return (struct slice){.plan = plan,
+                          .first = ranks.first,
+                          .n = ranks.n,
+                          .workers = ranks.workers,
+                          .places = ranks.places ? ranks.places : 1};
+}
 
 enum status slice_init(const struct plan *plan, const struct routing_data *data, bool backward,
                        struct slice_ranks ranks, struct arena *arena, struct slice *out,
                        struct err *err)
 {
-    *out = (struct slice){
-        .plan = plan, .first = ranks.first, .n = ranks.n, .workers = ranks.workers};
+    *out = slice_of(plan, ranks);
     TRY(slice_kind_of(plan)->build(out, backward, arena, err));
     if (slice_kind_of(plan)->route)
         TRY(slice_kind_of(plan)->route(out, data, arena, err));
@@ -38,7 +49,7 @@ static enum status least_peak(struct slice *slice, struct arena *arena, uint64_t
         return err_set(err, STATUS_INPUT, "sizes of the layer overflow 64 bits");
     for (uint64_t i = 0; i < slice->n; i++)
         of_ranks[i] = values;
-    slice_memory_peak(&slice->work, of_ranks, slice->n, arena, &peak);
+    slice_memory_peak(&slice->work, of_ranks, slice->n, slice->places, arena, &peak);
     *bytes = peak.total_bytes;
     return STATUS_OK;
 }
@@ -47,8 +58,7 @@ enum status slice_least(const struct plan *plan, bool backward, struct slice_ran
                         uint64_t *bytes, struct err *err)
 {
     struct arena arena = {0};
-    struct slice slice = {
-        .plan = plan, .first = ranks.first, .n = ranks.n, .workers = ranks.workers};
+    struct slice slice = slice_of(plan, ranks);
     const struct slice_kind *kind = slice_kind_of(plan);
     enum status status = kind->build(&slice, backward, &arena, err);
     if (status == STATUS_OK)
@@ -71,7 +81,20 @@ enum status slice_step(struct slice *c, uint64_t step, struct err *err)
 
 void slice_peak(const struct slice *c, struct arena *arena, struct memory_peak *peak)
 {
-    slice_memory_peak(&c->work, (const uint64_t *const *)c->values, c->n, arena, peak);
+    slice_memory_peak(&c->work, (const uint64_t *const *)c->values, c->n, c->places, arena,
+                      peak);
+}
+
+/* Ranks p n / places, rounded up, to those of the next. */
+void slice_place_peak(const struct slice *c, uint64_t place, struct arena *arena,
+                      struct memory_peak *peak)
+{
+    uint64_t first = ceil_div(place * c->n, c->places),
+             end = ceil_div((place + 1) * c->n, c->places);
+    memset(peak, 0, sizeof *peak);
+    if (end > first)
+        slice_memory_peak(&c->work, (const uint64_t *const *)c->values + first, end - first, 1,
+                          arena, peak);
 }
 
 uint64_t slice_exchange_bytes(const struct slice *c)

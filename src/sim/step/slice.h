@@ -14,13 +14,14 @@ struct slice {
     const struct layer_sample *sample; /* of routing; NULL: nothing is routed */
     struct work work;
     uint64_t first, n; /* ranks first .. first + n - 1 */
-    uint64_t workers;
+    uint64_t workers, places;
     struct slots *slots; /* [n] */
     uint64_t **values;   /* [n] of the list's sizes */
 };
 
 struct slice_ranks {
     uint64_t first, n, workers;
+    uint64_t places; /* memories they are dealt to, in order; 0: one */
 };
 
 /* What a slice is made of, by the plan's block. */
@@ -68,6 +69,10 @@ enum status slice_step(struct slice *c, uint64_t step, struct err *err);
 
 /* Predicted peak of the process. */
 void slice_peak(const struct slice *c, struct arena *arena, struct memory_peak *peak);
+
+/* Of one of its places. */
+void slice_place_peak(const struct slice *c, uint64_t place, struct arena *arena,
+                      struct memory_peak *peak);
 
 /* Bytes of the largest exchange of a rank. */
 uint64_t slice_exchange_bytes(const struct slice *c);
