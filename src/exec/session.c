@@ -77,7 +77,11 @@ static enum status open_gpus(struct session *session, const struct session_optio
         return err_set(err, STATUS_SYSTEM, "out of memory for devices");
     TRY(gpu_group_open(session->gpus, options->device, t->node_rank, t->node_ranks, err));
     session->gpu = session->gpus->of[0];
-    return STATUS_OK;
+    if (options->through == THROUGH_NCCL)
+        return transport_nccl_wrap(&session->transport, session->gpus, err);
+    return options->through == THROUGH_DEVICE
+               ? t->ops->direct(session->transport, gpu_driver_of(session->gpu)->name, err)
+               : STATUS_OK;
 }
 
 /* The library first: it sets environment variables, which threads must not see change. */
@@ -104,10 +108,10 @@ enum status session_open(struct session *session, const struct session_options *
 
 void session_close(struct session *session)
 {
+    transport_close(session->transport);
     if (session->gpus)
         gpu_group_close(session->gpus);
     free(session->gpus);
-    transport_close(session->transport);
     pool_free(session->pool);
     blas_close(&session->blas);
     memset(session, 0, sizeof *session);

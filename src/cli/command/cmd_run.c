@@ -12,7 +12,7 @@
 #include "report/run/print.h"
 
 struct settings {
-    const char *backend, *transport, *device, *trace;
+    const char *backend, *transport, *through, *device, *trace;
     bool backward, dry_run;
     uint64_t shrink, rank, repeat, samples, workers;
     double band, timeout;
@@ -23,8 +23,12 @@ static const struct option options[] = {
      "what performs the ops: the CPU, a GPU, or nothing (measures the harness)"},
     {"device", 0, OPTION_TEXT, offsetof(struct settings, device), "DRIVER:N,...", NULL,
      "with --backend gpu: which devices, as 'list devices' names them; default: the first"},
-    {"transport", 0, OPTION_TEXT, offsetof(struct settings, transport), "local|mpi", NULL,
-     "how rows travel: between ranks of this process, or between processes of mpirun"},
+    {"transport", 0, OPTION_TEXT, offsetof(struct settings, transport), "local|mpi|nccl", NULL,
+     "how rows travel: between ranks of this process, or between processes of mpirun; nccl: "
+     "between GPUs of this process, by NCCL or RCCL"},
+    {"through", 0, OPTION_TEXT, offsetof(struct settings, through), "host|device|nccl", NULL,
+     "with --backend gpu --transport mpi: what rows pass through; device: MPI takes a GPU's "
+     "memory, nccl: NCCL or RCCL does"},
     {"backward", 0, OPTION_FLAG, offsetof(struct settings, backward), NULL, NULL,
      "run the backward after the forward, with all gradients"},
     {"shrink", 0, OPTION_COUNT, offsetof(struct settings, shrink), "N 1..1000000", NULL,
@@ -61,6 +65,7 @@ struct state {
     struct plan plan;
     struct routing_data routing;
     struct run_options options;
+    enum through through;
     struct session session;
     struct span_list spans; /* with --trace */
     bool opened;
@@ -71,21 +76,25 @@ struct state {
 
 struct word {
     const char *name;
-    int value;          /* negative: known, but not here */
-    const char *absent; /* why, and what to do */
+    int value;
 };
 
 static const struct word backends[] = {
-    {"cpu", BACKEND_CPU, NULL},
-    {"gpu", BACKEND_GPU, NULL},
-    {"null", BACKEND_NULL, NULL},
+    {"cpu", BACKEND_CPU},
+    {"gpu", BACKEND_GPU},
+    {"null", BACKEND_NULL},
 };
 
 static const struct word transports[] = {
-    {"local", TRANSPORT_LOCAL, NULL},
-    {"mpi", TRANSPORT_MPI, NULL},
-    {"nccl", -1,
-     "NCCL moves rows between GPUs, which this build does not use: --transport mpi"},
+    {"local", TRANSPORT_LOCAL},
+    {"mpi", TRANSPORT_MPI},
+    {"nccl", TRANSPORT_LOCAL}, /* between devices: `through` */
+};
+
+static const struct word ways[] = {
+    {"host", THROUGH_HOST},
+    {"device", THROUGH_DEVICE},
+    {"nccl", THROUGH_NCCL},
 };
 
 static enum status find_word(const char *option, const char *text, const struct word *words,
@@ -94,15 +103,35 @@ static enum status find_word(const char *option, const char *text, const struct 
     for (size_t i = 0; i < n; i++) {
         if (!text_equal(words[i].name, text))
             continue;
-        if (words[i].absent) {
-            err_set(err, STATUS_ABSENT, "%s \"%s\" is not present", option, text);
-            return err_hint(err, "%s", words[i].absent);
-        }
         *value = words[i].value;
         return STATUS_OK;
     }
     err_set(err, STATUS_USAGE, "option '--%s' does not know '%s'", option, text);
-    return err_hint(err, "it takes one of: %s, %s", words[0].name, words[1].name);
+    return err_hint(err, "it takes one of: %s, %s, %s", words[0].name, words[1].name,
+                    words[2].name);
+}
+
+/* What rows of GPUs pass through. */
+static enum status read_through(const struct settings *settings, struct state *state,
+                                int transport, struct err *err)
+{
+    int through = THROUGH_HOST;
+    bool nccl = text_equal(settings->transport, "nccl");
+    bool gpu = state->options.backend == BACKEND_GPU;
+    if (settings->through)
+        TRY(find_word("through", settings->through, ways, sizeof ways / sizeof *ways, &through,
+                      err));
+    if (settings->through && !(gpu && transport == TRANSPORT_MPI))
+        return err_set(err, STATUS_USAGE,
+                       "option '--through' is for --backend gpu --transport mpi");
+    if (nccl && (!gpu || state->options.alone)) {
+        err_set(err, STATUS_USAGE,
+                "--transport nccl moves rows between GPUs: with --backend gpu"
+                " and all ranks");
+        return err_hint(err, "--backend gpu --device cuda:0,cuda:1 names one for each rank");
+    }
+    state->through = nccl ? THROUGH_NCCL : (enum through)through;
+    return STATUS_OK;
 }
 
 static enum status read_options(const struct settings *settings, struct state *state,
@@ -130,7 +159,7 @@ static enum status read_options(const struct settings *settings, struct state *s
                                           .band_percent = settings->band,
                                           .routing = &state->routing,
                                           .spans = settings->trace ? &state->spans : NULL};
-    return STATUS_OK;
+    return read_through(settings, state, *transport, err);
 }
 
 /* ---- the command ---- */
@@ -155,6 +184,7 @@ static enum status open_session(const struct settings *settings, struct state *s
                                    .workers = (unsigned)settings->workers,
                                    .gpu = state->options.backend == BACKEND_GPU,
                                    .device = settings->device,
+                                   .through = state->through,
                                    .timeout_s = settings->timeout};
     state->opened = true;
     return session_open(&state->session, &open, err);
@@ -270,6 +300,10 @@ static const char *const examples[] = {
     "moeplan run examples/host-deepseek-rank.yaml --rank 0",
     "mpirun -np 2 moeplan run examples/host-small.yaml --transport mpi",
     "moeplan run examples/host-small.yaml --backend gpu --device opencl:0",
+    "moeplan run examples/host-small.yaml --backend gpu --device cuda:0,cuda:1 --transport "
+    "nccl",
+    "mpirun -np 2 moeplan run examples/host-small.yaml --backend gpu --transport mpi --through "
+    "nccl",
     NULL,
 };
 

@@ -51,30 +51,13 @@ static void copy_part(const struct local *local, const struct flight *flight, si
         memcpy(receive, send, end - begin);
 }
 
-static enum status check_pairs(const struct local *local, const struct parcel *parcels,
-                               struct err *err)
-{
-    for (uint64_t from = 0; from < local->base.n_ranks; from++) {
-        for (uint64_t to = 0; to < local->base.n_ranks; to++) {
-            uint64_t sent = parcels[from].send_bytes[to];
-            uint64_t expected = parcels[to].receive_bytes[from];
-            if (sent != expected)
-                return err_set(err, STATUS_MISMATCH,
-                               "rank %llu sends %llu bytes to rank %llu, which expects %llu",
-                               (unsigned long long)from, (unsigned long long)sent,
-                               (unsigned long long)to, (unsigned long long)expected);
-        }
-    }
-    return STATUS_OK;
-}
-
 static enum status begin(struct local *local, unsigned slot, size_t parts,
                          const struct parcel *parcels, struct err *err)
 {
     struct flight *flight = &local->flights[slot];
     TRY(transport_check_ready(&local->base, "exchange", err));
     assert(flight->n_tasks == 0);
-    TRY(check_pairs(local, parcels, err));
+    TRY(transport_check_pairs(&local->base, parcels, err));
     flight->parcels = parcels;
     flight->parts = parts;
     flight->n_tasks = local->base.n_ranks * local->base.n_ranks * parts;

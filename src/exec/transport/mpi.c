@@ -6,6 +6,7 @@
  * as that would wait for the ranks that failed. */
 #include <mpi.h>
 #include <assert.h>
+#include <dlfcn.h>
 #include <math.h>
 #include <pthread.h>
 #include <sched.h>
@@ -173,6 +174,17 @@ static int piece_bytes(uint64_t bytes, uint64_t at)
     return (int)(bytes - at < PIECE_BYTES ? bytes - at : PIECE_BYTES);
 }
 
+/* Where MPI finds it: a device's memory has an address of its own. */
+static char *place(const struct mpi *mpi, const void *memory)
+{
+    const struct transport *t = &mpi->base;
+    void *at;
+    if (t->moves)
+        return t->address(t->mover, memory);
+    memcpy(&at, &memory, sizeof at); /* sent memory is not written to */
+    return at;
+}
+
 static enum status receive_from(struct mpi *mpi, struct flight *flight, const struct parcel *p,
                                 int peer, struct err *err)
 {
@@ -181,8 +193,8 @@ static enum status receive_from(struct mpi *mpi, struct flight *flight, const st
         int bytes = piece_bytes(p->receive_bytes[peer], at);
         TRY(add_piece(flight, bytes, peer, &piece, err));
         MPI_TRY(mpi,
-                MPI_Irecv(p->receive + p->receive_at[peer] + at, bytes, MPI_BYTE, peer,
-                          flight->tag, mpi->data, &piece->request),
+                MPI_Irecv(place(mpi, p->receive) + p->receive_at[peer] + at, bytes, MPI_BYTE,
+                          peer, flight->tag, mpi->data, &piece->request),
                 err);
     }
     return STATUS_OK;
@@ -195,8 +207,9 @@ static enum status send_to(struct mpi *mpi, struct flight *flight, const struct 
         struct piece *piece;
         TRY(add_piece(flight, 0, peer, &piece, err));
         MPI_TRY(mpi,
-                MPI_Isend(p->send + p->send_at[peer] + at, piece_bytes(p->send_bytes[peer], at),
-                          MPI_BYTE, peer, flight->tag, mpi->data, &piece->request),
+                MPI_Isend(place(mpi, p->send) + p->send_at[peer] + at,
+                          piece_bytes(p->send_bytes[peer], at), MPI_BYTE, peer, flight->tag,
+                          mpi->data, &piece->request),
                 err);
     }
     return STATUS_OK;
@@ -210,7 +223,10 @@ static enum status copy_own(struct mpi *mpi, const struct parcel *p, struct err 
                        "rank %llu sends itself %llu bytes and expects %llu",
                        (unsigned long long)own, (unsigned long long)bytes,
                        (unsigned long long)p->receive_bytes[own]);
-    if (bytes)
+    if (bytes && mpi->base.moves)
+        mpi->base.move(mpi->base.mover, p->send + p->send_at[own],
+                       p->receive + p->receive_at[own], bytes);
+    else if (bytes)
         memcpy(p->receive + p->receive_at[own], p->send + p->send_at[own], bytes);
     return STATUS_OK;
 }
@@ -224,6 +240,8 @@ static enum status mpi_start(struct transport *transport, unsigned slot,
     TRY(transport_check_ready(transport, "exchange", err));
     assert(flight->done == flight->n_pieces);
     flight->n_pieces = flight->done = 0;
+    if (transport->moves) /* MPI does not wait for what writes the rows */
+        transport->settle(transport->mover);
     flight->tag = mpi->tag = FIRST_TAG + (mpi->tag + 1 - FIRST_TAG) % TAGS;
     for (int i = 1; i < n; i++)
         TRY(receive_from(mpi, flight, parcels, (own + n - i) % n, err));
@@ -304,6 +322,38 @@ static void give_up(struct mpi *mpi)
     }
 }
 
+/* ---- memory of devices ---- */
+
+/* Of the library that was linked: 1 when it takes such memory; else, or where nobody can be
+ * asked, not. Open MPI has a question for each driver, MPICH one for all. */
+static int takes_memory_of(const char *driver)
+{
+    enum { MPICH_CUDA = 0, MPICH_HIP = 2 };
+    bool hip = strcmp(driver, "hip") == 0, cuda = strcmp(driver, "cuda") == 0;
+    int (*ask)(void), (*ask_all)(int kind, int *is), is = 0;
+    void *symbol =
+        dlsym(RTLD_DEFAULT, hip ? "MPIX_Query_rocm_support" : "MPIX_Query_cuda_support");
+    void *symbol_all = dlsym(RTLD_DEFAULT, "MPIX_GPU_query_support");
+    memcpy(&ask, &symbol, sizeof symbol);
+    memcpy(&ask_all, &symbol_all, sizeof symbol_all);
+    if (!hip && !cuda)
+        return 0;
+    if (ask)
+        return ask();
+    return ask_all && ask_all(hip ? MPICH_HIP : MPICH_CUDA, &is) == MPI_SUCCESS ? is : 0;
+}
+
+static enum status mpi_direct(struct transport *transport, const char *driver, struct err *err)
+{
+    if (takes_memory_of(driver) == 1) {
+        transport->moves = true;
+        return STATUS_OK;
+    }
+    err_set(err, STATUS_ABSENT, "this MPI does not take memory of \"%s\" devices", driver);
+    return err_hint(err, "--through host passes rows through the host's memory, --through nccl "
+                         "by NCCL or RCCL; MPI has to be built with support of the driver");
+}
+
 /* ---- agreement ---- */
 
 static enum status mpi_sum(struct transport *transport, uint64_t *values, size_t n,
@@ -381,6 +431,7 @@ static const struct transport_ops mpi_ops = {
     .agree = mpi_agree,
     .sum = mpi_sum,
     .max = mpi_max,
+    .direct = mpi_direct,
     .close = mpi_close,
 };
 

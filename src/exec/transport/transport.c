@@ -36,3 +36,20 @@ enum status transport_own_max(struct transport *transport, double *values, size_
     (void)err;
     return STATUS_OK;
 }
+
+enum status transport_check_pairs(const struct transport *transport,
+                                  const struct parcel *parcels, struct err *err)
+{
+    for (uint64_t from = 0; from < transport->n_ranks; from++) {
+        for (uint64_t to = 0; to < transport->n_ranks; to++) {
+            uint64_t sent = parcels[from].send_bytes[to];
+            uint64_t expected = parcels[to].receive_bytes[from];
+            if (sent != expected)
+                return err_set(err, STATUS_MISMATCH,
+                               "rank %llu sends %llu bytes to rank %llu, which expects %llu",
+                               (unsigned long long)from, (unsigned long long)sent,
+                               (unsigned long long)to, (unsigned long long)expected);
+        }
+    }
+    return STATUS_OK;
+}

@@ -52,6 +52,9 @@ struct transport_ops {
     /* Element-wise over all ranks, in place. */
     enum status (*sum)(struct transport *t, uint64_t *values, size_t n, struct err *err);
     enum status (*max)(struct transport *t, double *values, size_t n, struct err *err);
+    /* From now on it takes memory of devices as it lies, by `address`; NULL: it never does.
+     * STATUS_ABSENT when the library does not, of this driver's devices ("cuda", "hip"). */
+    enum status (*direct)(struct transport *t, const char *driver, struct err *err);
     void (*close)(struct transport *t);
 };
 
@@ -92,6 +95,14 @@ void transport_share_bind(struct transport *transport, struct absent *absent);
  * process longer than the timeout ends this one: with a message, in MPI_Init too. */
 enum status transport_mpi_open(double timeout_s, struct transport **out, struct err *err);
 
+/* Rows go from device to device by NCCL or RCCL from now on, what ranks agree on over the
+ * transport as before: *transport takes it over. A device for each rank of this process;
+ * collective. STATUS_ABSENT when there is no such library, STATUS_USAGE when devices and ranks
+ * do not match. The devices must outlive it. */
+struct gpu_group;
+enum status transport_nccl_wrap(struct transport **transport, struct gpu_group *gpus,
+                                struct err *err);
+
 void transport_close(struct transport *transport); /* NULL is fine */
 
 /* sum and max where this process is all there is of the group. */
@@ -99,6 +110,11 @@ enum status transport_own_sum(struct transport *transport, uint64_t *values, siz
                               struct err *err);
 enum status transport_own_max(struct transport *transport, double *values, size_t n,
                               struct err *err);
+
+/* Of all ranks in one process: STATUS_MISMATCH where two disagree about the bytes between them.
+ */
+enum status transport_check_pairs(const struct transport *transport,
+                                  const struct parcel *parcels, struct err *err);
 
 /* STATUS_INPUT before set-up: an exchange would not know its group and sizes. */
 enum status transport_check_ready(const struct transport *transport, const char *what,

@@ -18,6 +18,7 @@
 
 #include "exec/gpu/kernels/call.h"
 #include "support/emul/card.h"
+#include "support/emul/fault.h"
 #include "support/emul/fibre.h"
 #include "support/emul/image.h"
 
@@ -34,25 +35,18 @@ enum fault {
     FAULT_WRONG,  /* wrong:NAME  a kernel that leaves a group out */
     FAULT_HANG,   /* hang:NAME  a kernel that never ends */
     FAULT_DEVICE, /* device  a driver without a device */
-    FAULT_ARCH,   /* arch  an architecture that the compiler does not know */
-    FAULT_ABORT,  /* abort  a compiler that ends the process */
     FAULT_IMAGE,  /* image  no image loads; image:N  the N-th does not */
     FAULT_PEER,   /* peer:N  the N-th copy to another device fails */
     FAULT_REACH,  /* reach  a driver that says two devices are linked, and does not link them */
     FAULT_COUNT
 };
 
-static const char *const faults[FAULT_COUNT] = {"oom",  "launch", "wrong", "hang", "device",
-                                                "arch", "abort",  "image", "peer", "reach"};
+static const char *const faults[FAULT_COUNT] = {"oom",    "launch", "wrong", "hang",
+                                                "device", "image",  "peer",  "reach"};
 
-/* What follows the kind when the fault is asked for, "" for nothing; NULL when it is not. */
 static const char *fault_of(enum fault fault)
 {
-    const char *asked = getenv("MOEPLAN_EMUL_FAULT");
-    size_t length = strlen(faults[fault]);
-    if (!asked || strncmp(asked, faults[fault], length) != 0)
-        return NULL;
-    return asked[length] == ':' ? asked + length + 1 : asked[length] ? NULL : "";
+    return fault_asked(faults[fault]);
 }
 
 static bool strikes(enum fault fault, const char *name)
@@ -294,92 +288,6 @@ SEEN int cuGetErrorName(int code, const char **name)
     return CODE_FINE;
 }
 
-/* ---- the compiler: an image is its text ---- */
-
-struct program {
-    char *image;
-    size_t bytes;
-    const char *log;
-};
-
-SEEN int nvrtcCreateProgram(void **program, const char *text, const char *name, int n,
-                            const char *const *headers, const char *const *names)
-{
-    struct program *made = calloc(1, sizeof *made);
-    (void)name;
-    (void)headers;
-    (void)names;
-    if (!made || n != 0)
-        return CODE_INVALID;
-    made->bytes = strlen(text) + 1;
-    made->image = strdup(text);
-    if (!made->image)
-        return CODE_NO_MEMORY;
-    *program = made;
-    return CODE_FINE;
-}
-ALSO(nvrtcCreateProgram)
-int hiprtcCreateProgram(void **program, const char *text, const char *name, int n,
-                        const char *const *headers, const char *const *names);
-
-static bool names_architecture(const char *option)
-{
-    static const char *const known[] = {"--gpu-architecture=sm_90", "--gpu-architecture=sm_86",
-                                        "--offload-arch=gfx90a", "--offload-arch=gfx906"};
-    for (unsigned i = 0; i < sizeof known / sizeof *known; i++)
-        if (strcmp(option, known[i]) == 0)
-            return true;
-    return false;
-}
-
-SEEN int nvrtcCompileProgram(void *program, int n, const char *const *options)
-{
-    struct program *made = program;
-    bool known = false;
-    if (fault_of(FAULT_ABORT))
-        abort();
-    for (int i = 0; i < n; i++)
-        known |= names_architecture(options[i]);
-    if (known && !fault_of(FAULT_ARCH))
-        return CODE_FINE;
-    made->log = "error: invalid value for --gpu-architecture";
-    return 5;
-}
-ALSO(nvrtcCompileProgram)
-int hiprtcCompileProgram(void *program, int n, const char *const *options);
-
-SEEN int nvrtcGetProgramLogSize(void *program, size_t *bytes)
-{
-    const struct program *made = program;
-    *bytes = made->log ? strlen(made->log) + 1 : 1;
-    return CODE_FINE;
-}
-ALSO(nvrtcGetProgramLogSize) int hiprtcGetProgramLogSize(void *program, size_t *bytes);
-
-SEEN int nvrtcGetProgramLog(void *program, char *text)
-{
-    const struct program *made = program;
-    memcpy(text, made->log ? made->log : "", made->log ? strlen(made->log) + 1 : 1);
-    return CODE_FINE;
-}
-ALSO(nvrtcGetProgramLog) int hiprtcGetProgramLog(void *program, char *text);
-
-SEEN int nvrtcGetCUBINSize(void *program, size_t *bytes)
-{
-    const struct program *made = program;
-    *bytes = made->bytes;
-    return CODE_FINE;
-}
-ALSO(nvrtcGetCUBINSize) int hiprtcGetCodeSize(void *program, size_t *bytes);
-
-SEEN int nvrtcGetCUBIN(void *program, char *bytes)
-{
-    const struct program *made = program;
-    memcpy(bytes, made->image, made->bytes);
-    return CODE_FINE;
-}
-ALSO(nvrtcGetCUBIN) int hiprtcGetCode(void *program, char *bytes);
-
 /* ---- modules and launches ---- */
 
 struct module {
@@ -573,6 +481,16 @@ SEEN int cuEventElapsedTime(float *ms, void *begin, void *end)
     return begin && end ? CODE_FINE : CODE_INVALID;
 }
 ALSO(cuEventElapsedTime) int hipEventElapsedTime(float *ms, void *begin, void *end);
+
+/* For an MPI that takes memory of devices (emul_mpi). */
+SEEN void *emul_bytes_for_mpi(uint64_t address, size_t bytes)
+{
+    struct card *card = card_at(address);
+    if (!card || !card_has(card, address, bytes))
+        return NULL;
+    cards_count(COUNT_MPI, bytes);
+    return card_bytes(card, address);
+}
 
 /* ---- NVML: what a device's clocks are ---- */
 
