@@ -39,9 +39,10 @@ struct probe_point {
     enum probe_kind kind;
     enum dtype dtype; /* of products */
     uint64_t rows, depth, columns;
-    uint64_t bytes;   /* a worker's, of memory; between two ranks, of an exchange */
-    double value;     /* median over rounds: FLOP/s, bytes/s or seconds */
-    double low, high; /* least and most of them */
+    uint64_t bytes;     /* a worker's, of memory; between two ranks, of an exchange */
+    double value;       /* median over rounds: FLOP/s, bytes/s or seconds */
+    double low, high;   /* least and most of them */
+    uint64_t clock_mhz; /* of a GPU when it had been measured; 0: not known */
 };
 
 /* What a point's value counts in one repetition; 0: seconds. */

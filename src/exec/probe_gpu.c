@@ -16,6 +16,7 @@ enum {
     COLUMNS = 4096,
     LEAST_DEPTH = 128,
     WIDTH = 1024, /* of rows that are moved */
+    LONG = 8,     /* of them are one that is read */
     PURPOSE = 79,
     DRAWN = 1 << 20, /* numbers, then again */
     SPACE = 1 << 16
@@ -27,7 +28,7 @@ static const double LEAST_S = 2e-3;                /* of a sample, which repeats
 static const uint64_t MOVED = UINT64_C(256) << 20; /* larger than caches */
 
 #define N(list) (sizeof(list) / sizeof *(list))
-enum { MOST_POINTS = 2 * N(product_rows) + 4 };
+enum { MOST_POINTS = 2 * N(product_rows) + 5 };
 
 enum place { ROWS, WEIGHTS, RESULT, ORDER, WORKSPACE, PLACES };
 
@@ -130,6 +131,19 @@ static struct order product(const struct probing *p, const struct probe_point *a
     return work;
 }
 
+/* Two halves of what is read, row by row: a number of each pair is written, no more. Long rows,
+ * or adding up would take longer than reading. */
+static struct order read_all(const struct probing *p)
+{
+    uint64_t rows = p->moved / 2 / LONG;
+    struct order work = {.kernel = KERNEL_GATE_GRAD, .groups = rows};
+    work.call.args.combine.slots.n = 1;
+    give(&work, 0, ROWS, gpu_view_rows(rows, LONG * WIDTH, FORMAT_F32));
+    give(&work, 2, RESULT, gpu_view_rows(rows, LONG * WIDTH, FORMAT_F32));
+    give(&work, 3, ORDER, gpu_view_rows(rows, 1, FORMAT_F32));
+    return work;
+}
+
 static struct order move(const struct probing *p, const struct probe_point *at)
 {
     bool writes = at->kind == PROBE_WRITE, nothing = at->kind == PROBE_LAUNCH;
@@ -151,7 +165,9 @@ static struct order move(const struct probing *p, const struct probe_point *at)
 static enum status launch(struct probing *p, const struct probe_point *at, double *seconds,
                           struct err *err)
 {
-    struct order work = at->kind == PROBE_GEMM ? product(p, at) : move(p, at);
+    struct order work = at->kind == PROBE_GEMM   ? product(p, at)
+                        : at->kind == PROBE_READ ? read_all(p)
+                                                 : move(p, at);
     uint64_t memory[GPU_TENSORS + 1] = {0}, offset;
     for (unsigned i = 0; i < GPU_TENSORS; i++)
         if (work.given[i])
@@ -193,6 +209,7 @@ static enum status measure(struct probing *p, struct probe_point *at, double *on
     TRY(launch(p, at, once_s, err));
     for (unsigned r = 0; r < PROBE_ROUNDS; r++)
         TRY(sample(p, at, &samples[r], err));
+    at->clock_mhz = clock_read(gpu_clock(p->gpu)).core_mhz;
     probe_settle(at, samples);
     return STATUS_OK;
 }
@@ -237,11 +254,19 @@ static enum status settle(struct probing *p, struct err *err)
     return STATUS_OK;
 }
 
+static uint64_t bytes_of(const struct probing *p, enum probe_kind kind)
+{
+    uint64_t rows = kind == PROBE_LAUNCH ? 0
+                    : kind == PROBE_READ ? p->moved / 2 / LONG * 2 * LONG
+                                         : p->moved;
+    return rows * WIDTH * sizeof(float);
+}
+
 static enum status measure_all(struct probing *p, struct probe_point *points, size_t *n,
                                struct err *err)
 {
-    static const enum probe_kind moves[] = {PROBE_COPY, PROBE_WRITE, PROBE_GATHER,
-                                            PROBE_LAUNCH};
+    static const enum probe_kind moves[] = {PROBE_COPY, PROBE_READ, PROBE_WRITE, PROBE_GATHER,
+                                            PROBE_LAUNCH}; /* copied rows are read */
     double once_s;
     TRY(take_memory(p, err));
     TRY(settle(p, err));
@@ -250,11 +275,10 @@ static enum status measure_all(struct probing *p, struct probe_point *points, si
     for (size_t i = 0; i < N(moves); i++) {
         struct probe_point *at = &points[*n];
         bool gathers = moves[i] == PROBE_GATHER;
-        *at = (struct probe_point){
-            .kind = moves[i],
-            .rows = gathers ? p->moved : 0,
-            .columns = gathers ? WIDTH : 0,
-            .bytes = moves[i] == PROBE_LAUNCH ? 0 : p->moved * WIDTH * sizeof(float)};
+        *at = (struct probe_point){.kind = moves[i],
+                                   .rows = gathers ? p->moved : 0,
+                                   .columns = gathers ? WIDTH : 0,
+                                   .bytes = bytes_of(p, moves[i])};
         TRY(measure(p, at, &once_s, err));
         ++*n;
     }

@@ -46,6 +46,7 @@ struct run {
     struct run_report *report;
     struct slice list;
     struct run_summary summary;
+    struct clock_rates *clocks; /* of the devices before anything ran */
 };
 
 /* ---- prediction ---- */
@@ -195,6 +196,8 @@ static enum status measure(struct run *run, struct execution *x, struct err *err
     struct measure_options idle = {.repeat = run->options->repeat,
                                    .budget_s = overhead_budget_s};
     TRY(measure_run(x, &options, run->arena, &measured, err));
+    if (run->clocks)
+        run->report->clocks = run_places_clocks(run->session->gpus, run->clocks, run->arena);
     if (run->options->spans && !run->options->spans->n)
         TRY(run_trace(x, run->options->spans, err));
     TRY(execution_idle(x, true, run->arena, err));
@@ -364,13 +367,21 @@ static void begin_report(struct run *run)
     report->warning = run->session->warning;
 }
 
+static void begin_devices(struct run *run)
+{
+    const struct gpu_group *gpus = run->session->gpus;
+    run_places_init(gpus, fraction_of(run->plan), run->arena, &run->report->memory);
+    run->clocks = arena_alloc(run->arena, gpus->n, sizeof *run->clocks);
+    for (unsigned i = 0; i < gpus->n; i++)
+        run->clocks[i] = clock_read(gpu_clock(gpus->of[i]));
+}
+
 static enum status perform(struct run *run, struct err *err)
 {
     bool fits;
     const struct run_options *options = run->options;
     if (run->session && run->session->gpus)
-        run_places_init(run->session->gpus, fraction_of(run->plan), run->arena,
-                        &run->report->memory);
+        begin_devices(run);
     TRY(agree(run, check_least(run, err), err));
     TRY(slice_init(run->plan, options->routing, options->backward, ranks_of(run), run->arena,
                    &run->list, err));

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "base/checked.h"
+#include "base/text.h"
 
 void run_places_init(const struct gpu_group *gpus, double fraction, struct arena *arena,
                      struct run_memory *memory)
@@ -19,6 +20,31 @@ void run_places_init(const struct gpu_group *gpus, double fraction, struct arena
                                .limit_bytes = left ? lesser(share, left) : share,
                                .left_before_bytes = left};
     }
+}
+
+static void append_rates(struct text *text, struct clock_rates rates, const char *when)
+{
+    text_printf(text, "%u MHz", rates.core_mhz);
+    if (rates.memory_mhz)
+        text_printf(text, ", memory %u MHz", rates.memory_mhz);
+    text_printf(text, " %s", when);
+}
+
+const char *run_places_clocks(const struct gpu_group *gpus, const struct clock_rates *before,
+                              struct arena *arena)
+{
+    struct text text = {.arena = arena};
+    for (unsigned p = 0; p < gpus->n; p++) {
+        const struct clock *clock = gpu_clock(gpus->of[p]);
+        text_printf(&text, "%s%s ", p ? "; " : "", gpu_where(gpus->of[p]));
+        if (clock_missing(clock)[0]) {
+            text_printf(&text, "not known: %s", clock_missing(clock));
+            continue;
+        }
+        append_rates(&text, before[p], "before, ");
+        append_rates(&text, clock_read(clock), "when measured");
+    }
+    return text_string(&text);
 }
 
 void run_places_after(const struct gpu_group *gpus, struct run_memory *memory)

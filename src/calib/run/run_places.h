@@ -11,6 +11,11 @@
  * share it, and no more than it says is left. */
 void run_places_init(const struct gpu_group *gpus, double fraction, struct arena *arena,
                      struct run_memory *memory);
+/* Rates of the devices' clocks before anything ran and now, as a text of the arena; or why they
+ * are not known. */
+const char *run_places_clocks(const struct gpu_group *gpus, const struct clock_rates *before,
+                              struct arena *arena);
+
 /* When everything has been given back. */
 void run_places_after(const struct gpu_group *gpus, struct run_memory *memory);
 

@@ -74,6 +74,11 @@ static bool has_depth(const void *record)
     return ((const struct probe_point *)record)->depth > 0;
 }
 
+static bool has_clock(const void *record)
+{
+    return ((const struct probe_point *)record)->clock_mhz > 0;
+}
+
 static bool has_bytes(const void *record)
 {
     return ((const struct probe_point *)record)->bytes > 0;
@@ -96,6 +101,12 @@ static const struct column columns[] = {
     POINT("low", low, COLUMN_REAL, NULL),
     POINT("high", high, COLUMN_REAL, NULL),
     {.key = "unit", .type = COLUMN_NAME, .name = unit_of},
+    {.key = "clock",
+     .title = "MHz",
+     .type = COLUMN_COUNT,
+     .name = NULL,
+     .offset = offsetof(struct probe_point, clock_mhz),
+     .present = has_clock},
 };
 
 enum { N_COLUMNS = sizeof columns / sizeof *columns };

@@ -36,6 +36,7 @@ struct gpu {
     void *programs[GPU_SOURCE_COUNT];
     void *kernels[KERNEL_COUNT];
     struct peak *peak; /* NULL: all products are portable */
+    struct clock *clock;
 };
 
 /* ---- opening ---- */
@@ -89,13 +90,16 @@ static enum status open_on(struct gpu *gpu, const struct gpu_driver *driver, uin
     snprintf(gpu->where, sizeof gpu->where, "%s:%u", driver->name, number);
     TRY(driver->open(gpu->state, number, &gpu->device, err));
     gpu->peak = peak_create(driver, gpu->device, gpu->facts.name);
+    gpu->clock = clock_create(driver, gpu->device);
     return STATUS_OK;
 }
 
 static void close_driver(struct gpu *gpu)
 {
     peak_free(gpu->peak);
+    clock_free(gpu->clock);
     gpu->peak = NULL;
+    gpu->clock = NULL;
     if (gpu->device)
         gpu->driver->close(gpu->device);
     if (gpu->state)
@@ -206,6 +210,11 @@ uint64_t gpu_siblings(const struct gpu *gpu)
 unsigned gpu_slot(const void *address)
 {
     return (unsigned)((uintptr_t)address >> SLOT_BITS & (GPU_MOST - 1));
+}
+
+const struct clock *gpu_clock(const struct gpu *gpu)
+{
+    return gpu->clock;
 }
 
 uint64_t gpu_left_bytes(const struct gpu *gpu)

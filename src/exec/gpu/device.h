@@ -7,6 +7,7 @@
 #ifndef MOEPLAN_EXEC_GPU_DEVICE_H
 #define MOEPLAN_EXEC_GPU_DEVICE_H
 
+#include "exec/gpu/clock.h"
 #include "exec/gpu/driver.h"
 #include "work/list/kernel.h"
 
@@ -40,6 +41,9 @@ uint64_t gpu_siblings(const struct gpu *gpu); /* devices that its driver knows *
 
 /* The slot of the device that an address of gpu_alloc is on. */
 unsigned gpu_slot(const void *address);
+
+/* Its clocks, and what reads them. */
+const struct clock *gpu_clock(const struct gpu *gpu);
 
 /* What the device says is left of its memory; 0 where it does not say. */
 uint64_t gpu_left_bytes(const struct gpu *gpu);
