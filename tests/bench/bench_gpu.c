@@ -1,8 +1,11 @@
 /* Grouped products of a GPU beside its vendor's library, in one run: bf16, f32 sums, random
  * data, experts with equally many rows. A line a shape: the rate of `run`'s kernels by the
  * device's clock, and the ratio to each comparator that is there, opened at run time: cuBLAS
- * one product an expert, strided and grouped; rocBLAS one an expert. Comparators are timed by
- * the host around many of them. Skipped (77) without a device; not yet run on one. */
+ * one product an expert, strided and grouped; rocBLAS and hipBLASLt one an expert. Comparators
+ * are timed by the host around many of them, and have to give what ours give, or this fails.
+ * Skipped (77) without a device; run on look-alikes of these libraries (`small`), not yet on a
+ * device. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,11 +14,19 @@
 #include "exec/gpu/device.h"
 #include "exec/gpu/view.h"
 
-enum { EXPERTS = 8, MOST_ROWS = 4096, H = 2048, I = 4096, REPEATS = 7, MANY = 10 };
+enum { EXPERTS = 8, REPEATS = 7, ROW_COUNTS = 4 };
 enum kind { FORWARD, GRAD_A, WGRAD, KINDS };
 
 static const char *const kinds[KINDS] = {"forward", "grad_a", "wgrad"};
-static const uint64_t rows_of_expert[] = {16, 128, 1024, 4096};
+
+/* What is multiplied: as in a model, or so little that it is only checked. */
+struct scale {
+    int hidden, inter, repeats, many; /* many: launches that the host times as one */
+    uint64_t rows[ROW_COUNTS];        /* of an expert, the most last; 0: not asked */
+};
+
+static const struct scale full = {2048, 4096, REPEATS, 10, {16, 128, 1024, 4096}},
+                          little = {24, 40, 1, 1, {0, 0, 5, 16}};
 
 /* Row-major [m, k] times [k, n] of an expert; `down`: a is stored [k, m]; `turned`: b [n, k].
  */
@@ -24,9 +35,9 @@ struct shape {
     int m, n, k, down, turned;
 };
 
-static struct shape shape_of(enum kind kind, uint64_t rows)
+static struct shape shape_of(const struct scale *scale, enum kind kind, uint64_t rows)
 {
-    int M = (int)rows;
+    int M = (int)rows, H = scale->hidden, I = scale->inter;
     const struct shape shapes[KINDS] = {[FORWARD] = {FORWARD, M, I, H, 0, 0},
                                         [GRAD_A] = {GRAD_A, M, H, I, 0, 1},
                                         [WGRAD] = {WGRAD, H, I, M, 1, 0}};
@@ -39,44 +50,89 @@ enum place { A, B, OUT, OFFSETS, SPACE, LISTS, PLACES };
 
 struct desk {
     struct gpu *gpu;
+    const struct scale *scale;
+    uint64_t bytes[PLACES];
+    char *own, *other; /* results in the host's memory */
     void *at[PLACES];
     uint64_t number[PLACES]; /* of CUDA and HIP: the address */
 };
 
-static const uint64_t bytes_of[PLACES] = {[A] = (uint64_t)EXPERTS * MOST_ROWS * I * 2,
-                                          [B] = (uint64_t)EXPERTS * MOST_ROWS * I * 2,
-                                          [OUT] = (uint64_t)EXPERTS * MOST_ROWS * I * 4,
-                                          [OFFSETS] = (EXPERTS + 1) * 8,
-                                          [SPACE] = 1 << 16,
-                                          [LISTS] = 3 * EXPERTS * 8};
+static void size_desk(struct desk *d)
+{
+    uint64_t H = (uint64_t)d->scale->hidden, I = (uint64_t)d->scale->inter,
+             rows = d->scale->rows[ROW_COUNTS - 1], most = rows > H ? rows : H;
+    d->bytes[A] = d->bytes[B] = EXPERTS * most * I * 2;
+    d->bytes[OUT] = EXPERTS * most * I * 4;
+    d->bytes[OFFSETS] = (EXPERTS + 1) * 8;
+    d->bytes[SPACE] = 1 << 16;
+    d->bytes[LISTS] = 3 * EXPERTS * 8;
+}
 
 static enum status fill_random(const struct desk *d, enum place place, struct err *err)
 {
-    uint16_t *values = malloc(bytes_of[place]);
+    uint16_t *values = malloc(d->bytes[place]);
     uint64_t seed = 1;
     if (!values)
         return err_set(err, STATUS_SYSTEM, "out of memory");
-    for (uint64_t i = 0; i < bytes_of[place] / 2; i++) {
+    for (uint64_t i = 0; i < d->bytes[place] / 2; i++) {
         seed = seed * 6364136223846793005U + 1442695040888963407U;
         values[i] = (uint16_t)(0x3e80U | (seed >> 40 & 0x807fU)); /* about +-0.25 to 0.5 */
     }
-    enum status status = gpu_write(d->gpu, d->at[place], values, bytes_of[place], err);
+    enum status status = gpu_write(d->gpu, d->at[place], values, d->bytes[place], err);
     free(values);
     return status;
 }
 
 static enum status set_desk(struct desk *d, struct err *err)
 {
+    size_desk(d);
+    d->own = malloc(d->bytes[OUT]);
+    d->other = malloc(d->bytes[OUT]);
+    if (!d->own || !d->other)
+        return err_set(err, STATUS_SYSTEM, "out of memory");
     for (unsigned i = 0; i < PLACES; i++) {
         uint64_t offset;
-        d->at[i] = gpu_alloc(d->gpu, bytes_of[i]);
+        d->at[i] = gpu_alloc(d->gpu, d->bytes[i]);
         if (!d->at[i])
             return err_set(err, STATUS_SYSTEM, "no memory on the device");
         d->number[i] = gpu_memory_of(d->gpu, d->at[i], &offset);
     }
-    TRY(gpu_fill(d->gpu, d->at[SPACE], 0, bytes_of[SPACE], err));
+    TRY(gpu_fill(d->gpu, d->at[SPACE], 0, d->bytes[SPACE], err));
     TRY(fill_random(d, A, err));
     return fill_random(d, B, err);
+}
+
+/* ---- results ---- */
+
+static uint64_t result_bytes(const struct shape *s)
+{
+    return (uint64_t)EXPERTS * (uint64_t)s->m * (uint64_t)s->n * (s->kind == WGRAD ? 4 : 2);
+}
+
+static float result_at(const char *bytes, enum kind kind, uint64_t i)
+{
+    uint32_t bits = 0;
+    float value;
+    if (kind == WGRAD)
+        memcpy(&bits, bytes + 4 * i, 4);
+    else
+        memcpy((char *)&bits + 2, bytes + 2 * i, 2);
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+/* Two sums of the same products, rounded once each. */
+static bool agree(const struct desk *d, const struct shape *s)
+{
+    double difference = 0, whole = 0;
+    const double most = s->kind == WGRAD ? 1e-4 : 1e-2;
+    for (uint64_t i = 0; i < result_bytes(s) / (s->kind == WGRAD ? 4 : 2); i++) {
+        double x = (double)result_at(d->own, s->kind, i),
+               y = (double)result_at(d->other, s->kind, i);
+        difference += (x - y) * (x - y);
+        whole += x * x;
+    }
+    return whole > 0 && sqrt(difference / whole) <= most;
 }
 
 /* ---- ours ---- */
@@ -86,7 +142,7 @@ static enum status ours(const struct desk *d, const struct shape *s, uint64_t ro
 {
     bool wgrad = s->kind == WGRAD;
     uint64_t all = EXPERTS * rows, memory[GPU_TENSORS + 1] = {d->number[A], d->number[B]};
-    struct gpu_call call = {.space_bytes = bytes_of[SPACE]};
+    struct gpu_call call = {.space_bytes = d->bytes[SPACE]};
     int64_t offsets[EXPERTS + 1];
     double samples[REPEATS];
     for (unsigned e = 0; e <= EXPERTS; e++)
@@ -95,20 +151,23 @@ static enum status ours(const struct desk *d, const struct shape *s, uint64_t ro
     call.args.gemm.transposed = (uint8_t)s->turned;
     call.view[0] = gpu_view_rows(all, (uint64_t)(wgrad ? s->m : s->k), FORMAT_BF16);
     call.view[1] = wgrad ? gpu_view_rows(all, (uint64_t)s->n, FORMAT_BF16)
-                         : gpu_view_matrices(EXPERTS, H, I, FORMAT_BF16);
+                         : gpu_view_matrices(EXPERTS, (uint64_t)d->scale->hidden,
+                                             (uint64_t)d->scale->inter, FORMAT_BF16);
     call.view[2] = gpu_view_rows(EXPERTS + 1, 1, FORMAT_I64);
-    call.view[wgrad ? 5 : 6] = wgrad ? gpu_view_matrices(EXPERTS, H, I, FORMAT_F32)
+    call.view[wgrad ? 5 : 6] = wgrad ? gpu_view_matrices(EXPERTS, (uint64_t)d->scale->hidden,
+                                                         (uint64_t)d->scale->inter, FORMAT_F32)
                                      : gpu_view_rows(all, (uint64_t)s->n, FORMAT_BF16);
     memory[2] = d->number[OFFSETS];
     memory[wgrad ? 5 : 6] = d->number[OUT];
     memory[GPU_TENSORS] = d->number[SPACE];
     uint64_t across = ((uint64_t)s->n + 63) / 64,
-             down = wgrad ? EXPERTS * (H / 64) : all / 64 + EXPERTS;
+             down = wgrad ? EXPERTS * ((uint64_t)s->m + 63) / 64 : all / 64 + EXPERTS;
     enum kernel kernel = wgrad ? KERNEL_WGRAD : KERNEL_GEMM;
     TRY(gpu_perform(d->gpu, kernel, &call, memory, across * down, &samples[0], err));
-    for (unsigned i = 0; i < REPEATS; i++)
+    TRY(gpu_read(d->gpu, d->at[OUT], d->own, result_bytes(s), err));
+    for (int i = 0; i < d->scale->repeats; i++)
         TRY(gpu_perform(d->gpu, kernel, &call, memory, across * down, &samples[i], err));
-    *seconds = bench_median(samples, REPEATS);
+    *seconds = bench_median(samples, (size_t)d->scale->repeats);
     return STATUS_OK;
 }
 
@@ -213,10 +272,81 @@ static int rocblas_each(void *function, const struct library *l, const struct de
     return 0;
 }
 
+/* A problem of its own for each shape: layouts, what is turned, and the best way it knows. Its
+ * records have changed from version to version: they are given more room than any has, and
+ * looked at by nobody here but the library. */
+static int hipblaslt_each(void *function, const struct library *l, const struct desk *d,
+                          const struct shape *s)
+{
+    enum {
+        PLAIN = 111,
+        TURNED = 112,
+        LT_BF16 = 14,
+        LT_F32 = 0,
+        SUMS = 2,
+        TURN_A = 0,
+        TURN_B = 1
+    };
+    static const char *const names[] = {
+        "hipblasLtMatmulDescCreate",        "hipblasLtMatmulDescSetAttribute",
+        "hipblasLtMatmulDescDestroy",       "hipblasLtMatrixLayoutCreate",
+        "hipblasLtMatrixLayoutDestroy",     "hipblasLtMatmulPreferenceCreate",
+        "hipblasLtMatmulPreferenceDestroy", "hipblasLtMatmulAlgoGetHeuristic"};
+    struct {
+        int (*describe)(void **desc, int sums, int scale);
+        int (*set)(void *desc, int what, const void *value, size_t bytes);
+        int (*forget)(void *desc);
+        int (*layout)(void **layout, int type, uint64_t rows, uint64_t columns, int64_t pitch);
+        int (*forget_layout)(void *layout);
+        int (*prefer)(void **preference);
+        int (*forget_preference)(void *preference);
+        int (*choose)(void *handle, void *desc, void *a, void *b, void *c, void *d,
+                      void *preference, int n, void *results, int *found);
+    } f;
+    int (*multiply)(void *handle, void *desc, const void *alpha, uint64_t a, void *a_layout,
+                    uint64_t b, void *b_layout, const void *beta, uint64_t c, void *c_layout,
+                    uint64_t d, void *d_layout, const void *way, void *space, size_t bytes,
+                    void *stream);
+    _Alignas(16) char ways[4096] = {0};
+    struct err err = {.status = STATUS_OK};
+    void *desc = NULL, *a = NULL, *b = NULL, *c = NULL, *preference = NULL;
+    int32_t turn_a = s->turned ? TURNED : PLAIN, turn_b = s->down ? TURNED : PLAIN;
+    uint64_t m = (uint64_t)s->m, n = (uint64_t)s->n, k = (uint64_t)s->k;
+    int found = 0;
+    memcpy(&multiply, &function, sizeof multiply);
+    if (gpu_library_bind(l->opened, "hipBLASLt", names, 8, &f, &err) != STATUS_OK)
+        return -1;
+    int code =
+        f.describe(&desc, SUMS, LT_F32) | f.set(desc, TURN_A, &turn_a, sizeof turn_a) |
+        f.set(desc, TURN_B, &turn_b, sizeof turn_b) |
+        f.layout(&a, LT_BF16, s->turned ? k : n, s->turned ? n : k,
+                 (int64_t)(s->turned ? k : n)) |
+        f.layout(&b, LT_BF16, s->down ? m : k, s->down ? k : m, (int64_t)(s->down ? m : k)) |
+        f.layout(&c, s->kind == WGRAD ? LT_F32 : LT_BF16, n, m, (int64_t)n) |
+        f.prefer(&preference);
+    if (code == 0)
+        code = f.choose(l->handle, desc, a, b, c, c, preference, 1, ways, &found);
+    for (uint64_t e = 0; code == 0 && e < EXPERTS; e++) {
+        struct expert x = expert_of(d, s, e);
+        code = found < 1 ? -1
+                         : multiply(l->handle, desc, &one, x.b, a, x.a, b, &zero, x.c, c, x.c,
+                                    c, ways, NULL, 0, NULL);
+    }
+    f.forget_preference(preference);
+    f.forget_layout(a);
+    f.forget_layout(b);
+    f.forget_layout(c);
+    f.forget(desc);
+    return code;
+}
+
 static const char *const cublas[] = {"libcublas.so.13", "libcublas.so.12", "libcublas.so",
                                      NULL};
 static const char *const rocblas[] = {"librocblas.so.5", "librocblas.so.4", "librocblas.so",
                                       NULL};
+
+static const char *const hipblaslt[] = {"libhipblaslt.so.1", "libhipblaslt.so.0",
+                                        "libhipblaslt.so", NULL};
 
 static const struct comparator comparators[] = {
     {"cublas", "cuda", cublas, "cublasCreate_v2", "cublasGemmEx", cublas_each},
@@ -224,6 +354,7 @@ static const struct comparator comparators[] = {
      cublas_strided},
     {"grouped", "cuda", cublas, "cublasCreate_v2", "cublasGemmGroupedBatchedEx",
      cublas_grouped},
+    {"hipblaslt", "hip", hipblaslt, "hipblasLtCreate", "hipblasLtMatmul", hipblaslt_each},
     {"rocblas", "hip", rocblas, "rocblas_create_handle", "rocblas_gemm_ex", rocblas_each},
 };
 
@@ -252,8 +383,8 @@ static enum status write_lists(const struct desk *d, const struct shape *s, stru
     return gpu_write(d->gpu, d->at[LISTS], lists, sizeof lists, err);
 }
 
-/* Seconds of one product of all experts; 0: it is not there, or failed. Reading memory waits
- * for what was begun before. */
+/* Seconds of one product of all experts; 0: it is not there, or failed; below 0: its result is
+ * another. Reading memory waits for what was begun before. */
 static double theirs(const struct comparator *c, const struct library *l, const struct desk *d,
                      const struct shape *s)
 {
@@ -263,18 +394,22 @@ static double theirs(const struct comparator *c, const struct library *l, const 
     char byte;
     if (!function || write_lists(d, s, &err) != STATUS_OK || c->call(function, l, d, s) != 0)
         return 0;
-    for (unsigned i = 0; i < REPEATS; i++) {
+    if (gpu_read(d->gpu, d->at[OUT], d->other, result_bytes(s), &err) != STATUS_OK)
+        return 0;
+    if (!agree(d, s))
+        return -1;
+    for (int i = 0; i < d->scale->repeats; i++) {
         if (gpu_read(d->gpu, d->at[OUT], &byte, 1, &err) != STATUS_OK)
             return 0;
         double begin_s = bench_now_s();
-        for (unsigned j = 0; j < MANY; j++)
+        for (int j = 0; j < d->scale->many; j++)
             if (c->call(function, l, d, s) != 0)
                 return 0;
         if (gpu_read(d->gpu, d->at[OUT], &byte, 1, &err) != STATUS_OK)
             return 0;
-        samples[i] = (bench_now_s() - begin_s) / MANY;
+        samples[i] = (bench_now_s() - begin_s) / d->scale->many;
     }
-    return bench_median(samples, REPEATS);
+    return bench_median(samples, (size_t)d->scale->repeats);
 }
 
 /* ---- the table ---- */
@@ -282,17 +417,21 @@ static double theirs(const struct comparator *c, const struct library *l, const 
 static enum status print_shape(const struct desk *d, const struct library *libraries,
                                enum kind kind, uint64_t rows, struct err *err)
 {
-    struct shape s = shape_of(kind, rows);
+    struct shape s = shape_of(d->scale, kind, rows);
     double own_s, flop = 2.0 * EXPERTS * s.m * s.n * s.k;
     TRY(ours(d, &s, rows, &own_s, err));
     printf("%-8s %3d x %5d %5d %5d %9.4g", kinds[kind], EXPERTS, s.m, s.n, s.k,
            flop / own_s / 1e12);
     for (unsigned i = 0; i < COMPARATORS; i++) {
         double other_s = theirs(&comparators[i], &libraries[i], d, &s);
+        if (other_s < 0)
+            return err_set(err, STATUS_MISMATCH, "%s gives other results than ours",
+                           comparators[i].name);
         if (other_s > 0)
             printf(" %9.3f", other_s / own_s);
         else
             printf(" %9s", "-");
+        TRY(gpu_fill(d->gpu, d->at[OUT], 0xff, result_bytes(&s), err)); /* of nobody */
     }
     puts("");
     return STATUS_OK;
@@ -311,14 +450,15 @@ static enum status print_table(struct desk *d, struct err *err)
     }
     puts("   (ratios: above 1 is faster than it)");
     for (unsigned k = 0; k < KINDS; k++)
-        for (unsigned r = 0; r < sizeof rows_of_expert / sizeof *rows_of_expert; r++)
-            TRY(print_shape(d, libraries, (enum kind)k, rows_of_expert[r], err));
+        for (unsigned r = 0; r < ROW_COUNTS; r++)
+            if (d->scale->rows[r])
+                TRY(print_shape(d, libraries, (enum kind)k, d->scale->rows[r], err));
     return STATUS_OK;
 }
 
 int main(int n, char **arguments)
 {
-    struct desk desk = {0};
+    struct desk desk = {.scale = n > 2 && strcmp(arguments[2], "small") == 0 ? &little : &full};
     struct err err = {.status = STATUS_OK};
     char kernels[400];
     const char *where = n > 1 ? arguments[1] : "cuda:0";
@@ -335,5 +475,7 @@ int main(int n, char **arguments)
         if (desk.at[i])
             gpu_free(desk.gpu, desk.at[i]);
     gpu_close(desk.gpu);
+    free(desk.own);
+    free(desk.other);
     return status == STATUS_OK ? 0 : 1;
 }
