@@ -103,7 +103,11 @@ enum status session_open(struct session *session, const struct session_options *
         workers = 1;
     session->pool = pool_create(workers);
     TRY(open_transport(session, options, err));
-    return options->gpu ? open_gpus(session, options, err) : STATUS_OK;
+    if (!options->gpu)
+        return STATUS_OK;
+    enum status status = open_gpus(session, options, err);
+    struct transport *t = session->transport; /* a device may lack on one machine only */
+    return t->ops->agree(t, status, err);
 }
 
 void session_close(struct session *session)
