@@ -39,6 +39,8 @@ struct engine_release {
     bool keeps_workspaces;       /* the experts' workspaces stay after the profile run */
     bool charges_graphs;         /* CUDA graphs are taken from the cache's pool */
     bool plans_ahead;            /* a step is planned while the one before it runs */
+    bool compiles;               /* torch.compile, unless no graphs are asked for */
+    bool times_joined;           /* and times kernels that may be joined before it runs */
     bool doubles_batch;          /* 16,384 tokens on devices of 160 GiB as a server */
     uint64_t outside_bytes[2];   /* not torch's, made after the snapshot: alone, with tp */
 };

@@ -161,6 +161,8 @@ static void dense_mlp(const struct serve *v, enum segment segment, uint16_t hidd
     uint16_t out = tensor(v, &flow, "mlp_out", CATEGORY_ACTIVATION, v->hidden);
     flow_op(&flow, tick_of(v, "mlp_gate_up", OP_GEMM), FLOW(hidden), FLOW(up));
     flow_op(&flow, tick_of(v, "mlp_activation", OP_ACTIVATION), FLOW(up), FLOW(active));
+    if (serve_compiles(v->plan, v->style))
+        flow_scratch(&flow, serve_timing(v->plan, s), FLOW_FORWARD);
     flow_op(&flow, tick_of(v, "mlp_down", OP_GEMM), FLOW(active), FLOW(out));
     flow_close(&flow, &(struct flow_style){0});
 }
@@ -178,6 +180,20 @@ static uint16_t moe_input(const struct serve *v, enum segment segment, uint16_t 
     return work_buffer(v->work, part);
 }
 
+/* Of attention's output on a rank. */
+static struct size context_width(const struct serve *v, enum mixer mixer)
+{
+    struct size in, out;
+    struct dims d;
+    if (mixer != MIXER_LINEAR) {
+        head_widths(v, &in, &out);
+        return size_mul(v->s, v->heads, out);
+    }
+    dims_fill(&d, v->plan, v->s);
+    dims_mixer(&d, MIXER_LINEAR);
+    return d.width[COL_LINEAR_VALUES];
+}
+
 static enum status layer(const struct serve *v, enum layer_kind kind, struct err *err)
 {
     enum segment segment = segment_of_kind(kind);
@@ -186,6 +202,8 @@ static enum status layer(const struct serve *v, enum layer_kind kind, struct err
         linear(v, segment, hidden);
     else if (kind_mixer(kind) != MIXER_NONE)
         attention(v, segment, hidden);
+    if (kind_mixer(kind) != MIXER_NONE && serve_compiles(v->plan, v->style))
+        serve_piece(v->plan, v->work, segment, v->tokens, context_width(v, kind_mixer(kind)));
     if (kind_ffn(kind) == FFN_DENSE)
         dense_mlp(v, segment, hidden);
     if (kind_ffn(kind) != FFN_MOE)
@@ -377,6 +395,7 @@ enum status serve_build(const struct plan *plan, struct work *work, enum moe_pat
     if (!style->profile)
         serve_cache(plan, work, style->cache_block);
     serve_encoder(plan, work, style->profile != NULL);
+    serve_before(plan, work, style, v.tokens);
     serve_draft(plan, work, style);
     TRY(layers(&v, err));
     if (style->profile)

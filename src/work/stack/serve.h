@@ -48,6 +48,18 @@ void serve_remainders(const struct plan *plan, struct work *work,
 /* What lives while a profile run samples `rows` of its tokens [tokens, H]. */
 void serve_sample(const struct plan *plan, struct work *work,
                   const struct engine_release *release, struct size tokens);
+/* cuBLAS's workspace, between these ticks of a segment. */
+void serve_blas(const struct plan *plan, struct work *work, enum segment segment,
+                uint16_t first, uint16_t last);
+/* In a profile run: what stages take from those before them, and what is there before the model
+ * runs; whether torch.compile cuts it into pieces; what their caller holds of attention's
+ * output from here to the end of a layer; what a kernel is timed beside. */
+void serve_before(const struct plan *plan, struct work *work, const struct serve_style *style,
+                  struct size tokens);
+bool serve_compiles(const struct plan *plan, const struct serve_style *style);
+void serve_piece(const struct plan *plan, struct work *work, enum segment segment,
+                 struct size tokens, struct size context);
+struct buffer serve_timing(const struct plan *plan, struct sizes *sizes);
 /* Weights and cache of a draft model. */
 void serve_draft(const struct plan *plan, struct work *work, const struct serve_style *style);
 /* Sequences whose keys and values a rank holds. */

@@ -77,6 +77,14 @@ static void half(const struct encoder_flow *e, const struct encoder_widths *w,
     flow_close(&flow, &(struct flow_style){0});
 }
 
+/* What was held from here on ends with the last op so far. */
+static void let_go(struct work *work, size_t first)
+{
+    for (size_t i = first; i < work->n_buffers; i++)
+        if (work->buffers[i].last == WORK_NONE)
+            work->buffers[i].last = (uint16_t)(work->n_ticks - 1);
+}
+
 /* [tokens, outputs x H]: cached in the profile run, else until the model has read them. */
 static void outputs(const struct plan *plan, struct work *work, struct size patches,
                     bool profile)
@@ -105,10 +113,15 @@ void serve_encoder(const struct plan *plan, struct work *work, bool profile)
     struct sizes *z = &work->sizes;
     struct encoder_widths w = encoder_widths(plan, z);
     struct encoder_flow e = {work, encoder_patches(plan, z), plan->precision.activations};
+    size_t first = work->n_buffers;
+    uint16_t tick = (uint16_t)work->n_ticks;
     if (plan->model.encoder.inputs)
         held(&e, "pixel_values", size_const(z, plan->model.encoder.inputs));
     uint16_t hidden = held(&e, "encoder_hidden", w.of[ENCODER_HIDDEN]);
     half(&e, &w, ENCODER_ATTENTION, hidden);
     half(&e, &w, ENCODER_NETWORK, hidden);
+    let_go(work, first);
+    if (profile)
+        serve_blas(plan, work, SEGMENT_EMBED, tick, (uint16_t)(work->n_ticks - 1));
     outputs(plan, work, e.patches, profile);
 }

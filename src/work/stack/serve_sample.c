@@ -6,6 +6,7 @@
  * sampler; checked there against 15 printed peaks within 0.007 GiB. */
 #include "work/list/letters.h"
 #include "work/stack/serve.h"
+#include "work/stack/stack.h"
 
 struct sample {
     struct work *work;
@@ -53,8 +54,8 @@ static void sampler(const struct sample *x, enum sampler sampler)
             hold(x, tensors[i].name, tensors[i].dtype, x->rows, x->vocab, SEGMENT_HEAD);
     struct size head = size_slot(s, SLOT_STAGE_HEAD); /* on the stage that samples */
     struct size vocab = size_mul(s, size_slot(s, SLOT_VOCAB), head);
-    if (sampler == SAMPLER_TRITON)
-        hold(x, "sampler_scratch", DTYPE_F32, size_slot(s, SLOT_UNITS), vocab, SEGMENT_STEP);
+    if (sampler == SAMPLER_TRITON) /* it stays, but the layers' peak was before it */
+        hold(x, "sampler_scratch", DTYPE_F32, size_slot(s, SLOT_UNITS), vocab, SEGMENT_HEAD);
     if (sampler != SAMPLER_FUSED)
         return;
     struct size sequences = size_slot(s, SLOT_MAX_SEQS);
@@ -72,6 +73,33 @@ static uint64_t blas_bytes(const struct plan *plan)
     return hopper ? 32 << 20 : 2 * (4 << 20) + 8 * (16 << 10);
 }
 
+void serve_blas(const struct plan *plan, struct work *work, enum segment segment,
+                uint16_t first, uint16_t last)
+{
+    struct sizes *s = &work->sizes;
+    work_buffer(work, (struct buffer){.name = "blas_workspace",
+                                      .category = CATEGORY_WORKSPACE,
+                                      .segment = segment,
+                                      .dtype = DTYPE_INT8,
+                                      .n_dims = 1,
+                                      .dims = {size_const(s, blas_bytes(plan))},
+                                      .life = LIFE_TRANSIENT,
+                                      .first = first,
+                                      .last = last,
+                                      .source = "torch CUDABlas.cpp"});
+}
+
+/* In every segment that multiplies: nothing has before the embedding is timed. */
+static void multiply(const struct plan *plan, struct work *work)
+{
+    bool kinds[KIND_COUNT];
+    stack_kinds(plan, kinds);
+    for (unsigned k = 0; k < KIND_COUNT; k++)
+        if (kinds[k])
+            serve_blas(plan, work, segment_of_kind((enum layer_kind)k), 0, WORK_NONE);
+    serve_blas(plan, work, SEGMENT_HEAD, 0, WORK_NONE);
+}
+
 void serve_sample(const struct plan *plan, struct work *work,
                   const struct engine_release *release, struct size tokens)
 {
@@ -83,8 +111,7 @@ void serve_sample(const struct plan *plan, struct work *work,
         .vocab = size_up(s, size_slot(s, SLOT_VOCAB), 64),
         .hidden = size_slot(s, SLOT_HIDDEN),
     };
-    hold(&x, "blas_workspace", DTYPE_INT8, size_const(s, 1), size_const(s, blas_bytes(plan)),
-         SEGMENT_STEP);
+    multiply(plan, work);
     hold(&x, "hidden_states", model, tokens, x.hidden, SEGMENT_HEAD);
     hold(&x, "last_rows", model, x.rows, x.hidden, SEGMENT_HEAD);
     hold(&x, "last_rows_copy", model, x.rows, x.hidden, SEGMENT_HEAD);
