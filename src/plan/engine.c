@@ -163,12 +163,34 @@ uint64_t engine_sequences(const struct plan *plan)
     return most < tokens ? most : tokens;
 }
 
+uint64_t engine_cache_ranks(const struct plan *plan)
+{
+    bool shares = plan->stack.kind == STACK_VLLM && plan->workload.mode != MODE_TRAIN;
+    return shares ? plan->parallel.dcp : 1;
+}
+
+uint64_t engine_batches(const struct plan *plan)
+{
+    uint64_t given = plan->parallel.batches, stages = plan->parallel.pp;
+    return given && given < stages ? given : stages;
+}
+
 uint64_t engine_context(const struct plan *plan)
 {
     const struct workload *w = &plan->workload;
     if (w->mode == MODE_SERVE)
         return w->input_length + w->output_length;
     return w->mode == MODE_DECODE ? w->context_length : w->sequence_length;
+}
+
+uint64_t engine_images(const struct plan *plan)
+{
+    const struct workload_encoder *e = &plan->workload.encoder;
+    bool overflow = false;
+    uint64_t merge = plan->model.encoder.merge, tokens = ceil_div(e->item, merge ? merge : 1);
+    uint64_t fit = tokens ? plan->workload.context_length / tokens : e->limit;
+    uint64_t each = lesser(e->limit, fit);
+    return checked_mul(engine_sequences(plan), each ? each : 1, &overflow);
 }
 
 double engine_fraction(const struct plan *plan)

@@ -65,6 +65,8 @@ const struct engine_release *engine_release(const struct plan *plan);
 uint64_t engine_tokens(const struct plan *plan);
 double engine_fraction(const struct plan *plan); /* of its pool's rule */
 uint64_t engine_sequences(const struct plan *plan);
+uint64_t engine_cache_ranks(const struct plan *plan); /* that share a cache's tokens out */
+uint64_t engine_batches(const struct plan *plan);     /* of decode in flight over its stages */
 
 /* SGLang's own, of which mem_fraction_static follows: a step's tokens over all ranks of its
  * tensor parallelism, and the largest batch of its decode graphs. */
@@ -73,6 +75,9 @@ uint64_t engine_sglang_graph_batch(const struct plan *plan);
 double engine_sglang_fraction(const struct plan *plan);
 
 uint64_t engine_context(const struct plan *plan); /* tokens of the longest sequence */
+/* Images of workload.encoder.item patches that all sequences may have at once, one at least:
+ * what a profile run encodes at most (vLLM multimodal/encoder_budget.py). */
+uint64_t engine_images(const struct plan *plan);
 
 /* Whether sequences that the cache does not hold wait: mode serve, and workload.queue. */
 bool engine_queues(const struct plan *plan);

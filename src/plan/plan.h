@@ -432,7 +432,8 @@ enum encoder_training { ENCODER_ALL, ENCODER_PROJECTOR, ENCODER_FROZEN };
 
 struct workload_encoder {
     uint64_t patches; /* of a sequence, of all its images; 0: text alone */
-    uint64_t item; /* patches of the largest image or frame: attention stays within; 0: all */
+    uint64_t item;  /* patches of the largest image or frame: attention stays within; 0: all */
+    uint64_t limit; /* images of a prompt that an engine takes; 0: it leaves the encoder out */
     enum encoder_training train;
 };
 
@@ -456,6 +457,8 @@ struct speculation {
         uint64_t layers;   /* 0: nothing is known of it */
         uint64_t hidden, heads, kv_heads, head_dim, intermediate, vocab;
         bool tied;
+        uint64_t inputs; /* rows as wide as the model's that a projection makes one of; 0 */
+        bool joined; /* the first layer's q, k and v read embedding and hidden row at once */
     } size;
 };
 
@@ -488,6 +491,8 @@ struct parallel {
     uint64_t tp, pp, vpp, cp, ep, etp;
     uint64_t dp;           /* 0: derived from the cluster */
     uint64_t attention_dp; /* serve: replicas of attention; 0: dp */
+    uint64_t batches; /* of decode in flight over the stages of an engine; 0: one a stage */
+    uint64_t dcp;     /* tp ranks that share out the tokens of an engine's cache */
     uint64_t zero;
     uint64_t dp_shard;        /* data-parallel ranks that zero shares over; 0: all */
     enum reshard reshard;     /* zero 3 */
@@ -538,6 +543,7 @@ struct moe {
     uint64_t redundant_experts;
     enum shared_mode shared;
     double switch_threshold; /* moe.switch: decode, selective against all experts */
+    uint64_t expert_tokens;  /* that an engine's experts take at once; 0: its default */
     bool dedup, reuse_handle, overlap;
     bool paged_stash;   /* saved rows of experts are packed into pages */
     uint64_t alignment; /* rows; 0: what the path's software uses */
@@ -563,6 +569,7 @@ struct optimizer {
 struct lora {
     uint64_t rank;
     struct word_list targets; /* empty: every linear layer */
+    uint64_t slots;           /* engines: adapters of one batch, which have room each */
     enum dtype format;        /* of the adapters */
 };
 
@@ -574,12 +581,15 @@ struct recompute_plan {
 };
 
 struct memory {
-    double fraction;        /* 0: the stack's */
-    uint64_t reserve_bytes; /* on top of the stack's */
-    uint64_t cache_block;   /* tokens of a KV cache block; 0: the engine's */
-    uint64_t cache_bytes;   /* of the pool; 0: what the fraction leaves */
-    uint64_t cache_blocks;  /* of the pool, whatever fits; 0 */
-    uint64_t cache_tokens;  /* of the pool, at most; 0 */
+    double fraction;               /* 0: the stack's */
+    uint64_t reserve_bytes;        /* on top of the stack's */
+    uint64_t cache_block;          /* tokens of a KV cache block; 0: the engine's */
+    uint64_t cache_bytes;          /* of the pool; 0: what the fraction leaves */
+    uint64_t cache_blocks;         /* of the pool, whatever fits; 0 */
+    uint64_t cache_tokens;         /* of the pool, at most; 0 */
+    uint64_t weight_offload_bytes; /* of a rank's layers that an engine keeps in host memory */
+    uint64_t host_cache_bytes;     /* of a second cache in host memory, per rank */
+    double host_cache_ratio;       /* the same as a multiple of the pool */
 };
 
 struct block {

@@ -98,6 +98,8 @@ void plan_draft(const struct plan *plan, uint64_t tokens, struct plan *draft)
     draft->workload.speculation.tokens = 0;
     draft->workload.tokens_per_sequence = tokens;
     draft->workload.encoder.patches = 0;
+    draft->lora.slots = 0;
+    draft->memory.weight_offload_bytes = 0;
     if (plan->workload.speculation.method == DRAFT_MODEL)
         take_model(plan, draft);
     else

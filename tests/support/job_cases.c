@@ -284,12 +284,15 @@ const struct job_case job_cases[] = {
      0},
     {"vllm/prefill-node.sh", "cluster=h200",
      "workload.mode=prefill workload.sequence_length=8192 workload.max_num_seqs=64", 0},
-    {"vllm/awq.sh", "cluster=h100", "precision.weights=int4 precision.activations=f16", 2},
+    {"vllm/awq.sh", "cluster=h100",
+     "precision.weights=int4 precision.activations=f16 lora.rank=64 lora.slots=4 "
+     "memory.weight_offload=4GiB",
+     0},
     {"sglang/decode-72.sh", "cluster=h100",
      "parallel.tp=1 parallel.dp=72 parallel.ep=72 moe.path=deepep_ll workload.micro_batch=256 "
      "workload.sequence_length=4096 moe.redundant_experts=32 cluster.nodes=9 "
      "stack.graph_batch=256",
-     1},
+     0},
     {"vllm/pool.sh", "cluster=h100", "memory.cache_blocks=4000 stack.graph_batch=64", 0},
     {"sglang/pool.sh", "cluster=h100", "memory.cache_tokens=200000 stack.graph_batch=96", 0},
     {"trtllm/two-nodes.sh", "",
@@ -304,6 +307,21 @@ const struct job_case job_cases[] = {
      "cluster.node.devices=4 parallel.ep=1 parallel.etp=4 stack.experts=cutlass "
      "memory.fraction=0.9 workload.max_num_seqs=32",
      2},
+    {"vllm/adapters.sh", "cluster=h100",
+     "lora.rank=32 lora.slots=4 memory.weight_offload=12.5GiB stack.graphs=partial "
+     "stack.graph_batch=64",
+     0},
+    {"vllm/overrides.sh", "cluster=h200",
+     "model.layers=31 model.max_position=163840 parallel.dcp=8 parallel.tp=8", 0},
+    {"vllm/text-only.sh", "cluster=h100", "workload.encoder.limit=0 parallel.tp=8", 0},
+    {"sglang/host-cache.sh", "cluster=h200",
+     "memory.host_cache=120GB memory.host_cache_ratio=0 "
+     "memory.weight_offload=4GiB "
+     "model.max_position=65536",
+     0},
+    {"trtllm/chunks.sh", "cluster=b200",
+     "moe.expert_tokens=16384 workload.max_num_seqs=128 workload.micro_batch=128 parallel.dp=8",
+     0},
     {"trtllm/pool.sh", "cluster=h100", "memory.cache_tokens=100000 stack.graph_batch=64", 0},
     {"sglang/speculative.sh", "cluster=h100",
      "parallel.ep=8 parallel.etp=1 workload.max_num_batched_tokens=32768 "
@@ -321,7 +339,9 @@ const struct job_case job_cases[] = {
      "workload.speculation.model=llama-3.1-8b workload.speculation.vocab=128256",
      0},
     {"sglang/one-device.sh", "cluster=h100",
-     "parallel.tp=1 stack.graphs=none stack.experts=triton_oai workload.micro_batch=32", 1},
+     "parallel.tp=1 stack.graphs=none stack.experts=triton_oai workload.micro_batch=32 "
+     "model.layers=12",
+     0},
     {"sglang/prefill-mpi.sh", "cluster=h200",
      "workload.mode=prefill workload.sequence_length=4096 moe.path=deepep moe.overlap=true "
      "parallel.ep=16 cluster.nodes=2",

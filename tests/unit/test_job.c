@@ -53,6 +53,15 @@ static const char *value(const struct plan *plan, const char *key, struct arena 
     return text_string(&text);
 }
 
+/* "4GiB" of a list of settings as it is printed: "4 GiB". */
+static const char *with_unit(const char *value, struct arena *arena)
+{
+    size_t digits = strspn(value, "0123456789.");
+    bool unit = text_equal(value + digits, "GiB") || text_equal(value + digits, "GB");
+    return digits && unit ? arena_printf(arena, "%.*s %s", (int)digits, value, value + digits)
+                          : value;
+}
+
 static unsigned count_warnings(const struct job_result *job)
 {
     unsigned n = 0;
@@ -78,8 +87,8 @@ static void jobs_say_what_their_flags_say(void **state)
         for (size_t j = 0; j < n; j++) {
             const char *got = arena_printf(&arena, "%s=%s", expected[j].key,
                                            value(plan, expected[j].key, &arena));
-            const char *wanted =
-                arena_printf(&arena, "%s=%s", expected[j].key, expected[j].value);
+            const char *wanted = arena_printf(&arena, "%s=%s", expected[j].key,
+                                              with_unit(expected[j].value, &arena));
             wrong += !text_equal(got, wanted);
             if (!text_equal(got, wanted))
                 print_error("%s: %s, not %s\n", jobs[i].file, got, wanted);

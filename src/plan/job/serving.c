@@ -7,6 +7,8 @@
 #include "base/checked.h"
 #include "plan/schema/schema.h"
 
+#define GIB 1073741824.0
+
 static enum status set_checkpoint(struct job *job, const char *name, const char *model)
 {
     char lower[PLAN_NAME] = "";
@@ -176,6 +178,49 @@ enum status serving_set_context(struct job *job, const char *flag)
                         (struct mark){0},
                         arena_printf(job->arena, "the model's own; --%s", flag));
     return STATUS_OK;
+}
+
+enum status serving_set_offload(struct job *job, const char *flag)
+{
+    double gib = 0;
+    TRY(job_real(job, flag, &gib));
+    if (!(gib >= 0 && gib < 1e6))
+        return job_fail(job, flag, "takes GiB up to 1000000, not %g", gib);
+    if (gib > 0)
+        job_set(job, "memory.weight_offload", arena_printf(job->arena, "%.0f B", gib * GIB),
+                flag);
+    return STATUS_OK;
+}
+
+enum status serving_set_overrides(struct job *job, const char *prefix)
+{
+    const char *layers = arena_join(job->arena, prefix, ".num_hidden_layers");
+    const char *longest = arena_join(job->arena, prefix, ".max_position_embeddings");
+    const char *factor = arena_join(job->arena, prefix, ".rope_scaling.factor");
+    const char *original =
+        arena_join(job->arena, prefix, ".rope_scaling.original_max_position_embeddings");
+    uint64_t n = 0, positions = 0, first = 0;
+    double times = 0;
+    TRY(job_count(job, layers, &n));
+    TRY(job_count(job, longest, &positions));
+    TRY(job_real(job, factor, &times));
+    TRY(job_count(job, original, &first));
+    double all = times * (double)first;
+    if (n)
+        job_set_count(job, "model.layers", n, layers);
+    if (positions)
+        job_set_count(job, "model.max_position", positions, longest);
+    if (all >= 1 && all < 1e9)
+        job_set_count(job, "model.max_position", (uint64_t)all, factor);
+    return STATUS_OK;
+}
+
+void serving_write_offload(struct job_writer *writer)
+{
+    uint64_t bytes = writer->plan->memory.weight_offload_bytes;
+    if (bytes)
+        writer_flag(writer, "cpu-offload-gb",
+                    arena_printf(writer->arena, "%.10g", (double)bytes / GIB));
 }
 
 enum status serving_device(struct job *job, double *gib, bool *a100)

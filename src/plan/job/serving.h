@@ -37,6 +37,12 @@ enum status serving_set_batch(struct job *job, uint64_t sequences, const char *f
 /* The model's own longest sequence, where the job does not say. */
 enum status serving_set_context(struct job *job, const char *flag);
 
+/* memory.weight_offload of a flag in GiB; what entries of the model's configuration under
+ * `prefix` change: its layers, and positions, also by rope scaling. */
+enum status serving_set_offload(struct job *job, const char *flag);
+enum status serving_set_overrides(struct job *job, const char *prefix);
+void serving_write_offload(struct job_writer *writer);
+
 /* The most sequences of all batches in flight, as the plan's launch says them. */
 uint64_t serving_sequences(const struct plan *plan);
 

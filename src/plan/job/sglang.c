@@ -24,7 +24,15 @@ static const struct job_flag flags[] = {
     RULE("moe-a2a-backend", JOB_VALUE, "moe.path", "none allgather; deepep by its mode",
          SERVER),
     RULE("enable-ep-moe", JOB_SWITCH, "parallel.ep", "older: ep is tp", SERVER),
-    MEMORY("json-model-override-args", JOB_VALUE, NULL, "the model's keys are changed", SERVER),
+    {"json-model-override-args", JOB_JSON, JOB_RULE, NULL, NULL, NULL, "its entries", SERVER},
+    RULE("json-model-override-args.num_hidden_layers", JOB_VALUE, "model.layers", NULL, SERVER),
+    RULE("json-model-override-args.max_position_embeddings", JOB_VALUE, "model.max_position",
+         NULL, SERVER),
+    RULE("json-model-override-args.rope_scaling.factor", JOB_VALUE, "model.max_position",
+         "x original_max_position_embeddings", SERVER),
+    RULE("json-model-override-args.rope_scaling.original_max_position_embeddings", JOB_VALUE,
+         "model.max_position", "x factor", SERVER),
+    NEITHER("json-model-override-args.architectures", JOB_LIST, SERVER),
     RULE("enable-deepep-moe", JOB_SWITCH, "moe.path", "moe-a2a-backend deepep", SERVER),
     RULE("deepep-mode", JOB_VALUE, "moe.path",
          "normal deepep, low_latency deepep_ll, auto: that in decode", SERVER),
@@ -61,9 +69,18 @@ static const struct job_flag flags[] = {
     TIME("enable-eplb", JOB_SWITCH, NULL, "placement is as the plan says", SERVER),
     DIRECT("page-size", JOB_VALUE, "memory.cache_block", NULL, NULL, SERVER),
     DIRECT("max-total-tokens", JOB_VALUE, "memory.cache_tokens", NULL, NULL, SERVER),
-    MEMORY("cpu-offload-gb", JOB_VALUE, "0", NULL, SERVER),
-    MEMORY("enable-hierarchical-cache", JOB_SWITCH, NULL, NULL, SERVER),
-    MEMORY("moe-dense-tp-size", JOB_VALUE, NULL, NULL, SERVER),
+    RULE("cpu-offload-gb", JOB_VALUE, "memory.weight_offload", "GiB of a rank", SERVER),
+    RULE("enable-hierarchical-cache", JOB_SWITCH, "memory.host_cache_ratio",
+         "hicache-ratio, 2 unless given", SERVER),
+    RULE("hicache-ratio", JOB_VALUE, "memory.host_cache_ratio",
+         "with enable-hierarchical-cache", SERVER),
+    RULE("hicache-size", JOB_VALUE, "memory.host_cache",
+         "10^9 bytes of a rank, with enable-hierarchical-cache", SERVER),
+    NEITHER("hicache-write-policy", JOB_VALUE, SERVER),
+    NEITHER("hicache-io-backend", JOB_VALUE, SERVER),
+    NEITHER("hicache-mem-layout", JOB_VALUE, SERVER),
+    RULE("moe-dense-tp-size", JOB_VALUE, NULL,
+         "1 with dp attention over all ranks: dense networks are whole there", SERVER),
     DIRECT("moe-runner-backend", JOB_VALUE, "stack.experts",
            "auto=auto triton=triton triton_kernel=triton_oai cutlass=cutlass "
            "deep_gemm=deepgemm flashinfer_cutlass=flashinfer flashinfer_trtllm=trtllm_gen "
@@ -246,6 +263,50 @@ static void write_draft(struct job_writer *writer)
         writer_flag(writer, "speculative-draft-model-path", path);
 }
 
+static enum status set_host_cache(struct job *job)
+{
+    bool enabled = false;
+    double ratio = 2, gigabytes = 0;
+    TRY(job_switch(job, "enable-hierarchical-cache", &enabled));
+    TRY(job_real(job, "hicache-ratio", &ratio));
+    TRY(job_real(job, "hicache-size", &gigabytes));
+    if (!enabled)
+        return STATUS_OK;
+    if (gigabytes > 0 && gigabytes < 1e6)
+        job_set(job, "memory.host_cache", arena_printf(job->arena, "%.0f B", gigabytes * 1e9),
+                "hicache-size");
+    else
+        job_set(job, "memory.host_cache_ratio", arena_printf(job->arena, "%g", ratio),
+                "hicache-ratio enable-hierarchical-cache");
+    return STATUS_OK;
+}
+
+/* Where attention is on one rank each, a plan has dense networks whole there already. */
+static enum status check_dense(struct job *job, const struct degrees *d)
+{
+    uint64_t dense = 0;
+    TRY(job_count(job, "moe-dense-tp-size", &dense));
+    bool alone = d->inside && d->dp == d->tp;
+    if (dense && !(dense == 1 && alone) && dense != (d->inside ? d->tp / d->dp : d->tp))
+        job_warn(job, job_setting(job, "moe-dense-tp-size")->mark,
+                 "dense networks over %" PRIu64
+                 " ranks matter to memory and are not modelled: they are over attention's",
+                 dense);
+    return STATUS_OK;
+}
+
+static void write_host_cache(struct job_writer *writer)
+{
+    const struct memory *m = &writer->plan->memory;
+    if (!m->host_cache_bytes && !(m->host_cache_ratio > 0))
+        return;
+    writer_flag(writer, "enable-hierarchical-cache", NULL);
+    bool size = m->host_cache_bytes > 0;
+    double value = size ? (double)m->host_cache_bytes / 1e9 : m->host_cache_ratio;
+    writer_flag(writer, size ? "hicache-size" : "hicache-ratio",
+                arena_printf(writer->arena, "%.10g", value));
+}
+
 static enum status sglang_finish(struct job *job)
 {
     struct degrees d;
@@ -253,6 +314,10 @@ static enum status sglang_finish(struct job *job)
     bool deepep = false, eager = false;
     uint64_t graphs = 0;
     TRY(read_degrees(job, &d));
+    TRY(check_dense(job, &d));
+    TRY(set_host_cache(job));
+    TRY(serving_set_offload(job, "cpu-offload-gb"));
+    TRY(serving_set_overrides(job, "json-model-override-args"));
     TRY(serving_largest(job, "cuda-graph-bs", &graphs));
     if (graphs)
         job_set_count(job, "stack.graph_batch", graphs, "cuda-graph-bs");
@@ -311,6 +376,8 @@ static enum status sglang_write(struct job_writer *writer)
     if (plan->stack.graphs == GRAPHS_NONE)
         writer_flag(writer, "disable-cuda-graph", NULL);
     write_draft(writer);
+    write_host_cache(writer);
+    serving_write_offload(writer);
     serving_write_formats(writer);
     return STATUS_OK;
 }

@@ -36,13 +36,14 @@ static const struct job_flag flags[] = {
     DIRECT("moe-config.backend", JOB_VALUE, "stack.experts",
            "AUTO=auto CUTLASS=cutlass TRTLLM=trtllm_gen DEEPGEMM=deepgemm TRITON=triton_oai",
            "AUTO", ARGUMENTS),
-    MEMORY("moe-config.max-num-tokens", JOB_VALUE, NULL, "experts take all tokens at once",
-           ARGUMENTS),
+    DIRECT("moe-config.max-num-tokens", JOB_VALUE, "moe.expert_tokens", NULL, NULL, ARGUMENTS),
     DIRECT("cuda-graph-config.max-batch-size", JOB_VALUE, "stack.graph_batch", NULL, NULL,
            ARGUMENTS),
     DIRECT("kv-cache-config.max-tokens", JOB_VALUE, "memory.cache_tokens", NULL, NULL,
            ARGUMENTS),
-    MEMORY("max-beam-width", JOB_VALUE, "1", NULL, ARGUMENTS),
+    RULE("max-beam-width", JOB_VALUE, "workload.max_num_seqs",
+         "each beam a sequence with a cache of its own: what they share of it is not modelled",
+         ARGUMENTS),
     TIME("enable-chunked-prefill", JOB_SWITCH, NULL, NULL, ARGUMENTS),
     TIME("kv-cache-config.enable-block-reuse", JOB_SWITCH, NULL, NULL, ARGUMENTS),
     TIME("cuda-graph-config.enable-padding", JOB_SWITCH, NULL, NULL, ARGUMENTS),
@@ -102,13 +103,17 @@ static void set_layout(struct job *job, const struct degrees *d)
 
 static enum status set_batch(struct job *job)
 {
-    uint64_t sequences = 2048;
+    uint64_t sequences = 2048, beams = 1;
     TRY(job_count(job, "max-batch-size", &sequences));
+    TRY(job_count(job, "max-beam-width", &beams));
+    if (!beams || beams > 1024)
+        return job_fail(job, "max-beam-width", "takes 1 to 1024 beams");
+    sequences *= beams;
     job_set(job, "workload.mode", "decode", "");
     job_set_count(job, "workload.micro_batch", sequences, "max-batch-size"); /* of a stage */
     job_set(job, "workload.queue", "true", "");
-    if (job_given(job, "max-batch-size"))
-        job_set_count(job, "workload.max_num_seqs", sequences, "max-batch-size");
+    if (job_given(job, "max-batch-size") || beams > 1)
+        job_set_count(job, "workload.max_num_seqs", sequences, "max-batch-size max-beam-width");
     return STATUS_OK;
 }
 

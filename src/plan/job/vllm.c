@@ -15,6 +15,8 @@
 #define CACHE "vllm/config/cache.py 002f10e0cfa1"
 #define ENGINE "vllm/engine/arg_utils.py 99d7eb5d6a51"
 #define COMPILATION "vllm/config/compilation.py 002284db4c87"
+#define LORA "vllm/config/lora.py, 0.19.0"
+#define MULTIMODAL "vllm/config/multimodal.py, 0.19.0"
 
 static const struct job_flag flags[] = {
     RULE("model", JOB_VALUE, "model", "or the word behind serve", ENGINE),
@@ -27,8 +29,8 @@ static const struct job_flag flags[] = {
     RULE("nnodes n", JOB_VALUE, "cluster", "nodes", PARALLEL_CONFIG),
     RULE("enable-expert-parallel ep", JOB_SWITCH, "parallel.ep",
          "tp x dp, etp 1; off: etp tp x dp", PARALLEL_CONFIG),
-    MEMORY("decode-context-parallel-size dcp", JOB_VALUE, "1",
-           "the cache is not split over tp ranks", PARALLEL_CONFIG),
+    DIRECT("decode-context-parallel-size dcp", JOB_VALUE, "parallel.dcp", NULL, NULL,
+           PARALLEL_CONFIG),
     MEMORY("prefill-context-parallel-size pcp", JOB_VALUE, "1", NULL, PARALLEL_CONFIG),
     RULE("all2all-backend", JOB_VALUE, "moe.path",
          "where dp > 1: allgather; deepep_high_throughput deepep, "
@@ -54,22 +56,43 @@ static const struct job_flag flags[] = {
     RULE("speculative-config.num_speculative_tokens num-speculative-tokens", JOB_VALUE,
          "workload.speculation.tokens", "and plus 1 tokens_per_sequence", ENGINE),
     {"speculative-config", JOB_JSON, JOB_RULE, NULL, NULL, NULL, "its entries", ENGINE},
-    {"compilation-config O", JOB_JSON, JOB_MEMORY, NULL, NULL, NULL, NULL, COMPILATION},
+    {"compilation-config O", JOB_JSON, JOB_RULE, NULL, NULL, NULL, "its entries", COMPILATION},
     RULE("compilation-config.cudagraph_mode cudagraph-mode", JOB_VALUE, "stack.graphs",
          "NONE none, PIECEWISE partial, FULL* full", COMPILATION),
     RULE("compilation-config.cudagraph_capture_sizes cudagraph-capture-sizes", JOB_LIST,
          "stack.graph_batch", "the largest / tokens_per_sequence", COMPILATION),
-    MEMORY("hf-overrides", JOB_VALUE, NULL, "the model's keys are changed", ENGINE),
+    {"hf-overrides", JOB_JSON, JOB_RULE, NULL, NULL, NULL, "its entries", ENGINE},
+    RULE("hf-overrides.num_hidden_layers", JOB_VALUE, "model.layers", NULL, ENGINE),
+    RULE("hf-overrides.max_position_embeddings", JOB_VALUE, "model.max_position", NULL, ENGINE),
+    RULE("hf-overrides.rope_scaling.factor", JOB_VALUE, "model.max_position",
+         "x original_max_position_embeddings", ENGINE),
+    RULE("hf-overrides.rope_scaling.original_max_position_embeddings", JOB_VALUE,
+         "model.max_position", "x factor", ENGINE),
+    NEITHER("hf-overrides.architectures", JOB_LIST, ENGINE),
     TIME("compilation-config.mode compilation-config.level", JOB_VALUE, NULL, NULL,
          COMPILATION),
     RULE("enforce-eager", JOB_SWITCH, "stack.graphs", "none", ENGINE),
-    MEMORY("cpu-offload-gb", JOB_VALUE, "0", "all weights are on the device", CACHE),
+    RULE("cpu-offload-gb", JOB_VALUE, "memory.weight_offload", "GiB of a rank", CACHE),
     DIRECT("enable-dbo", JOB_SWITCH, "moe.overlap", NULL, NULL, PARALLEL_CONFIG),
     DIRECT("block-size", JOB_VALUE, "memory.cache_block", NULL, NULL, CACHE),
     NEITHER("swap-space", JOB_VALUE, CACHE),
-    MEMORY("enable-lora", JOB_SWITCH, NULL, NULL, ENGINE),
+    RULE("enable-lora", JOB_SWITCH, "lora.slots", "max-loras, 1 unless given", LORA),
+    RULE("max-loras", JOB_VALUE, "lora.slots", "with enable-lora", LORA),
+    RULE("max-lora-rank", JOB_VALUE, "lora.rank", "with enable-lora: 16 unless given", LORA),
+    MEMORY("fully-sharded-loras", JOB_SWITCH, NULL, "A is whole on every tp rank", LORA),
+    NEITHER("max-cpu-loras", JOB_VALUE, LORA),
+    NEITHER("lora-modules", JOB_LIST, LORA),
+    NEITHER("lora-dtype", JOB_VALUE, LORA),
     DIRECT("num-gpu-blocks-override", JOB_VALUE, "memory.cache_blocks", NULL, NULL, CACHE),
-    MEMORY("limit-mm-per-prompt", JOB_VALUE, NULL, NULL, ENGINE),
+    {"limit-mm-per-prompt", JOB_JSON, JOB_RULE, NULL, NULL, NULL, "its entries", MULTIMODAL},
+    RULE("limit-mm-per-prompt.image limit-mm-per-prompt.image.count", JOB_VALUE,
+         "workload.encoder.limit", "images or videos, the larger; 999 unless given",
+         MULTIMODAL),
+    RULE("limit-mm-per-prompt.video limit-mm-per-prompt.video.count", JOB_VALUE,
+         "workload.encoder.limit", "images or videos, the larger; 999 unless given",
+         MULTIMODAL),
+    NEITHER("limit-mm-per-prompt.audio", JOB_VALUE, MULTIMODAL),
+    RULE("language-model-only", JOB_SWITCH, "workload.encoder.limit", "0", MULTIMODAL),
     TIME("enable-chunked-prefill", JOB_SWITCH, NULL, NULL, ENGINE),
     TIME("enable-prefix-caching", JOB_SWITCH, NULL, NULL, CACHE),
     TIME("async-scheduling", JOB_SWITCH, NULL, NULL, ENGINE),
@@ -288,9 +311,47 @@ static enum status set_captured(struct job *job)
     return STATUS_OK;
 }
 
+/* Adapters have room only where they are enabled. */
+static enum status set_adapters(struct job *job)
+{
+    bool enabled = false;
+    uint64_t slots = 1, rank = 16;
+    TRY(job_switch(job, "enable-lora", &enabled));
+    TRY(job_count(job, "max-loras", &slots));
+    TRY(job_count(job, "max-lora-rank", &rank));
+    if (!enabled)
+        return STATUS_OK;
+    job_set_count(job, "lora.slots", slots, "max-loras enable-lora");
+    job_set_count(job, "lora.rank", rank, "max-lora-rank enable-lora");
+    return STATUS_OK;
+}
+
+/* Of images and videos the one that is allowed more often; only both at 0 leave the encoder
+ * out. */
+static enum status set_images(struct job *job)
+{
+    static const char image[] = "limit-mm-per-prompt.image";
+    static const char video[] = "limit-mm-per-prompt.video";
+    uint64_t images = 999, videos = 999;
+    bool text = false;
+    TRY(job_count(job, image, &images));
+    TRY(job_count(job, video, &videos));
+    TRY(job_switch(job, "language-model-only", &text));
+    if (text)
+        job_set_count(job, "workload.encoder.limit", 0, "language-model-only");
+    else if (job_given(job, image) || job_given(job, video))
+        job_set_count(job, "workload.encoder.limit", images > videos ? images : videos,
+                      job_given(job, image) ? image : video);
+    return STATUS_OK;
+}
+
 static enum status vllm_finish(struct job *job)
 {
     TRY(set_pool(job));
+    TRY(set_adapters(job));
+    TRY(set_images(job));
+    TRY(serving_set_offload(job, "cpu-offload-gb"));
+    TRY(serving_set_overrides(job, "hf-overrides"));
     TRY(set_captured(job));
     TRY(serving_set_model(job, "model"));
     TRY(set_layout(job));
@@ -314,6 +375,23 @@ static void write_draft(struct job_writer *writer)
     writer_flag(writer, "speculative-config.method", methods[s->method]);
     if (s->method == DRAFT_MODEL)
         writer_flag(writer, "speculative-config.model", path);
+}
+
+static void write_adapters(struct job_writer *writer)
+{
+    const struct lora *lora = &writer->plan->lora;
+    uint64_t limit = writer->plan->workload.encoder.limit;
+    if (lora->slots && lora->rank) {
+        writer_flag(writer, "enable-lora", NULL);
+        writer_count(writer, "max-loras", lora->slots);
+        writer_count(writer, "max-lora-rank", lora->rank);
+    }
+    if (!limit)
+        writer_flag(writer, "language-model-only", NULL);
+    else if (limit != 999) {
+        writer_count(writer, "limit-mm-per-prompt.image", limit);
+        writer_count(writer, "limit-mm-per-prompt.video", limit);
+    }
 }
 
 static enum status vllm_write(struct job_writer *writer)
@@ -346,6 +424,8 @@ static enum status vllm_write(struct job_writer *writer)
     write_draft(writer);
     if (plan->memory.cache_bytes)
         writer_count(writer, "kv-cache-memory-bytes", plan->memory.cache_bytes);
+    write_adapters(writer);
+    serving_write_offload(writer);
     if (plan->stack.graphs == GRAPHS_NONE)
         writer_flag(writer, "enforce-eager", NULL);
     serving_write_formats(writer);

@@ -157,6 +157,8 @@ static bool is_limited(const struct plan *plan)
 
 /* an encoder that images pass in training */
 #define SEES ABOVE("workload.encoder.patches", 0), TRAINS, STACK(TRAINERS)
+/* adapters beside an engine's weights */
+#define ADAPTS STACK(BIT(STACK_VLLM)), INFERS, ABOVE("lora.slots", 0)
 #define COLOCATES TRAINS, NOT_STACK(BIT(STACK_HOST) | ENGINES)
 #define BESIDE ONE_OF("workload.colocated.engine", BIT(ENGINE_ASLEEP) | BIT(ENGINE_AWAKE))
 
@@ -233,13 +235,22 @@ const struct unread_row unread_rows[] = {
     /* ---- cluster ---- */
     WHEN("cluster.node.host_memory", TRAINS, ABOVE("optimizer.offload", 0)),
     WHEN("cluster.node.host_memory", TRAINS, ABOVE("recompute.offload", 0)),
+    WHEN("cluster.node.host_memory", INFERS, STACK(BIT(STACK_VLLM) | BIT(STACK_SGLANG)),
+         ABOVE("memory.weight_offload", 0)),
+    WHEN("cluster.node.host_memory", INFERS, STACK(BIT(STACK_SGLANG)),
+         ABOVE("memory.host_cache", 0)),
+    WHEN("cluster.node.host_memory", INFERS, STACK(BIT(STACK_SGLANG)),
+         ABOVE("memory.host_cache_ratio", 0)),
     WHEN("cluster.node.host_bandwidth", TRAINS, ABOVE("optimizer.offload", 0)),
     WHEN("cluster.node.host_bandwidth", TRAINS, ABOVE("recompute.offload", 0)),
+    WHEN("cluster.node.host_bandwidth", INFERS, STACK(BIT(STACK_VLLM) | BIT(STACK_SGLANG)),
+         ABOVE("memory.weight_offload", 0)),
     WHEN("cluster.node.host_memory_bandwidth", TRAINS, ABOVE("optimizer.offload", 0)),
     NEVER("cluster.device.peak.fp4", "no precision.compute multiplies at it yet"),
     WHEN("cluster.device.fp8_transpose", TRAINS, STACK(MEGATRONS),
          ONE_OF("precision.recipe", BIT(RECIPE_FP8_DELAYED) | BIT(RECIPE_FP8_CURRENT))),
-    NEVER("cluster.device.l2", "no cache is modelled yet"),
+    WHEN("cluster.device.l2", STACK(BIT(STACK_VLLM)), INFERS,
+         ONE_OF("stack.graphs", ALL(GRAPHS_FULL + 1) & ~BIT(GRAPHS_NONE))),
     WHEN("cluster.mesh", MATMUL_BLOCK, TENSOR),
     WHEN("cluster.wrap", MATMUL_BLOCK, TENSOR, ABOVE("cluster.mesh", 0)),
 
@@ -297,6 +308,8 @@ const struct unread_row unread_rows[] = {
     WHEN("workload.speculation.intermediate", DRAFT_SIZED),
     WHEN("workload.speculation.vocab", DRAFT_SIZED),
     WHEN("workload.speculation.tied", DRAFT_SIZED),
+    WHEN("workload.speculation.inputs", DRAFT_SIZED),
+    WHEN("workload.speculation.joined", DRAFT_SIZED),
     WHEN("workload.disaggregated", ANSWERS),
     WHEN("workload.limit.ttft", ANSWERS),
     WHEN("workload.limit.tpot", ANSWERS),
@@ -317,6 +330,7 @@ const struct unread_row unread_rows[] = {
     WHEN("workload.encoder.patches", ENCODES, ENGINE, INFERS),
     WHEN("workload.encoder.item", ENCODES, SEES),
     WHEN("workload.encoder.item", ENCODES, ENGINE, INFERS),
+    WHEN("workload.encoder.limit", ENCODES, ENGINE, INFERS),
     WHEN("workload.encoder.train", ENCODES, TRAINS),
 
     /* ---- parallel ---- */
@@ -331,6 +345,8 @@ const struct unread_row unread_rows[] = {
     WHEN("parallel.overlap_reduce", TRAINS, STACK(BIT(STACK_DEEPSPEED)),
          ABOVE("parallel.zero", 0)),
     WHEN("parallel.attention_dp", ANSWERS),
+    WHEN("parallel.batches", ENGINE, MODE(BIT(MODE_PREFILL) | BIT(MODE_DECODE)), PIPELINE),
+    WHEN("parallel.dcp", STACK(BIT(STACK_VLLM)), INFERS, TENSOR),
     WHEN("parallel.sp", TENSOR),
     WHEN("parallel.schedule", PIPELINE),
     WHEN("parallel.stages", PIPELINE),
@@ -361,6 +377,7 @@ const struct unread_row unread_rows[] = {
     WHEN("moe.library", PATH(BIT(PATH_DEEPEP_LL)), STACK(DISPATCHERS)),
     WHEN("moe.library", DEEPEP, STACK(DISPATCHERS | MEGATRONS), SPREAD),
     WHEN("moe.dispatch_tokens", PATH(BIT(PATH_DEEPEP_LL))),
+    WHEN("moe.expert_tokens", ENGINE, INFERS),
     WHEN("moe.switch", MODE(BIT(MODE_DECODE) | BIT(MODE_SERVE))),
     WHEN("moe.dedup", MODE(BIT(MODE_DECODE) | BIT(MODE_SERVE))),
     WHEN("moe.dedup", PATH(BIT(PATH_SELECTIVE))),
@@ -391,7 +408,10 @@ const struct unread_row unread_rows[] = {
     WHEN("precision.moment2", TRAINS,
          ONE_OF("optimizer.kind", BIT(OPTIMIZER_ADAM) | BIT(OPTIMIZER_MUON))),
     WHEN("lora.rank", TRAINS),
+    WHEN("lora.rank", ADAPTS),
+    WHEN("lora.slots", STACK(BIT(STACK_VLLM)), INFERS, ABOVE("lora.rank", 0)),
     WHEN("lora.targets", TRAINS, ABOVE("lora.rank", 0)),
+    WHEN("lora.targets", ADAPTS, ABOVE("lora.rank", 0)),
     WHEN("lora.format", TRAINS, ABOVE("lora.rank", 0)),
     WHEN("optimizer.kind", TRAINS),
     WHEN("optimizer.precision_aware", TRAINS, STACK(MEGATRONS)),
@@ -414,6 +434,10 @@ const struct unread_row unread_rows[] = {
     WHEN("memory.cache_bytes", ENGINE, INFERS),
     WHEN("memory.cache_blocks", ENGINE, INFERS),
     WHEN("memory.cache_tokens", ENGINE, INFERS),
+    WHEN("memory.weight_offload", STACK(BIT(STACK_VLLM) | BIT(STACK_SGLANG)), INFERS),
+    WHEN("memory.host_cache", STACK(BIT(STACK_SGLANG)), INFERS),
+    WHEN("memory.host_cache_ratio", STACK(BIT(STACK_SGLANG)), INFERS,
+         ZERO("memory.host_cache")),
     WHEN("block.collective", BLOCK(ALL(BLOCK_MLP + 1) & ~BIT(BLOCK_MOE)), TENSOR),
     WHEN("block.tiles", BLOCK(BIT(BLOCK_ALLREDUCE_MATMUL) | BIT(BLOCK_REDUCE_SCATTER_MATMUL))),
 };

@@ -82,6 +82,35 @@ static bool draft_broken(const struct plan *plan, char *text, char *hint)
     return true;
 }
 
+static bool shares_cache(const struct plan *plan)
+{
+    return plan->stack.kind == STACK_VLLM && plan->workload.mode != MODE_TRAIN &&
+           plan->parallel.dcp > 1;
+}
+
+/* vLLM config/parallel.py and config/model.py, verify_with_parallel_config: only ranks that
+ * would hold the same keys and values share them out. */
+static bool sharing_broken(const struct plan *plan, char *text, char *hint)
+{
+    const struct attention *a = &plan->model.attention;
+    uint64_t dcp = plan->parallel.dcp, tp = plan->parallel.tp, kv = a->kv_heads;
+    bool grouped = a->kind == ATTENTION_GQA && kv > 0;
+    snprintf(hint, RULE_TEXT, "a divisor of tp; with grouped queries of tp / kv_heads too");
+    if (tp % dcp != 0)
+        snprintf(text, RULE_TEXT, "dcp %" PRIu64 " does not divide tp %" PRIu64, dcp, tp);
+    else if (grouped && (dcp > tp / kv || a->heads / kv % dcp != 0))
+        snprintf(text, RULE_TEXT,
+                 "dcp %" PRIu64 ": tp %" PRIu64 " ranks over %" PRIu64
+                 " key and value heads do not hold the same that often",
+                 dcp, tp, kv);
+    else if (a->window || a->chunk)
+        snprintf(text, RULE_TEXT, "dcp %" PRIu64 ": layers with a window share nothing out",
+                 dcp);
+    else
+        return false;
+    return true;
+}
+
 /* Its sizes, on the same ranks. */
 static bool draft_size_broken(const struct plan *plan, char *text, char *hint)
 {
@@ -362,6 +391,12 @@ static const struct rule rules[] = {
      .applies = is_serving,
      .broken = loop_broken,
      .also = {"workload.concurrency"}},
+    {.name = "cache-splits",
+     .key = "parallel.dcp",
+     .shape = RULE_OTHER,
+     .applies = shares_cache,
+     .broken = sharing_broken,
+     .also = {"parallel.tp", "model.attention.kv_heads"}},
     {.name = "draft-beside-model",
      .key = "workload.speculation.tokens",
      .shape = RULE_OTHER,

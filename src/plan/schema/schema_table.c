@@ -411,6 +411,12 @@ const struct field schema_table[] = {
           "vocabulary of the draft"),
     BOOL("workload.speculation.tied", workload.speculation.size.tied, "false",
          "the draft's head is its embedding"),
+    COUNT(
+        "workload.speculation.inputs", workload.speculation.size.inputs, 0, 64, "0",
+        "rows as wide as the model's that the draft projects into one of its own: 2 in EAGLE, "
+        "3 in EAGLE-3; 0: none"),
+    BOOL("workload.speculation.joined", workload.speculation.size.joined, "false",
+         "its first layer's q, k and v read embedding and hidden row side by side (EAGLE-3)"),
     BOOL("workload.disaggregated", workload.disaggregated, "false",
          "serve: say what prefill and decode on deployments of their own would do"),
     RATE("workload.limit.ttft", workload.limit.ttft_s, UNIT_SECONDS, 0, 1e6, "0 s",
@@ -450,6 +456,9 @@ const struct field schema_table[] = {
           "patches of all images of a sequence that the encoder reads; 0: text alone"),
     COUNT("workload.encoder.item", workload.encoder.item, 0, 1e9, "0",
           "patches of the largest image or frame, which attention stays within; 0: all"),
+    COUNT("workload.encoder.limit", workload.encoder.limit, 0, 1e6, "999",
+          "engines: images of a prompt at most (--limit-mm-per-prompt), as many of which the "
+          "profile run encodes for every sequence; 0: text alone, the encoder is left out"),
     WORD("workload.encoder.train", workload.encoder.train, words_encoder, "all",
          "what is trained of the encoder; what is frozen has no gradients and states"),
 
@@ -467,6 +476,12 @@ const struct field schema_table[] = {
     COUNT("parallel.attention_dp", parallel.attention_dp, 0, 1e6, "0",
           "serve: replicas of attention, among which requests are shared out; 0: dp, else "
           "checked against it"),
+    COUNT("parallel.batches", parallel.batches, 0, 10000, "0",
+          "engines: batches of decode in flight over the pipeline's stages; fewer leave stages "
+          "idle; 0: one a stage, or as many as there are sequences"),
+    COUNT("parallel.dcp", parallel.dcp, 1, 1e6, "1",
+          "vllm: tensor-parallel ranks that share out the tokens of the cache "
+          "(--decode-context-parallel-size); what they exchange for it is not timed"),
     COUNT("parallel.zero", parallel.zero, 0, 3, "0",
           "what data-parallel ranks share out: 1 optimizer, 2 and gradients, 3 and weights"),
     COUNT("parallel.dp_shard", parallel.dp_shard, 0, 1e6, "0",
@@ -534,6 +549,9 @@ const struct field schema_table[] = {
          "deepep: whose communication buffers; auto: the stack's own"),
     COUNT("moe.dispatch_tokens", moe.dispatch_tokens, 0, 1e6, "0",
           "deepep_ll: tokens a rank's buffer is made for, at least; 0: the stack's default"),
+    COUNT("moe.expert_tokens", moe.expert_tokens, 0, 1e9, "0",
+          "engines: tokens that experts take at once, the others after them (trtllm's "
+          "moe_config.max_num_tokens); 0: the engine's default"),
     COUNT("moe.redundant_experts", moe.redundant_experts, 0, 65536, "0",
           "copies of experts beside the model's own (EPLB)"),
     WORD("moe.shared", moe.shared, words_shared, "auto",
@@ -619,8 +637,13 @@ const struct field schema_table[] = {
 
     /* ---- lora ---- */
 
-    COUNT("lora.rank", lora.rank, 0, 1e6, "0",
-          "rank of adapters, which alone are trained; 0: every weight is"),
+    COUNT(
+        "lora.rank", lora.rank, 0, 1e6, "0",
+        "rank of adapters, which alone are trained, 0: every weight is; of an engine's slots, "
+        "at most"),
+    COUNT("lora.slots", lora.slots, 0, 1e4, "0",
+          "vllm: adapters of one batch (--max-loras), with room for lora.rank each in the "
+          "model's format, and products as of one; 0: none"),
     WORDS("lora.targets", lora.targets, "[]",
           "matrices with adapters (q_proj, v_proj, linear_fc1 ...); empty: all of a layer"),
     FORMAT("lora.format", lora.format, words_format, "f32",
@@ -648,6 +671,14 @@ const struct field schema_table[] = {
           "engines: blocks of the pool, in place of what fits; 0: what fits"),
     COUNT("memory.cache_tokens", memory.cache_tokens, 0, 1e15, "0",
           "engines: most tokens of the pool; 0: as many as fit"),
+    BYTES("memory.weight_offload", memory.weight_offload_bytes, 0, "0 B",
+          "vllm, sglang: bytes of a rank's layers that stay in host memory and are read from "
+          "there in every step (--cpu-offload-gb)"),
+    BYTES("memory.host_cache", memory.host_cache_bytes, 0, "0 B",
+          "sglang: bytes of a second cache in host memory, per rank (--hicache-size)"),
+    REAL("memory.host_cache_ratio", memory.host_cache_ratio, 0, 1e4, "0",
+         "sglang: the same as a multiple of the pool, where memory.host_cache is 0 "
+         "(--hicache-ratio, 2 unless given)"),
     WORD("block.kind", block.kind, words_block, "moe",
          "what run performs: the model's MoE layer, or a matmul over tp ranks (predict times "
          "it)"),

@@ -422,6 +422,18 @@ static enum status report_ops(struct context *c, const struct predict_options *o
     return STATUS_OK;
 }
 
+/* A second cache beside what else waits in the host's memory. */
+static void report_host_cache(const struct plan *plan, struct prediction *out)
+{
+    struct memory_report *m = &out->memory;
+    uint64_t bytes = serving_host_bytes(plan, &out->serving);
+    if (bytes > m->host_bytes)
+        m->host_largest = "host_cache";
+    m->host_bytes += bytes;
+    if (bytes && m->host_limit_bytes && m->host_bytes > m->host_limit_bytes)
+        m->verdict = VERDICT_OOM;
+}
+
 enum status predict_step(const struct plan *plan, const struct predict_options *options,
                          struct arena *arena, struct prediction *out, struct err *err)
 {
@@ -435,6 +447,7 @@ enum status predict_step(const struct plan *plan, const struct predict_options *
     report_model(&c, &out->model);
     report_sync(&c, &out->sync);
     TRY(serving_of(plan, arena, &out->serving, err));
+    report_host_cache(plan, out);
     report_notes(&c, options->origins, out);
     TRY(report_ops(&c, options, out, err));
     if (options->time)

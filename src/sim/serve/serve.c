@@ -35,16 +35,20 @@ void serve_step_plan(const struct plan *plan, enum mode mode, uint64_t sequences
         w->tokens_per_sequence = 1;
     w->queue = true;
     w->micro_batch = serve_batch(plan, sequences);
+    if (sequences < plan->parallel.pp)
+        out->parallel.batches = sequences;
     w->sequence_length = plan->workload.input_length;
     if (mode == MODE_PREFILL)
         fill_prefill(plan, sequences, w);
 }
 
-/* Whole batches of what the cache holds. */
-static uint64_t held_batch(const struct plan *plan, const struct serving_report *pool)
+/* Whole batches of what the cache holds; fewer than stages where it holds fewer sequences. */
+static void hold(uint64_t sequences, struct plan *plan)
 {
-    uint64_t batch = pool->sequences / plan->parallel.pp;
-    return batch ? batch : 1;
+    uint64_t stages = engine_batches(plan), batch = sequences / stages;
+    plan->workload.micro_batch = batch ? batch : 1;
+    if (!batch)
+        plan->parallel.batches = sequences ? sequences : 1;
 }
 
 bool serve_starts(const struct plan *plan, const struct serving_report *pool)
@@ -67,12 +71,11 @@ const struct plan *serve_held(const struct plan *plan, struct plan *room, bool *
     if (status != STATUS_OK || !pool.present)
         return plan;
     *starts = serve_starts(plan, &pool);
-    uint64_t batch = held_batch(plan, &pool);
-    if (batch >= plan->workload.micro_batch)
+    if (pool.sequences >= plan->workload.micro_batch * engine_batches(plan))
         return plan;
     *room = *plan;
     room->workload.max_num_seqs = engine_sequences(plan); /* sizes the pool as before */
-    room->workload.micro_batch = batch;
+    hold(pool.sequences, room);
     return room;
 }
 
@@ -88,8 +91,10 @@ enum status serve_load_of(const struct plan *plan, struct arena *arena, struct s
     serve_step_plan(plan, MODE_DECODE, load->sequences, &decode);
     TRY(serving_of(&decode, arena, &pool, err));
     load->starts = serve_starts(plan, &pool);
-    if (pool.present && pool.sequences < load->sequences) {
-        load->sequences = held_batch(&decode, &pool) * plan->parallel.pp;
+    if (pool.present &&
+        pool.sequences < decode.workload.micro_batch * engine_batches(&decode)) {
+        hold(pool.sequences, &decode);
+        load->sequences = decode.workload.micro_batch * engine_batches(&decode);
         load->capped = "the cache";
     }
     return STATUS_OK;

@@ -73,7 +73,8 @@ static double rank_bytes(const struct plan *plan, const struct mean_request *r)
 {
     struct plan step;
     serve_step_plan(plan, MODE_DECODE, 1, &step);
-    uint64_t bytes = cache_sequence_bytes(&step, (uint64_t)ceil(r->cached));
+    uint64_t tokens = ceil_div((uint64_t)ceil(r->cached), engine_cache_ranks(plan));
+    uint64_t bytes = cache_sequence_bytes(&step, tokens);
     return (double)ceil_div(bytes, plan->parallel.pp);
 }
 

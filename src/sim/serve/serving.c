@@ -65,7 +65,7 @@ static uint64_t count_tokens(const struct plan *plan, const struct cache_groups 
                              const struct serving_report *r, uint64_t each)
 {
     if (!engine_release(plan)->plans_ahead || !each)
-        return groups->n ? r->cache_blocks / groups->n * r->block_tokens : 0;
+        return groups->n ? r->cache_blocks / groups->n * cache_groups_span(plan, groups) : 0;
     return (uint64_t)((double)r->cache_blocks / (double)each * (double)r->context_tokens);
 }
 
@@ -75,8 +75,8 @@ static void count_sequences(const struct plan *plan, const struct cache_groups *
                             struct serving_report *r)
 {
     uint64_t each = cache_groups_blocks(plan, groups, r->context_tokens, in_flight(plan));
-    uint64_t shared =
-        plan->workload.shared_prefix / r->block_tokens * groups->groups[MIXER_FULL];
+    uint64_t shared = plan->workload.shared_prefix / cache_groups_span(plan, groups) *
+                      groups->groups[MIXER_FULL];
     shared = shared < each ? shared : each;
     bool null = engine_release(plan)->pool == POOL_OF_DEVICE; /* vLLM: a block for no token */
     uint64_t usable = r->cache_blocks > null ? r->cache_blocks - null : 0;
@@ -96,7 +96,8 @@ static void limit_blocks(const struct plan *plan, const struct cache_groups *gro
     if (plan->memory.cache_blocks)
         blocks = plan->memory.cache_blocks;
     if (most && r->block_tokens)
-        blocks = lesser(blocks, checked_mul(most / r->block_tokens, groups->n, &overflow));
+        blocks = lesser(
+            blocks, checked_mul(most / cache_groups_span(plan, groups), groups->n, &overflow));
     if (blocks == r->cache_blocks)
         return;
     r->given = true;
@@ -164,6 +165,15 @@ int64_t serving_spare(const struct plan *plan, const struct serving_report *r)
         return 0;
     uint64_t held = r->weights_bytes + r->cache_bytes + r->outside_bytes + r->activation_bytes;
     return (int64_t)verdict_capacity(plan) - (int64_t)held;
+}
+
+uint64_t serving_host_bytes(const struct plan *plan, const struct serving_report *r)
+{
+    const struct memory *m = &plan->memory;
+    if (plan->stack.kind != STACK_SGLANG || !r->present)
+        return 0;
+    double bytes = m->host_cache_ratio * (double)r->cache_bytes;
+    return m->host_cache_bytes ? m->host_cache_bytes : (uint64_t)bytes;
 }
 
 /* One stage at the heaviest moment of its schedule; false when a size overflows. */

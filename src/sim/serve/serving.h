@@ -30,6 +30,9 @@ struct serving_report {
  * it runs out at run time. 0 for engines that count all. */
 int64_t serving_spare(const struct plan *plan, const struct serving_report *r);
 
+/* Bytes of a rank's second cache, in host memory. */
+uint64_t serving_host_bytes(const struct plan *plan, const struct serving_report *r);
+
 /* Blocks, tokens and sequences of a pool of cache_bytes and of context_tokens, on the stage
  * whose slots these are. */
 void serving_count(const struct plan *plan, const struct slots *slots,

@@ -95,11 +95,18 @@ void cache_groups_of(const struct plan *plan, const struct slots *slots,
         checked_add(out->block_bytes, draft_bytes(plan, out->block_tokens), &overflow);
 }
 
+uint64_t cache_groups_span(const struct plan *plan, const struct cache_groups *groups)
+{
+    bool overflow = false;
+    return checked_mul(groups->block_tokens, engine_cache_ranks(plan), &overflow);
+}
+
 uint64_t cache_groups_blocks(const struct plan *plan, const struct cache_groups *groups,
                              uint64_t tokens, uint64_t flight)
 {
     const struct attention *a = &plan->model.attention;
-    uint64_t block = groups->block_tokens, sum = groups->groups[MIXER_LINEAR]; /* one each */
+    uint64_t block = cache_groups_span(plan, groups),
+             sum = groups->groups[MIXER_LINEAR]; /* one each */
     sum += groups->groups[MIXER_FULL] * ceil_div(tokens, block);
     if (groups->groups[MIXER_WINDOW]) {
         uint64_t reach = a->window - 1 + flight;

@@ -21,6 +21,10 @@ struct cache_groups {
 void cache_groups_of(const struct plan *plan, const struct slots *slots,
                      struct cache_groups *out);
 
+/* Tokens of a sequence that a block on each rank that shares it out holds: dcp times a block's
+ * (v1/core/single_type_kv_cache_manager.py). */
+uint64_t cache_groups_span(const struct plan *plan, const struct cache_groups *groups);
+
 /* Blocks that a sequence of so many tokens takes, beside steps of `flight` tokens under way. */
 uint64_t cache_groups_blocks(const struct plan *plan, const struct cache_groups *groups,
                              uint64_t tokens, uint64_t flight);

@@ -285,6 +285,20 @@ static void refuse_start(const struct work *work, struct evaluation *out)
         }
 }
 
+/* A second cache in host memory goes by the pool. */
+static void judge_host_cache(const struct plan *plan, struct evaluation *out)
+{
+    struct arena arena = {0};
+    struct err err = {0};
+    struct serving_report pool = {0};
+    bool asked = plan->memory.host_cache_bytes || plan->memory.host_cache_ratio > 0;
+    if (asked && out->valid && serving_of(plan, &arena, &pool, &err) == STATUS_OK)
+        out->host_bytes += serving_host_bytes(plan, &pool);
+    arena_release(&arena);
+    if (asked && out->host_limit_bytes && out->host_bytes > out->host_limit_bytes)
+        out->verdict = VERDICT_OOM;
+}
+
 static void evaluate_mode(struct evaluator *e, const struct plan *plan, enum mode mode,
                           uint64_t sequences, struct evaluation *out)
 {
@@ -340,6 +354,7 @@ void evaluate(struct evaluator *e, const struct plan *plan, uint64_t structure,
         evaluate_overflow(&e->work, e->values, &e->overflow, out);
     if (!starts)
         refuse_start(&e->work, out);
+    judge_host_cache(plan, out);
     out->by = e;
 }
 

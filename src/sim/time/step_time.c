@@ -293,6 +293,12 @@ static void init_pipe(struct step_parts *c)
     c->pipe.send_s = c->all.send_s;
 }
 
+/* Batches that follow each other through the stages of a forward pass. */
+static double in_flight(const struct plan *plan)
+{
+    return (double)(plan_is_engine(plan) ? engine_batches(plan) : plan->parallel.pp);
+}
+
 /* What the busiest stage does, part by part, and what it waits. */
 static void add_pipeline(struct step_parts *c, struct step_time *out)
 {
@@ -320,7 +326,7 @@ static void add_pipeline(struct step_parts *c, struct step_time *out)
                 stretch_add(&all, b, m);
         }
     out->first_s += c->all.send_s * (double)(p->stages * p->chunks - 1);
-    out->beat_s = p->inference ? fmax(times.busy_s, out->first_s / (double)p->stages) : 0;
+    out->beat_s = p->inference ? fmax(times.busy_s, out->first_s / in_flight(&c->s->plan)) : 0;
     for (unsigned i = 0; i < TIME_PARTS; i++)
         out->part_s[i] += all.part_s[i];
     out->host_sync_s += all.sync_s;

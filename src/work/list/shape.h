@@ -74,6 +74,7 @@
     X(GROUPS, "n_group", "router groups")                                                      \
     X(TP, "tp", "tensor-parallel ranks")                                                       \
     X(PP, "pp", "pipeline stages")                                                             \
+    X(BATCHES, "n_batches", "batches of decode that an engine has in flight")                  \
     X(VPP, "vpp", "virtual pipeline stages per rank")                                          \
     X(CP, "cp", "context-parallel ranks")                                                      \
     X(ETP, "etp", "expert tensor-parallel ranks")                                              \

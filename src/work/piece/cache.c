@@ -2,6 +2,7 @@
 #include "work/piece/cache.h"
 
 #include "base/checked.h"
+#include "plan/engine.h"
 #include "work/list/dtype.h"
 #include "work/list/mixer.h"
 
@@ -123,6 +124,12 @@ struct size cache_tokens(struct sizes *z, const struct plan *plan, enum mixer mi
 {
     uint64_t bound = bound_of(plan, mixer);
     return bound ? size_min(z, tokens, size_const(z, bound)) : tokens;
+}
+
+struct size cache_part(struct sizes *z, const struct plan *plan, struct size tokens)
+{
+    uint64_t ranks = engine_cache_ranks(plan);
+    return ranks > 1 ? size_ceil_div(z, tokens, size_const(z, ranks)) : tokens;
 }
 
 struct size cache_layers(struct sizes *z, const struct plan *plan, enum mixer mixer)

@@ -34,6 +34,9 @@ struct size cache_width(const struct dims *dims);
 struct size cache_tokens(struct sizes *sizes, const struct plan *plan, enum mixer mixer,
                          struct size tokens);
 
+/* Of those, what a rank has of them where decode's context parallelism shares them out. */
+struct size cache_part(struct sizes *sizes, const struct plan *plan, struct size tokens);
+
 /* Layers of this stage with this mixer. */
 struct size cache_layers(struct sizes *sizes, const struct plan *plan, enum mixer mixer);
 

@@ -7,7 +7,9 @@
 
 bool encoder_is_there(const struct plan *plan)
 {
-    return plan->model.encoder.layers > 0;
+    bool out = plan_is_engine(plan) && plan->workload.mode != MODE_TRAIN &&
+               !plan->workload.encoder.limit;
+    return plan->model.encoder.layers > 0 && !out;
 }
 
 static enum encoder_training training(const struct plan *plan)
@@ -50,7 +52,8 @@ static uint64_t profiled_patches(const struct plan *plan)
     uint64_t room = checked_mul(engine_tokens(plan), merge, &overflow);
     if (!item)
         return room;
-    return room > item ? room / item * item : item;
+    uint64_t fit = room / item, asked = engine_images(plan);
+    return checked_mul(item, fit < asked ? (fit ? fit : 1) : asked, &overflow);
 }
 
 struct size encoder_patches(const struct plan *plan, struct sizes *z)

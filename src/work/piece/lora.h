@@ -10,6 +10,8 @@
 
 /* Whether the plan trains adapters alone. */
 bool lora_is_on(const struct plan *plan);
+/* Whether an engine has room for adapters beside its weights. */
+bool lora_is_served(const struct plan *plan);
 /* And whether beside weights in a format with scales (QLoRA). */
 bool lora_base_is_quantised(const struct plan *plan);
 

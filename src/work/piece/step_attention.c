@@ -34,11 +34,12 @@ static struct size reach(struct step *s)
     return size_div(z, size_add(z, size_mul(z, whole, kept), size_mul(z, rest, rest)), n);
 }
 
-/* Tokens of all sequences that the cache holds when a decode step reads it. */
+/* Tokens of all sequences that a rank's cache holds when a decode step reads it. */
 static struct size cached_tokens(struct step *s)
 {
     struct sizes *z = s->l.z;
-    return size_mul(z, size_slot(z, SLOT_MICRO_BATCH), reached_context(s));
+    return size_mul(z, size_slot(z, SLOT_MICRO_BATCH),
+                    cache_part(z, s->plan, reached_context(s)));
 }
 
 /* Columns per token of both products of the core: q k and scores v, over all heads of a rank.

@@ -227,8 +227,38 @@ static void add_copies(struct step *s, size_t n_buffers)
     }
 }
 
+/* Weights that an engine keeps in host memory, read through the link in every pass: of each of
+ * the stage's layers as much as of the others. */
+static void add_weight_reads(struct step *s)
+{
+    struct layer *l = &s->l;
+    const struct work *work = l->work;
+    size_t host = 0, held = 0;
+    while (host < work->n_host && !text_equal(work->host[host].name, "offloaded_weights"))
+        host++;
+    while (held < work->n_held && work->buffers[held].category != CATEGORY_WEIGHTS)
+        held++;
+    if (host == work->n_host || held == work->n_held)
+        return;
+    struct size layers = size_const(l->z, 0);
+    for (unsigned k = 0; k < KIND_COUNT; k++)
+        layers = size_add(l->z, layers, size_slot(l->z, slot_kind_layers((enum layer_kind)k)));
+    struct size bytes = size_ceil_div(l->z, work->host[host].bytes, layers);
+    for (unsigned k = 0; k < KIND_COUNT; k++) {
+        if (!s->kinds[k])
+            continue;
+        l->segment = segment_of_kind((enum layer_kind)k);
+        l->layers = work->use[l->segment].repeat;
+        struct op read = {
+            .name = "read_offloaded_weights", .kernel = KERNEL_COPY, .bytes_read = bytes};
+        uint16_t op = layer_op(l, read, OPERANDS(INOUT(DST, (uint16_t)held)));
+        l->work->ops[op].phase = PHASE_FORWARD;
+    }
+}
+
 void step_extras(struct step *s)
 {
+    add_weight_reads(s);
     add_copies(s, s->l.work->n_held);
     add_waits(s, s->l.work->n_ticks);
 }

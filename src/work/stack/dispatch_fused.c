@@ -39,10 +39,7 @@ static struct size width_of(const struct hold_path *p, enum width width)
 static struct row_dims pairs(struct hold_path *p, const struct row_dims *tokens)
 {
     struct sizes *s = p->x.sizes;
-    struct size seen = rows_total(p, tokens);
-    if (p->style->expert_chunk)
-        seen = size_min(s, seen, size_const(s, p->style->expert_chunk));
-    return rows_of(size_mul(s, seen, p->x.top_k), tokens->rule);
+    return rows_of(size_mul(s, part_at_once(p, tokens), p->x.top_k), tokens->rule);
 }
 
 /* DeepGEMM: each expert's rows padded to 128; of received rows those of local experts only. */
@@ -70,9 +67,7 @@ static struct size one(const struct hold_path *p)
 static void sorted_ids(struct hold_path *p, const struct row_dims *tokens)
 {
     struct sizes *s = p->x.sizes;
-    struct size chunk = tokens->dims[0];
-    if (p->style->expert_chunk)
-        chunk = size_min(s, chunk, size_const(s, p->style->expert_chunk));
+    struct size chunk = part_chunk(p, tokens->dims[0]);
     struct letters x = p->x;
     x.block = size_const(s, 128);
     struct row_dims ids = rows_of(triton_sorted_ids(&x, chunk), tokens->rule);
@@ -82,9 +77,9 @@ static void sorted_ids(struct hold_path *p, const struct row_dims *tokens)
 
 static void flashinfer(struct hold_path *p, const struct row_dims *tokens)
 {
-    struct row_dims bytes =
-        rows_of(flashinfer_workspace_bytes(&p->x, p->plan->precision.weights, tokens->dims[0]),
-                tokens->rule);
+    struct size chunk = part_chunk(p, tokens->dims[0]);
+    struct row_dims bytes = rows_of(
+        flashinfer_workspace_bytes(&p->x, p->plan->precision.weights, chunk), tokens->rule);
     part_scratch(p, "cutlass_moe_workspace", CATEGORY_WORKSPACE, DTYPE_INT8, &bytes, one(p),
                  FLOW_FORWARD);
 }

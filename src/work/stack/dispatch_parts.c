@@ -14,6 +14,17 @@ struct size rows_total(const struct hold_path *p, const struct row_dims *rows)
     return size_product(p->x.sizes, rows->n, rows->dims);
 }
 
+struct size part_chunk(const struct hold_path *p, struct size tokens)
+{
+    uint64_t most = p->style->expert_chunk;
+    return most ? size_min(p->x.sizes, tokens, size_const(p->x.sizes, most)) : tokens;
+}
+
+struct size part_at_once(const struct hold_path *p, const struct row_dims *tokens)
+{
+    return part_chunk(p, rows_total(p, tokens));
+}
+
 static struct buffer shaped(const char *name, enum category category, enum dtype dtype,
                             const struct row_dims *rows, struct size width)
 {

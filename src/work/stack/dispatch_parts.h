@@ -29,6 +29,9 @@ struct row_dims {
 
 struct row_dims rows_of(struct size rows, enum sizing_rule rule);
 struct size rows_total(const struct hold_path *p, const struct row_dims *rows);
+/* Of so many tokens, or of a rank's, what an engine's experts take at once. */
+struct size part_chunk(const struct hold_path *p, struct size tokens);
+struct size part_at_once(const struct hold_path *p, const struct row_dims *tokens);
 
 /* Takes a buffer of the step's that all layers share: added by the first kind of them. */
 uint16_t part_once(struct hold_path *p, struct buffer buffer);

@@ -19,7 +19,7 @@ static struct row_dims slots_of(const struct hold_path *p, struct size depth,
 static struct row_dims rows_for(struct hold_path *p, const struct row_dims *tokens)
 {
     struct sizes *s = p->x.sizes;
-    struct size seen = rows_total(p, tokens);
+    struct size seen = part_at_once(p, tokens);
     struct size pairs = size_mul(s, seen, p->x.top_k);
     enum expert_kernel kernel = p->style->kernel;
     if (kernel == EXPERT_KERNEL_CONTIGUOUS)

@@ -248,7 +248,7 @@ static void head(const struct serve *v)
 struct size serve_cached_sequences(const struct plan *plan, struct sizes *s)
 {
     struct size batch = size_slot(s, SLOT_MICRO_BATCH);
-    return plan_is_engine(plan) ? size_mul(s, batch, size_slot(s, SLOT_PP)) : batch;
+    return plan_is_engine(plan) ? size_mul(s, batch, size_slot(s, SLOT_BATCHES)) : batch;
 }
 
 static void cache_buffer(const struct plan *plan, struct work *work, const char *name,
@@ -286,8 +286,8 @@ void serve_cache(const struct plan *plan, struct work *work, uint64_t block)
                          cache_state_bytes(&d));
         if (!mixers[m] || !cache_name(mixer))
             continue;
-        struct size tokens =
-            size_up(s, cache_tokens(s, plan, mixer, context), block ? block : 1);
+        struct size tokens = cache_part(s, plan, cache_tokens(s, plan, mixer, context));
+        tokens = size_up(s, tokens, block ? block : 1);
         cache_buffer(plan, work, cache_name(mixer), mixer, plan->precision.kv_cache, tokens,
                      cache_width(&d));
         if (d.facts & FACT_INDEX)
@@ -389,7 +389,10 @@ enum status serve_build(const struct plan *plan, struct work *work, enum moe_pat
     if (plan_token_ranks(plan) > 1)
         v.tokens = size_mul(s, v.tokens, size_slot(s, SLOT_TP));
     step_segments(work);
+    size_t first = work->n_buffers;
     serve_weights(plan, work, style);
+    serve_offload(plan, work, first);
+    serve_adapters(plan, work);
     if (style->remainders)
         serve_remainders(plan, work, &style->experts);
     if (!style->profile)

@@ -42,6 +42,10 @@ enum status serve_build(const struct plan *plan, struct work *work, enum moe_pat
 
 /* Parts of serve_build. */
 void serve_weights(const struct plan *plan, struct work *work, const struct serve_style *style);
+/* Room for adapters; matrices of the layers listed since buffer `first` that stay in host
+ * memory. */
+void serve_adapters(const struct plan *plan, struct work *work);
+void serve_offload(const struct plan *plan, struct work *work, size_t first);
 /* What torch's allocator keeps of the segments of weights. */
 void serve_remainders(const struct plan *plan, struct work *work,
                       const struct serve_experts *layout);

@@ -59,10 +59,27 @@ static void draft_cache(const struct plan *plan, const struct plan *draft, struc
             continue;
         struct size tokens = size_const(s, 1);
         if (mixer != MIXER_LINEAR)
-            tokens = size_up(s, cache_tokens(s, draft, mixer, context), block ? block : 1);
+            tokens = size_up(s, cache_part(s, draft, cache_tokens(s, draft, mixer, context)),
+                             block ? block : 1);
         all = size_add(s, all, size_times(s, size_times(s, tokens, layers), each));
     }
     hold(work, "draft_kv_cache", CATEGORY_KV_CACHE, serve_cached_sequences(plan, s), all);
+}
+
+/* What a draft has that no model of its sizes has: the projection of what it is given, whole on
+ * every rank, and q, k and v that read twice as wide (vLLM models/llama_eagle.py: fc of [2 H,
+ * H]; llama_eagle3.py: fc of three hidden rows of the model, qkv_proj of 2 H). In 16 bits. */
+static uint64_t entry_bytes(const struct plan *plan, const struct plan *draft)
+{
+    const struct drafter *size = &plan->workload.speculation.size;
+    uint64_t tp = plan->parallel.tp, heads = ceil_div(size->heads, tp);
+    bool overflow = false;
+    uint64_t in = checked_mul(size->inputs, plan->model.hidden, &overflow);
+    uint64_t projection = checked_mul(in, size->hidden, &overflow);
+    uint64_t rows =
+        checked_mul(heads + 2 * ceil_div(size->kv_heads, tp), size->head_dim, &overflow);
+    uint64_t wider = size->joined ? checked_mul(rows, draft->model.hidden, &overflow) : 0;
+    return overflow ? UINT64_MAX / 4 : 2 * (projection + wider);
 }
 
 void serve_draft(const struct plan *plan, struct work *work, const struct serve_style *style)
@@ -75,6 +92,9 @@ void serve_draft(const struct plan *plan, struct work *work, const struct serve_
     struct sizes *s = &work->sizes;
     hold(work, "draft_weights", CATEGORY_WEIGHTS, size_const(s, 1),
          size_const(s, weights_bytes(draft, style, work->arena)));
+    if (entry_bytes(plan, draft))
+        hold(work, "draft_entry_weights", CATEGORY_WEIGHTS, size_const(s, 1),
+             size_const(s, entry_bytes(plan, draft)));
     if (!style->profile)
         draft_cache(plan, draft, work, style->cache_block);
 }

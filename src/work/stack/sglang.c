@@ -76,6 +76,7 @@ enum status stack_sglang_build(const struct plan *plan, struct work *work, struc
     style.moe.queues = QUEUE_ELEMENT;
     style.moe.low_latency_tokens = DEEPEP_LOW_LATENCY_TOKENS;
     style.moe.kernel = kernel_of(plan, path);
+    style.moe.expert_chunk = plan->moe.expert_tokens;
     if (plan->workload.scenario == SCENARIO_PROFILE_RUN)
         style.moe.sizing = SIZING_WORST;
     return serve_build(plan, work, path, &style, err);

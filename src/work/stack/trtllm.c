@@ -57,5 +57,6 @@ enum status stack_trtllm_build(const struct plan *plan, struct work *work, struc
     };
     style.moe.low_latency_tokens = DEEPEP_LOW_LATENCY_TOKENS;
     style.moe.kernel = kernel_of(plan, path);
+    style.moe.expert_chunk = 2 * plan->moe.expert_tokens; /* a chunk on each of two streams */
     return serve_build(plan, work, path, &style, err);
 }

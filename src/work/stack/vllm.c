@@ -136,7 +136,8 @@ enum status stack_vllm_build(const struct plan *plan, struct work *work, struct 
     style.moe.low_latency_rounds = profile && release->low_latency_tokens > 0;
     style.moe.low_latency_tokens = low_latency_tokens(plan, release);
     style.moe.kernel = kernel_of(plan, exchange);
-    style.moe.expert_chunk = release->expert_chunk;
+    style.moe.expert_chunk =
+        plan->moe.expert_tokens ? plan->moe.expert_tokens : release->expert_chunk;
     style.moe.keeps_workspaces = profile && release->keeps_workspaces;
     if (profile)
         style.moe.sizing = SIZING_WORST;

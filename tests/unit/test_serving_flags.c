@@ -1,0 +1,279 @@
+/* What single flags of engines' launches hold: adapters, weights and caches in host memory, a
+ * cache that ranks share out, experts in chunks, images, batches over stages, drafts' entries.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "base/text.h"
+#include "plan/engine.h"
+#include "plan/read/load.h"
+#include "sim/answer/predict.h"
+
+#define GIB ((uint64_t)1 << 30)
+
+static struct plan load_text(const char *text, struct arena *arena)
+{
+    struct plan plan;
+    struct err err = {0};
+    if (plan_load_text("plan.yaml", text, strlen(text), NULL, 0, arena, &plan, NULL, &err))
+        fail_msg("%s: %s (%s)", err.where, err.text, err.hint);
+    return plan;
+}
+
+static void assert_refused(const char *text, const char *why)
+{
+    struct arena arena = {0};
+    struct plan plan;
+    struct err err = {0};
+    if (!plan_load_text("plan.yaml", text, strlen(text), NULL, 0, &arena, &plan, NULL, &err))
+        fail_msg("%s: is taken", text);
+    if (!strstr(err.text, why))
+        fail_msg("%s: %s, without '%s'", text, err.text, why);
+    arena_release(&arena);
+}
+
+static struct prediction predict_text(const char *text, struct arena *arena)
+{
+    struct plan *plan = arena_alloc(arena, 1, sizeof *plan);
+    struct prediction prediction = {0};
+    struct err err = {0};
+    const struct predict_options options = {0};
+    *plan = load_text(text, arena);
+    if (predict(plan, &options, arena, &prediction, &err))
+        fail_msg("%s (%s)", err.text, err.hint);
+    return prediction;
+}
+
+static uint64_t buffer_bytes(const struct prediction *p, const char *name)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < p->memory.n_buffers; i++)
+        if (text_equal(p->memory.buffers[i].name, name))
+            sum += p->memory.buffers[i].bytes;
+    return sum;
+}
+
+/* Llama 3.1 8B, a layer: q, k and v have 3 x 4096 + 4096 + 2 x 1024 of a rank, output 2 x 4096,
+ * gate and up 2 x (4096 + 14336), down 14336 + 4096: 81,920. Two adapters of rank 16 in 16
+ * bits, 32 layers: 160 MiB. Of tp 2: widths of q, k, v, gate and up halved, and inputs of the
+ * other two: 3 x 4096 + 3072, 2048 + 4096, 2 x (4096 + 7168), 7168 + 4096: 55,296, 108 MiB. */
+static void adapters_have_room(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *cluster, *parallel;
+        uint64_t mib;
+    } rows[] = {{"h100", "tp: 1", 160}, {"h100-2x1", "tp: 2", 108}};
+    for (size_t i = 0; i < 2; i++) {
+        struct arena arena = {0};
+        uint64_t weights[2];
+        for (unsigned with = 0; with < 2; with++) {
+            struct prediction p =
+                predict_text(arena_printf(&arena,
+                                          "model: llama-3.1-8b\ncluster: %s\nstack: vllm\n"
+                                          "workload: {mode: decode, context_length: 4096}\n"
+                                          "parallel: {%s}\nlora: {rank: 16, slots: %u}\n",
+                                          rows[i].cluster, rows[i].parallel, 2 * with),
+                             &arena);
+            weights[with] = p.serving.weights_bytes;
+        }
+        assert_int_equal(weights[1] - weights[0], rows[i].mib << 20);
+        arena_release(&arena);
+    }
+}
+
+/* What stays in host memory is not on the device, no more than the layers have: all but the
+ * embedding, the head and vectors. */
+static void offloaded_weights_leave_the_device(void **state)
+{
+    (void)state;
+    static const char text[] = "model: llama-3.1-8b\ncluster: h100\nstack: %s\n"
+                               "workload: {mode: decode, context_length: 4096}\n"
+                               "memory: {weight_offload: %s}\n";
+    static const char *const stacks[] = {"vllm", "sglang"};
+    const uint64_t matrices =
+                       32 * (2ull * 4096 * 4096 + 2 * 4096 * 1024 + 3 * 4096 * 14336) * 2,
+                   norms = (2 * 32 + 1) * 4096 * 2;
+    for (unsigned i = 0; i < 2; i++) {
+        struct arena arena = {0};
+        struct prediction none =
+            predict_text(arena_printf(&arena, text, stacks[i], "0 B"), &arena);
+        struct prediction some =
+            predict_text(arena_printf(&arena, text, stacks[i], "4 GiB"), &arena);
+        struct prediction most =
+            predict_text(arena_printf(&arena, text, stacks[i], "40 GiB"), &arena);
+        assert_int_equal(none.memory.host_bytes, 0);
+        assert_int_equal(some.memory.host_bytes, 4 * GIB);
+        assert_int_equal(none.serving.weights_bytes - some.serving.weights_bytes, 4 * GIB);
+        assert_int_equal(most.memory.host_bytes, matrices + norms);
+        assert_int_equal(none.serving.weights_bytes - most.serving.weights_bytes,
+                         matrices + norms);
+        arena_release(&arena);
+    }
+}
+
+/* Every rank of tp 8 holds all of MLA's latents; eight that share them out hold an eighth. */
+static void ranks_share_a_cache_out(void **state)
+{
+    (void)state;
+    static const char text[] = "model: deepseek-v3\ncluster: h200-8x1\nstack: vllm\n"
+                               "workload: {mode: decode, context_length: 65536}\n"
+                               "parallel: {tp: 8, dcp: %u}\nmemory: {cache_blocks: 9000}\n";
+    struct arena arena = {0};
+    struct prediction whole = predict_text(arena_printf(&arena, text, 1), &arena);
+    struct prediction shared = predict_text(arena_printf(&arena, text, 8), &arena);
+    assert_int_equal(whole.serving.sequences, 8999 / (65536 / 64));
+    assert_int_equal(shared.serving.sequences, 8999 / (65536 / 64 / 8));
+    assert_int_equal(shared.serving.cache_bytes, whole.serving.cache_bytes);
+    assert_int_equal(buffer_bytes(&shared, "kv_cache") * 8, buffer_bytes(&whole, "kv_cache"));
+    arena_release(&arena);
+    assert_refused("model: deepseek-v3\ncluster: h200-8x1\nstack: vllm\n"
+                   "workload: {mode: decode}\nparallel: {tp: 8, dcp: 3}\n",
+                   "dcp 3 does not divide tp 8");
+    assert_refused("model: qwen3-30b-a3b\ncluster: h200-8x1\nstack: vllm\n"
+                   "workload: {mode: decode}\nparallel: {tp: 8, dcp: 4}\n",
+                   "do not hold the same");
+    assert_refused("model: gpt-oss-120b\ncluster: h200-8x2\nstack: vllm\n"
+                   "workload: {mode: decode}\nparallel: {tp: 16, dcp: 2}\n",
+                   "window");
+}
+
+/* Gathered over 8 ranks 65,536 tokens reach the experts; two streams of 4,096 hold what 8,192
+ * do where tokens are on every rank. */
+static void experts_take_chunks(void **state)
+{
+    (void)state;
+    static const char *const plans[] = {
+        "parallel: {tp: 8, ep: 8}\n",
+        "parallel: {tp: 1, ep: 8}\nmoe: {path: allgather, expert_tokens: 4096}\n",
+        "parallel: {tp: 1, ep: 8}\nmoe: {path: allgather}\n",
+    };
+    uint64_t bytes[3];
+    for (unsigned i = 0; i < 3; i++) {
+        struct arena arena = {0};
+        struct prediction p =
+            predict_text(arena_printf(&arena,
+                                      "model: deepseek-v3\ncluster: h200-8x1\nstack: trtllm\n"
+                                      "workload: {mode: prefill, sequence_length: 8192}\n%s",
+                                      plans[i]),
+                         &arena);
+        bytes[i] = buffer_bytes(&p, "cutlass_moe_workspace");
+        arena_release(&arena);
+    }
+    assert_true(bytes[0] > GIB);
+    assert_int_equal(bytes[1], bytes[0]);
+    assert_true(bytes[2] > 7 * bytes[0]);
+}
+
+/* Text alone: neither the encoder's weights nor its part of the profile run. Of images as large
+ * as a step one is encoded; four sequences of one small image are four images. */
+static void images_may_be_limited(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "model: qwen3-vl-30b-a3b\ncluster: h100-2x1\nstack: vllm\n"
+        "workload: {mode: decode, context_length: 8192, max_num_seqs: 4, "
+        "encoder: {item: 1024, limit: %u}}\nparallel: {tp: 2}\n";
+    struct arena arena = {0};
+    struct prediction none = predict_text(arena_printf(&arena, text, 0), &arena);
+    struct prediction one = predict_text(arena_printf(&arena, text, 1), &arena);
+    struct prediction all = predict_text(arena_printf(&arena, text, 999), &arena);
+    assert_int_equal(buffer_bytes(&none, "encoder_weights"), 0);
+    assert_int_equal(one.serving.weights_bytes - none.serving.weights_bytes,
+                     buffer_bytes(&one, "encoder_weights"));
+    assert_true(buffer_bytes(&one, "encoder_weights") > 0);
+    /* 4 x 256 tokens, 32 x 256 tokens: cached outputs differ at least */
+    assert_true(all.serving.activation_bytes > one.serving.activation_bytes);
+    assert_true(one.serving.activation_bytes > none.serving.activation_bytes);
+    arena_release(&arena);
+}
+
+static void host_caches_are_a_second_wall(void **state)
+{
+    (void)state;
+    static const char text[] = "model: llama-3.1-8b\nstack: sglang\n"
+                               "cluster: {base: h100, node: {host_memory: %s}}\n"
+                               "workload: {mode: decode, context_length: 4096}\n"
+                               "memory: {%s}\n";
+    struct arena arena = {0};
+    struct prediction room =
+        predict_text(arena_printf(&arena, text, "1 TiB", "host_cache_ratio: 2"), &arena);
+    struct prediction given =
+        predict_text(arena_printf(&arena, text, "1 TiB", "host_cache: 30 GiB"), &arena);
+    struct prediction none =
+        predict_text(arena_printf(&arena, text, "64 GiB", "host_cache_ratio: 2"), &arena);
+    assert_int_equal(room.memory.host_bytes, 2 * room.serving.cache_bytes);
+    assert_int_equal(given.memory.host_bytes, 30 * GIB);
+    assert_int_equal(room.memory.verdict, VERDICT_FITS);
+    assert_int_equal(none.memory.verdict, VERDICT_OOM);
+    arena_release(&arena);
+}
+
+/* A pool of fewer sequences than stages starts, with stages that wait; one of none does not. */
+static void fewer_sequences_than_stages_start(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *fraction;
+        uint64_t batches, batch, verdict;
+    } rows[] = {{"0.42", 8, 1, VERDICT_FITS},
+                {"0.39", 4, 1, VERDICT_FITS},
+                {"0.375", 2, 1, VERDICT_FITS},
+                {"0.36", 1, 1, VERDICT_OOM}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct arena arena = {0};
+        struct prediction p = predict_text(
+            arena_printf(&arena,
+                         "model: deepseek-v3\ncluster: h200-8x2\nstack: vllm\n"
+                         "workload: {mode: decode, context_length: 131072, micro_batch: 4, "
+                         "queue: true}\nparallel: {tp: 2, pp: 8}\nmemory: {fraction: %s}\n",
+                         rows[i].fraction),
+            &arena);
+        assert_int_equal(p.memory.verdict, rows[i].verdict);
+        assert_int_equal(p.batch, rows[i].batch);
+        /* 8 layers of the fullest stage, 576 elements of 2 bytes a token */
+        assert_int_equal(buffer_bytes(&p, "kv_cache"), rows[i].batches * 131072 * 8 * 576 * 2);
+        arena_release(&arena);
+    }
+}
+
+/* EAGLE-3 on Llama 3.3 70B: fc of 3 x 8192 to 6144 and 6144 more rows in front of 48 + 2 x 8
+ * heads of 128, in 16 bits; of tp 2 the rows in front of half of them. */
+static void drafts_have_an_entry(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "model: llama-3.1-70b\ncluster: h200-2x1\nstack: vllm\n"
+        "workload: {mode: decode, context_length: 4096, speculation: {tokens: 3, layers: 1, "
+        "hidden: 6144, heads: 48, kv_heads: 8, head_dim: 128, intermediate: 16384, vocab: "
+        "32000, "
+        "inputs: %u, joined: %s}}\nparallel: {tp: 2}\n";
+    struct arena arena = {0};
+    struct prediction none = predict_text(arena_printf(&arena, text, 0, "false"), &arena);
+    struct prediction eagle = predict_text(arena_printf(&arena, text, 3, "true"), &arena);
+    assert_int_equal(buffer_bytes(&none, "draft_entry_weights"), 0);
+    assert_int_equal(buffer_bytes(&eagle, "draft_entry_weights"),
+                     2 * (3 * 8192 * 6144 + (24 + 2 * 4) * 128 * 6144));
+    assert_int_equal(eagle.serving.weights_bytes - none.serving.weights_bytes,
+                     buffer_bytes(&eagle, "draft_entry_weights"));
+    arena_release(&arena);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(adapters_have_room),
+        cmocka_unit_test(offloaded_weights_leave_the_device),
+        cmocka_unit_test(ranks_share_a_cache_out),
+        cmocka_unit_test(experts_take_chunks),
+        cmocka_unit_test(images_may_be_limited),
+        cmocka_unit_test(host_caches_are_a_second_wall),
+        cmocka_unit_test(fewer_sequences_than_stages_start),
+        cmocka_unit_test(drafts_have_an_entry),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
