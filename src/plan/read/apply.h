@@ -14,7 +14,7 @@ struct loader {
     struct plan *plan;
     struct mark *origins; /* by field; file NULL: the default */
     struct err *err;
-    struct shelf *shelf; /* the files of parts; NULL: they are read into the arena */
+    struct shelf *shelf;       /* the files of parts; NULL: they are read into the arena */
     const struct node *config; /* the configuration that the model is of; NULL: it is of keys */
 };
 
