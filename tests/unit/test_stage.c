@@ -171,7 +171,7 @@ static void a_stage_is_taken_over_whole(void **state)
 {
     (void)state;
     struct plan plan = pipeline(4, 1, PIPELINE_1F1B);
-    struct slots stage, other;
+    struct slots stage = {0}, other = {0};
     params_count(&plan.model, &stage.params);
     for (unsigned i = 0; i < SLOT_COUNT; i++)
         stage.value[i] = other.value[i] = 1000000007; /* no stage has as many of anything */

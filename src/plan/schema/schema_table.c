@@ -593,7 +593,8 @@ const struct field schema_table[] = {
     COUNT("moe.routing.samples", moe.routing.samples, 1, 1e9, "200",
           "routing samples that expectations and percentiles are taken over"),
     WORD("moe.routing.layers", moe.routing.layers, words_routing_layers, "independent",
-         "whether MoE layers of a step are routed each for itself, or all alike"),
+         "whether MoE layers of a step are routed each for itself, or all alike: what a stage "
+         "saves of them adds up, and takes the time, near the mean or as the fullest does"),
 
     /* ---- precision ---- */
 

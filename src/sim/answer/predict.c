@@ -31,6 +31,8 @@ struct context {
     bool sampled; /* they do, or overflow of buffers of given size: demand is set */
     struct demand_spread demand;
     struct demand_source source;
+    struct demand_stages stages; /* none: all layers are routed alike */
+    struct demand_layers layers; /* of layers that are not */
     struct overflow overflow;
     struct other *expected, *worst; /* the same list for other demands */
 };
@@ -59,13 +61,29 @@ static struct demand certified(const struct context *c)
     return (struct demand){most.rows, most.tokens, most.rows, most.tokens};
 }
 
-static enum status evaluate_other(const struct context *c, const struct demand *demand,
+/* The slots of a demand of all layers, or of layers that are routed apart. */
+static void set_demand(const struct context *c, const struct demand *demand,
+                       enum demand_level level, struct slots *slots)
+{
+    *slots = c->slots;
+    demand_to_slots(demand, slots);
+    if (c->stages.n)
+        demand_layers_to_slots(&c->layers, &c->stages, level, slots);
+}
+
+/* Every layer as full as that. */
+static void set_alike(const struct context *c, const struct demand *demand, struct slots *slots)
+{
+    *slots = c->slots;
+    demand_to_slots(demand, slots);
+}
+
+static enum status evaluate_other(const struct context *c, const struct slots *slots,
                                   struct other **out, struct err *err)
 {
     struct other *other = arena_alloc(c->arena, 1, sizeof *other);
     other->values = arena_alloc(c->arena, c->work.sizes.n, sizeof *other->values);
-    other->slots = c->slots;
-    demand_to_slots(demand, &other->slots);
+    other->slots = *slots;
     *out = other;
     if (evaluate_slots(c->plan, &c->work, &other->slots, other->values, &other->result))
         return STATUS_OK;
@@ -91,6 +109,10 @@ static enum status sample(struct context *c, const struct predict_options *optio
     demand_sample(&c->source, c->slots.value[SLOT_TOKENS], options->exact, &c->demand);
     struct overflow_layer layer = overflow_sampled(&c->source, &c->demand);
     overflow_of(c->plan, &layer, &c->overflow);
+    if (!c->work.apart)
+        return STATUS_OK;
+    demand_stages_of(c->plan, &c->stages);
+    demand_layers_of(&c->source, &c->demand, plan_moe_layers(c->plan), &c->layers);
     return STATUS_OK;
 }
 
@@ -100,16 +122,19 @@ static enum status evaluate_all(struct context *c, const struct predict_options 
                                 struct err *err)
 {
     struct demand worst = certified(c);
+    struct slots slots;
     c->routed = evaluate_is_routed(c->plan, &c->work);
     c->sampled = c->routed || c->work.room.set;
     if (c->sampled)
         TRY(sample(c, options, err));
     if (c->routed) {
         worst = c->demand.worst;
-        TRY(evaluate_other(c, &c->demand.expected, &c->expected, err));
-        demand_to_slots(&c->demand.p99, &c->slots);
+        set_demand(c, &c->demand.expected, DEMAND_EXPECTED, &slots);
+        TRY(evaluate_other(c, &slots, &c->expected, err));
+        set_demand(c, &c->demand.p99, DEMAND_P99, &c->slots);
     }
-    TRY(evaluate_other(c, &worst, &c->worst, err));
+    set_alike(c, &worst, &slots);
+    TRY(evaluate_other(c, &slots, &c->worst, err));
     if (!evaluate_slots(c->plan, &c->work, &c->slots, c->values, &c->result))
         return too_large(err);
     if (c->sampled)
@@ -238,8 +263,7 @@ static uint64_t rows_that_end(const struct context *c, struct other *step, uint6
     while (ends - fits > 1) {
         uint64_t middle = fits + (ends - fits) / 2;
         struct demand demand = demand_of_rows(&c->source, middle);
-        step->slots = c->slots;
-        demand_to_slots(&demand, &step->slots);
+        set_alike(c, &demand, &step->slots);
         bool over =
             !evaluate_slots(c->plan, &c->work, &step->slots, step->values, &step->result) ||
             step->result.peak.total_bytes > limit_bytes;
@@ -275,6 +299,28 @@ static uint64_t percentile_error(const double *sorted, uint64_t n)
     return (uint64_t)ceil(fmax(at - low, high - at));
 }
 
+/* Bytes of a sampled step. */
+static uint64_t step_bytes(const struct context *c, uint64_t s, struct other *step)
+{
+    set_alike(c, &c->demand.samples[s], &step->slots);
+    if (c->stages.n)
+        demand_step_to_slots(&c->source, &c->stages, s, &step->slots);
+    return evaluate_slots(c->plan, &c->work, &step->slots, step->values, &step->result)
+               ? step->result.peak.total_bytes
+               : UINT64_MAX;
+}
+
+/* Where layers are routed apart, numbers have errors of their own. */
+static uint64_t error_bytes(const struct context *c, const double *sorted, struct other *step,
+                            const struct memory_report *m)
+{
+    if (!c->stages.n)
+        return percentile_error(sorted, c->demand.n);
+    set_demand(c, &c->demand.p99, DEMAND_HIGH, &step->slots);
+    evaluate_slots(c->plan, &c->work, &step->slots, step->values, &step->result);
+    return step->result.peak.total_bytes - m->total_bytes;
+}
+
 /* Expected and worst totals, and the chance of running out in a step: each sampled step through
  * the list. */
 static void report_spread(const struct context *c, struct memory_report *m)
@@ -287,14 +333,12 @@ static void report_spread(const struct context *c, struct memory_report *m)
     m->expected_bytes = c->expected->result.peak.total_bytes;
     m->worst_bytes = c->worst->result.peak.total_bytes;
     for (uint64_t i = 0; i < c->demand.n; i++) {
-        step.slots = c->slots;
-        demand_to_slots(&c->demand.samples[i], &step.slots);
-        if (evaluate_slots(c->plan, &c->work, &step.slots, step.values, &step.result))
-            hits += step.result.peak.total_bytes > m->limit_bytes;
-        sorted[i] = (double)step.result.peak.total_bytes;
+        uint64_t bytes = step_bytes(c, i, &step);
+        hits += bytes > m->limit_bytes;
+        sorted[i] = (double)bytes;
     }
     stat_sort(sorted, c->demand.n);
-    m->p99_error_bytes = percentile_error(sorted, c->demand.n);
+    m->p99_error_bytes = error_bytes(c, sorted, &step, m);
     m->oom_samples = hits;
     m->oom_probability =
         hits ? stat_chance_bound(hits, c->demand.n) : chance_unseen(c, &step, m);

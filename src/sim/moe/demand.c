@@ -48,6 +48,11 @@ enum status demand_prepare(const struct plan *plan, const struct routing_data *d
     source->samples = arena_alloc(arena, source->n + 1, sizeof *source->samples);
     source->sorted = arena_alloc(arena, source->n + 1, sizeof *source->sorted);
     source->padded = arena_alloc(arena, spec.ranks, sizeof *source->padded);
+    if (plan->moe.routing.layers == ROUTING_INDEPENDENT && !plan->stack.static_shapes)
+        source->n_ranks = lesser(source->n, DEMAND_RANKS);
+    source->stride = round_up(spec.ranks, DEMAND_LANES);
+    source->ranks = arena_alloc(arena, source->n_ranks * DEMAND_PER_RANK * source->stride,
+                                sizeof *source->ranks);
     return STATUS_OK;
 }
 
@@ -97,6 +102,20 @@ static struct demand heaviest(const struct demand_source *source)
         raise(&most.received, step->received[rank]);
     }
     return most;
+}
+
+/* What a sample asks of every rank, for steps that are made of it. */
+static void keep_ranks(const struct demand_source *source, uint64_t s)
+{
+    uint64_t n = source->rows.map.ranks;
+    if (s >= source->n_ranks)
+        return;
+    float *to = source->ranks + s * DEMAND_PER_RANK * source->stride;
+    for (uint64_t rank = 0; rank < n; rank++) {
+        to[rank] = (float)source->step.rank[rank];
+        to[source->stride + rank] = (float)source->step.received[rank];
+        to[2 * source->stride + rank] = (float)source->padded[rank];
+    }
 }
 
 static uint64_t *member(struct demand *demand, unsigned i)
@@ -170,6 +189,7 @@ void demand_sample(struct demand_source *source, uint64_t tokens, bool exact,
         else
             rows_sample_step(&source->rows, s, &source->scratch, &source->step);
         source->samples[s] = heaviest(source);
+        keep_ranks(source, s);
         spread->n_over += demand_exceeds(&source->samples[s], &source->room);
         lost += beyond(source);
     }
@@ -183,6 +203,9 @@ void demand_to_slots(const struct demand *demand, struct slots *slots)
     slots->value[SLOT_RECEIVED] = demand->received;
     slots->value[SLOT_PADDED_ROWS] = demand->padded;
     slots->value[SLOT_HOT_EXPERT] = demand->hot;
+    memcpy(&slots->value[SLOT_HELD_ROWS], &slots->value[SLOT_ROWS],
+           SLOTS_ROUTED * sizeof *slots->value);
+    slots->n_routed = 0;
 }
 
 bool demand_matters(const struct work *work)

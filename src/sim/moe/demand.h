@@ -1,9 +1,10 @@
 /* What routing asks of the heaviest rank in a step: expected, p99 and the certified worst.
  *
- * Sampled steps are Gaussian where that law is close (work/rows), exact otherwise. Every size
- * is the maximum over the ranks of the expert-parallel group, each size on its own rank; all
- * MoE layers of a step are taken to be routed like the sampled one. The p99 of a step is every
- * size at its own 99th percentile, an upper bound of the percentile of what they add up to. */
+ * Samples are Gaussian where that law is close (work/rows), exact otherwise. Every size is the
+ * maximum over the ranks of the expert-parallel group, each size on its own rank. A sample is
+ * one layer of a step; where all are routed alike it is the step, otherwise demand_step makes
+ * steps of samples. The p99 is every size at its own 99th percentile, an upper bound of the
+ * percentile of what they add up to. */
 #ifndef MOEPLAN_SIM_MOE_DEMAND_H
 #define MOEPLAN_SIM_MOE_DEMAND_H
 
@@ -36,6 +37,8 @@ struct demand_spread {
     struct demand *samples; /* [n], in step order */
 };
 
+enum { DEMAND_RANKS = 1024, DEMAND_PER_RANK = 3, DEMAND_LANES = 4 };
+
 /* The sampler of one routing: laws that do not depend on the number of tokens. */
 struct demand_source {
     struct rows rows;
@@ -46,6 +49,9 @@ struct demand_source {
     uint64_t n;
     struct demand *samples;
     double *sorted;          /* [n] scratch */
+    uint64_t n_ranks;        /* samples whose ranks are kept, at most DEMAND_RANKS; 0: none */
+    uint64_t stride;         /* R, up to a multiple of DEMAND_LANES */
+    float *ranks;            /* [n_ranks][3][stride] rows, received, padded; 0 beyond R */
     uint64_t *padded;        /* [R] scratch */
     struct demand_room room; /* set by the caller before sampling; {0}: everything has room */
 };
@@ -79,7 +85,7 @@ double demand_tail(const struct demand_source *source, const struct demand_room 
 /* The demand of a rank that receives `rows` rows, however they fall. */
 struct demand demand_of_rows(const struct demand_source *source, uint64_t rows);
 
-/* Puts a demand into the routing slots. */
+/* Puts a demand into the routing slots, for all layers alike. */
 void demand_to_slots(const struct demand *demand, struct slots *slots);
 
 /* Whether any buffer of a list follows routing. */

@@ -80,6 +80,8 @@ static void set_slots(struct evaluator *e, const struct plan *plan)
     slots_from_plan(plan, &e->slots);
     e->pp = plan->parallel.pp;
     e->vpp = plan->parallel.vpp;
+    if (e->work.apart)
+        demand_stages_of(plan, &e->stages);
 }
 
 static void rebuild(struct evaluator *e, const struct plan *plan, enum moe_path path)
@@ -106,6 +108,7 @@ static void set_least(struct slots *slots)
     uint64_t together =
         v[SLOT_TOP_K] < v[SLOT_LOCAL_EXPERTS] ? v[SLOT_TOP_K] : v[SLOT_LOCAL_EXPERTS];
     v[SLOT_RECEIVED] = together ? v[SLOT_ROWS] / together : 0;
+    v[SLOT_HELD_RECEIVED] = v[SLOT_RECEIVED];
 }
 
 static bool same_room(const struct demand_room *a, const struct demand_room *b)
@@ -137,15 +140,21 @@ static void set_demand(struct evaluator *e, const struct plan *plan)
     struct demand_room room = {0};
     if (e->work.room.set && sizes_eval(&e->work.sizes, &e->slots, e->values))
         room = overflow_room(&e->work, e->values);
-    if (bank->tokens[at] != tokens || !same_room(&bank->layer[at].room, &room)) {
+    if (bank->tokens[at] != tokens || !same_room(&bank->layer[at].room, &room) ||
+        (e->work.apart && !bank->apart[at])) {
         struct demand_spread spread;
         bank->source.room = room;
         demand_sample(&bank->source, tokens, false, &spread);
         bank->tokens[at] = tokens;
         bank->p99[at] = spread.p99;
         bank->layer[at] = overflow_sampled(&bank->source, &spread);
+        bank->apart[at] = e->work.apart;
+        if (e->work.apart)
+            demand_layers_of(&bank->source, &spread, plan_moe_layers(plan), &bank->layers[at]);
     }
     demand_to_slots(&bank->p99[at], &e->slots);
+    if (e->work.apart)
+        demand_layers_to_slots(&bank->layers[at], &e->stages, DEMAND_P99, &e->slots);
     overflow_of(plan, &bank->layer[at], &e->overflow);
 }
 

@@ -5,7 +5,7 @@
 #define MOEPLAN_SIM_STEP_EVALUATE_H
 
 #include "base/arena.h"
-#include "sim/moe/demand.h"
+#include "sim/moe/demand_step.h"
 #include "sim/memory/overflow.h"
 #include "sim/memory/verdict.h"
 
@@ -21,6 +21,8 @@ struct demand_bank {
     struct demand_source source;
     uint64_t tokens[EVALUATE_CACHE]; /* 0: empty */
     struct demand p99[EVALUATE_CACHE];
+    bool apart[EVALUATE_CACHE]; /* layers[] is set */
+    struct demand_layers layers[EVALUATE_CACHE];
     uint64_t expected_tokens[EVALUATE_CACHE]; /* 0: empty */
     struct demand expected[EVALUATE_CACHE];
     struct overflow_layer layer[EVALUATE_CACHE];
@@ -38,6 +40,7 @@ struct evaluator {
     struct arena arena;
     struct work work;
     struct slots slots;
+    struct demand_stages stages; /* where layers are routed apart */
     uint64_t *values;
     uint64_t structure; /* the caller's number of the structure that is built */
     uint64_t pp, vpp;   /* of the plan that the slots are of */

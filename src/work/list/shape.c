@@ -34,6 +34,12 @@ enum slot slot_kind_in_flight(enum layer_kind kind)
     return (enum slot)(SLOT_KIND_IN_FLIGHT + (unsigned)kind);
 }
 
+enum slot slot_held(enum slot slot)
+{
+    bool routed = slot >= SLOT_ROWS && slot < SLOT_ROWS + SLOTS_ROUTED;
+    return routed ? (enum slot)(SLOT_HELD_ROWS + (slot - SLOT_ROWS)) : slot;
+}
+
 const char *real_symbol(enum real_slot slot)
 {
     static const char *const symbols[] = {"cf", "factor", "offload"};
@@ -140,8 +146,9 @@ static void fill_layer(const struct plan *plan, uint64_t *v)
 }
 
 /* Balanced routing: every rank receives what it sends. */
-static void fill_balanced(uint64_t *v)
+static void fill_balanced(struct slots *slots)
 {
+    uint64_t *v = slots->value;
     bool overflow = false;
     uint64_t rows = checked_mul(v[SLOT_TOKENS], v[SLOT_TOP_K], &overflow);
     uint64_t copies = v[SLOT_EP] < v[SLOT_TOP_K] ? v[SLOT_EP] : v[SLOT_TOP_K];
@@ -149,6 +156,20 @@ static void fill_balanced(uint64_t *v)
     v[SLOT_PADDED_ROWS] = rows;
     v[SLOT_RECEIVED] = checked_mul(v[SLOT_TOKENS], copies, &overflow);
     v[SLOT_HOT_EXPERT] = v[SLOT_LOCAL_EXPERTS] ? ceil_div(rows, v[SLOT_LOCAL_EXPERTS]) : 0;
+    memcpy(&v[SLOT_HELD_ROWS], &v[SLOT_ROWS], SLOTS_ROUTED * sizeof *v);
+    slots->n_routed = 0;
+}
+
+/* Of the stage with as many MoE layers, or with the next fewer. */
+static void take_routed(uint64_t layers, struct slots *slots)
+{
+    const struct slots_routed *at = slots->routed;
+    if (!slots->n_routed)
+        return;
+    for (unsigned i = 1; i < slots->n_routed && slots->routed[i].layers <= layers; i++)
+        at = &slots->routed[i];
+    memcpy(&slots->value[SLOT_ROWS], at->fullest, sizeof at->fullest);
+    memcpy(&slots->value[SLOT_HELD_ROWS], at->mean, sizeof at->mean);
 }
 
 void slots_take_stage(const struct stage *stage, struct slots *slots)
@@ -169,6 +190,7 @@ void slots_take_stage(const struct stage *stage, struct slots *slots)
     v[SLOT_PLAIN_PARAMETERS] = stage->plain_parameters;
     v[SLOT_EXPERT_PARAMETERS] = stage->expert_parameters;
     v[SLOT_PARAMETERS] = stage->model_parameters;
+    take_routed(stage->moe_layers, slots);
 }
 
 unsigned slots_set_stage(const struct plan *plan, uint64_t index, unsigned moment,
@@ -198,7 +220,7 @@ void slots_keep_stage(const struct slots *stage, struct slots *slots)
 void slots_set_numbers(const struct plan *plan, struct slots *slots)
 {
     fill_layer(plan, slots->value);
-    fill_balanced(slots->value);
+    fill_balanced(slots);
     slots->real[REAL_CAPACITY_FACTOR] = plan->moe.capacity_factor;
     slots->real[REAL_BUFFER_FACTOR] = plan->moe.buffer_factor;
     slots->real[REAL_OFFLOAD] = plan->optimizer.offload;

@@ -95,6 +95,11 @@
     X(RECEIVED, "n", "tokens a rank receives (one per token, duplicates removed)")             \
     X(PADDED_ROWS, "M_pad", "rows after alignment per expert")                                 \
     X(HOT_EXPERT, "n_hot", "rows of the fullest local expert")                                 \
+    X(HELD_ROWS, "M_held",                                                                     \
+      "rows of a layer, mean over those whose saved tensors a rank holds")                     \
+    X(HELD_RECEIVED, "n_held", "tokens of a layer, likewise")                                  \
+    X(HELD_PADDED, "M_pad_held", "rows after alignment per expert, likewise")                  \
+    X(HELD_HOT, "n_hot_held", "rows of the fullest local expert, likewise")                    \
     X(ROWS_SENT, "M_out", "rows a rank sends to other ranks")                                  \
     X(ROWS_FROM, "M_in", "rows a rank receives from other ranks")                              \
     X(TOKENS_OUT, "n_out", "tokens a rank sends, one per owner, itself included")              \
@@ -121,9 +126,21 @@ enum slot {
 
 enum real_slot { REAL_CAPACITY_FACTOR, REAL_BUFFER_FACTOR, REAL_OFFLOAD, REAL_COUNT };
 
+enum { SLOTS_ROUTED = 4, SLOTS_STAGES = 8 };
+
+/* What routing asks of a rank with so many MoE layers, each routed for itself: of the fullest
+ * one, and on average. In the order of SLOT_ROWS and of SLOT_HELD_ROWS. */
+struct slots_routed {
+    uint64_t layers;
+    uint64_t fullest[SLOTS_ROUTED], mean[SLOTS_ROUTED];
+};
+
 struct slots {
     uint64_t value[SLOT_COUNT];
     double real[REAL_COUNT];
+    /* upward by layers: slots_take_stage sets the routing slots by them; none: they stay */
+    struct slots_routed routed[SLOTS_STAGES];
+    unsigned n_routed;
     struct params params; /* of the plan's model, for the stages */
 };
 
@@ -135,10 +152,15 @@ enum slot slot_kind_layers(enum layer_kind kind);
 enum slot slot_kind_in_flight(enum layer_kind kind);
 const char *real_symbol(enum real_slot slot);
 
-/* Fills every slot from the plan; routing slots (ROWS, RECEIVED, PADDED_ROWS, HOT_EXPERT) with
- * the balanced values T K, ceil(T K), ... until sim/moe/load replaces them by expected, p99 or
- * worst. The stage is the one that parallel.stage names, or the first: sim/memory/verdict tries
- * all and keeps the one that needs most. The plan obeys all rules. No allocation. */
+/* The slot that stands for a routing slot in what layers save, where each is routed for itself;
+ * any other slot itself. */
+enum slot slot_held(enum slot slot);
+
+/* Fills every slot from the plan; routing slots (ROWS, RECEIVED, PADDED_ROWS, HOT_EXPERT, and
+ * the HELD ones) with the balanced values T K, ceil(T K), ... until sim/moe/demand replaces
+ * them by expected, p99 or worst. The stage is the one that parallel.stage names, or the first:
+ * sim/memory/verdict tries all and keeps the one that needs most. The plan obeys all rules. No
+ * allocation. */
 void slots_from_plan(const struct plan *plan, struct slots *slots);
 
 /* The same for a plan that differs from the one the slots came from in no key of model, cluster

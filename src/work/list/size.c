@@ -223,6 +223,20 @@ struct size size_times(struct sizes *sizes, struct size a, uint64_t constant)
     return size_mul(sizes, a, size_const(sizes, constant));
 }
 
+struct size size_of_slots(struct sizes *sizes, struct size size, enum slot (*other)(enum slot))
+{
+    struct size_node node = sizes->nodes[size.node];
+    if (node.op == NODE_CONST)
+        return size;
+    if (node.op == NODE_SLOT)
+        return size_slot(sizes, other((enum slot)node.a));
+    bool binary = node.op != NODE_SCALE && node.op != NODE_SCALE_UP;
+    node.a = size_of_slots(sizes, (struct size){node.a}, other).node;
+    if (binary)
+        node.b = size_of_slots(sizes, (struct size){node.b}, other).node;
+    return node_intern(sizes, node);
+}
+
 bool size_is_zero(const struct sizes *sizes, struct size size)
 {
     return is_const(sizes, size, 0);

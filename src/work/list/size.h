@@ -52,6 +52,9 @@ struct size size_product(struct sizes *sizes, unsigned n, const struct size *fac
 /* a * constant */
 struct size size_times(struct sizes *sizes, struct size a, uint64_t constant);
 
+/* The same expression of other slots: of each the one that `other` names. */
+struct size size_of_slots(struct sizes *sizes, struct size size, enum slot (*other)(enum slot));
+
 bool size_is_zero(const struct sizes *sizes, struct size size); /* the constant 0 */
 
 /* Evaluates all nodes: values[i] for node i (room for sizes->n). False when something

@@ -261,6 +261,8 @@ struct work {
     struct segment_use use[SEGMENT_COUNT];
     struct work_room room;
     bool pinned, addressable; /* some buffer is pinned; has a limit of addressing */
+    bool apart;           /* every layer is routed for itself: what layers save goes by the mean
+                             over them (the HELD slots) */
     bool alternating;     /* dense and MoE layers take turns, instead of dense layers first */
     unsigned n_schedules; /* at least 1 */
     const char *schedule_name[4]; /* "relaxed", "after rematerialisation" */

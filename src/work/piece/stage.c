@@ -315,6 +315,11 @@ static void stage_of_chunks(const struct chunks *chunks, struct stage *stage)
         stage->head |= chunks->head[i];
         stage->mtp_layers += chunks->modules[i];
     }
+    for (unsigned k = 0; k < KIND_COUNT; k++) {
+        enum ffn ffn = kind_ffn((enum layer_kind)k);
+        stage->dense_layers += ffn == FFN_DENSE ? stage->layers[k] : 0;
+        stage->moe_layers += ffn == FFN_MOE ? stage->layers[k] : 0;
+    }
 }
 
 void stage_layers(const struct plan *plan, uint64_t index, struct stage *stage)
@@ -356,11 +361,6 @@ unsigned stage_moments(const struct plan *plan, uint64_t index, const struct par
     *first = (struct stage){
         .index = index, .moments = chunks.moments, .model_parameters = params->parameters};
     stage_of_chunks(&chunks, first);
-    for (unsigned k = 0; k < KIND_COUNT; k++) {
-        enum ffn ffn = kind_ffn((enum layer_kind)k);
-        first->dense_layers += ffn == FFN_DENSE ? first->layers[k] : 0;
-        first->moe_layers += ffn == FFN_MOE ? first->layers[k] : 0;
-    }
     stage_parameters(plan, params, first);
     for (unsigned i = chunks.moments; i-- > 0;) {
         stages[i] = *first;
