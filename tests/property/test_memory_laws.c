@@ -12,6 +12,7 @@
 #include "plan/derive.h"
 #include "plan/rule/rule.h"
 #include "sim/memory/verdict.h"
+#include "support/draws.h"
 #include "support/random_plan.h"
 #include "work/stack/stack.h"
 
@@ -124,7 +125,7 @@ static void for_draws(void (*law)(const struct plan *plan, const struct evaluate
 {
     static struct plan plan;
     unsigned valid = 0;
-    for (uint64_t seed = 1; seed <= DRAWS; seed++) {
+    for (uint64_t seed = 1; seed <= draws_of(DRAWS); seed++) {
         struct evaluated e;
         draw(&plan, seed);
         if (evaluate_plan(&plan, &e)) {
@@ -134,8 +135,8 @@ static void for_draws(void (*law)(const struct plan *plan, const struct evaluate
         }
         arena_release(&e.arena);
     }
-    print_message("%u of %d draws valid\n", valid, DRAWS);
-    assert_true(valid * 3 > DRAWS);
+    print_message("%u of %u draws valid\n", valid, draws_of(DRAWS));
+    assert_true(valid * 3 > draws_of(DRAWS));
 }
 
 static uint64_t bytes_at(const struct evaluated *e, enum segment segment, uint16_t op)

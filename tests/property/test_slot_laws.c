@@ -15,6 +15,7 @@
 #include "plan/rule/rule.h"
 #include "plan/schema/schema.h"
 #include "sim/step/evaluate.h"
+#include "support/draws.h"
 #include "support/random_plan.h"
 #include "support/shaped_plan.h"
 #include "work/stack/stack.h"
@@ -195,7 +196,7 @@ static void lists_follow_slots_alone(void **state)
 {
     (void)state;
     unsigned compared = 0, besides = 0;
-    for (uint64_t seed = 1; seed <= DRAWS; seed++) {
+    for (uint64_t seed = 1; seed <= draws_of(DRAWS); seed++) {
         struct plan plan, moved;
         struct listed built, again;
         struct rng rng;
@@ -219,8 +220,8 @@ static void lists_follow_slots_alone(void **state)
             arena_release(&again.arena);
         }
     }
-    assert_in_range(compared, DRAWS / 2, DRAWS);
-    assert_in_range(besides, DRAWS / 20, DRAWS);
+    assert_in_range(compared, draws_of(DRAWS) / 2, draws_of(DRAWS));
+    assert_in_range(besides, draws_of(DRAWS) / 20, draws_of(DRAWS));
 }
 
 int main(void)

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "sim/step/plan_spans.h"
+#include "support/draws.h"
 #include "support/shaped_plan.h"
 
 enum { DRAWS = 300, MOST = 4000 };
@@ -46,7 +47,7 @@ static void spans_are_the_step(void **state)
 {
     (void)state;
     unsigned timed = 0;
-    for (uint64_t seed = 1; seed <= DRAWS; seed++) {
+    for (uint64_t seed = 1; seed <= draws_of(DRAWS); seed++) {
         struct plan plan;
         struct arena arena = {0};
         struct err err = {0};
@@ -70,7 +71,7 @@ static void spans_are_the_step(void **state)
         plan_spans_release(&spans);
         arena_release(&arena);
     }
-    assert_in_range(timed, DRAWS / 3, DRAWS);
+    assert_in_range(timed, draws_of(DRAWS) / 3, draws_of(DRAWS));
 }
 
 int main(void)

@@ -18,6 +18,7 @@
 #include "plan/rule/rule.h"
 #include "plan/schema/schema.h"
 #include "sim/step/ops.h"
+#include "support/draws.h"
 #include "support/random_plan.h"
 #include "work/list/kernel.h"
 #include "work/piece/layer.h"
@@ -164,7 +165,7 @@ static void every_op_has_bytes_and_operands(void **state)
 {
     (void)state;
     unsigned listed = 0;
-    for (uint64_t seed = 1; seed <= DRAWS; seed++) {
+    for (uint64_t seed = 1; seed <= draws_of(DRAWS); seed++) {
         struct plan plan;
         struct listed l;
         draw(seed, &plan);
@@ -174,7 +175,7 @@ static void every_op_has_bytes_and_operands(void **state)
         }
         arena_release(&l.arena);
     }
-    assert_in_range(listed, DRAWS / 20, DRAWS);
+    assert_in_range(listed, draws_of(DRAWS) / 20, draws_of(DRAWS));
 }
 
 /* ---- FLOPs ---- */
@@ -340,7 +341,7 @@ static void training_flop_is_the_models(void **state)
     unsigned rows_only = 0, all = 0, adapted = 0;
     struct rng rng;
     rng_init(&rng, 1, 91, 0, 0, 0);
-    for (uint64_t seed = 1; seed <= DRAWS; seed++) {
+    for (uint64_t seed = 1; seed <= draws_of(DRAWS); seed++) {
         struct plan plan;
         struct listed l;
         draw_even(&rng, &plan);
@@ -381,9 +382,9 @@ static void training_flop_is_the_models(void **state)
         all++;
         arena_release(&l.arena);
     }
-    assert_in_range(all, 100, DRAWS);
-    assert_in_range(rows_only, 40, DRAWS);
-    assert_in_range(adapted, 40, DRAWS);
+    assert_in_range(all, draws_of(100), draws_of(DRAWS));
+    assert_in_range(rows_only, draws_of(40), draws_of(DRAWS));
+    assert_in_range(adapted, draws_of(40), draws_of(DRAWS));
 }
 
 /* ---- collectives, shards, state ---- */
@@ -564,7 +565,7 @@ static void check_payload(const struct listed *l, uint64_t seed)
 static void volumes_follow_closed_forms(void **state)
 {
     (void)state;
-    for (uint64_t seed = 1; seed <= DRAWS; seed++) {
+    for (uint64_t seed = 1; seed <= draws_of(DRAWS); seed++) {
         struct plan plan;
         struct listed l;
         draw(seed, &plan);

@@ -14,6 +14,7 @@
 #include "plan/schema/schema.h"
 #include "sim/answer/predict.h"
 #include "sim/search/sweep.h"
+#include "support/draws.h"
 #include "support/plans.h"
 #include "support/random_plan.h"
 
@@ -261,7 +262,7 @@ static void draw_plan(struct plan *plan, uint64_t seed)
 {
     do {
         plan_random(plan, seed);
-        seed += SEEDS;
+        seed += draws_of(SEEDS);
     } while (plan->model.moe.experts * plan->model.moe.top_k > 1 << 14);
 }
 
@@ -269,7 +270,7 @@ static void points_equal_predictions(void **state)
 {
     (void)state;
     uint64_t valid = 0;
-    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+    for (uint64_t seed = 1; seed <= draws_of(SEEDS); seed++) {
         struct rng rng;
         struct plan base;
         rng_init(&rng, seed, 77, 0, 0, 0);
@@ -284,8 +285,9 @@ static void points_equal_predictions(void **state)
             which[i] = (which[i - 1] + 1 + rng_below(&rng, N_DRAWN / 3)) % N_DRAWN;
         valid += compare_sweep(&base, seed, which);
     }
-    printf("%llu of %d points are valid plans\n", (unsigned long long)valid, SEEDS * 64);
-    assert_in_range(valid, SEEDS * 8, SEEDS * 64);
+    printf("%llu of %u points are valid plans\n", (unsigned long long)valid,
+           draws_of(SEEDS) * 64);
+    assert_in_range(valid, draws_of(SEEDS) * 8, draws_of(SEEDS) * 64);
 }
 
 /* ---- what depends on the micro-batch and is no product of it ---- */

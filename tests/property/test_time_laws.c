@@ -14,6 +14,7 @@
 
 #include "cli/frontier/columns.h"
 #include "sim/step/time.h"
+#include "support/draws.h"
 #include "support/shaped_plan.h"
 
 enum { DRAWS = 300 };
@@ -53,14 +54,14 @@ static void steps_keep_their_bounds(void **state)
 {
     (void)state;
     unsigned timed = 0;
-    for (uint64_t seed = 1; seed <= DRAWS; seed++) {
+    for (uint64_t seed = 1; seed <= draws_of(DRAWS); seed++) {
         struct plan plan;
         if (!plan_shaped(&plan, (enum stack_kind)(seed % STACK_COUNT), seed))
             continue;
         plan.moe.routing.samples = 5;
         check(&plan, seed, &timed);
     }
-    assert_in_range(timed, DRAWS / 3, DRAWS);
+    assert_in_range(timed, draws_of(DRAWS) / 3, draws_of(DRAWS));
 }
 
 /* On the list that memory was evaluated on, numbers changed and changed back, a step takes what
@@ -97,14 +98,14 @@ static void shared_lists_time_alike(void **state)
 {
     (void)state;
     unsigned timed = 0;
-    for (uint64_t seed = 1; seed <= DRAWS / 2; seed++) {
+    for (uint64_t seed = 1; seed <= draws_of(DRAWS) / 2; seed++) {
         struct plan plan;
         if (!plan_shaped(&plan, (enum stack_kind)(seed % STACK_COUNT), seed))
             continue;
         plan.moe.routing.samples = 5;
         check_shared(&plan, seed, &timed);
     }
-    assert_in_range(timed, DRAWS / 3, 3 * DRAWS);
+    assert_in_range(timed, draws_of(DRAWS) / 3, 3 * draws_of(DRAWS));
 }
 
 /* Lists of layouts that differ in vpp alone are one: search evaluates all of them on the first.
@@ -113,7 +114,7 @@ static void vpp_is_a_number(void **state)
 {
     (void)state;
     unsigned timed = 0;
-    for (uint64_t seed = 1; seed <= DRAWS; seed++) {
+    for (uint64_t seed = 1; seed <= draws_of(DRAWS); seed++) {
         struct arena arena = {0};
         struct err err = {0};
         struct profile profile;
@@ -142,7 +143,7 @@ static void vpp_is_a_number(void **state)
         stepper_release(&turned);
         arena_release(&arena);
     }
-    assert_in_range(timed, DRAWS / 3, DRAWS);
+    assert_in_range(timed, draws_of(DRAWS) / 3, draws_of(DRAWS));
 }
 
 /* Field `at` of a CSV row; the last one ends in a newline. */
@@ -200,14 +201,14 @@ static void one_plan_has_one_time(void **state)
 {
     (void)state;
     unsigned timed = 0;
-    for (uint64_t seed = 1; seed <= DRAWS; seed += 3) {
+    for (uint64_t seed = 1; seed <= draws_of(DRAWS); seed += 3) {
         struct plan plan;
         if (!plan_shaped(&plan, (enum stack_kind)(seed % STACK_COUNT), seed))
             continue;
         plan.moe.routing.samples = 5;
         ask_all(&plan, seed, &timed);
     }
-    assert_in_range(timed, DRAWS / 10, DRAWS / 3);
+    assert_in_range(timed, draws_of(DRAWS) / 10, draws_of(DRAWS) / 3);
 }
 
 int main(void)
