@@ -120,12 +120,27 @@ static void json_escape(FILE *out, unsigned char c)
         fputc(c, out);
 }
 
+/* How many bytes from here on stand for themselves. */
+static size_t plain_length(const char *at)
+{
+    size_t n = 0;
+    while (at[n] >= 0x20 && at[n] < 0x7f && at[n] != '"' && at[n] != '\\')
+        n++;
+    return n;
+}
+
 void json_quote(FILE *out, const char *value)
 {
     const char *at = value, *end = value + strlen(value);
     fputc('"', out);
     while (at < end) {
         uint32_t code;
+        size_t plain = plain_length(at);
+        if (plain) {
+            fwrite(at, 1, plain, out);
+            at += plain;
+            continue;
+        }
         size_t length = text_utf8(at, (size_t)(end - at), &code);
         if (length == 1)
             json_escape(out, (unsigned char)*at);
