@@ -6,7 +6,6 @@ set xlabel 'memory of a rank (GiB)'
 set ylabel 'tokens/s per device'
 set yrange [0:1.08 * fastest]
 set datafile missing NaN
-set logscale x 2
 mine(d) = !by_devices || strcol('devices') eq d
 gib_of(unused) = column('total_bytes') / gib
 rate(unused) = 1.0 / column('device_s_per_token')
@@ -19,7 +18,14 @@ if (on_terminal) {
     exit
 }
 stats data using (gib_of(0)) name 'held' nooutput
-set xrange [held_min / 1.3:(held_max > limit_gib ? held_max : limit_gib) * 1.15]
+most = held_max > limit_gib ? held_max : limit_gib
+# doublings would leave one or two marks on an axis that is shorter than three of them
+if (most > 8 * held_min) {
+    set logscale x 2
+    set xrange [held_min / 1.3:most * 1.15]
+} else {
+    set xrange [held_min - 0.1 * (most - held_min):most + 0.1 * (most - held_min)]
+}
 set arrow 1 from limit_gib, graph 0 to limit_gib, graph 1 nohead back linecolor '#000000' \
     linewidth 1.4
 # a point that is not there lies below the picture

@@ -52,7 +52,10 @@ set label 30 sprintf('%.4g %s', end_s / unit_s, unit) at end_s / unit_s, graph 1
 share(unused) = column('duration_s') / end_s
 middle(unused) = start(0) + column('duration_s') / unit_s / 2
 flat(unused) = share(0) > 0.012 * strlen(strcol('op')) ? strcol('op') : ''
-upright(unused) = flat(0) eq '' && share(0) > 0.016 ? strcol('op') : ''
+# upright a lane is as long as so many letters
+letters = 58 / n_streams
+upright(unused) = flat(0) eq '' && share(0) > 0.016 && strlen(strcol('op')) <= letters \
+    ? strcol('op') : ''
 plot for [i=1:n_parts] data using (start(0)):(lane_if(parts[i])):(start(0)):(end(0)) \
          :(lane(0) - 0.42):(lane(0) + 0.42) \
          with boxxyerror fillcolor rgb part(parts[i]) title parts[i], \

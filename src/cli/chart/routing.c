@@ -43,9 +43,11 @@ static enum status make_sweep(const struct routing_sweep *sweep,
     return STATUS_OK;
 }
 
-/* One number along the bottom, and a value in every row of a column. */
+/* One number along the bottom, and a value in some row of a column; `none` is the hint where
+ * there is not one. */
 static enum status read_sweep(const char *file, const char *column, const char *needs,
-                              struct picture *p, struct sweep_table *table, struct err *err)
+                              const char *none, struct picture *p, struct sweep_table *table,
+                              struct err *err)
 {
     const char *const columns[] = {column, NULL};
     struct csv csv;
@@ -59,7 +61,7 @@ static enum status read_sweep(const char *file, const char *column, const char *
         if (csv_cell(&table->csv, row, column)[0])
             return STATUS_OK;
     err_at(err, STATUS_INPUT, (struct mark){file, 1, 1}, "no row has a value of %s", column);
-    return err_hint(err, "this chart draws %s", needs);
+    return err_hint(err, "%s", none);
 }
 
 static void add_sweep(const struct sweep_table *table, const struct chart_names *names,
@@ -88,7 +90,8 @@ static enum status fill_load(const char *file, const struct chart_names *names,
                              struct picture *p, struct err *err)
 {
     struct sweep_table table;
-    TRY(read_sweep(file, "routing.rows_per_expert_max", chart_load.needs, p, &table, err));
+    TRY(read_sweep(file, "routing.rows_per_expert_max", chart_load.needs,
+                   "it is for models with experts", p, &table, err));
     add_sweep(&table, names, "load", "rows per expert under skew", p);
     return STATUS_OK;
 }
@@ -118,7 +121,8 @@ static enum status fill_drops(const char *file, const struct chart_names *names,
                               struct picture *p, struct err *err)
 {
     struct sweep_table table;
-    TRY(read_sweep(file, "routing.drop_fraction", chart_drops.needs, p, &table, err));
+    TRY(read_sweep(file, "routing.drop_fraction", chart_drops.needs,
+                   "it is for paths that drop: --set moe.path=capacity", p, &table, err));
     add_sweep(&table, names, "drops", "rows dropped for want of capacity", p);
     return STATUS_OK;
 }

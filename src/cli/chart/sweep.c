@@ -329,13 +329,45 @@ enum status chart_sweep(const struct sweep_table *table, const struct chart_name
 
 /* ---- as kinds of `plot` ---- */
 
+static bool is_served(const struct plan *plan)
+{
+    return plan->workload.mode == MODE_SERVE;
+}
+
+static bool is_dense(const struct plan *plan)
+{
+    return plan->model.moe.experts == 0;
+}
+
+/* What a chart runs over instead, where the plan reads nothing of what it usually does. */
+static const struct {
+    const char *usual, *other;
+    bool (*instead)(const struct plan *plan);
+} others[] = {
+    {"workload.micro_batch=1..16", "workload.concurrency=1..512*2", is_served},
+    {"workload.micro_batch=1,2,4,8", "workload.concurrency=1,8,64,512", is_served},
+    {"parallel.ep=1..64*2", "parallel.tp=1..8*2", is_dense},
+};
+
+static const char *over_of(const char *usual, const struct plan *plan)
+{
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (text_equal(others[i].usual, usual) && others[i].instead(plan))
+            return others[i].other;
+    return usual;
+}
+
 enum status chart_frontier(const struct chart_request *request, const char *const *defaults,
                            struct frontier *frontier, struct err *err)
 {
-    struct option_list overs = request->overs;
-    if (overs.n + request->cases.n == 0)
-        for (size_t i = 0; defaults[i]; i++)
-            option_list_add(&overs, defaults[i], request->call->arena);
+    struct option_list usual = request->overs, overs = {0};
+    if (usual.n + request->cases.n)
+        return frontier_of_call(frontier, request->call, &request->cases, &usual, err);
+    for (size_t i = 0; defaults[i]; i++)
+        option_list_add(&usual, defaults[i], request->call->arena);
+    TRY(frontier_of_call(frontier, request->call, &request->cases, &usual, err));
+    for (size_t i = 0; i < usual.n; i++)
+        option_list_add(&overs, over_of(usual.items[i], &frontier->base), request->call->arena);
     return frontier_of_call(frontier, request->call, &request->cases, &overs, err);
 }
 

@@ -8,7 +8,8 @@
 
 enum sweep_view { SWEEP_VIEW_AUTO, SWEEP_VIEW_CURVES, SWEEP_VIEW_MAP };
 
-/* The sweep of a request, with these values swept when it names none. */
+/* The sweep of a request. When it names none these values are swept, or of a plan that does not
+ * read them, such as a served one its micro-batch, others. */
 enum status chart_frontier(const struct chart_request *request, const char *const *defaults,
                            struct frontier *frontier, struct err *err);
 
