@@ -260,7 +260,7 @@ static const char *const examples[] = {
 const struct command command_claims = {
     .name = "claims",
     .operands = "[seed000 | seed001 | seed002 | seed003]",
-    .summary = "the worked numbers of the seed documents, recomputed",
+    .summary = "the worked numbers of the documents it was built from, recomputed",
     .description =
         "Recomputes what four documents on MoE systems print, each number by the functions "
         "that also predict plans, and says whether it agrees. A value agrees when it rounds "

@@ -111,7 +111,7 @@ static const char *const examples[] = {
 const struct command command_predict = {
     .name = "predict",
     .operands = "<plan.yaml>",
-    .summary = "does the plan fit: memory verdict, walls and fixes",
+    .summary = "does the plan fit, and how fast: verdict, walls, fixes, seconds",
     .description =
         "Expands the plan into the buffers of one rank and says whether they fit: the verdict "
         "with its numbers, where the memory goes, the first allocation that crosses the limit "

@@ -87,10 +87,9 @@ static void print_distribution(struct screen *screen)
     if (!memory->has_distribution)
         return;
     struct arena *arena = screen->view->arena;
-    const char *error =
-        memory->p99_error_bytes
-            ? arena_printf(arena, " +- %s", screen_amount(screen, memory->p99_error_bytes))
-            : "";
+    const char *error = screen_amount(screen, memory->p99_error_bytes);
+    /* nothing where it is less than the figure's last place */
+    error = strspn(error, "0.") < strlen(error) ? arena_printf(arena, " +- %s", error) : "";
     fprintf(screen->page.out, "OOM probability %s; expected %s, p99 %s%s, worst %s %s\n",
             oom_chance(screen), screen_amount(screen, memory->expected_bytes),
             screen_amount(screen, memory->p99_bytes), error,

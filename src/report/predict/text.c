@@ -62,7 +62,8 @@ static void print_assumed_briefly(struct screen *screen)
         predict_assumed_defaults(plan, screen->view->origins, true, &defaults))
         text_printf(&text, "; %s", text_string(&defaults));
     if (screen->view->prediction->n_notes)
-        text_printf(&text, "; %zu notes: --format json", screen->view->prediction->n_notes);
+        text_printf(&text, "; %zu note%s: --format json", screen->view->prediction->n_notes,
+                    screen->view->prediction->n_notes == 1 ? "" : "s");
     screen_item(screen, "assumed", text_string(&text));
 }
 
