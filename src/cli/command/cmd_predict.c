@@ -124,6 +124,10 @@ const struct command command_predict = {
         "Keys that the plan's text or an option sets and that this plan does not read stand "
         "under 'notes', with the reason; they change none of its numbers.\n"
         "\n"
+        "The time is that of a step by the stack's profile, with what it may be off; of a "
+        "served "
+        "plan also the first token's and each one's after it.\n"
+        "\n"
         "As CSV one row per buffer is written, as JSON everything, with the resolved plan.",
     .examples = examples,
     .min_operands = 1,

@@ -146,7 +146,8 @@ void manpage_write(FILE *out, struct arena *arena)
                "A plan file names a model, a cluster and a software stack, and how the "
                "model is laid out on the cluster. moeplan predicts from it what each "
                "device has to hold, which buffer stands in the way when that is too "
-               "much, and which changes make it fit.\n\nMemory is given in GiB (2^30 "
+               "much, which changes make it fit, and how long a step takes.\n\nMemory is given "
+               "in GiB (2^30 "
                "bytes), rates in SI units.",
                arena);
     section(out, "COMMANDS");
