@@ -8,6 +8,7 @@
 #include "base/stat.h"
 #include "exec/gpu/view.h"
 #include "exec/kernels/format.h"
+#include "exec/probe_links.h"
 #include "exec/stopwatch.h"
 
 enum {
@@ -285,15 +286,16 @@ static enum status measure_all(struct probing *p, struct probe_point *points, si
     return STATUS_OK;
 }
 
-enum status probe_gpu_run(struct gpu *gpu, struct arena *arena, struct probe_point **points,
-                          size_t *n, struct err *err)
+enum status probe_gpu_run(struct gpu_group *gpus, struct arena *arena,
+                          struct probe_point **points, size_t *n, struct err *err)
 {
+    struct gpu *gpu = gpus->of[0];
     struct probing p = {.gpu = gpu};
-    *points = arena_alloc(arena, MOST_POINTS, sizeof **points);
+    *points = arena_alloc(arena, MOST_POINTS + PROBE_LINKS_MOST, sizeof **points);
     *n = 0;
     enum status status = measure_all(&p, *points, n, err);
     for (unsigned i = 0; i < PLACES; i++)
         if (p.at[i])
             gpu_free(gpu, p.at[i]);
-    return status;
+    return status == STATUS_OK ? probe_links(gpus, *points, n, err) : status;
 }

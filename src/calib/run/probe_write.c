@@ -73,8 +73,9 @@ static void write_title(FILE *out, const struct probed *p)
     if (p->gpu)
         fprintf(out,
                 "# %s, as moeplan probe measured it\n#\n"
-                "# One device, by the kernels of `run --backend gpu`: %s. %s; %s.\n",
-                p->gpu, p->blas, p->machine->system, p->date);
+                "# %s, by the kernels of `run --backend gpu`: %s. %s; %s.\n",
+                p->gpu, p->ranks > 1 ? "The first, and copies between all" : "One device",
+                p->blas, p->machine->system, p->date);
     else
         fprintf(out,
                 "# %s, %" PRIu64 " workers, as moeplan probe measured it\n#\n"

@@ -8,7 +8,7 @@
 #include "calib/run/probe_write.h"
 #include "cli/command/commands.h"
 #include "cli/command/side.h"
-#include "exec/gpu/device.h"
+#include "exec/gpu/group.h"
 #include "exec/probe_gpu.h"
 #include "plan/schema/schema.h"
 #include "report/provenance.h"
@@ -31,8 +31,9 @@ static const struct option options[] = {
      "write what it reaches as a profile of stack host"},
     {"backend", 0, OPTION_CHOICE, offsetof(struct settings, backend), "KIND", backends,
      "the CPU's workers, or a GPU by the kernels of run"},
-    {"device", 0, OPTION_TEXT, offsetof(struct settings, device), "NAME:N", NULL,
-     "with --backend gpu: which, as 'list devices' names them; default: the first"},
+    {"device", 0, OPTION_TEXT, offsetof(struct settings, device), "NAME:N,...", NULL,
+     "with --backend gpu: which, as 'list devices' names them; default: the first. Of several "
+     "the first is measured, and what they exchange"},
     {"transport", 0, OPTION_CHOICE, offsetof(struct settings, transport), "KIND", transports,
      "exchange between ranks of this process, or between processes of mpirun"},
     {"ranks", 0, OPTION_COUNT, offsetof(struct settings, ranks), "N 1..64", NULL,
@@ -226,10 +227,13 @@ static void say_who(const struct session *session, struct arena *arena, struct p
     struct text name = {.arena = arena};
     char kernels[400];
     gpu_kernels_text(session->gpu, kernels, sizeof kernels);
-    text_printf(&name, "%s, %s", gpu_where(session->gpu), gpu_facts(session->gpu)->name);
+    for (unsigned i = 0; i < session->gpus->n; i++)
+        text_printf(&name, "%s, ", gpu_where(session->gpus->of[i]));
+    text_append(&name, gpu_facts(session->gpu)->name);
     p->gpu = text_string(&name);
     p->blas = arena_strdup(arena, kernels);
-    p->ranks = p->workers = 1;
+    p->ranks = session->gpus->n;
+    p->workers = 1;
     p->memory_bytes = gpu_facts(session->gpu)->memory_bytes;
 }
 
@@ -245,7 +249,7 @@ static enum status run_probe(const struct invocation *call, struct err *err)
                             .transport = state->session.snapshot.transport,
                             .date = today(call->arena)};
     if (state->session.gpu)
-        TRY(probe_gpu_run(state->session.gpu, call->arena, &points, &n, err));
+        TRY(probe_gpu_run(state->session.gpus, call->arena, &points, &n, err));
     else
         TRY(probe_run(&state->session, call->arena, &points, &n, err));
     probed.points = points;
@@ -269,6 +273,7 @@ static const char *const examples[] = {
     "moeplan probe --cluster here.yaml --profile host-here.yaml",
     "mpirun -np 2 moeplan probe --transport mpi",
     "moeplan probe --backend gpu --device opencl:0",
+    "moeplan probe --backend gpu --device cuda:0,cuda:1 --cluster here.yaml",
     NULL,
 };
 
@@ -288,7 +293,10 @@ const struct command command_probe = {
         "as cluster and stack.profile.\n"
         "\n"
         "With --backend gpu one GPU is measured, through the kernels that run performs there: "
-        "products on random data, copying, writing and gathering of rows, a launch.",
+        "products on random data, copying, reading, writing and gathering of rows, a launch; "
+        "and of "
+        "several what they exchange, all at once, by the copies that run makes. Of one GPU "
+        "nothing is said about a link.",
     .examples = examples,
     .min_operands = 0,
     .max_operands = 0,
