@@ -193,8 +193,12 @@ uint64_t engine_images(const struct plan *plan)
     return checked_mul(engine_sequences(plan), each ? each : 1, &overflow);
 }
 
+/* With vLLM's kv_cache_memory_bytes its gpu_memory_utilization counts for nothing
+ * (config/cache.py). */
 double engine_fraction(const struct plan *plan)
 {
+    if (plan->memory.cache_bytes && engine_takes_fraction(plan))
+        return 1;
     if (plan->memory.fraction > 0)
         return plan->memory.fraction;
     return plan->stack.kind == STACK_SGLANG ? engine_sglang_fraction(plan)

@@ -162,6 +162,8 @@ static const struct silent {
     {"optimizer.offload_params", "of an optimizer that is offloaded"},
     {"lora.targets", "of adapters"},
     {"lora.format", "of adapters"},
+    {"lora.slots", "of adapters"},
+    {"parallel.dcp", "of ranks that hold the same keys and values"},
 };
 
 static bool is_listed(const struct silent *list, size_t n, const char *key)

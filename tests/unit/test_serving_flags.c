@@ -241,6 +241,52 @@ static void fewer_sequences_than_stages_start(void **state)
     }
 }
 
+/* Bytes given to the cache are taken whatever the utilisation; more than the device has beside
+ * weights and a step end the engine, of vLLM, which allocates them all. */
+static void given_pools_have_to_fit(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *stack, *memory;
+        uint64_t verdict;
+    } rows[] = {
+        {"vllm", "cache_bytes: 60 GiB", VERDICT_FITS},
+        {"vllm", "cache_bytes: 60 GiB, fraction: 0.3", VERDICT_FITS},
+        {"vllm", "cache_bytes: 70 GiB", VERDICT_OOM},
+        {"vllm", "cache_blocks: 40000", VERDICT_OOM}, /* of 2 MiB */
+        {"sglang", "cache_tokens: 100000000", VERDICT_FITS},
+        {"trtllm", "cache_tokens: 100000000", VERDICT_FITS},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct arena arena = {0};
+        struct prediction p = predict_text(
+            arena_printf(&arena,
+                         "model: llama-3.1-8b\ncluster: h100\nstack: %s\n"
+                         "workload: {mode: decode, context_length: 8192, micro_batch: 8, "
+                         "queue: true}\nmemory: {%s}\n",
+                         rows[i].stack, rows[i].memory),
+            &arena);
+        if (p.memory.verdict != rows[i].verdict)
+            fail_msg("%s, %s: verdict %d", rows[i].stack, rows[i].memory,
+                     (int)p.memory.verdict);
+        arena_release(&arena);
+    }
+}
+
+/* A block of 16 tokens is 2 MiB, a sequence 512 of them; one of 5,120 is for no token. */
+static void what_a_pool_has_beyond_a_sequence(void **state)
+{
+    (void)state;
+    struct arena arena = {0};
+    struct prediction p = predict_text(
+        "model: llama-3.1-8b\ncluster: h100\nstack: vllm\n"
+        "workload: {mode: decode, context_length: 8192, micro_batch: 8, queue: true}\n"
+        "memory: {cache_bytes: 10 GiB}\n",
+        &arena);
+    assert_int_equal(p.serving.beyond_bytes, (uint64_t)(5120 - 1 - 512) << 21);
+    arena_release(&arena);
+}
+
 /* EAGLE-3 on Llama 3.3 70B: fc of 3 x 8192 to 6144 and 6144 more rows in front of 48 + 2 x 8
  * heads of 128, in 16 bits; of tp 2 the rows in front of half of them. */
 static void drafts_have_an_entry(void **state)
@@ -273,6 +319,8 @@ int main(void)
         cmocka_unit_test(images_may_be_limited),
         cmocka_unit_test(host_caches_are_a_second_wall),
         cmocka_unit_test(fewer_sequences_than_stages_start),
+        cmocka_unit_test(given_pools_have_to_fit),
+        cmocka_unit_test(what_a_pool_has_beyond_a_sequence),
         cmocka_unit_test(drafts_have_an_entry),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,6 +8,7 @@
 #include "cli/command/commands.h"
 #include "cli/option/plan_argument.h"
 #include "plan/data/trace.h"
+#include "plan/engine.h"
 #include "cli/command/schemas.h"
 #include "report/amount.h"
 #include "report/schema_json.h"
@@ -118,22 +119,33 @@ static const char *too_likely(const struct memory_report *memory, double most,
                         memory->samples);
 }
 
-static const char *too_close(const struct memory_report *memory, const struct margin *least,
-                             const char *text, struct arena *arena)
+/* Of an engine whose sequences wait the step is what fits: what is free is its cache's beyond
+ * one sequence. */
+static const char *too_close(const struct prediction *p, bool queues,
+                             const struct margin *least, const char *text, struct arena *arena)
 {
+    const struct memory_report *memory = &p->memory;
     double bytes = least->share ? least->value * (double)memory->limit_bytes : least->value;
-    if (!least->given || (double)memory->margin_bytes >= bytes)
+    bool pool = queues && p->serving.present;
+    double free = pool ? (double)p->serving.beyond_bytes : (double)memory->margin_bytes;
+    if (!least->given || free >= bytes)
         return NULL;
-    return arena_printf(arena, "the margin is below %s", text);
+    if (!pool)
+        return arena_printf(arena, "the margin is below %s", text);
+    return arena_printf(
+        arena, "what the cache has beyond one sequence of %" PRIu64 " tokens is below %s",
+        p->serving.context_tokens, text);
 }
 
-static const char *reason(const struct memory_report *memory, const struct settings *settings,
-                          const struct margin *least, struct arena *arena)
+static const char *reason(const struct prediction *p, bool queues,
+                          const struct settings *settings, const struct margin *least,
+                          struct arena *arena)
 {
+    const struct memory_report *memory = &p->memory;
     if (memory->verdict == VERDICT_OOM)
         return does_not_fit(memory, arena);
     const char *why = too_likely(memory, settings->most_chance, arena);
-    return why ? why : too_close(memory, least, settings->least_margin, arena);
+    return why ? why : too_close(p, queues, least, settings->least_margin, arena);
 }
 
 /* ---- what is said ---- */
@@ -220,7 +232,7 @@ static enum status run_check(const struct invocation *call, struct err *err)
         return err_place(err,
                          request_place(call->operands[0], &origins, err->text, "moe.path"));
     const struct memory_report *memory = &prediction.memory;
-    const char *why = reason(memory, settings, &least, call->arena);
+    const char *why = reason(&prediction, engine_queues(plan), settings, &least, call->arena);
     const struct answer answer = {
         .result = why ? "stop" : "pass",
         .verdict = verdict_name(memory->verdict),
@@ -252,6 +264,10 @@ const struct command command_check = {
         "'pass' with status 0, or 'stop' with status 4 and the reason. A plan that does not "
         "fit "
         "stops whatever the options allow; they only ask for more.\n"
+        "\n"
+        "Of an engine whose sequences wait for the cache (workload.queue, mode serve) "
+        "--min-margin "
+        "asks what the cache holds beyond one sequence: its step takes what it has.\n"
         "\n"
         "What deserves a look without stopping anything goes to standard error: keys that are "
         "set and not read, flags of a job that matter and are not modelled, a verdict within "

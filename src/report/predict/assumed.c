@@ -17,6 +17,8 @@ const char *predict_assumed_limit(const struct plan *plan, struct arena *arena)
     const struct stack *stack = &plan->stack;
     bool queues = engine_queues(plan), free = queues && !engine_takes_fraction(plan);
     double fraction = plan->memory.fraction > 0 ? plan->memory.fraction : stack->fraction;
+    if (queues)
+        fraction = engine_fraction(plan);
     const struct {
         const char *name;
         uint64_t bytes;
@@ -136,7 +138,8 @@ static bool updates_on_host(const struct plan *plan)
 
 static bool offloads(const struct plan *plan)
 {
-    return updates_on_host(plan) || (trains(plan) && plan->recompute.offload.n > 0);
+    return updates_on_host(plan) || (trains(plan) && plan->recompute.offload.n > 0) ||
+           (!trains(plan) && plan->memory.weight_offload_bytes > 0);
 }
 
 enum { UNSAID = 3 }; /* of the keys: no word where neither user nor stack decides */

@@ -36,7 +36,7 @@ static void prepend_notes(const struct note *own, size_t n_own, struct arena *ar
     out->n_notes += n_own;
 }
 
-/* An engine whose cache does not hold a sequence ends while it starts. */
+/* An engine that ends while it starts: its cache is the wall. */
 static void judge_start(const struct plan *plan, const char *key, struct arena *arena,
                         struct prediction *out)
 {
@@ -47,9 +47,14 @@ static void judge_start(const struct plan *plan, const char *key, struct arena *
     for (size_t i = 0; i < m->n_buffers && !m->wall; i++)
         if (m->buffers[i].category == CATEGORY_KV_CACHE)
             m->wall = &m->buffers[i];
-    const char *text = arena_printf(
-        arena, "the engine does not start: its cache holds no sequence of %llu tokens",
-        (unsigned long long)out->serving.context_tokens);
+    const char *text =
+        out->serving.sequences
+            ? arena_printf(arena, "the engine does not start: %s",
+                           serve_refusal(plan, &out->serving))
+            : arena_printf(
+                  arena,
+                  "the engine does not start: its cache holds no sequence of %llu tokens",
+                  (unsigned long long)out->serving.context_tokens);
     prepend_notes(&(struct note){key, text}, 1, arena, out);
 }
 

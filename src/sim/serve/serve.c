@@ -51,9 +51,23 @@ static void hold(uint64_t sequences, struct plan *plan)
         plan->parallel.batches = sequences ? sequences : 1;
 }
 
+const char *serve_refusal(const struct plan *plan, const struct serving_report *pool)
+{
+    if (!pool->present || !engine_takes_fraction(plan))
+        return NULL;
+    if (!pool->sequences)
+        return "its cache holds no sequence of the context";
+    uint64_t held =
+        pool->weights_bytes + pool->activation_bytes + pool->outside_bytes + pool->graphs_bytes;
+    uint64_t room = remaining(plan_rank_memory(plan), plan->memory.reserve_bytes);
+    if (pool->given && pool->cache_bytes > remaining(room, held))
+        return "the cache that it is given does not fit beside weights and a step";
+    return NULL;
+}
+
 bool serve_starts(const struct plan *plan, const struct serving_report *pool)
 {
-    return !pool->present || pool->sequences || !engine_takes_fraction(plan);
+    return !serve_refusal(plan, pool);
 }
 
 const struct plan *serve_held(const struct plan *plan, struct plan *room, bool *starts)

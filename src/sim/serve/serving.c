@@ -80,6 +80,8 @@ static void count_sequences(const struct plan *plan, const struct cache_groups *
     shared = shared < each ? shared : each;
     bool null = engine_release(plan)->pool == POOL_OF_DEVICE; /* vLLM: a block for no token */
     uint64_t usable = r->cache_blocks > null ? r->cache_blocks - null : 0;
+    bool overflow = false;
+    r->beyond_bytes = checked_mul(remaining(usable, each), groups->block_bytes, &overflow);
     usable = remaining(usable, shared);
     r->sequences = usable / (each > shared ? each - shared : 1);
     r->cache_tokens = count_tokens(plan, groups, r, each);

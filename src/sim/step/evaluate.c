@@ -6,6 +6,7 @@
 #include "base/hash.h"
 #include "base/text.h"
 #include "plan/derive.h"
+#include "plan/engine.h"
 #include "plan/rule/rule.h"
 #include "sim/memory/address.h"
 #include "sim/serve/serve.h"
@@ -283,6 +284,31 @@ bool evaluate_is_routed(const struct plan *plan, const struct work *work)
     return !plan->stack.static_shapes && demand_matters(work);
 }
 
+/* Of a plan whose sequences wait; plans are compared whole. */
+struct evaluator_hold {
+    struct plan asked, room;
+    const struct plan *held;
+    bool starts;
+};
+
+const struct plan *evaluate_held(struct evaluator *e, const struct plan *plan, bool *starts)
+{
+    bool unasked;
+    starts = starts ? starts : &unasked;
+    *starts = true;
+    if (plan->workload.mode != MODE_DECODE || !engine_queues(plan))
+        return plan;
+    struct evaluator_hold *h = e->hold;
+    if (!h)
+        h = e->hold = arena_alloc(&e->kept, 1, sizeof *h);
+    if (!h->held || memcmp(&h->asked, plan, sizeof *plan) != 0) {
+        memcpy(&h->asked, plan, sizeof *plan);
+        h->held = serve_held(&h->asked, &h->room, &h->starts);
+    }
+    *starts = h->starts;
+    return h->held;
+}
+
 /* An engine that does not start (serve_starts): its cache is the wall. */
 static void refuse_start(const struct work *work, struct evaluation *out)
 {
@@ -354,10 +380,9 @@ void evaluate(struct evaluator *e, const struct plan *plan, uint64_t structure,
         evaluate_serve(e, plan, out);
         return;
     }
-    struct plan held;
     bool starts = true;
     if (plan->workload.queue && rule_check_layout(plan) && rule_check_run(plan))
-        plan = serve_held(plan, &held, &starts);
+        plan = evaluate_held(e, plan, &starts);
     if (follow(e, plan, structure) &&
         evaluate_slots(plan, &e->work, &e->slots, e->values, out) && e->routed)
         evaluate_overflow(&e->work, e->values, &e->overflow, out);
@@ -403,5 +428,6 @@ void evaluator_release(struct evaluator *evaluator)
     drop_stepper(evaluator);
     arena_release(&evaluator->arena);
     demand_banks_release(&evaluator->own, 1);
+    arena_release(&evaluator->kept);
     memset(evaluator, 0, sizeof *evaluator);
 }

@@ -56,6 +56,8 @@ struct evaluator {
     uint64_t turn;                 /* when it was */
     struct stepper *stepper;       /* of the list, once time_evaluated has been asked */
     bool timeless;                 /* its ops could not be listed */
+    struct evaluator_hold *hold;   /* the last plan whose sequences wait, and as it is held */
+    struct arena kept;             /* of it: outlives structures */
 };
 
 struct evaluation {
@@ -93,6 +95,11 @@ bool evaluate_is_routed(const struct plan *plan, const struct work *work);
  * changes. */
 void evaluate(struct evaluator *evaluator, const struct plan *plan, uint64_t structure,
               struct evaluation *out);
+
+/* serve_held of the plan; asked again of the same plan it is not sized again. Lives until the
+ * next call. */
+const struct plan *evaluate_held(struct evaluator *evaluator, const struct plan *plan,
+                                 bool *starts);
 
 /* Whether a rank of the plan needs more than that at some moment of some stage: the same bytes
  * as evaluate's, but no stage is looked at behind one that does. False, too, of a plan that is

@@ -144,10 +144,9 @@ bool time_evaluated(struct evaluator *e, const struct plan *plan, const struct p
 {
     struct serve_times times;
     struct demand full;
-    struct plan held;
     if (plan->workload.mode == MODE_SERVE)
         return time_serve(e, plan, profile, out, &times);
-    plan = serve_held(plan, &held, NULL);
+    plan = evaluate_held(e, plan, NULL);
     struct stepper *stepper = stepper_of(e, plan, profile);
     if (!stepper)
         return false;

@@ -249,8 +249,10 @@ static void add_weight_reads(struct step *s)
             continue;
         l->segment = segment_of_kind((enum layer_kind)k);
         l->layers = work->use[l->segment].repeat;
-        struct op read = {
-            .name = "read_offloaded_weights", .kernel = KERNEL_COPY, .bytes_read = bytes};
+        struct op read = {.name = "read_offloaded_weights",
+                          .kernel = KERNEL_COPY,
+                          .bytes_read = bytes,
+                          .bytes_written = bytes};
         uint16_t op = layer_op(l, read, OPERANDS(INOUT(DST, (uint16_t)held)));
         l->work->ops[op].phase = PHASE_FORWARD;
     }
