@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "plan/derive.h"
+#include "plan/engine.h"
 #include "plan/rule/rule.h"
 #include "work/stack/stack.h"
 
@@ -284,6 +285,17 @@ static void bound_between(struct walk *walk, const uint8_t index[SEARCH_KEYS],
     }
 }
 
+/* What an engine's cache does not hold of a batch waits: the first that is too large is as good
+ * as all that are, and needs no less than the smallest. */
+static void let_wait(struct bound *bounds, size_t n)
+{
+    size_t i = 0;
+    while (i < n && bounds[i].is != BOUND_LARGE)
+        i++;
+    if (i > 0 && i < n && bounds[0].is == BOUND_FITS)
+        bounds[i] = bounds[0];
+}
+
 /* All micro-batches of the combination. Where a stack chooses between schedules, a larger one
  * may need less: each is bounded. */
 static void visit_micro(struct walk *walk, const uint8_t index[SEARCH_KEYS], size_t n)
@@ -309,6 +321,8 @@ static void visit_micro(struct walk *walk, const uint8_t index[SEARCH_KEYS], siz
     else
         for (size_t i = 0; i < allowed; i++)
             bounds[i] = bound_at(walk, index, micro[i]);
+    if (engine_queues(&walk->plan))
+        let_wait(bounds, allowed);
     for (size_t i = 0; i < allowed; i++)
         keep(walk, index, micro[i], &bounds[i]);
     if (bounds[0].is != BOUND_LARGE)

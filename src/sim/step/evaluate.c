@@ -395,6 +395,8 @@ void evaluate(struct evaluator *e, const struct plan *plan, uint64_t structure,
 bool evaluate_exceeds(struct evaluator *e, const struct plan *plan, uint64_t structure,
                       uint64_t bytes)
 {
+    if (plan->workload.queue && rule_check_layout(plan) && rule_check_run(plan))
+        plan = evaluate_held(e, plan, NULL);
     return follow(e, plan, structure) &&
            verdict_exceeds(plan, &e->work, &e->slots, e->values, bytes);
 }
