@@ -290,6 +290,31 @@ static void the_host_updates_at_its_own_pace(void **state)
     }
 }
 
+/* Gathers on 16 ranks of two nodes, by hand: eight rings, each out of a node at another rank. A
+ * rank sends 15 of 16 parts, an eighth of them to the other node, all links at once; twice the
+ * nodes do not take from what neighbours in a node send each other. */
+static void rings_use_every_link_at_once(void **state)
+{
+    (void)state;
+    static const struct {
+        double ranks, out, up;
+    } cases[] = {{8, 0, 15}, {16, 15.0 / 8, 15 * 7.0 / 8}, {64, 15.0 / 8, 15 * 7.0 / 8}};
+    struct rates rates = {0};
+    for (unsigned item = 0; item < PROFILE_ITEMS; item++)
+        for (unsigned level = 0; level < PROFILE_LEVELS; level++)
+            rates.link[item][level] = (struct link_rates){
+                .bytes_per_s = level == PROFILE_SCALE_UP ? 9 : 1, .efficiency = {.value = 1}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct comm_place place = {cases[i].ranks, 8};
+        const struct comm_ask ask = {.item = PROFILE_COLLECTIVE, .bytes = 15, .messages = 1};
+        double bytes[PROFILE_LEVELS];
+        comm_levels(&place, &ask, bytes);
+        near_to(bytes[PROFILE_SCALE_OUT], cases[i].out, "network");
+        near_to(bytes[PROFILE_SCALE_UP], cases[i].up, "inside");
+        near_to(comm_s(&rates, &place, &ask), fmax(cases[i].out, cases[i].up / 9), "seconds");
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -300,6 +325,7 @@ int main(void)
         cmocka_unit_test(sizes_outside_are_told),
         cmocka_unit_test(a_token_crosses_the_network_once),
         cmocka_unit_test(the_host_updates_at_its_own_pace),
+        cmocka_unit_test(rings_use_every_link_at_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -99,11 +99,13 @@ void comm_levels(const struct comm_place *place, const struct comm_ask *ask,
     if (nodes <= 1)
         return;
     double outside = (ranks - inside) / others; /* of what every rank gets alike */
-    if (!ask->to_all) /* a ring over nodes of rings: each rank carries its share between nodes
-                       */
-        outside = (nodes - 1) / nodes / inside * ranks / others;
+    double within = (inside - 1) / others;
+    if (!ask->to_all) { /* one of `inside` rings leaves the node at each of its ranks */
+        outside = 1 / inside;
+        within = (inside - 1) / inside;
+    }
     bytes[PROFILE_SCALE_OUT] = ask->bytes * outside;
-    bytes[PROFILE_SCALE_UP] = ask->bytes * (inside - 1) / others;
+    bytes[PROFILE_SCALE_UP] = ask->bytes * within;
     if (!ask->to_all || ask->once <= 0)
         return;
     bytes[PROFILE_SCALE_OUT] *= ask->once;
@@ -142,8 +144,9 @@ static double wire_s(const struct link_rates *levels, const struct comm_place *p
     for (unsigned i = 0; i < PROFILE_LEVELS; i++)
         s[i] = over(bytes[i],
                     levels[i].bytes_per_s * at(&levels[i].efficiency, place->ranks, bytes[i]));
-    /* forwarding is a pipeline (form_exchange_staged_s); otherwise one level after the other */
-    return ask->once > 0 ? fmax(s[0], s[1]) : s[0] + s[1];
+    /* forwarding is a pipeline (form_exchange_staged_s), and a ring's links all carry at once;
+     * otherwise one level after the other */
+    return ask->once > 0 || !ask->to_all ? fmax(s[0], s[1]) : s[0] + s[1];
 }
 
 double comm_s(const struct rates *rates, const struct comm_place *place,

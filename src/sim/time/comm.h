@@ -23,8 +23,11 @@ struct comm_ask {
                   * copied from there inside the node; 0: all of it crosses */
 };
 
-/* Bytes of it that cross each level: to every other rank alike (exchanges), or around a ring
- * first between nodes, then inside (collectives: training-model.md section 3, C). */
+/* Bytes of it that cross each level, of a rank: to every other rank alike (exchanges), or
+ * around rings of all ranks (collectives). As many rings as ranks share a node, each of them
+ * leaving it at another rank, use every link: a rank sends 1 / inside of its bytes to the next
+ * node and the rest to its neighbours (NCCL's and RCCL's channels). Over many nodes the
+ * network's part is that of training-model.md section 3, C. */
 void comm_levels(const struct comm_place *place, const struct comm_ask *ask,
                  double bytes[PROFILE_LEVELS]);
 
