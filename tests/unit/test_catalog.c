@@ -159,13 +159,15 @@ static void clusters_compose_from_their_device(void **state)
     struct scratch *s = *state;
     static const struct {
         const char *name, *path;
-        uint64_t devices, nodes;
+        uint64_t devices, nodes, last_axis;
     } cases[] = {
-        {"h100-8x2", "models/clusters/h100.yaml", 8, 2},
-        {"tpu-v5p-4x16", "models/clusters/tpu-v5p.yaml", 4, 16},
-        {"h100", "models/clusters/h100.yaml", 0, 0},
-        {"mi355x-8x8", "models/clusters/mi355x-8x8.yaml", 0, 0},
-        {"tpu-v5e-4x2", "models/clusters/tpu-v5e-4x2.yaml", 0, 0},
+        {"h100-8x2", "models/clusters/h100.yaml", 8, 2, 0},
+        {"tpu-v5p-4x16", "models/clusters/tpu-v5p.yaml", 4, 16, 0},
+        {"tpu-v5p-4x4x8", "models/clusters/tpu-v5p.yaml", 128, 1, 8},
+        {"tpu-v5p-4x4x4", "models/clusters/tpu-v5p-4x4x4.yaml", 0, 0, 0},
+        {"h100", "models/clusters/h100.yaml", 0, 0, 0},
+        {"mi355x-8x8", "models/clusters/mi355x-8x8.yaml", 0, 0, 0},
+        {"tpu-v5e-4x2", "models/clusters/tpu-v5e-4x2.yaml", 0, 0, 0},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct catalog_cluster cluster = {0};
@@ -174,15 +176,27 @@ static void clusters_compose_from_their_device(void **state)
         assert_string_equal(cluster.path, cases[i].path);
         assert_int_equal(cluster.devices, cases[i].devices);
         assert_int_equal(cluster.nodes, cases[i].nodes);
+        assert_int_equal(cluster.mesh[2], cases[i].last_axis);
     }
 }
 
 static void odd_cluster_names_do_not_compose(void **state)
 {
     struct scratch *s = *state;
-    static const char *const names[] = {"h100-0x8",  "h100-8x",  "h100-x8", "h100-08x8",
-                                        "h100-8x8x", "h100-8",   "-8x8",    "x",
-                                        "h100-8x-8", "b1000-8x1"};
+    static const char *const names[] = {"h100-0x8",
+                                        "h100-8x",
+                                        "h100-x8",
+                                        "h100-08x8",
+                                        "h100-8x8x",
+                                        "h100-8",
+                                        "-8x8",
+                                        "x",
+                                        "h100-8x-8",
+                                        "b1000-8x1",
+                                        "h100-4x4x4",
+                                        "tpu-v5p-4x4x0",
+                                        "tpu-v5p-4x4x4x4",
+                                        "tpu-v5p-999x999x999"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         struct catalog_cluster cluster = {0};
         err_clear(&s->err);

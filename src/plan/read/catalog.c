@@ -13,7 +13,7 @@
 #include "base/text.h"
 #include "plan/schema/word.h"
 
-enum { CATALOG_ROOTS = 4, CATALOG_LINE = 512 };
+enum { CATALOG_ROOTS = 4, CATALOG_LINE = 512, SLICE_MOST = 1000000 };
 
 static const struct kind {
     const char *name, *folder, *ending, *list_option;
@@ -354,6 +354,28 @@ static bool split_composed(const char *name, struct arena *arena, char **device,
     return true;
 }
 
+/* "tpu-v5p-4x4x8" -> "tpu-v5p", a node of 128 in a mesh */
+static bool split_slice(const char *name, struct arena *arena, char **device,
+                        struct catalog_cluster *size)
+{
+    struct catalog_cluster slice = {.devices = 1, .nodes = 1};
+    const char *dash = strrchr(name, '-'), *at = dash ? dash + 1 : name;
+    if (!text_starts(name, "tpu") || !dash)
+        return false;
+    for (size_t i = 0; i < CATALOG_AXES; i++) {
+        const char *end = at + strcspn(at, "x");
+        if (!read_count(at, end, &slice.mesh[i]) || (*end == 'x') != (i + 1 < CATALOG_AXES))
+            return false;
+        slice.devices *= slice.mesh[i];
+        at = end + (*end == 'x');
+    }
+    if (slice.devices > SLICE_MOST)
+        return false;
+    *size = slice;
+    *device = arena_strndup(arena, name, (size_t)(dash - name));
+    return true;
+}
+
 enum status catalog_find_cluster(const char *name, const char *plan_folder, struct arena *arena,
                                  struct catalog_cluster *cluster, struct err *err)
 {
@@ -361,7 +383,8 @@ enum status catalog_find_cluster(const char *name, const char *plan_folder, stru
     char *device = NULL;
     bool composed = !looks_like_path(name) &&
                     !find_name(&kinds[CATALOG_CLUSTER], name, plan_folder, arena) &&
-                    split_composed(name, arena, &device, &found);
+                    (split_composed(name, arena, &device, &found) ||
+                     split_slice(name, arena, &device, &found));
     TRY(catalog_find(CATALOG_CLUSTER, composed ? device : name, plan_folder, arena, &found.path,
                      err));
     *cluster = found;

@@ -38,14 +38,18 @@ enum status catalog_find(enum catalog_kind kind, const char *name, const char *p
 /* Whether a name has a file outside the plan's folder; *path only then. */
 bool catalog_has(enum catalog_kind kind, const char *name, struct arena *arena, char **path);
 
+enum { CATALOG_AXES = 3 };
+
 /* A cluster: a file, and the size its name asks for. */
 struct catalog_cluster {
     char *path;
-    uint64_t devices, nodes; /* to be put into node.devices and nodes; 0: as in the file */
+    uint64_t devices, nodes;     /* to be put into node.devices and nodes; 0: as in the file */
+    uint64_t mesh[CATALOG_AXES]; /* to be put into mesh; 0: none */
 };
 
 /* catalog_find for clusters, which also composes <device>-<devices per node>x<nodes>
- * ("h100-8x2") from the device's file. A file of the full name wins. */
+ * ("h100-8x2") from the device's file, and slices of TPUs of three axes ("tpu-v5p-4x4x8"). A
+ * file of the full name wins. */
 enum status catalog_find_cluster(const char *name, const char *plan_folder, struct arena *arena,
                                  struct catalog_cluster *cluster, struct err *err);
 

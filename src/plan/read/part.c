@@ -140,6 +140,20 @@ static enum status read_mapping(struct part *part, const struct node *mapping,
 /* ---- a name or a path ---- */
 
 /* <device>-<devices>x<nodes> */
+static void lay_mesh(struct part *part, const struct catalog_cluster *found, struct mark mark)
+{
+    struct cluster *cluster = &part->loader->plan->cluster;
+    bool cubes = true; /* of 4 x 4 x 4, whose axes optical switches close */
+    cluster->mesh.n = CATALOG_AXES;
+    for (size_t i = 0; i < CATALOG_AXES; i++) {
+        cluster->mesh.value[i] = found->mesh[i];
+        cubes = cubes && found->mesh[i] % 4 == 0;
+    }
+    cluster->wrap = cubes;
+    apply_origin_set(part->loader, "cluster.mesh", mark);
+    apply_origin_set(part->loader, "cluster.wrap", mark);
+}
+
 static void resize_cluster(struct part *part, const struct catalog_cluster *found,
                            struct mark mark)
 {
@@ -150,6 +164,8 @@ static void resize_cluster(struct part *part, const struct catalog_cluster *foun
     cluster->nodes = found->nodes;
     apply_origin_set(part->loader, "cluster.node.devices", mark);
     apply_origin_set(part->loader, "cluster.nodes", mark);
+    if (found->mesh[0])
+        lay_mesh(part, found, mark);
 }
 
 /* A path beside a plan without folder: as the user wrote it. */
