@@ -383,6 +383,7 @@ static const struct silent silents[] = {
     {"model.moe.router.groups", "balance is asserted: nothing is drawn"},
     {"workload.scenario", "balance is asserted: nothing is drawn"},
     {"moe.skip.static", "fewer blocks are fixed than hold tokens"},
+    {"moe.expert_tokens", "of steps with more tokens than a chunk"},
     {"cluster.device.l2", "of profile runs whose peak is not their sampler's"},
 };
 
