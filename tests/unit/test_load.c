@@ -217,7 +217,7 @@ static void sets_are_refused_by_name(void **state)
         {"moe.=7", "unknown key 'moe.'",
          "keys of 'moe' are: path, capacity_factor, capacity_scope, drop, block_size, buffer, "
          "buffer_factor, matmul, chunk, cores, shard, skip, sync_free, dispatch_sms, library, "
-         "dispatch_tokens, "
+         "dispatch_tokens, expert_tokens, "
          "redundant_experts, shared, switch, dedup, reuse_handle, overlap, paged_stash, "
          "alignment, routing"},
         {"workload.micro_batch=", "'workload.micro_batch' has no value",

@@ -259,6 +259,9 @@ static const struct {
      "concurrency 8 and request_rate 2.5: requests are replaced when they end, or arrive at a "
      "rate",
      "leave out one of the two keys"},
+    {"cache-splits", "workload.mode=decode stack.kind=vllm parallel.dcp=3",
+     "workload.mode=decode stack.kind=vllm parallel.dcp=1", "dcp 3 does not divide tp 1",
+     "a divisor of tp; with grouped queries of tp / kv_heads too"},
     {"draft-beside-model",
      "workload.mode=decode stack.kind=vllm workload.speculation.tokens=2 "
      "workload.speculation.method=mtp workload.tokens_per_sequence=3 model.mtp_layers=0",
