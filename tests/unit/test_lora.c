@@ -168,6 +168,23 @@ static void adapters_multiply(void **state)
     arena_release(&built.arena);
 }
 
+/* What is useful of a token: matrices forward and backward to their input, attention's products
+ * three times; all that six times the parameters counts when everything is trained. */
+static void frozen_matrices_have_no_gradient_to_count(void **state)
+{
+    (void)state;
+    struct built built;
+    build(&built, QV);
+    const struct model *model = &built.plan.model;
+    struct params params;
+    params_count(model, &params);
+    uint64_t scores = params_attention_flop(model, built.plan.workload.sequence_length);
+    assert_int_equal(params_useful_flop_per_token(&built.plan), 4 * params.active + 3 * scores);
+    built.plan.lora.rank = 0;
+    assert_int_equal(params_useful_flop_per_token(&built.plan), 6 * params.active + 3 * scores);
+    arena_release(&built.arena);
+}
+
 /* NF4 is widened before a product, forward and backward: 4 bits and an f32 per 64 read, 16
  * written. Gathers move the 4 bits (bitsandbytes' scales stay with every rank), and adapters
  * beside them. */
@@ -400,6 +417,7 @@ int main(void)
         cmocka_unit_test(a_quantised_base),
         cmocka_unit_test(what_a_layer_saves),
         cmocka_unit_test(adapters_multiply),
+        cmocka_unit_test(frozen_matrices_have_no_gradient_to_count),
         cmocka_unit_test(a_quantised_base_is_widened),
         cmocka_unit_test(hybrid_models_have_adapters),
         cmocka_unit_test(each_mixer_saves_its_own),

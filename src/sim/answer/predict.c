@@ -410,10 +410,7 @@ static void report_model(const struct context *c, struct model_report *m)
     m->parameters = params.parameters;
     m->active_parameters = params.active;
     m->parameters_per_device = dense + experts;
-    m->flop_per_token =
-        c->plan->workload.mode == MODE_TRAIN
-            ? params_flop_per_token(&c->plan->model, plan_attention_length(c->plan))
-            : params_forward_flop_per_token(&c->plan->model, plan_attention_length(c->plan));
+    m->flop_per_token = params_useful_flop_per_token(c->plan);
 }
 
 /* Host waits of one MoE layer's forward. */

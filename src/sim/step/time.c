@@ -180,10 +180,7 @@ static void report_rates(struct context *c)
     const struct plan *plan = c->plan;
     struct time_report *out = c->out;
     double cores = (double)plan->cluster.device.logical_cores;
-    bool training = plan->workload.mode == MODE_TRAIN;
-    uint64_t length = plan_attention_length(plan);
-    double useful = (double)(training ? params_flop_per_token(&plan->model, length)
-                                      : params_forward_flop_per_token(&plan->model, length));
+    double useful = (double)params_useful_flop_per_token(plan);
     out->step_s = out->step.step_s;
     out->tokens_per_s = time_tokens_per_s(plan, &out->step);
     out->tokens_per_s_per_device = time_tokens_per_s_per_device(plan, &out->step);

@@ -2,6 +2,7 @@
 #include "work/list/params.h"
 
 #include "base/checked.h"
+#include "plan/derive.h"
 #include "work/list/mixer.h"
 
 static uint64_t part_total(struct params_part part, bool *overflow)
@@ -234,4 +235,17 @@ uint64_t params_forward_flop_per_token(const struct model *model, uint64_t seque
 uint64_t params_flop_per_token(const struct model *model, uint64_t sequence_length)
 {
     return flop_per_token(model, sequence_length, 3);
+}
+
+uint64_t params_useful_flop_per_token(const struct plan *plan)
+{
+    const struct model *model = &plan->model;
+    uint64_t length = plan_attention_length(plan);
+    if (plan->workload.mode != MODE_TRAIN)
+        return params_forward_flop_per_token(model, length);
+    uint64_t all = params_flop_per_token(model, length);
+    if (!plan->lora.rank || all == UINT64_MAX)
+        return all;
+    return all - (params_forward_flop_per_token(model, length) -
+                  params_attention_flop(model, length));
 }

@@ -77,4 +77,9 @@ uint64_t params_flop_per_token(const struct model *model, uint64_t sequence_leng
 /* The forward part alone: 2 * active + params_attention_flop. Saturates. */
 uint64_t params_forward_flop_per_token(const struct model *model, uint64_t sequence_length);
 
+/* Of a token of the plan's workload, what MFU counts as useful: training, without the gradients
+ * of weights that are frozen beside adapters (4 * active + 3 * params_attention_flop; the
+ * adapters' own products left out), or the forward alone. Saturates. */
+uint64_t params_useful_flop_per_token(const struct plan *plan);
+
 #endif
