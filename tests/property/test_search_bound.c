@@ -257,7 +257,7 @@ static bool list_of(const struct plan *plan, struct arena *arena, struct work *w
 {
     struct err err = {0};
     return work_build(plan, arena, work, &err) == STATUS_OK &&
-           work_ops(plan, work, &err) == STATUS_OK;
+           (work->n_ops || work_ops(plan, work, &err) == STATUS_OK); /* the host's has them */
 }
 
 static bool same_op(const struct op *x, const struct op *y)
