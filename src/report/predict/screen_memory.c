@@ -124,7 +124,7 @@ static const char *sizing_text(const struct screen *screen)
     const struct memory_report *memory = screen->memory;
     bool over = memory->worst_bytes > memory->limit_bytes;
     const char *text = memory->sizing;
-    if (!plan_moe_layers(screen->view->plan))
+    if (text_equal(memory->sizing, "fixed") && !plan_moe_layers(screen->view->plan))
         return "modelled";
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (text_equal(words[i].sizing, memory->sizing))

@@ -189,7 +189,8 @@ static struct demand_range range_of_means(double *values, uint64_t n, uint64_t l
     double sd;
     struct demand_range range = range_of(values, n, &sd);
     double pool = 2 * sd * sqrt((double)layers / (double)n);
-    range.high = range.p99 + hypot(range.high - range.p99, pool);
+    double above = range.high - range.p99;
+    range.high = range.p99 + sqrt(above * above + pool * pool);
     return range;
 }
 

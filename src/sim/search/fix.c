@@ -73,16 +73,16 @@ static bool is_good(const struct fix_search *search, const struct evaluation *re
 bool fix_fits(struct fix_search *search, const struct fix_move *moves, size_t n,
               struct evaluation *result)
 {
-    struct plan changed;
-    if (!fix_apply(search->plan, moves, n, &changed))
+    struct plan *changed = search->changed;
+    if (!fix_apply(search->plan, moves, n, changed))
         return false;
-    if (stack_has(search->plan) && !stack_has(&changed))
+    if (stack_has(search->plan) && !stack_has(changed))
         return false;
     bool number = n == 1 && evaluate_is_slot(moves[0].key);
-    bool routed = fix_evaluate(search, &changed, number, true, result);
+    bool routed = fix_evaluate(search, changed, number, true, result);
     if (!is_good(search, result) || !routed)
         return is_good(search, result);
-    fix_evaluate(search, &changed, number, false, result);
+    fix_evaluate(search, changed, number, false, result);
     return is_good(search, result);
 }
 
@@ -124,9 +124,9 @@ static double seconds_of(struct fix_search *search, const struct plan *plan)
 
 double fix_seconds(struct fix_search *search, const struct fix_move *moves, size_t n)
 {
-    struct plan changed;
+    struct plan *changed = search->changed;
     double seconds =
-        fix_apply(search->plan, moves, n, &changed) ? seconds_of(search, &changed) : 0;
+        fix_apply(search->plan, moves, n, changed) ? seconds_of(search, changed) : 0;
     return seconds > 0 ? seconds : HUGE_VAL;
 }
 
@@ -150,9 +150,9 @@ static void describe(struct fix_search *search, const struct fix_move *moves, si
 static void keep(struct fix_search *search, const struct fix_move *moves, size_t n,
                  const struct evaluation *result)
 {
-    struct plan changed;
-    fix_apply(search->plan, moves, n, &changed);
-    double seconds = seconds_of(search, &changed);
+    struct plan *changed = search->changed;
+    fix_apply(search->plan, moves, n, changed);
+    double seconds = seconds_of(search, changed);
     search->fixes = arena_grow(search->arena, search->fixes, search->n, &search->capacity,
                                sizeof *search->fixes);
     struct fix *fix = &search->fixes[search->n++];
@@ -162,9 +162,9 @@ static void keep(struct fix_search *search, const struct fix_move *moves, size_t
         .verdict = result->verdict,
         .seconds_per_token = seconds,
         .tokens_per_s_per_device = seconds > 0 ? 1 / seconds : 0,
-        .drop_fraction = drops_of(search, &changed),
+        .drop_fraction = drops_of(search, changed),
     };
-    describe(search, moves, n, &changed, fix);
+    describe(search, moves, n, changed, fix);
 }
 
 bool fix_keep(struct fix_search *search, const struct fix_move *moves, size_t n)
@@ -349,34 +349,37 @@ static void put_harmless_first(struct fix_search *search)
 const struct fix *fix_find(const struct plan *plan, const struct routing_data *routing,
                            const struct profile *profile, struct arena *arena, size_t *n)
 {
-    struct fix_search search = {.plan = plan,
-                                .routing = routing,
-                                .profile = profile,
-                                .arena = arena,
-                                .accept = VERDICT_MARGINAL,
-                                .evaluator = {.routing = routing}};
+    struct fix_search *search =
+        arena_alloc(arena, 1, sizeof *search); /* too large for a stack */
+    *search = (struct fix_search){.plan = plan,
+                                  .routing = routing,
+                                  .profile = profile,
+                                  .arena = arena,
+                                  .accept = VERDICT_MARGINAL,
+                                  .evaluator = {.routing = routing}};
     struct fix_moves *moves = arena_alloc(arena, 1, sizeof *moves);
     bool alone[FIX_MOVES] = {false};
-    search.seconds_per_token = seconds_of(&search, plan);
+    search->changed = arena_alloc(arena, 1, sizeof *search->changed);
+    search->seconds_per_token = seconds_of(search, plan);
     fix_list_moves(plan, arena, moves);
-    bool fewer = try_micro_batch(&search);
-    try_each(&search, moves, alone);
-    add_micro_batches(&search, fewer, moves, alone);
-    if (!fix_count_harmless(&search, VERDICT_MARGINAL)) {
-        try_pairs(&search, moves, alone, NULL);
-        fix_layout(&search, moves);
-    } else if (fix_count_harmless(&search, VERDICT_FITS) < FEW) {
-        search.accept = VERDICT_FITS;
-        try_pairs(&search, moves, alone, is_usual);
-        search.accept = VERDICT_MARGINAL;
+    bool fewer = try_micro_batch(search);
+    try_each(search, moves, alone);
+    add_micro_batches(search, fewer, moves, alone);
+    if (!fix_count_harmless(search, VERDICT_MARGINAL)) {
+        try_pairs(search, moves, alone, NULL);
+        fix_layout(search, moves);
+    } else if (fix_count_harmless(search, VERDICT_FITS) < FEW) {
+        search->accept = VERDICT_FITS;
+        try_pairs(search, moves, alone, is_usual);
+        search->accept = VERDICT_MARGINAL;
     }
-    if (!fix_count_harmless(&search, VERDICT_MARGINAL))
-        fix_together(&search, moves);
-    fix_devices(&search);
-    evaluator_release(&search.evaluator);
-    if (search.n)
-        qsort(search.fixes, search.n, sizeof *search.fixes, by_kind);
-    put_harmless_first(&search);
-    *n = search.n;
-    return search.fixes;
+    if (!fix_count_harmless(search, VERDICT_MARGINAL))
+        fix_together(search, moves);
+    fix_devices(search);
+    evaluator_release(&search->evaluator);
+    if (search->n)
+        qsort(search->fixes, search->n, sizeof *search->fixes, by_kind);
+    put_harmless_first(search);
+    *n = search->n;
+    return search->fixes;
 }

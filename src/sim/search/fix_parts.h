@@ -26,6 +26,7 @@ struct fix_known;
 
 struct fix_search {
     const struct plan *plan;
+    struct plan *changed; /* with the moves of the question at hand: too large for the stack */
     const struct routing_data *routing;
     const struct profile *profile;
     struct arena *arena;

@@ -388,7 +388,8 @@ static void compose(struct step_parts *c, struct step_time *out)
         out->step_s += out->part_s[i];
     for (size_t i = 0; i < sizeof exposed / sizeof *exposed; i++)
         out->exposed_comm_s += out->part_s[exposed[i]];
-    out->exposed_comm_s += out->part_s[TIME_PIPELINE] - out->bubble_s;
+    /* sends of the busiest stage: what rounds below nothing is nothing */
+    out->exposed_comm_s += fmax(0, out->part_s[TIME_PIPELINE] - out->bubble_s);
 }
 
 bool stepper_parts(struct stepper *s, const struct demand *demand, bool tasks,
