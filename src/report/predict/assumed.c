@@ -142,7 +142,7 @@ static bool offloads(const struct plan *plan)
            (!trains(plan) && plan->memory.weight_offload_bytes > 0);
 }
 
-enum { UNSAID = 3 }; /* of the keys: no word where neither user nor stack decides */
+enum { UNSAID = 4 }; /* of the keys: no word where neither user nor stack decides */
 
 /* Keys worth a word when the user did not set them, in the order of importance. */
 static const struct {
@@ -150,6 +150,7 @@ static const struct {
     bool (*matters)(const struct plan *plan);
 } keys[] = {
     {"workload.mode", always},
+    {"parallel.ep", infers},
     {"parallel.etp", infers},
     {"parallel.sp", infers},
     {"workload.micro_batch", steps},

@@ -134,7 +134,7 @@ static void append_sequences(const struct screen *screen, struct text *text)
         text_printf(text, "; %" PRIu64 " of %" PRIu64 " sequences a rank, the others wait",
                     held, asked);
     else
-        text_printf(text, "; %" PRIu64 " sequences a rank", asked);
+        text_printf(text, "; %" PRIu64 " sequence%s a rank", asked, asked == 1 ? "" : "s");
 }
 
 static const char *drafter_name(const struct plan *plan)
@@ -253,9 +253,9 @@ void screen_cache(struct screen *screen)
     if (!bytes || !sequences || plan->workload.mode != MODE_DECODE)
         return;
     struct text text = {.arena = screen->view->arena};
-    text_printf(&text, "%s %s: %" PRIu64 " sequences of %" PRIu64 " tokens",
+    text_printf(&text, "%s %s: %" PRIu64 " sequence%s of %" PRIu64 " tokens",
                 screen_amount(screen, bytes), screen->scale.unit, sequences,
-                plan->workload.context_length);
+                sequences == 1 ? "" : "s", plan->workload.context_length);
     bool waits = sequences < plan->workload.micro_batch;
     if (memory->margin_bytes > 0 && bytes >= sequences && !waits)
         text_printf(&text, "; the margin holds %" PRIu64 " more",

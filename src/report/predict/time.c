@@ -1,5 +1,6 @@
 /* The time of a prediction: five lines of the screen, --why, and "time" of the JSON contract.
  */
+#include <inttypes.h>
 #include <math.h>
 
 #include "base/unit.h"
@@ -301,13 +302,23 @@ static const char *amount(struct arena *arena, double n)
     return arena_printf(arena, "%.4g", n);
 }
 
+/* Of a served plan the step of all sequences that a replica takes at once: an answer's tokens,
+ * whose time stands above, come of steps of as many as there are. */
+static const char *step_text(const struct screen *screen, const struct time_report *t)
+{
+    if (!t->serving.present)
+        return "step";
+    return arena_printf(screen->view->arena, "decode step of %" PRIu64 " sequence%s",
+                        t->serving.sequences, t->serving.sequences == 1 ? "" : "s");
+}
+
 static void print_step(struct screen *screen, const struct time_report *t)
 {
     struct arena *a = screen->view->arena;
     struct text text = {.arena = a};
-    text_printf(&text, "%s a %sstep, %s to %s by %s%s", seconds(a, t->step_s),
-                t->serving.present ? "decode " : "", seconds(a, t->low_s),
-                seconds(a, t->high_s), t->profile, t->calibrated ? "" : " (uncalibrated)");
+    text_printf(&text, "%s a %s, %s to %s by %s%s", seconds(a, t->step_s), step_text(screen, t),
+                seconds(a, t->low_s), seconds(a, t->high_s), t->profile,
+                t->calibrated ? "" : " (uncalibrated)");
     if (screen->brief >= BRIEF_TIME && !t->serving.present)
         text_printf(&text, "; %s tokens/s a device", amount(a, t->tokens_per_s_per_device));
     else if (t->samples || t->jitter)

@@ -202,11 +202,11 @@ static const struct buffer_report *largest_of(const struct memory_report *m)
  * the op is the layer, and the phase of a training step its backward, which follows. */
 static void report_moment(const struct context *c, struct peak_report *out)
 {
-    static const char *const ends[SEGMENT_COUNT] = {
-        [SEGMENT_EMBED] = "embedding", [SEGMENT_HEAD] = "loss"};
+    const bool trains = c->plan->workload.mode == MODE_TRAIN;
+    const char *const ends[SEGMENT_COUNT] = {
+        [SEGMENT_EMBED] = "embedding", [SEGMENT_HEAD] = trains ? "loss" : "logits"};
     const struct memory_peak *peak = &c->result.peak;
     const struct tick *tick = peak->tick < c->work.n_ticks ? &c->work.ticks[peak->tick] : NULL;
-    bool trains = c->plan->workload.mode == MODE_TRAIN;
     out->op = segment_is_layer(peak->segment) ? "layer" : ends[peak->segment];
     if (peak->tick == WORK_NONE || !out->op)
         out->op = NULL;

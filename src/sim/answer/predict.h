@@ -43,8 +43,8 @@ struct buffer_report {
     const char *source;                   /* or NULL */
 };
 
-/* Where in a step the memory peaks. `op` is "layer", "loss" or "embedding" where the stack says
- * only what it holds for the whole of them. */
+/* Where in a step the memory peaks. `op` is "layer", "loss" ("logits" where nothing is trained)
+ * or "embedding" where the stack says only what it holds for the whole of them. */
 struct peak_report {
     uint64_t stage; /* of the pipeline, from 1 */
     const char *segment;
