@@ -73,7 +73,7 @@ static void see(size_t law, double *mean, double *fullest)
         struct arena arena = {0};
         struct demand_source source;
         struct demand_spread spread;
-        char seed[8];
+        char seed[16];
         snprintf(seed, sizeof seed, "%d", 100 + layer);
         sample(law, seed, "1000", &arena, &source, &spread);
         for (size_t s = 0; s < STEPS; s++) {
