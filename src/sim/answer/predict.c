@@ -27,8 +27,9 @@ struct context {
     struct slots slots;
     uint64_t *values;
     struct evaluation result;
-    bool routed;  /* sizes follow routing */
-    bool sampled; /* they do, or overflow of buffers of given size: demand is set */
+    bool routed;             /* sizes follow routing */
+    const struct rows *rows; /* the laws that memory, time and the layer share, or NULL */
+    bool sampled;            /* they do, or overflow of buffers of given size: demand is set */
     struct demand_spread demand;
     struct demand_source source;
     struct demand_stages stages; /* none: all layers are routed alike */
@@ -100,7 +101,7 @@ static enum status too_large(struct err *err)
 static enum status sample(struct context *c, const struct predict_options *options,
                           struct err *err)
 {
-    TRY(demand_prepare(c->plan, options->routing, c->arena, &c->source, err));
+    TRY(demand_prepare(c->plan, options->routing, c->rows, c->arena, &c->source, err));
     if (c->work.room.set) {
         if (!sizes_eval(&c->work.sizes, &c->slots, c->values))
             return too_large(err);
@@ -431,7 +432,7 @@ static enum status report_moe(const struct context *c, const struct predict_opti
 {
     const struct predict_moe_options moe = {
         .routing = options->routing,
-        .rows = c->sampled ? &c->source.rows : NULL,
+        .rows = c->rows,
         .lost = c->work.room.set && c->overflow.policy == OVERFLOW_DROP ? c->demand.lost : 0,
         .exact = options->exact,
         .pool = options->pool,
@@ -475,6 +476,31 @@ static void report_host_cache(const struct plan *plan, struct prediction *out)
         m->verdict = VERDICT_OOM;
 }
 
+/* The laws of routing, once for all that ask for them. */
+static enum status prepare_rows(struct context *c, const struct predict_options *options,
+                                struct err *err)
+{
+    struct rows_spec spec;
+    struct rows *rows = arena_alloc(c->arena, 1, sizeof *rows);
+    bool asked = options->time || !options->memory_only;
+    if (!asked || c->plan->model.moe.experts == 0 || plan_tokens(c->plan) == 0)
+        return STATUS_OK;
+    rows_spec_from_plan(c->plan, options->routing, &spec);
+    TRY(rows_prepare(&spec, c->arena, rows, err));
+    c->rows = rows;
+    return STATUS_OK;
+}
+
+static enum status report_time(const struct context *c, const struct predict_options *options,
+                               struct time_report *out, struct err *err)
+{
+    if (!options->time)
+        return STATUS_OK;
+    struct time_ask ask = *options->time;
+    ask.rows = ask.routing == options->routing ? c->rows : NULL;
+    return time_of(c->plan, &ask, c->arena, out, err);
+}
+
 enum status predict_step(const struct plan *plan, const struct predict_options *options,
                          struct arena *arena, struct prediction *out, struct err *err)
 {
@@ -483,6 +509,7 @@ enum status predict_step(const struct plan *plan, const struct predict_options *
     TRY(work_build(plan, arena, &c.work, err));
     slots_from_plan(plan, &c.slots);
     c.values = arena_alloc(arena, c.work.sizes.n, sizeof *c.values);
+    TRY(prepare_rows(&c, options, err));
     TRY(evaluate_all(&c, options, err));
     report_memory(&c, &out->memory);
     report_model(&c, &out->model);
@@ -491,8 +518,7 @@ enum status predict_step(const struct plan *plan, const struct predict_options *
     report_host_cache(plan, out);
     report_notes(&c, options->origins, out);
     TRY(report_ops(&c, options, out, err));
-    if (options->time)
-        TRY(time_of(plan, options->time, arena, &out->time, err));
+    TRY(report_time(&c, options, &out->time, err));
     out->has_collective = collective_block_of(plan, matmul_tiles(plan), &out->collective);
     return options->memory_only ? STATUS_OK : report_moe(&c, options, out, err);
 }

@@ -35,14 +35,18 @@ void demand_key_of(const struct plan *plan, const struct routing_data *data,
 }
 
 enum status demand_prepare(const struct plan *plan, const struct routing_data *data,
-                           struct arena *arena, struct demand_source *source, struct err *err)
+                           const struct rows *rows, struct arena *arena,
+                           struct demand_source *source, struct err *err)
 {
     struct rows_spec spec;
     rows_spec_from_plan(plan, data, &spec);
     *source =
         (struct demand_source){.n = plan->moe.routing.samples, .alignment = alignment_of(plan)};
     source->allocated = layer_computes_allocated(stack_path(plan, NULL), plan);
-    TRY(rows_prepare(&spec, arena, &source->rows, err));
+    if (rows)
+        source->rows = *rows;
+    else
+        TRY(rows_prepare(&spec, arena, &source->rows, err));
     rows_scratch_init(&source->rows, arena, &source->scratch);
     rows_step_init(&source->rows, ROWS_WANT_RECEIVED, arena, &source->step);
     source->samples = arena_alloc(arena, source->n + 1, sizeof *source->samples);

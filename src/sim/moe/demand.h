@@ -56,10 +56,12 @@ struct demand_source {
     struct demand_room room; /* set by the caller before sampling; {0}: everything has room */
 };
 
-/* Prepares the sampler of a plan; data may be NULL when the plan names no file. Memory from the
+/* Prepares the sampler of a plan; data may be NULL when the plan names no file. `rows`: the
+ * plan's laws when they stand already, which must outlive the source, or NULL. Memory from the
  * arena, which the source keeps using. */
 enum status demand_prepare(const struct plan *plan, const struct routing_data *data,
-                           struct arena *arena, struct demand_source *source, struct err *err);
+                           const struct rows *rows, struct arena *arena,
+                           struct demand_source *source, struct err *err);
 
 /* What a source depends on: equal keys, equal samples. Compared as bytes. */
 struct demand_key {

@@ -64,7 +64,7 @@ static struct demand_bank *bank_open(struct evaluator *e, const struct plan *pla
     bank->known = true;
     bank->turn = turn;
     bank->refused =
-        demand_prepare(plan, e->routing, &bank->arena, &bank->source, &err) != STATUS_OK;
+        demand_prepare(plan, e->routing, NULL, &bank->arena, &bank->source, &err) != STATUS_OK;
     return bank->refused ? NULL : bank;
 }
 

@@ -29,8 +29,8 @@ enum status plan_spans_of(const struct plan *plan, const struct plan_spans_ask *
                                .list = {.arena = arena},
                                .segment = ask->segment};
     TRY(stepper_build(&out->stepper, plan, ask->profile, arena, err));
-    TRY(time_demand(plan, &out->stepper.pricing.rates, ask->routing, arena, &spread, &routed,
-                    err));
+    TRY(time_demand(plan, &out->stepper.pricing.rates, ask->routing, NULL, arena, &spread,
+                    &routed, err));
     if (!stepper_parts(&out->stepper, routed ? &spread.expected : NULL, true, &out->step,
                        &parts))
         return err_set(err, STATUS_INPUT, "a size of the plan's ops overflows 64 bits");

@@ -40,8 +40,8 @@ static enum status sample_knot(struct serve_step *s, struct knot *knot,
     set_size(s, knot);
     if (s->plan.parallel.ep == 1)
         return STATUS_OK;
-    TRY(time_demand(&s->plan, &s->stepper.pricing.rates, routing, arena, &spread, &knot->routed,
-                    err));
+    TRY(time_demand(&s->plan, &s->stepper.pricing.rates, routing, NULL, arena, &spread,
+                    &knot->routed, err));
     if (knot->routed)
         knot->full = spread.expected;
     return STATUS_OK;

@@ -45,14 +45,15 @@ bool time_is_routed(const struct plan *plan)
 }
 
 enum status time_demand(const struct plan *plan, const struct rates *rates,
-                        const struct routing_data *routing, struct arena *arena,
-                        struct demand_spread *spread, bool *any, struct err *err)
+                        const struct routing_data *routing, const struct rows *rows,
+                        struct arena *arena, struct demand_spread *spread, bool *any,
+                        struct err *err)
 {
     struct demand_source *source = arena_alloc(arena, 1, sizeof *source);
     *any = time_is_routed(plan);
     if (!*any)
         return STATUS_OK;
-    TRY(demand_prepare(plan, routing, arena, source, err));
+    TRY(demand_prepare(plan, routing, rows, arena, source, err));
     demand_sample(source, plan_tokens(plan), false, spread);
     time_load(plan, rates, &spread->expected);
     return STATUS_OK;
@@ -558,8 +559,8 @@ enum status time_of(const struct plan *plan, const struct time_ask *ask, struct 
     *out = (struct time_report){.present = true};
     stepper->routing = ask->routing;
     TRY(stepper_build(stepper, plan, ask->profile, arena, err));
-    TRY(time_demand(plan, &stepper->pricing.rates, ask->routing, arena, &c.spread, &c.routed,
-                    err));
+    TRY(time_demand(plan, &stepper->pricing.rates, ask->routing, ask->rows, arena, &c.spread,
+                    &c.routed, err));
     bool ok = report_all(&c);
     stepper_release(stepper);
     return ok ? STATUS_OK : overflow(err);

@@ -69,6 +69,7 @@ struct time_report {
 
 struct time_ask {
     const struct routing_data *routing; /* or NULL */
+    const struct rows *rows; /* the plan's laws of routing when they stand, or NULL */
     const struct profile *profile;
     bool spread; /* p50 and p99 by playing every sample */
     bool path;   /* the critical path */
@@ -77,10 +78,11 @@ struct time_ask {
 
 /* The demand that step_s is of: the expected fullest rank of the plan's routing; of real data
  * whose routing the plan leaves uniform, the profile's load. Memory from the arena. *any false:
- * no experts. */
+ * no experts. `rows`: as demand_prepare has it. */
 enum status time_demand(const struct plan *plan, const struct rates *rates,
-                        const struct routing_data *routing, struct arena *arena,
-                        struct demand_spread *spread, bool *any, struct err *err);
+                        const struct routing_data *routing, const struct rows *rows,
+                        struct arena *arena, struct demand_spread *spread, bool *any,
+                        struct err *err);
 
 /* Whether routing decides what the fullest rank of a step has: experts whose buffers do not
  * assert balance. */
