@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "plan/job/shell_expand.h"
 #include "plan/source.h"
 
 struct writer {
@@ -127,19 +128,12 @@ static bool append_words(struct writer *w, const struct node *node)
 
 /* ---- containers ---- */
 
-static bool is_plain_name(const char *name)
-{
-    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_";
-    return name[0] && strspn(name, letters) > 0 &&
-           strspn(name + 1, letters) + strspn(name + 1, "0123456789") <= strlen(name);
-}
-
 static void export_one(struct writer *w, const char *name, size_t length, const char *value)
 {
-    char *copy = arena_strndup(w->out->arena, name, length);
-    if (!is_plain_name(copy) || strchr(value, '\n'))
+    bool plain = length && shell_name_length(name, name + length) == length;
+    if (!plain || strchr(value, '\n'))
         return;
-    text_printf(w->out, "export %s=", copy);
+    text_printf(w->out, "export %.*s=", (int)length, name);
     append_literal(w, value);
     text_append(w->out, "; ");
 }
