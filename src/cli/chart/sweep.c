@@ -366,8 +366,14 @@ enum status chart_frontier(const struct chart_request *request, const char *cons
     for (size_t i = 0; defaults[i]; i++)
         option_list_add(&usual, defaults[i], request->call->arena);
     TRY(frontier_of_call(frontier, request->call, &request->cases, &usual, err));
-    for (size_t i = 0; i < usual.n; i++)
-        option_list_add(&overs, over_of(usual.items[i], &frontier->base), request->call->arena);
+    bool differs = false;
+    for (size_t i = 0; i < usual.n; i++) {
+        const char *over = over_of(usual.items[i], &frontier->base);
+        differs = differs || over != usual.items[i];
+        option_list_add(&overs, over, request->call->arena);
+    }
+    if (!differs)
+        return STATUS_OK;
     return frontier_of_call(frontier, request->call, &request->cases, &overs, err);
 }
 

@@ -62,21 +62,21 @@ static struct demand certified(const struct context *c)
     return (struct demand){most.rows, most.tokens, most.rows, most.tokens};
 }
 
-/* The slots of a demand of all layers, or of layers that are routed apart. */
-static void set_demand(const struct context *c, const struct demand *demand,
-                       enum demand_level level, struct slots *slots)
-{
-    *slots = c->slots;
-    demand_to_slots(demand, slots);
-    if (c->stages.n)
-        demand_layers_to_slots(&c->layers, &c->stages, level, slots);
-}
-
-/* Every layer as full as that. */
+/* The slots with every layer as full as that. */
 static void set_alike(const struct context *c, const struct demand *demand, struct slots *slots)
 {
     *slots = c->slots;
     demand_to_slots(demand, slots);
+}
+
+/* The same where all layers are routed alike; of layers that are routed apart, what they ask.
+ */
+static void set_demand(const struct context *c, const struct demand *demand,
+                       enum demand_level level, struct slots *slots)
+{
+    set_alike(c, demand, slots);
+    if (c->stages.n)
+        demand_layers_to_slots(&c->layers, &c->stages, level, slots);
 }
 
 static enum status evaluate_other(const struct context *c, const struct slots *slots,
@@ -481,10 +481,10 @@ static enum status prepare_rows(struct context *c, const struct predict_options 
                                 struct err *err)
 {
     struct rows_spec spec;
-    struct rows *rows = arena_alloc(c->arena, 1, sizeof *rows);
     bool asked = options->time || !options->memory_only;
     if (!asked || c->plan->model.moe.experts == 0 || plan_tokens(c->plan) == 0)
         return STATUS_OK;
+    struct rows *rows = arena_alloc(c->arena, 1, sizeof *rows);
     rows_spec_from_plan(c->plan, options->routing, &spec);
     TRY(rows_prepare(&spec, c->arena, rows, err));
     c->rows = rows;

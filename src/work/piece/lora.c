@@ -83,6 +83,11 @@ bool lora_is_served(const struct plan *plan)
            plan->lora.rank > 0 && plan->lora.slots > 0;
 }
 
+bool lora_is_there(const struct plan *plan)
+{
+    return lora_is_on(plan) || lora_is_served(plan);
+}
+
 bool lora_base_is_quantised(const struct plan *plan)
 {
     return lora_is_on(plan) && dtype_scale(plan->precision.weights).bytes;
@@ -108,8 +113,7 @@ struct lora_sides lora_of(const struct plan *plan, struct sizes *z, const struct
                           const struct layer_matrix *matrix)
 {
     struct lora_sides sides = {0, size_const(z, 0)};
-    bool any = lora_is_on(plan) || lora_is_served(plan);
-    for (size_t i = 0; i < TARGETS && any; i++) {
+    for (size_t i = 0; i < TARGETS && lora_is_there(plan); i++) {
         const struct target *t = &targets[i];
         if (!text_equal(t->matrix, matrix->name) || !is_asked(plan, t) ||
             (t->mixers && !(t->mixers & d->mix)))
@@ -174,8 +178,7 @@ static const char *target_at(const void *table, size_t i)
 enum status lora_check(const struct plan *plan, struct err *err)
 {
     const struct word_list *words = &plan->lora.targets;
-    bool any = lora_is_on(plan) || lora_is_served(plan);
-    for (uint64_t i = 0; i < words->n && any; i++) {
+    for (uint64_t i = 0; i < words->n && lora_is_there(plan); i++) {
         bool known = text_equal(words->word[i], "all-linear");
         for (size_t j = 0; j < TARGETS; j++)
             known = known || text_equal(targets[j].name, words->word[i]);

@@ -12,6 +12,8 @@
 bool lora_is_on(const struct plan *plan);
 /* Whether an engine has room for adapters beside its weights. */
 bool lora_is_served(const struct plan *plan);
+/* Whether matrices have adapters beside them, trained or served. */
+bool lora_is_there(const struct plan *plan);
 /* And whether beside weights in a format with scales (QLoRA). */
 bool lora_base_is_quantised(const struct plan *plan);
 

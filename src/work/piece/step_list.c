@@ -120,7 +120,7 @@ enum status work_ops(const struct plan *plan, struct work *work, struct err *err
     layer_begin(&s.l, resolved, work, err);
     s.l.listed = true;
     s.l.trains = s.training;
-    s.l.frozen = lora_is_on(plan) || lora_is_served(plan);
+    s.l.frozen = lora_is_there(plan);
     s.l.quantised = lora_base_is_quantised(plan);
     s.again.every = 1;
     stack_system(plan->stack.kind)->again(plan, &s.again);

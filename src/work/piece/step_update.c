@@ -82,28 +82,21 @@ static void gradient_norm(struct step *s, struct pair gradients, struct size rea
                      l->work->buffers[norm].bytes);
 }
 
-/* Of arrays of every trained element, what is of those that the host updates. */
-static struct size moved_bytes(struct step *s, struct pair pair)
+/* Of an array of every trained element, what is of those that the host updates. */
+static void host_copy(struct step *s, const char *name, struct pair pair)
 {
     struct sizes *z = s->l.z;
     struct shards shards = step_trained(s->plan, s->l.work, 1);
+    if (pair.number[0] == WORK_NONE)
+        return;
     struct size moved =
         size_scale_up(z, size_add(z, shards.dense, shards.experts), REAL_OFFLOAD);
-    if (pair.number[0] == WORK_NONE || s->plan->optimizer.offload <= 0)
-        return size_const(z, 0);
-    return dispatch_bytes(z, s->l.work->buffers[pair.number[0]].dtype, moved);
-}
-
-static void host_copy(struct step *s, const char *name, struct pair pair)
-{
-    struct size bytes = moved_bytes(s, pair);
-    if (pair.number[0] != WORK_NONE)
-        layer_op(&s->l,
-                 (struct op){.name = name,
-                             .kernel = KERNEL_COPY,
-                             .bytes_read = bytes,
-                             .bytes_written = bytes},
-                 OPERANDS(INOUT(DST, pair.number[0])));
+    struct size bytes = dispatch_bytes(z, s->l.work->buffers[pair.number[0]].dtype, moved);
+    layer_op(
+        &s->l,
+        (struct op){
+            .name = name, .kernel = KERNEL_COPY, .bytes_read = bytes, .bytes_written = bytes},
+        OPERANDS(INOUT(DST, pair.number[0])));
 }
 
 /* Gradients of what the host updates go there, it reads all it keeps and writes all but them,
