@@ -26,8 +26,8 @@ const struct shell_variable *shell_variable(const struct shell *shell, size_t be
     return NULL;
 }
 
-static enum status set_variable(struct shell_reader *reader, struct shell_variable variable,
-                                struct mark mark)
+enum status shell_set_variable(struct shell_reader *reader, struct shell_variable variable,
+                               struct mark mark)
 {
     struct shell *shell = reader->shell;
     if (shell->n_variables == SHELL_VARIABLES)
@@ -59,6 +59,7 @@ static enum status read_sbatch(struct shell_reader *reader, const char *line, si
     struct shell_reader inner = *reader;
     inner.cursor.at = line;
     inner.cursor.end = line + length;
+    size_t first = reader->shell->sbatch.n;
     while (inner.cursor.at < inner.cursor.end && *inner.cursor.at != '#') {
         const char *before = inner.cursor.at;
         TRY(shell_read_word(&inner, &reader->shell->sbatch));
@@ -66,7 +67,7 @@ static enum status read_sbatch(struct shell_reader *reader, const char *line, si
                (inner.cursor.at == before || strchr(" \t;|&()<>", *inner.cursor.at)))
             cursor_step(&inner.cursor);
     }
-    return STATUS_OK;
+    return shell_slurm_variables(reader, first);
 }
 
 static enum status skip_comment(struct shell_reader *reader)
@@ -340,7 +341,7 @@ static enum status read_assignment(struct shell_reader *reader, struct command *
         reader->arena, "variable '%s' is set under a condition, on line %u", v.name, mark.line);
     bool conditional = command->depth > 0 || command->conditional;
     if (!array && add_pieces(reader, &v, adds, conditional ? condition : NULL))
-        return set_variable(reader, v, mark);
+        return shell_set_variable(reader, v, mark);
     if (adds && !array)
         prepend(reader, &v, false);
     for (size_t i = 0; i < v.value.n && conditional; i++)
@@ -349,7 +350,7 @@ static enum status read_assignment(struct shell_reader *reader, struct command *
         prepend(reader, &v, true);
     if (conditional && !(adds && array)) /* what stood in the array before stays known */
         v.trouble = condition;
-    return set_variable(reader, v, mark);
+    return shell_set_variable(reader, v, mark);
 }
 
 /* ---- commands ---- */
@@ -369,7 +370,7 @@ static enum status restore_assignments(struct shell_reader *reader,
         const char *name = reader->shell->variables[i].name;
         const struct shell_variable *old = shell_variable(reader->shell, first, name, false);
         struct shell_variable before = {.name = name, .unset = true};
-        TRY(set_variable(reader, old ? *old : before, command->mark));
+        TRY(shell_set_variable(reader, old ? *old : before, command->mark));
     }
     return STATUS_OK;
 }

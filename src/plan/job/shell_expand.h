@@ -42,6 +42,14 @@ const char *shell_quote_end(const struct cursor *cursor);
 enum status shell_expand_text(struct shell_reader *reader, struct cursor cursor,
                               struct text *out, const char **trouble);
 
+/* Another assignment; STATUS_INPUT where there are too many. */
+enum status shell_set_variable(struct shell_reader *reader, struct shell_variable variable,
+                               struct mark mark);
+
+/* The variables that Slurm gives a batch script by its own #SBATCH words from `first` on:
+ * SLURM_NNODES for --nodes, and so on (sbatch(1), "OUTPUT ENVIRONMENT VARIABLES"). */
+enum status shell_slurm_variables(struct shell_reader *reader, size_t first);
+
 /* Integer arithmetic over numbers and variables; false when it is none, or leaves 1e15. */
 bool shell_arithmetic(const struct shell *shell, const char *text, size_t length,
                       int64_t *value);
