@@ -227,7 +227,7 @@ static void sets_are_refused_by_name(void **state)
         {"workload.micro_batch=[1, 2]",
          "'workload.micro_batch' takes a whole number, not a list", "for example 1"},
         {"parallel.ep=7", "world size 64 is not divisible by ep x etp x pp 7",
-         "divisors of 64 near it: 4, 8"},
+         "ep 4 or 8 fits, or take devices in multiples of 7"},
         {"model.moe.experts=100", "experts 100 is not divisible by router groups 8",
          "divisors of 100 near it: 5, 10"},
         {"model=deepseek-v33", "no model is called 'deepseek-v33'",

@@ -242,6 +242,15 @@ static enum status complete(struct load *load)
 
 /* ---- rules ---- */
 
+/* How well a place helps: a --set before a line of the file, and that before what an importer
+ * filled in, which has a file and no line. */
+static int worth(const struct mark *mark)
+{
+    if (!mark->file)
+        return 0;
+    return text_starts(mark->file, "--") ? 3 : mark->line > 0 ? 2 : 1;
+}
+
 /* Where to point: at a --set that the rule depends on, else at its key, else at another field
  * it depends on, else at the file. */
 static struct mark rule_mark(const struct load *load, const struct rule *rule)
@@ -250,8 +259,7 @@ static struct mark rule_mark(const struct load *load, const struct rule *rule)
     struct mark best = {0};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         struct mark mark = keys[i] ? apply_origin(&load->loader, keys[i]) : best;
-        bool option = mark.file && mark.line == 0;
-        if (mark.file && (!best.file || (option && best.line > 0)))
+        if (worth(&mark) > worth(&best))
             best = mark;
     }
     return best.file ? best : (struct mark){.file = load->file};

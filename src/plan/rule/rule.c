@@ -32,24 +32,52 @@ static double real_of(const struct quantity *quantity, const struct plan *plan)
     return value;
 }
 
+/* The nearest divisors of n around `value`, within a bound; 0: none there. */
+static void near_divisors(uint64_t n, uint64_t value, uint64_t *below, uint64_t *above)
+{
+    enum { SEARCH = 1 << 16 };
+    uint64_t down = value < n ? value : n, up = value + 1;
+    uint64_t end = down > SEARCH ? down - SEARCH : 0;
+    while (down > end && n % down != 0)
+        down--;
+    while (up < n && up - value < SEARCH && n % up != 0)
+        up++;
+    *below = down > end ? down : 0;
+    *above = up <= n && n % up == 0 ? up : 0;
+}
+
 /* The neighbours of `value` among the divisors of n: what to use in its place. */
 static void hint_divisors(char hint[RULE_TEXT], const struct rule *rule, uint64_t n,
                           uint64_t value)
 {
-    enum { SEARCH = 1 << 16 };
-    uint64_t below = value < n ? value : n, above = value + 1;
-    uint64_t end = value > SEARCH ? value - SEARCH : 1;
-    while (below > end && n % below != 0)
-        below--;
-    while (above < n && above - value < SEARCH && n % above != 0)
-        above++;
-    int used = 0;
-    if (n % below == 0)
-        used = snprintf(hint, RULE_TEXT, "divisors of %" PRIu64 " near it: %" PRIu64, n, below);
-    if (used > 0 && value < n && above <= n && n % above == 0)
-        snprintf(hint + used, RULE_TEXT - (size_t)used, ", %" PRIu64, above);
-    if (used == 0)
+    uint64_t below, above;
+    near_divisors(n, value, &below, &above);
+    if (!below)
         snprintf(hint, RULE_TEXT, "%s must divide %s", rule->b.name, rule->a.name);
+    else if (!above)
+        snprintf(hint, RULE_TEXT, "divisors of %" PRIu64 " near it: %" PRIu64, n, below);
+    else
+        snprintf(hint, RULE_TEXT, "divisors of %" PRIu64 " near it: %" PRIu64 ", %" PRIu64, n,
+                 below, above);
+}
+
+/* A layout that does not fill the devices: what one of its degrees may be, the others as they
+ * are, or the devices that it needs. */
+static void hint_part(char hint[RULE_TEXT], const struct rule *rule, const struct plan *plan,
+                      uint64_t whole, uint64_t product)
+{
+    const char *name = rule->part.name;
+    uint64_t part = count_of(&rule->part, plan), rest = product / part, below = 0, above = 0;
+    if (whole % rest == 0)
+        near_divisors(whole / rest, part, &below, &above);
+    int used = 0;
+    if (below && above)
+        used = snprintf(hint, RULE_TEXT, "%s %" PRIu64 " or %" PRIu64 " fits, or ", name, below,
+                        above);
+    else if (below)
+        used = snprintf(hint, RULE_TEXT, "%s %" PRIu64 " fits, or ", name, below);
+    snprintf(hint + used, RULE_TEXT - (size_t)used, "take devices in multiples of %" PRIu64,
+             product);
 }
 
 static bool check_positive(const struct rule *rule, const struct plan *plan, char *text)
@@ -73,8 +101,12 @@ static bool check_pair(const struct rule *rule, const struct plan *plan, char *t
                                                      : "is not";
     snprintf(text, RULE_TEXT, "%s %" PRIu64 " %s %s%s%" PRIu64, rule->a.name, a, verb,
              rule->b.name, rule->b.name[0] ? " " : "", b);
-    if (!rule->hint && rule->shape == RULE_DIVIDES && a > 0 && b > 0)
-        hint_divisors(hint, rule, a, b);
+    if (!rule->hint && rule->shape == RULE_DIVIDES && a > 0 && b > 0) {
+        if (rule->part.name)
+            hint_part(hint, rule, plan, a, b);
+        else
+            hint_divisors(hint, rule, a, b);
+    }
     return true;
 }
 
