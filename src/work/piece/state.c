@@ -420,6 +420,23 @@ static void keep_frozen(struct state *s)
                                          .state = true});
 }
 
+/* FSDP2 hands a reduced shard on to the host (_fsdp_collectives.py foreach_reduce). DeepSpeed
+ * accumulates there whatever the ratio is (stage3.py grad_partitions_flat_buffer,
+ * stage_1_and_2.py async_accumulate_grad_in_cpu_via_gpu): under stage 1 nothing is
+ * partitioned, and the whole of them stays. */
+static struct shards gradients_here(struct state *s)
+{
+    struct shards gradients = step_trained(s->plan, s->work, 2);
+    bool deepspeed = s->plan->stack.kind == STACK_DEEPSPEED;
+    if (deepspeed && offloads(s->plan) && s->plan->parallel.zero >= 2)
+        return (struct shards){size_const(s->z, 0), size_const(s->z, 0)};
+    if (!deepspeed && state_waits_there(s->plan)) {
+        gradients.dense = size_sub(s->z, gradients.dense, moved(s, gradients.dense));
+        gradients.experts = size_sub(s->z, gradients.experts, moved(s, gradients.experts));
+    }
+    return gradients;
+}
+
 void step_state(const struct plan *plan, struct work *work, bool gradients_persist)
 {
     struct state s = {.plan = plan, .work = work, .z = &work->sizes};
@@ -430,14 +447,9 @@ void step_state(const struct plan *plan, struct work *work, bool gradients_persi
     if (lora_is_on(plan))
         keep(&s, NAMES("adapters"), step_trained(plan, work, 3), CATEGORY_WEIGHTS,
              plan->lora.format, 1);
-    struct shards gradients = step_trained(plan, work, 2);
-    if (state_waits_there(plan) && plan->stack.kind != STACK_DEEPSPEED) {
-        /* FSDP2 hands a reduced shard on to the host (_fsdp_collectives.py foreach_reduce) */
-        gradients.dense = size_sub(s.z, gradients.dense, moved(&s, gradients.dense));
-        gradients.experts = size_sub(s.z, gradients.experts, moved(&s, gradients.experts));
-    }
     if (gradients_persist)
-        keep(&s, NAMES("gradients"), gradients, CATEGORY_GRADIENTS, lora_gradients(plan), 1);
+        keep(&s, NAMES("gradients"), gradients_here(&s), CATEGORY_GRADIENTS,
+             lora_gradients(plan), 1);
     keep_master(&s);
     keep_moments(&s);
     if (offloads(plan))

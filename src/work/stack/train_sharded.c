@@ -191,6 +191,25 @@ static void reserve(struct train *t, const char *name, enum category category, e
                                          .source = "training-stacks.md 1: DS"});
 }
 
+/* Elements of the largest parameter: a table of the vocabulary, or a layer's experts. */
+static struct size largest_parameter(struct train *t)
+{
+    size_t n;
+    const struct layer_matrix *matrices = matrices_of_layer(&n);
+    struct size largest = size_mul(t->z, t->d.width[COL_VOCAB], t->d.width[COL_HIDDEN]);
+    for (unsigned k = 0; k < KIND_COUNT; k++)
+        for (size_t i = 0; t->kinds[k] && i < n; i++) {
+            const struct layer_matrix *m = &matrices[i];
+            const struct dims *d = &t->mixer[kind_mixer((enum layer_kind)k)];
+            if (!matrix_exists(m, d, in_ffn(kind_ffn((enum layer_kind)k))))
+                continue;
+            struct size one = size_mul(t->z, d->width[m->out], d->width[m->in]);
+            largest = size_max(t->z, largest,
+                               m->expert ? size_mul(t->z, one, t->d.letters.local) : one);
+        }
+    return largest;
+}
+
 void train_deepspeed(struct train *t)
 {
     const struct parallel *p = &t->plan->parallel;
@@ -206,8 +225,12 @@ void train_deepspeed(struct train *t)
     reserve(t, "reduce_bucket", CATEGORY_COMMUNICATION, f->gradients,
             size_min(z, whole, size_const(z, p->reduce_bucket ? p->reduce_bucket : BUCKET)),
             p->overlap_reduce ? 2 : 1);
-    if (p->zero < 3)
+    if (p->zero < 3) {
+        if (t->plan->optimizer.offload > 0 && !lora_is_on(t->plan))
+            reserve(t, "offload_gradient", CATEGORY_GRADIENTS, f->weights, largest_parameter(t),
+                    1); /* stage_1_and_2.py temp_grad_buffer_for_gpu_offload */
         return;
+    }
     whole =
         size_add(z, size_slot(z, SLOT_DENSE_PARAMETERS), size_slot(z, SLOT_EXPERT_PARAMETERS));
     struct size largest = size_const(z, 0);
