@@ -78,6 +78,9 @@ bool fix_fits(struct fix_search *search, const struct fix_move *moves, size_t n,
         return false;
     if (stack_has(search->plan) && !stack_has(changed))
         return false;
+    /* most of what is tried is far too large */
+    if (n > 1 && fix_state_exceeds(search, changed, verdict_limit(changed)))
+        return false;
     bool number = n == 1 && evaluate_is_slot(moves[0].key);
     bool routed = fix_evaluate(search, changed, number, true, result);
     if (!is_good(search, result) || !routed)
@@ -377,6 +380,7 @@ const struct fix *fix_find(const struct plan *plan, const struct routing_data *r
         fix_together(search, moves);
     fix_devices(search);
     evaluator_release(&search->evaluator);
+    arena_release(&search->scratch);
     if (search->n)
         qsort(search->fixes, search->n, sizeof *search->fixes, by_kind);
     put_harmless_first(search);

@@ -29,7 +29,7 @@ struct fix_search {
     struct plan *changed; /* with the moves of the question at hand: too large for the stack */
     const struct routing_data *routing;
     const struct profile *profile;
-    struct arena *arena;
+    struct arena *arena, scratch;
     struct evaluator evaluator;
     enum verdict accept;                       /* the least that counts as fitting */
     uint64_t structure;                        /* of the last try; 0: the plan's own */
@@ -57,6 +57,10 @@ bool fix_evaluate(struct fix_search *search, const struct plan *changed, bool nu
  * sampled only when the least that it can ask for fits. */
 bool fix_fits(struct fix_search *search, const struct fix_move *moves, size_t n,
               struct evaluation *result);
+
+/* Whether weights, gradients and optimizer of a training plan need more than that on some
+ * stage: then the whole of it does. False where that is not known. */
+bool fix_state_exceeds(struct fix_search *search, const struct plan *changed, uint64_t bytes);
 
 /* Device-seconds per token of the plan with n moves; HUGE_VAL where it cannot be timed. */
 double fix_seconds(struct fix_search *search, const struct fix_move *moves, size_t n);
