@@ -73,6 +73,13 @@ uint64_t engine_batches(const struct plan *plan);     /* of decode in flight ove
 uint64_t engine_sglang_chunk(const struct plan *plan);
 uint64_t engine_sglang_graph_batch(const struct plan *plan);
 double engine_sglang_fraction(const struct plan *plan);
+/* Of its pool: tokens of window layers to those of full ones (1 for other engines), the share
+ * that recurrent layers' states take (mem_cache/kv_cache_configurator.py), states a rank keeps
+ * when that is said in number, and states that a running sequence may take. */
+double engine_window_ratio(const struct plan *plan);
+double engine_state_share(const struct plan *plan);
+uint64_t engine_state_slots(const struct plan *plan);
+uint64_t engine_state_copies(const struct plan *plan);
 
 uint64_t engine_context(const struct plan *plan); /* tokens of the longest sequence */
 /* Images of workload.encoder.item patches that all sequences may have at once, one at least:

@@ -109,3 +109,28 @@ double engine_sglang_fraction(const struct plan *plan)
     double rounded = all > kept ? round((all - kept) / all * 1000) / 1000 : 0;
     return rounded * for_encoder(plan);
 }
+
+/* ---- one pool for caches of several kinds ---- */
+
+double engine_window_ratio(const struct plan *plan)
+{
+    double said = plan->memory.window_ratio;
+    return plan->stack.kind != STACK_SGLANG ? 1 : said > 0 ? said : 0.8;
+}
+
+double engine_state_share(const struct plan *plan)
+{
+    double ratio = plan->memory.state_ratio > 0 ? plan->memory.state_ratio : 0.9;
+    return plan->stack.kind == STACK_SGLANG ? ratio / (1 + ratio) : 0;
+}
+
+uint64_t engine_state_slots(const struct plan *plan)
+{
+    uint64_t ranks = plan_dp(plan) ? plan_dp(plan) : 1;
+    return plan->memory.state_slots / ranks;
+}
+
+uint64_t engine_state_copies(const struct plan *plan)
+{
+    return plan->memory.state_copies ? plan->memory.state_copies : 3;
+}

@@ -590,6 +590,10 @@ struct memory {
     uint64_t weight_offload_bytes; /* of a rank's layers that an engine keeps in host memory */
     uint64_t host_cache_bytes;     /* of a second cache in host memory, per rank */
     double host_cache_ratio;       /* the same as a multiple of the pool */
+    double window_ratio;   /* SGLang: tokens of window layers to those of full ones; 0 */
+    double state_ratio;    /* SGLang: bytes of states to those of the KV cache; 0 */
+    uint64_t state_slots;  /* of all ranks of attention's dp; 0: by that ratio */
+    uint64_t state_copies; /* slots that a running sequence may take; 0: the engine's */
 };
 
 struct block {

@@ -319,6 +319,12 @@ const struct job_case job_cases[] = {
      "memory.weight_offload=4GiB "
      "model.max_position=65536",
      0},
+    {"sglang/states.sh", "cluster=h100",
+     "model.linear.state=bf16 memory.state_ratio=0.5 memory.state_copies=5 "
+     "workload.context_length=65536 parallel.tp=4",
+     0},
+    {"sglang/window.sh", "cluster=h100",
+     "memory.window_ratio=0.25 memory.state_copies=0 workload.context_length=131072", 0},
     {"trtllm/chunks.sh", "cluster=b200",
      "moe.expert_tokens=16384 workload.max_num_seqs=128 workload.micro_batch=128 parallel.dp=8",
      0},

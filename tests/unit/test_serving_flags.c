@@ -12,6 +12,7 @@
 #include "plan/engine.h"
 #include "plan/read/load.h"
 #include "sim/answer/predict.h"
+#include "sim/serve/serving.h"
 
 #define GIB ((uint64_t)1 << 30)
 
@@ -213,6 +214,71 @@ static void host_caches_are_a_second_wall(void **state)
     arena_release(&arena);
 }
 
+/* SGLang's set_num_tokens_hybrid_swa: of gpt-oss's 36 layers 18 slide; 10 GiB hold 145,635
+ * tokens of 73,728 bytes, x 36 / (18 + 0.8 x 18) = 161,816 where they keep 0.8 of a full
+ * layer's, and 145,635 x 36 / 22.5 with 0.25. */
+static void windows_keep_fewer_tokens(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *memory;
+        uint64_t tokens;
+    } rows[] = {
+        {"{}", 161816}, {"{window_ratio: 0.25}", 233016}, {"{window_ratio: 1}", 145635}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct arena arena = {0};
+        struct plan plan = load_text(
+            arena_printf(&arena,
+                         "model: gpt-oss-120b\ncluster: h200\nstack: sglang\n"
+                         "workload: {mode: decode, context_length: 8192}\nmemory: %s\n",
+                         rows[i].memory),
+            &arena);
+        struct serving_report r = {.cache_bytes = 10 * GIB, .context_tokens = 8192};
+        struct slots slots;
+        slots_from_plan(&plan, &slots);
+        serving_count(&plan, &slots, &r);
+        assert_true(r.cache_tokens <= rows[i].tokens && r.cache_tokens + 6 >= rows[i].tokens);
+        arena_release(&arena);
+    }
+}
+
+/* SGLang's handle_max_mamba_cache: 36 of Qwen3-Next's layers keep 32 x 128 x 128 values in f32
+ * and 3 columns of 8,192 in 16 bits: 77,266,944 bytes, at tp 4 a fourth. States take 0.9 / 1.9
+ * of the pool, and of three of them one runs. */
+static void states_share_the_pool(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *memory;
+        double share;
+        uint64_t slots, copies;
+    } rows[] = {{"{}", 0.9 / 1.9, 0, 3},
+                {"{state_ratio: 0.25, state_copies: 1}", 0.2, 0, 1},
+                {"{state_slots: 96, state_copies: 5}", 0, 96, 5}};
+    const uint64_t each = 77266944 / 4;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct arena arena = {0};
+        struct prediction p = predict_text(
+            arena_printf(&arena,
+                         "model: {base: qwen3-next-80b-a3b, linear: {state: f32}}\n"
+                         "cluster: h100-4x1\nstack: sglang\nparallel: {tp: 4}\n"
+                         "workload: {mode: decode, context_length: 1024, queue: true,\n"
+                         "  micro_batch: 512}\nmemory: %s\n",
+                         rows[i].memory),
+            &arena);
+        const struct serving_report *r = &p.serving;
+        uint64_t pool = r->cache_bytes + r->state_bytes;
+        uint64_t slots =
+            rows[i].slots ? rows[i].slots : (uint64_t)(rows[i].share * (double)pool) / each;
+        assert_int_equal(r->state_slots, slots);
+        assert_int_equal(r->state_bytes, slots * each);
+        assert_int_equal(r->cache_tokens, r->cache_bytes / (12 * 1024));
+        uint64_t fit = r->cache_tokens / 1024, run = slots / rows[i].copies;
+        assert_int_equal(r->sequences, fit < run ? fit : run);
+        arena_release(&arena);
+    }
+}
+
 /* A pool of fewer sequences than stages starts, with stages that wait; one of none does not. */
 static void fewer_sequences_than_stages_start(void **state)
 {
@@ -318,6 +384,8 @@ int main(void)
         cmocka_unit_test(experts_take_chunks),
         cmocka_unit_test(images_may_be_limited),
         cmocka_unit_test(host_caches_are_a_second_wall),
+        cmocka_unit_test(windows_keep_fewer_tokens),
+        cmocka_unit_test(states_share_the_pool),
         cmocka_unit_test(fewer_sequences_than_stages_start),
         cmocka_unit_test(given_pools_have_to_fit),
         cmocka_unit_test(what_a_pool_has_beyond_a_sequence),

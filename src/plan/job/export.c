@@ -236,8 +236,11 @@ enum status job_export(const struct plan *plan, const char *stack, struct arena 
         return err_hint(err, "export writes for %s", job_framework_list(arena, true));
     }
     struct text flags = {.arena = arena};
+    struct plan *named = arena_alloc(arena, 1, sizeof *named);
+    *named = *plan; /* "x (changed)" is x to a launch, and what changed stands beside it */
+    named->model_name[strcspn(named->model_name, " ")] = '\0';
     struct job_writer writer = {
-        .plan = plan, .framework = framework, .arena = arena, .out = &flags, .err = err};
+        .plan = named, .framework = framework, .arena = arena, .out = &flags, .err = err};
     writer.settings.arena = arena;
     TRY(framework->write(&writer));
     return complete(&writer, out);

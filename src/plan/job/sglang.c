@@ -6,6 +6,7 @@
 #include "plan/derive.h"
 #include "plan/job/rows.h"
 #include "plan/job/serving.h"
+#include "plan/layers.h"
 #include "plan/schema/schema.h"
 
 #define SERVER "python/sglang/srt/server_args.py"
@@ -70,6 +71,16 @@ static const struct job_flag flags[] = {
     DIRECT("page-size", JOB_VALUE, "memory.cache_block", NULL, NULL, SERVER),
     DIRECT("max-total-tokens", JOB_VALUE, "memory.cache_tokens", NULL, NULL, SERVER),
     RULE("cpu-offload-gb", JOB_VALUE, "memory.weight_offload", "GiB of a rank", SERVER),
+    DIRECT("swa-full-tokens-ratio", JOB_VALUE, "memory.window_ratio", NULL, NULL, SERVER),
+    RULE("disable-hybrid-swa-memory", JOB_SWITCH, "memory.window_ratio", "1", SERVER),
+    DIRECT("mamba-full-memory-ratio", JOB_VALUE, "memory.state_ratio", NULL, NULL, SERVER),
+    DIRECT("max-mamba-cache-size", JOB_VALUE, "memory.state_slots", NULL, NULL, SERVER),
+    RULE("disable-radix-cache", JOB_SWITCH, "memory.state_copies", "1", SERVER),
+    RULE("mamba-scheduler-strategy mamba-radix-cache-strategy", JOB_VALUE,
+         "memory.state_copies", "extra_buffer: 5, without overlap 4", SERVER),
+    RULE("disable-overlap-schedule", JOB_SWITCH, "memory.state_copies", "with extra_buffer",
+         SERVER),
+    RULE("mamba-ssm-dtype", JOB_VALUE, "model.linear.state", "float32 unless given", SERVER),
     RULE("enable-hierarchical-cache", JOB_SWITCH, "memory.host_cache_ratio",
          "hicache-ratio, 2 unless given", SERVER),
     RULE("hicache-ratio", JOB_VALUE, "memory.host_cache_ratio",
@@ -97,7 +108,6 @@ static const struct job_flag flags[] = {
     NEITHER("tokenizer-path", JOB_VALUE, SERVER),
     NEITHER("served-model-name", JOB_VALUE, SERVER),
     NEITHER("log-level", JOB_VALUE, SERVER),
-    NEITHER("disable-radix-cache", JOB_SWITCH, SERVER),
     NEITHER("tool-call-parser", JOB_VALUE, SERVER),
     NEITHER("reasoning-parser", JOB_VALUE, SERVER),
     NEITHER("watchdog-timeout", JOB_VALUE, SERVER),
@@ -281,6 +291,39 @@ static enum status set_host_cache(struct job *job)
     return STATUS_OK;
 }
 
+/* States of recurrent layers: f32 unless said (configs/mamba_utils.py), and of each running
+ * sequence the prefix cache's beside its own. */
+static enum status set_states(struct job *job)
+{
+    const char *format = "float32", *strategy = "auto";
+    bool plain = false, serial = false, alike = false, known;
+    struct plan *plan = arena_alloc(job->arena, 1, sizeof *plan);
+    TRY(job_word(job, "mamba-ssm-dtype", &format));
+    TRY(job_word(job, "mamba-scheduler-strategy", &strategy));
+    TRY(job_switch(job, "disable-radix-cache", &plain));
+    TRY(job_switch(job, "disable-overlap-schedule", &serial));
+    TRY(job_switch(job, "disable-hybrid-swa-memory", &alike));
+    TRY(job_part(job, "model", plan, &known));
+    if (alike)
+        job_set(job, "memory.window_ratio", "1", "disable-hybrid-swa-memory");
+    if (!known || !model_mixers(&plan->model, MIXER_LINEAR))
+        return STATUS_OK;
+    const char *state = job_convert(job, "float32=f32 bfloat16=bf16 float16=f16", format);
+    if (!state)
+        return job_fail(job, "mamba-ssm-dtype", "takes float32, bfloat16 or float16, not '%s'",
+                        format);
+    if (job_given(job, "mamba-ssm-dtype"))
+        job_set(job, "model.linear.state", state, "mamba-ssm-dtype");
+    else if (plan->model.linear.state != DTYPE_F32)
+        draft_set(&job->draft, "model.linear.state", state,
+                  draft_find(&job->draft, "model")->mark, "default of --mamba-ssm-dtype");
+    if (plain)
+        job_set(job, "memory.state_copies", "1", "disable-radix-cache");
+    else if (text_equal(strategy, "extra_buffer"))
+        job_set(job, "memory.state_copies", serial ? "4" : "5", "mamba-scheduler-strategy");
+    return STATUS_OK;
+}
+
 /* Where attention is on one rank each, a plan has dense networks whole there already. */
 static enum status check_dense(struct job *job, const struct degrees *d)
 {
@@ -305,6 +348,23 @@ static void write_host_cache(struct job_writer *writer)
     double value = size ? (double)m->host_cache_bytes / 1e9 : m->host_cache_ratio;
     writer_flag(writer, size ? "hicache-size" : "hicache-ratio",
                 arena_printf(writer->arena, "%.10g", value));
+}
+
+static void write_states(struct job_writer *writer)
+{
+    const struct plan *plan = writer->plan;
+    uint64_t copies = plan->memory.state_copies;
+    const char *const formats[] = {"float32", "bfloat16", "float16"};
+    const enum dtype kinds[] = {DTYPE_F32, DTYPE_BF16, DTYPE_F16};
+    for (unsigned i = 1; i < 3; i++)
+        if (model_mixers(&plan->model, MIXER_LINEAR) && plan->model.linear.state == kinds[i])
+            writer_flag(writer, "mamba-ssm-dtype", formats[i]);
+    if (copies == 1)
+        writer_flag(writer, "disable-radix-cache", NULL);
+    else if (copies == 4 || copies == 5)
+        writer_flag(writer, "mamba-scheduler-strategy", "extra_buffer");
+    if (copies == 4)
+        writer_flag(writer, "disable-overlap-schedule", NULL);
 }
 
 static enum status sglang_finish(struct job *job)
@@ -335,6 +395,7 @@ static enum status sglang_finish(struct job *job)
     TRY(serving_set_formats(job));
     TRY(set_draft(job));
     TRY(serving_set_context(job, "context-length"));
+    TRY(set_states(job));
     return set_path(job, backend, !text_equal(mode, "prefill"));
 }
 
@@ -377,6 +438,7 @@ static enum status sglang_write(struct job_writer *writer)
         writer_flag(writer, "disable-cuda-graph", NULL);
     write_draft(writer);
     write_host_cache(writer);
+    write_states(writer);
     serving_write_offload(writer);
     serving_write_formats(writer);
     return STATUS_OK;

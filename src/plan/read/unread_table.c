@@ -438,6 +438,11 @@ const struct unread_row unread_rows[] = {
     WHEN("memory.host_cache", STACK(BIT(STACK_SGLANG)), INFERS),
     WHEN("memory.host_cache_ratio", STACK(BIT(STACK_SGLANG)), INFERS,
          ZERO("memory.host_cache")),
+    WHEN("memory.window_ratio", STACK(BIT(STACK_SGLANG)), INFERS),
+    WHEN("memory.state_ratio", LINEAR, STACK(BIT(STACK_SGLANG)), INFERS,
+         ZERO("memory.state_slots")),
+    WHEN("memory.state_slots", LINEAR, STACK(BIT(STACK_SGLANG)), INFERS),
+    WHEN("memory.state_copies", LINEAR, STACK(BIT(STACK_SGLANG)), INFERS),
     WHEN("block.collective", BLOCK(ALL(BLOCK_MLP + 1) & ~BIT(BLOCK_MOE)), TENSOR),
     WHEN("block.tiles", BLOCK(BIT(BLOCK_ALLREDUCE_MATMUL) | BIT(BLOCK_REDUCE_SCATTER_MATMUL))),
 };

@@ -680,6 +680,17 @@ const struct field schema_table[] = {
     REAL("memory.host_cache_ratio", memory.host_cache_ratio, 0, 1e4, "0",
          "sglang: the same as a multiple of the pool, where memory.host_cache is 0 "
          "(--hicache-ratio, 2 unless given)"),
+    REAL("memory.window_ratio", memory.window_ratio, 0, 1, "0",
+         "sglang: tokens that window layers keep to those of full ones; 1: as many "
+         "(--swa-full-tokens-ratio, 0.8 unless given)"),
+    REAL("memory.state_ratio", memory.state_ratio, 0, 1e4, "0",
+         "sglang: bytes of recurrent layers' states to those of the KV cache "
+         "(--mamba-full-memory-ratio, 0.9 unless given)"),
+    COUNT("memory.state_slots", memory.state_slots, 0, 1e9, "0",
+          "sglang: states that are kept, in place of what memory.state_ratio leaves "
+          "(--max-mamba-cache-size)"),
+    COUNT("memory.state_copies", memory.state_copies, 0, 100, "0",
+          "sglang: states that a running sequence may take, 3 with its radix cache; 0: 3"),
     WORD("block.kind", block.kind, words_block, "moe",
          "what run performs: the model's MoE layer, or a matmul over tp ranks (predict times "
          "it)"),

@@ -439,6 +439,8 @@ static const struct column serving_columns[] = {
     COLUMN(serving_report, graphs_bytes, COLUMN_BYTES, NULL),
     COLUMN(serving_report, requested_bytes, COLUMN_BYTES, NULL),
     COLUMN(serving_report, cache_bytes, COLUMN_BYTES, NULL),
+    COLUMN(serving_report, state_bytes, COLUMN_BYTES, NULL),
+    COLUMN(serving_report, state_slots, COLUMN_COUNT, NULL),
     COLUMN(serving_report, cache_blocks, COLUMN_COUNT, NULL),
     COLUMN(serving_report, block_tokens, COLUMN_COUNT, NULL),
     COLUMN(serving_report, cache_tokens, COLUMN_COUNT, NULL),

@@ -183,7 +183,16 @@ void screen_layout(struct screen *screen)
 
 /* ---- serving ---- */
 
-/* What the cache holds, and how many sequences more the margin does. */
+/* What recurrent layers take of the pool. */
+static void append_states(struct scale scale, const struct serving_report *r, struct text *out)
+{
+    char bytes[32];
+    if (!r->state_bytes)
+        return;
+    scale_print(bytes, scale, r->state_bytes);
+    text_printf(out, " - %" PRIu64 " states %s", r->state_slots, bytes);
+}
+
 /* "44.20 GiB = 0.9 x 79.10 - weights 20.10 - profile run 2.10 - outside 0.30", as the engine
  * counts; what its formula leaves to steps where it counts them by that. */
 static void append_pool(const struct screen *screen, const struct serving_report *r,
@@ -213,8 +222,9 @@ static void append_pool(const struct screen *screen, const struct serving_report
         return;
     case POOL_OF_FREE:
         scale_print_signed(n[0], scale, serving_spare(plan, r));
-        text_printf(out, "(%s - outside %s) - weights %s; a full prefill takes %s, spare %s",
-                    n[1], n[4], n[2], n[3], n[0]);
+        text_printf(out, "(%s - outside %s) - weights %s", n[1], n[4], n[2]);
+        append_states(scale, r, out);
+        text_printf(out, "; a full prefill takes %s, spare %s", n[3], n[0]);
         return;
     case POOL_OF_REST:
         text_printf(out, "(%s - weights %s - peak %s - outside %s)", n[1], n[2], n[3], n[4]);

@@ -84,6 +84,8 @@ static void count_sequences(const struct plan *plan, const struct cache_groups *
     r->beyond_bytes = checked_mul(remaining(usable, each), groups->block_bytes, &overflow);
     usable = remaining(usable, shared);
     r->sequences = usable / (each > shared ? each - shared : 1);
+    if (r->state_slots)
+        r->sequences = lesser(r->sequences, r->state_slots / engine_state_copies(plan));
     r->cache_tokens = count_tokens(plan, groups, r, each);
 }
 
@@ -118,6 +120,22 @@ void serving_count(const struct plan *plan, const struct slots *slots, struct se
 }
 
 /* ---- the pool ---- */
+
+/* SGLang shares its pool out between the states of recurrent layers and the KV cache; so many
+ * sequences run as find their states there (handle_max_mamba_cache). The states that a draft's
+ * tokens pass through are not counted. */
+static void split_states(const struct plan *plan, const struct slots *slots,
+                         struct serving_report *r)
+{
+    uint64_t each = cache_states_bytes(plan, slots), said = engine_state_slots(plan);
+    bool overflow = false;
+    if (engine_release(plan)->pool != POOL_OF_FREE || !each)
+        return;
+    r->state_slots =
+        said ? said : (uint64_t)(engine_state_share(plan) * (double)r->cache_bytes) / each;
+    r->state_bytes = lesser(checked_mul(r->state_slots, each, &overflow), r->cache_bytes);
+    r->cache_bytes -= r->state_bytes;
+}
 
 /* What the rule leaves to the cache of what is on the device; vLLM's kv_cache_memory_bytes
  * stands in place of it (v1/worker/gpu_worker.py, determine_available_memory). */
@@ -157,6 +175,7 @@ static void take_pool(const struct run *run, const struct memory_peak *peak,
     r->outside_bytes = peak->outside_bytes + engine_outside(run->plan);
     r->graphs_bytes = engine_graphs(run->plan);
     take_bytes(run->plan, r);
+    split_states(run->plan, &run->slots, r);
     take_given(run->plan, r);
     serving_count(run->plan, &run->slots, r);
 }
@@ -165,7 +184,8 @@ int64_t serving_spare(const struct plan *plan, const struct serving_report *r)
 {
     if (engine_release(plan)->pool != POOL_OF_FREE)
         return 0;
-    uint64_t held = r->weights_bytes + r->cache_bytes + r->outside_bytes + r->activation_bytes;
+    uint64_t held = r->weights_bytes + r->cache_bytes + r->state_bytes + r->outside_bytes +
+                    r->activation_bytes;
     return (int64_t)verdict_capacity(plan) - (int64_t)held;
 }
 

@@ -52,13 +52,16 @@ static uint64_t group_size(const uint64_t count[MIXER_COUNT], bool pads)
     return pads && 2 * most < 3 * least ? most : least;
 }
 
-/* One group of all layers that grow or slide; states have a pool of their own. */
-static void group_all(const struct plan *plan, const uint64_t count[MIXER_COUNT],
-                      struct cache_groups *out)
+/* One group of all layers that grow or slide, these for fewer tokens where the engine says so;
+ * states have a pool of their own. */
+static double group_all(const struct plan *plan, const uint64_t count[MIXER_COUNT],
+                        struct cache_groups *out)
 {
+    uint64_t slide = count[MIXER_WINDOW] + count[MIXER_CHUNK];
     out->block_tokens = engine_cache_block(plan);
-    out->layers = count[MIXER_FULL] + count[MIXER_WINDOW] + count[MIXER_CHUNK];
+    out->layers = count[MIXER_FULL] + slide;
     out->groups[MIXER_FULL] = out->n = 1;
+    return count[MIXER_FULL] ? (1 - engine_window_ratio(plan)) * (double)slide : 0;
 }
 
 /* A draft model's keys and values of the same tokens. */
@@ -77,6 +80,7 @@ void cache_groups_of(const struct plan *plan, const struct slots *slots,
     const struct engine_release *release = engine_release(plan);
     uint64_t count[MIXER_COUNT];
     bool overflow = false;
+    double spared = 0; /* layers' tokens that slide out */
     *out = (struct cache_groups){0};
     count_layers(plan, slots, count);
     if (release->pool == POOL_OF_DEVICE) {
@@ -87,12 +91,22 @@ void cache_groups_of(const struct plan *plan, const struct slots *slots,
             out->n += out->groups[m];
         }
     } else {
-        group_all(plan, count, out);
+        spared = group_all(plan, count, out);
     }
-    out->block_bytes = checked_mul(
-        out->layers, cache_layer_bytes(plan, MIXER_FULL, out->block_tokens), &overflow);
+    uint64_t layer = cache_layer_bytes(plan, MIXER_FULL, out->block_tokens);
+    out->block_bytes =
+        checked_mul(out->layers, layer, &overflow) - (uint64_t)(spared * (double)layer);
     out->block_bytes =
         checked_add(out->block_bytes, draft_bytes(plan, out->block_tokens), &overflow);
+}
+
+uint64_t cache_states_bytes(const struct plan *plan, const struct slots *slots)
+{
+    uint64_t count[MIXER_COUNT];
+    bool overflow = false;
+    count_layers(plan, slots, count);
+    return checked_mul(count[MIXER_LINEAR], cache_layer_bytes(plan, MIXER_LINEAR, 1),
+                       &overflow);
 }
 
 uint64_t cache_groups_span(const struct plan *plan, const struct cache_groups *groups)

@@ -1,7 +1,9 @@
 /* Blocks of an engine's cache: layers of one mixer form groups of equal size, every group draws
  * from the same blocks, and a block holds its tokens in one layer of each group's kind.
  *
- * Source: engines.md 1.4 (vLLM v1/core/kv_cache_utils.py, v1/kv_cache_interface.py). */
+ * Source: engines.md 1.4 (vLLM v1/core/kv_cache_utils.py, v1/kv_cache_interface.py); SGLang
+ * model_executor/model_runner_kv_cache_mixin.py (set_num_tokens_hybrid_swa,
+ * handle_max_mamba_cache). */
 #ifndef MOEPLAN_SIM_SERVE_SERVING_CACHE_H
 #define MOEPLAN_SIM_SERVE_SERVING_CACHE_H
 
@@ -20,6 +22,9 @@ struct cache_groups {
  * (all but vLLM) have one group of all layers. */
 void cache_groups_of(const struct plan *plan, const struct slots *slots,
                      struct cache_groups *out);
+
+/* A sequence's states in all recurrent layers of the stage; 0 where it has none. */
+uint64_t cache_states_bytes(const struct plan *plan, const struct slots *slots);
 
 /* Tokens of a sequence that a block on each rank that shares it out holds: dcp times a block's
  * (v1/core/single_type_kv_cache_manager.py). */
