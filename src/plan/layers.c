@@ -148,6 +148,11 @@ enum layer_kind model_expert_kind(const struct model *model)
     return KIND_MOE;
 }
 
+uint64_t model_row_width(const struct model *model)
+{
+    return model->moe.latent_size ? model->moe.latent_size : model->hidden;
+}
+
 /* Layers with a mixer and a network, MIXER_COUNT and FFN_COUNT for any. */
 static uint64_t count_with(const struct model *model, enum mixer mixer, enum ffn ffn)
 {

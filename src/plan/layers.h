@@ -70,6 +70,9 @@ void model_kinds(const struct model *model, bool has[KIND_COUNT]);
  * (layer-kinds.md 1.9). */
 enum layer_kind model_mtp_kind(const struct model *model);
 
+/* Width of the rows that routed experts read and write: the hidden size, or the latent one. */
+uint64_t model_row_width(const struct model *model);
+
 /* The first kind with experts; KIND_MOE in a model without. */
 enum layer_kind model_expert_kind(const struct model *model);
 

@@ -301,6 +301,7 @@ struct router {
 
 struct model_moe {
     uint64_t experts, top_k, intermediate;
+    uint64_t latent_size; /* width of the rows that routed experts work on; 0: hidden */
     uint64_t shared_experts, shared_intermediate; /* width of all shared experts together */
     bool shared_gate; /* a [hidden] gate on the shared experts' output (Qwen2-MoE) */
     enum activation activation;

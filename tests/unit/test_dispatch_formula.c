@@ -48,7 +48,9 @@ static uint64_t evaluate(const struct dispatch_formula *formula, const struct sl
     struct arena arena = {0};
     struct sizes sizes;
     sizes_init(&sizes, &arena);
-    struct letters x = letters_over(&sizes, slots->value[SLOT_EP]);
+    struct plan *plan = arena_alloc(&arena, 1, sizeof *plan);
+    plan->parallel.ep = slots->value[SLOT_EP];
+    struct letters x = letters_over(&sizes, plan);
     struct size size = dispatch_formula_size(formula, &x);
     uint64_t *values = arena_alloc(&arena, sizes.n, sizeof *values);
     bool exact = sizes_eval(&sizes, slots, values);

@@ -54,9 +54,7 @@ static void fill_column(const void *context, uint64_t c, uint64_t r0, uint64_t n
 
 static bool is_matrix(const struct call *call)
 {
-    enum fill fill = (enum fill)call->args.fill.fill;
-    return fill == FILL_W13 || fill == FILL_W2 || fill == FILL_SHARED_13 ||
-           fill == FILL_SHARED_2 || fill == FILL_RESIDUAL_13 || fill == FILL_RESIDUAL_2;
+    return inputs_is_matrix((enum fill)call->args.fill.fill);
 }
 
 static bool is_index(enum fill fill)

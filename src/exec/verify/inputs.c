@@ -6,10 +6,12 @@
 #include <string.h>
 
 #include "plan/derive.h"
+#include "plan/layers.h"
 
 struct inputs_shape inputs_shape_of(const struct plan *plan)
 {
     return (struct inputs_shape){.hidden = plan->model.hidden,
+                                 .routed = model_row_width(&plan->model),
                                  .inter = plan_expert_width(plan),
                                  .shared_inter = plan_shared_width(plan),
                                  .residual_inter = plan_residual_width(plan)};
@@ -53,7 +55,8 @@ static inline uint32_t draw(uint32_t row_key, uint64_t column)
 /* The row of a column's element is column + shift, modulo the rows. */
 static uint64_t shift_of(enum fill fill, uint64_t expert)
 {
-    bool down = fill == FILL_W2 || fill == FILL_SHARED_2 || fill == FILL_RESIDUAL_2;
+    bool down = fill == FILL_W2 || fill == FILL_SHARED_2 || fill == FILL_RESIDUAL_2 ||
+                fill == FILL_LATENT_UP;
     return down ? 5 * expert + 2 : 3 * expert + 1;
 }
 
@@ -64,10 +67,12 @@ uint64_t inputs_pick(enum fill fill, uint64_t expert, uint64_t column, uint64_t 
 
 static uint64_t rows_of(const struct inputs_shape *shape, enum fill fill)
 {
-    return fill == FILL_W2           ? shape->inter
-           : fill == FILL_SHARED_2   ? shape->shared_inter
-           : fill == FILL_RESIDUAL_2 ? shape->residual_inter
-                                     : shape->hidden;
+    const uint64_t rows[FILL_COUNT] = {[FILL_W13] = shape->routed,
+                                       [FILL_W2] = shape->inter,
+                                       [FILL_SHARED_2] = shape->shared_inter,
+                                       [FILL_RESIDUAL_2] = shape->residual_inter,
+                                       [FILL_LATENT_UP] = shape->routed};
+    return rows[fill] ? rows[fill] : shape->hidden;
 }
 
 /* Of a column's element: +-1. */
@@ -88,21 +93,31 @@ static void picked_row(const struct inputs *inputs, enum fill fill, uint64_t a, 
         out[i] = sign(key, c + i);
 }
 
-static bool is_matrix(enum fill fill)
+bool inputs_is_matrix(enum fill fill)
 {
     return fill == FILL_W13 || fill == FILL_W2 || fill == FILL_SHARED_13 ||
-           fill == FILL_SHARED_2 || fill == FILL_RESIDUAL_13 || fill == FILL_RESIDUAL_2;
+           fill == FILL_SHARED_2 || fill == FILL_RESIDUAL_13 || fill == FILL_RESIDUAL_2 ||
+           fill == FILL_LATENT_DOWN || fill == FILL_LATENT_UP;
 }
 
 /* Matrices only: nothing else is read by columns. */
 static void integer_column(const struct inputs *inputs, enum fill fill, uint64_t a, uint64_t c,
                            uint64_t r, uint64_t n, float *out)
 {
-    assert(is_matrix(fill));
+    assert(inputs_is_matrix(fill));
     uint64_t pick = inputs_pick(fill, a, c, rows_of(inputs->context, fill));
     memset(out, 0, n * sizeof *out);
     if (pick >= r && pick - r < n)
         out[pick - r] = sign(key_of(inputs, fill, a), c);
+}
+
+/* The gradient of a token: +-1 or, where latent rows are projected up to H, one such in every
+ * H / H_latent: each latent element gets H / H_latent of them, which would leave bf16's
+ * integers. Which ones depends on the token, so that all columns are met. */
+static bool has_gradient(const struct inputs_shape *shape, uint32_t key, uint64_t column)
+{
+    uint64_t parts = (shape->hidden + shape->routed - 1) / shape->routed;
+    return column / shape->routed % parts == (key >> 8) % parts;
 }
 
 /* x is 1 or 2, negative half of the time; matrices hold one +-1 per column; so gate and up are
@@ -111,7 +126,7 @@ static void integer_row(const struct inputs *inputs, enum fill fill, uint64_t a,
                         uint64_t c, uint64_t n, float *out)
 {
     static const float small[] = {-2, -1, 1, 2};
-    if (is_matrix(fill)) {
+    if (inputs_is_matrix(fill)) {
         picked_row(inputs, fill, a, row, c, n, out);
         return;
     }
@@ -120,7 +135,7 @@ static void integer_row(const struct inputs *inputs, enum fill fill, uint64_t a,
     for (uint64_t i = 0; fill == FILL_X && i < n; i++)
         out[i] = small[draw(key, c + i) % 4];
     for (uint64_t i = 0; fill == FILL_DOUT && i < n; i++)
-        out[i] = sign(key, c + i);
+        out[i] = has_gradient(inputs->context, key, c + i) ? sign(key, c + i) : 0;
     for (uint64_t i = 0; (fill == FILL_B13 || fill == FILL_B2) && i < n; i++)
         out[i] = (float)(draw(key, c + i) % 3) - 1;
 }
@@ -147,7 +162,7 @@ void inputs_integers(struct inputs *inputs, const struct inputs_shape *shape, ui
 /* Matrices have variance 1/rows, tokens 1/3: products keep the size of tokens. */
 static float scale_of(const struct inputs_shape *shape, enum fill fill)
 {
-    if (is_matrix(fill) || fill == FILL_SHARED_GATE)
+    if (inputs_is_matrix(fill) || fill == FILL_SHARED_GATE)
         return sqrtf(3 / (float)rows_of(shape, fill));
     if (fill == FILL_ROUTER)
         return 1 / sqrtf((float)shape->hidden);

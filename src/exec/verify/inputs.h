@@ -17,7 +17,7 @@ struct inputs {
     /* Elements [c, c + n) of a row of what is filled, before they are rounded to the buffer's
      * format. (a, row) is FILL_X, FILL_DOUT (0, token of the group); FILL_W13, FILL_W2 (logical
      * expert, row); FILL_B13, FILL_B2 (logical expert, 0); FILL_ROUTER (0, h), columns being
-     * experts; FILL_BIAS (0, 0); FILL_SHARED_*, FILL_RESIDUAL_* (0, row);
+     * experts; FILL_BIAS (0, 0); FILL_SHARED_*, FILL_RESIDUAL_*, FILL_LATENT_* (0, row);
      * FILL_SHARED_GATE (0, h), one column; FILL_LINEAR_BIAS (0, 0). */
     void (*row)(const struct inputs *inputs, enum fill fill, uint64_t a, uint64_t row,
                 uint64_t c, uint64_t n, float *out);
@@ -34,7 +34,8 @@ struct inputs {
  * gradient is exact in bf16 and f32 in any order: results are compared bit by bit. The shape
  * must live as long as the inputs. */
 struct inputs_shape {
-    uint64_t hidden, inter, shared_inter, residual_inter;
+    uint64_t hidden, routed; /* of tokens; of the rows that experts read */
+    uint64_t inter, shared_inter, residual_inter;
 };
 struct inputs_shape inputs_shape_of(const struct plan *plan);
 void inputs_integers(struct inputs *inputs, const struct inputs_shape *shape, uint64_t seed);
@@ -57,6 +58,9 @@ enum absent_row {
  * where it is rounded on its way. */
 void inputs_absent(const struct inputs *inputs, enum absent_row which, uint64_t rank,
                    uint64_t n, float *out);
+
+/* Whether it is a weight matrix, of which picked inputs have one element per column. */
+bool inputs_is_matrix(enum fill fill);
 
 /* For picked inputs: the row of the non-zero element of a column of a matrix of `rows` rows. */
 uint64_t inputs_pick(enum fill fill, uint64_t expert, uint64_t column, uint64_t rows);

@@ -8,15 +8,19 @@
 #include "exec/kernels/format.h"
 #include "exec/verify/oracle_absent.h"
 #include "exec/verify/oracle_expert.h"
+#include "exec/verify/oracle_latent.h"
 #include "exec/verify/oracle_router.h"
 #include "plan/derive.h"
+#include "plan/layers.h"
 #include "work/list/dtype.h"
 
 double oracle_flop(const struct plan *plan, const struct layer_sample *sample, uint64_t n_ranks)
 {
     const struct model_moe *moe = &plan->model.moe;
     double rows = (double)(n_ranks * sample->T * sample->K);
-    return rows * (moe->glu ? 6 : 4) * (double)plan->model.hidden * (double)moe->intermediate;
+    double width = (double)model_row_width(&plan->model), hidden = (double)plan->model.hidden;
+    double down = moe->latent_size ? 2 * hidden * width : 0; /* of every row, not token */
+    return rows * ((moe->glu ? 6 : 4) * width * (double)moe->intermediate + down);
 }
 
 /* What the computation walks with: buffers of one row, the rows by expert. */
@@ -25,12 +29,14 @@ struct walk {
     struct oracle_expert expert;
     struct oracle_router router;
     struct oracle_row row;
+    struct oracle_latent latent; /* where the model has one */
+    double *token, *dtoken;      /* [H] of the token at hand */
     struct oracle_absent absent; /* when alone */
     double *gates;               /* [R, T, K] */
     bool *dropped;               /* [R, T, K] */
     uint64_t *rows;              /* slots (r, t, k), by logical expert */
     uint64_t *starts;            /* [E + 1] into rows */
-    double *unscaled; /* [H] the row at hand before its gate, where gates scale the input */
+    double *unscaled; /* [W] the row at hand before its gate, where gates scale the input */
     float *wire_in, *wire_out;
     unsigned char *wire_bytes;
 };
@@ -63,20 +69,29 @@ static void sort_by_expert(struct walk *w, uint64_t *cursor)
         w->rows[cursor[s->ids[i]]++] = i;
 }
 
+static bool has_latent(const struct oracle *o)
+{
+    return o->setup.plan->model.moe.latent_size > 0;
+}
+
 static void walk_init(struct walk *w, struct oracle *o, struct arena *arena)
 {
     const struct layer_sample *s = o->setup.sample;
-    uint64_t n = s->R * s->T * s->K;
+    uint64_t n = s->R * s->T * s->K, wide = o->H > o->W ? o->H : o->W;
     *w = (struct walk){.o = o,
                        .gates = arena_alloc(arena, n, sizeof *w->gates),
                        .dropped = arena_alloc(arena, n, sizeof *w->dropped),
                        .rows = arena_alloc(arena, n, sizeof *w->rows),
                        .starts = arena_alloc(arena, s->logical + 1, sizeof *w->starts),
-                       .unscaled = arena_alloc(arena, o->H, sizeof(double)),
-                       .wire_in = arena_alloc(arena, o->H, sizeof(float)),
-                       .wire_out = arena_alloc(arena, o->H + 128 * 128, sizeof(float)),
-                       .wire_bytes = arena_alloc(arena, o->H + 1, 8)};
-    oracle_expert_init(&w->expert, &o->setup, o->I, arena);
+                       .token = arena_alloc(arena, o->H, sizeof(double)),
+                       .dtoken = arena_alloc(arena, o->H, sizeof(double)),
+                       .unscaled = arena_alloc(arena, o->W, sizeof(double)),
+                       .wire_in = arena_alloc(arena, wide, sizeof(float)),
+                       .wire_out = arena_alloc(arena, o->W + 128 * 128, sizeof(float)),
+                       .wire_bytes = arena_alloc(arena, o->W + 1, 8)};
+    oracle_expert_init(&w->expert, &o->setup, o->W, o->I, arena);
+    if (has_latent(o))
+        oracle_latent_init(&w->latent, &o->setup, arena);
     oracle_router_init(&w->router, &o->setup, arena);
     oracle_row_init(&w->row, &w->expert, arena);
     uint64_t *scratch = arena_alloc(arena, s->R * s->local + s->logical, sizeof *scratch);
@@ -112,24 +127,35 @@ static void load_token(void *context, enum fill fill, uint64_t rank, uint64_t t,
         out[h] = (double)format_round(o->setup.activation, w->wire_in[h]);
 }
 
-/* A token as experts see it: after its trip through the wire's format. */
+/* What is routed of a token, [W]: itself or, where experts work on a latent width, its
+ * projection; of a gradient likewise. */
+static void load_routed(void *context, enum fill fill, uint64_t rank, uint64_t t, double *out)
+{
+    struct walk *w = context;
+    bool latent = has_latent(w->o);
+    load_token(w, fill, rank, t, latent ? w->token : out);
+    if (latent)
+        oracle_latent_row(&w->latent, fill, w->token, out);
+}
+
+/* A row as experts see it: after its trip through the wire's format. */
 static void through_wire(void *context, double *x)
 {
     struct walk *w = context;
     const struct oracle *o = w->o;
     enum dtype wire = o->setup.wire;
-    for (uint64_t h = 0; h < o->H; h++)
+    for (uint64_t h = 0; h < o->W; h++)
         w->wire_in[h] = (float)x[h];
     if (format_is_plain(wire)) {
-        for (uint64_t h = 0; h < o->H; h++)
+        for (uint64_t h = 0; h < o->W; h++)
             w->wire_out[h] = format_round(wire, w->wire_in[h]);
     } else {
         struct matrix_source source = format_row_source(w->wire_in);
-        memset(w->wire_bytes, 0, dtype_matrix_bytes(wire, o->H, 1));
-        format_encode_matrix(wire, o->H, 1, &source, w->wire_out, w->wire_bytes);
-        format_decode_columns(wire, w->wire_bytes, o->H, 1, 0, o->H, 0, 1, w->wire_out);
+        memset(w->wire_bytes, 0, dtype_matrix_bytes(wire, o->W, 1));
+        format_encode_matrix(wire, o->W, 1, &source, w->wire_out, w->wire_bytes);
+        format_decode_columns(wire, w->wire_bytes, o->W, 1, 0, o->W, 0, 1, w->wire_out);
     }
-    for (uint64_t h = 0; h < o->H; h++)
+    for (uint64_t h = 0; h < o->W; h++)
         x[h] = (double)format_round(o->setup.activation, w->wire_out[h]);
 }
 
@@ -149,8 +175,8 @@ static void compute_gates(struct walk *w)
         bool needed = o->setup.alone || o->dw13 || is_checked(o, rank, t);
         if (inputs->gate || absent || !needed)
             continue;
-        load_token(w, FILL_X, rank, t, w->row.x);
-        oracle_router_gates(&w->router, w->row.x, s->ids + i * s->K, w->gates + i * s->K);
+        load_token(w, FILL_X, rank, t, w->token);
+        oracle_router_gates(&w->router, w->token, s->ids + i * s->K, w->gates + i * s->K);
     }
 }
 
@@ -167,10 +193,10 @@ static void add_weight_gradients(struct walk *w, uint64_t slot)
     uint64_t number = physical - o->setup.first_rank * s->local;
     struct oracle_terms *terms = &o->terms[number / s->local];
     terms->dw13 +=
-        oracle_outer(w->row.x, o->H, w->row.dh, o->GI, o->dw13 + number * o->H * o->GI);
-    terms->dw2 += oracle_outer(w->row.a, o->I, w->row.dy, o->H, o->dw2 + number * o->I * o->H);
+        oracle_outer(w->row.x, o->W, w->row.dh, o->GI, o->dw13 + number * o->W * o->GI);
+    terms->dw2 += oracle_outer(w->row.a, o->I, w->row.dy, o->W, o->dw2 + number * o->I * o->W);
     oracle_add(o->db13 + number * o->GI, w->row.dh, o->GI, 1);
-    oracle_add(o->db2 + number * o->H, w->row.dy, o->H, 1);
+    oracle_add(o->db2 + number * o->W, w->row.dy, o->W, 1);
 }
 
 static bool scales_input(const struct walk *w)
@@ -181,7 +207,7 @@ static bool scales_input(const struct walk *w)
 static void scale_input(struct walk *w, double gate)
 {
     const struct oracle *o = w->o;
-    for (uint64_t h = 0; h < o->H; h++) {
+    for (uint64_t h = 0; h < o->W; h++) {
         w->unscaled[h] = w->row.x[h];
         w->row.x[h] = (double)format_round(o->setup.activation, (float)(gate * w->row.x[h]));
     }
@@ -192,7 +218,7 @@ static void load_row(struct walk *w, uint64_t slot, uint64_t rank, uint64_t t)
 {
     const struct oracle *o = w->o;
     bool scales = scales_input(w);
-    load_token(w, FILL_X, rank, t, w->row.x);
+    load_routed(w, FILL_X, rank, t, w->row.x);
     if (scales && o->setup.scaled_first)
         scale_input(w, w->gates[slot]);
     through_wire(w, w->row.x);
@@ -218,19 +244,19 @@ static void compute_row(struct walk *w, uint64_t slot)
     oracle_row_forward(&w->expert, &w->row);
     uint64_t n = checked ? number_of(o, rank, t) : 0;
     if (checked)
-        oracle_add(o->out + n * o->H, w->row.y, o->H, out);
+        oracle_add(o->routed + n * o->W, w->row.y, o->W, out);
     if (!o->setup.backward)
         return;
-    load_token(w, FILL_DOUT, rank, t, w->row.dy);
+    load_routed(w, FILL_DOUT, rank, t, w->row.dy);
     if (checked && !pre)
-        o->dgates[n * o->K + k] = oracle_dot(w->row.y, w->row.dy, o->H);
-    for (uint64_t h = 0; h < o->H; h++)
+        o->dgates[n * o->K + k] = oracle_dot(w->row.y, w->row.dy, o->W);
+    for (uint64_t h = 0; h < o->W; h++)
         w->row.dy[h] *= out;
     oracle_row_backward(&w->expert, &w->row);
     if (checked)
-        oracle_add(o->dx + n * o->H, w->row.dx, o->H, in);
+        oracle_add(o->drouted + n * o->W, w->row.dx, o->W, in);
     if (checked && pre)
-        o->dgates[n * o->K + k] = oracle_dot(w->row.dx, w->unscaled, o->H);
+        o->dgates[n * o->K + k] = oracle_dot(w->row.dx, w->unscaled, o->W);
     add_weight_gradients(w, slot);
 }
 
@@ -254,9 +280,23 @@ static void compute_experts(struct walk *w)
 
 static void init_absent(struct walk *w, struct arena *arena)
 {
-    struct oracle_tokens tokens = {w, load_token, through_wire, w->gates, w->dropped};
+    struct oracle_tokens tokens = {w, load_routed, through_wire, w->gates, w->dropped};
     if (w->o->setup.alone)
         oracle_absent_init(&w->absent, w->o, &tokens, arena);
+}
+
+/* ---- the way up from latent rows ---- */
+
+static void compute_latent(struct walk *w)
+{
+    struct oracle *o = w->o;
+    for (uint64_t i = 0; has_latent(o) && i < o->setup.n_ranks; i++)
+        for (uint64_t t = 0; t < o->setup.sample->T; t += o->setup.stride) {
+            uint64_t rank = o->setup.first_rank + i;
+            load_token(w, FILL_X, rank, t, w->token);
+            load_token(w, FILL_DOUT, rank, t, w->dtoken);
+            oracle_latent_token(&w->latent, o, i, number_of(o, rank, t), w->token, w->dtoken);
+        }
 }
 
 /* ---- networks that every token passes, and the router ---- */
@@ -309,7 +349,7 @@ static void compute_beside(struct walk *w, struct beside *b, uint64_t inter, enu
                            enum fill fill2, double **d13, double **d2, struct arena *arena)
 {
     struct oracle *o = w->o;
-    oracle_expert_init(&b->expert, &o->setup, inter, arena);
+    oracle_expert_init(&b->expert, &o->setup, o->H, inter, arena);
     oracle_row_init(&b->row, &b->expert, arena);
     oracle_expert_load_beside(&b->expert, fill13, fill2);
     uint64_t each13 = o->H * b->expert.w13.columns, each2 = inter * o->H;
@@ -365,8 +405,8 @@ static void router_row(struct walk *w, uint64_t rank, uint64_t t)
     const struct layer_sample *s = o->setup.sample;
     uint64_t n = number_of(o, rank, t), at = (rank * s->T + t) * s->K;
     struct oracle_router *router = &w->router;
-    load_token(w, FILL_X, rank, t, w->row.x);
-    oracle_router_gates(router, w->row.x, s->ids + at, w->gates + at);
+    load_token(w, FILL_X, rank, t, w->token);
+    oracle_router_gates(router, w->token, s->ids + at, w->gates + at);
     oracle_router_backward(router, s->ids + at, o->dgates + n * o->K);
     for (uint64_t h = 0; h < o->H; h++)
         for (uint64_t e = 0; e < o->E; e++)
@@ -374,13 +414,13 @@ static void router_row(struct walk *w, uint64_t rank, uint64_t t)
     if (!o->drouter)
         return;
     uint64_t local = rank - o->setup.first_rank;
-    oracle_outer(w->row.x, o->H, router->dlogits, o->E, o->drouter + local * o->H * o->E);
+    oracle_outer(w->token, o->H, router->dlogits, o->E, o->drouter + local * o->H * o->E);
     oracle_add(o->dlinear_bias + local * o->E, router->dlogits, o->E, 1);
     /* a softmax subtracts products of gates and their gradients, often to nothing at all */
     double squares = 0;
     for (uint64_t k = 0; k < s->K; k++)
         squares += pow(w->gates[at + k] * o->dgates[n * o->K + k], 2);
-    o->terms[local].drouter += squares * oracle_dot(w->row.x, w->row.x, o->H);
+    o->terms[local].drouter += squares * oracle_dot(w->token, w->token, o->H);
     o->terms[local].dlinear_bias += squares;
 }
 
@@ -400,20 +440,26 @@ static void allocate_results(struct oracle *o, struct arena *arena)
 {
     const struct layer_sample *s = o->setup.sample;
     uint64_t n = o->setup.n_ranks * o->n_tokens;
+    bool latent = has_latent(o);
     o->out = arena_alloc(arena, n * o->H, sizeof(double));
+    o->routed = latent ? arena_alloc(arena, n * o->W, sizeof(double)) : o->out;
     if (!o->setup.backward)
         return;
     o->dx = arena_alloc(arena, n * o->H, sizeof(double));
+    o->drouted = latent ? arena_alloc(arena, n * o->W, sizeof(double)) : o->dx;
     o->dgates = arena_alloc(arena, n * o->K, sizeof(double));
     if (o->setup.stride != 1)
         return;
     uint64_t experts = o->setup.n_ranks * s->local;
-    o->dw13 = arena_alloc(arena, experts * o->H * o->GI, sizeof(double));
-    o->dw2 = arena_alloc(arena, experts * o->I * o->H, sizeof(double));
+    o->dw13 = arena_alloc(arena, experts * o->W * o->GI, sizeof(double));
+    o->dw2 = arena_alloc(arena, experts * o->I * o->W, sizeof(double));
     o->db13 = arena_alloc(arena, experts * o->GI, sizeof(double));
-    o->db2 = arena_alloc(arena, experts * o->H, sizeof(double));
+    o->db2 = arena_alloc(arena, experts * o->W, sizeof(double));
     o->dlinear_bias = arena_alloc(arena, o->setup.n_ranks * o->E, sizeof(double));
     o->drouter = arena_alloc(arena, o->setup.n_ranks * o->H * o->E, sizeof(double));
+    uint64_t projections = latent ? o->setup.n_ranks * o->H * o->W : 0;
+    o->dlatent_down = latent ? arena_alloc(arena, projections, sizeof(double)) : NULL;
+    o->dlatent_up = latent ? arena_alloc(arena, projections, sizeof(double)) : NULL;
     o->terms = arena_alloc(arena, o->setup.n_ranks, sizeof *o->terms);
 }
 
@@ -424,6 +470,7 @@ void oracle_compute(struct oracle *o, const struct oracle_setup *setup, struct a
     *o = (struct oracle){.setup = *setup,
                          .n_tokens = ceil_div(setup->sample->T, setup->stride),
                          .H = model->hidden,
+                         .W = model_row_width(model),
                          .I = inter,
                          .GI = model->moe.glu ? 2 * inter : inter,
                          .K = setup->sample->K,
@@ -434,6 +481,7 @@ void oracle_compute(struct oracle *o, const struct oracle_setup *setup, struct a
     init_absent(&w, arena);
     compute_gates(&w);
     compute_experts(&w);
+    compute_latent(&w);
     compute_all_beside(&w, arena);
     compute_router(&w);
 }

@@ -41,7 +41,7 @@ struct oracle_sent {
 /* Sums of squares of the products that a rank's weight gradients are sums of: how large the
  * gradients would be if nothing cancelled, which is what their rounding errors follow. */
 struct oracle_terms {
-    double dw13, dw2, drouter, dlinear_bias;
+    double dw13, dw2, drouter, dlinear_bias, dlatent_down, dlatent_up;
     struct oracle_beside_terms {
         double d13, d2, dgate;
     } shared, residual;
@@ -51,18 +51,22 @@ struct oracle_terms {
  * are local to its rank, and get the rows of all ranks. */
 struct oracle {
     struct oracle_setup setup;
-    uint64_t n_tokens; /* checked tokens of a rank */
-    uint64_t H, I, GI, K, E;
+    uint64_t n_tokens;            /* checked tokens of a rank */
+    uint64_t H, W, I, GI, K, E;   /* W: width of the rows that experts work on */
     double *out;                  /* [n, H] */
     double *dx;                   /* [n, H] */
+    double *routed, *drouted;     /* [n, W] the experts' part: of out and dx, or what latent_up
+                                     reads and the gradient of what latent_down wrote */
     double *dgates;               /* [n, K], in the order of the sample's ids */
-    double *dw13;                 /* [n_ranks, e, H, GI]; NULL with a stride, as all below */
-    double *dw2;                  /* [n_ranks, e, I, H] */
-    double *db13, *db2;           /* [n_ranks, e, GI], [n_ranks, e, H] */
+    double *dw13;                 /* [n_ranks, e, W, GI]; NULL with a stride, as all below */
+    double *dw2;                  /* [n_ranks, e, I, W] */
+    double *db13, *db2;           /* [n_ranks, e, GI], [n_ranks, e, W] */
     double *drouter;              /* [n_ranks, H, E] */
     double *dshared13, *dshared2; /* [n_ranks, H, GI_s], [n_ranks, I_s, H] */
     double *dlinear_bias;         /* [n_ranks, E] */
     double *dshared_gate;         /* [n_ranks, H] */
+    double *dlatent_down;         /* [n_ranks, H, W]; NULL without latent rows */
+    double *dlatent_up;           /* [n_ranks, W, H] */
     double *dresidual13, *dresidual2;     /* [n_ranks, H, GI_r], [n_ranks, I_r, H] */
     struct oracle_terms *terms;           /* [n_ranks] */
     struct oracle_sent sent[ABSENT_ROWS]; /* when alone */

@@ -54,23 +54,23 @@ void oracle_absent_init(struct oracle_absent *a, struct oracle *o,
                                 .rank = o->setup.first_rank,
                                 .rows =
                                     arena_alloc(arena, s->R * s->local * s->K, sizeof *a->rows),
-                                .outputs = arena_alloc(arena, s->R * o->H, sizeof *a->outputs),
-                                .back = arena_alloc(arena, s->R * o->H, sizeof *a->back),
-                                .x = arena_alloc(arena, o->H, sizeof *a->x),
-                                .sent = arena_alloc(arena, o->H, sizeof *a->sent),
-                                .dout = arena_alloc(arena, o->H, sizeof *a->dout),
-                                .values = arena_alloc(arena, o->H, sizeof *a->values)};
+                                .outputs = arena_alloc(arena, s->R * o->W, sizeof *a->outputs),
+                                .back = arena_alloc(arena, s->R * o->W, sizeof *a->back),
+                                .x = arena_alloc(arena, o->W, sizeof *a->x),
+                                .sent = arena_alloc(arena, o->W, sizeof *a->sent),
+                                .dout = arena_alloc(arena, o->W, sizeof *a->dout),
+                                .values = arena_alloc(arena, o->W, sizeof *a->values)};
     for (uint64_t p = 0; p < s->R; p++) {
-        inputs_absent(o->setup.inputs, ABSENT_OUTPUTS, p, o->H, a->outputs + p * o->H);
-        inputs_absent(o->setup.inputs, ABSENT_X_GRADIENTS, p, o->H, a->back + p * o->H);
+        inputs_absent(o->setup.inputs, ABSENT_OUTPUTS, p, o->W, a->outputs + p * o->W);
+        inputs_absent(o->setup.inputs, ABSENT_X_GRADIENTS, p, o->W, a->back + p * o->W);
     }
     count_rows(a);
-    expect(a, ABSENT_TOKENS, o->H, 1, arena);
-    expect(a, ABSENT_OUTPUTS, o->H, o->setup.peer_stride, arena);
+    expect(a, ABSENT_TOKENS, o->W, 1, arena);
+    expect(a, ABSENT_OUTPUTS, o->W, o->setup.peer_stride, arena);
     if (!o->setup.backward)
         return;
-    expect(a, ABSENT_GRADIENTS, o->H, 1, arena);
-    expect(a, ABSENT_X_GRADIENTS, o->H, o->setup.peer_stride, arena);
+    expect(a, ABSENT_GRADIENTS, o->W, 1, arena);
+    expect(a, ABSENT_X_GRADIENTS, o->W, o->setup.peer_stride, arena);
     if (a->returns != RETURNS_SLOTS)
         expect(a, ABSENT_GATE_GRADIENTS, o->K, o->setup.peer_stride, arena);
 }
@@ -102,8 +102,8 @@ static void add_sent(struct oracle_absent *a, enum absent_row which, uint64_t to
 static void load_absent(struct oracle_absent *a, enum absent_row which, uint64_t from,
                         double *out)
 {
-    inputs_absent(a->o->setup.inputs, which, from, a->o->H, a->values);
-    for (uint64_t h = 0; h < a->o->H; h++)
+    inputs_absent(a->o->setup.inputs, which, from, a->o->W, a->values);
+    for (uint64_t h = 0; h < a->o->W; h++)
         out[h] = (double)a->values[h];
 }
 
@@ -130,7 +130,7 @@ static void add_empty(struct oracle_absent *a, const struct oracle_expert *exper
     a->o->sent[ABSENT_OUTPUTS].rows[to] += n;
     if (!expert->b13)
         return;
-    memset(row->x, 0, a->o->H * sizeof *row->x);
+    memset(row->x, 0, a->o->W * sizeof *row->x);
     oracle_row_forward(expert, row);
     add_sent(a, ABSENT_OUTPUTS, to, row->y, (double)n);
 }
@@ -141,13 +141,13 @@ static void add_weight_gradients(struct oracle_absent *a, struct oracle_row *row
     struct oracle *o = a->o;
     for (uint64_t i = 0; i < o->GI; i++)
         row->dh[i] *= n;
-    for (uint64_t i = 0; i < o->H; i++)
+    for (uint64_t i = 0; i < o->W; i++)
         row->dy[i] *= n;
     o->terms->dw13 +=
-        oracle_outer(row->x, o->H, row->dh, o->GI, o->dw13 + local * o->H * o->GI);
-    o->terms->dw2 += oracle_outer(row->a, o->I, row->dy, o->H, o->dw2 + local * o->I * o->H);
+        oracle_outer(row->x, o->W, row->dh, o->GI, o->dw13 + local * o->W * o->GI);
+    o->terms->dw2 += oracle_outer(row->a, o->I, row->dy, o->W, o->dw2 + local * o->I * o->W);
     oracle_add(o->db13 + local * o->GI, row->dh, o->GI, 1);
-    oracle_add(o->db2 + local * o->H, row->dy, o->H, 1);
+    oracle_add(o->db2 + local * o->W, row->dy, o->W, 1);
 }
 
 /* n rows of an absent rank at a local expert. Owners apply the gates unless every slot returns
@@ -175,8 +175,8 @@ static void add_gate_gradients(struct oracle_absent *a, const struct absent_rows
 {
     struct oracle *o = a->o;
     struct oracle_sent *sent = &o->sent[ABSENT_GATE_GRADIENTS];
-    double dgate = oracle_dot(row, with, o->H), squares = 0;
-    for (uint64_t h = 0; h < o->H; h++)
+    double dgate = oracle_dot(row, with, o->W), squares = 0;
+    for (uint64_t h = 0; h < o->W; h++)
         squares += row[h] * with[h] * row[h] * with[h];
     sent->scale = fmax(sent->scale, sqrt(squares));
     const uint64_t *slots =
@@ -195,7 +195,7 @@ static void backward_rows(struct oracle_absent *a, const struct oracle_expert *e
     load_absent(a, ABSENT_GRADIENTS, rows->from, row->dy);
     if (!a->scales_input)
         add_gate_gradients(a, rows, row->y, row->dy);
-    for (uint64_t h = 0; h < o->H; h++)
+    for (uint64_t h = 0; h < o->W; h++)
         row->dy[h] *= rows->out;
     oracle_row_backward(expert, row);
     if (a->scales_input)
@@ -212,7 +212,7 @@ static void load_input(struct oracle_absent *a, const struct absent_rows *rows, 
     const struct oracle *o = a->o;
     load_absent(a, ABSENT_TOKENS, rows->from, a->x);
     a->tokens.through_wire(a->tokens.context, a->x);
-    for (uint64_t h = 0; h < o->H; h++)
+    for (uint64_t h = 0; h < o->W; h++)
         x[h] = (double)format_round(o->setup.activation, (float)(rows->in * a->x[h]));
 }
 
@@ -251,7 +251,7 @@ void oracle_absent_expert(struct oracle_absent *a, const struct oracle_expert *e
 static void load_sent(struct oracle_absent *a, double gate)
 {
     const struct oracle *o = a->o;
-    for (uint64_t h = 0; h < o->H; h++)
+    for (uint64_t h = 0; h < o->W; h++)
         a->sent[h] = (double)format_round(o->setup.activation, (float)(gate * a->x[h]));
     a->tokens.through_wire(a->tokens.context, a->sent);
 }
@@ -270,13 +270,13 @@ static void exchange_row(struct oracle_absent *a, const struct token *token, uin
     add_sent(a, ABSENT_TOKENS, to, a->sent, 1);
     o->sent[ABSENT_TOKENS].rows[to]++;
     if (token->checked)
-        add_row(o->out + token->n * o->H, a->outputs + to * o->H, o->H, out);
+        add_row(o->routed + token->n * o->W, a->outputs + to * o->W, o->W, out);
     if (!o->setup.backward)
         return;
     add_sent(a, ABSENT_GRADIENTS, to, a->dout, out);
     o->sent[ABSENT_GRADIENTS].rows[to]++;
     if (token->checked)
-        add_row(o->dx + token->n * o->H, a->back + to * o->H, o->H, in);
+        add_row(o->drouted + token->n * o->W, a->back + to * o->W, o->W, in);
 }
 
 static void exchange_slot(struct oracle_absent *a, const struct token *token, uint64_t to,
@@ -291,9 +291,9 @@ static void exchange_slot(struct oracle_absent *a, const struct token *token, ui
         exchange_row(a, token, to, own, 1);
     else
         exchange_row(a, token, to, 1, a->gates_return ? oracle_absent_gate(o, to) : own);
-    const float *row = (pre ? a->back : a->outputs) + to * o->H;
+    const float *row = (pre ? a->back : a->outputs) + to * o->W;
     const double *with = pre ? a->x : a->dout;
-    for (uint64_t h = 0; o->setup.backward && token->checked && h < o->H; h++)
+    for (uint64_t h = 0; o->setup.backward && token->checked && h < o->W; h++)
         o->dgates[token->n * o->K + k] += (double)row[h] * with[h];
 }
 

@@ -12,7 +12,7 @@ enum oracle_returns { RETURNS_SLOTS, RETURNS_OWNERS, RETURNS_EVERYONE };
 /* What oracle.c lends: tokens as inputs define them, in formats as stored. */
 struct oracle_tokens {
     void *context;
-    /* [H] of a token of the group */
+    /* [W] of a token of the group: what is routed of it */
     void (*load)(void *context, enum fill fill, uint64_t rank, uint64_t t, double *out);
     void (*through_wire)(void *context, double *x);
     const double *gates; /* [R, T, K], of local tokens */
@@ -27,9 +27,9 @@ struct oracle_absent {
     bool scales_input;       /* gates multiply the experts' input, not their output */
     uint64_t rank;           /* the one that is there */
     uint64_t *rows;          /* [R, e, K] kept slots of absent ranks' tokens, by local expert */
-    float *outputs, *back;   /* [R, H] what absent experts return, forward and backward */
-    double *x, *sent, *dout; /* [H] of the token at hand */
-    float *values;           /* [H] */
+    float *outputs, *back;   /* [R, W] what absent experts return, forward and backward */
+    double *x, *sent, *dout; /* [W] of the token at hand */
+    float *values;           /* [W] */
 };
 
 void oracle_absent_init(struct oracle_absent *a, struct oracle *o,

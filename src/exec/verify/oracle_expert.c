@@ -80,18 +80,18 @@ static struct oracle_matrix make_matrix(uint64_t rows, uint64_t columns, bool pi
 }
 
 void oracle_expert_init(struct oracle_expert *expert, const struct oracle_setup *setup,
-                        uint64_t inter, struct arena *arena)
+                        uint64_t width, uint64_t inter, struct arena *arena)
 {
     const struct model *model = &setup->plan->model;
     uint64_t wide = model->moe.glu ? 2 * inter : inter;
     bool picked = setup->inputs->picked;
     *expert = (struct oracle_expert){.setup = setup,
-                                     .w13 = make_matrix(model->hidden, wide, picked, arena),
-                                     .w2 = make_matrix(inter, model->hidden, picked, arena)};
+                                     .w13 = make_matrix(width, wide, picked, arena),
+                                     .w2 = make_matrix(inter, width, picked, arena)};
     if (!model->moe.bias)
         return;
     expert->b13 = arena_alloc(arena, wide, sizeof *expert->b13);
-    expert->b2 = arena_alloc(arena, model->hidden, sizeof *expert->b2);
+    expert->b2 = arena_alloc(arena, width, sizeof *expert->b2);
 }
 
 void oracle_expert_load(struct oracle_expert *expert, uint64_t number)
@@ -110,8 +110,16 @@ void oracle_expert_load_beside(struct oracle_expert *expert, enum fill fill13, e
     expert->b13 = expert->b2 = NULL;
 }
 
+struct oracle_matrix oracle_matrix_of(const struct oracle_setup *setup, enum fill fill,
+                                      uint64_t rows, uint64_t columns, struct arena *arena)
+{
+    struct oracle_matrix m = make_matrix(rows, columns, setup->inputs->picked, arena);
+    load_matrix(&m, setup, fill, 0);
+    return m;
+}
+
 /* y = x M */
-static void times(const struct oracle_matrix *m, const double *x, double *y)
+void oracle_times(const struct oracle_matrix *m, const double *x, double *y)
 {
     memset(y, 0, m->columns * sizeof *y);
     for (uint64_t c = 0; m->pick && c < m->columns; c++)
@@ -122,7 +130,7 @@ static void times(const struct oracle_matrix *m, const double *x, double *y)
 }
 
 /* x = M y */
-static void times_column(const struct oracle_matrix *m, const double *y, double *x)
+void oracle_times_column(const struct oracle_matrix *m, const double *y, double *x)
 {
     memset(x, 0, m->rows * sizeof *x);
     for (uint64_t c = 0; m->pick && c < m->columns; c++)
@@ -236,12 +244,12 @@ void oracle_row_forward(const struct oracle_expert *expert, struct oracle_row *r
     enum activation kind = kind_of(expert);
     uint64_t I = expert->w2.rows;
     bool glu = expert->w13.columns > I;
-    times(&expert->w13, row->x, row->h);
+    oracle_times(&expert->w13, row->x, row->h);
     for (uint64_t c = 0; expert->b13 && c < expert->w13.columns; c++)
         row->h[c] += (double)expert->b13[c];
     for (uint64_t i = 0; i < I; i++)
         row->a[i] = gate_value(kind, row->h[i]) * (glu ? up_value(kind, row->h[I + i]) : 1);
-    times(&expert->w2, row->a, row->y);
+    oracle_times(&expert->w2, row->a, row->y);
     for (uint64_t c = 0; expert->b2 && c < expert->w2.columns; c++)
         row->y[c] += (double)expert->b2[c];
 }
@@ -251,12 +259,12 @@ void oracle_row_backward(const struct oracle_expert *expert, struct oracle_row *
     enum activation kind = kind_of(expert);
     uint64_t I = expert->w2.rows;
     bool glu = expert->w13.columns > I;
-    times_column(&expert->w2, row->dy, row->da);
+    oracle_times_column(&expert->w2, row->dy, row->da);
     for (uint64_t i = 0; i < I; i++) {
         double up = glu ? row->h[I + i] : 0;
         row->dh[i] = row->da[i] * gate_slope(kind, row->h[i]) * (glu ? up_value(kind, up) : 1);
         if (glu)
             row->dh[I + i] = row->da[i] * gate_value(kind, row->h[i]) * up_slope(kind, up);
     }
-    times_column(&expert->w13, row->dh, row->dx);
+    oracle_times_column(&expert->w13, row->dh, row->dx);
 }

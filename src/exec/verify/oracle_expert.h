@@ -17,15 +17,21 @@ struct oracle_expert {
     float *b13, *b2; /* NULL: none */
 };
 
-/* Room for experts of width `inter`. */
+/* Room for experts of width `inter` on rows of `width`. */
 void oracle_expert_init(struct oracle_expert *expert, const struct oracle_setup *setup,
-                        uint64_t inter, struct arena *arena);
+                        uint64_t width, uint64_t inter, struct arena *arena);
 /* Loads the matrices and biases of a logical expert; those of a network that all tokens pass.
  */
 void oracle_expert_load(struct oracle_expert *expert, uint64_t number);
 void oracle_expert_load_beside(struct oracle_expert *expert, enum fill fill13, enum fill fill2);
 
-/* The values of one row, of widths GI, I, H as in the layer; x is [H]. */
+/* A matrix that there is one of, [rows, columns], loaded; y = x M; x = M y. */
+struct oracle_matrix oracle_matrix_of(const struct oracle_setup *setup, enum fill fill,
+                                      uint64_t rows, uint64_t columns, struct arena *arena);
+void oracle_times(const struct oracle_matrix *m, const double *x, double *y);
+void oracle_times_column(const struct oracle_matrix *m, const double *y, double *x);
+
+/* The values of one row, of widths GI, I and the expert's own, which is that of x. */
 struct oracle_row {
     double *x, *h, *a, *y;
     double *dy, *da, *dh, *dx;

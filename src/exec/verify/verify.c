@@ -68,7 +68,9 @@ enum result {
     RESULT_DRESIDUAL13,
     RESULT_DRESIDUAL2,
     RESULT_DSHARED_GATE,
-    RESULT_DLINEAR_BIAS
+    RESULT_DLINEAR_BIAS,
+    RESULT_DLATENT_DOWN,
+    RESULT_DLATENT_UP
 };
 
 static const char *const result_names[][2] = {
@@ -86,6 +88,8 @@ static const char *const result_names[][2] = {
     [RESULT_DRESIDUAL2] = {"random: d_residual_w2", "integers: d_residual_w2"},
     [RESULT_DSHARED_GATE] = {"random: d_shared_gate", "integers: d_shared_gate"},
     [RESULT_DLINEAR_BIAS] = {"random: d_router_bias", "integers: d_router_bias"},
+    [RESULT_DLATENT_DOWN] = {"random: d_latent_down", "integers: d_latent_down"},
+    [RESULT_DLATENT_UP] = {"random: d_latent_up", "integers: d_latent_up"},
 };
 
 static struct wanted wanted_of(const struct verify *v, enum result which, const double *all,
@@ -176,19 +180,22 @@ static void check_backward(struct verify *v, const struct rank_state *rank, cons
         double squares; /* of the products that were added up */
     } results[] = {
         {RESULT_DX, FILL_X, o->dx, o->n_tokens, o->H, 0},
-        {RESULT_DW13, FILL_W13, o->dw13, e * o->H, o->GI, terms.dw13},
-        {RESULT_DW2, FILL_W2, o->dw2, e * o->I, o->H, terms.dw2},
+        {RESULT_DW13, FILL_W13, o->dw13, e * o->W, o->GI, terms.dw13},
+        {RESULT_DW2, FILL_W2, o->dw2, e * o->I, o->W, terms.dw2},
         {RESULT_DROUTER, FILL_ROUTER, o->drouter, o->H, o->E, terms.drouter},
         {RESULT_DSHARED13, FILL_SHARED_13, o->dshared13, o->H, inputs * shared,
          terms.shared.d13},
         {RESULT_DSHARED2, FILL_SHARED_2, o->dshared2, shared, o->H, terms.shared.d2},
         {RESULT_DB13, FILL_B13, o->db13, e, o->GI, 0},
-        {RESULT_DB2, FILL_B2, o->db2, e, o->H, 0},
+        {RESULT_DB2, FILL_B2, o->db2, e, o->W, 0},
         {RESULT_DRESIDUAL13, FILL_RESIDUAL_13, o->dresidual13, o->H, inputs * residual,
          terms.residual.d13},
         {RESULT_DRESIDUAL2, FILL_RESIDUAL_2, o->dresidual2, residual, o->H, terms.residual.d2},
         {RESULT_DSHARED_GATE, FILL_SHARED_GATE, o->dshared_gate, o->H, 1, terms.shared.dgate},
         {RESULT_DLINEAR_BIAS, FILL_LINEAR_BIAS, o->dlinear_bias, 1, o->E, terms.dlinear_bias},
+        {RESULT_DLATENT_DOWN, FILL_LATENT_DOWN, o->dlatent_down, o->H, o->W,
+         terms.dlatent_down},
+        {RESULT_DLATENT_UP, FILL_LATENT_UP, o->dlatent_up, o->W, o->H, terms.dlatent_up},
     };
     for (unsigned i = 0; i < sizeof results / sizeof *results; i++) {
         struct wanted wanted = wanted_of(v, results[i].which, results[i].all, local,
@@ -234,10 +241,10 @@ static double tolerance_of(double u, uint64_t longest_sum)
     return 16 * u + 12 * 0x1p-24 * sqrt((double)longest_sum);
 }
 
-/* Gates computed in f32 and in f64 may round an element of a scaled row to neighbours in a
- * narrow format, which are a step of 1/16 (e4m3) or 1/3 (e2m1) of its largest apart; one
- * element of a row of H >= 16 changes a product by sqrt(3 / H) of that: 0.03, 0.14, within 16
- * u. */
+/* Gates, or a projection to latent rows, computed in f32 and in f64 may round an element of the
+ * row they make to neighbours in a narrow format, which are a step of 1/16 (e4m3) or 1/3 (e2m1)
+ * of its largest apart; one element of a row of H >= 16 changes a product by sqrt(3 / H) of
+ * that: 0.03, 0.14, within 16 u. */
 static double wire_roundoff(enum dtype wire)
 {
     if (format_is_plain(wire))
@@ -258,7 +265,7 @@ static void set_tolerances(struct verify *v)
         if (wide && buffer->category == CATEGORY_GRADIENTS)
             gradient = verify_unit_roundoff(buffer->dtype);
     }
-    if (o->setup.scaled_first)
+    if (o->setup.scaled_first || o->setup.plan->model.moe.latent_size)
         u = fmax(u, wire_roundoff(o->setup.wire));
     uint64_t rows = o->setup.sample->R * o->setup.sample->T;
     v->tolerance = tolerance_of(u, o->H + o->GI);

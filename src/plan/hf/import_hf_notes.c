@@ -10,8 +10,8 @@ static const struct unmodelled {
 } fields[] = {
     {"vision_config", "the vision encoder is of no known kind or incomplete: it is not counted "
                       "(model.encoder.* says it)"},
-    {"audio_config", "the audio encoder is not counted"},
     {"moe_latent_size", "experts on a latent width: they are counted on the hidden size"},
+    {"audio_config", "the audio encoder is not counted"},
     {"routed_expert_hidden_size",
      "experts on a latent width: they are counted on the hidden size"},
     {"hidden_size_per_layer_input", "embeddings of every layer are not counted"},
@@ -30,7 +30,14 @@ static const struct unmodelled {
     {"mlp_layer_types", "only first_k_dense_replace is read"},
 };
 
-enum { VISION }; /* its place in the table */
+enum { VISION, LATENT }; /* their places in the table */
+
+/* A field that this model was read with. */
+static bool is_taken(const struct model *model, size_t field)
+{
+    return (field == VISION && model->encoder.layers) ||
+           (field == LATENT && model->moe.latent_size);
+}
 
 /* Neither absent, null, false, 0 nor empty. */
 static bool is_set(const struct node *value)
@@ -93,8 +100,7 @@ void import_hf_notes(const struct node *config, const struct model *model, struc
     for (size_t i = 0; i < sizeof places / sizeof *places && places[i]; i++) {
         for (size_t j = 0; j < sizeof fields / sizeof *fields; j++) {
             const struct node *value = node_get(places[i], fields[j].key);
-            bool taken = j == VISION && model->encoder.layers;
-            if (is_set(value) && !taken)
+            if (is_set(value) && !is_taken(model, j))
                 note(out, value, fields[j].what);
         }
         note_unread(places[i], model, out);

@@ -329,6 +329,7 @@ static const struct import_field nemotron_h[] = {
     COUNT(moe.intermediate, "moe_intermediate_size", "0"),
     COUNT(moe.shared_experts, "n_shared_experts", "0"),
     COUNT(moe.shared_intermediate, "moe_shared_expert_intermediate_size", "0"),
+    COUNT(moe.latent_size, "moe_latent_size", "0"),
     BOOL(moe.glu, NULL, "false"),
     COUNT(moe.router.groups, "n_group", "1"),
     COUNT(moe.router.top_groups, "topk_group", "1"),

@@ -36,8 +36,6 @@ static const struct unsupported {
     {"kimi-k3", "hybrid attention (linear attention and MLA layers)"},
     {"mimo-v2", "hybrid attention (window and full layers of different shapes)"},
     {"minimax-m3", "hybrid attention (sparse and dense layers)"},
-    {"nemotron-3-super", "experts on a latent width"},
-    {"nemotron-3-ultra", "experts on a latent width"},
     {"step-3.7", "hybrid attention (window and full layers of different shapes)"},
 };
 

@@ -234,6 +234,7 @@ static const struct {
     {"num_experts n_routed_experts num_local_experts", "model.moe.experts"},
     {"topk num_experts_per_tok moe_router_topk", "model.moe.top_k"},
     {"moe_intermediate_size moe_ffn_hidden_size", "model.moe.intermediate"},
+    {"moe_latent_size", "model.moe.latent_size"},
     {"n_shared_experts", "model.moe.shared_experts"},
     {"num_nodes nnodes", "cluster.nodes"},
     {"gpus_per_node num_gpus nproc_per_node", "cluster.node.devices"},

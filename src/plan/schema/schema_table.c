@@ -180,6 +180,10 @@ const struct field schema_table[] = {
           "experts K that each token is sent to"),
     COUNT("model.moe.intermediate", model.moe.intermediate, 0, 1e8, NULL,
           "width I of one expert"),
+    COUNT(
+        "model.moe.latent_size", model.moe.latent_size, 0, 1e7, "0",
+        "width of the rows that routed experts work on: tokens are projected down to it before "
+        "they are dispatched, sums back up; 0: the hidden size (Nemotron-3 Super)"),
     COUNT("model.moe.shared_experts", model.moe.shared_experts, 0, 1e6, "0",
           "experts that every token passes"),
     COUNT("model.moe.shared_intermediate", model.moe.shared_intermediate, 0, 1e8, "0",

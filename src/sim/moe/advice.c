@@ -8,6 +8,7 @@
 #include "base/unit.h"
 #include "sim/moe/shared.h"
 #include "plan/derive.h"
+#include "plan/layers.h"
 #include "work/path/path.h"
 #include "work/rows/blocks.h"
 #include "work/list/dtype.h"
@@ -193,7 +194,7 @@ static const char *core_sharding(const struct topic *t)
     const struct rows_spec *s = &t->rows->spec;
     if (!t->path->blocks || plan_cores(plan) != 2)
         return NULL;
-    uint64_t hidden = plan->model.hidden, tokens = s->tokens * s->ranks;
+    uint64_t hidden = model_row_width(&plan->model), tokens = s->tokens * s->ranks;
     uint64_t inter = ceil_div(plan->model.moe.intermediate, plan->parallel.etp);
     uint64_t block = t->report->padding.block_size, sent[3];
     for (int i = 0; i < 3; i++) {

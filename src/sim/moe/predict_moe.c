@@ -5,6 +5,7 @@
 
 #include "base/checked.h"
 #include "plan/derive.h"
+#include "plan/layers.h"
 #include "sim/moe/advice.h"
 #include "sim/moe/balance.h"
 #include "sim/moe/padding.h"
@@ -75,7 +76,7 @@ static void fill_drops(struct moe_context *c, struct routing_report *r)
     bool closed = !c->options->exact && rows_gauss_valid(c->rows);
     r->drop_fraction = closed ? capacity_drop(c->rows, tokens, slots, NULL) : sample.mean;
     r->drop_fraction_p99 = fmax(sample.p99, r->drop_fraction);
-    uint64_t row_bytes = plan->model.hidden * 2;
+    uint64_t row_bytes = model_row_width(&plan->model) * 2;
     c->out->n_trade = capacity_trade(c->rows, rule, tokens, plan->moe.capacity_factor,
                                      row_bytes, c->out->trade);
 }
@@ -183,8 +184,8 @@ static uint64_t rank_inter(const struct plan *plan)
 
 static uint64_t expert_bytes(const struct plan *plan)
 {
-    return decode_expert_bytes(plan->precision.weights, plan->model.hidden, rank_inter(plan),
-                               plan->model.moe.glu);
+    return decode_expert_bytes(plan->precision.weights, model_row_width(&plan->model),
+                               rank_inter(plan), plan->model.moe.glu);
 }
 
 static void fill_blocks(struct moe_context *c, struct intensity_report *r)
@@ -192,8 +193,9 @@ static void fill_blocks(struct moe_context *c, struct intensity_report *r)
     const struct plan *plan = c->plan;
     const struct rows *rows = c->rows;
     uint64_t inter = rank_inter(plan), local = rows->map.most_local;
-    double weight = (double)expert_bytes(plan) / ((plan->model.moe.glu ? 3.0 : 2.0) *
-                                                  (double)plan->model.hidden * (double)inter);
+    double weight =
+        (double)expert_bytes(plan) / ((plan->model.moe.glu ? 3.0 : 2.0) *
+                                      (double)model_row_width(&plan->model) * (double)inter);
     double mean = c->load.mean, sd = c->load.cv * mean;
     uint64_t all = rows->spec.tokens * rows->spec.top_k * rows->spec.ranks;
     intensity_blocks(all, local, sd, plan->moe.skip_weight != WEIGHT_SKIP_NONE, weight,
@@ -207,7 +209,7 @@ static void fill_intensity(struct moe_context *c)
     const struct plan *plan = c->plan;
     struct intensity_report *r = &c->out->intensity;
     struct intensity found;
-    struct intensity_ask ask = {.hidden = plan->model.hidden,
+    struct intensity_ask ask = {.hidden = model_row_width(&plan->model),
                                 .inter = rank_inter(plan),
                                 .glu = plan->model.moe.glu,
                                 .expert_bytes = expert_bytes(plan),

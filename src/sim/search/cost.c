@@ -2,6 +2,7 @@
 #include "sim/search/cost.h"
 
 #include "plan/derive.h"
+#include "plan/layers.h"
 #include "work/list/dtype.h"
 #include "work/list/params.h"
 #include "work/path/path.h"
@@ -25,7 +26,7 @@ static double expert_forward_flop(const struct plan *plan)
 {
     const struct model *model = &plan->model;
     double matrices = model->moe.glu ? 3 : 2;
-    return 2 * matrices * (double)model->hidden * (double)model->moe.intermediate *
+    return 2 * matrices * (double)model_row_width(model) * (double)model->moe.intermediate *
            (double)model->moe.top_k * (double)plan_moe_layers(plan);
 }
 
@@ -168,7 +169,7 @@ static double exchange_bytes(const struct step *s)
     if (exchange == EXCHANGE_CAPACITY)
         copies *= plan->moe.capacity_factor;
     double times = s->training ? 4 : 2;
-    return times * copies * (double)plan_tokens(plan) * (double)plan->model.hidden *
+    return times * copies * (double)plan_tokens(plan) * (double)model_row_width(&plan->model) *
            (dtype_bits(plan->precision.dispatch) / 8.0) * (ranks - 1) / ranks *
            (double)plan_moe_layers(plan) / (double)plan->parallel.pp;
 }
@@ -180,7 +181,8 @@ static double exchange_s(const struct step *s, double bytes)
     double ranks = (double)plan->parallel.ep, etp = (double)plan->parallel.etp;
     double inside = in_node(plan, ranks, etp), cores = (double)c->device.logical_cores;
     double rows = (s->training ? 4 : 2) * (double)(plan_tokens(plan) * plan->model.moe.top_k) *
-                  (double)plan->model.hidden * dtype_bits(plan->precision.activations) / 8.0 *
+                  (double)model_row_width(&plan->model) *
+                  dtype_bits(plan->precision.activations) / 8.0 *
                   (double)plan_moe_layers(plan) / (double)plan->parallel.pp;
     double link = c->node.link_bandwidth / cores, network = c->network.bandwidth / cores;
     double sharers = ranks > 1 ? ranks - 1 : 1;

@@ -2,6 +2,7 @@
 #include "sim/time/layer_time.h"
 
 #include "plan/derive.h"
+#include "plan/layers.h"
 #include "sim/time/stretch.h"
 
 /* The experts' products of a segment's layer, forward. */
@@ -23,8 +24,8 @@ static double useful_flop(const struct plan *plan, double rows)
 {
     const struct model *model = &plan->model;
     double matrices = model->moe.glu ? 3 : 2;
-    return 2 * matrices * (double)model->hidden * (double)model->moe.intermediate * rows /
-           (double)plan->parallel.etp;
+    return 2 * matrices * (double)model_row_width(model) * (double)model->moe.intermediate *
+           rows / (double)plan->parallel.etp;
 }
 
 static double over(double amount, double seconds)

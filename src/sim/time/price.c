@@ -272,6 +272,13 @@ static struct price link_price(const struct pricing *p, enum profile_item item,
 
 /* ---- an engine's call for all experts of a rank ---- */
 
+/* A product on the way to the experts or back: to latent rows, and up from them. */
+static bool is_projection(const struct op *op)
+{
+    return op->kernel == KERNEL_GEMM && op->module != MODULE_GATE_UP &&
+           op->module != MODULE_EXPERT_DOWN;
+}
+
 static bool is_of_call(const struct pricing *p, const struct op *op)
 {
     static const bool of_call[MODULES] = {
@@ -279,7 +286,8 @@ static bool is_of_call(const struct pricing *p, const struct op *op)
         [MODULE_PERMUTE] = true, [MODULE_UNPERMUTE] = true, [MODULE_SORT] = true,
         [MODULE_UNSORT] = true};
     return p->rates.experts.set && p->plan->model.moe.glu && op->phase == PHASE_FORWARD &&
-           segment_has_experts(op->segment) && op->group == GROUP_NONE && of_call[op->module];
+           segment_has_experts(op->segment) && op->group == GROUP_NONE && of_call[op->module] &&
+           !is_projection(op);
 }
 
 bool price_is_call(const struct pricing *p, const struct op *op)

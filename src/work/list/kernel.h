@@ -191,7 +191,7 @@ enum {
 enum fill {
     FILL_X,
     FILL_WANTED,      /* the experts routing chose, logical ids [T, K] */
-    FILL_W13,         /* gate and up matrices [e, H, G I] */
+    FILL_W13,         /* gate and up matrices [e, H, G I], H of the rows they read */
     FILL_W2,          /* down matrices [e, I, H] */
     FILL_ROUTER,      /* [H, E_logical] */
     FILL_BIAS,        /* router selection bias [E_logical] */
@@ -206,6 +206,8 @@ enum fill {
     FILL_RESIDUAL_2,  /* [1, I_r, H] */
     FILL_SHARED_GATE, /* gate on the shared experts' output [H, 1] */
     FILL_LINEAR_BIAS, /* of the router's product [1, E_logical] */
+    FILL_LATENT_DOWN, /* tokens to latent rows [1, H, H_latent] */
+    FILL_LATENT_UP,   /* and back [1, H_latent, H] */
     FILL_COUNT
 };
 

@@ -1,9 +1,15 @@
 /* Letters, ceilings and padding rules shared by all dispatchers (buffers.md 1). */
 #include "work/list/letters.h"
 
+#include "plan/plan.h"
 #include "work/list/dtype.h"
 
-struct letters letters_over(struct sizes *sizes, uint64_t ep)
+struct size size_row_width(struct sizes *sizes, const struct plan *plan)
+{
+    return size_slot(sizes, plan->model.moe.latent_size ? SLOT_LATENT : SLOT_HIDDEN);
+}
+
+struct letters letters_over(struct sizes *sizes, const struct plan *plan)
 {
     return (struct letters){
         .sizes = sizes,
@@ -12,7 +18,7 @@ struct letters letters_over(struct sizes *sizes, uint64_t ep)
         .experts = size_slot(sizes, SLOT_EXPERTS),
         .local = size_slot(sizes, SLOT_LOCAL_EXPERTS),
         .ranks = size_slot(sizes, SLOT_EP),
-        .hidden = size_slot(sizes, SLOT_HIDDEN),
+        .hidden = size_row_width(sizes, plan),
         .inter = size_slot(sizes, SLOT_INTER),
         .node = size_slot(sizes, SLOT_NODE),
         .block = size_slot(sizes, SLOT_BLOCK),
@@ -24,7 +30,7 @@ struct letters letters_over(struct sizes *sizes, uint64_t ep)
         .received = size_slot(sizes, SLOT_RECEIVED),
         .padded = size_slot(sizes, SLOT_PADDED_ROWS),
         .hottest = size_slot(sizes, SLOT_HOT_EXPERT),
-        .ep = ep,
+        .ep = plan->parallel.ep,
     };
 }
 

@@ -9,15 +9,20 @@
 
 struct letters {
     struct sizes *sizes;
-    struct size tokens, top_k, experts, local, ranks, hidden, inter; /* T K E e R H I */
-    struct size node, block, align, sms;                             /* n_node B A sms */
-    struct size sequence, micro_batch;                               /* S mb */
+    /* T K E e R H I; H is that of the rows that travel and that experts read: the model's
+       hidden size, or model.moe.latent_size */
+    struct size tokens, top_k, experts, local, ranks, hidden, inter;
+    struct size node, block, align, sms;         /* n_node B A sms */
+    struct size sequence, micro_batch;           /* S mb */
     struct size rows, received, padded, hottest; /* M n M_pad n_hot: given by routing */
     uint64_t ep;                                 /* R as a number: tables are looked up by it */
 };
 
 /* Letters over the slots of `sizes`; a list built with one `ep` serves only that R. */
-struct letters letters_over(struct sizes *sizes, uint64_t ep);
+struct letters letters_over(struct sizes *sizes, const struct plan *plan);
+
+/* Width of the rows that routed experts work on. */
+struct size size_row_width(struct sizes *sizes, const struct plan *plan);
 
 /* Sum and product of several sizes: size_all(s, size_add, n, list). */
 struct size size_sum(struct sizes *sizes, unsigned n, const struct size *terms);

@@ -26,17 +26,20 @@ static void part_add(struct params_part *sum, struct params_part part, uint64_t 
     sum->biases = checked_add(sum->biases, checked_mul(part.biases, n, overflow), overflow);
 }
 
-/* A feed-forward network of this width: gate and up [H, I], down [I, H]. */
-static struct params_part count_mlp(const struct model *model, uint64_t inter, bool bias,
-                                    bool *overflow)
+/* A feed-forward network over rows of `width`: gate and up [H, I], down [I, H]. */
+static struct params_part count_network(const struct model *model, uint64_t width,
+                                        uint64_t inter, bool bias, bool *overflow)
 {
     uint64_t inputs = model->moe.glu ? 2 : 1;
-    struct params_part part = {.matrices =
-                                   checked_mul3(inputs + 1, model->hidden, inter, overflow)};
+    struct params_part part = {.matrices = checked_mul3(inputs + 1, width, inter, overflow)};
     if (bias && inter)
-        part.biases =
-            checked_add(checked_mul(inputs, inter, overflow), model->hidden, overflow);
+        part.biases = checked_add(checked_mul(inputs, inter, overflow), width, overflow);
     return part;
+}
+
+static struct params_part count_mlp(const struct model *model, uint64_t inter, bool *overflow)
+{
+    return count_network(model, model->hidden, inter, false, overflow);
 }
 
 static struct params_part count_router(const struct model *model, bool *overflow)
@@ -69,6 +72,7 @@ static struct params_part layer_of(const struct params *params, enum layer_kind 
     part_add(&sum, params->router, 1, overflow);
     part_add(&sum, params->shared, 1, overflow);
     part_add(&sum, params->residual, 1, overflow);
+    part_add(&sum, params->latent, 1, overflow);
     part_add(&sum, params->expert, experts, overflow);
     return sum;
 }
@@ -151,13 +155,15 @@ static void count_parts(const struct model *model, struct params *p, bool *overf
         p->mixer[m] = mixer_parameters(model, (enum mixer)m, overflow);
         p->whole[m] = mixer_whole(model, (enum mixer)m, overflow);
     }
-    p->dense_mlp = count_mlp(model, model->dense_intermediate, false, overflow);
-    p->expert = count_mlp(model, moe->intermediate, moe->bias, overflow);
+    p->dense_mlp = count_mlp(model, model->dense_intermediate, overflow);
+    p->expert =
+        count_network(model, model_row_width(model), moe->intermediate, moe->bias, overflow);
+    p->latent.matrices = checked_mul3(2, model->hidden, moe->latent_size, overflow);
     p->router = count_router(model, overflow);
-    p->shared = count_mlp(model, moe->shared_intermediate, false, overflow);
+    p->shared = count_mlp(model, moe->shared_intermediate, overflow);
     if (moe->shared_gate && moe->shared_intermediate)
         p->shared.matrices = checked_add(p->shared.matrices, model->hidden, overflow);
-    p->residual = count_mlp(model, model->residual_intermediate, false, overflow);
+    p->residual = count_mlp(model, model->residual_intermediate, overflow);
     p->layer_norms = count_norms(model, model->norms_per_layer, overflow);
     p->final_norm = count_norms(model, 1, overflow);
     count_layers(model, p);

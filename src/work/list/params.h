@@ -33,6 +33,7 @@ struct params {
     struct params_part router;      /* one MoE layer */
     struct params_part shared;      /* one MoE layer: all shared experts and their gate */
     struct params_part residual;    /* one MoE layer: the MLP beside the experts (Arctic) */
+    struct params_part latent;      /* one MoE layer: its way down to latent rows, and up */
     struct params_part layer_norms; /* one layer: the norms of width hidden */
     struct params_part final_norm;
     struct params_part mtp;     /* all multi-token prediction modules; 0 unless enabled */

@@ -50,6 +50,7 @@ static void fill_model(const struct model *model, uint64_t *v)
 {
     const struct attention *a = &model->attention;
     v[SLOT_HIDDEN] = model->hidden;
+    v[SLOT_LATENT] = model->moe.latent_size;
     v[SLOT_TOP_K] = model->moe.top_k;
     v[SLOT_LOGICAL_EXPERTS] = model->moe.experts;
     v[SLOT_INTER_FULL] = model->moe.intermediate;

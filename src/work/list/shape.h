@@ -29,6 +29,7 @@
     X(LOCAL_EXPERTS, "e", "experts held by a rank, E / R")                                     \
     X(EP, "R", "expert-parallel ranks")                                                        \
     X(HIDDEN, "H", "hidden size")                                                              \
+    X(LATENT, "H_latent", "width of the rows that routed experts work on, where it is not H")  \
     X(INTER, "I", "expert intermediate size (a rank's part: after etp)")                       \
     X(INTER_FULL, "I_full", "expert intermediate size of the model")                           \
     X(SHARED_INTER, "I_shared", "intermediate size of all shared experts together")            \

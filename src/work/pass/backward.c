@@ -115,7 +115,9 @@ static void add_results(struct backward *b)
                       result(b, FILL_RESIDUAL_13, l->residual13),
                       result(b, FILL_RESIDUAL_2, l->residual2),
                       result(b, FILL_SHARED_GATE, l->shared_gate),
-                      result(b, FILL_LINEAR_BIAS, l->linear_bias)));
+                      result(b, FILL_LINEAR_BIAS, l->linear_bias),
+                      result(b, FILL_LATENT_DOWN, l->latent_down),
+                      result(b, FILL_LATENT_UP, l->latent_up)));
 }
 
 static void backward_begin(struct backward *b, struct layer *l)
@@ -155,7 +157,8 @@ void layer_backward(struct layer *l, uint16_t out)
 {
     struct backward b;
     backward_begin(&b, l);
-    b.grad[out] = layer_rows(l, "d_out", CATEGORY_ACTIVATION, l->activation, l->tokens, l->H);
+    b.grad[out] =
+        layer_rows(l, "d_out", CATEGORY_ACTIVATION, l->activation, l->tokens, l->hidden);
     layer_fill(l, b.grad[out], FILL_DOUT);
     walk(&b, 0);
     add_results(&b);

@@ -10,6 +10,7 @@
 
 #include "base/checked.h"
 #include "plan/derive.h"
+#include "plan/layers.h"
 #include "work/rows/block_loop.h"
 #include "work/piece/layer_cores.h"
 
@@ -242,7 +243,7 @@ static bool has_pair(const struct plan *plan)
 static bool halves_odd_hidden(const struct plan *plan)
 {
     bool whole = plan->moe.shard == SHARD_BLOCK && plan->model.moe.top_k == 1;
-    return has_pair(plan) && !whole && plan->model.hidden % 2;
+    return has_pair(plan) && !whole && model_row_width(&plan->model) % 2;
 }
 
 static bool halves_odd_inter(const struct plan *plan)

@@ -136,7 +136,8 @@ static void fill_widths(struct dims *d)
     uint64_t inputs = d->plan->model.moe.glu ? 2 : 1;
     struct size *w = d->width;
     w[COL_ONE] = size_const(z, 1);
-    w[COL_HIDDEN] = d->letters.hidden;
+    w[COL_HIDDEN] = size_slot(z, SLOT_HIDDEN);
+    w[COL_ROUTED] = d->letters.hidden;
     fill_attention_widths(d);
     if (d->plan->model.indexer.heads)
         fill_index_widths(d);
@@ -171,6 +172,7 @@ static unsigned facts_of(const struct plan *plan)
         {plan->stack.attention == BACKEND_FLASH, FACT_FLASH},
         {plan->stack.attention == BACKEND_UNFUSED, FACT_UNFUSED},
         {plan->model.moe.shared_intermediate > 0, FACT_SHARED},
+        {plan->model.moe.latent_size > 0, FACT_LATENT},
         {p->ep > 1, FACT_EP},
         {p->etp > 1, FACT_ETP},
         {plan->model.moe.experts > p->ep, FACT_SORTED},
@@ -211,7 +213,7 @@ void dims_mixer(struct dims *d, enum mixer mixer)
 void dims_fill(struct dims *d, const struct plan *plan, struct sizes *sizes)
 {
     *d = (struct dims){.plan = plan, .z = sizes};
-    d->letters = letters_over(sizes, plan->parallel.ep);
+    d->letters = letters_over(sizes, plan);
     d->facts = facts_of(plan);
     model_kinds(&plan->model, d->kinds);
     fill_rows(d);

@@ -24,6 +24,7 @@ enum row {
 enum col {
     COL_ONE,
     COL_HIDDEN,
+    COL_ROUTED, /* of the rows that experts work on: hidden, or the latent size */
     COL_Q_RANK,
     COL_KV_LATENT, /* kv rank and rotary part */
     COL_KV_RANK,
@@ -93,8 +94,9 @@ enum {
     FACT_CP = 1 << 19,     /* cp > 1: keys and values go around a ring */
     FACT_RECIPE = 1 << 20, /* products run by a low precision recipe */
     FACT_OUTPUT_GATE = 1 << 21,
-    FACT_INDEX = 1 << 22, /* an indexer of its own */
-    FACT_SPARSE = 1 << 23 /* attention reads the keys an indexer chose */
+    FACT_INDEX = 1 << 22,  /* an indexer of its own */
+    FACT_SPARSE = 1 << 23, /* attention reads the keys an indexer chose */
+    FACT_LATENT = 1 << 24  /* experts work on rows of a latent width */
 };
 
 /* Those that follow from the mixer. */

@@ -191,7 +191,8 @@ static void fill_sizes(struct layer *l)
     l->R = size_slot(z, SLOT_EP);
     l->E = size_slot(z, SLOT_EXPERTS);
     l->e = size_slot(z, SLOT_LOCAL_EXPERTS);
-    l->H = size_slot(z, SLOT_HIDDEN);
+    l->hidden = size_slot(z, SLOT_HIDDEN);
+    l->H = size_row_width(z, l->plan);
     l->I = size_slot(z, SLOT_INTER);
     l->GI = l->plan->model.moe.glu ? size_times(z, l->I, 2) : l->I;
     l->TK = size_mul(z, l->T, l->K);
@@ -260,6 +261,8 @@ void layer_begin(struct layer *l, const struct plan *plan, struct work *work, st
                         .residual2 = none,
                         .shared_gate = none,
                         .linear_bias = none,
+                        .latent_down = none,
+                        .latent_up = none,
                         .gates_returned = none};
     fill_sizes(l);
     fill_dtypes(l);
@@ -270,11 +273,7 @@ uint16_t layer_forward(struct layer *l)
 {
     add_weights(l);
     layer_router(l);
-    uint16_t routed = l->path->build(l);
-    bool partial = l->plan->parallel.etp > 1 && !layer_gathers_over_etp(l->plan);
-    if (l->listed && partial) /* each rank computed its part of the experts' width */
-        routed = layer_all_reduced(l, "etp_sum", GROUP_ETP, routed);
-    return layer_shared(l, routed);
+    return layer_shared(l, layer_routed(l));
 }
 
 enum status layer_build(const struct plan *plan, bool backward, struct arena *arena,

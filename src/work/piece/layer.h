@@ -76,8 +76,10 @@ struct layer {
     struct err *err;
     enum status status; /* the first refusal */
 
-    /* sizes: one, tokens, experts per token, ranks, experts in all and on this rank, widths */
-    struct size one, T, K, R, E, e, H, I, GI, TK;
+    /* sizes: one, tokens, experts per token, ranks, experts in all and on this rank, widths:
+       of a token, of the rows that experts work on (the same, or model.moe.latent_size), of an
+       expert */
+    struct size one, T, K, R, E, e, hidden, H, I, GI, TK;
     struct extent tokens;   /* T */
     struct extent slots;    /* T K: the rows a rank sends */
     struct extent received; /* rows of local experts, from every rank, by moe.buffer */
@@ -86,8 +88,10 @@ struct layer {
     enum dtype weight, activation, gradient, wire, combined;
 
     /* buffers of the router and the weights */
-    uint16_t x, logits, ids, phys, gates, bias, router, w13, w2, b13, b2, shared13, shared2;
+    uint16_t x; /* the layer's input; while its path is built, what is routed: [T, H] */
+    uint16_t logits, ids, phys, gates, bias, router, w13, w2, b13, b2, shared13, shared2;
     uint16_t residual13, residual2, shared_gate, linear_bias;
+    uint16_t latent_down, latent_up;
     uint16_t gates_returned; /* rdep: gates that came back with their rows */
 
     /* of the ops being added */
@@ -307,6 +311,7 @@ uint16_t layer_routed_everywhere(struct layer *l);
 /* ---- the files of the layer ---- */
 
 void layer_router(struct layer *l);                          /* layer_router.c */
+uint16_t layer_routed(struct layer *l);                      /* layer_latent.c */
 uint16_t layer_shared(struct layer *l, uint16_t routed_out); /* layer_shared.c */
 void layer_backward(struct layer *l, uint16_t out);          /* pass/backward.c */
 void layer_finish(struct layer *l);                          /* pass/finish.c */

@@ -16,7 +16,7 @@ static uint16_t table(struct layer *l, const char *name, enum dtype dtype, struc
 static void add_logits(struct layer *l, struct size experts)
 {
     l->router =
-        layer_rows(l, "router", CATEGORY_WEIGHTS, DTYPE_F32, layer_fixed(l->H), experts);
+        layer_rows(l, "router", CATEGORY_WEIGHTS, DTYPE_F32, layer_fixed(l->hidden), experts);
     layer_fill(l, l->router, FILL_ROUTER);
     l->logits = layer_rows(l, "logits", CATEGORY_METADATA, DTYPE_F32, l->tokens, experts);
     if (l->plan->model.moe.router.linear_bias) {
@@ -24,7 +24,7 @@ static void add_logits(struct layer *l, struct size experts)
                                     layer_fixed(l->one), experts);
         layer_fill(l, l->linear_bias, FILL_LINEAR_BIAS);
     }
-    struct gemm_shape shape = {.rows = l->T, .k = l->H, .n = experts, .groups = l->one};
+    struct gemm_shape shape = {.rows = l->T, .k = l->hidden, .n = experts, .groups = l->one};
     layer_gemm(l, "router", l->x, l->router, l->linear_bias, l->logits, layer_no_groups(),
                shape);
 }
@@ -34,7 +34,7 @@ static uint16_t make_up(struct layer *l)
 {
     if (l->x != WORK_NONE)
         return WORK_NONE;
-    l->x = layer_rows(l, "x", CATEGORY_ACTIVATION, l->activation, l->tokens, l->H);
+    l->x = layer_rows(l, "x", CATEGORY_ACTIVATION, l->activation, l->tokens, l->hidden);
     layer_fill(l, l->x, FILL_X);
     uint16_t wanted = layer_rows(l, "wanted", CATEGORY_METADATA, DTYPE_I32, l->tokens, l->K);
     layer_fill(l, wanted, FILL_WANTED);

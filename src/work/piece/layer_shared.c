@@ -18,7 +18,7 @@ static uint16_t entered(struct layer *l, const char *name, bool split, struct ex
         return l->x;
     *rows = layer_fixed(size_mul(l->z, l->T, size_slot(l->z, SLOT_TP)));
     uint16_t all = layer_rows(l, arena_join(l->arena, name, "_x"), CATEGORY_COMMUNICATION,
-                              l->activation, *rows, l->H);
+                              l->activation, *rows, l->hidden);
     layer_gather_again(l, arena_join(l->arena, "gather_", name), l->x, all);
     return all;
 }
@@ -30,7 +30,7 @@ static uint16_t summed(struct layer *l, const char *name, bool split, uint16_t y
     const char *sum = arena_join(l->arena, name, "_sum");
     if (!gathers(l, split))
         return layer_all_reduced(l, sum, GROUP_TP, y);
-    uint16_t out = layer_rows(l, sum, CATEGORY_EXPERT, l->activation, l->tokens, l->H);
+    uint16_t out = layer_rows(l, sum, CATEGORY_EXPERT, l->activation, l->tokens, l->hidden);
     layer_collective(l, arena_join(l->arena, "scatter_", name), GROUP_TP, REDUCE_SCATTER, y,
                      out, l->work->buffers[y].bytes);
     return out;
@@ -59,7 +59,7 @@ static uint16_t network(struct layer *l, const char *name, struct size inter, bo
     uint16_t a = layer_rows(l, arena_join(l->arena, name, "_a"), CATEGORY_EXPERT, l->activation,
                             rows, inter);
     uint16_t y = layer_rows(l, arena_join(l->arena, name, "_y"), CATEGORY_EXPERT, l->activation,
-                            rows, l->H);
+                            rows, l->hidden);
     h = product(l, arena_join(l->arena, name, "_gate_up"), x, w13, h, rows.rows);
     layer_activation(l, arena_join(l->arena, name, "_activation"), h, a, layer_no_groups(),
                      rows.rows);
@@ -71,8 +71,8 @@ static void add_weights(struct layer *l, const char *name, struct size inter, en
                         enum fill fill2, uint16_t *w13, uint16_t *w2)
 {
     struct size wide = l->plan->model.moe.glu ? size_times(l->z, inter, 2) : inter;
-    *w13 = layer_weights(l, arena_join(l->arena, name, "_w13"), l->one, l->H, wide);
-    *w2 = layer_weights(l, arena_join(l->arena, name, "_w2"), l->one, inter, l->H);
+    *w13 = layer_weights(l, arena_join(l->arena, name, "_w13"), l->one, l->hidden, wide);
+    *w2 = layer_weights(l, arena_join(l->arena, name, "_w2"), l->one, inter, l->hidden);
     layer_fill(l, *w13, fill13);
     layer_fill(l, *w2, fill2);
 }
@@ -80,17 +80,18 @@ static void add_weights(struct layer *l, const char *name, struct size inter, en
 /* y times the token's gate. */
 static uint16_t gated(struct layer *l, uint16_t y)
 {
-    l->shared_gate =
-        layer_rows(l, "shared_gate", CATEGORY_WEIGHTS, DTYPE_F32, layer_fixed(l->H), l->one);
+    l->shared_gate = layer_rows(l, "shared_gate", CATEGORY_WEIGHTS, DTYPE_F32,
+                                layer_fixed(l->hidden), l->one);
     layer_fill(l, l->shared_gate, FILL_SHARED_GATE);
     uint16_t logits =
         layer_rows(l, "shared_logits", CATEGORY_METADATA, DTYPE_F32, l->tokens, l->one);
     uint16_t gates =
         layer_rows(l, "shared_gates", CATEGORY_METADATA, DTYPE_F32, l->tokens, l->one);
     uint16_t out =
-        layer_rows(l, "shared_gated", CATEGORY_EXPERT, l->activation, l->tokens, l->H);
-    layer_gemm(l, "shared_gate", l->x, l->shared_gate, WORK_NONE, logits, layer_no_groups(),
-               (struct gemm_shape){.rows = l->T, .k = l->H, .n = l->one, .groups = l->one});
+        layer_rows(l, "shared_gated", CATEGORY_EXPERT, l->activation, l->tokens, l->hidden);
+    layer_gemm(
+        l, "shared_gate", l->x, l->shared_gate, WORK_NONE, logits, layer_no_groups(),
+        (struct gemm_shape){.rows = l->T, .k = l->hidden, .n = l->one, .groups = l->one});
     layer_op(l, (struct op){.name = "shared_sigmoid", .kernel = KERNEL_SIGMOID},
              OPERANDS(IN(SRC, logits), OUT(DST, gates)));
     layer_combine(l, "gate_shared",
@@ -109,7 +110,8 @@ static uint16_t gated(struct layer *l, uint16_t y)
 static uint16_t added(struct layer *l, const char *name, const char *sum_name, uint16_t out,
                       uint16_t y)
 {
-    uint16_t sum = layer_rows(l, sum_name, CATEGORY_ACTIVATION, l->activation, l->tokens, l->H);
+    uint16_t sum =
+        layer_rows(l, sum_name, CATEGORY_ACTIVATION, l->activation, l->tokens, l->hidden);
     layer_op(l, (struct op){.name = name, .kernel = KERNEL_ADD},
              OPERANDS(IN(SRC, out), IN(OTHER, y), OUT(DST, sum)));
     return sum;

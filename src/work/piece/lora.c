@@ -53,7 +53,9 @@ static const struct target {
     {"up_proj", "expert_gate_up", COL_INTER, .usual = true},
     {"down_proj", "mlp_down", COL_HIDDEN, .usual = true},
     {"down_proj", "shared_down", COL_HIDDEN, .usual = true},
-    {"down_proj", "expert_down", COL_HIDDEN, .usual = true},
+    {"down_proj", "expert_down", COL_ROUTED, .usual = true},
+    {"fc1_latent_proj", "latent_down", COL_ROUTED, .usual = true},
+    {"fc2_latent_proj", "latent_up", COL_HIDDEN, .usual = true},
     {"linear_qkv", "qkv", COL_UP_OUT, .usual = false},
     {"linear_q_down_proj", "q_down", COL_Q_RANK, .usual = false},
     {"linear_q_up_proj", "q_up", COL_Q, .usual = false},
@@ -66,7 +68,7 @@ static const struct target {
     {"linear_fc1", "expert_gate_up", COL_INTER_IN, .usual = false},
     {"linear_fc2", "mlp_down", COL_HIDDEN, .usual = false},
     {"linear_fc2", "shared_down", COL_HIDDEN, .usual = false},
-    {"linear_fc2", "expert_down", COL_HIDDEN, .usual = false},
+    {"linear_fc2", "expert_down", COL_ROUTED, .usual = false},
     {"in_proj", "linear_in", COL_LINEAR_IN, .usual = false, .mixers = MIX_GATED_DELTA_NET},
 };
 

@@ -128,7 +128,7 @@ static uint16_t gather_tokens(struct sharded *b, uint16_t x)
     uint16_t x_all = layer_swap(l, "x_all", all, l->R, l->T, l->one);
     struct buffer *rows = &l->work->buffers[x_all]; /* the same bytes in rows of a token */
     rows->dims[0] = l->T;
-    rows->dims[1] = l->H;
+    rows->dims[1] = l->hidden;
     return x_all;
 }
 
@@ -201,7 +201,7 @@ static uint16_t product_of_passing(struct sharded *b, uint16_t x)
     uint16_t w = weights(l, "w_in", FILL_W13, false, l->R, b->h, b->f);
     uint16_t moving = activations(l, "x_passing", l->T, b->h);
     uint16_t out = activations(l, "out", l->T, b->f);
-    struct size factors[] = {l->T, l->H, b->f};
+    struct size factors[] = {l->T, l->hidden, b->f};
     l->work->buffers[moving].count = size_const(z, 2);
     layer_loop_begin(l, l->R, WORK_NONE);
     matmul_pass(l, "pass_x", x, moving);
@@ -225,7 +225,7 @@ static uint16_t product_of_passing(struct sharded *b, uint16_t x)
 static uint16_t product_of_gathered(struct sharded *b, uint16_t x, const char *result)
 {
     struct layer *l = &b->l;
-    uint16_t w = weights(l, "w_in", FILL_W13, false, l->one, l->H, b->f);
+    uint16_t w = weights(l, "w_in", FILL_W13, false, l->one, l->hidden, b->f);
     return product(l, "project_in", result, gather_tokens(b, x), w);
 }
 
@@ -271,13 +271,13 @@ enum status matmul_build(const struct plan *plan, struct arena *arena, struct wo
                               .one = size_const(z, 1),
                               .T = size_slot(z, SLOT_TOKENS),
                               .R = size_slot(z, SLOT_TP),
-                              .H = size_slot(z, SLOT_HIDDEN),
+                              .hidden = size_slot(z, SLOT_HIDDEN),
                               .activation = plan->precision.activations,
                               .weight = plan->precision.weights},
                         .F = size_slot(z, SLOT_DENSE_INTER)};
     b.l.tokens = layer_fixed(b.l.T);
     b.f = size_div(z, b.F, b.l.R);
-    b.h = size_div(z, b.l.H, b.l.R);
+    b.h = size_div(z, b.l.hidden, b.l.R);
     layer_scratch(&b.l);
     builders[plan->block.kind](&b);
     layer_finish(&b.l);

@@ -43,10 +43,14 @@ static const struct layer_matrix matrices[] = {
     {"shared_down", IN_MOE, FACT_SHARED, MODULE_SHARED, ROW_FULL, COL_SHARED_INTER,
      .out = COL_HIDDEN},
     {"router", IN_MOE, 0, MODULE_ROUTER, ROW_LOCAL, COL_HIDDEN, .out = COL_EXPERTS},
-    {"expert_gate_up", IN_MOE, 0, MODULE_GATE_UP, ROW_COMPUTED, COL_HIDDEN, .out = COL_INTER_IN,
+    {"latent_down", IN_MOE, FACT_LATENT, MODULE_PERMUTE, ROW_LOCAL, COL_HIDDEN,
+     .out = COL_ROUTED},
+    {"expert_gate_up", IN_MOE, 0, MODULE_GATE_UP, ROW_COMPUTED, COL_ROUTED, .out = COL_INTER_IN,
      .expert = true},
-    {"expert_down", IN_MOE, 0, MODULE_EXPERT_DOWN, ROW_COMPUTED, COL_INTER, .out = COL_HIDDEN,
+    {"expert_down", IN_MOE, 0, MODULE_EXPERT_DOWN, ROW_COMPUTED, COL_INTER, .out = COL_ROUTED,
      .expert = true},
+    {"latent_up", IN_MOE, FACT_LATENT, MODULE_UNPERMUTE, ROW_LOCAL, COL_ROUTED,
+     .out = COL_HIDDEN},
 };
 
 const struct layer_matrix *matrices_of_layer(size_t *n)

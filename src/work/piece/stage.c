@@ -234,11 +234,11 @@ static void fill_moments(const struct plan *plan, uint64_t rank, struct chunks *
     add_moment(chunks, &alive);
 }
 
-/* Matrices that tensor parallelism leaves whole: those of mixers (params.h) and the router
- * (Megatron's TELinear "duplicated", torchtitan's NoParallel). */
+/* Matrices that tensor parallelism leaves whole: those of mixers (params.h), the router and the
+ * projections to latent rows (Megatron's TELinear "duplicated", torchtitan's NoParallel). */
 static uint64_t replicated_matrices(const struct params *params, const struct stage *stage)
 {
-    uint64_t whole = stage->moe_layers * params->router.matrices;
+    uint64_t whole = stage->moe_layers * (params->router.matrices + params->latent.matrices);
     for (unsigned k = 0; k < KIND_COUNT; k++)
         whole += stage->layers[k] * params->whole[kind_mixer((enum layer_kind)k)];
     return whole;
@@ -271,6 +271,7 @@ static void stage_parameters(const struct plan *plan, const struct params *param
         {&params->router, stage->moe_layers},
         {&params->shared, stage->moe_layers},
         {&params->residual, stage->moe_layers},
+        {&params->latent, stage->moe_layers},
         {&params->dense_mlp, stage->dense_layers},
         {&params->head, stage->head},
         {&params->final_norm, stage->head + 3 * stage->mtp_layers},

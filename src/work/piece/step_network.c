@@ -46,6 +46,8 @@ static enum module module_of(const struct layer *l, const struct op *op, struct 
                   reads(l, op, l->residual13) || reads(l, op, l->residual2);
     if (beside)
         return MODULE_SHARED;
+    if (reads(l, op, l->latent_down) || reads(l, op, l->latent_up))
+        return reads(l, op, l->latent_down) ? MODULE_PERMUTE : MODULE_UNPERMUTE;
     if (reads(l, op, l->w13)) {
         met->experts = true;
         return MODULE_GATE_UP;

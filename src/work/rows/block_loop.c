@@ -5,6 +5,7 @@
 
 #include "base/checked.h"
 #include "plan/derive.h"
+#include "plan/layers.h"
 
 /* Partial products and partial sums are f32. */
 enum { PARTIAL_BYTES = 4 };
@@ -38,8 +39,8 @@ static uint64_t crossed_bytes(const struct plan *plan, const struct layer_sample
 {
     uint64_t inter = ceil_div(plan->model.moe.intermediate, plan->parallel.etp);
     struct block_cost cost =
-        blocks_shard_cost(plan->moe.shard, s->R * s->T, s->K, plan->model.hidden, inter,
-                          plan->moe.block_size, false);
+        blocks_shard_cost(plan->moe.shard, s->R * s->T, s->K, model_row_width(&plan->model),
+                          inter, plan->moe.block_size, false);
     uint64_t sent = executed * cost.sent + cost.sent_once;
     if (plan->moe.shard == SHARD_H && !plan->model.moe.glu)
         sent /= 2; /* the cost is that of gate and up */

@@ -44,7 +44,7 @@ enum status dispatch_layer(const struct plan *plan, struct work *work, enum moe_
     struct hold_path p = {.plan = plan,
                           .style = &used,
                           .work = work,
-                          .x = letters_over(&work->sizes, plan->parallel.ep),
+                          .x = letters_over(&work->sizes, plan),
                           .path = path_system_of(path),
                           .dtype = plan->precision.activations,
                           .zero = size_const(&work->sizes, 0),
@@ -53,7 +53,9 @@ enum status dispatch_layer(const struct plan *plan, struct work *work, enum moe_
     flow_given(&p.flow, input, true);
     part_router(&p);
     part_shared(&p);
+    part_latent_down(&p);
     TRY(p.path->hold(&p, output, err));
+    part_latent_up(&p, output);
     flow_close(&p.flow, &used.flow);
     return STATUS_OK;
 }

@@ -234,7 +234,8 @@ uint16_t part_experts(struct hold_path *p, uint16_t x, const struct row_dims *ro
 uint16_t part_output(struct hold_path *p)
 {
     struct row_dims tokens = rows_of(p->x.tokens, RULE_FIXED);
-    return part_rows(p, "moe_output", CATEGORY_ACTIVATION, &tokens, p->x.hidden);
+    const char *name = p->plan->model.moe.latent_size ? "latent_output" : "moe_output";
+    return part_rows(p, name, CATEGORY_ACTIVATION, &tokens, p->x.hidden);
 }
 
 uint16_t part_combine(struct hold_path *p, uint16_t returned, const struct row_dims *rows)
@@ -285,8 +286,30 @@ void part_shared(struct hold_path *p)
     struct size wide = size_times(s, inter, p->plan->model.moe.glu ? 2 : 1);
     uint16_t up = part_rows(p, "shared_gate_up", CATEGORY_EXPERT, &tokens, wide);
     uint16_t active = part_rows(p, "shared_activated", CATEGORY_EXPERT, &tokens, inter);
-    uint16_t out = part_rows(p, "shared_out", CATEGORY_EXPERT, &tokens, p->x.hidden);
+    uint16_t out =
+        part_rows(p, "shared_out", CATEGORY_EXPERT, &tokens, size_slot(s, SLOT_HIDDEN));
     flow_op(&p->flow, part_move(p, "shared_gate_up", OP_GEMM), FLOW(p->input), FLOW(up));
     flow_op(&p->flow, part_move(p, "shared_activation", OP_ACTIVATION), FLOW(up), FLOW(active));
     flow_op(&p->flow, part_move(p, "shared_down", OP_GEMM), FLOW(active), FLOW(out));
+}
+
+void part_latent_down(struct hold_path *p)
+{
+    struct row_dims tokens = rows_of(p->x.tokens, RULE_FIXED);
+    if (!p->plan->model.moe.latent_size)
+        return;
+    uint16_t x = part_rows(p, "latent_rows", CATEGORY_ACTIVATION, &tokens, p->x.hidden);
+    flow_op(&p->flow, part_move(p, "latent_down", OP_GEMM), FLOW(p->input), FLOW(x));
+    p->input = x;
+}
+
+void part_latent_up(struct hold_path *p, uint16_t *output)
+{
+    struct row_dims tokens = rows_of(p->x.tokens, RULE_FIXED);
+    if (!p->plan->model.moe.latent_size)
+        return;
+    uint16_t out = part_rows(p, "moe_output", CATEGORY_ACTIVATION, &tokens,
+                             size_slot(p->x.sizes, SLOT_HIDDEN));
+    flow_op(&p->flow, part_move(p, "latent_up", OP_GEMM), FLOW(*output), FLOW(out));
+    *output = out;
 }

@@ -83,7 +83,7 @@ uint16_t part_products(struct hold_path *p, uint16_t x, const struct row_dims *t
 
 /* Weighted sum of returned rows [T K, H] into [T, H]. */
 uint16_t part_combine(struct hold_path *p, uint16_t returned, const struct row_dims *rows);
-/* The layer's routed output [T, H], for the op added next. */
+/* The routed output [T, H], for the op added next; H as in letters. */
 uint16_t part_output(struct hold_path *p);
 
 /* Hidden states of the expert-parallel group, `extra` rows behind them; the input itself on one
@@ -92,5 +92,10 @@ uint16_t part_gather_group(struct hold_path *p, struct row_dims *group, uint64_t
 void part_scatter_group(struct hold_path *p, uint16_t from, uint16_t *output);
 
 void part_shared(struct hold_path *p);
+
+/* Where experts work on a latent width: the input projected down to it, which the path reads
+ * from then on, and *output, what it made, up. Nothing elsewhere. */
+void part_latent_down(struct hold_path *p);
+void part_latent_up(struct hold_path *p, uint16_t *output);
 
 #endif

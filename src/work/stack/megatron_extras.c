@@ -84,7 +84,7 @@ bool megatron_hybrid_ep(const struct train *t)
 static struct size row_bytes(struct train *t, uint64_t element, struct size domain, bool scales)
 {
     struct sizes *z = t->z;
-    struct size hidden = t->d.width[COL_HIDDEN];
+    struct size hidden = t->d.width[COL_ROUTED];
     struct size bytes = size_times(z, hidden, element);
     bytes = size_add(z, bytes, size_times(z, size_mul(z, t->d.letters.local, domain), 4));
     struct size scale = size_times(z, size_ceil_by(z, hidden, 128), 4);
@@ -114,7 +114,7 @@ void megatron_hybrid_buffers(struct train *t)
     if (domains <= 1)
         return;
     uint64_t element = t->plan->precision.dispatch == DTYPE_FP8 ? 1 : 2;
-    struct size hidden = t->d.width[COL_HIDDEN];
+    struct size hidden = t->d.width[COL_ROUTED];
     struct size own = size_sum(z, SIZES(size_times(z, hidden, element),
                                         size_times(z, t->d.letters.experts, 4),
                                         size_times(z, size_ceil_by(z, hidden, 128), 4)));

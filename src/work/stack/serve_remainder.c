@@ -4,6 +4,7 @@
  * own count of its weights includes it. 56 MiB of Qwen2.5-7B, nothing of Llama-3.1-8B. */
 #include "base/checked.h"
 #include "plan/derive.h"
+#include "plan/layers.h"
 #include "work/list/dtype.h"
 #include "work/stack/serve.h"
 
@@ -75,7 +76,7 @@ static void add_experts(struct sum *sum, const struct serve_experts *layout)
     const struct plan *plan = sum->plan;
     enum dtype dtype = plan->precision.weights;
     uint64_t local = plan_local_experts(plan);
-    uint64_t hidden = up(plan->model.hidden, layout->hidden_multiple);
+    uint64_t hidden = up(model_row_width(&plan->model), layout->hidden_multiple);
     uint64_t inter = up(plan_expert_width(plan), layout->inter_multiple);
     add_network(sum, dtype, local, hidden, inter);
     if (dtype != DTYPE_MXFP4)
@@ -117,6 +118,8 @@ void serve_remainders(const struct plan *plan, struct work *work,
     add_network(&dense, plain_format(plan), 1, plan->model.hidden,
                 ceil_div(plan->model.dense_intermediate, tp));
     add_experts(&moe, layout);
+    for (unsigned i = 0; i < 2; i++) /* down and up */
+        add(&moe, plain_format(plan), 1, plan->model.hidden, plan->model.moe.latent_size);
     add_network(&moe, plain_format(plan), 1, plan->model.hidden, plan_shared_width(plan));
     add(&table, DTYPE_BF16, 1, ceil_div(plan->model.vocab, tp), plan->model.hidden);
     struct size ends = size_slot(s, SLOT_STAGE_EMBEDDING);

@@ -18,6 +18,7 @@ enum {
     GLU = 16,
     SHARED = 32,
     RESIDUAL = 64,
+    LATENT_ROWS = 128,
     OUTPUT_GATE = 1024
 };
 
@@ -33,6 +34,7 @@ enum width {
     V_WIDE,
     DENSE,
     INTER,
+    ROUTED, /* of the rows that experts read */
     EXPERT_HIDDEN,
     SHARED_INTER,
     RESIDUAL_INTER,
@@ -68,6 +70,8 @@ static const struct matrix {
     {"expert_weights", GLU, MOE_LAYERS, EXPERT_HIDDEN, INTER, 1, true, false},
     {"expert_weights", 0, MOE_LAYERS, EXPERT_HIDDEN, INTER, 1, true, false},
     {"expert_weights", 0, MOE_LAYERS, INTER, EXPERT_HIDDEN, 1, true, false},
+    {"latent_weights", LATENT_ROWS, MOE_LAYERS, HIDDEN, ROUTED, 1, false, false},
+    {"latent_weights", LATENT_ROWS, MOE_LAYERS, ROUTED, HIDDEN, 1, false, false},
     {"shared_expert_weights", SHARED | GLU, MOE_LAYERS, HIDDEN, SHARED_INTER, 1, false, false},
     {"shared_expert_weights", SHARED, MOE_LAYERS, HIDDEN, SHARED_INTER, 1, false, false},
     {"shared_expert_weights", SHARED, MOE_LAYERS, SHARED_INTER, HIDDEN, 1, false, false},
@@ -87,6 +91,7 @@ static unsigned conditions(const struct plan *plan)
     holds |= a->output_gate ? OUTPUT_GATE : 0;
     holds |= moe->glu ? GLU : 0;
     holds |= moe->shared_intermediate ? SHARED : 0;
+    holds |= moe->latent_size ? LATENT_ROWS : 0;
     return holds | (plan->model.residual_intermediate ? RESIDUAL : 0);
 }
 
@@ -114,7 +119,8 @@ static void fill_widths(const struct plan *plan, const struct serve_style *style
     widths[V_WIDE] = size_mul(s, mine, v);
     widths[DENSE] = size_ceil_div(s, size_slot(s, SLOT_DENSE_INTER), tp);
     widths[INTER] = padded(s, size_slot(s, SLOT_INTER), style->experts.inter_multiple);
-    widths[EXPERT_HIDDEN] = padded(s, widths[HIDDEN], style->experts.hidden_multiple);
+    widths[ROUTED] = size_row_width(s, plan);
+    widths[EXPERT_HIDDEN] = padded(s, widths[ROUTED], style->experts.hidden_multiple);
     widths[SHARED_INTER] = size_slot(s, SLOT_SHARED_INTER);
     if (plan->moe.shared != SHARED_SP) /* sp: each rank holds them whole */
         widths[SHARED_INTER] = size_ceil_div(s, widths[SHARED_INTER], tp);

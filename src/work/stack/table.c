@@ -267,29 +267,43 @@ enum status stack_runs(const struct plan *plan, enum moe_path path, struct err *
     return STATUS_INPUT;
 }
 
+static bool has_recurrence(const struct plan *plan)
+{
+    return model_mixers(&plan->model, MIXER_LINEAR) > 0;
+}
+
+static bool reuses_choice(const struct plan *plan)
+{
+    return model_mixers(&plan->model, MIXER_REUSE) > 0;
+}
+
+static bool has_latent_rows(const struct plan *plan)
+{
+    return plan->model.moe.latent_size > 0;
+}
+
 /* What a stack does not have, or what of it is not modelled. */
 static const struct {
     uint32_t stacks;
-    enum mixer mixer;
-    const char *what;
+    bool (*needed)(const struct plan *plan);
+    const char *what, *key;
 } unknown[] = {
-    {1u << STACK_MAXTEXT, MIXER_LINEAR, "recurrent layers"},
-    {1u << STACK_NXD, MIXER_LINEAR, "recurrent layers"},
-    {1u << STACK_MAXTEXT | 1u << STACK_TORCHTITAN | 1u << STACK_NXD, MIXER_REUSE,
-     "attention that reuses an indexer's choice"},
+    {1u << STACK_MAXTEXT | 1u << STACK_NXD, has_recurrence, "recurrent layers are",
+     "model.layer_types names them"},
+    {1u << STACK_MAXTEXT | 1u << STACK_TORCHTITAN | 1u << STACK_NXD, reuses_choice,
+     "attention that reuses an indexer's choice is", "model.layer_types names them"},
+    {1u << STACK_MAXTEXT | 1u << STACK_NXD, has_latent_rows, "experts on a latent width are",
+     "model.moe.latent_size"},
 };
 
 enum status stack_mixes(const struct plan *plan, struct err *err)
 {
     for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++) {
-        if (!(unknown[i].stacks >> plan->stack.kind & 1) ||
-            !model_mixers(&plan->model, unknown[i].mixer))
+        if (!(unknown[i].stacks >> plan->stack.kind & 1) || !unknown[i].needed(plan))
             continue;
-        err_set(err, STATUS_INPUT, "%s are not modelled for stack %s", unknown[i].what,
+        err_set(err, STATUS_INPUT, "%s not modelled for stack %s", unknown[i].what,
                 stack_system(plan->stack.kind)->name);
-        return err_hint(err,
-                        "model.layer_types names them; use stack megatron, generic, vllm or "
-                        "sglang");
+        return err_hint(err, "%s; use stack megatron, generic, vllm or sglang", unknown[i].key);
     }
     return STATUS_OK;
 }

@@ -123,6 +123,25 @@ static const struct train_tensor dense[] = {
      .first = BACK_ACTIVATE, .last = BACK_GATE_UP},
 };
 
+/* The way down to latent rows and up from them (Megatron moe_layer.py fc1_latent_proj and
+ * fc2_latent_proj): down reads the norm's output, which the router saves too; what up reads is
+ * saved. The rows are there until they are permuted or, where tokens travel, dispatched. */
+static const struct train_tensor latent[] = {
+    {"latent_rows", CATEGORY_DISPATCH, IN_MOE, FACT_LATENT | FACT_ALLTOALL, ROW_LOCAL,
+     COL_ROUTED, .first = MODULE_PERMUTE, .last = MODULE_PERMUTE},
+    {"latent_rows", CATEGORY_DISPATCH, IN_MOE, FACT_LATENT | FACT_FLEX, ROW_LOCAL, COL_ROUTED,
+     .first = MODULE_PERMUTE, .last = MODULE_DISPATCH},
+    {"latent_rows", CATEGORY_DISPATCH, IN_MOE, FACT_LATENT | FACT_ALLGATHER, ROW_LOCAL,
+     COL_ROUTED, .first = MODULE_PERMUTE, .last = MODULE_DISPATCH},
+    {"latent_out", CATEGORY_DISPATCH, IN_MOE, FACT_LATENT, ROW_LOCAL, COL_ROUTED, .saved = true,
+     .first = MODULE_UNPERMUTE, .last = BACK_UNPERMUTE, .dropped_by = TRAIN_MOE,
+     .product_input = PRODUCT_INPUT},
+    {"d_latent_out", CATEGORY_DISPATCH, IN_MOE, FACT_LATENT, ROW_LOCAL, COL_ROUTED,
+     .first = BACK_UNPERMUTE, .last = BACK_UNPERMUTE},
+    {"d_latent_rows", CATEGORY_DISPATCH, IN_MOE, FACT_LATENT, ROW_LOCAL, COL_ROUTED,
+     .first = BACK_PERMUTE, .last = BACK_PERMUTE},
+};
+
 #define TABLE(rows) rows, sizeof rows / sizeof *rows
 
 void train_attention(struct train *train)
@@ -133,6 +152,7 @@ void train_attention(struct train *train)
     train_linear(train);
     train_tensors(train, TABLE(network_entry));
     train_tensors(train, TABLE(exit_rows));
+    train_tensors(train, TABLE(latent));
 }
 
 void train_dense(struct train *train)

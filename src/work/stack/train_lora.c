@@ -28,6 +28,8 @@ static const struct {
     {"mlp_norm_out", "mlp_gate_up", MODULE_GATE_UP},
     {"mlp_norm_out", "router", MODULE_PERMUTE},
     {"mlp_norm_out", "shared_gate_up", MODULE_PERMUTE},
+    {"mlp_norm_out", "latent_down", MODULE_PERMUTE},
+    {"latent_out", "latent_up", MODULE_UNPERMUTE},
     {"mlp_activated", "mlp_down", MODULE_EXPERT_DOWN},
     {"mlp_product", "mlp_down", MODULE_EXPERT_DOWN},
     {"shared_activated", "shared_down", MODULE_SHARED},

@@ -1,0 +1,49 @@
+/* What is routed of a layer: its path between two projections where experts work on a latent
+ * width. Tokens are projected down before they are dispatched, so that rows travel and are
+ * computed at that width, and the sum of a token's rows is projected up; the router and what
+ * stands beside the experts read the token. Every rank projects its own tokens by whole
+ * matrices (Megatron-LM moe_layer.py: TELinear "duplicated"; vLLM nemotron_h.py:
+ * ReplicatedLinear). */
+#include "work/path/path.h"
+#include "work/piece/lora.h"
+
+/* All tokens by one matrix, to rows of a width. */
+static uint16_t project(struct layer *l, const char *name, const char *result, uint16_t x,
+                        uint16_t w, struct size width)
+{
+    uint16_t y = layer_rows(l, result, CATEGORY_ACTIVATION, l->activation, l->tokens, width);
+    struct gemm_shape shape = {
+        .rows = l->T, .k = layer_width(l, x), .n = width, .groups = l->one};
+    layer_gemm(l, name, x, w, WORK_NONE, y, layer_no_groups(), shape);
+    return lora_beside(l, name, x, y, layer_no_groups(), shape);
+}
+
+static void add_weights(struct layer *l)
+{
+    l->latent_down = layer_weights(l, "w_latent_down", l->one, l->hidden, l->H);
+    l->latent_up = layer_weights(l, "w_latent_up", l->one, l->H, l->hidden);
+    layer_fill(l, l->latent_down, FILL_LATENT_DOWN);
+    layer_fill(l, l->latent_up, FILL_LATENT_UP);
+}
+
+/* The ops of the path. */
+static uint16_t path(struct layer *l)
+{
+    uint16_t routed = l->path->build(l);
+    bool partial = l->plan->parallel.etp > 1 && !layer_gathers_over_etp(l->plan);
+    if (l->listed && partial) /* each rank computed its part of the experts' width */
+        routed = layer_all_reduced(l, "etp_sum", GROUP_ETP, routed);
+    return routed;
+}
+
+uint16_t layer_routed(struct layer *l)
+{
+    uint16_t x = l->x;
+    if (!l->plan->model.moe.latent_size)
+        return path(l);
+    add_weights(l);
+    l->x = project(l, "latent_down", "x_latent", x, l->latent_down, l->H);
+    uint16_t routed = path(l);
+    l->x = x;
+    return project(l, "latent_up", "latent_out", routed, l->latent_up, l->hidden);
+}
