@@ -139,7 +139,7 @@ static enum status compare(struct bench *bench, struct session *session, double 
     struct kernels kernels;
     struct execution x;
     struct inputs inputs;
-    struct inputs_shape shape = {HIDDEN, INTER, 0, true};
+    struct inputs_shape shape = {.hidden = HIDDEN, .routed = HIDDEN, .inter = INTER};
     double grouped_s[STEPS], big_s[STEPS];
     char name[64];
     make_plan(&plan, alpha);

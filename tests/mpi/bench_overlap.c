@@ -73,7 +73,7 @@ static enum status take(struct side *side, unsigned i, struct err *err)
 
 static enum status take_all(struct side *sides, struct err *err)
 {
-    struct inputs_shape shape = {HIDDEN, INTER, 0, true};
+    struct inputs_shape shape = {.hidden = HIDDEN, .routed = HIDDEN, .inter = INTER};
     struct inputs inputs;
     inputs_random(&inputs, &shape, 1);
     for (unsigned s = 0; s < 2; s++) {

@@ -199,7 +199,7 @@ static void forward_flop(const struct listed *l, uint64_t *others, uint64_t *exp
 static uint64_t expert_flop_per_token(const struct model *model)
 {
     uint64_t matrices = model->moe.glu ? 3 : 2;
-    return 2 * matrices * model->hidden * model->moe.intermediate * model->moe.top_k;
+    return 2 * matrices * model_row_width(model) * model->moe.intermediate * model->moe.top_k;
 }
 
 /* The paths that compute each row once, in no padding. */
@@ -297,6 +297,7 @@ static void draw_even(struct rng *rng, struct plan *plan)
     plan->model.moe.shared_experts = rng_below(rng, 2);
     plan->model.moe.shared_intermediate = 64 * plan->model.moe.shared_experts;
     plan->model.moe.glu = rng_below(rng, 2);
+    plan->model.moe.latent_size = rng_below(rng, 3) ? 0 : 48;
     draw_layers(rng, &plan->model);
     plan->parallel.tp = UINT64_C(1) << rng_below(rng, 3);
     plan->parallel.sp = plan->parallel.tp > 1;

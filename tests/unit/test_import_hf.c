@@ -83,6 +83,7 @@ static void every_family_equals_the_shipped_model(void **state)
         "minimax-text-01",
         "mixtral-8x7b",
         "nemotron-3-nano",
+        "nemotron-3-super",
         "olmoe-1b-7b",
         "phi-3.5-moe",
         "qwen3-235b-a22b",

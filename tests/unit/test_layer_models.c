@@ -70,7 +70,7 @@ static uint64_t counted_parameters(const struct plan *plan)
     struct params p;
     params_count(&plan->model, &p);
     return params_part_total(p.router) + params_part_total(p.shared) +
-           params_part_total(p.residual) +
+           params_part_total(p.residual) + params_part_total(p.latent) +
            plan->model.moe.experts * params_part_total(p.expert);
 }
 
@@ -102,6 +102,9 @@ static void parameters_of_all_features(void **state)
     plan.model.moe.router.bias = true;
     plan.model.residual_intermediate = 60;
     compare_parameters(&plan, 0);
+    plan.model.moe.latent_size = 96;
+    compare_parameters(&plan, 0);
+    plan.model.moe.latent_size = 0;
     plan.model.moe.glu = false;
     compare_parameters(&plan, 0);
     /* worked: E 32, H 2880, I 2880: router 32 x 2880 + 2 x 32, an expert 2 x 2880^2 + 2 x 2880,
@@ -122,6 +125,7 @@ static void shrink(struct plan *plan, size_t number)
     plan->workload.micro_batch = 1;
     model->hidden = 32;
     model->moe.intermediate = 24;
+    model->moe.latent_size = model->moe.latent_size ? 16 : 0;
     model->moe.shared_intermediate = model->moe.shared_intermediate ? 20 : 0;
     model->residual_intermediate = model->residual_intermediate ? 28 : 0;
 }

@@ -104,6 +104,7 @@ static void sequences_keep_what_the_page_says(void **state)
         {"qwen3.5-397b-a17b", MIXER_LINEAR, DTYPE_F32, 4268032, 30720, 1198694400},
         {"kimi-linear-48b-a3b", MIXER_LINEAR, DTYPE_F32, 2170880, 8064, 307658752},
         {"nemotron-3-nano", MIXER_LINEAR, DTYPE_F32, 2134016, 6144, 250408960},
+        {"nemotron-3-super", MIXER_LINEAR, DTYPE_F32, 4255744, 8192, 438665216},
         {"jamba-1.5-large", MIXER_LINEAR, DTYPE_BF16, 622592, 36864, 1247182848},
         {"minimax-text-01", MIXER_LINEAR, DTYPE_BF16, 2097152, 40960, 1488977920},
         {"gpt-oss-120b", MIXER_WINDOW, DTYPE_BF16, 262144, 36864, 1212678144},
@@ -169,6 +170,7 @@ static void training_saves_what_the_page_says(void **state)
         {"qwen3.5-397b-a17b", KIND_LINEAR_MOE, 148740, 1},
         {"kimi-linear-48b-a3b", KIND_LINEAR_MOE, 100420, 1},
         {"nemotron-3-nano", KIND_LINEAR, 55972, 1},
+        {"nemotron-3-super", KIND_LINEAR, 102692, 1},
         {"jamba-1.5-large", KIND_LINEAR_MOE, 232576, 0},
         {"minimax-text-01", KIND_LINEAR_MOE, 188424, 2},
         {"gpt-oss-120b", KIND_WINDOW_MOE, 30212, 1},
@@ -198,7 +200,7 @@ static void an_engine_holds_every_parameter(void **state)
     (void)state;
     static const char *const models[] = {"qwen3-next-80b-a3b", "nemotron-3-nano", "jamba-v0.1",
                                          "minimax-text-01",    "llama-3.1-8b",    "qwen3-32b",
-                                         "llama4-scout"};
+                                         "llama4-scout",       "nemotron-3-super"};
     for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
         struct arena arena = {0};
         struct plan plan;

@@ -142,7 +142,7 @@ static void models_have_the_parameters_of_their_layers(void **state)
         expect_equal(model, "parameters of prediction modules", params_part_total(p.mtp),
                      module);
     }
-    assert_true(n >= 18);
+    assert_true(n >= 20);
     arena_release(&arena);
 }
 

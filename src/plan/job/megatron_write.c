@@ -95,8 +95,6 @@ static void write_experts(struct job_writer *writer)
     writer_count(writer, "num-experts", m->moe.experts);
     writer_count(writer, "moe-router-topk", m->moe.top_k);
     writer_count(writer, "moe-ffn-hidden-size", m->moe.intermediate);
-    if (m->moe.latent_size)
-        writer_count(writer, "moe-latent-size", m->moe.latent_size);
     if (m->moe_every > 1)
         writer_count(writer, "moe-layer-freq", m->moe_every);
     else if (m->dense_layers)
