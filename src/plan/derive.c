@@ -78,6 +78,31 @@ uint64_t plan_token_ranks(const struct plan *plan)
     return plan->parallel.sp || plan_tokens_everywhere(plan) ? plan->parallel.tp : 1;
 }
 
+uint64_t plan_joined_replicas(const struct plan *plan)
+{
+    const struct parallel *p = &plan->parallel;
+    if (!plan_is_engine(plan) || p->ep != 1 || p->etp <= p->tp || !plan->model.moe.experts)
+        return 1;
+    uint64_t replicas = plan_dp(plan);
+    return p->etp == p->tp * replicas ? replicas : 1;
+}
+
+uint64_t plan_joined_tokens(const struct plan *plan)
+{
+    bool overflow = false;
+    return checked_mul(plan_tokens(plan), plan_joined_replicas(plan), &overflow);
+}
+
+bool plan_joins_networks(const struct plan *plan)
+{
+    return plan->stack.kind == STACK_SGLANG && plan_joined_replicas(plan) > 1;
+}
+
+uint64_t plan_network_ranks(const struct plan *plan)
+{
+    return plan->parallel.tp * (plan_joins_networks(plan) ? plan_joined_replicas(plan) : 1);
+}
+
 bool plan_arrives(const struct plan *plan)
 {
     return plan->workload.mode == MODE_SERVE && plan->workload.request_rate > 0;
@@ -132,14 +157,14 @@ uint64_t plan_cores(const struct plan *plan)
 
 uint64_t plan_shared_width(const struct plan *plan)
 {
-    uint64_t split = plan->moe.shared == SHARED_SP ? 1 : plan->parallel.tp;
+    uint64_t split = plan->moe.shared == SHARED_SP ? 1 : plan_network_ranks(plan);
     return split ? ceil_div(plan->model.moe.shared_intermediate, split) : 0;
 }
 
 uint64_t plan_residual_width(const struct plan *plan)
 {
-    uint64_t tp = plan->parallel.tp;
-    return tp ? ceil_div(plan->model.residual_intermediate, tp) : 0;
+    uint64_t ranks = plan_network_ranks(plan);
+    return ranks ? ceil_div(plan->model.residual_intermediate, ranks) : 0;
 }
 
 uint64_t plan_expert_width(const struct plan *plan)

@@ -40,13 +40,24 @@ uint64_t plan_requests(const struct plan *plan);
 /* An engine with tensor and expert parallelism over one set of ranks and without sp: every tp
  * rank has all tokens and counts as the source of its part of them. */
 bool plan_tokens_everywhere(const struct plan *plan);
+/* An engine that splits every expert over all ranks of several replicas of attention (ep 1, etp
+ * = tp dp): how many replicas' tokens come together before the experts; 1 elsewhere. */
+uint64_t plan_joined_replicas(const struct plan *plan);
+/* Tokens of a rank that experts choose among: T, of all replicas that come together. */
+uint64_t plan_joined_tokens(const struct plan *plan);
+/* Whether all networks behind attention are split over those replicas' ranks and take their
+ * tokens together, dense and shared ones too (SGLang), not the routed experts alone. */
+bool plan_joins_networks(const struct plan *plan);
 /* Tensor-parallel ranks among which the tokens of a MoE layer are shared out: tp or 1. */
 uint64_t plan_token_ranks(const struct plan *plan);
 uint64_t plan_experts_total(const struct plan *plan); /* E with redundant experts */
 uint64_t plan_local_experts(const struct plan *plan); /* e = ceil(E_total / ep) */
 uint64_t plan_cores(const struct plan *plan);         /* that share a rank's blocks: 1 or 2 */
-/* A rank's part of the networks beside the experts: after tp, unless each rank holds the shared
- * experts whole (moe.shared sp). Rounded up. */
+/* Ranks that share the width of dense networks, and of those beside the experts: tp, or also
+ * the replicas that they join. */
+uint64_t plan_network_ranks(const struct plan *plan);
+/* A rank's part of the networks beside the experts, unless each holds the shared experts whole
+ * (moe.shared sp). Rounded up. */
 uint64_t plan_shared_width(const struct plan *plan);
 uint64_t plan_residual_width(const struct plan *plan);
 uint64_t plan_expert_width(const struct plan *plan); /* of an expert, after etp */

@@ -301,9 +301,18 @@ static void refusals_say_what_to_do(void **state)
         {"model: deepseek-v3\ncluster: h200-8x2\nstack: vllm\nparallel: {ep: 8}\n"
          "workload: {mode: decode, micro_batch: 8}\n",
          "stack vllm spreads the experts over all 16 ranks of tp and dp, not over 8"},
-        {"model: deepseek-v3\ncluster: h200-8x2\nstack: vllm\nparallel: {ep: 1}\n",
-         "stack vllm would split every expert over the ranks of data-parallel groups (1 x 16), "
-         "which is not modelled"},
+        {"model: deepseek-v3\ncluster: h200-8x2\nstack: vllm\nparallel: {ep: 1}\n"
+         "moe: {path: deepep_ll}\nworkload: {mode: decode, micro_batch: 8}\n",
+         "moe.path deepep_ll has nothing to exchange: stack vllm joins the tokens of all 16 "
+         "replicas before experts that are split over 16 ranks"},
+        {"model: deepseek-v3\ncluster: h200-8x1\nstack: vllm\n"
+         "parallel: {tp: 2, ep: 1, sp: true}\nworkload: {mode: decode, micro_batch: 8}\n",
+         "stack vllm joins whole replicas' tokens before experts that are split over 8 ranks: "
+         "parallel.sp gives each of 2 tp ranks a part"},
+        {"model: deepseek-v3\ncluster: h200-8x1\nstack: sglang\nparallel: {tp: 1, ep: 1}\n"
+         "moe: {shared: sp}\nworkload: {mode: decode, micro_batch: 8}\n",
+         "stack sglang splits shared experts over the same 8 ranks as routed ones: moe.shared "
+         "is sp"},
         {"model: deepseek-v3\ncluster: h200-8x2\nstack: sglang\n"
          "parallel: {tp: 8, ep: 16, sp: false}\nworkload: {micro_batch: 8}\n",
          "stack sglang gives each of the 8 tp ranks its own part of the tokens before experts "

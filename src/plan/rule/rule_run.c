@@ -274,7 +274,7 @@ static bool model_broken(const struct plan *plan, char *text, char *hint)
 static bool rows_broken(const struct plan *plan, char *text, char *hint)
 {
     bool overflow = false;
-    uint64_t rows = checked_mul(plan_tokens(plan), sequence_ranks(plan), &overflow);
+    uint64_t rows = checked_mul(plan_joined_tokens(plan), sequence_ranks(plan), &overflow);
     rows = checked_mul(rows, plan->model.moe.top_k + 1, &overflow);
     rows = checked_mul(rows, plan->parallel.ep, &overflow);
     rows = checked_mul(rows, plan_local_experts(plan) + 1, &overflow);

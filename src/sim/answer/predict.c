@@ -57,8 +57,8 @@ static const char *buffer_formula(const struct context *c, const struct buffer *
 static struct demand certified(const struct context *c)
 {
     const uint64_t *v = c->slots.value;
-    struct rows_ceilings most =
-        rows_ceilings(v[SLOT_TOKENS], v[SLOT_EP], v[SLOT_TOP_K], v[SLOT_LOCAL_EXPERTS]);
+    struct rows_ceilings most = rows_ceilings(plan_joined_tokens(c->plan), v[SLOT_EP],
+                                              v[SLOT_TOP_K], v[SLOT_LOCAL_EXPERTS]);
     return (struct demand){most.rows, most.tokens, most.rows, most.tokens};
 }
 
@@ -107,7 +107,7 @@ static enum status sample(struct context *c, const struct predict_options *optio
             return too_large(err);
         c->source.room = overflow_room(&c->work, c->values);
     }
-    demand_sample(&c->source, c->slots.value[SLOT_TOKENS], options->exact, &c->demand);
+    demand_sample(&c->source, plan_joined_tokens(c->plan), options->exact, &c->demand);
     struct overflow_layer layer = overflow_sampled(&c->source, &c->demand);
     overflow_of(c->plan, &layer, &c->overflow);
     if (!c->work.apart)

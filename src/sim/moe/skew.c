@@ -94,7 +94,7 @@ void skew_even(const struct plan *plan, struct slots *slots)
         return;
     double q = touched((double)v[SLOT_EXPERTS], (double)e, v[SLOT_TOP_K]);
     v[SLOT_ALIGNMENT] = layer_alignment(plan);
-    v[SLOT_RECEIVED] = (uint64_t)((double)(v[SLOT_TOKENS] * v[SLOT_EP]) * q);
+    v[SLOT_RECEIVED] = (uint64_t)((double)(plan_joined_tokens(plan) * v[SLOT_EP]) * q);
     v[SLOT_PADDED_ROWS] = round_up(v[SLOT_ROWS], v[SLOT_ALIGNMENT]);
     v[SLOT_PADDED_ROWS] = layer_computed_rows(plan->moe.path, plan, v);
     fill_rest(plan, v);

@@ -135,7 +135,7 @@ static size_t place_of(const uint64_t kept[EVALUATE_CACHE], uint64_t tokens)
  * size. */
 static void set_demand(struct evaluator *e, const struct plan *plan)
 {
-    uint64_t tokens = e->slots.value[SLOT_TOKENS];
+    uint64_t tokens = plan_joined_tokens(plan);
     struct demand_bank *bank = e->bank;
     size_t at = place_of(bank->tokens, tokens);
     struct demand_room room = {0};
@@ -167,7 +167,8 @@ static bool follow_routing(struct evaluator *e, const struct plan *plan)
         set_least(&e->slots);
         return true;
     }
-    if (plan_tokens(plan) > ROWS_MOST_TOKENS) /* others of the structure may be sampled */
+    if (plan_joined_tokens(plan) >
+        ROWS_MOST_TOKENS) /* others of the structure may be sampled */
         return false;
     if (!e->bank || e->bank->turn != e->turn)
         e->bank = bank_open(e, plan);
@@ -403,7 +404,7 @@ bool evaluate_exceeds(struct evaluator *e, const struct plan *plan, uint64_t str
 
 bool evaluate_expected(struct evaluator *e, const struct plan *plan, struct demand *expected)
 {
-    uint64_t tokens = plan_tokens(plan);
+    uint64_t tokens = plan_joined_tokens(plan);
     struct demand_bank *bank = tokens > ROWS_MOST_TOKENS ? NULL : bank_open(e, plan);
     if (!bank)
         return false;

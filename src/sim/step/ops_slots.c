@@ -128,7 +128,7 @@ enum status ops_slots(const struct plan *resolved, const struct ops_ask *ask,
 {
     bool overflow = false;
     uint64_t ranks = resolved->parallel.ep;
-    uint64_t choices = checked_mul(checked_mul(ranks, plan_tokens(resolved), &overflow),
+    uint64_t choices = checked_mul(checked_mul(ranks, plan_joined_tokens(resolved), &overflow),
                                    resolved->model.moe.top_k, &overflow);
     out->sample = ask->sample;
     out->rank = 0;

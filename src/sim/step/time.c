@@ -54,7 +54,7 @@ enum status time_demand(const struct plan *plan, const struct rates *rates,
     if (!*any)
         return STATUS_OK;
     TRY(demand_prepare(plan, routing, rows, arena, source, err));
-    demand_sample(source, plan_tokens(plan), false, spread);
+    demand_sample(source, plan_joined_tokens(plan), false, spread);
     time_load(plan, rates, &spread->expected);
     return STATUS_OK;
 }
@@ -264,7 +264,7 @@ static double over_layers(const double *steps, uint64_t n, uint64_t first, uint6
 static double rows_of(const struct context *c, const struct demand *demand)
 {
     return demand ? (double)demand->rows
-                  : (double)(plan_tokens(c->plan) * c->plan->model.moe.top_k);
+                  : (double)(plan_joined_tokens(c->plan) * c->plan->model.moe.top_k);
 }
 
 /* Of the demand that was timed last. */

@@ -71,7 +71,8 @@ struct comm_place comm_place(const struct plan *plan, enum process_group group)
     if (group >= GROUP_DP_SHARD)
         place = part_of_dp(plan, group);
     else {
-        double stride = stride_of(plan, group, &place.ranks);
+        bool replicas = group == GROUP_REPLICAS;
+        double stride = stride_of(plan, replicas ? GROUP_DP : group, &place.ranks);
         place.inside = inside_node(plan, place.ranks, stride);
     }
     if (group == GROUP_DP || group == GROUP_DP_SHARD) { /* with those that share sequences */

@@ -40,7 +40,8 @@ void pricing_follow(struct pricing *pricing, const struct plan *plan, enum moe_p
 {
     bool everyone = path_system_of(path)->exchange == EXCHANGE_EVERYONE;
     pricing->plan = plan;
-    pricing->tokens = (double)plan_tokens(plan) * (everyone ? 1 : (double)plan->parallel.ep);
+    pricing->tokens =
+        (double)plan_joined_tokens(plan) * (everyone ? 1 : (double)plan->parallel.ep);
 }
 
 void pricing_place(struct pricing *pricing, const struct plan *plan)
@@ -245,7 +246,7 @@ static void as_engine(const struct pricing *p, const struct work *work, const st
     uint16_t src = op_buffer(work, op, ROLE_SRC);
     if (!plan_is_engine(p->plan))
         return;
-    if (op->kernel == KERNEL_ALLGATHER && work->buffers[src].category == CATEGORY_METADATA)
+    if (gathers && work->buffers[src].category == CATEGORY_METADATA)
         ask->messages = 0;
     if (!plan_tokens_everywhere(p->plan) || parallel->ep != parallel->tp ||
         op->segment == SEGMENT_HEAD)

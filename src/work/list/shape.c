@@ -147,15 +147,15 @@ static void fill_layer(const struct plan *plan, uint64_t *v)
 }
 
 /* Balanced routing: every rank receives what it sends. */
-static void fill_balanced(struct slots *slots)
+static void fill_balanced(const struct plan *plan, struct slots *slots)
 {
-    uint64_t *v = slots->value;
+    uint64_t *v = slots->value, tokens = plan_joined_tokens(plan);
     bool overflow = false;
-    uint64_t rows = checked_mul(v[SLOT_TOKENS], v[SLOT_TOP_K], &overflow);
+    uint64_t rows = checked_mul(tokens, v[SLOT_TOP_K], &overflow);
     uint64_t copies = v[SLOT_EP] < v[SLOT_TOP_K] ? v[SLOT_EP] : v[SLOT_TOP_K];
     v[SLOT_ROWS] = rows;
     v[SLOT_PADDED_ROWS] = rows;
-    v[SLOT_RECEIVED] = checked_mul(v[SLOT_TOKENS], copies, &overflow);
+    v[SLOT_RECEIVED] = checked_mul(tokens, copies, &overflow);
     v[SLOT_HOT_EXPERT] = v[SLOT_LOCAL_EXPERTS] ? ceil_div(rows, v[SLOT_LOCAL_EXPERTS]) : 0;
     memcpy(&v[SLOT_HELD_ROWS], &v[SLOT_ROWS], SLOTS_ROUTED * sizeof *v);
     slots->n_routed = 0;
@@ -221,7 +221,7 @@ void slots_keep_stage(const struct slots *stage, struct slots *slots)
 void slots_set_numbers(const struct plan *plan, struct slots *slots)
 {
     fill_layer(plan, slots->value);
-    fill_balanced(slots);
+    fill_balanced(plan, slots);
     slots->real[REAL_CAPACITY_FACTOR] = plan->moe.capacity_factor;
     slots->real[REAL_BUFFER_FACTOR] = plan->moe.buffer_factor;
     slots->real[REAL_OFFLOAD] = plan->optimizer.offload;

@@ -4,6 +4,17 @@
 #include "plan/derive.h"
 #include "work/piece/recipe.h"
 
+struct size dims_joined(struct sizes *z, const struct plan *plan, struct size own)
+{
+    return plan_joined_replicas(plan) > 1 ? size_mul(z, own, size_slot(z, SLOT_DP)) : own;
+}
+
+struct size dims_network_ranks(struct sizes *z, const struct plan *plan)
+{
+    struct size tp = size_slot(z, SLOT_TP);
+    return plan_joins_networks(plan) ? dims_joined(z, plan, tp) : tp;
+}
+
 static void fill_rows(struct dims *d)
 {
     struct sizes *z = d->z;
@@ -12,6 +23,8 @@ static void fill_rows(struct dims *d)
     struct size *rows = d->rows;
     rows[ROW_LOCAL] = x->tokens;
     rows[ROW_FULL] = gathered ? size_mul(z, x->tokens, size_slot(z, SLOT_TP)) : x->tokens;
+    rows[ROW_NETWORK] =
+        plan_joins_networks(d->plan) ? dims_joined(z, d->plan, rows[ROW_FULL]) : rows[ROW_FULL];
     rows[ROW_GATHERED] = rows[ROW_RECEIVED_TOKENS] = size_mul(z, x->tokens, x->ranks);
     rows[ROW_SENT] = rows[ROW_RECEIVED] = rows[ROW_ROUTED] = rows_routed(x);
     rows[ROW_COMPUTED] = size_mul(z, rows[ROW_RECEIVED], size_slot(z, SLOT_ETP));
@@ -22,6 +35,11 @@ static void fill_rows(struct dims *d)
 static struct size per_tp(struct dims *d, struct size width)
 {
     return size_ceil_div(d->z, width, size_slot(d->z, SLOT_TP));
+}
+
+static struct size per_network(struct dims *d, struct size width)
+{
+    return size_ceil_div(d->z, width, dims_network_ranks(d->z, d->plan));
 }
 
 static void fill_attention_widths(struct dims *d)
@@ -143,11 +161,11 @@ static void fill_widths(struct dims *d)
         fill_index_widths(d);
     if (has_linear(d))
         fill_linear_widths(d);
-    w[COL_DENSE] = per_tp(d, size_slot(z, SLOT_DENSE_INTER));
+    w[COL_DENSE] = per_network(d, size_slot(z, SLOT_DENSE_INTER));
     w[COL_DENSE_IN] = size_times(z, w[COL_DENSE], inputs);
     w[COL_INTER] = d->letters.inter;
     w[COL_INTER_IN] = size_times(z, w[COL_INTER], inputs);
-    w[COL_SHARED_INTER] = per_tp(d, size_slot(z, SLOT_SHARED_INTER));
+    w[COL_SHARED_INTER] = per_network(d, size_slot(z, SLOT_SHARED_INTER));
     w[COL_SHARED_IN] = size_times(z, w[COL_SHARED_INTER], inputs);
     w[COL_EXPERTS] = d->letters.experts;
     w[COL_ROW_MAP] = size_plus(z, size_times(z, d->letters.experts, 2), 1);

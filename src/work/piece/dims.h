@@ -11,6 +11,7 @@
 enum row {
     ROW_LOCAL,           /* T: after sequence parallelism */
     ROW_FULL,            /* T tp: the sequence gathered over tp, T without sp */
+    ROW_NETWORK,         /* those, of all replicas that dense networks are split over */
     ROW_SENT,            /* T K, or E C with capacity */
     ROW_RECEIVED_TOKENS, /* n: one row per received token */
     ROW_GATHERED,        /* T R: tokens of all expert ranks */
@@ -141,6 +142,11 @@ void dims_fill(struct dims *dims, const struct plan *plan, struct sizes *sizes);
 
 /* Takes another mixer at hand. */
 void dims_mixer(struct dims *dims, enum mixer mixer);
+
+/* Rows of all replicas of attention that come together before the experts, `own` those of one
+ * (plan_joined_replicas); ranks that share a dense network's width (plan_network_ranks). */
+struct size dims_joined(struct sizes *sizes, const struct plan *plan, struct size own);
+struct size dims_network_ranks(struct sizes *sizes, const struct plan *plan);
 
 /* IN_... of a network. */
 unsigned in_ffn(enum ffn ffn);

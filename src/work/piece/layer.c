@@ -1,6 +1,7 @@
 /* The layer's frame: sizes, order of its parts, buffers and ops; see layer.h. */
 #include "work/piece/layer.h"
 
+#include "plan/derive.h"
 #include "plan/schema/schema.h"
 #include "work/list/letters.h"
 #include "work/path/path.h"
@@ -154,8 +155,7 @@ static bool takes_rows(const struct plan *plan)
     return rows && !path->blocks;
 }
 
-/* Rows that a rank's experts receive: what moe.buffer reserves, and what routing uses. */
-static struct extent received(struct layer *l)
+struct extent layer_received(struct layer *l)
 {
     struct extent extent = {.used = size_slot(l->z, SLOT_ROWS), .rule = RULE_FIXED};
     switch (l->plan->moe.buffer) {
@@ -198,7 +198,7 @@ static void fill_sizes(struct layer *l)
     l->TK = size_mul(z, l->T, l->K);
     l->tokens = layer_fixed(l->T);
     l->slots = layer_fixed(l->TK);
-    l->received = received(l);
+    l->received = layer_received(l);
 }
 
 /* Activations travel and rest in plain formats; a quantised one is for the wire only. */
@@ -269,9 +269,27 @@ void layer_begin(struct layer *l, const struct plan *plan, struct work *work, st
     l->layers = l->one;
 }
 
+/* Experts that are split over replicas take the tokens of all of them. */
+static uint16_t joined(struct layer *l)
+{
+    struct size own = l->T;
+    if (!plan_joins_networks(l->plan)) {
+        layer_router(l);
+        struct own_tokens apart = layer_join_routed(l);
+        uint16_t routed = l->path->build(l);
+        return layer_shared(l, layer_part_routed(l, &apart, routed));
+    }
+    layer_join_input(l);
+    layer_router(l);
+    uint16_t out = layer_shared(l, l->path->build(l));
+    return layer_part(l, "moe", out, own);
+}
+
 uint16_t layer_forward(struct layer *l)
 {
     add_weights(l);
+    if (l->listed && plan_joined_replicas(l->plan) > 1)
+        return joined(l);
     layer_router(l);
     return layer_shared(l, layer_routed(l));
 }

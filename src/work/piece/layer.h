@@ -308,6 +308,27 @@ uint16_t layer_reduce_everyone(struct layer *l, const char *name, uint16_t parti
 /* The routed part where every rank sees every token: its experts' rows, and the reduced sum. */
 uint16_t layer_routed_everywhere(struct layer *l);
 
+/* ---- replicas of attention that join their tokens before a network: layer_replicas.c ---- */
+
+/* The rows of every replica, [n rows, ...]; and of partial sums [n rows, ...] over all their
+ * ranks the replica's own `rows`, summed. A step's list only. */
+uint16_t layer_join(struct layer *l, const char *name, uint16_t x);
+uint16_t layer_part(struct layer *l, const char *name, uint16_t sums, struct size rows);
+
+/* l->x of all replicas: from here on the layer's tokens are theirs. The same behind the router,
+ * with what it chose; and back. */
+void layer_join_input(struct layer *l);
+struct own_tokens {
+    uint16_t x, phys, gates;
+    struct size tokens;
+};
+struct own_tokens layer_join_routed(struct layer *l);
+uint16_t layer_part_routed(struct layer *l, const struct own_tokens *own, uint16_t sums);
+
+/* Rows that a rank's experts receive of its group: what moe.buffer reserves, and what routing
+ * uses. */
+struct extent layer_received(struct layer *l);
+
 /* ---- the files of the layer ---- */
 
 void layer_router(struct layer *l);                          /* layer_router.c */

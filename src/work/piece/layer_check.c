@@ -14,7 +14,7 @@ enum { MOST_EXPERTS = 65536, MOST_TOP_K = 128, MOST_RANKS = 512 };
 bool layer_gathers_over_etp(const struct plan *plan)
 {
     const struct parallel *p = &plan->parallel;
-    return p->etp > 1 && (p->sp || p->tp % p->etp != 0);
+    return p->etp > 1 && (p->sp || p->tp % p->etp != 0) && plan_joined_replicas(plan) == 1;
 }
 
 static bool adds_bias_often(const struct plan *plan)

@@ -5,8 +5,9 @@
 struct size layer_group_ranks(struct layer *l, enum process_group group)
 {
     static const enum slot slots[GROUP_COUNT] = {
-        [GROUP_TP] = SLOT_TP,   [GROUP_CP] = SLOT_CP,         [GROUP_EP] = SLOT_EP,
-        [GROUP_ETP] = SLOT_ETP, [GROUP_EDP] = SLOT_EXPERT_DP, [GROUP_PP] = SLOT_PP,
+        [GROUP_TP] = SLOT_TP,       [GROUP_CP] = SLOT_CP,         [GROUP_EP] = SLOT_EP,
+        [GROUP_ETP] = SLOT_ETP,     [GROUP_EDP] = SLOT_EXPERT_DP, [GROUP_PP] = SLOT_PP,
+        [GROUP_REPLICAS] = SLOT_DP,
     };
     struct sharers shard = plan_sharers(l->plan), copies = plan_replicas(l->plan);
     const uint64_t parts[GROUP_COUNT] = {[GROUP_DP_SHARD] = shard.dense,

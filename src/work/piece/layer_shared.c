@@ -2,6 +2,7 @@
  * routed one. Shared experts, whose output may have a gate of its own, sigmoid(x w)
  * (Qwen2-MoE), and a dense MLP (Arctic), which here reads the rows that the experts read. */
 #include "plan/derive.h"
+#include "work/piece/dims.h"
 #include "work/piece/lora.h"
 
 /* Whether a network's width is split over tp ranks that have different tokens: they are
@@ -25,8 +26,8 @@ static uint16_t entered(struct layer *l, const char *name, bool split, struct ex
 
 static uint16_t summed(struct layer *l, const char *name, bool split, uint16_t y)
 {
-    if (!l->listed || !split || l->plan->parallel.tp == 1)
-        return y;
+    if (!l->listed || !split || l->plan->parallel.tp == 1 || plan_joins_networks(l->plan))
+        return y; /* joined replicas: summed with the routed experts' part */
     const char *sum = arena_join(l->arena, name, "_sum");
     if (!gathers(l, split))
         return layer_all_reduced(l, sum, GROUP_TP, y);
@@ -122,7 +123,7 @@ static uint16_t add_shared(struct layer *l, uint16_t out)
     struct size inter = size_slot(l->z, SLOT_SHARED_INTER);
     bool split = l->plan->moe.shared != SHARED_SP; /* sp: each rank holds them whole */
     if (split)
-        inter = size_ceil_div(l->z, inter, size_slot(l->z, SLOT_TP));
+        inter = size_ceil_div(l->z, inter, dims_network_ranks(l->z, l->plan));
     add_weights(l, "shared", inter, FILL_SHARED_13, FILL_SHARED_2, &l->shared13, &l->shared2);
     uint16_t y = network(l, "shared", inter, split, l->shared13, l->shared2);
     if (l->plan->model.moe.shared_gate)
@@ -132,8 +133,8 @@ static uint16_t add_shared(struct layer *l, uint16_t out)
 
 static uint16_t add_residual(struct layer *l, uint16_t out)
 {
-    struct size inter =
-        size_ceil_div(l->z, size_slot(l->z, SLOT_RESIDUAL_INTER), size_slot(l->z, SLOT_TP));
+    struct size inter = size_ceil_div(l->z, size_slot(l->z, SLOT_RESIDUAL_INTER),
+                                      dims_network_ranks(l->z, l->plan));
     add_weights(l, "residual", inter, FILL_RESIDUAL_13, FILL_RESIDUAL_2, &l->residual13,
                 &l->residual2);
     uint16_t y = network(l, "residual", inter, true, l->residual13, l->residual2);

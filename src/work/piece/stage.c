@@ -255,6 +255,19 @@ static uint64_t mtp_matrices(const struct plan *plan, const struct params *param
     return stage->mtp_layers * 2 * hidden * hidden + copy + head;
 }
 
+/* Matrices that the other replicas of attention hold for this one: dense and shared networks,
+ * and the head, where all of them share these out. */
+static uint64_t joined_away(const struct plan *plan, const struct params *params,
+                            const struct stage *stage)
+{
+    uint64_t shared =
+        stage->dense_layers * params->dense_mlp.matrices +
+        stage->moe_layers * (params->shared.matrices + params->residual.matrices) +
+        stage->head * params->head.matrices;
+    return plan_joins_networks(plan) ? shared - ceil_div(shared, plan_joined_replicas(plan))
+                                     : 0;
+}
+
 static void stage_parameters(const struct plan *plan, const struct params *params,
                              struct stage *stage)
 {
@@ -285,6 +298,7 @@ static void stage_parameters(const struct plan *plan, const struct params *param
         matrices += mixers[m] * params->mixer[m].matrices;
         vectors += mixers[m] * (params->mixer[m].norms + params->mixer[m].biases);
     }
+    matrices -= joined_away(plan, params, stage);
     matrices += mtp_matrices(plan, params, stage);
     if (stage->head && plan->model.tied_embeddings && !stage->embedding && !stage->mtp_layers)
         matrices += params->embedding;

@@ -1,5 +1,6 @@
 /* Both ends of the model as ops: embedding; final norm, logits, loss or sampler. Prediction
  * modules repeat the head, after a projection of [embedding, hidden] of their own. */
+#include "plan/derive.h"
 #include "work/piece/step.h"
 #include "work/stack/stack.h"
 
@@ -57,10 +58,19 @@ static uint16_t last_rows(struct step *s, uint16_t x, struct size rows)
     return last;
 }
 
+/* Logits that a rank multiplies: a tp rank's part, of which replicas may share the columns. */
+static struct size head_width(struct step *s)
+{
+    struct sizes *z = s->l.z;
+    struct size vocab = s->d.width[COL_VOCAB];
+    return plan_joins_networks(s->plan) ? size_ceil_div(z, vocab, size_slot(z, SLOT_DP))
+                                        : vocab;
+}
+
 static uint16_t logits_of(struct step *s, uint16_t x, struct size rows)
 {
     struct layer *l = &s->l;
-    struct size vocab = s->d.width[COL_VOCAB], hidden = s->d.width[COL_HIDDEN];
+    struct size vocab = head_width(s), hidden = s->d.width[COL_HIDDEN];
     uint16_t w = layer_weights(l, "head_table", l->one, hidden, vocab);
     uint16_t logits = step_rows(s, "logits", CATEGORY_LOGITS, rows, vocab);
     layer_gemm(l, "logits", x, w, WORK_NONE, logits, layer_no_groups(),
@@ -78,11 +88,29 @@ static uint16_t gathered_logits(struct step *s, uint16_t logits, struct size row
     return all;
 }
 
-/* Serving: logits of all tp ranks gathered, then a token drawn from each row. */
+/* Of all rows of the replicas that share the head, on every rank (SGLang logits_processor.py);
+ * and those of its own replica. */
+static uint16_t own_logits(struct step *s, uint16_t logits, struct size rows)
+{
+    struct layer *l = &s->l;
+    struct size vocab = size_mul(l->z, head_width(s), size_slot(l->z, SLOT_ETP));
+    uint16_t all =
+        step_rows(s, "logits_joined", CATEGORY_LOGITS, l->work->buffers[logits].dims[0], vocab);
+    uint16_t own = step_rows(s, "logits_own", CATEGORY_LOGITS, rows, vocab);
+    layer_collective(l, "gather_logits", GROUP_ETP, ALL_GATHER, logits, all,
+                     l->work->buffers[all].bytes);
+    uint16_t op = step_op(s, "take_own", KERNEL_ROPE, OPERANDS(IN(SRC, all), OUT(DST, own)));
+    l->work->ops[op].bytes_read = l->work->buffers[own].bytes;
+    return own;
+}
+
+/* Serving: logits of all ranks that share them gathered, then a token drawn from each row. */
 static void sample(struct step *s, uint16_t logits, struct size rows)
 {
     struct layer *l = &s->l;
-    uint16_t all = s->plan->parallel.tp > 1 ? gathered_logits(s, logits, rows) : logits;
+    uint16_t all = plan_joins_networks(s->plan) ? own_logits(s, logits, rows)
+                   : s->plan->parallel.tp > 1   ? gathered_logits(s, logits, rows)
+                                                : logits;
     uint16_t ids =
         layer_buffer(l, "sampled_ids", CATEGORY_METADATA, DTYPE_I32, RULE_FIXED, 1, &rows);
     step_op(s, "sampler", KERNEL_SAMPLE, OPERANDS(IN(SRC, all), OUT(DST, ids)));
@@ -147,8 +175,10 @@ uint16_t step_head(struct step *s, uint16_t x)
     project_mtp(s, x);
     l->layers = size_mul(l->z, l->layers, losses(s));
     uint16_t normed = step_norm(s, "final_norm", last_rows(s, x, rows));
-    uint16_t in = s->training ? step_gathered(s, "head_in", normed) : normed;
-    uint16_t logits = logits_of(s, in, rows);
+    uint16_t in = s->training                    ? step_gathered(s, "head_in", normed)
+                  : plan_joins_networks(s->plan) ? layer_join(l, "head_in", normed)
+                                                 : normed;
+    uint16_t logits = logits_of(s, in, l->work->buffers[in].dims[0]);
     if (!s->training) {
         sample(s, logits, rows);
         return WORK_NONE;

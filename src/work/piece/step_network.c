@@ -1,4 +1,5 @@
 /* The networks of a layer as ops: dense, or the experts of the plan's path. */
+#include "plan/derive.h"
 #include "work/list/kernel.h"
 #include "work/piece/step.h"
 
@@ -6,14 +7,18 @@ uint16_t step_dense(struct step *s, uint16_t x)
 {
     struct layer *l = &s->l;
     l->module = MODULE_MLP_NORM;
+    bool joins = plan_joins_networks(s->plan);
     uint16_t normed = step_gathered(s, "mlp_in", step_norm(s, "mlp_norm", x));
+    if (joins)
+        normed = layer_join(l, "mlp_in", normed);
     uint16_t h = step_product(s, "mlp_gate_up", normed, "mlp_gate_up_out", CATEGORY_ACTIVATION);
     l->module = MODULE_ACTIVATE;
-    uint16_t a = step_rows(s, "mlp_activated", CATEGORY_ACTIVATION, s->d.rows[ROW_FULL],
+    uint16_t a = step_rows(s, "mlp_activated", CATEGORY_ACTIVATION, s->d.rows[ROW_NETWORK],
                            s->d.width[COL_DENSE]);
-    layer_activation(l, "mlp_activation", h, a, layer_no_groups(), s->d.rows[ROW_FULL]);
+    layer_activation(l, "mlp_activation", h, a, layer_no_groups(), s->d.rows[ROW_NETWORK]);
     uint16_t out = step_product(s, "mlp_down", a, "mlp_down_out", CATEGORY_ACTIVATION);
-    out = step_reduced(s, "mlp_sum", out);
+    out = joins ? layer_part(l, "mlp", out, s->d.rows[ROW_FULL])
+                : step_reduced(s, "mlp_sum", out);
     l->module = MODULE_RESIDUAL;
     return step_add(s, "layer_output", x, out);
 }

@@ -16,7 +16,7 @@ void rows_spec_from_plan(const struct plan *plan, const struct routing_data *dat
                          struct rows_spec *spec)
 {
     *spec = (struct rows_spec){
-        .tokens = plan_tokens(plan),
+        .tokens = plan_joined_tokens(plan),
         .top_k = plan->model.moe.top_k,
         .experts = plan->model.moe.experts,
         .ranks = plan->parallel.ep,

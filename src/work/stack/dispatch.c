@@ -1,6 +1,7 @@
 /* The layer that every path shares; see dispatch.h. */
 #include "work/stack/dispatch.h"
 
+#include "plan/derive.h"
 #include "work/path/path.h"
 #include "work/stack/dispatch_deepep.h"
 #include "work/stack/dispatch_parts.h"
@@ -51,10 +52,18 @@ enum status dispatch_layer(const struct plan *plan, struct work *work, enum moe_
                           .input = input};
     flow_init(&p.flow, work, work->buffers[input].segment);
     flow_given(&p.flow, input, true);
+    bool joins = plan_joined_replicas(plan) > 1, networks = plan_joins_networks(plan);
+    struct size own = p.x.tokens;
+    if (networks)
+        part_join_input(&p);
     part_router(&p);
     part_shared(&p);
     part_latent_down(&p);
+    if (joins && !networks)
+        part_join_routed(&p);
     TRY(p.path->hold(&p, output, err));
+    if (joins)
+        part_own(&p, own, *output, output);
     part_latent_up(&p, output);
     flow_close(&p.flow, &used.flow);
     return STATUS_OK;

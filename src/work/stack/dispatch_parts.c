@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "work/path/path.h"
+#include "work/piece/dims.h"
 
 struct row_dims rows_of(struct size rows, enum sizing_rule rule)
 {
@@ -282,7 +283,7 @@ void part_shared(struct hold_path *p)
     struct row_dims tokens = rows_of(p->x.tokens, RULE_FIXED);
     struct size inter = size_slot(s, SLOT_SHARED_INTER);
     if (p->plan->moe.shared != SHARED_SP) /* sp: whole weights on every rank's own tokens */
-        inter = size_ceil_div(s, inter, size_slot(s, SLOT_TP));
+        inter = size_ceil_div(s, inter, dims_network_ranks(s, p->plan));
     struct size wide = size_times(s, inter, p->plan->model.moe.glu ? 2 : 1);
     uint16_t up = part_rows(p, "shared_gate_up", CATEGORY_EXPERT, &tokens, wide);
     uint16_t active = part_rows(p, "shared_activated", CATEGORY_EXPERT, &tokens, inter);

@@ -97,5 +97,11 @@ void part_shared(struct hold_path *p);
  * from then on, and *output, what it made, up. Nothing elsewhere. */
 void part_latent_down(struct hold_path *p);
 void part_latent_up(struct hold_path *p, uint16_t *output);
+/* Where experts are split over replicas of attention (plan_joined_replicas): from here on input
+ * and letters are those of all replicas; behind the router, with what it chose; and of the
+ * experts' sums the replica's own (dispatch_replicas.c). */
+void part_join_input(struct hold_path *p);
+void part_join_routed(struct hold_path *p);
+void part_own(struct hold_path *p, struct size tokens, uint16_t sums, uint16_t *output);
 
 #endif

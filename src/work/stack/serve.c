@@ -3,7 +3,6 @@
 #include "work/stack/serve.h"
 
 #include "plan/derive.h"
-#include "plan/schema/schema.h"
 #include "work/list/letters.h"
 #include "work/piece/cache.h"
 #include "work/stack/stack.h"
@@ -154,12 +153,20 @@ static void dense_mlp(const struct serve *v, enum segment segment, uint16_t hidd
     struct sizes *s = v->s;
     flow_init(&flow, v->work, segment);
     flow_given(&flow, hidden, false);
-    struct size inter = size_ceil_div(s, size_slot(s, SLOT_DENSE_INTER), size_slot(s, SLOT_TP));
+    struct size inter =
+        size_ceil_div(s, size_slot(s, SLOT_DENSE_INTER), dims_network_ranks(s, v->plan));
     struct size wide = size_times(s, inter, v->plan->model.moe.glu ? 2 : 1);
-    uint16_t up = tensor(v, &flow, "mlp_gate_up", CATEGORY_ACTIVATION, wide);
-    uint16_t active = tensor(v, &flow, "mlp_activated", CATEGORY_ACTIVATION, inter);
-    uint16_t out = tensor(v, &flow, "mlp_out", CATEGORY_ACTIVATION, v->hidden);
-    flow_op(&flow, tick_of(v, "mlp_gate_up", OP_GEMM), FLOW(hidden), FLOW(up));
+    struct serve all = *v;
+    uint16_t in = hidden;
+    if (plan_joins_networks(v->plan)) { /* of all replicas that share the network's width */
+        all.tokens = dims_joined(s, v->plan, v->tokens);
+        in = tensor(&all, &flow, "mlp_joined", CATEGORY_COMMUNICATION, v->hidden);
+        flow_op(&flow, tick_of(v, "join_tokens", OP_EXCHANGE), FLOW(hidden), FLOW(in));
+    }
+    uint16_t up = tensor(&all, &flow, "mlp_gate_up", CATEGORY_ACTIVATION, wide);
+    uint16_t active = tensor(&all, &flow, "mlp_activated", CATEGORY_ACTIVATION, inter);
+    uint16_t out = tensor(&all, &flow, "mlp_out", CATEGORY_ACTIVATION, v->hidden);
+    flow_op(&flow, tick_of(v, "mlp_gate_up", OP_GEMM), FLOW(in), FLOW(up));
     flow_op(&flow, tick_of(v, "mlp_activation", OP_ACTIVATION), FLOW(up), FLOW(active));
     if (serve_compiles(v->plan, v->style))
         flow_scratch(&flow, serve_timing(v->plan, s), FLOW_FORWARD);
@@ -222,8 +229,17 @@ static enum status layers(const struct serve *v, struct err *err)
     return STATUS_OK;
 }
 
+static void head_buffer(const struct serve *v, struct buffer buffer)
+{
+    buffer.segment = SEGMENT_HEAD;
+    buffer.life = LIFE_TRANSIENT;
+    buffer.last = WORK_NONE;
+    work_buffer(v->work, buffer);
+}
+
 /* Logits of the last token of every sequence (of every token when speculating), gathered over
- * tp in f32, and the sampler's probabilities. */
+ * tp in f32, and the sampler's probabilities; those of all replicas that share the head's
+ * matrix, gathered as they are multiplied. */
 static void head(const struct serve *v)
 {
     struct sizes *s = v->s;
@@ -234,11 +250,11 @@ static void head(const struct serve *v)
         struct buffer buffer =
             shape(v, names[i], CATEGORY_LOGITS, rows, size_slot(s, SLOT_VOCAB));
         buffer.dtype = DTYPE_F32;
-        buffer.segment = SEGMENT_HEAD;
-        buffer.life = LIFE_TRANSIENT;
-        buffer.last = WORK_NONE;
-        work_buffer(v->work, buffer);
+        head_buffer(v, buffer);
     }
+    if (plan_joins_networks(v->plan))
+        head_buffer(v, shape(v, "logits_joined", CATEGORY_LOGITS, dims_joined(s, v->plan, rows),
+                             size_slot(s, SLOT_VOCAB)));
 }
 
 /* ---- the cache ---- */
@@ -296,83 +312,10 @@ void serve_cache(const struct plan *plan, struct work *work, uint64_t block)
     }
 }
 
-/* Layouts that the engine's own flags cannot ask for. */
-static enum status refuse_degrees(const struct plan *plan, const struct serve_style *style,
-                                  const char *name, struct err *err)
-{
-    const struct parallel *p = &plan->parallel;
-    uint64_t dp = plan_dp(plan);
-    if (p->cp > 1) {
-        err_set(err, STATUS_INPUT,
-                "stack %s splits no sequence over ranks: parallel.cp is %llu", name,
-                (unsigned long long)p->cp);
-        return err_hint(err, "set parallel.cp to 1");
-    }
-    if (style->whole_or_split && p->ep > 1 && p->etp > 1) {
-        err_set(
-            err, STATUS_INPUT,
-            "stack %s with %s spreads whole experts over all ranks or splits each over all: "
-            "not ep %llu with etp %llu",
-            name, words_path[stack_path(plan, NULL)], (unsigned long long)p->ep,
-            (unsigned long long)p->etp);
-        return err_hint(
-            err, "set parallel.etp to 1 (vLLM's --enable-expert-parallel), or parallel.ep");
-    }
-    if (style->all_or_one && p->tp > 1 && dp > 1) {
-        err_set(err, STATUS_INPUT,
-                "stack %s splits attention over all ranks or over none (enable_attention_dp): "
-                "not tp %llu with dp %llu",
-                name, (unsigned long long)p->tp, (unsigned long long)dp);
-        return err_hint(err, "set parallel.tp to 1 or %llu", (unsigned long long)(p->tp * dp));
-    }
-    return STATUS_OK;
-}
-
-static enum status refuse(const struct plan *plan, const struct serve_style *style,
-                          struct err *err)
-{
-    const char *name = stack_system(plan->stack.kind)->name;
-    if (plan->workload.mode == MODE_TRAIN) {
-        err_set(err, STATUS_INPUT, "stack %s serves: it has no workload.mode train", name);
-        return err_hint(err, "set workload.mode to prefill or decode");
-    }
-    const struct parallel *p = &plan->parallel;
-    uint64_t experts = p->ep * p->etp, ranks = p->tp * plan_dp(plan);
-    if (!style->spread)
-        return STATUS_OK;
-    TRY(refuse_degrees(plan, style, name, err));
-    if (p->ep > 1 && p->tp > 1 && !p->sp && ranks != p->tp) {
-        err_set(err, STATUS_INPUT,
-                "stack %s gives each of the %llu tp ranks its own part of the tokens before "
-                "experts over %llu ranks",
-                name, (unsigned long long)p->tp, (unsigned long long)ranks);
-        return err_hint(err, "set parallel.sp to true");
-    }
-    if (experts == ranks && (p->ep > 1 || p->etp == p->tp))
-        return STATUS_OK;
-    if (experts == ranks) {
-        err_set(err, STATUS_INPUT,
-                "stack %s would split every expert over the ranks of data-parallel groups "
-                "(%llu x %llu), which is not modelled",
-                name, (unsigned long long)p->tp, (unsigned long long)plan_dp(plan));
-        return err_hint(err,
-                        "set parallel.ep to %llu and parallel.etp to 1 (whole experts, expert "
-                        "parallel), or parallel.tp to %llu",
-                        (unsigned long long)ranks, (unsigned long long)ranks);
-    }
-    err_set(err, STATUS_INPUT,
-            "stack %s spreads the experts over all %llu ranks of tp and dp, not over %llu",
-            name, (unsigned long long)ranks, (unsigned long long)experts);
-    return err_hint(err,
-                    "set parallel.ep to %llu (expert parallel), or parallel.etp (experts "
-                    "sharded like dense networks)",
-                    (unsigned long long)ranks);
-}
-
 enum status serve_build(const struct plan *plan, struct work *work, enum moe_path path,
                         const struct serve_style *style, struct err *err)
 {
-    TRY(refuse(plan, style, err));
+    TRY(serve_refuse(plan, style, err));
     struct sizes *s = &work->sizes;
     struct serve v = {.plan = plan,
                       .work = work,

@@ -41,6 +41,8 @@ enum status serve_build(const struct plan *plan, struct work *work, enum moe_pat
                         const struct serve_style *style, struct err *err);
 
 /* Parts of serve_build. */
+enum status serve_refuse(const struct plan *plan, const struct serve_style *style,
+                         struct err *err);
 void serve_weights(const struct plan *plan, struct work *work, const struct serve_style *style);
 /* Room for adapters; matrices of the layers listed since buffer `first` that stay in host
  * memory. */

@@ -105,6 +105,7 @@ static void fill_widths(const struct plan *plan, const struct serve_style *style
                         struct sizes *s, struct size widths[WIDTHS])
 {
     struct size tp = size_slot(s, SLOT_TP), heads = size_slot(s, SLOT_HEADS);
+    struct size networks = dims_network_ranks(s, plan);
     struct size nope = size_slot(s, SLOT_NOPE_DIM), rope = size_slot(s, SLOT_ROPE_DIM);
     struct size v = size_slot(s, SLOT_V_DIM), head = size_slot(s, SLOT_HEAD_DIM);
     struct size mine = size_ceil_div(s, heads, tp);
@@ -117,14 +118,14 @@ static void fill_widths(const struct plan *plan, const struct serve_style *style
     widths[KV_WIDE] = size_mul(s, size_ceil_div(s, size_slot(s, SLOT_KV_HEADS), tp), head);
     widths[KV_UP] = size_mul(s, mine, size_add(s, nope, v));
     widths[V_WIDE] = size_mul(s, mine, v);
-    widths[DENSE] = size_ceil_div(s, size_slot(s, SLOT_DENSE_INTER), tp);
+    widths[DENSE] = size_ceil_div(s, size_slot(s, SLOT_DENSE_INTER), networks);
     widths[INTER] = padded(s, size_slot(s, SLOT_INTER), style->experts.inter_multiple);
     widths[ROUTED] = size_row_width(s, plan);
     widths[EXPERT_HIDDEN] = padded(s, widths[ROUTED], style->experts.hidden_multiple);
     widths[SHARED_INTER] = size_slot(s, SLOT_SHARED_INTER);
     if (plan->moe.shared != SHARED_SP) /* sp: each rank holds them whole */
-        widths[SHARED_INTER] = size_ceil_div(s, widths[SHARED_INTER], tp);
-    widths[RESIDUAL_INTER] = size_ceil_div(s, size_slot(s, SLOT_RESIDUAL_INTER), tp);
+        widths[SHARED_INTER] = size_ceil_div(s, widths[SHARED_INTER], networks);
+    widths[RESIDUAL_INTER] = size_ceil_div(s, size_slot(s, SLOT_RESIDUAL_INTER), networks);
     widths[EXPERTS] = size_slot(s, SLOT_LOGICAL_EXPERTS);
 }
 
@@ -275,8 +276,10 @@ static void ends(const struct plan *plan, struct work *work)
     struct size table = size_times(s, size_mul(s, part, hidden), 2);
     state(work, "embedding_weights", DTYPE_BF16, table, size_slot(s, SLOT_STAGE_EMBEDDING),
           NULL);
+    struct size rows = size_ceil_div(s, size_slot(s, SLOT_VOCAB), dims_network_ranks(s, plan));
     if (!plan->model.tied_embeddings)
-        state(work, "head_weights", DTYPE_BF16, table, size_slot(s, SLOT_STAGE_HEAD), NULL);
+        state(work, "head_weights", DTYPE_BF16, size_times(s, size_mul(s, rows, hidden), 2),
+              size_slot(s, SLOT_STAGE_HEAD), NULL);
     struct size per_layer =
         size_times(s, layers_of(plan, s, ALL_LAYERS), plan->model.norms_per_layer);
     struct size norms = size_add(s, per_layer, size_slot(s, SLOT_STAGE_HEAD));

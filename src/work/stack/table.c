@@ -110,6 +110,10 @@ static const struct {
 static enum moe_path engine_path(const struct plan *plan, const char **why)
 {
     bool present = plan->parallel.ep == 1 || plan_tokens_everywhere(plan);
+    if (plan_joined_replicas(plan) > 1) {
+        *why = "tokens of all replicas are gathered before experts that are split over them";
+        return PATH_FUSED;
+    }
     for (size_t i = 0; i < sizeof exchanges / sizeof *exchanges; i++)
         if (exchanges[i].stack == plan->stack.kind)
             *why = present ? exchanges[i].present : exchanges[i].apart;

@@ -1,0 +1,103 @@
+/* Layouts that a serving engine cannot be asked for, or that its list does not model; see
+ * serve.h. */
+#include "plan/derive.h"
+#include "plan/schema/schema.h"
+#include "work/path/path.h"
+#include "work/stack/serve.h"
+#include "work/stack/stack.h"
+
+/* Layouts that the engine's own flags cannot ask for. */
+static enum status refuse_degrees(const struct plan *plan, const struct serve_style *style,
+                                  const char *name, struct err *err)
+{
+    const struct parallel *p = &plan->parallel;
+    uint64_t dp = plan_dp(plan);
+    if (p->cp > 1) {
+        err_set(err, STATUS_INPUT,
+                "stack %s splits no sequence over ranks: parallel.cp is %llu", name,
+                (unsigned long long)p->cp);
+        return err_hint(err, "set parallel.cp to 1");
+    }
+    if (style->whole_or_split && p->ep > 1 && p->etp > 1) {
+        err_set(
+            err, STATUS_INPUT,
+            "stack %s with %s spreads whole experts over all ranks or splits each over all: "
+            "not ep %llu with etp %llu",
+            name, words_path[stack_path(plan, NULL)], (unsigned long long)p->ep,
+            (unsigned long long)p->etp);
+        return err_hint(
+            err, "set parallel.etp to 1 (vLLM's --enable-expert-parallel), or parallel.ep");
+    }
+    if (style->all_or_one && p->tp > 1 && dp > 1) {
+        err_set(err, STATUS_INPUT,
+                "stack %s splits attention over all ranks or over none (enable_attention_dp): "
+                "not tp %llu with dp %llu",
+                name, (unsigned long long)p->tp, (unsigned long long)dp);
+        return err_hint(err, "set parallel.tp to 1 or %llu", (unsigned long long)(p->tp * dp));
+    }
+    return STATUS_OK;
+}
+
+/* Replicas that join their tokens before experts which all of their ranks share. */
+static enum status refuse_joined(const struct plan *plan, const char *name, struct err *err)
+{
+    const struct parallel *p = &plan->parallel;
+    enum moe_path path = stack_path(plan, NULL);
+    if (path_system_of(path)->exchange != EXCHANGE_EVERYONE) {
+        err_set(err, STATUS_INPUT,
+                "moe.path %s has nothing to exchange: stack %s joins the tokens of all %llu "
+                "replicas before experts that are split over %llu ranks",
+                words_path[path], name, (unsigned long long)plan_dp(plan),
+                (unsigned long long)p->etp);
+        return err_hint(err,
+                        "set moe.path to fused, or parallel.ep to %llu and parallel.etp "
+                        "to 1 (whole experts)",
+                        (unsigned long long)p->etp);
+    }
+    if (p->sp && p->tp > 1) {
+        err_set(err, STATUS_INPUT,
+                "stack %s joins whole replicas' tokens before experts that are split over %llu "
+                "ranks: parallel.sp gives each of %llu tp ranks a part",
+                name, (unsigned long long)p->etp, (unsigned long long)p->tp);
+        return err_hint(err, "set parallel.sp to false");
+    }
+    if (plan_joins_networks(plan) && plan->moe.shared == SHARED_SP) {
+        err_set(err, STATUS_INPUT,
+                "stack %s splits shared experts over the same %llu ranks as routed ones: "
+                "moe.shared is sp",
+                name, (unsigned long long)p->etp);
+        return err_hint(err, "set moe.shared to tp");
+    }
+    return STATUS_OK;
+}
+
+enum status serve_refuse(const struct plan *plan, const struct serve_style *style,
+                         struct err *err)
+{
+    const char *name = stack_system(plan->stack.kind)->name;
+    if (plan->workload.mode == MODE_TRAIN) {
+        err_set(err, STATUS_INPUT, "stack %s serves: it has no workload.mode train", name);
+        return err_hint(err, "set workload.mode to prefill or decode");
+    }
+    const struct parallel *p = &plan->parallel;
+    uint64_t experts = p->ep * p->etp, ranks = p->tp * plan_dp(plan);
+    if (!style->spread)
+        return STATUS_OK;
+    TRY(refuse_degrees(plan, style, name, err));
+    if (p->ep > 1 && p->tp > 1 && !p->sp && ranks != p->tp) {
+        err_set(err, STATUS_INPUT,
+                "stack %s gives each of the %llu tp ranks its own part of the tokens before "
+                "experts over %llu ranks",
+                name, (unsigned long long)p->tp, (unsigned long long)ranks);
+        return err_hint(err, "set parallel.sp to true");
+    }
+    if (experts == ranks)
+        return plan_joined_replicas(plan) > 1 ? refuse_joined(plan, name, err) : STATUS_OK;
+    err_set(err, STATUS_INPUT,
+            "stack %s spreads the experts over all %llu ranks of tp and dp, not over %llu",
+            name, (unsigned long long)ranks, (unsigned long long)experts);
+    return err_hint(err,
+                    "set parallel.ep to %llu (expert parallel), or parallel.etp (experts "
+                    "sharded like dense networks)",
+                    (unsigned long long)ranks);
+}
