@@ -92,6 +92,7 @@ static const struct job_flag flags[] = {
     NEITHER("hicache-mem-layout", JOB_VALUE, SERVER),
     RULE("moe-dense-tp-size", JOB_VALUE, NULL,
          "1 with dp attention over all ranks: dense networks are whole there", SERVER),
+    RULE("enable-dp-lm-head", JOB_SWITCH, NULL, "the head over attention's ranks", SERVER),
     DIRECT("moe-runner-backend", JOB_VALUE, "stack.experts",
            "auto=auto triton=triton triton_kernel=triton_oai cutlass=cutlass "
            "deep_gemm=deepgemm flashinfer_cutlass=flashinfer flashinfer_trtllm=trtllm_gen "
@@ -171,9 +172,16 @@ static enum status set_layout(struct job *job, const struct degrees *d, const ch
     return STATUS_OK;
 }
 
+/* Whether replicas of attention join their tokens, no expert being whole on a rank. */
+static bool is_joined(const struct job *job)
+{
+    return job_drafted(job, "parallel.ep", 1) == 1 &&
+           job_drafted(job, "parallel.etp", 1) > job_drafted(job, "parallel.tp", 1);
+}
+
 static enum status set_path(struct job *job, const char *backend, bool decode)
 {
-    const char *mode = "auto", *path = "allgather";
+    const char *mode = "auto", *path = is_joined(job) ? "auto" : "allgather";
     TRY(job_word(job, "deepep-mode", &mode));
     if (text_equal(backend, "deepep"))
         path = text_equal(mode, "normal")                  ? "deepep"
@@ -324,17 +332,24 @@ static enum status set_states(struct job *job)
     return STATUS_OK;
 }
 
-/* Where attention is on one rank each, a plan has dense networks whole there already. */
+/* Where attention is on one rank each, a plan has dense networks whole there already, and the
+ * head over attention's ranks; but replicas that join their tokens share both out. */
 static enum status check_dense(struct job *job, const struct degrees *d)
 {
-    uint64_t dense = 0;
+    uint64_t dense = 0, ranks = d->inside ? d->tp / d->dp : d->tp;
+    bool head = false, joined = is_joined(job);
     TRY(job_count(job, "moe-dense-tp-size", &dense));
-    bool alone = d->inside && d->dp == d->tp;
-    if (dense && !(dense == 1 && alone) && dense != (d->inside ? d->tp / d->dp : d->tp))
+    TRY(job_switch(job, "enable-dp-lm-head", &head));
+    ranks = joined ? d->tp : ranks;
+    if (dense && dense != ranks)
         job_warn(job, job_setting(job, "moe-dense-tp-size")->mark,
                  "dense networks over %" PRIu64
-                 " ranks matter to memory and are not modelled: they are over attention's",
-                 dense);
+                 " ranks matter to memory and are not modelled: they are over %s",
+                 dense, joined ? "all of them" : "attention's");
+    if (head && joined)
+        job_warn(job, job_setting(job, "enable-dp-lm-head")->mark,
+                 "a head over attention's ranks matters to memory and is not modelled: it is "
+                 "over all of them");
     return STATUS_OK;
 }
 
@@ -374,7 +389,6 @@ static enum status sglang_finish(struct job *job)
     bool deepep = false, eager = false;
     uint64_t graphs = 0;
     TRY(read_degrees(job, &d));
-    TRY(check_dense(job, &d));
     TRY(set_host_cache(job));
     TRY(serving_set_offload(job, "cpu-offload-gb"));
     TRY(serving_set_overrides(job, "json-model-override-args"));
@@ -391,6 +405,7 @@ static enum status sglang_finish(struct job *job)
         backend = "deepep";
     TRY(serving_set_model(job, "model-path"));
     TRY(set_layout(job, &d, backend));
+    TRY(check_dense(job, &d));
     TRY(set_batch(job, &d, text_equal(mode, "prefill")));
     TRY(serving_set_formats(job));
     TRY(set_draft(job));

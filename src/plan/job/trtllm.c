@@ -97,8 +97,8 @@ static void set_layout(struct job *job, const struct degrees *d)
     job_set_count(job, "parallel.dp", d->tp / tp, "tp-size enable-attention-dp");
     job_set_count(job, "parallel.ep", d->ep, "ep-size");
     job_set_count(job, "parallel.etp", d->tp / d->ep, "ep-size tp-size");
-    job_set(job, "moe.path", d->attention_dp && d->tp > 1 ? "allgather" : "auto",
-            "enable-attention-dp");
+    job_set(job, "moe.path", d->attention_dp && d->ep > 1 ? "allgather" : "auto",
+            "enable-attention-dp ep-size");
 }
 
 static enum status set_batch(struct job *job)

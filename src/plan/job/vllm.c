@@ -221,8 +221,10 @@ static enum status set_path(struct job *job)
                  "stands in",
                  backend);
     uint64_t dp = 1;
+    bool whole = false;
     TRY(job_count(job, "data-parallel-size", &dp));
-    if (dp == 1) /* the tokens are on every rank, whatever the backend */
+    TRY(job_switch(job, "enable-expert-parallel", &whole));
+    if (dp == 1 || !whole) /* the tokens are on every rank, or joined, whatever the backend */
         path = "auto";
     draft_set(&job->draft, "moe.path", path ? path : "allgather", s ? s->mark : mark,
               s ? s->said : origin);

@@ -17,7 +17,8 @@ static struct row_dims joined(struct hold_path *p)
 void part_join_input(struct hold_path *p)
 {
     struct row_dims all = joined(p);
-    uint16_t x = part_rows(p, "joined_hidden", CATEGORY_COMMUNICATION, &all, p->x.hidden);
+    uint16_t x = part_rows(p, "joined_hidden", CATEGORY_COMMUNICATION, &all,
+                           size_slot(p->x.sizes, SLOT_HIDDEN));
     flow_op(&p->flow, part_exchange(p, "join_tokens"), FLOW(p->input), FLOW(x));
     p->input = x;
 }
