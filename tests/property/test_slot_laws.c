@@ -12,6 +12,7 @@
 
 #include "base/rng.h"
 #include "base/text.h"
+#include "plan/derive.h"
 #include "plan/rule/rule.h"
 #include "plan/schema/schema.h"
 #include "sim/step/evaluate.h"
@@ -195,7 +196,7 @@ static void compare(const struct listed *a, const struct listed *b, uint64_t see
 static void lists_follow_slots_alone(void **state)
 {
     (void)state;
-    unsigned compared = 0, besides = 0;
+    unsigned compared = 0, besides = 0, joined = 0;
     for (uint64_t seed = 1; seed <= draws_of(DRAWS); seed++) {
         struct plan plan, moved;
         struct listed built, again;
@@ -215,6 +216,7 @@ static void lists_follow_slots_alone(void **state)
                 compare(&built, &again, seed);
                 compared++;
                 besides += plan.lora.rank > 0;
+                joined += plan_joined_replicas(&plan) > 1;
             }
             arena_release(&built.arena);
             arena_release(&again.arena);
@@ -222,6 +224,7 @@ static void lists_follow_slots_alone(void **state)
     }
     assert_in_range(compared, draws_of(DRAWS) / 2, draws_of(DRAWS));
     assert_in_range(besides, draws_of(DRAWS) / 20, draws_of(DRAWS));
+    assert_in_range(joined, draws_of(DRAWS) / 30, draws_of(DRAWS));
 }
 
 int main(void)

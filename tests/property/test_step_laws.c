@@ -400,6 +400,7 @@ static uint64_t ranks_of(const struct plan *plan, enum process_group group)
                                          [GROUP_ETP] = p->etp,
                                          [GROUP_DP] = plan_dp(plan) * p->cp,
                                          [GROUP_EDP] = plan_expert_dp(plan),
+                                         [GROUP_REPLICAS] = plan_dp(plan),
                                          [GROUP_DP_SHARD] = shard.dense,
                                          [GROUP_EDP_SHARD] = shard.experts,
                                          [GROUP_DP_REPLICA] = same.dense,

@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "plan/derive.h"
+#include "plan/engine.h"
 #include "plan/rule/rule.h"
 #include "plan/schema/schema.h"
 #include "support/random_plan.h"
@@ -176,6 +178,22 @@ static void base(struct rng *rng, struct rng *layers, enum stack_kind stack, str
     }
 }
 
+/* Experts split over all replicas of attention, in a third of the engines' plans. */
+static void join_replicas(struct rng *rng, struct plan *plan)
+{
+    char text[RULE_TEXT], hint[RULE_TEXT];
+    struct plan joined = *plan;
+    if (!plan_is_engine(plan) || plan_dp(plan) == 1 || rng_below(rng, 3))
+        return;
+    joined.parallel.ep = 1;
+    joined.parallel.etp = plan->parallel.tp * plan_dp(plan);
+    joined.parallel.sp = false;
+    joined.moe.path = PATH_AUTO;
+    joined.moe.redundant_experts = 0;
+    if (!rule_check(&joined, text, hint))
+        *plan = joined;
+}
+
 static bool is_refused(const struct plan *plan)
 {
     struct arena arena = {0};
@@ -189,14 +207,16 @@ static bool is_refused(const struct plan *plan)
 bool plan_shaped(struct plan *plan, enum stack_kind stack, uint64_t seed)
 {
     enum { DRAWS = 400, PASSES = 2 };
-    struct rng rng, layers; /* apart: what layers there are moves no other draw */
+    struct rng rng, layers, joined; /* apart: what layers there are moves no other draw */
     rng_init(&rng, seed, stack, 0, 0, 0);
+    rng_init(&joined, seed, stack, 2, 0, 0);
     rng_init(&layers, seed, stack, 1, 0, 0);
     for (unsigned i = 0; i < DRAWS; i++) {
         base(&rng, &layers, stack, plan);
         /* a second time for what the first could not have yet */
         for (size_t j = 0; j < PASSES * (sizeof choices / sizeof *choices); j++)
             draw(&rng, &choices[j % (sizeof choices / sizeof *choices)], plan);
+        join_replicas(&joined, plan);
         if (!is_refused(plan))
             return true;
     }

@@ -1,0 +1,295 @@
+/* Experts split over several replicas of attention (ep 1, etp = tp x dp), worked out by hand:
+ * what a rank holds, multiplies and sends, for DeepSeek-V3 under SGLang's dp attention and
+ * gpt-oss-120b under vLLM's data parallelism. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "base/text.h"
+#include "plan/derive.h"
+#include "plan/read/load.h"
+#include "sim/answer/predict.h"
+#include "sim/step/ops.h"
+#include "support/plans.h"
+#include "work/stack/stack.h"
+
+#define SGLANG                                                                                 \
+    "model: deepseek-v3\ncluster: h200-8x1\nstack: sglang\nparallel: {ep: 1}\n"                \
+    "workload: {mode: decode, micro_batch: 64, context_length: 4096}\n"
+#define VLLM                                                                                   \
+    "model: gpt-oss-120b\ncluster: h200-4x1\nstack: vllm\nparallel: {ep: 1}\n"                 \
+    "workload: {mode: decode, micro_batch: 64, context_length: 4096}\n"
+
+/* ---- what a rank holds ---- */
+
+static uint64_t held(const char *text, const char *set, const char *name)
+{
+    struct arena arena = {0};
+    struct plan plan;
+    struct work work;
+    struct slots slots;
+    struct err err = {0};
+    plan_set(text, set, &arena, &plan);
+    if (work_build(&plan, &arena, &work, &err) != STATUS_OK)
+        fail_msg("%s: %s", set, err.text);
+    slots_from_plan(&plan, &slots);
+    uint64_t *values = arena_alloc(&arena, work.sizes.n, sizeof *values);
+    assert_true(sizes_eval(&work.sizes, &slots, values));
+    const struct buffer *buffer = plan_buffer(&work, name);
+    uint64_t bytes = values[buffer->bytes.node] * values[buffer->count.node];
+    arena_release(&arena);
+    return bytes;
+}
+
+/* fp8 with an f32 scale per 128 x 128 block */
+static uint64_t matrix(uint64_t rows, uint64_t columns)
+{
+    return rows * columns + (rows + 127) / 128 * ((columns + 127) / 128) * 4;
+}
+
+static uint64_t network(uint64_t hidden, uint64_t width)
+{
+    return 2 * matrix(hidden, width) + matrix(width, hidden);
+}
+
+/* tp 8 dp 8 on 8 H200: experts, dense and shared networks and the head as under tp 8, attention
+ * and embedding whole on every rank. */
+static void sglang_splits_networks_and_not_attention(void **state)
+{
+    (void)state;
+    const uint64_t hidden = 7168;
+    const struct {
+        const char *name;
+        uint64_t bytes;
+        bool as_tensor; /* the same bytes as under tp 8 */
+    } cases[] = {
+        {"expert_weights", 58 * 256 * network(hidden, 2048 / 8), true},
+        {"dense_mlp_weights", 3 * network(hidden, 18432 / 8), true},
+        {"shared_expert_weights", 58 * network(hidden, 2048 / 8), true},
+        {"head_weights", 129280 / 8 * hidden * 2, true},
+        {"router_weights", 58 * hidden * 256 * 2, true},
+        {"embedding_weights", 129280 * hidden * 2, false},
+        {"attention_weights",
+         61 * (matrix(hidden, 1536) + matrix(1536, 128 * 192) + matrix(hidden, 576) +
+               matrix(512, 128 * 256) + matrix(128 * 128, hidden)),
+         false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        uint64_t joined = held(SGLANG, "parallel.tp=1", cases[i].name);
+        uint64_t tensor = held(SGLANG, "parallel.tp=8", cases[i].name);
+        if (joined != cases[i].bytes || (joined == tensor) != cases[i].as_tensor)
+            fail_msg("%s: %ju B, by hand %ju, under tp 8 %ju", cases[i].name, (uintmax_t)joined,
+                     (uintmax_t)cases[i].bytes, (uintmax_t)tensor);
+    }
+    /* rows of 8 x 64 tokens, and logits of all of them */
+    assert_int_equal(held(SGLANG, "parallel.tp=1", "joined_hidden"), 512 * hidden * 2);
+    assert_int_equal(held(SGLANG, "parallel.tp=1", "router_scores"), 512 * 256 * 4);
+    assert_int_equal(held(SGLANG, "parallel.tp=1", "expert_out"), 512 * 8 * hidden * 2);
+    assert_int_equal(held(SGLANG, "parallel.tp=1", "logits_joined"),
+                     UINT64_C(512) * 129280 * 2);
+    assert_int_equal(held(SGLANG, "parallel.tp=1", "moe_output"), 64 * hidden * 2);
+}
+
+/* vLLM joins the tokens of the routed experts alone: -tp 1 -dp 4 and -tp 2 -dp 2 hold the same
+ * of those, a tp rank its part of the rest. */
+static void vllm_splits_experts_alone(void **state)
+{
+    (void)state;
+    uint64_t experts = held(VLLM, "parallel.tp=4", "expert_weights");
+    assert_int_equal(held(VLLM, "parallel.tp=1", "expert_weights"), experts);
+    assert_int_equal(held(VLLM, "parallel.tp=2", "expert_weights"), experts);
+    assert_int_equal(held(VLLM, "parallel.tp=1", "head_weights"), 201088 * 2880 * 2);
+    assert_int_equal(held(VLLM, "parallel.tp=2", "head_weights"), 201088 / 2 * 2880 * 2);
+    /* the choice is made of 64 tokens, and gathered with them */
+    assert_int_equal(held(VLLM, "parallel.tp=2", "router_scores"), 64 * 128 * 4);
+    assert_int_equal(held(VLLM, "parallel.tp=2", "joined_hidden"), 2 * 64 * 2880 * 2);
+    assert_int_equal(held(VLLM, "parallel.tp=1", "joined_hidden"), 4 * 64 * 2880 * 2);
+    assert_int_equal(held(VLLM, "parallel.tp=1", "joined_gates"), 4 * 64 * 4 * 4);
+    assert_int_equal(held(VLLM, "parallel.tp=1", "joined_indices"), 4 * 64 * 4 * 4);
+    /* deepseek-v3: dense and shared networks over tp alone, whole here (tp 1) */
+    assert_int_equal(held(SGLANG, "stack=vllm parallel.tp=1", "dense_mlp_weights"),
+                     3 * network(7168, 18432));
+    assert_int_equal(held(SGLANG, "stack=vllm parallel.tp=1", "shared_expert_weights"),
+                     58 * network(7168, 2048));
+    assert_int_equal(held(SGLANG, "stack=trtllm parallel.tp=1", "expert_weights"),
+                     58 * 256 * network(7168, 2048 / 8));
+    assert_int_equal(held(SGLANG, "stack=trtllm parallel.tp=1", "dense_mlp_weights"),
+                     3 * network(7168, 18432));
+}
+
+/* ---- what a rank does ---- */
+
+struct step_ops {
+    struct arena arena;
+    struct plan plan;
+    struct ops_report report;
+};
+
+static void list(const char *text, const char *set, struct step_ops *s)
+{
+    struct err err = {0};
+    struct work work;
+    struct slots slots;
+    const struct ops_ask ask = {.sample = 0};
+    memset(s, 0, sizeof *s);
+    plan_set(text, set, &s->arena, &s->plan);
+    if (work_build(&s->plan, &s->arena, &work, &err) != STATUS_OK)
+        fail_msg("%s: %s", set, err.text);
+    slots_from_plan(&s->plan, &slots);
+    if (ops_of(&s->plan, &ask, &work, &slots, &s->arena, &s->report, &err) != STATUS_OK)
+        fail_msg("%s: %s", set, err.text);
+}
+
+static const struct op_report *find(const struct step_ops *s, const char *name,
+                                    enum segment segment)
+{
+    for (size_t i = 0; i < s->report.n; i++)
+        if (text_equal(s->report.ops[i].name, name) && s->report.ops[i].segment == segment)
+            return &s->report.ops[i];
+    return NULL;
+}
+
+static const struct op_report *moe(const struct step_ops *s, const char *name)
+{
+    const struct op_report *op = find(s, name, SEGMENT_MOE);
+    if (!op)
+        fail_msg("no op '%s'", name);
+    return op;
+}
+
+/* 512 tokens x top-8 rows over all experts of width 256, whatever routing chooses; the FLOPs of
+ * all ranks together are those of the tokens. */
+static void every_rank_multiplies_all_rows(void **state)
+{
+    (void)state;
+    static const char *const sets[] = {"parallel.tp=1",
+                                       "parallel.tp=2",
+                                       "parallel.tp=4",
+                                       "stack=vllm parallel.tp=2",
+                                       "stack=trtllm parallel.tp=1",
+                                       "parallel.tp=1 moe.routing.distribution=zipf"};
+    for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
+        struct step_ops s;
+        list(SGLANG, sets[i], &s);
+        uint64_t ranks = plan_world(&s.plan), dp = plan_dp(&s.plan), all = dp * 64;
+        const struct op_report *up = moe(&s, "gate_up"), *down = moe(&s, "down");
+        assert_int_equal(up->rows, all * 8);
+        assert_int_equal(up->n, 2 * 2048 / ranks);
+        assert_int_equal(ranks * (up->flop + down->flop), 2 * 3 * 7168 * 2048 * all * 8);
+        bool networks = s.plan.stack.kind == STACK_SGLANG;
+        const struct op_report *router = moe(&s, "router"), *shared = moe(&s, "shared_down");
+        assert_int_equal(router->rows, networks ? all : 64);
+        assert_int_equal(shared->rows, networks ? all : 64);
+        assert_int_equal(ranks * shared->flop, 2 * 7168 * UINT64_C(2048) * all);
+        const struct op_report *mlp = find(&s, "mlp_down", SEGMENT_DENSE);
+        assert_int_equal(ranks * mlp->flop, 2 * 7168 * UINT64_C(18432) * all);
+        arena_release(&s.arena);
+    }
+}
+
+/* Gathered over dp replicas and scattered again, (dp - 1) T H each way; with tp > 1 the sums
+ * are those of one collective over all ranks (layer_replicas.c). */
+static void what_is_sent_has_a_closed_form(void **state)
+{
+    (void)state;
+    const uint64_t row = 7168 * 2, own = 64 * row;
+    for (uint64_t tp = 1; tp <= 4; tp *= 2) {
+        char set[64];
+        struct step_ops s;
+        uint64_t dp = 8 / tp;
+        snprintf(set, sizeof set, "parallel.tp=%ju", (uintmax_t)tp);
+        list(SGLANG, set, &s);
+        assert_int_equal(moe(&s, "join_moe_x")->bytes_sent, (dp - 1) * own);
+        assert_int_equal(moe(&s, "part_moe")->bytes_sent, (dp - 1) * own);
+        uint64_t whole = 8 * own / tp; /* of all replicas, reduced and scattered over 8 ranks,
+                                        * then gathered over the tp ranks of one */
+        uint64_t sent = moe(&s, "part_moe")->bytes_sent;
+        if (tp > 1)
+            sent += moe(&s, "reduce_moe_sum")->bytes_sent;
+        assert_int_equal(sent, whole - whole / 8 + (tp - 1) * (own / tp));
+        arena_release(&s.arena);
+    }
+}
+
+/* Where prompts are uneven SGLang fills the buffer of all tokens by an all-reduce. */
+static void sglang_reduces_what_prompts_bring(void **state)
+{
+    (void)state;
+    static const char prefill[] = "parallel.tp=1 workload.mode=prefill workload.micro_batch=1 "
+                                  "workload.sequence_length=1024";
+    struct step_ops s;
+    list(SGLANG, prefill, &s);
+    uint64_t whole = 8 * 1024 * UINT64_C(7168) * 2;
+    assert_int_equal(moe(&s, "join_moe_x")->bytes_sent, 2 * (whole - whole / 8));
+    assert_int_equal(moe(&s, "part_moe")->bytes_sent, 2 * (whole - whole / 8));
+    arena_release(&s.arena);
+}
+
+/* ---- what is predicted ---- */
+
+static void tell(const char *text, const char *set, struct arena *arena, struct plan *plan,
+                 struct prediction *prediction)
+{
+    struct predict_options options = {0};
+    struct err err = {0};
+    plan_set(text, set, arena, plan);
+    if (predict(plan, &options, arena, prediction, &err) != STATUS_OK)
+        fail_msg("%s: %s", set, err.text);
+}
+
+/* Each rank has a slice of every expert: no routing makes one fuller than another. */
+static void routing_moves_no_bytes(void **state)
+{
+    (void)state;
+    struct arena arena = {0};
+    struct plan plan;
+    struct prediction even, uneven;
+    tell(SGLANG, "parallel.tp=1", &arena, &plan, &even);
+    tell(SGLANG, "parallel.tp=1 moe.routing.distribution=zipf moe.routing.alpha=1.2", &arena,
+         &plan, &uneven);
+    assert_int_equal(even.memory.total_bytes, uneven.memory.total_bytes);
+    assert_int_equal(even.memory.total_bytes, even.memory.worst_bytes);
+    assert_true(even.moe.routing.rows == uneven.moe.routing.rows);
+    assert_true(uneven.moe.routing.rank_imbalance == 1);
+    arena_release(&arena);
+}
+
+/* vLLM profiles max_num_batched_tokens on every replica: 8 x 8192 tokens reach the experts, a
+ * Triton workspace of 65536 x 8 rows of max(I, H) and max(2 I, H), 14 GiB (engines.md 1.5). */
+static void the_profile_run_joins_all_replicas(void **state)
+{
+    (void)state;
+    struct arena arena = {0};
+    struct plan plan;
+    struct prediction joined, tensor;
+    tell(SGLANG, "stack=vllm parallel.tp=8", &arena, &plan, &tensor);
+    tell(SGLANG, "stack=vllm parallel.tp=1", &arena, &plan, &joined);
+    static const char profile[] =
+        "stack=vllm parallel.tp=1 workload.mode=prefill workload.micro_batch=1 "
+        "workload.sequence_length=8192 workload.scenario=profile_run";
+    uint64_t rows = UINT64_C(65536) * 8 * 7168 * 2;
+    assert_int_equal(held(SGLANG, profile, "workspace13"), rows);
+    assert_int_equal(held(SGLANG, profile, "workspace2"), rows);
+    assert_true(joined.serving.present && tensor.serving.present);
+    assert_true(joined.serving.activation_bytes >
+                tensor.serving.activation_bytes + 7 * (2 * rows / 8));
+    arena_release(&arena);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sglang_splits_networks_and_not_attention),
+        cmocka_unit_test(vllm_splits_experts_alone),
+        cmocka_unit_test(every_rank_multiplies_all_rows),
+        cmocka_unit_test(what_is_sent_has_a_closed_form),
+        cmocka_unit_test(sglang_reduces_what_prompts_bring),
+        cmocka_unit_test(routing_moves_no_bytes),
+        cmocka_unit_test(the_profile_run_joins_all_replicas),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
