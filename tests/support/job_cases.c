@@ -296,7 +296,7 @@ const struct job_case job_cases[] = {
      "parallel.tp=1 parallel.dp=72 parallel.ep=72 moe.path=deepep_ll workload.micro_batch=256 "
      "workload.sequence_length=4096 moe.redundant_experts=32 cluster.nodes=9 "
      "stack.graph_batch=256",
-     0},
+     2},
     {"vllm/pool.sh", "cluster=h100", "memory.cache_blocks=4000 stack.graph_batch=64", 0},
     {"sglang/pool.sh", "cluster=h100", "memory.cache_tokens=200000 stack.graph_batch=96", 0},
     {"trtllm/two-nodes.sh", "",
@@ -317,6 +317,8 @@ const struct job_case job_cases[] = {
      0},
     {"vllm/overrides.sh", "cluster=h200",
      "model.layers=31 model.max_position=163840 parallel.dcp=8 parallel.tp=8", 0},
+    {"vllm/alike.sh", "cluster=h100",
+     "memory.window_ratio=1 workload.context_length=32768 parallel.tp=2", 0},
     {"vllm/text-only.sh", "cluster=h100", "workload.encoder.limit=0 parallel.tp=8", 0},
     {"sglang/host-cache.sh", "cluster=h200",
      "memory.host_cache=120GB memory.host_cache_ratio=0 "

@@ -477,7 +477,8 @@ static void low_latency_dispatch_goes_in_rounds(void **state)
 }
 
 /* engines.md 1.4: gpt-oss's 18 full and 18 sliding layers, 10 GiB of cache: two groups of 18,
- * which a 0.19 log counts as one group's tokens and a 0.33 log by its longest sequence. */
+ * which a 0.19 log counts as one group's tokens and a 0.33 log by its longest sequence. Without
+ * the hybrid manager one group of 36 has half the blocks. */
 static void groups_of_layers_share_blocks(void **state)
 {
     (void)state;
@@ -489,16 +490,19 @@ static void groups_of_layers_share_blocks(void **state)
         {"0.19", 131072, 18204, 145632},
         {"0.33", 131072, 18204, 258648},
         {"0.33", 8192, 18204, 145489},
+        {"0.33, alike", 8192, 9102, 145632},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct arena arena = {0};
         struct plan plan =
             load_text(arena_printf(&arena,
                                    "model: gpt-oss-120b\ncluster: h100\n"
-                                   "stack: {base: vllm, version: \"%s\"}\n"
+                                   "stack: {base: vllm, version: \"%.4s\"}\n"
                                    "workload: {mode: decode, context_length: %u,\n"
-                                   "  max_num_batched_tokens: 8192}\n",
-                                   rows[i].version, rows[i].context),
+                                   "  max_num_batched_tokens: 8192}\n"
+                                   "memory: {window_ratio: %d}\n",
+                                   rows[i].version, rows[i].context,
+                                   strstr(rows[i].version, "alike") != NULL),
                       &arena);
         struct serving_report r = {.cache_bytes = (uint64_t)10 << 30,
                                    .context_tokens = rows[i].context};

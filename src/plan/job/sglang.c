@@ -99,6 +99,24 @@ static const struct job_flag flags[] = {
            "marlin=marlin",
            "auto", SERVER),
     TIME("attention-backend", JOB_VALUE, NULL, NULL, SERVER),
+    TIME("mm-attention-backend", JOB_VALUE, NULL, NULL, SERVER),
+    TIME("speculative-attention-mode", JOB_VALUE, NULL, NULL, SERVER),
+    TIME("fp8-gemm-backend", JOB_VALUE, "auto", NULL, SERVER),
+    TIME("enable-mixed-chunk", JOB_SWITCH, NULL, "prompts run apart from decodes", SERVER),
+    TIME("num-continuous-decode-steps", JOB_VALUE, "1", NULL, SERVER),
+    TIME("disable-shared-experts-fusion", JOB_SWITCH, NULL, NULL, SERVER),
+    TIME("disable-chunked-prefix-cache", JOB_SWITCH, NULL, NULL, SERVER),
+    TIME("ep-dispatch-algorithm", JOB_VALUE, NULL, NULL, SERVER),
+    TIME("init-expert-location", JOB_VALUE, "trivial", "placement is as the plan says", SERVER),
+    TIME("pp-async-batch-depth", JOB_VALUE, "0", NULL, SERVER),
+    MEMORY("enable-lora", JOB_SWITCH, NULL, "no room for adapters is counted", SERVER),
+    MEMORY("lora-paths", JOB_LIST, NULL, "no room for adapters is counted", SERVER),
+    NEITHER("max-loras-per-batch", JOB_VALUE, SERVER),
+    NEITHER("max-lora-rank", JOB_VALUE, SERVER),
+    RULE("enable-symm-mem", JOB_SWITCH, "memory.reserve", "4 GiB, held before all else",
+         SERVER),
+    NEITHER("tokenizer-worker-num", JOB_VALUE, SERVER),
+    NEITHER("enable-memory-saver", JOB_SWITCH, SERVER),
     TIME("enable-torch-compile", JOB_SWITCH, NULL, NULL, SERVER),
     TIME("schedule-conservativeness", JOB_VALUE, NULL, NULL, SERVER),
     NEITHER("host", JOB_VALUE, SERVER),
@@ -304,7 +322,7 @@ static enum status set_host_cache(struct job *job)
 static enum status set_states(struct job *job)
 {
     const char *format = "float32", *strategy = "auto";
-    bool plain = false, serial = false, alike = false, known;
+    bool plain = false, serial = false, alike = false, symmetric = false, known;
     struct plan *plan = arena_alloc(job->arena, 1, sizeof *plan);
     TRY(job_word(job, "mamba-ssm-dtype", &format));
     TRY(job_word(job, "mamba-scheduler-strategy", &strategy));
@@ -312,6 +330,9 @@ static enum status set_states(struct job *job)
     TRY(job_switch(job, "disable-overlap-schedule", &serial));
     TRY(job_switch(job, "disable-hybrid-swa-memory", &alike));
     TRY(job_part(job, "model", plan, &known));
+    TRY(job_switch(job, "enable-symm-mem", &symmetric));
+    if (symmetric)
+        job_set(job, "memory.reserve", "4 GiB", "enable-symm-mem");
     if (alike)
         job_set(job, "memory.window_ratio", "1", "disable-hybrid-swa-memory");
     if (!known || !model_mixers(&plan->model, MIXER_LINEAR))

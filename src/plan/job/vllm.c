@@ -76,6 +76,18 @@ static const struct job_flag flags[] = {
     DIRECT("enable-dbo", JOB_SWITCH, "moe.overlap", NULL, NULL, PARALLEL_CONFIG),
     DIRECT("block-size", JOB_VALUE, "memory.cache_block", NULL, NULL, CACHE),
     NEITHER("swap-space", JOB_VALUE, CACHE),
+    DIRECT("mamba-ssm-cache-dtype", JOB_VALUE, "model.linear.state",
+           "float32=f32 bfloat16=bf16 float16=f16", NULL, CACHE),
+    MEMORY("mamba-cache-dtype", JOB_VALUE, "auto",
+           "the convolution's columns have the activations' format", CACHE),
+    MEMORY("mamba-block-size", JOB_VALUE, NULL, "blocks are as long as hold a state", CACHE),
+    RULE("disable-hybrid-kv-cache-manager", JOB_SWITCH, "memory.window_ratio", "1", CACHE),
+    NEITHER("calculate-kv-scales", JOB_SWITCH, CACHE),
+    MEMORY("mm-encoder-tp-mode", JOB_VALUE, "weights",
+           "the encoder's weights are over tensor-parallel ranks", MULTIMODAL),
+    MEMORY("skip-mm-profiling", JOB_SWITCH, NULL, "the profile run encodes images", MULTIMODAL),
+    TIME("long-prefill-token-threshold", JOB_VALUE, "0", NULL, ENGINE),
+    NEITHER("max-seq-len-to-capture", JOB_VALUE, ENGINE),
     RULE("enable-lora", JOB_SWITCH, "lora.slots", "max-loras, 1 unless given", LORA),
     RULE("max-loras", JOB_VALUE, "lora.slots", "with enable-lora", LORA),
     RULE("max-lora-rank", JOB_VALUE, "lora.rank", "with enable-lora: 16 unless given", LORA),
@@ -347,6 +359,16 @@ static enum status set_images(struct job *job)
     return STATUS_OK;
 }
 
+/* Without the hybrid manager layers that slide keep what full ones do. */
+static enum status set_windows(struct job *job)
+{
+    bool alike = false;
+    TRY(job_switch(job, "disable-hybrid-kv-cache-manager", &alike));
+    if (alike)
+        job_set(job, "memory.window_ratio", "1", "disable-hybrid-kv-cache-manager");
+    return STATUS_OK;
+}
+
 static enum status vllm_finish(struct job *job)
 {
     TRY(set_pool(job));
@@ -354,6 +376,7 @@ static enum status vllm_finish(struct job *job)
     TRY(set_images(job));
     TRY(serving_set_offload(job, "cpu-offload-gb"));
     TRY(serving_set_overrides(job, "hf-overrides"));
+    TRY(set_windows(job));
     TRY(set_captured(job));
     TRY(serving_set_model(job, "model"));
     TRY(set_layout(job));
@@ -428,6 +451,8 @@ static enum status vllm_write(struct job_writer *writer)
         writer_count(writer, "kv-cache-memory-bytes", plan->memory.cache_bytes);
     write_adapters(writer);
     serving_write_offload(writer);
+    if (plan->memory.window_ratio == 1)
+        writer_flag(writer, "disable-hybrid-kv-cache-manager", NULL);
     if (plan->stack.graphs == GRAPHS_NONE)
         writer_flag(writer, "enforce-eager", NULL);
     serving_write_formats(writer);

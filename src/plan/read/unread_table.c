@@ -438,7 +438,7 @@ const struct unread_row unread_rows[] = {
     WHEN("memory.host_cache", STACK(BIT(STACK_SGLANG)), INFERS),
     WHEN("memory.host_cache_ratio", STACK(BIT(STACK_SGLANG)), INFERS,
          ZERO("memory.host_cache")),
-    WHEN("memory.window_ratio", STACK(BIT(STACK_SGLANG)), INFERS),
+    WHEN("memory.window_ratio", STACK(BIT(STACK_VLLM) | BIT(STACK_SGLANG)), INFERS),
     WHEN("memory.state_ratio", LINEAR, STACK(BIT(STACK_SGLANG)), INFERS,
          ZERO("memory.state_slots")),
     WHEN("memory.state_slots", LINEAR, STACK(BIT(STACK_SGLANG)), INFERS),

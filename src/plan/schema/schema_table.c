@@ -685,8 +685,9 @@ const struct field schema_table[] = {
          "sglang: the same as a multiple of the pool, where memory.host_cache is 0 "
          "(--hicache-ratio, 2 unless given)"),
     REAL("memory.window_ratio", memory.window_ratio, 0, 1, "0",
-         "sglang: tokens that window layers keep to those of full ones; 1: as many "
-         "(--swa-full-tokens-ratio, 0.8 unless given)"),
+         "tokens that window layers keep to those of full ones: sglang's "
+         "--swa-full-tokens-ratio, 0.8 unless given; 1: as many (vllm's "
+         "--disable-hybrid-kv-cache-manager)"),
     REAL("memory.state_ratio", memory.state_ratio, 0, 1e4, "0",
          "sglang: bytes of recurrent layers' states to those of the KV cache "
          "(--mamba-full-memory-ratio, 0.9 unless given)"),

@@ -83,6 +83,10 @@ void cache_groups_of(const struct plan *plan, const struct slots *slots,
     double spared = 0; /* layers' tokens that slide out */
     *out = (struct cache_groups){0};
     count_layers(plan, slots, count);
+    if (plan->memory.window_ratio == 1) { /* layers that slide keep all tokens, as full ones */
+        count[MIXER_FULL] += count[MIXER_WINDOW] + count[MIXER_CHUNK];
+        count[MIXER_WINDOW] = count[MIXER_CHUNK] = 0;
+    }
     if (release->pool == POOL_OF_DEVICE) {
         out->block_tokens = block_tokens(plan, count);
         out->layers = group_size(count, release->keeps_workspaces);
