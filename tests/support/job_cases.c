@@ -339,7 +339,7 @@ const struct job_case job_cases[] = {
      "parallel.ep=8 parallel.etp=1 workload.max_num_batched_tokens=32768 "
      "workload.tokens_per_sequence=4 workload.speculation.tokens=3 "
      "workload.speculation.method=model workload.speculation.branches=1 precision.kv_cache=fp8",
-     2},
+     3},
     {"vllm/draft.sh", "cluster=h200",
      "parallel.tp=4 workload.tokens_per_sequence=6 workload.speculation.tokens=5 "
      "workload.speculation.method=model workload.speculation.model=llama-3.1-8b "

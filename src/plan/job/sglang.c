@@ -105,7 +105,7 @@ static const struct job_flag flags[] = {
     TIME("enable-mixed-chunk", JOB_SWITCH, NULL, "prompts run apart from decodes", SERVER),
     TIME("num-continuous-decode-steps", JOB_VALUE, "1", NULL, SERVER),
     TIME("disable-shared-experts-fusion", JOB_SWITCH, NULL, NULL, SERVER),
-    TIME("disable-chunked-prefix-cache", JOB_SWITCH, NULL, NULL, SERVER),
+    NEITHER("disable-chunked-prefix-cache", JOB_SWITCH, SERVER),
     TIME("ep-dispatch-algorithm", JOB_VALUE, NULL, NULL, SERVER),
     TIME("init-expert-location", JOB_VALUE, "trivial", "placement is as the plan says", SERVER),
     TIME("pp-async-batch-depth", JOB_VALUE, "0", NULL, SERVER),
