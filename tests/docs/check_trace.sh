@@ -29,6 +29,15 @@ cp "$scratch/trace.json" "$scratch/first.json"
 simulated examples/seed000-primus-turbo.yaml --set parallel.pp=4 --set parallel.vpp=2 \
     --set parallel.schedule=interleaved
 cmp "$scratch/trace.json" "$scratch/first.json" || exit 1
+# a served plan's step is its decode step of all sequences; a draft's passes are in a step
+vllm=examples/vllm-deepseek-v3-h200.yaml
+draft='--set workload.speculation.tokens=2 --set workload.speculation.method=mtp'
+for load in concurrency=64 concurrency=2048 request_rate=4; do
+    simulated $vllm --set workload.mode=serve --set workload.$load
+done
+simulated $vllm --set workload.mode=serve --set workload.concurrency=64 $draft
+simulated $vllm $draft
+simulated $vllm --set workload.mode=serve --set parallel.pp=2 --set parallel.ep=8
 "$MOEPLAN" run examples/host-small.yaml --backward --repeat 3 --trace "$scratch/run.json" \
     > /dev/null || exit 1
 python3 tests/docs/check_trace.py "$scratch/run.json" || exit 1

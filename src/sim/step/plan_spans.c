@@ -3,6 +3,7 @@
 
 #include "plan/layers.h"
 #include "sim/serve/serve.h"
+#include "sim/time/step_draft.h"
 
 enum segment plan_spans_layer(const struct model *model)
 {
@@ -18,27 +19,54 @@ enum segment plan_spans_layer(const struct model *model)
     return segment_of_kind(kind);
 }
 
+/* The step that time_of says seconds of: of a served plan the decode step of all sequences. */
+static enum status open_step(const struct plan *plan, const struct plan_spans_ask *ask,
+                             struct arena *arena, struct stepper *s,
+                             struct demand_spread *spread, bool *routed, struct err *err)
+{
+    struct plan *decode = arena_alloc(arena, 2, sizeof *decode);
+    struct serve_load load;
+    if (plan->workload.mode == MODE_SERVE) {
+        TRY(serve_load_of(plan, arena, &load, err));
+        serve_step_plan(plan, MODE_DECODE, load.sequences, decode);
+        plan = decode;
+    }
+    plan = serve_held(plan, decode + 1, NULL);
+    TRY(stepper_build(s, plan, ask->profile, arena, err));
+    return time_demand(plan, &s->pricing.rates, ask->routing, NULL, arena, spread, routed, err);
+}
+
+/* The draft's passes follow the step; they take over what it was composed in. */
+static bool add_draft(struct plan_spans *out)
+{
+    if (!out->stepper.draft)
+        return true;
+    if (!step_draft_add(&out->stepper, &out->step))
+        return false;
+    step_spans_draft(&out->list, out->step.step_s);
+    return true;
+}
+
 enum status plan_spans_of(const struct plan *plan, const struct plan_spans_ask *ask,
                           struct arena *arena, struct plan_spans *out, struct err *err)
 {
     struct demand_spread spread;
     struct step_parts parts;
-    bool routed;
-    plan = serve_held(plan, arena_alloc(arena, 1, sizeof *plan), NULL);
+    bool routed, fits;
     *out = (struct plan_spans){.stepper = {.routing = ask->routing},
                                .list = {.arena = arena},
                                .segment = ask->segment};
-    TRY(stepper_build(&out->stepper, plan, ask->profile, arena, err));
-    TRY(time_demand(plan, &out->stepper.pricing.rates, ask->routing, NULL, arena, &spread,
-                    &routed, err));
-    if (!stepper_parts(&out->stepper, routed ? &spread.expected : NULL, true, &out->step,
-                       &parts))
-        return err_set(err, STATUS_INPUT, "a size of the plan's ops overflows 64 bits");
-    if (ask->segment == SEGMENT_COUNT)
+    TRY(open_step(plan, ask, arena, &out->stepper, &spread, &routed, err));
+    fits = stepper_parts(&out->stepper, routed ? &spread.expected : NULL, true, &out->step,
+                         &parts);
+    if (fits && ask->segment == SEGMENT_COUNT) {
         step_spans(&parts, &out->step, ask->most, &out->list);
-    else
+        fits = add_draft(out);
+    } else if (fits) {
         step_spans_layer(&parts, ask->segment, &out->list);
-    return STATUS_OK;
+    }
+    return fits ? STATUS_OK
+                : err_set(err, STATUS_INPUT, "a size of the plan's ops overflows 64 bits");
 }
 
 void plan_spans_release(struct plan_spans *spans)

@@ -215,6 +215,19 @@ void step_spans(const struct step_parts *parts, const struct step_time *step, si
     span_sort(out);
 }
 
+void step_spans_draft(struct span_list *step, double step_s)
+{
+    const struct span passes = {.op = "draft",
+                                .phase = "forward",
+                                .stream = SPAN_TASKS,
+                                .number = SIZE_MAX,
+                                .begin_s = step->end_s,
+                                .end_s = step_s};
+    span_add(step, &passes);
+    step->end_s = step_s;
+    span_sort(step);
+}
+
 /* ---- one layer ---- */
 
 void step_spans_layer(const struct step_parts *parts, enum segment segment,

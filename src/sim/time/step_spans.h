@@ -43,6 +43,10 @@ enum time_part span_part(const struct stepper *stepper, const struct span *span)
 void step_spans(const struct step_parts *parts, const struct step_time *step, size_t most,
                 struct span_list *out);
 
+/* What a draft's passes add at the end of a step that with them takes step_s: on the last
+ * stage, which has the tokens that they go on from. */
+void step_spans_draft(struct span_list *step, double step_s);
+
 /* One layer of a kind, forward and backward in a row, begun at 0. Nothing for one that no chunk
  * has. */
 void step_spans_layer(const struct step_parts *parts, enum segment segment,
