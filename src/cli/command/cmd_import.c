@@ -6,6 +6,7 @@
 #include "cli/option/plan_argument.h"
 #include "report/plan_json.h"
 #include "plan/hf/import_hf.h"
+#include "plan/hf/import_hf_quant.h"
 #include "plan/read/part.h"
 #include "plan/schema/schema.h"
 #include "plan/read/show.h"
@@ -28,11 +29,12 @@ static const struct option options[] = {
 };
 
 static enum status read_model(const struct invocation *call, const struct node *root,
-                              struct plan *plan, struct err *err)
+                              struct plan *plan, struct text *notes, struct err *err)
 {
     const char *file = call->operands[0];
     schema_defaults(plan);
     TRY(import_hf_model(root, &plan->model, err));
+    TRY(import_hf_quant(root, call->arena, &plan->model, notes, err));
     if (plan->model.name[0] == '\0' && !text_equal(file, "-"))
         part_name_of_path(plan->model.name, file);
     return STATUS_OK;
@@ -90,12 +92,8 @@ static void write_yaml(const struct invocation *call, const struct plan *plan)
 }
 
 /* What of the configuration the model does not have: to people, whatever the format. */
-static void write_notes(const struct invocation *call, const struct node *root,
-                        const struct plan *plan)
+static void write_notes(const char *line)
 {
-    struct text notes = {.arena = call->arena};
-    import_hf_notes(root, &plan->model, &notes);
-    const char *line = text_string(&notes);
     while (*line) {
         size_t length = strcspn(line, "\n");
         fprintf(stderr, "moeplan: not modelled: %.*s\n", (int)length, line);
@@ -109,9 +107,11 @@ static enum status import_model(const struct invocation *call, const struct node
     static void (*const writers[])(const struct invocation *call, const struct plan *plan) = {
         [FORMAT_TEXT] = write_yaml, [FORMAT_JSON] = write_json, [FORMAT_CSV] = write_csv};
     struct plan *plan = arena_alloc(call->arena, 1, sizeof *plan);
-    TRY(read_model(call, root, plan, err));
+    struct text notes = {.arena = call->arena};
+    TRY(read_model(call, root, plan, &notes, err));
     TRY(apply_settings(call, plan, err));
-    write_notes(call, root, plan);
+    import_hf_notes(root, &plan->model, &notes);
+    write_notes(text_string(&notes));
     writers[call->general.format](call, plan);
     return STATUS_OK;
 }

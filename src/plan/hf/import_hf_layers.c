@@ -249,6 +249,18 @@ enum status import_finish_gemma3(const struct node *config, struct model *model,
     return list_or(config, model, window_pattern, err);
 }
 
+static enum layer_type fourth_full(const struct node *config, uint64_t i)
+{
+    (void)config;
+    return (i + 1) % 4 == 0 ? LAYER_FULL : LAYER_WINDOW;
+}
+
+enum status import_finish_olmo3(const struct node *config, struct model *model, struct err *err)
+{
+    model->dense_layers = model->layers;
+    return list_or(config, model, fourth_full, err);
+}
+
 /* ---- recurrences ---- */
 
 static enum layer_type interval(const struct node *config, uint64_t i)
@@ -367,6 +379,31 @@ enum status import_finish_jamba(const struct node *config, struct model *model, 
     l->head_dim = expand * model->hidden;
     l->rank = count_or(config, "mamba_dt_rank", (model->hidden + 15) / 16);
     return STATUS_OK;
+}
+
+static enum layer_type all_linear(const struct node *config, uint64_t i)
+{
+    (void)config;
+    (void)i;
+    return LAYER_LINEAR;
+}
+
+/* Without experts what they would stand beside is the layer's network; mamba_d_head "auto":
+ * the heads share expand x hidden out. */
+enum status import_finish_granite(const struct node *config, struct model *model,
+                                  struct err *err)
+{
+    struct linear *l = &model->linear;
+    uint64_t wide = count_or(config, "mamba_expand", 2) * model->hidden;
+    l->head_dim = count_or(config, "mamba_d_head", l->heads ? wide / l->heads : 0);
+    if (model->moe.experts) {
+        model->moe.shared_experts = 1;
+    } else {
+        model->dense_layers = model->layers;
+        model->dense_intermediate = model->moe.shared_intermediate;
+        model->moe.intermediate = model->moe.shared_intermediate = 0;
+    }
+    return list_or(config, model, all_linear, err);
 }
 
 /* ---- indexers ---- */

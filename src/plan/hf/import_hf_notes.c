@@ -28,6 +28,9 @@ static const struct unmodelled {
     {"sparse_attention_config", "block-sparse attention is taken for plain"},
     {"use_full_rank_gate", "a gate of full rank is counted by its low rank"},
     {"mlp_layer_types", "only first_k_dense_replace is read"},
+    {"mlp_bias", "biases of dense and shared networks are not counted"},
+    {"mamba_proj_bias", "biases of a recurrence's projections are not counted"},
+    {"block_configs", "blocks of different widths are taken for alike"},
 };
 
 enum { VISION, LATENT }; /* their places in the table */
@@ -79,7 +82,7 @@ static bool names_matrix(const struct node *list)
 
 /* Matrices that a quantised checkpoint leaves in 16 bits. Of mxfp4 engines keep all but the
  * experts so. */
-static void note_left_out(const struct node *how, const struct model *model, struct text *out)
+void import_hf_left_out(const struct node *how, const struct model *model, struct text *out)
 {
     static const char *const lists[] = {"ignore", "modules_to_not_convert", "exclude_modules",
                                         "ignored_layers"};
@@ -105,7 +108,7 @@ void import_hf_notes(const struct node *config, const struct model *model, struc
         }
         note_unread(places[i], model, out);
     }
-    note_left_out(how, model, out);
+    import_hf_left_out(how, model, out);
     const struct node *cache = node_get(how, "kv_cache_scheme");
     if (is_set(cache))
         note(out, cache,

@@ -358,6 +358,22 @@ static const struct import_field jamba[] = {
     COUNT(linear.conv, "mamba_d_conv", "4"),
 };
 
+/* Mamba-2 and attention, each with experts and a shared network or with that alone. */
+static const struct import_field granite_hybrid[] = {
+    BOOL(attention.bias, "attention_bias", "false"),
+    BOOL(attention.output_bias, "attention_bias", "false"),
+    COUNT(moe.experts, "num_local_experts", "0"),
+    COUNT(moe.intermediate, "intermediate_size", "0"),
+    COUNT(moe.shared_intermediate, "shared_intermediate_size", "1024"),
+    WORD(moe.router.order, NULL, "topk_then_score", orders),
+    WORD(linear.kind, NULL, "mamba2", linear_kinds),
+    COUNT(linear.heads, "mamba_n_heads", "128"),
+    COUNT(linear.key_heads, "mamba_n_groups", "1"),
+    COUNT(linear.key_dim, "mamba_d_state", "256"),
+    COUNT(linear.conv, "mamba_d_conv", "4"),
+    COUNT(linear.chunk, "mamba_chunk_size", "256"),
+};
+
 /* Dense models. */
 static const struct import_field dense[] = {
     BOOL(moe.router.normalize, NULL, "true"),
@@ -404,6 +420,10 @@ static const struct import_field gemma3[] = {
 static const struct import_field olmo2[] = {
     BOOL(attention.qk_norm, NULL, "true"),
     BOOL(attention.qk_norm_all_heads, NULL, "true"),
+};
+
+static const struct import_field olmo3[] = {
+    COUNT(attention.window, "sliding_window", "4096"),
 };
 
 static const struct import_field seed_oss[] = {
@@ -580,6 +600,9 @@ const struct import_family import_families[] = {
     {{"jamba", "JambaForCausalLM", NULL},
      {FIELDS(common), FIELDS(grouped_heads), FIELDS(jamba)},
      import_finish_jamba},
+    {{"granitemoehybrid", "GraniteMoeHybridForCausalLM", NULL},
+     {FIELDS(common), FIELDS(grouped_heads), FIELDS(granite_hybrid)},
+     import_finish_granite},
     {{"llama", "mistral", "LlamaForCausalLM", "MistralForCausalLM", NULL},
      {FIELDS(common), FIELDS(grouped_heads), FIELDS(dense)},
      import_finish_llama},
@@ -599,6 +622,9 @@ const struct import_family import_families[] = {
     {{"olmo2", "Olmo2ForCausalLM", NULL},
      {FIELDS(common), FIELDS(grouped_heads), FIELDS(dense), FIELDS(olmo2)},
      import_finish_llama},
+    {{"olmo3", "Olmo3ForCausalLM", NULL},
+     {FIELDS(common), FIELDS(grouped_heads), FIELDS(dense), FIELDS(olmo2), FIELDS(olmo3)},
+     import_finish_olmo3},
     {{"seed_oss", "SeedOssForCausalLM", NULL},
      {FIELDS(common), FIELDS(grouped_heads), FIELDS(dense), FIELDS(seed_oss)},
      import_finish_llama},
@@ -626,7 +652,6 @@ const struct import_refusal import_refusals[] = {
     {"Gemma3n", "layers of different shapes"},
     {"gemma4", "local and global layers of different shapes"},
     {"Gemma4", "local and global layers of different shapes"},
-    {"granitemoehybrid", "Mamba and attention layers"},
     {"longcat", "two attentions a layer, experts without weights"},
     {"Longcat", "two attentions a layer, experts without weights"},
     {"lfm2", "short convolutions"},

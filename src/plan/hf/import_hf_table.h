@@ -97,6 +97,10 @@ enum status import_finish_nemotron(const struct node *config, struct model *mode
                                    struct err *err);
 enum status import_finish_jamba(const struct node *config, struct model *model,
                                 struct err *err);
+enum status import_finish_granite(const struct node *config, struct model *model,
+                                  struct err *err);
+enum status import_finish_olmo3(const struct node *config, struct model *model,
+                                struct err *err);
 enum status import_finish_indexed(const struct node *config, struct model *model,
                                   struct err *err);
 

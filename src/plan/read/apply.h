@@ -16,6 +16,7 @@ struct loader {
     struct err *err;
     struct shelf *shelf;       /* the files of parts; NULL: they are read into the arena */
     const struct node *config; /* the configuration that the model is of; NULL: it is of keys */
+    const char *beside;        /* notes on what stands beside its file; NULL: none */
 };
 
 /* Sets the field or the group under a full dotted key. `at` is where the key stands. Unknown

@@ -331,6 +331,8 @@ static const char *uncounted(const struct load *load)
     struct text notes = {.arena = load->loader.arena};
     if (load->loader.config)
         import_hf_notes(load->loader.config, &load->loader.plan->model, &notes);
+    if (load->loader.beside)
+        text_printf(&notes, "%s", load->loader.beside);
     return text_string(&notes);
 }
 

@@ -8,6 +8,7 @@
 #include "plan/read/catalog.h"
 #include "plan/encoding.h"
 #include "plan/hf/import_hf.h"
+#include "plan/hf/import_hf_quant.h"
 #include "plan/read/shelf.h"
 #include "plan/schema/schema.h"
 
@@ -85,8 +86,11 @@ static enum status read_config(struct part *part, const struct node *config)
     struct loader *loader = part->loader;
     size_t n;
     const struct field *fields = schema_fields(&n);
+    struct text beside = {.arena = loader->arena};
     TRY(import_hf_model(config, &loader->plan->model, loader->err));
+    TRY(import_hf_quant(config, loader->arena, &loader->plan->model, &beside, loader->err));
     loader->config = config;
+    loader->beside = text_string(&beside);
     apply_origin_group(loader, "model.", config->mark);
     for (size_t i = 0; i < n; i++) {
         if (text_starts(fields[i].key, "model."))
