@@ -147,6 +147,40 @@ static void rows_travel_at_the_latent_width(void **state)
     }
 }
 
+/* vLLM gathers rows of replicas inside its experts, behind the projection down; SGLang's dp
+ * attention gathers the tokens themselves. */
+static void replicas_join_where_their_engine_does(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *set;
+        uint64_t width, projected;
+    } engines[] = {{"stack=vllm", LATENT, 64}, {"stack=sglang", H, 256}};
+    static const char text[] =
+        "model: nemotron-3-super\ncluster: b200-8x1\nstack: vllm\n"
+        "workload: {mode: decode, sequence_length: 1, context_length: 4096, micro_batch: 64}\n"
+        "parallel: {tp: 2, ep: 1, etp: 8, attention_dp: 4}\n";
+    for (size_t i = 0; i < sizeof engines / sizeof *engines; i++) {
+        struct built b = {.values = NULL};
+        struct slots slots;
+        struct err err = {0};
+        plan_set(text, engines[i].set, &b.arena, &b.plan);
+        if (work_build(&b.plan, &b.arena, &b.work, &err) != STATUS_OK ||
+            work_ops(&b.plan, &b.work, &err) != STATUS_OK)
+            fail_msg("%s", err.text);
+        b.values = arena_alloc(&b.arena, b.work.sizes.n, sizeof *b.values);
+        slots_from_plan(&b.plan, &slots);
+        assert_true(sizes_eval(&b.work.sizes, &slots, b.values));
+        const struct op *join = op_called(&b, "join_moe_x");
+        const struct buffer *rows = &b.work.buffers[op_buffer(&b.work, join, ROLE_DST)];
+        assert_int_equal(b.values[rows->dims[0].node], 4 * 64);
+        assert_int_equal(b.values[rows->dims[1].node], engines[i].width);
+        assert_int_equal(b.values[op_called(&b, "latent_down")->rows.node],
+                         engines[i].projected);
+        arena_release(&b.arena);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -154,6 +188,7 @@ int main(void)
         cmocka_unit_test(training_saves_rows_of_the_latent_width),
         cmocka_unit_test(products_have_the_latent_shapes),
         cmocka_unit_test(rows_travel_at_the_latent_width),
+        cmocka_unit_test(replicas_join_where_their_engine_does),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

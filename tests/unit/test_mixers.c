@@ -224,6 +224,31 @@ static void an_engine_holds_every_parameter(void **state)
     }
 }
 
+/* Two stacks refuse recurrences, and say whether it is the software that has none. */
+static void stacks_without_recurrences_say_why(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *model, *stack, *why;
+    } cases[] = {
+        {"qwen3-next-80b-a3b", "maxtext", "what MaxText keeps of a gated delta net"},
+        {"kimi-linear-48b-a3b", "maxtext", "MaxText itself has none but"},
+        {"jamba-v0.1", "maxtext", "MaxText itself has none but"},
+        {"qwen3-next-80b-a3b", "nxd", "NxD itself has softmax attention alone"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct arena arena = {0};
+        struct plan plan;
+        struct work work;
+        struct err err = {0};
+        catalogue_plan(cases[i].model, "h100-8x1", cases[i].stack, &arena, &plan);
+        assert_int_equal(work_build(&plan, &arena, &work, &err), STATUS_INPUT);
+        assert_non_null(strstr(err.text, "recurrent layers are not modelled"));
+        assert_non_null(strstr(err.hint, cases[i].why));
+        arena_release(&arena);
+    }
+}
+
 /* Counted one after another, or at once: any first and last layer of any order of layers. */
 static void layers_are_counted_at_once(void **state)
 {
@@ -269,6 +294,7 @@ int main(void)
         cmocka_unit_test(sequences_keep_what_the_page_says),
         cmocka_unit_test(training_saves_what_the_page_says),
         cmocka_unit_test(an_engine_holds_every_parameter),
+        cmocka_unit_test(stacks_without_recurrences_say_why),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

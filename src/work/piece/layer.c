@@ -269,29 +269,16 @@ void layer_begin(struct layer *l, const struct plan *plan, struct work *work, st
     l->layers = l->one;
 }
 
-/* Experts that are split over replicas take the tokens of all of them. */
-static uint16_t joined(struct layer *l)
-{
-    struct size own = l->T;
-    if (!plan_joins_networks(l->plan)) {
-        layer_router(l);
-        struct own_tokens apart = layer_join_routed(l);
-        uint16_t routed = l->path->build(l);
-        return layer_shared(l, layer_part_routed(l, &apart, routed));
-    }
-    layer_join_input(l);
-    layer_router(l);
-    uint16_t out = layer_shared(l, l->path->build(l));
-    return layer_part(l, "moe", out, own);
-}
-
 uint16_t layer_forward(struct layer *l)
 {
+    struct size own = l->T;
+    bool joins = layer_joins(l) && plan_joins_networks(l->plan);
     add_weights(l);
-    if (l->listed && plan_joined_replicas(l->plan) > 1)
-        return joined(l);
+    if (joins)
+        layer_join_input(l);
     layer_router(l);
-    return layer_shared(l, layer_routed(l));
+    uint16_t out = layer_shared(l, layer_routed(l));
+    return joins ? layer_part(l, "moe", out, own) : out;
 }
 
 enum status layer_build(const struct plan *plan, bool backward, struct arena *arena,

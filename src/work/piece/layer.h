@@ -315,6 +315,8 @@ uint16_t layer_routed_everywhere(struct layer *l);
 uint16_t layer_join(struct layer *l, const char *name, uint16_t x);
 uint16_t layer_part(struct layer *l, const char *name, uint16_t sums, struct size rows);
 
+/* Whether the experts are split over several replicas of attention: in a step's list. */
+bool layer_joins(const struct layer *l);
 /* l->x of all replicas: from here on the layer's tokens are theirs. The same behind the router,
  * with what it chose; and back. */
 void layer_join_input(struct layer *l);

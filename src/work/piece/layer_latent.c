@@ -4,6 +4,7 @@
  * stands beside the experts read the token. Every rank projects its own tokens by whole
  * matrices (Megatron-LM moe_layer.py: TELinear "duplicated"; vLLM nemotron_h.py:
  * ReplicatedLinear). */
+#include "plan/derive.h"
 #include "work/path/path.h"
 #include "work/piece/lora.h"
 
@@ -26,12 +27,16 @@ static void add_weights(struct layer *l)
     layer_fill(l, l->latent_up, FILL_LATENT_UP);
 }
 
-/* The ops of the path. */
+/* The ops of the path: experts that are split over replicas take the tokens of all of them. */
 static uint16_t path(struct layer *l)
 {
+    if (layer_joins(l) && !plan_joins_networks(l->plan)) {
+        struct own_tokens apart = layer_join_routed(l);
+        return layer_part_routed(l, &apart, l->path->build(l));
+    }
     uint16_t routed = l->path->build(l);
     bool partial = l->plan->parallel.etp > 1 && !layer_gathers_over_etp(l->plan);
-    if (l->listed && partial) /* each rank computed its part of the experts' width */
+    if (l->listed && partial && !layer_joins(l)) /* a rank computed its part of the width */
         routed = layer_all_reduced(l, "etp_sum", GROUP_ETP, routed);
     return routed;
 }

@@ -44,6 +44,11 @@ uint16_t layer_part(struct layer *l, const char *name, uint16_t sums, struct siz
     return layer_all_reduced(l, arena_join(l->arena, name, "_sum"), GROUP_TP, own);
 }
 
+bool layer_joins(const struct layer *l)
+{
+    return l->listed && plan_joined_replicas(l->plan) > 1;
+}
+
 static void take_tokens(struct layer *l, struct size tokens)
 {
     l->T = tokens;

@@ -62,9 +62,11 @@ enum status dispatch_layer(const struct plan *plan, struct work *work, enum moe_
     if (joins && !networks)
         part_join_routed(&p);
     TRY(p.path->hold(&p, output, err));
-    if (joins)
+    if (joins && !networks)
         part_own(&p, own, *output, output);
     part_latent_up(&p, output);
+    if (networks)
+        part_own(&p, own, *output, output);
     flow_close(&p.flow, &used.flow);
     return STATUS_OK;
 }

@@ -235,7 +235,7 @@ uint16_t part_experts(struct hold_path *p, uint16_t x, const struct row_dims *ro
 uint16_t part_output(struct hold_path *p)
 {
     struct row_dims tokens = rows_of(p->x.tokens, RULE_FIXED);
-    const char *name = p->plan->model.moe.latent_size ? "latent_output" : "moe_output";
+    const char *name = p->latent ? "latent_output" : "moe_output";
     return part_rows(p, name, CATEGORY_ACTIVATION, &tokens, p->x.hidden);
 }
 
@@ -302,15 +302,16 @@ void part_latent_down(struct hold_path *p)
     uint16_t x = part_rows(p, "latent_rows", CATEGORY_ACTIVATION, &tokens, p->x.hidden);
     flow_op(&p->flow, part_move(p, "latent_down", OP_GEMM), FLOW(p->input), FLOW(x));
     p->input = x;
+    p->latent = true;
 }
 
 void part_latent_up(struct hold_path *p, uint16_t *output)
 {
-    struct row_dims tokens = rows_of(p->x.tokens, RULE_FIXED);
-    if (!p->plan->model.moe.latent_size)
+    if (!p->latent)
         return;
-    uint16_t out = part_rows(p, "moe_output", CATEGORY_ACTIVATION, &tokens,
-                             size_slot(p->x.sizes, SLOT_HIDDEN));
+    p->latent = false;
+    p->x.hidden = size_slot(p->x.sizes, SLOT_HIDDEN);
+    uint16_t out = part_output(p);
     flow_op(&p->flow, part_move(p, "latent_up", OP_GEMM), FLOW(*output), FLOW(out));
     *output = out;
 }

@@ -15,6 +15,7 @@ struct hold_path {
     const struct path_system *path;
     enum dtype dtype; /* activations */
     struct size zero;
+    bool latent; /* between the projections to latent rows and up from them */
     uint16_t input, scores, indices, gates;
 };
 

@@ -271,9 +271,14 @@ enum status stack_runs(const struct plan *plan, enum moe_path path, struct err *
     return STATUS_INPUT;
 }
 
-static bool has_recurrence(const struct plan *plan)
+static bool has_linear(const struct plan *plan)
 {
     return model_mixers(&plan->model, MIXER_LINEAR) > 0;
+}
+
+static bool has_delta_net(const struct plan *plan)
+{
+    return has_linear(plan) && plan->model.linear.kind == LINEAR_GATED_DELTA_NET;
 }
 
 static bool reuses_choice(const struct plan *plan)
@@ -286,18 +291,27 @@ static bool has_latent_rows(const struct plan *plan)
     return plan->model.moe.latent_size > 0;
 }
 
-/* What a stack does not have, or what of it is not modelled. */
+/* What the software of a stack does not have, or what of it is not modelled. MaxText's blocks
+ * are those of its common_types.py (DecoderBlockType): Qwen3-Next's and 3.5's delta nets are
+ * its only recurrence, and what XLA and its kernels keep of one from forward to backward no
+ * published peak shows (a scan in JAX, since pull request 5274 Pallas). NxD has softmax
+ * attention (NeuronAttentionBase; aws-neuron-sdk issue 1355), delta nets as contributed ports
+ * beside it. */
 static const struct {
     uint32_t stacks;
     bool (*needed)(const struct plan *plan);
-    const char *what, *key;
+    const char *what, *why;
 } unknown[] = {
-    {1u << STACK_MAXTEXT | 1u << STACK_NXD, has_recurrence, "recurrent layers are",
-     "model.layer_types names them"},
+    {1u << STACK_MAXTEXT, has_delta_net, "recurrent layers are",
+     "what MaxText keeps of a gated delta net's chunks for backward is not known"},
+    {1u << STACK_MAXTEXT, has_linear, "recurrent layers are",
+     "MaxText itself has none but gated delta nets"},
+    {1u << STACK_NXD, has_linear, "recurrent layers are",
+     "NxD itself has softmax attention alone"},
     {1u << STACK_MAXTEXT | 1u << STACK_TORCHTITAN | 1u << STACK_NXD, reuses_choice,
-     "attention that reuses an indexer's choice is", "model.layer_types names them"},
+     "attention that reuses an indexer's choice is", "model.layer_types names it"},
     {1u << STACK_MAXTEXT | 1u << STACK_NXD, has_latent_rows, "experts on a latent width are",
-     "model.moe.latent_size"},
+     "the software itself has none (model.moe.latent_size)"},
 };
 
 enum status stack_mixes(const struct plan *plan, struct err *err)
@@ -307,7 +321,7 @@ enum status stack_mixes(const struct plan *plan, struct err *err)
             continue;
         err_set(err, STATUS_INPUT, "%s not modelled for stack %s", unknown[i].what,
                 stack_system(plan->stack.kind)->name);
-        return err_hint(err, "%s; use stack megatron, generic, vllm or sglang", unknown[i].key);
+        return err_hint(err, "%s; use stack megatron, generic, vllm or sglang", unknown[i].why);
     }
     return STATUS_OK;
 }
