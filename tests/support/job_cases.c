@@ -299,6 +299,20 @@ const struct job_case job_cases[] = {
      2},
     {"vllm/pool.sh", "cluster=h100", "memory.cache_blocks=4000 stack.graph_batch=64", 0},
     {"sglang/pool.sh", "cluster=h100", "memory.cache_tokens=200000 stack.graph_batch=96", 0},
+    {"sglang/dp-attention.sh", "cluster=h200",
+     "parallel.tp=1 parallel.dp=8 parallel.ep=1 parallel.etp=8 parallel.sp=false "
+     "workload.micro_batch=64 workload.queue=true precision.kv_cache=fp8 memory.fraction=0.85 "
+     "workload.context_length=16384",
+     0},
+    {"vllm/data-parallel.sh", "cluster=h200",
+     "parallel.tp=2 parallel.dp=2 parallel.ep=1 parallel.etp=4 parallel.sp=false "
+     "cluster.node.devices=4 workload.micro_batch=256 memory.fraction=0.92 "
+     "workload.context_length=32768",
+     0},
+    {"trtllm/attention-dp-tensor.sh", "cluster=h200",
+     "parallel.tp=1 parallel.dp=4 parallel.ep=1 parallel.etp=4 cluster.node.devices=4 "
+     "workload.micro_batch=64 memory.fraction=0.8",
+     0},
     {"trtllm/two-nodes.sh", "",
      "cluster.nodes=2 parallel.tp=8 parallel.pp=2 parallel.ep=8 workload.micro_batch=64 "
      "workload.queue=true memory.fraction=0.8 workload.context_length=16384",

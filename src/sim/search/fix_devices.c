@@ -41,6 +41,14 @@ static void consider(struct fix_search *search, const struct fix_move *moves, si
     best->seconds = seconds;
 }
 
+/* Whether a change splits an engine's experts over replicas that more devices make: where the
+ * plan names neither degree, they lie whole over them (read/follow), which needs no word. */
+static bool joins(const struct fix_search *search, const struct fix_move *moves, size_t n)
+{
+    struct plan changed;
+    return fix_apply(search->plan, moves, n, &changed) && plan_joined_replicas(&changed) > 1;
+}
+
 /* One change of the layout that does not fit without more devices, to stages or of another
  * kind. */
 static void try_layouts(struct fix_search *search, const struct fix_moves *moves, bool stages,
@@ -50,7 +58,8 @@ static void try_layouts(struct fix_search *search, const struct fix_moves *moves
         const struct fix_move both[] = {more, moves->list[i]};
         struct evaluation result;
         if (both[1].kind == FIX_LAYOUT && stages == !strcmp(both[1].key, "parallel.pp") &&
-            fix_fits(search, both, 2, &result) && !fix_fits(search, &both[1], 1, &result))
+            !joins(search, both, 2) && fix_fits(search, both, 2, &result) &&
+            !fix_fits(search, &both[1], 1, &result))
             consider(search, both, 2, best);
     }
 }
