@@ -86,13 +86,13 @@ void stepper_follow(struct stepper *s, const struct plan *plan)
     s->plan.moe.buffer = buffer;
     leave_out_module(&s->plan);
     slots_set_numbers(&s->plan, &s->slots);
+    pricing_follow(&s->pricing, &s->plan, path);
 }
 
 void stepper_turn(struct stepper *s, const struct plan *plan)
 {
     const struct parallel was = s->plan.parallel, *now = &plan->parallel;
     stepper_follow(s, plan);
-    pricing_follow(&s->pricing, &s->plan, s->plan.moe.path);
     if (s->draft)
         step_draft_turn(s, plan);
     if (was.pp != now->pp)
