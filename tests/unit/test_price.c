@@ -140,6 +140,27 @@ static void experts_as_validate_says(void **state)
     }
 }
 
+/* A list that follows a plan of other sizes is priced as one that was built of it: of a call's
+ * tokens, too. */
+static void a_list_follows_its_sizes(void **state)
+{
+    (void)state;
+    struct arena arena = {0};
+    struct plan plan, few;
+    struct profile profile;
+    struct stepper of_many, of_few;
+    struct step_time followed, built;
+    build("cluster=h100-8x1 workload.micro_batch=1", &arena, &few, &profile, &of_few);
+    build("cluster=h100-8x1 workload.micro_batch=64", &arena, &plan, &profile, &of_many);
+    stepper_follow(&of_many, &few);
+    assert_true(stepper_time(&of_many, NULL, &followed));
+    assert_true(stepper_time(&of_few, NULL, &built));
+    near_to(followed.step_s, built.step_s, "a step");
+    stepper_release(&of_many);
+    stepper_release(&of_few);
+    arena_release(&arena);
+}
+
 /* Against the sum over the Poisson law itself. */
 static void rows_of_an_expert_in_tiles(void **state)
 {
@@ -315,17 +336,53 @@ static void rings_use_every_link_at_once(void **state)
     }
 }
 
+/* B200: 2250, 4500 and 9000 TFLOP/s; H100 has no fp4. Rows beside mxfp4 weights have 8 bits. */
+static void four_bits_have_a_peak_of_their_own(void **state)
+{
+    (void)state;
+    static const char served[] = "model: deepseek-r1\nstack: trtllm\nparallel: {tp: 8, ep: 8}\n"
+                                 "workload: {mode: decode, context_length: 1024}\n"
+                                 "precision: {compute: fp8}\n",
+                      trained[] = "model: deepseek-v3\nstack: megatron\nparallel: {ep: 8}\n"
+                                  "precision: {compute: fp8}\n";
+    static const struct {
+        const char *text, *set;
+        double peak, wide;
+    } cases[] = {
+        {served, "cluster=b200-8x1 precision.weights=nvfp4", 9e15, 4.5e15},
+        {served, "cluster=b200-8x1 precision.weights=mxfp4", 4.5e15, 4.5e15},
+        {served, "cluster=b200-8x1 precision.weights=fp8_block", 4.5e15, 4.5e15},
+        {served, "cluster=b200-8x1 precision.weights=nvfp4 precision.compute=bf16", 2.25e15,
+         2.25e15},
+        {served, "cluster=h200-8x1 precision.weights=nvfp4", 1.978e15, 1.978e15},
+        {trained, "cluster=b200-8x1 precision.recipe=nvfp4", 9e15, 2.25e15},
+        {trained, "cluster=b200-8x1 precision.recipe=mxfp8", 4.5e15, 2.25e15},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct arena arena = {0};
+        struct plan plan;
+        struct rates rates;
+        plan_set(cases[i].text, cases[i].set, &arena, &plan);
+        rates_init(&rates, &plan, PATH_FUSED, NULL, NULL);
+        near_to(rates.peak_flop_per_s, cases[i].peak, cases[i].set);
+        near_to(rates.wide_flop_per_s, cases[i].wide, cases[i].set);
+        arena_release(&arena);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(collectives_as_validate_says),
         cmocka_unit_test(experts_as_validate_says),
+        cmocka_unit_test(a_list_follows_its_sizes),
         cmocka_unit_test(rows_of_an_expert_in_tiles),
         cmocka_unit_test(a_family_shares_its_profile),
         cmocka_unit_test(sizes_outside_are_told),
         cmocka_unit_test(a_token_crosses_the_network_once),
         cmocka_unit_test(the_host_updates_at_its_own_pace),
         cmocka_unit_test(rings_use_every_link_at_once),
+        cmocka_unit_test(four_bits_have_a_peak_of_their_own),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,6 +4,8 @@
 #include <math.h>
 
 #include "base/stat.h"
+#include "plan/engine.h"
+#include "work/piece/recipe.h"
 #include "work/rows/blocks.h"
 
 double intensity_aif(uint64_t block, uint64_t blocks, uint64_t experts)
@@ -35,9 +37,21 @@ void intensity_of(const struct intensity_ask *ask, double peak_flop_per_s,
     out->compute_bound = out->ridge > 0 && out->flop_per_byte >= out->ridge;
 }
 
+bool intensity_is_four_bit(const struct plan *plan)
+{
+    bool train = plan->workload.mode == MODE_TRAIN;
+    enum dtype format = train                  ? recipe_format(plan)
+                        : plan_is_engine(plan) ? plan->precision.weights
+                                               : DTYPE_NONE;
+    return plan->precision.compute == COMPUTE_FP8 && format == DTYPE_NVFP4 &&
+           plan->cluster.device.peak_fp4 > 0;
+}
+
 double intensity_peak(const struct plan *plan)
 {
     const struct device *device = &plan->cluster.device;
+    if (intensity_is_four_bit(plan))
+        return device->peak_fp4;
     switch (plan->precision.compute) {
     case COMPUTE_F32:
         return device->peak_f32;

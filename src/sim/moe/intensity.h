@@ -37,6 +37,14 @@ struct intensity {
 void intensity_of(const struct intensity_ask *ask, double peak_flop_per_s,
                   double memory_bytes_per_s, struct intensity *out);
 
+/* Whether products have 4 bits on both sides, on a device whose cluster file says their peak:
+ * engines quantise the rows of nvfp4 weights on the way in (vLLM quantization/modelopt.py and
+ * utils/nvfp4_utils.py, SGLang modelopt_quant.py, TensorRT-LLM _torch/modules/linear.py, all
+ * input_scale), and so does Megatron's recipe of that name (TransformerEngine
+ * NVFP4BlockScaling). Rows beside mxfp4 weights have 8 bits or more (gpt-oss), and multiply at
+ * that rate. */
+bool intensity_is_four_bit(const struct plan *plan);
+
 /* Peak of the precision the plan computes in; 0 when the cluster does not say. */
 double intensity_peak(const struct plan *plan);
 

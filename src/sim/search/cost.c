@@ -3,6 +3,7 @@
 
 #include "plan/derive.h"
 #include "plan/layers.h"
+#include "sim/moe/intensity.h"
 #include "work/list/dtype.h"
 #include "work/list/params.h"
 #include "work/path/path.h"
@@ -153,7 +154,8 @@ static double compute_s(const struct step *s, double flop_per_token)
 {
     const struct device *device = &s->plan->cluster.device;
     bool fp8 = s->plan->precision.compute == COMPUTE_FP8 && device->peak_fp8 > 0;
-    double peak = (fp8 ? device->peak_fp8 : device->peak_bf16) / (double)device->logical_cores;
+    double peak =
+        (fp8 ? intensity_peak(s->plan) : device->peak_bf16) / (double)device->logical_cores;
     double products = over(flop_per_token * s->tokens / s->ranks, peak), reads = read_s(s);
     return products > reads ? products : reads;
 }

@@ -124,9 +124,12 @@ void rates_init(struct rates *rates, const struct plan *plan, enum moe_path path
     peak = peak > 0 ? peak : device->peak_bf16;
     bool train =
         plan->workload.mode == MODE_TRAIN; /* engines' constants were fitted otherwise */
+    double wide = train                         ? device->peak_bf16
+                  : intensity_is_four_bit(plan) ? device->peak_fp8
+                                                : peak;
     *rates = (struct rates){
         .peak_flop_per_s = peak / cores,
-        .wide_flop_per_s = (train ? fmin(peak, device->peak_bf16) : peak) / cores,
+        .wide_flop_per_s = fmin(peak, wide) / cores,
         .memory_bytes_per_s = device->memory_bandwidth / cores,
         .host_bytes_per_s = plan->cluster.node.host_bandwidth / cores,
         .host_memory_bytes_per_s = plan->cluster.node.host_memory_bandwidth / cores,

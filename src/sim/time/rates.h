@@ -43,7 +43,7 @@ struct link_rates {
 struct rates {
     double peak_flop_per_s, memory_bytes_per_s, units; /* of one rank */
     double host_bytes_per_s, host_memory_bytes_per_s;  /* to host memory, one way; of it */
-    double wide_flop_per_s; /* of what a low precision leaves in bf16: attention, the head */
+    double wide_flop_per_s; /* of what a low precision leaves wider: attention, the head */
     struct kernel_rates kernel[PROFILE_ITEMS];
     struct expert_rates experts;
     struct link_rates link[PROFILE_ITEMS][PROFILE_LEVELS];

@@ -1,0 +1,352 @@
+/* The constants of the profiles of mode serve, fitted to models/published/serving_latency.csv
+ * through the same code that predicts: `fit_served PROFILE...` moves every constant of those
+ * files but errors and assumed ones, says what is left on layouts (engine, device, model,
+ * precision, tp, ep, etp, attention_dp) that were left out, and writes the rows of a profile.
+ * Minutes on one CPU; models/profiles/README.md has what it said. */
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/csv.h"
+#include "base/fit.h"
+#include "base/number.h"
+#include "base/stat.h"
+#include "base/text.h"
+#include "plan/data/published.h"
+#include "plan/derive.h"
+#include "plan/read/catalog.h"
+#include "plan/schema/schema.h"
+#include "sim/step/serve_time.h"
+
+enum { MOST_RUNS = 400, MOST_LAYOUTS = 40, MOST_TTFT = 64 };
+static const double SCALE = 0.1;
+
+struct run {
+    struct plan plan;
+    struct serve_model model;
+    struct serve_times told;
+    bool fresh; /* told is of the constants at hand */
+    unsigned layout;
+};
+
+struct fit {
+    struct arena arena;
+    struct profile base, own;
+    struct constant *rows;
+    struct group { /* of rows that move as one */
+        size_t row[4], n;
+        double low, high; /* of the value */
+    } groups[FIT_CONSTANTS];
+    size_t n_groups;
+    struct run *runs;
+    size_t n_runs;
+    const char *layouts[MOST_LAYOUTS];
+    unsigned n_layouts;
+    double
+        measured[2 * MOST_RUNS]; /* seconds: [2 run] to the first token, [2 run + 1] a token */
+    double last[FIT_CONSTANTS];
+};
+
+/* ---- the constants ---- */
+
+static bool is_seconds(const struct constant *c)
+{
+    return c->is == PROFILE_OVERHEAD || c->is == PROFILE_TOKEN || c->is == PROFILE_FIXED;
+}
+
+/* Shares of a peak, rows, steps, seconds of a launch, seconds of a step or request. */
+static struct fit_bound bound_of(const struct constant *c)
+{
+    if (c->is == PROFILE_EFFICIENCY || c->is == PROFILE_BANDWIDTH)
+        return (struct fit_bound){1, 0.05, 1};
+    if (!is_seconds(c))
+        return (struct fit_bound){1, 1, 64};
+    bool once = c->of == PROFILE_REQUEST || c->of == PROFILE_STEP;
+    return (struct fit_bound){1, 0.5e-6, once ? 1 : 100e-6};
+}
+
+static bool is_kernel(const struct constant *c)
+{
+    return c->is == PROFILE_OVERHEAD && c->of != PROFILE_REQUEST &&
+           profile_item_class(c->of) != PROFILE_COLLECTIVE;
+}
+
+static void take_groups(struct fit *f)
+{
+    f->rows = arena_alloc(&f->arena, f->base.n, sizeof *f->rows);
+    for (size_t i = 0; i < f->base.n; i++) {
+        const struct constant *c = &f->base.constants[i];
+        double *y = arena_alloc(&f->arena, 1, sizeof *y);
+        f->rows[i] = *c;
+        *y = c->y[0];
+        if (c->by == PROFILE_BY_NONE)
+            f->rows[i].y = y;
+        if (c->depth || c->is == PROFILE_ERROR || strncmp(c->source, "assumed", 7) == 0)
+            continue;
+        size_t g = 0; /* a launch costs products and other kernels the same */
+        while (g < f->n_groups && !(is_kernel(c) && is_kernel(&f->rows[f->groups[g].row[0]])))
+            g++;
+        struct fit_bound bound = bound_of(c);
+        if (g == f->n_groups)
+            f->groups[f->n_groups++] = (struct group){.low = bound.low, .high = bound.high};
+        f->groups[g].row[f->groups[g].n++] = i;
+    }
+    f->own = f->base;
+    f->own.constants = f->rows;
+}
+
+static double start_of(const struct fit *f, size_t g)
+{
+    const struct group *group = &f->groups[g];
+    double y = f->base.constants[group->row[0]].y[0];
+    return fmin(fmax(y, group->low), group->high);
+}
+
+static void move(struct fit *f, const double *values)
+{
+    if (memcmp(f->last, values, f->n_groups * sizeof *values) == 0)
+        return;
+    memcpy(f->last, values, f->n_groups * sizeof *values);
+    for (size_t g = 0; g < f->n_groups; g++)
+        for (size_t i = 0; i < f->groups[g].n; i++) {
+            union {
+                const double *given;
+                double *own;
+            } y = {f->rows[f->groups[g].row[i]].y};
+            *y.own = values[g];
+        }
+    for (size_t i = 0; i < f->n_runs; i++)
+        f->runs[i].fresh = false;
+}
+
+/* ---- runs ---- */
+
+static const char *layout_of(struct fit *f, const struct plan *plan)
+{
+    char device[PLAN_NAME];
+    const struct parallel *p = &plan->parallel;
+    profile_device(plan, device);
+    return arena_printf(&f->arena, "%s %s %s w%d tp%d ep%d etp%d dp%d",
+                        words_stack[plan->stack.kind], device, plan->model_name,
+                        (int)plan->precision.weights, (int)p->tp, (int)p->ep, (int)p->etp,
+                        (int)p->attention_dp);
+}
+
+static unsigned layout_number(struct fit *f, const char *name)
+{
+    unsigned i = 0;
+    while (i < f->n_layouts && strcmp(f->layouts[i], name) != 0)
+        i++;
+    if (i == f->n_layouts)
+        f->layouts[f->n_layouts++] = name;
+    return i;
+}
+
+/* The quantities of a run stand in rows of one name. */
+static void read_runs(struct fit *f, const struct csv *csv, const char *name)
+{
+    for (size_t row = 0; row < csv->n_rows; row++) {
+        struct run *run = &f->runs[f->n_runs];
+        struct err err = {0};
+        struct profile profile;
+        const char *quantity = csv_cell(csv, row, "quantity");
+        bool token = text_equal(quantity, "time.serving.tpot_s");
+        double value;
+        if (token && row &&
+            text_equal(csv_cell(csv, row, "row"), csv_cell(csv, row - 1, "row")) && f->n_runs &&
+            f->measured[2 * (f->n_runs - 1) + 1] < 0) {
+            if (number_real(csv_cell(csv, row, "published"), &value))
+                f->measured[2 * (f->n_runs - 1) + 1] = value * 1e-3;
+            continue;
+        }
+        if (token || published_plan(csv, row, &f->arena, &run->plan, &err) ||
+            profile_load(&run->plan, &f->arena, &profile, &err) ||
+            !text_equal(profile.name, name))
+            continue;
+        const struct serve_ask ask = {NULL, &f->own};
+        if (serve_open(&run->model, &run->plan, &ask, &f->arena, &err) ||
+            !number_real(csv_cell(csv, row, "published"), &value))
+            continue;
+        run->layout = layout_number(f, layout_of(f, &run->plan));
+        f->measured[2 * f->n_runs] = value * 1e-3;
+        f->measured[2 * f->n_runs + 1] = -1;
+        f->n_runs++;
+    }
+}
+
+static double predict(const void *context, const double *values, size_t row)
+{
+    union {
+        const void *given;
+        struct fit *own;
+    } f = {context};
+    struct run *run = &f.own->runs[row / 2];
+    move(f.own, values);
+    if (!run->fresh && !serve_time(&run->model, &f.own->own, &run->told, NULL))
+        exit(1);
+    run->fresh = true;
+    return row % 2 ? run->told.tpot_s : run->told.ttft_s;
+}
+
+static bool counts(const struct fit *f, size_t row)
+{
+    const struct run *run = &f->runs[row / 2];
+    return f->measured[row] > 0 && (row % 2 || run->plan.workload.concurrency <= MOST_TTFT);
+}
+
+/* ---- fits ---- */
+
+static void fit(struct fit *f, unsigned without, const double *warm, struct fit_result *out)
+{
+    uint32_t rows[2 * MOST_RUNS];
+    struct fit_bound bounds[FIT_CONSTANTS];
+    struct arena scratch = {0};
+    struct fit_problem problem = {.n_constants = f->n_groups,
+                                  .bounds = bounds,
+                                  .predict = predict,
+                                  .context = f,
+                                  .measured = f->measured,
+                                  .rows = rows,
+                                  .scale = SCALE};
+    for (size_t g = 0; g < f->n_groups; g++)
+        bounds[g] = (struct fit_bound){start_of(f, g), f->groups[g].low, f->groups[g].high};
+    for (size_t row = 0; row < 2 * f->n_runs; row++)
+        if (counts(f, row) && f->runs[row / 2].layout != without)
+            rows[problem.n_rows++] = (uint32_t)row;
+    fit_run(&problem, warm, &scratch, out);
+    arena_release(&scratch);
+}
+
+/* What was told of all that was measured, of one quantity. */
+struct judged {
+    double told[MOST_RUNS], measured[MOST_RUNS];
+    size_t n;
+};
+
+static void judge(const struct fit *f, const double *told, struct judged out[2])
+{
+    for (size_t row = 0; row < 2 * f->n_runs; row++) {
+        struct judged *j = &out[row % 2];
+        if (!counts(f, row))
+            continue;
+        j->told[j->n] = told[row];
+        j->measured[j->n++] = f->measured[row];
+    }
+}
+
+static void say_judged(const char *what, const struct judged judged[2])
+{
+    for (unsigned token = 0; token < 2; token++) {
+        const struct judged *j = &judged[token];
+        double errors[MOST_RUNS], factors[MOST_RUNS]; /* factors: that intervals must have */
+        for (size_t i = 0; i < j->n; i++) {
+            double ratio = j->told[i] / j->measured[i];
+            errors[i] = 100 * fabs(ratio - 1);
+            factors[i] = fmax(ratio, 1 / ratio);
+        }
+        stat_sort(errors, j->n);
+        stat_sort(factors, j->n);
+        printf("%s, %s: %zu runs, median %.1f %%, p90 %.1f %%; nine of ten within a factor "
+               "%.3f\n",
+               what, token ? "a token" : "first token", j->n,
+               stat_percentile(errors, j->n, 0.5), stat_percentile(errors, j->n, 0.9),
+               stat_percentile(factors, j->n, 0.9));
+    }
+    fflush(stdout);
+}
+
+static void say(const struct fit *f, const char *what, const double *told)
+{
+    struct judged judged[2] = {{.n = 0}, {.n = 0}};
+    judge(f, told, judged);
+    say_judged(what, judged);
+}
+
+static void tell(struct fit *f, const double *values, double *told, unsigned of)
+{
+    for (size_t row = 0; row < 2 * f->n_runs; row++)
+        if (of == UINT_MAX || f->runs[row / 2].layout == of)
+            told[row] = predict(f, values, row);
+}
+
+static void write_rows(const struct fit *f, const struct fit_result *all,
+                       const struct fit_result *fits)
+{
+    for (size_t g = 0; g < f->n_groups; g++) {
+        struct stat logs = {0};
+        for (unsigned i = 0; i < f->n_layouts; i++)
+            stat_add(&logs, log(fits[i].constants[g]));
+        double sd = sqrt((f->n_layouts - 1) * stat_variance(&logs)), y = all->constants[g];
+        double low = fmax(y * exp(-STAT_NINETY * sd), f->groups[g].low),
+               high = fmin(y * exp(STAT_NINETY * sd), f->groups[g].high);
+        for (size_t i = 0; i < f->groups[g].n; i++) {
+            const struct constant *c = &f->rows[f->groups[g].row[i]];
+            bool seconds = is_seconds(c);
+            double unit = seconds ? 1e6 : 1;
+            const char *name = seconds ? " us" : "";
+            printf("- {of: %s, is: %s, value: %.5g%s, interval: [%.5g%s, %.5g%s]}\n",
+                   profile_item_name(c->of), profile_quantity_name(c->is), unit * y, name,
+                   unit * low, name, unit * high, name);
+        }
+    }
+}
+
+static bool open_fit(struct fit *f, const char *name)
+{
+    struct err err = {0};
+    struct csv csv;
+    char *path, *table;
+    if (!catalog_has(CATALOG_PROFILE, name, &f->arena, &path) ||
+        profile_read(path, &f->arena, &f->base, &err) ||
+        catalog_find(CATALOG_PUBLISHED, "serving_latency", NULL, &f->arena, &table, &err) ||
+        csv_read(table, &f->arena, &csv, &err)) {
+        fprintf(stderr, "fit_served: %s: %s %s\n", name, err.where, err.text);
+        return false;
+    }
+    f->runs = arena_alloc(&f->arena, MOST_RUNS, sizeof *f->runs);
+    take_groups(f);
+    read_runs(f, &csv, name);
+    printf("%s: %zu runs, %u layouts, %zu constants\n", name, f->n_runs, f->n_layouts,
+           f->n_groups);
+    return true;
+}
+
+static void fit_profile(struct fit *f, struct judged all_left_out[2])
+{
+    double told[2 * MOST_RUNS], start[FIT_CONSTANTS];
+    struct fit_result all, *fits = arena_alloc(&f->arena, f->n_layouts, sizeof *fits);
+    for (size_t g = 0; g < f->n_groups; g++)
+        start[g] = start_of(f, g);
+    tell(f, start, told, UINT_MAX);
+    say(f, "as shipped", told);
+    fit(f, UINT_MAX, NULL, &all);
+    tell(f, all.constants, told, UINT_MAX);
+    say(f, "fitted", told);
+    for (unsigned i = 0; i < f->n_layouts; i++) {
+        fit(f, i, all.constants, &fits[i]);
+        tell(f, fits[i].constants, told, i);
+    }
+    say(f, "layout left out", told);
+    judge(f, told, all_left_out);
+    write_rows(f, &all, fits);
+}
+
+int main(int argc, char **argv)
+{
+    struct judged left_out[2] = {{.n = 0}, {.n = 0}};
+    for (int i = 1; i < argc; i++) {
+        struct fit *f = calloc(1, sizeof *f);
+        if (!f || !open_fit(f, argv[i]))
+            return 1;
+        fit_profile(f, left_out);
+        for (size_t k = 0; k < f->n_runs; k++)
+            serve_close(&f->runs[k].model);
+        arena_release(&f->arena);
+        free(f);
+    }
+    if (argc > 2)
+        say_judged("layouts of all left out", left_out);
+    return argc < 2;
+}
