@@ -31,12 +31,14 @@ simulated examples/seed000-primus-turbo.yaml --set parallel.pp=4 --set parallel.
 cmp "$scratch/trace.json" "$scratch/first.json" || exit 1
 # a served plan's step is its decode step of all sequences; a draft's passes are in a step
 vllm=examples/vllm-deepseek-v3-h200.yaml
-draft='--set workload.speculation.tokens=2 --set workload.speculation.method=mtp'
+drafting() {
+    simulated "$@" --set workload.speculation.tokens=2 --set workload.speculation.method=mtp
+}
 for load in concurrency=64 concurrency=2048 request_rate=4; do
     simulated $vllm --set workload.mode=serve --set workload.$load
 done
-simulated $vllm --set workload.mode=serve --set workload.concurrency=64 $draft
-simulated $vllm $draft
+drafting $vllm --set workload.mode=serve --set workload.concurrency=64
+drafting $vllm
 simulated $vllm --set workload.mode=serve --set parallel.pp=2 --set parallel.ep=8
 "$MOEPLAN" run examples/host-small.yaml --backward --repeat 3 --trace "$scratch/run.json" \
     > /dev/null || exit 1
