@@ -130,7 +130,11 @@ bool text_equal(const char *a, const char *b)
 
 bool text_starts(const char *text, const char *prefix)
 {
-    return strncmp(text, prefix, strlen(prefix)) == 0;
+    while (*prefix && *text == *prefix) {
+        text++;
+        prefix++;
+    }
+    return !*prefix;
 }
 
 bool text_ends(const char *text, const char *suffix)

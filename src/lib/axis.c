@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -11,20 +12,55 @@
 
 enum { AXIS_VALUES = 1000000 };
 
-/* A list that grows while one axis is read. */
+/* A list that grows while one axis is read. A sweep may have a million values: their texts and
+ * sets lie side by side. */
 struct values {
     struct axis_value *items;
     size_t n, capacity;
+    struct axis_set *sets; /* room for so many more */
+    char *text;
+    size_t sets_left, text_left;
 };
+
+enum { SETS_ROOM = 64, TEXT_ROOM = 4096 };
+
+/* Room for n values more, before a range. */
+static void values_expect(struct values *values, size_t n, struct arena *arena)
+{
+    struct axis_value *items = arena_alloc(arena, values->n + n, sizeof *items);
+    if (values->n)
+        memcpy(items, values->items, values->n * sizeof *items);
+    values->items = items;
+    values->capacity = values->n + n;
+}
+
+static const char *values_keep(struct values *values, const char *text, struct arena *arena)
+{
+    size_t n = strlen(text) + 1;
+    if (n > values->text_left) {
+        values->text_left = n < TEXT_ROOM ? TEXT_ROOM : n;
+        values->text = arena_alloc(arena, values->text_left, 1);
+    }
+    char *kept = memcpy(values->text, text, n);
+    values->text += n;
+    values->text_left -= n;
+    return kept;
+}
 
 static void values_add(struct values *values, const char *key, const char *text,
                        struct arena *arena)
 {
-    struct axis_set *set = arena_alloc(arena, 1, sizeof *set);
-    *set = (struct axis_set){key, text};
-    values->items =
-        arena_grow(arena, values->items, values->n, &values->capacity, sizeof *values->items);
-    values->items[values->n++] = (struct axis_value){text, 1, set};
+    if (!values->sets_left) {
+        values->sets = arena_alloc(arena, SETS_ROOM, sizeof *values->sets);
+        values->sets_left = SETS_ROOM;
+    }
+    struct axis_set *set = values->sets++;
+    values->sets_left--;
+    *set = (struct axis_set){key, values_keep(values, text, arena)};
+    if (values->n == values->capacity)
+        values->items = arena_grow(arena, values->items, values->n, &values->capacity,
+                                   sizeof *values->items);
+    values->items[values->n++] = (struct axis_value){set->value, 1, set};
 }
 
 /* Length of the part up to a separator outside brackets, braces and quotes. */
@@ -86,9 +122,11 @@ static void expand_whole(const struct range *range, const char *key, struct valu
                          struct arena *arena)
 {
     uint64_t value = range->from;
-    do
-        values_add(values, key, arena_printf(arena, "%" PRIu64, value), arena);
-    while (range_next(range, &value));
+    do {
+        char text[24];
+        snprintf(text, sizeof text, "%" PRIu64, value);
+        values_add(values, key, text, arena);
+    } while (range_next(range, &value));
 }
 
 /* By index, so that steps such as 0.1 do not drift; the last value may miss the end by a
@@ -101,7 +139,7 @@ static void expand_real(const struct range *range, const char *key, struct value
     for (uint64_t i = 1; value <= end && value > before && values->n < AXIS_VALUES; i++) {
         char text[32];
         text_double(text, value);
-        values_add(values, key, arena_strdup(arena, text), arena);
+        values_add(values, key, text, arena);
         before = value;
         value = range->multiply ? value * range->real_step
                                 : range->real_from + (double)i * range->real_step;
@@ -126,6 +164,7 @@ static enum status range_expand(const struct range *range, const char *key, cons
                        "range \"%s\" of %s has steps too small to be told "
                        "apart",
                        part, key);
+    values_expect(values, (size_t)count + 1, arena);
     if (range->whole)
         expand_whole(range, key, values, arena);
     else

@@ -9,6 +9,8 @@
 struct applied {
     const struct frontier *frontier;
     const struct axis *axis;
+    const char *key;           /* of the last setting: that of a whole axis, mostly */
+    const struct field *plain; /* its field, or NULL where it goes through the loader */
 };
 
 /* Every --set of the command line, then those of the value, through the loader: for keys that
@@ -34,27 +36,30 @@ static enum status apply_by_loader(const struct frontier *f, const struct axis *
 /* A number, switch or word from which nothing else is derived when a plan is loaded. Of model,
  * cluster and stack more hangs on a value than its own field; so it does of texts, which name
  * files, and of lists. */
-static bool is_plain(const char *key)
+static const struct field *plain_field(const char *key)
 {
     static const char *const loaded[] = {"model.", "cluster.", "stack."};
     const struct field *field = schema_find(key);
     for (size_t i = 0; i < sizeof loaded / sizeof *loaded; i++)
         if (text_starts(key, loaded[i]))
-            return false;
-    return field && field->type != FIELD_TEXT && !schema_is_list(field);
+            return NULL;
+    bool plain = field && field->type != FIELD_TEXT && !schema_is_list(field);
+    return plain && !follow_from(key) ? field : NULL;
 }
 
 static enum status apply_value(void *context, size_t number, struct plan *plan, struct err *err)
 {
-    const struct applied *applied = context;
+    struct applied *applied = context;
     const struct axis_value *value = &applied->axis->values[number];
     for (size_t i = 0; i < value->n_sets; i++) {
         const char *key = value->sets[i].key;
         struct err refused = {0};
         struct mark mark = {.file = applied->axis->option};
-        if (!is_plain(key) || follow_from(key) ||
-            schema_set(schema_find(key), plan, value->sets[i].value, false, mark, &refused) !=
-                STATUS_OK)
+        if (key != applied->key)
+            applied->plain = plain_field(key);
+        applied->key = key;
+        if (!applied->plain || schema_set(applied->plain, plan, value->sets[i].value, false,
+                                          mark, &refused) != STATUS_OK)
             return apply_by_loader(applied->frontier, applied->axis, value, plan, err);
     }
     return STATUS_OK;
@@ -102,7 +107,7 @@ enum status frontier_init(struct frontier *f, const struct request *request, str
     TRY(routing_data_load(&f->base, NULL, f->arena, &f->routing, err));
     f->sweep = (struct sweep){.base = &f->base, .routing = &f->routing, .n_axes = f->n_axes};
     for (size_t i = 0; i < f->n_axes; i++) {
-        struct applied applied = {f, &f->axes[i]};
+        struct applied applied = {.frontier = f, .axis = &f->axes[i]};
         TRY(sweep_axis_init(&f->sweep.axes[i], &f->base, f->axes[i].n_values,
                             all_slots(&f->axes[i]), apply_value, &applied, f->arena, err));
     }

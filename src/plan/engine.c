@@ -158,6 +158,8 @@ uint64_t engine_sequences(const struct plan *plan)
         return w->max_num_seqs;
     if (w->mode == MODE_DECODE && w->micro_batch > 1)
         return w->micro_batch;
+    if (!plan_is_engine(plan)) /* whose default_tokens is no less */
+        return w->max_num_batched_tokens ? lesser(2048, w->max_num_batched_tokens) : 2048;
     uint64_t tokens = engine_tokens(plan);
     uint64_t most = plan->stack.kind != STACK_VLLM ? 2048 : is_large(plan) ? 1024 : 256;
     return most < tokens ? most : tokens;

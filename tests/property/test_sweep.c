@@ -290,6 +290,42 @@ static void points_equal_predictions(void **state)
     assert_in_range(valid, draws_of(SEEDS) * 8, draws_of(SEEDS) * 64);
 }
 
+/* ---- what stays within a structure ---- */
+
+/* Points that differ in sizes alone are evaluated by what moves (sim/memory/steady.h): as each
+ * of them by itself, where nothing is kept yet. */
+static void sizes_alone_move(void **state)
+{
+    (void)state;
+    static const size_t slots[] = {0, 1, 2, 3};
+    uint64_t valid = 0;
+    for (uint64_t seed = 1; seed <= draws_of(4 * SEEDS); seed++) {
+        struct arena arena = {0};
+        struct plan base;
+        struct sweep sweep;
+        struct all all;
+        const struct sweep_keep keep = {.reduce = REDUCE_NOTHING};
+        draw_plan(&base, seed);
+        base.moe.routing.samples = 8;
+        if (seed % 4 == 0)
+            base.workload.global_batch = 384;
+        size_t which[3] = {slots[seed % 4], slots[(seed + 1) % 4], slots[(seed + 2) % 4]};
+        sweep_init(&sweep, &base, which, &arena);
+        const char *rows = rows_of(&sweep, 0, &arena);
+        look_at_all(&sweep, &keep, &all);
+        for (uint64_t point = 0; point < POINTS; point++) {
+            if (strncmp(rows, all.row[point], strlen(all.row[point])) != 0)
+                fail_msg("seed %llu: swept %.*s alone %s", (unsigned long long)seed,
+                         (int)strcspn(rows, "\n"), rows, all.row[point]);
+            rows += strlen(all.row[point]);
+            valid += all.verdict[point] != SWEEP_INVALID;
+        }
+        arena_release(&arena);
+    }
+    printf("%llu points of sizes alone\n", (unsigned long long)valid);
+    assert_in_range(valid, draws_of(4 * SEEDS) * 8, draws_of(4 * SEEDS) * POINTS);
+}
+
 /* ---- what depends on the micro-batch and is no product of it ---- */
 
 static size_t axis_of(const char *key)
@@ -329,6 +365,7 @@ static void steps_follow_the_micro_batch(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sizes_alone_move),
         cmocka_unit_test(steps_follow_the_micro_batch),
         cmocka_unit_test(points_equal_predictions),
     };

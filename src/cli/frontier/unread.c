@@ -11,9 +11,14 @@ enum { POINTS_ASKED = 4096 };
  * may hold one that does. */
 static bool decides(const struct axis *axis, const struct field *field)
 {
+    const char *last = NULL; /* all values of --over have one key */
     for (size_t i = 0; i < axis->n_values; i++)
         for (size_t j = 0; j < axis->values[i].n_sets; j++) {
-            const struct field *set = schema_find(axis->values[i].sets[j].key);
+            const char *key = axis->values[i].sets[j].key;
+            if (key == last)
+                continue;
+            last = key;
+            const struct field *set = schema_find(key);
             if (!set || text_equal(set->key, "model") || text_equal(set->key, "stack") ||
                 text_equal(set->key, "cluster") || unread_depends(field, set->key))
                 return true;

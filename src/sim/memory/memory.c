@@ -80,30 +80,45 @@ static uint64_t layers_held(const struct work *work, const uint64_t *values,
     return passed(work, buffer->segment, moment->segment) ? layers : 0;
 }
 
-/* A saved buffer of which this micro-batch holds so many of its layers' copies. */
-static uint64_t saved_bytes(const struct work *work, const uint64_t *values,
-                            const struct buffer *buffer, uint64_t layers, uint64_t held)
+/* Copies, in thousandths, of a saved buffer of which this micro-batch holds so many layers'. */
+static uint64_t saved_copies(const struct work *work, const uint64_t *values,
+                             const struct buffer *buffer, uint64_t layers, uint64_t held)
 {
     uint64_t flight = values[work->use[buffer->segment].in_flight.node];
     uint64_t others = flight > 1000 ? product(layers, flight - 1000) : 0;
     uint64_t all = product(layers, flight), thousandths = others + product(held, 1000);
-    return copies_of(values[buffer->all.node], thousandths < all ? thousandths : all);
+    return thousandths < all ? thousandths : all;
+}
+
+static uint64_t saved_bytes(const struct work *work, const uint64_t *values,
+                            const struct buffer *buffer, uint64_t layers, uint64_t held)
+{
+    return copies_of(values[buffer->all.node],
+                     saved_copies(work, values, buffer, layers, held));
+}
+
+/* Copies of a buffer at a moment, in thousandths. */
+static uint64_t alive_copies(const struct work *work, const uint64_t *values,
+                             const struct buffer *buffer, const struct moment *moment)
+{
+    if (!exists(buffer, moment->schedule))
+        return 0;
+    if (buffer->life == LIFE_PERSISTENT)
+        return 1000;
+    if (buffer->life == LIFE_TRANSIENT)
+        return surrounds(buffer, moment) ? 1000 : 0;
+    uint64_t layers = saving_layers(work, values, buffer);
+    if (!layers || moment->segment == SEGMENT_STEP)
+        return 0; /* no micro-batch is under way in the optimizer's step */
+    return saved_copies(work, values, buffer, layers,
+                        layers_held(work, values, buffer, moment));
 }
 
 static uint64_t alive_bytes(const struct work *work, const uint64_t *values,
                             const struct buffer *buffer, const struct moment *moment)
 {
-    if (!exists(buffer, moment->schedule))
-        return 0;
-    uint64_t bytes = values[buffer->all.node];
-    if (buffer->life == LIFE_PERSISTENT)
-        return bytes;
-    if (buffer->life == LIFE_TRANSIENT)
-        return surrounds(buffer, moment) ? bytes : 0;
-    uint64_t layers = saving_layers(work, values, buffer);
-    if (!layers || moment->segment == SEGMENT_STEP)
-        return 0; /* no micro-batch is under way in the optimizer's step */
-    return saved_bytes(work, values, buffer, layers, layers_held(work, values, buffer, moment));
+    uint64_t copies = alive_copies(work, values, buffer, moment);
+    return copies ? copies_of(values[buffer->all.node], copies) : 0;
 }
 
 /* ---- the worst moment ---- */
@@ -253,6 +268,91 @@ void memory_fold(const struct work *work, const uint64_t *values, unsigned sched
     for (size_t i = 0; work->pinned && i < work->n_buffers; i++)
         if (work->buffers[i].pinned)
             peak->pinned_bytes += alive_bytes(work, values, &work->buffers[i], &worst.moment);
+}
+
+/* ---- the fold of a sweep ---- */
+
+/* What is alive at a moment, of buffers of these orders and of transients. */
+static void sum_moment(const struct work *work, const uint64_t *values, const bool *moves,
+                       const struct moment *moment, struct range placed,
+                       struct range transients, struct arena *arena, struct memory_sum *sum)
+{
+    size_t n = placed.end - placed.begin + transients.end - transients.begin;
+    *sum = (struct memory_sum){.segment = moment->segment, .tick = moment->tick};
+    sum->terms = arena_alloc(arena, n + 1, sizeof *sum->terms);
+    for (size_t i = 0; i < n; i++) {
+        size_t in_placed = placed.begin + i;
+        uint16_t number = in_placed < placed.end
+                              ? work->placed[in_placed]
+                              : work->members[transients.begin + in_placed - placed.end];
+        const struct buffer *buffer = &work->buffers[number];
+        uint64_t copies = alive_copies(work, values, buffer, moment);
+        if (moves[buffer->all.node] && copies)
+            sum->terms[sum->n++] = (struct memory_term){buffer->all.node, copies};
+        else if (copies)
+            sum->still_bytes += copies_of(values[buffer->all.node], copies);
+    }
+}
+
+/* Whether the number of copies is known as long as nothing that stays changes. */
+static bool copies_stay(const struct work *work, const bool *moves)
+{
+    for (unsigned i = 0; i < SEGMENT_COUNT; i++)
+        if (moves[work->use[i].repeat.node] || moves[work->use[i].in_flight.node])
+            return false;
+    return !work->pinned;
+}
+
+void memory_keep(const struct work *work, const uint64_t *values, const bool *moves,
+                 unsigned schedule, struct arena *arena, struct memory_kept *kept)
+{
+    struct moment moment = {SEGMENT_STEP, WORK_NONE, schedule};
+    struct range none = {0, 0}, state = {0, work->placed_end[0][SEGMENT_COUNT - 1]};
+    struct range persistent = {0, work->placed_end[ORDER_SAVED - 1][SEGMENT_COUNT - 1]};
+    struct range lasting = {0, work->placed_end[ORDER_SAVED][SEGMENT_COUNT - 1]};
+    *kept = (struct memory_kept){.usable = copies_stay(work, moves)};
+    if (!kept->usable)
+        return;
+    kept->moments = arena_alloc(arena, work->n_moments + 1, sizeof *kept->moments);
+    sum_moment(work, values, moves, &moment, state, none, arena, &kept->state);
+    sum_moment(work, values, moves, &moment, persistent, none, arena, &kept->moments[0]);
+    kept->n = 1;
+    for (size_t i = 0; i < work->n_moments; i++) {
+        const struct work_moment *at = &work->moments[i];
+        if (at->schedule != schedule || !repeat_of(work, values, at->segment))
+            continue;
+        moment = (struct moment){at->segment, at->tick, schedule};
+        sum_moment(work, values, moves, &moment, lasting, (struct range){at->begin, at->end},
+                   arena, &kept->moments[kept->n++]);
+    }
+}
+
+static uint64_t sum_bytes(const struct memory_sum *sum, const uint64_t *values)
+{
+    uint64_t bytes = sum->still_bytes;
+    for (size_t i = 0; i < sum->n; i++)
+        bytes += copies_of(values[sum->terms[i].node], sum->terms[i].copies);
+    return bytes;
+}
+
+void memory_fold_kept(const struct memory_kept *kept, const uint64_t *values,
+                      struct memory_peak *peak)
+{
+    const struct memory_sum *worst = &kept->moments[0];
+    uint64_t most = sum_bytes(worst, values);
+    for (size_t i = 1; i < kept->n; i++) {
+        uint64_t bytes = sum_bytes(&kept->moments[i], values);
+        if (bytes <= most)
+            continue;
+        most = bytes;
+        worst = &kept->moments[i];
+    }
+    memset(peak, 0, sizeof *peak);
+    peak->segment = worst->segment;
+    peak->tick = worst->tick;
+    peak->state_bytes = sum_bytes(&kept->state, values);
+    peak->total_bytes = most;
+    peak->temp_bytes = most - peak->state_bytes;
 }
 
 void memory_explain(const struct work *work, const uint64_t *values, unsigned schedule,

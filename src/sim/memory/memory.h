@@ -33,6 +33,37 @@ struct memory_peak {
 void memory_fold(const struct work *work, const uint64_t *values, unsigned schedule,
                  struct memory_peak *peak);
 
+/* Bytes alive at one moment: those of sizes that stay, and copies (in thousandths) of those
+ * that a sweep moves. */
+struct memory_term {
+    uint32_t node;
+    uint64_t copies;
+};
+
+struct memory_sum {
+    enum segment segment;
+    uint16_t tick;
+    uint64_t still_bytes;
+    struct memory_term *terms; /* [n] */
+    size_t n;
+};
+
+/* A fold of which only what moves is added up again. */
+struct memory_kept {
+    bool usable;
+    struct memory_sum state, *moments; /* [n], the first of the step alone */
+    size_t n;
+};
+
+/* `moves` by node (sizes_eval_moving); good while no other node changes. Not usable where the
+ * number of copies moves too, or something is pinned. Memory from the arena. */
+void memory_keep(const struct work *work, const uint64_t *values, const bool *moves,
+                 unsigned schedule, struct arena *arena, struct memory_kept *kept);
+
+/* memory_fold of the list that it is of. */
+void memory_fold_kept(const struct memory_kept *kept, const uint64_t *values,
+                      struct memory_peak *peak);
+
 /* Adds outside_bytes and the categories to a peak that memory_fold found. */
 void memory_explain(const struct work *work, const uint64_t *values, unsigned schedule,
                     struct memory_peak *peak);

@@ -40,17 +40,24 @@ uint64_t verdict_limit(const struct plan *plan)
     return fragmentation > 0 ? (uint64_t)((double)room / (1 + fragmentation)) : room;
 }
 
-unsigned verdict_fold(const struct plan *plan, const struct work *work, const uint64_t *values,
-                      struct memory_peak *peak)
+static unsigned fold(const struct plan *plan, const struct work *work, const uint64_t *values,
+                     struct steady *steady, struct memory_peak *peak)
 {
     double relaxed = plan->stack.relax * (double)verdict_limit(plan);
     unsigned schedule = 0;
     for (;; schedule++) {
-        memory_fold(work, values, schedule, peak);
+        steady_fold(steady, work, values, schedule, peak);
         uint64_t choosable = peak->total_bytes - peak->pinned_bytes;
         if (schedule + 1 == work->n_schedules || (double)choosable <= relaxed)
             return schedule;
     }
+}
+
+unsigned verdict_fold(const struct plan *plan, const struct work *work, const uint64_t *values,
+                      struct memory_peak *peak)
+{
+    struct steady none = {0};
+    return fold(plan, work, values, &none, peak);
 }
 
 uint64_t verdict_n_stages(const struct plan *plan)
@@ -65,15 +72,16 @@ struct trial {
     uint64_t *values;
     struct memory_peak *peak;
     unsigned *schedule;
+    struct steady *steady;
 };
 
 /* A pipeline stage at one moment of its schedule; false when a size overflows. */
 static bool try_stage(const struct trial *t, const struct stage *stage)
 {
     slots_take_stage(stage, t->slots);
-    if (!sizes_eval(&t->work->sizes, t->slots, t->values))
+    if (!steady_sizes(t->steady, t->work, t->slots, t->values))
         return false;
-    *t->schedule = verdict_fold(t->plan, t->work, t->values, t->peak);
+    *t->schedule = fold(t->plan, t->work, t->values, t->steady, t->peak);
     t->peak->stage = stage->index + 1;
     return true;
 }
@@ -84,7 +92,8 @@ bool verdict_stages(const struct plan *plan, const struct work *work, struct slo
     struct memory_peak peak;
     struct stage stages[STAGE_MOMENTS];
     unsigned schedule;
-    const struct trial trial = {plan, work, slots, values, &peak, &schedule};
+    struct steady none = {0};
+    const struct trial trial = {plan, work, slots, values, &peak, &schedule, &none};
     uint64_t named = plan->parallel.stage;
     uint64_t first = named ? named - 1 : 0, n = verdict_n_stages(plan);
     for (uint64_t i = 0; i < n; i++) {
@@ -101,16 +110,18 @@ bool verdict_stages(const struct plan *plan, const struct work *work, struct slo
     return true;
 }
 
-bool verdict_evaluate(const struct plan *plan, const struct work *work, struct slots *slots,
-                      uint64_t *values, struct memory_peak *peak, unsigned *schedule)
+bool verdict_evaluate_steady(const struct plan *plan, const struct work *work,
+                             struct slots *slots, uint64_t *values, struct steady *steady,
+                             struct memory_peak *peak, unsigned *schedule)
 {
-    const struct trial trial = {plan, work, slots, values, peak, schedule};
+    const struct trial trial = {plan, work, slots, values, peak, schedule, steady};
     uint64_t named = plan->parallel.stage, most = 0;
     uint64_t first = named ? named - 1 : 0, end = named ? named : plan->parallel.pp;
-    struct stage stages[STAGE_MOMENTS], heaviest = {0};
+    struct stage room[STAGE_MOMENTS], heaviest = {0};
+    const struct stage *stages;
     bool last = false; /* the heaviest is the one that was tried last */
     for (uint64_t i = first; i < end; i++) {
-        unsigned moments = stage_moments(plan, i, &slots->params, stages);
+        unsigned moments = steady_stages(steady, plan, i, &slots->params, room, &stages);
         for (unsigned moment = 0; moment < moments; moment++) {
             if (!try_stage(&trial, &stages[moment]))
                 return false;
@@ -124,16 +135,25 @@ bool verdict_evaluate(const struct plan *plan, const struct work *work, struct s
     return last || try_stage(&trial, &heaviest);
 }
 
+bool verdict_evaluate(const struct plan *plan, const struct work *work, struct slots *slots,
+                      uint64_t *values, struct memory_peak *peak, unsigned *schedule)
+{
+    struct steady none = {0};
+    return verdict_evaluate_steady(plan, work, slots, values, &none, peak, schedule);
+}
+
 bool verdict_exceeds(const struct plan *plan, const struct work *work, struct slots *slots,
-                     uint64_t *values, uint64_t bytes)
+                     uint64_t *values, struct steady *steady, uint64_t bytes)
 {
     struct memory_peak peak;
-    struct stage stages[STAGE_MOMENTS];
+    struct stage room[STAGE_MOMENTS];
+    const struct stage *stages;
     unsigned schedule;
-    const struct trial trial = {plan, work, slots, values, &peak, &schedule};
+    const struct trial trial = {plan, work, slots, values, &peak, &schedule, steady};
     uint64_t named = plan->parallel.stage, first = named ? named - 1 : 0;
     for (uint64_t i = 0; i < verdict_n_stages(plan); i++) {
-        unsigned moments = stage_moments(plan, first + i, &slots->params, stages);
+        unsigned moments =
+            steady_stages(steady, plan, first + i, &slots->params, room, &stages);
         for (unsigned moment = 0; moment < moments; moment++) {
             if (!try_stage(&trial, &stages[moment]))
                 return false;

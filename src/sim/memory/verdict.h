@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "plan/plan.h"
-#include "sim/memory/memory.h"
+#include "sim/memory/steady.h"
 
 enum verdict { VERDICT_FITS, VERDICT_MARGINAL, VERDICT_OOM };
 
@@ -34,10 +34,15 @@ unsigned verdict_fold(const struct plan *plan, const struct work *work, const ui
 bool verdict_evaluate(const struct plan *plan, const struct work *work, struct slots *slots,
                       uint64_t *values, struct memory_peak *peak, unsigned *schedule);
 
+/* The same for many plans of one structure, which `steady` is of. */
+bool verdict_evaluate_steady(const struct plan *plan, const struct work *work,
+                             struct slots *slots, uint64_t *values, struct steady *steady,
+                             struct memory_peak *peak, unsigned *schedule);
+
 /* Whether the worst moment of the fullest stage needs more than that; ends at the first that
  * does. False where a size overflows. */
 bool verdict_exceeds(const struct plan *plan, const struct work *work, struct slots *slots,
-                     uint64_t *values, uint64_t bytes);
+                     uint64_t *values, struct steady *steady, uint64_t bytes);
 
 /* One pipeline stage, from 1, at its own heaviest moment. */
 struct stage_memory {

@@ -6,7 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PLAN_WORDS = sizeof(struct plan) / 8, CHUNK = 2048, EVALUATORS = 64, BANKS = 64 };
+enum {
+    PLAN_WORDS = sizeof(struct plan) / 8,
+    CHUNK = 2048,
+    BLOCK = 64,
+    EVALUATORS = 64,
+    BANKS = 64
+};
 
 _Static_assert(sizeof(struct plan) % 8 == 0, "a plan is a whole number of words");
 _Static_assert(sizeof(struct plan) / 8 <= UINT16_MAX, "word numbers fit 16 bits");
@@ -18,14 +24,30 @@ static uint64_t plan_word(const struct plan *plan, size_t word)
     return value;
 }
 
+/* Marks where a plan differs, and makes it the base again. A plan is large, and most values
+ * change one word. */
+static void mark_and_restore(const struct plan *base, struct plan *plan,
+                             bool changed[PLAN_WORDS])
+{
+    for (size_t first = 0; first < PLAN_WORDS; first += BLOCK) {
+        size_t n = PLAN_WORDS - first < BLOCK ? PLAN_WORDS - first : BLOCK;
+        const char *was = (const char *)base + 8 * first;
+        char *is = (char *)plan + 8 * first;
+        if (memcmp(was, is, 8 * n) == 0)
+            continue;
+        for (size_t word = first; word < first + n; word++)
+            changed[word] = changed[word] || plan_word(plan, word) != plan_word(base, word);
+        memcpy(is, was, 8 * n);
+    }
+}
+
 static enum status mark_changes(const struct plan *base, size_t n_values, sweep_apply *apply,
                                 void *context, bool changed[PLAN_WORDS], struct err *err)
 {
+    struct plan plan = *base;
     for (size_t value = 0; value < n_values; value++) {
-        struct plan plan = *base;
         TRY(apply(context, value, &plan, err));
-        for (size_t word = 0; word < PLAN_WORDS; word++)
-            changed[word] = changed[word] || plan_word(&plan, word) != plan_word(base, word);
+        mark_and_restore(base, &plan, changed);
     }
     return STATUS_OK;
 }
@@ -44,11 +66,14 @@ enum status sweep_axis_init(struct sweep_axis *axis, const struct plan *base, si
     for (size_t word = 0, i = 0; word < PLAN_WORDS; word++)
         if (changed[word])
             axis->words[i++] = (uint16_t)word;
+    struct plan plan = *base;
     for (size_t value = 0; value < n_values; value++) {
-        struct plan plan = *base;
         TRY(apply(context, value, &plan, err));
-        for (size_t i = 0; i < axis->n_words; i++)
+        for (size_t i = 0; i < axis->n_words; i++) {
+            size_t at = 8 * (size_t)axis->words[i];
             axis->patches[value * axis->n_words + i] = plan_word(&plan, axis->words[i]);
+            memcpy((char *)&plan + at, (const char *)base + at, 8);
+        }
     }
     return STATUS_OK;
 }

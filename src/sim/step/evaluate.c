@@ -96,6 +96,7 @@ static void rebuild(struct evaluator *e, const struct plan *plan, enum moe_path 
     if (e->refused)
         return;
     e->values = arena_alloc(&e->arena, e->work.sizes.n, sizeof *e->values);
+    e->steady = (struct steady){.arena = &e->arena};
     set_slots(e, plan);
     e->routed = evaluate_is_routed(plan, &e->work) || e->work.room.set;
     e->bank = NULL;
@@ -139,7 +140,7 @@ static void set_demand(struct evaluator *e, const struct plan *plan)
     struct demand_bank *bank = e->bank;
     size_t at = place_of(bank->tokens, tokens);
     struct demand_room room = {0};
-    if (e->work.room.set && sizes_eval(&e->work.sizes, &e->slots, e->values))
+    if (e->work.room.set && steady_sizes(&e->steady, &e->work, &e->slots, e->values))
         room = overflow_room(&e->work, e->values);
     if (bank->tokens[at] != tokens || !same_room(&bank->layer[at].room, &room) ||
         (e->work.apart && !bank->apart[at])) {
@@ -198,6 +199,7 @@ static bool follow(struct evaluator *e, const struct plan *plan, uint64_t struct
         slots_set_numbers(plan, &e->slots);
     else if (!e->refused)
         set_slots(e, plan);
+    steady_next(&e->steady);
     if (!e->refused && e->routed)
         return follow_routing(e, plan);
     return !e->refused;
@@ -233,11 +235,12 @@ static void judge_host(const struct plan *plan, struct evaluation *out)
         out->verdict = VERDICT_OOM;
 }
 
-bool evaluate_slots(const struct plan *plan, const struct work *work, struct slots *slots,
-                    uint64_t *values, struct evaluation *out)
+static bool evaluate_steady(const struct plan *plan, const struct work *work,
+                            struct slots *slots, uint64_t *values, struct steady *steady,
+                            struct evaluation *out)
 {
     *out = (struct evaluation){.limit_bytes = verdict_limit(plan)};
-    if (!verdict_evaluate(plan, work, slots, values, &out->peak, &out->schedule))
+    if (!verdict_evaluate_steady(plan, work, slots, values, steady, &out->peak, &out->schedule))
         return false;
     out->valid = true;
     out->verdict = verdict_of(plan, &out->peak);
@@ -250,6 +253,13 @@ bool evaluate_slots(const struct plan *plan, const struct work *work, struct slo
     out->host_bytes = host_bytes(work, values);
     judge_host(plan, out);
     return true;
+}
+
+bool evaluate_slots(const struct plan *plan, const struct work *work, struct slots *slots,
+                    uint64_t *values, struct evaluation *out)
+{
+    struct steady none = {0};
+    return evaluate_steady(plan, work, slots, values, &none, out);
 }
 
 /* The largest of the buffers that hold the rows. */
@@ -327,11 +337,10 @@ static void judge_host_cache(const struct plan *plan, struct evaluation *out)
     struct arena arena = {0};
     struct err err = {0};
     struct serving_report pool = {0};
-    bool asked = plan->memory.host_cache_bytes || plan->memory.host_cache_ratio > 0;
-    if (asked && out->valid && serving_of(plan, &arena, &pool, &err) == STATUS_OK)
+    if (out->valid && serving_of(plan, &arena, &pool, &err) == STATUS_OK)
         out->host_bytes += serving_host_bytes(plan, &pool);
     arena_release(&arena);
-    if (asked && out->host_limit_bytes && out->host_bytes > out->host_limit_bytes)
+    if (out->host_limit_bytes && out->host_bytes > out->host_limit_bytes)
         out->verdict = VERDICT_OOM;
 }
 
@@ -385,11 +394,12 @@ void evaluate(struct evaluator *e, const struct plan *plan, uint64_t structure,
     if (plan->workload.queue && rule_check_layout(plan) && rule_check_run(plan))
         plan = evaluate_held(e, plan, &starts);
     if (follow(e, plan, structure) &&
-        evaluate_slots(plan, &e->work, &e->slots, e->values, out) && e->routed)
+        evaluate_steady(plan, &e->work, &e->slots, e->values, &e->steady, out) && e->routed)
         evaluate_overflow(&e->work, e->values, &e->overflow, out);
     if (!starts)
         refuse_start(&e->work, out);
-    judge_host_cache(plan, out);
+    if (plan->memory.host_cache_bytes || plan->memory.host_cache_ratio > 0)
+        judge_host_cache(plan, out);
     out->by = e;
 }
 
@@ -399,7 +409,7 @@ bool evaluate_exceeds(struct evaluator *e, const struct plan *plan, uint64_t str
     if (plan->workload.queue && rule_check_layout(plan) && rule_check_run(plan))
         plan = evaluate_held(e, plan, NULL);
     return follow(e, plan, structure) &&
-           verdict_exceeds(plan, &e->work, &e->slots, e->values, bytes);
+           verdict_exceeds(plan, &e->work, &e->slots, e->values, &e->steady, bytes);
 }
 
 bool evaluate_expected(struct evaluator *e, const struct plan *plan, struct demand *expected)

@@ -42,8 +42,9 @@ struct evaluator {
     struct slots slots;
     struct demand_stages stages; /* where layers are routed apart */
     uint64_t *values;
-    uint64_t structure; /* the caller's number of the structure that is built */
-    uint64_t pp, vpp;   /* of the plan that the slots are of */
+    struct steady steady; /* what of stages, sizes and sums stays within a structure */
+    uint64_t structure;   /* the caller's number of the structure that is built */
+    uint64_t pp, vpp;     /* of the plan that the slots are of */
     enum moe_path path;
     bool least;     /* set by the caller: for the least that routing can ask for, unsampled */
     bool bound;     /* set by the caller: time_evaluated as stepper.bound says */

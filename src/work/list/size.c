@@ -257,21 +257,90 @@ static uint64_t scale_up(uint64_t a, double real, bool *overflow)
     return floor + ((double)floor < (double)a * real && floor != UINT64_MAX);
 }
 
+static inline uint64_t node_eval(const struct size_node *node, const struct slots *slots,
+                                 const uint64_t *values, bool *overflow)
+{
+    if (node->op == NODE_CONST)
+        return node->value;
+    if (node->op == NODE_SLOT)
+        return slots->value[node->a];
+    if (node->op == NODE_SCALE_UP)
+        return scale_up(values[node->a], slots->real[node->b], overflow);
+    if (node->op == NODE_SCALE)
+        return scale(values[node->a], slots->real[node->b], overflow);
+    return apply(node->op, values[node->a], values[node->b], overflow);
+}
+
 bool sizes_eval(const struct sizes *sizes, const struct slots *slots, uint64_t *values)
 {
     bool overflow = false;
+    for (uint32_t i = 0; i < sizes->n; i++)
+        values[i] = node_eval(&sizes->nodes[i], slots, values, &overflow);
+    return !overflow;
+}
+
+/* ---- what moves ---- */
+
+static bool node_moves(const struct size_node *node, const bool *moves)
+{
+    bool scaled = node->op == NODE_SCALE || node->op == NODE_SCALE_UP;
+    bool leaf = node->op == NODE_CONST || node->op == NODE_SLOT;
+    return scaled || (!leaf && (moves[node->a] || moves[node->b]));
+}
+
+/* The lists again, from the slots that are marked. */
+static void list_moving(const struct sizes *sizes, struct sizes_moving *moving)
+{
+    moving->n = moving->n_staying = 0;
     for (uint32_t i = 0; i < sizes->n; i++) {
         const struct size_node *node = &sizes->nodes[i];
-        if (node->op == NODE_CONST)
-            values[i] = node->value;
+        if (node->op != NODE_SLOT)
+            moving->moves[i] = node_moves(node, moving->moves);
+        if (moving->moves[i])
+            moving->nodes[moving->n++] = i;
         else if (node->op == NODE_SLOT)
-            values[i] = slots->value[node->a];
-        else if (node->op == NODE_SCALE_UP)
-            values[i] = scale_up(values[node->a], slots->real[node->b], &overflow);
-        else if (node->op == NODE_SCALE)
-            values[i] = scale(values[node->a], slots->real[node->b], &overflow);
-        else
-            values[i] = apply(node->op, values[node->a], values[node->b], &overflow);
+            moving->staying[moving->n_staying++] = i;
+    }
+    moving->turn++;
+}
+
+/* Marks slots that were thought to stay and did not; false when there are none. */
+static bool mark_moved(const struct sizes *sizes, struct sizes_moving *moving,
+                       const struct slots *slots, const uint64_t *values)
+{
+    bool moved = false;
+    for (uint32_t i = 0; i < moving->n_staying; i++) {
+        uint32_t at = moving->staying[i];
+        if (slots->value[sizes->nodes[at].a] != values[at])
+            moved = moving->moves[at] = true;
+    }
+    return moved;
+}
+
+static void begin_moving(const struct sizes *sizes, struct sizes_moving *moving,
+                         struct arena *arena)
+{
+    moving->moves = arena_alloc(arena, sizes->n, sizeof *moving->moves);
+    moving->nodes = arena_alloc(arena, sizes->n, sizeof *moving->nodes);
+    moving->staying = arena_alloc(arena, sizes->n, sizeof *moving->staying);
+    list_moving(sizes, moving);
+}
+
+bool sizes_eval_moving(const struct sizes *sizes, struct sizes_moving *moving,
+                       const struct slots *slots, struct arena *arena, uint64_t *values)
+{
+    bool overflow = false;
+    if (!moving->moves)
+        begin_moving(sizes, moving, arena);
+    if (!moving->known)
+        return moving->known = sizes_eval(sizes, slots, values);
+    if (mark_moved(sizes, moving, slots, values)) {
+        list_moving(sizes, moving);
+        return moving->known = sizes_eval(sizes, slots, values);
+    }
+    for (uint32_t i = 0; i < moving->n; i++) {
+        uint32_t at = moving->nodes[i];
+        values[at] = node_eval(&sizes->nodes[at], slots, values, &overflow);
     }
     return !overflow;
 }

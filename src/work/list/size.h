@@ -61,6 +61,21 @@ bool size_is_zero(const struct sizes *sizes, struct size size); /* the constant 
  * overflowed 64 bits; the values are then saturated. */
 bool sizes_eval(const struct sizes *sizes, const struct slots *slots, uint64_t *values);
 
+/* Which nodes a sweep moves: learned from the slots it evaluates with, kept beside values. */
+struct sizes_moving {
+    bool known;        /* the rest is set, and values hold the nodes that stay */
+    bool *moves;       /* [sizes->n] depends on a slot that has changed, or on a real one */
+    uint32_t *nodes;   /* [n] of them, in order */
+    uint32_t *staying; /* [n_staying] slots that have not changed */
+    uint32_t n, n_staying;
+    uint64_t turn; /* counts when a node that stayed got another value */
+};
+
+/* Evaluates only nodes that may have changed since the last call with these values, which no
+ * other wrote since. False as sizes_eval. Memory from the arena, with the first call. */
+bool sizes_eval_moving(const struct sizes *sizes, struct sizes_moving *moving,
+                       const struct slots *slots, struct arena *arena, uint64_t *values);
+
 /* Appends the formula in symbols: "R*T*min(K, e)*H*2". */
 void size_formula(const struct sizes *sizes, struct size size, struct text *out);
 /* Appends it in numbers: "8*32768*min(8, 32)*7168*2". */

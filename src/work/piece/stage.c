@@ -135,9 +135,7 @@ static void rank_chunks(const struct plan *plan, uint64_t rank, const struct lay
     find_ends(chunks);
 }
 
-/* Micro-batches of a step; as many as a schedule can keep in flight when the plan names none.
- */
-static uint64_t micro_batches(const struct plan *plan)
+uint64_t stage_micro_batches(const struct plan *plan)
 {
     const struct workload *w = &plan->workload;
     const struct parallel *p = &plan->parallel;
@@ -201,7 +199,7 @@ static void play_interleaved(const struct plan *plan, uint64_t rank, struct chun
 {
     const struct parallel *p = &plan->parallel;
     struct alive alive = {0};
-    uint64_t total = micro_batches(plan) * p->vpp, round = p->pp * p->vpp;
+    uint64_t total = stage_micro_batches(plan) * p->vpp, round = p->pp * p->vpp;
     uint64_t ahead = plan_overlaps_experts(plan) ? 1 : 0;
     uint64_t warmup = lesser(total, 2 * (p->pp - rank - 1) + (p->vpp - 1) * p->pp + ahead);
     uint64_t steps = lesser(total, warmup + round);
@@ -217,7 +215,7 @@ static void play_interleaved(const struct plan *plan, uint64_t rank, struct chun
 static void fill_moments(const struct plan *plan, uint64_t rank, struct chunks *chunks)
 {
     const struct parallel *p = &plan->parallel;
-    uint64_t m = micro_batches(plan);
+    uint64_t m = stage_micro_batches(plan);
     if (interleaved(plan) && chunks->n == p->vpp) {
         play_interleaved(plan, rank, chunks);
         return;

@@ -1,0 +1,84 @@
+/* See steady.h. */
+#include "sim/memory/steady.h"
+
+enum { ASKED = 2 }; /* plans of a structure that are evaluated without */
+
+static bool is_kept(const struct steady *steady)
+{
+    return steady->arena && steady->asked > ASKED;
+}
+
+void steady_next(struct steady *steady)
+{
+    if (steady->asked <= ASKED)
+        steady->asked++;
+}
+
+/* ---- stages ---- */
+
+/* Forgets the stages of another pipeline. */
+static void same_pipeline(struct steady *s, const struct plan *plan)
+{
+    uint64_t pp = plan->parallel.pp, vpp = plan->parallel.vpp;
+    uint64_t micro_batches = stage_micro_batches(plan);
+    if (s->pp == pp && s->vpp == vpp && s->micro_batches == micro_batches)
+        return;
+    if (pp > s->stage_room) {
+        s->of = arena_alloc(s->arena, pp, sizeof *s->of);
+        s->stage_room = pp;
+    }
+    for (uint64_t i = 0; i < pp; i++)
+        s->of[i].moments = 0;
+    s->pp = pp;
+    s->vpp = vpp;
+    s->micro_batches = micro_batches;
+}
+
+unsigned steady_stages(struct steady *s, const struct plan *plan, uint64_t index,
+                       const struct params *params, struct stage room[STAGE_MOMENTS],
+                       const struct stage **stages)
+{
+    *stages = room;
+    if (!is_kept(s))
+        return stage_moments(plan, index, params, room);
+    same_pipeline(s, plan);
+    struct steady_stage *of = &s->of[index];
+    if (!of->moments) {
+        of->moments = stage_moments(plan, index, params, room);
+        if (of->moments > of->room) {
+            of->stages = arena_alloc(s->arena, of->moments, sizeof *of->stages);
+            of->room = of->moments;
+        }
+        for (unsigned i = 0; i < of->moments; i++)
+            of->stages[i] = room[i];
+    }
+    *stages = of->stages;
+    return of->moments;
+}
+
+/* ---- sizes and sums ---- */
+
+bool steady_sizes(struct steady *s, const struct work *work, const struct slots *slots,
+                  uint64_t *values)
+{
+    if (!is_kept(s))
+        return sizes_eval(&work->sizes, slots, values);
+    return sizes_eval_moving(&work->sizes, &s->sizes, slots, s->arena, values);
+}
+
+void steady_fold(struct steady *s, const struct work *work, const uint64_t *values,
+                 unsigned schedule, struct memory_peak *peak)
+{
+    if (!is_kept(s) || schedule >= STEADY_SCHEDULES) {
+        memory_fold(work, values, schedule, peak);
+        return;
+    }
+    if (s->turn[schedule] != s->sizes.turn) {
+        s->turn[schedule] = s->sizes.turn;
+        memory_keep(work, values, s->sizes.moves, schedule, s->arena, &s->kept[schedule]);
+    }
+    if (s->kept[schedule].usable)
+        memory_fold_kept(&s->kept[schedule], values, peak);
+    else
+        memory_fold(work, values, schedule, peak);
+}
