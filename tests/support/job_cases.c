@@ -31,6 +31,10 @@ const struct job_case job_cases[] = {
      "parallel.tp=2 parallel.sp=true parallel.ep=8 parallel.etp=2 workload.micro_batch=1 "
      "model.attention.kv_heads=8 model.vocab=32000 moe.path=ragged_a2a parallel.zero=1",
      0},
+    {"megatron/shown-and-run.sh", "cluster=h100",
+     "parallel.pp=4 parallel.vpp=4 parallel.ep=4 moe.capacity_factor=1.5 optimizer.offload=0.5 "
+     "precision.recipe=fp8_delayed cluster.nodes=4 cluster.node.devices=8",
+     0},
     {"megatron/yaml-cfg.sh", "cluster=h100",
      "parallel.tp=2 workload.micro_batch=1 workload.global_batch=128 cluster.nodes=2", 0},
     {"bridge/qwen3-script.sh", "",
@@ -222,6 +226,11 @@ const struct job_case job_cases[] = {
      "parallel.ep=8 optimizer.kind=muon precision.weights=bf16 precision.moments=f32 "
      "stack.cross_entropy=chunked stack.loss_chunks=8",
      1},
+    {"maxtext/axes.sh", "cluster=h100",
+     "parallel.tp=2 parallel.cp=2 parallel.ep=4 workload.micro_batch=4 "
+     "workload.global_batch=512 cluster.nodes=16 cluster.node.devices=8",
+     0},
+    {"maxtext/axes.sh", "cluster=tpu-v5p", "cluster.nodes=1 cluster.node.devices=128", 0},
     {"maxtext/slices.sh", "cluster=mi300x-8x16",
      "parallel.zero=3 optimizer.offload=1 recompute.kind=full model.layers=48", 0},
     {"maxtext/windows.yml", "cluster=h100-8x8",

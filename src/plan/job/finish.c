@@ -173,11 +173,26 @@ static enum status resize_cluster(struct job *job, const struct draft_item *item
     return STATUS_OK;
 }
 
+/* The axes of a layout that is written out are the job's ranks: slices of a TPU, nodes of other
+ * devices. */
+static void size_by_axes(struct job *job, const char *device)
+{
+    struct job_size *size = &job->size;
+    if (size->world || size->nodes || size->per_node || has_size(device))
+        return;
+    *size = job->axes;
+    if (!text_starts(device, "tpu"))
+        *size = (struct job_size){.world = size->nodes * size->per_node};
+    complete_size(size);
+}
+
 /* A device alone is a cluster of the job's size. */
 static enum status size_cluster(struct job *job)
 {
     const struct draft_item *item = draft_find(&job->draft, "cluster");
     const struct job_size *size = &job->size;
+    if (item && !item->list && !sets_size(job))
+        size_by_axes(job, item->words[0]);
     if (size->nodes && !size->per_node && !size->world)
         job->size.per_node = 8; /* "--nproc-per-node gpu": as many as a node has */
     complete_size(&job->size);

@@ -114,11 +114,23 @@ struct launch {
     size_t launcher; /* where the words end that say how many ranks start */
 };
 
+/* "echo $CMD" before "eval $CMD": shown, not run. */
+static bool is_shown(const struct shell_words *words)
+{
+    static const char *const shows[] = {"echo", "printf", "logger"};
+    for (size_t i = 0; i < sizeof shows / sizeof *shows; i++)
+        if (text_equal(words->items[0].text, shows[i]))
+            return true;
+    return false;
+}
+
 static bool find_in_command(struct job *job, const struct shell_command *command,
                             struct launch *launch)
 {
     const struct shell_words *words = &command->words;
     launch->command = command;
+    if (words->n && is_shown(words))
+        return false;
     for (size_t i = 0; i < words->n; i++) {
         launch->framework = by_company(words, i);
         launch->place = launch->launcher = i + 1;

@@ -125,22 +125,6 @@ static enum status set_topology(struct job *job)
                     : STATUS_OK;
 }
 
-static enum status maxtext_prepare(struct job *job)
-{
-    for (size_t i = 0; i < job->n_words; i++) {
-        const char *text = job->words[i].text;
-        if (!strchr(text, '=') && (text_ends(text, ".yml") || text_ends(text, ".yaml")))
-            TRY(add_files(job, text));
-    }
-    const char *below = NULL;
-    if (!job->n_words)
-        TRY(job_word(job, "base_config", &below));
-    if (below)
-        TRY(add_files(job, below));
-    TRY(add_environment(job));
-    return set_topology(job);
-}
-
 /* ---- the model ---- */
 
 static const struct {
@@ -326,21 +310,48 @@ static enum status fill(struct job *job, int64_t *degrees, int open, uint64_t gi
     return STATUS_OK;
 }
 
-static enum status read_mesh(struct job *job, struct mesh *mesh)
-{
-    uint64_t ici, dcn, world, slices = 0;
+/* Devices of a slice and slices, as the axes give them. */
+struct mesh_size {
+    uint64_t ici, dcn, slices; /* slices 0: not said */
     int open_ici, open_dcn;
+};
+
+static enum status read_axes(struct job *job, struct mesh *mesh, struct mesh_size *size)
+{
+    *size = (struct mesh_size){0};
     for (int i = 0; i < AXES; i++) {
         mesh->ici[i] = i == FSDP ? -1 : 1;
         mesh->dcn[i] = i == DATA ? -1 : 1;
         TRY(read_axis(job, "ici", (enum axis)i, &mesh->ici[i]));
         TRY(read_axis(job, "dcn", (enum axis)i, &mesh->dcn[i]));
     }
-    TRY(product(job, mesh->ici, "ici", &ici, &open_ici));
-    TRY(product(job, mesh->dcn, "dcn", &dcn, &open_dcn));
+    TRY(product(job, mesh->ici, "ici", &size->ici, &size->open_ici));
+    TRY(product(job, mesh->dcn, "dcn", &size->dcn, &size->open_dcn));
+    TRY(job_count(job, "num_slices", &size->slices));
+    return job_count(job, "compile_topology_num_slices", &size->slices);
+}
+
+/* Of a job whose axes are all given; the slices that data parallelism takes are one, where
+ * nothing says more. */
+static enum status size_of_axes(struct job *job)
+{
+    struct mesh mesh;
+    struct mesh_size size;
+    TRY(read_axes(job, &mesh, &size));
+    if (size.open_ici < 0)
+        job->axes = (struct job_size){.nodes = size.slices ? size.slices : size.dcn,
+                                      .per_node = size.ici};
+    return STATUS_OK;
+}
+
+static enum status read_mesh(struct job *job, struct mesh *mesh)
+{
+    struct mesh_size size;
+    uint64_t world;
+    TRY(read_axes(job, mesh, &size));
     TRY(job_world(job, &world));
-    TRY(job_count(job, "num_slices", &slices));
-    TRY(job_count(job, "compile_topology_num_slices", &slices));
+    uint64_t ici = size.ici, dcn = size.dcn, slices = size.slices;
+    int open_ici = size.open_ici, open_dcn = size.open_dcn;
     if (!world) /* no cluster: reported where all is known */
         return STATUS_OK;
     if (!slices && open_ici < 0 && world % ici == 0)
@@ -513,6 +524,23 @@ static enum status set_optimizer(struct job *job)
         job_set_count(job, "stack.loss_chunks", tiles, "num_vocab_tiling");
     }
     return job_set_optimizer(job, "opt_type", "adamw=adam adam_pax=adam sgd=sgd muon=muon");
+}
+
+static enum status maxtext_prepare(struct job *job)
+{
+    for (size_t i = 0; i < job->n_words; i++) {
+        const char *text = job->words[i].text;
+        if (!strchr(text, '=') && (text_ends(text, ".yml") || text_ends(text, ".yaml")))
+            TRY(add_files(job, text));
+    }
+    const char *below = NULL;
+    if (!job->n_words)
+        TRY(job_word(job, "base_config", &below));
+    if (below)
+        TRY(add_files(job, below));
+    TRY(add_environment(job));
+    TRY(size_of_axes(job));
+    return set_topology(job);
 }
 
 static enum status maxtext_finish(struct job *job)

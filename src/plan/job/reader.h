@@ -124,6 +124,7 @@ struct job {
     const struct draft *asked; /* what "#moeplan" lines say, while the framework finishes */
     struct job_notes notes;
     struct job_size size;
+    struct job_size axes; /* what its layout comes to, where nothing else says the size */
     const struct shell_word *words; /* behind the launch */
     size_t n_words;
     const struct shell *shell; /* NULL: the job is no script */
