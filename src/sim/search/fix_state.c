@@ -1,6 +1,7 @@
 /* What a plan holds all the time, by a list of nothing else, which takes a fraction of the
  * whole one's making; see fix_parts.h. */
 #include "plan/rule/rule.h"
+#include "sim/memory/steady.h"
 #include "sim/memory/verdict.h"
 #include "sim/search/fix_parts.h"
 #include "work/list/shape.h"
@@ -10,6 +11,7 @@ bool fix_state_exceeds(struct fix_search *search, const struct plan *changed, ui
 {
     struct work work;
     struct slots slots;
+    struct steady none = {0}; /* of one evaluation nothing is kept */
     if (changed->workload.mode != MODE_TRAIN || !rule_check_layout(changed))
         return false;
     arena_clear(&search->scratch);
@@ -18,5 +20,5 @@ bool fix_state_exceeds(struct fix_search *search, const struct plan *changed, ui
     work_index(&work);
     uint64_t *values = arena_alloc(&search->scratch, work.sizes.n, sizeof *values);
     slots_from_plan(changed, &slots);
-    return verdict_exceeds(changed, &work, &slots, values, bytes);
+    return verdict_exceeds(changed, &work, &slots, values, &none, bytes);
 }
