@@ -126,7 +126,7 @@ static void shipped_tables(void **state)
     static const struct {
         const char *name;
         size_t n, n_families;
-    } tables[] = {{"moe_kernels_hopper", 21245, 10},
+    } tables[] = {{"moe_kernels_hopper", 21245, 11},
                   {"deepgemm_kernels", 56, 1},
                   {"ep_dispatch_combine", 20, 2},
                   {"collectives", 1512, 8}};
