@@ -30,11 +30,23 @@ uint64_t plan_expert_dp(const struct plan *plan)
     return divide(plan_world(plan), p->ep * p->etp * p->pp);
 }
 
+/* So many neighbours along dp. */
+static struct sharers neighbours(const struct plan *plan, uint64_t shard)
+{
+    uint64_t experts = divide(plan_expert_dp(plan) * shard, plan_dp(plan));
+    return (struct sharers){shard * plan->parallel.cp, experts ? experts : 1};
+}
+
 struct sharers plan_sharers(const struct plan *plan)
 {
-    uint64_t dp = plan_dp(plan), shard = plan->parallel.dp_shard ? plan->parallel.dp_shard : dp;
-    uint64_t experts = plan_expert_dp(plan) * shard / dp;
-    return (struct sharers){shard * plan->parallel.cp, experts ? experts : 1};
+    uint64_t shard = plan->parallel.dp_shard;
+    return neighbours(plan, shard ? shard : plan_dp(plan));
+}
+
+struct sharers plan_second_sharers(const struct plan *plan)
+{
+    uint64_t shard = plan->parallel.hpz_shard;
+    return neighbours(plan, shard ? shard : 1);
 }
 
 struct sharers plan_replicas(const struct plan *plan)
@@ -47,6 +59,37 @@ struct sharers plan_replicas(const struct plan *plan)
 bool plan_shards_in_part(const struct plan *plan)
 {
     return plan->parallel.zero > 0 && plan->parallel.dp_shard > 0;
+}
+
+static bool shares_weights(const struct plan *plan)
+{
+    return plan->workload.mode == MODE_TRAIN && plan->parallel.zero >= 3;
+}
+
+bool plan_shares_states_outside(const struct plan *plan)
+{
+    return plan_is_megatron(plan) && shares_weights(plan) && plan->parallel.dp_shard > 0 &&
+           plan->parallel.outer_zero > 0;
+}
+
+bool plan_keeps_second_copy(const struct plan *plan)
+{
+    return plan->stack.kind == STACK_DEEPSPEED && shares_weights(plan) &&
+           plan->parallel.hpz_shard > 0;
+}
+
+bool plan_steps_in_backward(const struct plan *plan)
+{
+    return plan->stack.kind == STACK_TORCHTITAN && plan->workload.mode == MODE_TRAIN &&
+           plan->optimizer.in_backward;
+}
+
+bool plan_distributes_inputs(const struct plan *plan)
+{
+    bool has = plan_is_megatron(plan) || plan->stack.kind == STACK_DEEPSPEED;
+    return has && plan->workload.mode == MODE_TRAIN && plan->recompute.distribute &&
+           plan->recompute.kind == RECOMPUTE_FULL && plan->parallel.tp > 1 &&
+           !plan->parallel.sp;
 }
 
 bool plan_is_megatron(const struct plan *plan)

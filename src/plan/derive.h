@@ -20,6 +20,16 @@ struct sharers plan_sharers(const struct plan *plan);
 struct sharers plan_replicas(const struct plan *plan);
 /* Whether copies of the shards stand in other groups: HSDP. */
 bool plan_shards_in_part(const struct plan *plan);
+/* Whether those share the optimizer's states out (Megatron-FSDP's HFSDP). */
+bool plan_shares_states_outside(const struct plan *plan);
+/* Whether ranks keep a second copy of sharded weights, shared out by fewer (DeepSpeed's hpZ),
+ * and by how many. */
+bool plan_keeps_second_copy(const struct plan *plan);
+struct sharers plan_second_sharers(const struct plan *plan);
+/* Whether a layer is updated in backward (torchtitan's early_step_in_backward). */
+bool plan_steps_in_backward(const struct plan *plan);
+/* Whether tp ranks share out the inputs of layers that full recomputation keeps. */
+bool plan_distributes_inputs(const struct plan *plan);
 bool plan_is_megatron(const struct plan *plan); /* or Primus, which runs it */
 /* The forward of one micro-batch beside the backward of another, so that the exchange of either
  * hides behind the other's products (Megatron combined_1f1b.py). */

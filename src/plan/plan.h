@@ -212,6 +212,10 @@ enum cross_entropy {
 
 /* Whether FSDP keeps a layer's gathered weights from its forward to its backward. */
 enum reshard { RESHARD_AUTO, RESHARD_ALWAYS, RESHARD_NEVER };
+
+/* When FSDP gathers the layer that backward comes to next: beside the gradients of the layer at
+ * hand, behind them, when it is there. */
+enum prefetch { PREFETCH_AUTO, PREFETCH_PRE, PREFETCH_POST, PREFETCH_NONE };
 enum collective { COLLECTIVE_BUILTIN, COLLECTIVE_RING, COLLECTIVE_HALVING };
 enum data_source { DATA_SYNTHETIC, DATA_REAL };
 enum drop_policy { DROP_POSITION, DROP_PROBS };
@@ -399,6 +403,7 @@ struct stack {
     bool loss_parallel;             /* over tp, each rank its part of the vocabulary */
     struct word_list graph_modules; /* graphs: partial; empty: all but the experts */
     bool compiled; /* layers are compiled: element-wise results are made again in backward */
+    bool unrolled; /* no layers' weights are stacked for one compiled layer (MaxText) */
     bool wgrad_placeholders; /* one 16-bit tensor per shape of weight stands in for gradients */
     uint64_t vocab_multiple; /* vocabulary is padded to a multiple of this times tp */
     bool static_shapes;      /* XLA: worst case is always allocated */
@@ -496,8 +501,13 @@ struct parallel {
     uint64_t dcp;     /* tp ranks that share out the tokens of an engine's cache */
     uint64_t zero;
     uint64_t dp_shard;        /* data-parallel ranks that zero shares over; 0: all */
+    uint64_t outer_zero;      /* what the groups share out that then hold the same */
+    uint64_t hpz_shard;       /* ranks that share a second copy of the weights; 0: none */
     enum reshard reshard;     /* zero 3 */
+    enum prefetch prefetch;   /* in backward, zero 3 */
+    bool double_buffer;       /* gathered layers and their gradients have places of their own */
     uint64_t reduce_bucket;   /* elements reduced at once (DeepSpeed); 0: the stack's */
+    uint64_t prefetch_bucket; /* elements gathered ahead (DeepSpeed); 0: the stack's */
     uint64_t live_parameters; /* elements gathered at once (DeepSpeed); 0: the stack's */
     bool overlap_reduce;      /* a bucket fills while another is reduced */
     bool sp;
@@ -555,7 +565,9 @@ struct precision {
     enum compute compute;
     enum precision_recipe recipe;
     bool quantized_params; /* the layers' matrices exist in the recipe's format only */
+    bool keep_transpose;   /* transposes of gathered fp8 weights stay, of all layers */
     enum dtype moment2;    /* second moment; none: as moments */
+    enum dtype gather;     /* sharded weights travel in; none: as they are computed with */
 };
 
 struct optimizer {
@@ -564,6 +576,8 @@ struct optimizer {
     enum optimizer_step step;
     double offload;      /* part of the parameters whose states and update are the host's */
     bool offload_params; /* and the sharded weights wait there too */
+    uint64_t sub_group;  /* elements updated at once (DeepSpeed); 0: the stack's */
+    bool in_backward;    /* a layer is updated as soon as its gradients are there */
 };
 
 /* Adapters are trained, everything else is frozen; rank 0: all is trained. */
@@ -579,6 +593,8 @@ struct recompute_plan {
     struct word_list save;    /* recompute: {save: [...]} */
     struct word_list modules; /* selective: what is recomputed, in the stack's own names */
     struct word_list offload; /* what is kept in host memory between forward and backward */
+    uint64_t offload_layers;  /* of the first so many layers all that is saved waits there */
+    bool distribute;          /* tp ranks share out the inputs that full recomputation keeps */
 };
 
 struct memory {

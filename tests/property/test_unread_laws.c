@@ -164,6 +164,10 @@ static const struct silent {
     {"lora.format", "of adapters"},
     {"lora.slots", "of adapters"},
     {"parallel.dcp", "of ranks that hold the same keys and values"},
+    {"parallel.outer_zero", "of a copy of the weights in every group of dp_shard"},
+    {"precision.keep_transpose", "of recipes that quantise weights"},
+    {"optimizer.in_backward", "of a layout without experts or stages apart"},
+    {"recompute.distribute", "of full recomputation over tp without sp"},
 };
 
 static bool is_listed(const struct silent *list, size_t n, const char *key)

@@ -43,6 +43,9 @@ static void change(struct plan *plan, const char *changes)
 #define LINEAR                                                                                 \
     "model.layer_types=[linear,full] model.linear.heads=4 model.linear.head_dim=8 "            \
     "model.linear.key_heads=4 model.linear.key_dim=8"
+#define OFFLOADS                                                                               \
+    "Megatron moves whole layers without pipeline, recomputation and graphs; "                 \
+    "recompute.offload names modules"
 #define TRAINED "workload.mode=train workload.sequence_length=16"
 #define ENCODER                                                                                \
     "model.encoder.layers=2 model.encoder.hidden=8 model.encoder.heads=2 "                     \
@@ -311,6 +314,27 @@ static const struct {
     {"placement-has-file", "moe.routing.placement=table",
      "moe.routing.placement=table moe.routing.placement_file=a.csv",
      "placement table has no file", "name it in 'moe.routing.placement_file'"},
+    {"layers-go-to-host", "workload.mode=train stack.kind=megatron recompute.offload_layers=8",
+     "workload.mode=train stack.kind=megatron recompute.offload_layers=7",
+     "offload_layers 8 of 8: one has to stay", OFFLOADS},
+    {"layers-go-to-host",
+     "workload.mode=train stack.kind=megatron recompute.offload_layers=2 parallel.pp=2",
+     "workload.mode=train stack.kind=fsdp recompute.offload_layers=2 parallel.pp=2",
+     "offload_layers 2 beside a pipeline", OFFLOADS},
+    {"layers-go-to-host",
+     "workload.mode=train stack.kind=megatron recompute.offload_layers=2 recompute.kind=full",
+     "workload.mode=train stack.kind=megatron recompute.kind=full",
+     "offload_layers 2 beside recomputation", OFFLOADS},
+    {"steps-in-backward-alone",
+     "workload.mode=train stack.kind=torchtitan optimizer.in_backward=true parallel.ep=2",
+     "workload.mode=train stack.kind=torchtitan optimizer.in_backward=true",
+     "torchtitan's optimizer does not step in backward with ep 2",
+     "ep 1 and pp 1, or optimizer.in_backward: false"},
+    {"hpz-shard-divides-dp",
+     "workload.mode=train stack.kind=deepspeed parallel.zero=3 parallel.hpz_shard=3",
+     "workload.mode=train stack.kind=deepspeed parallel.zero=3 parallel.hpz_shard=4",
+     "dp 8 is not divisible by hpz_shard 3",
+     "as many neighbouring ranks as a node has, mostly"},
     {"save-has-names", "recompute.kind=save", "recompute.kind=save recompute.save=[a]",
      "recompute save lists no names", "recompute: {save: [names]}, or recompute: full"},
     {"rows-in-64-bits", "workload.micro_batch=1000000000 workload.sequence_length=1000000000",

@@ -36,6 +36,7 @@
 #define STACK(bits) ONE_OF("stack.kind", bits)
 #define NOT_STACK(bits) STACK(ALL(STACK_COUNT) & ~(bits))
 #define MEGATRONS (BIT(STACK_MEGATRON) | BIT(STACK_PRIMUS))
+#define TENSORWISE ONE_OF("precision.recipe", BIT(RECIPE_FP8_DELAYED) | BIT(RECIPE_FP8_CURRENT))
 #define QUANTIZED ONE_OF("precision.recipe", ALL(RECIPE_NVFP4 + 1) & ~BIT(RECIPE_NONE))
 /* optimizers that keep moments in a format of the plan's */
 #define MOMENTS                                                                                \
@@ -273,6 +274,7 @@ const struct unread_row unread_rows[] = {
     WHEN("stack.loss_chunks", TRAINS, STACK(TRAINERS | BIT(STACK_MAXTEXT)),
          ONE_OF("stack.cross_entropy", BIT(LOSS_CHUNKED))),
     WHEN("stack.loss_parallel", TRAINS, TENSOR, STACK(BIT(STACK_TORCHTITAN))),
+    WHEN("stack.unrolled", STACK(BIT(STACK_MAXTEXT)), ABOVE("stack.grad_copies", 0)),
     WHEN("stack.compiled", STACK(BIT(STACK_TORCHTITAN))),
     WHEN("stack.wgrad_placeholders", STACK(TRAINERS)),
     NEVER("stack.selective_threshold_percent", "moe.switch says where decode changes over"),
@@ -343,6 +345,14 @@ const struct unread_row unread_rows[] = {
     WHEN("parallel.dp_shard", ABOVE("parallel.zero", 2)),
     WHEN("parallel.reshard", TRAINS, STACK(BIT(STACK_TORCHTITAN) | BIT(STACK_FSDP)),
          ABOVE("parallel.zero", 2)),
+    WHEN("parallel.prefetch", TRAINS, STACK(BIT(STACK_FSDP)), ABOVE("parallel.zero", 2),
+         ONE_OF("parallel.reshard", BIT(RESHARD_AUTO) | BIT(RESHARD_ALWAYS))),
+    WHEN("parallel.double_buffer", TRAINS, STACK(MEGATRONS), ABOVE("parallel.zero", 2)),
+    WHEN("parallel.outer_zero", TRAINS, STACK(MEGATRONS), ABOVE("parallel.zero", 2),
+         ABOVE("parallel.dp_shard", 0)),
+    WHEN("parallel.hpz_shard", TRAINS, STACK(BIT(STACK_DEEPSPEED)), ABOVE("parallel.zero", 2)),
+    WHEN("parallel.prefetch_bucket", TRAINS, STACK(BIT(STACK_DEEPSPEED)),
+         ABOVE("parallel.zero", 2)),
     WHEN("parallel.reduce_bucket", TRAINS, STACK(BIT(STACK_DEEPSPEED)),
          ABOVE("parallel.zero", 0)),
     WHEN("parallel.live_parameters", TRAINS, STACK(BIT(STACK_DEEPSPEED)),
@@ -408,6 +418,10 @@ const struct unread_row unread_rows[] = {
     /* ---- precision, recompute, block ---- */
     WHEN("precision.recipe", TRAINS, STACK(MEGATRONS)),
     WHEN("precision.quantized_params", TRAINS, STACK(MEGATRONS), QUANTIZED),
+    WHEN("precision.keep_transpose", TRAINS, STACK(MEGATRONS), TENSORWISE,
+         ABOVE("parallel.zero", 2), ON("precision.quantized_params"),
+         ON("cluster.device.fp8_transpose")),
+    WHEN("precision.gather", TRAINS, STACK(BIT(STACK_DEEPSPEED)), ABOVE("parallel.zero", 2)),
     WHEN("precision.master", TRAINS),
     WHEN("precision.moments", TRAINS, ONE_OF("optimizer.kind", MOMENTS)),
     WHEN("precision.moment2", TRAINS,
@@ -423,8 +437,11 @@ const struct unread_row unread_rows[] = {
     WHEN("optimizer.step", TRAINS,
          STACK(BIT(STACK_TORCHTITAN) | BIT(STACK_GENERIC) | BIT(STACK_NXD) | HUGGINGFACE)),
     WHEN("optimizer.offload", TRAINS),
-    WHEN("optimizer.offload_params", TRAINS, STACK(HUGGINGFACE | BIT(STACK_TORCHTITAN)),
+    WHEN("optimizer.offload_params", TRAINS,
+         STACK(HUGGINGFACE | BIT(STACK_TORCHTITAN) | BIT(STACK_MAXTEXT)),
          ABOVE("optimizer.offload", 0), ABOVE("parallel.zero", 2)),
+    WHEN("optimizer.sub_group", TRAINS, STACK(BIT(STACK_DEEPSPEED)), ABOVE("parallel.zero", 2)),
+    WHEN("optimizer.in_backward", TRAINS, STACK(BIT(STACK_TORCHTITAN))),
     WHEN("recompute.kind", TRAINS),
     WHEN("recompute.save", TRAINS, ONE_OF("recompute.kind", BIT(RECOMPUTE_SAVE)),
          NOT_STACK(TRAINERS)),
@@ -435,6 +452,11 @@ const struct unread_row unread_rows[] = {
     WHEN("recompute.offload", TRAINS, STACK(MEGATRONS)),
     WHEN("recompute.offload", TRAINS, STACK(BIT(STACK_MAXTEXT)),
          ONE_OF("recompute.kind", BIT(RECOMPUTE_FULL) | BIT(RECOMPUTE_SAVE))),
+    WHEN("recompute.offload", TRAINS, STACK(BIT(STACK_DEEPSPEED)),
+         ONE_OF("recompute.kind", BIT(RECOMPUTE_FULL))),
+    WHEN("recompute.offload_layers", TRAINS, STACK(MEGATRONS)),
+    WHEN("recompute.distribute", TRAINS, STACK(MEGATRONS | BIT(STACK_DEEPSPEED)),
+         ONE_OF("recompute.kind", BIT(RECOMPUTE_FULL)), TENSOR, OFF("parallel.sp")),
     WHEN("memory.cache_block", ENGINE, INFERS),
     WHEN("memory.cache_bytes", ENGINE, INFERS),
     WHEN("memory.cache_blocks", ENGINE, INFERS),

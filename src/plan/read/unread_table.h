@@ -8,7 +8,7 @@
 
 #include "plan/plan.h"
 
-enum { UNREAD_CONDITIONS = 4 };
+enum { UNREAD_CONDITIONS = 6 };
 
 enum condition_kind {
     CONDITION_END,   /* no condition */

@@ -1,4 +1,5 @@
-/* How rules are checked and worded; they stand in rule_model.c, rule_layout.c, rule_run.c. */
+/* How rules are checked and worded; they stand in rule_model.c, rule_layout.c, rule_run.c and
+ * rule_train.c. */
 #include "plan/rule/rule.h"
 
 #include <inttypes.h>
@@ -127,7 +128,7 @@ bool rule_broken(const struct rule *rule, const struct plan *plan, char text[RUL
 const struct rule *rule_at(size_t i)
 {
     static const struct rule_set *const sets[] = {&rule_set_model, &rule_set_layout,
-                                                  &rule_set_run};
+                                                  &rule_set_run, &rule_set_train};
     for (size_t set = 0; set < sizeof sets / sizeof *sets; set++) {
         if (i < sets[set]->n)
             return &sets[set]->rules[i];
@@ -163,5 +164,5 @@ bool rule_check_layout(const struct plan *plan)
 
 bool rule_check_run(const struct plan *plan)
 {
-    return obeys(&rule_set_run, plan);
+    return obeys(&rule_set_run, plan) && obeys(&rule_set_train, plan);
 }

@@ -141,6 +141,9 @@ static const struct alias {
     {words_graphs, "local", "partial", true},
     {words_reshard, "true", "always", true},
     {words_reshard, "false", "never", true},
+    {words_prefetch, "backward_pre", "pre", true}, /* FSDP's words */
+    {words_prefetch, "backward_post", "post", true},
+    {words_prefetch, "no_prefetch", "none", true},
     {words_layer, "full_attention", "full", true},
     {words_layer, "attention", "full", true},
     {words_layer, "sliding_attention", "window", true},

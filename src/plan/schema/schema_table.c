@@ -320,6 +320,9 @@ const struct field schema_table[] = {
           "graphs partial: modules captured (attn, mlp, moe, moe_router, moe_preprocess)"),
     BOOL("stack.compiled", stack.compiled, "false",
          "layers are compiled, so element-wise results are made again in backward"),
+    BOOL("stack.unrolled", stack.unrolled, "false",
+         "maxtext: weights of every layer are tensors of their own, not stacked for one "
+         "compiled layer (scan_layers: false)"),
     BOOL("stack.wgrad_placeholders", stack.wgrad_placeholders, "false",
          "one tensor per shape of weight stands in for gradients accumulated elsewhere"),
     COUNT("stack.vocab_multiple", stack.vocab_multiple, 1, 1e6, "1",
@@ -490,10 +493,24 @@ const struct field schema_table[] = {
           "what data-parallel ranks share out: 1 optimizer, 2 and gradients, 3 and weights"),
     COUNT("parallel.dp_shard", parallel.dp_shard, 0, 1e6, "0",
           "data-parallel ranks that zero shares over, the rest replicate (HSDP); 0: all"),
+    COUNT("parallel.outer_zero", parallel.outer_zero, 0, 1, "0",
+          "megatron, zero 3 with dp_shard: 1: the groups that hold the same weights share the "
+          "optimizer's states out (--outer-dp-sharding-strategy optim)"),
+    COUNT(
+        "parallel.hpz_shard", parallel.hpz_shard, 0, 1e6, "0",
+        "deepspeed, zero 3: ranks that share out a second copy of the weights, which backward "
+        "gathers (zero_hpz_partition_size); 0: none"),
     WORD("parallel.reshard", parallel.reshard, words_reshard, "auto",
          "zero 3: whether gathered weights are dropped after forward; auto: the stack's rule"),
+    WORD("parallel.prefetch", parallel.prefetch, words_prefetch, "auto",
+         "fsdp, zero 3: when backward gathers the layer before (backward_prefetch); auto: pre"),
+    BOOL("parallel.double_buffer", parallel.double_buffer, "false",
+         "megatron, zero 3: two gathered layers and their gradients have places of their own "
+         "for good (--fsdp-double-buffer, and --use-nccl-ub)"),
     COUNT("parallel.reduce_bucket", parallel.reduce_bucket, 0, 1e15, "0",
           "deepspeed: elements of a bucket of gradients; 0: 5e8"),
+    COUNT("parallel.prefetch_bucket", parallel.prefetch_bucket, 0, 1e15, "0",
+          "deepspeed, zero 3: elements gathered ahead, at most; 0: 5e7"),
     COUNT("parallel.live_parameters", parallel.live_parameters, 0, 1e15, "0",
           "deepspeed, zero 3: elements gathered at once, at most; 0: 1e9"),
     BOOL("parallel.overlap_reduce", parallel.overlap_reduce, "false",
@@ -626,6 +643,12 @@ const struct field schema_table[] = {
          "megatron, primus: how products run in 8 or 4 bits, and what is kept for it"),
     BOOL("precision.quantized_params", precision.quantized_params, "false",
          "the layers' matrices exist in the recipe's format only (--fp8-param-gather)"),
+    BOOL("precision.keep_transpose", precision.keep_transpose, "false",
+         "megatron, zero 3: transposes of gathered fp8 weights stay, whole, of every layer "
+         "(--keep-fp8-transpose-cache)"),
+    FORMAT("precision.gather", precision.gather, words_format_or_none, "none",
+           "deepspeed, zero 3: format in which sharded weights travel, int8 by "
+           "zero_quantized_weights; none: as they are computed with"),
 
     /* ---- optimizer ---- */
 
@@ -637,8 +660,15 @@ const struct field schema_table[] = {
          "torch.optim: one kernel, or lists of f32 temporaries beside the states"),
     REAL("optimizer.offload", optimizer.offload, 0, 1, "0",
          "part of the parameters whose states and update are moved to host memory"),
-    BOOL("optimizer.offload_params", optimizer.offload_params, "false",
-         "fsdp, torchtitan, deepspeed, zero 3: the weights' shards wait in host memory too"),
+    BOOL(
+        "optimizer.offload_params", optimizer.offload_params, "false",
+        "fsdp, torchtitan, deepspeed, maxtext, zero 3: the weights' shards wait in host memory "
+        "too"),
+    COUNT("optimizer.sub_group", optimizer.sub_group, 0, 1e15, "0",
+          "deepspeed, zero 3: elements updated at once, at most (sub_group_size); 0: 1e9"),
+    BOOL("optimizer.in_backward", optimizer.in_backward, "false",
+         "torchtitan: a layer is updated in backward, and its gradients go "
+         "(early_step_in_backward)"),
 
     /* ---- lora ---- */
 
@@ -664,6 +694,12 @@ const struct field schema_table[] = {
           "selective: modules computed again, in the stack's names; empty: its default"),
     WORDS("recompute.offload", recompute.offload, "[]",
           "modules whose tensors wait in host memory, in the stack's names"),
+    COUNT("recompute.offload_layers", recompute.offload_layers, 0, 10000, "0",
+          "megatron: of so many layers, the first, all that is saved waits in host memory "
+          "(--cpu-offloading-num-layers)"),
+    BOOL("recompute.distribute", recompute.distribute, "false",
+         "megatron, deepspeed: tp ranks share out the inputs that full recomputation keeps "
+         "(--distribute-saved-activations, partition_activations)"),
     REAL("memory.fraction", memory.fraction, 0, 1, "0",
          "fraction of device memory to use; 0: the stack's"),
     BYTES("memory.reserve", memory.reserve_bytes, 0, "0 B",

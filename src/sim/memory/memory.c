@@ -43,7 +43,8 @@ static uint64_t saving_layers(const struct work *work, const uint64_t *values,
                               const struct buffer *buffer)
 {
     uint64_t repeat = repeat_of(work, values, buffer->segment);
-    return buffer->drop_every ? repeat - repeat / buffer->drop_every : repeat;
+    uint64_t here = repeat > buffer->away ? repeat - buffer->away : 0;
+    return buffer->drop_every ? here - here / buffer->drop_every : here;
 }
 
 uint64_t memory_buffer_bytes(const struct work *work, const uint64_t *values,

@@ -49,12 +49,16 @@ static double inside_node(const struct plan *plan, double ranks, double stride)
     return most <= 1 ? 1 : most < ranks ? most : ranks;
 }
 
-/* Shards lie next to each other along dp, copies of them a group apart: the order of torch's
- * (replicate, shard) meshes, Megatron's instances of the optimizer and MiCS. */
+/* Shards, and those of a second copy, lie next to each other along dp, copies of them a group
+ * apart: the order of torch's (replicate, shard) meshes, Megatron's instances of the optimizer
+ * and MiCS. */
 static struct comm_place part_of_dp(const struct plan *plan, enum process_group group)
 {
     struct sharers shard = plan_sharers(plan), copies = plan_replicas(plan);
-    bool experts = group == GROUP_EDP_SHARD || group == GROUP_EDP_REPLICA;
+    bool second = group == GROUP_DP_SECOND || group == GROUP_EDP_SECOND;
+    bool experts =
+        group == GROUP_EDP_SHARD || group == GROUP_EDP_REPLICA || group == GROUP_EDP_SECOND;
+    shard = second ? plan_second_sharers(plan) : shard;
     bool replica = group == GROUP_DP_REPLICA || group == GROUP_EDP_REPLICA;
     double all, stride = stride_of(plan, experts ? GROUP_EDP : GROUP_DP, &all);
     double part =
@@ -75,7 +79,8 @@ struct comm_place comm_place(const struct plan *plan, enum process_group group)
         double stride = stride_of(plan, replicas ? GROUP_DP : group, &place.ranks);
         place.inside = inside_node(plan, place.ranks, stride);
     }
-    if (group == GROUP_DP || group == GROUP_DP_SHARD) { /* with those that share sequences */
+    if (group == GROUP_DP || group == GROUP_DP_SHARD ||
+        group == GROUP_DP_SECOND) { /* with those that share sequences */
         double ranks, stride = stride_of(plan, GROUP_CP, &ranks);
         place.ranks *= ranks;
         place.inside *= inside_node(plan, ranks, stride);

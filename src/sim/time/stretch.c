@@ -101,13 +101,23 @@ static double launch_s(const struct stepper *s, const struct op *op, enum profil
     return is_captured(s, op, item) ? 0 : trips * s->pricing.rates.launch_s;
 }
 
+/* Whether ranks of data parallelism exchange beside computation. What FSDP gathers for backward
+ * without fetching it ahead is waited for. */
+static bool sharding_beside(const struct stepper *s, const struct op *op)
+{
+    const struct plan *plan = &s->plan;
+    bool waits = plan->stack.kind == STACK_FSDP && plan->parallel.prefetch == PREFETCH_NONE &&
+                 op->phase == PHASE_BACKWARD && price_item(op, s->values) == PROFILE_ALL_GATHER;
+    return plan->stack.overlap_dp && !waits;
+}
+
 static void add_comm(const struct stepper *s, const struct op *op, enum time_part part,
                      double seconds, struct stretch *b)
 {
     const struct rates *r = &s->pricing.rates;
     const struct stack *stack = &s->plan.stack;
     bool beside = op->group == GROUP_EP   ? stack->overlap_ep
-                  : part == TIME_SHARDING ? stack->overlap_dp
+                  : part == TIME_SHARDING ? sharding_beside(s, op)
                                           : stack->overlap_tp;
     b->comm_s += seconds;
     if (part == TIME_SHARDING && beside) {
@@ -155,7 +165,8 @@ static double stream_s(const struct stepper *s, size_t i, enum profile_item item
     const struct stack *stack = &s->plan.stack;
     bool link = profile_item_class(item) == PROFILE_COLLECTIVE;
     bool sharding = process_group_is_data(op->group);
-    if (profile_item_class(item) == PROFILE_OFFLOAD || (link && sharding && stack->overlap_dp))
+    if (profile_item_class(item) == PROFILE_OFFLOAD ||
+        (link && sharding && sharding_beside(s, op)))
         return 0;
     bool beside =
         link && !sharding && (op->group == GROUP_EP ? stack->overlap_ep : stack->overlap_tp);
@@ -397,7 +408,9 @@ void stretch_overlap(const struct pricing *pricing, struct stretch pass[PASSES])
         hide(&pass[i], TIME_TENSOR, pass[i].hidden_tp_s);
         stretch_add(&both, &pass[i], 1);
     }
-    double left = left_s(r, both.products_s, stretch_s(&both), both.aside_s);
+    /* what is waited for keeps the links busy, and hides nothing of theirs */
+    double stream = stretch_s(&both) - both.part_s[TIME_SHARDING];
+    double left = left_s(r, both.products_s, stream, both.aside_s);
     for (unsigned i = 0; i < PASSES; i++) {
         struct stretch *b = &pass[i];
         b->least_s = fmax(stretch_s(b), b->aside_s);

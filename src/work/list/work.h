@@ -94,6 +94,8 @@ struct buffer {
     /* saved in all layers but every n-th, which runs forward again (a transient beside it holds
      * that layer's copy); 0: in all */
     uint16_t drop_every;
+    uint16_t away;      /* layers whose copies wait in host memory; of a copy that comes back,
+                           those that it comes back for (0: all) */
     uint32_t schedules; /* bit s: exists in schedule s */
     bool state;         /* parameters and optimizer: reported as state, the rest as temp */
     bool trained; /* lists of a step: an adapter, which has a gradient where all is frozen */
@@ -159,7 +161,10 @@ const char *phase_name(enum phase phase);
     X(DP_SHARD, "dp_shard")                                                                    \
     X(EDP_SHARD, "edp_shard")                                                                  \
     X(DP_REPLICA, "dp_replica")                                                                \
-    X(EDP_REPLICA, "edp_replica")
+    X(EDP_REPLICA, "edp_replica")                                                              \
+    /* with parallel.hpz_shard: those that share a second copy of either */                    \
+    X(DP_SECOND, "dp_second")                                                                  \
+    X(EDP_SECOND, "edp_second")
 
 enum process_group {
 #define GROUP_ENUM(name, text) GROUP_##name,

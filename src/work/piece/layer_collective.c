@@ -10,10 +10,11 @@ struct size layer_group_ranks(struct layer *l, enum process_group group)
         [GROUP_REPLICAS] = SLOT_DP,
     };
     struct sharers shard = plan_sharers(l->plan), copies = plan_replicas(l->plan);
-    const uint64_t parts[GROUP_COUNT] = {[GROUP_DP_SHARD] = shard.dense,
-                                         [GROUP_EDP_SHARD] = shard.experts,
-                                         [GROUP_DP_REPLICA] = copies.dense,
-                                         [GROUP_EDP_REPLICA] = copies.experts};
+    struct sharers second = plan_second_sharers(l->plan);
+    const uint64_t parts[GROUP_COUNT] = {
+        [GROUP_DP_SHARD] = shard.dense,    [GROUP_EDP_SHARD] = shard.experts,
+        [GROUP_DP_REPLICA] = copies.dense, [GROUP_EDP_REPLICA] = copies.experts,
+        [GROUP_DP_SECOND] = second.dense,  [GROUP_EDP_SECOND] = second.experts};
     if (parts[group])
         return size_const(l->z, parts[group]);
     if (group == GROUP_DP)

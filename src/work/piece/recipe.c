@@ -20,6 +20,13 @@ bool recipe_is_primary(const struct plan *plan)
     return recipe_format(plan) != DTYPE_NONE && plan->precision.quantized_params;
 }
 
+bool recipe_keeps_transposes(const struct plan *plan)
+{
+    return recipe_is_primary(plan) && recipe_format(plan) == DTYPE_FP8 &&
+           plan->precision.keep_transpose && plan->parallel.zero >= 3 &&
+           plan->cluster.device.fp8_transpose;
+}
+
 /* A copy's scales: [ceil(m / down) rounded up to `high`, ceil(k / across) rounded up to
  * `wide`] of `bytes` each; a copy by columns is the same of the transposed matrix. */
 struct scaling {
@@ -67,7 +74,9 @@ struct size recipe_matrix_bytes(const struct plan *plan, struct sizes *z, struct
     enum dtype format = recipe_format(plan);
     struct size data = data_bytes(z, format, out, in);
     if (!weight_scales[format].bytes)
-        return size_times(z, data, plan->cluster.device.fp8_transpose ? 2 : 1);
+        return size_times(
+            z, data,
+            plan->cluster.device.fp8_transpose && !recipe_keeps_transposes(plan) ? 2 : 1);
     struct size scales = size_add(z, scale_bytes(z, weight_scales[format], out, in),
                                   column_scales(z, format, out, in));
     return size_add(z, size_times(z, data, 2), scales);

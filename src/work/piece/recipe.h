@@ -12,6 +12,10 @@ enum dtype recipe_format(const struct plan *plan);
 /* Whether the matrices of the layers exist in that format only (--fp8-param-gather). */
 bool recipe_is_primary(const struct plan *plan);
 
+/* Whether the transposes of gathered weights stay, whole, beside shards of one layout
+ * (Megatron-FSDP). */
+bool recipe_keeps_transposes(const struct plan *plan);
+
 /* Bytes of the copies that are kept of one [out, in] matrix: by rows and by columns, or the
  * first alone where the device multiplies fp8 in any layout. */
 struct size recipe_matrix_bytes(const struct plan *plan, struct sizes *z, struct size out,

@@ -10,15 +10,29 @@
 #include "work/piece/recipe.h"
 #include "work/stack/stack.h"
 
+/* Ranks that hold the same parameters. */
+static struct shards all_holders(struct sizes *z)
+{
+    return (struct shards){size_mul(z, size_slot(z, SLOT_DP), size_slot(z, SLOT_CP)),
+                           size_slot(z, SLOT_EXPERT_DP)};
+}
+
 /* Ranks that share a copy out. */
 struct shards step_sharers(const struct plan *plan, struct sizes *z)
 {
     const struct sharers n = plan_sharers(plan);
     if (!plan->parallel.dp_shard)
-        return (struct shards){size_mul(z, size_slot(z, SLOT_DP), size_slot(z, SLOT_CP)),
-                               size_slot(z, SLOT_EXPERT_DP)};
+        return all_holders(z);
     return (struct shards){size_const(z, n.dense), size_const(z, n.experts)};
 }
+
+/* And the optimizer's states of it, which all that hold it may share. */
+static struct shards state_sharers(const struct plan *plan, struct sizes *z)
+{
+    return plan_shares_states_outside(plan) ? all_holders(z) : step_sharers(plan, z);
+}
+
+enum { STATES_FROM = 1 }; /* the stage of zero that shares the optimizer's states */
 
 /* A shard is the ceiling of the even part. */
 static struct shards share_out(const struct plan *plan, struct sizes *z, struct shards whole,
@@ -26,7 +40,8 @@ static struct shards share_out(const struct plan *plan, struct sizes *z, struct 
 {
     if (plan->parallel.zero < from_zero)
         return whole;
-    struct shards ranks = step_sharers(plan, z);
+    struct shards ranks =
+        from_zero == STATES_FROM ? state_sharers(plan, z) : step_sharers(plan, z);
     return (struct shards){size_ceil_div(z, whole.dense, ranks.dense),
                            size_ceil_div(z, whole.experts, ranks.experts)};
 }
@@ -103,10 +118,9 @@ static bool offloads(const struct plan *plan)
 
 bool state_waits_there(const struct plan *plan)
 {
-    bool torch = plan->stack.kind == STACK_FSDP || plan->stack.kind == STACK_DEEPSPEED ||
-                 plan->stack.kind == STACK_TORCHTITAN;
-    return torch && offloads(plan) && plan->optimizer.offload_params &&
-           plan->parallel.zero >= 3;
+    bool has = plan->stack.kind == STACK_FSDP || plan->stack.kind == STACK_DEEPSPEED ||
+               plan->stack.kind == STACK_TORCHTITAN || plan->stack.kind == STACK_MAXTEXT;
+    return has && offloads(plan) && plan->optimizer.offload_params && plan->parallel.zero >= 3;
 }
 
 static struct size moved(struct state *s, struct size elements)
@@ -226,8 +240,8 @@ static void keep_plain_moment(struct state *s)
 {
     struct sizes *z = s->z;
     struct size plain = size_slot(z, SLOT_PLAIN_PARAMETERS);
-    if (s->plan->parallel.zero >= 1)
-        plain = size_ceil_div(z, plain, step_sharers(s->plan, z).dense);
+    if (s->plan->parallel.zero >= STATES_FROM)
+        plain = size_ceil_div(z, plain, state_sharers(s->plan, z).dense);
     work_buffer(s->work, (struct buffer){.name = "adam_second_moments",
                                          .category = CATEGORY_OPTIMIZER,
                                          .segment = SEGMENT_STEP,
@@ -397,6 +411,26 @@ static void keep_weights(struct state *s)
          s->plan->precision.weights, 1);
 }
 
+/* Transposes of weights that are gathered, of every layer (Megatron-FSDP README, fully_shard's
+ * keep_fp8_transpose_cache: a byte per parameter). */
+static void keep_transposes(struct state *s)
+{
+    struct recipe_sum sum;
+    if (!recipe_keeps_transposes(s->plan))
+        return;
+    sum = recipe_matrices(s->plan, s->z);
+    work_buffer(s->work,
+                (struct buffer){.name = "fp8_transposes",
+                                .category = CATEGORY_WEIGHTS,
+                                .segment = SEGMENT_STEP,
+                                .dtype = DTYPE_FP8,
+                                .n_dims = 1,
+                                .dims = {size_add(s->z, sum.elements[0], sum.elements[1])},
+                                .life = LIFE_PERSISTENT,
+                                .state = true,
+                                .source = "Megatron-FSDP keep_fp8_transpose_cache"});
+}
+
 /* What is frozen of an encoder has weights and nothing else; beside a quantised base it stays
  * in 16 bits. */
 static void keep_frozen(struct state *s)
@@ -441,13 +475,14 @@ void step_state(const struct plan *plan, struct work *work, bool gradients_persi
 {
     struct state s = {.plan = plan, .work = work, .z = &work->sizes};
     keep_weights(&s);
+    keep_transposes(&s);
     keep_frozen(&s);
     if (plan->workload.mode != MODE_TRAIN)
         return;
     if (lora_is_on(plan))
         keep(&s, NAMES("adapters"), step_trained(plan, work, 3), CATEGORY_WEIGHTS,
              plan->lora.format, 1);
-    if (gradients_persist)
+    if (gradients_persist && !plan_steps_in_backward(plan))
         keep(&s, NAMES("gradients"), gradients_here(&s), CATEGORY_GRADIENTS,
              lora_gradients(plan), 1);
     keep_master(&s);
@@ -459,7 +494,7 @@ void step_state(const struct plan *plan, struct work *work, bool gradients_persi
 
 /* ---- what its step makes ---- */
 
-enum { DEEPSPEED_SUB_GROUP = 1000000000 }; /* elements; sub_group_size */
+enum { DEEPSPEED_SUB_GROUP = 1000000000 }; /* elements; sub_group_size, unless it is given */
 
 /* Graphs of a whole step keep the memory of forward and backward for good, so that the update
  * cannot take it. */
@@ -507,7 +542,8 @@ static bool casts_gradients(const struct plan *plan)
 void step_optimizer(const struct plan *plan, struct work *work)
 {
     struct state s = {.plan = plan, .work = work, .z = &work->sizes};
-    bool lists = !plan_is_megatron(plan) && plan->optimizer.step == STEP_FOREACH;
+    bool lists = !plan_is_megatron(plan) && plan->optimizer.step == STEP_FOREACH &&
+                 !plan_steps_in_backward(plan); /* an optimizer for each parameter */
     uint64_t cast = cast_states(plan);
     if (!cast && !lists && !casts_gradients(plan))
         return;
@@ -517,7 +553,8 @@ void step_optimizer(const struct plan *plan, struct work *work)
                                            .phase = PHASE_UPDATE});
     struct shards shards = step_trained(plan, work, 1);
     if (plan->stack.kind == STACK_DEEPSPEED && plan->parallel.zero >= 3) {
-        struct size group = size_const(s.z, DEEPSPEED_SUB_GROUP);
+        uint64_t most = plan->optimizer.sub_group;
+        struct size group = size_const(s.z, most ? most : DEEPSPEED_SUB_GROUP);
         shards.dense = size_min(s.z, shards.dense, group);
         shards.experts = size_min(s.z, shards.experts, size_sub(s.z, group, shards.dense));
     }

@@ -78,6 +78,8 @@ uint16_t step_head(struct step *s, uint16_t x);
 /* Gathers of sharded weights before a segment's forward or backward, and the reduction of its
  * gradients: step_parallel.c */
 void step_gather_weights(struct step *s, enum phase phase);
+/* The input of the layer at hand, which tp ranks shared out (recompute.distribute). */
+void step_gather_input(struct step *s);
 void step_reduce_gradients(struct step *s);
 void step_pipeline(struct step *s, enum phase phase);
 /* Once per step: gradients over the ranks that hold the same parameters, and after the update

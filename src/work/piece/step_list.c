@@ -46,6 +46,7 @@ static uint16_t undo(struct step *s, enum segment segment, const struct part *pa
             break;
         }
     step_gather_weights(s, PHASE_BACKWARD);
+    step_gather_input(s);
     again_add(s->l.work, &s->again, part->first, end);
     gradient = layer_undo_range(&s->l, part->first, end, part->out, gradient, part->in);
     step_reduce_gradients(s);

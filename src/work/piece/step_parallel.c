@@ -111,12 +111,17 @@ static uint16_t reduce(struct step *s, const struct weights_part *shard,
 static void reduce_copies(struct step *s, const struct weights_part *shard, uint16_t part)
 {
     struct layer *l = &s->l;
+    bool outside = plan_shares_states_outside(s->plan); /* each group updates its part */
     if (shard->same == GROUP_NONE)
         return;
+    struct size kept = l->work->buffers[part].dims[0];
+    if (outside)
+        kept = size_ceil_div(l->z, kept, layer_group_ranks(l, shard->same));
     uint16_t sum = flat(s, arena_join(l->arena, "summed_gradients_of_", shard->what),
-                        CATEGORY_GRADIENTS, shard->dtype, l->work->buffers[part].dims[0]);
+                        CATEGORY_GRADIENTS, shard->dtype, kept);
     layer_collective(l, arena_join(l->arena, "reduce_copies_of_", shard->what), shard->same,
-                     ALL_REDUCE, part, sum, l->work->buffers[part].bytes);
+                     outside ? REDUCE_SCATTER : ALL_REDUCE, part, sum,
+                     l->work->buffers[part].bytes);
 }
 
 /* The shard of a step's gradients. */
@@ -192,6 +197,7 @@ static struct shards segment_adapters(struct step *s)
  * which the bits travel as they are kept (every rank has all scales), on their own. */
 static unsigned gathered(struct step *s, struct weights_part out[4])
 {
+    enum dtype gather = s->plan->precision.gather, dtype = s->plan->precision.activations;
     struct sizes *z = s->l.z;
     struct shards all = segment_weights(s), adapters = segment_adapters(s);
     if (lora_base_is_quantised(s->plan) && segment_is_layer(s->l.segment)) {
@@ -200,7 +206,9 @@ static unsigned gathered(struct step *s, struct weights_part out[4])
     }
     all.dense = size_add(z, all.dense, adapters.dense);
     all.experts = size_add(z, all.experts, adapters.experts);
-    return held_by_many(s, all, s->plan->precision.activations, false, out);
+    if (s->plan->stack.kind == STACK_DEEPSPEED && gather != DTYPE_NONE)
+        dtype = gather;
+    return held_by_many(s, all, dtype, false, out);
 }
 
 static unsigned with_gradients(struct step *s, struct weights_part out[2])
@@ -215,14 +223,44 @@ static bool gathers_layers(const struct step *s)
     return s->plan->parallel.zero >= 3;
 }
 
+/* Backward gathers the second copy, where there is one, from its own ranks. */
+static void from_second_copy(const struct step *s, struct weights_part *part)
+{
+    struct sharers ranks = plan_second_sharers(s->plan);
+    bool experts = part->group == GROUP_EDP || part->group == GROUP_EDP_SHARD;
+    if (!plan_keeps_second_copy(s->plan))
+        return;
+    part->group = experts ? GROUP_EDP_SECOND : GROUP_DP_SECOND;
+    if ((experts ? ranks.experts : ranks.dense) == 1)
+        part->group = GROUP_NONE;
+}
+
 void step_gather_weights(struct step *s, enum phase phase)
 {
     struct weights_part list[4];
     s->l.backward = phase == PHASE_BACKWARD;
     bool kept = s->l.backward && stack_keeps_gathered(s->plan);
-    for (unsigned i = 0, n = gathers_layers(s) && !kept ? gathered(s, list) : 0; i < n; i++)
+    for (unsigned i = 0, n = gathers_layers(s) && !kept ? gathered(s, list) : 0; i < n; i++) {
+        if (s->l.backward)
+            from_second_copy(s, &list[i]);
         gather(s, &list[i]);
+    }
     s->l.backward = false;
+}
+
+void step_gather_input(struct step *s)
+{
+    struct layer *l = &s->l;
+    if (!plan_distributes_inputs(s->plan))
+        return;
+    struct size rows = s->d.rows[ROW_LOCAL], hidden = s->d.width[COL_HIDDEN];
+    struct size own = size_ceil_div(l->z, rows, size_slot(l->z, SLOT_TP));
+    uint16_t part = step_rows(s, "layer_input_part", CATEGORY_CHECKPOINT, own, hidden);
+    uint16_t all = step_rows(s, "gathered_layer_input", CATEGORY_CHECKPOINT, rows, hidden);
+    l->backward = true;
+    layer_collective(l, "gather_layer_input", GROUP_TP, ALL_GATHER, part, all,
+                     l->work->buffers[all].bytes);
+    l->backward = false;
 }
 
 static void reduce_layer(struct step *s, const struct weights_part *shard)
@@ -260,6 +298,17 @@ void step_reduce_all(struct step *s)
         reduce_copies(s, &list[i], accumulated(s, &list[i]));
 }
 
+/* Shards that the groups updated in parts. */
+static void gather_outside(struct step *s, struct weights_part *shard)
+{
+    struct layer *l = &s->l;
+    if (shard->group != GROUP_NONE)
+        shard->elements =
+            size_ceil_div(l->z, shard->elements, layer_group_ranks(l, shard->group));
+    shard->group = shard->same;
+    gather(s, shard);
+}
+
 void step_gather_all(struct step *s)
 {
     uint64_t zero = s->plan->parallel.zero;
@@ -268,6 +317,9 @@ void step_gather_all(struct step *s)
     struct weights_part list[2];
     for (unsigned i = 0, n = zero > 0 && zero < 3 ? copied(s, dtype, list) : 0; i < n; i++)
         gather(s, &list[i]);
+    for (unsigned i = 0, n = plan_shares_states_outside(s->plan) ? copied(s, dtype, list) : 0;
+         i < n; i++)
+        gather_outside(s, &list[i]);
 }
 
 /* ---- pipeline ---- */

@@ -126,6 +126,18 @@ static void host_update(struct step *s, struct pair gradients, struct pair weigh
         host_copy(s, "reload_weights_in_backward", weights);
 }
 
+/* Gradients that a rank's update reads. Those of a layer that is updated in backward are no
+ * buffer of the step. */
+static struct size gradient_bytes(struct step *s, struct pair gradients)
+{
+    struct sizes *z = s->l.z;
+    if (!plan_steps_in_backward(s->plan))
+        return own_part(s, gradients, 2);
+    struct shards shards = step_trained(s->plan, s->l.work, 2);
+    return dispatch_bytes(z, lora_gradients(s->plan),
+                          size_add(z, shards.dense, shards.experts));
+}
+
 void step_update(struct step *s)
 {
     struct layer *l = &s->l;
@@ -142,7 +154,7 @@ void step_update(struct step *s)
     struct pair copies = recipe_is_primary(s->plan) && !lora_is_on(s->plan)
                              ? state_of(s, "quantized_weights", "expert_quantized_weights")
                              : (struct pair){{WORK_NONE, WORK_NONE}};
-    struct size read = own_part(s, gradients, 2);
+    struct size read = gradient_bytes(s, gradients);
     struct size written = size_add(z, own_part(s, weights, 3), own_part(s, copies, 3));
     struct size kept = size_add(z, bytes_of(s, master), bytes_of(s, moments));
     kept = size_sum(z, SIZES(kept, bytes_of(s, second), bytes_of(s, scales)));
@@ -151,7 +163,8 @@ void step_update(struct step *s)
         return; /* adapters of matrices that the model does not have */
     l->segment = SEGMENT_STEP;
     step_reduce_all(s);
-    gradient_norm(s, gradients, read);
+    if (!plan_steps_in_backward(s->plan)) /* no moment has all of them */
+        gradient_norm(s, gradients, read);
     bool in_place = s->plan->precision.master == DTYPE_NONE; /* the weights are updated */
     layer_op(
         l,
@@ -171,7 +184,7 @@ void step_update(struct step *s)
             MANY(13, true, true, factors.number[1]), MANY(14, false, true, copies.number[0]),
             MANY(15, false, true, copies.number[1])));
     if (s->plan->optimizer.offload > 0)
-        host_update(s, gradients, weights);
+        host_update(s, plan_steps_in_backward(s->plan) ? weights : gradients, weights);
     step_gather_all(s);
     for (size_t i = first; i < l->work->n_ops; i++)
         l->work->ops[i].phase = PHASE_UPDATE;
@@ -207,7 +220,8 @@ static void add_copies(struct step *s, size_t n_buffers)
         if (!text_starts(buffer.name, "reloaded_"))
             continue;
         l->segment = buffer.segment;
-        l->layers = l->work->use[buffer.segment].repeat;
+        l->layers =
+            buffer.away ? size_const(l->z, buffer.away) : l->work->use[buffer.segment].repeat;
         for (unsigned back = 0; back < 2; back++) {
             struct op copy = {.name = arena_printf(l->arena, back ? "reload_%s" : "offload_%s",
                                                    buffer.name + strlen("reloaded_")),

@@ -42,6 +42,17 @@ static enum status refuse(const struct plan *plan, enum moe_path path, struct er
     return stack_runs(plan, path, err);
 }
 
+/* DeepSpeed's cpu_checkpointing: what full recomputation keeps waits in host memory. */
+static enum status offloads(struct train *t, struct err *err)
+{
+    static const struct train_name names[] = {{"layer_input", TRAIN_OFF_ATTENTION_NORM},
+                                              {NULL, 0}};
+    const struct recompute_plan *recompute = &t->plan->recompute;
+    if (t->plan->stack.kind != STACK_DEEPSPEED || recompute->kind != RECOMPUTE_FULL)
+        return STATUS_OK;
+    return train_names(&recompute->offload, names, "recompute.offload", &t->offloads, err);
+}
+
 /* The list of one layer, whatever shares its weights out. */
 static enum status build(struct train *t, const struct plan *plan, struct work *work,
                          struct err *err)
@@ -50,6 +61,7 @@ static enum status build(struct train *t, const struct plan *plan, struct work *
     TRY(refuse(plan, path, err));
     train_init(t, plan, work, path);
     t->drops = plan->recompute.kind == RECOMPUTE_FULL ? TRAIN_FULL_LAYER : 0;
+    TRY(offloads(t, err));
     t->d.facts &= ~(unsigned)FACT_EAGER; /* scores multiply in 16 bits */
     t->d.facts |= FACT_COMPILED;
     step_state(plan, work, true);

@@ -233,8 +233,8 @@ static void step_buffer(struct work *work, const char *name, enum category categ
 }
 
 /* F: gradients of the rank's shard, and f32 copies of the largest stacked tensor (scanned
- * layers hold one kind of weight as [layers, ...]): an expert matrix, a dense one, or the
- * embedding. */
+ * layers hold one kind of weight as [layers, ...], others each its own): an expert matrix, a
+ * dense one, or the embedding. */
 static void declare_gradients(const struct plan *plan, struct work *work)
 {
     struct sizes *z = &work->sizes;
@@ -246,13 +246,17 @@ static void declare_gradients(const struct plan *plan, struct work *work)
     struct size copies = size_mul(z, size_slot(z, SLOT_DP), size_slot(z, SLOT_CP));
     struct size hidden = size_slot(z, SLOT_HIDDEN),
                 expert_copies = size_slot(z, SLOT_EXPERT_DP);
-    struct size experts = size_product(z, 4,
-                                       (struct size[]){size_slot(z, SLOT_STAGE_MOE_LAYERS),
-                                                       size_slot(z, SLOT_LOCAL_EXPERTS), hidden,
-                                                       size_slot(z, SLOT_INTER)});
-    struct size dense = size_product(z, 3,
-                                     (struct size[]){size_slot(z, SLOT_STAGE_DENSE_LAYERS),
-                                                     hidden, size_slot(z, SLOT_DENSE_INTER)});
+    bool scan = !plan->stack.unrolled;
+    struct size one = size_const(z, 1);
+    struct size moe_layers = size_slot(z, SLOT_STAGE_MOE_LAYERS);
+    struct size dense_layers = size_slot(z, SLOT_STAGE_DENSE_LAYERS);
+    struct size experts =
+        size_product(z, 4,
+                     (struct size[]){scan ? moe_layers : one, size_slot(z, SLOT_LOCAL_EXPERTS),
+                                     hidden, size_slot(z, SLOT_INTER)});
+    struct size dense = size_product(
+        z, 3,
+        (struct size[]){scan ? dense_layers : one, hidden, size_slot(z, SLOT_DENSE_INTER)});
     struct size embedding = size_mul(z, size_slot(z, SLOT_VOCAB), hidden);
     if (plan->parallel.zero >= 2) {
         experts = size_ceil_div(z, experts, expert_copies);
@@ -262,8 +266,9 @@ static void declare_gradients(const struct plan *plan, struct work *work)
     struct size tp = size_slot(z, SLOT_TP);
     struct size largest =
         size_max(z, experts, size_ceil_div(z, size_max(z, dense, embedding), tp));
-    step_buffer(work, "f32_gradient_copies", CATEGORY_GRADIENTS, DTYPE_F32, largest,
-                plan->stack.grad_copies);
+    if (plan->stack.grad_copies) /* a buffer without a count has one copy */
+        step_buffer(work, "f32_gradient_copies", CATEGORY_GRADIENTS, DTYPE_F32, largest,
+                    plan->stack.grad_copies);
 }
 
 /* f32 logits and their gradient, while the loss runs: of all rows, or of one tile after the
@@ -283,6 +288,23 @@ static void declare_logits(const struct plan *plan, const struct maxtext_layer *
                     (struct size[]){rows, vocab});
 }
 
+/* Weights that wait in host memory come for the layer at hand: an even part of the rank's. */
+static void declare_weights_here(const struct plan *plan, struct maxtext_layer *layer,
+                                 enum layer_kind kind)
+{
+    struct sizes *z = layer->z;
+    struct shards all = step_shards(plan, layer->work, 3);
+    struct size moe_layers = size_slot(z, SLOT_STAGE_MOE_LAYERS);
+    struct size layers = size_add(z, size_slot(z, SLOT_STAGE_DENSE_LAYERS), moe_layers);
+    struct size own = size_ceil_div(z, all.dense, layers);
+    struct maxtext_layer stored = *layer;
+    stored.dtype = plan->precision.weights;
+    if (kind_ffn(kind) == FFN_MOE)
+        own = size_add(z, own, size_ceil_div(z, all.experts, moe_layers));
+    if (state_waits_there(plan))
+        maxtext_declare(&stored, layer->segment, "weights_here", CATEGORY_WEIGHTS, 0, 1, &own);
+}
+
 /* One layer of a kind: what is alive while it runs backward. */
 static void declare_layer(const struct plan *plan, struct maxtext_layer *layer,
                           enum layer_kind kind, const struct path_system *system)
@@ -290,6 +312,7 @@ static void declare_layer(const struct plan *plan, struct maxtext_layer *layer,
     enum path_exchange exchange = system->exchange;
     bool expanded = system->expands || plan->moe.matmul == MATMUL_RAGGED_DOT;
     layer->segment = segment_of_kind(kind);
+    declare_weights_here(plan, layer, kind);
     if (kind_mixer(kind) != MIXER_NONE)
         declare_attention(layer);
     if (kind_ffn(kind) == FFN_DENSE)

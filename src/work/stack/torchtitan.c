@@ -251,6 +251,7 @@ enum status stack_torchtitan_build(const struct plan *plan, struct work *work, s
     train_eager(&t);
     train_ends(&t);
     train_fsdp2(&t);
+    train_in_backward(&t);
     train_extras(&t);
     train_host_syncs(&t, plan->parallel.ep > 1); /* the split lists go to the host */
     elastic_buffer(&t);

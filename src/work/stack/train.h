@@ -82,8 +82,9 @@ struct train {
     enum moe_path path;
     unsigned drops; /* modules this plan recomputes */
     unsigned offloads;
-    enum dtype reduces_in; /* FSDP2: format of gradients while they are reduced */
-    uint16_t drop_every;   /* of every so many layers one is recomputed whole; 0: none */
+    enum dtype reduces_in;     /* FSDP2: format of gradients while they are reduced */
+    uint16_t away[KIND_COUNT]; /* layers whose saved tensors all wait in host memory */
+    uint16_t drop_every;       /* of every so many layers one is recomputed whole; 0: none */
     enum sizing_rule routed, received_rule; /* of rows, and of received tokens */
     uint16_t base[SEGMENT_COUNT];           /* number of a segment's first tick */
     uint16_t encoder;                       /* and of the encoder's; 0: none runs */
@@ -122,6 +123,7 @@ void train_encoder_unit(struct train *train, bool kept);
 void train_gathered_weights(struct train *train);
 void train_fsdp2(struct train *train);
 void train_deepspeed(struct train *train);
+void train_in_backward(struct train *train);
 
 /* With adapters, the op of forward up to which the input of a kind's frozen products is held;
  * 0: it is saved. What adapters save themselves: train_lora.c */

@@ -58,15 +58,55 @@ static void add(struct train *t, enum layer_kind kind, const char *name, enum ca
                 });
 }
 
+/* Of the model's layers, the kind that most are of. */
+static enum layer_kind commonest(const struct train *t)
+{
+    uint64_t count[KIND_COUNT] = {0};
+    enum layer_kind most = KIND_DENSE;
+    model_layers(&t->plan->model, 0, t->plan->model.layers, count);
+    for (unsigned k = 0; k < KIND_COUNT; k++)
+        if (count[k] > count[most])
+            most = (enum layer_kind)k;
+    return most;
+}
+
+static void hold(struct train *t, const char *name, enum category category, enum dtype dtype,
+                 struct size elements, const char *source)
+{
+    work_buffer(t->work, (struct buffer){.name = name,
+                                         .category = category,
+                                         .segment = SEGMENT_STEP,
+                                         .dtype = dtype,
+                                         .n_dims = 1,
+                                         .dims = {elements},
+                                         .count = size_const(t->z, 2),
+                                         .life = LIFE_PERSISTENT,
+                                         .source = source});
+}
+
+/* Pools of two units of weights and two of gradients, for the units that most are like; others
+ * are allocated as they come (Megatron-FSDP param_and_grad_buffer.py, FixedPoolAllocator). */
+static void hold_pools(struct train *t, struct size unit, enum dtype dtype)
+{
+    static const char source[] = "Megatron-FSDP FixedPoolAllocator";
+    hold(t, "gathered_weights_pool", CATEGORY_WEIGHTS, dtype, unit, source);
+    hold(t, "unsharded_gradients_pool", CATEGORY_GRADIENTS, dtype, unit, source);
+}
+
 /* Megatron-FSDP: two gathered layers, one set of gradients. */
 void train_gathered_weights(struct train *t)
 {
     enum dtype dtype = t->plan->precision.activations;
+    bool pools = t->plan->parallel.double_buffer;
     for (unsigned k = 0; k < KIND_COUNT && t->plan->parallel.zero >= 3; k++) {
         enum layer_kind kind = (enum layer_kind)k;
         if (!t->kinds[k])
             continue;
         struct size sum = layer_elements(t, kind, false);
+        if (pools && kind == commonest(t)) {
+            hold_pools(t, sum, dtype);
+            continue;
+        }
         add(t, kind, "gathered_weights", CATEGORY_WEIGHTS, dtype, sum, 2, THROUGHOUT);
         add(t, kind, "unsharded_gradients", CATEGORY_GRADIENTS, dtype, sum, 1, BACKWARD);
     }
@@ -115,6 +155,16 @@ static void add_kept(struct train *t)
                                          .source = "FSDP2 reshard_after_forward false"});
 }
 
+/* Whether backward holds the next layer's weights beside those of the layer at hand (torch
+ * fsdp/api.py, BackwardPrefetch). */
+static bool gathered_ahead(const struct plan *plan)
+{
+    bool choice =
+        plan->stack.kind == STACK_FSDP; /* of Accelerate's, which torchtitan has not */
+    return !choice || plan->parallel.prefetch == PREFETCH_AUTO ||
+           plan->parallel.prefetch == PREFETCH_PRE;
+}
+
 /* Forward: a layer, the output of its all-gather, which waits for the next copy-out, and the
  * next layer's. Backward: a layer, the one before it fetched ahead, its gradients, and the
  * input of the reduce-scatter of the layer behind. Parameters without sharers are copied as
@@ -128,7 +178,8 @@ static void add_units(struct train *t, enum layer_kind kind)
     add(t, kind, "gathered_weights", CATEGORY_WEIGHTS, p->activations, sum, kept ? 2 : 3,
         FORWARD);
     if (!kept)
-        add(t, kind, "gathered_weights", CATEGORY_WEIGHTS, p->activations, sum, 2, BACKWARD);
+        add(t, kind, "gathered_weights", CATEGORY_WEIGHTS, p->activations, sum,
+            gathered_ahead(t->plan) ? 2 : 1, BACKWARD);
     add(t, kind, "unsharded_gradients", CATEGORY_GRADIENTS, p->activations, sum, 1, BACKWARD);
     add(t, kind, "reduce_scatter_input", CATEGORY_GRADIENTS, t->reduces_in, sum, 1, BACKWARD);
     if (t->plan->parallel.ep == 1 || plan_expert_dp(t->plan) > 1)
@@ -173,6 +224,28 @@ void train_fsdp2(struct train *t)
     train_encoder_unit(t, stack_keeps_gathered(t->plan));
 }
 
+/* What is left of gradients where every parameter has an optimizer that steps and drops them:
+ * those of the layer at hand, reduced and shared out (torchtitan components/optimizer.py,
+ * OptimizersInBackwardContainer). */
+void train_in_backward(struct train *t)
+{
+    struct sizes *z = t->z;
+    enum dtype dtype = t->plan->precision.gradients;
+    struct size ranks =
+        t->plan->parallel.zero >= 2 ? step_sharers(t->plan, z).dense : size_const(z, 1);
+    if (!plan_steps_in_backward(t->plan))
+        return;
+    for (unsigned k = 0; k < KIND_COUNT; k++) {
+        enum layer_kind kind = (enum layer_kind)k;
+        if (!t->kinds[k])
+            continue;
+        struct size all =
+            size_add(z, layer_elements(t, kind, false), layer_elements(t, kind, true));
+        add(t, kind, "layer_gradients", CATEGORY_GRADIENTS, dtype, size_ceil_div(z, all, ranks),
+            1, BACKWARD);
+    }
+}
+
 /* ---- DeepSpeed (zero/stage_1_and_2.py, stage3.py; elements by zero/config.py) ---- */
 
 enum { BUCKET = 500000000, PREFETCH = 50000000, LIVE = 1000000000 };
@@ -210,6 +283,18 @@ static struct size largest_parameter(struct train *t)
     return largest;
 }
 
+/* The weights once more, shared out by fewer ranks, from the first forward on (ZeRO++ hpZ,
+ * zero/partition_parameters.py, ds_secondary_tensor). */
+static void reserve_second_copy(struct train *t)
+{
+    struct sharers ranks = plan_second_sharers(t->plan);
+    struct sizes *z = t->z;
+    struct size dense = size_ceil_by(z, size_slot(z, SLOT_DENSE_PARAMETERS), ranks.dense);
+    struct size experts = size_ceil_by(z, size_slot(z, SLOT_EXPERT_PARAMETERS), ranks.experts);
+    reserve(t, "second_weights", CATEGORY_WEIGHTS, t->plan->precision.activations,
+            size_add(z, dense, experts), 1);
+}
+
 void train_deepspeed(struct train *t)
 {
     const struct parallel *p = &t->plan->parallel;
@@ -240,8 +325,13 @@ void train_deepspeed(struct train *t)
     struct size live = size_const(z, p->live_parameters ? p->live_parameters : LIVE);
     reserve(t, "live_parameters", CATEGORY_WEIGHTS, f->activations,
             size_min(z, whole, size_max(z, live, largest)), 1);
-    reserve(t, "prefetch_bucket", CATEGORY_WEIGHTS, f->activations,
-            size_min(z, whole, size_const(z, PREFETCH)), 1);
+    struct size ahead =
+        size_min(z, whole, size_const(z, p->prefetch_bucket ? p->prefetch_bucket : PREFETCH));
+    reserve(t, "prefetch_bucket", CATEGORY_WEIGHTS, f->activations, ahead, 1);
+    if (f->gather != DTYPE_NONE) /* as they arrive, beside what is made of them */
+        reserve(t, "prefetch_as_sent", CATEGORY_WEIGHTS, f->gather, ahead, 1);
+    if (plan_keeps_second_copy(t->plan))
+        reserve_second_copy(t);
     for (unsigned k = 0; k < KIND_COUNT; k++)
         if (t->kinds[k])
             add(t, (enum layer_kind)k, "unsharded_gradients", CATEGORY_GRADIENTS, f->gradients,
