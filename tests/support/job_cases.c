@@ -21,8 +21,16 @@ const struct job_case job_cases[] = {
     {"megatron/fsdp.sh", "",
      "parallel.zero=3 precision.gradients=bf16 precision.master=f32 precision.moments=bf16 "
      "optimizer.precision_aware=native "
-     "moe.library=hybrid_ep parallel.ep=32 stack.cross_entropy=in_place cluster.nodes=8",
-     1},
+     "moe.library=hybrid_ep parallel.ep=32 stack.cross_entropy=in_place cluster.nodes=8 "
+     "parallel.double_buffer=true",
+     0},
+    {"megatron/layers-to-host.sh", "",
+     "parallel.zero=3 parallel.dp_shard=32 parallel.outer_zero=1 parallel.double_buffer=true "
+     "precision.recipe=fp8_current precision.keep_transpose=true recompute.offload_layers=20 "
+     "recompute.kind=none",
+     0},
+    {"megatron/distributed-inputs.sh", "",
+     "parallel.tp=4 parallel.sp=false recompute.kind=full recompute.distribute=true", 0},
     {"megatron/first-and-last.slurm", "",
      "parallel.pp=8 model.dense_layers=3 model.mtp_enabled=true stack.vocab_multiple=1 "
      "model.moe.router.scale=2.5 moe.dispatch_sms=24 precision.gradients=bf16 cluster.nodes=8",
@@ -181,8 +189,9 @@ const struct job_case job_cases[] = {
      4},
     {"megatron/gpt-oss-windows.slurm", "cluster=h100",
      "model.attention.window=128 model.attention.sinks=true parallel.zero=3 "
-     "parallel.dp_shard=32 stack.graphs=partial optimizer.kind=muon cluster.nodes=8",
-     3},
+     "parallel.dp_shard=32 stack.graphs=partial optimizer.kind=muon cluster.nodes=8 "
+     "parallel.outer_zero=1 parallel.double_buffer=true",
+     0},
     {"megatron/layer-pattern.sh", "cluster=h100",
      "model.layers=9 model.norms_per_layer=1 model.linear.kind=mamba2 model.linear.heads=128 "
      "model.dense_layers=4 cluster.nodes=2",
@@ -224,8 +233,12 @@ const struct job_case job_cases[] = {
      0},
     {"maxtext/gpt-oss.yml", "cluster=h100-8x8",
      "parallel.ep=8 optimizer.kind=muon precision.weights=bf16 precision.moments=f32 "
-     "stack.cross_entropy=chunked stack.loss_chunks=8",
-     1},
+     "stack.cross_entropy=chunked stack.loss_chunks=8 stack.unrolled=true",
+     0},
+    {"maxtext/host-parameters.yml", "",
+     "parallel.zero=3 optimizer.offload=1 optimizer.offload_params=true "
+     "stack.unrolled=false recompute.kind=full",
+     0},
     {"maxtext/axes.sh", "cluster=h100",
      "parallel.tp=2 parallel.cp=2 parallel.ep=4 workload.micro_batch=4 "
      "workload.global_batch=512 cluster.nodes=16 cluster.node.devices=8",
@@ -253,6 +266,9 @@ const struct job_case job_cases[] = {
      "parallel.tp=8 parallel.etp=8 recompute.kind=selective precision.weights=bf16 "
      "stack.loss_parallel=false",
      1},
+    {"torchtitan/parts.toml", "",
+     "parallel.pp=2 parallel.vpp=1 parallel.ep=8 recompute.kind=full", 0},
+    {"torchtitan/early-step.toml", "", "parallel.zero=3 optimizer.in_backward=true", 0},
     {"torchtitan/zero-bubble.toml", "cluster=h100-8x2",
      "parallel.pp=4 parallel.schedule=zero_bubble workload.micro_batch=2 "
      "workload.global_batch=64",
@@ -383,13 +399,20 @@ const struct job_case job_cases[] = {
      0},
     {"deepspeed/zero3-offload.json",
      "cluster=h100-8x1 model=mixtral-8x7b workload.micro_batch=1",
-     "parallel.zero=3 optimizer.offload=1 optimizer.offload_params=true", 2},
+     "parallel.zero=3 optimizer.offload=1 optimizer.offload_params=true "
+     "optimizer.sub_group=1000000000 parallel.prefetch_bucket=0",
+     1},
+    {"deepspeed/own-checkpointing.json", "cluster=h100-8x2 model=mixtral-8x7b",
+     "parallel.tp=2 parallel.hpz_shard=4 parallel.prefetch_bucket=10000000 "
+     "precision.gather=int8 optimizer.sub_group=200000000 recompute.offload=[layer_input] "
+     "recompute.distribute=true recompute.kind=none",
+     2},
     {"deepspeed/two-nodes.sh", "cluster=h100",
      "parallel.zero=3 workload.global_batch=128 recompute.kind=full precision.weights=bf16 "
-     "cluster.nodes=2",
-     1},
+     "cluster.nodes=2 optimizer.sub_group=1000000000",
+     0},
     {"deepspeed/accelerate.sh", "cluster=h100",
-     "parallel.zero=3 lora.rank=16 optimizer.offload=1 cluster.nodes=2 model.layers=48", 1},
+     "parallel.zero=3 lora.rank=16 optimizer.offload=1 cluster.nodes=2 model.layers=48", 0},
     {"deepspeed/accelerate-file.sh", "cluster=h100",
      "parallel.zero=3 lora.rank=8 recompute.kind=full optimizer.kind=adam8bit "
      "precision.weights=bf16 cluster.nodes=2 workload.global_batch=32",
@@ -409,7 +432,7 @@ const struct job_case job_cases[] = {
     {"fsdp/version1.sh", "",
      "parallel.zero=3 parallel.reshard=never workload.micro_batch=2 "
      "workload.global_batch=128 workload.sequence_length=4096 recompute.kind=full "
-     "optimizer.step=foreach precision.weights=f32 cluster.nodes=2",
+     "optimizer.step=foreach precision.weights=f32 cluster.nodes=2 parallel.prefetch=pre",
      1},
     {"fsdp/flags.sh", "cluster=h100",
      "parallel.zero=3 parallel.reshard=never optimizer.offload=1 "
@@ -430,15 +453,16 @@ const struct job_case job_cases[] = {
      0},
     {"fsdp/no-shard.sh", "cluster=h100",
      "parallel.zero=0 precision.weights=f32 precision.activations=f16 "
-     "workload.micro_batch=4 workload.sequence_length=2048",
-     1},
+     "workload.micro_batch=4 workload.sequence_length=2048 parallel.prefetch=auto",
+     0},
     {"deepspeed/zero2-older.json", "cluster=h100-8x2 model=mixtral-8x7b",
-     "parallel.zero=2 optimizer.offload=1 precision.weights=f16 parallel.overlap_reduce=true",
-     4},
+     "parallel.zero=2 optimizer.offload=1 precision.weights=f16 parallel.overlap_reduce=true "
+     "recompute.distribute=true",
+     3},
     {"deepspeed/hpz.json", "cluster=h100-8x2 model=mixtral-8x7b",
      "parallel.zero=3 parallel.live_parameters=30000000 parallel.reduce_bucket=50000000 "
-     "optimizer.offload_params=true",
-     4},
+     "optimizer.offload_params=true parallel.hpz_shard=8 precision.gather=int8",
+     2},
     {"fsdp/qlora.sh", "",
      "parallel.zero=3 lora.rank=16 lora.targets=[] precision.weights=nf4_double "
      "precision.activations=bf16 workload.sequence_length=4096 recompute.kind=full",

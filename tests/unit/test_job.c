@@ -179,6 +179,7 @@ static void lists_are_taken_over(void **state)
         {"torchtitan/inline.toml", "recompute.modules", "[\"2\"]"},
         {"torchtitan/deepseek-671b.toml", "parallel.stages",
          "[3, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 2]"},
+        {"torchtitan/parts.toml", "parallel.stages", "[12, 15]"},
         {"bridge/lists.yaml", "parallel.stages",
          "[3, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 2]"},
         {"megatron/gpt-oss-windows.slurm", "model.layer_types", "[window, full]"},

@@ -19,8 +19,8 @@ static const struct job_flag flags[] = {
     RULE("gradient_accumulation_steps", JOB_VALUE, "workload.global_batch",
          "1 unless it follows from the batches", CONFIG),
     RULE("zero_optimization.stage", JOB_VALUE, "parallel.zero", "0 unless given", ZERO),
-    MEMORY("zero_optimization.zero_hpz_partition_size", JOB_VALUE, "1",
-           "a plan shares over all data-parallel ranks", ZERO),
+    RULE("zero_optimization.zero_hpz_partition_size", JOB_VALUE, "parallel.hpz_shard",
+         "above 1: ranks that share a second copy", ZERO),
     RULE("zero_optimization.mics_shard_size", JOB_VALUE, "parallel.dp_shard",
          "above 0: ranks that share", ZERO),
     RULE("zero_optimization.offload_optimizer.device offload_optimizer_device", JOB_VALUE,
@@ -31,13 +31,16 @@ static const struct job_flag flags[] = {
          "optimizer.offload_params", "cpu, nvme: true, with the optimizer's states", OFFLOAD),
     RULE("zero_optimization.reduce_bucket_size", JOB_VALUE, "parallel.reduce_bucket",
          "elements; auto: as if it were not given", ZERO),
-    MEMORY("zero_optimization.allgather_bucket_size", JOB_VALUE, "5e8", "elements, not bytes",
-           ZERO),
+    IDLE("zero_optimization.allgather_bucket_size", JOB_VALUE,
+         "updated weights are gathered in place, all at once where torch has "
+         "all_gather_into_tensor (utils.py all_gather_dp_groups)",
+         ZERO),
     RULE("zero_optimization.stage3_max_live_parameters", JOB_VALUE, "parallel.live_parameters",
          "elements", ZERO),
-    MEMORY("zero_optimization.stage3_prefetch_bucket_size", JOB_VALUE, NULL,
-           "elements, not bytes", ZERO),
-    MEMORY("zero_optimization.sub_group_size", JOB_VALUE, "1e9", NULL, ZERO),
+    RULE("zero_optimization.stage3_prefetch_bucket_size", JOB_VALUE, "parallel.prefetch_bucket",
+         "elements", ZERO),
+    RULE("zero_optimization.sub_group_size", JOB_VALUE, "optimizer.sub_group", "elements",
+         ZERO),
     NEITHER("zero_optimization.offload_optimizer.pin_memory", JOB_VALUE, OFFLOAD),
     NEITHER("zero_optimization.stage3_gather_16bit_weights_on_model_save", JOB_VALUE, ZERO),
     NEITHER("zero_optimization.contiguous_gradients", JOB_VALUE, ZERO),
@@ -46,8 +49,8 @@ static const struct job_flag flags[] = {
     NEITHER("zero_optimization.cpu_offload_use_pin_memory", JOB_VALUE, ZERO),
     RULE("zero_optimization.cpu_offload_params", JOB_VALUE, "optimizer.offload_params",
          "the older word for offload_param on cpu", ZERO),
-    MEMORY("zero_optimization.zero_quantized_weights", JOB_VALUE, "false",
-           "gathered weights are taken as they are stored", ZERO),
+    RULE("zero_optimization.zero_quantized_weights", JOB_VALUE, "precision.gather", "int8",
+         ZERO),
     NEITHER("zero_optimization.stage3_param_persistence_threshold", JOB_VALUE, ZERO),
     NEITHER("zero_optimization.offload_param.pin_memory", JOB_VALUE, OFFLOAD),
     NEITHER("zero_optimization.offload_param.nvme_path", JOB_VALUE, OFFLOAD),
@@ -74,8 +77,16 @@ static const struct job_flag flags[] = {
     RULE("expert_parallel.enabled", JOB_VALUE, "parallel.ep", "with autoep_size", AUTO_EP),
     RULE("expert_parallel.autoep_size", JOB_VALUE, "parallel.ep", "etp 1, path ragged_a2a",
          AUTO_EP),
-    MEMORY("activation_checkpointing.partition_activations", JOB_VALUE, "false", NULL, CONFIG),
-    MEMORY("activation_checkpointing.cpu_checkpointing", JOB_VALUE, "false", NULL, CONFIG),
+    RULE("activation_checkpointing.partition_activations", JOB_VALUE, "recompute.distribute",
+         "where the trainer does not recompute by torch's own function", CONFIG),
+    RULE("activation_checkpointing.cpu_checkpointing", JOB_VALUE, "recompute.offload",
+         "layer_input, likewise", CONFIG),
+    IDLE("activation_checkpointing.contiguous_memory_optimization", JOB_VALUE,
+         "the same bytes in one buffer", CONFIG),
+    IDLE("activation_checkpointing.number_checkpoints", JOB_VALUE,
+         "of contiguous_memory_optimization", CONFIG),
+    NEITHER("activation_checkpointing.synchronize_checkpoint_boundary", JOB_VALUE, CONFIG),
+    NEITHER("activation_checkpointing.profile", JOB_VALUE, CONFIG),
     RULE("optimizer.type", JOB_VALUE, "optimizer.kind",
          "Adam, AdamW, OneBitAdam: adam; Lion, SGD, Muon by name", CONFIG),
     NEITHER("optimizer.params.lr", JOB_VALUE, CONFIG),
@@ -225,19 +236,53 @@ static const struct {
 } elements[] = {
     {"zero_optimization.reduce_bucket_size", "parallel.reduce_bucket"},
     {"zero_optimization.stage3_max_live_parameters", "parallel.live_parameters"},
+    {"zero_optimization.stage3_prefetch_bucket_size", "parallel.prefetch_bucket"},
+    {"zero_optimization.sub_group_size", "optimizer.sub_group"},
 };
 
 enum { N_ELEMENTS = sizeof elements / sizeof *elements };
 
+/* DeepSpeed's own recomputation, which a script calls by itself: transformers' models under
+ * gradient_checkpointing call torch's. */
+static enum status set_checkpointing(struct job *job)
+{
+    static const char cut[] = "activation_checkpointing.partition_activations",
+                      away[] = "activation_checkpointing.cpu_checkpointing";
+    static const char *const inputs = "layer_input";
+    bool distribute, offload;
+    TRY(trainer_switch(job, cut, NULL, &distribute));
+    TRY(trainer_switch(job, away, NULL, &offload));
+    if ((!distribute && !offload) || trainer_decides(job, "gradient_checkpointing"))
+        return STATUS_OK;
+    if (distribute)
+        job_set(job, "recompute.distribute", "true", cut);
+    if (offload)
+        job_set_list(job, "recompute.offload", &inputs, 1, away);
+    if (!job_requested(job, "recompute.kind") && !job_requested(job, "recompute"))
+        job_warn(
+            job, job_setting(job, distribute ? cut : away)->mark,
+            "whether the script recomputes, by DeepSpeed's own function, matters to memory "
+            "and is not in the configuration: --set recompute=full where it does");
+    return STATUS_OK;
+}
+
 static enum status set_zero_rest(struct job *job)
 {
-    bool overlap;
+    bool overlap, quantised;
     double shard = -1;
+    uint64_t second = 1;
     for (size_t i = 0; i < N_ELEMENTS; i++)
         TRY(set_elements(job, elements[i].flag, elements[i].key));
     TRY(trainer_switch(job, "zero_optimization.overlap_comm", NULL, &overlap));
     if (overlap)
         job_set(job, "parallel.overlap_reduce", "true", "zero_optimization.overlap_comm");
+    TRY(job_count(job, "zero_optimization.zero_hpz_partition_size", &second));
+    if (second > 1)
+        job_set_count(job, "parallel.hpz_shard", second,
+                      "zero_optimization.zero_hpz_partition_size");
+    TRY(trainer_switch(job, "zero_optimization.zero_quantized_weights", NULL, &quantised));
+    if (quantised)
+        job_set(job, "precision.gather", "int8", "zero_optimization.zero_quantized_weights");
     TRY(job_real(job, "zero_optimization.mics_shard_size", &shard));
     if (shard >= 1)
         job_set_count(job, "parallel.dp_shard", (uint64_t)shard,
@@ -253,6 +298,7 @@ static enum status deepspeed_finish(struct job *job)
     TRY(trainer_set_batch(job, "train_batch_size", "train_micro_batch_size_per_gpu", ranks));
     TRY(set_zero_rest(job));
     TRY(trainer_finish(job, false, "optimizer.type"));
+    TRY(set_checkpointing(job));
     TRY(set_formats(job));
     return trainer_set_base(job);
 }
@@ -269,6 +315,10 @@ static void write_zero(struct job_writer *writer)
         writer_count(writer, "zero_optimization.mics_shard_size", p->dp_shard);
     if (p->overlap_reduce)
         writer_flag(writer, "zero_optimization.overlap_comm", "true");
+    if (p->hpz_shard > 1)
+        writer_count(writer, "zero_optimization.zero_hpz_partition_size", p->hpz_shard);
+    if (writer->plan->precision.gather == DTYPE_INT8)
+        writer_flag(writer, "zero_optimization.zero_quantized_weights", "true");
     for (size_t i = 0; i < N_ELEMENTS; i++) {
         const char *value = writer_value(writer, elements[i].key);
         if (!text_equal(value, "0"))
@@ -281,6 +331,17 @@ static void write_zero(struct job_writer *writer)
         writer_flag(writer, "zero_optimization.offload_optimizer.ratio", ratio);
     if (o->offload_params)
         writer_flag(writer, "zero_optimization.offload_param.device", "cpu");
+}
+
+static void write_checkpointing(struct job_writer *writer)
+{
+    const struct recompute_plan *r = &writer->plan->recompute;
+    if (r->kind != RECOMPUTE_FULL)
+        return;
+    if (r->distribute)
+        writer_flag(writer, "activation_checkpointing.partition_activations", "true");
+    if (r->offload.n == 1 && text_equal(r->offload.word[0], "layer_input"))
+        writer_flag(writer, "activation_checkpointing.cpu_checkpointing", "true");
 }
 
 static void write_formats(struct job_writer *writer)
@@ -313,6 +374,7 @@ static enum status deepspeed_write(struct job_writer *writer)
         writer_count(writer, "train_batch_size", plan->workload.global_batch);
     writer_count(writer, "train_micro_batch_size_per_gpu", plan->workload.micro_batch);
     write_zero(writer);
+    write_checkpointing(writer);
     write_formats(writer);
     if (p->tp > 1)
         writer_count(writer, "tensor_parallel.autotp_size", p->tp);

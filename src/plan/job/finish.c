@@ -353,6 +353,8 @@ static void note_setting(struct job *job, struct setting *s)
         job_warn(job, s->mark, "'%s' matters to %s and is not modelled%s%s", s->said,
                  flag->read == JOB_MEMORY ? "memory" : "time", flag->note ? ": " : "",
                  flag->note ? flag->note : "");
+    else if (flag->read == JOB_NEITHER && flag->note)
+        job_note(job, false, s->mark, arena_printf(job->arena, "%s: %s", s->said, flag->note));
     else
         job_note(job, false, s->mark, s->said);
 }

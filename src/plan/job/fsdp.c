@@ -29,10 +29,11 @@ static const struct job_flag flags[] = {
          "full", FSDP),
     RULE("fsdp_auto_wrap_policy auto_wrap_policy", JOB_VALUE, NULL,
          "TRANSFORMER_BASED_WRAP: layers are gathered one by one; others warn", FSDP),
-    MEMORY("fsdp_backward_prefetch fsdp_backward_prefetch_policy backward_prefetch", JOB_VALUE,
-           "BACKWARD_PRE", "the layer before is gathered ahead", FSDP),
-    MEMORY("fsdp_ignored_modules ignored_modules", JOB_VALUE, NULL, "every layer is shared out",
-           FSDP),
+    RULE("fsdp_backward_prefetch fsdp_backward_prefetch_policy backward_prefetch", JOB_VALUE,
+         "parallel.prefetch",
+         "of version 1, 2 does not read it: BACKWARD_PRE, _POST, NO_PREFETCH", FSDP),
+    MEMORY("fsdp_ignored_modules ignored_modules", JOB_VALUE, NULL,
+           "every layer is shared out: an expression names modules as the code has them", FSDP),
     TIME("fsdp_forward_prefetch forward_prefetch", JOB_VALUE, "false", NULL, FSDP),
     NEITHER("fsdp_transformer_layer_cls_to_wrap transformer_layer_cls_to_wrap", JOB_LIST, FSDP),
     NEITHER("fsdp_min_num_params min_num_params", JOB_VALUE, FSDP),
@@ -197,6 +198,27 @@ static enum status warn_of_version(struct job *job, uint64_t version)
     return STATUS_OK;
 }
 
+/* Accelerate's enumeration, by name or by number; FSDP2 fetches ahead whatever it says. */
+static enum status set_prefetch(struct job *job, uint64_t version)
+{
+    static const char flag[] = "fsdp_backward_prefetch";
+    static const char words[] = "BACKWARD_PRE=pre BACKWARD_POST=post NO_PREFETCH=none "
+                                "backward_pre=pre backward_post=post no_prefetch=none "
+                                "1=pre 2=post 3=none None=none null=none";
+    const char *word = NULL;
+    if (version >= 2)
+        return STATUS_OK;
+    TRY(job_word(job, flag, &word));
+    const char *prefetch = word ? job_convert(job, words, word) : NULL;
+    if (word && !prefetch) {
+        job_fail(job, flag, "'%s' is no prefetch policy", word);
+        return err_hint(job->err, "BACKWARD_PRE, BACKWARD_POST or NO_PREFETCH");
+    }
+    if (prefetch)
+        job_set(job, "parallel.prefetch", prefetch, flag);
+    return STATUS_OK;
+}
+
 static enum status set_sharding(struct job *job, uint64_t *ranks)
 {
     uint64_t version = 1;
@@ -205,6 +227,7 @@ static enum status set_sharding(struct job *job, uint64_t *ranks)
     TRY(job_count(job, "fsdp_version", &version));
     TRY(read_strategy(job, version, &offload, &strategy));
     TRY(warn_of_version(job, version));
+    TRY(set_prefetch(job, version));
     job_set(job, "parallel.zero", strategy->zero, strategy_flags);
     job_set(job, "parallel.reshard", strategy->reshard, strategy_flags);
     TRY(job_switch(job, "fsdp_offload_params", &offload));

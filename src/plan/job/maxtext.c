@@ -513,11 +513,23 @@ static enum status set_formats(struct job *job)
 
 static enum status set_optimizer(struct job *job)
 {
-    bool host = false;
+    static const char weights[] = "parameter_memory_host_offload";
+    bool host = false, all = false, scan = true;
     uint64_t tiles = 1;
     TRY(job_switch(job, "optimizer_memory_host_offload", &host));
     if (host)
         job_set(job, "optimizer.offload", "1", "optimizer_memory_host_offload");
+    TRY(job_switch(job, "scan_layers", &scan));
+    if (!scan)
+        job_set(job, "stack.unrolled", "true", "scan_layers");
+    TRY(job_switch(job, weights, &all));
+    if (all && host)
+        job_set(job, "optimizer.offload_params", "true", weights);
+    if (all && !host)
+        job_warn(job, job_setting(job, weights)->mark,
+                 "%s without optimizer_memory_host_offload matters to memory and is not "
+                 "modelled: weights stay on the device",
+                 weights);
     TRY(job_count(job, "num_vocab_tiling", &tiles));
     if (tiles > 1) {
         job_set(job, "stack.cross_entropy", "chunked", "num_vocab_tiling");

@@ -150,6 +150,18 @@ static void write_loss(struct job_writer *writer)
         writer_count(writer, "num_vocab_tiling", stack->loss_chunks);
 }
 
+static void write_offload(struct job_writer *writer)
+{
+    const struct optimizer *o = &writer->plan->optimizer;
+    if (writer->plan->stack.unrolled)
+        writer_flag(writer, "scan_layers", "false");
+    if (o->offload != 1)
+        return;
+    writer_flag(writer, "optimizer_memory_host_offload", "true");
+    if (o->offload_params)
+        writer_flag(writer, "parameter_memory_host_offload", "true");
+}
+
 static void write_path(struct job_writer *writer)
 {
     const struct moe *moe = &writer->plan->moe;
@@ -233,5 +245,6 @@ enum status maxtext_write(struct job_writer *writer)
         writer_flag(writer, "mu_dtype", dtypes[moments]);
     write_remat(writer);
     write_loss(writer);
+    write_offload(writer);
     return STATUS_OK;
 }

@@ -86,7 +86,10 @@ const struct job_flag maxtext_flags[] = {
          MOE),
     RULE("ragged_buffer_factor", JOB_VALUE, "moe.buffer", "a factor; -1: worst", MOE),
     RULE("use_ring_of_experts", JOB_VALUE, "moe.path", "allgather", MOE),
-    MEMORY("num_moe_token_chunks", JOB_VALUE, "1", NULL, MOE),
+    MEMORY("num_moe_token_chunks", JOB_VALUE, "1",
+           "tokens pass the experts at once: what of a chunk XLA keeps for backward is not "
+           "documented",
+           MOE),
     DIRECT("use_random_routing", JOB_VALUE, "moe.routing.distribution",
            "true=uniform True=uniform false=uniform False=uniform", NULL, MOE),
 
@@ -128,8 +131,9 @@ const struct job_flag maxtext_flags[] = {
          BASE),
     NEITHER("packing", JOB_VALUE, BASE),
     RULE("optimizer_memory_host_offload", JOB_VALUE, "optimizer.offload", "1", BASE),
-    MEMORY("parameter_memory_host_offload", JOB_VALUE, "false", NULL, BASE),
-    MEMORY("scan_layers", JOB_VALUE, "true", "layers are taken as scanned", BASE),
+    RULE("parameter_memory_host_offload", JOB_VALUE, "optimizer.offload_params",
+         "with optimizer_memory_host_offload", BASE),
+    RULE("scan_layers", JOB_VALUE, "stack.unrolled", "off: true", BASE),
     RULE("opt_type", JOB_VALUE, "optimizer.kind", "adamw, adam_pax adam; sgd, muon by name",
          BASE),
 

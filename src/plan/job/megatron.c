@@ -157,6 +157,10 @@ static enum status set_zero(struct job *job)
         return job_fail(job, "data-parallel-sharding-strategy", "'%s' is no sharding strategy",
                         strategy);
     job_set(job, "parallel.zero", zero, flags);
+    bool registered;
+    TRY(megatron_is_on(job, "use-nccl-ub", &registered));
+    if (registered && fsdp)
+        job_set(job, "parallel.double_buffer", "true", "use-nccl-ub");
     return set_instances(job);
 }
 
@@ -221,6 +225,10 @@ static enum status set_recompute(struct job *job)
                  "recompute-method %s of %" PRIu64 " layers matters to memory: a plan's full "
                  "keeps the input of every layer and nothing else",
                  method ? method : "uniform", each);
+    bool layers = true;
+    TRY(job_switch(job, "cpu-offloading-activations", &layers));
+    if (!layers)
+        job_set(job, "recompute.offload_layers", "0", "cpu-offloading-activations");
     if (!full)
         TRY(set_list(job, "recompute.modules", "recompute-modules"));
     if (moe)

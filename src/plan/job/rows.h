@@ -24,6 +24,10 @@
     {                                                                                          \
         names, shape, JOB_TIME, NULL, NULL, harmless, note, source                             \
     }
+#define IDLE(names, shape, note, source)                                                       \
+    {                                                                                          \
+        names, shape, JOB_NEITHER, NULL, NULL, NULL, note, source                              \
+    }
 #define NEITHER(names, shape, source)                                                          \
     {                                                                                          \
         names, shape, JOB_NEITHER, NULL, NULL, NULL, NULL, source                              \

@@ -55,8 +55,8 @@ static const struct job_flag flags[] = {
          "layers that the embedding stands for; 1 unless given", PIPE),
     RULE("parallelism.pipeline_parallel_last_stage_less_layers", JOB_VALUE, "parallel.stages",
          "layers that the output stands for; 1 unless given", PIPE),
-    MEMORY("parallelism.module_fqns_per_model_part", JOB_LIST, NULL,
-           "stages are taken as split by number", PIPE),
+    RULE("parallelism.module_fqns_per_model_part", JOB_LIST, "parallel.stages",
+         "layers.N of each part; parts / pp is vpp", PIPE),
     DIRECT("parallelism.expert_parallel_comm_backend parallelism.moe_comm_backend", JOB_VALUE,
            "moe.path", "standard=ragged_a2a deepep=deepep hybridep=deepep", "standard", OLD),
     RULE("activation_checkpoint.mode", JOB_VALUE, "recompute.kind", "selective unless given",
@@ -74,17 +74,19 @@ static const struct job_flag flags[] = {
     RULE("model.converters", JOB_LIST, "precision.compute", "float8, mx: fp8", OLD),
     RULE("training.enable_cpu_offload", JOB_SWITCH, "optimizer.offload",
          "1, and optimizer.offload_params", OLD),
-    MEMORY("training.gc_freq", JOB_VALUE, "50", NULL, OLD),
+    IDLE("training.gc_freq", JOB_VALUE, "Python's own garbage, of which tensors are no part",
+         OLD),
     RULE("optimizer.name", JOB_VALUE, "optimizer.kind", "Adam, AdamW adam; others warn", OLD),
     RULE("optimizer.implementation", JOB_VALUE, "optimizer.step",
          "fused unless given, foreach; for-loop warns", OLD),
-    MEMORY("optimizer.early_step_in_backward", JOB_SWITCH, NULL,
-           "gradients live to the end of the step", OLD),
+    DIRECT("optimizer.early_step_in_backward", JOB_SWITCH, "optimizer.in_backward", NULL, NULL,
+           OLD),
     RULE("optimizer.state_dtype", JOB_VALUE, "precision.moments",
          "as training.dtype unless given", OLD),
     RULE("debug.moe_force_load_balance", JOB_SWITCH, "moe.routing.distribution", "uniform",
          OLD),
-    MEMORY("activation_checkpoint.memory_budget", JOB_VALUE, "0.5", NULL, SAVED),
+    MEMORY("activation_checkpoint.memory_budget", JOB_VALUE, "0.5",
+           "what is kept is the compiler's choice, by its own estimates of time", SAVED),
     RULE("quantize.linear.float8.recipe_name", JOB_VALUE, "precision.compute",
          "with converter float8", OLD),
     RULE("parallelism.disable_loss_parallel", JOB_SWITCH, "stack.loss_parallel", "false", OLD),
@@ -216,11 +218,51 @@ static enum status set_stages(struct job *job, uint64_t pp, uint64_t layers)
     return STATUS_OK;
 }
 
+/* Layers that a part lists: "tok_embeddings,layers.0,layers.1". */
+static uint64_t layers_listed(const char *part)
+{
+    uint64_t n = 0;
+    for (const char *at = strstr(part, "layers."); at; at = strstr(at + 1, "layers."))
+        n += at[strlen("layers.")] >= '0' && at[strlen("layers.")] <= '9';
+    return n;
+}
+
+/* Parts as they are listed, one after the other over the ranks; those of a schedule whose
+ * second half runs back over them are left even. */
+static enum status set_parts(struct job *job, uint64_t pp, bool *set)
+{
+    static const char flag[] = "parallelism.module_fqns_per_model_part";
+    const struct draft_item *schedule = draft_find(&job->draft, "parallel.schedule");
+    const struct setting *s = job_setting(job, flag);
+    *set = s && !s->trouble && s->n > 0 && pp > 1;
+    if (!*set)
+        return STATUS_OK;
+    if (text_equal(schedule->words[0], "zero_bubble") ||
+        text_equal(schedule->words[0], "dualpipe")) {
+        job_warn(job, s->mark,
+                 "%s matters to memory and is not modelled where the schedule runs back over "
+                 "the ranks: stages are even",
+                 flag);
+        *set = false;
+        return STATUS_OK;
+    }
+    if (s->n % pp != 0 || s->n > PLAN_LIST)
+        return job_fail(job, flag, "%zu parts for %" PRIu64 " pipeline ranks", s->n, pp);
+    const char **stages = arena_alloc(job->arena, s->n, sizeof *stages);
+    for (size_t i = 0; i < s->n; i++)
+        stages[i] = arena_printf(job->arena, "%" PRIu64, layers_listed(s->values[i]));
+    job_set_list(job, "parallel.stages", stages, s->n, flag);
+    if (s->n > pp)
+        job_set_count(job, "parallel.vpp", s->n / pp, flag);
+    return STATUS_OK;
+}
+
 static enum status set_layout(struct job *job)
 {
     uint64_t tp = job_drafted(job, "parallel.tp", 1), pp = job_drafted(job, "parallel.pp", 1);
     uint64_t ep = job_drafted(job, "parallel.ep", 1), etp = 1;
     uint64_t layers;
+    bool listed;
     TRY(job_layers(job, &layers));
     if (job_given(job, "parallelism.pipeline_parallel_schedule_csv"))
         return job_fail(job, "parallelism.pipeline_parallel_schedule_csv",
@@ -230,7 +272,9 @@ static enum status set_layout(struct job *job)
                   "parallelism.expert_tensor_parallel_degree");
     if (tp > 1)
         job_set(job, "parallel.sp", "true", "parallelism.tensor_parallel_degree");
-    TRY(set_stages(job, pp, layers));
+    TRY(set_parts(job, pp, &listed));
+    if (!listed)
+        TRY(set_stages(job, pp, layers));
     return set_zero(job);
 }
 

@@ -332,7 +332,9 @@ static void write_trainer(struct job_writer *writer)
 {
     const struct plan *plan = writer->plan;
     writer_direct(writer);
-    if (plan->recompute.kind == RECOMPUTE_FULL)
+    const struct recompute_plan *r = &plan->recompute;
+    bool own = writer->framework == &job_deepspeed && (r->distribute || r->offload.n);
+    if (r->kind == RECOMPUTE_FULL && !own) /* DeepSpeed's in place of torch's */
         writer_flag(writer, "gradient_checkpointing", "true");
     if (plan->stack.cross_entropy == LOSS_FUSED)
         writer_flag(writer, "use_liger_kernel", "true");
