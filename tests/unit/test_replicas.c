@@ -215,6 +215,31 @@ static void what_is_sent_has_a_closed_form(void **state)
     }
 }
 
+/* Rows of experts on a latent width travel on it where the experts alone are joined (vLLM),
+ * and as tokens where all networks are (SGLang); the products are the same. */
+static void latent_rows_are_joined(void **state)
+{
+    (void)state;
+    static const char *const stacks[] = {"model=nemotron-3-super stack=vllm parallel.tp=1",
+                                         "model=nemotron-3-super parallel.tp=1"};
+    for (size_t i = 0; i < 2; i++) {
+        struct step_ops s;
+        list(SGLANG, stacks[i], &s);
+        const struct model *m = &s.plan.model;
+        const struct op_report *up = NULL, *join = NULL;
+        for (size_t k = 0; k < s.report.n; k++) {
+            const struct op_report *op = &s.report.ops[k];
+            up = text_equal(op->name, "gate_up") ? op : up;
+            join = text_equal(op->name, "join_moe_x") ? op : join;
+        }
+        assert_true(up && join && m->moe.latent_size && m->moe.latent_size < m->hidden);
+        assert_int_equal(up->rows, 512 * m->moe.top_k);
+        assert_int_equal(up->k, m->moe.latent_size);
+        assert_int_equal(join->bytes_sent, 7 * 64 * 2 * (i ? m->hidden : m->moe.latent_size));
+        arena_release(&s.arena);
+    }
+}
+
 /* Where prompts are uneven SGLang fills the buffer of all tokens by an all-reduce. */
 static void sglang_reduces_what_prompts_bring(void **state)
 {
@@ -287,6 +312,7 @@ int main(void)
         cmocka_unit_test(vllm_splits_experts_alone),
         cmocka_unit_test(every_rank_multiplies_all_rows),
         cmocka_unit_test(what_is_sent_has_a_closed_form),
+        cmocka_unit_test(latent_rows_are_joined),
         cmocka_unit_test(sglang_reduces_what_prompts_bring),
         cmocka_unit_test(routing_moves_no_bytes),
         cmocka_unit_test(the_profile_run_joins_all_replicas),
