@@ -390,7 +390,8 @@ function done(status) {
   clearTimeout(late);
   browser.kill("SIGKILL");
   browser.on("exit", () => {
-    fs.rmSync(home, { recursive: true, force: true, maxRetries: 5 });
+    /* chromium's own processes may write into it for a while after it has ended */
+    fs.rmSync(home, { recursive: true, force: true, maxRetries: 20, retryDelay: 250 });
     process.exit(status);
   });
 }

@@ -93,12 +93,18 @@ static void group_by_set(struct race *race, const uint32_t *set_of, struct arena
     race->start = start;
 }
 
-/* c = a b, first k coefficients. */
-static void multiply(const double *a, const double *b, uint64_t k, double *c)
+/* c = a b, first k coefficients; b has none above its degree. */
+static void multiply(const double *a, const double *b, uint64_t degree, uint64_t k, double *c)
 {
+    if (degree == 1) { /* a set of one expert: most of a law's time goes here */
+        c[0] = a[0] * b[0];
+        for (uint64_t i = 1; i < k; i++)
+            c[i] = a[i - 1] * b[1] + a[i] * b[0];
+        return;
+    }
     for (uint64_t i = 0; i < k; i++) {
         double sum = 0;
-        for (uint64_t j = 0; j <= i; j++)
+        for (uint64_t j = i > degree ? i - degree : 0; j <= i; j++)
             sum += a[j] * b[i - j];
         c[i] = sum;
     }
@@ -113,7 +119,9 @@ static void fill_leaves(const struct race *race, double x)
         leaf[0] = 1;
         for (uint32_t i = race->start[s]; i < race->start[s + 1]; i++) {
             double arrived = 1 - exp(-race->p[race->order[i]] * x);
-            for (uint64_t j = k; j-- > 1;)
+            uint64_t arrivals =
+                i - race->start[s] + 1; /* of those above none are possible yet */
+            for (uint64_t j = arrivals < k ? arrivals + 1 : k; j-- > 1;)
                 leaf[j] += arrived * (leaf[j - 1] - leaf[j]);
             leaf[0] -= arrived * leaf[0];
         }
@@ -126,10 +134,13 @@ static void fill_products(const struct race *race)
     memset(race->prefix, 0, k * sizeof *race->prefix);
     memset(race->suffix + n * k, 0, k * sizeof *race->suffix);
     race->prefix[0] = race->suffix[n * k] = 1;
+    const uint32_t *start = race->start;
     for (uint64_t s = 0; s < n; s++)
-        multiply(race->prefix + s * k, race->leaf + s * k, k, race->prefix + (s + 1) * k);
+        multiply(race->prefix + s * k, race->leaf + s * k, start[s + 1] - start[s], k,
+                 race->prefix + (s + 1) * k);
     for (uint64_t s = n; s-- > 0;)
-        multiply(race->suffix + (s + 1) * k, race->leaf + s * k, k, race->suffix + s * k);
+        multiply(race->suffix + (s + 1) * k, race->leaf + s * k, start[s + 1] - start[s], k,
+                 race->suffix + s * k);
 }
 
 /* Chance that fewer than k arrivals came from outside set s. */
