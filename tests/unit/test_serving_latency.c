@@ -74,6 +74,12 @@ static void published_latencies_come_out(void **state)
     check(&errors, "a token", 339, 12);
     collect(&v, "time.serving.ttft_s", 64, &arena, &errors);
     check(&errors, "first token", 275, 30);
+    for (size_t i = 0; i < v.n_summaries; i++) { /* of what a roofline without a fit is off */
+        const struct validated_summary *s = &v.summaries[i];
+        assert_string_equal(s->control_name, "generic roofline");
+        assert_true(s->score.median <= 2.0 / 3 * s->control_median);
+    }
+    assert_int_equal(v.n_summaries, 2);
     arena_release(&arena);
 }
 

@@ -10,6 +10,7 @@
 #include "calib/table/printed_unit.h"
 #include "calib/table/quantity.h"
 #include "plan/data/published.h"
+#include "plan/read/catalog.h"
 #include "plan/schema/schema.h"
 #include "sim/answer/predict.h"
 
@@ -22,9 +23,11 @@ struct run {
     struct plan plan;
     struct prediction prediction;
     struct profiles profiles;
-    bool tails;          /* the table has some: p50 and p99 of times are played */
-    const char *stack;   /* of the plan; "" where there is none */
-    const char *refused; /* why there is no prediction; NULL */
+    struct profile roofline;  /* read when a served run needs it */
+    struct serve_times plain; /* of a served run by it; not present elsewhere */
+    bool tails;               /* the table has some: p50 and p99 of times are played */
+    const char *stack;        /* of the plan; "" where there is none */
+    const char *refused;      /* why there is no prediction; NULL */
 };
 
 /* Rows of one run follow each other: one prediction serves them. */
@@ -40,6 +43,24 @@ static bool names_software(const struct csv *csv, size_t row)
 {
     const char *plan = csv_cell(csv, row, "plan"), *set = csv_cell(csv, row, "set");
     return (plan && plan[0]) || (set && strstr(set, "stack="));
+}
+
+/* What a roofline at assumed efficiencies says of a served run: the control of its times. */
+static enum status predict_plain(struct run *run, struct arena *arena, struct err *err)
+{
+    struct err refused = {0};
+    char *path;
+    run->plain.present = false;
+    if (run->refused || run->plan.workload.mode != MODE_SERVE)
+        return STATUS_OK;
+    if (!run->roofline.n) {
+        TRY(catalog_find(CATALOG_PROFILE, "generic", NULL, arena, &path, err));
+        TRY(profile_read(path, arena, &run->roofline, err));
+    }
+    const struct serve_ask ask = {NULL, &run->roofline};
+    if (serve_times_of(&run->plan, &ask, arena, &run->plain, NULL, &refused) != STATUS_OK)
+        run->plain.present = false;
+    return STATUS_OK;
 }
 
 /* A plan that the stack refuses has no prediction; a row that cannot be read is an error, but
@@ -72,7 +93,7 @@ static enum status predict_run(struct run *run, size_t row, bool verdict, struct
     TRY(profiles_get(&run->profiles, &run->plan, &ask.profile, err));
     if (predict(&run->plan, &options, arena, &run->prediction, &refused) != STATUS_OK)
         run->refused = arena_strdup(arena, refused.text);
-    return STATUS_OK;
+    return predict_plain(run, arena, err);
 }
 
 static void compare_words(const struct run *run, struct validated *row)
@@ -82,10 +103,15 @@ static void compare_words(const struct run *run, struct validated *row)
         text_equal(row->predicted, row->published) ? VALIDATE_AGREES : VALIDATE_DIFFERS;
 }
 
+static bool is_first_token(const struct quantity *quantity)
+{
+    return quantity->offset == offsetof(struct prediction, time.serving.ttft_s);
+}
+
 static bool judge_request(const struct serve_times *s, const struct quantity *quantity,
                           double measured)
 {
-    if (quantity->offset == offsetof(struct prediction, time.serving.ttft_s))
+    if (is_first_token(quantity))
         return measured >= s->ttft_low_s && measured <= s->ttft_high_s;
     return measured >= s->tpot_low_s && measured <= s->tpot_high_s;
 }
@@ -108,6 +134,20 @@ static bool judge(const struct run *run, const struct quantity *quantity,
     return ratio >= low && ratio <= high;
 }
 
+/* Of a time at an MFU of one; scaled below. */
+static double control_of(const struct run *run, const struct quantity *quantity, double value)
+{
+    const struct serve_times *plain = &run->plain;
+    double mfu = run->prediction.time.mfu_useful;
+    if (quantity->judged == QUANTITY_BY_REQUEST)
+        return !plain->present            ? (double)NAN
+               : is_first_token(quantity) ? plain->ttft_s
+                                          : plain->tpot_s;
+    if (quantity->judged != QUANTITY_BY_INTERVAL || !(mfu > 0))
+        return (double)NAN;
+    return quantity->falls ? value / mfu : value * mfu;
+}
+
 static enum status compare_number(const struct run *run, size_t at,
                                   const struct quantity *quantity, struct validated *row,
                                   struct arena *arena, struct err *err)
@@ -126,10 +166,7 @@ static enum status compare_number(const struct run *run, size_t at,
     row->has_error = true;
     row->error_percent = 100 * (row->value / row->measured - 1);
     row->verdict = judge(run, quantity, row) ? VALIDATE_AGREES : VALIDATE_DIFFERS;
-    double mfu = run->prediction.time.mfu_useful;
-    if (quantity->judged == QUANTITY_BY_INTERVAL &&
-        mfu > 0) /* at an MFU of one; scaled below */
-        row->control = quantity->falls ? row->value / mfu : row->value * mfu;
+    row->control = control_of(run, quantity, row->value);
     return STATUS_OK;
 }
 
@@ -169,22 +206,26 @@ static const char *table_name(const char *file, struct arena *arena)
 }
 
 /* One MFU for all rows of a family, the one that is off by the least in the median: what a
- * planner without a model of time would take. Returns whether there is such a control. */
-static bool scale_control(struct validation *out, size_t first, const char *family,
-                          struct arena *arena)
+ * planner without a model of time would take. Served times have their own roofline's. Names
+ * the control; NULL: there is none. */
+static const char *scale_control(struct validation *out, size_t first, const char *family,
+                                 struct arena *arena)
 {
+    const struct quantity *quantity = quantity_find(family);
     double *ratio = arena_alloc(arena, out->n - first, sizeof *ratio);
     size_t n = 0;
+    if (quantity && quantity->judged == QUANTITY_BY_REQUEST)
+        return "generic roofline";
     for (size_t i = first; i < out->n; i++)
         if (text_equal(out->rows[i].family, family) && out->rows[i].control > 0)
             ratio[n++] = out->rows[i].measured / out->rows[i].control;
     if (n < 2)
-        return false;
+        return NULL;
     stat_sort(ratio, n);
     for (size_t i = first; i < out->n; i++)
         if (text_equal(out->rows[i].family, family))
             out->rows[i].control *= stat_percentile(ratio, n, 0.5);
-    return true;
+    return "constant MFU";
 }
 
 /* One summary a quantity, in order of appearance. */
@@ -196,10 +237,10 @@ static void summarise(struct validation *out, size_t first, struct arena *arena)
             new = !text_equal(out->rows[k].family, out->rows[i].family);
         if (!new)
             continue;
-        bool control = scale_control(out, first, out->rows[i].family, arena);
+        const char *control = scale_control(out, first, out->rows[i].family, arena);
         struct validated_summary *summary =
             validation_summarise(out, first, out->rows[i].family, arena);
-        summary->control_name = control ? "constant MFU" : NULL;
+        summary->control_name = control;
     }
 }
 
