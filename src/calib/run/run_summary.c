@@ -117,8 +117,8 @@ void run_summary_measure(struct run_summary *s, const struct measurement *measur
 /* The router's weight has two dimensions, an expert's three. */
 static bool is_expert_product(const struct work *work, const struct op *op)
 {
-    bool product = op->kernel == KERNEL_GEMM || op->kernel == KERNEL_EXPANDED_GEMM ||
-                   op->kernel == KERNEL_SDD;
+    bool product = kernel_is_product((enum kernel)op->kernel) ||
+                   op->kernel == KERNEL_EXPANDED_GEMM || op->kernel == KERNEL_SDD;
     return product && work->buffers[op_buffer(work, op, ROLE_WEIGHT)].n_dims == 3;
 }
 
@@ -147,12 +147,10 @@ void run_summary_count(struct run_summary *s, const struct execution *x)
         if (o == x->work->n_ops)
             continue;
         const struct op *op = &x->work->ops[o];
-        uint16_t counted =
-            op_buffer(x->work, op, op->kernel == KERNEL_GEMM ? ROLE_DST : ROLE_SRC);
+        bool grouped = kernel_is_product((enum kernel)op->kernel);
+        uint16_t counted = op_buffer(x->work, op, grouped ? ROLE_DST : ROLE_SRC);
         rows->computed += rank->counts[o].rows;
-        uint64_t sharers = op->kernel == KERNEL_GEMM && op->args.gemm.split
-                               ? rank->values[op->groups.node]
-                               : 1;
+        uint64_t sharers = grouped && op->args.gemm.split ? rank->values[op->groups.node] : 1;
         rows->allocated += buffer_rows(&x->work->buffers[counted], rank->values) / sharers *
                            rank->values[op->trips.node];
     }

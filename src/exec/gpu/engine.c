@@ -74,13 +74,43 @@ static uint64_t matrix_width(const struct gpu_view *view)
     return view->dims[view->n_dims == 2 ? 1 : 2];
 }
 
+const char *engine_kind_name(enum engine_kind kind)
+{
+    static const char *const names[ENGINE_KINDS] = {"gemm", "turned", "wgrad", "gated"};
+    return names[kind];
+}
+
+bool engine_knows(enum kernel kernel)
+{
+    return kernel_is_product(kernel) || kernel == KERNEL_CHUNK_GEMM || kernel == KERNEL_WGRAD;
+}
+
+static enum engine_kind kind_of(enum kernel kernel, const struct gpu_call *call)
+{
+    if (kernel == KERNEL_WGRAD)
+        return ENGINE_WGRAD;
+    if (kernel == KERNEL_GATED_GEMM)
+        return ENGINE_GATED;
+    return call->args.gemm.transposed ? ENGINE_TURNED : ENGINE_GEMM;
+}
+
+/* An up for every gate, and both in the format of the result. */
+static bool is_gated(const struct gpu_call *call)
+{
+    const struct gpu_view *kept = &call->view[7], *result = &call->view[6];
+    return matrix_width(&call->view[1]) == 2 * result->width && result->format == FORMAT_BF16 &&
+           (!kept->present || is_whole(kept, kept->width));
+}
+
 bool engine_takes(enum kernel kernel, const struct gpu_call *call, enum engine_kind *kind)
 {
     const struct gpu_view *src = &call->view[0], *other = &call->view[1];
-    if (kernel != KERNEL_GEMM && kernel != KERNEL_CHUNK_GEMM && kernel != KERNEL_WGRAD)
-        return false;
     bool wgrad = kernel == KERNEL_WGRAD;
-    *kind = wgrad ? ENGINE_WGRAD : call->args.gemm.transposed ? ENGINE_TURNED : ENGINE_GEMM;
+    if (!engine_knows(kernel))
+        return false;
+    *kind = kind_of(kernel, call);
+    if (*kind == ENGINE_GATED && !is_gated(call))
+        return false;
     if (wgrad && call->view[6].present)
         return false; /* a bias has its gradient in the portable kernel alone */
     const struct gpu_view *result = &call->view[wgrad ? 5 : 6];
@@ -100,7 +130,8 @@ uint64_t engine_groups(const struct engine *engine, enum engine_kind kind,
     uint64_t down = wgrad ? ceil_div(call->view[0].width, engine->tile_rows) * n
                     : call->args.gemm.rows.shared ? ceil_div(rows, engine->tile_rows) * n
                                                   : ceil_div(rows, engine->tile_rows) + n;
-    uint64_t tiles = down * ceil_div(columns, engine->tile_columns);
+    uint64_t across = kind == ENGINE_GATED ? engine->tile_columns / 2 : engine->tile_columns;
+    uint64_t tiles = down * ceil_div(columns, across);
     uint64_t stay = units * engine->groups_a_unit;
     return stay && stay < tiles ? stay : tiles;
 }

@@ -5,7 +5,7 @@
 #include "exec/gpu/driver.h"
 #include "exec/gpu/kernels.h"
 
-enum engine_kind { ENGINE_GEMM, ENGINE_TURNED, ENGINE_WGRAD, ENGINE_KINDS };
+enum engine_kind { ENGINE_GEMM, ENGINE_TURNED, ENGINE_WGRAD, ENGINE_GATED, ENGINE_KINDS };
 
 struct engine {
     const char *name;          /* "wgmma" */
@@ -21,6 +21,12 @@ struct engine {
 
 /* The engines of an architecture, the best first: the first after `engine`, or of all. */
 const struct engine *engine_next(const struct engine *engine, const char *architecture);
+
+/* "wgrad", as in names of kernels. */
+const char *engine_kind_name(enum engine_kind kind);
+
+/* Whether a kernel is a product that engines may perform. */
+bool engine_knows(enum kernel kernel);
 
 /* Which kernel performs a product, if its operands are in 16 bits and whole pieces of 16 bytes.
  */

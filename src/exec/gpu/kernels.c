@@ -178,6 +178,8 @@ static uint64_t sparse_tiles(const struct call *call)
     X(SIGMOID, sigmoid, activation, 64, elements, SRC, DST)                                    \
     X(SIGMOID_GRAD, sigmoid_grad, activation, 64, elements, GATES, D_GATES, DST)               \
     X(GEMM, gemm, product, 256, gemm_tiles, SRC, WEIGHT, OFFSETS, SIZES, MAP, BIAS, DST)       \
+    X(GATED_GEMM, gated_gemm, product, 256, gemm_tiles, SRC, WEIGHT, OFFSETS, SIZES, MAP,      \
+      BIAS, DST, OTHER)                                                                        \
     X(CHUNK_GEMM, gemm, product, 256, gemm_tiles, SRC, WEIGHT, OFFSETS, SIZES, MAP, BIAS, DST) \
     X(WGRAD, wgrad, product, 256, wgrad_tiles, SRC, D_DST, OFFSETS, SIZES, MAP, D_WEIGHT,      \
       D_BIAS)                                                                                  \

@@ -71,7 +71,6 @@ static void leave_out(struct peak *peak, const char *why)
 
 static enum status open_engine(struct peak *peak, struct err *err)
 {
-    static const char *const kinds[ENGINE_KINDS] = {"gemm", "turned", "wgrad"};
     const struct engine *engine = peak->engine;
     unsigned n;
     const struct gpu_text *texts = gpu_source_texts(engine->source, &n);
@@ -81,7 +80,8 @@ static enum status open_engine(struct peak *peak, struct err *err)
     peak->hash = build.hash;
     for (unsigned k = 0; k < ENGINE_KINDS; k++) {
         char name[64];
-        snprintf(name, sizeof name, "%s_%s", engine->prefix, kinds[k]);
+        snprintf(name, sizeof name, "%s_%s", engine->prefix,
+                 engine_kind_name((enum engine_kind)k));
         TRY(peak->driver->find(peak->device, peak->program, name, &peak->kernels[k], err));
     }
     return STATUS_OK;
@@ -98,7 +98,7 @@ static enum status launch(struct peak *peak, enum engine_kind kind, const struct
         TRY(peak->driver->map(peak->device, &matrix, maps.of[i], err));
     }
     snprintf(peak->launched, sizeof peak->launched, "%s %s", engine->name,
-             kind == ENGINE_WGRAD ? "wgrad" : "gemm");
+             kind == ENGINE_TURNED ? "gemm" : engine_kind_name(kind));
     struct gpu_launch out = {
         .kernel = peak->kernels[kind],
         .name = peak->launched,
@@ -204,9 +204,7 @@ enum status peak_start(struct peak *peak, struct gpu *gpu, enum kernel kernel,
 {
     enum engine_kind kind;
     bool begun;
-    bool product =
-        kernel == KERNEL_GEMM || kernel == KERNEL_CHUNK_GEMM || kernel == KERNEL_WGRAD;
-    if (!peak || peak->checking || !product)
+    if (!peak || peak->checking || !engine_knows(kernel))
         return STATUS_OK;
     if (engine_takes(kernel, call, &kind)) {
         TRY(ready(peak, gpu, limit_s, err));

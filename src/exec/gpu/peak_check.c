@@ -15,10 +15,11 @@ enum {
     GROUPS = sizeof group_rows / sizeof *group_rows,
     ROWS = 257,
     DEPTH = 72,
-    COLUMNS = 264,
+    COLUMNS = 272,
     GUARD = 4096,
     ELEMENTS = GROUPS * DEPTH * COLUMNS,
     OUT_BYTES = ELEMENTS * 4 + GUARD,
+    KEPT = ROWS * COLUMNS + GUARD, /* behind what is gated: rows that are kept */
     SPACE = 1 << 16
 };
 
@@ -26,15 +27,18 @@ struct question {
     enum kernel kernel;
     bool turned, bias, sum;
     enum gpu_format format; /* of the result */
+    bool kept;              /* gated: the product's rows, too */
 };
 
 static const struct question questions[] = {
-    {KERNEL_GEMM, false, false, false, FORMAT_BF16},
-    {KERNEL_GEMM, false, false, false, FORMAT_F32},
-    {KERNEL_GEMM, true, false, false, FORMAT_BF16},
-    {KERNEL_GEMM, true, true, false, FORMAT_BF16},
-    {KERNEL_WGRAD, false, false, false, FORMAT_F32},
-    {KERNEL_WGRAD, false, false, true, FORMAT_BF16},
+    {KERNEL_GEMM, false, false, false, FORMAT_BF16, false},
+    {KERNEL_GEMM, false, false, false, FORMAT_F32, false},
+    {KERNEL_GEMM, true, false, false, FORMAT_BF16, false},
+    {KERNEL_GEMM, true, true, false, FORMAT_BF16, false},
+    {KERNEL_WGRAD, false, false, false, FORMAT_F32, false},
+    {KERNEL_WGRAD, false, false, true, FORMAT_BF16, false},
+    {KERNEL_GATED_GEMM, false, false, false, FORMAT_BF16, false},
+    {KERNEL_GATED_GEMM, false, true, false, FORMAT_BF16, true},
 };
 
 enum place { SRC, OTHER, OFFSETS, BIAS, OUT, AGAIN, PORTABLE, WORKSPACE, PLACES };
@@ -102,8 +106,8 @@ static enum status write_all(struct exam *x, struct err *err)
 
 static struct gpu_call call_of(const struct question *q)
 {
-    bool wgrad = q->kernel == KERNEL_WGRAD;
-    struct gpu_call call = {.space_bytes = SPACE};
+    bool wgrad = q->kernel == KERNEL_WGRAD, gates = q->kernel == KERNEL_GATED_GEMM;
+    struct gpu_call call = {.space_bytes = SPACE, .curve = GPU_RELU};
     call.args.gemm.transposed = q->turned;
     call.args.gemm.sum = q->sum;
     call.view[0] = gpu_view_rows(ROWS, DEPTH, FORMAT_BF16);
@@ -113,8 +117,12 @@ static struct gpu_call call_of(const struct question *q)
     call.view[2] = gpu_view_rows(GROUPS + 1, 1, FORMAT_I64);
     if (q->bias)
         call.view[5] = gpu_view_rows(GROUPS, COLUMNS, FORMAT_F32);
-    call.view[wgrad ? 5 : 6] = wgrad ? gpu_view_matrices(GROUPS, DEPTH, COLUMNS, q->format)
-                                     : gpu_view_rows(ROWS, COLUMNS, q->format);
+    call.view[wgrad ? 5 : 6] =
+        wgrad ? gpu_view_matrices(GROUPS, DEPTH, COLUMNS, q->format)
+              : gpu_view_rows(ROWS, gates ? COLUMNS / 2 : COLUMNS, q->format);
+    if (q->kept)
+        call.view[7] = gpu_view_rows(ROWS, COLUMNS, q->format);
+    call.view[7].offset = KEPT;
     return call;
 }
 
@@ -140,6 +148,8 @@ static enum status answer(struct exam *x, const struct question *q, enum place o
     if (q->bias)
         memory[5] = gpu_memory_of(x->gpu, x->at[BIAS], &offset);
     memory[wgrad ? 5 : 6] = gpu_memory_of(x->gpu, x->at[out], &offset);
+    if (q->kept)
+        memory[7] = gpu_memory_of(x->gpu, x->at[out], &offset);
     memory[GPU_TENSORS] = gpu_memory_of(x->gpu, x->at[WORKSPACE], &offset);
     /* what is there already is added to, or not a number */
     TRY(gpu_fill(x->gpu, x->at[out], q->sum ? 0x40 : 0xff, OUT_BYTES, err));

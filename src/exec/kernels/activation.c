@@ -43,19 +43,24 @@ struct shape_of {
     float up_shift, up_limit; /* gpt-oss multiplies by up + 1, up within +-7; 0: no limit */
 };
 
+static const struct shape_of shapes[] = {
+    [ACTIVATION_SILU] = {silu, 0, 0},
+    [ACTIVATION_GELU] = {gelu, 0, 0},
+    [ACTIVATION_RELU] = {relu, 0, 0},
+    [ACTIVATION_SWIGLU_OAI] = {swiglu_oai, 1, 7},
+};
+
+/* Of the model's experts; inputs that are whole stay so. */
+static struct shape_of model_shape(const struct call *call)
+{
+    return shapes[call->task->inputs->linear ? ACTIVATION_RELU
+                                             : call->task->plan->model.moe.activation];
+}
+
 static struct shape_of shape_of(const struct call *call)
 {
-    static const struct shape_of shapes[] = {
-        [ACTIVATION_SILU] = {silu, 0, 0},
-        [ACTIVATION_GELU] = {gelu, 0, 0},
-        [ACTIVATION_RELU] = {relu, 0, 0},
-        [ACTIVATION_SWIGLU_OAI] = {swiglu_oai, 1, 7},
-    };
-    if (call->task->inputs->linear)
-        return shapes[ACTIVATION_RELU];
-    if (call->args.activation.gelu)
-        return shapes[ACTIVATION_GELU];
-    return shapes[call->task->plan->model.moe.activation];
+    bool gelu = call->args.activation.gelu && !call->task->inputs->linear;
+    return gelu ? shapes[ACTIVATION_GELU] : model_shape(call);
 }
 
 static struct curve up_curve(const struct shape_of *shape, float up)
@@ -63,6 +68,18 @@ static struct curve up_curve(const struct shape_of *shape, float up)
     if (shape->up_limit > 0 && fabsf(up) >= shape->up_limit)
         return (struct curve){copysignf(shape->up_limit, up) + shape->up_shift, 0};
     return (struct curve){up + shape->up_shift, 1};
+}
+
+static void activate(const struct shape_of *shape, float *gate, const float *up, uint64_t n)
+{
+    for (uint64_t i = 0; i < n; i++)
+        gate[i] = shape->curve(gate[i]).value * (up ? up_curve(shape, up[i]).value : 1);
+}
+
+void kernel_activate(const struct call *call, float *gate, const float *up, uint64_t n)
+{
+    struct shape_of shape = model_shape(call);
+    activate(&shape, gate, up, n);
 }
 
 static void forward_row(const struct call *call, const struct shape_of *shape, uint64_t row)
@@ -75,8 +92,7 @@ static void forward_row(const struct call *call, const struct shape_of *shape, u
         tensor_load(&call->of[ROLE_SRC], row, c, n, gate);
         if (glu)
             tensor_load(&call->of[ROLE_SRC], row, inter + c, n, up);
-        for (uint64_t i = 0; i < n; i++)
-            gate[i] = shape->curve(gate[i]).value * (glu ? up_curve(shape, up[i]).value : 1);
+        activate(shape, gate, glu ? up : NULL, n);
         tensor_store(&call->of[ROLE_DST], row, c, n, gate);
     }
 }

@@ -32,22 +32,13 @@ static uint64_t gemm_units(const struct call *call)
     return tile_count(&tiling);
 }
 
-static uint64_t weight_number(const struct call *call, uint64_t group)
-{
-    if (call->op->kernel == KERNEL_CHUNK_GEMM)
-        return (call->rank + call->iteration) % call->of[ROLE_WEIGHT].dims[0];
-    uint64_t number = call->args.gemm.rows.turn ? call->iteration : group;
-    return call->of[ROLE_MAP].present ? (uint64_t)tensor_i32(&call->of[ROLE_MAP])[number]
-                                      : number;
-}
-
 static void add_bias(const struct call *call, uint64_t group, struct span_rows columns,
                      float *c, int ldc, uint64_t rows)
 {
     const struct tensor *bias = &call->of[ROLE_BIAS];
     if (!bias->present)
         return;
-    uint64_t number = weight_number(call, group);
+    uint64_t number = tile_weight_number(call, group);
     const float *add = tensor_f32(bias) + number * bias->width + columns.begin;
     for (uint64_t r = 0; r < rows; r++)
         for (uint64_t j = 0; j < columns.end - columns.begin; j++)
@@ -77,7 +68,7 @@ static enum status gemm_run(struct call *call, uint64_t unit, void *memory, stru
     uint64_t shift = tiling.grouping.shared ? tile.group * call->of[ROLE_SRC].rows : 0;
     struct span_rows rows = {from.begin + shift, from.end + shift};
     struct scratch scratch = tile_scratch(memory);
-    struct matrix w = tile_matrix(&call->of[ROLE_WEIGHT], weight_number(call, tile.group));
+    struct matrix w = tile_matrix(&call->of[ROLE_WEIGHT], tile_weight_number(call, tile.group));
     struct gemm gemm = {.m = (int)(rows.end - rows.begin),
                         .n = (int)(tile.columns.end - tile.columns.begin)};
     gemm.c = tile_result(&call->of[ROLE_DST], rows, tile.columns, scratch.c, &gemm.ldc);
@@ -131,7 +122,7 @@ static struct tensor gradient_of(const struct call *call, uint64_t group)
     struct tensor dw = call->of[ROLE_D_WEIGHT];
     if (dw.n_dims == 2)
         return dw;
-    dw.data = tensor_row(&call->of[ROLE_D_WEIGHT], weight_number(call, group));
+    dw.data = tensor_row(&call->of[ROLE_D_WEIGHT], tile_weight_number(call, group));
     dw.rows = dw.dims[1];
     dw.width = dw.dims[2];
     return dw;
@@ -143,7 +134,7 @@ static void bias_grad(const struct call *call, uint64_t group, struct span_rows 
     const struct tensor *dbias = &call->of[ROLE_D_BIAS];
     if (!dbias->present)
         return;
-    float *sum = tensor_f32(dbias) + weight_number(call, group) * dbias->width;
+    float *sum = tensor_f32(dbias) + tile_weight_number(call, group) * dbias->width;
     for (uint64_t j = columns.begin; !call->args.gemm.sum && j < columns.end; j++)
         sum[j] = 0;
     for (uint64_t r = rows.begin; r < rows.end; r++)

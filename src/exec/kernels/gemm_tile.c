@@ -51,6 +51,15 @@ struct tile tile_at(const struct tiling *t, uint64_t unit)
     return (struct tile){0};
 }
 
+uint64_t tile_weight_number(const struct call *call, uint64_t group)
+{
+    if (call->op->kernel == KERNEL_CHUNK_GEMM)
+        return (call->rank + call->iteration) % call->of[ROLE_WEIGHT].dims[0];
+    uint64_t number = call->args.gemm.rows.turn ? call->iteration : group;
+    return call->of[ROLE_MAP].present ? (uint64_t)tensor_i32(&call->of[ROLE_MAP])[number]
+                                      : number;
+}
+
 struct matrix tile_matrix(const struct tensor *weights, uint64_t number)
 {
     if (weights->n_dims == 2)

@@ -26,6 +26,9 @@ struct tile tile_at(const struct tiling *tiling, uint64_t unit);
 
 bool tile_is_f32(const struct tensor *tensor);
 
+/* The number of a group's weight. */
+uint64_t tile_weight_number(const struct call *call, uint64_t group);
+
 /* One weight matrix [k, n]. */
 struct matrix {
     const char *data;

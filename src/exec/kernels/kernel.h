@@ -123,6 +123,9 @@ uint64_t kernel_grouped_rows(const struct grouping *grouping); /* in all groups 
 /* Whether a row belongs to a group. */
 bool kernel_in_group(const struct grouping *grouping, uint64_t row);
 
+/* gate = activation(gate) * up of the model's experts, n of each; up NULL: they have none. */
+void kernel_activate(const struct call *call, float *gate, const float *up, uint64_t n);
+
 /* The part of an index that a call of a loop works on: [begin, end) of the map, padded with -1
  * up to the rows of the result. */
 struct span_rows kernel_index_part(const struct call *call, const struct part_args *args,
@@ -139,6 +142,7 @@ void kernels_add_cores(struct kernels *kernels);
 void kernels_add_rows(struct kernels *kernels);
 void kernels_add_combine(struct kernels *kernels);
 void kernels_add_gemm(struct kernels *kernels);
+void kernels_add_gated(struct kernels *kernels);
 void kernels_add_expand(struct kernels *kernels);
 void kernels_add_sparse(struct kernels *kernels);
 void kernels_add_activation(struct kernels *kernels);

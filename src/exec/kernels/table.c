@@ -19,6 +19,7 @@ void kernels_cpu(struct kernels *kernels)
     kernels_add_rows(kernels);
     kernels_add_combine(kernels);
     kernels_add_gemm(kernels);
+    kernels_add_gated(kernels);
     kernels_add_expand(kernels);
     kernels_add_sparse(kernels);
     kernels_add_activation(kernels);

@@ -336,6 +336,7 @@ static struct oracle_setup oracle_setup_of(const struct execution *x,
     const struct op *pack = find_kernel(work, KERNEL_QUANTIZE);
     const struct op *slots = find_kernel(work, KERNEL_SLOTS);
     const struct op *product = find_kernel(work, KERNEL_ACTIVATION);
+    product = product ? product : find_kernel(work, KERNEL_GATED_GEMM);
     const uint64_t *values = x->ranks[0].values;
     struct oracle_setup setup = {
         .plan = x->task.plan,

@@ -7,7 +7,7 @@ static uint16_t groups_of(const struct work *work, uint16_t buffer)
 {
     for (size_t i = 0; i < work->n_ops; i++) {
         const struct op *op = &work->ops[i];
-        bool product = op->kernel == KERNEL_GEMM && op->phase == PHASE_FORWARD;
+        bool product = kernel_is_product((enum kernel)op->kernel) && op->phase == PHASE_FORWARD;
         if (product && op_buffer(work, op, ROLE_SRC) == buffer &&
             op_buffer(work, op, ROLE_SIZES) == WORK_NONE)
             return op_buffer(work, op, ROLE_OFFSETS);

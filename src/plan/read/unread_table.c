@@ -399,6 +399,7 @@ const struct unread_row unread_rows[] = {
     NEVER("moe.reuse_handle", "no exchange of backward is timed yet"),
     WHEN("moe.overlap", PATH(BIT(PATH_CHUNKED_A2A))),
     WHEN("moe.paged_stash", TRAINS, STACK(MEGATRONS)),
+    WHEN("moe.fuse_activation", STACK(BIT(STACK_HOST))),
     WHEN("moe.alignment", NOT_PATH(FIXED_SLOTS)),
     DRAWN("moe.routing.distribution", NOT_COLD),
     DRAWN("moe.routing.distribution", DISTRIBUTION(DISTRIBUTION_TRACE)),

@@ -587,6 +587,9 @@ const struct field schema_table[] = {
     BOOL("moe.overlap", moe.overlap, "false", "overlap dispatch and combine with computation"),
     BOOL("moe.paged_stash", moe.paged_stash, "false",
          "megatron: saved rows of experts are packed into pages (--moe-paged-stash)"),
+    BOOL("moe.fuse_activation", moe.fuse_activation, "false",
+         "host: the activation is part of the product by gate and up, whose own rows go to "
+         "memory for a backward only"),
     COUNT("moe.alignment", moe.alignment, 0, 1e6, "0",
           "rows each expert's segment is rounded up to; 0: as the path's software does"),
 

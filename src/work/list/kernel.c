@@ -39,6 +39,11 @@ unsigned kernel_numbers(enum kernel kernel)
     return kernels[kernel].numbers;
 }
 
+bool kernel_is_product(enum kernel kernel)
+{
+    return kernel == KERNEL_GEMM || kernel == KERNEL_GATED_GEMM;
+}
+
 bool kernel_is_work(enum kernel kernel)
 {
     static const enum kernel others[] = {KERNEL_FILL, KERNEL_SHARD, KERNEL_RESULT, KERNEL_WAIT};

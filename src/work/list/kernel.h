@@ -97,6 +97,10 @@
     X(DEQUANTIZE, "dequantize", PACK, none, "(src[n,H] with scales) -> (dst[n,H])")            \
     X(GEMM, "gemm", GROUPED_GEMM, gemm,                                                        \
       "(src[M,k], weight[e,k,n], offsets[e+1]?, sizes[e]?, map?, bias[e,n]?) -> (dst[M,n])")   \
+    X(GATED_GEMM, "gated_gemm", GROUPED_GEMM, gemm,                                            \
+      "(src[M,k], weight[e,k,G I], offsets[e+1]?, sizes[e]?, map?, bias[e,G I]?) -> "          \
+      "(dst[M,I], other[M,G I]?): gemm and activation in one; other: the product's rows, "     \
+      "rounded to dst's format like those that are not kept")                                  \
     X(CHUNK_GEMM, "chunk_gemm", GEMM, gemm,                                                    \
       "(src[M,k], weight[p,k,n], dst) -> (dst[M,n]): src times matrix (rank + iteration) "     \
       "mod p, added to dst but in iteration 0")                                                \
@@ -214,6 +218,9 @@ enum fill {
 /* Whether an op of this kernel is work of the plan's: not inputs made up for a measurement, a
  * check of its outputs, or a wait. */
 bool kernel_is_work(enum kernel kernel);
+
+/* Whether it multiplies rows of groups by their weights: gemm or gated_gemm. */
+bool kernel_is_product(enum kernel kernel);
 
 const char *kernel_name(enum kernel kernel);
 enum op_kind kernel_kind(enum kernel kernel);

@@ -4,6 +4,7 @@
 #include "plan/derive.h"
 #include "plan/schema/schema.h"
 #include "work/list/letters.h"
+#include "work/pass/fuse.h"
 #include "work/path/path.h"
 #include "work/stack/stack.h"
 
@@ -298,6 +299,8 @@ enum status layer_build(const struct plan *plan, bool backward, struct arena *ar
              OPERANDS(RESULT(0, out)));
     if (backward)
         layer_backward(l, out);
+    if (plan->moe.fuse_activation)
+        fuse_activations(work);
     layer_finish(l);
     return l->status;
 }

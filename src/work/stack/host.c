@@ -1,6 +1,8 @@
 /* host: moeplan's own executor. It has no libraries and no habits: beside the state it holds
  * what the ops of the step read and write, for as long as data needs it. Of the list, `run`
  * performs the slice of one routed layer (sim/step/slice.h), op by op. */
+#include "plan/plan.h"
+#include "work/pass/fuse.h"
 #include "work/pass/lives.h"
 #include "work/stack/serve.h"
 #include "work/stack/stack.h"
@@ -18,4 +20,10 @@ enum status stack_host_build(const struct plan *plan, struct work *work, struct 
     TRY(work_ops(plan, work, err));
     lives_from_use(work);
     return STATUS_OK;
+}
+
+void stack_host_realise(const struct plan *plan, struct work *work)
+{
+    if (plan->moe.fuse_activation)
+        fuse_activations(work);
 }

@@ -129,6 +129,7 @@ void stack_generic_again(const struct plan *plan, struct again *again);
 /* STATUS_INPUT when recompute.save names what no op of the list makes. */
 enum status stack_check_saved_ops(const struct plan *plan, struct err *err);
 void stack_maxtext_again(const struct plan *plan, struct again *again);
+void stack_host_realise(const struct plan *plan, struct work *work);
 void stack_maxtext_realise(const struct plan *plan, struct work *work);
 void stack_megatron_again(const struct plan *plan, struct again *again);
 void stack_torchtitan_again(const struct plan *plan, struct again *again);

@@ -11,7 +11,7 @@ static const struct stack_system systems[] = {
     {STACK_GENERIC, "generic", "PyTorch-like eager training and serving, dynamic shapes",
      stack_generic_build, stack_generic_again, NULL, NULL, NULL},
     {STACK_HOST, "host", "moeplan's own executor: what `moeplan run` performs",
-     stack_host_build, stack_generic_again, NULL, NULL, NULL},
+     stack_host_build, stack_generic_again, stack_host_realise, NULL, NULL},
     {STACK_MAXTEXT, "maxtext", "MaxText on JAX and XLA: static shapes, rematerialisation",
      stack_maxtext_build, stack_maxtext_again, stack_maxtext_realise, stack_maxtext_paths,
      "dense_matmul and sparse_matmul of layers/moe.py have no others"},

@@ -14,6 +14,7 @@ struct size {
 #include "exec/gpu/kernels/tensor.cl"
 #include "exec/gpu/kernels/format.cl"
 #include "exec/gpu/kernels/tally.cl"
+#include "exec/gpu/kernels/curve.cl"
 #include "exec/gpu/kernels/rows.cl"
 #include "exec/gpu/kernels/convert.cl"
 #include "exec/gpu/kernels/router.cl"

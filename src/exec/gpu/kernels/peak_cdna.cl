@@ -97,6 +97,20 @@ DEVICE void cdna_store(const struct peak_job *job, const struct peak_operands *o
     }
 }
 
+/* Gates and ups take turns by 32 columns: an item has both. */
+DEVICE void cdna_store_gated(const struct peak_job *job, const struct peak_operands *of,
+                             const struct peak_tile *tile, const struct cdna_sums *sums)
+{
+    gpu_u32 lane = ITEM % 64, wave = ITEM / 64, m = wave / 2 * 64, n = wave % 2 * 32;
+    PEAK_UNROLL
+    for (gpu_u32 i = 0; i < 2; i++) {
+        PEAK_UNROLL
+        for (gpu_u32 v = 0; v < 16; v++)
+            peak_store_gated(job, of, tile, m + i * 32 + v / 4 * 8 + lane / 32 * 4 + v % 4,
+                             n + lane % 32, sums->of[i][0][v], sums->of[i][1][v]);
+    }
+}
+
 DEVICE void cdna_tile(const struct peak_job *job, const struct peak_operands *of,
                       const struct peak_tile *tile, int kind, LOCAL char *local)
 {
@@ -120,7 +134,10 @@ DEVICE void cdna_tile(const struct peak_job *job, const struct peak_operands *of
         cdna_step(at, at + CDNA_HALF, &sums);
     }
     BARRIER(); /* the next tile's first step goes where this one's last may be */
-    cdna_store(job, of, tile, kind, &sums);
+    if (kind == PEAK_GATED)
+        cdna_store_gated(job, of, tile, &sums);
+    else
+        cdna_store(job, of, tile, kind, &sums);
 }
 
 DEVICE void cdna_product(const struct gpu_call *call, const struct memory *memory, int kind)
@@ -132,7 +149,9 @@ DEVICE void cdna_product(const struct gpu_call *call, const struct memory *memor
 #endif
     struct peak_operands of;
     struct peak_job job = peak_job_of(call, memory, kind, &of);
-    job.tile_rows = job.tile_columns = CDNA_SIDE;
+    job.tile_rows = CDNA_SIDE;
+    job.tile_columns = kind == PEAK_GATED ? CDNA_SIDE / 2 : CDNA_SIDE;
+    of.apart = 32;
     struct peak_walk walk = peak_begin(&job);
     struct peak_tile tile;
     for (gpu_u64 i = GROUP; peak_take(&job, &walk, i, &tile); i += GROUPS)
@@ -155,6 +174,12 @@ PEAK_KERNEL(cdna_wgrad, 256)
 {
     (void)maps;
     cdna_product(call, memory, PEAK_WGRAD);
+}
+
+PEAK_KERNEL(cdna_gated, 256)
+{
+    (void)maps;
+    cdna_product(call, memory, PEAK_GATED);
 }
 
 #endif

@@ -121,6 +121,24 @@ DEVICE void s80_store(const struct peak_job *job, const struct peak_operands *of
     }
 }
 
+/* Gates and ups take turns by 8 columns: an item has both. */
+DEVICE void s80_store_gated(const struct peak_job *job, const struct peak_operands *of,
+                            const struct peak_tile *tile, const struct s80_sums *sums)
+{
+    gpu_u32 lane = ITEM % 32, warp = ITEM / 32, m = warp / 4 * 64, n = warp % 4 * 16;
+    PEAK_UNROLL
+    for (gpu_u32 i = 0; i < 4; i++) {
+        PEAK_UNROLL
+        for (gpu_u32 j = 0; j < 2; j++) {
+            const float *gate = sums->of[i][2 * j], *up = sums->of[i][2 * j + 1];
+            PEAK_UNROLL
+            for (gpu_u32 c = 0; c < 4; c++)
+                peak_store_gated(job, of, tile, m + i * 16 + lane / 4 + c / 2 * 8,
+                                 n + j * 8 + lane % 4 * 2 + c % 2, gate[c], up[c]);
+        }
+    }
+}
+
 DEVICE void s80_tile(const struct peak_job *job, const struct peak_operands *of,
                      const struct peak_tile *tile, int kind, LOCAL char *local)
 {
@@ -148,7 +166,10 @@ DEVICE void s80_tile(const struct peak_job *job, const struct peak_operands *of,
         s80_step(at, at + S80_HALF, a_down, b_down, &sums);
     }
     BARRIER(); /* the next tile's first steps go where this one's last were */
-    s80_store(job, of, tile, kind, &sums);
+    if (kind == PEAK_GATED)
+        s80_store_gated(job, of, tile, &sums);
+    else
+        s80_store(job, of, tile, kind, &sums);
 }
 
 DEVICE void s80_product(const struct gpu_call *call, const struct memory *memory, int kind)
@@ -156,7 +177,9 @@ DEVICE void s80_product(const struct gpu_call *call, const struct memory *memory
     S80_LOCAL(local);
     struct peak_operands of;
     struct peak_job job = peak_job_of(call, memory, kind, &of);
-    job.tile_rows = job.tile_columns = S80_SIDE;
+    job.tile_rows = S80_SIDE;
+    job.tile_columns = kind == PEAK_GATED ? S80_SIDE / 2 : S80_SIDE;
+    of.apart = 8;
     struct peak_walk walk = peak_begin(&job);
     struct peak_tile tile;
     for (gpu_u64 i = GROUP; peak_take(&job, &walk, i, &tile); i += GROUPS)
@@ -179,6 +202,12 @@ PEAK_KERNEL(s80_wgrad, 256)
 {
     (void)maps;
     s80_product(call, memory, PEAK_WGRAD);
+}
+
+PEAK_KERNEL(s80_gated, 256)
+{
+    (void)maps;
+    s80_product(call, memory, PEAK_GATED);
 }
 
 #endif

@@ -7,9 +7,9 @@
  * them, whichever way the matrix lies: rows of the result or the depth along its rows. TMA
  * fills with zeros what is outside a matrix; rows of the next group are not outside: where the
  * depth are a group's rows, those behind its last are zeroed before they are multiplied,
- * otherwise the rows of the result that they make are not written. Fused SwiGLU fetches 128
- * columns of both halves of the weight: an item then holds a gate and its up in the same place
- * of two halves of its sums.
+ * otherwise the rows of the result that they make are not written. A gated product fetches
+ * 128 columns of both halves of the weight: an item then holds a gate and its up in the same
+ * place of two halves of its sums.
  */
 #if defined(__CUDACC__) && defined(__CUDA_ARCH_FEAT_SM90_ALL)
 
@@ -71,7 +71,7 @@ DEVICE void s90_fetch(gpu_u32 to, const unsigned char *map, gpu_u32 barrier, gpu
                  : "memory");
 }
 
-template <int kind, int fused>
+template <int kind>
 DEVICE void s90_fetch_step(const struct gpu_maps *maps, const struct peak_job *job,
                            const struct peak_operands *of, const struct peak_tile *tile,
                            gpu_u64 depth, gpu_u32 to, gpu_u32 barrier)
@@ -92,8 +92,8 @@ DEVICE void s90_fetch_step(const struct gpu_maps *maps, const struct peak_job *j
     gpu_u64 row =
         kind == PEAK_WGRAD ? tile->depth_from + (tile->to - tile->from) + depth : depth;
     for (int p = 0; p < 4; p++) {
-        gpu_u64 column =
-            fused ? tile->column + p % 2 * 64 + p / 2 * job->columns : tile->column + p * 64;
+        gpu_u64 column = tile->column + (kind == PEAK_GATED ? p % 2 * 64 + p / 2 * job->columns
+                                                            : (gpu_u64)p * 64);
         s90_fetch(to + p * S90_PANEL, maps->of[1], barrier, column, row, matrix);
     }
 }
@@ -206,11 +206,6 @@ DEVICE gpu_u32 s90_two(float first, float second)
     return both;
 }
 
-DEVICE float s90_swiglu(float gate, float up)
-{
-    return gate / (1 + expf(-gate)) * up;
-}
-
 /* The same of sums in f32 that are added to, have a bias, or are rounded: one by one. */
 DEVICE void s90_sums_out(gpu_u32 own, const struct peak_job *job,
                          const struct peak_operands *of, const struct peak_tile *tile, int kind,
@@ -230,13 +225,7 @@ DEVICE void s90_sums_out(gpu_u32 own, const struct peak_job *job,
     __syncwarp();
 }
 
-/* Sum i of an item, or what the activation makes of it and its up. */
-template <int fused> DEVICE float s90_value(const float *d, int i)
-{
-    return fused ? s90_swiglu(d[i], d[(64 + i) % 128]) : d[i];
-}
-
-template <int kind, int fused>
+template <int kind>
 DEVICE void s90_store_words(const struct peak_job *job, const struct peak_operands *of,
                             const struct peak_tile *tile, const float *d, gpu_u32 above,
                             gpu_u32 own, int plain)
@@ -245,11 +234,11 @@ DEVICE void s90_store_words(const struct peak_job *job, const struct peak_operan
     gpu_u64 rows = tile->rows > above ? tile->rows - above : 0;
     char *to = of->out.data + peak_place(job, of, tile, kind, above, 0) * 4;
     PEAK_UNROLL
-    for (int panel = 0; panel < (fused ? 4 : 8); panel++) {
+    for (int panel = 0; panel < 8; panel++) {
         PEAK_UNROLL
         for (int j = 0; j < 16; j++)
             s90_put(own, row + j / 2 % 2 * 8, (j / 4 * 8 + pair + j % 2) * 4,
-                    AS_BITS(s90_value<fused>(d, panel * 16 + j)));
+                    AS_BITS(d[panel * 16 + j]));
         gpu_u64 first = panel * 32, left = tile->columns > first ? tile->columns - first : 0;
         if (plain)
             s90_rows_out(own, to + first * 4, job->columns * 4, rows, left * 4);
@@ -258,38 +247,96 @@ DEVICE void s90_store_words(const struct peak_job *job, const struct peak_operan
     }
 }
 
-template <int kind, int fused>
-DEVICE void s90_store_halves(const struct peak_job *job, const struct peak_operands *of,
-                             const struct peak_tile *tile, const float *d, gpu_u32 above,
-                             gpu_u32 own)
+/* 64 columns in bf16, of the tile's from `first` on; `to`: where they go. */
+DEVICE void s90_panel_out(gpu_u32 own, const float *d, const struct peak_tile *tile,
+                          gpu_u64 rows, gpu_u64 first, char *to, gpu_u64 pitch)
 {
     gpu_u32 lane = ITEM % 32, row = lane / 4, pair = lane % 4 * 2;
+    PEAK_UNROLL
+    for (int j = 0; j < 16; j++)
+        s90_put(own, row + j % 2 * 8, (j / 2 * 8 + pair) * 2, s90_two(d[j * 2], d[j * 2 + 1]));
+    gpu_u64 left = tile->columns > first ? tile->columns - first : 0;
+    s90_rows_out(own, to, pitch * 2, rows, left * 2);
+}
+
+template <int kind>
+DEVICE void s90_store_halves(const struct peak_job *job, const struct peak_operands *of,
+                             const struct peak_tile *tile, const float *d, gpu_u32 above,
+                             gpu_u32 own, int panels)
+{
     gpu_u64 rows = tile->rows > above ? tile->rows - above : 0;
     char *to = of->out.data + peak_place(job, of, tile, kind, above, 0) * 2;
     PEAK_UNROLL
-    for (int panel = 0; panel < (fused ? 2 : 4); panel++) {
-        PEAK_UNROLL
-        for (int j = 0; j < 16; j++) {
-            int at = panel * 32 + j * 2;
-            s90_put(own, row + j % 2 * 8, (j / 2 * 8 + pair) * 2,
-                    s90_two(s90_value<fused>(d, at), s90_value<fused>(d, at + 1)));
+    for (int panel = 0; panel < 4; panel++)
+        if (panel < panels)
+            s90_panel_out(own, d + panel * 32, tile, rows, panel * 64, to + panel * 128,
+                          job->columns);
+}
+
+/* Gates and ups with their biases, rounded as they are kept. */
+DEVICE void s90_round(const struct peak_job *job, const struct peak_operands *of,
+                      const struct peak_tile *tile, float *d)
+{
+    const float *bias = F32(of->bias) + tile->matrix * of->bias.width + tile->column;
+    PEAK_UNROLL
+    for (int i = 0; i < 128; i += 2) {
+        gpu_u64 column = i / 32 % 2 * 64 + i % 32 / 4 * 8 + ITEM % 4 * 2;
+        if (of->bias.present && column < tile->columns) {
+            d[i] += bias[i / 64 * job->columns + column];
+            d[i + 1] += bias[i / 64 * job->columns + column + 1];
         }
-        gpu_u64 first = panel * 64, left = tile->columns > first ? tile->columns - first : 0;
-        s90_rows_out(own, to + first * 2, job->columns * 2, rows, left * 2);
+        gpu_u32 word = s90_two(d[i], d[i + 1]);
+        d[i] = AS_FLOAT(word << 16);
+        d[i + 1] = AS_FLOAT(word & 0xffff0000U);
     }
 }
 
-/* 16 rows of a warp from row `above` of the tile on. */
-template <int kind, int fused>
-DEVICE void s90_store(const struct peak_job *job, const struct peak_operands *of,
-                      const struct peak_tile *tile, const float *d, gpu_u32 above, gpu_u32 own)
+template <gpu_u32 curve> DEVICE void s90_gate(float *d)
 {
+    PEAK_UNROLL
+    for (int i = 0; i < 64; i++)
+        d[i] = gated(curve, d[i], d[64 + i], 1);
+}
+
+DEVICE void s90_store_gated(const struct peak_job *job, const struct peak_operands *of,
+                            const struct peak_tile *tile, float *d, gpu_u32 above, gpu_u32 own)
+{
+    gpu_u64 rows = tile->rows > above ? tile->rows - above : 0;
+    gpu_u64 row = tile->to + tile->row + above;
+    s90_round(job, of, tile, d);
+    PEAK_UNROLL
+    for (int panel = 0; panel < 4; panel++)
+        if (of->kept.present) {
+            gpu_u64 column = tile->column + panel % 2 * 64 + panel / 2 * job->columns;
+            s90_panel_out(own, d + panel * 32, tile, rows, panel % 2 * 64,
+                          of->kept.data + (row * of->kept.width + column) * 2, of->kept.width);
+        }
+    if (job->call->curve == GPU_SILU)
+        s90_gate<GPU_SILU>(d);
+    else if (job->call->curve == GPU_GELU)
+        s90_gate<GPU_GELU>(d);
+    else if (job->call->curve == GPU_RELU)
+        s90_gate<GPU_RELU>(d);
+    else
+        s90_gate<GPU_SWIGLU_OAI>(d);
+    s90_store_halves<PEAK_GATED>(job, of, tile, d, above, own, 2);
+}
+
+/* 16 rows of a warp from row `above` of the tile on. */
+template <int kind>
+DEVICE void s90_store(const struct peak_job *job, const struct peak_operands *of,
+                      const struct peak_tile *tile, float *d, gpu_u32 above, gpu_u32 own)
+{
+    if (kind == PEAK_GATED) {
+        s90_store_gated(job, of, tile, d, above, own);
+        return;
+    }
     int plain = !peak_adds(job->call, kind) && (kind == PEAK_WGRAD || !of->bias.present);
     if (plain && of->out.format == FORMAT_BF16)
-        s90_store_halves<kind, fused>(job, of, tile, d, above, own);
+        s90_store_halves<kind>(job, of, tile, d, above, own, 4);
     else
-        s90_store_words<kind, fused>(job, of, tile, d, above, own,
-                                     plain && of->out.format == FORMAT_F32);
+        s90_store_words<kind>(job, of, tile, d, above, own,
+                              plain && of->out.format == FORMAT_F32);
 }
 
 /* ---- the two parts ---- */
@@ -313,7 +360,7 @@ DEVICE gpu_u32 s90_empty(const struct s90_ring *ring)
     return ring->empty + ring->step % S90_STAGES * 8;
 }
 
-template <int kind, int fused>
+template <int kind>
 DEVICE void s90_fetch_all(const struct gpu_maps *maps, const struct peak_job *job,
                           const struct peak_operands *of, struct s90_ring ring)
 {
@@ -322,12 +369,12 @@ DEVICE void s90_fetch_all(const struct gpu_maps *maps, const struct peak_job *jo
     for (gpu_u64 i = GROUP; peak_take(job, &walk, i, &tile); i += GROUPS)
         for (gpu_u64 depth = 0; depth < tile.depth; depth += S90_DEPTH, ring.step++) {
             s90_wait(s90_empty(&ring), (ring.step / S90_STAGES & 1) ^ 1);
-            s90_fetch_step<kind, fused>(maps, job, of, &tile, depth, s90_stage(&ring),
-                                        s90_full(&ring));
+            s90_fetch_step<kind>(maps, job, of, &tile, depth, s90_stage(&ring),
+                                 s90_full(&ring));
         }
 }
 
-template <int kind, int fused>
+template <int kind>
 DEVICE void s90_multiply_all(const struct peak_job *job, const struct peak_operands *of,
                              struct s90_ring ring, gpu_u32 item, gpu_u32 out)
 {
@@ -356,11 +403,11 @@ DEVICE void s90_multiply_all(const struct peak_job *job, const struct peak_opera
         s90_hold(d);
         if (before && lane == 0)
             s90_arrive(before);
-        s90_store<kind, fused>(job, of, &tile, d, warp * 16, out + warp * 2048);
+        s90_store<kind>(job, of, &tile, d, warp * 16, out + warp * 2048);
     }
 }
 
-template <int kind, int fused>
+template <int kind>
 DEVICE void s90_product(const struct gpu_maps *maps, const struct gpu_call *call,
                         const struct memory *memory)
 {
@@ -382,37 +429,35 @@ DEVICE void s90_product(const struct gpu_maps *maps, const struct gpu_call *call
     struct peak_operands of;
     struct peak_job job = peak_job_of(call, memory, kind, &of);
     job.tile_rows = S90_ROWS;
-    job.tile_columns = fused ? S90_COLUMNS / 2 : S90_COLUMNS;
+    job.tile_columns = kind == PEAK_GATED ? S90_COLUMNS / 2 : S90_COLUMNS;
     if (ITEM < 128) {
         asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
         if (ITEM == 0)
-            s90_fetch_all<kind, fused>(maps, &job, &of, ring);
+            s90_fetch_all<kind>(maps, &job, &of, ring);
         return;
     }
     asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");
-    s90_multiply_all<kind, fused>(&job, &of, ring, ITEM - 128,
-                                  ring.stages + S90_STAGES * S90_STAGE);
+    s90_multiply_all<kind>(&job, &of, ring, ITEM - 128, ring.stages + S90_STAGES * S90_STAGE);
 }
 
 PEAK_KERNEL(s90_gemm, 384)
 {
-    s90_product<PEAK_GEMM, 0>(maps, call, memory);
+    s90_product<PEAK_GEMM>(maps, call, memory);
 }
 
 PEAK_KERNEL(s90_turned, 384)
 {
-    s90_product<PEAK_TURNED, 0>(maps, call, memory);
+    s90_product<PEAK_TURNED>(maps, call, memory);
 }
 
 PEAK_KERNEL(s90_wgrad, 384)
 {
-    s90_product<PEAK_WGRAD, 0>(maps, call, memory);
+    s90_product<PEAK_WGRAD>(maps, call, memory);
 }
 
-/* weight [e, k, gates and ups]: the result is silu(gate) up. */
-PEAK_KERNEL(s90_swiglu, 384)
+PEAK_KERNEL(s90_gated, 384)
 {
-    s90_product<PEAK_GEMM, 1>(maps, call, memory);
+    s90_product<PEAK_GATED>(maps, call, memory);
 }
 
 #endif

@@ -196,6 +196,20 @@ DEVICE void gemm_tile(const struct gpu_call *call, struct tensor src, struct ten
         }
 }
 
+/* Which group a tile of a product is in, and which of the group's it is; group g.n: in none. */
+DEVICE gpu_u64 group_of_tile(const struct grouping *g, gpu_u64 columns, gpu_u64 *number)
+{
+    gpu_u64 group = 0;
+    for (; group < g->n; group++) {
+        struct span rows = group_at(g, group);
+        gpu_u64 tiles = tiles_of(rows.end - rows.begin, columns);
+        if (*number < tiles)
+            break;
+        *number -= tiles;
+    }
+    return group;
+}
+
 KERNEL(gemm, 256, PRODUCT_BYTES)
 {
     TENSOR(src, 0);
@@ -206,16 +220,73 @@ KERNEL(gemm, 256, PRODUCT_BYTES)
     TENSOR(bias, 5);
     TENSOR(dst, 6);
     struct grouping g = grouping_of(call, call->args.gemm.rows, offsets, sizes, src.rows);
-    gpu_u64 number = GROUP, group = 0;
-    for (; group < g.n; group++) {
-        struct span rows = group_at(&g, group);
-        gpu_u64 tiles = tiles_of(rows.end - rows.begin, dst.width);
-        if (number < tiles)
-            break;
-        number -= tiles;
-    }
+    gpu_u64 number = GROUP, group = group_of_tile(&g, dst.width, &number);
     if (group < g.n)
         gemm_tile(call, src, weight, map, bias, dst, &g, group, number, scratch);
+}
+
+/* ---- gated_gemm: the activation of a product's rows, whose sums are rounded first ---- */
+
+/* Where a group's sums go: rows from `row` on, kept where `kept` is there. */
+struct gated_to {
+    gpu_u64 depth, matrix, row;
+    struct tensor bias, dst, kept;
+};
+
+/* A tile's sums, of gates or of ups. */
+DEVICE void gated_sums(const struct operand *x, const struct operand *y, struct tile t,
+                       const struct gated_to *to, LOCAL char *scratch, float *sum)
+{
+    clear(sum);
+    multiply(x, y, t, to->depth, MEETS_NONE, (LOCAL float *)scratch, sum);
+    for (gpu_u32 i = 0; i < OWN; i++)
+        for (gpu_u32 j = 0; j < OWN; j++) {
+            if (!is_mine(t, i, j))
+                continue;
+            gpu_u64 column = column_in(t, j);
+            float *value = &sum[i * OWN + j];
+            if (to->bias.present)
+                *value += F32(to->bias)[to->matrix * to->bias.width + column];
+            *value = rounded(to->dst.format, *value);
+            if (to->kept.present)
+                store(to->kept, (to->row + row_in(t, i)) * to->kept.width + column, *value);
+        }
+}
+
+KERNEL(gated_gemm, 256, PRODUCT_BYTES)
+{
+    TENSOR(src, 0);
+    TENSOR(weight, 1);
+    TENSOR(offsets, 2);
+    TENSOR(sizes, 3);
+    TENSOR(map, 4);
+    struct gated_to to;
+    to.bias = tensor_at(call, memory, 5);
+    to.dst = tensor_at(call, memory, 6);
+    to.kept = tensor_at(call, memory, 7);
+    to.depth = src.width;
+    gpu_u64 inter = to.dst.width;
+    struct grouping g = grouping_of(call, call->args.gemm.rows, offsets, sizes, src.rows);
+    gpu_u64 number = GROUP, group = group_of_tile(&g, inter, &number);
+    if (group >= g.n)
+        return;
+    struct span rows = group_at(&g, group);
+    to.row = rows.begin + (g.shared ? group * src.rows : 0);
+    to.matrix = matrix_number(call, weight, map, group);
+    struct tile t = tile_of(number, rows.end - rows.begin, inter), ups = t;
+    ups.n0 += inter;
+    struct operand x = rows_operand(src, rows.begin, 0);
+    struct operand y = weight_operand(weight, to.matrix, 0);
+    int glu = y.columns == 2 * inter;
+    float gate[OWN * OWN], up[OWN * OWN];
+    gated_sums(&x, &y, t, &to, scratch, gate);
+    if (glu)
+        gated_sums(&x, &y, ups, &to, scratch, up);
+    for (gpu_u32 i = 0; i < OWN; i++)
+        for (gpu_u32 j = 0; j < OWN; j++)
+            if (is_mine(t, i, j))
+                store(to.dst, (to.row + row_in(t, i)) * inter + column_in(t, j),
+                      gated(call->curve, gate[i * OWN + j], glu ? up[i * OWN + j] : 1, glu));
 }
 
 /* ---- wgrad: the contracted dimension is the ragged one ---- */

@@ -99,12 +99,15 @@ DEVICE int peak_take(const struct peak_job *job, struct peak_walk *walk, gpu_u64
     return 1;
 }
 
-/* ---- the jobs: gemm by a weight or its transpose, and wgrad ---- */
+/* ---- the jobs: gemm by a weight or its transpose, wgrad, and gated_gemm ---- */
 
-enum peak_kind { PEAK_GEMM, PEAK_TURNED, PEAK_WGRAD };
+enum peak_kind { PEAK_GEMM, PEAK_TURNED, PEAK_WGRAD, PEAK_GATED };
 
 struct peak_operands {
     struct tensor a, b, bias, out; /* a [rows, depth], of wgrad [depth, rows]; b: see kind */
+    struct tensor kept;            /* of a gated product: its rows, gates and ups */
+    gpu_u64 apart; /* in a tile of it: so many columns of gates, then their ups; 0: an engine
+                      that fetches them in its own way */
 };
 
 DEVICE struct peak_job peak_job_of(const struct gpu_call *call, const struct memory *memory,
@@ -117,6 +120,8 @@ DEVICE struct peak_job peak_job_of(const struct gpu_call *call, const struct mem
     of->b = tensor_at(call, memory, 1);
     of->out = tensor_at(call, memory, kind == PEAK_WGRAD ? 5 : 6);
     of->bias = tensor_at(call, memory, kind == PEAK_WGRAD ? 6 : 5);
+    of->kept = tensor_at(call, memory, 7);
+    of->apart = 0;
     job.g = grouping_of(call, call->args.gemm.rows, offsets, sizes, of->a.rows);
     job.map = tensor_at(call, memory, 4);
     job.call = call;
@@ -180,12 +185,36 @@ DEVICE void peak_store_pair(const struct peak_job *job, const struct peak_operan
         bf16_encode(first) | (gpu_u32)bf16_encode(second) << 16;
 }
 
+/* A gate and its up: with their biases and rounded they are what is kept, and activated. */
+DEVICE void peak_store_gated(const struct peak_job *job, const struct peak_operands *of,
+                             const struct peak_tile *tile, gpu_u64 row, gpu_u64 column,
+                             float gate, float up)
+{
+    if (row >= tile->rows || column >= tile->columns)
+        return;
+    gpu_u64 inter = job->columns, down = tile->to + tile->row + row,
+            across = tile->column + column;
+    if (of->bias.present) {
+        const GLOBAL float *bias = F32(of->bias) + tile->matrix * of->bias.width + across;
+        gate += bias[0];
+        up += bias[inter];
+    }
+    gate = rounded(of->out.format, gate);
+    up = rounded(of->out.format, up);
+    if (of->kept.present) {
+        store(of->kept, down * of->kept.width + across, gate);
+        store(of->kept, down * of->kept.width + inter + across, up);
+    }
+    store(of->out, down * inter + across, gated(job->call->curve, gate, up, 1));
+}
+
 /* ---- where a tile's operands are ---- */
 
-/* Elements of 16 bits [row, row + rows) x [column, column + columns) of rows of `pitch`. */
+/* Elements of 16 bits [row, row + rows) x [column, column + columns) of rows of `pitch`; with
+ * `apart`, so many of them in turn and so many of those `beside` them. */
 struct peak_source {
     const GLOBAL char *data;
-    gpu_u64 pitch, row, rows, column, columns;
+    gpu_u64 pitch, row, rows, column, columns, apart, beside;
 };
 
 /* Rows of the tile by depth, or depth by rows of the tile (wgrad). */
@@ -199,6 +228,7 @@ DEVICE struct peak_source peak_source_a(const struct peak_operands *of,
     s.rows = kind == PEAK_WGRAD ? tile->depth : tile->rows;
     s.column = kind == PEAK_WGRAD ? tile->row : 0;
     s.columns = kind == PEAK_WGRAD ? tile->rows : tile->depth;
+    s.apart = s.beside = 0;
     return s;
 }
 
@@ -212,10 +242,14 @@ DEVICE struct peak_source peak_source_b(const struct peak_operands *of,
     gpu_u64 shift = tile->depth_from + (tile->to - tile->from);
     s.data = of->b.data + matrix * of->b.row_bytes;
     s.pitch = kind == PEAK_WGRAD ? of->b.width : turned ? tile->depth : of->out.width;
+    if (kind == PEAK_GATED)
+        s.pitch *= 2;
     s.row = kind == PEAK_WGRAD ? shift : turned ? tile->column : 0;
     s.rows = turned ? tile->columns : tile->depth;
     s.column = turned ? 0 : tile->column;
     s.columns = turned ? tile->depth : tile->columns;
+    s.apart = kind == PEAK_GATED ? of->apart : 0;
+    s.beside = of->out.width;
     return s;
 }
 
@@ -223,7 +257,13 @@ DEVICE struct peak_source peak_source_b(const struct peak_operands *of,
 DEVICE const GLOBAL char *peak_eight(const struct peak_source *s, gpu_u64 row, gpu_u64 column,
                                      int *there)
 {
-    *there = row < s->rows && column < s->columns;
+    if (s->apart) {
+        gpu_u64 beside = column / s->apart % 2 * s->beside;
+        column = column / (2 * s->apart) * s->apart + column % s->apart;
+        *there = row < s->rows && column < s->columns;
+        column += beside;
+    } else
+        *there = row < s->rows && column < s->columns;
     if (!*there)
         return s->data;
     return s->data + ((s->row + row) * s->pitch + s->column + column) * 2;

@@ -148,6 +148,16 @@ DEVICE void store(struct tensor t, gpu_u64 i, float value)
         ((GLOBAL gpu_u16 *)t.data)[i] = (gpu_u16)narrow_encode(5, 10, 15, 65504.0F, value);
 }
 
+/* What a plain format makes of it. */
+DEVICE float rounded(gpu_u32 format, float value)
+{
+    if (format == FORMAT_F32)
+        return value;
+    return format == FORMAT_BF16
+               ? bf16_decode(bf16_encode(value))
+               : narrow_decode(5, 10, 15, narrow_encode(5, 10, 15, 65504.0F, value));
+}
+
 /* ---- rows: all items of a group together ---- */
 
 /* In words where both begin on one. */
