@@ -394,6 +394,7 @@ static uint64_t ranks_of(const struct plan *plan, enum process_group group)
 {
     const struct parallel *p = &plan->parallel;
     struct sharers shard = plan_sharers(plan), same = plan_replicas(plan);
+    struct sharers second = plan_second_sharers(plan);
     const uint64_t ranks[GROUP_COUNT] = {[GROUP_TP] = p->tp,
                                          [GROUP_CP] = p->cp,
                                          [GROUP_EP] = p->ep,
@@ -404,7 +405,9 @@ static uint64_t ranks_of(const struct plan *plan, enum process_group group)
                                          [GROUP_DP_SHARD] = shard.dense,
                                          [GROUP_EDP_SHARD] = shard.experts,
                                          [GROUP_DP_REPLICA] = same.dense,
-                                         [GROUP_EDP_REPLICA] = same.experts};
+                                         [GROUP_EDP_REPLICA] = same.experts,
+                                         [GROUP_DP_SECOND] = second.dense,
+                                         [GROUP_EDP_SECOND] = second.experts};
     return ranks[group];
 }
 

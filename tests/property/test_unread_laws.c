@@ -167,7 +167,8 @@ static const struct silent {
     {"parallel.outer_zero", "of a copy of the weights in every group of dp_shard"},
     {"precision.keep_transpose", "of recipes that quantise weights"},
     {"optimizer.in_backward", "of a layout without experts or stages apart"},
-    {"recompute.distribute", "of full recomputation over tp without sp"},
+    {"parallel.prefetch", "of a peak in backward, or of gathers beside products"},
+    {"optimizer.sub_group", "of more elements than these models have"},
 };
 
 static bool is_listed(const struct silent *list, size_t n, const char *key)
