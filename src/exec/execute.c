@@ -196,6 +196,8 @@ static bool fills_weights(const struct execution *x, const struct op *op)
 enum status execution_begin(struct execution *x, const struct inputs *inputs, struct err *err)
 {
     x->task.inputs = inputs;
+    if (x->backend->prepare)
+        TRY(x->backend->prepare(x->device, x->work, err));
     stage_bind(x);
     for (size_t b = 0; b < x->work->n_buffers; b++) {
         const struct buffer *buffer = &x->work->buffers[b];

@@ -48,6 +48,10 @@ struct backend {
     enum status (*open)(struct session *session, const struct kernels *kernels,
                         struct arena *arena, void **device, struct err *err);
 
+    /* What a list needs that has no part in its memory: done, and given back, before the first
+     * of its buffers is allocated. NULL: nothing. */
+    enum status (*prepare)(void *device, const struct work *work, struct err *err);
+
     /* Memories that the process's ranks are dealt to: NULL: one. */
     unsigned (*places)(void *device);
     /* Memory of a place aligned to 64 bytes, not initialised; NULL when there is no more. */

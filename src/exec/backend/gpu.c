@@ -119,6 +119,31 @@ static void device_flush(void *device, const void *memory, uint64_t bytes)
     (void)bytes;
 }
 
+/* ---- before a list ---- */
+
+static bool is_half(const struct work *work, const struct op *op, enum role role)
+{
+    uint16_t buffer = op_buffer(work, op, role);
+    return buffer != WORK_NONE && work->buffers[buffer].dtype == DTYPE_BF16;
+}
+
+/* Products in 16 bits ask engines for known answers, in memory of the device that no meter
+ * counts: it is given back before the list's own. */
+static enum status device_prepare(void *device, const struct work *work, struct err *err)
+{
+    struct backend_gpu *b = device;
+    bool halves = false;
+    for (size_t i = 0; !halves && i < work->n_ops; i++) {
+        const struct op *op = &work->ops[i];
+        enum role other = op->kernel == KERNEL_WGRAD ? ROLE_D_DST : ROLE_WEIGHT;
+        halves = gpu_multiplies((enum kernel)op->kernel) && is_half(work, op, ROLE_SRC) &&
+                 is_half(work, op, other);
+    }
+    for (unsigned n = 0; halves && n < b->gpus->n; n++)
+        TRY(gpu_ask_engines(b->gpus->of[n], err));
+    return STATUS_OK;
+}
+
 /* ---- time ---- */
 
 static void device_mark(void *device, enum backend_mark mark)
@@ -516,6 +541,7 @@ static enum status gpu_launch(void *device, const struct launch *launch, struct 
 const struct backend backend_gpu = {.name = "gpu",
                                     .far = true,
                                     .open = open_gpu,
+                                    .prepare = device_prepare,
                                     .places = device_places,
                                     .alloc = device_alloc,
                                     .free = device_free,

@@ -7,6 +7,7 @@
 
 #include "base/checked.h"
 #include "base/number.h"
+#include "exec/gpu/engine.h"
 #include "exec/gpu/kernels.h"
 #include "exec/gpu/peak.h"
 
@@ -394,6 +395,16 @@ static enum status find_kernel(struct gpu *gpu, enum kernel kernel, struct err *
     }
     snprintf(name, sizeof name, "k_%s", row->name);
     return gpu->driver->find(gpu->device, *program, name, &gpu->kernels[kernel], err);
+}
+
+bool gpu_multiplies(enum kernel kernel)
+{
+    return engine_knows(kernel);
+}
+
+enum status gpu_ask_engines(struct gpu *gpu, struct err *err)
+{
+    return peak_ask(gpu->peak, gpu, gpu->limit_s, err);
 }
 
 enum status gpu_start(struct gpu *gpu, enum kernel kernel, const struct gpu_call *call,

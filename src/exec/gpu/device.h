@@ -69,6 +69,10 @@ uint64_t gpu_memory_of(const struct gpu *gpu, const void *address, uint64_t *off
 enum status gpu_place(const struct gpu *gpu, const void *address, uint64_t bytes,
                       uint64_t *memory, uint64_t *offset, struct err *err);
 
+/* Whether engines may perform a kernel (peak.h), and asks the device's for known answers. */
+bool gpu_multiplies(enum kernel kernel);
+enum status gpu_ask_engines(struct gpu *gpu, struct err *err);
+
 /* Begins a call of a kernel's row on `memory`, one at a time, and waits until it has ended. */
 enum status gpu_start(struct gpu *gpu, enum kernel kernel, const struct gpu_call *call,
                       const uint64_t *memory, uint64_t groups, struct err *err);

@@ -185,6 +185,11 @@ static enum status ready(struct peak *peak, struct gpu *gpu, double limit_s, str
     return STATUS_OK;
 }
 
+enum status peak_ask(struct peak *peak, struct gpu *gpu, double limit_s, struct err *err)
+{
+    return peak ? ready(peak, gpu, limit_s, err) : STATUS_OK;
+}
+
 enum status peak_try(struct peak *peak, enum kernel kernel, const struct gpu_call *call,
                      const uint64_t *memory, double limit_s, double *seconds, struct err *err)
 {

@@ -16,6 +16,10 @@ struct peak;
 struct peak *peak_create(const struct gpu_driver *driver, void *device, const char *name);
 void peak_free(struct peak *peak);
 
+/* Asks the device's engines for known answers, those not asked yet, in memory that is given
+ * back at once. A product that nobody asked for before it does so itself. */
+enum status peak_ask(struct peak *peak, struct gpu *gpu, double limit_s, struct err *err);
+
 /* Begins the call on an engine: *name is what it is called, "" when there is nothing to do, and
  * as it was when no engine takes the call, or the engine's answers differ. */
 enum status peak_start(struct peak *peak, struct gpu *gpu, enum kernel kernel,

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-enum { BLOCKS = 4096, GUARD = 256, LATER = 4096 };
+enum { BLOCKS = 4096, GUARD = 256, LATER = 4096, TIMES = 256 };
 
 struct held {
     char *at;
@@ -20,6 +20,7 @@ struct card {
     struct later later[LATER];
     unsigned n_later;
     bool hangs, reached[CARD_MOST];
+    size_t used, most; /* bytes; the most since nothing was */
 };
 
 static struct card cards[CARD_MOST];
@@ -27,6 +28,8 @@ static struct card *now = cards;
 static struct {
     uint64_t n, bytes;
 } counted[COUNTS];
+static size_t times[TIMES]; /* the most of every time that memory was in use */
+static unsigned n_times;
 
 unsigned cards_count_all(void)
 {
@@ -130,8 +133,20 @@ int card_alloc(struct card *card, size_t bytes, uint64_t *memory)
     card->n_blocks++;
     memset(card->bytes + at, 0xff, bytes);
     memset(card->bytes + at + bytes, 0xa5, GUARD);
+    card->used += bytes;
+    card->most = card->used > card->most ? card->used : card->most;
     *memory = (uintptr_t)(card->region + at);
     return CODE_FINE;
+}
+
+static void count_less(struct card *card, size_t bytes)
+{
+    card->used -= bytes;
+    if (card->used > 0)
+        return;
+    if (n_times < TIMES)
+        times[n_times++] = card->most;
+    card->most = 0;
 }
 
 int card_free(struct card *card, uint64_t memory)
@@ -139,6 +154,7 @@ int card_free(struct card *card, uint64_t memory)
     for (unsigned i = 0; i < card->n_blocks; i++) {
         if (card->blocks[i].at != (char *)(uintptr_t)memory)
             continue;
+        count_less(card, card->blocks[i].bytes);
         memmove(&card->blocks[i], &card->blocks[i + 1],
                 (card->n_blocks - i - 1) * sizeof *card->blocks);
         card->n_blocks--;
@@ -149,10 +165,7 @@ int card_free(struct card *card, uint64_t memory)
 
 size_t card_used(const struct card *card)
 {
-    size_t used = 0;
-    for (unsigned i = 0; i < card->n_blocks; i++)
-        used += card->blocks[i].bytes;
-    return used;
+    return card->used;
 }
 
 /* ---- what is begun ---- */
@@ -230,6 +243,15 @@ static void write_counts(const char *path)
         fclose(file);
 }
 
+static void write_times(const char *path)
+{
+    FILE *file = fopen(path, "w");
+    for (unsigned i = 0; file && i < n_times; i++)
+        fprintf(file, "%zu\n", times[i]);
+    if (file)
+        fclose(file);
+}
+
 /* Everything has been given back, on every device. */
 __attribute__((destructor)) static void count_left(void)
 {
@@ -240,4 +262,6 @@ __attribute__((destructor)) static void count_left(void)
         fprintf(stderr, "look-alike: %u allocations were not given back\n", left);
     if (getenv("MOEPLAN_EMUL_COUNTS"))
         write_counts(getenv("MOEPLAN_EMUL_COUNTS"));
+    if (getenv("MOEPLAN_EMUL_MEMORY"))
+        write_times(getenv("MOEPLAN_EMUL_MEMORY"));
 }

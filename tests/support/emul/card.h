@@ -33,6 +33,8 @@ struct card *card_of(int device);   /* by what the driver calls it; NULL: there 
 struct card *card_now(void);        /* the current one */
 bool card_enter(struct card *card); /* makes it the current one */
 
+/* The most bytes that a device held, every time from nothing to nothing, are written to the
+ * file MOEPLAN_EMUL_MEMORY when the process ends. */
 int card_alloc(struct card *card, size_t bytes, uint64_t *memory);
 int card_free(struct card *card, uint64_t memory);
 size_t card_used(const struct card *card);
