@@ -31,7 +31,7 @@ static const struct probe_point points[] = {
 static const struct machine machine = {"A CPU", "Linux", 4, UINT64_C(16) << 30};
 
 static const struct probed probed = {.machine = &machine,
-                                     .blas = "plain C",
+                                     .blas = "products: by \"no\" engine",
                                      .memory_bytes = UINT64_C(8) << 30,
                                      .transport = "local",
                                      .date = "2026-11-22",

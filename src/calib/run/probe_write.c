@@ -4,6 +4,8 @@
 #include <inttypes.h>
 #include <math.h>
 
+#include "base/arena.h"
+#include "base/json.h"
 #include "base/unit.h"
 #include "plan/schema/schema.h"
 
@@ -68,15 +70,23 @@ static const char *device_of(const struct probed *p)
     return p->gpu ? p->gpu : p->machine->cpu;
 }
 
+/* What a driver or its compiler said stays on the comment's line. */
+static void write_remark(FILE *out, const char *text)
+{
+    for (; *text; text++)
+        fputc((unsigned char)*text < ' ' ? ' ' : *text, out);
+}
+
 static void write_title(FILE *out, const struct probed *p)
 {
-    if (p->gpu)
+    if (p->gpu) {
         fprintf(out,
                 "# %s, as moeplan probe measured it\n#\n"
-                "# %s, by the kernels of `run --backend gpu`: %s. %s; %s.\n",
-                p->gpu, p->ranks > 1 ? "The first, and copies between all" : "One device",
-                p->blas, p->machine->system, p->date);
-    else
+                "# %s, by the kernels of `run --backend gpu`: ",
+                p->gpu, p->ranks > 1 ? "The first, and copies between all" : "One device");
+        write_remark(out, p->blas);
+        fprintf(out, ". %s; %s.\n", p->machine->system, p->date);
+    } else
         fprintf(out,
                 "# %s, %" PRIu64 " workers, as moeplan probe measured it\n#\n"
                 "# A device is one worker while all of them work. %s; %s; %s.\n",
@@ -161,13 +171,17 @@ void probe_write_profile(FILE *out, const struct probed *p)
 {
     const struct probe_point *copy = find(p, PROBE_COPY), *gather = find(p, PROBE_GATHER),
                              *launch = find(p, PROBE_LAUNCH);
+    struct arena scratch = {0};
     double whole = memory_rate(p);
     fprintf(out, "# Stack host on %s, as moeplan probe measured it\n", device_of(p));
     fprintf(out, "device: \"%s\"\ncalibration: \"probed on %s\"\n", device_of(p), p->date);
-    fprintf(out,
-            "source: moeplan probe, %s, transport %s\ndate: %s\nrange: as probed\n"
-            "set: this machine\nconstants:\n",
-            p->blas, p->transport, p->date);
+    char *source = arena_join(
+        &scratch, "moeplan probe, ",
+        arena_join(&scratch, p->blas, arena_join(&scratch, ", transport ", p->transport)));
+    fputs("source: ", out);
+    json_quote(out, source);
+    fprintf(out, "\ndate: %s\nrange: as probed\nset: this machine\nconstants:\n", p->date);
+    arena_release(&scratch);
     write_products(out, p, DTYPE_F32, COMPUTE_F32);
     write_products(out, p, DTYPE_BF16, COMPUTE_BF16);
     fputs("- {of: product, is: bandwidth, value: 1, interval: [1, 1]}\n", out);

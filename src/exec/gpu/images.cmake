@@ -48,6 +48,7 @@ if(MOEPLAN_IMAGES AND NVCC)
         endif()
     endforeach()
 endif()
+set(unknown)
 if(MOEPLAN_IMAGES AND HIPCC)
     foreach(name gfx90a gfx942 gfx950)
         set(command ${HIPCC} -x hip --genco -O3 --offload-arch=${name})
@@ -55,8 +56,15 @@ if(MOEPLAN_IMAGES AND HIPCC)
         if(HIPCC_KNOWS_${name})
             moeplan_image(hipcc ${name} ${embedded_text} ${command}
                 -include hip/hip_runtime.h)
+        else()
+            list(APPEND unknown ${name})
         endif()
     endforeach()
+endif()
+if(unknown) # Debian 12's hipcc 5.2 is older than gfx942
+    string(JOIN ", " unknown ${unknown})
+    message(STATUS "${HIPCC} does not know ${unknown}: kernels for these are compiled by HIPRTC "
+        "when moeplan runs")
 endif()
 
 set(text "/* Written by images.cmake. */\n#include <stddef.h>\n\n#include \"exec/gpu/images.h\"\n")

@@ -39,7 +39,8 @@ int hiprtcCreateProgram(void **program, const char *text, const char *name, int 
 static bool names_architecture(const char *option)
 {
     static const char *const known[] = {"--gpu-architecture=sm_90", "--gpu-architecture=sm_86",
-                                        "--offload-arch=gfx90a", "--offload-arch=gfx906"};
+                                        "--offload-arch=gfx90a",    "--offload-arch=gfx906",
+                                        "--offload-arch=gfx942",    "--offload-arch=gfx950"};
     for (unsigned i = 0; i < sizeof known / sizeof *known; i++)
         if (strcmp(option, known[i]) == 0)
             return true;
