@@ -6,7 +6,7 @@
 function show_error(error) {
   const box = $("error");
   box.hidden = !error || Boolean(error.cancelled);
-  for (const id of ["verdict", "rest"]) $(id).classList.toggle("stale", !box.hidden);
+  for (const id of ["headline", "verdict", "rest"]) $(id).classList.toggle("stale", !box.hidden);
   if (box.hidden) return;
   box.replaceChildren(make("b", {}, error.where ? error.where + ": " : ""), error.text || "",
     make("p", { class: "help" }, error.hint || ""));
@@ -75,9 +75,10 @@ function show_verdict() {
     : `; expected ${gib(memory.expected_bytes)}, p99 ${gib(memory.p99_bytes)}, worst ` +
       gib(memory.worst_bytes);
   const categories = [...memory.categories];
+  $("headline").className = "big t-" + memory.verdict;
+  $("headline").textContent =
+    `${memory.verdict}: ${gib(memory.total_bytes)} of ${gib(memory.limit_bytes)}`;
   $("verdict").replaceChildren(...[
-    make("p", { class: "big t-" + memory.verdict },
-      `${memory.verdict}: ${gib(memory.total_bytes)} of ${gib(memory.limit_bytes)}`),
     make("p", { class: "about" }, `${names.model} on ${names.cluster}, stack ${names.stack}; ` +
       `margin ${gib(memory.margin_bytes)}; ${memory.sizing === "worst" ? "worst case" : memory.sizing}, modelled${spread}`),
     stack_bar(categories, memory.limit_bytes),
@@ -132,13 +133,17 @@ function record_list(record) {
 function view_memory(place) {
   const { memory } = state.result;
   const rows = [...memory.buffers].sort((a, b) => b.bytes - a.bytes);
+  /* of static shapes all three are one number */
+  const spread = [["expected", "expected_bytes"], ["worst", "worst_bytes"]]
+    .filter(([, key]) => rows.some((b) => b[key] !== b.bytes))
+    .map(([title, key]) => [title, (b) => gib(b[key]), true]);
   place.replaceChildren(
     make("h2", {}, "Buffers"),
     table([
-      ["buffer", (b) => b.name], ["category", (b) => b.category],
-      ["bytes", (b) => gib(b.bytes), true], ["expected", (b) => gib(b.expected_bytes), true],
-      ["worst", (b) => gib(b.worst_bytes), true], ["copies", (b) => b.copies + "", true],
-      ["shape", (b) => (b.shape || []).join(" x ")], ["dtype", (b) => b.dtype],
+      ["buffer", (b) => b.name], ["size", (b) => gib(b.bytes), true], ...spread,
+      ["category", (b) => b.category], ["part", (b) => whole(b.segment)],
+      ["at the peak", (b) => b.at_peak ? "yes" : ""], ["copies", (b) => b.copies + "", true],
+      ["shape", (b) => whole((b.shape || []).join(" x "))], ["dtype", (b) => b.dtype],
       ["formula", (b) => make("code", {}, b.formula || "")],
     ], rows),
     ...(memory.stages || []).length > 1 ? [make("h2", {}, "Pipeline stages"), table([

@@ -9,7 +9,8 @@ function hit_table(hits) {
   const common = Object.entries(hits[0].set).filter(([key]) => !keys.includes(key));
   return [table([
     ["", (hit) => button("Use", () => set_keys(hit.set), { "aria-label": "use this layout" })],
-    ...keys.map((key) => [key.split(".").pop(), (hit) => hit.set[key] + "", true]),
+    ...keys.map((key) => [key.split(".").pop(), (hit) => hit.set[key] + "",
+      hits.every((hit) => !isNaN(hit.set[key]))]),
     ["verdict", (hit) => make("span", { class: "t-" + hit.verdict }, hit.verdict)],
     ["total", (hit) => gib(hit.total_bytes), true],
     ...hits[0].serving ? [["first token", (hit) => seconds(hit.serving.ttft_s), true],
@@ -17,7 +18,7 @@ function hit_table(hits) {
     ["tokens/s a device", (hit) => (1 / hit.device_s_per_token).toFixed(0), true],
     ...hits.some((hit) => hit.error) ? [["give or take", (hit) => hit.error
       ? `${(100 * hit.error).toFixed(0)} %${hit.outside ? " *" : ""}` : "", true]] : [],
-    ["loses by", (hit) => make("span", { class: "whole" }, hit.loses_by || "")],
+    ["loses by", (hit) => whole(hit.loses_by || "")],
   ], hits), make("p", { class: "about" }, "all: " + common.map(([key, value]) =>
     `${key.split(".").pop()}=${value}`).join(" ") + (hits.some((hit) => hit.outside)
     ? "; * outside the runs that the profile was fitted to" : ""))];

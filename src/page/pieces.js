@@ -28,6 +28,9 @@ function seconds(s) {
   return (s * 1e9).toPrecision(3) + " ns";
 }
 
+/* On one line. */
+const whole = (text) => make("span", { class: "whole" }, text);
+
 /* Columns: [title, row => cell, number?]; a cell is a text or an element. */
 function table(columns, rows) {
   const cells = (tag, of) => columns.map(([title, cell, number]) =>

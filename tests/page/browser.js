@@ -261,6 +261,16 @@ async function views() {
   }
   const yaml = await evaluate(`(async () => live.ask("write", "plan.yaml"))()`);
   assert.match(yaml, /^# yaml-language-server/);
+  /* of buffers whose sizes follow routing three numbers stand, of others one */
+  const titles = `[...document.querySelectorAll("#view th")].map((at) => at.textContent)`;
+  for (const [start, n] of [["megatron-qwen3", 2], ["seed000", 0]]) {
+    await evaluate(`(({ text, name }) => use_text(text, name))(
+      known.examples.find((one) => one.name.startsWith("${start}")))`);
+    await settled();
+    await tab("Memory");
+    const shown = await evaluate(titles);
+    assert.strictEqual(shown.filter((one) => /^(expected|worst)$/.test(one)).length, n, start);
+  }
 }
 
 /* Streams overlap: a layer's spans on two lanes at one time, as its trace has them. */
@@ -358,6 +368,13 @@ async function on_a_phone() {
   const wide = await evaluate("document.documentElement.scrollWidth");
   await picture("phone");
   assert(wide <= 390, `${wide} wide on a phone of 390`);
+  /* the verdict stays in sight where the last of the keys stands */
+  const top = await evaluate(`$("reset").scrollIntoView({ block: "center" }),
+    $("headline").getBoundingClientRect().top`);
+  assert(top >= 0 && top < 100, `the verdict ${top} pixels from the top`);
+  await size(1600, 1000);
+  await evaluate("scrollTo(0, 0)");
+  await picture("wide");
   await size(1400, 1000);
 }
 
