@@ -219,6 +219,7 @@ static void sets_are_refused_by_name(void **state)
          "buffer_factor, matmul, chunk, cores, shard, skip, sync_free, dispatch_sms, library, "
          "dispatch_tokens, expert_tokens, "
          "redundant_experts, shared, switch, dedup, reuse_handle, overlap, paged_stash, "
+         "fuse_activation, "
          "alignment, routing"},
         {"workload.micro_batch=", "'workload.micro_batch' has no value",
          "leave the key out for its default, 1"},
