@@ -118,7 +118,8 @@ bool plan_tokens_everywhere(const struct plan *plan)
 
 uint64_t plan_token_ranks(const struct plan *plan)
 {
-    return plan->parallel.sp || plan_tokens_everywhere(plan) ? plan->parallel.tp : 1;
+    const struct parallel *p = &plan->parallel;
+    return p->sp ? p->tp : plan_tokens_everywhere(plan) ? p->ep : 1;
 }
 
 uint64_t plan_joined_replicas(const struct plan *plan)
@@ -128,6 +129,13 @@ uint64_t plan_joined_replicas(const struct plan *plan)
         return 1;
     uint64_t replicas = plan_dp(plan);
     return p->etp == p->tp * replicas ? replicas : 1;
+}
+
+uint64_t plan_engine_replicas(const struct plan *plan)
+{
+    const struct parallel *p = &plan->parallel;
+    bool alone = plan->stack.kind == STACK_SGLANG && p->ep * p->etp == p->tp;
+    return alone ? 1 : plan_dp(plan);
 }
 
 uint64_t plan_joined_tokens(const struct plan *plan)
@@ -174,7 +182,7 @@ uint64_t plan_tokens(const struct plan *plan)
     if (w->mode == MODE_DECODE || serves) {
         uint64_t sequences = serves ? plan_requests(plan) : w->micro_batch;
         uint64_t all = checked_mul(sequences, w->tokens_per_sequence, &overflow);
-        return plan_tokens_everywhere(plan) ? ceil_div(all, p->tp) : all;
+        return plan_tokens_everywhere(plan) ? ceil_div(all, p->ep) : all;
     }
     uint64_t split = p->cp * plan_token_ranks(plan);
     uint64_t tokens = checked_mul(w->micro_batch, w->sequence_length, &overflow);

@@ -48,17 +48,22 @@ bool plan_arrives(const struct plan *plan);
  * which max_num_seqs may be in a step; as many as that where they arrive at a rate. */
 uint64_t plan_requests(const struct plan *plan);
 /* An engine with tensor and expert parallelism over one set of ranks and without sp: every tp
- * rank has all tokens and counts as the source of its part of them. */
+ * rank has all tokens, and those of an expert-parallel rank (etp of them, each with a part of
+ * its experts' width) count as the source of its part of them. */
 bool plan_tokens_everywhere(const struct plan *plan);
 /* An engine that splits every expert over all ranks of several replicas of attention (ep 1, etp
  * = tp dp): how many replicas' tokens come together before the experts; 1 elsewhere. */
 uint64_t plan_joined_replicas(const struct plan *plan);
+/* Replicas of attention in one engine: dp, or 1 where dp counts SGLang's engines, each with
+ * experts over its own tp ranks. */
+uint64_t plan_engine_replicas(const struct plan *plan);
 /* Tokens of a rank that experts choose among: T, of all replicas that come together. */
 uint64_t plan_joined_tokens(const struct plan *plan);
 /* Whether all networks behind attention are split over those replicas' ranks and take their
  * tokens together, dense and shared ones too (SGLang), not the routed experts alone. */
 bool plan_joins_networks(const struct plan *plan);
-/* Tensor-parallel ranks among which the tokens of a MoE layer are shared out: tp or 1. */
+/* Ranks among which the tokens of a MoE layer are shared out: tp, ep where they are on every
+ * rank, or 1. */
 uint64_t plan_token_ranks(const struct plan *plan);
 uint64_t plan_experts_total(const struct plan *plan); /* E with redundant experts */
 uint64_t plan_local_experts(const struct plan *plan); /* e = ceil(E_total / ep) */

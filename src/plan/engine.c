@@ -132,8 +132,10 @@ static bool is_large(const struct plan *plan)
 
 static uint64_t default_tokens(const struct plan *plan)
 {
-    if (plan->stack.kind == STACK_SGLANG)
-        return ceil_div(engine_sglang_chunk(plan), plan_dp(plan) ? plan_dp(plan) : 1);
+    if (plan->stack.kind == STACK_SGLANG) {
+        uint64_t replicas = plan_engine_replicas(plan);
+        return ceil_div(engine_sglang_chunk(plan), replicas ? replicas : 1);
+    }
     if (plan->stack.kind == STACK_TRTLLM)
         return 8192;
     const struct engine_release *release = engine_release(plan);

@@ -36,14 +36,14 @@ static const struct tier *tier_of(const struct plan *plan)
 static uint64_t tensor_ranks(const struct plan *plan)
 {
     bool overflow = false;
-    return checked_mul(plan->parallel.tp, plan_dp(plan), &overflow);
+    return checked_mul(plan->parallel.tp, plan_engine_replicas(plan), &overflow);
 }
 
 uint64_t engine_sglang_chunk(const struct plan *plan)
 {
     bool overflow = false;
     uint64_t given = plan->workload.max_num_batched_tokens;
-    return given ? checked_mul(given, plan_dp(plan), &overflow) : tier_of(plan)->chunk;
+    return given ? checked_mul(given, plan_engine_replicas(plan), &overflow) : tier_of(plan)->chunk;
 }
 
 uint64_t engine_sglang_graph_batch(const struct plan *plan)
@@ -79,7 +79,7 @@ static uint64_t prefill_graphs_mib(const struct plan *plan)
 
 static uint64_t reserved_mib(const struct plan *plan)
 {
-    uint64_t ranks = tensor_ranks(plan), dp = plan_dp(plan);
+    uint64_t ranks = tensor_ranks(plan), dp = plan_engine_replicas(plan);
     uint64_t chunk = engine_sglang_chunk(plan), batch = engine_sglang_graph_batch(plan);
     uint64_t graphs = prefill_graphs_mib(plan);
     bool deepep = path_reads(plan->moe.path, READS_DEEPEP);
@@ -126,7 +126,7 @@ double engine_state_share(const struct plan *plan)
 
 uint64_t engine_state_slots(const struct plan *plan)
 {
-    uint64_t ranks = plan_dp(plan) ? plan_dp(plan) : 1;
+    uint64_t ranks = plan_engine_replicas(plan) ? plan_engine_replicas(plan) : 1;
     return plan->memory.state_slots / ranks;
 }
 

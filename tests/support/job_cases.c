@@ -338,6 +338,16 @@ const struct job_case job_cases[] = {
      "parallel.tp=1 parallel.dp=4 parallel.ep=1 parallel.etp=4 cluster.node.devices=4 "
      "workload.micro_batch=64 memory.fraction=0.8",
      0},
+    {"sglang/replicas.sh", "cluster=h100",
+     "parallel.tp=2 parallel.dp=2 parallel.ep=1 parallel.etp=2 cluster.node.devices=4 "
+     "workload.context_length=32768",
+     0},
+    {"sglang/mxfp4.sh", "cluster=b200",
+     "parallel.tp=4 stack.experts=trtllm_gen memory.fraction=0.9", 0},
+    {"trtllm/experts-both-ways.sh", "cluster=h200",
+     "parallel.tp=8 parallel.ep=4 parallel.etp=2 parallel.dp=1 workload.micro_batch=128 "
+     "workload.max_num_batched_tokens=2048 memory.fraction=0.85",
+     0},
     {"trtllm/two-nodes.sh", "",
      "cluster.nodes=2 parallel.tp=8 parallel.pp=2 parallel.ep=8 workload.micro_batch=64 "
      "workload.queue=true memory.fraction=0.8 workload.context_length=16384",

@@ -305,6 +305,49 @@ static void the_profile_run_joins_all_replicas(void **state)
     arena_release(&arena);
 }
 
+/* SGLang's dp without dp attention: engines of their own, each as if it stood alone. */
+static void engines_beside_each_other_are_alone(void **state)
+{
+    (void)state;
+    struct arena arena = {0};
+    struct plan plan;
+    struct prediction two, one;
+    static const char text[] = "model: qwen3-30b-a3b\ncluster: h100-4x1\nstack: sglang\n"
+                               "parallel: {tp: 2, ep: 1, etp: 2}\nworkload: {mode: decode, "
+                               "micro_batch: 16, context_length: 8192}\n";
+    tell(text, "", &arena, &plan, &two);
+    assert_int_equal(plan_dp(&plan), 2);
+    assert_int_equal(plan_engine_replicas(&plan), 1);
+    tell(text, "cluster.node.devices=2", &arena, &plan, &one);
+    assert_int_equal(two.memory.total_bytes, one.memory.total_bytes);
+    assert_int_equal(two.serving.cache_bytes, one.serving.cache_bytes);
+    assert_int_equal(two.serving.cache_tokens, one.serving.cache_tokens);
+    arena_release(&arena);
+}
+
+/* tp 8 with experts over 4 x 2 ranks: a quarter of them, half of each. Every rank has all
+ * tokens, and what is summed is one all-reduce over the eight: over 4 and then over 2. */
+static void experts_lie_both_ways(void **state)
+{
+    (void)state;
+    static const char set[] = "stack=trtllm parallel.tp=8 parallel.ep=4 parallel.etp=2 "
+                              "moe.buffer=balanced";
+    struct step_ops s;
+    assert_int_equal(held(SGLANG, set, "expert_weights"), 58 * 64 * network(7168, 1024));
+    assert_int_equal(held(SGLANG, set, "residual"), 64 * 7168 * 2);
+    assert_int_equal(held(SGLANG, set, "fused_out"), 64 * 7168 * 2);
+    list(SGLANG, set, &s);
+    const struct op_report *up = moe(&s, "gate_up"), *down = moe(&s, "down");
+    assert_int_equal(up->n, 2 * 1024);
+    assert_int_equal(8 * (up->flop + down->flop), UINT64_C(2) * 3 * 7168 * 2048 * 64 * 8);
+    assert_int_equal(moe(&s, "shared_down")->rows, 64);
+    uint64_t whole = 64 * 7168 * 2;
+    assert_int_equal(2 * moe(&s, "scatter_routed_out")->bytes_sent +
+                         moe(&s, "reduce_etp_sum")->bytes_sent,
+                     2 * (whole - whole / 8));
+    arena_release(&s.arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -314,6 +357,8 @@ int main(void)
         cmocka_unit_test(what_is_sent_has_a_closed_form),
         cmocka_unit_test(latent_rows_are_joined),
         cmocka_unit_test(sglang_reduces_what_prompts_bring),
+        cmocka_unit_test(engines_beside_each_other_are_alone),
+        cmocka_unit_test(experts_lie_both_ways),
         cmocka_unit_test(routing_moves_no_bytes),
         cmocka_unit_test(the_profile_run_joins_all_replicas),
     };

@@ -96,7 +96,7 @@ static const struct job_flag flags[] = {
     DIRECT("moe-runner-backend", JOB_VALUE, "stack.experts",
            "auto=auto triton=triton triton_kernel=triton_oai cutlass=cutlass "
            "deep_gemm=deepgemm flashinfer_cutlass=flashinfer flashinfer_trtllm=trtllm_gen "
-           "marlin=marlin",
+           "flashinfer_trtllm_routed=trtllm_gen flashinfer_mxfp4=trtllm_gen marlin=marlin",
            "auto", SERVER),
     TIME("attention-backend", JOB_VALUE, NULL, NULL, SERVER),
     TIME("mm-attention-backend", JOB_VALUE, NULL, NULL, SERVER),

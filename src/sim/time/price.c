@@ -248,7 +248,7 @@ static void as_engine(const struct pricing *p, const struct work *work, const st
         return;
     if (gathers && work->buffers[src].category == CATEGORY_METADATA)
         ask->messages = 0;
-    if (!plan_tokens_everywhere(p->plan) || parallel->ep != parallel->tp ||
+    if (!plan_tokens_everywhere(p->plan) || parallel->ep * parallel->etp != parallel->tp ||
         op->segment == SEGMENT_HEAD)
         return;
     *ask = (struct comm_ask){.item = PROFILE_ALL_REDUCE,

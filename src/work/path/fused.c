@@ -10,7 +10,7 @@
 static enum status refuse(const struct plan *plan, struct err *err)
 {
     const struct parallel *p = &plan->parallel;
-    if (p->ep == 1 || (plan_tokens_everywhere(plan) && p->ep == p->tp))
+    if (p->ep == 1 || (plan_tokens_everywhere(plan) && p->ep * p->etp == p->tp))
         return STATUS_OK;
     err_set(err, STATUS_INPUT, "path fused cannot run with parallel.ep %llu over tp %llu",
             (unsigned long long)p->ep, (unsigned long long)p->tp);

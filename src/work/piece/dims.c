@@ -15,6 +15,13 @@ struct size dims_network_ranks(struct sizes *z, const struct plan *plan)
     return plan_joins_networks(plan) ? dims_joined(z, plan, tp) : tp;
 }
 
+struct size dims_token_ranks(struct sizes *z, const struct plan *plan)
+{
+    const struct parallel *p = &plan->parallel;
+    bool experts = plan_tokens_everywhere(plan) && p->ep != p->tp;
+    return size_slot(z, experts ? SLOT_EP : SLOT_TP);
+}
+
 static void fill_rows(struct dims *d)
 {
     struct sizes *z = d->z;
@@ -22,7 +29,8 @@ static void fill_rows(struct dims *d)
     bool gathered = plan_token_ranks(d->plan) > 1;
     struct size *rows = d->rows;
     rows[ROW_LOCAL] = x->tokens;
-    rows[ROW_FULL] = gathered ? size_mul(z, x->tokens, size_slot(z, SLOT_TP)) : x->tokens;
+    rows[ROW_FULL] =
+        gathered ? size_mul(z, x->tokens, dims_token_ranks(z, d->plan)) : x->tokens;
     rows[ROW_NETWORK] =
         plan_joins_networks(d->plan) ? dims_joined(z, d->plan, rows[ROW_FULL]) : rows[ROW_FULL];
     rows[ROW_GATHERED] = rows[ROW_RECEIVED_TOKENS] = size_mul(z, x->tokens, x->ranks);

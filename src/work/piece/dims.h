@@ -147,6 +147,8 @@ void dims_mixer(struct dims *dims, enum mixer mixer);
  * (plan_joined_replicas); ranks that share a dense network's width (plan_network_ranks). */
 struct size dims_joined(struct sizes *sizes, const struct plan *plan, struct size own);
 struct size dims_network_ranks(struct sizes *sizes, const struct plan *plan);
+/* Ranks that share out a layer's tokens where they are shared out (plan_token_ranks). */
+struct size dims_token_ranks(struct sizes *sizes, const struct plan *plan);
 
 /* IN_... of a network. */
 unsigned in_ffn(enum ffn ffn);

@@ -17,7 +17,7 @@ static uint16_t entered(struct layer *l, const char *name, bool split, struct ex
     *rows = l->tokens;
     if (!gathers(l, split))
         return l->x;
-    *rows = layer_fixed(size_mul(l->z, l->T, size_slot(l->z, SLOT_TP)));
+    *rows = layer_fixed(size_mul(l->z, l->T, dims_token_ranks(l->z, l->plan)));
     uint16_t all = layer_rows(l, arena_join(l->arena, name, "_x"), CATEGORY_COMMUNICATION,
                               l->activation, *rows, l->hidden);
     layer_gather_again(l, arena_join(l->arena, "gather_", name), l->x, all);

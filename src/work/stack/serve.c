@@ -330,7 +330,7 @@ enum status serve_build(const struct plan *plan, struct work *work, enum moe_pat
                       .mla = plan->model.attention.kind == ATTENTION_MLA,
                       .decode = plan->workload.mode == MODE_DECODE};
     if (plan_token_ranks(plan) > 1)
-        v.tokens = size_mul(s, v.tokens, size_slot(s, SLOT_TP));
+        v.tokens = size_mul(s, v.tokens, dims_token_ranks(s, plan));
     step_segments(work);
     size_t first = work->n_buffers;
     serve_weights(plan, work, style);

@@ -21,6 +21,7 @@ struct serve_experts {
 struct serve_style {
     struct dispatch_style moe;
     bool spread;         /* experts lie over all ranks: ep x etp = tp x dp */
+    bool alone;          /* or over tp alone: data-parallel ranks are engines of their own */
     bool whole_or_split; /* experts are spread whole or split over all ranks: not ep and etp */
     bool all_or_one;     /* attention is split over all ranks or over none: not tp and dp */
     const struct engine_release *profile; /* the list of its profile run, which has no cache

@@ -84,6 +84,8 @@ enum status serve_refuse(const struct plan *plan, const struct serve_style *styl
     if (!style->spread)
         return STATUS_OK;
     TRY(refuse_degrees(plan, style, name, err));
+    if (style->alone && experts == p->tp)
+        return STATUS_OK;
     if (p->ep > 1 && p->tp > 1 && !p->sp && ranks != p->tp) {
         err_set(err, STATUS_INPUT,
                 "stack %s gives each of the %llu tp ranks its own part of the tokens before "

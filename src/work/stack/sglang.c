@@ -69,6 +69,7 @@ enum status stack_sglang_build(const struct plan *plan, struct work *work, struc
     struct serve_style style = {
         .moe = dispatch_style_of(plan),
         .spread = true,
+        .alone = true,
         .whole_or_split = exchange == EXCHANGE_TOKENS || exchange == EXCHANGE_MESSAGES,
         .cache_block = engine_cache_block(plan),
         .absorbed_copies = true,
