@@ -1,5 +1,4 @@
 /* Calls a kernel with the arguments that a launch points at. */
-#include <stdbool.h>
 #include <string.h>
 
 #include "exec/gpu/kernels/call.h"
@@ -9,7 +8,7 @@
 typedef void kernel_fn(const struct gpu_call call, MEMORY);
 typedef void engine_fn(const struct gpu_maps maps, const struct gpu_call call, MEMORY);
 
-void emul_call(void *code, void **parameters, bool maps);
+void emul_call(void *code, void **parameters, const struct gpu_maps *maps);
 
 static char *memory(void **parameters, int i)
 {
@@ -22,15 +21,14 @@ static char *memory(void **parameters, int i)
         memory(parameters, 6), memory(parameters, 7), memory(parameters, 8),                   \
         memory(parameters, 9)
 
-void emul_call(void *code, void **parameters, bool maps)
+void emul_call(void *code, void **parameters, const struct gpu_maps *maps)
 {
     kernel_fn *kernel;
     engine_fn *engine;
-    const struct gpu_maps none = {0};
     memcpy(&kernel, &code, sizeof code);
     memcpy(&engine, &code, sizeof code);
     if (maps)
-        engine(none, GIVEN);
+        engine(*maps, GIVEN);
     else
         kernel(GIVEN);
 }

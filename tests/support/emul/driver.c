@@ -22,6 +22,7 @@
 #include "support/emul/fault.h"
 #include "support/emul/fibre.h"
 #include "support/emul/image.h"
+#include "support/emul/map.h"
 
 #define SEEN __attribute__((visibility("default")))
 #define ALSO(name) __attribute__((visibility("default"), alias(#name)))
@@ -322,13 +323,20 @@ ALSO(cuModuleUnload) int hipModuleUnload(void *module);
 
 struct function {
     char name[64];
-    bool maps; /* it takes them, as products at peak rate do, and looks at none */
+    bool maps;       /* it takes them, as products at peak rate do */
+    unsigned shared; /* bytes of work-group memory that it may be given, beyond the usual */
     void *code;
     const struct card *card; /* whose module it is of */
 };
 
 static struct function functions[512];
 static unsigned n_functions;
+
+/* MOEPLAN_EMUL_WGMMA: the device has what wgmma.h performs. Otherwise nobody knows it. */
+static bool is_unknown(const char *name)
+{
+    return strncmp(name, "s90_", 4) == 0 && !getenv("MOEPLAN_EMUL_WGMMA");
+}
 
 static bool takes_maps(const char *name)
 {
@@ -359,7 +367,8 @@ static bool agrees(const struct module *module, const char *name)
 SEEN int cuModuleGetFunction(void **function, void *module, const char *name)
 {
     Dl_info self;
-    if (n_functions == 512 || !dladdr((void *)functions, &self) || !agrees(module, name))
+    if (n_functions == 512 || is_unknown(name) || !dladdr((void *)functions, &self) ||
+        !agrees(module, name))
         return CODE_NOT_FOUND;
     void *library = dlopen(self.dli_fname, RTLD_NOW | RTLD_NOLOAD);
     void *code = library ? dlsym(library, name) : NULL;
@@ -369,6 +378,7 @@ SEEN int cuModuleGetFunction(void **function, void *module, const char *name)
     snprintf(made->name, sizeof made->name, "%s", strncmp(name, "k_", 2) ? name : name + 2);
     made->maps = takes_maps(name);
     made->code = code;
+    made->shared = 0;
     made->card = ((const struct module *)module)->card;
     *function = made;
     return CODE_FINE;
@@ -376,14 +386,63 @@ SEEN int cuModuleGetFunction(void **function, void *module, const char *name)
 ALSO(cuModuleGetFunction)
 int hipModuleGetFunction(void **function, void *module, const char *name);
 
-void emul_call(void *code, void **parameters,
-               bool maps); /* call.c knows the kernels' arguments */
+/* call.c knows the kernels' arguments; maps NULL: it takes none */
+void emul_call(void *code, void **parameters, const struct gpu_maps *maps);
 
 struct item {
     void *code;
     void **parameters;
-    bool maps;
+    const struct gpu_maps *maps;
 };
+
+/* A loader's rules: lines of 16 bytes, boxes of at most 256 whose rows are those of a swizzle,
+ * and all that is named is the device's. */
+SEEN int cuTensorMapEncodeTiled(void *made, int type, uint32_t dims, uint64_t memory,
+                                const uint64_t *sizes, const uint64_t *strides,
+                                const uint32_t *box, const uint32_t *steps, int interleave,
+                                int swizzle, int fetch, int outside)
+{
+    struct emul_map map = {.memory = memory};
+    bool known = type == 9 && dims == 3 && !interleave && swizzle == 3 && !outside &&
+                 box[0] * 2 == 128 && box[1] <= 256 && box[2] == 1;
+    (void)fetch;
+    for (unsigned i = 0; i < 3; i++) {
+        known = known && sizes[i] > 0 && sizes[i] <= UINT32_MAX && steps[i] == 1;
+        map.sizes[i] = sizes[i];
+    }
+    for (unsigned i = 0; i < 2; i++) {
+        known = known && strides[i] % 16 == 0;
+        map.strides[i] = strides[i];
+    }
+    if (!known || memory % 16 || (uintptr_t)made % 64 ||
+        !card_has(card_now(), memory, strides[1] * (sizes[2] - 1) + strides[0] * sizes[1]))
+        return CODE_INVALID;
+    memcpy(made, &map, sizeof map);
+    return CODE_FINE;
+}
+
+SEEN int cuFuncSetAttribute(void *function, int attribute, int value)
+{
+    enum { MOST_SHARED = 8, HOPPER_BYTES = 232448 };
+    if (attribute != MOST_SHARED || value < 0 || value > HOPPER_BYTES)
+        return CODE_INVALID;
+    ((struct function *)function)->shared = (unsigned)value;
+    return CODE_FINE;
+}
+
+/* With the memory that they name where its bytes are. */
+static struct gpu_maps maps_within(const struct card *card, const void *given)
+{
+    struct gpu_maps maps;
+    memcpy(&maps, given, sizeof maps);
+    for (unsigned i = 0; i < 2; i++) {
+        struct emul_map map;
+        memcpy(&map, maps.of[i], sizeof map);
+        map.memory = map.memory ? (uintptr_t)card_bytes(card, map.memory) : 0;
+        memcpy(maps.of[i], &map, sizeof map);
+    }
+    return maps;
+}
 
 static void run_item(void *context)
 {
@@ -404,13 +463,16 @@ SEEN int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, u
     const struct function *kernel = function;
     char *memory[ARGUMENTS] = {NULL};
     void *local[ARGUMENTS];
-    struct item item = {kernel->code, local, kernel->maps};
     struct card *card = card_now();
+    struct gpu_maps maps = {0};
+    struct item item = {kernel->code, local, kernel->maps ? &maps : NULL};
     if (kernel->card != card)
         return CODE_INVALID;
-    if (gy != 1 || gz != 1 || by != 1 || bz != 1 || shared > 49152 || stream || extra || !gx)
+    unsigned most = kernel->shared > 49152 ? kernel->shared : 49152;
+    if (gy != 1 || gz != 1 || by != 1 || bz != 1 || shared > most || stream || extra || !gx)
         return CODE_INVALID;
-    parameters += kernel->maps;
+    if (kernel->maps)
+        maps = maps_within(card, *parameters++);
     local[0] = parameters[0];
     for (unsigned i = 1; i < ARGUMENTS; i++) {
         uint64_t address = *(const uint64_t *)parameters[i];

@@ -27,3 +27,4 @@ struct size {
 #include "support/emul/warp.h"
 #include "exec/gpu/kernels/peak_sm80.cl"
 #include "exec/gpu/kernels/peak_cdna.cl"
+#include "support/emul/wgmma.h"
