@@ -9,7 +9,7 @@
 #include "sim/search/search_parts.h"
 #include "work/stack/stack.h"
 
-enum { BANKS = 64, BATCH_FIRST = 4, BATCH_MOST = 32768 };
+enum { BANKS = 64, BATCH_FIRST = 4, BATCH_MOST = 32768, SORT_FIRST = 1024 };
 
 /* Of what was judged: hits in any order, the seconds of the fastest ones, each once, and those
  * that no other is as fast and as small as. */
@@ -280,17 +280,37 @@ static void judge_batch(struct judge *judge)
     judge->n_tasks = 0;
 }
 
-static void judge_all(struct judge *judge, const struct search_candidate *candidates, size_t n)
+/* Those of n candidates that may still be listed move together; returns how many. */
+static size_t drop_beaten(const struct judge *judge, struct search_candidate *candidates,
+                          size_t n)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < n; i++)
+        if (!is_beaten(&judge->judged, candidates[i].seconds, candidates[i].least_bytes))
+            candidates[kept++] = candidates[i];
+    return kept;
+}
+
+static void judge_next(struct judge *judge, const struct search_candidate *c)
+{
+    if (is_beaten(&judge->judged, c->seconds, c->least_bytes))
+        return;
+    judge->tasks[judge->n_tasks++].candidate = c;
+    if (judge->n_tasks == judge->batch)
+        judge_batch(judge);
+}
+
+/* Most candidates are beaten by what comes first, whatever their order: no more of them are
+ * sorted than are looked at. */
+static void judge_all(struct judge *judge, struct search_candidate *candidates, size_t n)
 {
     const struct search_ask *ask = judge->bench->ask;
-    for (size_t at = 0; at < n; at++) {
-        const struct search_candidate *c = &candidates[at];
-        if (is_beaten(&judge->judged, c->seconds, c->least_bytes))
-            continue;
-        judge->tasks[judge->n_tasks++].candidate = c;
-        if (judge->n_tasks < judge->batch)
-            continue;
-        judge_batch(judge);
+    for (size_t at = 0, wanted = SORT_FIRST; at < n; wanted *= 2) {
+        size_t end = n - at < wanted ? n : at + wanted;
+        search_order_first(candidates + at, n - at, end - at);
+        for (; at < end; at++)
+            judge_next(judge, &candidates[at]);
+        n = end + drop_beaten(judge, candidates + end, n - end);
         if (ask->progress)
             ask->progress(ask->context,
                           SEARCH_BOUNDED + (1 - SEARCH_BOUNDED) * (double)at / (double)n);
@@ -332,7 +352,7 @@ static void list_hits(const struct judged *judged, size_t wanted_n, struct arena
     }
 }
 
-void search_judge(const struct search_bench *bench, const struct search_candidate *candidates,
+void search_judge(const struct search_bench *bench, struct search_candidate *candidates,
                   size_t n, const struct search_candidate *nearest, struct arena *arena,
                   struct search_result *result)
 {

@@ -63,6 +63,12 @@ double search_least_seconds(struct search_bounds *bounds, struct search_place *p
 /* What needs more cannot even be marginal, or is not wanted. */
 uint64_t search_most_bytes(const struct search_ask *ask, const struct plan *plan);
 
+/* ---- the order of bounds: search_order.c ---- */
+
+/* Fewer seconds first, then fewer bytes, then as they were enumerated. Moves the first `wanted`
+ * of n candidates to the front, sorted. */
+void search_order_first(struct search_candidate *candidates, size_t n, size_t wanted);
+
 /* ---- the judge: search_judge.c ---- */
 
 struct search_bench {
@@ -73,8 +79,9 @@ struct search_bench {
 };
 
 /* Evaluates exactly those of n candidates, in the order of their bounds, that can be listed,
- * and lists them; `nearest`, unless served, where none fits. Memory from the arena. */
-void search_judge(const struct search_bench *bench, const struct search_candidate *candidates,
+ * and lists them; `nearest`, unless served, where none fits. Moves the candidates; memory from
+ * the arena. */
+void search_judge(const struct search_bench *bench, struct search_candidate *candidates,
                   size_t n, const struct search_candidate *nearest, struct arena *arena,
                   struct search_result *result);
 

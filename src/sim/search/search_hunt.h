@@ -1,0 +1,63 @@
+/* The hunt for what may fit: the layouts of a search, and the walk through the combinations of
+ * those that share lists. */
+#ifndef MOEPLAN_SIM_SEARCH_SEARCH_HUNT_H
+#define MOEPLAN_SIM_SEARCH_SEARCH_HUNT_H
+
+#include "sim/search/search_parts.h"
+
+enum { HUNT_INNER = SEARCH_ZERO, HUNT_GROUPS = 64 }; /* keys from it on vary inside a task */
+
+/* A layout: the keys before HUNT_INNER. Those that differ in vpp, and in training in pp, alone stand
+ * together: they have the same lists, and other layers and micro-batches on their stages. */
+struct hunt_layout {
+    uint8_t index[SEARCH_KEYS];
+    uint64_t first; /* number of its first combination */
+};
+
+/* What one task finds. */
+struct hunt_found {
+    struct arena arena;
+    struct search_candidate *items;
+    size_t n, capacity;
+    uint64_t points, invalid, too_large;
+    struct search_candidate nearest;
+    bool any; /* nearest is set */
+};
+
+struct hunt {
+    const struct search_ask *ask;
+    struct plan base;
+    struct hunt_layout *layouts;
+    size_t n_layouts;
+    size_t *groups, n_groups, first; /* first layouts of groups; first group of the batch */
+    bool nearest;                    /* nothing fits: look at what cannot fit, too */
+    struct hunt_found *found;        /* [HUNT_GROUPS] of the batch */
+};
+
+/* ---- the enumeration: search_layouts.c ---- */
+
+/* Every layout that obeys the rules, or the asked part of them, and which of them are a group:
+ * memory from the arena. */
+void hunt_list(struct hunt *hunt, struct arena *arena);
+
+/* How many values of a key a plan has to try: one of keys that its path does not read. */
+size_t hunt_n_values(const struct hunt *hunt, const struct plan *plan, enum search_key key);
+
+/* Sets the keys [from, SEARCH_KEYS); those before are set. */
+void hunt_set_keys(const struct hunt *hunt, unsigned from, const uint8_t index[SEARCH_KEYS],
+                   struct plan *plan);
+
+/* The next combination like an odometer over keys [from, to), of a plan that stands at the
+ * present one. The first key that moved; SEARCH_KEYS when it wrapped. */
+unsigned hunt_turn(const struct hunt *hunt, const struct plan *plan, unsigned from, unsigned to,
+                   uint8_t index[SEARCH_KEYS]);
+
+/* ---- one group: search_walk.c ---- */
+
+/* All combinations of a group of the batch, into its found; a task of a pool. */
+void hunt_walk(void *hunt, size_t group, unsigned worker);
+
+/* Of equal ones the first of the enumeration. */
+bool hunt_is_nearer(const struct search_candidate *one, const struct search_candidate *other);
+
+#endif

@@ -1,0 +1,128 @@
+/* Which layouts a search tries, in which groups; see search_hunt.h. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "plan/rule/rule.h"
+#include "sim/search/search_hunt.h"
+#include "work/stack/stack.h"
+
+/* Keys that only some paths read; others keep the plan's value. */
+static bool reads(const struct plan *plan, enum search_key key)
+{
+    enum moe_path path = stack_path(plan, NULL);
+    if (key == SEARCH_CAPACITY)
+        return path_reads(path, READS_CAPACITY_FACTOR);
+    if (key == SEARCH_BLOCK)
+        return path_reads(path, READS_BLOCK_SIZE);
+    if (key == SEARCH_MICRO_BATCH)
+        return plan->workload.mode != MODE_SERVE;
+    return true;
+}
+
+size_t hunt_n_values(const struct hunt *hunt, const struct plan *plan, enum search_key key)
+{
+    return reads(plan, key) ? hunt->ask->space->n[key] : 1;
+}
+
+static double value_at(const struct hunt *hunt, const struct plan *plan, enum search_key key,
+                       size_t i)
+{
+    return reads(plan, key) ? hunt->ask->space->value[key][i] : search_get(&hunt->base, key);
+}
+
+void hunt_set_keys(const struct hunt *hunt, unsigned from, const uint8_t index[SEARCH_KEYS],
+                   struct plan *plan)
+{
+    for (unsigned key = from; key < SEARCH_KEYS; key++)
+        search_set(plan, (enum search_key)key,
+                   value_at(hunt, plan, (enum search_key)key, index[key]));
+}
+
+unsigned hunt_turn(const struct hunt *hunt, const struct plan *plan, unsigned from, unsigned to,
+                   uint8_t index[SEARCH_KEYS])
+{
+    for (unsigned key = to; key-- > from;) {
+        if (++index[key] < hunt_n_values(hunt, plan, (enum search_key)key))
+            return key;
+        index[key] = 0;
+    }
+    return SEARCH_KEYS;
+}
+
+static void list_layouts(struct hunt *hunt, struct arena *arena)
+{
+    struct plan plan = hunt->base;
+    uint8_t index[SEARCH_KEYS] = {0};
+    size_t capacity = 0;
+    uint64_t inner = 1;
+    for (unsigned key = HUNT_INNER; key < SEARCH_KEYS; key++)
+        inner *= hunt->ask->space->n[key];
+    do {
+        for (unsigned key = 0; key < HUNT_INNER; key++)
+            search_set(&plan, (enum search_key)key, hunt->ask->space->value[key][index[key]]);
+        if (!rule_check_layout(&plan))
+            continue;
+        hunt->layouts =
+            arena_grow(arena, hunt->layouts, hunt->n_layouts, &capacity, sizeof *hunt->layouts);
+        struct hunt_layout *layout = &hunt->layouts[hunt->n_layouts];
+        *layout = (struct hunt_layout){.first = hunt->n_layouts * inner};
+        memcpy(layout->index, index, sizeof index);
+        hunt->n_layouts++;
+    } while (hunt_turn(hunt, &plan, 0, HUNT_INNER, index) < SEARCH_KEYS);
+}
+
+static void take_part(struct hunt *hunt)
+{
+    uint64_t first, end;
+    if (!hunt->n_layouts) /* and no list of them */
+        return;
+    sweep_part_range(hunt->n_layouts, hunt->ask->part, &first, &end);
+    hunt->layouts += first;
+    hunt->n_layouts = (size_t)(end - first);
+}
+
+static int by_key(const struct hunt_layout *x, const struct hunt_layout *y, enum search_key key)
+{
+    return x->index[key] < y->index[key] ? -1 : x->index[key] > y->index[key];
+}
+
+static int by_group(const void *a, const void *b)
+{
+    static const enum search_key order[HUNT_INNER] = {SEARCH_TP,  SEARCH_CP, SEARCH_EP,
+                                                      SEARCH_ETP, SEARCH_PP, SEARCH_VPP};
+    for (unsigned i = 0; i < HUNT_INNER; i++) {
+        int order_of = by_key(a, b, order[i]);
+        if (order_of)
+            return order_of;
+    }
+    return 0;
+}
+
+static bool same_group(const struct hunt *hunt, const struct hunt_layout *x,
+                       const struct hunt_layout *y)
+{
+    struct hunt_layout other = *y;
+    other.index[SEARCH_VPP] = x->index[SEARCH_VPP];
+    if (search_spans_pp(&hunt->base))
+        other.index[SEARCH_PP] = x->index[SEARCH_PP];
+    return by_group(x, &other) == 0;
+}
+
+static void group_layouts(struct hunt *hunt, struct arena *arena)
+{
+    struct hunt_layout *all = hunt->layouts;
+    if (hunt->n_layouts)
+        qsort(all, hunt->n_layouts, sizeof *all, by_group);
+    hunt->groups = arena_alloc(arena, hunt->n_layouts + 1, sizeof *hunt->groups);
+    for (size_t i = 0; i < hunt->n_layouts; i++)
+        if (i == 0 || !same_group(hunt, &all[i - 1], &all[i]))
+            hunt->groups[hunt->n_groups++] = i;
+    hunt->groups[hunt->n_groups] = hunt->n_layouts;
+}
+
+void hunt_list(struct hunt *hunt, struct arena *arena)
+{
+    list_layouts(hunt, arena);
+    take_part(hunt);
+    group_layouts(hunt, arena);
+}

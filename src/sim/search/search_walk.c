@@ -1,0 +1,257 @@
+/* What of a group of layouts may fit, bounded combination by combination; see search_hunt.h. */
+#include <string.h>
+
+#include "plan/derive.h"
+#include "plan/engine.h"
+#include "plan/rule/rule.h"
+#include "sim/search/search_hunt.h"
+#include "work/stack/stack.h"
+
+/* What needs more cannot even be marginal: total - limit <= error x temp has to hold. */
+uint64_t search_most_bytes(const struct search_ask *ask, const struct plan *plan)
+{
+    double error = plan->stack.error < 0.9 ? plan->stack.error : 0.9;
+    uint64_t most = (uint64_t)((double)verdict_limit(plan) / (1 - error)) + 1;
+    return ask->at_most_bytes && ask->at_most_bytes < most ? ask->at_most_bytes : most;
+}
+
+/* Where a layout's walk stands, and since when nothing of it can fit. */
+struct walk {
+    const struct hunt *hunt;
+    struct hunt_found *found;
+    struct plan plan; /* at the present combination */
+    struct search_bounds *bounds;
+    struct search_place *place;
+    uint8_t hopeless[SEARCH_KEYS];
+    bool any_hopeless;
+    uint64_t number;
+};
+
+/* The state of the first stage follows from the keys before the path alone: when it is too
+ * large, so is everything. */
+static bool is_hopeless(const struct walk *walk, const uint8_t index[SEARCH_KEYS])
+{
+    return walk->any_hopeless && memcmp(walk->hopeless, index, SEARCH_PATH) == 0;
+}
+
+static void append(struct hunt_found *f, const struct search_candidate *c)
+{
+    f->items = arena_grow(&f->arena, f->items, f->n, &f->capacity, sizeof *f->items);
+    f->items[f->n++] = *c;
+}
+
+bool hunt_is_nearer(const struct search_candidate *one, const struct search_candidate *other)
+{
+    if (one->least_bytes != other->least_bytes)
+        return one->least_bytes < other->least_bytes;
+    return one->number < other->number;
+}
+
+/* ---- micro-batches ---- */
+
+/* The bound of one micro-batch. */
+struct bound {
+    enum { BOUND_REFUSED, BOUND_LARGE, BOUND_FITS } is; /* refused: by a rule or the stack */
+    uint64_t bytes, state_bytes;
+};
+
+/* A candidate of the walk's combination but for another micro-batch, at which its plan then
+ * stands. */
+static struct search_candidate candidate_at(struct walk *walk, const uint8_t index[SEARCH_KEYS],
+                                            size_t micro)
+{
+    struct search_candidate c = {.number = walk->number + micro};
+    memcpy(c.index, index, sizeof c.index);
+    c.index[SEARCH_MICRO_BATCH] = (uint8_t)micro;
+    hunt_set_keys(walk->hunt, SEARCH_MICRO_BATCH, c.index, &walk->plan);
+    return c;
+}
+
+static bool is_allowed(const struct plan *plan)
+{
+    return rule_check_run(plan) && (plan_names_path(plan) || stack_offers(plan));
+}
+
+static void note_nearest(struct hunt_found *found, const struct search_candidate *c)
+{
+    if (!found->any || hunt_is_nearer(c, &found->nearest))
+        found->nearest = *c;
+    found->any = true;
+}
+
+static struct bound bound_at(struct walk *walk, const uint8_t index[SEARCH_KEYS], size_t micro)
+{
+    struct search_candidate c = candidate_at(walk, index, micro);
+    struct memory_peak peak;
+    if (!search_least_memory(walk->bounds, walk->place, &walk->plan, c.index, &peak))
+        return (struct bound){.is = BOUND_REFUSED};
+    c.least_bytes = peak.total_bytes;
+    c.list = search_place_list(walk->place, &walk->plan, c.index);
+    note_nearest(walk->found, &c);
+    bool fits = c.least_bytes <= search_most_bytes(walk->hunt->ask, &walk->plan);
+    return (struct bound){fits ? BOUND_FITS : BOUND_LARGE, peak.total_bytes, peak.state_bytes};
+}
+
+/* Lists what fits, with the bytes that it or a smaller micro-batch needs. */
+static void keep(struct walk *walk, const uint8_t index[SEARCH_KEYS], size_t micro,
+                 const struct bound *bound)
+{
+    struct search_candidate c = candidate_at(walk, index, micro);
+    if (bound->is == BOUND_FITS) {
+        c.least_bytes = bound->bytes;
+        c.list = search_place_list(walk->place, &walk->plan, c.index);
+        c.seconds = search_least_seconds(walk->bounds, walk->place, &walk->plan, c.index);
+        append(walk->found, &c);
+    }
+    walk->found->too_large += bound->is == BOUND_LARGE;
+    walk->found->invalid += bound->is == BOUND_REFUSED;
+}
+
+/* Bounds of the allowed micro-batches micro[n], where a larger one needs no less: the rows of a
+ * micro-step grow with it, and in flight are min(stages x micro-batch, batch). Between two that
+ * fit all do, with the bytes of the smaller one; behind one that does not, none. */
+static void bound_between(struct walk *walk, const uint8_t index[SEARCH_KEYS],
+                          const uint8_t *micro, struct bound *bounds, size_t n)
+{
+    size_t low = 0, high = n - 1;
+    bounds[0] = bound_at(walk, index, micro[0]);
+    bounds[high] =
+        bounds[0].is == BOUND_FITS && high ? bound_at(walk, index, micro[high]) : bounds[0];
+    bool whole = bounds[high].is == bounds[0].is;
+    for (size_t i = 1; whole && i < high; i++)
+        bounds[i] = bounds[0];
+    while (!whole && high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+        bounds[middle] = bound_at(walk, index, micro[middle]);
+        bool fits = bounds[middle].is == BOUND_FITS;
+        for (size_t i = fits ? low + 1 : middle + 1; i < (fits ? middle : high); i++)
+            bounds[i] = bounds[fits ? low : middle];
+        low = fits ? middle : low;
+        high = fits ? high : middle;
+    }
+}
+
+/* What an engine's cache does not hold of a batch waits: the first that is too large is as good
+ * as all that are, and needs no less than the smallest. */
+static void let_wait(struct bound *bounds, size_t n)
+{
+    size_t i = 0;
+    while (i < n && bounds[i].is != BOUND_LARGE)
+        i++;
+    if (i > 0 && i < n && bounds[0].is == BOUND_FITS)
+        bounds[i] = bounds[0];
+}
+
+/* All micro-batches of the combination. Where a stack chooses between schedules, a larger one
+ * may need less: each is bounded. */
+static void visit_micro(struct walk *walk, const uint8_t index[SEARCH_KEYS], size_t n)
+{
+    uint8_t micro[SEARCH_VALUES];
+    struct bound bounds[SEARCH_VALUES];
+    size_t allowed = 0;
+    for (size_t i = 0; i < n; i++) {
+        candidate_at(walk, index, i);
+        if (is_allowed(&walk->plan))
+            micro[allowed++] = (uint8_t)i;
+    }
+    walk->found->points += n;
+    walk->found->invalid += n - allowed;
+    if (!allowed)
+        return;
+    if (!walk->hunt->nearest && is_hopeless(walk, index)) {
+        walk->found->too_large += allowed;
+        return;
+    }
+    if (search_rises(walk->bounds, walk->place, &walk->plan, index))
+        bound_between(walk, index, micro, bounds, allowed);
+    else
+        for (size_t i = 0; i < allowed; i++)
+            bounds[i] = bound_at(walk, index, micro[i]);
+    if (engine_queues(&walk->plan))
+        let_wait(bounds, allowed);
+    for (size_t i = 0; i < allowed; i++)
+        keep(walk, index, micro[i], &bounds[i]);
+    if (bounds[0].is != BOUND_LARGE)
+        return;
+    walk->any_hopeless =
+        bounds[0].state_bytes > search_most_bytes(walk->hunt->ask, &walk->plan);
+    memcpy(walk->hopeless, index, sizeof walk->hopeless);
+}
+
+/* Without bounds: what is allowed is evaluated exactly. */
+static void visit_served(struct walk *walk, const uint8_t index[SEARCH_KEYS])
+{
+    struct hunt_found *found = walk->found;
+    struct search_candidate c = candidate_at(walk, index, 0);
+    found->points++;
+    if (!is_allowed(&walk->plan)) {
+        found->invalid++;
+        return;
+    }
+    note_nearest(found, &c);
+    append(found, &c);
+}
+
+/* Combinations of numbers of one list. */
+static uint64_t count_numbers(const struct walk *walk)
+{
+    return (uint64_t)hunt_n_values(walk->hunt, &walk->plan, SEARCH_CAPACITY) *
+           hunt_n_values(walk->hunt, &walk->plan, SEARCH_MICRO_BATCH);
+}
+
+/* Numbers of one list: capacity factors and micro-batches. What a stack offers does not follow
+ * from them, but where it chooses the path. */
+static void walk_numbers(struct walk *walk, const uint8_t structure[SEARCH_KEYS])
+{
+    uint8_t index[SEARCH_KEYS];
+    unsigned moved = HUNT_INNER;
+    memcpy(index, structure, sizeof index);
+    hunt_set_keys(walk->hunt, HUNT_INNER, index, &walk->plan);
+    if (plan_names_path(&walk->plan) && !stack_offers(&walk->plan)) {
+        uint64_t n = count_numbers(walk);
+        walk->found->points += n;
+        walk->found->invalid += n;
+        walk->number += n;
+        return;
+    }
+    do {
+        size_t n = hunt_n_values(walk->hunt, &walk->plan, SEARCH_MICRO_BATCH);
+        hunt_set_keys(walk->hunt, moved, index, &walk->plan);
+        if (walk->plan.workload.mode == MODE_SERVE)
+            visit_served(walk, index);
+        else
+            visit_micro(walk, index, n);
+        walk->number += n;
+        moved = hunt_turn(walk->hunt, &walk->plan, SEARCH_CAPACITY, SEARCH_MICRO_BATCH, index);
+    } while (moved < SEARCH_KEYS);
+}
+
+void hunt_walk(void *arg, size_t task, unsigned worker)
+{
+    (void)worker;
+    struct hunt *hunt = arg;
+    const size_t *group = &hunt->groups[hunt->first + task];
+    size_t n = group[1] - group[0];
+    const struct hunt_layout *layouts = &hunt->layouts[group[0]];
+    struct arena arena = {0};
+    struct search_bounds *bounds = search_bounds_create(hunt->ask, &arena);
+    struct walk *walks = arena_alloc(&arena, n, sizeof *walks);
+    uint8_t index[SEARCH_KEYS] = {0};
+    for (size_t i = 0; i < n; i++) {
+        walks[i] = (struct walk){.hunt = hunt,
+                                 .found = &hunt->found[task],
+                                 .plan = hunt->base,
+                                 .bounds = bounds,
+                                 .number = layouts[i].first};
+        hunt_set_keys(hunt, 0, layouts[i].index, &walks[i].plan);
+        walks[i].place = search_place_create(bounds, &walks[i].plan, &arena);
+    }
+    do {
+        for (size_t i = 0; i < n; i++) {
+            memcpy(index, layouts[i].index, HUNT_INNER);
+            walk_numbers(&walks[i], index);
+        }
+    } while (hunt_turn(hunt, &walks[0].plan, HUNT_INNER, SEARCH_CAPACITY, index) < SEARCH_KEYS);
+    search_bounds_release(bounds);
+    arena_release(&arena);
+}
