@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "work/list/size_part.h"
 
 enum { CONSTANTS = 2 };
 
@@ -279,6 +280,16 @@ bool sizes_eval(const struct sizes *sizes, const struct slots *slots, uint64_t *
     return !overflow;
 }
 
+/* Some of them, in order. */
+static bool nodes_eval(const struct sizes *sizes, const struct slots *slots,
+                       const uint32_t *nodes, size_t n, uint64_t *values)
+{
+    bool overflow = false;
+    for (size_t i = 0; i < n; i++)
+        values[nodes[i]] = node_eval(&sizes->nodes[nodes[i]], slots, values, &overflow);
+    return !overflow;
+}
+
 /* ---- what moves ---- */
 
 static bool node_moves(const struct size_node *node, const bool *moves)
@@ -329,7 +340,6 @@ static void begin_moving(const struct sizes *sizes, struct sizes_moving *moving,
 bool sizes_eval_moving(const struct sizes *sizes, struct sizes_moving *moving,
                        const struct slots *slots, struct arena *arena, uint64_t *values)
 {
-    bool overflow = false;
     if (!moving->moves)
         begin_moving(sizes, moving, arena);
     if (!moving->known)
@@ -338,11 +348,39 @@ bool sizes_eval_moving(const struct sizes *sizes, struct sizes_moving *moving,
         list_moving(sizes, moving);
         return moving->known = sizes_eval(sizes, slots, values);
     }
-    for (uint32_t i = 0; i < moving->n; i++) {
-        uint32_t at = moving->nodes[i];
-        values[at] = node_eval(&sizes->nodes[at], slots, values, &overflow);
+    return nodes_eval(sizes, slots, moving->nodes, moving->n, values);
+}
+
+/* ---- some of them ---- */
+
+static bool follows(const struct size_node *node, const bool moves[SLOT_COUNT],
+                    const bool *known)
+{
+    if (node->op == NODE_CONST)
+        return false;
+    if (node->op == NODE_SLOT)
+        return moves[node->a];
+    bool one = node->op == NODE_SCALE || node->op == NODE_SCALE_UP;
+    return known[node->a] || (!one && known[node->b]);
+}
+
+void sizes_part(const struct sizes *sizes, const bool moves[SLOT_COUNT], struct arena *arena,
+                struct size_part *out)
+{
+    out->n = 0;
+    out->has = arena_take(arena, sizes->n + 1, sizeof *out->has);
+    out->nodes = arena_take(arena, sizes->n + 1, sizeof *out->nodes);
+    for (uint32_t i = 0; i < sizes->n; i++) {
+        out->has[i] = follows(&sizes->nodes[i], moves, out->has);
+        if (out->has[i])
+            out->nodes[out->n++] = i;
     }
-    return !overflow;
+}
+
+bool sizes_eval_part(const struct sizes *sizes, const struct slots *slots,
+                     const struct size_part *part, uint64_t *values)
+{
+    return nodes_eval(sizes, slots, part->nodes, part->n, values);
 }
 
 /* How an operation is written, and how tightly it binds (functions bind tightest). */
