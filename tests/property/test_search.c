@@ -49,7 +49,8 @@ static void small_space(const struct plan *plan, struct search_space *space)
     memcpy(space->value[SEARCH_PATH], paths, sizeof paths);
     space->n[SEARCH_CAPACITY] = space->n[SEARCH_BLOCK] = 2;
     space->n[SEARCH_MICRO_BATCH] = 3;
-    space->n[SEARCH_VPP] = space->n[SEARCH_CP] = space->n[SEARCH_ETP] = 2;
+    space->n[SEARCH_VPP] = space->n[SEARCH_ETP] = 2;
+    space->n[SEARCH_CP] = 3; /* lists of two and four are one */
     space->n[SEARCH_ZERO] = space->n[SEARCH_ZERO] > 2 ? 2 : space->n[SEARCH_ZERO];
 }
 

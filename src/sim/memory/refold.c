@@ -175,9 +175,18 @@ static void add_moments(struct refold *r)
     }
 }
 
+/* Of such a heap a stage may hold no layers although it runs some. */
+static bool has_away(const struct work *work)
+{
+    for (size_t i = 0; i < work->n_buffers; i++)
+        if (work->buffers[i].life == LIFE_SAVED && work->buffers[i].away)
+            return true;
+    return false;
+}
+
 struct refold *refold_create(const struct work *work, size_t n_points, struct arena *arena)
 {
-    if (work->n_schedules > 1)
+    if (work->n_schedules > 1 || has_away(work))
         return NULL;
     struct refold *r = arena_alloc(arena, 1, sizeof *r);
     r->work = work;

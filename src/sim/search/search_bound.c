@@ -17,35 +17,42 @@ struct list {
     bool built, refused, routed;
     struct work work;
     uint64_t *values;
+    struct refold *refold; /* or NULL */
     struct stepper stepper;
     bool listed, timeless; /* its ops were listed; could not be */
+};
+
+/* Places of one cp, whose layers take the same time. */
+struct crowd {
+    struct crowd *next;
+    uint64_t cp;
+    struct step_floor ***floors; /* by path and recompute; block, capacity, micro-batch */
 };
 
 struct search_bounds {
     const struct search_ask *ask;
     struct arena arena;
     struct list lists[KINDS];
-    struct step_floor ***floors; /* by path and recompute; block, capacity, micro-batch */
+    struct search_errors *errors;
+    struct crowd *crowds;
+};
+
+/* The slots of a layout and micro-batch, and what decides them besides (slots_set_numbers): the
+ * places of path and block size in the space, and whether rows are routed. */
+struct numbers {
+    bool known;
+    uint8_t of[3];
+    struct slots slots;
 };
 
 struct search_place {
+    uint32_t family;
     unsigned kind;
-    struct slots *slots; /* by micro-batch */
-    bool *known;
+    struct crowd *crowd;
+    struct numbers *numbers;    /* by micro-batch */
     struct floor_chunks chunks; /* n 0: not asked for yet */
     double **least_s;           /* steps by path and recompute, as floors are; 0: not known */
 };
-
-struct search_bounds *search_bounds_create(const struct search_ask *ask, struct arena *arena)
-{
-    struct search_bounds *b = arena_alloc(arena, 1, sizeof *b);
-    size_t n = ask->space->n[SEARCH_PATH] * ask->space->n[SEARCH_RECOMPUTE];
-    b->ask = ask;
-    b->floors = arena_alloc(arena, n, sizeof *b->floors);
-    for (unsigned i = 0; i < KINDS; i++)
-        b->lists[i].stepper.bound = true;
-    return b;
-}
 
 void search_bounds_release(struct search_bounds *b)
 {
@@ -64,30 +71,58 @@ static unsigned kind_of(const struct plan *plan)
            (plan_expert_dp(plan) > 1 ? 4u : 0);
 }
 
-struct search_place *search_place_create(const struct search_bounds *b, const struct plan *plan,
-                                         struct arena *arena)
+static size_t n_rows(const struct search_bounds *b)
+{
+    return b->ask->space->n[SEARCH_PATH] * b->ask->space->n[SEARCH_RECOMPUTE];
+}
+
+static struct crowd *crowd_of(struct search_bounds *b, const struct plan *plan)
+{
+    uint64_t cp = plan->parallel.cp;
+    struct crowd *crowd = b->crowds;
+    while (crowd && crowd->cp != cp)
+        crowd = crowd->next;
+    if (crowd)
+        return crowd;
+    crowd = arena_alloc(&b->arena, 1, sizeof *crowd);
+    *crowd = (struct crowd){.next = b->crowds,
+                            .cp = cp,
+                            .floors = arena_alloc(&b->arena, n_rows(b), sizeof *crowd->floors)};
+    return b->crowds = crowd;
+}
+
+struct search_place *search_place_create(struct search_bounds *b, const struct plan *plan,
+                                         const uint8_t index[SEARCH_KEYS], struct arena *arena)
 {
     struct search_place *place = arena_alloc(arena, 1, sizeof *place);
     size_t n = b->ask->space->n[SEARCH_MICRO_BATCH];
+    place->family = search_family(plan, index);
     place->kind = kind_of(plan);
-    place->slots = arena_alloc(arena, n, sizeof *place->slots);
-    place->known = arena_alloc(arena, n, sizeof *place->known);
-    place->least_s =
-        arena_alloc(arena, b->ask->space->n[SEARCH_PATH] * b->ask->space->n[SEARCH_RECOMPUTE],
-                    sizeof *place->least_s);
+    place->crowd = crowd_of(b, plan);
+    place->numbers = arena_alloc(arena, n, sizeof *place->numbers);
+    place->least_s = arena_alloc(arena, n_rows(b), sizeof *place->least_s);
     return place;
 }
 
-/* Engines' lists and those whose copies share weights in parts are of one pp. */
-bool search_spans_pp(const struct plan *plan)
+/* Engines' lists and those whose copies share weights in parts are of one pp and cp. */
+bool search_spans(const struct plan *plan)
 {
     return plan->workload.mode == MODE_TRAIN && !plan->parallel.dp_shard;
 }
 
-uint8_t search_place_list(const struct search_place *place, const struct plan *plan,
-                          const uint8_t index[SEARCH_KEYS])
+/* Builders ask of cp whether there is more than one; all else of it is in slots. (Not so of tp,
+ * ep and etp: matrices of one shape share buffers.) */
+uint32_t search_family(const struct plan *plan, const uint8_t index[SEARCH_KEYS])
 {
-    return (uint8_t)(search_spans_pp(plan) ? place->kind : (unsigned)KINDS + index[SEARCH_PP]);
+    uint32_t etp = index[SEARCH_ETP];
+    if (search_spans(plan))
+        return 2 * etp + (plan->parallel.cp > 1);
+    return index[SEARCH_PP] + SEARCH_VALUES * (index[SEARCH_CP] + SEARCH_VALUES * etp);
+}
+
+uint32_t search_place_list(const struct search_place *place)
+{
+    return place->family * KINDS + place->kind;
 }
 
 /* ---- lists ---- */
@@ -112,42 +147,63 @@ static struct list *list_of(struct search_bounds *b, const struct search_place *
         return list;
     list->values = arena_alloc(&list->arena, list->work.sizes.n, sizeof *list->values);
     list->routed = evaluate_is_routed(plan, &list->work);
+    list->refold = refold_create(
+        &list->work, b->ask->space->n[SEARCH_CAPACITY] * b->ask->space->n[SEARCH_MICRO_BATCH],
+        &list->arena);
     return list;
 }
 
 /* ---- bytes ---- */
 
-/* The slots that layout and micro-batch decide are the same for all else. */
-static void slots_of(struct search_place *place, const struct plan *plan, size_t micro,
-                     struct slots *slots)
+/* The slots that layout and micro-batch decide are the same for all else: sharding, what runs
+ * again, and what `numbers` names; a capacity factor is a slot. */
+static struct slots *slots_of(struct search_place *place, const struct plan *plan,
+                              const uint8_t index[SEARCH_KEYS], bool routed)
 {
-    if (!place->known[micro])
-        slots_from_plan(plan, &place->slots[micro]);
-    place->known[micro] = true;
-    *slots = place->slots[micro];
-    slots_set_numbers(plan, slots);
+    struct numbers *n = &place->numbers[index[SEARCH_MICRO_BATCH]];
+    const uint8_t of[] = {index[SEARCH_PATH], index[SEARCH_BLOCK], routed};
+    if (!n->known)
+        slots_from_plan(plan, &n->slots);
+    else if (memcmp(n->of, of, sizeof of) != 0)
+        slots_set_numbers(plan, &n->slots);
+    n->known = true;
+    memcpy(n->of, of, sizeof of);
+    n->slots.real[REAL_CAPACITY_FACTOR] = plan->moe.capacity_factor;
+    return &n->slots;
+}
+
+static bool fold_list(const struct search_bounds *b, struct list *list, const struct plan *plan,
+                      const uint8_t index[SEARCH_KEYS], const struct slots *slots,
+                      struct refold_peak *out)
+{
+    struct memory_peak peak;
+    size_t point = index[SEARCH_CAPACITY] * b->ask->space->n[SEARCH_MICRO_BATCH] +
+                   index[SEARCH_MICRO_BATCH];
+    if (list->refold)
+        return refold_peak(list->refold, point, slots, out);
+    if (!sizes_eval(&list->work.sizes, slots, list->values))
+        return false;
+    verdict_fold(plan, &list->work, list->values, &peak);
+    *out = (struct refold_peak){peak.total_bytes, peak.state_bytes};
+    return true;
 }
 
 bool search_least_memory(struct search_bounds *b, struct search_place *place,
                          const struct plan *plan, const uint8_t index[SEARCH_KEYS],
-                         struct memory_peak *peak)
+                         struct refold_peak *peak)
 {
-    struct slots slots;
     struct list *list = list_of(b, place, plan, index);
     if (list->refused)
         return false;
-    slots_of(place, plan, index[SEARCH_MICRO_BATCH], &slots);
-    uint64_t rows = slots.value[SLOT_ROWS], local = slots.value[SLOT_LOCAL_EXPERTS];
+    struct slots *slots = slots_of(place, plan, index, list->routed);
+    uint64_t rows = slots->value[SLOT_ROWS], local = slots->value[SLOT_LOCAL_EXPERTS];
     const struct demand least = {.rows = rows,
-                                 .received = slots.value[SLOT_TOKENS],
+                                 .received = slots->value[SLOT_TOKENS],
                                  .padded = rows,
                                  .hot = local ? rows / local : 0};
     if (list->routed)
-        demand_to_slots(&least, &slots);
-    if (!sizes_eval(&list->work.sizes, &slots, list->values))
-        return false;
-    verdict_fold(plan, &list->work, list->values, peak);
-    return true;
+        demand_to_slots(&least, slots);
+    return fold_list(b, list, plan, index, slots, peak);
 }
 
 /* Engines' limits follow from what a step holds. */
@@ -177,11 +233,13 @@ static struct spot spot_of(const struct search_bounds *b, const uint8_t index[SE
     return spot;
 }
 
-static struct step_floor **floor_at(struct search_bounds *b, const struct spot *spot)
+static struct step_floor **floor_at(struct search_bounds *b, const struct search_place *place,
+                                    const struct spot *spot)
 {
-    if (!b->floors[spot->row])
-        b->floors[spot->row] = arena_alloc(&b->arena, spot->all, sizeof **b->floors);
-    return &b->floors[spot->row][spot->at];
+    struct step_floor ***floors = place->crowd->floors;
+    if (!floors[spot->row])
+        floors[spot->row] = arena_alloc(&b->arena, spot->all, sizeof **floors);
+    return &floors[spot->row][spot->at];
 }
 
 static bool price_list(struct search_bounds *b, struct list *list, const struct plan *plan)
@@ -201,7 +259,7 @@ static const struct step_floor *floor_of(struct search_bounds *b, struct search_
                                          const uint8_t index[SEARCH_KEYS],
                                          const struct spot *spot)
 {
-    struct step_floor **floor = floor_at(b, spot);
+    struct step_floor **floor = floor_at(b, place, spot);
     list_of(b, place, plan, index);
     struct list *list = &b->lists[place->kind];
     if (*floor && step_floor_holds(*floor, &place->chunks))
@@ -211,18 +269,6 @@ static const struct step_floor *floor_of(struct search_bounds *b, struct search_
     if (!*floor)
         *floor = arena_alloc(&b->arena, 1, sizeof **floor);
     return step_floor_of(&list->stepper, *floor) ? *floor : NULL;
-}
-
-static double error_of(const struct profile *profile, const struct plan *plan)
-{
-    struct plan resolved;
-    if (!profile)
-        return 0;
-    if (plan_names_path(plan))
-        return time_error(profile, plan, NULL);
-    resolved = *plan;
-    resolved.moe.path = stack_path(plan, NULL);
-    return time_error(profile, &resolved, NULL);
 }
 
 /* What a step takes at least, whatever its sharding of weights; 0 where nothing is known. */
@@ -254,5 +300,15 @@ double search_least_seconds(struct search_bounds *b, struct search_place *place,
                              .beat_s = seconds,
                              .micro_batches = (double)step_micro_batches(plan)};
     step.tokens = step_tokens(plan) * step.micro_batches;
-    return time_seconds_per_token(plan, &step) * (1 + error_of(b->ask->profile, plan));
+    return time_seconds_per_token(plan, &step) * (1 + search_error(b->errors, plan, index));
+}
+
+struct search_bounds *search_bounds_create(const struct search_ask *ask, struct arena *arena)
+{
+    struct search_bounds *b = arena_alloc(arena, 1, sizeof *b);
+    b->ask = ask;
+    for (unsigned i = 0; i < KINDS; i++)
+        b->lists[i].stepper.bound = true;
+    b->errors = search_errors_create(ask, arena);
+    return b;
 }

@@ -7,11 +7,12 @@
 
 enum { HUNT_INNER = SEARCH_ZERO, HUNT_GROUPS = 64 }; /* keys from it on vary inside a task */
 
-/* A layout: the keys before HUNT_INNER. Those that differ in vpp, and in training in pp, alone stand
+/* A layout: the keys before HUNT_INNER. Those of one tp and ep and of one family stand
  * together: they have the same lists, and other layers and micro-batches on their stages. */
 struct hunt_layout {
     uint8_t index[SEARCH_KEYS];
     uint64_t first; /* number of its first combination */
+    uint32_t family;
 };
 
 /* What one task finds. */

@@ -214,9 +214,8 @@ static void judge_task(const struct judge *judge, bool always, struct worker *wo
 /* By what decides a list. */
 static int compare_lists(const struct search_candidate *x, const struct search_candidate *y)
 {
-    static const enum search_key keys[] = {SEARCH_TP,        SEARCH_CP,   SEARCH_EP,
-                                           SEARCH_ETP,       SEARCH_ZERO, SEARCH_PATH,
-                                           SEARCH_RECOMPUTE, SEARCH_BLOCK};
+    static const enum search_key keys[] = {SEARCH_TP,   SEARCH_EP,        SEARCH_ZERO,
+                                           SEARCH_PATH, SEARCH_RECOMPUTE, SEARCH_BLOCK};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         if (x->index[keys[i]] != y->index[keys[i]])
             return x->index[keys[i]] < y->index[keys[i]] ? -1 : 1;

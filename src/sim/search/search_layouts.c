@@ -65,7 +65,8 @@ static void list_layouts(struct hunt *hunt, struct arena *arena)
         hunt->layouts =
             arena_grow(arena, hunt->layouts, hunt->n_layouts, &capacity, sizeof *hunt->layouts);
         struct hunt_layout *layout = &hunt->layouts[hunt->n_layouts];
-        *layout = (struct hunt_layout){.first = hunt->n_layouts * inner};
+        *layout = (struct hunt_layout){.first = hunt->n_layouts * inner,
+                                       .family = search_family(&plan, index)};
         memcpy(layout->index, index, sizeof index);
         hunt->n_layouts++;
     } while (hunt_turn(hunt, &plan, 0, HUNT_INNER, index) < SEARCH_KEYS);
@@ -86,26 +87,28 @@ static int by_key(const struct hunt_layout *x, const struct hunt_layout *y, enum
     return x->index[key] < y->index[key] ? -1 : x->index[key] > y->index[key];
 }
 
+/* Those of one group stand by what decides the sizes of a layer, which is cp. */
 static int by_group(const void *a, const void *b)
 {
-    static const enum search_key order[HUNT_INNER] = {SEARCH_TP,  SEARCH_CP, SEARCH_EP,
-                                                      SEARCH_ETP, SEARCH_PP, SEARCH_VPP};
-    for (unsigned i = 0; i < HUNT_INNER; i++) {
-        int order_of = by_key(a, b, order[i]);
+    static const enum search_key order[] = {SEARCH_CP, SEARCH_PP, SEARCH_VPP};
+    const struct hunt_layout *x = a, *y = b;
+    int tp = by_key(x, y, SEARCH_TP), ep = by_key(x, y, SEARCH_EP);
+    if (tp || ep)
+        return tp ? tp : ep;
+    if (x->family != y->family)
+        return x->family < y->family ? -1 : 1;
+    for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
+        int order_of = by_key(x, y, order[i]);
         if (order_of)
             return order_of;
     }
     return 0;
 }
 
-static bool same_group(const struct hunt *hunt, const struct hunt_layout *x,
-                       const struct hunt_layout *y)
+static bool same_group(const struct hunt_layout *x, const struct hunt_layout *y)
 {
-    struct hunt_layout other = *y;
-    other.index[SEARCH_VPP] = x->index[SEARCH_VPP];
-    if (search_spans_pp(&hunt->base))
-        other.index[SEARCH_PP] = x->index[SEARCH_PP];
-    return by_group(x, &other) == 0;
+    return by_key(x, y, SEARCH_TP) == 0 && by_key(x, y, SEARCH_EP) == 0 &&
+           x->family == y->family;
 }
 
 static void group_layouts(struct hunt *hunt, struct arena *arena)
@@ -115,7 +118,7 @@ static void group_layouts(struct hunt *hunt, struct arena *arena)
         qsort(all, hunt->n_layouts, sizeof *all, by_group);
     hunt->groups = arena_alloc(arena, hunt->n_layouts + 1, sizeof *hunt->groups);
     for (size_t i = 0; i < hunt->n_layouts; i++)
-        if (i == 0 || !same_group(hunt, &all[i - 1], &all[i]))
+        if (i == 0 || !same_group(&all[i - 1], &all[i]))
             hunt->groups[hunt->n_groups++] = i;
     hunt->groups[hunt->n_groups] = hunt->n_layouts;
 }

@@ -3,6 +3,7 @@
 #ifndef MOEPLAN_SIM_SEARCH_SEARCH_PARTS_H
 #define MOEPLAN_SIM_SEARCH_SEARCH_PARTS_H
 
+#include "sim/memory/refold.h"
 #include "sim/search/search.h"
 
 /* Of what progress says, the part that bounds are. */
@@ -14,8 +15,8 @@ struct search_candidate {
     uint64_t least_bytes;
     uint64_t number; /* place in the enumeration: breaks ties */
     uint8_t index[SEARCH_KEYS];
-    uint8_t list; /* those of one tp, cp, ep, etp, zero, path, recompute and block_size, and of
-                   * one of these, have one work list */
+    uint32_t list; /* those of one tp, ep, zero, path, recompute and block_size, and of one of
+                    * these, have one work list */
 };
 
 /* Puts a combination's plan together. */
@@ -24,8 +25,7 @@ typedef void search_fill(const void *context, const struct search_candidate *can
 
 /* ---- bounds: search_bound.c ---- */
 
-/* Lists, floors of steps: of layouts with one tp, cp, ep and etp, and, but for search_spans_pp,
- * one pp. For one thread. */
+/* Lists, floors of steps: of layouts with one tp and ep and of one family. For one thread. */
 struct search_bounds;
 
 /* What is known of one of them. */
@@ -33,14 +33,17 @@ struct search_place;
 
 /* Memory from the arena; release frees the rest. */
 struct search_bounds *search_bounds_create(const struct search_ask *ask, struct arena *arena);
-struct search_place *search_place_create(const struct search_bounds *bounds,
-                                         const struct plan *plan, struct arena *arena);
-/* Whether bounds are of layouts with other pp, too. */
-bool search_spans_pp(const struct plan *plan);
+struct search_place *search_place_create(struct search_bounds *bounds, const struct plan *plan,
+                                         const uint8_t index[SEARCH_KEYS], struct arena *arena);
+/* Whether a family has layouts with any pp and cp; else with one of each. */
+bool search_spans(const struct plan *plan);
 
-/* search_candidate.list of a combination of its layout. */
-uint8_t search_place_list(const struct search_place *place, const struct plan *plan,
-                          const uint8_t index[SEARCH_KEYS]);
+/* Layouts of one tp and ep whose lists may be one have one of these: they differ in pp, vpp and
+ * cp. */
+uint32_t search_family(const struct plan *plan, const uint8_t index[SEARCH_KEYS]);
+
+/* search_candidate.list of its combinations. */
+uint32_t search_place_list(const struct search_place *place);
 
 void search_bounds_release(struct search_bounds *bounds);
 
@@ -49,7 +52,7 @@ void search_bounds_release(struct search_bounds *bounds);
  * the stack refuses the plan or a size overflows. */
 bool search_least_memory(struct search_bounds *bounds, struct search_place *place,
                          const struct plan *plan, const uint8_t index[SEARCH_KEYS],
-                         struct memory_peak *peak);
+                         struct refold_peak *peak);
 
 /* Whether a larger micro-batch needs no less, by search_least_memory, all else alike. */
 bool search_rises(struct search_bounds *bounds, const struct search_place *place,
@@ -59,6 +62,16 @@ bool search_rises(struct search_bounds *bounds, const struct search_place *place
  * for last takes at least (sim/time/step_floor). 0 where nothing is known. */
 double search_least_seconds(struct search_bounds *bounds, struct search_place *place,
                             const struct plan *plan, const uint8_t index[SEARCH_KEYS]);
+
+/* ---- the error of seconds: search_error.c ---- */
+
+/* time_error of a search's plans. For one thread; memory from the arena. */
+struct search_errors;
+struct search_errors *search_errors_create(const struct search_ask *ask, struct arena *arena);
+double search_error(struct search_errors *errors, const struct plan *plan,
+                    const uint8_t index[SEARCH_KEYS]);
+
+/* ---- the walk: search_walk.c ---- */
 
 /* What needs more cannot even be marginal, or is not wanted. */
 uint64_t search_most_bytes(const struct search_ask *ask, const struct plan *plan);

@@ -79,103 +79,84 @@ static void note_nearest(struct hunt_found *found, const struct search_candidate
     found->any = true;
 }
 
-static struct bound bound_at(struct walk *walk, const uint8_t index[SEARCH_KEYS], size_t micro)
+/* Of the candidate at which the walk's plan stands. */
+static struct bound bound_of(struct walk *walk, struct search_candidate *c)
 {
-    struct search_candidate c = candidate_at(walk, index, micro);
-    struct memory_peak peak;
-    if (!search_least_memory(walk->bounds, walk->place, &walk->plan, c.index, &peak))
+    struct refold_peak peak;
+    if (!search_least_memory(walk->bounds, walk->place, &walk->plan, c->index, &peak))
         return (struct bound){.is = BOUND_REFUSED};
-    c.least_bytes = peak.total_bytes;
-    c.list = search_place_list(walk->place, &walk->plan, c.index);
-    note_nearest(walk->found, &c);
-    bool fits = c.least_bytes <= search_most_bytes(walk->hunt->ask, &walk->plan);
+    c->least_bytes = peak.total_bytes;
+    c->list = search_place_list(walk->place);
+    note_nearest(walk->found, c);
+    bool fits = c->least_bytes <= search_most_bytes(walk->hunt->ask, &walk->plan);
     return (struct bound){fits ? BOUND_FITS : BOUND_LARGE, peak.total_bytes, peak.state_bytes};
 }
 
-/* Lists what fits, with the bytes that it or a smaller micro-batch needs. */
-static void keep(struct walk *walk, const uint8_t index[SEARCH_KEYS], size_t micro,
-                 const struct bound *bound)
+static void keep(struct walk *walk, struct search_candidate *c, const struct bound *bound)
 {
-    struct search_candidate c = candidate_at(walk, index, micro);
     if (bound->is == BOUND_FITS) {
-        c.least_bytes = bound->bytes;
-        c.list = search_place_list(walk->place, &walk->plan, c.index);
-        c.seconds = search_least_seconds(walk->bounds, walk->place, &walk->plan, c.index);
-        append(walk->found, &c);
+        c->least_bytes = bound->bytes;
+        c->seconds = search_least_seconds(walk->bounds, walk->place, &walk->plan, c->index);
+        append(walk->found, c);
     }
     walk->found->too_large += bound->is == BOUND_LARGE;
     walk->found->invalid += bound->is == BOUND_REFUSED;
 }
 
-/* Bounds of the allowed micro-batches micro[n], where a larger one needs no less: the rows of a
- * micro-step grow with it, and in flight are min(stages x micro-batch, batch). Between two that
- * fit all do, with the bytes of the smaller one; behind one that does not, none. */
-static void bound_between(struct walk *walk, const uint8_t index[SEARCH_KEYS],
-                          const uint8_t *micro, struct bound *bounds, size_t n)
+static void note_hopeless(struct walk *walk, const struct bound *first,
+                          const uint8_t index[SEARCH_KEYS])
 {
-    size_t low = 0, high = n - 1;
-    bounds[0] = bound_at(walk, index, micro[0]);
-    bounds[high] =
-        bounds[0].is == BOUND_FITS && high ? bound_at(walk, index, micro[high]) : bounds[0];
-    bool whole = bounds[high].is == bounds[0].is;
-    for (size_t i = 1; whole && i < high; i++)
-        bounds[i] = bounds[0];
-    while (!whole && high - low > 1) {
-        size_t middle = low + (high - low) / 2;
-        bounds[middle] = bound_at(walk, index, micro[middle]);
-        bool fits = bounds[middle].is == BOUND_FITS;
-        for (size_t i = fits ? low + 1 : middle + 1; i < (fits ? middle : high); i++)
-            bounds[i] = bounds[fits ? low : middle];
-        low = fits ? middle : low;
-        high = fits ? high : middle;
+    if (first->is != BOUND_LARGE)
+        return;
+    walk->any_hopeless = first->state_bytes > search_most_bytes(walk->hunt->ask, &walk->plan);
+    memcpy(walk->hopeless, index, sizeof walk->hopeless);
+}
+
+/* What follows the micro-batches of a combination that were bounded, upward. */
+struct past {
+    bool any;
+    struct bound first, last;
+    bool waits; /* one that is too large stands for all */
+};
+
+/* A larger one needs no less where search_rises: the rows of a micro-step grow with it, and in
+ * flight are min(stages x micro-batch, batch). What an engine's cache does not hold of a batch
+ * waits: the first that is too large is as good as all that are, and needs no less than the
+ * smallest. */
+static void visit_allowed(struct walk *walk, struct search_candidate *c, struct past *past)
+{
+    bool large = past->any && past->last.is == BOUND_LARGE &&
+                 search_rises(walk->bounds, walk->place, &walk->plan, c->index);
+    struct bound bound = large ? past->last : bound_of(walk, c);
+    if (!past->any) {
+        past->first = bound;
+        note_hopeless(walk, &bound, c->index);
     }
+    past->any = true;
+    past->last = bound;
+    if (bound.is == BOUND_LARGE && !past->waits && past->first.is == BOUND_FITS &&
+        engine_queues(&walk->plan)) {
+        past->waits = true;
+        bound = past->first;
+    }
+    keep(walk, c, &bound);
 }
 
-/* What an engine's cache does not hold of a batch waits: the first that is too large is as good
- * as all that are, and needs no less than the smallest. */
-static void let_wait(struct bound *bounds, size_t n)
-{
-    size_t i = 0;
-    while (i < n && bounds[i].is != BOUND_LARGE)
-        i++;
-    if (i > 0 && i < n && bounds[0].is == BOUND_FITS)
-        bounds[i] = bounds[0];
-}
-
-/* All micro-batches of the combination. Where a stack chooses between schedules, a larger one
- * may need less: each is bounded. */
+/* All micro-batches of the combination. */
 static void visit_micro(struct walk *walk, const uint8_t index[SEARCH_KEYS], size_t n)
 {
-    uint8_t micro[SEARCH_VALUES];
-    struct bound bounds[SEARCH_VALUES];
-    size_t allowed = 0;
+    bool hopeless = !walk->hunt->nearest && is_hopeless(walk, index);
+    struct past past = {.any = false};
     for (size_t i = 0; i < n; i++) {
-        candidate_at(walk, index, i);
-        if (is_allowed(&walk->plan))
-            micro[allowed++] = (uint8_t)i;
+        struct search_candidate c = candidate_at(walk, index, i);
+        if (!is_allowed(&walk->plan))
+            walk->found->invalid++;
+        else if (hopeless)
+            walk->found->too_large++;
+        else
+            visit_allowed(walk, &c, &past);
     }
     walk->found->points += n;
-    walk->found->invalid += n - allowed;
-    if (!allowed)
-        return;
-    if (!walk->hunt->nearest && is_hopeless(walk, index)) {
-        walk->found->too_large += allowed;
-        return;
-    }
-    if (search_rises(walk->bounds, walk->place, &walk->plan, index))
-        bound_between(walk, index, micro, bounds, allowed);
-    else
-        for (size_t i = 0; i < allowed; i++)
-            bounds[i] = bound_at(walk, index, micro[i]);
-    if (engine_queues(&walk->plan))
-        let_wait(bounds, allowed);
-    for (size_t i = 0; i < allowed; i++)
-        keep(walk, index, micro[i], &bounds[i]);
-    if (bounds[0].is != BOUND_LARGE)
-        return;
-    walk->any_hopeless =
-        bounds[0].state_bytes > search_most_bytes(walk->hunt->ask, &walk->plan);
-    memcpy(walk->hopeless, index, sizeof walk->hopeless);
 }
 
 /* Without bounds: what is allowed is evaluated exactly. */
@@ -244,7 +225,7 @@ void hunt_walk(void *arg, size_t task, unsigned worker)
                                  .bounds = bounds,
                                  .number = layouts[i].first};
         hunt_set_keys(hunt, 0, layouts[i].index, &walks[i].plan);
-        walks[i].place = search_place_create(bounds, &walks[i].plan, &arena);
+        walks[i].place = search_place_create(bounds, &walks[i].plan, layouts[i].index, &arena);
     }
     do {
         for (size_t i = 0; i < n; i++) {

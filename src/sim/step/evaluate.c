@@ -81,8 +81,19 @@ static void set_slots(struct evaluator *e, const struct plan *plan)
     slots_from_plan(plan, &e->slots);
     e->pp = plan->parallel.pp;
     e->vpp = plan->parallel.vpp;
+    if (e->cp != plan->parallel.cp) {
+        e->bank = NULL;   /* replicas may be placed by nodes, which hold other ranks */
+        e->steady.pp = 0; /* stages anew */
+    }
+    e->cp = plan->parallel.cp;
     if (e->work.apart)
         demand_stages_of(plan, &e->stages);
+}
+
+static bool has_slots(const struct evaluator *e, const struct plan *plan)
+{
+    const struct parallel *p = &plan->parallel;
+    return e->pp == p->pp && e->vpp == p->vpp && e->cp == p->cp;
 }
 
 static void rebuild(struct evaluator *e, const struct plan *plan, enum moe_path path)
@@ -195,7 +206,7 @@ static bool follow(struct evaluator *e, const struct plan *plan, uint64_t struct
     enum moe_path path = stack_path(plan, NULL);
     if (!e->built || e->path != path)
         rebuild(e, plan, path);
-    else if (!e->refused && e->pp == plan->parallel.pp && e->vpp == plan->parallel.vpp)
+    else if (!e->refused && has_slots(e, plan))
         slots_set_numbers(plan, &e->slots);
     else if (!e->refused)
         set_slots(e, plan);

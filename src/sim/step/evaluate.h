@@ -44,7 +44,7 @@ struct evaluator {
     uint64_t *values;
     struct steady steady; /* what of stages, sizes and sums stays within a structure */
     uint64_t structure;   /* the caller's number of the structure that is built */
-    uint64_t pp, vpp;     /* of the plan that the slots are of */
+    uint64_t pp, vpp, cp; /* of the plan that the slots are of */
     enum moe_path path;
     bool least;     /* set by the caller: for the least that routing can ask for, unsampled */
     bool bound;     /* set by the caller: time_evaluated as stepper.bound says */
@@ -91,9 +91,9 @@ void evaluate_overflow(const struct work *work, const uint64_t *values,
 bool evaluate_is_routed(const struct plan *plan, const struct work *work);
 
 /* Evaluates a plan. `structure` is any number that changes whenever something other than a slot
- * (evaluate_is_slot) changed since the last call on this evaluator; parallel.pp and vpp may
- * have, where the list stays (sim/search/search_bound). Allocates only when the structure
- * changes. */
+ * (evaluate_is_slot) changed since the last call on this evaluator; parallel.pp, vpp and cp
+ * may have, where the list stays (search_family of sim/search). Allocates only when the
+ * structure changes. */
 void evaluate(struct evaluator *evaluator, const struct plan *plan, uint64_t structure,
               struct evaluation *out);
 

@@ -44,10 +44,13 @@ void pricing_follow(struct pricing *pricing, const struct plan *plan, enum moe_p
         (double)plan_joined_tokens(plan) * (everyone ? 1 : (double)plan->parallel.ep);
 }
 
-void pricing_place(struct pricing *pricing, const struct plan *plan)
+void pricing_place(struct pricing *pricing, const struct plan *plan, enum moe_path path)
 {
     for (unsigned g = 0; g < GROUP_COUNT; g++)
         pricing->place[g] = comm_place(plan, (enum process_group)g);
+    pricing->once = path_system_of(path)->exchange == EXCHANGE_TOKENS
+                        ? once_a_node(plan, &pricing->place[GROUP_EP])
+                        : 0;
 }
 
 void pricing_init(struct pricing *pricing, const struct plan *plan, enum moe_path path,
@@ -55,11 +58,8 @@ void pricing_init(struct pricing *pricing, const struct plan *plan, enum moe_pat
 {
     pricing->plan = plan;
     rates_init(&pricing->rates, plan, path, profile, attempt);
-    pricing_place(pricing, plan);
+    pricing_place(pricing, plan, path);
     pricing_follow(pricing, plan, path);
-    pricing->once = path_system_of(path)->exchange == EXCHANGE_TOKENS
-                        ? once_a_node(plan, &pricing->place[GROUP_EP])
-                        : 0;
 }
 
 /* ---- families ---- */

@@ -30,8 +30,9 @@ void pricing_init(struct pricing *pricing, const struct plan *plan, enum moe_pat
 /* Takes over a plan that differs in numbers only (evaluate_is_slot). */
 void pricing_follow(struct pricing *pricing, const struct plan *plan, enum moe_path path);
 
-/* Where the ranks of each group stand, of a plan that differs in parallel.pp. */
-void pricing_place(struct pricing *pricing, const struct plan *plan);
+/* Where the ranks of each group stand, of a plan that differs in parallel.pp and
+ * cp. */
+void pricing_place(struct pricing *pricing, const struct plan *plan, enum moe_path path);
 
 /* The family whose constants price an op. */
 enum profile_item price_item(const struct op *op, const uint64_t *values);

@@ -29,7 +29,8 @@ struct step_parts {
 bool stepper_parts(struct stepper *stepper, const struct demand *demand, bool tasks,
                    struct step_time *out, struct step_parts *parts);
 
-/* Values and prices of the ops under balanced routing; false when a size overflows. */
+/* Values under balanced routing, and prices of the ops that stretches_least is of; false when a
+ * size overflows. */
 bool stepper_even(struct stepper *stepper);
 
 /* A plan's pipeline but for seconds; the chunks of a stage; the layers of a stage's chunk. */

@@ -95,9 +95,10 @@ void stepper_turn(struct stepper *s, const struct plan *plan)
     stepper_follow(s, plan);
     if (s->draft)
         step_draft_turn(s, plan);
-    if (was.pp != now->pp)
-        pricing_place(&s->pricing, &s->plan);
-    if (was.pp != now->pp || was.vpp != now->vpp)
+    bool moved = was.pp != now->pp || was.cp != now->cp;
+    if (moved)
+        pricing_place(&s->pricing, &s->plan, s->plan.moe.path);
+    if (moved || was.vpp != now->vpp)
         slots_from_plan(&s->plan, &s->slots);
 }
 
@@ -178,12 +179,16 @@ static bool evaluate_values(struct stepper *s, const struct demand *demand)
     return sizes_eval(&s->work.sizes, &slots, s->values);
 }
 
+static double price_op(const struct stepper *s, const struct op *op, const uint64_t *values)
+{
+    return price_of(&s->pricing, &s->work, op, values).s;
+}
+
 static void price_ops(struct stepper *s, bool evenly)
 {
     for (size_t i = 0; i < s->work.n_ops; i++) {
         const struct op *op = &s->work.ops[i];
-        const uint64_t *v = evenly && moves(s, op) ? s->even : s->values;
-        s->op_s[i] = price_of(&s->pricing, &s->work, op, v).s;
+        s->op_s[i] = price_op(s, op, evenly && moves(s, op) ? s->even : s->values);
     }
 }
 
@@ -192,7 +197,10 @@ bool stepper_even(struct stepper *s)
     s->pricing.plan = &s->plan;
     if (!evaluate_values(s, NULL))
         return false;
-    price_ops(s, false);
+    for (size_t i = 0; i < s->work.n_ops; i++) {
+        const struct op *op = &s->work.ops[i];
+        s->op_s[i] = stretch_is_least(s, op) || op->loop ? price_op(s, op, s->values) : 0;
+    }
     return true;
 }
 

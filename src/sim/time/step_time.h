@@ -86,7 +86,7 @@ enum status stepper_share(struct stepper *stepper, const struct plan *plan,
 /* Takes over a plan that differs in numbers only (evaluate_is_slot). */
 void stepper_follow(struct stepper *stepper, const struct plan *plan);
 
-/* Takes over one that differs in parallel.pp and vpp, too, and has the same list. */
+/* Takes over one that differs in parallel.pp, vpp and cp, too, and has the same list. */
 void stepper_turn(struct stepper *stepper, const struct plan *plan);
 
 /* Another profile, or one constant of it tried otherwise. */

@@ -238,12 +238,17 @@ bool stretch_is_routed(const struct op *op)
     return is_own(op) && segment_has_experts(op->segment) && between;
 }
 
-static bool counts(const struct stepper *s, const struct op *op, enum which which)
+bool stretch_is_least(const struct stepper *s, const struct op *op)
 {
-    if (which != LEAST_OPS)
-        return which == ALL_OPS || stretch_is_routed(op);
     bool every = !op->layers.node || op->layers.node == s->work.use[op->segment].repeat.node;
     return is_own(op) && every;
+}
+
+static bool counts(const struct stepper *s, const struct op *op, enum which which)
+{
+    if (which == LEAST_OPS)
+        return stretch_is_least(s, op);
+    return which == ALL_OPS || stretch_is_routed(op);
 }
 
 static void add_host(const struct stepper *s, enum which which, struct stretches *out)

@@ -42,6 +42,9 @@ bool stretch_is_routed(const struct op *op);
  * and between stages, and without those that only some of the layers may run. */
 void stretches_least(struct stretches *all, const struct stepper *stepper);
 
+/* Whether an op is of that part. */
+bool stretch_is_least(const struct stepper *stepper, const struct op *op);
+
 void stretch_add(struct stretch *sum, const struct stretch *one, double times);
 
 /* Puts what may run beside the compute stream there, and what is left of it, and of launches,
