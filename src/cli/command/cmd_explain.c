@@ -44,6 +44,8 @@ static enum status read_failure(const struct invocation *call, struct failure *o
         return STATUS_OK;
     err_set(err, STATUS_INPUT, "no failed allocation in %s",
             settings->log ? settings->log : "the text of '--oom'");
+    if (!settings->log && file_is_there(text))
+        return err_hint(err, "it names a file, which --log reads: --log %.200s", text);
     return err_hint(err, "moeplan knows those of torch, XLA, vLLM, NVSHMEM and NCCL, and an "
                          "amount alone: '26.21 GiB'");
 }
