@@ -43,7 +43,8 @@ uint64_t engine_sglang_chunk(const struct plan *plan)
 {
     bool overflow = false;
     uint64_t given = plan->workload.max_num_batched_tokens;
-    return given ? checked_mul(given, plan_engine_replicas(plan), &overflow) : tier_of(plan)->chunk;
+    return given ? checked_mul(given, plan_engine_replicas(plan), &overflow)
+                 : tier_of(plan)->chunk;
 }
 
 uint64_t engine_sglang_graph_batch(const struct plan *plan)
