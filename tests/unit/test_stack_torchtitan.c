@@ -57,6 +57,29 @@ static void routed_output_is_not_divided_by_tensor_parallelism(void **state)
     arena_release(&arena);
 }
 
+static bool holds(const struct prediction *prediction, const char *name)
+{
+    for (size_t i = 0; i < prediction->memory.n_buffers; i++)
+        if (!strcmp(prediction->memory.buffers[i].name, name))
+            return true;
+    return false;
+}
+
+/* The loss in f32 keeps its log-softmax for backward; compiled it is made again. */
+static void the_loss_is_pytorchs(void **state)
+{
+    (void)state;
+    for (unsigned compiled = 0; compiled < 2; compiled++) {
+        struct arena arena = {0};
+        struct prediction prediction;
+        const struct override set = {"stack.compiled", compiled ? "true" : "false", "--set"};
+        predict_example(&set, 1, &arena, &prediction);
+        assert_int_equal(holds(&prediction, "log_softmax"), !compiled);
+        assert_int_equal(holds(&prediction, "softmax"), compiled);
+        arena_release(&arena);
+    }
+}
+
 static uint64_t total_of(const char *key, const char *value)
 {
     struct arena arena = {0};
@@ -109,6 +132,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(baseline_fits_at_131072_tokens_only),
         cmocka_unit_test(routed_output_is_not_divided_by_tensor_parallelism),
+        cmocka_unit_test(the_loss_is_pytorchs),
         cmocka_unit_test(recomputation_orders_memory),
         cmocka_unit_test(what_it_does_not_run_is_refused),
     };

@@ -92,6 +92,15 @@ static const struct {
 #undef ROWS
 };
 
+/* Compiled, PyTorch's loss keeps no log-softmax: it is made again from the f32 logits where
+ * the gradient is (compile.components has model and loss). */
+static enum cross_entropy loss_of(const struct train *t)
+{
+    const struct stack *stack = &t->plan->stack;
+    bool compiled = stack->kind == STACK_TORCHTITAN && stack->compiled;
+    return compiled && stack->cross_entropy == LOSS_TORCH ? LOSS_F32 : stack->cross_entropy;
+}
+
 /* Rows whose logits are there at once. */
 static struct size rows_at_once(struct train *t)
 {
@@ -103,7 +112,7 @@ static struct size rows_at_once(struct train *t)
 
 static void add_logits(struct train *t)
 {
-    enum cross_entropy loss = t->plan->stack.cross_entropy;
+    enum cross_entropy loss = loss_of(t);
     struct size vocab = t->d.width[COL_VOCAB];
     if (stack_gathers_logits(t->plan))
         vocab = size_mul(t->z, vocab, size_slot(t->z, SLOT_TP));
