@@ -2,15 +2,10 @@
 #include "sim/time/step_floor.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "sim/time/step_parts.h"
 #include "work/piece/stage.h"
-
-/* Groups whose ranks do not follow from keys that a floor is the same for. */
-static bool varies(enum process_group group)
-{
-    return process_group_is_data(group) || group == GROUP_PP;
-}
 
 bool step_floor_of(struct stepper *s, struct step_floor *out)
 {
@@ -25,8 +20,12 @@ bool step_floor_of(struct stepper *s, struct step_floor *out)
             out->device_s[segment][pass] = fmax(0, stretch_s(b) - hidden);
             out->host_s[segment][pass] = b->host_s;
         }
-    for (unsigned g = 0; g < GROUP_COUNT; g++)
-        out->place[g] = s->pricing.place[g];
+    memset(out->uses, 0, sizeof out->uses);
+    for (size_t i = 0; i < s->work.n_ops; i++) {
+        const struct op *op = &s->work.ops[i];
+        out->uses[op->group] |= stretch_is_least(s, op) || op->loop;
+    }
+    memcpy(out->place, s->pricing.place, sizeof out->place);
     return true;
 }
 
@@ -50,8 +49,8 @@ bool step_floor_holds(const struct step_floor *floor, const struct floor_chunks 
 {
     for (unsigned g = 0; g < GROUP_COUNT; g++) {
         const struct comm_place *x = &floor->place[g], *y = &chunks->place[g];
-        if (!varies((enum process_group)g) && (x->ranks < y->ranks || x->ranks > y->ranks ||
-                                               x->inside < y->inside || x->inside > y->inside))
+        if (floor->uses[g] && (x->ranks < y->ranks || x->ranks > y->ranks ||
+                               x->inside < y->inside || x->inside > y->inside))
             return false;
     }
     return true;

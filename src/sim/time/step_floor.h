@@ -16,7 +16,8 @@
 /* One layer of each segment, forward and backward, under balanced routing. */
 struct step_floor {
     double device_s[SEGMENT_COUNT][PASSES], host_s[SEGMENT_COUNT][PASSES];
-    struct comm_place place[GROUP_COUNT]; /* where its collectives' ranks stand */
+    bool uses[GROUP_COUNT];               /* by its collectives */
+    struct comm_place place[GROUP_COUNT]; /* where their ranks stand */
 };
 
 /* Which layers the chunks of a pipeline have, with room for their seconds. */
