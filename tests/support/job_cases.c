@@ -338,6 +338,8 @@ const struct job_case job_cases[] = {
      "parallel.tp=1 parallel.dp=4 parallel.ep=1 parallel.etp=4 cluster.node.devices=4 "
      "workload.micro_batch=64 memory.fraction=0.8",
      0},
+    {"vllm/minimax.sh", "cluster=h100",
+     "model.layers=62 model.moe.experts=256 precision.weights=fp8_block parallel.tp=4", 0},
     {"sglang/replicas.sh", "cluster=h100",
      "parallel.tp=2 parallel.dp=2 parallel.ep=1 parallel.etp=2 cluster.node.devices=4 "
      "workload.context_length=32768",

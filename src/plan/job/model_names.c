@@ -56,6 +56,8 @@ static const struct model_name {
     {"glm-5.2", "glm-5.2", NULL, NULL, NULL, "zai-org/GLM-5.2", NULL},
     {"minimax-text-01", "minimax-text-01", NULL, NULL, NULL, "MiniMaxAI/MiniMax-Text-01", NULL},
     {"minimax-m2.5", "minimax-m2.5", NULL, NULL, NULL, "MiniMaxAI/MiniMax-M2.5", "fp8_block"},
+    {"minimax-m2.5", "minimax-m2", NULL, NULL, NULL, NULL, "fp8_block"}, /* same shape */
+    {"minimax-m2.5", "minimax-m2.1", NULL, NULL, NULL, NULL, "fp8_block"},
     {"minimax-m2.7", "minimax-m2.7", NULL, NULL, NULL, "MiniMaxAI/MiniMax-M2.7", NULL},
     {"qwen3-32b", "qwen3-32b", "qwen3-32b", "qwen3 32B", "qwen3_32b", "Qwen/Qwen3-32B", NULL},
     {"qwen3-next-80b-a3b", "qwen3-next-80b-a3b", "qwen3-next-80b-a3b", NULL,
