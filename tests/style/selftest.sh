@@ -3,7 +3,7 @@
 # one seeded fault at a time is caught by the check it belongs to.
 root=${1:?usage: selftest.sh ROOT}
 here=$(cd "$(dirname "$0")" && pwd)
-unset MOEPLAN_STAMPS
+unset MOEPLAN_STAMPS MOEPLAN_LIBRARY
 scratch=$(mktemp -d) || exit 1
 trap 'rm -rf "$scratch"' EXIT
 tree=$scratch/tree
@@ -91,7 +91,7 @@ catches purity 'may not make' src/plan/x.c 'int f(void)\n{\n    printf("no");\n}
 catches purity 'may not make' src/exec/x.c '/* a comment\n */ int f(void)\n{\n    exit(1);\n}\n'
 catches headers 'does not compile alone' src/base/x.h "$(guarded BASE_X 'size_t f(void);\n')"
 catches headers 'include guard is not' src/base/x.h '#ifndef OTHER_H\n#define OTHER_H\n#endif\n'
-catches headers 'does not compile alone' src/base/x.h \
+catches headers 'do not compile twice' src/base/x.h \
     '#ifndef MOEPLAN_BASE_X_H\nstruct x {\n    int a;\n};\n#endif\n'
 catches sizes 'file has 601 lines' src/base/x.c \
     "int f(void)\n{\n$(lines 30 '    f();')}\n\nint g(void)\n{\n$(lines 30 '    f();')}\n$(
@@ -142,9 +142,33 @@ if run headers; then
     status=1
 fi
 
-MOEPLAN_SANITIZE=
+# What the library has compiled alone is not compiled alone again, unless something is newer.
+unset MOEPLAN_STAMPS
+sound
+plant src/base/a.h "$(guarded BASE_A 'size_t a(void);\n')" # as if the compiler had known it
+plant src/base/x.c '#include <stddef.h>\n'
+objects=$scratch/CMakeFiles/moeplan_core.dir/src/base
+mkdir -p "$objects"
 MOEPLAN_LIBRARY=$scratch/x.a
-export MOEPLAN_SANITIZE MOEPLAN_LIBRARY
+export MOEPLAN_LIBRARY
+touch "$objects/a.c.o" "$objects/x.c.o" "$MOEPLAN_LIBRARY"
+run headers
+grep -q 'src/base/a.h:1: header does not' "$scratch/log" && {
+    echo 'check_headers compiles a header alone that a source begins with'
+    status=1
+}
+for older in "touch -d '1 minute' $tree/src/base/x.c" "rm $objects/a.c.o"; do
+    eval "$older"
+    run headers
+    grep -q 'src/base/a.h:1: header does not' "$scratch/log" || {
+        echo "check_headers takes for compiled what is not: $older"
+        status=1
+    }
+    touch -d '1 minute ago' "$tree/src/base/x.c"
+done
+
+MOEPLAN_SANITIZE=
+export MOEPLAN_SANITIZE
 library 'int counter;\nint f(void)\n{\n    static int calls = 1;\n    return calls++;\n}\n'
 if run globals || [ "$(grep -c 'writable variable' "$scratch/log")" != 2 ]; then
     echo "check_globals does not find the two writable variables of a file"
