@@ -1,7 +1,10 @@
 /* Thread pool: threads with a CPU of their own spin for the next job, then sleep; see pool.h.
  * They spin about as long as being woken costs (some 50 us on a virtual machine), so that a
- * wait never costs more than twice what the better choice would have; without CPUs of their own
- * they sleep at once, because a spinning barrier on shared CPUs waits out whole time slices. */
+ * wait never costs more than twice what the better choice would have; half as long after each
+ * spin in vain, until a wait is short again. Without CPUs of their own they sleep at once,
+ * because a spinning barrier on shared CPUs waits out whole time slices.
+ * A job is over when its tasks are: the caller closes it, and waits for the threads that joined
+ * it, not for those that are still being woken. */
 #ifdef __linux__
 #define _GNU_SOURCE /* sched_setaffinity */
 #endif
@@ -16,12 +19,16 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { SPIN_NS = 50 * 1000, SPINS_BETWEEN_LOOKS = 64, POOL_MOST = 1024 };
+enum { SPIN_NS = 50 * 1000, SPINS_BETWEEN_LOOKS = 64, POOL_MOST = 1024, IN_VAIN_MOST = 6 };
+
+/* The state: how many threads have joined the job, whether others may, the job's number. */
+enum { JOINED = 2 * POOL_MOST - 1, OPEN = 2 * POOL_MOST, NUMBER = 2 * OPEN };
 
 struct worker {
     struct pool *pool;
     pthread_t thread;
     unsigned number;
+    unsigned in_vain; /* its last spins */
 };
 
 struct pool {
@@ -34,8 +41,9 @@ struct pool {
     void *arg;
     size_t n_tasks;
     atomic_size_t next;
-    atomic_uint generation; /* number of the job; odd jobs and even jobs alike */
-    atomic_uint busy;       /* workers that have not finished the present job */
+    atomic_uint state;
+    unsigned in_vain;  /* the caller's last spins */
+    unsigned sleeping; /* workers */
     bool stop;
 };
 
@@ -97,26 +105,90 @@ static int64_t now_ns(void)
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-/* Spins while the value is `old`; gives up after a while. */
-static void spin_while(const struct pool *pool, atomic_uint *value, unsigned old)
+/* What is waited for; a job other than the one that was seen last. */
+typedef bool condition(const struct pool *pool, unsigned seen);
+
+static bool is_offered(const struct pool *pool, unsigned seen)
 {
-    int64_t end = pool->pinned ? now_ns() + SPIN_NS : 0;
-    while (pool->pinned && now_ns() < end)
-        for (int i = 0; i < SPINS_BETWEEN_LOOKS; i++)
-            if (atomic_load(value) != old)
-                return;
+    unsigned state = atomic_load(&pool->state);
+    return (state & OPEN) && state / NUMBER != seen;
 }
 
-/* Waits until the job's number differs from `seen`; false when the pool ends. */
-static bool wait_for_job(struct pool *pool, unsigned seen)
+static bool is_left(const struct pool *pool, unsigned seen)
 {
-    spin_while(pool, &pool->generation, seen);
+    (void)seen;
+    return (atomic_load(&pool->state) & JOINED) == 0;
+}
+
+/* Spins until it holds; gives up after a while. */
+static bool spin_until(const struct pool *pool, condition *holds, unsigned seen,
+                       unsigned *in_vain)
+{
+    int64_t end = pool->pinned ? now_ns() + (SPIN_NS >> *in_vain) : 0;
+    while (pool->pinned && now_ns() < end)
+        for (int i = 0; i < SPINS_BETWEEN_LOOKS; i++)
+            if (holds(pool, seen)) {
+                *in_vain = 0;
+                return true;
+            }
+    return holds(pool, seen);
+}
+
+/* Sleeps until it holds; false when the pool ends. With the lock. */
+static bool sleep_until(struct pool *pool, condition *holds, unsigned seen,
+                        pthread_cond_t *signal)
+{
+    while (!pool->stop && !holds(pool, seen))
+        pthread_cond_wait(signal, &pool->lock);
+    return !pool->stop;
+}
+
+/* After a wait that began then and was slept through: was it so short that spinning pays? */
+static void learn(unsigned *in_vain, int64_t begun)
+{
+    if (now_ns() - begun < 2 * SPIN_NS)
+        *in_vain = 0;
+    else if (*in_vain < IN_VAIN_MOST)
+        ++*in_vain;
+}
+
+/* Waits for a job that was not seen; false when the pool ends. */
+static bool wait_for_job(struct worker *worker, unsigned seen)
+{
+    struct pool *pool = worker->pool;
+    int64_t begun = now_ns();
+    if (spin_until(pool, is_offered, seen, &worker->in_vain))
+        return true;
     pthread_mutex_lock(&pool->lock);
-    while (!pool->stop && atomic_load(&pool->generation) == seen)
-        pthread_cond_wait(&pool->wake, &pool->lock);
-    bool go = !pool->stop;
+    pool->sleeping++;
+    bool go = sleep_until(pool, is_offered, seen, &pool->wake);
+    pool->sleeping--;
     pthread_mutex_unlock(&pool->lock);
+    learn(&worker->in_vain, begun);
     return go;
+}
+
+/* Joins the job unless it is over; the job is seen then. */
+static bool join(struct pool *pool, unsigned *seen)
+{
+    unsigned state = atomic_load(&pool->state);
+    while ((state & OPEN) && state / NUMBER != *seen)
+        if (atomic_compare_exchange_weak(&pool->state, &state, state + 1)) {
+            *seen = state / NUMBER;
+            return true;
+        }
+    return false;
+}
+
+/* The last one out of a job that is closed tells the caller. */
+static void leave(struct pool *pool)
+{
+    unsigned before = atomic_fetch_sub(&pool->state, 1);
+    if ((before & OPEN) || (before & JOINED) != 1)
+        return;
+    pthread_mutex_lock(&pool->lock);
+    pthread_cond_signal(&pool->done);
+    pthread_mutex_unlock(&pool->lock);
 }
 
 static void *work(void *arg)
@@ -125,13 +197,11 @@ static void *work(void *arg)
     struct pool *pool = worker->pool;
     if (pool->pinned)
         pin(worker->number);
-    for (unsigned seen = 0; wait_for_job(pool, seen); seen++) {
+    for (unsigned seen = 0; wait_for_job(worker, seen);) {
+        if (!join(pool, &seen))
+            continue;
         take_tasks(pool, worker->number);
-        if (atomic_fetch_sub(&pool->busy, 1) == 1) {
-            pthread_mutex_lock(&pool->lock);
-            pthread_cond_signal(&pool->done);
-            pthread_mutex_unlock(&pool->lock);
-        }
+        leave(pool);
     }
     return NULL;
 }
@@ -170,17 +240,17 @@ unsigned pool_size(const struct pool *pool)
     return pool ? pool->n_workers + 1 : 1;
 }
 
-static void wait_until_done(struct pool *pool)
+/* Nobody joins any more; waits for those that have. */
+static void close_job(struct pool *pool)
 {
-    for (unsigned busy; (busy = atomic_load(&pool->busy)) != 0;) {
-        spin_while(pool, &pool->busy, busy);
-        if (atomic_load(&pool->busy) == busy)
-            break;
-    }
+    int64_t begun = now_ns();
+    atomic_fetch_and(&pool->state, ~(unsigned)OPEN);
+    if (is_left(pool, 0) || spin_until(pool, is_left, 0, &pool->in_vain))
+        return;
     pthread_mutex_lock(&pool->lock);
-    while (atomic_load(&pool->busy) != 0)
-        pthread_cond_wait(&pool->done, &pool->lock);
+    sleep_until(pool, is_left, 0, &pool->done);
     pthread_mutex_unlock(&pool->lock);
+    learn(&pool->in_vain, begun);
 }
 
 void pool_run(struct pool *pool, size_t n_tasks, pool_task *task, void *arg)
@@ -190,17 +260,17 @@ void pool_run(struct pool *pool, size_t n_tasks, pool_task *task, void *arg)
             task(arg, i, 0);
         return;
     }
-    pthread_mutex_lock(&pool->lock);
     pool->task = task;
     pool->arg = arg;
     pool->n_tasks = n_tasks;
     atomic_store(&pool->next, 0);
-    atomic_store(&pool->busy, pool->n_workers);
-    atomic_fetch_add(&pool->generation, 1);
-    pthread_cond_broadcast(&pool->wake);
+    atomic_store(&pool->state, (atomic_load(&pool->state) + NUMBER) | OPEN);
+    pthread_mutex_lock(&pool->lock);
+    if (pool->sleeping)
+        pthread_cond_broadcast(&pool->wake);
     pthread_mutex_unlock(&pool->lock);
     take_tasks(pool, 0);
-    wait_until_done(pool);
+    close_job(pool);
 }
 
 void pool_free(struct pool *pool)
