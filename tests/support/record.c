@@ -12,8 +12,14 @@
 
 #include "report/predict/print.h"
 
-static const char *printed(const struct predict_view *view,
-                           void (*print)(const struct predict_view *view))
+static void close_record(FILE *out)
+{
+    assert_int_equal(fclose(out), 0);
+}
+
+/* What a printer writes; the caller frees it. */
+static char *printed(const struct predict_view *view,
+                     void (*print)(const struct predict_view *view))
 {
     char *bytes = NULL;
     size_t n = 0;
@@ -21,10 +27,8 @@ static const char *printed(const struct predict_view *view,
     to.out = open_memstream(&bytes, &n);
     assert_non_null(to.out);
     print(&to);
-    assert_int_equal(fclose(to.out), 0);
-    const char *copy = arena_strdup(view->arena, bytes);
-    free(bytes);
-    return copy;
+    close_record(to.out);
+    return bytes;
 }
 
 /* Behind the member "plan" of the JSON: the first line that closes an outermost member. */
@@ -36,17 +40,37 @@ static const char *behind_plan(const char *json)
     return end;
 }
 
-/* The screen without the lines that repeat the plan: model's name and layout. */
-static const char *without_job(const char *text, struct arena *arena)
+/* Writes the screen without the lines that repeat the plan: model's name and layout. */
+static void put_without_job(FILE *out, const char *text)
 {
     const char *model = strstr(text, "\nmodel "), *software = strstr(text, "\nsoftware ");
     const char *layout = strstr(text, "\nlayout "), *memory = strstr(text, "\nmemory ");
     const char *routing = strstr(text, "\nrouting "), *cache = strstr(text, "\nKV cache ");
     const char *end = cache ? cache : routing ? routing : memory;
-    if (!model || !software || !layout || !end)
-        return text;
-    return arena_printf(arena, "%.*s%.*s%s", (int)(model - text), text,
-                        (int)(layout - software), software, end);
+    if (model && software && layout && end) {
+        fwrite(text, 1, (size_t)(model - text), out);
+        fwrite(software, 1, (size_t)(layout - software), out);
+        text = end;
+    }
+    fputs(text, out);
+}
+
+/* Both in one text of the arena. Written in pieces: printf takes a long text byte by byte. */
+static const char *record_of(const struct predict_view *view)
+{
+    char *screen = printed(view, predict_print_text), *json = printed(view, predict_print_json);
+    char *bytes = NULL;
+    size_t n = 0;
+    FILE *out = open_memstream(&bytes, &n);
+    assert_non_null(out);
+    put_without_job(out, screen);
+    fputs(behind_plan(json), out);
+    close_record(out);
+    const char *record = arena_strndup(view->arena, bytes, n);
+    free(bytes);
+    free(json);
+    free(screen);
+    return record;
 }
 
 const char *plan_record(const struct plan *plan, struct arena *arena)
@@ -70,6 +94,5 @@ const char *plan_record(const struct plan *plan, struct arena *arena)
         .term = &term,
         .arena = arena,
     };
-    return arena_printf(arena, "%s%s", without_job(printed(&view, predict_print_text), arena),
-                        behind_plan(printed(&view, predict_print_json)));
+    return record_of(&view);
 }

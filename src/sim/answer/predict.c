@@ -453,10 +453,12 @@ static enum status report_ops(struct context *c, const struct predict_options *o
 {
     if (!options->ops)
         return STATUS_OK;
+    struct ops_ask ask = *options->ops;
+    ask.rows = ask.data == options->routing ? c->rows : NULL;
     struct err refused = {0}; /* sizes past 64 bits, or a plan that the host cannot perform */
-    TRY(ops_check(c->plan, options->ops, err));
-    out->has_ops = ops_of(c->plan, options->ops, &c->work, &c->slots, c->arena, &out->ops,
-                          &refused) == STATUS_OK;
+    TRY(ops_check(c->plan, &ask, err));
+    out->has_ops =
+        ops_of(c->plan, &ask, &c->work, &c->slots, c->arena, &out->ops, &refused) == STATUS_OK;
     bool backward = c->plan->workload.mode == MODE_TRAIN;
     if (c->plan->stack.kind == STACK_HOST)
         out->has_slice = ops_slice(c->plan, options->routing, backward, options->workers,

@@ -27,12 +27,16 @@ static void place(struct route *r, struct arena *arena)
 }
 
 enum status route_init(const struct plan *plan, const struct routing_data *data,
-                       struct arena *arena, struct route *r, struct err *err)
+                       const struct rows *rows, struct arena *arena, struct route *r,
+                       struct err *err)
 {
     struct rows_spec spec;
     rows_spec_from_plan(plan, data, &spec);
     *r = (struct route){.arena = arena};
-    TRY(rows_prepare(&spec, arena, &r->rows, err));
+    if (rows)
+        r->rows = *rows;
+    else
+        TRY(rows_prepare(&spec, arena, &r->rows, err));
     rows_scratch_init(&r->rows, arena, &r->scratch);
     struct layer_sample *s = &r->sample;
     *s = (struct layer_sample){.R = spec.ranks,

@@ -17,10 +17,11 @@ struct route {
     int32_t *ids;               /* [R, T, K], the sample's */
 };
 
-/* STATUS_INPUT when the plan's routing cannot be sampled. data: files the plan names, or NULL.
- * Memory from the arena. */
+/* STATUS_INPUT when the plan's routing cannot be sampled. data: files the plan names, or NULL;
+ * rows: its laws as rows_prepare made them, or NULL. Memory from the arena. */
 enum status route_init(const struct plan *plan, const struct routing_data *data,
-                       struct arena *arena, struct route *routing, struct err *err);
+                       const struct rows *rows, struct arena *arena, struct route *routing,
+                       struct err *err);
 
 /* Bytes that the sample of a plan's group takes. */
 uint64_t route_bytes(const struct plan *plan);

@@ -38,6 +38,7 @@ struct ops_report {
 
 struct ops_ask {
     const struct routing_data *data; /* files that the plan's routing names, or NULL */
+    const struct rows *rows;         /* its laws where they are known, or NULL */
     const struct profile *profile;   /* that prices them; NULL: the cluster's own rates */
     bool named;                      /* rank is set; else the fullest rank of the sample */
     uint64_t rank, sample;

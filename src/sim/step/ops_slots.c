@@ -35,7 +35,7 @@ static enum status exact(const struct plan *plan, const struct ops_ask *ask,
                          struct err *err)
 {
     struct route route;
-    TRY(route_init(plan, ask->data, arena, &route, err));
+    TRY(route_init(plan, ask->data, ask->rows, arena, &route, err));
     route_step(&route, ask->sample);
     const struct layer_sample *s = &route.sample;
     uint64_t *rows = arena_alloc(arena, s->R, sizeof *rows), experts = s->R * s->local;
@@ -105,7 +105,10 @@ static enum status counted(const struct plan *plan, const struct ops_ask *ask,
     struct rows_scratch scratch;
     struct rows_step step;
     rows_spec_from_plan(plan, ask->data, &spec);
-    TRY(rows_prepare(&spec, arena, &rows, err));
+    if (ask->rows)
+        rows = *ask->rows;
+    else
+        TRY(rows_prepare(&spec, arena, &rows, err));
     rows_scratch_init(&rows, arena, &scratch);
     rows_step_init(&rows, ROWS_WANT_RECEIVED, arena, &step);
     bool gaussian = rows_gauss_valid(&rows);

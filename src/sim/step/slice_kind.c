@@ -42,7 +42,7 @@ static enum status layer_list(struct slice *c, bool backward, struct arena *aren
 static enum status layer_route(struct slice *c, const struct routing_data *data,
                                struct arena *arena, struct err *err)
 {
-    TRY(route_init(c->plan, data, arena, &c->routing, err));
+    TRY(route_init(c->plan, data, NULL, arena, &c->routing, err));
     c->sample = &c->routing.sample;
     return STATUS_OK;
 }
