@@ -17,7 +17,7 @@ compiles() {
         -fsyntax-only -Isrc -x c -
 }
 
-# begun: headers that a source of the library begins with, none where the library is not of today
+# begun: headers that a source of the library begins with; none where anything is newer
 begun() {
     objects=$(dirname "${MOEPLAN_LIBRARY:-none}")/CMakeFiles/moeplan_core.dir
     [ -d "$objects/src" ] && [ -f "$MOEPLAN_LIBRARY" ] || return
