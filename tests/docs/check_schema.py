@@ -10,6 +10,7 @@ import sys
 import jsonschema
 import yaml
 
+LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the same by libyaml, ten times as fast
 wrong = 0
 
 
@@ -31,7 +32,7 @@ plans = []
 results = 0
 for path in sys.argv[3:]:
     with open(path, encoding="utf-8") as file:
-        value = yaml.safe_load(file) if path.endswith(".yaml") else json.load(file)
+        value = yaml.load(file, Loader=LOADER) if path.endswith(".yaml") else json.load(file)
     schema = plan_schema if path.endswith(".yaml") else result_schema
     for error in schema.iter_errors(value):
         place = "/".join(str(part) for part in error.absolute_path)

@@ -1,8 +1,10 @@
 """A Chrome trace as predict and run write it: JSON with the members that Perfetto reads; on a
 track spans follow one another, on `tasks` or `steps` too; nothing begins before 0 or ends after
-the end that the trace states, and something ends there. Usage: check_trace.py TRACE [SECONDS]
+the end that the trace states, and something ends there. Usage: check_trace.py TRACE.json...; a
+TRACE.out beside one is predict's result, whose step ends then.
 """
 import json
+import os
 import sys
 
 TOLERANCE_NS = 2  # a task's spans are rounded one by one
@@ -42,6 +44,12 @@ def check(path, seconds=None):
     return sum(map(len, tracks.values()))
 
 
+def step_seconds(path):
+    with open(path) as file:
+        return json.load(file)["time"]["step_s"]
+
+
 if __name__ == "__main__":
-    wanted = float(sys.argv[2]) if len(sys.argv) > 2 else None
-    print(f"{check(sys.argv[1], wanted)} spans")
+    for path in sys.argv[1:]:
+        result = path.removesuffix(".json") + ".out"
+        check(path, step_seconds(result) if os.path.exists(result) else None)
