@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "base/text.h"
-#include "plan/job/shell.h"
+#include "plan/text/shell.h"
 
 /* The words of the last command, in brackets; a word that is not known says why. */
 static const char *last_command(const char *script, struct arena *arena)

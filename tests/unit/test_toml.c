@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "base/text.h"
-#include "plan/job/toml.h"
+#include "plan/text/toml.h"
 
 static void print(const struct node *node, struct text *out)
 {

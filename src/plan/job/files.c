@@ -4,7 +4,7 @@
 
 #include "base/file.h"
 #include "plan/job/reader.h"
-#include "plan/job/toml.h"
+#include "plan/text/toml.h"
 
 enum status job_other_file(struct job *job, const char *name, const char **path,
                            const char **text, size_t *length)

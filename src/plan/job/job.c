@@ -5,9 +5,9 @@
 
 #include "base/file.h"
 #include "plan/hf/import_hf.h"
-#include "plan/job/container.h"
+#include "plan/text/container.h"
 #include "plan/job/reader.h"
-#include "plan/job/toml.h"
+#include "plan/text/toml.h"
 #include "plan/read/part.h"
 
 /* ---- which kind of file ---- */

@@ -1,5 +1,5 @@
 /* MaxText's settings. Read at AI-Hypercomputer/maxtext e591f30cbbf2. */
-#include "plan/job/maxtext.h"
+#include "plan/framework/maxtext.h"
 #include "plan/job/rows.h"
 
 #define BASE "src/maxtext/configs/base.yml"

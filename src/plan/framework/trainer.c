@@ -1,5 +1,5 @@
 /* See trainer.h. */
-#include "plan/job/trainer.h"
+#include "plan/framework/trainer.h"
 
 #include <assert.h>
 #include <inttypes.h>

@@ -2,7 +2,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "plan/job/megatron.h"
+#include "plan/framework/megatron.h"
 
 static enum status set_attention(struct job *job)
 {

@@ -1,4 +1,4 @@
-/* MaxText's table; for plan/job/maxtext.c. */
+/* MaxText's table; for plan/framework/maxtext.c. */
 #ifndef MOEPLAN_PLAN_JOB_MAXTEXT_H
 #define MOEPLAN_PLAN_JOB_MAXTEXT_H
 

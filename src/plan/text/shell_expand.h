@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 #include "base/text.h"
-#include "plan/job/shell.h"
+#include "plan/text/shell.h"
 
 enum { SHELL_VARIABLES = 4096, SHELL_NESTING = 16, SHELL_TEXT = 4 * 1024 * 1024 };
 

@@ -1,7 +1,7 @@
 /* Megatron-LM and Megatron-Bridge: formats of numbers, the optimizer, low precision. */
 #include <string.h>
 
-#include "plan/job/megatron.h"
+#include "plan/framework/megatron.h"
 
 static const char dtypes[] = "fp32=f32 bf16=bf16 fp16=f16 fp8=fp8 float32=f32 bfloat16=bf16 "
                              "torch.float32=f32 torch.bfloat16=bf16 torch.float16=f16 "

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plan/job/megatron.h"
+#include "plan/framework/megatron.h"
 
 static const char full[] = "full";
 

@@ -1,5 +1,5 @@
 /* A TOML reader; see toml.h. */
-#include "plan/job/toml.h"
+#include "plan/text/toml.h"
 
 #include <ctype.h>
 #include <stdlib.h>

@@ -8,7 +8,7 @@
 
 #include "plan/derive.h"
 #include "plan/job/rows.h"
-#include "plan/job/serving.h"
+#include "plan/framework/serving.h"
 #include "plan/schema/schema.h"
 
 #define PARALLEL_CONFIG "vllm/config/parallel.py 00193b82b0e2"

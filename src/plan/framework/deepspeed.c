@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "plan/job/trainer.h"
+#include "plan/framework/trainer.h"
 #include "plan/schema/schema.h"
 
 #define CONFIG "deepspeed/runtime/config.py"

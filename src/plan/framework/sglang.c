@@ -5,7 +5,7 @@
 
 #include "plan/derive.h"
 #include "plan/job/rows.h"
-#include "plan/job/serving.h"
+#include "plan/framework/serving.h"
 #include "plan/layers.h"
 #include "plan/schema/schema.h"
 

@@ -3,7 +3,7 @@
  * NVIDIA-NeMo/Megatron-Bridge 067f987df03b. */
 #include <string.h>
 
-#include "plan/job/megatron.h"
+#include "plan/framework/megatron.h"
 #include "plan/schema/schema.h"
 
 /* Recipes are called "qwen3_30b_a3b_pretrain_config", "deepseek_v3": the longest beginning. */

@@ -7,7 +7,7 @@
 #include <strings.h>
 
 #include "plan/derive.h"
-#include "plan/job/trainer.h"
+#include "plan/framework/trainer.h"
 #include "plan/schema/schema.h"
 
 #define FSDP "accelerate src/accelerate/utils/dataclasses.py"

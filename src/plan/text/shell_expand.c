@@ -1,5 +1,5 @@
 /* Words of a shell script: quotes, variables, splitting; see shell_expand.h. */
-#include "plan/job/shell_expand.h"
+#include "plan/text/shell_expand.h"
 
 #include <ctype.h>
 #include <inttypes.h>

@@ -2,7 +2,7 @@
 #include <inttypes.h>
 
 #include "plan/derive.h"
-#include "plan/job/megatron.h"
+#include "plan/framework/megatron.h"
 #include "plan/schema/schema.h"
 
 static void on(struct job_writer *writer, bool given, const char *name)

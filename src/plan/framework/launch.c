@@ -5,7 +5,7 @@
 
 #include "base/number.h"
 #include "plan/job/reader.h"
-#include "plan/job/trainer.h"
+#include "plan/framework/trainer.h"
 
 /* ---- what starts a framework ---- */
 

@@ -1,9 +1,9 @@
 /* See container.h. */
-#include "plan/job/container.h"
+#include "plan/text/container.h"
 
 #include <string.h>
 
-#include "plan/job/shell_expand.h"
+#include "plan/text/shell_expand.h"
 #include "plan/source.h"
 
 struct writer {

@@ -1,5 +1,5 @@
 /* See serving.h. */
-#include "plan/job/serving.h"
+#include "plan/framework/serving.h"
 
 #include <stdlib.h>
 #include <string.h>

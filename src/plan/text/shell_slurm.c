@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "plan/job/shell_expand.h"
+#include "plan/text/shell_expand.h"
 
 enum { SLURM_VARIABLES = 2, SLURM_COUNT = 1000000 };
 

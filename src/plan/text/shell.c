@@ -1,10 +1,10 @@
 /* Commands of a shell script; see shell.h. */
-#include "plan/job/shell.h"
+#include "plan/text/shell.h"
 
 #include <string.h>
 
 #include "plan/encoding.h"
-#include "plan/job/shell_expand.h"
+#include "plan/text/shell_expand.h"
 
 enum { SHELL_COMMANDS = 65536 };
 

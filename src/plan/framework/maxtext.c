@@ -1,6 +1,6 @@
 /* MaxText: what its settings mean together. Order of precedence: base.yml < files below
  * base_config < the file < key=value < environment M_KEY. */
-#include "plan/job/maxtext.h"
+#include "plan/framework/maxtext.h"
 
 #include <ctype.h>
 #include <inttypes.h>

@@ -5,7 +5,7 @@
 
 #include "base/text.h"
 #include "plan/derive.h"
-#include "plan/job/megatron.h"
+#include "plan/framework/megatron.h"
 #include "plan/schema/schema.h"
 
 /* Where Bridge keeps a flag that is none of `model`, or calls it something else. */

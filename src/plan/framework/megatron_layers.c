@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "plan/job/megatron.h"
+#include "plan/framework/megatron.h"
 #include "plan/layout.h"
 
 /* ---- which layers have experts: "[0]*1+[1]*26", "([0]+[1])*24" ---- */

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "plan/derive.h"
-#include "plan/job/maxtext.h"
+#include "plan/framework/maxtext.h"
 #include "plan/schema/schema.h"
 
 /* What a policy keeps on the device, or in host memory, in a plan's names. Source:

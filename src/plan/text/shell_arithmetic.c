@@ -1,7 +1,7 @@
 /* $((...)) with + - * / % and brackets over integers and variables of the script. */
 #include <string.h>
 
-#include "plan/job/shell_expand.h"
+#include "plan/text/shell_expand.h"
 
 enum { DEPTH = 16 };
 #define LIMIT INT64_C(1000000000000000)
