@@ -118,7 +118,7 @@ static bool perform(const struct plan *plan, const char *how, bool alone, uint64
     struct case_result result;
     struct case_options options = {
         .backward = plan->moe.path != PATH_DEEPEP_LL, .alone = alone, .rank = rank};
-    if (route_init(plan, NULL, arena, &routing, &err) != STATUS_OK)
+    if (route_init(plan, NULL, NULL, arena, &routing, &err) != STATUS_OK)
         fail_msg("%s: %s", how, err.text);
     route_step(&routing, 0);
     enum status status = case_run(plan, &routing.sample, &options, &result, &err);

@@ -140,7 +140,7 @@ static void perform(struct plan *plan, size_t number)
     if (plan_moe_layers(plan) == 0)
         return; /* a dense model: `run` performs the MoE layer */
     shrink(plan, number);
-    if (route_init(plan, NULL, &arena, &routing, &err) != STATUS_OK)
+    if (route_init(plan, NULL, NULL, &arena, &routing, &err) != STATUS_OK)
         fail_msg("%s: %s", plan->model_name, err.text);
     route_step(&routing, 0);
     if (case_run(plan, &routing.sample, &options, &result, &err) != STATUS_OK)
