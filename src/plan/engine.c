@@ -44,7 +44,8 @@ static const struct engine_release releases_vllm[] = {
 };
 
 static const struct engine_release releases_sglang[] = {
-    {.version = "0.5", .pool = POOL_OF_FREE},
+    /* SGLANG_DEEPEP_NUM_MAX_DISPATCH_TOKENS_PER_RANK */
+    {.version = "0.5", .pool = POOL_OF_FREE, .low_latency_tokens = 128},
 };
 
 static const struct engine_release releases_trtllm[] = {

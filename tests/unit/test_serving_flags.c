@@ -279,6 +279,28 @@ static void states_share_the_pool(void **state)
     }
 }
 
+/* SGLang's low-latency buffers are made for a decode step, whatever a prefill chunk has; where
+ * weights leave nothing to the cache it does not start. */
+static void low_latency_buffers_are_a_decode_steps(void **state)
+{
+    (void)state;
+    static const char text[] = "model: deepseek-v3\ncluster: h200-8x1\nstack: sglang\n"
+                               "parallel: {tp: 1, ep: 8}\nmoe: {path: deepep_ll}\n"
+                               "workload: {mode: decode, queue: true, micro_batch: 32,\n"
+                               "  context_length: 16384}\nmemory: {fraction: %s}\n";
+    struct arena arena = {0};
+    const char *all = arena_printf(&arena, text, "0");
+    struct plan plan = load_text(all, &arena);
+    struct prediction room = predict_text(all, &arena);
+    struct prediction none = predict_text(arena_printf(&arena, text, "0.5"), &arena);
+    assert_int_equal(room.serving.outside_bytes - engine_outside(&plan),
+                     buffer_bytes(&room, "low_latency_buffer"));
+    assert_int_equal(room.memory.verdict, VERDICT_FITS);
+    assert_int_equal(none.serving.cache_bytes, 0);
+    assert_int_equal(none.memory.verdict, VERDICT_OOM);
+    arena_release(&arena);
+}
+
 /* A pool of fewer sequences than stages starts, with stages that wait; one of none does not. */
 static void fewer_sequences_than_stages_start(void **state)
 {
@@ -385,6 +407,7 @@ int main(void)
         cmocka_unit_test(images_may_be_limited),
         cmocka_unit_test(host_caches_are_a_second_wall),
         cmocka_unit_test(windows_keep_fewer_tokens),
+        cmocka_unit_test(low_latency_buffers_are_a_decode_steps),
         cmocka_unit_test(states_share_the_pool),
         cmocka_unit_test(fewer_sequences_than_stages_start),
         cmocka_unit_test(given_pools_have_to_fit),

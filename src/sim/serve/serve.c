@@ -53,8 +53,10 @@ static void hold(uint64_t sequences, struct plan *plan)
 
 const char *serve_refusal(const struct plan *plan, const struct serving_report *pool)
 {
-    if (!pool->present || !engine_takes_fraction(plan))
+    if (!pool->present)
         return NULL;
+    if (!engine_takes_fraction(plan)) /* SGLang raises where not one token is left over */
+        return pool->cache_bytes ? NULL : "nothing is left to its cache";
     if (!pool->sequences)
         return "its cache holds no sequence of the context";
     uint64_t held =

@@ -37,8 +37,9 @@ void serve_step_plan(const struct plan *plan, enum mode mode, uint64_t sequences
 
 /* Why the engine does not start with such a pool, or NULL: vLLM refuses one that does not hold
  * a sequence of the longest context (engines.md 1.3; the others cut what a request may ask
- * for), and takes one that is given as it is, whether or not the device has room for it beside
- * weights, a step and libraries (v1/worker/gpu_worker.py, v1/core/kv_cache_utils.py). */
+ * for, and refuse one that is empty), and takes one that is given as it is, whether or not the
+ * device has room for it beside weights, a step and libraries (v1/worker/gpu_worker.py,
+ * v1/core/kv_cache_utils.py). */
 const char *serve_refusal(const struct plan *plan, const struct serving_report *pool);
 bool serve_starts(const struct plan *plan, const struct serving_report *pool);
 

@@ -76,6 +76,10 @@ enum status stack_sglang_build(const struct plan *plan, struct work *work, struc
     };
     style.moe.queues = QUEUE_ELEMENT;
     style.moe.low_latency_tokens = DEEPEP_LOW_LATENCY_TOKENS;
+    /* deepep-mode auto: prompts go by the other kernels, beside buffers made for a decode step
+     */
+    style.moe.low_latency_rounds =
+        plan->workload.mode == MODE_PREFILL && plan->moe.dispatch_tokens > 0;
     style.moe.kernel = kernel_of(plan, path);
     style.moe.expert_chunk = plan->moe.expert_tokens;
     if (plan->workload.scenario == SCENARIO_PROFILE_RUN)
