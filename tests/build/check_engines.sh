@@ -18,7 +18,7 @@ printf '%s\n' "$table" | awk '
     { seen[$1 " " $2] = 1 }
     $1 ~ /^s90/ && ($3 > 168 || $7 != 4) { print "wgmma: " $0; failed = 1 }
     END {
-        n = split("s90_gemm s90_turned s90_wgrad s90_swiglu", names, " ")
+        n = split("s90_gemm s90_turned s90_wgrad s90_gated", names, " ")
         for (i = 1; i <= n; i++)
             if (nvidia && !((names[i] " sm_90a") in seen)) {
                 print names[i] " is missing"

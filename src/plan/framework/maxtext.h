@@ -1,6 +1,6 @@
 /* MaxText's table; for plan/framework/maxtext.c. */
-#ifndef MOEPLAN_PLAN_JOB_MAXTEXT_H
-#define MOEPLAN_PLAN_JOB_MAXTEXT_H
+#ifndef MOEPLAN_PLAN_FRAMEWORK_MAXTEXT_H
+#define MOEPLAN_PLAN_FRAMEWORK_MAXTEXT_H
 
 #include "plan/job/reader.h"
 

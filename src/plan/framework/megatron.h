@@ -1,6 +1,6 @@
 /* Between the files of Megatron's reader. */
-#ifndef MOEPLAN_PLAN_JOB_MEGATRON_H
-#define MOEPLAN_PLAN_JOB_MEGATRON_H
+#ifndef MOEPLAN_PLAN_FRAMEWORK_MEGATRON_H
+#define MOEPLAN_PLAN_FRAMEWORK_MEGATRON_H
 
 #include "plan/job/reader.h"
 

@@ -1,7 +1,7 @@
 /* What DeepSpeed and FSDP jobs share: the flags of HuggingFace's Trainer and TRL, and
  * Accelerate, which starts both. */
-#ifndef MOEPLAN_PLAN_JOB_TRAINER_H
-#define MOEPLAN_PLAN_JOB_TRAINER_H
+#ifndef MOEPLAN_PLAN_FRAMEWORK_TRAINER_H
+#define MOEPLAN_PLAN_FRAMEWORK_TRAINER_H
 
 #include "plan/job/rows.h"
 

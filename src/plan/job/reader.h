@@ -228,7 +228,7 @@ enum status job_layers(struct job *job, uint64_t *layers);
 enum status job_direct(struct job *job, const char *setting, struct mark mark,
                        const char *origin);
 
-/* Megatron-LM's finish, for a bridge too; see megatron.c. */
+/* Megatron-LM's finish, for a bridge too; see plan/framework. */
 extern const struct job_flag megatron_flags[];
 extern const size_t megatron_n_flags;
 enum status megatron_prepare(struct job *job);
@@ -246,7 +246,7 @@ const char *model_name_or_folder(const char *name, struct arena *arena);
 /* What a checkpoint of our model stores its weights in, "bf16" where nothing else is known. */
 const char *model_name_weights(const char *name);
 
-/* ---- finding launches; see launch.c ---- */
+/* ---- finding launches; see plan/framework ---- */
 
 /* Finds the launch of a script and fills the job: framework, words, size. */
 enum status launch_read(struct job *job, const struct shell *shell);

@@ -59,6 +59,10 @@
 
 #define LINEAR                                                                                 \
     HAS_LAYERS(plan_has_linear, "the model has linear layers", "the model has no linear layers")
+#define WINDOWS                                                                                \
+    HAS_LAYERS(plan_has_window, "the model has window layers", "the model has no window layers")
+#define CHUNKS                                                                                 \
+    HAS_LAYERS(plan_has_chunk, "the model has chunk layers", "the model has no chunk layers")
 #define ENCODES ABOVE("model.encoder.layers", 0)
 #define HAS_INDEXER ABOVE("model.indexer.heads", 0)
 #define LINEAR_KIND(bits) ONE_OF("model.linear.kind", bits)
@@ -182,10 +186,8 @@ const struct unread_row unread_rows[] = {
     WHEN("model.attention.qk_norm", GQA),
     WHEN("model.attention.qk_norm_all_heads", GQA, ON("model.attention.qk_norm")),
     WHEN("model.attention.sinks", GQA),
-    WHEN("model.attention.window", HAS_LAYERS(plan_has_window, "the model has window layers",
-                                              "the model has no window layers")),
-    WHEN("model.attention.chunk", HAS_LAYERS(plan_has_chunk, "the model has chunk layers",
-                                             "the model has no chunk layers")),
+    WHEN("model.attention.window", WINDOWS),
+    WHEN("model.attention.chunk", CHUNKS),
     WHEN("model.attention.output_gate", GQA),
     WHEN("model.linear.kind", LINEAR),
     WHEN("model.linear.heads", LINEAR),
@@ -466,7 +468,8 @@ const struct unread_row unread_rows[] = {
     WHEN("memory.host_cache", STACK(BIT(STACK_SGLANG)), INFERS),
     WHEN("memory.host_cache_ratio", STACK(BIT(STACK_SGLANG)), INFERS,
          ZERO("memory.host_cache")),
-    WHEN("memory.window_ratio", STACK(BIT(STACK_VLLM) | BIT(STACK_SGLANG)), INFERS),
+    WHEN("memory.window_ratio", WINDOWS, STACK(BIT(STACK_VLLM) | BIT(STACK_SGLANG)), INFERS),
+    WHEN("memory.window_ratio", CHUNKS, STACK(BIT(STACK_VLLM) | BIT(STACK_SGLANG)), INFERS),
     WHEN("memory.state_ratio", LINEAR, STACK(BIT(STACK_SGLANG)), INFERS,
          ZERO("memory.state_slots")),
     WHEN("memory.state_slots", LINEAR, STACK(BIT(STACK_SGLANG)), INFERS),

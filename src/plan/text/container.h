@@ -1,7 +1,7 @@
 /* Launches in descriptions of containers: Kubernetes manifests (Pod, Deployment, Job, whatever
  * has `containers`) and Compose files (`services`), as the commands that the containers run. */
-#ifndef MOEPLAN_PLAN_JOB_CONTAINER_H
-#define MOEPLAN_PLAN_JOB_CONTAINER_H
+#ifndef MOEPLAN_PLAN_TEXT_CONTAINER_H
+#define MOEPLAN_PLAN_TEXT_CONTAINER_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -7,8 +7,8 @@
  * #SBATCH lines. What only a shell can know (unset variables, $(...), ${V%x}) makes the word
  * carry the reason instead; whoever needs the word reports it. Nothing is looked up in the
  * environment of this process, and no file is opened. Everything lives in the arena. */
-#ifndef MOEPLAN_PLAN_JOB_SHELL_H
-#define MOEPLAN_PLAN_JOB_SHELL_H
+#ifndef MOEPLAN_PLAN_TEXT_SHELL_H
+#define MOEPLAN_PLAN_TEXT_SHELL_H
 
 #include <stdbool.h>
 #include <stddef.h>

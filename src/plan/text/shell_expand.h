@@ -1,6 +1,6 @@
 /* Between the two halves of the shell reader: shell.c walks commands, shell_expand.c words. */
-#ifndef MOEPLAN_PLAN_JOB_SHELL_EXPAND_H
-#define MOEPLAN_PLAN_JOB_SHELL_EXPAND_H
+#ifndef MOEPLAN_PLAN_TEXT_SHELL_EXPAND_H
+#define MOEPLAN_PLAN_TEXT_SHELL_EXPAND_H
 
 #include <stdint.h>
 

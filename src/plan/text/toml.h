@@ -1,8 +1,8 @@
 /* TOML text (version 1.0, as job files use it) as a tree of nodes with places, the same tree
  * that plan/source.h makes of YAML: tables are mappings, arrays sequences, strings quoted
  * scalars; numbers lose their underscores, dates stay texts. */
-#ifndef MOEPLAN_PLAN_JOB_TOML_H
-#define MOEPLAN_PLAN_JOB_TOML_H
+#ifndef MOEPLAN_PLAN_TEXT_TOML_H
+#define MOEPLAN_PLAN_TEXT_TOML_H
 
 #include "plan/source.h"
 

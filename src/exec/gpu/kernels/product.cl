@@ -253,6 +253,29 @@ DEVICE void gated_sums(const struct operand *x, const struct operand *y, struct 
         }
 }
 
+/* Gates, and ups where there are any. */
+DEVICE void gated_tile(const struct gpu_call *call, struct tensor src, struct tensor weight,
+                       const struct gated_to *to, struct span rows, gpu_u64 number,
+                       LOCAL char *scratch)
+{
+    gpu_u64 inter = to->dst.width;
+    struct tile t = tile_of(number, rows.end - rows.begin, inter), part = t;
+    struct operand x = rows_operand(src, rows.begin, 0);
+    struct operand y = weight_operand(weight, to->matrix, 0);
+    int glu = y.columns == 2 * inter;
+    float sums[2][OWN * OWN];
+    for (int up = 0; up <= glu; up++) { /* a loop: drivers differ on barriers under an if */
+        part.n0 = t.n0 + up * inter;
+        gated_sums(&x, &y, part, to, scratch, sums[up]);
+    }
+    for (gpu_u32 i = 0; i < OWN; i++)
+        for (gpu_u32 j = 0; j < OWN; j++)
+            if (is_mine(t, i, j))
+                store(to->dst, (to->row + row_in(t, i)) * inter + column_in(t, j),
+                      gated(call->curve, sums[0][i * OWN + j],
+                            glu ? sums[1][i * OWN + j] : 1, glu));
+}
+
 KERNEL(gated_gemm, 256, PRODUCT_BYTES)
 {
     TENSOR(src, 0);
@@ -265,28 +288,14 @@ KERNEL(gated_gemm, 256, PRODUCT_BYTES)
     to.dst = tensor_at(call, memory, 6);
     to.kept = tensor_at(call, memory, 7);
     to.depth = src.width;
-    gpu_u64 inter = to.dst.width;
     struct grouping g = grouping_of(call, call->args.gemm.rows, offsets, sizes, src.rows);
-    gpu_u64 number = GROUP, group = group_of_tile(&g, inter, &number);
-    if (group >= g.n)
-        return;
-    struct span rows = group_at(&g, group);
-    to.row = rows.begin + (g.shared ? group * src.rows : 0);
-    to.matrix = matrix_number(call, weight, map, group);
-    struct tile t = tile_of(number, rows.end - rows.begin, inter), ups = t;
-    ups.n0 += inter;
-    struct operand x = rows_operand(src, rows.begin, 0);
-    struct operand y = weight_operand(weight, to.matrix, 0);
-    int glu = y.columns == 2 * inter;
-    float gate[OWN * OWN], up[OWN * OWN];
-    gated_sums(&x, &y, t, &to, scratch, gate);
-    if (glu)
-        gated_sums(&x, &y, ups, &to, scratch, up);
-    for (gpu_u32 i = 0; i < OWN; i++)
-        for (gpu_u32 j = 0; j < OWN; j++)
-            if (is_mine(t, i, j))
-                store(to.dst, (to.row + row_in(t, i)) * inter + column_in(t, j),
-                      gated(call->curve, gate[i * OWN + j], glu ? up[i * OWN + j] : 1, glu));
+    gpu_u64 number = GROUP, group = group_of_tile(&g, to.dst.width, &number);
+    if (group < g.n) {
+        struct span rows = group_at(&g, group);
+        to.row = rows.begin + (g.shared ? group * src.rows : 0);
+        to.matrix = matrix_number(call, weight, map, group);
+        gated_tile(call, src, weight, &to, rows, number, scratch);
+    }
 }
 
 /* ---- wgrad: the contracted dimension is the ragged one ---- */
