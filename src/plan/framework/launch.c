@@ -175,32 +175,12 @@ static const struct {
     {"--nproc", COUNT_PER_NODE, false},
 };
 
-/* Characters of the flag that the word begins with; 0: another word. */
-static size_t match(const char *word, const char *flag, bool joined)
-{
-    size_t n = strlen(flag);
-    for (size_t i = 0; i < n; i++)
-        if ((word[i] == '_' && i > 2 ? '-' : word[i]) != flag[i])
-            return 0;
-    bool ends =
-        word[n] == '\0' || word[n] == '=' || (joined && isdigit((unsigned char)word[n]));
-    return ends ? n : 0;
-}
-
 static enum status not_known(struct job *job, const struct shell_word *word, const char *what)
 {
     err_at(job->err, STATUS_INPUT, word->mark, "'%s' is not known: %s", what,
            word->trouble ? word->trouble : "it is no whole number");
     return err_hint(job->err, "a job file is read and not run: write the number, or a default "
                               "as in ${NNODES:-4}");
-}
-
-/* "gpu:8", "h100:8" and "8"; -1: one of the words that mean "all of them". */
-static bool parse_ranks(const char *text, uint64_t *value)
-{
-    const char *colon = strrchr(text, ':');
-    const char *digits = colon ? colon + 1 : text;
-    return strlen(digits) <= 9 && number_count(digits, value);
 }
 
 static void set_count(struct job *job, enum count count, uint64_t value)
@@ -232,7 +212,7 @@ static enum status read_count(struct job *job, const struct shell_words *words, 
     if (elastic && strict)
         return err_at(job->err, STATUS_INPUT, word->mark,
                       "'%s' is a range of sizes, a plan has one", text);
-    if (word->trouble || !parse_ranks(text, &value))
+    if (word->trouble || !shell_count(text, &value))
         return strict ? not_known(job, word, words->items[i].text) : STATUS_OK;
     set_count(job, count, value);
     return STATUS_OK;
@@ -243,8 +223,8 @@ static enum status read_launcher(struct job *job, const struct shell_words *word
 {
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < sizeof launcher_flags / sizeof *launcher_flags; j++) {
-            size_t length =
-                match(words->items[i].text, launcher_flags[j].flag, launcher_flags[j].joined);
+            size_t length = shell_option(words->items[i].text, launcher_flags[j].flag,
+                                         launcher_flags[j].joined);
             if (length)
                 TRY(read_count(job, words, i, length, launcher_flags[j].count, strict));
         }
@@ -269,7 +249,7 @@ static enum status read_environment(struct job *job, const struct launch *launch
         struct shell_word word = v->value.items[0];
         uint64_t value;
         word.trouble = v->trouble ? v->trouble : word.trouble;
-        if (word.trouble || !parse_ranks(word.text, &value))
+        if (word.trouble || !shell_count(word.text, &value))
             return not_known(job, &word, names[i].name);
         set_count(job, names[i].count, value);
     }

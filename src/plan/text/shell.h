@@ -12,6 +12,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/arena.h"
 #include "base/err.h"
@@ -68,6 +69,13 @@ enum status shell_read(const char *name, const char *text, size_t length, struct
 /* The value of a variable before a command, or NULL; exported ones only on request. */
 const struct shell_variable *shell_variable(const struct shell *shell, size_t before,
                                             const char *name, bool exported);
+
+/* Characters of an option that a word begins with, "--nodes" of "--nodes=4"; 0: another word.
+ * '_' is '-'; joined: a number may follow at once ("-N4"). */
+size_t shell_option(const char *word, const char *option, bool joined);
+
+/* A number of nodes, tasks or devices: "8", "gpu:8", "gpu:h100:8". */
+bool shell_count(const char *text, uint64_t *value);
 
 void shell_words_add(struct shell_words *words, struct shell_word word, struct arena *arena);
 

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "plan/text/shell_expand.h"
 
 enum { SLURM_VARIABLES = 2, SLURM_COUNT = 1000000 };
@@ -21,35 +22,43 @@ static const struct slurm_option {
     {"--gres", NULL, {"SLURM_GPUS_ON_NODE"}},
 };
 
+size_t shell_option(const char *word, const char *option, bool joined)
+{
+    size_t n = strlen(option);
+    for (size_t i = 0; i < n; i++)
+        if ((word[i] == '_' && i > 2 ? '-' : word[i]) != option[i])
+            return 0;
+    bool ends =
+        word[n] == '\0' || word[n] == '=' || (joined && isdigit((unsigned char)word[n]));
+    return ends ? n : 0;
+}
+
+bool shell_count(const char *text, uint64_t *value)
+{
+    const char *colon = strrchr(text, ':');
+    const char *digits = colon ? colon + 1 : text;
+    return strlen(digits) <= 9 && number_count(digits, value);
+}
+
 /* What a word gives for an option: "--nodes=8", "-N8", or the next word; NULL: another option.
  */
 static const char *value_of(const struct shell_words *words, size_t at,
                             const struct slurm_option *option)
 {
     const char *text = words->items[at].text;
-    size_t n = strlen(option->option);
-    if (strncmp(text, option->option, n) == 0 && text[n] == '=')
-        return text + n + 1;
-    bool letter = option->letter && strncmp(text, option->letter, 2) == 0;
-    if (letter && text[2])
-        return text + 2 + (text[2] == '=');
-    bool alone = letter || strcmp(text, option->option) == 0;
-    return alone && at + 1 < words->n ? words->items[at + 1].text : NULL;
+    size_t n = shell_option(text, option->option, false);
+    if (!n && option->letter)
+        n = shell_option(text, option->letter, true);
+    if (!n || text[n])
+        return n ? text + n + (text[n] == '=') : NULL;
+    return at + 1 < words->n ? words->items[at + 1].text : NULL;
 }
 
-/* "8", "gpu:8", "h100:8", "gpu:h100:8(S:0-1)"; a range of nodes ("4-8") is no number. */
-static bool read_number(const char *text, uint64_t *value)
+/* Of "gpu:h100:8(S:0-1)" too; a range of nodes ("4-8") is no number. */
+static bool read_number(struct arena *arena, const char *text, uint64_t *value)
 {
-    const char *colon = strrchr(text, ':'), *bracket = strchr(text, '(');
-    if (bracket && colon > bracket)
-        for (colon = bracket; colon > text && *colon != ':';)
-            colon--;
-    const char *at = colon && *colon == ':' ? colon + 1 : text;
-    if (!isdigit((unsigned char)*at))
-        return false;
-    for (*value = 0; isdigit((unsigned char)*at) && *value <= SLURM_COUNT; at++)
-        *value = *value * 10 + (uint64_t)(*at - '0');
-    return (!*at || *at == '(') && *value <= SLURM_COUNT;
+    const char *plain = arena_strndup(arena, text, strcspn(text, "("));
+    return shell_count(plain, value) && *value <= SLURM_COUNT;
 }
 
 static enum status set_number(struct shell_reader *reader, const char *name, uint64_t value,
@@ -64,7 +73,8 @@ static enum status set_number(struct shell_reader *reader, const char *name, uin
 static bool known(const struct shell *shell, const char *name, uint64_t *value)
 {
     const struct shell_variable *v = shell_variable(shell, shell->n_variables, name, false);
-    return v && v->value.n == 1 && read_number(v->value.items[0].text, value);
+    return v && v->value.n == 1 && shell_count(v->value.items[0].text, value) &&
+           *value <= SLURM_COUNT;
 }
 
 enum status shell_slurm_variables(struct shell_reader *reader, size_t first)
@@ -76,7 +86,7 @@ enum status shell_slurm_variables(struct shell_reader *reader, size_t first)
     for (size_t at = first; at < words->n; at++)
         for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
             const char *text = value_of(words, at, &options[i]);
-            if (!text || !read_number(text, &value))
+            if (!text || !read_number(reader->arena, text, &value))
                 continue;
             for (size_t v = 0; v < SLURM_VARIABLES && options[i].variables[v]; v++)
                 TRY(set_number(reader, options[i].variables[v], value, mark));
