@@ -4,6 +4,8 @@
 #include <assert.h>
 #include <string.h>
 
+#include "sim/memory/saved.h"
+
 /* A moment of the step: this tick of one layer of this segment. */
 struct moment {
     enum segment segment;
@@ -16,21 +18,14 @@ static bool exists(const struct buffer *buffer, unsigned schedule)
     return buffer->schedules >> schedule & 1;
 }
 
-/* Saturating: an overflow was reported by sizes_eval already. */
-static uint64_t product(uint64_t a, uint64_t b)
-{
-    uint64_t result;
-    return __builtin_mul_overflow(a, b, &result) ? UINT64_MAX / 4 : result;
-}
-
 /* bytes x thousandths / 1000: whole copies exactly, a fraction of one rounded up */
 static uint64_t copies_of(uint64_t bytes, uint64_t thousandths)
 {
     if (thousandths == 1000)
         return bytes;
     uint64_t part = thousandths % 1000;
-    return product(bytes, thousandths / 1000) +
-           (part ? (product(bytes, part) + 999) / 1000 : 0);
+    return saved_product(bytes, thousandths / 1000) +
+           (part ? (saved_product(bytes, part) + 999) / 1000 : 0);
 }
 
 static uint64_t repeat_of(const struct work *work, const uint64_t *values, enum segment segment)
@@ -38,13 +33,19 @@ static uint64_t repeat_of(const struct work *work, const uint64_t *values, enum 
     return values[work->use[segment].repeat.node];
 }
 
+/* Of the micro-batches that a segment's stage has in flight, thousandths. */
+static uint64_t flight_of(const struct work *work, const uint64_t *values,
+                          const struct buffer *buffer)
+{
+    return values[work->use[buffer->segment].in_flight.node];
+}
+
 /* Layers that save a buffer. */
 static uint64_t saving_layers(const struct work *work, const uint64_t *values,
                               const struct buffer *buffer)
 {
-    uint64_t repeat = repeat_of(work, values, buffer->segment);
-    uint64_t here = repeat > buffer->away ? repeat - buffer->away : 0;
-    return buffer->drop_every ? here - here / buffer->drop_every : here;
+    return saved_layers(repeat_of(work, values, buffer->segment), buffer->away,
+                        buffer->drop_every);
 }
 
 uint64_t memory_buffer_bytes(const struct work *work, const uint64_t *values,
@@ -53,22 +54,14 @@ uint64_t memory_buffer_bytes(const struct work *work, const uint64_t *values,
     uint64_t bytes = values[buffer->all.node];
     if (buffer->life != LIFE_SAVED)
         return bytes;
-    uint64_t flight = values[work->use[buffer->segment].in_flight.node];
-    return copies_of(bytes, product(saving_layers(work, values, buffer), flight));
+    return copies_of(bytes, saved_product(saving_layers(work, values, buffer),
+                                          flight_of(work, values, buffer)));
 }
 
 static bool surrounds(const struct buffer *buffer, const struct moment *moment)
 {
     return buffer->segment == moment->segment && buffer->first <= moment->tick &&
            moment->tick <= buffer->last;
-}
-
-/* Whether all layers of `segment` have run forward, and none backward, when the micro-batch is
- * inside a layer of `at`. Kinds of layers that alternate are all counted. */
-static bool passed(const struct work *work, enum segment segment, enum segment at)
-{
-    bool layers = segment_is_layer(segment) && segment_is_layer(at);
-    return segment < at || (layers && work->alternating);
 }
 
 /* Layers whose copies of a saved buffer this micro-batch holds at the moment. */
@@ -78,24 +71,15 @@ static uint64_t layers_held(const struct work *work, const uint64_t *values,
     uint64_t layers = saving_layers(work, values, buffer);
     if (buffer->segment == moment->segment)
         return layers - (buffer->drop_every || surrounds(buffer, moment) ? 0 : 1);
-    return passed(work, buffer->segment, moment->segment) ? layers : 0;
+    return saved_before(work, buffer->segment, moment->segment) ? layers : 0;
 }
 
-/* Copies, in thousandths, of a saved buffer of which this micro-batch holds so many layers'. */
-static uint64_t saved_copies(const struct work *work, const uint64_t *values,
-                             const struct buffer *buffer, uint64_t layers, uint64_t held)
-{
-    uint64_t flight = values[work->use[buffer->segment].in_flight.node];
-    uint64_t others = flight > 1000 ? product(layers, flight - 1000) : 0;
-    uint64_t all = product(layers, flight), thousandths = others + product(held, 1000);
-    return thousandths < all ? thousandths : all;
-}
-
+/* A saved buffer of which this micro-batch holds so many layers' copies. */
 static uint64_t saved_bytes(const struct work *work, const uint64_t *values,
                             const struct buffer *buffer, uint64_t layers, uint64_t held)
 {
     return copies_of(values[buffer->all.node],
-                     saved_copies(work, values, buffer, layers, held));
+                     saved_copies(flight_of(work, values, buffer), layers, held));
 }
 
 /* Copies of a buffer at a moment, in thousandths. */
@@ -111,7 +95,7 @@ static uint64_t alive_copies(const struct work *work, const uint64_t *values,
     uint64_t layers = saving_layers(work, values, buffer);
     if (!layers || moment->segment == SEGMENT_STEP)
         return 0; /* no micro-batch is under way in the optimizer's step */
-    return saved_copies(work, values, buffer, layers,
+    return saved_copies(flight_of(work, values, buffer), layers,
                         layers_held(work, values, buffer, moment));
 }
 

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "sim/memory/saved.h"
 #include "work/list/size_part.h"
 
 enum { ONE = 1000, ORDER_SAVED = 2 }; /* a copy, in thousandths; of work_order */
@@ -262,14 +263,6 @@ static bool point_take(const struct refold *r, struct point *p, const struct slo
 
 /* ---- a fold ---- */
 
-/* How often a heap's tensors are there, in thousandths, where this micro-batch holds them of so
- * many of the layers that save them (as saved_bytes of memory.c). */
-static uint64_t copies_of(uint64_t layers, uint64_t flight, uint64_t held)
-{
-    uint64_t others = flight > ONE ? layers * (flight - ONE) : 0, all = layers * flight;
-    return others + held * ONE < all ? others + held * ONE : all;
-}
-
 /* False where a product overflows. */
 static bool heap_bytes(const struct heap *heap, uint64_t sum, const uint64_t *values,
                        uint64_t copies, uint64_t *bytes)
@@ -287,13 +280,6 @@ static bool heap_bytes(const struct heap *heap, uint64_t sum, const uint64_t *va
     return true;
 }
 
-/* Layers alternate or the segment comes first: all of its layers have run forward. */
-static bool has_passed(const struct work *work, enum segment segment, enum segment at)
-{
-    return segment < at ||
-           (work->alternating && segment_is_layer(segment) && segment_is_layer(at));
-}
-
 /* A heap's bytes while a layer of a segment runs, but what that layer itself may hold or not.
  * False where this is no whole copy of it. */
 static bool add_heap(const struct refold *r, const struct point *p, size_t i,
@@ -301,16 +287,16 @@ static bool add_heap(const struct refold *r, const struct point *p, size_t i,
 {
     const struct heap *heap = &r->heaps[i];
     uint64_t repeat = p->values[heap->repeat], flight = p->values[heap->flight];
-    uint64_t layers = heap->drop_every ? repeat - repeat / heap->drop_every : repeat;
+    uint64_t layers = saved_layers(repeat, 0, heap->drop_every);
     bool own = heap->segment == segment;
-    uint64_t held =
-        own ? layers - !heap->drop_every : has_passed(r->work, heap->segment, segment) * layers;
+    uint64_t held = own ? layers - !heap->drop_every
+                        : saved_before(r->work, heap->segment, segment) * layers;
     if (!layers || segment == SEGMENT_STEP)
         return true;
     if (own && !heap->drop_every && flight < ONE)
         return false;
     return heap_bytes(heap, whole_sum(&heap->sum, p->heaps[i], p->values), p->values,
-                      copies_of(layers, flight, held), bytes);
+                      saved_copies(flight, layers, held), bytes);
 }
 
 /* The worst moment of a segment, on top of what lives through the step. */

@@ -290,14 +290,20 @@ static bool nodes_eval(const struct sizes *sizes, const struct slots *slots,
     return !overflow;
 }
 
-/* ---- what moves ---- */
-
-static bool node_moves(const struct size_node *node, const bool *moves)
+static bool is_scaled(const struct size_node *node)
 {
-    bool scaled = node->op == NODE_SCALE || node->op == NODE_SCALE_UP;
-    bool leaf = node->op == NODE_CONST || node->op == NODE_SLOT;
-    return scaled || (!leaf && (moves[node->a] || moves[node->b]));
+    return node->op == NODE_SCALE || node->op == NODE_SCALE_UP;
 }
+
+/* Whether an operand of a node is marked. */
+static bool reads_marked(const struct size_node *node, const bool *marked)
+{
+    if (node->op == NODE_CONST || node->op == NODE_SLOT)
+        return false;
+    return marked[node->a] || (!is_scaled(node) && marked[node->b]);
+}
+
+/* ---- what moves ---- */
 
 /* The lists again, from the slots that are marked. */
 static void list_moving(const struct sizes *sizes, struct sizes_moving *moving)
@@ -306,7 +312,7 @@ static void list_moving(const struct sizes *sizes, struct sizes_moving *moving)
     for (uint32_t i = 0; i < sizes->n; i++) {
         const struct size_node *node = &sizes->nodes[i];
         if (node->op != NODE_SLOT)
-            moving->moves[i] = node_moves(node, moving->moves);
+            moving->moves[i] = is_scaled(node) || reads_marked(node, moving->moves);
         if (moving->moves[i])
             moving->nodes[moving->n++] = i;
         else if (node->op == NODE_SLOT)
@@ -353,17 +359,6 @@ bool sizes_eval_moving(const struct sizes *sizes, struct sizes_moving *moving,
 
 /* ---- some of them ---- */
 
-static bool follows(const struct size_node *node, const bool moves[SLOT_COUNT],
-                    const bool *known)
-{
-    if (node->op == NODE_CONST)
-        return false;
-    if (node->op == NODE_SLOT)
-        return moves[node->a];
-    bool one = node->op == NODE_SCALE || node->op == NODE_SCALE_UP;
-    return known[node->a] || (!one && known[node->b]);
-}
-
 void sizes_part(const struct sizes *sizes, const bool moves[SLOT_COUNT], struct arena *arena,
                 struct size_part *out)
 {
@@ -371,7 +366,8 @@ void sizes_part(const struct sizes *sizes, const bool moves[SLOT_COUNT], struct 
     out->has = arena_take(arena, sizes->n + 1, sizeof *out->has);
     out->nodes = arena_take(arena, sizes->n + 1, sizeof *out->nodes);
     for (uint32_t i = 0; i < sizes->n; i++) {
-        out->has[i] = follows(&sizes->nodes[i], moves, out->has);
+        const struct size_node *node = &sizes->nodes[i];
+        out->has[i] = node->op == NODE_SLOT ? moves[node->a] : reads_marked(node, out->has);
         if (out->has[i])
             out->nodes[out->n++] = i;
     }
