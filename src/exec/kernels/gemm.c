@@ -90,11 +90,7 @@ static enum status gemm_run(struct call *call, uint64_t unit, void *memory, stru
 
 static void gemm_count(const struct call *call, struct counts *counts)
 {
-    struct grouping grouping =
-        kernel_grouping(call, &call->args.gemm.rows, call->of[ROLE_SRC].rows);
-    uint64_t rows = kernel_grouped_rows(&grouping);
-    counts->rows = call->args.gemm.split ? rows / grouping.n : rows;
-    counts->flop = 2 * rows * call->of[ROLE_SRC].width * call->of[ROLE_DST].width;
+    tile_count_product(call, call->of[ROLE_DST].width, counts);
 }
 
 /* ---- wgrad ---- */

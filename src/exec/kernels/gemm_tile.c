@@ -17,6 +17,15 @@ static struct span_rows share(uint64_t n, uint64_t parts, uint64_t i)
     return (struct span_rows){begin < n ? begin : n, begin + each < n ? begin + each : n};
 }
 
+void tile_count_product(const struct call *call, uint64_t columns, struct counts *counts)
+{
+    struct grouping grouping =
+        kernel_grouping(call, &call->args.gemm.rows, call->of[ROLE_SRC].rows);
+    uint64_t rows = kernel_grouped_rows(&grouping);
+    counts->rows = call->args.gemm.split ? rows / grouping.n : rows;
+    counts->flop = 2 * rows * call->of[ROLE_SRC].width * columns;
+}
+
 bool tile_is_f32(const struct tensor *tensor)
 {
     return tensor->dtype == DTYPE_F32;

@@ -24,6 +24,9 @@ struct tile {
 uint64_t tile_count(const struct tiling *tiling);
 struct tile tile_at(const struct tiling *tiling, uint64_t unit);
 
+/* What a product by `columns` of its groups' weights computes. */
+void tile_count_product(const struct call *call, uint64_t columns, struct counts *counts);
+
 bool tile_is_f32(const struct tensor *tensor);
 
 /* The number of a group's weight. */

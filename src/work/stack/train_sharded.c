@@ -6,23 +6,28 @@
 #include "work/stack/stack.h"
 #include "work/stack/train.h"
 
+/* Elements of a matrix of a layer, of all of a rank's experts together; 0: it has none. */
+static struct size matrix_elements(struct train *t, enum layer_kind kind,
+                                   const struct layer_matrix *m)
+{
+    const struct dims *d = &t->mixer[kind_mixer(kind)];
+    if (!matrix_exists(m, d, in_ffn(kind_ffn(kind))))
+        return size_const(t->z, 0);
+    struct size one = size_mul(t->z, d->width[m->out], d->width[m->in]);
+    return m->expert ? size_mul(t->z, one, t->d.letters.local) : one;
+}
+
 /* Elements of the matrices of a layer of this kind that have sharers; `alone`: of those that
  * have none, experts that one rank holds for itself. */
 static struct size layer_elements(struct train *t, enum layer_kind kind, bool alone)
 {
     size_t n;
     const struct layer_matrix *matrices = matrices_of_layer(&n);
-    const struct dims *d = &t->mixer[kind_mixer(kind)];
     bool experts_shared = plan_expert_dp(t->plan) > 1;
     struct size sum = size_const(t->z, 0);
-    for (size_t i = 0; i < n; i++) {
-        const struct layer_matrix *m = &matrices[i];
-        if (!matrix_exists(m, d, in_ffn(kind_ffn(kind))) ||
-            (m->expert && !experts_shared) != alone)
-            continue;
-        struct size one = size_mul(t->z, d->width[m->out], d->width[m->in]);
-        sum = size_add(t->z, sum, m->expert ? size_mul(t->z, one, t->d.letters.local) : one);
-    }
+    for (size_t i = 0; i < n; i++)
+        if ((matrices[i].expert && !experts_shared) == alone)
+            sum = size_add(t->z, sum, matrix_elements(t, kind, &matrices[i]));
     return sum;
 }
 
@@ -70,8 +75,9 @@ static enum layer_kind commonest(const struct train *t)
     return most;
 }
 
-static void hold(struct train *t, const char *name, enum category category, enum dtype dtype,
-                 struct size elements, const char *source)
+/* Held through the step, so many times. */
+static void reserve(struct train *t, const char *name, enum category category, enum dtype dtype,
+                    struct size elements, uint64_t copies, const char *source)
 {
     work_buffer(t->work, (struct buffer){.name = name,
                                          .category = category,
@@ -79,7 +85,7 @@ static void hold(struct train *t, const char *name, enum category category, enum
                                          .dtype = dtype,
                                          .n_dims = 1,
                                          .dims = {elements},
-                                         .count = size_const(t->z, 2),
+                                         .count = size_const(t->z, copies),
                                          .life = LIFE_PERSISTENT,
                                          .source = source});
 }
@@ -89,8 +95,8 @@ static void hold(struct train *t, const char *name, enum category category, enum
 static void hold_pools(struct train *t, struct size unit, enum dtype dtype)
 {
     static const char source[] = "Megatron-FSDP FixedPoolAllocator";
-    hold(t, "gathered_weights_pool", CATEGORY_WEIGHTS, dtype, unit, source);
-    hold(t, "unsharded_gradients_pool", CATEGORY_GRADIENTS, dtype, unit, source);
+    reserve(t, "gathered_weights_pool", CATEGORY_WEIGHTS, dtype, unit, 2, source);
+    reserve(t, "unsharded_gradients_pool", CATEGORY_GRADIENTS, dtype, unit, 2, source);
 }
 
 /* Megatron-FSDP: two gathered layers, one set of gradients. */
@@ -250,19 +256,7 @@ void train_in_backward(struct train *t)
 
 enum { BUCKET = 500000000, PREFETCH = 50000000, LIVE = 1000000000 };
 
-static void reserve(struct train *t, const char *name, enum category category, enum dtype dtype,
-                    struct size elements, uint64_t copies)
-{
-    work_buffer(t->work, (struct buffer){.name = name,
-                                         .category = category,
-                                         .segment = SEGMENT_STEP,
-                                         .dtype = dtype,
-                                         .n_dims = 1,
-                                         .dims = {elements},
-                                         .count = size_const(t->z, copies),
-                                         .life = LIFE_PERSISTENT,
-                                         .source = "training-stacks.md 1: DS"});
-}
+static const char deepspeed[] = "training-stacks.md 1: DS";
 
 /* Elements of the largest parameter: a table of the vocabulary, or a layer's experts. */
 static struct size largest_parameter(struct train *t)
@@ -272,13 +266,9 @@ static struct size largest_parameter(struct train *t)
     struct size largest = size_mul(t->z, t->d.width[COL_VOCAB], t->d.width[COL_HIDDEN]);
     for (unsigned k = 0; k < KIND_COUNT; k++)
         for (size_t i = 0; t->kinds[k] && i < n; i++) {
-            const struct layer_matrix *m = &matrices[i];
-            const struct dims *d = &t->mixer[kind_mixer((enum layer_kind)k)];
-            if (!matrix_exists(m, d, in_ffn(kind_ffn((enum layer_kind)k))))
-                continue;
-            struct size one = size_mul(t->z, d->width[m->out], d->width[m->in]);
-            largest = size_max(t->z, largest,
-                               m->expert ? size_mul(t->z, one, t->d.letters.local) : one);
+            struct size one = matrix_elements(t, (enum layer_kind)k, &matrices[i]);
+            if (!size_is_zero(t->z, one))
+                largest = size_max(t->z, largest, one);
         }
     return largest;
 }
@@ -292,7 +282,7 @@ static void reserve_second_copy(struct train *t)
     struct size dense = size_ceil_by(z, size_slot(z, SLOT_DENSE_PARAMETERS), ranks.dense);
     struct size experts = size_ceil_by(z, size_slot(z, SLOT_EXPERT_PARAMETERS), ranks.experts);
     reserve(t, "second_weights", CATEGORY_WEIGHTS, t->plan->precision.activations,
-            size_add(z, dense, experts), 1);
+            size_add(z, dense, experts), 1, deepspeed);
 }
 
 void train_deepspeed(struct train *t)
@@ -309,11 +299,11 @@ void train_deepspeed(struct train *t)
         whole = size_add(z, adapters.dense, adapters.experts);
     reserve(t, "reduce_bucket", CATEGORY_COMMUNICATION, f->gradients,
             size_min(z, whole, size_const(z, p->reduce_bucket ? p->reduce_bucket : BUCKET)),
-            p->overlap_reduce ? 2 : 1);
+            p->overlap_reduce ? 2 : 1, deepspeed);
     if (p->zero < 3) {
         if (t->plan->optimizer.offload > 0 && !lora_is_on(t->plan))
             reserve(t, "offload_gradient", CATEGORY_GRADIENTS, f->weights, largest_parameter(t),
-                    1); /* stage_1_and_2.py temp_grad_buffer_for_gpu_offload */
+                    1, deepspeed); /* stage_1_and_2.py temp_grad_buffer_for_gpu_offload */
         return;
     }
     whole =
@@ -324,12 +314,12 @@ void train_deepspeed(struct train *t)
             largest = size_max(z, largest, layer_elements(t, (enum layer_kind)k, false));
     struct size live = size_const(z, p->live_parameters ? p->live_parameters : LIVE);
     reserve(t, "live_parameters", CATEGORY_WEIGHTS, f->activations,
-            size_min(z, whole, size_max(z, live, largest)), 1);
+            size_min(z, whole, size_max(z, live, largest)), 1, deepspeed);
     struct size ahead =
         size_min(z, whole, size_const(z, p->prefetch_bucket ? p->prefetch_bucket : PREFETCH));
-    reserve(t, "prefetch_bucket", CATEGORY_WEIGHTS, f->activations, ahead, 1);
+    reserve(t, "prefetch_bucket", CATEGORY_WEIGHTS, f->activations, ahead, 1, deepspeed);
     if (f->gather != DTYPE_NONE) /* as they arrive, beside what is made of them */
-        reserve(t, "prefetch_as_sent", CATEGORY_WEIGHTS, f->gather, ahead, 1);
+        reserve(t, "prefetch_as_sent", CATEGORY_WEIGHTS, f->gather, ahead, 1, deepspeed);
     if (plan_keeps_second_copy(t->plan))
         reserve_second_copy(t);
     for (unsigned k = 0; k < KIND_COUNT; k++)
