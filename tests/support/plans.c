@@ -9,6 +9,7 @@
 
 #include "plan/read/load.h"
 #include "support/settings.h"
+#include "work/stack/stack.h"
 
 static struct plan plan_base(uint64_t nodes, uint64_t ep)
 {
@@ -102,6 +103,17 @@ const uint64_t *plan_evaluate(const struct plan *plan, struct arena *arena, stru
     uint64_t *values = arena_alloc(arena, work->sizes.n, sizeof *values);
     assert_true(sizes_eval(&work->sizes, &slots, values));
     return values;
+}
+
+void plan_build(const char *text, const char *set, bool ops, struct plan_built *b)
+{
+    struct err err = {0};
+    *b = (struct plan_built){0};
+    plan_set(text, set, &b->arena, &b->plan);
+    if (work_build(&b->plan, &b->arena, &b->work, &err) ||
+        (ops && work_ops(&b->plan, &b->work, &err)))
+        fail_msg("%s: %s", set, err.text);
+    b->values = plan_evaluate(&b->plan, &b->arena, &b->work);
 }
 
 const struct buffer *plan_find(const struct work *work, const char *name)

@@ -20,6 +20,18 @@ void plan_set(const char *text, const char *set, struct arena *arena, struct pla
  * the arena. Fails the test when something overflows. */
 const uint64_t *plan_evaluate(const struct plan *plan, struct arena *arena, struct work *work);
 
+/* A plan, what its stack holds and, where they are asked for, its ops, and all sizes. Memory,
+ * which is the caller's to release, is the arena's. */
+struct plan_built {
+    struct arena arena;
+    struct plan plan;
+    struct work work;
+    const uint64_t *values;
+};
+
+/* Of a text and settings as in plan_set; fails the test when the stack refuses it. */
+void plan_build(const char *text, const char *set, bool ops, struct plan_built *b);
+
 /* The first buffer with this name (fails the test when there is none), or NULL. */
 const struct buffer *plan_buffer(const struct work *work, const char *name);
 const struct buffer *plan_find(const struct work *work, const char *name);

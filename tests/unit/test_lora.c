@@ -16,28 +16,11 @@
 static const char base[] = "model: qwen3-30b-a3b\ncluster: h200-8x1\nstack: fsdp\n"
                            "parallel: {zero: 0}\nprecision: {weights: bf16}\n";
 
-struct built {
-    struct arena arena;
-    struct plan plan;
-    struct work work;
-    const uint64_t *values;
-};
-
-static void build(struct built *b, const char *set)
-{
-    struct err err = {0};
-    *b = (struct built){0};
-    plan_set(base, set, &b->arena, &b->plan);
-    if (work_build(&b->plan, &b->arena, &b->work, &err))
-        fail_msg("%s: %s", set, err.text);
-    b->values = plan_evaluate(&b->plan, &b->arena, &b->work);
-}
-
 static uint64_t state_bytes(const char *set)
 {
-    struct built b;
+    struct plan_built b;
     uint64_t sum = 0;
-    build(&b, set);
+    plan_build(base, set, false, &b);
     for (size_t i = 0; i < b.work.n_buffers; i++)
         sum += b.work.buffers[i].state ? b.values[b.work.buffers[i].all.node] : 0;
     arena_release(&b.arena);
@@ -47,9 +30,9 @@ static uint64_t state_bytes(const char *set)
 /* Bytes that a MoE layer saves under this name. */
 static uint64_t saved(const char *set, const char *name)
 {
-    struct built b;
+    struct plan_built b;
     uint64_t sum = 0;
-    build(&b, set);
+    plan_build(base, set, false, &b);
     for (size_t i = 0; i < b.work.n_buffers; i++) {
         const struct buffer *buffer = &b.work.buffers[i];
         bool here = buffer->segment == SEGMENT_MOE && buffer->life == LIFE_SAVED;
@@ -112,7 +95,7 @@ static void what_a_layer_saves(void **state)
 
 /* ---- products ---- */
 
-static const struct op *op_named(const struct built *b, const char *name, enum phase phase)
+static const struct op *op_named(const struct plan_built *b, const char *name, enum phase phase)
 {
     for (size_t i = 0; i < b->work.n_ops; i++) {
         const struct op *op = &b->work.ops[i];
@@ -120,16 +103,6 @@ static const struct op *op_named(const struct built *b, const char *name, enum p
             return op;
     }
     return NULL;
-}
-
-static void list(struct built *b, const char *set)
-{
-    struct err err = {0};
-    *b = (struct built){0};
-    plan_set(base, set, &b->arena, &b->plan);
-    if (work_build(&b->plan, &b->arena, &b->work, &err) || work_ops(&b->plan, &b->work, &err))
-        fail_msg("%s: %s", set, err.text);
-    b->values = plan_evaluate(&b->plan, &b->arena, &b->work);
 }
 
 /* r = 8 on q and v of a fused product of 2048 x 5120, 4096 tokens: A is 2048 x 16, B 8 x (4096
@@ -149,8 +122,8 @@ static void adapters_multiply(void **state)
         {"wgrad_lora_a_qkv", PHASE_BACKWARD, 0}, {"wgrad_lora_b_qkv", PHASE_BACKWARD, 1},
         {"wgrad_qkv", PHASE_BACKWARD, 2},        {"lora_a_attention_out", PHASE_FORWARD, 2},
     };
-    struct built built;
-    list(&built, QV);
+    struct plan_built built;
+    plan_build(base, QV, true, &built);
     for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
         const struct op *op = op_named(&built, ops[i].name, ops[i].phase);
         print_message("%s\n", ops[i].name);
@@ -161,7 +134,7 @@ static void adapters_multiply(void **state)
     assert_non_null(op_named(&built, "dgrad_qkv", PHASE_BACKWARD));
     arena_release(&built.arena);
     /* gate and up of 128 experts, each with its own, over 8 rows a token */
-    list(&built, all);
+    plan_build(base, all, true, &built);
     const struct op *up = op_named(&built, "lora_b_expert_gate_up", PHASE_FORWARD);
     assert_int_equal(built.values[up->flop.node], 2 * 8 * rows * 8 * (768 + 768));
     assert_int_equal(built.values[up->groups.node], 128);
@@ -173,8 +146,8 @@ static void adapters_multiply(void **state)
 static void frozen_matrices_have_no_gradient_to_count(void **state)
 {
     (void)state;
-    struct built built;
-    build(&built, QV);
+    struct plan_built built;
+    plan_build(base, QV, false, &built);
     const struct model *model = &built.plan.model;
     struct params params;
     params_count(model, &params);
@@ -193,8 +166,8 @@ static void a_quantised_base_is_widened(void **state)
     (void)state;
     const uint64_t elements = 2048 * 5120, kept = elements / 2 + 4 * elements / 64;
     static const enum phase phases[] = {PHASE_FORWARD, PHASE_BACKWARD};
-    struct built built;
-    list(&built, QV "precision.weights=nf4 parallel.zero=3");
+    struct plan_built built;
+    plan_build(base, QV "precision.weights=nf4 parallel.zero=3", true, &built);
     for (unsigned i = 0; i < 2; i++) {
         const struct op *op = op_named(&built, "dequantize_w_qkv", phases[i]);
         assert_non_null(op);
@@ -209,7 +182,7 @@ static void a_quantised_base_is_widened(void **state)
                      2 * 8 * (2 * 2048 + 4096 + 512) / 8 * 7);
     assert_null(op_named(&built, "gather_expert_adapters", PHASE_FORWARD));
     arena_release(&built.arena);
-    list(&built, QV);
+    plan_build(base, QV, true, &built);
     assert_null(op_named(&built, "dequantize_w_qkv", PHASE_FORWARD));
     arena_release(&built.arena);
 }
@@ -218,8 +191,8 @@ static void a_quantised_base_is_widened(void **state)
 
 static uint64_t adapter_parameters(const char *set, const char *name)
 {
-    struct built b;
-    build(&b, set);
+    struct plan_built b;
+    plan_build(base, set, false, &b);
     const struct buffer *buffer = plan_buffer(&b.work, name);
     uint64_t n = b.values[buffer->dims[0].node];
     arena_release(&b.arena);
@@ -282,9 +255,9 @@ static void each_mixer_saves_its_own(void **state)
          false},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        struct built b;
+        struct plan_built b;
         bool full = false, linear = false;
-        build(&b, rows[i].set);
+        plan_build(base, rows[i].set, false, &b);
         for (size_t j = 0; j < b.work.n_buffers; j++) {
             const struct buffer *buffer = &b.work.buffers[j];
             if (buffer->life != LIFE_SAVED || !text_equal(buffer->name, rows[i].tensor))
@@ -305,13 +278,9 @@ static void each_mixer_saves_its_own(void **state)
 /* Bytes that an op of the step sends, or copies, over all its layers; 0: there is none. */
 static uint64_t moved(const char *set, const char *name)
 {
-    struct built b;
-    struct err err = {0};
+    struct plan_built b;
     uint64_t sum = 0;
-    build(&b, set);
-    if (work_ops(&b.plan, &b.work, &err))
-        fail_msg("%s: %s", set, err.text);
-    b.values = plan_evaluate(&b.plan, &b.arena, &b.work);
+    plan_build(base, set, true, &b);
     for (size_t i = 0; i < b.work.n_ops; i++) {
         const struct op *op = &b.work.ops[i];
         uint64_t bytes = b.values[op->bytes_sent.node];
@@ -351,12 +320,9 @@ static void only_adapters_travel(void **state)
 
 static bool makes_weight_gradients(const char *set)
 {
-    struct built b;
-    struct err err = {0};
+    struct plan_built b;
     bool found = false;
-    build(&b, set);
-    if (work_ops(&b.plan, &b.work, &err))
-        fail_msg("%s: %s", set, err.text);
+    plan_build(base, set, true, &b);
     for (size_t i = 0; i < b.work.n_ops; i++)
         found = found ||
                 (b.work.ops[i].kernel == KERNEL_WGRAD &&

@@ -27,28 +27,11 @@ static void near(double got, double expected, double within)
 
 /* ---- buffers of a plan ---- */
 
-struct built {
-    struct arena arena;
-    struct plan plan;
-    struct work work;
-    const uint64_t *values;
-};
-
-static void build(struct built *b, const char *set)
-{
-    struct err err = {0};
-    *b = (struct built){0};
-    plan_set(base, set, &b->arena, &b->plan);
-    if (work_build(&b->plan, &b->arena, &b->work, &err))
-        fail_msg("%s: %s", set, err.text);
-    b->values = plan_evaluate(&b->plan, &b->arena, &b->work);
-}
-
 static uint64_t state_bytes(const char *set)
 {
-    struct built b;
+    struct plan_built b;
     uint64_t sum = 0;
-    build(&b, set);
+    plan_build(base, set, false, &b);
     for (size_t i = 0; i < b.work.n_buffers; i++)
         sum += b.work.buffers[i].state ? b.values[b.work.buffers[i].all.node] : 0;
     arena_release(&b.arena);
@@ -57,9 +40,9 @@ static uint64_t state_bytes(const char *set)
 
 static uint64_t host_bytes(const char *set)
 {
-    struct built b;
+    struct plan_built b;
     uint64_t sum = 0;
-    build(&b, set);
+    plan_build(base, set, false, &b);
     for (size_t i = 0; i < b.work.n_host; i++)
         sum += b.values[b.work.host[i].bytes.node];
     arena_release(&b.arena);
@@ -69,9 +52,9 @@ static uint64_t host_bytes(const char *set)
 /* All copies of every buffer of a MoE layer, or of the step, that has this name. */
 static uint64_t named(const char *set, const char *name)
 {
-    struct built b;
+    struct plan_built b;
     uint64_t sum = 0;
-    build(&b, set);
+    plan_build(base, set, false, &b);
     for (size_t i = 0; i < b.work.n_buffers; i++) {
         const struct buffer *buffer = &b.work.buffers[i];
         if ((buffer->segment == SEGMENT_MOE || buffer->segment == SEGMENT_STEP ||
@@ -156,17 +139,7 @@ static void states_are_shared_out(void **state)
 
 /* ---- collectives of shards ---- */
 
-static void listed(struct built *b, const char *set)
-{
-    struct err err = {0};
-    *b = (struct built){0};
-    plan_set(base, set, &b->arena, &b->plan);
-    if (work_build(&b->plan, &b->arena, &b->work, &err) || work_ops(&b->plan, &b->work, &err))
-        fail_msg("%s: %s", set, err.text);
-    b->values = plan_evaluate(&b->plan, &b->arena, &b->work);
-}
-
-static const struct op *op_named(const struct built *b, const char *name, enum phase phase)
+static const struct op *op_named(const struct plan_built *b, const char *name, enum phase phase)
 {
     for (size_t i = 0; i < b->work.n_ops; i++)
         if (text_equal(b->work.ops[i].name, name) && b->work.ops[i].phase == phase &&
@@ -203,10 +176,10 @@ static void shards_move_inside_their_group(void **state)
         {"parallel.cp=2", "gather_weights", PHASE_FORWARD, GROUP_DP, 0, 16, 8},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        struct built b;
+        struct plan_built b;
         char set[128];
         snprintf(set, sizeof set, "cluster=h200-8x2 %s", rows[i].set);
-        listed(&b, set);
+        plan_build(base, set, true, &b);
         const struct op *op = op_named(&b, rows[i].name, rows[i].phase);
         print_message("%s: %s\n", rows[i].set, rows[i].name);
         assert_non_null(op);
@@ -242,8 +215,8 @@ static void what_runs_once_runs_once(void **state)
         {"parallel.dp_shard=8", "reduce_copies_of_weights", PHASE_BACKWARD, false},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        struct built b;
-        listed(&b, rows[i].set);
+        struct plan_built b;
+        plan_build(base, rows[i].set, true, &b);
         print_message("%s: %s\n", rows[i].set, rows[i].name);
         assert_int_equal(op_named(&b, rows[i].name, rows[i].phase) != NULL, rows[i].there);
         arena_release(&b.arena);
@@ -277,9 +250,9 @@ static void what_is_reserved_for_collectives(void **state)
  * makes. */
 static uint64_t head_peak(const char *set, enum category category, const char *name)
 {
-    struct built b;
+    struct plan_built b;
     uint64_t most = 0;
-    build(&b, set);
+    plan_build(base, set, false, &b);
     for (size_t tick = 0; tick < b.work.n_ticks; tick++) {
         uint64_t sum = 0;
         for (size_t i = 0; i < b.work.n_buffers; i++) {

@@ -24,30 +24,13 @@ static const char base[] = "model: qwen3-30b-a3b\ncluster: h200-8x2\nstack: mega
 #define MODEL UINT64_C(30532122624)
 #define INPUT (UINT64_C(4096) * 2048 * 2)
 
-struct built {
-    struct arena arena;
-    struct plan plan;
-    struct work work;
-    const uint64_t *values;
-};
-
-static void build(struct built *b, const char *set)
-{
-    struct err err = {0};
-    *b = (struct built){0};
-    plan_set(base, set, &b->arena, &b->plan);
-    if (work_build(&b->plan, &b->arena, &b->work, &err) || work_ops(&b->plan, &b->work, &err))
-        fail_msg("%s: %s", set, err.text);
-    b->values = plan_evaluate(&b->plan, &b->arena, &b->work);
-}
-
 /* Of buffers with this name that the stack holds in layers it runs: as many copies as live at
  * once. */
 static uint64_t held(const char *set, const char *name)
 {
-    struct built b;
+    struct plan_built b;
     uint64_t sum = 0;
-    build(&b, set);
+    plan_build(base, set, true, &b);
     for (size_t i = 0; i < b.work.n_held; i++)
         if (text_equal(b.work.buffers[i].name, name) &&
             b.values[b.work.use[b.work.buffers[i].segment].repeat.node])
@@ -58,9 +41,9 @@ static uint64_t held(const char *set, const char *name)
 
 static uint64_t on_host(const char *set, const char *name)
 {
-    struct built b;
+    struct plan_built b;
     uint64_t sum = 0;
-    build(&b, set);
+    plan_build(base, set, true, &b);
     for (size_t i = 0; i < b.work.n_host; i++)
         sum += text_equal(b.work.host[i].name, name) ? b.values[b.work.host[i].bytes.node] : 0;
     arena_release(&b.arena);
@@ -111,9 +94,9 @@ static void whole_layers_wait_in_host_memory(void **state)
 static void they_are_copied_once_each_way(void **state)
 {
     (void)state;
-    struct built b;
+    struct plan_built b;
     unsigned found = 0;
-    build(&b, "recompute.offload_layers=20");
+    plan_build(base, "recompute.offload_layers=20", true, &b);
     for (size_t i = 0; i < b.work.n_ops; i++) {
         const struct op *op = &b.work.ops[i];
         if (!text_equal(op->name, "offload_layer_input") &&
@@ -174,8 +157,8 @@ static void inputs_are_cut_over_tp(void **state)
                              "recompute.offload=[layer_input] recompute.distribute=true",
                              "layer_input"),
                      48 * INPUT / 2);
-    struct built b;
-    build(&b, FULL "recompute.distribute=true");
+    struct plan_built b;
+    plan_build(base, FULL "recompute.distribute=true", true, &b);
     size_t i = 0;
     while (i < b.work.n_ops && !text_equal(b.work.ops[i].name, "gather_layer_input"))
         i++;
@@ -260,10 +243,10 @@ static void they_travel(void **state)
          2 * 48 * layer / 8 / 2, 2, 1},
     };
     for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
-        struct built b;
+        struct plan_built b;
         size_t i = 0;
         print_message("%s: %s\n", rows[r].set, rows[r].name);
-        build(&b, rows[r].set);
+        plan_build(base, rows[r].set, true, &b);
         while (i < b.work.n_ops &&
                (!text_equal(b.work.ops[i].name, rows[r].name) ||
                 b.work.ops[i].phase != rows[r].phase || b.work.ops[i].segment == SEGMENT_HEAD))
@@ -354,8 +337,8 @@ static void torchtitan_updates_in_backward(void **state)
         {TITAN "optimizer.in_backward=true optimizer.step=foreach", "foreach_lists", 0},
     };
     HELD(rows);
-    struct built b;
-    build(&b, TITAN "optimizer.in_backward=true");
+    struct plan_built b;
+    plan_build(base, TITAN "optimizer.in_backward=true", true, &b);
     for (size_t i = 0; i < b.work.n_ops; i++)
         assert_string_not_equal(b.work.ops[i].name, "gradient_norm");
     arena_release(&b.arena);
