@@ -154,6 +154,23 @@ static double field(const char *row, size_t at)
     return strtod(row, NULL);
 }
 
+/* What search says of a plan: its step, and tokens a second of a device. */
+static bool search_says(struct evaluator *evaluator, const struct plan *plan,
+                        const struct profile *profile, struct step_time *step, double *rate)
+{
+    struct serve_times times;
+    if (plan->workload.mode == MODE_SERVE) {
+        bool timed = time_serve(evaluator, plan, profile, step, &times);
+        *rate = timed ? times.tokens_per_s /
+                            (double)(plan->cluster.nodes * plan->cluster.node.devices)
+                      : 0;
+        return timed;
+    }
+    bool timed = time_step(evaluator, plan, profile, step);
+    *rate = timed ? time_tokens_per_s_per_device(plan, step) : 0;
+    return timed;
+}
+
 /* The same plan by predict, by what search asks, and as a frontier's row. */
 static void ask_all(const struct plan *plan, uint64_t seed, unsigned *timed)
 {
@@ -163,6 +180,7 @@ static void ask_all(const struct plan *plan, uint64_t seed, unsigned *timed)
     struct profile profile;
     struct evaluator evaluator = {0};
     struct step_time searched;
+    double rate;
     struct prediction predicted;
     struct evaluation result;
     assert_int_equal(profile_load(plan, &arena, &profile, &err), STATUS_OK);
@@ -177,13 +195,12 @@ static void ask_all(const struct plan *plan, uint64_t seed, unsigned *timed)
     assert_int_equal(frontier_columns_init(&columns, &csv, keys, 2, &err), STATUS_OK);
     evaluate(&evaluator, plan, 1, &result);
     if (result.valid && predict(plan, &options, &arena, &predicted, &err) == STATUS_OK &&
-        time_step(&evaluator, plan, &profile, &searched)) {
+        search_says(&evaluator, plan, &profile, &searched, &rate)) {
         char row[ROOM] = "";
         const size_t indices[SWEEP_AXES] = {0};
         const struct time_report *time = &predicted.time;
         size_t n = frontier_columns_row(&columns, indices, plan, &result, row, ROOM - 1);
         row[n] = '\0';
-        double rate = time_tokens_per_s_per_device(plan, &searched);
         if (searched.step_s != time->step_s || rate != time->tokens_per_s_per_device)
             fail_msg("seed %d: search %.17g, predict %.17g", (int)seed, searched.step_s,
                      time->step_s);
@@ -211,10 +228,32 @@ static void one_plan_has_one_time(void **state)
     assert_in_range(timed, draws_of(DRAWS) / 10, draws_of(DRAWS) / 3);
 }
 
+/* The decode step of all requests that are held, at the context of the mean one. */
+static void a_served_plan_has_one_time(void **state)
+{
+    static const enum stack_kind engines[] = {STACK_VLLM, STACK_SGLANG, STACK_TRTLLM};
+    (void)state;
+    unsigned timed = 0;
+    for (uint64_t seed = 1; seed <= draws_of(DRAWS); seed += 3) {
+        struct plan plan;
+        if (!plan_shaped(&plan, engines[seed / 3 % 3], seed))
+            continue;
+        plan.workload.mode = MODE_SERVE;
+        plan.workload.concurrency = 1 + seed * 7 % 90;
+        plan.workload.input_length = 16 + seed * 13 % 2000;
+        plan.workload.output_length = 2 + seed * 5 % 700;
+        plan.workload.length_spread = seed % 2 ? 0.5 : 0;
+        plan.moe.routing.samples = seed % 4 ? 5 : 40;
+        ask_all(&plan, seed, &timed);
+    }
+    assert_in_range(timed, draws_of(DRAWS) / 10, draws_of(DRAWS) / 3);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(steps_keep_their_bounds), cmocka_unit_test(shared_lists_time_alike),
-        cmocka_unit_test(vpp_is_a_number), cmocka_unit_test(one_plan_has_one_time)};
+        cmocka_unit_test(vpp_is_a_number), cmocka_unit_test(one_plan_has_one_time),
+        cmocka_unit_test(a_served_plan_has_one_time)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

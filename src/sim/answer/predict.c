@@ -453,12 +453,15 @@ static enum status report_ops(struct context *c, const struct predict_options *o
 {
     if (!options->ops)
         return STATUS_OK;
+    const struct plan *plan = options->ops_plan ? options->ops_plan : c->plan;
     struct ops_ask ask = *options->ops;
+    struct slots slots;
     ask.rows = ask.data == options->routing ? c->rows : NULL;
     struct err refused = {0}; /* sizes past 64 bits, or a plan that the host cannot perform */
-    TRY(ops_check(c->plan, &ask, err));
+    TRY(ops_check(plan, &ask, err));
+    slots_from_plan(plan, &slots);
     out->has_ops =
-        ops_of(c->plan, &ask, &c->work, &c->slots, c->arena, &out->ops, &refused) == STATUS_OK;
+        ops_of(plan, &ask, &c->work, &slots, c->arena, &out->ops, &refused) == STATUS_OK;
     bool backward = c->plan->workload.mode == MODE_TRAIN;
     if (c->plan->stack.kind == STACK_HOST)
         out->has_slice = ops_slice(c->plan, options->routing, backward, options->workers,

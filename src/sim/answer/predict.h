@@ -128,6 +128,7 @@ struct predict_options {
     bool fixes;                         /* search for fixes when it does not fit */
     bool memory_only;                   /* leave out the record of the experts */
     const struct ops_ask *ops;          /* whose ops to list; NULL: none */
+    const struct plan *ops_plan;        /* of these sizes, on the same list; NULL: the plan's */
     const struct time_ask *time;        /* seconds; NULL: none */
     uint64_t workers;                   /* threads that run would use; for the slice */
     struct pool *pool;                  /* for samples of the experts' loads, or NULL */

@@ -80,7 +80,7 @@ static void add_notes(const struct plan *plan, const struct predict_options *opt
 static enum status predict_serve(const struct plan *plan, const struct predict_options *options,
                                  struct arena *arena, struct prediction *out, struct err *err)
 {
-    struct plan *steps = arena_alloc(arena, 2, sizeof *steps);
+    struct plan *steps = arena_alloc(arena, 3, sizeof *steps);
     struct predict_options decode = *options, prefill = *options;
     struct prediction other;
     struct serve_load load;
@@ -91,6 +91,8 @@ static enum status predict_serve(const struct plan *plan, const struct predict_o
     TRY(serve_load_of(plan, arena, &load, err));
     serve_step_plan(plan, MODE_DECODE, load.sequences, &steps[0]);
     serve_step_plan(plan, MODE_PREFILL, load.sequences, &steps[1]);
+    serve_timed_plan(plan, load.sequences, &steps[2]);
+    decode.ops_plan = &steps[2];
     TRY(predict_step(&steps[0], &decode, arena, out, err));
     TRY(predict_step(&steps[1], &prefill, arena, &other, err));
     uint64_t decode_bytes = out->memory.total_bytes;

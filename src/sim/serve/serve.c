@@ -42,6 +42,15 @@ void serve_step_plan(const struct plan *plan, enum mode mode, uint64_t sequences
         fill_prefill(plan, sequences, w);
 }
 
+void serve_timed_plan(const struct plan *plan, uint64_t sequences, struct plan *out)
+{
+    const struct workload *w = &plan->workload;
+    double mean = 1 - w->length_spread / 2;
+    serve_step_plan(plan, MODE_DECODE, sequences, out);
+    out->workload.context_length =
+        (uint64_t)(mean * ((double)w->input_length + (double)w->output_length / 2)) + 1;
+}
+
 /* Whole batches of what the cache holds; fewer than stages where it holds fewer sequences. */
 static void hold(uint64_t sequences, struct plan *plan)
 {

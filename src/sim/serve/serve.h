@@ -35,6 +35,10 @@ uint64_t serve_batch(const struct plan *plan, uint64_t sequences);
 void serve_step_plan(const struct plan *plan, enum mode mode, uint64_t sequences,
                      struct plan *out);
 
+/* The decode step that seconds are said of: as above, but for the context, which is that of the
+ * mean request with half of its answer; memory is asked for the whole. */
+void serve_timed_plan(const struct plan *plan, uint64_t sequences, struct plan *out);
+
 /* Why the engine does not start with such a pool, or NULL: vLLM refuses one that does not hold
  * a sequence of the longest context (engines.md 1.3; the others cut what a request may ask
  * for, and refuse one that is empty), and takes one that is given as it is, whether or not the

@@ -28,7 +28,7 @@ static enum status open_step(const struct plan *plan, const struct plan_spans_as
     struct serve_load load;
     if (plan->workload.mode == MODE_SERVE) {
         TRY(serve_load_of(plan, arena, &load, err));
-        serve_step_plan(plan, MODE_DECODE, load.sequences, decode);
+        serve_timed_plan(plan, load.sequences, decode);
         plan = decode;
     }
     plan = serve_held(plan, decode + 1, NULL);

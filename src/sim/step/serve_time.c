@@ -6,7 +6,8 @@
 #include "sim/serve/serve_play.h"
 #include "sim/step/time.h"
 
-/* Samples of routing a size; the fewest tokens of a prefill step. */
+/* Samples of routing a size, but for the decode step of all sequences, which is the one that a
+ * plan's step_s is; the fewest tokens of a prefill step. */
 enum { SAMPLES = 16, FEWEST_TOKENS = 64 };
 
 /* One of the two steps, and the sizes it is priced at. */
@@ -32,12 +33,13 @@ static void set_size(struct serve_step *s, const struct knot *knot)
 }
 
 /* Alone no rank is fuller than another. */
-static enum status sample_knot(struct serve_step *s, struct knot *knot,
+static enum status sample_knot(struct serve_step *s, struct knot *knot, uint64_t samples,
                                const struct routing_data *routing, struct arena *arena,
                                struct err *err)
 {
     struct demand_spread spread;
     set_size(s, knot);
+    s->plan.moe.routing.samples = samples;
     if (s->plan.parallel.ep == 1)
         return STATUS_OK;
     TRY(time_demand(&s->plan, &s->stepper.pricing.rates, routing, NULL, arena, &spread,
@@ -50,14 +52,10 @@ static enum status sample_knot(struct serve_step *s, struct knot *knot,
 static enum status open_step(const struct plan *plan, enum mode mode, struct serve_model *model,
                              const struct serve_ask *ask, struct serve_step *s, struct err *err)
 {
-    const struct workload *w = &plan->workload;
-    double mean = 1 - w->length_spread / 2;
-    serve_step_plan(plan, mode, model->load.sequences, &s->plan);
-    if (mode == MODE_DECODE) /* half of the answer is there, in the mean */
-        s->plan.workload.context_length =
-            (uint64_t)(mean * ((double)w->input_length + (double)w->output_length / 2)) + 1;
-    if (s->plan.moe.routing.samples > SAMPLES)
-        s->plan.moe.routing.samples = SAMPLES;
+    if (mode == MODE_DECODE)
+        serve_timed_plan(plan, model->load.sequences, &s->plan);
+    else
+        serve_step_plan(plan, mode, model->load.sequences, &s->plan);
     s->stepper.routing = ask->routing;
     return stepper_build(&s->stepper, &s->plan, ask->profile, model->arena, err);
 }
@@ -105,10 +103,12 @@ enum status serve_open(struct serve_model *model, const struct plan *plan,
     TRY(open_step(plan, MODE_PREFILL, model, ask, model->prefill, err));
     list_decode(model->decode, model->load.sequences);
     list_prefill(model->prefill);
+    uint64_t all = plan->moe.routing.samples, few = lesser(all, SAMPLES);
     for (unsigned i = 0; i < 2; i++)
         for (unsigned k = 0; k < model->decode[i].n; k++)
-            TRY(sample_knot(&model->decode[i], &model->decode[i].knots[k], ask->routing, arena,
-                            err));
+            TRY(sample_knot(&model->decode[i], &model->decode[i].knots[k],
+                            i == 0 && k + 1 == model->decode[i].n ? all : few, ask->routing,
+                            arena, err));
     return STATUS_OK;
 }
 

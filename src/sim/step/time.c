@@ -535,7 +535,7 @@ static enum status time_serving(const struct plan *plan, const struct time_ask *
     struct serve_times times;
     struct plan *decode = arena_alloc(arena, 1, sizeof *decode);
     TRY(serve_load_of(plan, arena, &load, err));
-    serve_step_plan(plan, MODE_DECODE, load.sequences, decode);
+    serve_timed_plan(plan, load.sequences, decode);
     TRY(time_of(decode, ask, arena, out, err));
     TRY(serve_times_of(plan, &serve, arena, &times, NULL, err));
     out->serving = times;
