@@ -118,8 +118,8 @@ static enum status import_model(const struct invocation *call, const struct node
 
 /* ---- jobs ---- */
 
-static void write_comments(FILE *out, const struct job_result *job, bool warnings,
-                           const char *title)
+static void write_comments(const struct job_result *job, bool warnings, const char *title,
+                           struct text *out)
 {
     bool any = false;
     for (size_t i = 0; i < job->notes.n; i++) {
@@ -127,25 +127,28 @@ static void write_comments(FILE *out, const struct job_result *job, bool warning
         if (note->warning != warnings)
             continue;
         if (!any)
-            fprintf(out, "#\n# %s\n", title);
+            text_printf(out, "#\n# %s\n", title);
         any = true;
-        fprintf(out, "#   %s", note->text);
+        text_append(out, "#   ");
+        text_append_visible(out, note->text);
         if (note->mark.line)
-            fprintf(out, " (line %u)", note->mark.line);
-        fputc('\n', out);
+            text_printf(out, " (line %u)", note->mark.line);
+        text_append(out, "\n");
     }
 }
 
 static void write_job_yaml(const struct invocation *call, struct job_result *job)
 {
     struct text yaml = {.arena = call->arena};
-    draft_print(&job->draft, call->operands[0], &yaml);
-    fprintf(call->out, "# %s, imported by moeplan " MOEPLAN_VERSION " from %s\n",
-            call->operands[0], job->taken_for);
-    write_comments(call->out, job, true, "not modelled:");
-    write_comments(call->out, job, false,
+    text_append(&yaml, "# ");
+    text_append_visible(&yaml, call->operands[0]);
+    text_printf(&yaml, ", imported by moeplan " MOEPLAN_VERSION " from %s\n", job->taken_for);
+    write_comments(job, true, "not modelled:", &yaml);
+    write_comments(job, false,
                    "not read, matters to neither memory nor time, "
-                   "or not known:");
+                   "or not known:",
+                   &yaml);
+    draft_print(&job->draft, call->operands[0], &yaml);
     fputs(text_string(&yaml), call->out);
 }
 

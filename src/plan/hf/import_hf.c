@@ -173,10 +173,18 @@ static bool parse_word(const struct import_word *words, const char *text, size_t
     return false;
 }
 
-/* Counts that a configuration must give are at least 1; so is the distance of MoE layers. */
+/* Counts that a configuration must give are at least 1; so is what every model has, where a
+ * family's own default stands in for it, and the distance of MoE layers. */
 static uint64_t least_count(const struct import_field *field)
 {
-    return !field->fallback || field->offset == offsetof(struct model, moe_every);
+    static const size_t whole[] = {
+        offsetof(struct model, layers), offsetof(struct model, hidden),
+        offsetof(struct model, vocab), offsetof(struct model, attention.heads),
+        offsetof(struct model, moe_every)};
+    for (size_t i = 0; i < sizeof whole / sizeof *whole; i++)
+        if (field->offset == whole[i])
+            return 1;
+    return !field->fallback;
 }
 
 /* Reads a text into the field's member; false when it is not of the field's type. */

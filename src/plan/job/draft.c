@@ -231,12 +231,14 @@ static void print_scalar(const char *text, struct text *out)
         text_append(out, text);
         return;
     }
-    text_append(out, "\"");
+    struct text quoted = {.arena = out->arena};
     for (; *text; text++) {
         if (*text == '"' || *text == '\\')
-            text_append(out, "\\");
-        text_append_n(out, text, 1);
+            text_append(&quoted, "\\");
+        text_append_n(&quoted, text, 1);
     }
+    text_append(out, "\"");
+    text_append_visible(out, text_string(&quoted)); /* as YAML escapes what is not seen */
     text_append(out, "\"");
 }
 
@@ -286,9 +288,12 @@ void draft_print(struct draft *draft, const char *file, struct text *out)
         print_value(item, &line);
         int gap = line.length < COMMENT_COLUMN ? (int)(COMMENT_COLUMN - line.length) : 1;
         text_append(out, text_string(&line));
-        text_printf(out, "%*s# %s", gap, "", item->origin);
-        if (item->mark.line && !text_equal(item->mark.file, file))
-            text_printf(out, ", %s", item->mark.file);
+        text_printf(out, "%*s# ", gap, "");
+        text_append_visible(out, item->origin); /* a job's words, in one line */
+        if (item->mark.line && !text_equal(item->mark.file, file)) {
+            text_append(out, ", ");
+            text_append_visible(out, item->mark.file);
+        }
         if (item->mark.line)
             text_printf(out, ", line %u", item->mark.line);
         text_append(out, "\n");
