@@ -8,6 +8,12 @@
 
 #include "sim/time/form.h"
 
+static void near_to(double got, double wanted)
+{
+    if (fabs(got - wanted) > 1e-9 * fabs(wanted))
+        fail_msg("%.12g, not %.12g", got, wanted);
+}
+
 static void two_resources_beside_each_other(void **state)
 {
     (void)state;
@@ -37,7 +43,7 @@ static void products_in_whole_tiles(void **state)
     const struct form_device device = {1e15, 3e12, 100};
     const struct form_gemm one = {1, 1, 128, 1024, 0, 64, 128},
                            full = {1, 64, 128, 1024, 0, 64, 128};
-    struct form_product k = {1e-6, 0.5, 0.8, 2, 0};
+    struct form_product k = {1e-6, 0.5, 0.8, 2, 0, 0};
     assert_true(fabs(form_gemm_s(&k, &one, &device) - form_gemm_s(&k, &full, &device)) < 1e-15);
     /* one tile of 100 units: without waves a hundredth of the rate, with them all of a wave */
     double tile = 2.0 * 64 * 128 * 1024;
@@ -46,12 +52,59 @@ static void products_in_whole_tiles(void **state)
     assert_true(fabs(form_gemm_s(&k, &full, &device) - 1e-6 - 100 * tile / 0.5e15) < 1e-13);
 }
 
+/* 64 x 7168 on 132 units: 56 columns make 128 tiles, one wave, of which each takes 60 columns'
+ * time; 2112 columns of 16 make 132 tiles of 40. 4096 rows of 24576: 128 columns, 6,144 tiles,
+ * 47 waves. */
+static void tiles_as_they_are_chosen(void **state)
+{
+    (void)state;
+    static const struct {
+        double groups, rows, columns, tile_rows, tile_columns, work, waves;
+    } cases[] = {{1, 64, 7168, 64, 56, 60, 1},
+                 {1, 64, 2112, 64, 16, 40, 1},
+                 {1, 4096, 24576, 128, 128, 128, 47},
+                 {4, 256, 7168, 128, 112, 112, 4}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct form_gemm g = {cases[i].groups, cases[i].rows, cases[i].columns, 1024, 0, 0, 0};
+        double flop = 2 * cases[i].tile_rows * cases[i].work * 1024 * cases[i].waves * 132;
+        near_to(form_gemm_flop(&g, 0, 132), flop);
+        form_choose_tiles(&g, 132);
+        near_to(g.tile_rows, cases[i].tile_rows);
+        near_to(g.tile_columns, cases[i].tile_columns);
+    }
+}
+
+/* At half_depth half the efficiency: twice the seconds of the FLOPs. */
+static void a_shallow_product_is_slower(void **state)
+{
+    (void)state;
+    const struct form_device device = {1e15, 3e12, 100};
+    const struct form_gemm gemm = {1, 64, 128, 512, 0, 64, 128};
+    struct form_product k = {0, 0.5, 0.8, 2, 0, 0};
+    double deep = form_gemm_s(&k, &gemm, &device);
+    k.half_depth = 512;
+    near_to(form_gemm_s(&k, &gemm, &device), 2 * deep);
+}
+
+/* Start 8 us; to one peer 6.144 GB/s by the first protocol, 16/3 us later by the second: 32 KiB
+ * take as long by either. Half of it goes by the first, twice as much by the second, and then
+ * takes its wire. */
+static void the_quicker_of_two_protocols(void **state)
+{
+    (void)state;
+    const struct form_protocols k = {0.01, 16e-6 / 3}, none = {0, 0};
+    const double link = 614.4e9;
+    near_to(form_protocols_s(&k, 8e-6, 16384 / link, 0, 0), 32e-6 / 3);
+    near_to(form_protocols_s(&k, 8e-6, 65536 / link, 2e-6, 0), 46e-6 / 3);
+    near_to(form_protocols_s(&none, 8e-6, 1, 2e-6, 0), 10e-6);
+}
+
 static void experts_grow_with_their_work(void **state)
 {
     (void)state;
     const struct form_device device = {1e15, 3e12, 132};
     const struct form_experts k = {
-        .product = {20e-6, 0.6, 0.8, 2, 0}, .row_passes = 1, .token_passes = 2};
+        .product = {20e-6, 0.6, 0.8, 2, 0, 0}, .row_passes = 1, .token_passes = 2};
     struct form_experts_call call = {1024, 8, 8192, 8192, 8, 4096, 1536, 2};
     double base = form_experts_s(&k, &call, &device);
     /* never faster than the roofline of what it does */
@@ -101,6 +154,9 @@ int main(void)
         cmocka_unit_test(two_resources_beside_each_other),
         cmocka_unit_test(a_pipeline_in_its_best_chunks),
         cmocka_unit_test(products_in_whole_tiles),
+        cmocka_unit_test(tiles_as_they_are_chosen),
+        cmocka_unit_test(a_shallow_product_is_slower),
+        cmocka_unit_test(the_quicker_of_two_protocols),
         cmocka_unit_test(experts_grow_with_their_work),
         cmocka_unit_test(few_tokens_have_a_bandwidth_of_their_own),
         cmocka_unit_test(exchanges),

@@ -140,6 +140,75 @@ static void experts_as_validate_says(void **state)
     }
 }
 
+/* A product of the list, by the constants and the form that were fitted to DeepGEMM. */
+static void products_as_validate_says(void **state)
+{
+    (void)state;
+    struct arena arena = {0};
+    struct plan plan;
+    struct profile profile;
+    struct stepper s;
+    struct err err = {0};
+    double constants[CURVE_CONSTANTS];
+    size_t compared = 0;
+    build("cluster=h800-8x1 stack.profile=deepgemm-h800 precision.compute=fp8 "
+          "precision.weights=fp8",
+          &arena, &plan, &profile, &s);
+    const struct curve_family family = {.of = PROFILE_GEMM,
+                                        .path = PROFILE_ANY,
+                                        .compute = (int)plan.precision.compute,
+                                        .level = PROFILE_ANY,
+                                        .name = "deepgemm-h800",
+                                        .form = &curve_gemm};
+    assert_int_equal(curve_constants(&family, &profile, constants, &err), STATUS_OK);
+    for (size_t i = 0; i < s.work.n_ops; i++) {
+        const struct op *op = &s.work.ops[i];
+        if (price_item(op, s.values) != PROFILE_GEMM || !s.values[op->flop.node] ||
+            op->segment == SEGMENT_HEAD)
+            continue;
+        double n = (double)s.values[op->n.node], depth = (double)s.values[op->k.node];
+        const struct curve_point point = {
+            .device = {s.pricing.rates.peak_flop_per_s, s.pricing.rates.memory_bytes_per_s,
+                       s.pricing.rates.units},
+            .gemm = {.groups = 1,
+                     .rows = (double)s.values[op->flop.node] / (2 * n * depth),
+                     .columns = n,
+                     .depth = depth,
+                     .bytes = (double)s.values[op->bytes_read.node] +
+                              (double)s.values[op->bytes_written.node]}};
+        near_to(s.op_s[i], curve_gemm.seconds(constants, &point), op->name);
+        compared++;
+    }
+    assert_true(compared >= 2);
+    stepper_release(&s);
+    arena_release(&arena);
+}
+
+/* The profile of an engine stands on NCCL's: DeepEP's kernels take nothing of it, an exchange
+ * of another path all of it. */
+static void a_kernel_s_constants_are_its_own(void **state)
+{
+    (void)state;
+    static const enum moe_path paths[] = {PATH_DEEPEP, PATH_RAGGED_A2A};
+    struct arena arena = {0};
+    struct plan plan;
+    struct profile profile;
+    struct err err = {0};
+    plan_set(engine, "cluster=h100-8x1", &arena, &plan);
+    assert_int_equal(profile_load(&plan, &arena, &profile, &err), STATUS_OK);
+    for (size_t i = 0; i < 2; i++) {
+        struct rates rates;
+        rates_init(&rates, &plan, paths[i], &profile, NULL);
+        const struct link_rates *link = &rates.link[PROFILE_ALL_TO_ALL][PROFILE_SCALE_UP];
+        assert_int_equal(rate_at(&link->overhead, 8) > 0, i);
+        assert_int_equal(link->hop_s > 0, i);
+        assert_int_equal(link->chunking > 0, i);
+        assert_int_equal(link->protocols.small > 0, i);
+        assert_int_equal(link->protocols.large_s > 0, i);
+    }
+    arena_release(&arena);
+}
+
 /* A list that follows a plan of other sizes is priced as one that was built of it: of a call's
  * tokens, too. */
 static void a_list_follows_its_sizes(void **state)
@@ -213,9 +282,11 @@ static void sizes_outside_are_told(void **state)
     } cases[] = {
         {"cluster=h100-8x1", NULL},
         {"cluster=h100-8x1 workload.sequence_length=32768 workload.micro_batch=1",
-         "experts at 2.621e+05 tokens, fitted on 1 to 1.638e+04; all_to_all at 1.433e+09 "
-         "bytes, "
-         "fitted on 512 to 5.369e+08"},
+         "experts at 2.621e+05 tokens, fitted on 1 to 1.638e+04"},
+        {"cluster=h100-8x1 workload.sequence_length=32768 workload.micro_batch=1 "
+         "moe.path=allgather",
+         "experts at 2.621e+05 tokens, fitted on 1 to 1.638e+04; all_to_all at 2.147e+09 "
+         "bytes, fitted on 512 to 5.369e+08"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct arena arena = {0};
@@ -375,6 +446,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(collectives_as_validate_says),
         cmocka_unit_test(experts_as_validate_says),
+        cmocka_unit_test(products_as_validate_says),
+        cmocka_unit_test(a_kernel_s_constants_are_its_own),
         cmocka_unit_test(a_list_follows_its_sizes),
         cmocka_unit_test(rows_of_an_expert_in_tiles),
         cmocka_unit_test(a_family_shares_its_profile),

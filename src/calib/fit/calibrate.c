@@ -304,6 +304,8 @@ static const char *bound_note(const struct curve_constant *c, double value)
         return "best of 16 to 256";
     if (c->is == PROFILE_FEW_TILE)
         return "16 or tile_rows";
+    if (c->is == PROFILE_TILE_CHOICE)
+        return "said, not fitted";
     if (value >= c->high * (1 - 1e-6))
         return "at its upper bound";
     return value <= c->low * (1 + 1e-6) ? "at its lower bound: no effect seen" : NULL;

@@ -42,7 +42,7 @@ static void select_values(struct selection *s)
 
 static bool is_time(enum profile_quantity is)
 {
-    return is == PROFILE_OVERHEAD || is == PROFILE_HOP;
+    return is == PROFILE_OVERHEAD || is == PROFILE_HOP || is == PROFILE_LARGE;
 }
 
 /* Seconds as microseconds; five digits, which rounding keeps in order. */
@@ -81,7 +81,8 @@ static void write_within(FILE *out, const struct calibration *c, const struct cu
                          enum profile_quantity is)
 {
     double least, most;
-    if (is != PROFILE_OVERHEAD || (f->form != &curve_experts && f->form != &curve_collective))
+    if (is != PROFILE_OVERHEAD ||
+        (f->form != &curve_experts && f->form != &curve_collective && f->form != &curve_peers))
         return;
     sizes_of(c, f, &least, &most);
     fprintf(out, ", within: [%.0f, %.0f]", least, most);

@@ -123,7 +123,7 @@ bool curve_routing_rows(struct curve_routing *routing, const char *word,
 
 /* ---- forms, in curve_forms.c ---- */
 
-extern const struct curve_form curve_experts, curve_gemm, curve_collective, curve_staged,
-    curve_direct;
+extern const struct curve_form curve_experts, curve_gemm, curve_collective, curve_peers,
+    curve_staged, curve_direct;
 
 #endif

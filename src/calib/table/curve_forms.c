@@ -42,7 +42,7 @@ static const struct curve_constant experts_constants[] = {
 static double experts_seconds(const double *c, const struct curve_point *point)
 {
     const struct form_experts k = {
-        .product = {c[E_OVERHEAD], c[E_EFFICIENCY], c[E_BANDWIDTH], c[E_NORM], 0},
+        .product = {c[E_OVERHEAD], c[E_EFFICIENCY], c[E_BANDWIDTH], c[E_NORM], 0, 0},
         .few_bandwidth = c[E_FEW],
         .row_passes = c[E_ROWS],
         .token_passes = c[E_TOKENS]};
@@ -76,21 +76,21 @@ const struct curve_form curve_experts = {
 
 /* ---- plain and grouped products ---- */
 
-enum { G_OVERHEAD, G_EFFICIENCY, G_BANDWIDTH, G_NORM, G_WAVE };
+enum { G_OVERHEAD, G_EFFICIENCY, G_BANDWIDTH, G_NORM, G_DEPTH, G_TILES };
 
 static const struct curve_constant gemm_constants[] = {
     [G_OVERHEAD] = VALUE(GEMM, OVERHEAD, 3e-6, 1e-7, 1e-4),
     [G_EFFICIENCY] = VALUE(GEMM, EFFICIENCY, 0.7, 0.1, 1),
     [G_BANDWIDTH] = VALUE(GEMM, BANDWIDTH, 0.8, 0.1, 1),
     [G_NORM] = VALUE(GEMM, NORM, 2, 1, 20),
-    [G_WAVE] = VALUE(GEMM, WAVE, 0.5, 0.01, 1),
+    [G_DEPTH] = VALUE(GEMM, HALF_DEPTH, 256, 1, 4096),
+    [G_TILES] = VALUE(GEMM, TILE_CHOICE, 1, 1, 1),
 };
 
-/* DeepGEMM's tiles: 64 x 128 is the smallest it takes on these shapes. */
 static double gemm_seconds(const double *c, const struct curve_point *point)
 {
-    const struct form_product k = {c[G_OVERHEAD], c[G_EFFICIENCY], c[G_BANDWIDTH], c[G_NORM],
-                                   c[G_WAVE]};
+    const struct form_product k = {c[G_OVERHEAD], c[G_EFFICIENCY], c[G_BANDWIDTH], c[G_NORM], 1,
+                                   c[G_DEPTH]};
     return form_gemm_s(&k, &point->gemm, &point->device);
 }
 
@@ -112,7 +112,7 @@ const struct curve_form curve_gemm = {"product",
 
 /* ---- collectives ---- */
 
-enum { C_OVERHEAD, C_HOP, C_CHUNKING, C_TWO, C_FOUR, C_EIGHT };
+enum { C_OVERHEAD, C_HOP, C_CHUNKING, C_TWO, C_FOUR, C_EIGHT, C_SMALL, C_LARGE };
 
 /* Measured inside a node: nothing of it says what a network does. */
 #define INSIDE(quantity, place, from, least, most)                                             \
@@ -120,6 +120,7 @@ enum { C_OVERHEAD, C_HOP, C_CHUNKING, C_TWO, C_FOUR, C_EIGHT };
         PROFILE_COLLECTIVE, PROFILE_##quantity, PROFILE_SCALE_UP, place, from, least, most     \
     }
 
+/* Around rings the first six; to every peer at once all. */
 static const struct curve_constant collective_constants[] = {
     [C_OVERHEAD] = VALUE(COLLECTIVE, OVERHEAD, 5e-6, 1e-6, 1e-4),
     [C_HOP] = INSIDE(HOP, 0, 1e-6, 1e-8, 1e-4),
@@ -127,6 +128,8 @@ static const struct curve_constant collective_constants[] = {
     [C_TWO] = INSIDE(EFFICIENCY, 2, 0.6, 0.1, 1),
     [C_FOUR] = INSIDE(EFFICIENCY, 4, 0.7, 0.1, 1),
     [C_EIGHT] = INSIDE(EFFICIENCY, 8, 0.75, 0.1, 1),
+    [C_SMALL] = INSIDE(SMALL, 0, 0.02, 1e-4, 1),
+    [C_LARGE] = INSIDE(LARGE, 0, 5e-6, 1e-8, 1e-3),
 };
 
 /* Between measured sizes by the logarithm, as profile_value does. */
@@ -150,13 +153,28 @@ static double collective_roofline(const struct curve_point *point)
     return point->bytes / (point->link * CONTROL);
 }
 
-const struct curve_form curve_collective = {"collective",
-                                            "bytes",
-                                            "one collective inside a node; its launch is in it",
-                                            collective_constants,
-                                            COUNT(collective_constants),
-                                            collective_seconds,
-                                            collective_roofline};
+const struct curve_form curve_collective = {
+    "collective",         "bytes", "one collective inside a node; its launch is in it",
+    collective_constants, C_SMALL, collective_seconds,
+    collective_roofline};
+
+/* A message to each of the other ranks, all under way at once. */
+static double peers_seconds(const double *c, const struct curve_point *point)
+{
+    const struct form_protocols k = {c[C_SMALL], c[C_LARGE]};
+    return form_protocols_s(&k, c[C_OVERHEAD] + point->messages * c[C_HOP],
+                            point->bytes / point->messages / point->link,
+                            point->bytes / (point->link * efficiency_at(c, point->ranks)),
+                            c[C_CHUNKING]);
+}
+
+const struct curve_form curve_peers = {"peers",
+                                       "bytes",
+                                       "one exchange inside a node; its launch is in it",
+                                       collective_constants,
+                                       COUNT(collective_constants),
+                                       peers_seconds,
+                                       collective_roofline};
 
 /* ---- exchange of rows ---- */
 

@@ -235,9 +235,6 @@ static enum status read_experts(struct reader *r, struct row *row)
     return STATUS_OK;
 }
 
-/* DeepGEMM's smallest tile of these shapes (README of the release measured). */
-enum { DEEPGEMM_ROWS = 64, DEEPGEMM_COLUMNS = 128 };
-
 static enum status read_gemm(struct reader *r, struct row *row)
 {
     double tflop_s;
@@ -256,8 +253,6 @@ static enum status read_gemm(struct reader *r, struct row *row)
     /* fp8 operands, bf16 result, as the source counts its GB/s */
     g->bytes =
         g->groups * (g->rows * g->depth + g->depth * g->columns + 2 * g->rows * g->columns);
-    g->tile_rows = DEEPGEMM_ROWS;
-    g->tile_columns = DEEPGEMM_COLUMNS;
     v.point.device =
         (struct form_device){device->peak_fp8, device->memory_bandwidth, (double)device->units};
     v.size = g->rows;
@@ -290,7 +285,8 @@ static enum status read_collective(struct reader *r, struct row *row)
     struct curve_value v = row->value;
     double rounds = of == PROFILE_ALL_REDUCE ? 2 : 1;
     row->path = row->compute = PROFILE_ANY;
-    row->family = family(r, row, &curve_collective, of);
+    row->family =
+        family(r, row, of == PROFILE_ALL_TO_ALL ? &curve_peers : &curve_collective, of);
     v.quantity = arena_printf(r->arena, "%s_s", op);
     v.model = "";
     v.point.ranks = ranks;

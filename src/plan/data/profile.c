@@ -108,6 +108,12 @@ const struct constant *profile_find(const struct profile *profile, enum profile_
     return found;
 }
 
+bool profile_is_of_kernel(const struct constant *efficiency, const struct constant *constant)
+{
+    return !efficiency || !constant || efficiency->path == PROFILE_ANY ||
+           constant->path != PROFILE_ANY || constant->of != efficiency->of;
+}
+
 double profile_value(const struct constant *c, double x, bool *outside)
 {
     size_t last = c->n - 1;

@@ -67,9 +67,15 @@ enum profile_item {
       "seconds of every launch beside its work; of a layer, a request: of every one")          \
     X(HALF_ROWS, "half_rows", UNIT_NONE, 0, 1e6, "product",                                    \
       "rows of a group at which a product has half its efficiency; 0: at any")                 \
+    X(HALF_DEPTH, "half_depth", UNIT_NONE, 0, 1e6, "product",                                  \
+      "depth k at which a product has half its efficiency: what a tile takes to fill its "     \
+      "pipeline and to store its result; 0: at any")                                           \
     X(TILE_ROWS, "tile_rows", UNIT_NONE, 1, 1e6, "product",                                    \
       "rows of a tile: a group's rows are multiplied as whole tiles")                          \
     X(TILE_COLUMNS, "tile_columns", UNIT_NONE, 1, 1e6, "product", "columns of a tile")         \
+    X(TILE_CHOICE, "tile_choice", UNIT_NONE, 0, 1, "product",                                  \
+      "1: tiles as DeepGEMM chooses them by rows, columns and device.units, in whole waves, "  \
+      "in place of half_rows, tile_rows, tile_columns and wave")                               \
     X(WAVE, "wave", UNIT_NONE, 0, 1, "product",                                                \
       "share of a last wave of tiles that is paid whole over device.units; 0: none")           \
     X(LATENCY, "latency", UNIT_SECONDS, 0, 10, "collective",                                   \
@@ -105,6 +111,11 @@ enum profile_item {
       "gather")                                                                                \
     X(CHUNKING, "chunking", UNIT_NONE, 0, 2, "collective",                                     \
       "c of t = start + wire + 2 c sqrt(start wire): chunks that fill a pipeline")             \
+    X(SMALL, "small_efficiency", UNIT_NONE, 1e-6, 1, "collective",                             \
+      "all_to_all in a node: share of the link at which a small message to one peer flows, "   \
+      "by the protocol that starts at once (NCCL's LL)")                                       \
+    X(LARGE, "large_start", UNIT_SECONDS, 0, 10, "collective",                                 \
+      "all_to_all in a node: seconds that the protocol of large messages starts later")        \
     X(SHARE, "share", UNIT_NONE, 0, 1, "overlap",                                              \
       "of a collective that may run beside products, the part that does")                      \
     X(ERROR, "error", UNIT_NONE, 0, 10, "step request product collective",                     \
@@ -189,6 +200,11 @@ const char *profile_constant_name(const struct constant *constant, struct arena 
  * before its base's, then the most specific, an item before its class. NULL: no row. */
 const struct constant *profile_find(const struct profile *profile, enum profile_item of,
                                     enum profile_quantity is, int path, int compute, int level);
+
+/* Whether a collective's constant is of the kernel whose efficiency holds: both come from one
+ * fit. Where an efficiency is of one path alone (DeepEP's kernels), a row for every path is
+ * another library's (NCCL's). Either may be NULL: yes. */
+bool profile_is_of_kernel(const struct constant *efficiency, const struct constant *constant);
 
 /* The value at x: between points by the logarithm of x, the nearest end outside. *outside, or
  * NULL: whether x lies outside. */

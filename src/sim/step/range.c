@@ -17,6 +17,18 @@ static double size_of(const struct pricing *p, enum profile_item item, const str
     return ranks > 1 ? bytes * ranks / (ranks - 1) / (item == PROFILE_ALL_REDUCE ? 2 : 1) : 0;
 }
 
+/* The row that says on which sizes the kernel of an item was fitted, or NULL. */
+static const struct constant *fitted_on(const struct profile *profile, enum profile_item item,
+                                        const struct plan *plan)
+{
+    int path = (int)plan->moe.path, compute = (int)plan->precision.compute;
+    const struct constant *c = profile_find(profile, item, PROFILE_OVERHEAD, path, compute,
+                                            PROFILE_SCALE_UP),
+                          *share = profile_find(profile, item, PROFILE_EFFICIENCY, path,
+                                                compute, PROFILE_SCALE_UP);
+    return profile_is_of_kernel(share, c) ? c : NULL;
+}
+
 /* How far outside: 1 within the range. A message below it takes its start, whatever its size.
  */
 static double beyond(const struct constant *c, double size, bool link)
@@ -39,9 +51,7 @@ const char *range_outside(const struct profile *profile, const struct pricing *p
         bool link = profile_item_class(item) == PROFILE_COLLECTIVE;
         if ((!link && item != PROFILE_EXPERTS) || !v[op->layers.node])
             continue;
-        const struct constant *c =
-            profile_find(profile, item, PROFILE_OVERHEAD, (int)p->plan->moe.path,
-                         (int)p->plan->precision.compute, PROFILE_SCALE_UP);
+        const struct constant *c = fitted_on(profile, item, p->plan);
         double at = size_of(p, item, op, v), far = c && c->most > 0 ? beyond(c, at, link) : 1;
         if (far <= 1.0001 || far <= furthest[item])
             continue;

@@ -163,8 +163,14 @@ double comm_s(const struct rates *rates, const struct comm_place *place,
     const struct link_rates *outer = &levels[out ? PROFILE_SCALE_OUT : PROFILE_SCALE_UP];
     if (ask->bytes <= 0 || outer->folded)
         return 0;
-    return form_pipelined(start_s(levels, place, ask), wire_s(levels, place, ask),
-                          outer->chunking);
+    double start = start_s(levels, place, ask), wire = wire_s(levels, place, ask);
+    if (out || ask->item != PROFILE_ALL_TO_ALL)
+        return form_pipelined(start, wire, outer->chunking);
+    struct form_protocols protocols = outer->protocols;
+    protocols.large_s *= ask->messages;
+    return form_protocols_s(&protocols, start,
+                            over(ask->bytes / fmax(1, place->ranks - 1), outer->bytes_per_s),
+                            wire, outer->chunking);
 }
 
 double comm_send_s(const struct rates *rates, const struct comm_place *place,

@@ -23,15 +23,53 @@ static double product_s(const struct form_product *k, double flop, double bytes,
                        bytes / (device->bandwidth * k->bandwidth), k->norm);
 }
 
+double form_depth_share(double depth, double half_depth)
+{
+    return half_depth > 0 && depth > 0 ? depth / (depth + half_depth) : 1;
+}
+
+static double tiles_of(const struct form_gemm *g)
+{
+    return g->groups * ceil(g->rows / g->tile_rows) * ceil(g->columns / g->tile_columns);
+}
+
+void form_choose_tiles(struct form_gemm *g, double units)
+{
+    double fewest = HUGE_VAL, fullest = 0, best = 0;
+    g->tile_rows = g->rows <= 64 ? 64 : 128;
+    for (double columns = 16; columns <= 128; columns += 8) {
+        g->tile_columns = columns;
+        double tiles = tiles_of(g), waves = ceil(tiles / units),
+               last = tiles - (waves - 1) * units;
+        if (waves > fewest || (waves == fewest && last < fullest))
+            continue;
+        fewest = waves;
+        fullest = last;
+        best = columns;
+    }
+    g->tile_columns = best;
+}
+
+double form_gemm_flop(const struct form_gemm *gemm, double wave, double units)
+{
+    struct form_gemm g = *gemm;
+    double share = wave, columns = g.tile_columns;
+    if (g.tile_rows <= 0) {
+        form_choose_tiles(&g, units);
+        columns = fmax(g.tile_columns, 32 + g.tile_columns / 2);
+        share = 1;
+    }
+    double waves = tiles_of(&g) / units;
+    return 2 * g.tile_rows * columns * g.depth * units *
+           (waves + share * (ceil(waves) - waves));
+}
+
 double form_gemm_s(const struct form_product *k, const struct form_gemm *g,
                    const struct form_device *device)
 {
-    double tiles =
-        g->groups * ceil(g->rows / g->tile_rows) * ceil(g->columns / g->tile_columns);
-    double waves = tiles / device->units;
-    double paid = waves + k->wave * (ceil(waves) - waves);
-    double flop = 2 * g->tile_rows * g->tile_columns * g->depth * paid * device->units;
-    return k->overhead_s + product_s(k, flop, g->bytes, device);
+    double flop = form_gemm_flop(g, k->wave, device->units);
+    return k->overhead_s +
+           product_s(k, flop / form_depth_share(g->depth, k->half_depth), g->bytes, device);
 }
 
 bool form_experts_few(const struct form_experts_call *call)
@@ -72,6 +110,13 @@ double form_collective_s(const struct form_collective *k, double messages, doubl
 {
     return form_pipelined(k->overhead_s + messages * k->latency_s,
                           bytes / (link * k->efficiency), k->chunking);
+}
+
+double form_protocols_s(const struct form_protocols *k, double start_s, double message_s,
+                        double wire_s, double chunking)
+{
+    double large = form_pipelined(start_s + k->large_s, wire_s, chunking);
+    return k->small > 0 ? fmin(start_s + message_s / k->small, large) : large;
 }
 
 double form_exchange_staged_s(const struct form_exchange *k,

@@ -33,13 +33,32 @@ struct form_product {
     double bandwidth;  /* share of the device's */
     double norm;       /* FLOPs beside bytes */
     double wave;       /* share of the last, partial wave of tiles that is paid whole */
+    double half_depth; /* inner size with half the efficiency */
 };
 
-/* `groups` products [rows, depth] x [depth, columns] in tiles of tile_rows x tile_columns;
- * bytes: what they read and write. */
+/* Share of its efficiency that a product of this depth reaches. Every tile fills a pipeline of
+ * operands before its first multiplication and stores its result after the last (the prologue
+ * and epilogue of CUTLASS, media/docs/efficient_gemm.md): as long as half_depth more of depth
+ * would take. */
+double form_depth_share(double depth, double half_depth);
+
+/* `groups` products [rows, depth] x [depth, columns] in tiles of tile_rows x tile_columns, or,
+ * tile_rows 0, in those that form_choose_tiles takes; bytes: what they read and write. */
 struct form_gemm {
     double groups, rows, columns, depth, bytes, tile_rows, tile_columns;
 };
+
+/* DeepGEMM's tiles (get_best_configs in deep_gemm/jit_kernels): 64 rows for up to 64 rows, else
+ * 128; the columns, of 16 to 128 in steps of 8, that take the fewest waves over `units`, of
+ * those that fill the last wave best, of those the widest. Sets tile_rows and tile_columns. */
+void form_choose_tiles(struct form_gemm *gemm, double units);
+
+/* FLOPs that the units are busy for. `wave`: share of the last wave that is paid whole. Chosen
+ * tiles run in whole waves, and a narrow one is bound by reading its rows: wgmma of 64 x N x 32
+ * reads 64 rows and N columns of 32 bytes from shared memory, at 128 bytes a clock, while it
+ * multiplies 4096 pairs a clock in 8 bits, so that N columns take the time of 32 + N/2 at
+ * least (CUDA programming guide, shared memory; the peak over units and clock). */
+double form_gemm_flop(const struct form_gemm *gemm, double wave, double units);
 
 double form_gemm_s(const struct form_product *k, const struct form_gemm *gemm,
                    const struct form_device *device);
@@ -88,6 +107,19 @@ struct form_collective {
  * rank's link of `link` bytes/s. */
 double form_collective_s(const struct form_collective *k, double messages, double bytes,
                          double link);
+
+/* Messages to every peer at once by the quicker of two protocols: that of small messages starts
+ * at once and sends flags with the data, at `small` of the link; that of large ones starts
+ * `large_s` later (NCCL's LL and Simple for point-to-point operations, which it changes at
+ * NCCL_P2P_LL_THRESHOLD, 16 KiB a channel: src/enqueue.cc). small 0: only the second. */
+struct form_protocols {
+    double small, large_s;
+};
+
+/* start_s: of either; message_s: of the bytes to one peer through the whole link; wire_s, and
+ * its chunks: of all that a rank sends by the second protocol. */
+double form_protocols_s(const struct form_protocols *k, double start_s, double message_s,
+                        double wire_s, double chunking);
 
 /* ---- exchange of experts' rows ---- */
 

@@ -195,9 +195,15 @@ static double product_s(const struct rates *r, const struct kernel_rates *k,
     else if (curve && curve->by == PROFILE_BY_COLUMNS)
         place = n;
     double efficiency = rate_at(&k->efficiency, place);
-    if (k->half_rows > 0 && each > 0)
+    if (k->half_rows > 0 && each > 0 && !k->tile_choice) /* which says what few rows cost */
         efficiency *= each / (each + k->half_rows);
-    return over(tiled(k, r->units, flop, each, rows / fmax(each, 1), n),
+    efficiency *= form_depth_share(depth, k->half_depth);
+    double filled = rows / fmax(each, 1); /* groups */
+    const struct form_gemm gemm = {
+        .groups = filled, .rows = each, .columns = n, .depth = depth};
+    bool chosen = k->tile_choice && each > 0 && n > 0 && r->units > 0;
+    return over(chosen ? form_gemm_flop(&gemm, 1, r->units)
+                       : tiled(k, r->units, flop, each, filled, n),
                 peak_of(r, op) * efficiency);
 }
 

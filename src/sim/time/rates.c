@@ -69,11 +69,13 @@ static void fill_kernel(const struct resolver *r, enum profile_item of,
         .bandwidth = find(r, of, PROFILE_BANDWIDTH, PROFILE_ANY, 1),
         .overhead = find(r, of, PROFILE_OVERHEAD, PROFILE_ANY, 0),
         .half_rows = number(r, of, PROFILE_HALF_ROWS, 0),
+        .half_depth = number(r, of, PROFILE_HALF_DEPTH, 0),
         .tile_rows = number(r, of, PROFILE_TILE_ROWS, 1),
         .tile_columns = number(r, of, PROFILE_TILE_COLUMNS, 1),
         .wave = number(r, of, PROFILE_WAVE, 0),
         .norm = number(r, of, PROFILE_NORM, 0),
         .folded = number(r, of, PROFILE_FOLDED, 0) != 0,
+        .tile_choice = number(r, of, PROFILE_TILE_CHOICE, 0) != 0,
     };
 }
 
@@ -97,6 +99,15 @@ static void fill_experts(const struct resolver *r, struct expert_rates *out)
     out->few_tile_rows = number(r, PROFILE_EXPERTS, PROFILE_FEW_TILE, out->tile_rows);
 }
 
+/* A constant of a collective's kernel; nothing where the rows are another library's. */
+static struct rate of_kernel(const struct resolver *r, enum profile_item of,
+                             enum profile_quantity is, int level)
+{
+    bool own = profile_is_of_kernel(row_of(r, of, PROFILE_EFFICIENCY, level),
+                                    row_of(r, of, is, level));
+    return own ? find(r, of, is, level, 0) : (struct rate){.factor = 1};
+}
+
 static void fill_link(const struct resolver *r, const struct plan *plan, enum profile_item of,
                       int level, struct link_rates *out)
 {
@@ -107,9 +118,11 @@ static void fill_link(const struct resolver *r, const struct plan *plan, enum pr
         .efficiency = find(r, of, PROFILE_EFFICIENCY, level, 1),
         .latency = find(r, of, PROFILE_LATENCY, level,
                         inside ? c->node.link_latency : c->network.latency),
-        .overhead = find(r, of, PROFILE_OVERHEAD, level, 0),
-        .hop_s = find(r, of, PROFILE_HOP, level, 0).value,
-        .chunking = find(r, of, PROFILE_CHUNKING, level, 0).value,
+        .overhead = of_kernel(r, of, PROFILE_OVERHEAD, level),
+        .hop_s = of_kernel(r, of, PROFILE_HOP, level).value,
+        .chunking = of_kernel(r, of, PROFILE_CHUNKING, level).value,
+        .protocols = {of_kernel(r, of, PROFILE_SMALL, level).value,
+                      of_kernel(r, of, PROFILE_LARGE, level).value},
         .bytes_per_s = bandwidth / (double)c->device.logical_cores,
         .folded = find(r, of, PROFILE_FOLDED, level, 0).value != 0,
     };

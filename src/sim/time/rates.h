@@ -19,9 +19,9 @@ struct rate {
 /* Of kernels: a family on the plan's path and precision. */
 struct kernel_rates {
     struct rate efficiency, bandwidth, overhead;
-    double half_rows, tile_rows, tile_columns, wave;
-    double norm; /* of FLOPs and bytes; 0: the longer counts */
-    bool folded;
+    double half_rows, half_depth, tile_rows, tile_columns, wave;
+    double norm;              /* of FLOPs and bytes; 0: the longer counts */
+    bool folded, tile_choice; /* tiles by form_choose_tiles, in place of half_rows and tiles */
 };
 
 /* Of an engine's call for all experts of a rank (form_experts_s); set: the profile has it. */
@@ -34,9 +34,10 @@ struct expert_rates {
 /* Of one collective on one level. */
 struct link_rates {
     struct rate efficiency, latency, overhead;
-    double hop_s;       /* of a step of the ring; 0: the latency is of a message */
-    double chunking;    /* chunks of a message that fill a pipeline */
-    double bytes_per_s; /* of the link, one way, a rank's part */
+    double hop_s;                    /* of a step of the ring; 0: the latency is of a message */
+    double chunking;                 /* chunks of a message that fill a pipeline */
+    struct form_protocols protocols; /* of exchanges inside a node */
+    double bytes_per_s;              /* of the link, one way, a rank's part */
     bool folded;
 };
 
