@@ -92,6 +92,11 @@ bool plan_distributes_inputs(const struct plan *plan)
            !plan->parallel.sp;
 }
 
+bool plan_casts_products(const struct plan *plan)
+{
+    return plan->stack.kind == STACK_TORCHTITAN && plan->precision.compute == COMPUTE_FP8;
+}
+
 bool plan_is_megatron(const struct plan *plan)
 {
     return plan->stack.kind == STACK_MEGATRON || plan->stack.kind == STACK_PRIMUS;

@@ -31,6 +31,10 @@ bool plan_steps_in_backward(const struct plan *plan);
 /* Whether tp ranks share out the inputs of layers that full recomputation keeps. */
 bool plan_distributes_inputs(const struct plan *plan);
 bool plan_is_megatron(const struct plan *plan); /* or Primus, which runs it */
+/* Whether 8-bit products cast their operands each time and keep neither: torchao's Float8Linear
+ * and MXLinear save input and weight as they were (float8_linear.py, save_for_backward), while
+ * TransformerEngine keeps the copies of both. */
+bool plan_casts_products(const struct plan *plan);
 /* The forward of one micro-batch beside the backward of another, so that the exchange of either
  * hides behind the other's products (Megatron combined_1f1b.py). */
 bool plan_overlaps_experts(const struct plan *plan);

@@ -91,6 +91,32 @@ static uint64_t total_of(const char *key, const char *value)
     return total;
 }
 
+static enum dtype dtype_of(const struct prediction *prediction, const char *name)
+{
+    for (size_t i = 0; i < prediction->memory.n_buffers; i++)
+        if (!strcmp(prediction->memory.buffers[i].name, name))
+            return prediction->memory.buffers[i].dtype;
+    fail_msg("no buffer %s", name);
+    return DTYPE_NONE;
+}
+
+/* torchao casts both operands in every product and keeps neither: what is saved and what stands
+ * through the step are those of bf16 products. */
+static void eight_bit_products_keep_nothing(void **state)
+{
+    (void)state;
+    struct arena arena = {0};
+    struct prediction wide, narrow;
+    const struct override sets[] = {{"recompute.kind", "none", "--set"},
+                                    {"precision.compute", "fp8", "--set"}};
+    predict_example(sets, 1, &arena, &wide);
+    predict_example(sets, 2, &arena, &narrow);
+    assert_false(holds(&narrow, "fp8_weights"));
+    assert_int_equal(dtype_of(&narrow, "attention_norm_out"), DTYPE_BF16);
+    assert_int_equal(narrow.memory.total_bytes, wide.memory.total_bytes);
+    arena_release(&arena);
+}
+
 /* full < op < every second layer < every third layer < none */
 static void recomputation_orders_memory(void **state)
 {
@@ -134,6 +160,7 @@ int main(void)
         cmocka_unit_test(routed_output_is_not_divided_by_tensor_parallelism),
         cmocka_unit_test(the_loss_is_pytorchs),
         cmocka_unit_test(recomputation_orders_memory),
+        cmocka_unit_test(eight_bit_products_keep_nothing),
         cmocka_unit_test(what_it_does_not_run_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -193,7 +193,7 @@ void train_extras(struct train *t)
     add_offsets(t);
     if (t->d.facts & FACT_RECIPE)
         add_recipe_weights(t);
-    else if (t->plan->precision.compute == COMPUTE_FP8)
+    else if (t->plan->precision.compute == COMPUTE_FP8 && !plan_casts_products(t->plan))
         add_fp8_weights(t);
     if (stack->wgrad_placeholders && !lora_is_on(t->plan))
         add_placeholders(t);

@@ -38,7 +38,7 @@ static void add_life(struct train *t, const struct train_tensor *tensor, const c
         dtype = recipe_format(t->plan);
         bytes = recipe_input_bytes(t->plan, t->z, rows, width);
     } else if (tensor->product_input == PRODUCT_INPUT &&
-               t->plan->precision.compute == COMPUTE_FP8) {
+               t->plan->precision.compute == COMPUTE_FP8 && !plan_casts_products(t->plan)) {
         dtype = DTYPE_FP8;
     }
     work_buffer(t->work, (struct buffer){
