@@ -90,10 +90,11 @@ static void out_of_memory(size_t bytes)
     exit(STATUS_SYSTEM);
 }
 
-static struct arena_block *block_create(size_t capacity)
+/* Of zeros, or of anything. */
+static struct arena_block *block_create(size_t capacity, bool zeros)
 {
     size_t whole = sizeof(struct arena_block) + ARENA_ALIGN + capacity;
-    struct arena_block *block = malloc(whole);
+    struct arena_block *block = zeros ? calloc(1, whole) : malloc(whole);
     if (!block)
         out_of_memory(whole);
     uintptr_t start = (uintptr_t)(block + 1);
@@ -106,18 +107,23 @@ static struct arena_block *block_create(size_t capacity)
     return block;
 }
 
-void *arena_take(struct arena *arena, size_t n, size_t size)
+static size_t rounded_bytes(size_t n, size_t size)
 {
     size_t bytes;
     if (__builtin_mul_overflow(n, size, &bytes) || bytes > SIZE_MAX / 2)
         out_of_memory(SIZE_MAX);
-    size_t rounded = (bytes + ARENA_ALIGN - 1) / ARENA_ALIGN * ARENA_ALIGN;
+    return (bytes + ARENA_ALIGN - 1) / ARENA_ALIGN * ARENA_ALIGN;
+}
+
+void *arena_take(struct arena *arena, size_t n, size_t size)
+{
+    size_t rounded = rounded_bytes(n, size);
     struct arena_block *block = arena->blocks;
     if (!block || block->capacity - block->used < rounded) {
         size_t next = block ? 2 * block->capacity : ARENA_FIRST;
         if (next > ARENA_LARGEST)
             next = ARENA_LARGEST;
-        block = block_create(rounded > next ? rounded : next);
+        block = block_create(rounded > next ? rounded : next, false);
         block->next = arena->blocks;
         arena->blocks = block;
     }
@@ -126,9 +132,18 @@ void *arena_take(struct arena *arena, size_t n, size_t size)
     return found;
 }
 
+/* Requests that get a block of their own find zeros there, without touching every page: a
+ * worker of a sweep is tens of MiB, of which few plans use more than a few. */
 void *arena_alloc(struct arena *arena, size_t n, size_t size)
 {
-    return memset(arena_take(arena, n, size), 0, n * size);
+    size_t rounded = rounded_bytes(n, size);
+    if (rounded <= ARENA_LARGEST)
+        return memset(arena_take(arena, n, size), 0, n * size);
+    struct arena_block *block = block_create(rounded, true);
+    block->next = arena->blocks;
+    arena->blocks = block;
+    block->used = rounded;
+    return block->data;
 }
 
 char *arena_strndup(struct arena *arena, const char *text, size_t length)

@@ -135,6 +135,7 @@ static void the_host_performs_what_the_list_says(void **state)
 {
     (void)state;
     unsigned performed = 0;
+    draws_print(PLANS);
     for (uint64_t i = 0; i < draws_of(PLANS); i++) {
         struct arena arena = {0};
         struct plan plan;

@@ -125,6 +125,7 @@ static void for_draws(void (*law)(const struct plan *plan, const struct evaluate
 {
     static struct plan plan;
     unsigned valid = 0;
+    draws_print(DRAWS);
     for (uint64_t seed = 1; seed <= draws_of(DRAWS); seed++) {
         struct evaluated e;
         draw(&plan, seed);

@@ -14,6 +14,7 @@
 #include "plan/derive.h"
 #include "plan/rule/rule.h"
 #include "sim/search/search_parts.h"
+#include "support/draws.h"
 #include "support/catalogue.h"
 #include "support/random_plan.h"
 #include "work/list/operand.h"
@@ -214,7 +215,8 @@ static void test_bounds(void **state)
     static struct family f;
     size_t families = 0, checked = 0, timed = 0, rises = 0;
     double tightest = 0;
-    for (uint64_t seed = 0; seed < SEEDS && families < FAMILIES; seed++) {
+    draws_print(FAMILIES);
+    for (uint64_t seed = 0; seed < SEEDS && families < draws_of(FAMILIES); seed++) {
         if (open_family(&f, seed)) {
             check_family(&f);
             families += f.n_timed > 0;
@@ -227,7 +229,8 @@ static void test_bounds(void **state)
     }
     printf("%zu families, %zu plans, %zu timed; the tightest bound is %.4f of the step\n",
            families, checked, timed, tightest);
-    assert_true(families >= 20 && timed > 400 && rises > 200 && tightest > 0.5);
+    assert_true(families >= draws_of(20) && timed > draws_of(400) && rises > draws_of(200) &&
+                tightest > 0.5);
 }
 
 /* ---- routings ---- */
@@ -250,7 +253,8 @@ static void test_routings(void **state)
 {
     (void)state;
     size_t same = 0, other = 0;
-    for (uint64_t seed = 0; seed < SEEDS; seed++) {
+    draws_print(SEEDS);
+    for (uint64_t seed = 0; seed < draws_of(SEEDS); seed++) {
         struct arena arena = {0};
         struct plan plan, split;
         struct demand_key a, b;
@@ -275,7 +279,7 @@ static void test_routings(void **state)
         arena_release(&arena);
     }
     printf("%zu routings the same, %zu placed by node\n", same, other);
-    assert_true(same > SEEDS / 4 && other > SEEDS / 16);
+    assert_true(same > draws_of(SEEDS) / 4 && other > draws_of(SEEDS) / 16);
 }
 
 /* ---- lists ---- */
@@ -359,14 +363,15 @@ static void test_lists(void **state)
     (void)state;
     static struct family f;
     size_t shared = 0;
-    for (uint64_t seed = 0; seed < SEEDS; seed++) {
+    draws_print(SEEDS);
+    for (uint64_t seed = 0; seed < draws_of(SEEDS); seed++) {
         if (open_family(&f, seed))
             check_lists(&f);
         shared += f.n_shared;
         arena_release(&f.arena);
     }
     printf("%zu lists shared\n", shared);
-    assert_true(shared > 400);
+    assert_true(shared > draws_of(400));
 }
 
 /* Matrices of these have one shape by chance under some layouts, and then share buffers. */

@@ -197,6 +197,7 @@ static void lists_follow_slots_alone(void **state)
 {
     (void)state;
     unsigned compared = 0, besides = 0, joined = 0;
+    draws_print(DRAWS);
     for (uint64_t seed = 1; seed <= draws_of(DRAWS); seed++) {
         struct plan plan, moved;
         struct listed built, again;

@@ -47,6 +47,7 @@ static void spans_are_the_step(void **state)
 {
     (void)state;
     unsigned timed = 0;
+    draws_print(DRAWS);
     for (uint64_t seed = 1; seed <= draws_of(DRAWS); seed++) {
         struct plan plan;
         struct arena arena = {0};

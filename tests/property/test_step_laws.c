@@ -165,6 +165,7 @@ static void every_op_has_bytes_and_operands(void **state)
 {
     (void)state;
     unsigned listed = 0;
+    draws_print(DRAWS);
     for (uint64_t seed = 1; seed <= draws_of(DRAWS); seed++) {
         struct plan plan;
         struct listed l;

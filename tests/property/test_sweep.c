@@ -270,6 +270,7 @@ static void points_equal_predictions(void **state)
 {
     (void)state;
     uint64_t valid = 0;
+    draws_print(SEEDS);
     for (uint64_t seed = 1; seed <= draws_of(SEEDS); seed++) {
         struct rng rng;
         struct plan base;
@@ -299,6 +300,7 @@ static void sizes_alone_move(void **state)
     (void)state;
     static const size_t slots[] = {0, 1, 2, 3};
     uint64_t valid = 0;
+    draws_print(4 * SEEDS);
     for (uint64_t seed = 1; seed <= draws_of(4 * SEEDS); seed++) {
         struct arena arena = {0};
         struct plan base;

@@ -54,6 +54,7 @@ static void steps_keep_their_bounds(void **state)
 {
     (void)state;
     unsigned timed = 0;
+    draws_print(DRAWS);
     for (uint64_t seed = 1; seed <= draws_of(DRAWS); seed++) {
         struct plan plan;
         if (!plan_shaped(&plan, (enum stack_kind)(seed % STACK_COUNT), seed))
@@ -98,6 +99,7 @@ static void shared_lists_time_alike(void **state)
 {
     (void)state;
     unsigned timed = 0;
+    draws_print(DRAWS);
     for (uint64_t seed = 1; seed <= draws_of(DRAWS) / 2; seed++) {
         struct plan plan;
         if (!plan_shaped(&plan, (enum stack_kind)(seed % STACK_COUNT), seed))
@@ -114,6 +116,7 @@ static void vpp_is_a_number(void **state)
 {
     (void)state;
     unsigned timed = 0;
+    draws_print(DRAWS);
     for (uint64_t seed = 1; seed <= draws_of(DRAWS); seed++) {
         struct arena arena = {0};
         struct err err = {0};
@@ -218,6 +221,7 @@ static void one_plan_has_one_time(void **state)
 {
     (void)state;
     unsigned timed = 0;
+    draws_print(DRAWS);
     for (uint64_t seed = 1; seed <= draws_of(DRAWS); seed += 3) {
         struct plan plan;
         if (!plan_shaped(&plan, (enum stack_kind)(seed % STACK_COUNT), seed))

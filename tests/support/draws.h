@@ -3,8 +3,14 @@
 #ifndef MOEPLAN_TESTS_SUPPORT_DRAWS_H
 #define MOEPLAN_TESTS_SUPPORT_DRAWS_H
 
-/* Of n all, or, with MOEPLAN_TEST_SHARE=k in the environment, the first k-th part: .ci/run does
- * so under sanitizers, which look at the same code again and are many times slower. */
+/* One case in so many: 4, or what MOEPLAN_TEST_SHARE in the environment says. The suite and the
+ * sanitizers take that sample, .ci/run the whole, as 1. */
+unsigned draws_share(void);
+
+/* Of n cases the first in the share: always the same. */
 unsigned draws_of(unsigned n);
+
+/* Prints how many of n cases are taken. */
+void draws_print(unsigned n);
 
 #endif

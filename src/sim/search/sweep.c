@@ -429,8 +429,10 @@ static enum status run_batches(struct run *run, struct pool *pool, size_t n_chun
 static void release(struct run *run, size_t n_workers)
 {
     for (size_t i = 0; i < n_workers; i++) {
-        for (size_t j = 0; j < EVALUATORS; j++)
-            evaluator_release(&run->workers[i].evaluators[j]);
+        for (size_t j = 0; j < EVALUATORS;
+             j++) /* those not used hold nothing: left untouched */
+            if (run->workers[i].evaluators[j].n_banks)
+                evaluator_release(&run->workers[i].evaluators[j]);
         demand_banks_release(run->workers[i].banks, BANKS);
     }
     for (size_t i = 0; i < run->n_best; i++)
@@ -449,9 +451,9 @@ enum status sweep_run(const struct sweep *sweep, struct pool *pool,
     run.workers = arena_alloc(&arena, n_workers, sizeof *run.workers);
     run.chunks = arena_alloc(&arena, n_chunks, sizeof *run.chunks);
     for (size_t i = 0; i < n_chunks; i++) {
-        run.chunks[i].bytes = arena_alloc(&arena, CHUNK, output->row_room);
+        run.chunks[i].bytes = arena_take(&arena, CHUNK, output->row_room);
         if (keeps_best(&run))
-            run.chunks[i].best = arena_alloc(&arena, CHUNK, sizeof *run.chunks[i].best);
+            run.chunks[i].best = arena_take(&arena, CHUNK, sizeof *run.chunks[i].best);
     }
     enum status status = run_batches(&run, pool, n_chunks, err);
     release(&run, n_workers);
