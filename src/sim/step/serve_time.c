@@ -33,19 +33,43 @@ static void set_size(struct serve_step *s, const struct knot *knot)
 }
 
 /* Alone no rank is fuller than another. */
-static enum status sample_knot(struct serve_step *s, struct knot *knot, uint64_t samples,
-                               const struct routing_data *routing, struct arena *arena,
-                               struct err *err)
+static bool is_alone(const struct serve_step *s)
 {
-    struct demand_spread spread;
-    set_size(s, knot);
-    s->plan.moe.routing.samples = samples;
-    if (s->plan.parallel.ep == 1)
+    return s->plan.parallel.ep == 1;
+}
+
+/* The laws of routing, once for all sizes of both steps: they depend on neither tokens nor
+ * mode. NULL: no size asks for them. */
+static enum status prepare_laws(struct serve_step *s, const struct routing_data *routing,
+                                struct arena *arena, const struct rows **laws, struct err *err)
+{
+    struct rows_spec spec;
+    *laws = NULL;
+    set_size(s, &s->knots[0]);
+    if (s->n == 0 || is_alone(s) || !time_is_routed(&s->plan))
         return STATUS_OK;
-    TRY(time_demand(&s->plan, &s->stepper.pricing.rates, routing, NULL, arena, &spread,
-                    &knot->routed, err));
-    if (knot->routed)
-        knot->full = spread.expected;
+    struct rows *rows = arena_alloc(arena, 1, sizeof *rows);
+    rows_spec_from_plan(&s->plan, routing, &spec);
+    *laws = rows;
+    return rows_prepare(&spec, arena, rows, err);
+}
+
+/* The demand of each size, of fewer samples but for the step that step_s is of. */
+static enum status sample_knots(struct serve_step *s, uint64_t last_samples,
+                                const struct routing_data *routing, const struct rows *laws,
+                                struct arena *arena, struct err *err)
+{
+    for (unsigned k = 0; k < s->n && !is_alone(s); k++) {
+        struct knot *knot = &s->knots[k];
+        struct demand_spread spread;
+        set_size(s, knot);
+        s->plan.moe.routing.samples =
+            k + 1 < s->n ? lesser(last_samples, SAMPLES) : last_samples;
+        TRY(time_demand(&s->plan, &s->stepper.pricing.rates, routing, laws, arena, &spread,
+                        &knot->routed, err));
+        if (knot->routed)
+            knot->full = spread.expected;
+    }
     return STATUS_OK;
 }
 
@@ -103,12 +127,11 @@ enum status serve_open(struct serve_model *model, const struct plan *plan,
     TRY(open_step(plan, MODE_PREFILL, model, ask, model->prefill, err));
     list_decode(model->decode, model->load.sequences);
     list_prefill(model->prefill);
-    uint64_t all = plan->moe.routing.samples, few = lesser(all, SAMPLES);
-    for (unsigned i = 0; i < 2; i++)
-        for (unsigned k = 0; k < model->decode[i].n; k++)
-            TRY(sample_knot(&model->decode[i], &model->decode[i].knots[k],
-                            i == 0 && k + 1 == model->decode[i].n ? all : few, ask->routing,
-                            arena, err));
+    const struct rows *laws;
+    uint64_t samples = plan->moe.routing.samples;
+    TRY(prepare_laws(model->decode, ask->routing, arena, &laws, err));
+    TRY(sample_knots(model->decode, samples, ask->routing, laws, arena, err));
+    TRY(sample_knots(model->prefill, lesser(samples, SAMPLES), ask->routing, laws, arena, err));
     return STATUS_OK;
 }
 
