@@ -10,7 +10,8 @@ command -v shellcheck > /dev/null || {
     exit 77
 }
 stamp_begin shell "$here/check_shell.sh"
-find . \( -path ./build -o -path ./.git -o -path ./tests/jobs -o -path ./tests/fuzz/corpus \) -prune -o \
+find . \( -path ./build -o -path ./.git -o -path ./tests/jobs -o \
+    -path ./tests/fuzz/corpus \) -prune -o \
     -type f -newer "$since" -print | sort |
     while IFS= read -r file; do
         case $(head -c 64 "$file" | head -n 1 | tr -d '\000') in
