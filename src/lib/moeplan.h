@@ -170,6 +170,7 @@ struct moeplan_search {
     const char *objective; /* "tokens" (or NULL); of a served plan "tpot", "ttft", "memory" */
     const char *const *limits; /* of a served plan: "tpot=50ms", "ttft=2s" */
     size_t n_limits;
+    int marginal; /* not 0: list what is within the stack's error of the limit, too */
 };
 
 /* The layouts that fit the plan's cluster, cheapest first, as `moeplan search --format json`

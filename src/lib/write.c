@@ -209,7 +209,8 @@ static enum status find_json(struct handle_call *call)
                              .space = space,
                              .best = search->best ? search->best : SEARCH_BEST,
                              .progress = search->progress,
-                             .context = search->context};
+                             .context = search->context,
+                             .marginal = search->marginal != 0};
     TRY(handle_load(call, call->plan, &answer->plan, &answer->origins));
     TRY(profile_load(&answer->plan, &call->arena, &answer->profile, &call->err));
     ask.profile = &answer->profile;

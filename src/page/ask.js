@@ -32,7 +32,9 @@ async function search(lines) {
     `${(long.ms / 1000).toFixed(1)} s: ${found.refused} refused, ` +
     `${found.too_large} too large. ` +
     "tokens/s of the expected fullest rank by the profile; ranked by the slow end of what " +
-    "each may be off."), ...missed,
+    "each may be off." + (found.marginal_left_out ? ` Left out: ${found.marginal_left_out} ` +
+    "marginal, as good as these or better; a line \u201cmarginal\u201d lists them." : "")),
+  ...missed,
   ...found.best.length ? [make("h2", {}, "Fastest first"), ...hit_table(found.best)] : [],
   ...found.pareto.length ? [make("h2", {}, "Less memory for more time (Pareto set)"),
     ...hit_table(found.pareto)] : []];
@@ -49,7 +51,8 @@ function view_search(place) {
     search(lines.value.split("\n").map((line) => line.trim()).filter(Boolean)));
   place.replaceChildren(make("h2", {}, "Layouts that fit this cluster"),
     make("p", { class: "about" }, "Keys to keep, one on a line: tp=1, path=deepep. With " +
-      "\u201cover\u201d in front, the values to try: over ep=1..64*2."),
+      "\u201cover\u201d in front, the values to try: over ep=1..64*2. A line " +
+      "\u201cmarginal\u201d lists what is within the stack\u2019s error of the limit, too."),
     lines, make("div", { class: "row" }, button("Search", run, { id: "search" })), found);
 }
 

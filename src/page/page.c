@@ -150,13 +150,16 @@ static int ask_frontier(struct page_call *call)
     return status;
 }
 
-/* Lines are keys to keep, "tp=1"; one that starts with "over " names values to try. */
+/* Lines are keys to keep, "tp=1"; one that starts with "over " names values to try, and
+ * "marginal" asks for what is marginal, too. */
 static int ask_search(struct page_call *call)
 {
     const char *overs[SETTINGS], *fixed[SETTINGS];
     struct moeplan_search search = {.overs = overs, .fixed = fixed, .progress = put_progress};
     for (size_t i = 0; i < call->n_lines; i++)
-        if (strncmp(call->lines[i], "over ", 5) == 0)
+        if (strcmp(call->lines[i], "marginal") == 0)
+            search.marginal = 1;
+        else if (strncmp(call->lines[i], "over ", 5) == 0)
             overs[search.n_overs++] = call->lines[i] + 5;
         else
             fixed[search.n_fixed++] = call->lines[i];

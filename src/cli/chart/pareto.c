@@ -162,7 +162,7 @@ static enum status fill(const char *file, const struct chart_names *names, struc
                       "%zu numbers of devices are too many to read, at most %d", n,
                       PARETO_DEVICES);
     p->chart.kind = "pareto";
-    chart_titles(p, names, "memory against speed of layouts that fit, or are marginal");
+    chart_titles(p, names, "memory against speed of layouts");
     picture_list(p, "devices", devices);
     picture_number(p, "by_devices", sizes);
     picture_number(p, "limit_gib", limit / (1024.0 * 1024 * 1024));

@@ -15,6 +15,7 @@ enum { SIZES = 64, MOST_NODES = 1000000 /* limit of cluster.nodes */ };
 struct settings {
     struct option_list fix, over, limit;
     unsigned objective;
+    bool marginal;
     const char *at_most, *devices, *part, *plot;
     uint64_t best, threads;
 };
@@ -34,6 +35,8 @@ static const struct option options[] = {
      "try these values of a key in place of the usual ones: tp=1..64*2; repeatable"},
     {"at-most", 0, OPTION_TEXT, offsetof(struct settings, at_most), "memory=SIZE", NULL,
      "want layouts of at most this total per rank, such as memory=200GiB"},
+    {"marginal", 0, OPTION_FLAG, offsetof(struct settings, marginal), NULL, NULL,
+     "list what is marginal, too: within the stack's error of the limit"},
     {"objective", 0, OPTION_CHOICE, offsetof(struct settings, objective), "WHAT", objectives,
      "what the best layout has: most tokens/s a device, or of a served plan the least time per "
      "token (tpot), to the first token (ttft), or memory"},
@@ -75,6 +78,7 @@ static enum status search_plan(const struct invocation *call, const struct plan 
     struct search_ask ask = {
         .plan = plan, .profile = &profile, .space = &space, .best = best, .pool = pool};
     ask.objective = (enum search_objective)settings->objective;
+    ask.marginal = settings->marginal;
     TRY(search_wish_serving(&wish, plan, &ask, err));
     bool progress = term_is_watched(stderr);
     snprintf(label, sizeof label, "%s", what);
@@ -130,6 +134,7 @@ static enum status search_size(const struct invocation *call, const struct plan 
         return status;
     }
     size->fits = !result.missed;
+    size->marginal = result.marginal;
     size->hit = size->fits ? result.best[0] : result.nearest;
     if (size->fits)
         chart_pareto_rows(&result, size->devices, call->arena, rows);
@@ -233,7 +238,8 @@ const struct command command_search = {
         "Tries every combination of tp, cp, pp, vpp, ep, etp, zero, path, recompute, block "
         "size, capacity factor and micro-batch that the rules allow, and lists those that fit, "
         "fastest first, each with the part of its time by which it loses to the first; then "
-        "the Pareto set of memory and time.\n\n"
+        "the Pareto set of memory and time. What is marginal, within the stack's error of the "
+        "limit, is counted, and listed with --marginal only.\n\n"
         "tp and etp stay inside a node and cp within 16 unless --over says otherwise. In "
         "training, tp splits the sequence too (parallel.sp). Capacity paths drop rows at small "
         "factors: compare layouts of one path with --fix path=NAME.\n\n"

@@ -1,7 +1,9 @@
 /* The largest value that fits; see find.h.
  *
- * Values are doubled until one does not fit, then everything up to twice the last that fitted
- * is tried one by one when that is at most FIND_SCAN values; beyond, bisection between them. */
+ * Eighths of each power of two are tried (rules may ask for multiples of 3, 5 or 7) until none
+ * of four powers fits, then every value up to the end of the last power that has one, where
+ * that is at most FIND_SCAN values. Beyond, bisection from the largest eighth that fits to the
+ * next, and every value of the FIND_NEXT behind what that finds. */
 #include "cli/frontier/find.h"
 
 #include <stdio.h>
@@ -11,7 +13,7 @@
 #include "cli/frontier/table.h"
 #include "plan/schema/schema.h"
 
-enum { FIND_SCAN = 4096, FIND_DOUBLINGS = 40 };
+enum { FIND_SCAN = 4096, FIND_NEXT = 1024, FIND_NEAR = 64, FIND_DOUBLINGS = 40, FAILED = 4 };
 
 struct found {
     uint64_t value; /* 0: none fits */
@@ -37,18 +39,25 @@ static bool fits(struct finder *finder, uint64_t value, struct evaluation *resul
                              (finder->marginal && result->verdict == VERDICT_MARGINAL));
 }
 
-/* The last power of two that fits; 0 when not even 1 does (larger ones are tried all the same:
- * a rule may ask for a multiple). */
+/* The last eighth of a power of two that fits; 0 when none does. */
 static uint64_t doubling(struct finder *finder, uint64_t limit)
 {
-    uint64_t last = 0;
+    uint64_t last = 0, before = 0;
     unsigned failed = 0;
-    for (uint64_t value = 1, i = 0; i < FIND_DOUBLINGS && value <= limit && failed < 4;
-         i++, value *= 2) {
-        struct evaluation result;
-        bool good = fits(finder, value, &result);
-        last = good ? value : last;
-        failed = good ? 0 : failed + 1;
+    for (unsigned i = 0; i < FIND_DOUBLINGS && failed < FAILED; i++) {
+        bool any = false;
+        for (uint64_t eighth = 8; eighth < 16; eighth++) {
+            uint64_t value = (eighth << i) / 8;
+            struct evaluation result;
+            if (value > limit || value == before)
+                continue;
+            before = value;
+            if (fits(finder, value, &result)) {
+                any = true;
+                last = value;
+            }
+        }
+        failed = any ? 0 : failed + 1;
     }
     return last;
 }
@@ -69,18 +78,58 @@ static void scan(struct finder *finder, uint64_t to, struct found *found)
     }
 }
 
-static void bisect(struct finder *finder, uint64_t low, uint64_t high, struct found *found)
+/* The value of [middle, high), or else (low, middle), next to the middle, that obeys the rules,
+ * and whether it fits; `middle` where there is none near it. */
+static bool fits_near(struct finder *finder, uint64_t low, uint64_t high, uint64_t *middle)
+{
+    uint64_t at = *middle;
+    for (uint64_t i = 0; i < 2 * FIND_NEAR; i++) {
+        struct evaluation result;
+        bool below = i >= FIND_NEAR;
+        uint64_t away = below ? i - FIND_NEAR + 1 : i;
+        if (below ? at - low <= away : high - at <= away)
+            continue;
+        *middle = below ? at - away : at + away;
+        bool good = fits(finder, *middle, &result);
+        if (result.valid)
+            return good;
+    }
+    *middle = at;
+    return false;
+}
+
+static void take(struct finder *finder, uint64_t value, struct found *found)
+{
+    struct evaluation result;
+    if (!fits(finder, value, &result))
+        return;
+    found->value = value;
+    found->at = result;
+}
+
+/* `low` fits. */
+static void bisect(struct finder *finder, uint64_t low, uint64_t high, uint64_t limit,
+                   struct found *found)
 {
     while (high - low > 1) {
-        struct evaluation result;
         uint64_t middle = low + (high - low) / 2;
-        if (fits(finder, middle, &result))
+        if (fits_near(finder, low, high, &middle))
             low = middle;
         else
             high = middle;
     }
-    found->value = low;
-    fits(finder, low, &found->at);
+    uint64_t most = limit - low < FIND_NEXT ? limit : low + FIND_NEXT;
+    for (uint64_t value = low; value <= most; value++)
+        take(finder, value, found);
+}
+
+/* The last value of the power of two that has this one. */
+static uint64_t power_end(uint64_t value)
+{
+    uint64_t power = 1;
+    while (power <= value)
+        power *= 2;
+    return power - 1;
 }
 
 static void find(struct finder *finder, struct found *found)
@@ -92,11 +141,11 @@ static void find(struct finder *finder, struct found *found)
     *found = (struct found){0};
     if (!last)
         return;
-    uint64_t to = 2 * last - 1 < limit ? 2 * last - 1 : limit;
+    uint64_t end = power_end(last), to = end < limit ? end : limit;
     if (to <= FIND_SCAN)
         scan(finder, to, found);
     else
-        bisect(finder, last, to + 1, found);
+        bisect(finder, last, last + (end + 1) / 16, limit, found);
 }
 
 static enum status read_what(const char *what, const struct field **field, struct err *err)

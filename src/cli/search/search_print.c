@@ -111,6 +111,16 @@ static void print_head(const struct search_view *view)
             r->exact, view->profile->name);
 }
 
+/* What is marginal, and not listed as --marginal was not said. */
+static void print_left(const struct search_view *view)
+{
+    const struct search_result *r = view->result;
+    if (r->marginal)
+        fprintf(view->call->out, "\nleft out: %zu marginal%s; --marginal lists %s\n",
+                r->marginal, r->missed ? "" : ", as good as these or better",
+                r->marginal > 1 ? "them" : "it");
+}
+
 static void print_miss(const struct search_view *view)
 {
     const struct search_hit *nearest = &view->result->nearest;
@@ -137,6 +147,7 @@ static enum status print_text(const struct search_view *view, struct err *err)
     print_head(view);
     if (r->missed) {
         print_miss(view);
+        print_left(view);
         return STATUS_OK;
     }
     fprintf(out, "\n%s first\n", title_of(view));
@@ -149,6 +160,7 @@ static enum status print_text(const struct search_view *view, struct err *err)
     if (shown < r->n_pareto)
         fprintf(out, "and %zu more, down to %.2f GiB: --format csv lists all\n",
                 r->n_pareto - shown, (double)r->pareto[r->n_pareto - 1].total_bytes / gib);
+    print_left(view);
     return STATUS_OK;
 }
 
@@ -219,7 +231,8 @@ static void size_row(const struct search_size *size, struct arena *arena, struct
         text_printf(rows, "invalid,,,,%s\n", frontier_csv_quote(size->refused, arena));
         return;
     }
-    text_printf(rows, "%s,%" PRIu64 ",", size->fits ? verdict_name(hit->verdict) : "oom",
+    bool told = size->fits || hit->verdict == VERDICT_MARGINAL; /* else more than is wanted */
+    text_printf(rows, "%s,%" PRIu64 ",", told ? verdict_name(hit->verdict) : "oom",
                 hit->total_bytes);
     if (size->fits)
         text_printf(rows, "%.0f", tokens_per_s(hit) * (double)size->devices);
@@ -251,6 +264,12 @@ enum status search_print_sizes(const struct search_size *sizes, size_t n,
                 smallest->devices);
     else
         fputs("\nnone of these sizes fits; oom rows show the least memory found\n", call->out);
+    for (size_t i = 0; i < n; i++)
+        if (sizes[i].marginal) {
+            fputs("marginal layouts, as good or better, are left out: --marginal takes them\n",
+                  call->out);
+            break;
+        }
     fprintf(call->out, "tokens/s: all devices, by profile %s; ranked by the slow end\n",
             view->profile->name);
     for (size_t i = 0; i < n; i++)

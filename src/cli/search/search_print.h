@@ -23,6 +23,7 @@ struct search_size {
     uint64_t devices;
     const char *refused; /* why nothing was searched, or NULL */
     bool fits;
+    size_t marginal;       /* as of a search_result */
     struct search_hit hit; /* the fastest, or the nearest miss */
 };
 

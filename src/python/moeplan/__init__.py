@@ -247,16 +247,18 @@ class Plan:
     def search(self, fixed: Mapping[str, Any] | None = None,
                over: Mapping[str, Any] | None = None, at_most: str | None = None,
                best: int = 10, objective: str | None = None,
-               limits: Mapping[str, str] | None = None) -> Record:
+               limits: Mapping[str, str] | None = None, marginal: bool = False) -> Record:
         """Layouts that fit the cluster, fastest first: `best`, `pareto`, and how many were
-        tried. fixed: keys to keep ({"ep": 8}); over: values to try; at_most: "200GiB". Of a
-        served plan: objective "tokens", "tpot", "ttft" or "memory"; limits {"tpot": "50ms"}."""
+        tried. fixed: keys to keep ({"ep": 8}); over: values to try; at_most: "200GiB";
+        marginal: list what is within the stack's error of the limit, too. Of a served plan:
+        objective "tokens", "tpot", "ttft" or "memory"; limits {"tpot": "50ms"}."""
         fixed_texts, n_fixed = _library.strings(_axis(k, [v]) for k, v in (fixed or {}).items())
         over_texts, n_over = _library.strings(_axis(k, v) for k, v in (over or {}).items())
         limit = f"memory={at_most}".encode() if at_most else None
         limit_texts, n_limits = _library.strings(f"{k}={v}" for k, v in (limits or {}).items())
         ask = _library.Search(over_texts, n_over, fixed_texts, n_fixed, limit, best, None, None,
-                              objective.encode() if objective else None, limit_texts, n_limits)
+                              objective.encode() if objective else None, limit_texts, n_limits,
+                              marginal)
         return json.loads(_library.text_of(_lib.moeplan_find, self._handle, byref(ask)),
                           object_hook=Record)
 

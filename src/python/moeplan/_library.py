@@ -49,7 +49,8 @@ class Search(ctypes.Structure):
     _fields_ = [("overs", POINTER(c_char_p)), ("n_overs", c_size_t), ("fixed", POINTER(c_char_p)),
                 ("n_fixed", c_size_t), ("at_most", c_char_p), ("best", c_size_t),
                 ("progress", c_void_p), ("context", c_void_p), ("objective", c_char_p),
-                ("limits", POINTER(c_char_p)), ("n_limits", c_size_t)]
+                ("limits", POINTER(c_char_p)), ("n_limits", c_size_t),
+                ("marginal", c_int)]
 
 
 class Point(ctypes.Structure):

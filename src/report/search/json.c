@@ -114,6 +114,7 @@ void search_print_json(const struct plan *plan, const struct provenance *provena
     json_count(&json, "refused", r->invalid);
     json_count(&json, "too_large", r->too_large);
     json_count(&json, "evaluated", r->exact);
+    json_count(&json, "marginal_left_out", r->marginal);
     json_hits(&json, "best", r->best, r->n_best, arena);
     json_hits(&json, "pareto", r->pareto, r->n_pareto, arena);
     if (r->missed)
@@ -174,6 +175,7 @@ void search_print_schema(FILE *out)
                                         SCHEMA_COUNT("refused", true),
                                         SCHEMA_COUNT("too_large", true),
                                         SCHEMA_COUNT("evaluated", true),
+                                        SCHEMA_COUNT("marginal_left_out", true),
                                         SCHEMA_PARTS("best", true, SCHEMA_LIST, hit),
                                         SCHEMA_PARTS("pareto", true, SCHEMA_LIST, hit),
                                         SCHEMA_PARTS("nearest", false, SCHEMA_OBJECT, hit),

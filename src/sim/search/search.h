@@ -97,6 +97,7 @@ struct search_ask {
     const struct routing_data *routing; /* or NULL */
     const struct profile *profile;      /* that prices steps; NULL: the cluster's own rates */
     const struct search_space *space;
+    bool marginal;                   /* list what is marginal, too, not only what fits */
     uint64_t at_most_bytes;          /* more total is not wanted; 0: the limit alone */
     enum search_objective objective; /* other than tokens: of a served plan */
     double most_tpot_s, most_ttft_s; /* of a served plan: more is not wanted; 0: any */
@@ -120,6 +121,8 @@ struct search_result {
     size_t n_best; /* fastest first; of equal time only the one with the least memory */
     struct search_hit *pareto;
     size_t n_pareto;           /* fastest first: nothing listed before needs as little memory */
+    size_t marginal;           /* left out as not asked for, of equal time one: marginal, and
+                                * as fast as the last of the best, or smaller than what is */
     bool missed;               /* nothing fits: `nearest` is the least memory found */
     struct search_hit nearest; /* evaluated exactly */
 };

@@ -24,6 +24,8 @@ struct judged {
         uint64_t bytes;
     } * front; /* [n_front] rising in score, falling in bytes */
     size_t n_front, front_capacity;
+    struct search_hit *left; /* [n_left] marginal ones that were not asked for */
+    size_t n_left, left_capacity;
 };
 
 /* Candidates that a batch evaluates, and what it finds. */
@@ -108,6 +110,13 @@ static void note_front(struct judged *judged, double score, uint64_t bytes)
             (judged->n_front - end) * sizeof *judged->front);
     judged->front[at] = (struct front){score, bytes};
     judged->n_front = judged->n_front - end + at + 1;
+}
+
+static void note_left(struct judged *judged, const struct search_hit *hit)
+{
+    judged->left = arena_grow(judged->arena, judged->left, judged->n_left,
+                              &judged->left_capacity, sizeof *judged->left);
+    judged->left[judged->n_left++] = *hit;
 }
 
 static void note_hit(struct judged *judged, const struct search_hit *hit)
@@ -260,8 +269,11 @@ static void run_list(void *arg, size_t number, unsigned worker)
 static void take_task(struct judge *judge, const struct task *task)
 {
     struct search_result *r = judge->result;
+    bool left = !judge->bench->ask->marginal && task->hit.verdict == VERDICT_MARGINAL;
     r->exact += task->exact;
-    if (task->taken)
+    if (task->taken && left)
+        note_left(&judge->judged, &task->hit);
+    if (task->taken && !left)
         note_hit(&judge->judged, &task->hit);
     else if (judge->bench->serves && task->hit.total_bytes - 1 < r->nearest.total_bytes - 1)
         r->nearest = task->hit; /* 0: none */
@@ -351,6 +363,21 @@ static void list_hits(const struct judged *judged, size_t wanted_n, struct arena
     }
 }
 
+/* Those left out that would be listed beside what is: it takes no others to say so, as what
+ * was not evaluated is beaten by what fits. */
+static size_t count_left(const struct judged *judged)
+{
+    size_t n = 0;
+    if (judged->n_left)
+        qsort(judged->left, judged->n_left, sizeof *judged->left, by_time);
+    for (size_t i = 0; i < judged->n_left; i++) {
+        const struct search_hit *hit = &judged->left[i];
+        bool again = i && hit->score == judged->left[i - 1].score;
+        n += !again && !is_beaten(judged, hit->score, hit->total_bytes);
+    }
+    return n;
+}
+
 void search_judge(const struct search_bench *bench, struct search_candidate *candidates,
                   size_t n, const struct search_candidate *nearest, struct arena *arena,
                   struct search_result *result)
@@ -371,6 +398,7 @@ void search_judge(const struct search_bench *bench, struct search_candidate *can
     if (judged->n)
         qsort(judged->hits, judged->n, sizeof *judged->hits, by_time);
     list_hits(judged, wanted_n, arena, result);
+    result->marginal = count_left(judged);
     result->missed = result->n_pareto == 0;
     if (result->missed && !bench->serves) {
         judge.workers->structure++;
