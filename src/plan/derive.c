@@ -92,6 +92,13 @@ bool plan_distributes_inputs(const struct plan *plan)
            !plan->parallel.sp;
 }
 
+bool plan_recomputes_some(const struct plan *plan)
+{
+    bool has = plan_is_megatron(plan) || plan->stack.kind == STACK_TORCHTITAN;
+    return has && plan->workload.mode == MODE_TRAIN && plan->recompute.layers > 0 &&
+           plan->recompute.kind == RECOMPUTE_FULL;
+}
+
 bool plan_casts_products(const struct plan *plan)
 {
     return plan->stack.kind == STACK_TORCHTITAN && plan->precision.compute == COMPUTE_FP8;

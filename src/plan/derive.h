@@ -28,6 +28,8 @@ bool plan_keeps_second_copy(const struct plan *plan);
 struct sharers plan_second_sharers(const struct plan *plan);
 /* Whether a layer is updated in backward (torchtitan's early_step_in_backward). */
 bool plan_steps_in_backward(const struct plan *plan);
+/* Whether full recomputation leaves the layers behind recompute.layers alone. */
+bool plan_recomputes_some(const struct plan *plan);
 /* Whether tp ranks share out the inputs of layers that full recomputation keeps. */
 bool plan_distributes_inputs(const struct plan *plan);
 bool plan_is_megatron(const struct plan *plan); /* or Primus, which runs it */

@@ -185,8 +185,9 @@ const struct job_case job_cases[] = {
     {"megatron/conditional.sh", "cluster=h100",
      "parallel.cp=2 parallel.ep=8 parallel.dp_shard=4 workload.micro_batch=2 "
      "workload.global_batch=16 optimizer.offload=0.5 stack.overlap.ep=true "
-     "stack.overlap.dp=false moe.routing.distribution=uniform cluster.nodes=2",
-     4},
+     "stack.overlap.dp=false moe.routing.distribution=uniform cluster.nodes=2 "
+     "recompute.kind=full recompute.layers=10",
+     3},
     {"megatron/gpt-oss-windows.slurm", "cluster=h100",
      "model.attention.window=128 model.attention.sinks=true parallel.zero=3 "
      "parallel.dp_shard=32 stack.graphs=partial optimizer.kind=muon cluster.nodes=8 "
@@ -263,9 +264,9 @@ const struct job_case job_cases[] = {
     {"torchtitan/defaults.sh", "cluster=h100",
      "parallel.dp_shard=4 cluster.node.devices=8 workload.micro_batch=2", 0},
     {"torchtitan/memory-budget.toml", "cluster=h100-8x1",
-     "parallel.tp=8 parallel.etp=8 recompute.kind=selective precision.weights=bf16 "
-     "stack.loss_parallel=false",
-     1},
+     "parallel.tp=8 parallel.etp=8 recompute.kind=full recompute.layers=24 "
+     "precision.weights=bf16 stack.loss_parallel=false",
+     0},
     {"torchtitan/parts.toml", "",
      "parallel.pp=2 parallel.vpp=1 parallel.ep=8 recompute.kind=full", 0},
     {"torchtitan/early-step.toml", "", "parallel.zero=3 optimizer.in_backward=true", 0},

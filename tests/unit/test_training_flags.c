@@ -110,6 +110,52 @@ static void they_are_copied_once_each_way(void **state)
     arena_release(&b.arena);
 }
 
+/* ---- some layers run again ---- */
+
+/* Of 48 layers 20 run again: 28 keep what their norm gives, all keep their input. Where all run
+ * again the one at hand has it. The first three of DeepSeek-V2-Lite's 27 are a dense one and
+ * two with experts; torchtitan's products keep it compiled or not. Of four stages the first has
+ * 12 layers and 4 micro-batches; in chunks of four, 2 x 3 + 2 x 4 + 1 are alive. */
+static void some_layers_run_again(void **state)
+{
+    (void)state;
+#define SOME "recompute.kind=full recompute.layers="
+    static const struct sized rows[] = {
+        {SOME "20", "layer_input", 48 * INPUT},
+        {SOME "20", "attention_norm_out", 28 * INPUT},
+        {SOME "20", "recomputed_attention_norm_out", 0},
+        {SOME "48", "attention_norm_out", 0},
+        {SOME "48", "recomputed_attention_norm_out", INPUT},
+        {SOME "60", "attention_norm_out", 0},
+        {"recompute.kind=none recompute.layers=20", "attention_norm_out", 48 * INPUT},
+        {"model=deepseek-v2-lite " SOME "3", "attention_norm_out", 24 * INPUT},
+        {"model=deepseek-v2-lite " SOME "3", "recomputed_attention_norm_out", INPUT},
+        {"stack=torchtitan " SOME "20", "attention_norm_out", 28 * INPUT},
+        {"parallel.pp=4 " SOME "2", "attention_norm_out", 4 * 10 * INPUT},
+        {"parallel.pp=4 parallel.vpp=3 " SOME "1", "attention_norm_out", 15 * 3 * INPUT},
+        {"stack=fsdp " SOME "20", "attention_norm_out", INPUT},
+    };
+    HELD(rows);
+}
+
+/* Recomputation of 20 of 48 layers. */
+static void they_run_in_their_layers(void **state)
+{
+    (void)state;
+    struct plan_built b;
+    unsigned found = 0;
+    plan_build(base, SOME "20", true, &b);
+    for (size_t i = 0; i < b.work.n_ops; i++) {
+        const struct op *op = &b.work.ops[i];
+        if (op->phase != PHASE_RECOMPUTE || !segment_has_experts(op->segment))
+            continue;
+        assert_int_equal(b.values[op->layers.node], 20);
+        found++;
+    }
+    assert_true(found > 5);
+    arena_release(&b.arena);
+}
+
 /* MaxText's weights come layer by layer: 1/48 of the rank's dense and expert shards. */
 static void weights_wait_in_host_memory(void **state)
 {
@@ -349,6 +395,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(whole_layers_wait_in_host_memory),
         cmocka_unit_test(they_are_copied_once_each_way),
+        cmocka_unit_test(some_layers_run_again),
+        cmocka_unit_test(they_run_in_their_layers),
         cmocka_unit_test(weights_wait_in_host_memory),
         cmocka_unit_test(inputs_are_cut_over_tp),
         cmocka_unit_test(megatron_fsdp_holds),

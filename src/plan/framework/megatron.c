@@ -216,15 +216,14 @@ static enum status set_recompute(struct job *job)
     if (full && !method && !megatron_is_bridge(job))
         return job_fail(job, "recompute-granularity",
                         "full recomputation needs recompute-method, uniform or block");
-    if (full && (each != 1 || (method && text_equal(method, "block"))))
-        job_warn(job,
-                 job_setting(job, job_given(job, "recompute-num-layers")
-                                      ? "recompute-num-layers"
-                                      : "recompute-method")
-                     ->mark,
-                 "recompute-method %s of %" PRIu64 " layers matters to memory: a plan's full "
-                 "keeps the input of every layer and nothing else",
-                 method ? method : "uniform", each);
+    bool block = method && text_equal(method, "block");
+    if (full && block)
+        job_set_count(job, "recompute.layers", each, "recompute-num-layers recompute-method");
+    else if (full && each != 1)
+        job_warn(job, job_setting(job, "recompute-num-layers")->mark,
+                 "recompute-method uniform of %" PRIu64 " layers matters to memory: a plan's "
+                 "full keeps the input of every layer and nothing else",
+                 each);
     bool layers = true;
     TRY(job_switch(job, "cpu-offloading-activations", &layers));
     if (!layers)

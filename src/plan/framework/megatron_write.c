@@ -216,8 +216,8 @@ static void write_recompute(struct job_writer *writer)
     const struct recompute_plan *r = &writer->plan->recompute;
     struct text modules = {.arena = writer->arena};
     if (r->kind == RECOMPUTE_FULL) {
-        writer_flag(writer, "recompute-method", "uniform");
-        writer_count(writer, "recompute-num-layers", 1);
+        writer_flag(writer, "recompute-method", r->layers ? "block" : "uniform");
+        writer_count(writer, "recompute-num-layers", r->layers ? r->layers : 1);
     }
     for (uint64_t i = 0; i < r->modules.n; i++)
         text_printf(&modules, "%s%s", i ? " " : "", r->modules.word[i]);

@@ -85,8 +85,8 @@ static const struct job_flag flags[] = {
          "as training.dtype unless given", OLD),
     RULE("debug.moe_force_load_balance", JOB_SWITCH, "moe.routing.distribution", "uniform",
          OLD),
-    MEMORY("activation_checkpoint.memory_budget", JOB_VALUE, "0.5",
-           "what is kept is the compiler's choice, by its own estimates of time", SAVED),
+    RULE("activation_checkpoint.memory_budget", JOB_VALUE, "recompute.layers",
+         "0.5 unless given; with mode memory_budget the share of layers that keep all", SAVED),
     RULE("quantize.linear.float8.recipe_name", JOB_VALUE, "precision.compute",
          "with converter float8", OLD),
     RULE("parallelism.disable_loss_parallel", JOB_SWITCH, "stack.loss_parallel", "false", OLD),
@@ -308,11 +308,38 @@ static enum status set_batch(struct job *job)
     return STATUS_OK;
 }
 
+/* What the compiler may keep of each layer, from the layer's inputs at 0 to all that it would
+ * at 1 (PyTorch torch/_functorch/partitioners.py, choose_saved_values_set: get_mem_ratio): as
+ * much, together, as so many whole layers keep. */
+static enum status set_budget(struct job *job)
+{
+    static const char flag[] = "activation_checkpoint.memory_budget";
+    double budget = 0.5;
+    uint64_t layers = 0,
+             chunks = job_drafted(job, "parallel.pp", 1) * job_drafted(job, "parallel.vpp", 1);
+    TRY(job_real(job, flag, &budget));
+    TRY(job_layers(job, &layers));
+    if (!(budget >= 0 && budget <= 1))
+        return job_fail(job, flag, "%g is no share from 0 to 1", budget);
+    if (!layers && budget < 1)
+        job_warn(job, job_setting(job, "activation_checkpoint.mode")->mark,
+                 "a memory_budget matters to memory, and the layers of the model are not "
+                 "known: all keep what they save");
+    uint64_t of_stage = chunks ? (layers + chunks - 1) / chunks : 0,
+             again = (uint64_t)((1 - budget) * (double)of_stage + 0.5);
+    job_set(job, "recompute.kind", again ? "full" : "none", "activation_checkpoint.mode");
+    if (again && again < of_stage)
+        job_set_count(job, "recompute.layers", again, flag);
+    return STATUS_OK;
+}
+
 static enum status set_recompute(struct job *job)
 {
     const char *mode = "selective", *option = "2";
     TRY(job_word(job, "activation_checkpoint.mode", &mode));
     TRY(job_word(job, "activation_checkpoint.selective_ac_option", &option));
+    if (text_equal(mode, "memory_budget"))
+        return set_budget(job);
     bool known =
         text_equal(mode, "none") || text_equal(mode, "full") || text_equal(mode, "selective");
     if (!known)
@@ -436,9 +463,27 @@ static void write_model(struct job_writer *writer)
     writer_flag(writer, "model.flavor", space + 1);
 }
 
-static enum status torchtitan_write(struct job_writer *writer)
+static void write_recompute(struct job_writer *writer)
 {
     static const char *const modes[] = {"none", "selective", "full", "full"};
+    const struct plan *plan = writer->plan;
+    const struct recompute_plan *r = &plan->recompute;
+    uint64_t chunks = plan->parallel.pp * plan->parallel.vpp,
+             of_stage = (plan->model.layers + chunks - 1) / chunks;
+    bool some = r->kind == RECOMPUTE_FULL && r->layers > 0 && r->layers < of_stage;
+    writer_flag(writer, "activation_checkpoint.mode", some ? "memory_budget" : modes[r->kind]);
+    if (some)
+        writer_flag(
+            writer, "activation_checkpoint.memory_budget",
+            arena_printf(writer->arena, "%.6f", 1 - (double)r->layers / (double)of_stage));
+    if (r->kind == RECOMPUTE_SELECTIVE)
+        writer_flag(
+            writer, "activation_checkpoint.selective_ac_option",
+            arena_printf(writer->arena, "\"%s\"", r->modules.n ? r->modules.word[0] : "op"));
+}
+
+static enum status torchtitan_write(struct job_writer *writer)
+{
     const struct plan *plan = writer->plan;
     const struct parallel *p = &plan->parallel;
     bool pipeline = p->pp > 1;
@@ -462,12 +507,7 @@ static enum status torchtitan_write(struct job_writer *writer)
     if (p->ep > 1 && p->etp > 1)
         writer_count(writer, "parallelism.expert_tensor_parallel_degree", p->etp);
     writer_direct(writer);
-    writer_flag(writer, "activation_checkpoint.mode", modes[plan->recompute.kind]);
-    if (plan->recompute.kind == RECOMPUTE_SELECTIVE)
-        writer_flag(
-            writer, "activation_checkpoint.selective_ac_option",
-            arena_printf(writer->arena, "\"%s\"",
-                         plan->recompute.modules.n ? plan->recompute.modules.word[0] : "op"));
+    write_recompute(writer);
     if (plan->precision.activations == DTYPE_F32)
         writer_flag(writer, "training.mixed_precision_param", "float32");
     const char *state =

@@ -457,6 +457,8 @@ const struct unread_row unread_rows[] = {
          ONE_OF("recompute.kind", BIT(RECOMPUTE_FULL) | BIT(RECOMPUTE_SAVE))),
     WHEN("recompute.offload", TRAINS, STACK(BIT(STACK_DEEPSPEED)),
          ONE_OF("recompute.kind", BIT(RECOMPUTE_FULL))),
+    WHEN("recompute.layers", TRAINS, STACK(MEGATRONS | BIT(STACK_TORCHTITAN)),
+         ONE_OF("recompute.kind", BIT(RECOMPUTE_FULL))),
     WHEN("recompute.offload_layers", TRAINS, STACK(MEGATRONS)),
     WHEN("recompute.distribute", TRAINS, STACK(MEGATRONS | BIT(STACK_DEEPSPEED)),
          ONE_OF("recompute.kind", BIT(RECOMPUTE_FULL)), TENSOR, OFF("parallel.sp")),

@@ -695,6 +695,10 @@ const struct field schema_table[] = {
           "names of the tensors kept for backward, everything else computed again"),
     WORDS("recompute.modules", recompute.modules, "[]",
           "selective: modules computed again, in the stack's names; empty: its default"),
+    COUNT("recompute.layers", recompute.layers, 0, 10000, "0",
+          "megatron, torchtitan: full runs so many layers again, the first of every stage, "
+          "interleaved or not, and the rest keep all (--recompute-method block, "
+          "--recompute-num-layers; as many as a memory_budget stands for); 0: all"),
     WORDS("recompute.offload", recompute.offload, "[]",
           "modules whose tensors wait in host memory, in the stack's names"),
     COUNT("recompute.offload_layers", recompute.offload_layers, 0, 10000, "0",

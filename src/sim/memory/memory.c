@@ -37,14 +37,16 @@ static uint64_t repeat_of(const struct work *work, const uint64_t *values, enum 
 static uint64_t flight_of(const struct work *work, const uint64_t *values,
                           const struct buffer *buffer)
 {
-    return values[work->use[buffer->segment].in_flight.node];
+    const struct segment_use *use = &work->use[buffer->segment];
+    return values[buffer->some ? use->kept_in_flight.node : use->in_flight.node];
 }
 
 /* Layers that save a buffer. */
 static uint64_t saving_layers(const struct work *work, const uint64_t *values,
                               const struct buffer *buffer)
 {
-    return saved_layers(repeat_of(work, values, buffer->segment), buffer->away,
+    const struct segment_use *use = &work->use[buffer->segment];
+    return saved_layers(values[buffer->some ? use->kept.node : use->repeat.node], buffer->away,
                         buffer->drop_every);
 }
 
@@ -69,8 +71,9 @@ static uint64_t layers_held(const struct work *work, const uint64_t *values,
                             const struct buffer *buffer, const struct moment *moment)
 {
     uint64_t layers = saving_layers(work, values, buffer);
+    bool whole = buffer->drop_every || surrounds(buffer, moment) || !layers;
     if (buffer->segment == moment->segment)
-        return layers - (buffer->drop_every || surrounds(buffer, moment) ? 0 : 1);
+        return layers - !whole;
     return saved_before(work, buffer->segment, moment->segment) ? layers : 0;
 }
 
@@ -283,7 +286,8 @@ static void sum_moment(const struct work *work, const uint64_t *values, const bo
 static bool copies_stay(const struct work *work, const bool *moves)
 {
     for (unsigned i = 0; i < SEGMENT_COUNT; i++)
-        if (moves[work->use[i].repeat.node] || moves[work->use[i].in_flight.node])
+        if (moves[work->use[i].repeat.node] || moves[work->use[i].in_flight.node] ||
+            moves[work->use[i].kept.node] || moves[work->use[i].kept_in_flight.node])
             return false;
     return !work->pinned;
 }

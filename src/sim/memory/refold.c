@@ -18,6 +18,7 @@ struct sum {
 struct heap {
     enum segment segment;
     uint16_t drop_every;
+    bool some;
     uint32_t repeat, flight; /* nodes */
     struct sum sum;
 };
@@ -108,14 +109,16 @@ static struct heap *heap_of(struct refold *r, const struct buffer *buffer)
     const struct segment_use *use = &r->work->use[buffer->segment];
     for (size_t i = 0; i < r->n_heaps; i++)
         if (r->heaps[i].segment == buffer->segment &&
-            r->heaps[i].drop_every == buffer->drop_every)
+            r->heaps[i].drop_every == buffer->drop_every && r->heaps[i].some == buffer->some)
             return &r->heaps[i];
     struct heap *heap = &r->heaps[r->n_heaps++];
-    *heap = (struct heap){.segment = buffer->segment,
-                          .drop_every = buffer->drop_every,
-                          .repeat = use->repeat.node,
-                          .flight = use->in_flight.node,
-                          .sum = sum_of(r->work->n_buffers, r->arena)};
+    *heap =
+        (struct heap){.segment = buffer->segment,
+                      .drop_every = buffer->drop_every,
+                      .some = buffer->some,
+                      .repeat = buffer->some ? use->kept.node : use->repeat.node,
+                      .flight = buffer->some ? use->kept_in_flight.node : use->in_flight.node,
+                      .sum = sum_of(r->work->n_buffers, r->arena)};
     return heap;
 }
 

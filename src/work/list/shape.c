@@ -20,6 +20,12 @@ const char *slot_symbol(enum slot slot)
 #define KIND_IN_FLIGHT_SYMBOL(name, mixer, ffn, text, word) "n_flight[" text "]",
                 LAYER_KIND_LIST(KIND_IN_FLIGHT_SYMBOL)
 #undef KIND_IN_FLIGHT_SYMBOL
+#define KIND_KEPT_SYMBOL(name, mixer, ffn, text, word) "l_kept[" text "]",
+                    LAYER_KIND_LIST(KIND_KEPT_SYMBOL)
+#undef KIND_KEPT_SYMBOL
+#define KIND_KEPT_IN_FLIGHT_SYMBOL(name, mixer, ffn, text, word) "n_flight_kept[" text "]",
+                        LAYER_KIND_LIST(KIND_KEPT_IN_FLIGHT_SYMBOL)
+#undef KIND_KEPT_IN_FLIGHT_SYMBOL
     };
     return symbols[slot];
 }
@@ -32,6 +38,16 @@ enum slot slot_kind_layers(enum layer_kind kind)
 enum slot slot_kind_in_flight(enum layer_kind kind)
 {
     return (enum slot)(SLOT_KIND_IN_FLIGHT + (unsigned)kind);
+}
+
+enum slot slot_kind_kept(enum layer_kind kind)
+{
+    return (enum slot)(SLOT_KIND_KEPT + (unsigned)kind);
+}
+
+enum slot slot_kind_kept_in_flight(enum layer_kind kind)
+{
+    return (enum slot)(SLOT_KIND_KEPT_IN_FLIGHT + (unsigned)kind);
 }
 
 enum slot slot_held(enum slot slot)
@@ -183,6 +199,8 @@ void slots_take_stage(const struct stage *stage, struct slots *slots)
     v[SLOT_STAGE_MTP] = stage->mtp_layers;
     memcpy(&v[SLOT_KIND_LAYERS], stage->layers, sizeof stage->layers);
     memcpy(&v[SLOT_KIND_IN_FLIGHT], stage->in_flight, sizeof stage->in_flight);
+    memcpy(&v[SLOT_KIND_KEPT], stage->kept, sizeof stage->kept);
+    memcpy(&v[SLOT_KIND_KEPT_IN_FLIGHT], stage->kept_in_flight, sizeof stage->kept_in_flight);
     v[SLOT_HEAD_IN_FLIGHT] = stage->head_in_flight;
     v[SLOT_EMPTY_IN_FLIGHT] = stage->empty_in_flight;
     v[SLOT_ENCODER_IN_FLIGHT] = stage->encoder_in_flight;

@@ -146,7 +146,7 @@ void work_init(struct work *work, struct arena *arena)
     sizes_init(&work->sizes, arena);
     struct size one = size_const(&work->sizes, 1), full = size_const(&work->sizes, 1000);
     for (unsigned i = 0; i < SEGMENT_COUNT; i++)
-        work->use[i] = (struct segment_use){.repeat = one, .in_flight = full};
+        work->use[i] = (struct segment_use){one, full, one, full};
 }
 
 /* Whether what layers save differs from layer to layer: their shapes follow routing, and each

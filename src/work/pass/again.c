@@ -53,6 +53,8 @@ void again_add(struct work *work, const struct again *again, size_t first, size_
         if (again->every > 1)
             op.layers =
                 size_div(&work->sizes, op.layers, size_const(&work->sizes, again->every));
+        if (again->some)
+            op.layers = size_sub(&work->sizes, op.layers, work->use[op.segment].kept);
         work_op(work, op);
     }
 }

@@ -24,6 +24,7 @@ struct again {
     uint32_t dense, moe;     /* modules; a mixer alone counts as dense */
     const char *const *kept; /* ops that do not run all the same, by name; NULL ends; or NULL */
     uint64_t every;          /* only every n-th layer; 1: all */
+    bool some;               /* not those that recompute.layers leaves alone */
 };
 
 /* Adds to `again` (takes from it, when `kept`) what words stand for. */

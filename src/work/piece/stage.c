@@ -15,6 +15,7 @@ enum { CHUNKS = 128 };
  */
 struct alive {
     uint64_t layers[KIND_COUNT], head, empty, encoder;
+    uint64_t kept[KIND_COUNT]; /* those that do not run forward again */
 };
 
 /* The chunks of one rank, and the moments of its schedule that no other exceeds in every count:
@@ -70,6 +71,17 @@ static uint64_t written_before(const struct layout *layout, uint64_t n)
     return sum;
 }
 
+/* Of a chunk's layers the first recompute.layers run again; prediction modules do not (Megatron
+ * multi_token_prediction.py, _checkpointed_forward: block is not supported there). */
+static void fill_kept(const struct plan *plan, uint64_t first, uint64_t last, uint64_t modules,
+                      struct alive *one)
+{
+    if (!plan_recomputes_some(plan))
+        return;
+    model_layers(&plan->model, lesser(first + plan->recompute.layers, last), last, one->kept);
+    one->kept[model_mtp_kind(&plan->model)] += modules;
+}
+
 static void add_chunk(const struct plan *plan, struct chunks *chunks, uint64_t at)
 {
     const struct layout *layout = chunks->layout;
@@ -86,6 +98,7 @@ static void add_chunk(const struct plan *plan, struct chunks *chunks, uint64_t a
     *one = (struct alive){0};
     model_layers(model, first, last, one->layers);
     one->layers[model_mtp_kind(model)] += modules;
+    fill_kept(plan, first, last, modules, one);
 }
 
 static void find_kinds(struct chunks *chunks)
@@ -151,7 +164,8 @@ static uint64_t chunk_of(const struct parallel *p, uint64_t k)
 static bool covers(const struct chunks *chunks, const struct alive *a, const struct alive *b)
 {
     for (unsigned i = 0; i < chunks->n_kinds; i++)
-        if (a->layers[chunks->kinds[i]] < b->layers[chunks->kinds[i]])
+        if (a->layers[chunks->kinds[i]] < b->layers[chunks->kinds[i]] ||
+            a->kept[chunks->kinds[i]] < b->kept[chunks->kinds[i]])
             return false;
     return a->head >= b->head && a->empty >= b->empty && a->encoder >= b->encoder;
 }
@@ -161,8 +175,10 @@ static void add_alive(const struct chunks *chunks, uint64_t chunk, uint64_t n,
                       struct alive *alive)
 {
     const struct alive *one = &chunks->one[chunk];
-    for (unsigned i = 0; i < chunks->n_kinds; i++)
+    for (unsigned i = 0; i < chunks->n_kinds; i++) {
         alive->layers[chunks->kinds[i]] += n * one->layers[chunks->kinds[i]];
+        alive->kept[chunks->kinds[i]] += n * one->kept[chunks->kinds[i]];
+    }
     alive->head += n * one->head;
     alive->encoder += n * one->encoder;
     alive->empty += n * one->empty;
@@ -171,8 +187,10 @@ static void add_alive(const struct chunks *chunks, uint64_t chunk, uint64_t n,
 static void take_alive(const struct chunks *chunks, uint64_t chunk, struct alive *alive)
 {
     const struct alive *one = &chunks->one[chunk];
-    for (unsigned i = 0; i < chunks->n_kinds; i++)
+    for (unsigned i = 0; i < chunks->n_kinds; i++) {
         alive->layers[chunks->kinds[i]] -= one->layers[chunks->kinds[i]];
+        alive->kept[chunks->kinds[i]] -= one->kept[chunks->kinds[i]];
+    }
     alive->head -= one->head;
     alive->encoder -= one->encoder;
     alive->empty -= one->empty;
@@ -322,8 +340,10 @@ static uint64_t thousandths(uint64_t alive, uint64_t layers)
 static void stage_of_chunks(const struct chunks *chunks, struct stage *stage)
 {
     for (uint64_t i = 0; i < chunks->n; i++) {
-        for (unsigned k = 0; k < KIND_COUNT; k++)
+        for (unsigned k = 0; k < KIND_COUNT; k++) {
             stage->layers[k] += chunks->one[i].layers[k];
+            stage->kept[k] += chunks->one[i].kept[k];
+        }
         stage->embedding |= chunks->embedding[i];
         stage->head |= chunks->head[i];
         stage->mtp_layers += chunks->modules[i];
@@ -356,6 +376,8 @@ static void fill_in_flight(const struct plan *plan, const struct chunks *chunks,
         bool experts = kind_ffn((enum layer_kind)k) == FFN_MOE;
         stage->in_flight[k] =
             thousandths(alive->layers[k] + (experts ? beside : 0), stage->layers[k]);
+        stage->kept_in_flight[k] = thousandths(
+            alive->kept[k] + (experts && stage->kept[k] ? beside : 0), stage->kept[k]);
     }
     stage->head_in_flight = 1000 * alive->head;
     stage->encoder_in_flight = 1000 * (chunks->encoder ? alive->encoder : 1);

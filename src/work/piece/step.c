@@ -7,16 +7,21 @@ void stack_kinds(const struct plan *plan, bool has[KIND_COUNT])
     has[KIND_DENSE] |= !plan->model.layer_types.n;
 }
 
+static struct segment_use use_of_end(struct sizes *z, enum slot there, enum slot in_flight)
+{
+    return (struct segment_use){size_slot(z, there), size_slot(z, in_flight),
+                                size_slot(z, there), size_slot(z, in_flight)};
+}
+
 void step_segments(struct work *work)
 {
     struct sizes *z = &work->sizes;
     for (unsigned k = 0; k < KIND_COUNT; k++) {
         enum layer_kind kind = (enum layer_kind)k;
         work->use[segment_of_kind(kind)] = (struct segment_use){
-            size_slot(z, slot_kind_layers(kind)), size_slot(z, slot_kind_in_flight(kind))};
+            size_slot(z, slot_kind_layers(kind)), size_slot(z, slot_kind_in_flight(kind)),
+            size_slot(z, slot_kind_kept(kind)), size_slot(z, slot_kind_kept_in_flight(kind))};
     }
-    work->use[SEGMENT_HEAD] =
-        (struct segment_use){size_slot(z, SLOT_STAGE_HEAD), size_slot(z, SLOT_HEAD_IN_FLIGHT)};
-    work->use[SEGMENT_EMBED] = (struct segment_use){size_slot(z, SLOT_STAGE_EMBEDDING),
-                                                    size_slot(z, SLOT_ENCODER_IN_FLIGHT)};
+    work->use[SEGMENT_HEAD] = use_of_end(z, SLOT_STAGE_HEAD, SLOT_HEAD_IN_FLIGHT);
+    work->use[SEGMENT_EMBED] = use_of_end(z, SLOT_STAGE_EMBEDDING, SLOT_ENCODER_IN_FLIGHT);
 }

@@ -1,4 +1,5 @@
 /* The order of a step's fragments; see step.h. */
+#include "plan/derive.h"
 #include "work/pass/again.h"
 #include "work/piece/lora.h"
 #include "work/piece/step.h"
@@ -124,6 +125,7 @@ enum status work_ops(const struct plan *plan, struct work *work, struct err *err
     s.l.frozen = lora_is_there(plan);
     s.l.quantised = lora_base_is_quantised(plan);
     s.again.every = 1;
+    s.again.some = plan_recomputes_some(plan);
     stack_system(plan->stack.kind)->again(plan, &s.again);
     add_all(&s);
     work_fill_bytes(work);

@@ -9,6 +9,7 @@
  * Megatron-LM moe_layer.py, token_dispatcher.py, experts.py, router.py,
  * multi_latent_attention.py; TransformerEngine linear.py, grouped_linear.py, permutation.py;
  * buffers.md 9. */
+#include "plan/derive.h"
 #include "work/path/path.h"
 #include "work/stack/dispatch_deepep.h"
 #include "work/stack/megatron.h"
@@ -146,7 +147,8 @@ static const struct train_name offload_names[] = {
 static enum status modules(struct train *t, struct err *err)
 {
     const struct recompute_plan *recompute = &t->plan->recompute;
-    if (recompute->kind == RECOMPUTE_FULL)
+    t->some = plan_recomputes_some(t->plan);
+    if (recompute->kind == RECOMPUTE_FULL && !t->some)
         t->drops = TRAIN_FULL_LAYER;
     if (recompute->kind == RECOMPUTE_SELECTIVE && !recompute->modules.n)
         t->drops = TRAIN_CORE_ATTENTION;

@@ -9,6 +9,7 @@
  * Recomputation (activation_checkpoint.mode): full; selective with "op" keeps the output of
  * every second matrix product and of attention, selective with a number n runs every n-th layer
  * again. */
+#include "plan/derive.h"
 #include "work/path/path.h"
 #include "work/stack/stack.h"
 
@@ -167,7 +168,8 @@ static enum status modules(struct train *t, struct err *err)
 {
     const struct recompute_plan *recompute = &t->plan->recompute;
     t->drops = t->plan->stack.compiled ? TRAIN_POINTWISE : 0;
-    if (recompute->kind == RECOMPUTE_FULL)
+    t->some = plan_recomputes_some(t->plan);
+    if (recompute->kind == RECOMPUTE_FULL && !t->some)
         t->drops |= TRAIN_FULL_LAYER;
     if (recompute->kind != RECOMPUTE_SELECTIVE)
         return STATUS_OK;

@@ -84,6 +84,7 @@ struct train {
     unsigned offloads;
     enum dtype reduces_in;     /* FSDP2: format of gradients while they are reduced */
     uint16_t away[KIND_COUNT]; /* layers whose saved tensors all wait in host memory */
+    bool some;                 /* all but the layers that recompute.layers leaves alone */
     uint16_t drop_every;       /* of every so many layers one is recomputed whole; 0: none */
     enum sizing_rule routed, received_rule; /* of rows, and of received tokens */
     uint16_t base[SEGMENT_COUNT];           /* number of a segment's first tick */

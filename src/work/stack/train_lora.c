@@ -91,6 +91,7 @@ void train_adapters(struct train *t)
                                          size_const(t->z, sides.n * t->plan->lora.rank)},
                                 .rule = m->expert ? t->routed : RULE_FIXED,
                                 .life = dropped ? LIFE_TRANSIENT : LIFE_SAVED,
+                                .some = t->some,
                                 .first = (uint16_t)(base + op),
                                 .last = (uint16_t)(base + 2 * MODULES - 1 - op),
                                 .source = "training-stacks.md 5"});

@@ -175,6 +175,16 @@ static bool waits_elsewhere(struct train *t, const struct train_tensor *tensor,
     return true;
 }
 
+/* The layer at hand has its copy where every layer of the stage runs again; where one behind
+ * them does not, it holds as much, and those that run again come after it in backward. */
+static void add_remade(struct train *t, const struct train_tensor *tensor, enum segment segment)
+{
+    struct size one = size_const(t->z, 1), kept = t->work->use[segment].kept;
+    add_life(t, tensor, arena_join(t->work->arena, "recomputed_", tensor->name), segment,
+             LIFE_TRANSIENT, tensor->first, tensor->last);
+    latest(t)->count = size_sub(t->z, one, size_min(t->z, kept, one));
+}
+
 /* A dropped tensor lives twice: while forward reads it, and from its remaking to its last use.
  * Where whole modules run again, remaking and backward follow each other, so it lives once,
  * throughout; the first forward of that module holds less and never is the peak. */
@@ -208,10 +218,13 @@ static void add_tensor(struct train *t, const struct train_tensor *tensor, enum 
     if (sometimes)
         add_life(t, tensor, arena_join(t->work->arena, "recomputed_", name), segment,
                  LIFE_TRANSIENT, tensor->first, tensor->last);
+    if (saved && !kept && t->some)
+        add_remade(t, tensor, segment);
     add_life(t, tensor, name, segment, saved ? LIFE_SAVED : LIFE_TRANSIENT, tensor->first,
              tensor->last);
     if (sometimes)
         latest(t)->drop_every = t->drop_every;
+    latest(t)->some = saved && !kept && t->some;
 }
 
 /* Whether a layer of this kind, which the stage holds, has a row of a table. */
