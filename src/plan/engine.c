@@ -66,6 +66,57 @@ static const struct {
 
 enum { ENGINES = sizeof engines / sizeof *engines };
 
+static bool into_or_out_of_attention(enum weight_part part)
+{
+    return part == PART_ATTENTION_IN || part == PART_ATTENTION_OUT;
+}
+
+static bool names_part(const struct enum_list *list, enum weight_part part)
+{
+    for (uint64_t i = 0; i < list->n; i++)
+        if (list->value[i] == part ||
+            (list->value[i] == PART_ATTENTION && into_or_out_of_attention(part)))
+            return true;
+    return false;
+}
+
+/* What checkpoints of a format leave in 16 bits where nothing says it: of mxfp4 engines
+ * quantise experts alone (vLLM and SGLang quantization/mxfp4.py: no plain layer); NVIDIA's
+ * nvfp4 ones of MLA models leave attention, but for the product behind it (Model-Optimizer
+ * examples/deepseek/ptq.py: "*attn*" off and "*wo*" on unless asked otherwise). */
+static bool left_wide(const struct plan *plan, enum weight_part part)
+{
+    bool mla = plan->model.attention.kind == ATTENTION_MLA;
+    return plan->precision.weights == DTYPE_MXFP4 ||
+           (plan->precision.weights == DTYPE_NVFP4 && mla && part == PART_ATTENTION_IN);
+}
+
+bool plan_parts_are_given(const struct plan *plan)
+{
+    const struct enum_list *list = &plan->precision.plain;
+    return list->n > 0 && !names_part(list, PART_AUTO);
+}
+
+bool plan_parts_by_checkpoint(const struct plan *plan)
+{
+    return names_part(&plan->precision.plain, PART_AUTO) &&
+           (plan->model.plain.n > 0 || left_wide(plan, PART_ATTENTION_IN));
+}
+
+/* Auto: as the model's own checkpoint, if these are its formats. */
+enum dtype plan_part_format(const struct plan *plan, enum weight_part part)
+{
+    const struct precision *p = &plan->precision;
+    const struct model *model = &plan->model;
+    if (!plan_is_engine(plan))
+        return p->weights;
+    if (!names_part(&p->plain, PART_AUTO))
+        return names_part(&p->plain, part) ? p->plain_format : p->weights;
+    if (model->checkpoint == p->weights)
+        return names_part(&model->plain, part) ? model->plain_format : p->weights;
+    return left_wide(plan, part) ? DTYPE_BF16 : p->weights;
+}
+
 bool plan_is_engine(const struct plan *plan)
 {
     for (size_t i = 0; i < ENGINES; i++)

@@ -54,6 +54,15 @@ enum batching {
 enum batching engine_batching(const struct plan *plan);
 
 bool plan_is_engine(const struct plan *plan); /* a stack that serves with a paged cache */
+
+/* Whether precision.plain names parts; or leaves it to the checkpoint, which has some. */
+bool plan_parts_are_given(const struct plan *plan);
+bool plan_parts_by_checkpoint(const struct plan *plan);
+
+/* Format in which an engine keeps the matrices of a part (not a word of lists:
+ * PART_ATTENTION_IN or behind it): precision.weights, or that of precision.plain. Other stacks
+ * keep all alike. */
+enum dtype plan_part_format(const struct plan *plan, enum weight_part part);
 enum generation plan_generation(const struct plan *plan);
 
 /* The newest release known that is not newer than stack.version, or than all of them when that

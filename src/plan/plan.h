@@ -37,6 +37,22 @@ enum layer_type {
     LAYER_TYPES
 };
 
+/* Matrices of a layer that a quantised checkpoint may keep in a format of their own; experts,
+ * by definition, are in the checkpoint's. */
+enum weight_part {
+    PART_AUTO,         /* in a list: as the checkpoint has it */
+    PART_ATTENTION,    /* in a list: into and out of attention */
+    PART_ATTENTION_IN, /* q, k, v and what leads to them */
+    PART_ATTENTION_OUT,
+    PART_LINEAR,  /* of a recurrence */
+    PART_INDEXER, /* of sparse attention */
+    PART_DENSE,
+    PART_SHARED,
+    PART_RESIDUAL,
+    PART_LATENT,
+    WEIGHT_PARTS
+};
+
 /* Recurrences over the sequence with a state in place of a cache. */
 enum linear_kind {
     LINEAR_GATED_DELTA_NET, /* Qwen3-Next, Qwen3.5 */
@@ -331,7 +347,9 @@ struct model {
     bool norm_bias;           /* norms have a bias beside the weight (LayerNorm: Phi-3.5-MoE) */
     bool head_bias;           /* the head has a [vocab] bias (Phi-3.5-MoE) */
     uint64_t max_position;
-    enum dtype checkpoint; /* format of the matrices as published; none: 16 bits */
+    enum dtype checkpoint;  /* format of the matrices as published; none: 16 bits */
+    struct enum_list plain; /* enum weight_part: of them in plain_format instead */
+    enum dtype plain_format;
     struct attention attention;
     struct linear linear;
     struct indexer indexer;
@@ -565,10 +583,12 @@ struct precision {
     enum dtype weights, gradients, master, moments, activations, dispatch, combine, kv_cache;
     enum compute compute;
     enum precision_recipe recipe;
-    bool quantized_params; /* the layers' matrices exist in the recipe's format only */
-    bool keep_transpose;   /* transposes of gathered fp8 weights stay, of all layers */
-    enum dtype moment2;    /* second moment; none: as moments */
-    enum dtype gather;     /* sharded weights travel in; none: as they are computed with */
+    bool quantized_params;  /* the layers' matrices exist in the recipe's format only */
+    bool keep_transpose;    /* transposes of gathered fp8 weights stay, of all layers */
+    enum dtype moment2;     /* second moment; none: as moments */
+    enum dtype gather;      /* sharded weights travel in; none: as they are computed with */
+    struct enum_list plain; /* engines: enum weight_part, in plain_format and not as weights */
+    enum dtype plain_format;
 };
 
 struct optimizer {

@@ -301,6 +301,17 @@ static void draft(struct plan *plan)
         *plan = other;
 }
 
+/* A checkpoint of two formats, as the model or the plan says it. */
+static void part(struct plan *plan, uint64_t seed)
+{
+    static const struct enum_list parts = {3, {PART_ATTENTION, PART_DENSE, PART_SHARED}};
+    plan->model.checkpoint = plan->precision.weights = DTYPE_INT8;
+    if (seed % 2)
+        plan->precision.plain = parts;
+    else
+        plan->model.plain = parts;
+}
+
 static void unread_keys_change_nothing(void **state)
 {
     (void)state;
@@ -318,6 +329,11 @@ static void unread_keys_change_nothing(void **state)
                 look_for_changes(&plan, seed, &seen);
             if (seed > LOOKED_AT || !serve(&plan))
                 continue;
+            static struct plan parted;
+            parted = plan;
+            part(&parted, seed);
+            wrong += !has_sound_rows(&parted, seed, &seen);
+            look_for_changes(&parted, seed, &seen);
             draft(&plan);
             wrong += !has_sound_rows(&plan, seed, &seen);
             look_for_changes(&plan, seed, &seen);

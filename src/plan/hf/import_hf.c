@@ -1,6 +1,8 @@
 /* Reads config.json by the table of its architecture; see import_hf.h. */
 #include "plan/hf/import_hf.h"
 
+#include "plan/hf/import_hf_format.h"
+
 #include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
@@ -284,68 +286,6 @@ static enum status fill_in(const struct config *config, struct model *model, str
     return STATUS_OK;
 }
 
-static bool says(const struct node *mapping, const char *key, const char *word)
-{
-    const struct node *value = node_get(mapping, key);
-    return value && value->kind == NODE_SCALAR && text_equal(value->text, word);
-}
-
-/* Of compressed-tensors the first group of weights says it. */
-static enum dtype compressed(const struct node *how)
-{
-    const struct node *groups = node_get(how, "config_groups");
-    const struct node *group = groups && groups->kind == NODE_MAPPING ? groups->first : NULL;
-    const struct node *weights =
-        group && group->kind == NODE_MAPPING ? node_get(group, "weights") : NULL;
-    if (!weights || weights->kind != NODE_MAPPING)
-        return DTYPE_NONE;
-    bool real = says(weights, "type", "float"), four = says(weights, "num_bits", "4");
-    bool eight = says(weights, "num_bits", "8");
-    if (real && four)
-        return says(weights, "group_size", "32") ? DTYPE_MXFP4 : DTYPE_NVFP4;
-    if (real && eight)
-        return node_get(weights, "block_structure") &&
-                       !node_is_null(node_get(weights, "block_structure"))
-                   ? DTYPE_FP8_BLOCK
-                   : DTYPE_FP8_CHANNEL;
-    if (four)
-        return says(weights, "group_size", "32") ? DTYPE_INT4_32 : DTYPE_INT4;
-    return eight ? DTYPE_INT8 : DTYPE_NONE;
-}
-
-/* quantization_config: the formats that serving keeps as they are. Each is that of
- * transformers' src/transformers/utils/quantization_config.py. */
-static enum dtype checkpoint_of(const struct config *config)
-{
-    static const struct {
-        const char *method, *key, *value;
-        enum dtype format;
-    } formats[] = {
-        {"mxfp4", NULL, NULL, DTYPE_MXFP4},
-        {"awq", "bits", "4", DTYPE_INT4},
-        {"gptq", "bits", "4", DTYPE_INT4},
-        {"gptq", "bits", "8", DTYPE_INT8},
-        {"bitsandbytes", "load_in_8bit", "true", DTYPE_INT8},
-        {"bitsandbytes", "bnb_4bit_use_double_quant", "true", DTYPE_NF4_DOUBLE},
-        {"bitsandbytes", "load_in_4bit", "true", DTYPE_NF4},
-        {"modelopt", "quant_algo", "FP8", DTYPE_FP8},
-        {"modelopt", "quant_algo", "NVFP4", DTYPE_NVFP4},
-        {"fbgemm_fp8", NULL, NULL, DTYPE_FP8_CHANNEL},
-    };
-    const struct node *how = find_value(config, "quantization_config");
-    if (!how || how->kind != NODE_MAPPING)
-        return DTYPE_NONE;
-    if (says(how, "quant_method", "compressed-tensors"))
-        return compressed(how);
-    if (says(how, "quant_method", "fp8"))
-        return node_get(how, "weight_block_size") ? DTYPE_FP8_BLOCK : DTYPE_FP8;
-    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
-        if (says(how, "quant_method", formats[i].method) &&
-            (!formats[i].key || says(how, formats[i].key, formats[i].value)))
-            return formats[i].format;
-    return DTYPE_NONE;
-}
-
 /* A required key that a later row of the family gives a default. */
 static bool is_given_later(const struct import_family *family, size_t part,
                            const struct import_field *field)
@@ -378,7 +318,7 @@ enum status import_hf_model(const struct node *config, struct model *model, stru
         err_at(err, STATUS_INPUT, c.inner->mark, "configuration has no 'num_experts_per_tok'");
         return err_hint(err, "architecture '%s' needs it", c.architecture);
     }
-    m.checkpoint = checkpoint_of(&c);
+    import_hf_format(find_value(&c, "quantization_config"), &m, NULL);
     m.encoder = (struct encoder){.bias = true, .norm_bias = true, .merge = 4, .outputs = 1};
     import_hf_vision(config, &m);
     snprintf(m.name, sizeof m.name, "%s", c.architecture);

@@ -23,9 +23,6 @@ enum status import_hf_model(const struct node *config, struct model *model, stru
  * of it does not have: "'vision_config' (line 30): the vision encoder is not counted". */
 void import_hf_notes(const struct node *config, const struct model *model, struct text *out);
 
-/* Appends a line where the quantisation of a checkpoint leaves matrices in 16 bits. */
-void import_hf_left_out(const struct node *how, const struct model *model, struct text *out);
-
 /* Appends the architectures that are known, "deepseek_v2, deepseek_v3, ...". */
 void import_hf_known(struct text *out);
 

@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "plan/hf/import_hf.h"
+#include "plan/hf/import_hf_format.h"
 #include "plan/layers.h"
 
 static const struct unmodelled {
@@ -70,30 +71,6 @@ static void note_unread(const struct node *config, const struct model *model, st
         note(out, types, "has not as many items as there are layers");
 }
 
-static bool names_matrix(const struct node *list)
-{
-    static const char *const parts[] = {"attn", "attention", "shared_expert", "_proj"};
-    for (const struct node *item = list->first; item; item = item->next)
-        for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-            if (item->kind == NODE_SCALAR && strstr(item->text, parts[i]))
-                return true;
-    return false;
-}
-
-/* Matrices that a quantised checkpoint leaves in 16 bits. Of mxfp4 engines keep all but the
- * experts so. */
-void import_hf_left_out(const struct node *how, const struct model *model, struct text *out)
-{
-    static const char *const lists[] = {"ignore", "modules_to_not_convert", "exclude_modules",
-                                        "ignored_layers"};
-    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
-        const struct node *list = node_get(how, lists[i]);
-        if (list && list->kind == NODE_SEQUENCE && names_matrix(list) &&
-            model->checkpoint != DTYPE_NONE && model->checkpoint != DTYPE_MXFP4)
-            note(out, list, "matrices left in 16 bits are counted in the checkpoint's format");
-    }
-}
-
 void import_hf_notes(const struct node *config, const struct model *model, struct text *out)
 {
     const struct node *inner = node_get(config, "text_config");
@@ -108,7 +85,8 @@ void import_hf_notes(const struct node *config, const struct model *model, struc
         }
         note_unread(places[i], model, out);
     }
-    import_hf_left_out(how, model, out);
+    struct model again = *model; /* whose layers are known: what of the formats is not taken */
+    import_hf_format(how, &again, out);
     const struct node *cache = node_get(how, "kv_cache_scheme");
     if (is_set(cache))
         note(out, cache,

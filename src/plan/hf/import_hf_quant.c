@@ -5,17 +5,9 @@
 #include <unistd.h>
 
 #include "plan/hf/import_hf.h"
+#include "plan/hf/import_hf_format.h"
 
 static const char name[] = "hf_quant_config.json";
-
-static const struct {
-    const char *algorithm;
-    enum dtype format;
-} formats[] = {
-    {"FP8", DTYPE_FP8},        {"FP8_PB_WO", DTYPE_FP8_BLOCK},  {"NVFP4", DTYPE_NVFP4},
-    {"W4A16_AWQ", DTYPE_INT4}, {"INT4_AWQ", DTYPE_INT4},        {"W4A8_AWQ", DTYPE_INT4},
-    {"MXFP8", DTYPE_MXFP8},    {"W4A8_MXFP4_FP8", DTYPE_MXFP4},
-};
 
 /* Its path, or NULL: a configuration that no file holds, or none beside it. */
 static const char *path_beside(const struct node *config, struct arena *arena)
@@ -37,13 +29,10 @@ static void take(const struct node *how, struct model *model, struct text *notes
 {
     const struct node *algorithm = node_get(how, "quant_algo");
     const struct node *cache = node_get(how, "kv_cache_quant_algo");
-    for (size_t i = 0; algorithm && i < sizeof formats / sizeof *formats; i++)
-        if (algorithm->kind == NODE_SCALAR && text_equal(algorithm->text, formats[i].algorithm))
-            model->checkpoint = formats[i].format;
+    import_hf_format(how, model, notes);
     if (algorithm && !node_is_null(algorithm) && model->checkpoint == DTYPE_NONE)
         note(notes, algorithm,
              "a format that is not known; the matrices are taken for 16 bits");
-    import_hf_left_out(how, model, notes);
     if (cache && !node_is_null(cache))
         note(notes, cache,
              "a cache in a format of the checkpoint's own is for precision.kv_cache to say");

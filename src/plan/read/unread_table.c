@@ -3,6 +3,7 @@
 
 #include "base/checked.h"
 #include "plan/derive.h"
+#include "plan/engine.h"
 #include "plan/layers.h"
 #include "plan/speculation.h"
 
@@ -138,6 +139,17 @@ static bool is_limited(const struct plan *plan)
         .holds = plan_speculates, .text = "an engine's draft proposes tokens",                 \
         .otherwise = "no draft proposes tokens"                                                \
     }
+#define PARTS_BY_CHECKPOINT                                                                    \
+    {                                                                                          \
+        .kind = CONDITION_OTHER, .key = "precision.plain", .holds = plan_parts_by_checkpoint,  \
+        .text = "parts of the checkpoint are in another format",                               \
+        .otherwise = "precision.weights takes it up where a serving plan is silent"            \
+    }
+#define PARTS_ARE_GIVEN                                                                        \
+    {                                                                                          \
+        .kind = CONDITION_OTHER, .key = "precision.plain", .holds = plan_parts_are_given,      \
+        .text = "precision.plain names parts", .otherwise = "precision.plain names no parts"   \
+    }
 #define DRAFT_METHOD(bits) ONE_OF("workload.speculation.method", bits)
 #define DRAFT_BESIDE DRAFTS, DRAFT_METHOD(BIT(DRAFT_MODEL))
 #define DRAFT_SIZED DRAFT_BESIDE, ABOVE("workload.speculation.layers", 0)
@@ -174,7 +186,9 @@ const struct unread_row unread_rows[] = {
     /* ---- model ---- */
     WHEN("model.mtp_layers", ON("model.mtp_enabled")),
     WHEN("model.mtp_enabled", ABOVE("model.mtp_layers", 0)),
-    NEVER("model.checkpoint", "precision.weights takes it up where a serving plan is silent"),
+    WHEN("model.checkpoint", ENGINE, INFERS, PARTS_BY_CHECKPOINT),
+    WHEN("model.plain", ENGINE, INFERS, ABOVE("model.plain", 0), PARTS_BY_CHECKPOINT),
+    WHEN("model.plain_format", ENGINE, INFERS, ABOVE("model.plain", 0), PARTS_BY_CHECKPOINT),
     WHEN("model.max_position", STACK(BIT(STACK_VLLM)), INFERS), /* rows of its rotary table */
     WHEN("model.attention.kv_heads", GQA),
     WHEN("model.attention.head_dim", GQA),
@@ -425,6 +439,8 @@ const struct unread_row unread_rows[] = {
          ABOVE("parallel.zero", 2), ON("precision.quantized_params"),
          ON("cluster.device.fp8_transpose")),
     WHEN("precision.gather", TRAINS, STACK(BIT(STACK_DEEPSPEED)), ABOVE("parallel.zero", 2)),
+    WHEN("precision.plain", ENGINE, INFERS),
+    WHEN("precision.plain_format", ENGINE, INFERS, PARTS_ARE_GIVEN),
     WHEN("precision.master", TRAINS),
     WHEN("precision.moments", TRAINS, ONE_OF("optimizer.kind", MOMENTS)),
     WHEN("precision.moment2", TRAINS,

@@ -91,6 +91,7 @@ double schema_number(const struct field *field, const struct plan *plan);
 /* Words of the enums, NULL-terminated, in the order of the enums of plan.h. */
 extern const char *const words_attention[];
 extern const char *const words_layer[];
+extern const char *const words_part[];
 extern const char *const words_linear[];
 extern const char *const words_mode[];
 extern const char *const words_draft[];

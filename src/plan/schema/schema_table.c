@@ -78,6 +78,10 @@ const struct field schema_table[] = {
           "longest sequence the model was built for; 0: not stated"),
     FORMAT("model.checkpoint", model.checkpoint, words_format_or_none, "none",
            "format of the published matrices, in which serving keeps them; none: 16 bits"),
+    ENUMS("model.plain", model.plain, words_part, "[]",
+          "parts of a quantised checkpoint that are in model.plain_format instead"),
+    FORMAT("model.plain_format", model.plain_format, words_format, "bf16",
+           "format of the parts in model.plain"),
 
     /* ---- model.attention ---- */
 
@@ -624,6 +628,11 @@ const struct field schema_table[] = {
 
     FORMAT("precision.weights", precision.weights, words_format, "bf16",
            "format of the weights"),
+    ENUMS("precision.plain", precision.plain, words_part, "[auto]",
+          "engines: parts whose matrices are in precision.plain_format and not in "
+          "precision.weights; embeddings, head, router and norms always have 16 bits"),
+    FORMAT("precision.plain_format", precision.plain_format, words_format, "bf16",
+           "format of the parts in precision.plain, where it does not say auto"),
     FORMAT("precision.gradients", precision.gradients, words_format, "bf16",
            "format of the gradients"),
     FORMAT("precision.master", precision.master, words_format_or_none, "none",

@@ -5,6 +5,9 @@
 const char *const words_attention[] = {"gqa", "mla", NULL};
 const char *const words_layer[] = {"full",  "window", "chunk", "linear",
                                    "reuse", "dense",  "moe",   NULL};
+const char *const words_part[] = {
+    "auto",  "attention", "attention_in", "attention_out", "linear", "indexer",
+    "dense", "shared",    "residual",     "latent",        NULL};
 const char *const words_linear[] = {"gated_delta_net", "kimi_delta", "lightning",
                                     "mamba2",          "mamba1",     NULL};
 const char *const words_mode[] = {"train", "prefill", "decode", "serve", NULL};

@@ -35,8 +35,7 @@ void serve_step_plan(const struct plan *plan, enum mode mode, uint64_t sequences
         w->tokens_per_sequence = 1;
     w->queue = true;
     w->micro_batch = serve_batch(plan, sequences);
-    if (sequences < plan->parallel.pp)
-        out->parallel.batches = sequences;
+    out->parallel.batches = sequences < plan->parallel.pp ? sequences : 0;
     w->sequence_length = plan->workload.input_length;
     if (mode == MODE_PREFILL)
         fill_prefill(plan, sequences, w);

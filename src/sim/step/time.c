@@ -434,6 +434,8 @@ static void faster_products(struct rates *r)
 {
     r->peak_flop_per_s *= 2;
     r->wide_flop_per_s *= 2;
+    r->bf16_flop_per_s *= 2;
+    r->fp8_flop_per_s *= 2;
 }
 
 static void faster_memory(struct rates *r)

@@ -174,17 +174,24 @@ static double tiled(const struct kernel_rates *k, double units, double flop, dou
 }
 
 /* TransformerEngine's recipes keep the head in bf16, and scores and values unless asked for
- * otherwise (fp8_dot_product_attention). */
-static double peak_of(const struct rates *r, const struct op *op)
+ * otherwise (fp8_dot_product_attention). Matrices that an engine keeps wider than the rest
+ * multiply at the rate of their own format. */
+static double peak_of(const struct pricing *p, const struct work *work, const struct op *op)
 {
+    const struct rates *r = &p->rates;
+    uint16_t weights = plan_is_engine(p->plan) ? op_buffer(work, op, ROLE_WEIGHT) : WORK_NONE;
+    unsigned bits = weights == WORK_NONE ? 0 : dtype_bits(work->buffers[weights].dtype);
+    if (bits > dtype_bits(p->plan->precision.weights))
+        return fmin(r->peak_flop_per_s, bits > 8 ? r->bf16_flop_per_s : r->fp8_flop_per_s);
     bool wide = op->segment == SEGMENT_HEAD || op->kind == OP_ATTENTION;
     return wide ? r->wide_flop_per_s : r->peak_flop_per_s;
 }
 
 /* Seconds of a product's FLOPs, by rows of a group. */
-static double product_s(const struct rates *r, const struct kernel_rates *k,
-                        const struct op *op, const uint64_t *v)
+static double product_s(const struct pricing *p, const struct work *work,
+                        const struct kernel_rates *k, const struct op *op, const uint64_t *v)
 {
+    const struct rates *r = &p->rates;
     double flop = (double)v[op->flop.node], n = (double)v[op->n.node],
            depth = (double)v[op->k.node], groups = fmax(1, (double)v[op->groups.node]);
     double rows = n > 0 && depth > 0 ? flop / (2 * n * depth) : (double)v[op->rows.node];
@@ -204,18 +211,18 @@ static double product_s(const struct rates *r, const struct kernel_rates *k,
     bool chosen = k->tile_choice && each > 0 && n > 0 && r->units > 0;
     return over(chosen ? form_gemm_flop(&gemm, 1, r->units)
                        : tiled(k, r->units, flop, each, filled, n),
-                peak_of(r, op) * efficiency);
+                peak_of(p, work, op) * efficiency);
 }
 
-static struct price kernel_price(const struct pricing *p, enum profile_item item,
-                                 const struct op *op, const uint64_t *v)
+static struct price kernel_price(const struct pricing *p, const struct work *work,
+                                 enum profile_item item, const struct op *op, const uint64_t *v)
 {
     const struct kernel_rates *k = &p->rates.kernel[item];
     double bytes = (double)v[op->bytes_read.node] + (double)v[op->bytes_written.node];
     struct price price = {
         .memory_s = over(bytes, p->rates.memory_bytes_per_s * rate_at(&k->bandwidth, bytes))};
     if (profile_item_class(item) == PROFILE_PRODUCT)
-        price.compute_s = product_s(&p->rates, k, op, v);
+        price.compute_s = product_s(p, work, k, op, v);
     price.s = k->norm > 0 ? form_beside(price.compute_s, price.memory_s, k->norm)
                           : fmax(price.compute_s, price.memory_s);
     if (price.s > 0)
@@ -343,7 +350,7 @@ struct price price_of(const struct pricing *pricing, const struct work *work,
     if (class == PROFILE_COLLECTIVE)
         return link_price(pricing, item, work, op, values);
     if (class == PROFILE_PRODUCT || class == PROFILE_MEMORY)
-        return kernel_price(pricing, item, op, values);
+        return kernel_price(pricing, work, item, op, values);
     if (class == PROFILE_OFFLOAD)
         return offload_price(pricing, item, op, values);
     return (struct price){0}; /* what the host waits for: sim/time/stretch counts it */

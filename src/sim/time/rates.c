@@ -142,6 +142,8 @@ void rates_init(struct rates *rates, const struct plan *plan, enum moe_path path
                                                 : peak;
     *rates = (struct rates){
         .peak_flop_per_s = peak / cores,
+        .bf16_flop_per_s = device->peak_bf16 / cores,
+        .fp8_flop_per_s = device->peak_fp8 / cores,
         .wide_flop_per_s = fmin(peak, wide) / cores,
         .memory_bytes_per_s = device->memory_bandwidth / cores,
         .host_bytes_per_s = plan->cluster.node.host_bandwidth / cores,

@@ -2,6 +2,7 @@
 #include "work/piece/layer.h"
 
 #include "plan/derive.h"
+#include "plan/engine.h"
 #include "plan/schema/schema.h"
 #include "work/list/letters.h"
 #include "work/pass/fuse.h"
@@ -62,13 +63,24 @@ uint16_t layer_counts(struct layer *l, const char *name, struct size n)
     return layer_buffer(l, name, CATEGORY_METADATA, DTYPE_I64, RULE_FIXED, 1, &n);
 }
 
+uint16_t layer_weights_as(struct layer *l, const char *name, enum dtype dtype,
+                          struct size groups, struct size rows, struct size columns)
+{
+    struct size dims[] = {groups, rows, columns};
+    uint16_t number = layer_buffer(l, name, CATEGORY_WEIGHTS, dtype, RULE_FIXED, 3, dims);
+    l->work->buffers[number].bytes = matrix_bytes(l->z, dtype, dims);
+    return number;
+}
+
 uint16_t layer_weights(struct layer *l, const char *name, struct size groups, struct size rows,
                        struct size columns)
 {
-    struct size dims[] = {groups, rows, columns};
-    uint16_t number = layer_buffer(l, name, CATEGORY_WEIGHTS, l->weight, RULE_FIXED, 3, dims);
-    l->work->buffers[number].bytes = matrix_bytes(l->z, l->weight, dims);
-    return number;
+    return layer_weights_as(l, name, l->weight, groups, rows, columns);
+}
+
+enum dtype layer_wide_format(const struct layer *l)
+{
+    return plan_is_engine(l->plan) ? DTYPE_BF16 : l->weight;
 }
 
 struct size layer_width(const struct layer *l, uint16_t buffer)

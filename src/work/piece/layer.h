@@ -121,6 +121,10 @@ uint16_t layer_counts(struct layer *l, const char *name, struct size n);
 /* [groups, rows, columns] matrices of the weights' dtype, persistent state */
 uint16_t layer_weights(struct layer *l, const char *name, struct size groups, struct size rows,
                        struct size columns);
+/* The same in another format: that of a part, or what engines leave in 16 bits. */
+uint16_t layer_weights_as(struct layer *l, const char *name, enum dtype dtype,
+                          struct size groups, struct size rows, struct size columns);
+enum dtype layer_wide_format(const struct layer *l);
 
 struct size layer_width(const struct layer *l, uint16_t buffer); /* elements of a row */
 /* Bytes of rows of a width and dtype, scales included; of rows of a buffer. */

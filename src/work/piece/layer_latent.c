@@ -5,6 +5,7 @@
  * matrices (Megatron-LM moe_layer.py: TELinear "duplicated"; vLLM nemotron_h.py:
  * ReplicatedLinear). */
 #include "plan/derive.h"
+#include "plan/engine.h"
 #include "work/path/path.h"
 #include "work/piece/lora.h"
 
@@ -21,8 +22,9 @@ static uint16_t project(struct layer *l, const char *name, const char *result, u
 
 static void add_weights(struct layer *l)
 {
-    l->latent_down = layer_weights(l, "w_latent_down", l->one, l->hidden, l->H);
-    l->latent_up = layer_weights(l, "w_latent_up", l->one, l->H, l->hidden);
+    enum dtype format = plan_part_format(l->plan, PART_LATENT);
+    l->latent_down = layer_weights_as(l, "w_latent_down", format, l->one, l->hidden, l->H);
+    l->latent_up = layer_weights_as(l, "w_latent_up", format, l->one, l->H, l->hidden);
     layer_fill(l, l->latent_down, FILL_LATENT_DOWN);
     layer_fill(l, l->latent_up, FILL_LATENT_UP);
 }

@@ -5,6 +5,8 @@
  * load balancing); the gates are the scores it computes. */
 #include "work/piece/layer.h"
 
+#include "plan/engine.h"
+
 static uint16_t table(struct layer *l, const char *name, enum dtype dtype, struct size n,
                       enum fill fill)
 {
@@ -15,8 +17,10 @@ static uint16_t table(struct layer *l, const char *name, enum dtype dtype, struc
 
 static void add_logits(struct layer *l, struct size experts)
 {
+    /* engines hold it as the model's other plain matrices; the host computes it in f32 */
+    enum dtype format = plan_is_engine(l->plan) ? DTYPE_BF16 : DTYPE_F32;
     l->router =
-        layer_rows(l, "router", CATEGORY_WEIGHTS, DTYPE_F32, layer_fixed(l->hidden), experts);
+        layer_rows(l, "router", CATEGORY_WEIGHTS, format, layer_fixed(l->hidden), experts);
     layer_fill(l, l->router, FILL_ROUTER);
     l->logits = layer_rows(l, "logits", CATEGORY_METADATA, DTYPE_F32, l->tokens, experts);
     if (l->plan->model.moe.router.linear_bias) {

@@ -2,6 +2,7 @@
  * routed one. Shared experts, whose output may have a gate of its own, sigmoid(x w)
  * (Qwen2-MoE), and a dense MLP (Arctic), which here reads the rows that the experts read. */
 #include "plan/derive.h"
+#include "plan/engine.h"
 #include "work/piece/dims.h"
 #include "work/piece/lora.h"
 
@@ -68,12 +69,16 @@ static uint16_t network(struct layer *l, const char *name, struct size inter, bo
     return summed(l, name, split, y);
 }
 
-static void add_weights(struct layer *l, const char *name, struct size inter, enum fill fill13,
-                        enum fill fill2, uint16_t *w13, uint16_t *w2)
+static void add_weights(struct layer *l, const char *name, enum weight_part part,
+                        struct size inter, enum fill fill13, enum fill fill2, uint16_t *w13,
+                        uint16_t *w2)
 {
+    enum dtype format = plan_part_format(l->plan, part);
     struct size wide = l->plan->model.moe.glu ? size_times(l->z, inter, 2) : inter;
-    *w13 = layer_weights(l, arena_join(l->arena, name, "_w13"), l->one, l->hidden, wide);
-    *w2 = layer_weights(l, arena_join(l->arena, name, "_w2"), l->one, inter, l->hidden);
+    *w13 = layer_weights_as(l, arena_join(l->arena, name, "_w13"), format, l->one, l->hidden,
+                            wide);
+    *w2 = layer_weights_as(l, arena_join(l->arena, name, "_w2"), format, l->one, inter,
+                           l->hidden);
     layer_fill(l, *w13, fill13);
     layer_fill(l, *w2, fill2);
 }
@@ -124,7 +129,8 @@ static uint16_t add_shared(struct layer *l, uint16_t out)
     bool split = l->plan->moe.shared != SHARED_SP; /* sp: each rank holds them whole */
     if (split)
         inter = size_ceil_div(l->z, inter, dims_network_ranks(l->z, l->plan));
-    add_weights(l, "shared", inter, FILL_SHARED_13, FILL_SHARED_2, &l->shared13, &l->shared2);
+    add_weights(l, "shared", PART_SHARED, inter, FILL_SHARED_13, FILL_SHARED_2, &l->shared13,
+                &l->shared2);
     uint16_t y = network(l, "shared", inter, split, l->shared13, l->shared2);
     if (l->plan->model.moe.shared_gate)
         y = gated(l, y);
@@ -135,8 +141,8 @@ static uint16_t add_residual(struct layer *l, uint16_t out)
 {
     struct size inter = size_ceil_div(l->z, size_slot(l->z, SLOT_RESIDUAL_INTER),
                                       dims_network_ranks(l->z, l->plan));
-    add_weights(l, "residual", inter, FILL_RESIDUAL_13, FILL_RESIDUAL_2, &l->residual13,
-                &l->residual2);
+    add_weights(l, "residual", PART_RESIDUAL, inter, FILL_RESIDUAL_13, FILL_RESIDUAL_2,
+                &l->residual13, &l->residual2);
     uint16_t y = network(l, "residual", inter, true, l->residual13, l->residual2);
     return added(l, "add_residual", "out_residual", out, y);
 }

@@ -12,8 +12,9 @@ struct layer_matrix {
     enum module op; /* that multiplies it */
     enum row rows;
     enum col in, out;
-    unsigned mixers; /* MIX_...; 0: whatever the mixer is */
-    bool expert;     /* e of them */
+    unsigned mixers;       /* MIX_...; 0: whatever the mixer is */
+    bool expert;           /* e of them */
+    enum weight_part part; /* whose format it has; PART_AUTO: of its own kind */
 };
 
 /* The matrices of a layer; *n is their number. Constant. */

@@ -177,7 +177,8 @@ static uint16_t absorb(struct step *s, const char *name, uint16_t a, struct size
 {
     struct layer *l = &s->l;
     struct size heads = s->d.width[COL_HEADS], rows = s->d.rows[ROW_FULL];
-    uint16_t w = layer_weights(l, arena_join(l->arena, "w_", name), heads, in, out);
+    uint16_t w = layer_weights_as(l, arena_join(l->arena, "w_", name), layer_wide_format(l),
+                                  heads, in, out);
     uint16_t c = step_rows(s, arena_join(l->arena, name, "_out"), CATEGORY_ATTENTION, rows,
                            size_mul(l->z, heads, out));
     layer_gemm(l, name, a, w, WORK_NONE, c, layer_no_groups(),

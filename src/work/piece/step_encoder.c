@@ -20,7 +20,8 @@ static uint16_t product(struct step *s, const char *name, uint16_t a, struct siz
                         struct size k, struct size n)
 {
     struct layer *l = &s->l;
-    uint16_t w = layer_weights(l, arena_join(l->arena, "w_", name), l->one, k, n);
+    uint16_t w = layer_weights_as(l, arena_join(l->arena, "w_", name), layer_wide_format(l),
+                                  l->one, k, n);
     uint16_t c = step_rows(s, arena_join(l->arena, name, "_out"), CATEGORY_ACTIVATION, rows, n);
     layer_gemm(l, name, a, w, WORK_NONE, c, layer_no_groups(),
                (struct gemm_shape){.rows = rows, .k = k, .n = n, .groups = l->one});

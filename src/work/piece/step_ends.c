@@ -71,7 +71,7 @@ static uint16_t logits_of(struct step *s, uint16_t x, struct size rows)
 {
     struct layer *l = &s->l;
     struct size vocab = head_width(s), hidden = s->d.width[COL_HIDDEN];
-    uint16_t w = layer_weights(l, "head_table", l->one, hidden, vocab);
+    uint16_t w = layer_weights_as(l, "head_table", layer_wide_format(l), l->one, hidden, vocab);
     uint16_t logits = step_rows(s, "logits", CATEGORY_LOGITS, rows, vocab);
     layer_gemm(l, "logits", x, w, WORK_NONE, logits, layer_no_groups(),
                (struct gemm_shape){.rows = rows, .k = hidden, .n = vocab, .groups = l->one});

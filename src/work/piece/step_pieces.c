@@ -1,5 +1,6 @@
 /* Pieces of a step's fragments; see step.h. */
 #include "base/text.h"
+#include "plan/engine.h"
 #include "work/piece/lora.h"
 #include "work/piece/step.h"
 
@@ -44,7 +45,8 @@ uint16_t step_product(struct step *s, const char *matrix, uint16_t a, const char
     struct layer *l = &s->l;
     struct size rows = s->d.rows[m->rows], k = s->d.width[m->in], n = s->d.width[m->out];
     l->module = m->op;
-    uint16_t w = layer_weights(l, arena_join(l->arena, "w_", matrix), l->one, k, n);
+    enum dtype format = plan_part_format(s->plan, m->part);
+    uint16_t w = layer_weights_as(l, arena_join(l->arena, "w_", matrix), format, l->one, k, n);
     uint16_t c = step_rows(s, out, category, rows, n);
     struct gemm_shape shape = {.rows = rows, .k = k, .n = n, .groups = l->one};
     layer_gemm(l, matrix, a, w, WORK_NONE, c, layer_no_groups(), shape);

@@ -3,7 +3,8 @@
  *
  * Weights follow precision.weights for the matrices that serving quantises (projections,
  * experts, dense networks); embedding, head, router, norms and biases stay in 16 bits, as in
- * the published fp8 and fp4 checkpoints. tp divides attention and dense networks, ep and etp
+ * the published fp8 and fp4 checkpoints, and so do the parts that precision.plain names, or in
+ * the format that it gives them. tp divides attention and dense networks, ep and etp
  * the experts; prefill and decode hold no copy sharded over data-parallel ranks. */
 #ifndef MOEPLAN_WORK_STACK_SERVE_H
 #define MOEPLAN_WORK_STACK_SERVE_H

@@ -32,11 +32,6 @@ static void add(struct sum *sum, enum dtype dtype, uint64_t count, uint64_t rows
     sum->bytes += overflow ? 0 : remainder_of(bytes);
 }
 
-static enum dtype plain_format(const struct plan *plan)
-{
-    return plan->precision.weights == DTYPE_MXFP4 ? DTYPE_BF16 : plan->precision.weights;
-}
-
 /* Fused as the engine fuses them: q, k and v; gate and up. */
 static void add_attention(struct sum *sum)
 {
@@ -44,18 +39,19 @@ static void add_attention(struct sum *sum)
     const struct attention *a = &plan->model.attention;
     uint64_t tp = plan->parallel.tp, hidden = plan->model.hidden;
     uint64_t heads = ceil_div(a->heads, tp), kv = ceil_div(a->kv_heads, tp);
-    enum dtype dtype = plain_format(plan);
+    enum dtype in = plan_part_format(plan, PART_ATTENTION_IN);
+    enum dtype out = plan_part_format(plan, PART_ATTENTION_OUT);
     if (a->kind == ATTENTION_GQA) {
-        add(sum, dtype, 1, hidden, (heads + 2 * kv) * a->head_dim);
-        add(sum, dtype, 1, heads * a->head_dim, hidden);
+        add(sum, in, 1, hidden, (heads + 2 * kv) * a->head_dim);
+        add(sum, out, 1, heads * a->head_dim, hidden);
         return;
     }
     uint64_t latent = a->kv_lora_rank + a->qk_rope_head_dim;
     uint64_t q = heads * (a->qk_nope_head_dim + a->qk_rope_head_dim);
-    add(sum, dtype, 1, hidden, latent + a->q_lora_rank);
-    add(sum, dtype, 1, a->q_lora_rank ? a->q_lora_rank : hidden, q);
-    add(sum, dtype, 1, a->kv_lora_rank, heads * (a->qk_nope_head_dim + a->v_head_dim));
-    add(sum, dtype, 1, heads * a->v_head_dim, hidden);
+    add(sum, in, 1, hidden, latent + a->q_lora_rank);
+    add(sum, in, 1, a->q_lora_rank ? a->q_lora_rank : hidden, q);
+    add(sum, in, 1, a->kv_lora_rank, heads * (a->qk_nope_head_dim + a->v_head_dim));
+    add(sum, out, 1, heads * a->v_head_dim, hidden);
 }
 
 static void add_network(struct sum *sum, enum dtype dtype, uint64_t count, uint64_t hidden,
@@ -115,12 +111,14 @@ void serve_remainders(const struct plan *plan, struct work *work,
     struct sum dense = {plan, 0}, moe = {plan, 0}, table = {plan, 0};
     add_attention(&dense);
     moe = dense;
-    add_network(&dense, plain_format(plan), 1, plan->model.hidden,
+    add_network(&dense, plan_part_format(plan, PART_DENSE), 1, plan->model.hidden,
                 ceil_div(plan->model.dense_intermediate, tp));
     add_experts(&moe, layout);
     for (unsigned i = 0; i < 2; i++) /* down and up */
-        add(&moe, plain_format(plan), 1, plan->model.hidden, plan->model.moe.latent_size);
-    add_network(&moe, plain_format(plan), 1, plan->model.hidden, plan_shared_width(plan));
+        add(&moe, plan_part_format(plan, PART_LATENT), 1, plan->model.hidden,
+            plan->model.moe.latent_size);
+    add_network(&moe, plan_part_format(plan, PART_SHARED), 1, plan->model.hidden,
+                plan_shared_width(plan));
     add(&table, DTYPE_BF16, 1, ceil_div(plan->model.vocab, tp), plan->model.hidden);
     struct size ends = size_slot(s, SLOT_STAGE_EMBEDDING);
     if (!plan->model.tied_embeddings)

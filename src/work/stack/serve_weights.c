@@ -42,6 +42,9 @@ enum width {
     WIDTHS
 };
 
+/* of no part that a checkpoint quantises */
+#define PLAIN_PART WEIGHT_PARTS
+
 enum layers { DENSE_LAYERS, MOE_LAYERS, ALL_LAYERS, ATTENTION_LAYERS };
 
 /* rows: input size; copies: matrices of this shape in a layer */
@@ -51,35 +54,42 @@ static const struct matrix {
     enum layers layers;
     enum width rows, columns;
     unsigned copies;
-    bool local, plain; /* per local expert; kept in 16 bits */
+    bool local;            /* per local expert */
+    enum weight_part part; /* whose format it has; PART_AUTO: the checkpoint's */
 } matrices[] = {
-    {"attention_weights", MLA | Q_LOW_RANK, ATTENTION_LAYERS, HIDDEN, Q_RANK, 1, false, false},
-    {"attention_weights", MLA | Q_LOW_RANK, ATTENTION_LAYERS, Q_RANK, Q_WIDE, 1, false, false},
-    {"attention_weights", MLA | Q_DIRECT, ATTENTION_LAYERS, HIDDEN, Q_WIDE, 1, false, false},
-    {"attention_weights", MLA, ATTENTION_LAYERS, HIDDEN, LATENT, 1, false, false},
-    {"attention_weights", MLA, ATTENTION_LAYERS, KV_RANK, KV_UP, 1, false, false},
-    {"attention_weights", MLA, ATTENTION_LAYERS, V_WIDE, HIDDEN, 1, false, false},
-    {"attention_weights", GQA, ATTENTION_LAYERS, HIDDEN, Q_HEADS, 1, false, false},
+    {"attention_weights", MLA | Q_LOW_RANK, ATTENTION_LAYERS, HIDDEN, Q_RANK, 1, false,
+     PART_ATTENTION_IN},
+    {"attention_weights", MLA | Q_LOW_RANK, ATTENTION_LAYERS, Q_RANK, Q_WIDE, 1, false,
+     PART_ATTENTION_IN},
+    {"attention_weights", MLA | Q_DIRECT, ATTENTION_LAYERS, HIDDEN, Q_WIDE, 1, false,
+     PART_ATTENTION_IN},
+    {"attention_weights", MLA, ATTENTION_LAYERS, HIDDEN, LATENT, 1, false, PART_ATTENTION_IN},
+    {"attention_weights", MLA, ATTENTION_LAYERS, KV_RANK, KV_UP, 1, false, PART_ATTENTION_IN},
+    {"attention_weights", MLA, ATTENTION_LAYERS, V_WIDE, HIDDEN, 1, false, PART_ATTENTION_OUT},
+    {"attention_weights", GQA, ATTENTION_LAYERS, HIDDEN, Q_HEADS, 1, false, PART_ATTENTION_IN},
     {"attention_weights", GQA | OUTPUT_GATE, ATTENTION_LAYERS, HIDDEN, Q_HEADS, 1, false,
-     false},
-    {"attention_weights", GQA, ATTENTION_LAYERS, HIDDEN, KV_WIDE, 2, false, false},
-    {"attention_weights", GQA, ATTENTION_LAYERS, Q_HEADS, HIDDEN, 1, false, false},
-    {"dense_mlp_weights", GLU, DENSE_LAYERS, HIDDEN, DENSE, 1, false, false},
-    {"dense_mlp_weights", 0, DENSE_LAYERS, HIDDEN, DENSE, 1, false, false},
-    {"dense_mlp_weights", 0, DENSE_LAYERS, DENSE, HIDDEN, 1, false, false},
-    {"expert_weights", GLU, MOE_LAYERS, EXPERT_HIDDEN, INTER, 1, true, false},
-    {"expert_weights", 0, MOE_LAYERS, EXPERT_HIDDEN, INTER, 1, true, false},
-    {"expert_weights", 0, MOE_LAYERS, INTER, EXPERT_HIDDEN, 1, true, false},
-    {"latent_weights", LATENT_ROWS, MOE_LAYERS, HIDDEN, ROUTED, 1, false, false},
-    {"latent_weights", LATENT_ROWS, MOE_LAYERS, ROUTED, HIDDEN, 1, false, false},
-    {"shared_expert_weights", SHARED | GLU, MOE_LAYERS, HIDDEN, SHARED_INTER, 1, false, false},
-    {"shared_expert_weights", SHARED, MOE_LAYERS, HIDDEN, SHARED_INTER, 1, false, false},
-    {"shared_expert_weights", SHARED, MOE_LAYERS, SHARED_INTER, HIDDEN, 1, false, false},
+     PART_ATTENTION_IN},
+    {"attention_weights", GQA, ATTENTION_LAYERS, HIDDEN, KV_WIDE, 2, false, PART_ATTENTION_IN},
+    {"attention_weights", GQA, ATTENTION_LAYERS, Q_HEADS, HIDDEN, 1, false, PART_ATTENTION_OUT},
+    {"dense_mlp_weights", GLU, DENSE_LAYERS, HIDDEN, DENSE, 1, false, PART_DENSE},
+    {"dense_mlp_weights", 0, DENSE_LAYERS, HIDDEN, DENSE, 1, false, PART_DENSE},
+    {"dense_mlp_weights", 0, DENSE_LAYERS, DENSE, HIDDEN, 1, false, PART_DENSE},
+    {"expert_weights", GLU, MOE_LAYERS, EXPERT_HIDDEN, INTER, 1, true, PART_AUTO},
+    {"expert_weights", 0, MOE_LAYERS, EXPERT_HIDDEN, INTER, 1, true, PART_AUTO},
+    {"expert_weights", 0, MOE_LAYERS, INTER, EXPERT_HIDDEN, 1, true, PART_AUTO},
+    {"latent_weights", LATENT_ROWS, MOE_LAYERS, HIDDEN, ROUTED, 1, false, PART_LATENT},
+    {"latent_weights", LATENT_ROWS, MOE_LAYERS, ROUTED, HIDDEN, 1, false, PART_LATENT},
+    {"shared_expert_weights", SHARED | GLU, MOE_LAYERS, HIDDEN, SHARED_INTER, 1, false,
+     PART_SHARED},
+    {"shared_expert_weights", SHARED, MOE_LAYERS, HIDDEN, SHARED_INTER, 1, false, PART_SHARED},
+    {"shared_expert_weights", SHARED, MOE_LAYERS, SHARED_INTER, HIDDEN, 1, false, PART_SHARED},
     {"residual_mlp_weights", RESIDUAL | GLU, MOE_LAYERS, HIDDEN, RESIDUAL_INTER, 1, false,
-     false},
-    {"residual_mlp_weights", RESIDUAL, MOE_LAYERS, HIDDEN, RESIDUAL_INTER, 1, false, false},
-    {"residual_mlp_weights", RESIDUAL, MOE_LAYERS, RESIDUAL_INTER, HIDDEN, 1, false, false},
-    {"router_weights", 0, MOE_LAYERS, HIDDEN, EXPERTS, 1, false, true},
+     PART_RESIDUAL},
+    {"residual_mlp_weights", RESIDUAL, MOE_LAYERS, HIDDEN, RESIDUAL_INTER, 1, false,
+     PART_RESIDUAL},
+    {"residual_mlp_weights", RESIDUAL, MOE_LAYERS, RESIDUAL_INTER, HIDDEN, 1, false,
+     PART_RESIDUAL},
+    {"router_weights", 0, MOE_LAYERS, HIDDEN, EXPERTS, 1, false, PLAIN_PART},
 };
 
 static unsigned conditions(const struct plan *plan)
@@ -163,12 +173,12 @@ static struct size layers_of(const struct plan *plan, struct sizes *s, enum laye
     return mixer_layers(plan, s, kind == ATTENTION_LAYERS);
 }
 
-/* Formats that the published checkpoints give to experts only: the other matrices stay in 16
- * bits (gpt-oss; vLLM and SGLang quantization/mxfp4.py quantise no plain layer). */
-static bool is_plain(const struct plan *plan, const struct matrix *matrix)
+static enum dtype format_of(const struct plan *plan, const struct matrix *matrix)
 {
-    bool experts_only = plan_is_engine(plan) && plan->precision.weights == DTYPE_MXFP4;
-    return matrix->plain || (experts_only && !matrix->local);
+    if (matrix->part == PLAIN_PART)
+        return DTYPE_BF16;
+    return matrix->part == PART_AUTO ? plan->precision.weights
+                                     : plan_part_format(plan, matrix->part);
 }
 
 /* Rows of the table with the same component name stand together and make one buffer. */
@@ -178,7 +188,6 @@ static size_t component(const struct plan *plan, struct work *work, size_t from,
     struct sizes *s = &work->sizes;
     unsigned holds = conditions(plan);
     const struct matrix *first = &matrices[from];
-    enum dtype dtype = is_plain(plan, first) ? DTYPE_BF16 : plan->precision.weights;
     struct size bytes = size_const(s, 0);
     size_t i = from;
     for (; i < sizeof matrices / sizeof *matrices; i++) {
@@ -187,13 +196,15 @@ static size_t component(const struct plan *plan, struct work *work, size_t from,
             break;
         if ((m->when & holds) != m->when)
             continue;
-        struct size one = size_matrix_bytes(s, dtype, widths[m->rows], widths[m->columns]);
+        struct size one =
+            size_matrix_bytes(s, format_of(plan, m), widths[m->rows], widths[m->columns]);
         bytes = size_add(s, bytes, size_times(s, one, m->copies));
     }
     if (first->local)
         bytes = size_mul(s, bytes, size_slot(s, SLOT_LOCAL_EXPERTS));
     if (!size_is_zero(s, bytes))
-        state(work, first->component, dtype, bytes, layers_of(plan, s, first->layers), NULL);
+        state(work, first->component, format_of(plan, first), bytes,
+              layers_of(plan, s, first->layers), NULL);
     return i;
 }
 
@@ -232,13 +243,14 @@ static void linear_vectors(const struct plan *plan, struct work *work)
 
 static void mixers(const struct plan *plan, struct work *work)
 {
-    enum dtype dtype = plan->precision.weights;
+    enum dtype linear = plan_part_format(plan, PART_LINEAR);
     if (model_mixers(&plan->model, MIXER_LINEAR)) {
-        mixer_matrices(plan, work, "linear_weights", MIXER_LINEAR, 0, dtype);
+        mixer_matrices(plan, work, "linear_weights", MIXER_LINEAR, 0, linear);
         linear_vectors(plan, work);
     }
     if (plan->model.indexer.heads)
-        mixer_matrices(plan, work, "indexer_weights", MIXER_FULL, FACT_INDEX, dtype);
+        mixer_matrices(plan, work, "indexer_weights", MIXER_FULL, FACT_INDEX,
+                       plan_part_format(plan, PART_INDEXER));
 }
 
 /* Biases, attention sinks, the gate on shared experts and the norms inside attention, whole on

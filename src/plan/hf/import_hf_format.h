@@ -1,0 +1,20 @@
+/* Which matrices of a published checkpoint are in which format: quantization_config of a
+ * config.json, or what hf_quant_config.json says. */
+#ifndef MOEPLAN_PLAN_HF_IMPORT_HF_FORMAT_H
+#define MOEPLAN_PLAN_HF_IMPORT_HF_FORMAT_H
+
+#include "base/text.h"
+#include "plan/plan.h"
+#include "plan/source.h"
+
+/* Format that ModelOpt calls so; DTYPE_NONE: it is not known. */
+enum dtype import_hf_algorithm(const char *name);
+
+/* Sets checkpoint (of the routed experts, or of dense networks where there are none), plain and
+ * plain_format of a model whose layers are known. `how`: the mapping that names formats, lists
+ * and groups, NULL: there is none. Where `notes` is given, a line for what of it a plan cannot
+ * say: parts left in 16 bits in some of their layers, experts among them, formats beyond two,
+ * patterns that are not understood. */
+void import_hf_format(const struct node *how, struct model *model, struct text *notes);
+
+#endif
