@@ -325,7 +325,7 @@ static void sizes_alone_move(void **state)
         arena_release(&arena);
     }
     printf("%llu points of sizes alone\n", (unsigned long long)valid);
-    assert_in_range(valid, draws_of(4 * SEEDS) * 8, draws_of(4 * SEEDS) * POINTS);
+    assert_in_range(valid, draws_of(4 * SEEDS) * 4, draws_of(4 * SEEDS) * POINTS);
 }
 
 /* ---- what depends on the micro-batch and is no product of it ---- */

@@ -141,6 +141,12 @@ static void experts_as_validate_says(void **state)
 }
 
 /* A product of the list, by the constants and the form that were fitted to DeepGEMM. */
+static bool in_8_bits(const struct work *work, const struct op *op)
+{
+    uint16_t weights = op_buffer(work, op, ROLE_WEIGHT);
+    return weights != WORK_NONE && dtype_bits(work->buffers[weights].dtype) == 8;
+}
+
 static void products_as_validate_says(void **state)
 {
     (void)state;
@@ -164,7 +170,7 @@ static void products_as_validate_says(void **state)
     for (size_t i = 0; i < s.work.n_ops; i++) {
         const struct op *op = &s.work.ops[i];
         if (price_item(op, s.values) != PROFILE_GEMM || !s.values[op->flop.node] ||
-            op->segment == SEGMENT_HEAD)
+            op->segment == SEGMENT_HEAD || !in_8_bits(&s.work, op))
             continue;
         double n = (double)s.values[op->n.node], depth = (double)s.values[op->k.node];
         const struct curve_point point = {
