@@ -99,6 +99,14 @@ bool plan_recomputes_some(const struct plan *plan)
            plan->recompute.kind == RECOMPUTE_FULL;
 }
 
+uint64_t plan_recomputes_together(const struct plan *plan)
+{
+    const struct recompute_plan *r = &plan->recompute;
+    bool has = plan_is_megatron(plan) && plan->workload.mode == MODE_TRAIN &&
+               r->kind == RECOMPUTE_FULL && !r->layers && r->every > 1;
+    return has ? r->every : 1;
+}
+
 bool plan_casts_products(const struct plan *plan)
 {
     return plan->stack.kind == STACK_TORCHTITAN && plan->precision.compute == COMPUTE_FP8;

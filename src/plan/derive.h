@@ -30,6 +30,8 @@ struct sharers plan_second_sharers(const struct plan *plan);
 bool plan_steps_in_backward(const struct plan *plan);
 /* Whether full recomputation leaves the layers behind recompute.layers alone. */
 bool plan_recomputes_some(const struct plan *plan);
+/* Layers that full recomputation runs again together, from one input; 1: each by itself. */
+uint64_t plan_recomputes_together(const struct plan *plan);
 /* Whether tp ranks share out the inputs of layers that full recomputation keeps. */
 bool plan_distributes_inputs(const struct plan *plan);
 bool plan_is_megatron(const struct plan *plan); /* or Primus, which runs it */

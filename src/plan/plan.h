@@ -615,6 +615,7 @@ struct recompute_plan {
     struct word_list modules; /* selective: what is recomputed, in the stack's own names */
     struct word_list offload; /* what is kept in host memory between forward and backward */
     uint64_t layers;          /* full: of a stage's so many first layers alone; 0: all */
+    uint64_t every;           /* full: the input of every so many layers is kept */
     uint64_t offload_layers;  /* of the first so many layers all that is saved waits there */
     bool distribute;          /* tp ranks share out the inputs that full recomputation keeps */
 };

@@ -31,6 +31,10 @@ const struct job_case job_cases[] = {
      0},
     {"megatron/distributed-inputs.sh", "",
      "parallel.tp=4 parallel.sp=false recompute.kind=full recompute.distribute=true", 0},
+    {"megatron/uniform-groups.sh", "",
+     "parallel.tp=2 parallel.pp=4 parallel.ep=4 recompute.kind=full recompute.every=2 "
+     "optimizer.offload=0.5 moe.path=capacity",
+     0},
     {"megatron/first-and-last.slurm", "",
      "parallel.pp=8 model.dense_layers=3 model.mtp_enabled=true stack.vocab_multiple=1 "
      "model.moe.router.scale=2.5 moe.dispatch_sms=24 precision.gradients=bf16 cluster.nodes=8",

@@ -138,6 +138,28 @@ static void some_layers_run_again(void **state)
     HELD(rows);
 }
 
+/* One input of four layers, and of the last two of 50: in backward three layers stand beside
+ * the one at hand, with their inputs. In four stages of 12, of which groups of 5, 5 and 2 keep
+ * three inputs, the first has 4 micro-batches. */
+static void layers_run_again_together(void **state)
+{
+    (void)state;
+#define TOGETHER "recompute.kind=full recompute.every="
+    static const struct sized rows[] = {
+        {TOGETHER "1", "layer_input", 48 * INPUT},
+        {TOGETHER "1", "together_layer_input", 0},
+        {TOGETHER "4", "layer_input", 12 * INPUT},
+        {TOGETHER "4", "together_layer_input", 3 * INPUT},
+        {TOGETHER "4", "attention_norm_out", INPUT},
+        {TOGETHER "4", "together_attention_norm_out", 3 * INPUT},
+        {"model.layers=50 " TOGETHER "4", "layer_input", 13 * INPUT},
+        {"parallel.pp=4 " TOGETHER "5", "layer_input", 4 * 3 * INPUT},
+        {"stack=fsdp " TOGETHER "4", "layer_input", 48 * INPUT},
+        {SOME "20 recompute.every=4", "layer_input", 48 * INPUT},
+    };
+    HELD(rows);
+}
+
 /* Recomputation of 20 of 48 layers. */
 static void they_run_in_their_layers(void **state)
 {
@@ -396,6 +418,7 @@ int main(void)
         cmocka_unit_test(whole_layers_wait_in_host_memory),
         cmocka_unit_test(they_are_copied_once_each_way),
         cmocka_unit_test(some_layers_run_again),
+        cmocka_unit_test(layers_run_again_together),
         cmocka_unit_test(they_run_in_their_layers),
         cmocka_unit_test(weights_wait_in_host_memory),
         cmocka_unit_test(inputs_are_cut_over_tp),

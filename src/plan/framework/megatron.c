@@ -219,11 +219,8 @@ static enum status set_recompute(struct job *job)
     bool block = method && text_equal(method, "block");
     if (full && block)
         job_set_count(job, "recompute.layers", each, "recompute-num-layers recompute-method");
-    else if (full && each != 1)
-        job_warn(job, job_setting(job, "recompute-num-layers")->mark,
-                 "recompute-method uniform of %" PRIu64 " layers matters to memory: a plan's "
-                 "full keeps the input of every layer and nothing else",
-                 each);
+    else if (full)
+        job_set_count(job, "recompute.every", each, "recompute-num-layers recompute-method");
     bool layers = true;
     TRY(job_switch(job, "cpu-offloading-activations", &layers));
     if (!layers)

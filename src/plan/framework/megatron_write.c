@@ -217,7 +217,7 @@ static void write_recompute(struct job_writer *writer)
     struct text modules = {.arena = writer->arena};
     if (r->kind == RECOMPUTE_FULL) {
         writer_flag(writer, "recompute-method", r->layers ? "block" : "uniform");
-        writer_count(writer, "recompute-num-layers", r->layers ? r->layers : 1);
+        writer_count(writer, "recompute-num-layers", r->layers ? r->layers : r->every);
     }
     for (uint64_t i = 0; i < r->modules.n; i++)
         text_printf(&modules, "%s%s", i ? " " : "", r->modules.word[i]);

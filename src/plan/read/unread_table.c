@@ -475,6 +475,8 @@ const struct unread_row unread_rows[] = {
          ONE_OF("recompute.kind", BIT(RECOMPUTE_FULL))),
     WHEN("recompute.layers", TRAINS, STACK(MEGATRONS | BIT(STACK_TORCHTITAN)),
          ONE_OF("recompute.kind", BIT(RECOMPUTE_FULL))),
+    WHEN("recompute.every", TRAINS, STACK(MEGATRONS),
+         ONE_OF("recompute.kind", BIT(RECOMPUTE_FULL)), ZERO("recompute.layers")),
     WHEN("recompute.offload_layers", TRAINS, STACK(MEGATRONS)),
     WHEN("recompute.distribute", TRAINS, STACK(MEGATRONS | BIT(STACK_DEEPSPEED)),
          ONE_OF("recompute.kind", BIT(RECOMPUTE_FULL)), TENSOR, OFF("parallel.sp")),

@@ -708,6 +708,9 @@ const struct field schema_table[] = {
           "megatron, torchtitan: full runs so many layers again, the first of every stage, "
           "interleaved or not, and the rest keep all (--recompute-method block, "
           "--recompute-num-layers; as many as a memory_budget stands for); 0: all"),
+    COUNT("recompute.every", recompute.every, 1, 10000, "1",
+          "megatron: full keeps the input of every so many layers of a stage and runs them "
+          "again together (--recompute-method uniform, --recompute-num-layers)"),
     WORDS("recompute.offload", recompute.offload, "[]",
           "modules whose tensors wait in host memory, in the stack's names"),
     COUNT("recompute.offload_layers", recompute.offload_layers, 0, 10000, "0",

@@ -94,7 +94,7 @@ struct buffer {
     /* saved in all layers but every n-th, which runs forward again (a transient beside it holds
      * that layer's copy); 0: in all */
     uint16_t drop_every;
-    bool some;          /* saved in the layers that recompute.layers leaves alone */
+    bool some;          /* saved in some layers: segment_use.kept */
     uint16_t away;      /* layers whose copies wait in host memory; of a copy that comes back,
                            those that it comes back for (0: all) */
     uint32_t schedules; /* bit s: exists in schedule s */
@@ -225,7 +225,7 @@ struct host_buffer {
 struct segment_use {
     struct size repeat;               /* layers of this kind on the heaviest stage */
     struct size in_flight;            /* micro-batches saved at once, in thousandths */
-    struct size kept, kept_in_flight; /* of those that recompute.layers leaves alone */
+    struct size kept, kept_in_flight; /* of those with a part of their own (struct stage) */
 };
 
 /* A tick of one layer of a segment, under one schedule, at which the peak may be. */

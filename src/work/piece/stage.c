@@ -71,15 +71,22 @@ static uint64_t written_before(const struct layout *layout, uint64_t n)
     return sum;
 }
 
-/* Of a chunk's layers the first recompute.layers run again; prediction modules do not (Megatron
- * multi_token_prediction.py, _checkpointed_forward: block is not supported there). */
+/* Layers of a chunk that keep what others do not: all behind the first recompute.layers, or the
+ * first of every recompute.every. Prediction modules do not run again then (Megatron
+ * multi_token_prediction.py, _checkpointed_forward: block is not supported there, uniform of
+ * one layer alone). */
 static void fill_kept(const struct plan *plan, uint64_t first, uint64_t last, uint64_t modules,
                       struct alive *one)
 {
-    if (!plan_recomputes_some(plan))
-        return;
-    model_layers(&plan->model, lesser(first + plan->recompute.layers, last), last, one->kept);
-    one->kept[model_mtp_kind(&plan->model)] += modules;
+    uint64_t every = plan_recomputes_together(plan);
+    bool some = plan_recomputes_some(plan);
+    if (some)
+        model_layers(&plan->model, lesser(first + plan->recompute.layers, last), last,
+                     one->kept);
+    for (uint64_t i = first; every > 1 && i < last; i += every)
+        model_layers(&plan->model, i, i + 1, one->kept);
+    if (some || every > 1)
+        one->kept[model_mtp_kind(&plan->model)] += modules;
 }
 
 static void add_chunk(const struct plan *plan, struct chunks *chunks, uint64_t at)

@@ -22,8 +22,8 @@ struct stage {
     bool embedding, head;              /* holds the first, the last chunk */
     /* copies of a layer's saved tensors alive at once, in thousandths of the layers above */
     uint64_t in_flight[KIND_COUNT];
-    /* of the layers above those that recompute.layers leaves alone, and their copies likewise
-     */
+    /* of the layers above those that recompute.layers leaves alone, or whose inputs
+     * recompute.every keeps, and their copies likewise */
     uint64_t kept[KIND_COUNT], kept_in_flight[KIND_COUNT];
     uint64_t empty_in_flight;   /* micro-batches that wait in chunks without anything to do */
     uint64_t encoder_in_flight; /* likewise of the encoder, or of the embedding alone */

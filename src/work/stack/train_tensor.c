@@ -185,6 +185,21 @@ static void add_remade(struct train *t, const struct train_tensor *tensor, enum 
     latest(t)->count = size_sub(t->z, one, size_min(t->z, kept, one));
 }
 
+/* Layers that run again together stand there together while their backward runs: those before
+ * the layer at hand have what it has, and their inputs. */
+static void add_together(struct train *t, const struct train_tensor *tensor,
+                         enum segment segment)
+{
+    uint64_t together = plan_recomputes_together(t->plan);
+    struct size one = size_const(t->z, 1), layers = t->work->use[segment].repeat;
+    if (together <= 1)
+        return;
+    add_life(t, tensor, arena_join(t->work->arena, "together_", tensor->name), segment,
+             LIFE_TRANSIENT, MODULES, 2 * MODULES - 1);
+    latest(t)->count = size_sub(t->z, size_min(t->z, layers, size_const(t->z, together)),
+                                size_min(t->z, layers, one));
+}
+
 /* A dropped tensor lives twice: while forward reads it, and from its remaking to its last use.
  * Where whole modules run again, remaking and backward follow each other, so it lives once,
  * throughout; the first forward of that module holds less and never is the peak. */
@@ -220,11 +235,13 @@ static void add_tensor(struct train *t, const struct train_tensor *tensor, enum 
                  LIFE_TRANSIENT, tensor->first, tensor->last);
     if (saved && !kept && t->some)
         add_remade(t, tensor, segment);
+    if (tensor->saved && (dropped || kept))
+        add_together(t, tensor, segment);
     add_life(t, tensor, name, segment, saved ? LIFE_SAVED : LIFE_TRANSIENT, tensor->first,
              tensor->last);
     if (sometimes)
         latest(t)->drop_every = t->drop_every;
-    latest(t)->some = saved && !kept && t->some;
+    latest(t)->some = saved && (kept ? plan_recomputes_together(t->plan) > 1 : t->some);
 }
 
 /* Whether a layer of this kind, which the stage holds, has a row of a table. */
