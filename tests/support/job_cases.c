@@ -64,6 +64,10 @@ const struct job_case job_cases[] = {
      "precision.weights=bf16 precision.compute=fp8 moe.library=hybrid_ep "
      "model.moe.experts=128 model.attention.head_dim=128 model.moe.glu=true parallel.vpp=1",
      0},
+    {"bridge/provider-lora.yaml", "",
+     "parallel.pp=4 parallel.ep=16 model.layers=36 model.moe.experts=128 lora.rank=16 "
+     "recompute.kind=full recompute.layers=5",
+     0},
     {"bridge/pipeline.sh", "",
      "parallel.pp=8 parallel.vpp=2 parallel.ep=16 workload.global_batch=2048 cluster.nodes=32",
      2},

@@ -1,6 +1,7 @@
 /* Megatron-Bridge: a Python recipe with overrides, in Megatron's names. What only the recipe
  * says is not known; its name may say which model it is for. Read at
  * NVIDIA-NeMo/Megatron-Bridge 067f987df03b. */
+#include <ctype.h>
 #include <string.h>
 
 #include "plan/framework/megatron.h"
@@ -17,6 +18,47 @@ static const char *model_of_recipe(struct job *job, const char *recipe)
             return model;
     }
     return NULL;
+}
+
+/* The class that a saved configuration names of a part, without its module, in lower case:
+ * "lora" of "megatron.bridge.peft.lora.LoRA"; NULL: none. */
+static enum status class_of(struct job *job, const char *flag, const char **name)
+{
+    const char *path = NULL;
+    TRY(job_word(job, flag, &path));
+    if (!path)
+        return STATUS_OK;
+    const char *dot = strrchr(path, '.');
+    char *lower = arena_strdup(job->arena, dot ? dot + 1 : path);
+    for (char *at = lower; *at; at++)
+        *at = (char)tolower((unsigned char)*at);
+    *name = lower;
+    return STATUS_OK;
+}
+
+/* A provider's class has the sizes of its model: Qwen3MoEModelProvider30B_A3B,
+ * GPTOSSProvider120B (models/<family>/<family>_provider.py). Letters and digits of it, without
+ * "moe", "model" and "provider", are those of the recipe. */
+static enum status read_provider(struct job *job)
+{
+    static const char *const taken[] = {"moe", "model", "provider"};
+    const char *name = NULL;
+    TRY(class_of(job, "model._target_", &name));
+    if (!name || job_given(job, "num-layers") || draft_find(&job->draft, "model"))
+        return STATUS_OK;
+    struct text plain = {.arena = job->arena};
+    while (*name) {
+        size_t skip = 0;
+        for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
+            skip = text_starts(name, taken[i]) ? strlen(taken[i]) : skip;
+        if (!skip && isalnum((unsigned char)*name))
+            text_printf(&plain, "%c", *name);
+        name += skip ? skip : 1;
+    }
+    const char *model = model_name_of_letters(NAMES_BRIDGE, text_string(&plain), job->arena);
+    if (model)
+        job_set(job, "model", model, "model._target_");
+    return STATUS_OK;
 }
 
 /* Recipes set the layout: without one that is said, a whole model would stand on a rank. */
@@ -129,20 +171,23 @@ static enum status read_adapter(struct job *job)
     static const char *const all[] = {"linear_qkv", "linear_proj", "linear_fc1", "linear_fc2"};
     const char *kind = NULL;
     uint64_t rank = 32;
+    const char *flag = job_given(job, "peft") ? "peft" : "peft._target_";
     TRY(job_word(job, "peft", &kind));
+    if (!kind)
+        TRY(class_of(job, flag, &kind));
     if (!kind || text_equal(kind, "none"))
         return STATUS_OK;
     if (!text_equal(kind, "lora") && !text_equal(kind, "dora")) {
-        job_warn(job, job_setting(job, "peft")->mark,
+        job_warn(job, job_setting(job, flag)->mark,
                  "adapter '%s' matters to memory and is not modelled: LoRA stands in", kind);
     }
     TRY(job_count(job, "peft.dim", &rank));
-    job_set_count(job, "lora.rank", rank, "peft.dim peft");
+    job_set_count(job, "lora.rank", rank, "peft.dim peft peft._target_");
     const struct setting *s = job_setting(job, "peft.target_modules");
     if (s && !s->trouble)
         job_set_list(job, "lora.targets", s->values, s->n, "peft.target_modules");
     else
-        draft_set_list(&job->draft, "lora.targets", all, 4, job_setting(job, "peft")->mark,
+        draft_set_list(&job->draft, "lora.targets", all, 4, job_setting(job, flag)->mark,
                        "default of peft.target_modules");
     return STATUS_OK;
 }
@@ -174,6 +219,7 @@ static enum status bridge_prepare(struct job *job)
 static enum status bridge_finish(struct job *job)
 {
     TRY(read_recipe(job));
+    TRY(read_provider(job));
     bool named = job_given(job, "num-layers") || draft_find(&job->draft, "model");
     if (!named && !job->described) {
         job_refuse(job, "the job does not say which model it runs");

@@ -291,6 +291,9 @@ const struct job_flag megatron_flags[] = {
 
     /* ---- adapters (Bridge) ---- */
     RULE("peft", JOB_VALUE, "lora.rank", "lora, dora: an adapter", PEFT),
+    RULE("peft._target_", JOB_VALUE, "lora.rank", "a class: LoRA, DoRA", PEFT),
+    RULE("model._target_", JOB_VALUE, "model", "a provider's class, where no size is given",
+         "Megatron-Bridge src/megatron/bridge/models"),
     RULE("peft.dim", JOB_VALUE, "lora.rank", "32 unless given", PEFT),
     RULE("peft.target_modules", JOB_LIST, "lora.targets",
          "linear_qkv linear_proj linear_fc1 linear_fc2 unless given", PEFT),

@@ -130,6 +130,20 @@ const char *model_name_from(enum model_catalog catalog, const char *name, struct
     return best;
 }
 
+const char *model_name_of_letters(enum model_catalog catalog, const char *name,
+                                  struct arena *arena)
+{
+    for (size_t i = 0; i < N_NAMES; i++) {
+        struct text plain = {.arena = arena};
+        for (const char *at = spelling(&names[i], catalog); at && *at; at++)
+            if (isalnum((unsigned char)*at))
+                text_printf(&plain, "%c", tolower((unsigned char)*at));
+        if (plain.length && text_equal(text_string(&plain), name))
+            return names[i].ours;
+    }
+    return NULL;
+}
+
 const char *model_name_or_folder(const char *name, struct arena *arena)
 {
     const char *config = arena_printf(arena, "%s/config.json", name);

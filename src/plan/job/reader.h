@@ -238,6 +238,9 @@ enum status megatron_finish(struct job *job);
 
 /* Our name of a model, or NULL; the other catalogue's name of ours, or NULL. */
 const char *model_name_from(enum model_catalog catalog, const char *name, struct arena *arena);
+/* The same of a name's letters and digits alone, in lower case. */
+const char *model_name_of_letters(enum model_catalog catalog, const char *name,
+                                  struct arena *arena);
 const char *model_name_to(enum model_catalog catalog, const char *name);
 
 /* A hub's name as ours, or the config.json of a folder that is there; NULL: neither. */
