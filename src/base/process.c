@@ -55,6 +55,22 @@ int process_run(struct process *process)
     return WEXITSTATUS(status);
 }
 
+/* A group of its own, so that all of it can be ended. An interrupt from the terminal does not
+ * reach it: should this process be gone, an alarm ends it. */
+static void live_apart(double limit_s)
+{
+    const double longest_s = 1e6;
+    setpgid(0, 0);
+    alarm((unsigned)(limit_s < longest_s ? limit_s : longest_s) + 2);
+}
+
+static bool is_under_way(pid_t child)
+{
+    siginfo_t info = {.si_pid = 0};
+    return waitid(P_PID, (id_t)child, &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+           info.si_pid == 0;
+}
+
 int process_call(int (*call)(void *argument), void *argument, double limit_s)
 {
     const double pause_s = 0.005;
@@ -63,15 +79,23 @@ int process_call(int (*call)(void *argument), void *argument, double limit_s)
     int status = 0;
     fflush(NULL);
     pid_t child = fork();
-    if (child == 0)
+    if (child == 0) {
+        live_apart(limit_s);
         _exit(call(argument));
-    while (child > 0 && waitpid(child, &status, WNOHANG) == 0) {
+    }
+    if (child < 0)
+        return -1;
+    setpgid(child, child); /* whoever of the two is first */
+    while (is_under_way(child)) {
         if (waited_s > limit_s)
-            kill(child, SIGKILL);
+            kill(-child, SIGKILL);
         nanosleep(&pause, NULL);
         waited_s += pause_s;
     }
-    if (child < 0 || waited_s > limit_s)
-        return -1;
+    /* what it started and left: until it is collected the group's number is its own */
+    kill(-child, SIGKILL);
+    waitpid(child, &status, 0);
+    if (waited_s > limit_s)
+        return PROCESS_LATE;
     return WIFSIGNALED(status) ? PROCESS_SIGNAL + WTERMSIG(status) : WEXITSTATUS(status);
 }

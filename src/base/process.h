@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-enum { PROCESS_ABSENT = 127, PROCESS_SIGNAL = 128 };
+enum { PROCESS_ABSENT = 127, PROCESS_SIGNAL = 128, PROCESS_LATE = -2 };
 
 struct process {
     char *const *arguments; /* [0] is looked for in PATH; NULL ends */
@@ -22,8 +22,9 @@ struct process {
 int process_run(struct process *process);
 
 /* Calls a function in a child that has all this process has, and ends with what it returns. Its
- * exit status, PROCESS_SIGNAL + the signal that ended it, or -1 when there was no child or it
- * took longer than the limit. */
+ * exit status, PROCESS_SIGNAL + the signal that ended it, PROCESS_LATE when it took longer than
+ * the limit and was ended, or -1 when there was no child. What the child itself started is
+ * ended with it. */
 int process_call(int (*call)(void *argument), void *argument, double limit_s);
 
 #endif

@@ -12,7 +12,16 @@
 #include "base/hash.h"
 #include "base/process.h"
 
-static const double compile_limit_s = 300; /* assumed: the whole of a program takes seconds */
+/* Assumed: the whole of a program takes seconds. MOEPLAN_GPU_COMPILE_LIMIT_S sets another
+ * limit. */
+static const double compile_limit_s = 300;
+
+static double limit_of_compiling(void)
+{
+    const char *asked = getenv("MOEPLAN_GPU_COMPILE_LIMIT_S");
+    double limit_s = asked ? strtod(asked, NULL) : 0;
+    return limit_s > 0 ? limit_s : compile_limit_s;
+}
 
 struct functions {
     int (*create)(void **program, const char *text, const char *name, int n,
@@ -198,8 +207,12 @@ static enum status not_compiled(const struct order *order, int status, struct er
     log[n] = '\0';
     if (status > PROCESS_SIGNAL)
         snprintf(log, sizeof log, "it ended with signal %d", status - PROCESS_SIGNAL);
+    if (status == PROCESS_LATE)
+        snprintf(log, sizeof log, "it has not ended after %g s", limit_of_compiling());
     err_set(err, STATUS_SYSTEM, "%s cannot compile \"%s\" for %s: %s", order->compiler->title,
             order->name, order->architecture, log[0] ? log : "it does not say why");
+    if (status == PROCESS_LATE)
+        return err_hint(err, "MOEPLAN_GPU_COMPILE_LIMIT_S sets another limit, in seconds");
     return err_hint(err,
                     "the architecture may be unknown to this version of %s; --device "
                     "opencl:0 is compiled by the device's own driver",
@@ -216,7 +229,7 @@ static int compile_in_child(void *argument)
 
 static enum status run_child(struct order *order, struct image *image, struct err *err)
 {
-    int status = process_call(compile_in_child, order, compile_limit_s);
+    int status = process_call(compile_in_child, order, limit_of_compiling());
     rewind(order->image);
     if (status == 0 && read_image(order->image, image))
         return STATUS_OK;

@@ -8,6 +8,7 @@
 #include "base/checked.h"
 #include "base/number.h"
 #include "exec/gpu/engine.h"
+#include "exec/gpu/guard.h"
 #include "exec/gpu/kernels.h"
 #include "exec/gpu/peak.h"
 
@@ -21,6 +22,7 @@ enum { SLOT_BITS = 54, PAGE = 4096 };
 struct range {
     uintptr_t address; /* ascending: addresses are never used again */
     uint64_t bytes, memory;
+    uint64_t whole; /* with its guard bands; 0: it has none */
 };
 
 struct gpu {
@@ -34,6 +36,8 @@ struct gpu {
     struct range *blocks;
     size_t n_blocks, capacity;
     uintptr_t next;
+    bool guarded;                    /* allocations have guard bands */
+    uint64_t given[GPU_TENSORS + 1]; /* memory of the kernel that was begun last */
     void *programs[GPU_SOURCE_COUNT];
     void *kernels[KERNEL_COUNT];
     struct peak *peak; /* NULL: all products are portable */
@@ -162,6 +166,7 @@ enum status gpu_open(const char *where, unsigned slot, uint64_t turn, struct gpu
         return err_set(err, STATUS_SYSTEM, "out of memory for a GPU's records");
     const char *limit = getenv("MOEPLAN_GPU_LIMIT_S");
     gpu->limit_s = limit && strtod(limit, NULL) > 0 ? strtod(limit, NULL) : limit_s;
+    gpu->guarded = guard_asked();
     gpu->next = first_address + ((uintptr_t)slot << SLOT_BITS);
     enum status status = where ? open_named(gpu, where, err) : open_any(gpu, turn, err);
     if (status == STATUS_OK)
@@ -236,6 +241,9 @@ void gpu_kernels_text(const struct gpu *gpu, char *text, size_t room)
     peak_text(gpu->peak, text + n + 2, room - n - 2);
     if (text[n + 2])
         memcpy(text + n, "; ", 2);
+    n = strlen(text);
+    if (gpu->guarded)
+        snprintf(text + n, room - n, "; guard bands are checked after each");
 }
 
 void gpu_list(void (*each)(void *context, const struct gpu_driver *driver,
@@ -275,14 +283,21 @@ static bool reserve(struct gpu *gpu)
     return true;
 }
 
+static enum status take(struct gpu *gpu, uint64_t bytes, struct guarded *out, struct err *err)
+{
+    if (gpu->guarded)
+        return guard_alloc(gpu->driver, gpu->device, bytes, out, err);
+    *out = (struct guarded){.bytes = bytes};
+    return gpu->driver->alloc(gpu->device, bytes, &out->memory, err);
+}
+
 void *gpu_alloc(struct gpu *gpu, uint64_t bytes)
 {
     struct err err = {.status = STATUS_OK};
-    uint64_t memory = 0;
-    if (!reserve(gpu) || bytes >> SLOT_BITS ||
-        gpu->driver->alloc(gpu->device, bytes, &memory, &err) != STATUS_OK)
+    struct guarded taken;
+    if (!reserve(gpu) || bytes >> SLOT_BITS || take(gpu, bytes, &taken, &err) != STATUS_OK)
         return NULL;
-    gpu->blocks[gpu->n_blocks++] = (struct range){gpu->next, bytes, memory};
+    gpu->blocks[gpu->n_blocks++] = (struct range){gpu->next, bytes, taken.memory, taken.whole};
     void *address = (void *)gpu->next;
     gpu->next += round_up(bytes, PAGE) + PAGE;
     return address;
@@ -310,7 +325,10 @@ void gpu_free(struct gpu *gpu, void *memory)
     struct range *block = range_of(gpu, memory);
     if (!block)
         return;
-    gpu->driver->free(gpu->device, block->memory);
+    if (gpu->guarded)
+        guard_free(gpu->driver, gpu->device, &(struct guarded){block->whole, block->memory, 0});
+    else
+        gpu->driver->free(gpu->device, block->memory);
     size_t at = (size_t)(block - gpu->blocks);
     memmove(block, block + 1, (gpu->n_blocks - at - 1) * sizeof *block);
     gpu->n_blocks--;
@@ -333,6 +351,31 @@ enum status gpu_place(const struct gpu *gpu, const void *address, uint64_t bytes
     return err_set(err, STATUS_SYSTEM,
                    "%llu bytes at %p are not those of an allocation on \"%s\"",
                    (unsigned long long)bytes, address, gpu->where);
+}
+
+static bool is_given(const struct gpu *gpu, uint64_t memory)
+{
+    for (unsigned i = 0; i <= GPU_TENSORS; i++)
+        if (gpu->given[i] == memory)
+            return true;
+    return false;
+}
+
+static enum status check_guards(const struct gpu *gpu, bool given, const char *kernel,
+                                struct err *err)
+{
+    for (size_t i = 0; gpu->guarded && i < gpu->n_blocks; i++) {
+        const struct range *block = &gpu->blocks[i];
+        const struct guarded guarded = {block->whole, block->memory, block->bytes};
+        if (!given || is_given(gpu, block->memory))
+            TRY(guard_check(gpu->driver, gpu->device, &guarded, kernel, err));
+    }
+    return STATUS_OK;
+}
+
+enum status gpu_check_guards(const struct gpu *gpu, const char *kernel, struct err *err)
+{
+    return check_guards(gpu, false, kernel, err);
 }
 
 enum status gpu_fill(struct gpu *gpu, void *memory, unsigned char byte, uint64_t bytes,
@@ -412,6 +455,7 @@ enum status gpu_start(struct gpu *gpu, enum kernel kernel, const struct gpu_call
 {
     const struct gpu_kernel *row = gpu_kernel_of(kernel);
     const char *engine = NULL;
+    memcpy(gpu->given, memory, sizeof gpu->given);
     TRY(peak_start(gpu->peak, gpu, kernel, call, memory, gpu->limit_s, &engine, err));
     snprintf(gpu->started, sizeof gpu->started, "%s", engine ? engine : row->name);
     if (engine)
@@ -430,9 +474,10 @@ enum status gpu_start(struct gpu *gpu, enum kernel kernel, const struct gpu_call
 enum status gpu_wait(struct gpu *gpu, double *seconds, struct err *err)
 {
     *seconds = 0;
-    return gpu->started[0]
-               ? gpu->driver->wait(gpu->device, gpu->started, gpu->limit_s, seconds, err)
-               : STATUS_OK;
+    if (!gpu->started[0])
+        return STATUS_OK;
+    TRY(gpu->driver->wait(gpu->device, gpu->started, gpu->limit_s, seconds, err));
+    return check_guards(gpu, true, gpu->started, err);
 }
 
 enum status gpu_settle(struct gpu *gpu, const char *name, double *seconds, struct err *err)

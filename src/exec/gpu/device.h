@@ -69,6 +69,9 @@ uint64_t gpu_memory_of(const struct gpu *gpu, const void *address, uint64_t *off
 enum status gpu_place(const struct gpu *gpu, const void *address, uint64_t bytes,
                       uint64_t *memory, uint64_t *offset, struct err *err);
 
+/* With guard bands (guard.h), whether all are as they were; `kernel`: what ran last. */
+enum status gpu_check_guards(const struct gpu *gpu, const char *kernel, struct err *err);
+
 /* Whether engines may perform a kernel (peak.h), and asks the device's for known answers. */
 bool gpu_multiplies(enum kernel kernel);
 enum status gpu_ask_engines(struct gpu *gpu, struct err *err);

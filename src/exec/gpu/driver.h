@@ -78,6 +78,10 @@ struct gpu_driver {
     /* STATUS_NOFIT when there is no more. */
     enum status (*alloc)(void *device, uint64_t bytes, uint64_t *memory, struct err *err);
     void (*free)(void *device, uint64_t memory);
+    /* A part of an allocation under a number of its own, freed before the whole; NULL: numbers
+     * are addresses, or there are no parts. */
+    enum status (*part)(void *device, uint64_t memory, uint64_t offset, uint64_t bytes,
+                        uint64_t *part, struct err *err);
     enum status (*fill)(void *device, uint64_t memory, uint64_t offset, unsigned char byte,
                         uint64_t bytes, struct err *err);
     enum status (*read)(void *device, uint64_t memory, uint64_t offset, void *to,

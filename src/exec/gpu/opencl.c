@@ -26,6 +26,8 @@
     X(int32_t, clReleaseCommandQueue, (void *queue))                                           \
     X(void *, clCreateBuffer,                                                                  \
       (void *context, uint64_t flags, size_t bytes, void *host, int32_t *code))                \
+    X(void *, clCreateSubBuffer,                                                               \
+      (void *memory, uint64_t flags, uint32_t type, const void *region, int32_t *code))        \
     X(int32_t, clReleaseMemObject, (void *memory))                                             \
     X(int32_t, clEnqueueFillBuffer,                                                            \
       (void *queue, void *memory, const void *pattern, size_t size, size_t offset,             \
@@ -82,6 +84,7 @@ enum {
     BUILD_LOG = 0x1183,
     QUEUE_PROFILING = 2,
     MEMORY_READ_WRITE = 1,
+    PART_REGION = 0x1220,
     EVENT_STATUS = 0x11d3,
     EVENT_STARTED = 0x1282,
     EVENT_ENDED = 0x1283,
@@ -305,6 +308,20 @@ static enum status opencl_alloc(void *device, uint64_t bytes, uint64_t *memory, 
     return STATUS_OK;
 }
 
+static enum status opencl_part(void *device, uint64_t memory, uint64_t offset, uint64_t bytes,
+                               uint64_t *part, struct err *err)
+{
+    const struct opencl_device *d = device;
+    const size_t region[2] = {(size_t)offset, (size_t)bytes};
+    int32_t code = 0;
+    void *made = d->opencl->cl.clCreateSubBuffer(memory_of(memory), MEMORY_READ_WRITE,
+                                                 PART_REGION, region, &code);
+    if (!made)
+        return failed(err, "clCreateSubBuffer", code);
+    *part = (uintptr_t)made;
+    return STATUS_OK;
+}
+
 static void opencl_free(void *device, uint64_t memory)
 {
     const struct opencl_device *d = device;
@@ -516,6 +533,7 @@ const struct gpu_driver gpu_driver_opencl = {
     .close = opencl_close,
     .alloc = opencl_alloc,
     .free = opencl_free,
+    .part = opencl_part,
     .fill = opencl_fill,
     .read = opencl_read,
     .write = opencl_write,

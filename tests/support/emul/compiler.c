@@ -1,8 +1,11 @@
 /* Look-alikes of NVRTC and HIPRTC: an image is its text. MOEPLAN_EMUL_FAULT: arch  an
- * architecture that the compiler does not know; abort  it ends the process. */
+ * architecture that the compiler does not know; abort  it ends the process; sleep  it starts
+ * another and neither ends: their numbers are written to MOEPLAN_EMUL_PROCESSES. */
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "support/emul/card.h"
 #include "support/emul/fault.h"
@@ -47,12 +50,26 @@ static bool names_architecture(const char *option)
     return getenv("MOEPLAN_EMUL_WGMMA") && strcmp(option, "--gpu-architecture=sm_90a") == 0;
 }
 
+static void sleep_for_ever(void)
+{
+    const char *path = getenv("MOEPLAN_EMUL_PROCESSES");
+    FILE *file = path ? fopen(path, "a") : NULL;
+    if (!file || fork() < 0)
+        abort();
+    fprintf(file, "%ld\n", (long)getpid());
+    fclose(file);
+    for (;;)
+        pause();
+}
+
 SEEN int nvrtcCompileProgram(void *program, int n, const char *const *options)
 {
     struct program *made = program;
     bool known = false;
     if (fault_asked("abort"))
         abort();
+    if (fault_asked("sleep"))
+        sleep_for_ever();
     for (int i = 0; i < n; i++)
         known |= names_architecture(options[i]);
     if (known && !fault_asked("arch"))
