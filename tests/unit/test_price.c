@@ -144,7 +144,7 @@ static void experts_as_validate_says(void **state)
 static bool in_8_bits(const struct work *work, const struct op *op)
 {
     uint16_t weights = op_buffer(work, op, ROLE_WEIGHT);
-    return weights != WORK_NONE && dtype_bits(work->buffers[weights].dtype) == 8;
+    return weights != WORK_NONE && work->buffers[weights].dtype == DTYPE_FP8;
 }
 
 static void products_as_validate_says(void **state)
