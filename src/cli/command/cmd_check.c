@@ -159,12 +159,14 @@ static void warn(const struct invocation *call, const struct origins *origins, c
     err_print(&line, stderr);
 }
 
-/* What an importer filled in by itself has no line, and nobody can correct it. */
-static bool user_set(const struct invocation *call, const struct origins *origins,
-                     const char *key)
+/* What an importer filled in by itself has no line, and nobody can correct it. What a job or a
+ * model's file says of the model is so whether a prediction reads it or not. */
+static bool is_news(const struct invocation *call, const struct origins *origins,
+                    const struct note *note)
 {
-    const struct mark mark = request_place(call->operands[0], origins, key, key);
-    return mark.line > 0 || text_starts(mark.file, "--");
+    const struct mark mark = request_place(call->operands[0], origins, note->key, note->key);
+    bool model = text_starts(note->key, "model.") && text_starts(note->text, "not read");
+    return text_starts(mark.file, "--") || (mark.line > 0 && !model);
 }
 
 static void warn_all(const struct invocation *call, const struct origins *origins,
@@ -172,7 +174,7 @@ static void warn_all(const struct invocation *call, const struct origins *origin
 {
     for (size_t i = 0; i < prediction->n_notes; i++) {
         const struct note *note = &prediction->notes[i];
-        if (user_set(call, origins, note->key))
+        if (is_news(call, origins, note))
             warn(call, origins, note->key,
                  arena_printf(call->arena, "'%s': %s", note->key, note->text));
     }

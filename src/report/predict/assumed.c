@@ -110,25 +110,36 @@ static bool loops(const struct plan *plan)
     return serves(plan) && !plan_arrives(plan);
 }
 
+static bool has_experts(const struct plan *plan)
+{
+    return plan_moe_layers(plan) > 0;
+}
+
+static bool serves_experts(const struct plan *plan)
+{
+    return infers(plan) && has_experts(plan);
+}
+
 static bool has_capacity(const struct plan *plan)
 {
-    return path_reads(plan->moe.path, READS_CAPACITY_FACTOR);
+    return has_experts(plan) && path_reads(plan->moe.path, READS_CAPACITY_FACTOR);
 }
 
 static bool has_blocks(const struct plan *plan)
 {
-    return path_reads(plan->moe.path, READS_BLOCK_SIZE);
+    return has_experts(plan) && path_reads(plan->moe.path, READS_BLOCK_SIZE);
 }
 
 /* The routing's hottest experts are neighbours. */
 static bool is_skewed(const struct plan *plan)
 {
-    return plan->parallel.ep > 1 && plan->moe.routing.distribution != DISTRIBUTION_UNIFORM;
+    return has_experts(plan) && plan->parallel.ep > 1 &&
+           plan->moe.routing.distribution != DISTRIBUTION_UNIFORM;
 }
 
 static bool is_routed(const struct plan *plan)
 {
-    return !plan->stack.static_shapes;
+    return has_experts(plan) && !plan->stack.static_shapes;
 }
 
 static bool updates_on_host(const struct plan *plan)
@@ -150,8 +161,8 @@ static const struct {
     bool (*matters)(const struct plan *plan);
 } keys[] = {
     {"workload.mode", always},
-    {"parallel.ep", infers},
-    {"parallel.etp", infers},
+    {"parallel.ep", serves_experts},
+    {"parallel.etp", serves_experts},
     {"parallel.sp", infers},
     {"workload.micro_batch", steps},
     {"workload.concurrency", loops},
