@@ -424,6 +424,37 @@ static void derived_quantities(void **state)
     assert_int_equal(plan_experts_total(&plan), 288);
 }
 
+/* Searches ask of a combination once what does not follow from its micro-batch. */
+static void test_parts(void **state)
+{
+    (void)state;
+    static const uint64_t batches[] = {1, 2, 3, 5, 8, 64, UINT64_C(1) << 20, UINT64_C(1) << 40};
+    struct rule_parts parts;
+    size_t lawful = 0, allowed = 0;
+    rule_parts_of("workload.micro_batch", &parts);
+    assert_int_equal(parts.n_naming, 3);
+    for (uint64_t seed = 0; seed < 4000; seed++) {
+        struct plan plan;
+        struct rng rng;
+        rng_init(&rng, seed, 11, 0, 0, 0);
+        plan_tiny(&plan);
+        for (unsigned i = 0; i < seed % 12; i++)
+            plan_vary(&plan, &rng);
+        if (!rule_check_layout(&plan))
+            continue;
+        bool rest = rule_obeyed(parts.rest, parts.n_rest, &plan);
+        lawful += rest;
+        for (size_t i = 0; i < sizeof batches / sizeof *batches; i++) {
+            plan.workload.micro_batch = batches[i];
+            bool naming = rule_obeyed(parts.naming, parts.n_naming, &plan);
+            assert_int_equal(rule_obeyed(parts.rest, parts.n_rest, &plan), rest);
+            assert_int_equal(rule_check_run(&plan), rest && naming);
+            allowed += rest && naming;
+        }
+    }
+    assert_true(lawful > 1000 && allowed > 4000);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -431,6 +462,7 @@ int main(void)
         cmocka_unit_test(plans_that_obey_pass),
         cmocka_unit_test(every_rule_has_a_case),
         cmocka_unit_test(derived_quantities),
+        cmocka_unit_test(test_parts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,11 +2,13 @@
  * rule_train.c. */
 #include "plan/rule/rule.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/checked.h"
+#include "base/text.h"
 #include "plan/rule/rule_parts.h"
 
 uint64_t rule_product(uint64_t a, uint64_t b, uint64_t c)
@@ -165,4 +167,40 @@ bool rule_check_layout(const struct plan *plan)
 bool rule_check_run(const struct plan *plan)
 {
     return obeys(&rule_set_run, plan) && obeys(&rule_set_train, plan);
+}
+
+/* ---- by key ---- */
+
+static bool names(const struct rule *rule, const char *key)
+{
+    bool any = text_equal(rule->key, key);
+    for (size_t i = 0; i < sizeof rule->also / sizeof *rule->also; i++)
+        any = any || (rule->also[i] && text_equal(rule->also[i], key));
+    return any;
+}
+
+static void take_set(const struct rule_set *set, const char *key, struct rule_parts *parts)
+{
+    for (size_t i = 0; i < set->n; i++)
+        if (names(&set->rules[i], key))
+            parts->naming[parts->n_naming++] = &set->rules[i];
+        else
+            parts->rest[parts->n_rest++] = &set->rules[i];
+}
+
+void rule_parts_of(const char *key, struct rule_parts *parts)
+{
+    parts->n_naming = parts->n_rest = 0;
+    assert(rule_set_run.n + rule_set_train.n <= RULE_RUN_MOST);
+    take_set(&rule_set_run, key, parts);
+    take_set(&rule_set_train, key, parts);
+}
+
+bool rule_obeyed(const struct rule *const *rules, size_t n, const struct plan *plan)
+{
+    char text[RULE_TEXT], hint[RULE_TEXT];
+    for (size_t i = 0; i < n; i++)
+        if (rule_broken(rules[i], plan, text, hint))
+            return false;
+    return true;
 }

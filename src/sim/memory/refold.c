@@ -44,7 +44,8 @@ struct point {
 struct refold {
     const struct work *work;
     struct arena *arena;
-    bool moves[SLOT_COUNT];
+    uint8_t still[SLOT_COUNT]; /* [n_still] slots that do not move */
+    size_t n_still;
     struct size_part part;
     struct sum lasting[SUMS];
     struct heap *heaps;
@@ -197,8 +198,12 @@ struct refold *refold_create(const struct work *work, size_t n_points, struct ar
     r->arena = arena;
     r->points = arena_alloc(arena, n_points, sizeof *r->points);
     r->heaps = arena_take(arena, work->n_buffers + 1, sizeof *r->heaps);
-    mark_moving(r->moves);
-    sizes_part(&work->sizes, r->moves, arena, &r->part);
+    bool moves[SLOT_COUNT];
+    mark_moving(moves);
+    for (unsigned i = 0; i < SLOT_COUNT; i++)
+        if (!moves[i])
+            r->still[r->n_still++] = (uint8_t)i;
+    sizes_part(&work->sizes, moves, arena, &r->part);
     add_buffers(r);
     add_moments(r);
     return r;
@@ -234,8 +239,8 @@ static uint64_t most_of(const struct refold *r, const struct point *p, enum segm
 static bool stands_at(const struct refold *r, const struct point *p, const struct slots *slots)
 {
     bool same = p->known;
-    for (unsigned i = 0; same && i < SLOT_COUNT; i++)
-        same = r->moves[i] || p->slot[i] == slots->value[i];
+    for (size_t i = 0; same && i < r->n_still; i++)
+        same = p->slot[r->still[i]] == slots->value[r->still[i]];
     return same && memcmp(p->real, slots->real, sizeof p->real) == 0;
 }
 

@@ -83,6 +83,7 @@ enum status search_run(const struct search_ask *ask, struct arena *arena,
     struct pile pile = {0};
     struct search_result found = {0};
     loosen(ask, &hunt.base);
+    rule_parts_of(search_key_full(SEARCH_MICRO_BATCH), &hunt.rules);
     hunt_list(&hunt, arena);
     gather(&hunt, &pile, &found);
     if (pile.any && !pile.n) {

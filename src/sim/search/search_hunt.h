@@ -3,6 +3,7 @@
 #ifndef MOEPLAN_SIM_SEARCH_SEARCH_HUNT_H
 #define MOEPLAN_SIM_SEARCH_SEARCH_HUNT_H
 
+#include "plan/rule/rule.h"
 #include "sim/search/search_parts.h"
 
 enum { HUNT_INNER = SEARCH_ZERO, HUNT_GROUPS = 64 }; /* keys from it on vary inside a task */
@@ -28,6 +29,7 @@ struct hunt_found {
 struct hunt {
     const struct search_ask *ask;
     struct plan base;
+    struct rule_parts rules; /* by whether they name the micro-batch */
     struct hunt_layout *layouts;
     size_t n_layouts;
     size_t *groups, n_groups, first; /* first layouts of groups; first group of the batch */

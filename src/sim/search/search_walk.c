@@ -67,9 +67,19 @@ static struct search_candidate candidate_at(struct walk *walk, const uint8_t ind
     return c;
 }
 
-static bool is_allowed(const struct plan *plan)
+/* By what does not follow from the micro-batch. */
+static bool is_lawful(const struct walk *walk)
 {
-    return rule_check_run(plan) && (plan_names_path(plan) || stack_offers(plan));
+    const struct rule_parts *rules = &walk->hunt->rules;
+    return rule_obeyed(rules->rest, rules->n_rest, &walk->plan);
+}
+
+/* By the rest, of a plan that is lawful. */
+static bool is_allowed(const struct walk *walk)
+{
+    const struct rule_parts *rules = &walk->hunt->rules;
+    return rule_obeyed(rules->naming, rules->n_naming, &walk->plan) &&
+           (plan_names_path(&walk->plan) || stack_offers(&walk->plan));
 }
 
 static void note_nearest(struct hunt_found *found, const struct search_candidate *c)
@@ -147,16 +157,20 @@ static void visit_micro(struct walk *walk, const uint8_t index[SEARCH_KEYS], siz
 {
     bool hopeless = !walk->hunt->nearest && is_hopeless(walk, index);
     struct past past = {.any = false};
+    walk->found->points += n;
+    if (!is_lawful(walk)) {
+        walk->found->invalid += n;
+        return;
+    }
     for (size_t i = 0; i < n; i++) {
         struct search_candidate c = candidate_at(walk, index, i);
-        if (!is_allowed(&walk->plan))
+        if (!is_allowed(walk))
             walk->found->invalid++;
         else if (hopeless)
             walk->found->too_large++;
         else
             visit_allowed(walk, &c, &past);
     }
-    walk->found->points += n;
 }
 
 /* Without bounds: what is allowed is evaluated exactly. */
@@ -165,7 +179,7 @@ static void visit_served(struct walk *walk, const uint8_t index[SEARCH_KEYS])
     struct hunt_found *found = walk->found;
     struct search_candidate c = candidate_at(walk, index, 0);
     found->points++;
-    if (!is_allowed(&walk->plan)) {
+    if (!is_lawful(walk) || !is_allowed(walk)) {
         found->invalid++;
         return;
     }

@@ -26,7 +26,7 @@ bool pipeline_splits(const struct pipeline *p)
     return p->schedule == PIPELINE_ZERO_BUBBLE || p->schedule == PIPELINE_DUALPIPE;
 }
 
-static double task_s(const struct play *y, const struct task *t)
+static inline double task_s(const struct play *y, const struct task *t)
 {
     const struct pipeline *p = y->p;
     double send = p->stages > 1 && !p->overlapped && t->kind != TASK_WEIGHT ? p->send_s : 0;
@@ -409,8 +409,9 @@ static void bound_whole(const struct pipeline *p, struct pipeline_times *out)
     double half = floor((m + 1) / 2), head = 0, tail = 0, back = 0;
     *out = (struct pipeline_times){0};
     for (uint64_t s = 0; s < p->stages; s++) {
-        double busy = 0;
-        for (uint64_t c = s; c < y.chunks; c += p->stages)
+        double own = chunk_s(&y, s, false), ahead = chunk_s(&y, s, true);
+        double busy = (dual ? half : m) * own;
+        for (uint64_t c = s + p->stages; c < y.chunks; c += p->stages)
             busy += (dual ? half : m) * chunk_s(&y, c, false);
         if (dual)
             busy += (m - half) * chunk_s(&y, p->stages - 1 - s, false);
@@ -421,8 +422,8 @@ static void bound_whole(const struct pipeline *p, struct pipeline_times *out)
             out->busy_s = busy;
             out->busiest = s;
         }
-        head += chunk_s(&y, s, true) + send;
-        tail += chunk_s(&y, s, false) - chunk_s(&y, s, true) + send;
+        head += ahead + send;
+        tail += own - ahead + send;
     }
     for (uint64_t c = 0; c < y.chunks; c++) {
         back = p->inference ? 0 : task_s(&y, &(struct task){TASK_BACKWARD, c, 0});

@@ -39,8 +39,11 @@ void floor_chunks_of(const struct plan *plan, struct arena *arena, struct floor_
     out->backward_s = out->forward_s + out->n;
     for (uint64_t i = 0; i < stages; i++)
         stage_layers(plan, i, &held[i]);
-    for (uint64_t i = 0; i < out->n; i++)
+    out->again = arena_alloc(arena, out->n, sizeof *out->again);
+    for (uint64_t i = 0; i < out->n; i++) {
         step_chunk_layers(plan, &held[i % stages], i / stages, chunks, out->layers[i]);
+        out->again[i] = i && step_same_layers(out->layers[i], out->layers[i - 1]);
+    }
     for (unsigned g = 0; g < GROUP_COUNT; g++)
         out->place[g] = comm_place(plan, (enum process_group)g);
 }
@@ -74,7 +77,7 @@ double step_floor_s(const struct step_floor *floor, const struct plan *plan,
     struct pipeline pipe;
     struct pipeline_times times;
     for (size_t i = 0; i < chunks->n; i++) {
-        bool again = i && step_same_layers(chunks->layers[i], chunks->layers[i - 1]);
+        bool again = chunks->again[i];
         forward[i] = again ? forward[i - 1] : pass_s(floor, chunks->layers[i], PASS_FORWARD);
         backward[i] = again ? backward[i - 1] : pass_s(floor, chunks->layers[i], PASS_BACKWARD);
         sum += forward[i] + backward[i];

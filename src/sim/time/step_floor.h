@@ -24,6 +24,7 @@ struct step_floor {
 struct floor_chunks {
     size_t n;
     double (*layers)[SEGMENT_COUNT]; /* [n] in a token's order */
+    bool *again;                     /* [n] the same as the one before */
     double *forward_s, *backward_s;  /* [n] scratch */
     struct comm_place place[GROUP_COUNT];
 };

@@ -62,6 +62,7 @@ enum status stepper_share(struct stepper *s, const struct plan *plan, const stru
     s->values = arena_take(arena, s->work.sizes.n, sizeof *s->values);
     s->even = arena_take(arena, s->work.sizes.n, sizeof *s->even);
     s->op_s = arena_take(arena, s->work.n_ops + 1, sizeof *s->op_s);
+    s->item = arena_take(arena, s->work.n_ops + 1, sizeof *s->item);
     slots_from_plan(&s->plan, &s->slots);
     stepper_price(s, profile, NULL);
     return STATUS_OK;
@@ -160,9 +161,8 @@ double step_tokens(const struct plan *plan)
 /* ---- values ---- */
 
 /* Under static shapes rows are moved as they are reserved, whatever routing gives. */
-static bool moves(const struct stepper *s, const struct op *op)
+static bool moves(enum profile_item item)
 {
-    enum profile_item item = price_item(op, s->values);
     return item == PROFILE_MOVE || item == PROFILE_INDEX || item == PROFILE_ALL_TO_ALL;
 }
 
@@ -188,7 +188,9 @@ static void price_ops(struct stepper *s, bool evenly)
 {
     for (size_t i = 0; i < s->work.n_ops; i++) {
         const struct op *op = &s->work.ops[i];
-        s->op_s[i] = price_op(s, op, evenly && moves(s, op) ? s->even : s->values);
+        enum profile_item item = price_item(op, s->values);
+        s->item[i] = (uint8_t)item;
+        s->op_s[i] = price_op(s, op, evenly && moves(item) ? s->even : s->values);
     }
 }
 
@@ -199,7 +201,11 @@ bool stepper_even(struct stepper *s)
         return false;
     for (size_t i = 0; i < s->work.n_ops; i++) {
         const struct op *op = &s->work.ops[i];
-        s->op_s[i] = stretch_is_least(s, op) || op->loop ? price_op(s, op, s->values) : 0;
+        s->op_s[i] = 0;
+        if (!stretch_is_least(s, op) && !op->loop)
+            continue;
+        s->item[i] = (uint8_t)price_item(op, s->values);
+        s->op_s[i] = price_op(s, op, s->values);
     }
     return true;
 }

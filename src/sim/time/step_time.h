@@ -63,8 +63,9 @@ struct stepper {
     struct slots slots;
     struct pricing pricing;
     uint64_t *values,
-        *even;    /* of the fullest rank; of balanced routing, where shapes are static */
-    double *op_s; /* [work.n_ops] of the last timing */
+        *even;     /* of the fullest rank; of balanced routing, where shapes are static */
+    double *op_s;  /* [work.n_ops] of the last timing */
+    uint8_t *item; /* [work.n_ops] price_item of them at these values */
     struct stepper *draft; /* [DRAFT_PASSES] of a plan that runs one; NULL */
     struct arena *arena, scratch;
     bool bound; /* step_s no more than a pipeline takes (pipeline_bound of sim/time/pipeline),

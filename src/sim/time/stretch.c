@@ -55,8 +55,11 @@ enum time_part stretch_part(enum profile_item item, enum process_group group)
 
 double stretch_share(const struct stepper *s, const struct op *op)
 {
+    uint32_t repeat = s->work.use[op->segment].repeat.node;
+    if (op->layers.node == repeat)
+        return 1;
     double run = (double)s->values[op->layers.node];
-    double layers = (double)s->values[s->work.use[op->segment].repeat.node];
+    double layers = (double)s->values[repeat];
     return run > 0 && layers > 0 && run < layers ? run / layers : 1;
 }
 
@@ -78,9 +81,9 @@ static bool in_scope(const char *scope, const struct op *op)
 
 /* A captured graph launches all of it; `partial` leaves routed work to the host, whose shapes
  * the graph does not know, or what stack.graph_modules does not name. */
-static bool is_captured(const struct stepper *s, const struct op *op, enum profile_item item)
+static bool is_captured(const struct stepper *s, enum graphs graphs, const struct op *op,
+                        enum profile_item item)
 {
-    enum graphs graphs = step_graphs(&s->plan);
     const struct word_list *scopes = &s->plan.stack.graph_modules;
     bool reads = s->plan.workload.mode == MODE_TRAIN && plan_is_megatron(&s->plan);
     if (graphs != GRAPHS_PARTIAL)
@@ -95,10 +98,11 @@ static bool is_captured(const struct stepper *s, const struct op *op, enum profi
     return false;
 }
 
-static double launch_s(const struct stepper *s, const struct op *op, enum profile_item item)
+static double launch_s(const struct stepper *s, enum graphs graphs, const struct op *op,
+                       enum profile_item item)
 {
     double trips = op->loop ? (double)s->values[op->trips.node] : 1;
-    return is_captured(s, op, item) ? 0 : trips * s->pricing.rates.launch_s;
+    return is_captured(s, graphs, op, item) ? 0 : trips * s->pricing.rates.launch_s;
 }
 
 /* Whether ranks of data parallelism exchange beside computation. What FSDP gathers for backward
@@ -131,15 +135,15 @@ static void add_comm(const struct stepper *s, const struct op *op, enum time_par
         b->hidden_tp_s += r->share * seconds;
 }
 
-static void add_op(const struct stepper *s, size_t i, struct stretch *b)
+static void add_op(const struct stepper *s, size_t i, bool waits, struct stretch *b)
 {
     const struct op *op = &s->work.ops[i];
-    enum profile_item item = price_item(op, s->values);
+    enum profile_item item = (enum profile_item)s->item[i];
     enum profile_item class = profile_item_class(item);
     double share = stretch_share(s, op), seconds = share * s->op_s[i];
     double syncs = share * (double)s->values[op->host_syncs.node] * s->pricing.rates.sync_s;
     enum time_part part = stretch_part(item, op->group);
-    if (step_graphs(&s->plan) != GRAPHS_FULL)
+    if (waits)
         b->sync_s += syncs;
     b->serial_s += seconds;
     b->flop += share * (double)s->values[op->flop.node];
@@ -159,18 +163,18 @@ static void add_op(const struct stepper *s, size_t i, struct stretch *b)
 /* ---- the host ---- */
 
 /* What an op keeps the compute stream busy for: nothing where it runs beside it. */
-static double stream_s(const struct stepper *s, size_t i, enum profile_item item)
+static double stream_s(const struct stepper *s, size_t i, double share)
 {
     const struct op *op = &s->work.ops[i];
     const struct stack *stack = &s->plan.stack;
-    bool link = profile_item_class(item) == PROFILE_COLLECTIVE;
+    enum profile_item class = profile_item_class((enum profile_item)s->item[i]);
+    bool link = class == PROFILE_COLLECTIVE;
     bool sharding = process_group_is_data(op->group);
-    if (profile_item_class(item) == PROFILE_OFFLOAD ||
-        (link && sharding && sharding_beside(s, op)))
+    if (class == PROFILE_OFFLOAD || (link && sharding && sharding_beside(s, op)))
         return 0;
     bool beside =
         link && !sharding && (op->group == GROUP_EP ? stack->overlap_ep : stack->overlap_tp);
-    return stretch_share(s, op) * s->op_s[i] * (beside ? 1 - s->pricing.rates.share : 1);
+    return share * s->op_s[i] * (beside ? 1 - s->pricing.rates.share : 1);
 }
 
 /* Where the host waits in a layer: for the counts before rows are dispatched, or at its end. */
@@ -186,18 +190,18 @@ struct host_layer {
     bool ahead, used;
 };
 
-static void host_op(const struct stepper *s, size_t i, struct host_layer *h)
+static void host_op(const struct stepper *s, enum graphs graphs, size_t i, struct host_layer *h)
 {
     const struct op *op = &s->work.ops[i];
-    enum profile_item item = price_item(op, s->values);
-    double launch = kernel_is_work((enum kernel)op->kernel)
-                        ? stretch_share(s, op) * launch_s(s, op, item)
-                        : 0;
+    enum profile_item item = (enum profile_item)s->item[i];
+    double share = stretch_share(s, op);
+    double launch =
+        kernel_is_work((enum kernel)op->kernel) ? share * launch_s(s, graphs, op, item) : 0;
     if (h->waits_s > 0 && waits_before(op)) {
         launch_wait(&h->launch, h->waits_s);
         h->waits_s = 0;
     }
-    launch_op(&h->launch, launch, stream_s(s, i, item));
+    launch_op(&h->launch, launch, stream_s(s, i, share));
     h->launches_s += launch;
     h->ahead = h->ahead || op->ahead;
     h->used = true;
@@ -251,7 +255,8 @@ static bool counts(const struct stepper *s, const struct op *op, enum which whic
     return which == ALL_OPS || stretch_is_routed(op);
 }
 
-static void add_host(const struct stepper *s, enum which which, struct stretches *out)
+static void add_host(const struct stepper *s, enum graphs graphs, enum which which,
+                     struct stretches *out)
 {
     struct host_layer layers[SEGMENT_COUNT][PASSES];
     for (unsigned i = 0; i < SEGMENT_COUNT * PASSES; i++) {
@@ -264,7 +269,7 @@ static void add_host(const struct stepper *s, enum which which, struct stretches
         unsigned pass = op->phase == PHASE_FORWARD ? PASS_FORWARD : PASS_BACKWARD;
         if (op->phase != PHASE_UPDATE && op->group != GROUP_PP && op->kind != OP_SYNC &&
             counts(s, op, which))
-            host_op(s, i, &layers[op->segment][pass]);
+            host_op(s, graphs, i, &layers[op->segment][pass]);
     }
     for (unsigned i = 0; i < SEGMENT_COUNT * PASSES; i++) {
         struct host_layer *h = &layers[i / PASSES][i % PASSES];
@@ -345,6 +350,7 @@ static double send_s(const struct stepper *s, size_t i)
 
 static void fill(struct stretches *out, const struct stepper *s, enum which which)
 {
+    enum graphs graphs = step_graphs(&s->plan);
     *out = (struct stretches){.send_s = 0};
     for (size_t i = 0; i < s->work.n_ops; i++) {
         const struct op *op = &s->work.ops[i];
@@ -355,12 +361,12 @@ static void fill(struct stretches *out, const struct stepper *s, enum which whic
         else if (op->group == GROUP_PP)
             out->send_s = send_s(s, i);
         else
-            add_op(s, i,
+            add_op(s, i, graphs != GRAPHS_FULL,
                    &out->layer[op->segment]
                               [op->phase == PHASE_FORWARD ? PASS_FORWARD : PASS_BACKWARD]);
     }
-    if (step_graphs(&s->plan) != GRAPHS_FULL)
-        add_host(s, which, out);
+    if (graphs != GRAPHS_FULL)
+        add_host(s, graphs, which, out);
     hide_loops(s, out);
     for (unsigned i = 0; i < SEGMENT_COUNT * PASSES; i++) {
         if (!segment_has_experts((enum segment)(i / PASSES)))
