@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "sim/memory/saved.h"
-#include "work/list/size_part.h"
 
 enum { ONE = 1000, ORDER_SAVED = 2 }; /* a copy, in thousandths; of work_order */
 
@@ -46,7 +45,7 @@ struct refold {
     struct arena *arena;
     uint8_t still[SLOT_COUNT]; /* [n_still] slots that do not move */
     size_t n_still;
-    struct size_part part;
+    struct sizes_moving part;
     struct sum lasting[SUMS];
     struct heap *heaps;
     size_t n_heaps;
@@ -97,7 +96,7 @@ static struct sum sum_of(size_t most, struct arena *arena)
 static void sum_add(const struct refold *r, struct sum *sum, const struct buffer *buffer)
 {
     uint32_t node = buffer->all.node, *at = &sum->nodes[sum->n++];
-    if (r->part.has[node]) {
+    if (r->part.moves[node]) {
         *at = node;
         return;
     }
@@ -203,7 +202,7 @@ struct refold *refold_create(const struct work *work, size_t n_points, struct ar
     for (unsigned i = 0; i < SLOT_COUNT; i++)
         if (!moves[i])
             r->still[r->n_still++] = (uint8_t)i;
-    sizes_part(&work->sizes, moves, arena, &r->part);
+    sizes_move(&work->sizes, moves, arena, &r->part);
     add_buffers(r);
     add_moments(r);
     return r;
@@ -347,7 +346,7 @@ bool refold_peak(struct refold *r, size_t point, const struct slots *slots,
                  struct refold_peak *out)
 {
     struct point *p = &r->points[point];
-    if (stands_at(r, p, slots) ? !sizes_eval_part(&r->work->sizes, slots, &r->part, p->values)
+    if (stands_at(r, p, slots) ? !sizes_eval_moved(&r->work->sizes, &r->part, slots, p->values)
                                : !point_take(r, p, slots))
         return false;
     fold(r, p, out);

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/checked.h"
-#include "work/list/size_part.h"
 
 enum { CONSTANTS = 2 };
 
@@ -280,16 +279,6 @@ bool sizes_eval(const struct sizes *sizes, const struct slots *slots, uint64_t *
     return !overflow;
 }
 
-/* Some of them, in order. */
-static bool nodes_eval(const struct sizes *sizes, const struct slots *slots,
-                       const uint32_t *nodes, size_t n, uint64_t *values)
-{
-    bool overflow = false;
-    for (size_t i = 0; i < n; i++)
-        values[nodes[i]] = node_eval(&sizes->nodes[nodes[i]], slots, values, &overflow);
-    return !overflow;
-}
-
 static bool is_scaled(const struct size_node *node)
 {
     return node->op == NODE_SCALE || node->op == NODE_SCALE_UP;
@@ -312,7 +301,8 @@ static void list_moving(const struct sizes *sizes, struct sizes_moving *moving)
     for (uint32_t i = 0; i < sizes->n; i++) {
         const struct size_node *node = &sizes->nodes[i];
         if (node->op != NODE_SLOT)
-            moving->moves[i] = is_scaled(node) || reads_marked(node, moving->moves);
+            moving->moves[i] =
+                (is_scaled(node) && !moving->reals_stay) || reads_marked(node, moving->moves);
         if (moving->moves[i])
             moving->nodes[moving->n++] = i;
         else if (node->op == NODE_SLOT)
@@ -343,6 +333,28 @@ static void begin_moving(const struct sizes *sizes, struct sizes_moving *moving,
     list_moving(sizes, moving);
 }
 
+void sizes_move(const struct sizes *sizes, const bool moves[SLOT_COUNT], struct arena *arena,
+                struct sizes_moving *moving)
+{
+    *moving = (struct sizes_moving){.reals_stay = true};
+    begin_moving(sizes, moving, arena);
+    for (uint32_t i = 0; i < sizes->n; i++)
+        if (sizes->nodes[i].op == NODE_SLOT)
+            moving->moves[i] = moves[sizes->nodes[i].a];
+    list_moving(sizes, moving);
+}
+
+bool sizes_eval_moved(const struct sizes *sizes, const struct sizes_moving *moving,
+                      const struct slots *slots, uint64_t *values)
+{
+    bool overflow = false;
+    for (uint32_t i = 0; i < moving->n; i++) {
+        uint32_t at = moving->nodes[i];
+        values[at] = node_eval(&sizes->nodes[at], slots, values, &overflow);
+    }
+    return !overflow;
+}
+
 bool sizes_eval_moving(const struct sizes *sizes, struct sizes_moving *moving,
                        const struct slots *slots, struct arena *arena, uint64_t *values)
 {
@@ -354,29 +366,7 @@ bool sizes_eval_moving(const struct sizes *sizes, struct sizes_moving *moving,
         list_moving(sizes, moving);
         return moving->known = sizes_eval(sizes, slots, values);
     }
-    return nodes_eval(sizes, slots, moving->nodes, moving->n, values);
-}
-
-/* ---- some of them ---- */
-
-void sizes_part(const struct sizes *sizes, const bool moves[SLOT_COUNT], struct arena *arena,
-                struct size_part *out)
-{
-    out->n = 0;
-    out->has = arena_take(arena, sizes->n + 1, sizeof *out->has);
-    out->nodes = arena_take(arena, sizes->n + 1, sizeof *out->nodes);
-    for (uint32_t i = 0; i < sizes->n; i++) {
-        const struct size_node *node = &sizes->nodes[i];
-        out->has[i] = node->op == NODE_SLOT ? moves[node->a] : reads_marked(node, out->has);
-        if (out->has[i])
-            out->nodes[out->n++] = i;
-    }
-}
-
-bool sizes_eval_part(const struct sizes *sizes, const struct slots *slots,
-                     const struct size_part *part, uint64_t *values)
-{
-    return nodes_eval(sizes, slots, part->nodes, part->n, values);
+    return sizes_eval_moved(sizes, moving, slots, values);
 }
 
 /* How an operation is written, and how tightly it binds (functions bind tightest). */

@@ -61,9 +61,11 @@ bool size_is_zero(const struct sizes *sizes, struct size size); /* the constant 
  * overflowed 64 bits; the values are then saturated. */
 bool sizes_eval(const struct sizes *sizes, const struct slots *slots, uint64_t *values);
 
-/* Which nodes a sweep moves: learned from the slots it evaluates with, kept beside values. */
+/* Which nodes a sweep moves: learned from the slots it evaluates with, kept beside values; or
+ * said (sizes_move). */
 struct sizes_moving {
     bool known;        /* the rest is set, and values hold the nodes that stay */
+    bool reals_stay;   /* what is scaled by a real slot moves with what it scales alone */
     bool *moves;       /* [sizes->n] depends on a slot that has changed, or on a real one */
     uint32_t *nodes;   /* [n] of them, in order */
     uint32_t *staying; /* [n_staying] slots that have not changed */
@@ -75,6 +77,15 @@ struct sizes_moving {
  * other wrote since. False as sizes_eval. Memory from the arena, with the first call. */
 bool sizes_eval_moving(const struct sizes *sizes, struct sizes_moving *moving,
                        const struct slots *slots, struct arena *arena, uint64_t *values);
+
+/* Of slots that are said to move, to size one list for many plans that differ in little; real
+ * ones stay. Memory from the arena. */
+void sizes_move(const struct sizes *sizes, const bool moves[SLOT_COUNT], struct arena *arena,
+                struct sizes_moving *moving);
+/* Their values anew; the others are those of slots that differ in none that does not move.
+ * False as sizes_eval. */
+bool sizes_eval_moved(const struct sizes *sizes, const struct sizes_moving *moving,
+                      const struct slots *slots, uint64_t *values);
 
 /* Appends the formula in symbols: "R*T*min(K, e)*H*2". */
 void size_formula(const struct sizes *sizes, struct size size, struct text *out);
