@@ -279,6 +279,16 @@ bool sizes_eval(const struct sizes *sizes, const struct slots *slots, uint64_t *
     return !overflow;
 }
 
+/* Some of them, in order. */
+static bool nodes_eval(const struct sizes *sizes, const struct slots *slots,
+                       const uint32_t *nodes, size_t n, uint64_t *values)
+{
+    bool overflow = false;
+    for (size_t i = 0; i < n; i++)
+        values[nodes[i]] = node_eval(&sizes->nodes[nodes[i]], slots, values, &overflow);
+    return !overflow;
+}
+
 static bool is_scaled(const struct size_node *node)
 {
     return node->op == NODE_SCALE || node->op == NODE_SCALE_UP;
@@ -347,12 +357,7 @@ void sizes_move(const struct sizes *sizes, const bool moves[SLOT_COUNT], struct 
 bool sizes_eval_moved(const struct sizes *sizes, const struct sizes_moving *moving,
                       const struct slots *slots, uint64_t *values)
 {
-    bool overflow = false;
-    for (uint32_t i = 0; i < moving->n; i++) {
-        uint32_t at = moving->nodes[i];
-        values[at] = node_eval(&sizes->nodes[at], slots, values, &overflow);
-    }
-    return !overflow;
+    return nodes_eval(sizes, slots, moving->nodes, moving->n, values);
 }
 
 bool sizes_eval_moving(const struct sizes *sizes, struct sizes_moving *moving,
@@ -366,7 +371,7 @@ bool sizes_eval_moving(const struct sizes *sizes, struct sizes_moving *moving,
         list_moving(sizes, moving);
         return moving->known = sizes_eval(sizes, slots, values);
     }
-    return sizes_eval_moved(sizes, moving, slots, values);
+    return nodes_eval(sizes, slots, moving->nodes, moving->n, values);
 }
 
 /* How an operation is written, and how tightly it binds (functions bind tightest). */
