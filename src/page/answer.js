@@ -9,27 +9,9 @@ function show_error(error) {
   for (const id of ["headline", "verdict", "rest"]) $(id).classList.toggle("stale", !box.hidden);
   if (box.hidden) return;
   box.replaceChildren(make("b", {}, error.where ? error.where + ": " : ""), error.text || "",
-    make("p", { class: "help" }, error.hint || ""));
+    make("p", { class: "help" }, error.hint || ""), ...error.line && state.text
+      ? [button(`Go to line ${error.line}`, () => go_to(error.line, error.column))] : []);
   show_form();
-}
-
-function stack_bar(parts, limit) {
-  const total = parts.reduce((sum, part) => sum + part.bytes, 0);
-  const scale = 960 / Math.max(total, limit, 1);
-  const svg = make("svg", { viewBox: "0 0 960 60", role: "img",
-    "aria-label": `${gib(total)} by category against the limit of ${gib(limit)}` });
-  let x = 0;
-  parts.forEach((part) => {
-    const width = part.bytes * scale;
-    svg.append(make("rect", { x, y: 0, width, height: 34, class: "k-" + part.name },
-      make("title", {}, `${part.name} ${gib(part.bytes)}`)));
-    x += width;
-  });
-  const at = Math.max(limit * scale - 1, 1);
-  svg.append(make("path", { d: `M${at} 0V40`, class: "limit" }),
-    make("text", { x: at, y: 56, "text-anchor": at > 480 ? "end" : "start" },
-      `limit ${gib(limit)}`));
-  return svg;
 }
 
 function fix_button(fix) {
@@ -81,7 +63,7 @@ function show_verdict() {
   $("verdict").replaceChildren(...[
     make("p", { class: "about" }, `${names.model} on ${names.cluster}, stack ${names.stack}; ` +
       `margin ${gib(memory.margin_bytes)}; ${memory.sizing === "worst" ? "worst case" : memory.sizing}, modelled${spread}`),
-    stack_bar(categories, memory.limit_bytes),
+    fitted((width) => draw_stack(categories, memory.limit_bytes, width), $("verdict")),
     make("ul", { class: "legend" }, ...categories.map((part) => make("li", {},
       make("i", { class: "k-" + part.name }), `${part.name} `,
       make("b", {}, gib(part.bytes))))),

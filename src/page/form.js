@@ -168,7 +168,7 @@ function show_form() {
 
 function use_text(text, name) {
   Object.assign(state, { text, name, sets: {} });
-  $("text").value = text;
+  editor.setValue(text);
   refresh(false);
 }
 
@@ -187,7 +187,7 @@ function make_form() {
   });
   for (const id of ["model", "cluster", "stack"])
     $(id).addEventListener("change", () => set_keys({ [id]: $(id).value }));
-  $("take").addEventListener("click", () => use_text($("text").value, "pasted text"));
+  $("take").addEventListener("click", take_text);
   $("reset").addEventListener("click", () => { state.sets = {}; refresh(false); });
   $("other-key").addEventListener("input", () => {
     $("other-help").textContent = help($("other-key").value);
@@ -195,5 +195,6 @@ function make_form() {
   $("other-set").addEventListener("click", () =>
     set_keys({ [$("other-key").value]: $("other-value").value }));
   $("plan").addEventListener("submit", (event) => event.preventDefault());
+  make_editor();
   make_fields();
 }

@@ -57,7 +57,8 @@ function svg_file(svg) {
   const from = svg.querySelectorAll("*");
   copy.querySelectorAll("*").forEach((at, i) => {
     const style = getComputedStyle(from[i]);
-    for (const name of ["fill", "stroke", "stroke-width", "stroke-dasharray", "font"])
+    for (const name of ["fill", "stroke", "stroke-width", "stroke-dasharray", "font",
+      "text-anchor"])
       at.style.setProperty(name, style.getPropertyValue(name));
   });
   copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");

@@ -68,8 +68,7 @@ function show_all() {
   if (state.whole) show_rest();
   if (state.whole && FOLLOWS.includes(state.tab)) show_view();
   const took = `answered in ${answered_ms.toFixed(0)} ms `;
-  $("foot").textContent = `moeplan ${state.result.version}; ${took}` +
-    "on this machine. MIT licence; holds libyaml (MIT) and Random123 (BSD).";
+  $("foot").textContent = `moeplan ${state.result.version}; ${took}on this machine.`;
 }
 
 /* ---- start ---- */
@@ -82,7 +81,6 @@ async function begin() {
   for (const what of ["models", "clusters", "stacks"]) known[what] = await read(what);
   const first = known.examples.find((one) => one.name.startsWith("seed000"));
   if (!take_link()) Object.assign(state, { text: first.text, name: first.name });
-  $("text").value = state.text;
   make_form();
   make_tabs();
   await refresh(false);
@@ -94,5 +92,9 @@ async function begin() {
   document.body.dataset.ready = "yes";
 }
 
-window.addEventListener("hashchange", () => { if (take_link()) refresh(false); });
+window.addEventListener("hashchange", () => {
+  if (!take_link()) return;
+  editor.setValue(state.text);
+  refresh(false);
+});
 begin();

@@ -2,29 +2,7 @@
  * planner played them. */
 "use strict";
 
-/* ---- spans along one axis ---- */
-
-const LANE = 24, NAMES = 150;
-
-/* A row for each lane; `of` gives a span's lane, class and title. */
-function along(label, spans, end, of) {
-  const lanes = [...new Set(spans.map((span) => of(span).lane))];
-  const height = lanes.length * LANE, scale = (960 - NAMES) / end;
-  const svg = make("svg", { viewBox: `0 0 960 ${height + 24}`, role: "img",
-    "aria-label": label });
-  lanes.forEach((lane, i) => svg.append(make("text", { x: 0, y: i * LANE + 16 }, lane)));
-  for (const span of spans) {
-    const { lane, kind, title } = of(span);
-    svg.append(make("rect", { x: (NAMES + span.begin_s * scale).toFixed(2),
-      y: 2 + LANE * lanes.indexOf(lane), height: LANE - 4, class: kind,
-      width: Math.max((span.end_s - span.begin_s) * scale, 0.2).toFixed(2) },
-    make("title", {}, `${title}, ${seconds(span.end_s - span.begin_s)}`)));
-  }
-  svg.append(make("path", { d: `M${NAMES} ${height + 3}H960`, class: "axis" }),
-    make("text", { x: NAMES, y: height + 18 }, "0"),
-    make("text", { x: 960, y: height + 18, "text-anchor": "end" }, seconds(end)));
-  return svg;
-}
+/* ---- figures ---- */
 
 const legend = (kinds) => make("ul", { class: "legend" }, ...kinds.map(([kind, text]) =>
   make("li", {}, make("i", { class: kind }), text)));
@@ -39,19 +17,19 @@ const phase_of = (span) => span.stream !== "tasks" ? ["q-once", "once a step"]
 
 function layer_figure(layer) {
   const parts = [...new Set(layer.spans.map((span) => span.part))];
-  return [along(`one ${layer.of} along time`, layer.spans, layer.end_s, (span) => ({
-    lane: span.stream, kind: "p-" + span.part,
-    title: span.phase ? `${span.op}, ${span.phase}` : span.op })),
+  return [fitted((width) => draw_spans(`one ${layer.of} along time`, layer.spans,
+    layer.end_s, (span) => ({ lane: span.stream, kind: "p-" + span.part,
+      title: span.phase ? `${span.op}, ${span.phase}` : span.op }), width)),
   legend(parts.map((part) => ["p-" + part, part]))];
 }
 
 function step_figure(step) {
   const kinds = new Map(step.spans.map(phase_of));
-  return [along("the step along time", step.spans, step.end_s, (span) => ({
-    lane: `stage ${span.stage}${span.stream === "tasks" ? "" : ", " + span.stream}`,
-    kind: phase_of(span)[0],
-    title: `${span.op}${span.stream === "tasks" ? `, micro-batch ${span.micro_batch + 1}` : ""}`
-  })), legend([...kinds])];
+  return [fitted((width) => draw_spans("the step along time", step.spans, step.end_s,
+    (span) => ({ lane: `stage ${span.stage}${span.stream === "tasks" ? ""
+      : ", " + span.stream}`, kind: phase_of(span)[0],
+    title: span.op + (span.stream === "tasks" ? `, micro-batch ${span.micro_batch + 1}` : "")
+    }), width)), legend([...kinds])];
 }
 
 /* ---- the view ---- */
@@ -59,7 +37,7 @@ function step_figure(step) {
 function figure(title, about, parts, name) {
   return parts && [make("h2", {}, title), make("p", { class: "about" }, about), ...parts,
     make("div", { class: "row" }, button("SVG", () =>
-      download(name + ".svg", "image/svg+xml", svg_file(parts[0]))))];
+      download(name + ".svg", "image/svg+xml", svg_file(parts[0].firstChild))))];
 }
 
 async function show_timelines(place) {

@@ -167,26 +167,107 @@ async function quick_enough() {
   }
 }
 
+/* The pointer over a shape gives the numbers that the command gives. */
+async function hovers(selector, number, row) {
+  const { x, y } = await evaluate(`(() => {
+    const shape = document.querySelectorAll(${JSON.stringify(selector)})[${number}];
+    shape.scrollIntoView({ block: "center" });
+    const box = shape.getBoundingClientRect();
+    return { x: box.x + box.width / 2, y: box.y + box.height / 2 };
+  })()`);
+  await send("Input.dispatchMouseEvent", { type: "mouseMoved", x, y });
+  await until("!document.querySelector('.tip').hidden", "what the pointer is at");
+  const said = await text(".tip");
+  assert(said.includes(`${row.verdict}`) && (row.verdict === "invalid" ||
+    said.includes(`${(row.total_bytes / 2 ** 30).toFixed(2)} GiB of`)), said);
+  await picture("hover");
+  await evaluate("fitted(() => vendor.select(make('svg')))"); /* another chart is drawn */
+  assert(await evaluate("document.querySelector('.tip').hidden"));
+}
+
 async function frontier() {
   await evaluate("state.sets = {}; refresh(false)");
   await settled();
   await tab("Frontier");
-  await until("document.querySelectorAll('#chart rect').length === 112", "a map of 7 by 16");
+  await until("document.querySelectorAll('#chart .point').length === 112", "a map of 7 by 16");
   await picture("frontier");
   const rows = command("frontier", seed, "--over", "parallel.ep=1..64*2", "--over",
     "workload.micro_batch=1..16");
-  const drawn = await evaluate(`[...document.querySelectorAll("#chart rect")]
+  const drawn = await evaluate(`[...document.querySelectorAll("#chart .point")]
     .map((one) => one.getAttribute("class"))`);
-  assert.deepStrictEqual(drawn, rows.map((row) => "v-" + row.verdict));
-  await evaluate(`[...document.querySelectorAll("#chart rect.v-fits")].pop().focus()`);
+  assert.deepStrictEqual(drawn, rows.map((row) => "point v-" + row.verdict));
+  await hovers("#chart .point", 20, rows[20]);
+  /* arrows go from a point to its neighbours; the tabulator stops at one of them */
+  assert.strictEqual(await evaluate(
+    `document.querySelectorAll("#chart .point[tabindex='0']").length`), 1);
+  await evaluate(`document.querySelector("#chart .point[tabindex='0']").focus()`);
+  await press("ArrowDown", 40);
+  await press("ArrowRight", 39);
+  assert.match(await evaluate("document.activeElement.getAttribute('aria-label')"),
+    /^parallel.ep=2, workload.micro_batch=2: /);
+  await evaluate(`[...document.querySelectorAll("#chart .point.v-fits")].pop().focus()`);
   await press("Enter", 13);
   await until("'parallel.ep' in state.sets", "a point became the plan by keyboard");
   await settled();
   assert.strictEqual(await evaluate("state.result.memory.verdict"), "fits");
+  await evaluate(`state.sets = {}; refresh(false)`);
+  await settled();
   await evaluate(`swept[0] = "workload.micro_batch=1..24"; swept[1] = "";
     choose_tab("Frontier")`);
-  await until("document.querySelectorAll('#chart rect').length === 24", "a curve of 24");
+  await until("document.querySelectorAll('#chart .point').length === 24", "a curve of 24");
   await picture("curve");
+  await hovers("#chart .point", 3, command("frontier", seed, "--over",
+    "workload.micro_batch=1..24")[3]);
+  await evaluate(`swept[0] = "parallel.ep=1..64*2"; swept[1] = "workload.micro_batch=1..16";
+    shape = "curves"; choose_tab("Frontier")`);
+  await until("document.querySelectorAll('#chart circle.point').length === 112", "curves");
+  assert.strictEqual(await evaluate("document.querySelectorAll('#chart .curve').length"), 7);
+  await picture("curves");
+  /* as many points as a screen has no shapes for: drawn in runs, chosen by the pointer */
+  await evaluate(`swept[0] = "workload.sequence_length=128..12800+128"; shape = "map";
+    swept[1] = "workload.micro_batch=1..100"; choose_tab("Frontier")`);
+  await until(`/^10000 points/.test(document.querySelector("#chart .about")?.textContent)`,
+    "10,000 points");
+  assert(await evaluate("document.querySelectorAll('#chart .point').length") < 4096);
+  await picture("large");
+  await evaluate(`swept[0] = "parallel.ep=1..64*2"; swept[1] = "workload.micro_batch=1..16"`);
+}
+
+/* The editor: a mistake is marked at its line, the text searched, and keys lead out of it. */
+async function edits() {
+  await evaluate(`use_text("model: deepseek-v3\\ncluster: h100-8x2\\nparalel: {ep: 8}\\n",
+    "x"); $("editing").open = true`);
+  await until("document.querySelector('.CodeMirror-lint-marker-error')", "a mark of the mistake");
+  assert.deepStrictEqual(await evaluate(`(() => {
+    const [one] = editor.state.lint.marked.map((mark) => mark.find().from);
+    return [one.line, one.ch, editor.state.lint.marked.length];
+  })()`), [2, 0, 1]);
+  await until("!$('error').hidden", "the mistake is said");
+  await evaluate(`[...document.querySelectorAll("#error button")].pop().click()`);
+  assert.strictEqual(await evaluate("editor.hasFocus() && editor.getCursor().line"), 2);
+  await picture("editor");
+  await evaluate(`editor.execCommand("find")`);
+  assert(await evaluate("Boolean(document.querySelector('.CodeMirror-dialog input'))"));
+  await press("Escape", 27);
+  await evaluate("editor.focus()");
+  await press("Tab", 9);
+  assert.strictEqual(await evaluate("document.activeElement.id"), "take");
+  await evaluate(`editor.setValue("model: deepseek-v3\\ncluster: h100-8x2\\n")`);
+  await until("!document.querySelector('.CodeMirror-lint-marker-error')", "no mark is left");
+  await click("#take");
+  await settled();
+  assert(await evaluate("$('error').hidden"));
+  await evaluate(`$("editing").open = false; use_text(known.examples.find((one) =>
+    one.name.startsWith("seed000")).text, "seed")`);
+  await settled();
+}
+
+/* Who holds rights in what the page holds, in the page. */
+async function shows_licences() {
+  const said = await text("#licences");
+  for (const name of ["moeplan", "libyaml", "librandom123-dev", "libjs-codemirror", "node-d3-scale",
+    "Marijn Haverbeke", "Mike Bostock", "Kirill Simonov", "D. E. Shaw"])
+    assert(said.includes(name), name);
 }
 
 async function search_and_cancel() {
@@ -297,7 +378,7 @@ async function played_time() {
 async function pastes_jobs() {
   const file = "tests/jobs/maxtext/seed000.yml";
   const text = fs.readFileSync(path.join(root, file), "utf8");
-  await evaluate(`document.getElementById("text").value = ${JSON.stringify(text)};
+  await evaluate(`editor.setValue(${JSON.stringify(text)});
     document.getElementById("take").click()`);
   await settled();
   const said = command("predict", file).memory;
@@ -324,7 +405,7 @@ async function downloads() {
   const press_all = (names) => evaluate(`for (const one of document.querySelectorAll(
     "#view button")) if (${JSON.stringify(names)}.includes(one.textContent)) one.click()`);
   await tab("Frontier");
-  await until("document.querySelectorAll('#chart rect').length > 0", "a chart");
+  await until("document.querySelectorAll('#chart .point').length > 0", "a chart");
   await press_all(["CSV", "SVG"]);
   await tab("Plan");
   await until("document.querySelector('#view pre')", "the plan");
@@ -357,7 +438,7 @@ async function by_keyboard() {
   assert.strictEqual(await evaluate("document.activeElement.textContent"), "Memory");
   await press("ArrowRight", 39);
   assert.strictEqual(await evaluate("document.activeElement.textContent"), "Frontier");
-  await until("document.querySelectorAll('#chart rect').length > 0", "the tab's view");
+  await until("document.querySelectorAll('#chart .point').length > 0", "the tab's view");
   await press("ArrowLeft", 37);
   assert.strictEqual(await evaluate("state.tab"), "Memory");
 }
@@ -391,7 +472,7 @@ async function main() {
   await open(url);
   await picture("start");
   for (const step of [predicts, slides_and_fixes, quick_enough, frontier, search_and_cancel,
-    compares, mistakes, keeps_links, views,
+    compares, mistakes, edits, shows_licences, keeps_links, views,
     played_time, pastes_jobs, downloads, by_keyboard, on_a_phone]) {
     await step();
     console.log(`${step.name}: passed`);
