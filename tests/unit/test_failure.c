@@ -46,6 +46,28 @@ static void texts_of_frameworks(void **state)
         {"cuMemMap failed to map 512 bytes", "NVSHMEM", 1, 512, 0},
         {"NCCL WARN Failed to CUDA calloc async 4096 bytes", "NCCL", 1, 4096, 0},
         {"No available memory for the cache blocks", "vLLM", 1, 0, 0},
+        {"max seq len (131072), (16.00 GiB KV cache is needed, which is larger than the "
+         "available "
+         "KV cache memory (7.00 GiB).",
+         "vLLM", 1, 17179869184, 0},
+        {"Not enough memory. Please try to increase --mem-fraction-static.", "SGLang", 1, 0, 0},
+        {"RESOURCE_EXHAUSTED: Out of memory allocating 4096 bytes.", "XLA", 1, 4096, 0},
+        {"Attempting to reserve 2.00G at the bottom of memory.", "XLA", 1, 2147483648, 0},
+        {"Ran out of memory in memory space hbm. Used 16.00G of 15.48G hbm.", "XLA", 1, 0,
+         17179869184},
+        /* in a container the process has another number than the driver gives it */
+        {"Tried to allocate 20.00 MiB. Process 123 has 8.00 GiB memory in use. Of the "
+         "allocated "
+         "memory 6.00 GiB is allocated by PyTorch",
+         "torch", 1, 20971520, 8589934592},
+        {"Tried to allocate 20.00 MiB. Process 1 has 8.00 GiB memory in use. Process 2 has "
+         "4.00 "
+         "GiB memory in use. Of the allocated memory 6.00 GiB is allocated by PyTorch",
+         "torch", 1, 20971520, 6442450944},
+        /* ROCm says nothing of processes */
+        {"HIP out of memory. Tried to allocate 20.00 MiB. Of the allocated memory 6.00 GiB is "
+         "allocated by PyTorch",
+         "torch", 1, 20971520, 6442450944},
         {"Tried to allocate a lot", NULL, 0, 0, 0},
         {"Tried to allocate 1.2.3 GiB", NULL, 0, 0, 0},
         {"", NULL, 0, 0, 0},

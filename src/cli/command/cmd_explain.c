@@ -46,8 +46,9 @@ static enum status read_failure(const struct invocation *call, struct failure *o
             settings->log ? settings->log : "the text of '--oom'");
     if (!settings->log && file_is_there(text))
         return err_hint(err, "it names a file, which --log reads: --log %.200s", text);
-    return err_hint(err, "moeplan knows those of torch, XLA, vLLM, NVSHMEM and NCCL, and an "
-                         "amount alone: '26.21 GiB'");
+    return err_hint(err,
+                    "moeplan knows those of torch, XLA, vLLM, SGLang, NVSHMEM and NCCL, and "
+                    "an amount alone: '26.21 GiB'");
 }
 
 /* The plan, its routing and what memory it takes. */

@@ -1,6 +1,7 @@
 /* A failed allocation as frameworks report it, and the buffers of a plan that match it. Sources
  * of the texts: pytorch c10/cuda/CUDACachingAllocator.cpp, XLA's and NVSHMEM's issue reports,
- * nccl include/alloc.h, vllm kv_cache_utils.py. Pure; memory from the arena. */
+ * nccl include/alloc.h, vllm kv_cache_utils.py, sglang model_runner.py. Pure; memory from the
+ * arena. */
 #ifndef MOEPLAN_SIM_ANSWER_FAILURE_H
 #define MOEPLAN_SIM_ANSWER_FAILURE_H
 
@@ -13,12 +14,13 @@ struct printed_bytes {
 };
 
 struct failure {
-    const char *source;          /* "torch", "XLA", "vLLM", "NVSHMEM", "NCCL", "amount" */
-    bool segments;               /* the amount is a segment of the CUDA caching allocator */
-    uint64_t line;               /* of the text, from 1 */
-    uint64_t n_lines;            /* lines of the text that report a failure */
+    const char *source; /* "torch", "XLA", "vLLM", "SGLang", "NVSHMEM", "NCCL", "amount" */
+    bool segments;      /* the amount is a segment of the CUDA caching allocator */
+    uint64_t line;      /* of the text, from 1 */
+    uint64_t n_lines;   /* lines of the text that report a failure */
     struct printed_bytes wanted; /* not known: the text states no size */
-    struct printed_bytes in_use; /* by the process */
+    /* by the process; where that is not said, by what PyTorch allocated */
+    struct printed_bytes in_use;
 };
 
 /* An amount at the start of a text: "26.21 GiB", "8.01GiB", "1234 bytes", XLA's "3.5G",

@@ -4,7 +4,8 @@
 #include "base/unit.h"
 #include "sim/answer/failure.h"
 
-/* What stands before the amount; `sized`: an amount follows. The first that a line holds. */
+/* What a line says: the first of these that it holds. `sized`: the amount follows it; before
+ * one that starts with a space it stands, after a bracket. */
 static const struct pattern {
     const char *mark, *source;
     bool sized, segments;
@@ -12,7 +13,12 @@ static const struct pattern {
     {"Tried to allocate ", "torch", true, true},
     {"trying to allocate ", "XLA", true, false},
     {"Attempting to allocate ", "XLA", true, false},
+    {"Attempting to reserve ", "XLA", true, false},
+    {"Out of memory allocating ", "XLA", true, false},
+    {"Ran out of memory in memory space hbm", "XLA", false, false},
     {"No available memory for the cache blocks", "vLLM", false, false},
+    {" KV cache is needed, which is larger than", "vLLM", true, false},
+    {"Not enough memory. Please try to increase --mem-fraction-static", "SGLang", false, false},
     {"cuMemMap failed to map ", "NVSHMEM", true, false},
     {"cuMemCreate failed", "NVSHMEM", false, false},
     {"allocate_physical_memory_to_heap failed", "NVSHMEM", false, false},
@@ -57,6 +63,44 @@ struct printed_bytes failure_amount(const char *text)
                                   to_bytes(value * one + half)};
 }
 
+/* "Process 123 has 8.00 GiB memory in use": whose number it is, a container does not know; of
+ * several nobody says which. */
+static struct printed_bytes only_process(const char *line)
+{
+    struct printed_bytes found = {0};
+    unsigned n = 0;
+    for (const char *at = line; (at = strstr(at, "Process ")) != NULL;) {
+        at += strlen("Process ");
+        const char *has = at + strspn(at, "0123456789");
+        if (has > at && strncmp(has, " has ", 5) == 0 && ++n == 1)
+            found = failure_amount(has + 5);
+    }
+    return n == 1 ? found : (struct printed_bytes){0};
+}
+
+static struct printed_bytes amount_after(const char *line, const char *mark)
+{
+    const char *at = strstr(line, mark);
+    return at ? failure_amount(at + strlen(mark)) : (struct printed_bytes){0};
+}
+
+static struct printed_bytes find_use(const char *line)
+{
+    struct printed_bytes use = amount_after(line, "this process has ");
+    if (!use.known)
+        use = amount_after(line, "memory space hbm. Used ");
+    if (!use.known)
+        use = only_process(line);
+    return use.known ? use : amount_after(line, "Of the allocated memory ");
+}
+
+static const char *after_bracket(const char *line, const char *at)
+{
+    while (at > line && at[-1] != '(')
+        at--;
+    return at;
+}
+
 static bool find_in_line(const char *line, struct failure *out)
 {
     for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++) {
@@ -65,14 +109,14 @@ static bool find_in_line(const char *line, struct failure *out)
             continue;
         struct printed_bytes wanted = {0};
         if (patterns[i].sized)
-            wanted = failure_amount(at + strlen(patterns[i].mark));
+            wanted = failure_amount(patterns[i].mark[0] == ' ' ? after_bracket(line, at)
+                                                               : at + strlen(patterns[i].mark));
         if (patterns[i].sized && !wanted.known)
             continue;
-        const char *use = strstr(line, "this process has ");
-        *out = (struct failure){
-            .source = patterns[i].source, .segments = patterns[i].segments, .wanted = wanted};
-        if (use)
-            out->in_use = failure_amount(use + strlen("this process has "));
+        *out = (struct failure){.source = patterns[i].source,
+                                .segments = patterns[i].segments,
+                                .wanted = wanted,
+                                .in_use = find_use(line)};
         return true;
     }
     return false;
