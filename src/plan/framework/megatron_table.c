@@ -266,8 +266,12 @@ const struct job_flag megatron_flags[] = {
     RULE("optimizer-offload-fraction optimizer_offload_fraction", JOB_VALUE,
          "optimizer.offload", "1 unless given", OPTIMIZER),
     MEMORY("tensor-parallel-num-weight-shards", JOB_VALUE, "1",
-           "weights are cut by tp alone: what is held while they are put together is not "
-           "documented",
+           "weights are cut by tp alone: neither the parts that more ranks would share nor "
+           "what they gather to multiply is counted (generalized tensor parallelism)",
+           PARALLEL),
+    MEMORY("expert-tensor-parallel-num-weight-shards", JOB_VALUE, "1",
+           "weights of experts are cut by etp alone: neither the parts that more ranks would "
+           "share nor what they gather to multiply is counted",
            PARALLEL),
     RULE("use-nccl-ub nccl_ub", JOB_SWITCH, "parallel.double_buffer",
          "true with Megatron-FSDP; registered memory is the same memory", ARGUMENTS),
