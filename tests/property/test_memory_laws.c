@@ -118,6 +118,8 @@ static void draw(struct plan *plan, uint64_t seed)
     plan->precision.compute = rng_below(&rng, 3) ? COMPUTE_BF16 : COMPUTE_FP8;
     plan->moe.path = paths[rng_below(&rng, 4)];
     plan->recompute.kind = (enum recompute)rng_below(&rng, 3);
+    plan->recompute.layers = rng_below(&rng, 3) ? 0 : 1 + rng_below(&rng, 4);
+    plan->recompute.every = 1 + rng_below(&rng, 3);
 }
 
 /* Calls a law for every valid draw; fails when too few are. */

@@ -25,6 +25,10 @@ static void vary(struct rng *rng, struct slots *slots)
         slots->value[layers] = slots->value[layers] ? rng_below(rng, 6) : 0;
         slots->value[flight] =
             rng_below(rng, 3) ? 1000 * (1 + rng_below(rng, 4)) : rng_below(rng, 4000);
+        slots->value[slot_kind_kept((enum layer_kind)i)] =
+            rng_below(rng, slots->value[layers] + 1);
+        slots->value[slot_kind_kept_in_flight((enum layer_kind)i)] =
+            1000 * (1 + rng_below(rng, 4)) - (rng_below(rng, 3) ? 0 : rng_below(rng, 999));
     }
     slots->value[SLOT_STAGE_EMBEDDING] = rng_below(rng, 2);
     slots->value[SLOT_STAGE_HEAD] = rng_below(rng, 2);
@@ -73,8 +77,10 @@ static void as_whole(void **state)
         struct err err = {0};
         struct plan plan;
         struct work work;
-        if (plan_shaped(&plan, (enum stack_kind)(seed % STACK_COUNT), seed) &&
-            work_build(&plan, &arena, &work, &err) == STATUS_OK) {
+        bool shaped = plan_shaped(&plan, (enum stack_kind)(seed % STACK_COUNT), seed);
+        plan.recompute.layers = seed / STACK_COUNT % 3;
+        plan.recompute.every = 1 + seed / STACK_COUNT % 2;
+        if (shaped && work_build(&plan, &arena, &work, &err) == STATUS_OK) {
             lists++;
             struct refold *refold = refold_create(&work, POINTS, &arena);
             if (refold)

@@ -71,9 +71,8 @@ static uint64_t layers_held(const struct work *work, const uint64_t *values,
                             const struct buffer *buffer, const struct moment *moment)
 {
     uint64_t layers = saving_layers(work, values, buffer);
-    bool whole = buffer->drop_every || surrounds(buffer, moment) || !layers;
     if (buffer->segment == moment->segment)
-        return layers - !whole;
+        return layers - (saved_by_some(buffer) || surrounds(buffer, moment) ? 0 : 1);
     return saved_before(work, buffer->segment, moment->segment) ? layers : 0;
 }
 
@@ -181,7 +180,7 @@ static void own_bytes(const struct work *work, const uint64_t *values, enum segm
         if (!exists(buffer, schedule) || !layers || segment == SEGMENT_STEP)
             continue;
         uint64_t least =
-            saved_bytes(work, values, buffer, layers, layers - (buffer->drop_every ? 0 : 1));
+            saved_bytes(work, values, buffer, layers, layers - (saved_by_some(buffer) ? 0 : 1));
         *more = saved_bytes(work, values, buffer, layers, layers) - least;
         own->bytes += least;
     }

@@ -149,7 +149,7 @@ static void add_buffers(struct refold *r)
 static bool is_there(const struct buffer *buffer, const struct work_moment *at)
 {
     return buffer->segment == at->segment && buffer->life == LIFE_SAVED && exists(buffer) &&
-           !buffer->drop_every && buffer->first <= at->tick && at->tick <= buffer->last;
+           !saved_by_some(buffer) && buffer->first <= at->tick && at->tick <= buffer->last;
 }
 
 static void add_moment(struct refold *r, const struct work_moment *at, struct sum *sum)
@@ -295,12 +295,11 @@ static bool add_heap(const struct refold *r, const struct point *p, size_t i,
     const struct heap *heap = &r->heaps[i];
     uint64_t repeat = p->values[heap->repeat], flight = p->values[heap->flight];
     uint64_t layers = saved_layers(repeat, 0, heap->drop_every);
-    bool own = heap->segment == segment;
-    uint64_t held = own ? layers - !heap->drop_every
-                        : saved_before(r->work, heap->segment, segment) * layers;
+    bool own = heap->segment == segment, all = !heap->drop_every && !heap->some;
+    uint64_t held = own ? layers - all : saved_before(r->work, heap->segment, segment) * layers;
     if (!layers || segment == SEGMENT_STEP)
         return true;
-    if (own && !heap->drop_every && flight < ONE)
+    if (own && all && flight < ONE)
         return false;
     return heap_bytes(heap, whole_sum(&heap->sum, p->heaps[i], p->values), p->values,
                       saved_copies(flight, layers, held), bytes);

@@ -23,6 +23,13 @@ static inline uint64_t saved_layers(uint64_t repeat, uint64_t away, uint64_t dro
     return drop_every ? here - here / drop_every : here;
 }
 
+/* Whether some layers do not save it: the one at hand may be another than those that do, so
+ * that all of theirs count, and what it holds itself is a transient. */
+static inline bool saved_by_some(const struct buffer *buffer)
+{
+    return buffer->drop_every || buffer->some;
+}
+
 /* Copies, in thousandths, of `flight` thousandths of micro-batches, where this one holds those
  * of so many of the layers. */
 static inline uint64_t saved_copies(uint64_t flight, uint64_t layers, uint64_t held)
