@@ -169,6 +169,26 @@ bool plan_joins_networks(const struct plan *plan)
     return plan->stack.kind == STACK_SGLANG && plan_joined_replicas(plan) > 1;
 }
 
+/* Of a model with experts: others' dp counts engines. */
+uint64_t plan_attention_replicas(const struct plan *plan)
+{
+    bool sglang = plan->stack.kind == STACK_SGLANG && plan->model.moe.experts;
+    return sglang ? plan_engine_replicas(plan) : 1;
+}
+
+/* SGLang models/deepseek_v2.py: dense networks over tp_size unless enable_moe_dense_fully_dp;
+ * logits_processor.py: the head over it unless enable_dp_lm_head. */
+uint64_t plan_dense_replicas(const struct plan *plan)
+{
+    bool dense = model_ffns(&plan->model, FFN_DENSE) > 0;
+    return plan->parallel.dense_apart || !dense ? 1 : plan_attention_replicas(plan);
+}
+
+uint64_t plan_head_replicas(const struct plan *plan)
+{
+    return plan->parallel.head_apart ? 1 : plan_attention_replicas(plan);
+}
+
 uint64_t plan_network_ranks(const struct plan *plan)
 {
     return plan->parallel.tp * (plan_joins_networks(plan) ? plan_joined_replicas(plan) : 1);

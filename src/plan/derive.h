@@ -70,6 +70,11 @@ uint64_t plan_joined_tokens(const struct plan *plan);
 /* Whether all networks behind attention are split over those replicas' ranks and take their
  * tokens together, dense and shared ones too (SGLang), not the routed experts alone. */
 bool plan_joins_networks(const struct plan *plan);
+/* SGLang: replicas of attention in one engine; among how many of them dense networks, and the
+ * head, are split; 1 elsewhere. Their tokens come together there. */
+uint64_t plan_attention_replicas(const struct plan *plan);
+uint64_t plan_dense_replicas(const struct plan *plan);
+uint64_t plan_head_replicas(const struct plan *plan);
 /* Ranks among which the tokens of a MoE layer are shared out: tp, ep where they are on every
  * rank, or 1. */
 uint64_t plan_token_ranks(const struct plan *plan);

@@ -516,7 +516,8 @@ struct parallel {
     uint64_t dp;           /* 0: derived from the cluster */
     uint64_t attention_dp; /* serve: replicas of attention; 0: dp */
     uint64_t batches; /* of decode in flight over the stages of an engine; 0: one a stage */
-    uint64_t dcp;     /* tp ranks that share out the tokens of an engine's cache */
+    bool dense_apart, head_apart; /* SGLang: not shared out over replicas of attention */
+    uint64_t dcp;                 /* tp ranks that share out the tokens of an engine's cache */
     uint64_t zero;
     uint64_t dp_shard;        /* data-parallel ranks that zero shares over; 0: all */
     uint64_t outer_zero;      /* what the groups share out that then hold the same */

@@ -348,9 +348,32 @@ static void experts_lie_both_ways(void **state)
     arena_release(&s.arena);
 }
 
+/* With whole experts on every rank too (--ep 8), and under DeepEP: dense networks over all
+ * ranks unless --moe-dense-tp-size 1, the head unless --enable-dp-lm-head. 3 dense layers of
+ * width 18432 / 8, a head of 129280 / 8 columns in 16 bits. */
+static void dense_networks_are_shared_out_beside_whole_experts(void **state)
+{
+    (void)state;
+    static const char *const whole[] = {"parallel.ep=8 parallel.etp=1",
+                                        "parallel.ep=8 parallel.etp=1 moe.path=deepep_ll"};
+    for (size_t i = 0; i < 2; i++) {
+        struct arena arena = {0};
+        const char *dense = arena_printf(&arena, "%s parallel.dense_apart=true", whole[i]);
+        const char *head = arena_printf(&arena, "%s parallel.head_apart=true", whole[i]);
+        assert_int_equal(held(SGLANG, whole[i], "dense_mlp_weights"), 3 * network(7168, 2304));
+        assert_int_equal(held(SGLANG, whole[i], "head_weights"), 16160 * 7168 * 2);
+        assert_int_equal(held(SGLANG, dense, "dense_mlp_weights"), 3 * network(7168, 18432));
+        assert_int_equal(held(SGLANG, dense, "head_weights"), 16160 * 7168 * 2);
+        assert_int_equal(held(SGLANG, head, "dense_mlp_weights"), 3 * network(7168, 2304));
+        assert_int_equal(held(SGLANG, head, "head_weights"), UINT64_C(129280) * 7168 * 2);
+        arena_release(&arena);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(dense_networks_are_shared_out_beside_whole_experts),
         cmocka_unit_test(sglang_splits_networks_and_not_attention),
         cmocka_unit_test(vllm_splits_experts_alone),
         cmocka_unit_test(every_rank_multiplies_all_rows),

@@ -90,9 +90,10 @@ static const struct job_flag flags[] = {
     NEITHER("hicache-write-policy", JOB_VALUE, SERVER),
     NEITHER("hicache-io-backend", JOB_VALUE, SERVER),
     NEITHER("hicache-mem-layout", JOB_VALUE, SERVER),
-    RULE("moe-dense-tp-size", JOB_VALUE, NULL,
-         "1 with dp attention over all ranks: dense networks are whole there", SERVER),
-    RULE("enable-dp-lm-head", JOB_SWITCH, NULL, "the head over attention's ranks", SERVER),
+    RULE("moe-dense-tp-size", JOB_VALUE, "parallel.dense_apart",
+         "1: every replica of attention has whole dense networks", SERVER),
+    RULE("enable-dp-lm-head", JOB_SWITCH, "parallel.head_apart", "with enable-dp-attention",
+         SERVER),
     DIRECT("moe-runner-backend", JOB_VALUE, "stack.experts",
            "auto=auto triton=triton triton_kernel=triton_oai cutlass=cutlass "
            "deep_gemm=deepgemm flashinfer_cutlass=flashinfer flashinfer_trtllm=trtllm_gen "
@@ -353,24 +354,25 @@ static enum status set_states(struct job *job)
     return STATUS_OK;
 }
 
-/* Where attention is on one rank each, a plan has dense networks whole there already, and the
- * head over attention's ranks; but replicas that join their tokens share both out. */
-static enum status check_dense(struct job *job, const struct degrees *d)
+/* Dense networks lie over all ranks, or are whole on each (the only size that it takes); the
+ * head over all, or over those of a replica of attention. */
+static enum status set_ends(struct job *job, const struct degrees *d)
 {
     uint64_t dense = 0, ranks = d->inside ? d->tp / d->dp : d->tp;
-    bool head = false, joined = is_joined(job);
+    bool head = false, replicas = d->inside && d->dp > 1;
     TRY(job_count(job, "moe-dense-tp-size", &dense));
     TRY(job_switch(job, "enable-dp-lm-head", &head));
-    ranks = joined ? d->tp : ranks;
-    if (dense && dense != ranks)
+    if (replicas && dense)
+        job_set(job, "parallel.dense_apart", dense < d->tp ? "true" : "false",
+                "moe-dense-tp-size");
+    if (replicas && head)
+        job_set(job, "parallel.head_apart", "true", "enable-dp-lm-head");
+    if (dense && dense < d->tp && dense != ranks)
         job_warn(job, job_setting(job, "moe-dense-tp-size")->mark,
                  "dense networks over %" PRIu64
-                 " ranks matter to memory and are not modelled: they are over %s",
-                 dense, joined ? "all of them" : "attention's");
-    if (head && joined)
-        job_warn(job, job_setting(job, "enable-dp-lm-head")->mark,
-                 "a head over attention's ranks matters to memory and is not modelled: it is "
-                 "over all of them");
+                 " ranks matter to memory and are not modelled: they are over the %" PRIu64
+                 " of attention",
+                 dense, ranks);
     return STATUS_OK;
 }
 
@@ -426,7 +428,7 @@ static enum status sglang_finish(struct job *job)
         backend = "deepep";
     TRY(serving_set_model(job, "model-path"));
     TRY(set_layout(job, &d, backend));
-    TRY(check_dense(job, &d));
+    TRY(set_ends(job, &d));
     TRY(set_batch(job, &d, text_equal(mode, "prefill")));
     TRY(serving_set_formats(job));
     TRY(set_draft(job));
@@ -452,6 +454,10 @@ static enum status sglang_write(struct job_writer *writer)
         writer_count(writer, "dp-size", dp);
     if (inside)
         writer_flag(writer, "enable-dp-attention", NULL);
+    if (inside && p->dense_apart && p->tp == 1)
+        writer_count(writer, "moe-dense-tp-size", 1);
+    if (inside && p->head_apart)
+        writer_flag(writer, "enable-dp-lm-head", NULL);
     writer_direct(writer);
     bool deepep = plan->moe.path == PATH_DEEPEP || plan->moe.path == PATH_DEEPEP_LL;
     if (deepep)

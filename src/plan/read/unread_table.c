@@ -139,6 +139,27 @@ static bool is_limited(const struct plan *plan)
         .holds = plan_speculates, .text = "an engine's draft proposes tokens",                 \
         .otherwise = "no draft proposes tokens"                                                \
     }
+static bool has_replicas(const struct plan *plan)
+{
+    return plan_attention_replicas(plan) > 1;
+}
+
+static bool has_dense(const struct plan *plan)
+{
+    return model_ffns(&plan->model, FFN_DENSE) > 0;
+}
+
+#define REPLICATED                                                                             \
+    {                                                                                          \
+        .kind = CONDITION_OTHER, .key = "parallel.dp", .holds = has_replicas,                  \
+        .text = "dp counts replicas of attention in one engine",                               \
+        .otherwise = "no replicas of attention share experts"                                  \
+    }
+#define HAS_DENSE                                                                              \
+    {                                                                                          \
+        .kind = CONDITION_OTHER, .key = "model.dense_layers", .holds = has_dense,              \
+        .text = "the model has dense layers", .otherwise = "the model has no dense layers"     \
+    }
 #define PARTS_BY_CHECKPOINT                                                                    \
     {                                                                                          \
         .kind = CONDITION_OTHER, .key = "precision.plain", .holds = plan_parts_by_checkpoint,  \
@@ -377,6 +398,8 @@ const struct unread_row unread_rows[] = {
          ABOVE("parallel.zero", 0)),
     WHEN("parallel.attention_dp", ANSWERS),
     WHEN("parallel.batches", ENGINE, MODE(BIT(MODE_PREFILL) | BIT(MODE_DECODE)), PIPELINE),
+    WHEN("parallel.dense_apart", STACK(BIT(STACK_SGLANG)), INFERS, REPLICATED, HAS_DENSE),
+    WHEN("parallel.head_apart", STACK(BIT(STACK_SGLANG)), INFERS, REPLICATED),
     WHEN("parallel.dcp", STACK(BIT(STACK_VLLM)), INFERS, TENSOR),
     WHEN("parallel.sp", TENSOR),
     WHEN("parallel.schedule", PIPELINE),

@@ -490,6 +490,12 @@ const struct field schema_table[] = {
     COUNT("parallel.batches", parallel.batches, 0, 10000, "0",
           "engines: batches of decode in flight over the pipeline's stages; fewer leave stages "
           "idle; 0: one a stage, or as many as there are sequences"),
+    BOOL("parallel.dense_apart", parallel.dense_apart, "false",
+         "sglang, dp attention: every replica has dense networks of its own "
+         "(--moe-dense-tp-size 1) in place of a part of those of all"),
+    BOOL("parallel.head_apart", parallel.head_apart, "false",
+         "sglang, dp attention: every replica has a head of its own (--enable-dp-lm-head) in "
+         "place of a part of that of all"),
     COUNT("parallel.dcp", parallel.dcp, 1, 1e6, "1",
           "vllm: tensor-parallel ranks that share out the tokens of the cache "
           "(--decode-context-parallel-size); what they exchange for it is not timed"),

@@ -9,6 +9,11 @@ struct size dims_joined(struct sizes *z, const struct plan *plan, struct size ow
     return plan_joined_replicas(plan) > 1 ? size_mul(z, own, size_slot(z, SLOT_DP)) : own;
 }
 
+struct size dims_over(struct sizes *z, uint64_t replicas, struct size size)
+{
+    return replicas > 1 ? size_mul(z, size, size_slot(z, SLOT_DP)) : size;
+}
+
 struct size dims_network_ranks(struct sizes *z, const struct plan *plan)
 {
     struct size tp = size_slot(z, SLOT_TP);
@@ -31,8 +36,7 @@ static void fill_rows(struct dims *d)
     rows[ROW_LOCAL] = x->tokens;
     rows[ROW_FULL] =
         gathered ? size_mul(z, x->tokens, dims_token_ranks(z, d->plan)) : x->tokens;
-    rows[ROW_NETWORK] =
-        plan_joins_networks(d->plan) ? dims_joined(z, d->plan, rows[ROW_FULL]) : rows[ROW_FULL];
+    rows[ROW_NETWORK] = dims_over(z, plan_dense_replicas(d->plan), rows[ROW_FULL]);
     rows[ROW_GATHERED] = rows[ROW_RECEIVED_TOKENS] = size_mul(z, x->tokens, x->ranks);
     rows[ROW_SENT] = rows[ROW_RECEIVED] = rows[ROW_ROUTED] = rows_routed(x);
     rows[ROW_COMPUTED] = size_mul(z, rows[ROW_RECEIVED], size_slot(z, SLOT_ETP));
@@ -169,7 +173,9 @@ static void fill_widths(struct dims *d)
         fill_index_widths(d);
     if (has_linear(d))
         fill_linear_widths(d);
-    w[COL_DENSE] = per_network(d, size_slot(z, SLOT_DENSE_INTER));
+    w[COL_DENSE] =
+        size_ceil_div(z, size_slot(z, SLOT_DENSE_INTER),
+                      dims_over(z, plan_dense_replicas(d->plan), size_slot(z, SLOT_TP)));
     w[COL_DENSE_IN] = size_times(z, w[COL_DENSE], inputs);
     w[COL_INTER] = d->letters.inter;
     w[COL_INTER_IN] = size_times(z, w[COL_INTER], inputs);

@@ -317,6 +317,7 @@ uint16_t layer_routed_everywhere(struct layer *l);
 /* The rows of every replica, [n rows, ...]; and of partial sums [n rows, ...] over all their
  * ranks the replica's own `rows`, summed. A step's list only. */
 uint16_t layer_join(struct layer *l, const char *name, uint16_t x);
+uint16_t layer_own(struct layer *l, const char *name, uint16_t sums, struct size rows);
 uint16_t layer_part(struct layer *l, const char *name, uint16_t sums, struct size rows);
 
 /* Whether the experts are split over several replicas of attention: in a step's list. */

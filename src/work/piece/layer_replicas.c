@@ -14,13 +14,13 @@
  * where each has as many. */
 static bool reduces_all(const struct plan *plan)
 {
-    return plan_joins_networks(plan) && plan->workload.mode == MODE_PREFILL;
+    return plan->stack.kind == STACK_SGLANG && plan->workload.mode == MODE_PREFILL;
 }
 
 uint16_t layer_join(struct layer *l, const char *name, uint16_t x)
 {
     const struct buffer *own = &l->work->buffers[x];
-    struct extent all = layer_fixed(dims_joined(l->z, l->plan, own->dims[0]));
+    struct extent all = layer_fixed(size_mul(l->z, own->dims[0], size_slot(l->z, SLOT_DP)));
     bool rows = own->category != CATEGORY_METADATA;
     uint16_t joined = layer_rows(l, arena_join(l->arena, name, "_joined"),
                                  rows ? CATEGORY_COMMUNICATION : own->category, own->dtype, all,
@@ -31,7 +31,7 @@ uint16_t layer_join(struct layer *l, const char *name, uint16_t x)
     return joined;
 }
 
-uint16_t layer_part(struct layer *l, const char *name, uint16_t sums, struct size rows)
+uint16_t layer_own(struct layer *l, const char *name, uint16_t sums, struct size rows)
 {
     uint16_t own =
         layer_rows(l, arena_join(l->arena, name, "_own"), CATEGORY_ACTIVATION,
@@ -39,6 +39,12 @@ uint16_t layer_part(struct layer *l, const char *name, uint16_t sums, struct siz
     layer_collective(l, arena_join(l->arena, "part_", name), GROUP_REPLICAS,
                      reduces_all(l->plan) ? ALL_REDUCE : REDUCE_SCATTER, sums, own,
                      l->work->buffers[sums].bytes);
+    return own;
+}
+
+uint16_t layer_part(struct layer *l, const char *name, uint16_t sums, struct size rows)
+{
+    uint16_t own = layer_own(l, name, sums, rows);
     if (l->plan->parallel.tp == 1)
         return own;
     return layer_all_reduced(l, arena_join(l->arena, name, "_sum"), GROUP_TP, own);

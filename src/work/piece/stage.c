@@ -283,12 +283,18 @@ static uint64_t mtp_matrices(const struct plan *plan, const struct params *param
 static uint64_t joined_away(const struct plan *plan, const struct params *params,
                             const struct stage *stage)
 {
-    uint64_t shared =
-        stage->dense_layers * params->dense_mlp.matrices +
-        stage->moe_layers * (params->shared.matrices + params->residual.matrices) +
-        stage->head * params->head.matrices;
-    return plan_joins_networks(plan) ? shared - ceil_div(shared, plan_joined_replicas(plan))
-                                     : 0;
+    const struct {
+        uint64_t matrices, replicas;
+    } parts[] = {
+        {stage->dense_layers * params->dense_mlp.matrices, plan_dense_replicas(plan)},
+        {stage->moe_layers * (params->shared.matrices + params->residual.matrices),
+         plan_joins_networks(plan) ? plan_joined_replicas(plan) : 1},
+        {stage->head * params->head.matrices, plan_head_replicas(plan)},
+    };
+    uint64_t away = 0;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        away += parts[i].matrices - ceil_div(parts[i].matrices, parts[i].replicas);
+    return away;
 }
 
 static void stage_parameters(const struct plan *plan, const struct params *params,

@@ -63,8 +63,7 @@ static struct size head_width(struct step *s)
 {
     struct sizes *z = s->l.z;
     struct size vocab = s->d.width[COL_VOCAB];
-    return plan_joins_networks(s->plan) ? size_ceil_div(z, vocab, size_slot(z, SLOT_DP))
-                                        : vocab;
+    return size_ceil_div(z, vocab, dims_over(z, plan_head_replicas(s->plan), s->l.one));
 }
 
 static uint16_t logits_of(struct step *s, uint16_t x, struct size rows)
@@ -93,11 +92,21 @@ static uint16_t gathered_logits(struct step *s, uint16_t logits, struct size row
 static uint16_t own_logits(struct step *s, uint16_t logits, struct size rows)
 {
     struct layer *l = &s->l;
-    struct size vocab = size_mul(l->z, head_width(s), size_slot(l->z, SLOT_ETP));
-    uint16_t all =
-        step_rows(s, "logits_joined", CATEGORY_LOGITS, l->work->buffers[logits].dims[0], vocab);
+    struct size part = size_mul(l->z, head_width(s), size_slot(l->z, SLOT_DP));
+    struct size vocab = size_mul(l->z, part, size_slot(l->z, SLOT_TP));
+    struct size joined = l->work->buffers[logits].dims[0];
+    bool tp = s->plan->parallel.tp > 1;
+    uint16_t all = logits;
+    if (tp) {
+        all = step_rows(s, "logits_of_replica", CATEGORY_LOGITS, joined,
+                        size_mul(l->z, head_width(s), size_slot(l->z, SLOT_TP)));
+        layer_collective(l, "gather_logits_tp", GROUP_TP, ALL_GATHER, logits, all,
+                         l->work->buffers[all].bytes);
+    }
+    uint16_t parts = all;
+    all = step_rows(s, "logits_joined", CATEGORY_LOGITS, joined, vocab);
     uint16_t own = step_rows(s, "logits_own", CATEGORY_LOGITS, rows, vocab);
-    layer_collective(l, "gather_logits", GROUP_ETP, ALL_GATHER, logits, all,
+    layer_collective(l, "gather_logits", GROUP_REPLICAS, ALL_GATHER, parts, all,
                      l->work->buffers[all].bytes);
     uint16_t op = step_op(s, "take_own", KERNEL_ROPE, OPERANDS(IN(SRC, all), OUT(DST, own)));
     l->work->ops[op].bytes_read = l->work->buffers[own].bytes;
@@ -108,9 +117,9 @@ static uint16_t own_logits(struct step *s, uint16_t logits, struct size rows)
 static void sample(struct step *s, uint16_t logits, struct size rows)
 {
     struct layer *l = &s->l;
-    uint16_t all = plan_joins_networks(s->plan) ? own_logits(s, logits, rows)
-                   : s->plan->parallel.tp > 1   ? gathered_logits(s, logits, rows)
-                                                : logits;
+    uint16_t all = plan_head_replicas(s->plan) > 1 ? own_logits(s, logits, rows)
+                   : s->plan->parallel.tp > 1      ? gathered_logits(s, logits, rows)
+                                                   : logits;
     uint16_t ids =
         layer_buffer(l, "sampled_ids", CATEGORY_METADATA, DTYPE_I32, RULE_FIXED, 1, &rows);
     step_op(s, "sampler", KERNEL_SAMPLE, OPERANDS(IN(SRC, all), OUT(DST, ids)));
@@ -175,9 +184,9 @@ uint16_t step_head(struct step *s, uint16_t x)
     project_mtp(s, x);
     l->layers = size_mul(l->z, l->layers, losses(s));
     uint16_t normed = step_norm(s, "final_norm", last_rows(s, x, rows));
-    uint16_t in = s->training                    ? step_gathered(s, "head_in", normed)
-                  : plan_joins_networks(s->plan) ? layer_join(l, "head_in", normed)
-                                                 : normed;
+    uint16_t in = s->training                       ? step_gathered(s, "head_in", normed)
+                  : plan_head_replicas(s->plan) > 1 ? layer_join(l, "head_in", normed)
+                                                    : normed;
     uint16_t logits = logits_of(s, in, l->work->buffers[in].dims[0]);
     if (!s->training) {
         sample(s, logits, rows);

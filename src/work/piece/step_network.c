@@ -7,7 +7,7 @@ uint16_t step_dense(struct step *s, uint16_t x)
 {
     struct layer *l = &s->l;
     l->module = MODULE_MLP_NORM;
-    bool joins = plan_joins_networks(s->plan);
+    bool joins = plan_dense_replicas(s->plan) > 1;
     uint16_t normed = step_gathered(s, "mlp_in", step_norm(s, "mlp_norm", x));
     if (joins)
         normed = layer_join(l, "mlp_in", normed);
@@ -17,8 +17,9 @@ uint16_t step_dense(struct step *s, uint16_t x)
                            s->d.width[COL_DENSE]);
     layer_activation(l, "mlp_activation", h, a, layer_no_groups(), s->d.rows[ROW_NETWORK]);
     uint16_t out = step_product(s, "mlp_down", a, "mlp_down_out", CATEGORY_ACTIVATION);
-    out = joins ? layer_part(l, "mlp", out, s->d.rows[ROW_FULL])
-                : step_reduced(s, "mlp_sum", out);
+    if (joins)
+        out = layer_own(l, "mlp", out, s->d.rows[ROW_FULL]);
+    out = step_reduced(s, "mlp_sum", out);
     l->module = MODULE_RESIDUAL;
     return step_add(s, "layer_output", x, out);
 }

@@ -153,13 +153,14 @@ static void dense_mlp(const struct serve *v, enum segment segment, uint16_t hidd
     struct sizes *s = v->s;
     flow_init(&flow, v->work, segment);
     flow_given(&flow, hidden, false);
-    struct size inter =
-        size_ceil_div(s, size_slot(s, SLOT_DENSE_INTER), dims_network_ranks(s, v->plan));
+    uint64_t replicas = plan_dense_replicas(v->plan);
+    struct size inter = size_ceil_div(s, size_slot(s, SLOT_DENSE_INTER),
+                                      dims_over(s, replicas, size_slot(s, SLOT_TP)));
     struct size wide = size_times(s, inter, v->plan->model.moe.glu ? 2 : 1);
     struct serve all = *v;
     uint16_t in = hidden;
-    if (plan_joins_networks(v->plan)) { /* of all replicas that share the network's width */
-        all.tokens = dims_joined(s, v->plan, v->tokens);
+    if (replicas > 1) { /* of all replicas that share the network's width */
+        all.tokens = dims_over(s, replicas, v->tokens);
         in = tensor(&all, &flow, "mlp_joined", CATEGORY_COMMUNICATION, v->hidden);
         flow_op(&flow, tick_of(v, "join_tokens", OP_EXCHANGE), FLOW(hidden), FLOW(in));
     }
@@ -252,8 +253,9 @@ static void head(const struct serve *v)
         buffer.dtype = DTYPE_F32;
         head_buffer(v, buffer);
     }
-    if (plan_joins_networks(v->plan))
-        head_buffer(v, shape(v, "logits_joined", CATEGORY_LOGITS, dims_joined(s, v->plan, rows),
+    uint64_t replicas = plan_head_replicas(v->plan);
+    if (replicas > 1)
+        head_buffer(v, shape(v, "logits_joined", CATEGORY_LOGITS, dims_over(s, replicas, rows),
                              size_slot(s, SLOT_VOCAB)));
 }
 

@@ -5,6 +5,7 @@
 #include "work/list/params.h"
 #include "work/piece/cache.h"
 #include "work/piece/matrix.h"
+#include "plan/derive.h"
 #include "plan/speculation.h"
 #include "work/stack/serve.h"
 
@@ -128,7 +129,8 @@ static void fill_widths(const struct plan *plan, const struct serve_style *style
     widths[KV_WIDE] = size_mul(s, size_ceil_div(s, size_slot(s, SLOT_KV_HEADS), tp), head);
     widths[KV_UP] = size_mul(s, mine, size_add(s, nope, v));
     widths[V_WIDE] = size_mul(s, mine, v);
-    widths[DENSE] = size_ceil_div(s, size_slot(s, SLOT_DENSE_INTER), networks);
+    widths[DENSE] = size_ceil_div(s, size_slot(s, SLOT_DENSE_INTER),
+                                  dims_over(s, plan_dense_replicas(plan), tp));
     widths[INTER] = padded(s, size_slot(s, SLOT_INTER), style->experts.inter_multiple);
     widths[ROUTED] = size_row_width(s, plan);
     widths[EXPERT_HIDDEN] = padded(s, widths[ROUTED], style->experts.hidden_multiple);
@@ -288,7 +290,9 @@ static void ends(const struct plan *plan, struct work *work)
     struct size table = size_times(s, size_mul(s, part, hidden), 2);
     state(work, "embedding_weights", DTYPE_BF16, table, size_slot(s, SLOT_STAGE_EMBEDDING),
           NULL);
-    struct size rows = size_ceil_div(s, size_slot(s, SLOT_VOCAB), dims_network_ranks(s, plan));
+    struct size rows =
+        size_ceil_div(s, size_slot(s, SLOT_VOCAB),
+                      dims_over(s, plan_head_replicas(plan), size_slot(s, SLOT_TP)));
     if (!plan->model.tied_embeddings)
         state(work, "head_weights", DTYPE_BF16, size_times(s, size_mul(s, rows, hidden), 2),
               size_slot(s, SLOT_STAGE_HEAD), NULL);
