@@ -109,8 +109,8 @@ static const struct job_flag flags[] = {
     NEITHER("deepspeed_moe_layer_cls_names", JOB_VALUE, ACCELERATE),
     NEITHER("zero3_init_flag", JOB_VALUE, ACCELERATE),
     NEITHER("zero3_save_16bit_model", JOB_VALUE, ACCELERATE),
-    NEITHER("num_gpus", JOB_VALUE, CONFIG),
-    NEITHER("num_nodes", JOB_VALUE, CONFIG),
+    RULE("num_gpus", JOB_VALUE, "cluster", "ranks of a node", CONFIG),
+    RULE("num_nodes", JOB_VALUE, "cluster", "nodes", CONFIG),
     NEITHER("hostfile", JOB_VALUE, CONFIG),
     NEITHER("master_port", JOB_VALUE, CONFIG),
 };
@@ -293,6 +293,9 @@ static enum status set_zero_rest(struct job *job)
 static enum status deepspeed_finish(struct job *job)
 {
     uint64_t ranks;
+    /* the launcher's, in the job's size by now */
+    job_setting(job, "num_gpus");
+    job_setting(job, "num_nodes");
     job_set(job, "workload.mode", "train", "");
     TRY(set_layout(job, &ranks));
     TRY(trainer_set_batch(job, "train_batch_size", "train_micro_batch_size_per_gpu", ranks));

@@ -324,9 +324,44 @@ static enum status apply_direct(struct job *job)
 
 /* ---- what was not read ---- */
 
-static const char *flag_name_at(const void *framework, size_t i)
+enum { NEAR_NAME = 64 };
+
+/* A name with dashes; false when it is longer than that. */
+static bool dashed(const char *name, size_t length, char out[NEAR_NAME])
 {
-    return ((const struct job_framework *)framework)->flags[i].names;
+    if (length >= NEAR_NAME)
+        return false;
+    for (size_t i = 0; i < length; i++)
+        out[i] = name[i] == '_' ? '-' : name[i];
+    out[length] = '\0';
+    return true;
+}
+
+/* Two edits away, or most of it: the parsers of Python's frameworks take a name's beginning. */
+static bool is_near(const struct job_flag *flag, const char *known, const char *name)
+{
+    size_t length = strlen(name), whole = strlen(known);
+    if (whole > 4 && text_distance(known, name) <= 2)
+        return true;
+    return flag->read != JOB_NEITHER && text_starts(known, name) && 3 * length >= 2 * whole;
+}
+
+/* The flag that an unknown one was meant to be, or NULL. */
+static const char *near_flag(const struct job *job, const char *unknown)
+{
+    char name[NEAR_NAME], known[NEAR_NAME];
+    if (strlen(unknown) <= 4 || !dashed(unknown, strlen(unknown), name))
+        return NULL;
+    for (size_t i = 0; i < *job->framework->n_flags; i++) {
+        const struct job_flag *flag = &job->framework->flags[i];
+        for (const char *at = flag->names; *at;) {
+            size_t n = strcspn(at, " ");
+            if (dashed(at, n, known) && is_near(flag, known, name))
+                return arena_strndup(job->arena, at, n);
+            at += n + (at[n] == ' ');
+        }
+    }
+    return NULL;
 }
 
 static void note_setting(struct job *job, struct setting *s)
@@ -334,11 +369,8 @@ static void note_setting(struct job *job, struct setting *s)
     const struct job_flag *flag = s->flag;
     s->used = true;
     if (!flag) {
-        const char *nearest =
-            text_nearest(s->name, *job->framework->n_flags, flag_name_at, job->framework);
-        bool close = nearest && !strchr(nearest, ' ') && strlen(s->name) > 4 &&
-                     text_distance(nearest, s->name) <= 2;
-        if (close)
+        const char *nearest = near_flag(job, s->name);
+        if (nearest)
             job_warn(job, s->mark, "'%s' is not known; did you mean '%s'?", s->said, nearest);
         else
             job_note(job, false, s->mark, s->said);
