@@ -66,6 +66,13 @@ function put_axis(svg, axis, x, y, least = 44) {
     .call(axis);
 }
 
+/* What a chart's axes are, on as many lines as it takes. */
+function put_caption(svg, parts, width, y) {
+  const lines = width < 520 ? parts : [parts.join("; ")];
+  svg.append("g").selectAll("text").data(lines).enter().append("text").attr("x", 0)
+    .attr("y", (_, i) => y + 15 * i).text((line) => line);
+}
+
 const in_gib = (bytes) => (bytes / GIB).toFixed(bytes < 100 * GIB ? 1 : 0);
 
 /* ---- memory by category against the limit ---- */

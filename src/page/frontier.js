@@ -87,13 +87,13 @@ function draw_map(names, points, width) {
   const x = vendor.scaleBand().domain(columns).range([left, width - 4]).paddingInner(gap);
   const y = vendor.scaleBand().domain(rows).range([0, tall])
     .paddingInner(rows.length > 100 ? 0 : 0.05);
-  const svg = canvas(width, tall + 48, { role: "group",
+  const svg = canvas(width, tall + 76, { role: "group",
     "aria-label": `memory over ${names.join(" and ")}` });
   draw_cells(svg, names, points, x, y);
   put_axis(svg, vendor.axisBottom(x).tickSize(0).tickPadding(6), 0, tall);
   put_axis(svg, vendor.axisLeft(y).tickSize(0).tickPadding(6), left, 0, 14);
-  svg.append("text").attr("x", 0).attr("y", tall + 40)
-    .text(`${names[0]} down, ${names[1]} across; GiB of a rank`);
+  put_caption(svg, [`${names[0]} down`, `${names[1]} across`, "GiB of a rank"], width,
+    tall + 40);
   return hover(svg, (px, py) => {
     const [column, row] = [Math.floor((px - left) / x.step()), Math.floor(py / y.step())];
     const point = columns[column] && rows[row] && points[row * columns.length + column];
@@ -141,7 +141,7 @@ function draw_curves(names, points, width) {
   const x = vendor.scalePoint().domain([...new Set(points.map((p) => p.values[key]))])
     .range([52, width - (key ? 64 : 16)]).padding(0.3);
   const y = vendor.scaleLinear().domain([0, top * 1.05]).nice().range([tall, 12]);
-  const svg = canvas(width, tall + 48, { role: "group",
+  const svg = canvas(width, tall + 76, { role: "group",
     "aria-label": `memory over ${names.join(" and ")}` });
   put_axis(svg, vendor.axisBottom(x).tickPadding(6), 0, tall);
   put_axis(svg, vendor.axisLeft(y).ticks(6), 52, 0);
@@ -153,8 +153,8 @@ function draw_curves(names, points, width) {
       .attr("class", (p) => "point v-" + p.verdict).attr("cx", (p) => place(p)[0])
       .attr("cy", (p) => place(p)[1]).attr("r", x.step() > 12 ? 4.5 : 2),
     names, x.domain().length);
-  svg.append("text").attr("x", 0).attr("y", tall + 42).text(`${names[key]} across` +
-    (key ? `, a curve for each ${names[0]}` : "") + "; GiB of a rank");
+  put_caption(svg, [`${names[key]} across`, ...key ? [`a curve for each ${names[0]}`] : [],
+    "GiB of a rank"], width, tall + 42);
   const stops = x.domain().map((value) => x(value));
   return hover(svg, (px, py) => {
     const value = x.domain()[vendor.bisectCenter(stops, px)];

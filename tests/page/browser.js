@@ -445,10 +445,17 @@ async function by_keyboard() {
 
 async function on_a_phone() {
   await size(390, 844, true);
-  await tab("Memory");
-  const wide = await evaluate("document.documentElement.scrollWidth");
-  await picture("phone");
-  assert(wide <= 390, `${wide} wide on a phone of 390`);
+  for (const name of ["Frontier", "Search", "Compare", "Time", "More", "Plan", "Report",
+    "Memory"]) {
+    await evaluate(`$("editing").open = ${name === "Frontier"}; editor.refresh()`);
+    await tab(name);
+    if (name === "Frontier")
+      await until("document.querySelectorAll('#chart .point').length > 0", "a chart");
+    if (name === "Time") await until("document.querySelector('#timelines svg')", "a timeline");
+    await picture("phone-" + name.toLowerCase());
+    const wide = await evaluate("document.documentElement.scrollWidth");
+    assert(wide <= 390, `${wide} wide on a phone of 390: ${name}`);
+  }
   /* the verdict stays in sight where the last of the keys stands */
   const top = await evaluate(`$("reset").scrollIntoView({ block: "center" }),
     $("headline").getBoundingClientRect().top`);
