@@ -5,6 +5,7 @@
 #include "plan/speculation.h"
 #include "sim/search/search_parts.h"
 #include "sim/time/step_floor.h"
+#include "work/piece/stage.h"
 #include "work/stack/stack.h"
 
 enum { KINDS = 8 };
@@ -207,11 +208,21 @@ bool search_least_memory(struct search_bounds *b, struct search_place *place,
 }
 
 /* Engines' limits follow from what a step holds. */
+/* Whether as many micro-batches are in flight as with smaller ones, whatever the schedule
+ * holds. Where they are fewer, one large micro-batch may need less than several small ones. */
+static bool flight_stays(const struct plan *plan)
+{
+    const struct parallel *p = &plan->parallel;
+    return p->pp == 1 ||
+           (p->schedule != PIPELINE_GPIPE && stage_micro_batches(plan) >= 3 * p->pp);
+}
+
 bool search_rises(struct search_bounds *b, const struct search_place *place,
                   const struct plan *plan, const uint8_t index[SEARCH_KEYS])
 {
     const struct list *list = list_of(b, place, plan, index);
-    return plan->workload.mode == MODE_TRAIN && !list->refused && list->work.n_schedules == 1;
+    return plan->workload.mode == MODE_TRAIN && !list->refused && list->work.n_schedules == 1 &&
+           flight_stays(plan);
 }
 
 /* ---- seconds ---- */
