@@ -11,6 +11,16 @@
 #include "work/piece/stage.h"
 #include "work/stack/stack.h"
 
+static void say_recompute(const struct plan *plan, struct text *text)
+{
+    uint64_t together = plan_recomputes_together(plan);
+    text_printf(text, "; recompute %s", words_recompute[plan->recompute.kind]);
+    if (plan_recomputes_some(plan))
+        text_printf(text, " of %" PRIu64 " layers a stage", plan->recompute.layers);
+    if (together > 1)
+        text_printf(text, ", %" PRIu64 " layers together", together);
+}
+
 static const char *short_count(uint64_t value, struct arena *arena)
 {
     static const struct {
@@ -55,7 +65,7 @@ void screen_software(struct screen *screen)
     if (plan_moe_layers(plan) > 0 && experts != EXPERTS_AUTO)
         text_printf(&text, "; experts %s", words_experts[experts]);
     if (plan->workload.mode == MODE_TRAIN)
-        text_printf(&text, "; recompute %s", words_recompute[plan->recompute.kind]);
+        say_recompute(plan, &text);
     else
         text_printf(&text, "; %s", words_mode[plan->workload.mode]);
     if (screen->memory->schedule && screen->memory->schedule[0])
