@@ -456,8 +456,9 @@ enum encoder_training { ENCODER_ALL, ENCODER_PROJECTOR, ENCODER_FROZEN };
 
 struct workload_encoder {
     uint64_t patches; /* of a sequence, of all its images; 0: text alone */
-    uint64_t item;  /* patches of the largest image or frame: attention stays within; 0: all */
-    uint64_t limit; /* images of a prompt that an engine takes; 0: it leaves the encoder out */
+    uint64_t item;   /* patches of the largest image or frame: attention stays within; 0: all */
+    bool unprofiled; /* a profile run encodes none */
+    uint64_t limit;  /* images of a prompt that an engine takes; 0: it leaves the encoder out */
     enum encoder_training train;
 };
 
@@ -606,6 +607,7 @@ struct optimizer {
 struct lora {
     uint64_t rank;
     struct word_list targets; /* empty: every linear layer */
+    bool sharded;             /* vLLM: over tp on both sides */
     uint64_t slots;           /* engines: adapters of one batch, which have room each */
     enum dtype format;        /* of the adapters */
 };

@@ -158,6 +158,7 @@ static const struct silent {
     {"recompute.save", "names of tensors, which are not drawn"},
     {"stack.graph_modules", "of partial graphs"},
     {"cluster.device.family", "of profiles that are named after one"},
+    {"lora.sharded", "beside an engine's adapters over tp"},
     {"workload.colocated.tp", "beside an engine's model"},
     {"workload.colocated.fraction", "beside an engine's model"},
     {"stack.loss_chunks", "of the chunked loss"},

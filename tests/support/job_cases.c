@@ -375,6 +375,15 @@ const struct job_case job_cases[] = {
      "lora.rank=32 lora.slots=4 memory.weight_offload=12.5GiB stack.graphs=partial "
      "stack.graph_batch=64",
      0},
+    {"vllm/thinking.sh", "cluster=h200-8x1",
+     "precision.weights=int4_32 model.checkpoint=int4_32 parallel.tp=8 lora.sharded=true "
+     "lora.rank=16 lora.slots=1",
+     0},
+    {"sglang/adapters.sh", "cluster=h200-8x1",
+     "parallel.tp=1 parallel.dp=8 parallel.ep=8 parallel.dense_apart=true "
+     "parallel.head_apart=true lora.slots=4 lora.rank=32 lora.targets=[o_proj] "
+     "workload.micro_batch=64",
+     0},
     {"vllm/overrides.sh", "cluster=h200",
      "model.layers=31 model.max_position=163840 parallel.dcp=8 parallel.tp=8", 0},
     {"vllm/alike.sh", "cluster=h100",

@@ -272,6 +272,9 @@ static void the_profile_run_encodes_the_largest_item(void **state)
         7500 * token);
     assert_int_equal(held(PROFILED, "encoder_hidden", LIFE_TRANSIENT, 0),
                      32768 / 1024 * 1024 * 2 * HIDDEN);
+    assert_int_equal(
+        held(PROFILED "workload.encoder.unprofiled=true", "encoder_hidden", LIFE_TRANSIENT, 0),
+        0);
 }
 
 /* 27 layers of 1,152 are 1.4238 of 24 of 1,024: engines.md 2.1. */

@@ -61,24 +61,33 @@ static uint64_t buffer_bytes(const struct prediction *p, const char *name)
 /* Llama 3.1 8B, a layer: q, k and v have 3 x 4096 + 4096 + 2 x 1024 of a rank, output 2 x 4096,
  * gate and up 2 x (4096 + 14336), down 14336 + 4096: 81,920. Two adapters of rank 16 in 16
  * bits, 32 layers: 160 MiB. Of tp 2: widths of q, k, v, gate and up halved, and inputs of the
- * other two: 3 x 4096 + 3072, 2048 + 4096, 2 x (4096 + 7168), 7168 + 4096: 55,296, 108 MiB. */
+ * other two: 3 x 4096 + 3072, 2048 + 4096, 2 x (4096 + 7168), 7168 + 4096: 55,296, 108 MiB;
+ * with all 4096 halved as well, 40,960, 80 MiB. SGLang has a pool of the same. */
 static void adapters_have_room(void **state)
 {
     (void)state;
     static const struct {
-        const char *cluster, *parallel;
+        const char *cluster, *stack, *parallel, *more;
         uint64_t mib;
-    } rows[] = {{"h100", "tp: 1", 160}, {"h100-2x1", "tp: 2", 108}};
-    for (size_t i = 0; i < 2; i++) {
+    } rows[] = {
+        {"h100", "vllm", "tp: 1", "", 160},
+        {"h100-2x1", "vllm", "tp: 2", "", 108},
+        {"h100-2x1", "vllm", "tp: 2", ", sharded: true", 80},
+        {"h100-2x1", "sglang", "tp: 2", "", 108},
+        /* A 4096 + B 2048 of q alone */
+        {"h100-2x1", "sglang", "tp: 2", ", targets: [q_proj]", 12},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct arena arena = {0};
         uint64_t weights[2];
         for (unsigned with = 0; with < 2; with++) {
             struct prediction p =
                 predict_text(arena_printf(&arena,
-                                          "model: llama-3.1-8b\ncluster: %s\nstack: vllm\n"
+                                          "model: llama-3.1-8b\ncluster: %s\nstack: %s\n"
                                           "workload: {mode: decode, context_length: 4096}\n"
-                                          "parallel: {%s}\nlora: {rank: 16, slots: %u}\n",
-                                          rows[i].cluster, rows[i].parallel, 2 * with),
+                                          "parallel: {%s}\nlora: {rank: 16, slots: %u%s}\n",
+                                          rows[i].cluster, rows[i].stack, rows[i].parallel,
+                                          2 * with, rows[i].more),
                              &arena);
             weights[with] = p.serving.weights_bytes;
         }

@@ -110,10 +110,14 @@ static const struct job_flag flags[] = {
     TIME("ep-dispatch-algorithm", JOB_VALUE, NULL, NULL, SERVER),
     TIME("init-expert-location", JOB_VALUE, "trivial", "placement is as the plan says", SERVER),
     TIME("pp-async-batch-depth", JOB_VALUE, "0", NULL, SERVER),
-    MEMORY("enable-lora", JOB_SWITCH, NULL, "no room for adapters is counted", SERVER),
-    MEMORY("lora-paths", JOB_LIST, NULL, "no room for adapters is counted", SERVER),
-    NEITHER("max-loras-per-batch", JOB_VALUE, SERVER),
-    NEITHER("max-lora-rank", JOB_VALUE, SERVER),
+    RULE("enable-lora", JOB_SWITCH, "lora.slots", "or lora-paths", SERVER),
+    RULE("lora-paths", JOB_LIST, "lora.slots", "with max-lora-rank", SERVER),
+    RULE("max-loras-per-batch", JOB_VALUE, "lora.slots", "8 unless given", SERVER),
+    RULE("max-lora-rank", JOB_VALUE, "lora.rank", "else as the adapters have it", SERVER),
+    RULE("lora-target-modules", JOB_LIST, "lora.targets", "else as the adapters have it",
+         SERVER),
+    NEITHER("max-loaded-loras", JOB_VALUE, SERVER),
+    TIME("lora-backend", JOB_VALUE, NULL, NULL, SERVER),
     RULE("enable-symm-mem", JOB_SWITCH, "memory.reserve", "4 GiB, held before all else",
          SERVER),
     NEITHER("tokenizer-worker-num", JOB_VALUE, SERVER),
@@ -187,7 +191,8 @@ static enum status set_layout(struct job *job, const struct degrees *d, const ch
     job_set_count(job, "parallel.ep", ep,
                   "ep-size moe-a2a-backend enable-deepep-moe enable-ep-moe");
     job_set_count(job, "parallel.etp", d->tp / ep, "ep-size tp-size");
-    job_set(job, "parallel.sp", ep > 1 && tp > 1 ? "true" : "false", "ep-size tp-size");
+    if (tp > 1) /* nothing to say on one rank */
+        job_set(job, "parallel.sp", ep > 1 ? "true" : "false", "ep-size tp-size");
     return STATUS_OK;
 }
 
@@ -376,6 +381,47 @@ static enum status set_ends(struct job *job, const struct degrees *d)
     return STATUS_OK;
 }
 
+/* A pool of max-loras-per-batch adapters (8) of the highest rank, A and B of every target in
+ * the model's format (lora/mem_pool.py). Ranks and targets are in the adapters' own files. */
+static enum status set_adapters(struct job *job)
+{
+    uint64_t slots = 8, rank = 0;
+    bool enabled = false;
+    TRY(job_switch(job, "enable-lora", &enabled));
+    TRY(job_count(job, "max-loras-per-batch", &slots));
+    TRY(job_count(job, "max-lora-rank", &rank));
+    bool named = job_given(job, "lora-paths");
+    if (!enabled && !named)
+        return STATUS_OK;
+    if (!rank) {
+        job_warn(job, job_setting(job, named ? "lora-paths" : "enable-lora")->mark,
+                 "the adapters' rank matters to memory and stands in their files: "
+                 "--max-lora-rank or lora.rank says it");
+        return STATUS_OK;
+    }
+    job_set_count(job, "lora.slots", slots, "max-loras-per-batch enable-lora lora-paths");
+    job_set_count(job, "lora.rank", rank, "max-lora-rank");
+    const struct setting *s =
+        job_given(job, "lora-target-modules") ? job_setting(job, "lora-target-modules") : NULL;
+    if (s && s->n && !text_equal(s->values[0], "all"))
+        job_set_list(job, "lora.targets", s->values, s->n, "lora-target-modules");
+    else if (!s)
+        job_warn(job, job_setting(job, named ? "lora-paths" : "enable-lora")->mark,
+                 "which matrices the adapters stand beside matters to memory and is in their "
+                 "files: all are counted, --lora-target-modules or lora.targets says it");
+    return STATUS_OK;
+}
+
+static void write_adapters(struct job_writer *writer)
+{
+    const struct lora *lora = &writer->plan->lora;
+    if (!lora->slots || !lora->rank)
+        return;
+    writer_flag(writer, "enable-lora", NULL);
+    writer_count(writer, "max-loras-per-batch", lora->slots);
+    writer_count(writer, "max-lora-rank", lora->rank);
+}
+
 static void write_host_cache(struct job_writer *writer)
 {
     const struct memory *m = &writer->plan->memory;
@@ -429,6 +475,7 @@ static enum status sglang_finish(struct job *job)
     TRY(serving_set_model(job, "model-path"));
     TRY(set_layout(job, &d, backend));
     TRY(set_ends(job, &d));
+    TRY(set_adapters(job));
     TRY(set_batch(job, &d, text_equal(mode, "prefill")));
     TRY(serving_set_formats(job));
     TRY(set_draft(job));
@@ -458,6 +505,7 @@ static enum status sglang_write(struct job_writer *writer)
         writer_count(writer, "moe-dense-tp-size", 1);
     if (inside && p->head_apart)
         writer_flag(writer, "enable-dp-lm-head", NULL);
+    write_adapters(writer);
     writer_direct(writer);
     bool deepep = plan->moe.path == PATH_DEEPEP || plan->moe.path == PATH_DEEPEP_LL;
     if (deepep)

@@ -85,13 +85,14 @@ static const struct job_flag flags[] = {
     NEITHER("calculate-kv-scales", JOB_SWITCH, CACHE),
     MEMORY("mm-encoder-tp-mode", JOB_VALUE, "weights",
            "the encoder's weights are over tensor-parallel ranks", MULTIMODAL),
-    MEMORY("skip-mm-profiling", JOB_SWITCH, NULL, "the profile run encodes images", MULTIMODAL),
+    DIRECT("skip-mm-profiling", JOB_SWITCH, "workload.encoder.unprofiled", NULL, NULL,
+           MULTIMODAL),
     TIME("long-prefill-token-threshold", JOB_VALUE, "0", NULL, ENGINE),
     NEITHER("max-seq-len-to-capture", JOB_VALUE, ENGINE),
     RULE("enable-lora", JOB_SWITCH, "lora.slots", "max-loras, 1 unless given", LORA),
     RULE("max-loras", JOB_VALUE, "lora.slots", "with enable-lora", LORA),
     RULE("max-lora-rank", JOB_VALUE, "lora.rank", "with enable-lora: 16 unless given", LORA),
-    MEMORY("fully-sharded-loras", JOB_SWITCH, NULL, "A is whole on every tp rank", LORA),
+    RULE("fully-sharded-loras", JOB_SWITCH, "lora.sharded", "with enable-lora", LORA),
     NEITHER("max-cpu-loras", JOB_VALUE, LORA),
     NEITHER("lora-modules", JOB_LIST, LORA),
     NEITHER("lora-dtype", JOB_VALUE, LORA),
@@ -282,8 +283,9 @@ static enum status set_layout(struct job *job)
     job_set_count(job, "parallel.ep", experts ? tp * dp : 1, "enable-expert-parallel");
     job_set_count(job, "parallel.etp", experts ? 1 : tp * dp,
                   "enable-expert-parallel tensor-parallel-size");
-    job_set(job, "parallel.sp", experts && tp > 1 && dp > 1 ? "true" : "false",
-            "enable-expert-parallel");
+    if (tp > 1) /* nothing to say on one rank */
+        job_set(job, "parallel.sp", experts && dp > 1 ? "true" : "false",
+                "enable-expert-parallel");
     if (redundant)
         job_set_count(job, "moe.redundant_experts", redundant,
                       "eplb-config.num_redundant_experts");
@@ -329,14 +331,18 @@ static enum status set_captured(struct job *job)
 static enum status set_adapters(struct job *job)
 {
     bool enabled = false;
+    bool sharded = false;
     uint64_t slots = 1, rank = 16;
     TRY(job_switch(job, "enable-lora", &enabled));
+    TRY(job_switch(job, "fully-sharded-loras", &sharded));
     TRY(job_count(job, "max-loras", &slots));
     TRY(job_count(job, "max-lora-rank", &rank));
     if (!enabled)
         return STATUS_OK;
     job_set_count(job, "lora.slots", slots, "max-loras enable-lora");
     job_set_count(job, "lora.rank", rank, "max-lora-rank enable-lora");
+    if (sharded)
+        job_set(job, "lora.sharded", "true", "fully-sharded-loras");
     return STATUS_OK;
 }
 
@@ -410,6 +416,8 @@ static void write_adapters(struct job_writer *writer)
         writer_flag(writer, "enable-lora", NULL);
         writer_count(writer, "max-loras", lora->slots);
         writer_count(writer, "max-lora-rank", lora->rank);
+        if (lora->sharded)
+            writer_flag(writer, "fully-sharded-loras", NULL);
     }
     if (!limit)
         writer_flag(writer, "language-model-only", NULL);

@@ -50,6 +50,7 @@ static const struct model_name {
     {"kimi-k2-thinking", "kimi-k2-thinking", NULL, NULL, NULL, "moonshotai/Kimi-K2-Thinking",
      "int4_32"},
     {"kimi-k2.5", "kimi-k2.5", NULL, NULL, NULL, "moonshotai/Kimi-K2.5", "int4_32"},
+    {"kimi-k2.5", "kimi-k2.6", NULL, NULL, NULL, NULL, "int4_32"}, /* same shape */
     {"glm-4.5", "glm-4.5", NULL, NULL, "glm45_355b", "zai-org/GLM-4.5", NULL},
     {"glm-4.5-air", "glm-4.5-air", NULL, NULL, "glm45_air_106b", "zai-org/GLM-4.5-Air", NULL},
     {"glm-4.6", "glm-4.6", NULL, NULL, NULL, "zai-org/GLM-4.6", NULL},
@@ -70,8 +71,12 @@ static const struct model_name {
      "meta-llama/Llama-3.1-8B", NULL},
     {"llama-3.1-70b", "llama-3.1-70b", "llama3.1-70b", "llama3 70B", "llama31_70b",
      "meta-llama/Llama-3.1-70B", NULL},
+    {"llama-3.1-70b", "llama-3.3-70b", NULL, NULL, NULL, NULL, NULL}, /* same shape */
+    {"llama-3.1-70b", "meta-llama-3.1-70b", NULL, NULL, NULL, NULL, NULL},
+    {"llama-3.1-8b", "meta-llama-3.1-8b", NULL, NULL, NULL, NULL, NULL},
     {"llama-3.1-405b", "llama-3.1-405b", "llama3.1-405b", "llama3 405B", "llama31_405b",
      "meta-llama/Llama-3.1-405B", NULL},
+    {"llama-3.1-405b", "meta-llama-3.1-405b", NULL, NULL, NULL, NULL, NULL},
     {"kimi-linear-48b-a3b", "kimi-linear-48b-a3b", NULL, NULL, NULL,
      "moonshotai/Kimi-Linear-48B-A3B-Instruct", NULL},
     {"nemotron-3-nano", "nvidia-nemotron-3-nano-30b-a3b", NULL, NULL, NULL,

@@ -196,7 +196,8 @@ static bool has_dense(const struct plan *plan)
 /* an encoder that images pass in training */
 #define SEES ABOVE("workload.encoder.patches", 0), TRAINS, STACK(TRAINERS)
 /* adapters beside an engine's weights */
-#define ADAPTS STACK(BIT(STACK_VLLM)), INFERS, ABOVE("lora.slots", 0)
+#define ADAPTERS STACK(BIT(STACK_VLLM) | BIT(STACK_SGLANG)), INFERS
+#define ADAPTS ADAPTERS, ABOVE("lora.slots", 0)
 #define COLOCATES TRAINS, NOT_STACK(BIT(STACK_HOST) | ENGINES)
 #define BESIDE ONE_OF("workload.colocated.engine", BIT(ENGINE_ASLEEP) | BIT(ENGINE_AWAKE))
 
@@ -374,6 +375,7 @@ const struct unread_row unread_rows[] = {
     WHEN("workload.encoder.patches", ENCODES, ENGINE, INFERS),
     WHEN("workload.encoder.item", ENCODES, SEES),
     WHEN("workload.encoder.item", ENCODES, ENGINE, INFERS),
+    WHEN("workload.encoder.unprofiled", ENCODES, STACK(BIT(STACK_VLLM)), INFERS),
     WHEN("workload.encoder.limit", ENCODES, ENGINE, INFERS),
     WHEN("workload.encoder.train", ENCODES, TRAINS),
 
@@ -470,7 +472,8 @@ const struct unread_row unread_rows[] = {
          ONE_OF("optimizer.kind", BIT(OPTIMIZER_ADAM) | BIT(OPTIMIZER_MUON))),
     WHEN("lora.rank", TRAINS),
     WHEN("lora.rank", ADAPTS),
-    WHEN("lora.slots", STACK(BIT(STACK_VLLM)), INFERS, ABOVE("lora.rank", 0)),
+    WHEN("lora.slots", ADAPTERS, ABOVE("lora.rank", 0)),
+    WHEN("lora.sharded", STACK(BIT(STACK_VLLM)), ADAPTS, TENSOR, ABOVE("lora.rank", 0)),
     WHEN("lora.targets", TRAINS, ABOVE("lora.rank", 0)),
     WHEN("lora.targets", ADAPTS, ABOVE("lora.rank", 0)),
     WHEN("lora.format", TRAINS, ABOVE("lora.rank", 0)),

@@ -467,6 +467,8 @@ const struct field schema_table[] = {
           "patches of all images of a sequence that the encoder reads; 0: text alone"),
     COUNT("workload.encoder.item", workload.encoder.item, 0, 1e9, "0",
           "patches of the largest image or frame, which attention stays within; 0: all"),
+    BOOL("workload.encoder.unprofiled", workload.encoder.unprofiled, "false",
+         "vllm: the profile run encodes no images (--skip-mm-profiling)"),
     COUNT("workload.encoder.limit", workload.encoder.limit, 0, 1e6, "999",
           "engines: images of a prompt at most (--limit-mm-per-prompt), as many of which the "
           "profile run encodes for every sequence; 0: text alone, the encoder is left out"),
@@ -695,8 +697,13 @@ const struct field schema_table[] = {
         "rank of adapters, which alone are trained, 0: every weight is; of an engine's slots, "
         "at most"),
     COUNT("lora.slots", lora.slots, 0, 1e4, "0",
-          "vllm: adapters of one batch (--max-loras), with room for lora.rank each in the "
+          "vllm, sglang: adapters of one batch (--max-loras, --max-loras-per-batch), with room "
+          "for lora.rank each in the "
           "model's format, and products as of one; 0: none"),
+    BOOL("lora.sharded", lora.sharded, "false",
+         "vllm: tp ranks share out both sides of an adapter (--fully-sharded-loras), in place "
+         "of "
+         "the one that the matrix beside it is split on; what they exchange is not timed"),
     WORDS("lora.targets", lora.targets, "[]",
           "matrices with adapters (q_proj, v_proj, linear_fc1 ...); empty: all of a layer"),
     FORMAT("lora.format", lora.format, words_format, "f32",

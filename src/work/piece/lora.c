@@ -81,8 +81,9 @@ bool lora_is_on(const struct plan *plan)
 
 bool lora_is_served(const struct plan *plan)
 {
-    return plan->workload.mode != MODE_TRAIN && plan->stack.kind == STACK_VLLM &&
-           plan->lora.rank > 0 && plan->lora.slots > 0;
+    bool has = plan->stack.kind == STACK_VLLM || plan->stack.kind == STACK_SGLANG;
+    return plan->workload.mode != MODE_TRAIN && has && plan->lora.rank > 0 &&
+           plan->lora.slots > 0;
 }
 
 bool lora_is_there(const struct plan *plan)
@@ -128,7 +129,14 @@ struct lora_sides lora_of(const struct plan *plan, struct sizes *z, const struct
     return sides;
 }
 
-/* *sum += the adapters of this matrix in so many layers. */
+static bool is_whole(enum col width)
+{
+    return width == COL_HIDDEN || width == COL_ROUTED;
+}
+
+/* *sum += the adapters of this matrix in so many layers. Of a split matrix one side of them is
+ * split with it, the other only where asked for (vLLM lora/layers: rank of A of column-parallel
+ * ones, outputs of B of row-parallel ones). */
 static void add_adapters(struct lora_sum *sum, const struct plan *plan, const struct dims *d,
                          const struct layer_matrix *m, struct size layers)
 {
@@ -136,7 +144,14 @@ static void add_adapters(struct lora_sum *sum, const struct plan *plan, const st
     struct lora_sides sides = lora_of(plan, z, d, m);
     if (!sides.n)
         return;
-    struct size both = size_add(z, size_times(z, d->width[m->in], sides.n), sides.outputs);
+    struct size in = size_times(z, d->width[m->in], sides.n), out = sides.outputs;
+    bool shared = plan->lora.sharded && plan->stack.kind == STACK_VLLM && m->rows != ROW_LOCAL;
+    struct size ranks = size_slot(z, m->expert ? SLOT_ETP : SLOT_TP);
+    if (shared && is_whole(m->in))
+        in = size_ceil_div(z, in, ranks);
+    if (shared && is_whole(m->out))
+        out = size_ceil_div(z, out, ranks);
+    struct size both = size_add(z, in, out);
     struct size all = size_times(z, size_mul(z, layers, both), plan->lora.rank);
     if (m->expert)
         sum->experts = size_add(z, sum->experts, size_mul(z, all, d->letters.local));

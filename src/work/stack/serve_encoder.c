@@ -106,6 +106,8 @@ static void outputs(const struct plan *plan, struct work *work, struct size patc
 
 void serve_encoder(const struct plan *plan, struct work *work, bool profile)
 {
+    if (profile && plan->workload.encoder.unprofiled)
+        return;
     bool runs =
         profile || (plan->workload.mode == MODE_PREFILL && plan->workload.encoder.patches);
     if (!encoder_is_there(plan) || !runs || !plan_is_engine(plan))

@@ -26,6 +26,10 @@ enum expert_backend stack_sglang_experts(const struct plan *plan, const char **w
         *why = "sglang: mxfp4 by triton_kernels";
         return EXPERTS_TRITON_OAI;
     }
+    if (!apart && (weights == DTYPE_INT4 || weights == DTYPE_INT4_32)) {
+        *why = "sglang: Marlin for 4-bit integers (AWQ, GPTQ, compressed-tensors)";
+        return EXPERTS_MARLIN;
+    }
     if (blackwell && !apart) {
         *why = "sglang: flashinfer_trtllm on Blackwell (DeepSeek, Qwen3 and GLM models)";
         return EXPERTS_TRTLLM_GEN;

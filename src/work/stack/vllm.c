@@ -37,6 +37,10 @@ static enum expert_backend auto_experts(const struct plan *plan, enum path_excha
         *why = "vllm: nvfp4 by TRT-LLM's kernels on Blackwell, else Marlin";
         return blackwell ? EXPERTS_TRTLLM_GEN : EXPERTS_MARLIN;
     }
+    if (weights == DTYPE_INT4 || weights == DTYPE_INT4_32) {
+        *why = "vllm: Marlin for 4-bit integers (AWQ, GPTQ, compressed-tensors)";
+        return EXPERTS_MARLIN;
+    }
     bool sixteen = weights == DTYPE_BF16 || weights == DTYPE_F16;
     if (blackwell && sixteen && engine_release(plan)->charges_graphs) {
         *why = "vllm: TRT-LLM's kernels for 16 bits on Blackwell";
