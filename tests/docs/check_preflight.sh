@@ -42,7 +42,8 @@ prologue megatron/mixtral.sh 0 'print moeplan: pass: fits'
 prologue megatron/mixtral.sh 0 'export MOEPLAN_PREFLIGHT=0'
 prologue megatron/mixtral.sh 1 'print moeplan: stop: fits.*below 90%' MOEPLAN_MIN_MARGIN=90%
 prologue megatron/first-and-last.slurm 1 'print moeplan: stop: oom'
-prologue megatron/first-and-last.slurm 1 'print moeplan: job.sh:14:3: warning: '
+prologue megatron/qwen3-drop-and-pad.sh 1 'print moeplan: job.sh:16:36: warning: ' \
+    MOEPLAN_MIN_MARGIN=90%
 prologue megatron/first-and-last.slurm 1 'print moeplan: stop: marginal, .* of 267' \
     MOEPLAN_CLUSTER=mi355x
 # a file beside the job is found; what cannot be read does not stop a job

@@ -10,7 +10,7 @@
 #include "support/random_plan.h"
 #include "work/stack/stack.h"
 
-enum { SEEDS = 32, SUBJECTS = 48 }; /* drawn; lists that must be valid of them */
+enum { SEEDS = 64, SUBJECTS = 96 }; /* drawn; lists that must be valid of them */
 
 static const enum stack_kind stacks[] = {STACK_GENERIC, STACK_VLLM, STACK_SGLANG, STACK_NXD};
 
