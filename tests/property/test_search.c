@@ -209,6 +209,19 @@ static void compare(const struct search_result *result, const struct brute *brut
     assert_int_equal(result->marginal, count_left(brute));
 }
 
+/* Every layout that fits, none twice, by number. */
+static void compare_every(struct search_result *result, const struct brute *brute)
+{
+    assert_int_equal(result->n_best, brute->n);
+    assert_int_equal(result->n_pareto, 0);
+    for (size_t i = 1; i < result->n_best; i++)
+        assert_true(result->best[i - 1].number < result->best[i].number);
+    if (brute->n)
+        qsort(result->best, result->n_best, sizeof *result->best, by_cost);
+    for (size_t i = 0; i < brute->n; i++)
+        assert_hit(&result->best[i], &brute->hits[i], "every", i);
+}
+
 static void check(enum stack_kind stack, uint64_t memory_bytes, uint64_t at_most, bool marginal)
 {
     static struct brute brute;
@@ -237,6 +250,10 @@ static void check(enum stack_kind stack, uint64_t memory_bytes, uint64_t at_most
         struct search_result result;
         assert_int_equal(search_run(&ask, &arena, &result, &err), STATUS_OK);
         compare(&result, &brute);
+        ask.every = true;
+        assert_int_equal(search_run(&ask, &arena, &result, &err), STATUS_OK);
+        compare_every(&result, &brute);
+        ask.every = false;
         pool_free(ask.pool);
     }
     arena_release(&arena);

@@ -15,7 +15,7 @@ enum { SIZES = 64, MOST_NODES = 1000000 /* limit of cluster.nodes */ };
 struct settings {
     struct option_list fix, over, limit;
     unsigned objective;
-    bool marginal;
+    bool marginal, every;
     const char *at_most, *devices, *part, *plot;
     uint64_t best, threads;
 };
@@ -37,6 +37,9 @@ static const struct option options[] = {
      "want layouts of at most this total per rank, such as memory=200GiB"},
     {"marginal", 0, OPTION_FLAG, offsetof(struct settings, marginal), NULL, NULL,
      "list what is marginal, too: within the stack's error of the limit"},
+    {"every", 0, OPTION_FLAG, offsetof(struct settings, every), NULL, NULL,
+     "list every layout that fits, unranked, by its place among those tried: what parts list, "
+     "one after the other, is what one search lists"},
     {"objective", 0, OPTION_CHOICE, offsetof(struct settings, objective), "WHAT", objectives,
      "what the best layout has: most tokens/s a device, or of a served plan the least time per "
      "token (tpot), to the first token (ttft), or memory"},
@@ -47,7 +50,8 @@ static const struct option options[] = {
     {"best", 0, OPTION_COUNT, offsetof(struct settings, best), "N 1..10000", NULL,
      "how many layouts to list; default 10"},
     {"part", 0, OPTION_TEXT, offsetof(struct settings, part), "I/N", NULL,
-     "only the I-th of N equal parts of the layouts; the best of all are among those of parts"},
+     "only the I-th of N equal parts of the layouts; the best of all are among those of parts, "
+     "and --every lists the same"},
     {"plot", 0, OPTION_TEXT, offsetof(struct settings, plot), "FILE", NULL,
      "draw memory against speed, with --devices a line for each count: .png, .svg, .pdf, .txt, "
      "-"},
@@ -79,6 +83,7 @@ static enum status search_plan(const struct invocation *call, const struct plan 
         .plan = plan, .profile = &profile, .space = &space, .best = best, .pool = pool};
     ask.objective = (enum search_objective)settings->objective;
     ask.marginal = settings->marginal;
+    ask.every = settings->every;
     TRY(search_wish_serving(&wish, plan, &ask, err));
     bool progress = term_is_watched(stderr);
     snprintf(label, sizeof label, "%s", what);
@@ -184,6 +189,15 @@ static enum status search_sizes(const struct invocation *call, const struct plan
     return status;
 }
 
+/* Options that only a ranking has. */
+static enum status check_every(const struct settings *settings, struct err *err)
+{
+    if (settings->every && (settings->devices || settings->plot))
+        return err_set(err, STATUS_USAGE,
+                       "option '--every' excludes --devices and --plot: it ranks nothing");
+    return STATUS_OK;
+}
+
 static enum status run(const struct invocation *call, const struct plan *plan,
                        struct pool *pool, struct err *err)
 {
@@ -194,6 +208,8 @@ static enum status run(const struct invocation *call, const struct plan *plan,
     struct search_view view = {
         .call = call, .plan = plan, .result = &result, .profile = &profile};
     view.objective = (enum search_objective)settings->objective;
+    view.is_part = settings->part != NULL;
+    TRY(check_every(settings, err));
     struct picture picture = {.data = {.arena = call->arena}};
     if (settings->plot)
         TRY(picture_init(&picture, settings->plot, call, err));
@@ -202,6 +218,8 @@ static enum status run(const struct invocation *call, const struct plan *plan,
         return search_sizes(call, plan, pool, &picture, err);
     TRY(search_wish_bytes(settings->at_most, &view.at_most_bytes, err));
     TRY(search_plan(call, plan, settings->best ? settings->best : 1, "", pool, &result, err));
+    if (settings->every)
+        return search_print_every(&view, err);
     chart_pareto_rows(&result, plan->cluster.nodes * plan->cluster.node.devices, call->arena,
                       &picture.data);
     enum status status = search_print(&view, err);
@@ -247,7 +265,14 @@ const struct command command_search = {
         "by "
         "--objective, under --limit.\n\n"
         "Time is the step that `predict` says, by the plan's profile, on the expected fullest "
-        "rank; memory is that of `predict`, too.",
+        "rank; memory is that of `predict`, too.\n\n"
+        "--every evaluates all that may fit, which takes as much longer. Its parts run "
+        "anywhere; "
+        "but for their headers, joined in order, they are the bytes of one run, and a part in "
+        "which nothing fits is none that failed:\n\n"
+        "  parallel -k moeplan search --every --part {}/8 --format csv plan.yaml '|' tail -n "
+        "+2 "
+        "::: 1 2 3 4 5 6 7 8",
     .examples = examples,
     .min_operands = 1,
     .max_operands = 1,

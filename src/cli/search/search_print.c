@@ -221,6 +221,43 @@ enum status search_print(const struct search_view *view, struct err *err)
     return view->result->missed ? STATUS_NOFIT : STATUS_OK;
 }
 
+/* ---- every layout ---- */
+
+static void every_row(const struct search_hit *hit, bool serves, struct text *rows)
+{
+    char seconds[32];
+    text_double(seconds, hit->seconds_per_token);
+    text_printf(rows, "%" PRIu64, hit->number);
+    for (unsigned key = 0; key < SEARCH_KEYS; key++)
+        text_printf(rows, ",%s",
+                    search_value((enum search_key)key, hit->value[key], rows->arena));
+    text_printf(rows, ",%s,%" PRIu64 ",%" PRIu64 ",%s,%.2g", verdict_name(hit->verdict),
+                hit->total_bytes, hit->state_bytes, seconds, hit->error);
+    if (serves)
+        text_printf(rows, ",%.6g,%.6g", hit->serving.ttft_s, hit->serving.tpot_s);
+    text_append(rows, "\n");
+}
+
+enum status search_print_every(const struct search_view *view, struct err *err)
+{
+    const struct search_result *r = view->result;
+    bool serves = view->plan->workload.mode == MODE_SERVE;
+    struct text rows = {.arena = view->call->arena};
+    bool table = view->call->general.format == FORMAT_TEXT &&
+                 !frontier_is_csv(view->call->general.output);
+    text_append(&rows, "layout");
+    for (unsigned key = 0; key < SEARCH_KEYS; key++)
+        text_printf(&rows, ",%s",
+                    table ? search_key_name((enum search_key)key)
+                          : search_key_full((enum search_key)key));
+    text_printf(&rows, ",verdict,total_bytes,state_bytes,device_s_per_token,error%s\n",
+                serves ? ",ttft_s,tpot_s" : "");
+    for (size_t i = 0; i < r->n_best; i++)
+        every_row(&r->best[i], serves, &rows);
+    TRY(frontier_table(&rows, view->call, err));
+    return r->missed && !view->is_part ? STATUS_NOFIT : STATUS_OK;
+}
+
 /* ---- sizes of a cluster ---- */
 
 static void size_row(const struct search_size *size, struct arena *arena, struct text *rows)

@@ -12,10 +12,15 @@ struct search_view {
     const struct profile *profile; /* that priced it */
     uint64_t at_most_bytes;
     enum search_objective objective;
+    bool is_part; /* of the layouts */
 };
 
 /* Text, JSON or CSV, as the call asks. */
 enum status search_print(const struct search_view *view, struct err *err);
+
+/* Every layout of a search that was asked for them, a row each: CSV, JSON or a table. Status 4
+ * where there is none, but of a part. */
+enum status search_print_every(const struct search_view *view, struct err *err);
 
 /* ---- one row per cluster size ---- */
 

@@ -9,7 +9,8 @@
  * first whether a stage needs more than what is as fast, then its bytes, then a bound on its
  * pipeline, last its step. None of it changes the answer (tested against brute force); the
  * answer does not depend on the number of threads.
- * Served plans have few layouts: all of them are evaluated. A layout with tp in training splits
+ * Served plans have few layouts: all of them are evaluated, and so is all that may fit where
+ * `every` layout is asked for. A layout with tp in training splits
  * the sequence over it (parallel.sp) unless the plan has tp without sp itself. Pure. */
 #ifndef MOEPLAN_SIM_SEARCH_SEARCH_H
 #define MOEPLAN_SIM_SEARCH_SEARCH_H
@@ -82,6 +83,7 @@ struct search_hit {
                    * another objective is asked for */
     struct serve_times serving; /* mode serve */
     double value[SEARCH_KEYS];
+    uint64_t number;          /* place in the enumeration, the same in a part of it */
     struct step_time time;    /* on the expected fullest rank: what predict says */
     double seconds_per_token; /* device-seconds, expected */
     double error;             /* of them, either way: sim/step/time.h; hits are ranked by the
@@ -97,7 +99,8 @@ struct search_ask {
     const struct routing_data *routing; /* or NULL */
     const struct profile *profile;      /* that prices steps; NULL: the cluster's own rates */
     const struct search_space *space;
-    bool marginal;                   /* list what is marginal, too, not only what fits */
+    bool marginal; /* list what is marginal, too, not only what fits */
+    bool every;    /* list all that is wanted, as enumerated: what parts list is what all do */
     uint64_t at_most_bytes;          /* more total is not wanted; 0: the limit alone */
     enum search_objective objective; /* other than tokens: of a served plan */
     double most_tpot_s, most_ttft_s; /* of a served plan: more is not wanted; 0: any */
@@ -118,7 +121,8 @@ struct search_result {
     uint64_t too_large; /* of them: do not fit, by the bound */
     uint64_t exact;     /* of the rest: evaluated exactly; others need more than faster ones */
     struct search_hit *best;
-    size_t n_best; /* fastest first; of equal time only the one with the least memory */
+    size_t n_best; /* fastest first; of equal time only the one with the least memory. Of
+                    * `every`: all, by number, and no Pareto set */
     struct search_hit *pareto;
     size_t n_pareto;           /* fastest first: nothing listed before needs as little memory */
     size_t marginal;           /* left out as not asked for, of equal time one: marginal, and
@@ -127,7 +131,8 @@ struct search_result {
     struct search_hit nearest; /* evaluated exactly */
 };
 
-/* Memory from the arena. STATUS_INPUT when no combination obeys the rules. */
+/* Memory from the arena. STATUS_INPUT when no combination obeys the rules, but of a part of
+ * `every`, which then lists none. */
 enum status search_run(const struct search_ask *ask, struct arena *arena,
                        struct search_result *result, struct err *err);
 

@@ -31,7 +31,7 @@ struct hunt {
     struct plan base;
     struct rule_parts rules; /* by whether they name the micro-batch */
     struct hunt_layout *layouts;
-    size_t n_layouts;
+    size_t n_layouts, n_all;         /* all: beside those of the asked part */
     size_t *groups, n_groups, first; /* first layouts of groups; first group of the batch */
     bool nearest;                    /* nothing fits: look at what cannot fit, too */
     struct hunt_found *found;        /* [HUNT_GROUPS] of the batch */

@@ -15,6 +15,7 @@ enum { BANKS = 64, BATCH_FIRST = 4, BATCH_MOST = 32768, SORT_FIRST = 1024 };
  * that no other is as fast and as small as. */
 struct judged {
     struct arena *arena;
+    bool every; /* nothing is beaten */
     struct search_hit *hits;
     size_t n, capacity;
     double *fastest; /* ascending, [n_fastest] of at most `most` */
@@ -75,7 +76,7 @@ static size_t faster(const struct judged *judged, double seconds)
  * fastest ones, and something is as fast and smaller. */
 static bool is_beaten(const struct judged *judged, double seconds, uint64_t bytes)
 {
-    if (judged->n_fastest < judged->most ||
+    if (judged->every || judged->n_fastest < judged->most ||
         (judged->most && judged->fastest[judged->most - 1] >= seconds))
         return false;
     size_t n = faster(judged, seconds);
@@ -168,7 +169,7 @@ static bool is_late(const struct judge *judge, struct evaluator *e, const struct
                     const struct search_hit *hit)
 {
     struct search_hit least = *hit;
-    if (judge->bench->serves || plan->parallel.pp == 1)
+    if (judge->bench->serves || judge->judged.every || plan->parallel.pp == 1)
         return false;
     e->bound = true;
     bool timed = time_hit(judge->bench->ask, e, plan, true, &least);
@@ -212,6 +213,7 @@ static void judge_task(const struct judge *judge, bool always, struct worker *wo
     if (!always && (!fits || is_beaten(&judge->judged, c->seconds, result.peak.total_bytes)))
         return;
     note_memory(&plan, &result, worker, &task->hit);
+    task->hit.number = c->number;
     if (!always && is_late(judge, e, &plan, &task->hit))
         return;
     bool timed = time_hit(ask, e, &plan, result.valid, &task->hit);
@@ -378,6 +380,32 @@ static size_t count_left(const struct judged *judged)
     return n;
 }
 
+static int by_number(const void *a, const void *b)
+{
+    const struct search_hit *x = a, *y = b;
+    return x->number < y->number ? -1 : x->number > y->number;
+}
+
+static void list_every(const struct judged *judged, struct arena *arena,
+                       struct search_result *r)
+{
+    if (judged->n)
+        qsort(judged->hits, judged->n, sizeof *judged->hits, by_number);
+    r->best = arena_alloc(arena, judged->n + 1, sizeof *r->best);
+    if (judged->n)
+        memcpy(r->best, judged->hits, judged->n * sizeof *r->best);
+    r->n_best = judged->n;
+}
+
+static void list_ranked(struct judged *judged, size_t wanted_n, struct arena *arena,
+                        struct search_result *r)
+{
+    if (judged->n)
+        qsort(judged->hits, judged->n, sizeof *judged->hits, by_time);
+    list_hits(judged, wanted_n, arena, r);
+    r->marginal = count_left(judged);
+}
+
 void search_judge(const struct search_bench *bench, struct search_candidate *candidates,
                   size_t n, const struct search_candidate *nearest, struct arena *arena,
                   struct search_result *result)
@@ -391,15 +419,15 @@ void search_judge(const struct search_bench *bench, struct search_candidate *can
     judge.lists = arena_alloc(&scratch, room, sizeof *judge.lists);
     judge.judged =
         (struct judged){.arena = &scratch,
+                        .every = bench->ask->every,
                         .fastest = arena_alloc(&scratch, wanted_n + 1, sizeof(double)),
                         .most = wanted_n};
     judge_all(&judge, candidates, n);
-    struct judged *judged = &judge.judged;
-    if (judged->n)
-        qsort(judged->hits, judged->n, sizeof *judged->hits, by_time);
-    list_hits(judged, wanted_n, arena, result);
-    result->marginal = count_left(judged);
-    result->missed = result->n_pareto == 0;
+    if (bench->ask->every)
+        list_every(&judge.judged, arena, result);
+    else
+        list_ranked(&judge.judged, wanted_n, arena, result);
+    result->missed = judge.judged.n == 0;
     if (result->missed && !bench->serves) {
         judge.workers->structure++;
         struct task task = {.candidate = nearest};

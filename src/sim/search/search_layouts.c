@@ -75,6 +75,7 @@ static void list_layouts(struct hunt *hunt, struct arena *arena)
 static void take_part(struct hunt *hunt)
 {
     uint64_t first, end;
+    hunt->n_all = hunt->n_layouts;
     if (!hunt->n_layouts) /* and no list of them */
         return;
     sweep_part_range(hunt->n_layouts, hunt->ask->part, &first, &end);
