@@ -164,7 +164,7 @@ static void text_says_verdict_wall_and_fixes(void **state)
         "OOM probability < 0.015 per step; expected 80.00, p99 96.00, worst 160.00 GiB\n"
         "model     12 B parameters, 3 B active per token, 17.18 B on a device\n"
         "software  generic, dynamic shapes; recompute none\n"
-        "layout    tp 1, cp 1, pp 1, ep 1, dp 1, zero 0; sequence 4096, micro-batch 1 x 1; 1 x "
+        "layout    tp 1, cp 1, pp 1, dp 1, zero 0; sequence 4096, micro-batch 1 x 1; 1 x "
         "1 devices\n"
         "memory              GiB % limit\n"
         "  p99             96.00   133.3  #############################\n"

@@ -8,6 +8,12 @@ static const char *formula_of(const void *record)
     return ((const struct buffer_report *)record)->formula;
 }
 
+/* Of a model without experts, say: in the list, as in every plan's, and nothing to read. */
+static bool is_empty(const struct buffer_report *buffer)
+{
+    return !buffer->bytes && !buffer->expected_bytes && !buffer->worst_bytes;
+}
+
 static void print_group(const struct predict_view *view, struct page *page, bool at_peak,
                         const char *title)
 {
@@ -18,7 +24,7 @@ static void print_group(const struct predict_view *view, struct page *page, bool
     struct table table = {
         .records = rows, .record_size = sizeof *rows, .indent = 2, .note = &note};
     for (size_t i = 0; i < memory->n_buffers; i++)
-        if (memory->buffers[i].at_peak == at_peak)
+        if (memory->buffers[i].at_peak == at_peak && !is_empty(&memory->buffers[i]))
             rows[table.n_records++] = memory->buffers[i];
     if (table.n_records == 0)
         return;

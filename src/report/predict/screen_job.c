@@ -116,18 +116,23 @@ static void append_crossing(const struct plan *plan, struct text *out)
         text_append(out, n > 1 ? " cross nodes" : " crosses nodes");
 }
 
-/* "tp 2 with sp, cp 1, pp 1, ep 8, dp 4"; degrees of 1 are left out when lines are short. */
+/* "tp 2 with sp, cp 1, pp 1, ep 8, dp 4"; degrees of 1 are left out when lines are short, those
+ * of experts where there are none. */
 static void append_degrees(const struct plan *plan, bool brief, struct text *out)
 {
     const struct parallel *p = &plan->parallel;
+    bool routed = plan->model.moe.experts > 0;
     const struct {
         const char *name;
         uint64_t value;
         bool usual, always;
     } degrees[] = {
-        {"tp", p->tp, true, false},    {"cp", p->cp, true, false},
-        {"pp", p->pp, true, false},    {"ep", p->ep, true, true},
-        {"etp", p->etp, false, false}, {"dp", plan_dp(plan), true, true},
+        {"tp", p->tp, true, false},
+        {"cp", p->cp, true, false},
+        {"pp", p->pp, true, false},
+        {"ep", routed ? p->ep : 1, routed, routed},
+        {"etp", routed ? p->etp : 1, false, false},
+        {"dp", plan_dp(plan), true, true},
     };
     for (size_t i = 0; i < sizeof degrees / sizeof *degrees; i++) {
         if (degrees[i].value > 1 || degrees[i].always || (degrees[i].usual && !brief))
@@ -174,9 +179,9 @@ void screen_layout(struct screen *screen)
                     plan->workload.request_rate, plan->workload.input_length,
                     plan->workload.output_length);
     else if (plan->workload.mode == MODE_SERVE)
-        text_printf(&text, "; %" PRIu64 " requests of %" PRIu64 " + %" PRIu64 " tokens",
-                    plan->workload.concurrency, plan->workload.input_length,
-                    plan->workload.output_length);
+        text_printf(&text, "; %" PRIu64 " request%s of %" PRIu64 " + %" PRIu64 " tokens",
+                    plan->workload.concurrency, plan->workload.concurrency == 1 ? "" : "s",
+                    plan->workload.input_length, plan->workload.output_length);
     else
         append_sequences(screen, &text);
     if (plan_speculates(plan))
