@@ -46,16 +46,34 @@ static uint64_t largest(const uint64_t *values, uint64_t n)
     return most;
 }
 
+/* Rows of n experts, ascending, as stat_sort would have them: few rows are counted instead. */
+static void sort_rows(const uint64_t *rows, uint64_t n, double *sorted)
+{
+    enum { BINS = 512 };
+    uint32_t bins[BINS] = {0};
+    uint64_t most = largest(rows, n), used = 0;
+    for (uint64_t i = 0; i < n; i++)
+        if (most < BINS)
+            bins[rows[i]]++;
+        else
+            sorted[i] = (double)rows[i];
+    if (most >= BINS) {
+        stat_sort(sorted, n);
+        return;
+    }
+    for (uint64_t value = 0; value <= most; value++)
+        for (uint32_t k = 0; k < bins[value]; k++)
+            sorted[used++] = (double)value;
+}
+
 static void expert_stats(const struct sampling *s, const struct rows_step *step, double *sorted,
                          struct step_stats *out)
 {
     uint64_t n = s->rows->map.replicas;
     struct stat stat = {0};
-    for (uint64_t i = 0; i < n; i++) {
-        sorted[i] = (double)step->replica[i];
-        stat_add(&stat, sorted[i]);
-    }
-    stat_sort(sorted, n);
+    for (uint64_t i = 0; i < n; i++)
+        stat_add(&stat, (double)step->replica[i]);
+    sort_rows(step->replica, n, sorted);
     out->mean = stat.mean;
     out->cv = stat_cv(&stat);
     for (int i = 0; i < POINTS; i++)
