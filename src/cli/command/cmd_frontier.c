@@ -44,12 +44,6 @@ static const struct option options[] = {
      "threads to evaluate on; 0: one per CPU"},
 };
 
-/* A table, or a picture in its place. */
-static bool is_text(const struct invocation *call)
-{
-    return call->general.format == FORMAT_TEXT && !frontier_is_csv(call->general.output);
-}
-
 static enum status draw(const struct frontier *frontier, const struct text *rows,
                         struct picture *picture, const struct invocation *call, struct err *err)
 {
@@ -61,7 +55,7 @@ static enum status draw(const struct frontier *frontier, const struct text *rows
     const char *text = text_string(&picture->data);
     TRY(sweep_table_parse("rows", text, picture->data.length, call->arena, &table, err));
     TRY(chart_sweep(&table, &names, SWEEP_VIEW_AUTO, picture, err));
-    return picture_draw(picture, is_text(call), call, err);
+    return picture_draw(picture, frontier_is_table(call), call, err);
 }
 
 static enum status choose_less(const struct settings *settings, const struct sweep *sweep,
@@ -108,7 +102,8 @@ static enum status run_frontier(const struct invocation *call, struct err *err)
     TRY(side_provenance_check(call, err));
     if (settings->plot)
         TRY(picture_init(&picture, settings->plot, call, err));
-    bool keep = is_text(call) || settings->plot || call->general.format == FORMAT_JSON;
+    bool keep =
+        frontier_is_table(call) || settings->plot || call->general.format == FORMAT_JSON;
     if (keep && sink.keep.reduce == REDUCE_NOTHING)
         TRY(frontier_rows_few(sink.points, err));
     sink.kept = keep ? &kept : NULL;
@@ -118,8 +113,9 @@ static enum status run_frontier(const struct invocation *call, struct err *err)
     TRY(frontier_provenance(&frontier, call, err));
     if (settings->plot)
         TRY(draw(&frontier, &kept, &picture, call, err));
-    return keep && !(settings->plot && is_text(call)) ? frontier_table(&kept, call, err)
-                                                      : STATUS_OK;
+    return keep && !(settings->plot && frontier_is_table(call))
+               ? frontier_table(&kept, call, err)
+               : STATUS_OK;
 }
 
 static const char *const examples[] = {

@@ -267,12 +267,10 @@ const struct command command_search = {
         "Time is the step that `predict` says, by the plan's profile, on the expected fullest "
         "rank; memory is that of `predict`, too.\n\n"
         "--every evaluates all that may fit, which takes as much longer. Its parts run "
-        "anywhere; "
-        "but for their headers, joined in order, they are the bytes of one run, and a part in "
-        "which nothing fits is none that failed:\n\n"
-        "  parallel -k moeplan search --every --part {}/8 --format csv plan.yaml '|' tail -n "
-        "+2 "
-        "::: 1 2 3 4 5 6 7 8",
+        "anywhere; but for their headers, joined in order, they are the bytes of one run, and "
+        "a part in which nothing fits is none that failed:\n\n"
+        "  parallel -k moeplan search --every --part {}/8 --format csv plan.yaml "
+        "'|' tail -n +2 ::: 1 2 3 4 5 6 7 8",
     .examples = examples,
     .min_operands = 1,
     .max_operands = 1,

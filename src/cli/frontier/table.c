@@ -14,6 +14,11 @@ bool frontier_is_csv(const char *output)
     return output && text_ends(output, ".csv");
 }
 
+bool frontier_is_table(const struct invocation *call)
+{
+    return call->general.format == FORMAT_TEXT && !frontier_is_csv(call->general.output);
+}
+
 /* ---- a table ---- */
 
 /* "total_bytes" is shown as "total GiB"; the empty time column is left out. */

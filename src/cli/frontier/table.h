@@ -10,6 +10,9 @@ enum { FRONTIER_TABLE_POINTS = 20000 }; /* of a table, a chart or JSON */
 /* Whether an output's name asks for CSV ("x.csv"); NULL: no. */
 bool frontier_is_csv(const char *output);
 
+/* Whether what is written is for people. */
+bool frontier_is_table(const struct invocation *call);
+
 /* Prints rows, given as CSV text, as an aligned table (GiB, verdicts coloured) or as JSON. */
 enum status frontier_table(const struct text *rows, const struct invocation *call,
                            struct err *err);

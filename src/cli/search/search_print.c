@@ -243,8 +243,7 @@ enum status search_print_every(const struct search_view *view, struct err *err)
     const struct search_result *r = view->result;
     bool serves = view->plan->workload.mode == MODE_SERVE;
     struct text rows = {.arena = view->call->arena};
-    bool table = view->call->general.format == FORMAT_TEXT &&
-                 !frontier_is_csv(view->call->general.output);
+    bool table = frontier_is_table(view->call);
     text_append(&rows, "layout");
     for (unsigned key = 0; key < SEARCH_KEYS; key++)
         text_printf(&rows, ",%s",
@@ -294,7 +293,7 @@ enum status search_print_sizes(const struct search_size *sizes, size_t n,
     }
     TRY(frontier_table(&rows, call, err));
     enum status status = smallest ? STATUS_OK : STATUS_NOFIT;
-    if (call->general.format != FORMAT_TEXT || frontier_is_csv(call->general.output))
+    if (!frontier_is_table(call))
         return status;
     if (smallest)
         fprintf(call->out, "\n%" PRIu64 " devices are the fewest that fit\n",

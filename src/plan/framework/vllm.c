@@ -330,8 +330,7 @@ static enum status set_captured(struct job *job)
 /* Adapters have room only where they are enabled. */
 static enum status set_adapters(struct job *job)
 {
-    bool enabled = false;
-    bool sharded = false;
+    bool enabled = false, sharded = false;
     uint64_t slots = 1, rank = 16;
     TRY(job_switch(job, "enable-lora", &enabled));
     TRY(job_switch(job, "fully-sharded-loras", &sharded));

@@ -58,6 +58,12 @@
 #define GQA ONE_OF("model.attention.kind", BIT(ATTENTION_GQA))
 #define MLA ONE_OF("model.attention.kind", BIT(ATTENTION_MLA))
 
+/* What a function says of a plan, by the key that it is asked for with. */
+#define HOLDS(of, says, yes, no)                                                               \
+    {                                                                                          \
+        .kind = CONDITION_OTHER, .key = of, .holds = says, .text = yes, .otherwise = no        \
+    }
+
 #define LINEAR                                                                                 \
     HAS_LAYERS(plan_has_linear, "the model has linear layers", "the model has no linear layers")
 #define WINDOWS                                                                                \
@@ -67,11 +73,7 @@
 #define ENCODES ABOVE("model.encoder.layers", 0)
 #define HAS_INDEXER ABOVE("model.indexer.heads", 0)
 #define LINEAR_KIND(bits) ONE_OF("model.linear.kind", bits)
-#define HAS_LAYERS(of, text_yes, text_no)                                                      \
-    {                                                                                          \
-        .kind = CONDITION_OTHER, .key = "model.layer_types", .holds = of, .text = text_yes,    \
-        .otherwise = text_no                                                                   \
-    }
+#define HAS_LAYERS(of, text_yes, text_no) HOLDS("model.layer_types", of, text_yes, text_no)
 #define HAS_SHARED ABOVE("model.moe.shared_intermediate", 0)
 
 #define SCENARIO(bits) ONE_OF("workload.scenario", bits)
@@ -97,12 +99,9 @@ static bool width_follows(const struct plan *plan)
 }
 
 #define WIDTH_FOLLOWS                                                                          \
-    {                                                                                          \
-        .kind = CONDITION_OTHER, .key = "model.moe.shared_intermediate",                       \
-        .holds = width_follows,                                                                \
-        .text = "model.moe.shared_intermediate is shared_experts x intermediate",              \
-        .otherwise = "model.moe.shared_intermediate is given"                                  \
-    }
+    HOLDS("model.moe.shared_intermediate", width_follows,                                      \
+          "model.moe.shared_intermediate is shared_experts x intermediate",                    \
+          "model.moe.shared_intermediate is given")
 
 /* Those of prediction modules count; a period of MoE layers makes some whatever dense_layers
  * is.
@@ -114,10 +113,8 @@ static bool has_moe(const struct plan *plan)
 }
 
 #define HAS_MOE                                                                                \
-    {                                                                                          \
-        .kind = CONDITION_OTHER, .key = "model.dense_layers", .holds = has_moe,                \
-        .text = "the model has MoE layers", .otherwise = "the model has no MoE layers"         \
-    }
+    HOLDS("model.dense_layers", has_moe, "the model has MoE layers",                           \
+          "the model has no MoE layers")
 static bool is_limited(const struct plan *plan)
 {
     const struct limit *limit = &plan->workload.limit;
@@ -125,20 +122,15 @@ static bool is_limited(const struct plan *plan)
 }
 
 #define LIMITED                                                                                \
-    {                                                                                          \
-        .kind = CONDITION_OTHER, .key = "workload.limit.ttft", .holds = is_limited,            \
-        .text = "workload.limit sets one", .otherwise = "workload.limit sets none"             \
-    }
+    HOLDS("workload.limit.ttft", is_limited, "workload.limit sets one",                        \
+          "workload.limit sets none")
 /* Serving engines count the vectors of a MoE layer, and then how many layers there are. */
 #define SERVES STACK(BIT(STACK_NXD) | ENGINES), INFERS
 #define ENGINES (BIT(STACK_VLLM) | BIT(STACK_SGLANG) | BIT(STACK_TRTLLM))
 #define ENGINE STACK(ENGINES)
 #define DRAFTS                                                                                 \
-    {                                                                                          \
-        .kind = CONDITION_OTHER, .key = "workload.speculation.tokens",                         \
-        .holds = plan_speculates, .text = "an engine's draft proposes tokens",                 \
-        .otherwise = "no draft proposes tokens"                                                \
-    }
+    HOLDS("workload.speculation.tokens", plan_speculates, "an engine's draft proposes tokens", \
+          "no draft proposes tokens")
 static bool has_replicas(const struct plan *plan)
 {
     return plan_attention_replicas(plan) > 1;
@@ -150,27 +142,18 @@ static bool has_dense(const struct plan *plan)
 }
 
 #define REPLICATED                                                                             \
-    {                                                                                          \
-        .kind = CONDITION_OTHER, .key = "parallel.dp", .holds = has_replicas,                  \
-        .text = "dp counts replicas of attention in one engine",                               \
-        .otherwise = "no replicas of attention share experts"                                  \
-    }
+    HOLDS("parallel.dp", has_replicas, "dp counts replicas of attention in one engine",        \
+          "no replicas of attention share experts")
 #define HAS_DENSE                                                                              \
-    {                                                                                          \
-        .kind = CONDITION_OTHER, .key = "model.dense_layers", .holds = has_dense,              \
-        .text = "the model has dense layers", .otherwise = "the model has no dense layers"     \
-    }
+    HOLDS("model.dense_layers", has_dense, "the model has dense layers",                       \
+          "the model has no dense layers")
 #define PARTS_BY_CHECKPOINT                                                                    \
-    {                                                                                          \
-        .kind = CONDITION_OTHER, .key = "precision.plain", .holds = plan_parts_by_checkpoint,  \
-        .text = "parts of the checkpoint are in another format",                               \
-        .otherwise = "precision.weights takes it up where a serving plan is silent"            \
-    }
+    HOLDS("precision.plain", plan_parts_by_checkpoint,                                         \
+          "parts of the checkpoint are in another format",                                     \
+          "precision.weights takes it up where a serving plan is silent")
 #define PARTS_ARE_GIVEN                                                                        \
-    {                                                                                          \
-        .kind = CONDITION_OTHER, .key = "precision.plain", .holds = plan_parts_are_given,      \
-        .text = "precision.plain names parts", .otherwise = "precision.plain names no parts"   \
-    }
+    HOLDS("precision.plain", plan_parts_are_given, "precision.plain names parts",              \
+          "precision.plain names no parts")
 #define DRAFT_METHOD(bits) ONE_OF("workload.speculation.method", bits)
 #define DRAFT_BESIDE DRAFTS, DRAFT_METHOD(BIT(DRAFT_MODEL))
 #define DRAFT_SIZED DRAFT_BESIDE, ABOVE("workload.speculation.layers", 0)

@@ -702,8 +702,7 @@ const struct field schema_table[] = {
           "model's format, and products as of one; 0: none"),
     BOOL("lora.sharded", lora.sharded, "false",
          "vllm: tp ranks share out both sides of an adapter (--fully-sharded-loras), in place "
-         "of "
-         "the one that the matrix beside it is split on; what they exchange is not timed"),
+         "of the one that the matrix beside it is split on; what they exchange is not timed"),
     WORDS("lora.targets", lora.targets, "[]",
           "matrices with adapters (q_proj, v_proj, linear_fc1 ...); empty: all of a layer"),
     FORMAT("lora.format", lora.format, words_format, "f32",

@@ -52,15 +52,14 @@ static void sort_rows(const uint64_t *rows, uint64_t n, double *sorted)
     enum { BINS = 512 };
     uint32_t bins[BINS] = {0};
     uint64_t most = largest(rows, n), used = 0;
-    for (uint64_t i = 0; i < n; i++)
-        if (most < BINS)
-            bins[rows[i]]++;
-        else
-            sorted[i] = (double)rows[i];
     if (most >= BINS) {
+        for (uint64_t i = 0; i < n; i++)
+            sorted[i] = (double)rows[i];
         stat_sort(sorted, n);
         return;
     }
+    for (uint64_t i = 0; i < n; i++)
+        bins[rows[i]]++;
     for (uint64_t value = 0; value <= most; value++)
         for (uint32_t k = 0; k < bins[value]; k++)
             sorted[used++] = (double)value;

@@ -91,13 +91,12 @@ enum status search_run(const struct search_ask *ask, struct arena *arena,
         hunt.nearest = true;
         gather(&hunt, &pile, &again);
     }
-    if (!pile.any && ask->every && hunt.n_layouts < hunt.n_all) {
-        found.missed = true;
-        *result = found;
-        return STATUS_OK;
-    }
     if (!pile.any) {
         arena_release(&pile.arena);
+        found.missed = true;
+        *result = found;
+        if (ask->every && hunt.n_layouts < hunt.n_all)
+            return STATUS_OK;
         err_set(err, STATUS_INPUT, "no layout obeys the rules of %s", ask->plan->stack_name);
         return err_hint(err, "%llu combinations were tried; fix fewer keys",
                         (unsigned long long)found.points);

@@ -10,8 +10,8 @@
  * pipeline, last its step. None of it changes the answer (tested against brute force); the
  * answer does not depend on the number of threads.
  * Served plans have few layouts: all of them are evaluated, and so is all that may fit where
- * `every` layout is asked for. A layout with tp in training splits
- * the sequence over it (parallel.sp) unless the plan has tp without sp itself. Pure. */
+ * `every` layout is asked for. A layout with tp in training splits the sequence over it
+ * (parallel.sp) unless the plan has tp without sp itself. Pure. */
 #ifndef MOEPLAN_SIM_SEARCH_SEARCH_H
 #define MOEPLAN_SIM_SEARCH_SEARCH_H
 

@@ -207,7 +207,6 @@ bool search_least_memory(struct search_bounds *b, struct search_place *place,
     return fold_list(b, list, plan, index, slots, peak);
 }
 
-/* Engines' limits follow from what a step holds. */
 /* Whether as many micro-batches are in flight as with smaller ones, whatever the schedule
  * holds. Where they are fewer, one large micro-batch may need less than several small ones. */
 static bool flight_stays(const struct plan *plan)
@@ -217,6 +216,7 @@ static bool flight_stays(const struct plan *plan)
            (p->schedule != PIPELINE_GPIPE && stage_micro_batches(plan) >= 3 * p->pp);
 }
 
+/* Engines' limits follow from what a step holds. */
 bool search_rises(struct search_bounds *b, const struct search_place *place,
                   const struct plan *plan, const uint8_t index[SEARCH_KEYS])
 {

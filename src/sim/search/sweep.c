@@ -410,9 +410,10 @@ static enum status run_batches(struct run *run, struct pool *pool, size_t n_chun
             wish = output->pace(output->write_context, last);
         if (wish > run->end - begin) /* few points are for all threads, too */
             wish = run->end - begin;
-        uint64_t share = wish < 1 ? 1 : (wish + n_chunks - 1) / n_chunks;
+        wish = wish ? wish : 1;
+        uint64_t share = (wish + n_chunks - 1) / n_chunks;
         run->each = share < CHUNK ? share : CHUNK;
-        uint64_t most = wish < 1 ? 1 : wish < n_chunks ? wish : n_chunks;
+        uint64_t most = wish < n_chunks ? wish : n_chunks;
         uint64_t left = (run->end - run->first + run->each - 1) / run->each;
         size_t n = (size_t)(left < most ? left : most);
         pool_run(pool, n, run_chunk, run);

@@ -4,14 +4,20 @@
 #include "plan/derive.h"
 #include "work/piece/recipe.h"
 
-struct size dims_joined(struct sizes *z, const struct plan *plan, struct size own)
-{
-    return plan_joined_replicas(plan) > 1 ? size_mul(z, own, size_slot(z, SLOT_DP)) : own;
-}
-
 struct size dims_over(struct sizes *z, uint64_t replicas, struct size size)
 {
     return replicas > 1 ? size_mul(z, size, size_slot(z, SLOT_DP)) : size;
+}
+
+struct size dims_joined(struct sizes *z, const struct plan *plan, struct size own)
+{
+    return dims_over(z, plan_joined_replicas(plan), own);
+}
+
+struct size dims_dense_width(struct sizes *z, const struct plan *plan)
+{
+    struct size ranks = dims_over(z, plan_dense_replicas(plan), size_slot(z, SLOT_TP));
+    return size_ceil_div(z, size_slot(z, SLOT_DENSE_INTER), ranks);
 }
 
 struct size dims_network_ranks(struct sizes *z, const struct plan *plan)
@@ -173,9 +179,7 @@ static void fill_widths(struct dims *d)
         fill_index_widths(d);
     if (has_linear(d))
         fill_linear_widths(d);
-    w[COL_DENSE] =
-        size_ceil_div(z, size_slot(z, SLOT_DENSE_INTER),
-                      dims_over(z, plan_dense_replicas(d->plan), size_slot(z, SLOT_TP)));
+    w[COL_DENSE] = dims_dense_width(z, d->plan);
     w[COL_DENSE_IN] = size_times(z, w[COL_DENSE], inputs);
     w[COL_INTER] = d->letters.inter;
     w[COL_INTER_IN] = size_times(z, w[COL_INTER], inputs);

@@ -148,6 +148,8 @@ void dims_mixer(struct dims *dims, enum mixer mixer);
 struct size dims_joined(struct sizes *sizes, const struct plan *plan, struct size own);
 /* Times dp where replicas of attention share something; as it is where there is one. */
 struct size dims_over(struct sizes *sizes, uint64_t replicas, struct size size);
+/* What a rank has of a dense network's width (plan_dense_replicas). */
+struct size dims_dense_width(struct sizes *sizes, const struct plan *plan);
 struct size dims_network_ranks(struct sizes *sizes, const struct plan *plan);
 /* Ranks that share out a layer's tokens where they are shared out (plan_token_ranks). */
 struct size dims_token_ranks(struct sizes *sizes, const struct plan *plan);

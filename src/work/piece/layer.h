@@ -315,7 +315,8 @@ uint16_t layer_routed_everywhere(struct layer *l);
 /* ---- replicas of attention that join their tokens before a network: layer_replicas.c ---- */
 
 /* The rows of every replica, [n rows, ...]; and of partial sums [n rows, ...] over all their
- * ranks the replica's own `rows`, summed. A step's list only. */
+ * ranks the replica's own `rows`: summed over the replicas, and (part) over the tp ranks of
+ * each, too. A step's list only. */
 uint16_t layer_join(struct layer *l, const char *name, uint16_t x);
 uint16_t layer_own(struct layer *l, const char *name, uint16_t sums, struct size rows);
 uint16_t layer_part(struct layer *l, const char *name, uint16_t sums, struct size rows);

@@ -154,8 +154,7 @@ static void dense_mlp(const struct serve *v, enum segment segment, uint16_t hidd
     flow_init(&flow, v->work, segment);
     flow_given(&flow, hidden, false);
     uint64_t replicas = plan_dense_replicas(v->plan);
-    struct size inter = size_ceil_div(s, size_slot(s, SLOT_DENSE_INTER),
-                                      dims_over(s, replicas, size_slot(s, SLOT_TP)));
+    struct size inter = dims_dense_width(s, v->plan);
     struct size wide = size_times(s, inter, v->plan->model.moe.glu ? 2 : 1);
     struct serve all = *v;
     uint16_t in = hidden;

@@ -129,8 +129,7 @@ static void fill_widths(const struct plan *plan, const struct serve_style *style
     widths[KV_WIDE] = size_mul(s, size_ceil_div(s, size_slot(s, SLOT_KV_HEADS), tp), head);
     widths[KV_UP] = size_mul(s, mine, size_add(s, nope, v));
     widths[V_WIDE] = size_mul(s, mine, v);
-    widths[DENSE] = size_ceil_div(s, size_slot(s, SLOT_DENSE_INTER),
-                                  dims_over(s, plan_dense_replicas(plan), tp));
+    widths[DENSE] = dims_dense_width(s, plan);
     widths[INTER] = padded(s, size_slot(s, SLOT_INTER), style->experts.inter_multiple);
     widths[ROUTED] = size_row_width(s, plan);
     widths[EXPERT_HIDDEN] = padded(s, widths[ROUTED], style->experts.hidden_multiple);
