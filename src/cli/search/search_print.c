@@ -244,6 +244,11 @@ enum status search_print_every(const struct search_view *view, struct err *err)
     bool serves = view->plan->workload.mode == MODE_SERVE;
     struct text rows = {.arena = view->call->arena};
     bool table = frontier_is_table(view->call);
+    if (r->missed && table && !view->is_part) {
+        print_head(view);
+        print_miss(view);
+        return STATUS_NOFIT;
+    }
     text_append(&rows, "layout");
     for (unsigned key = 0; key < SEARCH_KEYS; key++)
         text_printf(&rows, ",%s",
