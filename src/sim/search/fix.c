@@ -4,7 +4,6 @@
 #include "sim/search/fix.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,14 +35,28 @@ const char *fix_kind_title(enum fix_kind kind)
 
 /* ---- one candidate ---- */
 
+/* False when the word does not fit. */
+static bool word_to(char *out, size_t size, const char *begin, const char *end)
+{
+    size_t n = (size_t)(end - begin);
+    if (n >= size)
+        return false;
+    memcpy(out, begin, n);
+    out[n] = '\0';
+    return true;
+}
+
 /* Sets the keys of "a=1 b=2"; false when a value breaks its field's limits. */
 static bool set_keys(struct plan *plan, const char *set)
 {
     struct err err = {0};
     char key[64], value[256];
-    for (int used = 0; *set; set += used + (set[used] == ' ')) {
-        if (sscanf(set, "%63[^=]=%255[^ ]%n", key, value, &used) != 2)
+    while (*set) {
+        const char *equals = strchr(set, '='), *end = set + strcspn(set, " ");
+        if (!equals || equals > end || !word_to(key, sizeof key, set, equals) ||
+            !word_to(value, sizeof value, equals + 1, end))
             return false;
+        set = *end ? end + 1 : end;
         const struct field *field = schema_find(key);
         if (!field || schema_set(field, plan, value, false, (struct mark){.file = key}, &err))
             return false;
@@ -78,10 +91,10 @@ bool fix_fits(struct fix_search *search, const struct fix_move *moves, size_t n,
         return false;
     if (stack_has(search->plan) && !stack_has(changed))
         return false;
-    /* most of what is tried is far too large */
-    if (n > 1 && fix_state_exceeds(search, changed, verdict_limit(changed)))
-        return false;
     bool number = n == 1 && evaluate_is_slot(moves[0].key);
+    /* most of what is tried is far too large */
+    if (!number && fix_state_exceeds(search, changed, verdict_limit(changed)))
+        return false;
     bool routed = fix_evaluate(search, changed, number, true, result);
     if (!is_good(search, result) || !routed)
         return is_good(search, result);
@@ -105,24 +118,34 @@ static double drops_of(struct fix_search *search, const struct plan *plan)
     return report.has_routing ? report.routing.drop_fraction : 0;
 }
 
-/* The dearest of the moves; what costs nothing else may still be slower. */
-static enum fix_kind kind_of(const struct fix_search *search, const struct fix_move *moves,
-                             size_t n, double seconds_per_token)
-{
-    enum fix_kind kind = FIX_FREE;
-    for (size_t i = 0; i < n; i++)
-        kind = moves[i].kind > kind ? moves[i].kind : kind;
-    if (kind == FIX_FREE && seconds_per_token > 1.001 * search->seconds_per_token)
-        return FIX_THROUGHPUT;
-    return kind;
-}
-
 /* Device-seconds per token, as predict has them; 0 where the plan cannot be timed. */
 static double seconds_of(struct fix_search *search, const struct plan *plan)
 {
     struct step_time step;
     bool timed = time_step(&search->evaluator, plan, search->profile, &step);
     return timed ? time_seconds_per_token(plan, &step) : 0;
+}
+
+/* Of the plan as it is, which only what fits is compared with. */
+static double seconds_now(struct fix_search *search)
+{
+    if (!search->timed) {
+        search->seconds_per_token = seconds_of(search, search->plan);
+        search->timed = true;
+    }
+    return search->seconds_per_token;
+}
+
+/* The dearest of the moves; what costs nothing else may still be slower. */
+static enum fix_kind kind_of(struct fix_search *search, const struct fix_move *moves, size_t n,
+                             double seconds_per_token)
+{
+    enum fix_kind kind = FIX_FREE;
+    for (size_t i = 0; i < n; i++)
+        kind = moves[i].kind > kind ? moves[i].kind : kind;
+    if (kind == FIX_FREE && seconds_per_token > 1.001 * seconds_now(search))
+        return FIX_THROUGHPUT;
+    return kind;
 }
 
 double fix_seconds(struct fix_search *search, const struct fix_move *moves, size_t n)
@@ -363,7 +386,6 @@ const struct fix *fix_find(const struct plan *plan, const struct routing_data *r
     struct fix_moves *moves = arena_alloc(arena, 1, sizeof *moves);
     bool alone[FIX_MOVES] = {false};
     search->changed = arena_alloc(arena, 1, sizeof *search->changed);
-    search->seconds_per_token = seconds_of(search, plan);
     fix_list_moves(plan, arena, moves);
     bool fewer = try_micro_batch(search);
     try_each(search, moves, alone);

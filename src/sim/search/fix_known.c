@@ -6,18 +6,23 @@
 #include "base/hash.h"
 #include "sim/search/fix_parts.h"
 
-enum { WORDS_MOST = 32 };
+enum { WORDS_MOST = 32, BLOCK = 32 };
 
-/* Words of a plan that differ, and what came of them. */
-struct fix_known {
-    struct fix_known *next; /* of the same hash */
-    bool least, routed;
+/* Words of a plan that differ, and with what of routing they are asked for. */
+struct change {
+    bool least;
     size_t n;
     struct word {
         size_t at;
         uint64_t value;
     } words[WORDS_MOST];
-    struct evaluation result;
+};
+
+struct fix_known {
+    struct fix_known *next; /* of the same hash */
+    struct change what;
+    bool routed;
+    struct evaluation result; /* what came of it */
 };
 
 static uint64_t word_of(const struct plan *plan, size_t at)
@@ -27,42 +32,56 @@ static uint64_t word_of(const struct plan *plan, size_t at)
     return value;
 }
 
+/* Whether a block of words is the same: most are. */
+static bool same_block(const struct plan *a, const struct plan *b, size_t at, size_t n)
+{
+    size_t offset = sizeof(uint64_t) * at;
+    return memcmp((const char *)a + offset, (const char *)b + offset, sizeof(uint64_t) * n) ==
+           0;
+}
+
 /* False when more differs than is worth keeping. */
 static bool describe(const struct plan *base, const struct plan *changed, bool least,
-                     struct fix_known *out)
+                     struct change *out)
 {
-    *out = (struct fix_known){.least = least};
-    for (size_t at = 0; at < sizeof *base / sizeof(uint64_t); at++) {
-        uint64_t value = word_of(changed, at);
-        if (value == word_of(base, at))
+    const size_t words = sizeof *base / sizeof(uint64_t);
+    out->least = least;
+    out->n = 0;
+    for (size_t first = 0, end; first < words; first = end) {
+        end = first + BLOCK < words ? first + BLOCK : words;
+        if (same_block(base, changed, first, end - first))
             continue;
-        if (out->n == WORDS_MOST)
-            return false;
-        out->words[out->n++] = (struct word){at, value};
+        for (size_t at = first; at < end; at++) {
+            uint64_t value = word_of(changed, at);
+            if (value == word_of(base, at))
+                continue;
+            if (out->n == WORDS_MOST)
+                return false;
+            out->words[out->n++] = (struct word){at, value};
+        }
     }
     return true;
 }
 
-static bool same_plan(const struct fix_known *a, const struct fix_known *b)
+static bool same_plan(const struct change *a, const struct change *b)
 {
     return a->n == b->n && memcmp(a->words, b->words, a->n * sizeof *a->words) == 0;
 }
 
-static struct fix_known **slot_of(struct fix_search *search, const struct fix_known *what)
+static struct fix_known **slot_of(struct fix_search *search, const struct change *what)
 {
     uint64_t hash = hash_bytes(HASH_START, what->words, what->n * sizeof *what->words);
     struct fix_known **slot = &search->known[(hash >> 32) % FIX_KNOWN];
-    while (*slot && !((*slot)->least == what->least && same_plan(*slot, what)))
+    while (*slot && !((*slot)->what.least == what->least && same_plan(&(*slot)->what, what)))
         slot = &(*slot)->next;
     return slot;
 }
 
 /* A change of one mere number has the structure of the plan as it is, one that was evaluated
  * last the structure of that, every other one its own. */
-static uint64_t structure_of(struct fix_search *search, const struct fix_known *what,
-                             bool number)
+static uint64_t structure_of(struct fix_search *search, const struct change *what, bool number)
 {
-    bool again = search->last && same_plan(search->last, what);
+    bool again = search->last && same_plan(&search->last->what, what);
     uint64_t own = again ? search->structure : ++search->structure;
     return number ? 0 : own;
 }
@@ -70,7 +89,7 @@ static uint64_t structure_of(struct fix_search *search, const struct fix_known *
 bool fix_evaluate(struct fix_search *search, const struct plan *changed, bool number,
                   bool least, struct evaluation *result)
 {
-    struct fix_known what;
+    struct change what;
     bool brief = describe(search->plan, changed, least, &what);
     struct fix_known **slot = brief ? slot_of(search, &what) : NULL;
     if (slot && *slot) {
@@ -86,7 +105,7 @@ bool fix_evaluate(struct fix_search *search, const struct plan *changed, bool nu
     if (!slot)
         return search->evaluator.routed;
     struct fix_known *kept = arena_alloc(search->arena, 1, sizeof *kept);
-    *kept = what;
+    kept->what = what;
     kept->routed = search->evaluator.routed;
     kept->result = *result;
     *slot = search->last = kept;

@@ -34,7 +34,8 @@ struct fix_search {
     enum verdict accept;                       /* the least that counts as fitting */
     uint64_t structure;                        /* of the last try; 0: the plan's own */
     struct fix_known *known[FIX_KNOWN], *last; /* what was evaluated, by hash, and last */
-    double seconds_per_token;                  /* of the plan as it is */
+    double seconds_per_token;                  /* of the plan as it is, once it is timed */
+    bool timed;
     struct fix *fixes;
     size_t n, capacity;
 };

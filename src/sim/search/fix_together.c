@@ -2,6 +2,7 @@
  * is missing, until the plan fits; then what is not needed goes, and what can be smaller is. */
 #include <string.h>
 
+#include "sim/memory/verdict.h"
 #include "sim/search/fix_parts.h"
 
 static bool has_key(const struct fix_move *taken, size_t n, const char *key)
@@ -12,29 +13,43 @@ static bool has_key(const struct fix_move *taken, size_t n, const char *key)
     return false;
 }
 
-/* Appends the move after which the least is missing; false when none helps. */
+/* Whether what the plan holds all the time is enough to know that more is missing. */
+static bool lacks_more(struct fix_search *search, const struct plan *changed, uint64_t excess)
+{
+    uint64_t limit = verdict_limit(changed);
+    return excess <= UINT64_MAX - limit && fix_state_exceeds(search, changed, limit + excess);
+}
+
+/* Appends the move after which the least is missing, of equal ones the first; false when none
+ * helps. The strongest of a key stand last: what they leave rules most of the others out. Where
+ * no other move follows, only what fits is of use. */
 static bool take_best(struct fix_search *search, const struct fix_moves *moves,
                       struct fix_move *taken, size_t n, uint64_t *excess)
 {
-    uint64_t before = *excess;
-    for (size_t i = 0; i < moves->n; i++) {
+    uint64_t least = *excess;
+    bool found = false, last = n + 1 == FIX_TOGETHER;
+    for (size_t i = moves->n; i-- > 0;) {
         struct fix_move tried[FIX_TOGETHER];
         struct evaluation result;
         struct plan changed;
         memcpy(tried, taken, n * sizeof *tried);
         tried[n] = moves->list[i];
-        if (has_key(taken, n, tried[n].key) || !fix_apply(search->plan, tried, n + 1, &changed))
+        if (has_key(taken, n, tried[n].key) ||
+            !fix_apply(search->plan, tried, n + 1, &changed) ||
+            lacks_more(search, &changed, last ? 0 : least))
             continue;
         fix_evaluate(search, &changed, false, true, &result);
         uint64_t over = result.peak.total_bytes > result.limit_bytes
                             ? result.peak.total_bytes - result.limit_bytes
                             : 0;
-        if (!result.valid || over >= *excess)
+        if (!result.valid || over > least || (over == least && !found))
             continue;
-        *excess = over;
+        found = true;
+        least = over;
         taken[n] = moves->list[i];
     }
-    return *excess < before;
+    *excess = least;
+    return found;
 }
 
 /* Leaves out every move that the others can do without. */

@@ -1,6 +1,7 @@
 /* What sim/memory/memory needs to know of a complete list and can know without sizes: the order
  * of allocation, and the moments of a layer at which the peak may be. A moment whose living
  * buffers all live at another one as well cannot be worse, so it is left out. */
+#include <assert.h>
 #include <string.h>
 
 #include "work/list/work.h"
@@ -44,87 +45,71 @@ static void place_buffers(struct work *work)
 
 /* ---- moments ---- */
 
-struct between {
-    uint16_t first, last;
-};
-
 /* The buffers of one segment and schedule that come and go, and the moments at which one of
  * them begins (a sum of what is alive rises nowhere else). */
 struct candidates {
     const uint16_t *own; /* [n_own] all buffers of the segment */
     size_t n_own;
-    size_t n, n_ticks, words; /* words: of a set of buffers */
-    uint16_t *buffers, *ticks;
-    struct between *spans; /* [n] of the buffers, from begin to end */
-    uint64_t *sets;        /* [n_ticks][words] who is alive */
+    size_t n, n_ticks;
+    uint16_t *buffers, *ticks; /* [n], [n_ticks], both as they stand in the list */
+    uint16_t low, high;        /* the earliest and the latest of the ticks */
+    uint32_t *since; /* [high + 1] from low on: 1 + the latest of the ticks until it */
+    bool *worst;     /* [high + 1] of the ticks: none that comes later holds all that
+                        lives then */
 };
-
-static bool is_new(const struct candidates *c, uint16_t tick)
-{
-    for (size_t i = 0; i < c->n_ticks; i++)
-        if (c->ticks[i] == tick)
-            return false;
-    return true;
-}
-
-/* A word of the set that is alive at a tick. */
-static uint64_t alive_at(const struct candidates *c, uint16_t tick, size_t word)
-{
-    const struct between *spans = c->spans + 64 * word;
-    size_t n = c->n - 64 * word < 64 ? c->n - 64 * word : 64;
-    uint64_t set = 0;
-    for (size_t i = 0; i < n; i++)
-        set |= (uint64_t)(spans[i].first <= tick && tick <= spans[i].last) << i;
-    return set;
-}
 
 static void gather(const struct work *work, unsigned schedule, struct candidates *c)
 {
-    c->n = c->n_ticks = 0;
+    c->n = c->n_ticks = c->high = 0;
+    c->low = UINT16_MAX;
     for (size_t i = 0; i < c->n_own; i++) {
         const struct buffer *buffer = &work->buffers[c->own[i]];
         if (work_order(buffer) < ORDER_SAVED || !(buffer->schedules >> schedule & 1))
             continue;
-        c->spans[c->n] = (struct between){buffer->first, buffer->last};
+        assert(buffer->first <= buffer->last);
         c->buffers[c->n++] = c->own[i];
-        if (is_new(c, buffer->first))
-            c->ticks[c->n_ticks++] = buffer->first;
+        c->low = buffer->first < c->low ? buffer->first : c->low;
+        c->high = buffer->first > c->high ? buffer->first : c->high;
     }
-    c->words = (c->n + 63) / 64;
-    for (size_t tick = 0; tick < c->n_ticks; tick++)
-        for (size_t word = 0; word < c->words; word++)
-            c->sets[tick * c->words + word] = alive_at(c, c->ticks[tick], word);
 }
 
-static bool contains(const struct candidates *c, size_t outer, size_t inner)
+static void gather_ticks(const struct work *work, struct candidates *c)
 {
-    for (size_t word = 0; word < c->words; word++)
-        if (c->sets[inner * c->words + word] & ~c->sets[outer * c->words + word])
-            return false;
-    return true;
+    memset(c->since + c->low, 0, (c->high - c->low + 1u) * sizeof *c->since);
+    for (size_t i = 0; i < c->n; i++) {
+        uint16_t tick = work->buffers[c->buffers[i]].first;
+        if (c->since[tick])
+            continue;
+        c->since[tick] = tick + 1u;
+        c->worst[tick] = false;
+        c->ticks[c->n_ticks++] = tick;
+    }
+    for (size_t tick = c->low + 1u; tick <= c->high; tick++)
+        if (!c->since[tick])
+            c->since[tick] = c->since[tick - 1];
 }
 
-/* Another moment holds at least as much; of equal ones the first is kept. */
-static bool is_covered(const struct candidates *c, size_t tick)
+/* What lives at a tick lives at the next that begins a buffer, too, unless one ends before
+ * that; an earlier one lacks what the tick begins. */
+static void find_worst(const struct work *work, struct candidates *c)
 {
-    for (size_t other = 0; other < c->n_ticks; other++)
-        if (other != tick && contains(c, other, tick) &&
-            (other < tick || !contains(c, tick, other)))
-            return true;
-    return false;
+    for (size_t i = 0; i < c->n; i++) {
+        uint16_t last = work->buffers[c->buffers[i]].last;
+        c->worst[c->since[last < c->high ? last : c->high] - 1] = true;
+    }
 }
 
-static void add_moment(struct work *work, const struct candidates *c, size_t tick,
+static void add_moment(struct work *work, const struct candidates *c, uint16_t tick,
                        enum segment segment, unsigned schedule)
 {
     work->moments = arena_grow(work->arena, work->moments, work->n_moments,
                                &work->moment_capacity, sizeof *work->moments);
     struct work_moment *moment = &work->moments[work->n_moments++];
-    *moment = (struct work_moment){segment, (uint16_t)schedule, c->ticks[tick], work->n_members,
+    *moment = (struct work_moment){segment, (uint16_t)schedule, tick, work->n_members,
                                    work->n_members};
     for (size_t i = 0; i < c->n; i++) {
-        if (!(c->sets[tick * c->words + i / 64] >> i % 64 & 1) ||
-            work->buffers[c->buffers[i]].life != LIFE_TRANSIENT)
+        const struct buffer *buffer = &work->buffers[c->buffers[i]];
+        if (tick < buffer->first || tick > buffer->last || buffer->life != LIFE_TRANSIENT)
             continue;
         work->members = arena_grow(work->arena, work->members, work->n_members,
                                    &work->member_capacity, sizeof *work->members);
@@ -133,15 +118,25 @@ static void add_moment(struct work *work, const struct candidates *c, size_t tic
     moment->end = work->n_members;
 }
 
+/* One past the latest tick at which a buffer begins. */
+static size_t ticks_of(const struct work *work)
+{
+    size_t end = 1;
+    for (size_t i = 0; i < work->n_buffers; i++)
+        end = work->buffers[i].first + 1u > end ? work->buffers[i].first + 1u : end;
+    return end;
+}
+
 static void find_moments(struct work *work)
 {
     size_t n = work->n_buffers + 1, end[SEGMENT_COUNT];
     struct arena scratch = {0};
+    size_t ticks = ticks_of(work);
     struct candidates c = {
         .buffers = arena_take(&scratch, n, sizeof *c.buffers),
         .ticks = arena_take(&scratch, n, sizeof *c.ticks),
-        .spans = arena_take(&scratch, n, sizeof *c.spans),
-        .sets = arena_take(&scratch, n * ((n + 63) / 64), sizeof *c.sets),
+        .since = arena_take(&scratch, ticks, sizeof *c.since),
+        .worst = arena_take(&scratch, ticks, sizeof *c.worst),
     };
     uint16_t *own = arena_take(&scratch, n, sizeof *own);
     sort_by(work, segment_of, SEGMENT_COUNT, own, end);
@@ -154,9 +149,12 @@ static void find_moments(struct work *work)
             c.own = own + first;
             c.n_own = end[segment] - first;
             gather(work, schedule, &c);
-            for (size_t tick = 0; tick < c.n_ticks; tick++)
-                if (!is_covered(&c, tick))
-                    add_moment(work, &c, tick, (enum segment)segment, schedule);
+            if (c.n)
+                gather_ticks(work, &c);
+            find_worst(work, &c);
+            for (size_t i = 0; i < c.n_ticks; i++)
+                if (c.worst[c.ticks[i]])
+                    add_moment(work, &c, c.ticks[i], (enum segment)segment, schedule);
         }
     arena_release(&scratch);
 }
