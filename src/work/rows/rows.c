@@ -202,6 +202,8 @@ void rows_scratch_init(const struct rows *rows, struct arena *arena,
     scratch->replicas = arena_alloc(arena, ROWS_CHUNK * k, sizeof *scratch->replicas);
     scratch->keys = arena_alloc(arena, e > r ? e : r, sizeof *scratch->keys);
     scratch->heads = arena_alloc(arena, rows->groups, sizeof *scratch->heads);
+    scratch->firsts = arena_alloc(arena, rows->groups, sizeof *scratch->firsts);
+    scratch->costs = arena_alloc(arena, rows->groups, sizeof *scratch->costs);
     uint64_t times = rows->kind == ROWS_GROUPED ? ROWS_CHUNK * 4 * rows_time_blocks(rows) : 0;
     scratch->time_words = arena_alloc(arena, times, sizeof *scratch->time_words);
     scratch->times = arena_alloc(arena, times, sizeof *scratch->times);

@@ -55,6 +55,7 @@ struct rows_law {
     double *pi;    /* [E] chance that a token picks the expert; sums to K */
     double *d;     /* [E] Hajek's d */
     double *sum_d; /* [groups] */
+    double *mean;  /* [groups] sums of pi */
     double *kept;  /* [groups] chance that a token keeps the group, or NULL */
     double *root;  /* [E] sqrt(d) */
     double *lift;  /* [E], or NULL */
@@ -107,11 +108,10 @@ enum status rows_prepare(const struct rows_spec *spec, struct arena *arena, stru
 
 /* Arrivals of a group of experts (group-limited choice). */
 struct rows_head {
-    double score;         /* of the group; taken: -1 */
-    double first, second; /* times of its first arrivals */
-    double mass;          /* popularity of the experts that have not arrived */
-    int32_t expert;       /* first arrival, -1 while not drawn */
-    uint32_t used;        /* arrivals chosen */
+    double second;  /* time of its second arrival */
+    double mass;    /* popularity of the experts that have not arrived */
+    int32_t expert; /* first arrival, -1 while not drawn */
+    uint32_t used;  /* arrivals chosen */
 };
 
 /* Working memory of one thread, from that thread's arena. */
@@ -127,6 +127,7 @@ struct rows_scratch {
     int32_t *ids, *replicas;           /* experts of a chunk of tokens */
     double *keys;                      /* [max(E, R)] */
     struct rows_head *heads;           /* [groups] */
+    double *firsts, *costs;            /* [groups] times of first arrivals; scores, negated */
     uint32_t *time_words;              /* random words of waiting times */
     double *times;                     /* waiting times of a chunk of tokens */
 };

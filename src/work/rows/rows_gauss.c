@@ -33,7 +33,7 @@ struct gauss {
     double choices; /* independent choices of the step */
     uint32_t step;
     double *value; /* [E] rows in units of runs */
-    struct rows_head *heads;
+    double *noise; /* [groups] */
 };
 
 /* Normal number of a random word: linear in the table of quantiles (1e-4 off at most), exact in
@@ -87,13 +87,11 @@ static void add_shared_noise(struct gauss *g, struct rng *rng)
     if (!law->group)
         return;
     for (uint64_t i = 0; i < groups; i++)
-        g->heads[i].first = rng_normal(rng);
+        g->noise[i] = rng_normal(rng);
     for (uint64_t i = 0; i < groups; i++) {
-        double shift = 0, mean = 0;
+        double shift = 0, mean = law->mean[i];
         for (uint64_t j = 0; j <= i; j++)
-            shift += law->group[i * groups + j] * g->heads[j].first;
-        for (uint64_t e = i * size; e < (i + 1) * size; e++)
-            mean += law->pi[e];
+            shift += law->group[i * groups + j] * g->noise[j];
         for (uint64_t e = i * size; mean > 0 && e < (i + 1) * size; e++)
             g->value[e] += root * shift * law->pi[e] / mean;
     }
@@ -199,7 +197,7 @@ void rows_gauss_step(const struct rows *rows, uint64_t step, struct rows_scratch
                       .law = &rows->laws[step % rows->n_laws],
                       .step = (uint32_t)step,
                       .value = scratch->keys,
-                      .heads = scratch->heads};
+                      .noise = scratch->firsts};
     uint64_t tokens = rows->spec.tokens * rows->spec.ranks;
     g.choices = (double)tokens / (double)rows->run;
     struct rng rng;

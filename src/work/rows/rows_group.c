@@ -97,44 +97,51 @@ static void first_arrivals(struct grouped *g)
     for (uint64_t group = 0; group < g->groups; group++) {
         struct rows_head *head = &g->scratch->heads[group];
         *head = (struct rows_head){.mass = g->mass[group], .expert = -1};
-        head->first = wait(g, head);
+        double first = wait(g, head);
         if (g->p)
             head->expert = draw_expert(g, group, head);
         else
             head->mass -= 1;
-        head->second = g->size > 1 ? head->first + wait(g, head) : HUGE_VAL;
+        head->second = g->size > 1 ? first + wait(g, head) : HUGE_VAL;
         if (!g->p)
             head->mass -= 1;
-        head->score = score(kind, head->first) + (pairs ? score(kind, head->second) : 0);
+        g->scratch->firsts[group] = first;
+        g->scratch->costs[group] =
+            -(score(kind, first) + (pairs ? score(kind, head->second) : 0));
     }
+}
+
+/* The first of the least of n values. Any of them may be: nothing is left to be guessed. */
+static inline uint64_t least_of(const double *values, uint64_t n)
+{
+    uint64_t at = 0;
+    double least = values[0];
+    for (uint64_t i = 1; i < n; i++) {
+        at = values[i] < least ? i : at;
+        least = values[i] < least ? values[i] : least;
+    }
+    return at;
 }
 
 /* Keeps the best `top` groups: the others never arrive again. */
 static void keep_best(struct grouped *g, uint64_t top)
 {
-    struct rows_head *heads = g->scratch->heads;
-    for (uint64_t i = 0; i < top; i++) {
-        uint64_t best = 0;
-        for (uint64_t group = 1; group < g->groups; group++)
-            best = heads[group].score > heads[best].score ? group : best;
-        heads[best].score = -1;
-    }
+    double *costs = g->scratch->costs, *firsts = g->scratch->firsts;
+    for (uint64_t i = 0; i < top; i++)
+        costs[least_of(costs, g->groups)] = HUGE_VAL;
     for (uint64_t group = 0; group < g->groups; group++)
-        if (heads[group].score >= 0)
-            heads[group].first = HUGE_VAL;
+        firsts[group] = costs[group] < HUGE_VAL ? HUGE_VAL : firsts[group];
 }
 
 /* The next arrival of all kept groups: its expert; the group moves on to its following one. */
 static int32_t take_next(struct grouped *g)
 {
-    struct rows_head *heads = g->scratch->heads;
-    uint64_t best = 0;
-    for (uint64_t group = 1; group < g->groups; group++)
-        best = heads[group].first < heads[best].first ? group : best;
-    struct rows_head *head = &heads[best];
+    double *firsts = g->scratch->firsts;
+    uint64_t best = least_of(firsts, g->groups);
+    struct rows_head *head = &g->scratch->heads[best];
     int32_t expert = head->expert >= 0 ? head->expert : draw_expert(g, best, head);
     head->expert = -1;
-    head->first = head->second;
+    firsts[best] = head->second;
     head->used++;
     if (head->used + 1 >= g->size) {
         head->second = HUGE_VAL;
@@ -142,7 +149,7 @@ static int32_t take_next(struct grouped *g)
     }
     if (g->p) /* the mass after the coming arrival is known once it is */
         head->expert = draw_expert(g, best, head);
-    head->second = head->first + wait(g, head);
+    head->second = firsts[best] + wait(g, head);
     if (!g->p)
         head->mass -= 1;
     return expert;

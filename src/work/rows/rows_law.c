@@ -14,6 +14,7 @@ static void allocate(const struct rows *rows, struct arena *arena, struct rows_l
     law->d = arena_alloc(arena, e, sizeof *law->d);
     law->sum_d = arena_alloc(arena, rows->groups, sizeof *law->sum_d);
     law->root = arena_alloc(arena, e, sizeof *law->root);
+    law->mean = arena_alloc(arena, rows->groups, sizeof *law->mean);
     law->touch = arena_alloc(arena, r, sizeof *law->touch);
     law->slope = arena_alloc(arena, r, sizeof *law->slope);
     law->residual = arena_alloc(arena, r, sizeof *law->residual);
@@ -372,9 +373,7 @@ static void rank_variance(const struct rows *rows, const struct rows_law *law,
     double *d = arena_alloc(arena, ranks * groups, sizeof *d);
     double *part = arena_alloc(arena, ranks * groups, sizeof *part);
     double *lift = arena_alloc(arena, ranks, sizeof *lift);
-    double *mean = arena_alloc(arena, groups, sizeof *mean);
-    for (uint64_t e = 0; e < size * groups; e++)
-        mean[e / size] += law->pi[e];
+    const double *mean = law->mean;
     for (uint64_t i = 0; i < map->replicas; i++) {
         uint64_t e = map->expert[i], g = e / size, r = map->rank[i];
         double share = 1.0 / map->count[e];
@@ -415,6 +414,7 @@ static void fill_regression(const struct rows *rows, struct arena *arena, struct
 void rows_laws(struct rows *rows, struct arena *arena)
 {
     bool follow = rows_popularity_is_drawn(&rows->spec) && rows->n_laws > ROWS_WORKED_OUT;
+    uint64_t size = rows->spec.experts / rows->groups;
     struct rows_like like;
     rows->laws = arena_alloc(arena, rows->n_laws, sizeof *rows->laws);
     for (unsigned i = 0; i < rows->n_laws; i++) {
@@ -426,6 +426,8 @@ void rows_laws(struct rows *rows, struct arena *arena)
             rows_fill_like(rows, i, &like, arena, law);
         else
             fillers[rows->kind](rows, i, arena, law);
+        for (uint64_t e = 0; e < rows->spec.experts; e++)
+            law->mean[e / size] += law->pi[e];
         fill_regression(rows, arena, law);
         if (rows->kind == ROWS_BALANCED)
             memset(law->residual, 0, rows->spec.ranks * sizeof *law->residual);
