@@ -1,6 +1,7 @@
 /* Axes of a sweep; see axis.h. */
 #include "lib/axis.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -172,11 +173,14 @@ static enum status range_expand(const struct range *range, const char *key, cons
     return STATUS_OK;
 }
 
-/* Both ends are words for no number: a range that was meant, and that would be one text. */
+/* An end is a word for no number, or a number with a letter behind it ("4k..64k"): a range that
+ * was meant, and that would be one text. */
 static bool is_endless(const char *part)
 {
     static const char *const words[] = {"inf", "nan", "-inf", "infinity"};
     const char *dots = strstr(part, "..");
+    if (dots && isdigit((unsigned char)part[0]))
+        return true;
     for (size_t i = 0; dots && i < sizeof words / sizeof *words; i++) {
         size_t length = strlen(words[i]);
         if (strncasecmp(part, words[i], length) == 0 ||
@@ -195,7 +199,8 @@ static enum status part_add(const char *key, const char *part, struct values *va
     if (is_endless(part)) {
         err_set(err, STATUS_USAGE, "range \"%s\" of %s has an end that is no number", part,
                 key);
-        return err_hint(err, "write FROM..TO, FROM..TO+STEP or FROM..TO*FACTOR, upward");
+        return err_hint(err, "write FROM..TO, FROM..TO+STEP or FROM..TO*FACTOR, upward, the "
+                             "numbers in full, as in 4096..65536*2");
     }
     if (part[0] == '\0') {
         err_set(err, STATUS_USAGE, "--over %s: empty value in the list", key);
