@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "plan/schema/schema.h"
+#include "sim/search/search.h"
 
 enum status request_read(struct request *request, struct arena *arena, struct job_result *job,
                          struct err *err)
@@ -29,6 +30,19 @@ enum status request_load(const struct request *request, struct arena *arena, str
 {
     return plan_load_tree(request->name, request->root, request->sets, request->n_sets, true,
                           arena, plan, origins, err);
+}
+
+enum status request_load_searched(const struct request *request, struct arena *arena,
+                                  struct plan *plan, struct origins *origins, struct err *err)
+{
+    struct err broken = {0};
+    TRY(plan_load_tree(request->name, request->root, request->sets, request->n_sets, false,
+                       arena, plan, origins, err));
+    const struct rule *rule = plan_check_rules(plan, origins, &broken);
+    if (!rule || search_turns(rule))
+        return STATUS_OK;
+    *err = broken;
+    return STATUS_INPUT;
 }
 
 /* Whether a text names a key: the key, with nothing before or behind it that could be a part of

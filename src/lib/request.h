@@ -25,6 +25,11 @@ enum status request_read(struct request *request, struct arena *arena, struct jo
 enum status request_load(const struct request *request, struct arena *arena, struct plan *plan,
                          struct origins *origins, struct err *err);
 
+/* The same of a plan that layouts are searched for: its own may break what layouts have to
+ * obey. `own` says so then, for where none obeys; else it is left as it is. */
+enum status request_load_searched(const struct request *request, struct arena *arena,
+                                  struct plan *plan, struct origins *origins, struct err *err);
+
 /* Where an error of a loaded plan belongs: where the key that its text names was set, in the
  * text or by a set, else where the key `otherwise` was, else the text as a whole. */
 struct mark request_place(const char *name, const struct origins *origins, const char *text,

@@ -62,6 +62,30 @@ static enum status read_space(const struct search_wish *wish, const struct plan 
     return STATUS_OK;
 }
 
+void search_wish_blame(const struct search_wish *wish, const struct plan *plan,
+                       const struct search_space *space, const struct origins *origins,
+                       struct arena *arena, struct err *err)
+{
+    size_t n;
+    const struct field *fields = schema_fields(&n);
+    struct plan own = *plan;
+    struct err broken = {0};
+    struct origins places = *origins;
+    places.mark = arena_alloc(arena, n, sizeof *places.mark);
+    memcpy(places.mark, origins->mark, n * sizeof *places.mark);
+    for (size_t i = 0; i < wish->n_fixed; i++) { /* which search_wish_read has read */
+        enum search_key key = SEARCH_TP;
+        const char *name = arena_strndup(arena, wish->fixed[i], strcspn(wish->fixed[i], "="));
+        if (find_key(name, "", &key, &broken) != STATUS_OK)
+            return;
+        search_set(&own, key, space->value[key][0]);
+        places.mark[schema_find(search_key_full(key)) - fields] =
+            (struct mark){.file = arena_printf(arena, "--fix %s", wish->fixed[i])};
+    }
+    if (plan_check_rules(&own, &places, &broken))
+        *err = broken;
+}
+
 static const double MOST_BYTES = 1e18; /* as of every amount of a plan */
 
 enum status search_wish_bytes(const char *text, uint64_t *bytes, struct err *err)

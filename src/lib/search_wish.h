@@ -2,6 +2,7 @@
 #ifndef MOEPLAN_LIB_SEARCH_WISH_H
 #define MOEPLAN_LIB_SEARCH_WISH_H
 
+#include "plan/read/load.h"
 #include "sim/search/search.h"
 
 struct search_wish {
@@ -20,6 +21,12 @@ struct search_wish {
 enum status search_wish_read(const struct search_wish *wish, const struct plan *plan,
                              struct arena *arena, struct search_space *space,
                              uint64_t *at_most_bytes, struct err *err);
+
+/* Of a search that found no layout to obey the rules: puts the rule that the plan's own breaks,
+ * with the keys that are fixed, in place of the error, where that is known. */
+void search_wish_blame(const struct search_wish *wish, const struct plan *plan,
+                       const struct search_space *space, const struct origins *origins,
+                       struct arena *arena, struct err *err);
 
 /* The latencies of the wish into a search of this plan, which has to be served for them and for
  * any objective but tokens. STATUS_USAGE. */

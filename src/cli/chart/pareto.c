@@ -7,6 +7,7 @@
 
 #include "cli/frontier/csv.h"
 #include "cli/option/plan_argument.h"
+#include "lib/search_wish.h"
 #include "report/search/print.h"
 
 enum { LISTED = 20, LABELS = 12, PARETO_DEVICES = 12 };
@@ -55,7 +56,7 @@ static enum status make(const struct chart_request *request, struct chart_names 
     struct profile profile;
     struct search_result result;
     struct routing_data routing = {0};
-    TRY(plan_argument_load(request->call, 0, plan, &origins, err));
+    TRY(plan_argument_load_searched(request->call, 0, plan, &origins, err));
     TRY(routing_data_load(plan, NULL, p->arena, &routing, err));
     TRY(profile_load(plan, p->arena, &profile, err));
     search_space_default(plan, space);
@@ -67,6 +68,9 @@ static enum status make(const struct chart_request *request, struct chart_names 
                                    .pool = pool_create(0)};
     enum status status = search_run(&ask, p->arena, &result, err);
     pool_free(ask.pool);
+    const struct search_wish usual = {0};
+    if (status == STATUS_INPUT)
+        search_wish_blame(&usual, plan, space, &origins, p->arena, err);
     TRY(status);
     if (result.missed) {
         err_set(err, STATUS_INPUT, "no layout of the plan fits its cluster");

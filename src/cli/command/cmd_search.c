@@ -67,9 +67,10 @@ static void show_progress(void *context, double share)
     fprintf(stderr, "\r%s%3.0f %%", what, 100 * share);
 }
 
+/* origins: where no layout obeys, to say why; NULL: of no plan that was written. */
 static enum status search_plan(const struct invocation *call, const struct plan *plan,
-                               size_t best, const char *what, struct pool *pool,
-                               struct search_result *result, struct err *err)
+                               const struct origins *origins, size_t best, const char *what,
+                               struct pool *pool, struct search_result *result, struct err *err)
 {
     const struct settings *settings = call->settings;
     const struct search_wish wish = {
@@ -96,6 +97,8 @@ static enum status search_plan(const struct invocation *call, const struct plan 
     enum status status = search_run(&ask, call->arena, result, err);
     if (progress)
         fputs("\r                    \r", stderr);
+    if (status == STATUS_INPUT && origins)
+        search_wish_blame(&wish, plan, &space, origins, call->arena, err);
     return status;
 }
 
@@ -129,7 +132,7 @@ static enum status search_size(const struct invocation *call, const struct plan 
     if (!resize(&sized, size->devices, &size->refused))
         return STATUS_OK;
     const char *what = arena_printf(call->arena, "%" PRIu64 " devices: ", size->devices);
-    enum status status = search_plan(call, &sized, 1, what, pool, &result, &none);
+    enum status status = search_plan(call, &sized, NULL, 1, what, pool, &result, &none);
     if (status == STATUS_INPUT) { /* no layout of this size */
         size->refused = arena_strdup(call->arena, none.text);
         return STATUS_OK;
@@ -199,7 +202,7 @@ static enum status check_every(const struct settings *settings, struct err *err)
 }
 
 static enum status run(const struct invocation *call, const struct plan *plan,
-                       struct pool *pool, struct err *err)
+                       const struct origins *origins, struct pool *pool, struct err *err)
 {
     const struct settings *settings = call->settings;
     struct search_result result;
@@ -217,7 +220,8 @@ static enum status run(const struct invocation *call, const struct plan *plan,
     if (settings->devices)
         return search_sizes(call, plan, pool, &picture, err);
     TRY(search_wish_bytes(settings->at_most, &view.at_most_bytes, err));
-    TRY(search_plan(call, plan, settings->best ? settings->best : 1, "", pool, &result, err));
+    TRY(search_plan(call, plan, origins, settings->best ? settings->best : 1, "", pool, &result,
+                    err));
     if (settings->every)
         return search_print_every(&view, err);
     chart_pareto_rows(&result, plan->cluster.nodes * plan->cluster.node.devices, call->arena,
@@ -232,9 +236,9 @@ static enum status run_search(const struct invocation *call, struct err *err)
     const struct settings *settings = call->settings;
     struct plan *plan = arena_alloc(call->arena, 1, sizeof *plan);
     struct origins origins;
-    TRY(plan_argument_load(call, 0, plan, &origins, err));
+    TRY(plan_argument_load_searched(call, 0, plan, &origins, err));
     struct pool *pool = pool_create((unsigned)settings->threads);
-    enum status status = run(call, plan, pool, err);
+    enum status status = run(call, plan, &origins, pool, err);
     pool_free(pool);
     return status;
 }

@@ -75,3 +75,12 @@ enum status plan_argument_load(const struct invocation *call, size_t i, struct p
     TRY(plan_argument_request(call, i, &request, err));
     return request_load(&request, call->arena, plan, origins, err);
 }
+
+enum status plan_argument_load_searched(const struct invocation *call, size_t i,
+                                        struct plan *plan, struct origins *origins,
+                                        struct err *err)
+{
+    struct request request;
+    TRY(plan_argument_request(call, i, &request, err));
+    return request_load_searched(&request, call->arena, plan, origins, err);
+}

@@ -10,6 +10,11 @@
 enum status plan_argument_load(const struct invocation *call, size_t i, struct plan *plan,
                                struct origins *origins, struct err *err);
 
+/* The same of a plan that layouts are searched for (request_load_searched). */
+enum status plan_argument_load_searched(const struct invocation *call, size_t i,
+                                        struct plan *plan, struct origins *origins,
+                                        struct err *err);
+
 /* The overrides alone, for commands that load plans themselves. */
 enum status plan_argument_overrides(const struct invocation *call, struct override **overrides,
                                     size_t *n, struct err *err);

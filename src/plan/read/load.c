@@ -253,26 +253,38 @@ static int worth(const struct mark *mark)
 
 /* Where to point: at a --set that the rule depends on, else at its key, else at another field
  * it depends on, else at the file. */
-static struct mark rule_mark(const struct load *load, const struct rule *rule)
+static struct mark rule_mark(const struct origins *origins, const struct rule *rule)
 {
+    size_t n;
+    const struct field *fields = schema_fields(&n);
     const char *keys[] = {rule->key, rule->also[0], rule->also[1]};
     struct mark best = {0};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
-        struct mark mark = keys[i] ? apply_origin(&load->loader, keys[i]) : best;
+        const struct field *field = keys[i] ? schema_find(keys[i]) : NULL;
+        struct mark mark = field ? origins->mark[field - fields] : best;
         if (worth(&mark) > worth(&best))
             best = mark;
     }
-    return best.file ? best : (struct mark){.file = load->file};
+    return best.file ? best : (struct mark){.file = origins->file};
+}
+
+const struct rule *plan_check_rules(const struct plan *plan, const struct origins *origins,
+                                    struct err *err)
+{
+    char text[RULE_TEXT] = "", hint[RULE_TEXT] = "";
+    const struct rule *rule = rule_check(plan, text, hint);
+    if (!rule)
+        return NULL;
+    err_at(err, STATUS_INPUT, rule_mark(origins, rule), "%s", text);
+    err_hint(err, "%s", hint);
+    return rule;
 }
 
 static enum status check_rules(struct load *load)
 {
-    char text[RULE_TEXT] = "", hint[RULE_TEXT] = "";
-    const struct rule *rule = rule_check(load->loader.plan, text, hint);
-    if (!rule)
-        return STATUS_OK;
-    err_at(load->loader.err, STATUS_INPUT, rule_mark(load, rule), "%s", text);
-    return err_hint(load->loader.err, "%s", hint);
+    const struct origins origins = {.mark = load->loader.origins, .file = load->file};
+    return plan_check_rules(load->loader.plan, &origins, load->loader.err) ? STATUS_INPUT
+                                                                           : STATUS_OK;
 }
 
 /* ---- origins ---- */

@@ -47,6 +47,12 @@ enum status plan_load_tree(const char *name, const struct node *root,
                            struct arena *arena, struct plan *plan, struct origins *origins,
                            struct err *err);
 
+/* The first rule that a loaded plan breaks, NULL: none; err says so where its text or an option
+ * does (STATUS_INPUT). */
+struct rule;
+const struct rule *plan_check_rules(const struct plan *plan, const struct origins *origins,
+                                    struct err *err);
+
 /* The same without the rules: for the points of a sweep, of which those that break a rule are
  * points too. The shelf keeps what is read for one of them for the others. */
 struct shelf;

@@ -46,6 +46,11 @@ enum search_key {
 const char *search_key_name(enum search_key key); /* "ep" */
 const char *search_key_full(enum search_key key); /* "parallel.ep" */
 
+/* Whether a rule is between keys that a search turns, so that it is for layouts to obey and not
+ * for the plan that is searched. */
+struct rule;
+bool search_turns(const struct rule *rule);
+
 enum { SEARCH_VALUES = 64 };
 
 /* Values to try, ascending; words by their number in the plan. */

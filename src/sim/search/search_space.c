@@ -1,7 +1,9 @@
 /* What a search tries; see search.h. */
 #include <assert.h>
 
+#include "base/text.h"
 #include "plan/derive.h"
+#include "plan/rule/rule.h"
 #include "sim/search/search.h"
 
 enum { CONTEXT_MOST = 16, CHUNKS_MOST = 8, BATCH_MOST = 64, DECODE_BATCH_MOST = 1024 };
@@ -131,6 +133,19 @@ static void add_training(const struct plan *plan, struct search_space *space)
     add(space, SEARCH_RECOMPUTE, RECOMPUTE_NONE);
     add(space, SEARCH_RECOMPUTE, RECOMPUTE_SELECTIVE);
     add(space, SEARCH_RECOMPUTE, RECOMPUTE_FULL);
+}
+
+bool search_turns(const struct rule *rule)
+{
+    const char *keys[] = {rule->key, rule->also[0], rule->also[1]};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        if (keys[i] && text_equal(keys[i], "parallel.dp")) /* which follows from them */
+            return true;
+        for (unsigned key = 0; keys[i] && key < SEARCH_KEYS; key++)
+            if (text_equal(keys[i], search_key_full((enum search_key)key)))
+                return true;
+    }
+    return false;
 }
 
 void search_space_default(const struct plan *plan, struct search_space *space)
