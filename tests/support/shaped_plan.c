@@ -222,3 +222,34 @@ bool plan_shaped(struct plan *plan, enum stack_kind stack, uint64_t seed)
     }
     return false;
 }
+
+/* Gives a few keys any value where rules hold, all or none as the stack then builds the list or
+ * refuses: one list is built for all, which is most of the time this takes. */
+static void vary_built(struct rng *rng, struct plan *plan)
+{
+    enum { KEYS = 4 };
+    struct plan changed = *plan;
+    for (int i = 0; i < KEYS; i++)
+        plan_vary(&changed, rng);
+    if (changed.stack.kind == plan->stack.kind &&
+        changed.workload.mode == plan->workload.mode &&
+        memcmp(&changed, plan, sizeof changed) != 0 && !is_refused(&changed))
+        *plan = changed;
+}
+
+bool plan_built(struct plan *plan, enum stack_kind stack, enum mode mode, uint64_t seed)
+{
+    enum { TRIES = 64 };
+    struct rng rng;
+    size_t n;
+    unsigned tries = 0;
+    rng_init(&rng, seed, stack, 3, 0, 0);
+    do {
+        if (tries++ == TRIES || !plan_shaped(plan, stack, rng_u64(&rng)))
+            return false;
+    } while (plan->workload.mode != mode);
+    schema_fields(&n);
+    for (size_t i = 0; i < n / 2; i++)
+        vary_built(&rng, plan);
+    return true;
+}

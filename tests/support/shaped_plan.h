@@ -8,4 +8,10 @@
  * false when many draws gave none. Few samples, so that it is predicted in milliseconds. */
 bool plan_shaped(struct plan *plan, enum stack_kind stack, uint64_t seed);
 
+/* Such a plan of a mode, with most keys away from their defaults: each change is kept where all
+ * rules hold and the stack still builds the list, so that a law is never tried on a refusal.
+ * plan_random obeys the rules alone, and a stack builds one of four of its plans. False where
+ * the stack has no such mode. */
+bool plan_built(struct plan *plan, enum stack_kind stack, enum mode mode, uint64_t seed);
+
 #endif
