@@ -26,7 +26,7 @@
 #include "work/piece/lora.h"
 #include "work/stack/stack.h"
 
-enum { DRAWS = 720 };
+enum { DRAWS = 480 };
 
 struct listed {
     struct arena arena;

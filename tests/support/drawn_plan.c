@@ -35,12 +35,12 @@ bool drawn_has_mode(enum stack_kind stack, enum mode mode)
     return mode == MODE_TRAIN ? !plan_is_engine(&plan) : !trains_only;
 }
 
-/* All stacks, 15 seeds each, in the modes that they have: what follows goes by the seed's rest
+/* All stacks, 9 seeds each, in the modes that they have: what follows goes by the seed's rest
  * of 3 and of 5. */
 static void draw_built(uint64_t seed, uint64_t number, struct plan *plan)
 {
-    enum stack_kind stack = (enum stack_kind)(seed / 15 % STACK_COUNT);
-    enum mode mode = (enum mode)(seed / 5 % 3);
+    enum stack_kind stack = (enum stack_kind)(seed / 9 % STACK_COUNT);
+    enum mode mode = (enum mode)(seed / 3 % 3);
     if (!drawn_has_mode(stack, mode))
         mode = mode == MODE_TRAIN ? (seed % 2 ? MODE_PREFILL : MODE_DECODE) : MODE_TRAIN;
     bool built = plan_built(plan, stack, mode, number);
