@@ -10,6 +10,7 @@
 #include "base/stat.h"
 #include "exec/kernels/format.h"
 #include "exec/kernels/gemm_tile.h"
+#include "exec/kernels/kernel.h"
 #include "exec/stopwatch.h"
 
 enum { ALIGNMENT = 64, PURPOSE = 78 };
@@ -35,6 +36,7 @@ struct probe {
     struct probe_point *point; /* at hand */
     uint64_t repeats;
     struct arena *arena;
+    struct plan *plan; /* whose activation is measured: silu */
 };
 
 static const struct {
@@ -162,6 +164,22 @@ static void gather_rows(const struct probe *p, struct desk *desk)
         memcpy(desk->to + i * row, desk->from + desk->order[i] * row, row);
 }
 
+/* The layer's own kernel, a piece of a row at a time as it takes them: what it computes binds,
+ * not the memory. */
+static void activate_all(const struct probe *p, struct desk *desk)
+{
+    enum { PIECE = 256 };
+    static const struct inputs inputs;
+    const struct task task = {.plan = p->plan, .inputs = &inputs};
+    const struct call call = {.task = &task};
+    const float *from = (const float *)(const void *)desk->from;
+    float *to = (float *)(void *)desk->to;
+    for (uint64_t at = 0; at < p->point->bytes / sizeof *to; at += PIECE) {
+        memcpy(to + at, from + 2 * at, PIECE * sizeof *to);
+        kernel_activate(&call, to + at, from + 2 * at + PIECE, PIECE);
+    }
+}
+
 /* ---- samples ---- */
 
 static void nothing(const struct probe *p, struct desk *desk)
@@ -172,7 +190,8 @@ static void nothing(const struct probe *p, struct desk *desk)
 
 static void (*const works[PROBE_KINDS])(const struct probe *p, struct desk *desk) = {
     [PROBE_GEMM] = multiply,   [PROBE_COPY] = copy_all,      [PROBE_READ] = read_all,
-    [PROBE_WRITE] = write_all, [PROBE_GATHER] = gather_rows, [PROBE_LAUNCH] = nothing,
+    [PROBE_WRITE] = write_all, [PROBE_GATHER] = gather_rows, [PROBE_ACTIVATE] = activate_all,
+    [PROBE_LAUNCH] = nothing,
 };
 
 static void at_desk(void *arg, size_t task, unsigned worker)
@@ -248,6 +267,8 @@ double probe_amount(const struct probe_point *p)
         return 2 * (double)p->rows * (double)p->depth * (double)p->columns;
     case PROBE_COPY:
         return 2 * (double)p->bytes;
+    case PROBE_ACTIVATE: /* gate and up, and their product */
+        return 3 * (double)p->bytes;
     case PROBE_READ:
     case PROBE_WRITE:
         return (double)p->bytes;
@@ -279,7 +300,7 @@ static const uint64_t gemm_sizes[][2] = {{512, 1024}, {1024, 512}};
 static const uint64_t exchange_bytes[] = {64, 4096, 65536, 1 << 20, 4 << 20};
 
 #define N(list) (sizeof(list) / sizeof *(list))
-enum { MOST_POINTS = 2 * N(gemm_rows) * N(gemm_sizes) + 5 + N(exchange_bytes) };
+enum { MOST_POINTS = 2 * N(gemm_rows) * N(gemm_sizes) + 6 + N(exchange_bytes) };
 
 static size_t list_points(const struct session *session, struct probe_point *points)
 {
@@ -299,6 +320,7 @@ static size_t list_points(const struct session *session, struct probe_point *poi
     points[n++] = (struct probe_point){.kind = PROBE_GATHER,
                                        .rows = SPACE / 2 / (GATHERED * sizeof(float)),
                                        .columns = GATHERED};
+    points[n++] = (struct probe_point){.kind = PROBE_ACTIVATE, .bytes = SPACE / 8};
     points[n++] = (struct probe_point){.kind = PROBE_LAUNCH};
     for (size_t i = 0; session->transport->n_ranks > 1 && i < N(exchange_bytes); i++)
         points[n++] = (struct probe_point){.kind = PROBE_EXCHANGE, .bytes = exchange_bytes[i]};
@@ -335,6 +357,8 @@ static enum status prepare(struct probe *p, struct err *err)
     struct transport *t = p->session->transport;
     uint64_t most = exchange_bytes[N(exchange_bytes) - 1] * t->n_ranks;
     p->n_desks = pool_size(p->session->pool);
+    p->plan = arena_alloc(p->arena, 1, sizeof *p->plan);
+    p->plan->model.moe.activation = ACTIVATION_SILU;
     p->desks = arena_alloc(p->arena, p->n_desks, sizeof *p->desks);
     p->parcels = arena_alloc(p->arena, t->n_local, sizeof *p->parcels);
     p->sizes = arena_alloc(p->arena, 2 * t->n_local * t->n_ranks, sizeof *p->sizes);

@@ -19,11 +19,13 @@ enum { PROBE_ROUNDS = 9 };
     X(COPY, "copy", "bytes/s") /* read and written bytes */                                    \
     X(READ, "read", "bytes/s")                                                                 \
     X(WRITE, "write", "bytes/s")                                                               \
-    X(GATHER, "gather", "bytes/s") /* rows of `columns` floats in random order, read and       \
-                                      written bytes */                                         \
-    X(LAUNCH, "launch", "s")       /* wakes all workers and waits for them */                  \
-    X(EXCHANGE, "exchange", "s")   /* all ranks of the session send `bytes` to each other rank \
-                                    */
+    X(GATHER, "gather", "bytes/s")     /* rows of `columns` floats in random order, read and   \
+                                          written bytes */                                     \
+    X(ACTIVATE, "activate", "bytes/s") /* run's own silu of gates times ups, read and          \
+                                          written bytes */                                     \
+    X(LAUNCH, "launch", "s")           /* wakes all workers and waits for them */              \
+    X(EXCHANGE, "exchange", "s") /* all ranks of the session send `bytes` to each other rank   \
+                                  */
 
 enum probe_kind {
 #define PROBE_ENUM(name, text, unit) PROBE_##name,

@@ -23,6 +23,7 @@ static const struct probe_point points[] = {
     {PROBE_READ, DTYPE_NONE, 0, 0, 0, 1 << 24, 9e9, 8e9, 10e9, 0},
     {PROBE_WRITE, DTYPE_NONE, 0, 0, 0, 1 << 24, 5e9, 4e9, 6e9, 0},
     {PROBE_GATHER, DTYPE_NONE, 4096, 0, 1024, 0, 4e9, 3e9, 5e9, 0},
+    {PROBE_ACTIVATE, DTYPE_NONE, 0, 0, 0, 1 << 22, 5e8, 4e8, 6e8, 0},
     {PROBE_LAUNCH, DTYPE_NONE, 0, 0, 0, 0, 5e-6, 4e-6, 9e-6, 0},
     {PROBE_EXCHANGE, DTYPE_NONE, 0, 0, 0, 64, 20e-6, 18e-6, 25e-6, 0},
     {PROBE_EXCHANGE, DTYPE_NONE, 0, 0, 0, 4000000, 1020e-6, 1000e-6, 1200e-6, 0},
@@ -97,6 +98,8 @@ static void a_profile(void **state)
     assert_true(fabs(value(&p, PROFILE_ELEMENTWISE, PROFILE_BANDWIDTH, COMPUTE_F32, 0) - 0.8) <
                 1e-3);
     assert_true(fabs(value(&p, PROFILE_MOVE, PROFILE_BANDWIDTH, COMPUTE_F32, 0) - 0.4) < 1e-3);
+    assert_true(fabs(value(&p, PROFILE_ACTIVATION, PROFILE_BANDWIDTH, COMPUTE_F32, 0) - 0.05) <
+                1e-4);
     assert_true(fabs(value(&p, PROFILE_GEMM, PROFILE_OVERHEAD, COMPUTE_F32, 0) - 5e-6) < 1e-9);
     assert_true(fabs(value(&p, PROFILE_ALL_TO_ALL, PROFILE_EFFICIENCY, COMPUTE_F32, 0) - 1) <
                 1e-3);

@@ -170,6 +170,7 @@ static void write_exchange(FILE *out, const struct probed *p)
 void probe_write_profile(FILE *out, const struct probed *p)
 {
     const struct probe_point *copy = find(p, PROBE_COPY), *gather = find(p, PROBE_GATHER),
+                             *activate = find(p, PROBE_ACTIVATE),
                              *launch = find(p, PROBE_LAUNCH);
     struct arena scratch = {0};
     double whole = memory_rate(p);
@@ -187,6 +188,8 @@ void probe_write_profile(FILE *out, const struct probed *p)
     fputs("- {of: product, is: bandwidth, value: 1, interval: [1, 1]}\n", out);
     write_share(out, "memory", copy, whole);
     write_share(out, "move", gather, whole);
+    if (activate) /* a CPU computes it slower than its memory moves it */
+        write_share(out, "activation", activate, whole);
     fprintf(out,
             "- {of: product, is: overhead, value: %.4g us, interval: [%.4g us, %.4g us]}\n",
             launch->value * 1e6, launch->low * 1e6, launch->high * 1e6);

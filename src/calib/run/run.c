@@ -108,6 +108,20 @@ static enum status agree(const struct run *run, enum status mine, struct err *er
     return transport ? transport->ops->agree(transport, mine, err) : mine;
 }
 
+/* The profile that the plan names; NULL where it names none: what the machine could do at most
+ * is what a measured time is held against then. */
+static enum status take_profile(const struct run *run, const struct profile **out,
+                                struct err *err)
+{
+    if (!run->plan->stack.profile[0])
+        return STATUS_OK;
+    struct profile *profile = arena_alloc(run->arena, 1, sizeof *profile);
+    TRY(profile_load(run->plan, run->arena, profile, err));
+    run->report->time.profile = profile->name;
+    *out = profile;
+    return STATUS_OK;
+}
+
 /* What is needed whatever routing does, before much memory is taken to sample it; a sample of
  * little memory is taken all the same, as it says exactly what does not fit. */
 static enum status check_least(const struct run *run, struct err *err)
@@ -385,8 +399,10 @@ static enum status perform(struct run *run, struct err *err)
     TRY(agree(run, check_least(run, err), err));
     TRY(slice_init(run->plan, options->routing, options->backward, ranks_of(run), run->arena,
                    &run->list, err));
-    run_summary_init(&run->summary, run->plan, &run->list, options->samples, run->arena,
-                     run->report);
+    const struct profile *profile = NULL;
+    TRY(agree(run, take_profile(run, &profile, err), err));
+    run_summary_init(&run->summary, run->plan, &run->list, profile, options->samples,
+                     run->arena, run->report);
     run->summary.in_turn = run->session && run->session->gpus;
     TRY(agree(run, predict_all(run, err), err));
     begin_report(run);

@@ -89,6 +89,7 @@ struct run_rows {
 };
 
 struct run_time {
+    const char *profile; /* that prices the prediction; NULL: a roofline */
     double predicted_s, measured_s, ratio;
     double p50_s, p99_s, low_s, high_s;
     double overhead_s;

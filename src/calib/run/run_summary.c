@@ -10,7 +10,8 @@
 #include "sim/time/price.h"
 
 void run_summary_init(struct run_summary *s, const struct plan *plan, const struct slice *list,
-                      uint64_t samples, struct arena *arena, struct run_report *report)
+                      const struct profile *profile, uint64_t samples, struct arena *arena,
+                      struct run_report *report)
 {
     size_t n = list->work.n_ops;
     *s = (struct run_summary){.plan = plan,
@@ -18,7 +19,7 @@ void run_summary_init(struct run_summary *s, const struct plan *plan, const stru
                               .report = report,
                               .samples = samples,
                               .room = samples * MEASURE_SAMPLES};
-    pricing_init(&s->pricing, plan, plan->moe.path, NULL, NULL);
+    pricing_init(&s->pricing, plan, plan->moe.path, profile, NULL);
     s->flop = arena_alloc(arena, n, sizeof *s->flop);
     s->bytes = arena_alloc(arena, n, sizeof *s->bytes);
     s->sent = arena_alloc(arena, n, sizeof *s->sent);

@@ -10,7 +10,7 @@
 /* Sums over routing samples, by op of the list. */
 struct run_summary {
     const struct plan *plan;
-    struct pricing pricing; /* at the machine's own rates */
+    struct pricing pricing; /* at the machine's own rates, or a profile's */
     const struct slice *list;
     struct run_report *report;
     uint64_t samples; /* of routing, planned */
@@ -26,8 +26,10 @@ struct run_summary {
     double idle_s;       /* overhead of a step */
 };
 
+/* profile NULL: times are a roofline of the cluster's figures. */
 void run_summary_init(struct run_summary *s, const struct plan *plan, const struct slice *list,
-                      uint64_t samples, struct arena *arena, struct run_report *report);
+                      const struct profile *profile, uint64_t samples, struct arena *arena,
+                      struct run_report *report);
 
 /* Adds the prediction of the list as it is evaluated now. */
 void run_summary_predict(struct run_summary *s, const struct slice *list);

@@ -345,7 +345,8 @@ const struct command command_run = {
         "memory then, and their times say nothing about a network.\n"
         "\n"
         "Time is compared with the roofline of the cluster's figures: FLOP over peak, bytes "
-        "over bandwidth.\n"
+        "over bandwidth. Where stack.profile names a profile, as 'probe --profile' writes one, "
+        "it is compared with what the profile predicts.\n"
         "\n"
         "The status is 7 when bytes, rows or a check disagree, or time with --band; 4 when the "
         "layer does not fit this machine, with what would.",

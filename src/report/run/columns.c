@@ -76,7 +76,7 @@ const struct column *run_op_table(size_t *n)
         {.key = "predicted_s",
          .type = COLUMN_SECONDS,
          .offset = offsetof(struct run_op, predicted_s),
-         .title = "roofline",
+         .title = "predicted",
          .present = has_prediction},
         COLUMN(run_op, measured_s, COLUMN_SECONDS, "measured"),
         COLUMN(run_op, p99_s, COLUMN_SECONDS, "p99"),
@@ -210,8 +210,8 @@ static bool is_timed(const void *record)
 
 static const char *time_basis(const void *record)
 {
-    (void)record;
-    return "roofline";
+    const struct run_time *time = record;
+    return time->profile ? time->profile : "roofline";
 }
 
 static const struct column time_columns[] = {

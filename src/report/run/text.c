@@ -56,7 +56,8 @@ static void print_performed(const struct screen *screen)
                 bytes(screen, memory->measured_peak_bytes));
     fprintf(out, "; %u of %u checks passed", count_passed(&report->checks), report->checks.n);
     if (isfinite(report->time.measured_s))
-        fprintf(out, "; %s, roofline %s, ratio %.3g", seconds(screen, report->time.measured_s),
+        fprintf(out, "; %s, %s %s, ratio %.3g", seconds(screen, report->time.measured_s),
+                report->time.profile ? "predicted" : "roofline",
                 seconds(screen, report->time.predicted_s), report->time.ratio);
     if (!report->time.within)
         fputs(", beyond the band", out);
@@ -138,6 +139,18 @@ static void print_table(const struct screen *screen, const struct column *column
     column_table(screen->page.out, screen->view->term, &table, screen->view->arena);
 }
 
+/* A prediction by no profile is what the machine could do at most. */
+static const struct column *op_columns(const struct screen *screen, size_t *n)
+{
+    const struct column *columns = run_op_table(n);
+    struct column *named = arena_alloc(screen->view->arena, *n, sizeof *named);
+    memcpy(named, columns, *n * sizeof *named);
+    for (size_t i = 0; i < *n && !screen->report->time.profile; i++)
+        if (text_equal(named[i].key, "predicted_s"))
+            named[i].title = "roofline";
+    return named;
+}
+
 /* Those that take longest, in the order of the step. */
 static void print_ops(struct screen *screen)
 {
@@ -153,7 +166,7 @@ static void print_ops(struct screen *screen)
     struct run_op *rows = arena_alloc(arena, shown + 1, sizeof *rows);
     for (size_t i = 0; i < shown; i++)
         rows[i] = *order[i];
-    const struct column *columns = run_op_table(&n_columns);
+    const struct column *columns = op_columns(screen, &n_columns);
     print_table(screen, columns, n_columns, rows, shown, sizeof *rows);
     if (n > shown)
         fprintf(screen->page.out, "  and %zu more, %s together (--format csv)\n", n - shown,
@@ -283,7 +296,10 @@ static void print_time(struct screen *screen)
 {
     const struct run_time *time = &screen->report->time;
     struct text line = {.arena = screen->view->arena};
-    text_append(&line, "roofline of the cluster's figures, a worker being a device");
+    if (time->profile)
+        text_printf(&line, "predicted by profile %s, a worker being a device", time->profile);
+    else
+        text_append(&line, "roofline of the cluster's figures, a worker being a device");
     if (time->samples)
         text_printf(&line,
                     "; median of %" PRIu64 " samples of %" PRIu64

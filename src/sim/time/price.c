@@ -82,6 +82,14 @@ static enum profile_item collective_item(const struct op *op)
     return PROFILE_ALL_GATHER;
 }
 
+/* The ops of a layer that is performed alone have no module, which reads as the first: its
+ * networks are the experts and those beside them. */
+static bool is_expert_activation(const struct op *op)
+{
+    bool alone = op->module == 0 && op->kind == OP_ACTIVATION;
+    return (alone || op->module == MODULE_ACTIVATE) && segment_has_experts(op->segment);
+}
+
 enum profile_item price_item(const struct op *op, const uint64_t *v)
 {
     static const enum profile_item by_kind[OP_KIND_COUNT] = {
@@ -113,8 +121,7 @@ enum profile_item price_item(const struct op *op, const uint64_t *v)
         op->kernel == KERNEL_HOST_UPDATE ? PROFILE_HOST_UPDATE : by_kind[op->kind];
     if (item == PROFILE_COLLECTIVE)
         return collective_item(op);
-    if (item == PROFILE_ELEMENTWISE && op->module == MODULE_ACTIVATE &&
-        segment_has_experts(op->segment))
+    if (item == PROFILE_ELEMENTWISE && is_expert_activation(op))
         return PROFILE_ACTIVATION;
     if (item == PROFILE_GROUPED && v[op->groups.node] <= 1)
         return PROFILE_GEMM;
