@@ -139,7 +139,7 @@ const struct job_case job_cases[] = {
      "precision.weights=fp8_block",
      1},
     {"sglang/qwen3.sh", "",
-     "parallel.tp=8 parallel.sp=true parallel.ep=8 moe.path=allgather memory.fraction=0.8 "
+     "parallel.tp=8 parallel.sp=false parallel.ep=8 moe.path=auto memory.fraction=0.8 "
      "workload.micro_batch=128",
      0},
     {"sglang/decode.sh", "",
