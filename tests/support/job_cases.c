@@ -394,6 +394,14 @@ const struct job_case job_cases[] = {
      "memory.weight_offload=4GiB "
      "model.max_position=65536",
      0},
+    {"vllm/states.sh", "cluster=h100",
+     "model.linear.conv_state=f32 model.linear.state=f32 memory.state_block=512 "
+     "memory.state_copies=0",
+     0},
+    {"vllm/aligned.sh", "cluster=h100",
+     "model.linear.conv_state=none model.linear.state=f32 memory.state_block=0 "
+     "memory.state_copies=2",
+     0},
     {"sglang/states.sh", "cluster=h100",
      "model.linear.state=bf16 memory.state_ratio=0.5 memory.state_copies=5 "
      "workload.context_length=65536 parallel.tp=4",

@@ -80,7 +80,8 @@ static const struct job_flag flags[] = {
          "memory.state_copies", "extra_buffer: 5, without overlap 4", SERVER),
     RULE("disable-overlap-schedule", JOB_SWITCH, "memory.state_copies", "with extra_buffer",
          SERVER),
-    RULE("mamba-ssm-dtype", JOB_VALUE, "model.linear.state", "float32 unless given", SERVER),
+    RULE("mamba-ssm-dtype", JOB_VALUE, "model.linear.state",
+         "else as the model says, or float32", SERVER),
     RULE("enable-hierarchical-cache", JOB_SWITCH, "memory.host_cache_ratio",
          "hicache-ratio, 2 unless given", SERVER),
     RULE("hicache-ratio", JOB_VALUE, "memory.host_cache_ratio",
@@ -345,7 +346,7 @@ static enum status set_host_cache(struct job *job)
     return STATUS_OK;
 }
 
-/* States of recurrent layers: f32 unless said (configs/mamba_utils.py), and of each running
+/* States of recurrent layers, of each running
  * sequence the prefix cache's beside its own. */
 static enum status set_states(struct job *job)
 {
@@ -371,9 +372,6 @@ static enum status set_states(struct job *job)
                         format);
     if (job_given(job, "mamba-ssm-dtype"))
         job_set(job, "model.linear.state", state, "mamba-ssm-dtype");
-    else if (plan->model.linear.state != DTYPE_F32)
-        draft_set(&job->draft, "model.linear.state", state,
-                  draft_find(&job->draft, "model")->mark, "default of --mamba-ssm-dtype");
     if (plain)
         job_set(job, "memory.state_copies", "1", "disable-radix-cache");
     else if (text_equal(strategy, "extra_buffer"))

@@ -218,6 +218,7 @@ const struct unread_row unread_rows[] = {
     WHEN("model.linear.rank", LINEAR, LINEAR_KIND(BIT(LINEAR_KIMI_DELTA) | BIT(LINEAR_MAMBA1))),
     WHEN("model.linear.chunk", LINEAR, LINEAR_KIND(ALL(LINEAR_COUNT) & ~BIT(LINEAR_MAMBA1))),
     WHEN("model.linear.state", LINEAR, INFERS),
+    WHEN("model.linear.conv_state", LINEAR, INFERS, ABOVE("model.linear.conv", 0)),
     WHEN("model.indexer.head_dim", HAS_INDEXER),
     WHEN("model.indexer.top_k", HAS_INDEXER),
     WHEN("model.encoder.hidden", ENCODES),
@@ -502,7 +503,8 @@ const struct unread_row unread_rows[] = {
     WHEN("memory.state_ratio", LINEAR, STACK(BIT(STACK_SGLANG)), INFERS,
          ZERO("memory.state_slots")),
     WHEN("memory.state_slots", LINEAR, STACK(BIT(STACK_SGLANG)), INFERS),
-    WHEN("memory.state_copies", LINEAR, STACK(BIT(STACK_SGLANG)), INFERS),
+    WHEN("memory.state_copies", LINEAR, STACK(BIT(STACK_VLLM) | BIT(STACK_SGLANG)), INFERS),
+    WHEN("memory.state_block", LINEAR, STACK(BIT(STACK_VLLM)), INFERS),
     WHEN("block.collective", BLOCK(ALL(BLOCK_MLP + 1) & ~BIT(BLOCK_MOE)), TENSOR),
     WHEN("block.tiles", BLOCK(BIT(BLOCK_ALLREDUCE_MATMUL) | BIT(BLOCK_REDUCE_SCATTER_MATMUL))),
 };
