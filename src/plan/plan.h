@@ -519,6 +519,7 @@ struct parallel {
     uint64_t attention_dp; /* serve: replicas of attention; 0: dp */
     uint64_t batches; /* of decode in flight over the stages of an engine; 0: one a stage */
     bool dense_apart, head_apart; /* SGLang: not shared out over replicas of attention */
+    bool encoder_apart;           /* engines: each tp rank encodes its part of the images */
     uint64_t dcp;                 /* tp ranks that share out the tokens of an engine's cache */
     uint64_t zero;
     uint64_t dp_shard;        /* data-parallel ranks that zero shares over; 0: all */

@@ -394,6 +394,8 @@ const struct job_case job_cases[] = {
      "memory.weight_offload=4GiB "
      "model.max_position=65536",
      0},
+    {"vllm/images.sh", "cluster=h100",
+     "parallel.tp=4 parallel.encoder_apart=true workload.encoder.limit=4", 0},
     {"vllm/states.sh", "cluster=h100",
      "model.linear.conv_state=f32 model.linear.state=f32 memory.state_block=512 "
      "memory.state_copies=0",

@@ -91,6 +91,7 @@ static const struct job_flag flags[] = {
     NEITHER("hicache-write-policy", JOB_VALUE, SERVER),
     NEITHER("hicache-io-backend", JOB_VALUE, SERVER),
     NEITHER("hicache-mem-layout", JOB_VALUE, SERVER),
+    DIRECT("mm-enable-dp-encoder", JOB_SWITCH, "parallel.encoder_apart", NULL, NULL, SERVER),
     RULE("moe-dense-tp-size", JOB_VALUE, "parallel.dense_apart",
          "1: every replica of attention has whole dense networks", SERVER),
     RULE("enable-dp-lm-head", JOB_SWITCH, "parallel.head_apart", "with enable-dp-attention",

@@ -386,6 +386,8 @@ const struct unread_row unread_rows[] = {
     WHEN("parallel.batches", ENGINE, MODE(BIT(MODE_PREFILL) | BIT(MODE_DECODE)), PIPELINE),
     WHEN("parallel.dense_apart", STACK(BIT(STACK_SGLANG)), INFERS, REPLICATED, HAS_DENSE),
     WHEN("parallel.head_apart", STACK(BIT(STACK_SGLANG)), INFERS, REPLICATED),
+    WHEN("parallel.encoder_apart", STACK(BIT(STACK_VLLM) | BIT(STACK_SGLANG)), INFERS, TENSOR,
+         ENCODES),
     WHEN("parallel.dcp", STACK(BIT(STACK_VLLM)), INFERS, TENSOR),
     WHEN("parallel.sp", TENSOR),
     WHEN("parallel.schedule", PIPELINE),

@@ -502,6 +502,10 @@ const struct field schema_table[] = {
     BOOL("parallel.head_apart", parallel.head_apart, "false",
          "sglang, dp attention: every replica has a head of its own (--enable-dp-lm-head) in "
          "place of a part of that of all"),
+    BOOL(
+        "parallel.encoder_apart", parallel.encoder_apart, "false",
+        "vllm, sglang: every tp rank has the encoder whole and takes a part of the images "
+        "(--mm-encoder-tp-mode data, --mm-enable-dp-encoder) in place of a part of each layer"),
     COUNT("parallel.dcp", parallel.dcp, 1, 1e6, "1",
           "vllm: tensor-parallel ranks that share out the tokens of the cache "
           "(--decode-context-parallel-size); what they exchange for it is not timed"),
