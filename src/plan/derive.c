@@ -222,7 +222,7 @@ uint64_t plan_tokens(const struct plan *plan)
     if (w->mode == MODE_DECODE || serves) {
         uint64_t sequences = serves ? plan_requests(plan) : w->micro_batch;
         uint64_t all = checked_mul(sequences, w->tokens_per_sequence, &overflow);
-        return plan_tokens_everywhere(plan) ? ceil_div(all, p->ep) : all;
+        return plan_is_engine(plan) ? ceil_div(all, plan_token_ranks(plan)) : all;
     }
     uint64_t split = p->cp * plan_token_ranks(plan);
     uint64_t tokens = checked_mul(w->micro_batch, w->sequence_length, &overflow);
@@ -246,9 +246,57 @@ uint64_t plan_cores(const struct plan *plan)
     return plan->moe.cores ? plan->moe.cores : of_stack;
 }
 
+/* SGLang appends DeepSeek-V3's shared expert to the routed ones of every expert-parallel rank,
+ * on AMD alone (models/deepseek_v2.py, determine_num_fused_shared_experts: 256 experts and one
+ * shared; elsewhere not under expert parallelism). */
+static bool appends_shared(const struct plan *plan)
+{
+    const struct model_moe *moe = &plan->model.moe;
+    return plan_generation(plan) == GENERATION_GFX942 && plan->parallel.ep > 1 &&
+           plan->model.attention.kind == ATTENTION_MLA && moe->experts == 256 &&
+           moe->shared_experts == 1;
+}
+
+static bool gathers_tokens(const struct plan *plan)
+{
+    bool apart = plan->parallel.ep > 1 && !plan_tokens_everywhere(plan);
+    return apart && (!plan_names_path(plan) || path_reads(plan->moe.path, GATHERS_TOKENS));
+}
+
+/* Whole where a rank's tokens are its own: SGLang behind an all-to-all (models/deepseek_v2.py,
+ * qwen2_moe.py, llama4.py, glm4_moe.py: tp_size 1), vLLM where tp ranks share tokens out
+ * (config/parallel.py use_sequence_parallel_moe; models/deepseek_v2.py: disable_tp). */
+bool plan_shared_whole(const struct plan *plan)
+{
+    const struct parallel *p = &plan->parallel;
+    if (plan->moe.shared != SHARED_AUTO)
+        return plan->moe.shared == SHARED_SP;
+    if (plan->stack.kind == STACK_SGLANG)
+        return path_reads(plan->moe.path, READS_DEEPEP) || appends_shared(plan);
+    return plan->stack.kind == STACK_VLLM && p->sp && p->tp > 1 && p->ep > 1 &&
+           plan_dp(plan) > 1;
+}
+
+uint64_t plan_shared_replicas(const struct plan *plan)
+{
+    if (plan_shared_whole(plan))
+        return 1;
+    if (plan_joins_networks(plan))
+        return plan_joined_replicas(plan);
+    return gathers_tokens(plan) ? plan_attention_replicas(plan) : 1;
+}
+
+bool plan_shared_gathered(const struct plan *plan)
+{
+    const struct parallel *p = &plan->parallel;
+    return plan->stack.kind == STACK_SGLANG && gathers_tokens(plan) &&
+           !plan_shared_whole(plan) && p->tp * plan_shared_replicas(plan) == p->ep * p->etp;
+}
+
 uint64_t plan_shared_width(const struct plan *plan)
 {
-    uint64_t split = plan->moe.shared == SHARED_SP ? 1 : plan_network_ranks(plan);
+    uint64_t split =
+        plan_shared_whole(plan) ? 1 : plan->parallel.tp * plan_shared_replicas(plan);
     return split ? ceil_div(plan->model.moe.shared_intermediate, split) : 0;
 }
 

@@ -84,8 +84,15 @@ uint64_t plan_cores(const struct plan *plan);         /* that share a rank's blo
 /* Ranks that share the width of dense networks, and of those beside the experts: tp, or also
  * the replicas that they join. */
 uint64_t plan_network_ranks(const struct plan *plan);
-/* A rank's part of the networks beside the experts, unless each holds the shared experts whole
- * (moe.shared sp). Rounded up. */
+/* Whether each rank holds the shared experts whole: moe.shared, auto as the engine has them. */
+bool plan_shared_whole(const struct plan *plan);
+/* Replicas of attention that share the shared experts' width, and take their tokens together.
+ */
+uint64_t plan_shared_replicas(const struct plan *plan);
+/* Whether an engine's ranks gather all tokens for their experts and take those of the shared
+ * ones, split over the same ranks, from there. */
+bool plan_shared_gathered(const struct plan *plan);
+/* A rank's part of the networks beside the experts. Rounded up. */
 uint64_t plan_shared_width(const struct plan *plan);
 uint64_t plan_residual_width(const struct plan *plan);
 uint64_t plan_expert_width(const struct plan *plan); /* of an expert, after etp */

@@ -9,8 +9,14 @@
 
 #include "plan/plan.h"
 
-/* Generations of NVIDIA devices whose defaults differ. */
-enum generation { GENERATION_OTHER, GENERATION_SM80, GENERATION_SM90, GENERATION_SM100 };
+/* Generations of devices whose defaults differ: NVIDIA's, and AMD's from gfx942 on. */
+enum generation {
+    GENERATION_OTHER,
+    GENERATION_SM80,
+    GENERATION_SM90,
+    GENERATION_SM100,
+    GENERATION_GFX942
+};
 
 /* How the last rows of a profile run are sampled, and what lives with their logits. */
 enum sampler {

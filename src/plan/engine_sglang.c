@@ -133,5 +133,6 @@ uint64_t engine_state_slots(const struct plan *plan)
 
 uint64_t engine_state_copies(const struct plan *plan)
 {
-    return plan->memory.state_copies ? plan->memory.state_copies : 3;
+    uint64_t own = plan->stack.kind == STACK_SGLANG ? 3 : 1;
+    return plan->memory.state_copies ? plan->memory.state_copies : own;
 }

@@ -29,7 +29,8 @@
     X(EXPERT_LOOP, expert_loop, 0, "one set of products per expert, sizes known to the host")  \
     X(CHUNKED_A2A, chunked_a2a, READS_CHUNK,                                                   \
       "chunks of fixed capacity in a pipelined all-to-all")                                    \
-    X(ALLGATHER, allgather, 0, "gather all tokens, compute local experts, reduce-scatter")     \
+    X(ALLGATHER, allgather, GATHERS_TOKENS,                                                    \
+      "gather all tokens, compute local experts, reduce-scatter")                              \
     X(BLOCK_SPARSE, block_sparse, 0, "rows padded to 128, block-sparse products")              \
     X(FUSED, fused, 0, "every rank has the tokens: its experts in one kernel, sums reduced")
 
@@ -54,7 +55,8 @@ enum path_key {
     READS_BLOCK_SIZE = 1 << 1,
     READS_CHUNK = 1 << 2,
     READS_DISPATCH_TOKENS = 1 << 3,
-    READS_DEEPEP = 1 << 4 /* the library's own: moe.dispatch_sms and the like */
+    READS_DEEPEP = 1 << 4,  /* the library's own: moe.dispatch_sms and the like */
+    GATHERS_TOKENS = 1 << 5 /* no key: each rank's experts take the tokens of all */
 };
 
 /* How many there are, `auto` among them: they are 0 to paths_count() - 1. */

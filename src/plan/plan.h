@@ -286,7 +286,8 @@ struct linear {
     uint64_t conv;    /* taps of the convolution before it; 0: none */
     uint64_t rank;    /* of the gates (kimi_delta), of the step (mamba1) */
     uint64_t chunk;   /* tokens that a training kernel takes at once */
-    enum dtype state; /* format of the state when serving */
+    enum dtype state; /* format of the state when serving; NONE until the engine's is known */
+    enum dtype conv_state; /* of the convolution's columns; NONE: the activations' */
 };
 
 /* Chooses the top_k keys that sparse attention reads (DeepSeek-V3.2, GLM-5). */
@@ -518,6 +519,7 @@ struct parallel {
     uint64_t attention_dp; /* serve: replicas of attention; 0: dp */
     uint64_t batches; /* of decode in flight over the stages of an engine; 0: one a stage */
     bool dense_apart, head_apart; /* SGLang: not shared out over replicas of attention */
+    bool encoder_apart;           /* engines: each tp rank encodes its part of the images */
     uint64_t dcp;                 /* tp ranks that share out the tokens of an engine's cache */
     uint64_t zero;
     uint64_t dp_shard;        /* data-parallel ranks that zero shares over; 0: all */
@@ -637,6 +639,7 @@ struct memory {
     double state_ratio;    /* SGLang: bytes of states to those of the KV cache; 0 */
     uint64_t state_slots;  /* of all ranks of attention's dp; 0: by that ratio */
     uint64_t state_copies; /* slots that a running sequence may take; 0: the engine's */
+    uint64_t state_block;  /* vLLM: kept every so many tokens, and more; 0: the last alone */
 };
 
 struct block {

@@ -226,7 +226,7 @@ static void draw_linear(struct rng *rng, struct linear *linear)
     linear->key_heads = linear->heads;
     linear->key_dim = linear->head_dim;
     if (linear->kind == LINEAR_MAMBA1)
-        *linear = (struct linear){LINEAR_MAMBA1, 1, 128, 1, 8, 4, 8, 16, DTYPE_F32};
+        *linear = (struct linear){LINEAR_MAMBA1, 1, 128, 1, 8, 4, 8, 16, DTYPE_F32, DTYPE_NONE};
 }
 
 /* Layers alike, kinds in turn, or parts. */

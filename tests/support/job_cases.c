@@ -139,7 +139,7 @@ const struct job_case job_cases[] = {
      "precision.weights=fp8_block",
      1},
     {"sglang/qwen3.sh", "",
-     "parallel.tp=8 parallel.sp=true parallel.ep=8 moe.path=allgather memory.fraction=0.8 "
+     "parallel.tp=8 parallel.sp=false parallel.ep=8 moe.path=auto memory.fraction=0.8 "
      "workload.micro_batch=128",
      0},
     {"sglang/decode.sh", "",
@@ -393,6 +393,16 @@ const struct job_case job_cases[] = {
      "memory.host_cache=120GB memory.host_cache_ratio=0 "
      "memory.weight_offload=4GiB "
      "model.max_position=65536",
+     0},
+    {"vllm/images.sh", "cluster=h100",
+     "parallel.tp=4 parallel.encoder_apart=true workload.encoder.limit=4", 0},
+    {"vllm/states.sh", "cluster=h100",
+     "model.linear.conv_state=f32 model.linear.state=f32 memory.state_block=512 "
+     "memory.state_copies=0",
+     0},
+    {"vllm/aligned.sh", "cluster=h100",
+     "model.linear.conv_state=none model.linear.state=f32 memory.state_block=0 "
+     "memory.state_copies=2",
      0},
     {"sglang/states.sh", "cluster=h100",
      "model.linear.state=bf16 memory.state_ratio=0.5 memory.state_copies=5 "

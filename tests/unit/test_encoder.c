@@ -255,6 +255,30 @@ static void engines_load_it_on_every_stage(void **state)
                      2 * (uint64_t)ALL);
 }
 
+#define SPREAD SERVED "cluster=h100-4x1 parallel.tp=4 parallel.ep=1 "
+#define APART SPREAD "parallel.encoder_apart=true "
+
+/* vLLM's --mm-encoder-tp-mode data: over tp 4 whole weights and one of four images of 1,024
+ * patches on a rank, two of five, not a quarter of every layer; its tokens on all ranks. */
+static void ranks_may_take_whole_images(void **state)
+{
+    (void)state;
+    uint64_t matrices = UINT64_C(27) * (4 * HIDDEN * HIDDEN + 2 * HIDDEN * 4304);
+    uint64_t part = matrices / 4 + (LAYERS - matrices) + EMBEDDING + PROJECTOR / 4;
+    assert_int_equal(held(SPREAD, "encoder_weights", LIFE_PERSISTENT, 0), 2 * part);
+    assert_int_equal(held(APART, "encoder_weights", LIFE_PERSISTENT, 0), 2 * (uint64_t)ALL);
+    assert_int_equal(held(SPREAD, "encoder_hidden", LIFE_TRANSIENT, 0), 4096 * 2 * HIDDEN);
+    assert_int_equal(held(APART, "encoder_hidden", LIFE_TRANSIENT, 0), 1024 * 2 * HIDDEN);
+    assert_int_equal(
+        held(APART "workload.encoder.patches=5120", "encoder_hidden", LIFE_TRANSIENT, 0),
+        2 * 1024 * 2 * HIDDEN);
+    assert_int_equal(held(APART "workload.encoder.item=0", "encoder_hidden", LIFE_TRANSIENT, 0),
+                     4096 * 2 * HIDDEN); /* one image of them all */
+    uint64_t tokens = 1024 * UINT64_C(4) * 2048 * 2;
+    assert_int_equal(held(SPREAD, "image_tokens", LIFE_PERSISTENT, 0), tokens);
+    assert_int_equal(held(APART, "image_tokens", LIFE_PERSISTENT, 0), tokens);
+}
+
 /* 8,192 tokens a step have room for 32,768 patches, and the largest image has 65,536: it is
  * profiled all the same, and its tokens stay cached four times over. */
 static void the_profile_run_encodes_the_largest_item(void **state)
@@ -326,6 +350,43 @@ static void ops_count_its_work(void **state)
     arena_release(&arena);
 }
 
+struct counted {
+    uint64_t flop, sent, collectives;
+};
+
+static struct counted encoder_of(const char *set)
+{
+    struct plan_built b;
+    struct counted sum = {0};
+    plan_build(base, set, true, &b);
+    const uint64_t *values = b.values;
+    for (size_t i = 0; i < b.work.n_ops; i++) {
+        const struct op *op = &b.work.ops[i];
+        if (op->segment != SEGMENT_EMBED ||
+            !(strstr(op->name, "encoder_") || strstr(op->name, "images")))
+            continue;
+        uint64_t times = values[op->layers.node];
+        sum.flop += strstr(op->name, "projector") ? 0 : times * values[op->flop.node];
+        sum.sent += times * values[op->bytes_sent.node];
+        sum.collectives += op->kind == OP_COLLECTIVE ? times : 0;
+    }
+    arena_release(&b.arena);
+    return sum;
+}
+
+/* As many multiplications a rank, and one gather of three ranks' tokens for two sums a layer.
+ */
+static void whole_images_are_gathered_once(void **state)
+{
+    (void)state;
+    struct counted spread = encoder_of(SPREAD), apart = encoder_of(APART);
+    assert_int_equal(apart.flop, spread.flop);
+    assert_int_equal(spread.collectives, 27 * 2);
+    assert_int_equal(apart.collectives, 1);
+    assert_int_equal(apart.sent, 3 * 256 * UINT64_C(4) * 2048 * 2);
+    assert_int_equal(spread.sent, 27 * 2 * (2 * 3 * UINT64_C(4096) * HIDDEN * 2 / 4));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -337,6 +398,8 @@ int main(void)
         cmocka_unit_test(the_first_stage_holds_it),
         cmocka_unit_test(sharded_stacks_gather_it),
         cmocka_unit_test(engines_load_it_on_every_stage),
+        cmocka_unit_test(ranks_may_take_whole_images),
+        cmocka_unit_test(whole_images_are_gathered_once),
         cmocka_unit_test(the_profile_run_encodes_the_largest_item),
         cmocka_unit_test(sglang_keeps_more_back),
         cmocka_unit_test(ops_count_its_work),

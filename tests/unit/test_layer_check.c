@@ -130,7 +130,7 @@ static void refusals_name_the_reason(void **state)
         {etp_of_others, "split by etp"},
         {etp_with_sp, "split by etp"},
         {etp_biases, "biases"},
-        {shared_with_sp, "shared experts split by tp"},
+        {shared_with_sp, "shared experts split over ranks"},
         {beside_with_sp, "beside the experts"},
         {by_probability, "by probability"},
         {fp8_activations, "activations of this"},

@@ -121,6 +121,41 @@ static void vllm_splits_experts_alone(void **state)
                      3 * network(7168, 18432));
 }
 
+/* Shared experts whole (58 x 44,050,944 B of DeepSeek-V3) or in parts: SGLang behind DeepEP and
+ * on AMD, where they are experts more of each rank, vLLM where tp ranks share tokens out; over
+ * all ranks where the tokens are gathered, or are on every one. */
+static void shared_experts_are_whole_where_tokens_are_apart(void **state)
+{
+    (void)state;
+    const uint64_t whole = 58 * network(7168, 2048), eighth = 58 * network(7168, 256);
+    const struct {
+        const char *set;
+        uint64_t bytes;
+    } cases[] = {
+        {"parallel.tp=8 parallel.ep=8", eighth},
+        {"parallel.tp=8 parallel.ep=8 parallel.sp=true moe.path=deepep_ll", whole},
+        {"parallel.tp=8 parallel.ep=8 parallel.sp=true moe.path=deepep_ll moe.shared=tp",
+         eighth},
+        {"parallel.tp=1 parallel.ep=8 moe.path=deepep", whole},
+        {"parallel.tp=1 parallel.ep=8 moe.path=allgather", eighth},
+        {"parallel.tp=1 parallel.ep=8 moe.path=allgather moe.shared=sp", whole},
+        {"parallel.tp=4 parallel.ep=8 parallel.sp=true moe.path=allgather", eighth},
+        {"cluster=mi355x-8x1 parallel.tp=8 parallel.ep=8", whole},
+        {"cluster=mi355x-8x1 parallel.tp=8 parallel.ep=8 moe.shared=tp", eighth},
+        {"cluster=mi355x-8x1 parallel.tp=8", eighth},
+        {"stack=vllm parallel.tp=8 parallel.ep=8", eighth},
+        {"stack=vllm parallel.tp=4 parallel.ep=8 parallel.sp=true", whole},
+        {"stack=trtllm parallel.tp=1 parallel.ep=8", whole},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        uint64_t bytes = held(SGLANG, cases[i].set, "shared_expert_weights");
+        if (bytes != cases[i].bytes)
+            fail_msg("%s: %ju B, by hand %ju", cases[i].set, (uintmax_t)bytes,
+                     (uintmax_t)cases[i].bytes);
+    }
+    assert_int_equal(network(7168, 2048), 44050944);
+}
+
 /* ---- what a rank does ---- */
 
 struct step_ops {
@@ -187,6 +222,35 @@ static void every_rank_multiplies_all_rows(void **state)
         assert_int_equal(ranks * shared->flop, 2 * 7168 * UINT64_C(2048) * all);
         const struct op_report *mlp = find(&s, "mlp_down", SEGMENT_DENSE);
         assert_int_equal(ranks * mlp->flop, 2 * 7168 * UINT64_C(18432) * all);
+        arena_release(&s.arena);
+    }
+}
+
+/* SGLang's dp attention beside whole experts: shared experts take the rows that were gathered
+ * for the routed ones, and their sums go back with theirs. */
+static void gathered_tokens_are_gathered_once(void **state)
+{
+    (void)state;
+    static const char *const sets[] = {
+        "parallel.tp=1 parallel.ep=8 moe.path=allgather",
+        "parallel.tp=4 parallel.ep=8 parallel.sp=true moe.path=allgather",
+        "model=qwen3.5-397b-a17b parallel.tp=1 parallel.ep=8 moe.path=allgather"};
+    for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
+        struct step_ops s;
+        unsigned collectives = 0;
+        list(SGLANG, sets[i], &s);
+        const struct model_moe *m = &s.plan.model.moe;
+        const uint64_t hidden = s.plan.model.hidden;
+        const struct op_report *shared = moe(&s, "shared_down");
+        /* 64 sequences of a replica: of 2 replicas, or of 8 */
+        assert_int_equal(shared->rows, 64 * plan_dp(&s.plan));
+        assert_int_equal(moe(&s, "router")->rows, 64 / s.plan.parallel.tp);
+        assert_int_equal(moe(&s, "attention_norm")->rows, 64 / s.plan.parallel.tp);
+        assert_int_equal(8 * shared->flop, 2 * hidden * m->shared_intermediate * shared->rows);
+        for (size_t k = 0; k < s.report.n; k++)
+            collectives += s.report.ops[k].segment == SEGMENT_MOE &&
+                           strstr(s.report.ops[k].name, "shared") && s.report.ops[k].bytes_sent;
+        assert_int_equal(collectives, 0);
         arena_release(&s.arena);
     }
 }
@@ -376,7 +440,9 @@ int main(void)
         cmocka_unit_test(dense_networks_are_shared_out_beside_whole_experts),
         cmocka_unit_test(sglang_splits_networks_and_not_attention),
         cmocka_unit_test(vllm_splits_experts_alone),
+        cmocka_unit_test(shared_experts_are_whole_where_tokens_are_apart),
         cmocka_unit_test(every_rank_multiplies_all_rows),
+        cmocka_unit_test(gathered_tokens_are_gathered_once),
         cmocka_unit_test(what_is_sent_has_a_closed_form),
         cmocka_unit_test(latent_rows_are_joined),
         cmocka_unit_test(sglang_reduces_what_prompts_bring),

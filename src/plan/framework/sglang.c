@@ -80,7 +80,8 @@ static const struct job_flag flags[] = {
          "memory.state_copies", "extra_buffer: 5, without overlap 4", SERVER),
     RULE("disable-overlap-schedule", JOB_SWITCH, "memory.state_copies", "with extra_buffer",
          SERVER),
-    RULE("mamba-ssm-dtype", JOB_VALUE, "model.linear.state", "float32 unless given", SERVER),
+    RULE("mamba-ssm-dtype", JOB_VALUE, "model.linear.state",
+         "else as the model says, or float32", SERVER),
     RULE("enable-hierarchical-cache", JOB_SWITCH, "memory.host_cache_ratio",
          "hicache-ratio, 2 unless given", SERVER),
     RULE("hicache-ratio", JOB_VALUE, "memory.host_cache_ratio",
@@ -90,6 +91,7 @@ static const struct job_flag flags[] = {
     NEITHER("hicache-write-policy", JOB_VALUE, SERVER),
     NEITHER("hicache-io-backend", JOB_VALUE, SERVER),
     NEITHER("hicache-mem-layout", JOB_VALUE, SERVER),
+    DIRECT("mm-enable-dp-encoder", JOB_SWITCH, "parallel.encoder_apart", NULL, NULL, SERVER),
     RULE("moe-dense-tp-size", JOB_VALUE, "parallel.dense_apart",
          "1: every replica of attention has whole dense networks", SERVER),
     RULE("enable-dp-lm-head", JOB_SWITCH, "parallel.head_apart", "with enable-dp-attention",
@@ -105,7 +107,9 @@ static const struct job_flag flags[] = {
     TIME("fp8-gemm-backend", JOB_VALUE, "auto", NULL, SERVER),
     TIME("enable-mixed-chunk", JOB_SWITCH, NULL, "prompts run apart from decodes", SERVER),
     TIME("num-continuous-decode-steps", JOB_VALUE, "1", NULL, SERVER),
-    TIME("disable-shared-experts-fusion", JOB_SWITCH, NULL, NULL, SERVER),
+    RULE("disable-shared-experts-fusion", JOB_SWITCH, "moe.shared",
+         "tp; with an all-to-all backend they are whole all the same", SERVER),
+    TIME("enforce-shared-experts-fusion", JOB_SWITCH, NULL, NULL, SERVER),
     NEITHER("disable-chunked-prefix-cache", JOB_SWITCH, SERVER),
     TIME("ep-dispatch-algorithm", JOB_VALUE, NULL, NULL, SERVER),
     TIME("init-expert-location", JOB_VALUE, "trivial", "placement is as the plan says", SERVER),
@@ -191,27 +195,47 @@ static enum status set_layout(struct job *job, const struct degrees *d, const ch
     job_set_count(job, "parallel.ep", ep,
                   "ep-size moe-a2a-backend enable-deepep-moe enable-ep-moe");
     job_set_count(job, "parallel.etp", d->tp / ep, "ep-size tp-size");
-    if (tp > 1) /* nothing to say on one rank */
-        job_set(job, "parallel.sp", ep > 1 ? "true" : "false", "ep-size tp-size");
+    bool apart = ep > 1 && (d->inside || !text_equal(backend, "none"));
+    if (tp > 1) /* nothing to say on one rank; without either the tokens are on every rank */
+        job_set(job, "parallel.sp", apart ? "true" : "false",
+                "moe-a2a-backend enable-deepep-moe enable-dp-attention");
     return STATUS_OK;
 }
 
-/* Whether replicas of attention join their tokens, no expert being whole on a rank. */
-static bool is_joined(const struct job *job)
+/* Whole experts behind replicas of attention whose tokens are gathered: elsewhere these are on
+ * every rank, or joined before experts that are split over all of them. */
+static bool is_gathered(const struct job *job)
 {
-    return job_drafted(job, "parallel.ep", 1) == 1 &&
-           job_drafted(job, "parallel.etp", 1) > job_drafted(job, "parallel.tp", 1);
+    return job_drafted(job, "parallel.ep", 1) > 1 &&
+           job_drafted(job, "parallel.ep", 1) * job_drafted(job, "parallel.etp", 1) >
+               job_drafted(job, "parallel.tp", 1);
+}
+
+/* Behind an all-to-all they are whole (models/deepseek_v2.py); else over all ranks, or, where
+ * SGLang appends them to the routed ones, on each. */
+static enum status set_shared(struct job *job, const char *backend)
+{
+    bool plain = false;
+    TRY(job_switch(job, "disable-shared-experts-fusion", &plain));
+    bool none = text_equal(backend, "none");
+    if (!none && !text_equal(backend, "deepep"))
+        job_set(job, "moe.shared", "sp", "moe-a2a-backend");
+    else if (none && plain)
+        job_set(job, "moe.shared", "tp", "disable-shared-experts-fusion");
+    return STATUS_OK;
 }
 
 static enum status set_path(struct job *job, const char *backend, bool decode)
 {
-    const char *mode = "auto", *path = is_joined(job) ? "auto" : "allgather";
+    bool none = text_equal(backend, "none");
+    const char *mode = "auto", *path = none && !is_gathered(job) ? "auto" : "allgather";
+    TRY(set_shared(job, backend));
     TRY(job_word(job, "deepep-mode", &mode));
     if (text_equal(backend, "deepep"))
         path = text_equal(mode, "normal")                  ? "deepep"
                : text_equal(mode, "low_latency") || decode ? "deepep_ll"
                                                            : "deepep";
-    else if (!text_equal(backend, "none"))
+    else if (!none)
         job_warn(job, job_setting(job, "moe-a2a-backend")->mark,
                  "all-to-all backend '%s' matters to memory and is not modelled: allgather "
                  "stands in",
@@ -323,7 +347,7 @@ static enum status set_host_cache(struct job *job)
     return STATUS_OK;
 }
 
-/* States of recurrent layers: f32 unless said (configs/mamba_utils.py), and of each running
+/* States of recurrent layers, of each running
  * sequence the prefix cache's beside its own. */
 static enum status set_states(struct job *job)
 {
@@ -349,9 +373,6 @@ static enum status set_states(struct job *job)
                         format);
     if (job_given(job, "mamba-ssm-dtype"))
         job_set(job, "model.linear.state", state, "mamba-ssm-dtype");
-    else if (plan->model.linear.state != DTYPE_F32)
-        draft_set(&job->draft, "model.linear.state", state,
-                  draft_find(&job->draft, "model")->mark, "default of --mamba-ssm-dtype");
     if (plain)
         job_set(job, "memory.state_copies", "1", "disable-radix-cache");
     else if (text_equal(strategy, "extra_buffer"))
@@ -515,6 +536,8 @@ static enum status sglang_write(struct job_writer *writer)
                     plan->moe.path == PATH_DEEPEP_LL ? "low_latency" : "normal");
     else if (p->ep > 1)
         writer_count(writer, "ep-size", p->ep);
+    if (!deepep && plan->moe.shared == SHARED_TP)
+        writer_flag(writer, "disable-shared-experts-fusion", NULL);
     if (prefill)
         writer_flag(writer, "disaggregation-mode", "prefill");
     else

@@ -9,6 +9,7 @@
 #include "plan/derive.h"
 #include "plan/job/rows.h"
 #include "plan/framework/serving.h"
+#include "plan/framework/vllm.h"
 #include "plan/schema/schema.h"
 
 #define PARALLEL_CONFIG "vllm/config/parallel.py 00193b82b0e2"
@@ -76,15 +77,18 @@ static const struct job_flag flags[] = {
     DIRECT("enable-dbo", JOB_SWITCH, "moe.overlap", NULL, NULL, PARALLEL_CONFIG),
     DIRECT("block-size", JOB_VALUE, "memory.cache_block", NULL, NULL, CACHE),
     NEITHER("swap-space", JOB_VALUE, CACHE),
-    DIRECT("mamba-ssm-cache-dtype", JOB_VALUE, "model.linear.state",
-           "float32=f32 bfloat16=bf16 float16=f16", NULL, CACHE),
-    MEMORY("mamba-cache-dtype", JOB_VALUE, "auto",
-           "the convolution's columns have the activations' format", CACHE),
-    MEMORY("mamba-block-size", JOB_VALUE, NULL, "blocks are as long as hold a state", CACHE),
+    RULE("mamba-ssm-cache-dtype", JOB_VALUE, "model.linear.state",
+         "auto: as the model says, else mamba-cache-dtype", CACHE),
+    RULE("mamba-cache-dtype", JOB_VALUE, "model.linear.conv_state", "auto: the activations'",
+         CACHE),
+    RULE("mamba-cache-mode", JOB_VALUE, "memory.state_block",
+         "all: mamba-block-size; align: memory.state_copies 2", CACHE),
+    RULE("mamba-block-size", JOB_VALUE, "memory.state_block",
+         "with mamba-cache-mode all; the model's chunk unless given", CACHE),
     RULE("disable-hybrid-kv-cache-manager", JOB_SWITCH, "memory.window_ratio", "1", CACHE),
     NEITHER("calculate-kv-scales", JOB_SWITCH, CACHE),
-    MEMORY("mm-encoder-tp-mode", JOB_VALUE, "weights",
-           "the encoder's weights are over tensor-parallel ranks", MULTIMODAL),
+    DIRECT("mm-encoder-tp-mode", JOB_VALUE, "parallel.encoder_apart", "weights=false data=true",
+           "weights", MULTIMODAL),
     DIRECT("skip-mm-profiling", JOB_SWITCH, "workload.encoder.unprofiled", NULL, NULL,
            MULTIMODAL),
     TIME("long-prefill-token-threshold", JOB_VALUE, "0", NULL, ENGINE),
@@ -107,7 +111,8 @@ static const struct job_flag flags[] = {
     NEITHER("limit-mm-per-prompt.audio", JOB_VALUE, MULTIMODAL),
     RULE("language-model-only", JOB_SWITCH, "workload.encoder.limit", "0", MULTIMODAL),
     TIME("enable-chunked-prefill", JOB_SWITCH, NULL, NULL, ENGINE),
-    TIME("enable-prefix-caching", JOB_SWITCH, NULL, NULL, CACHE),
+    RULE("enable-prefix-caching", JOB_SWITCH, "memory.state_block",
+         "of recurrent layers: mamba-cache-mode all (Mamba) or align", CACHE),
     TIME("async-scheduling", JOB_SWITCH, NULL, NULL, ENGINE),
     TIME("max-cudagraph-capture-size", JOB_VALUE, NULL, NULL, COMPILATION),
     RULE("kv-transfer-config.kv_role", JOB_VALUE, "workload.mode",
@@ -388,6 +393,7 @@ static enum status vllm_finish(struct job *job)
     TRY(set_batch(job));
     TRY(serving_set_context(job, "max-model-len"));
     TRY(serving_set_formats(job));
+    TRY(vllm_set_states(job));
     return set_path(job);
 }
 
@@ -457,6 +463,7 @@ static enum status vllm_write(struct job_writer *writer)
     if (plan->memory.cache_bytes)
         writer_count(writer, "kv-cache-memory-bytes", plan->memory.cache_bytes);
     write_adapters(writer);
+    vllm_write_states(writer);
     serving_write_offload(writer);
     if (plan->memory.window_ratio == 1)
         writer_flag(writer, "disable-hybrid-kv-cache-manager", NULL);

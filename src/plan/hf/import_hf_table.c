@@ -55,12 +55,16 @@ static const struct import_word linear_kinds[] = {{"gated_delta_net", LINEAR_GAT
                                                   {"mamba2", LINEAR_MAMBA2},
                                                   {"mamba1", LINEAR_MAMBA1},
                                                   {NULL, 0}};
-static const struct import_word formats[] = {
-    {"float32", DTYPE_F32}, {"bfloat16", DTYPE_BF16}, {"float16", DTYPE_F16}, {NULL, 0}};
+/* none: nobody says it, the engine's own */
+static const struct import_word formats[] = {{"float32", DTYPE_F32},
+                                             {"bfloat16", DTYPE_BF16},
+                                             {"float16", DTYPE_F16},
+                                             {"none", DTYPE_NONE},
+                                             {NULL, 0}};
 
 /* Of a model without linear layers. */
 #define LINEAR_DEFAULTS                                                                        \
-    COUNT(linear.chunk, NULL, "64"), WORD(linear.state, NULL, "bfloat16", formats)
+    COUNT(linear.chunk, NULL, "64"), WORD(linear.state, NULL, "none", formats)
 
 /* What every transformer says, and what is so unless a family says otherwise. */
 static const struct import_field common[] = {
@@ -273,7 +277,7 @@ static const struct import_field delta_net[] = {
     COUNT(linear.key_heads, "linear_num_key_heads", "16"),
     COUNT(linear.key_dim, "linear_key_head_dim", "128"),
     COUNT(linear.conv, "linear_conv_kernel_dim", "4"),
-    WORD(linear.state, "mamba_ssm_dtype", "bfloat16", formats),
+    WORD(linear.state, "mamba_ssm_dtype", "none", formats),
     COUNT(dense_intermediate, "intermediate_size", "0"),
     BOOL(moe.router.normalize, NULL, "true"),
 };

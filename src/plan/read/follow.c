@@ -7,6 +7,7 @@
 #include "plan/read/apply.h"
 #include "plan/derive.h"
 #include "plan/engine.h"
+#include "plan/layers.h"
 #include "plan/speculation.h"
 #include "plan/schema/schema.h"
 
@@ -122,6 +123,23 @@ static void follow_speculation(struct loader *loader)
     apply_origin_set(loader, "model.mtp_enabled", mark);
 }
 
+/* SGLang keeps states in f32 unless the model or the launch says otherwise
+ * (configs/mamba_utils.py), vLLM in the format of the convolution's columns, the model's own
+ * (layers/mamba/mamba_utils.py, MambaStateDtypeCalculator). */
+static void follow_states(struct loader *loader)
+{
+    struct plan *plan = loader->plan;
+    struct linear *l = &plan->model.linear;
+    bool serves = plan->workload.mode != MODE_TRAIN && model_mixers(&plan->model, MIXER_LINEAR);
+    if (!serves || l->state != DTYPE_NONE)
+        return;
+    enum dtype columns = l->conv_state ? l->conv_state : plan->precision.activations;
+    l->state = plan->stack.kind == STACK_SGLANG ? DTYPE_F32
+               : plan->stack.kind == STACK_VLLM ? columns
+                                                : DTYPE_BF16;
+    apply_origin_set(loader, "model.linear.state", apply_origin(loader, "stack"));
+}
+
 void follow_layout(struct loader *loader, const char *file)
 {
     follow_checkpoint(loader);
@@ -130,6 +148,7 @@ void follow_layout(struct loader *loader, const char *file)
     follow_alone(loader, file);
     follow_engine(loader, file);
     follow_speculation(loader);
+    follow_states(loader);
 }
 
 bool follow_from(const char *key)
@@ -141,6 +160,8 @@ bool follow_from(const char *key)
                                        "parallel.ep",
                                        "parallel.sp",
                                        "model.checkpoint",
+                                       "model.linear.conv_state",
+                                       "precision.activations",
                                        "cluster.nodes",
                                        "cluster.node.devices",
                                        "stack.kind",

@@ -138,8 +138,12 @@ const struct field schema_table[] = {
           "kimi_delta: rank of both gates; mamba1: rank of the time step"),
     COUNT("model.linear.chunk", model.linear.chunk, 1, 1e6, "64",
           "tokens that a training kernel takes at once"),
-    FORMAT("model.linear.state", model.linear.state, words_format, "bf16",
-           "format of the recurrent state when serving"),
+    FORMAT("model.linear.state", model.linear.state, words_format_or_none, "none",
+           "format of the recurrent state when serving; none: as the engine keeps it (sglang "
+           "f32, vllm conv_state's)"),
+    FORMAT("model.linear.conv_state", model.linear.conv_state, words_format_or_none, "none",
+           "format of the convolution's columns when serving (vllm's --mamba-cache-dtype); "
+           "none: the activations'"),
 
     /* ---- model.indexer: sparse attention ---- */
 
@@ -498,6 +502,10 @@ const struct field schema_table[] = {
     BOOL("parallel.head_apart", parallel.head_apart, "false",
          "sglang, dp attention: every replica has a head of its own (--enable-dp-lm-head) in "
          "place of a part of that of all"),
+    BOOL(
+        "parallel.encoder_apart", parallel.encoder_apart, "false",
+        "vllm, sglang: every tp rank has the encoder whole and takes a part of the images "
+        "(--mm-encoder-tp-mode data, --mm-enable-dp-encoder) in place of a part of each layer"),
     COUNT("parallel.dcp", parallel.dcp, 1, 1e6, "1",
           "vllm: tensor-parallel ranks that share out the tokens of the cache "
           "(--decode-context-parallel-size); what they exchange for it is not timed"),
@@ -761,8 +769,13 @@ const struct field schema_table[] = {
     COUNT("memory.state_slots", memory.state_slots, 0, 1e9, "0",
           "sglang: states that are kept, in place of what memory.state_ratio leaves "
           "(--max-mamba-cache-size)"),
-    COUNT("memory.state_copies", memory.state_copies, 0, 100, "0",
-          "sglang: states that a running sequence may take, 3 with its radix cache; 0: 3"),
+    COUNT(
+        "memory.state_copies", memory.state_copies, 0, 100, "0",
+        "states that a running sequence may take; 0: the engine's, sglang 3 (its radix cache), "
+        "vllm 1 (2 with --mamba-cache-mode align)"),
+    COUNT("memory.state_block", memory.state_block, 0, 1e9, "0",
+          "vllm: states are kept every so many tokens, or the multiple that a block has "
+          "(--mamba-block-size, --mamba-cache-mode all); 0: of the last token alone"),
     WORD("block.kind", block.kind, words_block, "moe",
          "what run performs: the model's MoE layer, or a matmul over tp ranks (predict times "
          "it)"),

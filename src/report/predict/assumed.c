@@ -6,6 +6,7 @@
 #include "base/unit.h"
 #include "plan/derive.h"
 #include "plan/engine.h"
+#include "plan/layers.h"
 #include "plan/speculation.h"
 #include "plan/schema/schema.h"
 #include "report/amount.h"
@@ -147,6 +148,11 @@ static bool updates_on_host(const struct plan *plan)
     return trains(plan) && plan->optimizer.offload > 0;
 }
 
+static bool keeps_states(const struct plan *plan)
+{
+    return infers(plan) && model_mixers(&plan->model, MIXER_LINEAR) > 0;
+}
+
 static bool offloads(const struct plan *plan)
 {
     return updates_on_host(plan) || (trains(plan) && plan->recompute.offload.n > 0) ||
@@ -185,6 +191,7 @@ static const struct {
     {"precision.moments", trains},
     {"precision.activations", always},
     {"precision.kv_cache", infers},
+    {"model.linear.state", keeps_states},
 };
 
 /* Who decided: nobody, or the stack or the model of the plan. NULL: the user. */

@@ -5,6 +5,7 @@
 
 #include "base/checked.h"
 #include "plan/derive.h"
+#include "plan/engine.h"
 #include "sim/moe/intensity.h"
 #include "work/list/dtype.h"
 #include "work/path/path.h"
@@ -80,7 +81,7 @@ bool shared_ask_of(const struct plan *plan, uint64_t free_bytes, struct shared_a
         return false;
     bool decode = plan->workload.mode == MODE_DECODE;
     *ask = (struct shared_ask){
-        .tokens = plan_tokens(plan) * (p->sp && !decode ? p->tp : 1),
+        .tokens = plan_tokens(plan) * (p->sp && (!decode || plan_is_engine(plan)) ? p->tp : 1),
         .tp = p->tp,
         .hidden = plan->model.hidden,
         .inter = plan->model.moe.shared_intermediate,

@@ -25,14 +25,29 @@ static void count_layers(const struct plan *plan, const struct slots *slots,
     }
 }
 
+static uint64_t least_common_multiple(uint64_t a, uint64_t b)
+{
+    uint64_t x = a, y = b;
+    bool overflow = false;
+    while (y) {
+        uint64_t rest = x % y;
+        x = y;
+        y = rest;
+    }
+    return checked_mul(a / x, b, &overflow);
+}
+
 /* Tokens of a block: where layers keep a state, so many that one layer's attention page holds
- * it (v1/worker, models/config.py: multiples of 16, MLA of its own block). */
+ * it (v1/worker, models/config.py: multiples of 16, MLA of its own block; where states are kept
+ * every so many tokens, of a multiple of these too, HybridAttentionMambaModelConfig). */
 static uint64_t block_tokens(const struct plan *plan, const uint64_t count[MIXER_COUNT])
 {
     uint64_t block = engine_cache_block(plan), token = cache_layer_bytes(plan, MIXER_FULL, 1);
     if (!count[MIXER_LINEAR] || !token)
         return block;
     uint64_t align = plan->model.attention.kind == ATTENTION_MLA ? block : 16;
+    if (plan->memory.state_block)
+        align = least_common_multiple(plan->memory.state_block, align);
     uint64_t state = ceil_div(cache_layer_bytes(plan, MIXER_LINEAR, 1), token);
     uint64_t whole = ceil_div(state, align) * align;
     return whole > block ? whole : block;
@@ -123,8 +138,11 @@ uint64_t cache_groups_blocks(const struct plan *plan, const struct cache_groups 
                              uint64_t tokens, uint64_t flight)
 {
     const struct attention *a = &plan->model.attention;
-    uint64_t block = cache_groups_span(plan, groups),
-             sum = groups->groups[MIXER_LINEAR]; /* one each */
+    uint64_t block = cache_groups_span(plan, groups);
+    uint64_t states = plan->memory.state_block ? ceil_div(tokens, groups->block_tokens)
+                                               : engine_state_copies(plan);
+    uint64_t drafted = plan->workload.speculation.tokens; /* each passes through a state */
+    uint64_t sum = groups->groups[MIXER_LINEAR] * (states + drafted);
     sum += groups->groups[MIXER_FULL] * ceil_div(tokens, block);
     if (groups->groups[MIXER_WINDOW]) {
         uint64_t reach = a->window - 1 + flight;

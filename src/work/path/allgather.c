@@ -1,6 +1,7 @@
 /* allgather: every rank gathers all tokens, computes its experts' rows, and partial sums are
  * reduced and scattered (Neuron expert parallelism; Megatron's allgather dispatcher). What
  * stacks hold: buffers.md 9.1. */
+#include "plan/derive.h"
 #include "work/path/path.h"
 #include "work/piece/layer.h"
 #include "work/stack/dispatch_parts.h"
@@ -16,6 +17,8 @@ static enum status hold(struct hold_path *p, uint16_t *output, struct err *err)
     uint16_t map = part_table(p, "gathered_map", DTYPE_BOOL, &all, p->x.experts);
     flow_op(&p->flow, part_exchange(p, "gather_tokens"), FLOW(p->input, p->scores, p->indices),
             FLOW(x, probs, map));
+    if (part_has_shared(p) && plan_shared_gathered(p->plan))
+        part_shared(p, x, &all);
     uint16_t out;
     if (p->style->kernel != EXPERT_KERNEL_PLAIN) {
         out = part_fused(p, x, &all);

@@ -33,6 +33,20 @@ static uint64_t columns(const struct plan *plan)
     return conv ? conv - 1 + drafted : 0;
 }
 
+/* Of the convolution's columns. */
+static unsigned column_bits(const struct plan *plan)
+{
+    enum dtype said = plan->model.linear.conv_state;
+    return dtype_bits(said ? said : plan->precision.activations);
+}
+
+/* Of a state; 16 bits where no engine is there to say (plan/read/follow.c). */
+static unsigned state_bits(const struct plan *plan)
+{
+    enum dtype said = plan->model.linear.state;
+    return dtype_bits(said ? said : DTYPE_BF16);
+}
+
 /* Of one rank: what tensor parallelism splits is rounded up, groups are never fewer than one.
  */
 static uint64_t state_bytes(const struct plan *plan, bool *overflow)
@@ -49,9 +63,8 @@ static uint64_t state_bytes(const struct plan *plan, bool *overflow)
     struct linear_width w = linear_widths(&model, overflow);
     uint64_t state = checked_mul(w.values, l->key_dim, overflow);
     uint64_t conv = checked_mul(w.conv, columns(plan), overflow);
-    return checked_add(checked_mul(state, dtype_bits(l->state), overflow) / 8,
-                       checked_mul(conv, dtype_bits(plan->precision.activations), overflow) / 8,
-                       overflow);
+    return checked_add(checked_mul(state, state_bits(plan), overflow) / 8,
+                       checked_mul(conv, column_bits(plan), overflow) / 8, overflow);
 }
 
 static uint64_t index_bytes(const struct plan *plan, enum mixer mixer)
@@ -114,9 +127,8 @@ struct size cache_state_bytes(struct dims *d)
     const struct size *w = d->width;
     struct size state = size_mul(z, w[COL_LINEAR_VALUES], size_slot(z, SLOT_LINEAR_KEY_DIM));
     struct size conv = size_times(z, w[COL_LINEAR_CONV], columns(d->plan));
-    unsigned bits = dtype_bits(d->plan->precision.activations);
-    return size_add(z, size_times(z, state, dtype_bits(d->plan->model.linear.state) / 8),
-                    size_times(z, conv, bits / 8));
+    return size_add(z, size_times(z, state, state_bits(d->plan) / 8),
+                    size_times(z, conv, column_bits(d->plan) / 8));
 }
 
 struct size cache_tokens(struct sizes *z, const struct plan *plan, enum mixer mixer,

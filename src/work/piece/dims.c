@@ -26,6 +26,13 @@ struct size dims_network_ranks(struct sizes *z, const struct plan *plan)
     return plan_joins_networks(plan) ? dims_joined(z, plan, tp) : tp;
 }
 
+struct size dims_shared_width(struct sizes *z, const struct plan *plan)
+{
+    struct size ranks = dims_over(z, plan_shared_replicas(plan), size_slot(z, SLOT_TP));
+    struct size inter = size_slot(z, SLOT_SHARED_INTER);
+    return plan_shared_whole(plan) ? inter : size_ceil_div(z, inter, ranks);
+}
+
 struct size dims_token_ranks(struct sizes *z, const struct plan *plan)
 {
     const struct parallel *p = &plan->parallel;

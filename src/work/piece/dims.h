@@ -150,6 +150,8 @@ struct size dims_joined(struct sizes *sizes, const struct plan *plan, struct siz
 struct size dims_over(struct sizes *sizes, uint64_t replicas, struct size size);
 /* What a rank has of a dense network's width (plan_dense_replicas). */
 struct size dims_dense_width(struct sizes *sizes, const struct plan *plan);
+/* Likewise of the shared experts'. */
+struct size dims_shared_width(struct sizes *sizes, const struct plan *plan);
 struct size dims_network_ranks(struct sizes *sizes, const struct plan *plan);
 /* Ranks that share out a layer's tokens where they are shared out (plan_token_ranks). */
 struct size dims_token_ranks(struct sizes *sizes, const struct plan *plan);

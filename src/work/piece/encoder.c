@@ -4,6 +4,7 @@
 #include "base/checked.h"
 #include "plan/derive.h"
 #include "plan/engine.h"
+#include "work/list/letters.h"
 
 bool encoder_is_there(const struct plan *plan)
 {
@@ -23,10 +24,22 @@ bool encoder_runs_back(const struct plan *plan)
     return plan->workload.mode == MODE_TRAIN && training(plan) == ENCODER_ALL;
 }
 
+/* vLLM mm_encoder_tp_mode data (model_executor/models/vision.py, run_dp_sharded_vision_model);
+ * SGLang mm_enable_dp_encoder. */
+bool encoder_apart(const struct plan *plan)
+{
+    return plan_is_engine(plan) && plan->parallel.encoder_apart && plan->parallel.tp > 1;
+}
+
+static uint64_t split_over(const struct plan *plan)
+{
+    return encoder_apart(plan) ? 1 : plan->parallel.tp;
+}
+
 struct encoder_share encoder_share(const struct plan *plan, const struct params *params)
 {
     const struct params_part *all = &params->encoder;
-    uint64_t tp = plan->parallel.tp, layers = plan->model.encoder.layers;
+    uint64_t tp = split_over(plan), layers = plan->model.encoder.layers;
     if (!layers)
         return (struct encoder_share){0};
     uint64_t vectors = all->norms + all->biases;
@@ -63,6 +76,23 @@ struct size encoder_patches(const struct plan *plan, struct sizes *z)
     return size_times(z, size_slot(z, SLOT_MICRO_BATCH), plan->workload.encoder.patches);
 }
 
+struct size encoder_ranks(const struct plan *plan, struct sizes *z)
+{
+    return encoder_apart(plan) ? size_const(z, 1) : size_slot(z, SLOT_TP);
+}
+
+/* Whole images: an image's patches attend to each other. */
+struct size encoder_own_patches(const struct plan *plan, struct sizes *z)
+{
+    struct size all = encoder_patches(plan, z);
+    uint64_t image = plan->workload.encoder.item ? plan->workload.encoder.item
+                                                 : plan->workload.encoder.patches;
+    if (!encoder_apart(plan) || !image)
+        return all;
+    struct size ranks = size_slot(z, SLOT_TP), images = size_ceil_by(z, all, image);
+    return size_min(z, all, size_times(z, size_ceil_div(z, images, ranks), image));
+}
+
 struct size encoder_reach(const struct plan *plan, struct sizes *z, struct size n)
 {
     uint64_t item = plan->workload.encoder.item;
@@ -75,7 +105,7 @@ struct size encoder_reach(const struct plan *plan, struct sizes *z, struct size 
 struct encoder_widths encoder_widths(const struct plan *plan, struct sizes *z)
 {
     const struct encoder *e = &plan->model.encoder;
-    struct size tp = size_slot(z, SLOT_TP), hidden = size_const(z, e->hidden);
+    struct size tp = encoder_ranks(plan, z), hidden = size_const(z, e->hidden);
     struct size context = size_ceil_div(z, hidden, tp);
     struct size inter = size_ceil_div(z, size_const(z, e->intermediate), tp);
     return (struct encoder_widths){

@@ -29,6 +29,12 @@ bool encoder_runs_back(const struct plan *plan);
  * profile run of an engine as many whole images as a step's tokens have room for, at least
  * one. */
 struct size encoder_patches(const struct plan *plan, struct sizes *sizes);
+
+/* Whether each tp rank has the encoder whole and takes some of the images; over how many ranks
+ * a layer is split; patches that one rank encodes. */
+bool encoder_apart(const struct plan *plan);
+struct size encoder_ranks(const struct plan *plan, struct sizes *sizes);
+struct size encoder_own_patches(const struct plan *plan, struct sizes *sizes);
 /* Patches that attention reaches from each of n. */
 struct size encoder_reach(const struct plan *plan, struct sizes *sizes, struct size n);
 

@@ -331,6 +331,8 @@ struct own_tokens {
     struct size tokens;
 };
 struct own_tokens layer_join_routed(struct layer *l);
+struct own_tokens layer_take(struct layer *l, uint16_t x); /* the layer's tokens are these */
+void layer_take_back(struct layer *l, const struct own_tokens *own);
 uint16_t layer_part_routed(struct layer *l, const struct own_tokens *own, uint16_t sums);
 
 /* Rows that a rank's experts receive of its group: what moe.buffer reserves, and what routing
@@ -342,7 +344,11 @@ struct extent layer_received(struct layer *l);
 void layer_router(struct layer *l);                          /* layer_router.c */
 uint16_t layer_routed(struct layer *l);                      /* layer_latent.c */
 uint16_t layer_shared(struct layer *l, uint16_t routed_out); /* layer_shared.c */
-void layer_backward(struct layer *l, uint16_t out);          /* pass/backward.c */
-void layer_finish(struct layer *l);                          /* pass/finish.c */
+/* Whether shared experts take the tokens gathered for the routed ones; and add to their sums.
+ */
+bool layer_shares_gathered(const struct layer *l);
+uint16_t layer_shared_added(struct layer *l, uint16_t out);
+void layer_backward(struct layer *l, uint16_t out); /* pass/backward.c */
+void layer_finish(struct layer *l);                 /* pass/finish.c */
 
 #endif

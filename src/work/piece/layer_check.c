@@ -24,8 +24,8 @@ static bool adds_bias_often(const struct plan *plan)
 
 static bool gathers_for_shared(const struct plan *plan)
 {
-    return plan->parallel.sp && plan->parallel.tp > 1 && plan->moe.shared != SHARED_SP &&
-           plan->model.moe.shared_intermediate;
+    bool apart = (plan->parallel.sp && plan->parallel.tp > 1) || plan_shared_gathered(plan);
+    return apart && !plan_shared_whole(plan) && plan->model.moe.shared_intermediate;
 }
 
 static bool gathers_for_residual(const struct plan *plan)
@@ -96,8 +96,8 @@ static const struct refusal refusals[] = {
     {adds_bias_often, "biases of experts split by etp are not performed on the host",
      "--set parallel.etp=1"},
     {gathers_for_shared,
-     "shared experts split by tp over ranks that have different tokens (sp) are not performed "
-     "on the host",
+     "shared experts split over ranks that have different tokens are not performed on the "
+     "host",
      "--set moe.shared=sp: each rank holds them whole"},
     {gathers_for_residual,
      "an MLP beside the experts, split by tp over ranks that have different tokens (sp), is "

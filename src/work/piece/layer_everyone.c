@@ -50,5 +50,10 @@ uint16_t layer_routed_everywhere(struct layer *l)
     struct everyone all = layer_gather_everyone(l);
     struct fan fan = layer_fan(l, all.phys, WORK_NONE, l->received);
     uint16_t partial = layer_fan_compute(l, all.x, all.gates, all.phys, &fan, all.tokens);
+    if (layer_shares_gathered(l)) {
+        struct own_tokens own = layer_take(l, all.x);
+        partial = layer_shared_added(l, partial);
+        layer_take_back(l, &own);
+    }
     return layer_reduce_everyone(l, "routed_out", partial, l->combined, l->activation);
 }

@@ -66,10 +66,25 @@ static void take_tokens(struct layer *l, struct size tokens)
 
 /* ---- the routed layer ---- */
 
+struct own_tokens layer_take(struct layer *l, uint16_t x)
+{
+    struct own_tokens own = {l->x, l->phys, l->gates, l->T};
+    l->x = x;
+    take_tokens(l, l->work->buffers[x].dims[0]);
+    return own;
+}
+
+void layer_take_back(struct layer *l, const struct own_tokens *own)
+{
+    l->x = own->x;
+    l->phys = own->phys;
+    l->gates = own->gates;
+    take_tokens(l, own->tokens);
+}
+
 void layer_join_input(struct layer *l)
 {
-    l->x = layer_join(l, "moe_x", l->x);
-    take_tokens(l, l->work->buffers[l->x].dims[0]);
+    (void)layer_take(l, layer_join(l, "moe_x", l->x));
 }
 
 struct own_tokens layer_join_routed(struct layer *l)
@@ -83,9 +98,6 @@ struct own_tokens layer_join_routed(struct layer *l)
 
 uint16_t layer_part_routed(struct layer *l, const struct own_tokens *own, uint16_t sums)
 {
-    l->x = own->x;
-    l->phys = own->phys;
-    l->gates = own->gates;
-    take_tokens(l, own->tokens);
+    layer_take_back(l, own);
     return layer_part(l, "routed", sums, own->tokens);
 }

@@ -123,12 +123,15 @@ static uint16_t added(struct layer *l, const char *name, const char *sum_name, u
     return sum;
 }
 
-static uint16_t add_shared(struct layer *l, uint16_t out)
+bool layer_shares_gathered(const struct layer *l)
 {
-    struct size inter = size_slot(l->z, SLOT_SHARED_INTER);
-    bool split = l->plan->moe.shared != SHARED_SP; /* sp: each rank holds them whole */
-    if (split)
-        inter = size_ceil_div(l->z, inter, dims_network_ranks(l->z, l->plan));
+    return l->plan->model.moe.shared_intermediate && plan_shared_gathered(l->plan);
+}
+
+uint16_t layer_shared_added(struct layer *l, uint16_t out)
+{
+    struct size inter = dims_shared_width(l->z, l->plan);
+    bool split = !plan_shared_whole(l->plan) && !plan_shared_gathered(l->plan);
     add_weights(l, "shared", PART_SHARED, inter, FILL_SHARED_13, FILL_SHARED_2, &l->shared13,
                 &l->shared2);
     uint16_t y = network(l, "shared", inter, split, l->shared13, l->shared2);
@@ -150,8 +153,8 @@ static uint16_t add_residual(struct layer *l, uint16_t out)
 uint16_t layer_shared(struct layer *l, uint16_t routed_out)
 {
     uint16_t out = routed_out;
-    if (l->plan->model.moe.shared_intermediate)
-        out = add_shared(l, out);
+    if (l->plan->model.moe.shared_intermediate && !layer_shares_gathered(l))
+        out = layer_shared_added(l, out);
     if (l->plan->model.residual_intermediate)
         out = add_residual(l, out);
     return out;

@@ -287,7 +287,8 @@ static uint64_t joined_away(const struct plan *plan, const struct params *params
         uint64_t matrices, replicas;
     } parts[] = {
         {stage->dense_layers * params->dense_mlp.matrices, plan_dense_replicas(plan)},
-        {stage->moe_layers * (params->shared.matrices + params->residual.matrices),
+        {stage->moe_layers * params->shared.matrices, plan_shared_replicas(plan)},
+        {stage->moe_layers * params->residual.matrices,
          plan_joins_networks(plan) ? plan_joined_replicas(plan) : 1},
         {stage->head * params->head.matrices, plan_head_replicas(plan)},
     };

@@ -31,7 +31,8 @@ static uint16_t product(struct step *s, const char *name, uint16_t a, struct siz
 /* Sums of the tp ranks' parts. */
 static uint16_t summed(struct step *s, const char *name, uint16_t x)
 {
-    return s->plan->parallel.tp == 1 ? x : layer_all_reduced(&s->l, name, GROUP_TP, x);
+    bool whole = s->plan->parallel.tp == 1 || encoder_apart(s->plan);
+    return whole ? x : layer_all_reduced(&s->l, name, GROUP_TP, x);
 }
 
 /* Scores and values: 4 patches x reach x width. */
@@ -85,7 +86,7 @@ static uint16_t projector(struct step *s, uint16_t x, struct size tokens)
     struct encoder_widths w = encoder_widths(s->plan, z);
     struct size parameters = size_const(z, s->plan->model.encoder.projector);
     struct size columns =
-        size_ceil_div(z, parameters, size_mul(z, w.merged, size_slot(z, SLOT_TP)));
+        size_ceil_div(z, parameters, size_mul(z, w.merged, encoder_ranks(s->plan, z)));
     return product(s, "encoder_projector", x, tokens, w.merged, columns);
 }
 
@@ -98,13 +99,29 @@ static uint16_t merge(struct step *s, uint16_t x, struct size tokens)
     return merged;
 }
 
+/* What the ranks made of their images, [tokens, outputs x H], on all of them. */
+static uint16_t gathered(struct step *s, uint16_t own)
+{
+    struct layer *l = &s->l;
+    if (!encoder_apart(s->plan))
+        return own;
+    struct size tokens =
+        size_mul(l->z, l->work->buffers[own].dims[0], size_slot(l->z, SLOT_TP));
+    struct size width =
+        size_times(l->z, size_slot(l->z, SLOT_HIDDEN), s->plan->model.encoder.outputs);
+    uint16_t all = step_rows(s, "gathered_images", CATEGORY_COMMUNICATION, tokens, width);
+    layer_collective(l, "gather_images", GROUP_TP, ALL_GATHER, own, all,
+                     l->work->buffers[all].bytes);
+    return all;
+}
+
 uint16_t step_encoder_forward(struct step *s)
 {
     struct layer *l = &s->l;
     if (!runs(s))
         return WORK_NONE;
     struct encoder_run *run = &s->encoder;
-    struct size patches = encoder_patches(s->plan, l->z), once = l->layers;
+    struct size patches = encoder_own_patches(s->plan, l->z), once = l->layers;
     struct size tokens = size_ceil_by(l->z, patches, s->plan->model.encoder.merge);
     struct encoder_widths w = encoder_widths(s->plan, l->z);
     run->patches =
@@ -114,7 +131,7 @@ uint16_t step_encoder_forward(struct step *s)
     run->encoded = layer(s, run->patches, patches);
     run->middle = l->work->n_ops;
     l->layers = once;
-    run->projected = projector(s, merge(s, run->encoded, tokens), tokens);
+    run->projected = gathered(s, projector(s, merge(s, run->encoded, tokens), tokens));
     run->end = l->work->n_ops;
     return run->projected;
 }

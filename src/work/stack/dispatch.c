@@ -57,7 +57,9 @@ enum status dispatch_layer(const struct plan *plan, struct work *work, enum moe_
     if (networks)
         part_join_input(&p);
     part_router(&p);
-    part_shared(&p);
+    struct row_dims tokens = rows_of(p.x.tokens, RULE_FIXED);
+    if (part_has_shared(&p) && !plan_shared_gathered(plan)) /* else by the path */
+        part_shared(&p, p.input, &tokens);
     part_latent_down(&p);
     if (joins && !networks)
         part_join_routed(&p);

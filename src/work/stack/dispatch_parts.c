@@ -275,21 +275,21 @@ void part_scatter_group(struct hold_path *p, uint16_t from, uint16_t *output)
     flow_op(&p->flow, part_exchange(p, "reduce_scatter"), FLOW(from), FLOW(*output));
 }
 
-void part_shared(struct hold_path *p)
+bool part_has_shared(const struct hold_path *p)
+{
+    return p->style->shared && p->plan->model.moe.shared_intermediate > 0;
+}
+
+void part_shared(struct hold_path *p, uint16_t x, const struct row_dims *tokens)
 {
     struct sizes *s = p->x.sizes;
-    if (!p->style->shared || !p->plan->model.moe.shared_intermediate)
-        return;
-    struct row_dims tokens = rows_of(p->x.tokens, RULE_FIXED);
-    struct size inter = size_slot(s, SLOT_SHARED_INTER);
-    if (p->plan->moe.shared != SHARED_SP) /* sp: whole weights on every rank's own tokens */
-        inter = size_ceil_div(s, inter, dims_network_ranks(s, p->plan));
+    struct size inter = dims_shared_width(s, p->plan);
     struct size wide = size_times(s, inter, p->plan->model.moe.glu ? 2 : 1);
-    uint16_t up = part_rows(p, "shared_gate_up", CATEGORY_EXPERT, &tokens, wide);
-    uint16_t active = part_rows(p, "shared_activated", CATEGORY_EXPERT, &tokens, inter);
+    uint16_t up = part_rows(p, "shared_gate_up", CATEGORY_EXPERT, tokens, wide);
+    uint16_t active = part_rows(p, "shared_activated", CATEGORY_EXPERT, tokens, inter);
     uint16_t out =
-        part_rows(p, "shared_out", CATEGORY_EXPERT, &tokens, size_slot(s, SLOT_HIDDEN));
-    flow_op(&p->flow, part_move(p, "shared_gate_up", OP_GEMM), FLOW(p->input), FLOW(up));
+        part_rows(p, "shared_out", CATEGORY_EXPERT, tokens, size_slot(s, SLOT_HIDDEN));
+    flow_op(&p->flow, part_move(p, "shared_gate_up", OP_GEMM), FLOW(x), FLOW(up));
     flow_op(&p->flow, part_move(p, "shared_activation", OP_ACTIVATION), FLOW(up), FLOW(active));
     flow_op(&p->flow, part_move(p, "shared_down", OP_GEMM), FLOW(active), FLOW(out));
 }

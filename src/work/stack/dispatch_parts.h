@@ -92,7 +92,9 @@ uint16_t part_output(struct hold_path *p);
 uint16_t part_gather_group(struct hold_path *p, struct row_dims *group, uint64_t extra);
 void part_scatter_group(struct hold_path *p, uint16_t from, uint16_t *output);
 
-void part_shared(struct hold_path *p);
+bool part_has_shared(const struct hold_path *p);
+/* The shared experts over these tokens. */
+void part_shared(struct hold_path *p, uint16_t x, const struct row_dims *tokens);
 
 /* Where experts work on a latent width: the input projected down to it, which the path reads
  * from then on, and *output, what it made, up. Nothing elsewhere. */

@@ -114,7 +114,7 @@ void serve_encoder(const struct plan *plan, struct work *work, bool profile)
         return;
     struct sizes *z = &work->sizes;
     struct encoder_widths w = encoder_widths(plan, z);
-    struct encoder_flow e = {work, encoder_patches(plan, z), plan->precision.activations};
+    struct encoder_flow e = {work, encoder_own_patches(plan, z), plan->precision.activations};
     size_t first = work->n_buffers;
     uint16_t tick = (uint16_t)work->n_ticks;
     if (plan->model.encoder.inputs)
@@ -125,5 +125,5 @@ void serve_encoder(const struct plan *plan, struct work *work, bool profile)
     let_go(work, first);
     if (profile)
         serve_blas(plan, work, SEGMENT_EMBED, tick, (uint16_t)(work->n_ticks - 1));
-    outputs(plan, work, e.patches, profile);
+    outputs(plan, work, encoder_patches(plan, z), profile);
 }

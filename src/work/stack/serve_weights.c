@@ -133,9 +133,7 @@ static void fill_widths(const struct plan *plan, const struct serve_style *style
     widths[INTER] = padded(s, size_slot(s, SLOT_INTER), style->experts.inter_multiple);
     widths[ROUTED] = size_row_width(s, plan);
     widths[EXPERT_HIDDEN] = padded(s, widths[ROUTED], style->experts.hidden_multiple);
-    widths[SHARED_INTER] = size_slot(s, SLOT_SHARED_INTER);
-    if (plan->moe.shared != SHARED_SP) /* sp: each rank holds them whole */
-        widths[SHARED_INTER] = size_ceil_div(s, widths[SHARED_INTER], networks);
+    widths[SHARED_INTER] = dims_shared_width(s, plan);
     widths[RESIDUAL_INTER] = size_ceil_div(s, size_slot(s, SLOT_RESIDUAL_INTER), networks);
     widths[EXPERTS] = size_slot(s, SLOT_LOGICAL_EXPERTS);
 }

@@ -1,0 +1,11 @@
+/* Parts of the table of vLLM launches (vllm.c). */
+#ifndef MOEPLAN_PLAN_FRAMEWORK_VLLM_H
+#define MOEPLAN_PLAN_FRAMEWORK_VLLM_H
+
+#include "plan/job/reader.h"
+
+/* States of recurrent layers: into the draft, and as flags. */
+enum status vllm_set_states(struct job *job);
+void vllm_write_states(struct job_writer *writer);
+
+#endif

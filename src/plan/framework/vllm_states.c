@@ -1,0 +1,87 @@
+/* vLLM's flags for the states of recurrent layers: their formats, and how many the prefix cache
+ * keeps. Read at config/cache.py, layers/mamba/mamba_utils.py (MambaStateDtypeCalculator: the
+ * state's auto is the columns' format) and models/config.py (MambaModelConfig: prefix caching
+ * keeps all states of models that support it, Mamba's, and aligned ones of others). */
+#include <string.h>
+
+#include "plan/derive.h"
+#include "plan/framework/serving.h"
+#include "plan/framework/vllm.h"
+#include "plan/layers.h"
+
+static const char formats[] = "auto=none float32=f32 bfloat16=bf16 float16=f16";
+
+static enum status set_format(struct job *job, const char *flag, const char *key)
+{
+    const char *said = NULL;
+    TRY(job_word(job, flag, &said));
+    const char *format = said ? job_convert(job, formats, said) : NULL;
+    if (said && !format)
+        return job_fail(job, flag, "takes auto, float32, bfloat16 or float16, not '%s'", said);
+    if (said && !text_equal(format, "none"))
+        job_set(job, key, format, flag);
+    return STATUS_OK;
+}
+
+static bool is_mamba(const struct plan *plan)
+{
+    return plan->model.linear.kind == LINEAR_MAMBA2 || plan->model.linear.kind == LINEAR_MAMBA1;
+}
+
+/* none, all or align: as said, or as --enable-prefix-caching has it. */
+static enum status find_mode(struct job *job, const struct plan *plan, const char **mode)
+{
+    bool caching = false;
+    *mode = "none";
+    TRY(job_switch(job, "enable-prefix-caching", &caching));
+    if (caching || job_given(job, "mamba-block-size"))
+        *mode = is_mamba(plan) ? "all" : "align";
+    TRY(job_word(job, "mamba-cache-mode", mode));
+    if (!text_equal(*mode, "none") && !text_equal(*mode, "all") && !text_equal(*mode, "align"))
+        return job_fail(job, "mamba-cache-mode", "takes none, all or align, not '%s'", *mode);
+    return STATUS_OK;
+}
+
+enum status vllm_set_states(struct job *job)
+{
+    struct plan *plan = arena_alloc(job->arena, 1, sizeof *plan);
+    const char *mode;
+    bool known;
+    uint64_t block = 0;
+    TRY(job_part(job, "model", plan, &known));
+    TRY(job_count(job, "mamba-block-size", &block));
+    if (block % 8 != 0)
+        return job_fail(job, "mamba-block-size", "is a multiple of 8");
+    if (!known || !model_mixers(&plan->model, MIXER_LINEAR))
+        return STATUS_OK;
+    TRY(set_format(job, "mamba-ssm-cache-dtype", "model.linear.state"));
+    TRY(set_format(job, "mamba-cache-dtype", "model.linear.conv_state"));
+    TRY(find_mode(job, plan, &mode));
+    if (text_equal(mode, "all"))
+        job_set_count(job, "memory.state_block", block ? block : plan->model.linear.chunk,
+                      "mamba-block-size mamba-cache-mode enable-prefix-caching");
+    else if (text_equal(mode, "align"))
+        job_set(job, "memory.state_copies", "2", "mamba-cache-mode enable-prefix-caching");
+    return STATUS_OK;
+}
+
+void vllm_write_states(struct job_writer *writer)
+{
+    static const char *const words[] = {
+        [DTYPE_F32] = "float32", [DTYPE_BF16] = "bfloat16", [DTYPE_F16] = "float16"};
+    const struct plan *plan = writer->plan;
+    const struct linear *l = &plan->model.linear;
+    enum dtype columns = l->conv_state ? l->conv_state : plan->precision.activations;
+    if (!model_mixers(&plan->model, MIXER_LINEAR))
+        return;
+    if (l->conv_state && l->conv_state <= DTYPE_F16)
+        writer_flag(writer, "mamba-cache-dtype", words[l->conv_state]);
+    if (l->state != columns && l->state && l->state <= DTYPE_F16)
+        writer_flag(writer, "mamba-ssm-cache-dtype", words[l->state]);
+    if (plan->memory.state_block) {
+        writer_flag(writer, "mamba-cache-mode", "all");
+        writer_count(writer, "mamba-block-size", plan->memory.state_block);
+    } else if (plan->memory.state_copies == 2) {
+        writer_flag(writer, "mamba-cache-mode", "align");
+    }
+}

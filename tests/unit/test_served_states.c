@@ -1,0 +1,98 @@
+/* States of recurrent layers in an engine's pool: their formats, and how many a request has. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <cmocka.h>
+
+#include "plan/engine.h"
+#include "plan/schema/schema.h"
+#include "sim/serve/serving.h"
+#include "support/plans.h"
+
+/* vLLM's --mamba-cache-dtype, --mamba-ssm-cache-dtype, --mamba-cache-mode and
+ * --mamba-block-size on the same model: the state's format is the columns' unless given; a
+ * request has one state, with aligned prefixes two, with all states one a block, each draft one
+ * more. */
+static void states_are_as_the_flags_say(void **state)
+{
+    (void)state;
+    const struct {
+        const char *set;
+        uint64_t block, states; /* tokens, and blocks of one group at 8,192 */
+    } cases[] = {
+        {"model.max_position=1", 544, 1},                                /* 2^20 + 49,152 B */
+        {"precision.activations=f16", 544, 1},                           /* as many */
+        {"model.linear.conv_state=f32", 1072, 1},                        /* 2^21 + 98,304 B */
+        {"model.linear.conv_state=f32 model.linear.state=bf16", 560, 1}, /* 2^20 + 98,304 */
+        {"model.linear.state=f32", 1056, 1}, /* 2^21 + 49,152: 1,048 */
+        {"memory.state_copies=2", 544, 2},
+        {"memory.state_block=64", 576, 15},   /* 9 x 64, ceil(8,192 / 576) */
+        {"memory.state_block=1000", 2000, 5}, /* lcm(1,000, 16) */
+        {"workload.speculation.tokens=2 workload.speculation.method=ngram", 560, 3},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct arena arena = {0};
+        struct plan plan;
+        struct slots slots;
+        struct serving_report r = {.cache_bytes = (uint64_t)10 << 30, .context_tokens = 8192};
+        plan_set("model: qwen3-next-80b-a3b\ncluster: h200\nstack: vllm\n"
+                 "workload: {mode: decode, context_length: 8192}\n",
+                 cases[i].set, &arena, &plan);
+        slots_from_plan(&plan, &slots);
+        serving_count(&plan, &slots, &r);
+        uint64_t block = cases[i].block, attention = (8192 + block - 1) / block;
+        uint64_t blocks = ((uint64_t)10 << 30) / (12 * block * 2048);
+        uint64_t sequences = (blocks - 1) / (3 * cases[i].states + attention);
+        if (r.block_tokens != block || r.cache_blocks != blocks || r.sequences != sequences)
+            fail_msg("%s: %ju tokens a block, %ju blocks, %ju sequences; by hand %ju, %ju, %ju",
+                     cases[i].set, (uintmax_t)r.block_tokens, (uintmax_t)r.cache_blocks,
+                     (uintmax_t)r.sequences, (uintmax_t)block, (uintmax_t)blocks,
+                     (uintmax_t)sequences);
+        arena_release(&arena);
+    }
+}
+
+/* One truth: what the stack keeps states in where nobody says it. */
+static void states_have_the_engines_format(void **state)
+{
+    (void)state;
+    const struct {
+        const char *model, *stack, *activations;
+        enum dtype format;
+    } cases[] = {
+        {"qwen3-next-80b-a3b", "sglang", "bf16", DTYPE_F32},
+        {"qwen3-next-80b-a3b", "vllm", "bf16", DTYPE_BF16},
+        {"qwen3-next-80b-a3b", "vllm", "f16", DTYPE_F16},
+        {"qwen3-next-80b-a3b", "trtllm", "bf16", DTYPE_BF16},
+        {"jamba-v0.1", "sglang", "bf16", DTYPE_F32},
+        {"{base: jamba-v0.1, linear: {state: bf16}}", "sglang", "bf16", DTYPE_BF16},
+        {"kimi-linear-48b-a3b", "vllm", "bf16", DTYPE_F32}, /* the model's own */
+        {"nemotron-3-nano", "trtllm", "bf16", DTYPE_F32},
+        {"qwen3-30b-a3b", "sglang", "bf16", DTYPE_NONE}, /* has none */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct arena arena = {0};
+        struct plan plan;
+        const char *text = arena_printf(&arena,
+                                        "model: %s\ncluster: h200\nstack: %s\n"
+                                        "precision: {activations: %s}\n"
+                                        "workload: {mode: decode}\n",
+                                        cases[i].model, cases[i].stack, cases[i].activations);
+        plan_set(text, "", &arena, &plan);
+        if (plan.model.linear.state != cases[i].format)
+            fail_msg("%s under %s: %s, not %s", cases[i].model, cases[i].stack,
+                     words_dtype[plan.model.linear.state], words_dtype[cases[i].format]);
+        arena_release(&arena);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(states_are_as_the_flags_say),
+        cmocka_unit_test(states_have_the_engines_format),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
