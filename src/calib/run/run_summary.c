@@ -34,8 +34,9 @@ void run_summary_init(struct run_summary *s, const struct plan *plan, const stru
 
 /* ---- prediction ---- */
 
-/* As if every worker were a device: the slowest rank, and no less than the ranks' sum shared by
- * the workers. Those on GPUs have all of one while they run. */
+/* A worker is as fast as a device of the plan. All workers take from the work of all ranks, so
+ * its sum counts and not the fullest rank; of an exchange the slowest rank does, and of ranks
+ * on GPUs, which have all of one while they run. */
 static double process_s(const struct run_summary *s, const struct slice *list,
                         const struct op *op)
 {
@@ -45,7 +46,9 @@ static double process_s(const struct run_summary *s, const struct slice *list,
         slowest = fmax(slowest, rank_s);
         sum += rank_s;
     }
-    return s->in_turn ? slowest : fmax(slowest, sum / (double)list->workers);
+    double shared = sum / (double)list->workers;
+    bool links = op->kind == OP_EXCHANGE || op->kind == OP_COLLECTIVE;
+    return s->in_turn ? slowest : links ? fmax(slowest, shared) : shared;
 }
 
 static void keep_peak(struct run_summary *s, const struct slice *list)
