@@ -136,7 +136,7 @@ const struct job_case job_cases[] = {
     {"vllm/speculative.sh", "",
      "parallel.tp=4 parallel.ep=4 workload.tokens_per_sequence=3 workload.speculation.tokens=2 "
      "workload.speculation.method=mtp model.mtp_enabled=true moe.routing.placement=strided "
-     "precision.weights=fp8_block",
+     "precision.weights=fp8_channel",
      1},
     {"sglang/qwen3.sh", "",
      "parallel.tp=8 parallel.sp=false parallel.ep=8 moe.path=auto memory.fraction=0.8 "
@@ -156,7 +156,7 @@ const struct job_case job_cases[] = {
     {"sglang/deepep-flags.sh", "",
      "parallel.tp=8 parallel.dp=4 parallel.ep=32 moe.path=deepep moe.overlap=true "
      "workload.max_num_batched_tokens=16384 workload.tokens_per_sequence=4 cluster.nodes=4",
-     1},
+     2},
     {"trtllm/attention-dp.sh", "",
      "parallel.tp=1 parallel.dp=8 parallel.ep=8 parallel.etp=1 moe.path=allgather "
      "memory.fraction=0.85 memory.cache_block=32 precision.kv_cache=fp8 "
@@ -365,7 +365,7 @@ const struct job_case job_cases[] = {
      0},
     {"trtllm/docker.sh", "cluster=h200",
      "cluster.node.devices=4 parallel.ep=4 parallel.etp=1 precision.kv_cache=fp8 "
-     "precision.weights=fp8_block workload.context_length=40960",
+     "precision.weights=fp8_block workload.context_length=262144",
      0},
     {"trtllm/tensor.sh", "",
      "cluster.node.devices=4 parallel.ep=1 parallel.etp=4 stack.experts=cutlass "
@@ -396,6 +396,12 @@ const struct job_case job_cases[] = {
      0},
     {"vllm/images.sh", "cluster=h100",
      "parallel.tp=4 parallel.encoder_apart=true workload.encoder.limit=4", 0},
+    {"vllm/longer.sh", "cluster=h100",
+     "model.max_position=262144 workload.context_length=262144 precision.weights=fp8_block", 1},
+    {"sglang/prompts.sh", "cluster=h200",
+     "workload.mode=prefill workload.sequence_length=4096 workload.micro_batch=8 "
+     "parallel.dense_apart=true",
+     0},
     {"vllm/states.sh", "cluster=h100",
      "model.linear.conv_state=f32 model.linear.state=f32 memory.state_block=512 "
      "memory.state_copies=0",

@@ -317,6 +317,15 @@ static void refusals_say_what_to_do(void **state)
          "parallel: {tp: 8, ep: 16, sp: false}\nworkload: {micro_batch: 8}\n",
          "stack sglang gives each of the 8 tp ranks its own part of the tokens before experts "
          "over 16 ranks"},
+        /* vllm issue 17569, sglang issue 3345 */
+        {"model: qwen3-235b-a22b\ncluster: h100-8x1\nstack: vllm\n"
+         "parallel: {tp: 8}\nprecision: {weights: fp8_block}\n",
+         "stack vllm does not load blocks of 128 in parts: experts of width 1536, 192 on a "
+         "rank"},
+        {"model: deepseek-r1\ncluster: {base: h100-8x8, nodes: 4}\nstack: sglang\n"
+         "parallel: {tp: 32, ep: 32}\n",
+         "stack sglang does not load blocks of 128 in parts: shared experts of width 2048, 64 "
+         "on a rank"},
         {"model: gpt-oss-120b\ncluster: trn2-16x1\nstack: nxd\n"
          "parallel: {tp: 64, etp: 64}\nmoe: {path: blockwise}\n"
          "workload: {mode: prefill, sequence_length: 4096, micro_batch: 1}\n",

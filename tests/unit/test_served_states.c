@@ -1,4 +1,5 @@
-/* States of recurrent layers in an engine's pool: their formats, and how many a request has. */
+/* What a sequence has in an engine's pool: states of recurrent layers, their formats and how
+ * many a request has, and packed caches. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,6 +11,7 @@
 #include "plan/schema/schema.h"
 #include "sim/serve/serving.h"
 #include "support/plans.h"
+#include "work/piece/cache.h"
 
 /* vLLM's --mamba-cache-dtype, --mamba-ssm-cache-dtype, --mamba-cache-mode and
  * --mamba-block-size on the same model: the state's format is the columns' unless given; a
@@ -31,6 +33,9 @@ static void states_are_as_the_flags_say(void **state)
         {"memory.state_block=64", 576, 15},   /* 9 x 64, ceil(8,192 / 576) */
         {"memory.state_block=1000", 2000, 5}, /* lcm(1,000, 16) */
         {"workload.speculation.tokens=2 workload.speculation.method=ngram", 560, 3},
+        {"workload.mode=prefill workload.speculation.tokens=2 "
+         "workload.speculation.method=ngram",
+         560, 3}, /* the same pool, whatever step is looked at */
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct arena arena = {0};
@@ -88,11 +93,42 @@ static void states_have_the_engines_format(void **state)
     }
 }
 
+/* Sparse attention on Hopper keeps 512 + 4 x 4 + 64 x 2 = 656 bytes of a token in fp8, and 132
+ * of the indexer's key, in 61 layers. */
+static void sparse_caches_in_eight_bits_are_packed(void **state)
+{
+    (void)state;
+    const struct {
+        const char *set;
+        uint64_t bytes;
+    } cases[] = {
+        {"precision.kv_cache=fp8", 61 * (656 + 132)},
+        {"precision.kv_cache=fp8 stack=sglang", 61 * (656 + 132)},
+        {"precision.kv_cache=fp8 stack=trtllm", 61 * (576 + 132)},
+        {"precision.kv_cache=fp8 cluster=b200", 61 * (576 + 132)},
+        {"precision.kv_cache=bf16", 61 * (1152 + 132)},
+        {"precision.kv_cache=fp8 model=deepseek-v3", 61 * 576},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct arena arena = {0};
+        struct plan plan;
+        plan_set("model: deepseek-v3.2\ncluster: h200\nstack: vllm\n"
+                 "workload: {mode: decode, context_length: 8192}\n",
+                 cases[i].set, &arena, &plan);
+        uint64_t bytes = cache_sequence_bytes(&plan, 1);
+        if (bytes != cases[i].bytes)
+            fail_msg("%s: %ju bytes a token, by hand %ju", cases[i].set, (uintmax_t)bytes,
+                     (uintmax_t)cases[i].bytes);
+        arena_release(&arena);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(states_are_as_the_flags_say),
         cmocka_unit_test(states_have_the_engines_format),
+        cmocka_unit_test(sparse_caches_in_eight_bits_are_packed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,18 +9,45 @@
 
 #define GIB 1073741824.0
 
+/* What a checkpoint's name says of its format, the first that fits: NVIDIA's fp8 has one scale
+ * a tensor (ModelOpt), Red Hat's too unless its name says otherwise, Meta's and Z.ai's of GLM-4
+ * one a channel (compressed-tensors); Qwen's, MiniMax' and DeepSeek's has blocks. */
+static const struct {
+    const char *words, *owner, *weights;
+} marks[] = {
+    {"mxfp4", NULL, "mxfp4"},
+    {"nvfp4", NULL, "nvfp4"},
+    {"-fp4", NULL, "nvfp4"},
+    {"awq", NULL, "int4"},
+    {"gptq", NULL, "int4"},
+    {"int4", NULL, "int4"},
+    {"w4a16", NULL, "int4"},
+    {"w8a8", NULL, "int8"},
+    {"w8a16", NULL, "int8"},
+    {"fp8-block", NULL, "fp8_block"},
+    {"fp8-dynamic", NULL, "fp8_channel"},
+    {"fp8", "nvidia/", "fp8"},
+    {"fp8", "redhatai/", "fp8"},
+    {"fp8", "neuralmagic/", "fp8"},
+    {"fp8", "meta-llama/", "fp8_channel"},
+    {"fp8", "zai-org/glm-4", "fp8_channel"},
+    {"fp8", NULL, "fp8_block"},
+    {"-bf16", NULL, "bf16"},
+};
+
 static enum status set_checkpoint(struct job *job, const char *name, const char *model)
 {
     char lower[PLAN_NAME] = "";
     for (size_t i = 0; name[i] && i + 1 < sizeof lower; i++)
         lower[i] = name[i] >= 'A' && name[i] <= 'Z' ? (char)(name[i] - 'A' + 'a') : name[i];
     const char *weights = model ? model_name_weights(model) : "bf16";
-    if (strstr(lower, "fp8"))
-        weights = "fp8_block";
-    if (strstr(lower, "fp4") && !text_equal(weights, "mxfp4"))
-        weights = "nvfp4";
-    if (strstr(lower, "awq") || strstr(lower, "gptq") || strstr(lower, "int4"))
-        weights = "int4";
+    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
+        if (!strstr(lower, marks[i].words) ||
+            (marks[i].owner && !text_starts(lower, marks[i].owner)))
+            continue;
+        weights = marks[i].weights;
+        break;
+    }
     draft_set(&job->draft, "precision.weights", weights, (struct mark){0},
               "as the checkpoint stores them");
     return STATUS_OK;
@@ -50,11 +77,17 @@ enum status serving_set_model(struct job *job, const char *flag)
     if (!model && job->described)
         return set_checkpoint(job, name, NULL);
     if (!model) {
+        const char *near = model_name_near(name, job->arena);
         err_at(job->err, STATUS_INPUT, mark, "model '%s' is not among moeplan's", name);
-        return err_hint(job->err, "name one, as in --set model=mixtral-8x7b, or the folder's "
-                                  "config.json");
+        return err_hint(job->err,
+                        "%s%s%sname one, as in --set model=mixtral-8x7b, or the folder's "
+                        "config.json",
+                        near ? "did you mean '" : "", near ? near : "", near ? "'? " : "");
     }
     draft_set(&job->draft, "model", model, mark, name);
+    uint64_t positions = model_name_positions(name, job->arena);
+    if (positions)
+        draft_set_count(&job->draft, "model.max_position", positions, mark, name);
     return set_checkpoint(job, name, model);
 }
 
@@ -168,14 +201,18 @@ enum status serving_set_batch(struct job *job, uint64_t sequences, const char *f
 
 enum status serving_set_context(struct job *job, const char *flag)
 {
+    return job_given(job, flag) ? STATUS_OK : serving_own_context(job, flag);
+}
+
+enum status serving_own_context(struct job *job, const char *flag)
+{
     struct plan *plan = arena_alloc(job->arena, 1, sizeof *plan);
     bool known;
-    if (job_given(job, flag))
-        return STATUS_OK;
     TRY(job_part(job, "model", plan, &known));
-    if (known && plan->model.max_position)
-        draft_set_count(&job->draft, "workload.context_length", plan->model.max_position,
-                        (struct mark){0},
+    uint64_t longest =
+        job_drafted(job, "model.max_position", known ? plan->model.max_position : 0);
+    if (longest)
+        draft_set_count(&job->draft, "workload.context_length", longest, (struct mark){0},
                         arena_printf(job->arena, "the model's own; --%s", flag));
     return STATUS_OK;
 }

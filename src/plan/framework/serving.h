@@ -36,6 +36,7 @@ enum status serving_set_batch(struct job *job, uint64_t sequences, const char *f
 
 /* The model's own longest sequence, where the job does not say. */
 enum status serving_set_context(struct job *job, const char *flag);
+enum status serving_own_context(struct job *job, const char *flag); /* whatever it says */
 
 /* memory.weight_offload of a flag in GiB; what entries of the model's configuration under
  * `prefix` change: its layers, and positions, also by rope scaling. */

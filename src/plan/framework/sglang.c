@@ -271,14 +271,18 @@ static enum status set_batch(struct job *job, const struct degrees *d, bool pref
     if (d->inside && given >= 0 && chunk >= d->dp)
         chunk /= d->dp;
     job_set(job, "workload.mode", prefill ? "prefill" : "decode", "disaggregation-mode");
-    if (prefill)
-        job_set_count(job, "workload.sequence_length", chunk,
-                      "chunked-prefill-size max-prefill-tokens");
+    uint64_t longest = chunk;
+    TRY(job_count(job, "context-length", &longest));
+    uint64_t each = longest && longest < chunk ? longest : chunk;
+    if (prefill) /* a step of whole prompts where they are shorter than a chunk */
+        job_set_count(job, "workload.sequence_length", each,
+                      "chunked-prefill-size max-prefill-tokens context-length");
     else if (job_given(job, "chunked-prefill-size"))
         job_set_count(job, "workload.max_num_batched_tokens", chunk,
                       "chunked-prefill-size max-prefill-tokens");
     if (prefill) {
-        job_set_count(job, "workload.micro_batch", 1, "max-running-requests");
+        job_set_count(job, "workload.micro_batch", each ? chunk / each : 1,
+                      "chunked-prefill-size context-length max-running-requests");
         return STATUS_OK;
     }
     if (d->inside && requests >= d->dp)

@@ -43,7 +43,8 @@ static const struct job_flag flags[] = {
     TIME("enable-eplb", JOB_SWITCH, NULL, "placement is as the plan says", PARALLEL_CONFIG),
     DIRECT("expert-placement-strategy", JOB_VALUE, "moe.routing.placement",
            "linear=contiguous round_robin=strided", "linear", PARALLEL_CONFIG),
-    NEEDED("max-model-len", JOB_VALUE, "workload.context_length", NULL, NULL, ENGINE),
+    RULE("max-model-len", JOB_VALUE, "workload.context_length", "-1, auto: the model's own",
+         ENGINE),
     RULE("max-num-seqs", JOB_VALUE, "workload.micro_batch",
          "1024 on 70 GiB or more (not A100), else 256", ENGINE),
     DIRECT("max-num-batched-tokens", JOB_VALUE, "workload.max_num_batched_tokens", NULL, NULL,
@@ -204,8 +205,14 @@ static enum status set_batch(struct job *job)
     TRY(set_draft(job, tokens));
     bool prefill = text_equal(role, "kv_producer");
     job_set(job, "workload.mode", prefill ? "prefill" : "decode", "kv-transfer-config.kv_role");
-    if (prefill) { /* a step of one sequence fills the batch */
-        job_set_count(job, "workload.sequence_length", batched, "max-num-batched-tokens");
+    uint64_t longest = job_drafted(job, "workload.context_length", batched);
+    uint64_t each = longest && longest < batched ? longest : batched;
+    if (prefill) { /* a step of whole prompts, or a part of one, fills the batch */
+        job_set_count(job, "workload.sequence_length", each,
+                      "max-num-batched-tokens max-model-len");
+        if (each && batched / each > 1)
+            job_set_count(job, "workload.micro_batch", batched / each,
+                          "max-num-batched-tokens max-model-len");
         job_set_count(job, "workload.max_num_seqs", sequences, "max-num-seqs");
         return STATUS_OK;
     }
@@ -379,6 +386,29 @@ static enum status set_windows(struct job *job)
     return STATUS_OK;
 }
 
+/* -1 and auto: as long as one sequence finds room in the pool (config/model.py, 0.14 on), which
+ * a plan does not know. */
+static enum status set_context(struct job *job)
+{
+    static const char flag[] = "max-model-len";
+    const char *said = "auto";
+    uint64_t tokens = 0;
+    TRY(job_word(job, flag, &said));
+    bool fitted = text_equal(said, "auto") || text_equal(said, "-1");
+    if (!fitted)
+        TRY(job_count(job, flag, &tokens));
+    if (!fitted) {
+        job_set_count(job, "workload.context_length", tokens, flag);
+        return STATUS_OK;
+    }
+    if (job_given(job, flag))
+        job_warn(job, job_setting(job, flag)->mark,
+                 "'--max-model-len %s' takes the longest that the cache holds: the model's own "
+                 "stands here, and predict's pool says how many tokens there are",
+                 said);
+    return serving_own_context(job, flag);
+}
+
 static enum status vllm_finish(struct job *job)
 {
     TRY(set_pool(job));
@@ -390,8 +420,8 @@ static enum status vllm_finish(struct job *job)
     TRY(set_captured(job));
     TRY(serving_set_model(job, "model"));
     TRY(set_layout(job));
+    TRY(set_context(job));
     TRY(set_batch(job));
-    TRY(serving_set_context(job, "max-model-len"));
     TRY(serving_set_formats(job));
     TRY(vllm_set_states(job));
     return set_path(job);
@@ -441,6 +471,7 @@ static enum status vllm_write(struct job_writer *writer)
     if (plan_dp(plan) > 1)
         writer_count(writer, "data-parallel-size", plan_dp(plan));
     writer_direct(writer);
+    writer_count(writer, "max-model-len", plan->workload.context_length);
     if (plan->parallel.ep > 1)
         writer_flag(writer, "enable-expert-parallel", NULL);
     bool prefill = plan->workload.mode == MODE_PREFILL;

@@ -21,16 +21,25 @@ static const struct model_name {
     {"deepseek-r1", "deepseek-r1", NULL, NULL, NULL, "deepseek-ai/DeepSeek-R1", "fp8_block"},
     {"deepseek-v2", "deepseek-v2", "deepseek2-236b", "deepseek_v3 236B", "deepseek_v2",
      "deepseek-ai/DeepSeek-V2", NULL},
+    {"deepseek-v2", "deepseek-v2.5", NULL, NULL, NULL, NULL,
+     NULL}, /* same shape, as the next */
+    {"deepseek-v2", "deepseek-coder-v2-instruct", NULL, NULL, NULL, NULL, NULL},
     {"deepseek-v2-lite", "deepseek-v2-lite", "deepseek2-16b", "deepseek_v3 16B",
      "deepseek_v2_lite", "deepseek-ai/DeepSeek-V2-Lite", NULL},
+    {"deepseek-v2-lite", "deepseek-coder-v2-lite", NULL, NULL, NULL, NULL, NULL},
     {"mixtral-8x7b", "mixtral-8x7b", "mixtral-8x7b", NULL, "mixtral_8x7b",
      "mistralai/Mixtral-8x7B-v0.1", NULL},
     {"mixtral-8x22b", "mixtral-8x22b", "mixtral-8x22b", NULL, "mixtral_8x22b",
      "mistralai/Mixtral-8x22B-v0.1", NULL},
     {"qwen3-30b-a3b", "qwen3-30b-a3b", "qwen3-30b-a3b", "qwen3 30B-A3B", "qwen3_30b_a3b",
      "Qwen/Qwen3-30B-A3B", NULL},
+    {"qwen3-30b-a3b", "qwen3-30b-a3b-instruct-2507", NULL, NULL, NULL, NULL, NULL},
+    {"qwen3-30b-a3b", "qwen3-30b-a3b-thinking-2507", NULL, NULL, NULL, NULL, NULL},
+    {"qwen3-30b-a3b", "qwen3-coder-30b-a3b", NULL, NULL, NULL, NULL, NULL},
     {"qwen3-235b-a22b", "qwen3-235b-a22b", "qwen3-235b-a22b", "qwen3 235B-A22B",
      "qwen3_235b_a22b", "Qwen/Qwen3-235B-A22B", NULL},
+    {"qwen3-235b-a22b", "qwen3-235b-a22b-instruct-2507", NULL, NULL, NULL, NULL, NULL},
+    {"qwen3-235b-a22b", "qwen3-235b-a22b-thinking-2507", NULL, NULL, NULL, NULL, NULL},
     {"qwen3-vl-30b-a3b", "qwen3-vl-30b-a3b", NULL, "qwen3_vl 30B-A3B", "qwen3_vl_30b_a3b",
      "Qwen/Qwen3-VL-30B-A3B-Instruct", NULL},
     {"qwen3-vl-235b-a22b", "qwen3-vl-235b-a22b", NULL, "qwen3_vl 235B-A22B",
@@ -41,12 +50,15 @@ static const struct model_name {
      "openai/gpt-oss-20b", "mxfp4"},
     {"gpt-oss-120b", "gpt-oss-120b", "gpt-oss-120b", "gpt_oss 120b", "gpt_oss_120b",
      "openai/gpt-oss-120b", "mxfp4"},
+    {"gpt-oss-20b", "gpt-oss-safeguard-20b", NULL, NULL, NULL, NULL, "mxfp4"},
+    {"gpt-oss-120b", "gpt-oss-safeguard-120b", NULL, NULL, NULL, NULL, "mxfp4"},
     {"llama4-scout", "llama-4-scout", "llama4-17b-16e", "llama4 17bx16e", NULL,
      "meta-llama/Llama-4-Scout-17B-16E", NULL},
     {"llama4-maverick", "llama-4-maverick", "llama4-17b-128e", "llama4 17bx128e", NULL,
      "meta-llama/Llama-4-Maverick-17B-128E", NULL},
     {"kimi-k2", "kimi-k2", "kimi-k2-1t", NULL, "kimi_k2", "moonshotai/Kimi-K2-Instruct",
      "fp8_block"},
+    {"kimi-k2", "kimi-k2-instruct-0905", NULL, NULL, NULL, NULL, "fp8_block"},
     {"kimi-k2-thinking", "kimi-k2-thinking", NULL, NULL, NULL, "moonshotai/Kimi-K2-Thinking",
      "int4_32"},
     {"kimi-k2.5", "kimi-k2.5", NULL, NULL, NULL, "moonshotai/Kimi-K2.5", "int4_32"},
@@ -54,6 +66,7 @@ static const struct model_name {
     {"glm-4.5", "glm-4.5", NULL, NULL, "glm45_355b", "zai-org/GLM-4.5", NULL},
     {"glm-4.5-air", "glm-4.5-air", NULL, NULL, "glm45_air_106b", "zai-org/GLM-4.5-Air", NULL},
     {"glm-4.6", "glm-4.6", NULL, NULL, NULL, "zai-org/GLM-4.6", NULL},
+    {"glm-4.6", "glm-4.7", NULL, NULL, NULL, NULL, NULL}, /* same shape */
     {"glm-5", "glm-5", NULL, NULL, NULL, "zai-org/GLM-5", NULL},
     {"glm-5.1", "glm-5.1", NULL, NULL, NULL, "zai-org/GLM-5.1", NULL},
     {"glm-5.2", "glm-5.2", NULL, NULL, NULL, "zai-org/GLM-5.2", NULL},
@@ -86,6 +99,9 @@ static const struct model_name {
     {"nemotron-3-ultra", "nvidia-nemotron-3-ultra-550b-a55b", NULL, NULL, NULL,
      "nvidia/NVIDIA-Nemotron-3-Ultra-550B-A55B-BF16", NULL},
     {"jamba-v0.1", "jamba-v0.1", NULL, NULL, NULL, "ai21labs/Jamba-v0.1", NULL},
+    {"jamba-v0.1", "ai21-jamba-mini-1.5", NULL, NULL, NULL, NULL, NULL}, /* same shape */
+    {"jamba-v0.1", "ai21-jamba-mini-1.6", NULL, NULL, NULL, NULL, NULL},
+    {"jamba-v0.1", "ai21-jamba-mini-1.7", NULL, NULL, NULL, NULL, NULL},
     {"jamba-1.5-large", "ai21-jamba-large-1.5", NULL, NULL, NULL,
      "ai21labs/AI21-Jamba-Large-1.5", NULL},
     {"moonlight-16b-a3b", "moonlight-16b-a3b", NULL, NULL, "moonlight_16b",
@@ -100,6 +116,30 @@ static const struct model_name {
 };
 
 enum { N_NAMES = sizeof names / sizeof *names };
+
+/* Checkpoints of a known shape for longer sequences than its first one (config.json of each,
+ * max_position_embeddings). */
+static const struct {
+    const char *hub;
+    uint64_t positions;
+} longer[] = {
+    {"qwen3-30b-a3b-instruct-2507", 262144},   {"qwen3-30b-a3b-thinking-2507", 262144},
+    {"qwen3-coder-30b-a3b", 262144},           {"qwen3-235b-a22b-instruct-2507", 262144},
+    {"qwen3-235b-a22b-thinking-2507", 262144}, {"kimi-k2-instruct-0905", 262144},
+};
+
+/* What follows a name where the checkpoint is another model: distilled into one, a draft for
+ * it, or with experts left out. */
+static const char *const others[] = {"distill",    "-qwen", "-llama", "eagle", "dflash",
+                                     "speculator", "-reap", "prune",  "-flash"};
+
+static bool is_another(const char *rest)
+{
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (strstr(rest, others[i]))
+            return true;
+    return false;
+}
 
 static const char *spelling(const struct model_name *name, enum model_catalog catalog)
 {
@@ -132,7 +172,27 @@ const char *model_name_from(enum model_catalog catalog, const char *name, struct
             longest = length;
         }
     }
-    return best;
+    return best && catalog == NAMES_HUB && is_another(wanted + longest) ? NULL : best;
+}
+
+uint64_t model_name_positions(const char *name, struct arena *arena)
+{
+    const char *wanted = lower_base(name, arena);
+    for (size_t i = 0; i < sizeof longer / sizeof *longer; i++)
+        if (text_starts(wanted, longer[i].hub))
+            return longer[i].positions;
+    return 0;
+}
+
+static const char *name_at(const void *table, size_t i)
+{
+    (void)table;
+    return names[i].hub;
+}
+
+const char *model_name_near(const char *name, struct arena *arena)
+{
+    return text_nearest(lower_base(name, arena), N_NAMES, name_at, NULL);
 }
 
 const char *model_name_of_letters(enum model_catalog catalog, const char *name,

@@ -28,8 +28,10 @@ static uint64_t bound_of(const struct plan *plan, enum mixer mixer)
 static uint64_t columns(const struct plan *plan)
 {
     uint64_t conv = plan->model.linear.conv;
-    bool decode = plan->workload.mode == MODE_DECODE;
-    uint64_t drafted = decode ? plan->workload.tokens_per_sequence - 1 : 0;
+    const struct workload *w = &plan->workload;
+    uint64_t drafted = w->speculation.tokens; /* in every pool, whatever a step does */
+    if (!drafted && w->mode == MODE_DECODE)
+        drafted = w->tokens_per_sequence - 1;
     return conv ? conv - 1 + drafted : 0;
 }
 
@@ -73,11 +75,26 @@ static uint64_t index_bytes(const struct plan *plan, enum mixer mixer)
     return mixer == MIXER_FULL && i->heads ? i->head_dim + 4 : 0;
 }
 
+/* FlashMLA's sparse kernels on Hopper, of both engines: 8 bits of the latent alone, with a f32
+ * scale per 128 of them, and rotary columns in 16 (vLLM attention/backends/mla/flashmla_sparse,
+ * fp8_ds_mla: 656 bytes of 512 + 64; SGLang layers/attention/nsa). In bytes, beside one each.
+ */
+static uint64_t packed_bytes(const struct plan *plan)
+{
+    const struct attention *a = &plan->model.attention;
+    bool engine = plan->stack.kind == STACK_VLLM || plan->stack.kind == STACK_SGLANG;
+    bool packed = engine && plan->model.indexer.heads && a->kind == ATTENTION_MLA &&
+                  plan->precision.kv_cache == DTYPE_FP8 &&
+                  plan_generation(plan) == GENERATION_SM90;
+    return packed ? ceil_div(a->kv_lora_rank, 128) * 4 + a->qk_rope_head_dim : 0;
+}
+
 static uint64_t width_of(const struct plan *plan, bool *overflow)
 {
     const struct attention *a = &plan->model.attention;
     if (a->kind == ATTENTION_MLA)
-        return checked_add(a->kv_lora_rank, a->qk_rope_head_dim, overflow);
+        return checked_add(checked_add(a->kv_lora_rank, a->qk_rope_head_dim, overflow),
+                           packed_bytes(plan), overflow);
     uint64_t heads = ceil_div(a->kv_heads, plan->parallel.tp);
     return checked_mul(2, checked_mul(heads, a->head_dim, overflow), overflow);
 }
@@ -113,7 +130,10 @@ uint64_t cache_sequence_bytes(const struct plan *plan, uint64_t tokens)
 
 struct size cache_width(const struct dims *d)
 {
-    return d->facts & FACT_MLA ? d->width[COL_KV_LATENT] : d->width[COL_KV];
+    uint64_t packed = packed_bytes(d->plan);
+    if (!(d->facts & FACT_MLA))
+        return d->width[COL_KV];
+    return packed ? size_plus(d->z, d->width[COL_KV_LATENT], packed) : d->width[COL_KV_LATENT];
 }
 
 struct size cache_index_bytes(struct dims *d)

@@ -1,6 +1,9 @@
 /* Layouts that a serving engine cannot be asked for, or that its list does not model; see
  * serve.h. */
+#include "base/checked.h"
 #include "plan/derive.h"
+#include "plan/engine.h"
+#include "plan/layers.h"
 #include "plan/schema/schema.h"
 #include "work/path/path.h"
 #include "work/stack/serve.h"
@@ -71,6 +74,49 @@ static enum status refuse_joined(const struct plan *plan, const char *name, stru
     return STATUS_OK;
 }
 
+/* fp8 with scales of 128 x 128: both engines refuse a rank's part of a network that ends inside
+ * a block (vLLM and SGLang layers/quantization/fp8.py: "not divisible by weight quantization
+ * block_n"; vllm issue 17569, sglang issue 3345). */
+static enum status refuse_blocks(const struct plan *plan, const char *name, struct err *err)
+{
+    const struct model *model = &plan->model;
+    const uint64_t dense = plan->parallel.tp * plan_dense_replicas(plan);
+    const struct {
+        const char *network, *hint;
+        uint64_t width, part;
+        enum weight_part format;
+        bool there;
+    } networks[] = {
+        {"experts", "whole experts (parallel.ep, with parallel.etp 1), or fewer tp ranks",
+         model->moe.intermediate, plan_expert_width(plan), PART_AUTO,
+         plan_moe_layers(plan) > 0},
+        {"shared experts", "fewer tp ranks, or moe.shared sp", model->moe.shared_intermediate,
+         plan_shared_width(plan), PART_SHARED, model->moe.shared_intermediate > 0},
+        {"dense networks",
+         "fewer tp ranks, or under sglang's dp attention parallel.dense_apart "
+         "(--moe-dense-tp-size 1)",
+         model->dense_intermediate, ceil_div(model->dense_intermediate, dense), PART_DENSE,
+         model_ffns(model, FFN_DENSE) > 0},
+    };
+    if (plan->stack.kind != STACK_VLLM && plan->stack.kind != STACK_SGLANG)
+        return STATUS_OK;
+    for (size_t i = 0; i < sizeof networks / sizeof *networks; i++) {
+        enum dtype format = networks[i].format == PART_AUTO
+                                ? plan->precision.weights
+                                : plan_part_format(plan, networks[i].format);
+        if (!networks[i].there || format != DTYPE_FP8_BLOCK ||
+            networks[i].part == networks[i].width || networks[i].part % 128 == 0)
+            continue;
+        err_set(
+            err, STATUS_INPUT,
+            "stack %s does not load blocks of 128 in parts: %s of width %llu, %llu on a rank",
+            name, networks[i].network, (unsigned long long)networks[i].width,
+            (unsigned long long)networks[i].part);
+        return err_hint(err, "%s", networks[i].hint);
+    }
+    return STATUS_OK;
+}
+
 enum status serve_refuse(const struct plan *plan, const struct serve_style *style,
                          struct err *err)
 {
@@ -81,6 +127,7 @@ enum status serve_refuse(const struct plan *plan, const struct serve_style *styl
     }
     const struct parallel *p = &plan->parallel;
     uint64_t experts = p->ep * p->etp, ranks = p->tp * plan_dp(plan);
+    TRY(refuse_blocks(plan, name, err));
     if (!style->spread)
         return STATUS_OK;
     TRY(refuse_degrees(plan, style, name, err));
