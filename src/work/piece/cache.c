@@ -29,7 +29,8 @@ static uint64_t columns(const struct plan *plan)
 {
     uint64_t conv = plan->model.linear.conv;
     const struct workload *w = &plan->workload;
-    uint64_t drafted = w->speculation.tokens; /* in every pool, whatever a step does */
+    /* in every pool of an engine, whatever a step does */
+    uint64_t drafted = plan_is_engine(plan) ? w->speculation.tokens : 0;
     if (!drafted && w->mode == MODE_DECODE)
         drafted = w->tokens_per_sequence - 1;
     return conv ? conv - 1 + drafted : 0;
