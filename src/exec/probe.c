@@ -164,8 +164,8 @@ static void gather_rows(const struct probe *p, struct desk *desk)
         memcpy(desk->to + i * row, desk->from + desk->order[i] * row, row);
 }
 
-/* The layer's own kernel, a piece of a row at a time as it takes them: what it computes binds,
- * not the memory. */
+/* The layer's own kernel, a piece of a row at a time through buffers, as it takes them: what it
+ * computes binds, not the memory. */
 static void activate_all(const struct probe *p, struct desk *desk)
 {
     enum { PIECE = 256 };
@@ -175,8 +175,11 @@ static void activate_all(const struct probe *p, struct desk *desk)
     const float *from = (const float *)(const void *)desk->from;
     float *to = (float *)(void *)desk->to;
     for (uint64_t at = 0; at < p->point->bytes / sizeof *to; at += PIECE) {
-        memcpy(to + at, from + 2 * at, PIECE * sizeof *to);
-        kernel_activate(&call, to + at, from + 2 * at + PIECE, PIECE);
+        float gate[PIECE], up[PIECE];
+        memcpy(gate, from + 2 * at, sizeof gate);
+        memcpy(up, from + 2 * at + PIECE, sizeof up);
+        kernel_activate(&call, gate, up, PIECE);
+        memcpy(to + at, gate, sizeof gate);
     }
 }
 
